@@ -1,0 +1,357 @@
+package event
+
+import "slices"
+
+// Batch is a number of rows as columns. The columns of one batch are all Len
+// long, where they are there at all (Columns). Whoever gets a batch reads it;
+// only the one who made it writes to it.
+type Batch struct {
+	Len     int
+	Columns Set
+
+	Kind                                              Ints[int32] // codes of Kinds
+	Start, End                                        Ints[int64]
+	Rank, Device                                      Ints[int32]
+	Stream, Thread                                    Ints[int64]
+	Name                                              Strings
+	Class                                             Ints[int32] // codes of Classes
+	Correlation, LaunchStart, LaunchEnd, LaunchThread Ints[int64]
+	GraphNode                                         Ints[int64]
+	Domain                                            Ints[int32] // codes of Header.Domains
+	Bytes                                             Ints[int64]
+	Step, Segment, Size                               Ints[int64]
+	Phase                                             Ints[int32] // codes of Phases
+	Ctx, Gen                                          Ints[int64]
+
+	// Foreign are the columns that this program does not know.
+	Foreign []Foreign
+}
+
+// Foreign is a column of somebody else's. It is read-only.
+type Foreign interface {
+	// Append returns the column made of the first n rows of this one (n is its
+	// length) and rows i to j of src, which is of the same type; a nil src
+	// stands for j-i nulls. The receiver may be nil-like and of length 0.
+	Append(n int, src Foreign, i, j int) Foreign
+	// Slice returns rows i to j.
+	Slice(i, j int) Foreign
+}
+
+// Column returns a pointer to column c: *Ints[int32], *Ints[int64] or *Strings.
+func (b *Batch) Column(c Col) any {
+	switch c {
+	case ColKind:
+		return &b.Kind
+	case ColStart:
+		return &b.Start
+	case ColEnd:
+		return &b.End
+	case ColRank:
+		return &b.Rank
+	case ColDevice:
+		return &b.Device
+	case ColStream:
+		return &b.Stream
+	case ColThread:
+		return &b.Thread
+	case ColName:
+		return &b.Name
+	case ColClass:
+		return &b.Class
+	case ColCorrelation:
+		return &b.Correlation
+	case ColLaunchStart:
+		return &b.LaunchStart
+	case ColLaunchEnd:
+		return &b.LaunchEnd
+	case ColLaunchThread:
+		return &b.LaunchThread
+	case ColGraphNode:
+		return &b.GraphNode
+	case ColDomain:
+		return &b.Domain
+	case ColBytes:
+		return &b.Bytes
+	case ColStep:
+		return &b.Step
+	case ColSegment:
+		return &b.Segment
+	case ColSize:
+		return &b.Size
+	case ColPhase:
+		return &b.Phase
+	case ColCtx:
+		return &b.Ctx
+	case ColGen:
+		return &b.Gen
+	}
+	panic("BUG: no such column")
+}
+
+// Reset empties the batch and keeps its memory; it will have the given columns.
+func (b *Batch) Reset(columns Set) {
+	b.Len, b.Columns = 0, columns
+	for c := Col(0); c < NumCols; c++ {
+		switch col := b.Column(c).(type) {
+		case *Ints[int32]:
+			col.reset()
+		case *Ints[int64]:
+			col.reset()
+		case *Strings:
+			col.reset()
+		}
+	}
+	b.Foreign = b.Foreign[:0]
+}
+
+// Blank makes the batch n rows long: numbers 0, columns that can be null null,
+// and no names yet, which are to be appended in the order of the rows.
+func (b *Batch) Blank(n int, columns Set) {
+	b.Reset(columns)
+	b.Len = n
+	for c := Col(0); c < NumCols; c++ {
+		if !columns.Has(c) {
+			continue
+		}
+		switch col := b.Column(c).(type) {
+		case *Ints[int32]:
+			col.blank(n, Fields[c].Nullable)
+		case *Ints[int64]:
+			col.blank(n, Fields[c].Nullable)
+		}
+	}
+}
+
+// Truncate makes the batch n rows long, n not more than it has.
+func (b *Batch) Truncate(n int) {
+	*b = *b.Slice(0, n)
+}
+
+// AppendRange appends rows i to j of src. Columns that src lacks are null.
+func (b *Batch) AppendRange(src *Batch, i, j int) {
+	if i >= j {
+		return
+	}
+	for c := Col(0); c < NumCols; c++ {
+		if !b.Columns.Has(c) {
+			continue
+		}
+		if !src.Columns.Has(c) {
+			b.appendNull(c, j-i)
+			continue
+		}
+		switch col := b.Column(c).(type) {
+		case *Ints[int32]:
+			col.appendRange(src.Column(c).(*Ints[int32]), i, j)
+		case *Ints[int64]:
+			col.appendRange(src.Column(c).(*Ints[int64]), i, j)
+		case *Strings:
+			col.appendRange(src.Column(c).(*Strings), i, j)
+		}
+	}
+	if len(b.Foreign) == 0 && len(src.Foreign) > 0 {
+		for _, f := range src.Foreign { // the first rows that have any
+			empty := f.Slice(0, 0)
+			b.Foreign = append(b.Foreign, empty.Append(0, nil, 0, b.Len))
+		}
+	}
+	for k, f := range b.Foreign {
+		if k < len(src.Foreign) {
+			b.Foreign[k] = f.Append(b.Len, src.Foreign[k], i, j)
+		} else {
+			b.Foreign[k] = f.Append(b.Len, nil, 0, j-i)
+		}
+	}
+	b.Len += j - i
+}
+
+// AppendNulls appends a row in which every column is null, or zero where it
+// cannot be null, and returns its number.
+func (b *Batch) AppendNulls() int {
+	for c := Col(0); c < NumCols; c++ {
+		if b.Columns.Has(c) {
+			b.appendNull(c, 1)
+		}
+	}
+	for k, f := range b.Foreign {
+		b.Foreign[k] = f.Append(b.Len, nil, 0, 1)
+	}
+	b.Len++
+	return b.Len - 1
+}
+
+func (b *Batch) appendNull(c Col, n int) {
+	null := Fields[c].Nullable
+	switch col := b.Column(c).(type) {
+	case *Ints[int32]:
+		col.appendNulls(n, null)
+	case *Ints[int64]:
+		col.appendNulls(n, null)
+	case *Strings:
+		col.appendEmpty(n)
+	}
+}
+
+// Slice returns rows i to j, sharing the memory of b. i is a multiple of 8.
+func (b *Batch) Slice(i, j int) *Batch {
+	s := &Batch{Len: j - i, Columns: b.Columns}
+	for c := Col(0); c < NumCols; c++ {
+		if !b.Columns.Has(c) {
+			continue
+		}
+		switch col := b.Column(c).(type) {
+		case *Ints[int32]:
+			*s.Column(c).(*Ints[int32]) = col.slice(i, j)
+		case *Ints[int64]:
+			*s.Column(c).(*Ints[int64]) = col.slice(i, j)
+		case *Strings:
+			*s.Column(c).(*Strings) = Strings{Offsets: col.Offsets[i : j+1], Data: col.Data}
+		}
+	}
+	for _, f := range b.Foreign {
+		s.Foreign = append(s.Foreign, f.Slice(i, j))
+	}
+	return s
+}
+
+// Ints is a column of numbers, or of codes of an Enum.
+type Ints[T int32 | int64] struct {
+	Values []T
+	Valid  Bitmap // nil where no row is null
+}
+
+// Get returns the value of row i and whether it is there.
+func (c *Ints[T]) Get(i int) (T, bool) { return c.Values[i], c.Valid.Get(i) }
+
+// Set gives row i a value.
+func (c *Ints[T]) Set(i int, v T) {
+	c.Values[i] = v
+	if c.Valid != nil {
+		c.Valid[i>>3] |= 1 << (i & 7)
+	}
+}
+
+// Fill gives rows i to j the value v.
+func (c *Ints[T]) Fill(i, j int, v T) {
+	values := c.Values[i:j]
+	for k := range values {
+		values[k] = v
+	}
+	if c.Valid != nil {
+		c.Valid.Fill(i, j, true)
+	}
+}
+
+// SetNull makes row i null.
+func (c *Ints[T]) SetNull(i int) {
+	if c.Valid == nil {
+		c.Valid = allValid(len(c.Values))
+	}
+	c.Values[i] = 0
+	c.Valid[i>>3] &^= 1 << (i & 7)
+}
+
+func (c *Ints[T]) blank(n int, null bool) {
+	if cap(c.Values) < n {
+		c.Values = make([]T, n)
+	}
+	c.Values = c.Values[:n]
+	clear(c.Values)
+	if c.Valid = nil; null {
+		c.Valid = make(Bitmap, (n+7)>>3)
+	}
+}
+
+func (c *Ints[T]) reset() {
+	c.Values = c.Values[:0]
+	c.Valid = nil
+}
+
+func (c *Ints[T]) slice(i, j int) Ints[T] {
+	s := Ints[T]{Values: c.Values[i:j]}
+	if c.Valid != nil {
+		s.Valid = c.Valid[i>>3 : (j+7)>>3]
+	}
+	return s
+}
+
+func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
+	n := len(c.Values)
+	c.Values = append(c.Values, src.Values[i:j]...)
+	switch {
+	case src.Valid != nil:
+		if c.Valid == nil {
+			c.Valid = allValid(n)
+		}
+		c.Valid = c.Valid.appendRange(n, src.Valid, i, j)
+	case c.Valid != nil:
+		c.Valid = c.Valid.appendSame(n, j-i, true)
+	}
+}
+
+func (c *Ints[T]) appendNulls(n int, null bool) {
+	have := len(c.Values)
+	c.Values = slices.Grow(c.Values, n)[:have+n]
+	clear(c.Values[have:])
+	if c.Valid == nil && null {
+		c.Valid = allValid(have)
+	}
+	if c.Valid != nil {
+		c.Valid = c.Valid.appendSame(have, n, !null)
+	}
+}
+
+// Strings is a column of texts: text i is Data[Offsets[i]:Offsets[i+1]].
+type Strings struct {
+	Offsets []int32
+	Data    []byte
+}
+
+// Get returns text i, which shares the column's memory.
+func (c *Strings) Get(i int) []byte { return c.Data[c.Offsets[i]:c.Offsets[i+1]] }
+
+// Append appends a text.
+func (c *Strings) Append(s string) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	c.Data = append(c.Data, s...)
+	c.Offsets = append(c.Offsets, int32(len(c.Data)))
+}
+
+// AppendBytes appends a text.
+func (c *Strings) AppendBytes(s []byte) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	c.Data = append(c.Data, s...)
+	c.Offsets = append(c.Offsets, int32(len(c.Data)))
+}
+
+// SetLast replaces the text of the last row.
+func (c *Strings) SetLast(s string) {
+	n := len(c.Offsets) - 2
+	c.Data = append(c.Data[:c.Offsets[n]], s...)
+	c.Offsets[n+1] = int32(len(c.Data))
+}
+
+func (c *Strings) reset() {
+	c.Offsets, c.Data = append(c.Offsets[:0], 0), c.Data[:0]
+}
+
+func (c *Strings) appendRange(src *Strings, i, j int) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	shift := int32(len(c.Data)) - src.Offsets[i]
+	c.Data = append(c.Data, src.Data[src.Offsets[i]:src.Offsets[j]]...)
+	for _, o := range src.Offsets[i+1 : j+1] {
+		c.Offsets = append(c.Offsets, o+shift)
+	}
+}
+
+func (c *Strings) appendEmpty(n int) {
+	for range n {
+		c.Append("")
+	}
+}

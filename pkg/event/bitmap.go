@@ -1,0 +1,71 @@
+package event
+
+// Bitmap holds a bit a row, the lowest bit of a byte first, as Arrow does; nil
+// stands for all ones. Bits behind the last row may be anything.
+type Bitmap []byte
+
+// Get returns bit i.
+func (m Bitmap) Get(i int) bool { return m == nil || m[i>>3]>>(i&7)&1 != 0 }
+
+// allValid returns n ones; it is never nil, so that what is appended counts.
+func allValid(n int) Bitmap { return Bitmap{}.appendSame(0, n, true) }
+
+// Fill sets bits i to j.
+func (m Bitmap) Fill(i, j int, v bool) {
+	for ; i < j && i&7 != 0; i++ {
+		m.set(i, v)
+	}
+	b := byte(0)
+	if v {
+		b = 0xff
+	}
+	for ; i+8 <= j; i += 8 {
+		m[i>>3] = b
+	}
+	for ; i < j; i++ {
+		m.set(i, v)
+	}
+}
+
+func (m Bitmap) set(i int, v bool) {
+	if v {
+		m[i>>3] |= 1 << (i & 7)
+	} else {
+		m[i>>3] &^= 1 << (i & 7)
+	}
+}
+
+// grow returns m with room for n bits.
+func (m Bitmap) grow(n int) Bitmap {
+	for len(m) < (n+7)>>3 {
+		m = append(m, 0)
+	}
+	return m
+}
+
+// appendSame appends count bits of one value to the n bits in m.
+func (m Bitmap) appendSame(n, count int, v bool) Bitmap {
+	m = m.grow(n + count)
+	m.Fill(n, n+count, v)
+	return m
+}
+
+// appendRange appends bits i to j of src to the n bits in m.
+func (m Bitmap) appendRange(n int, src Bitmap, i, j int) Bitmap {
+	m = m.grow(n + j - i)
+	for ; i < j && n&7 != 0; i, n = i+1, n+1 {
+		m.set(n, src.Get(i))
+	}
+	shift := uint(i & 7)
+	for ; i+8 <= j; i, n = i+8, n+8 {
+		v := src[i>>3] >> shift
+		if shift != 0 {
+			v |= src[i>>3+1] << (8 - shift)
+		}
+		m[n>>3] = v
+	}
+	for ; i < j; i, n = i+1, n+1 {
+		m.set(n, src.Get(i))
+	}
+	return m
+}

@@ -1,0 +1,233 @@
+// Package event is the contract between the filters: the rows that flow from
+// one to the next, as plain columns in batches, and the header that goes ahead
+// of them. How they travel is the business of packages wire (Arrow IPC) and
+// checkpoint (Parquet); what they mean is written here.
+//
+// # Rows
+//
+// One row is one event of a trace: a kernel, a copy, an API call, an NVTX
+// range, and the rows that later stages add. All times are int64 nanoseconds
+// on one clock for all reports of a stream. Fields lists the columns in order.
+//
+//	kind       what the row is, one of Kinds
+//	start,end  ns; end >= start; every span is half-open
+//	rank       the process with GPU work it belongs to, null for other processes
+//	device     CUDA device number, GPU rows
+//	stream     CUDA stream number, GPU rows
+//	thread     thread id, host rows
+//	name       kernel short name, API name without version, NVTX text
+//	class      what it does, one of Classes
+//	correlation         what nsys joins launches and GPU work by, within a process
+//	launch_start,_end   ns, the API call that put the GPU row into its queue
+//	launch_thread       the thread that made that call
+//	graph_node          set when the replay of a CUDA graph ran the row
+//	domain     NVTX domain
+//	bytes      size of a copy
+//
+// isolate adds step, segment and size, and rows of the kinds step and window;
+// phase adds phase, ctx and gen. Columns that none of us knows are carried
+// along (Foreign).
+//
+// Step rows hold in name the forward-step marker that the step was launched
+// under ("step" where there was none) and in launch_start, launch_end and
+// launch_thread the call that launched its first GPU row, so that a stage need
+// not look ahead for them. Their start and end are the extent of the step; its
+// period ends at the next step of its segment. The window row of a rank spans
+// its benchmark window; size is the common size, step the number of steps and
+// segment the number of the benchmark segment, null where there is none.
+//
+// # Order
+//
+// All rows of a rank come one after the other in the order of their start, of
+// equal starts the longer first; a step row stands before every row that
+// starts inside the step; window rows stand at the very end of the stream.
+// Because of this order each stage after nsys2arrow needs one pass and holds
+// one period at most: whatever a stage wants to know about a row (which step
+// it is in, which range it was launched under, what else ran at that time) has
+// been seen by then or is seen before the period ends.
+package event
+
+// Version is the version of the schema "events".
+const Version = 1
+
+// BatchRows is the number of rows that the readers put into a batch. Stages
+// may make batches a step longer; MaxBatchRows is what the formats write.
+const (
+	BatchRows    = 8192
+	MaxBatchRows = 65536
+)
+
+// Kinds of rows, the values of column kind.
+const (
+	Kernel int32 = iota
+	Graph        // the replay of a whole graph, whose kernels are not recorded
+	Memcpy
+	Memset
+	API
+	Sync // what the GPU side knows of a synchronisation
+	NVTX
+	Overhead // time the profiler itself took
+	Step     // added by isolate
+	Window   // added by isolate
+)
+
+// Kinds names the values of column kind.
+var Kinds = []string{"kernel", "graph", "memcpy", "memset", "api", "sync", "nvtx", "overhead", "step", "window"}
+
+// KindCode returns the code of a kind's name, -1 for a name that is none.
+func KindCode(name string) int32 { return code(Kinds, name) }
+
+// Classes of rows, the values of column class.
+const (
+	Allreduce int32 = iota
+	Comm            // every other collective
+	Attention
+	GEMM
+	MoE
+	Norm
+	RoPE
+	Activation
+	Quant
+	Sampling
+	Elementwise
+	Reduce
+	Copy
+	Other // kernels and API calls
+	Launch
+	GraphLaunch
+	APISync
+	Memop
+	Alloc
+	StepMarker // a forward-step marker range
+	Prep       // host preparation of a step's input
+	GIL        // waiting for or holding the interpreter lock
+	GC         // garbage collection
+	Range      // any other NVTX range
+)
+
+// Classes names the values of column class.
+var Classes = []string{
+	"allreduce", "comm", "attention", "gemm", "moe", "norm", "rope", "activation", "quant", "sampling",
+	"elementwise", "reduce", "copy", "other",
+	"launch", "graph_launch", "sync", "memop", "alloc",
+	"step", "prep", "gil", "gc", "range",
+}
+
+// ClassCode returns the code of a class name, -1 for a name that is none.
+func ClassCode(name string) int32 { return code(Classes, name) }
+
+// Phases of steps, the values of column phase.
+const (
+	Context int32 = iota
+	Generation
+	Unknown
+)
+
+// Phases names the values of column phase.
+var Phases = []string{"context", "generation", "unknown"}
+
+func code(names []string, name string) int32 {
+	for i, n := range names {
+		if n == name {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+// Col numbers the columns of a batch, in the order of Fields.
+type Col uint
+
+// The columns.
+const (
+	ColKind Col = iota
+	ColStart
+	ColEnd
+	ColRank
+	ColDevice
+	ColStream
+	ColThread
+	ColName
+	ColClass
+	ColCorrelation
+	ColLaunchStart
+	ColLaunchEnd
+	ColLaunchThread
+	ColGraphNode
+	ColDomain
+	ColBytes
+	ColStep
+	ColSegment
+	ColSize
+	ColPhase
+	ColCtx
+	ColGen
+	NumCols
+)
+
+// Type is the type of a column.
+type Type int
+
+// The types: whole numbers of two widths, text, and text out of few values,
+// which a batch holds as codes.
+const (
+	Int32 Type = iota
+	Int64
+	Text
+	Enum
+)
+
+// Field describes a column.
+type Field struct {
+	Name     string
+	Type     Type
+	Nullable bool
+}
+
+// Fields describes the columns, in the order of their numbers.
+var Fields = [NumCols]Field{
+	ColKind:         {"kind", Enum, false},
+	ColStart:        {"start", Int64, false},
+	ColEnd:          {"end", Int64, false},
+	ColRank:         {"rank", Int32, true},
+	ColDevice:       {"device", Int32, true},
+	ColStream:       {"stream", Int64, true},
+	ColThread:       {"thread", Int64, true},
+	ColName:         {"name", Text, false},
+	ColClass:        {"class", Enum, true},
+	ColCorrelation:  {"correlation", Int64, true},
+	ColLaunchStart:  {"launch_start", Int64, true},
+	ColLaunchEnd:    {"launch_end", Int64, true},
+	ColLaunchThread: {"launch_thread", Int64, true},
+	ColGraphNode:    {"graph_node", Int64, true},
+	ColDomain:       {"domain", Enum, true},
+	ColBytes:        {"bytes", Int64, true},
+	ColStep:         {"step", Int64, true},
+	ColSegment:      {"segment", Int64, true},
+	ColSize:         {"size", Int64, true},
+	ColPhase:        {"phase", Enum, true},
+	ColCtx:          {"ctx", Int64, true},
+	ColGen:          {"gen", Int64, true},
+}
+
+// Set is a set of columns.
+type Set uint32
+
+// The columns that each stage knows.
+const (
+	BaseCols  Set = 1<<ColStep - 1
+	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize
+	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen
+)
+
+// Has tells whether c is in the set.
+func (s Set) Has(c Col) bool { return s>>c&1 != 0 }
+
+// Source is a stream of batches behind a header.
+type Source interface {
+	// Header is known before the first batch and does not change.
+	Header() *Header
+	// Next returns the next batch, which the source owns and which is valid
+	// until the following call, or io.EOF after the last one.
+	Next() (*Batch, error)
+}

@@ -1,0 +1,150 @@
+package event
+
+// Header is what goes ahead of the rows, so that a stage can decide before the
+// first one.
+type Header struct {
+	// Stage names the filter that wrote the stream.
+	Stage string
+	// Reports describes the nsys reports that the rows come from.
+	Reports []Report
+	// Isolation is set once steps were isolated.
+	Isolation *Isolation
+	// Columns are the columns that the batches have.
+	Columns Set
+	// Domains are the NVTX domains, the values of column domain.
+	Domains []string
+	// Foreign describes the columns that this program does not know, in the
+	// form of the format that they came in.
+	Foreign any
+}
+
+// Stages are the filters that write events, in their order.
+var Stages = []string{"nsys2arrow", "isolate", "phase"}
+
+// Report describes one nsys report.
+type Report struct {
+	// File is the base name of the file.
+	File string `json:"file"`
+	// Nsys is the version of Nsight Systems, Schema that of its export schema;
+	// empty where the export does not say.
+	Nsys   string `json:"nsys,omitempty"`
+	Schema string `json:"schema,omitempty"`
+	// Capture tells how CUDA graphs were recorded: "graph" (whole replays),
+	// "node" (the kernels in them), "" (the capture does not say, or had none).
+	Capture string `json:"capture,omitempty"`
+	// Origin is the UTC time of the report's time 0 in ns since 1970, 0 where
+	// unknown, and Offset what was added to its times.
+	Origin int64 `json:"origin_ns,omitempty"`
+	Offset int64 `json:"offset_ns"`
+	// Ranks are the numbers of the report's ranks, by lowest device and pid.
+	Ranks []int32 `json:"ranks"`
+	// AllreduceDevices holds for each of Ranks the lowest device that ran a
+	// kernel of class allreduce, -1 where none did; nil where the writer did
+	// not look.
+	AllreduceDevices []int32 `json:"allreduce_devices,omitempty"`
+	// Rows counts the rows of each kind, Classes those of the classes
+	// allreduce, launch, graph_launch and step.
+	Rows    map[string]int64 `json:"rows"`
+	Classes map[string]int64 `json:"classes"`
+	// GPUStart and GPUEnd are the span of the report's kernels and graph
+	// replays over all its lanes; both null where it has none.
+	GPUStart *int64 `json:"gpu_start_ns"`
+	GPUEnd   *int64 `json:"gpu_end_ns"`
+	// BusyStart and BusyEnd are the same with copies and memsets; nil where the
+	// writer did not look.
+	BusyStart *int64 `json:"busy_start_ns,omitempty"`
+	BusyEnd   *int64 `json:"busy_end_ns,omitempty"`
+	// Warnings says what is wrong with the report, a sentence each.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Isolation says how steps were isolated.
+type Isolation struct {
+	// Method is allreduce, nvtx or graph.
+	Method string `json:"method"`
+	// Marker is the expression for forward-step markers, "" for the presets.
+	Marker string `json:"marker,omitempty"`
+	// Gap and SegmentGap are the holes, in ns, that end a step without markers
+	// and a segment.
+	Gap        int64 `json:"gap_ns"`
+	SegmentGap int64 `json:"segment_gap_ns"`
+	// Busy is what counts as GPU activity: "kernels" or "all".
+	Busy string `json:"busy"`
+}
+
+// Error is an error in what a stage was asked to do with a stream, with the
+// advice how to do better.
+type Error struct {
+	Msg    string
+	Advice string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// Hint tells what to do about it.
+func (e *Error) Hint() string { return e.Advice }
+
+// Require returns an error where the stream lacks one of the columns.
+func (h *Header) Require(columns Set) error {
+	for c := Col(0); c < NumCols; c++ {
+		if columns.Has(c) && !h.Columns.Has(c) {
+			return &Error{"the stream has no column " + Fields[c].Name, "take what nsys2arrow and the filters behind it write"}
+		}
+	}
+	return nil
+}
+
+// Rows counts the rows of one kind over all reports.
+func (h *Header) Rows(kind int32) int64 {
+	var n int64
+	for i := range h.Reports {
+		n += h.Reports[i].Rows[Kinds[kind]]
+	}
+	return n
+}
+
+// ClassRows counts the rows of one class over all reports, of those classes
+// that reports count.
+func (h *Header) ClassRows(class int32) int64 {
+	var n int64
+	for i := range h.Reports {
+		n += h.Reports[i].Classes[Classes[class]]
+	}
+	return n
+}
+
+// NumRanks is the number of ranks over all reports.
+func (h *Header) NumRanks() int {
+	n := 0
+	for i := range h.Reports {
+		n += len(h.Reports[i].Ranks)
+	}
+	return n
+}
+
+// Report returns the report that a rank comes from, nil for an unknown rank.
+func (h *Header) Report(rank int32) *Report {
+	for i := range h.Reports {
+		for _, r := range h.Reports[i].Ranks {
+			if r == rank {
+				return &h.Reports[i]
+			}
+		}
+	}
+	return nil
+}
+
+// Warnings are the warnings of all reports, each behind its file's name where
+// there are several.
+func (h *Header) Warnings() []string {
+	var all []string
+	for i := range h.Reports {
+		for _, w := range h.Reports[i].Warnings {
+			if len(h.Reports) > 1 {
+				w = h.Reports[i].File + ": " + w
+			}
+			all = append(all, w)
+		}
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Keys of the metadata in which the formats keep a Header, all but the columns:
+// the schema's name and version and the stage as they are, the rest as JSON.
+const (
+	KeySchema    = "hostbound.schema"
+	KeyVersion   = "hostbound.version"
+	KeyStage     = "hostbound.stage"
+	KeyReports   = "hostbound.reports"
+	KeyDomains   = "hostbound.domains"
+	KeyIsolation = "hostbound.isolation" // once steps were isolated
+)
+
+// SchemaName is the value of KeySchema.
+const SchemaName = "events"
+
+// MetadataKeys are the keys, in the order in which they are written.
+var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation}
+
+// Metadata returns the header as texts by their keys.
+func (h *Header) Metadata() map[string]string {
+	reports, domains := h.Reports, h.Domains
+	if reports == nil {
+		reports = []Report{}
+	}
+	if domains == nil {
+		domains = []string{}
+	}
+	m := map[string]string{
+		KeySchema:  SchemaName,
+		KeyVersion: strconv.Itoa(Version),
+		KeyStage:   h.Stage,
+		KeyReports: text(reports),
+		KeyDomains: text(domains),
+	}
+	if h.Isolation != nil {
+		m[KeyIsolation] = text(h.Isolation)
+	}
+	return m
+}
+
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(b)
+}
+
+// ParseMetadata returns the header that the values of the keys stand for.
+func ParseMetadata(get func(key string) (string, bool)) (*Header, error) {
+	if name, ok := get(KeySchema); !ok {
+		return nil, fmt.Errorf("not hostbound events: its metadata lack %s", KeySchema)
+	} else if name != SchemaName {
+		return nil, fmt.Errorf("not hostbound events: it holds %q", name)
+	}
+	number, _ := get(KeyVersion)
+	version, err := strconv.Atoi(number)
+	switch {
+	case err != nil || version < 1:
+		return nil, fmt.Errorf("not hostbound events: %s is %q", KeyVersion, number)
+	case version > Version:
+		return nil, &Error{
+			Msg:    fmt.Sprintf("it holds events of version %d: this program reads up to version %d", version, Version),
+			Advice: "use the version of hostbound that wrote them, or a newer one",
+		}
+	}
+	h := &Header{}
+	h.Stage, _ = get(KeyStage)
+	if err := parse(get, KeyReports, &h.Reports); err != nil {
+		return nil, err
+	}
+	if err := parse(get, KeyDomains, &h.Domains); err != nil {
+		return nil, err
+	}
+	if _, ok := get(KeyIsolation); ok {
+		h.Isolation = new(Isolation)
+		return h, parse(get, KeyIsolation, h.Isolation)
+	}
+	return h, nil
+}
+
+func parse(get func(string) (string, bool), key string, v any) error {
+	text, ok := get(key)
+	if !ok {
+		return fmt.Errorf("not hostbound events: its metadata lack %s", key)
+	}
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return fmt.Errorf("not hostbound events: %s: %w", key, err)
+	}
+	return nil
+}

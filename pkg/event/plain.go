@@ -1,0 +1,160 @@
+package event
+
+import (
+	"slices"
+	"strconv"
+)
+
+// PlainType is what the values of a Plain are.
+type PlainType int
+
+// The types of values that all formats have.
+const (
+	PlainText PlainType = iota
+	PlainInt
+	PlainFloat
+)
+
+// Plain is a Foreign in a form that all formats share, so that a column
+// survives the way from one format to another. Null rows have the value 0 or "".
+type Plain struct {
+	Type   PlainType
+	Ints   []int64
+	Floats []float64
+	Texts  Strings
+	Valid  Bitmap // nil where no row is null
+}
+
+// PlainFields describes columns that are Plain, in Header.Foreign. The Foreign
+// of another format that can be made so has methods
+//
+//	PlainFields() PlainFields   of what is in Header.Foreign
+//	Plain() *Plain              of each column
+//
+// What else a format keeps in Header.Foreign, such as metadata of other
+// programs, stays behind where rows go over to another format.
+type PlainFields []PlainField
+
+// PlainField describes one such column.
+type PlainField struct {
+	Name string
+	Type PlainType
+}
+
+// Names returns the names of the columns.
+func (f PlainFields) Names() []string {
+	names := make([]string, len(f))
+	for i := range f {
+		names[i] = f[i].Name
+	}
+	return names
+}
+
+// PlainFields returns f.
+func (f PlainFields) PlainFields() PlainFields { return f }
+
+// Plain returns p.
+func (p *Plain) Plain() *Plain { return p }
+
+// Len returns the number of rows.
+func (p *Plain) Len() int {
+	switch p.Type {
+	case PlainInt:
+		return len(p.Ints)
+	case PlainFloat:
+		return len(p.Floats)
+	}
+	return max(len(p.Texts.Offsets)-1, 0)
+}
+
+// Append is Foreign's.
+func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
+	out := p.first(n)
+	if src == nil {
+		out.appendNulls(n, j-i)
+		return out
+	}
+	s := src.(*Plain)
+	switch p.Type {
+	case PlainInt:
+		out.Ints = append(out.Ints, s.Ints[i:j]...)
+	case PlainFloat:
+		out.Floats = append(out.Floats, s.Floats[i:j]...)
+	default:
+		out.Texts.appendRange(&s.Texts, i, j)
+	}
+	if out.Valid == nil && s.Valid != nil {
+		out.Valid = allValid(n)
+	}
+	switch {
+	case s.Valid != nil:
+		out.Valid = out.Valid.appendRange(n, s.Valid, i, j)
+	case out.Valid != nil:
+		out.Valid = out.Valid.appendSame(n, j-i, true)
+	}
+	return out
+}
+
+// first returns the first n rows, to which rows can be appended. It shares the
+// memory of p.
+func (p *Plain) first(n int) *Plain {
+	out := &Plain{Type: p.Type, Valid: p.Valid}
+	switch p.Type {
+	case PlainInt:
+		out.Ints = p.Ints[:n]
+	case PlainFloat:
+		out.Floats = p.Floats[:n]
+	default:
+		out.Texts = Strings{Offsets: []int32{0}}
+		if n > 0 {
+			out.Texts.Offsets, out.Texts.Data = p.Texts.Offsets[:n+1], p.Texts.Data[:p.Texts.Offsets[n]]
+		}
+	}
+	return out
+}
+
+func (p *Plain) appendNulls(n, count int) {
+	switch p.Type {
+	case PlainInt:
+		p.Ints = append(p.Ints, make([]int64, count)...)
+	case PlainFloat:
+		p.Floats = append(p.Floats, make([]float64, count)...)
+	default:
+		p.Texts.appendEmpty(count)
+	}
+	if p.Valid == nil {
+		p.Valid = allValid(n)
+	}
+	p.Valid = p.Valid.appendSame(n, count, false)
+}
+
+// Slice is Foreign's.
+func (p *Plain) Slice(i, j int) Foreign {
+	out := &Plain{Type: p.Type}
+	switch p.Type {
+	case PlainInt:
+		out.Ints = slices.Clip(p.Ints[i:j])
+	case PlainFloat:
+		out.Floats = slices.Clip(p.Floats[i:j])
+	default:
+		out.Texts = Strings{Offsets: slices.Clip(p.Texts.Offsets[i : j+1]), Data: slices.Clip(p.Texts.Data)}
+	}
+	if p.Valid != nil {
+		out.Valid = Bitmap{}.appendRange(0, p.Valid, i, j)
+	}
+	return out
+}
+
+// Text returns the value of row i in words and whether it is there.
+func (p *Plain) Text(i int) (string, bool) {
+	if !p.Valid.Get(i) {
+		return "", false
+	}
+	switch p.Type {
+	case PlainInt:
+		return strconv.FormatInt(p.Ints[i], 10), true
+	case PlainFloat:
+		return strconv.FormatFloat(p.Floats[i], 'g', -1, 64), true
+	}
+	return string(p.Texts.Get(i)), true
+}
