@@ -1,0 +1,141 @@
+package cudaname
+
+import "strings"
+
+// API returns the canonical form of a recorded CUDA API name: without the marks
+// of the per-thread default stream (_ptsz, _ptds) and without its version, which
+// is _v and four or more digits for the runtime (cuda…) and _v and one digit for
+// the driver (cu…):
+//
+//	cudaLaunchKernel_ptsz_v7000       cudaLaunchKernel
+//	cuMemcpyHtoDAsync_v2_ptsz         cuMemcpyHtoDAsync
+//	cudaStreamGetCaptureInfo_v2_v11030  cudaStreamGetCaptureInfo_v2
+//
+// The _v2 of a runtime name stays: it tells two calls apart. A name that does not
+// start with cu is returned as it is, and so is one that is canonical already.
+// The result shares the name's memory; only a name that has its mark before a
+// version that stays needs a new one.
+func API(name string) string {
+	if !strings.HasPrefix(name, "cu") {
+		return name
+	}
+	runtime := strings.HasPrefix(name, "cuda")
+	for {
+		rest, version := cutVersion(name)
+		unmarked, marked := cutStreamMark(rest)
+		strip := version != "" && versionGoes(version, runtime)
+		switch {
+		case strip && marked:
+			name = unmarked
+		case strip:
+			name = rest
+		case marked:
+			name = unmarked + version
+		default:
+			return name
+		}
+	}
+}
+
+// cutVersion splits name before its last _v and digits; version is empty when it
+// does not end that way.
+func cutVersion(name string) (rest, version string) {
+	i := len(name)
+	for i > 0 && isDigit(name[i-1]) {
+		i--
+	}
+	if i == len(name) || !strings.HasSuffix(name[:i], "_v") {
+		return name, ""
+	}
+	return name[:i-2], name[i-2:]
+}
+
+// versionGoes says whether version, "_v" and digits, is one that the canonical
+// form leaves out.
+func versionGoes(version string, runtime bool) bool {
+	digits := len(version) - len("_v")
+	if runtime {
+		return digits >= 4
+	}
+	return digits == 1
+}
+
+func cutStreamMark(name string) (string, bool) {
+	if s, ok := strings.CutSuffix(name, "_ptsz"); ok {
+		return s, true
+	}
+	return strings.CutSuffix(name, "_ptds")
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// ClassAPI returns the class of an API call by its canonical name: one of
+// [Launch], [GraphLaunch], [Sync], [MemOp], [Alloc] and [Other]. The table is in
+// the package comment.
+func ClassAPI(canonical string) string {
+	switch {
+	case isLaunch(canonical):
+		return Launch
+	case canonical == "cudaGraphLaunch", canonical == "cuGraphLaunch":
+		return GraphLaunch
+	}
+	call, ok := strings.CutPrefix(canonical, "cuda")
+	if !ok {
+		call, ok = strings.CutPrefix(canonical, "cu")
+	}
+	switch {
+	case !ok:
+		return Other
+	case strings.HasSuffix(call, "Synchronize"):
+		return Sync
+	case strings.HasPrefix(call, "Memcpy"), strings.HasPrefix(call, "Memset"):
+		return MemOp
+	case isAlloc(call):
+		return Alloc
+	}
+	return Other
+}
+
+func isLaunch(name string) bool {
+	switch name {
+	case "cudaLaunch", "cudaLaunchKernel", "cudaLaunchKernelExC",
+		"cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernelMultiDevice",
+		"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync",
+		"cuLaunchKernel", "cuLaunchKernelEx",
+		"cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice":
+		return true
+	}
+	return false
+}
+
+// allocFamilies are the starts of calls, less cuda or cu, that are alloc however
+// they go on: cudaMallocAsync, cuModuleLoadDataEx.
+var allocFamilies = []string{
+	"Malloc", "MemAlloc", "Free", "MemFree",
+	"EventCreate", "EventRecord", "StreamCreate",
+	"ModuleLoad", "LibraryLoad",
+}
+
+func isAlloc(call string) bool {
+	switch call {
+	case "HostAlloc", "HostRegister", "HostUnregister",
+		"MemHostAlloc", "MemHostRegister", "MemHostUnregister",
+		"MemPoolTrimTo", "MemGetInfo",
+		// Virtual memory management.
+		"MemAddressReserve", "MemAddressFree", "MemCreate", "MemRelease",
+		"MemMap", "MemUnmap", "MemSetAccess",
+		"MemExportToShareableHandle", "MemImportFromShareableHandle",
+		"MulticastCreate", "MulticastAddDevice", "MulticastBindMem", "MulticastBindAddr", "MulticastUnbind",
+		// Objects and code.
+		"EventDestroy", "StreamDestroy",
+		"ModuleUnload", "ModuleGetFunction",
+		"LibraryUnload", "LibraryGetKernel", "GetFuncBySymbol":
+		return true
+	}
+	for _, family := range allocFamilies {
+		if strings.HasPrefix(call, family) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+package cudaname
+
+import (
+	"regexp"
+	"strings"
+)
+
+// inductor matches the kernels that torch.compile generates for pointwise and
+// reduction groups. See the package comment.
+const inductor = `^triton_(poi|red|per|for)_`
+
+// pattern matches a name in which yes is found and no is not.
+type pattern struct{ yes, no *regexp.Regexp }
+
+// newPattern compiles a pattern of alternatives, without regard to case. Nothing
+// is excluded where no is empty.
+func newPattern(yes, no []string) pattern {
+	p := pattern{yes: anyOf(yes)}
+	if len(no) > 0 {
+		p.no = anyOf(no)
+	}
+	return p
+}
+
+func anyOf(alternatives []string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
+}
+
+func (p pattern) match(s string) bool {
+	return p.yes.MatchString(s) && (p.no == nil || !p.no.MatchString(s))
+}
+
+// The collectives need more than one look at the name; see ClassKernel.
+var (
+	allReducePattern = newPattern([]string{
+		`all_?reduce`, `cross_device_reduce`, `userbuffers.*sum`,
+	}, nil)
+	// The op is multimem_one_shot_all_reduce, its kernel leaves out the all.
+	multimemPattern = newPattern([]string{`multimem_\w*reduce`}, []string{`reduce_?scatter`})
+	commPattern     = newPattern([]string{
+		`nccl`, `all_?gather`, `reduce_?scatter`, `send_?recv`, `all_?to_?all`,
+		`moeA2A`, `a2a_kernel`,
+		`userbuffers`, `multimem_`, `nvshmem`, `ipc_\w*rsag`, `push_oneshot`,
+	}, nil)
+	// twoShotTail is the kernel after an all-reduce; its namespace and arguments
+	// are named after what it follows.
+	twoShotTail  = anyOf([]string{`rmsNormLamport`})
+	deepEP       = anyOf([]string{`(^|::)deep_ep::`})
+	moeNamespace = anyOf([]string{`(^|::)\w*moe\w*::`})
+
+	// These two are tried on the kernel's own name only: an all-reduce may well
+	// have a barrier among its template arguments.
+	notCollective = anyOf([]string{`lamport_?initialize`, inductor})
+	notAllReduce  = anyOf([]string{`barrier`})
+)
+
+// rules are the classes below the collectives; the first that matches wins.
+// Routing stands before attention and grouped GEMMs before GEMMs, which would
+// take their kernels; norms before quant, because fused norms quantise.
+var rules = []struct {
+	class string
+	pattern
+}{
+	{MoE, newPattern([]string{
+		`moe`, `expert`, `routing`, `topk_?gating`, `grouped_?topk`, `bitmatrix`,
+		`deepseek_v3_topk`, `group_idx_and_topk`, `expand_?input_?rows`,
+	}, []string{inductor})},
+	{Attention, newPattern([]string{
+		`flash([^i]|$)`, // not flashinfer, which is a whole library
+		`attention`, `attn`, `fmha`, `mmha`, `(^|_)mha`, `mha_`, `multi_?head`,
+		`(^|_)mla`, `mla_`, `mqa_logits`, `xqa`, `delta_rule`,
+		`(batch|single)_?(decode|prefill)_?with`, `merge_?states?`,
+		`^_fwd_(kernel|grouped)`,
+		`(mask(ed)?|triang\w*|bias)_?soft_?max`,
+		`kv_?cache`, `(reshape|concat)_and_cache`, `paged_?kv`, `kv_ind(ices|ptr)`,
+	}, []string{inductor})},
+	{MoE, newPattern([]string{
+		`^bmm_`, `group(ed)?_?gemm`, `group_?problem_?shape`,
+	}, []string{inductor})},
+	{GEMM, newPattern([]string{
+		`gemm`, `gemv`, `nvjet`, `matmul`, `bmm`, `(^|_)(add|scaled_)?mm(_|$)`,
+		`split_?k_?reduce`, `cijk_`, `block_fp8`, `marlin`,
+		`fprop`, `dgrad`, `wgrad`, `implicit_conv`,
+	}, []string{inductor})},
+	{Norm, newPattern([]string{
+		`norm`, `(^|_)ln_fwd`,
+	}, []string{`renorm`, `normal(_|\d|$)`})},
+	{RoPE, newPattern([]string{
+		`rotary`, `(^|[^p])rope`, // not property
+		`compute_position_kernel`,
+	}, nil)},
+	{Activation, newPattern([]string{
+		`act_and_mul`, `activation`, `silu`, `swish`, `(sw|ge)i?glu`, `gelu`, `relu`, `sigmoid`,
+	}, nil)},
+	{Quant, newPattern([]string{
+		`quant`, `cvt_`, `(to|convert|scaled)_fp[48]`, `per_token_cast`, `scale_1x128`,
+	}, []string{`quantil`})},
+	{Sampling, newPattern([]string{
+		`sampl`, `top_?[kp]`, `min_p(_|$)`, `soft_?max`, `arg_?max`, `greedy`, `multinomial`,
+		`penalt`, `logits`, `beam_?search`, `renorm_?prob`, `speculative`, `rejection`,
+	}, []string{`(up|down|grid)_?sampl`})},
+	{Copy, newPattern([]string{
+		`copy`, `memcpy`, `memset`, `cat_?array`, `concat`, `gather`, `scatter`,
+		`transpose`, `permut`, `index_?select`, `embedding`,
+	}, []string{inductor})},
+	{Elementwise, newPattern([]string{
+		`element_?wise`, `point_?wise`, `^triton_(poi|for)_`, `^cupy_\w+__`, `(^|_)fill`,
+	}, nil)},
+	{Reduce, newPattern([]string{
+		// A barrier may be named after the all-reduce that it serves.
+		`^triton_(red|per)_`, `reduc(e|tion)`,
+	}, []string{`barrier`})},
+}
+
+// ClassKernel returns the class of a kernel by its short name and its demangled
+// one, either of which may be empty. The table of classes and how names are
+// matched are in the package comment.
+func ClassKernel(short, demangled string) string {
+	sym := newSymbol(short, demangled)
+	if notCollective.MatchString(sym.base) {
+		return classByRules(sym.base) // its namespaces are the collectives'
+	}
+	mayReduce := !notAllReduce.MatchString(sym.base)
+	if class := classCollective(sym.base, mayReduce); class != Other {
+		return class
+	}
+	switch {
+	case deepEP.MatchString(sym.scope): // its kernels are called dispatch and combine
+		return Comm
+	case moeNamespace.MatchString(sym.scope):
+		return MoE
+	}
+	if class := classByRules(sym.base); class != Other {
+		return class
+	}
+	for _, name := range []string{sym.scope, sym.head} {
+		if class := classCollective(name, mayReduce); class != Other {
+			return class
+		}
+		if class := classByRules(name); class != Other {
+			return class
+		}
+	}
+	return Other
+}
+
+// classCollective returns AllReduce, Comm or Other.
+func classCollective(name string, mayReduce bool) string {
+	switch {
+	case twoShotTail.MatchString(name):
+		return Comm
+	case mayReduce && (allReducePattern.match(name) || multimemPattern.match(name)):
+		return AllReduce
+	case commPattern.match(name):
+		return Comm
+	}
+	return Other
+}
+
+func classByRules(name string) string {
+	for i := range rules {
+		if rules[i].match(name) {
+			return rules[i].class
+		}
+	}
+	return Other
+}

@@ -1,0 +1,63 @@
+package cudaname
+
+import "strings"
+
+// symbol is a kernel's name in the forms that its class is looked up by.
+type symbol struct {
+	base  string // last component: the short name
+	scope string // with its namespaces, without template arguments
+	head  string // with both, without the parameter list
+}
+
+// newSymbol reads a short and a demangled name, either of which may be missing.
+// A short name that is in fact a demangled one, as some text reports have it, is
+// read the same.
+func newSymbol(short, demangled string) symbol {
+	if demangled == "" {
+		demangled = short
+	}
+	scope, head := splitDemangled(demangled)
+	base := lastComponent(scope)
+	if short != "" && short != demangled {
+		shortScope, _ := splitDemangled(short)
+		base = lastComponent(shortScope)
+	}
+	return symbol{base: base, scope: scope, head: head}
+}
+
+// splitDemangled returns a demangled name's qualified name and what stands before
+// its parameter list. It reads what it can of a name cut short or out of balance.
+func splitDemangled(name string) (scope, head string) {
+	// As nsys writes it: parentheses are left to parameter lists.
+	name = strings.ReplaceAll(name, "(anonymous namespace)", "<unnamed>")
+	var out strings.Builder
+	depth, end := 0, len(name)
+scan:
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '<':
+			depth++
+		case c == '>' && i > 0 && name[i-1] == '-':
+			// An arrow inside a template argument closes nothing.
+		case c == '>' && depth > 0:
+			depth--
+		case depth > 0:
+		case c == '(':
+			end = i
+			break scan
+		default:
+			out.WriteByte(c)
+		}
+	}
+	scope = strings.TrimSpace(out.String())
+	// What precedes is the return type.
+	scope = scope[strings.LastIndexByte(scope, ' ')+1:]
+	return scope, name[:end]
+}
+
+func lastComponent(scope string) string {
+	if i := strings.LastIndex(scope, "::"); i >= 0 && i+2 < len(scope) {
+		return scope[i+2:]
+	}
+	return scope
+}

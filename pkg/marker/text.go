@@ -1,0 +1,96 @@
+package marker
+
+import "strings"
+
+// The class of an NVTX range.
+const (
+	Step  = "step"
+	Prep  = "prep"
+	GIL   = "gil"
+	GC    = "gc"
+	Range = "range"
+)
+
+// PrepNames returns what the text of a range contains that prepares a step's
+// inputs. An analysis takes the first of them that occurs in a rank, and that one
+// only: the ranges of one engine may nest.
+func PrepNames() [3]string {
+	return [3]string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
+}
+
+// ClassNVTX is [Set.Class] of the [Presets].
+func ClassNVTX(text string) string { return Presets.Class(text) }
+
+// Class returns the class of an NVTX range by its text: one of [Step], by the
+// markers of s, [GIL], [GC], [Prep] and [Range]; the first that fits.
+func (s *Set) Class(text string) string {
+	if _, ok := s.Parse(text); ok {
+		return Step
+	}
+	switch {
+	case GILStateOf(text) != NoGIL:
+		return GIL
+	case IsGC(text):
+		return GC
+	case isPrep(text):
+		return Prep
+	}
+	return Range
+}
+
+// isPrep looks for the two of PrepNames that the third is not contained in.
+func isPrep(text string) bool {
+	return strings.Contains(text, "prepare_inputs") || strings.Contains(text, "_prepare_tp_inputs")
+}
+
+// GILState is what a range says about Python's global interpreter lock.
+type GILState uint8
+
+const (
+	NoGIL      GILState = iota // not a GIL range
+	HoldingGIL                 // the thread has the lock
+	WaitingGIL                 // the thread waits for it
+)
+
+// GILStateOf returns what the range with this text says about the lock.
+func GILStateOf(text string) GILState {
+	switch {
+	case strings.HasPrefix(text, "Holding GIL"):
+		return HoldingGIL
+	case strings.HasPrefix(text, "Waiting for GIL"):
+		return WaitingGIL
+	}
+	return NoGIL
+}
+
+// IsGC says whether the range with this text is a run of Python's garbage
+// collector.
+func IsGC(text string) bool { return strings.HasPrefix(text, "Python GC") }
+
+// Fold returns name with each run of ASCII digits folded to one #, so that ranges
+// that differ in a number only go by one name. A name without a digit is returned
+// as it is.
+func Fold(name string) string {
+	first := 0
+	for first < len(name) && !isDigit(name[first]) {
+		first++
+	}
+	if first == len(name) {
+		return name
+	}
+	var b strings.Builder
+	b.Grow(len(name))
+	b.WriteString(name[:first])
+	inRun := false
+	for i := first; i < len(name); i++ {
+		digit := isDigit(name[i])
+		switch {
+		case !digit:
+			b.WriteByte(name[i])
+		case !inRun:
+			b.WriteByte('#')
+		}
+		inRun = digit
+	}
+	return b.String()
+}

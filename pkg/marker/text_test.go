@@ -1,0 +1,107 @@
+package marker
+
+import (
+	"regexp"
+	"testing"
+)
+
+func TestClassNVTX(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"[Executor] _forward_step 23: 0 ctx reqs, 96 ctx tokens, 12 gen reqs", Step},
+		{"execute_context_2(512)_generation_6(6)", Step},
+		{"step[PREBUILT bs=3]", Step},
+		{"_prepare_tp_inputs", Prep},
+		{"_prepare_inputs", Prep},
+		{"gpu_model_runner: prepare_inputs", Prep},
+		{"prepare_resources", Range},
+		{"prepare_tp_inputs", Range},
+		{"Holding GIL", GIL},
+		{"Waiting for GIL", GIL},
+		{"Waiting for GIL (take_gil)", GIL},
+		{"Not Holding GIL", Range},
+		{"Python GC", GC},
+		{"Python GC, generation 2", GC},
+		{"python gc", Range},
+		{"_forward_step", Range},
+		{"aten::copy_, op_id = 314596", Range},
+		{"FSDP::post_forward (encoder.block.15.layer.0), op_id = 314590", Range},
+		{"Step 220 to 230", Range},
+		{"", Range},
+	}
+	for _, test := range tests {
+		if got := ClassNVTX(test.text); got != test.want {
+			t.Errorf("ClassNVTX(%q) = %q, want %q", test.text, got, test.want)
+		}
+	}
+	for _, name := range PrepNames() {
+		if got := ClassNVTX("x " + name + " y"); got != Prep {
+			t.Errorf("ClassNVTX of a text with %s = %q, want %q", name, got, Prep)
+		}
+	}
+}
+
+func TestGILStateOf(t *testing.T) {
+	for text, want := range map[string]GILState{
+		"Holding GIL": HoldingGIL, "Waiting for GIL": WaitingGIL, "Holding": NoGIL, "": NoGIL,
+	} {
+		if got := GILStateOf(text); got != want {
+			t.Errorf("GILStateOf(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"", ""},
+		{"_schedule", "_schedule"},
+		{"7", "#"},
+		{"a1b22c333", "a#b#c#"},
+		{"[Executor] _forward_step 23: 0 ctx reqs, 12 gen reqs", "[Executor] _forward_step #: # ctx reqs, # gen reqs"},
+		{"FSDP::pre_forward (encoder.block.4.layer.1), op_id = 318605", "FSDP::pre_forward (encoder.block.#.layer.#), op_id = #"},
+		{"1.5", "#.#"},
+		{"##1#", "####"},
+		{"É1٣", "É#٣"},
+	}
+	for _, test := range tests {
+		if got := Fold(test.name); got != test.want {
+			t.Errorf("Fold(%q) = %q, want %q", test.name, got, test.want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { sinkText = Fold("_fetch_new_requests") }); n != 0 {
+		t.Errorf("Fold allocates %v times for a name without digits, want 0", n)
+	}
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+func FuzzFold(f *testing.F) {
+	f.Add("a1b22c333")
+	f.Add("##1#\xff")
+	f.Fuzz(func(t *testing.T, name string) {
+		once := Fold(name)
+		if want := foldSlowly(name); once != want {
+			t.Errorf("Fold(%q) = %q, want %q", name, once, want)
+		}
+		if twice := Fold(once); twice != once {
+			t.Errorf("Fold(%q) = %q, but Fold of that is %q", name, once, twice)
+		}
+	})
+}
+
+func foldSlowly(name string) string {
+	return string(digits.ReplaceAllLiteral([]byte(name), []byte("#")))
+}
+
+func BenchmarkClassNVTX(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		sinkText = ClassNVTX("gpu_model_runner: postprocess")
+	}
+}
+
+func BenchmarkFold(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		sinkText = Fold("[Executor] _forward_step 23: 0 ctx reqs, 12 gen reqs")
+	}
+}
