@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The header of a database file, as far as it says how pages are read. All
+// numbers of the file format have their high byte first.
+const (
+	headerSize     = 100
+	atPageSize     = 16 // two bytes; 1 stands for 65536
+	atWriteVersion = 18 // 2 for a database with a write-ahead log
+	atReadVersion  = 19
+	atReserved     = 20 // bytes at the end of each page that hold no data
+	atChanges      = 24
+	atPages        = 28 // number of pages, where the next number is that of atChanges
+	atEncoding     = 56 // 1 for UTF-8
+	atPagesVersion = 92
+)
+
+// header is the header of a database file.
+type header [headerSize]byte
+
+func (h *header) pageSize() int {
+	if n := int(binary.BigEndian.Uint16(h[atPageSize:])); n != 1 {
+		return n
+	}
+	return 65536
+}
+
+// pages is the number of pages that the header states, 0 where it states none:
+// it was then written by a version of SQLite that did not keep the count.
+func (h *header) pages() uint32 {
+	if [4]byte(h[atChanges:]) != [4]byte(h[atPagesVersion:]) {
+		return 0
+	}
+	return binary.BigEndian.Uint32(h[atPages:])
+}
+
+// damage is a place in the file that contradicts the file format.
+type damage struct {
+	page uint32
+	what string
+}
+
+func (e *damage) Error() string { return fmt.Sprintf("page %d: %s", e.page, e.what) }
+
+const (
+	// pieceSize is how much of the file is read at a time. It fits into the
+	// second-level cache beside a block.
+	pieceSize = 256 << 10
+	// maxGap is how many bytes between two wanted pages are read along, as they
+	// cost less than a second read would.
+	maxGap = 16 << 10
+	// pagePad is how far behind the end of a page its bytes may be read without
+	// looking: numbers are loaded as 8 bytes, varints are up to 9.
+	pagePad = 32
+)
+
+// pager reads the pages of a database file, numbered from 1. It copies instead
+// of mapping the file: a mapped file that somebody cuts off kills the reader.
+type pager struct {
+	file   *os.File
+	size   int    // of a page
+	usable int    // bytes of a page that may hold data
+	pages  uint32 // 0 where SQLite is to read the whole database
+
+	// piece is pages first, first+1, … and pagePad bytes.
+	piece []byte
+	first uint32
+	count uint32
+	spare []byte // one page and pagePad bytes
+}
+
+// newPager returns the pages of a file of this size. It has none in a file that
+// SQLite will refuse, and where text is not UTF-8.
+func newPager(f *os.File, h *header, size int64) pager {
+	p := pager{file: f, size: h.pageSize(), pages: h.pages()}
+	p.usable = p.size - int(h[atReserved])
+	if encoding := be32(h[atEncoding:]); encoding > 1 || p.size < 512 || p.size&(p.size-1) != 0 || p.usable < 480 {
+		p.pages = 0
+	} else if p.pages == 0 {
+		p.pages = uint32(min(size/int64(p.size), 1<<32-2))
+	}
+	return p
+}
+
+// cached returns a page of the piece, followed by pagePad bytes or more.
+func (p *pager) cached(n uint32) ([]byte, bool) {
+	i := n - p.first // wraps around below first
+	if i >= p.count {
+		return nil, false
+	}
+	at := int(i) * p.size
+	return p.piece[at : at+p.size+pagePad : at+p.size+pagePad], true
+}
+
+// load reads pages first to last, which is at least first, as the new piece.
+func (p *pager) load(first, last uint32) error {
+	size := int(last-first+1) * p.size
+	if cap(p.piece) < size+pagePad {
+		p.piece = make([]byte, max(size, pieceSize)+pagePad)
+	}
+	p.count = 0
+	p.piece = p.piece[:size+pagePad]
+	if err := p.read(p.piece[:size], first); err != nil {
+		return err
+	}
+	p.first, p.count = first, last-first+1
+	return nil
+}
+
+// one returns a single page, valid until the next call to one or load.
+func (p *pager) one(n uint32) ([]byte, error) {
+	if page, ok := p.cached(n); ok {
+		return page, nil
+	}
+	if n == 0 || n > p.pages {
+		return nil, &damage{n, "is not in the file"}
+	}
+	if p.spare == nil {
+		p.spare = make([]byte, p.size+pagePad)
+	}
+	return p.spare, p.read(p.spare[:p.size], n)
+}
+
+func (p *pager) read(into []byte, first uint32) error {
+	n, err := p.file.ReadAt(into, int64(first-1)*int64(p.size))
+	switch {
+	case n == len(into):
+		return nil
+	case err == io.EOF:
+		return &damage{first + uint32(n/p.size), "the file ends before it"}
+	}
+	return err
+}
+
+// varint decodes a number of 1 to 9 bytes and returns how many they were: seven
+// bits a byte, the high bit telling that another byte follows, and eight bits
+// in the ninth. b has 9 bytes at least.
+func varint(b []byte) (v uint64, n int) {
+	_ = b[8]
+	for i := range 8 {
+		v = v<<7 | uint64(b[i]&0x7f)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	return v<<8 | uint64(b[8]), 9
+}
+
+func be16(b []byte) int    { return int(binary.BigEndian.Uint16(b)) }
+func be32(b []byte) uint32 { return binary.BigEndian.Uint32(b) }

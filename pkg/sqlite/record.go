@@ -1,0 +1,178 @@
+package sqlite
+
+import "encoding/binary"
+
+// The cell of a leaf is the size of the row's payload and its row id, as
+// varints, then the payload, or its beginning and the number of an overflow
+// page. An overflow page begins with the number of the next one, 0 on the last.
+//
+// The payload is a record: a header and then the values of the columns, one
+// after the other. The header is its own size and for each column the type of
+// its value, as varints:
+//
+//	0            null; also what stands for the row id's own column
+//	1 2 3 4 5 6  a number of 1, 2, 3, 4, 6, 8 bytes
+//	7            a float
+//	8 9          the numbers 0 and 1, of no bytes
+//	10 11        not used; SQLite reads them as null
+//	12, 14, …    a blob of (type-12)/2 bytes
+//	13, 15, …    a text of (type-13)/2 bytes
+//
+// A record may have fewer columns than its table: the others were added later.
+
+// maxHeader bounds the header of a record, as SQLite does: 32,767 columns of
+// three bytes each.
+const maxHeader = 98307
+
+// field is a wanted column as a record holds it.
+type field struct {
+	skip  int // columns between the wanted one before it and this
+	text  *Vector
+	ints  []int64 // where the numbers go, nil for a text
+	nulls []bool
+}
+
+// place is where in a record the value of a field lies, and what it is. A
+// number is load>>shift&mask|or, with load the 8 bytes from its place on, which
+// takes no branch: the widths of neighbours cannot be guessed.
+type place struct {
+	at       int
+	width    int
+	mask, or int64
+	shift    uint8
+	null     bool
+}
+
+// numbers are the places of numbers by their type, and last that of any other
+// type, which is null as a number.
+var numbers = [13]place{
+	0:  {null: true},
+	1:  {width: 1, mask: -1, shift: 56},
+	2:  {width: 2, mask: -1, shift: 48},
+	3:  {width: 3, mask: -1, shift: 40},
+	4:  {width: 4, mask: -1, shift: 32},
+	5:  {width: 6, mask: -1, shift: 16},
+	6:  {width: 8, mask: -1},
+	7:  {width: 8, null: true},
+	8:  {},
+	9:  {or: 1},
+	10: {null: true},
+	11: {null: true},
+	12: {null: true},
+}
+
+// number returns the number at the beginning of b, which has 8 bytes at least.
+func (p *place) number(b []byte) int64 {
+	return int64(binary.BigEndian.Uint64(b))>>(p.shift&63)&p.mask | p.or
+}
+
+// widths are the sizes of values by the first byte of their type, where that is
+// all of it.
+var widths = func() (w [128]uint8) {
+	for t := range w {
+		w[t] = uint8(max(t-12, 0) / 2)
+	}
+	for t, p := range numbers {
+		w[t] = uint8(p.width)
+	}
+	return w
+}()
+
+// shape is where the wanted values lie in all records with one header. A table
+// has few shapes, so a header is decoded only where it is not one of those that
+// came before it.
+type shape struct {
+	header []byte
+	places []place // of each field
+	size   int     // of a record up to its last wanted value
+	whole  bool    // that is the end of the record
+}
+
+// shapeBits is the logarithm of the number of shapes that are kept. The tables
+// of real exports have up to 32, and one for each length of a text.
+const shapeBits = 10
+
+// shape returns the shape of a record of size bytes with a header.
+func (r *reader) shape(header []byte, size int) (*shape, error) {
+	s := &r.shapes[hash(header)]
+	if string(s.header) != string(header) {
+		s.header = append(s.header[:0], header...)
+		if !r.resolve(s) {
+			s.header = s.header[:0]
+			return nil, r.contradiction()
+		}
+	}
+	if size != s.size && (s.whole || size < s.size) {
+		return nil, r.contradiction()
+	}
+	return s, nil
+}
+
+func (r *reader) contradiction() error {
+	return &damage{r.number, "the size of a row contradicts the types of its values"}
+}
+
+// hash returns the number under which the shape of a header is kept.
+func hash(header []byte) uint64 {
+	const factor = 0x9e3779b97f4a7c15
+	h := uint64(len(header))
+	for ; len(header) >= 8; header = header[8:] {
+		h = (h ^ binary.LittleEndian.Uint64(header)) * factor
+		h ^= h >> 32
+	}
+	for _, b := range header {
+		h = h<<8 | h>>56 ^ uint64(b)
+	}
+	return h * factor >> (64 - shapeBits)
+}
+
+// resolve decodes the header of a shape. It returns false where that makes no
+// sense.
+func (r *reader) resolve(s *shape) bool {
+	r.header = append(append(r.header[:0], s.header...), zeros[:]...)
+	types := r.header[:len(s.header)]
+	v, pos := varint(r.header)
+	at, largest := int(v), int(r.pages)*r.size
+	s.places = s.places[:0]
+	for i := range r.fields {
+		f := &r.fields[i]
+		for range f.skip {
+			if pos < len(types) && types[pos] < 0x80 {
+				at += int(widths[types[pos]])
+				pos++
+				continue
+			}
+			_, width, n := r.typeAt(pos, len(types))
+			pos, at = pos+n, at+min(width, largest+1-at)
+		}
+		t, width, n := r.typeAt(pos, len(types))
+		if pos += n; pos > len(types) || width > largest-at {
+			return false
+		}
+		s.places = append(s.places, place{})
+		p := &s.places[i]
+		*p = numbers[min(t, 12)]
+		p.at, p.width = at, width
+		if f.ints == nil {
+			p.null = t < 12
+		}
+		at += width
+	}
+	s.size, s.whole = at, pos >= len(types)
+	return at <= largest
+}
+
+var zeros [pagePad]byte
+
+// typeAt decodes the type at a place in a header of length end, and returns the
+// size of a value of that type and of the type itself. Behind the header are
+// the columns that were added to the table later: they are null.
+func (r *reader) typeAt(pos, end int) (t uint64, width, n int) {
+	if pos >= end {
+		return 0, 0, 0
+	}
+	if t, n = varint(r.header[pos:]); t < 128 {
+		return t, int(widths[t]), n
+	}
+	return t, int((t - 12) / 2), n
+}

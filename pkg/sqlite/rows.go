@@ -1,0 +1,170 @@
+package sqlite
+
+import "runtime"
+
+// reader decodes the wanted columns of the rows of a table.
+type reader struct {
+	cursor
+	fields []field   // in the order of the table
+	ids    []*Vector // columns that are the row id
+	block  *Block
+	shapes [1 << shapeBits]shape // by the hash of their header
+
+	overflow payload // of the row that is being read
+	header   []byte  // of the shape that is being made, with pagePad bytes
+	value    []byte  // that lies in several pages
+}
+
+// begin makes the fields and row ids of rows low to high of the table with this
+// root what the reader reads into the block.
+func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vector, b *Block) (err error) {
+	defer r.guard(&err)
+	r.fields, r.ids, r.block = fields, ids, b
+	for i := range r.shapes {
+		r.shapes[i].header = r.shapes[i].header[:0]
+	}
+	return r.start(root, low, high)
+}
+
+// fill appends rows to the block until it is full or there are no more.
+func (r *reader) fill(size int) (more bool, err error) {
+	defer r.guard(&err)
+	for r.block.N < size {
+		if r.cell == r.cells {
+			if ok, err := r.next(); !ok {
+				return false, err
+			}
+		}
+		if done, err := r.rows(size); done || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// guard makes an error of an index out of range, should the decoder trust some
+// number in a damaged file that it has not checked.
+func (r *reader) guard(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = &damage{r.number, p.Error()}
+	default:
+		panic(p)
+	}
+}
+
+// rows appends rows of the leaf until the block is full or the leaf ends. It
+// returns true behind the last wanted row of the table.
+func (r *reader) rows(size int) (done bool, err error) {
+	first := leafHeader + 2*r.cells // where cells may begin
+	for r.block.N < size && r.cell < r.cells {
+		at := be16(r.leaf[leafHeader+2*r.cell:])
+		if at < first || at > r.usable-4 {
+			return false, &damage{r.number, "a cell lies outside of the page"}
+		}
+		bytes, n := varint(r.leaf[at:])
+		at += n
+		if bytes > uint64(r.pages)*uint64(r.size) {
+			return false, &damage{r.number, "a row is larger than the file"}
+		}
+		key, n := varint(r.leaf[at:])
+		at += n
+		id := int64(key)
+		r.cell++
+		if id < r.from || id > r.to || id == r.to && r.cell < r.cells {
+			return false, &damage{r.number, "row ids out of order"}
+		}
+		if id > r.high {
+			return true, nil
+		}
+		r.from = id + 1
+		if id < r.low {
+			continue
+		}
+		if err := r.row(at, int(bytes), id); err != nil {
+			return false, err
+		}
+		r.block.N++
+	}
+	return false, nil
+}
+
+// row decodes a row from the payload of size bytes that begins at leaf[at].
+func (r *reader) row(at, size int, id int64) error {
+	n := r.block.N
+	for _, v := range r.ids {
+		v.Null[n], v.Int[n] = false, id
+	}
+	if size > r.usable-35 {
+		return r.long(at, size, n)
+	}
+	record := r.leaf[at:]
+	if at+size > r.usable {
+		return &damage{r.number, "a cell runs over the end of the page"}
+	}
+	header := uint64(record[0])
+	if header >= 0x80 {
+		header, _ = varint(record)
+	}
+	if header == 0 || header > uint64(size) {
+		return r.contradiction()
+	}
+	s, err := r.shape(record[:header], size)
+	if err != nil {
+		return err
+	}
+	for i := range s.places {
+		p, f := &s.places[i], &r.fields[i]
+		if f.ints != nil {
+			f.ints[n], f.nulls[n] = p.number(record[p.at:]), p.null
+		} else {
+			f.text.setText(n, p.null, record[p.at:p.at+p.width]) // a page is not larger than maxText
+		}
+	}
+	return nil
+}
+
+// setText makes row n of a Text column, the one behind the last, a text.
+func (v *Vector) setText(n int, null bool, text []byte) {
+	if v.Null[n] = null; !null {
+		v.Data = append(v.Data, text...)
+	}
+	v.Offsets = append(v.Offsets, int32(len(v.Data)))
+}
+
+// long decodes row n of the block from a payload that overflow pages hold a
+// part of. Its header comes first and then the columns in their order, so those
+// pages are read once and forwards, and only up to the last wanted column.
+func (r *reader) long(at, size, n int) error {
+	if err := r.open(at, size); err != nil {
+		return err
+	}
+	length, _ := varint(r.leaf[at:])
+	if length == 0 || length > uint64(min(size, maxHeader)) {
+		return r.contradiction()
+	}
+	header, err := r.bytes(0, int(length))
+	if err != nil {
+		return err
+	}
+	s, err := r.shape(header, size)
+	if err != nil {
+		return err
+	}
+	for i := range s.places {
+		p, f := &s.places[i], &r.fields[i]
+		value, err := r.bytes(p.at, min(p.width, maxText))
+		switch {
+		case err != nil:
+			return err
+		case f.ints == nil:
+			f.text.setText(n, p.null, value)
+		default:
+			var load [8]byte
+			copy(load[:], value)
+			f.ints[n], f.nulls[n] = p.number(load[:]), p.null
+		}
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// BlockRows is the number of rows that a scan hands out at a time.
+const BlockRows = 4096
+
+// maxText is where a longer text ends: what nobody reads to its end must not
+// decide how much memory a block takes.
+const maxText = 64 << 10
+
+// Type is the type that a column is read as. SQLite lets every value have a
+// type of its own: a value of another type than asked for is read as null.
+type Type int
+
+// The types.
+const (
+	Int  Type = iota // a whole number
+	Text             // a text; a blob counts as one
+)
+
+// Column names a column of a table and the type to read it as.
+type Column struct {
+	Name string
+	Type Type
+}
+
+// Block is a number of rows as columns. It belongs to the scan that made it
+// and is valid until the function that got it returns.
+type Block struct {
+	N    int
+	Cols []Vector
+}
+
+// Vector is a column of a block; null rows are 0 and "".
+type Vector struct {
+	Null []bool
+	Full bool    // no row is null
+	Int  []int64 // of an Int column
+
+	// Of a Text column: text i is Data[Offsets[i]:Offsets[i+1]].
+	Offsets []int32
+	Data    []byte
+}
+
+// Text returns the text in row i, valid as long as the block.
+func (v *Vector) Text(i int) []byte { return v.Data[v.Offsets[i]:v.Offsets[i+1]] }
+
+// Scan reads columns of the rows of a table whose row ids are low to high, in
+// their order, and hands them to fn block by block.
+func (d *DB) Scan(table string, columns []Column, low, high int64, fn func(*Block) error) error {
+	l, err := d.layout(table)
+	if err != nil {
+		return err
+	}
+	block := newBlock(typesOf(columns), BlockRows)
+	if fields, ids, ok := l.fields(columns, block); ok {
+		return d.decode(uint32(l.root), fields, ids, low, high, block, fn)
+	}
+	return d.step(table, l.rowID, columns, low, high, fn)
+}
+
+func typesOf(columns []Column) []Type {
+	types := make([]Type, len(columns))
+	for i, c := range columns {
+		types[i] = c.Type
+	}
+	return types
+}
+
+// decode is Scan by the decoder of record.go.
+func (d *DB) decode(root uint32, fields []field, ids []*Vector, low, high int64, b *Block, fn func(*Block) error) error {
+	r := d.idle // with its pages and buffers, which the last scan may have left
+	d.idle = nil
+	if r == nil {
+		r = &reader{cursor: cursor{pager: d.file}}
+	}
+	defer func() { d.idle = r }()
+	if err := r.begin(root, low, high, fields, ids, b); err != nil {
+		return d.damage(err)
+	}
+	for {
+		more, err := r.fill(BlockRows)
+		if err != nil {
+			return d.damage(err)
+		}
+		if b.N > 0 {
+			b.note()
+			if err := fn(b); err != nil {
+				return err
+			}
+		}
+		if !more {
+			return nil
+		}
+		b.reset()
+	}
+}
+
+// step is Scan by SQLite.
+func (d *DB) step(table, rowID string, columns []Column, low, high int64, fn func(*Block) error) error {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = quote(c.Name)
+	}
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s BETWEEN %d AND %d ORDER BY %s",
+		strings.Join(names, ","), quote(table), rowID, low, high, rowID)
+	return d.query(sql, typesOf(columns), BlockRows, fn)
+}
+
+// query runs a statement and hands out its rows in blocks of at most size rows.
+func (d *DB) query(sql string, types []Type, size int, fn func(*Block) error) error {
+	stmt, err := d.prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer sqlite3.Xsqlite3_finalize(d.tls, stmt)
+	block := newBlock(types, size)
+	for {
+		rc := sqlite3.Xsqlite3_step(d.tls, stmt)
+		if rc != sqlite3.SQLITE_ROW {
+			if rc != sqlite3.SQLITE_DONE {
+				return d.fail(rc)
+			}
+			if block.N == 0 {
+				return nil
+			}
+			block.note()
+			return fn(block)
+		}
+		d.readRow(stmt, block, types)
+		if block.N == size {
+			block.note()
+			if err := fn(block); err != nil {
+				return err
+			}
+			block.reset()
+		}
+	}
+}
+
+func (d *DB) prepare(sql string) (uintptr, error) {
+	text, err := libc.CString(sql)
+	if err != nil {
+		return 0, err
+	}
+	defer libc.Xfree(d.tls, text)
+	slot := d.tls.Alloc(8)
+	defer d.tls.Free(8)
+	if rc := sqlite3.Xsqlite3_prepare_v2(d.tls, d.db, text, -1, slot, 0); rc != sqlite3.SQLITE_OK {
+		return 0, d.fail(rc)
+	}
+	return *(*uintptr)(pointer(slot)), nil
+}
+
+// readRow appends the statement's row to the block.
+func (d *DB) readRow(stmt uintptr, b *Block, types []Type) {
+	n := b.N
+	for i := range types {
+		v := &b.Cols[i]
+		value := (*sqlite3.Tsqlite3_value)(pointer(sqlite3.Xsqlite3_column_value(d.tls, stmt, int32(i))))
+		// The flags and the number are read where SQLite keeps them: two more
+		// calls a value would cost as much as stepping the row does.
+		flags := value.Fflags
+		if types[i] == Int {
+			isInt := flags&sqlite3.MEM_Int != 0
+			v.Null[n] = !isInt
+			if isInt {
+				v.Int[n] = *(*int64)(unsafe.Pointer(&value.Fu))
+			} else {
+				v.Int[n] = 0
+			}
+			continue
+		}
+		v.Null[n] = flags&(sqlite3.MEM_Str|sqlite3.MEM_Blob) == 0
+		if !v.Null[n] {
+			p := uintptr(unsafe.Pointer(value))
+			text := sqlite3.Xsqlite3_value_text(d.tls, p)
+			size := sqlite3.Xsqlite3_value_bytes(d.tls, p)
+			if text != 0 {
+				v.Data = append(v.Data, unsafe.Slice((*byte)(pointer(text)), min(size, maxText))...)
+			}
+		}
+		v.Offsets = append(v.Offsets, int32(len(v.Data)))
+	}
+	b.N++
+}
+
+func newBlock(types []Type, size int) *Block {
+	b := &Block{Cols: make([]Vector, len(types))}
+	for i, t := range types {
+		b.Cols[i].Null = make([]bool, size)
+		if t == Int {
+			b.Cols[i].Int = make([]int64, size)
+		} else {
+			b.Cols[i].Offsets = make([]int32, 1, size+1)
+		}
+	}
+	return b
+}
+
+// note fills in what the columns say of themselves as a whole.
+func (b *Block) note() {
+	for i := range b.Cols {
+		v := &b.Cols[i]
+		nulls := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v.Null))), b.N)
+		v.Full = bytes.IndexByte(nulls, 1) < 0
+	}
+}
+
+func (b *Block) reset() {
+	b.N = 0
+	for i := range b.Cols {
+		v := &b.Cols[i]
+		if v.Int == nil {
+			v.Offsets, v.Data = v.Offsets[:1], v.Data[:0]
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// writerPragmas make one big load fast. There is no journal and no fsync: a
+// file whose Close failed is garbage, and its maker removes it.
+const writerPragmas = `PRAGMA journal_mode=OFF;
+PRAGMA synchronous=OFF;
+PRAGMA locking_mode=EXCLUSIVE;
+PRAGMA cache_size=-16384;
+PRAGMA temp_store=MEMORY;
+BEGIN`
+
+// Writer fills one new SQLite file in one transaction. The same calls give the
+// same bytes. The first error sticks: every later call returns it, and so does
+// Close, so a caller in a hurry need check only Close. A Writer belongs to one
+// goroutine.
+type Writer struct {
+	path   string
+	tls    *libc.TLS
+	db     uintptr // sqlite3*, 0 once closed
+	tables []*Inserter
+	err    error
+}
+
+// Create begins a SQLite file at path, which must not exist or be empty. The
+// file is complete only once Close has returned nil; to have it appear whole or
+// not at all, create it under a temporary name and rename it.
+func Create(path string) (*Writer, error) {
+	// An absolute path cannot be mistaken for ":memory:" or a "file:" address.
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", path, err)
+	}
+	if st, err := os.Stat(abs); err == nil && st.Size() > 0 {
+		return nil, fmt.Errorf("create %s: the file is there and not empty", path)
+	}
+	w := &Writer{path: path, tls: libc.NewTLS()}
+	if err := w.open(abs); err != nil {
+		w.release()
+		return nil, err
+	}
+	if err := w.Exec(writerPragmas); err != nil {
+		w.release()
+		return nil, err
+	}
+	return w, nil
+}
+
+// open connects to the file; on failure w.db may still be a handle to close.
+func (w *Writer) open(abs string) error {
+	name, err := libc.CString(abs)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", w.path, err)
+	}
+	defer libc.Xfree(w.tls, name)
+	slot := w.tls.Alloc(8)
+	defer w.tls.Free(8)
+	flags := int32(sqlite3.SQLITE_OPEN_READWRITE | sqlite3.SQLITE_OPEN_CREATE | sqlite3.SQLITE_OPEN_NOMUTEX)
+	rc := sqlite3.Xsqlite3_open_v2(w.tls, name, slot, flags, 0)
+	w.db = *(*uintptr)(atAddress(slot))
+	if rc != sqlite3.SQLITE_OK {
+		return w.fail("create", rc)
+	}
+	return nil
+}
+
+// atAddress turns an address in the C heap, which the garbage collector does
+// not own, into a pointer.
+func atAddress(address uintptr) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
+}
+
+// Exec runs SQL statements that return nothing of interest, separated by
+// semicolons.
+func (w *Writer) Exec(sql string) error {
+	if w.err != nil {
+		return w.err
+	}
+	text, err := libc.CString(sql)
+	if err != nil {
+		w.err = fmt.Errorf("write %s: %w", w.path, err)
+		return w.err
+	}
+	defer libc.Xfree(w.tls, text)
+	if rc := sqlite3.Xsqlite3_exec(w.tls, w.db, text, 0, 0, 0); rc != sqlite3.SQLITE_OK {
+		return w.fail("write", rc)
+	}
+	return nil
+}
+
+// Table creates a table and returns the way to fill it. The columns are in the
+// words of CREATE TABLE, as they stand between its brackets: "id INTEGER NOT
+// NULL PRIMARY KEY". The names must be plain identifiers. When the table cannot
+// be made the Inserter swallows rows and the error is that of the Writer.
+func (w *Writer) Table(name string, columns []string) *Inserter {
+	in := &Inserter{w: w, columns: len(columns)}
+	if w.Exec("CREATE TABLE "+name+" ("+joinColumns(columns)+")") != nil {
+		return in
+	}
+	w.tables = append(w.tables, in)
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
+	in.prepare("INSERT INTO " + name + " VALUES (" + marks + ")")
+	return in
+}
+
+// joinColumns puts the commas before the comments that a column may end in.
+func joinColumns(columns []string) string {
+	var b strings.Builder
+	for i, c := range columns {
+		definition, comment, commented := strings.Cut(c, "--")
+		b.WriteString("\n    " + strings.TrimRight(definition, " "))
+		if i < len(columns)-1 {
+			b.WriteByte(',')
+		}
+		if commented {
+			b.WriteString(" --" + comment)
+		}
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Close ends the transaction and the file and returns the first error there
+// was. After an error the file is of no use. A second Close does nothing.
+func (w *Writer) Close() error {
+	if w.db == 0 {
+		return w.err
+	}
+	for _, in := range w.tables {
+		in.release()
+	}
+	if w.err == nil {
+		w.Exec("COMMIT")
+	}
+	w.release()
+	return w.err
+}
+
+// release frees the connection and the thread's state, and keeps the first error.
+func (w *Writer) release() {
+	if w.db != 0 {
+		rc := sqlite3.Xsqlite3_close_v2(w.tls, w.db)
+		if rc != sqlite3.SQLITE_OK && w.err == nil {
+			w.fail("close", rc)
+		}
+		w.db = 0
+	}
+	w.tls.Close()
+}
+
+// fail records what SQLite says about rc and returns it, as an *writeErr in the
+// chain.
+func (w *Writer) fail(doing string, rc int32) error {
+	message := libc.GoString(sqlite3.Xsqlite3_errstr(w.tls, rc))
+	if w.db != 0 {
+		message = libc.GoString(sqlite3.Xsqlite3_errmsg(w.tls, w.db))
+	}
+	w.err = fmt.Errorf("%s %s: %w", doing, w.path, &writeErr{code: rc, message: message})
+	return w.err
+}
+
+// writeErr is a result code of SQLite and its message.
+type writeErr struct {
+	code    int32
+	message string
+}
+
+func (e *writeErr) Error() string { return fmt.Sprintf("%s (SQLite code %d)", e.message, e.code) }
+
+// errTextTooLong is what a Text of 2 GiB gets.
+var errTextTooLong = errors.New("a text is longer than SQLite can store")
+
+// Inserter adds rows to one table. Set the columns, then Step. What was set
+// stays set for the rows after it, so constant columns are set once; a column
+// that was never set is NULL. Columns count from 0; setting a column below 0
+// does nothing, so that a row can be written to tables of several versions with
+// the columns that a version lacks at -1. Setting a column the table does not
+// have is an error.
+type Inserter struct {
+	w       *Writer
+	stmt    uintptr // sqlite3_stmt*, 0 in a table that could not be made
+	columns int
+	texts   []textBuffer
+	rows    int64
+}
+
+// textBuffer is the C copy of a column's text. SQLite reads it until the next
+// binding of the column, so each column owns one.
+type textBuffer struct {
+	at  uintptr
+	cap int
+}
+
+func (in *Inserter) prepare(sql string) {
+	w := in.w
+	text, err := libc.CString(sql)
+	if err != nil {
+		w.err = fmt.Errorf("write %s: %w", w.path, err)
+		return
+	}
+	defer libc.Xfree(w.tls, text)
+	slot := w.tls.Alloc(8)
+	defer w.tls.Free(8)
+	if rc := sqlite3.Xsqlite3_prepare_v2(w.tls, w.db, text, -1, slot, 0); rc != sqlite3.SQLITE_OK {
+		w.fail("write", rc)
+		return
+	}
+	in.stmt = *(*uintptr)(atAddress(slot))
+	in.texts = make([]textBuffer, in.columns)
+}
+
+// Int sets column i to v.
+func (in *Inserter) Int(i int, v int64) {
+	if i < 0 || in.stmt == 0 {
+		return
+	}
+	in.check(sqlite3.Xsqlite3_bind_int64(in.w.tls, in.stmt, int32(i)+1, v))
+}
+
+// Float sets column i to v.
+func (in *Inserter) Float(i int, v float64) {
+	if i < 0 || in.stmt == 0 {
+		return
+	}
+	in.check(sqlite3.Xsqlite3_bind_double(in.w.tls, in.stmt, int32(i)+1, v))
+}
+
+// Null sets column i to NULL.
+func (in *Inserter) Null(i int) {
+	if i < 0 || in.stmt == 0 {
+		return
+	}
+	in.check(sqlite3.Xsqlite3_bind_null(in.w.tls, in.stmt, int32(i)+1))
+}
+
+// Text sets column i to s, which is copied and need not be valid UTF-8.
+func (in *Inserter) Text(i int, s string) {
+	if i < 0 || in.stmt == 0 {
+		return
+	}
+	if i >= in.columns {
+		in.check(sqlite3.SQLITE_RANGE)
+		return
+	}
+	b := &in.texts[i]
+	if !in.grow(b, len(s)) {
+		return
+	}
+	copy(unsafe.Slice((*byte)(atAddress(b.at)), b.cap), s)
+	in.check(sqlite3.Xsqlite3_bind_text(in.w.tls, in.stmt, int32(i)+1, b.at, int32(len(s)), 0))
+}
+
+// grow makes room for n bytes in b; the column must be bound anew afterwards.
+func (in *Inserter) grow(b *textBuffer, n int) bool {
+	if n < b.cap {
+		return true
+	}
+	w := in.w
+	if n >= math.MaxInt32 {
+		if w.err == nil {
+			w.err = fmt.Errorf("write %s: %w", w.path, errTextTooLong)
+		}
+		return false
+	}
+	size := max(64, n+n/2+1)
+	at := libc.Xmalloc(w.tls, libc.Tsize_t(size))
+	if at == 0 {
+		in.check(sqlite3.SQLITE_NOMEM)
+		return false
+	}
+	if b.at != 0 {
+		libc.Xfree(w.tls, b.at)
+	}
+	b.at, b.cap = at, size
+	return true
+}
+
+// Step writes the row.
+func (in *Inserter) Step() error {
+	w := in.w
+	if w.err != nil {
+		return w.err
+	}
+	if rc := sqlite3.Xsqlite3_step(w.tls, in.stmt); rc != sqlite3.SQLITE_DONE {
+		return w.fail("write", rc)
+	}
+	in.rows++
+	in.check(sqlite3.Xsqlite3_reset(w.tls, in.stmt))
+	return w.err
+}
+
+// Rows is how many rows Step has written.
+func (in *Inserter) Rows() int64 { return in.rows }
+
+func (in *Inserter) check(rc int32) {
+	if rc != sqlite3.SQLITE_OK && in.w.err == nil {
+		in.w.fail("write", rc)
+	}
+}
+
+// release frees the statement before the text it may still point to.
+func (in *Inserter) release() {
+	if in.stmt != 0 {
+		// The code is that of the last Step, which has been reported.
+		sqlite3.Xsqlite3_finalize(in.w.tls, in.stmt)
+		in.stmt = 0
+	}
+	for _, b := range in.texts {
+		if b.at != 0 {
+			libc.Xfree(in.w.tls, b.at)
+		}
+	}
+	in.texts = nil
+}
