@@ -1,0 +1,160 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/bits"
+)
+
+// The hybrid of run lengths and packed numbers, in which Parquet stores levels,
+// dictionary numbers and, with a length before it, booleans: runs of a header
+// (count<<1 for one repeated value, groups<<1|1 for groups of 8 packed values)
+// and its values. The last group may go on behind the last value.
+
+// run is the head of one run.
+type run struct {
+	count  int // of values, at most as many as are wanted
+	packed bool
+	data   []byte // the packed values, or the repeated one
+}
+
+// nextRun takes a run of values of the given width off src; want is how many
+// values are still wanted.
+func nextRun(src []byte, width uint, want int) (run, []byte, error) {
+	head, n := binary.Uvarint(src)
+	if n <= 0 {
+		return run{}, nil, io.ErrUnexpectedEOF
+	}
+	src = src[n:]
+	count := head >> 1
+	if count == 0 || count > 1<<31 {
+		return run{}, nil, errors.New("damaged page: length of a run")
+	}
+	if head&1 == 0 {
+		size := int(width+7) / 8
+		if size > len(src) {
+			return run{}, nil, io.ErrUnexpectedEOF
+		}
+		return run{count: int(min(count, uint64(want))), data: src[:size]}, src[size:], nil
+	}
+	size := min(count*uint64(width), uint64(len(src))) // some writers leave out the end of the last group
+	r := run{count: int(min(count*8, uint64(want))), packed: true, data: src[:size]}
+	if uint64(r.count)*uint64(width) > 8*size {
+		return run{}, nil, io.ErrUnexpectedEOF
+	}
+	return r, src[size:], nil
+}
+
+// decodeBits appends count values of one bit to the n bits in m. A packed run
+// is a piece of bitmap.
+func decodeBits(m []byte, n, count int, src []byte) ([]byte, error) {
+	for count > 0 {
+		r, rest, err := nextRun(src, 1, count)
+		if err != nil {
+			return nil, err
+		}
+		if r.packed {
+			m = appendBitRange(m, n, r.data, 0, r.count)
+		} else {
+			m = appendBits(m, n, r.count, r.data[0]&1 != 0)
+		}
+		src, n, count = rest, n+r.count, count-r.count
+	}
+	return m, nil
+}
+
+// allOnes tells whether src is one run of at least count ones.
+func allOnes(src []byte, count int) bool {
+	r, _, err := nextRun(src, 1, count)
+	return err == nil && !r.packed && r.count == count && r.data[0] == 1
+}
+
+// encodeBits appends the n bits of m as runs: bytes that are all zeros or all
+// ones, where there are some in a row, and pieces of the bitmap.
+func encodeBits(dst, m []byte, n int) []byte {
+	size := (n + 7) / 8
+	for i := 0; i < size; {
+		j := i + sameBytes(m[i:size])
+		if (m[i] == 0 || m[i] == 0xff) && (j-i >= 4 || j == size) {
+			dst = binary.AppendUvarint(dst, uint64(min(8*j, n)-8*i)<<1)
+			dst = append(dst, m[i]&1)
+			i = j
+			continue
+		}
+		for j = i + 1; j < size; j++ {
+			if (m[j] == 0 || m[j] == 0xff) && sameBytes(m[j:size]) >= 4 {
+				break
+			}
+		}
+		dst = binary.AppendUvarint(dst, uint64(j-i)<<1|1)
+		dst = append(dst, m[i:j]...)
+		i = j
+	}
+	return dst
+}
+
+// sameBytes returns how many bytes at the start of b, up to 4 where it matters
+// and all of them where they are many, equal the first.
+func sameBytes(b []byte) int {
+	n := 1
+	for n < len(b) && b[n] == b[0] {
+		n++
+	}
+	return n
+}
+
+// countBits returns the number of ones among bits i to j.
+func countBits(m []byte, i, j int) int {
+	n := 0
+	for ; i < j && i&7 != 0; i++ {
+		n += int(m[i>>3] >> (i & 7) & 1)
+	}
+	for ; i+64 <= j; i += 64 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(m[i>>3:]))
+	}
+	for ; i < j; i++ {
+		n += int(m[i>>3] >> (i & 7) & 1)
+	}
+	return n
+}
+
+// unpack reads len(dst) numbers of width bits, at most 57, lowest bit first.
+// src has them all.
+func unpack[T uint32 | uint64](dst []T, src []byte, width uint) {
+	mask := uint64(1)<<width - 1
+	bit := uint(0)
+	i := 0
+	for ; i < len(dst); i++ { // Fast path: a whole word can be read.
+		at := bit >> 3
+		if at+8 > uint(len(src)) {
+			break
+		}
+		dst[i] = T(binary.LittleEndian.Uint64(src[at:]) >> (bit & 7) & mask)
+		bit += width
+	}
+	for ; i < len(dst); i++ {
+		var word [8]byte
+		copy(word[:], src[min(bit>>3, uint(len(src))):])
+		dst[i] = T(binary.LittleEndian.Uint64(word[:]) >> (bit & 7) & mask)
+		bit += width
+	}
+}
+
+// unpackWide is unpack for any width up to 64.
+func unpackWide(dst []uint64, src []byte, width uint) {
+	if width <= 57 {
+		unpack(dst, src, width)
+		return
+	}
+	for i := range dst {
+		bit := uint(i) * width
+		var word [16]byte
+		copy(word[:], src[min(bit>>3, uint(len(src))):])
+		low := binary.LittleEndian.Uint64(word[:]) >> (bit & 7)
+		if s := bit & 7; s != 0 {
+			low |= uint64(word[8]) << (64 - s)
+		}
+		dst[i] = low << (64 - width) >> (64 - width)
+	}
+}

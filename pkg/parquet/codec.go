@@ -1,0 +1,88 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
+)
+
+// errSize means that a page does not have the size that its header says.
+var errSize = errors.New("damaged page: wrong size")
+
+// decompress decompresses src, which becomes size bytes, into the memory of
+// dst. No codec is given room for more than that.
+func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byte, error) {
+	dst = slices.Grow(dst[:0], size)[:size]
+	switch codec {
+	case format.Snappy:
+		n, head := binary.Uvarint(src)
+		if head <= 0 || n != uint64(size) {
+			return nil, errSize
+		}
+		return snappy.Decode(dst, src)
+	case format.Gzip:
+		r, err := gzip.NewReader(bytes.NewReader(src))
+		if err != nil {
+			return nil, err
+		}
+		return dst, readExactly(r, dst)
+	case format.Brotli:
+		return dst, readExactly(brotli.NewReader(bytes.NewReader(src)), dst)
+	case format.Zstd:
+		out, err := zstdDecoder().DecodeAll(src, dst[:0:size])
+		if err == nil && len(out) != size {
+			err = errSize
+		}
+		return out, err
+	case format.Lz4Raw:
+		n, err := lz4.UncompressBlock(src, dst)
+		if err == nil && n != size {
+			err = errSize
+		}
+		return dst, err
+	}
+	return nil, fmt.Errorf("compression %s is not supported", codec)
+}
+
+// readExactly fills dst from r, which must end there.
+func readExactly(r io.Reader, dst []byte) error {
+	if _, err := io.ReadFull(r, dst); err != nil {
+		return err
+	}
+	var more [1]byte
+	if n, _ := io.ReadFull(r, more[:]); n != 0 {
+		return errSize
+	}
+	return nil
+}
+
+// zstdDecoder returns the decoder that all share.
+var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return d
+})
+
+// zstdEncoder returns the encoder that all share. On a checkpoint the fastest
+// level writes 1.4 % more in 15 % less time, and the next better one than the
+// default 0.6 % less in 20 % more.
+var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return e
+})

@@ -1,0 +1,350 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// maxText bounds the text of one page, which Vector addresses with 31 bits.
+const maxText = 1 << 30
+
+var errText = errors.New("damaged page: length of a text")
+
+// values appends the values of a page to v.
+func (r *chunkReader) values(p *page, v *Vector) error {
+	if p.values == 0 {
+		return nil
+	}
+	switch p.encoding {
+	case format.PlainDictionary, format.RLEDictionary:
+		return r.indexed(p, v)
+	}
+	if r.enum != nil {
+		return r.enumValues(p, v)
+	}
+	switch {
+	case r.col.Type.IsInt():
+		return r.ints(p, v)
+	case r.col.Type.IsFloat():
+		return r.floats(p, v)
+	}
+	n := v.Text.Len()
+	if err := r.decodeTexts(p, &v.Text); err != nil {
+		return err
+	}
+	r.texts.addTexts(&v.Text, n)
+	return nil
+}
+
+func (r *chunkReader) unsupported(e format.Encoding) error {
+	return fmt.Errorf("encoding %s of %s is not supported", e, r.col.physical)
+}
+
+// ints reads whole numbers and booleans.
+func (r *chunkReader) ints(p *page, v *Vector) (err error) {
+	n := len(v.Int)
+	switch {
+	case r.col.physical == format.Boolean && p.encoding == format.Plain:
+		v.Int, err = plainBits(v.Int, p.data, p.values)
+	case r.col.physical == format.Boolean && p.encoding == format.RLE:
+		v.Int, err = rleBits(v.Int, p.data, p.values)
+	case r.col.physical == format.Boolean:
+		return r.unsupported(p.encoding)
+	case p.encoding == format.Plain && r.col.physical == format.Int32:
+		v.Int, err = plainInt32(v.Int, p.data, p.values)
+	case p.encoding == format.Plain:
+		v.Int, err = plainInt64(v.Int, p.data, p.values)
+	case p.encoding == format.DeltaBinaryPacked:
+		v.Int, _, err = deltaInts(v.Int, p.data, p.values)
+	case p.encoding == format.ByteStreamSplit:
+		var b []byte
+		if b, err = unsplit(p.data, p.values, r.valueSize()); err == nil {
+			q := *p
+			q.encoding, q.data = format.Plain, b
+			return r.ints(&q, v)
+		}
+	default:
+		return r.unsupported(p.encoding)
+	}
+	if err == nil && r.col.physical == format.Int32 {
+		widen(v.Int[n:], r.col.Type)
+	}
+	return err
+}
+
+// valueSize returns the bytes of a value of fixed size.
+func (r *chunkReader) valueSize() int {
+	switch r.col.physical {
+	case format.Int32, format.Float:
+		return 4
+	case format.FixedLenByteArray:
+		return r.col.width
+	}
+	return 8
+}
+
+// widen makes values of 32-bit columns what they are as int64. (What is
+// narrower is stored as its own value.)
+func widen(values []int64, t Type) {
+	if t == Uint32 {
+		for i, v := range values {
+			values[i] = int64(uint32(v))
+		}
+		return
+	}
+	for i, v := range values {
+		values[i] = int64(int32(v))
+	}
+}
+
+func plainInt64(dst []int64, src []byte, n int) ([]int64, error) {
+	if len(src)/8 < n {
+		return dst, io.ErrUnexpectedEOF
+	}
+	dst = slices.Grow(dst, n)
+	have := len(dst)
+	dst = dst[:have+n]
+	for i, out := 0, dst[have:]; i < len(out); i++ {
+		out[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
+	}
+	return dst, nil
+}
+
+func plainInt32(dst []int64, src []byte, n int) ([]int64, error) {
+	if len(src)/4 < n {
+		return dst, io.ErrUnexpectedEOF
+	}
+	dst = slices.Grow(dst, n)
+	have := len(dst)
+	dst = dst[:have+n]
+	for i, out := 0, dst[have:]; i < len(out); i++ {
+		out[i] = int64(binary.LittleEndian.Uint32(src[4*i:]))
+	}
+	return dst, nil
+}
+
+func plainBits(dst []int64, src []byte, n int) ([]int64, error) {
+	if 8*len(src) < n {
+		return dst, io.ErrUnexpectedEOF
+	}
+	for i := range n {
+		dst = append(dst, int64(src[i>>3]>>(i&7)&1))
+	}
+	return dst, nil
+}
+
+func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
+	if len(src) < 4 {
+		return dst, io.ErrUnexpectedEOF
+	}
+	m, err := decodeBits(nil, 0, n, src[4:])
+	if err != nil {
+		return dst, err
+	}
+	return plainBits(dst, m, n)
+}
+
+// unsplit undoes BYTE_STREAM_SPLIT, which stores the first bytes of all values,
+// then the second ones and so on.
+func unsplit(src []byte, n, size int) ([]byte, error) {
+	if len(src)/size < n {
+		return nil, io.ErrUnexpectedEOF
+	}
+	dst := make([]byte, n*size)
+	for b := range size {
+		for i, c := range src[b*n : (b+1)*n] {
+			dst[i*size+b] = c
+		}
+	}
+	return dst, nil
+}
+
+func (r *chunkReader) floats(p *page, v *Vector) error {
+	size, data := r.valueSize(), p.data
+	switch p.encoding {
+	case format.Plain:
+	case format.ByteStreamSplit:
+		var err error
+		if data, err = unsplit(data, p.values, size); err != nil {
+			return err
+		}
+	default:
+		return r.unsupported(p.encoding)
+	}
+	if len(data)/size < p.values {
+		return io.ErrUnexpectedEOF
+	}
+	for i := range p.values {
+		if size == 4 {
+			v.Float = append(v.Float, float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))))
+		} else {
+			v.Float = append(v.Float, math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:])))
+		}
+	}
+	return nil
+}
+
+// decodeTexts appends the texts of a page.
+func (r *chunkReader) decodeTexts(p *page, dst *Strings) error {
+	e, n, src := p.encoding, p.values, p.data
+	if len(dst.Offsets) == 0 {
+		dst.Offsets = append(dst.Offsets, 0)
+	}
+	if len(dst.Data)+len(src) > maxText {
+		return errText
+	}
+	switch {
+	case r.col.physical == format.FixedLenByteArray && e == format.Plain:
+		return fixedTexts(dst, src, n, r.col.width)
+	case r.col.physical == format.FixedLenByteArray && e == format.ByteStreamSplit:
+		data, err := unsplit(src, n, r.col.width)
+		if err != nil {
+			return err
+		}
+		return fixedTexts(dst, data, n, r.col.width)
+	case e == format.Plain && r.col.physical == format.ByteArray:
+		return plainTexts(dst, src, n)
+	case e == format.DeltaLengthByteArray && r.col.physical == format.ByteArray:
+		return deltaLengthTexts(dst, src, n)
+	case e == format.DeltaByteArray:
+		return deltaTexts(dst, src, n)
+	}
+	return r.unsupported(e)
+}
+
+func fixedTexts(dst *Strings, src []byte, n, width int) error {
+	if len(src)/width < n {
+		return io.ErrUnexpectedEOF
+	}
+	for i := range n {
+		dst.Append(src[i*width : (i+1)*width])
+	}
+	return nil
+}
+
+func plainTexts(dst *Strings, src []byte, n int) error {
+	for range n {
+		if len(src) < 4 {
+			return io.ErrUnexpectedEOF
+		}
+		size := binary.LittleEndian.Uint32(src)
+		if uint64(size) > uint64(len(src)-4) {
+			return errText
+		}
+		dst.Append(src[4 : 4+size])
+		src = src[4+size:]
+	}
+	return nil
+}
+
+func deltaLengthTexts(dst *Strings, src []byte, n int) error {
+	lengths, src, err := deltaInts(nil, src, n)
+	if err != nil {
+		return err
+	}
+	for _, size := range lengths {
+		if size = int64(int32(size)); size < 0 || size > int64(len(src)) {
+			return errText
+		}
+		dst.Append(src[:size])
+		src = src[size:]
+	}
+	return nil
+}
+
+// deltaTexts reads DELTA_BYTE_ARRAY: how much of each text is that of the one
+// before, and the rest.
+func deltaTexts(dst *Strings, src []byte, n int) error {
+	prefixes, src, err := deltaInts(nil, src, n)
+	if err != nil {
+		return err
+	}
+	var suffixes Strings
+	if err := deltaLengthTexts(&suffixes, src, n); err != nil {
+		return err
+	}
+	last := 0
+	for i, size := range prefixes {
+		if size = int64(int32(size)); size < 0 || size > int64(last) {
+			return errText
+		}
+		suffix := suffixes.Get(i)
+		if len(dst.Data)+int(size)+len(suffix) > maxText {
+			return errText
+		}
+		from := len(dst.Data) - last
+		dst.Data = append(append(dst.Data, dst.Data[from:from+int(size)]...), suffix...)
+		dst.Offsets = append(dst.Offsets, int32(len(dst.Data)))
+		last = int(size) + len(suffix)
+	}
+	return nil
+}
+
+// deltaInts appends the n numbers in DELTA_BINARY_PACKED at the start of src
+// and returns what is behind them.
+func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err error) {
+	var head [3]uint64 // numbers of a block, parts of a block, numbers in all
+	for i := range head {
+		var size int
+		if head[i], size = binary.Uvarint(src); size <= 0 {
+			return dst, nil, io.ErrUnexpectedEOF
+		}
+		src = src[size:]
+	}
+	first, size := binary.Varint(src)
+	if size <= 0 {
+		return dst, nil, io.ErrUnexpectedEOF
+	}
+	src = src[size:]
+	if head[0] == 0 || head[0] > 1<<16 || head[1] == 0 || head[0]%head[1] != 0 || head[0]/head[1]%8 != 0 || head[2] != uint64(n) {
+		return dst, nil, errors.New("damaged page: head of the differences")
+	}
+	if n == 0 {
+		return dst, src, nil
+	}
+	dst = slices.Grow(dst, n)
+	have := len(dst)
+	dst = dst[:have+n]
+	out := dst[have:]
+	out[0] = first
+	rest, err = deltaBlocks(out, src, int(head[0]/head[1]), int(head[1]))
+	return dst, rest, err
+}
+
+// deltaBlocks reads the blocks of differences that lead from out[0] to the
+// numbers behind it. part is the numbers in each of the parts of a block.
+func deltaBlocks(out []int64, src []byte, part, parts int) ([]byte, error) {
+	deltas := make([]uint64, part)
+	last := out[0]
+	for out = out[1:]; len(out) > 0; {
+		least, size := binary.Varint(src)
+		if size <= 0 || len(src)-size < parts {
+			return nil, io.ErrUnexpectedEOF
+		}
+		widths := src[size : size+parts]
+		src = src[size+parts:]
+		for _, width := range widths {
+			if len(out) == 0 {
+				break // widths of parts that are not there may be anything
+			}
+			size := part / 8 * int(width)
+			if width > 64 || size > len(src) {
+				return nil, io.ErrUnexpectedEOF
+			}
+			n := min(part, len(out))
+			unpackWide(deltas[:n], src[:size], uint(width))
+			for i, d := range deltas[:n] {
+				last += least + int64(d)
+				out[i] = last
+			}
+			out, src = out[n:], src[size:]
+		}
+	}
+	return src, nil
+}

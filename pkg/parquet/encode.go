@@ -1,0 +1,427 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// A page has so many rows at most, and few rows more than so many bytes of
+// text.
+const (
+	pageRows = 64 << 10
+	pageText = 1 << 20
+)
+
+// chunkWriter holds the rows of a column for one row group.
+type chunkWriter struct {
+	col *Column
+	opt *Options
+	v   *Vector // the values of the rows that are not null, one after the other; nil for no rows
+	out []byte  // the encoded chunk
+
+	meta      format.ColumnMetaData
+	dataStart int // in out, of the first data page
+}
+
+// vectors keeps the memory of row groups for the next ones, of whatever file:
+// who writes many files fills one after the other.
+var vectors [2]sync.Pool
+
+func (c *chunkWriter) pool() *sync.Pool {
+	if c.col.Type.IsText() && c.col.Enum == nil {
+		return &vectors[1]
+	}
+	return &vectors[0]
+}
+
+// held returns the memory that the rows take.
+func (c *chunkWriter) held() int64 {
+	if c.v == nil {
+		return 0
+	}
+	return int64(8*len(c.v.Int) + 8*len(c.v.Float) + len(c.v.Text.Data) + 4*len(c.v.Text.Offsets) + len(c.v.Valid))
+}
+
+// shrink puts the rows into memory of their size, where they have much more.
+func (c *chunkWriter) shrink() {
+	v := c.v
+	if v == nil {
+		return
+	}
+	have := 8*cap(v.Int) + 8*cap(v.Float) + cap(v.Text.Data) + 4*cap(v.Text.Offsets) + cap(v.Valid) + cap(v.spare)
+	if int64(have) <= 2*c.held()+4<<10 {
+		return
+	}
+	c.v = &Vector{
+		Int: slices.Clone(v.Int), Float: slices.Clone(v.Float), Valid: slices.Clone(v.Valid),
+		Text: Strings{Offsets: slices.Clone(v.Text.Offsets), Data: slices.Clone(v.Text.Data)},
+	}
+	v.Reset()
+	c.pool().Put(v)
+}
+
+// reset empties the writer.
+func (c *chunkWriter) reset() {
+	if c.v != nil {
+		c.v.Reset()
+		c.pool().Put(c.v)
+	}
+	c.v, c.out = nil, nil
+}
+
+// append adds rows i to j of src to the rows that are held.
+func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
+	if c.v == nil {
+		c.v, _ = c.pool().Get().(*Vector)
+		if c.v == nil {
+			c.v = new(Vector)
+			c.v.Reset()
+		}
+	}
+	none := len(src.Int) == 0 && len(src.Float) == 0 && src.Text.Len() == 0
+	switch {
+	case none && c.col.Nullable:
+		c.v.needValid(rows)
+		c.v.Valid = appendBits(c.v.Valid, rows, j-i, false)
+		return nil
+	case none:
+		return errors.New("no values")
+	case src.Valid == nil || countBits(src.Valid, i, j) == j-i:
+		if c.v.Valid != nil {
+			c.v.Valid = appendBits(c.v.Valid, rows, j-i, true)
+		}
+		return c.appendValues(src, i, j)
+	case !c.col.Nullable:
+		return errors.New("null in a column that has none")
+	}
+	c.v.needValid(rows)
+	c.v.Valid = appendBitRange(c.v.Valid, rows, src.Valid, i, j)
+	for i < j { // runs of rows that are not null
+		for i < j && src.IsNull(i) {
+			i++
+		}
+		k := i
+		for k < j && !src.IsNull(k) {
+			k++
+		}
+		if err := c.appendValues(src, i, k); err != nil {
+			return err
+		}
+		i = k
+	}
+	return nil
+}
+
+func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
+	switch {
+	case c.col.isInt():
+		c.v.Int = append(c.v.Int, src.Int[i:j]...)
+	case c.col.Type.IsFloat():
+		c.v.Float = append(c.v.Float, src.Float[i:j]...)
+	case len(c.v.Text.Data)+int(src.Text.Offsets[j]-src.Text.Offsets[i]) > maxText:
+		return errors.New("too much text in one row group")
+	default:
+		c.v.Text.appendRange(&src.Text, i, j)
+	}
+	return nil
+}
+
+// encoder is what encoding a chunk takes besides its rows.
+type encoder struct {
+	*chunkWriter
+	dict     builder
+	encoding format.Encoding
+	indexed  bool // the pages hold numbers of the dictionary
+	page     []byte
+	small    []int32
+	packed   []byte
+	head     bytes.Buffer
+}
+
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// encode encodes the chunk, which has the given number of rows, into c.out.
+func (c *chunkWriter) encode(rows int) {
+	e := encoders.Get().(*encoder)
+	e.chunkWriter = c
+	e.encode(rows)
+	e.chunkWriter = nil
+	encoders.Put(e)
+}
+
+func (c *encoder) encode(rows int) {
+	c.meta = format.ColumnMetaData{
+		Type: physical(c.col.Type), PathInSchema: []string{c.col.Name}, NumValues: int64(rows), Codec: format.Zstd,
+	}
+	if c.opt.Uncompressed {
+		c.meta.Codec = format.Uncompressed
+	}
+	if c.opt.Sealed {
+		c.meta.KeyValueMetadata = []format.KeyValue{{Key: hashKey, Value: hex(c.v.hash(c.col, rows))}}
+	}
+	c.chooseEncoding()
+	c.meta.Statistics = c.statistics(rows)
+	if c.indexed {
+		c.dictionaryPage()
+	}
+	c.dataStart = len(c.out)
+	for row, value := 0, 0; row < rows; {
+		row, value = c.dataPage(row, value, rows)
+	}
+	c.meta.TotalCompressedSize = int64(len(c.out))
+	c.meta.Encoding = []format.Encoding{format.RLE, c.encoding}
+	if c.indexed {
+		c.meta.Encoding = append(c.meta.Encoding, format.Plain)
+	}
+	slices.Sort(c.meta.Encoding)
+}
+
+func (c *encoder) chooseEncoding() {
+	c.encoding, c.indexed = format.Plain, false
+	switch {
+	case c.v.count(c.col) == 0:
+		return
+	case c.col.Type == Bool || c.col.Type.IsFloat():
+	case c.col.Enum != nil:
+		c.dict.enum(c.col.Enum, c.v.Int)
+		c.indexed = true
+	case c.col.Encoding == Dictionary && c.col.Type.IsInt():
+		c.indexed = c.dict.ints(c.v.Int)
+	case c.col.Encoding == Dictionary:
+		c.indexed = c.dict.texts(&c.v.Text)
+	}
+	if c.indexed {
+		c.encoding = format.RLEDictionary
+	} else if c.col.Type.IsInt() && c.col.Type != Bool && c.col.Encoding != Plain {
+		c.encoding = format.DeltaBinaryPacked
+	}
+}
+
+// dictionaryPage writes the values of the dictionary.
+func (c *encoder) dictionaryPage() {
+	d := &c.dict
+	n := len(d.intValues)
+	if c.col.Type.IsText() {
+		n = d.textValues.Len()
+		c.page = appendTexts(c.page[:0], &d.textValues, 0, n)
+	} else {
+		c.page = appendPlain(c.page[:0], d.intValues, physical(c.col.Type))
+	}
+	c.writePage(&format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(
+		format.DictionaryPageHeader{NumValues: int32(n), Encoding: format.Plain})})
+}
+
+// dataPage writes one page of rows from row on, the values of which start at
+// value. It returns where the next one starts.
+func (c *encoder) dataPage(row, value, rows int) (int, int) {
+	next := min(row+pageRows, rows)
+	values := next - row
+	if c.v.Valid != nil {
+		values = countBits(c.v.Valid, row, next)
+	}
+	if c.col.Type.IsText() && !c.indexed {
+		for n := &c.v.Text; values > 1 && n.Offsets[value+values]-n.Offsets[value] > pageText; {
+			next = row + max((next-row)/2, 1)
+			if values = next - row; c.v.Valid != nil {
+				values = countBits(c.v.Valid, row, next)
+			}
+		}
+	}
+	c.page = c.page[:0]
+	if c.col.Nullable {
+		c.levels(row, next, values)
+	}
+	c.encodeValues(value, value+values)
+	c.writePage(&format.PageHeader{Type: format.DataPage, DataPageHeader: thrift.New(format.DataPageHeader{
+		NumValues: int32(next - row), Encoding: c.encoding,
+		DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+	})})
+	return next, value + values
+}
+
+// levels writes which rows are null, after their length.
+func (c *encoder) levels(from, to, values int) {
+	c.page = append(c.page, 0, 0, 0, 0)
+	switch rows := uint64(to - from); {
+	case values == to-from:
+		c.page = append(binary.AppendUvarint(c.page, rows<<1), 1)
+	case values == 0:
+		c.page = append(binary.AppendUvarint(c.page, rows<<1), 0)
+	default:
+		c.page = encodeBits(c.page, appendBitRange(nil, 0, c.v.Valid, from, to), to-from)
+	}
+	binary.LittleEndian.PutUint32(c.page, uint32(len(c.page)-4))
+}
+
+// encodeValues appends values i to j to c.page.
+func (c *encoder) encodeValues(i, j int) {
+	var b []byte
+	var err error
+	switch {
+	case c.indexed:
+		b, err = new(rle.DictionaryEncoding).EncodeInt32(nil, c.dict.numbers[i:j])
+	case c.encoding == format.DeltaBinaryPacked && c.meta.Type == format.Int32:
+		c.small = c.small[:0]
+		for _, v := range c.v.Int[i:j] {
+			c.small = append(c.small, int32(v))
+		}
+		b, err = new(delta.BinaryPackedEncoding).EncodeInt32(nil, c.small)
+	case c.encoding == format.DeltaBinaryPacked:
+		b, err = new(delta.BinaryPackedEncoding).EncodeInt64(nil, c.v.Int[i:j])
+	case c.col.Type == Bool:
+		c.page = appendBools(c.page, c.v.Int[i:j])
+	case c.col.Type.IsInt():
+		c.page = appendPlain(c.page, c.v.Int[i:j], c.meta.Type)
+	case c.col.Type == Float32:
+		for _, v := range c.v.Float[i:j] {
+			c.page = binary.LittleEndian.AppendUint32(c.page, math.Float32bits(float32(v)))
+		}
+	case c.col.Type == Float64:
+		for _, v := range c.v.Float[i:j] {
+			c.page = binary.LittleEndian.AppendUint64(c.page, math.Float64bits(v))
+		}
+	default:
+		c.page = appendTexts(c.page, &c.v.Text, i, j)
+	}
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	c.page = append(c.page, b...)
+}
+
+func appendPlain(dst []byte, values []int64, t format.Type) []byte {
+	for _, v := range values {
+		if t == format.Int32 {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(v))
+		} else {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+		}
+	}
+	return dst
+}
+
+func appendBools(dst []byte, values []int64) []byte {
+	n := len(dst)
+	dst = append(dst, make([]byte, (len(values)+7)/8)...)
+	for i, v := range values {
+		if v != 0 {
+			dst[n+i>>3] |= 1 << (i & 7)
+		}
+	}
+	return dst
+}
+
+func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
+	for ; i < j; i++ {
+		t := texts.Get(i)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t)))
+		dst = append(dst, t...)
+	}
+	return dst
+}
+
+// writePage compresses c.page and writes it behind its header.
+func (c *encoder) writePage(h *format.PageHeader) {
+	body := c.page
+	if c.meta.Codec == format.Zstd {
+		c.packed = zstdEncoder().EncodeAll(c.page, c.packed[:0])
+		body = c.packed
+	}
+	h.UncompressedPageSize, h.CompressedPageSize = int32(len(c.page)), int32(len(body))
+	h.CRC = int32(crc32.ChecksumIEEE(body))
+	c.head.Reset()
+	var compact thrift.CompactProtocol
+	if err := thrift.NewEncoder(compact.NewWriter(&c.head)).Encode(h); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	c.out = append(append(c.out, c.head.Bytes()...), body...)
+	c.meta.TotalUncompressedSize += int64(c.head.Len() + len(c.page))
+}
+
+// describe returns what the footer says about the chunk, which was written at
+// start.
+func (c *chunkWriter) describe(start int64) format.ColumnChunk {
+	m := c.meta
+	m.DataPageOffset = start + int64(c.dataStart)
+	if c.dataStart > 0 {
+		m.DictionaryPageOffset = start
+	}
+	return format.ColumnChunk{MetaData: m}
+}
+
+// statistics returns the bounds of the values and the number of nulls.
+func (c *encoder) statistics(rows int) format.Statistics {
+	s := format.Statistics{NullCount: int64(rows - c.v.count(c.col))}
+	if c.v.count(c.col) == 0 {
+		return s
+	}
+	switch {
+	case c.col.Type.IsText():
+		s.MinValue, s.MaxValue = c.textBounds()
+	case c.col.Type.IsInt():
+		low, high := intBounds(c.v.Int, c.col.Type == Uint64)
+		s.MinValue, s.MaxValue = c.boundBytes(low), c.boundBytes(high)
+	case c.col.Type == Float64 && !slices.ContainsFunc(c.v.Float, math.IsNaN):
+		low, high := slices.Min(c.v.Float), slices.Max(c.v.Float)
+		if low == 0 { // either zero may be among the values
+			low = math.Copysign(0, -1)
+		}
+		if high == 0 {
+			high = 0
+		}
+		s.MinValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(low))
+		s.MaxValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(high))
+	}
+	return s
+}
+
+func (c *encoder) boundBytes(v int64) []byte {
+	if c.col.Type == Bool {
+		return []byte{byte(v)}
+	}
+	return appendPlain(nil, []int64{v}, c.meta.Type)
+}
+
+func intBounds(values []int64, unsigned bool) (low, high int64) {
+	flip := int64(0)
+	if unsigned {
+		flip = math.MinInt64 // turns the order of bit patterns into that of the numbers
+	}
+	low, high = values[0]^flip, values[0]^flip
+	for _, v := range values {
+		low, high = min(low, v^flip), max(high, v^flip)
+	}
+	return low ^ flip, high ^ flip
+}
+
+// maxBound is the length of the longest text that goes into statistics.
+const maxBound = 64
+
+func (c *encoder) textBounds() (low, high []byte) {
+	texts := &c.v.Text
+	if c.indexed {
+		texts = &c.dict.textValues
+	}
+	low, high = texts.Get(0), texts.Get(0)
+	for i := range texts.Len() {
+		if t := texts.Get(i); bytes.Compare(t, low) < 0 {
+			low = t
+		} else if bytes.Compare(t, high) > 0 {
+			high = t
+		}
+	}
+	if len(low) > maxBound || len(high) > maxBound {
+		return nil, nil
+	}
+	return bytes.Clone(low), bytes.Clone(high)
+}

@@ -1,0 +1,294 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// maxFooter bounds what is read as a footer. A footer of this length describes
+// half a million column chunks.
+const maxFooter = 64 << 20
+
+// magic stands at both ends of a file.
+const magic = "PAR1"
+
+// File is an open Parquet file. Its methods may be used concurrently.
+type File struct {
+	r      io.ReaderAt
+	closer io.Closer
+	meta   format.FileMetaData
+	cols   []leaf
+	names  map[string]int // of cols
+	sealed bool
+}
+
+// leaf is a column and its place in the file.
+type leaf struct {
+	Column
+	physical format.Type
+	width    int // of FIXED_LEN_BYTE_ARRAY
+	chunk    int // its number among the chunks of a row group
+}
+
+// Open opens a file and reads its footer.
+func Open(path string) (*File, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := r.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	var f *File
+	if err == nil {
+		f, err = NewFile(r, info.Size())
+	}
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f.closer = r
+	return f, nil
+}
+
+// NewFile opens a file of the given size.
+func NewFile(r io.ReaderAt, size int64) (f *File, err error) {
+	defer recovered(&err)
+	footer, err := readFooter(r, size)
+	if err != nil {
+		return nil, err
+	}
+	f = &File{r: r, names: map[string]int{}}
+	n, err := unmarshal(footer, &f.meta)
+	if err == nil && n != len(footer) {
+		err = errors.New("bytes behind it")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("damaged footer: %w", err)
+	}
+	if f.sealed, err = checkSeal(footer, f); err != nil {
+		return nil, err
+	}
+	chunks, err := f.readSchema()
+	if err != nil {
+		return nil, err
+	}
+	return f, f.checkGroups(chunks, size-int64(len(footer))-8)
+}
+
+func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
+	if size < int64(2*len(magic)+4) {
+		return nil, errors.New("not a Parquet file: too short")
+	}
+	var head [4]byte
+	var tail [8]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil {
+		return nil, err
+	}
+	if _, err := r.ReadAt(tail[:], size-8); err != nil {
+		return nil, err
+	}
+	switch {
+	case string(head[:]) == "PARE" || string(tail[4:]) == "PARE":
+		return nil, errors.New("the file is encrypted, which is not supported")
+	case string(head[:]) != magic:
+		return nil, errors.New("not a Parquet file")
+	case string(tail[4:]) != magic:
+		return nil, errors.New("not a Parquet file, or one that was cut short: it does not end in PAR1")
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > size-12 || n > maxFooter {
+		return nil, fmt.Errorf("damaged: footer of %d bytes in a file of %d", n, size)
+	}
+	footer := make([]byte, n)
+	_, err := r.ReadAt(footer, size-8-n)
+	return footer, err
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
+
+// Columns returns the columns that can be read, in their order in the file.
+func (f *File) Columns() []Column {
+	cols := make([]Column, len(f.cols))
+	for i := range f.cols {
+		cols[i] = f.cols[i].Column
+	}
+	return cols
+}
+
+// Has tells whether the file has a column of that name that can be read.
+func (f *File) Has(name string) bool { _, ok := f.names[name]; return ok }
+
+// Rows returns the number of rows in the file.
+func (f *File) Rows() int64 { return f.meta.NumRows }
+
+// Groups returns the number of row groups, GroupRows the number of rows in one.
+func (f *File) Groups() int { return len(f.meta.RowGroups) }
+
+// GroupRows returns the number of rows in row group g.
+func (f *File) GroupRows(g int) int64 { return f.meta.RowGroups[g].NumRows }
+
+// Sealed tells whether the file was written with Options.Sealed, and thus is
+// the one that was written as far as it was read.
+func (f *File) Sealed() bool { return f.sealed }
+
+// Metadata returns the text that the footer has for a key.
+func (f *File) Metadata(key string) (string, bool) {
+	for i := range f.meta.KeyValueMetadata {
+		if kv := &f.meta.KeyValueMetadata[i]; kv.Key == key {
+			return kv.Value, true
+		}
+	}
+	return "", false
+}
+
+// ChunkSize returns the bytes that a column takes in row group g.
+func (f *File) ChunkSize(g int, column string) int64 {
+	i, ok := f.names[column]
+	if !ok {
+		return 0
+	}
+	return f.meta.RowGroups[g].Columns[f.cols[i].chunk].MetaData.TotalCompressedSize
+}
+
+// readSchema fills f.cols and returns the number of chunks of a row group.
+func (f *File) readSchema() (chunks int, err error) {
+	if len(f.meta.Schema) == 0 {
+		return 0, errors.New("damaged footer: no schema")
+	}
+	top := int(f.meta.Schema[0].NumChildren.V)
+	i := 1
+	for ; top > 0; top-- {
+		if i >= len(f.meta.Schema) {
+			return 0, errors.New("damaged footer: the schema ends early")
+		}
+		e := &f.meta.Schema[i]
+		if !e.Type.Valid {
+			leaves, next := f.skipGroup(i)
+			chunks, i = chunks+leaves, next
+			continue
+		}
+		if typ, ok := typeOf(e); ok && e.RepetitionType.V != format.Repeated {
+			f.names[e.Name] = len(f.cols)
+			f.cols = append(f.cols, leaf{
+				Column:   Column{Name: e.Name, Type: typ, Nullable: e.RepetitionType.V == format.Optional},
+				physical: e.Type.V, width: int(e.TypeLength.V), chunk: chunks,
+			})
+		}
+		chunks, i = chunks+1, i+1
+	}
+	if i != len(f.meta.Schema) {
+		return 0, errors.New("damaged footer: the schema goes on behind its end")
+	}
+	return chunks, nil
+}
+
+// skipGroup returns the number of leaves under element i of the schema and the
+// number of the element behind them.
+func (f *File) skipGroup(i int) (leaves, next int) {
+	open := 1
+	for ; open > 0 && i < len(f.meta.Schema); i++ {
+		open--
+		if e := &f.meta.Schema[i]; e.Type.Valid {
+			leaves++
+		} else {
+			open += int(max(e.NumChildren.V, 0))
+		}
+	}
+	return leaves, i
+}
+
+// typeOf returns the type of a leaf, false for one that is left out.
+func typeOf(e *format.SchemaElement) (Type, bool) {
+	switch e.LogicalType.Value.(type) {
+	case *format.DecimalType:
+		return 0, false
+	}
+	if e.ConvertedType.Valid && e.ConvertedType.V == convertedDecimal {
+		return 0, false
+	}
+	switch e.Type.V {
+	case format.Boolean:
+		return Bool, true
+	case format.Int32, format.Int64:
+		return intType(e), true
+	case format.Float:
+		return Float32, true
+	case format.Double:
+		return Float64, true
+	case format.ByteArray:
+		if isText(e) {
+			return Text, true
+		}
+		return Bytes, true
+	case format.FixedLenByteArray:
+		return Bytes, e.TypeLength.V > 0 && e.TypeLength.V < 1<<20
+	}
+	return 0, false
+}
+
+// checkGroups checks that row groups, chunks and rows are where and as many as
+// the footer says elsewhere. end is where the footer starts.
+func (f *File) checkGroups(chunks int, end int64) error {
+	var rows int64
+	for g := range f.meta.RowGroups {
+		group := &f.meta.RowGroups[g]
+		if len(group.Columns) != chunks {
+			return fmt.Errorf("damaged footer: row group %d has %d columns instead of %d", g, len(group.Columns), chunks)
+		}
+		if group.NumRows < 0 || group.NumRows > 1<<40 {
+			return fmt.Errorf("damaged footer: row group %d has %d rows", g, group.NumRows)
+		}
+		rows += group.NumRows
+		for i := range f.cols {
+			if err := f.checkChunk(group, &f.cols[i], end); err != nil {
+				return fmt.Errorf("damaged footer: row group %d, column %q: %w", g, f.cols[i].Name, err)
+			}
+		}
+	}
+	if rows != f.meta.NumRows {
+		return fmt.Errorf("damaged footer: %d rows in the row groups, %d in all", rows, f.meta.NumRows)
+	}
+	return nil
+}
+
+func (f *File) checkChunk(group *format.RowGroup, col *leaf, end int64) error {
+	c := &group.Columns[col.chunk]
+	m := &c.MetaData
+	start := chunkStart(m)
+	switch {
+	case c.FilePath != "":
+		return errors.New("it is in another file, which is not supported")
+	case m.Type != col.physical:
+		return fmt.Errorf("type %s instead of %s", m.Type, col.physical)
+	case len(m.PathInSchema) != 1 || m.PathInSchema[0] != col.Name:
+		return fmt.Errorf("path %q", m.PathInSchema)
+	case m.NumValues != group.NumRows:
+		return fmt.Errorf("%d values in %d rows", m.NumValues, group.NumRows)
+	case m.TotalCompressedSize < 0 || m.TotalUncompressedSize < 0 || m.DataPageOffset < start,
+		start < int64(len(magic)) && group.NumRows > 0, start > end, m.TotalCompressedSize > end-start:
+		return errors.New("it lies outside of the file")
+	}
+	return nil
+}
+
+// chunkStart returns where a chunk starts. Writers set the offset of a
+// dictionary that is not there to nothing or to 0.
+func chunkStart(m *format.ColumnMetaData) int64 {
+	if d := m.DictionaryPageOffset; d > 0 && d < m.DataPageOffset {
+		return d
+	}
+	return m.DataPageOffset
+}

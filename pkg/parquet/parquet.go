@@ -1,0 +1,111 @@
+// Package parquet is the project's only door to Parquet files: flat tables of
+// numbers and texts, read and written as plain slices. It knows nothing of
+// events; packages checkpoint and nsys give the columns their meaning.
+//
+// # What is read
+//
+// Columns directly under the root of the schema, required or optional, of every
+// physical type but INT96, in every encoding of the format, uncompressed or in
+// snappy, gzip, brotli, lz4_raw or zstd, with data pages of either version.
+// Repeated and nested columns, decimals and INT96 are left out of File.Columns.
+//
+// # Why not the library's own reader and writer
+//
+// parquet-go supplies what the format consists of: the structures of footer and
+// page headers and their Thrift encoding, the encoders, xxHash. Reading pages
+// and writing row groups is done here, because the library
+//
+//   - trusts lengths: a flipped byte in a list size, a run length or an LZ4
+//     block asks for gigabytes, and Go cannot recover from memory running out.
+//     Here each length is checked against the bytes that are there first;
+//   - writes optional columns only through 24-byte values in rows.
+//
+// # Files that can be trusted
+//
+// Page checksums do not cover page headers and the footer, so a Parquet file
+// can be damaged and still be read. A file written with Options.Sealed carries
+// a hash of the values of each column chunk, which File.ReadColumn verifies,
+// and a checksum of its footer, which Open verifies.
+package parquet
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Type is the type of a column.
+type Type int
+
+// The types. Numbers of all widths travel as int64 or float64, Bool as 0 and
+// 1; Uint64 travels as the bit pattern. Text is UTF-8, Bytes is anything.
+const (
+	Bool Type = iota
+	Int8
+	Int16
+	Int32
+	Int64
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Float32
+	Float64
+	Text
+	Bytes
+)
+
+var typeNames = [...]string{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+	"float32", "float64", "text", "bytes"}
+
+func (t Type) String() string { return typeNames[t] }
+
+// IsInt tells whether values of the type are in Vector.Int.
+func (t Type) IsInt() bool { return t <= Uint64 }
+
+// IsFloat tells whether values of the type are in Vector.Float.
+func (t Type) IsFloat() bool { return t == Float32 || t == Float64 }
+
+// IsText tells whether values of the type are in Vector.Text.
+func (t Type) IsText() bool { return t >= Text }
+
+// Column describes a column.
+type Column struct {
+	Name     string
+	Type     Type
+	Nullable bool
+	// Encoding is how a writer stores the values. Readers ignore it.
+	Encoding Encoding
+	// Enum, of a Text column, makes its vectors hold numbers of these texts in
+	// Int, so that few texts need not be looked at row by row. The file holds
+	// the texts. Set by whoever writes, or by whoever reads in ReadColumn.
+	Enum []string
+}
+
+// isInt tells whether vectors of the column hold numbers.
+func (c *Column) isInt() bool { return c.Type.IsInt() || c.Enum != nil }
+
+// Encoding is how the values of a column are stored.
+type Encoding int
+
+const (
+	// Dictionary stores each value once in a row group and numbers in its
+	// place. Where a row group has too many different values, it falls back to
+	// Delta for integers and to Plain for the others.
+	Dictionary Encoding = iota
+	// Delta stores the differences of integers, Plain for other types.
+	Delta
+	// Plain stores the values.
+	Plain
+)
+
+// recovered turns a panic into an error: what a damaged file leads to inside a
+// library is the file's fault. Use as defer recovered(&err).
+func recovered(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("damaged: %w", p)
+	default:
+		*err = fmt.Errorf("damaged: %v", p)
+	}
+}

@@ -1,0 +1,210 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Chunk is some rows of the columns that Scan was asked for, in that order.
+type Chunk struct {
+	Row  int64 // the number of the first one in the file
+	N    int
+	Cols []Vector
+}
+
+// All is the range of all rows, for Scan.
+var All = [2]int64{0, math.MaxInt64}
+
+// readers keeps the memory of readers from one ReadColumn to the next.
+var readers = sync.Pool{New: func() any { return new(chunkReader) }}
+
+// column finds a column; enum is its Column.Enum, nil for none.
+func (f *File) column(name string, enum []string) (*leaf, error) {
+	i, ok := f.names[name]
+	if !ok {
+		return nil, fmt.Errorf("no column %q", name)
+	}
+	col := f.cols[i]
+	if col.Enum = enum; enum != nil && !col.Type.IsText() {
+		return nil, fmt.Errorf("column %q is %s instead of text", name, col.Type)
+	}
+	return &col, nil
+}
+
+// ReadColumn reads the values that a column has in row group g into v, all of
+// them or none: with an error v holds nothing of use. enum is what becomes of
+// Column.Enum; a text that it lacks is an error. Where the file is sealed, what
+// was read is what was written.
+func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("row group %d, column %q: %w", g, name, err)
+		}
+	}()
+	defer recovered(&err)
+	v.Reset()
+	col, err := f.column(name, enum)
+	if err != nil {
+		return err
+	}
+	r := readers.Get().(*chunkReader)
+	defer readers.Put(r)
+	group := &f.meta.RowGroups[g]
+	r.reset(f, group, col)
+	rows := 0
+	for r.left > 0 {
+		n, _, err := r.nextPage(v, rows, 0)
+		if err != nil {
+			return err
+		}
+		rows += n
+	}
+	if f.sealed && chunkHash(&group.Columns[col.chunk].MetaData) != hex(r.sum(v, rows)) {
+		return errors.New("damaged: the values are not those that were written")
+	}
+	v.spread(&col.Column, rows)
+	return nil
+}
+
+// sum returns the hash of the rows that were read into v.
+func (r *chunkReader) sum(v *Vector, rows int) uint64 {
+	h := &r.texts
+	if !r.col.Type.IsText() {
+		h.addValues(&r.col.Column, v)
+	}
+	return h.end(&r.col.Column, v, rows)
+}
+
+// Scan reads columns and calls fn with their rows from rows[0] up to rows[1], in
+// chunks of the given number of rows, or fewer at the end. The chunk is fn's
+// until it returns. Scan does not verify the hashes of a sealed file, since it
+// gives out rows before it has read all of a column chunk.
+func (f *File) Scan(columns []string, rows [2]int64, chunk int, fn func(*Chunk) error) (err error) {
+	cols := make([]*leaf, len(columns))
+	for i, name := range columns {
+		if cols[i], err = f.column(name, nil); err != nil {
+			return err
+		}
+	}
+	s := scan{f: f, cols: cols, readers: make([]chunkReader, len(cols)), out: Chunk{Cols: make([]Vector, len(cols))}, size: chunk, fn: fn}
+	first := int64(0)
+	for g := range f.meta.RowGroups {
+		n := f.meta.RowGroups[g].NumRows
+		from, to := max(rows[0]-first, 0), min(rows[1]-first, n)
+		if from < to {
+			if err := s.group(g, first, from, to); err != nil {
+				return err
+			}
+		}
+		first += n
+	}
+	return s.flush()
+}
+
+// scan is a Scan under way. Chunks go on from one row group to the next.
+type scan struct {
+	f       *File
+	cols    []*leaf
+	readers []chunkReader
+	out     Chunk
+	size    int
+	fn      func(*Chunk) error
+}
+
+// group gives out rows from to to of row group g, whose first is row first.
+func (s *scan) group(g int, first, from, to int64) error {
+	for i := range s.readers {
+		s.readers[i].reset(s.f, &s.f.meta.RowGroups[g], s.cols[i])
+		if err := s.read(g, i, from, 0); err != nil {
+			return err
+		}
+	}
+	for row := from; row < to; {
+		if s.out.N == 0 {
+			s.out.Row = first + row
+		}
+		n := int(min(int64(s.size-s.out.N), to-row))
+		for i := range s.readers {
+			if err := s.read(g, i, 0, n); err != nil {
+				return err
+			}
+		}
+		s.out.N, row = s.out.N+n, row+int64(n)
+		if s.out.N == s.size {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read steps over skip rows of column i and appends n to the chunk.
+func (s *scan) read(g, i int, skip int64, n int) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("row group %d, column %q: %w", g, s.cols[i].Name, err)
+		}
+	}()
+	defer recovered(&err)
+	return s.readers[i].read(&s.out.Cols[i], s.out.N, skip, n)
+}
+
+func (s *scan) flush() error {
+	if s.out.N == 0 {
+		return nil
+	}
+	err := s.fn(&s.out)
+	s.out.N = 0
+	for i := range s.out.Cols {
+		s.out.Cols[i].Reset()
+	}
+	return err
+}
+
+// read steps over skip rows and appends the n rows behind them to v, which has
+// have rows.
+func (r *chunkReader) read(v *Vector, have int, skip int64, n int) error {
+	for skip > 0 || n > 0 {
+		if r.pos == r.rows {
+			rows, skipped, err := r.readPage(skip)
+			if err != nil {
+				return err
+			}
+			if skipped {
+				skip -= int64(rows)
+				continue
+			}
+		}
+		over := int(min(skip, int64(r.rows-r.pos)))
+		r.pos += over
+		skip -= int64(over)
+		take := min(n, r.rows-r.pos)
+		if skip > 0 {
+			take = 0
+		}
+		if len(v.Text.Data)+len(r.page.Text.Data) > maxText {
+			return errText
+		}
+		v.appendRows(&r.col.Column, have, &r.page, r.pos, r.pos+take)
+		r.pos, have, n = r.pos+take, have+take, n-take
+	}
+	return nil
+}
+
+// readPage reads the next page into r.page.
+func (r *chunkReader) readPage(skip int64) (rows int, skipped bool, err error) {
+	if r.left == 0 {
+		return 0, false, errors.New("damaged: too few rows")
+	}
+	r.page.Reset()
+	r.rows, r.pos = 0, 0
+	rows, skipped, err = r.nextPage(&r.page, 0, skip)
+	if err == nil && !skipped {
+		r.page.spread(&r.col.Column, rows)
+		r.rows = rows
+	}
+	return rows, skipped, err
+}

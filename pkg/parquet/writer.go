@@ -1,0 +1,199 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// Options are choices of a Writer.
+type Options struct {
+	// GroupRows is the number of rows of a row group, 0 for 128 Ki.
+	GroupRows int
+	// Uncompressed leaves out the compression, which is zstd.
+	Uncompressed bool
+	// Sealed adds what it takes to notice every damage (see the package).
+	Sealed bool
+}
+
+// maxGroups is what the footer has numbers for.
+const maxGroups = 1<<15 - 1
+
+// maxHeld is the memory at which a row group ends early: long texts would make
+// it a burden for who reads it.
+const maxHeld = 64 << 20
+
+// createdBy is what files say about their writer.
+const createdBy = "hostbound"
+
+// Writer writes a Parquet file. Rows are held until a row group is full, which
+// is then written whole, its columns encoded on all processors. The file is one only after Close.
+type Writer struct {
+	w      io.Writer
+	off    int64
+	cols   []Column
+	opt    Options
+	err    error // the first one; nothing is written after it
+	chunks []chunkWriter
+	rows   int // held
+	meta   format.FileMetaData
+}
+
+// NewWriter starts a file.
+func NewWriter(w io.Writer, cols []Column, opt Options) *Writer {
+	if opt.GroupRows == 0 {
+		opt.GroupRows = 128 << 10
+	}
+	f := &Writer{w: w, cols: slices.Clone(cols), opt: opt, chunks: make([]chunkWriter, len(cols))}
+	root := format.SchemaElement{Name: "schema", NumChildren: thrift.New(int32(len(cols)))}
+	f.meta = format.FileMetaData{Version: 2, Schema: []format.SchemaElement{root}, CreatedBy: createdBy}
+	for i := range f.cols {
+		f.chunks[i] = chunkWriter{col: &f.cols[i], opt: &f.opt}
+		f.meta.Schema = append(f.meta.Schema, schemaElement(&f.cols[i]))
+		f.meta.ColumnOrders = append(f.meta.ColumnOrders, format.ColumnOrder{Value: &format.TypeDefinedOrder{}})
+	}
+	_, f.err = f.write([]byte(magic))
+	return f
+}
+
+func (w *Writer) write(b []byte) (start int64, err error) {
+	start = w.off
+	_, err = w.w.Write(b)
+	w.off += int64(len(b))
+	return start, err
+}
+
+// SetMetadata sets a text of the footer. The keys come out in the order in
+// which they were set.
+func (w *Writer) SetMetadata(key, value string) {
+	w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, format.KeyValue{Key: key, Value: value})
+}
+
+// Append adds the rows of a chunk, whose columns are those of the writer. A
+// column without values (a Vector of no length) is null in all of its rows. The
+// values of null rows do not matter.
+func (w *Writer) Append(c *Chunk) error { return w.AppendRange(c, 0, c.N) }
+
+// AppendRange is Append for rows i to j of the chunk.
+func (w *Writer) AppendRange(c *Chunk, i, j int) error {
+	for i < j && w.err == nil {
+		n := min(j-i, w.opt.GroupRows-w.rows)
+		for k := range w.chunks {
+			if err := w.chunks[k].append(&c.Cols[k], w.rows, i, i+n); err != nil {
+				w.err = fmt.Errorf("column %q: %w", w.cols[k].Name, err)
+			}
+		}
+		i, w.rows = i+n, w.rows+n
+		if w.rows == w.opt.GroupRows || w.Held() > maxHeld {
+			w.Flush()
+		}
+	}
+	return w.err
+}
+
+// Held returns roughly how many bytes of memory the rows take that Flush would
+// write.
+func (w *Writer) Held() int64 {
+	var n int64
+	for i := range w.chunks {
+		n += w.chunks[i].held()
+	}
+	return n
+}
+
+// Shrink gives memory back that Held does not count. It is for writers that are
+// left alone for a while: who writes many files would else hold the memory of a
+// full row group for each.
+func (w *Writer) Shrink() {
+	for i := range w.chunks {
+		w.chunks[i].shrink()
+	}
+}
+
+// Rows returns the number of rows that were appended.
+func (w *Writer) Rows() int64 { return w.meta.NumRows + int64(w.rows) }
+
+// Written returns the number of bytes that were written.
+func (w *Writer) Written() int64 { return w.off }
+
+// Hash returns File.Hash of the file, once it is closed.
+func (w *Writer) Hash() string { return hex(contentHash(&w.meta)) }
+
+// Flush ends the row group.
+func (w *Writer) Flush() error {
+	if w.err != nil || w.rows == 0 {
+		return w.err
+	}
+	if len(w.meta.RowGroups) == maxGroups {
+		w.err = errors.New("too many row groups")
+		return w.err
+	}
+	w.encode()
+	group := format.RowGroup{NumRows: int64(w.rows), FileOffset: w.off, Ordinal: int16(len(w.meta.RowGroups))}
+	for i := range w.chunks {
+		c := &w.chunks[i]
+		var start int64
+		if start, w.err = w.write(c.out); w.err != nil {
+			return w.err
+		}
+		chunk := c.describe(start)
+		group.Columns = append(group.Columns, chunk)
+		group.TotalByteSize += chunk.MetaData.TotalUncompressedSize
+		group.TotalCompressedSize += chunk.MetaData.TotalCompressedSize
+		c.reset()
+	}
+	w.meta.RowGroups = append(w.meta.RowGroups, group)
+	w.meta.NumRows += int64(w.rows)
+	w.rows = 0
+	return nil
+}
+
+// encode encodes the columns of the row group, on all processors.
+func (w *Writer) encode() {
+	var wg sync.WaitGroup
+	next := make(chan *chunkWriter, len(w.chunks))
+	for i := range w.chunks {
+		next <- &w.chunks[i]
+	}
+	close(next)
+	for range min(runtime.GOMAXPROCS(0), len(w.chunks)) {
+		wg.Go(func() {
+			for c := range next {
+				c.encode(w.rows)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Close writes what is held and the footer. It does not close the file
+// underneath. After an error nothing more is written.
+func (w *Writer) Close() error {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if w.opt.Sealed {
+		w.SetMetadata(hashKey, hex(contentHash(&w.meta)))
+		w.SetMetadata(sealKey, noSeal)
+	}
+	var footer bytes.Buffer
+	var compact thrift.CompactProtocol
+	if w.err = thrift.NewEncoder(compact.NewWriter(&footer)).Encode(&w.meta); w.err != nil {
+		return w.err
+	}
+	b := footer.Bytes()
+	if w.opt.Sealed {
+		seal(b)
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(b)))
+	_, w.err = w.write(append(b, magic...))
+	return w.err
+}
