@@ -1,0 +1,281 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// about writes what an export says about the session, the target and itself:
+// all the places where a real one holds secrets.
+func (e *exporter) about() {
+	if e.opt.Reduced {
+		return
+	}
+	e.process()
+	e.session()
+	e.gpus()
+	e.contexts()
+	e.system()
+	e.diagnostics()
+	e.output()
+	e.enums()
+	e.capture()
+	e.metadata()
+}
+
+// secret is the planted text, or a harmless one.
+func (e *exporter) secret() string {
+	if e.trace.Capture.Secret == "" {
+		return "x"
+	}
+	return e.trace.Capture.Secret
+}
+
+func (e *exporter) process() {
+	if w := e.open(tableProcess, len(e.trace.Processes)); w != nil {
+		for _, p := range e.trace.Processes {
+			w.put([]string{"globalPid", "pid", "name"}, p.globalPid(), int64(p.PID), e.withSecret(p.Name))
+		}
+	}
+	if w := e.open(tableThread, len(e.trace.Processes)); w != nil {
+		for _, p := range e.trace.Processes {
+			name := p.ThreadName
+			if name == "" {
+				name = p.Name
+			}
+			id := int64(e.trace.String(e.withSecret(name)))
+			w.put([]string{"nameId", "priority", "globalTid"}, id, int64(20), p.globalTid(p.PID))
+		}
+	}
+}
+
+func (e *exporter) withSecret(name string) string {
+	if e.trace.Capture.Secret == "" {
+		return name
+	}
+	return name + " --user=" + e.trace.Capture.Secret
+}
+
+func (e *exporter) session() {
+	s := e.trace.Session
+	if s.UTC != 0 {
+		if w := e.open(tableSession, 1); w != nil {
+			w.put([]string{"utcEpochNs", "utcTime", "localTime", "systemClockNs"},
+				s.UTC, clockText(s.UTC), clockText(s.UTC), s.SystemClock)
+		}
+	}
+	if w := e.open(tableDetails, 1); w != nil {
+		// Start and stop are on another clock from 2026 on: they must not be
+		// used to cut events.
+		start, end := e.trace.span()
+		if !e.opt.Schema.before(Schema3_24_14) {
+			start, end = start+s.SystemClock, end+s.SystemClock
+		}
+		w.put([]string{"globalVid", "duration", "startTime", "stopTime"}, int64(1)<<48, end-start, start, end)
+	}
+}
+
+func (e *exporter) gpus() {
+	gpus := e.trace.GPUs
+	if w := e.open(tableGPU, len(gpus)); w != nil {
+		w.ints(50<<20, "l2CacheSize")
+		w.ints(80<<30, "totalMemory")
+		w.ints(132, "smCount")
+		w.ints(1, "isDiscrete")
+		for _, g := range gpus {
+			w.put([]string{"vmId", "id", "deviceId", "cuDevice", "name", "busLocation"},
+				int64(1)<<48, int64(g.ID), int64(g.ID), int64(g.ID), g.Name, fmt.Sprintf("0000:%02x:00.0", 3+g.ID))
+		}
+	}
+	old := e.open(tableOldGPU, len(gpus))
+	now := e.open(tableDevice, len(gpus))
+	for _, u := range e.deviceUses() {
+		if old != nil {
+			old.put([]string{"deviceId", "pid"}, int64(u.device), int64(u.pid))
+		}
+		if now != nil {
+			now.put([]string{"gpuId", "cudaId", "pid"}, int64(u.device), int64(u.device), int64(u.pid))
+		}
+	}
+}
+
+// deviceUse is one process that ran kernels on one device.
+type deviceUse struct {
+	process int32
+	pid     uint32
+	device  int32
+	context uint32
+}
+
+// deviceUses lists who used what, in the order of first use.
+func (e *exporter) deviceUses() []deviceUse {
+	var uses []deviceUse
+	var last deviceUse
+	add := func(process, device int32, context uint32) {
+		u := deviceUse{process, e.trace.Processes[process].PID, device, context}
+		if u != last && !slices.Contains(uses, u) {
+			uses = append(uses, u)
+		}
+		last = u
+	}
+	for k := range e.trace.Kernels.All() {
+		add(k.Process, k.Device, k.Context)
+	}
+	for r := range e.trace.Replays.All() {
+		add(r.Process, r.Device, r.Context)
+	}
+	return uses
+}
+
+func (e *exporter) contexts() {
+	uses := e.deviceUses()
+	now := e.open(tableContext, len(uses))
+	old := e.open(tableNullStream, len(uses))
+	for _, u := range uses {
+		p := e.trace.Processes[u.process]
+		row := []any{int64(7), int64(p.HW), int64(p.VM), int64(p.PID), int64(u.device), int64(u.context)}
+		if now != nil {
+			now.put([]string{"nullStreamId", "hwId", "vmId", "processId", "deviceId", "contextId"}, row...)
+		}
+		if old != nil {
+			old.put([]string{"streamId", "hwId", "vmId", "processId", "deviceId", "contextId"}, row...)
+		}
+	}
+}
+
+func (e *exporter) system() {
+	rows := []struct {
+		name  string
+		id    int64
+		value string
+	}{
+		{"CpuCores", 1, "96"},
+		{"CpuArchitecture", 3, "x86_64"},
+		{"Hostname", 120, e.secret()},
+		{"EnvironmentVariables", 121, "HF_TOKEN=" + e.secret()},
+		{"OsDescription", 605, "Ubuntu 24.04 LTS"},
+	}
+	w := e.open(tableSystem, len(rows))
+	if w == nil {
+		return
+	}
+	for _, r := range rows {
+		w.put([]string{"globalVid", "devStateName", "name", "nameEnum", "value"},
+			int64(1)<<48, "Local (CLI)", r.name, r.id, r.value)
+	}
+}
+
+func (e *exporter) diagnostics() {
+	w := e.open(tableDiagnostic, 2)
+	if w == nil {
+		return
+	}
+	names := []string{"timestamp", "timestampType", "source", "severity", "text"}
+	w.put(names, e.offset, int64(2), int64(2), int64(1),
+		fmt.Sprintf("Number of CUPTI events produced: %d, CUPTI buffers: 3.", e.trace.Rows()))
+	w.put(names, e.offset, int64(2), int64(2), int64(1), "Process was launched by "+e.secret())
+}
+
+// output is the captured standard output, whose text lies among the strings
+// that name kernels and ranges.
+func (e *exporter) output() {
+	if len(e.trace.Processes) == 0 {
+		return
+	}
+	w := e.open(tableOutput, 1)
+	if w == nil {
+		return
+	}
+	file := int64(e.trace.String("/home/" + e.secret() + "/pid_stdout.log"))
+	content := int64(e.trace.String("logged in with token " + e.secret()))
+	w.put([]string{"globalPid", "filenameId", "contentId"}, e.trace.Processes[0].globalPid(), file, content)
+}
+
+func (e *exporter) enums() {
+	if w := e.open(tableEventClass, 2); w != nil {
+		names := []string{"id", "name", "label"}
+		w.put(names, int64(0), "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime")
+		w.put(names, int64(1), "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver")
+	}
+	if w := e.open(tableSyncKind, e.trace.Syncs.Len()); w != nil {
+		for i, s := range []string{"UNKNOWN", "EVENT", "STREAM_WAIT_EVENT", "STREAM", "CONTEXT"} {
+			w.put([]string{"id", "name", "label"}, int64(i), "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_"+s, s)
+		}
+	}
+}
+
+// pair is one row of a table of metadata.
+type pair struct{ name, value string }
+
+func (e *exporter) pairs(t table, rows []pair) {
+	w := e.open(t, len(rows))
+	if w == nil {
+		return
+	}
+	for _, r := range rows {
+		w.put([]string{"name", "value"}, r.name, r.value)
+	}
+}
+
+// capture is META_DATA_CAPTURE: how the run was recorded, with the command
+// line and the whole environment of the process.
+func (e *exporter) capture() {
+	rows := []pair{
+		{"CAPTURE_EVENT_TYPE", "NvtxEvents"},
+		{"CAPTURE_EVENT_TYPE", "Cuda"},
+		{"CUDA_SKIP_SOME_API_CALLS", "true"},
+		{"DEVICE_DISPLAY_NAME", e.secret()},
+	}
+	if mode := e.trace.Capture.GraphMode; mode != "" {
+		key := "CUDA_GRAPH_TRACE_OPTIONS:MODE"
+		if e.opt.Schema.before(Schema3_24_14) {
+			key = "PROCESS_0:" + key
+		}
+		rows = append(rows, pair{key, mode})
+	}
+	rows = append(rows,
+		pair{"PROCESS_0:COMMAND", "trtllm-bench"},
+		pair{"PROCESS_0:ARGUMENT_0", "--api-key"},
+		pair{"PROCESS_0:ARGUMENT_1", e.secret()},
+		pair{"PROCESS_0:ENVIRONMENT_VARIABLE", "HF_TOKEN=" + e.secret()},
+		pair{"PROCESS_0:ENVIRONMENT_VARIABLE", "USER=" + e.secret()},
+		pair{"PROCESS_0:WORKING_DIRECTORY", "/home/" + e.secret()},
+	)
+	e.pairs(tableCapture, rows)
+}
+
+// metadata is META_DATA_EXPORT, or EXPORT_META_DATA before 3.4.0.
+func (e *exporter) metadata() {
+	s := e.opt.Schema
+	rows := []pair{
+		{"EXPORT_PRODUCT_NAME", "NVIDIA Nsight Systems"},
+		{"EXPORT_PRODUCT_VERSION", s.product()},
+		{"EXPORT_SCHEMA_VERSION", s.String()},
+		{"EXPORT_SCHEMA_VERSION_MAJOR", strconv.Itoa(s.Major)},
+		{"EXPORT_SCHEMA_VERSION_MINOR", strconv.Itoa(s.Minor)},
+		{"EXPORT_SCHEMA_VERSION_MICRO", strconv.Itoa(s.Micro)},
+		{"EXPORT_HOST", e.secret()},
+		{"EXPORT_USER", e.secret()},
+		{"EXPORT_PARAM_INPUT_FILE", e.secret() + ".nsys-rep"},
+	}
+	if !s.before(Schema3_4_0) {
+		rows = append(rows,
+			pair{"EXPORT_PARAM_LAZY", strconv.FormatBool(!e.opt.EmptyTables)},
+			pair{"EXPORT_PARAM_TIME_NORMALIZE", strconv.FormatBool(e.trace.Session.Normalize)},
+			pair{"EXPORT_PARAM_TIME_SHIFT", strconv.FormatInt(e.trace.Session.Shift, 10)},
+		)
+	}
+	e.pairs(tableExportOld, rows)
+	e.pairs(tableExport, rows)
+}
+
+// jsonMessage is the jsonText of a range whose text is only there.
+func jsonMessage(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic("BUG: a string has no JSON form: " + err.Error())
+	}
+	return `{"message":` + string(quoted) + `,"payload":null}`
+}

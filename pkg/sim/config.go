@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode is how CUDA graphs are used and recorded.
+type Mode string
+
+// Eager runs no graphs. Node and Whole replay generation steps from a graph,
+// recorded kernel by kernel or as one row.
+const (
+	Eager Mode = "eager"
+	Node  Mode = "node"
+	Whole Mode = "graph"
+)
+
+// Config describes a run to simulate. Default returns one that is complete; a
+// Config made by hand must at least be one of those, changed.
+type Config struct {
+	Seed    uint64
+	Ranks   int // processes, each with its own GPU(s), in tensor parallel
+	Devices int // GPUs in each process
+
+	Mode       Mode
+	Markers    Markers
+	Literal    bool    // TensorRT-LLM ranges as literal text, as in old versions
+	Collective string  // allreduce by "trtllm", "nccl", "vllm"
+	Layers     int     // 2 allreduces each, and one for the embedding, with more than one GPU
+	Fused      bool    // rope and activation inside their neighbours: 7 kernels a layer, not 9
+	Dropped    float64 // share of graph replays that were not recorded
+
+	Warmup       int     // steps of the warm-up segment
+	Hole         float64 // idle milliseconds after the warm-up
+	Steps        int     // steps of the benchmark segment
+	Events       int     // if not 0: instead of Steps, go on until the trace has so many rows
+	ContextEvery int     // one step in so many is a context step; 0: only the first
+	Batch        int     // generation requests in a steady step
+	Tail         int     // last steps with half the batch
+	Tokens       int     // context tokens in a context step
+	PrefillScale float64 // how much longer kernels take in a context step
+
+	Host        []HostOp
+	KernelScale float64 // multiplies the duration of every kernel
+	LaunchCost  float64 // microseconds of a launch call
+	GraphCost   float64 // microseconds of a graph launch call
+	KernelNoise float64 // relative standard deviation of kernel durations
+	Overlap     bool    // the host waits for the step before, not for this one
+
+	AllocEvery int     // a cudaMalloc and a cudaFree in one step of so many; 0: only at the start
+	GCEvery    int     // Python's garbage collector runs in one step of so many; 0: never
+	GC         float64 // microseconds a collection takes
+	GIL        float64 // microseconds a step waits for the interpreter lock; 0: not traced
+	SlowRank   int     // -1: none
+	Slow       float64 // microseconds a step that the slow rank takes longer
+	SlowOp     string  // in which operation
+	Frontend   bool    // a process without GPU, with ranges of its own
+	Overheads  bool    // time of the profiler itself
+
+	Start       int64     // ns after the session began at which the run starts
+	UTC         int64     // session start
+	ClockOffset []float64 // microseconds: of report i the clock is late by this and the session start early by as much
+	ClockError  []float64 // microseconds: of report i the session start is off by this
+	Secret      string    // see Capture.Secret
+}
+
+// Default is a small host-bound run: two ranks in tensor parallel, a
+// Llama-like model of 16 layers, generation steps replayed from a graph and
+// recorded kernel by kernel, TensorRT-LLM's newest markers.
+func Default() Config {
+	return Config{
+		Seed: 1, Ranks: 2, Devices: 1,
+		Mode: Node, Markers: TRTLLM4, Collective: "trtllm", Layers: 16,
+		Warmup: 4, Hole: 400, Steps: 30, ContextEvery: 8, Batch: 4, Tail: 2, Tokens: 512, PrefillScale: 3,
+		Host:        HostOps(TRTLLM4),
+		KernelScale: 1, LaunchCost: 3.5, GraphCost: 28, KernelNoise: 0.04,
+		GC: 900, SlowRank: -1, SlowOp: "_prepare_inputs",
+		Start: 50_000_000, UTC: 1_780_000_000_123_456_789,
+	}
+}
+
+// SetHost changes the mean cost of a host operation, in microseconds, and
+// reports whether there is one of that name. The operations of c are copied
+// first, so other Configs keep theirs.
+func (c *Config) SetHost(name string, mean float64) bool {
+	i := slices.IndexFunc(c.Host, func(op HostOp) bool { return op.Name == name })
+	if i < 0 {
+		return false
+	}
+	c.Host = slices.Clone(c.Host)
+	c.Host[i].Mean = mean
+	return true
+}
+
+// check says what cannot be simulated.
+func (c *Config) check() error {
+	switch {
+	case c.Ranks < 1 || c.Devices < 1:
+		return fmt.Errorf("%d ranks of %d devices: there must be one at least", c.Ranks, c.Devices)
+	case c.Layers < 1:
+		return fmt.Errorf("%d layers: there must be one at least", c.Layers)
+	case c.Batch < 1:
+		return fmt.Errorf("batch %d: there must be a request at least", c.Batch)
+	case c.Mode != Eager && c.Mode != Node && c.Mode != Whole:
+		return fmt.Errorf("mode %q is not eager, node or graph", c.Mode)
+	case !slices.Contains(AllMarkers(), c.Markers):
+		return fmt.Errorf("markers %q are not known", c.Markers)
+	case collectiveNames[c.Collective] == "":
+		return fmt.Errorf("collective %q is not trtllm, nccl or vllm", c.Collective)
+	case c.Steps < 1 && c.Events < 1:
+		return fmt.Errorf("no steps")
+	}
+	return checkHost(c.Host)
+}
+
+// domain is the NVTX domain of the engine's ranges and how it keeps their text.
+func (c *Config) domain() (domain uint32, form TextForm) {
+	if c.Literal || !strings.HasPrefix(string(c.Markers), "trtllm") && c.Markers != NoMarkers {
+		return 0, Literal
+	}
+	return engineDomain, Registered
+}

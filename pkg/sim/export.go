@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Options say how a trace is written. The zero value is a lazy export of the
+// newest schema but one.
+type Options struct {
+	// Schema is the version to write; zero is 3.25.0.
+	Schema Schema
+	// EmptyTables also writes the tables that have no rows, as exports that
+	// are not lazy do, and many of other kinds of tracing.
+	EmptyTables bool
+	// Reduced leaves out what trimmed exports lack: globalPid, contextId,
+	// eventClass, the metadata and all that describes the target.
+	Reduced bool
+	// Drop leaves out whole tables ("NVTX_EVENTS") and single columns
+	// ("CUPTI_ACTIVITY_KIND_KERNEL.graphNodeId").
+	Drop []string
+}
+
+// rowSink takes the rows of one table. A column keeps its value until it is set
+// again; columns below 0 are ignored.
+type rowSink interface {
+	Int(i int, v int64)
+	Text(i int, s string)
+	Null(i int)
+	Step() error
+}
+
+// exportSink takes the tables of one export.
+type exportSink interface {
+	add(name string, columns []column) rowSink
+}
+
+// exporter writes one trace to one sink. The first error is kept and ends the
+// writing of its table.
+type exporter struct {
+	trace  *Trace
+	sink   exportSink
+	opt    Options
+	offset int64 // added to every time
+	err    error
+}
+
+// export writes all tables of the trace, in an order like that of nsys.
+func export(t *Trace, sink exportSink, opt Options) error {
+	if opt.Schema == (Schema{}) {
+		opt.Schema = Schema3_25_0
+	}
+	e := &exporter{trace: t, sink: sink, opt: opt, offset: t.Session.Shift}
+	if t.Session.Normalize {
+		e.offset += t.Session.UTC
+	}
+	e.about()
+	e.kernels()
+	e.replays()
+	e.copies()
+	e.fills()
+	e.syncs()
+	e.calls()
+	e.notes()
+	e.overheads()
+	e.texts()
+	e.idle()
+	return e.err
+}
+
+// target is one open table and where its columns are.
+type target struct {
+	rowSink
+	at map[string]int
+	e  *exporter
+}
+
+// open begins a table of so many rows, or returns nil where the export does not
+// have it.
+func (e *exporter) open(t table, rows int) *target {
+	if e.err != nil || !t.in(e.opt.Schema) || slices.Contains(e.opt.Drop, t.name) {
+		return nil
+	}
+	if rows == 0 && !e.opt.EmptyTables {
+		return nil
+	}
+	var columns []column
+	at := make(map[string]int)
+	for _, c := range t.columns {
+		if c.in(e.opt.Schema, e.opt.Reduced) && !slices.Contains(e.opt.Drop, t.name+"."+c.name) {
+			at[c.name] = len(columns)
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	return &target{rowSink: e.sink.add(t.name, columns), at: at, e: e}
+}
+
+// col is where a column is, -1 if the table lacks it.
+func (t *target) col(name string) int {
+	if i, ok := t.at[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// ints sets the same number in several columns.
+func (t *target) ints(v int64, names ...string) {
+	for _, n := range names {
+		t.Int(t.col(n), v)
+	}
+}
+
+// put writes one row of a small table; values are int64, string or nil, in the
+// order of the names given.
+func (t *target) put(names []string, values ...any) {
+	for i, n := range names {
+		switch v := values[i].(type) {
+		case nil:
+			t.Null(t.col(n))
+		case int64:
+			t.Int(t.col(n), v)
+		case string:
+			t.Text(t.col(n), v)
+		default:
+			panic(fmt.Sprintf("BUG: a %T in a table", v))
+		}
+	}
+	t.step()
+}
+
+// step ends the row and reports whether to go on.
+func (t *target) step() bool {
+	if err := t.Step(); err != nil {
+		t.e.err = err
+		return false
+	}
+	return true
+}
+
+// orNull sets a column to an id, or to NULL if it is 0.
+func (t *target) orNull(i int, id uint64) {
+	if id == 0 {
+		t.Null(i)
+		return
+	}
+	t.Int(i, int64(id))
+}
+
+// texts writes StringIds last, when every name has been used.
+func (e *exporter) texts() {
+	w := e.open(tableStrings, len(e.trace.strings))
+	if w == nil {
+		return
+	}
+	id, value := w.col("id"), w.col("value")
+	for i, s := range e.trace.strings {
+		if !s.stored {
+			continue
+		}
+		w.Int(id, int64(i+1))
+		w.Text(value, s.text)
+		if !w.step() {
+			return
+		}
+	}
+}
+
+// idle adds the empty tables of an export that is not lazy.
+func (e *exporter) idle() {
+	for _, name := range idleTables {
+		e.open(table{name: name, columns: append(startEnd(), maybe("globalTid", u64), must("nameId", u32))}, 0)
+	}
+}
+
+// span is the first start and the last end of kernels, replays and calls.
+func (t *Trace) span() (start, end int64) {
+	start, end = math.MaxInt64, math.MinInt64
+	extend := func(s, e int64) { start, end = min(start, s), max(end, e) }
+	for k := range t.Kernels.All() {
+		extend(k.Start, k.End)
+	}
+	for r := range t.Replays.All() {
+		if r.End > r.Start {
+			extend(r.Start, r.End)
+		}
+	}
+	for c := range t.Calls.All() {
+		extend(c.Start, c.End)
+	}
+	if start > end {
+		return 0, 0
+	}
+	return start, end
+}
+
+// clockText is a time as nsys writes it into TEXT columns.
+func clockText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05") }

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+)
+
+// calls writes the API calls as nsys does: thread after thread, each in time.
+func (e *exporter) calls() {
+	w := e.open(tableCall, e.trace.Calls.Len())
+	if w == nil {
+		return
+	}
+	start, end, class := w.col("start"), w.col("end"), w.col("eventClass")
+	tid, corr := w.col("globalTid"), w.col("correlationId")
+	name, result := w.col("nameId"), w.col("returnValue")
+	for _, thread := range e.callThreads() {
+		w.Int(tid, thread)
+		for c := range e.trace.Calls.All() {
+			if e.trace.Processes[c.Process].globalTid(c.TID) != thread {
+				continue
+			}
+			w.Int(start, c.Start+e.offset)
+			w.Int(end, c.End+e.offset)
+			w.Int(class, eventClass(e.trace.Text(c.Name)))
+			w.orNull(corr, uint64(c.Corr))
+			w.Int(name, int64(c.Name))
+			w.Int(result, int64(c.Return))
+			if !w.step() {
+				return
+			}
+		}
+	}
+}
+
+// callThreads are the threads that called CUDA, in the order they first did.
+func (e *exporter) callThreads() []int64 {
+	var threads []int64
+	last := int64(-1)
+	for c := range e.trace.Calls.All() {
+		id := e.trace.Processes[c.Process].globalTid(c.TID)
+		if id != last && !slices.Contains(threads, id) {
+			threads = append(threads, id)
+		}
+		last = id
+	}
+	return threads
+}
+
+// eventClass tells the runtime's calls from the driver's by their names.
+func eventClass(api string) int64 {
+	if strings.HasPrefix(api, "cu") && !strings.HasPrefix(api, "cuda") {
+		return 1
+	}
+	return 0
+}
+
+func (e *exporter) notes() {
+	w := e.open(tableNote, e.trace.Notes.Len())
+	if w == nil {
+		return
+	}
+	event, start, end, kind := w.col("eventId"), w.col("start"), w.col("end"), w.col("eventType")
+	rangeID, tid, endTid, domain := w.col("rangeId"), w.col("globalTid"), w.col("endGlobalTid"), w.col("domainId")
+	serial := int64(0)
+	for n := range e.trace.Notes.All() {
+		p := e.trace.Processes[n.Process]
+		serial++
+		w.Int(event, serial)
+		w.Int(start, n.Start+e.offset)
+		if n.Open {
+			w.Null(end)
+		} else {
+			w.Int(end, n.End+e.offset)
+		}
+		w.Int(kind, int64(n.Kind))
+		w.orNull(rangeID, n.RangeID)
+		w.Int(tid, p.globalTid(n.TID))
+		if n.EndTID == 0 {
+			w.Null(endTid)
+		} else {
+			w.Int(endTid, p.globalTid(n.EndTID))
+		}
+		w.Int(domain, int64(n.Domain))
+		e.noteText(w, n)
+		if !w.step() {
+			return
+		}
+	}
+}
+
+// noteText puts the text of a note where its form keeps it.
+func (e *exporter) noteText(w *target, n *Note) {
+	text, id, json := w.col("text"), w.col("textId"), w.col("jsonText")
+	w.Null(text)
+	w.Null(id)
+	w.Null(json)
+	if n.Text == 0 {
+		return
+	}
+	switch n.Form {
+	case Registered:
+		w.Int(id, int64(n.Text))
+	case Literal:
+		w.Text(text, e.trace.Text(n.Text))
+	case JSON:
+		w.Text(json, jsonMessage(e.trace.Text(n.Text)))
+	}
+}
+
+func (e *exporter) overheads() {
+	hasCupti := tableCuptiOverhead.in(e.opt.Schema)
+	var profiler, cupti int
+	for o := range e.trace.Overheads.All() {
+		if o.CUPTI && hasCupti {
+			cupti++
+		} else {
+			profiler++
+		}
+	}
+	if w := e.open(tableProfilerOverhead, profiler); w != nil {
+		e.overheadRows(w, func(o *Overhead) bool { return !(o.CUPTI && hasCupti) })
+	}
+	if w := e.open(tableCuptiOverhead, cupti); w != nil {
+		e.overheadRows(w, func(o *Overhead) bool { return o.CUPTI })
+	}
+}
+
+func (e *exporter) overheadRows(w *target, mine func(*Overhead) bool) {
+	w.ints(0, "returnValue", "eventClass")
+	for o := range e.trace.Overheads.All() {
+		if !mine(o) {
+			continue
+		}
+		w.put([]string{"start", "end", "globalTid", "nameId", "overheadType"},
+			o.Start+e.offset, o.End+e.offset, e.trace.Processes[o.Process].globalTid(o.TID), int64(o.Name), int64(o.Kind))
+	}
+}

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/hostbound/hostbound/pkg/sqlite"
+)
+
+// sqliteSink writes the tables into one SQLite file.
+type sqliteSink struct{ w *sqlite.Writer }
+
+func (s sqliteSink) add(name string, columns []column) rowSink {
+	lines := make([]string, len(columns))
+	for i, c := range columns {
+		lines[i] = c.ddl()
+	}
+	return s.w.Table(name, lines)
+}
+
+// WriteSQLite writes the trace as a SQLite export. The file appears whole or
+// not at all; the same trace and options give the same bytes. Texts that go
+// with the description of the target are interned on the way, so a trace
+// belongs to one writer at a time.
+func (t *Trace) WriteSQLite(path string, opt Options) error {
+	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer out.Cleanup()
+	w, err := sqlite.Create(out.Name())
+	if err != nil {
+		return err
+	}
+	err = export(t, sqliteSink{w}, opt)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if err := out.CloseAtomicallyReplace(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteParquetDir writes the trace as a directory of Parquet files, one a
+// table, with the unsigned ids that such exports keep. The directory must not
+// be there yet; it appears whole or not at all.
+func (t *Trace) WriteParquetDir(dir string, opt Options) error {
+	if _, err := os.Lstat(dir); err == nil {
+		return fmt.Errorf("write %s: the directory is already there", dir)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", dir, err)
+	}
+	defer os.RemoveAll(temp)
+	sink := &parquetSink{dir: temp}
+	if err := errors.Join(export(t, sink, opt), sink.close()); err != nil {
+		return fmt.Errorf("write %s: %w", dir, err)
+	}
+	if err := errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, dir)); err != nil {
+		return fmt.Errorf("write %s: %w", dir, err)
+	}
+	return nil
+}

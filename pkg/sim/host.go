@@ -1,0 +1,199 @@
+package sim
+
+// begin starts a step on the host.
+func (r *rank) begin(info stepInfo) {
+	r.step = info
+	r.rng = r.s.random(r.index, info.number)
+	for _, l := range r.lanes {
+		l.dropped = r.rng.Float64() < r.s.c.Dropped
+	}
+	if r.s.c.GIL > 0 {
+		start := r.now
+		r.now += r.spread(r.s.c.GIL, 0.3)
+		r.gil("Waiting for GIL", start, r.now, r.tid)
+		r.gil("Holding GIL", start, r.now, r.tid+3)
+		r.holding = r.now
+	}
+	if n := r.s.c.AllocEvery; n > 0 && info.number%n == 0 {
+		r.call(apiMalloc, r.spread(95, 0.2))
+		r.call(apiFree, r.spread(60, 0.2))
+	}
+}
+
+// finish ends a step on the host.
+func (r *rank) finish() {
+	if r.s.c.GIL > 0 {
+		r.gil("Holding GIL", r.holding, r.now, r.tid)
+	}
+	// Another thread looks after events that are done.
+	r.t.Calls.Add(Call{Start: r.now - 200_000, End: r.now - 200_000 + callCost, Name: r.t.String(apiQuery),
+		Corr: r.id(), Process: r.process, TID: r.tid + 3})
+}
+
+// operations runs the host operations from one index to another, the nested
+// ones inside those they belong to.
+func (r *rank) operations(from, to int) {
+	for i := from; i < to; i++ {
+		if r.s.c.Host[i].Parent == "" {
+			r.operation(i)
+		}
+	}
+}
+
+// operation runs one host operation and records its range: half of its own
+// time, what is nested in it, what its role does, the other half.
+func (r *rank) operation(i int) {
+	op := &r.s.c.Host[i]
+	start := r.now
+	own := r.spread(op.Mean, op.Noise)
+	if r.s.c.SlowRank == r.index && op.Name == r.s.c.SlowOp {
+		own += r.spread(r.s.c.Slow, op.Noise)
+	}
+	r.now += own / 2
+	for j := i + 1; j < len(r.s.c.Host); j++ {
+		if r.s.c.Host[j].Parent == op.Name {
+			r.operation(j)
+		}
+	}
+	switch op.Role {
+	case Prepare:
+		r.prepare()
+	case Forward:
+		r.forward()
+	case Sample:
+		r.sample()
+	case Wait:
+		r.wait()
+	case Receive:
+		r.receive(own - own/2)
+	}
+	r.now += own - own/2
+	name := op.Name
+	if op.Role == Forward {
+		name = r.s.c.Markers.Marker(r.step.number+1, r.step.ctx, r.step.tokens, r.step.gen)
+	}
+	r.push(name, start)
+}
+
+// push records a range of the engine that began at start and ends now.
+func (r *rank) push(name string, start int64) {
+	if name == "" {
+		return
+	}
+	domain, form := r.s.c.domain()
+	text := r.t.LiteralText
+	if form == Registered {
+		text = r.t.String
+	}
+	r.t.Notes.Add(Note{Start: start, End: r.now, Kind: NotePushPop, Text: text(name), Form: form,
+		Domain: domain, Process: r.process, TID: r.tid})
+}
+
+func (r *rank) gil(what string, start, end int64, tid uint32) {
+	r.t.Notes.Add(Note{Start: start, End: end, Kind: NotePushPop, Text: r.t.String(what),
+		Domain: gilDomain, Process: r.process, TID: tid})
+}
+
+// id is a fresh correlation id of the process; other processes use it too.
+func (r *rank) id() uint32 {
+	r.corr++
+	return r.corr
+}
+
+// call records a call that takes so many ns, and returns its start and id.
+func (r *rank) call(name string, ns int64) (start int64, corr uint32) {
+	return r.callID(r.t.String(name), ns)
+}
+
+func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
+	start, corr = r.now, r.id()
+	r.now += ns
+	r.t.Calls.Add(Call{Start: start, End: r.now, Name: name, Corr: corr, Process: r.process, TID: r.tid})
+	return start, corr
+}
+
+// launch makes the calls for some pieces of work on one lane.
+func (l *lane) launch(list []work) {
+	r := l.rank
+	for _, w := range list {
+		start, corr := r.callID(w.api, r.spread(r.s.c.LaunchCost, 0.1))
+		l.queue = append(l.queue, queued{work: w, called: start, corr: corr})
+	}
+}
+
+// prepare copies the inputs, and is where the garbage collector strikes.
+func (r *rank) prepare() {
+	for _, l := range r.lanes {
+		l.launch(r.m.inputs)
+	}
+	if n := r.s.c.GCEvery; n > 0 && r.step.number%n == n-1 {
+		start := r.now
+		r.now += r.spread(r.s.c.GC, 0.2)
+		r.rangeID++
+		r.t.Notes.Add(Note{Start: start, End: r.now, Kind: NoteStartEnd, Text: r.t.LiteralText("Python GC"), Form: Literal,
+			RangeID: r.rangeID, Process: r.process, TID: r.tid, EndTID: r.tid})
+	}
+}
+
+// forward launches the model: context steps kernel by kernel, generation steps
+// by one graph unless the run is eager.
+func (r *rank) forward() {
+	for _, l := range r.lanes {
+		switch {
+		case r.step.ctx > 0:
+			l.launch(r.m.context)
+		case r.s.c.Mode == Eager:
+			l.launch(r.m.layers)
+		default:
+			l.replayGraph(r.m.layers)
+		}
+	}
+}
+
+func (l *lane) replayGraph(list []work) {
+	r := l.rank
+	start, corr := r.call(apiGraph, r.spread(r.s.c.GraphCost, 0.1))
+	for i, w := range list {
+		l.queue = append(l.queue, queued{work: w, called: start, corr: corr, node: uint64(firstNode + i)})
+	}
+}
+
+// sample launches the sampling kernels and records the event to wait for.
+func (r *rank) sample() {
+	for _, l := range r.lanes {
+		l.launch(r.m.sample)
+		r.call(apiRecord, callCost)
+	}
+}
+
+// wait waits for the GPUs: for what this step put there, or with Overlap for
+// what the one before did.
+func (r *rank) wait() {
+	done := int64(0)
+	for _, l := range r.lanes {
+		done = max(done, l.free)
+	}
+	until := done
+	if r.s.c.Overlap {
+		until = r.waited
+	}
+	r.waited = done
+	start, corr := r.call(apiWait, max(callCost, until+2500-r.now))
+	r.t.Syncs.Add(Sync{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Kind: 1,
+		Process: r.process, Device: r.lanes[0].device})
+	if r.s.c.GIL > 0 {
+		// The lock is free during the wait.
+		r.gil("Holding GIL", r.holding, start, r.tid)
+		r.holding = r.now
+	}
+}
+
+// receive waits for the first rank to send; rest is what is left of the
+// operation after that.
+func (r *rank) receive(rest int64) {
+	if r.index == 0 {
+		r.s.sent = r.now + rest
+		return
+	}
+	r.now = max(r.now, r.s.sent-rest)
+}

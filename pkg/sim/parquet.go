@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// parquetBatch is how many rows are handed to the library at once.
+const parquetBatch = 1024
+
+// parquetSink writes each table into a file of its own.
+type parquetSink struct {
+	dir    string
+	tables []*parquetTable
+}
+
+func (s *parquetSink) add(name string, columns []column) rowSink {
+	t := &parquetTable{row: make(parquet.Row, len(columns)), columns: columns}
+	s.tables = append(s.tables, t)
+	for i := range columns {
+		t.Null(i)
+	}
+	if t.file, t.err = os.Create(filepath.Join(s.dir, name+".parquet")); t.err != nil {
+		return t
+	}
+	t.buffer = bufio.NewWriterSize(t.file, 1<<18)
+	schema := parquet.NewSchema(name, parquet.SchemaOf(reflect.New(rowType(columns)).Interface()))
+	t.writer = parquet.NewWriter(t.buffer, schema, parquet.MaxRowsPerRowGroup(1<<17), parquet.Compression(&parquet.Snappy))
+	return t
+}
+
+// close ends all files and returns the errors of those that failed.
+func (s *parquetSink) close() error {
+	var errs []error
+	for _, t := range s.tables {
+		errs = append(errs, t.close())
+	}
+	return errors.Join(errs...)
+}
+
+// rowType is a struct with the columns in their order, which parquet.Group
+// would sort.
+func rowType(columns []column) reflect.Type {
+	fields := make([]reflect.StructField, len(columns))
+	for i, c := range columns {
+		tag := `parquet:"` + c.name
+		if c.optional {
+			tag += ",optional"
+		}
+		fields[i] = reflect.StructField{
+			Name: "F" + c.name,
+			Type: goTypes[c.width],
+			Tag:  reflect.StructTag(tag + `"`),
+		}
+	}
+	return reflect.StructOf(fields)
+}
+
+// goTypes are the types from which the library makes a column. Widths below 32
+// bits are 32 bits there.
+var goTypes = [...]reflect.Type{
+	i64: reflect.TypeFor[int64](),
+	i32: reflect.TypeFor[int32](),
+	u64: reflect.TypeFor[uint64](),
+	u32: reflect.TypeFor[uint32](),
+	u16: reflect.TypeFor[uint16](),
+	u8:  reflect.TypeFor[uint8](),
+	f64: reflect.TypeFor[float64](),
+	str: reflect.TypeFor[string](),
+}
+
+// parquetTable is one file; the first error is kept.
+type parquetTable struct {
+	columns []column
+	file    *os.File
+	buffer  *bufio.Writer
+	writer  *parquet.Writer
+	row     parquet.Row
+	batch   []parquet.Row
+	err     error
+}
+
+func (t *parquetTable) Int(i int, v int64) {
+	if i < 0 {
+		return
+	}
+	switch t.columns[i].width {
+	case i64, u64:
+		t.set(i, parquet.Int64Value(v))
+	default:
+		t.set(i, parquet.Int32Value(int32(v)))
+	}
+}
+
+func (t *parquetTable) Text(i int, s string) {
+	if i >= 0 {
+		t.set(i, parquet.ByteArrayValue([]byte(s)))
+	}
+}
+
+func (t *parquetTable) Null(i int) {
+	if i >= 0 {
+		t.row[i] = parquet.NullValue().Level(0, 0, i)
+	}
+}
+
+func (t *parquetTable) set(i int, v parquet.Value) {
+	level := 0
+	if t.columns[i].optional {
+		level = 1
+	}
+	t.row[i] = v.Level(0, level, i)
+}
+
+func (t *parquetTable) Step() error {
+	if t.err != nil {
+		return t.err
+	}
+	t.batch = append(t.batch, t.row.Clone())
+	if len(t.batch) == parquetBatch {
+		t.flush()
+	}
+	return t.err
+}
+
+func (t *parquetTable) flush() {
+	if _, err := t.writer.WriteRows(t.batch); err != nil && t.err == nil {
+		t.err = err
+	}
+	t.batch = t.batch[:0]
+}
+
+// close ends the file, which is of no use after an error.
+func (t *parquetTable) close() error {
+	if t.file == nil {
+		return t.err
+	}
+	if t.err == nil {
+		t.flush()
+	}
+	if t.err == nil {
+		t.err = errors.Join(t.writer.Close(), t.buffer.Flush())
+	}
+	return errors.Join(t.err, t.file.Close())
+}

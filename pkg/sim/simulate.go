@@ -1,0 +1,301 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// The ids that every simulated process uses.
+const (
+	engineDomain = 1
+	gilDomain    = 2
+	firstPID     = 4000
+	mainStream   = 7
+	graphID      = 5
+	execID       = 6
+	firstNode    = 1000
+)
+
+// Times of the machine, in ns.
+const (
+	apiToKernel   = 3200 // from the start of a launch call to the earliest start of its kernel
+	graphToKernel = 14000
+	eagerGap      = 900 // between two kernels that were both waiting
+	replayGap     = 650
+	callCost      = 1300 // of a call that does little
+)
+
+// Simulate runs the configured inference and returns what nsys would have
+// recorded, all ranks in one report. The same Config gives the same Trace.
+//
+// The host is one thread a rank that works through the operations of a step.
+// Each GPU is one queue: a kernel starts when its call was made and the kernel
+// before it is done, and a collective ends on all ranks at once.
+func Simulate(c Config) (*Trace, error) {
+	traces, err := simulate(c, false)
+	if err != nil {
+		return nil, err
+	}
+	return traces[0], nil
+}
+
+// SimulateReports is Simulate with one report for each rank, on clocks as far
+// apart as the Config says.
+func SimulateReports(c Config) ([]*Trace, error) { return simulate(c, true) }
+
+func simulate(c Config, split bool) ([]*Trace, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	s := &simulator{c: c}
+	s.newTraces(split)
+	s.addRanks()
+	s.begin()
+	for i := range c.Warmup {
+		s.step(i, i == 0, false)
+	}
+	if c.Warmup > 0 {
+		s.idle(int64(c.Hole * 1e6))
+	}
+	s.run()
+	for i, t := range s.traces {
+		t.shiftClock(at(c.ClockOffset, i), at(c.ClockError, i))
+	}
+	return s.traces, nil
+}
+
+func at(us []float64, i int) int64 {
+	if i >= len(us) {
+		return 0
+	}
+	return int64(us[i] * 1e3)
+}
+
+// run simulates the benchmark segment.
+func (s *simulator) run() {
+	c := s.c
+	for i := 0; ; i++ {
+		if c.Events > 0 && s.rows() >= c.Events || c.Events == 0 && i >= c.Steps {
+			return
+		}
+		context := i == 0 || c.ContextEvery > 0 && i%c.ContextEvery == 0
+		s.step(c.Warmup+i, context, c.Events == 0 && i >= c.Steps-c.Tail)
+	}
+}
+
+func (s *simulator) rows() int {
+	n := 0
+	for _, t := range s.traces {
+		n += t.Rows()
+	}
+	return n
+}
+
+// simulator is the state of a run.
+type simulator struct {
+	c      Config
+	traces []*Trace
+	ranks  []*rank
+	lanes  []*lane
+	sent   int64 // when the first rank has sent this step's requests
+	// kernels of the step, of all ranks, before they are put in order
+	kernels []placedKernel
+}
+
+type placedKernel struct {
+	trace *Trace
+	k     Kernel
+}
+
+// rank is one process: its host thread's clock and what it owns.
+type rank struct {
+	s       *simulator
+	index   int
+	t       *Trace
+	m       model
+	process int32
+	tid     uint32
+	now     int64
+	corr    uint32
+	rangeID uint64
+	rng     *rand.Rand
+	lanes   []*lane
+	waited  int64 // end of the GPU work of the step before
+	holding int64 // since when the thread holds the interpreter lock
+	step    stepInfo
+}
+
+// stepInfo is what a step is about.
+type stepInfo struct {
+	number, ctx, tokens, gen int
+}
+
+// newTraces makes one report, or one for each rank.
+func (s *simulator) newTraces(split bool) {
+	n := 1
+	if split {
+		n = s.c.Ranks
+	}
+	for range n {
+		t := &Trace{}
+		t.Session = Session{UTC: s.c.UTC, SystemClock: 35_255_823_190}
+		t.Capture = Capture{Secret: s.c.Secret, GraphMode: "Node"}
+		if s.c.Mode == Whole {
+			t.Capture.GraphMode = "Graph"
+		}
+		s.traces = append(s.traces, t)
+	}
+}
+
+// addRanks makes processes, devices and domains.
+func (s *simulator) addRanks() {
+	if s.c.Frontend {
+		s.addFrontend()
+	}
+	for i := range s.c.Ranks {
+		t := s.traces[i%len(s.traces)]
+		pid := uint32(firstPID + 17*i)
+		r := &rank{s: s, index: i, t: t, tid: pid, now: s.c.Start, corr: 1000}
+		r.process = t.AddProcess(Process{PID: pid, VM: 1})
+		r.m = newModel(t, &s.c)
+		for d := range s.c.Devices {
+			id := int32(i*s.c.Devices + d)
+			t.GPUs = append(t.GPUs, GPU{ID: id, Name: "NVIDIA H200"})
+			l := &lane{rank: r, device: id}
+			r.lanes = append(r.lanes, l)
+			s.lanes = append(s.lanes, l)
+		}
+		s.ranks = append(s.ranks, r)
+		r.domain(engineDomain, "TensorRT-LLM")
+		if s.c.GIL > 0 {
+			r.domain(gilDomain, "GIL Trace")
+		}
+	}
+}
+
+// domain records the creation of an NVTX domain, before the run.
+func (r *rank) domain(id uint32, name string) {
+	if d, _ := r.s.c.domain(); id == engineDomain && d == 0 {
+		return
+	}
+	r.t.Notes.Add(Note{Start: r.now - 30_000_000, Kind: NoteDomain, Text: r.t.LiteralText(name),
+		Form: Literal, Domain: id, Process: r.process, TID: r.tid, Open: true})
+}
+
+// addFrontend is the server process in front of the ranks, with ranges that
+// must not be taken for those of a rank.
+func (s *simulator) addFrontend() {
+	t := s.traces[0]
+	p := t.AddProcess(Process{PID: firstPID - 100, VM: 1, Name: "trtllm-serve"})
+	start := s.c.Start
+	for i := range 40 {
+		at := start + int64(i)*9_000_000
+		t.Notes.Add(Note{Start: at, End: at + 450_000, Kind: NotePushPop, Text: t.String("tokenize prompt"), Process: p, TID: firstPID - 100})
+		t.Notes.Add(Note{Start: at + 500_000, End: at + 700_000, Kind: NotePushPop, Text: t.String("chat_stream_post_processor"), Process: p, TID: firstPID - 99})
+	}
+	t.Notes.Add(Note{Start: start, End: start + 5_000_000, Kind: NotePushPop, Text: t.String("prepare_inputs"), Process: p, TID: firstPID - 100})
+}
+
+// begin loads modules and allocates memory on every rank.
+func (s *simulator) begin() {
+	for _, r := range s.ranks {
+		r.rng = s.random(r.index, -1)
+		for range 6 {
+			r.call(apiLoad, r.spread(420, 0.2))
+		}
+		for range 8 {
+			r.call(apiMalloc, r.spread(130, 0.2))
+		}
+		if s.c.Overheads {
+			r.overheads()
+		}
+	}
+}
+
+func (r *rank) overheads() {
+	start := r.now
+	r.now += 260_000
+	r.t.Overheads.Add(Overhead{Start: start, End: r.now, Name: r.t.String("CUPTI buffer flush"), Process: r.process, TID: r.tid, Kind: 3})
+	r.t.Overheads.Add(Overhead{Start: start + 1000, End: r.now - 1000, Name: r.t.String("Lazy Function Loading"), Process: r.process, TID: r.tid, Kind: 7, CUPTI: true})
+}
+
+// random is the source of one rank's noise in one step. Each step has its own,
+// so a change in one place of a run leaves the noise elsewhere as it was.
+func (s *simulator) random(rank, step int) *rand.Rand {
+	return rand.New(rand.NewPCG(s.c.Seed, uint64(rank+1)<<40+uint64(step+1)))
+}
+
+// idle lets all ranks and devices do nothing.
+func (s *simulator) idle(ns int64) {
+	latest := int64(0)
+	for _, r := range s.ranks {
+		latest = max(latest, r.now, r.waited)
+	}
+	for _, r := range s.ranks {
+		r.now = latest + ns
+	}
+}
+
+// spread is a cost around a mean in microseconds, in ns.
+func (r *rank) spread(mean, noise float64) int64 {
+	return int64(mean * 1e3 * max(0.2, 1+noise*r.rng.NormFloat64()))
+}
+
+// shiftClock makes the clock of a report late by offset and its session start
+// early by as much, so that both cancel out but for the error.
+func (t *Trace) shiftClock(offset, clockError int64) {
+	t.Session.UTC += clockError - offset
+	if offset == 0 {
+		return
+	}
+	for k := range t.Kernels.All() {
+		k.Start, k.End = k.Start+offset, k.End+offset
+	}
+	for r := range t.Replays.All() {
+		r.Start, r.End = r.Start+offset, r.End+offset
+	}
+	for c := range t.Copies.All() {
+		c.Start, c.End = c.Start+offset, c.End+offset
+	}
+	for f := range t.Fills.All() {
+		f.Start, f.End = f.Start+offset, f.End+offset
+	}
+	for c := range t.Calls.All() {
+		c.Start, c.End = c.Start+offset, c.End+offset
+	}
+	for n := range t.Notes.All() {
+		n.Start, n.End = n.Start+offset, n.End+offset
+	}
+	for s := range t.Syncs.All() {
+		s.Start, s.End = s.Start+offset, s.End+offset
+	}
+	for o := range t.Overheads.All() {
+		o.Start, o.End = o.Start+offset, o.End+offset
+	}
+}
+
+// step simulates one step: the hosts up to their wait, the GPUs, the rest of
+// the hosts.
+func (s *simulator) step(number int, context, tail bool) {
+	info := stepInfo{number: number, gen: s.c.Batch}
+	if tail {
+		info.gen = max(1, s.c.Batch/2)
+	}
+	if context {
+		info.ctx, info.tokens, info.gen = 1, s.c.Tokens, s.c.Batch-1
+		if number == 0 || number == s.c.Warmup {
+			info.ctx, info.gen = s.c.Batch, 0
+		}
+	}
+	wait := slices.IndexFunc(s.c.Host, func(op HostOp) bool { return op.Role == Wait })
+	for _, r := range s.ranks {
+		r.begin(info)
+		r.operations(0, wait)
+	}
+	s.gpus()
+	for _, r := range s.ranks {
+		r.operations(wait, len(s.c.Host))
+		r.finish()
+	}
+}

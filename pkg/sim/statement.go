@@ -1,0 +1,208 @@
+package sim
+
+// statement reads one line.
+func (p *textParser) statement(l *textLine) {
+	verb := l.word("statement")
+	switch verb {
+	case "schema":
+		p.schema(l)
+	case "drop":
+		p.opt.Drop = append(p.opt.Drop, l.word("table"))
+	case "mode":
+		p.t.Capture.GraphMode = l.word("mode")
+	case "session":
+		p.session(l)
+	case "secret":
+		p.t.Capture.Secret = l.word("text")
+	case "gpu":
+		id := l.number(l.word("id"), "gpu", 31)
+		p.t.GPUs = append(p.t.GPUs, GPU{ID: int32(id), Name: l.word("name")})
+	case "process":
+		p.chooseProcess(l)
+	default:
+		p.row(verb, l)
+	}
+}
+
+// row reads a statement about something that happened in a process.
+func (p *textParser) row(verb string, l *textLine) {
+	add, ok := textRows[verb]
+	switch {
+	case !ok:
+		l.fail("%q is no statement", verb)
+	case p.process < 0:
+		l.fail("%s before the first process", verb)
+	default:
+		add(p, l)
+	}
+}
+
+// textRows are the statements about something that happened.
+var textRows = map[string]func(*textParser, *textLine){
+	"domain":   (*textParser).domain,
+	"range":    (*textParser).noteRange,
+	"mark":     (*textParser).mark,
+	"api":      (*textParser).api,
+	"kernel":   (*textParser).kernel,
+	"graph":    (*textParser).replay,
+	"memcpy":   (*textParser).memcpy,
+	"memset":   (*textParser).memset,
+	"sync":     (*textParser).sync,
+	"overhead": (*textParser).overhead,
+}
+
+func (p *textParser) schema(l *textLine) {
+	v, err := ParseSchema(l.word("version"))
+	if err != nil {
+		l.fail("%w", err)
+	}
+	p.opt.Schema = v
+	p.opt.Reduced = l.flag("reduced")
+	p.opt.EmptyTables = l.flag("empty-tables")
+}
+
+func (p *textParser) session(l *textLine) {
+	p.t.Session = Session{
+		UTC:         l.signed("utc", 64),
+		SystemClock: l.signed("clock", 64),
+		Shift:       l.duration(l.option("shift", "0"), "shift"),
+		Normalize:   l.flag("normalize"),
+	}
+}
+
+func (p *textParser) chooseProcess(l *textLine) {
+	pid := uint32(l.number(l.word("pid"), "pid", 24))
+	proc := Process{PID: pid, Name: l.option("name", ""), HW: uint8(l.id("hw", 8, 0)), VM: uint8(l.id("vm", 8, 1))}
+	if l.err != nil {
+		return
+	}
+	if _, seen := p.pids[pid]; !seen {
+		p.pids[pid] = p.t.AddProcess(proc)
+	}
+	p.process = p.pids[pid]
+}
+
+func (p *textParser) tid(l *textLine, name string, missing uint32) uint32 {
+	return uint32(l.id(name, 24, uint64(missing)))
+}
+
+func (p *textParser) mainThread() uint32 { return p.t.Processes[p.process].PID }
+
+func (p *textParser) domain(l *textLine) {
+	id := l.number(l.word("id"), "domain", 32)
+	p.t.Notes.Add(Note{
+		Start: l.duration(l.option("at", "0"), "at"), Open: true, Kind: NoteDomain,
+		Text: p.t.LiteralText(l.word("name")), Form: Literal, Domain: uint32(id),
+		Process: p.process, TID: p.tid(l, "tid", p.mainThread()),
+	})
+}
+
+// note reads what ranges and marks have in common.
+func (p *textParser) note(l *textLine, n Note) {
+	text := l.word("text")
+	switch {
+	case l.flag("literal"):
+		n.Form, n.Text = Literal, p.t.LiteralText(text)
+	case l.flag("json"):
+		n.Form, n.Text = JSON, p.t.LiteralText(text)
+	default:
+		n.Text = p.t.String(text)
+	}
+	n.Domain = uint32(l.id("domain", 32, 0))
+	n.Process, n.TID = p.process, p.tid(l, "tid", p.mainThread())
+	p.t.Notes.Add(n)
+}
+
+func (p *textParser) noteRange(l *textLine) {
+	n := Note{Start: l.time("start"), Kind: NotePushPop}
+	if end := l.word("end"); end == "-" {
+		n.Open = true
+	} else {
+		n.End = l.duration(end, "end")
+	}
+	if n.RangeID = l.id("id", 64, 0); n.RangeID != 0 {
+		n.Kind = NoteStartEnd
+	}
+	n.Kind = NoteKind(l.id("type", 8, uint64(n.Kind)))
+	n.EndTID = p.tid(l, "endtid", 0)
+	p.note(l, n)
+}
+
+func (p *textParser) mark(l *textLine) {
+	p.note(l, Note{Start: l.time("time"), Open: true, Kind: NoteMark})
+}
+
+func (p *textParser) api(l *textLine) {
+	p.t.Calls.Add(Call{
+		Start: l.time("start"), End: l.time("end"), Name: p.t.String(l.word("name")),
+		Corr: uint32(l.id("corr", 32, 0)), Return: int32(l.signed("return", 32)),
+		Process: p.process, TID: p.tid(l, "tid", p.mainThread()),
+	})
+}
+
+// gpuWork is what all GPU rows have.
+type gpuWork struct {
+	start, end            int64
+	node                  uint64
+	corr, stream, context uint32
+	device                int32
+}
+
+func (p *textParser) work(l *textLine) gpuWork {
+	return gpuWork{
+		start: l.time("start"), end: l.time("end"),
+		corr:    uint32(l.id("corr", 32, 0)),
+		stream:  uint32(l.id("stream", 32, 7)),
+		context: uint32(l.id("context", 32, 1)),
+		device:  int32(l.id("dev", 31, 0)),
+	}
+}
+
+func (p *textParser) kernel(l *textLine) {
+	w := p.work(l)
+	p.t.Kernels.Add(Kernel{
+		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
+		Node: l.id("graph", 64, 0), Graph: uint32(l.id("graphid", 32, 0)),
+		Name: p.t.KernelName(l.word("name"), l.option("demangled", "")),
+	})
+}
+
+func (p *textParser) replay(l *textLine) {
+	w := p.work(l)
+	p.t.Replays.Add(Replay{
+		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
+		Graph: uint32(l.id("id", 32, 1)), Exec: uint32(l.id("exec", 32, 1)),
+	})
+}
+
+func (p *textParser) memcpy(l *textLine) {
+	w := p.work(l)
+	p.t.Copies.Add(Copy{
+		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
+		Bytes: int64(l.id("bytes", 63, 0)), Kind: uint8(l.id("kind", 8, 1)), Node: l.id("graph", 64, 0),
+	})
+}
+
+func (p *textParser) memset(l *textLine) {
+	w := p.work(l)
+	p.t.Fills.Add(Fill{
+		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
+		Bytes: int64(l.id("bytes", 63, 0)), Node: l.id("graph", 64, 0),
+	})
+}
+
+func (p *textParser) sync(l *textLine) {
+	w := p.work(l)
+	p.t.Syncs.Add(Sync{
+		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
+		Kind: uint8(l.id("type", 8, 3)),
+	})
+}
+
+func (p *textParser) overhead(l *textLine) {
+	p.t.Overheads.Add(Overhead{
+		Start: l.time("start"), End: l.time("end"), Name: p.t.String(l.word("name")),
+		Kind: uint8(l.id("type", 8, 3)), CUPTI: l.flag("cupti"),
+		Process: p.process, TID: p.tid(l, "tid", p.mainThread()),
+	})
+}

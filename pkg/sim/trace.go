@@ -1,0 +1,285 @@
+package sim
+
+import "strings"
+
+// Trace is one run as the profiler saw it, in neutral rows: what an export of
+// any version can be written from. Times are nanoseconds since the session
+// began and may be negative. The zero value is an empty trace. A Trace belongs
+// to one goroutine.
+type Trace struct {
+	Session   Session
+	Capture   Capture
+	Processes []Process
+	GPUs      []GPU
+
+	Kernels   List[Kernel]
+	Replays   List[Replay]
+	Copies    List[Copy]
+	Fills     List[Fill]
+	Calls     List[Call]
+	Notes     List[Note]
+	Syncs     List[Sync]
+	Overheads List[Overhead]
+
+	strings []internedText
+	ids     map[string]StringID
+	names   []kernelName
+	nameIDs map[kernelName]NameID
+}
+
+// Session is when the recording began and how the export moved its clock.
+type Session struct {
+	UTC         int64 // utcEpochNs; 0: the export has no session start
+	SystemClock int64 // systemClockNs, written from schema 3.24.14 on
+	Shift       int64 // nsys export --ts-shift: added to every time written
+	Normalize   bool  // nsys export --ts-normalize: UTC added to every time written
+}
+
+// Capture is what an export says about the recording itself.
+type Capture struct {
+	// GraphMode is "Graph" or "Node" as in CUDA_GRAPH_TRACE_OPTIONS:MODE, or
+	// empty: not said.
+	GraphMode string
+	// Secret is planted wherever real exports keep what must never leave them:
+	// environment, command line, host, user and process names, file paths,
+	// captured output, strings no event refers to.
+	Secret string
+}
+
+// Process is one recorded process. Rows name it by its index.
+type Process struct {
+	PID        uint32 // 24 bits
+	HW, VM     uint8  // the upper 16 bits of its ids; from HW 128 on the ids are negative in SQLite
+	Name       string // empty: python3
+	ThreadName string // of the main thread; empty: that of the process
+}
+
+// globalPid is the id that GPU rows carry.
+func (p Process) globalPid() int64 {
+	return int64(uint64(p.HW)<<56 | uint64(p.VM)<<48 | uint64(p.PID&0xFFFFFF)<<24)
+}
+
+// globalTid is the id that host rows carry.
+func (p Process) globalTid(tid uint32) int64 { return p.globalPid() | int64(tid&0xFFFFFF) }
+
+// GPU is one device of the machine.
+type GPU struct {
+	ID   int32
+	Name string
+}
+
+// StringID is the id of an interned text; 0 is none.
+type StringID uint32
+
+// NameID is the id of a kernel's names; 0 is none.
+type NameID uint32
+
+type internedText struct {
+	text   string
+	stored bool // in StringIds; a literal NVTX text is not
+}
+
+type kernelName struct{ short, demangled StringID }
+
+// Kernel is one kernel that ran.
+type Kernel struct {
+	Start, End int64
+	Node       uint64 // graphNodeId; 0: not from a graph
+	Name       NameID
+	Corr       uint32 // 0: NULL
+	Stream     uint32
+	Context    uint32
+	Graph      uint32 // graphId, written from schema 3.24.14 on
+	Process    int32
+	Device     int32
+}
+
+// Replay is one whole graph that ran, recorded without its kernels.
+type Replay struct {
+	Start, End      int64 // 0: not collected
+	Corr            uint32
+	Stream, Context uint32
+	Graph, Exec     uint32
+	Process         int32
+	Device          int32
+}
+
+// Copy is one memory copy on the GPU.
+type Copy struct {
+	Start, End      int64
+	Bytes           int64
+	Node            uint64
+	Corr            uint32
+	Stream, Context uint32
+	Process         int32
+	Device          int32
+	Kind            uint8 // 1 host to device, 2 device to host, 8 device to device
+}
+
+// Fill is one memset on the GPU.
+type Fill struct {
+	Start, End      int64
+	Bytes           int64
+	Node            uint64
+	Corr            uint32
+	Stream, Context uint32
+	Process         int32
+	Device          int32
+}
+
+// Call is one call of the CUDA runtime or driver.
+type Call struct {
+	Start, End int64
+	Name       StringID
+	Corr       uint32
+	Process    int32
+	TID        uint32
+	Return     int32
+}
+
+// NoteKind is the event type of an NVTX row.
+type NoteKind uint8
+
+// The event types that occur.
+const (
+	NoteCategory NoteKind = 33
+	NoteMark     NoteKind = 34
+	NoteThread   NoteKind = 39
+	NotePushPop  NoteKind = 59
+	NoteStartEnd NoteKind = 60
+	NoteDomain   NoteKind = 75
+)
+
+// TextForm is where an NVTX row keeps its text.
+type TextForm uint8
+
+// Registered is textId, Literal text, JSON the message inside jsonText.
+const (
+	Registered TextForm = iota
+	Literal
+	JSON
+)
+
+// Note is one NVTX row: a range, a mark, a domain.
+type Note struct {
+	Start   int64
+	End     int64 // of Open notes: ignored
+	RangeID uint64
+	Text    StringID
+	Domain  uint32
+	Process int32
+	TID     uint32
+	EndTID  uint32 // 0: TID
+	Kind    NoteKind
+	Form    TextForm
+	Open    bool // no end: a mark, a domain, a range that was never closed
+}
+
+// Sync is one wait as CUPTI records it, beside the API call with its Corr.
+type Sync struct {
+	Start, End      int64
+	Corr            uint32
+	Stream, Context uint32
+	Process         int32
+	Device          int32
+	Kind            uint8 // 1 event, 2 stream waits for event, 3 stream, 4 context
+}
+
+// Overhead is time the profiler took. It goes to PROFILER_OVERHEAD, or, with
+// CUPTI set, from schema 3.24.14 on to CUPTI_ACTIVITY_KIND_OVERHEAD.
+type Overhead struct {
+	Start, End int64
+	Name       StringID
+	Process    int32
+	TID        uint32
+	Kind       uint8 // ENUM_CUPTI_OVERHEAD_TYPE
+	CUPTI      bool
+}
+
+// AddProcess adds a process and returns its index.
+func (t *Trace) AddProcess(p Process) int32 {
+	if p.Name == "" {
+		p.Name = "python3"
+	}
+	t.Processes = append(t.Processes, p)
+	return int32(len(t.Processes) - 1)
+}
+
+// String interns a text that the export keeps in StringIds.
+func (t *Trace) String(s string) StringID {
+	id := t.intern(s)
+	t.strings[id-1].stored = true
+	return id
+}
+
+// LiteralText interns a text that only NVTX rows of form Literal or JSON use,
+// which keep it themselves.
+func (t *Trace) LiteralText(s string) StringID { return t.intern(s) }
+
+func (t *Trace) intern(s string) StringID {
+	if id, ok := t.ids[s]; ok {
+		return id
+	}
+	if t.ids == nil {
+		t.ids = make(map[string]StringID)
+	}
+	t.strings = append(t.strings, internedText{text: s})
+	id := StringID(len(t.strings))
+	t.ids[s] = id
+	return id
+}
+
+// Text is the text of an id, empty for 0.
+func (t *Trace) Text(id StringID) string {
+	if id == 0 {
+		return ""
+	}
+	return t.strings[id-1].text
+}
+
+// KernelName interns the names of a kernel. An empty short name is cut out of
+// the demangled one, and an empty demangled name made up around the short one.
+func (t *Trace) KernelName(short, demangled string) NameID {
+	if short == "" {
+		short = shortKernelName(demangled)
+	}
+	if demangled == "" {
+		demangled = "void " + short + "<__nv_bfloat16>(int)"
+	}
+	key := kernelName{t.String(short), t.String(demangled)}
+	if id, ok := t.nameIDs[key]; ok {
+		return id
+	}
+	if t.nameIDs == nil {
+		t.nameIDs = make(map[kernelName]NameID)
+	}
+	t.names = append(t.names, key)
+	id := NameID(len(t.names))
+	t.nameIDs[key] = id
+	return id
+}
+
+// KernelText returns the short and the demangled name of an id.
+func (t *Trace) KernelText(id NameID) (short, demangled string) {
+	if id == 0 {
+		return "", ""
+	}
+	n := t.names[id-1]
+	return t.Text(n.short), t.Text(n.demangled)
+}
+
+// shortKernelName drops return type, namespaces, template and call arguments.
+func shortKernelName(demangled string) string {
+	s := strings.TrimPrefix(demangled, "void ")
+	if i := strings.IndexAny(s, "<("); i > 0 {
+		s = s[:i]
+	}
+	return s[strings.LastIndexByte(s, ':')+1:]
+}
+
+// Rows is how many kernels, replays, copies, memsets, calls, ranges, waits and
+// overheads there are.
+func (t *Trace) Rows() int {
+	return t.Kernels.Len() + t.Replays.Len() + t.Copies.Len() + t.Fills.Len() +
+		t.Calls.Len() + t.Notes.Len() + t.Syncs.Len() + t.Overheads.Len()
+}
