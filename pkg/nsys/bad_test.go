@@ -1,0 +1,161 @@
+package nsys
+
+import (
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// complain checks that reading a path fails with an error that a person can do
+// something with: one line with the name of the file, and a hint.
+func complain(t *testing.T, what, path string, err error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", what)
+		return
+	}
+	if hinted, ok := err.(interface{ Hint() string }); !ok || hinted.Hint() == "" {
+		t.Errorf("%s: no hint: %v", what, err)
+	}
+	if msg := err.Error(); strings.ContainsAny(msg, "\n\r") || !strings.Contains(msg, filepath.Base(path)) || len(msg) > 500 {
+		t.Errorf("%s: error %q", what, msg)
+	}
+}
+
+// tryRead opens a path and reads all its rows.
+func tryRead(path string) error {
+	r, err := Open([]string{path}, Options{})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = drain(r)
+	return err
+}
+
+// TestBadInputs opens what is no export.
+func TestBadInputs(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	export, _ := written(t, simulate(t, small(nil)), sim.Options{})
+	content, err := os.ReadFile(export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wal := append([]byte(nil), content...)
+	wal[18], wal[19] = 2, 2
+	journal := file("journal.sqlite", string(content))
+	file("journal.sqlite-journal", "x")
+	for what, path := range map[string]string{
+		"empty file":           file("empty", ""),
+		"short file":           file("short", "SQLite format 3\x00"),
+		"text":                 file("text.sqlite", strings.Repeat("start,end\n", 100)),
+		"WAL":                  file("wal.sqlite", string(wal)),
+		"journal":              journal,
+		"empty directory":      dir + "/none",
+		"directory":            filepath.Dir(file("files/x.sqlite", "x")),
+		"Parquet of others":    filepath.Dir(file("others/x.parquet", "PAR1")),
+		"Parquet without data": filepath.Dir(file("empty_pqtdir/StringIds.parquet", "")),
+		"damaged Parquet":      filepath.Dir(file("damaged_pqtdir/"+kernelTable+".parquet", "PAR1xxxxPAR1")),
+		"other database":       database(t, "CREATE TABLE t (start, end_)"),
+		"empty database":       database(t, "CREATE TABLE t (x); DROP TABLE t"),
+	} {
+		if what == "empty directory" {
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		complain(t, what, path, tryRead(path))
+	}
+	if err := tryRead(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+// TestTruncated cuts an export at many lengths. Cut off pages of the last table
+// are always missed, as the file says how many it has.
+func TestTruncated(t *testing.T) {
+	export, _ := written(t, simulate(t, small(nil)), sim.Options{})
+	content, err := os.ReadFile(export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cut.sqlite")
+	for n := 0; n < len(content); n += max(1, len(content)/97) {
+		if err := os.WriteFile(path, content[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		complain(t, "cut", path, tryRead(path))
+	}
+}
+
+// TestDamaged overwrites pieces of exports, as a file and as a directory. Not
+// all damage can be seen; but what is seen is one error, and nothing panics.
+func TestDamaged(t *testing.T) {
+	tr := simulate(t, small(func(c *sim.Config) { c.Ranks, c.Steps, c.Overheads = 1, 2, true }))
+	export, _ := written(t, tr, sim.Options{})
+	dir := filepath.Join(t.TempDir(), "x_pqtdir")
+	if err := tr.WriteParquetDir(dir, sim.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{export}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if table := strings.TrimSuffix(d.Name(), ".parquet"); known[table] {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	noticed, tries := 0, 150
+	if testing.Short() {
+		tries = 30
+	}
+	for i := range tries {
+		file := files[max(0, i-tries/2)%len(files)]
+		good, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := append([]byte(nil), good...)
+		for range 1 + r.IntN(4) {
+			at := r.IntN(len(bad))
+			for k := at; k < min(at+1+r.IntN(64), len(bad)); k++ {
+				bad[k] = byte(r.UintN(256))
+			}
+		}
+		if err := os.WriteFile(file, bad, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		path := export
+		if file != export {
+			path = dir
+		}
+		if err := tryRead(path); err != nil {
+			noticed++
+			complain(t, file, path, err)
+		}
+		if err := os.WriteFile(file, good, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if noticed < tries/10 {
+		t.Errorf("%d of %d damages noticed", noticed, tries)
+	}
+}

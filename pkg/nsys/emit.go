@@ -1,0 +1,379 @@
+package nsys
+
+import (
+	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// nullRank is the rank of processes without GPU work.
+const nullRank = int32(-1)
+
+// run is the rows of one table that belong to one rank, in their order.
+type run struct {
+	kind       int32
+	host       bool
+	refs       []uint32
+	start, end int64 // of the first of refs
+}
+
+// runs sorts the rows of the report by rank, those without a rank last, and
+// those of each rank and table by their start, of equal starts the longer first.
+func (r *report) runs() [][]*run {
+	ranks := make([][]*run, len(r.info.Ranks)+1)
+	for _, e := range eventTables {
+		host := e.kind == event.API || e.kind == event.NVTX || e.kind == event.Overhead
+		if e.table == cuptiOverheadTable {
+			continue // its rows are with those of the other table of overheads
+		}
+		parts, owners := r.gpuOwners(e.kind)
+		if host {
+			parts, owners = r.hostOwners(e.kind)
+		}
+		for slot, refs := range collect(parts, owners, len(ranks)) {
+			if len(refs) > 0 {
+				n := &run{kind: e.kind, host: host}
+				n.refs = sortRuns(refs, r.before(host))
+				ranks[slot] = append(ranks[slot], n)
+			}
+		}
+	}
+	return ranks
+}
+
+// slot is where runs puts the rows of a rank.
+func (r *report) slot(rank int32) int32 {
+	if rank == nullRank {
+		return int32(len(r.info.Ranks))
+	}
+	return rank - r.firstRank()
+}
+
+// owned is a part and, for each of its rows, the number of its lane or thread.
+type owned struct {
+	part   int
+	owners []int32
+}
+
+// hostOwners returns the parts of a kind of host rows and the slot of each thread.
+func (r *report) hostOwners(kind int32) (parts []owned, slots []int32) {
+	for n, p := range r.host {
+		if p.kind == kind {
+			parts = append(parts, owned{n, p.thread})
+		}
+	}
+	slots = make([]int32, len(r.threads))
+	for i, t := range r.threads {
+		slots[i] = r.slot(t.rank)
+	}
+	return parts, slots
+}
+
+// gpuOwners returns the parts of a kind of GPU rows and the slot of each lane.
+func (r *report) gpuOwners(kind int32) (parts []owned, slots []int32) {
+	for n, p := range r.gpu {
+		if p.kind == kind {
+			parts = append(parts, owned{n, p.lane})
+		}
+	}
+	slots = make([]int32, len(r.lanes))
+	for i, l := range r.lanes {
+		slots[i] = r.slot(l.rank)
+	}
+	return parts, slots
+}
+
+// collect sorts the rows of parts into n slots by the slots of their owners. It
+// counts first, as a report may have rows of many ranks.
+func collect(parts []owned, slots []int32, n int) [][]uint32 {
+	counts := make([]int, len(slots))
+	for _, p := range parts {
+		for _, o := range p.owners {
+			counts[o]++
+		}
+	}
+	rows := make([]int, n)
+	for o, count := range counts {
+		rows[slots[o]] += count
+	}
+	refs := make([][]uint32, n)
+	for slot, count := range rows {
+		refs[slot] = make([]uint32, 0, count)
+	}
+	for _, p := range parts {
+		for i, o := range p.owners {
+			slot := slots[o]
+			refs[slot] = append(refs[slot], uint32(p.part)<<partBits|uint32(i))
+		}
+	}
+	return refs
+}
+
+// before compares rows by their place in the stream.
+func (r *report) before(host bool) func(a, b uint32) bool {
+	times := func(ref uint32) (int64, int64) {
+		p := r.gpu[ref>>partBits]
+		return p.start[ref&partMask], p.end[ref&partMask]
+	}
+	if host {
+		times = func(ref uint32) (int64, int64) {
+			p := r.host[ref>>partBits]
+			return p.start[ref&partMask], p.end[ref&partMask]
+		}
+	}
+	return func(a, b uint32) bool {
+		s, e := times(a)
+		s2, e2 := times(b)
+		return s < s2 || s == s2 && e > e2
+	}
+}
+
+// load makes start and end those of the first of refs.
+func (n *run) load(r *report) {
+	ref := n.refs[0]
+	if n.host {
+		p := r.host[ref>>partBits]
+		n.start, n.end = p.start[ref&partMask], p.end[ref&partMask]
+	} else {
+		p := r.gpu[ref>>partBits]
+		n.start, n.end = p.start[ref&partMask], p.end[ref&partMask]
+	}
+}
+
+// before tells whether the first row of n goes before that of m, which is of a
+// later table.
+func (n *run) before(m *run) bool {
+	return n.start < m.start || n.start == m.start && n.end >= m.end
+}
+
+// emitter writes the rows of a report into batches.
+type emitter struct {
+	r       *report
+	offset  int64
+	domains map[string]int32
+	apis    []string // canonical name by text, "" where not yet looked up
+
+	batch *event.Batch
+	at    int
+	// flush hands out the batch, full or at the end, and returns an empty one.
+	flush func(*event.Batch) (*event.Batch, error)
+
+	domainKey domainKey
+	domainNow int32
+}
+
+// emit writes all rows, rank after rank, those without a rank last.
+func (e *emitter) emit() error {
+	e.apis = make([]string, e.r.strings.len())
+	e.domainNow, e.domainKey = -1, domainKey{0, none}
+	ranks := e.r.runs()
+	for slot, runs := range ranks {
+		rank := nullRank
+		if slot < len(e.r.info.Ranks) {
+			rank = e.r.info.Ranks[slot]
+		}
+		if err := e.merge(rank, runs); err != nil {
+			return err
+		}
+		ranks[slot] = nil
+	}
+	return nil
+}
+
+// merge writes the rows of one rank.
+func (e *emitter) merge(rank int32, runs []*run) error {
+	for _, n := range runs {
+		n.load(e.r)
+	}
+	for len(runs) > 0 {
+		k := 0
+		for i := 1; i < len(runs); i++ {
+			if !runs[k].before(runs[i]) {
+				k = i
+			}
+		}
+		n := runs[k]
+		count := e.stretch(n, k, runs)
+		if n.host {
+			e.hostRows(n.kind, rank, n.refs[:count])
+		} else {
+			e.gpuRows(n.kind, rank, n.refs[:count])
+		}
+		if n.refs = n.refs[count:]; len(n.refs) == 0 {
+			runs = append(runs[:k:k], runs[k+1:]...)
+		} else {
+			n.load(e.r)
+		}
+		if e.at == event.BatchRows {
+			if err := e.next(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stretch counts the rows of runs[k] that go before the first row of all other
+// runs and fit into the batch.
+func (e *emitter) stretch(n *run, k int, runs []*run) int {
+	room := min(event.BatchRows-e.at, len(n.refs))
+	bound := int64(1) << 62 // rows that start before it may go
+	for i, m := range runs {
+		if i != k {
+			bound = min(bound, m.start)
+		}
+	}
+	count := 1 // the row that was chosen
+	if n.host {
+		for count < room && e.r.host[n.refs[count]>>partBits].start[n.refs[count]&partMask] < bound {
+			count++
+		}
+		return count
+	}
+	for count < room && e.r.gpu[n.refs[count]>>partBits].start[n.refs[count]&partMask] < bound {
+		count++
+	}
+	return count
+}
+
+// next hands out the batch.
+func (e *emitter) next() (err error) {
+	e.batch.Truncate(e.at)
+	if e.batch, err = e.flush(e.batch); err != nil {
+		return err
+	}
+	e.at = 0
+	return nil
+}
+
+// setRank sets the columns that rows of one kind and rank share.
+func (e *emitter) setRank(kind, rank int32, count int) {
+	kinds := e.batch.Kind.Values[e.at : e.at+count]
+	for i := range kinds {
+		kinds[i] = kind
+	}
+	if rank != nullRank {
+		e.batch.Rank.Fill(e.at, e.at+count, rank)
+	}
+}
+
+// gpuRows appends GPU rows to the batch.
+func (e *emitter) gpuRows(kind, rank int32, refs []uint32) {
+	b, r := e.batch, e.r
+	e.setRank(kind, rank, len(refs))
+	for k, ref := range refs {
+		p, o, i := r.gpu[ref>>partBits], ref&partMask, e.at+k
+		b.Start.Values[i] = p.start[o] + e.offset
+		b.End.Values[i] = p.end[o] + e.offset
+		l := r.lanes[p.lane[o]]
+		if l.device != none || kind != event.Sync {
+			b.Device.Set(i, l.shown)
+		}
+		if l.stream != none {
+			b.Stream.Set(i, l.stream)
+		}
+		if p.class != nil {
+			b.Class.Set(i, int32(p.class[o]))
+		}
+		if p.node != nil && p.node[o] != none {
+			b.GraphNode.Set(i, p.node[o])
+		}
+		if p.bytes != nil && p.bytes[o] != none {
+			b.Bytes.Set(i, p.bytes[o])
+		}
+		if c := p.correlation[o]; c != none {
+			b.Correlation.Set(i, c)
+			if call, ok := l.launch(c); ok {
+				q, o := r.host[call>>partBits], call&partMask
+				b.LaunchStart.Set(i, q.start[o]+e.offset)
+				b.LaunchEnd.Set(i, q.end[o]+e.offset)
+				if t := r.threads[q.thread[o]].tid; t != none {
+					b.LaunchThread.Set(i, t)
+				}
+			}
+		}
+		b.Name.Append(e.gpuName(kind, p.name[o]))
+	}
+	e.at += len(refs)
+}
+
+// Names of copies by copyKind, and of synchronisations by syncType.
+var (
+	copyNames = []string{"memcpy", "memcpy HtoD", "memcpy DtoH", "memcpy HtoA", "memcpy AtoH", "memcpy AtoA",
+		"memcpy AtoD", "memcpy DtoA", "memcpy DtoD", "memcpy HtoH", "memcpy PtoP"}
+	syncNames = []string{"sync", "event sync", "stream wait event", "stream sync", "context sync"}
+)
+
+func (e *emitter) gpuName(kind, name int32) string {
+	switch kind {
+	case event.Kernel:
+		return e.r.strings.str(name)
+	case event.Memcpy:
+		return copyNames[within(name, len(copyNames))]
+	case event.Sync:
+		return syncNames[within(name, len(syncNames))]
+	}
+	return event.Kinds[kind]
+}
+
+// within returns i where it is an index of n entries, else 0.
+func within(i int32, n int) int32 {
+	if i < 0 || int(i) >= n {
+		return 0
+	}
+	return i
+}
+
+// hostRows appends host rows to the batch.
+func (e *emitter) hostRows(kind, rank int32, refs []uint32) {
+	b, r := e.batch, e.r
+	e.setRank(kind, rank, len(refs))
+	for k, ref := range refs {
+		p, o, i := r.host[ref>>partBits], ref&partMask, e.at+k
+		b.Start.Values[i] = p.start[o] + e.offset
+		b.End.Values[i] = p.end[o] + e.offset
+		t := r.threads[p.thread[o]]
+		if t.tid != none {
+			b.Thread.Set(i, t.tid)
+		}
+		if p.class[o] >= 0 {
+			b.Class.Set(i, int32(p.class[o]))
+		}
+		if p.correlation != nil && p.correlation[o] != none {
+			b.Correlation.Set(i, p.correlation[o])
+		}
+		if p.domain != nil && p.domain[o] != 0 && p.domain[o] != none {
+			if d := e.domain(t.process, p.domain[o]); d >= 0 {
+				b.Domain.Set(i, d)
+			}
+		}
+		if kind == event.API {
+			b.Name.Append(e.apiName(p.name[o]))
+		} else {
+			b.Name.AppendBytes(p.text(&r.strings, p.name[o]))
+		}
+	}
+	e.at += len(refs)
+}
+
+// apiName returns the canonical name of an API call.
+func (e *emitter) apiName(name int32) string {
+	if name == noText {
+		return ""
+	}
+	if e.apis[name] == "" {
+		e.apis[name] = cudaname.API(e.r.strings.str(name))
+	}
+	return e.apis[name]
+}
+
+// domain returns the code of a process's domain, -1 where its name is unknown.
+func (e *emitter) domain(p process, id int64) int32 {
+	key := domainKey{p, id}
+	if key != e.domainKey {
+		e.domainKey, e.domainNow = key, -1
+		if code, ok := e.domains[e.r.domains[key].name]; ok {
+			e.domainNow = code
+		}
+	}
+	return e.domainNow
+}

@@ -1,0 +1,63 @@
+package nsys
+
+import (
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/sqlite"
+)
+
+// tables is an export as named tables, whatever its file format. Scanners of
+// one export are independent of each other, one for each goroutine.
+type tables interface {
+	// columns returns the columns of each table; a table may be there and empty.
+	columns() (map[string][]string, error)
+	open() (scanner, error)
+}
+
+// scanner reads tables. Rows of a table are numbered from low to high as rows
+// tells, with holes.
+type scanner interface {
+	rows(table string) (low, high int64, err error)
+	scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error
+	close()
+}
+
+// openTables finds out what form the export in path has.
+func openTables(path string) (tables, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return openParquetDir(path)
+	}
+	return sqliteFile(path), nil
+}
+
+// sqliteFile is an SQLite export.
+type sqliteFile string
+
+func (f sqliteFile) columns() (map[string][]string, error) {
+	db, err := sqlite.Open(string(f))
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return db.Tables()
+}
+
+func (f sqliteFile) open() (scanner, error) {
+	db, err := sqlite.Open(string(f))
+	if err != nil {
+		return nil, err
+	}
+	return sqliteScanner{db}, nil
+}
+
+type sqliteScanner struct{ db *sqlite.DB }
+
+func (s sqliteScanner) rows(table string) (int64, int64, error) { return s.db.Rows(table) }
+func (s sqliteScanner) close()                                  { s.db.Close() }
+func (s sqliteScanner) scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
+	return s.db.Scan(table, columns, low, high, fn)
+}

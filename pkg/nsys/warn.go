@@ -1,0 +1,181 @@
+package nsys
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sqlite"
+)
+
+// What somebody should know before believing figures made of a report goes into
+// the header as warnings. They are sentences of ours with numbers in them and
+// never a text of the capture: that could be anything, a secret included.
+
+func (r *report) warn(format string, args ...any) {
+	r.info.Warnings = append(r.info.Warnings, fmt.Sprintf(format, args...))
+}
+
+// plural counts things.
+func plural(n int64, thing string) string {
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case strings.HasSuffix(thing, "ch"):
+		return fmt.Sprintf("%d %ses", n, thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// describe joins launches, fills in what the header says of the report's rows
+// and warns of what is missing from them.
+func (r *report) describe() {
+	r.joinLaunches()
+	r.describeCapture()
+	r.warnOfTimes()
+	r.warnOfGraphs()
+	r.warnOfLaunches()
+}
+
+// describeCapture tells how graphs were recorded by the rows, where the capture
+// itself does not say.
+func (r *report) describeCapture() {
+	switch {
+	case r.info.Capture != "":
+	case r.count(event.Graph) > 0:
+		r.info.Capture = "graph"
+	case r.replayed > 0:
+		r.info.Capture = "node"
+	}
+	if r.count(event.Kernel)+r.count(event.Graph) == 0 {
+		r.warn("no GPU work was recorded: profile with '-t cuda' while the GPU is in use")
+	}
+}
+
+func (r *report) count(kind int32) int64  { return r.info.Rows[event.Kinds[kind]] }
+func (r *report) class(class int32) int64 { return r.info.Classes[event.Classes[class]] }
+
+// warnOfTimes counts the rows that are left out.
+func (r *report) warnOfTimes() {
+	names := make([]string, 0, len(r.unusable))
+	for table := range r.unusable {
+		names = append(names, table)
+	}
+	slices.Sort(names)
+	for _, table := range names {
+		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
+	}
+}
+
+// warnOfGraphs tells what is not known of graph replays.
+func (r *report) warnOfGraphs() {
+	if r.untimed > 0 {
+		r.warn("%s without times left out", plural(r.untimed, "graph replay"))
+	}
+	if n := r.count(event.Graph); n > 0 {
+		r.warn("%s recorded as a whole, which hides the kernels: profile with --cuda-graph-trace=node to see them", plural(n, "graph replay"))
+	}
+	if n := r.class(event.GraphLaunch); n > 0 && r.count(event.Graph) == 0 && r.replayed == 0 {
+		r.warn("%s and no replay of any: what the GPU did in them is missing", plural(n, "graph launch"))
+	}
+}
+
+// missingShare is the part of rows that may lack their counterpart, at the ends
+// of the recording, without a warning: one in so many.
+const missingShare = 100
+
+// warnOfLaunches tells of GPU work without the call that launched it, and the
+// other way round.
+func (r *report) warnOfLaunches() {
+	if orphans, looked := r.orphans(); orphans*missingShare > looked {
+		r.warn("%.3g %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off",
+			100*float64(orphans)/float64(looked))
+	}
+	launches, eager := r.class(event.Launch), r.eager()
+	if lost := launches - eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
+		r.warn("%d of %d kernel launches without a kernel: they were captured into graphs, or the recording or a filter cut the kernels off", lost, launches)
+	}
+}
+
+// eager counts the kernels that no graph replay ran: a call launches one each.
+func (r *report) eager() int64 {
+	n := r.count(event.Kernel)
+	for _, p := range r.gpu {
+		if p.kind != event.Kernel {
+			continue
+		}
+		for _, node := range p.node {
+			if node != none {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// maxLooked is how many GPU rows orphans looks at.
+const maxLooked = 1 << 20
+
+// orphans counts the kernels and graph replays whose launching call is not
+// there, and the rows that it looked at: all, or evenly some of very many.
+func (r *report) orphans() (orphans, looked int64) {
+	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxLooked)
+	for _, p := range r.gpu {
+		if p.kind != event.Kernel && p.kind != event.Graph {
+			continue
+		}
+		for i := 0; i < len(p.start); i += stride {
+			looked++
+			if _, ok := r.lanes[p.lane[i]].launch(p.correlation[i]); !ok {
+				orphans++
+			}
+		}
+	}
+	return orphans, looked
+}
+
+// Diagnostics of the profiler that bear on figures, by how their text begins.
+// What is passed on are our words.
+var diagnostics = []struct{ begins, means string }{
+	{"Not all CUDA events might have been collected", "nsys may not have collected all CUDA events: kernels and calls may be missing, most likely the last"},
+	{"Not all NVTX events might have been collected", "nsys may not have collected all NVTX ranges: some may be missing, most likely the last"},
+}
+
+// severeDiagnostic is the severity of an error.
+const severeDiagnostic = 3
+
+// readDiagnostics passes on what the profiler itself complained of.
+func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
+	have := columns[diagnosticTable]
+	if !slices.Contains(have, "severity") || !slices.Contains(have, "text") {
+		return nil
+	}
+	low, high, err := s.rows(diagnosticTable)
+	if err != nil {
+		return err
+	}
+	said, severe := make([]bool, len(diagnostics)), 0
+	cols := []sqlite.Column{{Name: "severity", Type: sqlite.Int}, {Name: "text", Type: sqlite.Text}}
+	err = s.scan(diagnosticTable, cols, low, high, func(b *sqlite.Block) error {
+		for i := range b.N {
+			if !b.Cols[0].Null[i] && b.Cols[0].Int[i] == severeDiagnostic {
+				severe++
+			}
+			for k, d := range diagnostics {
+				said[k] = said[k] || bytes.HasPrefix(b.Cols[1].Text(i), []byte(d.begins))
+			}
+		}
+		return nil
+	})
+	for k, yes := range said {
+		if yes {
+			r.warn("%s", diagnostics[k].means)
+		}
+	}
+	if severe > 0 {
+		r.warn("nsys reported %s while recording: open the report in its own window to see them", plural(int64(severe), "error"))
+	}
+	return err
+}
