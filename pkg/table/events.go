@@ -1,0 +1,144 @@
+package table
+
+import "github.com/hostbound/hostbound/pkg/event"
+
+// FromEvents returns the rows of b, which come behind header h, as a table:
+// the columns of h in their order, enum columns as text, and behind them the
+// columns that this program does not know where they can be put in words. It
+// shares the memory of b where it can and is valid as long as b is.
+func FromEvents(h *event.Header, b *event.Batch) *Table {
+	t := &Table{Schema: "events", Version: event.Version, rows: b.Len}
+	for c := event.Col(0); c < event.NumCols; c++ {
+		if h.Columns.Has(c) {
+			t.Columns = append(t.Columns, eventColumn(h, b, c))
+		}
+	}
+	named, ok := h.Foreign.(interface{ Names() []string })
+	if !ok {
+		return t
+	}
+	for k, name := range named.Names() {
+		t.Columns = append(t.Columns, foreignColumn(name, b, k))
+	}
+	return t
+}
+
+// names returns the values of enum column c of a stream, nil for other columns.
+func names(h *event.Header, c event.Col) []string {
+	switch c {
+	case event.ColKind:
+		return event.Kinds
+	case event.ColClass:
+		return event.Classes
+	case event.ColPhase:
+		return event.Phases
+	case event.ColDomain:
+		return h.Domains
+	}
+	return nil
+}
+
+func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
+	f := event.Fields[c]
+	col := Column{Field: Field{f.Name, Int}}
+	if f.Type == event.Text || f.Type == event.Enum {
+		col.Type = Text
+	}
+	if !b.Columns.Has(c) {
+		col.allNull(b.Len)
+		return col
+	}
+	switch src := b.Column(c).(type) {
+	case *event.Ints[int64]:
+		col.Nulls = nulls(src.Valid, b.Len)
+		col.Ints = src.Values[:b.Len]
+	case *event.Ints[int32]:
+		col.Nulls = nulls(src.Valid, b.Len)
+		if f.Type == event.Enum {
+			col.Texts = spell(src, names(h, c), b.Len)
+		} else {
+			col.Ints = widen(src.Values[:b.Len])
+		}
+	case *event.Strings:
+		col.Texts = texts(src, b.Len)
+	}
+	return col
+}
+
+// nulls returns which of n rows are null, nil where none is.
+func nulls(valid event.Bitmap, n int) []bool {
+	if valid == nil {
+		return nil
+	}
+	null := make([]bool, n)
+	for i := range null {
+		null[i] = !valid.Get(i)
+	}
+	return null
+}
+
+func spell(src *event.Ints[int32], names []string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		if v, ok := src.Get(i); ok {
+			all[i] = names[v]
+		}
+	}
+	return all
+}
+
+func widen(src []int32) []int64 {
+	all := make([]int64, len(src))
+	for i, v := range src {
+		all[i] = int64(v)
+	}
+	return all
+}
+
+// texts returns n texts with one allocation for all their bytes.
+func texts(src *event.Strings, n int) []string {
+	all := make([]string, n)
+	if n == 0 {
+		return all
+	}
+	first := src.Offsets[0]
+	data := string(src.Data[first:src.Offsets[n]])
+	for i := range all {
+		all[i] = data[src.Offsets[i]-first : src.Offsets[i+1]-first]
+	}
+	return all
+}
+
+// foreignColumn returns column k of those that this program does not know.
+func foreignColumn(name string, b *event.Batch, k int) Column {
+	col := Column{Field: Field{name, Text}}
+	var src interface{ Text(i int) (string, bool) }
+	if k < len(b.Foreign) {
+		src, _ = b.Foreign[k].(interface{ Text(i int) (string, bool) })
+	}
+	if src == nil {
+		col.allNull(b.Len)
+		return col
+	}
+	for i := range b.Len {
+		if text, ok := src.Text(i); ok {
+			col.append(i, text)
+		} else {
+			col.append(i, nil)
+		}
+	}
+	return col
+}
+
+// allNull makes the column n nulls.
+func (c *Column) allNull(n int) {
+	c.Nulls = make([]bool, n)
+	for i := range c.Nulls {
+		c.Nulls[i] = true
+	}
+	if c.Type == Text {
+		c.Texts = make([]string, n)
+	} else {
+		c.Ints = make([]int64, n)
+	}
+}

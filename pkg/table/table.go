@@ -1,0 +1,251 @@
+// Package table holds small results: rows with typed columns that flow from
+// one filter to the next (metric rows, differences, findings) or are shown to
+// people. Package wire carries tables over pipes; WriteCSV, WriteJSON and
+// WriteText show them.
+package table
+
+import "fmt"
+
+// Type is the type of a column.
+type Type int
+
+// The types.
+const (
+	Text Type = iota
+	Int
+	Float
+	Bool
+)
+
+var typeNames = [...]string{"text", "int", "float", "bool"}
+
+func (t Type) String() string { return typeNames[t] }
+
+// Field describes a column.
+type Field struct {
+	Name string
+	Type Type
+}
+
+// Column is a column of a table. Of the slices of values only that of its type
+// is in use. A row that is null has a zero there.
+type Column struct {
+	Field
+	Texts  []string
+	Ints   []int64
+	Floats []float64
+	Bools  []bool
+	Nulls  []bool // which rows are null; nil where none is
+}
+
+// Table is a number of rows as columns, all of the same length. Every column
+// may have nulls: missing is not zero.
+type Table struct {
+	// Schema names what the rows are, Version the version of that.
+	Schema  string
+	Version int
+	// Meta are further texts about the whole table, by key.
+	Meta    map[string]string
+	Columns []Column
+	rows    int
+}
+
+// New returns an empty table.
+func New(schema string, version int, fields ...Field) *Table {
+	t := &Table{Schema: schema, Version: version, Meta: map[string]string{}}
+	for _, f := range fields {
+		t.Columns = append(t.Columns, Column{Field: f})
+	}
+	return t
+}
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return t.rows }
+
+// SetLen says how many rows the columns hold, for who fills them directly.
+func (t *Table) SetLen(n int) { t.rows = n }
+
+// Append appends a row, a value for each column: a string, an int, int32 or
+// int64, a float64, a bool, a pointer to one of these (nil for null), or nil
+// for null.
+func (t *Table) Append(values ...any) {
+	if len(values) != len(t.Columns) {
+		panic(fmt.Sprintf("BUG: %d values for the %d columns of table %s", len(values), len(t.Columns), t.Schema))
+	}
+	for i, v := range values {
+		t.Columns[i].append(t.rows, v)
+	}
+	t.rows++
+}
+
+func (c *Column) append(row int, v any) {
+	v = deref(v)
+	if v == nil && c.Nulls == nil {
+		c.Nulls = make([]bool, row, row+1)
+	}
+	if c.Nulls != nil {
+		c.Nulls = append(c.Nulls, v == nil)
+	}
+	ok := true
+	switch c.Type {
+	case Text:
+		var x string
+		x, ok = v.(string)
+		c.Texts = append(c.Texts, x)
+	case Int:
+		var x int64
+		x, ok = toInt(v)
+		c.Ints = append(c.Ints, x)
+	case Float:
+		var x float64
+		x, ok = v.(float64)
+		c.Floats = append(c.Floats, x)
+	case Bool:
+		var x bool
+		x, ok = v.(bool)
+		c.Bools = append(c.Bools, x)
+	}
+	if !ok && v != nil {
+		panic(fmt.Sprintf("BUG: a %T in column %s of type %s", v, c.Name, c.Type))
+	}
+}
+
+// deref returns what a pointer points to, nil for a nil pointer.
+func deref(v any) any {
+	switch p := v.(type) {
+	case *string:
+		return value(p)
+	case *int64:
+		return value(p)
+	case *int32:
+		return value(p)
+	case *int:
+		return value(p)
+	case *float64:
+		return value(p)
+	case *bool:
+		return value(p)
+	}
+	return v
+}
+
+func value[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+func toInt(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case int32:
+		return int64(n), true
+	case int:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+// Null tells whether row i is null.
+func (c *Column) Null(i int) bool { return c.Nulls != nil && c.Nulls[i] }
+
+// SetNull makes row i null.
+func (c *Column) SetNull(i int) {
+	switch c.Type {
+	case Text:
+		c.Texts[i] = ""
+	case Int:
+		c.Ints[i] = 0
+	case Float:
+		c.Floats[i] = 0
+	case Bool:
+		c.Bools[i] = false
+	}
+	if c.Nulls == nil {
+		c.Nulls = make([]bool, len(c.Texts)+len(c.Ints)+len(c.Floats)+len(c.Bools))
+	}
+	c.Nulls[i] = true
+}
+
+// Value returns the value of row i: a string, int64, float64 or bool, nil for
+// null.
+func (c *Column) Value(i int) any {
+	if c.Null(i) {
+		return nil
+	}
+	switch c.Type {
+	case Text:
+		return c.Texts[i]
+	case Int:
+		return c.Ints[i]
+	case Float:
+		return c.Floats[i]
+	default:
+		return c.Bools[i]
+	}
+}
+
+// Column returns the column of that name, nil where there is none.
+func (t *Table) Column(name string) *Column {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return &t.Columns[i]
+		}
+	}
+	return nil
+}
+
+// Value returns the value of a row in the column of that name, nil for null
+// and where there is no such column.
+func (t *Table) Value(row int, name string) any {
+	if c := t.Column(name); c != nil {
+		return c.Value(row)
+	}
+	return nil
+}
+
+// Text returns a text, "" for null and where there is no such column of text.
+func (t *Table) Text(row int, name string) string {
+	v, _ := t.Value(row, name).(string)
+	return v
+}
+
+// Int returns a whole number and whether it is there.
+func (t *Table) Int(row int, name string) (int64, bool) {
+	v, ok := t.Value(row, name).(int64)
+	return v, ok
+}
+
+// Float returns a number, also out of a column of whole numbers, and whether
+// it is there.
+func (t *Table) Float(row int, name string) (float64, bool) {
+	switch v := t.Value(row, name).(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// Bool returns a truth value and whether it is there.
+func (t *Table) Bool(row int, name string) (v, ok bool) {
+	v, ok = t.Value(row, name).(bool)
+	return v, ok
+}
+
+// Check tells whether the table has the columns of fields, in any order and
+// among others.
+func (t *Table) Check(fields ...Field) error {
+	for _, f := range fields {
+		switch c := t.Column(f.Name); {
+		case c == nil:
+			return fmt.Errorf("table %s lacks the column %s", t.Schema, f.Name)
+		case c.Type != f.Type:
+			return fmt.Errorf("table %s: column %s is %s, want %s", t.Schema, f.Name, c.Type, f.Type)
+		}
+	}
+	return nil
+}

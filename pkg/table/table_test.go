@@ -1,0 +1,220 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+func sample() *Table {
+	t := New("metrics", 1, Field{"name", Text}, Field{"n", Int}, Field{"ratio", Float}, Field{"crossed", Bool})
+	t.Append("gpu_idle", int32(3), 1.0/3, true)
+	t.Append("a,\"b\"\n", nil, 2e-9, nil)
+	t.Append(nil, int64(math.MinInt64), nil, false)
+	t.Append("", 0, 1234567890.0, true)
+	return t
+}
+
+func TestCSV(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteCSV(&out, sample(), sample()); err != nil {
+		t.Fatal(err)
+	}
+	rows := "gpu_idle,3,0.3333333333333333,true\n" +
+		"\"a,\"\"b\"\"\n\",,2e-09,\n" +
+		",-9223372036854775808,,false\n" +
+		"\"\",0,1234567890,true\n"
+	if want := "name,n,ratio,crossed\n" + rows + rows; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	if all, err := csv.NewReader(&out).ReadAll(); err != nil || len(all) != 9 || all[2][0] != "a,\"b\"\n" {
+		t.Errorf("read back as %q: %v", all, err)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	tbl := sample()
+	tbl.Append("tab\t<&>\u2028 ☃ \xff", nil, math.NaN(), nil)
+	tbl.Append("inf", nil, math.Inf(-1), nil)
+	var out bytes.Buffer
+	if err := WriteJSON(&out, tbl); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if want := `{"name":"gpu_idle","n":3,"ratio":0.3333333333333333,"crossed":true}`; lines[0] != want {
+		t.Errorf("%s, want %s", lines[0], want)
+	}
+	if want := `{"name":null,"n":-9223372036854775808,"ratio":null,"crossed":false}`; lines[2] != want {
+		t.Errorf("%s, want %s", lines[2], want)
+	}
+	for i, line := range lines {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil || len(v) != 4 {
+			t.Errorf("line %d %s: %v", i, line, err)
+		}
+	}
+	if !strings.Contains(lines[4], `<&>`) || !strings.Contains(lines[4], `"ratio":null`) {
+		t.Error(lines[4])
+	}
+}
+
+func TestText(t *testing.T) {
+	tbl := sample()
+	tbl.Append("\x1b[31mred ☃ \xff", 1, 0.5, nil)
+	var out bytes.Buffer
+	if err := WriteText(&out, tbl); err != nil {
+		t.Fatal(err)
+	}
+	want := `name                                   n       ratio  crossed
+gpu_idle                               3    0.333333     true
+a,"b"\n                                -       2e-09        -
+-                   -9223372036854775808           -    false
+                                       0  1234567890     true
+\x1b[31mred ☃ \xff                     1         0.5        -
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestTextIsCut(t *testing.T) {
+	if got := printable(strings.Repeat("ä", 81)); got != strings.Repeat("ä", 79)+"…" {
+		t.Error(got)
+	}
+	if got := printable(strings.Repeat("ä", 80)); got != strings.Repeat("ä", 80) {
+		t.Error(got)
+	}
+}
+
+func TestLaterTablesWiden(t *testing.T) {
+	one := New("s", 1, Field{"a", Text}, Field{"b", Int})
+	one.Append("x", 1)
+	two := New("s", 1, Field{"a", Text}, Field{"b", Int})
+	two.Append("long", 2)
+	three := New("s", 1, Field{"a", Text}, Field{"b", Int})
+	three.Append("y", 3)
+	var out bytes.Buffer
+	if err := WriteText(&out, one, two, three); err != nil {
+		t.Fatal(err)
+	}
+	if want := "a  b\nx  1\nlong  2\ny     3\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestHeaderOfAnEmptyTable(t *testing.T) {
+	empty := New("s", 1, Field{"a", Text}, Field{"b", Int})
+	for format, want := range map[Format]string{CSV: "a,b\n", Aligned: "a  b\n", JSON: ""} {
+		var out bytes.Buffer
+		if err := writeAll(&out, format, []*Table{empty, empty}); err != nil || out.String() != want {
+			t.Errorf("format %d: %q, %v, want %q", format, out.String(), err, want)
+		}
+	}
+}
+
+func TestTablesOfDifferentColumns(t *testing.T) {
+	other := New("s", 1, Field{"a", Text})
+	if err := WriteCSV(&bytes.Buffer{}, sample(), other); err == nil {
+		t.Error("no error")
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, bytes.ErrTooLarge }
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	for _, format := range []Format{CSV, JSON, Aligned} {
+		if err := writeAll(fullDisk{}, format, []*Table{sample()}); err == nil {
+			t.Errorf("format %d: no error from a full disk", format)
+		}
+	}
+}
+
+func TestAccess(t *testing.T) {
+	tbl := sample()
+	x := 2.5
+	tbl.Append("p", (*int64)(nil), &x, (*bool)(nil))
+	if v, ok := tbl.Int(4, "n"); ok {
+		t.Errorf("a nil pointer is %d", v)
+	}
+	if v, ok := tbl.Float(4, "ratio"); !ok || v != 2.5 {
+		t.Errorf("a pointer is %v %v", v, ok)
+	}
+	if v, ok := tbl.Float(0, "n"); !ok || v != 3 {
+		t.Errorf("a whole number as a number: %v %v", v, ok)
+	}
+	if v, ok := tbl.Bool(2, "crossed"); !ok || v {
+		t.Errorf("crossed: %v %v", v, ok)
+	}
+	if tbl.Text(2, "name") != "" || tbl.Text(0, "name") != "gpu_idle" || tbl.Value(0, "none") != nil {
+		t.Error("texts")
+	}
+	if err := tbl.Check(Field{"n", Int}, Field{"name", Text}); err != nil {
+		t.Error(err)
+	}
+	for _, f := range []Field{{"n", Float}, {"none", Int}} {
+		if tbl.Check(f) == nil {
+			t.Errorf("%v is not there", f)
+		}
+	}
+	tbl.Columns[1].SetNull(0)
+	if tbl.Value(0, "n") != nil || tbl.Value(3, "n") != int64(0) {
+		t.Error("SetNull")
+	}
+}
+
+func TestOurMistakesPanic(t *testing.T) {
+	for _, values := range [][]any{{"a"}, {1, 1, 1.0, true}, {"a", "b", 1.0, true}, {"a", 1, 1, true}} {
+		func() {
+			defer func() {
+				if p, ok := recover().(string); !ok || !strings.HasPrefix(p, "BUG: ") {
+					t.Errorf("%v: panic %v", values, p)
+				}
+			}()
+			sample().Append(values...)
+		}()
+	}
+}
+
+func TestFromEvents(t *testing.T) {
+	h := &event.Header{Columns: event.BaseCols | event.PhaseCols, Domains: []string{"NCCL"}}
+	b := new(event.Batch)
+	b.Reset(event.BaseCols)
+	for i, name := range []string{"first", "", "third"} {
+		b.AppendNulls()
+		b.Name.SetLast(name)
+		b.Kind.Set(i, event.NVTX)
+		b.End.Values[i] = int64(i)
+	}
+	b.Rank.Set(1, 7)
+	b.Domain.Set(2, 0)
+	b.Class.Set(0, event.GIL)
+	tbl := FromEvents(h, b)
+	var names []string
+	for i := range tbl.Columns {
+		names = append(names, tbl.Columns[i].Name)
+	}
+	if want := strings.Fields("kind start end rank device stream thread name class correlation launch_start launch_end launch_thread graph_node domain bytes phase ctx gen"); !reflect.DeepEqual(names, want) {
+		t.Errorf("columns %v", names)
+	}
+	var out bytes.Buffer
+	if err := WriteCSV(&out, tbl); err != nil {
+		t.Fatal(err)
+	}
+	want := "nvtx,0,0,,,,,first,gil,,,,,,,,,,\n" +
+		"nvtx,0,1,7,,,,\"\",,,,,,,,,,,\n" +
+		"nvtx,0,2,,,,,third,,,,,,,NCCL,,,,\n"
+	if _, rows, _ := strings.Cut(out.String(), "\n"); rows != want {
+		t.Errorf("got\n%s\nwant\n%s", rows, want)
+	}
+	if got := FromEvents(h, b.Slice(0, 0)); got.Len() != 0 {
+		t.Errorf("%d rows", got.Len())
+	}
+}

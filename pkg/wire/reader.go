@@ -1,0 +1,264 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Reader reads a stream of events; it is an event.Source. It owns the memory of
+// the batches that it returns: each is valid until the following call of Next.
+// Values of rows that are null may be anything.
+type Reader struct {
+	in     *messages
+	msg    *message
+	header *event.Header
+	fields []field
+	cols   []event.Col // of the fields
+
+	enums   [event.NumCols]*enum
+	names   words
+	scratch [event.NumCols]struct {
+		short []int32
+		long  []int64
+	}
+
+	others *others // the foreign columns, nil where there are none
+
+	batch event.Batch
+	rest  *event.Batch // what is left of a batch above event.MaxBatchRows
+	err   error        // that every further call returns
+}
+
+var _ event.Source = (*Reader)(nil)
+
+// NewReader reads the header of a stream of events.
+func NewReader(r io.Reader) (*Reader, error) {
+	return newReader(newMessages(r))
+}
+
+func newReader(m *messages) (r *Reader, err error) {
+	defer caught(&err)
+	head, err := readHead(m)
+	if err != nil {
+		return nil, err
+	}
+	return newEventReader(m, head)
+}
+
+func newEventReader(m *messages, head *head) (*Reader, error) {
+	h, err := decodeHeader(head.meta)
+	if err != nil {
+		return nil, err
+	}
+	cols, have, err := columns(head.fields)
+	if err != nil {
+		return nil, err
+	}
+	h.Columns = have
+	r := &Reader{in: m, header: h, fields: head.fields, cols: cols}
+	r.enums[event.ColKind] = newEnum(event.Kinds)
+	r.enums[event.ColClass] = newEnum(event.Classes)
+	r.enums[event.ColPhase] = newEnum(event.Phases)
+	r.enums[event.ColDomain] = newEnum(h.Domains)
+	r.batch.Columns = have
+	r.findForeign(head)
+	return r, nil
+}
+
+// findForeign prepares the reading of the columns and keys that are not ours.
+func (r *Reader) findForeign(head *head) {
+	f := &foreign{meta: head.meta}
+	var at []int
+	for i, c := range r.cols {
+		if c == event.NumCols {
+			f.fields = append(f.fields, r.fields[i].Field)
+			at = append(at, i)
+		}
+	}
+	if len(at) > 0 {
+		head.feed.next = r.step
+		r.others = &others{head: head, at: at, limit: r.in.limit}
+	}
+	if len(at) > 0 || len(head.meta) > 0 {
+		r.header.Foreign = f
+	}
+}
+
+// caught turns a panic over what an input holds into an error. Our own
+// mistakes, which say BUG, pass.
+func caught(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("damaged stream: %w", p)
+	case error:
+		*err = fmt.Errorf("damaged stream: %w", p)
+	default:
+		if text := fmt.Sprint(p); len(text) < 3 || text[:3] != "BUG" {
+			*err = fmt.Errorf("damaged stream: %s", text)
+			return
+		}
+		panic(p)
+	}
+}
+
+// Header returns what goes ahead of the rows.
+func (r *Reader) Header() *event.Header { return r.header }
+
+// Next returns the next batch, of 1 to event.MaxBatchRows rows, or io.EOF
+// behind the last one, if and only if the stream came to its proper end.
+// After an error it returns that error again.
+func (r *Reader) Next() (*event.Batch, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	b := r.rest
+	if b == nil {
+		if b, r.err = r.read(); r.err != nil {
+			return nil, r.err
+		}
+	}
+	r.rest = nil
+	if b.Len > event.MaxBatchRows {
+		r.rest = b.Slice(event.MaxBatchRows, b.Len)
+		b = b.Slice(0, event.MaxBatchRows)
+	}
+	return b, nil
+}
+
+// read reads the next batch that has rows.
+func (r *Reader) read() (b *event.Batch, err error) {
+	defer caught(&err)
+	for {
+		if r.others != nil {
+			err = r.others.advance()
+		} else {
+			err = r.advance()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.msg.rows == 0 {
+			continue
+		}
+		before := r.in.rows - r.msg.rows
+		if err := r.decode(); err != nil {
+			return nil, fmt.Errorf("damaged batch after %s: %w", rows(before), err)
+		}
+		return &r.batch, nil
+	}
+}
+
+// advance reads messages up to and including the next record batch.
+func (r *Reader) advance() error {
+	for {
+		msg, err := r.step()
+		if err != nil || msg.kind == recordMessage {
+			return err
+		}
+	}
+}
+
+// step reads one message and takes over dictionaries of ours.
+func (r *Reader) step() (*message, error) {
+	msg, err := r.in.next()
+	if err != nil {
+		return nil, err
+	}
+	r.msg = msg
+	switch msg.kind {
+	case schemaMessage:
+		return nil, errors.New("damaged stream: a second schema")
+	case dictionaryMessage:
+		err = r.define(msg)
+	}
+	return msg, err
+}
+
+// define gives the values of a dictionary to the columns that use it.
+func (r *Reader) define(msg *message) error {
+	for i, c := range r.cols {
+		d, ok := r.fields[i].Type.(*arrow.DictionaryType)
+		if c == event.NumCols || !ok || r.fields[i].dictionary != msg.dictionary {
+			continue
+		}
+		values, err := dictionaryValues(msg, d.ValueType)
+		if err != nil {
+			return fmt.Errorf("damaged dictionary of column %s: %w", r.fields[i].Name, err)
+		}
+		if c == event.ColName {
+			r.names.define(values, msg.delta)
+		} else {
+			r.enums[c].define(values, msg.delta)
+		}
+	}
+	return nil
+}
+
+// decode makes the record batch in msg the batch.
+func (r *Reader) decode() error {
+	cur := &cursor{msg: r.msg, rows: int(r.msg.rows)}
+	r.batch.Len = cur.rows
+	for i, c := range r.cols {
+		if c == event.NumCols {
+			cur.skip(r.fields[i].Type)
+			continue
+		}
+		if err := r.column(cur, c, r.fields[i].Type); err != nil {
+			return fmt.Errorf("column %s: %w", r.fields[i].Name, err)
+		}
+	}
+	if r.others != nil {
+		var err error
+		if r.batch.Foreign, err = r.others.columns(r.batch.Foreign[:0]); err != nil {
+			return err
+		}
+	}
+	return checkSpans(r.batch.Start.Values, r.batch.End.Values)
+}
+
+// column takes column c from the batch.
+func (r *Reader) column(cur *cursor, c event.Col, t arrow.DataType) (err error) {
+	var valid event.Bitmap
+	switch col := r.batch.Column(c).(type) {
+	case *event.Ints[int64]:
+		*col, err = ints(cur, t, &r.scratch[c].long)
+		valid = col.Valid
+	case *event.Ints[int32]:
+		if e := r.enums[c]; e != nil {
+			*col, err = e.read(cur, t)
+		} else {
+			*col, err = ints(cur, t, &r.scratch[c].short)
+		}
+		valid = col.Valid
+	case *event.Strings:
+		if d, ok := t.(*arrow.DictionaryType); ok {
+			*col, valid, err = r.names.read(cur, d, r.in.limit)
+		} else {
+			*col, valid, err = text(cur, t, &r.scratch[c].short)
+		}
+	}
+	if err == nil && valid != nil && !event.Fields[c].Nullable {
+		err = errors.New("it has a null")
+	}
+	return err
+}
+
+// checkSpans makes sure that no row ends before it starts.
+func checkSpans(start, end []int64) error {
+	end = end[:len(start)]
+	ok := true
+	for i, s := range start {
+		ok = ok && s <= end[i]
+	}
+	if !ok {
+		return errors.New("a row ends before it starts")
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+func testTable(n int) *table.Table {
+	t := table.New("metrics", 3, table.Field{Name: "name", Type: table.Text}, table.Field{Name: "n", Type: table.Int},
+		table.Field{Name: "x", Type: table.Float}, table.Field{Name: "ok", Type: table.Bool})
+	t.Meta["window"] = "benchmark"
+	for i := range n {
+		if i%5 == 1 {
+			t.Append(nil, nil, nil, nil)
+		} else {
+			t.Append(strings.Repeat("m", i%7), i, float64(i)/3, i%2 == 0)
+		}
+	}
+	return t
+}
+
+func tableStream(t testing.TB) []byte {
+	var out bytes.Buffer
+	if err := WriteTable(&out, testTable(9)); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestTableRoundTrip(t *testing.T) {
+	for _, n := range []int{0, 1, 8, 9, event.MaxBatchRows - 1, event.MaxBatchRows, event.MaxBatchRows + 1} {
+		var out bytes.Buffer
+		want := testTable(n)
+		if err := WriteTable(&out, want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadTable(&out)
+		if err != nil {
+			t.Fatalf("%d rows: %v", n, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%d rows: another table", n)
+		}
+	}
+}
+
+func TestEveryPrefixOfATableIsCut(t *testing.T) {
+	stream := tableStream(t)
+	for n := range stream {
+		if _, err := ReadTable(bytes.NewReader(stream[:n])); !errors.Is(err, ErrCut) {
+			t.Fatalf("the first %d of %d bytes: %v", n, len(stream), err)
+		}
+	}
+}
+
+func TestDamagedTables(t *testing.T) {
+	stream := tableStream(t)
+	for i := range stream {
+		for bit := range 8 {
+			bad := bytes.Clone(stream)
+			bad[i] ^= 1 << bit
+			ReadTable(bytes.NewReader(bad)) // must return
+		}
+	}
+}
+
+func TestOpenTakesEither(t *testing.T) {
+	in, tbl, err := Open(bytes.NewReader(small(t)))
+	if err != nil || in == nil || tbl != nil || in.Header().Stage != "nsys2arrow" {
+		t.Errorf("events: %v %v %v", in, tbl, err)
+	}
+	in, tbl, err = Open(bytes.NewReader(tableStream(t)))
+	if err != nil || in != nil || tbl.Len() != 9 {
+		t.Errorf("a table: %v %v %v", in, tbl, err)
+	}
+	if _, err := ReadTable(bytes.NewReader(small(t))); err == nil || !strings.Contains(err.Error(), "stream of events") {
+		t.Errorf("events as a table: %v", err)
+	}
+	if _, err := NewReader(bytes.NewReader(tableStream(t))); err == nil || !strings.Contains(err.Error(), `holds "metrics"`) {
+		t.Errorf("a table as events: %v", err)
+	}
+}
