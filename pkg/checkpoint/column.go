@@ -1,0 +1,99 @@
+package checkpoint
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/parquet"
+)
+
+// encodings tells which columns are stored as differences; the others have a
+// dictionary. Measured: see the sizes in the package's documentation.
+var encodings = [event.NumCols]parquet.Encoding{
+	event.ColStart:       parquet.Delta,
+	event.ColEnd:         parquet.Delta,
+	event.ColCorrelation: parquet.Delta,
+	event.ColLaunchStart: parquet.Delta,
+	event.ColLaunchEnd:   parquet.Delta,
+	event.ColStep:        parquet.Delta,
+}
+
+// enum returns the values of an enum column, nil for other columns.
+func enum(c event.Col, domains []string) []string {
+	switch c {
+	case event.ColKind:
+		return event.Kinds
+	case event.ColClass:
+		return event.Classes
+	case event.ColPhase:
+		return event.Phases
+	case event.ColDomain:
+		return append([]string{}, domains...) // not nil
+	}
+	return nil
+}
+
+// columns returns the columns of a file, in the order of event.Fields.
+func columns(set event.Set, domains []string) []parquet.Column {
+	var cols []parquet.Column
+	for _, c := range members(set) {
+		f := event.Fields[c]
+		col := parquet.Column{Name: f.Name, Type: parquet.Int64, Nullable: f.Nullable, Encoding: encodings[c]}
+		switch f.Type {
+		case event.Int32:
+			col.Type = parquet.Int32
+		case event.Text, event.Enum:
+			col.Type, col.Enum = parquet.Text, enum(c, domains)
+		}
+		cols = append(cols, col)
+	}
+	return cols
+}
+
+// members returns the columns in a set in their order.
+func members(set event.Set) []event.Col {
+	var cols []event.Col
+	for c := event.Col(0); c < event.NumCols; c++ {
+		if set.Has(c) {
+			cols = append(cols, c)
+		}
+	}
+	return cols
+}
+
+// toVector makes v column c of b. It shares the memory of b where it can, else
+// it uses that of own.
+func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
+	*v = parquet.Vector{}
+	if !b.Columns.Has(c) {
+		return // all null
+	}
+	switch col := b.Column(c).(type) {
+	case *event.Ints[int64]:
+		v.Int, v.Valid = col.Values, col.Valid
+	case *event.Ints[int32]:
+		own.Int = slices.Grow(own.Int[:0], len(col.Values))[:len(col.Values)]
+		for i, x := range col.Values {
+			own.Int[i] = int64(x)
+		}
+		v.Int, v.Valid = own.Int, col.Valid
+	case *event.Strings:
+		v.Text = parquet.Strings(*col)
+	}
+}
+
+// fromVector makes column c of b of v, sharing its memory where it can.
+func fromVector(b *event.Batch, c event.Col, v *parquet.Vector) {
+	switch col := b.Column(c).(type) {
+	case *event.Ints[int64]:
+		col.Values, col.Valid = v.Int, v.Valid
+	case *event.Ints[int32]:
+		col.Values = slices.Grow(col.Values[:0], len(v.Int))[:len(v.Int)]
+		for i, x := range v.Int {
+			col.Values[i] = int32(x)
+		}
+		col.Valid = v.Valid
+	case *event.Strings:
+		*col = event.Strings(v.Text)
+	}
+}

@@ -1,0 +1,73 @@
+// Package checkpoint keeps events at rest, in Parquet that other programs read
+// as it is.
+//
+// # A file
+//
+// A checkpoint is a Parquet file with the rows of a stream in their order and
+// the columns of event.Fields in theirs, behind them those that nobody here
+// knows (as int64, double or text; a value of any other type becomes text).
+// Null is null. The columns kind, class, domain, phase and name are text out of
+// a dictionary, unless the texts of a row group are so many different ones that
+// a dictionary does not pay; times, correlation and step are stored as
+// differences; everything is compressed with zstd. Row groups have 128 Ki rows,
+// in the order of the stream, with bounds for every column; the window rows at
+// the end have row groups of their own.
+//
+// The footer has the header of the stream under the keys of package event
+// (hostbound.schema and so on), hostbound.source (Options.Source),
+// hostbound.hash, a hash of all values, and hostbound.seal, a checksum of the
+// footer itself. Each column chunk has the hash of its values, so that what is
+// read in part is verified, too. No row is given out before all column chunks
+// that it comes from are verified: a damaged checkpoint leads to an error and
+// never to another answer.
+//
+// A file is written under another name beside its own, synced and renamed: it
+// is there whole or not at all.
+//
+// # A data set
+//
+// A data set is a directory that is partitioned by rank, as hive does it:
+//
+//	rank=0/events.parquet
+//	rank=1/events.parquet
+//	rank=__HIVE_DEFAULT_PARTITION__/events.parquet   rows without a rank
+//	_hostbound.json                                  which files belong to it, with their hashes
+//
+// Each file is a checkpoint of its own, with the column rank and the header of
+// its rank's report. Each rank of the header has a file, be it without rows.
+// The data set as a whole is the files one behind the other, by rank and those
+// without a rank last, but the window rows of all of them stand at the end, as
+// package event says. Its header has the reports in that order.
+//
+// The data set is complete when _hostbound.json is there and the files are what
+// it says. The manifest is removed before the first file is renamed to its
+// name, and comes back last: a writer that is killed leaves the old data set,
+// or one that is refused as unfinished. The files that are in it by then are
+// whole, and the next run keeps them where they are what they should be
+// (Set.Holds: same report by Identity, same ranks and clock, undamaged).
+//
+// Other engines know nothing of the manifest: what they find in an unfinished
+// data set is whole files of a part of the ranks.
+//
+// # Reading a part
+//
+// A Selection chooses ranks, kinds, a range of time or of steps; only the files
+// and row groups that may have such rows are read, and with ReadOptions.Columns
+// only those columns. Selection.Filter makes the same choice from any stream.
+//
+// # Sizes
+//
+// What 5 million events of a simulated run of two ranks with graph replays
+// recorded kernel by kernel take, in bytes a row; as an SQLite export they take
+// 75.0, here 6.8:
+//
+//	end           2.57    name          0.19    launch_thread 0.06
+//	start         1.89    class         0.15    device        0.06
+//	launch_end    0.67    kind          0.08    graph_node    0.05
+//	launch_start  0.65    thread        0.06    domain        0.03
+//	correlation   0.21    stream        0.06    bytes, rank   0.01
+//
+// Stored as plain values, start would take 2.28, end 2.39, correlation 0.51 and
+// name 0.71, in three times the time. On two cores 5 million rows are written
+// in 0.5 s, and read, all columns, in 0.2 s, with 110 MiB of memory.
+package checkpoint

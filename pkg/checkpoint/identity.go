@@ -1,0 +1,84 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hostbound/hostbound/pkg/parquet"
+)
+
+// keySource is the key of the footer's metadata for Options.Source.
+const keySource = "hostbound.source"
+
+// edge is how much of either end of a file goes into its identity.
+const edge = 64 << 10
+
+// Identity tells a report from what it was, without reading all of it.
+type Identity struct {
+	// Size is the bytes of the file, of a directory those of its files.
+	Size int64 `json:"size"`
+	// Time is when it was changed last, in ns since 1970.
+	Time int64 `json:"time_ns"`
+	// Edges is a hash of the first and the last 64 KiB: in an SQLite file the
+	// first pages hold the schema and a counter of changes.
+	Edges string `json:"edges"`
+	// Schema is the version of the export's schema; the caller's to set.
+	Schema string `json:"schema,omitempty"`
+}
+
+// Identify returns the identity of a report: a file, or a directory of files.
+func Identify(path string) (Identity, error) {
+	var id Identity
+	var edges []byte
+	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: not a regular file", file)
+		}
+		id.Size += info.Size()
+		id.Time = max(id.Time, info.ModTime().UnixNano())
+		edges, err = appendEdges(edges, file, info.Size())
+		return err
+	})
+	id.Edges = fmt.Sprintf("%016x", parquet.Sum64(edges))
+	return id, err
+}
+
+// appendEdges appends the name and both ends of a file.
+func appendEdges(edges []byte, path string, size int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return edges, err
+	}
+	defer f.Close()
+	edges = append(edges, filepath.Base(path)...)
+	var b [edge]byte
+	for _, at := range []int64{0, max(size-edge, 0)} {
+		n, err := f.ReadAt(b[:], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return edges, err
+		}
+		edges = append(edges, b[:n]...)
+	}
+	return edges, nil
+}
+
+// String returns the identity as JSON.
+func (id *Identity) String() string {
+	b, err := json.Marshal(id)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(b)
+}

@@ -1,0 +1,352 @@
+package checkpoint
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/parquet"
+)
+
+// manifestName is the file of a data set that says that it is complete. Engines
+// that read hive partitions leave out names that begin with an underscore.
+const manifestName = "_hostbound.json"
+
+// nullPartition is how hive writes a partition whose value is null.
+const nullPartition = "__HIVE_DEFAULT_PARTITION__"
+
+const suffix = ".parquet"
+
+// manifest is the content of that file.
+type manifest struct {
+	Schema  string         `json:"schema"`
+	Version int            `json:"version"`
+	Files   []manifestFile `json:"files"` // by rank, null last, then by path
+}
+
+type manifestFile struct {
+	Path string `json:"path"`
+	Rank *int32 `json:"rank"`
+	Rows int64  `json:"rows"`
+	Hash string `json:"hash"`
+}
+
+func isFile(path string) bool { return strings.HasSuffix(path, suffix) }
+
+func dirOf(path string) string { return filepath.Dir(path) }
+
+// IsDataSet tells whether a directory is a data set, finished or not.
+func IsDataSet(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, manifestName)); err == nil {
+		return true
+	}
+	partitions, err := filepath.Glob(filepath.Join(dir, "rank=*"))
+	return err == nil && len(partitions) > 0
+}
+
+// Set is a data set that is brought up to date part by part, a part being what
+// one Writer writes. What it held before stays readable until the first part
+// is committed; from then on until Commit the data set is unfinished, and Open
+// refuses it. Its methods may be used concurrently.
+type Set struct {
+	dir   string
+	old   *manifest // what it held before, nil for nothing or something unfinished
+	mu    sync.Mutex
+	files []manifestFile // those that belong to it now
+	begun bool           // the manifest was taken away
+}
+
+// OpenSet opens a data set for writing. A directory that is not there is made.
+func OpenSet(dir string) (*Set, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "rank=") && !strings.HasPrefix(e.Name(), ".") && e.Name() != manifestName {
+			return nil, &event.Error{
+				Msg:    fmt.Sprintf("%s: holds %s, which is not part of a checkpoint", dir, e.Name()),
+				Advice: "give a directory of its own; a name that ends in .parquet makes a single file",
+			}
+		}
+	}
+	s := &Set{dir: dir}
+	if m, err := readManifest(dir); err == nil {
+		s.old = m
+	}
+	return s, nil
+}
+
+// Create starts a part of the data set: one file for each rank in the rows.
+func (s *Set) Create(h *event.Header, opt Options) (*Writer, error) {
+	w, err := newWriter(h, opt)
+	if err == nil {
+		w.set = s
+	}
+	return w, err
+}
+
+// partition returns the name of the directory of a rank.
+func partition(rank int32) string {
+	if rank == noRank {
+		return "rank=" + nullPartition
+	}
+	return "rank=" + strconv.Itoa(int(rank))
+}
+
+// place returns where the file of a rank goes.
+func (s *Set) place(rank int32, name string) (string, error) {
+	dir := filepath.Join(s.dir, partition(rank))
+	return filepath.Join(dir, name+suffix), os.MkdirAll(dir, 0o755)
+}
+
+// begin makes the data set unfinished.
+func (s *Set) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(s.dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s.begun = true
+	return nil
+}
+
+// add takes a file that was written into the data set.
+func (s *Set) add(p *part) {
+	s.keep(p.path, p.rank, p.out.Rows(), p.out.Hash())
+}
+
+func (s *Set) keep(path string, rank int32, rows int64, hash string) {
+	rel, err := filepath.Rel(s.dir, path)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	f := manifestFile{Path: filepath.ToSlash(rel), Rows: rows, Hash: hash}
+	if rank != noRank {
+		f.Rank = &rank
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = append(slices.DeleteFunc(s.files, func(g manifestFile) bool { return g.Path == f.Path }), f)
+}
+
+// Holds tells whether the data set holds, whole and undamaged, the part of the
+// given name that was made of source as stage h.Stage with the ranks and times
+// of h.Reports. It reads all of it to be sure. What it holds stays; what it does
+// not hold is to be written again.
+func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
+	type file struct {
+		path string
+		rank int32
+		f    *parquet.File
+	}
+	var files []file
+	defer func() {
+		for _, f := range files {
+			f.f.Close()
+		}
+	}()
+	ranks, rows := ranksOf(h), int64(0)
+	for _, rank := range append(ranks, noRank) {
+		path := filepath.Join(s.dir, partition(rank), name+suffix)
+		f, err := parquet.Open(path)
+		if err != nil {
+			if rank == noRank && errors.Is(err, fs.ErrNotExist) {
+				continue // no rows without a rank, or so it seems
+			}
+			return false
+		}
+		files = append(files, file{path, rank, f})
+		rows += f.Rows()
+		if !madeOf(f, partHeader(h, rank), source) || verify(f) != nil {
+			return false
+		}
+	}
+	if len(files) == 0 || h.Stage == event.Stages[0] && rows != rowsOf(h) {
+		return false // a file was taken away
+	}
+	for _, f := range files {
+		s.keep(f.path, f.rank, f.f.Rows(), f.f.Hash())
+	}
+	return true
+}
+
+// rowsOf returns the number of rows of the reports, as nsys2arrow writes them.
+func rowsOf(h *event.Header) (n int64) {
+	for kind := range event.Kinds {
+		n += h.Rows(int32(kind))
+	}
+	return n
+}
+
+func ranksOf(h *event.Header) []int32 {
+	var ranks []int32
+	for i := range h.Reports {
+		ranks = append(ranks, h.Reports[i].Ranks...)
+	}
+	return ranks
+}
+
+// madeOf tells whether a file was made of source, with the ranks and offsets of
+// the reports of h.
+func madeOf(f *parquet.File, h *event.Header, source *Identity) bool {
+	have, err := event.ParseMetadata(f.Metadata)
+	if err != nil || !f.Sealed() || have.Stage != h.Stage || len(have.Reports) != len(h.Reports) {
+		return false
+	}
+	for i := range h.Reports {
+		a, b := &have.Reports[i], &h.Reports[i]
+		if a.File != b.File || a.Offset != b.Offset || !slices.Equal(a.Ranks, b.Ranks) {
+			return false
+		}
+	}
+	text, _ := f.Metadata(keySource)
+	return text == source.String()
+}
+
+// Commit makes the data set complete: the parts that were written and those
+// that Holds found. Other files of checkpoints in it, and what killed writers
+// left, are removed.
+func (s *Set) Commit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.files) == 0 {
+		return errors.New(s.dir + ": nothing was written")
+	}
+	if err := s.clean(); err != nil {
+		return err
+	}
+	for i := range s.files { // the files first, then the manifest that names them
+		if err := syncDir(filepath.Dir(filepath.Join(s.dir, s.files[i].Path))); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(s.files, compareFiles)
+	text, err := json.MarshalIndent(manifest{Schema: event.SchemaName, Version: event.Version, Files: s.files}, "", " ")
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(filepath.Join(s.dir, manifestName), append(text, '\n'), 0o644, renameio.WithTempDir(s.dir))
+}
+
+func compareFiles(a, b manifestFile) int {
+	switch {
+	case a.Rank == nil && b.Rank == nil:
+		return strings.Compare(a.Path, b.Path)
+	case a.Rank == nil:
+		return 1
+	case b.Rank == nil:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), strings.Compare(a.Path, b.Path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// clean removes the files in the partitions that belonged to the data set and
+// do so no more, and partitions that are empty then.
+func (s *Set) clean() error {
+	paths, err := filepath.Glob(filepath.Join(s.dir, "rank=*", "*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		rel, _ := filepath.Rel(s.dir, path)
+		if lists(s.files, rel) || !s.isOurs(path, rel) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		os.Remove(filepath.Dir(path)) // fails where it is not empty, as it should
+	}
+	return nil
+}
+
+func lists(files []manifestFile, rel string) bool {
+	return slices.ContainsFunc(files, func(f manifestFile) bool { return f.Path == filepath.ToSlash(rel) })
+}
+
+// isOurs tells whether a file is one that a writer left, or one of a checkpoint.
+func (s *Set) isOurs(path, rel string) bool {
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, ".") && strings.Contains(name, suffix) || s.old != nil && lists(s.old.Files, rel) {
+		return true
+	}
+	f, err := parquet.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, ok := f.Metadata(event.KeySchema)
+	return ok
+}
+
+// readManifest reads the manifest of a data set.
+func readManifest(dir string) (*manifest, error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &event.Error{
+			Msg:    dir + ": the checkpoint is unfinished: it has no " + manifestName,
+			Advice: "run the command that writes it again; what is done already is kept",
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := new(manifest)
+	if err := m.parse(text); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", filepath.Join(dir, manifestName), err)
+	}
+	return m, nil
+}
+
+func (m *manifest) parse(text []byte) error {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(m); err != nil {
+		return err
+	}
+	if m.Schema != event.SchemaName || m.Version < 1 || m.Version > event.Version || len(m.Files) == 0 {
+		return fmt.Errorf("%d files of %q, version %d", len(m.Files), m.Schema, m.Version)
+	}
+	for _, f := range m.Files {
+		if dir, _ := path.Split(f.Path); dir != partition(f.rank())+"/" {
+			return fmt.Errorf("path %q", f.Path)
+		}
+	}
+	return nil
+}
+
+// rank returns the rank of a file's rows, noRank where they have none.
+func (f *manifestFile) rank() int32 {
+	if f.Rank == nil {
+		return noRank
+	}
+	return *f.Rank
+}
