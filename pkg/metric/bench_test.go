@@ -1,0 +1,35 @@
+package metric_test
+
+import (
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/phase"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+func BenchmarkCompute(b *testing.B) {
+	h, rows := eventtest.Decode(500)
+	it, err := step.New(eventtest.Source(h, rows, event.BatchRows), step.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	tagged, err := phase.New(it, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := eventtest.Ready(tagged)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		in.Rewind()
+		if _, err := metric.Compute(in, metric.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(in.Len)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+}

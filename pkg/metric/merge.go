@@ -1,0 +1,131 @@
+package metric
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Add adds the result of another part of the same run: other ranks, measured the
+// same way. Numerators, denominators and counts add up to those of the whole. The
+// median gap does not follow from those of the parts and becomes null. Ranks of
+// the other part whose numbers are taken get the next free ones. After an error
+// the result is what it was.
+func (res *Result) Add(other *Result) error {
+	if res.Window != other.Window || res.Method != other.Method {
+		return &event.Error{
+			Msg: fmt.Sprintf("cannot add metrics of window %s, steps by %q, to those of window %s, steps by %q",
+				other.Window, other.Method, res.Window, res.Method),
+			Advice: "measure all parts with the same options",
+		}
+	}
+	if err := res.addRows(other.Rows); err != nil {
+		return err
+	}
+	res.addRanks(other.Ranks)
+	res.addPhases(other.Phases)
+	res.addSteady(other.Steady)
+	res.Lanes += other.Lanes
+	res.GPUActivity = res.GPUActivity || other.GPUActivity
+	res.HiddenGraphs += other.HiddenGraphs
+	res.Kernels += other.Kernels
+	res.Launches += other.Launches
+	for _, w := range other.Warnings {
+		if !slices.Contains(res.Warnings, w) {
+			res.Warnings = append(res.Warnings, w)
+		}
+	}
+	return nil
+}
+
+func (res *Result) addRanks(others []Rank) {
+	taken := make(map[int32]bool, len(res.Ranks)+len(others))
+	for i := range res.Ranks {
+		taken[res.Ranks[i].Rank] = true
+	}
+	for _, r := range others {
+		for taken[r.Rank] {
+			r.Rank++
+		}
+		taken[r.Rank] = true
+		res.Ranks = append(res.Ranks, r)
+	}
+}
+
+func (res *Result) addRows(others []Row) error {
+	var rows []Row
+	for _, scope := range Scopes {
+		sum := make([]Row, 0, len(Names))
+		for _, name := range Names {
+			r := Row{Scope: scope, Metric: name}
+			n := 0
+			for _, part := range [][]Row{res.Rows, others} {
+				for _, o := range part {
+					if o.Scope == scope && o.Metric == name {
+						if !r.add(&o) {
+							return fmt.Errorf("%s of scope %s does not add up: the sum takes more than 64 bits", name, scope)
+						}
+						n++
+					}
+				}
+			}
+			if n > 0 {
+				sum = append(sum, r)
+			}
+		}
+		if len(sum) == len(Names) {
+			applicable(sum)
+			rows = append(rows, sum...)
+		}
+	}
+	res.Rows = rows
+	return nil
+}
+
+// add adds another row of the same metric, unless a sum would overflow.
+func (r *Row) add(o *Row) bool {
+	n, d := r.Numerator+o.Numerator, r.Denominator+o.Denominator
+	if (n < r.Numerator) != (o.Numerator < 0) || (d < r.Denominator) != (o.Denominator < 0) {
+		return false
+	}
+	r.Numerator, r.Denominator = n, d
+	return true
+}
+
+func (res *Result) addPhases(others []Phase) {
+	for _, o := range others {
+		k := slices.IndexFunc(res.Phases, func(p Phase) bool { return p.Phase == o.Phase })
+		if k < 0 {
+			res.Phases = append(res.Phases, o)
+			continue
+		}
+		p := &res.Phases[k]
+		p.Iterations = max(p.Iterations, o.Iterations)
+		p.Steps += o.Steps
+		p.Replayed += o.Replayed
+	}
+	slices.SortFunc(res.Phases, func(a, b Phase) int {
+		return slices.Index(Scopes, a.Phase) - slices.Index(Scopes, b.Phase)
+	})
+}
+
+func (res *Result) addSteady(o *Steady) {
+	switch {
+	case o == nil:
+	case res.Steady == nil:
+		res.Steady = o
+	default:
+		s := res.Steady
+		n := float64(s.Steps + o.Steps)
+		s.Wall = (s.Wall*float64(s.Steps) + o.Wall*float64(o.Steps)) / n
+		if s.Kernels != nil && o.Kernels != nil {
+			mean := (*s.Kernels*float64(s.Steps) + *o.Kernels*float64(o.Steps)) / n
+			s.Kernels = &mean
+		} else {
+			s.Kernels = nil
+		}
+		s.Steps += o.Steps
+		s.GapP50 = nil
+	}
+}

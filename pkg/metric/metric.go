@@ -1,0 +1,148 @@
+// Package metric measures how busy the GPUs of a run are and what the host does
+// meanwhile: the figures from which the verdict follows.
+//
+// # Definitions
+//
+// All figures are lengths of unions of spans, cut to a set W of windows of each
+// rank. A lane is a pair of rank and device with GPU activity: kernels and
+// whole-graph replays, with Options.BusyAll copies and memsets, too. In terms of
+//
+//	wall      |W| summed over ranks
+//	capacity  |W| summed over lanes
+//	busy      the union of a lane's GPU activity, summed over lanes
+//	idle      capacity − busy
+//	prep      the union of a rank's ranges that prepare the input of a step,
+//	          summed over lanes
+//	exposed   the part of prep during which the lane is not busy
+//
+// the metrics are
+//
+//	gpu_idle_ratio              idle / capacity
+//	launch_overhead_ratio       the union of a thread's kernel launches / wall
+//	host_prep_exposed_ratio     exposed / prep
+//	host_prep_perf_impact       exposed / capacity
+//	host_prep_idle_attribution  exposed / idle
+//	gpu_utilization             busy / capacity
+//	nccl_ratio                  the union of a lane's NCCL kernels / busy
+//	graph_launch_ratio          the union of a thread's graph launches / wall
+//	comm_ratio                  the union of a lane's collectives / busy
+//
+// The scope "aggregate" has the benchmark windows for W, or the span of the GPU
+// activity of each rank's report (WindowTrace, and streams without steps). The
+// scopes "context" and "generation" have the periods of such steps in the
+// benchmark segments; in all segments of a rank that has no such segment.
+//
+// # Why one pass is enough
+//
+// Rows of a rank come in the order of their start. So a union is one open piece
+// that grows while the next span overlaps it, and whose length is credited when
+// one does not. Time is cut at the starts of steps and at the latest end of the
+// segment so far: there each open piece is credited to the stretch that ends and
+// goes on as a piece of the stretch that begins. Stretches are added up for each
+// phase of each segment, because which segment is the benchmark is said by the
+// window rows at the very end. The stretch behind the segment's latest end so far
+// is kept aside: the next step row tells whether it still was the segment's or a
+// hole between two.
+//
+// exposed needs no intersection: it is |prep ∪ busy| − |busy|.
+package metric
+
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// Windows for the aggregate.
+const (
+	WindowBenchmark = "benchmark"
+	WindowTrace     = "trace"
+)
+
+// Options says what to measure.
+type Options struct {
+	// Window is the window of the aggregate; "" is WindowBenchmark.
+	Window string
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Prep is a text that the names of ranges of input preparation contain; ""
+	// takes the first of marker.PrepNames that occurs in the rank.
+	Prep string
+	// Log takes remarks, a sentence each; nil drops them.
+	Log func(string)
+}
+
+// Compute reads the stream to its end and measures it.
+func Compute(src event.Source, opt Options) (*Result, error) {
+	h := src.Header()
+	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes |
+		1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+	if h.Isolation != nil {
+		need |= event.StepCols
+	}
+	if err := h.Require(need); err != nil {
+		return nil, err
+	}
+	switch opt.Window {
+	case "", WindowBenchmark, WindowTrace:
+	default:
+		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
+	}
+	c := newComputer(h, opt)
+	if err := event.Each(src, c.take); err != nil {
+		return nil, err
+	}
+	for _, r := range c.ranks {
+		r.finish()
+	}
+	return c.result(), nil
+}
+
+// computer is the state of Compute.
+type computer struct {
+	header *event.Header
+	opt    Options
+	rules
+	ranks []*rank
+}
+
+// rules are what the options come to for the loop over rows.
+type rules struct {
+	busy     uint32 // the bits of the kinds that are GPU activity
+	prep     []string
+	anyRange bool // ranges of any class may be input preparation
+	phased   bool // the stream has phases
+}
+
+func newComputer(h *event.Header, opt Options) *computer {
+	c := &computer{header: h, opt: opt}
+	c.busy = 1<<event.Kernel | 1<<event.Graph
+	if opt.BusyAll {
+		c.busy |= 1<<event.Memcpy | 1<<event.Memset
+	}
+	names := marker.PrepNames()
+	c.prep = names[:]
+	if opt.Prep != "" {
+		c.prep, c.anyRange = []string{opt.Prep}, true
+	}
+	c.phased = h.Columns&event.PhaseCols == event.PhaseCols
+	if c.opt.Log == nil {
+		c.opt.Log = func(string) {}
+	}
+	return c
+}
+
+// take hands the rows of a batch to their ranks, a run of one rank at a time.
+func (c *computer) take(b *event.Batch) error {
+	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).take(b, i, j) })
+}
+
+func (c *computer) rank(id int32) *rank {
+	for k := len(c.ranks) - 1; k >= 0; k-- {
+		if c.ranks[k].id == id {
+			return c.ranks[k]
+		}
+	}
+	r := newRank(id, &c.rules, c.header.Report(id), c.opt.BusyAll)
+	c.ranks = append(c.ranks, r)
+	return r
+}

@@ -1,0 +1,235 @@
+package metric_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/phase"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// withPhases isolates the steps of rows, whose times are in units of 20 us, and
+// tells their phases.
+func withPhases(t *testing.T, h *event.Header, rows []eventtest.Row, by string, all bool) (*event.Header, []eventtest.Row) {
+	t.Helper()
+	it, err := step.New(eventtest.Source(h, rows, 100), step.Options{
+		By: by, Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit, BusyAll: all,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged, err := phase.New(it, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := eventtest.Collect(tagged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tagged.Header(), out
+}
+
+func compute(t *testing.T, h *event.Header, rows []eventtest.Row, opt metric.Options, batch int) *metric.Result {
+	t.Helper()
+	res, err := metric.Compute(eventtest.Source(h, rows, batch), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestAgainstTwin(t *testing.T) {
+	seeds := uint64(1500)
+	if testing.Short() {
+		seeds = 300
+	}
+	applicable, unsegmented, replays := 0, 0, 0
+	for seed := range seeds {
+		h, rows := eventtest.Random(seed)
+		for i := range h.Reports {
+			delete(h.Reports[i].Rows, "graph")
+		}
+		all := seed%4 == 0
+		by := step.Methods[1+seed%3]
+		opt := metric.Options{BusyAll: all}
+		if seed%5 == 0 {
+			opt.Window = metric.WindowTrace
+		}
+		if seed%7 == 0 {
+			opt.Prep = "_async"
+		}
+		tagged, isolated := withPhases(t, h, rows, by, all)
+		for _, in := range []struct {
+			h    *event.Header
+			rows []eventtest.Row
+		}{{tagged, isolated}, {h, rows}} {
+			want := twin(in.h, in.rows, opt)
+			for _, batch := range []int{1, 7, 8192} {
+				got := compute(t, in.h, in.rows, opt, batch)
+				if d := diff(got, want); d != "" {
+					t.Fatalf("seed %d, by %s, batches of %d: %s", seed, by, batch, d)
+				}
+			}
+			for _, r := range want.Rows {
+				if r.Applicable && r.Metric == metric.PrepExposed && r.Numerator > 0 {
+					applicable++
+				}
+			}
+			for _, r := range want.Ranks {
+				if r.Total > 0 && r.Benchmark == nil && r.Segments > 1 {
+					unsegmented++
+				}
+				replays += int(r.Replays)
+			}
+		}
+	}
+	if applicable < 500 || unsegmented < 100 || replays < 1000 {
+		t.Errorf("%d scopes with exposed preparation, %d ranks without a benchmark, %d replays: the traces show too little",
+			applicable, unsegmented, replays)
+	}
+}
+
+// diff compares two results, whose figures are all exact.
+func diff(got, want *metric.Result) string {
+	a, _ := json.MarshalIndent(got, "", " ")
+	b, _ := json.MarshalIndent(want, "", " ")
+	if string(a) == string(b) {
+		return ""
+	}
+	x, y := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			from := max(0, i-6)
+			return "\n got …" + strings.Join(x[from:i+1], "\n") + "\nwant …" + strings.Join(y[from:i+1], "\n")
+		}
+	}
+	return "one is longer"
+}
+
+func TestInterleavedRanks(t *testing.T) {
+	for seed := range uint64(200) {
+		h, rows := eventtest.Random(seed)
+		tagged, isolated := withPhases(t, h, rows, step.NVTX, false)
+		mixed := slices.Clone(isolated)
+		slices.SortStableFunc(mixed, func(a, b eventtest.Row) int {
+			if (a.Kind == event.Window) != (b.Kind == event.Window) {
+				return int(a.Kind) - int(b.Kind)
+			}
+			return cmp.Compare(a.Start, b.Start)
+		})
+		for _, batch := range []int{1, 64} {
+			want := compute(t, tagged, isolated, metric.Options{}, batch)
+			if d := diff(compute(t, tagged, mixed, metric.Options{}, batch), want); d != "" {
+				t.Fatalf("seed %d: %s", seed, d)
+			}
+		}
+	}
+}
+
+// The parts of a run, a rank each, add up to the run.
+func TestMerge(t *testing.T) {
+	parts := 0
+	for seed := range uint64(300) {
+		h, rows := eventtest.Random(seed)
+		tagged, isolated := withPhases(t, h, rows, step.NVTX, false)
+		want := compute(t, tagged, isolated, metric.Options{}, 100)
+		if want.Window == metric.WindowTrace {
+			continue
+		}
+		var sum *metric.Result
+		for _, rank := range want.Ranks {
+			var part []eventtest.Row
+			for _, r := range isolated {
+				if r.Rank == rank.Rank {
+					part = append(part, r)
+				}
+			}
+			res := compute(t, tagged, part, metric.Options{}, 100)
+			if res.Window != want.Window {
+				sum = nil
+				break // a rank without steps is measured over the trace when alone
+			}
+			if sum == nil {
+				sum = res
+				continue
+			}
+			parts++
+			if err := sum.Add(res); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sum == nil {
+			continue
+		}
+		// These are of the header, which is that of the run.
+		sum.HiddenGraphs, sum.Kernels, sum.Launches = want.HiddenGraphs, want.Kernels, want.Launches
+		if sum.Steady != nil && want.Steady != nil {
+			a, b := sum.Steady.Kernels, want.Steady.Kernels
+			if math.Abs(sum.Steady.Wall-want.Steady.Wall) > 1e-6 || (a == nil) != (b == nil) || a != nil && math.Abs(*a-*b) > 1e-9 {
+				t.Errorf("seed %d: steady %+v, want %+v", seed, sum.Steady, want.Steady)
+			}
+		}
+		sum.Steady, want.Steady = nil, nil
+		if d := diff(sum, want); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+	if parts < 50 {
+		t.Errorf("only %d parts were added", parts)
+	}
+}
+
+func TestTable(t *testing.T) {
+	for seed := range uint64(100) {
+		h, rows := eventtest.Random(seed)
+		tagged, isolated := withPhases(t, h, rows, step.NVTX, false)
+		want := compute(t, tagged, isolated, metric.Options{}, 100)
+		got, err := metric.FromTable(want.Table())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := diff(got, want); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	kernel := eventtest.New(event.Kernel, 0, 5, 6, "k")
+	before := eventtest.New(event.Kernel, 0, 4, 6, "k")
+	// Where rows were chosen, segments may be missing, but not come back.
+	later := eventtest.New(event.Step, 0, 5, 6, "step")
+	later.Segment, later.Step, later.Size = 3, 0, 1
+	earlier := later
+	earlier.Segment = 2
+	isolated := &event.Header{Columns: event.BaseCols | event.StepCols, Isolation: &event.Isolation{Method: "nvtx"}}
+	tests := []struct {
+		h    *event.Header
+		rows []eventtest.Row
+		opt  metric.Options
+		err  string
+	}{
+		{h: isolated, rows: []eventtest.Row{kernel, before}, err: "not in the order"},
+		{h: isolated, rows: []eventtest.Row{later, earlier}, err: "segment 2 follows"},
+		{h: isolated, opt: metric.Options{Window: "day"}, err: "unknown window"},
+		{h: &event.Header{Columns: event.BaseCols, Isolation: &event.Isolation{}}, err: "no column step"},
+	}
+	for _, test := range tests {
+		_, err := metric.Compute(eventtest.Source(test.h, test.rows, 10), test.opt)
+		if err == nil || !strings.Contains(err.Error(), test.err) {
+			t.Errorf("error %v, want %s", err, test.err)
+		}
+		var advice *event.Error
+		if test.err != "segment 2 follows" && !errors.As(err, &advice) {
+			t.Errorf("error %v has no advice", err)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package metric
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Metrics, in the order in which they are shown. The last two have no vote, nor
+// has NCCL.
+const (
+	GPUIdle         = "gpu_idle_ratio"
+	Launch          = "launch_overhead_ratio"
+	PrepExposed     = "host_prep_exposed_ratio"
+	PrepImpact      = "host_prep_perf_impact"
+	PrepAttribution = "host_prep_idle_attribution"
+	GPUUtilization  = "gpu_utilization"
+	NCCL            = "nccl_ratio"
+	GraphLaunch     = "graph_launch_ratio"
+	Comm            = "comm_ratio"
+)
+
+// Names lists the metrics.
+var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm}
+
+// Scopes, sets of windows that are measured.
+const (
+	Aggregate  = "aggregate"
+	Context    = "context"
+	Generation = "generation"
+)
+
+// Scopes lists the scopes.
+var Scopes = []string{Aggregate, Context, Generation}
+
+// Row is one metric of one scope. Numerators and denominators of the parts of a
+// run add up to those of the run.
+type Row struct {
+	Scope, Metric string
+	// Numerator and Denominator are in ns.
+	Numerator, Denominator int64
+	// Applicable is false where the scope has nothing that the metric is about:
+	// no windows, or no input preparation.
+	Applicable bool
+}
+
+// Value returns the ratio, NaN where it is not applicable. A ratio to nothing (no
+// idle time to explain, no busy time to share) is 0.
+func (r *Row) Value() float64 {
+	switch {
+	case !r.Applicable:
+		return math.NaN()
+	case r.Denominator == 0:
+		return 0
+	}
+	return float64(r.Numerator) / float64(r.Denominator)
+}
+
+// Result is what Compute measured.
+type Result struct {
+	// Rows hold the metrics of Aggregate, and of the other scopes where there are
+	// such steps, in the order of Scopes and Names.
+	Rows []Row
+	Run
+}
+
+// Run is what else is known of the run.
+type Run struct {
+	// Method is how steps were isolated, "" where they were not.
+	Method string `json:"method,omitempty"`
+	// Window is the window of the aggregate.
+	Window string `json:"window"`
+	// Lanes is the number of lanes.
+	Lanes int `json:"lanes"`
+	// GPUActivity tells whether any lane was busy in the window.
+	GPUActivity bool `json:"gpu_activity"`
+	// Ranks has an entry for each rank.
+	Ranks []Rank `json:"ranks"`
+	// Phases has an entry for each phase that has steps.
+	Phases []Phase `json:"phases"`
+	// Steady describes the steady steps, nil where there are none.
+	Steady *Steady `json:"steady,omitempty"`
+	// HiddenGraphs is how many replays have one row for all their kernels.
+	HiddenGraphs int64 `json:"hidden_graphs"`
+	// Kernels and Launches count the kernels and the kernel-launch calls of the
+	// reports; kernels without any launch were recorded without the API calls.
+	Kernels  int64 `json:"kernels"`
+	Launches int64 `json:"launches"`
+	// Warnings are those of the reports.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Rank describes a rank.
+type Rank struct {
+	Rank int32 `json:"rank"`
+	// Total is its number of steps, CommonSize their most frequent size,
+	// Segments the number of segments, and Benchmark how many steps the
+	// benchmark segment has, null where there is none.
+	Total      int64  `json:"total"`
+	CommonSize int64  `json:"common_size"`
+	Segments   int64  `json:"segments"`
+	Benchmark  *int64 `json:"benchmark"`
+	// GraphLaunches is the number of graph launch calls in the rank's window,
+	// Replays that of the replays recorded there.
+	GraphLaunches int64 `json:"graph_launches"`
+	Replays       int64 `json:"replays"`
+}
+
+// Phase describes the steps of a phase in the benchmark segments.
+type Phase struct {
+	Phase string `json:"phase"`
+	// Iterations is the largest number of such steps in any one rank.
+	Iterations int64 `json:"iterations"`
+	// Steps is their number over all ranks.
+	Steps int64 `json:"steps"`
+	// Replayed is the number of GPU rows in them that graph replays ran, whole
+	// replays among them.
+	Replayed int64 `json:"replayed"`
+}
+
+// Steady describes the steady steps: of the steps of a rank's benchmark segment
+// without context requests those with the most generation requests, or all of
+// them where numbers of requests are not known.
+type Steady struct {
+	Steps int64 `json:"steps"`
+	// Wall is the mean period of a step in ns.
+	Wall float64 `json:"wall_ns"`
+	// GapP50 is the median hole, in ns, between the end of a step and the end of
+	// its period; null where there is no such hole.
+	GapP50 *float64 `json:"gap_p50_ns"`
+	// Kernels is the mean number of kernels in a step, replayed ones included;
+	// null where replays hide theirs.
+	Kernels *float64 `json:"kernels"`
+}
+
+// figures are what the metrics of a scope are made of, ns.
+type figures struct {
+	wall, capacity, busy, nccl, comm, launch, graphLaunch, prep, exposed int64
+}
+
+// add adds what was measured of a rank.
+func (f *figures) add(t *tally, r *rank) {
+	lanes := int64(len(r.lanes))
+	f.wall += t.wall
+	f.capacity += lanes * t.wall
+	f.busy += t.busy
+	f.nccl += t.nccl
+	f.comm += t.comm
+	f.launch += t.launch
+	f.graphLaunch += t.graphLaunch
+	if r.name < len(r.rules.prep) {
+		f.prep += lanes * t.prep
+		f.exposed += t.either - t.busy
+	}
+}
+
+// rows returns the metrics of the scope.
+func (f *figures) rows(scope string) []Row {
+	idle := f.capacity - f.busy
+	rows := []Row{
+		{Metric: GPUIdle, Numerator: idle, Denominator: f.capacity},
+		{Metric: Launch, Numerator: f.launch, Denominator: f.wall},
+		{Metric: PrepExposed, Numerator: f.exposed, Denominator: f.prep},
+		{Metric: PrepImpact, Numerator: f.exposed, Denominator: f.capacity},
+		{Metric: PrepAttribution, Numerator: f.exposed, Denominator: idle},
+		{Metric: GPUUtilization, Numerator: f.busy, Denominator: f.capacity},
+		{Metric: NCCL, Numerator: f.nccl, Denominator: f.busy},
+		{Metric: GraphLaunch, Numerator: f.graphLaunch, Denominator: f.wall},
+		{Metric: Comm, Numerator: f.comm, Denominator: f.busy},
+	}
+	for i := range rows {
+		rows[i].Scope = scope
+	}
+	applicable(rows)
+	return rows
+}
+
+// applicable says which of the metrics of a scope are applicable, in the order of
+// Names.
+func applicable(rows []Row) {
+	windows, prep := rows[0].Denominator > 0, rows[2].Denominator > 0
+	for i := range rows {
+		rows[i].Applicable = windows && (prep || i < 2 || i > 4)
+	}
+}
+
+// result makes the result out of what the ranks measured.
+func (c *computer) result() *Result {
+	slices.SortFunc(c.ranks, func(a, b *rank) int { return int(a.id) - int(b.id) })
+	res := &Result{Run: Run{
+		Window: WindowBenchmark, HiddenGraphs: c.header.Rows(event.Graph), Kernels: c.header.Rows(event.Kernel),
+		Launches: c.header.ClassRows(event.Launch), Warnings: c.header.Warnings(),
+	}}
+	if c.header.Isolation != nil {
+		res.Method = c.header.Isolation.Method
+	}
+	steps := 0
+	for _, r := range c.ranks {
+		steps += len(r.samples)
+	}
+	if steps == 0 || c.opt.Window == WindowTrace {
+		res.Window = WindowTrace
+	}
+	if steps == 0 && res.Method != "" {
+		const w = "no steps were found: the window is the whole trace"
+		c.opt.Log(w)
+		res.Warnings = append(res.Warnings, w)
+		res.Method = ""
+	}
+	var all figures
+	for _, r := range c.ranks {
+		w := r.aggregate(res.Window)
+		all.add(&w, r)
+		res.Lanes += len(r.lanes)
+		res.Ranks = append(res.Ranks, r.summary(&w))
+	}
+	res.GPUActivity = all.busy > 0
+	res.Rows = all.rows(Aggregate)
+	if c.phased {
+		c.phases(res)
+	}
+	res.Steady = steady(c.ranks)
+	return res
+}
+
+// phases adds the rows and the description of each phase that has steps.
+func (c *computer) phases(res *Result) {
+	for p, name := range []string{Context, Generation} {
+		var f figures
+		phase := Phase{Phase: name}
+		for _, r := range c.ranks {
+			t, n := r.inPhase(p)
+			f.add(&t, r)
+			phase.Steps += n
+			phase.Iterations = max(phase.Iterations, n)
+			phase.Replayed += t.replayed
+		}
+		if phase.Steps > 0 {
+			res.Rows = append(res.Rows, f.rows(name)...)
+			res.Phases = append(res.Phases, phase)
+		}
+	}
+}
+
+// aggregate returns what was measured in the rank's window.
+func (r *rank) aggregate(window string) tally {
+	if window == WindowTrace {
+		return r.trace
+	}
+	var sum tally
+	for p := range 3 {
+		t, _ := r.inPhase(p)
+		sum.add(&t)
+	}
+	if r.benchmark() < 0 {
+		sum.add(&r.holes)
+	}
+	return sum
+}
+
+// benchmark returns the index in segments of the benchmark segment, -1 where
+// there is none.
+func (r *rank) benchmark() int {
+	if !r.window.there || r.window.segment < 0 {
+		return -1
+	}
+	return slices.IndexFunc(r.segments, func(s segment) bool { return s.number == r.window.segment })
+}
+
+// inPhase returns what was measured in the steps of a phase in the benchmark
+// segment, or in all segments where there is none, and the number of the steps.
+func (r *rank) inPhase(p int) (sum tally, steps int64) {
+	segments := r.segments
+	if k := r.benchmark(); k >= 0 {
+		segments = segments[k : k+1]
+	}
+	for i := range segments {
+		sum.add(&segments[i].phases[p])
+		steps += segments[i].steps[p]
+	}
+	return sum, steps
+}
+
+// summary describes the rank, of whose window w was measured.
+func (r *rank) summary(w *tally) Rank {
+	s := Rank{
+		Rank: r.id, Total: int64(len(r.samples)), CommonSize: r.window.size, Segments: int64(len(r.segments)),
+		GraphLaunches: w.calls, Replays: w.replays,
+	}
+	if k := r.benchmark(); k >= 0 {
+		n := int64(0)
+		for _, steps := range r.segments[k].steps {
+			n += steps
+		}
+		s.Benchmark = &n
+	}
+	return s
+}

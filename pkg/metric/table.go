@@ -1,0 +1,79 @@
+package metric
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+// Schema and Version name the tables of metrics. A row is a metric of a scope:
+//
+//	scope            aggregate, context or generation
+//	metric           one of Names
+//	numerator_ns     ns
+//	denominator_ns   ns
+//	applicable       false where the scope has nothing that the metric is about
+//	value            the ratio, null where not applicable
+//
+// The metadata has, under the key MetaRun, a Run as JSON.
+const (
+	Schema  = "metrics"
+	Version = 1
+	MetaRun = "run"
+)
+
+var fields = []table.Field{
+	{Name: "scope", Type: table.Text},
+	{Name: "metric", Type: table.Text},
+	{Name: "numerator_ns", Type: table.Int},
+	{Name: "denominator_ns", Type: table.Int},
+	{Name: "applicable", Type: table.Bool},
+	{Name: "value", Type: table.Float},
+}
+
+// Table returns the result as a table.
+func (res *Result) Table() *table.Table {
+	t := table.New(Schema, Version, fields...)
+	for i := range res.Rows {
+		r := &res.Rows[i]
+		var value any
+		if v := r.Value(); !math.IsNaN(v) {
+			value = v
+		}
+		t.Append(r.Scope, r.Metric, r.Numerator, r.Denominator, r.Applicable, value)
+	}
+	run, err := json.Marshal(&res.Run)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	t.Meta[MetaRun] = string(run)
+	return t
+}
+
+// FromTable returns the result that a table holds.
+func FromTable(t *table.Table) (*Result, error) {
+	if t.Schema != Schema || t.Version != Version {
+		return nil, fmt.Errorf("not a table of metrics, version %d, but of %s, version %d", Version, t.Schema, t.Version)
+	}
+	if err := t.Check(fields...); err != nil {
+		return nil, err
+	}
+	res := &Result{}
+	if err := json.Unmarshal([]byte(t.Meta[MetaRun]), &res.Run); err != nil {
+		return nil, fmt.Errorf("table of metrics: metadata %s: %w", MetaRun, err)
+	}
+	for i := range t.Len() {
+		r := Row{Scope: t.Text(i, "scope"), Metric: t.Text(i, "metric")}
+		numerator, ok1 := t.Int(i, "numerator_ns")
+		denominator, ok2 := t.Int(i, "denominator_ns")
+		applicable, ok3 := t.Bool(i, "applicable")
+		if !ok1 || !ok2 || !ok3 {
+			return nil, fmt.Errorf("table of metrics: row %d has nulls", i)
+		}
+		r.Numerator, r.Denominator, r.Applicable = numerator, denominator, applicable
+		res.Rows = append(res.Rows, r)
+	}
+	return res, nil
+}

@@ -1,0 +1,127 @@
+package metric
+
+// tally is what was measured in some stretches of a rank's time.
+type tally struct {
+	wall int64 // length of the stretches, ns
+
+	// ns, summed over lanes. either is |prep ∪ busy|, kept while the rank has
+	// input preparation at all.
+	busy, nccl, comm, either int64
+	// ns, summed over threads.
+	launch, graphLaunch int64
+	// ns of the rank.
+	prep int64
+
+	kernels  int64 // kernels that start in the stretches
+	replayed int64 // rows that a graph replay ran, whole replays among them
+	calls    int64 // graph launch calls
+	replays  int64 // replays that were recorded
+	whole    int64 // of these with one row for all their kernels
+}
+
+func (t *tally) add(u *tally) {
+	t.wall += u.wall
+	t.busy += u.busy
+	t.nccl += u.nccl
+	t.comm += u.comm
+	t.either += u.either
+	t.launch += u.launch
+	t.graphLaunch += u.graphLaunch
+	t.prep += u.prep
+	t.kernels += u.kernels
+	t.replayed += u.replayed
+	t.calls += u.calls
+	t.replays += u.replays
+	t.whole += u.whole
+}
+
+// union is the open piece of a union of spans that come in the order of their
+// start. What was in pieces before it has been credited. The zero union is not
+// empty at negative times: use noSpan.
+type union struct{ from, to int64 }
+
+const (
+	never = 1<<63 - 1
+	none  = -1 << 63
+)
+
+var noSpan = union{none, none}
+
+// add adds a span and returns the length to credit.
+func (u *union) add(from, to int64) int64 {
+	if from > u.to {
+		done := u.to - u.from
+		u.from, u.to = from, to
+		return done
+	}
+	if to > u.to {
+		u.to = to
+	}
+	return 0
+}
+
+// cut returns the length to credit up to t, and goes on from there.
+func (u *union) cut(t int64) int64 {
+	end := min(u.to, t)
+	if end <= u.from {
+		return 0
+	}
+	done := end - u.from
+	u.from = end
+	return done
+}
+
+// lane is a device of a rank.
+type lane struct {
+	device                   int32
+	busy, nccl, comm, either union
+}
+
+func (l *lane) cut(t int64, acc *tally) {
+	acc.busy += l.busy.cut(t)
+	acc.nccl += l.nccl.cut(t)
+	acc.comm += l.comm.cut(t)
+	acc.either += l.either.cut(t)
+}
+
+// thread is a thread of a rank that launches.
+type thread struct {
+	id                  int64
+	launch, graphLaunch union
+}
+
+func (h *thread) cut(t int64, acc *tally) {
+	acc.launch += h.launch.cut(t)
+	acc.graphLaunch += h.graphLaunch.cut(t)
+}
+
+// seenSize is how many identities are remembered at least: far more replays than
+// can be running at a time.
+const seenSize = 4096
+
+// seen tells the first of the rows of a graph replay, which share a correlation.
+// It forgets what is long ago, so that its size does not depend on the stream's.
+type seen struct {
+	last     int64 // of the row before
+	any      bool
+	now, old map[int64]struct{}
+}
+
+// first tells whether this is the first row with that correlation.
+func (s *seen) first(correlation int64) bool {
+	if s.any && s.last == correlation {
+		return false
+	}
+	s.last, s.any = correlation, true
+	if _, ok := s.now[correlation]; ok {
+		return false
+	}
+	if _, ok := s.old[correlation]; ok {
+		return false
+	}
+	if len(s.now) >= seenSize || s.now == nil {
+		s.now, s.old = make(map[int64]struct{}), s.now
+	}
+	s.now[correlation] = struct{}{}
+	return true
+}

@@ -1,0 +1,375 @@
+package metric_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/metric"
+)
+
+// span is [from, to).
+type span struct{ from, to int64 }
+
+// merge returns the union of spans as disjoint ones in order.
+func merge(spans []span) []span {
+	spans = slices.Clone(spans)
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	var out []span
+	for _, s := range spans {
+		if s.from >= s.to {
+			continue
+		}
+		if n := len(out); n > 0 && s.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// both returns the intersection of two unions.
+func both(a, b []span) []span {
+	var out []span
+	for _, x := range a {
+		for _, y := range b {
+			if from, to := max(x.from, y.from), min(x.to, y.to); from < to {
+				out = append(out, span{from, to})
+			}
+		}
+	}
+	return out
+}
+
+func length(spans []span) (n int64) {
+	for _, s := range spans {
+		n += s.to - s.from
+	}
+	return n
+}
+
+// within returns the length of the part of the union of spans in w.
+func within(spans, w []span) int64 { return length(both(merge(spans), merge(w))) }
+
+func in(t int64, w []span) bool {
+	for _, s := range w {
+		if s.from <= t && t < s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// twinStep is a step with its period.
+type twinStep struct {
+	eventtest.Row
+	period span
+}
+
+// twinRank is a rank with all its rows.
+type twinRank struct {
+	id      int32
+	rows    []eventtest.Row
+	steps   []twinStep
+	window  *eventtest.Row
+	trace   []span
+	opt     metric.Options
+	devices []int32
+}
+
+// twin is Compute, obviously: it looks at all rows at once.
+func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Result {
+	res := &metric.Result{}
+	res.Window, res.HiddenGraphs, res.Warnings = metric.WindowBenchmark, h.Rows(event.Graph), h.Warnings()
+	res.Kernels, res.Launches = h.Rows(event.Kernel), h.ClassRows(event.Launch)
+	if h.Isolation != nil {
+		res.Method = h.Isolation.Method
+	}
+	var ranks []*twinRank
+	steps := 0
+	for id := range int32(10) {
+		if tw := newTwinRank(h, rows, id, opt); tw != nil {
+			ranks = append(ranks, tw)
+			steps += len(tw.steps)
+		}
+	}
+	if steps == 0 || opt.Window == metric.WindowTrace {
+		res.Window = metric.WindowTrace
+	}
+	if steps == 0 && res.Method != "" {
+		res.Warnings = append(res.Warnings, "no steps were found: the window is the whole trace")
+		res.Method = ""
+	}
+	var all figures
+	for _, tw := range ranks {
+		w := tw.aggregate(res.Window)
+		all.add(tw, w)
+		res.Lanes += len(tw.devices)
+		res.Ranks = append(res.Ranks, tw.summary(w))
+	}
+	res.GPUActivity = all.busy > 0
+	res.Rows = all.rows(metric.Aggregate)
+	for p, name := range []string{metric.Context, metric.Generation} {
+		var f figures
+		ph := metric.Phase{Phase: name}
+		for _, tw := range ranks {
+			w, n := tw.inPhase(int32(p))
+			f.add(tw, w)
+			ph.Steps += n
+			ph.Iterations = max(ph.Iterations, n)
+			for _, r := range tw.rows {
+				if in(r.Start, w) && r.Kind <= event.Memset && (r.GraphNode >= 0 || r.Kind == event.Graph) {
+					ph.Replayed++
+				}
+			}
+		}
+		if ph.Steps > 0 {
+			res.Rows = append(res.Rows, f.rows(name)...)
+			res.Phases = append(res.Phases, ph)
+		}
+	}
+	res.Steady = twinSteady(ranks)
+	return res
+}
+
+func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Options) *twinRank {
+	tw := &twinRank{id: id, opt: opt}
+	for _, r := range rows {
+		switch {
+		case r.Rank != id:
+		case r.Kind == event.Step:
+			tw.steps = append(tw.steps, twinStep{Row: r})
+		case r.Kind == event.Window:
+			tw.window = &r
+		default:
+			tw.rows = append(tw.rows, r)
+			if tw.isBusy(&r) && !slices.Contains(tw.devices, r.Device) {
+				tw.devices = append(tw.devices, r.Device)
+			}
+		}
+	}
+	if len(tw.rows) == 0 {
+		return nil
+	}
+	for i := range tw.steps {
+		s := &tw.steps[i]
+		s.period = span{s.Start, s.End}
+		for _, o := range tw.steps {
+			if o.Segment == s.Segment {
+				s.period.to = max(s.period.to, o.End)
+			}
+		}
+		if i+1 < len(tw.steps) && tw.steps[i+1].Segment == s.Segment {
+			s.period.to = tw.steps[i+1].Start
+		}
+	}
+	rep := h.Report(id)
+	if rep.GPUStart != nil {
+		tw.trace = []span{{*rep.GPUStart, *rep.GPUEnd}}
+	}
+	if opt.BusyAll && rep.BusyStart != nil {
+		tw.trace = []span{{*rep.BusyStart, *rep.BusyEnd}}
+	}
+	return tw
+}
+
+func (tw *twinRank) isBusy(r *eventtest.Row) bool {
+	switch r.Kind {
+	case event.Kernel, event.Graph:
+		return r.End > r.Start
+	case event.Memcpy, event.Memset:
+		return tw.opt.BusyAll && r.End > r.Start
+	}
+	return false
+}
+
+// inBenchmark returns the steps of the benchmark segment, or all of them.
+func (tw *twinRank) inBenchmark() (steps []twinStep) {
+	for _, s := range tw.steps {
+		if tw.window.Segment < 0 || s.Segment == tw.window.Segment {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+func (tw *twinRank) aggregate(window string) []span {
+	if window == metric.WindowTrace {
+		return tw.trace
+	}
+	if tw.window == nil {
+		return nil
+	}
+	return []span{{tw.window.Start, tw.window.End}}
+}
+
+func (tw *twinRank) inPhase(p int32) (w []span, n int64) {
+	for _, s := range tw.inBenchmark() {
+		if s.Phase == p {
+			w = append(w, s.period)
+			n++
+		}
+	}
+	return w, n
+}
+
+// spans returns the spans of the rows for which keep holds.
+func (tw *twinRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
+	for i := range tw.rows {
+		if keep(&tw.rows[i]) {
+			spans = append(spans, span{tw.rows[i].Start, tw.rows[i].End})
+		}
+	}
+	return spans
+}
+
+// prep returns the ranges of input preparation.
+func (tw *twinRank) prep() []span {
+	names := []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
+	if tw.opt.Prep != "" {
+		names = []string{tw.opt.Prep}
+	}
+	for _, name := range names {
+		found := tw.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && strings.Contains(r.Name, name) })
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+func (tw *twinRank) summary(w []span) metric.Rank {
+	s := metric.Rank{Rank: tw.id, Total: int64(len(tw.steps))}
+	if tw.window != nil {
+		s.CommonSize = tw.window.Size
+		s.Segments = tw.steps[len(tw.steps)-1].Segment + 1
+		if n := int64(len(tw.inBenchmark())); tw.window.Segment >= 0 {
+			s.Benchmark = &n
+		}
+	}
+	first := map[int64]bool{}
+	for _, r := range tw.rows {
+		switch {
+		case r.Kind == event.API && r.Class == event.GraphLaunch && in(r.Start, w):
+			s.GraphLaunches++
+		case r.Kind == event.Graph && in(r.Start, w):
+			s.Replays++
+		case r.Kind <= event.Memset && r.GraphNode >= 0 && !first[r.Correlation]:
+			first[r.Correlation] = true
+			if in(r.Start, w) {
+				s.Replays++
+			}
+		}
+	}
+	return s
+}
+
+// figures are what the metrics are made of.
+type figures struct {
+	wall, capacity, busy, nccl, comm, launch, graphLaunch, prep, exposed int64
+}
+
+func (f *figures) add(tw *twinRank, w []span) {
+	f.wall += length(merge(w))
+	prep := tw.prep()
+	for _, device := range tw.devices {
+		onLane := func(keep func(*eventtest.Row) bool) []span {
+			return tw.spans(func(r *eventtest.Row) bool { return r.Device == device && tw.isBusy(r) && keep(r) })
+		}
+		busy := onLane(func(*eventtest.Row) bool { return true })
+		f.capacity += length(merge(w))
+		f.busy += within(busy, w)
+		f.nccl += within(onLane(func(r *eventtest.Row) bool {
+			return r.Kind == event.Kernel && strings.Contains(strings.ToLower(r.Name), "nccl")
+		}), w)
+		f.comm += within(onLane(func(r *eventtest.Row) bool {
+			return r.Class == event.Allreduce || r.Class == event.Comm
+		}), w)
+		f.prep += within(prep, w)
+		overlap := both(merge(prep), merge(busy))
+		f.exposed += within(prep, w) - within(overlap, w)
+	}
+	for thread := range int64(10) {
+		onThread := func(class int32) []span {
+			return tw.spans(func(r *eventtest.Row) bool {
+				return r.Kind == event.API && r.Class == class && r.Thread == thread
+			})
+		}
+		f.launch += within(onThread(event.Launch), w)
+		f.graphLaunch += within(onThread(event.GraphLaunch), w)
+	}
+}
+
+func (f *figures) rows(scope string) []metric.Row {
+	prep := f.prep > 0
+	any := f.capacity > 0
+	return []metric.Row{
+		{Scope: scope, Metric: "gpu_idle_ratio", Numerator: f.capacity - f.busy, Denominator: f.capacity, Applicable: any},
+		{Scope: scope, Metric: "launch_overhead_ratio", Numerator: f.launch, Denominator: f.wall, Applicable: any},
+		{Scope: scope, Metric: "host_prep_exposed_ratio", Numerator: f.exposed, Denominator: f.prep, Applicable: prep},
+		{Scope: scope, Metric: "host_prep_perf_impact", Numerator: f.exposed, Denominator: f.capacity, Applicable: prep},
+		{Scope: scope, Metric: "host_prep_idle_attribution", Numerator: f.exposed, Denominator: f.capacity - f.busy, Applicable: prep},
+		{Scope: scope, Metric: "gpu_utilization", Numerator: f.busy, Denominator: f.capacity, Applicable: any},
+		{Scope: scope, Metric: "nccl_ratio", Numerator: f.nccl, Denominator: f.busy, Applicable: any},
+		{Scope: scope, Metric: "graph_launch_ratio", Numerator: f.graphLaunch, Denominator: f.wall, Applicable: any},
+		{Scope: scope, Metric: "comm_ratio", Numerator: f.comm, Denominator: f.busy, Applicable: any},
+	}
+}
+
+func twinSteady(ranks []*twinRank) *metric.Steady {
+	var steady []twinStep
+	kernels, whole := 0, 0
+	for _, tw := range ranks {
+		if tw.window == nil {
+			continue
+		}
+		counted, most := false, int64(-1)
+		for _, s := range tw.inBenchmark() {
+			counted = counted || s.Ctx >= 0
+			if s.Ctx == 0 {
+				most = max(most, s.Gen)
+			}
+		}
+		for _, s := range tw.inBenchmark() {
+			if counted && (s.Ctx != 0 || s.Gen != most) {
+				continue
+			}
+			steady = append(steady, s)
+			for _, r := range tw.rows {
+				if in(r.Start, []span{s.period}) {
+					switch r.Kind {
+					case event.Kernel:
+						kernels++
+					case event.Graph:
+						whole++
+					}
+				}
+			}
+		}
+	}
+	if len(steady) == 0 {
+		return nil
+	}
+	var wall int64
+	var gaps []int64
+	for _, s := range steady {
+		wall += s.period.to - s.period.from
+		if gap := s.period.to - s.period.from - (s.End - s.Start); gap > 0 {
+			gaps = append(gaps, gap)
+		}
+	}
+	n := float64(len(steady))
+	res := &metric.Steady{Steps: int64(len(steady)), Wall: float64(wall) / n}
+	if mean := float64(kernels) / n; whole == 0 {
+		res.Kernels = &mean
+	}
+	if len(gaps) > 0 {
+		slices.Sort(gaps)
+		mid := (float64(gaps[(len(gaps)-1)/2]) + float64(gaps[len(gaps)/2])) / 2
+		res.GapP50 = &mid
+	}
+	return res
+}

@@ -1,0 +1,78 @@
+package step
+
+import (
+	"math"
+	"sort"
+)
+
+// mergeWithin is how long, in ns, after the first range of a marker another one
+// with the same number starts at most that is the same marker.
+const mergeWithin = 100_000
+
+// maxMarkers is how many marker ranges of a rank are remembered at least. A
+// launch waits in a queue of some thousand at most, so the range that it was
+// made in is among them.
+const maxMarkers = 65536
+
+// markerRange is one forward-step marker range.
+type markerRange struct {
+	start, end int64
+	maxEnd     int64 // the latest end of this range and all before it
+	number     int64 // the engine's number of the step, noNumber where it has none
+	id         int64 // which marker this is, the same for ranges that are one
+	first      int64 // where the first range with this id starts
+	text       string
+}
+
+const noNumber = math.MinInt64
+
+// markers are the latest marker ranges of a rank, in the order of their start.
+type markers struct {
+	ranges []markerRange
+	ids    int64 // how many different ones there were
+}
+
+// add appends a range, which starts no earlier than those before it, and returns
+// its id and whether that is a new one.
+func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
+	if len(m.ranges) >= 2*maxMarkers {
+		m.ranges = append(m.ranges[:0], m.ranges[maxMarkers:]...)
+	}
+	id, first, fresh := m.ids, start, true
+	if number != noNumber {
+		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= mergeWithin; i-- {
+			if r := &m.ranges[i]; r.number == number && start-r.first <= mergeWithin {
+				id, first, fresh = r.id, r.first, false
+				break
+			}
+		}
+	}
+	if fresh {
+		m.ids++
+	}
+	maxEnd := end
+	if n := len(m.ranges); n > 0 {
+		maxEnd = max(end, m.ranges[n-1].maxEnd)
+	}
+	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text})
+	return id, fresh
+}
+
+// around returns the range around time t, of several the one that starts last,
+// nil where there is none.
+func (m *markers) around(t int64) *markerRange {
+	n := len(m.ranges)
+	i := n - 1
+	// Fast path: launches come mostly during one of the last few ranges.
+	for ; i >= 0 && i > n-4 && m.ranges[i].start > t; i-- {
+	}
+	if i >= 0 && m.ranges[i].start > t {
+		i = sort.Search(i, func(k int) bool { return m.ranges[k].start > t }) - 1
+	}
+	for ; i >= 0 && m.ranges[i].maxEnd > t; i-- {
+		if m.ranges[i].end > t {
+			return &m.ranges[i]
+		}
+	}
+	return nil
+}

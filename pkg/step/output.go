@@ -1,0 +1,122 @@
+package step
+
+import (
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// pool keeps batches for use again.
+type pool struct {
+	columns event.Set
+	free    []*event.Batch
+}
+
+func (p *pool) get() *event.Batch {
+	b := &event.Batch{}
+	if n := len(p.free); n > 0 {
+		b, p.free = p.free[n-1], p.free[:n-1]
+	}
+	b.Reset(p.columns)
+	return b
+}
+
+func (p *pool) put(b *event.Batch) { p.free = append(p.free, b) }
+
+// pos is the place of a row in an output: the number of its batch, counted from
+// the beginning of the rank, and the row in it.
+type pos struct{ batch, row int }
+
+// output holds the rows of a rank that are not handed out yet, in batches.
+//
+// The rows that start at the same time as the newest one wait in tail, because
+// a step that starts then too stands before them.
+type output struct {
+	pool    *pool
+	first   int // number of batches[0]
+	batches []*event.Batch
+
+	tail      *event.Batch
+	tailStart int64
+}
+
+func newOutput(p *pool) output {
+	return output{pool: p, batches: []*event.Batch{p.get()}, tail: p.get()}
+}
+
+func (o *output) last() *event.Batch { return o.batches[len(o.batches)-1] }
+
+func (o *output) at(p pos) *event.Batch { return o.batches[p.batch-o.first] }
+
+// seal starts a new batch where the last one has that many rows.
+func (o *output) seal(rows int) {
+	if o.last().Len >= rows {
+		o.batches = append(o.batches, o.pool.get())
+	}
+}
+
+// add appends rows i to j, all of which start before the newest row.
+func (o *output) add(b *event.Batch, i, j int) {
+	for i < j {
+		o.seal(event.MaxBatchRows)
+		n := min(j-i, event.MaxBatchRows-o.last().Len)
+		o.last().AppendRange(b, i, i+n)
+		i += n
+	}
+}
+
+// flush adds the tail where it starts before t.
+func (o *output) flush(t int64) {
+	if o.tail.Len > 0 && o.tailStart < t {
+		o.add(o.tail, 0, o.tail.Len)
+		o.tail.Reset(o.pool.columns)
+	}
+}
+
+// keep makes rows i to j, which all start at t, the tail or a part of it.
+func (o *output) keep(b *event.Batch, i, j int, t int64) {
+	o.tail.AppendRange(b, i, j)
+	o.tailStart = t
+}
+
+// place appends a row of nulls and returns its place.
+func (o *output) place() pos {
+	o.seal(event.MaxBatchRows)
+	row := o.last().AppendNulls()
+	return pos{o.first + len(o.batches) - 1, row}
+}
+
+// tag gives the rows behind the step row at p that start before end the
+// step's number.
+func (o *output) tag(p pos, end, step int64) {
+	o.at(p).Step.Set(p.row, step)
+	from := p.row + 1
+	for _, b := range o.batches[p.batch-o.first:] {
+		starts := b.Start.Values[from:b.Len]
+		n := len(starts)
+		if n > 0 && starts[n-1] >= end {
+			n = sort.Search(n, func(k int) bool { return starts[k] >= end })
+		}
+		b.Step.Fill(from, from+n, step)
+		if n < len(starts) {
+			return
+		}
+		from = 0
+	}
+}
+
+// release appends to ready the full batches before the one numbered limit.
+func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
+	n := max(0, min(limit-o.first, len(o.batches)-1))
+	ready = append(ready, o.batches[:n]...)
+	o.batches = append(o.batches[:0], o.batches[n:]...)
+	o.first += n
+	return ready
+}
+
+// close seals the last batch, so that all can be released.
+func (o *output) close() {
+	o.seal(1)
+	o.pool.put(o.tail)
+	o.tail = o.pool.get()
+}

@@ -1,0 +1,263 @@
+package step
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// noRank is the number given to the rows of no rank, which pass unchanged.
+const noRank = math.MinInt32
+
+const (
+	never = math.MaxInt64
+	none  = math.MinInt64
+)
+
+// rank is what is known of one rank after the rows so far.
+type rank struct {
+	id       int32
+	plan     *plan
+	out      output
+	lastRow  int64 // number of its last row among all rows of the stream
+	finished bool
+
+	last     int64 // start of the last row
+	frontier int64 // latest end of the GPU activity so far
+	limit    int64 // a row that starts later than this closes the open segment
+	device   int32 // whose allreduce kernels count, -1: not known yet
+	markers  markers
+	before   int64 // id of the marker of the allreduce kernel before, none
+
+	open     bool // a segment, and a step in it, is open
+	step     openStep
+	recent   []openStep // nvtx: steps before it that a range may still prolong
+	segments []segment
+	sizes    []int32 // of all steps
+}
+
+// openStep is a step whose row is still held.
+type openStep struct {
+	at         pos
+	id         int64 // nvtx: of its marker
+	start, end int64
+	size       int32
+	// The launch that made it, graph.
+	launchStart, launchThread int64
+}
+
+// segment is a number of steps without a long idle stretch between them.
+type segment struct {
+	first      int // number of its first step
+	start, end int64
+}
+
+func newRank(id int32, plan *plan, pool *pool, report *event.Report) *rank {
+	r := &rank{
+		id: id, plan: plan, out: newOutput(pool),
+		last: none, frontier: none, limit: never, device: -1, before: none,
+	}
+	r.step.launchStart = none
+	if report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
+		for i, n := range report.Ranks {
+			if n == id {
+				r.device = report.AllreduceDevices[i]
+			}
+		}
+	}
+	return r
+}
+
+// take takes rows i to j.
+func (r *rank) take(b *event.Batch, i, j int) error {
+	if r.id == noRank {
+		r.out.add(b, i, j)
+		r.out.seal(event.BatchRows)
+		return nil
+	}
+	starts := b.Start.Values
+	if starts[i] > r.out.tailStart {
+		r.out.flush(starts[i])
+	}
+	from := i // the first row that is not in the output yet
+	for i < j {
+		k, stop := r.scan(b, i, j)
+		switch stop {
+		case unsorted:
+			return &event.Error{
+				Msg:    fmt.Sprintf("rows of rank %d are not in the order of their start", r.id),
+				Advice: "sort the stream by rank and start",
+			}
+		case late:
+			r.add(b, from, k)
+			from = k
+			r.closeSegment()
+			i = k // again, with no segment open
+			continue
+		case wanted:
+			from = r.look(b, from, k)
+		}
+		i = k + 1
+	}
+	// The rows that start with the last one wait for what comes.
+	k := firstAt(starts, from, j, starts[j-1])
+	r.add(b, from, k)
+	r.out.keep(b, k, j, starts[j-1])
+	if !r.open {
+		r.out.seal(event.BatchRows)
+	}
+	return nil
+}
+
+// add puts rows i to j into the output, behind the tail if there are any.
+func (r *rank) add(b *event.Batch, i, j int) {
+	if i < j {
+		r.out.flush(never)
+		r.out.add(b, i, j)
+	}
+}
+
+// firstAt returns the first of the rows from i to j, which are the last ones
+// before j, that start at t.
+func firstAt(starts []int64, i, j int, t int64) int {
+	for j > i && starts[j-1] == t {
+		j--
+	}
+	return j
+}
+
+// stop is why scan came back.
+type stop int
+
+const (
+	end      stop = iota
+	wanted        // a row that may begin or belong to a step
+	late          // a row behind the segment
+	unsorted      // a row that starts before the one before it
+)
+
+// scan goes through rows i to j as far as the first that matters, which it
+// returns, and keeps the busy frontier.
+func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
+	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
+	starts, ends := b.Start.Values[:j], b.End.Values[:j]
+	launches := b.LaunchStart.Values[:j]
+	p := r.plan
+	want, busy := &p.want, p.busy
+	own := int64(none) // launch whose GPU rows are wanted
+	if p.method == Graph {
+		own = r.step.launchStart
+	}
+	last, frontier, limit := r.last, r.frontier, r.limit
+	stop := end
+	for ; i < j; i++ {
+		t := starts[i]
+		if t > limit || t < last {
+			stop = late
+			if t < last {
+				stop = unsorted
+			}
+			break
+		}
+		last = t
+		kind := uint32(kinds[i]) & 15
+		if busy>>kind&1 != 0 {
+			if e := ends[i]; e > frontier && e > t {
+				frontier = e
+				if limit != never {
+					limit = max(limit, e+p.segmentGap)
+				}
+			}
+		}
+		if want[kind]>>uint32(classes[i])&1 != 0 || own != none && launches[i] == own {
+			stop = wanted
+			break
+		}
+	}
+	r.last, r.frontier, r.limit = last, frontier, limit
+	return i, stop
+}
+
+// begin ends the open step and begins s with the row k, putting the rows before
+// its start into the output and then its own row.
+func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
+	first := firstAt(b.Start.Values, from, k+1, s.start)
+	r.add(b, from, first)
+	r.out.flush(s.start)
+	if r.open {
+		r.endStep(s.start)
+	} else {
+		r.open = true
+		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end})
+	}
+	r.out.seal(event.BatchRows)
+	s.at = r.out.place()
+	row, i := r.out.at(s.at), s.at.row
+	row.Kind.Set(i, event.Step)
+	row.Start.Set(i, s.start)
+	row.Rank.Set(i, r.id)
+	row.Name.SetLast(name)
+	row.Segment.Set(i, int64(len(r.segments)-1))
+	r.step = s
+	r.patch(&s)
+	r.limit = max(r.frontier, s.end) + r.plan.segmentGap
+	r.extend(s.end)
+	return first
+}
+
+// patch writes into the row of a step what may have changed since it began.
+func (r *rank) patch(s *openStep) {
+	row := r.out.at(s.at)
+	row.End.Set(s.at.row, s.end)
+	row.Size.Set(s.at.row, int64(s.size))
+}
+
+// endStep ends the open step, whose period goes to end.
+func (r *rank) endStep(end int64) {
+	r.patch(&r.step)
+	r.out.tag(r.step.at, end, int64(len(r.sizes)))
+	r.sizes = append(r.sizes, r.step.size)
+	if r.plan.method == NVTX {
+		r.recent = append(r.recent, r.step)
+		old := 0
+		for old < len(r.recent) && end-r.recent[old].start > mergeWithin {
+			old++
+		}
+		r.recent = append(r.recent[:0], r.recent[old:]...)
+	}
+}
+
+// closeSegment ends the open step and its segment. All rows that can be in its
+// period are in the output.
+func (r *rank) closeSegment() {
+	r.out.flush(never)
+	r.endStep(r.segments[len(r.segments)-1].end)
+	r.open, r.limit = false, never
+	r.step.launchStart = none
+	r.recent = r.recent[:0]
+}
+
+// settledBefore is the number of the first batch that may still change.
+func (r *rank) settledBefore() int {
+	switch {
+	case !r.open:
+		return math.MaxInt
+	case len(r.recent) > 0:
+		return r.recent[0].at.batch
+	}
+	return r.step.at.batch
+}
+
+// finish takes the end of the rank's rows.
+func (r *rank) finish() {
+	if r.finished {
+		return
+	}
+	r.finished = true
+	if r.open {
+		r.closeSegment()
+	}
+	r.out.flush(never)
+	r.out.close()
+}

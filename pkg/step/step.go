@@ -1,0 +1,257 @@
+// Package step finds the steps of a run, the forward iterations of each rank,
+// in a stream of events. It puts a step row before the rows of each step, tags
+// those rows with the step's number, and ends the stream with one window row a
+// rank.
+//
+// # What a step is
+//
+// With the method "nvtx" a step is one forward-step marker range of a rank; two
+// ranges with the same iteration number of which the later starts within 100 us
+// of the earlier are one. With "graph" it is one CUDA graph launch: from the start of the call
+// to the latest end of the call and of the GPU rows of that launch that start
+// before the next step.
+//
+// With "allreduce" the kernels of class allreduce of one device, the lowest of
+// the rank that has any, are taken in the order of their start. A new step
+// begins where the marker range that a kernel was launched in is another than
+// that of the kernel before. Where either was launched outside all ranges (or
+// there are none) it begins where the start is more than Gap after the latest
+// end of the step so far. The marker range of a launch is the one around its
+// start, of several the one that starts last.
+//
+// # Segments and periods
+//
+// A segment ends where, after the latest end of its steps, all lanes of the
+// rank are idle for one stretch of more than SegmentGap. The period of a step
+// goes from its start to that of the next step of its segment, the last one's
+// to the latest end of the segment's steps. Thus periods tile the segment, also
+// where steps overlap. Rows belong to the step in whose period they start; rows
+// between segments belong to none. An allreduce step whose kernels have such an
+// idle stretch between them ends there, too.
+//
+// # Why one pass is enough
+//
+// Rows come in the order of their start. When one arrives, every GPU row that
+// starts earlier is known, and so is whether the time between the latest end of
+// all of them and now was idle: segments close as soon as the stretch is too
+// long. Marker ranges start before the launches inside them, which start before
+// the kernels. All that is not known when a step row is due is its own end and
+// size, and whether rows after the last step's end are still inside the
+// segment; so the rows of the open step are held back, as columns, until the
+// next step starts or the segment closes. That is all the memory it takes,
+// besides one number a step and the last 65,536 marker ranges of a rank.
+package step
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Methods of isolation.
+const (
+	Auto      = "auto"
+	Allreduce = "allreduce"
+	NVTX      = "nvtx"
+	Graph     = "graph"
+)
+
+// Methods lists the methods, the default first.
+var Methods = []string{Auto, Allreduce, NVTX, Graph}
+
+// Defaults of Options, in ns.
+const (
+	DefaultGap        = 1_000_000
+	DefaultSegmentGap = 100_000_000
+)
+
+// Options says how to isolate.
+type Options struct {
+	// By is one of Methods; "" is Auto.
+	By string
+	// Gap is the hole, in ns, that ends an allreduce step outside markers, 0
+	// the default.
+	Gap int64
+	// SegmentGap is the idle stretch, in ns, that ends a segment, 0 the default.
+	SegmentGap int64
+	// Marker is an expression for forward-step markers, see marker.Compile; ""
+	// takes the presets.
+	Marker string
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Log takes remarks and warnings, a sentence each; nil drops them.
+	Log func(string)
+}
+
+// Isolator is the stream with steps. It is an event.Source.
+type Isolator struct {
+	src    event.Source
+	header event.Header
+	opt    Options
+	plan   plan
+
+	ranks       []*rank // in the order of their first row
+	cur         *rank   // the rank of the row before
+	rows        int64   // rows read
+	interleaved bool    // a rank came back after another one's rows
+
+	ready []*event.Batch // settled batches, oldest first
+	lent  *event.Batch   // the batch that the caller reads
+	pool  pool
+	done  bool
+}
+
+// New returns the rows of src with steps. It fails where the method does not
+// fit the stream; such an error is an *event.Error.
+func New(src event.Source, opt Options) (*Isolator, error) {
+	h := src.Header()
+	if h.Isolation != nil || h.Columns&event.StepCols != 0 {
+		return nil, &event.Error{Msg: "the stream has steps already", Advice: "isolate takes what nsys2arrow writes"}
+	}
+	if err := h.Require(event.BaseCols &^ (1<<event.ColBytes | 1<<event.ColDomain)); err != nil {
+		return nil, err
+	}
+	if opt.Log == nil {
+		opt.Log = func(string) {}
+	}
+	if opt.Gap <= 0 {
+		opt.Gap = DefaultGap
+	}
+	if opt.SegmentGap <= 0 {
+		opt.SegmentGap = DefaultSegmentGap
+	}
+	method, err := choose(h, &opt)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPlan(method, &opt)
+	if err != nil {
+		return nil, err
+	}
+	it := &Isolator{src: src, header: *h, opt: opt, plan: p}
+	it.header.Stage = "isolate"
+	it.header.Columns |= event.StepCols
+	it.header.Isolation = &event.Isolation{
+		Method: method, Marker: opt.Marker, Gap: opt.Gap, SegmentGap: opt.SegmentGap, Busy: "kernels",
+	}
+	if opt.BusyAll {
+		it.header.Isolation.Busy = "all"
+	}
+	it.pool.columns = it.header.Columns
+	return it, nil
+}
+
+// Header returns the header of the stream with steps.
+func (it *Isolator) Header() *event.Header { return &it.header }
+
+// Next returns the next batch, which is valid until the following call.
+func (it *Isolator) Next() (*event.Batch, error) {
+	if it.lent != nil {
+		it.pool.put(it.lent)
+		it.lent = nil
+	}
+	for len(it.ready) == 0 {
+		if it.done {
+			return nil, io.EOF
+		}
+		b, err := it.src.Next()
+		if err == io.EOF {
+			it.finish()
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := it.take(b); err != nil {
+			return nil, err
+		}
+	}
+	it.lent = it.ready[0]
+	it.ready = it.ready[1:]
+	return it.lent, nil
+}
+
+// take hands the rows of a batch to their ranks, a run of one rank at a time.
+func (it *Isolator) take(b *event.Batch) error {
+	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
+	for i := 0; i < b.Len; {
+		id, known := ranks[i], valid.Get(i)
+		j := i + 1
+		for j < b.Len && valid.Get(j) == known && (ranks[j] == id || !known) {
+			j++
+		}
+		if !known {
+			id = noRank
+		}
+		if err := it.enter(id); err != nil {
+			return err
+		}
+		if err := it.cur.take(b, i, j); err != nil {
+			return err
+		}
+		it.rows += int64(j - i)
+		it.cur.lastRow = it.rows
+		it.release()
+		i = j
+	}
+	return nil
+}
+
+// enter makes the rank with the given number the current one.
+func (it *Isolator) enter(id int32) error {
+	if it.cur != nil && it.cur.id == id {
+		return nil
+	}
+	for _, r := range it.ranks {
+		if r.id != id {
+			continue
+		}
+		if id != noRank {
+			if r.finished {
+				return &event.Error{
+					Msg:    fmt.Sprintf("rows of rank %d come in pieces far apart", id),
+					Advice: "sort the stream by rank and start",
+				}
+			}
+			it.interleaved = true
+		}
+		r.finished = false
+		it.cur = r
+		return nil
+	}
+	it.cur = newRank(id, &it.plan, &it.pool, it.header.Report(id))
+	it.ranks = append(it.ranks, it.cur)
+	return nil
+}
+
+// release hands out what is settled. Rows of a rank shall stay together, so a
+// rank waits for the one before it to be complete, and that is taken for granted
+// when MaxBatchRows rows of others came after it. Ranks that come back before
+// that are interleaved, and then there is no order of ranks to keep.
+func (it *Isolator) release() {
+	for _, r := range it.ranks {
+		if r.finished {
+			continue
+		}
+		if r != it.cur && !it.interleaved && it.rows-r.lastRow >= event.MaxBatchRows {
+			r.finish()
+		}
+		it.ready = r.out.release(it.ready, r.settledBefore())
+		if !r.finished && !it.interleaved {
+			return
+		}
+	}
+}
+
+// finish closes all ranks and adds the window rows.
+func (it *Isolator) finish() {
+	it.done = true
+	for _, r := range it.ranks {
+		if !r.finished {
+			r.finish()
+			it.ready = r.out.release(it.ready, r.settledBefore())
+		}
+	}
+	it.addWindows()
+}

@@ -1,0 +1,650 @@
+package step
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// Options of the random traces, whose units are 20 us.
+func testOptions(by string, all bool) Options {
+	return Options{By: by, Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit, BusyAll: all}
+}
+
+// isolate runs rows through an Isolator and returns what comes out, by rank, in
+// its order within the rank.
+func isolate(t *testing.T, h *event.Header, rows []eventtest.Row, opt Options, batch int) []eventtest.Row {
+	t.Helper()
+	it, err := New(eventtest.Source(h, rows, batch), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := eventtest.Collect(it)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(got, func(a, b eventtest.Row) int {
+		return cmp.Or(cmp.Compare(b2i(a.Kind == event.Window), b2i(b.Kind == event.Window)), cmp.Compare(a.Rank, b.Rank))
+	})
+	return got
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestAgainstTwin(t *testing.T) {
+	seeds := uint64(1500)
+	if testing.Short() {
+		seeds = 120
+	}
+	steps, split := 0, 0
+	for seed := range seeds {
+		h, rows := eventtest.Random(seed)
+		h.Reports = noGraphs(h.Reports)
+		for _, by := range []string{Allreduce, NVTX, Graph} {
+			opt := testOptions(by, seed%4 == 0)
+			want := twin(rows, opt)
+			for _, batch := range []int{1, 2, 7, 8192} {
+				got := isolate(t, h, rows, opt, batch)
+				if d := diff(got, want); d != "" {
+					t.Fatalf("seed %d, by %s, batches of %d: %s", seed, by, batch, d)
+				}
+			}
+			for i := range want {
+				steps += b2i(want[i].Kind == event.Step)
+				split += b2i(want[i].Kind == event.Step && want[i].Segment > 0)
+			}
+		}
+	}
+	if steps < 1000 || split < 300 {
+		t.Errorf("%d steps, %d of them behind a hole: the traces show too little", steps, split)
+	}
+}
+
+// noGraphs makes the header deny whole-graph rows, so that allreduce is allowed.
+func noGraphs(reports []event.Report) []event.Report {
+	for i := range reports {
+		delete(reports[i].Rows, "graph")
+	}
+	return reports
+}
+
+func diff(got, want []eventtest.Row) string {
+	for i := range want {
+		if i >= len(got) {
+			return fmt.Sprintf("row %d of %d is missing: %+v", i, len(want), want[i])
+		}
+		if got[i] != want[i] {
+			return fmt.Sprintf("row %d\n got %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+	if len(got) > len(want) {
+		return fmt.Sprintf("row %d is too many: %+v", len(want), got[len(want)])
+	}
+	return ""
+}
+
+func TestInterleavedRanks(t *testing.T) {
+	for seed := range uint64(300) {
+		h, rows := eventtest.Random(seed)
+		h.Reports = noGraphs(h.Reports)
+		mixed := slices.Clone(rows)
+		slices.SortStableFunc(mixed, func(a, b eventtest.Row) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End-b.Start, a.End-a.Start))
+		})
+		opt := testOptions(Methods[1+seed%3], false)
+		want := isolate(t, h, rows, opt, 64)
+		if d := diff(isolate(t, h, mixed, opt, 7), want); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}
+
+// Rows of contiguous ranks come out contiguous, however long the ranks are.
+func TestRanksStayTogether(t *testing.T) {
+	var rows []eventtest.Row
+	for rank := range int32(3) {
+		for i := range int64(70_000) {
+			r := eventtest.New(event.Kernel, rank, i*100, i*100+50, "k")
+			r.Device, r.Class = 0, event.Other
+			if i%10 == 0 {
+				r.Class = event.Allreduce
+			}
+			rows = append(rows, r)
+		}
+	}
+	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: Allreduce})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []int32
+	n := 0
+	for {
+		b, err := it.Next()
+		if err != nil {
+			break
+		}
+		if b.Len > event.MaxBatchRows {
+			t.Errorf("a batch of %d rows", b.Len)
+		}
+		for i := range b.Len {
+			if b.Kind.Values[i] == event.Window {
+				continue
+			}
+			n++
+			if r := b.Rank.Values[i]; len(order) == 0 || order[len(order)-1] != r {
+				order = append(order, r)
+			}
+		}
+	}
+	if !slices.Equal(order, []int32{0, 1, 2}) || n != len(rows)+3 {
+		t.Errorf("%d rows of ranks %v", n, order)
+	}
+}
+
+// counter counts the rows that were read.
+type counter struct {
+	event.Source
+	rows int
+}
+
+func (c *counter) Next() (*event.Batch, error) {
+	b, err := c.Source.Next()
+	if err == nil {
+		c.rows += b.Len
+	}
+	return b, err
+}
+
+// Rows are handed out soon, also of interleaved ranks and where there are no
+// steps.
+func TestLatency(t *testing.T) {
+	var apart, mixed []eventtest.Row
+	for i := range int64(200_000) {
+		r := eventtest.New(event.Kernel, 0, i, i+1, "k")
+		r.Device = 0
+		apart = append(apart, r)
+		r.Rank = int32(i % 2)
+		mixed = append(mixed, r)
+	}
+	for name, rows := range map[string][]eventtest.Row{"apart": apart, "mixed": mixed} {
+		src := &counter{Source: eventtest.Source(eventtest.Header(rows), rows, 1000)}
+		it, err := New(src, Options{By: NVTX})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := 0
+		for {
+			b, err := it.Next()
+			if err != nil {
+				break
+			}
+			if b.Len > event.BatchRows+1000 {
+				t.Errorf("%s: a batch of %d rows", name, b.Len)
+			}
+			if out += b.Len; src.rows-out > 3*event.BatchRows {
+				t.Fatalf("%s: of %d rows %d are held back", name, src.rows, src.rows-out)
+			}
+		}
+	}
+}
+
+func TestTornRank(t *testing.T) {
+	var rows []eventtest.Row
+	for i := range int64(200_000) {
+		rows = append(rows, eventtest.New(event.Kernel, int32(i/80_000)%2, i, i+1, "k"))
+	}
+	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: NVTX})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = eventtest.Collect(it)
+	var advice *event.Error
+	if !errors.As(err, &advice) || !strings.Contains(err.Error(), "pieces") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestUnsorted(t *testing.T) {
+	rows := []eventtest.Row{eventtest.New(event.Kernel, 0, 5, 6, "k"), eventtest.New(event.Kernel, 0, 4, 6, "k")}
+	for _, batch := range []int{1, 2} {
+		it, err := New(eventtest.Source(eventtest.Header(rows), rows, batch), Options{By: NVTX})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := eventtest.Collect(it); err == nil || !strings.Contains(err.Error(), "order") {
+			t.Errorf("batches of %d: error %v", batch, err)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	header := func(classes, rows map[string]int64) *event.Header {
+		return &event.Header{Columns: event.BaseCols, Reports: []event.Report{{Classes: classes, Rows: rows}}}
+	}
+	type counts = map[string]int64
+	tests := []struct {
+		by, marker string
+		header     *event.Header
+		want, err  string
+	}{
+		{by: Auto, header: header(counts{"allreduce": 3, "step": 2}, nil), want: Allreduce},
+		{by: "", header: header(counts{"allreduce": 3, "step": 2}, counts{"graph": 1}), want: NVTX},
+		{by: Auto, header: header(counts{"step": 2, "graph_launch": 1}, nil), want: NVTX},
+		{by: Auto, header: header(counts{"graph_launch": 1}, nil), want: Graph},
+		{by: Auto, header: header(counts{"graph_launch": 1}, counts{"nvtx": 1}), marker: "x", want: NVTX},
+		{by: Auto, header: header(nil, nil), err: "nothing to tell steps by"},
+		{by: Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hidden inside whole-graph rows"},
+		{by: Graph, header: header(nil, nil), want: Graph},
+		{by: "magic", header: header(nil, nil), err: "unknown method"},
+		{by: NVTX, marker: "(", header: header(nil, nil), err: "marker expression"},
+	}
+	for _, test := range tests {
+		var said []string
+		it, err := New(eventtest.Source(test.header, nil, 1), Options{
+			By: test.by, Marker: test.marker, Log: func(s string) { said = append(said, s) },
+		})
+		if test.err != "" {
+			var advice *event.Error
+			if !errors.As(err, &advice) || !strings.Contains(err.Error(), test.err) || advice.Hint() == "" {
+				t.Errorf("%+v: error %v", test, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", test, err)
+			continue
+		}
+		if got := it.Header().Isolation.Method; got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+		if (test.by == Auto || test.by == "") && (len(said) != 1 || !strings.HasPrefix(said[0], "steps by "+test.want)) {
+			t.Errorf("%+v: said %q", test, said)
+		}
+	}
+}
+
+// twin is the same as an Isolator, obviously: it looks at all rows at once.
+func twin(rows []eventtest.Row, opt Options) []eventtest.Row {
+	var out, windows []eventtest.Row
+	for i := 0; i < len(rows); {
+		j := i
+		for j < len(rows) && rows[j].Rank == rows[i].Rank {
+			j++
+		}
+		if rows[i].Rank < 0 {
+			out = append(out, rows[i:j]...)
+		} else {
+			tw := &twinRank{rows: rows[i:j], opt: opt}
+			tw.readMarkers()
+			switch opt.By {
+			case Allreduce:
+				tw.byAllreduce()
+			case NVTX:
+				tw.byNVTX()
+			case Graph:
+				tw.byGraph()
+			}
+			out = append(out, tw.rowsWithSteps()...)
+			if len(tw.steps) > 0 {
+				windows = append(windows, tw.window())
+			}
+		}
+		i = j
+	}
+	return append(out, windows...)
+}
+
+type twinMarker struct {
+	row    eventtest.Row
+	number int64
+	id     int
+}
+
+type twinStep struct {
+	row     eventtest.Row
+	segment int
+	period  int64 // its end
+}
+
+type twinRank struct {
+	rows    []eventtest.Row
+	opt     Options
+	markers []twinMarker
+	steps   []twinStep
+}
+
+// longestIdle returns the longest stretch in [from, to) in which no lane is busy.
+func (tw *twinRank) longestIdle(from, to int64) int64 {
+	longest := int64(0)
+	for _, r := range tw.rows { // in the order of their start
+		if !isBusy(&r, tw.opt.BusyAll) || r.Start >= to {
+			continue
+		}
+		longest = max(longest, r.Start-from)
+		from = max(from, r.End)
+	}
+	return max(longest, to-from)
+}
+
+func isBusy(r *eventtest.Row, all bool) bool {
+	switch r.Kind {
+	case event.Kernel, event.Graph:
+		return r.End > r.Start
+	case event.Memcpy, event.Memset:
+		return all && r.End > r.Start
+	}
+	return false
+}
+
+func (tw *twinRank) readMarkers() {
+	first := map[int]int64{} // start of the first of an id
+	for _, r := range tw.rows {
+		counts, ok := marker.Parse(r.Name)
+		if r.Kind != event.NVTX || !ok {
+			continue
+		}
+		m := twinMarker{row: r, number: -1, id: len(tw.markers)}
+		if counts.HasStep {
+			m.number = counts.Step
+			for _, o := range tw.markers {
+				if o.number == m.number && r.Start-first[o.id] <= 100_000 {
+					m.id = o.id
+				}
+			}
+		}
+		if _, ok := first[m.id]; !ok {
+			first[m.id] = r.Start
+		}
+		tw.markers = append(tw.markers, m)
+	}
+}
+
+func (tw *twinRank) around(t int64) (id int, text string) {
+	id, text = -1, "step"
+	for _, m := range tw.markers {
+		if m.row.Start <= t && t < m.row.End {
+			id, text = m.id, m.row.Name
+		}
+	}
+	return id, text
+}
+
+func (tw *twinRank) segmentEnd() int64 {
+	end := int64(-1)
+	for _, s := range tw.steps {
+		if s.segment == tw.steps[len(tw.steps)-1].segment {
+			end = max(end, s.row.End)
+		}
+	}
+	return end
+}
+
+// segmentAt returns the segment of something that starts at t, and whether it is
+// a new one.
+func (tw *twinRank) segmentAt(t int64) (int, bool) {
+	if len(tw.steps) == 0 {
+		return 0, true
+	}
+	last := tw.steps[len(tw.steps)-1].segment
+	if tw.longestIdle(tw.segmentEnd(), t) > tw.opt.SegmentGap {
+		return last + 1, true
+	}
+	return last, false
+}
+
+func (tw *twinRank) begin(from eventtest.Row, name string) *twinStep {
+	segment, _ := tw.segmentAt(from.Start)
+	row := eventtest.New(event.Step, from.Rank, from.Start, from.End, name)
+	row.Step, row.Segment, row.Size = int64(len(tw.steps)), int64(segment), 1
+	tw.steps = append(tw.steps, twinStep{row: row, segment: segment})
+	return &tw.steps[len(tw.steps)-1]
+}
+
+func (tw *twinRank) byAllreduce() {
+	var kernels []eventtest.Row
+	device := int32(1 << 30)
+	for _, r := range tw.rows {
+		if r.Kind == event.Kernel && r.Class == event.Allreduce {
+			kernels = append(kernels, r)
+			device = min(device, r.Device)
+		}
+	}
+	before := -1
+	for _, k := range kernels {
+		if k.Device != device {
+			continue
+		}
+		id, text := -1, "step"
+		if k.LaunchStart >= 0 {
+			id, text = tw.around(k.LaunchStart)
+		}
+		_, begin := tw.segmentAt(k.Start)
+		if !begin {
+			if id >= 0 && before >= 0 {
+				begin = id != before
+			} else {
+				begin = k.Start-tw.steps[len(tw.steps)-1].row.End > tw.opt.Gap
+			}
+		}
+		before = id
+		if begin {
+			s := tw.begin(k, text)
+			s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = k.LaunchStart, k.LaunchEnd, k.LaunchThread
+			continue
+		}
+		s := &tw.steps[len(tw.steps)-1]
+		s.row.Size++
+		s.row.End = max(s.row.End, k.End)
+	}
+}
+
+func (tw *twinRank) byNVTX() {
+	done := map[int]bool{}
+	for _, m := range tw.markers {
+		if done[m.id] {
+			continue
+		}
+		done[m.id] = true
+		row := m.row
+		for _, o := range tw.markers {
+			if o.id == m.id {
+				row.End = max(row.End, o.row.End)
+			}
+		}
+		tw.begin(row, row.Name)
+	}
+}
+
+func (tw *twinRank) byGraph() {
+	var calls []eventtest.Row
+	for _, r := range tw.rows {
+		if r.Kind == event.API && r.Class == event.GraphLaunch {
+			calls = append(calls, r)
+		}
+	}
+	for i, call := range calls {
+		_, text := tw.around(call.Start)
+		s := tw.begin(call, text)
+		s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = call.Start, call.End, call.Thread
+		for _, r := range tw.rows {
+			if r.Device < 0 || r.LaunchStart != call.Start || r.LaunchThread != call.Thread ||
+				i+1 < len(calls) && r.Start >= calls[i+1].Start {
+				continue
+			}
+			if _, closed := tw.segmentAt(r.Start); !closed {
+				s.row.End = max(s.row.End, r.End)
+			}
+		}
+	}
+}
+
+func (tw *twinRank) rowsWithSteps() []eventtest.Row {
+	rows := slices.Clone(tw.rows)
+	for i := range tw.steps {
+		s := &tw.steps[i]
+		s.period = -1
+		if i+1 < len(tw.steps) && tw.steps[i+1].segment == s.segment {
+			s.period = tw.steps[i+1].row.Start
+		} else {
+			for _, o := range tw.steps {
+				if o.segment == s.segment {
+					s.period = max(s.period, o.row.End)
+				}
+			}
+		}
+		for k := range rows {
+			if s.row.Start <= rows[k].Start && rows[k].Start < s.period {
+				rows[k].Step = s.row.Step
+			}
+		}
+	}
+	var out []eventtest.Row
+	k := 0
+	for _, s := range tw.steps {
+		for ; k < len(rows) && rows[k].Start < s.row.Start; k++ {
+			out = append(out, rows[k])
+		}
+		out = append(out, s.row)
+	}
+	return append(out, rows[k:]...)
+}
+
+func (tw *twinRank) window() eventtest.Row {
+	counts := map[int64]int64{}
+	common := int64(0)
+	for _, s := range tw.steps {
+		counts[s.row.Size]++
+	}
+	for size, n := range counts {
+		if n > counts[common] || n == counts[common] && size > common {
+			common = size
+		}
+	}
+	segment := int64(-1)
+	for k := range tw.steps[len(tw.steps)-1].segment + 1 {
+		all, hits := 0, 0
+		for _, s := range tw.steps {
+			all += b2i(s.segment == k)
+			hits += b2i(s.segment == k && s.row.Size == common)
+		}
+		if all >= 5 && 2*hits >= all {
+			segment = int64(k)
+		}
+	}
+	w := eventtest.New(event.Window, tw.rows[0].Rank, 1<<62, -1, "window")
+	for _, s := range tw.steps {
+		if segment < 0 || int64(s.segment) == segment {
+			w.Start, w.End = min(w.Start, s.row.Start), max(w.End, s.row.End)
+		}
+	}
+	w.Step, w.Segment, w.Size = int64(len(tw.steps)), segment, common
+	return w
+}
+
+// A range may prolong a step that was followed by another one already, and by so
+// many rows that its batch is full.
+func TestProlongedStep(t *testing.T) {
+	mark := func(start, end, number int64) eventtest.Row {
+		r := eventtest.New(event.NVTX, 0, start, end, fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 1 gen reqs", number))
+		r.Class, r.Thread = event.StepMarker, 1
+		return r
+	}
+	rows := []eventtest.Row{mark(0, 60_000, 1)}
+	for i := range int64(20_000) {
+		r := eventtest.New(event.Kernel, 0, 1+i, 2+i, "k")
+		r.Device = 0
+		rows = append(rows, r)
+	}
+	rows = append(rows, mark(30_000, 50_000, 2), mark(60_000, 70_000, 3), mark(100_000, 300_000, 1), mark(100_001, 400_000, 2))
+	for _, batch := range []int{1, 100, event.BatchRows, 30_000} {
+		it, err := New(eventtest.Source(eventtest.Header(rows), rows, batch), Options{By: NVTX})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := eventtest.Collect(it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ends []int64
+		for _, r := range got {
+			if r.Kind == event.Step {
+				ends = append(ends, r.End)
+			}
+		}
+		if want := []int64{300_000, 400_000, 70_000}; !slices.Equal(ends, want) {
+			t.Errorf("batches of %d: steps end at %v, want %v", batch, ends, want)
+		}
+		if w := got[len(got)-1]; w.Kind != event.Window || w.Start != 0 || w.End != 400_000 {
+			t.Errorf("window %+v", w)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	var rows []eventtest.Row
+	for i := range int64(10) {
+		r := eventtest.New(event.Kernel, 0, i*10_000_000, i*10_000_000+1000, "allreduce")
+		r.Class, r.Device = event.Allreduce, 0
+		rows = append(rows, r)
+		m := eventtest.New(event.NVTX, 0, i*10_000_000+50, i*10_000_000+60, "_forward_step: 1 ctx reqs, 1 gen reqs")
+		m.Class, m.Thread = event.StepMarker, 1
+		if i > 0 {
+			rows = append(rows, m)
+		}
+	}
+	other := eventtest.New(event.Kernel, 1, 5, 6, "k")
+	tests := []struct {
+		name string
+		rows []eventtest.Row
+		by   string
+		want []string
+	}{
+		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
+		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
+		{"none", rows, Graph, []string{"no steps at all: no rank has a graph launch"}},
+		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
+		{"empty", nil, NVTX, []string{"no steps at all"}},
+	}
+	for _, test := range tests {
+		var said []string
+		it, err := New(eventtest.Source(eventtest.Header(test.rows), test.rows, 4), Options{
+			By: test.by, Log: func(s string) { said = append(said, s) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := eventtest.Collect(it); err != nil {
+			t.Fatal(err)
+		}
+		ok := len(said) == len(test.want)
+		for i := range said {
+			ok = ok && strings.HasPrefix(said[i], test.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: said %q, want %q", test.name, said, test.want)
+		}
+	}
+}
+
+func TestNotTwice(t *testing.T) {
+	h := &event.Header{Columns: event.BaseCols, Isolation: &event.Isolation{}}
+	if _, err := New(eventtest.Source(h, nil, 1), Options{By: NVTX}); err == nil || !strings.Contains(err.Error(), "steps already") {
+		t.Errorf("error %v", err)
+	}
+	h = &event.Header{Columns: event.BaseCols &^ (1 << event.ColRank)}
+	if _, err := New(eventtest.Source(h, nil, 1), Options{By: NVTX}); err == nil || !strings.Contains(err.Error(), "no column rank") {
+		t.Errorf("error %v", err)
+	}
+}

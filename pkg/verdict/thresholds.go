@@ -1,0 +1,130 @@
+package verdict
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Limits are the thresholds of a scope. A metric is crossed where it is more than
+// its threshold, GPUUtilization where it is less.
+type Limits struct {
+	GPUIdle         float64 `json:"gpu_idle_ratio"`
+	Launch          float64 `json:"launch_overhead_ratio"`
+	PrepExposed     float64 `json:"host_prep_exposed_ratio"`
+	PrepImpact      float64 `json:"host_prep_perf_impact"`
+	PrepAttribution float64 `json:"host_prep_idle_attribution"`
+	GPUUtilization  float64 `json:"gpu_utilization"`
+	NCCL            float64 `json:"nccl_ratio"`
+}
+
+// Thresholds are the limits of all scopes.
+type Thresholds struct {
+	Aggregate  Limits `json:"aggregate"`
+	Context    Limits `json:"context"`
+	Generation Limits `json:"generation"`
+}
+
+// Defaults returns the thresholds of TensorRT-LLM's own analysis:
+//
+//	                            aggregate  context  generation
+//	gpu_idle_ratio              > 0.30     > 0.30   > 0.15
+//	launch_overhead_ratio       > 0.10     > 0.10   > 0.10
+//	host_prep_exposed_ratio     > 0.50     > 0.50   > 0.50
+//	host_prep_perf_impact       > 0.05     > 0.05   > 0.05
+//	host_prep_idle_attribution  > 0.50     > 0.50   > 0.50
+//	gpu_utilization             < 0.60     < 0.60   < 0.80
+//	nccl_ratio (a caveat)       > 0.20     > 0.20   > 0.20
+func Defaults() Thresholds {
+	l := Limits{
+		GPUIdle: 0.30, Launch: 0.10, PrepExposed: 0.50, PrepImpact: 0.05, PrepAttribution: 0.50,
+		GPUUtilization: 0.60, NCCL: 0.20,
+	}
+	t := Thresholds{l, l, l}
+	t.Generation.GPUIdle, t.Generation.GPUUtilization = 0.15, 0.80
+	return t
+}
+
+// Limit returns the threshold of the metric with the given name, nil where it has
+// none.
+func (l *Limits) Limit(name string) *float64 {
+	for m := range numVotes + 1 {
+		if Names[m] == name {
+			return l.at(m)
+		}
+	}
+	return nil
+}
+
+func (l *Limits) at(m int) *float64 {
+	return [...]*float64{
+		&l.GPUIdle, &l.Launch, &l.PrepExposed, &l.PrepImpact, &l.PrepAttribution, &l.GPUUtilization, &l.NCCL,
+	}[m]
+}
+
+func (l *Limits) crossed(m int, value float64) bool {
+	if m == gpuUtilization {
+		return value < *l.at(m)
+	}
+	return value > *l.at(m)
+}
+
+// of returns the limits of a scope.
+func (t *Thresholds) of(scope string) *Limits {
+	switch scope {
+	case Context:
+		return &t.Context
+	case Generation:
+		return &t.Generation
+	}
+	return &t.Aggregate
+}
+
+// Read sets the thresholds that a JSON document names, of the form
+//
+//	{"aggregate": {"gpu_idle_ratio": 0.3}, "generation": {"gpu_idle_ratio": 0.15}}
+//
+// and leaves the others. Unknown names are an error.
+func (t *Thresholds) Read(r io.Reader) error {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	read := *t
+	if err := d.Decode(&read); err != nil {
+		return fmt.Errorf("thresholds: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("thresholds: something follows the JSON document")
+	}
+	if err := read.Check(); err != nil {
+		return err
+	}
+	*t = read
+	return nil
+}
+
+// Check returns an error where a threshold is no share.
+func (t *Thresholds) Check() error {
+	for _, scope := range []string{Aggregate, Context, Generation} {
+		for m := range numVotes + 1 {
+			if v := *t.of(scope).at(m); math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				return fmt.Errorf("thresholds: %s of %s is %v, want a share such as 0.3", Names[m], scope, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Scope returns the limits of the scope with the given name, nil where there is
+// none.
+func (t *Thresholds) Scope(name string) *Limits {
+	switch name {
+	case Aggregate, Context, Generation:
+		return t.of(name)
+	}
+	return nil
+}
+
+// WithThreshold names the metrics that have a threshold.
+func WithThreshold() []string { return Names[:numVotes+1] }

@@ -1,0 +1,264 @@
+// Package verdict decides whether the host holds the GPUs of a run back, by the
+// metrics that package metric measured.
+//
+// Six metrics vote: gpu_idle_ratio, launch_overhead_ratio, the three of input
+// preparation, and gpu_utilization, of those that are applicable. One votes where
+// it crosses its threshold; two votes or more make a YES. A verdict is found for
+// the whole benchmark window, for the context steps and for the generation steps
+// in it; the overall verdict is YES where one of them is, so that a phase can
+// raise it and never lower it. (gpu_idle_ratio and gpu_utilization are one fact
+// with two votes, which keeps thresholds and counts comparable with those of
+// TensorRT-LLM's own analysis; the report says so where no other vote makes a
+// YES.) Input preparation is confirmed as a cause where host_prep_perf_impact and
+// host_prep_idle_attribution are both crossed.
+//
+// The verdict is INCONCLUSIVE where the trace cannot answer: in some rank's
+// window more graphs were launched than replays were recorded, by more than 2 and
+// more than 1 %, or nothing ran on a GPU at all.
+//
+// Metrics come as a table (schema "metrics"), so that they may have been measured
+// by another process.
+package verdict
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Verdicts.
+const (
+	Yes          = "YES"
+	No           = "NO"
+	Inconclusive = "INCONCLUSIVE"
+)
+
+// votesForYes is how many metrics are crossed in a YES.
+const votesForYes = 2
+
+// fewSteps is the number of steps below which figures say little.
+const fewSteps = 5
+
+// ExitCode returns the exit status that stands for a verdict.
+func ExitCode(verdict string) int {
+	switch verdict {
+	case Yes:
+		return 1
+	case Inconclusive:
+		return 3
+	}
+	return 0
+}
+
+// Report is the answer. Its JSON form has the names that TensorRT-LLM's own
+// analysis returns.
+type Report struct {
+	Verdict           string   `json:"verdict"`
+	Metrics           Metrics  `json:"aggregate_metrics"`
+	CrossedCount      int      `json:"crossed_count"`
+	ApplicableCount   int      `json:"applicable_count"`
+	HostPrepConfirmed bool     `json:"host_prep_confirmed"`
+	NCCLCaveat        bool     `json:"nccl_caveat"`
+	CrossedDetails    Votes    `json:"crossed_details"`
+	Phases            Phases   `json:"phases"`
+	Steps             Steps    `json:"steps"`
+	Warnings          []string `json:"warnings"`
+	Handoff           Handoff  `json:"optimization_handoff"`
+
+	// Scopes are the verdicts of the scopes, the aggregate first.
+	Scopes []Scope `json:"-"`
+	// Reasons say why the verdict is INCONCLUSIVE, a sentence each.
+	Reasons []string `json:"-"`
+
+	run run
+}
+
+// Metrics are the values of the metrics, nil where not applicable.
+type Metrics struct {
+	GPUIdle         *float64 `json:"gpu_idle_ratio"`
+	Launch          *float64 `json:"launch_overhead_ratio"`
+	PrepExposed     *float64 `json:"host_prep_exposed_ratio"`
+	PrepImpact      *float64 `json:"host_prep_perf_impact"`
+	PrepAttribution *float64 `json:"host_prep_idle_attribution"`
+	GPUUtilization  *float64 `json:"gpu_utilization"`
+	NCCL            *float64 `json:"nccl_ratio"`
+}
+
+// Votes tells which of the six metrics that vote are crossed. One that is not
+// applicable is not.
+type Votes struct {
+	GPUIdle         bool `json:"gpu_idle_ratio"`
+	Launch          bool `json:"launch_overhead_ratio"`
+	PrepExposed     bool `json:"host_prep_exposed_ratio"`
+	PrepImpact      bool `json:"host_prep_perf_impact"`
+	PrepAttribution bool `json:"host_prep_idle_attribution"`
+	GPUUtilization  bool `json:"gpu_utilization"`
+}
+
+// Phases are the verdicts of the phases, nil for a phase without steps.
+type Phases struct {
+	Context    *Phase `json:"context,omitempty"`
+	Generation *Phase `json:"generation,omitempty"`
+}
+
+// Phase is the verdict of a phase.
+type Phase struct {
+	// IterationCount is the largest number of such steps in any one rank.
+	IterationCount    int64   `json:"iteration_count"`
+	Verdict           string  `json:"verdict"`
+	CrossedCount      int     `json:"crossed_count"`
+	ApplicableCount   int     `json:"applicable_count"`
+	HostPrepConfirmed bool    `json:"host_prep_confirmed"`
+	Metrics           Metrics `json:"metrics"`
+	// CUDAGraphs tells whether graph replays ran any of the GPU work; nil for
+	// the context phase.
+	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
+}
+
+// Steps describes the steps.
+type Steps struct {
+	// Method is how they were isolated, "none" where they were not.
+	Method  string `json:"method"`
+	PerRank []Rank `json:"per_rank"`
+}
+
+// Rank describes the steps of a rank.
+type Rank struct {
+	Rank       int32 `json:"rank"`
+	Total      int64 `json:"total"`
+	CommonSize int64 `json:"common_size"`
+	Segments   int64 `json:"segments"`
+	// Benchmark is the number of steps in the benchmark segment; where there is
+	// none, that of all steps, which are taken instead.
+	Benchmark int64 `json:"benchmark"`
+}
+
+// Handoff is what whoever optimises the run starts from. Figures that are not
+// known are null.
+type Handoff struct {
+	Verdict string `json:"verdict"`
+	// Phase is, of the phases with a YES, the one with more idle GPU time.
+	Phase             *string  `json:"primary_bottleneck_phase"`
+	HostPrepConfirmed bool     `json:"host_prep_confirmed"`
+	Wall              *float64 `json:"wall_time_per_step_us"`
+	GapP50            *float64 `json:"inter_step_gap_p50_us"`
+	Kernels           *float64 `json:"kernels_per_step"`
+}
+
+// Decide returns the verdict on what was measured.
+func Decide(in *Input, th Thresholds) *Report {
+	r := &Report{run: in.run, Warnings: []string{}}
+	r.Scopes = append(r.Scopes, judge(Aggregate, in.values[Aggregate], &th.Aggregate))
+	for _, name := range []string{Context, Generation} {
+		if in.run.phase(name) != nil {
+			r.Scopes = append(r.Scopes, judge(name, in.values[name], th.of(name)))
+		}
+	}
+	all := &r.Scopes[0]
+	r.Metrics, r.CrossedDetails = all.metrics(), all.votes()
+	r.CrossedCount, r.ApplicableCount = all.Crossed, all.Applicable
+	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
+	r.Phases = Phases{r.phase(Context), r.phase(Generation)}
+	r.Steps = in.run.steps()
+	r.Verdict = No
+	for i := range r.Scopes {
+		if r.Scopes[i].Verdict == Yes {
+			r.Verdict = Yes
+		}
+	}
+	r.Reasons = in.run.inconclusive()
+	if len(r.Reasons) > 0 {
+		r.Verdict = Inconclusive
+	}
+	r.Handoff = r.handoff()
+	r.warn()
+	return r
+}
+
+// scope returns the verdict of a scope, nil where it has none.
+func (r *Report) scope(name string) *Scope {
+	for i := range r.Scopes {
+		if r.Scopes[i].Name == name {
+			return &r.Scopes[i]
+		}
+	}
+	return nil
+}
+
+func (r *Report) phase(name string) *Phase {
+	s := r.scope(name)
+	if s == nil {
+		return nil
+	}
+	found := r.run.phase(name)
+	p := &Phase{
+		IterationCount: found.Iterations, Verdict: s.Verdict, CrossedCount: s.Crossed,
+		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, Metrics: s.metrics(),
+	}
+	if name == Generation {
+		graphs := found.Replayed > 0
+		p.CUDAGraphs = &graphs
+	}
+	return p
+}
+
+func (r *Report) handoff() Handoff {
+	h := Handoff{Verdict: r.Verdict, HostPrepConfirmed: r.HostPrepConfirmed}
+	most := int64(-1)
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; s.Name != Aggregate && s.Verdict == Yes && s.idle > most {
+			most = s.idle
+			h.Phase = &s.Name
+		}
+	}
+	if s := r.run.Steady; s != nil {
+		wall := s.Wall / 1e3
+		h.Wall, h.Kernels = &wall, s.Kernels
+		if s.GapP50 != nil {
+			gap := *s.GapP50 / 1e3
+			h.GapP50 = &gap
+		}
+	}
+	return h
+}
+
+// warn says what to know before believing the figures.
+func (r *Report) warn() {
+	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	for _, reason := range r.Reasons {
+		say("inconclusive: %s", reason)
+	}
+	for _, w := range r.run.Warnings {
+		say("%s", w)
+	}
+	r.run.warn(say)
+	if r.Verdict == Yes && r.idleAlone() {
+		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one fact with two votes")
+	}
+	if r.NCCLCaveat {
+		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))
+	}
+}
+
+// idleAlone tells whether no YES has a vote of another metric than the two on idle
+// GPUs.
+func (r *Report) idleAlone() bool {
+	for i := range r.Scopes {
+		s := &r.Scopes[i]
+		v := s.votes()
+		if s.Verdict == Yes && (v.Launch || v.PrepExposed || v.PrepImpact || v.PrepAttribution) {
+			return false
+		}
+	}
+	return true
+}
+
+// WriteJSON writes the report as an indented JSON document.
+func (r *Report) WriteJSON(w io.Writer) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
