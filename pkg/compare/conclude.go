@@ -1,0 +1,316 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// Conclusions.
+const (
+	HostInterStep = "host_inter_step"
+	HostInStep    = "host_in_step"
+	GPU           = "gpu"
+	None          = "none"
+)
+
+// Conclusions as words.
+var conclusionWords = map[string]string{
+	HostInterStep: "inter-step host overhead",
+	HostInStep:    "host overhead inside the steps",
+	GPU:           "GPU execution",
+	None:          "nothing beyond the noise",
+}
+
+// summaryRow returns a row of the summary by name.
+func (c *Comparison) summary(name string) *Row {
+	for i := range c.Summary {
+		if c.Summary[i].Name == name {
+			return &c.Summary[i]
+		}
+	}
+	panic("BUG: no summary row " + name)
+}
+
+// grown is by how much a row has grown beyond the noise, 0 where it has not.
+func (r *Row) grown() float64 {
+	if r.Significant && *r.Delta > 0 {
+		return *r.Delta
+	}
+	return 0
+}
+
+// delta is the change of a row, 0 where it is not known.
+func (r *Row) delta() float64 {
+	if r.Delta == nil {
+		return 0
+	}
+	return *r.Delta
+}
+
+// conclude finds the cause and says it.
+func (c *Comparison) conclude() {
+	if c.target == nil {
+		c.Warnings = append(c.Reasons, c.Warnings...)
+		c.explainOne()
+		return
+	}
+	if !c.Comparable {
+		reasons := make([]string, len(c.Reasons))
+		for i, r := range c.Reasons {
+			reasons[i] = "not comparable: " + r
+		}
+		c.Warnings = append(reasons, c.Warnings...)
+		c.Explanation = append(c.Explanation, "The two sides cannot be compared, so no change has a status and there is no conclusion.")
+		return
+	}
+	idle, busy := c.summary(idleTime).grown(), c.summary(busyTime).grown()
+	switch {
+	case idle == 0 && busy == 0:
+	case busy >= idle:
+		c.Conclusion = GPU
+	case c.summary(gap).delta() > c.summary(duration).delta():
+		c.Conclusion = HostInterStep
+	default:
+		c.Conclusion = HostInStep
+	}
+	c.explain()
+	c.advise()
+}
+
+func (c *Comparison) say(format string, args ...any) {
+	c.Explanation = append(c.Explanation, fmt.Sprintf(format, args...))
+}
+
+// explainOne says where the time of one run goes.
+func (c *Comparison) explainOne() {
+	f := c.Steady.Baseline
+	if f.Wall == nil || *f.Wall == 0 {
+		return
+	}
+	lanes := float64(max(1, f.Lanes)) / float64(max(1, f.Ranks))
+	c.say("A step takes %s us; GPUs are idle %.1f %% of it.", spell(*f.Wall), 100**f.Idle/(*f.Wall*lanes))
+	var best *Row
+	for i := range c.Operations {
+		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
+			best = r
+		}
+	}
+	if best != nil && *best.Ceiling > 0 {
+		c.say("Most idle time lies under %s: %s us a step, which is what its going to zero could gain at most.", best.Name, spell(*best.Ceiling))
+	}
+}
+
+// explain says what changed, from the wall time down.
+func (c *Comparison) explain() {
+	w := c.summary(wall)
+	if w.Significant {
+		c.say("A step takes %s us %s (%s %%, 95 %% interval %s to %s us): GPUs are idle %s us and busy %s us of the difference.",
+			spell(math.Abs(*w.Delta)), longer(*w.Delta), signed(*w.DeltaPercent), signed(w.CI[0]), signed(w.CI[1]),
+			signed(c.summary(idleTime).delta()), signed(c.summary(busyTime).delta()))
+	} else {
+		c.say("There is no evidence that a step takes longer or shorter: %s us, and the interval of the change is %s.", signed(w.delta()), interval(w.CI))
+		if d := w.Detectable; d != nil && *d > 0 {
+			c.say("A change of %s us would have been found.", spell(*d))
+		}
+	}
+	switch c.Conclusion {
+	case HostInterStep:
+		c.say("Idle time grew more than busy time, and the gap between steps (%s us) more than the steps themselves (%s us): the host takes longer between steps.",
+			signed(c.summary(gap).delta()), signed(c.summary(duration).delta()))
+	case HostInStep:
+		c.say("Idle time grew more than busy time, and steps (%s us) more than the gap between them (%s us): the host cannot keep the GPU fed inside a step.",
+			signed(c.summary(duration).delta()), signed(c.summary(gap).delta()))
+	case GPU:
+		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
+	}
+	if up := c.movers(func(r *Row) bool { return r.grown() > 0 }); up != "" {
+		c.say("Operations that take longer: %s.", up)
+	}
+	if down := c.movers(func(r *Row) bool { return r.Significant && *r.Delta < 0 }); down != "" {
+		c.say("Operations that take less: %s.", down)
+	}
+	for _, r := range c.Renames {
+		c.say("%s (%s us).", r, signed(r.Delta))
+	}
+}
+
+// longer says which way a step's time went.
+func longer(delta float64) string {
+	if delta < 0 {
+		return "less"
+	}
+	return "longer"
+}
+
+// movers lists the largest changes of operations.
+func (c *Comparison) movers(of func(*Row) bool) string {
+	var parts []string
+	more := 0
+	for i := range c.Operations {
+		r := &c.Operations[i]
+		switch {
+		case !of(r):
+		case len(parts) >= 5:
+			more++
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s us", r.Name, signed(*r.Delta)))
+		}
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// interval spells an interval.
+func interval(ci *[2]float64) string {
+	if ci == nil {
+		return "not known"
+	}
+	return fmt.Sprintf("%s to %s us", signed(ci[0]), signed(ci[1]))
+}
+
+// advise says what to do, one sentence for each pattern that fits.
+func (c *Comparison) advise() {
+	c.adviseKernels()
+	c.adviseTopics()
+	c.adviseNew()
+	c.adviseWarmUp()
+	c.advisePhase()
+}
+
+func (c *Comparison) mitigate(format string, args ...any) {
+	c.Mitigations = append(c.Mitigations, fmt.Sprintf(format, args...))
+}
+
+// What makes a pattern, as shares of the baseline.
+const (
+	moreKernels = 0.1
+	likeGPUTime = 0.1
+)
+
+// adviseKernels looks for more kernels at like GPU time.
+func (c *Comparison) adviseKernels() {
+	a, b := c.Steady.Baseline, c.Steady.Target
+	before, after := kernelsOf(a), kernelsOf(b)
+	if before == 0 || after <= before*(1+moreKernels) || !c.kernelsChanged() {
+		return
+	}
+	if c.summary(gpuTime).delta() > likeGPUTime**a.GPU {
+		return
+	}
+	what := "a fusion is lost, or what was one kernel is launched in pieces"
+	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *a.Graph+*a.Replays > 0 {
+		what = "they are launched one by one beside the CUDA graph: bring them into it, or fuse them"
+	}
+	c.mitigate("More kernels at like GPU time (%s to %s a step): %s.", spell(before), spell(after), what)
+}
+
+func kernelsOf(f *Figures) float64 {
+	if f == nil || f.Eager == nil || f.Graph == nil {
+		return 0
+	}
+	return *f.Eager + *f.Graph
+}
+
+// kernelsChanged tells whether there is evidence of another number of kernels.
+func (c *Comparison) kernelsChanged() bool {
+	for i := range c.Counts {
+		if r := &c.Counts[i]; r.Name != graphLaunches && r.grown() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// adviseTopics gives the advice of the topics that grew, the most grown first.
+func (c *Comparison) adviseTopics() {
+	seen := map[string]bool{}
+	for i := range c.Operations {
+		r := &c.Operations[i]
+		topic, advice := c.opt.Sources.advice(r.Name)
+		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] {
+			continue
+		}
+		seen[topic] = true
+		var names []string
+		total := 0.0
+		for j := i; j < len(c.Operations); j++ {
+			o := &c.Operations[j]
+			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && o.Rename == "" {
+				names = append(names, o.Name)
+				total += *o.Delta
+			}
+		}
+		c.mitigate("%s (%s us a step): %s", strings.Join(names, ", "), signed(total), advice)
+	}
+}
+
+// adviseNew adds up operations that were not there.
+func (c *Comparison) adviseNew() {
+	var names []string
+	total := 0.0
+	for i := range c.Operations {
+		if r := &c.Operations[i]; r.Status == New && r.Rename == "" {
+			names = append(names, r.Name)
+			total += *r.Delta
+		}
+	}
+	if len(names) > 0 {
+		c.mitigate("New in each step (%s us): %s. Is it needed in every step, and before the next launch?", signed(total), strings.Join(names, ", "))
+	}
+}
+
+// adviseWarmUp looks for a run that was still warming up.
+func (c *Comparison) adviseWarmUp() {
+	for _, s := range c.sides() {
+		var walls []float64
+		for _, cell := range s.sheet.sequence(s.sheet.each(wallOf)).Cells {
+			if len(cell) > 0 {
+				walls = append(walls, stat.Mean(cell))
+			}
+		}
+		if first := len(walls) / 4; first >= stat.MinSamples {
+			a, b := s.sheet.est.Mean(walls[first:]), s.sheet.est.Mean(walls[:first])
+			d := stat.Compare(a, b)
+			if d.P < 0.001 && d.Delta > 0.1*a.Mean {
+				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
+			}
+		}
+	}
+	var names []string
+	for i := range c.API {
+		r := &c.API[i]
+		if r.grown() > 0 && setsUp(r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) > 0 {
+		c.mitigate("%s in steady steps: memory is allocated or code loaded, as in warm-up; run a few steps before profiling, or keep the buffers.", strings.Join(names, ", "))
+	}
+}
+
+// setsUp tells whether an API call belongs to warm-up.
+func setsUp(name string) bool {
+	for _, prefix := range []string{"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cudaGraphInstantiate",
+		"cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemMap", "cuModuleLoad", "cuLibraryLoad", "cuGraphInstantiate"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// advisePhase looks for a change in the context phase only.
+func (c *Comparison) advisePhase() {
+	ctx, ok := c.Phases[Context]
+	if !ok || c.opt.Phase != Steady || ctx.Wall.P == nil || *ctx.Wall.P > c.opt.Alpha/10 || *ctx.Wall.Delta <= 0 {
+		return
+	}
+	if w := c.summary(wall); w.grown() == 0 {
+		c.mitigate("Only context steps take longer (%s us): look at prefill, with --phase context.", signed(*ctx.Wall.Delta))
+	}
+}

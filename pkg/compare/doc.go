@@ -1,0 +1,92 @@
+// Package compare finds what costs more a step in one run than in another, and
+// whether that is real; of one run alone it tells what a step consists of.
+//
+// [Profile] (or a [Profiler], where the pass over the stream serves others, too)
+// turns the events of a run, with steps and phases, into per-step samples.
+// [Compare] puts two such runs next to each other. [Comparison] is the answer: as
+// JSON, as Markdown ([Comparison.WriteText]), as a table of rows
+// ([Comparison.Table]), and as an exit status ([Comparison.Check]).
+//
+// # What is compared
+//
+// Steady steps: those of the benchmark segment of each rank without context
+// requests and with the largest number of generation requests; all of its steps
+// where the numbers are not known. Other phases can be chosen, and with MatchBatch
+// steps of equal numbers of requests are compared with one another: each batch has
+// the weight of its steps on both sides together. All figures are means over
+// rank-steps.
+//
+//	wall       the period of a step: from its start to that of the next one in its
+//	           segment, of the last one to the latest end of the segment's steps
+//	busy       the GPU activity of the rank's lanes inside the period, summed over
+//	           lanes; idle is the rest of lanes x wall
+//	duration   the extent of the step: from the start of its first to the end of
+//	           its last kernel, or the marker range or graph launch that it is
+//	gap        period - extent, where that is positive: mean, P50, P90
+//	gpu        full durations of kernels and whole-graph rows that start in the
+//	           period; also by name and by class
+//
+// An operation is the NVTX ranges of one name, digits folded, of all threads of a
+// rank's process; forward-step markers and ranges of the interpreter lock are left
+// out. A range belongs as a whole to the step in whose period it starts.
+//
+//	inclusive  its full duration
+//	self       less the union of the ranges nested in it on the same thread: those
+//	           that start no earlier and end no later, and come behind it in the
+//	           stream. Markers and lock ranges are looked through, so that self
+//	           times add up to the time covered by any range.
+//	exposed    the part during which lanes of the rank were idle, on average over
+//	           its lanes. Only that can be won back: it is the ceiling on the gain
+//	           if the operation went to zero.
+//
+// API calls count with their full durations in the step in which they start.
+//
+// # What is believed
+//
+// Each row is a sequence of samples, one a step. Package stat estimates the
+// variance of its mean with the correlation of neighbouring steps in it; the
+// interval of a difference holds the truth in 95 of 100 cases. Ranks run in step,
+// so what they do in the same step is put together first: two ranks are not twice
+// as many independent samples. Above 1024 steps neighbours are put together, too.
+//
+// The last step of a segment is cut short: its period ends with it, and the host
+// operations behind it are in no step. It is in the figures, as they are defined,
+// but not in the evidence: of 20 steps it is another share than of 400, and
+// comparing the two would find every operation changed. Where the delta of the
+// figures lies outside the interval for whole steps, the interval is stretched up
+// to it.
+//
+// Among all rows together the probability of a false alarm is at most alpha (5 %):
+// the sections (summary, operations, GPU, API) have equal shares of it, and in each
+// the method of Holm divides its share. With the control "discovery" it is instead
+// the expected share of false alarms among the rows that are flagged (Benjamini and
+// Hochberg): this finds more where much has changed. Only a row with evidence has a
+// status: NEW, REMOVED, REGRESSION (more than +50 %), IMPROVED (less than -30 %), or
+// none where the change is smaller.
+//
+// The noise floor of a row is how far apart halves of the same run are by chance;
+// it is measured by dealing eight blocks of steps out to two halves in all ways.
+//
+// Sides that cannot be compared (other ranks, other workload, markers or ranges on
+// one side only, other methods of isolation or of recording graphs, fewer than
+// five steps) are said to be so: their rows have deltas and nothing more, and the
+// conclusion is none. What differs between two starts of one engine is beyond what
+// two runs can tell; it is not in the intervals.
+//
+// # Conclusion
+//
+// Host overhead where the idle time grew beyond the noise and more than the busy
+// time did: between the steps where the gap grew more than the duration, else
+// inside them. GPU execution where the busy time grew more. None where neither
+// grew beyond the noise. What to do about it follows from patterns in the rows
+// (conclude.go) and from the table of ranges, their functions and topics
+// (sources.json).
+//
+// # Cost
+//
+// Rows of a rank come in the order of their start. So a lane's busy time before t
+// is known when the first row at or after t comes, and a range's exposed time is
+// the difference of two such readings; a heap of the open ranges says when. The
+// nested ranges of one are a union that grows at its end. Memory is the samples:
+// 12 to 20 bytes for each name in each step, and the ranges that are open.
+package compare

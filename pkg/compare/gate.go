@@ -1,0 +1,149 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Gate is a condition under which a comparison is a failure, for the CI of an
+// engine.
+//
+//	regression       the conclusion is host overhead or GPU execution, or an
+//	                 operation, kernel or API call has the status REGRESSION
+//	NAME>LIMIT       a row grew by more than LIMIT, which is in % of the baseline
+//	                 or in us a step: wall>3%, idle>50us, _update_requests>100us
+//
+// NAME is wall, busy, idle, duration, gap, gap_p50, gap_p90, gpu, eager_kernels,
+// graph_kernels, graph_launches (limits without a unit), or the name of an
+// operation, a class of kernels, a kernel or an API call. A limit is exceeded where
+// the change is beyond the noise and the whole 95 % interval lies above the limit:
+// an estimate above it is no evidence yet.
+type Gate struct {
+	text       string
+	regression bool
+	name       string
+	limit      float64
+	unit       string // "%", "us" or ""
+}
+
+var gateForm = regexp.MustCompile(`^(.+)>\s*\+?([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%|us|ms|)$`)
+
+// ParseGate reads a condition.
+func ParseGate(text string) (Gate, error) {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "regression" {
+		return Gate{text: trimmed, regression: true}, nil
+	}
+	m := gateForm.FindStringSubmatch(trimmed)
+	if m == nil {
+		return Gate{}, fmt.Errorf("condition %q is neither regression nor NAME>LIMIT with a limit like 3%% or 100us", text)
+	}
+	limit, err := strconv.ParseFloat(m[2], 64)
+	if err != nil {
+		return Gate{}, fmt.Errorf("condition %q: the limit is not a number", text)
+	}
+	g := Gate{text: trimmed, name: strings.TrimSpace(m[1]), limit: limit, unit: m[3]}
+	if g.unit == "ms" {
+		g.limit, g.unit = 1000*limit, "us"
+	}
+	isCount := g.name == eagerKernels || g.name == graphKernels || g.name == graphLaunches
+	switch {
+	case g.unit == "" && !isCount:
+		return Gate{}, fmt.Errorf("condition %q: the limit needs a unit, %% or us", text)
+	case g.unit == "us" && isCount:
+		return Gate{}, fmt.Errorf("condition %q: a number of kernels is not in us", text)
+	}
+	return g, nil
+}
+
+// String returns the condition as it was written.
+func (g Gate) String() string { return g.text }
+
+// Check tells whether a condition is met and why, or what was found instead. An
+// error says that the comparison cannot tell, or that there is no such row.
+func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
+	switch {
+	case c.target == nil:
+		return false, "", errors.New("there is nothing to compare with: give a target")
+	case !c.Comparable:
+		return false, "", errors.New("the sides cannot be compared: " + strings.Join(c.Reasons, "; "))
+	case g.regression:
+		failed, why = c.regressed()
+		return failed, why, nil
+	}
+	r := c.find(g.name)
+	if r == nil {
+		return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
+	}
+	failed = r.exceeds(g)
+	return failed, r.found(), nil
+}
+
+// regressed looks for any regression.
+func (c *Comparison) regressed() (bool, string) {
+	if c.Conclusion != None {
+		return true, conclusionWords[c.Conclusion] + ": wall " + c.summary(wall).found()
+	}
+	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
+		for i := range rows {
+			if r := &rows[i]; r.Status == Regression {
+				return true, r.Name + ": " + r.found()
+			}
+		}
+	}
+	return false, "nothing beyond the noise"
+}
+
+// find returns the row of a name, nil where there is none.
+func (c *Comparison) find(name string) *Row {
+	for i := range c.Counts {
+		if c.Counts[i].Name == name {
+			return &c.Counts[i].Row
+		}
+	}
+	for _, rows := range [][]Row{c.Summary, c.Operations, c.Classes, c.Kernels, c.API} {
+		for i := range rows {
+			if rows[i].Name == name {
+				return &rows[i]
+			}
+		}
+	}
+	return nil
+}
+
+// exceeds tells whether a row has grown beyond a limit.
+func (r *Row) exceeds(g Gate) bool {
+	if r.grown() == 0 || r.CI == nil {
+		return false
+	}
+	limit := g.limit
+	if g.unit == "%" {
+		if r.Baseline == nil {
+			return true // of nothing, any growth is more than any percentage
+		}
+		limit *= *r.Baseline / 100
+	}
+	return r.CI[0] > limit
+}
+
+// found says what is known of a row.
+func (r *Row) found() string {
+	switch {
+	case r.Delta == nil:
+		return "not known"
+	case r.CI == nil:
+		return signed(*r.Delta) + " a step, not tested"
+	}
+	percent := ""
+	if r.DeltaPercent != nil {
+		percent = " (" + signed(*r.DeltaPercent) + " %)"
+	}
+	word := "beyond the noise"
+	if !r.Significant {
+		word = "within the noise"
+	}
+	return fmt.Sprintf("%s%s a step, 95 %% interval %s to %s, %s", signed(*r.Delta), percent, signed(r.CI[0]), signed(r.CI[1]), word)
+}

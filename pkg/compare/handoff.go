@@ -1,0 +1,164 @@
+package compare
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// Verdict is what package verdict says of a run, for the hand-off.
+type Verdict struct {
+	Verdict  string
+	Phase    *string
+	HostPrep bool
+}
+
+// Handoff is what whoever optimises the run starts from. Its figures are those of
+// the run to be optimised: of the target, or of the only one.
+type Handoff struct {
+	// Verdict is the caller's, or else YES where the conclusion is host overhead,
+	// NO where it is another, INCONCLUSIVE where the sides cannot be compared.
+	Verdict *string `json:"verdict"`
+	// Phase is the caller's, or else the one whose idle time grew most over all
+	// its steps where the conclusion is host overhead; of one run, the one with
+	// most idle time.
+	Phase *string `json:"primary_bottleneck_phase"`
+	// HostPrepConfirmed is the caller's: it takes the metrics of the run.
+	HostPrepConfirmed *bool          `json:"host_prep_confirmed"`
+	TopRegressingOps  []RegressingOp `json:"top_regressing_ops"`
+	FirstTarget       *string        `json:"recommended_first_target"`
+	Wall              *float64       `json:"wall_time_per_step_us"`
+	GapP50            *float64       `json:"inter_step_gap_p50_us"`
+	Kernels           *float64       `json:"kernels_per_step"`
+}
+
+// RegressingOp is an operation that takes longer, beyond the noise.
+type RegressingOp struct {
+	Name     string  `json:"nvtx_name"`
+	Delta    float64 `json:"delta_us_per_step"`
+	Function *string `json:"source_function"`
+	File     *string `json:"source_file"`
+}
+
+// topOps is how many operations the hand-off names.
+const topOps = 10
+
+// handoff fills the block in.
+func (c *Comparison) handoff() {
+	h := &c.Handoff
+	h.TopRegressingOps = []RegressingOp{}
+	f := c.Steady.Target
+	if f == nil {
+		f = c.Steady.Baseline
+	}
+	h.Wall, h.GapP50 = f.Wall, f.Gap.P50
+	if f.Eager != nil && f.Graph != nil {
+		h.Kernels = number(*f.Eager + *f.Graph)
+	}
+	c.topRegressions()
+	h.FirstTarget = c.firstTarget()
+	if v := c.opt.Verdict; v != nil {
+		h.Verdict, h.Phase, h.HostPrepConfirmed = &v.Verdict, v.Phase, &v.HostPrep
+		return
+	}
+	h.Phase = c.bottleneckPhase()
+	if c.target == nil {
+		return
+	}
+	verdict := "NO"
+	switch {
+	case !c.Comparable:
+		verdict = "INCONCLUSIVE"
+	case c.Conclusion == HostInterStep || c.Conclusion == HostInStep:
+		verdict = "YES"
+	}
+	h.Verdict = &verdict
+}
+
+// topRegressions lists the operations that take longer.
+func (c *Comparison) topRegressions() {
+	for i := range c.Operations {
+		r := &c.Operations[i]
+		if r.grown() == 0 || len(c.Handoff.TopRegressingOps) >= topOps {
+			continue
+		}
+		c.Handoff.TopRegressingOps = append(c.Handoff.TopRegressingOps, RegressingOp{
+			r.Name, *r.Delta, text(r.Source), text(c.opt.Sources.File(r.Name)),
+		})
+	}
+}
+
+// text returns a pointer to s, nil for an empty one.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// firstTarget is the function to profile first: the one whose own time, without
+// what is nested in it, grew most; of one run, the one that hides most idle time.
+func (c *Comparison) firstTarget() *string {
+	var best *Row
+	most := 0.0
+	for i := range c.Operations {
+		r := &c.Operations[i]
+		weight := r.grown()
+		switch {
+		case c.target == nil:
+			weight = *r.Ceiling
+			if v := c.opt.Verdict; v != nil && v.HostPrep && isPrep(r.Name) {
+				weight += *c.Steady.Baseline.Wall
+			}
+		case weight > 0 && r.Self.Delta != nil:
+			weight = *r.Self.Delta
+		}
+		if weight > most {
+			best, most = r, weight
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	if best.Source != "" {
+		return &best.Source
+	}
+	return &best.Name
+}
+
+// isPrep tells whether a range prepares the input of a step.
+func isPrep(name string) bool {
+	for _, part := range marker.PrepNames() {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// bottleneckPhase is the phase whose idle time grew most over all its steps, or,
+// of one run, that has most of it. Where there is no host overhead it is nil.
+func (c *Comparison) bottleneckPhase() *string {
+	if c.target != nil && c.Conclusion != HostInterStep && c.Conclusion != HostInStep {
+		return nil
+	}
+	var best *string
+	most := 0.0
+	for _, name := range []string{Generation, Context} {
+		p, ok := c.Phases[name]
+		if !ok || p.Baseline == nil {
+			continue
+		}
+		weight := 0.0
+		switch {
+		case c.target == nil:
+			weight = *p.Baseline.TotalIdle
+		case p.Target != nil && p.Idle.Delta != nil:
+			weight = *p.Idle.Delta * float64(p.Target.Steps)
+		}
+		if weight > most {
+			best, most = &name, weight
+		}
+	}
+	return best
+}

@@ -1,0 +1,67 @@
+package compare
+
+// PhasePair compares one phase of both runs as a whole. Steps of equal numbers of
+// requests are compared where both sides have some.
+type PhasePair struct {
+	Baseline *PhaseFigures `json:"baseline"`
+	Target   *PhaseFigures `json:"target"`
+	Wall     Row           `json:"wall"`
+	Idle     Row           `json:"idle"`
+	Matched  bool          `json:"matched"`
+}
+
+// PhaseFigures are means over the steps of a phase. IdleShare is the idle time in
+// percent of all GPU time of the phase.
+type PhaseFigures struct {
+	Steps     int      `json:"steps"`
+	Wall      *float64 `json:"wall_us"`
+	Busy      *float64 `json:"busy_us"`
+	Idle      *float64 `json:"idle_us"`
+	TotalIdle *float64 `json:"total_idle_us"`
+}
+
+func (s *side) phase() *PhaseFigures {
+	if len(s.sheet.step) == 0 {
+		return nil
+	}
+	f := &PhaseFigures{
+		Steps: len(s.sheet.step), Wall: number(s.figures[wall].mean),
+		Busy: number(s.figures[busyTime].mean), Idle: number(s.figures[idleTime].mean),
+	}
+	total := s.figures[idleTime].mean * float64(f.Steps)
+	f.TotalIdle = number(total)
+	return f
+}
+
+// comparePhases compares context and generation steps for the conclusion.
+func (c *Comparison) comparePhases() {
+	if !c.base.run.hasCounts() {
+		return
+	}
+	for _, name := range []string{Context, Generation} {
+		c.Phases[name] = c.comparePhase(name)
+	}
+}
+
+func (c *Comparison) comparePhase(name string) PhasePair {
+	a := c.base.run.phase(name)
+	one := Comparison{opt: c.opt}
+	p := PhasePair{Wall: Row{Name: wall}, Idle: Row{Name: idleTime}}
+	if c.target == nil {
+		one.base = measureFigures(a, nil)
+		p.Baseline = one.base.phase()
+		return p
+	}
+	b := c.target.run.phase(name)
+	w := one.match(&a, &b)
+	one.base, one.target = measureFigures(a, nil), measureFigures(b, nil)
+	p.Baseline, p.Target = one.base.phase(), one.target.phase()
+	if len(w) == 0 || !c.Comparable {
+		return p
+	}
+	one.base, one.target = measureFigures(a, w), measureFigures(b, w)
+	one.Comparable = one.base.perRank() >= minSteps && one.target.perRank() >= minSteps
+	p.Matched = one.Comparable
+	p.Wall, p.Idle = one.figureRow(wall), one.figureRow(idleTime)
+	return p
+}

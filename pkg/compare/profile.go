@@ -1,0 +1,107 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// ProfileOptions says what a profile takes note of.
+type ProfileOptions struct {
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Name is what the run is called in reports; "" takes the names of its files.
+	Name string
+}
+
+// Profiler makes a profile of the batches that it is shown, so that one pass over
+// a stream can serve others, too.
+type Profiler struct {
+	header *event.Header
+	run    *Run
+	busy   uint32 // the bits of the kinds that are GPU activity
+	ranks  []*rank
+	names  [numSections]*names
+}
+
+// Profile reads the stream to its end and returns its profile.
+func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
+	p, err := NewProfiler(src.Header(), opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := event.Each(src, p.Add); err != nil {
+		return nil, err
+	}
+	return p.Run(), nil
+}
+
+// NewProfiler returns a profiler for the batches behind a header. The stream has
+// steps and phases; an error is an *event.Error.
+func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
+	if h.Isolation == nil {
+		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate and phase before it"}
+	}
+	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColCorrelation | 1<<event.ColDomain | 1<<event.ColBytes |
+		1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+	if err := h.Require(need | event.StepCols); err != nil {
+		return nil, err
+	}
+	if err := h.Require(event.PhaseCols); err != nil {
+		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase behind isolate"}
+	}
+	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph}
+	if opt.BusyAll {
+		p.busy |= 1<<event.Memcpy | 1<<event.Memset
+	}
+	for s := range p.names {
+		p.names[s] = newNames()
+	}
+	p.names[classes] = classNames()
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), names: p.names}
+	p.run.Ranges = h.Rows(event.NVTX) > 0
+	if p.run.Name == "" {
+		p.run.Name = fileNames(h)
+	}
+	p.run.Warnings = append(p.run.Warnings, h.Warnings()...)
+	return p, nil
+}
+
+// fileNames names a run by its files.
+func fileNames(h *event.Header) string {
+	var files []string
+	for i := range h.Reports {
+		files = append(files, h.Reports[i].File)
+	}
+	if len(files) > 3 {
+		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
+	}
+	return strings.Join(files, ", ")
+}
+
+// Add takes the rows of a batch, of which nothing is kept.
+func (p *Profiler) Add(b *event.Batch) error {
+	return b.EachRank(func(id int32, i, j int) error { return p.rank(id).take(b, i, j) })
+}
+
+func (p *Profiler) rank(id int32) *rank {
+	for k := len(p.ranks) - 1; k >= 0; k-- {
+		if p.ranks[k].id == id {
+			return p.ranks[k]
+		}
+	}
+	r := newRank(id, p.busy, &p.names)
+	p.ranks = append(p.ranks, r)
+	return r
+}
+
+// Run ends the profile and returns it.
+func (p *Profiler) Run() *Run {
+	for _, r := range p.ranks {
+		r.finish()
+		p.run.ranks = append(p.run.ranks, r.profile())
+	}
+	p.run.settle()
+	return p.run
+}

@@ -1,0 +1,163 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// likeCost is how far apart, as a share of the larger, the costs of an operation
+// and of what took its place may be.
+const likeCost = 0.2
+
+// Rename is an operation that is gone and one, or several, that are new, of like
+// cost and in the same place; or several that are gone and one that is new.
+type Rename struct {
+	Gone  []string `json:"gone"`
+	New   []string `json:"new"`
+	Delta float64  `json:"delta_us"`
+}
+
+// String says it in words.
+func (r Rename) String() string {
+	gone, fresh := strings.Join(r.Gone, ", "), strings.Join(r.New, ", ")
+	switch {
+	case len(r.New) > 1:
+		return gone + " looks split into " + fresh
+	case len(r.Gone) > 1:
+		return gone + " look put together in " + fresh
+	}
+	return gone + " looks renamed to " + fresh
+}
+
+// site is the place of an operation among those that both runs have: the one
+// around it, and its neighbours there.
+type site struct{ parent, before, after string }
+
+// sites returns the place of every operation of a run.
+func (s *side) sites(both map[string]bool) map[string]site {
+	children := map[string][]string{}
+	for name, one := range s.rows[operations] {
+		children[one.place.parent] = append(children[one.place.parent], name)
+	}
+	sites := map[string]site{}
+	for parent, names := range children {
+		slices.SortFunc(names, func(a, b string) int {
+			return cmp.Or(cmp.Compare(s.rows[operations][a].place.offset, s.rows[operations][b].place.offset), cmp.Compare(a, b))
+		})
+		before := ""
+		for i, name := range names {
+			at := site{parent: parent, before: before}
+			for _, next := range names[i+1:] {
+				if both[next] {
+					at.after = next
+					break
+				}
+			}
+			if both[name] {
+				before = name
+			}
+			sites[name] = at
+		}
+	}
+	return sites
+}
+
+// same tells whether two places are the same one. An operation that moved from one
+// of its neighbours only still is where it was.
+func (s site) same(t site) bool {
+	return s.parent == t.parent && (s.before == t.before || s.after == t.after)
+}
+
+// renames looks for operations that others took the place of.
+func (c *Comparison) renames() {
+	var gone, fresh []*Row
+	both := map[string]bool{}
+	for i := range c.Operations {
+		switch r := &c.Operations[i]; {
+		case r.Status == Removed:
+			gone = append(gone, r)
+		case r.Status == New:
+			fresh = append(fresh, r)
+		case r.Baseline != nil && r.Target != nil:
+			both[r.Name] = true
+		}
+	}
+	if len(gone) == 0 || len(fresh) == 0 {
+		return
+	}
+	was, is := c.base.sites(both), c.target.sites(both)
+	near := func(g, n *Row) bool { return was[g.Name].same(is[n.Name]) }
+	for _, g := range gone {
+		var best *Row
+		for _, n := range fresh {
+			if n.Rename == "" && near(g, n) && like(*g.Baseline, *n.Target) &&
+				(best == nil || math.Abs(*n.Target-*g.Baseline) < math.Abs(*best.Target-*g.Baseline)) {
+				best = n
+			}
+		}
+		if best != nil {
+			c.rename([]*Row{g}, []*Row{best})
+		}
+	}
+	for _, g := range gone {
+		if g.Rename == "" {
+			parts := unnamed(fresh, func(n *Row) bool { return near(g, n) })
+			if len(parts) > 1 && like(*g.Baseline, sum(parts, func(r *Row) float64 { return *r.Target })) {
+				c.rename([]*Row{g}, parts)
+			}
+		}
+	}
+	for _, n := range fresh {
+		if n.Rename == "" {
+			parts := unnamed(gone, func(g *Row) bool { return near(g, n) })
+			if len(parts) > 1 && like(sum(parts, func(r *Row) float64 { return *r.Baseline }), *n.Target) {
+				c.rename(parts, []*Row{n})
+			}
+		}
+	}
+}
+
+// like tells whether two costs are about the same.
+func like(a, b float64) bool { return math.Abs(a-b) <= likeCost*max(a, b) }
+
+// unnamed returns the rows that are not yet taken for a rename and that fit.
+func unnamed(rows []*Row, fits func(*Row) bool) []*Row {
+	var some []*Row
+	for _, r := range rows {
+		if r.Rename == "" && fits(r) {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+func sum(rows []*Row, of func(*Row) float64) float64 {
+	total := 0.0
+	for _, r := range rows {
+		total += of(r)
+	}
+	return total
+}
+
+// rename takes note of a rename in both rows and the list.
+func (c *Comparison) rename(gone, fresh []*Row) {
+	names := func(rows []*Row) []string {
+		var all []string
+		for _, r := range rows {
+			all = append(all, r.Name)
+		}
+		return all
+	}
+	r := Rename{Gone: names(gone), New: names(fresh)}
+	for _, row := range gone {
+		row.Rename = strings.Join(r.New, ", ")
+		r.Delta += *row.Delta
+	}
+	for _, row := range fresh {
+		row.Rename = strings.Join(r.Gone, ", ")
+		r.Delta += *row.Delta
+	}
+	c.Renames = append(c.Renames, r)
+}

@@ -1,0 +1,58 @@
+package compare
+
+import "github.com/hostbound/hostbound/pkg/table"
+
+// The schema of Table.
+const (
+	Schema        = "comparison"
+	SchemaVersion = 1
+)
+
+// Table returns all rows as one table, for other programs: sections summary,
+// counts, operations, kernels, kernel_classes and api. Figures are in the unit of
+// the row, us or count, a step; null where missing.
+func (c *Comparison) Table() *table.Table {
+	float := func(name string) table.Field { return table.Field{Name: name, Type: table.Float} }
+	text := func(name string) table.Field { return table.Field{Name: name, Type: table.Text} }
+	t := table.New(Schema, SchemaVersion,
+		text("section"), text("name"), text("unit"),
+		float("baseline"), float("target"), float("delta"), float("delta_percent"), float("ci_low"), float("ci_high"),
+		float("p_value"), float("p_adjusted"), float("q_value"), table.Field{Name: "significant", Type: table.Bool}, text("status"),
+		float("noise_floor"), float("detectable"), float("baseline_count"), float("target_count"),
+		float("baseline_self"), float("target_self"), float("baseline_exposed"), float("target_exposed"),
+		float("gain_ceiling"), text("likely_rename"), text("source_function"))
+	t.Meta["conclusion"] = c.Conclusion
+	add := func(section, unit string, rows []*Row) {
+		for _, r := range rows {
+			var low, high *float64
+			if r.CI != nil {
+				low, high = &r.CI[0], &r.CI[1]
+			}
+			var self, exposed Part
+			if r.Self != nil {
+				self, exposed = *r.Self, *r.Exposed
+			}
+			t.Append(section, r.Name, unit, r.Baseline, r.Target, r.Delta, r.DeltaPercent, low, high,
+				r.P, r.Adjusted, r.QValue, r.Significant, r.Status, r.Noise, r.Detectable, r.BaselineCount, r.TargetCount,
+				self.Baseline, self.Target, exposed.Baseline, exposed.Target, r.Ceiling, textOrNil(r.Rename), textOrNil(r.Source))
+		}
+	}
+	var counts []*Row
+	for i := range c.Counts {
+		counts = append(counts, &c.Counts[i].Row)
+	}
+	add("summary", "us", pointers(c.Summary))
+	add("counts", "count", counts)
+	add("operations", "us", pointers(c.Operations))
+	add("kernels", "us", pointers(c.Kernels))
+	add("kernel_classes", "us", pointers(c.Classes))
+	add("api", "us", pointers(c.API))
+	return t
+}
+
+func textOrNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

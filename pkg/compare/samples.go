@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// Samples are per-step samples of a run as figures, for whoever has them from
+// elsewhere: from a simulation, or from a log.
+type Samples struct {
+	Name string
+	// Gen is the number of generation requests in each step, negative where that
+	// is not known.
+	Gen   int
+	Ranks []RankSamples
+}
+
+// RankSamples are the samples of one rank, with one GPU; all slices are as long as
+// Wall. Times are us.
+type RankSamples struct {
+	Wall, Busy, Duration []float64
+	// Gens are the generation requests of each step where they differ.
+	Gens []int
+	// Operations are the times of ranges by name, all while the GPU is idle and
+	// none nested in another.
+	Operations map[string][]float64
+	// Kernels and Calls are times by name, of one kernel and one call a step.
+	Kernels, Calls map[string][]float64
+}
+
+// FromSamples returns the profile of such a run.
+func FromSamples(s Samples) *Run {
+	run := &Run{Name: s.Name, Method: "samples", Ranks: len(s.Ranks), Ranges: true}
+	for i := range run.names {
+		run.names[i] = newNames()
+	}
+	run.names[classes] = classNames()
+	for id := range s.Ranks {
+		r := newRank(int32(id), 0, &run.names)
+		r.lanes = make([]lane, 1)
+		r.fromSamples(&s.Ranks[id], int32(s.Gen))
+		run.ranks = append(run.ranks, r.profile())
+	}
+	run.settle()
+	return run
+}
+
+func (r *rank) fromSamples(s *RankSamples, gen int32) {
+	at := int64(0)
+	for i := range s.Wall {
+		one := step{start: at, period: nanoseconds(s.Wall[i]), gen: gen}
+		if s.Gens != nil {
+			one.gen = int32(s.Gens[i])
+		}
+		if one.gen < 0 {
+			one.ctx, one.gen = unknown, unknown
+		}
+		one.end = at + nanoseconds(s.Duration[i])
+		one.busy = nanoseconds(s.Busy[i])
+		one.gpu, one.eager = one.busy, int32(len(s.Kernels))
+		r.steps = append(r.steps, one)
+		at += one.period
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {
+		row := r.sections[operations].at(r.names[operations].add(name))
+		for i, v := range s.Operations[name] {
+			row.addRange(int32(i), nanoseconds(v), nanoseconds(v), 0)
+		}
+	}
+	r.addSamples(kernels, s.Kernels)
+	r.addSamples(calls, s.Calls)
+}
+
+func (r *rank) addSamples(section int, of map[string][]float64) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		row := r.sections[section].at(r.names[section].add(name))
+		for i, v := range of[name] {
+			row.add(int32(i), nanoseconds(v))
+		}
+		row.flush()
+	}
+}
+
+func nanoseconds(us float64) int64 { return int64(math.Round(us * 1e3)) }
