@@ -1,0 +1,192 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+)
+
+// bucketLimits are the lower ends of the buckets after the first one, in ns.
+var bucketLimits = [...]int64{1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000}
+
+const numBuckets = len(bucketLimits) + 1
+
+// bucketSources says where gaps of a bucket come from as a rule, and what it is
+// called where it has most of the time.
+var bucketSources = [numBuckets]struct{ source, dominates string }{
+	{"back-to-back dispatch by the GPU", "kernels follow one another: the host is far ahead"},
+	{"between kernels that were both queued, or nodes of one graph", "dispatch between queued kernels: fewer and larger kernels would help"},
+	{"launch latency; start of a graph replay", "launch latency: kernels wait for single launches or graph replays"},
+	{"light host work between launches or between graph segments", "light host work between launches"},
+	{"host loop between replays of piecewise graphs", "dispatch between replays of piecewise graphs"},
+	{"interpreter between kernel launches", "the interpreter between kernel launches"},
+	{"heavy host work: chains of tensor views, metadata of a batch", "heavy host work between launches: view chains, metadata"},
+	{"host work of eager code, between steps or between launches", "host work of eager code between launches or steps"},
+	{"waiting for the GPU or another rank, creating objects, garbage collection", "synchronisation or the creation of objects"},
+}
+
+// bucketOf returns the bucket of a gap.
+func bucketOf(ns int64) int {
+	// Fast path: nearly all are short.
+	for i, limit := range bucketLimits {
+		if ns < limit {
+			return i
+		}
+	}
+	return numBuckets - 1
+}
+
+// gapTally is what is known of a number of gaps.
+type gapTally struct {
+	count, total [numBuckets]int64
+	top          []*topGap // the shortest first
+}
+
+// topGap is one of the longest gaps.
+type topGap struct {
+	gap            int64
+	start          int64
+	rank, device   int32
+	stream         int64
+	step           int32
+	previous, next int32 // names of kernels
+	call, path     int32 // the launching call of next
+	replayed       bool
+	idle           int64 // in which the whole lane was idle
+	parts          []part
+}
+
+// before orders gaps: the longest first, of equal ones the earlier.
+func (g *topGap) before(h *topGap) int {
+	return cmp.Or(cmp.Compare(h.gap, g.gap), cmp.Compare(g.start, h.start), cmp.Compare(g.rank, h.rank),
+		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
+}
+
+func (t *gapTally) add(ns int64) {
+	i := bucketOf(ns)
+	t.count[i]++
+	t.total[i] += ns
+}
+
+// admits tells whether a gap is one of the n longest.
+func (t *gapTally) admits(ns int64, n int) bool {
+	return len(t.top) < n || n > 0 && ns > t.top[0].gap
+}
+
+// insert puts a gap among the n longest, which it is one of.
+func (t *gapTally) insert(g *topGap, n int) {
+	if len(t.top) == n {
+		t.top = t.top[1:]
+	}
+	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *topGap) int { return b.before(a) })
+	t.top = slices.Insert(t.top, i, g)
+}
+
+// merge adds the gaps of u, whose n longest are kept.
+func (t *gapTally) merge(u *gapTally, n int) {
+	for i := range t.count {
+		t.count[i] += u.count[i]
+		t.total[i] += u.total[i]
+	}
+	if len(u.top) == 0 {
+		return
+	}
+	t.top = append(t.top, u.top...)
+	slices.SortFunc(t.top, func(a, b *topGap) int { return b.before(a) })
+	t.top = t.top[max(0, len(t.top)-n):]
+}
+
+// stream is a CUDA stream of a lane.
+type stream struct {
+	id         int64
+	start, end int64 // of the activity before
+	name       int32
+	idle       int64 // lane.idle when it began
+	top        *topGap
+	topEnd     int64 // end of the activity after top
+}
+
+// takeStream takes an activity of a stream; idle time of the lane before it is
+// attributed.
+func (r *rank) takeStream(l *lane, id int64, a *activity) {
+	if l.stream == nil || l.stream.id != id {
+		l.stream = r.findStream(l, id)
+	}
+	s := l.stream
+	if s.start == a.start && s.end > none {
+		// Activities are in the order of start, then end, but come the longer
+		// first: this one goes before the one before it.
+		if s.top != nil && a.end < s.topEnd {
+			s.top.next, s.topEnd = a.name, a.end
+		}
+		if a.end == s.end {
+			s.name = a.name
+		}
+		return
+	}
+	s.top = nil
+	if s.end > none && a.start > s.end {
+		r.takeGap(l, s, a)
+	}
+	s.start, s.end, s.name, s.idle = a.start, a.end, a.name, l.idle
+}
+
+func (r *rank) findStream(l *lane, id int64) *stream {
+	for _, s := range l.streams {
+		if s.id == id {
+			return s
+		}
+	}
+	s := &stream{id: id, end: none}
+	l.streams = append(l.streams, s)
+	return s
+}
+
+// takeGap takes the gap between the last activity of a stream and a.
+func (r *rank) takeGap(l *lane, s *stream, a *activity) {
+	t := r.tallyOf(s.end, a.start)
+	if t == nil {
+		return
+	}
+	gap := a.start - s.end
+	t.add(gap)
+	if !t.admits(gap, r.c.opt.Top) {
+		return
+	}
+	g := &topGap{
+		gap: gap, start: s.end, rank: r.id, device: l.device, stream: s.id, step: int32(len(r.steps)) - 1,
+		previous: s.name, next: a.name, call: -1, path: -1, replayed: a.replayed, idle: l.idle - s.idle,
+	}
+	if a.launch != nil {
+		g.call, g.path = a.launch.name, a.launch.path
+	}
+	if l.gap.end == a.start { // the lane was idle before a
+		g.parts = slices.Clone(r.parts)
+	}
+	t.insert(g, r.c.opt.Top)
+	s.top, s.topEnd = g, a.end
+}
+
+// tallyOf returns where a gap counts: between the end of an activity and the start
+// of the next, both of which may be at the very limits of a window.
+func (r *rank) tallyOf(end, start int64) *gapTally {
+	if r.c.wholeTrace {
+		if r.traceStart <= end && start <= r.traceEnd && r.traceEnd != never {
+			return &r.trace.gaps
+		}
+		return nil
+	}
+	if r.place == outside || end < r.segments[0].start {
+		return nil
+	}
+	inside := end >= r.segments[len(r.segments)-1].start
+	if r.place == behind && start > r.segEnd {
+		if inside {
+			return &r.aside.gaps
+		}
+		return &r.aside.across
+	}
+	if inside {
+		return &r.segments[len(r.segments)-1].gaps
+	}
+	return &r.holes.gaps
+}

@@ -1,0 +1,219 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/pattern"
+)
+
+// roles are the classes that tell where a layer begins and ends.
+var roles = pattern.Roles{
+	Attention: event.Attention,
+	Product:   event.GEMM,
+	Borders:   []int32{event.Norm, event.Allreduce, event.Comm},
+	Before:    []int32{event.Copy},
+}
+
+// patternReport looks for the layer in the steps that were kept: in steady steps,
+// else in context steps, which run eagerly where replays hide their kernels.
+func (c *computer) patternReport(views []*view) *Pattern {
+	for _, what := range []struct {
+		of   string
+		kept func(*segment) *keeper
+	}{
+		{"steady steps", func(s *segment) *keeper { return &s.steady }},
+		{"context steps", func(s *segment) *keeper { return &s.context }},
+	} {
+		steps := c.keptSteps(views, what.kept)
+		of := what.of
+		stepless := c.stepless(views)
+		if stepless {
+			of = ofTrace
+		}
+		if p := pattern.Find(c.sequences(steps), roles, !stepless); p != nil {
+			return c.patternOf(p, of)
+		}
+	}
+	return nil
+}
+
+// ofTrace is what patterns are said to be of that no steps were known for.
+const ofTrace = "trace"
+
+// stepless tells whether no rank has steps.
+func (c *computer) stepless(views []*view) bool {
+	return !slices.ContainsFunc(views, func(v *view) bool { return len(v.rank.steps) > 0 })
+}
+
+// keptSteps returns the kernels of the steps that were kept. Of segments that differ
+// in their requests those with the most count.
+func (c *computer) keptSteps(views []*view, kept func(*segment) *keeper) [][]kernelAt {
+	var steps [][]kernelAt
+	gen := int64(-1)
+	for _, v := range views {
+		for _, s := range v.sampled() {
+			k := kept(s)
+			if k.gen > gen {
+				steps, gen = nil, k.gen
+			}
+			if k.gen == gen {
+				steps = append(steps, k.kept...)
+			}
+		}
+	}
+	return steps
+}
+
+// sampled returns the segments whose steps were kept: with the trace for window
+// still those of the benchmark.
+func (v *view) sampled() []*segment {
+	if !v.c.wholeTrace || len(v.rank.steps) == 0 {
+		return v.segments
+	}
+	var all []*segment
+	for k := range v.rank.segments {
+		if v.window.there && (v.window.segment < 0 || v.window.segment == int32(k)) {
+			all = append(all, &v.rank.segments[k])
+		}
+	}
+	return all
+}
+
+// sequences returns the kernels of each step's busiest stream, or of all where no
+// stream has most of them.
+func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
+	symbols := map[string]int32{}
+	of := map[int32]int32{} // by name
+	var all [][]pattern.Kernel
+	for _, step := range steps {
+		stream, most := busiest(step)
+		var list []pattern.Kernel
+		stop := int64(never)
+		for i := range step {
+			k := &step[i]
+			if k.stream != stream && 5*most >= 4*len(step) {
+				continue
+			}
+			s, ok := of[k.name]
+			if !ok {
+				s = c.symbol(k, symbols)
+				of[k.name] = s
+			}
+			list = append(list, pattern.Kernel{Symbol: s, Class: k.class, Name: k.name, Start: k.start, End: k.end, Stop: stop})
+			if stop == never {
+				stop = none
+			}
+			stop = max(stop, k.end)
+		}
+		all = append(all, list)
+	}
+	return all
+}
+
+// symbol returns the number of what is compared of a kernel.
+func (c *computer) symbol(k *kernelAt, symbols map[string]int32) int32 {
+	class := "other"
+	if k.class >= 0 {
+		class = event.Classes[k.class]
+	}
+	stem := pattern.Stem(class, c.kernels.text(k.name))
+	s, ok := symbols[stem]
+	if !ok {
+		s = int32(len(symbols))
+		symbols[stem] = s
+	}
+	return s
+}
+
+// busiest returns the stream with the most kernels and how many these are.
+func busiest(step []kernelAt) (stream int32, most int) {
+	counts := map[int32]int{}
+	for i := range step {
+		s := step[i].stream
+		counts[s]++
+		if counts[s] > most {
+			stream, most = s, counts[s]
+		}
+	}
+	return stream, most
+}
+
+// patternOf makes the report of a pattern.
+func (c *computer) patternOf(p *pattern.Pattern, of string) *Pattern {
+	rep := &Pattern{
+		Length: len(p.Places), Repetitions: p.Repetitions, Layers: p.Layers, Prologue: p.Prologue, Epilogue: p.Epilogue,
+		Covered: p.Covered, Steps: p.Steps, Of: of,
+	}
+	for i, place := range p.Places {
+		class := "other"
+		if place.Class >= 0 {
+			class = event.Classes[place.Class]
+		}
+		k := PatternKernel{
+			Index: i, Name: c.kernels.text(place.Name), Variants: place.Names, Class: class,
+			GapUs: place.Gap / 1e3, Us: place.Time / 1e3,
+		}
+		rep.Kernels = append(rep.Kernels, k)
+		n := len(rep.Groups)
+		if n == 0 || rep.Groups[n-1].Class != class {
+			rep.Groups = append(rep.Groups, PatternGroup{Group: letters(n), First: i, Class: class})
+			n++
+		}
+		g := &rep.Groups[n-1]
+		g.Last = i
+		g.GapUs += k.GapUs
+		rep.GapUs += k.GapUs
+	}
+	rep.GapPerStep = rep.GapUs * float64(p.Repetitions)
+	rep.prioritise()
+	return rep
+}
+
+// prioritise says which groups matter most.
+func (p *Pattern) prioritise() {
+	order := make([]int, len(p.Groups))
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		g.GapUsPerStep = g.GapUs * float64(p.Repetitions)
+		if p.GapUs > 0 {
+			g.Share = g.GapUs / p.GapUs
+		}
+		g.Priority = "low"
+		switch {
+		case g.Share >= 0.3:
+			g.Priority = "high"
+		case g.Share >= 0.1:
+			g.Priority = "medium"
+		}
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Groups[b].GapUs, p.Groups[a].GapUs) })
+	for rank, i := range order {
+		p.Groups[i].Rank = rank + 1
+	}
+	if len(order) > 0 {
+		g := &p.Groups[order[0]]
+		unit := "layers"
+		if p.Layers != p.Repetitions {
+			unit = "repetitions"
+		}
+		per := "a step"
+		if p.Of == ofTrace {
+			per = "in the trace"
+		}
+		p.Sentence = fmt.Sprintf("%s in group %s (%s, kernels %d-%d) × %d %s = %s %s",
+			length(g.GapUs), g.Group, g.Class, g.First, g.Last, p.Repetitions, unit, length(g.GapUsPerStep), per)
+	}
+}
+
+// letters numbers groups A to Z, then AA and so on.
+func letters(i int) string {
+	s := string(rune('A' + i%26))
+	if i >= 26 {
+		return letters(i/26-1) + s
+	}
+	return s
+}

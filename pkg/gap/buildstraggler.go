@@ -1,0 +1,174 @@
+package gap
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/straggler"
+	"github.com/hostbound/hostbound/pkg/thread"
+)
+
+// stragglerReport compares the ranks' collectives, nil where there is nothing to
+// compare.
+func (c *computer) stragglerReport(views []*view) *Straggler {
+	var ranks []straggler.Rank
+	var of []*compared
+	for _, v := range views {
+		if r, first, ok := v.collectives(); ok {
+			ranks = append(ranks, r)
+			of = append(of, &compared{view: v, first: first})
+		}
+	}
+	res := straggler.Find(ranks)
+	if res == nil {
+		return nil
+	}
+	for k, v := range of {
+		v.steps = make(map[int32]bool, res.Steps)
+		for _, s := range res.PerStep {
+			v.steps[v.first+int32(s.Step-res.Shifts[k])] = true
+		}
+	}
+	steps := float64(res.Steps)
+	rep := &Straggler{
+		ShareOfSteps: res.Share, Causes: []string{}, ClockErrorUs: us(res.ClockError), Kind: string(res.Kind),
+		Steps: res.Steps, Matched: res.Matched, Unmatched: res.Unmatched, Why: []Excess{},
+		Ranks: []StragglerRank{}, Kinds: []StragglerKind{},
+	}
+	for k, s := range res.Ranks {
+		rep.Ranks = append(rep.Ranks, StragglerRank{
+			Rank: of[k].id, OffsetUs: us(res.Offsets[k]), DriftPpm: res.Drift[k] / 1e3,
+			ShareOfSteps: float64(s.Straggler) / steps, LateUs: us(s.Late) / steps,
+			WaitUs: us(s.Wait) / steps, TransferUs: us(s.Transfer) / steps,
+		})
+	}
+	for _, n := range res.PerName {
+		rep.Kinds = append(rep.Kinds, StragglerKind{
+			Name: c.kernels.text(n.Name), PerStep: float64(n.Count) / steps, LateUs: us(n.Late) / steps,
+			WaitUs: us(n.Wait) / steps / float64(len(ranks)), TransferUs: us(n.Transfer) / steps / float64(len(ranks)),
+		})
+	}
+	slices.SortStableFunc(rep.Kinds, func(a, b StragglerKind) int { return cmp.Compare(b.WaitUs, a.WaitUs) })
+	if res.Rank >= 0 {
+		rep.LateUs = rep.Ranks[res.Rank].LateUs
+	}
+	if res.Kind == straggler.Persistent {
+		rep.Rank = &of[res.Rank].id
+		c.why(rep, of, res)
+	}
+	return rep
+}
+
+// compared is a rank whose collectives are compared.
+type compared struct {
+	*view
+	first int32          // number of its first step in the window
+	steps map[int32]bool // numbers of the steps with matched collectives
+}
+
+// collectives returns the collectives of the benchmark's steps on the rank's lowest
+// device that has any, and the number of the first of these steps.
+func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
+	r = straggler.Rank{ID: v.id, Report: v.report}
+	var lane *lane
+	for _, l := range v.lanes {
+		if len(l.collectives) > 0 && (lane == nil || l.device < lane.device) {
+			lane = l
+		}
+	}
+	if lane == nil {
+		return r, 0, false
+	}
+	first = -1
+	for k := range v.rank.steps {
+		if v.inWindow(&v.rank.steps[k]) {
+			if first < 0 {
+				first = int32(k)
+			}
+			r.Steps++
+		}
+	}
+	for i := range lane.collectives {
+		k := &lane.collectives[i]
+		if v.inWindow(&v.rank.steps[k.step]) {
+			r.Collectives = append(r.Collectives, straggler.Collective{
+				Step: k.step - first, Name: k.name, Allreduce: k.allreduce, Start: k.start, End: k.end,
+			})
+		}
+	}
+	return r, first, len(r.Collectives) > 0
+}
+
+// enough is the share of the lateness that an operation explains at least to be
+// called a cause of it.
+const enoughExcess = 0.1
+
+// why fills in what the straggler spends more on than the others: host operations,
+// as the time that launching threads spent in them, and idle causes.
+func (c *computer) why(rep *Straggler, of []*compared, res *straggler.Result) {
+	for _, what := range []struct {
+		name string
+		sums func(*compared) map[string]float64
+	}{
+		{"operation", c.hostTimes},
+		{"idle", c.idleTimes},
+	} {
+		times := make([]map[string]float64, len(of))
+		for k, v := range of {
+			times[k] = what.sums(v)
+		}
+		for name, late := range times[res.Rank] {
+			most, sum := math.Inf(-1), 0.0
+			for k := range times {
+				if k != res.Rank {
+					most = max(most, times[k][name])
+					sum += times[k][name]
+				}
+			}
+			others := sum / float64(len(times)-1)
+			// More than every other rank, not just more than their mean.
+			if late <= most || late-others < enoughExcess*rep.LateUs/2 {
+				continue
+			}
+			rep.Why = append(rep.Why, Excess{
+				What: what.name, Name: name, UsStep: late, OthersUs: others, ExcessUs: late - others, Source: c.opt.Source(name),
+			})
+		}
+	}
+	slices.SortFunc(rep.Why, func(a, b Excess) int {
+		return cmp.Or(-strings.Compare(a.What, b.What), cmp.Compare(b.ExcessUs, a.ExcessUs), strings.Compare(a.Name, b.Name))
+	})
+	for _, w := range rep.Why {
+		if w.What == "operation" && w.ExcessUs >= enoughExcess*rep.LateUs {
+			rep.Causes = append(rep.Causes, w.Name)
+		}
+	}
+}
+
+// hostTimes returns the time a step that launching threads spend in each state, in
+// us: ranges by their name, and calls and the like by their class. Waiting for the
+// GPU is left out: those who wait for the straggler do more of it.
+func (c *computer) hostTimes(v *compared) map[string]float64 {
+	times := map[string]float64{}
+	for _, p := range v.host {
+		if !v.steps[v.cells[p.cell].step] || p.cause == thread.Untraced || p.cause == thread.Sync {
+			continue
+		}
+		times[strings.TrimPrefix(c.causeName(p.cause), "host:")] += us(p.ns) / float64(len(v.steps))
+	}
+	return times
+}
+
+// idleTimes returns the idle time a step of each cause, in us.
+func (c *computer) idleTimes(v *compared) map[string]float64 {
+	times := map[string]float64{}
+	v.eachStepPiece(func(cell *cell, cause thread.State, ns int64) {
+		if !v.steps[cell.step] || cause == thread.Sync || cause == thread.Untraced || cause == tailCause {
+			return
+		}
+		times[c.causeName(cause)] += us(ns) / float64(len(v.steps))
+	})
+	return times
+}

@@ -1,0 +1,84 @@
+// Package gap says where the idle time of a run's GPUs goes: what each nanosecond of
+// it waits for, which gaps there are between kernels, how much comes out of CUDA
+// graphs, what the layers of the model are and where in them time is lost, which rank
+// the others wait for, and how far ahead of its GPU the host runs.
+//
+// # Windows
+//
+// A lane is a pair of rank and device with GPU activity: kernels and whole-graph
+// replays, with Options.BusyAll copies and memsets, too; rows without a length are
+// none. Everything is said of the benchmark window of each rank, as its window row
+// tells it, or, with WindowTrace and for streams without steps, of the span of the
+// GPU activity of the rank's report. Figures of phases and of single steps are those
+// of the periods of the benchmark segment's steps in any case (of all segments of a
+// rank that has no such segment), and so is the number of steps that a figure a step
+// is divided by.
+//
+// # Idle causes
+//
+// The idle time of a lane is split without remainder, in whole nanoseconds. For each
+// idle gap take the activity that ends it, in the order of the stream (of equal starts
+// the longer one), and the one that it began after (of equal ends the later row).
+// An instant of the gap is, the first that holds,
+//
+//	tail        no activity of the lane starts any more before the window ends
+//	graph       both belong to one graph replay: they have one correlation, and both
+//	            have a graph node or are whole-graph rows
+//	untraced    the launching call of the next activity was not recorded
+//	queued      that call had returned
+//	launch …    what the thread that made the call did: package thread, whose states
+//	host:NAME   are launch (graph launches, too), sync, memop, alloc, api, gil, gc,
+//	untraced    the innermost range with its digits folded, or nothing
+//
+// A gap over the border of steps is split by time. One that begins in a window and
+// ends behind it is tail inside.
+//
+// # Gaps
+//
+// A gap is what is between two consecutive activities of one stream of a lane, in the
+// order of start, then end, where that is positive. It counts where the former ends
+// at or after the begin of the window and the latter starts at or before its end.
+// While a stream has a gap, others may run: of the longest gaps the report says for how
+// long the whole lane was idle, and what the thread that launched the next kernel did
+// in the last idle stretch of the lane before it.
+//
+// # Graph coverage
+//
+// Coverage is the share of the kernels that start in the window which have a graph
+// node. Graph launches and recorded replays (whole-graph rows, or correlations with
+// graph nodes) are counted by where their first row starts; where launches outnumber
+// replays by more than two and by more than a hundredth the recording is partial, and
+// what looks idle may be work that was lost. Kernels that should be captured are gemm,
+// norm, allreduce, activation, rope and quant. A kernel's range is the innermost one
+// around its launching call.
+//
+// # Launch slack
+//
+// The slack of a launch is the time from the return of its call to the start of its
+// first kernel or replay: how far ahead of the GPU the host is, or how much work was
+// queued. It is near zero up to 10 us, which a launch takes on a GPU that has nothing
+// else to do. Figures are medians over steps of each step's quantiles; the trend is
+// the distance between the medians of the last and the first third of the steps
+// without context requests.
+//
+// The layer is package pattern's, the straggler package straggler's. What the straggler
+// spends more on than the others is found by what the threads that launch did in the
+// steps that were compared, and by the idle causes; waiting for the GPU is left out,
+// because those who wait for it do more of that.
+//
+// # Why one pass is enough
+//
+// Time is cut into cells: at the starts of steps and at the latest end of the segment
+// so far. What comes behind that end waits in a cell of its own until the next step
+// row tells whether it still was the segment's or a hole between two. Each cell adds
+// up its own figures, and only at the end, when the window rows have come, it is said
+// which cells count.
+//
+// An idle gap needs what all threads did since it began, because only its end tells
+// which of them matters. So the states of threads are kept as runs, 131,072 for a
+// rank; of what is older the sums of each cell remain. (All is exact nevertheless but
+// for gaps whose launch is older than that, too; parts always add up.) Launches wait
+// in a ring for the kernels that they caused. Of steps a few are kept with all their
+// kernels, to look for the layer. What grows with the trace is a few numbers for each
+// step, and every collective's times, where there are ranks to compare.
+package gap

@@ -1,0 +1,254 @@
+package gap_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/gap"
+)
+
+// engine writes a run of one rank, whose host thread launches layer after layer.
+type engine struct {
+	rows []eventtest.Row
+	now  int64
+	corr int64
+	free int64 // when the GPU is
+}
+
+func (e *engine) span(name string, class int32, work func()) {
+	start := e.now
+	e.now += 400
+	work()
+	e.now += 400
+	r := eventtest.New(event.NVTX, 0, start, e.now, name)
+	r.Thread, r.Class = 1, class
+	e.rows = append(e.rows, r)
+}
+
+func (e *engine) call(name string, class int32, ns int64) *eventtest.Row {
+	e.corr++
+	r := eventtest.New(event.API, 0, e.now, e.now+ns, name)
+	r.Thread, r.Class, r.Correlation = 1, class, e.corr
+	e.now += ns
+	e.rows = append(e.rows, r)
+	return &e.rows[len(e.rows)-1]
+}
+
+func (e *engine) kernel(call eventtest.Row, name string, class int32, node int64) {
+	start := max(call.Start+4_000, e.free+700)
+	r := eventtest.New(event.Kernel, 0, start, start+3_000, name)
+	r.Device, r.Stream, r.Class, r.GraphNode = 0, 7, class, node
+	r.Correlation, r.LaunchStart, r.LaunchEnd, r.LaunchThread = call.Correlation, call.Start, call.End, 1
+	e.free = r.End
+	e.rows = append(e.rows, r)
+}
+
+func (e *engine) launch(name string, class int32) {
+	e.kernel(*e.call("cudaLaunchKernel", event.Launch, 3_500), name, class, -1)
+}
+
+// replay replays a graph of some kernels.
+func (e *engine) replay(names ...string) {
+	call := *e.call("cudaGraphLaunch", event.GraphLaunch, 20_000)
+	for i, name := range names {
+		e.kernel(call, name, event.GEMM, int64(100+i))
+	}
+}
+
+func (e *engine) layer() {
+	e.launch("nvjet_qkv", event.GEMM)
+	e.launch("fmha", event.Attention)
+	e.launch("nvjet_o", event.GEMM)
+	e.launch("rms_norm", event.Norm)
+}
+
+// steps runs steps of generation.
+func (e *engine) steps(n int, forward, after func()) {
+	for i := range n {
+		e.span(fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 4 gen reqs", i), event.StepMarker, forward)
+		after()
+		e.now = max(e.now, e.free) + 300_000
+	}
+	eventtest.Sort(e.rows)
+}
+
+// report returns what is found.
+func (e *engine) report(t *testing.T) *gap.Report {
+	t.Helper()
+	rep, err := gap.Compute(stages(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), "nvtx"), gap.Options{
+		Source: func(s string) string {
+			if s == "attention" {
+				return "Attention.forward"
+			}
+			return ""
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+// has returns the finding with a pattern, nil for none.
+func has(rep *gap.Report, pattern string) *gap.Finding {
+	for i := range rep.Findings {
+		if rep.Findings[i].Pattern == pattern {
+			return &rep.Findings[i]
+		}
+	}
+	return nil
+}
+
+func nothing() {}
+
+func TestFindings(t *testing.T) {
+	tests := []struct {
+		name    string
+		forward func(e *engine) func()
+		after   func(e *engine) func()
+		pattern string
+		text    []string
+		not     []string
+	}{
+		{
+			"a wait in each layer", func(e *engine) func() {
+				return func() {
+					for range 12 {
+						e.span("attention", event.Range, func() { e.call("cudaStreamSynchronize", event.APISync, 50_000) })
+						e.layer()
+					}
+				}
+			}, nil, gap.Hoist, []string{"cudaStreamSynchronize", "once a layer", "12 times a step", "50.0 us each", "attention"}, []string{gap.Sync, gap.Alloc},
+		},
+		{
+			"a wait in the forward step", func(e *engine) func() {
+				return func() {
+					e.call("cudaStreamSynchronize", event.APISync, 70_000)
+					for range 12 {
+						e.layer()
+					}
+				}
+			}, nil, gap.Sync, []string{"cudaStreamSynchronize", "1 times a step", "70.0 us"}, []string{gap.Hoist},
+		},
+		{
+			"a blocking copy in the forward step", func(e *engine) func() {
+				return func() {
+					e.call("cudaMemcpy", event.Memop, 70_000)
+					for range 12 {
+						e.layer()
+					}
+				}
+			}, nil, gap.Sync, []string{"cudaMemcpy"}, []string{gap.Hoist},
+		},
+		{
+			"allocation", func(e *engine) func() {
+				return func() {
+					e.span("attention", event.Range, func() { e.call("cudaMalloc", event.Alloc, 90_000) })
+					e.layer()
+				}
+			}, nil, gap.Alloc, []string{"cudaMalloc", "90.0 us", "attention"}, nil,
+		},
+		{
+			"eager kernels in generation", func(e *engine) func() {
+				return func() {
+					for range 5 {
+						e.layer()
+					}
+				}
+			}, nil, gap.GraphExpand, []string{"kernels a generation step that could be captured", "no graph is replayed", "nvjet_qkv (gemm)"}, []string{gap.Sync, gap.Hoist, gap.Alloc, gap.CustomOp, gap.GraphSplit},
+		},
+		{
+			"a piecewise graph", func(e *engine) func() {
+				return func() {
+					for range 6 {
+						e.replay("nvjet_qkv", "nvjet_x")
+						e.span("attention", event.Range, func() {
+							e.launch("rms_norm", event.Norm)
+							e.launch("fmha", event.Attention)
+						})
+					}
+					e.replay("nvjet_head")
+				}
+			}, nil, gap.GraphSplit, []string{"6.0 times a step", "rms_norm, fmha", "attention"}, nil,
+		},
+		{
+			"view chains", func(e *engine) func() {
+				return func() {
+					for range 4 {
+						for _, op := range []string{"aten::view, op_id = 7", "aten::slice, op_id = 8", "aten::transpose, op_id = 9", "aten::to, op_id = 10"} {
+							e.span(op, event.Range, func() { e.now += 12_000 })
+						}
+						e.layer()
+					}
+				}
+			}, nil, gap.CustomOp, []string{"4.0 chains of tensor views", "4.0 operations", "51.2 us each"}, nil,
+		},
+		{
+			"a clean replay", func(e *engine) func() { return func() { e.replay("nvjet_a", "nvjet_b") } },
+			func(e *engine) func() { return func() { e.call("cudaEventSynchronize", event.APISync, 50_000) } }, "", nil,
+			[]string{gap.Sync, gap.Hoist, gap.Alloc, gap.CustomOp, gap.GraphSplit, gap.GraphExpand, gap.Recapture},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := &engine{now: 1_000_000}
+			after := nothing
+			if test.after != nil {
+				after = test.after(e)
+			}
+			e.steps(8, test.forward(e), after)
+			rep := e.report(t)
+			if test.pattern != "" {
+				f := has(rep, test.pattern)
+				if f == nil {
+					t.Fatalf("no %s in %+v", test.pattern, rep.Findings)
+				}
+				for _, s := range test.text {
+					if !strings.Contains(f.Evidence, s) {
+						t.Errorf("no %q in %q", s, f.Evidence)
+					}
+				}
+				if strings.Contains(f.Evidence, "attention") && f.Source != "Attention.forward" {
+					t.Errorf("source %q of %q", f.Source, f.Evidence)
+				}
+			}
+			for _, not := range test.not {
+				if f := has(rep, not); f != nil {
+					t.Errorf("%s: %s", not, f.Evidence)
+				}
+			}
+		})
+	}
+}
+
+// The three causes of the language's runtime: the collector, the lock, and a slow
+// rank's own work.
+func TestSlackAndRuntime(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(20, func() {
+		for range 5 {
+			e.layer()
+		}
+	}, func() {
+		r := eventtest.New(event.NVTX, 0, e.now, e.now+400_000, "Python GC")
+		r.Thread, r.Class = 1, event.GC
+		w := eventtest.New(event.NVTX, 0, e.now+400_000, e.now+600_000, "Waiting for GIL")
+		w.Thread, w.Class = 1, event.GIL
+		e.rows = append(e.rows, r, w)
+		e.now += 600_000
+	})
+	rep := e.report(t)
+	if has(rep, gap.GCManage) == nil || has(rep, gap.GIL) == nil {
+		t.Errorf("no findings of the runtime in %+v", rep.Findings)
+	}
+	s := rep.Slack
+	if s == nil || *s.TrendUs < -0.1 || s.Launches < 19*20 || s.NearZero == 0 || s.TrendUs == nil || *s.TrendUs > 0.1 || s.MinUs != 0.5 {
+		t.Errorf("slack %+v", s)
+	}
+	if p := rep.Pattern; p == nil || p.Length != 4 || p.Layers != 5 {
+		t.Errorf("pattern %+v", p)
+	}
+}

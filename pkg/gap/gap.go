@@ -1,0 +1,138 @@
+package gap
+
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/thread"
+)
+
+// Windows of the report.
+const (
+	WindowBenchmark = "benchmark"
+	WindowTrace     = "trace"
+)
+
+// DefaultTop is how many of the longest gaps are listed.
+const DefaultTop = 10
+
+// Options says what to report.
+type Options struct {
+	// Window is what the report is about: the benchmark windows, or the span of
+	// each report's GPU activity, which streams without steps have in any case.
+	// "" is WindowBenchmark.
+	Window string
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Top is how many of the longest gaps are listed, 0 for DefaultTop, less than
+	// 0 for none.
+	Top int
+	// PerStep adds the idle causes of each step to the report.
+	PerStep bool
+	// Source returns the source function of an NVTX range, "" where it is not
+	// known; nil knows none.
+	Source func(string) string
+}
+
+// Compute reads the stream to its end and reports on it.
+func Compute(src event.Source, opt Options) (*Report, error) {
+	c, err := newComputer(src.Header(), opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := event.Each(src, c.take); err != nil {
+		return nil, err
+	}
+	for _, r := range c.ranks {
+		r.seal()
+	}
+	return c.report(), nil
+}
+
+// computer is the state of Compute.
+type computer struct {
+	header *event.Header
+	opt    Options
+
+	wholeTrace bool   // the window is that of the trace
+	stepped    bool   // the stream has steps
+	compared   bool   // and ranks to compare
+	phased     bool   // and phases
+	busy       uint32 // the bits of the kinds that are GPU activity
+
+	ranges  *names // of NVTX ranges, digits folded
+	kernels *names // of kernels and calls
+	paths   thread.Paths
+
+	ranks []*rank
+	rows  int64
+	cur   *rank
+}
+
+func newComputer(h *event.Header, opt Options) (*computer, error) {
+	c := &computer{
+		header: h, opt: opt, ranges: newNames(true), kernels: newNames(false),
+		busy: 1<<event.Kernel | 1<<event.Graph, stepped: h.Isolation != nil,
+	}
+	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
+	if c.stepped {
+		need |= event.StepCols
+	}
+	if err := h.Require(need); err != nil {
+		return nil, err
+	}
+	switch opt.Window {
+	case "", WindowBenchmark:
+		c.wholeTrace = !c.stepped
+	case WindowTrace:
+		c.wholeTrace = true
+	default:
+		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
+	}
+	c.compared = c.stepped && h.NumRanks() > 1
+	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
+	if opt.BusyAll {
+		c.busy |= 1<<event.Memcpy | 1<<event.Memset
+	}
+	switch {
+	case opt.Top == 0:
+		c.opt.Top = DefaultTop
+	case opt.Top < 0:
+		c.opt.Top = 0
+	}
+	if opt.Source == nil {
+		c.opt.Source = func(string) string { return "" }
+	}
+	return c, nil
+}
+
+// take hands the rows of a batch to their ranks, a run of one rank at a time.
+func (c *computer) take(b *event.Batch) error {
+	return b.EachRank(func(id int32, i, j int) error {
+		if err := c.rank(id).take(b, i, j); err != nil {
+			return err
+		}
+		c.rows += int64(j - i)
+		c.cur.lastRow = c.rows
+		return nil
+	})
+}
+
+// rank returns the rank with the given number. A rank whose rows came long ago is
+// complete: its threads and launches are forgotten.
+func (c *computer) rank(id int32) *rank {
+	if c.cur != nil && c.cur.id == id {
+		return c.cur
+	}
+	c.cur = nil
+	for _, r := range c.ranks {
+		if r.id == id {
+			c.cur = r
+		} else if c.rows-r.lastRow >= event.MaxBatchRows {
+			r.seal()
+		}
+	}
+	if c.cur == nil {
+		c.cur = newRank(c, id)
+		c.ranks = append(c.ranks, c.cur)
+	}
+	return c.cur
+}

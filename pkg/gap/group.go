@@ -1,0 +1,153 @@
+package gap
+
+import "github.com/hostbound/hostbound/pkg/event"
+
+// group adds up what happened in the steps of one phase of one segment.
+type group struct {
+	eager  map[site]*eager
+	calls  map[site]*calls
+	chains map[int32]*chains // by path
+}
+
+// site is a name and the ranges around it.
+type site struct{ name, path int32 }
+
+// eager is a kernel that no graph replay ran.
+type eager struct {
+	class     int32
+	count, ns int64
+}
+
+// calls are calls that wait, copy or make something.
+type calls struct {
+	class     int32
+	count, ns int64
+}
+
+// chains are rows of view operations before a launch.
+type chains struct{ count, ops, ns int64 }
+
+// group returns the group of a phase of the segment.
+func (s *segment) group(phase int32) *group {
+	g := &s.groups[phase&3]
+	if *g == nil {
+		*g = &group{}
+	}
+	return *g
+}
+
+// noPhase is the number of the group of rows that are in no step.
+const noPhase = 3
+
+// group returns where row i counts, nil for nowhere.
+func (r *rank) group(b *event.Batch, i int) *group {
+	if r.c.wholeTrace {
+		if !r.openCell().trace {
+			return nil
+		}
+		phase := int32(noPhase)
+		if r.c.phased {
+			if v, ok := b.Phase.Get(i); ok {
+				phase = v
+			}
+		}
+		return r.trace.group(phase)
+	}
+	return r.openGroup()
+}
+
+// openGroup returns where rows count now, nil for nowhere.
+func (r *rank) openGroup() *group {
+	switch {
+	case r.c.wholeTrace:
+		if r.openCell().trace {
+			return r.trace.group(noPhase)
+		}
+	case r.place == inStep:
+		s := &r.steps[len(r.steps)-1]
+		return r.segments[s.segment].group(s.phase)
+	case r.place == behind:
+		return &r.aside.group
+	}
+	return nil
+}
+
+// takeKernel takes a kernel that may be in a window.
+func (r *rank) takeKernel(b *event.Batch, i int, a *activity) {
+	if a.class >= 0 && a.class <= event.Comm {
+		r.takeCollective(b, i, a)
+	}
+	if a.replayed {
+		return
+	}
+	if g := r.group(b, i); g != nil {
+		path := int32(-1)
+		if a.launch != nil {
+			path = a.launch.path
+		}
+		g.kernel(a.class, a.name, path, a.end-a.start)
+	}
+}
+
+func (g *group) kernel(class, name, path int32, ns int64) {
+	if g.eager == nil {
+		g.eager = make(map[site]*eager)
+	}
+	k := g.eager[site{name, path}]
+	if k == nil {
+		k = &eager{class: class}
+		g.eager[site{name, path}] = k
+	}
+	k.count++
+	k.ns += ns
+}
+
+func (g *group) call(class, name, path int32, ns int64) {
+	if g.calls == nil {
+		g.calls = make(map[site]*calls)
+	}
+	c := g.calls[site{name, path}]
+	if c == nil {
+		c = &calls{class: class}
+		g.calls[site{name, path}] = c
+	}
+	c.count++
+	c.ns += ns
+}
+
+func (g *group) chain(path int32, ops, ns int64) {
+	if g.chains == nil {
+		g.chains = make(map[int32]*chains)
+	}
+	c := g.chains[path]
+	if c == nil {
+		c = &chains{}
+		g.chains[path] = c
+	}
+	c.count++
+	c.ops += ops
+	c.ns += ns
+}
+
+// merge adds what happened in another group.
+func (g *group) merge(o *group) {
+	for s, k := range o.eager {
+		g.kernel(k.class, s.name, s.path, 0)
+		e := g.eager[s]
+		e.count += k.count - 1
+		e.ns += k.ns
+	}
+	for s, c := range o.calls {
+		g.call(c.class, s.name, s.path, 0)
+		e := g.calls[s]
+		e.count += c.count - 1
+		e.ns += c.ns
+	}
+	for path, c := range o.chains {
+		g.chain(path, 0, 0)
+		e := g.chains[path]
+		e.count += c.count - 1
+		e.ops += c.ops
+		e.ns += c.ns
+	}
+}

@@ -1,0 +1,268 @@
+package gap
+
+// Report is what is known of the idle time of a run. Times in us are not rounded.
+// A pointer is nil where there is nothing to say: null is not zero.
+type Report struct {
+	Idle      Idle       `json:"idle"`
+	Gaps      Gaps       `json:"gaps"`
+	Graph     Graph      `json:"graph"`
+	Pattern   *Pattern   `json:"pattern"`
+	Straggler *Straggler `json:"straggler"`
+	Slack     *Slack     `json:"slack"`
+	Findings  []Finding  `json:"findings"`
+	Warnings  []string   `json:"warnings"`
+}
+
+// Idle is the idle time of all lanes in the window and what it went to.
+type Idle struct {
+	TotalUs  float64 `json:"total_us"`
+	WindowUs float64 `json:"window_us"` // length of the windows of all lanes
+	Lanes    int     `json:"lanes"`
+	Steps    int64   `json:"rank_steps"` // of the benchmark segments
+	// Window is "benchmark" or "trace".
+	Window  string      `json:"window"`
+	Causes  []Cause     `json:"causes"`
+	Phases  []PhaseIdle `json:"phases"`
+	PerStep []StepIdle  `json:"steps,omitempty"`
+}
+
+// Cause is a part of idle time. The parts add up to the whole, in ns.
+type Cause struct {
+	Cause     string   `json:"cause"`
+	Ns        int64    `json:"ns"`
+	Us        float64  `json:"us"`
+	Share     float64  `json:"share"`
+	UsPerStep *float64 `json:"us_per_step"`
+	// Path are the ranges around most of it, the outermost first, and Source is the
+	// function that the range stands for.
+	Path   string `json:"path,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// PhaseIdle is the idle time in the periods of the steps of a phase.
+type PhaseIdle struct {
+	Phase    string  `json:"phase"`
+	TotalUs  float64 `json:"total_us"`
+	WindowUs float64 `json:"window_us"`
+	Steps    int64   `json:"rank_steps"`
+	Causes   []Cause `json:"causes"`
+}
+
+// StepIdle is the idle time in the period of a step.
+type StepIdle struct {
+	Rank     int32   `json:"rank"`
+	Step     int     `json:"step"`
+	Phase    string  `json:"phase"`
+	TotalUs  float64 `json:"total_us"`
+	WindowUs float64 `json:"window_us"`
+	Causes   []Cause `json:"causes"`
+}
+
+// Gaps are the gaps between activities of a stream.
+type Gaps struct {
+	Buckets []Bucket `json:"buckets"`
+	Top     []TopGap `json:"top"`
+	// Dominant says what most of the gap time is in, "" without gaps.
+	Dominant string `json:"dominant"`
+}
+
+// Bucket is the gaps of some lengths.
+type Bucket struct {
+	LowerUs float64  `json:"lower_us"`
+	UpperUs *float64 `json:"upper_us"`
+	Count   int64    `json:"count"`
+	Ns      int64    `json:"ns"`
+	TotalUs float64  `json:"total_us"`
+	Share   float64  `json:"share"`
+	Source  string   `json:"source"`
+}
+
+// TopGap is one of the longest gaps.
+type TopGap struct {
+	GapUs    float64 `json:"gap_us"`
+	Previous string  `json:"previous"`
+	Next     string  `json:"next"`
+	Rank     int32   `json:"rank"`
+	Device   int32   `json:"device"`
+	Stream   int64   `json:"stream"`
+	Step     *int32  `json:"step"`
+	StartNs  int64   `json:"start_ns"`
+	Call     string  `json:"call"`
+	Range    string  `json:"range"`
+	Path     string  `json:"path"`
+	// IdleUs is the part in which nothing else ran on the device either, and Causes
+	// what the thread that launched next did in the last stretch of it.
+	IdleUs float64     `json:"idle_us"`
+	Causes []CausePart `json:"causes"`
+}
+
+// CausePart is a part of one gap.
+type CausePart struct {
+	Cause string  `json:"cause"`
+	Us    float64 `json:"us"`
+}
+
+// Graph says how much of the GPU work came from CUDA graphs.
+type Graph struct {
+	Coverage *float64 `json:"coverage"`
+	Kernels  int64    `json:"kernels"`
+	Replayed int64    `json:"replayed"`
+	// Launches are calls that launch a graph, Recorded the replays that were
+	// recorded, and Whole those of them without their kernels.
+	Launches int64 `json:"launches"`
+	Recorded int64 `json:"recorded"`
+	Whole    int64 `json:"whole"`
+	// Per rank-step.
+	KernelLaunchesPerStep *float64      `json:"kernel_launches_per_step"`
+	GraphLaunchesPerStep  *float64      `json:"graph_launches_per_step"`
+	Partial               []PartialRank `json:"partial"`
+	Recapture             string        `json:"recapture,omitempty"`
+	Eager                 []EagerKernel `json:"eager"`
+}
+
+// PartialRank is a rank of which replays are missing in the recording.
+type PartialRank struct {
+	Rank     int32 `json:"rank"`
+	Launches int64 `json:"launches"`
+	Recorded int64 `json:"recorded"`
+}
+
+// EagerKernel is a kernel that was launched by itself.
+type EagerKernel struct {
+	Name    string   `json:"name"`
+	Class   string   `json:"class"`
+	Count   int64    `json:"count"`
+	Range   string   `json:"range"`
+	Path    string   `json:"path"`
+	Source  string   `json:"source,omitempty"`
+	Us      float64  `json:"us"`
+	PerStep *float64 `json:"per_step"`
+	// Generation is how many of them ran in generation steps; Capturable is set
+	// where there are any and the class belongs into a graph.
+	Generation int64 `json:"generation"`
+	Capturable bool  `json:"capturable"`
+}
+
+// Pattern is the layer that a step repeats.
+type Pattern struct {
+	Length      int             `json:"length"`
+	Repetitions int             `json:"repetitions"`
+	Layers      int             `json:"layers"`
+	Prologue    int             `json:"prologue"`
+	Epilogue    int             `json:"epilogue"`
+	Covered     float64         `json:"covered"`
+	Steps       int             `json:"steps"` // that were looked at and agree
+	Of          string          `json:"of"`    // what steps
+	GapUs       float64         `json:"gap_us"`
+	GapPerStep  float64         `json:"gap_us_per_step"`
+	Sentence    string          `json:"sentence"`
+	Groups      []PatternGroup  `json:"groups"`
+	Kernels     []PatternKernel `json:"kernels"`
+}
+
+// PatternGroup is a number of kernels of one class in a row.
+type PatternGroup struct {
+	Group        string  `json:"group"`
+	First        int     `json:"first"`
+	Last         int     `json:"last"`
+	Class        string  `json:"class"`
+	GapUs        float64 `json:"gap_us"`
+	GapUsPerStep float64 `json:"gap_us_per_step"`
+	Share        float64 `json:"share"`
+	Rank         int     `json:"rank"`
+	Priority     string  `json:"priority"`
+}
+
+// PatternKernel is a kernel of the layer.
+type PatternKernel struct {
+	Index    int     `json:"index"`
+	Name     string  `json:"name"`
+	Variants int     `json:"variants"`
+	Class    string  `json:"class"`
+	GapUs    float64 `json:"gap_us"`
+	Us       float64 `json:"us"`
+}
+
+// Straggler says which rank the others wait for.
+type Straggler struct {
+	Rank         *int32  `json:"rank"`
+	ShareOfSteps float64 `json:"share_of_steps"`
+	LateUs       float64 `json:"late_us_per_step"`
+	// Causes are the host operations on which the straggler spends more than the
+	// others, the largest excess first.
+	Causes       []string `json:"causes"`
+	ClockErrorUs float64  `json:"clock_error_us"`
+
+	Kind      string          `json:"kind"` // persistent, rotating or none
+	Steps     int             `json:"steps"`
+	Matched   int             `json:"matched"`
+	Unmatched int             `json:"unmatched"`
+	Why       []Excess        `json:"why"`
+	Ranks     []StragglerRank `json:"ranks"`
+	Kinds     []StragglerKind `json:"collectives"`
+}
+
+// Excess is what the straggler spends more on than the other ranks.
+type Excess struct {
+	What     string  `json:"what"` // operation or idle
+	Name     string  `json:"name"`
+	UsStep   float64 `json:"us_per_step"`
+	OthersUs float64 `json:"others_us_per_step"`
+	ExcessUs float64 `json:"excess_us_per_step"`
+	Source   string  `json:"source,omitempty"`
+}
+
+// StragglerRank sums up a rank.
+type StragglerRank struct {
+	Rank         int32   `json:"rank"`
+	OffsetUs     float64 `json:"offset_us"`
+	DriftPpm     float64 `json:"drift_ppm"`
+	ShareOfSteps float64 `json:"share_of_steps"`
+	LateUs       float64 `json:"late_us_per_step"`
+	WaitUs       float64 `json:"wait_us_per_step"`
+	TransferUs   float64 `json:"transfer_us_per_step"`
+}
+
+// StragglerKind sums up a kind of collective.
+type StragglerKind struct {
+	Name       string  `json:"name"`
+	PerStep    float64 `json:"per_step"`
+	LateUs     float64 `json:"late_us_per_step"`
+	WaitUs     float64 `json:"wait_us_per_rank_step"`
+	TransferUs float64 `json:"transfer_us_per_rank_step"`
+}
+
+// Slack says how far ahead of the GPU the host runs.
+type Slack struct {
+	Launches int64   `json:"launches"`
+	P50Us    float64 `json:"p50_us"`
+	P10Us    float64 `json:"p10_us"`
+	MinUs    float64 `json:"min_us"`
+	// NearZero is the share of launches whose kernel started at once.
+	NearZero float64 `json:"near_zero_share"`
+	// TrendUs is what the median of a step changes by from step to step; nil for
+	// less than ten steps.
+	TrendUs *float64    `json:"trend_us_per_step"`
+	Steps   []StepSlack `json:"steps,omitempty"`
+}
+
+// StepSlack is the slack of one step.
+type StepSlack struct {
+	Rank     int32   `json:"rank"`
+	Step     int     `json:"step"`
+	Launches int64   `json:"launches"`
+	P50Us    float64 `json:"p50_us"`
+	P10Us    float64 `json:"p10_us"`
+	MinUs    float64 `json:"min_us"`
+	NearZero float64 `json:"near_zero_share"`
+}
+
+// Finding is something to do, and why.
+type Finding struct {
+	Pattern  string `json:"pattern"`
+	Evidence string `json:"evidence"`
+	// UsStep is the time at stake in a step, or in the trace where there are no
+	// steps; 0 where it is not known.
+	UsStep float64 `json:"us_per_step"`
+	Source string  `json:"source,omitempty"`
+}

@@ -1,0 +1,109 @@
+package gap_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// simulate writes a run, a report a rank where split is set, and returns the files.
+func simulate(t testing.TB, c sim.Config, split bool) []string {
+	t.Helper()
+	var traces []*sim.Trace
+	var err error
+	if split {
+		traces, err = sim.SimulateReports(c)
+	} else {
+		var one *sim.Trace
+		one, err = sim.Simulate(c)
+		traces = append(traces, one)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	dir := t.TempDir()
+	for i, tr := range traces {
+		path := filepath.Join(dir, fmt.Sprintf("rank%d.sqlite", i))
+		schemas := sim.Schemas()
+		if err := tr.WriteSQLite(path, sim.Options{Schema: schemas[len(schemas)-1]}); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func compute(t testing.TB, by string, opt gap.Options, paths ...string) *gap.Report {
+	t.Helper()
+	rep, err := gap.Compute(open(t, by, paths...), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+func TestPatternOfModels(t *testing.T) {
+	layers := []int{1, 2, 3, 4, 5, 8, 16, 22, 32, 48, 61, 80, 96, 126}
+	if testing.Short() {
+		layers = []int{1, 2, 16, 126}
+	}
+	for _, n := range layers {
+		for _, mode := range []sim.Mode{sim.Eager, sim.Node, sim.Whole} {
+			for _, by := range []string{"nvtx", "allreduce"} {
+				for _, fused := range []bool{false, true} {
+					c := sim.Default()
+					c.Layers, c.Mode, c.Fused = n, mode, fused
+					c.Warmup, c.Steps, c.Tail = 0, 14, 0
+					if mode == sim.Whole && by == "allreduce" {
+						continue
+					}
+					if by == "allreduce" {
+						c.Ranks = 1
+						c.Devices = 2
+					}
+					p := compute(t, by, gap.Options{}, simulate(t, c, false)...).Pattern
+					want := 9
+					if fused {
+						want = 7
+					}
+					if p == nil || p.Layers != n || p.Repetitions != n || p.Length != want {
+						t.Errorf("%d layers, %s, by %s, fused %v: %+v, want %d kernels", n, mode, by, fused, p, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestStragglerOfRuns(t *testing.T) {
+	base := sim.Default()
+	base.Ranks, base.Steps = 3, 30
+	base.ClockOffset = []float64{0, 0, 1500}
+	for _, mode := range []sim.Mode{sim.Node, sim.Eager} {
+		for _, err := range []float64{0, 2000, -2000} {
+			c := base
+			c.Mode = mode
+			c.ClockError = []float64{0, err, -err / 2}
+			even := compute(t, "auto", gap.Options{}, simulate(t, c, true)...).Straggler
+			if even == nil || even.Rank != nil {
+				t.Errorf("%s, clock error %v us: like ranks: %+v, want nobody", mode, err, even)
+			}
+			c.SlowRank, c.Slow, c.SlowOp = 1, 400, "_prepare_inputs"
+			s := compute(t, "auto", gap.Options{}, simulate(t, c, true)...).Straggler
+			if s == nil || s.Rank == nil || *s.Rank != 1 {
+				t.Errorf("%s, clock error %v us: %+v, want rank 1", mode, err, s)
+				continue
+			}
+			if s.LateUs < 300 || s.LateUs > 800 {
+				t.Errorf("%s, clock error %v us: %v us late a step, want 400 and what follows from it", mode, err, s.LateUs)
+			}
+			if len(s.Causes) == 0 || s.Causes[0] != "_prepare_inputs" {
+				t.Errorf("%s, clock error %v us: causes %q, want _prepare_inputs first: %+v", mode, err, s.Causes, s.Why)
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Package straggler finds the rank that the others wait for: it matches the
+// collectives of several ranks and looks who comes last.
+//
+// # Matching
+//
+// Ranks run the same steps. A collective of one rank is matched with that of
+// another that is the n-th of its name in the same step; only those count that
+// every rank has. A rank whose recording began some steps earlier or later than
+// that of the first rank is moved by as many steps, as long as that makes the
+// collectives of most steps agree in their names, and their ends in time.
+//
+// # Clocks
+//
+// A collective ends on all ranks together, whatever it did before. So the clock
+// of a report is off from that of the first one by the median distance of the
+// ends of their matched collectives, of all-reduces where there are enough of
+// them. (A median, because a few collectives do not end together: those that were
+// cut off, or a broadcast whose root goes on.) Clocks of different hosts also drift:
+// where a line through the medians of sixteen stretches leaves less than half of
+// the error of a constant, it is the line. Ranks of one report share a clock,
+// which is left alone.
+//
+// The clock error is what remains: the 90th percentile of the distances between
+// the first and the last end of a matched collective. Two starts that are less
+// than that apart count as at once.
+//
+// # Lateness
+//
+// A rank arrives at a collective when its kernel starts. The last rank to arrive is
+// late by its distance to the one before it, the others wait for it: a rank's wait
+// goes from its own arrival to the last, and the rest of the collective is
+// transfer. (All kernels of a collective spin until the last one is there, so
+// their durations say nothing about the network before that.) The straggler of a
+// step is the rank whose lateness, summed over the step's collectives, is the
+// largest; a step in which nobody is late has none. A rank that is the straggler
+// of more than 80 % of the steps is persistent. Otherwise stragglers rotate, or
+// there are none, when in most steps nobody is late. Steps without collectives to
+// compare are steps in which nobody is known to be late.
+package straggler

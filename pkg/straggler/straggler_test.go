@@ -1,0 +1,180 @@
+package straggler
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// run makes the collectives of ranks: in each step ten of one name and three of
+// another, one of a kind that does not end together.
+type run struct {
+	ranks, steps int
+	late         func(rng *rand.Rand, step, rank int) int64 // ns
+	noise        int64
+	offset       func(rank int, t int64) int64
+	report       func(rank int) int
+	skip         func(rank, step int) bool
+	missing      func(rng *rand.Rand) bool
+	only         int // steps with collectives
+}
+
+func (r run) make() []Rank {
+	rng := rand.New(rand.NewPCG(1, 2))
+	ranks := make([]Rank, r.ranks)
+	for k := range ranks {
+		ranks[k] = Rank{ID: int32(k), Report: k, Steps: r.steps}
+		if r.report != nil {
+			ranks[k].Report = r.report(k)
+		}
+	}
+	first := make([]int, r.ranks) // first step of each rank
+	for k := range first {
+		for r.skip != nil && r.skip(k, first[k]) {
+			first[k]++
+		}
+	}
+	now := int64(1_000_000)
+	for step := range r.steps {
+		if r.only > 0 && step >= r.only {
+			break
+		}
+		for i := range 13 {
+			end := int64(0)
+			starts := make([]int64, r.ranks)
+			for k := range ranks {
+				starts[k] = now + rng.Int64N(2000)
+				if i == 0 && r.late != nil {
+					starts[k] += r.late(rng, step, k)
+				}
+				end = max(end, starts[k]+8000)
+			}
+			for k := range ranks {
+				if step < first[k] || r.missing != nil && r.missing(rng) {
+					continue
+				}
+				c := Collective{Step: int32(step - first[k]), Name: int32(i % 2), Allreduce: i%2 == 0, Start: starts[k], End: end}
+				if r.noise > 0 {
+					c.End += rng.Int64N(r.noise)
+				}
+				if i%2 == 1 {
+					c.End += int64(k) * 100_000 // a broadcast
+				}
+				if r.offset != nil {
+					c.Start += r.offset(k, c.Start)
+					c.End += r.offset(k, c.End)
+				}
+				ranks[k].Collectives = append(ranks[k].Collectives, c)
+			}
+			now = end + 20_000
+		}
+		now += 3_000_000 + rng.Int64N(200_000)
+	}
+	return ranks
+}
+
+func second(_ *rand.Rand, _, rank int) int64 {
+	if rank == 1 {
+		return 400_000
+	}
+	return 0
+}
+
+func TestFind(t *testing.T) {
+	off := func(k int, _ int64) int64 { return []int64{0, 2_000_000, -1_500_000}[k] }
+	drift := func(k int, t int64) int64 { return []int64{0, 2_000_000 + t/50_000, -t / 100_000}[k] }
+	tests := []struct {
+		name string
+		run  run
+		kind Kind
+		rank int
+	}{
+		{"late", run{ranks: 3, steps: 40, late: second}, Persistent, 1},
+		{"clocks", run{ranks: 3, steps: 40, late: second, offset: off, noise: 3000}, Persistent, 1},
+		{"drifting clocks", run{ranks: 3, steps: 400, late: second, offset: drift, noise: 3000}, Persistent, 1},
+		{"alike", run{ranks: 3, steps: 40, offset: off, noise: 3000}, Nobody, -1},
+		{"alike, drifting clocks", run{ranks: 3, steps: 400, offset: drift, noise: 3000}, Nobody, -1},
+		{"rotating", run{ranks: 3, steps: 60, late: func(rng *rand.Rand, step, rank int) int64 {
+			if step%3 == rank {
+				return 400_000
+			}
+			return 0
+		}}, Rotating, 0},
+		{"now and then", run{ranks: 3, steps: 60, noise: 4000, late: func(rng *rand.Rand, step, rank int) int64 {
+			if step%10 == 0 && rank == 2 {
+				return 400_000
+			}
+			return 0
+		}}, Nobody, -1},
+		{"fewer steps at the begin", run{ranks: 3, steps: 40, late: second, offset: off, skip: func(rank, step int) bool { return rank == 2 && step < 3 }}, Persistent, 1},
+		{"few steps with collectives", run{ranks: 2, steps: 60, late: second, skip: nil, only: 10}, Nobody, -1},
+		{"missing ones", run{ranks: 2, steps: 60, late: second, noise: 500, missing: func(rng *rand.Rand) bool { return rng.IntN(400) == 0 }}, Persistent, 1},
+	}
+	for _, test := range tests {
+		res := Find(test.run.make())
+		if res == nil || res.Kind != test.kind || test.kind != Rotating && res.Rank != test.rank {
+			t.Errorf("%s: %+v, want %s %d", test.name, res, test.kind, test.rank)
+			continue
+		}
+		if test.kind != Persistent {
+			continue
+		}
+		late := float64(res.Ranks[res.Rank].Late) / float64(res.Steps)
+		if late < 380_000 || late > 430_000 {
+			t.Errorf("%s: %v ns late a step, want 400000", test.name, late)
+		}
+		for k, s := range res.Ranks {
+			if k != res.Rank && float64(s.Wait)/float64(res.Steps) < 350_000 {
+				t.Errorf("%s: rank %d waits %v ns a step", test.name, k, float64(s.Wait)/float64(res.Steps))
+			}
+		}
+		if res.ClockError > 10_000 {
+			t.Errorf("%s: clock error %d ns", test.name, res.ClockError)
+		}
+	}
+}
+
+// What is less than the clock error is not claimed.
+func TestBelowClockError(t *testing.T) {
+	late := func(_ *rand.Rand, _, rank int) int64 { return int64(rank) * 15_000 }
+	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 200_000}.make()); res == nil || res.Kind != Nobody || res.ClockError < 15_000 {
+		t.Errorf("%+v, want nobody", res)
+	}
+	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 2_000}.make()); res == nil || res.Kind != Persistent {
+		t.Errorf("%+v, want rank 1", res)
+	}
+}
+
+// Ranks of one report have one clock: what looks like an offset is lateness.
+func TestOneClock(t *testing.T) {
+	one := run{ranks: 2, steps: 40, late: second, report: func(int) int { return 0 }, offset: func(k int, _ int64) int64 { return int64(k) * 50_000 }}
+	res := Find(one.make())
+	if res == nil || res.Offsets[1] != 0 {
+		t.Fatalf("%+v, want no offset", res)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	if Find(nil) != nil || Find(make([]Rank, 1)) != nil || Find(make([]Rank, 3)) != nil {
+		t.Error("a straggler among nothing")
+	}
+	a := Rank{Collectives: []Collective{{Name: 1, End: 5}}, Steps: 1}
+	b := Rank{Collectives: []Collective{{Name: 2, End: 5}}, Steps: 1}
+	if Find([]Rank{a, b}) != nil {
+		t.Error("a straggler without anything matched")
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	ranks := run{ranks: 8, steps: 1000, late: second, noise: 1000}.make()
+	n := 0
+	for _, r := range ranks {
+		n += len(r.Collectives)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if Find(ranks) == nil {
+			b.Fatal("nothing")
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mcollectives/s")
+}

@@ -1,0 +1,187 @@
+package thread
+
+// call is an API call that is open.
+type call struct {
+	start, end int64
+	state      State
+}
+
+// named is an NVTX range that is open.
+type named struct {
+	end  int64
+	path int32
+}
+
+// Thread is a host thread. All its spans come in the order of their start, of
+// equal starts the longer first.
+type Thread struct {
+	now    int64 // its state is known before this time
+	calls  []call
+	ranges []named
+	wait   int64 // the latest end of its waits for the interpreter lock
+	hold   int64 // of its holds
+	gc     int64 // of its collections
+
+	runs    []Run // runs[first:] are kept
+	first   int
+	spent   []int64 // since the last Spent, by state
+	touched []State
+}
+
+// New returns a thread of which nothing is known before time at.
+func New(at int64) *Thread {
+	return &Thread{now: at, wait: at, hold: at, gc: at}
+}
+
+// Now is the time up to which the thread's runs go.
+func (t *Thread) Now() int64 { return t.now }
+
+// Call takes an API call of the class that state names.
+func (t *Thread) Call(start, end int64, state State) {
+	if end <= start {
+		return
+	}
+	t.Advance(start)
+	n := len(t.calls)
+	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].state < state {
+		return
+	}
+	for n > 0 && t.calls[n-1].end <= end {
+		n--
+	}
+	t.calls = append(t.calls[:n], call{start, end, state})
+}
+
+// Range takes a range, whose path Child of Paths has given.
+func (t *Thread) Range(start, end int64, path int32) {
+	if end <= start {
+		return
+	}
+	t.Advance(start)
+	n := len(t.ranges)
+	for n > 0 && t.ranges[n-1].end < end {
+		n--
+	}
+	t.ranges = append(t.ranges[:n], named{end, path})
+}
+
+// Wait takes a wait for the interpreter lock.
+func (t *Thread) Wait(start, end int64) {
+	t.Advance(start)
+	t.wait = max(t.wait, end)
+}
+
+// Hold takes a stretch in which the thread holds the interpreter lock.
+func (t *Thread) Hold(start, end int64) {
+	t.Advance(start)
+	t.hold = max(t.hold, end)
+}
+
+// Collect takes a garbage collection.
+func (t *Thread) Collect(start, end int64) {
+	t.Advance(start)
+	t.gc = max(t.gc, end)
+}
+
+// Path returns the path of the innermost range at time Now, -1 where none is open.
+func (t *Thread) Path() int32 {
+	for n := len(t.ranges); n > 0; n-- {
+		if r := &t.ranges[n-1]; r.end > t.now {
+			return r.path
+		}
+		t.ranges = t.ranges[:n-1]
+	}
+	return -1
+}
+
+// Advance makes the state known up to time to: no span that starts before it is
+// still to come.
+func (t *Thread) Advance(to int64) {
+	for t.now < to {
+		state, until := t.state(to)
+		t.emit(state, until)
+	}
+}
+
+// state returns the state now and a time, not after limit, until which it lasts.
+func (t *Thread) state(limit int64) (State, int64) {
+	for n := len(t.calls); n > 0; n-- {
+		if c := &t.calls[n-1]; c.end > t.now {
+			return c.state, min(c.end, limit)
+		}
+		t.calls = t.calls[:n-1]
+	}
+	if t.wait > t.now {
+		if t.hold <= t.now {
+			return GIL, min(t.wait, limit)
+		}
+		limit = min(limit, t.hold)
+	}
+	if t.gc > t.now {
+		return GC, min(t.gc, limit)
+	}
+	for n := len(t.ranges); n > 0; n-- {
+		if r := &t.ranges[n-1]; r.end > t.now {
+			return Named + r.path, min(r.end, limit)
+		}
+		t.ranges = t.ranges[:n-1]
+	}
+	return Untraced, limit
+}
+
+// emit says that the thread is in a state until a time.
+func (t *Thread) emit(state State, until int64) {
+	if n := len(t.runs); n == t.first || t.runs[n-1].State != state {
+		t.runs = append(t.runs, Run{t.now, state})
+	}
+	for int(state) >= len(t.spent) {
+		t.spent = append(t.spent, make([]int64, max(64, len(t.spent)))...)
+	}
+	if t.spent[state] == 0 {
+		t.touched = append(t.touched, state)
+	}
+	t.spent[state] += until - t.now
+	t.now = until
+}
+
+// Spent calls f with the time in each state since it was last called, in no
+// order in particular.
+func (t *Thread) Spent(f func(State, int64)) {
+	for _, state := range t.touched {
+		if f != nil {
+			f(state, t.spent[state])
+		}
+		t.spent[state] = 0
+	}
+	t.touched = t.touched[:0]
+}
+
+// Runs returns the runs from the one around time from on, or from the first that
+// is kept. They go up to Now and are valid until the next call.
+func (t *Thread) Runs(from int64) []Run {
+	// From the end: what is asked for is recent.
+	i := len(t.runs)
+	for i > t.first && t.runs[i-1].At > from {
+		i--
+	}
+	return t.runs[max(i-1, t.first):]
+}
+
+// Len is the number of runs that are kept.
+func (t *Thread) Len() int { return len(t.runs) - t.first }
+
+// Forget drops the runs that end at or before a time.
+func (t *Thread) Forget(before int64) {
+	if before >= t.now {
+		t.runs, t.first = t.runs[:0], 0
+		return
+	}
+	for t.first+1 < len(t.runs) && t.runs[t.first+1].At <= before {
+		t.first++
+	}
+	// Move the rest to the front when that costs less than what was dropped.
+	if t.first > 1024 && 2*t.first > len(t.runs) {
+		n := copy(t.runs, t.runs[t.first:])
+		t.runs, t.first = t.runs[:n], 0
+	}
+}
