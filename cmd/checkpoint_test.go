@@ -1,0 +1,201 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stages are the filters that write events, in their order.
+var stages = []string{"nsys2arrow", "isolate", "phase"}
+
+// selections choose rows of a run of some ten steps and 200 ms.
+var selections = [][]string{
+	nil,
+	{"--rank", "1"},
+	{"--rank", "0,2"},
+	{"--from", "4"},
+	{"--from", "2", "--to", "9"},
+	{"--from", "60ms", "--to", "90ms"},
+	{"--rank", "0", "--from", "55ms"},
+	{"--kind", "kernel,step"},
+}
+
+// TestCheckpointEqualsStream asks every filter the same of a checkpoint, as a
+// file and as a data set, and of the stream of the same stage; whole, also of the
+// export.
+func TestCheckpointEqualsStream(t *testing.T) {
+	reports := filepath.Join(t.TempDir(), "rank%d.sqlite")
+	must(t, nil, "gentrace", "--ranks", "3", "--steps", "12", "--layers", "2", "--reports", "--clock-offset", "700", "-o", reports)
+	inputs := map[string][]string{
+		"reports":  {fmt.Sprintf(reports, 0), fmt.Sprintf(reports, 1), fmt.Sprintf(reports, 2)},
+		"frontend": {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--frontend", "--overheads", "--gil", "20")},
+		"graph":    {generate(t, "--ranks", "2", "--devices", "2", "--steps", "12", "--layers", "2", "--mode", "graph")},
+		"vllm":     {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--mode", "eager", "--markers", "vllm")},
+	}
+	for name, files := range inputs {
+		t.Run(name, func(t *testing.T) {
+			for k, stage := range stages {
+				dir := t.TempDir()
+				stream, file, set := filepath.Join(dir, "s.arrows"), filepath.Join(dir, "c.parquet"), filepath.Join(dir, "set")
+				must(t, nil, stage, append(slices.Clone(files), "-o", stream)...)
+				must(t, nil, stage, append(slices.Clone(files), "-o", file)...)
+				passed := must(t, nil, stage, append(slices.Clone(files), "--checkpoint", set)...)
+				if want, err := os.ReadFile(stream); err != nil || !bytes.Equal(passed, want) {
+					t.Errorf("%s --checkpoint passes another stream on than without: %v", stage, err)
+				}
+				for _, selection := range selections {
+					compareAnswers(t, stages[k:], stream, []string{file, set}, selection)
+				}
+				whole := must(t, nil, "verdict", append(slices.Clone(files), "--format", "json")...)
+				if got := must(t, nil, "verdict", set, "--format", "json"); !bytes.Equal(got, whole) {
+					t.Errorf("%s: verdict from the data set differs from that of the export:\n%s\n%s", stage, got, whole)
+				}
+			}
+		})
+	}
+}
+
+// compareAnswers asks the filters from a stage on of the stream and of the
+// checkpoints what is chosen. Rows are compared as text: as streams they may be
+// cut into other batches.
+func compareAnswers(t *testing.T, from []string, stream string, checkpoints, selection []string) {
+	t.Helper()
+	commands := [][]string{{"metrics"}, {"metrics", "--format", "csv"}, {"verdict", "--format", "json"}, {"verdict"}, {"nsys2arrow", "--format", "json"}}
+	for _, stage := range from[1:] {
+		commands = append(commands, []string{stage, "--format", "json"})
+	}
+	for _, c := range commands {
+		args := slices.Concat(c[1:], selection)
+		want := call(t, nil, c[0], append(args, stream)...)
+		for _, checkpoint := range checkpoints {
+			got := call(t, nil, c[0], append(args, checkpoint)...)
+			if got.status != want.status || got.stdout != want.stdout {
+				t.Errorf("%s %s of a %s of stage %s: status %d and %d bytes; of the stream status %d and %d bytes\n%s%s", c[0], strings.Join(args, " "),
+					filepath.Base(checkpoint), from[0], got.status, len(got.stdout), want.status, len(want.stdout), got.stderr, want.stderr)
+			}
+		}
+	}
+}
+
+// TestKilledCheckpoint kills the writer of a data set at random moments: what it
+// leaves is the old data set, the new one, or one that is refused, and the next
+// run completes it.
+func TestKilledCheckpoint(t *testing.T) {
+	moments := 25 // of each of two writers
+	if testing.Short() {
+		moments = 8
+	}
+	const size = "120000"
+	trace := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "1")
+	older := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "2")
+	rng := rand.New(rand.NewPCG(4, 2))
+	refused := 0
+	for _, stage := range []string{"nsys2arrow", "phase"} {
+		want := string(must(t, nil, "verdict", trace, "--format", "json"))
+		before := string(must(t, nil, "verdict", older, "--format", "json"))
+		set := filepath.Join(t.TempDir(), "set")
+		begun := time.Now()
+		runWriter(t, stage, trace, set, time.Hour)
+		whole := time.Since(begun)
+		complete := listFiles(t, set)
+		outcomes := map[string]int{}
+		for i := range moments {
+			if err := os.RemoveAll(set); err != nil {
+				t.Fatal(err)
+			}
+			old := ""
+			if i%2 == 0 {
+				runWriter(t, stage, older, set, time.Hour)
+				old = before
+			}
+			runWriter(t, stage, trace, set, killMoment(rng, i, whole))
+			outcomes[judge(t, set, want, old)]++
+			runWriter(t, stage, trace, set, time.Hour)
+			if got := call(t, nil, "verdict", set, "--format", "json"); got.stdout != want {
+				t.Fatalf("%s: what the next run left gives another answer, status %d: %s", stage, got.status, got.stderr)
+			}
+			if got := listFiles(t, set); got != complete {
+				t.Fatalf("%s: the next run leaves\n%s\nand not\n%s", stage, got, complete)
+			}
+		}
+		t.Logf("%s, killed %d times within %v: %v", stage, moments, whole, outcomes)
+		refused += outcomes["refused"]
+	}
+	// Which moments are hit is up to the machine: a few are too few to tell.
+	if refused == 0 && !testing.Short() {
+		t.Error("no moment was between the first file and the last")
+	}
+}
+
+// killMoment returns when to kill a writer that takes so long: at any time, or
+// about when its files appear.
+func killMoment(rng *rand.Rand, i int, whole time.Duration) time.Duration {
+	if i%4 < 2 {
+		return time.Duration(rng.Int64N(int64(whole)))
+	}
+	return whole/2 + time.Duration(rng.Int64N(int64(whole)))*6/10
+}
+
+// runWriter runs a filter that writes a data set, and kills it after some time.
+func runWriter(t *testing.T, stage, trace, set string, after time.Duration) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(bin, stage), trace, "--checkpoint", set)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() >= 0 {
+		t.Fatalf("%s: %v: %s", stage, err, &stderr)
+	}
+}
+
+// judge says what a killed writer left, and fails where it is neither right nor
+// refused.
+func judge(t *testing.T, set, want, old string) string {
+	t.Helper()
+	r := call(t, nil, "verdict", set, "--format", "json")
+	switch {
+	case r.status == 0 && r.stdout == want:
+		return "new"
+	case r.status == 0 && old != "" && r.stdout == old:
+		return "old"
+	case r.status == 2 && strings.Contains(r.stderr, "unfinished"):
+		return "refused"
+	case r.status == 2 && r.stdout == "" && noDataSet(set):
+		return "nothing"
+	}
+	t.Fatalf("status %d of what a killed writer left: %s\n%s", r.status, r.stderr, r.stdout)
+	return ""
+}
+
+func noDataSet(set string) bool {
+	found, err := filepath.Glob(filepath.Join(set, "*"))
+	return err == nil && len(found) == 0
+}
+
+// listFiles lists the files in a directory with their sizes.
+func listFiles(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			fmt.Fprintf(&b, "%s %d\n", strings.TrimPrefix(path, dir), info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,38 @@
+// Diff says which host operation costs more a step in one run than in another,
+// and whether that is more than noise.
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/filter"
+)
+
+func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return filter.Main(filter.Command{
+		Name:  "diff",
+		Usage: "say what costs more a step in one run than in another, and whether it is real",
+		Args:  "BASELINE TARGET | RUN",
+		Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
+operation, kernels and CUDA API calls. Each change comes with a confidence
+interval that respects that neighbouring steps are alike, and counts only where
+it is beyond the noise of the runs themselves, over all rows together. "No
+evidence of a change" is an answer. Of one run it prints the breakdown.
+
+A run is an nsys export, a stream or a checkpoint at any stage; give several
+files of one run with --baseline and --target. scripts/install.sh calls this
+command tracediff.`,
+		Status: ", 1 where a condition of --fail-on is met",
+		Examples: []string{
+			"diff v1.sqlite v2.sqlite",
+			"diff --baseline a0.sqlite --baseline a1.sqlite --target b0.sqlite --target b1.sqlite",
+			"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
+			"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
+		},
+		Flags: filter.Flags(filter.DiffFlags(), filter.IsolateFlags(), filter.SelectFlags()),
+		Run:   (*filter.Context).RunDiff,
+	}, args, stdin, stdout, stderr)
+}

@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"encoding/json"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/hostbound/hostbound/"
+
+// doors are the only packages that import a heavy dependency.
+var doors = map[string][]string{
+	"modernc.org/":                     {"pkg/sqlite"},
+	"github.com/apache/arrow/":         {"pkg/wire"},
+	"github.com/parquet-go/":           {"pkg/parquet", "pkg/sim"}, // sim writes with the library what parquet reads
+	"github.com/urfave/cli/":           {"pkg/filter", "scripts/gentrace"},
+	"golang.org/x/term":                {"pkg/filter"},
+	"github.com/google/flatbuffers/":   {"pkg/wire"},
+	"github.com/jedib0t/go-pretty/":    {"pkg/table"},
+	"gonum.org/":                       {"pkg/stat"},
+	"github.com/aclements/go-moremath": {"pkg/stat"},
+}
+
+// below lists for each package of ours those that it may import. Imports point
+// down: a package may name only packages above its own line.
+var below = []struct {
+	pkg     string
+	imports []string
+}{
+	{"pkg/cudaname", nil},
+	{"pkg/marker", nil},
+	{"pkg/stat", nil},
+	{"pkg/thread", nil},
+	{"pkg/pattern", nil},
+	{"pkg/straggler", nil},
+	{"pkg/sqlite", nil},
+	{"pkg/parquet", nil},
+	{"pkg/event", nil},
+	{"pkg/event/eventtest", []string{"pkg/event"}},
+	{"pkg/table", []string{"pkg/event"}},
+	// formats, which know nothing of each other
+	{"pkg/wire", []string{"pkg/event", "pkg/table"}},
+	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet"}},
+	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/parquet", "pkg/sqlite"}},
+	// analyses, which know nothing of each other, nor of formats
+	{"pkg/step", []string{"pkg/event", "pkg/marker"}},
+	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
+	{"pkg/metric", []string{"pkg/event", "pkg/marker", "pkg/table"}},
+	{"pkg/verdict", []string{"pkg/table"}},
+	{"pkg/compare", []string{"pkg/event", "pkg/marker", "pkg/stat", "pkg/table"}},
+	{"pkg/gap", []string{"pkg/event", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	// test data
+	{"pkg/sim", []string{"pkg/sqlite"}},
+	// what joins them
+	{"pkg/filter", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImportsPointDown(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var p listed
+		if err := dec.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		checkImports(t, strings.TrimPrefix(p.ImportPath, module), p.Imports)
+	}
+	if seen < 15 {
+		t.Errorf("go list named %d packages only", seen)
+	}
+}
+
+func checkImports(t *testing.T, pkg string, imports []string) {
+	t.Helper()
+	allowed, known := []string(nil), false
+	for _, b := range below {
+		if b.pkg == pkg {
+			allowed, known = b.imports, true
+		}
+	}
+	for _, imp := range imports {
+		for prefix, through := range doors {
+			if strings.HasPrefix(imp, prefix) && !slices.Contains(through, pkg) {
+				t.Errorf("%s imports %s: go through %v", pkg, imp, through)
+			}
+		}
+		ours, is := strings.CutPrefix(imp, module)
+		if !is {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(pkg, "cmd/"):
+			if ours != "pkg/filter" {
+				t.Errorf("%s imports %s: commands go through pkg/filter", pkg, ours)
+			}
+		case strings.HasPrefix(pkg, "scripts/"):
+		case !known:
+			t.Errorf("%s is not in the list of packages", pkg)
+		case !slices.Contains(allowed, ours):
+			t.Errorf("%s imports %s, which the layout does not allow", pkg, ours)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+// Metrics measures how busy the GPUs are and what the host does meanwhile.
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/filter"
+)
+
+func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return filter.Main(filter.Command{
+		Name:  "metrics",
+		Usage: "measure GPU idle time, launch overhead and exposed host preparation",
+		Args:  "[FILE...]",
+		Description: `Metrics writes a row for each metric of the benchmark window (scope aggregate) and
+of the context and generation steps in it. A metric is a ratio of two times; the
+row holds both, in ns, so that the rows of several parts of a run add up to
+those of the run.
+
+A stream without steps on standard input is measured over all GPU activity of
+its report, as with --window trace.
+
+With --merge the files hold metric rows of parts of a run, as this command writes
+them, one part a process, a task or a machine. Times are added exactly; a rank
+whose number an earlier file has gets the next free one; the same files in the
+same order make the same bytes. The median gap of steady steps does not follow
+from those of the parts and is null.`,
+		Examples: []string{
+			"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
+			"metrics trace.sqlite",
+			"metrics trace.sqlite --format csv -o metrics.csv",
+			"nsys2arrow trace.sqlite | metrics --format json",
+			"metrics --merge rank*.metrics.arrows | verdict",
+		},
+		Flags: filter.Flags(filter.MetricsFlags(), filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.MergeFlag()}),
+		Run: func(c *filter.Context) (int, error) {
+			result, err := c.Measure(filter.Raw)
+			if err != nil {
+				return 0, err
+			}
+			return 0, c.WriteTable(result.Table())
+		},
+	}, args, stdin, stdout, stderr)
+}

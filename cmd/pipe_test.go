@@ -1,0 +1,274 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// result is what a command left behind.
+type result struct {
+	stdout, stderr string
+	status         int
+}
+
+// call runs a built command.
+func call(t *testing.T, stdin []byte, name string, args ...string) result {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(bin, name), args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// must runs a built command that is to succeed and returns its output.
+func must(t *testing.T, stdin []byte, name string, args ...string) []byte {
+	t.Helper()
+	r := call(t, stdin, name, args...)
+	if r.status != 0 {
+		t.Fatalf("%s %s: status %d: %s", name, strings.Join(args, " "), r.status, r.stderr)
+	}
+	return []byte(r.stdout)
+}
+
+// generate writes a trace with gentrace and returns its name.
+func generate(t *testing.T, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trace.sqlite")
+	must(t, nil, "gentrace", append(args, "-o", path)...)
+	return path
+}
+
+// runs are simulated runs of every kind that isolate tells apart.
+var runs = map[string][]string{
+	"node":     {"--ranks", "2", "--steps", "12", "--layers", "4"},
+	"graph":    {"--ranks", "2", "--steps", "12", "--layers", "4", "--mode", "graph"},
+	"eager":    {"--ranks", "1", "--steps", "12", "--layers", "4", "--mode", "eager"},
+	"nomarker": {"--ranks", "2", "--steps", "12", "--layers", "4", "--markers", "none"},
+	"vllm":     {"--ranks", "1", "--steps", "12", "--layers", "4", "--markers", "vllm"},
+}
+
+func TestPipeEqualsSingleProcess(t *testing.T) {
+	traces := map[string]string{}
+	for name, args := range runs {
+		traces[name] = generate(t, args...)
+	}
+	for seed := range 20 {
+		traces[fmt.Sprint("random", seed)] = generate(t, "--random", strconv.Itoa(seed))
+	}
+	answers := 0
+	for name, trace := range traces {
+		stream := must(t, nil, "nsys2arrow", trace)
+		isolated := call(t, stream, "isolate")
+		if single := call(t, nil, "verdict", trace, "--format", "json"); isolated.status != 0 {
+			if single.status != isolated.status {
+				t.Errorf("%s: isolate ends with %d, verdict FILE with %d", name, isolated.status, single.status)
+			}
+			continue
+		}
+		phased := must(t, []byte(isolated.stdout), "phase")
+		rows := must(t, phased, "metrics")
+		for _, format := range []string{"json", "text"} {
+			pipe := must(t, rows, "verdict", "--format", format)
+			single := must(t, nil, "verdict", trace, "--format", format)
+			if !bytes.Equal(pipe, single) {
+				t.Errorf("%s: %s of the pipe differs from that of verdict FILE:\n%s\n%s", name, format, pipe, single)
+			}
+		}
+		if whole := must(t, nil, "metrics", trace, "--format", "arrow"); !bytes.Equal(whole, rows) {
+			t.Errorf("%s: the metric rows of the pipe differ from those of metrics FILE", name)
+		}
+		answers++
+	}
+	if answers < len(runs) {
+		t.Errorf("only %d traces gave an answer", answers)
+	}
+}
+
+func TestRanksInOneFileOrTwo(t *testing.T) {
+	for seed := range 6 {
+		args := []string{"--ranks", "2", "--steps", "10", "--layers", "3", "--seed", strconv.Itoa(seed)}
+		together := generate(t, args...)
+		apart := filepath.Join(t.TempDir(), "rank%d.sqlite")
+		must(t, nil, "gentrace", append(args, "--reports", "-o", apart)...)
+		files := []string{fmt.Sprintf(apart, 0), fmt.Sprintf(apart, 1)}
+		one := must(t, nil, "metrics", together, "--format", "csv")
+		two := must(t, nil, "metrics", append(files, "--format", "csv")...)
+		if !bytes.Equal(one, two) {
+			t.Errorf("seed %d: one file with two ranks:\n%s\ntwo files:\n%s", seed, one, two)
+		}
+		checkShards(t, two, must(t, nil, "metrics", files[0], "--format", "csv"), must(t, nil, "metrics", files[1], "--format", "csv"))
+	}
+}
+
+// checkShards checks that the metric rows of shards add up to those of the whole.
+func checkShards(t *testing.T, whole []byte, shards ...[]byte) {
+	t.Helper()
+	sums := map[string][2]int64{}
+	for _, s := range shards {
+		for key, v := range metricRows(t, s) {
+			sum := sums[key]
+			sums[key] = [2]int64{sum[0] + v[0], sum[1] + v[1]}
+		}
+	}
+	want := metricRows(t, whole)
+	if len(want) < 18 {
+		t.Errorf("only %d metric rows", len(want))
+	}
+	for key, v := range want {
+		if sums[key] != v {
+			t.Errorf("%s: the shards add up to %d, the whole has %d", key, sums[key], v)
+		}
+	}
+}
+
+// metricRows returns numerator and denominator by scope and metric.
+func metricRows(t *testing.T, text []byte) map[string][2]int64 {
+	t.Helper()
+	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(records) == 0 {
+		t.Fatalf("metrics as CSV: %v: %q", err, text)
+	}
+	rows := map[string][2]int64{}
+	for _, r := range records[1:] {
+		var v [2]int64
+		for i := range v {
+			if v[i], err = strconv.ParseInt(r[2+i], 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows[r[0]+" "+r[1]] = v
+	}
+	return rows
+}
+
+// TestCutStreams cuts the stream between any two stages everywhere: nothing but
+// "cut short" may come of it.
+func TestCutStreams(t *testing.T) {
+	trace := generate(t, "--ranks", "1", "--steps", "6", "--warmup", "1", "--layers", "2")
+	streams := []struct {
+		next string
+		data []byte
+	}{{next: "isolate", data: must(t, nil, "nsys2arrow", trace)}}
+	for _, names := range [][2]string{{"isolate", "phase"}, {"phase", "metrics"}, {"metrics", "verdict"}} {
+		last := streams[len(streams)-1].data
+		streams = append(streams, struct {
+			next string
+			data []byte
+		}{names[1], must(t, last, names[0])})
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, s := range streams {
+		cuts := []int{0, 1, 4, 7, 8, 100, len(s.data) - 1, len(s.data) - 4, len(s.data) - 7, len(s.data) - 8, len(s.data) - 9}
+		for range 25 {
+			cuts = append(cuts, rng.IntN(len(s.data)))
+		}
+		for _, n := range cuts {
+			for _, command := range []string{s.next, "verdict"} {
+				r := call(t, s.data[:n], command)
+				if r.status != 2 || r.stdout != "" && command == "verdict" || !strings.Contains(r.stderr, "cut short") {
+					t.Errorf("%s on %d of %d bytes: status %d, %d bytes written, %s", command, n, len(s.data), r.status, len(r.stdout), r.stderr)
+				}
+			}
+		}
+		if r := call(t, append(bytes.Clone(s.data), s.data...), s.next); r.status != 2 {
+			t.Errorf("%s takes two streams one after the other: status %d", s.next, r.status)
+		}
+	}
+}
+
+// TestKilledWriter kills the first process of a pipe while it writes.
+func TestKilledWriter(t *testing.T) {
+	trace := generate(t, "--events", "60000", "--layers", "4")
+	first := exec.Command(filepath.Join(bin, "nsys2arrow"), trace)
+	out, err := first.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	part := make([]byte, 300_000)
+	n, err := out.Read(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if first.Wait(); first.ProcessState.Success() {
+		t.Fatal("the writer was not killed")
+	}
+	r := call(t, part[:n], "verdict")
+	if r.status != 2 || r.stdout != "" || !strings.Contains(r.stderr, "cut short") {
+		t.Errorf("status %d, stdout %q, stderr %s", r.status, r.stdout, r.stderr)
+	}
+}
+
+// TestNoSecrets looks for what was planted in the capture's environment, command
+// line, user, host and process names in all that any command writes.
+func TestNoSecrets(t *testing.T) {
+	const canary = "CANARY-7d03fe"
+	traces := map[string]string{}
+	for name, args := range runs {
+		traces[generate(t, append(args, "--canary", canary, "--empty-tables")...)] = name
+	}
+	secrets := map[string]string{}
+	for trace := range traces {
+		if !contains(t, trace, canary) {
+			t.Fatalf("%s holds no canary", traces[trace])
+		}
+		secrets[trace] = canary
+	}
+	if dir := os.Getenv("HOSTBOUND_TRACES"); dir != "" {
+		real, _ := filepath.Glob(filepath.Join(dir, "real", "*.sqlite"))
+		for _, trace := range real {
+			if contains(t, trace, "CANARY-4f1c9a") {
+				secrets[trace] = "CANARY-4f1c9a"
+			}
+		}
+	}
+	for trace, secret := range secrets {
+		for _, command := range []string{"nsys2arrow", "isolate", "phase", "metrics", "verdict"} {
+			formats := []string{"arrow", "table", "csv", "json"}
+			if command == "verdict" {
+				formats = []string{"text", "json"}
+			}
+			for _, format := range formats {
+				r := call(t, nil, command, trace, "--format", format)
+				if strings.Contains(r.stdout+r.stderr, secret) {
+					t.Errorf("%s %s --format %s writes a secret of the capture", command, trace, format)
+				}
+			}
+		}
+		checkpoint := filepath.Join(t.TempDir(), "c.parquet")
+		must(t, nil, "nsys2arrow", trace, "-o", checkpoint)
+		if contains(t, checkpoint, secret) {
+			t.Errorf("the checkpoint of %s holds a secret of the capture", trace)
+		}
+		rows := must(t, nil, "nsys2arrow", checkpoint, "--format", "csv")
+		if bytes.Contains(rows, []byte(secret)) {
+			t.Errorf("the rows of the checkpoint of %s hold a secret", trace)
+		}
+	}
+}
+
+func contains(t *testing.T, path, text string) bool {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(data, []byte(text))
+}

@@ -1,0 +1,139 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// block is a command block of a document. In a block marked "console" lines that
+// begin with "$ " are commands and the lines up to the next one their output,
+// where a line "…" stands for any lines; a block marked "sh" is all commands.
+type block struct {
+	line    int
+	console bool
+	text    string
+}
+
+var fence = regexp.MustCompile("(?ms)^```(console|sh)\n(.*?)^```$")
+
+func blocks(text string) []block {
+	var found []block
+	for _, m := range fence.FindAllStringSubmatchIndex(text, -1) {
+		found = append(found, block{
+			line:    1 + strings.Count(text[:m[0]], "\n"),
+			console: text[m[2]:m[3]] == "console",
+			text:    text[m[4]:m[5]],
+		})
+	}
+	return found
+}
+
+// TestReadme runs every command block of the README in a copy of the repository
+// and compares what it prints with what the README says it prints.
+func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs go run and go build many times: left out with -short")
+	}
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "hostbound")
+	if out, err := exec.Command("cp", "-R", root, dir).CombinedOutput(); err != nil {
+		t.Fatalf("copying the repository: %v\n%s", err, out)
+	}
+	found := blocks(string(text))
+	if len(found) < 5 {
+		t.Errorf("the README has %d command blocks only", len(found))
+	}
+	for _, b := range found {
+		if b.console {
+			b.checkConsole(t, dir)
+		} else if out, err := shell(dir, b.text); err != nil {
+			t.Errorf("README.md:%d: %v\n%s", b.line, err, out)
+		}
+	}
+}
+
+func (b *block) checkConsole(t *testing.T, dir string) {
+	t.Helper()
+	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		command, want, _ := strings.Cut(part, "\n")
+		out, err := shell(dir, command)
+		if err != nil {
+			t.Errorf("README.md:%d: %s: %v", b.line, command, err)
+			continue
+		}
+		if diff := compareOutput(strings.TrimRight(want, "\n"), strings.TrimRight(out, "\n")); diff != "" {
+			t.Errorf("README.md:%d: %s: %s", b.line, command, diff)
+		}
+	}
+}
+
+// shell runs a script. The test command is left out: this is what it runs.
+func shell(dir, script string) (string, error) {
+	script = strings.ReplaceAll(script, "go test ./...", "")
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Dir(dir), "GOFLAGS=-buildvcs=false",
+		"GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return string(out), err
+}
+
+func goEnv(name string) string {
+	out, _ := exec.Command("go", "env", name).Output()
+	return strings.TrimSpace(string(out))
+}
+
+// compareOutput returns what differs between what a document says and what a
+// command printed, "" where nothing does.
+func compareOutput(want, got string) string {
+	parts := strings.Split("\n"+want+"\n", "\n…\n")
+	rest := "\n" + got + "\n"
+	for i, part := range parts {
+		if i < len(parts)-1 {
+			part += "\n"
+		}
+		if i > 0 {
+			part = "\n" + strings.TrimPrefix(part, "\n")
+		}
+		at := strings.Index(rest, part)
+		if at < 0 || i == 0 && at > 0 || i == len(parts)-1 && !strings.HasSuffix(rest, part) {
+			return fmt.Sprintf("it does not print\n%s\nbut\n%s", part, rest)
+		}
+		rest = rest[at+len(part)-1:]
+	}
+	return ""
+}
+
+func TestCompareOutput(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		same      bool
+	}{
+		{"a\nb", "a\nb", true},
+		{"a\nb", "a\nb\nc", false},
+		{"a\nb", "a", false},
+		{"a\n…\nd", "a\nb\nc\nd", true},
+		{"a\n…\nd", "a\nb\nc", false},
+		{"b\n…\nd", "a\nb\nd", false},
+		{"…\nd", "a\nd", true},
+		{"a\n…", "a\nb\nc", true},
+		{"", "a", false},
+	} {
+		if same := compareOutput(c.want, c.got) == ""; same != c.same {
+			t.Errorf("%q against %q: same is %v", c.want, c.got, same)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Verdict says whether the host holds the GPUs of a run back.
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/filter"
+)
+
+func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return filter.Main(filter.Command{
+		Name:  "verdict",
+		Usage: "say whether the host holds the GPUs of a run back",
+		Args:  "[FILE...]",
+		Description: `Verdict compares six metrics with thresholds: two or more that are crossed make a
+YES. It decides for the benchmark window, and for the context and the generation
+steps in it; a phase can raise the verdict, never lower it. Where the trace
+cannot answer, for want of GPU activity or because replays of CUDA graphs were
+launched and not recorded, the verdict is INCONCLUSIVE.
+
+FILE is an nsys export (several for several ranks), or what any filter wrote;
+the flags for finding steps and for measuring are those of isolate and metrics.`,
+		Status: "; with --exit-code 0 for NO, 1 for YES, 3 for INCONCLUSIVE",
+		Examples: []string{
+			"verdict trace.sqlite",
+			"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
+			"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
+			"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
+		},
+		Flags: filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags()),
+		Run: func(c *filter.Context) (int, error) {
+			report, err := c.Verdict()
+			if err != nil {
+				return 0, err
+			}
+			return c.WriteVerdict(report)
+		},
+	}, args, stdin, stdout, stderr)
+}

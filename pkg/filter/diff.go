@@ -1,0 +1,237 @@
+package filter
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/verdict"
+)
+
+// StatusFound is the exit status of diff where a --fail-on condition is met.
+const StatusFound = 1
+
+// DiffFlags are the flags of diff.
+func DiffFlags() []Flag {
+	return []Flag{
+		&Strings{Name: "baseline", Usage: "a `FILE` of the baseline; again for more ranks of it"},
+		&Strings{Name: "target", Usage: "a `FILE` of the target, likewise"},
+		&StringFlag{Name: "phase", Usage: "compare `STEPS`: steady (generation steps with the most requests), context, generation or all", DefaultText: "steady"},
+		&StringFlag{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted"},
+		&StringFlag{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Value: compare.Family},
+		&Strings{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more"},
+		&StringFlag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known"},
+		&StringFlag{Name: "format", Usage: "`FORMAT` of the report: text (Markdown), json, or its rows as arrow, table, csv or jsonl", Value: formatText},
+		&StringFlag{Name: "o", Aliases: []string{"output"}, Usage: "write to `FILE`"},
+	}
+}
+
+// sides returns the files of baseline and target; of one run the target is nil.
+func (c *Context) sides() (baseline, target []string, err error) {
+	baseline, target = c.StringSlice("baseline"), c.StringSlice("target")
+	if len(baseline) > 0 || len(target) > 0 {
+		if len(c.Files) > 0 || len(baseline) == 0 {
+			return nil, nil, &UsageError{"--baseline and --target take all files of their sides", "diff --baseline a0.sqlite --baseline a1.sqlite --target b0.sqlite --target b1.sqlite"}
+		}
+		return baseline, target, nil
+	}
+	switch len(c.Files) {
+	case 0:
+		return nil, nil, nil
+	case 1:
+		return c.Files, nil, nil
+	case 2:
+		return c.Files[:1], c.Files[1:], nil
+	}
+	return nil, nil, &UsageError{"diff takes one run or two", "several files of a run: --baseline a0.sqlite --baseline a1.sqlite --target …"}
+}
+
+// Diff compares the runs of the command line.
+func (c *Context) Diff() (*compare.Comparison, error) {
+	opt := compare.Options{Phase: c.String("phase"), Match: c.String("match"), Control: c.String("control")}
+	var err error
+	if opt.Sources, err = c.sources(); err != nil {
+		return nil, err
+	}
+	baseline, target, err := c.sides()
+	if err != nil {
+		return nil, err
+	}
+	first, decided, err := c.profile(baseline, len(target) == 0)
+	if err != nil {
+		return nil, err
+	}
+	var second *compare.Run
+	if len(target) > 0 {
+		if second, decided, err = c.profile(target, true); err != nil {
+			return nil, err
+		}
+	}
+	opt.Verdict = decided
+	result, err := compare.Compare(first, second, opt)
+	if err != nil {
+		return nil, &UsageError{err.Error(), "'diff --help' lists what the flags take"}
+	}
+	return result, nil
+}
+
+// profile reads one side; the run to be optimised also gets its verdict, for
+// the hand-off.
+func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.Verdict, error) {
+	src, err := c.phased(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := c.busyAll()
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := compare.ProfileOptions{BusyAll: all}
+	if !decide {
+		run, err := compare.Profile(src, opt)
+		return run, nil, err
+	}
+	profiler, err := compare.NewProfiler(src.Header(), opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	measured, err := metric.Compute(&shown{src, profiler.Add}, metric.Options{BusyAll: all})
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := verdict.FromTable(measured.Table())
+	if err != nil {
+		return nil, nil, err
+	}
+	v := verdict.Decide(in, verdict.Defaults()).Handoff
+	return profiler.Run(), &compare.Verdict{Verdict: v.Verdict, Phase: v.Phase, HostPrep: v.HostPrepConfirmed}, nil
+}
+
+// phased opens files and brings them to steps with phases.
+func (c *Context) phased(files []string) (event.Source, error) {
+	in, err := c.open(files, analysisColumns)
+	if err != nil {
+		return nil, err
+	}
+	if in.table != nil {
+		return nil, &UsageError{"the input holds " + in.table.Schema + " rows, not events", "give what comes before metrics"}
+	}
+	src, err := c.bring(in.events, Phased)
+	if err != nil {
+		return nil, err
+	}
+	return c.ahead(src), nil
+}
+
+// shown is a source whose batches are shown to somebody else as they pass.
+type shown struct {
+	event.Source
+	show func(*event.Batch) error
+}
+
+func (s *shown) Next() (*event.Batch, error) {
+	b, err := s.Source.Next()
+	if err == nil {
+		err = s.show(b)
+	}
+	return b, err
+}
+
+// sources is the table of ranges and functions, with that of --source-map.
+func (c *Context) sources() (*compare.Sources, error) {
+	known := compare.DefaultSources()
+	path := c.String("source-map")
+	if path == "" {
+		return known, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	known, err = known.Extend(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return known, err
+}
+
+// gates are the conditions of --fail-on.
+func (c *Context) gates() (gates []compare.Gate, err error) {
+	for _, text := range c.StringSlice("fail-on") {
+		g, err := compare.ParseGate(text)
+		if err != nil {
+			return nil, &UsageError{"--fail-on: " + err.Error(), "--fail-on regression, --fail-on 'wall>3%'"}
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+// RunDiff compares, writes the report and returns the exit status.
+func (c *Context) RunDiff() (int, error) {
+	gates, err := c.gates() // before the work is done
+	if err != nil {
+		return 0, err
+	}
+	write, err := c.reportFormat()
+	if err != nil {
+		return 0, err
+	}
+	result, err := c.Diff()
+	if err != nil {
+		return 0, err
+	}
+	if write == nil {
+		err = c.WriteTable(result.Table())
+	} else {
+		err = c.output(func(w io.Writer) error { return write(w, result) })
+	}
+	if err != nil {
+		return 0, err
+	}
+	status := 0
+	for _, g := range gates {
+		failed, why, err := result.Check(g)
+		if err != nil {
+			return 0, err
+		}
+		if failed {
+			status = StatusFound
+			c.Log("failed on " + g.String() + ": " + why)
+		}
+	}
+	return status, nil
+}
+
+// report is an analysis that can be written as a text.
+type report interface{ WriteText(io.Writer) error }
+
+// reportFormat is how --format says that a report is written, nil for as rows.
+func (c *Context) reportFormat() (func(io.Writer, report) error, error) {
+	switch format := c.String("format"); format {
+	case formatText:
+		return func(w io.Writer, r report) error { return r.WriteText(w) }, nil
+	case formatJSON:
+		return func(w io.Writer, r report) error { return writeJSON(w, r) }, nil
+	case formatArrow, formatTable, formatCSV, formatJSONL:
+		_, err := c.rowFormat()
+		return nil, err
+	default:
+		return nil, &UsageError{"unknown format " + format, "--format takes text, json, arrow, table, csv or jsonl"}
+	}
+}
+
+// writeJSON writes v as an indented JSON document.
+func writeJSON(w io.Writer, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

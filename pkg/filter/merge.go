@@ -1,0 +1,97 @@
+package filter
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/wire"
+)
+
+// MergeFlag makes metrics add up what it wrote for the parts of a run.
+func MergeFlag() Flag {
+	return &BoolFlag{Name: "merge", Usage: "the files are metric rows of parts of a run, which are added up to those of the whole, in the order given"}
+}
+
+// merge reads the streams of metric rows of the command line, - for standard
+// input, one after the other, and adds them up. The same streams in the same
+// order make the same rows to the byte.
+func (c *Context) merge() (*metric.Result, error) {
+	flags := slices.Concat([]string{"busy"}, isolateFlagNames, metricsFlagNames)
+	for _, f := range SelectFlags() {
+		flags = append(flags, f.Names()[0])
+	}
+	if err := c.refuse(flags, "the metrics of the parts were computed already"); err != nil {
+		return nil, err
+	}
+	files := c.Files
+	if len(files) == 0 {
+		if isTerminal(c.Stdin) {
+			return nil, &UsageError{"nothing to merge", "give the files that metrics wrote: metrics --merge part*.arrows"}
+		}
+		files = []string{"-"}
+	}
+	if k := slices.Index(files, "-"); k >= 0 && slices.Contains(files[k+1:], "-") {
+		return nil, &UsageError{"standard input can be read once only", "write the parts to files"}
+	}
+	var sum *metric.Result
+	for _, path := range files {
+		part, err := c.openPart(path)
+		if err == nil && sum != nil {
+			err = sum.Add(part)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", streamName(path), err)
+		}
+		if sum == nil {
+			sum = part
+		}
+	}
+	return sum, nil
+}
+
+// streamName is what an error calls a stream of the command line.
+func streamName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
+// openPart reads the metric rows of one part.
+func (c *Context) openPart(path string) (*metric.Result, error) {
+	if path == "-" {
+		return readPart(c.Stdin)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unwrapped(err)
+	}
+	defer f.Close()
+	return readPart(f)
+}
+
+// unwrapped is a file's error without its name.
+func unwrapped(err error) error {
+	if e, ok := err.(*os.PathError); ok {
+		return e.Err
+	}
+	return err
+}
+
+func readPart(r io.Reader) (*metric.Result, error) {
+	const advice = "--merge takes the streams that metrics writes: metrics REPORT -o part.arrows"
+	events, rows, err := wire.Open(r)
+	switch {
+	case err != nil:
+		return nil, unwrapped(err)
+	case events != nil:
+		return nil, &event.Error{Msg: "holds events, not metric rows", Advice: advice}
+	case rows.Schema != metric.Schema:
+		return nil, &event.Error{Msg: "holds " + rows.Schema + " rows, not metric rows", Advice: advice}
+	}
+	return metric.FromTable(rows)
+}
