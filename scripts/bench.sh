@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Generates a trace and prints events/s and peak memory of each filter, of the
+# pipe of all of them, and of verdict on the export itself.
+#
+#	scripts/bench.sh [EVENTS]        default 5000000
+#	scripts/bench.sh --check         also fail where a floor is not reached
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec go run ./scripts/bench "$@"
