@@ -25,6 +25,10 @@ const (
 	floorGaps    = 2e6
 	slowestDiff  = 2.2       // times what verdict FILE takes, for two exports
 	ceiling      = 512 << 20 // bytes, of any process
+
+	// leastEvents is how many events there must be for the floors to mean
+	// anything: below, starting a process is much of what is measured.
+	leastEvents = 1_000_000
 )
 
 func main() {
@@ -158,7 +162,7 @@ func measure(m measurement, runs int) (time.Duration, bool, error) {
 	wall := walls[len(walls)/2]
 	rate := float64(m.events) / wall.Seconds()
 	floor, good := "", peak <= ceiling
-	if m.floor > 0 {
+	if m.floor > 0 && m.events >= leastEvents {
 		floor = fmt.Sprintf("%.1f", m.floor/1e6)
 		good = good && rate >= m.floor
 	}
