@@ -82,10 +82,11 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 // profile reads one side; the run to be optimised also gets its verdict, for
 // the hand-off.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.Verdict, error) {
-	src, err := c.phased(files)
+	src, err := c.eventsOf(files, analysisColumns, Phased)
 	if err != nil {
 		return nil, nil, err
 	}
+	src = c.ahead(src)
 	all, err := c.busyAll()
 	if err != nil {
 		return nil, nil, err
@@ -109,22 +110,6 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.V
 	}
 	v := verdict.Decide(in, verdict.Defaults()).Handoff
 	return profiler.Run(), &compare.Verdict{Verdict: v.Verdict, Phase: v.Phase, HostPrep: v.HostPrepConfirmed}, nil
-}
-
-// phased opens files and brings them to steps with phases.
-func (c *Context) phased(files []string) (event.Source, error) {
-	in, err := c.open(files, analysisColumns)
-	if err != nil {
-		return nil, err
-	}
-	if in.table != nil {
-		return nil, &UsageError{"the input holds " + in.table.Schema + " rows, not events", "give what comes before metrics"}
-	}
-	src, err := c.bring(in.events, Phased)
-	if err != nil {
-		return nil, err
-	}
-	return c.ahead(src), nil
 }
 
 // shown is a source whose batches are shown to somebody else as they pass.

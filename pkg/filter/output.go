@@ -1,12 +1,10 @@
 package filter
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/term"
@@ -177,14 +175,5 @@ func (c *Context) WriteTable(t *table.Table) error {
 			return err
 		}
 		return out.Close()
-	})
-}
-
-// WriteText writes a text, ending in a newline.
-func (c *Context) WriteText(text string) error {
-	return c.output(func(w io.Writer) error {
-		out := bufio.NewWriter(w)
-		out.WriteString(strings.TrimRight(text, "\n") + "\n")
-		return out.Flush()
 	})
 }

@@ -80,7 +80,13 @@ func (c *Context) refuse(names []string, why string) error {
 // that is not as far as want is brought there, too, unless take says that it
 // will do as it is.
 func (c *Context) Events(want Stage, take ...Stage) (event.Source, error) {
-	in, err := c.open(c.Files, 0)
+	return c.eventsOf(c.Files, 0, want, take...)
+}
+
+// eventsOf is Events for files other than the arguments. Of a checkpoint only the
+// given columns are read, 0 for all.
+func (c *Context) eventsOf(files []string, columns event.Set, want Stage, take ...Stage) (event.Source, error) {
+	in, err := c.open(files, columns)
 	if err != nil {
 		return nil, err
 	}

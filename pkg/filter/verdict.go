@@ -45,7 +45,7 @@ func (c *Context) WriteVerdict(r *verdict.Report) (int, error) {
 	case formatText:
 		write = r.WriteText
 	case formatJSON:
-		write = r.WriteJSON
+		write = func(w io.Writer) error { return writeJSON(w, r) }
 	default:
 		return 0, &UsageError{"unknown format " + format, "--format takes text or json"}
 	}

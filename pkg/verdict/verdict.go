@@ -21,9 +21,7 @@
 package verdict
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 )
 
 // Verdicts.
@@ -251,14 +249,4 @@ func (r *Report) idleAlone() bool {
 		}
 	}
 	return true
-}
-
-// WriteJSON writes the report as an indented JSON document.
-func (r *Report) WriteJSON(w io.Writer) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
 }
