@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"math/bits"
+
+	"github.com/parquet-go/bitpack"
 )
 
 // The hybrid of run lengths and packed numbers, in which Parquet stores levels,
@@ -119,42 +121,18 @@ func countBits(m []byte, i, j int) int {
 	return n
 }
 
-// unpack reads len(dst) numbers of width bits, at most 57, lowest bit first.
-// src has them all.
-func unpack[T uint32 | uint64](dst []T, src []byte, width uint) {
-	mask := uint64(1)<<width - 1
-	bit := uint(0)
-	i := 0
-	for ; i < len(dst); i++ { // Fast path: a whole word can be read.
-		at := bit >> 3
-		if at+8 > uint(len(src)) {
-			break
-		}
-		dst[i] = T(binary.LittleEndian.Uint64(src[at:]) >> (bit & 7) & mask)
-		bit += width
-	}
-	for ; i < len(dst); i++ {
-		var word [8]byte
-		copy(word[:], src[min(bit>>3, uint(len(src))):])
-		dst[i] = T(binary.LittleEndian.Uint64(word[:]) >> (bit & 7) & mask)
-		bit += width
-	}
-}
+// unpackPadding is how far behind its input bitpack.Unpack may read.
+const unpackPadding = bitpack.PaddingInt64
 
-// unpackWide is unpack for any width up to 64.
-func unpackWide(dst []uint64, src []byte, width uint) {
-	if width <= 57 {
-		unpack(dst, src, width)
+// unpack reads len(dst) numbers of width bits, lowest bit first. src has them
+// all, best with unpackPadding bytes of capacity behind them.
+func unpack[T uint32 | int64](dst []T, src []byte, width uint) {
+	if width == 0 {
+		clear(dst)
 		return
 	}
-	for i := range dst {
-		bit := uint(i) * width
-		var word [16]byte
-		copy(word[:], src[min(bit>>3, uint(len(src))):])
-		low := binary.LittleEndian.Uint64(word[:]) >> (bit & 7)
-		if s := bit & 7; s != 0 {
-			low |= uint64(word[8]) << (64 - s)
-		}
-		dst[i] = low << (64 - width) >> (64 - width)
+	if need := bitpack.ByteCount(uint(len(dst))*width) + unpackPadding; cap(src) < need {
+		src = append(make([]byte, 0, need), src...)
 	}
+	bitpack.Unpack(dst, src, width)
 }

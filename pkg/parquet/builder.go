@@ -2,8 +2,6 @@ package parquet
 
 import (
 	"math/bits"
-
-	"github.com/parquet-go/parquet-go/bloom/xxhash"
 )
 
 // maxDictionary is the size of a dictionary above which numbers take hardly
@@ -77,7 +75,7 @@ func (b *builder) texts(texts *Strings) bool {
 	most := limit(texts.Len())
 	for i := range texts.Len() {
 		t := texts.Get(i)
-		key := xxhash.Sum64(t)
+		key := Sum64(t)
 		n := b.find(key, func(n int32) bool { return string(b.textValues.Get(int(n))) == string(t) })
 		if n < 0 {
 			n = b.add(key)
@@ -104,11 +102,14 @@ func (b *builder) enum(texts []string, values []int64) {
 	}
 }
 
+// mix is a multiplier that spreads the bits of keys, out of xxHash64.
+const mix = 0x9E3779B185EBCA87
+
 // find returns the number of the value with the given key that is the one that
 // is looked for, -1 where there is none.
 func (b *builder) find(key uint64, same func(number int32) bool) int32 {
 	mask := uint64(len(b.slots) - 1)
-	for i := key * prime1 >> b.shift; ; i = (i + 1) & mask {
+	for i := key * mix >> b.shift; ; i = (i + 1) & mask {
 		s := &b.slots[i]
 		if s.number == 0 {
 			return -1
@@ -138,7 +139,7 @@ func (b *builder) add(key uint64) int32 {
 
 func (b *builder) put(s slot) {
 	mask := uint64(len(b.slots) - 1)
-	i := s.key * prime1 >> b.shift
+	i := s.key * mix >> b.shift
 	for b.slots[i].number != 0 {
 		i = (i + 1) & mask
 	}

@@ -23,7 +23,7 @@ var errSize = errors.New("damaged page: wrong size")
 // decompress decompresses src, which becomes size bytes, into the memory of
 // dst. No codec is given room for more than that.
 func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byte, error) {
-	dst = slices.Grow(dst[:0], size)[:size]
+	dst = slices.Grow(dst[:0], size+unpackPadding)[:size]
 	switch codec {
 	case format.Snappy:
 		n, head := binary.Uvarint(src)
@@ -44,7 +44,7 @@ func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byt
 		if err == nil && len(out) != size {
 			err = errSize
 		}
-		return out, err
+		return dst, err
 	case format.Lz4Raw:
 		n, err := lz4.UncompressBlock(src, dst)
 		if err == nil && n != size {

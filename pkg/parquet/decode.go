@@ -34,12 +34,7 @@ func (r *chunkReader) values(p *page, v *Vector) error {
 	case r.col.Type.IsFloat():
 		return r.floats(p, v)
 	}
-	n := v.Text.Len()
-	if err := r.decodeTexts(p, &v.Text); err != nil {
-		return err
-	}
-	r.texts.addTexts(&v.Text, n)
-	return nil
+	return r.decodeTexts(p, &v.Text)
 }
 
 func (r *chunkReader) unsupported(e format.Encoding) error {
@@ -320,7 +315,6 @@ func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err erro
 // deltaBlocks reads the blocks of differences that lead from out[0] to the
 // numbers behind it. part is the numbers in each of the parts of a block.
 func deltaBlocks(out []int64, src []byte, part, parts int) ([]byte, error) {
-	deltas := make([]uint64, part)
 	last := out[0]
 	for out = out[1:]; len(out) > 0; {
 		least, size := binary.Varint(src)
@@ -338,9 +332,9 @@ func deltaBlocks(out []int64, src []byte, part, parts int) ([]byte, error) {
 				return nil, io.ErrUnexpectedEOF
 			}
 			n := min(part, len(out))
-			unpackWide(deltas[:n], src[:size], uint(width))
-			for i, d := range deltas[:n] {
-				last += least + int64(d)
+			unpack(out[:n], src[:size], uint(width))
+			for i, d := range out[:n] {
+				last += least + d
 				out[i] = last
 			}
 			out, src = out[n:], src[size:]

@@ -15,12 +15,11 @@ type dictionary struct {
 	values Vector
 	n      int
 	read   bool
-	sums   []uint64 // the words that stand for texts in hashes
 }
 
 func (d *dictionary) reset() {
 	d.values.Reset()
-	d.n, d.read, d.sums = 0, false, d.sums[:0]
+	d.n, d.read = 0, false
 }
 
 // readDictionary reads a dictionary page.
@@ -48,7 +47,6 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	if err := r.decodeTexts(p, texts); err != nil {
 		return err
 	}
-	r.dict.sums = sumTexts(r.dict.sums, texts)
 	if r.enum != nil {
 		r.dict.values.Int, err = r.enum.appendCodes(r.dict.values.Int, texts)
 	}
@@ -76,10 +74,6 @@ func (r *chunkReader) indexed(p *page, v *Vector) error {
 			if err := r.repeat(v, block[0], run.count); err != nil {
 				return err
 			}
-			if r.col.Type.IsText() {
-				word := r.dict.sums[block[0]]
-				r.texts.addEach(run.count, func(int) uint64 { return word })
-			}
 			continue
 		}
 		for run.count > 0 {
@@ -87,9 +81,6 @@ func (r *chunkReader) indexed(p *page, v *Vector) error {
 			unpack(block[:n], run.data, width)
 			if err := r.lookup(v, block[:n]); err != nil {
 				return err
-			}
-			if r.col.Type.IsText() {
-				r.texts.addEach(n, func(i int) uint64 { return r.dict.sums[block[i]] })
 			}
 			run.count -= n
 			run.data = run.data[uint(n)*width/8:]
@@ -208,7 +199,6 @@ func (r *chunkReader) enumValues(p *page, v *Vector) (err error) {
 	if err := r.decodeTexts(p, texts); err != nil {
 		return err
 	}
-	r.texts.addTexts(texts, 0)
 	v.Int, err = r.enum.appendCodes(v.Int, texts)
 	return err
 }

@@ -166,9 +166,6 @@ func (c *encoder) encode(rows int) {
 	if c.opt.Uncompressed {
 		c.meta.Codec = format.Uncompressed
 	}
-	if c.opt.Sealed {
-		c.meta.KeyValueMetadata = []format.KeyValue{{Key: hashKey, Value: hex(c.v.hash(c.col, rows))}}
-	}
 	c.chooseEncoding()
 	c.meta.Statistics = c.statistics(rows)
 	if c.indexed {
@@ -179,6 +176,9 @@ func (c *encoder) encode(rows int) {
 		row, value = c.dataPage(row, value, rows)
 	}
 	c.meta.TotalCompressedSize = int64(len(c.out))
+	if c.opt.Sealed {
+		c.meta.KeyValueMetadata = []format.KeyValue{{Key: hashKey, Value: hex(Sum64(c.out))}}
+	}
 	c.meta.Encoding = []format.Encoding{format.RLE, c.encoding}
 	if c.indexed {
 		c.meta.Encoding = append(c.meta.Encoding, format.Plain)

@@ -73,7 +73,6 @@ type chunkReader struct {
 	plain []byte
 	dict  dictionary
 	enum  *enum
-	texts hasher // of the values so far of a column of texts
 
 	page Vector // rows of the page that was read last
 	rows int    // in page
@@ -87,7 +86,6 @@ func (r *chunkReader) reset(f *File, group *format.RowGroup, col *leaf) {
 	r.col, r.codec, r.size, r.left = col, m.Codec, m.TotalUncompressedSize, group.NumRows
 	r.win.reset(f.r, start, start+m.TotalCompressedSize)
 	r.dict.reset()
-	r.texts.init()
 	r.enum = nil
 	if col.Enum != nil {
 		r.enum = newEnum(col.Enum)

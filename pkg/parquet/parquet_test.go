@@ -409,45 +409,6 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestHash checks the hash of words against that of bytes.
-func TestHash(t *testing.T) {
-	for n := range 20 {
-		words := make([]uint64, n)
-		var b []byte
-		for i := range words {
-			words[i] = rand.Uint64()
-			for k := range 8 {
-				b = append(b, byte(words[i]>>(8*k)))
-			}
-		}
-		var h hasher
-		h.init()
-		h.add(words[:n/2])
-		h.add(words[n/2:])
-		if h.sum() != Sum64(b) {
-			t.Fatalf("%d words", n)
-		}
-	}
-}
-
-// TestHashIndependent checks that the hash is that of the values alone.
-func TestHashIndependent(t *testing.T) {
-	enum := Column{Name: "c", Type: Text, Enum: []string{"b", "a"}}
-	text := Column{Name: "c", Type: Text}
-	var e, s Vector
-	e.Int = []int64{0, 1, 1}
-	for _, x := range []string{"b", "a", "a"} {
-		s.Text.Append([]byte(x))
-	}
-	if e.hash(&enum, 3) != s.hash(&text, 3) {
-		t.Error("the hash of texts depends on their being numbered")
-	}
-	s.Valid = []byte{0xff}
-	if e.hash(&enum, 3) != s.hash(&text, 3) {
-		t.Error("the hash depends on a bitmap without a null")
-	}
-}
-
 func TestWriterErrors(t *testing.T) {
 	w := NewWriter(&bytes.Buffer{}, []Column{{Name: "a", Type: Int64}}, Options{})
 	if err := w.Append(&Chunk{N: 3, Cols: []Vector{{Int: []int64{1, 2, 3}, Valid: []byte{5}}}}); err == nil {

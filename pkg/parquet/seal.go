@@ -10,7 +10,7 @@ import (
 )
 
 // hashKey is the key of hashes, in 16 hex digits: in the metadata of a column
-// chunk of the hash of its values, in that of the file of their hashes' hash.
+// chunk of the xxHash64 of its bytes, in that of the file of their hashes' hash.
 // sealKey is that of the footer's checksum: the xxHash64 of the footer with
 // noSeal in the checksum's place.
 const (
@@ -19,10 +19,12 @@ const (
 	noSeal  = "0000000000000000"
 )
 
+// Sum64 returns the xxHash64 of b.
+func Sum64(b []byte) uint64 { return xxhash.Sum64(b) }
+
 func hex(v uint64) string { return fmt.Sprintf("%016x", v) }
 
-// contentHash returns the hash of the rows of a file. It tells them apart by
-// their row groups, too.
+// contentHash returns the hash of all rows of a file.
 func contentHash(m *format.FileMetaData) uint64 {
 	var all []byte
 	for g := range m.RowGroups {

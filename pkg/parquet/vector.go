@@ -116,28 +116,46 @@ func (v *Vector) spread(c *Column, rows int) {
 
 // spread works from the end, where the room is, so that it needs no copy.
 func spread[T int64 | float64](values []T, valid []byte, rows int) []T {
-	from := len(values)
+	from, i := len(values), rows
 	values = slices.Grow(values, rows-from)[:rows]
-	for i := rows; i > 0; {
-		if b := valid[(i-1)>>3]; i&7 == 0 && (b == 0 || b == 0xff) { // Fast path: 8 rows alike.
-			i -= 8
-			if b == 0 {
-				clear(values[i : i+8])
-				continue
+	for ; i&7 != 0; i-- {
+		from = spreadRow(values, i-1, from, valid[i>>3]>>((i-1)&7))
+	}
+	for i > 0 && from < i { // rows of as many values stand where they belong
+		b := valid[i>>3-1]
+		if b != 0 && b != 0xff {
+			for k := 7; k >= 0; k-- {
+				from = spreadRow(values, i-8+k, from, b>>k)
 			}
-			from -= 8
-			copy(values[i:i+8], values[from:from+8])
+			i -= 8
 			continue
 		}
-		i--
-		if valid[i>>3]>>(i&7)&1 == 0 {
-			values[i] = 0
-			continue
+		j := i - 8
+		for j > 0 && valid[j>>3-1] == b {
+			j -= 8
 		}
-		from--
-		values[i] = values[from]
+		if b == 0 {
+			clear(values[j:i])
+		} else {
+			copy(values[j:i], values[from-(i-j):from])
+			from -= i - j
+		}
+		i = j
 	}
 	return values
+}
+
+// spreadRow gives row i its value, the last of the first from values, where the
+// lowest bit of valid is set, else 0; it returns the number of values that are
+// left. It has no branch to mispredict.
+func spreadRow[T int64 | float64](values []T, i, from int, valid byte) int {
+	from -= int(valid & 1)
+	v := values[from]
+	if valid&1 == 0 {
+		v = 0
+	}
+	values[i] = v
+	return from
 }
 
 func (s *Strings) spread(valid []byte, rows int) {
