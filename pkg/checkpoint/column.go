@@ -78,22 +78,48 @@ func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 		}
 		v.Int, v.Valid = own.Int, col.Valid
 	case *event.Strings:
-		v.Text = parquet.Strings(*col)
+		mem := event.Strings{Offsets: own.Text.Offsets, Data: own.Text.Data}
+		plain := col.Plain(0, b.Len, &mem)
+		own.Text = texts(&mem)
+		v.Text = texts(&plain)
 	}
 }
 
-// fromVector makes column c of b of v, sharing its memory where it can.
+// texts returns the texts of a column without a dictionary.
+func texts(col *event.Strings) parquet.Strings {
+	return parquet.Strings{Offsets: col.Offsets, Data: col.Data}
+}
+
+// fromVector makes column c of b, which is one of numbers, of v, sharing its
+// memory where it can.
 func fromVector(b *event.Batch, c event.Col, v *parquet.Vector) {
 	switch col := b.Column(c).(type) {
 	case *event.Ints[int64]:
 		col.Values, col.Valid = v.Int, v.Valid
 	case *event.Ints[int32]:
-		col.Values = slices.Grow(col.Values[:0], len(v.Int))[:len(v.Int)]
-		for i, x := range v.Int {
-			col.Values[i] = int32(x)
-		}
+		col.Values = narrow(col.Values, v.Int)
 		col.Valid = v.Valid
-	case *event.Strings:
-		*col = event.Strings(v.Text)
 	}
+}
+
+// setNames makes a column of texts, or of the numbers of those in dict.
+func setNames(col *event.Strings, dict *parquet.Strings, v *parquet.Vector) {
+	if dict == nil {
+		*col = event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}
+		return
+	}
+	*col = event.Strings{
+		Offsets: []int32{0},
+		Dict:    &event.Dict{Offsets: dict.Offsets, Data: dict.Data},
+		Codes:   narrow(col.Codes, v.Int),
+	}
+}
+
+// narrow returns values as int32 in the memory of dst.
+func narrow(dst []int32, values []int64) []int32 {
+	dst = slices.Grow(dst[:0], len(values))[:len(values)]
+	for i, x := range values {
+		dst[i] = int32(x)
+	}
+	return dst
 }

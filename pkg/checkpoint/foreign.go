@@ -54,21 +54,21 @@ func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType
 		if p.Type != typ {
 			panic("BUG: a column that is not of its field's type")
 		}
-		*v = parquet.Vector{Int: p.Ints, Float: p.Floats, Text: parquet.Strings(p.Texts), Valid: p.Valid}
+		*v = parquet.Vector{Int: p.Ints, Float: p.Floats, Text: texts(&p.Texts), Valid: p.Valid}
 	case interface{ Text(i int) (string, bool) }:
-		texts := &event.Plain{Type: event.PlainText, Texts: event.Strings{Offsets: []int32{0}}}
+		own := &event.Plain{Type: event.PlainText, Texts: event.Strings{Offsets: []int32{0}}}
 		for i := range b.Len {
 			text, ok := col.Text(i)
-			texts.Texts.Append(text)
-			if !ok && texts.Valid == nil {
-				texts.Valid = make(event.Bitmap, (b.Len+7)/8)
-				texts.Valid.Fill(0, i, true)
+			own.Texts.Append(text)
+			if !ok && own.Valid == nil {
+				own.Valid = make(event.Bitmap, (b.Len+7)/8)
+				own.Valid.Fill(0, i, true)
 			}
-			if texts.Valid != nil {
-				texts.Valid.Fill(i, i+1, ok)
+			if own.Valid != nil {
+				own.Valid.Fill(i, i+1, ok)
 			}
 		}
-		*v = parquet.Vector{Text: parquet.Strings(texts.Texts), Valid: texts.Valid}
+		*v = parquet.Vector{Text: texts(&own.Texts), Valid: own.Valid}
 	}
 }
 
@@ -95,5 +95,5 @@ func foreignFields(f *parquet.File) event.PlainFields {
 
 // fromForeign makes a column of v. It shares its memory.
 func fromForeign(v *parquet.Vector, typ event.PlainType) *event.Plain {
-	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Texts: event.Strings(v.Text), Valid: v.Valid}
+	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Texts: event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}, Valid: v.Valid}
 }

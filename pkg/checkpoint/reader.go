@@ -301,11 +301,9 @@ func (g *group) read(r *Reader, u unit) error {
 		return fmt.Errorf("%s: row group of %d rows", r.paths[u.file], f.GroupRows(u.group))
 	}
 	for _, c := range r.columns {
-		v := &g.vectors[c]
-		if err := f.ReadColumn(u.group, event.Fields[c].Name, enum(c, r.header.Domains), v); err != nil {
+		if err := g.readColumn(f, u.group, c, r.header.Domains); err != nil {
 			return fmt.Errorf("%s: %w", r.paths[u.file], err)
 		}
-		fromVector(&g.batch, c, v)
 		if c == event.ColKind && !g.wanted(r) {
 			return nil
 		}
@@ -321,6 +319,23 @@ func (g *group) read(r *Reader, u unit) error {
 		g.batch.Foreign = append(g.batch.Foreign, fromForeign(&g.others[k], field.Type))
 	}
 	g.batch.Len = int(f.GroupRows(u.group))
+	return nil
+}
+
+// readColumn reads column c of a row group into the batch.
+func (g *group) readColumn(f *parquet.File, n int, c event.Col, domains []string) error {
+	name, v := event.Fields[c].Name, &g.vectors[c]
+	if c == event.ColName {
+		dict, err := f.ReadNumbered(n, name, v)
+		if err == nil {
+			setNames(&g.batch.Name, dict, v)
+		}
+		return err
+	}
+	if err := f.ReadColumn(n, name, enum(c, domains), v); err != nil {
+		return err
+	}
+	fromVector(&g.batch, c, v)
 	return nil
 }
 

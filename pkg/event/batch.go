@@ -205,7 +205,7 @@ func (b *Batch) Slice(i, j int) *Batch {
 		case *Ints[int64]:
 			*s.Column(c).(*Ints[int64]) = col.slice(i, j)
 		case *Strings:
-			*s.Column(c).(*Strings) = Strings{Offsets: col.Offsets[i : j+1], Data: col.Data}
+			*s.Column(c).(*Strings) = col.slice(i, j)
 		}
 	}
 	for _, f := range b.Foreign {
@@ -298,60 +298,5 @@ func (c *Ints[T]) appendNulls(n int, null bool) {
 	}
 	if c.Valid != nil {
 		c.Valid = c.Valid.appendSame(have, n, !null)
-	}
-}
-
-// Strings is a column of texts: text i is Data[Offsets[i]:Offsets[i+1]].
-type Strings struct {
-	Offsets []int32
-	Data    []byte
-}
-
-// Get returns text i, which shares the column's memory.
-func (c *Strings) Get(i int) []byte { return c.Data[c.Offsets[i]:c.Offsets[i+1]] }
-
-// Append appends a text.
-func (c *Strings) Append(s string) {
-	if len(c.Offsets) == 0 {
-		c.Offsets = append(c.Offsets, 0)
-	}
-	c.Data = append(c.Data, s...)
-	c.Offsets = append(c.Offsets, int32(len(c.Data)))
-}
-
-// AppendBytes appends a text.
-func (c *Strings) AppendBytes(s []byte) {
-	if len(c.Offsets) == 0 {
-		c.Offsets = append(c.Offsets, 0)
-	}
-	c.Data = append(c.Data, s...)
-	c.Offsets = append(c.Offsets, int32(len(c.Data)))
-}
-
-// SetLast replaces the text of the last row.
-func (c *Strings) SetLast(s string) {
-	n := len(c.Offsets) - 2
-	c.Data = append(c.Data[:c.Offsets[n]], s...)
-	c.Offsets[n+1] = int32(len(c.Data))
-}
-
-func (c *Strings) reset() {
-	c.Offsets, c.Data = append(c.Offsets[:0], 0), c.Data[:0]
-}
-
-func (c *Strings) appendRange(src *Strings, i, j int) {
-	if len(c.Offsets) == 0 {
-		c.Offsets = append(c.Offsets, 0)
-	}
-	shift := int32(len(c.Data)) - src.Offsets[i]
-	c.Data = append(c.Data, src.Data[src.Offsets[i]:src.Offsets[j]]...)
-	for _, o := range src.Offsets[i+1 : j+1] {
-		c.Offsets = append(c.Offsets, o+shift)
-	}
-}
-
-func (c *Strings) appendEmpty(n int) {
-	for range n {
-		c.Append("")
 	}
 }

@@ -25,6 +25,9 @@ func (r *chunkReader) values(p *page, v *Vector) error {
 	case format.PlainDictionary, format.RLEDictionary:
 		return r.indexed(p, v)
 	}
+	if r.numbered {
+		return errNoNumbers
+	}
 	if r.enum != nil {
 		return r.enumValues(p, v)
 	}

@@ -8,7 +8,10 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-var errIndex = errors.New("damaged page: number outside of the dictionary")
+var (
+	errIndex     = errors.New("damaged page: number outside of the dictionary")
+	errNoNumbers = errors.New("BUG: a page without a dictionary's numbers")
+)
 
 // dictionary is the values that the pages of a chunk number.
 type dictionary struct {
@@ -44,6 +47,9 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 		return r.values(p, &r.dict.values)
 	}
 	texts := &r.dict.values.Text
+	if r.numbered {
+		*texts = Strings{} // whose memory goes out
+	}
 	if err := r.decodeTexts(p, texts); err != nil {
 		return err
 	}
@@ -95,6 +101,8 @@ func (r *chunkReader) repeat(v *Vector, i uint32, count int) error {
 		return errIndex
 	}
 	switch {
+	case r.numbered:
+		v.Int = appendRepeated(v.Int, int64(i), count)
 	case r.col.isInt():
 		v.Int = appendRepeated(v.Int, r.dict.values.Int[i], count)
 	case r.col.Type.IsFloat():
@@ -126,6 +134,10 @@ func (r *chunkReader) lookup(v *Vector, numbers []uint32) error {
 		return errIndex
 	}
 	switch {
+	case r.numbered:
+		for _, k := range numbers {
+			v.Int = append(v.Int, int64(k))
+		}
 	case r.col.isInt():
 		v.Int = gather(v.Int, r.dict.values.Int, numbers)
 	case r.col.Type.IsFloat():

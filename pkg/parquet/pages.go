@@ -73,6 +73,8 @@ type chunkReader struct {
 	plain []byte
 	dict  dictionary
 	enum  *enum
+	// numbered leaves texts their numbers in the dictionary.
+	numbered bool
 
 	page Vector // rows of the page that was read last
 	rows int    // in page
@@ -86,7 +88,7 @@ func (r *chunkReader) reset(f *File, group *format.RowGroup, col *leaf) {
 	r.col, r.codec, r.size, r.left = col, m.Codec, m.TotalUncompressedSize, group.NumRows
 	r.win.reset(f.r, start, start+m.TotalCompressedSize)
 	r.dict.reset()
-	r.enum = nil
+	r.enum, r.numbered = nil, false
 	if col.Enum != nil {
 		r.enum = newEnum(col.Enum)
 	}

@@ -37,7 +37,24 @@ func (f *File) column(name string, enum []string) (*leaf, error) {
 // them or none: with an error v holds nothing of use. enum is what becomes of
 // Column.Enum; a text that it lacks is an error. Of a sealed file, bytes that
 // are not those that were written are an error.
-func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) (err error) {
+func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) error {
+	_, err := f.readColumn(g, name, enum, false, v)
+	return err
+}
+
+// ReadNumbered is ReadColumn for texts, which it leaves as they are stored
+// where that is as numbers of a dictionary and none is null: v.Int has the
+// numbers, and the dictionary, which nobody changes, is returned. Else it
+// returns nil, and v.Text has the texts.
+func (f *File) ReadNumbered(g int, name string, v *Vector) (*Strings, error) {
+	dict, err := f.readColumn(g, name, nil, true, v)
+	if errors.Is(err, errNoNumbers) {
+		dict, err = f.readColumn(g, name, nil, false, v)
+	}
+	return dict, err
+}
+
+func (f *File) readColumn(g int, name string, enum []string, numbered bool, v *Vector) (dict *Strings, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("row group %d, column %q: %w", g, name, err)
@@ -47,31 +64,40 @@ func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) (err err
 	v.Reset()
 	col, err := f.column(name, enum)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := readers.Get().(*chunkReader)
 	defer readers.Put(r)
 	group := &f.meta.RowGroups[g]
 	r.reset(f, group, col)
+	r.numbered = numbered && col.Type.IsText()
 	if f.sealed {
 		b, err := r.win.peek(int(r.win.left()))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if hex(Sum64(b)) != chunkHash(&group.Columns[col.chunk].MetaData) {
-			return errors.New("damaged: these are not the bytes that were written")
+			return nil, errors.New("damaged: these are not the bytes that were written")
 		}
 	}
 	rows := 0
 	for r.left > 0 {
 		n, _, err := r.nextPage(v, rows, 0)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rows += n
 	}
+	if r.numbered {
+		if v.Valid != nil || !r.dict.read {
+			return nil, errNoNumbers
+		}
+		texts := r.dict.values.Text
+		r.dict.values.Text = Strings{}
+		return &texts, nil
+	}
 	v.spread(&col.Column, rows)
-	return nil
+	return nil, nil
 }
 
 // Scan reads columns and calls fn with their rows from rows[0] up to rows[1], in

@@ -101,10 +101,12 @@ func texts(src *event.Strings, n int) []string {
 	if n == 0 {
 		return all
 	}
-	first := src.Offsets[0]
-	data := string(src.Data[first:src.Offsets[n]])
+	plain := src.Plain(0, n, new(event.Strings))
+	offsets := plain.Offsets
+	first := offsets[0]
+	data := string(plain.Data[first:offsets[n]])
 	for i := range all {
-		all[i] = data[src.Offsets[i]-first : src.Offsets[i+1]-first]
+		all[i] = data[offsets[i]-first : offsets[i+1]-first]
 	}
 	return all
 }

@@ -29,6 +29,7 @@ type Writer struct {
 	nulls   event.Bitmap // zeros, for columns that a batch lacks
 	zeros   []int64
 	offsets []int32
+	text    event.Strings // names without a dictionary
 	tails   [event.NumCols]event.Bitmap
 	err     error // the first one; nothing is written after it
 }
@@ -117,7 +118,7 @@ const maxText = 64 << 20
 // most event.MaxBatchRows rows and text bytes of names, or 8 rows.
 func cutAt(b *event.Batch, i, text int) int {
 	j := min(b.Len, i+event.MaxBatchRows)
-	for j-i > 8 && int(b.Name.Offsets[j]-b.Name.Offsets[i]) > text {
+	for j-i > 8 && b.Name.Size(i, j) > text {
 		j = i + (j-i)/2&^7
 	}
 	return j
@@ -189,7 +190,8 @@ func (w *Writer) array(b *event.Batch, c event.Col) arrow.Array {
 		valid, nulls := bitmap(col.Valid, n, &w.tails[c])
 		data = array.NewData(t, n, []*memory.Buffer{valid, buffer(col.Values[:n])}, nil, nulls, 0)
 	case *event.Strings:
-		offsets, bytes := rebase(col, n, &w.offsets)
+		plain := col.Plain(0, n, &w.text)
+		offsets, bytes := rebase(&plain, n, &w.offsets)
 		data = array.NewData(t, n, []*memory.Buffer{nil, buffer(offsets), buffer(bytes)}, nil, 0, 0)
 	}
 	return array.MakeFromData(data)

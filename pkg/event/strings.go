@@ -1,0 +1,156 @@
+package event
+
+import "slices"
+
+// Strings is a column of texts. Without a Dict text i is
+// Data[Offsets[i]:Offsets[i+1]].
+type Strings struct {
+	Offsets []int32
+	Data    []byte
+
+	// Where Dict is not nil, row i has text Codes[i] of Dict, or, where that is
+	// negative, text ^Codes[i] of Offsets and Data. It spares those who read
+	// texts that repeat, and those who pass them on, the copies.
+	Dict  *Dict
+	Codes []int32
+}
+
+// Dict is texts, text i of which is Data[Offsets[i]:Offsets[i+1]]. It does not
+// change once a column has it, so that columns can share it.
+type Dict struct {
+	Offsets []int32
+	Data    []byte
+}
+
+// Get returns text i, which shares memory with the column.
+func (c *Strings) Get(i int) []byte {
+	if c.Dict != nil {
+		return c.coded(c.Codes[i])
+	}
+	return c.Data[c.Offsets[i]:c.Offsets[i+1]]
+}
+
+func (c *Strings) coded(code int32) []byte {
+	if code < 0 {
+		return c.Data[c.Offsets[^code]:c.Offsets[^code+1]]
+	}
+	d := c.Dict
+	return d.Data[d.Offsets[code]:d.Offsets[code+1]]
+}
+
+// Plain returns rows i to j without a Dict: in the memory of c where it has
+// none, else in that of scratch.
+func (c *Strings) Plain(i, j int, scratch *Strings) Strings {
+	if c.Dict == nil {
+		return c.slice(i, j)
+	}
+	scratch.reset()
+	for ; i < j; i++ {
+		scratch.AppendBytes(c.Get(i))
+	}
+	return *scratch
+}
+
+// Size returns the length of the texts of rows i to j together.
+func (c *Strings) Size(i, j int) int {
+	if c.Dict == nil {
+		return int(c.Offsets[j] - c.Offsets[i])
+	}
+	n := 0
+	for ; i < j; i++ {
+		n += len(c.Get(i))
+	}
+	return n
+}
+
+// Append appends a text.
+func (c *Strings) Append(s string) {
+	c.Data = append(c.Data, s...)
+	c.appended()
+}
+
+// AppendBytes appends a text.
+func (c *Strings) AppendBytes(s []byte) {
+	c.Data = append(c.Data, s...)
+	c.appended()
+}
+
+// appended makes a row of the bytes behind the last text.
+func (c *Strings) appended() {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	if c.Dict != nil {
+		c.Codes = append(c.Codes, ^int32(len(c.Offsets)-1))
+	}
+	c.Offsets = append(c.Offsets, int32(len(c.Data)))
+}
+
+// SetLast replaces the text of the last row, which Append appended.
+func (c *Strings) SetLast(s string) {
+	n := len(c.Offsets) - 2
+	c.Data = append(c.Data[:c.Offsets[n]], s...)
+	c.Offsets[n+1] = int32(len(c.Data))
+}
+
+func (c *Strings) reset() {
+	c.Offsets, c.Data = append(c.Offsets[:0], 0), c.Data[:0]
+	c.Dict, c.Codes = nil, c.Codes[:0]
+}
+
+func (c *Strings) slice(i, j int) Strings {
+	if c.Dict != nil {
+		return Strings{Offsets: c.Offsets, Data: c.Data, Dict: c.Dict, Codes: c.Codes[i:j]}
+	}
+	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data}
+}
+
+// appendRange appends rows i to j of src. A column takes over the first Dict
+// that comes; the texts of another one are copied.
+func (c *Strings) appendRange(src *Strings, i, j int) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	if c.Dict == nil && src.Dict != nil {
+		c.Dict, c.Codes = src.Dict, c.Codes[:0]
+		for k := range int32(len(c.Offsets) - 1) {
+			c.Codes = append(c.Codes, ^k)
+		}
+	}
+	switch {
+	case c.Dict == nil:
+		shift := int32(len(c.Data)) - src.Offsets[i]
+		c.Data = append(c.Data, src.Data[src.Offsets[i]:src.Offsets[j]]...)
+		for _, o := range src.Offsets[i+1 : j+1] {
+			c.Offsets = append(c.Offsets, o+shift)
+		}
+	case c.Dict == src.Dict:
+		c.appendCodes(src, i, j)
+	default:
+		for ; i < j; i++ {
+			c.AppendBytes(src.Get(i))
+		}
+	}
+}
+
+// appendCodes appends rows i to j of a column with the same Dict.
+func (c *Strings) appendCodes(src *Strings, i, j int) {
+	n := len(c.Codes)
+	c.Codes = append(c.Codes, src.Codes[i:j]...)
+	if !slices.ContainsFunc(src.Codes[i:j], func(code int32) bool { return code < 0 }) {
+		return
+	}
+	for k, code := range c.Codes[n:] {
+		if code < 0 {
+			c.Codes = c.Codes[:n+k]
+			c.AppendBytes(src.coded(code))
+			c.Codes = c.Codes[:n+j-i]
+		}
+	}
+}
+
+func (c *Strings) appendEmpty(n int) {
+	for range n {
+		c.Append("")
+	}
+}
