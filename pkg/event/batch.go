@@ -218,6 +218,7 @@ func (b *Batch) Slice(i, j int) *Batch {
 type Ints[T int32 | int64] struct {
 	Values []T
 	Valid  Bitmap // nil where no row is null
+	spare  Bitmap // the memory of Valid while that is nil
 }
 
 // Get returns the value of row i and whether it is there.
@@ -245,7 +246,7 @@ func (c *Ints[T]) Fill(i, j int, v T) {
 // SetNull makes row i null.
 func (c *Ints[T]) SetNull(i int) {
 	if c.Valid == nil {
-		c.Valid = allValid(len(c.Values))
+		c.Valid = c.allValid(len(c.Values))
 	}
 	c.Values[i] = 0
 	c.Valid[i>>3] &^= 1 << (i & 7)
@@ -264,7 +265,18 @@ func (c *Ints[T]) blank(n int, null bool) {
 
 func (c *Ints[T]) reset() {
 	c.Values = c.Values[:0]
-	c.Valid = nil
+	if c.Valid != nil {
+		c.Valid, c.spare = nil, c.Valid
+	}
+}
+
+// allValid returns a bitmap of n ones, which is never nil, so that what is
+// appended counts.
+func (c *Ints[T]) allValid(n int) Bitmap {
+	if c.spare == nil {
+		c.spare = Bitmap{}
+	}
+	return c.spare[:0].appendSame(0, n, true)
 }
 
 func (c *Ints[T]) slice(i, j int) Ints[T] {
@@ -281,7 +293,7 @@ func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
 	switch {
 	case src.Valid != nil:
 		if c.Valid == nil {
-			c.Valid = allValid(n)
+			c.Valid = c.allValid(n)
 		}
 		c.Valid = c.Valid.appendRange(n, src.Valid, i, j)
 	case c.Valid != nil:
@@ -294,7 +306,7 @@ func (c *Ints[T]) appendNulls(n int, null bool) {
 	c.Values = slices.Grow(c.Values, n)[:have+n]
 	clear(c.Values[have:])
 	if c.Valid == nil && null {
-		c.Valid = allValid(have)
+		c.Valid = c.allValid(have)
 	}
 	if c.Valid != nil {
 		c.Valid = c.Valid.appendSame(have, n, !null)

@@ -1,5 +1,10 @@
 package event
 
+import (
+	"encoding/binary"
+	"slices"
+)
+
 // Bitmap holds a bit a row, the lowest bit of a byte first, as Arrow does; nil
 // stands for all ones. Bits behind the last row may be anything.
 type Bitmap []byte
@@ -37,9 +42,12 @@ func (m Bitmap) set(i int, v bool) {
 
 // grow returns m with room for n bits.
 func (m Bitmap) grow(n int) Bitmap {
-	for len(m) < (n+7)>>3 {
-		m = append(m, 0)
+	size, have := (n+7)>>3, len(m)
+	if size <= have {
+		return m
 	}
+	m = slices.Grow(m, size-have)[:size]
+	clear(m[have:])
 	return m
 }
 
@@ -57,6 +65,10 @@ func (m Bitmap) appendRange(n int, src Bitmap, i, j int) Bitmap {
 		m.set(n, src.Get(i))
 	}
 	shift := uint(i & 7)
+	for ; i+64 <= j && i>>3+9 <= len(src); i, n = i+64, n+64 {
+		v := binary.LittleEndian.Uint64(src[i>>3:])>>shift | uint64(src[i>>3+8])<<1<<(63-shift)
+		binary.LittleEndian.PutUint64(m[n>>3:], v)
+	}
 	for ; i+8 <= j; i, n = i+8, n+8 {
 		v := src[i>>3] >> shift
 		if shift != 0 {

@@ -86,7 +86,6 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.V
 	if err != nil {
 		return nil, nil, err
 	}
-	src = c.ahead(src)
 	all, err := c.busyAll()
 	if err != nil {
 		return nil, nil, err

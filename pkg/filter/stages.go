@@ -150,13 +150,18 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 			return nil, &UsageError{"--" + name + " must be more than 0", "give a time such as 1ms"}
 		}
 	}
-	isolated, err := step.New(src, step.Options{
-		By: c.String("by"), Gap: int64(gap), SegmentGap: int64(segment), Marker: c.String("marker"), BusyAll: all, Log: c.Log,
-	})
+	opt := step.Options{
+		By: c.String("by"), Gap: int64(gap), SegmentGap: int64(segment), Marker: c.String("marker"), BusyAll: all,
+		Hold: aheadBatches, Log: c.Log,
+	}
+	if c.measures {
+		opt.Columns = analysisColumns &^ stepColumns
+	}
+	isolated, err := step.New(src, opt)
 	if err != nil {
 		return nil, err
 	}
-	return c.chooseSteps(isolated)
+	return c.chooseSteps(c.ahead(isolated))
 }
 
 func (c *Context) busyAll() (bool, error) {
@@ -170,10 +175,10 @@ func (c *Context) busyAll() (bool, error) {
 }
 
 // analysisColumns are the columns that finding steps and measuring look at.
-const analysisColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColBytes | 1<<event.ColDomain)
+const analysisColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes | 1<<event.ColDomain)
 
 // stepColumns are those of them that only serve to find steps and phases.
-const stepColumns event.Set = 1<<event.ColStream | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+const stepColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
 // Measure opens the input and returns its metric rows, with --merge those of
 // all parts together.

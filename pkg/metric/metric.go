@@ -111,6 +111,7 @@ type rules struct {
 	prep     []string
 	anyRange bool // ranges of any class may be input preparation
 	phased   bool // the stream has phases
+	nccl     ncclNames
 }
 
 func newComputer(h *event.Header, opt Options) *computer {

@@ -164,7 +164,7 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 	if class := b.Class.Values[i]; class <= event.Comm && b.Class.Valid.Get(i) {
 		r.acc.comm += l.comm.add(t, e)
 	}
-	if isNCCL(b.Name.Get(i)) {
+	if r.rules.nccl.is(&b.Name, i) {
 		r.acc.nccl += l.nccl.add(t, e)
 	}
 }
@@ -253,26 +253,4 @@ func (r *rank) prefer(name int) {
 	for k := range r.lanes {
 		r.lanes[k].either = r.lanes[k].busy
 	}
-}
-
-// isNCCL tells whether name contains "nccl", in any case.
-func isNCCL(name []byte) bool {
-	// Look at every fourth byte at most: where it cannot be the last of the
-	// word, go on as far as it allows.
-	for i := 3; i < len(name); {
-		switch name[i] | 0x20 {
-		case 'l':
-			if name[i-1]|0x20 == 'c' && name[i-2]|0x20 == 'c' && name[i-3]|0x20 == 'n' {
-				return true
-			}
-			i += 4
-		case 'c':
-			i++
-		case 'n':
-			i += 3
-		default:
-			i += 4
-		}
-	}
-	return false
 }

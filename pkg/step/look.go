@@ -113,8 +113,14 @@ func (r *rank) lookAllreduce(b *event.Batch, from, k int) int {
 	return from
 }
 
+// launchColumns are those that tell of a launch.
+const launchColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+
 // copyLaunch gives a step row the launch of its first kernel.
 func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
+	if dst.Columns&launchColumns != launchColumns {
+		return
+	}
 	if v, ok := src.LaunchStart.Get(k); ok {
 		dst.LaunchStart.Set(to, v)
 	}
@@ -136,9 +142,11 @@ func (r *rank) beginLaunch(b *event.Batch, from, k int) int {
 	s := openStep{start: start, end: end, size: 1, launchStart: start, launchThread: thread}
 	from = r.begin(b, from, k, s, text)
 	row, i := r.out.at(r.step.at), r.step.at.row
-	row.LaunchStart.Set(i, start)
-	row.LaunchEnd.Set(i, end)
-	row.LaunchThread.Set(i, thread)
+	if row.Columns&launchColumns == launchColumns {
+		row.LaunchStart.Set(i, start)
+		row.LaunchEnd.Set(i, end)
+		row.LaunchThread.Set(i, thread)
+	}
 	return from
 }
 

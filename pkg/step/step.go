@@ -80,6 +80,11 @@ type Options struct {
 	Marker string
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
+	// Columns are the columns that the rows keep, besides those that are added;
+	// 0 keeps all.
+	Columns event.Set
+	// Hold is for how many calls of Next a batch stays valid, 0 for one.
+	Hold int
 	// Log takes remarks and warnings, a sentence each; nil drops them.
 	Log func(string)
 }
@@ -97,7 +102,7 @@ type Isolator struct {
 	interleaved bool    // a rank came back after another one's rows
 
 	ready []*event.Batch // settled batches, oldest first
-	lent  *event.Batch   // the batch that the caller reads
+	lent  []*event.Batch // those that the caller may read, oldest first
 	pool  pool
 	done  bool
 }
@@ -109,7 +114,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if h.Isolation != nil || h.Columns&event.StepCols != 0 {
 		return nil, &event.Error{Msg: "the stream has steps already", Advice: "isolate takes what nsys2arrow writes"}
 	}
-	if err := h.Require(event.BaseCols &^ (1<<event.ColBytes | 1<<event.ColDomain)); err != nil {
+	if err := h.Require(event.BaseCols &^ (1<<event.ColStream | 1<<event.ColBytes | 1<<event.ColDomain)); err != nil {
 		return nil, err
 	}
 	if opt.Log == nil {
@@ -131,6 +136,9 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	}
 	it := &Isolator{src: src, header: *h, opt: opt, plan: p}
 	it.header.Stage = "isolate"
+	if opt.Columns != 0 {
+		it.header.Columns &= opt.Columns
+	}
 	it.header.Columns |= event.StepCols
 	it.header.Isolation = &event.Isolation{
 		Method: method, Marker: opt.Marker, Gap: opt.Gap, SegmentGap: opt.SegmentGap, Busy: "kernels",
@@ -145,11 +153,11 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 // Header returns the header of the stream with steps.
 func (it *Isolator) Header() *event.Header { return &it.header }
 
-// Next returns the next batch, which is valid until the following call.
+// Next returns the next batch, which is valid for Options.Hold calls.
 func (it *Isolator) Next() (*event.Batch, error) {
-	if it.lent != nil {
-		it.pool.put(it.lent)
-		it.lent = nil
+	if n := len(it.lent); n > 0 && n >= it.opt.Hold {
+		it.pool.put(it.lent[0])
+		it.lent = append(it.lent[:0], it.lent[1:]...)
 	}
 	for len(it.ready) == 0 {
 		if it.done {
@@ -167,9 +175,10 @@ func (it *Isolator) Next() (*event.Batch, error) {
 			return nil, err
 		}
 	}
-	it.lent = it.ready[0]
+	b := it.ready[0]
 	it.ready = it.ready[1:]
-	return it.lent, nil
+	it.lent = append(it.lent, b)
+	return b, nil
 }
 
 // take hands the rows of a batch to their ranks, a run of one rank at a time.
