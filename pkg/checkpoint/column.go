@@ -89,37 +89,3 @@ func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 func texts(col *event.Strings) parquet.Strings {
 	return parquet.Strings{Offsets: col.Offsets, Data: col.Data}
 }
-
-// fromVector makes column c of b, which is one of numbers, of v, sharing its
-// memory where it can.
-func fromVector(b *event.Batch, c event.Col, v *parquet.Vector) {
-	switch col := b.Column(c).(type) {
-	case *event.Ints[int64]:
-		col.Values, col.Valid = v.Int, v.Valid
-	case *event.Ints[int32]:
-		col.Values = narrow(col.Values, v.Int)
-		col.Valid = v.Valid
-	}
-}
-
-// setNames makes a column of texts, or of the numbers of those in dict.
-func setNames(col *event.Strings, dict *parquet.Strings, v *parquet.Vector) {
-	if dict == nil {
-		*col = event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}
-		return
-	}
-	*col = event.Strings{
-		Offsets: []int32{0},
-		Dict:    &event.Dict{Offsets: dict.Offsets, Data: dict.Data},
-		Codes:   narrow(col.Codes, v.Int),
-	}
-}
-
-// narrow returns values as int32 in the memory of dst.
-func narrow(dst []int32, values []int64) []int32 {
-	dst = slices.Grow(dst[:0], len(values))[:len(values)]
-	for i, x := range values {
-		dst[i] = int32(x)
-	}
-	return dst
-}

@@ -325,18 +325,24 @@ func (g *group) read(r *Reader, u unit) error {
 // readColumn reads column c of a row group into the batch.
 func (g *group) readColumn(f *parquet.File, n int, c event.Col, domains []string) error {
 	name, v := event.Fields[c].Name, &g.vectors[c]
-	if c == event.ColName {
+	switch col := g.batch.Column(c).(type) {
+	case *event.Ints[int64]:
+		err := f.ReadColumn(n, name, nil, v)
+		col.Values, col.Valid = v.Int, v.Valid
+		return err
+	case *event.Ints[int32]:
+		err := f.ReadInt32(n, name, enum(c, domains), v)
+		col.Values, col.Valid = v.Int32, v.Valid
+		return err
+	case *event.Strings:
 		dict, err := f.ReadNumbered(n, name, v)
-		if err == nil {
-			setNames(&g.batch.Name, dict, v)
+		*col = event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}
+		if dict != nil {
+			col.Dict, col.Codes = (*event.Dict)(dict), v.Int32
 		}
 		return err
 	}
-	if err := f.ReadColumn(n, name, enum(c, domains), v); err != nil {
-		return err
-	}
-	fromVector(&g.batch, c, v)
-	return nil
+	panic("BUG: a column of another type")
 }
 
 // maxGroupRows bounds what is read at once.

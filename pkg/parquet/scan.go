@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -38,23 +39,83 @@ func (f *File) column(name string, enum []string) (*leaf, error) {
 // Column.Enum; a text that it lacks is an error. Of a sealed file, bytes that
 // are not those that were written are an error.
 func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) error {
-	_, err := f.readColumn(g, name, enum, false, v)
-	return err
+	return f.readColumn(g, name, enum, v, func(r *chunkReader) error {
+		if r.col.isInt() {
+			v.Int = slices.Grow(v.Int, int(min(r.left, mostExpected)))
+		}
+		rows := 0
+		for r.left > 0 {
+			n, _, err := r.nextPage(v, rows, 0)
+			if err != nil {
+				return err
+			}
+			rows += n
+		}
+		v.spread(&r.col.Column, rows)
+		return nil
+	})
+}
+
+// mostExpected bounds the rows for which room is made before they were seen.
+const mostExpected = 1 << 20
+
+// ReadInt32 is ReadColumn for numbers that fit 32 bits. They become v.Int32.
+func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
+	return f.readColumn(g, name, enum, v, func(r *chunkReader) error {
+		if !r.col.isInt() {
+			return fmt.Errorf("%s instead of numbers", r.col.Type)
+		}
+		return r.readInt32(v)
+	})
 }
 
 // ReadNumbered is ReadColumn for texts, which it leaves as they are stored
-// where that is as numbers of a dictionary and none is null: v.Int has the
+// where that is as numbers of a dictionary and none is null: v.Int32 has the
 // numbers, and the dictionary, which nobody changes, is returned. Else it
 // returns nil, and v.Text has the texts.
-func (f *File) ReadNumbered(g int, name string, v *Vector) (*Strings, error) {
-	dict, err := f.readColumn(g, name, nil, true, v)
+func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *Strings, err error) {
+	err = f.readColumn(g, name, nil, v, func(r *chunkReader) error {
+		if r.numbered = r.col.Type.IsText(); !r.numbered {
+			return errNoNumbers
+		}
+		if err := r.readInt32(v); err != nil {
+			return err
+		}
+		if v.Valid != nil || !r.dict.read {
+			return errNoNumbers
+		}
+		dict = &Strings{Offsets: r.dict.values.Text.Offsets, Data: r.dict.values.Text.Data}
+		r.dict.values.Text = Strings{}
+		return nil
+	})
 	if errors.Is(err, errNoNumbers) {
-		dict, err = f.readColumn(g, name, nil, false, v)
+		return nil, f.ReadColumn(g, name, nil, v)
 	}
 	return dict, err
 }
 
-func (f *File) readColumn(g int, name string, enum []string, numbered bool, v *Vector) (dict *Strings, err error) {
+// readInt32 reads a chunk page by page, so that the wide numbers need no more
+// room than a page has.
+func (r *chunkReader) readInt32(v *Vector) error {
+	v.Int32 = slices.Grow(v.Int32, int(min(r.left, mostExpected)))
+	for r.left > 0 {
+		have := len(v.Int32)
+		rows, _, err := r.readPage(0)
+		if err != nil {
+			return err
+		}
+		v.Int32 = slices.Grow(v.Int32, rows)[:have+rows]
+		for i, x := range r.page.Int {
+			v.Int32[have+i] = int32(x)
+		}
+		v.appendValid(have, &r.page, 0, rows)
+	}
+	return nil
+}
+
+// readColumn reads a column with read, which finds the reader at the beginning of
+// its chunk.
+func (f *File) readColumn(g int, name string, enum []string, v *Vector, read func(*chunkReader) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("row group %d, column %q: %w", g, name, err)
@@ -64,40 +125,22 @@ func (f *File) readColumn(g int, name string, enum []string, numbered bool, v *V
 	v.Reset()
 	col, err := f.column(name, enum)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := readers.Get().(*chunkReader)
 	defer readers.Put(r)
 	group := &f.meta.RowGroups[g]
 	r.reset(f, group, col)
-	r.numbered = numbered && col.Type.IsText()
 	if f.sealed {
 		b, err := r.win.peek(int(r.win.left()))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if hex(Sum64(b)) != chunkHash(&group.Columns[col.chunk].MetaData) {
-			return nil, errors.New("damaged: these are not the bytes that were written")
+			return errors.New("damaged: these are not the bytes that were written")
 		}
 	}
-	rows := 0
-	for r.left > 0 {
-		n, _, err := r.nextPage(v, rows, 0)
-		if err != nil {
-			return nil, err
-		}
-		rows += n
-	}
-	if r.numbered {
-		if v.Valid != nil || !r.dict.read {
-			return nil, errNoNumbers
-		}
-		texts := r.dict.values.Text
-		r.dict.values.Text = Strings{}
-		return &texts, nil
-	}
-	v.spread(&col.Column, rows)
-	return nil, nil
+	return read(r)
 }
 
 // Scan reads columns and calls fn with their rows from rows[0] up to rows[1], in

@@ -6,6 +6,7 @@ import "slices"
 // is told by the column's type; the values of null rows are 0 or "".
 type Vector struct {
 	Int   []int64
+	Int32 []int32 // of ReadInt32 and ReadNumbered, instead of Int
 	Float []float64
 	Text  Strings
 	// Valid has a bit a row, the lowest of a byte first; nil where no row is
@@ -40,7 +41,7 @@ func (v *Vector) IsNull(i int) bool { return v.Valid != nil && v.Valid[i>>3]>>(i
 
 // Reset empties the vector and keeps its memory.
 func (v *Vector) Reset() {
-	v.Int, v.Float, v.Text.Data = v.Int[:0], v.Float[:0], v.Text.Data[:0]
+	v.Int, v.Int32, v.Float, v.Text.Data = v.Int[:0], v.Int32[:0], v.Float[:0], v.Text.Data[:0]
 	v.Text.Offsets = append(v.Text.Offsets[:0], 0)
 	if v.Valid != nil {
 		v.Valid, v.spare = nil, v.Valid
@@ -75,6 +76,12 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	default:
 		v.Text.appendRange(&src.Text, i, j)
 	}
+	v.appendValid(n, src, i, j)
+}
+
+// appendValid appends which of rows i to j of src are not null to that of the n
+// rows of v.
+func (v *Vector) appendValid(n int, src *Vector, i, j int) {
 	switch {
 	case src.Valid != nil:
 		v.needValid(n)
