@@ -126,6 +126,8 @@ func (c *Strings) appendRange(src *Strings, i, j int) {
 		}
 	case c.Dict == src.Dict:
 		c.appendCodes(src, i, j)
+	case src.Dict != nil:
+		c.appendOther(src, i, j)
 	default:
 		for ; i < j; i++ {
 			c.AppendBytes(src.Get(i))
@@ -145,6 +147,23 @@ func (c *Strings) appendCodes(src *Strings, i, j int) {
 			c.Codes = c.Codes[:n+k]
 			c.AppendBytes(src.coded(code))
 			c.Codes = c.Codes[:n+j-i]
+		}
+	}
+}
+
+// appendOther appends rows i to j of a column with another Dict, copying each of
+// its texts once.
+func (c *Strings) appendOther(src *Strings, i, j int) {
+	codes := make([]int32, len(src.Dict.Offsets)) // of those that were copied, below 0
+	for _, code := range src.Codes[i:j] {
+		switch {
+		case code < 0:
+			c.AppendBytes(src.coded(code))
+		case codes[code] < 0:
+			c.Codes = append(c.Codes, codes[code])
+		default:
+			c.AppendBytes(src.coded(code))
+			codes[code] = c.Codes[len(c.Codes)-1]
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (c *Context) Measure(take ...Stage) (*metric.Result, error) {
 		return c.merge()
 	}
 	c.measures = true
-	in, err := c.open(c.Files, analysisColumns)
+	in, err := c.open(c.Files, analysisColumns&^(1<<event.ColLaunchEnd))
 	if err != nil {
 		return nil, err
 	}

@@ -227,6 +227,10 @@ func fixedTexts(dst *Strings, src []byte, n, width int) error {
 }
 
 func plainTexts(dst *Strings, src []byte, n int) error {
+	if n <= len(src)/4 {
+		dst.Offsets = slices.Grow(dst.Offsets, n)
+		dst.Data = slices.Grow(dst.Data, len(src)-4*n)
+	}
 	for range n {
 		if len(src) < 4 {
 			return io.ErrUnexpectedEOF

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -16,6 +17,9 @@ const (
 	maxPage   = 1 << 30
 	maxRows   = 1 << 26 // of a page
 	readAhead = 256 << 10
+
+	// mostExpected bounds the rows for which room is made before they were seen.
+	mostExpected = 1 << 20
 )
 
 // window gives the bytes of a part of a file in order.
@@ -190,6 +194,9 @@ func (r *chunkReader) nextPage(v *Vector, n int, skip int64) (rows int, skipped 
 			err = r.levelsV1(h, b, &p, v, n)
 		} else {
 			err = r.levelsV2(h, b, &p, v, n)
+		}
+		if r.col.isInt() || r.numbered {
+			v.Int = slices.Grow(v.Int, min(p.rows, mostExpected))
 		}
 		if err == nil {
 			err = r.values(&p, v)

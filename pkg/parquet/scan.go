@@ -56,9 +56,6 @@ func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) error {
 	})
 }
 
-// mostExpected bounds the rows for which room is made before they were seen.
-const mostExpected = 1 << 20
-
 // ReadInt32 is ReadColumn for numbers that fit 32 bits. They become v.Int32.
 func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 	return f.readColumn(g, name, enum, v, func(r *chunkReader) error {

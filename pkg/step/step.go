@@ -114,7 +114,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if h.Isolation != nil || h.Columns&event.StepCols != 0 {
 		return nil, &event.Error{Msg: "the stream has steps already", Advice: "isolate takes what nsys2arrow writes"}
 	}
-	if err := h.Require(event.BaseCols &^ (1<<event.ColStream | 1<<event.ColBytes | 1<<event.ColDomain)); err != nil {
+	if err := h.Require(event.BaseCols &^ (1<<event.ColStream | 1<<event.ColLaunchEnd | 1<<event.ColBytes | 1<<event.ColDomain)); err != nil {
 		return nil, err
 	}
 	if opt.Log == nil {
