@@ -1,6 +1,9 @@
 package parquet
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Vector is rows of one column. Which of Int, Float and Text holds the values
 // is told by the column's type; the values of null rows are 0 or "".
@@ -126,15 +129,19 @@ func spread[T int64 | float64](values []T, valid []byte, rows int) []T {
 	from, i := len(values), rows
 	values = slices.Grow(values, rows-from)[:rows]
 	for ; i&7 != 0; i-- {
-		from = spreadRow(values, i-1, from, valid[i>>3]>>((i-1)&7))
+		v := T(0)
+		if valid[i>>3]>>((i-1)&7)&1 != 0 {
+			from--
+			v = values[from]
+		}
+		values[i-1] = v
 	}
 	for i > 0 && from < i { // rows of as many values stand where they belong
 		b := valid[i>>3-1]
 		if b != 0 && b != 0xff {
-			for k := 7; k >= 0; k-- {
-				from = spreadRow(values, i-8+k, from, b>>k)
-			}
 			i -= 8
+			from -= bits.OnesCount8(b)
+			spread8((*[8]T)(values[i:]), (*[8]T)(values[from:]), b)
 			continue
 		}
 		j := i - 8
@@ -152,18 +159,31 @@ func spread[T int64 | float64](values []T, valid []byte, rows int) []T {
 	return values
 }
 
-// spreadRow gives row i its value, the last of the first from values, where the
-// lowest bit of valid is set, else 0; it returns the number of values that are
-// left. It has no branch to mispredict.
-func spreadRow[T int64 | float64](values []T, i, from int, valid byte) int {
-	from -= int(valid & 1)
-	v := values[from]
-	if valid&1 == 0 {
-		v = 0
+// spread8 moves values from src to the rows of dst that have a bit in valid, and
+// makes the others 0.
+func spread8[T int64 | float64](dst, src *[8]T, valid byte) {
+	var in [16]T
+	*(*[8]T)(in[:]) = *src
+	for k, place := range &places[valid] {
+		dst[k] = in[place&15]
 	}
-	values[i] = v
-	return from
 }
+
+// places says for each byte of a bitmap which of its values each of 8 rows has,
+// 8 for none.
+var places = func() (all [256][8]uint8) {
+	for b := range all {
+		n := uint8(0)
+		for k := range all[b] {
+			all[b][k] = 8
+			if b>>k&1 != 0 {
+				all[b][k] = n
+				n++
+			}
+		}
+	}
+	return all
+}()
 
 func (s *Strings) spread(valid []byte, rows int) {
 	from := len(s.Offsets) - 1
