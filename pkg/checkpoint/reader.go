@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/parquet"
 )
@@ -23,8 +25,8 @@ type ReadOptions struct {
 }
 
 // Reader reads a checkpoint. It is an event.Source. A row group is read whole
-// and its hashes are verified before its first row is given out; the next ones
-// are read meanwhile, on as many processors as there are.
+// and its hashes are verified before its first row is given out; the next one is
+// read meanwhile, its columns on as many processors as there are.
 type Reader struct {
 	header  *event.Header
 	files   []*parquet.File
@@ -227,13 +229,13 @@ func (r *Reader) wanted(f *parquet.File, g int, windows bool) bool {
 
 // groups is the source of all rows of some row groups.
 type groups struct {
-	r       *Reader
-	units   []unit
-	started []chan *group // row groups that are being read, in their order
-	free    []*group
-	now     *group // the one that is being given out
-	at      int    // rows of it that were
-	err     error
+	r     *Reader
+	units []unit
+	next  chan *group // the row group that is being read, nil for none
+	now   *group      // the one that is being given out
+	at    int         // rows of it that were
+	spare *group
+	err   error
 }
 
 func (s *groups) Header() *event.Header { return s.r.header }
@@ -251,36 +253,36 @@ func (s *groups) Next() (*event.Batch, error) {
 	return nil, s.err
 }
 
-// advance goes to the next row group.
+// advance goes to the next row group and starts the reading of the one behind
+// it.
 func (s *groups) advance() error {
-	if s.now != nil {
-		s.free = append(s.free, s.now)
-		s.now = nil
-	}
-	for len(s.units) > 0 && len(s.started) < runtime.GOMAXPROCS(0) {
+	if s.now == nil {
 		s.start()
 	}
-	if len(s.started) == 0 {
+	if s.next == nil {
 		return io.EOF
 	}
-	s.now, s.at = <-s.started[0], 0
-	s.started = s.started[1:]
+	s.spare, s.now, s.at = s.now, <-s.next, 0
+	s.start()
 	return s.now.err
 }
 
 // start starts the reading of the next unit.
 func (s *groups) start() {
-	g := new(group)
-	if n := len(s.free); n > 0 {
-		g, s.free = s.free[n-1], s.free[:n-1]
+	if s.next = nil; len(s.units) == 0 {
+		return
+	}
+	g := s.spare
+	if g == nil {
+		g = &group{others: make([]parquet.Vector, len(s.r.others))}
 	}
 	u := s.units[0]
 	s.units = s.units[1:]
-	done := make(chan *group, 1) // so that the reading ends though nobody waits for it
-	s.started = append(s.started, done)
+	next := make(chan *group, 1) // so that the reading ends though nobody waits for it
+	s.next = next
 	go func() {
 		g.err = g.read(s.r, u)
-		done <- g
+		next <- g
 	}()
 }
 
@@ -300,22 +302,27 @@ func (g *group) read(r *Reader, u unit) error {
 	if f.GroupRows(u.group) > maxGroupRows {
 		return fmt.Errorf("%s: row group of %d rows", r.paths[u.file], f.GroupRows(u.group))
 	}
+	if err := g.readColumn(f, u.group, event.ColKind, r.header.Domains); err != nil {
+		return fmt.Errorf("%s: %w", r.paths[u.file], err)
+	}
+	if !g.wanted(r) {
+		return nil
+	}
+	var columns errgroup.Group
+	columns.SetLimit(runtime.GOMAXPROCS(0))
 	for _, c := range r.columns {
-		if err := g.readColumn(f, u.group, c, r.header.Domains); err != nil {
-			return fmt.Errorf("%s: %w", r.paths[u.file], err)
-		}
-		if c == event.ColKind && !g.wanted(r) {
-			return nil
+		if c != event.ColKind {
+			columns.Go(func() error { return g.readColumn(f, u.group, c, r.header.Domains) })
 		}
 	}
-	if g.others == nil {
-		g.others = make([]parquet.Vector, len(r.others))
+	for k, field := range r.others {
+		columns.Go(func() error { return f.ReadColumn(u.group, field.Name, nil, &g.others[k]) })
+	}
+	if err := columns.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", r.paths[u.file], err)
 	}
 	g.batch.Foreign = g.batch.Foreign[:0]
 	for k, field := range r.others {
-		if err := f.ReadColumn(u.group, field.Name, nil, &g.others[k]); err != nil {
-			return fmt.Errorf("%s: %w", r.paths[u.file], err)
-		}
 		g.batch.Foreign = append(g.batch.Foreign, fromForeign(&g.others[k], field.Type))
 	}
 	g.batch.Len = int(f.GroupRows(u.group))

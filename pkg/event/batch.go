@@ -104,6 +104,23 @@ func (b *Batch) Reset(columns Set) {
 	b.Foreign = b.Foreign[:0]
 }
 
+// Grow makes room for n more rows, but not for their texts.
+func (b *Batch) Grow(n int) {
+	for c := Col(0); c < NumCols; c++ {
+		if !b.Columns.Has(c) {
+			continue
+		}
+		switch col := b.Column(c).(type) {
+		case *Ints[int32]:
+			col.Values = slices.Grow(col.Values, n)
+		case *Ints[int64]:
+			col.Values = slices.Grow(col.Values, n)
+		case *Strings:
+			col.Codes = slices.Grow(col.Codes, n)
+		}
+	}
+}
+
 // Blank makes the batch n rows long: numbers 0, columns that can be null null,
 // and no names yet, which are to be appended in the order of the rows.
 func (b *Batch) Blank(n int, columns Set) {

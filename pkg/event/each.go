@@ -21,19 +21,31 @@ func Each(src Source, fn func(*Batch) error) error {
 // EachRank calls fn for every stretch of rows i to j that are of one rank, and
 // passes over rows without a rank.
 func (b *Batch) EachRank(fn func(rank int32, i, j int) error) error {
-	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	for i := 0; i < b.Len; {
-		rank, known := ranks[i], valid.Get(i)
-		j := i + 1
-		for j < b.Len && valid.Get(j) == known && (ranks[j] == rank || !known) {
-			j++
-		}
-		if known {
-			if err := fn(rank, i, j); err != nil {
+		j := b.RankEnd(i)
+		if b.Rank.Valid.Get(i) {
+			if err := fn(b.Rank.Values[i], i, j); err != nil {
 				return err
 			}
 		}
 		i = j
 	}
 	return nil
+}
+
+// RankEnd returns where the stretch ends that begins with row i, of rows of one
+// rank or of none.
+func (b *Batch) RankEnd(i int) int {
+	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
+	rank, known := ranks[i], valid.Get(i)
+	if valid == nil {
+		for i < len(ranks) && ranks[i] == rank {
+			i++
+		}
+		return i
+	}
+	for i < len(ranks) && valid.Get(i) == known && (ranks[i] == rank || !known) {
+		i++
+	}
+	return i
 }

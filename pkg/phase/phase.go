@@ -33,7 +33,6 @@ type Tagger struct {
 	unnamed  int32 // phase of steps without numbers
 	out      event.Batch
 	ranks    []rank
-	cur      int // index in ranks of the row before
 	counted  int64
 	steps    int64
 	log      func(string)
@@ -107,40 +106,59 @@ func (t *Tagger) tag(b *event.Batch) {
 	} else {
 		copy(b.Phase.Valid, b.Step.Valid)
 	}
-	kinds := b.Kind.Values[:b.Len]
-	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
-	phases := b.Phase.Values
-	phase := int32(0)
-	if b.Len > 0 {
-		phase = t.enter(ranks[0])
-	}
-	for i, kind := range kinds {
-		if ranks[i] != t.ranks[t.cur].id {
-			phase = t.enter(ranks[i])
+	for i := 0; i < b.Len; {
+		j := b.RankEnd(i)
+		if id, known := b.Rank.Get(i); known {
+			t.tagRank(b, i, j, t.rank(id))
+		} else {
+			for ; i < j; i++ {
+				b.Phase.SetNull(i)
+			}
 		}
-		if kind >= event.Step && valid.Get(i) {
+		i = j
+	}
+	clearNulls(&b.Phase)
+}
+
+// tagRank gives rows i to j, which are of one rank, the phases of their steps.
+func (t *Tagger) tagRank(b *event.Batch, i, j int, r *rank) {
+	kinds, phases := b.Kind.Values[:j], b.Phase.Values[:j]
+	for ; i < j; i++ {
+		if kind := kinds[i]; kind >= event.Step {
 			if kind == event.Window {
 				b.Phase.SetNull(i)
 				continue
 			}
-			phase = t.step(b, i)
-			t.ranks[t.cur].phase = phase
+			r.phase = t.step(b, i)
 		}
-		if b.Phase.Valid.Get(i) { // a null has 0, as everywhere: streams are compared by their bytes
-			phases[i] = phase
+		phases[i] = r.phase
+	}
+}
+
+// clearNulls makes the values of null rows 0, as everywhere: streams are compared
+// by their bytes.
+func clearNulls(c *event.Ints[int32]) {
+	for i, b := range c.Valid {
+		if b == 0xff {
+			continue
+		}
+		for k := 8 * i; k < min(8*i+8, len(c.Values)); k++ {
+			if !c.Valid.Get(k) {
+				c.Values[k] = 0
+			}
 		}
 	}
 }
 
-// enter makes the rank with the given number the current one and returns its
-// phase. Rows of no rank are in no step, whatever number stands there.
-func (t *Tagger) enter(id int32) int32 {
-	t.cur = slices.IndexFunc(t.ranks, func(r rank) bool { return r.id == id })
-	if t.cur < 0 {
-		t.cur = len(t.ranks)
-		t.ranks = append(t.ranks, rank{id, event.Unknown})
+// rank returns what is known of the rank with the given number.
+func (t *Tagger) rank(id int32) *rank {
+	for k := range t.ranks {
+		if t.ranks[k].id == id {
+			return &t.ranks[k]
+		}
 	}
-	return t.ranks[t.cur].phase
+	t.ranks = append(t.ranks, rank{id, event.Unknown})
+	return &t.ranks[len(t.ranks)-1]
 }
 
 // step fills ctx and gen of step row i and returns the step's phase.

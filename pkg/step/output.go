@@ -9,15 +9,20 @@ import (
 // pool keeps batches for use again.
 type pool struct {
 	columns event.Set
+	most    int // rows of a batch so far
 	free    []*event.Batch
 }
 
 func (p *pool) get() *event.Batch {
-	b := &event.Batch{}
 	if n := len(p.free); n > 0 {
-		b, p.free = p.free[n-1], p.free[:n-1]
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		b.Reset(p.columns)
+		return b
 	}
+	b := &event.Batch{}
 	b.Reset(p.columns)
+	b.Grow(p.most)
 	return b
 }
 
@@ -50,7 +55,8 @@ func (o *output) at(p pos) *event.Batch { return o.batches[p.batch-o.first] }
 
 // seal starts a new batch where the last one has that many rows.
 func (o *output) seal(rows int) {
-	if o.last().Len >= rows {
+	if n := o.last().Len; n >= rows {
+		o.pool.most = max(o.pool.most, n)
 		o.batches = append(o.batches, o.pool.get())
 	}
 }

@@ -183,13 +183,9 @@ func (it *Isolator) Next() (*event.Batch, error) {
 
 // take hands the rows of a batch to their ranks, a run of one rank at a time.
 func (it *Isolator) take(b *event.Batch) error {
-	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	for i := 0; i < b.Len; {
-		id, known := ranks[i], valid.Get(i)
-		j := i + 1
-		for j < b.Len && valid.Get(j) == known && (ranks[j] == id || !known) {
-			j++
-		}
+		id, known := b.Rank.Get(i)
+		j := b.RankEnd(i)
 		if !known {
 			id = noRank
 		}
