@@ -28,7 +28,8 @@ type ReadOptions struct {
 // and its hashes are verified before its first row is given out; the next one is
 // read meanwhile, its columns on as many processors as there are.
 type Reader struct {
-	header  *event.Header
+	stored  *event.Header // with all columns
+	header  *event.Header // with those that are read
 	files   []*parquet.File
 	paths   []string
 	columns []event.Col
@@ -55,18 +56,21 @@ func Open(path string, opt ReadOptions) (_ *Reader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	want := opt.Columns | opt.Selection.columns()
-	if opt.Columns == 0 {
-		want = r.header.Columns
-	}
-	r.header.Columns &= want
-	r.columns = members(r.header.Columns)
+	return r, r.Choose(opt)
+}
+
+// Choose replaces the options that the reader was opened with, now that its
+// header is known. It comes before the first Next, and can add no ranks.
+func (r *Reader) Choose(opt ReadOptions) (err error) {
+	h := *r.stored
 	if opt.Columns != 0 {
-		r.header.Foreign = nil
+		h.Columns &= opt.Columns | opt.Selection.columns()
+		h.Foreign = nil
 	}
-	r.others, _ = r.header.Foreign.(event.PlainFields)
+	r.opt, r.header, r.columns = opt, &h, members(h.Columns)
+	r.others, _ = h.Foreign.(event.PlainFields)
 	r.src, err = opt.Selection.Filter(&groups{r: r, units: r.plan()})
-	return r, err
+	return err
 }
 
 // openSet opens those files of a data set whose ranks are chosen.
@@ -84,7 +88,7 @@ func (r *Reader) openSet(dir string) error {
 			return err
 		}
 	}
-	if r.header == nil {
+	if r.stored == nil {
 		return &event.Error{Msg: fmt.Sprintf("%s: has none of the ranks %d", dir, r.opt.Ranks), Advice: "its directories name the ranks that it has"}
 	}
 	return nil
@@ -138,11 +142,11 @@ func readHeader(f *parquet.File) (*event.Header, error) {
 
 // merge adds the header of one more file.
 func (r *Reader) merge(h *event.Header) error {
-	if r.header == nil {
-		r.header = h
+	if r.stored == nil {
+		r.stored = h
 		return nil
 	}
-	switch have := r.header; {
+	switch have := r.stored; {
 	case h.Stage != have.Stage || h.Columns != have.Columns || !reflect.DeepEqual(h.Isolation, have.Isolation),
 		!reflect.DeepEqual(h.Foreign, have.Foreign):
 		return errors.New("written at another stage than the files before it")

@@ -1,7 +1,5 @@
 package event
 
-import "slices"
-
 // Strings is a column of texts. Without a Dict text i is
 // Data[Offsets[i]:Offsets[i+1]].
 type Strings struct {
@@ -139,8 +137,8 @@ func (c *Strings) appendRange(src *Strings, i, j int) {
 func (c *Strings) appendCodes(src *Strings, i, j int) {
 	n := len(c.Codes)
 	c.Codes = append(c.Codes, src.Codes[i:j]...)
-	if !slices.ContainsFunc(src.Codes[i:j], func(code int32) bool { return code < 0 }) {
-		return
+	if len(src.Offsets) <= 1 {
+		return // src has no texts of its own
 	}
 	for k, code := range c.Codes[n:] {
 		if code < 0 {

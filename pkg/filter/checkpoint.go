@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 const selectCategory = "choosing rows"
@@ -85,29 +86,28 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 	return nil
 }
 
-// openCheckpoint opens a checkpoint and reads of it what is chosen.
-func (c *Context) openCheckpoint(path string, columns event.Set) (*input, error) {
+// openCheckpoint opens a checkpoint and reads of it what is chosen, and the
+// columns that are needed at its stage.
+func (c *Context) openCheckpoint(path string) (*input, error) {
 	s, err := c.selection()
 	if err != nil {
 		return nil, err
 	}
-	whole := s
-	s.Steps = nil
-	r, err := checkpoint.Open(path, checkpoint.ReadOptions{Selection: s, Columns: columns})
-	if err == nil && stageOf(r) > Raw {
-		again := columns
-		if c.measures && stageOf(r) == Phased {
-			again &^= stepColumns
-		}
-		if whole.Steps != nil || again != columns {
-			r.Close()
-			r, err = checkpoint.Open(path, checkpoint.ReadOptions{Selection: whole, Columns: again})
-		}
-	}
+	r, err := checkpoint.Open(path, checkpoint.ReadOptions{Selection: checkpoint.Selection{Ranks: s.Ranks}})
 	if err != nil {
 		return nil, err
 	}
 	c.cleanup = append(c.cleanup, func() { r.Close() })
+	need := checkpoint.ReadOptions{Selection: s, Columns: c.columns}
+	if stageOf(r) == Raw {
+		need.Steps = nil // they wait for chooseSteps
+		if c.columns != 0 {
+			need.Columns |= step.Columns(r.Header(), c.steps())
+		}
+	}
+	if err := r.Choose(need); err != nil {
+		return nil, err
+	}
 	return &input{events: r}, haveRanks(r.Header(), s.Ranks)
 }
 

@@ -29,6 +29,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // Flags, for commands to declare their own: this package is the only one that
@@ -66,10 +68,10 @@ type Context struct {
 	Stderr io.Writer
 	Files  []string // the arguments
 
-	name     string
-	reports  []string // the exports among the files
-	measures bool     // what is read is measured and nothing else
-	cleanup  []func() // to run when the command has ended
+	name    string
+	reports []string  // the exports among the files
+	columns event.Set // what the command looks at once there are steps, 0 for all
+	cleanup []func()  // to run when the command has ended
 }
 
 // Log writes a remark to standard error.

@@ -82,7 +82,8 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 // profile reads one side; the run to be optimised also gets its verdict, for
 // the hand-off.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.Verdict, error) {
-	src, err := c.eventsOf(files, analysisColumns, Phased)
+	c.columns = metricColumns
+	src, err := c.eventsOf(files, Phased)
 	if err != nil {
 		return nil, nil, err
 	}

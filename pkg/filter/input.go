@@ -37,9 +37,8 @@ const (
 	parquet
 )
 
-// open opens files, or standard input where there are none. Of a checkpoint only
-// the given columns are read, 0 for all.
-func (c *Context) open(files []string, columns event.Set) (*input, error) {
+// open opens files, or standard input where there are none.
+func (c *Context) open(files []string) (*input, error) {
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
 		if isTerminal(c.Stdin) {
 			return nil, &UsageError{"no input", "give a file, or pipe a stream in; '" + c.name + " --help' shows how"}
@@ -76,7 +75,7 @@ func (c *Context) open(files []string, columns event.Set) (*input, error) {
 		}
 		return c.choose(in)
 	case parquet:
-		return c.openCheckpoint(files[0], columns)
+		return c.openCheckpoint(files[0])
 	}
 	in, err := c.openExports(files, kinds)
 	if err != nil {

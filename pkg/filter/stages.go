@@ -2,7 +2,6 @@ package filter
 
 import (
 	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -80,13 +79,12 @@ func (c *Context) refuse(names []string, why string) error {
 // that is not as far as want is brought there, too, unless take says that it
 // will do as it is.
 func (c *Context) Events(want Stage, take ...Stage) (event.Source, error) {
-	return c.eventsOf(c.Files, 0, want, take...)
+	return c.eventsOf(c.Files, want, take...)
 }
 
-// eventsOf is Events for files other than the arguments. Of a checkpoint only the
-// given columns are read, 0 for all.
-func (c *Context) eventsOf(files []string, columns event.Set, want Stage, take ...Stage) (event.Source, error) {
-	in, err := c.open(files, columns)
+// eventsOf is Events for files other than the arguments.
+func (c *Context) eventsOf(files []string, want Stage, take ...Stage) (event.Source, error) {
+	in, err := c.open(files)
 	if err != nil {
 		return nil, err
 	}
@@ -144,24 +142,26 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	gap, segment := c.Duration("gap"), c.Duration("segment-gap")
-	for name, d := range map[string]time.Duration{"gap": gap, "segment-gap": segment} {
-		if d <= 0 {
+	for _, name := range []string{"gap", "segment-gap"} {
+		if c.Duration(name) <= 0 {
 			return nil, &UsageError{"--" + name + " must be more than 0", "give a time such as 1ms"}
 		}
 	}
-	opt := step.Options{
-		By: c.String("by"), Gap: int64(gap), SegmentGap: int64(segment), Marker: c.String("marker"), BusyAll: all,
-		Hold: aheadBatches, Log: c.Log,
-	}
-	if c.measures {
-		opt.Columns = analysisColumns &^ stepColumns
-	}
+	opt := c.steps()
+	opt.BusyAll, opt.Columns, opt.Hold = all, c.columns, aheadBatches
 	isolated, err := step.New(src, opt)
 	if err != nil {
 		return nil, err
 	}
 	return c.chooseSteps(c.ahead(isolated))
+}
+
+// steps are the settings of the command line that say how to find steps.
+func (c *Context) steps() step.Options {
+	return step.Options{
+		By: c.String("by"), Gap: int64(c.Duration("gap")), SegmentGap: int64(c.Duration("segment-gap")),
+		Marker: c.String("marker"), Log: c.Log,
+	}
 }
 
 func (c *Context) busyAll() (bool, error) {
@@ -174,11 +174,9 @@ func (c *Context) busyAll() (bool, error) {
 	return false, &UsageError{"unknown --busy " + c.String("busy"), "--busy takes kernels or all"}
 }
 
-// analysisColumns are the columns that finding steps and measuring look at.
-const analysisColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes | 1<<event.ColDomain)
-
-// stepColumns are those of them that only serve to find steps and phases.
-const stepColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+// metricColumns are the columns that measuring and comparing look at.
+const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
+	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
 
 // Measure opens the input and returns its metric rows, with --merge those of
 // all parts together.
@@ -186,8 +184,8 @@ func (c *Context) Measure(take ...Stage) (*metric.Result, error) {
 	if c.Bool("merge") {
 		return c.merge()
 	}
-	c.measures = true
-	in, err := c.open(c.Files, analysisColumns&^(1<<event.ColLaunchEnd))
+	c.columns = metricColumns
+	in, err := c.open(c.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -5,40 +5,50 @@ import (
 	"github.com/hostbound/hostbound/pkg/marker"
 )
 
-// choose returns the method to take, by what the header says of the stream.
-func choose(h *event.Header, opt *Options) (string, error) {
+// Columns returns the columns of a stream that finding its steps takes.
+func Columns(h *event.Header, opt Options) event.Set {
+	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
+		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
+	switch method, _, _ := choose(h, &opt); method {
+	case Allreduce:
+		return always | 1<<event.ColLaunchStart
+	case Graph:
+		return always | 1<<event.ColLaunchStart | 1<<event.ColLaunchThread
+	}
+	return always
+}
+
+// choose returns the method to take, by what the header says of the stream, and
+// why.
+func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	switch opt.By {
 	case Allreduce:
 		if n := h.Rows(event.Graph); n > 0 {
-			return "", &event.Error{
+			return "", "", &event.Error{
 				Msg:    "all-reduce kernels are hidden inside whole-graph rows, steps cannot be told by them",
 				Advice: "use --by nvtx, or profile again with --cuda-graph-trace=node",
 			}
 		}
-		return Allreduce, nil
+		return Allreduce, "", nil
 	case NVTX, Graph:
-		return opt.By, nil
+		return opt.By, "", nil
 	case Auto, "":
 	default:
-		return "", &event.Error{Msg: "unknown method " + opt.By, Advice: "--by takes auto, allreduce, nvtx or graph"}
+		return "", "", &event.Error{Msg: "unknown method " + opt.By, Advice: "--by takes auto, allreduce, nvtx or graph"}
 	}
 	reduces, graphs := h.ClassRows(event.Allreduce), h.Rows(event.Graph)
 	custom := opt.Marker != "" && h.Rows(event.NVTX) > 0
 	switch {
 	case reduces > 0 && graphs == 0:
-		opt.Log("steps by allreduce: there are all-reduce kernels, and no whole-graph rows that hide any")
-		return Allreduce, nil
+		return Allreduce, "there are all-reduce kernels, and no whole-graph rows that hide any", nil
 	case custom:
-		opt.Log("steps by nvtx: " + because(reduces) + ", and --marker is given")
-		return NVTX, nil
+		return NVTX, because(reduces) + ", and --marker is given", nil
 	case h.ClassRows(event.StepMarker) > 0:
-		opt.Log("steps by nvtx: " + because(reduces) + ", and there are forward-step markers")
-		return NVTX, nil
+		return NVTX, because(reduces) + ", and there are forward-step markers", nil
 	case h.ClassRows(event.GraphLaunch) > 0:
-		opt.Log("steps by graph: " + because(reduces) + ", there are no forward-step markers, but graph launches")
-		return Graph, nil
+		return Graph, because(reduces) + ", there are no forward-step markers, but graph launches", nil
 	}
-	return "", &event.Error{
+	return "", "", &event.Error{
 		Msg: "nothing to tell steps by: no all-reduce kernels, no forward-step markers, no graph launches",
 		Advice: "profile with -t cuda,nvtx and the engine's own ranges on (TensorRT-LLM has them always, " +
 			"vLLM with a profiler configured), name yours with --marker, or measure the whole trace with verdict --by none",

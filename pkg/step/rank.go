@@ -142,12 +142,12 @@ const (
 func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
-	launches := b.LaunchStart.Values[:j]
 	p := r.plan
 	want, busy := &p.want, p.busy
 	own := int64(none) // launch whose GPU rows are wanted
+	var launches []int64
 	if p.method == Graph {
-		own = r.step.launchStart
+		own, launches = r.step.launchStart, b.LaunchStart.Values[:j]
 	}
 	last, frontier, limit := r.last, r.frontier, r.limit
 	stop := end

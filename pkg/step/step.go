@@ -114,9 +114,6 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if h.Isolation != nil || h.Columns&event.StepCols != 0 {
 		return nil, &event.Error{Msg: "the stream has steps already", Advice: "isolate takes what nsys2arrow writes"}
 	}
-	if err := h.Require(event.BaseCols &^ (1<<event.ColStream | 1<<event.ColLaunchEnd | 1<<event.ColBytes | 1<<event.ColDomain)); err != nil {
-		return nil, err
-	}
 	if opt.Log == nil {
 		opt.Log = func(string) {}
 	}
@@ -126,8 +123,14 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if opt.SegmentGap <= 0 {
 		opt.SegmentGap = DefaultSegmentGap
 	}
-	method, err := choose(h, &opt)
+	method, why, err := choose(h, &opt)
 	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		opt.Log("steps by " + method + ": " + why)
+	}
+	if err := h.Require(Columns(h, opt)); err != nil {
 		return nil, err
 	}
 	p, err := newPlan(method, &opt)
