@@ -15,8 +15,8 @@
 //
 // The footer has the header of the stream under the keys of package event
 // (hostbound.schema and so on), hostbound.source (Options.Source),
-// hostbound.hash, a hash of all values, and hostbound.seal, a checksum of the
-// footer itself. Each column chunk has the hash of its values, so that what is
+// hostbound.hash, a hash of all column chunks, and hostbound.seal, a checksum of
+// the footer itself. Each column chunk has the hash of its bytes, so that what is
 // read in part is verified, too. No row is given out before all column chunks
 // that it comes from are verified: a damaged checkpoint leads to an error and
 // never to another answer.

@@ -23,6 +23,8 @@ func readHostile(b []byte) uint64 {
 			names = append(names, c.Name)
 			for g := range f.Groups() {
 				f.ReadColumn(g, c.Name, nil, &v)
+				f.ReadInt32(g, c.Name, nil, &v)
+				f.ReadNumbered(g, c.Name, &v)
 			}
 		}
 		rows := int64(0)

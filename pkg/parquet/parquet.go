@@ -12,7 +12,7 @@
 // # Why not the library's own reader and writer
 //
 // parquet-go supplies what the format consists of: the structures of footer and
-// page headers and their Thrift encoding, the encoders, xxHash. Reading pages
+// page headers and their Thrift encoding, the encoders, bit packing, xxHash. Reading pages
 // and writing row groups is done here, because the library
 //
 //   - trusts lengths: a flipped byte in a list size, a run length or an LZ4
@@ -24,8 +24,8 @@
 //
 // Page checksums do not cover page headers and the footer, so a Parquet file
 // can be damaged and still be read. A file written with Options.Sealed carries
-// a hash of the values of each column chunk, which File.ReadColumn verifies,
-// and a checksum of its footer, which Open verifies.
+// a hash of the bytes of each column chunk, which reading a column of a row
+// group verifies, and a checksum of its footer, which Open verifies.
 package parquet
 
 import (

@@ -28,6 +28,7 @@ var columns = []Column{
 	{Name: "f32", Type: Float32},
 	{Name: "f64", Type: Float64, Nullable: true},
 	{Name: "text", Type: Text},
+	{Name: "few", Type: Text},
 	{Name: "textn", Type: Text, Nullable: true, Encoding: Plain},
 	{Name: "bytes", Type: Bytes, Nullable: true},
 	{Name: "enum", Type: Text, Nullable: true, Enum: []string{"a", "bb", "", "dddd"}},
@@ -54,7 +55,7 @@ func randomVector(rng *rand.Rand, c *Column, n int) Vector {
 // appendValue appends a random value, or a null.
 func (v *Vector) appendValue(c *Column, i int, null bool, rng *rand.Rand) {
 	x := rng.Uint64()
-	if rng.IntN(2) == 0 {
+	if rng.IntN(2) == 0 || c.Name == "few" {
 		x &= 3
 	}
 	switch {
@@ -170,6 +171,55 @@ func readAll(f *File) (rows [][]string, err error) {
 		rows = append(rows, all)
 	}
 	return rows, nil
+}
+
+// TestReadSmall compares what ReadInt32 and ReadNumbered read with what ReadColumn
+// does.
+func TestReadSmall(t *testing.T) {
+	b, _ := write(t, Options{Sealed: true, GroupRows: 3000}, 10000, 1000)
+	f := open(t, b)
+	numbered := 0
+	for k, c := range f.Columns() {
+		c.Enum = columns[k].Enum
+		for g := range f.Groups() {
+			n := int(f.GroupRows(g))
+			var wide, small Vector
+			if err := f.ReadColumn(g, c.Name, c.Enum, &wide); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			switch {
+			case c.Type.IsFloat() || c.Type == Int64 || c.Type == Uint64 || c.Type == Uint32:
+				continue
+			case c.isInt():
+				err = f.ReadInt32(g, c.Name, c.Enum, &small)
+				for _, x := range small.Int32 {
+					small.Int = append(small.Int, int64(x))
+				}
+			default:
+				var dict *Strings
+				if dict, err = f.ReadNumbered(g, c.Name, &small); dict != nil {
+					numbered++
+					for _, x := range small.Int32 {
+						small.Text.Append(dict.Get(int(x)))
+					}
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := small.rows(&c, n), wide.rows(&c, n); !slices.Equal(got, want) {
+				t.Fatalf("column %q: %q instead of %q", c.Name, got, want)
+			}
+		}
+	}
+	if numbered == 0 {
+		t.Error("no column has numbers")
+	}
+	var v Vector
+	if err := f.ReadInt32(0, "text", nil, &v); err == nil {
+		t.Error("texts were read as numbers")
+	}
 }
 
 // scanAll reads rows of all columns with Scan.

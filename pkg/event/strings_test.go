@@ -1,0 +1,94 @@
+package event
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomStrings makes a column of n texts, with or without one of the
+// dictionaries, and the texts.
+func randomStrings(rng *rand.Rand, dicts []*Dict, n int) (*Strings, []string) {
+	c := &Strings{Offsets: []int32{0}}
+	var want []string
+	if k := rng.IntN(len(dicts) + 1); k < len(dicts) {
+		c.Dict = dicts[k]
+	}
+	own := rng.IntN(2) == 0
+	for i := range n {
+		if c.Dict == nil || own && rng.IntN(3) == 0 {
+			want = append(want, fmt.Sprint("own ", i))
+			c.Append(want[i])
+			continue
+		}
+		code := int32(rng.IntN(len(c.Dict.Offsets) - 1))
+		c.Codes = append(c.Codes, code)
+		want = append(want, string(c.Dict.Data[c.Dict.Offsets[code]:c.Dict.Offsets[code+1]]))
+	}
+	return c, want
+}
+
+// texts spells a column out.
+func (c *Strings) texts(n int) (all []string) {
+	for i := range n {
+		all = append(all, string(c.Get(i)))
+	}
+	return all
+}
+
+// TestStrings appends pieces of columns with and without dictionaries at random,
+// as stages do, and compares the result with lists of texts.
+func TestStrings(t *testing.T) {
+	var dicts []*Dict
+	for _, texts := range [][]string{{"a", "", "ccc"}, {"ccc", "dd"}, {"e"}} {
+		d := &Dict{Offsets: []int32{0}}
+		for _, text := range texts {
+			d.Data = append(d.Data, text...)
+			d.Offsets = append(d.Offsets, int32(len(d.Data)))
+		}
+		dicts = append(dicts, d)
+	}
+	var c, scratch Strings
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		c.reset()
+		var want []string
+		for range rng.IntN(8) {
+			switch rng.IntN(4) {
+			case 0:
+				c.appendEmpty(2)
+				c.SetLast("step")
+				want = append(want, "", "step")
+			default:
+				src, texts := randomStrings(rng, dicts, 20)
+				i := rng.IntN(20)
+				j := i + rng.IntN(20-i)
+				if rng.IntN(2) == 0 {
+					part := src.slice(i, 20)
+					src, texts, i, j = &part, texts[i:], 0, j-i
+				}
+				c.appendRange(src, i, j)
+				want = append(want, texts[i:j]...)
+			}
+		}
+		if got := c.texts(len(want)); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %q instead of %q", seed, got, want)
+		}
+		if len(want) == 0 {
+			continue
+		}
+		i := rng.IntN(len(want))
+		plain := c.Plain(i, len(want), &scratch)
+		if got := plain.texts(len(want) - i); plain.Dict != nil || !slices.Equal(got, want[i:]) {
+			t.Fatalf("seed %d: plain, from row %d: %q instead of %q", seed, i, got, want[i:])
+		}
+		size := 0
+		for _, text := range want[i:] {
+			size += len(text)
+		}
+		if got := c.Size(i, len(want)); got != size {
+			t.Fatalf("seed %d: size %d instead of %d", seed, got, size)
+		}
+	}
+}
