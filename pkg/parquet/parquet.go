@@ -12,8 +12,8 @@
 // # Why not the library's own reader and writer
 //
 // parquet-go supplies what the format consists of: the structures of footer and
-// page headers and their Thrift encoding, the encoders, bit packing, xxHash. Reading pages
-// and writing row groups is done here, because the library
+// page headers and their Thrift encoding, the encoders, bit packing, xxHash.
+// Reading pages and writing row groups is done here, because the library
 //
 //   - trusts lengths: a flipped byte in a list size, a run length or an LZ4
 //     block asks for gigabytes, and Go cannot recover from memory running out.

@@ -24,6 +24,7 @@ const (
 	floorStage   = 3e6
 	floorGaps    = 2e6
 	slowestDiff  = 2.2       // times what verdict FILE takes, for two exports
+	slowestRead  = 1 / 3.0   // likewise, for a checkpoint
 	ceiling      = 512 << 20 // bytes, of any process
 
 	// leastEvents is how many events there must be for the floors to mean
@@ -68,6 +69,9 @@ func fail(err error) {
 	os.Exit(2)
 }
 
+// verdictFile is what others are compared with.
+const verdictFile = "verdict FILE"
+
 // measurement is a pipeline to measure: commands whose outputs feed the next
 // one's input.
 type measurement struct {
@@ -97,10 +101,14 @@ func bench(dir string, events, runs int) (bool, error) {
 		}
 		previous = stream(n)
 	}
+	checkpoints := []string{filepath.Join(dir, "raw"), filepath.Join(dir, "phased")}
+	for i, name := range []string{"nsys2arrow", "phase"} {
+		if _, err := pipeline([][]string{tool(name, trace, "--checkpoint", checkpoints[i])}); err != nil {
+			return false, err
+		}
+	}
 	fmt.Printf("%d events, %s; medians of %d runs on %s\n\n", events, size(trace), runs, machine())
 	fmt.Printf("| %-28s | wall s | M events/s | peak MiB | floor |\n|%s|-------:|-----------:|---------:|------:|\n", "command", strings.Repeat("-", 30))
-	verdictFile := measurement{"verdict FILE", [][]string{tool("verdict", trace)}, floorVerdict, events}
-	twoFiles := measurement{"diff FILE FILE", [][]string{tool("diff", trace, other)}, 0, 2 * events} // its floor follows from verdict FILE
 	ok, whole := true, time.Duration(0)
 	for _, m := range []measurement{
 		{"nsys2arrow FILE", [][]string{tool("nsys2arrow", trace)}, 0, events},
@@ -109,18 +117,26 @@ func bench(dir string, events, runs int) (bool, error) {
 		{"metrics STREAM", [][]string{tool("metrics", stream(2))}, floorStage, events},
 		{"gaps STREAM", [][]string{tool("gaps", stream(2))}, floorGaps, events},
 		{"the pipe of all five", [][]string{tool("nsys2arrow", trace), tool("isolate"), tool("phase"), tool("metrics"), tool("verdict")}, floorPipe, events},
-		verdictFile,
-		twoFiles,
+		{verdictFile, [][]string{tool("verdict", trace)}, floorVerdict, events},
 	} {
-		if m.name == twoFiles.name {
-			m.floor = float64(m.events) / (slowestDiff * whole.Seconds())
-		}
 		wall, good, err := measure(m, runs)
 		if err != nil {
 			return false, err
 		}
-		if m.name == verdictFile.name {
+		if m.name == verdictFile {
 			whole = wall
+		}
+		ok = ok && good
+	}
+	atMost := func(times float64, events int) float64 { return float64(events) / (times * whole.Seconds()) }
+	for _, m := range []measurement{
+		{"diff FILE FILE", [][]string{tool("diff", trace, other)}, atMost(slowestDiff, 2*events), 2 * events},
+		{"verdict CHECKPOINT", [][]string{tool("verdict", checkpoints[0])}, atMost(slowestRead, events), events},
+		{"verdict CHECKPOINT of phase", [][]string{tool("verdict", checkpoints[1])}, atMost(slowestRead, events), events},
+	} {
+		_, good, err := measure(m, runs)
+		if err != nil {
+			return false, err
 		}
 		ok = ok && good
 	}
