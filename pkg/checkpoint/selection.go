@@ -112,7 +112,7 @@ type filter struct {
 	src    event.Source
 	header *event.Header
 	spans  map[int32]*Range // of each rank, what its chosen steps span
-	keep   []bool
+	rows   []int32          // of the batch that are chosen
 	out    event.Batch
 }
 
@@ -126,22 +126,15 @@ func (f *filter) Next() (*event.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		n, windows := f.choose(b)
+		windows := f.choose(b)
 		switch {
-		case n == 0:
+		case len(f.rows) == 0:
 			continue
-		case n == b.Len && !windows:
+		case len(f.rows) == b.Len && !windows:
 			return b, nil
 		}
 		f.out.Reset(b.Columns)
-		for i := 0; i < b.Len; {
-			j := i
-			for j < b.Len && f.keep[j] {
-				j++
-			}
-			f.out.AppendRange(b, i, j)
-			i = max(j, i+1)
-		}
+		f.out.AppendRows(b, f.rows)
 		if windows {
 			f.cutWindows(&f.out)
 		}
@@ -149,18 +142,17 @@ func (f *filter) Next() (*event.Batch, error) {
 	}
 }
 
-// choose sets f.keep, and returns how many rows are chosen and whether there
-// are window rows among them.
-func (f *filter) choose(b *event.Batch) (n int, windows bool) {
-	f.keep = slices.Grow(f.keep[:0], b.Len)[:b.Len]
-	for i := range f.keep {
-		f.keep[i] = f.chosen(b, i)
-		if f.keep[i] {
-			n++
+// choose sets f.rows to the rows that are chosen, and returns whether there are
+// window rows among them.
+func (f *filter) choose(b *event.Batch) (windows bool) {
+	f.rows = f.rows[:0]
+	for i := range b.Len {
+		if f.chosen(b, i) {
+			f.rows = append(f.rows, int32(i))
 			windows = windows || b.Kind.Values[i] == event.Window
 		}
 	}
-	return n, windows
+	return windows
 }
 
 func (f *filter) chosen(b *event.Batch, i int) bool {

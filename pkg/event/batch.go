@@ -182,6 +182,36 @@ func (b *Batch) AppendRange(src *Batch, i, j int) {
 	b.Len += j - i
 }
 
+// AppendRows appends rows of src, which has the same columns.
+func (b *Batch) AppendRows(src *Batch, rows []int32) {
+	for c := Col(0); c < NumCols; c++ {
+		if !b.Columns.Has(c) {
+			continue
+		}
+		switch col := b.Column(c).(type) {
+		case *Ints[int32]:
+			col.appendRows(src.Column(c).(*Ints[int32]), rows)
+		case *Ints[int64]:
+			col.appendRows(src.Column(c).(*Ints[int64]), rows)
+		case *Strings:
+			col.appendRows(src.Column(c).(*Strings), rows)
+		}
+	}
+	if len(src.Foreign) == 0 {
+		b.Len += len(rows)
+		return
+	}
+	own := *b // of which only the foreign columns are left to be appended
+	own.Columns = 0
+	for k := 0; k < len(rows); {
+		i := k
+		for k++; k < len(rows) && rows[k] == rows[k-1]+1; k++ {
+		}
+		own.AppendRange(src, int(rows[i]), int(rows[k-1])+1)
+	}
+	b.Len, b.Foreign = own.Len, own.Foreign
+}
+
 // AppendNulls appends a row in which every column is null, or zero where it
 // cannot be null, and returns its number.
 func (b *Batch) AppendNulls() int {
@@ -315,6 +345,26 @@ func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
 		c.Valid = c.Valid.appendRange(n, src.Valid, i, j)
 	case c.Valid != nil:
 		c.Valid = c.Valid.appendSame(n, j-i, true)
+	}
+}
+
+func (c *Ints[T]) appendRows(src *Ints[T], rows []int32) {
+	n := len(c.Values)
+	c.Values = slices.Grow(c.Values, len(rows))[:n+len(rows)]
+	for k, i := range rows {
+		c.Values[n+k] = src.Values[i]
+	}
+	switch {
+	case src.Valid != nil:
+		if c.Valid == nil {
+			c.Valid = c.allValid(n)
+		}
+		c.Valid = c.Valid.grow(n + len(rows))
+		for k, i := range rows {
+			c.Valid.set(n+k, src.Valid.Get(int(i)))
+		}
+	case c.Valid != nil:
+		c.Valid = c.Valid.appendSame(n, len(rows), true)
 	}
 }
 

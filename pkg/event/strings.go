@@ -106,15 +106,7 @@ func (c *Strings) slice(i, j int) Strings {
 // appendRange appends rows i to j of src. A column takes over the first Dict
 // that comes; the texts of another one are copied.
 func (c *Strings) appendRange(src *Strings, i, j int) {
-	if len(c.Offsets) == 0 {
-		c.Offsets = append(c.Offsets, 0)
-	}
-	if c.Dict == nil && src.Dict != nil {
-		c.Dict, c.Codes = src.Dict, c.Codes[:0]
-		for k := range int32(len(c.Offsets) - 1) {
-			c.Codes = append(c.Codes, ^k)
-		}
-	}
+	c.adopt(src.Dict)
 	switch {
 	case c.Dict == nil:
 		shift := int32(len(c.Data)) - src.Offsets[i]
@@ -129,6 +121,32 @@ func (c *Strings) appendRange(src *Strings, i, j int) {
 	default:
 		for ; i < j; i++ {
 			c.AppendBytes(src.Get(i))
+		}
+	}
+}
+
+// adopt makes d the column's Dict, if it has none.
+func (c *Strings) adopt(d *Dict) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	if c.Dict != nil || d == nil {
+		return
+	}
+	c.Dict, c.Codes = d, c.Codes[:0]
+	for k := range int32(len(c.Offsets) - 1) {
+		c.Codes = append(c.Codes, ^k)
+	}
+}
+
+// appendRows appends rows of src.
+func (c *Strings) appendRows(src *Strings, rows []int32) {
+	c.adopt(src.Dict)
+	for _, i := range rows {
+		if c.Dict != nil && c.Dict == src.Dict && src.Codes[i] >= 0 {
+			c.Codes = append(c.Codes, src.Codes[i])
+		} else {
+			c.AppendBytes(src.Get(int(i)))
 		}
 	}
 }

@@ -68,8 +68,17 @@ func TestStrings(t *testing.T) {
 					part := src.slice(i, 20)
 					src, texts, i, j = &part, texts[i:], 0, j-i
 				}
-				c.appendRange(src, i, j)
-				want = append(want, texts[i:j]...)
+				if rng.IntN(2) == 0 {
+					c.appendRange(src, i, j)
+					want = append(want, texts[i:j]...)
+					break
+				}
+				var rows []int32
+				for k := i; k < j; k += 1 + rng.IntN(2) {
+					rows = append(rows, int32(k))
+					want = append(want, texts[k])
+				}
+				c.appendRows(src, rows)
 			}
 		}
 		if got := c.texts(len(want)); !slices.Equal(got, want) {
