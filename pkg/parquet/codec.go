@@ -78,9 +78,10 @@ var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
 
 // zstdEncoder returns the encoder that all share. On a checkpoint the fastest
 // level writes 1.4 % more in 15 % less time, and the next better one than the
-// default 0.6 % less in 20 % more.
+// default 0.6 % less in 20 % more. The window is as long as most pages at most;
+// the default one would take 16 MiB for each processor.
 var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

@@ -22,7 +22,6 @@ func (p *pool) get() *event.Batch {
 	}
 	b := &event.Batch{}
 	b.Reset(p.columns)
-	b.Grow(p.most)
 	return b
 }
 
@@ -40,16 +39,20 @@ type output struct {
 	pool    *pool
 	first   int // number of batches[0]
 	batches []*event.Batch
+	closed  bool // no more rows are expected, the last batch can go, too
 
-	tail      *event.Batch
+	tail      *event.Batch // nil while there is none
 	tailStart int64
 }
 
-func newOutput(p *pool) output {
-	return output{pool: p, batches: []*event.Batch{p.get()}, tail: p.get()}
+// last returns the batch that rows are appended to.
+func (o *output) last() *event.Batch {
+	o.closed = false
+	if len(o.batches) == 0 {
+		o.batches = append(o.batches, o.pool.get())
+	}
+	return o.batches[len(o.batches)-1]
 }
-
-func (o *output) last() *event.Batch { return o.batches[len(o.batches)-1] }
 
 func (o *output) at(p pos) *event.Batch { return o.batches[p.batch-o.first] }
 
@@ -65,15 +68,19 @@ func (o *output) seal(rows int) {
 func (o *output) add(b *event.Batch, i, j int) {
 	for i < j {
 		o.seal(event.MaxBatchRows)
-		n := min(j-i, event.MaxBatchRows-o.last().Len)
-		o.last().AppendRange(b, i, i+n)
+		last := o.last()
+		if last.Len == 0 {
+			last.Grow(o.pool.most)
+		}
+		n := min(j-i, event.MaxBatchRows-last.Len)
+		last.AppendRange(b, i, i+n)
 		i += n
 	}
 }
 
 // flush adds the tail where it starts before t.
 func (o *output) flush(t int64) {
-	if o.tail.Len > 0 && o.tailStart < t {
+	if o.tail != nil && o.tail.Len > 0 && o.tailStart < t {
 		o.add(o.tail, 0, o.tail.Len)
 		o.tail.Reset(o.pool.columns)
 	}
@@ -81,6 +88,9 @@ func (o *output) flush(t int64) {
 
 // keep makes rows i to j, which all start at t, the tail or a part of it.
 func (o *output) keep(b *event.Batch, i, j int, t int64) {
+	if o.tail == nil {
+		o.tail = o.pool.get()
+	}
 	o.tail.AppendRange(b, i, j)
 	o.tailStart = t
 }
@@ -113,16 +123,26 @@ func (o *output) tag(p pos, end, step int64) {
 
 // release appends to ready the full batches before the one numbered limit.
 func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
-	n := max(0, min(limit-o.first, len(o.batches)-1))
+	n := len(o.batches)
+	if !o.closed {
+		n = max(0, min(limit-o.first, n-1))
+	}
 	ready = append(ready, o.batches[:n]...)
 	o.batches = append(o.batches[:0], o.batches[n:]...)
 	o.first += n
 	return ready
 }
 
-// close seals the last batch, so that all can be released.
+// close makes all batches ready for release, and leaves none behind: of many
+// ranks most are done.
 func (o *output) close() {
-	o.seal(1)
-	o.pool.put(o.tail)
-	o.tail = o.pool.get()
+	if n := len(o.batches); n > 0 && o.batches[n-1].Len == 0 {
+		o.pool.put(o.batches[n-1])
+		o.batches = o.batches[:n-1]
+	}
+	if o.tail != nil {
+		o.pool.put(o.tail)
+		o.tail = nil
+	}
+	o.closed = true
 }

@@ -55,7 +55,7 @@ type segment struct {
 
 func newRank(id int32, plan *plan, pool *pool, report *event.Report) *rank {
 	r := &rank{
-		id: id, plan: plan, out: newOutput(pool),
+		id: id, plan: plan, out: output{pool: pool},
 		last: none, frontier: none, limit: never, device: -1, before: none,
 	}
 	r.step.launchStart = none
@@ -260,4 +260,5 @@ func (r *rank) finish() {
 	}
 	r.out.flush(never)
 	r.out.close()
+	r.markers.ranges = nil
 }
