@@ -25,19 +25,36 @@ func (r *chunkReader) values(p *page, v *Vector) error {
 	case format.PlainDictionary, format.RLEDictionary:
 		return r.indexed(p, v)
 	}
-	if r.numbered {
-		return errNoNumbers
-	}
-	if r.enum != nil {
-		return r.enumValues(p, v)
-	}
 	switch {
+	case r.numbered:
+		return errNoNumbers
+	case r.narrow: // rare: they are stored with a dictionary
+		r.page.Reset()
+		err := r.direct(p, &r.page)
+		v.Int32 = appendNarrow(v.Int32, r.page.Int)
+		return err
+	}
+	return r.direct(p, v)
+}
+
+// direct appends the values of a page that has them itself.
+func (r *chunkReader) direct(p *page, v *Vector) error {
+	switch {
+	case r.enum != nil:
+		return r.enumValues(p, v)
 	case r.col.Type.IsInt():
 		return r.ints(p, v)
 	case r.col.Type.IsFloat():
 		return r.floats(p, v)
 	}
 	return r.decodeTexts(p, &v.Text)
+}
+
+func appendNarrow(dst []int32, values []int64) []int32 {
+	for _, v := range values {
+		dst = append(dst, int32(v))
+	}
+	return dst
 }
 
 func (r *chunkReader) unsupported(e format.Encoding) error {

@@ -16,6 +16,7 @@ var (
 // dictionary is the values that the pages of a chunk number.
 type dictionary struct {
 	values Vector
+	narrow []int32 // values.Int
 	n      int
 	read   bool
 }
@@ -44,7 +45,9 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	r.dict.n, r.dict.read = n, true
 	p := &page{rows: n, values: n, encoding: format.Plain, data: data}
 	if !r.col.Type.IsText() {
-		return r.values(p, &r.dict.values)
+		err := r.direct(p, &r.dict.values)
+		r.dict.narrow = appendNarrow(r.dict.narrow[:0], r.dict.values.Int)
+		return err
 	}
 	texts := &r.dict.values.Text
 	if r.numbered {
@@ -55,6 +58,7 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	}
 	if r.enum != nil {
 		r.dict.values.Int, err = r.enum.appendCodes(r.dict.values.Int, texts)
+		r.dict.narrow = appendNarrow(r.dict.narrow[:0], r.dict.values.Int)
 	}
 	return err
 }
@@ -102,7 +106,9 @@ func (r *chunkReader) repeat(v *Vector, i uint32, count int) error {
 	}
 	switch {
 	case r.numbered:
-		v.Int = appendRepeated(v.Int, int64(i), count)
+		v.Int32 = appendRepeated(v.Int32, int32(i), count)
+	case r.narrow:
+		v.Int32 = appendRepeated(v.Int32, r.dict.narrow[i], count)
 	case r.col.isInt():
 		v.Int = appendRepeated(v.Int, r.dict.values.Int[i], count)
 	case r.col.Type.IsFloat():
@@ -129,32 +135,49 @@ func appendRepeated[T any](dst []T, value T, count int) []T {
 }
 
 // lookup appends the values of the dictionary with the given numbers.
-func (r *chunkReader) lookup(v *Vector, numbers []uint32) error {
-	if uint64(slices.Max(numbers)) >= uint64(r.dict.n) {
-		return errIndex
-	}
+func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 	switch {
 	case r.numbered:
-		for _, k := range numbers {
-			v.Int = append(v.Int, int64(k))
-		}
+		v.Int32, err = appendNumbers(v.Int32, numbers, r.dict.n)
+	case r.narrow:
+		v.Int32, err = gather(v.Int32, r.dict.narrow, numbers)
 	case r.col.isInt():
-		v.Int = gather(v.Int, r.dict.values.Int, numbers)
+		v.Int, err = gather(v.Int, r.dict.values.Int, numbers)
 	case r.col.Type.IsFloat():
-		v.Float = gather(v.Float, r.dict.values.Float, numbers)
+		v.Float, err = gather(v.Float, r.dict.values.Float, numbers)
 	default:
+		if uint64(slices.Max(numbers)) >= uint64(r.dict.n) {
+			return errIndex
+		}
 		return r.dict.values.Text.gather(&v.Text, numbers)
 	}
-	return nil
+	return err
 }
 
-func gather[T any](dst, values []T, numbers []uint32) []T {
+func gather[T any](dst, values []T, numbers []uint32) ([]T, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
+	out := dst[n:]
 	for i, k := range numbers {
-		dst[n+i] = values[k]
+		if int(k) >= len(values) {
+			return dst, errIndex
+		}
+		out[i] = values[k]
 	}
-	return dst
+	return dst, nil
+}
+
+// appendNumbers appends numbers, which have to be less than n.
+func appendNumbers(dst []int32, numbers []uint32, n int) ([]int32, error) {
+	most := uint32(0)
+	for _, k := range numbers {
+		most = max(most, k)
+		dst = append(dst, int32(k))
+	}
+	if int64(most) >= int64(n) {
+		return dst, errIndex
+	}
+	return dst, nil
 }
 
 // gather appends texts with the given numbers to dst.

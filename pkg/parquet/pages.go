@@ -77,8 +77,9 @@ type chunkReader struct {
 	plain []byte
 	dict  dictionary
 	enum  *enum
-	// numbered leaves texts their numbers in the dictionary.
-	numbered bool
+	// narrow makes numbers Vector.Int32 instead of Int, numbered leaves texts
+	// their numbers in the dictionary.
+	narrow, numbered bool
 
 	page Vector // rows of the page that was read last
 	rows int    // in page
@@ -92,7 +93,7 @@ func (r *chunkReader) reset(f *File, group *format.RowGroup, col *leaf) {
 	r.col, r.codec, r.size, r.left = col, m.Codec, m.TotalUncompressedSize, group.NumRows
 	r.win.reset(f.r, start, start+m.TotalCompressedSize)
 	r.dict.reset()
-	r.enum, r.numbered = nil, false
+	r.enum, r.narrow, r.numbered = nil, false, false
 	if col.Enum != nil {
 		r.enum = newEnum(col.Enum)
 	}
@@ -195,13 +196,22 @@ func (r *chunkReader) nextPage(v *Vector, n int, skip int64) (rows int, skipped 
 		} else {
 			err = r.levelsV2(h, b, &p, v, n)
 		}
-		if r.col.isInt() || r.numbered {
-			v.Int = slices.Grow(v.Int, min(p.rows, mostExpected))
-		}
+		r.makeRoom(v, int64(p.rows))
 		if err == nil {
 			err = r.values(&p, v)
 		}
 		return p.rows, false, err
+	}
+}
+
+// makeRoom makes room for the numbers of some rows.
+func (r *chunkReader) makeRoom(v *Vector, rows int64) {
+	n := int(min(rows, mostExpected))
+	switch {
+	case r.narrow:
+		v.Int32 = slices.Grow(v.Int32, n)
+	case r.col.isInt():
+		v.Int = slices.Grow(v.Int, n)
 	}
 }
 

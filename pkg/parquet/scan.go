@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 )
 
@@ -39,21 +38,7 @@ func (f *File) column(name string, enum []string) (*leaf, error) {
 // Column.Enum; a text that it lacks is an error. Of a sealed file, bytes that
 // are not those that were written are an error.
 func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) error {
-	return f.readColumn(g, name, enum, v, func(r *chunkReader) error {
-		if r.col.isInt() {
-			v.Int = slices.Grow(v.Int, int(min(r.left, mostExpected)))
-		}
-		rows := 0
-		for r.left > 0 {
-			n, _, err := r.nextPage(v, rows, 0)
-			if err != nil {
-				return err
-			}
-			rows += n
-		}
-		v.spread(&r.col.Column, rows)
-		return nil
-	})
+	return f.readColumn(g, name, enum, v, func(r *chunkReader) error { return r.readAll(v) })
 }
 
 // ReadInt32 is ReadColumn for numbers that fit 32 bits. They become v.Int32.
@@ -62,7 +47,8 @@ func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 		if !r.col.isInt() {
 			return fmt.Errorf("%s instead of numbers", r.col.Type)
 		}
-		return r.readInt32(v)
+		r.narrow = true
+		return r.readAll(v)
 	})
 }
 
@@ -72,10 +58,11 @@ func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 // returns nil, and v.Text has the texts.
 func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *Strings, err error) {
 	err = f.readColumn(g, name, nil, v, func(r *chunkReader) error {
-		if r.numbered = r.col.Type.IsText(); !r.numbered {
+		if !r.col.Type.IsText() {
 			return errNoNumbers
 		}
-		if err := r.readInt32(v); err != nil {
+		r.narrow, r.numbered = true, true
+		if err := r.readAll(v); err != nil {
 			return err
 		}
 		if v.Valid != nil || !r.dict.read {
@@ -91,21 +78,21 @@ func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *Strings, err e
 	return dict, err
 }
 
-// readInt32 reads a chunk page by page, so that the wide numbers need no more
-// room than a page has.
-func (r *chunkReader) readInt32(v *Vector) error {
-	v.Int32 = slices.Grow(v.Int32, int(min(r.left, mostExpected)))
+// readAll reads a whole chunk.
+func (r *chunkReader) readAll(v *Vector) error {
+	r.makeRoom(v, r.left)
+	rows := 0
 	for r.left > 0 {
-		have := len(v.Int32)
-		rows, _, err := r.readPage(0)
+		n, _, err := r.nextPage(v, rows, 0)
 		if err != nil {
 			return err
 		}
-		v.Int32 = slices.Grow(v.Int32, rows)[:have+rows]
-		for i, x := range r.page.Int {
-			v.Int32[have+i] = int32(x)
-		}
-		v.appendValid(have, &r.page, 0, rows)
+		rows += n
+	}
+	if r.narrow && v.Valid != nil {
+		v.Int32 = spread(v.Int32, v.Valid, rows)
+	} else {
+		v.spread(&r.col.Column, rows)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (v *Vector) spread(c *Column, rows int) {
 }
 
 // spread works from the end, where the room is, so that it needs no copy.
-func spread[T int64 | float64](values []T, valid []byte, rows int) []T {
+func spread[T int32 | int64 | float64](values []T, valid []byte, rows int) []T {
 	from, i := len(values), rows
 	values = slices.Grow(values, rows-from)[:rows]
 	for ; i&7 != 0; i-- {
@@ -161,7 +161,7 @@ func spread[T int64 | float64](values []T, valid []byte, rows int) []T {
 
 // spread8 moves values from src to the rows of dst that have a bit in valid, and
 // makes the others 0.
-func spread8[T int64 | float64](dst, src *[8]T, valid byte) {
+func spread8[T int32 | int64 | float64](dst, src *[8]T, valid byte) {
 	var in [16]T
 	*(*[8]T)(in[:]) = *src
 	for k, place := range &places[valid] {
