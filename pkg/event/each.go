@@ -39,6 +39,11 @@ func (b *Batch) RankEnd(i int) int {
 	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	rank, known := ranks[i], valid.Get(i)
 	if valid == nil {
+		for ; i+4 <= len(ranks); i += 4 {
+			if q := (*[4]int32)(ranks[i:]); (q[0]^rank)|(q[1]^rank)|(q[2]^rank)|(q[3]^rank) != 0 {
+				break
+			}
+		}
 		for i < len(ranks) && ranks[i] == rank {
 			i++
 		}
