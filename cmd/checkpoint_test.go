@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -82,6 +83,63 @@ func compareAnswers(t *testing.T, from []string, stream string, checkpoints, sel
 					filepath.Base(checkpoint), from[0], got.status, len(got.stdout), want.status, len(want.stdout), got.stderr, want.stderr)
 			}
 		}
+	}
+}
+
+// TestKeptCheckpoint asks again for a checkpoint of reports that have not changed.
+// Their rows come out of it: here the reports are damaged where it must not look.
+// A checkpoint that is damaged itself is not trusted.
+func TestKeptCheckpoint(t *testing.T) {
+	reports := filepath.Join(t.TempDir(), "rank%d.sqlite")
+	must(t, nil, "gentrace", "--ranks", "2", "--events", "40000", "--layers", "2", "--reports", "-o", reports)
+	set := filepath.Join(t.TempDir(), "set")
+	args := []string{fmt.Sprintf(reports, 0), fmt.Sprintf(reports, 1), "--checkpoint", set, "--format", "csv"}
+	want := string(must(t, nil, "nsys2arrow", args...))
+	files := listFiles(t, set)
+	damage(t, args[0])
+	if got := call(t, nil, "nsys2arrow", args[0], "--format", "csv"); got.status == 0 {
+		t.Fatal("the damage is not seen")
+	}
+	got := call(t, nil, "nsys2arrow", args...)
+	if got.status != 0 || got.stdout != want || !strings.Contains(got.stderr, "already") {
+		t.Errorf("the second run: status %d, %d bytes instead of %d, %s", got.status, len(got.stdout), len(want), got.stderr)
+	}
+	if now := listFiles(t, set); now != files {
+		t.Errorf("the second run leaves\n%s\nand not\n%s", now, files)
+	}
+	for _, other := range [][]string{ // all of which have to look into the reports
+		{args[0], "--checkpoint", set},
+		{args[1], args[0], "--checkpoint", set},
+		append([]string{"--rank", "0"}, args...),
+	} {
+		if got := call(t, nil, "nsys2arrow", other...); got.status != 2 {
+			t.Errorf("%v: status %d: %s", other, got.status, got.stderr)
+		}
+	}
+	if got := string(must(t, nil, "nsys2arrow", args...)); got != want {
+		t.Error("what failed changed the checkpoint")
+	}
+	part := filepath.Join(set, "rank=0", "report-0.parquet")
+	damage(t, part)
+	if got := call(t, nil, "nsys2arrow", args...); got.status != 2 {
+		t.Errorf("a damaged checkpoint: status %d: %s", got.status, got.stderr)
+	}
+}
+
+// damage overwrites bytes in the middle of a file, whose size and time stay.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 16<<10), info.Size()/2)
+	if err := errors.Join(err, f.Close(), os.Chtimes(path, time.Time{}, info.ModTime())); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -32,7 +32,7 @@ their start.`,
 		},
 		Flags: filter.Flags(filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
 		Run: func(c *filter.Context) (int, error) {
-			src, err := c.Events(filter.Raw)
+			src, err := c.Reports()
 			if err != nil {
 				return 0, err
 			}

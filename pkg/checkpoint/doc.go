@@ -44,7 +44,8 @@
 // name, and comes back last: a writer that is killed leaves the old data set,
 // or one that is refused as unfinished. The files that are in it by then are
 // whole, and the next run keeps them where they are what they should be
-// (Set.Holds: same report by Identity, same ranks and clock, undamaged).
+// (Set.Holds: same report by Identity, same ranks and clock, undamaged). A data
+// set of the same reports that is complete can be read in their place (MadeOf).
 //
 // Other engines know nothing of the manifest: what they find in an unfinished
 // data set is whole files of a part of the ranks.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/parquet"
 )
 
@@ -72,6 +74,69 @@ func appendEdges(edges []byte, path string, size int64) ([]byte, error) {
 		edges = append(edges, b[:n]...)
 	}
 	return edges, nil
+}
+
+// PartName is the name of the part of a data set that is made of report n of a
+// command line.
+func PartName(n int) string { return fmt.Sprintf("report-%d", n) }
+
+// MadeOf tells whether a data set is complete and undamaged, was made of these
+// reports and of nothing else, and gives their rows as nsys2arrow does. It reads
+// all of the data set to be sure, and next to nothing of the reports.
+func MadeOf(dir string, reports []string) bool {
+	m, err := readManifest(dir)
+	if err != nil {
+		return false
+	}
+	found := 0
+	for n, report := range reports {
+		id, err := Identify(report)
+		if err != nil {
+			return false
+		}
+		before := found
+		for i := range m.Files {
+			if f := &m.Files[i]; path.Base(f.Path) == PartName(n)+suffix {
+				if f.Rank == nil && f.Rows > 0 && n < len(reports)-1 {
+					return false // here they come last, out of the reports before the next one's
+				}
+				if !f.madeOf(filepath.Join(dir, filepath.FromSlash(f.Path)), report, id) {
+					return false
+				}
+				found++
+			}
+		}
+		if found == before {
+			return false
+		}
+	}
+	return found == len(m.Files)
+}
+
+// madeOf tells whether a file is the one that the manifest says it is, and was
+// made of a report with that identity, whose schema is not looked at.
+func (m *manifestFile) madeOf(file, report string, id Identity) bool {
+	f, err := parquet.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	h, err := readHeader(f)
+	if err != nil || h.Stage != event.Stages[0] {
+		return false
+	}
+	for i := range h.Reports { // none where the file has the rows without a rank
+		if h.Reports[i].File != filepath.Base(report) {
+			return false
+		}
+	}
+	var source Identity
+	text, _ := f.Metadata(keySource)
+	if json.Unmarshal([]byte(text), &source) != nil {
+		return false
+	}
+	source.Schema = ""
+	return source == id && f.Hash() == m.Hash && f.Rows() == m.Rows && f.Verify() == nil
 }
 
 // String returns the identity as JSON.

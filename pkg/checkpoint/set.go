@@ -177,7 +177,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 		}
 		files = append(files, file{path, rank, f})
 		rows += f.Rows()
-		if !madeOf(f, partHeader(h, rank), source) || verify(f) != nil {
+		if !madeOf(f, partHeader(h, rank), source) || f.Verify() != nil {
 			return false
 		}
 	}

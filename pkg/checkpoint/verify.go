@@ -21,7 +21,7 @@ func Verify(path string) error {
 	defer r.Close()
 	var errs []error
 	for i, f := range r.files {
-		if err := verify(f); err != nil {
+		if err := f.Verify(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", r.paths[i], err))
 		}
 	}
@@ -35,23 +35,10 @@ func verifyFile(path string) error {
 	}
 	defer f.Close()
 	if _, err = readHeader(f); err == nil {
-		err = verify(f)
+		err = f.Verify()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Clean(path), err)
-	}
-	return nil
-}
-
-// verify reads all columns of a file.
-func verify(f *parquet.File) error {
-	var v parquet.Vector
-	for g := range f.Groups() {
-		for _, c := range f.Columns() {
-			if err := f.ReadColumn(g, c.Name, nil, &v); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

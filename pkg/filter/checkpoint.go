@@ -14,6 +14,8 @@ import (
 
 const selectCategory = "choosing rows"
 
+var selectFlagNames = []string{"rank", "from", "to", "kind"}
+
 // SelectFlags are the flags that choose rows of the input. A checkpoint reads
 // little more than what they choose.
 func SelectFlags() []Flag {

@@ -195,12 +195,17 @@ func (c *Context) openExports(files []string, kinds []kind) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, rep := range r.Header().Reports {
+	c.warn(r.Header())
+	return &input{events: r}, nil
+}
+
+// warn says what is wrong with reports.
+func (c *Context) warn(h *event.Header) {
+	for _, rep := range h.Reports {
 		for _, w := range rep.Warnings {
 			c.Log("warning: " + rep.File + ": " + w)
 		}
 	}
-	return &input{events: r}, nil
 }
 
 // convert exports a capture into a folder of its own.

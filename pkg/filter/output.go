@@ -115,6 +115,12 @@ func (c *Context) WriteEvents(src event.Source) error {
 		if format == formatParquet {
 			return &UsageError{"--checkpoint and a checkpoint as the output of -o", "leave one of them out"}
 		}
+		if c.kept && c.String("o") == "" && isTerminal(c.Stdout) {
+			return nil
+		}
+		if c.kept {
+			return c.output(func(w io.Writer) error { return write(w, src) })
+		}
 		r, err := c.record(src)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -15,7 +14,7 @@ import (
 
 // CheckpointFlag makes a filter keep the rows that it writes.
 func CheckpointFlag() Flag {
-	return &StringFlag{Name: "checkpoint", Usage: "keep the rows in the data set `DIR`, a Parquet file for each rank, and pass them on; reports that it holds already are not written again"}
+	return &StringFlag{Name: "checkpoint", Usage: "keep the rows in the data set `DIR`, a Parquet file for each rank, and pass them on; reports that it holds already are not written again, nor read where it holds just these"}
 }
 
 // recorder is a source whose rows are kept in a data set as they pass. Rows
@@ -29,6 +28,23 @@ type recorder struct {
 	out     *checkpoint.Writer
 	part    int // that out writes
 	skip    bool
+}
+
+// Reports opens the reports that nsys2arrow was given. Where --checkpoint holds
+// them as they are, their rows come from there, and need not be kept again.
+func (c *Context) Reports() (event.Source, error) {
+	dir := c.String("checkpoint")
+	if dir == "" || len(c.given(selectFlagNames)) > 0 || !checkpoint.MadeOf(dir, c.Files) {
+		return c.Events(Raw)
+	}
+	c.Log(dir + " holds these reports already")
+	c.kept = true
+	src, err := c.eventsOf([]string{dir}, Raw)
+	if err != nil {
+		return nil, err
+	}
+	c.warn(src.Header())
+	return src, nil
 }
 
 // record makes a source keep its rows in the data set of --checkpoint.
@@ -86,7 +102,7 @@ func (r *recorder) begin(part int) error {
 			one := *header
 			one.Reports = header.Reports[r.part : r.part+1]
 			id.Schema = one.Reports[0].Schema
-			header, opt = &one, checkpoint.Options{Name: fmt.Sprintf("report-%d", r.part), Source: &id}
+			header, opt = &one, checkpoint.Options{Name: checkpoint.PartName(r.part), Source: &id}
 			if r.skip = r.set.Holds(header, opt.Name, opt.Source); r.skip {
 				continue
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // Chunk is some rows of the columns that Scan was asked for, in that order.
@@ -115,16 +117,46 @@ func (f *File) readColumn(g int, name string, enum []string, v *Vector, read fun
 	defer readers.Put(r)
 	group := &f.meta.RowGroups[g]
 	r.reset(f, group, col)
-	if f.sealed {
-		b, err := r.win.peek(int(r.win.left()))
-		if err != nil {
-			return err
-		}
-		if hex(Sum64(b)) != chunkHash(&group.Columns[col.chunk].MetaData) {
-			return errors.New("damaged: these are not the bytes that were written")
-		}
+	if err := r.verify(f, &group.Columns[col.chunk].MetaData); err != nil {
+		return err
 	}
 	return read(r)
+}
+
+// verify reads the bytes of a chunk, at whose beginning r is, and compares them
+// with their hash, if the file is sealed.
+func (r *chunkReader) verify(f *File, m *format.ColumnMetaData) error {
+	if !f.sealed {
+		return nil
+	}
+	b, err := r.win.peek(int(r.win.left()))
+	if err != nil {
+		return err
+	}
+	if hex(Sum64(b)) != chunkHash(m) {
+		return errors.New("damaged: these are not the bytes that were written")
+	}
+	return nil
+}
+
+// Verify reads a sealed file and tells whether its column chunks are what was
+// written.
+func (f *File) Verify() error {
+	if !f.sealed {
+		return errors.New("it has no checksum")
+	}
+	r := readers.Get().(*chunkReader)
+	defer readers.Put(r)
+	for g := range f.meta.RowGroups {
+		group := &f.meta.RowGroups[g]
+		for i := range f.cols {
+			r.reset(f, group, &f.cols[i])
+			if err := r.verify(f, &group.Columns[f.cols[i].chunk].MetaData); err != nil {
+				return fmt.Errorf("row group %d, column %q: %w", g, f.cols[i].Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Scan reads columns and calls fn with their rows from rows[0] up to rows[1], in
