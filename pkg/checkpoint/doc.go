@@ -70,5 +70,5 @@
 //
 // Stored as plain values, start would take 2.28, end 2.39, correlation 0.51 and
 // name 0.71, in three times the time. On two cores 5 million rows are written
-// in 0.5 s, and read, all columns, in 0.2 s, with 110 MiB of memory.
+// in 0.5 s, and read, all columns, in 0.15 s, with 60 MiB of memory.
 package checkpoint
