@@ -90,6 +90,7 @@ func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
 			r.Steps++
 		}
 	}
+	r.Collectives = make([]straggler.Collective, 0, len(lane.collectives))
 	for i := range lane.collectives {
 		k := &lane.collectives[i]
 		if v.inWindow(&v.rank.steps[k.step]) {

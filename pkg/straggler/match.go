@@ -38,70 +38,124 @@ func (m *matched) correct(r int, t int64) int64 {
 	return t - m.offset[r]
 }
 
-// key names a collective of a step.
-type key struct {
-	step, name int32
-	n          int32 // of that name in the step
-}
-
-// keys names the collectives of a rank that was moved by shift steps.
-func keys(r *Rank, shift int) []key {
-	all := make([]key, len(r.Collectives))
-	counts := map[int32]int32{}
-	step := int32(math.MinInt32)
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
-		if c.Step != step {
-			step = c.Step
-			clear(counts)
-		}
-		all[i] = key{c.Step + int32(shift), c.Name, counts[c.Name]}
-		counts[c.Name]++
-	}
-	return all
-}
-
-// match finds the collectives that all ranks have.
+// match finds the collectives that all ranks have: those of the same name in the
+// same step, the first with the first, the second with the second and so on.
 func match(ranks []Rank) *matched {
 	m := &matched{
 		ranks: ranks, index: make([][]int32, len(ranks)), shifts: make([]int, len(ranks)),
 		offset: make([]int64, len(ranks)), drift: make([]float64, len(ranks)),
 	}
-	for r := 1; r < len(ranks); r++ {
-		m.shifts[r] = shiftOf(&ranks[0], &ranks[r])
+	for r := range ranks {
+		if r > 0 {
+			m.shifts[r] = shiftOf(&ranks[0], &ranks[r])
+		}
+		m.index[r] = make([]int32, 0, len(ranks[0].Collectives))
 	}
-	// How many ranks have a key so far, and where.
-	first := keys(&ranks[0], 0)
-	place := make(map[key]int32, len(first))
-	for i, k := range first {
-		place[k] = int32(i)
-	}
-	have := make([]int32, len(first))
-	for r := 1; r < len(ranks); r++ {
-		for _, k := range keys(&ranks[r], m.shifts[r]) {
-			if i, ok := place[k]; ok && have[i] == int32(r-1) {
-				have[i]++
-			}
+	s := newStepMatcher(m)
+	for s.next() {
+		if !s.alike() {
+			s.byName()
 		}
 	}
-	all := int32(len(ranks) - 1)
-	number := make([]int32, len(first)) // among those that all have
-	for i, n := range have {
-		if n == all {
-			number[i] = int32(m.n)
-			m.index[0] = append(m.index[0], int32(i))
-			m.n++
-		}
-	}
-	for r := 1; r < len(ranks); r++ {
-		m.index[r] = make([]int32, m.n)
-		for j, k := range keys(&ranks[r], m.shifts[r]) {
-			if i, ok := place[k]; ok && have[i] == all {
-				m.index[r][number[i]] = int32(j)
-			}
-		}
-	}
+	m.n = len(m.index[0])
 	return m
+}
+
+// stepMatcher matches the collectives of one step after the other.
+type stepMatcher struct {
+	*matched
+	from, to []int // by rank, the collectives of the step
+
+	place  map[nth]int // of the first rank's
+	counts map[int32]int32
+	have   []int     // how many ranks have it, by the first rank's
+	found  [][]int32 // where, by rank
+}
+
+// nth names a collective of a step: the n-th of its name.
+type nth struct{ name, n int32 }
+
+func newStepMatcher(m *matched) *stepMatcher {
+	return &stepMatcher{
+		matched: m, from: make([]int, len(m.ranks)), to: make([]int, len(m.ranks)),
+		place: map[nth]int{}, counts: map[int32]int32{}, found: make([][]int32, len(m.ranks)),
+	}
+}
+
+// next goes to the next step that the first rank has collectives in.
+func (s *stepMatcher) next() bool {
+	first := s.ranks[0].Collectives
+	if s.to[0] == len(first) {
+		return false
+	}
+	step := int(first[s.to[0]].Step)
+	for r := range s.ranks {
+		all := s.ranks[r].Collectives
+		i := s.to[r]
+		for i < len(all) && int(all[i].Step)+s.shifts[r] < step {
+			i++
+		}
+		s.from[r] = i
+		for i < len(all) && int(all[i].Step)+s.shifts[r] == step {
+			i++
+		}
+		s.to[r] = i
+	}
+	return true
+}
+
+// alike matches the collectives of a step in which all ranks have the same ones
+// in the same order, and tells whether this is one.
+func (s *stepMatcher) alike() bool {
+	first := s.ranks[0].Collectives[s.from[0]:s.to[0]]
+	for r := 1; r < len(s.ranks); r++ {
+		all := s.ranks[r].Collectives[s.from[r]:s.to[r]]
+		if len(all) != len(first) {
+			return false
+		}
+		for i := range all {
+			if all[i].Name != first[i].Name {
+				return false
+			}
+		}
+	}
+	for r := range s.ranks {
+		for i := s.from[r]; i < s.to[r]; i++ {
+			s.index[r] = append(s.index[r], int32(i))
+		}
+	}
+	return true
+}
+
+// byName matches the collectives of any step.
+func (s *stepMatcher) byName() {
+	clear(s.place)
+	n := s.to[0] - s.from[0]
+	s.have = append(s.have[:0], make([]int, n)...)
+	for r := range s.ranks {
+		clear(s.counts)
+		s.found[r] = append(s.found[r][:0], make([]int32, n)...)
+		for j := s.from[r]; j < s.to[r]; j++ {
+			name := s.ranks[r].Collectives[j].Name
+			k := nth{name, s.counts[name]}
+			s.counts[name]++
+			if r == 0 {
+				s.place[k] = j - s.from[0]
+			}
+			if i, ok := s.place[k]; ok && s.have[i] == r {
+				s.have[i]++
+				s.found[r][i] = int32(j)
+			}
+		}
+	}
+	for i, have := range s.have {
+		if have < len(s.ranks) {
+			continue
+		}
+		for r := range s.ranks {
+			s.index[r] = append(s.index[r], s.found[r][i])
+		}
+	}
 }
 
 // shiftOf returns by how many steps rank b has to be moved to match a. Steps are

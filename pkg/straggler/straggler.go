@@ -20,7 +20,8 @@ type Collective struct {
 	Start, End int64
 }
 
-// Rank is what one rank did, in the order of Start. It is read only.
+// Rank is what one rank did, in the order of Start, and so of Step. It is read
+// only.
 type Rank struct {
 	ID          int32
 	Report      int
