@@ -90,13 +90,14 @@ func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
 			r.Steps++
 		}
 	}
-	r.Collectives = make([]straggler.Collective, 0, len(lane.collectives))
-	for i := range lane.collectives {
-		k := &lane.collectives[i]
-		if v.inWindow(&v.rank.steps[k.step]) {
-			r.Collectives = append(r.Collectives, straggler.Collective{
-				Step: k.step - first, Name: k.name, Allreduce: k.allreduce, Start: k.start, End: k.end,
-			})
+	r.Collectives = make([]straggler.Collective, 0, len(lane.collectives)*pieceLen)
+	for _, piece := range lane.collectives {
+		for i := range piece {
+			if k := &piece[i]; v.inWindow(&v.rank.steps[k.step]) {
+				r.Collectives = append(r.Collectives, straggler.Collective{
+					Step: k.step - first, Name: k.name, Allreduce: k.allreduce, Start: k.start, End: k.end,
+				})
+			}
 		}
 	}
 	return r, first, len(r.Collectives) > 0

@@ -9,6 +9,21 @@ type collective struct {
 	allreduce  bool
 }
 
+// collectives is a list in pieces: growing a long one would copy it.
+type collectives [][]collective
+
+// pieceLen is the number of collectives in a piece.
+const pieceLen = 4096
+
+func (all *collectives) add(c collective) {
+	n := len(*all)
+	if n == 0 || len((*all)[n-1]) == pieceLen {
+		*all = append(*all, make([]collective, 0, pieceLen))
+		n++
+	}
+	(*all)[n-1] = append((*all)[n-1], c)
+}
+
 // takeCollective takes a kernel of class allreduce or comm.
 func (r *rank) takeCollective(b *event.Batch, i int, a *activity) {
 	if !r.c.compared || len(r.steps) == 0 || !b.Step.Valid.Get(i) || a.end <= a.start {
@@ -18,7 +33,7 @@ func (r *rank) takeCollective(b *event.Batch, i int, a *activity) {
 	if r.lane == nil || r.lane.device != device {
 		r.lane = r.findLane(device)
 	}
-	r.lane.collectives = append(r.lane.collectives, collective{
+	r.lane.collectives.add(collective{
 		a.start, a.end, int32(len(r.steps) - 1), a.name, a.class == event.Allreduce,
 	})
 }

@@ -18,7 +18,7 @@ type lane struct {
 	folded  int // index in rank.folded from which its gap goes on
 	foldEnd int64
 
-	collectives []collective
+	collectives collectives
 }
 
 type span struct{ start, end int64 }
