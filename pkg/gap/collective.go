@@ -17,7 +17,11 @@ const pieceLen = 4096
 
 func (all *collectives) add(c collective) {
 	n := len(*all)
-	if n == 0 || len((*all)[n-1]) == pieceLen {
+	switch {
+	case n == 0:
+		*all = append(*all, nil) // the first one grows, as there may be few
+		n++
+	case len((*all)[n-1]) == pieceLen:
 		*all = append(*all, make([]collective, 0, pieceLen))
 		n++
 	}

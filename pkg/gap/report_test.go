@@ -226,7 +226,11 @@ func TestJSON(t *testing.T) {
 // What a long recording is folded to adds up, and differs little from what all of
 // it says.
 func TestFold(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds = 60
+	}
+	for seed := range seeds {
 		h, rows := randomRows(seed)
 		if len(h.Reports) == 0 {
 			continue

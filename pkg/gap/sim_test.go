@@ -83,7 +83,11 @@ func TestStragglerOfRuns(t *testing.T) {
 	base := sim.Default()
 	base.Ranks, base.Steps = 3, 30
 	base.ClockOffset = []float64{0, 0, 1500}
-	for _, mode := range []sim.Mode{sim.Node, sim.Eager} {
+	modes := []sim.Mode{sim.Node, sim.Eager}
+	if testing.Short() {
+		modes = modes[:1]
+	}
+	for _, mode := range modes {
 		for _, err := range []float64{0, 2000, -2000} {
 			c := base
 			c.Mode = mode
