@@ -36,9 +36,9 @@ func (c *Strings) coded(code int32) []byte {
 	return d.Data[d.Offsets[code]:d.Offsets[code+1]]
 }
 
-// Plain returns rows i to j without a Dict: in the memory of c where it has
+// SpellOut returns rows i to j without a Dict: in the memory of c where it has
 // none, else in that of scratch.
-func (c *Strings) Plain(i, j int, scratch *Strings) Strings {
+func (c *Strings) SpellOut(i, j int, scratch *Strings) Strings {
 	if c.Dict == nil {
 		return c.slice(i, j)
 	}

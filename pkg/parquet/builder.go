@@ -1,8 +1,6 @@
 package parquet
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // maxDictionary is the size of a dictionary above which numbers take hardly
 // less room than values, and readers would hold much memory.

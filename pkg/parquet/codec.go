@@ -21,7 +21,8 @@ import (
 var errSize = errors.New("damaged page: wrong size")
 
 // decompress decompresses src, which becomes size bytes, into the memory of
-// dst. No codec is given room for more than that.
+// dst, with unpackPadding bytes of capacity behind it. No codec is given room for
+// more than size.
 func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byte, error) {
 	dst = slices.Grow(dst[:0], size+unpackPadding)[:size]
 	switch codec {

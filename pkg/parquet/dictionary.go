@@ -10,7 +10,7 @@ import (
 
 var (
 	errIndex     = errors.New("damaged page: number outside of the dictionary")
-	errNoNumbers = errors.New("BUG: a page without a dictionary's numbers")
+	errNoNumbers = errors.New("a page without numbers of a dictionary")
 )
 
 // dictionary is the values that the pages of a chunk number.

@@ -190,7 +190,7 @@ func (w *Writer) array(b *event.Batch, c event.Col) arrow.Array {
 		valid, nulls := bitmap(col.Valid, n, &w.tails[c])
 		data = array.NewData(t, n, []*memory.Buffer{valid, buffer(col.Values[:n])}, nil, nulls, 0)
 	case *event.Strings:
-		plain := col.Plain(0, n, &w.text)
+		plain := col.SpellOut(0, n, &w.text)
 		offsets, bytes := rebase(&plain, n, &w.offsets)
 		data = array.NewData(t, n, []*memory.Buffer{nil, buffer(offsets), buffer(bytes)}, nil, 0, 0)
 	}
