@@ -14,12 +14,12 @@
 // the end have row groups of their own.
 //
 // The footer has the header of the stream under the keys of package event
-// (hostbound.schema and so on), hostbound.source (Options.Source),
-// hostbound.hash, a hash of all column chunks, and hostbound.seal, a checksum of
-// the footer itself. Each column chunk has the hash of its bytes, so that what is
-// read in part is verified, too. No row is given out before all column chunks
-// that it comes from are verified: a damaged checkpoint leads to an error and
-// never to another answer.
+// (hostbound.schema and so on), the keys that nobody here knows, hostbound.source
+// (Options.Source), hostbound.hash, a hash of all column chunks, and
+// hostbound.seal, a checksum of the footer itself. Each column chunk has the hash
+// of its bytes, so that what is read in part is verified, too. No row is given
+// out before all column chunks that it comes from are verified: a damaged
+// checkpoint leads to an error and never to another answer.
 //
 // A file is written under another name beside its own, synced and renamed: it
 // is there whole or not at all.

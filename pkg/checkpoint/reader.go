@@ -125,7 +125,7 @@ func readHeader(f *parquet.File) (*event.Header, error) {
 	if !f.Sealed() {
 		return nil, errors.New("damaged, or rewritten by another program: it has no checksum")
 	}
-	h, err := event.ParseMetadata(f.Metadata)
+	h, err := parseHeader(f)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +138,17 @@ func readHeader(f *parquet.File) (*event.Header, error) {
 		h.Foreign = others
 	}
 	return h, h.Require(event.BaseCols)
+}
+
+// parseHeader returns what the metadata of a file say of its rows.
+func parseHeader(f *parquet.File) (*event.Header, error) {
+	meta := map[string]string{}
+	for _, key := range f.MetadataKeys() {
+		if key != keySource {
+			meta[key], _ = f.Metadata(key)
+		}
+	}
+	return event.ParseMetadata(meta)
 }
 
 // merge adds the header of one more file.

@@ -209,7 +209,7 @@ func ranksOf(h *event.Header) []int32 {
 // madeOf tells whether a file was made of source, with the ranks and offsets of
 // the reports of h.
 func madeOf(f *parquet.File, h *event.Header, source *Identity) bool {
-	have, err := event.ParseMetadata(f.Metadata)
+	have, err := parseHeader(f)
 	if err != nil || !f.Sealed() || have.Stage != h.Stage || len(have.Reports) != len(h.Reports) {
 		return false
 	}

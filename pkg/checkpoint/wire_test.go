@@ -20,6 +20,7 @@ func TestForeignThroughStreams(t *testing.T) {
 	for _, name := range []string{"x.parquet", "set"} {
 		h, rows := trace(4)
 		h.Foreign = event.PlainFields{{Name: "note", Type: event.PlainText}, {Name: "mark", Type: event.PlainInt}, {Name: "weight", Type: event.PlainFloat}}
+		h.Extra = map[string]string{"theirs": "kept", "hostbound.future": "too", keySource: "not ours", "hostbound.seal": "neither"}
 		marked := &marks{Source: eventtest.Source(h, rows, 64)}
 		stream := toStream(t, marked)
 		want := foreignTexts(t, fromStream(t, stream))
@@ -42,6 +43,9 @@ func TestForeignThroughStreams(t *testing.T) {
 		}
 		if !reflect.DeepEqual(r.Header().Foreign, h.Foreign) {
 			t.Errorf("%s: columns %v instead of %v", name, r.Header().Foreign, h.Foreign)
+		}
+		if extra := r.Header().Extra; len(extra) != 2 || extra["theirs"] != "kept" || extra["hostbound.future"] != "too" {
+			t.Errorf("%s: metadata %v", name, extra)
 		}
 		got := foreignTexts(t, fromStream(t, toStream(t, r)))
 		if len(got) != len(rows) || !reflect.DeepEqual(got, want) {

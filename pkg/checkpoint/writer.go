@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/renameio/v2"
@@ -109,6 +110,11 @@ func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
 	for _, key := range event.MetadataKeys {
 		if text, ok := meta[key]; ok {
 			p.out.SetMetadata(key, text)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.Extra)) {
+		if !slices.Contains(event.MetadataKeys, key) && key != keySource && !parquet.Reserved(key) {
+			p.out.SetMetadata(key, h.Extra[key])
 		}
 	}
 	if w.opt.Source != nil {

@@ -13,6 +13,8 @@ type Header struct {
 	Columns Set
 	// Domains are the NVTX domains, the values of column domain.
 	Domains []string
+	// Extra is the metadata that this program does not know, which it passes on.
+	Extra map[string]string
 	// Foreign describes the columns that this program does not know, in the
 	// form of the format that they came in.
 	Foreign any

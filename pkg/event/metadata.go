@@ -3,6 +3,8 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -23,7 +25,7 @@ const SchemaName = "events"
 // MetadataKeys are the keys, in the order in which they are written.
 var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation}
 
-// Metadata returns the header as texts by their keys.
+// Metadata returns the header as texts by their keys, with Extra.
 func (h *Header) Metadata() map[string]string {
 	reports, domains := h.Reports, h.Domains
 	if reports == nil {
@@ -32,13 +34,10 @@ func (h *Header) Metadata() map[string]string {
 	if domains == nil {
 		domains = []string{}
 	}
-	m := map[string]string{
-		KeySchema:  SchemaName,
-		KeyVersion: strconv.Itoa(Version),
-		KeyStage:   h.Stage,
-		KeyReports: text(reports),
-		KeyDomains: text(domains),
-	}
+	m := map[string]string{}
+	maps.Copy(m, h.Extra)
+	m[KeySchema], m[KeyVersion], m[KeyStage] = SchemaName, strconv.Itoa(Version), h.Stage
+	m[KeyReports], m[KeyDomains] = text(reports), text(domains)
 	if h.Isolation != nil {
 		m[KeyIsolation] = text(h.Isolation)
 	}
@@ -53,14 +52,15 @@ func text(v any) string {
 	return string(b)
 }
 
-// ParseMetadata returns the header that the values of the keys stand for.
-func ParseMetadata(get func(key string) (string, bool)) (*Header, error) {
-	if name, ok := get(KeySchema); !ok {
+// ParseMetadata returns the header that texts by their keys stand for. Keys that
+// are not ours become its Extra.
+func ParseMetadata(meta map[string]string) (*Header, error) {
+	if name, ok := meta[KeySchema]; !ok {
 		return nil, fmt.Errorf("not hostbound events: its metadata lack %s", KeySchema)
 	} else if name != SchemaName {
 		return nil, fmt.Errorf("not hostbound events: it holds %q", name)
 	}
-	number, _ := get(KeyVersion)
+	number := meta[KeyVersion]
 	version, err := strconv.Atoi(number)
 	switch {
 	case err != nil || version < 1:
@@ -71,23 +71,26 @@ func ParseMetadata(get func(key string) (string, bool)) (*Header, error) {
 			Advice: "use the version of hostbound that wrote them, or a newer one",
 		}
 	}
-	h := &Header{}
-	h.Stage, _ = get(KeyStage)
-	if err := parse(get, KeyReports, &h.Reports); err != nil {
+	h := &Header{Stage: meta[KeyStage], Extra: maps.Clone(meta)}
+	maps.DeleteFunc(h.Extra, func(key, _ string) bool { return slices.Contains(MetadataKeys, key) })
+	if len(h.Extra) == 0 {
+		h.Extra = nil
+	}
+	if err := parse(meta, KeyReports, &h.Reports); err != nil {
 		return nil, err
 	}
-	if err := parse(get, KeyDomains, &h.Domains); err != nil {
+	if err := parse(meta, KeyDomains, &h.Domains); err != nil {
 		return nil, err
 	}
-	if _, ok := get(KeyIsolation); ok {
+	if _, ok := meta[KeyIsolation]; ok {
 		h.Isolation = new(Isolation)
-		return h, parse(get, KeyIsolation, h.Isolation)
+		return h, parse(meta, KeyIsolation, h.Isolation)
 	}
 	return h, nil
 }
 
-func parse(get func(string) (string, bool), key string, v any) error {
-	text, ok := get(key)
+func parse(meta map[string]string, key string, v any) error {
+	text, ok := meta[key]
 	if !ok {
 		return fmt.Errorf("not hostbound events: its metadata lack %s", key)
 	}

@@ -154,6 +154,17 @@ func (f *File) Metadata(key string) (string, bool) {
 	return "", false
 }
 
+// MetadataKeys returns the keys of the texts that SetMetadata set.
+func (f *File) MetadataKeys() []string {
+	var keys []string
+	for i := range f.meta.KeyValueMetadata {
+		if key := f.meta.KeyValueMetadata[i].Key; !Reserved(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // ChunkSize returns the bytes that a column takes in row group g.
 func (f *File) ChunkSize(g int, column string) int64 {
 	i, ok := f.names[column]

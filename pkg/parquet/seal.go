@@ -19,6 +19,9 @@ const (
 	noSeal  = "0000000000000000"
 )
 
+// Reserved tells whether a key of the metadata is this package's own.
+func Reserved(key string) bool { return key == hashKey || key == sealKey }
+
 // Sum64 returns the xxHash64 of b.
 func Sum64(b []byte) uint64 { return xxhash.Sum64(b) }
 

@@ -26,10 +26,10 @@
 //	                     outlives programs that write a dictionary as text.
 //	hostbound.isolation  JSON, once steps were isolated
 //
-// Other keys and columns are carried along (event.Header.Foreign,
-// event.Batch.Foreign). To other formats the columns go as event.Plain: whole
-// numbers but uint64 as int64, floating point numbers as float64, all others in
-// words. The keys stay behind. Columns from other formats are written as int64,
+// Other keys and columns are carried along (event.Header.Extra,
+// event.Header.Foreign, event.Batch.Foreign). To other formats the columns go as
+// event.Plain: whole numbers but uint64 as int64, floating point numbers as
+// float64, all others in words. Columns from other formats are written as int64,
 // float64 and utf8.
 //
 // A reader also takes what other programs make of such a stream: columns in

@@ -14,7 +14,6 @@ import (
 // foreign is what of a schema is not ours, in event.Header.Foreign.
 type foreign struct {
 	fields []arrow.Field
-	meta   map[string]string
 }
 
 // Names returns the names of the columns.

@@ -199,7 +199,7 @@ func TestUnknownValuesInUseAreErrors(t *testing.T) {
 }
 
 func TestNewerVersion(t *testing.T) {
-	_, err := decodeHeader(map[string]string{event.KeySchema: "events", event.KeyVersion: strconv.Itoa(event.Version + 1)})
+	_, err := event.ParseMetadata(map[string]string{event.KeySchema: "events", event.KeyVersion: strconv.Itoa(event.Version + 1)})
 	var hint *event.Error
 	if !errors.As(err, &hint) || hint.Hint() == "" || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("a newer version: %v", err)

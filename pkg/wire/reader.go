@@ -52,7 +52,7 @@ func newReader(m *messages) (r *Reader, err error) {
 }
 
 func newEventReader(m *messages, head *head) (*Reader, error) {
-	h, err := decodeHeader(head.meta)
+	h, err := event.ParseMetadata(head.meta)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func newEventReader(m *messages, head *head) (*Reader, error) {
 	return r, nil
 }
 
-// findForeign prepares the reading of the columns and keys that are not ours.
+// findForeign prepares the reading of the columns that are not ours.
 func (r *Reader) findForeign(head *head) {
-	f := &foreign{meta: head.meta}
+	f := new(foreign)
 	var at []int
 	for i, c := range r.cols {
 		if c == event.NumCols {
@@ -84,8 +84,6 @@ func (r *Reader) findForeign(head *head) {
 	if len(at) > 0 {
 		head.feed.next = r.step
 		r.others = &others{head: head, at: at, limit: r.in.limit}
-	}
-	if len(at) > 0 || len(head.meta) > 0 {
 		r.header.Foreign = f
 	}
 }

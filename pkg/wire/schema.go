@@ -82,18 +82,11 @@ func (f *feed) Retain() {}
 // Release is ipc.MessageReader's.
 func (f *feed) Release() {}
 
-// encodeHeader returns the schema's metadata: the header and what others had
-// in f.
-func encodeHeader(h *event.Header, f *foreign) arrow.Metadata {
+// encodeHeader returns the schema's metadata.
+func encodeHeader(h *event.Header) arrow.Metadata {
 	valid := *h
 	valid.Domains = validTexts(h.Domains) // as in their dictionary
-	meta := valid.Metadata()
-	for k, v := range f.meta {
-		if _, ours := meta[k]; !ours {
-			meta[k] = v
-		}
-	}
-	return sortedMetadata(meta)
+	return sortedMetadata(valid.Metadata())
 }
 
 // validTexts returns texts as UTF-8, which Arrow and JSON demand.
@@ -116,22 +109,6 @@ func sortedMetadata(meta map[string]string) arrow.Metadata {
 		values[i] = meta[k]
 	}
 	return arrow.NewMetadata(keys, values)
-}
-
-// decodeHeader returns the header in a schema's metadata and takes its keys
-// out of meta.
-func decodeHeader(meta map[string]string) (*event.Header, error) {
-	h, err := event.ParseMetadata(func(key string) (string, bool) {
-		text, ok := meta[key]
-		return text, ok
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range event.MetadataKeys {
-		delete(meta, key)
-	}
-	return h, nil
 }
 
 // columns says which of the fields are which columns, event.NumCols for those

@@ -55,7 +55,7 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 	if err := complete(h.Columns); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	meta := encodeHeader(h, f)
+	meta := encodeHeader(h)
 	wr := &Writer{out: newOutput(w)}
 	var fields []arrow.Field
 	for c, f := range event.Fields {
