@@ -107,6 +107,16 @@ func TestKeptCheckpoint(t *testing.T) {
 	if now := listFiles(t, set); now != files {
 		t.Errorf("the second run leaves\n%s\nand not\n%s", now, files)
 	}
+	leftover := filepath.Join(set, "rank=1", ".report-1.parquet123") // a reason to look again
+	if err := os.WriteFile(leftover, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, nil, "nsys2arrow", args...); got.status != 2 {
+		t.Errorf("with a leftover: status %d: %s", got.status, got.stderr)
+	}
+	if err := os.Remove(leftover); err != nil {
+		t.Fatal(err)
+	}
 	for _, other := range [][]string{ // all of which have to look into the reports
 		{args[0], "--checkpoint", set},
 		{args[1], args[0], "--checkpoint", set},

@@ -88,6 +88,9 @@ func MadeOf(dir string, reports []string) bool {
 	if err != nil {
 		return false
 	}
+	if left, err := leftovers(dir); err != nil || len(left) > 0 {
+		return false // who writes it again takes them away
+	}
 	found := 0
 	for n, report := range reports {
 		id, err := Identify(report)

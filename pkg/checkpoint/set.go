@@ -268,18 +268,34 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// clean removes the files in the partitions that belonged to the data set and
-// do so no more, and partitions that are empty then.
+// leftovers returns the files that killed writers left: those that renameio had
+// not given their names yet.
+func leftovers(dir string) ([]string, error) {
+	manifests, err := filepath.Glob(filepath.Join(dir, "."+manifestName+"*"))
+	if err != nil {
+		return nil, err
+	}
+	parts, err := filepath.Glob(filepath.Join(dir, "rank=*", ".*"+suffix+"*"))
+	return append(manifests, parts...), err
+}
+
+// clean removes what killed writers left, the files in the partitions that
+// belonged to the data set and do so no more, and partitions that are empty then.
 func (s *Set) clean() error {
-	paths, err := filepath.Glob(filepath.Join(s.dir, "rank=*", "*"))
+	old, err := leftovers(s.dir)
+	if err != nil {
+		return err
+	}
+	paths, err := filepath.Glob(filepath.Join(s.dir, "rank=*", "[^.]*"))
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		rel, _ := filepath.Rel(s.dir, path)
-		if lists(s.files, rel) || !s.isOurs(path, rel) {
-			continue
+		if rel, _ := filepath.Rel(s.dir, path); !lists(s.files, rel) && s.isOurs(path, rel) {
+			old = append(old, path)
 		}
+	}
+	for _, path := range old {
 		if err := os.Remove(path); err != nil {
 			return err
 		}
@@ -292,10 +308,9 @@ func lists(files []manifestFile, rel string) bool {
 	return slices.ContainsFunc(files, func(f manifestFile) bool { return f.Path == filepath.ToSlash(rel) })
 }
 
-// isOurs tells whether a file is one that a writer left, or one of a checkpoint.
+// isOurs tells whether a file is one of a checkpoint.
 func (s *Set) isOurs(path, rel string) bool {
-	name := filepath.Base(path)
-	if strings.HasPrefix(name, ".") && strings.Contains(name, suffix) || s.old != nil && lists(s.old.Files, rel) {
+	if s.old != nil && lists(s.old.Files, rel) {
 		return true
 	}
 	f, err := parquet.Open(path)

@@ -141,8 +141,9 @@ func TestResume(t *testing.T) {
 func TestStale(t *testing.T) {
 	r, dir := newReports(t), t.TempDir()
 	r.update(t, dir)
-	leftover, precious := filepath.Join(dir, "rank=0", ".report-0.parquet123"), filepath.Join(dir, "rank=0", "precious.parquet")
-	for _, path := range []string{leftover, precious} {
+	precious := filepath.Join(dir, "rank=0", "precious.parquet")
+	leftovers := []string{filepath.Join(dir, "rank=0", ".report-0.parquet123"), filepath.Join(dir, "._hostbound.json123")}
+	for _, path := range append(leftovers, precious) {
 		if err := os.WriteFile(path, []byte("PAR1"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -159,8 +160,10 @@ func TestStale(t *testing.T) {
 	if _, err := os.Stat(precious); err != nil {
 		t.Error("removed a file of somebody else")
 	}
-	if _, err := os.Stat(leftover); err == nil {
-		t.Error("what a killed writer left stayed")
+	for _, path := range leftovers {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("what a killed writer left stayed: %s", path)
+		}
 	}
 }
 
