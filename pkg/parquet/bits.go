@@ -131,8 +131,11 @@ func unpack[T uint32 | int64](dst []T, src []byte, width uint) {
 		clear(dst)
 		return
 	}
-	if need := bitpack.ByteCount(uint(len(dst))*width) + unpackPadding; cap(src) < need {
-		src = append(make([]byte, 0, need), src...)
+	need := bitpack.ByteCount(uint(len(dst))*width) + unpackPadding
+	if cap(src) < need {
+		padded := make([]byte, need)
+		copy(padded, src)
+		src = padded
 	}
-	bitpack.Unpack(dst, src, width)
+	bitpack.Unpack(dst, src[:need], width)
 }
