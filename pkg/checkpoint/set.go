@@ -44,6 +44,9 @@ type manifestFile struct {
 	Hash string `json:"hash"`
 }
 
+// is tells whether f is the file that the manifest means.
+func (m *manifestFile) is(f *parquet.File) bool { return f.Hash() == m.Hash && f.Rows() == m.Rows }
+
 func isFile(path string) bool { return strings.HasSuffix(path, suffix) }
 
 func dirOf(path string) string { return filepath.Dir(path) }

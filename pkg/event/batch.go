@@ -104,23 +104,6 @@ func (b *Batch) Reset(columns Set) {
 	b.Foreign = b.Foreign[:0]
 }
 
-// Grow makes room for n more rows, but not for their texts.
-func (b *Batch) Grow(n int) {
-	for c := Col(0); c < NumCols; c++ {
-		if !b.Columns.Has(c) {
-			continue
-		}
-		switch col := b.Column(c).(type) {
-		case *Ints[int32]:
-			col.Values = slices.Grow(col.Values, n)
-		case *Ints[int64]:
-			col.Values = slices.Grow(col.Values, n)
-		case *Strings:
-			col.Codes = slices.Grow(col.Codes, n)
-		}
-	}
-}
-
 // Blank makes the batch n rows long: numbers 0, columns that can be null null,
 // and no names yet, which are to be appended in the order of the rows.
 func (b *Batch) Blank(n int, columns Set) {
@@ -166,6 +149,13 @@ func (b *Batch) AppendRange(src *Batch, i, j int) {
 			col.appendRange(src.Column(c).(*Strings), i, j)
 		}
 	}
+	b.appendForeign(src, i, j)
+	b.Len += j - i
+}
+
+// appendForeign appends rows i to j of src to the foreign columns, which have
+// b.Len rows.
+func (b *Batch) appendForeign(src *Batch, i, j int) {
 	if len(b.Foreign) == 0 && len(src.Foreign) > 0 {
 		for _, f := range src.Foreign { // the first rows that have any
 			empty := f.Slice(0, 0)
@@ -179,7 +169,6 @@ func (b *Batch) AppendRange(src *Batch, i, j int) {
 			b.Foreign[k] = f.Append(b.Len, nil, 0, j-i)
 		}
 	}
-	b.Len += j - i
 }
 
 // AppendRows appends rows of src, which has the same columns.
@@ -197,19 +186,13 @@ func (b *Batch) AppendRows(src *Batch, rows []int32) {
 			col.appendRows(src.Column(c).(*Strings), rows)
 		}
 	}
-	if len(src.Foreign) == 0 {
-		b.Len += len(rows)
-		return
-	}
-	own := *b // of which only the foreign columns are left to be appended
-	own.Columns = 0
-	for k := 0; k < len(rows); {
+	for k := 0; k < len(rows); { // foreign columns know ranges only
 		i := k
 		for k++; k < len(rows) && rows[k] == rows[k-1]+1; k++ {
 		}
-		own.AppendRange(src, int(rows[i]), int(rows[k-1])+1)
+		b.appendForeign(src, int(rows[i]), int(rows[k-1])+1)
+		b.Len += k - i
 	}
-	b.Len, b.Foreign = own.Len, own.Foreign
 }
 
 // AppendNulls appends a row in which every column is null, or zero where it

@@ -115,10 +115,10 @@ func (c *Context) WriteEvents(src event.Source) error {
 		if format == formatParquet {
 			return &UsageError{"--checkpoint and a checkpoint as the output of -o", "leave one of them out"}
 		}
-		if c.kept && c.String("o") == "" && isTerminal(c.Stdout) {
+		switch {
+		case c.kept && c.nobodyReads():
 			return nil
-		}
-		if c.kept {
+		case c.kept:
 			return c.output(func(w io.Writer) error { return write(w, src) })
 		}
 		r, err := c.record(src)

@@ -145,10 +145,14 @@ func (r *recorder) abort() {
 	}
 }
 
+// nobodyReads tells whether rows that are kept need not be passed on, too: to a
+// terminal they would go as binary.
+func (c *Context) nobodyReads() bool { return c.String("o") == "" && isTerminal(c.Stdout) }
+
 // passOn writes the rows of r to standard output for as long as somebody reads
 // them there, and keeps all of them in any case.
 func (c *Context) passOn(r *recorder, write func(io.Writer, event.Source) error) error {
-	if c.String("o") == "" && isTerminal(c.Stdout) {
+	if c.nobodyReads() {
 		return event.Each(r, func(*event.Batch) error { return nil })
 	}
 	// A reader that goes away must not end this process: a data set is under way.

@@ -16,7 +16,7 @@ var (
 // dictionary is the values that the pages of a chunk number.
 type dictionary struct {
 	values Vector
-	narrow []int32 // values.Int
+	narrow []int32 // values.Int, where the reader is narrow
 	n      int
 	read   bool
 }
@@ -44,23 +44,16 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	r.dict.reset()
 	r.dict.n, r.dict.read = n, true
 	p := &page{rows: n, values: n, encoding: format.Plain, data: data}
-	if !r.col.Type.IsText() {
-		err := r.direct(p, &r.dict.values)
-		r.dict.narrow = appendNarrow(r.dict.narrow[:0], r.dict.values.Int)
-		return err
-	}
-	texts := &r.dict.values.Text
 	if r.numbered {
-		*texts = Strings{} // whose memory goes out
+		r.dict.values.Text = Strings{} // whose memory goes out
 	}
-	if err := r.decodeTexts(p, texts); err != nil {
+	if err := r.direct(p, &r.dict.values); err != nil {
 		return err
 	}
-	if r.enum != nil {
-		r.dict.values.Int, err = r.enum.appendCodes(r.dict.values.Int, texts)
+	if r.narrow {
 		r.dict.narrow = appendNarrow(r.dict.narrow[:0], r.dict.values.Int)
 	}
-	return err
+	return nil
 }
 
 // indexed reads a page of numbers of the dictionary.

@@ -79,12 +79,6 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	default:
 		v.Text.appendRange(&src.Text, i, j)
 	}
-	v.appendValid(n, src, i, j)
-}
-
-// appendValid appends which of rows i to j of src are not null to that of the n
-// rows of v.
-func (v *Vector) appendValid(n int, src *Vector, i, j int) {
 	switch {
 	case src.Valid != nil:
 		v.needValid(n)

@@ -9,18 +9,14 @@ import (
 // pool keeps batches for use again.
 type pool struct {
 	columns event.Set
-	most    int // rows of a batch so far
 	free    []*event.Batch
 }
 
 func (p *pool) get() *event.Batch {
-	if n := len(p.free); n > 0 {
-		b := p.free[n-1]
-		p.free = p.free[:n-1]
-		b.Reset(p.columns)
-		return b
-	}
 	b := &event.Batch{}
+	if n := len(p.free); n > 0 {
+		b, p.free = p.free[n-1], p.free[:n-1]
+	}
 	b.Reset(p.columns)
 	return b
 }
@@ -58,8 +54,7 @@ func (o *output) at(p pos) *event.Batch { return o.batches[p.batch-o.first] }
 
 // seal starts a new batch where the last one has that many rows.
 func (o *output) seal(rows int) {
-	if n := o.last().Len; n >= rows {
-		o.pool.most = max(o.pool.most, n)
+	if o.last().Len >= rows {
 		o.batches = append(o.batches, o.pool.get())
 	}
 }
@@ -68,12 +63,8 @@ func (o *output) seal(rows int) {
 func (o *output) add(b *event.Batch, i, j int) {
 	for i < j {
 		o.seal(event.MaxBatchRows)
-		last := o.last()
-		if last.Len == 0 {
-			last.Grow(o.pool.most)
-		}
-		n := min(j-i, event.MaxBatchRows-last.Len)
-		last.AppendRange(b, i, i+n)
+		n := min(j-i, event.MaxBatchRows-o.last().Len)
+		o.last().AppendRange(b, i, i+n)
 		i += n
 	}
 }

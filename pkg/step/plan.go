@@ -7,9 +7,15 @@ import (
 
 // Columns returns the columns of a stream that finding its steps takes.
 func Columns(h *event.Header, opt Options) event.Set {
+	method, _, _ := choose(h, &opt) // New says what is wrong with it
+	return columns(method)
+}
+
+// columns returns the columns that a method takes.
+func columns(method string) event.Set {
 	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
 		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
-	switch method, _, _ := choose(h, &opt); method {
+	switch method {
 	case Allreduce:
 		return always | 1<<event.ColLaunchStart
 	case Graph:

@@ -130,7 +130,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if why != "" {
 		opt.Log("steps by " + method + ": " + why)
 	}
-	if err := h.Require(Columns(h, opt)); err != nil {
+	if err := h.Require(columns(method)); err != nil {
 		return nil, err
 	}
 	p, err := newPlan(method, &opt)
