@@ -59,16 +59,15 @@
 // # Sizes
 //
 // What 5 million events of a simulated run of two ranks with graph replays
-// recorded kernel by kernel take, in bytes a row; as an SQLite export they take
-// 75.0, here 6.8:
+// recorded kernel by kernel take, with steps and phases, in bytes a row, as
+// scripts/size.sh prints it; as an SQLite export they take 74.6, here 6.9:
 //
-//	end           2.57    name          0.19    launch_thread 0.06
-//	start         1.89    class         0.15    device        0.06
-//	launch_end    0.67    kind          0.08    graph_node    0.05
-//	launch_start  0.65    thread        0.06    domain        0.03
-//	correlation   0.21    stream        0.06    bytes, rank   0.01
+//	end           2.620    name          0.203    launch_thread 0.062
+//	start         1.896    class         0.146    device        0.062
+//	launch_end    0.665    kind          0.081    graph_node    0.051
+//	launch_start  0.647    thread        0.064    domain        0.032
+//	correlation   0.214    stream        0.063    the others    0.036
 //
-// Stored as plain values, start would take 2.28, end 2.39, correlation 0.51 and
-// name 0.71, in three times the time. On two cores 5 million rows are written
-// in 0.5 s, and read, all columns, in 0.15 s, with 60 MiB of memory.
+// Reading and writing have benchmarks (go test -bench . ./pkg/checkpoint), and
+// scripts/bench.sh has what a verdict from a checkpoint takes.
 package checkpoint
