@@ -71,6 +71,7 @@ func (s *Selection) header(h *event.Header) *event.Header {
 		if s.Time != nil {
 			r.GPUStart, r.GPUEnd = s.Time.cut(r.GPUStart, r.GPUEnd)
 			r.BusyStart, r.BusyEnd = s.Time.cut(r.BusyStart, r.BusyEnd)
+			r.RankFacts = s.Time.cutFacts(r.RankFacts)
 		}
 		out.Reports = append(out.Reports, r)
 	}
@@ -82,6 +83,7 @@ func (s *Selection) header(h *event.Header) *event.Header {
 func (s *Selection) keepRanks(r *event.Report) bool {
 	ranks, devices := r.Ranks, r.AllreduceDevices
 	r.Ranks, r.AllreduceDevices = []int32{}, nil
+	r.RankFacts = slices.DeleteFunc(slices.Clone(r.RankFacts), func(f event.RankFacts) bool { return !slices.Contains(s.Ranks, f.Rank) })
 	for i, rank := range ranks {
 		if !slices.Contains(s.Ranks, rank) {
 			continue
@@ -104,6 +106,25 @@ func (r *Range) cut(start, end *int64) (*int64, *int64) {
 		return nil, nil
 	}
 	return &from, &to
+}
+
+// cutFacts returns what is said of ranks with the spans cut to the range; the
+// counts stay those of the whole.
+func (r *Range) cutFacts(facts []event.RankFacts) []event.RankFacts {
+	facts = slices.Clone(facts)
+	for i := range facts {
+		f := &facts[i]
+		f.GPUStart, f.GPUEnd = r.cut(f.GPUStart, f.GPUEnd)
+		f.BusyStart, f.BusyEnd = r.cut(f.BusyStart, f.BusyEnd)
+		var spans [][2]int64
+		for _, u := range f.Unrecorded {
+			if start, end := r.cut(&u[0], &u[1]); start != nil {
+				spans = append(spans, [2]int64{*start, *end})
+			}
+		}
+		f.Unrecorded = spans
+	}
+	return facts
 }
 
 // filter is the source that Filter returns.

@@ -49,6 +49,11 @@ type Report struct {
 	// kernel of class allreduce, -1 where none did; nil where the writer did
 	// not look.
 	AllreduceDevices []int32 `json:"allreduce_devices,omitempty"`
+	// RankFacts says more of each of Ranks; nil where the writer did not look.
+	RankFacts []RankFacts `json:"rank_facts,omitempty"`
+	// LostEvents: the profiler said that it lost CUDA events. That it may have
+	// lost some is among Warnings only.
+	LostEvents bool `json:"lost_events,omitempty"`
 	// Rows counts the rows of each kind, Classes those of the classes
 	// allreduce, launch, graph_launch and step.
 	Rows    map[string]int64 `json:"rows"`
@@ -139,16 +144,11 @@ func (h *Header) ClassRows(class int32) int64 {
 	return n
 }
 
-// NumRanks is the number of ranks over all reports.
-func (h *Header) NumRanks() int {
-	n := 0
-	for i := range h.Reports {
-		n += len(h.Reports[i].Ranks)
-	}
-	return n
-}
+// NumRanks is the number of ranks over all reports, each counted once.
+func (h *Header) NumRanks() int { return len(h.RankNumbers()) }
 
-// Report returns the report that a rank comes from, nil for an unknown rank.
+// Report returns the first report that a rank comes from, nil for an unknown
+// rank.
 func (h *Header) Report(rank int32) *Report {
 	for i := range h.Reports {
 		for _, r := range h.Reports[i].Ranks {

@@ -226,11 +226,7 @@ func (r *report) collect(tasks []task, loaders []*loader) {
 	for _, n := range r.info.Rows {
 		r.rows += n
 	}
-	var classes [64]int64
 	for _, l := range loaders {
-		for c, n := range l.classes {
-			classes[c] += n
-		}
 		for table, n := range l.unusable {
 			r.unusable[table] += n
 		}
@@ -241,13 +237,8 @@ func (r *report) collect(tasks []task, loaders []*loader) {
 		}
 		r.untimed += l.untimed
 		r.replayed += l.replayed
-		widen(&r.info.GPUStart, &r.info.GPUEnd, l.span)
-		widen(&r.info.BusyStart, &r.info.BusyEnd, l.busy)
 	}
-	r.info.Classes = map[string]int64{}
-	for _, c := range []int32{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
-		r.info.Classes[event.Classes[c]] = classes[c]
-	}
+	r.collectFacts(loaders)
 }
 
 // span is a stretch of time, empty where start > end.
@@ -315,13 +306,14 @@ type loader struct {
 	report   *report
 	shared   *interner
 	columns  map[string][]string
-	classes  [64]int64
 	unusable map[string]int64
 	domains  map[domainKey]domainName
 	untimed  int64 // whole-graph rows without times
 	replayed int64
-	span     span // of kernels and whole-graph rows
-	busy     span // of copies as well
+
+	laneFacts   []laneFacts // by number of the lane
+	threadFacts []tally     // by number of the thread
+	profiler    []profilerCall
 
 	kernels   map[[2]int32]int8 // classes by the texts of the names
 	nvtxClass []int8            // by text, unclassed where not yet looked up
@@ -330,7 +322,7 @@ type loader struct {
 	lanes   memo[laneNote]
 	threads memo[int32]
 	names   memo[nameNote] // of kernels
-	calls   memo[nameNote]
+	calls   memo[callNote]
 	texts   memo[textNote] // by hash
 	seed    maphash.Seed
 
@@ -355,6 +347,12 @@ type textNote struct {
 	nameNote
 }
 
+// callNote is a call's name and class, and what it does to the profiler.
+type callNote struct {
+	nameNote
+	profiler int8 // stopsProfiler, startsProfiler, 0 for nothing
+}
+
 const unclassed = int8(-2)
 
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
@@ -362,7 +360,7 @@ func newLoader(r *report, shared *interner, columns map[string][]string) *loader
 		report: r, shared: shared, columns: columns,
 		unusable: map[string]int64{}, domains: map[domainKey]domainName{}, kernels: map[[2]int32]int8{},
 		nvtxClass: make([]int8, r.strings.len()),
-		span:      nothing, busy: nothing, seed: maphash.MakeSeed(),
+		seed:      maphash.MakeSeed(),
 	}
 	for i := range l.nvtxClass {
 		l.nvtxClass[i] = unclassed
@@ -618,7 +616,7 @@ func (l *loader) addGPU(p *gpuPart, c []*sqlite.Vector, rows []int32) {
 	}
 	l.addNodes(p, c[6], rows)
 	l.addLanes(p, c[2:5], rows, first)
-	l.note(p.kind, p.start[first:], p.end[first:])
+	l.countGPU(p, first)
 }
 
 // addNodes adds the graph nodes of rows that were added. Most parts have none,
@@ -647,21 +645,6 @@ func (l *loader) addNodes(p *gpuPart, v *sqlite.Vector, rows []int32) {
 		}
 	}
 	l.replayed += replayed
-}
-
-// note widens the spans of GPU activity.
-func (l *loader) note(kind int32, start, end []int64) {
-	s := nothing
-	for i := range start {
-		s.add(start[i], end[i])
-	}
-	switch kind {
-	case event.Kernel, event.Graph:
-		l.span.add(s.start, s.end)
-		l.busy.add(s.start, s.end)
-	case event.Memcpy, event.Memset:
-		l.busy.add(s.start, s.end)
-	}
 }
 
 // addLanes adds the lanes of rows, the classes of which were added from first
@@ -715,7 +698,6 @@ func (l *loader) addKernels(p *gpuPart, c []*sqlite.Vector, rows []int32) {
 			*note = l.kernel(key)
 		}
 		p.name, p.class = append(p.name, note.name), append(p.class, note.class)
-		l.classes[note.class]++
 	}
 }
 
@@ -761,30 +743,32 @@ func (l *loader) addTimes(p *hostPart, c []*sqlite.Vector, rows []int32) {
 
 // addCalls adds the names and classes of API calls, or the names of overheads.
 func (l *loader) addCalls(p *hostPart, names *sqlite.Vector, rows []int32) {
+	first := len(p.name)
 	for _, i := range rows {
 		id := orNone(names, int(i))
 		note, known := l.calls.at(triple{id})
 		if !known {
-			note.name = l.report.strings.find(id)
-			note.class = l.call(note.name)
+			*note = l.call(l.report.strings.find(id))
 		}
 		class := note.class
-		if p.kind == event.API {
-			l.classes[class]++
-		} else {
+		if p.kind != event.API {
 			class = -1
+		} else if note.profiler != 0 {
+			k := len(p.name)
+			l.profiler = append(l.profiler, profilerCall{p.thread[k], note.profiler == startsProfiler, p.start[k], p.end[k]})
 		}
 		p.name, p.class = append(p.name, note.name), append(p.class, class)
 	}
+	l.countHost(p, first)
 }
 
-// call finds the class of an API call.
-func (l *loader) call(name int32) int8 {
+// call finds out what the name of an API call says.
+func (l *loader) call(name int32) callNote {
 	if name == noText {
-		return int8(event.Other)
+		return callNote{nameNote{name, int8(event.Other)}, 0}
 	}
 	api := cudaname.API(l.report.strings.str(name))
-	return int8(event.ClassCode(cudaname.ClassAPI(api)))
+	return callNote{nameNote{name, int8(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
 }
 
 // addThreads adds the threads of rows.
@@ -825,11 +809,12 @@ func (l *loader) readNVTX(s scanner, t *task) error {
 			l.addTimes(p, c, rows[:k])
 			l.addThreads(p, c[3], rows[:k])
 			p.domain = take(p.domain, c[5], rows[:k])
+			first := len(p.name)
 			for _, i := range rows[:k] {
 				note := l.nvtxText(p, c, int(i))
-				l.classes[note.class]++
 				p.name, p.class = append(p.name, note.name), append(p.class, note.class)
 			}
+			l.countHost(p, first)
 			rows = rows[k:]
 		}
 		return nil

@@ -126,11 +126,7 @@ func (r *report) align(first *report) {
 	default:
 		r.info.Offset = r.origin - first.origin
 	}
-	for _, t := range []*int64{r.info.GPUStart, r.info.GPUEnd, r.info.BusyStart, r.info.BusyEnd} {
-		if t != nil {
-			*t += r.info.Offset
-		}
-	}
+	r.info.Shift(r.info.Offset)
 	if r.info.Offset != 0 && r.apart(first) {
 		r.warn("its GPU work and that of the first report do not overlap in time: they are not of one run, or a session start is wrong")
 	}

@@ -76,6 +76,10 @@ type report struct {
 	replayed int64 // GPU rows that a graph replay ran
 	untimed  int64 // whole-graph rows without times
 
+	laneFacts   []laneFacts    // by number of the lane
+	threadFacts []tally        // by number of the thread
+	profiler    []profilerCall // in order of start
+
 	// origin is the UTC time that the report's time 0 stands for, if clocked.
 	origin  int64
 	clocked bool
@@ -132,6 +136,7 @@ func (r *report) number(first int32) {
 		t.rank = of(t.process)
 	}
 	r.info.AllreduceDevices = r.allreduceDevices(first)
+	r.info.RankFacts = r.rankFacts()
 }
 
 // lowestDevices finds the processes with GPU activity and the lowest device of

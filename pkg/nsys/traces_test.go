@@ -79,6 +79,11 @@ func describeRows(h *event.Header, rows []row) string {
 	for _, w := range rep.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
+	for _, f := range rep.RankFacts {
+		if f.Unrecorded != nil {
+			fmt.Fprintf(&b, "rank %d unrecorded %v\n", f.Rank, f.Unrecorded)
+		}
+	}
 	for _, r := range rows {
 		fmt.Fprintf(&b, "%s %s..%s", r[event.ColKind], r[event.ColStart], r[event.ColEnd])
 		for c, v := range r {

@@ -447,7 +447,76 @@ func (w *twin) report() event.Report {
 			hull(&rep.BusyStart, &rep.BusyEnd, r)
 		}
 	}
+	for k := range w.ranks {
+		rep.RankFacts = append(rep.RankFacts, w.facts(k))
+	}
 	return rep
+}
+
+// facts returns what the header must say of a rank.
+func (w *twin) facts(rank int) event.RankFacts {
+	f := event.RankFacts{Rank: int32(rank)}
+	replays := map[int64]bool{}
+	var calls []*twinRow
+	for _, r := range append(slices.Clone(w.host), w.gpu...) {
+		if w.rank(r.process) != rank {
+			continue
+		}
+		switch r.kind {
+		case event.Kernel:
+			f.Kernels++
+		case event.Graph:
+			f.Graphs++
+		}
+		switch r.class {
+		case "allreduce":
+			f.Allreduces++
+		case "launch":
+			f.Launches++
+		case "graph_launch":
+			f.GraphLaunches++
+		case "step":
+			f.Markers++
+		}
+		if r.kind == event.Kernel || r.kind == event.Graph {
+			hull(&f.GPUStart, &f.GPUEnd, r)
+		}
+		if r.kind == event.Kernel || r.kind == event.Graph || r.kind == event.Memcpy || r.kind == event.Memset {
+			hull(&f.BusyStart, &f.BusyEnd, r)
+		}
+		if r.node != nil && r.corr != nil {
+			replays[*r.corr] = true
+		}
+		if r.kind == event.API && strings.Contains(r.name, "Profiler") {
+			calls = append(calls, r)
+		}
+	}
+	f.Replays = int64(len(replays))
+	slices.SortStableFunc(calls, func(a, b *twinRow) int { return cmp.Compare(a.start, b.start) })
+	f.Unrecorded = w.unrecorded(rank, calls)
+	return f
+}
+
+// unrecorded returns the spans between stops and starts of the profiler in which
+// nothing of the rank starts on the GPU.
+func (w *twin) unrecorded(rank int, calls []*twinRow) (spans [][2]int64) {
+	for i, stop := range calls {
+		if !strings.HasSuffix(stop.name, "Stop") || i > 0 && strings.HasSuffix(calls[i-1].name, "Stop") {
+			continue
+		}
+		for _, start := range calls[i+1:] {
+			if !strings.HasSuffix(start.name, "Start") {
+				continue
+			}
+			if start.start > stop.end && !slices.ContainsFunc(w.gpu, func(r *twinRow) bool {
+				return r.kind != event.Sync && w.rank(r.process) == rank && r.start >= stop.end && r.start < start.start
+			}) {
+				spans = append(spans, [2]int64{stop.end, start.start})
+			}
+			break
+		}
+	}
+	return spans
 }
 
 func hull(start, end **int64, r *twinRow) {

@@ -3,6 +3,7 @@ package nsys
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -136,11 +137,36 @@ func (r *report) orphans() (orphans, looked int64) {
 	return orphans, looked
 }
 
-// Diagnostics of the profiler that bear on figures, by how their text begins.
-// What is passed on are our words.
-var diagnostics = []struct{ begins, means string }{
-	{"Not all CUDA events might have been collected", "nsys may not have collected all CUDA events: kernels and calls may be missing, most likely the last"},
-	{"Not all NVTX events might have been collected", "nsys may not have collected all NVTX ranges: some may be missing, most likely the last"},
+// Diagnostics of the profiler that bear on figures, by what is in their text in
+// lower case. What is passed on are our words. lost: it is said that events
+// are missing, not only that some may be; a text with a number says it of none
+// where the number is 0.
+var diagnostics = []struct {
+	has   []string
+	lost  bool
+	means string
+}{
+	{[]string{"not all cuda events"}, false, "nsys may not have collected all CUDA events: kernels and calls may be missing, most likely the last"},
+	{[]string{"not all nvtx events"}, false, "nsys may not have collected all NVTX ranges: some may be missing, most likely the last"},
+	{[]string{"cu", "events", "dropped"}, true, lostEvents},
+	{[]string{"cu", "events", "lost"}, true, lostEvents},
+	{[]string{"cuda profiling might have not been started"}, false, "nsys may not have started to record CUDA: what is missing was perhaps not recorded"},
+	{[]string{"no cuda events"}, false, "nsys collected no CUDA events of some process"},
+}
+
+const lostEvents = "nsys lost CUDA events: kernels and calls are missing, and what looks idle may have been busy"
+
+// zeroCount is the number 0 behind a colon, as diagnostics end.
+var zeroCount = regexp.MustCompile(`:\s*0\.?\s*$`)
+
+// applies tells whether a text, in lower case, is diagnostic k.
+func applies(k int, text []byte) bool {
+	for _, part := range diagnostics[k].has {
+		if !bytes.Contains(text, []byte(part)) {
+			return false
+		}
+	}
+	return !diagnostics[k].lost || !zeroCount.Match(text)
 }
 
 // severeDiagnostic is the severity of an error.
@@ -163,15 +189,17 @@ func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
 			if !b.Cols[0].Null[i] && b.Cols[0].Int[i] == severeDiagnostic {
 				severe++
 			}
-			for k, d := range diagnostics {
-				said[k] = said[k] || bytes.HasPrefix(b.Cols[1].Text(i), []byte(d.begins))
+			text := bytes.ToLower(b.Cols[1].Text(i))
+			for k := range diagnostics {
+				said[k] = said[k] || applies(k, text)
 			}
 		}
 		return nil
 	})
 	for k, yes := range said {
-		if yes {
-			r.warn("%s", diagnostics[k].means)
+		if d := &diagnostics[k]; yes && (!d.lost || !r.info.LostEvents) {
+			r.info.LostEvents = r.info.LostEvents || d.lost
+			r.warn("%s", d.means)
 		}
 	}
 	if severe > 0 {

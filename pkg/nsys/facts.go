@@ -1,0 +1,279 @@
+package nsys
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// What the header says of each rank is counted while rows are read, by lane and
+// by thread: which rank these belong to is known only when all are read.
+
+// Classes that are counted, by their place in tally; the last place is for all
+// others.
+const (
+	tallyAllreduce = iota
+	tallyLaunch
+	tallyGraphLaunch
+	tallyMarker
+	tallyOther
+	tallies
+)
+
+type tally [tallies]int64
+
+// tallyOf holds the place of each class.
+var tallyOf = func() (of [64]uint8) {
+	for i := range of {
+		of[i] = tallyOther
+	}
+	of[event.Allreduce], of[event.Launch] = tallyAllreduce, tallyLaunch
+	of[event.GraphLaunch], of[event.StepMarker] = tallyGraphLaunch, tallyMarker
+	return of
+}()
+
+func (t *tally) add(u *tally) {
+	for i, n := range u {
+		t[i] += n
+	}
+}
+
+// laneFacts is what is counted of a lane.
+type laneFacts struct {
+	span    span // of kernels and whole-graph rows
+	busy    span // of copies and memsets as well
+	classes tally
+	kernels int64
+	graphs  int64
+	// replays are the correlation ids of rows that a graph replay ran, replay
+	// the last one.
+	replays map[int64]struct{}
+	replay  int64
+}
+
+var noLaneFacts = laneFacts{span: nothing, busy: nothing, replay: none}
+
+// add adds what another loader counted of the lane.
+func (f *laneFacts) add(g *laneFacts) {
+	f.span.add(g.span.start, g.span.end)
+	f.busy.add(g.busy.start, g.busy.end)
+	f.classes.add(&g.classes)
+	f.kernels += g.kernels
+	f.graphs += g.graphs
+	if f.replays == nil {
+		f.replays = g.replays
+	} else {
+		maps.Copy(f.replays, g.replays)
+	}
+}
+
+// grown returns s with room for number n, new entries being blank.
+func grown[T any](s []T, n int32, blank T) []T {
+	for int(n) >= len(s) {
+		s = append(s, blank)
+	}
+	return s
+}
+
+// countGPU counts the rows of a part from first on.
+func (l *loader) countGPU(p *gpuPart, first int) {
+	for i := first; i < len(p.start); {
+		lane := p.lane[i]
+		l.laneFacts = grown(l.laneFacts, lane, noLaneFacts)
+		f := &l.laneFacts[lane]
+		end := i + 1
+		for end < len(p.lane) && p.lane[end] == lane {
+			end++
+		}
+		f.count(p, i, end)
+		i = end
+	}
+}
+
+// count counts rows i to end of a part, all of the lane.
+func (f *laneFacts) count(p *gpuPart, i, end int) {
+	if p.kind == event.Sync {
+		return
+	}
+	s := nothing
+	for k, start := range p.start[i:end] {
+		s.add(start, p.end[i+k])
+	}
+	f.busy.add(s.start, s.end)
+	switch p.kind {
+	case event.Kernel:
+		f.span.add(s.start, s.end)
+		f.kernels += int64(end - i)
+		for _, c := range p.class[i:end] {
+			f.classes[tallyOf[c&63]]++
+		}
+	case event.Graph:
+		f.span.add(s.start, s.end)
+		f.graphs += int64(end - i)
+	}
+	if p.node != nil {
+		f.countReplays(p.node[i:end], p.correlation[i:end])
+	}
+}
+
+func (f *laneFacts) countReplays(node, correlation []int64) {
+	for k, n := range node {
+		if c := correlation[k]; n != none && c != f.replay && c != none {
+			if f.replays == nil {
+				f.replays = map[int64]struct{}{}
+			}
+			f.replay, f.replays[c] = c, struct{}{}
+		}
+	}
+}
+
+// countHost counts the rows of a part from first on by their threads.
+func (l *loader) countHost(p *hostPart, first int) {
+	for i, c := range p.class[first:] {
+		t := p.thread[first+i]
+		if int(t) >= len(l.threadFacts) {
+			l.threadFacts = grown(l.threadFacts, t, tally{})
+		}
+		if c >= 0 {
+			l.threadFacts[t][tallyOf[c&63]]++
+		}
+	}
+}
+
+// profilerCall is a call that stops the profiler, or starts it.
+type profilerCall struct {
+	thread     int32
+	starts     bool
+	start, end int64
+}
+
+// What calls do to the profiler.
+const (
+	stopsProfiler  = 1
+	startsProfiler = 2
+)
+
+// profilerCalls are the calls that nsys is told by when to record.
+var profilerCalls = map[string]int8{
+	"cudaProfilerStop": stopsProfiler, "cuProfilerStop": stopsProfiler,
+	"cudaProfilerStart": startsProfiler, "cuProfilerStart": startsProfiler,
+}
+
+// collectFacts takes over what the loaders have counted.
+func (r *report) collectFacts(loaders []*loader) {
+	var classes tally
+	for _, l := range loaders {
+		for n := range l.laneFacts {
+			r.laneFacts = grown(r.laneFacts, int32(n), noLaneFacts)
+			r.laneFacts[n].add(&l.laneFacts[n])
+		}
+		for n := range l.threadFacts {
+			r.threadFacts = grown(r.threadFacts, int32(n), tally{})
+			r.threadFacts[n].add(&l.threadFacts[n])
+		}
+		r.profiler = append(r.profiler, l.profiler...)
+	}
+	for n := range r.laneFacts {
+		classes.add(&r.laneFacts[n].classes)
+		widen(&r.info.GPUStart, &r.info.GPUEnd, r.laneFacts[n].span)
+		widen(&r.info.BusyStart, &r.info.BusyEnd, r.laneFacts[n].busy)
+	}
+	for n := range r.threadFacts {
+		classes.add(&r.threadFacts[n])
+	}
+	slices.SortFunc(r.profiler, func(a, b profilerCall) int { return cmp.Compare(a.start, b.start) })
+	r.info.Classes = map[string]int64{}
+	for _, c := range []int32{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
+		r.info.Classes[event.Classes[c]] = classes[tallyOf[c]]
+	}
+}
+
+// rankFacts says what is known of each rank, in the order of their numbers.
+func (r *report) rankFacts() []event.RankFacts {
+	facts := make([]event.RankFacts, len(r.ranks))
+	replays := make([]map[int64]struct{}, len(r.ranks))
+	for i := range facts {
+		facts[i].Rank = r.info.Ranks[i]
+		replays[i] = map[int64]struct{}{}
+	}
+	for n, l := range r.lanes {
+		if l.rank == nullRank || n >= len(r.laneFacts) {
+			continue
+		}
+		k := r.slot(l.rank)
+		f, c := &facts[k], &r.laneFacts[n]
+		widen(&f.GPUStart, &f.GPUEnd, c.span)
+		widen(&f.BusyStart, &f.BusyEnd, c.busy)
+		f.Kernels += c.kernels
+		f.Graphs += c.graphs
+		f.Allreduces += c.classes[tallyAllreduce]
+		maps.Copy(replays[k], c.replays)
+	}
+	for n, t := range r.threads {
+		if t.rank == nullRank || n >= len(r.threadFacts) {
+			continue
+		}
+		f, c := &facts[r.slot(t.rank)], &r.threadFacts[n]
+		f.Markers += c[tallyMarker]
+		f.Launches += c[tallyLaunch]
+		f.GraphLaunches += c[tallyGraphLaunch]
+	}
+	for i := range facts {
+		facts[i].Replays = int64(len(replays[i]))
+		facts[i].Unrecorded = r.unrecorded(r.info.Ranks[i])
+	}
+	return facts
+}
+
+// unrecorded returns the spans between a call of a rank's process that stops the
+// profiler and the next one that starts it, of those in which none of its GPU
+// rows starts.
+func (r *report) unrecorded(rank int32) [][2]int64 {
+	var spans [][2]int64
+	stopped, since := false, int64(0)
+	for _, c := range r.profiler {
+		switch {
+		case r.threads[c.thread].rank != rank:
+		case !c.starts && !stopped:
+			stopped, since = true, c.end
+		case c.starts && stopped:
+			if stopped = false; c.start > since {
+				spans = append(spans, [2]int64{since, c.start})
+			}
+		}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	recorded := make([]bool, len(spans))
+	for _, p := range r.gpu {
+		if p.kind != event.Sync {
+			r.markRecorded(p, rank, spans, recorded)
+		}
+	}
+	kept := spans[:0]
+	for i, s := range spans {
+		if !recorded[i] {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// markRecorded marks the spans in which a row of a part starts that is of the
+// rank.
+func (r *report) markRecorded(p *gpuPart, rank int32, spans [][2]int64, recorded []bool) {
+	for i, start := range p.start {
+		k, _ := slices.BinarySearchFunc(spans, start, func(s [2]int64, t int64) int {
+			if s[1] <= t {
+				return -1
+			}
+			return 1
+		})
+		if k < len(spans) && spans[k][0] <= start && r.lanes[p.lane[i]].rank == rank {
+			recorded[k] = true
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package nsys
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestDiagnostics sorts texts of the profiler: what says that CUDA events are
+// lost, what says that they may be, and what says neither.
+func TestDiagnostics(t *testing.T) {
+	const lost, maybe, neither = "lost", "maybe", ""
+	for text, want := range map[string]string{
+		"Not all CUDA events might have been collected.":             maybe,
+		"Not all NVTX events might have been collected.":             maybe,
+		"Number of incomplete CUPTI events dropped: 17":              lost,
+		"Number of incomplete CUPTI events dropped: \t0.":            neither,
+		"number of CUPTI events dropped: 10":                         lost,
+		"12 CUDA events were lost":                                   lost,
+		"No CUDA events collected. Does the process use CUDA?":       maybe,
+		"CUDA profiling might have not been started correctly.":      maybe,
+		"Number of CUPTI events produced: \t70, CUPTI buffers: 50.":  neither,
+		"Installed CUDA driver version (13.2) is not supported by …": neither,
+		"Number of CUDA events collected: \t37.":                     neither,
+		"Not all OpenGL events might have been collected.":           neither,
+	} {
+		got := neither
+		for k := range diagnostics {
+			if applies(k, bytes.ToLower([]byte(text))) {
+				if got = maybe; diagnostics[k].lost {
+					got = lost
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
