@@ -236,6 +236,7 @@ func (r *report) collect(tasks []task, loaders []*loader) {
 			}
 		}
 		r.untimed += l.untimed
+		r.noCalls += l.noCalls
 		r.replayed += l.replayed
 	}
 	r.collectFacts(loaders)
@@ -309,6 +310,7 @@ type loader struct {
 	unusable map[string]int64
 	domains  map[domainKey]domainName
 	untimed  int64 // whole-graph rows without times
+	noCalls  int64 // rows among the API calls that are neither calls nor stacks
 	replayed int64
 
 	laneFacts   []laneFacts // by number of the lane
@@ -562,6 +564,9 @@ func (l *loader) pick(t *task, c []*sqlite.Vector, n int) []int32 {
 			l.untimed++ // its times were not collected
 			continue
 		}
+		if t.kind == event.API && !l.isCall(c[callClass], i) {
+			continue
+		}
 		if l.usable(t, c[0], c[1], i) {
 			l.picked = append(l.picked, int32(i))
 		}
@@ -720,9 +725,38 @@ func (l *loader) kernel(names triple) nameNote {
 	return nameNote{key[0], class}
 }
 
+// The columns of API calls and overheads that say more than what, when, where.
+const (
+	callClass    = 5
+	overheadType = 6
+)
+
+// Classes of rows in the table of API calls that are no calls of the runtime.
+const (
+	driverCall    = 1
+	eglDriverCall = 13
+	backtrace     = 67 // the stack of a call that has a row of its own
+)
+
+// isCall tells whether a row of the table of API calls is one, by its class.
+// Reduced exports do not say.
+func (l *loader) isCall(class *sqlite.Vector, i int) bool {
+	if class.Null[i] {
+		return true
+	}
+	switch class.Int[i] {
+	case 0, driverCall, eglDriverCall:
+		return true
+	case backtrace:
+	default:
+		l.noCalls++
+	}
+	return false
+}
+
 // readCalls reads a part of a table of API calls or overheads.
 func (l *loader) readCalls(s scanner, t *task) error {
-	want := ints("start", "end", "globalTid", "correlationId", "nameId")
+	want := ints("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "overheadType")
 	return l.scan(s, t, want, func(n int, c []*sqlite.Vector) error {
 		for rows := l.pick(t, c, n); len(rows) > 0; {
 			p := t.hostPart(n)
@@ -730,7 +764,11 @@ func (l *loader) readCalls(s scanner, t *task) error {
 			l.addTimes(p, c, rows[:k])
 			l.addThreads(p, c[2], rows[:k])
 			p.correlation = take(p.correlation, c[3], rows[:k])
-			l.addCalls(p, c[4], rows[:k])
+			if t.table == cuptiOverheadTable {
+				l.addOverheads(p, c[4], c[overheadType], rows[:k])
+			} else {
+				l.addCalls(p, c[4], rows[:k])
+			}
 			rows = rows[k:]
 		}
 		return nil
@@ -760,6 +798,20 @@ func (l *loader) addCalls(p *hostPart, names *sqlite.Vector, rows []int32) {
 		p.name, p.class = append(p.name, note.name), append(p.class, class)
 	}
 	l.countHost(p, first)
+}
+
+// addOverheads adds the names of CUPTI's overheads: by their type, or what the
+// export calls one without.
+func (l *loader) addOverheads(p *hostPart, names, types *sqlite.Vector, rows []int32) {
+	for _, i := range rows {
+		name := noText
+		if known := cudaname.Overhead(orNone(types, int(i))); known != "" {
+			name = l.keep(p, []byte(known)).name
+		} else {
+			name = l.report.strings.find(orNone(names, int(i)))
+		}
+		p.name, p.class = append(p.name, name), append(p.class, -1)
+	}
 }
 
 // call finds out what the name of an API call says.

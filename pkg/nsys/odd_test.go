@@ -42,6 +42,29 @@ func TestOddExports(t *testing.T) {
 			`CREATE TABLE NVTX_EVENTS (start, "end", text, globalTid); INSERT INTO NVTX_EVENTS VALUES (1, 5, 'a', 16777217), (2, NULL, 'mark', 16777217)`,
 			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n" +
 				"nvtx 1..5 thread=1 name=\"a\" class=range\n"},
+		"classes of calls": {
+			calls[:strings.Index(calls, ", nameId")] + `, nameId, eventClass); ` +
+				`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,3,16777217,1,1,0), (0,4,16777217,1,2,67), (5,6,16777217,2,1,1), (7,8,16777217,3,1,13),
+				(9,10,16777217,4,1,NULL), (11,12,16777217,5,1,27), (13,14,16777217,6,1,94);` +
+				stringIDs + `(1, 'cudaLaunchKernel_v7000'), (2, 'cudaLaunchKernel')`,
+			"warning: no kernel and no graph replay was recorded, but 4 launch calls: a filter of the export cut the GPU's side off, or the profiler could not record it\n" +
+				"warning: 2 rows of CUPTI_ACTIVITY_KIND_RUNTIME of a class that is no call left out\n" +
+				"api 1..3 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=1\n" +
+				"api 5..6 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=2\n" +
+				"api 7..8 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=3\n" +
+				"api 9..10 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=4\n"},
+		"overheads are named by their type": {
+			`CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD (start, "end", globalTid, nameId, overheadType);
+			INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (1,2,16777217,1,8), (3,4,16777217,NULL,7), (5,6,16777217,1,1), (7,8,16777217,9,99), (9,10,16777217,1,NULL);
+			CREATE TABLE PROFILER_OVERHEAD (start, "end", globalTid, nameId, overheadType); INSERT INTO PROFILER_OVERHEAD VALUES (2,3,16777217,1,8);` +
+				stringIDs + `(1, 'as the export calls it')`,
+			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n" +
+				"overhead 1..2 thread=1 name=\"Command Buffer Full\"\n" +
+				"overhead 2..3 thread=1 name=\"as the export calls it\"\n" +
+				"overhead 3..4 thread=1 name=\"Lazy Function Loading\"\n" +
+				"overhead 5..6 thread=1 name=\"as the export calls it\"\n" +
+				"overhead 7..8 thread=1 name=\"\"\n" +
+				"overhead 9..10 thread=1 name=\"as the export calls it\"\n"},
 		"event types are texts": {
 			`CREATE TABLE NVTX_EVENTS (start, "end", eventType, text); INSERT INTO NVTX_EVENTS VALUES (1, 5, '59', 'a'), (2, 5, 59, 'b'), (3, 5, NULL, 'c')`,
 			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n" +

@@ -75,6 +75,7 @@ type report struct {
 	rows     int64
 	replayed int64 // GPU rows that a graph replay ran
 	untimed  int64 // whole-graph rows without times
+	noCalls  int64 // rows among the API calls that are neither calls nor stacks
 
 	laneFacts   []laneFacts    // by number of the lane
 	threadFacts []tally        // by number of the thread

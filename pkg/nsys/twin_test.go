@@ -199,6 +199,9 @@ func (w *twin) overheads() {
 				continue
 			}
 			r := &twinRow{kind: event.Overhead, table: 7, start: o.Start + w.offset, end: o.End + w.offset, name: w.text(table, "nameId", o.Name)}
+			if name := standardOverheads[int(o.Kind)]; name != "" && pass == 1 && w.has(table, "overheadType") {
+				r.name = name
+			}
 			if r.process = w.processID(table, "globalTid", o.Process); r.process != 0 {
 				r.thread = number(int64(o.TID))
 			}
@@ -206,6 +209,10 @@ func (w *twin) overheads() {
 		}
 	}
 }
+
+// standardOverheads are CUPTI's names.
+var standardOverheads = map[int]string{2: "Driver Compiler", 3: "CUPTI Buffer Flush", 4: "CUPTI Instrumentation",
+	5: "CUPTI Resource", 6: "Runtime Triggered Module Loading", 7: "Lazy Function Loading", 8: "Command Buffer Full"}
 
 // work takes all GPU rows.
 func (w *twin) work() {

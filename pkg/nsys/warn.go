@@ -24,6 +24,8 @@ func plural(n int64, thing string) string {
 	switch {
 	case n == 1:
 		return "1 " + thing
+	case strings.HasSuffix(thing, "y or memset"):
+		return fmt.Sprintf("%d copies or memsets", n)
 	case strings.HasSuffix(thing, "ch"):
 		return fmt.Sprintf("%d %ses", n, thing)
 	}
@@ -51,6 +53,20 @@ func (r *report) describeCapture() {
 		r.info.Capture = "node"
 	}
 	if r.count(event.Kernel)+r.count(event.Graph) == 0 {
+		r.warnOfNoWork()
+	}
+}
+
+// warnOfNoWork says what a report without GPU activity has instead.
+func (r *report) warnOfNoWork() {
+	launches := r.class(event.Launch) + r.class(event.GraphLaunch)
+	copies := r.count(event.Memcpy) + r.count(event.Memset)
+	switch {
+	case launches > 0:
+		r.warn("no kernel and no graph replay was recorded, but %s: a filter of the export cut the GPU's side off, or the profiler could not record it", plural(launches, "launch call"))
+	case copies > 0:
+		r.warn("no kernel and no graph replay was recorded, only %s: record while kernels run, or export all tables", plural(copies, "copy or memset"))
+	default:
 		r.warn("no GPU work was recorded: profile with '-t cuda' while the GPU is in use")
 	}
 }
@@ -67,6 +83,9 @@ func (r *report) warnOfTimes() {
 	slices.Sort(names)
 	for _, table := range names {
 		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
+	}
+	if r.noCalls > 0 {
+		r.warn("%s of %s of a class that is no call left out", plural(r.noCalls, "row"), runtimeTable)
 	}
 }
 
