@@ -34,15 +34,12 @@
 //
 // # Why one pass is enough
 //
-// Rows of a rank come in the order of their start. So a union is one open piece
-// that grows while the next span overlaps it, and whose length is credited when
-// one does not. Time is cut at the starts of steps and at the latest end of the
-// segment so far: there each open piece is credited to the stretch that ends and
-// goes on as a piece of the stretch that begins. Stretches are added up for each
-// phase of each segment, because which segment is the benchmark is said by the
-// window rows at the very end. The stretch behind the segment's latest end so far
-// is kept aside: the next step row tells whether it still was the segment's or a
-// hole between two.
+// Rows of a rank come in the order of their start. So a union is one open span
+// that grows while the next one overlaps it, and whose length is credited when one
+// does not. A step.Walker cuts time into slices: there each open span is credited
+// to the slice that ends and goes on in the next one. Slices are added up for each
+// step, because which segment is the benchmark is said by the window rows at the
+// very end.
 //
 // exposed needs no intersection: it is |prep ∪ busy| − |busy|.
 package metric
@@ -92,7 +89,7 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 		return nil, err
 	}
 	for _, r := range c.ranks {
-		r.finish()
+		r.walk.Finish()
 	}
 	return c.result(), nil
 }
@@ -110,7 +107,6 @@ type rules struct {
 	busy     uint32 // the bits of the kinds that are GPU activity
 	prep     []string
 	anyRange bool // ranges of any class may be input preparation
-	phased   bool // the stream has phases
 	nccl     ncclNames
 }
 
@@ -125,7 +121,6 @@ func newComputer(h *event.Header, opt Options) *computer {
 	if opt.Prep != "" {
 		c.prep, c.anyRange = []string{opt.Prep}, true
 	}
-	c.phased = h.Columns&event.PhaseCols == event.PhaseCols
 	if c.opt.Log == nil {
 		c.opt.Log = func(string) {}
 	}
@@ -134,7 +129,7 @@ func newComputer(h *event.Header, opt Options) *computer {
 
 // take hands the rows of a batch to their ranks, a run of one rank at a time.
 func (c *computer) take(b *event.Batch) error {
-	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).take(b, i, j) })
+	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).walk.Add(b, i, j) })
 }
 
 func (c *computer) rank(id int32) *rank {
@@ -143,7 +138,7 @@ func (c *computer) rank(id int32) *rank {
 			return c.ranks[k]
 		}
 	}
-	r := newRank(id, &c.rules, c.header.Report(id), c.opt.BusyAll)
+	r := newRank(c.header, id, &c.rules, c.opt.BusyAll)
 	c.ranks = append(c.ranks, r)
 	return r
 }

@@ -2,29 +2,19 @@ package metric
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// place is where in the course of steps a rank is.
-type place int
-
-const (
-	outside place = iota // before the first step
-	inStep
-	behind // after the latest end of the segment so far
-)
-
-// rank is what is known of one rank after the rows so far.
+// rank is what was measured of one rank by the rows so far. It is a
+// step.Accumulator.
 type rank struct {
 	id    int32
 	rules *rules
+	walk  *step.Walker
 
-	last  int64 // start of the last row
-	since int64 // the last cut
-	next  int64 // the next cut that is known ahead
-	acc   tally // since the last cut
+	acc tally // since the slice under way began
 
 	lanes   []lane
 	lane    int // of the last GPU row
@@ -34,104 +24,80 @@ type rank struct {
 	name    int // index in rules.prep of the text of prep, past the end: none yet
 	seen    seen
 
-	// The window of the trace.
-	traceStart, traceEnd int64
-	trace                tally
-
-	// The windows of steps.
-	place    place
-	phase    int32 // of the open step
-	segEnd   int64 // latest end of the open segment's steps
-	aside    tally // behind it
-	segments []segment
-	holes    tally // between segments
-	open     sample
-	samples  []sample
-	window   window
+	// What the slices before come to: those of the trace's window, of the period
+	// of each step, of the time whose owner is not known yet, and of the gaps
+	// between segments.
+	trace   tally
+	steps   []tally // as RankSteps.Steps
+	pending tally
+	gaps    tally
 }
 
-// segment is what was measured in the periods of a segment's steps.
-type segment struct {
-	// number is that of the stream, in which some may be missing where rows were
-	// chosen.
-	number int64
-	phases [3]tally
-	steps  [3]int64
-}
-
-// sample is what was measured of one step.
-type sample struct {
-	start, end int64
-	period     int64 // length
-	kernels    int64
-	whole      int64 // replays that hide kernels
-	ctx, gen   int64 // -1: not known
-	segment    int32 // its place in rank.segments
-}
-
-// window is what the window row says.
-type window struct {
-	there   bool
-	size    int64
-	segment int64 // -1: none
-}
-
-func newRank(id int32, rules *rules, report *event.Report, busyAll bool) *rank {
-	r := &rank{
-		id: id, rules: rules, last: none, since: none, prep: noSpan, name: len(rules.prep),
-		traceStart: never, traceEnd: never,
-	}
-	if report != nil {
-		start, end := report.GPUStart, report.GPUEnd
-		if busyAll && report.BusyStart != nil && report.BusyEnd != nil {
-			start, end = report.BusyStart, report.BusyEnd
-		}
-		if start != nil && end != nil {
-			r.traceStart, r.traceEnd = *start, *end
-		}
-	}
-	r.schedule()
+func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
+	r := &rank{id: id, rules: rules, prep: noSpan, name: len(rules.prep)}
+	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll}, r)
 	return r
 }
 
-// take takes rows i to j.
-func (r *rank) take(b *event.Batch, i, j int) error {
+// Begin begins a slice, of which nothing was measured yet.
+func (r *rank) Begin(step.Slice) {}
+
+// End credits all open unions up to t, and what was measured since the slice
+// began to where it belongs.
+func (r *rank) End(s step.Slice, t int64) {
+	acc := &r.acc
+	for k := range r.lanes {
+		r.lanes[k].cut(t, acc)
+	}
+	for k := range r.threads {
+		r.threads[k].cut(t, acc)
+	}
+	acc.prep += r.prep.cut(t)
+	acc.wall = t - s.Start
+	if s.Trace {
+		r.trace.add(acc)
+	}
+	switch s.Place {
+	case step.InStep:
+		r.steps[s.Step].add(acc)
+	case step.Pending:
+		r.pending.add(acc)
+	}
+	r.acc = tally{}
+}
+
+// Step begins a step.
+func (r *rank) Step(*event.Batch, int, int) { r.steps = append(r.steps, tally{}) }
+
+// EndStep ends a step.
+func (r *rank) EndStep(k int, owner step.Owner) {
+	switch owner {
+	case step.StepOwner:
+		r.steps[k].add(&r.pending)
+	case step.GapOwner:
+		r.gaps.add(&r.pending)
+	}
+	r.pending = tally{}
+}
+
+// Rows measures rows i to j.
+func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
 	for ; i < j; i++ {
-		t, kind := starts[i], kinds[i]
-		if kind == event.Window {
-			r.takeWindow(b, i)
-			continue
-		}
-		if t < r.last {
-			return &event.Error{
-				Msg:    fmt.Sprintf("rows of rank %d are not in the order of their start", r.id),
-				Advice: "sort the stream by rank and start",
-			}
-		}
-		r.last = t
-		if t >= r.next {
-			r.advance(t)
-		}
-		switch kind {
+		switch kind := kinds[i]; kind {
 		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
-			r.takeGPU(b, i, t, ends[i], kind)
+			r.takeGPU(b, i, starts[i], ends[i], kind)
 		case event.API:
 			if class := classes[i]; (class == event.Launch || class == event.GraphLaunch) && b.Class.Valid.Get(i) {
-				r.takeLaunch(b.Thread.Values[i], t, ends[i], class)
+				r.takeLaunch(b.Thread.Values[i], starts[i], ends[i], class)
 			}
 		case event.NVTX:
 			if r.rules.anyRange || classes[i] == event.Prep && b.Class.Valid.Get(i) {
-				r.takePrep(b.Name.Get(i), t, ends[i])
-			}
-		case event.Step:
-			if err := r.takeStep(b, i); err != nil {
-				return err
+				r.takePrep(b.Name.Get(i), starts[i], ends[i])
 			}
 		}
 	}
-	return nil
 }
 
 // takeGPU takes a kernel, a whole-graph row, a copy or a memset.
@@ -194,12 +160,10 @@ func (r *rank) findLane(device int32) int {
 func (r *rank) eachTally(f func(*tally)) {
 	f(&r.acc)
 	f(&r.trace)
-	f(&r.aside)
-	f(&r.holes)
-	for i := range r.segments {
-		for p := range r.segments[i].phases {
-			f(&r.segments[i].phases[p])
-		}
+	f(&r.pending)
+	f(&r.gaps)
+	for k := range r.steps {
+		f(&r.steps[k])
 	}
 }
 

@@ -197,7 +197,7 @@ func (c *computer) result() *Result {
 	}
 	steps := 0
 	for _, r := range c.ranks {
-		steps += len(r.samples)
+		steps += len(r.walk.Steps)
 	}
 	if steps == 0 || c.opt.Window == WindowTrace {
 		res.Window = WindowTrace
@@ -217,7 +217,7 @@ func (c *computer) result() *Result {
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(Aggregate)
-	if c.phased {
+	if c.header.Columns&event.PhaseCols == event.PhaseCols {
 		c.phases(res)
 	}
 	res.Steady = steady(c.ranks)
@@ -230,7 +230,7 @@ func (c *computer) phases(res *Result) {
 		var f figures
 		phase := Phase{Phase: name}
 		for _, r := range c.ranks {
-			t, n := r.inPhase(p)
+			t, n := r.inPhase(int32(p))
 			f.add(&t, r)
 			phase.Steps += n
 			phase.Iterations = max(phase.Iterations, n)
@@ -249,35 +249,25 @@ func (r *rank) aggregate(window string) tally {
 		return r.trace
 	}
 	var sum tally
-	for p := range 3 {
-		t, _ := r.inPhase(p)
-		sum.add(&t)
+	from, to := r.walk.BenchmarkSteps()
+	for k := from; k < to; k++ {
+		sum.add(&r.steps[k])
 	}
-	if r.benchmark() < 0 {
-		sum.add(&r.holes)
+	if r.walk.Benchmark() < 0 {
+		sum.add(&r.gaps)
 	}
 	return sum
 }
 
-// benchmark returns the index in segments of the benchmark segment, -1 where
-// there is none.
-func (r *rank) benchmark() int {
-	if !r.window.there || r.window.segment < 0 {
-		return -1
-	}
-	return slices.IndexFunc(r.segments, func(s segment) bool { return s.number == r.window.segment })
-}
-
-// inPhase returns what was measured in the steps of a phase in the benchmark
-// segment, or in all segments where there is none, and the number of the steps.
-func (r *rank) inPhase(p int) (sum tally, steps int64) {
-	segments := r.segments
-	if k := r.benchmark(); k >= 0 {
-		segments = segments[k : k+1]
-	}
-	for i := range segments {
-		sum.add(&segments[i].phases[p])
-		steps += segments[i].steps[p]
+// inPhase returns what was measured in the steps of a phase that count, and their
+// number.
+func (r *rank) inPhase(p int32) (sum tally, steps int64) {
+	from, to := r.walk.BenchmarkSteps()
+	for k := from; k < to; k++ {
+		if r.walk.Steps[k].Phase == p {
+			sum.add(&r.steps[k])
+			steps++
+		}
 	}
 	return sum, steps
 }
@@ -285,14 +275,14 @@ func (r *rank) inPhase(p int) (sum tally, steps int64) {
 // summary describes the rank, of whose window w was measured.
 func (r *rank) summary(w *tally) Rank {
 	s := Rank{
-		Rank: r.id, Total: int64(len(r.samples)), CommonSize: r.window.size, Segments: int64(len(r.segments)),
+		Rank: r.id, Total: int64(len(r.walk.Steps)), Segments: int64(len(r.walk.Segments)),
 		GraphLaunches: w.calls, Replays: w.replays,
 	}
-	if k := r.benchmark(); k >= 0 {
-		n := int64(0)
-		for _, steps := range r.segments[k].steps {
-			n += steps
-		}
+	if r.walk.Window != nil {
+		s.CommonSize = r.walk.Window.CommonSize
+	}
+	if k := r.walk.Benchmark(); k >= 0 {
+		n := int64(r.walk.Segments[k].Steps)
 		s.Benchmark = &n
 	}
 	return s

@@ -8,15 +8,16 @@ func steady(ranks []*rank) *Steady {
 	var period, kernels, whole int64
 	var gaps []int64
 	for _, r := range ranks {
-		r.eachSteady(func(step *sample) {
+		for _, k := range r.walk.Steady() {
+			one, t := &r.walk.Steps[k], &r.steps[k]
 			s.Steps++
-			period += step.period
-			kernels += step.kernels
-			whole += step.whole
-			if gap := step.period - (step.end - step.start); gap > 0 {
+			period += one.Period()
+			kernels += t.kernels
+			whole += t.whole
+			if gap := one.Period() - (one.End - one.Start); gap > 0 {
 				gaps = append(gaps, gap)
 			}
-		})
+		}
 	}
 	if s.Steps == 0 {
 		return nil
@@ -32,31 +33,6 @@ func steady(ranks []*rank) *Steady {
 		s.GapP50 = &m
 	}
 	return &s
-}
-
-// eachSteady calls f with each steady step of the rank.
-func (r *rank) eachSteady(f func(*sample)) {
-	segment := int32(r.benchmark())
-	counted, most := false, int64(-1)
-	for i := range r.samples {
-		s := &r.samples[i]
-		if segment >= 0 && s.segment != segment {
-			continue
-		}
-		counted = counted || s.ctx >= 0
-		if s.ctx == 0 {
-			most = max(most, s.gen)
-		}
-	}
-	for i := range r.samples {
-		s := &r.samples[i]
-		if segment >= 0 && s.segment != segment {
-			continue
-		}
-		if !counted || s.ctx == 0 && s.gen == most {
-			f(s)
-		}
-	}
 }
 
 // median returns the median of sorted numbers.

@@ -40,10 +40,7 @@ func (t *tally) add(u *tally) {
 // empty at negative times: use noSpan.
 type union struct{ from, to int64 }
 
-const (
-	never = 1<<63 - 1
-	none  = -1 << 63
-)
+const none = -1 << 63
 
 var noSpan = union{none, none}
 

@@ -67,6 +67,7 @@ func in(t int64, w []span) bool {
 type twinStep struct {
 	eventtest.Row
 	period span
+	last   bool // of its segment
 }
 
 // twinRank is a rank with all its rows.
@@ -162,7 +163,8 @@ func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Opt
 				s.period.to = max(s.period.to, o.End)
 			}
 		}
-		if i+1 < len(tw.steps) && tw.steps[i+1].Segment == s.Segment {
+		s.last = i+1 == len(tw.steps) || tw.steps[i+1].Segment != s.Segment
+		if !s.last {
 			s.period.to = tw.steps[i+1].Start
 		}
 	}
@@ -319,6 +321,26 @@ func (f *figures) rows(scope string) []metric.Row {
 	}
 }
 
+// steadySteps returns the steady steps; if whole, without the last of a segment.
+func (tw *twinRank) steadySteps(whole bool) (steady []twinStep) {
+	counted, most := false, int64(-1)
+	for _, s := range tw.inBenchmark() {
+		if s.last && whole {
+			continue
+		}
+		counted = counted || s.Ctx >= 0
+		if s.Ctx == 0 {
+			most = max(most, s.Gen)
+		}
+	}
+	for _, s := range tw.inBenchmark() {
+		if !(s.last && whole) && (!counted || s.Ctx == 0 && s.Gen == most) {
+			steady = append(steady, s)
+		}
+	}
+	return steady
+}
+
 func twinSteady(ranks []*twinRank) *metric.Steady {
 	var steady []twinStep
 	kernels, whole := 0, 0
@@ -326,17 +348,11 @@ func twinSteady(ranks []*twinRank) *metric.Steady {
 		if tw.window == nil {
 			continue
 		}
-		counted, most := false, int64(-1)
-		for _, s := range tw.inBenchmark() {
-			counted = counted || s.Ctx >= 0
-			if s.Ctx == 0 {
-				most = max(most, s.Gen)
-			}
+		chosen := tw.steadySteps(true)
+		if len(chosen) == 0 {
+			chosen = tw.steadySteps(false)
 		}
-		for _, s := range tw.inBenchmark() {
-			if counted && (s.Ctx != 0 || s.Gen != most) {
-				continue
-			}
+		for _, s := range chosen {
 			steady = append(steady, s)
 			for _, r := range tw.rows {
 				if in(r.Start, []span{s.period}) {

@@ -1,0 +1,313 @@
+package step
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Walker walks through the rows of one rank, in the order of the stream, and
+// tells an Accumulator which slice of time they start in. It is the one place
+// that knows where steps begin and end; see Accumulator for what it promises.
+//
+// Time is cut where what it belongs to may change: where a step starts, at the
+// latest end of the open segment's steps so far, at the limits of the trace
+// window, and at the borders of what was not recorded. What lies after the
+// segment's latest end so far is Pending: the next step row tells whether it was
+// the segment's (the step goes on to that row) or a gap between two segments.
+type Walker struct {
+	// RankSteps is what the rows so far tell; complete after Finish.
+	RankSteps
+
+	acc    Accumulator
+	phased bool
+
+	last int64 // start of the last row
+	next int64 // the next cut that is known ahead
+	now  Slice
+	done bool
+
+	traceStart, traceEnd int64
+	unrecorded           [][2]int64 // in order and apart
+	span                 int        // the first of them that ends after now.Start
+	stepSpan             int        // the same of the open step's start
+	segEnd               int64      // latest end of the open segment's steps
+}
+
+// WalkOptions says what a Walker is to know besides the rows.
+type WalkOptions struct {
+	// Trace cuts time at the limits of the rank's trace window, too: from its
+	// first GPU activity's start to its last one's end, over all its lanes.
+	Trace bool
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+}
+
+// NewWalker returns a walker through the rows of a rank of the stream that h
+// describes, and begins the first slice, which has no step. The columns
+// event.StepCols are used where there are step rows, event.PhaseCols where the
+// stream has them.
+func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *Walker {
+	w := &Walker{
+		RankSteps: RankSteps{Rank: rank}, acc: acc, phased: h.Columns&event.PhaseCols == event.PhaseCols,
+		last: none, traceStart: never, traceEnd: never, segEnd: none, now: Slice{Start: none},
+	}
+	span := h.Span(rank)
+	w.unrecorded = disjoint(span.Unrecorded)
+	if opt.Trace {
+		w.traceStart, w.traceEnd = traceWindow(&span, opt.BusyAll)
+	}
+	w.begin(w.at(none))
+	return w
+}
+
+// traceWindow is the window of the trace of a rank, empty at the end of all time
+// where it has no GPU activity.
+func traceWindow(s *event.RankSpan, busyAll bool) (start, end int64) {
+	from, to := s.GPUStart, s.GPUEnd
+	if busyAll && s.BusyStart != nil && s.BusyEnd != nil {
+		from, to = s.BusyStart, s.BusyEnd
+	}
+	if from == nil || to == nil || *from >= *to {
+		return never, never
+	}
+	return *from, *to
+}
+
+// disjoint joins spans, which are in order of their start, that touch.
+func disjoint(spans [][2]int64) [][2]int64 {
+	var out [][2]int64
+	for _, s := range spans {
+		switch n := len(out); {
+		case s[0] >= s[1]:
+		case n > 0 && s[0] <= out[n-1][1]:
+			out[n-1][1] = max(out[n-1][1], s[1])
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// TraceWindow returns the window of the rank's trace; ok is false where there is
+// none or it was not asked for.
+func (w *Walker) TraceWindow() (start, end int64, ok bool) {
+	return w.traceStart, w.traceEnd, w.traceStart < w.traceEnd
+}
+
+// Slice is the slice under way.
+func (w *Walker) Slice() Slice { return w.now }
+
+// SegmentEnd is the latest end of the open segment's steps so far, the earliest
+// time of all where no step has begun.
+func (w *Walker) SegmentEnd() int64 { return w.segEnd }
+
+// Recorded tells whether all of the time between from and to was recorded.
+func (w *Walker) Recorded(from, to int64) bool { return w.lost(0, from, to) == 0 }
+
+// lost is how much of the time between from and to was not recorded; the spans
+// before the given one are known to end before from.
+func (w *Walker) lost(span int, from, to int64) (ns int64) {
+	for ; span < len(w.unrecorded) && w.unrecorded[span][0] < to; span++ {
+		u := w.unrecorded[span]
+		ns += max(0, min(to, u[1])-max(from, u[0]))
+	}
+	return ns
+}
+
+// Add walks through rows i to j of b, all of the rank. An error is an
+// *event.Error: the rows are not in the order that package event promises.
+func (w *Walker) Add(b *event.Batch, i, j int) error {
+	kinds, starts := b.Kind.Values[:j], b.Start.Values[:j]
+	for i < j {
+		k := w.scan(kinds, starts, i, j)
+		if i < k {
+			w.acc.Rows(b, i, k)
+		}
+		if i = k; i == j {
+			break
+		}
+		switch t := starts[i]; {
+		case kinds[i] == event.Window:
+			w.setWindow(b, i)
+			i++
+		case t < w.last || w.done:
+			return &event.Error{
+				Msg:    fmt.Sprintf("rows of rank %d are not in the order of their start", w.Rank),
+				Advice: "sort the stream by rank and start",
+			}
+		case kinds[i] == event.Step:
+			if err := w.addStep(b, i); err != nil {
+				return err
+			}
+			i++
+		default:
+			w.advance(t)
+		}
+	}
+	return nil
+}
+
+// scan returns the first of rows i to j that starts before the one before it, or
+// not in the slice under way, or is a row about steps.
+func (w *Walker) scan(kinds []int32, starts []int64, i, j int) int {
+	last, next := w.last, w.next
+	if w.done {
+		next = none
+	}
+	kinds, starts = kinds[:j], starts[:j]
+	for ; i < j; i++ {
+		t := starts[i]
+		if t < last || t >= next || kinds[i] == event.Step || kinds[i] == event.Window {
+			break
+		}
+		last = t
+	}
+	w.last = last
+	return i
+}
+
+// Finish ends the rank's rows, of which only its window row may follow.
+func (w *Walker) Finish() {
+	if w.done {
+		return
+	}
+	w.advance(never - 1)
+	w.done = true
+	w.acc.End(w.now, never)
+	w.endStep(w.segEnd, NoOwner)
+}
+
+// setWindow keeps what the window row says.
+func (w *Walker) setWindow(b *event.Batch, i int) {
+	w.Window = &Window{
+		Start: b.Start.Values[i], End: b.End.Values[i], CommonSize: b.Size.Values[i], segment: -1,
+	}
+	if n, ok := b.Segment.Get(i); ok {
+		w.Window.segment = n
+	}
+}
+
+// addStep ends the open step, if there is one, and begins that of row i.
+func (w *Walker) addStep(b *event.Batch, i int) error {
+	t, end, number := b.Start.Values[i], b.End.Values[i], b.Segment.Values[i]
+	last := len(w.Segments) - 1
+	if last >= 0 && number < w.Segments[last].Number {
+		return &event.Error{
+			Msg:    fmt.Sprintf("the segments of rank %d are not in order", w.Rank),
+			Advice: "take what isolate writes, unchanged",
+		}
+	}
+	w.last = t
+	w.advance(t - 1)
+	w.acc.End(w.now, t)
+	if last >= 0 && number == w.Segments[last].Number {
+		w.endStep(t, StepOwner)
+	} else {
+		w.endStep(w.segEnd, GapOwner)
+		w.Segments = append(w.Segments, Segment{Number: number, First: len(w.Steps), Start: t, End: end})
+		w.segEnd = end
+		last++
+	}
+	seg := &w.Segments[last]
+	seg.Steps++
+	w.segEnd = max(w.segEnd, end)
+	seg.End = w.segEnd
+	w.Steps = append(w.Steps, w.stepOf(b, i))
+	w.acc.Step(b, i, len(w.Steps)-1)
+	w.passed(t)
+	w.stepSpan = w.span
+	w.begin(w.at(t))
+	return nil
+}
+
+// stepOf returns the step of a row of the last segment.
+func (w *Walker) stepOf(b *event.Batch, i int) Step {
+	s := Step{
+		Start: b.Start.Values[i], End: b.End.Values[i], Until: never,
+		Segment: int32(len(w.Segments) - 1), Phase: event.Unknown, Ctx: Unknown, Gen: Unknown,
+	}
+	if !w.phased {
+		return s
+	}
+	if phase, ok := b.Phase.Get(i); ok && phase >= 0 && phase < event.Unknown {
+		s.Phase = phase
+	}
+	if ctx, ok := b.Ctx.Get(i); ok {
+		s.Ctx = ctx
+	}
+	if gen, ok := b.Gen.Get(i); ok {
+		s.Gen = gen
+	}
+	return s
+}
+
+// endStep ends the open step, if there is one, whose period goes on until t.
+func (w *Walker) endStep(t int64, pending Owner) {
+	k := len(w.Steps) - 1
+	if k < 0 {
+		return
+	}
+	s := &w.Steps[k]
+	s.Until, s.Unrecorded = t, w.lost(w.stepSpan, s.Start, t)
+	s.Whole = pending == StepOwner && s.Unrecorded == 0
+	w.acc.EndStep(k, pending)
+}
+
+// advance makes the cuts that are due at t.
+func (w *Walker) advance(t int64) {
+	for w.next <= t {
+		at := w.next
+		w.acc.End(w.now, at)
+		w.passed(at)
+		s := w.at(at)
+		if s.Place == InStep && at >= w.segEnd {
+			s.Place = Pending
+		}
+		w.begin(s)
+	}
+}
+
+// passed leaves the unrecorded spans behind that end at t or before.
+func (w *Walker) passed(t int64) {
+	for w.span < len(w.unrecorded) && w.unrecorded[w.span][1] <= t {
+		w.span++
+	}
+}
+
+// at returns the slice that begins at t; where a step has begun, as if t were
+// before the end of its segment.
+func (w *Walker) at(t int64) Slice {
+	s := Slice{Start: t, Step: -1}
+	if w.span < len(w.unrecorded) && w.unrecorded[w.span][0] <= t {
+		s.Unrecorded = true
+		return s
+	}
+	s.Trace = w.traceStart <= t && t < w.traceEnd
+	if k := len(w.Steps) - 1; k >= 0 {
+		s.Place, s.Step = InStep, int32(k)
+	}
+	return s
+}
+
+// begin begins a slice and finds the next cut that is known ahead.
+func (w *Walker) begin(s Slice) {
+	w.now, w.next = s, never
+	if s.Place == InStep {
+		w.next = w.segEnd
+	}
+	for _, t := range [...]int64{w.traceStart, w.traceEnd} {
+		if t > s.Start {
+			w.next = min(w.next, t)
+		}
+	}
+	if w.span < len(w.unrecorded) {
+		u := w.unrecorded[w.span]
+		if s.Unrecorded {
+			w.next = min(w.next, u[1])
+		} else {
+			w.next = min(w.next, u[0])
+		}
+	}
+	w.acc.Begin(s)
+}
