@@ -22,13 +22,16 @@ interval that respects that neighbouring steps are alike, and counts only where
 it is beyond the noise of the runs themselves, over all rows together. "No
 evidence of a change" is an answer. Of one run it prints the breakdown.
 
-A run is an nsys export, a stream or a checkpoint at any stage; give several
-files of one run with --baseline and --target. scripts/install.sh calls this
+A run is an nsys export, a stream or a checkpoint at any stage, or several exports
+of one run, separated by commas or as a pattern in quotes. What differs from one
+start of an engine to the next is in the answer only where each side has several
+runs: give --baseline and --target once for each. scripts/install.sh calls this
 command tracediff.`,
 		Status: ", 1 where a condition of --fail-on is met",
 		Examples: []string{
 			"diff v1.sqlite v2.sqlite",
-			"diff --baseline a0.sqlite --baseline a1.sqlite --target b0.sqlite --target b1.sqlite",
+			"diff v1_rank0.sqlite,v1_rank1.sqlite 'v2_rank*.sqlite'",
+			"diff --baseline v1_a.sqlite --baseline v1_b.sqlite --target v2_a.sqlite --target v2_b.sqlite",
 			"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
 			"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 		},

@@ -147,8 +147,10 @@ type Comparison struct {
 	NoiseFloor *float64             `json:"noise_floor_us"`
 	Phases     map[string]PhasePair `json:"phases"`
 	Conclusion string               `json:"conclusion"`
+	// Runs is how many runs each side has.
+	Runs RunCount `json:"runs"`
 	// Comparable is false where the runs cannot be compared: no row has a status
-	// then, and the conclusion is none.
+	// then, and the conclusion is not_comparable.
 	Comparable  bool     `json:"comparable"`
 	Reasons     []string `json:"not_comparable"`
 	Explanation []string `json:"explanation"`
@@ -201,11 +203,13 @@ func (c *Comparison) measure(baseline, target *Run) {
 	c.names[0] = baseline.Name
 	steps := baseline.phase(c.opt.Phase)
 	if target == nil {
+		c.Runs = RunCount{Baseline: baseline.repeats}
 		c.base = measure(steps, nil)
 		c.Steady = Pair{Baseline: c.base.pair()}
 		return
 	}
 	c.names[1] = target.Name
+	c.Runs = RunCount{baseline.repeats, target.repeats}
 	others := target.phase(c.opt.Phase)
 	var w weights
 	if c.opt.Match == MatchBatch {

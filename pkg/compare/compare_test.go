@@ -153,7 +153,7 @@ func TestBadPairs(t *testing.T) {
 					a, b = b, a
 				}
 				got := compared(t, a, b, compare.Options{})
-				if got.Conclusion != compare.None || got.Comparable || *got.Handoff.Verdict != "INCONCLUSIVE" {
+				if got.Conclusion != compare.NotComparable || got.Comparable || *got.Handoff.Verdict != "INCONCLUSIVE" {
 					t.Errorf("%s: conclusion %s, verdict %s", name, got.Conclusion, *got.Handoff.Verdict)
 				}
 				if !swap && !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {

@@ -14,6 +14,7 @@ const (
 	HostInStep    = "host_in_step"
 	GPU           = "gpu"
 	None          = "none"
+	NotComparable = "not_comparable"
 )
 
 // Conclusions as words.
@@ -22,6 +23,7 @@ var conclusionWords = map[string]string{
 	HostInStep:    "host overhead inside the steps",
 	GPU:           "GPU execution",
 	None:          "nothing beyond the noise",
+	NotComparable: "not comparable",
 }
 
 // summaryRow returns a row of the summary by name.
@@ -58,12 +60,13 @@ func (c *Comparison) conclude() {
 		return
 	}
 	if !c.Comparable {
+		c.Conclusion = NotComparable
 		reasons := make([]string, len(c.Reasons))
 		for i, r := range c.Reasons {
 			reasons[i] = "not comparable: " + r
 		}
 		c.Warnings = append(reasons, c.Warnings...)
-		c.Explanation = append(c.Explanation, "The two sides cannot be compared, so no change has a status and there is no conclusion.")
+		c.say("Not comparable: %s. So no change has a status, and nothing is concluded.", strings.Join(c.Reasons, "; "))
 		return
 	}
 	idle, busy := c.summary(idleTime).grown(), c.summary(busyTime).grown()
@@ -134,6 +137,9 @@ func (c *Comparison) explain() {
 	}
 	for _, r := range c.Renames {
 		c.say("%s (%s us).", r, signed(r.Delta))
+	}
+	if !c.Runs.repeated() {
+		c.say("What differs from one start of an engine to the next is not in the intervals: that takes two runs a side at least, and these are %d and %d.", c.Runs.Baseline, c.Runs.Target)
 	}
 }
 

@@ -70,8 +70,11 @@
 // Sides that cannot be compared (other ranks, other workload, markers or ranges on
 // one side only, other methods of isolation or of recording graphs, fewer than
 // five steps) are said to be so: their rows have deltas and nothing more, and the
-// conclusion is none. What differs between two starts of one engine is beyond what
-// two runs can tell; it is not in the intervals.
+// conclusion is not_comparable.
+//
+// A side may be several runs of one version, put together by [Join]. What differs
+// between two starts of one engine is beyond what one run a side can tell: it is in
+// the intervals only where both sides have several, and the answer says which.
 //
 // # Conclusion
 //

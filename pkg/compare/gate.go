@@ -70,6 +70,8 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 		return false, "", errors.New("there is nothing to compare with: give a target")
 	case !c.Comparable:
 		return false, "", errors.New("the sides cannot be compared: " + strings.Join(c.Reasons, "; "))
+	case g.regression && c.summary(wall).P == nil:
+		return false, "", fmt.Errorf("condition %q: the samples are too few to tell", g.text)
 	case g.regression:
 		failed, why = c.regressed()
 		return failed, why, nil
@@ -77,6 +79,9 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 	r := c.find(g.name)
 	if r == nil {
 		return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
+	}
+	if r.P == nil {
+		return false, "", fmt.Errorf("condition %q: the samples are too few to tell: %s", g.text, r.found())
 	}
 	failed = r.exceeds(g)
 	return failed, r.found(), nil

@@ -59,7 +59,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 		p.names[s] = newNames()
 	}
 	p.names[classes] = classNames()
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), names: p.names}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), repeats: 1, names: p.names}
 	p.run.Ranges = h.Rows(event.NVTX) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)

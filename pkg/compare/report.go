@@ -18,9 +18,12 @@ const maxRows = 20
 // WriteText writes the report as Markdown that is easy to read as it is.
 func (c *Comparison) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	if c.target == nil {
+	switch {
+	case c.target == nil:
 		fmt.Fprintf(&b, "# Where a step's time goes: %s\n", c.names[0])
-	} else {
+	case !c.Comparable:
+		fmt.Fprintf(&b, "# Not comparable: %s\n\n%s -> %s\n", c.Reasons[0], c.names[0], c.names[1])
+	default:
 		fmt.Fprintf(&b, "# Root cause: %s\n\n%s -> %s\n", conclusionWords[c.Conclusion], c.names[0], c.names[1])
 	}
 	list(&b, "", c.Explanation)
@@ -237,7 +240,7 @@ func (c *Comparison) writeMethod(b *bytes.Buffer) {
 	}
 	b.WriteString("~ is no evidence of a change, ? could not be tested. REGRESSION is more than +50 %, IMPROVED less than -30 %. " +
 		"self: without what is nested in it; exposed: while GPUs are idle, no more can be won back; both as changes. " +
-		"What differs from one start of an engine to the next (clocks, placement) is not in the noise of one run: repeat what matters.\n")
+		"What differs from one start of an engine to the next (clocks, placement) is in the intervals only with two runs a side or more.\n")
 }
 
 // spell writes a figure for people.

@@ -18,12 +18,14 @@ type Run struct {
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
 
-	ranks []*profile // those with steps, by number
-	names [numSections]*names
+	repeats int        // how many runs of one version these are, at least 1
+	ranks   []*profile // those with steps, by run and number
+	names   [numSections]*names
 }
 
 // profile is what is left of a rank.
 type profile struct {
+	run      int // of several that are repeats of one another
 	id       int32
 	lanes    int
 	steps    []step

@@ -31,7 +31,7 @@ type RankSamples struct {
 
 // FromSamples returns the profile of such a run.
 func FromSamples(s Samples) *Run {
-	run := &Run{Name: s.Name, Method: "samples", Ranks: len(s.Ranks), Ranges: true}
+	run := &Run{Name: s.Name, Method: "samples", Ranks: len(s.Ranks), Ranges: true, repeats: 1}
 	for i := range run.names {
 		run.names[i] = newNames()
 	}

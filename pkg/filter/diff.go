@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
@@ -18,8 +20,8 @@ const StatusFound = 1
 // DiffFlags are the flags of diff.
 func DiffFlags() []Flag {
 	return []Flag{
-		&Strings{Name: "baseline", Usage: "a `FILE` of the baseline; again for more ranks of it"},
-		&Strings{Name: "target", Usage: "a `FILE` of the target, likewise"},
+		&Strings{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, or a pattern such as 'a/*.sqlite'; again for each repetition"},
+		&Strings{Name: "target", Usage: "a `RUN` of the target, likewise"},
 		&StringFlag{Name: "phase", Usage: "compare `STEPS`: steady (generation steps with the most requests), context, generation or all", DefaultText: "steady"},
 		&StringFlag{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted"},
 		&StringFlag{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Value: compare.Family},
@@ -30,24 +32,62 @@ func DiffFlags() []Flag {
 	}
 }
 
-// sides returns the files of baseline and target; of one run the target is nil.
-func (c *Context) sides() (baseline, target []string, err error) {
-	baseline, target = c.StringSlice("baseline"), c.StringSlice("target")
-	if len(baseline) > 0 || len(target) > 0 {
-		if len(c.Files) > 0 || len(baseline) == 0 {
-			return nil, nil, &UsageError{"--baseline and --target take all files of their sides", "diff --baseline a0.sqlite --baseline a1.sqlite --target b0.sqlite --target b1.sqlite"}
+// sides returns the runs of baseline and target, each as its files; of one run
+// alone the target is nil.
+func (c *Context) sides() (baseline, target [][]string, err error) {
+	a, b := c.StringSlice("baseline"), c.StringSlice("target")
+	if len(a)+len(b) == 0 {
+		switch len(c.Files) {
+		case 0:
+			return [][]string{nil}, nil, nil
+		case 1:
+			a = c.Files
+		case 2:
+			a, b = c.Files[:1], c.Files[1:]
+		default:
+			return nil, nil, &UsageError{"diff takes one run or two",
+				"several files of a run: diff a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …"}
 		}
-		return baseline, target, nil
+	} else if len(c.Files) > 0 || len(a) == 0 {
+		return nil, nil, &UsageError{"--baseline and --target take all runs of their sides", "diff --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite"}
 	}
-	switch len(c.Files) {
-	case 0:
-		return nil, nil, nil
-	case 1:
-		return c.Files, nil, nil
-	case 2:
-		return c.Files[:1], c.Files[1:], nil
+	if baseline, err = runsOf(a); err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, &UsageError{"diff takes one run or two", "several files of a run: --baseline a0.sqlite --baseline a1.sqlite --target …"}
+	target, err = runsOf(b)
+	return baseline, target, err
+}
+
+// runsOf returns the files of each of some runs.
+func runsOf(args []string) (runs [][]string, err error) {
+	for _, arg := range args {
+		files, err := filesOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, files)
+	}
+	return runs, nil
+}
+
+// filesOf returns the files that an argument names: one that is there by this
+// very name, or else a list with commas of names and patterns.
+func filesOf(arg string) (files []string, err error) {
+	if _, err := os.Lstat(arg); err == nil || arg == "-" {
+		return []string{arg}, nil
+	}
+	for _, part := range strings.Split(arg, ",") {
+		if _, err := os.Lstat(part); err == nil || !strings.ContainsAny(part, "*?[") {
+			files = append(files, part)
+			continue
+		}
+		found, err := filepath.Glob(part)
+		if err != nil || len(found) == 0 {
+			return nil, &UsageError{"no file matches " + part, "quote the pattern, and check the folder"}
+		}
+		files = append(files, found...)
+	}
+	return files, nil
 }
 
 // Diff compares the runs of the command line.
@@ -61,13 +101,13 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, decided, err := c.profile(baseline, len(target) == 0)
+	first, decided, err := c.readSide(baseline, len(target) == 0)
 	if err != nil {
 		return nil, err
 	}
 	var second *compare.Run
 	if len(target) > 0 {
-		if second, decided, err = c.profile(target, true); err != nil {
+		if second, decided, err = c.readSide(target, true); err != nil {
 			return nil, err
 		}
 	}
@@ -79,8 +119,28 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	return result, nil
 }
 
-// profile reads one side; the run to be optimised also gets its verdict, for
-// the hand-off.
+// readSide reads the runs of a side; the one to be optimised also gets its
+// verdict, of its first run, for the hand-off.
+func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *compare.Verdict, error) {
+	var all []*compare.Run
+	var decided *compare.Verdict
+	for k, files := range runs {
+		run, v, err := c.profile(files, decide && k == 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		if all = append(all, run); k == 0 {
+			decided = v
+		}
+	}
+	joined, err := compare.Join(all)
+	if err != nil {
+		return nil, nil, &UsageError{err.Error(), "--baseline and --target take one run each time; more files of one run: a0.sqlite,a1.sqlite"}
+	}
+	return joined, decided, nil
+}
+
+// profile reads one run.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.Verdict, error) {
 	c.columns = metricColumns
 	src, err := c.eventsOf(files, Phased)

@@ -1,0 +1,100 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RunCount is how many runs the sides of a comparison have; Target is 0 where
+// there is no target.
+type RunCount struct {
+	Baseline int `json:"baseline"`
+	Target   int `json:"target"`
+}
+
+// repeated tells whether what differs from start to start can be told from what
+// differs from version to version.
+func (r RunCount) repeated() bool { return r.Baseline > 1 && r.Target > 1 }
+
+// Join puts runs of one version together, each a start of its own, so that what
+// differs from start to start is in the evidence. It returns a single run as it is.
+// The runs must not be used afterwards. Runs with unequal ranks or methods cannot
+// be put together: the error says which.
+func Join(runs []*Run) (*Run, error) {
+	first := runs[0]
+	if len(runs) == 1 {
+		return first, nil
+	}
+	all := &Run{Method: first.Method, Ranks: first.Ranks, repeats: len(runs)}
+	for s := range all.names {
+		all.names[s] = newNames()
+	}
+	var titles []string
+	for k, r := range runs {
+		if err := first.repeatable(r); err != nil {
+			return nil, err
+		}
+		titles = append(titles, r.Name)
+		all.Ranges = all.Ranges || r.Ranges
+		for _, w := range r.Warnings {
+			all.Warnings = append(all.Warnings, r.Name+": "+w)
+		}
+		all.adopt(r, k)
+	}
+	all.Name = strings.Join(titles, " + ")
+	return all, nil
+}
+
+// repeatable returns an error where other cannot be a repetition of r.
+func (r *Run) repeatable(other *Run) error {
+	switch {
+	case r.Method != other.Method:
+		return fmt.Errorf("runs of one side must have their steps found alike: by %s in %s, by %s in %s", r.Method, r.Name, other.Method, other.Name)
+	case len(r.ranks) != len(other.ranks):
+		return fmt.Errorf("runs of one side must have equal ranks: %d with steps in %s, %d in %s", len(r.ranks), r.Name, len(other.ranks), other.Name)
+	case r.Ranges != other.Ranges:
+		return fmt.Errorf("runs of one side must be recorded alike: only one of %s and %s has NVTX ranges", r.Name, other.Name)
+	}
+	return nil
+}
+
+// adopt takes over the ranks of a run, which becomes number k.
+func (r *Run) adopt(other *Run, k int) {
+	for s := range r.names {
+		number := make([]int32, len(other.names[s].texts))
+		for id, text := range other.names[s].texts {
+			number[id] = r.names[s].add(text)
+		}
+		for _, p := range other.ranks {
+			p.sections[s] = p.sections[s].renumbered(number)
+		}
+	}
+	for _, p := range other.ranks {
+		p.run = k
+		r.ranks = append(r.ranks, p)
+	}
+}
+
+// renumbered returns the section with other numbers for its names.
+func (s section) renumbered(number []int32) section {
+	var to section
+	for id := range s {
+		if s[id].place.n > 0 {
+			if around := s[id].place.parent; around >= 0 {
+				s[id].place.parent = number[around]
+			}
+		}
+		to.at(number[id]).merge(&s[id])
+	}
+	return to
+}
+
+// merge takes over the entries of another row: several names may have become one.
+func (r *row) merge(other *row) {
+	if len(r.step) == 0 {
+		*r = *other
+		return
+	}
+	r.step, r.count, r.ns = append(r.step, other.step...), append(r.count, other.count...), append(r.ns, other.ns...)
+	r.self, r.hidden = append(r.self, other.self...), append(r.hidden, other.hidden...)
+}
