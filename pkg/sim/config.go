@@ -59,6 +59,13 @@ type Config struct {
 	Frontend   bool    // a process without GPU, with ranges of its own
 	Overheads  bool    // time of the profiler itself
 
+	Traffic Traffic
+	Model   Model
+	Draft   Draft
+	Engine  Engine
+	Noise   Noise
+	Faults  []Fault
+
 	Start       int64     // ns after the session began at which the run starts
 	UTC         int64     // session start
 	ClockOffset []float64 // microseconds: of report i the clock is late by this and the session start early by as much
@@ -111,6 +118,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("collective %q is not trtllm, nccl or vllm", c.Collective)
 	case c.Steps < 1 && c.Events < 1:
 		return fmt.Errorf("no steps")
+	}
+	if err := c.checkFeatures(); err != nil {
+		return err
 	}
 	return checkHost(c.Host)
 }

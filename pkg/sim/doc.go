@@ -11,15 +11,25 @@
 // # What the simulator models
 //
 // Each rank has one host thread that works through the operations of a step and
-// makes its calls, and for each GPU one queue. A kernel starts when its launch
+// makes its calls, and for each GPU a queue, or one a stream. A kernel starts when its launch
 // call was made, a while ago, and the kernel before it is done; a collective
 // starts on each rank when that rank is ready and ends on all at once. So a run
 // whose host is slow leaves its GPUs idle, and a slow rank makes the others
 // wait, as in life. Noise is drawn for each rank and step apart: two runs that
 // differ in one cost differ nowhere else.
 //
-// Not modelled: several streams of one GPU, pipeline parallelism, chunked
-// prefill, attention data parallelism, the creation of graphs.
+// All that a plain run lacks is switched on by a part of the Config of its own
+// and draws its chances from a source of its own, so that other runs keep their
+// bytes: [Traffic] (chunked prefill, requests that end, pauses), [Model] (Mamba
+// hybrids, experts, attention data parallelism, further streams), [Draft]
+// (speculative decoding), [Engine] (hosts ahead of their GPUs, pipelines,
+// piecewise graphs, capture ranges), [Noise] and [Fault].
+//
+// [SimulateTruth] returns beside the traces what really happened: the steps of
+// each rank, its layers, who the others wait for.
+//
+// Not modelled: the creation of graphs, transfers of KV caches, CPU samples and
+// scheduling.
 //
 // # The text form
 //

@@ -92,6 +92,9 @@ func (e *exporter) copies() {
 		w.Int(bytes, c.Bytes)
 		w.Int(kind, int64(c.Kind))
 		from, to := copyEnds(c.Kind)
+		if c.Pageable {
+			from, to = pageable(from), pageable(to)
+		}
 		w.Int(src, from)
 		w.Int(dst, to)
 		w.orNull(node, c.Node)
@@ -110,6 +113,14 @@ func copyEnds(kind uint8) (from, to int64) {
 		return 2, 1
 	}
 	return 2, 2
+}
+
+// pageable is the kind of memory where the host's is not pinned.
+func pageable(kind int64) int64 {
+	if kind == 1 {
+		return 0
+	}
+	return kind
 }
 
 func (e *exporter) fills() {

@@ -4,6 +4,13 @@ package sim
 func (r *rank) begin(info stepInfo) {
 	r.step = info
 	r.rng = r.s.random(r.index, info.number)
+	r.kernelFactor = r.slowdown() * info.load
+	if r.noise != nil {
+		r.factor = r.noise.next()
+		if r.s.c.Noise.Kernels {
+			r.kernelFactor *= r.factor
+		}
+	}
 	for _, l := range r.lanes {
 		l.dropped = r.rng.Float64() < r.s.c.Dropped
 	}
@@ -45,7 +52,7 @@ func (r *rank) operations(from, to int) {
 func (r *rank) operation(i int) {
 	op := &r.s.c.Host[i]
 	start := r.now
-	own := r.spread(op.Mean, op.Noise)
+	own := r.spread(op.Mean*r.factor, op.Noise)
 	if r.s.c.SlowRank == r.index && op.Name == r.s.c.SlowOp {
 		own += r.spread(r.s.c.Slow, op.Noise)
 	}
@@ -55,9 +62,12 @@ func (r *rank) operation(i int) {
 			r.operation(j)
 		}
 	}
+	r.suffer(op)
 	switch op.Role {
 	case Prepare:
 		r.prepare()
+	case Speculate:
+		r.speculate()
 	case Forward:
 		r.forward()
 	case Sample:
@@ -71,6 +81,7 @@ func (r *rank) operation(i int) {
 	name := op.Name
 	if op.Role == Forward {
 		name = r.s.c.Markers.Marker(r.step.number+1, r.step.ctx, r.step.tokens, r.step.gen)
+		r.true.HostStart, r.true.HostEnd = start, r.now
 	}
 	r.push(name, start)
 }
@@ -113,11 +124,30 @@ func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
 }
 
 // launch makes the calls for some pieces of work on one lane.
-func (l *lane) launch(list []work) {
+func (l *lane) launch(list []work) { l.launchAs(otherPart, list) }
+
+func (l *lane) launchAs(p part, list []work) {
 	r := l.rank
 	for _, w := range list {
-		start, corr := r.callID(w.api, r.spread(r.s.c.LaunchCost, 0.1))
-		l.queue = append(l.queue, queued{work: w, called: start, corr: corr})
+		r.room(l)
+		cost := r.spread(r.s.c.LaunchCost, 0.1)
+		if w.pageable {
+			cost = r.pageable()
+		}
+		start, corr := r.callID(w.api, cost)
+		l.queue = append(l.queue, queued{work: w, called: start, corr: corr, part: p})
+		l.called++
+	}
+}
+
+// room waits until the GPU's queue has room for one more launch. Only work of
+// earlier steps can be waited for: that of this one has not run yet.
+func (r *rank) room(l *lane) {
+	n := r.s.c.Engine.QueueDepth
+	if i := l.called - n; n > 0 && i >= 0 && i < l.placed && l.ends[i%n] > r.now {
+		r.t.Overheads.Add(Overhead{Start: r.now, End: l.ends[i%n], Name: r.t.String("Command Buffer Full"),
+			Process: r.process, TID: r.tid, Kind: 8, CUPTI: true})
+		r.now = l.ends[i%n]
 	}
 }
 
@@ -140,22 +170,69 @@ func (r *rank) prepare() {
 func (r *rank) forward() {
 	for _, l := range r.lanes {
 		switch {
+		case r.step.ctx > 0 && r.s.c.Engine.PieceContext:
+			l.pieces(r.m.context)
 		case r.step.ctx > 0:
-			l.launch(r.m.context)
-		case r.s.c.Mode == Eager:
-			l.launch(r.m.layers)
+			l.launchAs(forwardPart, r.m.context)
+		case r.step.eager && r.pageable() > 0:
+			l.launchAs(forwardPart, r.m.copying)
+		case r.step.eager:
+			l.launchAs(forwardPart, r.m.layers)
+		case r.s.c.Engine.Piecewise:
+			l.pieces(r.m.layers)
 		default:
-			l.replayGraph(r.m.layers)
+			l.replayGraph(0, r.m.layers)
 		}
 	}
 }
 
-func (l *lane) replayGraph(list []work) {
-	r := l.rank
-	start, corr := r.call(apiGraph, r.spread(r.s.c.GraphCost, 0.1))
-	for i, w := range list {
-		l.queue = append(l.queue, queued{work: w, called: start, corr: corr, node: uint64(firstNode + i)})
+// speculate runs the draft model ahead of the target, kernel by kernel or from
+// graphs of its own.
+func (r *rank) speculate() {
+	if r.step.ctx > 0 {
+		return
 	}
+	for _, l := range r.lanes {
+		for range r.s.c.Draft.Tokens {
+			if r.step.eager {
+				l.launch(r.m.draft)
+			} else {
+				l.replayAs(otherPart, draftGraph, r.m.draft)
+			}
+		}
+	}
+}
+
+// replayGraph replays the graph of the forward pass: another one for each size
+// of batch.
+func (l *lane) replayGraph(piece int, list []work) {
+	l.replayAs(forwardPart, uint32(graphID+16*piece+(l.rank.s.c.Batch-l.rank.step.graph)), list)
+}
+
+func (l *lane) replayAs(p part, graph uint32, list []work) {
+	r := l.rank
+	r.room(l)
+	start, corr := r.call(apiGraph, r.spread(r.s.c.GraphCost, 0.1))
+	first := uint64(firstNode) + 10_000*uint64(graph-graphID)
+	for i, w := range list {
+		l.queue = append(l.queue, queued{work: w, called: start, corr: corr, node: first + uint64(i), graph: graph, part: p})
+	}
+	l.called += len(list)
+}
+
+// pieces launches attention kernels one by one and replays a graph for what
+// lies between them.
+func (l *lane) pieces(list []work) {
+	from, piece := 0, 0
+	for i := range list {
+		if list[i].attention {
+			l.replayGraph(piece, list[from:i])
+			l.launchAs(forwardPart, list[i:i+1])
+			from = i + 1
+			piece++
+		}
+	}
+	l.replayGraph(piece, list[from:])
 }
 
 // sample launches the sampling kernels and records the event to wait for.
@@ -166,18 +243,14 @@ func (r *rank) sample() {
 	}
 }
 
-// wait waits for the GPUs: for what this step put there, or with Overlap for
-// what the one before did.
+// wait waits for the GPUs: for what this step put there, or with Overlap or
+// Ahead for what an earlier one did.
 func (r *rank) wait() {
-	done := int64(0)
-	for _, l := range r.lanes {
-		done = max(done, l.free)
+	until := r.finishedStep()
+	if r.s.c.Engine.NoWait {
+		r.now = max(r.now, until+2500)
+		return
 	}
-	until := done
-	if r.s.c.Overlap {
-		until = r.waited
-	}
-	r.waited = done
 	start, corr := r.call(apiWait, max(callCost, until+2500-r.now))
 	r.t.Syncs.Add(Sync{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Kind: 1,
 		Process: r.process, Device: r.lanes[0].device})
@@ -186,6 +259,40 @@ func (r *rank) wait() {
 		r.gil("Holding GIL", r.holding, start, r.tid)
 		r.holding = r.now
 	}
+}
+
+// finishedStep is the end of the step that the host waits for: in a pipeline on
+// all stages, as the last one samples.
+func (r *rank) finishedStep() int64 {
+	lanes := r.lanes
+	if r.s.c.Engine.Pipeline > 1 {
+		lanes = r.s.lanes
+	}
+	done := int64(0)
+	for _, l := range lanes {
+		done = max(done, l.free)
+	}
+	ahead := r.s.c.Engine.Ahead
+	if ahead == 0 && r.s.c.Overlap {
+		ahead = 1
+	}
+	r.waited = done
+	r.done = append(r.done, done)
+	if len(r.done) <= ahead {
+		return 0
+	}
+	return r.done[len(r.done)-1-ahead]
+}
+
+// synchronize is a cudaDeviceSynchronize: the rank's GPUs do all they have.
+func (r *rank) synchronize() {
+	done := int64(0)
+	for _, l := range r.lanes {
+		done = max(done, l.free)
+	}
+	start, corr := r.call(apiSync, max(callCost, done+2500-r.now))
+	r.t.Syncs.Add(Sync{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Kind: 4,
+		Process: r.process, Device: r.lanes[0].device})
 }
 
 // receive waits for the first rank to send; rest is what is left of the

@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Role is what a host operation does besides taking time.
 type Role uint8
@@ -16,6 +19,7 @@ const (
 	Sample
 	Wait
 	Receive
+	Speculate // launches the draft model
 )
 
 // HostOp is one named piece of host work in a step, an NVTX range.
@@ -63,6 +67,16 @@ func HostOps(m Markers) []HostOp {
 		{Name: "_update_requests", Mean: 330, Noise: 0.08, Role: Wait},
 		{Name: "_handle_responses", Mean: 240, Noise: 0.08},
 	}
+}
+
+// WithDraft is a list of operations in which the draft model runs ahead of the
+// forward step, outside its range, as TensorRT-LLM's two-model drafting does.
+func WithDraft(ops []HostOp) []HostOp {
+	i := slices.IndexFunc(ops, func(op HostOp) bool { return op.Role == Forward })
+	for ops[i].Parent != "" {
+		i = slices.IndexFunc(ops, func(op HostOp) bool { return op.Name == ops[i].Parent })
+	}
+	return slices.Insert(slices.Clone(ops), i, HostOp{Name: "prepare_draft_tokens", Mean: 150, Noise: 0.08, Role: Speculate})
 }
 
 // checkHost wants one operation each that forwards and that waits, in this

@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // work is one piece of GPU work of a step: a kernel, or a copy if bytes is set.
 type work struct {
 	name       NameID
@@ -8,6 +10,12 @@ type work struct {
 	bytes      int64
 	kind       uint8
 	collective bool
+	reduce     bool  // an allreduce
+	link       int   // of a collective: 1 sends to the next pipeline stage, -1 receives from the one before
+	stream     uint8 // computeStream and so on
+	join       bool  // waits for all streams
+	attention  bool
+	pageable   bool // a copy from memory that is not pinned: the call blocks
 }
 
 // collectiveNames are the demangled names of the allreduce kernels.
@@ -30,39 +38,87 @@ const (
 	apiMalloc   = "cudaMalloc_v3020"
 	apiFree     = "cudaFree_v3020"
 	apiLoad     = "cuModuleLoadData"
+	apiSync     = "cudaDeviceSynchronize_v3020"
+	apiStart    = "cudaProfilerStart_v4000"
+	apiStop     = "cudaProfilerStop_v4000"
 )
 
-// model is the GPU work of a step: of the forward pass, of sampling.
+// model is the GPU work of a step on one rank: of the forward pass, of sampling.
 type model struct {
+	depth   int    // layers
 	inputs  []work // copies to the GPU
 	layers  []work // the forward pass
+	copying []work // the same, with a pageable copy in each layer
 	sample  []work // sampling kernels, and the copy back
 	context []work // the forward pass of a context step
+	draft   []work // one forward pass of the draft model
+	tuning  work   // a kernel that runs when code is first used
 }
 
-// newModel interns the kernel names of the run.
-func newModel(t *Trace, c *Config) model {
-	b := modelBuilder{t: t, c: c, parallel: c.Ranks*c.Devices > 1}
-	return model{
+// newModel interns the kernel names of the run, for one of its ranks.
+func newModel(t *Trace, c *Config, rank int) model {
+	stages := max(1, c.Engine.Pipeline)
+	size := c.Ranks / stages // ranks of a stage
+	b := modelBuilder{t: t, c: c, parallel: size*c.Devices > 1, stage: rank / size}
+	b.from, b.to = b.stage*c.Layers/stages, (b.stage+1)*c.Layers/stages
+	b.first, b.last = b.stage == 0, b.stage == stages-1
+	m := model{
+		depth: b.to - b.from,
 		inputs: []work{
 			{bytes: 4096, kind: 1, mean: 1.2, api: t.String(apiCopy)},
 			{bytes: 16384, kind: 1, mean: 1.6, api: t.String(apiCopy)},
 		},
 		layers:  b.forward(1, false),
 		context: b.forward(c.PrefillScale, true),
-		sample: []work{
-			b.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<float, float, float>>(int, T2, T3)", 1.8, apiLaunch),
-			b.kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(T3)", 6.2, apiLaunch),
-			b.kernel("void tensorrt_llm::kernels::topKStage1<float, 4, 128, 8>(const T1 *, T1 *, int *, T1 *)", 3.4, apiLaunch),
-			{bytes: 256, kind: 2, mean: 1.3, api: t.String(apiCopy)},
-		},
+		sample:  b.sample(),
+	}
+	b.copying = slices.ContainsFunc(c.Faults, func(f Fault) bool { return f.Kind == FaultPageable })
+	if b.copying {
+		m.copying = b.forward(1, false)
+	}
+	if c.Draft.Tokens > 0 {
+		m.draft = b.draft()
+		if c.Draft.Inside {
+			for range c.Draft.Tokens {
+				m.layers = append(m.layers, m.draft...)
+				m.copying = append(m.copying, m.draft...)
+			}
+			m.context = append(m.context, m.draft...)
+		}
+	}
+	if slices.ContainsFunc(c.Faults, func(f Fault) bool { return f.Kind == FaultJIT }) {
+		m.tuning = b.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char *, 1>>(int, T2, T3)", 1.4, apiLaunch)
+	}
+	if c.Model.CopyStream {
+		m.separateCopies()
+	}
+	return m
+}
+
+// separateCopies moves the copies to a stream of their own.
+func (m *model) separateCopies() {
+	for _, list := range [][]work{m.inputs, m.sample} {
+		for i := range list {
+			if list[i].bytes != 0 {
+				list[i].stream, list[i].join = copyStream, i > 0
+			}
+		}
+	}
+	for _, list := range [][]work{m.layers, m.context, m.copying, m.draft} {
+		if len(list) > 0 {
+			list[0].join = true
+		}
 	}
 }
 
 type modelBuilder struct {
-	t        *Trace
-	c        *Config
-	parallel bool
+	t           *Trace
+	c           *Config
+	parallel    bool // there is somebody to reduce with
+	stage       int  // of the pipeline
+	from, to    int  // its layers
+	first, last bool // whether it is the first stage, or the last
+	copying     bool
 }
 
 func (b *modelBuilder) kernel(demangled string, mean float64, api string) work {
@@ -75,34 +131,9 @@ func (b *modelBuilder) allreduce(scale float64) work {
 		return b.kernel("void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.6*scale, apiLaunchEx)
 	}
 	w := b.kernel(collectiveNames[b.c.Collective], 6.4*scale, apiLaunchEx)
-	w.collective = true
+	w.collective, w.reduce = true, true
+	if b.c.Model.SideStream {
+		w.stream = reduceStream
+	}
 	return w
-}
-
-// forward is the kernel sequence of a Llama-like model.
-func (b *modelBuilder) forward(scale float64, context bool) []work {
-	attention := b.kernel("fmhaSm100fKernel_QkvBfloat16OBfloat16HeadDim64PagedKvDenseP64VarSeqQ8Kv128StaticSwapsAbForGen", 5.1*scale, apiDriver)
-	if context {
-		attention = b.kernel("fmha_v2_flash_attention_bf16_64_128_S_qkv_64_causal_sm90_kernel", 9*scale, apiDriver)
-	}
-	seq := []work{b.kernel("void at::native::vectorized_gather_kernel<16, long>(char *, char *, T2 *, int, long, long, long, long, bool)", 2.2*scale, apiLaunch)}
-	if b.parallel {
-		seq = append(seq, b.allreduce(scale))
-	}
-	seq = append(seq, b.kernel("void flashinfer::norm::RMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.1*scale, apiLaunchEx))
-	for range b.c.Layers {
-		seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 4.6*scale, apiLaunchEx))
-		if !b.c.Fused {
-			seq = append(seq, b.kernel("void tensorrt_llm::kernels::applyBiasRopeUpdateKVCacheV2<__nv_bfloat16, __nv_bfloat16, 64, false>(QKVPreprocessingParams<T1, T2>)", 2.4*scale, apiLaunch))
-		}
-		seq = append(seq, attention,
-			b.kernel("nvjet_tst_64x8_64x16_2x1_v_bz_splitK_TNT", 3.9*scale, apiLaunchEx),
-			b.allreduce(scale),
-			b.kernel("nvjet_tst_128x8_64x12_2x1_v_bz_TNT", 7.3*scale, apiLaunchEx))
-		if !b.c.Fused {
-			seq = append(seq, b.kernel("void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>(T1 *, const T1 *, int)", 1.9*scale, apiLaunchEx))
-		}
-		seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_1x4_h_bz_TNN", 5.2*scale, apiLaunchEx), b.allreduce(scale))
-	}
-	return append(seq, b.kernel("nvjet_tst_192x8_64x8_2x1_v_bz_TNT", 21*scale, apiLaunchEx))
 }

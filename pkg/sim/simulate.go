@@ -14,6 +14,7 @@ const (
 	mainStream   = 7
 	graphID      = 5
 	execID       = 6
+	draftGraph   = 4000
 	firstNode    = 1000
 )
 
@@ -33,36 +34,45 @@ const (
 // Each GPU is one queue: a kernel starts when its call was made and the kernel
 // before it is done, and a collective ends on all ranks at once.
 func Simulate(c Config) (*Trace, error) {
-	traces, err := simulate(c, false)
+	s, err := simulate(c, false)
 	if err != nil {
 		return nil, err
 	}
-	return traces[0], nil
+	return s.traces[0], nil
 }
 
 // SimulateReports is Simulate with one report for each rank, on clocks as far
 // apart as the Config says.
-func SimulateReports(c Config) ([]*Trace, error) { return simulate(c, true) }
+func SimulateReports(c Config) ([]*Trace, error) {
+	s, err := simulate(c, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.traces, nil
+}
 
-func simulate(c Config, split bool) ([]*Trace, error) {
+func simulate(c Config, split bool) (*simulator, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
 	s := &simulator{c: c}
 	s.newTraces(split)
 	s.addRanks()
+	s.addNoise()
 	s.begin()
 	for i := range c.Warmup {
-		s.step(i, i == 0, false)
+		s.step(s.warmup(i))
 	}
 	if c.Warmup > 0 {
 		s.idle(int64(c.Hole * 1e6))
 	}
 	s.run()
+	s.conclude()
+	s.cutRanges()
 	for i, t := range s.traces {
 		t.shiftClock(at(c.ClockOffset, i), at(c.ClockError, i))
 	}
-	return s.traces, nil
+	return s, nil
 }
 
 func at(us []float64, i int) int64 {
@@ -77,11 +87,13 @@ func (s *simulator) run() {
 	c := s.c
 	for i := 0; ; i++ {
 		if c.Events > 0 && s.rows() >= c.Events || c.Events == 0 && i >= c.Steps {
-			return
+			break
 		}
-		context := i == 0 || c.ContextEvery > 0 && i%c.ContextEvery == 0
-		s.step(c.Warmup+i, context, c.Events == 0 && i >= c.Steps-c.Tail)
+		s.pause(i)
+		s.profile(i)
+		s.step(s.plan(i))
 	}
+	s.endProfile()
 }
 
 func (s *simulator) rows() int {
@@ -101,6 +113,9 @@ type simulator struct {
 	sent   int64 // when the first rank has sent this step's requests
 	// kernels of the step, of all ranks, before they are put in order
 	kernels []placedKernel
+	truth   Truth
+	segment int
+	ranges  []recorded // what was recorded, empty where all was
 }
 
 type placedKernel struct {
@@ -110,25 +125,33 @@ type placedKernel struct {
 
 // rank is one process: its host thread's clock and what it owns.
 type rank struct {
-	s       *simulator
-	index   int
-	t       *Trace
-	m       model
-	process int32
-	tid     uint32
-	now     int64
-	corr    uint32
-	rangeID uint64
-	rng     *rand.Rand
-	lanes   []*lane
-	waited  int64 // end of the GPU work of the step before
-	holding int64 // since when the thread holds the interpreter lock
-	step    stepInfo
+	s            *simulator
+	index        int
+	t            *Trace
+	m            model
+	process      int32
+	tid          uint32
+	now          int64
+	corr         uint32
+	rangeID      uint64
+	rng          *rand.Rand
+	lanes        []*lane
+	waited       int64   // end of the GPU work so far
+	done         []int64 // end of the GPU work of each step
+	noise        *process
+	factor       float64 // on host work in this step
+	true         *TrueStep
+	kernelFactor float64 // on kernels in this step
+	holding      int64   // since when the thread holds the interpreter lock
+	step         stepInfo
 }
 
 // stepInfo is what a step is about.
 type stepInfo struct {
 	number, ctx, tokens, gen int
+	eager                    bool    // replays nothing
+	graph                    int     // batch that the graph was made for
+	load                     float64 // of the batch, on the kernels' time
 }
 
 // newTraces makes one report, or one for each rank.
@@ -158,7 +181,7 @@ func (s *simulator) addRanks() {
 		pid := uint32(firstPID + 17*i)
 		r := &rank{s: s, index: i, t: t, tid: pid, now: s.c.Start, corr: 1000}
 		r.process = t.AddProcess(Process{PID: pid, VM: 1})
-		r.m = newModel(t, &s.c)
+		r.m = newModel(t, &s.c, i)
 		for d := range s.c.Devices {
 			id := int32(i*s.c.Devices + d)
 			t.GPUs = append(t.GPUs, GPU{ID: id, Name: "NVIDIA H200"})
@@ -167,6 +190,7 @@ func (s *simulator) addRanks() {
 			s.lanes = append(s.lanes, l)
 		}
 		s.ranks = append(s.ranks, r)
+		s.truth.Ranks = append(s.truth.Ranks, TrueRank{Layers: r.m.depth})
 		r.domain(engineDomain, "TensorRT-LLM")
 		if s.c.GIL > 0 {
 			r.domain(gilDomain, "GIL Trace")
@@ -228,6 +252,7 @@ func (s *simulator) random(rank, step int) *rand.Rand {
 
 // idle lets all ranks and devices do nothing.
 func (s *simulator) idle(ns int64) {
+	s.segment++
 	latest := int64(0)
 	for _, r := range s.ranks {
 		latest = max(latest, r.now, r.waited)
@@ -277,23 +302,21 @@ func (t *Trace) shiftClock(offset, clockError int64) {
 
 // step simulates one step: the hosts up to their wait, the GPUs, the rest of
 // the hosts.
-func (s *simulator) step(number int, context, tail bool) {
-	info := stepInfo{number: number, gen: s.c.Batch}
-	if tail {
-		info.gen = max(1, s.c.Batch/2)
-	}
-	if context {
-		info.ctx, info.tokens, info.gen = 1, s.c.Tokens, s.c.Batch-1
-		if number == 0 || number == s.c.Warmup {
-			info.ctx, info.gen = s.c.Batch, 0
-		}
-	}
+func (s *simulator) step(info stepInfo) {
+	s.beginTruth(info)
 	wait := slices.IndexFunc(s.c.Host, func(op HostOp) bool { return op.Role == Wait })
-	for _, r := range s.ranks {
-		r.begin(info)
-		r.operations(0, wait)
+	from := 0
+	for _, at := range s.stops(wait) {
+		for _, r := range s.ranks {
+			if from == 0 {
+				r.begin(s.ofRank(info, r))
+			}
+			r.operations(from, at)
+		}
+		s.gpus()
+		s.synchronize(at)
+		from = at
 	}
-	s.gpus()
 	for _, r := range s.ranks {
 		r.operations(wait, len(s.c.Host))
 		r.finish()

@@ -114,6 +114,7 @@ type Copy struct {
 	Process         int32
 	Device          int32
 	Kind            uint8 // 1 host to device, 2 device to host, 8 device to device
+	Pageable        bool  // the host's memory is not pinned
 }
 
 // Fill is one memset on the GPU.

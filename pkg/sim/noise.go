@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+)
+
+// Noise is what makes steps differ beyond the noise of each operation: a factor
+// on all host work of a step, and with Kernels on its kernels, too. All ranks
+// feel Shared of it alike. Its zero value is none.
+type Noise struct {
+	// Kind is one of
+	//
+	//	normal   independent from step to step
+	//	heavy    independent, Pareto-tailed: few steps take many times as long
+	//	bursty   a tenth of the steps, in runs of five, take longer
+	//	sticky   two states, left with probability 1-Rho
+	//	ar1      each step remembers Rho of the one before
+	//	drift    from -Scale to +Scale over the run
+	Kind    string
+	Scale   float64 // relative size: standard deviation, or distance of the states
+	Rho     float64
+	Kernels bool
+	Private bool // each rank has its own, not all the same
+	// Start names one start of the engine, whose costs differ from those of
+	// others by StartScale, relative, the same in all steps.
+	Start      uint64
+	StartScale float64
+}
+
+var noiseKinds = []string{"", "normal", "heavy", "bursty", "sticky", "ar1", "drift"}
+
+// chance is a source of randomness for one purpose, rank and step, so that
+// what is switched on draws from nothing that was there before.
+func (s *simulator) chance(what string, rank, step int) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(what))
+	return rand.New(rand.NewPCG(s.c.Seed^h.Sum64(), uint64(rank+2)<<40+uint64(step+2)))
+}
+
+// process is one sequence of factors around 1.
+type process struct {
+	noise  Noise
+	rng    *rand.Rand
+	length int
+	state  float64
+	left   int
+	n      int
+}
+
+// next is the factor of the next step.
+func (p *process) next() float64 {
+	n := &p.noise
+	p.n++
+	switch n.Kind {
+	case "normal":
+		return positive(1 + n.Scale*p.rng.NormFloat64())
+	case "heavy":
+		// Tail exponent 1.5: a mean, no variance.
+		return 1 + n.Scale*(math.Pow(1-p.rng.Float64(), -1/1.5)-1)
+	case "bursty":
+		if p.left > 0 {
+			p.left--
+			return 1 + 3*n.Scale
+		}
+		if p.rng.Float64() < 0.02 {
+			p.left = 4
+		}
+		return 1
+	case "sticky":
+		if p.n == 1 || p.rng.Float64() > n.Rho {
+			p.state = float64(p.rng.IntN(2))
+		}
+		return 1 + n.Scale*p.state
+	case "ar1":
+		fresh := p.rng.NormFloat64()
+		if p.n > 1 {
+			fresh = n.Rho*p.state + math.Sqrt(1-n.Rho*n.Rho)*fresh
+		}
+		p.state = fresh
+		return positive(1 + n.Scale*fresh)
+	case "drift":
+		return 1 + n.Scale*(2*float64(p.n)/float64(max(1, p.length))-1)
+	}
+	return 1
+}
+
+func positive(x float64) float64 { return max(0.2, x) }
+
+// addNoise gives each rank its sequence, and the start its costs.
+func (s *simulator) addNoise() {
+	n := s.c.Noise
+	for i, r := range s.ranks {
+		r.factor = 1
+		if n.Kind != "" {
+			who := 0
+			if n.Private {
+				who = i
+			}
+			r.noise = &process{noise: n, rng: s.chance("noise", who, 0), length: s.c.Warmup + s.c.Steps}
+		}
+	}
+	if n.StartScale == 0 {
+		return
+	}
+	rng := rand.New(rand.NewPCG(n.Start, 0x57a27))
+	host := make([]HostOp, len(s.c.Host))
+	for i, op := range s.c.Host {
+		op.Mean *= positive(1 + n.StartScale*rng.NormFloat64())
+		host[i] = op
+	}
+	s.c.Host = host
+	s.c.KernelScale *= positive(1 + n.StartScale*rng.NormFloat64())
+}

@@ -1,0 +1,120 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+)
+
+// recorded is a stretch of time in which the profiler was on.
+type recorded struct{ from, to int64 }
+
+// profile starts and stops the profiler ahead of a step, on all ranks, as
+// TLLM_PROFILE_START_STOP does.
+func (s *simulator) profile(i int) {
+	e := s.c.Engine
+	if e.RecordSteps == 0 {
+		return
+	}
+	switch i % (e.RecordSteps + e.SkipSteps) {
+	case 0:
+		s.ranges = append(s.ranges, recorded{from: s.together(apiStart)})
+	case e.RecordSteps:
+		s.endProfile()
+	}
+}
+
+// endProfile stops the profiler where it is on.
+func (s *simulator) endProfile() {
+	if n := len(s.ranges); n > 0 && s.ranges[n-1].to == 0 {
+		s.ranges[n-1].to = s.together(apiStop)
+	}
+}
+
+// together makes all ranks finish what they have and call the profiler at one
+// time, which it returns: the start of the calls, or the end for a stop.
+func (s *simulator) together(name string) int64 {
+	at := int64(0)
+	for _, r := range s.ranks {
+		at = max(at, r.now, r.waited)
+	}
+	for _, r := range s.ranks {
+		r.now = at + 20_000
+		r.call(name, 60_000)
+	}
+	if name == apiStop {
+		return at + 80_000
+	}
+	return at + 20_000
+}
+
+// cutRanges takes away what was not recorded, and where each range is a report
+// of its own, splits the traces.
+func (s *simulator) cutRanges() {
+	if len(s.ranges) == 0 {
+		return
+	}
+	s.cutTruth()
+	if !s.c.Engine.SplitRanges {
+		for i, t := range s.traces {
+			s.traces[i] = t.cut(s.ranges)
+		}
+		return
+	}
+	whole := s.traces
+	s.traces = nil
+	for _, r := range s.ranges {
+		for _, t := range whole {
+			s.traces = append(s.traces, t.cut([]recorded{r}))
+		}
+	}
+}
+
+// cutTruth keeps the steps that were recorded.
+func (s *simulator) cutTruth() {
+	for i := range s.truth.Ranks {
+		t := &s.truth.Ranks[i]
+		var kept []TrueStep
+		for _, step := range t.Steps {
+			for n, r := range s.ranges {
+				if r.from <= step.HostStart && step.HostStart < r.to {
+					step.Report = n
+					kept = append(kept, step)
+				}
+			}
+		}
+		t.Steps = kept
+	}
+}
+
+// cut is the trace with the rows that start inside one of the ranges.
+func (t *Trace) cut(ranges []recorded) *Trace {
+	in := func(at int64) bool {
+		for _, r := range ranges {
+			if r.from <= at && at < r.to {
+				return true
+			}
+		}
+		return false
+	}
+	c := *t
+	c.strings, c.names = slices.Clone(t.strings), slices.Clone(t.names)
+	c.ids, c.nameIDs = maps.Clone(t.ids), maps.Clone(t.nameIDs)
+	c.Kernels = keep(&t.Kernels, func(k *Kernel) bool { return in(k.Start) })
+	c.Replays = keep(&t.Replays, func(r *Replay) bool { return in(r.Start) })
+	c.Copies = keep(&t.Copies, func(c *Copy) bool { return in(c.Start) })
+	c.Fills = keep(&t.Fills, func(f *Fill) bool { return in(f.Start) })
+	c.Calls = keep(&t.Calls, func(c *Call) bool { return in(c.Start) })
+	c.Notes = keep(&t.Notes, func(n *Note) bool { return n.Kind == NoteDomain || in(n.Start) })
+	c.Syncs = keep(&t.Syncs, func(s *Sync) bool { return in(s.Start) })
+	c.Overheads = keep(&t.Overheads, func(o *Overhead) bool { return in(o.Start) })
+	return &c
+}
+
+func keep[T any](l *List[T], want func(*T) bool) (kept List[T]) {
+	for v := range l.All() {
+		if want(v) {
+			kept.Add(*v)
+		}
+	}
+	return kept
+}

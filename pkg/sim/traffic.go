@@ -1,0 +1,115 @@
+package sim
+
+import "slices"
+
+// warmup is a step of the warm-up segment.
+func (s *simulator) warmup(i int) stepInfo { return s.info(i, i == 0, false) }
+
+// plan is a step of the benchmark segment.
+func (s *simulator) plan(i int) stepInfo {
+	c := &s.c
+	chunks := max(1, c.Traffic.Chunks)
+	phase := i
+	if c.ContextEvery > 0 {
+		phase = i % c.ContextEvery
+	}
+	info := s.info(c.Warmup+i, phase < chunks, c.Events == 0 && i >= c.Steps-c.Tail)
+	if n := c.Traffic.FinishStep; n > 0 && info.ctx == 0 {
+		info.gen = max(1, info.gen-(phase-chunks)/n)
+		info.load = 0.6 + 0.4*float64(info.gen)/float64(c.Batch)
+		info.graph = info.gen
+	}
+	return info
+}
+
+// info is a step with the usual load.
+func (s *simulator) info(number int, context, tail bool) stepInfo {
+	c := &s.c
+	info := stepInfo{number: number, gen: c.Batch, eager: c.Mode == Eager, graph: c.Batch, load: 1}
+	if tail {
+		info.gen = max(1, c.Batch/2)
+	}
+	if context {
+		info.ctx, info.tokens, info.gen = 1, c.Tokens, c.Batch-1
+		if c.Traffic.Alone {
+			info.gen = 0
+		}
+		if number == 0 || number == c.Warmup {
+			info.ctx, info.gen = c.Batch, 0
+		}
+	}
+	if n := c.Engine.EagerShare; n > 0 && s.chance("eager", -1, number).Float64() < n {
+		info.eager = true
+	}
+	return info
+}
+
+// ofRank is what a step is to one rank: with attention data parallelism each
+// has requests of its own, and a prefill in one place makes all run eagerly.
+func (s *simulator) ofRank(info stepInfo, r *rank) stepInfo {
+	if !s.c.Model.AttentionDP || info.ctx == 0 {
+		return info
+	}
+	if info.number == 0 || info.number == s.c.Warmup || info.number%len(s.ranks) == r.index {
+		return info
+	}
+	info.ctx, info.tokens, info.gen, info.eager = 0, 0, s.c.Batch, true
+	t := r.true
+	t.Ctx, t.Tokens, t.Gen = info.ctx, info.tokens, info.gen
+	return info
+}
+
+// pause lets time pass without requests where the traffic says so.
+func (s *simulator) pause(i int) {
+	t := s.c.Traffic
+	if t.IdleEvery == 0 || i == 0 || i%t.IdleEvery != 0 {
+		return
+	}
+	ms := t.IdleMin + (t.IdleMax-t.IdleMin)*s.chance("idle", -1, i).Float64()
+	s.idle(int64(ms * 1e6))
+}
+
+// stops are the places of the host operations, the wait last, ahead of which
+// the GPUs must have run: a synchronisation is there.
+func (s *simulator) stops(wait int) []int {
+	var stops []int
+	for i := range s.c.Host[:wait] {
+		if s.c.Host[i].Parent == "" && s.syncAt(i) != nil {
+			stops = append(stops, s.after(i))
+		}
+	}
+	if len(stops) == 0 || stops[len(stops)-1] != wait {
+		stops = append(stops, wait)
+	}
+	return stops
+}
+
+// after is the next operation that is not nested in the i-th.
+func (s *simulator) after(i int) int {
+	n := slices.IndexFunc(s.c.Host[i+1:], func(op HostOp) bool { return op.Parent == "" })
+	return i + 1 + n
+}
+
+// syncAt is the synchronisation planted at the end of an operation, or nil.
+func (s *simulator) syncAt(i int) *Fault {
+	for k := range s.c.Faults {
+		if f := &s.c.Faults[k]; f.Kind == FaultSync && f.At == s.c.Host[i].Name {
+			return f
+		}
+	}
+	return nil
+}
+
+// synchronize makes the ranks that a planted synchronisation strikes wait,
+// ahead of an operation.
+func (s *simulator) synchronize(at int) {
+	i := at - 1
+	for s.c.Host[i].Parent != "" {
+		i--
+	}
+	for _, r := range s.ranks {
+		if f := s.syncAt(i); f != nil && r.strikes(f) {
+			r.synchronize()
+		}
+	}
+}

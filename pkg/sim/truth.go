@@ -1,0 +1,99 @@
+package sim
+
+import "math"
+
+// Truth is what a simulated run really did, beside the traces that show it.
+// Times are those of the simulator's clock, which is that of the first report:
+// ns since its session began.
+type Truth struct {
+	// Ranks are in the order that readers number them in: by report, then by
+	// device.
+	Ranks []TrueRank
+	// Layers of the model, over all pipeline stages.
+	Layers int
+	// Straggler is the rank that all others wait for in every step; -1: none.
+	Straggler int
+}
+
+// TrueRank is one process with GPUs.
+type TrueRank struct {
+	Layers int // that this rank runs
+	Steps  []TrueStep
+}
+
+// TrueStep is one iteration of the engine on one rank.
+type TrueStep struct {
+	Number           int // as the marker says, less one
+	Ctx, Tokens, Gen int
+	Segment          int  // how many stretches without requests came before, the one after the warm-up included
+	Eager            bool // no graph was replayed
+	// HostStart and HostEnd are the forward-step range, recorded as a marker
+	// or not.
+	HostStart, HostEnd int64
+	// Start and End are the target model's forward pass on the GPUs.
+	Start, End int64
+	// First and Last are all GPU work of the iteration: inputs, draft, sampling.
+	First, Last int64
+	// ReduceStart and ReduceEnd are the first allreduce's start and the last
+	// one's end in the forward pass, of Reduces; 0 where there are none or
+	// they are hidden in whole-graph rows or were not recorded.
+	ReduceStart, ReduceEnd int64
+	Reduces                int
+	// Recorded is false where no GPU work of the forward pass was recorded.
+	Recorded bool
+	// Report is which of the rank's reports holds it.
+	Report int
+}
+
+// SimulateTruth is Simulate, or with split SimulateReports, with the truth.
+// With Engine.SplitRanges the reports of the first range come first, then those
+// of the second.
+func SimulateTruth(c Config, split bool) ([]*Trace, *Truth, error) {
+	s, err := simulate(c, split)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.traces, &s.truth, nil
+}
+
+// conclude says what is true of the run as a whole.
+func (s *simulator) conclude() {
+	s.truth.Layers, s.truth.Straggler = s.c.Layers, -1
+	if s.c.Slow > 0 {
+		s.truth.Straggler = s.c.SlowRank
+	}
+	for _, f := range s.c.Faults {
+		if f.Kind == FaultSlowGPU && f.Rank >= 0 {
+			s.truth.Straggler = f.Rank
+		}
+	}
+}
+
+// beginTruth notes that a step begins on all ranks.
+func (s *simulator) beginTruth(info stepInfo) {
+	for i, r := range s.ranks {
+		t := &s.truth.Ranks[i]
+		t.Steps = append(t.Steps, TrueStep{Number: info.number, Ctx: info.ctx, Tokens: info.tokens, Gen: info.gen,
+			Segment: s.segment, Start: math.MaxInt64, First: math.MaxInt64, Eager: true})
+		r.true = &t.Steps[len(t.Steps)-1]
+	}
+}
+
+// note adds a piece of GPU work to the truth.
+func (r *rank) note(q *queued, recorded, visible bool) {
+	t := r.true
+	t.First, t.Last = min(t.First, q.start), max(t.Last, q.end)
+	if q.part != forwardPart {
+		return
+	}
+	t.Start, t.End = min(t.Start, q.start), max(t.End, q.end)
+	t.Eager = t.Eager && q.node == 0
+	t.Recorded = t.Recorded || recorded
+	if q.reduce && recorded && visible {
+		if t.Reduces == 0 {
+			t.ReduceStart = q.start
+		}
+		t.Reduces++
+		t.ReduceEnd = max(t.ReduceEnd, q.end)
+	}
+}
