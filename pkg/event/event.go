@@ -231,3 +231,10 @@ type Source interface {
 	// until the following call, or io.EOF after the last one.
 	Next() (*Batch, error)
 }
+
+// Warner is a Source of a stream that has warnings besides those of its reports:
+// the filters that it went through gave them.
+type Warner interface {
+	// Warnings are complete when Next has returned io.EOF.
+	Warnings() []string
+}

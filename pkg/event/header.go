@@ -1,10 +1,5 @@
 package event
 
-import (
-	"cmp"
-	"slices"
-)
-
 // Header is what goes ahead of the rows, so that a stage can decide before the
 // first one.
 type Header struct {
@@ -66,27 +61,8 @@ type Report struct {
 	// writer did not look.
 	BusyStart *int64 `json:"busy_start_ns,omitempty"`
 	BusyEnd   *int64 `json:"busy_end_ns,omitempty"`
-	// Spans holds for each of Ranks when its GPUs were active and when it was
-	// not recorded; nil where the writer did not look.
-	Spans []RankSpan `json:"rank_spans,omitempty"`
 	// Warnings says what is wrong with the report, a sentence each.
 	Warnings []string `json:"warnings,omitempty"`
-}
-
-// RankSpan is when a rank's GPUs were active and when it was not recorded. Times
-// are in ns of the stream's clock.
-type RankSpan struct {
-	// GPUStart and GPUEnd are the span of the rank's kernels and graph replays
-	// over all its lanes, BusyStart and BusyEnd the same with copies and
-	// memsets; null where it has none.
-	GPUStart  *int64 `json:"gpu_start_ns"`
-	GPUEnd    *int64 `json:"gpu_end_ns"`
-	BusyStart *int64 `json:"busy_start_ns"`
-	BusyEnd   *int64 `json:"busy_end_ns"`
-	// Unrecorded are the half-open spans in which nothing was recorded, in order
-	// and apart: between the profiler's stop and its next start, and between
-	// the parts of a rank.
-	Unrecorded [][2]int64 `json:"unrecorded_ns,omitempty"`
 }
 
 // Isolation says how steps were isolated.
@@ -158,43 +134,6 @@ func (h *Header) Report(rank int32) *Report {
 		}
 	}
 	return nil
-}
-
-// Span is the span of a rank over all reports that have it. Of reports that do
-// not say it for each rank it is that of the report.
-func (h *Header) Span(rank int32) RankSpan {
-	var sum RankSpan
-	for i := range h.Reports {
-		rep := &h.Reports[i]
-		for k, r := range rep.Ranks {
-			switch {
-			case r != rank:
-			case k < len(rep.Spans):
-				sum.add(&rep.Spans[k])
-			default:
-				sum.add(&RankSpan{GPUStart: rep.GPUStart, GPUEnd: rep.GPUEnd, BusyStart: rep.BusyStart, BusyEnd: rep.BusyEnd})
-			}
-		}
-	}
-	return sum
-}
-
-// add adds the span of another part of the rank.
-func (s *RankSpan) add(o *RankSpan) {
-	earlier := func(a, b int64) bool { return a < b }
-	later := func(a, b int64) bool { return a > b }
-	s.GPUStart, s.GPUEnd = outermost(s.GPUStart, o.GPUStart, earlier), outermost(s.GPUEnd, o.GPUEnd, later)
-	s.BusyStart, s.BusyEnd = outermost(s.BusyStart, o.BusyStart, earlier), outermost(s.BusyEnd, o.BusyEnd, later)
-	s.Unrecorded = append(s.Unrecorded, o.Unrecorded...)
-	slices.SortFunc(s.Unrecorded, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-}
-
-// outermost returns the one of two times, either of which may be missing.
-func outermost(a, b *int64, before func(a, b int64) bool) *int64 {
-	if a == nil || b != nil && before(*b, *a) {
-		return b
-	}
-	return a
 }
 
 // Warnings are the warnings of all reports, each behind its file's name where

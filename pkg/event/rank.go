@@ -5,22 +5,27 @@ import (
 	"slices"
 )
 
-// RankFacts is what a report says of one of its ranks before the first row.
-// Times are ns on the clock of the stream.
-type RankFacts struct {
-	// Rank is the number of the rank.
-	Rank int32 `json:"rank"`
+// RankSpan is when a rank's GPUs were active and when it was not recorded. Times
+// are ns on the clock of the stream.
+type RankSpan struct {
 	// GPUStart and GPUEnd are the span of the rank's kernels and graph replays
-	// over all its devices; BusyStart and BusyEnd the same with copies and
-	// memsets. Null where the report has none.
+	// over all its lanes, BusyStart and BusyEnd the same with copies and
+	// memsets; null where it has none.
 	GPUStart  *int64 `json:"gpu_start_ns"`
 	GPUEnd    *int64 `json:"gpu_end_ns"`
 	BusyStart *int64 `json:"busy_start_ns"`
 	BusyEnd   *int64 `json:"busy_end_ns"`
-	// Unrecorded are the half-open spans between the process's stopping the
-	// profiler and its next starting it, in order and apart from one another,
-	// of those in which no GPU row of the rank starts.
+	// Unrecorded are the half-open spans in which nothing was recorded, in order
+	// and apart: between the profiler's stop and its next start where no GPU row
+	// of the rank starts, and between the parts of a rank.
 	Unrecorded [][2]int64 `json:"unrecorded_ns,omitempty"`
+}
+
+// RankFacts is what a report says of one of its ranks before the first row.
+type RankFacts struct {
+	// Rank is the number of the rank.
+	Rank int32 `json:"rank"`
+	RankSpan
 	// Markers counts the forward-step marker ranges, Allreduces the kernels of
 	// that class, Launches and GraphLaunches the calls, all of the rank's
 	// process.
@@ -35,45 +40,33 @@ type RankFacts struct {
 	Replays int64 `json:"replays"`
 }
 
-// facts calls fn for what the reports say of a rank, in their order.
-func (h *Header) facts(rank int32, fn func(*RankFacts)) {
+// RankFacts returns what is known of a rank over all reports that have parts of
+// it, nil where the stream does not say (it is of version 1, or the rank is
+// unknown). The time between two parts was not recorded.
+func (h *Header) RankFacts(rank int32) *RankFacts {
+	var all *RankFacts
 	for i := range h.Reports {
 		for k := range h.Reports[i].RankFacts {
-			if f := &h.Reports[i].RankFacts[k]; f.Rank == rank {
-				fn(f)
+			switch f := &h.Reports[i].RankFacts[k]; {
+			case f.Rank != rank:
+			case all == nil:
+				sum := *f
+				sum.Unrecorded = slices.Clone(f.Unrecorded)
+				all = &sum
+			default:
+				all.add(f)
 			}
 		}
 	}
-}
-
-// RankFacts returns what is known of a rank over all reports that have parts of
-// it, nil where the stream does not say (it is of version 1, or the rank is
-// unknown). The time between two parts is not recorded.
-func (h *Header) RankFacts(rank int32) *RankFacts {
-	var all *RankFacts
-	h.facts(rank, func(f *RankFacts) {
-		if all == nil {
-			sum := *f
-			sum.Unrecorded = slices.Clone(f.Unrecorded)
-			all = &sum
-			return
-		}
-		all.add(f)
-	})
 	if all != nil {
 		all.Unrecorded = joinSpans(all.Unrecorded)
 	}
 	return all
 }
 
-// add adds a later part of the rank.
+// add adds another part of the rank.
 func (f *RankFacts) add(g *RankFacts) {
-	if f.BusyEnd != nil && g.BusyStart != nil && *f.BusyEnd < *g.BusyStart {
-		f.Unrecorded = append(f.Unrecorded, [2]int64{*f.BusyEnd, *g.BusyStart})
-	}
-	f.Unrecorded = append(f.Unrecorded, g.Unrecorded...)
-	f.GPUStart, f.GPUEnd = hull(f.GPUStart, f.GPUEnd, g.GPUStart, g.GPUEnd)
-	f.BusyStart, f.BusyEnd = hull(f.BusyStart, f.BusyEnd, g.BusyStart, g.BusyEnd)
+	f.RankSpan.add(&g.RankSpan)
 	f.Markers += g.Markers
 	f.Allreduces += g.Allreduces
 	f.Launches += g.Launches
@@ -81,6 +74,30 @@ func (f *RankFacts) add(g *RankFacts) {
 	f.Kernels += g.Kernels
 	f.Graphs += g.Graphs
 	f.Replays += g.Replays
+}
+
+// Span is the span of a rank over all reports that have parts of it. Where they
+// do not say it for each rank it is that of the rank's report.
+func (h *Header) Span(rank int32) RankSpan {
+	if f := h.RankFacts(rank); f != nil {
+		return f.RankSpan
+	}
+	if r := h.Report(rank); r != nil {
+		return RankSpan{GPUStart: r.GPUStart, GPUEnd: r.GPUEnd, BusyStart: r.BusyStart, BusyEnd: r.BusyEnd}
+	}
+	return RankSpan{}
+}
+
+// add adds the span of another part of the rank, and the time between the two.
+func (s *RankSpan) add(o *RankSpan) {
+	s.Unrecorded = append(s.Unrecorded, o.Unrecorded...)
+	for _, pair := range [][2]*RankSpan{{s, o}, {o, s}} {
+		if end, start := pair[0].BusyEnd, pair[1].BusyStart; end != nil && start != nil && *end < *start {
+			s.Unrecorded = append(s.Unrecorded, [2]int64{*end, *start})
+		}
+	}
+	s.GPUStart, s.GPUEnd = hull(s.GPUStart, s.GPUEnd, o.GPUStart, o.GPUEnd)
+	s.BusyStart, s.BusyEnd = hull(s.BusyStart, s.BusyEnd, o.BusyStart, o.BusyEnd)
 }
 
 // hull returns the span that covers two, either of which may be missing.
@@ -107,35 +124,6 @@ func joinSpans(spans [][2]int64) [][2]int64 {
 		}
 	}
 	return joined
-}
-
-// GPUSpan returns the span of a rank's GPU activity in ns, with copies and
-// memsets where busyAll; ok is false where the rank has none. Of a stream of
-// version 1 it is the span of the rank's report.
-func (h *Header) GPUSpan(rank int32, busyAll bool) (start, end int64, ok bool) {
-	var s, e *int64
-	if f := h.RankFacts(rank); f != nil {
-		if s, e = f.GPUStart, f.GPUEnd; busyAll {
-			s, e = f.BusyStart, f.BusyEnd
-		}
-	} else if r := h.Report(rank); r != nil {
-		if s, e = r.GPUStart, r.GPUEnd; busyAll && r.BusyStart != nil && r.BusyEnd != nil {
-			s, e = r.BusyStart, r.BusyEnd
-		}
-	}
-	if s == nil || e == nil {
-		return 0, 0, false
-	}
-	return *s, *e, true
-}
-
-// Unrecorded returns the half-open spans, in ns and in order, of which it is
-// known that they were not recorded of a rank.
-func (h *Header) Unrecorded(rank int32) [][2]int64 {
-	if f := h.RankFacts(rank); f != nil {
-		return f.Unrecorded
-	}
-	return nil
 }
 
 // LostEvents tells whether the profiler said of any report that it lost CUDA

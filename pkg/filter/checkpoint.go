@@ -110,7 +110,7 @@ func (c *Context) openCheckpoint(path string) (*input, error) {
 	if err := r.Choose(need); err != nil {
 		return nil, err
 	}
-	return &input{events: r}, haveRanks(r.Header(), s.Ranks)
+	return &input{events: r, warner: warner(r)}, haveRanks(r.Header(), s.Ranks)
 }
 
 // choose reads of events what is chosen. Numbers of steps have to wait for

@@ -73,11 +73,9 @@ type Context struct {
 	columns event.Set // what the command looks at once there are steps, 0 for all
 	kept    bool      // --checkpoint holds the rows already
 	cleanup []func()  // to run when the command has ended
-}
 
-// Log writes a remark to standard error.
-func (c *Context) Log(text string) {
-	fmt.Fprintf(c.Stderr, "%s: %s\n", c.name, strings.ReplaceAll(text, "\n", " "))
+	inputs   []*input // that were opened
+	warnings []string // of this command itself
 }
 
 // UsageError is a command line that makes no sense.

@@ -25,6 +25,7 @@ type input struct {
 	events  event.Source
 	table   *table.Table
 	isStdin bool
+	warner  event.Warner // what events come from, nil where it has no warnings
 }
 
 // kind is what a file holds.
@@ -39,6 +40,14 @@ const (
 
 // open opens files, or standard input where there are none.
 func (c *Context) open(files []string) (*input, error) {
+	in, err := c.openAny(files)
+	if err == nil {
+		c.inputs = append(c.inputs, in)
+	}
+	return in, err
+}
+
+func (c *Context) openAny(files []string) (*input, error) {
 	if len(files) == 0 || len(files) == 1 && files[0] == "-" {
 		if isTerminal(c.Stdin) {
 			return nil, &UsageError{"no input", "give a file, or pipe a stream in; '" + c.name + " --help' shows how"}
@@ -82,6 +91,12 @@ func (c *Context) open(files []string) (*input, error) {
 		return nil, err
 	}
 	return c.choose(in)
+}
+
+// warner returns a source as one with warnings, nil where it has none.
+func warner(src event.Source) event.Warner {
+	w, _ := src.(event.Warner)
+	return w
 }
 
 // kindOf looks at a file's first bytes.
@@ -163,7 +178,7 @@ func openStream(r io.Reader, path string) (*input, error) {
 	if rows != nil {
 		return &input{table: rows}, nil
 	}
-	return &input{events: events}, nil
+	return &input{events: events, warner: warner(events)}, nil
 }
 
 // openExports opens nsys exports, converting captures first.
@@ -203,7 +218,7 @@ func (c *Context) openExports(files []string, kinds []kind) (*input, error) {
 func (c *Context) warn(h *event.Header) {
 	for _, rep := range h.Reports {
 		for _, w := range rep.Warnings {
-			c.Log("warning: " + rep.File + ": " + w)
+			fmt.Fprintf(c.Stderr, "%s: %s%s: %s\n", c.name, warningPrefix, rep.File, w) // Warnings has it from the header
 		}
 	}
 }

@@ -217,7 +217,7 @@ func isolated(t *testing.T, seed uint64) (*event.Header, []eventtest.Row) {
 			s.Unrecorded = append(s.Unrecorded, [2]int64{at * eventtest.Unit, (at + n) * eventtest.Unit})
 			at += n
 		}
-		rep.Spans = append(rep.Spans, s)
+		rep.RankFacts = append(rep.RankFacts, event.RankFacts{Rank: rep.Ranks[len(rep.RankFacts)], RankSpan: s})
 	}
 	return h, out
 }
