@@ -11,13 +11,15 @@
 //
 // Steady steps: those of the benchmark segment of each rank without context
 // requests and with the largest number of generation requests; all of its steps
-// where the numbers are not known. Other phases can be chosen, and with MatchBatch
+// where the numbers are not known. Package step tells them, and what row belongs to
+// what step. A step whose period is not whole (the last of a segment ends with it)
+// is left out, unless there is nothing else. Other phases can be chosen, and with MatchBatch
 // steps of equal numbers of requests are compared with one another: each batch has
 // the weight of its steps on both sides together. All figures are means over
 // rank-steps.
 //
 //	wall       the period of a step: from its start to that of the next one in its
-//	           segment, of the last one to the latest end of the segment's steps
+//	           segment
 //	busy       the GPU activity of the rank's lanes inside the period, summed over
 //	           lanes; idle is the rest of lanes x wall
 //	duration   the extent of the step: from the start of its first to the end of
@@ -48,13 +50,6 @@
 // interval of a difference holds the truth in 95 of 100 cases. Ranks run in step,
 // so what they do in the same step is put together first: two ranks are not twice
 // as many independent samples. Above 1024 steps neighbours are put together, too.
-//
-// The last step of a segment is cut short: its period ends with it, and the host
-// operations behind it are in no step. It is in the figures, as they are defined,
-// but not in the evidence: of 20 steps it is another share than of 400, and
-// comparing the two would find every operation changed. Where the delta of the
-// figures lies outside the interval for whole steps, the interval is stretched up
-// to it.
 //
 // Among all rows together the probability of a false alarm is at most alpha (5 %):
 // the sections (summary, operations, GPU, API) have equal shares of it, and in each

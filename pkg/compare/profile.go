@@ -82,7 +82,7 @@ func fileNames(h *event.Header) string {
 
 // Add takes the rows of a batch, of which nothing is kept.
 func (p *Profiler) Add(b *event.Batch) error {
-	return b.EachRank(func(id int32, i, j int) error { return p.rank(id).take(b, i, j) })
+	return b.EachRank(func(id int32, i, j int) error { return p.rank(id).walk.Add(b, i, j) })
 }
 
 func (p *Profiler) rank(id int32) *rank {
@@ -91,7 +91,7 @@ func (p *Profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(id, p.busy, &p.names)
+	r := newRank(id, p.busy, &p.names).follow(p.header)
 	p.ranks = append(p.ranks, r)
 	return r
 }

@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
 // step is what was measured of one step, in ns. busy and gpu are sums over lanes.
@@ -16,31 +16,30 @@ type step struct {
 	// Kernels launched by hand, kernels that graph replays ran, and replays
 	// recorded as a whole.
 	eager, graph, replays int32
-	segment               int32
 	ctx, gen              int32 // unknown: not known
-	// cut tells that the period ends with the segment and not with a next step:
-	// what follows a step on the host is not in it.
+	phase                 int32 // event.Context, event.Generation or event.Unknown
+	// cut tells that the period is not whole: it is the last of its segment, or
+	// part of it was not recorded.
 	cut bool
 }
 
 const unknown = -1
 
-// rank is what is known of one rank after the rows so far.
+// rank is what is known of one rank after the rows so far. It is a
+// step.Accumulator: the walker tells what step the rows belong to.
 type rank struct {
 	id   int32
 	busy uint32
-	last int64 // start of the last row
+	walk *steps.Walker
 
 	lanes []lane
 	lane  int   // of the last GPU row
-	due   int64 // when the next range closes, or the open segment seems to end
+	due   int64 // when the next range closes
 
+	now     steps.Slice
+	began   int64 // busy time before the slice
+	pending int64 // busy time in pending slices
 	steps   []step
-	cur     int32 // index of the open step, noStep: there is none
-	began   int64 // busy time before the open step
-	segEnd  int64 // latest end of the open segment's steps
-	segBusy int64 // busy time before that, none: it is not over
-	window  window
 
 	opens    opens
 	names    *[numSections]*names
@@ -48,54 +47,74 @@ type rank struct {
 	nvtx     bool
 }
 
-// window is what the window row says.
-type window struct {
-	there   bool
-	segment int32 // -1: none
-}
-
 func newRank(id int32, busy uint32, names *[numSections]*names) *rank {
-	return &rank{id: id, busy: busy, last: none, due: never, cur: noStep, segEnd: never, segBusy: none,
-		window: window{segment: -1}, names: names}
+	return &rank{id: id, busy: busy, due: never, names: names}
 }
 
-// take takes rows i to j.
-func (r *rank) take(b *event.Batch, i, j int) error {
+// follow makes the rank one of the stream that h describes.
+func (r *rank) follow(h *event.Header) *rank {
+	r.walk = steps.NewWalker(h, r.id, steps.WalkOptions{}, r)
+	return r
+}
+
+// Begin begins a slice.
+func (r *rank) Begin(s steps.Slice) { r.now = s }
+
+// End credits the busy time of a slice that ends at t.
+func (r *rank) End(s steps.Slice, t int64) {
+	busy := r.busyUntil(t)
+	switch s.Place {
+	case steps.InStep:
+		r.steps[s.Step].busy += busy - r.began
+	case steps.Pending:
+		r.pending += busy - r.began
+	}
+	r.began = busy
+}
+
+// Step begins a step.
+func (r *rank) Step(*event.Batch, int, int) { r.steps = append(r.steps, step{}) }
+
+// EndStep ends a step, of which everything is known now.
+func (r *rank) EndStep(k int, owner steps.Owner) {
+	s, known := &r.steps[k], &r.walk.Steps[k]
+	if owner == steps.StepOwner {
+		s.busy += r.pending
+	}
+	r.pending = 0
+	s.start, s.end, s.period, s.cut = known.Start, known.End, known.Period(), !known.Whole
+	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase
+}
+
+// Rows takes rows i to j, all of one slice.
+func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds := b.Kind.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
 	for ; i < j; i++ {
 		t, e := starts[i], ends[i]
-		kind := kinds[i]
-		if t < r.last && kind != event.Window {
-			return &event.Error{
-				Msg:    fmt.Sprintf("rows of rank %d are not in the order of their start", r.id),
-				Advice: "sort the stream by rank and start",
-			}
+		if t >= r.due {
+			r.closeRanges(t)
 		}
-		if t >= r.due && kind != event.Window {
-			r.advance(t)
-		}
-		switch kind {
+		switch kind := kinds[i]; kind {
 		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
 			r.takeGPU(b, i, t, e, kind)
 		case event.API:
-			if r.cur != noStep && b.Step.Valid.Get(i) {
-				r.sections[calls].at(r.names[calls].raw(b.Name.Get(i))).add(r.cur, e-t)
+			if k := r.stepOf(b, i); k != noStep {
+				r.sections[calls].at(r.names[calls].raw(b.Name.Get(i))).add(k, e-t)
 			}
 		case event.NVTX:
 			r.takeRange(b, i, t, e)
-		case event.Step:
-			r.takeStep(b, i, t, e)
-		case event.Window:
-			r.window = window{there: true, segment: -1}
-			if segment, ok := b.Segment.Get(i); ok {
-				r.window.segment = int32(segment)
-			}
-			continue
 		}
-		r.last = t
 	}
-	return nil
+}
+
+// stepOf returns the step that row i belongs to. Where the slice does not tell yet,
+// the stage that found the steps does.
+func (r *rank) stepOf(b *event.Batch, i int) int32 {
+	if r.now.Place == steps.InStep || r.now.Place == steps.Pending && b.Step.Valid.Get(i) {
+		return r.now.Step
+	}
+	return noStep
 }
 
 // takeGPU takes a kernel, a whole-graph row, a copy or a memset.
@@ -107,10 +126,14 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 		}
 		r.lanes[r.lane].add(t, e)
 	}
-	if kind > event.Graph || r.cur == noStep || !b.Step.Valid.Get(i) {
+	if kind > event.Graph {
 		return
 	}
-	s := &r.steps[r.cur]
+	k := r.stepOf(b, i)
+	if k == noStep {
+		return
+	}
+	s := &r.steps[k]
 	s.gpu += e - t
 	class := event.Other
 	switch {
@@ -127,8 +150,8 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 			class = c
 		}
 	}
-	r.sections[kernels].at(r.names[kernels].raw(b.Name.Get(i))).add(r.cur, e-t)
-	r.sections[classes].at(class).add(r.cur, e-t)
+	r.sections[kernels].at(r.names[kernels].raw(b.Name.Get(i))).add(k, e-t)
+	r.sections[classes].at(class).add(k, e-t)
 }
 
 // findLane returns the index of the lane of a device, which may be a new one.
@@ -159,10 +182,7 @@ func (r *rank) takeRange(b *event.Batch, i int, t, e int64) {
 	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
 		return
 	}
-	o := open{start: t, end: e, thread: b.Thread.Values[i], step: noStep, name: r.names[operations].folded(b.Name.Get(i))}
-	if b.Step.Valid.Get(i) {
-		o.step = r.cur
-	}
+	o := open{start: t, end: e, thread: b.Thread.Values[i], step: r.stepOf(b, i), name: r.names[operations].folded(b.Name.Get(i))}
 	o.hidden = r.busyUntil(t)
 	name, step := o.name, o.step
 	parent := r.opens.push(o)
@@ -175,64 +195,15 @@ func (r *rank) takeRange(b *event.Batch, i int, t, e int64) {
 	if parent >= 0 {
 		around = r.opens.all[parent].name
 	}
-	r.sections[operations].at(name).place.vote(around, t-r.steps[step].start)
+	r.sections[operations].at(name).place.vote(around, t-r.walk.Steps[step].Start)
 }
 
-// takeStep takes a step row.
-func (r *rank) takeStep(b *event.Batch, i int, t, e int64) {
-	segment := int32(b.Segment.Values[i])
-	busy := r.busyUntil(t)
-	fresh := len(r.steps) == 0 || r.steps[len(r.steps)-1].segment != segment
-	r.endStep(t, busy, fresh)
-	if fresh {
-		r.segEnd = none
-	}
-	r.began = busy
-	if e > r.segEnd {
-		r.segEnd, r.segBusy = e, none
-	}
-	r.due = min(r.segEnd, r.opens.next())
-	s := step{start: t, end: e, segment: segment, ctx: unknown, gen: unknown}
-	if ctx, ok := b.Ctx.Get(i); ok {
-		s.ctx = int32(min(ctx, math.MaxInt32))
-	}
-	if gen, ok := b.Gen.Get(i); ok {
-		s.gen = int32(min(gen, math.MaxInt32))
-	}
-	r.cur = int32(len(r.steps))
-	r.steps = append(r.steps, s)
-}
-
-// endStep ends the open step, if there is one, before one that starts at t, when
-// lanes had been busy so long. A fresh one is of another segment.
-func (r *rank) endStep(t, busy int64, fresh bool) {
-	if r.cur == noStep {
-		return
-	}
-	s := &r.steps[r.cur]
-	if fresh {
-		t, busy, s.cut = r.segEnd, r.segBusy, true
-	}
-	s.period, s.busy = t-s.start, busy-r.began
-	r.cur = noStep
-}
-
-// advance does what is due before t.
-func (r *rank) advance(t int64) {
-	for {
-		next := r.opens.next()
-		if r.segBusy == none && r.segEnd <= min(next, t) {
-			r.segBusy = r.busyUntil(r.segEnd)
-		}
-		if next > t {
-			break
-		}
+// closeRanges closes the ranges that end at t or before, in the order of their ends.
+func (r *rank) closeRanges(t int64) {
+	for r.opens.next() <= t {
 		r.closeRange()
 	}
 	r.due = r.opens.next()
-	if r.segBusy == none && r.cur != noStep {
-		r.due = min(r.due, r.segEnd)
-	}
 }
 
 // closeRange closes the range that ends first.
@@ -247,8 +218,8 @@ func (r *rank) closeRange() {
 
 // finish takes the end of the rank's rows.
 func (r *rank) finish() {
-	r.advance(never - 1)
-	r.endStep(never, 0, true)
+	r.walk.Finish()
+	r.closeRanges(never - 1)
 	for s := range r.sections {
 		for k := range r.sections[s] {
 			r.sections[s][k].flush()

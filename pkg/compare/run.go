@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // Run is the profile of one run: per-step samples of all that can be compared.
@@ -29,40 +31,28 @@ type profile struct {
 	id       int32
 	lanes    int
 	steps    []step
-	window   window
+	steady   []int32 // indices of steps
 	sections [numSections]section
 	ranges   bool
-	counts   bool  // numbers of requests are known in the benchmark segment
-	gen      int32 // the number of generation requests in a steady step
+	from, to int  // the steps of the benchmark segment
+	counts   bool // numbers of requests are known in the benchmark segment
 }
 
+// profile returns what is left of a rank whose rows have ended.
 func (r *rank) profile() *profile {
-	p := &profile{
-		id: r.id, lanes: len(r.lanes), steps: r.steps, window: r.window, sections: r.sections, ranges: r.nvtx,
+	p := r.measured(r.walk.BenchmarkSteps())
+	for _, k := range r.walk.Steady() {
+		p.steady = append(p.steady, int32(k))
 	}
-	p.settle()
 	return p
 }
 
-// settle finds out what the steps of the benchmark segment have in common.
-func (p *profile) settle() {
-	p.gen = unknown
-	for i := range p.steps {
-		s := &p.steps[i]
-		if !p.inBenchmark(s) || s.ctx == unknown {
-			continue
-		}
-		p.counts = true
-		if s.ctx == 0 {
-			p.gen = max(p.gen, s.gen)
-		}
-	}
-}
-
-// inBenchmark tells whether a step is in the benchmark segment. Where there is no
-// such segment all steps are.
-func (p *profile) inBenchmark(s *step) bool {
-	return p.window.segment < 0 || s.segment == p.window.segment
+// measured returns the profile of a rank of which the steps from and to are the
+// benchmark segment.
+func (r *rank) measured(from, to int) *profile {
+	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, ranges: r.nvtx, from: from, to: to}
+	p.counts = slices.ContainsFunc(r.steps[from:to], func(s step) bool { return s.ctx != unknown })
+	return p
 }
 
 // settle puts the ranks in order and leaves out those without steps.
@@ -89,9 +79,8 @@ type choice struct {
 	run   *Run
 	ranks []chosen
 	n     int // rank-steps
-	// whole is how many of them are whole, that is not cut.
-	whole int
-	// longest is the largest number of whole steps of a rank.
+	whole int // the same
+	// longest is the largest number of steps of a rank.
 	longest int
 }
 
@@ -101,27 +90,36 @@ type chosen struct {
 	steps []int32
 }
 
-// choose returns the steps of the benchmark segments that keep says.
-func (r *Run) choose(keep func(p *profile, s *step) bool) choice {
+// choose returns the steps of the benchmark segments that each rank's keep says.
+func (r *Run) choose(keep func(p *profile) []int32) choice {
 	c := choice{run: r}
 	for _, p := range r.ranks {
-		one := chosen{rank: p}
-		whole := 0
-		for i := range p.steps {
-			s := &p.steps[i]
-			if p.inBenchmark(s) && keep(p, s) {
-				one.steps = append(one.steps, int32(i))
-				if !s.cut {
-					whole++
-				}
-			}
-		}
+		one := chosen{rank: p, steps: keep(p)}
 		c.ranks = append(c.ranks, one)
 		c.n += len(one.steps)
-		c.whole += whole
-		c.longest = max(c.longest, whole)
+		c.longest = max(c.longest, len(one.steps))
 	}
+	c.whole = c.n
 	return c
+}
+
+// of returns the steps of the benchmark segment that fit; those whose period is
+// not whole only where there are no others.
+func (p *profile) of(fits func(s *step) bool) []int32 {
+	var whole, cut []int32
+	for i := p.from; i < p.to; i++ {
+		switch s := &p.steps[i]; {
+		case !fits(s):
+		case s.cut:
+			cut = append(cut, int32(i))
+		default:
+			whole = append(whole, int32(i))
+		}
+	}
+	if len(whole) == 0 {
+		return cut
+	}
+	return whole
 }
 
 // Phases that steps can be chosen by.
@@ -136,15 +134,13 @@ const (
 func (r *Run) phase(name string) choice {
 	switch name {
 	case Context:
-		return r.choose(func(_ *profile, s *step) bool { return s.ctx > 0 })
+		return r.choose(func(p *profile) []int32 { return p.of(func(s *step) bool { return s.phase == event.Context }) })
 	case Generation:
-		return r.choose(func(p *profile, s *step) bool { return s.ctx == 0 && s.gen > 0 })
+		return r.choose(func(p *profile) []int32 { return p.of(func(s *step) bool { return s.phase == event.Generation }) })
 	case All:
-		return r.choose(func(*profile, *step) bool { return true })
+		return r.choose(func(p *profile) []int32 { return p.of(func(*step) bool { return true }) })
 	}
-	return r.choose(func(p *profile, s *step) bool {
-		return !p.counts || s.ctx == 0 && s.gen == p.gen
-	})
+	return r.choose(func(p *profile) []int32 { return p.steady })
 }
 
 // batches returns how many whole steps there are of each batch.
@@ -152,9 +148,8 @@ func (c *choice) batches() map[batch]int {
 	count := map[batch]int{}
 	for _, r := range c.ranks {
 		for _, i := range r.steps {
-			if s := &r.rank.steps[i]; !s.cut {
-				count[batch{s.ctx, s.gen}]++
-			}
+			s := &r.rank.steps[i]
+			count[batch{s.ctx, s.gen}]++
 		}
 	}
 	return count

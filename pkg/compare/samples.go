@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // Samples are per-step samples of a run as figures, for whoever has them from
@@ -40,10 +42,22 @@ func FromSamples(s Samples) *Run {
 		r := newRank(int32(id), 0, &run.names)
 		r.lanes = make([]lane, 1)
 		r.fromSamples(&s.Ranks[id], int32(s.Gen))
-		run.ranks = append(run.ranks, r.profile())
+		run.ranks = append(run.ranks, r.sampled())
 	}
 	run.settle()
 	return run
+}
+
+// sampled returns the profile of a rank whose steps are samples: all are whole, and
+// those with the most generation requests are steady.
+func (r *rank) sampled() *profile {
+	p := r.measured(0, len(r.steps))
+	most := int32(unknown)
+	for i := range r.steps {
+		most = max(most, r.steps[i].gen)
+	}
+	p.steady = p.of(func(s *step) bool { return s.gen == most })
+	return p
 }
 
 func (r *rank) fromSamples(s *RankSamples, gen int32) {
@@ -53,8 +67,8 @@ func (r *rank) fromSamples(s *RankSamples, gen int32) {
 		if s.Gens != nil {
 			one.gen = int32(s.Gens[i])
 		}
-		if one.gen < 0 {
-			one.ctx, one.gen = unknown, unknown
+		if one.phase = event.Generation; one.gen < 0 {
+			one.ctx, one.gen, one.phase = unknown, unknown, event.Unknown
 		}
 		one.end = at + nanoseconds(s.Duration[i])
 		one.busy = nanoseconds(s.Busy[i])

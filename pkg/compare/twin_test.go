@@ -47,6 +47,7 @@ type twinStep struct {
 	number int64
 	row    eventtest.Row
 	period span
+	whole  bool // the period ends with another step
 }
 
 type twin struct {
@@ -93,7 +94,7 @@ func (w *twin) choose(window eventtest.Row) {
 		s := &all[i]
 		s.period.from = s.row.Start
 		if i+1 < len(all) && all[i+1].row.Segment == s.row.Segment {
-			s.period.to = all[i+1].row.Start
+			s.period.to, s.whole = all[i+1].row.Start, true
 			continue
 		}
 		for _, other := range all {
@@ -102,6 +103,16 @@ func (w *twin) choose(window eventtest.Row) {
 			}
 		}
 	}
+	whole := slices.DeleteFunc(slices.Clone(all), func(s twinStep) bool { return !s.whole })
+	chosen := steadyOf(whole, window)
+	if len(chosen) == 0 {
+		chosen = steadyOf(all, window)
+	}
+	w.steps = append(w.steps, chosen...)
+}
+
+// steadyOf returns the steady ones of some steps.
+func steadyOf(all []twinStep, window eventtest.Row) (chosen []twinStep) {
 	counts, gen := false, int64(-1)
 	for _, s := range all {
 		if window.Segment >= 0 && s.row.Segment != window.Segment {
@@ -116,9 +127,10 @@ func (w *twin) choose(window eventtest.Row) {
 	}
 	for _, s := range all {
 		if (window.Segment < 0 || s.row.Segment == window.Segment) && (!counts || s.row.Ctx == 0 && s.row.Gen == gen) {
-			w.steps = append(w.steps, s)
+			chosen = append(chosen, s)
 		}
 	}
+	return chosen
 }
 
 func (w *twin) measure() {
