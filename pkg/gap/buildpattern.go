@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -11,11 +12,24 @@ import (
 
 // roles are the classes that tell where a layer begins and ends.
 var roles = pattern.Roles{
-	Attention: event.Attention,
-	Product:   event.GEMM,
-	Borders:   []int32{event.Norm, event.Allreduce, event.Comm},
-	Before:    []int32{event.Copy},
+	Attention:  event.Attention,
+	Mixer:      mixerClass,
+	Product:    event.GEMM,
+	MoE:        event.MoE,
+	Activation: event.Activation,
+	Borders:    []int32{event.Norm, event.Allreduce, event.Comm},
+	Before:     []int32{event.Copy},
+	Samplers:   []int32{event.Sampling, event.Reduce},
 }
+
+// mixerClass stands for kernels that mix tokens in place of attention; they have no
+// class of their own.
+const mixerClass int32 = -2
+
+// mixers matches the kernels of state-space models and linear attention. The short
+// convolution before a scan is not one: products may stand between the two.
+var mixers = regexp.MustCompile(`(?i)mamba|selective_(scan|state)|(^|_)ss[dm]_|chunk_(scan|state|cumsum|fwd|gated|delta)|` +
+	`bmm_chunk|state_passing|delta_(net|rule)|recurrent|(^|_)r?wkv|(^|_)gla_|(^|_)kda_|retention|lightning_at|linear_at|hgrn|rglru|rg_lru`)
 
 // patternReport looks for the layer in the steps that were kept: in steady steps,
 // else in context steps, which run eagerly where replays hide their kernels.
@@ -87,6 +101,7 @@ func (v *view) sampled() []*segment {
 func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
 	symbols := map[string]int32{}
 	of := map[int32]int32{} // by name
+	mixing := map[int32]bool{}
 	var all [][]pattern.Kernel
 	for _, step := range steps {
 		stream, most := busiest(step)
@@ -99,10 +114,15 @@ func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
 			}
 			s, ok := of[k.name]
 			if !ok {
-				s = c.symbol(k, symbols)
+				mixing[k.name] = k.class != event.Attention && mixers.MatchString(c.kernels.text(k.name))
+				s = c.symbol(k, mixing[k.name], symbols)
 				of[k.name] = s
 			}
-			list = append(list, pattern.Kernel{Symbol: s, Class: k.class, Name: k.name, Start: k.start, End: k.end, Stop: stop})
+			class := k.class
+			if mixing[k.name] {
+				class = mixerClass
+			}
+			list = append(list, pattern.Kernel{Symbol: s, Class: class, Name: k.name, Start: k.start, End: k.end, Stop: stop})
 			if stop == never {
 				stop = none
 			}
@@ -114,9 +134,9 @@ func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
 }
 
 // symbol returns the number of what is compared of a kernel.
-func (c *computer) symbol(k *kernelAt, symbols map[string]int32) int32 {
+func (c *computer) symbol(k *kernelAt, mixes bool, symbols map[string]int32) int32 {
 	class := "other"
-	if k.class >= 0 {
+	if k.class >= 0 && !mixes {
 		class = event.Classes[k.class]
 	}
 	stem := pattern.Stem(class, c.kernels.text(k.name))
@@ -144,14 +164,17 @@ func busiest(step []kernelAt) (stream int32, most int) {
 // patternOf makes the report of a pattern.
 func (c *computer) patternOf(p *pattern.Pattern, of string) *Pattern {
 	rep := &Pattern{
-		Length: len(p.Places), Repetitions: p.Repetitions, Layers: p.Layers, Prologue: p.Prologue, Epilogue: p.Epilogue,
+		Length: len(p.Places), Repetitions: p.Repetitions, Prologue: p.Prologue, Epilogue: p.Epilogue,
 		Covered: p.Covered, Steps: p.Steps, Of: of,
 	}
-	for i, place := range p.Places {
-		class := "other"
-		if place.Class >= 0 {
-			class = event.Classes[place.Class]
+	if p.Layers > 0 && of != ofTrace {
+		rep.Layers = &p.Layers
+		for _, t := range p.Types {
+			rep.LayerTypes = append(rep.LayerTypes, LayerType{layerType(t), t.Count})
 		}
+	}
+	for i, place := range p.Places {
+		class := className(place.Class)
 		k := PatternKernel{
 			Index: i, Name: c.kernels.text(place.Name), Variants: place.Names, Class: class,
 			GapUs: place.Gap / 1e3, Us: place.Time / 1e3,
@@ -170,6 +193,40 @@ func (c *computer) patternOf(p *pattern.Pattern, of string) *Pattern {
 	rep.GapPerStep = rep.GapUs * float64(p.Repetitions)
 	rep.prioritise()
 	return rep
+}
+
+func className(class int32) string {
+	if class < 0 {
+		return event.Classes[event.Other]
+	}
+	return event.Classes[class]
+}
+
+// layerType names a type of layers after its mixer and its feed-forward part.
+func layerType(t pattern.LayerType) string {
+	channel := ""
+	switch t.Channel {
+	case event.GEMM:
+		channel = "dense"
+	case event.MoE:
+		channel = "MoE"
+	}
+	mixer := ""
+	switch t.Mixer {
+	case event.Attention:
+		mixer = "attention"
+	case mixerClass:
+		mixer = "state space"
+	}
+	switch {
+	case mixer == "" && channel == "":
+		return "repeated unit"
+	case mixer == "":
+		return channel
+	case channel == "":
+		return mixer
+	}
+	return mixer + " + " + channel
 }
 
 // prioritise says which groups matter most.
@@ -196,9 +253,9 @@ func (p *Pattern) prioritise() {
 	}
 	if len(order) > 0 {
 		g := &p.Groups[order[0]]
-		unit := "layers"
-		if p.Layers != p.Repetitions {
-			unit = "repetitions"
+		unit := "repetitions"
+		if p.Layers != nil && *p.Layers == p.Repetitions {
+			unit = "layers"
 		}
 		per := "a step"
 		if p.Of == ofTrace {

@@ -367,7 +367,7 @@ func (f *finder) patternOf(s site, k *calls) string {
 		return ""
 	}
 	n := f.perStep(float64(k.count))
-	if p := f.rep.Pattern; p != nil && p.Layers >= minLayers && n >= perLayer*float64(p.Layers) {
+	if p := f.rep.Pattern; p != nil && p.Layers != nil && *p.Layers >= minLayers && n >= perLayer*float64(*p.Layers) {
 		return Hoist
 	}
 	// One wait a step is how tokens come back; more, or one inside the forward

@@ -248,7 +248,7 @@ func TestSlackAndRuntime(t *testing.T) {
 	if s == nil || *s.TrendUs < -0.1 || s.Launches < 19*20 || s.NearZero == 0 || s.TrendUs == nil || *s.TrendUs > 0.1 || s.MinUs != 0.5 {
 		t.Errorf("slack %+v", s)
 	}
-	if p := rep.Pattern; p == nil || p.Length != 4 || p.Layers != 5 {
+	if p := rep.Pattern; p == nil || p.Length != 4 || p.Layers == nil || *p.Layers != 5 {
 		t.Errorf("pattern %+v", p)
 	}
 }

@@ -145,19 +145,28 @@ type EagerKernel struct {
 
 // Pattern is the layer that a step repeats.
 type Pattern struct {
-	Length      int             `json:"length"`
-	Repetitions int             `json:"repetitions"`
-	Layers      int             `json:"layers"`
-	Prologue    int             `json:"prologue"`
-	Epilogue    int             `json:"epilogue"`
-	Covered     float64         `json:"covered"`
-	Steps       int             `json:"steps"` // that were looked at and agree
-	Of          string          `json:"of"`    // what steps
-	GapUs       float64         `json:"gap_us"`
-	GapPerStep  float64         `json:"gap_us_per_step"`
-	Sentence    string          `json:"sentence"`
-	Groups      []PatternGroup  `json:"groups"`
-	Kernels     []PatternKernel `json:"kernels"`
+	Length      int `json:"length"`
+	Repetitions int `json:"repetitions"`
+	// Layers is how many layers the model has, nil where that cannot be told, and
+	// LayerTypes what they are; the counts add up to it.
+	Layers     *int            `json:"layers"`
+	LayerTypes []LayerType     `json:"layer_types"`
+	Prologue   int             `json:"prologue"`
+	Epilogue   int             `json:"epilogue"`
+	Covered    float64         `json:"covered"`
+	Steps      int             `json:"steps"` // that were looked at and agree
+	Of         string          `json:"of"`    // what steps
+	GapUs      float64         `json:"gap_us"`
+	GapPerStep float64         `json:"gap_us_per_step"`
+	Sentence   string          `json:"sentence"`
+	Groups     []PatternGroup  `json:"groups"`
+	Kernels    []PatternKernel `json:"kernels"`
+}
+
+// LayerType is a number of layers of one type, such as "attention + MoE".
+type LayerType struct {
+	Type  string `json:"type"`
+	Count int    `json:"count"`
 }
 
 // PatternGroup is a number of kernels of one class in a row.

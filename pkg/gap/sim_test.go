@@ -70,7 +70,7 @@ func TestPatternOfModels(t *testing.T) {
 					if fused {
 						want = 7
 					}
-					if p == nil || p.Layers != n || p.Repetitions != n || p.Length != want {
+					if p == nil || p.Layers == nil || *p.Layers != n || p.Repetitions != n || p.Length != want {
 						t.Errorf("%d layers, %s, by %s, fused %v: %+v, want %d kernels", n, mode, by, fused, p, want)
 					}
 				}

@@ -306,8 +306,8 @@ func (p *page) pattern(rep *Report) {
 		p.line("None: the kernels of a step repeat no unit (or are hidden in whole-graph rows).")
 		return
 	}
-	p.line("A unit of **%d kernels × %d** in %s (%d layers; %d kernels before, %d behind; %s of the kernels, %d steps agree).",
-		t.Length, t.Repetitions, t.Of, t.Layers, t.Prologue, t.Epilogue, percent(t.Covered), t.Steps)
+	p.line("A unit of **%d kernels × %d** in %s (%s; %d kernels before, %d after; %s of the kernels, %d steps agree).",
+		t.Length, t.Repetitions, t.Of, t.layers(), t.Prologue, t.Epilogue, percent(t.Covered), t.Steps)
 	p.line("**%s.**\n", t.Sentence)
 	per := ">gap a step"
 	if t.Of == ofTrace {
@@ -322,6 +322,22 @@ func (p *page) pattern(rep *Report) {
 	for _, k := range t.Kernels {
 		p.row(fmt.Sprint(k.Index), short(k.Name, 60), k.Class, length(k.GapUs), length(k.Us), fmt.Sprint(k.Variants))
 	}
+}
+
+// layers says how many layers there are, and of which types.
+func (t *Pattern) layers() string {
+	if t.Layers == nil {
+		return "how many layers that is cannot be told"
+	}
+	text := fmt.Sprintf("%d %s", *t.Layers, plural(*t.Layers, "layer", "layers"))
+	for i, lt := range t.LayerTypes {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		text += fmt.Sprintf("%s%d %s", sep, lt.Count, lt.Type)
+	}
+	return text
 }
 
 func (p *page) straggler(rep *Report) {

@@ -32,26 +32,8 @@ type alignment struct {
 	prologue    int
 	epilogue    int
 	single      bool
-	cut         int // of a ring: the kernel of the step that it begins with
-}
-
-// layers returns how many layers the unit is: two kinds of layers that take turns
-// have an attention kernel each, with matrix products between them.
-func (a *alignment) layers(roles Roles) int {
-	n := 0
-	var inside bool // between an attention kernel and the next product
-	for _, class := range a.unitClasses {
-		switch class {
-		case roles.Attention:
-			if !inside {
-				n++
-			}
-			inside = true
-		case roles.Product:
-			inside = false
-		}
-	}
-	return max(1, n)
+	types       []LayerType // nil where the layers cannot be told
+	cut         int         // of a ring: the kernel of the step that it begins with
 }
 
 // How a cell of the table was reached: started, the kernel is extra, or it is at

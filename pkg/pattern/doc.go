@@ -22,7 +22,7 @@
 // alignment, as of proteins). The unit is that of the shortest lag whose
 // alignment scores nearly as much as the best one's, so that multiples of the layer
 // lose against it, unless two kinds of layers take turns: then only the pair of them
-// repeats.
+// repeats. A unit without a mixer is none in a step that has mixers.
 //
 // What is left over before the alignment is the prologue (embedding, first norm),
 // what is left over behind it the epilogue (last product, sampling). A sequence that
@@ -31,6 +31,28 @@
 // norm or a collective, as layers do. Places that less than a third of the
 // repetitions have are dropped. Repetitions are those in which at least half of the
 // unit was found.
+//
+// # Layers
+//
+// Layers are not repetitions: the first ones may differ from the rest, attention may
+// stand in one layer of eight, and a draft model has layers, too. They are counted over
+// the whole forward pass by what mixes tokens: attention, or the scans of state-space
+// models and linear attention (Roles.Mixer). A run of such kernels up to the next
+// matrix product is one mixer. What follows it is its feed-forward part: dense with an
+// activation after a product (or, where a model has no activation kernels, by the
+// number of products), MoE with kernels of that class. A feed-forward part behind a norm
+// or collective without a mixer of its own is a layer whose mixer has no known name.
+//
+// Where all mixers have a feed-forward part, or none, or all of one kind do and all of
+// the other do not, each mixer is a layer. In models with attention alone whose mixers
+// often have none, several attention kernels belong to one layer, which ends with its
+// feed-forward part. Otherwise mixers and feed-forward parts follow each other freely,
+// and each is a layer of its own, as the makers of such models count.
+//
+// A forward pass ends with sampling, of which the unit has nothing; of several passes
+// the one with the most layers is the model. The layers cannot be told where kernels
+// between two mixers repeat by themselves (mixers that are not known), or where the
+// count is less than the repetitions.
 //
 // # Steps as rings
 //

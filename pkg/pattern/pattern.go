@@ -18,18 +18,27 @@ type Kernel struct {
 // Roles are the classes that mark the limits of a layer, by their numbers.
 type Roles struct {
 	Attention int32
-	Product   int32
-	Borders   []int32 // norms and collectives: a layer ends with one
-	Before    []int32 // what else may stand before the first layer
+	// Mixer is what stands in place of attention in other layers: state-space scans,
+	// linear attention.
+	Mixer      int32
+	Product    int32
+	MoE        int32
+	Activation int32
+	Borders    []int32 // norms and collectives: a layer ends with one
+	Before     []int32 // what else may stand before the first layer
+	Samplers   []int32 // what a forward pass ends with
 }
 
 // Pattern is a repeated unit.
 type Pattern struct {
 	Places []Place
-	// Repetitions is how often a step repeats the unit, Layers how many layers that
-	// is: a unit with several attention kernels has that many layers.
+	// Repetitions is how often a step repeats the unit.
 	Repetitions int
-	Layers      int
+	// Layers is how many layers the model has, 0 where that cannot be told, and Types
+	// what they are. Layers outside the repetitions are counted, those of a draft
+	// model are not.
+	Layers int
+	Types  []LayerType
 	// Prologue and Epilogue are how many kernels of a step are before the first and
 	// behind the last repetition.
 	Prologue, Epilogue int
@@ -72,6 +81,9 @@ func Find(steps [][]Kernel, roles Roles, ring bool) *Pattern {
 			if ring {
 				a = turned(a, step, symbols, classes, roles)
 			}
+			if a != nil {
+				a.countLayers(roles, ring)
+			}
 			seen[key] = a
 		}
 		if a != nil {
@@ -83,10 +95,26 @@ func Find(steps [][]Kernel, roles Roles, ring bool) *Pattern {
 	}
 	best := agree(found)
 	p := best.pattern()
-	p.Layers = p.Repetitions * best.layers(roles)
 	p.merge(best, found)
+	p.agreeLayers(best, found)
 	return p
 }
+
+// agreeLayers fills in the layers that most of the steps have.
+func (p *Pattern) agreeLayers(best *alignment, found []match) {
+	steps := map[int]int{}
+	most := 0
+	for _, m := range found {
+		if n := total(m.types); slices.Equal(m.unit, best.unit) {
+			if steps[n]++; steps[n] > most {
+				most, p.Types, p.Layers = steps[n], m.types, n
+			}
+		}
+	}
+}
+
+// mixes tells whether kernels of the class mix tokens.
+func (r *Roles) mixes(class int32) bool { return class == r.Attention || class == r.Mixer }
 
 // border tells whether a layer may end with a kernel of the class.
 func (r *Roles) border(class int32) bool { return slices.Contains(r.Borders, class) }

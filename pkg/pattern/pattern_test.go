@@ -17,9 +17,14 @@ const (
 	moe
 	cat
 	other
+	scan
+	sampling
 )
 
-var roles = Roles{Attention: attention, Product: gemm, Borders: []int32{norm, reduce}, Before: []int32{cat}}
+var roles = Roles{
+	Attention: attention, Mixer: scan, Product: gemm, MoE: moe, Activation: activation,
+	Borders: []int32{norm, reduce}, Before: []int32{cat}, Samplers: []int32{sampling},
+}
 
 // Layers as words, whose class is that of the first letter's kernel.
 var words = map[string]int32{

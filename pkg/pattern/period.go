@@ -66,13 +66,16 @@ const enough = 0.9
 func findIn(symbols, classes []int32, roles Roles) *alignment {
 	var tried []*alignment
 	best := int32(0)
+	mixed := slices.ContainsFunc(classes, roles.mixes)
+	// What repeats without any mixer of the step is a part of a layer.
+	part := func(a *alignment) bool { return mixed && !slices.ContainsFunc(a.unitClasses, roles.mixes) }
 	for _, r := range candidates(symbols) {
 		a := &alignment{symbols: symbols, classes: classes}
 		a.begin(r)
 		a.align()
 		tried = append(tried, a)
 		best = max(best, a.score)
-		if float64(a.score) >= enough*scoreEqual*float64(len(symbols)) {
+		if float64(a.score) >= enough*scoreEqual*float64(len(symbols)) && !part(a) {
 			break // no longer one can be that much better
 		}
 	}
@@ -87,9 +90,8 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 			break
 		}
 		a.improve()
-		// What repeats without the step's attention is a part of a layer.
-		if slices.Contains(classes, roles.Attention) && !slices.Contains(a.unitClasses, roles.Attention) {
-			break
+		if part(a) {
+			continue
 		}
 		if a.repetitions >= 2 && float64(a.aligned) >= MinCover*float64(len(symbols)) {
 			return a
@@ -132,7 +134,7 @@ func single(symbols, classes []int32, roles Roles) *alignment {
 			last = i
 		}
 	}
-	if slices.Contains(classes[at:last], roles.Product) {
+	if slices.Contains(classes[at:last], roles.Product) || slices.Contains(classes, roles.Mixer) {
 		return nil // more than one layer
 	}
 	at = last
