@@ -36,7 +36,8 @@ func (r *rank) takeCall(b *event.Batch, i int, t, e int64) {
 		return
 	}
 	h := r.hostThread(id, t)
-	h.Call(t, e, callStates[class&31])
+	state := callStates[class&31]
+	h.Call(t, e, state, state)
 	h.Advance(t) // also where the call is empty
 	switch class {
 	case event.Launch, event.GraphLaunch:

@@ -7,8 +7,13 @@ const maxPaths = 1 << 17
 type Paths struct {
 	ids   map[step]int32
 	steps []step
-	last  step
-	id    int32
+	cache [1024]cached
+}
+
+// cached is a step that was looked up before, and the number of its path plus one.
+type cached struct {
+	step
+	number int32
 }
 
 // step is the last range of a path and the path before it.
@@ -18,21 +23,30 @@ type step struct{ parent, name int32 }
 // When there are too many paths, new ones begin at their last range.
 func (p *Paths) Child(parent, name int32) int32 {
 	s := step{parent, name}
+	h := (uint32(parent)*0x9e3779b1 ^ uint32(name)) * 0x85ebca6b
+	c := &p.cache[h>>22]
+	if c.step == s && c.number > 0 { // Fast path: ranges repeat.
+		return c.number - 1
+	}
+	id := p.find(s)
+	*c = cached{s, id + 1}
+	return id
+}
+
+// find looks a path up.
+func (p *Paths) find(s step) int32 {
+	if id, ok := p.ids[s]; ok {
+		return id
+	}
+	if len(p.steps) >= maxPaths && s.parent >= 0 {
+		return p.find(step{-1, s.name})
+	}
 	if p.ids == nil {
 		p.ids = make(map[step]int32)
-	} else if s == p.last { // Fast path: ranges repeat.
-		return p.id
 	}
-	id, ok := p.ids[s]
-	if !ok {
-		if len(p.steps) >= maxPaths && parent >= 0 {
-			return p.Child(-1, name)
-		}
-		id = int32(len(p.steps))
-		p.ids[s] = id
-		p.steps = append(p.steps, s)
-	}
-	p.last, p.id = s, id
+	id := int32(len(p.steps))
+	p.ids[s] = id
+	p.steps = append(p.steps, s)
 	return id
 }
 

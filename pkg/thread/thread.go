@@ -2,8 +2,8 @@ package thread
 
 // call is an API call that is open.
 type call struct {
-	start, end int64
-	state      State
+	start, end   int64
+	class, state State
 }
 
 // named is an NVTX range that is open.
@@ -36,20 +36,22 @@ func New(at int64) *Thread {
 // Now is the time up to which the thread's runs go.
 func (t *Thread) Now() int64 { return t.now }
 
-// Call takes an API call of the class that state names.
-func (t *Thread) Call(start, end int64, state State) {
+// Call takes an API call of a class, which is one of the states from Launch to API.
+// Inside it the thread is in the given state: that of the class, or what the caller
+// made of the call.
+func (t *Thread) Call(start, end int64, class, state State) {
 	if end <= start {
 		return
 	}
 	t.Advance(start)
 	n := len(t.calls)
-	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].state < state {
+	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].class < class {
 		return
 	}
 	for n > 0 && t.calls[n-1].end <= end {
 		n--
 	}
-	t.calls = append(t.calls[:n], call{start, end, state})
+	t.calls = append(t.calls[:n], call{start, end, class, state})
 }
 
 // Range takes a range, whose path Child of Paths has given.

@@ -72,7 +72,7 @@ func at(spots []spot, t int64) State {
 func (t *Thread) take(s spot) {
 	switch s.what {
 	case 0:
-		t.Call(s.start, s.end, s.state)
+		t.Call(s.start, s.end, s.state, s.state)
 	case 1:
 		t.Wait(s.start, s.end)
 	case 2:
@@ -128,7 +128,7 @@ func TestThread(t *testing.T) {
 func TestForget(t *testing.T) {
 	h := New(0)
 	for i := range int64(10_000) {
-		h.Call(10*i, 10*i+5, Launch)
+		h.Call(10*i, 10*i+5, Launch, Launch)
 		if i%100 == 0 {
 			h.Forget(10*i - 55)
 			if n := h.Len(); n > 16 {
@@ -174,9 +174,9 @@ func BenchmarkThread(b *testing.B) {
 	var t int64
 	for b.Loop() {
 		h.Range(t, t+100, 1)
-		h.Call(t+10, t+15, Launch)
+		h.Call(t+10, t+15, Launch, Launch)
 		h.Range(t+20, t+40, 2)
-		h.Call(t+25, t+30, Launch)
+		h.Call(t+25, t+30, Launch, Launch)
 		t += 100
 		if t%100_000 == 0 {
 			h.Forget(t)

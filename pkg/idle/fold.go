@@ -1,0 +1,180 @@
+package idle
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/thread"
+)
+
+// maxRuns is how many runs of a rank's threads are kept.
+var maxRuns = 1 << 17 // changed by tests only
+
+// foldedPiece is time that a thread spent in one state in one slice.
+type foldedPiece struct {
+	thread int32
+	piece
+}
+
+// Bound bounds what is kept of what the threads did; it is to be called every few
+// thousand rows. An idle gap needs all of that since its beginning, because only its
+// end tells which thread matters, and when that one's launch was made; and a lane that
+// is yet to appear has been idle since the first slice. When too much is kept, it is
+// replaced by the time that each launching thread spent in each state in each slice.
+// Of a gap that reaches back before that, all is still exact, except where the launch
+// of what ends it is that long ago, too: then the shares of the causes are, in the
+// slice of the launch, those of the whole slice.
+func (r *Rank) Bound() {
+	if r.origin == never {
+		for _, h := range r.threads {
+			h.Forget(r.last)
+		}
+		return
+	}
+	n := 0
+	for _, h := range r.threads {
+		n += h.Len()
+	}
+	if n < maxRuns {
+		return
+	}
+	r.fold(r.last)
+}
+
+// fold replaces what is known of the time before to by sums.
+func (r *Rank) fold(to int64) {
+	for _, l := range r.lanes {
+		if from := max(l.End, r.origin); from < to && from >= r.folds {
+			l.partial = l.partial[:0]
+			for _, h := range r.threads {
+				l.partial = r.appendFolded(l.partial, h, from, to)
+			}
+			// What is folded now it has.
+			l.folded, l.foldEnd = -1, to
+		}
+	}
+	for _, h := range r.threads {
+		r.folded = r.appendFolded(r.folded, h, max(r.folds, r.origin), to)
+		h.Forget(to)
+	}
+	for _, l := range r.lanes {
+		if l.folded < 0 {
+			l.folded = len(r.folded)
+		}
+		if l.foldEnd > none {
+			l.foldEnd = to
+		}
+	}
+	r.folds = to
+}
+
+// appendFolded appends what a thread did between from and to.
+func (r *Rank) appendFolded(list []foldedPiece, h *hostThread, from, to int64) []foldedPiece {
+	if !h.launches {
+		return list
+	}
+	h.Advance(to)
+	runs := h.Runs(from)
+	f := folder{r: r, list: list, number: h.number, slice: r.sliceAt(from)}
+	for i := range runs {
+		end := to
+		if i+1 < len(runs) {
+			end = min(to, runs[i+1].At)
+		}
+		f.add(max(from, runs[i].At), end, runs[i].State)
+	}
+	f.drain()
+	return f.list
+}
+
+// folder sums up what a thread did, slice by slice.
+type folder struct {
+	r      *Rank
+	list   []foldedPiece
+	number int32
+	slice  int
+	sum    sums
+	pieces []piece
+}
+
+// add adds a run, none of which starts before those added already end.
+func (f *folder) add(from, to int64, state thread.State) {
+	for from < to {
+		_, end := f.r.Bounds(f.slice)
+		if end <= from {
+			f.drain()
+			f.slice++
+			continue
+		}
+		end = min(end, to)
+		f.sum.add(Key(state).code(false), end-from)
+		from = end
+	}
+}
+
+func (f *folder) drain() {
+	f.pieces = f.sum.drain(f.pieces[:0], int32(f.slice))
+	for _, p := range f.pieces {
+		f.list = append(f.list, foldedPiece{f.number, p})
+	}
+}
+
+// attributeFolded credits the part of a span before the lane's fold, and returns
+// where the rest begins.
+func (r *Rank) attributeFolded(l *Lane, h *hostThread, s span, g gapOf) int64 {
+	end := min(l.foldEnd, s.end)
+	if s.end < l.foldEnd {
+		r.estimated += s.end - s.start
+	}
+	number := int32(-1)
+	if h != nil {
+		number = h.number
+	}
+	mine := r.foldedOf(l, number)
+	var sum sums
+	for k := 0; k < len(r.slices) && r.slices[k].start < end; k++ {
+		whole := int64(0) // of what is folded
+		for ; len(mine) > 0 && mine[0].at <= int32(k); mine = mine[1:] {
+			sum.add(mine[0].code, mine[0].ns)
+			whole += mine[0].ns
+		}
+		start, last := r.Bounds(k)
+		if start, last = max(s.start, start), min(last, end); start < last {
+			r.creditShares(&sum, whole, span{start, last}, g)
+		}
+	}
+	return end
+}
+
+// foldedOf returns what was folded of a thread during the lane's gap, by slice.
+func (r *Rank) foldedOf(l *Lane, number int32) []piece {
+	var mine []piece
+	for _, list := range [2][]foldedPiece{l.partial, r.folded[min(l.folded, len(r.folded)):]} {
+		for _, p := range list {
+			if p.thread == number {
+				mine = append(mine, p.piece)
+			}
+		}
+	}
+	slices.SortStableFunc(mine, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
+	return mine
+}
+
+// creditShares credits the time of a span with the folded times, cut down to it
+// where they are of more, and the rest as untraced.
+func (r *Rank) creditShares(sum *sums, whole int64, s span, g gapOf) {
+	at := s.start
+	length := s.end - s.start
+	for _, c := range sum.touched {
+		ns := sum.ns[c]
+		sum.ns[c] = 0
+		if whole > length {
+			ns = int64(float64(ns) / float64(whole) * float64(length))
+		}
+		ns = min(ns, s.end-at)
+		r.credit(at, at+ns, c.key(), g)
+		at += ns
+	}
+	sum.touched = sum.touched[:0]
+	r.credit(at, s.end, Key(Untraced), g)
+}

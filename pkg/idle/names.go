@@ -1,0 +1,117 @@
+package idle
+
+import (
+	"bytes"
+)
+
+// maxNames is how many different names are told apart.
+const maxNames = 1 << 16
+
+// Names numbers names from 0 on, 65,536 of them; those that come after are one,
+// "(other)".
+type Names struct {
+	fold  bool
+	ids   map[string]int32
+	list  []string
+	cache [512]cachedName
+	buf   []byte
+}
+
+// cachedName is a name as it came and its number.
+type cachedName struct {
+	text []byte
+	id   int32
+}
+
+// NewNames returns names, of which those are one that differ in digits only where
+// fold is set: each run of digits counts as one #.
+func NewNames(fold bool) *Names {
+	return &Names{fold: fold, ids: make(map[string]int32)}
+}
+
+// ID returns the number of a name.
+func (n *Names) ID(text []byte) int32 {
+	c := &n.cache[hash(text)%uint32(len(n.cache))]
+	if c.text != nil && bytes.Equal(c.text, text) { // Fast path: names repeat.
+		return c.id
+	}
+	c.id = n.find(text)
+	c.text = append(c.text[:0], text...)
+	if c.text == nil {
+		c.text = []byte{}
+	}
+	return c.id
+}
+
+// Len is how many names there are.
+func (n *Names) Len() int { return len(n.list) }
+
+// Full tells whether names were left out.
+func (n *Names) Full() bool { return len(n.list) > maxNames }
+
+// Text returns the name of a number, "" for a negative one.
+func (n *Names) Text(id int32) string {
+	if id < 0 {
+		return ""
+	}
+	return n.list[id]
+}
+
+// hash looks at the length and twelve bytes of a name.
+func hash(text []byte) uint32 {
+	h := uint32(len(text)) * 0x9e3779b1
+	if len(text) < 4 {
+		for _, b := range text {
+			h = h*31 + uint32(b)
+		}
+		return h ^ h>>15
+	}
+	four := func(i int) uint32 {
+		b := text[i : i+4 : i+4]
+		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	}
+	h = (h ^ four(0)) * 0x85ebca6b
+	h = (h ^ h>>13 ^ four(len(text)/2-2)) * 0xc2b2ae35
+	h = (h ^ h>>16 ^ four(len(text)-4)) * 0x9e3779b1
+	return h ^ h>>15
+}
+
+// find looks a name up.
+func (n *Names) find(text []byte) int32 {
+	key := text
+	if n.fold {
+		n.buf = appendFolded(n.buf[:0], text)
+		key = n.buf
+	}
+	if id, ok := n.ids[string(key)]; ok {
+		return id
+	}
+	if len(n.list) >= maxNames {
+		key = []byte("(other)")
+		if id, ok := n.ids[string(key)]; ok {
+			return id
+		}
+	}
+	id := int32(len(n.list))
+	s := string(key)
+	n.ids[s] = id
+	n.list = append(n.list, s)
+	return id
+}
+
+// appendFolded appends a text in which each run of digits is one #.
+func appendFolded(buf, text []byte) []byte {
+	digits := false
+	for _, b := range text {
+		if '0' <= b && b <= '9' {
+			if !digits {
+				buf = append(buf, '#')
+			}
+			digits = true
+			continue
+		}
+		digits = false
+		buf = append(buf, b)
+	}
+	return buf
+}

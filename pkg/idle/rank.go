@@ -1,0 +1,209 @@
+package idle
+
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/thread"
+)
+
+const (
+	never = thread.Never
+	none  = -1 << 63
+)
+
+// Options says what to attribute.
+type Options struct {
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// PerSite keeps the sites of each slice, not of groups only.
+	PerSite bool
+	// HostTime keeps what launching threads did in each slice.
+	HostTime bool
+	// Method is how steps were isolated, "" for streams without.
+	Method string
+	// Markers are the forward-step markers, nil for the presets.
+	Markers *marker.Set
+}
+
+// Rank attributes the idle time of one rank's lanes. It observes the rows of the rank
+// in their order.
+type Rank struct {
+	sites *Sites
+	opt   Options
+	busy  uint32 // the bits of the kinds that are GPU activity
+
+	last   int64 // start of the last row
+	origin int64 // start of the first slice in a group
+	closed []piece
+
+	slices  []slice // the last one is open
+	now     sums    // of the open slice
+	samples []piece
+	totals  []piece
+	pending []piece
+	late    []latePiece
+	host    []piece
+	open    []groupSums
+
+	lanes   []*Lane
+	lane    *Lane // of the last activity
+	threads []*hostThread
+	byID    map[int64]*hostThread
+	thread  *hostThread // of the last host row
+	folds   int64       // time up to which runs were folded
+	folded  []foldedPiece
+
+	estimated int64
+	gap       []latePiece // what the last gap was attributed to
+	edges     edges
+	pauses    []span
+}
+
+// hostThread is a thread of the rank's process.
+type hostThread struct {
+	thread.Thread
+	id       int64
+	number   int32
+	launches bool
+}
+
+// NewRank returns a rank of which nothing was observed.
+func NewRank(sites *Sites, opt Options) *Rank {
+	r := &Rank{
+		sites: sites, opt: opt, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never, folds: none,
+		byID: map[int64]*hostThread{}, slices: []slice{{none, NoGroup}}, edges: newEdges(opt),
+	}
+	if opt.BusyAll {
+		r.busy |= 1<<event.Memcpy | 1<<event.Memset
+	}
+	return r
+}
+
+// HostRow is a host row as it was observed.
+type HostRow struct {
+	Thread      int   // number of the thread within the rank, -1 where it is not known
+	Class, Name int32 // Name of Sites.Names for calls, of Sites.Ranges for ranges
+	Path        int32 // of ranges around it, -1 for none
+}
+
+// Observe observes rows i to j, all of the rank and of the open slice. Rows that are
+// neither GPU activity, calls nor ranges mean nothing here.
+func (r *Rank) Observe(b *event.Batch, i, j int) {
+	kinds := b.Kind.Values[:j]
+	for ; i < j; i++ {
+		switch kinds[i] {
+		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
+			if r.IsActivity(b, i) {
+				a := r.ActivityOf(b, i)
+				r.Activity(&a)
+			}
+		case event.API:
+			r.Call(b, i)
+		case event.NVTX:
+			r.Range(b, i)
+		}
+	}
+	r.Bound()
+}
+
+// callStates are the states of a thread in calls of each class.
+var callStates = func() (states [32]thread.State) {
+	for i := range states {
+		states[i] = thread.API
+	}
+	states[event.Launch], states[event.GraphLaunch] = thread.Launch, thread.Launch
+	states[event.APISync] = thread.Sync
+	states[event.Memop] = thread.Memop
+	states[event.Alloc] = thread.Alloc
+	return states
+}()
+
+// Call observes row i, an API call.
+func (r *Rank) Call(b *event.Batch, i int) HostRow {
+	host := HostRow{Thread: -1, Class: event.Other, Path: -1, Name: r.sites.Names.ID(b.Name.Get(i))}
+	if class, ok := b.Class.Get(i); ok {
+		host.Class = class
+	}
+	start := b.Start.Values[i]
+	r.last = start
+	id, ok := b.Thread.Get(i)
+	if !ok {
+		return host
+	}
+	h := r.hostThread(id, start)
+	h.Advance(start)
+	host.Thread, host.Path = int(h.number), h.Path()
+	state := callStates[host.Class&31]
+	h.Call(start, b.End.Values[i], state, thread.State(r.sites.call(Cause(state), host.Path, host.Name)))
+	h.launches = h.launches || state == thread.Launch
+	return host
+}
+
+// Range observes row i, an NVTX range.
+func (r *Rank) Range(b *event.Batch, i int) HostRow {
+	host := HostRow{Thread: -1, Class: event.Range, Path: -1}
+	if class, ok := b.Class.Get(i); ok {
+		host.Class = class
+	}
+	text := b.Name.Get(i)
+	host.Name = r.sites.Ranges.ID(text)
+	start, end := b.Start.Values[i], b.End.Values[i]
+	r.last = start
+	if host.Class == event.StepMarker {
+		r.edges.marker(start, end, text)
+	}
+	id, ok := b.Thread.Get(i)
+	if !ok {
+		return host
+	}
+	h := r.hostThread(id, start)
+	host.Thread = int(h.number)
+	switch {
+	case host.Class == event.GIL && marker.GILStateOf(r.sites.Ranges.Text(host.Name)) == marker.WaitingGIL:
+		h.Wait(start, end)
+	case host.Class == event.GIL:
+		h.Hold(start, end)
+	case host.Class == event.GC:
+		h.Collect(start, end)
+	default:
+		h.Advance(start)
+		host.Path = h.Path()
+		h.Range(start, end, r.sites.paths.Child(host.Path, host.Name))
+	}
+	return host
+}
+
+// hostThread returns the thread with the given number, of which a row starts at t.
+func (r *Rank) hostThread(id, t int64) *hostThread {
+	if r.thread != nil && r.thread.id == id {
+		return r.thread
+	}
+	h := r.byID[id]
+	if h == nil {
+		h = &hostThread{Thread: *thread.New(t), id: id, number: int32(len(r.threads))}
+		r.byID[id] = h
+		r.threads = append(r.threads, h)
+	}
+	r.thread = h
+	return h
+}
+
+// Estimated is idle time, in ns, of which the causes were known by their sums over
+// whole slices only.
+func (r *Rank) Estimated() int64 { return r.estimated }
+
+// Close observes the end of the rank's rows and lets go of what only they needed.
+func (r *Rank) Close() {
+	r.closeSlice(never)
+	if r.slices[len(r.slices)-1].start < never {
+		r.slices = append(r.slices, slice{never, NoGroup})
+	}
+	for _, l := range r.lanes {
+		r.endLane(l, never)
+	}
+	for _, g := range r.open {
+		r.totals = g.sums.drain(r.totals, g.group)
+	}
+	r.threads, r.byID, r.thread, r.folded, r.open, r.gap = nil, nil, nil, nil, nil, nil
+	r.now, r.edges = sums{}, edges{}
+}

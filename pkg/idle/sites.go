@@ -1,0 +1,113 @@
+package idle
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/thread"
+)
+
+// Sites numbers the sites of a run, over all its ranks.
+type Sites struct {
+	Ranges *Names // of NVTX ranges, digits folded
+	Names  *Names // of calls and kernels
+	// paths holds the paths of ranges, and as leaves the sites of calls and
+	// kernels, whose name is below -1 and holds the cause.
+	paths thread.Paths
+	ended [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
+}
+
+// NewSites returns sites of which there are none yet.
+func NewSites() *Sites { return &Sites{Ranges: NewNames(true), Names: NewNames(false)} }
+
+const (
+	causeBits = 4
+	causeMask = 1<<causeBits - 1
+)
+
+// call returns the key of a call in a path of ranges.
+func (s *Sites) call(cause Cause, path, name int32) Key {
+	return named + Key(s.paths.Child(path, ^(name<<causeBits|int32(cause))))
+}
+
+// endedBy returns the key of a gap of cause Graph or Queued that a kernel ended.
+func (s *Sites) endedBy(cause Cause, name int32) Key {
+	list := &s.ended[cause-Graph]
+	for int(name) >= len(*list) {
+		*list = append(*list, make([]Key, max(64, len(*list)))...)
+	}
+	if (*list)[name] == 0 {
+		(*list)[name] = s.call(cause, -1, name)
+	}
+	return (*list)[name]
+}
+
+// leaf returns the cause and the name of a key that ends in a call or a kernel.
+func (s *Sites) leaf(k Key) (cause Cause, name int32, ok bool) {
+	if k < named {
+		return Cause(k), -1, false
+	}
+	if n := s.paths.Name(int32(k - named)); n < -1 {
+		return Cause(^n & causeMask), ^n >> causeBits, true
+	}
+	return Host, -1, false
+}
+
+// Cause returns the cause of a key.
+func (s *Sites) Cause(k Key) Cause {
+	cause, _, _ := s.leaf(k)
+	return cause
+}
+
+// WithoutSite returns the key of the cause alone, of Host the key as it is.
+func (s *Sites) WithoutSite(k Key) Key {
+	if cause, _, ok := s.leaf(k); ok {
+		return Key(cause)
+	}
+	return k
+}
+
+// CauseName returns the name of the cause of a key: of Host with the innermost range.
+func (s *Sites) CauseName(k Key) string {
+	if cause := s.Cause(k); cause != Host {
+		return cause.String()
+	}
+	return "host:" + s.RangeText(int32(k-named))
+}
+
+// Name returns the name of the call or kernel of a key, "" where it has none.
+func (s *Sites) Name(k Key) string {
+	_, name, _ := s.leaf(k)
+	return s.Names.Text(name)
+}
+
+// Path returns the path of ranges of a key, -1 where it has none.
+func (s *Sites) Path(k Key) int32 {
+	switch _, _, ok := s.leaf(k); {
+	case ok:
+		return s.paths.Parent(int32(k - named))
+	case k >= named:
+		return int32(k - named)
+	}
+	return -1
+}
+
+// Range returns the number of the innermost range of a path, -1 for the path -1.
+func (s *Sites) Range(path int32) int32 { return s.paths.Name(path) }
+
+// Ranges of a path, the outermost first.
+func (s *Sites) RangesOf(path int32) []int32 { return s.paths.Names(path) }
+
+// Parent returns a path without its innermost range.
+func (s *Sites) Parent(path int32) int32 { return s.paths.Parent(path) }
+
+// RangeText returns the innermost range of a path, "" for the path -1.
+func (s *Sites) RangeText(path int32) string { return s.Ranges.Text(s.paths.Name(path)) }
+
+// PathText returns the ranges of a path as one text, the outermost first.
+func (s *Sites) PathText(path int32) string {
+	var texts []string
+	for _, name := range s.paths.Names(path) {
+		texts = append(texts, s.Ranges.Text(name))
+	}
+	return strings.Join(texts, " > ")
+}

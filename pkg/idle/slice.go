@@ -1,0 +1,305 @@
+package idle
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/thread"
+)
+
+// Groups of slices that are none.
+const (
+	// NoGroup is the group of slices that no window holds: nothing is kept of them.
+	NoGroup = -1
+	// Pending is the group of slices of which [Rank.Settle] will tell the group.
+	Pending = -2
+)
+
+// slice is a stretch of a rank's time. It ends where the next one starts.
+type slice struct {
+	start int64
+	group int32
+}
+
+// Sample is idle time of all lanes of a rank in one slice. Several samples of one
+// slice and key add up; a single one may be negative.
+type Sample struct {
+	Slice int   // as Cut returned it
+	Key   Key   // without a site where the option PerSite is not set
+	Inter bool  // between steps, else within one
+	Ns    int64 // idle time
+}
+
+// Total is idle time of all lanes of a rank in a group of slices. Several totals of
+// one group and key add up; a single one may be negative.
+type Total struct {
+	Group int   // as Cut was told
+	Key   Key   // with its site
+	Inter bool  // between steps, else within one
+	Ns    int64 // idle time
+}
+
+// code is a key and, in the lowest bit, whether the gap is inter-step.
+type code int32
+
+const interBit code = 1
+
+func (k Key) code(inter bool) code {
+	if inter {
+		return code(k)<<1 | interBit
+	}
+	return code(k) << 1
+}
+
+func (c code) key() Key    { return Key(c >> 1) }
+func (c code) inter() bool { return c&interBit != 0 }
+
+// piece is idle time of one code in one slice, or in one group.
+type piece struct {
+	at   int32
+	code code
+	ns   int64
+}
+
+// latePiece is a piece of a gap that goes on after its slice: it is tail for windows
+// that end at or before until, where the gap ends.
+type latePiece struct {
+	piece
+	until int64
+}
+
+// sums adds up time by code.
+type sums struct {
+	ns      []int64
+	touched []code
+}
+
+func (s *sums) add(c code, ns int64) {
+	for int(c) >= len(s.ns) {
+		s.ns = append(s.ns, make([]int64, max(64, len(s.ns)))...)
+	}
+	if s.ns[c] == 0 {
+		s.touched = append(s.touched, c)
+	}
+	s.ns[c] += ns
+}
+
+// drain empties s, appending its time to pieces of a slice or group.
+func (s *sums) drain(pieces []piece, at int32) []piece {
+	for _, c := range s.touched {
+		if ns := s.ns[c]; ns != 0 {
+			pieces = append(pieces, piece{at, c, ns})
+			s.ns[c] = 0
+		}
+	}
+	s.touched = s.touched[:0]
+	return pieces
+}
+
+// groupSums are the sums of a group.
+type groupSums struct {
+	group int32
+	sums  *sums
+}
+
+// maxOpenGroups is how many groups are added up at a time: those of the phases of one
+// segment, and a few more.
+const maxOpenGroups = 8
+
+// Cut ends the open slice at a time, before the rows that start then or later, and
+// opens another one in a group, whose number it returns. A slice without a length is
+// replaced. Slices that nobody cut before the first are in no group.
+func (r *Rank) Cut(at int64, group int) int {
+	r.closeSlice(at)
+	k := len(r.slices) - 1
+	if r.slices[k].start == at {
+		r.slices[k].group = int32(group)
+	} else {
+		r.slices = append(r.slices, slice{at, int32(group)})
+		k++
+	}
+	if group != NoGroup {
+		r.origin = min(r.origin, at)
+	}
+	return k
+}
+
+// closeSlice keeps what was added up in the open slice.
+func (r *Rank) closeSlice(at int64) {
+	k := int32(len(r.slices) - 1)
+	group := r.slices[k].group
+	if r.opt.HostTime {
+		r.closeHostTime(at, k)
+	}
+	r.closed = r.now.drain(r.closed[:0], k)
+	switch group {
+	case NoGroup:
+	case Pending:
+		r.pending = append(r.pending, r.closed...)
+	default:
+		r.keep(r.closed, group)
+	}
+}
+
+// keep keeps the pieces of closed slices of one group.
+func (r *Rank) keep(pieces []piece, group int32) {
+	if !r.opt.PerSite {
+		total := r.groupSums(group)
+		for _, p := range pieces {
+			total.add(p.code, p.ns)
+		}
+	}
+	r.samples = r.appendSamples(r.samples, pieces)
+}
+
+// appendSamples appends pieces, of which those of one slice stand together, as they
+// are reported of single slices.
+func (r *Rank) appendSamples(list, pieces []piece) []piece {
+	if r.opt.PerSite {
+		return append(list, pieces...)
+	}
+	var causes [2 * named]int64
+	for i, p := range pieces {
+		if c := r.sites.WithoutSite(p.code.key()).code(p.code.inter()); c < code(len(causes)) {
+			causes[c] += p.ns
+		} else {
+			list = append(list, p)
+		}
+		if i+1 < len(pieces) && pieces[i+1].at == p.at {
+			continue
+		}
+		for c, ns := range causes {
+			if ns != 0 {
+				list = append(list, piece{p.at, code(c), ns})
+			}
+		}
+		clear(causes[:])
+	}
+	return list
+}
+
+// groupSums returns the sums of a group, which was among the last ones as a rule.
+func (r *Rank) groupSums(group int32) *sums {
+	for k := len(r.open) - 1; k >= 0; k-- {
+		if r.open[k].group == group {
+			return r.open[k].sums
+		}
+	}
+	g := groupSums{group, &sums{}}
+	if len(r.open) == maxOpenGroups {
+		oldest := r.open[0]
+		r.totals = oldest.sums.drain(r.totals, oldest.group)
+		g.sums = oldest.sums
+		r.open = append(r.open[:0], r.open[1:]...)
+	}
+	r.open = append(r.open, g)
+	return g.sums
+}
+
+// Settle tells the group of all slices that are pending.
+func (r *Rank) Settle(group int) {
+	for k := len(r.slices) - 1; k >= 0 && r.slices[k].group == Pending; k-- {
+		r.slices[k].group = int32(group)
+	}
+	if group != NoGroup {
+		r.keep(r.pending, int32(group))
+	}
+	r.pending = r.pending[:0]
+}
+
+// closeHostTime keeps what the launching threads did in the open slice.
+func (r *Rank) closeHostTime(at int64, k int32) {
+	wanted := r.slices[k].group != NoGroup
+	for _, h := range r.threads {
+		if !h.launches {
+			continue
+		}
+		if at < thread.Never {
+			h.Advance(at)
+		}
+		r.closed = r.closed[:0]
+		h.Spent(func(state thread.State, ns int64) {
+			if wanted {
+				r.closed = append(r.closed, piece{k, Key(state).code(false), ns})
+			}
+		})
+		r.host = r.appendSamples(r.host, r.closed)
+	}
+}
+
+// Bounds returns when a slice starts and ends.
+func (r *Rank) Bounds(k int) (start, end int64) {
+	end = thread.Never
+	if k+1 < len(r.slices) {
+		end = r.slices[k+1].start
+	}
+	return r.slices[k].start, end
+}
+
+// Each calls f with the idle time of each slice in a group, for windows that end at a
+// time: of gaps that end then or later the part before is tail. Within a slice the
+// order is that of no particular key.
+func (r *Rank) Each(windowEnd int64, f func(Sample)) {
+	emit := func(p piece) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
+	for _, p := range r.samples {
+		emit(p)
+	}
+	for i := range r.late {
+		p := r.late[i].ending(windowEnd)
+		if r.slices[p.at].group < 0 {
+			continue
+		}
+		if !r.opt.PerSite {
+			p.code = r.sites.WithoutSite(p.code.key()).code(p.code.inter())
+		}
+		emit(p)
+	}
+}
+
+// EachTotal calls f with the idle time of each group by site, for windows that end at
+// a time. It needs the option PerSite not to be set.
+func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
+	emit := func(p piece) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
+	for _, p := range r.totals {
+		emit(p)
+	}
+	for i := range r.late {
+		p := r.late[i].ending(windowEnd)
+		if p.at = r.slices[p.at].group; p.at >= 0 {
+			emit(p)
+		}
+	}
+}
+
+// ending returns the piece for windows that end at a time.
+func (p *latePiece) ending(windowEnd int64) piece {
+	q := p.piece
+	if p.until >= windowEnd {
+		q.code = Key(Tail).code(false)
+	}
+	return q
+}
+
+// EachHostTime calls f with the time that launching threads spent in each state in the
+// slices of a group, where the option HostTime is set.
+func (r *Rank) EachHostTime(f func(Sample)) {
+	for _, p := range r.host {
+		f(Sample{int(p.at), p.code.key(), false, p.ns})
+	}
+}
+
+// sliceAt returns the slice that holds a time.
+func (r *Rank) sliceAt(t int64) int {
+	k, ok := slices.BinarySearchFunc(r.slices, t, func(s slice, t int64) int {
+		if s.start < t {
+			return -1
+		}
+		if s.start > t {
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		k--
+	}
+	return k
+}
