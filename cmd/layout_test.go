@@ -50,8 +50,8 @@ var below = []struct {
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/metric", []string{"pkg/event", "pkg/marker", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/table"}},
-	{"pkg/compare", []string{"pkg/event", "pkg/marker", "pkg/stat", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/event", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/gap", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins them
