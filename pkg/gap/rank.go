@@ -128,10 +128,10 @@ func newRank(c *computer, id int32) *rank {
 	}
 	r.cells = []cell{{start: none, step: -1, segment: -1}}
 	if c.wholeTrace && r.report >= 0 {
-		rep := &c.header.Reports[r.report]
-		start, end := rep.GPUStart, rep.GPUEnd
-		if c.opt.BusyAll && rep.BusyStart != nil && rep.BusyEnd != nil {
-			start, end = rep.BusyStart, rep.BusyEnd
+		s := c.header.Span(id)
+		start, end := s.GPUStart, s.GPUEnd
+		if c.opt.BusyAll && s.BusyStart != nil && s.BusyEnd != nil {
+			start, end = s.BusyStart, s.BusyEnd
 		}
 		if start != nil && end != nil && *start < *end {
 			r.traceStart, r.traceEnd = *start, *end
