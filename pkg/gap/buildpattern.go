@@ -18,13 +18,30 @@ var roles = pattern.Roles{
 	MoE:        event.MoE,
 	Activation: event.Activation,
 	Borders:    []int32{event.Norm, event.Allreduce, event.Comm},
-	Before:     []int32{event.Copy},
-	Samplers:   []int32{event.Sampling, event.Reduce},
+	Before:     []int32{event.Copy, embeddingClass},
+	Ends:       []int32{event.Sampling, event.Reduce, embeddingClass},
 }
 
 // mixerClass stands for kernels that mix tokens in place of attention; they have no
 // class of their own.
 const mixerClass int32 = -2
+
+// embeddingClass stands for looking up embeddings, with which a forward pass begins.
+const embeddingClass int32 = -3
+
+var embeddings = regexp.MustCompile(`(?i)embedding|index_?select|vectorized_gather|(^|_)gather_kernel`)
+
+// roleOf returns the class of a kernel for its part in a layer.
+func (c *computer) roleOf(k *kernelAt) int32 {
+	name := c.kernels.text(k.name)
+	switch {
+	case k.class != event.Attention && mixers.MatchString(name):
+		return mixerClass
+	case k.class == event.Copy && embeddings.MatchString(name):
+		return embeddingClass
+	}
+	return k.class
+}
 
 // mixers matches the kernels of state-space models and linear attention. The short
 // convolution before a scan is not one: products may stand between the two.
@@ -100,8 +117,8 @@ func (v *view) sampled() []*segment {
 // stream has most of them.
 func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
 	symbols := map[string]int32{}
-	of := map[int32]int32{} // by name
-	mixing := map[int32]bool{}
+	type kind struct{ symbol, class int32 }
+	of := map[int32]kind{} // by name
 	var all [][]pattern.Kernel
 	for _, step := range steps {
 		stream, most := busiest(step)
@@ -112,17 +129,13 @@ func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
 			if k.stream != stream && 5*most >= 4*len(step) {
 				continue
 			}
-			s, ok := of[k.name]
+			is, ok := of[k.name]
 			if !ok {
-				mixing[k.name] = k.class != event.Attention && mixers.MatchString(c.kernels.text(k.name))
-				s = c.symbol(k, mixing[k.name], symbols)
-				of[k.name] = s
+				role := c.roleOf(k)
+				is = kind{c.symbol(k, role, symbols), role}
+				of[k.name] = is
 			}
-			class := k.class
-			if mixing[k.name] {
-				class = mixerClass
-			}
-			list = append(list, pattern.Kernel{Symbol: s, Class: class, Name: k.name, Start: k.start, End: k.end, Stop: stop})
+			list = append(list, pattern.Kernel{Symbol: is.symbol, Class: is.class, Name: k.name, Start: k.start, End: k.end, Stop: stop})
 			if stop == never {
 				stop = none
 			}
@@ -134,9 +147,9 @@ func (c *computer) sequences(steps [][]kernelAt) [][]pattern.Kernel {
 }
 
 // symbol returns the number of what is compared of a kernel.
-func (c *computer) symbol(k *kernelAt, mixes bool, symbols map[string]int32) int32 {
+func (c *computer) symbol(k *kernelAt, role int32, symbols map[string]int32) int32 {
 	class := "other"
-	if k.class >= 0 && !mixes {
+	if k.class >= 0 && role != mixerClass {
 		class = event.Classes[k.class]
 	}
 	stem := pattern.Stem(class, c.kernels.text(k.name))
@@ -196,7 +209,10 @@ func (c *computer) patternOf(p *pattern.Pattern, of string) *Pattern {
 }
 
 func className(class int32) string {
-	if class < 0 {
+	switch {
+	case class == embeddingClass:
+		return event.Classes[event.Copy]
+	case class < 0:
 		return event.Classes[event.Other]
 	}
 	return event.Classes[class]

@@ -23,7 +23,6 @@ const Unnamed int32 = -1
 type block struct {
 	mixer, channel int32
 	products       int // matrix products after the mixer
-	border         bool
 	from, to       int // kernels
 }
 
@@ -98,10 +97,10 @@ func total(types []LayerType) (n int) {
 	return n
 }
 
-// models cuts a sequence where one forward pass ends and another begins: at sampling,
-// which the layers do not have. A draft model's layers are not the model's.
+// models cuts a sequence where one forward pass ends and another begins: at sampling and
+// embeddings, which the layers do not have. A draft model's layers are not the model's.
 func models(symbols, classes, unit []int32, roles Roles, ring bool) []span {
-	cut := samplers(symbols, classes, unit, roles)
+	cut := ends(symbols, classes, unit, roles)
 	n := len(symbols)
 	first := slices.IndexFunc(symbols, func(s int32) bool { return cut[s] })
 	switch {
@@ -127,13 +126,13 @@ func models(symbols, classes, unit []int32, roles Roles, ring bool) []span {
 	return parts
 }
 
-// samplers returns the symbols of sampling: classes that also route to experts, but
-// then once a layer.
-func samplers(symbols, classes, unit []int32, roles Roles) map[int32]bool {
+// ends returns the symbols of what layers do not have. Classes that sample also route to
+// experts, but then as often as layers.
+func ends(symbols, classes, unit []int32, roles Roles) map[int32]bool {
 	counts := map[int32]int{}
 	mixers := 0
 	for i, class := range classes {
-		if slices.Contains(roles.Samplers, class) && !slices.Contains(unit, symbols[i]) {
+		if slices.Contains(roles.Ends, class) && !slices.Contains(unit, symbols[i]) {
 			counts[symbols[i]]++
 		}
 		if roles.mixes(class) {
@@ -142,58 +141,81 @@ func samplers(symbols, classes, unit []int32, roles Roles) map[int32]bool {
 	}
 	cut := map[int32]bool{}
 	for s, n := range counts {
-		cut[s] = 3*n <= mixers
+		cut[s] = 2*n <= mixers
 	}
 	return cut
 }
 
 // blocks cuts the forward pass of a model into its blocks.
 func blocks(classes []int32, roles Roles) []block {
-	var all []block
-	inside := false // of a mixer: between its first kernel and the next product
+	var c cutter
 	for i, class := range classes {
-		if roles.mixes(class) {
-			if !inside {
-				all = append(all, block{mixer: class, channel: Unnamed, from: i})
-			}
-			inside = true
-			continue
-		}
-		if len(all) == 0 {
-			continue
-		}
-		b := &all[len(all)-1]
-		product := class == roles.Product || class == roles.MoE
 		switch {
-		case product:
-			inside = false
-			b.products++
-		case roles.border(class):
-			b.border = b.border || b.channel != Unnamed
-		}
-		if b.products == 0 || class != roles.Activation && class != roles.MoE {
-			continue
-		}
-		// A second feed-forward part behind a norm or collective is that of a layer
-		// whose mixer has no known name.
-		if b.border && b.channel != Unnamed {
-			all = append(all, block{mixer: Unnamed, channel: Unnamed, products: 1, from: i})
-			b = &all[len(all)-1]
-		}
-		if b.channel != roles.MoE {
-			b.channel = roles.Product
-			if class == roles.MoE {
-				b.channel = class
+		case roles.mixes(class):
+			if !c.mixing {
+				c.open(i, class)
 			}
+			c.mixing = true
+		case class == roles.Product:
+			c.mixing = false
+			c.products++
+			c.since++
+		case roles.border(class):
+			c.border = true
+		case class == roles.Activation:
+			c.feed(i, roles.Product, false)
+		case class == roles.MoE:
+			c.feed(i, class, true)
 		}
 	}
-	for i := range all {
-		all[i].to = len(classes)
-		if i+1 < len(all) {
-			all[i].to = all[i+1].from
-		}
+	c.end(len(classes))
+	return c.all
+}
+
+// cutter is the state of blocks.
+type cutter struct {
+	all      []block
+	mixing   bool // between a mixer's first kernel and the next product
+	products int  // of the block
+	since    int  // products since the mixer or the last feed-forward kernel
+	border   bool // there was one since the last feed-forward kernel
+}
+
+// open begins a block at the i-th kernel.
+func (c *cutter) open(i int, mixer int32) {
+	c.end(i)
+	c.all = append(c.all, block{mixer: mixer, channel: Unnamed, from: i})
+	c.products, c.since = 0, 0
+}
+
+// end ends the open block.
+func (c *cutter) end(i int) {
+	if n := len(c.all); n > 0 {
+		c.all[n-1].to, c.all[n-1].products = i, c.products
 	}
-	return all
+}
+
+// projections is how many products a layer has at least ahead of its feed-forward part:
+// into its mixer and out of it.
+const projections = 2
+
+// feed takes a kernel of a feed-forward part. One that follows another behind a norm or
+// collective, with products enough for a mixer between, is that of a layer whose mixer has
+// no known name.
+func (c *cutter) feed(i int, channel int32, moe bool) {
+	n := len(c.all)
+	next := n == 0 || c.all[n-1].channel != Unnamed && c.border
+	switch {
+	case next && c.since >= projections:
+		c.open(i, Unnamed)
+		n++
+	case n == 0, c.since == 0 && c.all[n-1].channel == Unnamed:
+		return // the gate of a mixer
+	}
+	if b := &c.all[n-1]; b.channel == Unnamed || moe { // experts may have a dense one beside them
+		b.channel = channel
+	}
+	c.since, c.border = 0, false
 }
 
 // layerTypes counts the layers of one model by type; ok tells whether they are what

@@ -9,7 +9,7 @@ import (
 func init() {
 	for w, class := range map[string]int32{
 		"conv": other, "scan": scan, "in": gemm, "out": gemm, "x": gemm, "dt": gemm, "gated": norm, "argmax": sampling,
-		"top": sampling, "topk": sampling, "embed2": cat, "fc": gemm, "kv": attention, "bk": gemm, "bv": gemm, "cross": attention,
+		"top": sampling, "topk": sampling, "embed2": embedding, "fc": gemm, "kv": attention, "bk": gemm, "bv": gemm, "cross": attention,
 		"shared": gemm, "silu": activation, "relu": activation, "mystery": other,
 	} {
 		words[w] = class

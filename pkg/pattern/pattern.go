@@ -26,7 +26,7 @@ type Roles struct {
 	Activation int32
 	Borders    []int32 // norms and collectives: a layer ends with one
 	Before     []int32 // what else may stand before the first layer
-	Samplers   []int32 // what a forward pass ends with
+	Ends       []int32 // what a forward pass begins and ends with: embedding, sampling
 }
 
 // Pattern is a repeated unit.

@@ -19,18 +19,19 @@ const (
 	other
 	scan
 	sampling
+	embedding
 )
 
 var roles = Roles{
 	Attention: attention, Mixer: scan, Product: gemm, MoE: moe, Activation: activation,
-	Borders: []int32{norm, reduce}, Before: []int32{cat}, Samplers: []int32{sampling},
+	Borders: []int32{norm, reduce}, Before: []int32{cat, embedding}, Ends: []int32{sampling, embedding},
 }
 
 // Layers as words, whose class is that of the first letter's kernel.
 var words = map[string]int32{
 	"qkv": gemm, "o": gemm, "up": gemm, "down": gemm, "head": gemm, "gate": gemm,
 	"attn": attention, "attn2": attention, "norm": norm, "norm2": norm, "ar": reduce, "rope": rope, "act": activation,
-	"route": moe, "expert": moe, "embed": cat, "sample": other, "sample2": other, "view": other,
+	"route": moe, "expert": moe, "embed": embedding, "sample": other, "sample2": other, "view": other,
 }
 
 type builder struct {
