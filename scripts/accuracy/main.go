@@ -1,20 +1,15 @@
-// Accuracy measures how far the comparison of two runs can be trusted, on pairs
-// whose truth is known because they are simulated, and prints the scoreboard as
-// Markdown.
+// Accuracy measures how far the conclusions of this project can be trusted, on
+// runs whose truth is known because they are simulated, and prints the
+// scoreboard as Markdown.
 //
-//	go run ./scripts/accuracy            the scoreboard, about a minute on two cores
-//	go run ./scripts/accuracy -pairs 5   a quick look
+//	go run ./scripts/accuracy                       all sections
+//	go run ./scripts/accuracy steps --seeds 5       a quick look at one
+//	go run ./scripts/accuracy diff --pairs 5 --exports 10
 //
-// Per-step samples of two ranks are drawn over a grid: 20 to 400 steps, noise of 2
-// to 30 % of an operation, correlation between neighbouring steps from none to
-// strong, with and without the outliers of a garbage collector. Some pairs are of
-// equal runs; in the others three of twelve operations cost more or less by 1 to
-// 100 %. A smaller number of pairs goes the whole way: simulated exports, read,
-// isolated, profiled and compared.
-//
-// Counted are pairs of equal runs with one false alarm or more in any row, changed
-// operations that were found with the right sign, and intervals that hold the
-// truth; beside it what the rule "the mean differs by more than 50 %" does.
+// The sections are listed by --help. --seeds is how many runs, or pairs of runs,
+// there are of each kind; --pairs and --exports are those of the section diff.
+// The same flags print the same. What was last printed, and what it means, is
+// in ACCURACY.md beside this file.
 package main
 
 import (
@@ -23,41 +18,94 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 )
+
+// options are the flags.
+type options struct {
+	seeds   int // runs of each kind
+	pairs   int // of the grid of diff, a cell
+	exports int // pairs of simulated exports of diff
+	only    string
+	verbose io.Writer // remarks on single runs; nil: none
+}
+
+// section is one part of the scoreboard.
+type section struct {
+	name  string
+	about string // what is asked, a sentence
+	run   func(w io.Writer, o options) error
+}
+
+// sections are the parts in the order in which they are printed.
+var sections = []section{
+	{"steps", "are the steps found those that the engine made?", runSteps},
+	{"decode", "does diff get the sign right on decoding without markers?", runDecode},
+	{"methods", "is a regression put in the same place whichever way steps are found?", runMethods},
+	{"diff", "are rows flagged where something changed, and only there?", runDiff},
+}
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	pairs := flags.Int("pairs", 100, "pairs of equal runs in each cell of the grid")
-	exports := flags.Int("exports", 60, "pairs of simulated exports")
-	if err := flags.Parse(args); err != nil {
+	o := options{}
+	flags.IntVar(&o.seeds, "seeds", 20, "runs, or pairs of runs, of each kind")
+	flags.IntVar(&o.pairs, "pairs", 100, "section diff: pairs of equal runs in each cell of the grid")
+	flags.IntVar(&o.exports, "exports", 60, "section diff: pairs of simulated exports")
+	flags.StringVar(&o.only, "only", "", "sections steps, methods: only patterns whose name contains this")
+	verbose := flags.Bool("v", false, "say on standard error what went wrong with each run")
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: accuracy [SECTION...] [flags]")
+		for _, s := range sections {
+			fmt.Fprintf(stderr, "  %-10s%s\n", s.name, s.about)
+		}
+		flags.PrintDefaults()
+	}
+	chosen, err := parse(flags, args)
+	if err != nil {
 		return 2
 	}
-	s := newBoard()
-	forEach(grid(), func(c cell) {
-		s.add(c.equal(*pairs))
-		for _, effect := range effects {
-			s.add(c.changed(effect, max(1, *pairs/8)))
+	if *verbose {
+		o.verbose = stderr
+	}
+	for _, s := range sections {
+		if len(chosen) > 0 && !slices.Contains(chosen, s.name) {
+			continue
 		}
-	})
-	var whole tally
-	if *exports > 0 {
-		var err error
-		if whole, err = throughExports(*exports); err != nil {
-			fmt.Fprintf(stderr, "accuracy: %v\n", err)
+		fmt.Fprintf(stdout, "\n## %s: %s\n\n", s.name, s.about)
+		if err := s.run(stdout, o); err != nil {
+			fmt.Fprintf(stderr, "accuracy: %s: %v\n", s.name, err)
 			return 2
 		}
 	}
-	s.print(stdout, whole)
 	return 0
 }
 
-// forEach calls f for all cells on all processors.
-func forEach(cells []cell, f func(cell)) {
-	work := make(chan cell)
+// parse takes flags and names of sections in any order.
+func parse(flags *flag.FlagSet, args []string) (chosen []string, err error) {
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		args = flags.Args()
+		if len(args) == 0 {
+			break
+		}
+		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == args[0] }) {
+			fmt.Fprintf(flags.Output(), "accuracy: no section %q\n", args[0])
+			return nil, flag.ErrHelp
+		}
+		chosen, args = append(chosen, args[0]), args[1:]
+	}
+	return chosen, nil
+}
+
+// forEach calls f for all items on all processors.
+func forEach[T any](items []T, f func(T)) {
+	work := make(chan T)
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
@@ -66,7 +114,7 @@ func forEach(cells []cell, f func(cell)) {
 			}
 		})
 	}
-	for _, c := range cells {
+	for _, c := range items {
 		work <- c
 	}
 	close(work)

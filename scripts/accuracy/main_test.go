@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/sim"
 )
 
 // TestScoreboard runs the script small.
@@ -12,7 +15,7 @@ func TestScoreboard(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	var out, errs bytes.Buffer
-	if status := run([]string{"-pairs", "1", "-exports", "2"}, &out, &errs); status != 0 {
+	if status := run([]string{"diff", "-pairs", "1", "-exports", "2"}, &out, &errs); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	for _, want := range []string{"| all | 72 |", "| 100 % |", "Through simulated exports"} {
@@ -30,5 +33,66 @@ func TestCount(t *testing.T) {
 	}
 	if got := c.equal(3); got.changed != 0 || got.pairs != 3 || got.alarmed != 0 || got.ruleAlarmed != 0 {
 		t.Errorf("equal runs: %+v", got)
+	}
+}
+
+// TestSections runs each of the newer sections on little.
+func TestSections(t *testing.T) {
+	for _, args := range [][]string{
+		{"steps", "--seeds", "1", "--only", "decode from graphs"},
+		{"decode", "--seeds", "1"},
+		{"methods", "--seeds", "1", "--only", "one GPU, graphs"},
+	} {
+		var out, errs bytes.Buffer
+		if status := run(args, &out, &errs); status != 0 || !strings.Contains(out.String(), "|--:|") {
+			t.Errorf("%v: status %d: %s%s", args, status, out.String(), errs.String())
+		}
+	}
+	for _, args := range [][]string{{"nothing"}, {"--nothing"}, {"steps", "--seeds", "many"}} {
+		if status := run(args, &bytes.Buffer{}, &bytes.Buffer{}); status != 2 {
+			t.Errorf("%v: status %d", args, status)
+		}
+	}
+}
+
+// TestCovers counts steps that are right, halved, doubled, and shifted.
+func TestCovers(t *testing.T) {
+	var steps []sim.TrueStep
+	for i := range int64(100) {
+		steps = append(steps, sim.TrueStep{HostStart: 1000 * i, HostEnd: 1000*i + 800})
+	}
+	cases := map[string]struct {
+		start, length, every int64
+		n                    int
+		right                bool
+	}{
+		"right":   {0, 800, 1000, 100, true},
+		"longer":  {-100, 950, 1000, 100, true},
+		"doubled": {0, 1800, 2000, 50, false},
+		"halved":  {0, 400, 500, 200, false},
+		"shifted": {500, 800, 1000, 99, false},
+		"fewer":   {0, 800, 1000, 97, false},
+		"one off": {0, 800, 1000, 99, true},
+	}
+	for name, c := range cases {
+		var found []foundStep
+		for i := range int64(c.n) {
+			found = append(found, foundStep{c.start + c.every*i, c.start + c.every*i + c.length})
+		}
+		if got := compareSteps("nvtx", found, steps); got == "" != c.right {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestInterval compares with Wilson's intervals out of a table.
+func TestInterval(t *testing.T) {
+	for _, c := range []struct {
+		count     count
+		low, high float64
+	}{{count{0, 20}, 0, 0.1611}, {count{20, 20}, 0.8389, 1}, {count{5, 10}, 0.2366, 0.7634}} {
+		if low, high := c.count.interval(); math.Abs(low-c.low) > 1e-4 || math.Abs(high-c.high) > 1e-4 {
+			t.Errorf("%v: %f to %f", c.count, low, high)
+		}
 	}
 }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// decodeCost is by how much a step of the target takes longer, us.
+const decodeCost = 100
+
+// decodePairs are the pairs of runs for each seed.
+const decodePairs = 20
+
+// decodeTally counts what diff says of pairs of runs without markers.
+type decodeTally struct {
+	mu                         sync.Mutex
+	right, wrong, none         int // sign of a significant difference of the wall time
+	refused, incomparable      int
+	wrongWarned, conclusionBad int
+	err                        error
+}
+
+func (t *decodeTally) pairs() int {
+	return t.right + t.wrong + t.none + t.refused + t.incomparable
+}
+
+// runDecode is the section decode: two ranks in tensor parallel, decoding
+// without markers, the idle time between steps 0.1 to 3 ms, the target slower by
+// decodeCost per step on the host.
+func runDecode(w io.Writer, o options) error {
+	fmt.Fprintf(w, "Pairs of runs of 60 steps on two ranks, no ranges at all, %d us more host work per step in the target.\n\n", decodeCost)
+	fmt.Fprintln(w, "| decoding | pairs | right sign | wrong sign | no evidence | refused | not comparable |")
+	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|--:|")
+	for _, mode := range []sim.Mode{sim.Node, sim.Eager} {
+		t := &decodeTally{}
+		seeds := make([]int, o.seeds*decodePairs/2)
+		for i := range seeds {
+			seeds[i] = i
+		}
+		forEach(seeds, func(seed int) { t.pair(mode, seed, o.verbose) })
+		if t.err != nil {
+			return t.err
+		}
+		n := t.pairs()
+		name := map[sim.Mode]string{sim.Node: "from graphs", sim.Eager: "eager"}[mode]
+		fmt.Fprintf(w, "| %s | %d | %v | %v | %v | %v | %v |\n", name, n, count{t.right, n}, count{t.wrong, n},
+			count{t.none, n}, count{t.refused, n}, count{t.incomparable, n})
+	}
+	return nil
+}
+
+// pair compares one pair.
+func (t *decodeTally) pair(mode sim.Mode, seed int, verbose io.Writer) {
+	r := rand.New(rand.NewPCG(uint64(seed), 0xdec0de))
+	c := sim.Default()
+	c.Mode, c.Steps, c.Layers, c.Fused, c.Markers = mode, 60, 4+r.IntN(9), true, sim.NoMarkers
+	c.Collective = []string{"trtllm", "nccl", "vllm"}[r.IntN(3)]
+	c.KernelScale = 0.5 * math.Pow(6, r.Float64())
+	decodeOnly(&c, r)
+	slower := c
+	c.Seed, slower.Seed = r.Uint64(), r.Uint64()
+	for _, op := range c.Host {
+		if op.Name == "_handle_responses" {
+			slower.SetHost(op.Name, op.Mean+decodeCost)
+		}
+	}
+	result, err := compareRuns(c, slower, sim.Options{Drop: []string{"NVTX_EVENTS"}}, "auto")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err != nil && result == nil:
+		t.err = err
+	case err != nil:
+		t.refused++
+		remark(verbose, "decode %s, seed %d: refused: %v", mode, seed, err)
+	case !result.Comparable:
+		t.incomparable++
+		remark(verbose, "decode %s, seed %d: %s", mode, seed, strings.Join(result.Reasons, "; "))
+	default:
+		t.count(result, mode, seed, verbose)
+	}
+}
+
+// count counts the sign of the wall time's difference.
+func (t *decodeTally) count(c *compare.Comparison, mode sim.Mode, seed int, verbose io.Writer) {
+	wall := find(c.Summary, "wall")
+	switch {
+	case !wall.Significant:
+		t.none++
+		remark(verbose, "decode %s, seed %d: no evidence: %s", mode, seed, strings.Join(c.Warnings, "; "))
+	case *wall.Delta > 0:
+		t.right++
+	default:
+		t.wrong++
+		remark(verbose, "decode %s, seed %d: WRONG SIGN %.0f us: %s", mode, seed, *wall.Delta, strings.Join(c.Warnings, "; "))
+	}
+}
+
+func remark(w io.Writer, format string, args ...any) {
+	if w != nil {
+		fmt.Fprintf(w, format+"\n", args...)
+	}
+}
+
+// compareRuns simulates two runs and compares them as diff does. Where it
+// refuses, the error comes with a Comparison that is empty.
+func compareRuns(before, after sim.Config, opt sim.Options, by string) (*compare.Comparison, error) {
+	var sides [2]string
+	for i, c := range []sim.Config{before, after} {
+		trace, err := sim.Simulate(c)
+		if err != nil {
+			return nil, err
+		}
+		dir, files, err := export([]*sim.Trace{trace}, opt)
+		if dir != "" {
+			defer os.RemoveAll(dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = files[0]
+	}
+	return compareFiles(sides[0], sides[1], by)
+}
+
+// compareFiles is diff.
+func compareFiles(before, after, by string) (*compare.Comparison, error) {
+	result := &compare.Comparison{}
+	flags := filter.Flags(filter.DiffFlags(), filter.IsolateFlags(), filter.SelectFlags())
+	err := command(flags, []string{"--by", by, before, after}, func(c *filter.Context) error {
+		r, err := c.Diff()
+		if err == nil {
+			result = r
+		}
+		return err
+	})
+	return result, err
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// planted is a regression of host work, with where its idle time lies.
+type planted struct {
+	name   string
+	change func(c *sim.Config)
+	want   string
+}
+
+// plants are the regressions: work that a step does once it is over, work
+// before its first launch, and launches that take longer.
+var plants = []planted{
+	{"after the step", func(c *sim.Config) {
+		last := c.Host[len(c.Host)-1]
+		c.SetHost(last.Name, last.Mean+400)
+	}, compare.HostInterStep},
+	{"ahead of the launches", func(c *sim.Config) {
+		for _, op := range c.Host {
+			if op.Role == sim.Prepare {
+				c.SetHost(op.Name, op.Mean+400)
+			}
+		}
+	}, compare.HostInterStep},
+	{"launches", func(c *sim.Config) { c.LaunchCost += 12 }, compare.HostInStep},
+}
+
+// methodTally counts what the methods conclude of the same pair.
+type methodTally struct {
+	several count // pairs with two answers or more, of all
+	agree   count // of those
+	right   count // answers that are the planted one, of all answers
+	against count // answers that name the other place
+}
+
+// runMethods is the section methods.
+func runMethods(w io.Writer, o options) error {
+	list := chosen(o)
+	var mu sync.Mutex
+	var failed error
+	by := map[string]*methodTally{}
+	type job struct {
+		p     *pattern
+		plant *planted
+		seed  int
+	}
+	var jobs []job
+	for i := range plants {
+		by[plants[i].name] = &methodTally{}
+		for _, p := range list {
+			for seed := range max(1, o.seeds/5) {
+				jobs = append(jobs, job{p, &plants[i], seed})
+			}
+		}
+	}
+	forEach(jobs, func(j job) {
+		answers, err := conclusions(j.p, j.plant, j.seed)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed = err
+			return
+		}
+		by[j.plant.name].add(answers, j.plant.want)
+		if len(answers) > 0 && o.verbose != nil {
+			remark(o.verbose, "methods %s, %s, seed %d: %v", j.p.name, j.plant.name, j.seed, answers)
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	fmt.Fprintf(w, "Pairs of runs of all %d kinds, %d each, with markers; the target does more on the host in one place. Asked by nvtx, allreduce and graph.\n\n", len(list), max(1, o.seeds/5))
+	fmt.Fprintln(w, "| more work | pairs | with two answers or more | of these the same answer | answers that name its place | the other place |")
+	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|")
+	for i := range plants {
+		t := by[plants[i].name]
+		fmt.Fprintf(w, "| %s | %d | %d | %v | %v | %v |\n", plants[i].name, t.several.of, t.several.n, t.agree, t.right, t.against)
+	}
+	return nil
+}
+
+// add counts the answers to one pair.
+func (t *methodTally) add(answers map[string]string, want string) {
+	t.several.add(len(answers) > 1)
+	same := true
+	for _, a := range answers {
+		for _, b := range answers {
+			same = same && a == b
+		}
+		t.right.add(a == want)
+		t.against.add(a != want && strings.HasPrefix(a, "host"))
+	}
+	if len(answers) > 1 {
+		t.agree.add(same)
+	}
+}
+
+// conclusions are what diff concludes of a pair of runs by each method that
+// applies, by method.
+func conclusions(p *pattern, plant *planted, seed int) (map[string]string, error) {
+	c := p.trial(seed, true)
+	c.KernelScale = min(c.KernelScale, 1) // the host must matter
+	after := c
+	plant.change(&after)
+	after.Seed++
+	var sides [2]string
+	for i, cfg := range []sim.Config{c, after} {
+		traces, err := sim.Simulate(cfg)
+		if err != nil {
+			return nil, err
+		}
+		dir, files, err := export([]*sim.Trace{traces}, sim.Options{})
+		if dir != "" {
+			defer os.RemoveAll(dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = files[0]
+	}
+	answers := map[string]string{}
+	for _, by := range []string{step.NVTX, step.Allreduce, step.Graph} {
+		if result, err := compareFiles(sides[0], sides[1], by); err == nil && result.Comparable {
+			answers[by] = result.Conclusion
+		}
+	}
+	return answers, nil
+}

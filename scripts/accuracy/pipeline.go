@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/verdict"
+)
+
+// export writes traces as files of one run into a folder of their own, which
+// the caller removes.
+func export(traces []*sim.Trace, opt sim.Options) (dir string, files []string, err error) {
+	if dir, err = os.MkdirTemp("", "accuracy"); err != nil {
+		return "", nil, err
+	}
+	for i, t := range traces {
+		file := filepath.Join(dir, fmt.Sprintf("report%d.sqlite", i))
+		if err := t.WriteSQLite(file, opt); err != nil {
+			return dir, nil, err
+		}
+		files = append(files, file)
+	}
+	return dir, files, nil
+}
+
+// foundStep is one step row.
+type foundStep struct{ start, end int64 }
+
+// isolation is what isolate makes of some files.
+type isolation struct {
+	method   string
+	steps    map[int32][]foundStep
+	warnings []string // those of the verdict's JSON
+	verdict  string
+	refused  string // why there are no steps, "" where there are
+}
+
+// isolate finds the steps of files as the commands do, and asks the verdict
+// what it warns of.
+func isolate(files []string, by string) isolation {
+	result := isolation{steps: map[int32][]foundStep{}}
+	flags := filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags())
+	err := command(flags, append([]string{"--by", by}, files...), func(c *filter.Context) error {
+		src, err := c.Events(filter.Isolated)
+		if err != nil {
+			return err
+		}
+		result.method = src.Header().Isolation.Method
+		return event.Each(src, func(b *event.Batch) error {
+			result.take(b)
+			return nil
+		})
+	})
+	if err != nil {
+		result.refused = err.Error()
+		return result
+	}
+	err = command(flags, append([]string{"--by", by}, files...), func(c *filter.Context) error {
+		r, err := c.Verdict()
+		if err != nil {
+			return err
+		}
+		result.warnings, result.verdict = r.Warnings, r.Verdict
+		return nil
+	})
+	if err != nil {
+		result.refused = err.Error()
+	}
+	return result
+}
+
+func (s *isolation) take(b *event.Batch) {
+	for i := range b.Len {
+		if b.Kind.Values[i] == event.Step {
+			r := b.Rank.Values[i]
+			s.steps[r] = append(s.steps[r], foundStep{b.Start.Values[i], b.End.Values[i]})
+		}
+	}
+}
+
+// caveats are parts of warnings that say nothing about the steps: they come with
+// right ones and are no excuse for wrong ones.
+var caveats = []string{
+	"NCCL kernels take", "the YES rests on idle GPUs alone", "graph replays recorded as a whole",
+	"graph replays have one row each", "context steps: their figures say little", "generation steps: their figures say little",
+}
+
+// about are the warnings that are about the steps.
+func (s *isolation) about() []string {
+	return slices.DeleteFunc(slices.Clone(s.warnings), func(w string) bool {
+		return slices.ContainsFunc(caveats, func(c string) bool { return strings.Contains(w, c) })
+	})
+}
+
+// warned reports whether a reader of the JSON is told that something is wrong
+// with the steps, or that the trace cannot answer.
+func (s *isolation) warned() bool {
+	return len(s.about()) > 0 || s.verdict == verdict.Inconclusive
+}
+
+// command runs a filter in this process.
+func command(flags []filter.Flag, args []string, run func(*filter.Context) error) error {
+	var failed error
+	var stderr bytes.Buffer
+	status := filter.Main(filter.Command{Name: "accuracy", Flags: flags, Run: func(c *filter.Context) (int, error) {
+		failed = run(c)
+		return 0, failed
+	}}, slices.Concat([]string{"accuracy"}, args), strings.NewReader(""), &bytes.Buffer{}, &stderr)
+	if failed == nil && status != 0 {
+		failed = fmt.Errorf("status %d: %s", status, stderr.String())
+	}
+	return failed
+}
