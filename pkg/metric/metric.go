@@ -18,7 +18,8 @@
 // the metrics are
 //
 //	gpu_idle_ratio              idle / capacity
-//	launch_overhead_ratio       the union of a thread's kernel launches / wall
+//	launch_overhead_ratio       the union of a thread's kernel launches, less
+//	                            launch_backpressure_ratio's part of it / wall
 //	host_prep_exposed_ratio     exposed / prep
 //	host_prep_perf_impact       exposed / capacity
 //	host_prep_idle_attribution  exposed / idle
@@ -26,11 +27,16 @@
 //	nccl_ratio                  the union of a lane's NCCL kernels / busy
 //	graph_launch_ratio          the union of a thread's graph launches / wall
 //	comm_ratio                  the union of a lane's collectives / busy
+//	launch_backpressure_ratio   the part of the union of a thread's kernel
+//	                            launches in which it waits for a full queue
+//	                            (cudaname.QueueFull) / wall: the GPU is late
+//	                            then, not the host
 //
-// The scope "aggregate" has the benchmark windows for W, or the span of the GPU
-// activity of each rank's report (WindowTrace, and streams without steps). The
-// scopes "context" and "generation" have the periods of such steps in the
-// benchmark segments; in all segments of a rank that has no such segment.
+// The scope "aggregate" has the benchmark windows for W, or for each rank the span
+// of its GPU activity over all its lanes (WindowTrace, and streams without steps).
+// The scopes "context" and "generation" have the periods of such steps in the
+// benchmark segments; in all segments of a rank that has no such segment. What was
+// not recorded is in none of them.
 //
 // # Why one pass is enough
 //

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,50 @@ func compute(t *testing.T, h *event.Header, rows []eventtest.Row, opt metric.Opt
 	return res
 }
 
+// random returns a random trace in which threads wait for full queues.
+func random(seed uint64) (*event.Header, []eventtest.Row) {
+	h, rows := eventtest.Random(seed)
+	rng := rand.New(rand.NewPCG(seed, 5))
+	for _, r := range slices.Clone(rows) {
+		if r.Kind != event.API || r.Class != event.Launch || seed%3 == 0 || rng.IntN(3) > 0 {
+			continue
+		}
+		full := eventtest.New(event.Overhead, r.Rank, r.Start+rng.Int64N(eventtest.Unit), 0, "Command Buffer Full")
+		full.End, full.Thread = full.Start+rng.Int64N(2*eventtest.Unit), r.Thread
+		if rng.IntN(8) == 0 {
+			full.Name = "Lazy Function Loading"
+		}
+		rows = append(rows, full)
+	}
+	eventtest.Sort(rows)
+	h = eventtest.Header(rows)
+	for i := range h.Reports {
+		delete(h.Reports[i].Rows, "graph")
+	}
+	return h, rows
+}
+
+// setFacts makes the header say of each rank what its GPU activity spans, and of
+// some spans that they were not recorded.
+func setFacts(h *event.Header, rows []eventtest.Row, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for i := range h.Reports {
+		for _, rank := range h.Reports[i].Ranks {
+			own := slices.DeleteFunc(slices.Clone(rows), func(r eventtest.Row) bool { return r.Rank != rank })
+			span := eventtest.Header(own).Reports[min(1, rank)]
+			f := event.RankFacts{
+				Rank: rank, GPUStart: span.GPUStart, GPUEnd: span.GPUEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
+			}
+			for at := rng.Int64N(100); at < 300 && seed%4 == 0; at += 1 + rng.Int64N(150) {
+				n := 1 + rng.Int64N(20)
+				f.Unrecorded = append(f.Unrecorded, [2]int64{at * eventtest.Unit, (at + n) * eventtest.Unit})
+				at += n
+			}
+			h.Reports[i].RankFacts = append(h.Reports[i].RankFacts, f)
+		}
+	}
+}
+
 func TestAgainstTwin(t *testing.T) {
 	seeds := uint64(1500)
 	if testing.Short() {
@@ -53,10 +98,7 @@ func TestAgainstTwin(t *testing.T) {
 	}
 	applicable, unsegmented, replays := 0, 0, 0
 	for seed := range seeds {
-		h, rows := eventtest.Random(seed)
-		for i := range h.Reports {
-			delete(h.Reports[i].Rows, "graph")
-		}
+		h, rows := random(seed)
 		all := seed%4 == 0
 		by := step.Methods[1+seed%3]
 		opt := metric.Options{BusyAll: all}
@@ -66,6 +108,7 @@ func TestAgainstTwin(t *testing.T) {
 		if seed%7 == 0 {
 			opt.Prep = "_async"
 		}
+		setFacts(h, rows, seed)
 		tagged, isolated := withPhases(t, h, rows, by, all)
 		for _, in := range []struct {
 			h    *event.Header

@@ -3,6 +3,7 @@ package metric
 import (
 	"bytes"
 
+	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/step"
 )
@@ -92,6 +93,10 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			if class := classes[i]; (class == event.Launch || class == event.GraphLaunch) && b.Class.Valid.Get(i) {
 				r.takeLaunch(b.Thread.Values[i], starts[i], ends[i], class)
 			}
+		case event.Overhead:
+			if string(b.Name.Get(i)) == cudaname.QueueFull && ends[i] > starts[i] {
+				r.threadOf(b.Thread.Values[i]).addFull(starts[i], ends[i], &r.acc)
+			}
 		case event.NVTX:
 			if r.rules.anyRange || classes[i] == event.Prep && b.Class.Valid.Get(i) {
 				r.takePrep(b.Name.Get(i), starts[i], ends[i])
@@ -169,26 +174,28 @@ func (r *rank) eachTally(f func(*tally)) {
 
 // takeLaunch takes a call that launches a kernel or a graph.
 func (r *rank) takeLaunch(id, t, e int64, class int32) {
-	if r.thread >= len(r.threads) || r.threads[r.thread].id != id {
-		r.thread = r.findThread(id)
-	}
-	h := &r.threads[r.thread]
+	h := r.threadOf(id)
 	if class == event.Launch {
-		r.acc.launch += h.launch.add(t, e)
+		h.addLaunch(t, e, &r.acc)
 		return
 	}
 	r.acc.calls++
 	r.acc.graphLaunch += h.graphLaunch.add(t, e)
 }
 
-func (r *rank) findThread(id int64) int {
-	for k := range r.threads {
-		if r.threads[k].id == id {
-			return k
+// threadOf returns the thread with a number, which may be a new one.
+func (r *rank) threadOf(id int64) *thread {
+	if r.thread < len(r.threads) && r.threads[r.thread].id == id {
+		return &r.threads[r.thread]
+	}
+	for r.thread = range r.threads {
+		if r.threads[r.thread].id == id {
+			return &r.threads[r.thread]
 		}
 	}
-	r.threads = append(r.threads, thread{id, noSpan, noSpan})
-	return len(r.threads) - 1
+	r.thread = len(r.threads)
+	r.threads = append(r.threads, thread{id: id, launch: noSpan, graphLaunch: noSpan})
+	return &r.threads[r.thread]
 }
 
 // takePrep takes a range that may be input preparation.

@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// Metrics, in the order in which they are shown. The last two have no vote, nor
-// has NCCL.
+// Metrics, in the order in which they are shown. The last three have no vote,
+// nor has NCCL.
 const (
 	GPUIdle         = "gpu_idle_ratio"
 	Launch          = "launch_overhead_ratio"
@@ -19,10 +19,11 @@ const (
 	NCCL            = "nccl_ratio"
 	GraphLaunch     = "graph_launch_ratio"
 	Comm            = "comm_ratio"
+	Backpressure    = "launch_backpressure_ratio"
 )
 
 // Names lists the metrics.
-var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm}
+var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure}
 
 // Scopes, sets of windows that are measured.
 const (
@@ -136,7 +137,7 @@ type Steady struct {
 
 // figures are what the metrics of a scope are made of, ns.
 type figures struct {
-	wall, capacity, busy, nccl, comm, launch, graphLaunch, prep, exposed int64
+	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed int64
 }
 
 // add adds what was measured of a rank.
@@ -149,6 +150,7 @@ func (f *figures) add(t *tally, r *rank) {
 	f.comm += t.comm
 	f.launch += t.launch
 	f.graphLaunch += t.graphLaunch
+	f.waited += t.waited
 	if r.name < len(r.rules.prep) {
 		f.prep += lanes * t.prep
 		f.exposed += t.either - t.busy
@@ -160,7 +162,7 @@ func (f *figures) rows(scope string) []Row {
 	idle := f.capacity - f.busy
 	rows := []Row{
 		{Metric: GPUIdle, Numerator: idle, Denominator: f.capacity},
-		{Metric: Launch, Numerator: f.launch, Denominator: f.wall},
+		{Metric: Launch, Numerator: f.launch - f.waited, Denominator: f.wall},
 		{Metric: PrepExposed, Numerator: f.exposed, Denominator: f.prep},
 		{Metric: PrepImpact, Numerator: f.exposed, Denominator: f.capacity},
 		{Metric: PrepAttribution, Numerator: f.exposed, Denominator: idle},
@@ -168,6 +170,7 @@ func (f *figures) rows(scope string) []Row {
 		{Metric: NCCL, Numerator: f.nccl, Denominator: f.busy},
 		{Metric: GraphLaunch, Numerator: f.graphLaunch, Denominator: f.wall},
 		{Metric: Comm, Numerator: f.comm, Denominator: f.busy},
+		{Metric: Backpressure, Numerator: f.waited, Denominator: f.wall},
 	}
 	for i := range rows {
 		rows[i].Scope = scope

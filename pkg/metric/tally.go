@@ -7,8 +7,9 @@ type tally struct {
 	// ns, summed over lanes. either is |prep ∪ busy|, kept while the rank has
 	// input preparation at all.
 	busy, nccl, comm, either int64
-	// ns, summed over threads.
-	launch, graphLaunch int64
+	// ns, summed over threads. waited is the part of launch in which the thread
+	// waits for a full queue.
+	launch, graphLaunch, waited int64
 	// ns of the rank.
 	prep int64
 
@@ -27,6 +28,7 @@ func (t *tally) add(u *tally) {
 	t.either += u.either
 	t.launch += u.launch
 	t.graphLaunch += u.graphLaunch
+	t.waited += u.waited
 	t.prep += u.prep
 	t.kernels += u.kernels
 	t.replayed += u.replayed
@@ -85,10 +87,36 @@ func (l *lane) cut(t int64, acc *tally) {
 type thread struct {
 	id                  int64
 	launch, graphLaunch union
+	// full is when the thread waits for a full queue, either launch ∪ full; both
+	// are kept once it waits at all.
+	waits        bool
+	full, either union
+}
+
+// addLaunch adds a kernel-launch call.
+func (h *thread) addLaunch(t, e int64, acc *tally) {
+	ns := h.launch.add(t, e)
+	acc.launch += ns
+	if h.waits {
+		acc.waited += ns - h.either.add(t, e)
+	}
+}
+
+// addFull adds a wait for a full queue: |launch ∩ full| is |launch| + |full| −
+// |launch ∪ full|.
+func (h *thread) addFull(t, e int64, acc *tally) {
+	if !h.waits {
+		h.waits, h.full, h.either = true, noSpan, h.launch
+	}
+	acc.waited += h.full.add(t, e) - h.either.add(t, e)
 }
 
 func (h *thread) cut(t int64, acc *tally) {
-	acc.launch += h.launch.cut(t)
+	ns := h.launch.cut(t)
+	acc.launch += ns
+	if h.waits {
+		acc.waited += ns + h.full.cut(t) - h.either.cut(t)
+	}
 	acc.graphLaunch += h.graphLaunch.cut(t)
 }
 

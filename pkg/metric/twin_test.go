@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -63,11 +64,32 @@ func in(t int64, w []span) bool {
 	return false
 }
 
+// minus returns what of a is not in b.
+func minus(a, b []span) []span {
+	var out []span
+	for _, s := range a {
+		for _, m := range merge(b) {
+			if m.to <= s.from || m.from >= s.to {
+				continue
+			}
+			if s.from < m.from {
+				out = append(out, span{s.from, m.from})
+			}
+			s.from = min(m.to, s.to)
+		}
+		if s.from < s.to {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // twinStep is a step with its period.
 type twinStep struct {
 	eventtest.Row
 	period span
-	last   bool // of its segment
+	parts  []span // of it that were recorded
+	last   bool   // of its segment, or not all recorded
 }
 
 // twinRank is a rank with all its rows.
@@ -77,6 +99,7 @@ type twinRank struct {
 	steps   []twinStep
 	window  *eventtest.Row
 	trace   []span
+	lost    []span // not recorded
 	opt     metric.Options
 	devices []int32
 }
@@ -155,6 +178,9 @@ func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Opt
 	if len(tw.rows) == 0 {
 		return nil
 	}
+	for _, u := range h.Unrecorded(id) {
+		tw.lost = append(tw.lost, span{u[0], u[1]})
+	}
 	for i := range tw.steps {
 		s := &tw.steps[i]
 		s.period = span{s.Start, s.End}
@@ -167,14 +193,16 @@ func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Opt
 		if !s.last {
 			s.period.to = tw.steps[i+1].Start
 		}
+		s.parts = minus([]span{s.period}, tw.lost)
+		s.last = s.last || length(s.parts) < s.period.to-s.period.from
 	}
-	rep := h.Report(id)
-	if rep.GPUStart != nil {
-		tw.trace = []span{{*rep.GPUStart, *rep.GPUEnd}}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for i := range tw.rows {
+		if r := &tw.rows[i]; tw.isBusy(r) {
+			first, last = min(first, r.Start), max(last, r.End)
+		}
 	}
-	if opt.BusyAll && rep.BusyStart != nil {
-		tw.trace = []span{{*rep.BusyStart, *rep.BusyEnd}}
-	}
+	tw.trace = minus([]span{{first, last}}, tw.lost)
 	return tw
 }
 
@@ -205,7 +233,7 @@ func (tw *twinRank) aggregate(window string) []span {
 	if tw.window == nil {
 		return nil
 	}
-	return []span{{tw.window.Start, tw.window.End}}
+	return minus([]span{{tw.window.Start, tw.window.End}}, tw.lost)
 }
 
 func (tw *twinRank) inPhase(p int32) (w []span, n int64) {
@@ -215,6 +243,7 @@ func (tw *twinRank) inPhase(p int32) (w []span, n int64) {
 			n++
 		}
 	}
+	w = minus(w, tw.lost)
 	return w, n
 }
 
@@ -271,7 +300,7 @@ func (tw *twinRank) summary(w []span) metric.Rank {
 
 // figures are what the metrics are made of.
 type figures struct {
-	wall, capacity, busy, nccl, comm, launch, graphLaunch, prep, exposed int64
+	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed int64
 }
 
 func (f *figures) add(tw *twinRank, w []span) {
@@ -300,7 +329,12 @@ func (f *figures) add(tw *twinRank, w []span) {
 				return r.Kind == event.API && r.Class == class && r.Thread == thread
 			})
 		}
-		f.launch += within(onThread(event.Launch), w)
+		full := tw.spans(func(r *eventtest.Row) bool {
+			return r.Kind == event.Overhead && r.Thread == thread && r.Name == "Command Buffer Full"
+		})
+		waited := length(both(both(merge(full), merge(onThread(event.Launch))), merge(w)))
+		f.waited += waited
+		f.launch += within(onThread(event.Launch), w) - waited
 		f.graphLaunch += within(onThread(event.GraphLaunch), w)
 	}
 }
@@ -318,6 +352,7 @@ func (f *figures) rows(scope string) []metric.Row {
 		{Scope: scope, Metric: "nccl_ratio", Numerator: f.nccl, Denominator: f.busy, Applicable: any},
 		{Scope: scope, Metric: "graph_launch_ratio", Numerator: f.graphLaunch, Denominator: f.wall, Applicable: any},
 		{Scope: scope, Metric: "comm_ratio", Numerator: f.comm, Denominator: f.busy, Applicable: any},
+		{Scope: scope, Metric: "launch_backpressure_ratio", Numerator: f.waited, Denominator: f.wall, Applicable: any},
 	}
 }
 
@@ -355,7 +390,7 @@ func twinSteady(ranks []*twinRank) *metric.Steady {
 		for _, s := range chosen {
 			steady = append(steady, s)
 			for _, r := range tw.rows {
-				if in(r.Start, []span{s.period}) {
+				if in(r.Start, s.parts) {
 					switch r.Kind {
 					case event.Kernel:
 						kernels++
@@ -372,8 +407,8 @@ func twinSteady(ranks []*twinRank) *metric.Steady {
 	var wall int64
 	var gaps []int64
 	for _, s := range steady {
-		wall += s.period.to - s.period.from
-		if gap := s.period.to - s.period.from - (s.End - s.Start); gap > 0 {
+		wall += length(s.parts)
+		if gap := length(s.parts) - (s.End - s.Start); gap > 0 {
 			gaps = append(gaps, gap)
 		}
 	}
