@@ -78,9 +78,9 @@ func setFacts(h *event.Header, rows []eventtest.Row, seed uint64) {
 		for _, rank := range h.Reports[i].Ranks {
 			own := slices.DeleteFunc(slices.Clone(rows), func(r eventtest.Row) bool { return r.Rank != rank })
 			span := eventtest.Header(own).Reports[min(1, rank)]
-			f := event.RankFacts{
-				Rank: rank, GPUStart: span.GPUStart, GPUEnd: span.GPUEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
-			}
+			f := event.RankFacts{Rank: rank, RankSpan: event.RankSpan{
+				GPUStart: span.GPUStart, GPUEnd: span.GPUEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
+			}}
 			for at := rng.Int64N(100); at < 300 && seed%4 == 0; at += 1 + rng.Int64N(150) {
 				n := 1 + rng.Int64N(20)
 				f.Unrecorded = append(f.Unrecorded, [2]int64{at * eventtest.Unit, (at + n) * eventtest.Unit})

@@ -178,7 +178,7 @@ func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Opt
 	if len(tw.rows) == 0 {
 		return nil
 	}
-	for _, u := range h.Unrecorded(id) {
+	for _, u := range h.Span(id).Unrecorded {
 		tw.lost = append(tw.lost, span{u[0], u[1]})
 	}
 	for i := range tw.steps {

@@ -53,7 +53,7 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 		last: none, traceStart: never, traceEnd: never, segEnd: none, now: Slice{Start: none},
 	}
 	span := h.Span(rank)
-	w.unrecorded = disjoint(span.Unrecorded)
+	w.unrecorded = span.Unrecorded
 	if opt.Trace {
 		w.traceStart, w.traceEnd = traceWindow(&span, opt.BusyAll)
 	}
@@ -72,21 +72,6 @@ func traceWindow(s *event.RankSpan, busyAll bool) (start, end int64) {
 		return never, never
 	}
 	return *from, *to
-}
-
-// disjoint joins spans, which are in order of their start, that touch.
-func disjoint(spans [][2]int64) [][2]int64 {
-	var out [][2]int64
-	for _, s := range spans {
-		switch n := len(out); {
-		case s[0] >= s[1]:
-		case n > 0 && s[0] <= out[n-1][1]:
-			out[n-1][1] = max(out[n-1][1], s[1])
-		default:
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // TraceWindow returns the window of the rank's trace; ok is false where there is
