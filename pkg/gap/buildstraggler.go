@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/straggler"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
@@ -33,7 +34,7 @@ func (c *computer) stragglerReport(views []*view) *Straggler {
 	}
 	steps := float64(res.Steps)
 	rep := &Straggler{
-		ShareOfSteps: res.Share, Causes: []string{}, ClockErrorUs: us(res.ClockError), Kind: string(res.Kind),
+		ShareOfSteps: res.Share, ShareOfLateness: res.ShareLate, Reason: res.Reason, Causes: []string{}, ClockErrorUs: us(res.ClockError), Kind: string(res.Kind),
 		Steps: res.Steps, Matched: res.Matched, Unmatched: res.Unmatched, Why: []Excess{},
 		Ranks: []StragglerRank{}, Kinds: []StragglerKind{},
 	}
@@ -71,7 +72,7 @@ type compared struct {
 // collectives returns the collectives of the benchmark's steps on the rank's lowest
 // device that has any, and the number of the first of these steps.
 func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
-	r = straggler.Rank{ID: v.id, Report: v.report}
+	r = straggler.Rank{ID: v.id, Report: v.report, Clocked: v.c.clocked(v.report)}
 	var lane *lane
 	for _, l := range v.lanes {
 		if len(l.collectives) > 0 && (lane == nil || l.device < lane.device) {
@@ -103,50 +104,109 @@ func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
 	return r, first, len(r.Collectives) > 0
 }
 
-// enough is the share of the lateness that an operation explains at least to be
-// called a cause of it.
-const enoughExcess = 0.1
+// clocked tells whether the times of a report are UTC but for an error.
+func (c *computer) clocked(report int) bool {
+	if report < 0 {
+		return false
+	}
+	const year2001 = 1e18 // ns after 1970: such times are UTC themselves
+	r := &c.header.Reports[report]
+	return r.Origin != 0 || r.GPUStart != nil && *r.GPUStart-r.Offset > year2001
+}
 
-// why fills in what the straggler spends more on than the others: host operations,
-// as the time that launching threads spent in them, and idle causes.
+// Shares of the lateness: what an operation explains at least to be called a cause of it,
+// and what one side explains at least to be called the one.
+const (
+	enoughExcess = 0.1
+	mostExcess   = 0.5
+)
+
+// why fills in what the straggler spends more on than the others: its own kernels by
+// class, host operations, as the time that launching threads spent in them, and idle
+// causes.
 func (c *computer) why(rep *Straggler, of []*compared, res *straggler.Result) {
-	for _, what := range []struct {
-		name string
-		sums func(*compared) map[string]float64
-	}{
-		{"operation", c.hostTimes},
-		{"idle", c.idleTimes},
-	} {
-		times := make([]map[string]float64, len(of))
-		for k, v := range of {
-			times[k] = what.sums(v)
-		}
-		for name, late := range times[res.Rank] {
-			most, sum := math.Inf(-1), 0.0
-			for k := range times {
-				if k != res.Rank {
-					most = max(most, times[k][name])
-					sum += times[k][name]
-				}
-			}
-			others := sum / float64(len(times)-1)
-			// More than every other rank, not just more than their mean.
-			if late <= most || late-others < enoughExcess*rep.LateUs/2 {
-				continue
-			}
-			rep.Why = append(rep.Why, Excess{
-				What: what.name, Name: name, UsStep: late, OthersUs: others, ExcessUs: late - others, Source: c.opt.Source(name),
-			})
+	kernels := rep.excess(of, res.Rank, "kernels", kernelTimes)
+	operations := rep.excess(of, res.Rank, "operation", c.hostTimes)
+	idle := rep.excess(of, res.Rank, "idle", c.idleTimes)
+	idles := map[string]float64{}
+	for k := range idle {
+		idle[k].Source = c.opt.Source(idle[k].Name)
+		idles[strings.TrimPrefix(idle[k].Name, "host:")] = idle[k].ExcessUs
+	}
+	for k := range operations {
+		operations[k].Source = c.opt.Source(operations[k].Name)
+	}
+	rep.Why = slices.Concat(kernels, operations, idle)
+	gpu := 0.0
+	for _, w := range kernels {
+		if gpu += w.ExcessUs; w.ExcessUs >= enoughExcess*rep.LateUs {
+			rep.Causes = append(rep.Causes, "kernels:"+w.Name)
 		}
 	}
-	slices.SortFunc(rep.Why, func(a, b Excess) int {
-		return cmp.Or(-strings.Compare(a.What, b.What), cmp.Compare(b.ExcessUs, a.ExcessUs), strings.Compare(a.Name, b.Name))
+	if gpu >= mostExcess*rep.LateUs {
+		rep.Side = "gpu"
+	}
+	host := 0.0
+	for _, w := range operations {
+		// A host that waits for its slow GPU is busy longer, too: then only what
+		// leaves that GPU idle is a cause.
+		if w.ExcessUs < enoughExcess*rep.LateUs || rep.Side != "" && idles[w.Name] < enoughExcess*rep.LateUs {
+			continue
+		}
+		host += w.ExcessUs
+		rep.Causes = append(rep.Causes, w.Name)
+	}
+	if rep.Side == "" && host >= mostExcess*rep.LateUs {
+		rep.Side = "host"
+	}
+}
+
+// excess lists what one rank spends more on than each of the others, the most first.
+func (s *Straggler) excess(of []*compared, rank int, what string, sums func(*compared) map[string]float64) (list []Excess) {
+	times := make([]map[string]float64, len(of))
+	for k, v := range of {
+		times[k] = sums(v)
+	}
+	for name, late := range times[rank] {
+		most, sum := math.Inf(-1), 0.0
+		for k := range times {
+			if k != rank {
+				most = max(most, times[k][name])
+				sum += times[k][name]
+			}
+		}
+		others := sum / float64(len(times)-1)
+		// More than every other rank, not just more than their mean.
+		if late <= most || late-others < enoughExcess*s.LateUs/2 {
+			continue
+		}
+		list = append(list, Excess{What: what, Name: name, UsStep: late, OthersUs: others, ExcessUs: late - others})
+	}
+	slices.SortFunc(list, func(a, b Excess) int {
+		return cmp.Or(cmp.Compare(b.ExcessUs, a.ExcessUs), strings.Compare(a.Name, b.Name))
 	})
-	for _, w := range rep.Why {
-		if w.What == "operation" && w.ExcessUs >= enoughExcess*rep.LateUs {
-			rep.Causes = append(rep.Causes, w.Name)
+	return list
+}
+
+// kernelTimes returns the time per step of the kernels that the rank runs by itself, by
+// class, in us.
+func kernelTimes(v *compared) map[string]float64 {
+	var sums kernelTime
+	for k := range v.own {
+		if !v.steps[int32(k)] {
+			continue
+		}
+		for class, ns := range v.own[k] {
+			sums[class] += ns
 		}
 	}
+	times := map[string]float64{}
+	for class, ns := range sums {
+		if ns > 0 {
+			times[event.Classes[class]] = us(ns) / float64(len(v.steps))
+		}
+	}
+	return times
 }
 
 // hostTimes returns the time a step that launching threads spend in each state, in

@@ -41,3 +41,22 @@ func (r *rank) takeCollective(b *event.Batch, i int, a *activity) {
 		a.start, a.end, int32(len(r.steps) - 1), a.name, a.class == event.Allreduce,
 	})
 }
+
+// kernelTime is the time of a step's kernels by class.
+type kernelTime [event.Other + 1]int64
+
+// takeOwn takes a kernel that a rank runs by itself, where ranks are compared.
+func (r *rank) takeOwn(a *activity) {
+	n := len(r.steps)
+	if !r.c.compared || n == 0 {
+		return
+	}
+	for len(r.own) < n {
+		r.own = append(r.own, kernelTime{})
+	}
+	class := a.class
+	if class < 0 || class > event.Other {
+		class = event.Other
+	}
+	r.own[n-1][class] += a.end - a.start
+}

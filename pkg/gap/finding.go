@@ -18,6 +18,7 @@ const (
 	Hoist       = "HOIST"        // do once a step what is done once a layer
 	Alloc       = "ALLOC"        // make objects ahead of time
 	Coordinator = "COORDINATOR"  // take work off the rank that the others wait for
+	SlowGPU     = "SLOW_GPU"     // see why a GPU, or its share of the work, is slower
 	GCManage    = "GC_MGMT"      // keep the garbage collector out of steps
 	GIL         = "GIL_CONTENTION"
 	Recapture   = "RECAPTURE" // the recording does not answer
@@ -26,6 +27,7 @@ const (
 // Limits below which nothing is found.
 const (
 	minChainShare = 0.005 // of a step's length
+	minLateShare  = 0.005 // of a step's length, that a straggler is late by
 	minCauseShare = 0.02  // of idle time, for the collector and the interpreter lock
 	perLayer      = 0.8   // calls for each layer
 	minLayers     = 3
@@ -99,10 +101,23 @@ func (f *finder) each() string {
 
 func (f *finder) straggler() {
 	s := f.rep.Straggler
-	if s == nil || s.Rank == nil {
+	if s == nil || s.Rank == nil || s.LateUs < minLateShare*f.stepUs {
 		return
 	}
-	what := "nothing on its host explains it"
+	when := fmt.Sprintf("rank %d is late at collectives by %s a step, the last in %.0f %% of the steps, with %.0f %% of all lateness",
+		*s.Rank, length(s.LateUs), 100*s.ShareOfSteps, 100*s.ShareOfLateness)
+	if s.Side == "gpu" {
+		var parts []string
+		for _, w := range s.Why {
+			if w.What == "kernels" && len(parts) < 3 {
+				parts = append(parts, fmt.Sprintf("%s %s against %s", w.Name, length(w.UsStep), length(w.OthersUs)))
+			}
+		}
+		f.add(SlowGPU, s.LateUs, "", "%s: its own kernels take longer (%s a step): compare its clocks, power and temperature, and its share of the work; its host is not the cause",
+			when, strings.Join(parts, ", "))
+		return
+	}
+	what := "nothing on its host or GPU explains it"
 	source := ""
 	for _, w := range s.Why {
 		if w.What == "operation" && slices.Contains(s.Causes, w.Name) {
@@ -111,8 +126,7 @@ func (f *finder) straggler() {
 			break
 		}
 	}
-	f.add(Coordinator, s.LateUs, source, "rank %d is the last at the collectives of %.0f %% of the steps, by %s a step: %s",
-		*s.Rank, 100*s.ShareOfSteps, length(s.LateUs), what)
+	f.add(Coordinator, s.LateUs, source, "%s: %s", when, what)
 }
 
 func (f *finder) partial() {

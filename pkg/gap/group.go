@@ -76,6 +76,8 @@ func (r *rank) openGroup() *group {
 func (r *rank) takeKernel(b *event.Batch, i int, a *activity) {
 	if a.class >= 0 && a.class <= event.Comm {
 		r.takeCollective(b, i, a)
+	} else {
+		r.takeOwn(a)
 	}
 	if a.replayed {
 		return

@@ -45,6 +45,7 @@ type rank struct {
 	parts  []part  // the gap that was last attributed
 
 	steps    []stepInfo
+	own      []kernelTime // by step, where ranks are compared
 	segments []segment
 	holes    segment // what counts only where the window holds all segments
 	aside    aside

@@ -194,15 +194,25 @@ type PatternKernel struct {
 
 // Straggler says which rank the others wait for.
 type Straggler struct {
-	Rank         *int32  `json:"rank"`
-	ShareOfSteps float64 `json:"share_of_steps"`
-	LateUs       float64 `json:"late_us_per_step"`
-	// Causes are the host operations on which the straggler spends more than the
-	// others, the largest excess first.
-	Causes       []string `json:"causes"`
-	ClockErrorUs float64  `json:"clock_error_us"`
+	// Rank is nil where none is named.
+	Rank *int32 `json:"rank"`
+	// Of the rank that is named, or else of the one that is most often the straggler:
+	// the share of the steps of which it is, and that of all lateness which is its.
+	ShareOfSteps    float64 `json:"share_of_steps"`
+	ShareOfLateness float64 `json:"share_of_lateness"`
+	LateUs          float64 `json:"late_us_per_step"`
+	// Causes are what the straggler spends more time on than the others, the largest
+	// excess first: its own kernels by class ("kernels:gemm"), or host operations.
+	Causes []string `json:"causes"`
+	// Side is gpu where its own kernels explain most of its lateness, host where
+	// host operations do, "" where neither does.
+	Side         string  `json:"side"`
+	ClockErrorUs float64 `json:"clock_error_us"`
 
-	Kind      string          `json:"kind"` // persistent, rotating or none
+	// Kind is persistent (Rank is named), rotating, none, or unknown: then Reason
+	// says why.
+	Kind      string          `json:"kind"`
+	Reason    string          `json:"reason,omitempty"`
 	Steps     int             `json:"steps"`
 	Matched   int             `json:"matched"`
 	Unmatched int             `json:"unmatched"`
@@ -213,7 +223,7 @@ type Straggler struct {
 
 // Excess is what the straggler spends more on than the other ranks.
 type Excess struct {
-	What     string  `json:"what"` // operation or idle
+	What     string  `json:"what"` // kernels, operation or idle
 	Name     string  `json:"name"`
 	UsStep   float64 `json:"us_per_step"`
 	OthersUs float64 `json:"others_us_per_step"`

@@ -349,16 +349,25 @@ func (p *page) straggler(rep *Report) {
 	}
 	switch s.Kind {
 	case "persistent":
-		p.line("**Rank %d** is the last in %s of the steps, by %s a step.", *s.Rank, percent(s.ShareOfSteps), length(s.LateUs))
-		if len(s.Causes) > 0 {
+		p.line("**Rank %d** is late by %s a step: it is the last in %s of the steps and has %s of all lateness.",
+			*s.Rank, length(s.LateUs), percent(s.ShareOfSteps), percent(s.ShareOfLateness))
+		switch {
+		case s.Side == "gpu":
+			p.line("Its own kernels take longer than those of the others (%s): it is the GPU, or the work it is given, not the host.", plain(strings.Join(s.Causes, ", ")))
+		case len(s.Causes) > 0:
 			p.line("It spends more than the others on %s.", plain(strings.Join(s.Causes, ", ")))
+		default:
+			p.line("Neither its own kernels nor its host operations explain it.")
 		}
 	case "rotating":
-		p.line("No rank in particular: who is last changes (the most frequent one is it in %s of the steps).", percent(s.ShareOfSteps))
+		p.line("No rank in particular: who is last changes (the most frequent one is it in %s of the steps, with %s of all lateness).",
+			percent(s.ShareOfSteps), percent(s.ShareOfLateness))
+	case "unknown":
+		p.line("It cannot be told: %s.", plain(s.Reason))
 	default:
 		p.line("Nobody: the ranks arrive together.")
 	}
-	p.line("%d collectives of %d steps were matched; clocks agree within %s, what is less counts as at once.\n", s.Matched, s.Steps, length(s.ClockErrorUs))
+	p.line("%d collectives of %d steps were matched; their ends agree within %s (of nine in ten), what is less counts as at once.\n", s.Matched, s.Steps, length(s.ClockErrorUs))
 	p.table(">rank", ">straggler", ">late a step", ">waits a step", ">transfer a step", ">clock offset")
 	for _, r := range s.Ranks {
 		p.row(fmt.Sprint(r.Rank), percent(r.ShareOfSteps), length(r.LateUs), length(r.WaitUs), length(r.TransferUs), length(r.OffsetUs))

@@ -2,14 +2,21 @@ package straggler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
-// Persistence is the share of steps that a rank has to be the straggler of to be
-// named, and that without a straggler for there to be none.
+// Persistence is the share of steps, or of all lateness, that a rank has to have to be
+// named, quiet the share of steps without a straggler for there to be none.
 const (
 	Persistence = 0.8
 	quiet       = 0.5
+)
+
+// What is compared at least.
+const (
+	minSteps   = 8
+	minMatched = 16
 )
 
 // Collective is a kernel that ranks run together.
@@ -23,8 +30,11 @@ type Collective struct {
 // Rank is what one rank did, in the order of Start, and so of Step. It is read
 // only.
 type Rank struct {
-	ID          int32
-	Report      int
+	ID     int32
+	Report int
+	// Clocked is set where the report's clock is that of the first one but for an
+	// error: recordings that do not overlap on it are not of one run.
+	Clocked     bool
 	Steps       int
 	Collectives []Collective
 }
@@ -34,6 +44,7 @@ type Kind string
 
 // The kinds.
 const (
+	Unknown    Kind = "unknown" // it cannot be told
 	Nobody     Kind = "none"
 	Rotating   Kind = "rotating"
 	Persistent Kind = "persistent"
@@ -42,11 +53,14 @@ const (
 // Result says who is late.
 type Result struct {
 	Kind Kind
+	// Reason says why it cannot be told, "" where it can.
+	Reason string
 	// Rank is the number of the persistent straggler, or of the rank that is most
 	// often the straggler, as an index of the ranks given; -1 where nobody is late.
 	Rank int
-	// Share is the share of the window's steps of which it is the straggler.
-	Share float64
+	// Share is the share of the window's steps of which it is the straggler, and
+	// ShareLate that of all lateness which is its.
+	Share, ShareLate float64
 	// Window is how many steps all ranks have. Steps is how many had matched
 	// collectives, and Matched how many of these
 	// there were; Unmatched how many collectives of the first rank had none.
@@ -65,6 +79,8 @@ type Result struct {
 	PerStep []Step
 	// PerName has an entry for each name of collectives, the longest waits first.
 	PerName []Name
+
+	squares float64 // of each rank's lateness in each step
 }
 
 // Summary sums up a rank over all matched collectives.
@@ -108,12 +124,18 @@ func Find(ranks []Rank) *Result {
 		res.Window = min(res.Window, r.Steps)
 	}
 	m.align(res)
-	m.judge(res)
+	m.sum(res)
+	res.Window = max(res.Window, res.Steps)
+	if res.Reason = m.doubt(res); res.Reason != "" {
+		res.Kind = Unknown
+		return res
+	}
+	res.conclude()
 	return res
 }
 
-// judge sums up lateness and waiting by rank, step and name.
-func (m *matched) judge(res *Result) {
+// sum sums up lateness and waiting by rank, step and name.
+func (m *matched) sum(res *Result) {
 	res.Ranks = make([]Summary, len(m.ranks))
 	names := map[int32]int{}
 	late := make([]int64, len(m.ranks))
@@ -135,6 +157,7 @@ func (m *matched) judge(res *Result) {
 		}
 		for r, ns := range late {
 			res.Ranks[r].Late += ns
+			res.squares += float64(ns) * float64(ns)
 			if ns > step.Late {
 				step.Straggler, step.Late = r, ns
 			}
@@ -147,7 +170,6 @@ func (m *matched) judge(res *Result) {
 	}
 	res.Steps = len(res.PerStep)
 	slices.SortStableFunc(res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
-	res.conclude()
 }
 
 // one takes the i-th matched collective and returns the wait of all ranks.
@@ -181,20 +203,81 @@ func (m *matched) one(i int, res *Result, name *Name, late []int64) (wait int64)
 
 // conclude says whether one rank is the straggler.
 func (res *Result) conclude() {
-	res.Window = max(res.Window, res.Steps)
-	most, quietSteps := -1, res.Window
+	often, most := -1, -1 // the straggler of most steps, the one with most lateness
+	quietSteps := res.Window
+	var late, total float64
 	for r := range res.Ranks {
-		quietSteps -= res.Ranks[r].Straggler
-		if n := res.Ranks[r].Straggler; n > 0 && (most < 0 || n > res.Ranks[most].Straggler) {
-			most = r
+		s := &res.Ranks[r]
+		quietSteps -= s.Straggler
+		total += float64(s.Late)
+		if s.Straggler > 0 && (often < 0 || s.Straggler > res.Ranks[often].Straggler) {
+			often = r
+		}
+		if float64(s.Late) > late {
+			most, late = r, float64(s.Late)
 		}
 	}
-	if most < 0 || float64(quietSteps) > quiet*float64(res.Window) {
+	if often < 0 {
 		return
 	}
-	res.Rank, res.Kind = most, Rotating
-	res.Share = float64(res.Ranks[most].Straggler) / float64(res.Window)
-	if res.Share > Persistence {
+	who := often
+	switch {
+	case res.stepsOf(often) > Persistence && res.chance(often) < unlikely:
 		res.Kind = Persistent
+	case late > Persistence*total && res.concentrated(most, late/total):
+		res.Kind, who = Persistent, most
+	case float64(quietSteps) > quiet*float64(res.Window):
+		return
+	default:
+		res.Kind = Rotating
 	}
+	res.Rank, res.Share, res.ShareLate = who, res.stepsOf(who), float64(res.Ranks[who].Late)/total
+}
+
+// stepsOf returns the share of the window's steps of which a rank is the straggler.
+func (res *Result) stepsOf(r int) float64 {
+	return float64(res.Ranks[r].Straggler) / float64(res.Window)
+}
+
+// unlikely is how rarely a rank may be named by chance where all are equal.
+const unlikely = 1e-3
+
+// chance is how likely it is that among equal ranks, of which each step has another one
+// late, one is the straggler of as many steps.
+func (res *Result) chance(r int) float64 {
+	n := 0
+	for _, s := range res.Ranks {
+		n += s.Straggler
+	}
+	return float64(len(res.Ranks)) * tail(n, res.Ranks[r].Straggler, 1/float64(len(res.Ranks)))
+}
+
+// tail returns the probability of k or more of n.
+func tail(n, k int, p float64) (sum float64) {
+	all, _ := math.Lgamma(float64(n + 1))
+	for i := k; i <= n; i++ {
+		a, _ := math.Lgamma(float64(i + 1))
+		b, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(all - a - b + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
+}
+
+// What a rank's share of all lateness needs to be no chance: so many equally late steps
+// that the lateness is worth, and so many standard deviations from an equal share.
+const (
+	minWorth   = 8
+	deviations = 3.5
+)
+
+// concentrated tells whether a share of all lateness is more than a few long waits by
+// chance: one pause of 30 ms may be more than all else.
+func (res *Result) concentrated(r int, share float64) bool {
+	var sum float64
+	for _, s := range res.Ranks {
+		sum += float64(s.Late)
+	}
+	worth := sum * sum / res.squares
+	p := 1 / float64(len(res.Ranks))
+	return worth >= minWorth && (share-p)/math.Sqrt(p*(1-p)/worth) >= deviations
 }

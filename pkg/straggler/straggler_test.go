@@ -136,7 +136,7 @@ func TestFind(t *testing.T) {
 // What is less than the clock error is not claimed.
 func TestBelowClockError(t *testing.T) {
 	late := func(_ *rand.Rand, _, rank int) int64 { return int64(rank) * 15_000 }
-	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 200_000}.make()); res == nil || res.Kind != Nobody || res.ClockError < 15_000 {
+	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 50_000}.make()); res == nil || res.Kind != Nobody || res.ClockError < 15_000 {
 		t.Errorf("%+v, want nobody", res)
 	}
 	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 2_000}.make()); res == nil || res.Kind != Persistent {
