@@ -46,7 +46,7 @@ func busyFlag() Flag {
 func IsolateFlags() []Flag {
 	return []Flag{
 		&StringFlag{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph; a later filter also takes none, for the whole trace", Value: step.Auto, Category: isolateCategory},
-		&cli.DurationFlag{Name: "gap", Usage: "hole that ends an allreduce step outside marker ranges, as `TIME`", Value: step.DefaultGap, Category: isolateCategory},
+		&cli.DurationFlag{Name: "gap", Usage: "gap that ends an allreduce step outside marker ranges, as `TIME`; given in so many words, also in ranks without markers, whose steps are else identified by what recurs in them", Value: step.DefaultGap, Category: isolateCategory},
 		&cli.DurationFlag{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, as `TIME`", Value: step.DefaultSegmentGap, Category: isolateCategory},
 		&StringFlag{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Category: isolateCategory},
 		busyFlag(),
@@ -158,10 +158,11 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 
 // steps are the settings of the command line that say how to find steps.
 func (c *Context) steps() step.Options {
-	return step.Options{
-		By: c.String("by"), Gap: int64(c.Duration("gap")), SegmentGap: int64(c.Duration("segment-gap")),
-		Marker: c.String("marker"), Log: c.Log,
+	opt := step.Options{By: c.String("by"), SegmentGap: int64(c.Duration("segment-gap")), Marker: c.String("marker"), Log: c.Log, Warn: c.Warn}
+	if c.IsSet("gap") {
+		opt.Gap = int64(c.Duration("gap"))
 	}
+	return opt
 }
 
 func (c *Context) busyAll() (bool, error) {

@@ -8,18 +8,37 @@ import (
 // Columns returns the columns of a stream that finding its steps takes.
 func Columns(h *event.Header, opt Options) event.Set {
 	method, _, _ := choose(h, &opt) // New says what is wrong with it
-	return columns(method)
+	return columns(method, structured(h, &opt))
+}
+
+// structured says whether a rank may have to be told its steps by structure.
+func structured(h *event.Header, opt *Options) bool {
+	if opt.Gap > 0 {
+		return false
+	}
+	if opt.Marker != "" {
+		return true
+	}
+	for _, id := range h.RankNumbers() {
+		if f := h.RankFacts(id); f == nil || f.Markers == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // columns returns the columns that a method takes.
-func columns(method string) event.Set {
+func columns(method string, structured bool) event.Set {
 	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
 		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
 	switch method {
 	case Allreduce:
+		if structured {
+			return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
+		}
 		return always | 1<<event.ColLaunchStart
 	case Graph:
-		return always | 1<<event.ColLaunchStart | 1<<event.ColLaunchThread
+		return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
 	}
 	return always
 }
@@ -74,26 +93,30 @@ type plan struct {
 	method          string
 	gap, segmentGap int64
 	marker          *marker.Set
-	log             func(string)
+	gapsAlone       bool  // gaps end an allreduce step even in a rank without markers
+	custom          bool  // marker is a user's: the stream's classes do not know it
+	unit            int32 // class of the kernels that make a step, allreduce
+	warn            func(string)
 
-	// busy has the bit of each kind that counts as GPU activity; gpu of each
-	// that runs on the GPU.
-	busy, gpu uint32
-	// want has for each kind the bits of the classes to stop at.
+	busy uint32 // has the bit of each kind that counts as GPU activity
+	// want has for each kind the bits of the classes to stop at, ^0 for all rows.
 	want [16]uint32
 }
 
 func newPlan(method string, opt *Options) (plan, error) {
 	p := plan{
-		method: method, gap: opt.Gap, segmentGap: opt.SegmentGap, marker: marker.Presets, log: opt.Log,
-		busy: 1<<event.Kernel | 1<<event.Graph,
-		gpu:  1<<event.Kernel | 1<<event.Graph | 1<<event.Memcpy | 1<<event.Memset,
+		method: method, gap: opt.Gap, segmentGap: opt.SegmentGap, marker: marker.Presets, warn: opt.Warn,
+		busy: 1<<event.Kernel | 1<<event.Graph, gapsAlone: opt.Gap > 0,
+	}
+	if p.gap <= 0 {
+		p.gap = DefaultGap
 	}
 	if opt.BusyAll {
-		p.busy = p.gpu
+		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
 	p.want[event.NVTX] = 1 << event.StepMarker
-	if opt.Marker != "" { // the stream's classes know the presets only
+	if opt.Marker != "" {
+		p.custom = true
 		var err error
 		if p.marker, err = marker.Compile(opt.Marker); err != nil {
 			return plan{}, &event.Error{Msg: err.Error(), Advice: "--marker takes a regular expression with the groups step, ctx and gen"}
@@ -102,9 +125,14 @@ func newPlan(method string, opt *Options) (plan, error) {
 	}
 	switch method {
 	case Allreduce:
-		p.want[event.Kernel] = 1 << event.Allreduce
+		p.unit = event.Allreduce
+		p.want[event.Kernel] = 1 << p.unit
 	case Graph:
-		p.want[event.API] = 1 << event.GraphLaunch
+		for kind := event.Kernel; kind <= event.Memset; kind++ {
+			if p.busy>>uint32(kind)&1 != 0 {
+				p.want[kind] = ^uint32(0)
+			}
+		}
 	}
 	return p, nil
 }

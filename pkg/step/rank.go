@@ -19,32 +19,43 @@ const (
 type rank struct {
 	id       int32
 	plan     *plan
+	want     [16]uint32 // for each kind the bits of the classes to stop at
 	out      output
 	lastRow  int64 // number of its last row among all rows of the stream
 	finished bool
+	err      error // in rows that were held
 
 	last     int64 // start of the last row
 	frontier int64 // latest end of the GPU activity so far
 	limit    int64 // a row that starts later than this closes the open segment
-	device   int32 // whose allreduce kernels count, -1: not known yet
+	device   int32 // whose collectives or replays count, -1: not known yet
 	markers  markers
-	before   int64 // id of the marker of the allreduce kernel before, none
+
+	// Without markers.
+	learner   *learner // nil while there is nothing to learn
+	rule      *rule    // of the open segment, nil
+	lastClear *rule    // the last one that was clear
+	marked    bool     // the rank has markers
+	context   context
+	pending   evidence // since the last collective
+
+	unrecorded [][2]int64 // in order, those that begin after the last row
+	border     int64      // where the first of them begins, never
 
 	open     bool // a segment, and a step in it, is open
 	step     openStep
-	recent   []openStep // nvtx: steps before it that a range may still prolong
+	recent   []openStep // steps before it that a range or a replay may still prolong
 	segments []segment
-	sizes    []int32 // of all steps
+	unclear  []string // of each closed segment why its structure was not clear
+	sizes    []int32  // of all steps
 }
 
 // openStep is a step whose row is still held.
 type openStep struct {
 	at         pos
-	id         int64 // nvtx: of its marker
+	id         int64 // of its marker, none; graph: of its launch
 	start, end int64
 	size       int32
-	// The launch that made it, graph.
-	launchStart, launchThread int64
 }
 
 // segment is a number of steps without a long idle stretch between them.
@@ -53,15 +64,16 @@ type segment struct {
 	start, end int64
 }
 
-func newRank(id int32, plan *plan, pool *pool, report *event.Report) *rank {
+func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
-		id: id, plan: plan, out: output{pool: pool},
-		last: none, frontier: none, limit: never, device: -1, before: none,
+		id: id, plan: plan, want: plan.want, out: output{pool: pool},
+		last: none, frontier: none, limit: never, device: -1, border: never,
 	}
-	r.step.launchStart = none
-	if report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
+	r.unrecorded = h.Span(id).Unrecorded
+	r.passBorders(none)
+	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
 		for i, n := range report.Ranks {
-			if n == id {
+			if n == id && plan.method == Allreduce {
 				r.device = report.AllreduceDevices[i]
 			}
 		}
@@ -69,13 +81,42 @@ func newRank(id int32, plan *plan, pool *pool, report *event.Report) *rank {
 	return r
 }
 
-// take takes rows i to j.
+// passBorders drops the unrecorded spans that begin at or before t.
+func (r *rank) passBorders(t int64) {
+	for len(r.unrecorded) > 0 && r.unrecorded[0][0] <= t {
+		r.unrecorded = r.unrecorded[1:]
+	}
+	r.border = never
+	if len(r.unrecorded) > 0 {
+		r.border = r.unrecorded[0][0]
+	}
+}
+
+// take uses rows i to j, or holds them back to learn from.
 func (r *rank) take(b *event.Batch, i, j int) error {
 	if r.id == noRank {
 		r.out.add(b, i, j)
 		r.out.seal(event.BatchRows)
 		return nil
 	}
+	for i < j {
+		var err error
+		done := false
+		if r.learner == nil {
+			i, err = r.use(b, i, j)
+		} else if i, done = r.hold(b, i, j); done {
+			err = r.learned()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use uses rows i to j as far as they need no learning, and returns the first
+// that it did not use.
+func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	starts := b.Start.Values
 	if starts[i] > r.out.tailStart {
 		r.out.flush(starts[i])
@@ -85,29 +126,44 @@ func (r *rank) take(b *event.Batch, i, j int) error {
 		k, stop := r.scan(b, i, j)
 		switch stop {
 		case unsorted:
-			return &event.Error{
+			return k, &event.Error{
 				Msg:    fmt.Sprintf("rows of rank %d are not in the order of their start", r.id),
 				Advice: "sort the stream by rank and start",
 			}
 		case late:
 			r.add(b, from, k)
 			from = k
-			r.closeSegment()
+			if r.open {
+				r.closeSegment()
+			}
+			r.passBorders(starts[k])
 			i = k // again, with no segment open
 			continue
 		case wanted:
-			from = r.look(b, from, k)
+			if r.learns() && r.isUnit(b, k) {
+				r.learn(b, k)
+				r.wait(b, from, k, starts[k])
+				return k, nil
+			}
+			from = r.observe(b, from, k)
 		}
 		i = k + 1
 	}
-	// The rows that start with the last one wait for what comes.
-	k := firstAt(starts, from, j, starts[j-1])
-	r.add(b, from, k)
-	r.out.keep(b, k, j, starts[j-1])
+	r.wait(b, from, j, starts[j-1])
 	if !r.open {
 		r.out.seal(event.BatchRows)
 	}
-	return nil
+	return j, nil
+}
+
+// wait puts rows from to j into the output, but for those that start at t, which
+// wait for what comes.
+func (r *rank) wait(b *event.Batch, from, j int, t int64) {
+	k := firstAt(b.Start.Values, from, j, t)
+	r.add(b, from, k)
+	if k < j {
+		r.out.keep(b, k, j, t)
+	}
 }
 
 // add puts rows i to j into the output, behind the tail if there are any.
@@ -133,7 +189,7 @@ type stop int
 const (
 	end      stop = iota
 	wanted        // a row that may begin or belong to a step
-	late          // a row behind the segment
+	late          // a row after the segment, or after a border of what was recorded
 	unsorted      // a row that starts before the one before it
 )
 
@@ -143,17 +199,13 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
 	p := r.plan
-	want, busy := &p.want, p.busy
-	own := int64(none) // launch whose GPU rows are wanted
-	var launches []int64
-	if p.method == Graph {
-		own, launches = r.step.launchStart, b.LaunchStart.Values[:j]
-	}
-	last, frontier, limit := r.last, r.frontier, r.limit
+	want, busy := &r.want, p.busy
+	replays := p.method == Graph
+	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	stop := end
 	for ; i < j; i++ {
 		t := starts[i]
-		if t > limit || t < last {
+		if t > limit || t < last || t >= border {
 			stop = late
 			if t < last {
 				stop = unsorted
@@ -170,7 +222,10 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 				}
 			}
 		}
-		if want[kind]>>uint32(classes[i])&1 != 0 || own != none && launches[i] == own {
+		if want[kind]>>uint32(classes[i])&1 != 0 {
+			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {
+				continue
+			}
 			stop = wanted
 			break
 		}
@@ -218,15 +273,23 @@ func (r *rank) endStep(end int64) {
 	r.patch(&r.step)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
-	if r.plan.method == NVTX {
+	old := 0
+	switch r.plan.method {
+	case NVTX:
 		r.recent = append(r.recent, r.step)
-		old := 0
 		for old < len(r.recent) && end-r.recent[old].start > mergeWithin {
 			old++
 		}
-		r.recent = append(r.recent[:0], r.recent[old:]...)
+	case Graph:
+		r.recent = append(r.recent, r.step)
+		old = max(0, len(r.recent)-maxReplays)
 	}
+	r.recent = append(r.recent[:0], r.recent[old:]...)
 }
+
+// maxReplays is how many graph replays may begin between the first and the last
+// GPU row of one.
+const maxReplays = 8
 
 // closeSegment ends the open step and its segment. All rows that can be in its
 // period are in the output.
@@ -234,7 +297,13 @@ func (r *rank) closeSegment() {
 	r.out.flush(never)
 	r.endStep(r.segments[len(r.segments)-1].end)
 	r.open, r.limit = false, never
-	r.step.launchStart = none
+	r.step.id = none
+	why := ""
+	if r.rule != nil && !r.rule.clear {
+		why = r.rule.why
+	}
+	r.unclear = append(r.unclear, why)
+	r.rule, r.pending, r.want = nil, 0, r.plan.want // the next segment may be another
 	r.recent = r.recent[:0]
 }
 
@@ -253,6 +322,11 @@ func (r *rank) settledBefore() int {
 func (r *rank) finish() {
 	if r.finished {
 		return
+	}
+	if r.learner != nil {
+		if err := r.learned(); err != nil {
+			r.err = err
+		}
 	}
 	r.finished = true
 	if r.open {

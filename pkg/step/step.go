@@ -70,8 +70,10 @@ const (
 type Options struct {
 	// By is one of Methods; "" is Auto.
 	By string
-	// Gap is the hole, in ns, that ends an allreduce step outside markers, 0
-	// the default.
+	// Gap is how long after the latest end of an allreduce step, ns, another
+	// kernel begins the next one where neither was launched during a marker. 0
+	// is the default in ranks that have markers, and has the steps of others
+	// identified by their structure.
 	Gap int64
 	// SegmentGap is the idle stretch, in ns, that ends a segment, 0 the default.
 	SegmentGap int64
@@ -85,8 +87,11 @@ type Options struct {
 	Columns event.Set
 	// Hold is for how many calls of Next a batch stays valid, 0 for one.
 	Hold int
-	// Log takes remarks and warnings, a sentence each; nil drops them.
+	// Log takes remarks, a sentence each; nil drops them.
 	Log func(string)
+	// Warn takes warnings, a sentence each, which belong into every report; nil
+	// gives them to Log.
+	Warn func(string)
 }
 
 // Isolator is the stream with steps. It is an event.Source.
@@ -117,8 +122,8 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if opt.Log == nil {
 		opt.Log = func(string) {}
 	}
-	if opt.Gap <= 0 {
-		opt.Gap = DefaultGap
+	if opt.Warn == nil {
+		opt.Warn = opt.Log
 	}
 	if opt.SegmentGap <= 0 {
 		opt.SegmentGap = DefaultSegmentGap
@@ -130,7 +135,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if why != "" {
 		opt.Log("steps by " + method + ": " + why)
 	}
-	if err := h.Require(columns(method)); err != nil {
+	if err := h.Require(columns(method, structured(h, &opt))); err != nil {
 		return nil, err
 	}
 	p, err := newPlan(method, &opt)
@@ -144,7 +149,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	}
 	it.header.Columns |= event.StepCols
 	it.header.Isolation = &event.Isolation{
-		Method: method, Marker: opt.Marker, Gap: opt.Gap, SegmentGap: opt.SegmentGap, Busy: "kernels",
+		Method: method, Marker: opt.Marker, Gap: p.gap, SegmentGap: opt.SegmentGap, Busy: "kernels",
 	}
 	if opt.BusyAll {
 		it.header.Isolation.Busy = "all"
@@ -168,7 +173,9 @@ func (it *Isolator) Next() (*event.Batch, error) {
 		}
 		b, err := it.src.Next()
 		if err == io.EOF {
-			it.finish()
+			if err := it.finish(); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if err != nil {
@@ -228,7 +235,7 @@ func (it *Isolator) enter(id int32) error {
 		it.cur = r
 		return nil
 	}
-	it.cur = newRank(id, &it.plan, &it.pool, it.header.Report(id))
+	it.cur = newRank(id, &it.plan, &it.pool, &it.header)
 	it.ranks = append(it.ranks, it.cur)
 	return nil
 }
@@ -253,13 +260,16 @@ func (it *Isolator) release() {
 }
 
 // finish closes all ranks and adds the window rows.
-func (it *Isolator) finish() {
+func (it *Isolator) finish() error {
 	it.done = true
 	for _, r := range it.ranks {
 		if !r.finished {
 			r.finish()
 			it.ready = r.out.release(it.ready, r.settledBefore())
 		}
+		if r.err != nil {
+			return r.err
+		}
 	}
-	it.addWindows()
+	return it.addWindows()
 }

@@ -124,7 +124,7 @@ func TestRanksStayTogether(t *testing.T) {
 			rows = append(rows, r)
 		}
 	}
-	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: Allreduce})
+	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: Allreduce, Gap: DefaultGap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +316,7 @@ type twinStep struct {
 	row     eventtest.Row
 	segment int
 	period  int64 // its end
+	id      int   // of its marker, or launch
 }
 
 type twinRank struct {
@@ -421,7 +422,6 @@ func (tw *twinRank) byAllreduce() {
 			device = min(device, r.Device)
 		}
 	}
-	before := -1
 	for _, k := range kernels {
 		if k.Device != device {
 			continue
@@ -432,15 +432,17 @@ func (tw *twinRank) byAllreduce() {
 		}
 		_, begin := tw.segmentAt(k.Start)
 		if !begin {
-			if id >= 0 && before >= 0 {
-				begin = id != before
-			} else {
-				begin = k.Start-tw.steps[len(tw.steps)-1].row.End > tw.opt.Gap
+			s := &tw.steps[len(tw.steps)-1]
+			switch {
+			case id >= 0:
+				begin = id != s.id
+			case s.id < 0:
+				begin = k.Start-s.row.End > tw.opt.Gap
 			}
 		}
-		before = id
 		if begin {
 			s := tw.begin(k, text)
+			s.id = id
 			s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = k.LaunchStart, k.LaunchEnd, k.LaunchThread
 			continue
 		}
@@ -468,26 +470,38 @@ func (tw *twinRank) byNVTX() {
 }
 
 func (tw *twinRank) byGraph() {
-	var calls []eventtest.Row
+	device := int32(-1)
 	for _, r := range tw.rows {
-		if r.Kind == event.API && r.Class == event.GraphLaunch {
-			calls = append(calls, r)
+		replayed := r.Kind == event.Graph && r.End > r.Start || isBusy(&r, tw.opt.BusyAll) && r.GraphNode >= 0 ||
+			r.Kind == event.Kernel && r.GraphNode >= 0
+		if !replayed || device >= 0 && r.Device != device {
+			continue
+		}
+		device = r.Device
+		segment, fresh := tw.segmentAt(r.Start)
+		if s := tw.replay(int(r.Correlation), segment); !fresh && s != nil {
+			s.row.End = max(s.row.End, r.End)
+			continue
+		}
+		text := "step"
+		if r.LaunchStart >= 0 {
+			_, text = tw.around(r.LaunchStart)
+		}
+		s := tw.begin(r, text)
+		s.id = int(r.Correlation)
+		s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = r.LaunchStart, r.LaunchEnd, r.LaunchThread
+	}
+}
+
+// replay returns the step of a launch among the last of the segment, nil where
+// there is none.
+func (tw *twinRank) replay(launch, segment int) *twinStep {
+	for i := len(tw.steps) - 1; i >= 0 && i >= len(tw.steps)-1-maxReplays && tw.steps[i].segment == segment; i-- {
+		if tw.steps[i].id == launch {
+			return &tw.steps[i]
 		}
 	}
-	for i, call := range calls {
-		_, text := tw.around(call.Start)
-		s := tw.begin(call, text)
-		s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = call.Start, call.End, call.Thread
-		for _, r := range tw.rows {
-			if r.Device < 0 || r.LaunchStart != call.Start || r.LaunchThread != call.Thread ||
-				i+1 < len(calls) && r.Start >= calls[i+1].Start {
-				continue
-			}
-			if _, closed := tw.segmentAt(r.Start); !closed {
-				s.row.End = max(s.row.End, r.End)
-			}
-		}
-	}
+	return nil
 }
 
 func (tw *twinRank) rowsWithSteps() []eventtest.Row {
@@ -613,7 +627,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
-		{"none", rows, Graph, []string{"no steps at all: no rank has a graph launch"}},
+		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},
 	}

@@ -65,8 +65,9 @@ func commonSize(sizes []int32) int32 {
 	return best
 }
 
-// addWindows makes the last batch, the window rows, and says what is odd.
-func (it *Isolator) addWindows() {
+// addWindows makes the last batch, the window rows, and says what is odd. It
+// fails where the steps of a rank could not be identified.
+func (it *Isolator) addWindows() error {
 	ranks := make([]*rank, 0, len(it.ranks))
 	total := 0
 	for _, r := range it.ranks {
@@ -76,19 +77,22 @@ func (it *Isolator) addWindows() {
 		}
 	}
 	if total == 0 {
-		it.opt.Log("no steps at all: " + it.nothing())
-		return
+		it.opt.Warn("no steps at all: " + it.nothing())
+		return nil
 	}
 	sort.Slice(ranks, func(i, j int) bool { return ranks[i].id < ranks[j].id })
 	b := it.pool.get()
 	for _, r := range ranks {
 		if len(r.sizes) == 0 {
-			it.opt.Log(fmt.Sprintf("rank %d has no steps", r.id))
+			it.opt.Warn(fmt.Sprintf("rank %d has no steps", r.id))
 			continue
 		}
-		r.addWindow(b)
+		if err := r.addWindow(b); err != nil {
+			return err
+		}
 	}
 	it.ready = append(it.ready, b)
+	return nil
 }
 
 // nothing says what was looked for in vain.
@@ -99,19 +103,18 @@ func (it *Isolator) nothing() string {
 	case NVTX:
 		return "no rank has a forward-step marker"
 	}
-	return "no rank has a graph launch"
+	return "no rank has a recorded replay of a CUDA graph"
 }
 
 // addWindow appends the rank's window row.
-func (r *rank) addWindow(b *event.Batch) {
+func (r *rank) addWindow(b *event.Batch) error {
 	w := r.window()
 	if w.segment < 0 {
-		r.plan.log(fmt.Sprintf("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking all %d steps",
+		r.plan.warn(fmt.Sprintf("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking all %d steps",
 			r.id, minSteps, len(r.sizes)))
 	}
-	if n, m := int64(len(r.sizes)), r.markers.ids; r.plan.method == Allreduce && m > 0 && 20*max(n-m, m-n) > m {
-		r.plan.log(fmt.Sprintf("rank %d has %d steps by allreduce, but %d forward-step markers: "+
-			"steps may be torn or grown together, compare with --by nvtx", r.id, n, m))
+	if err := r.check(&w); err != nil {
+		return err
 	}
 	i := b.AppendNulls()
 	b.Kind.Set(i, event.Window)
@@ -124,4 +127,55 @@ func (r *rank) addWindow(b *event.Batch) {
 	if w.segment >= 0 {
 		b.Segment.Set(i, int64(w.segment))
 	}
+	return nil
+}
+
+// check says whether the steps by allreduce hold.
+func (r *rank) check(w *window) error {
+	if r.plan.method != Allreduce {
+		return nil
+	}
+	if n, m := int64(len(r.sizes)), r.markers.ids; m > 0 {
+		if 20*max(n-m, m-n) > m {
+			r.plan.warn(fmt.Sprintf("rank %d has %d steps by allreduce, but %d forward-step markers: "+
+				"steps may be torn or grown together, compare with --by nvtx", r.id, n, m))
+		}
+		return nil
+	}
+	if why := r.notClear(w.segment); why != "" {
+		return &event.Error{
+			Msg: fmt.Sprintf("the steps of rank %d, which has no forward-step markers, cannot be identified: %s", r.id, why),
+			Advice: "profile with the engine's own ranges on, name yours with --marker, split at gaps with --gap 1ms, " +
+				"or measure the whole trace with --by none",
+		}
+	}
+	if n, of := r.odd(w); 10*n >= of {
+		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
+			"steps may be torn or grown together", n, of, r.id, w.size))
+	}
+	return nil
+}
+
+// notClear says why the structure of the benchmark segment, or where there is
+// none that of any segment, was not clear.
+func (r *rank) notClear(segment int) string {
+	for i, why := range r.unclear {
+		if why != "" && (i == segment || segment < 0) {
+			return why
+		}
+	}
+	return ""
+}
+
+// odd returns how many steps of the benchmark segment, or where there is none of
+// all steps, have another size than the common one, and how many steps it has.
+func (r *rank) odd(w *window) (odd, steps int) {
+	from, to := 0, len(r.sizes)
+	if w.segment >= 0 {
+		from, to = r.segments[w.segment].first, r.lastStep(w.segment)
+	}
+	for _, size := range r.sizes[from:to] {
+		odd += b2n(int64(size) != w.size)
+	}
+	return odd, to - from
 }

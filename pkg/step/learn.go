@@ -1,0 +1,141 @@
+package step
+
+import "github.com/hostbound/hostbound/pkg/event"
+
+// Rows that are held back to learn from, at least and at most.
+const (
+	minHeld = 1 << 16
+	maxHeld = 1 << 18
+)
+
+// learner holds back the rows of a rank without markers, from a collective on,
+// until it is known how to identify steps: to the end of the segment, or where
+// that is long as far as enough is known.
+type learner struct {
+	held     []*event.Batch
+	rows     int
+	retry    int // the number of rows at which to try
+	run      run
+	device   int32
+	frontier int64 // latest end of the rank's GPU activity
+	laneEnd  int64 // that of the kernels of the device
+	marked   bool  // there is a marker after all
+}
+
+// learns says whether the steps of the rank have to be learned before its next
+// collective is used.
+func (r *rank) learns() bool {
+	p := r.plan
+	return p.method == Allreduce && !p.gapsAlone && r.rule == nil && !r.marked && r.markers.ids == 0
+}
+
+// learn begins to learn with row k, a collective.
+func (r *rank) learn(b *event.Batch, k int) {
+	if r.device < 0 {
+		r.device = b.Device.Values[k]
+	}
+	r.context.reset()
+	r.learner = &learner{retry: minHeld, device: r.device, frontier: r.frontier, laneEnd: b.Start.Values[k]}
+}
+
+// hold holds rows i to j as far as they belong to the segment. It returns the
+// first that does not, and whether it is time to decide.
+func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
+	l := r.learner
+	starts, ends, kinds := b.Start.Values[:j], b.End.Values[:j], b.Kind.Values[:j]
+	from := i
+	for ; i < j && !done; i++ {
+		t := starts[i]
+		if l.rows > 0 && t-r.plan.segmentGap > l.frontier || t >= r.border {
+			done = true
+			break
+		}
+		if r.plan.busy>>uint32(kinds[i])&1 != 0 && ends[i] > t {
+			l.frontier = max(l.frontier, ends[i])
+		}
+		l.row(r, b, i)
+		l.rows++
+		done = l.marked || l.rows >= maxHeld
+	}
+	l.keep(b, from, i)
+	if !done && l.rows >= l.retry {
+		l.retry *= 2
+		done = l.run.rule(&r.context.names).clear
+	}
+	return i, done
+}
+
+// keep copies rows i to j.
+func (l *learner) keep(b *event.Batch, i, j int) {
+	for i < j {
+		if n := len(l.held); n == 0 || l.held[n-1].Len >= event.BatchRows {
+			held := &event.Batch{}
+			held.Reset(b.Columns)
+			l.held = append(l.held, held)
+		}
+		n := min(j-i, event.BatchRows)
+		l.held[len(l.held)-1].AppendRange(b, i, i+n)
+		i += n
+	}
+}
+
+// row uses row k.
+func (l *learner) row(r *rank, b *event.Batch, k int) {
+	class := int32(-1)
+	if v, ok := b.Class.Get(k); ok {
+		class = v
+	}
+	switch b.Kind.Values[k] {
+	case event.NVTX:
+		if class == event.StepMarker || r.plan.custom {
+			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
+		}
+	case event.Kernel:
+		if b.Device.Values[k] == l.device {
+			l.kernel(r, b, k, class)
+		}
+	default:
+		r.context.host(b, k)
+	}
+}
+
+// kernel uses a kernel of the device.
+func (l *learner) kernel(r *rank, b *event.Batch, k int, class int32) {
+	l.run.idle(b.Start.Values[k] - l.laneEnd)
+	l.laneEnd = max(l.laneEnd, b.End.Values[k])
+	if class != r.plan.unit {
+		l.run.add(r.context.names.token(&b.Name, k), class)
+		return
+	}
+	for _, t := range r.context.collective(b, k) {
+		l.run.add(t, -1)
+	}
+	l.run.collective()
+}
+
+// learned ends the learning: it sets the rule, and uses the rows that were held.
+func (r *rank) learned() error {
+	l := r.learner
+	r.learner = nil
+	if r.marked = l.marked; !r.marked {
+		r.setRule(l.run.rule(&r.context.names))
+	}
+	r.context.reset()
+	r.pending = 0
+	for _, b := range l.held {
+		for i := 0; i < b.Len; {
+			k, err := r.use(b, i, b.Len)
+			if err != nil {
+				return err
+			}
+			i = k
+		}
+	}
+	return nil
+}
+
+// isUnit says whether row k is a collective that steps are made of.
+func (r *rank) isUnit(b *event.Batch, k int) bool {
+	return b.Kind.Values[k] == event.Kernel && b.Class.Valid.Get(k) && b.Class.Values[k] == r.plan.unit &&
+		(r.device < 0 || b.Device.Values[k] == r.device)
+}

@@ -1,0 +1,163 @@
+package step
+
+import "github.com/hostbound/hostbound/pkg/event"
+
+// observe uses row k, at which scan stopped; the rows from from to k are not in
+// the output yet. It returns the first row that still is not.
+func (r *rank) observe(b *event.Batch, from, k int) int {
+	kind := b.Kind.Values[k]
+	classed := b.Class.Valid.Get(k)
+	switch {
+	case kind == event.NVTX:
+		if classed || r.plan.custom {
+			return r.observeMarker(b, from, k)
+		}
+	case r.plan.method == Graph:
+		return r.observeReplay(b, from, k)
+	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != r.plan.unit):
+		r.observeEvidence(b, k)
+	case classed:
+		return r.observeCollective(b, from, k)
+	}
+	return from
+}
+
+// observeMarker uses an NVTX range that may be a forward-step marker.
+func (r *rank) observeMarker(b *event.Batch, from, k int) int {
+	text := string(b.Name.Get(k))
+	counts, ok := r.plan.marker.Parse(text)
+	if !ok {
+		return from
+	}
+	number := int64(noNumber)
+	if counts.HasStep {
+		number = counts.Step
+	}
+	start, end := b.Start.Values[k], b.End.Values[k]
+	id, fresh := r.markers.add(start, end, number, text)
+	if r.plan.method != NVTX {
+		return from
+	}
+	end = min(end, r.border)
+	if !fresh && r.prolong(id, end) {
+		return from
+	}
+	return r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1}, text)
+}
+
+// prolong moves the end of the step with the given id, if its row is still
+// here, to end where that is later.
+func (r *rank) prolong(id, end int64) bool {
+	s := &r.step
+	if !r.open {
+		return false
+	}
+	for i := len(r.recent); s.id != id; s = &r.recent[i] {
+		if i--; i < 0 {
+			return false
+		}
+	}
+	if end > s.end {
+		s.end = end
+		r.patch(s)
+		r.extend(end)
+	}
+	return true
+}
+
+// extend moves the end of the open segment to end where that is later.
+func (r *rank) extend(end int64) {
+	seg := &r.segments[len(r.segments)-1]
+	seg.end = max(seg.end, end)
+	r.limit = max(r.limit, seg.end+r.plan.segmentGap)
+}
+
+// launchRange returns the marker range that row k was launched during: its id
+// and text, none and "step" where there is none.
+func (r *rank) launchRange(b *event.Batch, k int) (id int64, text string) {
+	if launch, ok := b.LaunchStart.Get(k); ok {
+		if m := r.markers.around(launch); m != nil {
+			return m.id, m.text
+		}
+	}
+	return none, "step"
+}
+
+// observeCollective uses a kernel of the class whose kernels make a step.
+func (r *rank) observeCollective(b *event.Batch, from, k int) int {
+	device := b.Device.Values[k]
+	if r.device < 0 {
+		r.device = device
+	}
+	if device != r.device {
+		return from
+	}
+	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
+	id, text := r.launchRange(b, k)
+	boundary := r.rule != nil && r.boundary(b, k)
+	if r.open && !r.startsStep(id, start, boundary) {
+		r.step.size++
+		if end > r.step.end {
+			r.step.end = end
+			r.extend(end)
+		}
+		return from
+	}
+	from = r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1}, text)
+	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
+	return from
+}
+
+// startsStep says whether a collective that was launched during the marker range
+// id and starts at the given time is not of the open step; boundary is what the
+// rule for steps without markers says.
+func (r *rank) startsStep(id, start int64, boundary bool) bool {
+	switch {
+	case id != none:
+		return id != r.step.id
+	case r.step.id != none:
+		return false // a sampler's collective, a draft model's
+	case r.rule != nil:
+		return boundary
+	}
+	return start-r.step.end > r.plan.gap
+}
+
+// launchColumns are those that describe a launch.
+const launchColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+
+// copyLaunch gives a step row the launch of its first GPU row.
+func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
+	if dst.Columns&launchColumns != launchColumns {
+		return
+	}
+	if v, ok := src.LaunchStart.Get(k); ok {
+		dst.LaunchStart.Set(to, v)
+	}
+	if v, ok := src.LaunchEnd.Get(k); ok {
+		dst.LaunchEnd.Set(to, v)
+	}
+	if v, ok := src.LaunchThread.Get(k); ok {
+		dst.LaunchThread.Set(to, v)
+	}
+}
+
+// observeReplay uses a GPU row that a graph launch ran.
+func (r *rank) observeReplay(b *event.Batch, from, k int) int {
+	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
+	launch, ok := b.Correlation.Get(k)
+	if !ok || b.Kind.Values[k] == event.Graph && end <= start {
+		return from
+	}
+	device := b.Device.Values[k]
+	if r.device < 0 {
+		r.device = device
+	}
+	if device != r.device || r.prolong(launch, end) {
+		return from
+	}
+	_, text := r.launchRange(b, k)
+	from = r.begin(b, from, k, openStep{id: launch, start: start, end: end, size: 1}, text)
+	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
+	return from
+}

@@ -1,0 +1,209 @@
+package step
+
+import "github.com/hostbound/hostbound/pkg/event"
+
+// Tokens that are no kernel names. Those before tokenReplay are of the host and
+// count where they lie between the launches of two collectives; names count where
+// their kernels run between the two.
+const (
+	tokenSync   int32 = iota // a thread waits for the GPU
+	tokenHtoD                // a copy to the GPU was launched
+	tokenDtoH                // a copy from the GPU was launched
+	tokenReplay              // the collective is of another graph replay
+	firstName                // the names of kernels come from here on
+)
+
+// evidence is what a token, where it lies before a collective, says of that: its
+// bits.
+type evidence uint8
+
+const (
+	begins  evidence = 1 << iota // a step begins
+	confirm                      // one begins where the step so far is as long as most
+)
+
+// rule is how the steps of a segment without markers are identified.
+type rule struct {
+	evidence []evidence // of each token
+	classes  []int32    // of each token, the class of its kernels
+	embed    bool       // kernels that look up embeddings begin a step by any name
+	usual    int32      // number of collectives in most steps
+	clear    bool       // the structure was clear where the rule was learned
+	why      string     // what is not clear
+}
+
+// of returns what a token says. Names that came after the rule was learned say
+// something only where they are those of an embedding.
+func (u *rule) of(t int32, n *names) evidence {
+	if int(t) < len(u.evidence) {
+		return u.evidence[t]
+	}
+	if u.embed && isEmbedding(n.texts[t-firstName]) {
+		return begins
+	}
+	return 0
+}
+
+// names numbers the names of kernels. Texts in a dictionary are looked up once.
+type names struct {
+	ids   map[string]int32
+	texts []string // of the tokens from firstName on
+	dict  *event.Dict
+	codes []int32 // tokens of the texts in dict, 0: not looked up yet
+}
+
+// token returns the number of the name in row i.
+func (n *names) token(c *event.Strings, i int) int32 {
+	if c.Dict == nil || c.Codes[i] < 0 {
+		return n.lookUp(c.Get(i))
+	}
+	if c.Dict != n.dict {
+		n.dict, n.codes = c.Dict, make([]int32, len(c.Dict.Offsets))
+	}
+	code := c.Codes[i]
+	if n.codes[code] == 0 {
+		n.codes[code] = n.lookUp(c.Get(i))
+	}
+	return n.codes[code]
+}
+
+func (n *names) lookUp(text []byte) int32 {
+	if id, ok := n.ids[string(text)]; ok {
+		return id
+	}
+	if n.ids == nil {
+		n.ids = map[string]int32{}
+	}
+	id := firstName + int32(len(n.texts))
+	n.texts = append(n.texts, string(text))
+	n.ids[string(text)] = id
+	return id
+}
+
+// context is what there is between two collectives.
+type context struct {
+	names  names
+	starts []int64 // of host events that no collective was launched after yet
+	tokens []int32
+	launch int64 // of the collective before, none
+	replay int64 // graph launch of the collective before, none
+	popped []int32
+}
+
+func (c *context) reset() {
+	c.starts, c.tokens, c.launch, c.replay = c.starts[:0], c.tokens[:0], none, none
+}
+
+// maxHostEvents is how many of them are kept: more than fit into the queue of a
+// GPU.
+const maxHostEvents = 4096
+
+// host uses row k, which is of an API call or a copy.
+func (c *context) host(b *event.Batch, k int) {
+	switch b.Kind.Values[k] {
+	case event.API:
+		if b.Class.Valid.Get(k) && b.Class.Values[k] == event.APISync {
+			c.add(b.Start.Values[k], tokenSync)
+		}
+	case event.Memcpy:
+		at, ok := b.LaunchStart.Get(k)
+		switch name := b.Name.Get(k); {
+		case !ok:
+		case string(name) == "memcpy HtoD":
+			c.add(at, tokenHtoD)
+		case string(name) == "memcpy DtoH":
+			c.add(at, tokenDtoH)
+		}
+	}
+}
+
+// add keeps a host event, in the order of time: copies come when they run.
+func (c *context) add(start int64, token int32) {
+	if start < c.launch {
+		return // it runs later than the collective launched after it
+	}
+	if n := maxHostEvents; len(c.starts) == n {
+		c.starts = append(c.starts[:0], c.starts[n/2:]...)
+		c.tokens = append(c.tokens[:0], c.tokens[n/2:]...)
+	}
+	c.starts, c.tokens = append(c.starts, start), append(c.tokens, token)
+	for i := len(c.starts) - 1; i > 0 && c.starts[i] < c.starts[i-1]; i-- {
+		c.starts[i], c.starts[i-1] = c.starts[i-1], c.starts[i]
+		c.tokens[i], c.tokens[i-1] = c.tokens[i-1], c.tokens[i]
+	}
+}
+
+// collective returns the tokens that are known with the collective in row k: the
+// host events since the launch of the one before, and whether another replay
+// begins. They are valid until the next call.
+func (c *context) collective(b *event.Batch, k int) []int32 {
+	c.popped = c.popped[:0]
+	if launch, ok := b.LaunchStart.Get(k); ok {
+		n := 0
+		for n < len(c.starts) && c.starts[n] < launch {
+			n++
+		}
+		c.popped = append(c.popped, c.tokens[:n]...)
+		c.starts = append(c.starts[:0], c.starts[n:]...)
+		c.tokens = append(c.tokens[:0], c.tokens[n:]...)
+		c.launch = max(c.launch, launch)
+	}
+	replay := int64(none)
+	if b.Columns.Has(event.ColGraphNode) && b.GraphNode.Valid.Get(k) {
+		if id, ok := b.Correlation.Get(k); ok {
+			replay = id
+		}
+	}
+	if replay != none && replay != c.replay {
+		c.popped = append(c.popped, tokenReplay)
+	}
+	c.replay = replay
+	return c.popped
+}
+
+// observeEvidence uses row k, which is no collective.
+func (r *rank) observeEvidence(b *event.Batch, k int) {
+	if b.Kind.Values[k] != event.Kernel {
+		r.context.host(b, k)
+		return
+	}
+	if b.Device.Values[k] == r.device {
+		r.pending |= r.rule.of(r.context.names.token(&b.Name, k), &r.context.names)
+	}
+}
+
+// boundary says whether the rule has a step begin with the collective in row k.
+func (r *rank) boundary(b *event.Batch, k int) bool {
+	e := r.pending
+	r.pending = 0
+	for _, t := range r.context.collective(b, k) {
+		e |= r.rule.of(t, &r.context.names)
+	}
+	return e&begins != 0 || e&confirm != 0 && r.step.size >= r.rule.usual
+}
+
+// setRule sets the rule of the segment that begins; one that is not clear gives
+// way to one that was, in a segment before.
+func (r *rank) setRule(u *rule) {
+	if !u.clear && r.lastClear != nil {
+		u = r.lastClear
+	}
+	if u.clear {
+		r.lastClear = u
+	}
+	r.rule, r.want = u, r.plan.want
+	for t, e := range u.evidence {
+		switch t := int32(t); {
+		case e == 0 || t == tokenReplay:
+		case t == tokenSync:
+			r.want[event.API] |= 1 << event.APISync
+		case t == tokenHtoD || t == tokenDtoH:
+			r.want[event.Memcpy] = ^uint32(0)
+		case u.classes[t] >= 0:
+			r.want[event.Kernel] |= 1 << uint32(u.classes[t])
+		}
+	}
+	if u.embed {
+		r.want[event.Kernel] |= 1 << event.Copy
+	}
+}

@@ -1,0 +1,338 @@
+package step
+
+import (
+	"cmp"
+	"slices"
+)
+
+// kind is a kind of evidence for where steps begin. Those of one kind depend on
+// one another, those of two do not.
+type kind int
+
+const (
+	byEmbedding kind = iota // the kernel that looks up embeddings
+	byHead                  // the kernels that make tokens of the logits
+	bySync                  // the host waits for the GPU
+	byCopy                  // copies to or from the host
+	byReplay                // another graph replay
+	byGap                   // the longest waits of the device
+	byName                  // kernels of a name that there is once a step
+	numKinds
+)
+
+// weights is how much each kind says.
+var weights = [numKinds]float64{byEmbedding: 2, byHead: 1.5, bySync: 1.5, byCopy: 1.5, byReplay: 1.5, byGap: 1, byName: 1}
+
+// borders are the collectives, by their number, that may begin steps.
+type borders struct {
+	at     []int32
+	kind   kind
+	score  float64
+	usual  int32   // the most frequent number of collectives between two
+	same   float64 // share of steps that have it
+	groups int     // whole steps
+	kinds  int     // kinds of evidence that agree
+	solid  int     // those of them that agree exactly
+}
+
+// rule learns from the run how to identify its steps.
+//
+// What recurs once a step is of several kinds, and each of them proposes where
+// steps begin. The proposal that most others agree with is taken; it is clear
+// where at least two independent kinds agree and nearly all steps have the same
+// number of collectives, or where three do. A rule is then made of tokens that
+// are there where a step begins and hardly anywhere else.
+func (s *run) rule(n *names) *rule {
+	places := s.places()
+	kinds := s.kinds(places, n)
+	best := s.best(places, &kinds)
+	if best == nil {
+		return &rule{embed: true, why: "nothing recurs between the all-reduce kernels"}
+	}
+	u := s.ruleFor(best, places, n)
+	switch {
+	case u.why != "":
+	case best.kinds < 2 && !(best.same >= 0.97 && best.groups >= 8 && (best.kind == byEmbedding || best.kind == byReplay)):
+		u.why = "only one kind of evidence says where they begin"
+	case best.same < 0.9 && best.solid < 3:
+		u.why = "their numbers of all-reduce kernels differ"
+	case best.groups < 2:
+		u.why = "there are too few of them"
+	case s.coarser(best, places, &kinds):
+		u.why = "what recurs once a step recurs on two levels"
+	}
+	u.clear = u.why == ""
+	return u
+}
+
+// kinds returns for each kind the collectives that it says begin steps.
+func (s *run) kinds(places [][]int32, n *names) (kinds [numKinds][]int32) {
+	for t, at := range places[firstName:] {
+		if isEmbedding(n.texts[t]) {
+			kinds[byEmbedding] = union(kinds[byEmbedding], at)
+		}
+		if isHead(n.texts[t], s.classes[t+int(firstName)]) {
+			kinds[byHead] = union(kinds[byHead], at)
+		}
+	}
+	kinds[bySync] = places[tokenSync]
+	kinds[byCopy] = union(places[tokenHtoD], places[tokenDtoH])
+	kinds[byReplay] = places[tokenReplay]
+	kinds[byGap] = s.longGaps()
+	return kinds
+}
+
+// best returns the proposal that most evidence agrees with, nil where there is
+// none.
+func (s *run) best(places [][]int32, kinds *[numKinds][]int32) *borders {
+	var best *borders
+	seen := map[uint64]bool{}
+	propose := func(at []int32, k kind) {
+		for _, at := range [][]int32{at, s.joinShort(at)} {
+			if len(at) < 2 || seen[hash(at)] {
+				continue
+			}
+			seen[hash(at)] = true
+			p := &borders{at: at, kind: k}
+			s.weigh(p, places, kinds)
+			if best == nil || p.score > best.score {
+				best = p
+			}
+		}
+	}
+	for k := range byName {
+		propose(kinds[k], k)
+	}
+	for _, at := range places[firstName:] {
+		propose(at, byName)
+	}
+	return best
+}
+
+// weigh fills in what speaks for a proposal.
+func (s *run) weigh(p *borders, places [][]int32, kinds *[numKinds][]int32) {
+	p.usual, p.same, p.groups = sizesOf(p.at)
+	switch {
+	case p.same >= 0.9:
+		p.score = 2
+	case p.same >= 0.7:
+		p.score = 1
+	}
+	for k := range byName {
+		a := agreement(p.at, kinds[k])
+		if a < 1 {
+			a = max(a, agreement(p.at, s.joinShort(kinds[k])))
+		}
+		p.count(k, a)
+	}
+	named := 0.0
+	for _, at := range places[firstName:] {
+		if 5*len(at) >= 4*len(p.at) && 4*len(at) <= 5*len(p.at) {
+			named = max(named, exact(p.at, at))
+		}
+	}
+	if named >= 0.9 {
+		p.count(byName, 1)
+	}
+}
+
+func (p *borders) count(k kind, agreement float64) {
+	p.score += weights[k] * agreement
+	if agreement > 0 {
+		p.kinds++
+	}
+	if agreement == 1 {
+		p.solid++
+	}
+}
+
+// agreement says how well other evidence goes with a proposal: 1 where it is the
+// same, 0.6 where it says the same of a part of the steps, 0.5 where it lies once
+// in each step, 0 where it does not.
+func agreement(at, other []int32) float64 {
+	if len(at) == 0 || len(other) == 0 {
+		return 0
+	}
+	both := common(at, other)
+	switch {
+	case 2*both >= 0.9*float64(len(at)+len(other)):
+		return 1
+	case both >= 0.95*float64(len(other)) && both >= 0.3*float64(len(at)):
+		return 0.6
+	case once(at, other) >= 0.9:
+		return 0.5
+	}
+	return 0
+}
+
+// exact is the F1 measure of two proposals.
+func exact(at, other []int32) float64 {
+	if len(at)+len(other) == 0 {
+		return 0
+	}
+	return 2 * common(at, other) / float64(len(at)+len(other))
+}
+
+// common is how many numbers are in both, which are sorted.
+func common(a, b []int32) (n float64) {
+	for len(a) > 0 && len(b) > 0 {
+		switch cmp.Compare(a[0], b[0]) {
+		case 0:
+			n++
+			a, b = a[1:], b[1:]
+		case -1:
+			a = a[1:]
+		default:
+			b = b[1:]
+		}
+	}
+	return n
+}
+
+// once is the share of steps in which other lies once.
+func once(at, other []int32) float64 {
+	n, k := 0, 0
+	for i := 0; i+1 < len(at); i++ {
+		for k < len(other) && other[k] < at[i] {
+			k++
+		}
+		first := k
+		for k < len(other) && other[k] < at[i+1] {
+			k++
+		}
+		if k-first == 1 {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(at)-1))
+}
+
+// sizesOf returns the most frequent distance between neighbours, the larger of
+// equally frequent ones, the share of distances that are equal to it, and how
+// many there are.
+func sizesOf(at []int32) (usual int32, same float64, groups int) {
+	var sizes []int32
+	for i := 1; i < len(at); i++ {
+		sizes = append(sizes, at[i]-at[i-1])
+	}
+	if len(sizes) == 0 {
+		return 0, 0, 0
+	}
+	usual = commonSize(sizes)
+	n := 0
+	for _, size := range sizes {
+		n += b2n(size == usual)
+	}
+	return usual, float64(n) / float64(len(sizes)), len(sizes)
+}
+
+func b2n(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// joinShort returns at without what begins a short stretch of collectives, a
+// third of most of the collectives' stretches or less: a draft model's, a
+// sampler's. It returns nil where there is no such thing.
+func (s *run) joinShort(at []int32) []int32 {
+	mass := map[int32]int32{}
+	usual := int32(0)
+	for i := 1; i < len(at); i++ {
+		size := at[i] - at[i-1]
+		if mass[size] += size; mass[size] > mass[usual] || mass[size] == mass[usual] && size > usual {
+			usual = size
+		}
+	}
+	var long []int32
+	for i, a := range at {
+		next := int32(len(s.ends))
+		if i+1 < len(at) {
+			next = at[i+1]
+		}
+		if 3*(next-a) > usual || i+1 == len(at) {
+			long = append(long, a)
+		}
+	}
+	if len(long) == len(at) {
+		return nil
+	}
+	return long
+}
+
+// coarser says whether steps of several of the proposal's are as likely, where it
+// does not rest on where a forward pass begins or ends.
+func (s *run) coarser(p *borders, places [][]int32, kinds *[numKinds][]int32) bool {
+	if p.usual > 2 && (agreement(p.at, kinds[byEmbedding]) == 1 || agreement(p.at, kinds[byHead]) > 0 || agreement(p.at, kinds[byReplay]) == 1) {
+		return false
+	}
+	for _, at := range places[firstName:] {
+		if len(at) < 3 || 10*len(at) > 6*len(p.at) || common(p.at, at) < 0.9*float64(len(at)) {
+			continue
+		}
+		if _, same, _ := sizesOf(at); same >= 0.9 {
+			return true
+		}
+	}
+	return p.usual <= 2
+}
+
+// ruleFor makes a rule of the tokens that lie where the steps of p begin.
+func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
+	u := &rule{evidence: make([]evidence, len(places)), classes: make([]int32, len(places)), usual: p.usual}
+	for t := range u.classes {
+		u.classes[t] = -1
+		if t < len(s.classes) {
+			u.classes[t] = s.classes[t]
+		}
+	}
+	var order []int
+	for t, at := range places {
+		if len(at) == 0 || common(p.at, at) < 0.98*float64(len(at)) {
+			continue
+		}
+		order = append(order, t)
+		if exact(p.at, at) >= 0.95 {
+			u.evidence[t] = confirm
+		}
+	}
+	rank := func(t int) float64 {
+		score := common(p.at, places[t])
+		if t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)]) {
+			score *= 2
+		}
+		return -score
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	var covered []int32
+	for _, t := range order {
+		if common(p.at, covered) >= 0.995*float64(len(p.at)) {
+			break
+		}
+		if more := union(covered, places[t]); len(more) > len(covered) {
+			covered = more
+			u.evidence[t] |= begins
+			u.embed = u.embed || t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)])
+		}
+	}
+	if common(p.at, covered) < 0.98*float64(len(p.at)) {
+		u.why = "nothing tells where they begin from what lies inside them"
+	}
+	return u
+}
+
+// union returns the numbers that are in one of two sorted lists.
+func union(a, b []int32) []int32 {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func hash(at []int32) uint64 {
+	h := uint64(14695981039346656037)
+	for _, v := range at {
+		h = (h ^ uint64(v)) * 1099511628211
+	}
+	return h
+}
