@@ -143,6 +143,7 @@ type Comparison struct {
 	Kernels    []Row      `json:"kernels"`
 	Classes    []Row      `json:"kernel_classes"`
 	API        []Row      `json:"api"`
+	Idle       []IdleRow  `json:"idle"`
 	// NoiseFloor is that of the wall time.
 	NoiseFloor *float64             `json:"noise_floor_us"`
 	Phases     map[string]PhasePair `json:"phases"`
@@ -248,7 +249,7 @@ func (c *Comparison) warn(format string, args ...any) {
 
 // compareRows makes all rows.
 func (c *Comparison) compareRows() {
-	for _, name := range []string{wall, busyTime, idleTime, duration, gap, gapP50, gapP90, gpuTime} {
+	for _, name := range []string{wall, busyTime, idleTime, idleIn, idleOut, duration, gap, gapP50, gapP90, gpuTime} {
 		c.Summary = append(c.Summary, c.summaryRow(name))
 	}
 	for _, name := range []string{eagerKernels, graphKernels, graphLaunches} {
@@ -258,6 +259,7 @@ func (c *Comparison) compareRows() {
 	c.Kernels = c.sectionRows(kernels)
 	c.Classes = c.sectionRows(classes)
 	c.API = c.sectionRows(calls)
+	c.Idle = c.idleRows()
 	c.NoiseFloor = c.Summary[0].Noise
 }
 
@@ -358,6 +360,9 @@ func (c *Comparison) row(section int, name string, base, target *item) Row {
 	}
 	if target != nil {
 		r.TargetCount = &target.count
+	}
+	if section == idleTimes {
+		r.Self, r.Exposed = c.part(pick(inter)), c.part(pick(inStep))
 	}
 	if section != operations {
 		return r
@@ -475,7 +480,7 @@ func (c *Comparison) judge() {
 	for i := range c.Counts {
 		gpu = append(gpu, &c.Counts[i].Row)
 	}
-	families := [][]*Row{summary, pointers(c.Operations), gpu, pointers(c.API)}
+	families := [][]*Row{summary, pointers(c.Operations), gpu, pointers(c.API), c.idlePointers()}
 	families = slices.DeleteFunc(families, func(rows []*Row) bool { return len(rows) == 0 })
 	var all []*Row
 	for _, rows := range families {

@@ -74,7 +74,7 @@ func (c *Comparison) conclude() {
 	case idle == 0 && busy == 0:
 	case busy >= idle:
 		c.Conclusion = GPU
-	case c.summary(gap).delta() > c.summary(duration).delta():
+	case c.summary(idleOut).delta() > c.summary(idleIn).delta():
 		c.Conclusion = HostInterStep
 	default:
 		c.Conclusion = HostInStep
@@ -121,11 +121,11 @@ func (c *Comparison) explain() {
 	}
 	switch c.Conclusion {
 	case HostInterStep:
-		c.say("Idle time grew more than busy time, and the gap between steps (%s us) more than the steps themselves (%s us): the host takes longer between steps.",
-			signed(c.summary(gap).delta()), signed(c.summary(duration).delta()))
+		c.say("Idle time grew more than busy time, and between steps (%s us) more than within (%s us): the host takes longer from one step to the next.",
+			signed(c.summary(idleOut).delta()), signed(c.summary(idleIn).delta()))
 	case HostInStep:
-		c.say("Idle time grew more than busy time, and steps (%s us) more than the gap between them (%s us): the host cannot keep the GPU fed inside a step.",
-			signed(c.summary(duration).delta()), signed(c.summary(gap).delta()))
+		c.say("Idle time grew more than busy time, and within steps (%s us) more than between them (%s us): the host cannot keep the GPU fed inside a step.",
+			signed(c.summary(idleIn).delta()), signed(c.summary(idleOut).delta()))
 	case GPU:
 		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
 	}

@@ -25,6 +25,10 @@
 //	duration   the extent of the step: from the start of its first to the end of
 //	           its last kernel, or the marker range or graph launch that it is
 //	gap        period - extent, where that is positive: mean, P50, P90
+//	idle_inter_step
+//	           idle time that ends with the first activity of a step, as package
+//	           idle tells it, alike for all ways to find steps; idle_in_step is
+//	           the rest
 //	gpu        full durations of kernels and whole-graph rows that start in the
 //	           period; also by name and by class
 //
@@ -40,6 +44,9 @@
 //	exposed    the part during which lanes of the rank were idle, on average over
 //	           its lanes. Only that can be won back: it is the ceiling on the gain
 //	           if the operation went to zero.
+//
+// Idle time goes by cause and site, as package idle has it: the rows of all causes
+// and sites add up to the idle time, each with its parts within and between steps.
 //
 // API calls count with their full durations in the step in which they start.
 //
@@ -74,8 +81,8 @@
 // # Conclusion
 //
 // Host overhead where the idle time grew beyond the noise and more than the busy
-// time did: between the steps where the gap grew more than the duration, else
-// inside them. GPU execution where the busy time grew more. None where neither
+// time did: between the steps where the idle time between them grew more than that
+// within, else inside them. GPU execution where the busy time grew more. None where neither
 // grew beyond the noise. What to do about it follows from patterns in the rows
 // (conclude.go) and from the table of ranges, their functions and topics
 // (sources.json).

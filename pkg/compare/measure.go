@@ -41,6 +41,8 @@ const (
 	wall     = "wall"
 	busyTime = "busy"
 	idleTime = "idle"
+	idleIn   = "idle_in_step"
+	idleOut  = "idle_inter_step"
 	duration = "duration"
 	gap      = "gap"
 	gapP50   = "gap_p50"
@@ -67,7 +69,8 @@ func measureFigures(c choice, w weights) *side {
 	s := &side{run: c.run, sheet: newSheet(c, w), figures: map[string]value{}}
 	sh := s.sheet
 	for name, f := range map[string]func(*step, float64) float64{
-		wall: wallOf, busyTime: busyOf, idleTime: idleOf, duration: durationOf, gpuTime: gpuOf,
+		wall: wallOf, busyTime: busyOf, idleTime: idleOf, idleIn: idleInOf, idleOut: idleOutOf,
+		duration: durationOf, gpuTime: gpuOf,
 	} {
 		s.figures[name] = sh.estimate(sh.each(f), us)
 	}
@@ -87,6 +90,9 @@ func (s *side) measureRows(section int) map[string]*item {
 	n := len(s.sheet.step)
 	total, self, hidden, times := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for id, name := range s.run.names[section].texts {
+		if !s.has(section, id) {
+			continue
+		}
 		clear(total)
 		clear(self)
 		clear(hidden)
@@ -108,7 +114,7 @@ func (s *side) measureRows(section int) map[string]*item {
 				found = true
 				total[p] += float64(row.ns[e])
 				times[p] += float64(row.count[e])
-				if section == operations {
+				if section == operations || section == idleTimes {
 					self[p] += float64(row.self[e])
 					hidden[p] += float64(row.hidden[e])
 				}
@@ -119,7 +125,14 @@ func (s *side) measureRows(section int) map[string]*item {
 		}
 		one := &item{value: s.sheet.estimate(total, us)}
 		one.count, one.steps = s.average(times), s.occurrence(times)
-		if section == operations {
+		switch section {
+		case idleTimes:
+			one.self = s.sheet.estimate(self, us)
+			for p := range total {
+				total[p] -= self[p]
+			}
+			one.exposed = s.sheet.estimate(total, us)
+		case operations:
 			one.self = s.sheet.estimate(self, us)
 			for p := range total {
 				total[p] -= hidden[p] / max(1, s.sheet.lanes[p])
@@ -130,6 +143,13 @@ func (s *side) measureRows(section int) map[string]*item {
 		rows[name] = one
 	}
 	return rows
+}
+
+// has tells whether any rank has entries of a row.
+func (s *side) has(section, id int) bool {
+	return slices.ContainsFunc(s.sheet.c.ranks, func(r chosen) bool {
+		return id < len(r.rank.sections[section]) && len(r.rank.sections[section][id].step) > 0
+	})
 }
 
 // average is the weighted mean over all positions.

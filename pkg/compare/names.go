@@ -1,10 +1,8 @@
 package compare
 
 import (
-	"strings"
-
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/idle"
 )
 
 // The sections of rows that go by name.
@@ -13,6 +11,7 @@ const (
 	kernels           // kernels and whole-graph rows
 	classes           // the same by class
 	calls             // CUDA API calls
+	idleTimes         // idle time by cause and site
 	numSections
 )
 
@@ -22,75 +21,46 @@ const (
 	others   = "(others)"
 )
 
-// names numbers the names of a section over all ranks of a run. Most rows find
-// their name in a cache of as many names as a step has; it is by the text as it
-// stands in the row, so that a name with digits is folded once and not each time.
+// names numbers the names of a section over all ranks of a run.
 type names struct {
 	texts []string
 	ids   map[string]int32
-	cache [256]struct {
-		text string
-		id   int32
-	}
 }
 
 func newNames() *names { return &names{ids: map[string]int32{}} }
 
-// raw returns the number of the name text.
-func (n *names) raw(text []byte) int32 {
-	slot := &n.cache[slotOf(text)]
-	if slot.text == string(text) && len(text) > 0 {
-		return slot.id
+// newSections returns the names of all sections, of which there are none yet but
+// those of the classes.
+func newSections() (all [numSections]*names) {
+	for s := range all {
+		all[s] = newNames()
 	}
-	id, ok := n.ids[string(text)]
-	if !ok {
-		id = n.add(string(text))
-	}
-	slot.text, slot.id = string(text), id
-	return id
+	all[classes] = classNames()
+	return all
 }
 
-// folded returns the number of the name text with its digits folded.
-func (n *names) folded(text []byte) int32 {
-	slot := &n.cache[slotOf(text)]
-	if slot.text == string(text) && len(text) > 0 {
-		return slot.id
+// namesOf returns names that were numbered by others.
+func namesOf(from *idle.Names) *names {
+	n := newNames()
+	for id := range from.Len() {
+		n.texts = append(n.texts, from.Text(int32(id)))
 	}
-	own := string(text)
-	name := marker.Fold(own)
-	id, ok := n.ids[name]
-	if !ok {
-		id = n.add(strings.Clone(name))
-	}
-	slot.text, slot.id = own, id
-	return id
+	return n
 }
 
 // add returns the number of a name, which may be a new one.
 func (n *names) add(name string) int32 {
-	if len(n.texts) >= maxNames {
-		name = others
-	}
 	id, ok := n.ids[name]
+	if !ok && len(n.texts) >= maxNames {
+		name = others
+		id, ok = n.ids[name]
+	}
 	if !ok {
 		id = int32(len(n.texts))
 		n.texts = append(n.texts, name)
 		n.ids[name] = id
 	}
 	return id
-}
-
-// slotOf spreads texts over the cache by their length and some of their bytes.
-func slotOf(text []byte) uint8 {
-	n := len(text)
-	if n == 0 {
-		return 0
-	}
-	h := uint32(n)*31 + uint32(text[n-1])
-	h = h*31 + uint32(text[n/2])
-	h = h*31 + uint32(text[n/4])
-	h = h*31 + uint32(text[n*3/4])
-	return uint8(h ^ h>>8 ^ h>>16)
 }
 
 // classNames are the classes of GPU rows as a section, in the order of their

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 )
 
 // ProfileOptions says what a profile takes note of.
@@ -22,7 +23,7 @@ type Profiler struct {
 	run    *Run
 	busy   uint32 // the bits of the kinds that are GPU activity
 	ranks  []*rank
-	names  [numSections]*names
+	sites  *idle.Sites
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -43,23 +44,18 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if h.Isolation == nil {
 		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate and phase before it"}
 	}
-	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColCorrelation | 1<<event.ColDomain | 1<<event.ColBytes |
-		1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes)
 	if err := h.Require(need | event.StepCols); err != nil {
 		return nil, err
 	}
 	if err := h.Require(event.PhaseCols); err != nil {
 		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase behind isolate"}
 	}
-	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph}
+	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites()}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	for s := range p.names {
-		p.names[s] = newNames()
-	}
-	p.names[classes] = classNames()
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), repeats: 1, names: p.names}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), repeats: 1, names: newSections()}
 	p.run.Ranges = h.Rows(event.NVTX) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)
@@ -80,7 +76,7 @@ func fileNames(h *event.Header) string {
 	return strings.Join(files, ", ")
 }
 
-// Add takes the rows of a batch, of which nothing is kept.
+// Add observes the rows of a batch, of which nothing is kept.
 func (p *Profiler) Add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error { return p.rank(id).walk.Add(b, i, j) })
 }
@@ -91,17 +87,21 @@ func (p *Profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(id, p.busy, &p.names).follow(p.header)
+	r := newRank(p.header, id, p.busy, p.sites)
 	p.ranks = append(p.ranks, r)
 	return r
 }
 
 // Run ends the profile and returns it.
 func (p *Profiler) Run() *Run {
+	number := &idleNames{sites: p.sites, names: p.run.names[idleTimes]}
 	for _, r := range p.ranks {
-		r.finish()
+		r.finish(number)
 		p.run.ranks = append(p.run.ranks, r.profile())
 	}
+	p.run.names[operations] = namesOf(p.sites.Ranges)
+	p.run.names[kernels] = namesOf(p.sites.Names)
+	p.run.names[calls] = p.run.names[kernels]
 	p.run.settle()
 	return p.run
 }

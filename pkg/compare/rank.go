@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -12,6 +13,7 @@ type step struct {
 	start, end int64
 	period     int64
 	busy       int64
+	inter      int64 // idle time between steps, summed over lanes
 	gpu        int64
 	// Kernels launched by hand, kernels that graph replays ran, and replays
 	// recorded as a whole.
@@ -36,29 +38,34 @@ type rank struct {
 	lane  int   // of the last GPU row
 	due   int64 // when the next range closes
 
+	idle    attribution
+	sites   *idle.Sites
 	now     steps.Slice
 	began   int64 // busy time before the slice
 	pending int64 // busy time in pending slices
 	steps   []step
 
 	opens    opens
-	names    *[numSections]*names
 	sections [numSections]section
 	nvtx     bool
 }
 
-func newRank(id int32, busy uint32, names *[numSections]*names) *rank {
-	return &rank{id: id, busy: busy, due: never, names: names}
-}
-
-// follow makes the rank one of the stream that h describes.
-func (r *rank) follow(h *event.Header) *rank {
-	r.walk = steps.NewWalker(h, r.id, steps.WalkOptions{}, r)
+// newRank returns a rank of the stream that h describes, of which nothing was
+// observed.
+func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites) *rank {
+	r := &rank{id: id, busy: busy, due: never, sites: sites}
+	r.idle.Rank = idle.NewRank(sites, idle.Options{
+		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method,
+	})
+	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r
 }
 
 // Begin begins a slice.
-func (r *rank) Begin(s steps.Slice) { r.now = s }
+func (r *rank) Begin(s steps.Slice) {
+	r.now = s
+	r.idle.begin(s)
+}
 
 // End credits the busy time of a slice that ends at t.
 func (r *rank) End(s steps.Slice, t int64) {
@@ -70,10 +77,16 @@ func (r *rank) End(s steps.Slice, t int64) {
 		r.pending += busy - r.began
 	}
 	r.began = busy
+	if s.Unrecorded {
+		r.idle.Pause(s.Start, t)
+	}
 }
 
 // Step begins a step.
-func (r *rank) Step(*event.Batch, int, int) { r.steps = append(r.steps, step{}) }
+func (r *rank) Step(b *event.Batch, i, _ int) {
+	r.steps = append(r.steps, step{})
+	r.idle.Step(b.Start.Values[i], b.End.Values[i])
+}
 
 // EndStep ends a step, of which everything is known now.
 func (r *rank) EndStep(k int, owner steps.Owner) {
@@ -82,6 +95,7 @@ func (r *rank) EndStep(k int, owner steps.Owner) {
 		s.busy += r.pending
 	}
 	r.pending = 0
+	r.idle.endStep(owner)
 	s.start, s.end, s.period, s.cut = known.Start, known.End, known.Period(), !known.Whole
 	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase
 }
@@ -99,13 +113,15 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
 			r.takeGPU(b, i, t, e, kind)
 		case event.API:
+			call := r.idle.Call(b, i)
 			if k := r.stepOf(b, i); k != noStep {
-				r.sections[calls].at(r.names[calls].raw(b.Name.Get(i))).add(k, e-t)
+				r.sections[calls].at(call.Name).add(k, e-t)
 			}
 		case event.NVTX:
-			r.takeRange(b, i, t, e)
+			r.takeRange(b, i, t, e, r.idle.Range(b, i).Name)
 		}
 	}
+	r.idle.Bound()
 }
 
 // stepOf returns the step that row i belongs to. Where the slice does not tell yet,
@@ -119,10 +135,13 @@ func (r *rank) stepOf(b *event.Batch, i int) int32 {
 
 // takeGPU takes a kernel, a whole-graph row, a copy or a memset.
 func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
+	name := int32(-1)
 	if e > t && r.busy>>uint32(kind)&1 != 0 {
-		device := b.Device.Values[i]
-		if r.lane >= len(r.lanes) || r.lanes[r.lane].device != device {
-			r.lane = r.findLane(device)
+		a := r.idle.ActivityOf(b, i)
+		name = a.Name
+		r.idle.Activity(&a)
+		if r.lane >= len(r.lanes) || r.lanes[r.lane].device != a.Device {
+			r.lane = r.findLane(a.Device)
 		}
 		r.lanes[r.lane].add(t, e)
 	}
@@ -150,7 +169,10 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 			class = c
 		}
 	}
-	r.sections[kernels].at(r.names[kernels].raw(b.Name.Get(i))).add(k, e-t)
+	if name < 0 {
+		name = r.sites.Names.ID(b.Name.Get(i))
+	}
+	r.sections[kernels].at(name).add(k, e-t)
 	r.sections[classes].at(class).add(k, e-t)
 }
 
@@ -178,13 +200,13 @@ func (r *rank) busyUntil(t int64) int64 {
 // takeRange takes an NVTX range. Forward-step markers and ranges of the
 // interpreter lock are left out: what is nested in them counts as nested in what
 // is around them.
-func (r *rank) takeRange(b *event.Batch, i int, t, e int64) {
+func (r *rank) takeRange(b *event.Batch, i int, t, e int64, name int32) {
 	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
 		return
 	}
-	o := open{start: t, end: e, thread: b.Thread.Values[i], step: r.stepOf(b, i), name: r.names[operations].folded(b.Name.Get(i))}
+	o := open{start: t, end: e, thread: b.Thread.Values[i], step: r.stepOf(b, i), name: name}
 	o.hidden = r.busyUntil(t)
-	name, step := o.name, o.step
+	step := o.step
 	parent := r.opens.push(o)
 	r.due = min(r.due, e)
 	if step == noStep {
@@ -217,8 +239,11 @@ func (r *rank) closeRange() {
 }
 
 // finish takes the end of the rank's rows.
-func (r *rank) finish() {
+func (r *rank) finish(number *idleNames) {
 	r.walk.Finish()
+	r.idle.Close()
+	r.addIdle(number)
+	r.idle = attribution{}
 	r.closeRanges(never - 1)
 	for s := range r.sections {
 		for k := range r.sections[s] {

@@ -26,9 +26,7 @@ func Join(runs []*Run) (*Run, error) {
 		return first, nil
 	}
 	all := &Run{Method: first.Method, Ranks: first.Ranks, repeats: len(runs)}
-	for s := range all.names {
-		all.names[s] = newNames()
-	}
+	all.names = newSections()
 	var titles []string
 	for k, r := range runs {
 		if err := first.repeatable(r); err != nil {

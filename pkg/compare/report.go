@@ -91,7 +91,7 @@ func (g grid) write(b *bytes.Buffer) {
 
 // summaryTitles are the names of the summary for people.
 var summaryTitles = map[string]string{
-	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", duration: "duration",
+	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
 	gap: "gap, mean", gapP50: "gap, P50", gapP90: "gap, P90", gpuTime: "GPU time",
 	eagerKernels: "eager kernels", graphKernels: "replayed kernels", graphLaunches: "whole-graph replays",
 }

@@ -33,15 +33,10 @@ type RankSamples struct {
 
 // FromSamples returns the profile of such a run.
 func FromSamples(s Samples) *Run {
-	run := &Run{Name: s.Name, Method: "samples", Ranks: len(s.Ranks), Ranges: true, repeats: 1}
-	for i := range run.names {
-		run.names[i] = newNames()
-	}
-	run.names[classes] = classNames()
+	run := &Run{Name: s.Name, Method: "samples", Ranks: len(s.Ranks), Ranges: true, repeats: 1, names: newSections()}
 	for id := range s.Ranks {
-		r := newRank(int32(id), 0, &run.names)
-		r.lanes = make([]lane, 1)
-		r.fromSamples(&s.Ranks[id], int32(s.Gen))
+		r := &rank{id: int32(id), lanes: make([]lane, 1)}
+		r.fromSamples(&s.Ranks[id], int32(s.Gen), &run.names)
 		run.ranks = append(run.ranks, r.sampled())
 	}
 	run.settle()
@@ -60,7 +55,7 @@ func (r *rank) sampled() *profile {
 	return p
 }
 
-func (r *rank) fromSamples(s *RankSamples, gen int32) {
+func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names) {
 	at := int64(0)
 	for i := range s.Wall {
 		one := step{start: at, period: nanoseconds(s.Wall[i]), gen: gen}
@@ -72,23 +67,24 @@ func (r *rank) fromSamples(s *RankSamples, gen int32) {
 		}
 		one.end = at + nanoseconds(s.Duration[i])
 		one.busy = nanoseconds(s.Busy[i])
+		one.inter = min(max(0, one.period-nanoseconds(s.Duration[i])), one.period-one.busy)
 		one.gpu, one.eager = one.busy, int32(len(s.Kernels))
 		r.steps = append(r.steps, one)
 		at += one.period
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {
-		row := r.sections[operations].at(r.names[operations].add(name))
+		row := r.sections[operations].at(names[operations].add(name))
 		for i, v := range s.Operations[name] {
 			row.addRange(int32(i), nanoseconds(v), nanoseconds(v), 0)
 		}
 	}
-	r.addSamples(kernels, s.Kernels)
-	r.addSamples(calls, s.Calls)
+	r.addSamples(kernels, names[kernels], s.Kernels)
+	r.addSamples(calls, names[calls], s.Calls)
 }
 
-func (r *rank) addSamples(section int, of map[string][]float64) {
+func (r *rank) addSamples(section int, names *names, of map[string][]float64) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		row := r.sections[section].at(r.names[section].add(name))
+		row := r.sections[section].at(names.add(name))
 		for i, v := range of[name] {
 			row.add(int32(i), nanoseconds(v))
 		}

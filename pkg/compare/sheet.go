@@ -206,6 +206,10 @@ func (s *sheet) sequence(x []float64) stat.Sequence {
 func wallOf(s *step, _ float64) float64     { return float64(s.period) }
 func busyOf(s *step, _ float64) float64     { return float64(s.busy) }
 func idleOf(s *step, lanes float64) float64 { return lanes*float64(s.period) - float64(s.busy) }
+func idleOutOf(s *step, _ float64) float64  { return float64(s.inter) }
+func idleInOf(s *step, lanes float64) float64 {
+	return idleOf(s, lanes) - float64(s.inter)
+}
 func durationOf(s *step, _ float64) float64 { return float64(s.end - s.start) }
 func gpuOf(s *step, _ float64) float64      { return float64(s.gpu) }
 func eagerOf(s *step, _ float64) float64    { return float64(s.eager) }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
@@ -90,6 +91,9 @@ func filesOf(arg string) (files []string, err error) {
 	return files, nil
 }
 
+// diffColumns are the columns that comparing looks at.
+const diffColumns = metricColumns | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+
 // Diff compares the runs of the command line.
 func (c *Context) Diff() (*compare.Comparison, error) {
 	opt := compare.Options{Phase: c.String("phase"), Match: c.String("match"), Control: c.String("control")}
@@ -142,7 +146,7 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *compare
 
 // profile reads one run.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.Verdict, error) {
-	c.columns = metricColumns
+	c.columns = diffColumns
 	src, err := c.eventsOf(files, Phased)
 	if err != nil {
 		return nil, nil, err
@@ -160,7 +164,7 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.V
 	if err != nil {
 		return nil, nil, err
 	}
-	measured, err := metric.Compute(&shown{src, profiler.Add}, metric.Options{BusyAll: all})
+	measured, err := metric.Compute(&shown{Source: src, show: profiler.Add}, metric.Options{BusyAll: all})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,16 +176,22 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.V
 	return profiler.Run(), &compare.Verdict{Verdict: v.Verdict, Phase: v.Phase, HostPrep: v.HostPrepConfirmed}, nil
 }
 
-// shown is a source whose batches are shown to somebody else as they pass.
+// shown is a source whose batches are shown to somebody else at the same time.
 type shown struct {
 	event.Source
-	show func(*event.Batch) error
+	show   func(*event.Batch) error
+	beside sync.WaitGroup
+	err    error // of show
 }
 
+// Next returns the next batch, when the one before has been seen by both.
 func (s *shown) Next() (*event.Batch, error) {
+	if s.beside.Wait(); s.err != nil {
+		return nil, s.err
+	}
 	b, err := s.Source.Next()
 	if err == nil {
-		err = s.show(b)
+		s.beside.Go(func() { s.err = s.show(b) })
 	}
 	return b, err
 }
