@@ -18,7 +18,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
 export, or a .nsys-rep (which takes nsys on PATH). Several files are several
 reports of one run: their ranks are numbered through, and their clocks are
-brought together by the session starts that they state.
+brought together by the session starts that they state. Reports that hold the
+same process one after the other (--capture-range-end=repeat) are parts of one
+rank; reports that do not overlap in time and are no parts are refused.
 
 A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
 the API call that launched them. Rows come rank after rank, in the order of

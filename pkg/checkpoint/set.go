@@ -254,13 +254,19 @@ func (s *Set) Commit() error {
 func compareFiles(a, b manifestFile) int {
 	switch {
 	case a.Rank == nil && b.Rank == nil:
-		return strings.Compare(a.Path, b.Path)
+		return comparePaths(a.Path, b.Path)
 	case a.Rank == nil:
 		return 1
 	case b.Rank == nil:
 		return -1
 	}
-	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), strings.Compare(a.Path, b.Path))
+	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), comparePaths(a.Path, b.Path))
+}
+
+// comparePaths compares names of the same partition, by the numbers of the
+// reports in them: report-10 comes after report-9.
+func comparePaths(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 func syncDir(dir string) error {

@@ -24,6 +24,7 @@ func SelectFlags() []Flag {
 		&StringFlag{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time with its unit such as 1.5s", Category: selectCategory},
 		&StringFlag{Name: "to", Usage: "take only rows before `WHERE`, likewise", Category: selectCategory},
 		&StringFlag{Name: "kind", Usage: "take only rows of `KINDS`, such as kernel,api", Category: selectCategory},
+		&BoolFlag{Name: "separate", Usage: "take several exports though they do not overlap in time, or hold processes that look the same", Category: selectCategory},
 	}
 }
 

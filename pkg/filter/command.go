@@ -69,7 +69,6 @@ type Context struct {
 	Files  []string // the arguments
 
 	name    string
-	reports []string  // the exports among the files
 	columns event.Set // what the command looks at once there are steps, 0 for all
 	kept    bool      // --checkpoint holds the rows already
 	cleanup []func()  // to run when the command has ended

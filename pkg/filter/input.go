@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
@@ -65,12 +66,18 @@ func (c *Context) openAny(files []string) (*input, error) {
 			return nil, err
 		}
 		kinds[i] = k
+		if k := sameAsOneOf(f, files[:i]); k >= 0 {
+			return nil, &UsageError{f + " and " + files[k] + " are the same file", "give each report once"}
+		}
 		if i > 0 && (k != kinds[0] && max(k, kinds[0]) > capture) {
 			return nil, &UsageError{"cannot read " + f + " together with " + files[0], "give exports alone, or one stream"}
 		}
 		if i > 0 && k > capture {
 			return nil, &UsageError{"one stream or checkpoint at a time, not also " + f, "give the exports themselves: nsys2arrow numbers ranks over all of them"}
 		}
+	}
+	if kinds[0] > capture && c.IsSet("separate") {
+		return nil, &UsageError{"--separate comes too late: the reports were put together already", "give it to nsys2arrow, or give the exports themselves"}
 	}
 	switch kinds[0] {
 	case stream:
@@ -97,6 +104,19 @@ func (c *Context) openAny(files []string) (*input, error) {
 func warner(src event.Source) event.Warner {
 	w, _ := src.(event.Warner)
 	return w
+}
+
+// sameAsOneOf returns the place of the file among others that is the same one,
+// be it by another name, -1 for none.
+func sameAsOneOf(path string, others []string) int {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return slices.IndexFunc(others, func(o string) bool {
+		other, err := os.Stat(o)
+		return err == nil && os.SameFile(info, other)
+	})
 }
 
 // kindOf looks at a file's first bytes.
@@ -203,14 +223,14 @@ func (c *Context) openExports(files []string, kinds []kind) (*input, error) {
 		}
 		paths[i] = path
 	}
-	c.reports = paths
 	progress := newProgress(c)
-	r, err := nsys.Open(paths, nsys.Options{Progress: progress.rows})
+	r, err := nsys.Open(paths, nsys.Options{Progress: progress.rows, Separate: c.Bool("separate")})
 	progress.done()
 	if err != nil {
 		return nil, err
 	}
 	c.warn(r.Header())
+	c.sayParts(r.Header())
 	return &input{events: r}, nil
 }
 
@@ -219,6 +239,21 @@ func (c *Context) warn(h *event.Header) {
 	for _, rep := range h.Reports {
 		for _, w := range rep.Warnings {
 			fmt.Fprintf(c.Stderr, "%s: %s%s: %s\n", c.name, warningPrefix, rep.File, w) // Warnings has it from the header
+		}
+	}
+}
+
+// sayParts says which reports are parts of one run of a process.
+func (c *Context) sayParts(h *event.Header) {
+	for _, rank := range h.RankNumbers() {
+		var files []string
+		for i := range h.Reports {
+			if slices.Contains(h.Reports[i].Ranks, rank) {
+				files = append(files, h.Reports[i].File)
+			}
+		}
+		if len(files) > 1 {
+			c.Log(fmt.Sprintf("rank %d is in %s, one after the other; the time between is not recorded", rank, strings.Join(files, ", ")))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
@@ -24,10 +25,14 @@ type recorder struct {
 	event.Source
 	set     *checkpoint.Set
 	reports *nsys.Reader // nil where the rows come from elsewhere
-	files   []string     // of the reports
-	out     *checkpoint.Writer
-	part    int // that out writes
-	skip    bool
+	parts   []recorded   // by number of the report
+}
+
+// recorded is a part of the data set.
+type recorded struct {
+	out    *checkpoint.Writer // nil before it is begun, when it is done, and where it is held already
+	begun  bool
+	shared bool // other reports have the same ranks, and their rows come between
 }
 
 // Reports opens the reports that nsys2arrow was given. Where --checkpoint holds
@@ -53,11 +58,28 @@ func (c *Context) record(src event.Source) (*recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{Source: src, set: set, part: -1}
+	r := &recorder{Source: src, set: set, parts: make([]recorded, 1)}
 	if reports, ok := src.(*nsys.Reader); ok {
-		r.reports, r.files = reports, c.reports
+		r.reports, r.parts = reports, make([]recorded, len(reports.Paths()))
+		for i := range r.parts {
+			r.parts[i].shared = r.sharesRank(i)
+		}
 	}
 	return r, nil
+}
+
+// sharesRank tells whether a report has a rank that another one has, too.
+func (r *recorder) sharesRank(i int) bool {
+	all := r.Header().Reports
+	return slices.ContainsFunc(all[i].Ranks, func(rank int32) bool {
+		n := 0
+		for k := range all {
+			if slices.Contains(all[k].Ranks, rank) {
+				n++
+			}
+		}
+		return n > 1
+	})
 }
 
 // Next returns the next batch, which has been kept.
@@ -77,71 +99,80 @@ func (r *recorder) Next() (*event.Batch, error) {
 	if r.reports != nil {
 		part = r.reports.Report()
 	}
-	if err := r.begin(part); err != nil {
+	if err := r.advance(part); err != nil {
 		return nil, err
 	}
-	if r.skip {
-		return b, nil
+	if out := r.parts[part].out; out != nil {
+		return b, out.Write(b)
 	}
-	return b, r.out.Write(b)
+	return b, nil
 }
 
-// begin begins the part of the given number, ending those before it.
-func (r *recorder) begin(part int) error {
-	for r.part < part {
-		if err := r.end(); err != nil {
-			return err
-		}
-		r.part++
-		header, opt := r.Header(), checkpoint.Options{}
-		if r.reports != nil {
-			id, err := checkpoint.Identify(r.files[r.part])
-			if err != nil {
+// advance begins a part, and ends those before it of which no more rows come.
+func (r *recorder) advance(part int) error {
+	for k := range r.parts[:part] {
+		if !r.parts[k].shared {
+			if err := r.end(k); err != nil {
 				return err
 			}
-			one := *header
-			one.Reports = header.Reports[r.part : r.part+1]
-			id.Schema = one.Reports[0].Schema
-			header, opt = &one, checkpoint.Options{Name: checkpoint.PartName(r.part), Source: &id}
-			if r.skip = r.set.Holds(header, opt.Name, opt.Source); r.skip {
-				continue
-			}
-		}
-		var err error
-		if r.out, err = r.set.Create(header, opt); err != nil {
-			return err
 		}
 	}
-	return nil
+	return r.begin(part)
 }
 
-// end completes the part under way.
-func (r *recorder) end() error {
-	if r.out == nil {
+// begin begins a part where that was not done before.
+func (r *recorder) begin(part int) error {
+	p := &r.parts[part]
+	if p.begun {
 		return nil
 	}
-	out := r.out
-	r.out = nil
+	p.begun = true
+	header, opt := r.Header(), checkpoint.Options{}
+	if r.reports != nil {
+		id, err := checkpoint.Identify(r.reports.Paths()[part])
+		if err != nil {
+			return err
+		}
+		one := *header
+		one.Reports = header.Reports[part : part+1]
+		id.Schema = one.Reports[0].Schema
+		header, opt = &one, checkpoint.Options{Name: checkpoint.PartName(part), Source: &id}
+		if r.set.Holds(header, opt.Name, opt.Source) {
+			return nil
+		}
+	}
+	var err error
+	p.out, err = r.set.Create(header, opt)
+	return err
+}
+
+// end completes a part, of which there may have been no rows.
+func (r *recorder) end(part int) error {
+	if err := r.begin(part); err != nil {
+		return err
+	}
+	out := r.parts[part].out
+	r.parts[part].out = nil
+	if out == nil {
+		return nil
+	}
 	return out.Commit()
 }
 
 func (r *recorder) finish() error {
-	last := 0
-	if r.reports != nil {
-		last = len(r.files) - 1
-	}
-	if err := r.begin(last); err != nil {
-		return err
-	}
-	if err := r.end(); err != nil {
-		return err
+	for k := range r.parts {
+		if err := r.end(k); err != nil {
+			return err
+		}
 	}
 	return r.set.Commit()
 }
 
 func (r *recorder) abort() {
-	if r.out != nil {
-		r.out.Abort()
+	for k := range r.parts {
+		if out := r.parts[k].out; out != nil {
+			out.Abort()
+		}
 	}
 }
 

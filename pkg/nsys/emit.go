@@ -5,8 +5,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// nullRank is the rank of processes without GPU work.
-const nullRank = int32(-1)
+// nullRank is the rank of processes without GPU work, noSlot their slot.
+const (
+	nullRank = int32(-1)
+	noSlot   = int32(-1)
+)
 
 // run is the rows of one table that belong to one rank, in their order.
 type run struct {
@@ -40,12 +43,12 @@ func (r *report) runs() [][]*run {
 	return ranks
 }
 
-// slot is where runs puts the rows of a rank.
-func (r *report) slot(rank int32) int32 {
-	if rank == nullRank {
-		return int32(len(r.info.Ranks))
+// place is where runs puts the rows of a slot.
+func (r *report) place(slot int32) int32 {
+	if slot == noSlot {
+		return int32(len(r.ranks))
 	}
-	return rank - r.firstRank()
+	return slot
 }
 
 // owned is a part and, for each of its rows, the number of its lane or thread.
@@ -63,7 +66,7 @@ func (r *report) hostOwners(kind int32) (parts []owned, slots []int32) {
 	}
 	slots = make([]int32, len(r.threads))
 	for i, t := range r.threads {
-		slots[i] = r.slot(t.rank)
+		slots[i] = r.place(t.slot)
 	}
 	return parts, slots
 }
@@ -77,7 +80,7 @@ func (r *report) gpuOwners(kind int32) (parts []owned, slots []int32) {
 	}
 	slots = make([]int32, len(r.lanes))
 	for i, l := range r.lanes {
-		slots[i] = r.slot(l.rank)
+		slots[i] = r.place(l.slot)
 	}
 	return parts, slots
 }
@@ -148,9 +151,11 @@ func (n *run) before(m *run) bool {
 // emitter writes the rows of a report into batches.
 type emitter struct {
 	r       *report
+	report  int // its number in the header
 	offset  int64
 	domains map[string]int32
 	apis    []string // canonical name by text, "" where not yet looked up
+	slots   [][]*run // of each rank, those without one last; nil once written
 
 	batch *event.Batch
 	at    int
@@ -161,22 +166,41 @@ type emitter struct {
 	domainNow int32
 }
 
-// emit writes all rows, rank after rank, those without a rank last.
-func (e *emitter) emit() error {
-	e.apis = make([]string, e.r.strings.len())
+// newEmitter prepares the writing of a report's rows.
+func newEmitter(r *report, offset int64, domains map[string]int32) *emitter {
+	e := &emitter{r: r, offset: offset, domains: domains, apis: make([]string, r.strings.len()), slots: r.runs()}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
-	ranks := e.r.runs()
-	for slot, runs := range ranks {
-		rank := nullRank
-		if slot < len(e.r.info.Ranks) {
-			rank = e.r.info.Ranks[slot]
-		}
-		if err := e.merge(rank, runs); err != nil {
-			return err
-		}
-		ranks[slot] = nil
+	return e
+}
+
+// emit writes the rows of a rank, or those without one, that start at from or
+// later on the clock of the stream.
+func (e *emitter) emit(slot int, from int64) error {
+	rank := nullRank
+	if slot < len(e.r.info.Ranks) {
+		rank = e.r.info.Ranks[slot]
 	}
-	return nil
+	runs := e.slots[slot][:0:0]
+	for _, n := range e.slots[slot] {
+		if from != longAgo {
+			n.cut(e.r, from-e.offset)
+		}
+		if len(n.refs) > 0 {
+			runs = append(runs, n)
+		}
+	}
+	e.slots[slot] = nil
+	return e.merge(rank, runs)
+}
+
+// cut leaves out the rows that start before from.
+func (n *run) cut(r *report, from int64) {
+	for len(n.refs) > 0 {
+		if n.load(r); n.start >= from {
+			return
+		}
+		n.refs = n.refs[1:]
+	}
 }
 
 // merge writes the rows of one rank.

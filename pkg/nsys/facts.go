@@ -51,14 +51,24 @@ type laneFacts struct {
 	// the last one.
 	replays map[int64]struct{}
 	replay  int64
+	latest  int64 // start
 }
 
-var noLaneFacts = laneFacts{span: nothing, busy: nothing, replay: none}
+var noLaneFacts = laneFacts{span: nothing, busy: nothing, replay: none, latest: nothing.end}
+
+// threadFacts is what is counted of a thread.
+type threadFacts struct {
+	tally
+	starts span // from the first start of a row to the last
+}
+
+var noThreadFacts = threadFacts{starts: nothing}
 
 // add adds what another loader counted of the lane.
 func (f *laneFacts) add(g *laneFacts) {
 	f.span.add(g.span.start, g.span.end)
 	f.busy.add(g.busy.start, g.busy.end)
+	f.latest = max(f.latest, g.latest)
 	f.classes.add(&g.classes)
 	f.kernels += g.kernels
 	f.graphs += g.graphs
@@ -100,6 +110,7 @@ func (f *laneFacts) count(p *gpuPart, i, end int) {
 	s := nothing
 	for k, start := range p.start[i:end] {
 		s.add(start, p.end[i+k])
+		f.latest = max(f.latest, start)
 	}
 	f.busy.add(s.start, s.end)
 	switch p.kind {
@@ -134,10 +145,12 @@ func (l *loader) countHost(p *hostPart, first int) {
 	for i, c := range p.class[first:] {
 		t := p.thread[first+i]
 		if int(t) >= len(l.threadFacts) {
-			l.threadFacts = grown(l.threadFacts, t, tally{})
+			l.threadFacts = grown(l.threadFacts, t, noThreadFacts)
 		}
+		f := &l.threadFacts[t]
+		f.starts.add(p.start[first+i], p.start[first+i])
 		if c >= 0 {
-			l.threadFacts[t][tallyOf[c&63]]++
+			f.tally[tallyOf[c&63]]++
 		}
 	}
 }
@@ -170,8 +183,9 @@ func (r *report) collectFacts(loaders []*loader) {
 			r.laneFacts[n].add(&l.laneFacts[n])
 		}
 		for n := range l.threadFacts {
-			r.threadFacts = grown(r.threadFacts, int32(n), tally{})
-			r.threadFacts[n].add(&l.threadFacts[n])
+			r.threadFacts = grown(r.threadFacts, int32(n), noThreadFacts)
+			r.threadFacts[n].add(&l.threadFacts[n].tally)
+			r.threadFacts[n].starts.add(l.threadFacts[n].starts.start, l.threadFacts[n].starts.end)
 		}
 		r.profiler = append(r.profiler, l.profiler...)
 	}
@@ -181,7 +195,7 @@ func (r *report) collectFacts(loaders []*loader) {
 		widen(&r.info.BusyStart, &r.info.BusyEnd, r.laneFacts[n].busy)
 	}
 	for n := range r.threadFacts {
-		classes.add(&r.threadFacts[n])
+		classes.add(&r.threadFacts[n].tally)
 	}
 	slices.SortFunc(r.profiler, func(a, b profilerCall) int { return cmp.Compare(a.start, b.start) })
 	r.info.Classes = map[string]int64{}
@@ -199,10 +213,10 @@ func (r *report) rankFacts() []event.RankFacts {
 		replays[i] = map[int64]struct{}{}
 	}
 	for n, l := range r.lanes {
-		if l.rank == nullRank || n >= len(r.laneFacts) {
+		if l.slot == noSlot || n >= len(r.laneFacts) {
 			continue
 		}
-		k := r.slot(l.rank)
+		k := l.slot
 		f, c := &facts[k], &r.laneFacts[n]
 		widen(&f.GPUStart, &f.GPUEnd, c.span)
 		widen(&f.BusyStart, &f.BusyEnd, c.busy)
@@ -212,30 +226,30 @@ func (r *report) rankFacts() []event.RankFacts {
 		maps.Copy(replays[k], c.replays)
 	}
 	for n, t := range r.threads {
-		if t.rank == nullRank || n >= len(r.threadFacts) {
+		if t.slot == noSlot || n >= len(r.threadFacts) {
 			continue
 		}
-		f, c := &facts[r.slot(t.rank)], &r.threadFacts[n]
+		f, c := &facts[t.slot], &r.threadFacts[n].tally
 		f.Markers += c[tallyMarker]
 		f.Launches += c[tallyLaunch]
 		f.GraphLaunches += c[tallyGraphLaunch]
 	}
 	for i := range facts {
 		facts[i].Replays = int64(len(replays[i]))
-		facts[i].Unrecorded = r.unrecorded(r.info.Ranks[i])
+		facts[i].Unrecorded = r.unrecorded(int32(i))
 	}
 	return facts
 }
 
-// unrecorded returns the spans between a call of a rank's process that stops the
-// profiler and the next one that starts it, of those in which none of its GPU
-// rows starts.
-func (r *report) unrecorded(rank int32) [][2]int64 {
+// unrecorded returns the spans between a call of the process in a slot that stops
+// the profiler and the next one that starts it, of those in which none of its
+// GPU rows starts.
+func (r *report) unrecorded(slot int32) [][2]int64 {
 	var spans [][2]int64
 	stopped, since := false, int64(0)
 	for _, c := range r.profiler {
 		switch {
-		case r.threads[c.thread].rank != rank:
+		case r.threads[c.thread].slot != slot:
 		case !c.starts && !stopped:
 			stopped, since = true, c.end
 		case c.starts && stopped:
@@ -250,7 +264,7 @@ func (r *report) unrecorded(rank int32) [][2]int64 {
 	recorded := make([]bool, len(spans))
 	for _, p := range r.gpu {
 		if p.kind != event.Sync {
-			r.markRecorded(p, rank, spans, recorded)
+			r.markRecorded(p, slot, spans, recorded)
 		}
 	}
 	kept := spans[:0]
@@ -263,8 +277,8 @@ func (r *report) unrecorded(rank int32) [][2]int64 {
 }
 
 // markRecorded marks the spans in which a row of a part starts that is of the
-// rank.
-func (r *report) markRecorded(p *gpuPart, rank int32, spans [][2]int64, recorded []bool) {
+// process in the slot.
+func (r *report) markRecorded(p *gpuPart, slot int32, spans [][2]int64, recorded []bool) {
 	for i, start := range p.start {
 		k, _ := slices.BinarySearchFunc(spans, start, func(s [2]int64, t int64) int {
 			if s[1] <= t {
@@ -272,7 +286,7 @@ func (r *report) markRecorded(p *gpuPart, rank int32, spans [][2]int64, recorded
 			}
 			return 1
 		})
-		if k < len(spans) && spans[k][0] <= start && r.lanes[p.lane[i]].rank == rank {
+		if k < len(spans) && spans[k][0] <= start && r.lanes[p.lane[i]].slot == slot {
 			recorded[k] = true
 		}
 	}

@@ -50,7 +50,7 @@ type hostPart struct {
 // known are the tables that are read. Whatever else an export holds is ignored.
 var known = map[string]bool{
 	"StringIds": true, "EXPORT_META_DATA": true, "META_DATA_EXPORT": true, "META_DATA_CAPTURE": true,
-	sessionTable: true, diagnosticTable: true,
+	sessionTable: true, diagnosticTable: true, gpuTable: true, deviceTable: true,
 	kernelTable: true, graphTable: true, memcpyTable: true, memsetTable: true, syncTable: true,
 	runtimeTable: true, nvtxTable: true, "PROFILER_OVERHEAD": true, cuptiOverheadTable: true,
 }
@@ -313,8 +313,8 @@ type loader struct {
 	noCalls  int64 // rows among the API calls that are neither calls nor stacks
 	replayed int64
 
-	laneFacts   []laneFacts // by number of the lane
-	threadFacts []tally     // by number of the thread
+	laneFacts   []laneFacts   // by number of the lane
+	threadFacts []threadFacts // by number of the thread
 	profiler    []profilerCall
 
 	kernels   map[[2]int32]int8 // classes by the texts of the names
@@ -680,7 +680,7 @@ const (
 )
 
 func newLane(key triple) lane {
-	n := lane{device: key[1], stream: key[2], rank: -1}
+	n := lane{device: key[1], stream: key[2], slot: noSlot}
 	if key[0] != none {
 		n.process = processOf(key[0])
 	}
@@ -829,7 +829,7 @@ func (l *loader) addThreads(p *hostPart, v *sqlite.Vector, rows []int32) {
 		global := orNone(v, int(i))
 		number, known := l.threads.at(triple{global})
 		if !known {
-			key := thread{tid: none, rank: -1}
+			key := thread{tid: none, slot: noSlot}
 			if global != none {
 				key.process, key.tid = processOf(global), global&0xffffff
 			}

@@ -39,6 +39,9 @@ type Options struct {
 	// Progress, where not nil, is told the file that is being read and how many
 	// of its rows have been, from several goroutines.
 	Progress func(path string, rows int64)
+	// Separate takes reports as those of different machines or runs that may
+	// lie apart in time, or hold processes that look the same.
+	Separate bool
 }
 
 // Reader reads the events of one or several reports. It is an event.Source.
@@ -47,6 +50,7 @@ type Reader struct {
 	header  event.Header
 	reports []*report // nil where the report is to be read again
 	paths   []string
+	parts   []parts // by number of the rank
 
 	full    chan filled
 	free    chan *event.Batch
@@ -68,24 +72,30 @@ func Open(paths []string, opts Options) (*Reader, error) {
 	r.header.Stage, r.header.Columns = event.Stages[0], event.BaseCols
 	domains := map[string]bool{}
 	var first *report // what the others are aligned with
+	var loose []bool  // whose clock cannot be compared
 	var kept int64
 	for i, path := range paths {
-		rep, err := r.load(path, int32(r.header.NumRanks()))
+		rep, err := r.load(path)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
 			first = &report{info: rep.info, origin: rep.origin, clocked: rep.clocked}
+			rep.comparable = rep.clocked
 		} else {
 			rep.align(first)
+		}
+		if err := r.assign(i, rep, path); err != nil {
+			return nil, err
 		}
 		for _, d := range rep.domains {
 			domains[d.name] = d.name != ""
 		}
 		r.header.Reports = append(r.header.Reports, rep.info)
+		loose = append(loose, !rep.comparable)
 		if kept += rep.rows; kept > keepRows && len(paths) > 1 {
 			kept -= rep.rows
-			rep = &report{info: rep.info, rows: -1}
+			rep = nil
 		}
 		r.reports = append(r.reports, rep)
 	}
@@ -95,11 +105,19 @@ func Open(paths []string, opts Options) (*Reader, error) {
 		}
 	}
 	slices.Sort(r.header.Domains)
+	if err := r.checkTogether(loose); err != nil {
+		return nil, err
+	}
+	r.sortReports()
+	r.warnOfCut()
 	return r, nil
 }
 
-// load reads one report and numbers its ranks from first.
-func (r *Reader) load(path string, first int32) (*report, error) {
+// Paths are the files of the reports, in the order of the header's.
+func (r *Reader) Paths() []string { return r.paths }
+
+// load reads one report.
+func (r *Reader) load(path string) (*report, error) {
 	var progress func(int64)
 	if r.opts.Progress != nil {
 		progress = func(rows int64) { r.opts.Progress(path, rows) }
@@ -108,7 +126,7 @@ func (r *Reader) load(path string, first int32) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep.number(first)
+	rep.findRanks()
 	rep.describe()
 	return rep, nil
 }
@@ -124,18 +142,9 @@ func (r *report) align(first *report) {
 	case max(r.origin-first.origin, first.origin-r.origin) > maxTime:
 		r.warn("its session started decades from that of the first report: its clock cannot be compared with the others")
 	default:
-		r.info.Offset = r.origin - first.origin
+		r.info.Offset, r.comparable = r.origin-first.origin, true
+		r.info.Shift(r.info.Offset)
 	}
-	r.info.Shift(r.info.Offset)
-	if r.info.Offset != 0 && r.apart(first) {
-		r.warn("its GPU work and that of the first report do not overlap in time: they are not of one run, or a session start is wrong")
-	}
-}
-
-// apart tells whether the spans of GPU activity of two reports do not touch.
-func (r *report) apart(other *report) bool {
-	a, b := &r.info, &other.info
-	return a.GPUStart != nil && b.GPUStart != nil && (*a.GPUStart > *b.GPUEnd || *b.GPUStart > *a.GPUEnd)
 }
 
 // Header describes the reports.
@@ -185,56 +194,79 @@ func (r *Reader) Close() {
 
 var errStopped = errors.New("stopped")
 
+// produce writes the rows of all reports.
 func (r *Reader) produce() {
 	defer close(r.full)
-	for i := range r.reports {
-		if r.err = r.produceReport(i); r.err != nil {
-			return
-		}
-	}
-}
-
-// produceReport writes the rows of a report and lets go of it.
-func (r *Reader) produceReport(i int) error {
-	rep := r.reports[i]
-	r.reports[i] = nil
-	if rep.rows < 0 {
-		again, err := r.load(r.paths[i], rep.firstRank())
-		if err != nil {
-			return err
-		}
-		if !sameReport(&rep.info, &again.info) {
-			return problem(r.paths[i], "changed while it was being read", "wait until it is complete")
-		}
-		rep = again
-	}
 	codes := map[string]int32{}
 	for k, name := range r.header.Domains {
 		codes[name] = int32(k)
 	}
-	put := func(b *event.Batch) error { return r.put(filled{b, i}) }
-	e := &emitter{r: rep, offset: r.header.Reports[i].Offset, domains: codes, flush: func(b *event.Batch) (*event.Batch, error) {
-		if err := put(b); err != nil {
-			return nil, err
+	emitters := make([]*emitter, len(r.reports))
+	var now *emitter
+	for _, u := range r.plan() {
+		e := emitters[u.report]
+		if e == nil {
+			rep, err := r.take(u.report)
+			if err != nil {
+				r.err = err
+				return
+			}
+			e = newEmitter(rep, r.header.Reports[u.report].Offset, codes)
+			emitters[u.report] = e
 		}
-		return r.blank()
-	}}
-	var err error
-	if e.batch, err = r.blank(); err != nil {
-		return err
+		if r.err = r.produceUnit(e, now, u); r.err != nil {
+			return
+		}
+		if now = e; u.last {
+			emitters[u.report] = nil
+		}
 	}
-	if err := e.emit(); err != nil {
-		return err
+	if now != nil {
+		now.batch.Truncate(now.at)
+		r.err = r.put(filled{now.batch, now.report})
 	}
-	e.batch.Truncate(e.at)
-	return put(e.batch)
 }
 
-func (r *report) firstRank() int32 {
-	if len(r.info.Ranks) == 0 {
-		return 0
+// produceUnit writes the rows of a unit, into the batch under way where that is
+// of the same report.
+func (r *Reader) produceUnit(e, now *emitter, u unit) (err error) {
+	if now != e {
+		if now != nil {
+			now.batch.Truncate(now.at)
+			if err := r.put(filled{now.batch, now.report}); err != nil {
+				return err
+			}
+		}
+		e.report, e.at = u.report, 0
+		e.flush = func(b *event.Batch) (*event.Batch, error) {
+			if err := r.put(filled{b, u.report}); err != nil {
+				return nil, err
+			}
+			return r.blank()
+		}
+		if e.batch, err = r.blank(); err != nil {
+			return err
+		}
 	}
-	return r.info.Ranks[0]
+	return e.emit(u.slot, u.from)
+}
+
+// take returns a report that was kept, or reads it again.
+func (r *Reader) take(i int) (*report, error) {
+	rep := r.reports[i]
+	r.reports[i] = nil
+	if rep != nil {
+		return rep, nil
+	}
+	rep, err := r.load(r.paths[i])
+	if err != nil {
+		return nil, err
+	}
+	if !sameReport(&r.header.Reports[i], &rep.info) {
+		return nil, problem(r.paths[i], "changed while it was being read", "wait until it is complete")
+	}
+	rep.info.Ranks = r.header.Reports[i].Ranks
+	return rep, nil
 }
 
 // sameReport tells whether two looks at a file saw the same rows.
@@ -244,7 +276,7 @@ func sameReport(a, b *event.Report) bool {
 			return false
 		}
 	}
-	return len(a.Rows) == len(b.Rows) && slices.Equal(a.Ranks, b.Ranks)
+	return len(a.Rows) == len(b.Rows) && len(a.Ranks) == len(b.Ranks)
 }
 
 // put hands out a batch, or keeps an empty one.

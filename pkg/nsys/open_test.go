@@ -269,14 +269,25 @@ func TestClockWarnings(t *testing.T) {
 		"none of one": {func(i int, s *sim.Session) { s.UTC *= int64(1 - i) }, "does not state when its session started", 0},
 		"none of the first": {func(i int, s *sim.Session) { s.UTC *= int64(i) },
 			"the first report does not state when its session started", 0},
-		"another day": {func(i int, s *sim.Session) { s.UTC += int64(i) * 86400e9 }, "do not overlap in time", 86400e9},
+		"another day":             {func(i int, s *sim.Session) { s.UTC += int64(i) * 86400e9 }, "do not overlap in time", 86400e9},
+		"another day, normalised": {func(i int, s *sim.Session) { s.UTC += int64(i) * 86400e9; s.Normalize = true }, "do not overlap in time", 0},
 		"normalised and none": {func(i int, s *sim.Session) {
 			if s.Normalize = i == 0; i == 1 {
 				s.UTC = 0
 			}
 		}, "does not state when its session started", 0},
 	} {
-		h, _ := read(t, reports(t, small(nil), func(i int, tr *sim.Trace) { test.change(i, &tr.Session) })...)
+		paths := reports(t, small(nil), func(i int, tr *sim.Trace) { test.change(i, &tr.Session) })
+		r, err := Open(paths, Options{})
+		if apart := strings.Contains(test.warn, "overlap"); apart != (err != nil && strings.Contains(err.Error(), "rank1.sqlite does not overlap in time")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			if r, err = Open(paths, Options{Separate: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := r.Header()
 		rep := h.Reports[1]
 		if len(rep.Warnings) != 1 || !strings.Contains(rep.Warnings[0], test.warn) || rep.Offset != test.offset {
 			t.Errorf("%s: offset %d, warnings %q, want %q", name, rep.Offset, rep.Warnings, test.warn)
@@ -338,17 +349,17 @@ func TestKept(t *testing.T) {
 	much, _ := written(t, simulate(t, small(func(c *sim.Config) { c.Steps = 20 })), sim.Options{})
 	_, rows := read(t, little)
 	keeping(t, int64(2*len(rows)))
-	r, err := Open([]string{little, much, little}, Options{})
+	r, err := Open([]string{little, much, little}, Options{Separate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{true, false, true} {
-		if kept := r.reports[i].rows >= 0; kept != want {
+		if kept := r.reports[i] != nil; kept != want {
 			t.Errorf("report %d kept: %v", i, kept)
 		}
 	}
 	// One report alone is kept whatever its size.
-	if r, err = Open([]string{much}, Options{}); err != nil || r.reports[0].rows < 0 {
+	if r, err = Open([]string{much}, Options{}); err != nil || r.reports[0] == nil {
 		t.Errorf("a report alone is not kept: %v", err)
 	}
 }

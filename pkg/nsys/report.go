@@ -47,7 +47,7 @@ type lane struct {
 	// active: it has kernels or whole-graph rows; allreduce: some are that.
 	active, allreduce bool
 
-	rank     int32 // -1 for no rank
+	slot     int32 // of the rank in ranks, noSlot for none
 	shown    int32 // the device, or for none the lowest one of the process
 	launches *launches
 	recent   int // where in launches the last look-up ended
@@ -57,7 +57,7 @@ type lane struct {
 type thread struct {
 	process process
 	tid     int64 // none where the export does not say
-	rank    int32
+	slot    int32 // as that of a lane
 }
 
 // report is an export in memory, in the order of its tables.
@@ -78,12 +78,15 @@ type report struct {
 	noCalls  int64 // rows among the API calls that are neither calls nor stacks
 
 	laneFacts   []laneFacts    // by number of the lane
-	threadFacts []tally        // by number of the thread
+	threadFacts []threadFacts  // by number of the thread
 	profiler    []profilerCall // in order of start
 
 	// origin is the UTC time that the report's time 0 stands for, if clocked.
 	origin  int64
 	clocked bool
+	// comparable: its times are on the clock of the stream.
+	comparable bool
+	uuids      []string // of the machine's GPUs, where the export has them
 }
 
 type domainKey struct {
@@ -104,8 +107,9 @@ type rankID struct {
 	device  int64 // the lowest
 }
 
-// number finds the report's ranks and numbers them from first.
-func (r *report) number(first int32) {
+// findRanks finds the report's ranks, and numbers them as if it were the only
+// report.
+func (r *report) findRanks() {
 	lowest := r.lowestDevices()
 	r.ranks = r.ranks[:0]
 	for p, d := range lowest {
@@ -115,28 +119,28 @@ func (r *report) number(first int32) {
 		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.process.pid(), b.process.pid()),
 			cmp.Compare(a.process>>48, b.process>>48))
 	})
-	rank := map[process]int32{}
+	slots := map[process]int32{}
 	r.info.Ranks = []int32{}
 	for i, id := range r.ranks {
-		rank[id.process] = first + int32(i)
-		r.info.Ranks = append(r.info.Ranks, first+int32(i))
+		slots[id.process] = int32(i)
+		r.info.Ranks = append(r.info.Ranks, int32(i))
 	}
 	of := func(p process) int32 {
-		if n, ok := rank[p]; ok {
+		if n, ok := slots[p]; ok {
 			return n
 		}
-		return nullRank
+		return noSlot
 	}
 	for _, l := range r.lanes {
-		l.rank, l.shown = of(l.process), int32(l.device)
+		l.slot, l.shown = of(l.process), int32(l.device)
 		if l.device == none {
 			l.shown = int32(lowest[l.process])
 		}
 	}
 	for _, t := range r.threads {
-		t.rank = of(t.process)
+		t.slot = of(t.process)
 	}
-	r.info.AllreduceDevices = r.allreduceDevices(first)
+	r.info.AllreduceDevices = r.allreduceDevices()
 	r.info.RankFacts = r.rankFacts()
 }
 
@@ -165,16 +169,16 @@ func (r *report) lowestDevices() map[process]int64 {
 
 // allreduceDevices finds for each rank the lowest device that has allreduce
 // kernels, -1 for a rank that has none.
-func (r *report) allreduceDevices(first int32) []int32 {
+func (r *report) allreduceDevices() []int32 {
 	devices := make([]int32, len(r.ranks))
 	for i := range devices {
 		devices[i] = -1
 	}
 	for _, l := range r.lanes {
-		if !l.allreduce || l.rank == nullRank {
+		if !l.allreduce || l.slot == noSlot {
 			continue
 		}
-		if d := &devices[l.rank-first]; *d < 0 || l.shown < *d {
+		if d := &devices[l.slot]; *d < 0 || l.shown < *d {
 			*d = l.shown
 		}
 	}
@@ -213,6 +217,9 @@ func (r *report) readInfo(s scanner, columns map[string][]string) error {
 		return err
 	}
 	if err := r.readOrigin(s, columns, normalised, shift); err != nil {
+		return err
+	}
+	if err := r.readGPUs(s, columns); err != nil {
 		return err
 	}
 	return r.readDiagnostics(s, columns)

@@ -1,0 +1,320 @@
+package nsys
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sqlite"
+)
+
+// Reports of one run may hold the same process, one after the other: nsys writes
+// one for each range of the profiler with --capture-range-end=repeat. They are
+// parts of one rank then, in the order of their times, and what lies between two
+// was not recorded. A process is known again by its pid, the number of its lowest
+// device, and GPUs that are not known to be others, where the clocks of the two
+// reports can be compared. (The time since the machine was started would tell
+// hosts apart, too, but most exports lack it.)
+
+// part is what one report has of a rank.
+type part struct {
+	report int // by the order in which reports were given
+	slot   int
+	path   string
+	// first is the start of the first GPU row, firstRow and lastRow are those of
+	// the first and the last row of any kind, all on the clock of the stream.
+	first, firstRow, lastRow int64
+}
+
+// parts are what the reports so far have of one rank.
+type parts struct {
+	number int32
+	id     rankID
+	gpus   []string // of the first report that has it
+	list   []part   // in order of time
+}
+
+// sameGPUs tells whether two reports may be of one machine by the UUIDs of their
+// GPUs, where they have any.
+func sameGPUs(a, b []string) bool {
+	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(id string) bool { return slices.Contains(b, id) })
+}
+
+// assign numbers the ranks of report n: those that reports before it have parts
+// of are known again, the others follow.
+func (r *Reader) assign(n int, rep *report, path string) error {
+	for slot, id := range rep.ranks {
+		p := rep.part(slot)
+		p.report, p.path = n, path
+		k := slices.IndexFunc(r.parts, func(s parts) bool { return !r.opts.Separate && rep.continues(&s, id, n) })
+		if k < 0 {
+			k = len(r.parts)
+			r.parts = append(r.parts, parts{number: int32(k), id: id, gpus: rep.uuids})
+		}
+		if err := r.parts[k].add(p); err != nil {
+			return err
+		}
+		rep.info.Ranks[slot] = r.parts[k].number
+		rep.info.RankFacts[slot].Rank = r.parts[k].number
+	}
+	return nil
+}
+
+// continues tells whether rank id of report n is a part of s. Without clocks
+// nobody knows which comes first.
+func (r *report) continues(s *parts, id rankID, n int) bool {
+	return id.process.pid() == s.id.process.pid() && id.device == s.id.device && r.clocked && r.comparable &&
+		sameGPUs(r.uuids, s.gpus) && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
+}
+
+// add adds a part where it belongs in time.
+func (s *parts) add(p part) error {
+	at := 0
+	for _, o := range s.list {
+		before, after := &o, &p
+		if p.first < o.first {
+			before, after = after, before
+		} else {
+			at++
+		}
+		if after.first < before.lastRow {
+			return &event.Error{
+				Msg: fmt.Sprintf("%s and %s hold the same process (pid %d, device %d) at the same time",
+					o.path, p.path, s.id.process.pid(), s.id.device),
+				Advice: "give each report once; --separate where they are of different machines",
+			}
+		}
+	}
+	s.list = slices.Insert(s.list, at, p)
+	return nil
+}
+
+// part says when the rows of a rank start, on the clock of the stream.
+func (r *report) part(slot int) part {
+	gpu, host := nothing, nothing
+	for n := range r.laneFacts {
+		if f := &r.laneFacts[n]; int(r.lanes[n].slot) == slot {
+			gpu.add(f.busy.start, f.latest)
+		}
+	}
+	for n := range r.threadFacts {
+		if int(r.threads[n].slot) == slot {
+			host.add(r.threadFacts[n].starts.start, r.threadFacts[n].starts.end)
+		}
+	}
+	offset := r.info.Offset
+	return part{slot: slot, first: gpu.start + offset, firstRow: min(gpu.start, host.start) + offset, lastRow: max(gpu.end, host.end) + offset}
+}
+
+// unit is the rows of one rank in one report, or its rows without a rank.
+type unit struct {
+	report int
+	slot   int
+	from   int64 // rows that start before it are left out
+	last   bool  // of the report's units
+}
+
+// plan orders the units: rank after rank, those of a rank in the order of time,
+// and the rows of a report without a rank after all others of it. Reports that
+// share no rank come one after the other, as they were given.
+func (r *Reader) plan() []unit {
+	var units []unit
+	done := make([]bool, len(r.reports))
+	for i := range r.reports {
+		if done[i] {
+			continue
+		}
+		group := r.group(i)
+		left := make(map[int]int, len(group))
+		for _, n := range group {
+			done[n] = true
+			if left[n] = len(r.header.Reports[n].Ranks); left[n] == 0 {
+				units = append(units, unit{report: n, from: longAgo, last: true})
+			}
+		}
+		for k := range r.parts {
+			from := longAgo
+			for _, p := range r.parts[k].list {
+				if !slices.Contains(group, p.report) {
+					continue
+				}
+				units = append(units, unit{report: p.report, slot: p.slot, from: from})
+				from = max(from, p.lastRow)
+				if left[p.report]--; left[p.report] == 0 {
+					units = append(units, unit{report: p.report, slot: len(r.header.Reports[p.report].Ranks), from: longAgo, last: true})
+				}
+			}
+		}
+	}
+	return units
+}
+
+// longAgo is before all times.
+const longAgo = int64(-1) << 63
+
+// group returns the reports that are connected with report n by ranks that they
+// share, in their order.
+func (r *Reader) group(n int) []int {
+	group := []int{n}
+	for i := 0; i < len(group); i++ {
+		for k := range r.parts {
+			list := r.parts[k].list
+			if !slices.ContainsFunc(list, func(p part) bool { return p.report == group[i] }) {
+				continue
+			}
+			for _, p := range list {
+				if !slices.Contains(group, p.report) {
+					group = append(group, p.report)
+				}
+			}
+		}
+	}
+	slices.Sort(group)
+	return group
+}
+
+// sortReports orders reports that are parts of the same ranks by time, those of
+// the first rank first, so that a data set of them is read in that order. No
+// other changes its place.
+func (r *Reader) sortReports() {
+	if !slices.ContainsFunc(r.parts, func(s parts) bool { return len(s.list) > 1 }) {
+		return
+	}
+	order := make([]int, len(r.reports))
+	for i := range order {
+		order[i] = i
+	}
+	start := func(i int) int64 {
+		if s := r.header.Reports[i].GPUStart; s != nil {
+			return *s
+		}
+		return 0
+	}
+	lowest := func(i int) int32 {
+		if ranks := r.header.Reports[i].Ranks; len(ranks) > 0 {
+			return slices.Min(ranks)
+		}
+		return int32(len(r.parts))
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(lowest(a), lowest(b)), cmp.Compare(start(a), start(b))) })
+	headers, reports, paths := r.header.Reports, r.reports, r.paths
+	r.header.Reports, r.reports, r.paths = nil, nil, nil
+	place := make([]int, len(order))
+	for now, was := range order {
+		r.header.Reports, r.reports, r.paths = append(r.header.Reports, headers[was]), append(r.reports, reports[was]), append(r.paths, paths[was])
+		place[was] = now
+	}
+	for k := range r.parts {
+		for i := range r.parts[k].list {
+			p := &r.parts[k].list[i]
+			p.report = place[p.report]
+		}
+	}
+}
+
+// warnOfCut warns where rows of a later part start before the last of an earlier
+// one: they are left out.
+func (r *Reader) warnOfCut() {
+	for k := range r.parts {
+		list := r.parts[k].list
+		for i := 1; i < len(list); i++ {
+			if list[i].firstRow < list[i-1].lastRow {
+				rep := &r.header.Reports[list[i].report]
+				rep.Warnings = append(rep.Warnings, fmt.Sprintf("rows of rank %d that start before the last one of %s are left out",
+					r.parts[k].number, r.header.Reports[list[i-1].report].File))
+			}
+		}
+	}
+}
+
+// checkTogether makes sure that reports which share no rank are of one run: the
+// spans of their GPU work overlap, if not with one another then with those of
+// reports between them. Those whose clocks cannot be compared are not looked at.
+func (r *Reader) checkTogether(loose []bool) error {
+	var first []int
+	together := map[int]bool{}
+	for i := range r.header.Reports {
+		if !loose[i] && r.header.Reports[i].GPUStart != nil {
+			first = append(first, i)
+		}
+	}
+	if len(first) < 2 {
+		return nil
+	}
+	queue := []int{first[0]}
+	together[first[0]] = true
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, k := range first {
+			if !together[k] && (r.sharesRank(i, k) || !apart(&r.header.Reports[i], &r.header.Reports[k])) {
+				together[k] = true
+				queue = append(queue, k)
+			}
+		}
+	}
+	for _, k := range first {
+		if together[k] {
+			continue
+		}
+		if !r.opts.Separate {
+			return &event.Error{
+				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time, and they are no parts of one process: they are not of one run", r.paths[first[0]], r.paths[k]),
+				Advice: "give the reports of one run; --separate where a clock is wrong or this is meant",
+			}
+		}
+		rep := &r.header.Reports[k]
+		rep.Warnings = append(rep.Warnings, "its GPU work and that of the first report do not overlap in time: they are not of one run, or a session start is wrong")
+	}
+	return nil
+}
+
+func (r *Reader) sharesRank(i, k int) bool {
+	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
+}
+
+// apart tells whether the spans of GPU activity of two reports do not touch.
+func apart(a, b *event.Report) bool {
+	return a.GPUStart != nil && b.GPUStart != nil && (*a.GPUStart > *b.GPUEnd || *b.GPUStart > *a.GPUEnd)
+}
+
+const (
+	gpuTable    = "TARGET_INFO_GPU"
+	deviceTable = "TARGET_INFO_CUDA_DEVICE"
+)
+
+// readGPUs reads what tells the report's GPUs from others. It goes into no
+// stream.
+func (r *report) readGPUs(s scanner, columns map[string][]string) error {
+	for _, table := range []string{gpuTable, deviceTable} {
+		err := eachRow(s, columns, table, sqlite.Column{Name: "uuid", Type: sqlite.Text}, func(v *sqlite.Vector, i int) {
+			if id := string(v.Text(i)); id != "" {
+				r.uuids = append(r.uuids, id)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachRow calls fn for the values of one column that are not null.
+func eachRow(s scanner, columns map[string][]string, table string, column sqlite.Column, fn func(v *sqlite.Vector, i int)) error {
+	if !slices.Contains(columns[table], column.Name) {
+		return nil
+	}
+	low, high, err := s.rows(table)
+	if err != nil {
+		return err
+	}
+	return s.scan(table, []sqlite.Column{column}, low, high, func(b *sqlite.Block) error {
+		for i := range b.N {
+			if !b.Cols[0].Null[i] {
+				fn(&b.Cols[0], i)
+			}
+		}
+		return nil
+	})
+}
