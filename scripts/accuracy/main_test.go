@@ -77,7 +77,7 @@ func TestCovers(t *testing.T) {
 	for name, c := range cases {
 		var found []foundStep
 		for i := range int64(c.n) {
-			found = append(found, foundStep{c.start + c.every*i, c.start + c.every*i + c.length})
+			found = append(found, foundStep{c.start + c.every*i, c.start + c.every*i + c.length, -1, -1})
 		}
 		if got := compareSteps("nvtx", found, steps); got == "" != c.right {
 			t.Errorf("%s: %q", name, got)

@@ -30,8 +30,9 @@ func export(traces []*sim.Trace, opt sim.Options) (dir string, files []string, e
 	return dir, files, nil
 }
 
-// foundStep is one step row.
-type foundStep struct{ start, end int64 }
+// foundStep is one step row: its extent, and the requests it is said to have, -1
+// where that is not known.
+type foundStep struct{ start, end, ctx, gen int64 }
 
 // isolation is what isolate makes of some files.
 type isolation struct {
@@ -48,7 +49,7 @@ func isolate(files []string, by string) isolation {
 	result := isolation{steps: map[int32][]foundStep{}}
 	flags := filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags())
 	err := command(flags, append([]string{"--by", by}, files...), func(c *filter.Context) error {
-		src, err := c.Events(filter.Isolated)
+		src, err := c.Events(filter.Phased)
 		if err != nil {
 			return err
 		}
@@ -79,8 +80,15 @@ func isolate(files []string, by string) isolation {
 func (s *isolation) take(b *event.Batch) {
 	for i := range b.Len {
 		if b.Kind.Values[i] == event.Step {
+			f := foundStep{b.Start.Values[i], b.End.Values[i], -1, -1}
+			if n, ok := b.Ctx.Get(i); ok {
+				f.ctx = n
+			}
+			if n, ok := b.Gen.Get(i); ok {
+				f.gen = n
+			}
 			r := b.Rank.Values[i]
-			s.steps[r] = append(s.steps[r], foundStep{b.Start.Values[i], b.End.Values[i]})
+			s.steps[r] = append(s.steps[r], f)
 		}
 	}
 }
