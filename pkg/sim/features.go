@@ -18,14 +18,15 @@ type Traffic struct {
 
 // Model is what the layers are made of. Its zero value is a dense Llama.
 type Model struct {
-	AttentionEvery int  // a Mamba hybrid with attention in one layer of so many; 0: in all
-	Experts        bool // mixture-of-experts layers, but for the first DenseFirst
-	DenseFirst     int  // dense layers ahead of those with experts
-	Shared         bool // a shared expert beside the routed ones
-	AllToAll       bool // experts are reached by all-to-all, not by allreduce
-	AttentionDP    bool // attention is data-parallel: no allreduce after it
-	SideStream     bool // the allreduces run on a second stream
-	CopyStream     bool // inputs and outputs are copied on a stream of their own
+	AttentionEvery int    // a Mamba hybrid with attention in one layer of so many; 0: in all
+	Experts        bool   // mixture-of-experts layers, but for the first DenseFirst
+	DenseFirst     int    // dense layers ahead of those with experts
+	Shared         bool   // a shared expert beside the routed ones
+	AllToAll       bool   // experts are reached by all-to-all, not by allreduce
+	AttentionDP    bool   // attention is data-parallel: no allreduce after it
+	SideStream     bool   // the allreduces run on a second stream
+	CopyStream     bool   // inputs and outputs are copied on a stream of their own
+	Kernels        string // whose names kernels have: "" TensorRT-LLM's, "compiled" torch.compile's, "torch" PyTorch's and flashinfer's
 }
 
 // Draft is speculative decoding. Its zero value is none.
@@ -89,6 +90,9 @@ func (c *Config) checkFeatures() error {
 		if f.Kind == FaultSync && !slices.ContainsFunc(c.Host, func(op HostOp) bool { return op.Name == f.At && op.Parent == "" }) {
 			return fmt.Errorf("fault sync: no host operation %q of its own", f.At)
 		}
+	}
+	if _, ok := kernelNames[c.Model.Kernels]; !ok {
+		return fmt.Errorf("kernels %q are not known", c.Model.Kernels)
 	}
 	switch p := max(1, c.Engine.Pipeline); {
 	case c.Ranks%p != 0 || c.Layers < p:

@@ -5,14 +5,14 @@ func (b *modelBuilder) forward(scale float64, context bool) []work {
 	attention := b.attention(scale, context)
 	var seq []work
 	if b.first {
-		seq = append(seq, b.kernel("void at::native::vectorized_gather_kernel<16, long>(char *, char *, T2 *, int, long, long, long, long, bool)", 2.2*scale, apiLaunch))
+		seq = append(seq, b.named(embedKernel, 2.2*scale, apiLaunch))
 	} else {
 		seq = append(seq, b.transfer(-1))
 	}
 	if b.first && b.parallel && !b.c.Model.AttentionDP {
 		seq = b.reduceTo(seq, scale)
 	}
-	seq = append(seq, b.kernel("void flashinfer::norm::RMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.1*scale, apiLaunchEx))
+	seq = append(seq, b.named(normKernel, 2.1*scale, apiLaunchEx))
 	for i := b.from; i < b.to; i++ {
 		if b.copying {
 			seq = append(seq, work{bytes: 65536, kind: 1, mean: 2.4, api: b.t.String(apiCopy), pageable: true})
@@ -32,7 +32,7 @@ func (b *modelBuilder) forward(scale float64, context bool) []work {
 	case !b.last:
 		seq = append(seq, b.transfer(1))
 	case !b.c.Engine.LogitsOutside:
-		seq = append(seq, b.logits(scale))
+		seq = append(seq, b.lastTokens(b.logits(scale))...)
 	}
 	return joined(seq)
 }
@@ -52,9 +52,9 @@ func (b *modelBuilder) logits(scale float64) work {
 }
 
 func (b *modelBuilder) attention(scale float64, context bool) work {
-	w := b.kernel("fmhaSm100fKernel_QkvBfloat16OBfloat16HeadDim64PagedKvDenseP64VarSeqQ8Kv128StaticSwapsAbForGen", 5.1*scale, apiDriver)
+	w := b.named(decodeKernel, 5.1*scale, apiDriver)
 	if context {
-		w = b.kernel("fmha_v2_flash_attention_bf16_64_128_S_qkv_64_causal_sm90_kernel", 9*scale, apiDriver)
+		w = b.named(prefillKernel, 9*scale, apiDriver)
 	}
 	w.attention = true
 	return w
@@ -76,7 +76,7 @@ func (b *modelBuilder) reduceTo(seq []work, scale float64) []work {
 func (b *modelBuilder) attend(seq []work, attention work, scale float64) []work {
 	seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 4.6*scale, apiLaunchEx))
 	if !b.c.Fused {
-		seq = append(seq, b.kernel("void tensorrt_llm::kernels::applyBiasRopeUpdateKVCacheV2<__nv_bfloat16, __nv_bfloat16, 64, false>(QKVPreprocessingParams<T1, T2>)", 2.4*scale, apiLaunch))
+		seq = append(seq, b.named(ropeKernel, 2.4*scale, apiLaunch))
 	}
 	seq = append(seq, attention,
 		b.kernel("nvjet_tst_64x8_64x16_2x1_v_bz_splitK_TNT", 3.9*scale, apiLaunchEx))
@@ -94,7 +94,7 @@ func (b *modelBuilder) norm(scale float64) work {
 func (b *modelBuilder) dense(seq []work, scale float64) []work {
 	seq = append(seq, b.kernel("nvjet_tst_128x8_64x12_2x1_v_bz_TNT", 7.3*scale, apiLaunchEx))
 	if !b.c.Fused {
-		seq = append(seq, b.kernel("void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>(T1 *, const T1 *, int)", 1.9*scale, apiLaunchEx))
+		seq = append(seq, b.named(activationKernel, 1.9*scale, apiLaunchEx))
 	}
 	seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_1x4_h_bz_TNN", 5.2*scale, apiLaunchEx))
 	if b.c.Model.AttentionDP {
@@ -156,16 +156,24 @@ func (b *modelBuilder) sample() []work {
 	}
 	var list []work
 	if b.c.Engine.LogitsOutside {
-		list = append(list, b.logits(1))
+		list = append(list, b.lastTokens(b.logits(1))...)
 	}
 	for range b.c.Engine.SampleComms {
 		list = append(list, b.sampleComm())
 	}
-	return append(list,
-		b.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<float, float, float>>(int, T2, T3)", 1.8, apiLaunch),
-		b.kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(T3)", 6.2, apiLaunch),
-		b.kernel("void tensorrt_llm::kernels::topKStage1<float, 4, 128, 8>(const T1 *, T1 *, int *, T1 *)", 3.4, apiLaunch),
-		work{bytes: 256, kind: 2, mean: 1.3, api: b.t.String(apiCopy)})
+	for _, k := range kernelNames[b.c.Model.Kernels].sample {
+		list = append(list, b.kernel(k.name, k.mean, apiLaunch))
+	}
+	return append(list, work{bytes: 256, kind: 2, mean: 1.3, api: b.t.String(apiCopy)})
+}
+
+// lastTokens puts ahead of the logits the gathering of the hidden states that
+// need them, where the kernels are PyTorch's own.
+func (b *modelBuilder) lastTokens(logits work) []work {
+	if b.c.Model.Kernels == "" {
+		return []work{logits}
+	}
+	return []work{b.named(gatherKernel, 2, apiLaunch), logits}
 }
 
 // sampleComm is a collective of the sampler: NCCL, whatever the layers use.
@@ -184,7 +192,7 @@ func (b *modelBuilder) draft() []work {
 	if !b.last {
 		return nil
 	}
-	seq := []work{b.kernel("void at::native::vectorized_gather_kernel<16, long>(char *, char *, T2 *, int, long, long, long, long, bool)", 1.8, apiLaunch)}
+	seq := []work{b.named(embedKernel, 1.8, apiLaunch)}
 	attention := b.attention(0.5, false)
 	attention.attention = false // runs inside the draft's own graph
 	for range b.c.Draft.Layers {

@@ -177,10 +177,22 @@ func (p *pattern) trial(seed int, marked bool) sim.Config {
 	c.Steps, c.Warmup, c.Tail = 50+r.IntN(20), r.IntN(6), r.IntN(3)
 	c.Noise = sim.Noise{Kind: []string{"", "normal", "ar1", "drift"}[r.IntN(4)], Scale: 0.1, Rho: 0.7, Kernels: r.IntN(2) == 0}
 	p.change(&c, r)
+	c.Model.Kernels = kernels(c.Markers, r)
 	if !marked {
 		c.Markers = sim.NoMarkers
 	}
 	return c
+}
+
+// kernels are whose names the kernels of an engine may have.
+func kernels(m sim.Markers, r *rand.Rand) string {
+	switch m {
+	case sim.VLLM, sim.VLLM2:
+		return []string{"compiled", "torch"}[r.IntN(2)]
+	case sim.SGLang:
+		return "torch"
+	}
+	return []string{"", "", "compiled", "torch"}[r.IntN(4)]
 }
 
 // written is how the run is exported: without markers, every other time without

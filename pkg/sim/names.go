@@ -1,0 +1,81 @@
+package sim
+
+// The kernels whose names differ from engine to engine.
+const (
+	embedKernel = iota
+	normKernel
+	ropeKernel
+	decodeKernel
+	prefillKernel
+	activationKernel
+	gatherKernel // of the last tokens
+	numKernels
+)
+
+// sampleKernel is one kernel of the sampler.
+type sampleKernel struct {
+	name string
+	mean float64 // us
+}
+
+// names are the kernels of one engine, by what they do.
+type names struct {
+	layer  [numKernels]string
+	sample []sampleKernel
+}
+
+const argMax = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(T3)"
+
+// kernelNames are the values of Model.Kernels: TensorRT-LLM's, what torch.compile
+// makes in vLLM, and PyTorch's own as SGLang and older engines run them, whose
+// embedding is the kernel that gathers the last tokens, too.
+var kernelNames = map[string]names{
+	"": {
+		layer: [numKernels]string{
+			embedKernel:      "void at::native::vectorized_gather_kernel<16, long>(char *, char *, T2 *, int, long, long, long, long, bool)",
+			normKernel:       "void flashinfer::norm::RMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)",
+			ropeKernel:       "void tensorrt_llm::kernels::applyBiasRopeUpdateKVCacheV2<__nv_bfloat16, __nv_bfloat16, 64, false>(QKVPreprocessingParams<T1, T2>)",
+			decodeKernel:     "fmhaSm100fKernel_QkvBfloat16OBfloat16HeadDim64PagedKvDenseP64VarSeqQ8Kv128StaticSwapsAbForGen",
+			prefillKernel:    "fmha_v2_flash_attention_bf16_64_128_S_qkv_64_causal_sm90_kernel",
+			activationKernel: "void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>(T1 *, const T1 *, int)",
+		},
+		sample: []sampleKernel{
+			{"void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<float, float, float>>(int, T2, T3)", 1.8},
+			{argMax, 6.2},
+			{"void tensorrt_llm::kernels::topKStage1<float, 4, 128, 8>(const T1 *, T1 *, int *, T1 *)", 3.4},
+		},
+	},
+	"compiled": {
+		layer: [numKernels]string{
+			embedKernel:      "triton_poi_fused_bitwise_and_bitwise_or_embedding_ge_lt_masked_fill_mul_sub_0",
+			normKernel:       "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_1",
+			ropeKernel:       "triton_poi_fused_cat_mul_slice_split_with_sizes_sub_2",
+			decodeKernel:     "void flash::FlashAttnFwdSm90<flash::enable_sm90_or_later<flash::CollectiveMainloopFwdSm90<2>>>(T1::Params)",
+			prefillKernel:    "void flash::FlashAttnFwdSm90<flash::enable_sm90_or_later<flash::CollectiveMainloopFwdSm90<2>>>(T1::Params)",
+			activationKernel: "triton_poi_fused_mul_silu_slice_3",
+			gatherKernel:     "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<at::native::index_kernel_impl<at::native::OpaqueType<2>>>>(long, T3)",
+		},
+		sample: []sampleKernel{{argMax, 6.2}},
+	},
+	"torch": {
+		layer: [numKernels]string{
+			embedKernel:      "void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long, unsigned int, 2, 2, -2>(T1, T1, T2)",
+			normKernel:       "void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)",
+			ropeKernel:       "void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true, 64, 8, 8, __nv_bfloat16, long>(T5 *)",
+			decodeKernel:     "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0, 2, 4, 8, 16, 8, 1>(T7)",
+			prefillKernel:    "void flashinfer::BatchPrefillWithPagedKVCacheKernel<flashinfer::KernelTraits<(flashinfer::MaskMode)1, 128>>(T1)",
+			activationKernel: "void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>(T1 *, const T1 *, int)",
+			gatherKernel:     "void at::native::(anonymous namespace)::indexSelectSmallIndex<c10::BFloat16, long, unsigned int, 2, 2, -2>(T1, T1, T2)",
+		},
+		sample: []sampleKernel{
+			{"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase &)>(int, T1)", 1.9},
+			{"void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, float, float, float>(T4 *, const T2 *, int)", 7},
+			{"void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024, true, float, int>(T3 *)", 9.5},
+		},
+	},
+}
+
+// named is a kernel with the engine's name for it.
+func (b *modelBuilder) named(kind int, mean float64, api string) work {
+	return b.kernel(kernelNames[b.c.Model.Kernels].layer[kind], mean, api)
+}
