@@ -20,6 +20,9 @@ type learner struct {
 	frontier int64 // latest end of the rank's GPU activity
 	laneEnd  int64 // that of the kernels of the device
 	marked   bool  // there is a marker after all
+	ended    bool  // no GPU activity since the end of a segment
+	tried    int   // rows when the structure was last looked for
+	borders  [][2]int64
 }
 
 // learns says whether the steps of the rank have to be learned before its next
@@ -35,7 +38,7 @@ func (r *rank) learn(b *event.Batch, k int) {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
-	r.learner = &learner{retry: minHeld, device: r.device, frontier: r.frontier, laneEnd: b.Start.Values[k]}
+	r.learner = &learner{retry: minHeld, device: r.device, frontier: r.frontier, laneEnd: b.Start.Values[k], borders: r.unrecorded}
 }
 
 // hold holds rows i to j as far as they belong to the segment. It returns the
@@ -46,12 +49,14 @@ func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
 	from := i
 	for ; i < j && !done; i++ {
 		t := starts[i]
-		if l.rows > 0 && t-r.plan.segmentGap > l.frontier || t >= r.border {
-			done = true
-			break
+		if !l.ended && (l.rows > 0 && t-r.plan.segmentGap > l.frontier || l.passed(t)) {
+			if done = l.decides(r); done {
+				break
+			}
+			l.ended = true
 		}
 		if r.plan.busy>>uint32(kinds[i])&1 != 0 && ends[i] > t {
-			l.frontier = max(l.frontier, ends[i])
+			l.frontier, l.ended = max(l.frontier, ends[i]), false
 		}
 		l.row(r, b, i)
 		l.rows++
@@ -63,6 +68,26 @@ func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
 		done = l.run.rule(&r.context.names).clear
 	}
 	return i, done
+}
+
+// passed says whether a row that starts at t is after the next border of what was
+// recorded.
+func (l *learner) passed(t int64) bool {
+	n := len(l.borders)
+	for len(l.borders) > 0 && l.borders[0][0] <= t {
+		l.borders = l.borders[1:]
+	}
+	return len(l.borders) < n
+}
+
+// decides says whether the structure is clear at the end of a segment. One that is
+// too short to learn from waits for those after it.
+func (l *learner) decides(r *rank) bool {
+	if 4*l.rows < 5*l.tried {
+		return false
+	}
+	l.tried = l.rows
+	return l.run.rule(&r.context.names).clear
 }
 
 // keep copies rows i to j.
@@ -121,7 +146,8 @@ func (r *rank) learned() error {
 		r.setRule(l.run.rule(&r.context.names))
 	}
 	r.context.reset()
-	r.pending = 0
+	r.pending, r.replaying = 0, true
+	defer func() { r.replaying = false }()
 	for _, b := range l.held {
 		for i := 0; i < b.Len; {
 			k, err := r.use(b, i, b.Len)

@@ -36,6 +36,7 @@ type rank struct {
 	rule      *rule    // of the open segment, nil
 	lastClear *rule    // the last one that was clear
 	marked    bool     // the rank has markers
+	replaying bool     // the rows that were held are used
 	context   context
 	pending   evidence // since the last collective
 
@@ -303,7 +304,9 @@ func (r *rank) closeSegment() {
 		why = r.rule.why
 	}
 	r.unclear = append(r.unclear, why)
-	r.rule, r.pending, r.want = nil, 0, r.plan.want // the next segment may be another
+	if !r.replaying { // the next segment may be another
+		r.rule, r.pending, r.want = nil, 0, r.plan.want
+	}
 	r.recent = r.recent[:0]
 }
 

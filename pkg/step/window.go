@@ -149,6 +149,9 @@ func (r *rank) check(w *window) error {
 				"or measure the whole trace with --by none",
 		}
 	}
+	if n := r.unclearSegments(); n > 0 {
+		r.plan.warn(fmt.Sprintf("the steps of %d segments of rank %d before or after its benchmark window are not clear", n, r.id))
+	}
 	if n, of := r.odd(w); 10*n >= of {
 		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
 			"steps may be torn or grown together", n, of, r.id, w.size))
@@ -165,6 +168,14 @@ func (r *rank) notClear(segment int) string {
 		}
 	}
 	return ""
+}
+
+// unclearSegments is the number of segments whose structure was not clear.
+func (r *rank) unclearSegments() (n int) {
+	for _, why := range r.unclear {
+		n += b2n(why != "")
+	}
+	return n
 }
 
 // odd returns how many steps of the benchmark segment, or where there is none of
