@@ -20,6 +20,7 @@ var features = map[string]func(*Config){
 	"torch":        func(c *Config) { c.Model.Kernels, c.Engine.LogitsOutside = "torch", true },
 	"MTP":          func(c *Config) { c.Draft = Draft{Tokens: 2, Layers: 1, Inside: true} },
 	"draft":        func(c *Config) { c.Draft, c.Host = Draft{Tokens: 3, Layers: 2}, WithDraft(c.Host) },
+	"draft after":  func(c *Config) { c.Draft, c.Host = Draft{Tokens: 2, Layers: 1}, WithDraftAfter(c.Host) },
 	"eager draft":  func(c *Config) { c.Mode, c.Draft, c.Host = Eager, Draft{Tokens: 3, Layers: 2}, WithDraft(c.Host) },
 	"ahead":        func(c *Config) { c.Engine.Ahead = 10 },
 	"no wait":      func(c *Config) { c.Engine.Ahead, c.Engine.NoWait = 5, true },

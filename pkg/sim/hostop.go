@@ -79,6 +79,13 @@ func WithDraft(ops []HostOp) []HostOp {
 	return slices.Insert(slices.Clone(ops), i, HostOp{Name: "prepare_draft_tokens", Mean: 150, Noise: 0.08, Role: Speculate})
 }
 
+// WithDraftAfter is a list of operations in which the draft model runs once the
+// tokens are sampled, outside the forward step's range, as vLLM's Eagle does.
+func WithDraftAfter(ops []HostOp) []HostOp {
+	i := slices.IndexFunc(ops, func(op HostOp) bool { return op.Role == Wait })
+	return slices.Insert(slices.Clone(ops), i, HostOp{Name: "gpu_model_runner: draft", Mean: 120, Noise: 0.08, Role: Speculate})
+}
+
 // checkHost wants one operation each that forwards and that waits, in this
 // order, the waiting one and all after it not nested in what comes before.
 func checkHost(ops []HostOp) error {

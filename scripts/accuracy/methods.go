@@ -40,6 +40,7 @@ var plants = []planted{
 type methodTally struct {
 	several count // pairs with two answers or more, of all
 	agree   count // of those
+	clash   count // of those, one names the one place and one the other
 	right   count // answers that are the planted one, of all answers
 	against count // answers that name the other place
 }
@@ -47,14 +48,28 @@ type methodTally struct {
 // runMethods is the section methods.
 func runMethods(w io.Writer, o options) error {
 	list := chosen(o)
-	var mu sync.Mutex
-	var failed error
-	by := map[string]*methodTally{}
+	by, err := countMethods(list, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Pairs of runs of all %d kinds, %d each, with markers; the target does more on the host in one place. Asked by nvtx, allreduce and graph.\n\n", len(list), max(1, o.seeds/5))
+	fmt.Fprintln(w, "| more work | pairs | with two answers or more | of these the same | of these contrary | answers that name its place | the other place |")
+	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|--:|")
+	for i := range plants {
+		t := by[plants[i].name]
+		fmt.Fprintf(w, "| %s | %d | %d | %v | %v | %v | %v |\n", plants[i].name, t.several.of, t.several.n, t.agree, t.clash, t.right, t.against)
+	}
+	return nil
+}
+
+// countMethods asks about all pairs, and returns the answers by plant.
+func countMethods(list []*pattern, o options) (map[string]*methodTally, error) {
 	type job struct {
 		p     *pattern
 		plant *planted
 		seed  int
 	}
+	by := map[string]*methodTally{}
 	var jobs []job
 	for i := range plants {
 		by[plants[i].name] = &methodTally{}
@@ -64,6 +79,8 @@ func runMethods(w io.Writer, o options) error {
 			}
 		}
 	}
+	var mu sync.Mutex
+	var failed error
 	forEach(jobs, func(j job) {
 		answers, err := conclusions(j.p, j.plant, j.seed)
 		mu.Lock()
@@ -73,43 +90,33 @@ func runMethods(w io.Writer, o options) error {
 			return
 		}
 		by[j.plant.name].add(answers, j.plant.want)
-		if len(answers) > 0 && o.verbose != nil {
-			remark(o.verbose, "methods %s, %s, seed %d: %v", j.p.name, j.plant.name, j.seed, answers)
-		}
+		remark(o.verbose, "methods %s, %s, seed %d: %v", j.p.name, j.plant.name, j.seed, answers)
 	})
-	if failed != nil {
-		return failed
-	}
-	fmt.Fprintf(w, "Pairs of runs of all %d kinds, %d each, with markers; the target does more on the host in one place. Asked by nvtx, allreduce and graph.\n\n", len(list), max(1, o.seeds/5))
-	fmt.Fprintln(w, "| more work | pairs | with two answers or more | of these the same answer | answers that name its place | the other place |")
-	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|")
-	for i := range plants {
-		t := by[plants[i].name]
-		fmt.Fprintf(w, "| %s | %d | %d | %v | %v | %v |\n", plants[i].name, t.several.of, t.several.n, t.agree, t.right, t.against)
-	}
-	return nil
+	return by, failed
 }
 
 // add counts the answers to one pair.
 func (t *methodTally) add(answers map[string]string, want string) {
 	t.several.add(len(answers) > 1)
-	same := true
+	same, clash := true, false
 	for _, a := range answers {
 		for _, b := range answers {
 			same = same && a == b
+			clash = clash || a == compare.HostInStep && b == compare.HostInterStep
 		}
 		t.right.add(a == want)
 		t.against.add(a != want && strings.HasPrefix(a, "host"))
 	}
 	if len(answers) > 1 {
 		t.agree.add(same)
+		t.clash.add(clash)
 	}
 }
 
 // conclusions are what diff concludes of a pair of runs by each method that
 // applies, by method.
 func conclusions(p *pattern, plant *planted, seed int) (map[string]string, error) {
-	c := p.trial(seed, true)
+	c := p.trial(seed, true, true)
 	c.KernelScale = min(c.KernelScale, 1) // the host must matter
 	after := c
 	plant.change(&after)

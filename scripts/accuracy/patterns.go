@@ -59,6 +59,10 @@ var patterns = []pattern{
 	{"draft model, eager", "", func(c *sim.Config, r *rand.Rand) {
 		c.Mode, c.Draft, c.Host = sim.Eager, sim.Draft{Tokens: 2 + r.IntN(3), Layers: 1 + r.IntN(3)}, sim.WithDraft(c.Host)
 	}, false},
+	{"vLLM, Eagle after sampling", sim.VLLM2, func(c *sim.Config, r *rand.Rand) {
+		c.Engine.LogitsOutside, c.Engine.SampleComm, c.Engine.SampleComms = true, "allgather", 1
+		c.Draft, c.Host = sim.Draft{Tokens: 1 + r.IntN(3), Layers: 1}, sim.WithDraftAfter(c.Host)
+	}, false},
 	{"MTP inside markers", "", func(c *sim.Config, r *rand.Rand) {
 		c.Draft = sim.Draft{Tokens: 1 + r.IntN(3), Layers: 1, Inside: true}
 	}, false},
@@ -135,6 +139,26 @@ var patterns = []pattern{
 	{"stalls inside eager steps", "", func(c *sim.Config, r *rand.Rand) {
 		c.Mode, c.Faults = sim.Eager, []sim.Fault{{Kind: sim.FaultPageable, US: 300 + 900*r.Float64(), Rank: -1}}
 	}, false},
+	{"synchronisation between layers and sampling", "", func(c *sim.Config, r *rand.Rand) {
+		c.Faults = []sim.Fault{{Kind: sim.FaultSync, At: "_forward_step", Rank: -1}}
+	}, false},
+	{"memory allocated in each step", "", func(c *sim.Config, r *rand.Rand) {
+		c.Faults = []sim.Fault{{Kind: sim.FaultAlloc, US: 250, Rank: -1}}
+	}, false},
+	{"5 ms more in some steps", "", func(c *sim.Config, r *rand.Rand) {
+		c.Faults = []sim.Fault{{Kind: sim.FaultTail, US: 5000, Share: 0.1, Rank: -1}}
+	}, false},
+	{"slow host on one rank", "", func(c *sim.Config, r *rand.Rand) { c.SlowRank, c.Slow = 1, 300+1500*r.Float64() }, true},
+	{"slow GPU on one rank, eager", "", func(c *sim.Config, r *rand.Rand) {
+		c.Mode, c.Faults = sim.Eager, []sim.Fault{{Kind: sim.FaultSlowGPU, Factor: 2, Rank: 1}}
+	}, false},
+	{"another rank slow each step", "", func(c *sim.Config, r *rand.Rand) {
+		c.Ranks, c.Faults = 3, []sim.Fault{{Kind: sim.FaultRotate, US: 900, Rank: -1}}
+		c.Steps = c.Steps * 2 / 3
+	}, false},
+	{"states that stick", "", func(c *sim.Config, r *rand.Rand) {
+		c.Noise = sim.Noise{Kind: "sticky", Scale: 1, Rho: 0.95, Kernels: true}
+	}, false},
 	{"large model", "", func(c *sim.Config, r *rand.Rand) { c.Layers, c.KernelScale, c.Fused, c.Steps = 48, 3, true, 30 }, false},
 }
 
@@ -159,8 +183,9 @@ func hostScale(c *sim.Config, factor float64) {
 }
 
 // trial is one run of a pattern. Runs of a pattern differ in all that it does
-// not fix: size of the model, speed of host and GPUs, load, noise, wording.
-func (p *pattern) trial(seed int, marked bool) sim.Config {
+// not fix: size of the model, speed of host and GPUs, load, noise (unless quiet),
+// wording.
+func (p *pattern) trial(seed int, marked, quiet bool) sim.Config {
 	r := rand.New(rand.NewPCG(uint64(seed), hash(p.name)))
 	c := sim.Default()
 	c.Seed = r.Uint64()
@@ -175,7 +200,10 @@ func (p *pattern) trial(seed int, marked bool) sim.Config {
 	hostScale(&c, 0.15*math.Pow(10, r.Float64()))
 	c.ContextEvery, c.Batch, c.PrefillScale = 6+r.IntN(15), 4+r.IntN(28), 2*math.Pow(8, r.Float64())
 	c.Steps, c.Warmup, c.Tail = 50+r.IntN(20), r.IntN(6), r.IntN(3)
-	c.Noise = sim.Noise{Kind: []string{"", "normal", "ar1", "drift"}[r.IntN(4)], Scale: 0.1, Rho: 0.7, Kernels: r.IntN(2) == 0}
+	noise := sim.Noise{Kind: []string{"", "normal", "ar1", "drift"}[r.IntN(4)], Scale: 0.1, Rho: 0.7, Kernels: r.IntN(2) == 0}
+	if !quiet {
+		c.Noise = noise
+	}
 	p.change(&c, r)
 	c.Model.Kernels = kernels(c.Markers, r)
 	if !marked {

@@ -120,7 +120,7 @@ func (o outcome) String() string {
 
 // outcome simulates a run, finds its steps and compares.
 func (r *stepRun) outcome() (outcome, string, error) {
-	c := r.p.trial(r.seed, r.marked)
+	c := r.p.trial(r.seed, r.marked, false)
 	traces, truth, err := sim.SimulateTruth(c, r.p.split)
 	if err != nil {
 		return 0, "", err

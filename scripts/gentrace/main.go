@@ -6,10 +6,12 @@
 //	go run ./scripts/gentrace --mode graph --schema 3.20.3 --markers trtllm2 -o whole.sqlite
 //	go run ./scripts/gentrace --host _schedule=420 --seed 2 -o slower.sqlite
 //	go run ./scripts/gentrace --reports --ranks 3 --slow-rank 1 --slow 600 -o rank%d.sqlite
+//	go run ./scripts/gentrace --set '{"Engine":{"Ahead":10},"KernelScale":5}' --truth run.json -o ahead.sqlite
 //	go run ./scripts/gentrace --text testdata/traces/orphan.trace -o orphan.sqlite
 //	go run ./scripts/gentrace --random 7 -o random.sqlite
 //
-// An output whose name ends in _pqtdir or / becomes a directory of Parquet
+// --set takes any part of a sim.Config as JSON, --truth writes what really
+// happened, see sim.Truth. An output whose name ends in _pqtdir or / becomes a directory of Parquet
 // files. The same flags give the same bytes. What is written appears whole or
 // not at all. Exit status: 0 done, 2 bad usage or input.
 //
@@ -20,6 +22,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -102,6 +105,8 @@ func flags(d sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "slow-op", Usage: "in the host `OPERATION`", Value: d.SlowOp},
 		&cli.BoolFlag{Name: "frontend", Usage: "add a process without GPU"},
 		&cli.BoolFlag{Name: "overheads", Usage: "add time of the profiler itself"},
+		&cli.StringFlag{Name: "set", Usage: "change the simulation's Config by `JSON`, such as {\"Traffic\":{\"Chunks\":3}}"},
+		&cli.StringFlag{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
 		&cli.BoolFlag{Name: "reports", Usage: "one report for each rank"},
 		&cli.Float64Flag{Name: "clock-offset", Usage: "with --reports: the last report's clock is `US` late and its session start as early"},
 		&cli.Float64Flag{Name: "clock-error", Usage: "with --reports: the last report's session start is off by `US`"},
@@ -126,7 +131,7 @@ func generate(c *cli.Context, stderr io.Writer) error {
 	}
 	for i, t := range traces {
 		name := c.String("o")
-		if c.Bool("reports") {
+		if len(traces) > 1 || c.Bool("reports") {
 			name = strings.ReplaceAll(name, "%d", strconv.Itoa(i))
 		}
 		if c.IsSet("canary") {
@@ -179,11 +184,23 @@ func traces(c *cli.Context, opt sim.Options) ([]*sim.Trace, sim.Options, error) 
 		if cfg.Ranks > 1 && !strings.Contains(c.String("o"), "%d") {
 			return nil, opt, errors.New("--reports needs a %d in the name of the output")
 		}
-		ts, err := sim.SimulateReports(cfg)
-		return ts, opt, err
 	}
-	t, err := sim.Simulate(cfg)
-	return []*sim.Trace{t}, opt, err
+	ts, truth, err := sim.SimulateTruth(cfg, c.Bool("reports"))
+	if err == nil && c.IsSet("truth") {
+		err = writeTruth(truth, c.String("truth"))
+	}
+	if len(ts) > 1 && !strings.Contains(c.String("o"), "%d") {
+		return nil, opt, errors.New("several reports need a %d in the name of the output")
+	}
+	return ts, opt, err
+}
+
+func writeTruth(truth *sim.Truth, name string) error {
+	text, err := json.MarshalIndent(truth, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
 }
 
 // merge lets flags that were given override a trace's own options.
@@ -223,6 +240,13 @@ func config(c *cli.Context) (sim.Config, error) {
 		us, err := strconv.ParseFloat(value, 64)
 		if err != nil || !cfg.SetHost(name, us) {
 			return cfg, fmt.Errorf("--host %s: not NAME=US of an operation of %s", set, cfg.Markers)
+		}
+	}
+	if c.IsSet("set") {
+		d := json.NewDecoder(strings.NewReader(c.String("set")))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&cfg); err != nil {
+			return cfg, fmt.Errorf("--set: %w", err)
 		}
 	}
 	return cfg, nil

@@ -113,3 +113,23 @@ func TestUsage(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestSet changes a part of the Config and writes the truth.
+func TestSet(t *testing.T) {
+	dir := t.TempDir()
+	truth := filepath.Join(dir, "truth.json")
+	status, _, stderr := gentrace("--steps", "9", "--set", `{"Engine":{"RecordSteps":3,"SkipSteps":2,"SplitRanges":true}}`,
+		"--truth", truth, "-o", filepath.Join(dir, "range%d.sqlite"))
+	text, err := os.ReadFile(truth)
+	if status != 0 || err != nil || !bytes.Contains(text, []byte(`"Report": 1`)) {
+		t.Errorf("status %d: %s: %v", status, stderr, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "range1.sqlite")); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{`{"Engine":{"Nothing":1}}`, `{"Faults":[{"Kind":"bad luck"}]}`, `{`} {
+		if status, _, _ := gentrace("--set", bad, "-o", filepath.Join(dir, "x.sqlite")); status != 2 {
+			t.Errorf("%s: status %d", bad, status)
+		}
+	}
+}
