@@ -35,7 +35,9 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verdict.Decide(in, limits), nil
+	r := verdict.Decide(in, limits)
+	r.Warnings = c.MergeWarnings(r.Warnings)
+	return r, nil
 }
 
 // WriteVerdict writes the report and returns the exit status.
