@@ -3,6 +3,8 @@ package gap
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/idle"
 )
 
 // bucketLimits are the lower ends of the buckets after the first one, in ns.
@@ -50,9 +52,14 @@ type topGap struct {
 	step           int32
 	previous, next int32 // names of kernels
 	call, path     int32 // the launching call of next
-	replayed       bool
 	idle           int64 // in which the whole lane was idle
 	parts          []part
+}
+
+// part is a part of one gap.
+type part struct {
+	key idle.Key
+	ns  int64
 }
 
 // before orders gaps: the longest first, of equal ones the earlier.
@@ -105,32 +112,32 @@ type stream struct {
 	topEnd     int64 // end of the activity after top
 }
 
-// takeStream takes an activity of a stream; idle time of the lane before it is
+// addStream observes an activity of a stream; idle time of the lane before it is
 // attributed.
-func (r *rank) takeStream(l *lane, id int64, a *activity) {
+func (r *rank) addStream(l *lane, id int64, a *activity) {
 	if l.stream == nil || l.stream.id != id {
-		l.stream = r.findStream(l, id)
+		l.stream = l.findStream(id)
 	}
 	s := l.stream
-	if s.start == a.start && s.end > none {
+	if s.start == a.Start && s.end > none {
 		// Activities are in the order of start, then end, but come the longer
 		// first: this one goes before the one before it.
-		if s.top != nil && a.end < s.topEnd {
-			s.top.next, s.topEnd = a.name, a.end
+		if s.top != nil && a.End < s.topEnd {
+			s.top.next, s.topEnd = a.Name, a.End
 		}
-		if a.end == s.end {
-			s.name = a.name
+		if a.End == s.end {
+			s.name = a.Name
 		}
 		return
 	}
 	s.top = nil
-	if s.end > none && a.start > s.end {
-		r.takeGap(l, s, a)
+	if s.end > none && a.Start > s.end {
+		r.addGap(l, s, a)
 	}
-	s.start, s.end, s.name, s.idle = a.start, a.end, a.name, l.idle
+	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, l.Idle
 }
 
-func (r *rank) findStream(l *lane, id int64) *stream {
+func (l *lane) findStream(id int64) *stream {
 	for _, s := range l.streams {
 		if s.id == id {
 			return s
@@ -141,52 +148,59 @@ func (r *rank) findStream(l *lane, id int64) *stream {
 	return s
 }
 
-// takeGap takes the gap between the last activity of a stream and a.
-func (r *rank) takeGap(l *lane, s *stream, a *activity) {
-	t := r.tallyOf(s.end, a.start)
+// pause makes that no gap reaches over what was not recorded.
+func (l *lane) pause() {
+	for _, s := range l.streams {
+		s.end = none
+	}
+}
+
+// addGap observes the gap between the last activity of a stream and a.
+func (r *rank) addGap(l *lane, s *stream, a *activity) {
+	t := r.tallyOf(s.end, a.Start)
 	if t == nil {
 		return
 	}
-	gap := a.start - s.end
+	gap := a.Start - s.end
 	t.add(gap)
 	if !t.admits(gap, r.c.opt.Top) {
 		return
 	}
 	g := &topGap{
-		gap: gap, start: s.end, rank: r.id, device: l.device, stream: s.id, step: int32(len(r.steps)) - 1,
-		previous: s.name, next: a.name, call: -1, path: -1, replayed: a.replayed, idle: l.idle - s.idle,
+		gap: gap, start: s.end, rank: r.id, device: l.Device, stream: s.id, step: int32(len(r.walk.Steps)) - 1,
+		previous: s.name, next: a.Name, call: -1, path: -1, idle: l.Idle - s.idle,
 	}
 	if a.launch != nil {
 		g.call, g.path = a.launch.name, a.launch.path
 	}
-	if l.gap.end == a.start { // the lane was idle before a
-		g.parts = slices.Clone(r.parts)
+	if l.GapEnd == a.Start { // the lane was idle before a
+		r.idle.LastGap(func(k idle.Key, ns int64) { g.parts = append(g.parts, part{k, ns}) })
 	}
 	t.insert(g, r.c.opt.Top)
-	s.top, s.topEnd = g, a.end
+	s.top, s.topEnd = g, a.End
 }
 
 // tallyOf returns where a gap counts: between the end of an activity and the start
 // of the next, both of which may be at the very limits of a window.
 func (r *rank) tallyOf(end, start int64) *gapTally {
 	if r.c.wholeTrace {
-		if r.traceStart <= end && start <= r.traceEnd && r.traceEnd != never {
+		if from, to, ok := r.walk.TraceWindow(); ok && from <= end && start <= to {
 			return &r.trace.gaps
 		}
 		return nil
 	}
-	if r.place == outside || end < r.segments[0].start {
+	if len(r.walk.Segments) == 0 || end < r.walk.Segments[0].Start {
 		return nil
 	}
-	inside := end >= r.segments[len(r.segments)-1].start
-	if r.place == behind && start > r.segEnd {
+	inside := end >= r.walk.Segments[len(r.segments)-1].Start
+	if start > r.walk.SegmentEnd() {
 		if inside {
-			return &r.aside.gaps
+			return &r.pending.gaps
 		}
-		return &r.aside.across
+		return &r.pending.across
 	}
 	if inside {
 		return &r.segments[len(r.segments)-1].gaps
 	}
-	return &r.holes.gaps
+	return &r.between.gaps
 }

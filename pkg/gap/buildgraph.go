@@ -15,7 +15,7 @@ func (c *computer) graphReport(views []*view) Graph {
 	var n counts
 	var steps int64
 	for _, v := range views {
-		m := v.counted()
+		m := v.started()
 		n.add(&m)
 		steps += v.steps
 		if partial(m.calls, m.recorded) {
@@ -124,12 +124,12 @@ func most(counts map[int32]int64) int32 {
 func (c *computer) mostRange(paths map[int32]int64) int32 {
 	names := map[int32]int64{}
 	for path, n := range paths {
-		names[c.paths.Name(path)] += n
+		names[c.sites.Range(path)] += n
 	}
 	name := most(names)
 	to := map[int32]int64{}
 	for path, n := range paths {
-		if c.paths.Name(path) == name {
+		if c.sites.Range(path) == name {
 			to[path] = n
 		}
 	}

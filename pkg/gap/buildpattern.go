@@ -76,7 +76,7 @@ const ofTrace = "trace"
 
 // stepless tells whether no rank has steps.
 func (c *computer) stepless(views []*view) bool {
-	return !slices.ContainsFunc(views, func(v *view) bool { return len(v.rank.steps) > 0 })
+	return !slices.ContainsFunc(views, func(v *view) bool { return len(v.walk.Steps) > 0 })
 }
 
 // keptSteps returns the kernels of the steps that were kept. Of segments that differ
@@ -101,12 +101,12 @@ func (c *computer) keptSteps(views []*view, kept func(*segment) *keeper) [][]ker
 // sampled returns the segments whose steps were kept: with the trace for window
 // still those of the benchmark.
 func (v *view) sampled() []*segment {
-	if !v.c.wholeTrace || len(v.rank.steps) == 0 {
+	if !v.c.wholeTrace || v.steps == 0 {
 		return v.segments
 	}
 	var all []*segment
 	for k := range v.rank.segments {
-		if v.window.there && (v.window.segment < 0 || v.window.segment == int32(k)) {
+		if v.only < 0 || v.only == int32(k) {
 			all = append(all, &v.rank.segments[k])
 		}
 	}

@@ -15,35 +15,35 @@ func (c *computer) slackReport(views []*view) *Slack {
 	var p50, p10 []int64
 	var trends []float64
 	near, lowest := int64(0), int64(never)
-	take := func(s *slackOfStep) {
+	add := func(s *slackOfStep) {
 		rep.Launches += s.count
 		near += s.near
 		p50, p10 = append(p50, s.p50), append(p10, s.p10)
 		lowest = min(lowest, s.min)
 	}
 	for _, v := range views {
-		var course []int64
-		for k := range v.rank.steps {
-			s := &v.rank.steps[k]
-			if !v.inWindow(s) || s.slack.count == 0 {
+		var medians []int64
+		for k := v.from; k < v.to; k++ {
+			s := &v.slack[k]
+			if s.count == 0 {
 				continue
 			}
-			take(&s.slack)
-			if s.ctx <= 0 {
-				course = append(course, s.slack.p50)
+			add(s)
+			if v.walk.Steps[k].Ctx <= 0 {
+				medians = append(medians, s.p50)
 			}
 			if c.opt.PerStep {
 				rep.Steps = append(rep.Steps, StepSlack{
-					Rank: v.id, Step: k, Launches: s.slack.count, P50Us: us(s.slack.p50), P10Us: us(s.slack.p10),
-					MinUs: us(s.slack.min), NearZero: ratio(s.slack.near, s.slack.count),
+					Rank: v.id, Step: k, Launches: s.count, P50Us: us(s.p50), P10Us: us(s.p10),
+					MinUs: us(s.min), NearZero: ratio(s.near, s.count),
 				})
 			}
 		}
-		if len(course) >= minTrend {
-			trends = append(trends, trend(course))
+		if len(medians) >= minTrend {
+			trends = append(trends, trend(medians))
 		}
-		if len(v.rank.steps) == 0 && v.trace.slack.count > 0 {
-			take(&v.trace.slack)
+		if len(v.walk.Steps) == 0 && v.trace.slack.count > 0 {
+			add(&v.trace.slack)
 		}
 	}
 	if rep.Launches == 0 {

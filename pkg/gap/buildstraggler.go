@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/straggler"
-	"github.com/hostbound/hostbound/pkg/thread"
 )
 
 // stragglerReport compares the ranks' collectives, nil where there is nothing to
@@ -27,9 +27,9 @@ func (c *computer) stragglerReport(views []*view) *Straggler {
 		return nil
 	}
 	for k, v := range of {
-		v.steps = make(map[int32]bool, res.Steps)
+		v.matched = make(map[int32]bool, res.Steps)
 		for _, s := range res.PerStep {
-			v.steps[v.first+int32(s.Step-res.Shifts[k])] = true
+			v.matched[v.first+int32(s.Step-res.Shifts[k])] = true
 		}
 	}
 	steps := float64(res.Steps)
@@ -65,8 +65,8 @@ func (c *computer) stragglerReport(views []*view) *Straggler {
 // compared is a rank whose collectives are compared.
 type compared struct {
 	*view
-	first int32          // number of its first step in the window
-	steps map[int32]bool // numbers of the steps with matched collectives
+	first   int32          // number of its first step in the window
+	matched map[int32]bool // numbers of the steps with matched collectives
 }
 
 // collectives returns the collectives of the benchmark's steps on the rank's lowest
@@ -75,26 +75,19 @@ func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
 	r = straggler.Rank{ID: v.id, Report: v.report, Clocked: v.c.clocked(v.report)}
 	var lane *lane
 	for _, l := range v.lanes {
-		if len(l.collectives) > 0 && (lane == nil || l.device < lane.device) {
+		if len(l.collectives) > 0 && (lane == nil || l.Device < lane.Device) {
 			lane = l
 		}
 	}
 	if lane == nil {
 		return r, 0, false
 	}
-	first = -1
-	for k := range v.rank.steps {
-		if v.inWindow(&v.rank.steps[k]) {
-			if first < 0 {
-				first = int32(k)
-			}
-			r.Steps++
-		}
-	}
+	first = int32(v.from)
+	r.Steps = int(v.steps)
 	r.Collectives = make([]straggler.Collective, 0, len(lane.collectives)*pieceLen)
 	for _, piece := range lane.collectives {
 		for i := range piece {
-			if k := &piece[i]; v.inWindow(&v.rank.steps[k.step]) {
+			if k := &piece[i]; v.inWindow(k.step) {
 				r.Collectives = append(r.Collectives, straggler.Collective{
 					Step: k.step - first, Name: k.name, Allreduce: k.allreduce, Start: k.start, End: k.end,
 				})
@@ -193,7 +186,7 @@ func (s *Straggler) excess(of []*compared, rank int, what string, sums func(*com
 func kernelTimes(v *compared) map[string]float64 {
 	var sums kernelTime
 	for k := range v.own {
-		if !v.steps[int32(k)] {
+		if !v.matched[int32(k)] {
 			continue
 		}
 		for class, ns := range v.own[k] {
@@ -203,7 +196,7 @@ func kernelTimes(v *compared) map[string]float64 {
 	times := map[string]float64{}
 	for class, ns := range sums {
 		if ns > 0 {
-			times[event.Classes[class]] = us(ns) / float64(len(v.steps))
+			times[event.Classes[class]] = us(ns) / float64(len(v.matched))
 		}
 	}
 	return times
@@ -214,23 +207,25 @@ func kernelTimes(v *compared) map[string]float64 {
 // GPU is left out: those who wait for the straggler do more of it.
 func (c *computer) hostTimes(v *compared) map[string]float64 {
 	times := map[string]float64{}
-	for _, p := range v.host {
-		if !v.steps[v.cells[p.cell].step] || p.cause == thread.Untraced || p.cause == thread.Sync {
-			continue
+	v.idle.EachHostTime(func(s idle.Sample) {
+		cause := c.sites.Cause(s.Key)
+		if !v.matched[v.slices[s.Slice].step] || cause == idle.Untraced || cause == idle.Sync {
+			return
 		}
-		times[strings.TrimPrefix(c.causeName(p.cause), "host:")] += us(p.ns) / float64(len(v.steps))
-	}
+		times[strings.TrimPrefix(c.sites.CauseName(s.Key), "host:")] += us(s.Ns) / float64(len(v.matched))
+	})
 	return times
 }
 
-// idleTimes returns the idle time a step of each cause, in us.
+// idleTimes returns the idle time per step of each cause, in us.
 func (c *computer) idleTimes(v *compared) map[string]float64 {
 	times := map[string]float64{}
-	v.eachStepPiece(func(cell *cell, cause thread.State, ns int64) {
-		if !v.steps[cell.step] || cause == thread.Sync || cause == thread.Untraced || cause == tailCause {
+	v.eachStepSample(func(k int32, s *idle.Sample) {
+		cause := c.sites.Cause(s.Key)
+		if !v.matched[k] || cause == idle.Sync || cause == idle.Untraced || cause == idle.Tail {
 			return
 		}
-		times[c.causeName(cause)] += us(ns) / float64(len(v.steps))
+		times[c.sites.CauseName(s.Key)] += us(s.Ns) / float64(len(v.matched))
 	})
 	return times
 }

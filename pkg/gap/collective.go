@@ -28,35 +28,25 @@ func (all *collectives) add(c collective) {
 	(*all)[n-1] = append((*all)[n-1], c)
 }
 
-// takeCollective takes a kernel of class allreduce or comm.
-func (r *rank) takeCollective(b *event.Batch, i int, a *activity) {
-	if !r.c.compared || len(r.steps) == 0 || !b.Step.Valid.Get(i) || a.end <= a.start {
-		return
+// addCollective observes a kernel of class allreduce or comm of a step.
+func (r *rank) addCollective(a *activity) {
+	if n := len(r.walk.Steps); r.c.compared && n > 0 {
+		r.lane.collectives.add(collective{a.Start, a.End, int32(n - 1), a.Name, a.class == event.Allreduce})
 	}
-	device := b.Device.Values[i]
-	if r.lane == nil || r.lane.device != device {
-		r.lane = r.findLane(device)
-	}
-	r.lane.collectives.add(collective{
-		a.start, a.end, int32(len(r.steps) - 1), a.name, a.class == event.Allreduce,
-	})
 }
 
 // kernelTime is the time of a step's kernels by class.
 type kernelTime [event.Other + 1]int64
 
-// takeOwn takes a kernel that a rank runs by itself, where ranks are compared.
-func (r *rank) takeOwn(a *activity) {
-	n := len(r.steps)
-	if !r.c.compared || n == 0 {
+// addOwn observes a kernel that a rank runs by itself.
+func (r *rank) addOwn(a *activity) {
+	n := len(r.own)
+	if n == 0 {
 		return
-	}
-	for len(r.own) < n {
-		r.own = append(r.own, kernelTime{})
 	}
 	class := a.class
 	if class < 0 || class > event.Other {
 		class = event.Other
 	}
-	r.own[n-1][class] += a.end - a.start
+	r.own[n-1][class] += a.End - a.Start
 }

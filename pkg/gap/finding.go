@@ -61,8 +61,8 @@ func (c *computer) find(rep *Report, views []*view) {
 				}
 			}
 		}
-		for k := range v.rank.steps {
-			if s := &v.rank.steps[k]; v.inWindow(s) && s.phase != event.Context {
+		for _, s := range v.counted() {
+			if s.Phase != event.Context {
 				f.steps++
 			}
 		}
@@ -373,7 +373,7 @@ func (f *finder) calls() {
 
 // patternOf tells what calls of one site are a case of, "" for nothing.
 func (f *finder) patternOf(s site, k *calls) string {
-	flags := f.c.kernels.list[s.name].flags
+	flags := f.c.kernels.of(s.name)
 	if flags&objects != 0 {
 		return Alloc
 	}
@@ -394,7 +394,7 @@ func (f *finder) patternOf(s site, k *calls) string {
 
 // inForward tells whether a path is inside a forward-step marker.
 func (f *finder) inForward(path int32) bool {
-	return slices.ContainsFunc(f.c.paths.Names(path), func(n int32) bool { return f.c.ranges.list[n].flags&marksStep != 0 })
+	return slices.ContainsFunc(f.c.sites.RangesOf(path), func(n int32) bool { return f.c.ranges.of(n)&marksStep != 0 })
 }
 
 // runtime finds idle time that the language's runtime takes.

@@ -16,12 +16,6 @@ var viewOps = []string{
 
 // flagsOf tells what a name says about itself.
 func flagsOf(s string) (f flag) {
-	switch {
-	case strings.HasPrefix(s, "Waiting for GIL"):
-		return waitsGIL
-	case strings.HasPrefix(s, "Holding GIL"):
-		return holdsGIL
-	}
 	if op, ok := strings.CutPrefix(s, "aten::"); ok {
 		op, _, _ = strings.Cut(op, ",")
 		if slices.Contains(viewOps, op) {

@@ -2,7 +2,8 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/thread"
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // Windows of the report.
@@ -38,7 +39,7 @@ func Compute(src event.Source, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := event.Each(src, c.take); err != nil {
+	if err := event.Each(src, c.add); err != nil {
 		return nil, err
 	}
 	for _, r := range c.ranks {
@@ -52,15 +53,16 @@ type computer struct {
 	header *event.Header
 	opt    Options
 
-	wholeTrace bool   // the window is that of the trace
-	stepped    bool   // the stream has steps
-	compared   bool   // and ranks to compare
-	phased     bool   // and phases
-	busy       uint32 // the bits of the kinds that are GPU activity
+	wholeTrace bool // the window is that of the trace
+	stepped    bool // the stream has steps
+	compared   bool // and ranks to compare
+	phased     bool // and phases
 
+	sites   *idle.Sites
 	ranges  *names // of NVTX ranges, digits folded
 	kernels *names // of kernels and calls
-	paths   thread.Paths
+	method  string // how steps were isolated, "" without
+	markers *marker.Set
 
 	ranks []*rank
 	rows  int64
@@ -68,13 +70,19 @@ type computer struct {
 }
 
 func newComputer(h *event.Header, opt Options) (*computer, error) {
-	c := &computer{
-		header: h, opt: opt, ranges: newNames(true), kernels: newNames(false),
-		busy: 1<<event.Kernel | 1<<event.Graph, stepped: h.Isolation != nil,
-	}
+	c := &computer{header: h, opt: opt, sites: idle.NewSites(), stepped: h.Isolation != nil}
+	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}
 	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
 	if c.stepped {
 		need |= event.StepCols
+		c.method = h.Isolation.Method
+		if expr := h.Isolation.Marker; expr != "" {
+			set, err := marker.Compile(expr)
+			if err != nil {
+				return nil, err
+			}
+			c.markers = set
+		}
 	}
 	if err := h.Require(need); err != nil {
 		return nil, err
@@ -89,9 +97,6 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	}
 	c.compared = c.stepped && h.NumRanks() > 1
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
-	if opt.BusyAll {
-		c.busy |= 1<<event.Memcpy | 1<<event.Memset
-	}
 	switch {
 	case opt.Top == 0:
 		c.opt.Top = DefaultTop
@@ -104,10 +109,10 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	return c, nil
 }
 
-// take hands the rows of a batch to their ranks, a run of one rank at a time.
-func (c *computer) take(b *event.Batch) error {
+// add hands the rows of a batch to their ranks, a run of one rank at a time.
+func (c *computer) add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error {
-		if err := c.rank(id).take(b, i, j); err != nil {
+		if err := c.rank(id).walk.Add(b, i, j); err != nil {
 			return err
 		}
 		c.rows += int64(j - i)

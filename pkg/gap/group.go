@@ -1,6 +1,9 @@
 package gap
 
-import "github.com/hostbound/hostbound/pkg/event"
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
+)
 
 // group adds up what happened in the steps of one phase of one segment.
 type group struct {
@@ -36,13 +39,10 @@ func (s *segment) group(phase int32) *group {
 	return *g
 }
 
-// noPhase is the number of the group of rows that are in no step.
-const noPhase = 3
-
 // group returns where row i counts, nil for nowhere.
 func (r *rank) group(b *event.Batch, i int) *group {
 	if r.c.wholeTrace {
-		if !r.openCell().trace {
+		if !r.at.Trace {
 			return nil
 		}
 		phase := int32(noPhase)
@@ -60,26 +60,25 @@ func (r *rank) group(b *event.Batch, i int) *group {
 func (r *rank) openGroup() *group {
 	switch {
 	case r.c.wholeTrace:
-		if r.openCell().trace {
+		if r.at.Trace {
 			return r.trace.group(noPhase)
 		}
-	case r.place == inStep:
-		s := &r.steps[len(r.steps)-1]
-		return r.segments[s.segment].group(s.phase)
-	case r.place == behind:
-		return &r.aside.group
+	case r.at.Place == step.InStep:
+		s := &r.walk.Steps[r.at.Step]
+		return r.segments[s.Segment].group(s.Phase)
+	case r.at.Place == step.Pending:
+		return &r.pending.group
 	}
 	return nil
 }
 
-// takeKernel takes a kernel that may be in a window.
-func (r *rank) takeKernel(b *event.Batch, i int, a *activity) {
-	if a.class >= 0 && a.class <= event.Comm {
-		r.takeCollective(b, i, a)
-	} else {
-		r.takeOwn(a)
+// addKernel observes a kernel.
+func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
+	r.now.kernels++
+	if a.Replayed {
+		r.now.replayed++
 	}
-	if a.replayed {
+	if a.Replayed || !r.counting() {
 		return
 	}
 	if g := r.group(b, i); g != nil {
@@ -87,7 +86,7 @@ func (r *rank) takeKernel(b *event.Batch, i int, a *activity) {
 		if a.launch != nil {
 			path = a.launch.path
 		}
-		g.kernel(a.class, a.name, path, a.end-a.start)
+		g.kernel(a.class, a.Name, path, a.End-a.Start)
 	}
 }
 

@@ -4,113 +4,90 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/thread"
+	"github.com/hostbound/hostbound/pkg/idle"
 )
 
-// callStates are the states of a thread in calls of each class.
-var callStates = func() (states [32]thread.State) {
-	for i := range states {
-		states[i] = thread.API
-	}
-	states[event.Launch], states[event.GraphLaunch] = thread.Launch, thread.Launch
-	states[event.APISync] = thread.Sync
-	states[event.Memop] = thread.Memop
-	states[event.Alloc] = thread.Alloc
-	return states
-}()
-
-// takeCall takes an API call.
-func (r *rank) takeCall(b *event.Batch, i int, t, e int64) {
-	class := event.Other
-	if v, ok := b.Class.Get(i); ok {
-		class = v
-	}
-	switch class {
+// addCall observes an API call.
+func (r *rank) addCall(b *event.Batch, i int) {
+	h := r.idle.Call(b, i)
+	switch h.Class {
 	case event.Launch:
 		r.now.launches++
 	case event.GraphLaunch:
 		r.now.calls++
 	}
-	id, ok := b.Thread.Get(i)
-	if !ok {
+	if h.Thread < 0 {
 		return
 	}
-	h := r.hostThread(id, t)
-	state := callStates[class&31]
-	h.Call(t, e, state, state)
-	h.Advance(t) // also where the call is empty
-	switch class {
+	switch h.Class {
 	case event.Launch, event.GraphLaunch:
-		h.launches = true
-		path := h.Path()
+		start := b.Start.Values[i]
 		if c, ok := b.Correlation.Get(i); ok && c >= 0 {
-			r.ring.add(c, t, path, r.c.kernels.id(b.Name.Get(i)))
+			r.ring.add(c, start, h.Path, h.Name)
 		}
-		if h.chain > 0 {
-			r.endChain(h, t, path)
+		if c := r.chain(h.Thread); c.ops > 0 {
+			r.endChain(c, start, h.Path)
 		}
 	case event.APISync, event.Memop, event.Alloc:
 		if g := r.group(b, i); g != nil {
-			path := h.Path()
-			g.call(class, r.c.kernels.id(b.Name.Get(i)), path, e-t)
+			g.call(h.Class, h.Name, h.Path, b.End.Values[i]-b.Start.Values[i])
 		}
 	}
 }
 
-// takeRange takes an NVTX range.
-func (r *rank) takeRange(b *event.Batch, i int, t, e int64) {
-	id, ok := b.Thread.Get(i)
-	if !ok {
-		return
+// addRange observes an NVTX range.
+func (r *rank) addRange(b *event.Batch, i int) {
+	h := r.idle.Range(b, i)
+	flags := r.c.ranges.of(h.Name)
+	if h.Class == event.StepMarker {
+		r.c.ranges.set(h.Name, marksStep)
 	}
-	class := event.Range
-	if v, ok := b.Class.Get(i); ok {
-		class = v
-	}
-	h := r.hostThread(id, t)
-	name := r.c.ranges.id(b.Name.Get(i))
-	flags := r.c.ranges.list[name].flags
-	if class == event.StepMarker {
-		r.c.ranges.list[name].flags |= marksStep
-	}
-	switch {
-	case class == event.GIL && flags&waitsGIL != 0:
-		h.Wait(t, e)
-		return
-	case class == event.GIL:
-		h.Hold(t, e)
-		return
-	case class == event.GC:
-		h.Collect(t, e)
-		return
-	}
-	h.Advance(t)
-	h.Range(t, e, r.c.paths.Child(h.Path(), name))
-	if flags&viewOp != 0 {
-		if h.chain == 0 {
-			h.chainAt = t
+	if flags&viewOp != 0 && isNamed(h) {
+		c := r.chain(h.Thread)
+		if c.ops == 0 {
+			c.start = b.Start.Values[i]
 		}
-		h.chain++
+		c.ops++
 	}
+}
+
+// isNamed tells whether a range stands for what its name says: neither for the
+// interpreter lock nor for the garbage collector.
+func isNamed(h idle.HostRow) bool {
+	return h.Thread >= 0 && h.Class != event.GIL && h.Class != event.GC
 }
 
 // minChain is how many view operations before a launch are a chain.
 const minChain = 3
 
-// endChain takes a launch at t after view operations.
-func (r *rank) endChain(h *hostThread, t int64, path int32) {
-	if h.chain >= minChain {
+// viewChain is the view operations of a thread since its last launch.
+type viewChain struct {
+	ops   int64
+	start int64 // of the first of them
+}
+
+// chain returns the chain of a thread.
+func (r *rank) chain(thread int) *viewChain {
+	for thread >= len(r.chains) {
+		r.chains = append(r.chains, viewChain{})
+	}
+	return &r.chains[thread]
+}
+
+// endChain observes a launch at t after view operations.
+func (r *rank) endChain(c *viewChain, t int64, path int32) {
+	if c.ops >= minChain {
 		if g := r.openGroup(); g != nil {
-			g.chain(r.outerPath(path), h.chain, t-h.chainAt)
+			g.chain(r.outerPath(path), c.ops, t-c.start)
 		}
 	}
-	h.chain = 0
+	c.ops = 0
 }
 
 // outerPath cuts PyTorch's own operations off the end of a path.
 func (r *rank) outerPath(path int32) int32 {
-	for path >= 0 && strings.HasPrefix(r.c.ranges.text(r.c.paths.Name(path)), "aten::") {
-		path = r.c.paths.Parent(path)
+	for path >= 0 && strings.HasPrefix(r.c.rangeText(path), "aten::") {
+		path = r.c.sites.Parent(path)
 	}
 	return path
 }

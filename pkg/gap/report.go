@@ -29,14 +29,30 @@ type Idle struct {
 // Cause is a part of idle time. The parts add up to the whole, in ns.
 type Cause struct {
 	Cause     string   `json:"cause"`
-	Ns        int64    `json:"ns"`
-	Us        float64  `json:"us"`
-	Share     float64  `json:"share"`
-	UsPerStep *float64 `json:"us_per_step"`
+	Ns        int64    `json:"ns"`          // over all lanes
+	Us        float64  `json:"us"`          // the same
+	Share     float64  `json:"share"`       // of the idle time
+	UsPerStep *float64 `json:"us_per_step"` // per rank-step, null without steps
 	// Path are the ranges around most of it, the outermost first, and Source is the
-	// function that the range stands for.
+	// function that the range stands for; of ranges only.
 	Path   string `json:"path,omitempty"`
 	Source string `json:"source,omitempty"`
+	// Sites are where it arose, the largest first; they add up to it. Causes that
+	// have no site have none, nor have those of single steps.
+	Sites []Site `json:"sites"`
+}
+
+// Site is where a cause of idle time arose.
+type Site struct {
+	// Site is the name of the call, of graph and queued that of the kernel that
+	// ended the gap, of ranges the innermost one.
+	Site string `json:"site"`
+	// Path are the ranges that the call was made in, the outermost first; "" for
+	// none.
+	Path   string  `json:"path"`
+	Ns     int64   `json:"ns"`
+	Us     float64 `json:"us"`
+	Source string  `json:"source,omitempty"` // the function that the innermost known range stands for
 }
 
 // PhaseIdle is the idle time in the periods of the steps of a phase.

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // Limits of what is kept to look for a repeating pattern.
@@ -24,7 +25,7 @@ type kernelAt struct {
 type sample struct {
 	keeper  *keeper
 	kernels []kernelAt
-	aside   int // index from which on they are behind the segment
+	pending int // index from which on they are after the segment
 }
 
 // keeper keeps the kernels of a few steps, spread over all that it was offered.
@@ -61,31 +62,30 @@ func (k *keeper) keep(kernels []kernelAt) {
 }
 
 // beginSample begins a step.
-func (r *rank) beginSample(seg *segment, s *stepInfo) {
-	k := &seg.steady
-	gen := s.gen
-	if s.ctx > 0 {
+func (r *rank) beginSample(seg *segment, s *step.Step) {
+	k, gen := &seg.steady, s.Gen
+	if s.Ctx > 0 {
 		k, gen = &seg.context, 0
 	}
 	r.sample.keeper = nil
-	r.sample.kernels, r.sample.aside = r.sample.kernels[:0], never32
+	r.sample.kernels = r.sample.kernels[:0]
 	if k.wants(gen) {
 		r.sample.keeper = k
 	}
 }
 
-// takeSample takes a kernel of the rank's first lane.
-func (r *rank) takeSample(b *event.Batch, i int, a *activity) {
+// addSample observes a kernel of the rank's first lane.
+func (r *rank) addSample(b *event.Batch, i int, a *activity) {
 	s := &r.sample
 	if r.lane != r.lanes[0] {
 		return
 	}
 	switch {
-	case s.keeper != nil && r.place != outside:
+	case s.keeper != nil && r.at.Place != step.Outside:
 		if len(s.kernels) >= maxKernels {
 			return
 		}
-	case r.c.wholeTrace && len(r.steps) == 0:
+	case r.c.wholeTrace && len(r.walk.Steps) == 0:
 		if len(s.kernels) >= 2*traceKernels {
 			s.kernels = append(s.kernels[:0], s.kernels[traceKernels:]...)
 		}
@@ -97,20 +97,14 @@ func (r *rank) takeSample(b *event.Batch, i int, a *activity) {
 		path = a.launch.path
 	}
 	s.kernels = append(s.kernels, kernelAt{
-		start: a.start, end: a.end, name: a.name, path: path, class: a.class,
-		stream: int32(b.Stream.Values[i]), replayed: a.replayed,
+		start: a.Start, end: a.End, name: a.Name, path: path, class: a.class,
+		stream: int32(b.Stream.Values[i]), replayed: a.Replayed,
 	})
 }
 
 // endSample ends the open step.
 func (r *rank) endSample() {
 	s := &r.sample
-	if len(r.steps) == 0 {
-		if r.c.wholeTrace {
-			r.trace.steady.kept = [][]kernelAt{s.kernels[max(0, len(s.kernels)-traceKernels):]}
-		}
-		return
-	}
 	if s.keeper != nil && len(s.kernels) > 0 {
 		s.keeper.keep(s.kernels)
 	}

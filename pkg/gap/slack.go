@@ -14,10 +14,10 @@ const nearZero = 10_000
 // slackSample is the launch slack of the open step: for the first kernel of each
 // launch, how long after the launch call's return it started.
 type slackSample struct {
-	values []int64
-	aside  int // index from which on they are behind the segment
-	stride int // one value in so many is kept
-	skip   int
+	values  []int64
+	pending int // index from which on they are after the segment, -1 for none
+	stride  int // one value in so many is kept
+	skip    int
 }
 
 // slackOfStep sums up the slack of one step.
@@ -27,9 +27,9 @@ type slackOfStep struct {
 	min, p10, p50 int64
 }
 
-// takeSlack takes the slack of a launch.
-func (r *rank) takeSlack(ns int64) {
-	s := &r.slack
+// addSlack observes the slack of a launch.
+func (r *rank) addSlack(ns int64) {
+	s := &r.slackNow
 	if s.skip > 0 {
 		s.skip--
 		return
@@ -40,30 +40,25 @@ func (r *rank) takeSlack(ns int64) {
 			s.values[n] = s.values[i]
 			n++
 		}
-		s.values, s.aside = s.values[:n], (s.aside+1)/2
+		s.values = s.values[:n]
+		if s.pending >= 0 {
+			s.pending = (s.pending + 1) / 2
+		}
 		s.stride = max(1, s.stride) * 2
 	}
 	s.values = append(s.values, ns)
 	s.skip = max(0, s.stride-1)
 }
 
-// endSlack ends the open step.
-func (r *rank) endSlack() {
-	s := &r.slack
-	sum := summarise(s.values)
+// endSlack sums up the slack since the last time.
+func (r *rank) endSlack(sum *slackOfStep) {
+	s := &r.slackNow
+	*sum = summarise(s.values)
 	scale := int64(max(1, s.stride))
 	sum.count *= scale
 	sum.near *= scale
-	if r.c.wholeTrace && len(r.steps) == 0 {
-		r.trace.slack = sum
-	} else if n := len(r.steps); n > 0 {
-		r.steps[n-1].slack = sum
-	}
-	s.values, s.aside, s.stride, s.skip = s.values[:0], never32, 0, 0
+	s.values, s.pending, s.stride, s.skip = s.values[:0], -1, 0, 0
 }
-
-// never32 is the index behind all others.
-const never32 = 1 << 30
 
 func summarise(values []int64) (s slackOfStep) {
 	if len(values) == 0 {

@@ -5,45 +5,43 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/thread"
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // view is a rank in its window.
 type view struct {
 	*rank
-	start, end int64
-	segments   []*segment // that the window holds; of the trace, the trace
-	steps      int64      // rank-steps in them
+	end      int64      // of the window: what is idle until then is tail
+	segments []*segment // that the window holds; of the trace, the trace
+	from, to int        // the steps that count
+	steps    int64      // how many these are
+	only     int32      // the segment that they are of, -1: all
 }
 
 // views returns the ranks that have a window, in order.
 func (c *computer) views() []*view {
 	var all []*view
 	for _, r := range c.ranks {
-		v := &view{rank: r}
-		switch {
-		case c.wholeTrace:
-			if r.traceEnd == never {
-				continue
-			}
-			v.start, v.end = r.traceStart, r.traceEnd
+		v := &view{rank: r, only: int32(r.walk.Benchmark())}
+		v.from, v.to = r.walk.BenchmarkSteps()
+		v.steps = int64(v.to - v.from)
+		switch _, end, ok := r.walk.TraceWindow(); {
+		case c.wholeTrace && ok:
+			v.end = end
 			v.segments = []*segment{&r.trace}
-		case !r.window.there || len(r.segments) == 0:
+		case c.wholeTrace, v.steps == 0:
 			continue
-		case r.window.segment >= 0 && int(r.window.segment) < len(r.segments):
-			v.start, v.end = r.window.start, r.window.end
-			v.segments = []*segment{&r.segments[r.window.segment]}
+		case v.only >= 0:
+			v.segments = []*segment{&r.segments[v.only]}
 		default:
-			v.start, v.end = r.window.start, r.window.end
 			for k := range r.segments {
 				v.segments = append(v.segments, &r.segments[k])
 			}
-			v.segments = append(v.segments, &r.holes)
+			v.segments = append(v.segments, &r.between)
 		}
-		for k := range r.steps {
-			if v.inWindow(&r.steps[k]) {
-				v.steps++
-			}
+		if !c.wholeTrace {
+			v.end = v.stepsEnd()
 		}
 		all = append(all, v)
 	}
@@ -51,93 +49,81 @@ func (c *computer) views() []*view {
 	return all
 }
 
-// inWindow tells whether a step is one of the benchmark segment, or of all where
-// there is none.
-func (v *view) inWindow(s *stepInfo) bool {
-	return v.window.there && (v.window.segment < 0 || s.segment == v.window.segment)
+// stepsEnd is the end of the segment whose steps count, or of the last one.
+func (v *view) stepsEnd() int64 {
+	segments := v.walk.Segments
+	if v.only >= 0 {
+		return segments[v.only].End
+	}
+	if len(segments) == 0 {
+		return never
+	}
+	return segments[len(segments)-1].End
 }
 
-// has tells whether the window holds a cell.
-func (v *view) has(c *cell) bool {
+// counted returns the steps that count.
+func (v *view) counted() []step.Step { return v.walk.Steps[v.from:v.to] }
+
+// inWindow tells whether step k counts.
+func (v *view) inWindow(k int32) bool { return v.from <= int(k) && int(k) < v.to }
+
+// has tells whether the window holds a scope.
+func (v *view) has(s *scope) bool {
 	if v.c.wholeTrace {
-		return c.trace
+		return s.trace
 	}
-	return v.inBenchmark(c)
+	return v.ofStep(s) || v.only < 0 && s.segment == between
 }
 
-// inBenchmark tells whether the benchmark window holds a cell.
-func (v *view) inBenchmark(c *cell) bool {
-	switch {
-	case !v.window.there:
-		return false
-	case v.window.segment >= 0:
-		return c.segment == v.window.segment
-	}
-	return c.segment >= 0 || c.hole
-}
+// ofStep tells whether a scope is of steps that count.
+func (v *view) ofStep(s *scope) bool { return s.segment >= 0 && (v.only < 0 || s.segment == v.only) }
 
-// phaseOf returns the phase of a cell, -1 for a cell of no step.
-func (v *view) phaseOf(c *cell) int32 {
-	if c.step < 0 || !v.c.phased {
-		return -1
-	}
-	return v.rank.steps[c.step].phase
-}
-
-// eachCell calls f with the cells of the window and their length.
-func (v *view) eachCell(f func(c *cell, ns int64)) { v.cellsWhere(v.has, f) }
-
-// eachStepCell calls f with the cells of the steps of the benchmark segment.
-func (v *view) eachStepCell(f func(c *cell, ns int64)) {
-	v.cellsWhere(v.ofStep, f)
-}
-
-// ofStep tells whether a cell is part of a step that counts.
-func (v *view) ofStep(c *cell) bool { return c.step >= 0 && v.inBenchmark(c) }
-
-func (v *view) cellsWhere(has func(*cell) bool, f func(c *cell, ns int64)) {
-	for k := range v.cells {
-		if c := &v.cells[k]; k+1 < len(v.cells) && has(c) {
-			f(c, v.cells[k+1].start-c.start)
+// eachSlice calls f with the slices, their scopes and lengths in ns.
+func (v *view) eachSlice(f func(s *slice, of *scope, ns int64)) {
+	for k := range v.slices {
+		if s := &v.slices[k]; v.groupOf(s.scope) != idle.NoGroup {
+			start, end := v.idle.Bounds(k)
+			f(s, &v.scopes[s.scope], end-start)
 		}
 	}
 }
 
-// eachPiece calls f with the pieces of idle time in the window.
-func (v *view) eachPiece(f func(c *cell, cause thread.State, ns int64)) {
-	v.piecesWhere(v.has, v.end, f)
+// eachTotal calls f with the idle time in the window, by scope and site.
+func (v *view) eachTotal(f func(of *scope, t *idle.Total)) {
+	v.idle.EachTotal(v.end, func(t idle.Total) {
+		if of := &v.scopes[t.Group]; v.has(of) {
+			f(of, &t)
+		}
+	})
 }
 
-// eachStepPiece calls f with the pieces of idle time in the periods of the steps
-// of the benchmark segment.
-func (v *view) eachStepPiece(f func(c *cell, cause thread.State, ns int64)) {
-	v.piecesWhere(v.ofStep, v.window.end, f)
+// eachStepTotal calls f with the idle time in the periods of the steps that count,
+// by scope and site.
+func (v *view) eachStepTotal(f func(of *scope, t *idle.Total)) {
+	v.idle.EachTotal(v.stepsEnd(), func(t idle.Total) {
+		if of := &v.scopes[t.Group]; v.ofStep(of) {
+			f(of, &t)
+		}
+	})
 }
 
-// piecesWhere calls f with the pieces in cells that a window has, which ends at
-// end.
-func (v *view) piecesWhere(has func(*cell) bool, end int64, f func(c *cell, cause thread.State, ns int64)) {
-	for _, p := range v.pieces {
-		if c := &v.cells[p.cell]; has(c) {
-			f(c, p.cause, p.ns)
+// eachStepSample calls f with the idle time in the periods of the steps that count,
+// by step; without sites.
+func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
+	v.idle.Each(v.stepsEnd(), func(s idle.Sample) {
+		if k := v.slices[s.Slice].step; k >= 0 && v.inWindow(k) {
+			f(k, &s)
 		}
-	}
-	for _, p := range v.late {
-		c := &v.cells[p.cell]
-		if !has(c) {
-			continue
-		}
-		cause := p.cause
-		if p.until >= end {
-			cause = tailCause
-		}
-		f(c, cause, p.ns)
-	}
+	})
 }
 
-// counted returns what started in the window.
-func (v *view) counted() (n counts) {
-	v.eachCell(func(c *cell, _ int64) { n.add(&c.counts) })
+// started returns what started in the window.
+func (v *view) started() (n counts) {
+	v.eachSlice(func(s *slice, of *scope, _ int64) {
+		if v.has(of) {
+			n.add(&s.counts)
+		}
+	})
 	return n
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
-// maxRuns is how many runs of a rank's threads are kept.
-var maxRuns = 1 << 17 // changed by tests only
+// defaultMaxRuns is how many runs of a rank's threads are kept.
+const defaultMaxRuns = 1 << 17
 
 // foldedPiece is time that a thread spent in one state in one slice.
 type foldedPiece struct {
@@ -35,7 +35,7 @@ func (r *Rank) Bound() {
 	for _, h := range r.threads {
 		n += h.Len()
 	}
-	if n < maxRuns {
+	if n < r.opt.MaxRuns {
 		return
 	}
 	r.fold(r.last)

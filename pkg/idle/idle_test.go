@@ -234,6 +234,10 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 		if todo[0] == end {
 			group = NoGroup
 		}
+		r.Settle(func(int) int { return 0 })
+		if group == 0 && todo[0]%2 == 0 {
+			group = Pending
+		}
 		r.Cut(todo[0], group)
 		todo = todo[1:]
 	}
@@ -266,7 +270,9 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 		return sites.CauseName(k) + " " + sites.Name(k) + "[" + sites.PathText(sites.Path(k)) + "]" + where
 	}
 	r.Each(end, func(s Sample) { each[fmt.Sprint(s.Slice, " ", text(s.Key, s.Inter))] += s.Ns })
-	r.EachTotal(end, func(t Total) { totals[text(t.Key, t.Inter)] += t.Ns })
+	if !perSite {
+		r.EachTotal(end, func(t Total) { totals[text(t.Key, t.Inter)] += t.Ns })
+	}
 	for _, m := range []map[string]int64{each, totals} {
 		maps.DeleteFunc(m, func(_ string, ns int64) bool { return ns == 0 })
 	}

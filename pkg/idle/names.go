@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// maxNames is how many different names are told apart.
-const maxNames = 1 << 16
+// MaxNames is how many different names are told apart.
+const MaxNames = 1 << 16
 
 // Names numbers names from 0 on, 65,536 of them; those that come after are one,
 // "(other)".
@@ -47,7 +47,7 @@ func (n *Names) ID(text []byte) int32 {
 func (n *Names) Len() int { return len(n.list) }
 
 // Full tells whether names were left out.
-func (n *Names) Full() bool { return len(n.list) > maxNames }
+func (n *Names) Full() bool { return len(n.list) > MaxNames }
 
 // Text returns the name of a number, "" for a negative one.
 func (n *Names) Text(id int32) string {
@@ -86,7 +86,7 @@ func (n *Names) find(text []byte) int32 {
 	if id, ok := n.ids[string(key)]; ok {
 		return id
 	}
-	if len(n.list) >= maxNames {
+	if len(n.list) >= MaxNames {
 		key = []byte("(other)")
 		if id, ok := n.ids[string(key)]; ok {
 			return id

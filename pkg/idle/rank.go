@@ -15,10 +15,14 @@ const (
 type Options struct {
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// PerSite keeps the sites of each slice, not of groups only.
+	// PerSite keeps the sites of each slice, and no totals of groups.
 	PerSite bool
+	// TotalsOnly keeps totals of groups, and nothing of single slices.
+	TotalsOnly bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
+	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
+	MaxRuns int
 	// Method is how steps were isolated, "" for streams without.
 	Method string
 	// Markers are the forward-step markers, nil for the presets.
@@ -72,6 +76,9 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{
 		sites: sites, opt: opt, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never, folds: none,
 		byID: map[int64]*hostThread{}, slices: []slice{{none, NoGroup}}, edges: newEdges(opt),
+	}
+	if r.opt.MaxRuns == 0 {
+		r.opt.MaxRuns = defaultMaxRuns
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset

@@ -148,7 +148,9 @@ func (r *Rank) keep(pieces []piece, group int32) {
 			total.add(p.code, p.ns)
 		}
 	}
-	r.samples = r.appendSamples(r.samples, pieces)
+	if !r.opt.TotalsOnly {
+		r.samples = r.appendSamples(r.samples, pieces)
+	}
 }
 
 // appendSamples appends pieces, of which those of one slice stand together, as they
@@ -195,13 +197,24 @@ func (r *Rank) groupSums(group int32) *sums {
 	return g.sums
 }
 
-// Settle tells the group of all slices that are pending.
-func (r *Rank) Settle(group int) {
-	for k := len(r.slices) - 1; k >= 0 && r.slices[k].group == Pending; k-- {
-		r.slices[k].group = int32(group)
+// Settle tells the groups of the slices that are pending, by their numbers.
+func (r *Rank) Settle(group func(slice int) int) {
+	k := len(r.slices)
+	for k > 0 && r.slices[k-1].group == Pending {
+		k--
 	}
-	if group != NoGroup {
-		r.keep(r.pending, int32(group))
+	pending := r.pending
+	for ; k < len(r.slices); k++ {
+		g := int32(group(k))
+		r.slices[k].group = g
+		n := 0
+		for n < len(pending) && pending[n].at == int32(k) {
+			n++
+		}
+		if g != NoGroup {
+			r.keep(pending[:n], g)
+		}
+		pending = pending[n:]
 	}
 	r.pending = r.pending[:0]
 }
@@ -236,9 +249,12 @@ func (r *Rank) Bounds(k int) (start, end int64) {
 }
 
 // Each calls f with the idle time of each slice in a group, for windows that end at a
-// time: of gaps that end then or later the part before is tail. Within a slice the
-// order is that of no particular key.
+// time: of gaps that end then or later the part before is tail. The order is the same
+// each time, but no particular one.
 func (r *Rank) Each(windowEnd int64, f func(Sample)) {
+	if r.opt.TotalsOnly {
+		panic("BUG: slices were not kept")
+	}
 	emit := func(p piece) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
 	for _, p := range r.samples {
 		emit(p)
@@ -256,8 +272,11 @@ func (r *Rank) Each(windowEnd int64, f func(Sample)) {
 }
 
 // EachTotal calls f with the idle time of each group by site, for windows that end at
-// a time. It needs the option PerSite not to be set.
+// a time.
 func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
+	if r.opt.PerSite {
+		panic("BUG: totals were not kept")
+	}
 	emit := func(p piece) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
 	for _, p := range r.totals {
 		emit(p)

@@ -1,0 +1,171 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
+)
+
+// idleReport sums up idle time and its causes.
+func (c *computer) idleReport(views []*view) Idle {
+	rep := Idle{Window: WindowBenchmark, Phases: []PhaseIdle{}}
+	if c.wholeTrace {
+		rep.Window = WindowTrace
+	}
+	var whole keySums
+	var window int64
+	for _, v := range views {
+		lanes := int64(len(v.lanes))
+		rep.Lanes += len(v.lanes)
+		rep.Steps += v.steps
+		v.eachSlice(func(_ *slice, of *scope, ns int64) {
+			if v.has(of) {
+				window += ns * lanes
+			}
+		})
+		v.eachTotal(func(_ *scope, t *idle.Total) { whole.add(t.Key, t.Ns) })
+	}
+	rep.TotalUs, rep.WindowUs = us(whole.total()), us(window)
+	rep.Causes = c.causes(whole, rep.Steps)
+	if c.phased {
+		rep.Phases = c.phaseReport(views)
+	}
+	if c.opt.PerStep {
+		rep.PerStep = c.stepReport(views)
+	}
+	return rep
+}
+
+// phaseReport sums up the idle time in the steps that count, by phase.
+func (c *computer) phaseReport(views []*view) []PhaseIdle {
+	var sums [noPhase]keySums
+	var window, steps [noPhase]int64
+	for _, v := range views {
+		lanes := int64(len(v.lanes))
+		v.eachStepTotal(func(of *scope, t *idle.Total) { sums[of.phase].add(t.Key, t.Ns) })
+		v.eachSlice(func(_ *slice, of *scope, ns int64) {
+			if v.ofStep(of) {
+				window[of.phase] += ns * lanes
+			}
+		})
+		for _, s := range v.counted() {
+			steps[s.Phase]++
+		}
+	}
+	list := []PhaseIdle{}
+	for p, name := range event.Phases {
+		if steps[p] > 0 {
+			list = append(list, PhaseIdle{
+				Phase: name, TotalUs: us(sums[p].total()), WindowUs: us(window[p]), Steps: steps[p],
+				Causes: c.causes(sums[p], steps[p]),
+			})
+		}
+	}
+	return list
+}
+
+// stepReport lists the idle causes of each step that counts.
+func (c *computer) stepReport(views []*view) []StepIdle {
+	list := []StepIdle{}
+	for _, v := range views {
+		sums := make([]keySums, v.steps)
+		v.eachStepSample(func(k int32, s *idle.Sample) { sums[int(k)-v.from].add(s.Key, s.Ns) })
+		for i, s := range v.counted() {
+			list = append(list, StepIdle{
+				Rank: v.id, Step: v.from + i, Phase: event.Phases[s.Phase], TotalUs: us(sums[i].total()),
+				WindowUs: us(s.Period() * int64(len(v.lanes))), Causes: c.causes(sums[i], 1),
+			})
+		}
+	}
+	return list
+}
+
+// keySums is time by cause and site, in ns.
+type keySums map[idle.Key]int64
+
+func (s *keySums) add(k idle.Key, ns int64) {
+	if *s == nil {
+		*s = make(keySums)
+	}
+	(*s)[k] += ns
+}
+
+func (s keySums) total() (ns int64) {
+	for _, v := range s {
+		ns += v
+	}
+	return ns
+}
+
+// causes lists causes with their sites, the largest first. Ranges of one name are one
+// cause.
+func (c *computer) causes(sums keySums, steps int64) []Cause {
+	total := sums.total()
+	byName := map[string]*Cause{}
+	for k, ns := range sums {
+		if ns == 0 {
+			continue
+		}
+		name := c.sites.CauseName(k)
+		cause := byName[name]
+		if cause == nil {
+			cause = &Cause{Cause: name, Sites: []Site{}}
+			byName[name] = cause
+		}
+		cause.Ns += ns
+		if site, ok := c.site(k, ns); ok {
+			cause.Sites = append(cause.Sites, site)
+		}
+	}
+	list := []Cause{}
+	for _, cause := range byName {
+		cause.Us, cause.Share = us(cause.Ns), ratio(cause.Ns, total)
+		cause.UsPerStep = perStep(cause.Us, steps)
+		slices.SortFunc(cause.Sites, Site.before)
+		if strings.HasPrefix(cause.Cause, hostPrefix) {
+			cause.Path, cause.Source = cause.Sites[0].Path, cause.Sites[0].Source
+		}
+		list = append(list, *cause)
+	}
+	slices.SortFunc(list, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause))
+	})
+	return list
+}
+
+// hostPrefix begins the name of a cause that is a range.
+const hostPrefix = "host:"
+
+// site returns the site of a key, ok false where it has none.
+func (c *computer) site(k idle.Key, ns int64) (s Site, ok bool) {
+	path := c.sites.Path(k)
+	s = Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.source(path)}
+	if c.sites.Cause(k) == idle.Host {
+		s.Site = c.sites.RangeText(path)
+	}
+	return s, s.Site != "" || s.Path != ""
+}
+
+// before orders sites, the largest first.
+func (s Site) before(t Site) int {
+	return cmp.Or(cmp.Compare(t.Ns, s.Ns), strings.Compare(s.Site, t.Site), strings.Compare(s.Path, t.Path))
+}
+
+// rangeText returns the innermost range of a path, "" for the path -1.
+func (c *computer) rangeText(path int32) string { return c.sites.RangeText(path) }
+
+// pathText returns the ranges of a path as one text.
+func (c *computer) pathText(path int32) string { return c.sites.PathText(path) }
+
+// source returns the source of the innermost range of a path that has one.
+func (c *computer) source(path int32) string {
+	for ; path >= 0; path = c.sites.Parent(path) {
+		if s := c.opt.Source(c.rangeText(path)); s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package gap
+
+import (
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// slice is a stretch of a rank's time that belongs to one step, to the gap between
+// two segments, or to nothing.
+type slice struct {
+	step  int32 // -1: none
+	scope int32 // its index in rank.scopes
+	counts
+}
+
+// scope is what windows can hold of a rank, and idle time is added up for.
+type scope struct {
+	segment int32 // index of the segment whose step it is, or one of the following
+	phase   int32 // of the step, noPhase where there is none
+	trace   bool  // in the window of the trace, where that was asked for
+}
+
+// What is not part of a step.
+const (
+	outside = -1 - iota // before the first step, after the last, or not recorded
+	between             // between two segments
+)
+
+// noPhase is the phase of what is in no step.
+const noPhase = 3
+
+// counts is what started in a slice.
+type counts struct {
+	kernels  int64
+	replayed int64 // kernels that a graph replay ran
+	launches int64 // calls that launch a kernel
+	calls    int64 // calls that launch a graph
+	recorded int64 // graph replays that were recorded
+	whole    int64 // of them those without their kernels
+}
+
+func (c *counts) add(d *counts) {
+	c.kernels += d.kernels
+	c.replayed += d.replayed
+	c.launches += d.launches
+	c.calls += d.calls
+	c.recorded += d.recorded
+	c.whole += d.whole
+}
+
+// scopeOf returns the scope of a slice that begins; that of a pending one will be
+// known later.
+func (r *rank) scopeOf(s step.Slice) int32 {
+	of := scope{segment: outside, phase: noPhase, trace: s.Trace}
+	if s.Place == step.InStep {
+		one := &r.walk.Steps[s.Step]
+		of.segment, of.phase = one.Segment, one.Phase
+	}
+	return r.scopeID(of)
+}
+
+// scopeID returns the index of a scope, which was used lately as a rule.
+func (r *rank) scopeID(s scope) int32 {
+	for k := len(r.scopes) - 1; k >= 0; k-- {
+		if r.scopes[k] == s {
+			return int32(k)
+		}
+		if s.segment >= 0 && r.scopes[k].segment >= 0 && r.scopes[k].segment < s.segment {
+			break
+		}
+	}
+	r.scopes = append(r.scopes, s)
+	return int32(len(r.scopes) - 1)
+}
+
+// groupOf returns the group of slices of a scope: none where no window can hold them.
+func (r *rank) groupOf(id int32) int {
+	if s := &r.scopes[id]; s.segment == outside && !s.trace {
+		return idle.NoGroup
+	}
+	return int(id)
+}
