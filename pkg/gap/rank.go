@@ -154,7 +154,7 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 	default:
 		r.dropPending()
 	}
-	r.idle.Settle(func(slice int) int {
+	r.idle.SettleEach(func(slice int) int {
 		pending := &r.slices[slice]
 		own.trace = r.scopes[pending.scope].trace
 		pending.scope = r.scopeID(own)

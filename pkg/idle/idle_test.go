@@ -234,7 +234,7 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 		if todo[0] == end {
 			group = NoGroup
 		}
-		r.Settle(func(int) int { return 0 })
+		r.Settle(0)
 		if group == 0 && todo[0]%2 == 0 {
 			group = Pending
 		}

@@ -197,8 +197,11 @@ func (r *Rank) groupSums(group int32) *sums {
 	return g.sums
 }
 
-// Settle tells the groups of the slices that are pending, by their numbers.
-func (r *Rank) Settle(group func(slice int) int) {
+// Settle tells the group of the slices that are pending.
+func (r *Rank) Settle(group int) { r.SettleEach(func(int) int { return group }) }
+
+// SettleEach tells the groups of the slices that are pending, by their numbers.
+func (r *Rank) SettleEach(group func(slice int) int) {
 	k := len(r.slices)
 	for k > 0 && r.slices[k-1].group == Pending {
 		k--
