@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/nsys"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
 
@@ -151,7 +152,16 @@ func TestStragglerOfTwoRuns(t *testing.T) {
 	c.Seed++
 	c.UTC += 100e9
 	b := simulate(t, c, true)
-	s := compute(t, "auto", gap.Options{}, a[0], b[1]).Straggler
+	r, err := nsys.Open([]string{a[0], b[1]}, nsys.Options{Separate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	rep, err := gap.Compute(stages(t, r, "auto"), gap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rep.Straggler
 	if s == nil || s.Rank != nil || s.Kind != "unknown" || s.Reason == "" {
 		t.Errorf("%+v", s)
 	}
