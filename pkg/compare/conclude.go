@@ -94,7 +94,7 @@ func (c *Comparison) explainOne() {
 		return
 	}
 	lanes := float64(max(1, f.Lanes)) / float64(max(1, f.Ranks))
-	c.say("A step takes %s us; GPUs are idle %.1f %% of it.", spell(*f.Wall), 100**f.Idle/(*f.Wall*lanes))
+	c.say("A step takes %s us; GPUs are idle %.1f %% of it (%s steps).", spell(*f.Wall), 100**f.Idle/(*f.Wall*lanes), c.opt.Phase)
 	var best *Row
 	for i := range c.Operations {
 		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
@@ -104,6 +104,9 @@ func (c *Comparison) explainOne() {
 	if best != nil && *best.Ceiling > 0 {
 		c.say("Most idle time lies under %s: %s us a step, which is what its going to zero could gain at most.", best.Name, spell(*best.Ceiling))
 	}
+	c.explainIdle()
+	c.adviseGraphs()
+	c.adviseBursts()
 }
 
 // explain says what changed, from the wall time down.
@@ -129,8 +132,12 @@ func (c *Comparison) explain() {
 	case GPU:
 		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
 	}
-	if up := c.movers(func(r *Row) bool { return r.grown() > 0 }); up != "" {
+	c.explainCauses()
+	if up := c.movers(func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) }); up != "" {
 		c.say("Operations that take longer: %s.", up)
+	}
+	if up := c.movers(func(r *Row) bool { return r.grown() > 0 && !c.ownWork(r) }); up != "" {
+		c.say("Operations that take longer, but not by their own work: %s.", up)
 	}
 	if down := c.movers(func(r *Row) bool { return r.Significant && *r.Delta < 0 }); down != "" {
 		c.say("Operations that take less: %s.", down)
@@ -181,7 +188,11 @@ func interval(ci *[2]float64) string {
 
 // advise says what to do, one sentence for each pattern that fits.
 func (c *Comparison) advise() {
-	c.adviseKernels()
+	if !c.adviseGraphs() {
+		c.adviseKernels()
+	}
+	c.adviseBursts()
+	c.adviseCauses()
 	c.adviseTopics()
 	c.adviseNew()
 	c.adviseWarmUp()
@@ -209,7 +220,7 @@ func (c *Comparison) adviseKernels() {
 		return
 	}
 	what := "a fusion is lost, or what was one kernel is launched in pieces"
-	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *a.Graph+*a.Replays > 0 {
+	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *b.Graph+*b.Replays > 0 {
 		what = "they are launched one by one beside the CUDA graph: bring them into it, or fuse them"
 	}
 	c.mitigate("More kernels at like GPU time (%s to %s a step): %s.", spell(before), spell(after), what)
@@ -238,7 +249,7 @@ func (c *Comparison) adviseTopics() {
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		topic, advice := c.opt.Sources.advice(r.Name)
-		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] {
+		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) {
 			continue
 		}
 		seen[topic] = true
@@ -246,7 +257,7 @@ func (c *Comparison) adviseTopics() {
 		total := 0.0
 		for j := i; j < len(c.Operations); j++ {
 			o := &c.Operations[j]
-			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && o.Rename == "" {
+			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && o.Rename == "" && c.ownWork(o) {
 				names = append(names, o.Name)
 				total += *o.Delta
 			}

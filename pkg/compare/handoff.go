@@ -26,10 +26,12 @@ type Handoff struct {
 	// HostPrepConfirmed is the caller's: it takes the metrics of the run.
 	HostPrepConfirmed *bool          `json:"host_prep_confirmed"`
 	TopRegressingOps  []RegressingOp `json:"top_regressing_ops"`
-	FirstTarget       *string        `json:"recommended_first_target"`
-	Wall              *float64       `json:"wall_time_per_step_us"`
-	GapP50            *float64       `json:"inter_step_gap_p50_us"`
-	Kernels           *float64       `json:"kernels_per_step"`
+	// TopIdleCauses are the causes of idle time that grew, the most grown first.
+	TopIdleCauses []IdleCause `json:"top_idle_causes"`
+	FirstTarget   *string     `json:"recommended_first_target"`
+	Wall          *float64    `json:"wall_time_per_step_us"`
+	GapP50        *float64    `json:"inter_step_gap_p50_us"`
+	Kernels       *float64    `json:"kernels_per_step"`
 }
 
 // RegressingOp is an operation that takes longer, beyond the noise.
@@ -38,6 +40,15 @@ type RegressingOp struct {
 	Delta    float64 `json:"delta_us_per_step"`
 	Function *string `json:"source_function"`
 	File     *string `json:"source_file"`
+}
+
+// IdleCause is a cause and site of more idle time, beyond the noise.
+type IdleCause struct {
+	Cause string  `json:"cause"`
+	Site  *string `json:"site"`
+	Delta float64 `json:"delta_us_per_step"`
+	// InterStep is the part of Delta between steps.
+	InterStep *float64 `json:"inter_step_us_per_step"`
 }
 
 // topOps is how many operations the hand-off names.
@@ -56,6 +67,7 @@ func (c *Comparison) handoff() {
 		h.Kernels = number(*f.Eager + *f.Graph)
 	}
 	c.topRegressions()
+	c.topCauses()
 	h.FirstTarget = c.firstTarget()
 	if v := c.opt.Verdict; v != nil {
 		h.Verdict, h.Phase, h.HostPrepConfirmed = &v.Verdict, v.Phase, &v.HostPrep
@@ -75,11 +87,23 @@ func (c *Comparison) handoff() {
 	h.Verdict = &verdict
 }
 
-// topRegressions lists the operations that take longer.
+// topCauses lists the causes of idle time that grew.
+func (c *Comparison) topCauses() {
+	c.Handoff.TopIdleCauses = []IdleCause{}
+	for _, g := range c.grownCauses() {
+		for _, r := range g.rows {
+			if len(c.Handoff.TopIdleCauses) < topOps {
+				c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, IdleCause{r.Cause, r.Site, *r.Delta, r.InterStep.Delta})
+			}
+		}
+	}
+}
+
+// topRegressions lists the operations that take longer by their own work.
 func (c *Comparison) topRegressions() {
 	for i := range c.Operations {
 		r := &c.Operations[i]
-		if r.grown() == 0 || len(c.Handoff.TopRegressingOps) >= topOps {
+		if r.grown() == 0 || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
 			continue
 		}
 		c.Handoff.TopRegressingOps = append(c.Handoff.TopRegressingOps, RegressingOp{
@@ -96,14 +120,22 @@ func text(s string) *string {
 	return &s
 }
 
-// firstTarget is the function to profile first: the one whose own time, without
-// what is nested in it, grew most; of one run, the one that hides most idle time.
+// firstTarget is what to look at first: waiting for the interpreter lock or the
+// collector where most of the idle time that grew is that, else the function whose
+// own time, without what is nested in it, grew most; of one run, the function that
+// hides most idle time.
 func (c *Comparison) firstTarget() *string {
+	if g := c.mainCause(); g != nil && (g.cause == waitsForGIL || g.cause == collects) {
+		return text(g.title())
+	}
 	var best *Row
 	most := 0.0
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		weight := r.grown()
+		if !c.ownWork(r) {
+			weight = 0
+		}
 		switch {
 		case c.target == nil:
 			weight = *r.Ceiling

@@ -24,12 +24,13 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	case !c.Comparable:
 		fmt.Fprintf(&b, "# Not comparable: %s\n\n%s -> %s\n", c.Reasons[0], c.names[0], c.names[1])
 	default:
-		fmt.Fprintf(&b, "# Root cause: %s\n\n%s -> %s\n", conclusionWords[c.Conclusion], c.names[0], c.names[1])
+		fmt.Fprintf(&b, "# Root cause: %s\n\n%s -> %s\n", c.headline(), c.names[0], c.names[1])
 	}
 	list(&b, "", c.Explanation)
 	list(&b, "Warnings", c.Warnings)
 	c.writeSteps(&b)
 	list(&b, "What to do", c.Mitigations)
+	c.writeIdle(&b)
 	c.writeRows(&b, "Operations (NVTX ranges)", c.Operations, true)
 	c.writeRows(&b, "GPU kernels by class", c.Classes, false)
 	c.writeRows(&b, "GPU kernels by name", c.Kernels, false)
@@ -37,6 +38,14 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	c.writeMethod(&b)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// headline is the conclusion as words, with the main cause of idle time.
+func (c *Comparison) headline() string {
+	if g := c.mainCause(); g != nil {
+		return fmt.Sprintf("%s: %s (%s us per step)", conclusionWords[c.Conclusion], clean(g.title()), signed(g.delta))
+	}
+	return conclusionWords[c.Conclusion]
 }
 
 // list writes sentences below a title, and nothing where there are none.

@@ -1,0 +1,180 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Causes of idle time that are no work of the range they occur in.
+const (
+	waitsForGIL = "gil"
+	collects    = "gc"
+)
+
+// causeWords are causes of idle time as words; host:NAME is not among them.
+var causeWords = map[string]string{
+	"launch": "launching kernels", "sync": "calls that wait for the GPU", "memop": "copies and fills",
+	"alloc": "allocating and freeing memory", "api": "other CUDA calls",
+	waitsForGIL: "waiting for the interpreter lock (GIL)", collects: "garbage collection (GC)",
+	"graph": "gaps within graph replays", "queued": "launched work that has not begun",
+	"tail": "nothing more to run", "untraced": "host work that was not traced",
+}
+
+// causeAdvice says what to do about causes that grew.
+var causeAdvice = map[string]string{
+	waitsForGIL: "Another thread of the process holds the interpreter lock when this one has to launch: 'gaps' names it; move its work to a process of its own, or release the lock around what blocks.",
+	collects:    "Python's garbage collector runs inside steps: freeze what lives long (gc.freeze), and collect between requests.",
+	"sync":      "The host waits for the GPU and launches nothing meanwhile: wait by event, for less, or later.",
+	"memop":     "Copies hold the host up: use pinned memory and asynchronous copies, and put small ones together.",
+	"alloc":     "Memory is allocated or freed in steps: keep the buffers, or take them from a pool.",
+	"launch":    "The GPU waits for launches: put them into a CUDA graph, or fuse the kernels.",
+}
+
+// causeChange is by how much the idle time of one cause grew, over its sites.
+type causeChange struct {
+	cause string
+	delta float64    // us per step
+	inter float64    // the part of it between steps
+	rows  []*IdleRow // that grew beyond the noise
+}
+
+// grownCauses are the causes whose idle time grew beyond the noise, the largest
+// growth first.
+func (c *Comparison) grownCauses() []causeChange {
+	var all []causeChange
+	for i := range c.Idle {
+		r := &c.Idle[i]
+		if r.grown() == 0 {
+			continue
+		}
+		k := slices.IndexFunc(all, func(g causeChange) bool { return g.cause == r.Cause })
+		if k < 0 {
+			k = len(all)
+			all = append(all, causeChange{cause: r.Cause})
+		}
+		g := &all[k]
+		g.delta += *r.Delta
+		if d := r.InterStep.Delta; d != nil {
+			g.inter += *d
+		}
+		g.rows = append(g.rows, r)
+	}
+	slices.SortStableFunc(all, func(a, b causeChange) int { return cmp.Compare(b.delta, a.delta) })
+	return all
+}
+
+// title is the cause as words.
+func (g *causeChange) title() string { return causeTitle(g.cause) }
+
+func causeTitle(cause string) string {
+	if name, ok := strings.CutPrefix(cause, "host:"); ok {
+		return "host work in " + name
+	}
+	if words := causeWords[cause]; words != "" {
+		return words
+	}
+	return cause
+}
+
+// String says by how much and where, with the site that has most of it.
+func (g *causeChange) String() string {
+	where := "within steps"
+	if g.inter > g.delta/2 {
+		where = "between steps"
+	}
+	s := fmt.Sprintf("%s %s us %s", g.title(), signed(g.delta), where)
+	if site := g.rows[0].Site; site != nil && !strings.HasPrefix(g.cause, "host:") {
+		s += " (" + *site + ")"
+	}
+	return s
+}
+
+// mainCause is the cause that most of the growth of idle time comes from, nil where
+// there is no such cause or the conclusion is not host overhead.
+func (c *Comparison) mainCause() *causeChange {
+	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep {
+		return nil
+	}
+	grown := c.grownCauses()
+	if len(grown) == 0 || 2*grown[0].delta < c.summary(idleTime).delta() {
+		return nil
+	}
+	return &grown[0]
+}
+
+// explainCauses says why there is more idle time.
+func (c *Comparison) explainCauses() {
+	var parts []string
+	for _, g := range c.grownCauses() {
+		if len(parts) < 4 {
+			parts = append(parts, g.String())
+		}
+	}
+	if len(parts) > 0 {
+		c.say("Idle time that grew, by cause: %s.", strings.Join(parts, ", "))
+	}
+}
+
+// adviseCauses gives the advice of the causes that grew, the most grown first.
+func (c *Comparison) adviseCauses() {
+	for _, g := range c.grownCauses() {
+		if advice := causeAdvice[g.cause]; advice != "" {
+			c.mitigate("%s: %s", g.String(), advice)
+		}
+	}
+}
+
+// ownWork tells whether an operation takes longer by what it does itself: less than
+// half of what it exposes more is waiting for the interpreter lock, collecting
+// garbage, or the like. Where it is not known it counts as its own.
+func (c *Comparison) ownWork(r *Row) bool {
+	if r.Exposed == nil || r.Exposed.Delta == nil || *r.Exposed.Delta <= 0 || len(c.Idle) == 0 {
+		return true
+	}
+	own, others := 0.0, 0.0
+	for i := range c.Idle {
+		switch one := &c.Idle[i]; {
+		case one.grown() == 0:
+		case one.within(r.Name):
+			own += *one.Delta
+		case one.Cause == waitsForGIL || one.Cause == collects:
+			others += *one.Delta
+		}
+	}
+	return 2*own >= *r.Exposed.Delta || own >= others
+}
+
+// within tells whether idle time arose in ranges of a name.
+func (r *IdleRow) within(name string) bool {
+	path := strings.TrimPrefix(r.Cause, "host:")
+	if r.Site != nil {
+		path = *r.Site
+		if _, ranges, ok := strings.Cut(path, " in "); ok && !strings.HasPrefix(r.Cause, "host:") {
+			path = ranges
+		}
+	}
+	return slices.Contains(strings.Split(path, " > "), name)
+}
+
+// explainIdle says what the idle time of one run is due to.
+func (c *Comparison) explainIdle() {
+	var parts []string
+	for i := range c.Idle {
+		if r := &c.Idle[i]; r.Baseline != nil && *r.Baseline > 0 && len(parts) < 3 {
+			parts = append(parts, fmt.Sprintf("%s %s us", r.title(), spell(*r.Baseline)))
+		}
+	}
+	if len(parts) > 0 {
+		c.say("Idle time by cause: %s.", strings.Join(parts, ", "))
+	}
+}
+
+// title is the cause as words, with the site of a call.
+func (r *IdleRow) title() string {
+	if r.Site == nil || strings.HasPrefix(r.Cause, "host:") {
+		return causeTitle(r.Cause)
+	}
+	return causeTitle(r.Cause) + " (" + *r.Site + ")"
+}
