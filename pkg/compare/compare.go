@@ -87,19 +87,22 @@ func (o *Options) check() error {
 // Row is one line of the comparison. Its figures are us a step, of counts a
 // number a step. What is not known, or is only on one side, is null.
 type Row struct {
-	Name         string      `json:"name"`
-	Baseline     *float64    `json:"baseline_us"`
-	Target       *float64    `json:"target_us"`
-	Delta        *float64    `json:"delta_us"`
-	DeltaPercent *float64    `json:"delta_percent"`
-	CI           *[2]float64 `json:"ci_us"`
-	P            *float64    `json:"p_value"`
+	Name         string    `json:"name"`
+	Baseline     *float64  `json:"baseline_us"`
+	Target       *float64  `json:"target_us"`
+	Delta        *float64  `json:"delta_us"`
+	DeltaPercent *float64  `json:"delta_percent"`
+	CI           *Interval `json:"ci_us"`
+	P            *float64  `json:"p_value"`
 	// Adjusted is P for the number of rows, QValue the share of false alarms to
 	// expect among the rows that have it or less.
 	Adjusted    *float64 `json:"p_adjusted"`
 	QValue      *float64 `json:"q_value"`
 	Significant bool     `json:"significant"`
 	Status      string   `json:"status"`
+	// CannotTell says why a change cannot be told from chance, however large it is;
+	// such a row has no status.
+	CannotTell string `json:"cannot_tell,omitempty"`
 	// Noise is how far halves of the same run are apart by chance, the larger of
 	// both runs; Detectable the least change that would have been found.
 	Noise      *float64 `json:"noise_floor_us"`
@@ -109,7 +112,7 @@ type Row struct {
 	TargetCount   *float64 `json:"target_count,omitempty"`
 
 	// BaselineCI is the interval of Baseline where there is one run only.
-	BaselineCI *[2]float64 `json:"baseline_ci_us,omitempty"`
+	BaselineCI *Interval `json:"baseline_ci_us,omitempty"`
 
 	// For operations only.
 	Self    *Part  `json:"self,omitempty"`
@@ -121,15 +124,15 @@ type Row struct {
 	// Source is the function that the range comes from, where known.
 	Source string `json:"source_function,omitempty"`
 
-	group string // of several sections that share their false alarms
+	effective float64 // how many independent steps the samples are worth
 }
 
 // Part is a part of an operation's time.
 type Part struct {
-	Baseline *float64    `json:"baseline_us"`
-	Target   *float64    `json:"target_us"`
-	Delta    *float64    `json:"delta_us"`
-	CI       *[2]float64 `json:"ci_us"`
+	Baseline *float64  `json:"baseline_us"`
+	Target   *float64  `json:"target_us"`
+	Delta    *float64  `json:"delta_us"`
+	CI       *Interval `json:"ci_us"`
 }
 
 // Comparison is the answer, for one run or two.
@@ -144,6 +147,7 @@ type Comparison struct {
 	Classes    []Row      `json:"kernel_classes"`
 	API        []Row      `json:"api"`
 	Idle       []IdleRow  `json:"idle"`
+	Rare       []Rare     `json:"rare"`
 	// NoiseFloor is that of the wall time.
 	NoiseFloor *float64             `json:"noise_floor_us"`
 	Phases     map[string]PhasePair `json:"phases"`
@@ -191,7 +195,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	c.measure(baseline, target)
 	c.examine()
 	c.compareRows()
-	c.judge()
+	c.weigh()
 	c.comparePhases()
 	c.renames()
 	c.conclude()
@@ -249,7 +253,7 @@ func (c *Comparison) warn(format string, args ...any) {
 
 // compareRows makes all rows.
 func (c *Comparison) compareRows() {
-	for _, name := range []string{wall, busyTime, idleTime, idleIn, idleOut, duration, gap, gapP50, gapP90, gpuTime} {
+	for _, name := range []string{wall, busyTime, idleTime, idleIn, idleOut, duration, gap, gapP50, gapP90, gpuTime, wallP50, wallP90, wallP99, wallMax} {
 		c.Summary = append(c.Summary, c.summaryRow(name))
 	}
 	for _, name := range []string{eagerKernels, graphKernels, graphLaunches} {
@@ -260,15 +264,25 @@ func (c *Comparison) compareRows() {
 	c.Classes = c.sectionRows(classes)
 	c.API = c.sectionRows(calls)
 	c.Idle = c.idleRows()
+	c.Rare = c.rareRows()
 	c.NoiseFloor = c.Summary[0].Noise
 }
 
 func (c *Comparison) summaryRow(name string) Row {
+	gaps := func(s *side) []float64 { return s.gaps }
 	switch name {
 	case gapP50:
-		return c.quantileRow(name, 0.5)
+		return c.quantileRow(name, 0.5, gaps)
 	case gapP90:
-		return c.quantileRow(name, 0.9)
+		return c.quantileRow(name, 0.9, gaps)
+	case wallP50:
+		return c.spreadRow(name, 0.5)
+	case wallP90:
+		return c.spreadRow(name, 0.9)
+	case wallP99:
+		return c.spreadRow(name, 0.99)
+	case wallMax:
+		return c.spreadRow(name, 1)
 	}
 	return c.figureRow(name)
 }
@@ -283,27 +297,6 @@ func (c *Comparison) figureRow(name string) Row {
 	}
 	target := c.target.figures[name]
 	c.fill(&r, &base, &target)
-	return r
-}
-
-// quantileRow compares quantiles of the gap.
-func (c *Comparison) quantileRow(name string, p float64) Row {
-	r := Row{Name: name, Baseline: quantile(c.base.gaps, p)}
-	if c.target == nil {
-		return r
-	}
-	r.Target = quantile(c.target.gaps, p)
-	if r.Baseline == nil || r.Target == nil {
-		return r
-	}
-	d := stat.Unknown(math.NaN())
-	if c.Comparable && len(c.base.sheet.weight) == 1 && len(c.target.sheet.weight) == 1 {
-		d = c.base.sheet.est.CompareQuantiles(c.base.sheet.sequence(c.base.gaps), c.target.sheet.sequence(c.target.gaps), p)
-		d.Lo, d.Hi = d.Lo*us, d.Hi*us
-	}
-	d.Delta = *r.Target - *r.Baseline
-	r.difference(d)
-	r.percent()
 	return r
 }
 
@@ -391,9 +384,9 @@ func (c *Comparison) fill(r *Row, base, target *value) {
 	r.Baseline, r.Target = known(base), known(target)
 	r.Noise = floor(base, target)
 	if c.target == nil {
-		d := stat.Compare(stat.Estimate{DF: 1, N: base.est.N}, base.est)
-		if d.Delta = base.mean; !math.IsNaN(d.Lo) {
-			r.BaselineCI = &[2]float64{min(d.Lo, d.Delta), max(d.Hi, d.Delta)}
+		exactly := stat.Constant(0, base.est.N, base.est.Steps)
+		if d := c.base.sheet.est.Compare(&exactly, &base.est); !math.IsNaN(d.Lo) {
+			r.BaselineCI = &Interval{d.Lo, d.Hi}
 		}
 		return
 	}
@@ -409,33 +402,28 @@ func (c *Comparison) fill(r *Row, base, target *value) {
 	}
 	d := stat.Unknown(delta)
 	if c.Comparable {
-		d = stat.Compare(base.est, target.est)
-		if d.Delta = delta; !math.IsNaN(d.Lo) {
-			// What the cut steps pull away is still in the interval.
-			d.Lo, d.Hi = min(d.Lo, delta), max(d.Hi, delta)
-		}
+		d = c.base.sheet.est.Compare(&base.est, &target.est)
 	}
-	r.difference(d)
-	r.percent()
+	c.difference(r, d)
 }
 
 // nothing is the value of a row that a run does not have.
 func (s *side) nothing() *value {
-	v := &value{est: stat.Estimate{N: s.sheet.cells}}
-	v.est.DF = 1
-	if s.sheet.cells < stat.MinSamples {
-		v.est.Var = math.NaN()
-	}
+	clear(s.sheet.u)
+	v := &value{}
+	v.est, v.floor = s.sheet.uncertain(0)
 	return v
 }
 
 // difference fills in what is known of a change.
-func (r *Row) difference(d stat.Difference) {
+func (c *Comparison) difference(r *Row, d stat.Difference) {
 	r.Delta = number(d.Delta)
 	if r.P = number(d.P); r.P != nil {
-		r.CI = &[2]float64{d.Lo, d.Hi}
+		r.CI = &Interval{d.Lo, d.Hi}
 	}
 	r.Detectable = number(d.Detectable(0.01))
+	r.effective = d.Effective
+	r.percent()
 }
 
 // percent fills in the change in percent.
@@ -469,79 +457,6 @@ func floor(a, b *value) *float64 {
 		}
 	}
 	return number(most)
-}
-
-// judge decides which changes are real and gives the rows their statuses. The
-// sections share the false alarms evenly, so that a long list of kernels does not
-// make the wall time less certain.
-func (c *Comparison) judge() {
-	summary := pointers(c.Summary)
-	gpu := append(pointers(c.Kernels), pointers(c.Classes)...)
-	for i := range c.Counts {
-		gpu = append(gpu, &c.Counts[i].Row)
-	}
-	families := [][]*Row{summary, pointers(c.Operations), gpu, pointers(c.API), c.idlePointers()}
-	families = slices.DeleteFunc(families, func(rows []*Row) bool { return len(rows) == 0 })
-	var all []*Row
-	for _, rows := range families {
-		for i, p := range stat.Holm(chances(rows)) {
-			if !math.IsNaN(p) {
-				rows[i].Adjusted = number(min(1, p*float64(len(families))))
-			}
-		}
-		all = append(all, rows...)
-	}
-	for i, q := range stat.BenjaminiHochberg(chances(all)) {
-		all[i].QValue = number(q)
-	}
-	for _, r := range all {
-		r.judge(c.opt.Alpha, c.opt.Control)
-	}
-	for i := range c.Summary {
-		if s := &c.Summary[i]; s.Status == New || s.Status == Removed {
-			s.Status = ""
-		}
-	}
-}
-
-func pointers(rows []Row) []*Row {
-	p := make([]*Row, len(rows))
-	for i := range rows {
-		p[i] = &rows[i]
-	}
-	return p
-}
-
-// chances are the p-values of rows, NaN where there is none.
-func chances(rows []*Row) []float64 {
-	p := make([]float64, len(rows))
-	for i, r := range rows {
-		if p[i] = math.NaN(); r.P != nil {
-			p[i] = *r.P
-		}
-	}
-	return p
-}
-
-// judge gives a row its status.
-func (r *Row) judge(alpha float64, control string) {
-	p := r.Adjusted
-	if control == Discovery {
-		p = r.QValue
-	}
-	if r.Significant = p != nil && *p <= alpha; !r.Significant {
-		return
-	}
-	switch {
-	case r.Baseline == nil || *r.Baseline == 0 && *r.Target > 0:
-		r.Status = New
-	case r.Target == nil || *r.Target == 0 && *r.Baseline > 0:
-		r.Status = Removed
-	case r.DeltaPercent != nil && *r.DeltaPercent > regressionPercent:
-		r.Status = Regression
-	case r.DeltaPercent != nil && *r.DeltaPercent < improvedPercent:
-		r.Status = Improved
-	}
 }
 
 // CountRow is a row whose figures are counts.

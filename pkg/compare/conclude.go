@@ -179,7 +179,7 @@ func (c *Comparison) movers(of func(*Row) bool) string {
 }
 
 // interval spells an interval.
-func interval(ci *[2]float64) string {
+func interval(ci *Interval) string {
 	if ci == nil {
 		return "not known"
 	}
@@ -285,14 +285,14 @@ func (c *Comparison) adviseNew() {
 func (c *Comparison) adviseWarmUp() {
 	for _, s := range c.sides() {
 		var walls []float64
-		for _, cell := range s.sheet.sequence(s.sheet.each(wallOf)).Cells {
-			if len(cell) > 0 {
-				walls = append(walls, stat.Mean(cell))
+		for _, bin := range s.sheet.sequence(s.sheet.each(wallOf)).Bins {
+			if len(bin) > 0 {
+				walls = append(walls, stat.Mean(bin))
 			}
 		}
 		if first := len(walls) / 4; first >= stat.MinSamples {
 			a, b := s.sheet.est.Mean(walls[first:]), s.sheet.est.Mean(walls[:first])
-			d := stat.Compare(a, b)
+			d := s.sheet.est.Compare(&a, &b)
 			if d.P < 0.001 && d.Delta > 0.1*a.Mean {
 				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
 			}

@@ -112,19 +112,14 @@ func (c *Comparison) refuse(format string, args ...any) {
 	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
 }
 
-// perRank is the largest number of chosen steps of a rank.
+// perRank is the largest number of chosen steps of a rank, of the run that has the
+// fewest.
 func (s *side) perRank() int {
-	most := 0
-	for _, at := range s.sheet.at {
-		n := 0
-		for _, p := range at {
-			if p >= 0 {
-				n++
-			}
-		}
-		most = max(most, n)
+	n := make([]int, s.sheet.runs)
+	for _, run := range s.sheet.runOf {
+		n[run]++
 	}
-	return most
+	return slices.Min(n)
 }
 
 func (c *Comparison) examineSide(s *side) {
@@ -138,8 +133,6 @@ func (c *Comparison) examineSide(s *side) {
 		c.refuse("%s has no %s steps", name, c.opt.Phase)
 	case n < minSteps:
 		c.refuse("%s has %d %s steps a rank: a comparison needs %d at least, and 20 to see much", name, n, c.opt.Phase, minSteps)
-	case n < 4*minSteps:
-		c.warn("%s has %d %s steps a rank: only large changes can be told from noise", name, n, c.opt.Phase)
 	}
 	if lanes := c.lanes(s); lanes == 0 && len(s.run.ranks) > 0 {
 		c.refuse("%s has no GPU activity", name)
@@ -190,8 +183,25 @@ func (c *Comparison) examinePair() {
 	if a.wholeGraphs() != b.wholeGraphs() && (a.nodes() || b.nodes()) {
 		c.refuse("one side was recorded with --cuda-graph-trace=node and the other with whole graphs: recording kernel by kernel slows replays down, so their times cannot be compared")
 	}
+	c.examineLengths()
 	if a.run.Ranges != b.run.Ranges {
 		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
+	}
+}
+
+// examineLengths says what too few steps, or unlike numbers of them, cannot tell.
+func (c *Comparison) examineLengths() {
+	a, b := c.base.sheet, c.target.sheet
+	if why := c.short(); why != "" {
+		c.warn("%s: only what is new, gone, or changed by more than +%d or %d %% has a status", why, regressionPercent, improvedPercent)
+	}
+	for _, s := range []*side{c.base, c.target} {
+		if n := s.perRank(); n < fewTails {
+			c.warn("%s has %d %s steps a rank: of what happens in one step of twenty, P99 and the maximum nothing can be told", s.run.Name, n, c.opt.Phase)
+		}
+	}
+	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > unlikeSteps*min(n, m) {
+		c.warn("one side has over %d times as many steps as the other: what the shorter run has not seen is not in its noise", unlikeSteps)
 	}
 }
 

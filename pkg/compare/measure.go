@@ -25,6 +25,7 @@ type item struct {
 	exposed value
 	count   float64 // a step
 	steps   float64 // share of the steps it occurs in
+	rare    bool    // it comes in few steps, or takes most of its time in few
 	place   spot
 }
 
@@ -84,63 +85,39 @@ func measureFigures(c choice, w weights) *side {
 	return s
 }
 
+// each calls f for each entry of a name at the position of its step.
+func (s *side) each(section, id int, f func(p int32, row *row, e int)) {
+	for k, r := range s.sheet.c.ranks {
+		if id >= len(r.rank.sections[section]) {
+			continue
+		}
+		row := &r.rank.sections[section][id]
+		at := s.sheet.at[k]
+		for e, st := range row.step {
+			if p := at[st]; p >= 0 {
+				f(p, row, e)
+			}
+		}
+	}
+}
+
 // measureRows takes the figures of the rows of a section.
 func (s *side) measureRows(section int) map[string]*item {
 	rows := map[string]*item{}
-	n := len(s.sheet.step)
-	total, self, hidden, times := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	t := newTimes(len(s.sheet.step))
 	for id, name := range s.run.names[section].texts {
 		if !s.has(section, id) {
 			continue
 		}
-		clear(total)
-		clear(self)
-		clear(hidden)
-		clear(times)
-		found := false
-		var spots []place
-		for k, r := range s.sheet.c.ranks {
-			if id >= len(r.rank.sections[section]) {
-				continue
-			}
-			row := &r.rank.sections[section][id]
-			spots = append(spots, row.place)
-			at := s.sheet.at[k]
-			for e, st := range row.step {
-				p := at[st]
-				if p < 0 {
-					continue
-				}
-				found = true
-				total[p] += float64(row.ns[e])
-				times[p] += float64(row.count[e])
-				if section == operations || section == idleTimes {
-					self[p] += float64(row.self[e])
-					hidden[p] += float64(row.hidden[e])
-				}
-			}
+		t.clear()
+		if section == operations || section == idleTimes {
+			s.each(section, id, t.addOperation)
+		} else {
+			s.each(section, id, t.add)
 		}
-		if !found {
-			continue
+		if t.found {
+			rows[name] = s.item(section, id, t)
 		}
-		one := &item{value: s.sheet.estimate(total, us)}
-		one.count, one.steps = s.average(times), s.occurrence(times)
-		switch section {
-		case idleTimes:
-			one.self = s.sheet.estimate(self, us)
-			for p := range total {
-				total[p] -= self[p]
-			}
-			one.exposed = s.sheet.estimate(total, us)
-		case operations:
-			one.self = s.sheet.estimate(self, us)
-			for p := range total {
-				total[p] -= hidden[p] / max(1, s.sheet.lanes[p])
-			}
-			one.exposed = s.sheet.estimate(total, us)
-			one.place = s.spot(spots)
-		}
-		rows[name] = one
 	}
 	return rows
 }
@@ -150,6 +127,70 @@ func (s *side) has(section, id int) bool {
 	return slices.ContainsFunc(s.sheet.c.ranks, func(r chosen) bool {
 		return id < len(r.rank.sections[section]) && len(r.rank.sections[section][id].step) > 0
 	})
+}
+
+// times is what the entries of one name add up to, by position, in ns.
+type times struct {
+	total, self, hidden, count []float64
+	found                      bool
+}
+
+func newTimes(n int) *times {
+	return &times{total: make([]float64, n), self: make([]float64, n), hidden: make([]float64, n), count: make([]float64, n)}
+}
+
+func (t *times) clear() {
+	clear(t.total)
+	clear(t.self)
+	clear(t.hidden)
+	clear(t.count)
+	t.found = false
+}
+
+func (t *times) add(p int32, row *row, e int) {
+	t.found = true
+	t.total[p] += float64(row.ns[e])
+	t.count[p] += float64(row.count[e])
+}
+
+func (t *times) addOperation(p int32, row *row, e int) {
+	t.add(p, row, e)
+	t.self[p] += float64(row.self[e])
+	t.hidden[p] += float64(row.hidden[e])
+}
+
+// item makes a row of what one name adds up to, which is used up.
+func (s *side) item(section, id int, t *times) *item {
+	one := &item{value: s.sheet.estimate(t.total, us)}
+	one.count, one.steps = s.average(t.count), s.occurrence(t.count)
+	switch section {
+	case operations:
+		s.operation(one, id, t)
+	case idleTimes:
+		one.self = s.sheet.estimate(t.self, us)
+		for p := range t.total {
+			t.total[p] -= t.self[p]
+		}
+		one.exposed = s.sheet.estimate(t.total, us)
+	}
+	return one
+}
+
+// operation completes the row of an operation.
+func (s *side) operation(one *item, id int, t *times) {
+	one.rare = fewAtMost(s.sheet.largest(t.total))
+	one.self = s.sheet.estimate(t.self, us)
+	for p := range t.total {
+		t.total[p] -= t.hidden[p] / max(1, s.sheet.lanes[p])
+	}
+	one.exposed = s.sheet.estimate(t.total, us)
+	var spots []place
+	for _, r := range s.sheet.c.ranks {
+		if id < len(r.rank.sections[operations]) {
+			spots = append(spots, r.rank.sections[operations][id].place)
+		}
+	}
+	one.place = s.spot(spots)
 }
 
 // average is the weighted mean over all positions.

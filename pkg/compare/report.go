@@ -307,16 +307,16 @@ func clean(name string) string {
 // MarshalJSON writes a count under keys without a unit.
 func (r CountRow) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Name         string      `json:"name"`
-		Baseline     *float64    `json:"baseline"`
-		Target       *float64    `json:"target"`
-		Delta        *float64    `json:"delta"`
-		DeltaPercent *float64    `json:"delta_percent"`
-		CI           *[2]float64 `json:"ci"`
-		P            *float64    `json:"p_value"`
-		Adjusted     *float64    `json:"p_adjusted"`
-		QValue       *float64    `json:"q_value"`
-		Significant  bool        `json:"significant"`
-		Status       string      `json:"status"`
+		Name         string    `json:"name"`
+		Baseline     *float64  `json:"baseline"`
+		Target       *float64  `json:"target"`
+		Delta        *float64  `json:"delta"`
+		DeltaPercent *float64  `json:"delta_percent"`
+		CI           *Interval `json:"ci"`
+		P            *float64  `json:"p_value"`
+		Adjusted     *float64  `json:"p_adjusted"`
+		QValue       *float64  `json:"q_value"`
+		Significant  bool      `json:"significant"`
+		Status       string    `json:"status"`
 	}{r.Name, r.Baseline, r.Target, r.Delta, r.DeltaPercent, r.CI, r.P, r.Adjusted, r.QValue, r.Significant, r.Status})
 }

@@ -6,31 +6,30 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// maxCells is how many parts of a run its steps are put together to, at most,
-// before the doubt of a mean is estimated: so the time that takes does not grow
-// with the run.
-const maxCells = 1024
-
 // sheet is the chosen steps of a run, laid out: a position for each, rank after
 // rank. A row becomes a number for each position.
 //
-// Figures are means over all positions. Their doubt, and the evidence for a
-// change, is taken from whole steps, because the last step of a segment is cut
-// short, and the same cut is another share of 20 steps than of 400. Positions that
-// are a like way through their rank's steps share a cell: ranks run in step, and
-// what all of them feel at once is one sample and not many.
+// Figures are means over all positions, and their uncertainty is that of the same
+// positions. Those that are a like way through their rank's steps share a slot:
+// ranks run in step, and what all of them feel at once is one sample and not many.
+// Neighbouring slots share a bin where there are more than stat.MaxBins, and of
+// several runs that repeat one another each is one bin.
 type sheet struct {
 	c      choice
 	at     [][]int32 // position of a step, by rank and step; -1: not chosen
 	step   []*step   // by position
 	group  []int32   // by position
-	cell   []int32   // by position; -1: cut
-	cells  int
+	slot   []int32   // by position
+	bin    []int32   // by position
+	slots  int
+	bins   int
+	runs   int       // that repeat one another
+	runOf  []int32   // by slot
 	weight []float64 // by group; they add up to 1
 	lanes  []float64 // by position
 
 	est      stat.Estimator
-	all, of  []sums // by group
+	all      []sums // by group
 	u, spare []float64
 }
 
@@ -47,7 +46,6 @@ func newSheet(c choice, w weights) *sheet {
 	if w != nil {
 		s.weight = s.weight[:0]
 	}
-	s.cells = min(c.longest, maxCells)
 	for _, r := range c.ranks {
 		at := make([]int32, len(r.rank.steps))
 		for i := range at {
@@ -75,80 +73,101 @@ func newSheet(c choice, w weights) *sheet {
 		}
 		s.at = append(s.at, at)
 	}
-	s.putInCells()
-	s.all, s.of = make([]sums, len(s.weight)), make([]sums, len(s.weight))
-	s.u = make([]float64, s.cells)
+	s.putInBins()
+	s.all = make([]sums, len(s.weight))
+	s.u = make([]float64, s.bins)
 	return s
 }
 
-// putInCells gives each whole step its cell.
-func (s *sheet) putInCells() {
-	s.cell = make([]int32, len(s.step))
-	for _, at := range s.at {
-		var whole []int32
+// putInBins gives each position its slot and its bin.
+func (s *sheet) putInBins() {
+	s.runs = max(1, s.c.run.repeats)
+	length, first := make([]int, s.runs), make([]int, s.runs)
+	chosen := make([][]int32, len(s.at))
+	for k, at := range s.at {
 		for _, p := range at {
-			if p < 0 {
-				continue
-			}
-			if s.cell[p] = -1; !s.step[p].cut {
-				whole = append(whole, p)
+			if p >= 0 {
+				chosen[k] = append(chosen[k], p)
 			}
 		}
-		for k, p := range whole {
-			s.cell[p] = int32(k * s.cells / len(whole))
+		run := s.c.ranks[k].rank.run
+		length[run] = max(length[run], len(chosen[k]))
+	}
+	for run, n := range length {
+		first[run] = s.slots
+		s.slots += n
+		for range n {
+			s.runOf = append(s.runOf, int32(run))
+		}
+	}
+	s.slot, s.bin = make([]int32, len(s.step)), make([]int32, len(s.step))
+	s.bins = min(s.slots, stat.MaxBins)
+	if s.runs > 1 {
+		s.bins = s.runs
+	}
+	for k, of := range chosen {
+		run := s.c.ranks[k].rank.run
+		for i, p := range of {
+			s.slot[p] = int32(first[run] + i*length[run]/len(of))
+			if s.bin[p] = int32(run); s.runs == 1 {
+				s.bin[p] = int32(int(s.slot[p]) * s.bins / s.slots)
+			}
 		}
 	}
 }
 
 // value is a figure of one run.
 type value struct {
-	mean  float64       // over all positions; NaN where there is none
-	est   stat.Estimate // over whole steps
-	floor float64       // how far halves of the run differ by chance
+	mean  float64 // NaN where there is none
+	est   stat.Estimate
+	floor float64 // how far halves of the run, or two of the runs, differ by chance
 }
 
 // estimate returns the mean of x, in units of scale. Positions that are NaN do not
 // count.
 func (s *sheet) estimate(x []float64, scale float64) value {
 	clear(s.all)
-	clear(s.of)
 	for p, v := range x {
-		if v != v {
-			continue
-		}
-		g := s.group[p]
-		s.all[g].sum += v
-		s.all[g].n++
-		if s.cell[p] >= 0 {
-			s.of[g].sum += v
-			s.of[g].n++
+		if v == v {
+			g := s.group[p]
+			s.all[g].sum += v
+			s.all[g].n++
 		}
 	}
 	v := value{mean: s.mean(s.all) * scale}
-	whole, total := s.mean(s.of)*scale, s.total(s.of)
+	total := s.total(s.all)
 	clear(s.u)
 	for p, y := range x {
-		n := &s.of[s.group[p]]
-		if y != y || s.cell[p] < 0 {
+		if y != y {
 			continue
 		}
+		n := &s.all[s.group[p]]
 		rest := (y - n.sum/n.n) * scale * s.weight[s.group[p]] / total / n.n
 		if len(s.weight) > 1 && n.n > 1 {
 			// The mean of each batch has taken a degree of freedom.
 			rest *= math.Sqrt(n.n / (n.n - 1))
 		}
-		s.u[s.cell[p]] += rest
+		s.u[s.bin[p]] += rest
 	}
-	v.est = s.est.Influence(whole, s.u)
-	if count(s.of) < stat.MinSamples {
-		v.est.Var, v.est.DF = math.NaN(), math.NaN()
+	v.est, v.floor = s.uncertain(v.mean)
+	if count(s.all) < stat.MinSamples {
+		v.est.N = 0
+	}
+	return v
+}
+
+// uncertain makes an estimate of a mean to which the bins have contributed u, and
+// says what of it is chance.
+func (s *sheet) uncertain(mean float64) (e stat.Estimate, floor float64) {
+	if s.runs > 1 {
+		e = stat.Repeated(mean, s.u, s.slots)
+		return e, e.Apart()
 	}
 	s.spare = s.spare[:0]
 	for _, u := range s.u {
-		s.spare = append(s.spare, u*float64(s.cells))
+		s.spare = append(s.spare, u*float64(s.bins))
 	}
-	v.floor = stat.Halves(s.spare)
-	return v
+	return s.est.Influence(mean, s.u, float64(s.slots)), stat.Halves(s.spare)
 }
 
 // count is the number of samples in all groups.
@@ -191,15 +210,39 @@ func (s *sheet) each(f func(st *step, lanes float64) float64) []float64 {
 	return x
 }
 
-// sequence returns the whole steps' values of x that are there, by cell.
+// sequence returns the values of x that are there, by bin.
 func (s *sheet) sequence(x []float64) stat.Sequence {
-	cells := make([][]float64, s.cells)
+	bins := make([][]float64, s.bins)
 	for p, v := range x {
-		if c := s.cell[p]; c >= 0 && v == v {
-			cells[c] = append(cells[c], v)
+		if v == v {
+			bins[s.bin[p]] = append(bins[s.bin[p]], v)
 		}
 	}
-	return stat.Sequence{Cells: cells}
+	return stat.Sequence{Bins: bins, Steps: float64(s.slots)}
+}
+
+// largest returns the largest value of x over the ranks, by slot.
+func (s *sheet) largest(x []float64) []float64 {
+	y := make([]float64, s.slots)
+	for p, v := range x {
+		if v == v {
+			y[s.slot[p]] = max(y[s.slot[p]], v)
+		}
+	}
+	return y
+}
+
+// perRun estimates a figure as the mean of what it is in each of several runs.
+func (s *sheet) perRun(figure func(run int) float64) stat.Estimate {
+	u := make([]float64, s.runs)
+	for run := range u {
+		u[run] = figure(run)
+	}
+	mean := stat.Mean(u)
+	for run := range u {
+		u[run] = (u[run] - mean) / float64(s.runs)
+	}
+	return stat.Repeated(mean, u, s.slots)
 }
 
 // The figures of a step that stand in the summary, in ns.

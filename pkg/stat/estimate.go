@@ -13,36 +13,58 @@ const Level = 0.95
 // uncertain their mean is.
 const MinSamples = 4
 
-const (
-	maxCosines = 48
-	maxCorr    = 0.9
-	// doubtOfCorrelation says how much of the variance of the autoregression's
-	// coefficient, (1-rho^2)/n, is taken from the degrees of freedom: all of it
-	// were 2, but the cosines of the residuals make good most of what it gets
-	// wrong. With 0, one comparison in thirteen of equal runs of 20 steps raised a
-	// false alarm; with 0.7, one in twenty.
-	doubtOfCorrelation = 0.7
-)
-
-// Estimate is a mean and how uncertain it is.
+// Estimate is a mean and what is known of its uncertainty.
 type Estimate struct {
 	Mean float64
-	// Var is the variance of the mean, DF the degrees of freedom behind it. Both
-	// are NaN where there are fewer than MinSamples samples.
-	Var, DF float64
-	// N is the number of samples.
-	N int
+	// N is the number of samples, Steps the number of steps that they are of: more
+	// than N where a sample is the mean of several.
+	N     int
+	Steps float64
+
+	power []float64 // squares of the lowest cosine coefficients of the samples
+	zero  bool      // all of them are 0
+
+	// Of several runs: how many, and the variance of their mean.
+	runs     int
+	variance float64
 }
 
+// Repeated estimates the mean of a figure over several runs, to which each has
+// contributed what u says more or less than was to be expected. What differs from
+// run to run is its variance, of which that within a run is a part; N is the number
+// of samples in all of them.
+func Repeated(mean float64, u []float64, n int) Estimate {
+	e := Estimate{Mean: mean, N: n, Steps: float64(n), runs: len(u)}
+	for _, v := range u {
+		e.variance += v * v
+	}
+	e.variance *= float64(e.runs) / float64(e.runs-1)
+	return e
+}
+
+// Apart is how far two single runs differ by chance: 95 % of the differences are
+// below it.
+func (e *Estimate) Apart() float64 {
+	return math.Sqrt(2*e.spread()) * tQuantile(float64(e.runs-1), (1+Level)/2)
+}
+
+// spread is the variance between single runs.
+func (e *Estimate) spread() float64 { return e.variance * float64(e.runs) }
+
 // Known tells whether it is known how uncertain the mean is.
-func (e Estimate) Known() bool { return !math.IsNaN(e.Var) }
+func (e *Estimate) Known() bool { return e.N >= MinSamples }
+
+// Constant is the estimate of samples that are all alike.
+func Constant(mean float64, n int, steps float64) Estimate {
+	return Estimate{Mean: mean, N: n, Steps: steps, zero: true, power: make([]float64, max(0, cosinesFor(n)))}
+}
 
 // Estimator estimates means. It keeps tables between calls and is for one
 // goroutine.
 type Estimator struct {
 	n       int
 	cosines []float64 // row j-1 holds cos(pi j (t+1/2)/n) for t in [0,n)
-	rest    []float64
+	tables  []*table
 }
 
 // Mean estimates the mean that x is a sequence of samples of.
@@ -52,79 +74,69 @@ func (w *Estimator) Mean(x []float64) Estimate {
 	for i, v := range x {
 		rest[i] = (v - m) / float64(len(x))
 	}
-	return w.Influence(m, rest)
+	return w.Influence(m, rest, float64(len(x)))
 }
 
 // Influence estimates a mean, or another linear figure, to which the parts of a
 // sequence have contributed what u says more or less than was to be expected: the
-// variance is that of the sum of u, which is about 0.
-func (w *Estimator) Influence(mean float64, u []float64) Estimate {
-	e := Estimate{Mean: mean, Var: math.NaN(), DF: math.NaN(), N: len(u)}
-	if len(u) < MinSamples {
+// error is that of the sum of u, which is about 0.
+func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate {
+	e := Constant(mean, len(u), steps)
+	if !e.Known() {
 		return e
 	}
-	rho := correlation(u)
-	if cap(w.rest) < len(u) {
-		w.rest = make([]float64, len(u))
+	w.transform(u, e.power)
+	for _, c := range e.power {
+		if c > 0 {
+			e.zero = false
+		}
 	}
-	flat := w.rest[:len(u)-1]
-	m := Mean(u)
-	for t := range flat {
-		flat[t] = (u[t+1] - m) - rho*(u[t]-m)
-	}
-	b := cosinesFor(len(u))
-	e.Var = w.spectrum(flat, b) * float64(len(u)) / ((1 - rho) * (1 - rho))
-	e.DF = 1 / (1/float64(b) + doubtOfCorrelation*(1+rho)/(1-rho)/float64(len(u)))
 	return e
 }
 
-// cosinesFor returns how many coefficients the variance is estimated with from n
-// samples.
-func cosinesFor(n int) int {
-	b := int(math.Round(0.8 * math.Pow(float64(n), 2.0/3)))
-	return max(2, min(b, maxCosines, n-2))
-}
-
-// correlation returns the coefficient of the first-order autoregression of x,
-// corrected for its bias of -(1+3 rho)/n and kept in bounds.
-func correlation(x []float64) float64 {
-	m := Mean(x)
-	var own, next float64
-	for t, v := range x {
-		own += (v - m) * (v - m)
-		if t > 0 {
-			next += (v - m) * (x[t-1] - m)
-		}
-	}
-	if own == 0 {
-		return 0
-	}
-	n := float64(len(x))
-	return max(0, min((next/own*n+1)/(n-3), maxCorr))
-}
-
-// spectrum returns the mean square of the first b cosine coefficients of x.
-func (w *Estimator) spectrum(x []float64, b int) float64 {
-	n := len(x)
+// transform puts the squares of the lowest cosine coefficients of n u into power.
+func (w *Estimator) transform(u, power []float64) {
+	n := len(u)
 	if w.n != n {
 		w.n, w.cosines = n, w.cosines[:0]
-	}
-	for j := len(w.cosines)/n + 1; j <= b; j++ {
-		for t := range n {
-			w.cosines = append(w.cosines, math.Cos(math.Pi*float64(j)*(float64(t)+0.5)/float64(n)))
+		for j := 1; j <= len(power); j++ {
+			for t := range n {
+				w.cosines = append(w.cosines, math.Cos(math.Pi*float64(j)*(float64(t)+0.5)/float64(n)))
+			}
 		}
 	}
-	sum := 0.0
-	for j := range b {
+	largest := 0.0
+	for _, v := range u {
+		largest = max(largest, math.Abs(v))
+	}
+	for j := range power {
 		row := w.cosines[j*n:][:n]
 		c := 0.0
-		for t, v := range x {
+		for t, v := range u {
 			c += v * row[t]
 		}
-		sum += c * c
+		if math.Abs(c) > 1e-12*float64(n)*largest { // what else is rounding
+			power[j] = c * c * 2 * float64(n)
+		}
 	}
-	return sum * 2 / float64(n) / float64(b)
 }
+
+// table returns what the shapes make of a sequence.
+func (w *Estimator) table(e *Estimate, reach float64) *table {
+	for _, t := range w.tables {
+		if t.n == e.N && t.steps == e.Steps && t.reach == reach {
+			return t
+		}
+	}
+	if len(w.tables) == maxTables {
+		w.tables = w.tables[:0]
+	}
+	t := newTable(e.N, e.Steps, reach)
+	w.tables = append(w.tables, t)
+	return t
+}
+
+const maxTables = 8
 
 // Difference is how far one estimate is from another.
 type Difference struct {
@@ -133,49 +145,74 @@ type Difference struct {
 	Lo, Hi float64
 	// P is the probability of a difference as large where there is none.
 	P float64
-	// SE is the standard error of Delta, DF the degrees of freedom behind it.
-	SE, DF float64
+	// Effective is how many independent steps the side with the fewest is worth,
+	// infinite where the variance is that between runs.
+	Effective float64
+
+	error *mixture
 }
 
 // Unknown is a difference of which no more is known.
 func Unknown(delta float64) Difference {
 	nan := math.NaN()
-	return Difference{delta, nan, nan, nan, nan, nan}
+	return Difference{delta, nan, nan, nan, nan, nil}
 }
 
 // Compare returns how far b is from a. All but Delta is NaN where the uncertainty
 // of one of them is not known.
-func Compare(a, b Estimate) Difference {
+func (w *Estimator) Compare(a, b *Estimate) Difference {
 	d := Unknown(b.Mean - a.Mean)
 	if !a.Known() || !b.Known() {
 		return d
 	}
-	v := a.Var + b.Var
-	d.SE, d.DF = math.Sqrt(v), a.DF+b.DF
-	if v > 0 {
-		d.DF = v * v / (a.Var*a.Var/a.DF + b.Var*b.Var/b.DF)
-	}
-	half := d.SE * tQuantile(d.DF, (1+Level)/2)
+	m := w.error(a, b)
+	d.error, d.Effective = &m, m.effective
+	half := m.beyond(1 - Level)
 	d.Lo, d.Hi = d.Delta-half, d.Delta+half
-	d.P = max(d.tail(), leastP(a.N, b.N))
+	d.P = max(m.tail(math.Abs(d.Delta)), leastP(a.N, b.N))
 	if d.Delta == 0 {
 		d.P = 1
 	}
 	return d
 }
 
-// tail returns the probability of a t as far from 0.
-func (d *Difference) tail() float64 {
-	if d.SE == 0 {
-		return 0
+// error returns the distribution of the error of b - a.
+func (w *Estimator) error(a, b *Estimate) mixture {
+	if a.runs > 1 || b.runs > 1 {
+		return acrossRuns(a, b)
 	}
-	return tTail(d.DF, math.Abs(d.Delta)/d.SE)
+	return w.mix(a, b, false)
+}
+
+// acrossRuns is the error where a side has several runs (Welch 1947). A single run
+// differs from the next as much as those of the other side do.
+func acrossRuns(a, b *Estimate) mixture {
+	va, dfa, vb, dfb := a.variance, float64(a.runs-1), b.variance, float64(b.runs-1)
+	if a.runs < 2 {
+		va, dfa = b.spread(), dfb
+	}
+	if b.runs < 2 {
+		vb, dfb = a.spread(), dfa
+	}
+	c := component{weight: 1, variance: va + vb, df: dfa + dfb}
+	if c.variance > 0 {
+		c.df = c.variance * c.variance / (va*va/dfa + vb*vb/dfb)
+	}
+	return mixture{[]component{c}, math.Inf(1)}
 }
 
 // tTail is the probability of a t beyond plus or minus x.
 func tTail(df, x float64) float64 {
-	// By the lower tail: the upper one is a difference from 1 there.
-	return min(1, 2*distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-x))
+	if df < 10 {
+		// By the lower tail: the upper one is a difference from 1 there.
+		return min(1, 2*distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-x))
+	}
+	// Fast path: the normal deviate of the same tail (Hill 1970), to six digits.
+	a := df - 0.5
+	b := 48 * a * a
+	y := a * math.Log1p(x*x/df)
+	z := math.Sqrt(y) * (((((-0.4*y-3.3)*y-24)*y-85.5)/(0.8*y*y+100+b)+y+3)/b + 1)
+	return math.Erfc(z / math.Sqrt2)
 }
 
 func tQuantile(df, p float64) float64 {
@@ -198,8 +235,8 @@ func leastP(n, m int) float64 {
 // probability of 80 %, by a test that calls differences real below the
 // probability alpha. It is NaN where that is not known.
 func (d *Difference) Detectable(alpha float64) float64 {
-	if math.IsNaN(d.SE) || d.SE == 0 {
-		return d.SE
+	if d.error == nil {
+		return math.NaN()
 	}
-	return d.SE * (tQuantile(d.DF, 1-alpha/2) + tQuantile(d.DF, 0.8))
+	return d.error.beyond(alpha) + d.error.beyond(0.4)
 }

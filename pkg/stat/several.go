@@ -9,15 +9,33 @@ import (
 // Holm returns the probabilities p adjusted for their number: calling real what
 // is at most alpha raises one false alarm or more with a probability of at most
 // alpha, whatever the dependence between the rows and however many of them are
-// real (Holm 1979). NaN stays NaN and does not count.
-func Holm(p []float64) []float64 {
-	adjusted, order := ordered(p)
+// real (Holm 1979). A row of twice the weight has twice the share of alpha; nil is
+// equal weights. What is NaN or without weight is NaN and does not count.
+func Holm(p, weight []float64) []float64 {
+	of := make([]float64, len(p))
+	left := 0.0
+	for i, v := range p {
+		of[i] = math.NaN()
+		if w := weightOf(weight, i); !math.IsNaN(v) && w > 0 {
+			of[i] = v / w
+			left += w
+		}
+	}
+	adjusted, order := ordered(of)
 	least := 0.0
-	for k, i := range order {
-		least = max(least, min(1, p[i]*float64(len(order)-k)))
+	for _, i := range order {
+		least = max(least, min(1, of[i]*left))
 		adjusted[i] = least
+		left -= weightOf(weight, i)
 	}
 	return adjusted
+}
+
+func weightOf(weight []float64, i int) float64 {
+	if weight == nil {
+		return 1
+	}
+	return weight[i]
 }
 
 // BenjaminiHochberg returns the probabilities p adjusted so that of what is at

@@ -7,81 +7,92 @@ import (
 
 // Sequence is a sequence of samples for the estimation of quantiles.
 type Sequence struct {
-	// Cells are the samples, in the order of time; those of one cell were taken
-	// at the same time.
-	Cells [][]float64
+	// Bins are the samples, in the order of time; those of one bin were taken at
+	// the same time.
+	Bins [][]float64
+	// Steps is the number of steps that the bins stand for.
+	Steps float64
 }
 
-// share is what is known of a quantile of a sequence: the samples in order and
-// how uncertain the share of samples below the quantile is.
-type share struct {
-	sorted []float64
-	p      float64
-	est    Estimate
-}
-
-func (w *Estimator) share(s Sequence, p float64) share {
-	all := slices.Concat(s.Cells...)
+// sorted returns all samples in ascending order.
+func (s *Sequence) sorted() []float64 {
+	all := slices.Concat(s.Bins...)
 	slices.Sort(all)
-	q := Quantile(all, p)
-	u := make([]float64, len(s.Cells))
-	below := 0
-	for _, v := range all {
-		if v <= q {
-			below++
-		}
-	}
-	mean := float64(below) / float64(len(all))
-	for t, cell := range s.Cells {
-		for _, v := range cell {
-			if v <= q {
+	return all
+}
+
+// share estimates the share of the samples of which holds is true.
+func (w *Estimator) share(s *Sequence, holds func(float64) bool) Estimate {
+	u := make([]float64, len(s.Bins))
+	n, of := 0.0, 0.0
+	for t, bin := range s.Bins {
+		for _, v := range bin {
+			if of++; holds(v) {
+				n++
 				u[t]++
 			}
-			u[t] -= mean
 		}
-		u[t] /= float64(len(all))
 	}
-	return share{all, p, w.Influence(p, u)}
+	for t, bin := range s.Bins {
+		u[t] = (u[t] - float64(len(bin))*n/of) / of
+	}
+	return w.Influence(n/of, u, s.Steps)
 }
 
-// interval returns the quantile and the bounds between which it lies with the
-// given probability.
-func (s *share) interval(level float64) (lo, q, hi float64) {
-	half := math.Sqrt(s.est.Var) * tQuantile(s.est.DF, (1+level)/2)
-	return Quantile(s.sorted, max(0, s.p-half)), Quantile(s.sorted, s.p), Quantile(s.sorted, min(1, s.p+half))
+// bounded is a quantile with the bounds between which it lies. A bound beyond the
+// samples is infinite: what lies there is not known.
+func (w *Estimator) bounded(s *Sequence, p float64) (lo, q, hi float64) {
+	all := s.sorted()
+	q = Quantile(all, p)
+	e := w.share(s, func(v float64) bool { return v <= q })
+	none := Constant(0, e.N, e.Steps)
+	m := w.mix(&e, &none, false)
+	half := m.beyond(1 - Level)
+	lo, hi = math.Inf(-1), math.Inf(1)
+	// Between the outermost samples and the end of the distribution lies a share
+	// of 1/n: a bound there is as good as none.
+	edge := 0.5 / float64(len(all))
+	if at := p - half; at > edge {
+		lo = Quantile(all, at)
+	}
+	if at := p + half; at < 1-edge {
+		hi = Quantile(all, at)
+	}
+	return lo, q, hi
 }
 
-// CompareQuantiles returns how far the p-quantile of b is from that of a. SE and
-// DF of the result are NaN: a quantile's error is not normal.
+// CompareQuantiles returns how far the p-quantile of b is from that of a. The
+// probability is that of other shares of samples below the quantile of both
+// together.
 func (w *Estimator) CompareQuantiles(a, b Sequence, p float64) Difference {
-	x, y := w.share(a, p), w.share(b, p)
-	d := Unknown(Quantile(y.sorted, p) - Quantile(x.sorted, p))
-	if !x.est.Known() || !y.est.Known() {
-		return d
+	xl, xq, xh := w.bounded(&a, p)
+	yl, yq, yh := w.bounded(&b, p)
+	delta := yq - xq
+	all := slices.Concat(a.sorted(), b.sorted())
+	slices.Sort(all)
+	q := Quantile(all, p)
+	below := func(v float64) bool { return v <= q }
+	x, y := w.share(&a, below), w.share(&b, below)
+	d := w.comparePooled(&x, &y)
+	d.Delta = delta
+	d.Lo, d.Hi = delta-math.Hypot(yq-yl, xh-xq), delta+math.Hypot(yh-yq, xq-xl)
+	if delta == 0 {
+		d.P = 1
 	}
-	d.Lo, d.Hi = together(&x, &y, Level)
-	d.P = 1
-	if d.Delta == 0 {
-		return d
-	}
-	// The probability is that of the widest interval without a 0 in it.
-	in, out := 0.0, 1.0
-	for range 50 {
-		level := (in + out) / 2
-		if lo, hi := together(&x, &y, level); lo <= 0 && 0 <= hi {
-			out = level
-		} else {
-			in = level
-		}
-	}
-	d.P = max(1-in, leastP(x.est.N, y.est.N))
 	return d
 }
 
-// together returns the interval of the difference of two quantiles.
-func together(x, y *share, level float64) (lo, hi float64) {
-	xl, xq, xh := x.interval(level)
-	yl, yq, yh := y.interval(level)
-	d := yq - xq
-	return d - math.Hypot(yq-yl, xh-xq), d + math.Hypot(yh-yq, xq-xl)
+// comparePooled returns the probability of shares so far apart if both have the
+// same variance.
+func (w *Estimator) comparePooled(a, b *Estimate) Difference {
+	d := Unknown(b.Mean - a.Mean)
+	if !a.Known() || !b.Known() {
+		return d
+	}
+	m := w.mix(a, b, true)
+	d.error, d.Effective = &m, m.effective
+	if d.P = 1; d.Delta != 0 {
+		d.P = max(m.tail(math.Abs(d.Delta)), leastP(a.N, b.N))
+	}
+	return d
 }

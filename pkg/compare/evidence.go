@@ -1,0 +1,245 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// Interval bounds what a figure may be. A bound of which nothing is known is
+// infinite, and null in JSON.
+type Interval [2]float64
+
+// MarshalJSON writes the bounds.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]*float64{number(i[0]), number(i[1])})
+}
+
+// What makes a comparison one in which much cannot be told.
+const (
+	// fewSteps is the number of steps of a single run below which a state of the
+	// machine that outlasts the run looks like a change: only changes that have a
+	// status for their size are believed there.
+	fewSteps = 30
+	// fewTails is the number of steps below which the report says that its tails are
+	// not known.
+	fewTails = 20
+	// unlikeSteps is how many times as many steps one side may have.
+	unlikeSteps = 10
+	// leastEffective is the least number of independent steps that the correlated
+	// ones of a row must be worth.
+	leastEffective = 8
+)
+
+// The shares of the false alarms that sections get. What sections that have no rows
+// would get is divided among the others.
+const (
+	shareWall       = 0.2
+	shareSummary    = 0.15 // without the wall time and its tail
+	shareOperations = 0.2
+	shareIdle       = 0.1
+	shareGPU        = 0.1
+	shareAPI        = 0.05
+	sharePeak       = 0.16 // the largest wall time
+	shareTop        = 0.04 // its P99
+)
+
+// family is rows that are tested together with a share of the false alarms.
+type family struct {
+	share float64
+	rows  []*Row
+}
+
+// families are all rows but those of the wall time's tail.
+func (c *Comparison) families() []family {
+	var walls, summary []*Row
+	for i := range c.Summary {
+		switch r := &c.Summary[i]; r.Name {
+		case wallP99, wallMax:
+		case wall:
+			walls = append(walls, r)
+		default:
+			summary = append(summary, r)
+		}
+	}
+	gpu := append(pointers(c.Kernels), pointers(c.Classes)...)
+	for i := range c.Counts {
+		gpu = append(gpu, &c.Counts[i].Row)
+	}
+	return []family{
+		{shareWall, walls}, {shareSummary, summary}, {shareOperations, pointers(c.Operations)},
+		{shareIdle, c.idlePointers()}, {shareGPU, gpu}, {shareAPI, pointers(c.API)},
+	}
+}
+
+// weigh decides which changes are real and gives the rows their statuses. The rows
+// share the false alarms after Holm, with weights: so a long list of kernels does
+// not make the wall time less certain. The tail of the wall time has a share of its
+// own, and what is rare is only asked where the tail changed, with that share.
+func (c *Comparison) weigh() {
+	var all []*Row
+	var p, weight []float64
+	for _, f := range c.families() {
+		rows := c.tellable(f.rows)
+		for _, r := range rows {
+			all = append(all, r)
+			p = append(p, *r.P)
+			weight = append(weight, f.share/float64(len(rows)))
+		}
+	}
+	for i, v := range stat.Holm(p, weight) {
+		all[i].Adjusted = number(min(1, v/(1-sharePeak-shareTop)))
+	}
+	all = append(all, c.weighTail()...)
+	for i, q := range stat.BenjaminiHochberg(chances(all)) {
+		all[i].QValue = number(q)
+	}
+	for _, r := range all {
+		r.decide(c.opt.Alpha, c.opt.Control)
+		if r.Significant && r.Status == "" && c.short() != "" {
+			r.Significant, r.CannotTell = false, c.short()
+		}
+	}
+	for i := range c.Summary {
+		if s := &c.Summary[i]; s.Status == New || s.Status == Removed {
+			s.Status = ""
+		}
+	}
+}
+
+// tellable returns the rows of which something can be told, and says of the others
+// why not.
+func (c *Comparison) tellable(rows []*Row) []*Row {
+	var some []*Row
+	for _, r := range rows {
+		switch {
+		case r.P == nil:
+		case r.effective < leastEffective:
+			r.CannotTell = fmt.Sprintf("neighbouring steps are so similar that all are worth %.0f independent ones", max(1, math.Floor(r.effective)))
+		default:
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// weighTail adjusts the probabilities of the wall time's tail and of what is rare,
+// and returns the rows of the tail.
+func (c *Comparison) weighTail() []*Row {
+	var rows []*Row
+	left := 0.0
+	for _, one := range []struct {
+		name  string
+		share float64
+	}{{wallMax, sharePeak}, {wallP99, shareTop}} {
+		r := c.summary(one.name)
+		if r.P == nil {
+			continue
+		}
+		rows = append(rows, r)
+		r.Adjusted = number(min(1, *r.P/one.share))
+		if *r.Adjusted <= c.opt.Alpha {
+			left += one.share
+		}
+	}
+	c.weighRare(left)
+	return rows
+}
+
+// weighRare decides which changes of what is rare are real, with a share of the
+// false alarms that is 0 where the wall time's tail did not change.
+func (c *Comparison) weighRare(share float64) {
+	p := make([]float64, len(c.Rare))
+	for i := range c.Rare {
+		if p[i] = math.NaN(); c.Rare[i].P != nil && c.Rare[i].CannotTell == "" {
+			p[i] = *c.Rare[i].P
+		}
+	}
+	for i, v := range stat.Holm(p, nil) {
+		r := &c.Rare[i]
+		if math.IsNaN(v) {
+			continue
+		}
+		if r.Adjusted = number(1); share > 0 {
+			r.Adjusted = number(min(1, v/share))
+		}
+		if r.Significant = *r.Adjusted <= c.opt.Alpha; r.Significant {
+			r.Status = r.status()
+		}
+	}
+}
+
+// status is what a changed rare operation is called, by its time per step.
+func (r *Rare) status() string {
+	a, b := r.Baseline.PerStep, r.Target.PerStep
+	switch percent := 100 * (b - a) / a; {
+	case r.Baseline.Steps == 0:
+		return New
+	case r.Target.Steps == 0:
+		return Removed
+	case percent > regressionPercent:
+		return Regression
+	case percent < improvedPercent:
+		return Improved
+	}
+	return ""
+}
+
+// short says why small changes cannot be told, "" where they can.
+func (c *Comparison) short() string {
+	a, b := c.base.sheet, c.target.sheet
+	if a.runs > 1 && b.runs > 1 {
+		return ""
+	}
+	for _, s := range []*sheet{a, b} {
+		if s.runs == 1 && s.slots < fewSteps {
+			return fmt.Sprintf("in %d steps a change of this size cannot be told from a state of the machine that outlasts the run", s.slots)
+		}
+	}
+	if n, m := a.slots, b.slots; max(n, m) > unlikeSteps*min(n, m) {
+		return fmt.Sprintf("with %d steps against %d a change of this size cannot be told from what the shorter run has missed", n, m)
+	}
+	return ""
+}
+
+func pointers(rows []Row) []*Row {
+	p := make([]*Row, len(rows))
+	for i := range rows {
+		p[i] = &rows[i]
+	}
+	return p
+}
+
+// chances are the p-values of rows, NaN where there is none.
+func chances(rows []*Row) []float64 {
+	p := make([]float64, len(rows))
+	for i, r := range rows {
+		if p[i] = math.NaN(); r.P != nil {
+			p[i] = *r.P
+		}
+	}
+	return p
+}
+
+// decide gives a row its status.
+func (r *Row) decide(alpha float64, control string) {
+	p := r.Adjusted
+	if control == Discovery {
+		p = r.QValue
+	}
+	if r.Significant = p != nil && *p <= alpha; !r.Significant {
+		return
+	}
+	switch {
+	case r.Baseline == nil || *r.Baseline == 0 && *r.Target > 0:
+		r.Status = New
+	case r.Target == nil || *r.Target == 0 && *r.Baseline > 0:
+		r.Status = Removed
+	case r.DeltaPercent != nil && *r.DeltaPercent > regressionPercent:
+		r.Status = Regression
+	case r.DeltaPercent != nil && *r.DeltaPercent < improvedPercent:
+		r.Status = Improved
+	}
+}
