@@ -35,7 +35,8 @@ command tracediff.`,
 			"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
 			"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 		},
-		Flags: filter.Flags(filter.DiffFlags(), filter.IsolateFlags(), filter.SelectFlags()),
-		Run:   (*filter.Context).RunDiff,
+		Flags:   filter.Flags(filter.DiffFlags(), filter.IsolateFlags(), filter.SelectFlags()),
+		Formats: filter.ReportFormats,
+		Run:     (*filter.Context).RunDiff,
 	}, args, stdin, stdout, stderr)
 }

@@ -29,7 +29,8 @@ Without --report all of it is one page, the most important first.`,
 			"nsys2arrow trace.sqlite | isolate | phase | gaps --report idle --per-step --format csv",
 			"gaps trace.sqlite --format json | jq .findings",
 		},
-		Flags: filter.Flags(filter.GapsFlags(), filter.IsolateFlags(), filter.SelectFlags()),
-		Run:   (*filter.Context).RunGaps,
+		Flags:   filter.Flags(filter.GapsFlags(), filter.IsolateFlags(), filter.SelectFlags()),
+		Formats: filter.ReportFormats,
+		Run:     (*filter.Context).RunGaps,
 	}, args, stdin, stdout, stderr)
 }

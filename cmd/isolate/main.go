@@ -28,7 +28,8 @@ of TensorRT-LLM, vLLM or SGLang (--by nvtx); else one step a CUDA graph launch
 			"isolate --by nvtx trace.sqlite --format csv | grep ^step",
 			"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
 		},
-		Flags: filter.Flags(filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
+		Flags:   filter.Flags(filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
+		Formats: filter.RowFormats,
 		Run: func(c *filter.Context) (int, error) {
 			src, err := c.Events(filter.Raw)
 			if err != nil {

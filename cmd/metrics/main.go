@@ -35,7 +35,8 @@ from those of the parts and is null.`,
 			"nsys2arrow trace.sqlite | metrics --format json",
 			"metrics --merge rank*.metrics.arrows | verdict",
 		},
-		Flags: filter.Flags(filter.MetricsFlags(), filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.MergeFlag()}),
+		Flags:   filter.Flags(filter.MetricsFlags(), filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.MergeFlag()}),
+		Formats: filter.RowFormats,
 		Run: func(c *filter.Context) (int, error) {
 			result, err := c.Measure(filter.Raw)
 			if err != nil {

@@ -32,7 +32,8 @@ their start.`,
 			"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
 			"nsys2arrow trace.sqlite --format csv | head",
 		},
-		Flags: filter.Flags(filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
+		Flags:   filter.Flags(filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
+		Formats: filter.RowFormats,
 		Run: func(c *filter.Context) (int, error) {
 			src, err := c.Reports()
 			if err != nil {

@@ -25,7 +25,8 @@ generation; the phase of the others is unknown.`,
 			"phase trace.sqlite -o phases.arrows",
 			"phase trace.sqlite --format csv | grep ^step",
 		},
-		Flags: filter.Flags(filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
+		Flags:   filter.Flags(filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
+		Formats: filter.RowFormats,
 		Run: func(c *filter.Context) (int, error) {
 			src, err := c.Events(filter.Isolated)
 			if err != nil {

@@ -30,7 +30,8 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 			"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
 			"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
 		},
-		Flags: filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags()),
+		Flags:   filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags()),
+		Formats: filter.VerdictFormats,
 		Run: func(c *filter.Context) (int, error) {
 			report, err := c.Verdict()
 			if err != nil {

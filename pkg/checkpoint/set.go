@@ -77,23 +77,50 @@ func OpenSet(dir string) (*Set, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err := Check(dir); err != nil {
 		return nil, err
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "rank=") && !strings.HasPrefix(e.Name(), ".") && e.Name() != manifestName {
-			return nil, &event.Error{
-				Msg:    fmt.Sprintf("%s: holds %s, which is not part of a checkpoint", dir, e.Name()),
-				Advice: "give a directory of its own; a name that ends in .parquet makes a single file",
-			}
-		}
 	}
 	s := &Set{dir: dir}
 	if m, err := readManifest(dir); err == nil {
 		s.old = m
 	}
 	return s, nil
+}
+
+// Check tells whether a data set can be written to a directory, which need not
+// be there yet. It changes nothing.
+func Check(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		above := filepath.Dir(filepath.Clean(dir))
+		for ; above != filepath.Dir(above); above = filepath.Dir(above) {
+			if _, err := os.Stat(above); !errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+		}
+		return CheckDir(above)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "rank=") && !strings.HasPrefix(e.Name(), ".") && e.Name() != manifestName {
+			return &event.Error{
+				Msg:    fmt.Sprintf("%s: holds %s, which is not part of a checkpoint", dir, e.Name()),
+				Advice: "give a directory of its own; a name that ends in .parquet makes a single file",
+			}
+		}
+	}
+	return CheckDir(dir)
+}
+
+// CheckDir tells whether files can be made in a directory.
+func CheckDir(dir string) error {
+	f, err := os.CreateTemp(dir, ".hostbound-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // Create starts a part of the data set: one file for each rank in the rows.

@@ -56,6 +56,8 @@ type Command struct {
 	// Examples are pipelines as people write them.
 	Examples []string
 	Flags    []Flag
+	// Formats are what --format takes.
+	Formats []string
 	// Run does the work and returns the exit status.
 	Run func(*Context) (int, error)
 }
@@ -130,6 +132,9 @@ func Main(cmd Command, args []string, stdin io.Reader, stdout, stderr io.Writer)
 				f()
 			}
 		}()
+		if err := ctx.guard(cmd.Formats); err != nil {
+			return err
+		}
 		status, err = cmd.Run(ctx)
 		return err
 	}

@@ -25,6 +25,13 @@ const (
 	formatText    = "text"
 )
 
+// Formats of commands that write rows, a report, or either.
+var (
+	RowFormats     = []string{formatArrow, formatTable, formatCSV, formatJSON, formatJSONL}
+	VerdictFormats = []string{formatText, formatJSON}
+	ReportFormats  = []string{formatText, formatJSON, formatArrow, formatTable, formatCSV, formatJSONL}
+)
+
 // RowFlags are the flags of a filter that writes rows.
 func RowFlags() []Flag {
 	return []Flag{

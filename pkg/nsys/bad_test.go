@@ -159,3 +159,26 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("%d of %d damages noticed", noticed, tries)
 	}
 }
+
+// TestNvprof refuses databases of nvprof by name, and reads exports that
+// somebody gave a table of such a name.
+func TestNvprof(t *testing.T) {
+	for sql, want := range map[string]string{
+		`CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "end" INTEGER)`: "nvprof",
+		`CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INTEGER, "end" INTEGER, name INTEGER)`:                                          "nvprof",
+		`CREATE TABLE StringTable (a); CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)`:                                                "",
+	} {
+		path := database(t, sql)
+		err := tryRead(path)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+			continue
+		}
+		complain(t, sql, path, err)
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}

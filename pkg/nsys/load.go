@@ -97,6 +97,9 @@ func load(path string, progress func(rows int64)) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isNvprof(columns) {
+		return nil, problem(path, "a database of nvprof, not an nsys export", "profile with Nsight Systems: 'nsys profile -t cuda,nvtx', then 'nsys export --type sqlite'")
+	}
 	if !isExport(columns) {
 		return nil, problem(path, "not an nsys export: it has none of its tables",
 			"profile with 'nsys profile -t cuda,nvtx' and export with 'nsys export --type sqlite'")
@@ -130,6 +133,13 @@ func isExport(columns map[string][]string) bool {
 		}
 	}
 	return false
+}
+
+// isNvprof tells whether a database is one of nvprof, which has tables of the
+// same names for calls and copies, and others for strings and kernels.
+func isNvprof(columns map[string][]string) bool {
+	has := func(table string) bool { _, ok := columns[table]; return ok }
+	return (has("StringTable") || has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")) && !has("StringIds") && !has(kernelTable)
 }
 
 // task is one part of one table to read.
