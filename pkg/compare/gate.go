@@ -11,8 +11,8 @@ import (
 // Gate is a condition under which a comparison is a failure, for the CI of an
 // engine.
 //
-//	regression       the conclusion is host overhead or GPU execution, or an
-//	                 operation, kernel or API call has the status REGRESSION
+//	regression       the wall time grew, or the conclusion is host overhead or GPU
+//	                 execution, or an operation, kernel or API call has the status REGRESSION
 //	NAME>LIMIT       a row grew by more than LIMIT, which is in % of the baseline
 //	                 or in us a step: wall>3%, idle>50us, _update_requests>100us
 //
@@ -89,8 +89,8 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 
 // regressed looks for any regression.
 func (c *Comparison) regressed() (bool, string) {
-	if c.Conclusion != None {
-		return true, conclusionWords[c.Conclusion] + ": wall " + c.summary(wall).found()
+	if c.Conclusion != None || c.summary(wall).grown() > 0 {
+		return true, c.headline() + ": wall " + c.summary(wall).found()
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
 		for i := range rows {

@@ -45,6 +45,9 @@ func (c *Comparison) headline() string {
 	if g := c.mainCause(); g != nil {
 		return fmt.Sprintf("%s: %s (%s us per step)", conclusionWords[c.Conclusion], clean(g.title()), signed(g.delta))
 	}
+	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 {
+		return fmt.Sprintf("not known: a step takes %s us longer, but neither idle nor busy time alone grew beyond the noise", spell(*w.Delta))
+	}
 	return conclusionWords[c.Conclusion]
 }
 

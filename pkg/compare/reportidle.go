@@ -8,7 +8,7 @@ import (
 
 // writeIdle writes the idle time by cause and site. Sites of little are left out.
 func (c *Comparison) writeIdle(b *bytes.Buffer) {
-	rows := slices.DeleteFunc(slices.Clone(c.Idle), func(r IdleRow) bool { return !r.Significant && !c.worthSaying(&r) })
+	rows := slices.DeleteFunc(slices.Clone(c.Idle), func(r IdleRow) bool { return !c.worthSaying(&r) })
 	if len(rows) == 0 {
 		return
 	}
@@ -30,7 +30,7 @@ func (c *Comparison) writeIdle(b *bytes.Buffer) {
 	}
 }
 
-// worthSaying tells whether a row has a hundredth of the idle time on any side.
+// worthSaying tells whether a row has, or changed by, a hundredth of the idle time.
 func (c *Comparison) worthSaying(r *IdleRow) bool {
 	large := func(v *float64, f *Figures) bool { return v != nil && f != nil && f.Idle != nil && *v >= *f.Idle/100 }
 	return large(r.Baseline, c.Steady.Baseline) || large(r.Target, c.Steady.Target)

@@ -1,0 +1,99 @@
+package compare_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// planted is a regression of one cause, and what must be said of it.
+type planted struct {
+	change     func(before, after *sim.Config)
+	conclusion string
+	cause      string // first of the causes; "": not asked
+	target     string // recommended_first_target; "": not asked
+	advice     string // in the first of the mitigations; "": not asked
+}
+
+// TestCauses plants one cause at a time, and finds it named; of the clean twin,
+// another run of what came before, nothing is said.
+func TestCauses(t *testing.T) {
+	for name, p := range map[string]planted{
+		"GIL": {
+			change:     func(a, b *sim.Config) { a.GIL, b.GIL = 20, 420 },
+			conclusion: compare.HostInterStep, cause: "gil", target: "waiting for the interpreter lock (GIL)", advice: "interpreter lock",
+		},
+		"GC": {
+			change:     func(a, b *sim.Config) { a.GCEvery, b.GCEvery, a.GC, b.GC = 1, 1, 100, 600 },
+			conclusion: compare.HostInterStep, cause: "gc", target: "garbage collection (GC)", advice: "gc.freeze",
+		},
+		"graphs lost": {
+			change: func(_, b *sim.Config) { b.Mode = sim.Eager },
+			advice: "CUDA graphs are lost: replayed kernels per step",
+		},
+		"a third without graph": {
+			change: func(a, b *sim.Config) { b.Engine.EagerShare = 0.33 },
+			advice: "run without the CUDA graph that the others replay",
+		},
+		"JIT": {
+			change: func(_, b *sim.Config) {
+				b.Faults = []sim.Fault{{Kind: sim.FaultJIT, Every: 40, US: 3000, Count: 2000, Rank: -1}}
+			},
+			advice: "(JIT)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, again := sim.Default(), sim.Default()
+			before.Seed, before.Steps, before.ContextEvery, before.Layers = 11, 120, 0, 4
+			again = before
+			again.Seed = 12
+			after := again
+			p.change(&before, &after)
+			again.GIL, again.GCEvery, again.GC = before.GIL, before.GCEvery, before.GC
+			check(t, p, difference(t, before, after))
+			if c := difference(t, before, again); c.Conclusion != compare.None || len(c.Mitigations) > 0 || len(c.Handoff.TopIdleCauses) > 0 {
+				t.Errorf("clean: %s; %q; %v", c.Conclusion, c.Mitigations, c.Handoff.TopIdleCauses)
+			}
+		})
+	}
+}
+
+func difference(t *testing.T, before, after sim.Config) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Compare(simulated(t, before), simulated(t, after), compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func check(t *testing.T, p planted, c *compare.Comparison) {
+	t.Helper()
+	if p.conclusion != "" && c.Conclusion != p.conclusion {
+		t.Errorf("conclusion %s; %q", c.Conclusion, c.Explanation)
+	}
+	if h := c.Handoff; p.cause != "" && (len(h.TopIdleCauses) == 0 || h.TopIdleCauses[0].Cause != p.cause) {
+		t.Errorf("causes %+v; %q", h.TopIdleCauses, c.Explanation)
+	}
+	if h := c.Handoff; p.target != "" && (h.FirstTarget == nil || *h.FirstTarget != p.target) {
+		t.Errorf("first target %v", spelled(h.FirstTarget))
+	}
+	if p.advice != "" && (len(c.Mitigations) == 0 || !strings.Contains(c.Mitigations[0], p.advice)) {
+		t.Errorf("mitigations %q", c.Mitigations)
+	}
+	for _, m := range c.Mitigations {
+		if strings.Contains(m, "beside the CUDA graph") && *c.Steady.Target.Graph+*c.Steady.Target.Replays == 0 {
+			t.Errorf("there is no graph: %s", m)
+		}
+	}
+}
+
+func spelled(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
