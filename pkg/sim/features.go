@@ -26,6 +26,8 @@ type Model struct {
 	AttentionDP    bool   // attention is data-parallel: no allreduce after it
 	SideStream     bool   // the allreduces run on a second stream
 	CopyStream     bool   // inputs and outputs are copied on a stream of their own
+	PrefillComm    string // allreduce of context steps, as Config.Collective; "": the same
+	Scatter        bool   // sequence parallelism: reduce-scatter and all-gather in place of each allreduce
 	Kernels        string // whose names kernels have: "" TensorRT-LLM's, "compiled" torch.compile's, "torch" PyTorch's and flashinfer's
 }
 
@@ -51,6 +53,10 @@ type Engine struct {
 	SkipSteps     int     // steps between two such ranges
 	SplitRanges   bool    // each range is a report of its own (--capture-range-end=repeat)
 	QueueDepth    int     // launches that fit into the GPU's queue: one more blocks; 0: no limit
+	PrepKernels   int     // small kernels that prepare the inputs of a step, ahead of the forward pass
+	LostMarkers   float64 // share of the forward-step ranges that the profiler lost
+	CutFrom       float64 // recording begins after this share of the run, in the middle of things
+	CutTo         float64 // and ends here; 0: with the run
 	LogitsOutside bool    // the sampler computes the logits, outside the graph and the marker
 }
 
@@ -101,6 +107,10 @@ func (c *Config) checkFeatures() error {
 		return fmt.Errorf("%d steps ahead", c.Engine.Ahead)
 	case !slices.Contains([]string{"", "allreduce", "allgather"}, c.Engine.SampleComm):
 		return fmt.Errorf("sampler collective %q is not allreduce or allgather", c.Engine.SampleComm)
+	case c.Model.PrefillComm != "" && collectiveNames[c.Model.PrefillComm] == "":
+		return fmt.Errorf("collective %q is not trtllm, nccl or vllm", c.Model.PrefillComm)
+	case c.Engine.CutTo > 0 && c.Engine.RecordSteps > 0:
+		return fmt.Errorf("the recording is cut and has ranges")
 	case !slices.Contains(noiseKinds, c.Noise.Kind):
 		return fmt.Errorf("noise %q is not known", c.Noise.Kind)
 	}

@@ -18,6 +18,9 @@ var features = map[string]func(*Config){
 	"copy stream":  func(c *Config) { c.Model.CopyStream = true },
 	"compiled":     func(c *Config) { c.Model.Kernels = "compiled" },
 	"torch":        func(c *Config) { c.Model.Kernels, c.Engine.LogitsOutside = "torch", true },
+	"two kinds":    func(c *Config) { c.Model.PrefillComm = "nccl" },
+	"scatter":      func(c *Config) { c.Model.Scatter = true },
+	"preparing":    func(c *Config) { c.Engine.PrepKernels = 7 },
 	"MTP":          func(c *Config) { c.Draft = Draft{Tokens: 2, Layers: 1, Inside: true} },
 	"draft":        func(c *Config) { c.Draft, c.Host = Draft{Tokens: 3, Layers: 2}, WithDraft(c.Host) },
 	"draft after":  func(c *Config) { c.Draft, c.Host = Draft{Tokens: 2, Layers: 1}, WithDraftAfter(c.Host) },
@@ -135,6 +138,31 @@ func TestStraggler(t *testing.T) {
 		if _, truth, err := SimulateTruth(cfg, false); err != nil || truth.Straggler != c.want {
 			t.Errorf("%s: rank %d, want %d: %v", name, truth.Straggler, c.want, err)
 		}
+	}
+}
+
+// TestLosses counts markers that were lost, and steps at the ends of a cut
+// recording.
+func TestLosses(t *testing.T) {
+	c := Default()
+	c.Engine.LostMarkers = 0.5
+	lossy := mustSimulate(t, func(d *Config) { *d = c })
+	if all, left := mustSimulate(t, nil).Notes.Len(), lossy.Notes.Len(); left >= all-20 || left <= all-48 {
+		t.Errorf("%d rows of ranges, %d with half of the markers lost", all, left)
+	}
+	c = Default()
+	c.Warmup, c.Engine.CutFrom, c.Engine.CutTo = 0, 0.31, 0.77
+	traces, truth, err := SimulateTruth(c, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := truth.Ranks[0].Steps
+	n := len(steps)
+	if n < 10 || n > 20 || !steps[0].Partial && !steps[n-1].Partial || steps[1].Partial || steps[n/2].Partial {
+		t.Errorf("%d steps: %+v", n, steps)
+	}
+	if first, last := traces[0].span(); first > steps[1].HostStart || last < steps[n-2].End {
+		t.Errorf("recorded from %d to %d: %+v", first, last, steps)
 	}
 }
 

@@ -82,6 +82,9 @@ func (r *rank) operation(i int) {
 	if op.Role == Forward {
 		name = r.s.c.Markers.Marker(r.step.number+1, r.step.ctx, r.step.tokens, r.step.gen)
 		r.true.HostStart, r.true.HostEnd = start, r.now
+		if n := r.s.c.Engine.LostMarkers; n > 0 && r.s.chance("lost", r.index, r.step.number).Float64() < n {
+			name = ""
+		}
 	}
 	r.push(name, start)
 }

@@ -2,6 +2,7 @@ package sim
 
 // forward is the kernel sequence of a forward pass on one rank.
 func (b *modelBuilder) forward(scale float64, context bool) []work {
+	b.context = context
 	attention := b.attention(scale, context)
 	var seq []work
 	if b.first {
@@ -69,7 +70,13 @@ func (b *modelBuilder) transfer(link int) work {
 
 // reduceTo ends a block with its allreduce.
 func (b *modelBuilder) reduceTo(seq []work, scale float64) []work {
-	return append(seq, b.allreduce(scale))
+	if !b.c.Model.Scatter || !b.parallel {
+		return append(seq, b.allreduce(scale))
+	}
+	scatter := b.kernel("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)", 5*scale, apiLaunchEx)
+	gather := b.kernel("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)", 4.4*scale, apiLaunchEx)
+	scatter.collective, gather.collective = true, true
+	return append(seq, scatter, b.norm(scale), gather)
 }
 
 // attend is attention with its projections.
@@ -139,6 +146,21 @@ func (b *modelBuilder) experts(seq []work, scale float64) []work {
 	}
 	seq = append(seq, b.kernel("void moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<cutlass::bfloat16_t, true>>(T1)", 2.3*scale, apiLaunch))
 	return b.reduceTo(seq, scale)
+}
+
+// prepare is what puts together the inputs on the GPU.
+func (b *modelBuilder) prepare(n int) []work {
+	small := []string{
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctorOnSelf_add<int>, std::array<char *, 2>>(int, T2, T3)",
+		"void at::native::CatArrayBatchedCopy_vectorized<at::native::OpaqueType<4>, unsigned int, 1, 64, 64, 16, 4>(char *, T1)",
+		"void at_cuda_detail::cub::DeviceScanKernel<at_cuda_detail::cub::DeviceScanPolicy<int>::Policy600, int *, int *>(T2)",
+		"void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::direct_copy_kernel_cuda>>(int, T3)",
+	}
+	var list []work
+	for i := range n {
+		list = append(list, b.kernel(small[i%len(small)], 1.5, apiLaunch))
+	}
+	return list
 }
 
 // exchange is one all-to-all among the ranks.

@@ -72,6 +72,8 @@ func newModel(t *Trace, c *Config, rank int) model {
 		context: b.forward(c.PrefillScale, true),
 		sample:  b.sample(),
 	}
+	m.inputs = append(m.inputs, b.prepare(c.Engine.PrepKernels)...)
+	b.context = false
 	b.copying = slices.ContainsFunc(c.Faults, func(f Fault) bool { return f.Kind == FaultPageable })
 	if b.copying {
 		m.copying = b.forward(1, false)
@@ -119,6 +121,7 @@ type modelBuilder struct {
 	from, to    int  // its layers
 	first, last bool // whether it is the first stage, or the last
 	copying     bool
+	context     bool // building a context step
 }
 
 func (b *modelBuilder) kernel(demangled string, mean float64, api string) work {
@@ -130,7 +133,11 @@ func (b *modelBuilder) allreduce(scale float64) work {
 	if !b.parallel {
 		return b.kernel("void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.6*scale, apiLaunchEx)
 	}
-	w := b.kernel(collectiveNames[b.c.Collective], 6.4*scale, apiLaunchEx)
+	name := collectiveNames[b.c.Collective]
+	if b.context && b.c.Model.PrefillComm != "" {
+		name = collectiveNames[b.c.Model.PrefillComm]
+	}
+	w := b.kernel(name, 6.4*scale, apiLaunchEx)
 	w.collective, w.reduce = true, true
 	if b.c.Model.SideStream {
 		w.stream = reduceStream

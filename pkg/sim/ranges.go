@@ -47,9 +47,28 @@ func (s *simulator) together(name string) int64 {
 	return at + 20_000
 }
 
+// cutShare is the stretch between two shares of the run, if only that is
+// recorded.
+func (s *simulator) cutShare() {
+	e := s.c.Engine
+	if e.CutFrom == 0 && e.CutTo == 0 {
+		return
+	}
+	first, last := s.c.Start, int64(0)
+	for _, r := range s.ranks {
+		last = max(last, r.now, r.waited)
+	}
+	if e.CutTo == 0 {
+		e.CutTo = 1
+	}
+	at := func(share float64) int64 { return first + int64(share*float64(last-first)) }
+	s.ranges = []recorded{{at(e.CutFrom), at(e.CutTo)}}
+}
+
 // cutRanges takes away what was not recorded, and where each range is a report
 // of its own, splits the traces.
 func (s *simulator) cutRanges() {
+	s.cutShare()
 	if len(s.ranges) == 0 {
 		return
 	}
@@ -69,15 +88,15 @@ func (s *simulator) cutRanges() {
 	}
 }
 
-// cutTruth keeps the steps that were recorded.
+// cutTruth keeps the steps of which something was recorded.
 func (s *simulator) cutTruth() {
 	for i := range s.truth.Ranks {
 		t := &s.truth.Ranks[i]
 		var kept []TrueStep
 		for _, step := range t.Steps {
 			for n, r := range s.ranges {
-				if r.from <= step.HostStart && step.HostStart < r.to {
-					step.Report = n
+				if step.HostStart < r.to && step.Last > r.from {
+					step.Report, step.Partial = n, step.HostStart < r.from || step.First < r.from || max(step.Last, step.HostEnd) > r.to
 					kept = append(kept, step)
 				}
 			}
@@ -105,6 +124,9 @@ func (t *Trace) cut(ranges []recorded) *Trace {
 	c.Fills = keep(&t.Fills, func(f *Fill) bool { return in(f.Start) })
 	c.Calls = keep(&t.Calls, func(c *Call) bool { return in(c.Start) })
 	c.Notes = keep(&t.Notes, func(n *Note) bool { return n.Kind == NoteDomain || in(n.Start) })
+	for n := range c.Notes.All() {
+		n.Open = n.Open || !in(n.End-1)
+	}
 	c.Syncs = keep(&t.Syncs, func(s *Sync) bool { return in(s.Start) })
 	c.Overheads = keep(&t.Overheads, func(o *Overhead) bool { return in(o.Start) })
 	return &c

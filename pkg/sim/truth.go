@@ -41,6 +41,8 @@ type TrueStep struct {
 	Reduces                int
 	// Recorded is false where no GPU work of the forward pass was recorded.
 	Recorded bool
+	// Partial is true where some of the step lies outside what was recorded.
+	Partial bool
 	// Report is which of the rank's reports holds it.
 	Report int
 }

@@ -156,6 +156,32 @@ var patterns = []pattern{
 		c.Ranks, c.Faults = 3, []sim.Fault{{Kind: sim.FaultRotate, US: 900, Rank: -1}}
 		c.Steps = c.Steps * 2 / 3
 	}, false},
+	{"other all-reduce in prefill", "", func(c *sim.Config, r *rand.Rand) {
+		c.Collective, c.Model.PrefillComm = "trtllm", "nccl"
+	}, false},
+	{"reduce-scatter and all-gather", sim.VLLM, func(c *sim.Config, r *rand.Rand) { c.Model.Scatter = true }, false},
+	{"two GPUs in one process", "", func(c *sim.Config, r *rand.Rand) { c.Ranks, c.Devices = 1, 2 }, false},
+	{"few steps", "", func(c *sim.Config, r *rand.Rand) { c.Steps, c.Warmup, c.Tail = 6+r.IntN(8), 0, 0 }, false},
+	{"few steps, eager", "", func(c *sim.Config, r *rand.Rand) {
+		c.Steps, c.Warmup, c.Tail, c.Mode = 6+r.IntN(8), 0, 0, sim.Eager
+	}, false},
+	{"prefill server", "", func(c *sim.Config, r *rand.Rand) {
+		c.Mode, c.ContextEvery, c.Traffic.Alone, c.PrefillScale = sim.Eager, 1, true, 10+60*r.Float64()
+	}, false},
+	{"prefill server, pauses", "", func(c *sim.Config, r *rand.Rand) {
+		c.Mode, c.ContextEvery, c.Traffic.Alone, c.PrefillScale = sim.Eager, 1, true, 10+60*r.Float64()
+		c.Traffic.IdleEvery, c.Traffic.IdleMin, c.Traffic.IdleMax = 2, 2, 90
+	}, false},
+	{"recording begins and ends in a step", "", func(c *sim.Config, r *rand.Rand) {
+		c.Engine.CutFrom, c.Engine.CutTo, c.Hole = 0.2+0.1*r.Float64(), 0.8+0.1*r.Float64(), 0
+	}, false},
+	{"recording begins and ends in a step, eager", "", func(c *sim.Config, r *rand.Rand) {
+		c.Mode, c.Engine.CutFrom, c.Engine.CutTo, c.Hole = sim.Eager, 0.2+0.1*r.Float64(), 0.8+0.1*r.Float64(), 0
+	}, false},
+	{"some markers lost", "", func(c *sim.Config, r *rand.Rand) { c.Engine.LostMarkers = 0.05 + 0.3*r.Float64() }, false},
+	{"some markers lost, eager", "", func(c *sim.Config, r *rand.Rand) {
+		c.Mode, c.Engine.LostMarkers = sim.Eager, 0.05+0.3*r.Float64()
+	}, false},
 	{"states that stick", "", func(c *sim.Config, r *rand.Rand) {
 		c.Noise = sim.Noise{Kind: "sticky", Scale: 1, Rho: 0.95, Kernels: true}
 	}, false},
@@ -200,6 +226,7 @@ func (p *pattern) trial(seed int, marked, quiet bool) sim.Config {
 	hostScale(&c, 0.15*math.Pow(10, r.Float64()))
 	c.ContextEvery, c.Batch, c.PrefillScale = 6+r.IntN(15), 4+r.IntN(28), 2*math.Pow(8, r.Float64())
 	c.Steps, c.Warmup, c.Tail = 50+r.IntN(20), r.IntN(6), r.IntN(3)
+	c.Engine.PrepKernels = []int{0, 3, 12}[r.IntN(3)]
 	noise := sim.Noise{Kind: []string{"", "normal", "ar1", "drift"}[r.IntN(4)], Scale: 0.1, Rho: 0.7, Kernels: r.IntN(2) == 0}
 	if !quiet {
 		c.Noise = noise

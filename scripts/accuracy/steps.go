@@ -167,6 +167,7 @@ type trueSpan struct {
 	start, end int64
 	ctx, gen   int64
 	optional   bool // the method may leave it out
+	partial    bool // only some of it was recorded
 	found      int
 	miscounted bool // found, with other requests than it had
 }
@@ -186,6 +187,7 @@ func visible(method string, steps []sim.TrueStep) []trueSpan {
 		default:
 			continue
 		}
+		t.optional, t.partial = t.optional || s.Partial, s.Partial
 		spans = append(spans, t)
 	}
 	return spans
@@ -236,7 +238,7 @@ func covers(f foundStep, spans []trueSpan) bool {
 		}
 		length := float64(max(1, s.end-s.start))
 		switch part := float64(min(f.end, s.end)-max(f.start, s.start)) / length; {
-		case part >= 0.8 && mine == nil:
+		case mine == nil && (part >= 0.8 || s.partial && part > 0.05):
 			mine = s
 		case part > 0.05:
 			return false
