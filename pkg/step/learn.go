@@ -28,8 +28,13 @@ type learner struct {
 // learns says whether the steps of the rank have to be learned before its next
 // collective is used.
 func (r *rank) learns() bool {
-	p := r.plan
-	return p.method == Allreduce && !p.gapsAlone && r.rule == nil && !r.marked && r.markers.ids == 0
+	switch {
+	case r.rule != nil:
+		return false
+	case r.plan.method == Graph:
+		return true
+	}
+	return r.plan.method == Allreduce && !r.plan.gapsAlone && !r.marked && r.markers.ids == 0
 }
 
 // learn begins to learn with row k, a collective.
@@ -112,10 +117,10 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 	}
 	switch b.Kind.Values[k] {
 	case event.NVTX:
-		if class == event.StepMarker || r.plan.custom {
+		if r.plan.method != Graph && (class == event.StepMarker || r.plan.custom) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
-	case event.Kernel:
+	case event.Kernel, event.Graph:
 		if b.Device.Values[k] == l.device {
 			l.kernel(r, b, k, class)
 		}
@@ -128,7 +133,11 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 func (l *learner) kernel(r *rank, b *event.Batch, k int, class int32) {
 	l.run.idle(b.Start.Values[k] - l.laneEnd)
 	l.laneEnd = max(l.laneEnd, b.End.Values[k])
-	if class != r.plan.unit {
+	if r.plan.method == Graph && isReplay(b, k) {
+		l.replay(r, b, k)
+		return
+	}
+	if r.plan.method == Graph || class != r.plan.unit {
 		l.run.add(r.context.names.token(&b.Name, k), class)
 		return
 	}
@@ -160,8 +169,33 @@ func (r *rank) learned() error {
 	return nil
 }
 
-// isUnit says whether row k is a collective that steps are made of.
+// replay uses a GPU row that a graph launch ran. What is inside a replay says
+// nothing about where it stands among others.
+func (l *learner) replay(r *rank, b *event.Batch, k int) {
+	if launch, ok := b.Correlation.Get(k); ok && r.context.begun(launch) {
+		for _, t := range r.context.launched(b, k) {
+			l.run.add(t, -1)
+		}
+		l.run.collective()
+	}
+}
+
+// isReplay says whether a graph launch ran row k of the GPU.
+func isReplay(b *event.Batch, k int) bool {
+	if b.Kind.Values[k] == event.Graph {
+		return b.End.Values[k] > b.Start.Values[k]
+	}
+	return b.GraphNode.Valid.Get(k)
+}
+
+// isUnit says whether row k is a collective, or a part of a replay, that steps are
+// made of.
 func (r *rank) isUnit(b *event.Batch, k int) bool {
-	return b.Kind.Values[k] == event.Kernel && b.Class.Valid.Get(k) && b.Class.Values[k] == r.plan.unit &&
-		(r.device < 0 || b.Device.Values[k] == r.device)
+	if b.Kind.Values[k] == event.NVTX || r.device >= 0 && b.Device.Values[k] != r.device {
+		return false
+	}
+	if r.plan.method == Graph {
+		return isReplay(b, k) && b.Correlation.Valid.Get(k)
+	}
+	return b.Kind.Values[k] == event.Kernel && b.Class.Valid.Get(k) && b.Class.Values[k] == r.plan.unit
 }

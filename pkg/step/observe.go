@@ -12,8 +12,10 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 		if classed || r.plan.custom {
 			return r.observeMarker(b, from, k)
 		}
-	case r.plan.method == Graph:
+	case r.plan.method == Graph && isGPU(kind) && isReplay(b, k):
 		return r.observeReplay(b, from, k)
+	case r.plan.method == Graph:
+		r.observeEvidence(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != r.plan.unit):
 		r.observeEvidence(b, k)
 	case classed:
@@ -21,6 +23,8 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 	}
 	return from
 }
+
+func isGPU(kind int32) bool { return kind >= event.Kernel && kind <= event.Memset }
 
 // observeMarker uses an NVTX range that may be a forward-step marker.
 func (r *rank) observeMarker(b *event.Batch, from, k int) int {
@@ -97,6 +101,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	boundary := r.rule != nil && r.boundary(b, k)
 	if r.open && !r.startsStep(id, start, boundary) {
 		r.step.size++
+		r.units++
 		if end > r.step.end {
 			r.step.end = end
 			r.extend(end)
@@ -144,16 +149,21 @@ func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
 
 // observeReplay uses a GPU row that a graph launch ran.
 func (r *rank) observeReplay(b *event.Batch, from, k int) int {
-	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
 	launch, ok := b.Correlation.Get(k)
-	if !ok || b.Kind.Values[k] == event.Graph && end <= start {
+	if !ok || r.device != b.Device.Values[k] {
 		return from
 	}
-	device := b.Device.Values[k]
-	if r.device < 0 {
-		r.device = device
-	}
-	if device != r.device || r.prolong(launch, end) {
+	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
+	fresh := r.context.begun(launch)
+	if r.open && (!fresh || !r.boundary(b, k)) {
+		if fresh { // another piece of the cycle
+			r.step.id = launch
+			r.units++
+		}
+		if !r.prolong(launch, end) && end > r.step.end {
+			r.step.end = end
+			r.extend(end)
+		}
 		return from
 	}
 	_, text := r.launchRange(b, k)

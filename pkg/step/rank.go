@@ -39,6 +39,7 @@ type rank struct {
 	replaying bool     // the rows that were held are used
 	context   context
 	pending   evidence // since the last collective
+	units     int32    // collectives, or replays, of the open step
 
 	unrecorded [][2]int64 // in order, those that begin after the last row
 	border     int64      // where the first of them begins, never
@@ -201,7 +202,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
 	p := r.plan
 	want, busy := &r.want, p.busy
-	replays := p.method == Graph
+	replays := p.method == Graph && (r.rule == nil || r.rule.single)
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	stop := end
 	for ; i < j; i++ {
@@ -255,7 +256,7 @@ func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
 	row.Rank.Set(i, r.id)
 	row.Name.SetLast(name)
 	row.Segment.Set(i, int64(len(r.segments)-1))
-	r.step = s
+	r.step, r.units = s, 1
 	r.patch(&s)
 	r.limit = max(r.frontier, s.end) + r.plan.segmentGap
 	r.extend(s.end)
@@ -299,6 +300,7 @@ func (r *rank) closeSegment() {
 	r.endStep(r.segments[len(r.segments)-1].end)
 	r.open, r.limit = false, never
 	r.step.id = none
+	r.context.forget()
 	why := ""
 	if r.rule != nil && !r.rule.clear {
 		why = r.rule.why

@@ -1,6 +1,10 @@
 package step
 
-import "github.com/hostbound/hostbound/pkg/event"
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
 
 // Tokens that are no kernel names. Those before tokenReplay are of the host and
 // count where they lie between the launches of two collectives; names count where
@@ -29,6 +33,9 @@ type rule struct {
 	embed    bool       // kernels that look up embeddings begin a step by any name
 	usual    int32      // number of collectives in most steps
 	clear    bool       // the structure was clear where the rule was learned
+	single   bool       // each replay of a graph is a step
+	host     bool       // the host waits or copies where the steps begin
+	noHost   bool       // it was not recorded where it does
 	why      string     // what is not clear
 }
 
@@ -88,10 +95,33 @@ type context struct {
 	launch int64 // of the collective before, none
 	replay int64 // graph launch of the collective before, none
 	popped []int32
+
+	launches [maxReplays + 1]int64 // the graph launches whose replays began last
+	next     int                   // the oldest of them
 }
 
 func (c *context) reset() {
 	c.starts, c.tokens, c.launch, c.replay = c.starts[:0], c.tokens[:0], none, none
+	c.forget()
+}
+
+// forget forgets the graph launches.
+func (c *context) forget() {
+	for i := range c.launches {
+		c.launches[i] = none
+	}
+}
+
+// begun notes the replay of a graph launch and says whether that is a new one.
+func (c *context) begun(launch int64) bool {
+	for i := range c.launches {
+		if c.launches[i] == launch {
+			return false
+		}
+	}
+	c.launches[c.next] = launch
+	c.next = (c.next + 1) % len(c.launches)
+	return true
 }
 
 // maxHostEvents is how many of them are kept: more than fit into the queue of a
@@ -137,6 +167,23 @@ func (c *context) add(start int64, token int32) {
 // host events since the launch of the one before, and whether another replay
 // begins. They are valid until the next call.
 func (c *context) collective(b *event.Batch, k int) []int32 {
+	c.launched(b, k)
+	replay := int64(none)
+	if b.Columns.Has(event.ColGraphNode) && b.GraphNode.Valid.Get(k) {
+		if id, ok := b.Correlation.Get(k); ok {
+			replay = id
+		}
+	}
+	if replay != none && replay != c.replay {
+		c.popped = append(c.popped, tokenReplay)
+	}
+	c.replay = replay
+	return c.popped
+}
+
+// launched returns the host events since the launch of the collective, or replay,
+// before, up to that of the one in row k.
+func (c *context) launched(b *event.Batch, k int) []int32 {
 	c.popped = c.popped[:0]
 	if launch, ok := b.LaunchStart.Get(k); ok {
 		n := 0
@@ -148,16 +195,6 @@ func (c *context) collective(b *event.Batch, k int) []int32 {
 		c.tokens = append(c.tokens[:0], c.tokens[n:]...)
 		c.launch = max(c.launch, launch)
 	}
-	replay := int64(none)
-	if b.Columns.Has(event.ColGraphNode) && b.GraphNode.Valid.Get(k) {
-		if id, ok := b.Correlation.Get(k); ok {
-			replay = id
-		}
-	}
-	if replay != none && replay != c.replay {
-		c.popped = append(c.popped, tokenReplay)
-	}
-	c.replay = replay
 	return c.popped
 }
 
@@ -174,17 +211,40 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 
 // boundary says whether the rule has a step begin with the collective in row k.
 func (r *rank) boundary(b *event.Batch, k int) bool {
-	e := r.pending
+	if r.rule.single {
+		return true
+	}
+	e, tokens := r.pending, []int32(nil)
 	r.pending = 0
-	for _, t := range r.context.collective(b, k) {
+	if r.plan.method == Graph {
+		tokens = r.context.launched(b, k)
+	} else {
+		tokens = r.context.collective(b, k)
+	}
+	for _, t := range tokens {
 		e |= r.rule.of(t, &r.context.names)
 	}
-	return e&begins != 0 || e&confirm != 0 && r.step.size >= r.rule.usual
+	return e&begins != 0 || e&confirm != 0 && r.units >= r.rule.usual
+}
+
+// cycle is the rule for graph replays: each is a step, unless what was learned of
+// them is that the host does its work once in several.
+func cycle(u *rule) *rule {
+	switch several := u.clear && u.usual > 1; {
+	case several && u.host:
+		return u
+	case several && u.noHost:
+		return &rule{single: true, why: fmt.Sprintf("a step may be one graph replay, or a cycle of %d", u.usual)}
+	}
+	return &rule{single: true, clear: true}
 }
 
 // setRule sets the rule of the segment that begins; one that is not clear gives
 // way to one that was, in a segment before.
 func (r *rank) setRule(u *rule) {
+	if r.plan.method == Graph {
+		u = cycle(u)
+	}
 	if !u.clear && r.lastClear != nil {
 		u = r.lastClear
 	}

@@ -2,6 +2,7 @@ package step
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -45,10 +46,11 @@ type borders struct {
 func (s *run) rule(n *names) *rule {
 	places := s.places()
 	kinds := s.kinds(places, n)
-	best := s.best(places, &kinds)
+	best, rival := s.best(places, &kinds)
 	if best == nil {
 		return &rule{embed: true, why: "nothing recurs between the all-reduce kernels"}
 	}
+	s.vote(best, &kinds)
 	u := s.ruleFor(best, places, n)
 	switch {
 	case u.why != "":
@@ -56,11 +58,15 @@ func (s *run) rule(n *names) *rule {
 		u.why = "only one kind of evidence says where they begin"
 	case best.same < 0.9 && best.solid < 3:
 		u.why = "their numbers of all-reduce kernels differ"
-	case best.groups < 2:
+	case best.groups < 3:
 		u.why = "there are too few of them"
 	case s.coarser(best, places, &kinds):
 		u.why = "what recurs once a step recurs on two levels"
+	case rival != nil && rival.score >= 0.8*best.score && rival.kinds >= 2:
+		u.why = fmt.Sprintf("as much speaks for steps of %d of them as for steps of %d", best.usual, rival.usual)
 	}
+	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byCopy], 0.7) == 1
+	u.noHost = len(kinds[bySync])+len(kinds[byCopy]) == 0
 	u.clear = u.why == ""
 	return u
 }
@@ -82,21 +88,35 @@ func (s *run) kinds(places [][]int32, n *names) (kinds [numKinds][]int32) {
 	return kinds
 }
 
-// best returns the proposal that most evidence agrees with, nil where there is
-// none.
-func (s *run) best(places [][]int32, kinds *[numKinds][]int32) *borders {
-	var best *borders
+// best returns the proposal that most evidence agrees with, and of those that are
+// other steps, not the same ones begun elsewhere, the one that most agrees with;
+// nil where there is none.
+func (s *run) best(places [][]int32, kinds *[numKinds][]int32) (best, rival *borders) {
+	proposals := s.proposals(places, kinds)
+	for _, p := range proposals {
+		if best == nil || p.score > best.score {
+			best = p
+		}
+	}
+	for _, p := range proposals {
+		if (rival == nil || p.score > rival.score) && 5*exact(best.at, p.at) < 4 && 5*once(best.at, p.at) < 4 {
+			rival = p
+		}
+	}
+	return best, rival
+}
+
+// proposals returns each kind's and each name's proposal once.
+func (s *run) proposals(places [][]int32, kinds *[numKinds][]int32) []*borders {
+	var all []*borders
 	seen := map[uint64]bool{}
 	propose := func(at []int32, k kind) {
 		for _, at := range [][]int32{at, s.joinShort(at)} {
-			if len(at) < 2 || seen[hash(at)] {
-				continue
-			}
-			seen[hash(at)] = true
-			p := &borders{at: at, kind: k}
-			s.weigh(p, places, kinds)
-			if best == nil || p.score > best.score {
-				best = p
+			if h := hash(at); len(at) >= 2 && !seen[h] {
+				seen[h] = true
+				p := &borders{at: at, kind: k}
+				s.weigh(p, places, kinds)
+				all = append(all, p)
 			}
 		}
 	}
@@ -106,7 +126,7 @@ func (s *run) best(places [][]int32, kinds *[numKinds][]int32) *borders {
 	for _, at := range places[firstName:] {
 		propose(at, byName)
 	}
-	return best
+	return all
 }
 
 // weigh fills in what speaks for a proposal.
@@ -119,9 +139,13 @@ func (s *run) weigh(p *borders, places [][]int32, kinds *[numKinds][]int32) {
 		p.score = 1
 	}
 	for k := range byName {
-		a := agreement(p.at, kinds[k])
+		part := 0.7
+		if k == byReplay {
+			part = 0.3 // what is no replay may be eager
+		}
+		a := agreement(p.at, kinds[k], part)
 		if a < 1 {
-			a = max(a, agreement(p.at, s.joinShort(kinds[k])))
+			a = max(a, agreement(p.at, s.joinShort(kinds[k]), part))
 		}
 		p.count(k, a)
 	}
@@ -146,10 +170,36 @@ func (p *borders) count(k kind, agreement float64) {
 	}
 }
 
+// vote makes the proposal that of the kinds that agree with it: a step begins
+// where they do by more than half of their weight.
+func (s *run) vote(p *borders, kinds *[numKinds][]int32) {
+	votes, all := map[int32]float64{}, 0.0
+	add := func(at []int32, weight float64) {
+		all += weight
+		for _, i := range at {
+			votes[i] += weight
+		}
+	}
+	add(p.at, 1)
+	for k := range byName {
+		if exact(p.at, kinds[k]) >= 0.9 {
+			add(kinds[k], weights[k])
+		}
+	}
+	p.at = p.at[:0:0]
+	for i, v := range votes {
+		if 2*v > all {
+			p.at = append(p.at, i)
+		}
+	}
+	slices.Sort(p.at)
+	p.usual, p.same, p.groups = sizesOf(p.at)
+}
+
 // agreement says how well other evidence goes with a proposal: 1 where it is the
-// same, 0.6 where it says the same of a part of the steps, 0.5 where it lies once
-// in each step, 0 where it does not.
-func agreement(at, other []int32) float64 {
+// same, 0.6 where it says the same of the given part of the steps or more, 0.5
+// where it lies once in each step, 0 where it does not.
+func agreement(at, other []int32, part float64) float64 {
 	if len(at) == 0 || len(other) == 0 {
 		return 0
 	}
@@ -157,7 +207,7 @@ func agreement(at, other []int32) float64 {
 	switch {
 	case 2*both >= 0.9*float64(len(at)+len(other)):
 		return 1
-	case both >= 0.95*float64(len(other)) && both >= 0.3*float64(len(at)):
+	case both >= 0.95*float64(len(other)) && both >= part*float64(len(at)):
 		return 0.6
 	case once(at, other) >= 0.9:
 		return 0.5
@@ -264,7 +314,7 @@ func (s *run) joinShort(at []int32) []int32 {
 // coarser says whether steps of several of the proposal's are as likely, where it
 // does not rest on where a forward pass begins or ends.
 func (s *run) coarser(p *borders, places [][]int32, kinds *[numKinds][]int32) bool {
-	if p.usual > 2 && (agreement(p.at, kinds[byEmbedding]) == 1 || agreement(p.at, kinds[byHead]) > 0 || agreement(p.at, kinds[byReplay]) == 1) {
+	if p.usual > 2 && (agreement(p.at, kinds[byEmbedding], 0.7) == 1 || agreement(p.at, kinds[byHead], 0.7) > 0 || agreement(p.at, kinds[byReplay], 0.7) == 1) {
 		return false
 	}
 	for _, at := range places[firstName:] {
@@ -289,7 +339,7 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 	}
 	var order []int
 	for t, at := range places {
-		if len(at) == 0 || common(p.at, at) < 0.98*float64(len(at)) {
+		if stray := float64(len(at)) - common(p.at, at); len(at) == 0 || stray > 0.02*float64(len(at)) && (stray > 1 || len(at) < 20) {
 			continue
 		}
 		order = append(order, t)

@@ -132,19 +132,21 @@ func (r *rank) addWindow(b *event.Batch) error {
 
 // check says whether the steps by allreduce hold.
 func (r *rank) check(w *window) error {
-	if r.plan.method != Allreduce {
+	if r.plan.method == NVTX {
 		return nil
 	}
-	if n, m := int64(len(r.sizes)), r.markers.ids; m > 0 {
+	if n, m := int64(len(r.sizes)), r.markers.ids; m > 0 && r.plan.method == Allreduce {
 		if 20*max(n-m, m-n) > m {
 			r.plan.warn(fmt.Sprintf("rank %d has %d steps by allreduce, but %d forward-step markers: "+
 				"steps may be torn or grown together, compare with --by nvtx", r.id, n, m))
 		}
 		return nil
 	}
-	if why := r.notClear(w.segment); why != "" {
+	if why := r.notClear(w.segment); why != "" && r.plan.method == Graph {
+		r.plan.warn(fmt.Sprintf("rank %d: %s", r.id, why))
+	} else if why != "" {
 		return &event.Error{
-			Msg: fmt.Sprintf("the steps of rank %d, which has no forward-step markers, cannot be identified: %s", r.id, why),
+			Msg: fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", r.id, why),
 			Advice: "profile with the engine's own ranges on, name yours with --marker, split at gaps with --gap 1ms, " +
 				"or measure the whole trace with --by none",
 		}
