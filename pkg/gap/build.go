@@ -26,6 +26,7 @@ func (c *computer) report() *Report {
 	rep.Straggler = c.stragglerReport(views)
 	rep.Slack = c.slackReport(views)
 	c.find(rep, views)
+	rep.Handoff = rep.handoff()
 	c.warn(rep, views)
 	return rep
 }

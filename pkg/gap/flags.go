@@ -31,6 +31,8 @@ func flagsOf(s string) (f flag) {
 	switch {
 	case strings.HasPrefix(call, "Memcpy") && !strings.Contains(call, "Async"):
 		f |= blocking
+	case strings.HasPrefix(call, "ModuleLoad"), strings.HasPrefix(call, "LibraryLoad"), strings.HasPrefix(call, "Link"):
+		f |= objects | loads
 	case isObject(call):
 		f |= objects
 	}
@@ -48,8 +50,7 @@ func isObject(call string) bool {
 	for _, p := range []string{
 		"Malloc", "Free", "HostAlloc", "HostRegister", "HostUnregister", "MemAlloc", "MemFree", "MemHostAlloc",
 		"MemHostRegister", "MemHostUnregister", "MemCreate", "MemMap", "MemUnmap", "MemRelease", "MemSetAccess",
-		"MemAddress", "MemPoolTrim", "EventCreate", "StreamCreate", "StreamDestroy", "ModuleLoad", "ModuleUnload",
-		"LibraryLoad", "LibraryUnload",
+		"MemAddress", "MemPoolTrim", "EventCreate", "StreamCreate", "StreamDestroy", "ModuleUnload", "LibraryUnload",
 	} {
 		if strings.HasPrefix(call, p) {
 			return true

@@ -64,6 +64,9 @@ type computer struct {
 	method  string // how steps were isolated, "" without
 	markers *marker.Set
 
+	waiting []int8          // by key of sites: 1 where it is a call that waits, -1 where not, 0: not looked at
+	marked  map[string]bool // names of forward-step markers, at the end
+
 	ranks []*rank
 	rows  int64
 	cur   *rank

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -10,6 +11,7 @@ type group struct {
 	eager  map[site]*eager
 	calls  map[site]*calls
 	chains map[int32]*chains // by path
+	drains map[idle.Key]*drain
 }
 
 // site is a name and the ranges around it.
@@ -143,6 +145,10 @@ func (g *group) merge(o *group) {
 		e := g.calls[s]
 		e.count += c.count - 1
 		e.ns += c.ns
+	}
+	for k, d := range o.drains {
+		g.drain(k, d.ns)
+		g.drains[k].count += d.count - 1
 	}
 	for path, c := range o.chains {
 		g.chain(path, 0, 0)

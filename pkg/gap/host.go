@@ -33,6 +33,20 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			g.call(h.Class, h.Name, h.Path, b.End.Values[i]-b.Start.Values[i])
 		}
 	}
+	if h.Class >= event.Alloc || h.Class == event.Other {
+		r.addLoad(h.Name, b.End.Values[i]-b.Start.Values[i])
+	}
+}
+
+// addLoad observes a call, which may load code.
+func (r *rank) addLoad(name int32, ns int64) {
+	if r.c.kernels.of(name)&loads == 0 {
+		return
+	}
+	if f := r.fact(); f != nil {
+		f.loads++
+		f.loadNs += ns
+	}
 }
 
 // addRange observes an NVTX range.

@@ -8,6 +8,7 @@ import (
 // lane is a device of a rank.
 type lane struct {
 	*idle.Lane
+	seen    int64 // idle time so far, when the last gap was observed
 	streams []*stream
 	stream  *stream // of the last row
 
@@ -40,6 +41,9 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	if kind < event.Memcpy && a.LaunchStart != none && r.firstOf(&a) && r.counting() {
 		r.addSlack(a.Start - a.LaunchEnd)
 	}
+	if f := r.fact(); f != nil && kind < event.Memcpy {
+		f.run(&a)
+	}
 	if kind == event.Kernel {
 		r.addKernel(b, i, &a)
 	}
@@ -49,6 +53,10 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	l := r.idle.Activity(&a.Activity)
 	if r.lane == nil || r.lane.Lane != l {
 		r.lane = r.findLane(l)
+	}
+	if l.Idle != r.lane.seen {
+		r.lane.seen = l.Idle
+		r.addIdle(l)
 	}
 	r.addStream(r.lane, b.Stream.Values[i], &a)
 	if kind == event.Kernel {

@@ -10,6 +10,7 @@ const (
 	blocking                   // a copy or fill that blocks the calling thread
 	objects                    // makes or drops memory or code, which a steady step should not
 	marksStep                  // a forward-step marker
+	loads                      // loads code, or makes it
 )
 
 // names are names of idle's with what they say.

@@ -29,6 +29,7 @@ type rank struct {
 	now    counts // of the open slice
 
 	slack    []slackOfStep // as walk.Steps
+	facts    []stepFact    // as walk.Steps
 	own      []kernelTime  // as walk.Steps, where ranks are compared
 	segments []segment     // as walk.Segments
 	between  segment       // what counts only where the window holds all segments
@@ -127,6 +128,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 		r.endSlack(new(slackOfStep))
 	}
 	r.slack = append(r.slack, slackOfStep{})
+	r.facts = append(r.facts, stepFact{})
 	if r.c.compared {
 		r.own = append(r.own, kernelTime{})
 	}
@@ -187,6 +189,8 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			r.addCall(b, i)
 		case event.NVTX:
 			r.addRange(b, i)
+		case event.Overhead:
+			r.addOverhead(b, i)
 		}
 	}
 	r.idle.Bound()

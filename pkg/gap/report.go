@@ -10,6 +10,7 @@ type Report struct {
 	Straggler *Straggler `json:"straggler"`
 	Slack     *Slack     `json:"slack"`
 	Findings  []Finding  `json:"findings"`
+	Handoff   Handoff    `json:"optimization_handoff"`
 	Warnings  []string   `json:"warnings"`
 }
 
@@ -296,8 +297,15 @@ type StepSlack struct {
 type Finding struct {
 	Pattern  string `json:"pattern"`
 	Evidence string `json:"evidence"`
-	// UsStep is the time at stake in a step, or in the trace where there are no
-	// steps; 0 where it is not known.
+	// UsStep is the idle time that it is worth, in us per rank-step, or in the trace
+	// where there are no steps; of a straggler, what the other ranks wait for it. 0
+	// where that is not known.
 	UsStep float64 `json:"us_per_step"`
-	Source string  `json:"source,omitempty"`
+	// Share is the share of all idle time, null where the worth is none.
+	Share *float64 `json:"share"`
+	// Site is the call or operation that it is about, Path the ranges around that, the
+	// outermost first, Source the function that the innermost known range stands for.
+	Site   string `json:"site,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Source string `json:"source,omitempty"`
 }

@@ -125,6 +125,15 @@ func (r *Rank) LastGap(f func(k Key, ns int64)) {
 	}
 }
 
+// GapOpening returns what the last idle gap began in, with its site, and how long that
+// lasted; ok is false where nothing was attributed.
+func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
+	if len(r.gap) == 0 {
+		return 0, 0, false
+	}
+	return r.gap[0].code.key(), r.gap[0].ns, true
+}
+
 // attribute splits the idle time of the lane before a by its causes.
 func (r *Rank) attribute(l *Lane, from int64, a *Activity, inter bool) {
 	to := a.Start

@@ -1,0 +1,197 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
+)
+
+// Limits of what calls are found for.
+const (
+	perLayer   = 0.8 // calls for each layer
+	minLayers  = 3
+	maxPlaces  = 3    // findings of one pattern
+	blockingUs = 20.0 // of a call that should only queue a copy
+)
+
+// wait is a call that waits for the GPU, at one place.
+type wait struct {
+	place
+	own, after int64   // idle time in it, and after it until new work came, ns
+	count      float64 // calls per step
+	callNs     int64   // time of all calls
+	drains     int64   // how often the GPU ran out of work in it
+	source     string
+}
+
+// worth is the idle time that the wait costs, in us: what lies in it, and what comes after
+// it, of which more than the calls took cannot be had back.
+func (w *wait) worth() float64 { return us(w.own + min(w.after, max(0, w.callNs-w.own))) }
+
+// waits finds calls that wait for the GPU where work could be queued: synchronisation and
+// copies that block. One wait per step is how tokens come back, and none of the findings.
+func (f *finder) waits() {
+	list := f.waitList()
+	tokens := f.tokenWait(list)
+	found := 0
+	for _, w := range list {
+		if w.sameAs(tokens) || !f.worth(w.worth()) || found == maxPlaces {
+			continue
+		}
+		what, ok := f.describeWait(w)
+		if !ok {
+			continue
+		}
+		found++
+		pattern := Sync
+		if f.oncePerLayer(w.count) && !strings.Contains(w.call, "Memcpy") {
+			pattern = Hoist
+		}
+		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
+			"%s (%s) %.3g times %s, %s each%s: the GPU is idle %s in it and %s after it, until work comes that could have been queued",
+			w.call, what, w.count, f.each(), length(us(w.callNs)/max(1, w.count*f.steps)), in(w.path), f.per(us(w.own)), f.per(us(w.after)))
+	}
+}
+
+// waitList lists the calls that wait, the most costly first.
+func (f *finder) waitList() []*wait {
+	at := map[place]*wait{}
+	get := func(p place) *wait {
+		if at[p] == nil {
+			at[p] = &wait{place: p}
+			if k := f.calls[p]; k != nil {
+				at[p].count, at[p].callNs = float64(k.count)/f.steps, k.ns
+			}
+		}
+		return at[p]
+	}
+	for _, cause := range []idle.Cause{idle.Sync, idle.Memop} {
+		f.sites(cause.String(), func(s *Site) {
+			w := get(place{s.Site, s.Path})
+			w.own, w.source = s.Ns, s.Source
+		})
+	}
+	for _, g := range f.groups {
+		for k, d := range g.drains {
+			path := f.c.sites.Path(k)
+			w := get(place{f.c.sites.Name(k), f.c.sites.PathText(path)})
+			w.after += d.ns
+			w.drains += d.count
+			w.source = f.c.source(path)
+		}
+	}
+	var list []*wait
+	for _, w := range at {
+		if w.call != "" {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b *wait) int {
+		return cmp.Or(cmp.Compare(b.worth(), a.worth()), strings.Compare(a.call, b.call), strings.Compare(a.path, b.path))
+	})
+	return list
+}
+
+// describeWait says what a call is a case of; ok is false for one that only queues.
+func (f *finder) describeWait(w *wait) (what string, ok bool) {
+	layer := ""
+	if f.oncePerLayer(w.count) {
+		layer = "once a layer, "
+	}
+	k := f.calls[w.place]
+	switch {
+	case strings.HasSuffix(w.call, "Synchronize"):
+		return layer + "waits for the GPU", true
+	case f.c.flagsOf(w.call)&blocking != 0:
+		return layer + "a copy that blocks", true
+	case k != nil && us(k.ns)/float64(max(1, k.count)) >= blockingUs:
+		return layer + "a copy that should only be queued, and blocks: its host memory is pageable, pin it", true
+	}
+	return "", false
+}
+
+// tokenWait returns the wait that brings back tokens, nil where none is: of those that come
+// about once per step, outside of the forward pass, an event before a stream. A wait for
+// the whole device is never meant for them.
+func (f *finder) tokenWait(list []*wait) *wait {
+	var best *wait
+	score := 0
+	for at, k := range f.calls {
+		n := float64(k.count) / f.steps
+		s := 0
+		switch {
+		case n < 0.5 || n >= 1.5 || f.forward(at.path):
+		case strings.HasSuffix(at.call, "EventSynchronize"):
+			s = 3
+		case strings.HasSuffix(at.call, "StreamSynchronize"):
+			s = 2
+		case f.c.flagsOf(at.call)&blocking != 0:
+			s = 1
+		}
+		if s > score || s == score && s > 0 && at.path+at.call < best.path+best.call {
+			best, score = &wait{place: at}, s
+		}
+	}
+	return best
+}
+
+// sameAs tells whether two waits are the same call in the same innermost range.
+func (w *wait) sameAs(o *wait) bool {
+	return o != nil && w.call == o.call && innermost(w.path) == innermost(o.path)
+}
+
+func innermost(path string) string {
+	if i := strings.LastIndex(path, " > "); i >= 0 {
+		return path[i+3:]
+	}
+	return path
+}
+
+// forward tells whether a path is inside a forward-step marker.
+func (f *finder) forward(path string) bool {
+	for _, name := range strings.Split(path, " > ") {
+		if f.c.markerTexts()[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// markerTexts are the names of forward-step markers.
+func (c *computer) markerTexts() map[string]bool {
+	if c.marked == nil {
+		c.marked = map[string]bool{}
+		for id := range int32(c.ranges.Len()) {
+			if c.ranges.of(id)&marksStep != 0 {
+				c.marked[c.ranges.text(id)] = true
+			}
+		}
+	}
+	return c.marked
+}
+
+// flagsOf returns what the name of a call says.
+func (c *computer) flagsOf(call string) flag { return flagsOf(call) }
+
+// oncePerLayer tells whether calls come for each layer.
+func (f *finder) oncePerLayer(count float64) bool {
+	p := f.rep.Pattern
+	return p != nil && p.Layers != nil && *p.Layers >= minLayers && count >= perLayer*float64(*p.Layers)
+}
+
+// objects finds calls that make or free memory, streams and events.
+func (f *finder) objects() {
+	found := 0
+	f.sites(event.Classes[event.Alloc], func(s *Site) {
+		k := f.calls[place{s.Site, s.Path}]
+		if flags := flagsOf(s.Site); k == nil || flags&objects == 0 || flags&loads != 0 || !f.worth(s.Us) || found == maxPlaces {
+			return
+		}
+		found++
+		f.add(Alloc, s.Us, Finding{Site: s.Site, Path: s.Path, Source: s.Source}, "%s (makes or frees objects) %.3g times %s, %s each%s: the GPU is idle %s in it",
+			s.Site, float64(k.count)/f.steps, f.each(), length(us(k.ns)/float64(k.count)), in(s.Path), f.per(s.Us))
+	})
+}

@@ -1,0 +1,282 @@
+package gap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Limits of what is said of graphs.
+const (
+	forwardKernels = 10   // launched by themselves at least in a step without a replay
+	minFallback    = 0.05 // of the generation steps that run eagerly
+	maxSteps       = 6    // that are listed
+)
+
+func (f *finder) partial() {
+	for _, p := range f.rep.Graph.Partial {
+		f.add(Recapture, 0, Finding{}, "rank %d launched %d graphs, but only %d replays (%.0f %%) were recorded: its idle time is too large, record again with %s",
+			p.Rank, p.Launches, p.Recorded, 100*ratio(p.Recorded, p.Launches), f.rep.Graph.Recapture)
+	}
+}
+
+// generation is what the generation steps of all ranks are.
+type generation struct {
+	steps, replayed int
+	eager           []eagerStep
+	launched        int64 // kernels that could be captured and were launched by themselves
+	beside          int64 // the same in steps that replay something
+	excess          int64 // idle time of eager steps above the median of the others, ns
+	eagerGen        map[int64]bool
+	replayedGen     map[int64]bool
+}
+
+// eagerStep is a generation step in which nothing was replayed.
+type eagerStep struct {
+	rank int32
+	step int
+}
+
+// graphs finds generation steps that run eagerly, and kernels that belong into a graph
+// and are launched by themselves beside it.
+func (f *finder) graphs() {
+	g := f.generation()
+	// What was launched as a graph and not recorded looks like a step without one.
+	if g.steps == 0 || len(f.rep.Graph.Partial) > 0 {
+		return
+	}
+	switch {
+	case g.replayed == 0 && f.rep.Graph.Launches == 0:
+		f.expand(g.launched, g.steps, "no graph is replayed at all")
+	case float64(len(g.eager)) >= minFallback*float64(g.steps) && len(g.eager) > 1:
+		f.fallback(g)
+	}
+	if g.replayed > 0 && g.beside >= int64(g.replayed) {
+		f.expand(g.beside, g.replayed, "beside the graph that is replayed")
+	}
+}
+
+// generation looks at the generation steps of all ranks.
+func (f *finder) generation() *generation {
+	g := &generation{eagerGen: map[int64]bool{}, replayedGen: map[int64]bool{}}
+	for _, v := range f.views {
+		var idle, eager []int64
+		for k := v.from; k < v.to; k++ {
+			s, fact := &v.walk.Steps[k], &v.facts[k]
+			if s.Phase != event.Generation {
+				continue
+			}
+			g.steps++
+			g.launched += int64(fact.forward)
+			switch {
+			case fact.replayed > 0:
+				g.replayed++
+				g.beside += int64(fact.forward)
+				g.replayedGen[s.Gen] = true
+				idle = append(idle, fact.idle)
+			case fact.forward >= forwardKernels:
+				g.eager = append(g.eager, eagerStep{v.id, k})
+				g.eagerGen[s.Gen] = true
+				eager = append(eager, fact.idle)
+			}
+		}
+		slices.Sort(idle)
+		for _, ns := range eager {
+			if len(idle) > 0 {
+				g.excess += max(0, ns-idle[len(idle)/2])
+			}
+		}
+	}
+	return g
+}
+
+// fallback reports generation steps that find no graph to replay.
+func (f *finder) fallback(g *generation) {
+	f.add(GraphFallback, us(g.excess), Finding{}, "%d of %d generation steps (%.0f %%) run eagerly though the others replay a graph: %s%s; the GPU is idle %s more in them: capture graphs for what they run",
+		len(g.eager), g.steps, 100*float64(len(g.eager))/float64(g.steps), g.listed(), g.requests(), f.per(us(g.excess)))
+}
+
+// listed names the first eager steps.
+func (g *generation) listed() string {
+	var list []string
+	rank := g.eager[0].rank
+	for _, s := range g.eager {
+		if s.rank == rank {
+			list = append(list, fmt.Sprint(s.step))
+		}
+	}
+	more := ""
+	if n := len(list) - maxSteps; n > 0 {
+		list, more = list[:maxSteps], fmt.Sprintf(" and %d others", n)
+	}
+	return fmt.Sprintf("steps %s%s of rank %d", strings.Join(list, ", "), more, rank)
+}
+
+// requests says which numbers of requests the eager steps have, where none of the others
+// has them.
+func (g *generation) requests() string {
+	var list []int64
+	for n := range g.eagerGen {
+		if n < 0 || g.replayedGen[n] {
+			return ""
+		}
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	var texts []string
+	for _, n := range list[:min(maxSteps, len(list))] {
+		texts = append(texts, fmt.Sprint(n))
+	}
+	return ", with " + strings.Join(texts, ", ") + " requests, for which no step replays one"
+}
+
+// expand reports n kernels in steps that belong into a graph; what they cost is the idle
+// time in the calls that launch them.
+func (f *finder) expand(n int64, steps int, where string) {
+	worth, path, source := f.launchIdle()
+	if n < int64(steps) || !f.worth(worth) {
+		return
+	}
+	var names []string
+	for _, e := range f.rep.Graph.Eager {
+		if e.Capturable && len(names) < 3 {
+			names = append(names, fmt.Sprintf("%s (%s)", e.Name, e.Class))
+		}
+	}
+	f.add(GraphExpand, worth, Finding{Path: path, Source: source}, "%.1f kernels per generation step that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s in these calls",
+		float64(n)/float64(steps), where, strings.Join(names, ", "), in(path), f.per(worth))
+}
+
+// launchIdle returns the idle time of generation steps in calls that launch kernels which
+// could be captured, in us, and where most of it is.
+func (f *finder) launchIdle() (us float64, path, source string) {
+	shares := f.capturableShares()
+	most := 0.0
+	for _, p := range f.rep.Idle.Phases {
+		if p.Phase != event.Phases[event.Generation] {
+			continue
+		}
+		eachSite(p.Causes, event.Classes[event.Launch], func(s *Site) {
+			if strings.HasSuffix(s.Site, "GraphLaunch") {
+				return
+			}
+			part := s.Us * shares[s.Path]
+			if us += part; part > most {
+				most, path, source = part, s.Path, s.Source
+			}
+		})
+	}
+	return us, path, source
+}
+
+// capturableShares returns, by path of ranges, the share of the kernels launched by
+// themselves in generation steps that could be captured; mostly is all.
+func (f *finder) capturableShares() map[string]float64 {
+	can, all := map[string]int64{}, map[string]int64{}
+	for _, v := range f.views {
+		for _, s := range v.segments {
+			g := s.groups[event.Generation]
+			if g == nil {
+				continue
+			}
+			for at, k := range g.eager {
+				path := f.c.sites.PathText(at.path)
+				if all[path] += k.count; capturable(k.class) {
+					can[path] += k.count
+				}
+			}
+		}
+	}
+	shares := map[string]float64{}
+	for path, n := range can {
+		if shares[path] = float64(n) / float64(all[path]); shares[path] >= 0.5 {
+			shares[path] = 1
+		}
+	}
+	return shares
+}
+
+// stretch is eager kernels between two replays that were launched in one range.
+type stretch struct {
+	path  int32
+	names string
+}
+
+// split finds operations between replays that launch kernels which could be captured
+// together with some that cannot.
+func (f *finder) split() {
+	counts := map[stretch]int{}
+	steps := 0
+	for _, kept := range []func(*segment) *keeper{
+		func(s *segment) *keeper { return &s.steady }, func(s *segment) *keeper { return &s.context },
+	} {
+		for _, kernels := range f.c.keptSteps(f.views, kept) {
+			steps++
+			f.stretches(kernels, func(s stretch) { counts[s]++ })
+		}
+		if len(counts) > 0 {
+			break
+		}
+	}
+	best, most := stretch{}, 0
+	for s, n := range counts {
+		if n > most || n == most && s.names < best.names {
+			best, most = s, n
+		}
+	}
+	if most == 0 || most < steps { // less than once per step
+		return
+	}
+	path, worth := f.c.sites.PathText(best.path), 0.0
+	f.sites(event.Classes[event.Launch], func(s *Site) {
+		if s.Path == path && !strings.HasSuffix(s.Site, "GraphLaunch") {
+			worth += s.Us
+		}
+	})
+	if f.worth(worth) {
+		f.add(GraphSplit, worth, Finding{Path: path, Source: f.c.source(best.path)}, "%.1f times per step one operation between two graph replays launches kernels that cannot be captured and kernels that can: %s%s; the GPU is idle %s in these calls",
+			float64(most)/float64(steps), best.names, in(path), f.per(worth))
+	}
+}
+
+// stretches calls found with the stretches of eager kernels between replays that mix
+// kernels of both sorts.
+func (f *finder) stretches(kernels []kernelAt, found func(stretch)) {
+	seen := false // a replay
+	for i := 0; i < len(kernels); i++ {
+		if kernels[i].replayed {
+			seen = true
+			continue
+		}
+		from := i
+		for i < len(kernels) && !kernels[i].replayed {
+			i++
+		}
+		if seen && i < len(kernels) {
+			f.mixed(kernels[from:i], found)
+		}
+	}
+}
+
+// mixed calls found with kernels of one operation of which some can be captured and some
+// cannot.
+func (f *finder) mixed(part []kernelAt, found func(stretch)) {
+	can, cannot := 0, 0
+	var names []string
+	for k := range part {
+		if part[k].path != part[0].path {
+			return // more than one operation
+		}
+		names = append(names, f.c.kernels.text(part[k].name))
+		if capturable(part[k].class) {
+			can++
+		} else {
+			cannot++
+		}
+	}
+	if can > 0 && cannot > 0 {
+		found(stretch{part[0].path, strings.Join(names[:min(4, len(names))], ", ")})
+	}
+}

@@ -1,0 +1,135 @@
+package gap
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// What shows that a step tries kernels out: so many more kernels outside of a forward pass
+// than nine in ten steps launch, and so many times as many.
+const (
+	burstMore  = 300
+	burstTimes = 3
+)
+
+// compilation is what was compiled or loaded in the steps of the window.
+type compilation struct {
+	steps     map[int]bool // of any rank
+	rankSteps int
+	excess    int64 // idle time above the median of steps of the phase, ns
+	loads     int64 // calls
+	loadNs    int64
+	compiled  int64 // spans of the driver's own compiling and loading
+	loose     int32 // the most kernels outside of a forward pass in one of them
+	usual     int32 // in nine of ten steps
+}
+
+// compiling finds steps in which code is compiled, tried out or loaded.
+func (f *finder) compiling() {
+	c := &compilation{steps: map[int]bool{}}
+	for _, v := range f.views {
+		if v.from < v.to {
+			c.add(v)
+		}
+	}
+	own, at := f.loadSites()
+	worth := max(us(c.excess), own)
+	if len(c.steps) == 0 || !f.worth(worth) {
+		return
+	}
+	f.add(JIT, worth, at, "code is compiled or loaded in the benchmark window, in %d of %.0f rank-steps (%s): %s; the GPU is idle %s more there than in other steps, %s in each: warm up what they run before requests come",
+		c.rankSteps, f.steps, c.listed(), c.evidence(at.Site), f.per(worth), length(worth/float64(max(1, c.rankSteps))))
+}
+
+// add looks at the steps of a rank.
+func (c *compilation) add(v *view) {
+	facts := v.facts[v.from:v.to]
+	loose := make([]int32, len(facts))
+	idle := map[int32][]int64{}
+	for k := range facts {
+		loose[k] = facts[k].loose
+		phase := v.walk.Steps[v.from+k].Phase
+		idle[phase] = append(idle[phase], facts[k].idle)
+	}
+	slices.Sort(loose)
+	for _, list := range idle {
+		slices.Sort(list)
+	}
+	usual := loose[(len(loose)-1)*9/10]
+	c.usual = max(c.usual, usual)
+	hit := map[int]bool{}
+	for k := range facts {
+		fact := &facts[k]
+		if fact.loose >= burstTimes*usual+burstMore {
+			hit[k] = true
+			c.loose = max(c.loose, fact.loose)
+		}
+		if fact.loads > 0 || fact.compiled > 0 {
+			c.loads, c.loadNs, c.compiled = c.loads+int64(fact.loads), c.loadNs+fact.loadNs, c.compiled+int64(fact.compiled)
+			hit[k] = true
+			// The host is ahead: the GPU may feel it in the next step only.
+			hit[min(k+1, len(facts)-1)] = true
+		}
+	}
+	for k := range hit {
+		list := idle[v.walk.Steps[v.from+k].Phase]
+		if more := facts[k].idle - list[len(list)/2]; more > 0 {
+			c.excess += more
+			c.steps[v.from+k] = true
+			c.rankSteps++
+		}
+	}
+}
+
+// listed names the steps.
+func (c *compilation) listed() string {
+	var list []string
+	for _, k := range slices.Sorted(maps.Keys(c.steps)) {
+		list = append(list, fmt.Sprint(k))
+	}
+	if n := len(list) - maxSteps; n > 0 {
+		return fmt.Sprintf("steps %s and %d others", strings.Join(list[:maxSteps], ", "), n)
+	}
+	if len(list) == 1 {
+		return "step " + list[0]
+	}
+	return "steps " + strings.Join(list, ", ")
+}
+
+// evidence says what shows it.
+func (c *compilation) evidence(call string) string {
+	var parts []string
+	if c.loads > 0 {
+		if call == "" {
+			call = "that load code"
+		}
+		parts = append(parts, fmt.Sprintf("%d calls (%s) of %s", c.loads, call, length(us(c.loadNs))))
+	}
+	if c.compiled > 0 {
+		parts = append(parts, fmt.Sprintf("%d spans of the driver's compiling or loading", c.compiled))
+	}
+	if c.loose > 0 {
+		parts = append(parts, fmt.Sprintf("up to %d kernels outside of the forward pass in one step, where nine in ten launch %d at most", c.loose, c.usual))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// loadSites returns the idle time in calls that load code, in us, and where most of it is.
+func (f *finder) loadSites() (us float64, at Finding) {
+	most := 0.0
+	for _, cause := range []string{event.Classes[event.Alloc], "api"} {
+		f.sites(cause, func(s *Site) {
+			if flagsOf(s.Site)&loads == 0 {
+				return
+			}
+			if us += s.Us; s.Us > most {
+				most, at = s.Us, Finding{Site: s.Site, Path: s.Path, Source: s.Source}
+			}
+		})
+	}
+	return us, at
+}

@@ -1,0 +1,71 @@
+package gap
+
+import "strings"
+
+// Limits of what is found of small operations.
+const (
+	tinyKernel  = 10.0  // us
+	maxSmallGap = 100.0 // us
+)
+
+// chains finds chains of view operations before launches, worth the time for which the GPU
+// is idle in them.
+func (f *finder) chains() {
+	sums := map[int32]*chains{}
+	var all chains
+	for _, g := range f.groups {
+		for path, c := range g.chains {
+			if sums[path] == nil {
+				sums[path] = &chains{}
+			}
+			sums[path].count += c.count
+			sums[path].ns += c.ns
+			all.count, all.ops, all.ns = all.count+c.count, all.ops+c.ops, all.ns+c.ns
+		}
+	}
+	best := int32(-2)
+	for path, c := range sums {
+		if best == -2 || c.ns > sums[best].ns || c.ns == sums[best].ns && path < best {
+			best = path
+		}
+	}
+	worth := 0.0
+	for _, c := range f.rep.Idle.Causes {
+		if name, ok := strings.CutPrefix(c.Cause, "host:"); ok && flagsOf(name)&viewOp != 0 {
+			worth += c.Us
+		}
+	}
+	if all.count == 0 || !f.worth(worth) {
+		return
+	}
+	path := f.c.sites.PathText(best)
+	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.source(best)}, "%.1f chains of tensor views before a launch %s, %.1f operations and %s each%s: the GPU is idle %s in them",
+		float64(all.count)/f.steps, f.each(), float64(all.ops)/float64(all.count), length(us(all.ns)/float64(all.count)), in(path), f.per(worth))
+}
+
+// smallKernels finds rows of small kernels in the layer, which one kernel could
+// replace; the gap before the first of them would stay.
+func (f *finder) smallKernels() {
+	p := f.rep.Pattern
+	if p == nil {
+		return
+	}
+	small := func(k *PatternKernel) bool {
+		return k.Us < tinyKernel && (k.Class == "elementwise" || k.Class == "copy" || k.Class == "reduce")
+	}
+	for i := 0; i < len(p.Kernels); i++ {
+		from, saved := i, 0.0
+		for ; i < len(p.Kernels) && small(&p.Kernels[i]); i++ {
+			// A long gap is not what small kernels cost.
+			if g := p.Kernels[i].GapUs; i > from && g < maxSmallGap {
+				saved += g
+			}
+		}
+		worth := min(saved*float64(p.Repetitions)*f.steps, f.rep.Idle.TotalUs)
+		if i-from < minChain || !f.worth(worth) {
+			continue
+		}
+		f.add(CustomOp, worth, Finding{}, "kernels %d-%d of the layer are %d small ones in a row (%s first): %s of gaps × %d repetitions = %s",
+			from, i-1, i-from, p.Kernels[from].Name, length(saved), p.Repetitions, f.per(worth))
+	}
+}
