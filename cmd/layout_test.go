@@ -50,7 +50,7 @@ var below = []struct {
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/marker", "pkg/thread"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/verdict", []string{"pkg/metric", "pkg/table"}},
+	{"pkg/verdict", []string{"pkg/metric", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// test data

@@ -168,11 +168,7 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.V
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := verdict.FromTable(measured.Table())
-	if err != nil {
-		return nil, nil, err
-	}
-	v := verdict.Decide(in, verdict.Defaults()).Handoff
+	v := verdict.Decide(measured, verdict.Defaults()).Handoff
 	return profiler.Run(), &compare.Verdict{Verdict: v.Verdict, Phase: v.Phase, HostPrep: v.HostPrepConfirmed}, nil
 }
 

@@ -207,7 +207,12 @@ func (c *Context) Measure(take ...Stage) (*metric.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: all, Prep: c.String("prep"), Log: c.Log})
+	res, err := metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: all, Prep: c.String("prep"), Log: c.Log})
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = c.MergeWarnings(res.Warnings)
+	return res, nil
 }
 
 // Flags joins lists of flags.

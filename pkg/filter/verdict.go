@@ -31,13 +31,7 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := verdict.FromTable(result.Table())
-	if err != nil {
-		return nil, err
-	}
-	r := verdict.Decide(in, limits)
-	r.Warnings = c.MergeWarnings(r.Warnings)
-	return r, nil
+	return verdict.Decide(result, limits), nil
 }
 
 // WriteVerdict writes the report and returns the exit status.
@@ -84,9 +78,14 @@ func (c *Context) thresholds() (verdict.Thresholds, error) {
 // setThreshold carries out one [SCOPE.]METRIC=VALUE.
 func setThreshold(t *verdict.Thresholds, setting string) error {
 	name, text, _ := strings.Cut(setting, "=")
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return &UsageError{"--threshold " + setting + ": want METRIC=VALUE", "for example --threshold generation.gpu_idle_ratio=0.2"}
+	number, percent := strings.CutSuffix(text, "%")
+	value, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		value /= 100
+	}
+	if err != nil || !(value >= 0 && value <= 1) {
+		return &UsageError{"--threshold " + setting + ": want METRIC=VALUE with a share between 0 and 1, or with a percentage",
+			"for example --threshold generation.gpu_idle_ratio=0.2, or =20%"}
 	}
 	scopes := []*verdict.Limits{&t.Aggregate, &t.Context, &t.Generation}
 	if scope, metric, scoped := strings.Cut(name, "."); scoped {

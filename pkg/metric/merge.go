@@ -1,15 +1,18 @@
 package metric
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // Add adds the result of another part of the same run: other ranks, measured the
 // same way. Numerators, denominators and counts add up to those of the whole. The
-// median gap does not follow from those of the parts and becomes null. Ranks of
+// median gap and the intervals, which need the steps of all parts side by side, do
+// not follow from those of the parts and become null. Ranks of
 // the other part whose numbers are taken get the next free ones. After an error
 // the result is what it was.
 func (res *Result) Add(other *Result) error {
@@ -31,12 +34,31 @@ func (res *Result) Add(other *Result) error {
 	res.HiddenGraphs += other.HiddenGraphs
 	res.Kernels += other.Kernels
 	res.Launches += other.Launches
-	for _, w := range other.Warnings {
+	res.Markers += other.Markers
+	res.NoSteps = res.NoSteps || other.NoSteps
+	res.LostEvents = res.LostEvents || other.LostEvents
+	res.addPrep(other.Prep)
+	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {
 		if !slices.Contains(res.Warnings, w) {
 			res.Warnings = append(res.Warnings, w)
 		}
 	}
 	return nil
+}
+
+// noIntervals is why the sum of several parts has no intervals.
+const noIntervals = "parts of a run were added up, step by step nothing is known of the whole: " +
+	"its ratios have no intervals, and whether the verdict is borderline cannot be told"
+
+// addPrep keeps the preferred of two names of input preparation.
+func (res *Result) addPrep(other string) {
+	for _, name := range marker.PrepNames() {
+		if name == res.Prep || name == other {
+			res.Prep = name
+			return
+		}
+	}
+	res.Prep = cmp.Or(res.Prep, other)
 }
 
 func (res *Result) addRanks(others []Rank) {

@@ -78,7 +78,7 @@ func setFacts(h *event.Header, rows []eventtest.Row, seed uint64) {
 		for _, rank := range h.Reports[i].Ranks {
 			own := slices.DeleteFunc(slices.Clone(rows), func(r eventtest.Row) bool { return r.Rank != rank })
 			span := eventtest.Header(own).Reports[min(1, rank)]
-			f := event.RankFacts{Rank: rank, RankSpan: event.RankSpan{
+			f := event.RankFacts{Rank: rank, Markers: span.Classes["step"], RankSpan: event.RankSpan{
 				GPUStart: span.GPUStart, GPUEnd: span.GPUEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 			}}
 			for at := rng.Int64N(100); at < 300 && seed%4 == 0; at += 1 + rng.Int64N(150) {
@@ -117,6 +117,9 @@ func TestAgainstTwin(t *testing.T) {
 			want := twin(in.h, in.rows, opt)
 			for _, batch := range []int{1, 7, 8192} {
 				got := compute(t, in.h, in.rows, opt, batch)
+				for i := range got.Rows {
+					got.Rows[i].Interval = nil // see TestIntervals
+				}
 				if d := diff(got, want); d != "" {
 					t.Fatalf("seed %d, by %s, batches of %d: %s", seed, by, batch, d)
 				}
@@ -214,6 +217,18 @@ func TestMerge(t *testing.T) {
 		}
 		// These are of the header, which is that of the run.
 		sum.HiddenGraphs, sum.Kernels, sum.Launches = want.HiddenGraphs, want.Kernels, want.Launches
+		if len(want.Ranks) > 1 {
+			for i := range sum.Rows {
+				if sum.Rows[i].Interval != nil {
+					t.Fatalf("seed %d: a sum has intervals", seed)
+				}
+				want.Rows[i].Interval = nil
+			}
+			if len(sum.Warnings) != len(want.Warnings)+1 {
+				t.Fatalf("seed %d: nobody says why there are no intervals: %q", seed, sum.Warnings)
+			}
+			sum.Warnings = want.Warnings
+		}
 		if sum.Steady != nil && want.Steady != nil {
 			a, b := sum.Steady.Kernels, want.Steady.Kernels
 			if math.Abs(sum.Steady.Wall-want.Steady.Wall) > 1e-6 || (a == nil) != (b == nil) || a != nil && math.Abs(*a-*b) > 1e-9 {

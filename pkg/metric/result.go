@@ -44,6 +44,9 @@ type Row struct {
 	// Applicable is false where the scope has nothing that the metric is about:
 	// no windows, or no input preparation.
 	Applicable bool
+	// Interval is null where there are fewer than MinSteps steps, or parts of a
+	// run were added up.
+	Interval *Interval
 }
 
 // Value returns the ratio, NaN where it is not applicable. A ratio to nothing (no
@@ -88,6 +91,16 @@ type Run struct {
 	// reports; kernels without any launch were recorded without the API calls.
 	Kernels  int64 `json:"kernels"`
 	Launches int64 `json:"launches"`
+	// Markers is the number of forward-step marker ranges of the ranks, 0 where
+	// the reports do not say or other ranges were asked for.
+	Markers int64 `json:"markers,omitempty"`
+	// NoSteps tells that steps were looked for and none found; LostEvents that
+	// the profiler said that it lost CUDA events.
+	NoSteps    bool `json:"no_steps,omitempty"`
+	LostEvents bool `json:"lost_events,omitempty"`
+	// Prep is the text in the names of the ranges of input preparation, of
+	// several the first; "" where there are none.
+	Prep string `json:"prep,omitempty"`
 	// Warnings are those of the reports.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -106,6 +119,10 @@ type Rank struct {
 	// Replays that of the replays recorded there.
 	GraphLaunches int64 `json:"graph_launches"`
 	Replays       int64 `json:"replays"`
+	// TraceGraphLaunches and TraceReplays are the same of the rank's whole trace;
+	// 0 where the reports do not say.
+	TraceGraphLaunches int64 `json:"trace_graph_launches,omitempty"`
+	TraceReplays       int64 `json:"trace_replays,omitempty"`
 }
 
 // Phase describes the steps of a phase in the benchmark segments.
@@ -191,40 +208,58 @@ func applicable(rows []Row) {
 // result makes the result out of what the ranks measured.
 func (c *computer) result() *Result {
 	slices.SortFunc(c.ranks, func(a, b *rank) int { return int(a.id) - int(b.id) })
-	res := &Result{Run: Run{
-		Window: WindowBenchmark, HiddenGraphs: c.header.Rows(event.Graph), Kernels: c.header.Rows(event.Kernel),
-		Launches: c.header.ClassRows(event.Launch), Warnings: c.header.Warnings(),
-	}}
-	if c.header.Isolation != nil {
-		res.Method = c.header.Isolation.Method
-	}
-	steps := 0
+	res := &Result{Run: c.run()}
+	steps, name := 0, len(c.prep)
 	for _, r := range c.ranks {
 		steps += len(r.walk.Steps)
+		name = min(name, r.name)
+	}
+	if name < len(c.prep) {
+		res.Prep = c.prep[name]
 	}
 	if steps == 0 || c.opt.Window == WindowTrace {
 		res.Window = WindowTrace
 	}
 	if steps == 0 && res.Method != "" {
-		const w = "no steps were found: the window is the whole trace"
+		const w = "no steps were found: the figures are of the whole trace"
 		c.opt.Log(w)
 		res.Warnings = append(res.Warnings, w)
-		res.Method = ""
+		res.Method, res.NoSteps = "", true
 	}
 	var all figures
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)
 		all.add(&w, r)
 		res.Lanes += len(r.lanes)
-		res.Ranks = append(res.Ranks, r.summary(&w))
+		facts := c.header.RankFacts(r.id)
+		res.Ranks = append(res.Ranks, r.summary(&w, facts))
+		if facts != nil && (c.header.Isolation == nil || c.header.Isolation.Marker == "") {
+			res.Markers += facts.Markers
+		}
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(Aggregate)
+	if res.Window == WindowBenchmark {
+		newSeries(c.ranks, func(*rank, int) bool { return true }).intervals(res.Rows)
+	}
 	if c.header.Columns&event.PhaseCols == event.PhaseCols {
 		c.phases(res)
 	}
 	res.Steady = steady(c.ranks)
 	return res
+}
+
+// run is what the header says of the run.
+func (c *computer) run() Run {
+	h := c.header
+	run := Run{
+		Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
+		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), Warnings: h.Warnings(),
+	}
+	if h.Isolation != nil {
+		run.Method = h.Isolation.Method
+	}
+	return run
 }
 
 // phases adds the rows and the description of each phase that has steps.
@@ -240,7 +275,9 @@ func (c *computer) phases(res *Result) {
 			phase.Replayed += t.replayed
 		}
 		if phase.Steps > 0 {
-			res.Rows = append(res.Rows, f.rows(name)...)
+			rows := f.rows(name)
+			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == int32(p) }).intervals(rows)
+			res.Rows = append(res.Rows, rows...)
 			res.Phases = append(res.Phases, phase)
 		}
 	}
@@ -276,10 +313,13 @@ func (r *rank) inPhase(p int32) (sum tally, steps int64) {
 }
 
 // summary describes the rank, of whose window w was measured.
-func (r *rank) summary(w *tally) Rank {
+func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 	s := Rank{
 		Rank: r.id, Total: int64(len(r.walk.Steps)), Segments: int64(len(r.walk.Segments)),
 		GraphLaunches: w.calls, Replays: w.replays,
+	}
+	if facts != nil {
+		s.TraceGraphLaunches, s.TraceReplays = facts.GraphLaunches, facts.Graphs+facts.Replays
 	}
 	if r.walk.Window != nil {
 		s.CommonSize = r.walk.Window.CommonSize

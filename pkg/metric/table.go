@@ -16,11 +16,13 @@ import (
 //	denominator_ns   ns
 //	applicable       false where the scope has nothing that the metric is about
 //	value            the ratio, null where not applicable
+//	low, high        its 95 % interval over the steps of the scope, null where
+//	                 there are fewer than MinSteps or parts were added up
 //
 // The metadata has, under the key MetaRun, a Run as JSON.
 const (
 	Schema  = "metrics"
-	Version = 1
+	Version = 2
 	MetaRun = "run"
 )
 
@@ -31,6 +33,8 @@ var fields = []table.Field{
 	{Name: "denominator_ns", Type: table.Int},
 	{Name: "applicable", Type: table.Bool},
 	{Name: "value", Type: table.Float},
+	{Name: "low", Type: table.Float},
+	{Name: "high", Type: table.Float},
 }
 
 // Table returns the result as a table.
@@ -38,11 +42,14 @@ func (res *Result) Table() *table.Table {
 	t := table.New(Schema, Version, fields...)
 	for i := range res.Rows {
 		r := &res.Rows[i]
-		var value any
+		var value, low, high any
 		if v := r.Value(); !math.IsNaN(v) {
 			value = v
 		}
-		t.Append(r.Scope, r.Metric, r.Numerator, r.Denominator, r.Applicable, value)
+		if r.Interval != nil {
+			low, high = r.Interval.Low, r.Interval.High
+		}
+		t.Append(r.Scope, r.Metric, r.Numerator, r.Denominator, r.Applicable, value, low, high)
 	}
 	run, err := json.Marshal(&res.Run)
 	if err != nil {
@@ -73,6 +80,11 @@ func FromTable(t *table.Table) (*Result, error) {
 			return nil, fmt.Errorf("table of metrics: row %d has nulls", i)
 		}
 		r.Numerator, r.Denominator, r.Applicable = numerator, denominator, applicable
+		low, ok1 := t.Float(i, "low")
+		high, ok2 := t.Float(i, "high")
+		if ok1 && ok2 {
+			r.Interval = &Interval{low, high}
+		}
 		res.Rows = append(res.Rows, r)
 	}
 	return res, nil

@@ -124,8 +124,14 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		res.Window = metric.WindowTrace
 	}
 	if steps == 0 && res.Method != "" {
-		res.Warnings = append(res.Warnings, "no steps were found: the window is the whole trace")
-		res.Method = ""
+		res.Warnings = append(res.Warnings, "no steps were found: the figures are of the whole trace")
+		res.Method, res.NoSteps = "", true
+	}
+	for _, name := range prepNames(opt) {
+		any := slices.ContainsFunc(ranks, func(tw *twinRank) bool { return len(tw.prepNamed(name)) > 0 })
+		if any && res.Prep == "" {
+			res.Prep = name
+		}
 	}
 	var all figures
 	for _, tw := range ranks {
@@ -133,6 +139,7 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		all.add(tw, w)
 		res.Lanes += len(tw.devices)
 		res.Ranks = append(res.Ranks, tw.summary(w))
+		res.Markers += int64(len(tw.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && r.Class == event.StepMarker })))
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(metric.Aggregate)
@@ -257,15 +264,23 @@ func (tw *twinRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
 	return spans
 }
 
+// prepNames are the texts of input preparation, the preferred one first.
+func prepNames(opt metric.Options) []string {
+	if opt.Prep != "" {
+		return []string{opt.Prep}
+	}
+	return []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
+}
+
+// prepNamed returns the ranges with a text in their name.
+func (tw *twinRank) prepNamed(name string) []span {
+	return tw.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && strings.Contains(r.Name, name) })
+}
+
 // prep returns the ranges of input preparation.
 func (tw *twinRank) prep() []span {
-	names := []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
-	if tw.opt.Prep != "" {
-		names = []string{tw.opt.Prep}
-	}
-	for _, name := range names {
-		found := tw.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && strings.Contains(r.Name, name) })
-		if len(found) > 0 {
+	for _, name := range prepNames(tw.opt) {
+		if found := tw.prepNamed(name); len(found) > 0 {
 			return found
 		}
 	}

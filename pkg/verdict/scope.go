@@ -1,13 +1,13 @@
 package verdict
 
-// Scopes that have a verdict.
-const (
-	Aggregate  = "aggregate"
-	Context    = "context"
-	Generation = "generation"
+import (
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/metric"
 )
 
-// The metrics, by their place in lists. The first six vote.
+// The metrics, by their place in metric.Names. The first six vote.
 const (
 	gpuIdle = iota
 	launch
@@ -18,23 +18,11 @@ const (
 	nccl
 	graphLaunch
 	comm
+	backpressure
 	numMetrics
 
 	numVotes = nccl
 )
-
-// Names lists the metrics: the six that vote, nccl_ratio, which has a threshold
-// for a caveat, and two for information.
-var Names = [numMetrics]string{
-	"gpu_idle_ratio", "launch_overhead_ratio", "host_prep_exposed_ratio", "host_prep_perf_impact",
-	"host_prep_idle_attribution", "gpu_utilization", "nccl_ratio", "graph_launch_ratio", "comm_ratio",
-}
-
-// values are the metrics of a scope.
-type values struct {
-	value [numMetrics]*float64 // nil: not applicable
-	idle  int64                // ns, of all lanes
-}
 
 // Scope is the verdict of a scope.
 type Scope struct {
@@ -45,32 +33,103 @@ type Scope struct {
 	// HostPrep tells whether input preparation is confirmed as a cause, NCCL
 	// whether NCCL kernels take so much of the busy time that it needs a caveat.
 	HostPrep, NCCL bool
+	// Borderline names the measurements of which the verdict of the scope would
+	// be another if one of them lay elsewhere in its interval.
+	Borderline []string
 
-	values
-	crossed [numMetrics]bool
-	limits  *Limits
+	value    [numMetrics]*float64 // nil: not applicable
+	interval [numMetrics]*metric.Interval
+	idle     int64 // ns, of all lanes
+	crossed  [numMetrics]bool
+	limits   *Limits
 }
 
-// judge finds the verdict of a scope.
-func judge(name string, v values, limits *Limits) Scope {
-	s := Scope{Name: name, Verdict: No, values: v, limits: limits}
-	for m := range numVotes + 1 {
-		s.crossed[m] = v.value[m] != nil && limits.crossed(m, *v.value[m])
+// classify finds the verdict of a scope of the rows.
+func classify(name string, rows []metric.Row, limits *Limits) Scope {
+	s := Scope{Name: name, limits: limits}
+	for i := range rows {
+		r := &rows[i]
+		m := slices.Index(metric.Names, r.Metric)
+		if r.Scope != name || m < 0 {
+			continue
+		}
+		if v := r.Value(); !math.IsNaN(v) {
+			s.value[m], s.interval[m] = &v, r.Interval
+		}
+		if m == gpuIdle {
+			s.idle = r.Numerator
+		}
 	}
+	s.crossed, s.Crossed = s.votes(s.at)
 	for m := range numVotes {
-		if v.value[m] != nil {
+		if s.value[m] != nil {
 			s.Applicable++
 		}
-		if s.crossed[m] {
-			s.Crossed++
-		}
 	}
-	if s.Crossed >= votesForYes {
-		s.Verdict = Yes
-	}
+	s.Verdict = verdictOf(s.Crossed)
 	s.HostPrep = s.crossed[prepImpact] && s.crossed[prepAttribution]
 	s.NCCL = s.crossed[nccl]
+	s.Borderline = s.borderline()
 	return s
+}
+
+func verdictOf(votes int) string {
+	if votes >= votesForYes {
+		return Yes
+	}
+	return No
+}
+
+// at is where a metric was measured.
+func (s *Scope) at(m int) float64 { return *s.value[m] }
+
+// votes counts the votes and tells which metrics are crossed, those that are
+// applicable lying where at says.
+func (s *Scope) votes(at func(m int) float64) (crossed [numMetrics]bool, n int) {
+	for m := range numVotes + 1 {
+		crossed[m] = s.value[m] != nil && s.limits.crossed(m, at(m))
+		if crossed[m] && m < numVotes {
+			n++
+		}
+	}
+	return crossed, n
+}
+
+// borderline moves one measurement at a time to either end of its interval and
+// names those that are crossed, or no longer crossed, where that changes the
+// verdict. The votes are monotonic in each measurement, so the ends are enough.
+func (s *Scope) borderline() (names []string) {
+	moved := map[int]bool{}
+	for m := range gpuUtilization { // which moves with gpuIdle
+		if s.interval[m] == nil {
+			continue
+		}
+		for _, v := range []float64{s.interval[m].Low, s.interval[m].High} {
+			crossed, n := s.votes(func(k int) float64 {
+				switch {
+				case k == m:
+					return v
+				case k == gpuUtilization && m == gpuIdle:
+					return 1 - v
+				}
+				return s.at(k)
+			})
+			if verdictOf(n) == s.Verdict {
+				continue
+			}
+			for k := range numVotes {
+				if crossed[k] != s.crossed[k] {
+					moved[k] = true
+				}
+			}
+		}
+	}
+	for m := range numVotes {
+		if moved[m] {
+			names = append(names, metric.Names[m])
+		}
+	}
+	return names
 }
 
 func (s *Scope) metrics() Metrics {
@@ -78,7 +137,17 @@ func (s *Scope) metrics() Metrics {
 	return Metrics{v[gpuIdle], v[launch], v[prepExposed], v[prepImpact], v[prepAttribution], v[gpuUtilization], v[nccl]}
 }
 
-func (s *Scope) votes() Votes {
+func (s *Scope) intervals() Intervals {
+	var ends [nccl + 1]*[2]float64
+	for m := range ends {
+		if i := s.interval[m]; i != nil {
+			ends[m] = &[2]float64{i.Low, i.High}
+		}
+	}
+	return Intervals{ends[gpuIdle], ends[launch], ends[prepExposed], ends[prepImpact], ends[prepAttribution], ends[gpuUtilization], ends[nccl]}
+}
+
+func (s *Scope) details() Votes {
 	c := &s.crossed
 	return Votes{c[gpuIdle], c[launch], c[prepExposed], c[prepImpact], c[prepAttribution], c[gpuUtilization]}
 }

@@ -6,6 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // sentences say of each metric that votes what it is to cross it.
@@ -47,13 +50,17 @@ func section(b *bytes.Buffer, title string, items []string) {
 }
 
 func (r *Report) headline() string {
+	text := "the host does not hold the GPUs back"
 	switch r.Verdict {
 	case Yes:
-		return "the host holds the GPUs back"
+		text = "the host holds the GPUs back"
 	case Inconclusive:
-		return "this trace cannot tell"
+		text = "this trace cannot tell"
 	}
-	return "the host does not hold the GPUs back"
+	if len(r.Borderline) > 0 {
+		text += " (borderline: within what the steps vary it could be the other)"
+	}
+	return text
 }
 
 // why says in a sentence or two what the verdict rests on and what to do next.
@@ -66,15 +73,23 @@ func (r *Report) why() string {
 		if s.value[gpuIdle] == nil {
 			return "There is nothing to measure."
 		}
-		return fmt.Sprintf("The GPUs idle %s of the time (limit %s), and no scope crosses %d metrics: look at what the GPUs do, not at the host.",
-			percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes)
+		return fmt.Sprintf("In the %s the GPUs idle %s of the time (limit %s), and in no scope %d metrics are over their limits: look at what the GPUs do, not at the host.",
+			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes)
 	}
 	s := r.worst()
-	what := "Over all"
-	if s.Name != Aggregate {
-		what = "In the " + s.Name + " steps"
+	return fmt.Sprintf("In the %s %d of %d metrics are over their limits: %s.%s Next: %s.",
+		r.about(s), s.Crossed, s.Applicable, s.evidence(), r.alone(), r.first())
+}
+
+// about is what a scope is called.
+func (r *Report) about(s *Scope) string { return scopeName(s.Name, r.run) }
+
+// alone says where a YES rests on one fact.
+func (r *Report) alone() string {
+	if !r.idleAlone() {
+		return ""
 	}
-	return fmt.Sprintf("%s %d of %d metrics are crossed: %s. Next: %s.", what, s.Crossed, s.Applicable, s.evidence(), r.first())
+	return " gpu_idle_ratio and gpu_utilization are one fact with two votes, and no other metric has one."
 }
 
 // worst returns the scope that the explanation is about: the phase that the
@@ -114,39 +129,42 @@ func (r *Report) first() string {
 	return "see with gaps what the host does while the GPUs idle"
 }
 
-// title names a scope with the windows it has.
+// title names a scope with its verdict, where that counts, and what it is of.
 func (r *Report) title(s *Scope) string {
-	if p := r.run.phase(s.Name); p != nil {
-		return fmt.Sprintf("%s steps: %s (%d steps a rank)", capital(s.Name), s.Verdict, p.Iterations)
+	title := capital(r.about(s))
+	if r.Verdict != Inconclusive {
+		title += ": " + s.Verdict
 	}
-	where := "Benchmark window"
-	if r.run.Window == "trace" {
-		where = "Whole trace"
+	if p := r.phaseRun(s.Name); p != nil {
+		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
 	}
-	return fmt.Sprintf("%s: %s (%s, %s)", where, s.Verdict, count(len(r.run.Ranks), "rank"), count(r.run.Lanes, "lane"))
+	return fmt.Sprintf("%s (%s, %s)", title, count(len(r.run.Ranks), "rank"), count(r.run.Lanes, "lane"))
 }
 
 // writeTable writes the metrics of a scope as a Markdown table with aligned
 // columns.
 func (s *Scope) writeTable(b *bytes.Buffer) {
-	rows := [][4]string{{"metric", "value", "threshold", "crossed"}, {}}
-	for m, name := range Names {
-		row := [4]string{name, percent(s.value[m]), "-", "-"}
+	rows := [][5]string{{"metric", "value", "95 % interval", "limit", "over the limit"}, {}}
+	for m, name := range metric.Names {
+		row := [5]string{name, percent(s.value[m]), ends(s.interval[m]), "-", "-"}
 		if m <= nccl {
-			row[2], row[3] = s.limits.text(m), "no"
+			row[3], row[4] = s.limits.text(m), "no"
 			if s.crossed[m] {
-				row[3] = "yes"
+				row[4] = "yes"
 			}
 			if s.value[m] == nil {
-				row[3] = "-"
+				row[4] = "-"
 			}
 		}
 		if m == nccl && s.crossed[m] {
-			row[3] = "caveat"
+			row[4] = "caveat"
+		}
+		if slices.Contains(s.Borderline, name) {
+			row[4] += ", borderline"
 		}
 		rows = append(rows, row)
 	}
-	width := [4]int{}
+	width := [5]int{}
 	for _, row := range rows {
 		for c, text := range row {
 			width[c] = max(width[c], len(text))
@@ -154,13 +172,25 @@ func (s *Scope) writeTable(b *bytes.Buffer) {
 	}
 	for i, row := range rows {
 		if i == 1 {
-			fmt.Fprintf(b, "|%s|%s:|%s:|%s|\n", strings.Repeat("-", width[0]+2), strings.Repeat("-", width[1]+1),
-				strings.Repeat("-", width[2]+1), strings.Repeat("-", width[3]+2))
+			fmt.Fprintf(b, "|%s|%s:|%s:|%s:|%s|\n", strings.Repeat("-", width[0]+2), strings.Repeat("-", width[1]+1),
+				strings.Repeat("-", width[2]+1), strings.Repeat("-", width[3]+1), strings.Repeat("-", width[4]+2))
 			continue
 		}
-		fmt.Fprintf(b, "| %-*s | %*s | %*s | %-*s |\n", width[0], row[0], width[1], row[1], width[2], row[2], width[3], row[3])
+		fmt.Fprintf(b, "| %-*s | %*s | %*s | %*s | %-*s |\n", width[0], row[0], width[1], row[1], width[2], row[2], width[3], row[3], width[4], row[4])
 	}
 }
+
+// ends shows an interval.
+func ends(i *metric.Interval) string {
+	if i == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f to %.1f", 100*i.Low, 100*i.High)
+}
+
+// worthSaying is the share of time from which on a figure without a vote is put
+// into a sentence.
+const worthSaying = 0.01
 
 // interpretation says what the figures mean together.
 func (r *Report) interpretation() []string {
@@ -168,19 +198,23 @@ func (r *Report) interpretation() []string {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
 		if idle := s.value[gpuIdle]; idle != nil && s.Verdict == Yes {
-			out = append(out, fmt.Sprintf("%s: the GPUs idle %s of the time%s.", capital(s.Name), percent(idle), s.idleBy()))
+			out = append(out, fmt.Sprintf("%s: the GPUs idle %s of the time%s.", capital(r.about(s)), percent(idle), s.idleBy()))
 		}
+	}
+	if s := &r.Scopes[0]; s.value[backpressure] != nil && *s.value[backpressure] >= worthSaying {
+		out = append(out, fmt.Sprintf("%s: launching threads wait for a full queue %s of the time, which is no launch overhead: the GPUs have work waiting then.",
+			capital(r.about(s)), percent(s.value[backpressure])))
 	}
 	if g := r.Phases.Generation; g != nil && !*g.CUDAGraphs {
 		out = append(out, "Generation steps run without CUDA graphs: the host launches every kernel.")
 	}
 	if h := r.Handoff; h.Wall != nil {
-		text := fmt.Sprintf("A steady step takes %.1f us", *h.Wall)
+		text := fmt.Sprintf("%s: one takes %.1f us", capital(step.SteadySteps), *h.Wall)
 		if h.Kernels != nil {
 			text += fmt.Sprintf(" and runs %.1f kernels", *h.Kernels)
 		}
 		if h.GapP50 != nil {
-			text += fmt.Sprintf("; half of the holes between steps are longer than %.1f us", *h.GapP50)
+			text += fmt.Sprintf("; half of the gaps between the end of one and the start of the next are longer than %.1f us", *h.GapP50)
 		}
 		out = append(out, text+".")
 	}
@@ -204,6 +238,9 @@ func (r *Report) caveats() []string {
 	out := []string{"Profiling itself takes time on the host; figures of small steps are upper bounds of what the host costs."}
 	if r.Metrics.PrepExposed == nil {
 		out = append(out, "The three metrics of input preparation are not applicable (n/a): no such ranges in the window. --prep names others.")
+	}
+	if a := &r.Scopes[0]; a.interval[gpuIdle] != nil {
+		out = append(out, "Intervals are of this start of the program: what differs from start to start is not in them.")
 	}
 	if r.Steps.Method == "none" {
 		out = append(out, "No steps were isolated: start-up and shut-down inside the trace count as idle.")

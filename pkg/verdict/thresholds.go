@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/hostbound/hostbound/pkg/metric"
 )
 
 // Limits are the thresholds of a scope. A metric is crossed where it is more than
@@ -51,7 +53,7 @@ func Defaults() Thresholds {
 // none.
 func (l *Limits) Limit(name string) *float64 {
 	for m := range numVotes + 1 {
-		if Names[m] == name {
+		if metric.Names[m] == name {
 			return l.at(m)
 		}
 	}
@@ -74,9 +76,9 @@ func (l *Limits) crossed(m int, value float64) bool {
 // of returns the limits of a scope.
 func (t *Thresholds) of(scope string) *Limits {
 	switch scope {
-	case Context:
+	case metric.Context:
 		return &t.Context
-	case Generation:
+	case metric.Generation:
 		return &t.Generation
 	}
 	return &t.Aggregate
@@ -104,12 +106,13 @@ func (t *Thresholds) Read(r io.Reader) error {
 	return nil
 }
 
-// Check returns an error where a threshold is no share.
+// Check returns an error where a threshold is no share: all metrics are ratios, and
+// one that is more than 1 was meant as percent.
 func (t *Thresholds) Check() error {
-	for _, scope := range []string{Aggregate, Context, Generation} {
+	for _, scope := range metric.Scopes {
 		for m := range numVotes + 1 {
-			if v := *t.of(scope).at(m); math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-				return fmt.Errorf("thresholds: %s of %s is %v, want a share such as 0.3", Names[m], scope, v)
+			if v := *t.of(scope).at(m); math.IsNaN(v) || v < 0 || v > 1 {
+				return fmt.Errorf("thresholds: %s of %s is %v, want a share between 0 and 1", metric.Names[m], scope, v)
 			}
 		}
 	}
@@ -120,11 +123,11 @@ func (t *Thresholds) Check() error {
 // none.
 func (t *Thresholds) Scope(name string) *Limits {
 	switch name {
-	case Aggregate, Context, Generation:
+	case metric.Aggregate, metric.Context, metric.Generation:
 		return t.of(name)
 	}
 	return nil
 }
 
 // WithThreshold names the metrics that have a threshold.
-func WithThreshold() []string { return Names[:numVotes+1] }
+func WithThreshold() []string { return metric.Names[:numVotes+1] }

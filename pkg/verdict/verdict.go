@@ -12,16 +12,31 @@
 // YES.) Input preparation is confirmed as a cause where host_prep_perf_impact and
 // host_prep_idle_attribution are both crossed.
 //
-// The verdict is INCONCLUSIVE where the trace cannot answer: in some rank's
-// window more graphs were launched than replays were recorded, by more than 2 and
-// more than 1 %, or nothing ran on a GPU at all.
+// The verdict is INCONCLUSIVE where the trace cannot answer:
 //
-// Metrics come as a table (schema "metrics"), so that they may have been measured
-// by another process.
+//   - in some rank's window more graphs were launched than replays were recorded, by
+//     more than 2 and more than 1 %; or in its whole trace, where most replays are
+//     missing (then the steps that were found may be the few without graphs);
+//   - nothing ran on a GPU at all;
+//   - the profiler says that it lost CUDA events;
+//   - fewer than half of the forward-step marker ranges became steps;
+//   - no steps were found though they were looked for: the figures are of the
+//     whole trace.
+//
+// It is borderline where it would be another if one measurement lay elsewhere in
+// its interval (gpu_idle_ratio and gpu_utilization are one measurement): a NO where
+// some scope could become a YES; a YES where a scope with a YES could become a NO,
+// unless the aggregate is a YES whatever lies elsewhere.
+//
+// Metrics are those of package metric, which may have been measured by another
+// process.
 package verdict
 
 import (
 	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/metric"
 )
 
 // Verdicts.
@@ -51,24 +66,30 @@ func ExitCode(verdict string) int {
 // Report is the answer. Its JSON form has the names that TensorRT-LLM's own
 // analysis returns.
 type Report struct {
-	Verdict           string   `json:"verdict"`
-	Metrics           Metrics  `json:"aggregate_metrics"`
-	CrossedCount      int      `json:"crossed_count"`
-	ApplicableCount   int      `json:"applicable_count"`
-	HostPrepConfirmed bool     `json:"host_prep_confirmed"`
-	NCCLCaveat        bool     `json:"nccl_caveat"`
-	CrossedDetails    Votes    `json:"crossed_details"`
-	Phases            Phases   `json:"phases"`
-	Steps             Steps    `json:"steps"`
-	Warnings          []string `json:"warnings"`
-	Handoff           Handoff  `json:"optimization_handoff"`
+	Verdict string `json:"verdict"`
+	// Borderline names the measurements that could change the verdict within
+	// their intervals, as SCOPE.METRIC; empty where it is firm, or INCONCLUSIVE.
+	Borderline []string `json:"borderline"`
+	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
+	Window            string    `json:"scope"`
+	Metrics           Metrics   `json:"aggregate_metrics"`
+	Intervals         Intervals `json:"intervals"`
+	CrossedCount      int       `json:"crossed_count"`
+	ApplicableCount   int       `json:"applicable_count"`
+	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
+	NCCLCaveat        bool      `json:"nccl_caveat"`
+	CrossedDetails    Votes     `json:"crossed_details"`
+	Phases            Phases    `json:"phases"`
+	Steps             Steps     `json:"steps"`
+	Warnings          []string  `json:"warnings"`
+	Handoff           Handoff   `json:"optimization_handoff"`
 
 	// Scopes are the verdicts of the scopes, the aggregate first.
 	Scopes []Scope `json:"-"`
 	// Reasons say why the verdict is INCONCLUSIVE, a sentence each.
 	Reasons []string `json:"-"`
 
-	run run
+	run *metric.Run
 }
 
 // Metrics are the values of the metrics, nil where not applicable.
@@ -80,6 +101,18 @@ type Metrics struct {
 	PrepAttribution *float64 `json:"host_prep_idle_attribution"`
 	GPUUtilization  *float64 `json:"gpu_utilization"`
 	NCCL            *float64 `json:"nccl_ratio"`
+}
+
+// Intervals are the 95 % intervals of the metrics over the run's steps, null where
+// there are too few steps or the metric is not applicable.
+type Intervals struct {
+	GPUIdle         *[2]float64 `json:"gpu_idle_ratio"`
+	Launch          *[2]float64 `json:"launch_overhead_ratio"`
+	PrepExposed     *[2]float64 `json:"host_prep_exposed_ratio"`
+	PrepImpact      *[2]float64 `json:"host_prep_perf_impact"`
+	PrepAttribution *[2]float64 `json:"host_prep_idle_attribution"`
+	GPUUtilization  *[2]float64 `json:"gpu_utilization"`
+	NCCL            *[2]float64 `json:"nccl_ratio"`
 }
 
 // Votes tells which of the six metrics that vote are crossed. One that is not
@@ -102,12 +135,13 @@ type Phases struct {
 // Phase is the verdict of a phase.
 type Phase struct {
 	// IterationCount is the largest number of such steps in any one rank.
-	IterationCount    int64   `json:"iteration_count"`
-	Verdict           string  `json:"verdict"`
-	CrossedCount      int     `json:"crossed_count"`
-	ApplicableCount   int     `json:"applicable_count"`
-	HostPrepConfirmed bool    `json:"host_prep_confirmed"`
-	Metrics           Metrics `json:"metrics"`
+	IterationCount    int64     `json:"iteration_count"`
+	Verdict           string    `json:"verdict"`
+	CrossedCount      int       `json:"crossed_count"`
+	ApplicableCount   int       `json:"applicable_count"`
+	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
+	Metrics           Metrics   `json:"metrics"`
+	Intervals         Intervals `json:"intervals"`
 	// CUDAGraphs tells whether graph replays ran any of the GPU work; nil for
 	// the context phase.
 	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
@@ -141,36 +175,90 @@ type Handoff struct {
 	Wall              *float64 `json:"wall_time_per_step_us"`
 	GapP50            *float64 `json:"inter_step_gap_p50_us"`
 	Kernels           *float64 `json:"kernels_per_step"`
+	// FirstTarget is what to begin with: the ranges of input preparation where
+	// they are confirmed, FirstLaunch where launches are over their limit. Null
+	// where there is no YES or these figures cannot name anything: gaps does.
+	FirstTarget *string `json:"recommended_first_target"`
 }
 
+// FirstLaunch is the FirstTarget that stands for kernel-launch calls, by the name
+// that gaps gives the cause.
+const FirstLaunch = "launch"
+
 // Decide returns the verdict on what was measured.
-func Decide(in *Input, th Thresholds) *Report {
-	r := &Report{run: in.run, Warnings: []string{}}
-	r.Scopes = append(r.Scopes, judge(Aggregate, in.values[Aggregate], &th.Aggregate))
-	for _, name := range []string{Context, Generation} {
-		if in.run.phase(name) != nil {
-			r.Scopes = append(r.Scopes, judge(name, in.values[name], th.of(name)))
+func Decide(res *metric.Result, th Thresholds) *Report {
+	r := &Report{run: &res.Run, Warnings: []string{}, Window: res.Window}
+	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
+	for _, name := range []string{metric.Context, metric.Generation} {
+		if r.phaseRun(name) != nil {
+			r.Scopes = append(r.Scopes, classify(name, res.Rows, th.of(name)))
 		}
 	}
 	all := &r.Scopes[0]
-	r.Metrics, r.CrossedDetails = all.metrics(), all.votes()
+	r.Metrics, r.Intervals, r.CrossedDetails = all.metrics(), all.intervals(), all.details()
 	r.CrossedCount, r.ApplicableCount = all.Crossed, all.Applicable
 	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
-	r.Phases = Phases{r.phase(Context), r.phase(Generation)}
-	r.Steps = in.run.steps()
+	r.Phases = Phases{r.phase(metric.Context), r.phase(metric.Generation)}
+	r.Steps = steps(r.run)
 	r.Verdict = No
 	for i := range r.Scopes {
 		if r.Scopes[i].Verdict == Yes {
 			r.Verdict = Yes
 		}
 	}
-	r.Reasons = in.run.inconclusive()
+	r.Reasons = inconclusive(r.run)
 	if len(r.Reasons) > 0 {
 		r.Verdict = Inconclusive
 	}
+	r.Borderline = r.borderline()
 	r.Handoff = r.handoff()
 	r.warn()
 	return r
+}
+
+// borderline names the measurements that could change the verdict.
+func (r *Report) borderline() []string {
+	names := []string{}
+	all := &r.Scopes[0]
+	if r.Verdict == Inconclusive || all.Verdict == Yes && all.interval[gpuIdle] != nil && len(all.Borderline) == 0 {
+		return names
+	}
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; s.Verdict == r.Verdict {
+			for _, name := range s.Borderline {
+				names = append(names, s.Name+"."+name)
+			}
+		}
+	}
+	return names
+}
+
+// phaseRun returns what is known of a phase, nil where it has no steps.
+func (r *Report) phaseRun(name string) *metric.Phase {
+	for i := range r.run.Phases {
+		if r.run.Phases[i].Phase == name {
+			return &r.run.Phases[i]
+		}
+	}
+	return nil
+}
+
+// steps describes the steps of the ranks.
+func steps(run *metric.Run) Steps {
+	s := Steps{Method: run.Method, PerRank: []Rank{}}
+	if s.Method == "" {
+		s.Method = "none"
+		return s
+	}
+	for i := range run.Ranks {
+		rank := &run.Ranks[i]
+		n := rank.Total
+		if rank.Benchmark != nil {
+			n = *rank.Benchmark
+		}
+		s.PerRank = append(s.PerRank, Rank{rank.Rank, rank.Total, rank.CommonSize, rank.Segments, n})
+	}
+	return s
 }
 
 // scope returns the verdict of a scope, nil where it has none.
@@ -188,12 +276,12 @@ func (r *Report) phase(name string) *Phase {
 	if s == nil {
 		return nil
 	}
-	found := r.run.phase(name)
+	found := r.phaseRun(name)
 	p := &Phase{
 		IterationCount: found.Iterations, Verdict: s.Verdict, CrossedCount: s.Crossed,
-		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, Metrics: s.metrics(),
+		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, Metrics: s.metrics(), Intervals: s.intervals(),
 	}
-	if name == Generation {
+	if name == metric.Generation {
 		graphs := found.Replayed > 0
 		p.CUDAGraphs = &graphs
 	}
@@ -204,7 +292,7 @@ func (r *Report) handoff() Handoff {
 	h := Handoff{Verdict: r.Verdict, HostPrepConfirmed: r.HostPrepConfirmed}
 	most := int64(-1)
 	for i := range r.Scopes {
-		if s := &r.Scopes[i]; s.Name != Aggregate && s.Verdict == Yes && s.idle > most {
+		if s := &r.Scopes[i]; s.Name != metric.Aggregate && s.Verdict == Yes && s.idle > most {
 			most = s.idle
 			h.Phase = &s.Name
 		}
@@ -217,7 +305,26 @@ func (r *Report) handoff() Handoff {
 			h.GapP50 = &gap
 		}
 	}
+	h.FirstTarget = r.firstTarget()
 	return h
+}
+
+// firstTarget is what to begin with.
+func (r *Report) firstTarget() *string {
+	target := ""
+	for i := range r.Scopes {
+		switch s := &r.Scopes[i]; {
+		case r.Verdict != Yes || s.Verdict != Yes:
+		case s.HostPrep && r.run.Prep != "":
+			target = r.run.Prep
+		case s.crossed[launch] && target == "":
+			target = FirstLaunch
+		}
+	}
+	if target == "" {
+		return nil
+	}
+	return &target
 }
 
 // warn says what to know before believing the figures.
@@ -229,7 +336,10 @@ func (r *Report) warn() {
 	for _, w := range r.run.Warnings {
 		say("%s", w)
 	}
-	r.run.warn(say)
+	warn(r.run, say)
+	if len(r.Borderline) > 0 {
+		say("the verdict is borderline: it would be another if one of these lay elsewhere in its interval: %s", strings.Join(r.Borderline, ", "))
+	}
 	if r.Verdict == Yes && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one fact with two votes")
 	}
@@ -243,7 +353,7 @@ func (r *Report) warn() {
 func (r *Report) idleAlone() bool {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
-		v := s.votes()
+		v := s.details()
 		if s.Verdict == Yes && (v.Launch || v.PrepExposed || v.PrepImpact || v.PrepAttribution) {
 			return false
 		}

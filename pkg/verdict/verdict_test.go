@@ -4,36 +4,34 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/table"
+	"github.com/hostbound/hostbound/pkg/metric"
 )
 
 // na is a metric that is not applicable.
 const na = -1
 
-// metrics makes a table of metrics out of values in the order of Names, by scope,
-// and the metadata.
-func metrics(t *testing.T, run string, scopes map[string][]float64) *Input {
+// metrics makes a result out of values in the order of metric.Names, by scope, and
+// what else is known of the run.
+func metrics(t *testing.T, run string, scopes map[string][]float64) *metric.Result {
 	t.Helper()
-	tab := table.New(schema, version, append(slices.Clone(fields), table.Field{Name: "denominator_ns", Type: table.Int})...)
-	for _, scope := range []string{Aggregate, Context, Generation} {
+	res := &metric.Result{}
+	for _, scope := range metric.Scopes {
 		for m, v := range scopes[scope] {
-			if v == na {
-				tab.Append(scope, Names[m], 0, false, nil, 0)
-			} else {
-				tab.Append(scope, Names[m], int64(1000*v), true, v, 1000)
+			r := metric.Row{Scope: scope, Metric: metric.Names[m]}
+			if v != na {
+				r.Numerator, r.Denominator, r.Applicable = int64(math.Round(1000*v)), 1000, true
 			}
+			res.Rows = append(res.Rows, r)
 		}
 	}
-	tab.Meta["run"] = run
-	in, err := FromTable(tab)
-	if err != nil {
+	if err := json.Unmarshal([]byte(run), &res.Run); err != nil {
 		t.Fatal(err)
 	}
-	return in
+	return res
 }
 
 const plainRun = `{"window": "benchmark", "method": "nvtx", "lanes": 1, "gpu_activity": true,
@@ -47,30 +45,29 @@ func TestDecide(t *testing.T) {
 		aggregate, context, generation []float64
 		verdict                        string
 		crossed, applicable            int
-		hostPrep, nccl                 bool
+		hostPrep, nccl, alone          bool
 	}{
-		{"calm", calm, calm, calm, No, 0, 3, false, false},
-		{"one vote", []float64{0.31, 0.05, na, na, na, 0.69, 0, 0, 0}, calm, calm, No, 1, 3, false, false},
-		{"at the thresholds", []float64{0.30, 0.10, 0.50, 0.05, 0.50, 0.60, 0.20, 0, 0}, calm, calm, No, 0, 6, false, false},
-		{"past them", []float64{0.31, 0.11, 0.51, 0.06, 0.51, 0.59, 0.21, 0, 0}, calm, calm, Yes, 6, 6, true, true},
-		{"impact is not enough", []float64{0, 0, 0, 0.06, 0, 1, 0, 0, 0}, calm, calm, No, 1, 6, false, false},
-		{"nor is attribution", []float64{0, 0, 0, 0, 0.6, 1, 0, 0, 0}, calm, calm, No, 1, 6, false, false},
-		{"idle alone", []float64{0.5, 0, na, na, na, 0.5, 0, 0, 0}, calm, calm, Yes, 2, 3, false, false},
-		{"NCCL has no vote", []float64{0.31, 0, na, na, na, 0.69, 0.9, 0, 0}, calm, calm, No, 1, 3, false, true},
-		{"generation has stricter limits", calm, calm, []float64{0.21, 0, na, na, na, 0.79, 0, 0, 0}, Yes, 0, 3, false, false},
-		{"context has not", calm, []float64{0.21, 0, na, na, na, 0.79, 0, 0, 0}, calm, No, 0, 3, false, false},
-		{"a phase never lowers", []float64{0.5, 0, na, na, na, 0.5, 0, 0, 0}, nil, nil, Yes, 2, 3, false, false},
+		{"calm", calm, calm, calm, No, 0, 3, false, false, false},
+		{"one vote", []float64{0.31, 0.05, na, na, na, 0.69, 0, 0, 0}, calm, calm, No, 1, 3, false, false, false},
+		{"at the thresholds", []float64{0.30, 0.10, 0.50, 0.05, 0.50, 0.60, 0.20, 0, 0}, calm, calm, No, 0, 6, false, false, false},
+		{"past them", []float64{0.31, 0.11, 0.51, 0.06, 0.51, 0.59, 0.21, 0, 0}, calm, calm, Yes, 6, 6, true, true, false},
+		{"impact is not enough", []float64{0, 0, 0, 0.06, 0, 1, 0, 0, 0}, calm, calm, No, 1, 6, false, false, false},
+		{"nor is attribution", []float64{0, 0, 0, 0, 0.6, 1, 0, 0, 0}, calm, calm, No, 1, 6, false, false, false},
+		{"idle alone", []float64{0.5, 0, na, na, na, 0.5, 0, 0, 0}, calm, calm, Yes, 2, 3, false, false, true},
+		{"NCCL has no vote", []float64{0.31, 0, na, na, na, 0.69, 0.9, 0, 0}, calm, calm, No, 1, 3, false, true, false},
+		{"generation has stricter limits", calm, calm, []float64{0.21, 0, na, na, na, 0.79, 0, 0, 0}, Yes, 0, 3, false, false, true},
+		{"context has not", calm, []float64{0.21, 0, na, na, na, 0.79, 0, 0, 0}, calm, No, 0, 3, false, false, false},
+		{"a phase never lowers", []float64{0.5, 0, na, na, na, 0.5, 0, 0, 0}, nil, nil, Yes, 2, 3, false, false, true},
 	}
 	for _, test := range tests {
-		in := metrics(t, plainRun, map[string][]float64{Aggregate: test.aggregate, Context: test.context, Generation: test.generation})
+		in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: test.aggregate, metric.Context: test.context, metric.Generation: test.generation})
 		r := Decide(in, Defaults())
 		if r.Verdict != test.verdict || r.CrossedCount != test.crossed || r.ApplicableCount != test.applicable ||
 			r.HostPrepConfirmed != test.hostPrep || r.NCCLCaveat != test.nccl {
 			t.Errorf("%s: %s, %d of %d crossed, host prep %v, NCCL %v", test.name,
 				r.Verdict, r.CrossedCount, r.ApplicableCount, r.HostPrepConfirmed, r.NCCLCaveat)
 		}
-		alone := strings.Contains(strings.Join(r.Warnings, "\n"), "one fact with two votes")
-		if want := r.Verdict == Yes && test.name != "past them"; alone != want {
+		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "one fact with two votes"); alone != test.alone {
 			t.Errorf("%s: warnings %q", test.name, r.Warnings)
 		}
 		var text bytes.Buffer
@@ -96,23 +93,38 @@ func TestInconclusive(t *testing.T) {
 		{run(true, 1011, 1000), Inconclusive, "only 1000 replays"},
 		{run(true, 0, 500), Yes, ""},
 		{run(false, 0, 0), Inconclusive, "no GPU activity"},
+		{`{"window": "benchmark", "gpu_activity": true, "lost_events": true}`, Inconclusive, "lost CUDA events"},
+		{`{"window": "trace", "gpu_activity": true, "no_steps": true}`, Inconclusive, "no steps were found"},
+		// What was launched outside the window left no trace.
+		{`{"gpu_activity": true, "ranks": [{"trace_graph_launches": 80, "total": 6}], "markers": 6}`, Inconclusive, "launched 80 CUDA graphs, but only 0"},
+		{`{"gpu_activity": true, "ranks": [{"trace_graph_launches": 80, "trace_replays": 45}]}`, Yes, ""},
+		{`{"gpu_activity": true, "ranks": [{"total": 20}, {"total": 19}], "markers": 79}`, Inconclusive, "only 39 of 79 forward-step marker ranges"},
+		{`{"gpu_activity": true, "ranks": [{"total": 20}, {"total": 20}], "markers": 80}`, Yes, ""},
+		{`{"gpu_activity": true, "window": "trace", "markers": 80}`, Yes, ""}, // no steps were asked for
 	}
 	for _, test := range tests {
-		r := Decide(metrics(t, test.run, map[string][]float64{Aggregate: busy}), Defaults())
+		r := Decide(metrics(t, test.run, map[string][]float64{metric.Aggregate: busy}), Defaults())
 		reasons := strings.Join(r.Reasons, "\n")
 		if r.Verdict != test.want || !strings.Contains(reasons, test.reason) || (test.reason == "") != (reasons == "") {
 			t.Errorf("%s: %s, %q", test.run, r.Verdict, reasons)
 		}
-		if r.Verdict == Inconclusive && !strings.HasPrefix(r.Warnings[0], "inconclusive: ") {
-			t.Errorf("%s: warnings %q", test.run, r.Warnings)
+		if r.Verdict != Inconclusive {
+			continue
+		}
+		var text bytes.Buffer
+		if err := r.WriteText(&text); err != nil || strings.Contains(text.String(), "YES") || strings.Contains(text.String(), ": NO") {
+			t.Errorf("%s: text %q, %v", test.run, text.String(), err)
+		}
+		if !strings.HasPrefix(r.Warnings[0], "inconclusive: ") || len(r.Borderline) > 0 {
+			t.Errorf("%s: warnings %q, borderline %q", test.run, r.Warnings, r.Borderline)
 		}
 	}
 }
 
 func TestText(t *testing.T) {
 	in := metrics(t, plainRun, map[string][]float64{
-		Aggregate: {0.2, 0.05, na, na, na, 0.8, 0.1, 0, 0}, Context: {0.2, 0.05, na, na, na, 0.8, 0.1, 0, 0},
-		Generation: {0.4, 0.05, 0.9, 0.2, 0.6, 0.6, 0.3, 0.1, 0.1},
+		metric.Aggregate: {0.2, 0.05, na, na, na, 0.8, 0.1, 0, 0}, metric.Context: {0.2, 0.05, na, na, na, 0.8, 0.1, 0, 0},
+		metric.Generation: {0.4, 0.05, 0.9, 0.2, 0.6, 0.6, 0.3, 0.1, 0.1},
 	})
 	var b bytes.Buffer
 	if err := Decide(in, Defaults()).WriteText(&b); err != nil {
@@ -120,13 +132,13 @@ func TestText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"# YES: the host holds the GPUs back\n",
-		"In the generation steps 5 of 6 metrics are crossed: the GPUs idle 40.0 % of the time (limit 15 %); 90.0 % of the preparation",
+		"In the generation steps 5 of 6 metrics are over their limits: the GPUs idle 40.0 % of the time (limit 15 %); 90.0 % of the preparation",
 		"Next: shorten the preparation of inputs",
 		"\n## Benchmark window: NO (1 rank, 1 lane)\n",
-		"\n## Generation steps: YES (15 steps a rank)\n",
-		"\n| gpu_utilization            | 60.0 % |    < 80 % | yes     |\n",
-		"\n| host_prep_exposed_ratio    |    n/a |    > 50 % | -       |\n",
-		"\n| nccl_ratio                 | 30.0 % |    > 20 % | caveat  |\n",
+		"\n## Generation steps: YES (15 per rank)\n",
+		"\n| gpu_utilization            | 60.0 % |             - | < 80 % | yes            |\n",
+		"\n| host_prep_exposed_ratio    |    n/a |             - | > 50 % | -              |\n",
+		"\n| nccl_ratio                 | 30.0 % |             - | > 20 % | caveat         |\n",
 		"- NCCL kernels spin until the slowest rank arrives.",
 		"which is confirmed as a cause",
 	} {
@@ -147,22 +159,24 @@ func TestExitCode(t *testing.T) {
 // The names and their order are an interface.
 func TestJSON(t *testing.T) {
 	values := []float64{0.5, 0.2, na, na, na, 0.5, 0, 0, 0}
-	in := metrics(t, plainRun, map[string][]float64{Aggregate: values, Context: values, Generation: values})
+	in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: values, metric.Context: values, metric.Generation: values})
 	got, err := json.Marshal(Decide(in, Defaults()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := `{"gpu_idle_ratio":0.5,"launch_overhead_ratio":0.2,"host_prep_exposed_ratio":null,"host_prep_perf_impact":null,` +
 		`"host_prep_idle_attribution":null,"gpu_utilization":0.5,"nccl_ratio":0}`
-	want := `{"verdict":"YES","aggregate_metrics":` + m + `,"crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,` +
+	none := `{"gpu_idle_ratio":null,"launch_overhead_ratio":null,"host_prep_exposed_ratio":null,"host_prep_perf_impact":null,` +
+		`"host_prep_idle_attribution":null,"gpu_utilization":null,"nccl_ratio":null}`
+	want := `{"verdict":"YES","borderline":[],"scope":"benchmark","aggregate_metrics":` + m + `,"intervals":` + none + `,"crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,` +
 		`"nccl_caveat":false,"crossed_details":{"gpu_idle_ratio":true,"launch_overhead_ratio":true,"host_prep_exposed_ratio":false,` +
 		`"host_prep_perf_impact":false,"host_prep_idle_attribution":false,"gpu_utilization":true},` +
 		`"phases":{"context":{"iteration_count":5,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
-		`},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
-		`,"cuda_graphs_detected":true}},` +
+		`,"intervals":` + none + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
+		`,"intervals":` + none + `,"cuda_graphs_detected":true}},` +
 		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"warnings":[],` +
 		`"optimization_handoff":{"verdict":"YES","primary_bottleneck_phase":"context","host_prep_confirmed":false,` +
-		`"wall_time_per_step_us":null,"inter_step_gap_p50_us":null,"kernels_per_step":null}}`
+		`"wall_time_per_step_us":null,"inter_step_gap_p50_us":null,"kernels_per_step":null,"recommended_first_target":"launch"}}`
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -174,11 +188,11 @@ func TestWarnings(t *testing.T) {
 		"ranks": [{"rank": 0, "total": 4, "replays": 30, "graph_launches": 20}, {"rank": 1}],
 		"phases": [{"phase": "generation", "iterations": 4}]}`
 	values := []float64{0.1, 0, na, na, na, 0.9, 0.3, 0, 0}
-	r := Decide(metrics(t, run, map[string][]float64{Aggregate: values, Generation: values}), Defaults())
+	r := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
 	all := strings.Join(r.Warnings, "\n")
 	for _, want := range []string{
 		"the trace is cut off", "rank 0 has no benchmark segment: all 4 steps", "rank 1 has no steps", "only 4 generation steps",
-		"7 graph replays have one row each", "30 graph replays, but only 20 calls", "NCCL kernels take 30.0 %",
+		"30 graph replays, but only 20 calls", "NCCL kernels take 30.0 %",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning %q in\n%s", want, all)
@@ -188,7 +202,7 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("benchmark %d without a benchmark segment", got)
 	}
 	run = `{"window": "trace", "gpu_activity": true, "kernels": 5}`
-	r = Decide(metrics(t, run, map[string][]float64{Aggregate: values}), Defaults())
+	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values}), Defaults())
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "no calls that launch them") || r.Steps.Method != "none" {
 		t.Errorf("method %s, warnings %q", r.Steps.Method, r.Warnings)
 	}
@@ -209,7 +223,7 @@ func TestThresholds(t *testing.T) {
 	}
 	for _, bad := range []string{
 		`{"generation": {"gpu_idel_ratio": 0.9}}`, `{"gpu_idle_ratio": 0.9}`, `{} {}`, `{`, ``, `[]`,
-		`{"context": {"gpu_idle_ratio": "much"}}`, `{"context": {"gpu_idle_ratio": -1}}`,
+		`{"context": {"gpu_idle_ratio": 30}}`, `{"context": {"gpu_idle_ratio": "much"}}`, `{"context": {"gpu_idle_ratio": -1}}`,
 	} {
 		if err := th.Read(strings.NewReader(bad)); err == nil || !strings.HasPrefix(err.Error(), "thresholds: ") {
 			t.Errorf("%s: error %v", bad, err)
@@ -220,27 +234,80 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-func TestFromTableErrors(t *testing.T) {
-	good := func() *table.Table {
-		tab := table.New(schema, version, fields...)
-		tab.Append(Aggregate, "gpu_idle_ratio", 1, true, 0.5)
-		tab.Meta["run"] = "{}"
-		return tab
+// spread gives metrics of a scope an interval of so much on either side.
+func spread(res *metric.Result, scope string, by map[string]float64) {
+	for i := range res.Rows {
+		if r := &res.Rows[i]; r.Scope == scope && r.Applicable {
+			d := by[r.Metric]
+			r.Interval = &metric.Interval{Low: r.Value() - d, High: r.Value() + d}
+		}
 	}
-	if _, err := FromTable(good()); err != nil {
-		t.Fatal(err)
+}
+
+func TestBorderline(t *testing.T) {
+	calm := []float64{0.05, 0.02, na, na, na, 0.95, 0, 0, 0}
+	idle := func(v, launch float64) []float64 { return []float64{v, launch, na, na, na, 1 - v, 0, 0, 0} }
+	even := func(d float64) map[string]float64 {
+		return map[string]float64{"gpu_idle_ratio": d, "gpu_utilization": d, "launch_overhead_ratio": d}
 	}
-	for name, spoil := range map[string]func(*table.Table){
-		"schema":   func(t *table.Table) { t.Schema = "operations" },
-		"version":  func(t *table.Table) { t.Version = 2 },
-		"metadata": func(t *table.Table) { t.Meta["run"] = "{" },
-		"column":   func(t *table.Table) { t.Columns[0].Name = "sope" },
-		"scope":    func(t *table.Table) { t.Columns[0].Texts[0] = "month" },
+	tests := []struct {
+		name                  string
+		aggregate, generation []float64
+		by, byGeneration      map[string]float64
+		verdict, borderline   string
+	}{
+		{"far from every limit", calm, calm, even(0.02), even(0.02), No, ""},
+		// Both votes on idle time are needed, and the second is lost.
+		{"idle near 40 %", idle(0.42, 0), calm, even(0.03), even(0), Yes, "aggregate.gpu_utilization"},
+		{"it could be", idle(0.38, 0), calm, even(0.03), even(0), No, "aggregate.gpu_utilization"},
+		{"one vote is not enough", idle(0.28, 0), calm, even(0.03), even(0), No, ""},
+		{"with the other it is", idle(0.28, 0.2), calm, even(0.03), even(0), No, "aggregate.gpu_idle_ratio"},
+		{"the ends are far", idle(0.2, 0), calm, even(0.25), even(0), No, "aggregate.gpu_idle_ratio aggregate.gpu_utilization"},
+		{"a phase raises it", calm, idle(0.21, 0), even(0), even(0.02), Yes, "generation.gpu_utilization"},
+		{"a phase could raise it", calm, idle(0.19, 0), even(0), even(0.02), No, "generation.gpu_utilization"},
+		{"the aggregate is firm", idle(0.9, 0.3), idle(0.21, 0), even(0.01), even(0.02), Yes, ""},
+		{"both are doubtful", idle(0.41, 0), idle(0.21, 0), even(0.02), even(0.02), Yes, "aggregate.gpu_utilization generation.gpu_utilization"},
+		{"the launches decide", idle(0.35, 0.11), calm, map[string]float64{"launch_overhead_ratio": 0.02}, even(0), Yes, "aggregate.launch_overhead_ratio"},
+	}
+	for _, test := range tests {
+		res := metrics(t, plainRun, map[string][]float64{metric.Aggregate: test.aggregate, metric.Context: calm, metric.Generation: test.generation})
+		spread(res, metric.Aggregate, test.by)
+		spread(res, metric.Generation, test.byGeneration)
+		r := Decide(res, Defaults())
+		if got := strings.Join(r.Borderline, " "); got != test.borderline || r.Verdict != test.verdict {
+			t.Errorf("%s: %s, borderline %q", test.name, r.Verdict, got)
+		}
+		var text bytes.Buffer
+		if err := r.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(text.String(), "\n")
+		if strings.Contains(head, "borderline") != (test.borderline != "") {
+			t.Errorf("%s: headline %q", test.name, head)
+		}
+		if said := strings.Contains(strings.Join(r.Warnings, "\n"), "the verdict is borderline"); said != (test.borderline != "") {
+			t.Errorf("%s: warnings %q", test.name, r.Warnings)
+		}
+	}
+}
+
+func TestFirstTarget(t *testing.T) {
+	run := strings.Replace(plainRun, "{", `{"prep": "_prepare_inputs", `, 1)
+	prep := []float64{0.5, 0.2, 0.9, 0.3, 0.6, 0.5, 0, 0, 0}
+	for want, values := range map[string][]float64{
+		"_prepare_inputs": prep, FirstLaunch: {0.5, 0.2, na, na, na, 0.5, 0, 0, 0},
+		"": {0.5, 0.0, na, na, na, 0.5, 0, 0, 0}, " ": {0.1, 0.2, 0.9, 0, 0, 0.9, 0, 0, 0},
 	} {
-		tab := good()
-		spoil(tab)
-		if _, err := FromTable(tab); err == nil {
-			t.Errorf("%s: no error", name)
+		got := ""
+		r := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values}), Defaults())
+		if r.Handoff.FirstTarget != nil {
+			got = *r.Handoff.FirstTarget
+		}
+		if want == " " { // two votes, but not confirmed
+			want = FirstLaunch
+		}
+		if got != want {
+			t.Errorf("first target %q, want %q", got, want)
 		}
 	}
 }

@@ -1,0 +1,93 @@
+package metric
+
+import (
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// Interval holds the truth of a ratio with a probability of 95 %: what the run
+// would come to if it went on like this. It is of this start of the program; what
+// differs from start to start is not in it.
+type Interval struct{ Low, High float64 }
+
+// MinSteps is the number of steps below which a scope has no intervals.
+const MinSteps = 8
+
+// maxBins is how many samples the steps of a scope are put together to, at most,
+// so that an estimate takes no more time for a longer run.
+const maxBins = 1024
+
+// series is what was measured step after step in a scope. Ranks run in step, and
+// what all of them feel at once is one sample: the steps of the ranks that are
+// equally far on through those of their rank are added up.
+type series struct {
+	samples []figures
+	steps   int // of the rank with the most
+}
+
+// addRank adds steps of a rank, in order.
+func (s *series) addRank(r *rank, steps []int) {
+	for i, k := range steps {
+		s.samples[i*len(s.samples)/len(steps)].add(&r.steps[k], r)
+	}
+}
+
+// newSeries returns the whole steps of a scope, over the ranks, in at most maxBins
+// samples; none where no rank has MinSteps. The last step of a segment has no
+// whole period and would count as an outlier.
+func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
+	all := make([][]int, len(ranks))
+	n := 0
+	for i, r := range ranks {
+		from, to := r.walk.BenchmarkSteps()
+		for k := from; k < to; k++ {
+			if r.walk.Steps[k].Whole && in(r, k) {
+				all[i] = append(all[i], k)
+			}
+		}
+		n = max(n, len(all[i]))
+	}
+	s := &series{steps: n}
+	if n < MinSteps {
+		return s
+	}
+	s.samples = make([]figures, min(n, maxBins))
+	for i, r := range ranks {
+		s.addRank(r, all[i])
+	}
+	return s
+}
+
+// intervals gives the rows of a scope their intervals.
+func (s *series) intervals(rows []Row) {
+	n := len(s.samples)
+	num, den := make([]float64, n), make([]float64, n)
+	samples := make([][]Row, n)
+	for i := range samples {
+		samples[i] = s.samples[i].rows("")
+	}
+	var est stat.Estimator
+	for m := range rows {
+		if !rows[m].Applicable {
+			continue
+		}
+		for i := range samples {
+			num[i], den[i] = float64(samples[i][m].Numerator), float64(samples[i][m].Denominator)
+		}
+		if lo, hi, ok := est.Ratio(num, den, float64(s.steps)); ok {
+			rows[m].Interval = rows[m].bound(lo, hi)
+		}
+	}
+}
+
+// bound is an interval of the row, kept to what the ratio can be. The ratio of all
+// steps is in it, the cut ones included.
+func (r *Row) bound(lo, hi float64) *Interval {
+	v := r.Value()
+	lo, hi = max(0, min(lo, v)), max(hi, v)
+	switch r.Metric {
+	case Launch, GraphLaunch, Backpressure: // sums over threads
+	default:
+		hi = min(hi, 1)
+	}
+	return &Interval{lo, hi}
+}

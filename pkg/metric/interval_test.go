@@ -1,0 +1,82 @@
+package metric_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// steps makes ranks of a number of generation steps, each with a kernel, and
+// returns what the whole ones idle and last, added up over the ranks.
+func steps(n int, ranks int32) (rows []eventtest.Row, idle, period []float64) {
+	rng := rand.New(rand.NewPCG(uint64(n), 1))
+	idle, period = make([]float64, max(0, n-1)), make([]float64, max(0, n-1))
+	for rank := range ranks {
+		at := int64(1000)
+		for k := range n {
+			busy, length := 20_000+rng.Int64N(9_000), 100_000+rng.Int64N(50_000)
+			mark := eventtest.New(event.Step, rank, at, at+length/2, "step")
+			mark.Step, mark.Segment, mark.Size, mark.Phase, mark.Ctx, mark.Gen = int64(k), 0, 1, event.Generation, 0, 4
+			kernel := eventtest.New(event.Kernel, rank, at, at+busy, "k")
+			kernel.Device, kernel.Class = rank, event.GEMM
+			rows = append(rows, mark, kernel)
+			if k < n-1 {
+				idle[k] += float64(length - busy)
+				period[k] += float64(length)
+			}
+			at += length
+		}
+	}
+	for rank := range ranks {
+		w := eventtest.New(event.Window, rank, 0, math.MaxInt64, "window")
+		w.Segment, w.Size, w.Step = 0, 1, int64(n)
+		rows = append(rows, w)
+	}
+	return rows, idle, period
+}
+
+func TestIntervals(t *testing.T) {
+	for _, n := range []int{1, 8, 9, 60, 1025, 1500} {
+		for _, ranks := range []int32{1, 3} {
+			rows, idle, period := steps(n, ranks)
+			h := eventtest.Header(rows)
+			h.Columns |= event.StepCols | event.PhaseCols
+			h.Isolation = &event.Isolation{Method: "nvtx"}
+			res := compute(t, h, rows, metric.Options{}, 100)
+			var est stat.Estimator
+			lo, hi, _ := est.Ratio(idle, period, float64(len(idle)))
+			for i := range res.Rows {
+				r := &res.Rows[i]
+				if known := r.Interval != nil; known != (n-1 >= metric.MinSteps && r.Applicable && r.Denominator > 0) {
+					t.Fatalf("%d steps: %s.%s has interval %v", n, r.Scope, r.Metric, r.Interval)
+				} else if !known {
+					continue
+				}
+				if v := r.Value(); r.Interval.Low > v || v > r.Interval.High || r.Interval.Low < 0 {
+					t.Errorf("%d steps: %s.%s is %v in %v", n, r.Scope, r.Metric, v, *r.Interval)
+				}
+				if r.Metric == metric.GPUIdle && n <= 1025 {
+					want := metric.Interval{Low: min(lo, r.Value()), High: max(hi, r.Value())}
+					if math.Abs(r.Interval.Low-want.Low) > 1e-12 || math.Abs(r.Interval.High-want.High) > 1e-12 {
+						t.Errorf("%d steps of %d ranks: %s in %v, want %v", n, ranks, r.Metric, *r.Interval, want)
+					}
+				}
+			}
+			back, err := metric.FromTable(res.Table())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := diff(back, res); d != "" {
+				t.Errorf("%d steps: through a table: %s", n, d)
+			}
+			if traced := compute(t, h, rows, metric.Options{Window: metric.WindowTrace}, 100); traced.Rows[0].Interval != nil {
+				t.Error("the whole trace has an interval")
+			}
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// scopeNames are what the scopes are called in reports.
+var scopeNames = map[string]string{
+	metric.Aggregate: step.BenchmarkWindow, metric.Context: step.ContextSteps, metric.Generation: step.GenerationSteps,
+}
+
+// scopeName is what a scope of the run is called.
+func scopeName(scope string, run *metric.Run) string {
+	if scope == metric.Aggregate && run.Window == metric.WindowTrace {
+		return step.WholeTrace
+	}
+	return scopeNames[scope]
+}
+
+// inconclusive says why the trace cannot answer, a sentence each.
+func inconclusive(run *metric.Run) (reasons []string) {
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	if !run.GPUActivity {
+		say("there is no GPU activity in the window")
+	}
+	if run.LostEvents {
+		say("the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
+	}
+	for i := range run.Ranks {
+		r := &run.Ranks[i]
+		switch where := scopeName(metric.Aggregate, run); {
+		case unrecorded(r.GraphLaunches, r.Replays):
+			say("rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
+				"GPU work is missing from the trace, idle GPUs may not be idle", r.Rank, r.GraphLaunches, where, r.Replays)
+		case unrecorded(r.TraceGraphLaunches, r.TraceReplays) && 2*r.TraceReplays < r.TraceGraphLaunches:
+			say("rank %d launched %d CUDA graphs, but only %d replays were recorded: what the steps ran on the GPU "+
+				"is missing from the trace, and the %s may not be where the run's steps are", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
+		}
+	}
+	if run.NoSteps {
+		say("no steps were found, and the figures of the whole trace hold start-up and shut-down, too")
+	}
+	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
+		say("only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)
+	}
+	return reasons
+}
+
+// unrecorded tells whether more graphs were launched than replays recorded, by
+// more than 2 and by more than 1 %.
+func unrecorded(launches, replays int64) bool {
+	missing := launches - replays
+	return missing > 2 && 100*missing > replays
+}
+
+func numSteps(run *metric.Run) (n int64) {
+	for i := range run.Ranks {
+		n += run.Ranks[i].Total
+	}
+	return n
+}
+
+// warn says what the trace or its steps lack.
+func warn(run *metric.Run, say func(format string, args ...any)) {
+	warnOfSteps(run, say)
+	if run.Kernels > 0 && run.Launches == 0 && run.HiddenGraphs == 0 {
+		say("there are kernels, but no calls that launch them: launch_overhead_ratio is 0 for want of API calls in the trace")
+	}
+	for i := range run.Ranks {
+		r := &run.Ranks[i]
+		if extra := r.Replays - r.GraphLaunches; extra > 2 && 100*extra > r.GraphLaunches {
+			say("rank %d has %d graph replays, but only %d calls that launched them: calls are missing from the trace",
+				r.Rank, r.Replays, r.GraphLaunches)
+		}
+	}
+}
+
+// warnOfSteps says which figures rest on too few steps, or on other ones than
+// they should.
+func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
+	if run.Method == "" {
+		return
+	}
+	for i := range run.Ranks {
+		switch r := &run.Ranks[i]; {
+		case r.Total == 0:
+			say("rank %d has no steps and is not in the figures of steps", r.Rank)
+		case r.Benchmark == nil:
+			say("rank %d has no benchmark segment: all %d steps are taken, warm-up included", r.Rank, r.Total)
+		}
+	}
+	for i := range run.Phases {
+		if p := &run.Phases[i]; p.Iterations < fewSteps {
+			say("there are only %d %s: their figures say little", p.Iterations, scopeNames[p.Phase])
+		}
+	}
+}
