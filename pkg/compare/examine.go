@@ -134,6 +134,7 @@ func (c *Comparison) examineSide(s *side) {
 	case n < minSteps:
 		c.refuse("%s has %d %s steps a rank: a comparison needs %d at least, and 20 to see much", name, n, c.opt.Phase, minSteps)
 	}
+	c.examineSizes(s)
 	if lanes := c.lanes(s); lanes == 0 && len(s.run.ranks) > 0 {
 		c.refuse("%s has no GPU activity", name)
 	}
@@ -184,6 +185,7 @@ func (c *Comparison) examinePair() {
 		c.refuse("one side was recorded with --cuda-graph-trace=node and the other with whole graphs: recording kernel by kernel slows replays down, so their times cannot be compared")
 	}
 	c.examineLengths()
+	c.examineSetup()
 	if a.run.Ranges != b.run.Ranges {
 		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
 	}

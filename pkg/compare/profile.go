@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // ProfileOptions says what a profile takes note of.
@@ -24,6 +25,8 @@ type Profiler struct {
 	busy   uint32 // the bits of the kinds that are GPU activity
 	ranks  []*rank
 	sites  *idle.Sites
+	// markers are those that steps were found by, nil for the presets.
+	markers *marker.Set
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -51,17 +54,33 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if err := h.Require(event.PhaseCols); err != nil {
 		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase behind isolate"}
 	}
-	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites()}
+	markers, err := markersOf(h)
+	if err != nil {
+		return nil, err
+	}
+	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), repeats: 1, names: newSections()}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), setup: setupOf(h), repeats: 1, names: newSections()}
 	p.run.Ranges = h.Rows(event.NVTX) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)
 	}
 	p.run.Warnings = append(p.run.Warnings, h.Warnings()...)
 	return p, nil
+}
+
+// markersOf returns the markers that steps were found by, nil for the presets.
+func markersOf(h *event.Header) (*marker.Set, error) {
+	if h.Isolation.Marker == "" {
+		return nil, nil
+	}
+	set, err := marker.Compile(h.Isolation.Marker)
+	if err != nil {
+		return nil, &event.Error{Msg: "the marker that steps were found by: " + err.Error(), Advice: "isolate again"}
+	}
+	return set, nil
 }
 
 // fileNames names a run by its files.
@@ -87,7 +106,7 @@ func (p *Profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(p.header, id, p.busy, p.sites)
+	r := newRank(p.header, id, p.busy, p.sites, p.markers)
 	p.ranks = append(p.ranks, r)
 	return r
 }

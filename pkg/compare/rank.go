@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
 	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -19,6 +20,7 @@ type step struct {
 	// recorded as a whole.
 	eager, graph, replays int32
 	ctx, gen              int32 // unknown: not known
+	size                  int32 // the number of its allreduce kernels, or 1
 	phase                 int32 // event.Context, event.Generation or event.Unknown
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
@@ -52,10 +54,10 @@ type rank struct {
 
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
-func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites) *rank {
+func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set) *rank {
 	r := &rank{id: id, busy: busy, due: never, sites: sites}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
-		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method,
+		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
 	})
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r
@@ -84,7 +86,7 @@ func (r *rank) End(s steps.Slice, t int64) {
 
 // Step begins a step.
 func (r *rank) Step(b *event.Batch, i, _ int) {
-	r.steps = append(r.steps, step{})
+	r.steps = append(r.steps, step{size: int32(b.Size.Values[i])})
 	r.idle.Step(b.Start.Values[i], b.End.Values[i])
 }
 

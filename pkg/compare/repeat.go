@@ -25,7 +25,7 @@ func Join(runs []*Run) (*Run, error) {
 	if len(runs) == 1 {
 		return first, nil
 	}
-	all := &Run{Method: first.Method, Ranks: first.Ranks, repeats: len(runs)}
+	all := &Run{Method: first.Method, Ranks: first.Ranks, setup: first.setup, repeats: len(runs)}
 	all.names = newSections()
 	var titles []string
 	for k, r := range runs {
@@ -48,6 +48,8 @@ func (r *Run) repeatable(other *Run) error {
 	switch {
 	case r.Method != other.Method:
 		return fmt.Errorf("runs of one side must have their steps found alike: by %s in %s, by %s in %s", r.Method, r.Name, other.Method, other.Name)
+	case r.setup.marker != other.setup.marker:
+		return fmt.Errorf("runs of one side must have their steps found alike: --marker %q in %s, %q in %s", r.setup.marker, r.Name, other.setup.marker, other.Name)
 	case len(r.ranks) != len(other.ranks):
 		return fmt.Errorf("runs of one side must have equal ranks: %d with steps in %s, %d in %s", len(r.ranks), r.Name, len(other.ranks), other.Name)
 	case r.Ranges != other.Ranges:

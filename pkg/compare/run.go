@@ -20,6 +20,7 @@ type Run struct {
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
 
+	setup   setup
 	repeats int        // how many runs of one version these are, at least 1
 	ranks   []*profile // those with steps, by run and number
 	names   [numSections]*names
@@ -30,6 +31,7 @@ type profile struct {
 	run      int // of several that are repeats of one another
 	id       int32
 	lanes    int
+	size     int64 // the most frequent size of its steps, 0: not known
 	steps    []step
 	steady   []int32 // indices of steps
 	sections [numSections]section
@@ -41,6 +43,9 @@ type profile struct {
 // profile returns what is left of a rank whose rows have ended.
 func (r *rank) profile() *profile {
 	p := r.measured(r.walk.BenchmarkSteps())
+	if w := r.walk.Window; w != nil {
+		p.size = w.CommonSize
+	}
 	for _, k := range r.walk.Steady() {
 		p.steady = append(p.steady, int32(k))
 	}

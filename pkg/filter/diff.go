@@ -129,10 +129,14 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *compare
 	var all []*compare.Run
 	var decided *compare.Verdict
 	for k, files := range runs {
-		run, v, err := c.profile(files, decide && k == 0)
+		own := *c // so that its warnings are known to be of this run
+		own.inputs, own.warnings, own.cleanup = nil, nil, nil
+		run, v, err := own.profile(files, decide && k == 0)
+		c.inputs, c.cleanup = append(c.inputs, own.inputs...), append(c.cleanup, own.cleanup...)
 		if err != nil {
 			return nil, nil, err
 		}
+		run.Warnings = own.MergeWarnings(run.Warnings)
 		if all = append(all, run); k == 0 {
 			decided = v
 		}

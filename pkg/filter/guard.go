@@ -70,16 +70,18 @@ func (c *Context) checkFormat(formats []string) error {
 
 // inputPaths are the files that the command line says are read.
 func (c *Context) inputPaths() []string {
-	paths := slices.Clone(c.Files)
+	var paths []string
 	for _, name := range inputFlags {
 		paths = append(paths, c.String(name))
 	}
+	runs := slices.Clone(c.Files) // of diff they may be lists, too
 	for _, name := range inputListFlags {
-		for _, run := range c.StringSlice(name) {
-			for _, p := range append(strings.Split(run, ","), run) {
-				more, _ := filepath.Glob(p) // what is no pattern is itself
-				paths = append(append(paths, p), more...)
-			}
+		runs = append(runs, c.StringSlice(name)...)
+	}
+	for _, run := range runs {
+		for _, p := range append(strings.Split(run, ","), run) {
+			more, _ := filepath.Glob(p) // what is no pattern is itself
+			paths = append(append(paths, p), more...)
 		}
 	}
 	return slices.DeleteFunc(paths, func(p string) bool { return p == "" || p == "-" })

@@ -13,6 +13,7 @@ const mergeWithin = 100_000
 // edges tells which gaps are between steps.
 type edges struct {
 	set     *marker.Set
+	custom  bool          // set is the user's: any range may be one
 	ranges  []markerRange // in the order of their start
 	longest bool          // without markers: the longest gap between two steps, else the last
 	rows    bool          // without markers: the rows of steps decide
@@ -44,16 +45,20 @@ func newEdges(opt Options) edges {
 	if set == nil {
 		set = marker.Presets
 	}
-	return edges{set: set, longest: opt.Method == "allreduce", rows: opt.Method == "allreduce" || opt.Method == "graph", stepEnd: never}
+	return edges{set: set, custom: opt.Markers != nil, longest: opt.Method == "allreduce", rows: opt.Method == "allreduce" || opt.Method == "graph", stepEnd: never}
 }
 
 // marked tells whether markers decide.
 func (e *edges) marked() bool { return len(e.ranges) > 0 }
 
-// marker observes a marker range.
+// marker observes a marker range, or a range that may be one of the user's.
 func (e *edges) marker(start, end int64, text []byte) {
+	counts, ok := e.set.Parse(string(text))
+	if e.custom && !ok {
+		return
+	}
 	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(len(e.ranges))}
-	if counts, ok := e.set.Parse(string(text)); ok && counts.HasStep {
+	if ok && counts.HasStep {
 		m.number = counts.Step
 	}
 	for k := len(e.ranges) - 1; k >= 0 && m.number != noNumber && start-e.ranges[k].start <= mergeWithin; k-- {

@@ -156,7 +156,7 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	host.Name = r.sites.Ranges.ID(text)
 	start, end := b.Start.Values[i], b.End.Values[i]
 	r.last = start
-	if host.Class == event.StepMarker {
+	if host.Class == event.StepMarker || r.edges.custom {
 		r.edges.marker(start, end, text)
 	}
 	id, ok := b.Thread.Get(i)

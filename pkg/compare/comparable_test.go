@@ -1,0 +1,100 @@
+package compare_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/nsys"
+	"github.com/hostbound/hostbound/pkg/phase"
+	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// altered profiles a simulated run whose rows were changed once the steps were
+// found.
+func altered(t *testing.T, c sim.Config, change func(*event.Header, []eventtest.Row)) *compare.Run {
+	t.Helper()
+	trace, err := sim.Simulate(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	if err := trace.WriteSQLite(path, sim.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := nsys.Open([]string{path}, nsys.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	steps, err := step.New(reader, step.Options{By: step.Allreduce})
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases, err := phase.New(steps, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := eventtest.Collect(phases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := *phases.Header()
+	isolation := *h.Isolation
+	h.Isolation = &isolation
+	change(&h, rows)
+	run, err := compare.Profile(eventtest.Source(&h, rows, 4096), compare.ProfileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// Steps of other sizes, torn ones, and those found by other markers are not
+// compared, and their clean twins are.
+func TestSetups(t *testing.T) {
+	small := sim.Default()
+	small.Layers, small.Steps, small.ContextEvery = 3, 40, 0
+	again, deeper := small, small
+	again.Seed, deeper.Layers = 2, 4
+	same := func(*event.Header, []eventtest.Row) {}
+	for name, c := range map[string]struct {
+		config sim.Config
+		change func(*event.Header, []eventtest.Row)
+		want   string // "": comparable
+	}{
+		"clean": {again, same, ""},
+		"sizes": {deeper, same, "a step has 7 all-reduce kernels in the baseline and 9 in the target"},
+		"torn": {again, func(_ *event.Header, rows []eventtest.Row) {
+			n := 0
+			for i := range rows {
+				if rows[i].Kind == event.Step {
+					if n++; n%5 == 0 {
+						rows[i].Size = 3
+					}
+				}
+			}
+		}, "the isolation of "},
+		"few of another size": {again, func(_ *event.Header, rows []eventtest.Row) {
+			for i := range rows {
+				if rows[i].Kind == event.Step && rows[i].Step == 20 {
+					rows[i].Size = 3
+				}
+			}
+		}, ""},
+		"markers": {again, func(h *event.Header, _ []eventtest.Row) { h.Isolation.Marker = "x(?P<gen>\\d+)" }, "markers \"\" in the baseline"},
+	} {
+		c2, err := compare.Compare(altered(t, small, same), altered(t, c.config, c.change), compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons := strings.Join(c2.Reasons, "; ")
+		if c.want == "" && !c2.Comparable || c.want != "" && !strings.Contains(reasons, c.want) {
+			t.Errorf("%s: comparable %v, %q", name, c2.Comparable, reasons)
+		}
+	}
+}
