@@ -52,7 +52,7 @@ func (f *finder) waits() {
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
 			"%s (%s) %.3g times %s, %s each%s: the GPU is idle %s in it and %s after it, until work comes that could have been queued",
-			w.call, what, w.count, f.each(), length(us(w.callNs)/max(1, w.count*f.steps)), in(w.path), f.per(us(w.own)), f.per(us(w.after)))
+			w.call, what, w.count, f.each(), length(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.per(us(w.after)))
 	}
 }
 
@@ -111,6 +111,25 @@ func (f *finder) describeWait(w *wait) (what string, ok bool) {
 		return layer + "a copy that should only be queued, and blocks: its host memory is pageable, pin it", true
 	}
 	return "", false
+}
+
+// where says in which ranges a call is made, or after which one.
+func (f *finder) where(p place) string {
+	if p.path != "" {
+		return in(p.path)
+	}
+	counts := map[int32]int64{}
+	for _, g := range f.groups {
+		for s, n := range g.after {
+			if s.path >= 0 && f.c.kernels.text(s.name) == p.call {
+				counts[s.path] += n
+			}
+		}
+	}
+	if len(counts) == 0 {
+		return ""
+	}
+	return ", after " + f.c.ranges.text(most(counts))
 }
 
 // tokenWait returns the wait that brings back tokens, nil where none is: of those that come

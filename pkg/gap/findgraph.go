@@ -10,7 +10,9 @@ import (
 
 // Limits of what is said of graphs.
 const (
-	forwardKernels = 10   // launched by themselves at least in a step without a replay
+	// Kernels launched by themselves at least in a step that has no graph. (The front of
+	// the next step's replay may lie in its period.)
+	forwardKernels = 10
 	minFallback    = 0.05 // of the generation steps that run eagerly
 	maxSteps       = 6    // that are listed
 )
@@ -62,7 +64,7 @@ func (f *finder) graphs() {
 func (f *finder) generation() *generation {
 	g := &generation{eagerGen: map[int64]bool{}, replayedGen: map[int64]bool{}}
 	for _, v := range f.views {
-		var idle, eager []int64
+		var idle, without []int64
 		for k := v.from; k < v.to; k++ {
 			s, fact := &v.walk.Steps[k], &v.facts[k]
 			if s.Phase != event.Generation {
@@ -70,20 +72,20 @@ func (f *finder) generation() *generation {
 			}
 			g.steps++
 			g.launched += int64(fact.forward)
-			switch {
-			case fact.replayed > 0:
+			switch eager := fact.forward >= forwardKernels && fact.forward > fact.replayed; {
+			case !eager && fact.replayed > 0:
 				g.replayed++
 				g.beside += int64(fact.forward)
 				g.replayedGen[s.Gen] = true
 				idle = append(idle, fact.idle)
-			case fact.forward >= forwardKernels:
+			case eager:
 				g.eager = append(g.eager, eagerStep{v.id, k})
 				g.eagerGen[s.Gen] = true
-				eager = append(eager, fact.idle)
+				without = append(without, fact.idle)
 			}
 		}
 		slices.Sort(idle)
-		for _, ns := range eager {
+		for _, ns := range without {
 			if len(idle) > 0 {
 				g.excess += max(0, ns-idle[len(idle)/2])
 			}

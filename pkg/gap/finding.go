@@ -168,8 +168,14 @@ func (f *finder) straggler() {
 			when, strings.Join(parts, ", "))
 		return
 	}
-	what := "nothing on its host or GPU explains it"
+	// What the others wait is no idle time: the worth is what its own GPU idles more.
+	what, worth := "nothing on its host or GPU explains it", 0.0
 	at := Finding{}
+	for _, w := range s.Why {
+		if w.What == "idle" && slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:")) {
+			worth += w.ExcessUs
+		}
+	}
 	for _, w := range s.Why {
 		if w.What == "operation" && slices.Contains(s.Causes, w.Name) {
 			what = fmt.Sprintf("it spends %s per step in %s, the others %s", length(w.UsStep), w.Name, length(w.OthersUs))
@@ -177,12 +183,18 @@ func (f *finder) straggler() {
 			break
 		}
 	}
-	f.add(Coordinator, s.LateUs*f.steps, at, "%s: %s", when, what)
+	if !f.worth(worth*f.steps) && s.LateUs < minUnexplained*f.stepUs() {
+		return
+	}
+	f.add(Coordinator, min(worth, s.LateUs)*f.steps, at, "%s: %s", when, what)
 }
 
-// minLateShare is the share of a step's length that a straggler is late by to be worth a
-// finding.
-const minLateShare = 0.005
+// Shares of a step's length that a straggler is late by to be worth a finding, and to be
+// worth one even if little of it is idle time that its host explains.
+const (
+	minLateShare   = 0.005
+	minUnexplained = 0.05
+)
 
 // runtime finds idle time that the language's runtime takes.
 func (f *finder) runtime() {

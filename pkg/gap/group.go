@@ -12,6 +12,7 @@ type group struct {
 	calls  map[site]*calls
 	chains map[int32]*chains // by path
 	drains map[idle.Key]*drain
+	after  map[site]int64 // calls outside of any range, by the last range before
 }
 
 // site is a name and the ranges around it.
@@ -132,6 +133,14 @@ func (g *group) chain(path int32, ops, ns int64) {
 	c.ns += ns
 }
 
+// follow counts a call outside of any range that comes after one.
+func (g *group) follow(s site) {
+	if g.after == nil {
+		g.after = make(map[site]int64)
+	}
+	g.after[s]++
+}
+
 // merge adds what happened in another group.
 func (g *group) merge(o *group) {
 	for s, k := range o.eager {
@@ -145,6 +154,10 @@ func (g *group) merge(o *group) {
 		e := g.calls[s]
 		e.count += c.count - 1
 		e.ns += c.ns
+	}
+	for s, n := range o.after {
+		g.follow(s)
+		g.after[s] += n - 1
 	}
 	for k, d := range o.drains {
 		g.drain(k, d.ns)

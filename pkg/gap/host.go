@@ -31,6 +31,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	case event.APISync, event.Memop, event.Alloc:
 		if g := r.group(b, i); g != nil {
 			g.call(h.Class, h.Name, h.Path, b.End.Values[i]-b.Start.Values[i])
+			if h.Path < 0 && h.Class != event.Alloc {
+				g.follow(site{h.Name, r.chain(h.Thread).outer - 1})
+			}
 		}
 	}
 	if h.Class >= event.Alloc || h.Class == event.Other {
@@ -56,6 +59,9 @@ func (r *rank) addRange(b *event.Batch, i int) {
 	if h.Class == event.StepMarker {
 		r.c.ranges.set(h.Name, marksStep)
 	}
+	if h.Path < 0 && isNamed(h) {
+		r.chain(h.Thread).outer = h.Name + 1
+	}
 	if flags&viewOp != 0 && isNamed(h) {
 		c := r.chain(h.Thread)
 		if c.ops == 0 {
@@ -78,6 +84,7 @@ const minChain = 3
 type viewChain struct {
 	ops   int64
 	start int64 // of the first of them
+	outer int32 // the thread's last range that no other is around, plus 1
 }
 
 // chain returns the chain of a thread.

@@ -43,6 +43,9 @@ var sections = []section{
 	{"steps", "are the steps found those that the engine made?", runSteps},
 	{"decode", "does diff get the sign right on decoding without markers?", runDecode},
 	{"methods", "is a regression put in the same place whichever way steps are found?", runMethods},
+	{"findings", "is what was planted named, and first in the list, and nothing where nothing was?", runFindings},
+	{"straggler", "is the rank that is late named, and why, and none where none is?", runStraggler},
+	{"layers", "are the layers of a model counted?", runLayers},
 	{"diff", "are rows flagged where something changed, and only there?", runDiff},
 }
 

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// fault is a planted one that costs time, and what names it.
+type fault struct {
+	name  string
+	base  func(*sim.Config) // the engine, with and without the fault
+	plant func(*sim.Config)
+	named func(*gap.Report) bool // with its evidence
+	first bool                   // it is worth most idle time, and so the first finding
+}
+
+// faults are those of the section findings.
+var faults = []fault{
+	{"synchronisation, host ahead", overlap,
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "prepare_resources", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "prepare_resources"), true},
+	{"synchronisation in sampling, host ahead", overlap,
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_sample_async"), true},
+	{"pageable copies in each layer", eagerGPU,
+		faulty(sim.Fault{Kind: sim.FaultPageable, Rank: -1, US: 40}), finding(gap.Sync, "cudaMemcpyAsync", "pageable"), true},
+	{"allocation", nil,
+		faulty(sim.Fault{Kind: sim.FaultAlloc, Rank: -1, US: 300}), finding(gap.Alloc, "cudaMalloc"), true},
+	{"code compiled in the window", nil,
+		faulty(sim.Fault{Kind: sim.FaultJIT, Rank: -1, Every: 19, US: 60000, Count: 1500}), finding(gap.JIT, "cuModuleLoad"), true},
+	{"code compiled once", nil,
+		faulty(sim.Fault{Kind: sim.FaultJIT, Rank: -1, Every: 25, US: 20000, Count: 2000}), finding(gap.JIT, "steps"), true},
+	{"garbage collection", nil,
+		func(c *sim.Config) { c.GCEvery, c.GC = 10, 5000 }, finding(gap.GCManage, "garbage"), true},
+	{"interpreter lock", func(c *sim.Config) { c.GIL = 1 },
+		func(c *sim.Config) { c.GIL = 500 }, finding(gap.GIL, "interpreter lock"), true},
+	{"graphs lost", func(c *sim.Config) { c.LaunchCost = 6 },
+		func(c *sim.Config) { c.Mode = sim.Eager }, finding(gap.GraphExpand, "no graph is replayed"), true},
+	{"a third without graphs", func(c *sim.Config) { c.LaunchCost = 6 },
+		func(c *sim.Config) { c.Engine.EagerShare = 1.0 / 3 }, finding(gap.GraphFallback, "generation steps"), true},
+	{"a third without graphs, whole graphs", func(c *sim.Config) { c.LaunchCost, c.Mode = 6, sim.Whole },
+		func(c *sim.Config) { c.Engine.EagerShare = 1.0 / 3 }, finding(gap.GraphFallback, "generation steps"), true},
+	{"replays not recorded", nil,
+		func(c *sim.Config) { c.Dropped = 0.2 }, finding(gap.Recapture, "replays"), true},
+}
+
+// overlap is an engine whose host is a step ahead of its GPU.
+func overlap(c *sim.Config) { c.Overlap, c.KernelScale = true, 6 }
+
+// eagerGPU launches every kernel by itself.
+func eagerGPU(c *sim.Config) { c.Mode = sim.Eager }
+
+func faulty(f sim.Fault) func(*sim.Config) {
+	return func(c *sim.Config) { c.Faults = append(c.Faults, f) }
+}
+
+// finding tells whether there is a finding of a pattern with these words in it.
+func finding(pattern string, words ...string) func(*gap.Report) bool {
+	return func(rep *gap.Report) bool {
+		for _, f := range rep.Findings {
+			if f.Pattern == pattern && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(f.Evidence, w) }) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// noises are what the runs of a fault, and its clean counterparts, take turns with.
+var noises = []sim.Noise{
+	{}, {Kind: "normal", Scale: 0.1}, {Kind: "heavy", Scale: 0.1, Private: true}, {Kind: "bursty", Scale: 0.2},
+	{Kind: "sticky", Scale: 0.15, Rho: 0.9}, {Kind: "ar1", Scale: 0.1, Rho: 0.8, Private: true}, {Kind: "drift", Scale: 0.1},
+}
+
+// run makes the report on the run of a seed, with the fault or without.
+func (p *fault) run(dir string, seed int, with bool) (*gap.Report, error) {
+	c := sim.Default()
+	c.Seed, c.Steps = uint64(seed+1), 40+seed%5*8
+	c.Layers = 12 + seed%4*6
+	c.Noise = noises[seed%len(noises)]
+	if p.base != nil {
+		p.base(&c)
+	}
+	if with {
+		p.plant(&c)
+	}
+	return gapsOf(dir, c, false)
+}
+
+// faultRow is what was found of one fault.
+type faultRow struct {
+	p                          *fault
+	runs, named, first, silent, empty int
+}
+
+// runFindings counts planted faults that are named, and those named where there are none.
+func runFindings(w io.Writer, o options) error {
+	rows := make([]faultRow, len(faults))
+	for i := range faults {
+		rows[i].p = &faults[i]
+	}
+	err := eachRun(len(faults), o, func(dir string, i, seed int) (func(), error) {
+		p := &faults[i]
+		with, err := p.run(dir, seed, true)
+		if err != nil {
+			return nil, err
+		}
+		without, err := p.run(dir, seed, false)
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			r := &rows[i]
+			r.runs++
+			found, named := p.first && len(with.Findings) > 0, p.named(with)
+			r.named += one(named)
+			head := *with
+			head.Findings = head.Findings[:min(1, len(head.Findings))]
+			r.first += one(found && p.named(&head))
+			r.silent += one(!p.named(without))
+			r.empty += one(len(without.Findings) == 0)
+			if len(without.Findings) > 0 {
+				remark(o.verbose, "%s, seed %d: without the fault: %v", p.name, seed, without.Findings)
+			}
+			if !named || p.first && !p.named(&head) {
+				remark(o.verbose, "%s, seed %d: %v", p.name, seed, with.Findings)
+			}
+		}, nil
+	})
+	fmt.Fprintf(w, "| fault | runs | named | first | silent without it | no finding without it |\n|:--|--:|--:|--:|--:|--:|\n")
+	all := faultRow{p: &fault{name: "all"}}
+	for _, r := range rows {
+		r.print(w)
+		all.runs, all.named, all.first, all.silent, all.empty = all.runs+r.runs, all.named+r.named, all.first+r.first, all.silent+r.silent, all.empty+r.empty
+	}
+	all.print(w)
+	return err
+}
+
+func (r *faultRow) print(w io.Writer) {
+	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s |\n", r.p.name, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, count{r.silent, r.runs}, count{r.empty, r.runs})
+}

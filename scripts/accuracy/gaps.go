@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// gapsOf simulates a run and reports on it as the command does.
+func gapsOf(dir string, c sim.Config, split bool) (*gap.Report, error) {
+	traces, _, err := sim.SimulateTruth(c, split)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for i := range traces {
+		path, err := writeTrace(dir, traces[i])
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(path)
+		paths = append(paths, path)
+	}
+	return readGaps(paths)
+}
+
+// writeRank writes the report of one rank of a run.
+func writeRank(dir string, c sim.Config, rank int) (string, error) {
+	traces, err := sim.SimulateReports(c)
+	if err != nil {
+		return "", err
+	}
+	return writeTrace(dir, traces[rank])
+}
+
+func writeTrace(dir string, t *sim.Trace) (string, error) {
+	f, err := os.CreateTemp(dir, "*.sqlite")
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	return f.Name(), t.WriteSQLite(f.Name(), sim.Options{})
+}
+
+// readGaps reports on files.
+func readGaps(paths []string) (rep *gap.Report, err error) {
+	flags := filter.Flags(filter.GapsFlags(), filter.IsolateFlags(), filter.SelectFlags())
+	err = command(flags, paths, func(c *filter.Context) error {
+		src, err := c.Events(filter.Phased)
+		if err != nil {
+			return err
+		}
+		rep, err = gap.Compute(src, gap.Options{})
+		return err
+	})
+	return rep, err
+}
+
+// eachRun does some work for every kind and seed on all processors, and records its outcomes
+// one at a time, in order.
+func eachRun(kinds int, o options, work func(dir string, kind, seed int) (record func(), err error)) error {
+	dir, err := os.MkdirTemp("", "accuracy")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	type outcome struct {
+		at     int
+		record func()
+		err    error
+	}
+	var items []int
+	for i := range kinds * o.seeds {
+		items = append(items, i)
+	}
+	var mu sync.Mutex
+	var all []outcome
+	forEach(items, func(i int) {
+		record, err := work(dir, i/o.seeds, i%o.seeds)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, outcome{i, record, err})
+	})
+	slices.SortFunc(all, func(a, b outcome) int { return cmp.Compare(a.at, b.at) })
+	for _, out := range all {
+		if out.err != nil {
+			return out.err
+		}
+		out.record()
+	}
+	return nil
+}
