@@ -92,17 +92,19 @@ func (p *fault) run(dir string, seed int, with bool) (*gap.Report, error) {
 
 // faultRow is what was found of one fault.
 type faultRow struct {
-	p                          *fault
+	p                                 *fault
 	runs, named, first, silent, empty int
 }
 
 // runFindings counts planted faults that are named, and those named where there are none.
 func runFindings(w io.Writer, o options) error {
 	rows := make([]faultRow, len(faults))
+	var names []string
 	for i := range faults {
 		rows[i].p = &faults[i]
+		names = append(names, faults[i].name)
 	}
-	err := eachRun(len(faults), o, func(dir string, i, seed int) (func(), error) {
+	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
 		p := &faults[i]
 		with, err := p.run(dir, seed, true)
 		if err != nil {

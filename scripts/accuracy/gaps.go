@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hostbound/hostbound/pkg/filter"
@@ -63,9 +64,9 @@ func readGaps(paths []string) (rep *gap.Report, err error) {
 	return rep, err
 }
 
-// eachRun does some work for every kind and seed on all processors, and records its outcomes
-// one at a time, in order.
-func eachRun(kinds int, o options, work func(dir string, kind, seed int) (record func(), err error)) error {
+// eachRun does some work for every kind that is asked for, and every seed, on all
+// processors, and records its outcomes one at a time, in order. kinds are their names.
+func eachRun(kinds []string, o options, work func(dir string, kind, seed int) (record func(), err error)) error {
 	dir, err := os.MkdirTemp("", "accuracy")
 	if err != nil {
 		return err
@@ -77,8 +78,12 @@ func eachRun(kinds int, o options, work func(dir string, kind, seed int) (record
 		err    error
 	}
 	var items []int
-	for i := range kinds * o.seeds {
-		items = append(items, i)
+	for k, name := range kinds {
+		for seed := range o.seeds {
+			if strings.Contains(name, o.only) {
+				items = append(items, k*o.seeds+seed)
+			}
+		}
 	}
 	var mu sync.Mutex
 	var all []outcome

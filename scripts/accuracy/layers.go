@@ -40,7 +40,11 @@ type layerRow struct{ runs, right, untold, wrong int }
 // runLayers counts models whose layers are counted rightly.
 func runLayers(w io.Writer, o options) error {
 	rows := make([]layerRow, len(architectures))
-	err := eachRun(len(architectures), o, func(dir string, i, seed int) (func(), error) {
+	var names []string
+	for i := range architectures {
+		names = append(names, architectures[i].name)
+	}
+	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
 		a := &architectures[i]
 		c := sim.Default()
 		c.Seed, c.Layers, c.Steps = uint64(seed+1), a.layers, 16
@@ -74,7 +78,7 @@ func runLayers(w io.Writer, o options) error {
 	})
 	fmt.Fprintf(w, "| model | runs | layers right | cannot tell | wrong |\n|:--|--:|--:|--:|--:|\n")
 	for i, r := range rows {
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |\n", architectures[i].name, r.runs, count{r.right, r.runs}, count{r.untold, r.runs}, count{r.wrong, r.runs})
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |\n", names[i], r.runs, count{r.right, r.runs}, count{r.untold, r.runs}, count{r.wrong, r.runs})
 	}
 	return err
 }

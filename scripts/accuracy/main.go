@@ -58,7 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.seeds, "seeds", 20, "runs, or pairs of runs, of each kind")
 	flags.IntVar(&o.pairs, "pairs", 100, "section diff: pairs of equal runs in each cell of the grid")
 	flags.IntVar(&o.exports, "exports", 60, "section diff: pairs of simulated exports")
-	flags.StringVar(&o.only, "only", "", "sections steps, methods: only patterns whose name contains this")
+	flags.StringVar(&o.only, "only", "", "only kinds of runs whose name contains this")
 	verbose := flags.Bool("v", false, "say on standard error what went wrong with each run")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: accuracy [SECTION...] [flags]")

@@ -60,7 +60,12 @@ type raceRow struct{ runs, right, explained, wrong int }
 // runStraggler counts ranks that are named rightly, and those named where none is late.
 func runStraggler(w io.Writer, o options) error {
 	rows := make([]raceRow, len(races)+1)
-	err := eachRun(len(races)+1, o, func(dir string, i, seed int) (func(), error) {
+	var names []string
+	for i := range races {
+		names = append(names, races[i].name)
+	}
+	names = append(names, "ranks of two runs")
+	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
 		if i == len(races) {
 			return strangers(&rows[i], dir, seed, o)
 		}
@@ -73,11 +78,7 @@ func runStraggler(w io.Writer, o options) error {
 	})
 	fmt.Fprintf(w, "| ranks | runs | right rank, or none | with its cause | wrong rank |\n|:--|--:|--:|--:|--:|\n")
 	for i, r := range rows {
-		name := "ranks of two runs"
-		if i < len(races) {
-			name = races[i].name
-		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |\n", name, r.runs, count{r.right, r.runs}, count{r.explained, r.runs}, count{r.wrong, r.runs})
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |\n", names[i], r.runs, count{r.right, r.runs}, count{r.explained, r.runs}, count{r.wrong, r.runs})
 	}
 	return err
 }
