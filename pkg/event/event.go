@@ -47,8 +47,10 @@
 // been seen by then or is seen before the period ends.
 package event
 
-// Version is the version of the schema "events".
-const Version = 1
+// Version is the version of the schema "events". Since version 2 reports say
+// more of their ranks (RankFacts), and a stream ends with a hash. What is of
+// version 1 is read as well.
+const Version = 2
 
 // BatchRows is the number of rows that the readers put into a batch. Stages
 // may make batches a step longer; MaxBatchRows is what the formats write.

@@ -17,13 +17,17 @@ const (
 	KeyReports   = "hostbound.reports"
 	KeyDomains   = "hostbound.domains"
 	KeyIsolation = "hostbound.isolation" // once steps were isolated
+	// KeyWarnings is for what filters warned of besides the reports' warnings.
+	// It is known at the end only: the seal of a stream has it, and the footer of
+	// a checkpoint.
+	KeyWarnings = "hostbound.warnings"
 )
 
 // SchemaName is the value of KeySchema.
 const SchemaName = "events"
 
 // MetadataKeys are the keys, in the order in which they are written.
-var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation}
+var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation, KeyWarnings}
 
 // Metadata returns the header as texts by their keys, with Extra.
 func (h *Header) Metadata() map[string]string {

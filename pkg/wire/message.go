@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
@@ -50,6 +52,9 @@ type message struct {
 	nodes    []node
 	buffers  []span
 	variadic []int64
+
+	seal     bool   // the metadata say that it is the seal
+	warnings []byte // in a seal, JSON
 }
 
 // messages reads the messages of one stream, up to and including its end. It
@@ -61,18 +66,25 @@ type messages struct {
 	rows  int64 // of all record batches so far
 	flat  flat
 	msg   message
+
+	sum      *xxh3.Hasher // of the messages so far
+	sealed   bool         // nothing may follow but the end
+	warnings []string     // that the seal has
 }
 
 func newMessages(r io.Reader) *messages {
 	widenPipe(r)
-	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody}
+	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody, sum: xxh3.New()}
 }
 
 // next returns the next message, io.EOF at a proper end of the stream.
 func (m *messages) next() (*message, error) {
-	size, err := m.prefix()
+	size, head, err := m.prefix()
 	if err != nil {
 		return nil, err
+	}
+	if m.sealed {
+		return nil, errors.New("damaged stream: something follows its seal")
 	}
 	msg := &m.msg
 	if msg.meta, err = m.read(msg.meta, size); err != nil {
@@ -85,6 +97,15 @@ func (m *messages) next() (*message, error) {
 	if msg.body, err = m.read(msg.body, length); err != nil {
 		return nil, err
 	}
+	if msg.isSeal() {
+		if err := m.checkSeal(head[:]); err != nil {
+			return nil, err
+		}
+		return m.next()
+	}
+	m.sum.Write(head[:])
+	m.sum.Write(msg.meta)
+	m.sum.Write(msg.body)
 	if msg.kind == recordMessage {
 		m.rows += msg.rows
 	}
@@ -92,28 +113,27 @@ func (m *messages) next() (*message, error) {
 	return msg, nil
 }
 
-// prefix reads what stands before each message and returns the length of its
-// metadata, io.EOF for the end-of-stream marker.
-func (m *messages) prefix() (int64, error) {
-	var head [8]byte
+// prefix reads the head that stands before each message and returns the length
+// of its metadata, io.EOF for the end-of-stream marker.
+func (m *messages) prefix() (size int64, head [8]byte, err error) {
 	n, err := io.ReadFull(m.in, head[:])
 	if !m.begun && !bytes.HasPrefix([]byte("\xff\xff\xff\xff"), head[:min(n, 4)]) {
-		return 0, notArrow(head[:n])
+		return 0, head, notArrow(head[:n])
 	}
 	switch {
 	case err != nil:
-		return 0, m.failed(err)
+		return 0, head, m.failed(err)
 	case binary.LittleEndian.Uint32(head[:]) != 0xffffffff:
-		return 0, fmt.Errorf("damaged stream after %s: no message where one should begin", rows(m.rows))
+		return 0, head, fmt.Errorf("damaged stream after %s: no message where one should begin", rows(m.rows))
 	}
-	size := int64(int32(binary.LittleEndian.Uint32(head[4:])))
+	size = int64(int32(binary.LittleEndian.Uint32(head[4:])))
 	switch {
 	case size == 0:
-		return 0, m.end()
+		return 0, head, m.end()
 	case size < 0 || size%8 != 0 || size > maxMeta:
-		return 0, fmt.Errorf("damaged stream after %s: message of impossible length %d", rows(m.rows), size)
+		return 0, head, fmt.Errorf("damaged stream after %s: message of impossible length %d", rows(m.rows), size)
 	}
-	return size, nil
+	return size, head, nil
 }
 
 // end makes sure that nothing follows the end-of-stream marker.
@@ -184,6 +204,7 @@ func (m *messages) metadata() (body int64, err error) {
 		}
 	}
 	msg.kind, msg.header = kind, header
+	m.findSeal(root)
 	switch kind {
 	case schemaMessage:
 		err = m.checkFields(header.tables(1), 0)

@@ -109,6 +109,10 @@ func caught(err *error) {
 // Header returns what goes ahead of the rows.
 func (r *Reader) Header() *event.Header { return r.header }
 
+// Warnings are those that the stream ends with: what the filters that it went
+// through warned of. They are known when Next has returned io.EOF.
+func (r *Reader) Warnings() []string { return r.in.warnings }
+
 // Next returns the next batch, of 1 to event.MaxBatchRows rows, or io.EOF
 // behind the last one, if and only if the stream came to its proper end.
 // After an error it returns that error again.

@@ -38,17 +38,15 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	}
 	sorted := sortedMetadata(meta)
 	schema := arrow.NewSchema(fields, &sorted)
-	out := newOutput(w)
+	out, sink := newOutput(w)
 	stream := ipc.NewWriter(out, ipc.WithSchema(schema))
 	for from := 0; from < t.Len(); from += event.MaxBatchRows {
 		if err := stream.Write(tableRecord(schema, t, from)); err != nil {
 			return err
 		}
 	}
-	if err := stream.Close(); err != nil {
-		return err
-	}
-	return out.Flush()
+	empty := func() error { return stream.Write(tableRecord(schema, t, t.Len())) }
+	return finish(out, sink, t.Len() > 0, nil, empty, stream.Close)
 }
 
 // tableRecord returns the rows of one batch, from row from on.

@@ -20,6 +20,8 @@ import (
 // out as it is.
 type Writer struct {
 	out    *bufio.Writer
+	sink   *sink
+	begun  bool // a record batch was written
 	ipc    *ipc.Writer
 	schema *arrow.Schema
 	cols   []event.Col
@@ -32,16 +34,8 @@ type Writer struct {
 	text    event.Strings // names without a dictionary
 	tails   [event.NumCols]event.Bitmap
 	err     error // the first one; nothing is written after it
-}
 
-// newOutput returns what an Arrow writer is to write to. It writes each buffer
-// and each padding on its own, and every write to a pipe wakes the reader; but
-// columns should not be copied on their way. A small bufio.Writer does both:
-// what is larger than it goes past it. (Measured: writev is no faster for
-// batches of event.BatchRows rows, and slower for small ones.)
-func newOutput(w io.Writer) *bufio.Writer {
-	widenPipe(w)
-	return bufio.NewWriterSize(w, 16<<10)
+	warnings []string
 }
 
 // NewWriter prepares a stream to w behind header h. The schema goes out with
@@ -56,7 +50,8 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 		panic("BUG: " + err.Error())
 	}
 	meta := encodeHeader(h)
-	wr := &Writer{out: newOutput(w)}
+	wr := new(Writer)
+	wr.out, wr.sink = newOutput(w)
 	var fields []arrow.Field
 	for c, f := range event.Fields {
 		if c := event.Col(c); h.Columns.Has(c) {
@@ -124,16 +119,19 @@ func cutAt(b *event.Batch, i, text int) int {
 	return j
 }
 
-// Close writes the end-of-stream marker. After an error it writes nothing and
-// returns that error: what was written stays recognisably cut.
+// Warn sets the warnings that the stream ends with, besides those of its reports.
+func (w *Writer) Warn(warnings []string) { w.warnings = warnings }
+
+// Close writes the seal and the end-of-stream marker. After an error it writes
+// nothing and returns that error: what was written stays recognisably cut.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
-	err := w.ipc.Close()
-	if err == nil {
-		err = w.out.Flush()
-	}
+	none := new(event.Batch)
+	none.Blank(0, w.set())
+	none.Name.Offsets = []int32{0}
+	err := finish(w.out, w.sink, w.begun, w.warnings, func() error { return w.record(none) }, w.ipc.Close)
 	w.err = errors.New("BUG: written to after Close")
 	return err
 }
@@ -152,6 +150,7 @@ func (w *Writer) record(b *event.Batch) error {
 		arrays = append(arrays, arr)
 	}
 	rec := array.NewRecord(w.schema, arrays, int64(b.Len))
+	w.begun = true
 	if err := w.ipc.Write(rec); err != nil {
 		return err
 	}
