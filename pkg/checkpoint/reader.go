@@ -36,6 +36,8 @@ type Reader struct {
 	others  event.PlainFields // columns that are not ours
 	opt     ReadOptions
 	src     event.Source // what Next gives out
+
+	warnings []string
 }
 
 // Open opens a file or a data set. A data set is its files one behind the
@@ -114,8 +116,30 @@ func (r *Reader) openFile(path string, want *manifestFile) error {
 	if err := r.merge(h); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if err := r.addWarnings(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	return nil
 }
+
+// addWarnings adds the warnings of a file.
+func (r *Reader) addWarnings(f *parquet.File) error {
+	text, ok := f.Metadata(event.KeyWarnings)
+	if !ok {
+		return nil
+	}
+	list, err := event.ParseWarnings([]byte(text))
+	for _, w := range list {
+		if !slices.Contains(r.warnings, w) {
+			r.warnings = append(r.warnings, w)
+		}
+	}
+	return err
+}
+
+// Warnings are what the filters warned of that the rows went through, besides
+// the warnings of the reports.
+func (r *Reader) Warnings() []string { return r.warnings }
 
 // readHeader returns the header of a file.
 func readHeader(f *parquet.File) (*event.Header, error) {

@@ -44,6 +44,8 @@ type Writer struct {
 	last   *part // the one that was written to last
 	err    error
 
+	warnings []string
+
 	chunk parquet.Chunk
 	mem   []parquet.Vector // of chunk
 }
@@ -123,6 +125,9 @@ func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
 	w.parts = append(w.parts, p)
 	return p, nil
 }
+
+// Warn sets the warnings that the checkpoint has besides those of its reports.
+func (w *Writer) Warn(warnings []string) { w.warnings = warnings }
 
 // Write writes the rows of b. It holds on to nothing of b.
 func (w *Writer) Write(b *event.Batch) error {
@@ -265,6 +270,9 @@ func (w *Writer) commit() error {
 	}
 	for _, p := range w.parts {
 		if w.err == nil {
+			if len(w.warnings) > 0 {
+				p.out.SetMetadata(event.KeyWarnings, event.WarningsText(w.warnings))
+			}
 			w.err = p.out.Close()
 		}
 	}

@@ -93,6 +93,17 @@ func ParseMetadata(meta map[string]string) (*Header, error) {
 	return h, nil
 }
 
+// WarningsText is the value of KeyWarnings.
+func WarningsText(warnings []string) string { return text(warnings) }
+
+// ParseWarnings returns the warnings that a value of KeyWarnings holds.
+func ParseWarnings(text []byte) (warnings []string, err error) {
+	if err := json.Unmarshal(text, &warnings); err != nil {
+		return nil, fmt.Errorf("%s: %w", KeyWarnings, err)
+	}
+	return warnings, nil
+}
+
 func parse(meta map[string]string, key string, v any) error {
 	text, ok := meta[key]
 	if !ok {

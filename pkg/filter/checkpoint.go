@@ -154,7 +154,7 @@ func (c *Context) chooseSteps(src event.Source) (event.Source, error) {
 	return (&checkpoint.Selection{Steps: s.Steps}).Filter(src)
 }
 
-func writeCheckpoint(path string, src event.Source) error {
+func (c *Context) writeCheckpoint(path string, src event.Source) error {
 	out, err := checkpoint.Create(path, src.Header(), checkpoint.Options{})
 	if err != nil {
 		return err
@@ -163,5 +163,6 @@ func writeCheckpoint(path string, src event.Source) error {
 		out.Abort()
 		return err
 	}
+	out.Warn(c.lateWarnings(src.Header()))
 	return out.Commit()
 }

@@ -65,6 +65,7 @@ func (c *Context) RunGaps() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	result.Warnings = c.MergeWarnings(result.Warnings)
 	if write == nil {
 		rows, err := result.Table(part)
 		if err != nil {

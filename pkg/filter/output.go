@@ -114,7 +114,7 @@ func (c *Context) WriteEvents(src event.Source) error {
 	}
 	write := func(w io.Writer, src event.Source) error {
 		if format == formatArrow {
-			return writeStream(w, src)
+			return c.writeStream(w, src)
 		}
 		return writeRows(w, format, src)
 	}
@@ -135,12 +135,12 @@ func (c *Context) WriteEvents(src event.Source) error {
 		return c.passOn(r, write)
 	}
 	if format == formatParquet {
-		return writeCheckpoint(c.String("o"), src)
+		return c.writeCheckpoint(c.String("o"), src)
 	}
 	return c.output(func(w io.Writer) error { return write(w, src) })
 }
 
-func writeStream(w io.Writer, src event.Source) error {
+func (c *Context) writeStream(w io.Writer, src event.Source) error {
 	out, err := wire.NewWriter(w, src.Header())
 	if err != nil {
 		return err
@@ -148,6 +148,7 @@ func writeStream(w io.Writer, src event.Source) error {
 	if err := event.Each(src, out.Write); err != nil {
 		return err // and no end-of-stream marker: the next filter must not take this for a whole stream
 	}
+	out.Warn(c.lateWarnings(src.Header()))
 	return out.Close()
 }
 

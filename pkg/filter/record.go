@@ -23,6 +23,7 @@ func CheckpointFlag() Flag {
 // so that a report that has changed replaces just its own ranks.
 type recorder struct {
 	event.Source
+	c       *Context
 	set     *checkpoint.Set
 	reports *nsys.Reader // nil where the rows come from elsewhere
 	parts   []recorded   // by number of the report
@@ -58,7 +59,7 @@ func (c *Context) record(src event.Source) (*recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{Source: src, set: set, parts: make([]recorded, 1)}
+	r := &recorder{Source: src, c: c, set: set, parts: make([]recorded, 1)}
 	if reports, ok := src.(*nsys.Reader); ok {
 		r.reports, r.parts = reports, make([]recorded, len(reports.Paths()))
 		for i := range r.parts {
@@ -155,6 +156,9 @@ func (r *recorder) end(part int) error {
 	r.parts[part].out = nil
 	if out == nil {
 		return nil
+	}
+	if r.reports == nil {
+		out.Warn(r.c.lateWarnings(r.Header()))
 	}
 	return out.Commit()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // Log writes a remark to standard error. One that begins with "warning: " is
@@ -32,11 +34,26 @@ func (c *Context) Warnings() []string {
 		if in.events != nil {
 			all = appendNew(all, in.events.Header().Warnings()...)
 		}
+	}
+	return appendNew(all, c.filterWarnings()...)
+}
+
+// filterWarnings are those of Warnings that are not of reports.
+func (c *Context) filterWarnings() []string {
+	var all []string
+	for _, in := range c.inputs {
 		if in.warner != nil {
 			all = appendNew(all, in.warner.Warnings()...)
 		}
 	}
 	return appendNew(all, c.warnings...)
+}
+
+// lateWarnings are the Warnings that a header does not have: they go out at the
+// end of what is written.
+func (c *Context) lateWarnings(h *event.Header) []string {
+	have := h.Warnings()
+	return slices.DeleteFunc(c.filterWarnings(), func(w string) bool { return slices.Contains(have, w) })
 }
 
 // MergeWarnings returns the warnings of an analysis with those of Warnings that

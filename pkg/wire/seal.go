@@ -3,7 +3,6 @@ package wire
 import (
 	"bufio"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -137,11 +136,7 @@ func sealMeta(msg *message, body int64, warnings []string) []byte {
 	b := flatbuffers.NewBuilder(1024)
 	pairs := []flatbuffers.UOffsetT{pair(b, sealKey, sealKind)}
 	if len(warnings) > 0 {
-		text, err := json.Marshal(warnings)
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		pairs = append(pairs, pair(b, event.KeyWarnings, string(text)))
+		pairs = append(pairs, pair(b, event.KeyWarnings, event.WarningsText(warnings)))
 	}
 	custom := b.CreateVectorOfTables(pairs)
 	structs := func(n int, of func(i int) (int64, int64)) flatbuffers.UOffsetT {
@@ -232,8 +227,9 @@ func (m *messages) checkSeal(head []byte) error {
 	}
 	m.sealed = true
 	if msg.warnings != nil {
-		if err := json.Unmarshal(msg.warnings, &m.warnings); err != nil {
-			return fmt.Errorf("damaged stream: warnings: %w", err)
+		var err error
+		if m.warnings, err = event.ParseWarnings(msg.warnings); err != nil {
+			return fmt.Errorf("damaged stream: %w", err)
 		}
 	}
 	return nil
