@@ -139,7 +139,8 @@ func (r *rank) stepOf(b *event.Batch, i int) int32 {
 func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 	name := int32(-1)
 	if e > t && r.busy>>uint32(kind)&1 != 0 {
-		a := r.idle.ActivityOf(b, i)
+		var a idle.Activity
+		r.idle.Read(b, i, &a)
 		name = a.Name
 		r.idle.Activity(&a)
 		if r.lane >= len(r.lanes) || r.lanes[r.lane].device != a.Device {

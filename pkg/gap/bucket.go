@@ -53,13 +53,7 @@ type topGap struct {
 	previous, next int32 // names of kernels
 	call, path     int32 // the launching call of next
 	idle           int64 // in which the whole lane was idle
-	parts          []part
-}
-
-// part is a part of one gap.
-type part struct {
-	key idle.Key
-	ns  int64
+	parts          []idle.Part
 }
 
 // before orders gaps: the longest first, of equal ones the earlier.
@@ -174,7 +168,7 @@ func (r *rank) addGap(l *lane, s *stream, a *activity) {
 		g.call, g.path = a.launch.name, a.launch.path
 	}
 	if l.GapEnd == a.Start { // the lane was idle before a
-		r.idle.LastGap(func(k idle.Key, ns int64) { g.parts = append(g.parts, part{k, ns}) })
+		g.parts = r.idle.LastGap()
 	}
 	t.insert(g, r.c.opt.Top)
 	s.top, s.topEnd = g, a.End

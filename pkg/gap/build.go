@@ -123,7 +123,7 @@ func (c *computer) topGap(g *topGap) TopGap {
 	}
 	parts := map[string]int64{}
 	for _, p := range g.parts {
-		parts[c.sites.CauseName(p.key)] += p.ns
+		parts[c.sites.CauseName(p.Key)] += p.Ns
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		t.Causes = append(t.Causes, CausePart{name, us(parts[name])})

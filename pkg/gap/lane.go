@@ -28,7 +28,9 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	if kind >= event.Memcpy && !busy && !b.GraphNode.Valid.Get(i) {
 		return
 	}
-	a := activity{Activity: r.idle.ActivityOf(b, i), class: -1}
+	a := &r.activity
+	r.idle.Read(b, i, &a.Activity)
+	a.class, a.launch = -1, nil
 	if v, ok := b.Class.Get(i); ok {
 		a.class = v
 	}
@@ -36,16 +38,16 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 		a.launch = r.ring.find(a.Correlation, a.LaunchStart)
 	}
 	if a.Replayed {
-		r.addReplay(&a)
+		r.addReplay(a)
 	}
-	if kind < event.Memcpy && a.LaunchStart != none && r.firstOf(&a) && r.counting() {
+	if kind < event.Memcpy && a.LaunchStart != none && r.firstOf(a) && r.counting() {
 		r.addSlack(a.Start - a.LaunchEnd)
 	}
 	if f := r.fact(); f != nil && kind < event.Memcpy {
-		f.run(&a)
+		f.run(a)
 	}
 	if kind == event.Kernel {
-		r.addKernel(b, i, &a)
+		r.addKernel(b, i, a)
 	}
 	if !busy {
 		return
@@ -58,14 +60,14 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 		r.lane.seen = l.Idle
 		r.addIdle(l)
 	}
-	r.addStream(r.lane, b.Stream.Values[i], &a)
+	r.addStream(r.lane, b.Stream.Values[i], a)
 	if kind == event.Kernel {
-		r.addSample(b, i, &a)
+		r.addSample(b, i, a)
 		switch collective := a.class >= 0 && a.class <= event.Comm; {
 		case !collective:
-			r.addOwn(&a)
+			r.addOwn(a)
 		case b.Step.Valid.Get(i):
-			r.addCollective(&a)
+			r.addCollective(a)
 		}
 	}
 }

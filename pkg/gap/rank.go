@@ -36,6 +36,8 @@ type rank struct {
 	trace    segment       // the window of the trace, where that is the window
 	pending  pending
 
+	activity activity // of the row under way
+
 	lanes  []*lane
 	lane   *lane // of the last GPU row
 	chains []viewChain

@@ -17,6 +17,7 @@ type edges struct {
 	ranges  []markerRange // in the order of their start
 	longest bool          // without markers: the longest gap between two steps, else the last
 	rows    bool          // without markers: the rows of steps decide
+	text    []byte        // of the last range
 	stepEnd int64         // of the last step row
 }
 
@@ -32,12 +33,15 @@ const noNumber = -1
 
 // laneEdge is what is known of the steps of one lane.
 type laneEdge struct {
-	seen    []bool // by id of a marker: an activity launched during it was seen
-	around  int    // index of the latest range that starts before the last launch
-	awaited bool   // no activity was seen since the start of the open step
-	start   int64  // that start
-	length  int64  // of the candidate
-	gap     []latePiece
+	seen []bool // by id of a marker: an activity launched during it was seen
+	// While there were known many ranges, launches between from and to are in one
+	// that was seen, or in none.
+	known    int
+	from, to int64
+	awaited  bool  // no activity was seen since the start of the open step
+	start    int64 // that start
+	length   int64 // of the candidate
+	gap      []latePiece
 }
 
 func newEdges(opt Options) edges {
@@ -53,42 +57,71 @@ func (e *edges) marked() bool { return len(e.ranges) > 0 }
 
 // marker observes a marker range, or a range that may be one of the user's.
 func (e *edges) marker(start, end int64, text []byte) {
-	counts, ok := e.set.Parse(string(text))
-	if e.custom && !ok {
+	if e.custom && !e.isMarker(text) {
 		return
 	}
 	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(len(e.ranges))}
-	if ok && counts.HasStep {
-		m.number = counts.Step
-	}
-	for k := len(e.ranges) - 1; k >= 0 && m.number != noNumber && start-e.ranges[k].start <= mergeWithin; k-- {
-		if o := &e.ranges[k]; o.number == m.number && start-e.ranges[o.id].start <= mergeWithin {
-			m.id = o.id
-			break
+	if n := len(e.ranges); n > 0 {
+		last := &e.ranges[n-1]
+		m.maxEnd = max(end, last.maxEnd)
+		if start-last.start <= mergeWithin { // Fast path: else its number does not matter.
+			last.number, m.number = e.number(e.text), e.number(text)
+			e.merge(&m)
 		}
 	}
-	if n := len(e.ranges); n > 0 {
-		m.maxEnd = max(end, e.ranges[n-1].maxEnd)
-	}
+	e.text = append(e.text[:0], text...)
 	e.ranges = append(e.ranges, m)
+}
+
+// merge gives a range the id of an earlier one that is one with it.
+func (e *edges) merge(m *markerRange) {
+	for k := len(e.ranges) - 1; k >= 0 && m.number != noNumber && m.start-e.ranges[k].start <= mergeWithin; k-- {
+		if o := &e.ranges[k]; o.number == m.number && m.start-e.ranges[o.id].start <= mergeWithin {
+			m.id = o.id
+			return
+		}
+	}
+}
+
+// isMarker tells whether a range is one of the user's markers.
+func (e *edges) isMarker(text []byte) bool {
+	_, ok := e.set.Parse(string(text))
+	return ok
+}
+
+// number returns the number of the step that a marker is of.
+func (e *edges) number(text []byte) int64 {
+	if counts, ok := e.set.Parse(string(text)); ok && counts.HasStep {
+		return counts.Step
+	}
+	return noNumber
 }
 
 // first tells whether an activity is the lane's first that was launched during its
 // marker range.
 func (e *edges) first(l *laneEdge, a *Activity) bool {
-	if len(e.ranges) == 0 || a.LaunchStart < e.ranges[0].start {
+	t := a.LaunchStart
+	if len(e.ranges) == 0 || t < e.ranges[0].start {
 		return false
 	}
-	t := a.LaunchStart
-	k := l.around
-	if e.ranges[k].start > t || k+1 < len(e.ranges) && e.ranges[k+1].start <= t {
-		k = sort.Search(len(e.ranges), func(i int) bool { return e.ranges[i].start > t }) - 1
-		l.around = k
+	if l.known == len(e.ranges) && l.from <= t && t < l.to { // Fast path: launches come in runs.
+		return false
+	}
+	k := sort.Search(len(e.ranges), func(i int) bool { return e.ranges[i].start > t }) - 1
+	l.known, l.from, l.to = len(e.ranges), e.ranges[k].start, never
+	if k+1 < len(e.ranges) {
+		l.to = e.ranges[k+1].start
+	}
+	if e.ranges[k].end > t {
+		l.to = min(l.to, e.ranges[k].end)
+	} else {
+		l.from = e.ranges[k].maxEnd
 	}
 	for ; k >= 0 && e.ranges[k].maxEnd > t; k-- {
-		if e.ranges[k].end > t {
-			return l.see(int(e.ranges[k].id))
+		if m := &e.ranges[k]; m.end > t {
+			return l.see(int(m.id))
 		}
+		l.from, l.to = t, t // what is around it may end anywhere
 	}
 	return false
 }

@@ -41,23 +41,23 @@ func (r *Rank) IsActivity(b *event.Batch, i int) bool {
 	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
 }
 
-// ActivityOf reads row i.
-func (r *Rank) ActivityOf(b *event.Batch, i int) Activity {
-	a := Activity{
-		Start: b.Start.Values[i], End: b.End.Values[i], Device: b.Device.Values[i], Name: r.sites.Names.ID(b.Name.Get(i)),
-		Kind: b.Kind.Values[i], Correlation: none, LaunchStart: none, LaunchThread: none,
-	}
+// Read reads row i, of the GPU, into a.
+func (r *Rank) Read(b *event.Batch, i int, a *Activity) {
+	a.Start, a.End, a.Device, a.Kind = b.Start.Values[i], b.End.Values[i], b.Device.Values[i], b.Kind.Values[i]
+	a.Name = r.sites.Names.ID(b.Name.Get(i))
 	a.Replayed = b.GraphNode.Valid.Get(i) || a.Kind == event.Graph
-	if v, ok := b.Correlation.Get(i); ok {
-		a.Correlation = v
-		if v, ok := b.LaunchStart.Get(i); ok {
-			a.LaunchStart, a.LaunchEnd = v, b.LaunchEnd.Values[i]
-			if v, ok := b.LaunchThread.Get(i); ok {
-				a.LaunchThread = v
-			}
-		}
+	a.Correlation, a.LaunchStart, a.LaunchEnd, a.LaunchThread = none, none, 0, none
+	if !b.Correlation.Valid.Get(i) {
+		return
 	}
-	return a
+	a.Correlation = b.Correlation.Values[i]
+	if !b.LaunchStart.Valid.Get(i) {
+		return
+	}
+	a.LaunchStart, a.LaunchEnd = b.LaunchStart.Values[i], b.LaunchEnd.Values[i]
+	if b.LaunchThread.Valid.Get(i) {
+		a.LaunchThread = b.LaunchThread.Values[i]
+	}
 }
 
 // Activity observes an activity, which starts no earlier than the rows before, and
@@ -117,12 +117,20 @@ func (r *Rank) endGap(l *Lane, a *Activity, first bool) {
 	l.partial, l.folded, l.foldEnd = nil, len(r.folded), none
 }
 
-// LastGap calls f with what the last idle gap was attributed to, in order, with its
-// sites; a key may come several times.
-func (r *Rank) LastGap(f func(k Key, ns int64)) {
+// Part is a part of a gap.
+type Part struct {
+	Key Key
+	Ns  int64
+}
+
+// LastGap returns what the last idle gap was attributed to, in order; a key may come
+// several times.
+func (r *Rank) LastGap() []Part {
+	parts := make([]Part, len(r.gap))
 	for i := range r.gap {
-		f(r.gap[i].code.key(), r.gap[i].ns)
+		parts[i] = Part{r.gap[i].code.key(), r.gap[i].ns}
 	}
+	return parts
 }
 
 // GapOpening returns what the last idle gap began in, with its site, and how long that

@@ -96,12 +96,13 @@ type HostRow struct {
 // Observe observes rows i to j, all of the rank and of the open slice. Rows that are
 // neither GPU activity, calls nor ranges mean nothing here.
 func (r *Rank) Observe(b *event.Batch, i, j int) {
+	var a Activity
 	kinds := b.Kind.Values[:j]
 	for ; i < j; i++ {
 		switch kinds[i] {
 		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
 			if r.IsActivity(b, i) {
-				a := r.ActivityOf(b, i)
+				r.Read(b, i, &a)
 				r.Activity(&a)
 			}
 		case event.API:
