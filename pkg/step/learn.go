@@ -92,8 +92,13 @@ func (l *learner) decides(r *rank) bool {
 		return false
 	}
 	l.tried = l.rows
-	return l.run.rule(&r.context.names).clear
+	u := l.run.rule(&r.context.names)
+	return u.clear && u.groups >= minGroups
 }
+
+// minGroups is how many steps must be seen to decide at the end of a segment:
+// where there are two, the layers recur more clearly than they.
+const minGroups = 12
 
 // keep copies rows i to j.
 func (l *learner) keep(b *event.Batch, i, j int) {
@@ -155,7 +160,8 @@ func (r *rank) learned() error {
 		r.setRule(l.run.rule(&r.context.names))
 	}
 	r.context.reset()
-	r.pending, r.replaying = 0, true
+	r.pending.reset()
+	r.replaying = true
 	defer func() { r.replaying = false }()
 	for _, b := range l.held {
 		for i := 0; i < b.Len; {

@@ -102,6 +102,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	if r.open && !r.startsStep(id, start, boundary) {
 		r.step.size++
 		r.units++
+		r.step.joined += int32(b2n(id == none))
 		if end > r.step.end {
 			r.step.end = end
 			r.extend(end)

@@ -1,6 +1,8 @@
 package step
 
 import (
+	"fmt"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
 )
@@ -20,11 +22,23 @@ func structured(h *event.Header, opt *Options) bool {
 		return true
 	}
 	for _, id := range h.RankNumbers() {
-		if f := h.RankFacts(id); f == nil || f.Markers == 0 {
+		if f := h.RankFacts(id); f == nil || f.Markers == 0 || f.Allreduces == 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// unrecorded returns how many graph launches there are and of how many no replay
+// was recorded.
+func unrecorded(h *event.Header) (launches, lost int64) {
+	for _, id := range h.RankNumbers() {
+		if f := h.RankFacts(id); f != nil {
+			launches += f.GraphLaunches
+			lost += max(0, f.GraphLaunches-f.Replays-f.Graphs)
+		}
+	}
+	return launches, lost
 }
 
 // columns returns the columns that a method takes.
@@ -63,7 +77,12 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	}
 	reduces, graphs := h.ClassRows(event.Allreduce), h.Rows(event.Graph)
 	custom := opt.Marker != "" && h.Rows(event.NVTX) > 0
+	launches, lost := unrecorded(h)
+	marked := custom || h.ClassRows(event.StepMarker) > 0
 	switch {
+	case reduces > 0 && graphs == 0 && marked && 2*lost > launches:
+		return NVTX, fmt.Sprintf("of %d of %d graph launches no replay was recorded, so steps may have no all-reduce kernels, "+
+			"and there are forward-step markers", lost, launches), nil
 	case reduces > 0 && graphs == 0:
 		return Allreduce, "there are all-reduce kernels, and no whole-graph rows that hide any", nil
 	case custom:
@@ -86,6 +105,28 @@ func because(reduces int64) string {
 		return "there are no all-reduce kernels"
 	}
 	return "whole-graph rows hide all-reduce kernels"
+}
+
+// planOf returns the plan of a rank, and what is to be said of it: one without
+// all-reduce kernels, in a run that has them, is a stage of a pipeline. Its steps
+// are its marker ranges, or else its graph replays, or else those of its other
+// collectives.
+func (it *Isolator) planOf(id int32) (*plan, string) {
+	f := it.header.RankFacts(id)
+	if it.plan.method != Allreduce || f == nil || f.Allreduces > 0 {
+		return &it.plan, ""
+	}
+	p, how := it.plan, "its other collectives"
+	switch {
+	case f.Markers > 0 || it.plan.custom:
+		p, how = it.plan.of(NVTX), "its forward-step markers"
+	case f.Replays+f.Graphs > 0:
+		p, how = it.plan.of(Graph), "its graph replays"
+	default:
+		p.unit = event.Comm
+		p.want[event.Kernel] = 1 << p.unit
+	}
+	return &p, fmt.Sprintf("rank %d has no all-reduce kernels: its steps are found by %s", id, how)
 }
 
 // plan is what the method and the options come to for the loop over rows.
@@ -123,6 +164,13 @@ func newPlan(method string, opt *Options) (plan, error) {
 		}
 		p.want[event.NVTX] = ^uint32(0)
 	}
+	return p.of(method), nil
+}
+
+// of returns the plan with the given method in place of allreduce or none.
+func (p plan) of(method string) plan {
+	p.method = method
+	p.want[event.Kernel] = 0
 	switch method {
 	case Allreduce:
 		p.unit = event.Allreduce
@@ -134,5 +182,5 @@ func newPlan(method string, opt *Options) (plan, error) {
 			}
 		}
 	}
-	return p, nil
+	return p
 }

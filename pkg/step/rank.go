@@ -35,11 +35,12 @@ type rank struct {
 	learner   *learner // nil while there is nothing to learn
 	rule      *rule    // of the open segment, nil
 	lastClear *rule    // the last one that was clear
+	differ    bool     // the rules of two segments do
 	marked    bool     // the rank has markers
 	replaying bool     // the rows that were held are used
 	context   context
-	pending   evidence // since the last collective
-	units     int32    // collectives, or replays, of the open step
+	pending   pending
+	units     int32 // collectives, or replays, of the open step
 
 	unrecorded [][2]int64 // in order, those that begin after the last row
 	border     int64      // where the first of them begins, never
@@ -50,6 +51,7 @@ type rank struct {
 	segments []segment
 	unclear  []string // of each closed segment why its structure was not clear
 	sizes    []int32  // of all steps
+	joined   []int32  // of all steps, the collectives launched outside of markers
 }
 
 // openStep is a step whose row is still held.
@@ -58,6 +60,7 @@ type openStep struct {
 	id         int64 // of its marker, none; graph: of its launch
 	start, end int64
 	size       int32
+	joined     int32 // collectives launched outside of markers
 }
 
 // segment is a number of steps without a long idle stretch between them.
@@ -75,7 +78,7 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r.passBorders(none)
 	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
 		for i, n := range report.Ranks {
-			if n == id && plan.method == Allreduce {
+			if n == id && plan.unit == event.Allreduce && plan.method == Allreduce {
 				r.device = report.AllreduceDevices[i]
 			}
 		}
@@ -275,6 +278,7 @@ func (r *rank) endStep(end int64) {
 	r.patch(&r.step)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
+	r.joined = append(r.joined, r.step.joined)
 	old := 0
 	switch r.plan.method {
 	case NVTX:
@@ -307,7 +311,8 @@ func (r *rank) closeSegment() {
 	}
 	r.unclear = append(r.unclear, why)
 	if !r.replaying { // the next segment may be another
-		r.rule, r.pending, r.want = nil, 0, r.plan.want
+		r.rule, r.want = nil, r.plan.want
+		r.pending.reset()
 	}
 	r.recent = r.recent[:0]
 }

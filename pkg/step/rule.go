@@ -31,8 +31,10 @@ type rule struct {
 	evidence []evidence // of each token
 	classes  []int32    // of each token, the class of its kernels
 	embed    bool       // kernels that look up embeddings begin a step by any name
+	confirm  int        // number of tokens that confirm
 	usual    int32      // number of collectives in most steps
 	clear    bool       // the structure was clear where the rule was learned
+	groups   int        // whole steps that it was learned from
 	single   bool       // each replay of a graph is a step
 	host     bool       // the host waits or copies where the steps begin
 	noHost   bool       // it was not recorded where it does
@@ -198,6 +200,34 @@ func (c *context) launched(b *event.Batch, k int) []int32 {
 	return c.popped
 }
 
+// pending is the evidence since the last collective.
+type pending struct {
+	begins  bool
+	confirm int     // how many tokens confirm
+	seen    []int64 // of each token, the number of the collective it lay before last
+	number  int64   // of the next collective
+}
+
+// add adds what a token says, once a collective.
+func (p *pending) add(t int32, e evidence) {
+	p.begins = p.begins || e&begins != 0
+	if e&confirm == 0 {
+		return
+	}
+	for int(t) >= len(p.seen) {
+		p.seen = append(p.seen, -1)
+	}
+	if p.seen[t] != p.number {
+		p.seen[t] = p.number
+		p.confirm++
+	}
+}
+
+func (p *pending) reset() {
+	p.begins, p.confirm = false, 0
+	p.number++
+}
+
 // observeEvidence uses row k, which is no collective.
 func (r *rank) observeEvidence(b *event.Batch, k int) {
 	if b.Kind.Values[k] != event.Kernel {
@@ -205,7 +235,8 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 		return
 	}
 	if b.Device.Values[k] == r.device {
-		r.pending |= r.rule.of(r.context.names.token(&b.Name, k), &r.context.names)
+		t := r.context.names.token(&b.Name, k)
+		r.pending.add(t, r.rule.of(t, &r.context.names))
 	}
 }
 
@@ -214,17 +245,19 @@ func (r *rank) boundary(b *event.Batch, k int) bool {
 	if r.rule.single {
 		return true
 	}
-	e, tokens := r.pending, []int32(nil)
-	r.pending = 0
+	var tokens []int32
 	if r.plan.method == Graph {
 		tokens = r.context.launched(b, k)
 	} else {
 		tokens = r.context.collective(b, k)
 	}
 	for _, t := range tokens {
-		e |= r.rule.of(t, &r.context.names)
+		r.pending.add(t, r.rule.of(t, &r.context.names))
 	}
-	return e&begins != 0 || e&confirm != 0 && r.units >= r.rule.usual
+	p := &r.pending
+	yes := p.begins || r.units >= r.rule.usual && p.confirm > 0 && 2*p.confirm >= r.rule.confirm
+	p.reset()
+	return yes
 }
 
 // cycle is the rule for graph replays: each is a step, unless what was learned of
@@ -249,6 +282,7 @@ func (r *rank) setRule(u *rule) {
 		u = r.lastClear
 	}
 	if u.clear {
+		r.differ = r.differ || r.lastClear != nil && (2*u.usual < r.lastClear.usual || u.usual > 2*r.lastClear.usual)
 		r.lastClear = u
 	}
 	r.rule, r.want = u, r.plan.want

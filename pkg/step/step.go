@@ -135,6 +135,9 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if why != "" {
 		opt.Log("steps by " + method + ": " + why)
 	}
+	if launches, lost := unrecorded(h); method == Allreduce && 2*lost > launches {
+		opt.Warn(fmt.Sprintf("of %d of %d graph launches no replay was recorded: steps that ran as replays have no all-reduce kernels to be found by", lost, launches))
+	}
 	if err := h.Require(columns(method, structured(h, &opt))); err != nil {
 		return nil, err
 	}
@@ -235,7 +238,11 @@ func (it *Isolator) enter(id int32) error {
 		it.cur = r
 		return nil
 	}
-	it.cur = newRank(id, &it.plan, &it.pool, &it.header)
+	plan, say := it.planOf(id)
+	if say != "" {
+		it.opt.Log(say)
+	}
+	it.cur = newRank(id, plan, &it.pool, &it.header)
 	it.ranks = append(it.ranks, it.cur)
 	return nil
 }

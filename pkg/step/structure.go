@@ -12,17 +12,25 @@ type kind int
 
 const (
 	byEmbedding kind = iota // the kernel that looks up embeddings
-	byHead                  // the kernels that make tokens of the logits
-	bySync                  // the host waits for the GPU
-	byCopy                  // copies to or from the host
+	byInput                 // copies to the GPU
 	byReplay                // another graph replay
+	bySync                  // the host waits for the GPU
 	byGap                   // the longest waits of the device
+	byHead                  // the kernels that make tokens of the logits
+	byOutput                // copies from the GPU
 	byName                  // kernels of a name that there is once a step
 	numKinds
 )
 
-// weights is how much each kind says.
-var weights = [numKinds]float64{byEmbedding: 2, byHead: 1.5, bySync: 1.5, byCopy: 1.5, byReplay: 1.5, byGap: 1, byName: 1}
+// weights is how much each kind says. A host that waits copies, and leaves a gap:
+// the three say little more than one.
+var weights = [numKinds]float64{
+	byEmbedding: 3, byHead: 2, byReplay: 1.5, bySync: 1.5, byInput: 1, byOutput: 0.5, byGap: 0.5, byName: 1,
+}
+
+// lastOnset is the last of the kinds of what stands at the beginning of a step;
+// of what comes after them it is not known where in a step it stands.
+const lastOnset = byGap
 
 // borders are the collectives, by their number, that may begin steps.
 type borders struct {
@@ -50,6 +58,7 @@ func (s *run) rule(n *names) *rule {
 	if best == nil {
 		return &rule{embed: true, why: "nothing recurs between the all-reduce kernels"}
 	}
+	onset := best.setOnset(&kinds)
 	s.vote(best, &kinds)
 	u := s.ruleFor(best, places, n)
 	switch {
@@ -60,13 +69,16 @@ func (s *run) rule(n *names) *rule {
 		u.why = "their numbers of all-reduce kernels differ"
 	case best.groups < 3:
 		u.why = "there are too few of them"
+	case !onset:
+		u.why = "it is not clear which of what recurs once a step comes first"
 	case s.coarser(best, places, &kinds):
 		u.why = "what recurs once a step recurs on two levels"
 	case rival != nil && rival.score >= 0.8*best.score && rival.kinds >= 2:
 		u.why = fmt.Sprintf("as much speaks for steps of %d of them as for steps of %d", best.usual, rival.usual)
 	}
-	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byCopy], 0.7) == 1
-	u.noHost = len(kinds[bySync])+len(kinds[byCopy]) == 0
+	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byInput], 0.7) == 1
+	u.noHost = len(kinds[bySync])+len(kinds[byInput]) == 0
+	u.groups = best.groups
 	u.clear = u.why == ""
 	return u
 }
@@ -82,7 +94,7 @@ func (s *run) kinds(places [][]int32, n *names) (kinds [numKinds][]int32) {
 		}
 	}
 	kinds[bySync] = places[tokenSync]
-	kinds[byCopy] = union(places[tokenHtoD], places[tokenDtoH])
+	kinds[byInput], kinds[byOutput] = places[tokenHtoD], places[tokenDtoH]
 	kinds[byReplay] = places[tokenReplay]
 	kinds[byGap] = s.longGaps()
 	return kinds
@@ -168,6 +180,21 @@ func (p *borders) count(k kind, agreement float64) {
 	if agreement == 1 {
 		p.solid++
 	}
+}
+
+// setOnset moves the proposal to where the first kind stands that there is once in
+// each of its steps, and says whether there is any.
+func (p *borders) setOnset(kinds *[numKinds][]int32) bool {
+	for k := kind(0); k <= lastOnset; k++ {
+		if exact(p.at, kinds[k]) >= 0.9 {
+			return true
+		}
+		if len(kinds[k]) > 0 && once(p.at, kinds[k]) >= 0.9 && once(kinds[k], p.at) >= 0.9 {
+			p.at = kinds[k]
+			return true
+		}
+	}
+	return false
 }
 
 // vote makes the proposal that of the kinds that agree with it: a step begins
@@ -314,18 +341,18 @@ func (s *run) joinShort(at []int32) []int32 {
 // coarser says whether steps of several of the proposal's are as likely, where it
 // does not rest on where a forward pass begins or ends.
 func (s *run) coarser(p *borders, places [][]int32, kinds *[numKinds][]int32) bool {
-	if p.usual > 2 && (agreement(p.at, kinds[byEmbedding], 0.7) == 1 || agreement(p.at, kinds[byHead], 0.7) > 0 || agreement(p.at, kinds[byReplay], 0.7) == 1) {
+	if (p.usual > 2 || p.solid >= 3) && (agreement(p.at, kinds[byEmbedding], 0.7) == 1 || agreement(p.at, kinds[byHead], 0.7) > 0 || agreement(p.at, kinds[byReplay], 0.7) == 1) {
 		return false
 	}
 	for _, at := range places[firstName:] {
-		if len(at) < 3 || 10*len(at) > 6*len(p.at) || common(p.at, at) < 0.9*float64(len(at)) {
+		if len(at) < 3 || 10*len(at) > 6*len(p.at) {
 			continue
 		}
 		if _, same, _ := sizesOf(at); same >= 0.9 {
 			return true
 		}
 	}
-	return p.usual <= 2
+	return p.usual <= 2 && p.solid < 3
 }
 
 // ruleFor makes a rule of the tokens that lie where the steps of p begin.
@@ -345,6 +372,7 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 		order = append(order, t)
 		if exact(p.at, at) >= 0.95 {
 			u.evidence[t] = confirm
+			u.confirm++
 		}
 	}
 	rank := func(t int) float64 {

@@ -140,9 +140,13 @@ func (r *rank) check(w *window) error {
 			r.plan.warn(fmt.Sprintf("rank %d has %d steps by allreduce, but %d forward-step markers: "+
 				"steps may be torn or grown together, compare with --by nvtx", r.id, n, m))
 		}
+		if n := r.grown(w.size); n > 0 {
+			r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d hold another step's worth of all-reduce kernels launched outside of markers: "+
+				"some iterations may have none", n, len(r.sizes), r.id))
+		}
 		return nil
 	}
-	if why := r.notClear(w.segment); why != "" && r.plan.method == Graph {
+	if why := r.notClear(w.segment); why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce) {
 		r.plan.warn(fmt.Sprintf("rank %d: %s", r.id, why))
 	} else if why != "" {
 		return &event.Error{
@@ -154,11 +158,24 @@ func (r *rank) check(w *window) error {
 	if n := r.unclearSegments(); n > 0 {
 		r.plan.warn(fmt.Sprintf("the steps of %d segments of rank %d before or after its benchmark window are not clear", n, r.id))
 	}
+	if r.differ {
+		r.plan.warn(fmt.Sprintf("the steps of rank %d differ by more than half from one segment to another: those of one may be layers, or several steps", r.id))
+	}
 	if n, of := r.odd(w); 10*n >= of {
 		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
 			"steps may be torn or grown together", n, of, r.id, w.size))
 	}
 	return nil
+}
+
+// grown returns how many steps have taken in so many collectives launched outside
+// of markers as make a step of the common size. A draft model's come in most steps
+// and are part of that.
+func (r *rank) grown(common int64) (n int) {
+	for i, joined := range r.joined {
+		n += b2n(10*int64(joined) >= 7*common && 10*int64(r.sizes[i]) >= 17*common)
+	}
+	return n
 }
 
 // notClear says why the structure of the benchmark segment, or where there is

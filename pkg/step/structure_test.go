@@ -1,0 +1,245 @@
+package step
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+)
+
+// engine makes traces without markers of a rank whose steps are known: eager
+// kernels in a queue, launched by one thread that may run ahead. It shares nothing
+// with package sim but that both know of inference engines.
+type engine struct {
+	rng  *rand.Rand
+	rows []eventtest.Row
+	host int64 // the thread's clock
+	gpu  int64 // when the GPU is free
+	corr int64
+
+	layers    int
+	plain     bool // names say nothing, as those of a compiled model
+	noHost    bool // neither calls nor copies were recorded
+	ahead     bool // the host waits for the step before
+	layerSync int  // in every so many layers the host waits
+	syncEvery int  // the host waits once in so many steps
+	sampler   int  // collectives of the sampler
+	draft     int  // forward passes of a draft model in a step
+	hybrid    int  // one layer of so many has attention
+	context   int  // one step of so many is a context step
+	rename    bool // context steps look embeddings up by another kernel
+	jit       int  // one step of so many compiles
+	gap       int64
+	odd       float64 // share of steps in which a collective more runs
+
+	begins []int64 // the true starts of steps: of their first collectives
+	fresh  bool
+}
+
+func (e *engine) name(role string, s int) string {
+	if e.plain {
+		return fmt.Sprintf("kernel_%x", s*7919+len(role)*31)
+	}
+	return role
+}
+
+// kernel launches a kernel that takes us microseconds on average.
+func (e *engine) kernel(name string, class int32, us float64) {
+	e.corr++
+	call := e.host
+	e.host += 3000 + e.rng.Int64N(2000)
+	start := max(e.gpu+800, call+3000)
+	e.gpu = start + int64(us*1000*(0.9+0.2*e.rng.Float64()))
+	k := eventtest.New(event.Kernel, 0, start, e.gpu, name)
+	k.Device, k.Stream, k.Class, k.Correlation = 0, 7, class, e.corr
+	k.LaunchStart, k.LaunchEnd, k.LaunchThread = call, call+2500, 1
+	e.rows = append(e.rows, k)
+	if class == event.Allreduce && e.fresh {
+		e.begins, e.fresh = append(e.begins, start), false
+	}
+}
+
+func (e *engine) copy(name string) {
+	if e.noHost {
+		return
+	}
+	e.kernel(name, -1, 1)
+	e.rows[len(e.rows)-1].Kind = event.Memcpy
+}
+
+// wait has the host wait until the GPU has done what it had to do at that time.
+func (e *engine) wait(until int64) {
+	if !e.noHost {
+		r := eventtest.New(event.API, 0, e.host, max(e.host+1000, until), "cudaEventSynchronize")
+		r.Thread, r.Class = 1, event.APISync
+		e.rows = append(e.rows, r)
+	}
+	e.host = max(e.host+1000, until)
+}
+
+// forward is a forward pass of so many layers.
+func (e *engine) forward(layers int, scale float64, ctx bool) {
+	embed := "embedding_kernel"
+	if ctx && e.rename {
+		embed = "indexSelectLargeIndex"
+	}
+	e.kernel(e.name(embed, 1), event.Copy, 2)
+	e.kernel("all_reduce", event.Allreduce, 6*scale)
+	for i := range layers {
+		mixer, class := "flash_fwd", event.Attention
+		if ctx {
+			mixer = "flash_fwd_prefill"
+		}
+		if e.hybrid > 0 && i%e.hybrid != 0 {
+			mixer, class = "selective_scan", event.Other
+		}
+		e.kernel(e.name("gemm_qkv", 2), event.GEMM, 5*scale)
+		e.kernel(e.name(mixer, 3), class, 5*scale)
+		if e.layerSync > 0 && i%e.layerSync == 0 {
+			e.copy("memcpy DtoH")
+			e.wait(e.gpu)
+		}
+		e.kernel("all_reduce", event.Allreduce, 6*scale)
+		e.kernel(e.name("gemm_up", 4), event.GEMM, 8*scale)
+		e.kernel("all_reduce", event.Allreduce, 6*scale)
+	}
+	e.kernel(e.name("gemm_lm_head", 5), event.GEMM, 20)
+}
+
+// step is one iteration.
+func (e *engine) step(n int) {
+	e.fresh = true
+	before := e.gpu
+	ctx := e.context > 0 && n%e.context == 0
+	e.host += e.gap/2 + e.rng.Int64N(e.gap)
+	e.copy("memcpy HtoD")
+	if e.jit > 0 && n%e.jit == e.jit-1 {
+		for range 300 {
+			e.kernel("vectorized_elementwise_kernel", event.Elementwise, 2)
+		}
+	}
+	scale := 1.0
+	if ctx {
+		scale = 2 + 200*e.rng.Float64()
+	}
+	e.forward(e.layers, scale, ctx)
+	if e.rng.Float64() < e.odd {
+		e.kernel("all_reduce", event.Allreduce, 6)
+	}
+	for range e.sampler {
+		e.kernel(e.name("softmax_topk", 6), event.Sampling, 4)
+		e.kernel("all_reduce", event.Allreduce, 6)
+	}
+	e.kernel(e.name("argmax_kernel", 7), event.Sampling, 4)
+	if !ctx {
+		for range e.draft {
+			e.forward(1, 1, false)
+			e.kernel(e.name("argmax_kernel", 7), event.Sampling, 4)
+		}
+	}
+	e.copy("memcpy DtoH")
+	if until := e.gpu; e.syncEvery < 2 || n%e.syncEvery == 0 {
+		if e.ahead {
+			until = before
+		}
+		e.wait(until)
+	}
+}
+
+// run makes so many steps, after a warm-up.
+func (e *engine) run(warmup, steps int) {
+	for i := range warmup {
+		e.step(i + 1)
+	}
+	if warmup > 0 {
+		e.host = max(e.host, e.gpu) + 300_000_000
+	}
+	for i := range steps {
+		e.step(i)
+	}
+	eventtest.Sort(e.rows)
+}
+
+// randomEngine is one with a random mixture of what engines do.
+func randomEngine(seed uint64) *engine {
+	rng := rand.New(rand.NewPCG(seed, 99))
+	some := func(n int, values ...int) int { // one of the values, or in most runs 0
+		if rng.IntN(n) > 0 {
+			return 0
+		}
+		return values[rng.IntN(len(values))]
+	}
+	e := &engine{rng: rng, host: 1_000_000, layers: 2 + rng.IntN(12), gap: 50_000 << rng.IntN(7)}
+	e.plain, e.noHost, e.ahead, e.rename = rng.IntN(4) == 0, rng.IntN(6) == 0, rng.IntN(2) == 0, rng.IntN(3) == 0
+	e.layerSync, e.syncEvery, e.sampler = some(5, 1, 2, 4), some(6, 4, 8), some(3, 1, 2)
+	e.draft, e.hybrid, e.context, e.jit = some(4, 1, 2, 3), some(4, 2, 4), some(2, 3, 8, 20), some(4, 5, 17)
+	if rng.IntN(5) == 0 {
+		e.odd = rng.Float64()
+	}
+	return e
+}
+
+// found is what isolating made of a run.
+func found(t *testing.T, rows []eventtest.Row, opt Options) (starts []int64, warnings []string, err error) {
+	t.Helper()
+	opt.Warn = func(s string) { warnings = append(warnings, s) }
+	it, err := New(eventtest.Source(eventtest.Header(rows), rows, 1000), opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	got, err := eventtest.Collect(it)
+	for _, r := range got {
+		if r.Kind == event.Step {
+			starts = append(starts, r.Start)
+		}
+	}
+	return starts, warnings, err
+}
+
+// wrong is the number of starts that are in one list only.
+func wrong(a, b []int64) (n int) {
+	for _, s := range a {
+		n += b2i(!slices.Contains(b, s))
+	}
+	for _, s := range b {
+		n += b2i(!slices.Contains(a, s))
+	}
+	return n
+}
+
+// Steps without markers are right, or the user is told.
+func TestStructure(t *testing.T) {
+	seeds := uint64(500)
+	if testing.Short() {
+		seeds = 80
+	}
+	right, refused, warned := 0, 0, 0
+	for seed := range seeds {
+		e := randomEngine(seed)
+		e.run(int(seed%3)*2, 20+int(seed%40))
+		starts, warnings, err := found(t, e.rows, Options{By: Allreduce})
+		bad := wrong(starts, e.begins)
+		switch {
+		case err != nil:
+			refused++
+			if !strings.Contains(err.Error(), "cannot be identified") {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		case len(warnings) > 0:
+			warned++
+		case 50*bad > len(e.begins):
+			e.rows = nil
+			t.Errorf("seed %d: %d steps for %d, %d wrong, and no warning: %+v", seed, len(starts), len(e.begins), bad, *e)
+		default:
+			right++
+		}
+	}
+	t.Logf("of %d runs %d right, %d warned, %d refused", seeds, right, warned, refused)
+	if 10*right < 6*int(seeds) {
+		t.Errorf("of %d runs only %d are right", seeds, right)
+	}
+}
