@@ -43,7 +43,9 @@ func newSections() (all [numSections]*names) {
 func namesOf(from *idle.Names) *names {
 	n := newNames()
 	for id := range from.Len() {
-		n.texts = append(n.texts, from.Text(int32(id)))
+		name := from.Text(int32(id))
+		n.texts = append(n.texts, name)
+		n.ids[name] = int32(id)
 	}
 	return n
 }
