@@ -97,7 +97,7 @@ func (s *isolation) take(b *event.Batch) {
 // right ones and are no excuse for wrong ones.
 var caveats = []string{
 	"NCCL kernels take", "the YES rests on idle GPUs alone", "graph replays recorded as a whole",
-	"graph replays have one row each", "context steps: their figures say little", "generation steps: their figures say little",
+	"graph replays have one row each", "kernel launches without a kernel", "have no launching call", "context steps: their figures say little", "generation steps: their figures say little",
 }
 
 // about are the warnings that are about the steps.
