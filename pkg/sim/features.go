@@ -9,6 +9,7 @@ import (
 // end that never changes.
 type Traffic struct {
 	Chunks     int     // a prefill is split over so many steps; 0, 1: it is not
+	Decode     bool    // no context steps: the prompts were read before the recording
 	Alone      bool    // context steps hold no generation requests
 	FinishStep int     // a request ends every so many steps, to be replaced at the next context step; 0: none
 	IdleEvery  int     // no requests come for a while every so many steps; 0: never

@@ -10,6 +10,7 @@ var features = map[string]func(*Config){
 	"chunked":      func(c *Config) { c.Traffic.Chunks = 3 },
 	"finishing":    func(c *Config) { c.Traffic.FinishStep, c.Batch = 2, 8 },
 	"idle":         func(c *Config) { c.Traffic = Traffic{IdleEvery: 7, IdleMin: 50, IdleMax: 300} },
+	"decode":       func(c *Config) { c.Traffic.Decode = true },
 	"alone":        func(c *Config) { c.Traffic.Alone = true },
 	"mamba":        func(c *Config) { c.Model.AttentionEvery = 8 },
 	"moe":          func(c *Config) { c.Model = Model{Experts: true, DenseFirst: 1, Shared: true} },

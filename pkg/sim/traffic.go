@@ -29,7 +29,7 @@ func (s *simulator) info(number int, context, tail bool) stepInfo {
 	if tail {
 		info.gen = max(1, c.Batch/2)
 	}
-	if context {
+	if context && !c.Traffic.Decode {
 		info.ctx, info.tokens, info.gen = 1, c.Tokens, c.Batch-1
 		if c.Traffic.Alone {
 			info.gen = 0

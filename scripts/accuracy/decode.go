@@ -22,15 +22,30 @@ const decodePairs = 20
 
 // decodeTally counts what diff says of pairs of runs without markers.
 type decodeTally struct {
-	mu                         sync.Mutex
-	right, wrong, none         int // sign of a significant difference of the wall time
-	refused, incomparable      int
-	wrongWarned, conclusionBad int
-	err                        error
+	mu                    sync.Mutex
+	right, wrong, none    int // sign of a significant difference of the wall time
+	refused, incomparable int
+	err                   error
 }
 
 func (t *decodeTally) pairs() int {
 	return t.right + t.wrong + t.none + t.refused + t.incomparable
+}
+
+// decodeKind is how the runs decode.
+type decodeKind struct {
+	mode    sim.Mode
+	prefill bool // the first step is one
+}
+
+var decodeKinds = []decodeKind{{sim.Node, false}, {sim.Node, true}, {sim.Eager, false}, {sim.Eager, true}}
+
+func (k decodeKind) String() string {
+	name := map[sim.Mode]string{sim.Node: "from graphs", sim.Eager: "eager"}[k.mode]
+	if k.prefill {
+		name += ", a prefill first"
+	}
+	return name
 }
 
 // runDecode is the section decode: two ranks in tensor parallel, decoding
@@ -40,18 +55,17 @@ func runDecode(w io.Writer, o options) error {
 	fmt.Fprintf(w, "Pairs of runs of 60 steps on two ranks, no ranges at all, %d us more host work per step in the target.\n\n", decodeCost)
 	fmt.Fprintln(w, "| decoding | pairs | right sign | wrong sign | no evidence | refused | not comparable |")
 	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|--:|")
-	for _, mode := range []sim.Mode{sim.Node, sim.Eager} {
+	seeds := make([]int, o.seeds*decodePairs/len(decodeKinds))
+	for i := range seeds {
+		seeds[i] = i
+	}
+	for _, kind := range decodeKinds {
 		t := &decodeTally{}
-		seeds := make([]int, o.seeds*decodePairs/2)
-		for i := range seeds {
-			seeds[i] = i
-		}
-		forEach(seeds, func(seed int) { t.pair(mode, seed, o.verbose) })
+		forEach(seeds, func(seed int) { t.pair(kind, seed, o.verbose) })
 		if t.err != nil {
 			return t.err
 		}
-		n := t.pairs()
-		name := map[sim.Mode]string{sim.Node: "from graphs", sim.Eager: "eager"}[mode]
+		n, name := t.pairs(), kind.String()
 		fmt.Fprintf(w, "| %s | %d | %v | %v | %v | %v | %v |\n", name, n, count{t.right, n}, count{t.wrong, n},
 			count{t.none, n}, count{t.refused, n}, count{t.incomparable, n})
 	}
@@ -59,10 +73,10 @@ func runDecode(w io.Writer, o options) error {
 }
 
 // pair compares one pair.
-func (t *decodeTally) pair(mode sim.Mode, seed int, verbose io.Writer) {
+func (t *decodeTally) pair(mode decodeKind, seed int, verbose io.Writer) {
 	r := rand.New(rand.NewPCG(uint64(seed), 0xdec0de))
 	c := sim.Default()
-	c.Mode, c.Steps, c.Layers, c.Fused, c.Markers = mode, 60, 4+r.IntN(9), true, sim.NoMarkers
+	c.Mode, c.Traffic.Decode, c.Steps, c.Layers, c.Fused, c.Markers = mode.mode, !mode.prefill, 60, 4+r.IntN(9), true, sim.NoMarkers
 	c.Collective = []string{"trtllm", "nccl", "vllm"}[r.IntN(3)]
 	c.KernelScale = 0.5 * math.Pow(6, r.Float64())
 	decodeOnly(&c, r)
@@ -81,27 +95,27 @@ func (t *decodeTally) pair(mode sim.Mode, seed int, verbose io.Writer) {
 		t.err = err
 	case err != nil:
 		t.refused++
-		remark(verbose, "decode %s, seed %d: refused: %v", mode, seed, err)
+		remark(verbose, "decode %v, seed %d: refused: %v", mode, seed, err)
 	case !result.Comparable:
 		t.incomparable++
-		remark(verbose, "decode %s, seed %d: %s", mode, seed, strings.Join(result.Reasons, "; "))
+		remark(verbose, "decode %v, seed %d: %s", mode, seed, strings.Join(result.Reasons, "; "))
 	default:
 		t.count(result, mode, seed, verbose)
 	}
 }
 
 // count counts the sign of the wall time's difference.
-func (t *decodeTally) count(c *compare.Comparison, mode sim.Mode, seed int, verbose io.Writer) {
+func (t *decodeTally) count(c *compare.Comparison, mode decodeKind, seed int, verbose io.Writer) {
 	wall := find(c.Summary, "wall")
 	switch {
 	case !wall.Significant:
 		t.none++
-		remark(verbose, "decode %s, seed %d: no evidence: %s", mode, seed, strings.Join(c.Warnings, "; "))
+		remark(verbose, "decode %v, seed %d: no evidence: %s", mode, seed, strings.Join(c.Warnings, "; "))
 	case *wall.Delta > 0:
 		t.right++
 	default:
 		t.wrong++
-		remark(verbose, "decode %s, seed %d: WRONG SIGN %.0f us: %s", mode, seed, *wall.Delta, strings.Join(c.Warnings, "; "))
+		remark(verbose, "decode %v, seed %d: WRONG SIGN %.0f us: %s", mode, seed, *wall.Delta, strings.Join(c.Warnings, "; "))
 	}
 }
 

@@ -209,8 +209,8 @@ func hostScale(c *sim.Config, factor float64) {
 }
 
 // trial is one run of a pattern. Runs of a pattern differ in all that it does
-// not fix: size of the model, speed of host and GPUs, load, noise (unless quiet),
-// wording.
+// not fix: size of the model, speed of host and GPUs, load, noise and what
+// prepares inputs (unless quiet), wording.
 func (p *pattern) trial(seed int, marked, quiet bool) sim.Config {
 	r := rand.New(rand.NewPCG(uint64(seed), hash(p.name)))
 	c := sim.Default()
@@ -226,10 +226,10 @@ func (p *pattern) trial(seed int, marked, quiet bool) sim.Config {
 	hostScale(&c, 0.15*math.Pow(10, r.Float64()))
 	c.ContextEvery, c.Batch, c.PrefillScale = 6+r.IntN(15), 4+r.IntN(28), 2*math.Pow(8, r.Float64())
 	c.Steps, c.Warmup, c.Tail = 50+r.IntN(20), r.IntN(6), r.IntN(3)
-	c.Engine.PrepKernels = []int{0, 3, 12}[r.IntN(3)]
+	prepare := []int{0, 3, 12}[r.IntN(3)]
 	noise := sim.Noise{Kind: []string{"", "normal", "ar1", "drift"}[r.IntN(4)], Scale: 0.1, Rho: 0.7, Kernels: r.IntN(2) == 0}
 	if !quiet {
-		c.Noise = noise
+		c.Noise, c.Engine.PrepKernels = noise, prepare
 	}
 	p.change(&c, r)
 	c.Model.Kernels = kernels(c.Markers, r)

@@ -238,8 +238,9 @@ func covers(f foundStep, spans []trueSpan) bool {
 		}
 		length := float64(max(1, s.end-s.start))
 		switch part := float64(min(f.end, s.end)-max(f.start, s.start)) / length; {
-		case mine == nil && (part >= 0.8 || s.partial && part > 0.05):
+		case part >= 0.8 && (mine == nil || mine.partial), mine == nil && s.partial:
 			mine = s
+		case s.partial: // what is left of a step may go with its neighbour
 		case part > 0.05:
 			return false
 		}
