@@ -97,3 +97,35 @@ func spelled(s *string) string {
 	}
 	return *s
 }
+
+// What happens in few steps is in the first line, proven or not, and not where
+// nothing happened.
+func TestFewSteps(t *testing.T) {
+	headline := func(c *compare.Comparison) string {
+		var b strings.Builder
+		if err := c.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(b.String(), "\n")
+		return first
+	}
+	clean := sim.Default()
+	clean.Seed, clean.Steps, clean.ContextEvery, clean.Layers = 21, 200, 0, 3
+	pauses, often, again := clean, clean, clean
+	pauses.Seed, pauses.GCEvery, pauses.GC = 22, 50, 30_000
+	often.Seed, often.GCEvery, often.GC = 22, 11, 20_000
+	again.Seed = 22
+	for name, c := range map[string]struct {
+		after sim.Config
+		want  string
+	}{
+		"four pauses": {pauses, "# Root cause: nothing beyond the noise, but look at Python GC in 4 of "},
+		"many pauses": {often, "Python GC in 18 of "},
+		"clean":       {again, "# Root cause: nothing beyond the noise"},
+	} {
+		got := difference(t, clean, c.after)
+		if h := headline(got); !strings.Contains(h, c.want) || name == "clean" && h != c.want {
+			t.Errorf("%s: %q; %s; %+v", name, h, got.Conclusion, got.Handoff.TopIdleCauses)
+		}
+	}
+}

@@ -179,6 +179,12 @@ type Method struct {
 	Level   float64 `json:"interval_level"`
 	Alpha   float64 `json:"alpha"`
 	Control string  `json:"control"`
+	// Scope names the steps that all figures are of; Duration and Gap say what
+	// these two are measured between, InterStep what idle time is between steps.
+	Scope     string `json:"scope"`
+	Duration  string `json:"duration"`
+	Gap       string `json:"gap"`
+	InterStep string `json:"idle_inter_step"`
 }
 
 // Compare compares two runs, or breaks one down where target is nil. An error is
@@ -190,7 +196,11 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	c := &Comparison{
 		opt: opt, Comparable: true, Phases: map[string]PhasePair{}, Conclusion: None,
 		Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Renames: []Rename{}, Warnings: []string{},
-		Method: Method{opt.Phase, opt.Match, stat.Level, opt.Alpha, opt.Control},
+		Method: Method{
+			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: opt.Alpha, Control: opt.Control, Scope: opt.Phase + " steps",
+			Duration: bounds[baseline.Method][0], Gap: bounds[baseline.Method][1],
+			InterStep: baseline.betweenSteps(),
+		},
 	}
 	c.measure(baseline, target)
 	c.examine()

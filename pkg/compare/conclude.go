@@ -83,6 +83,26 @@ func (c *Comparison) conclude() {
 	c.advise()
 }
 
+// bounds say what duration and gap are measured between, by method.
+var bounds = map[string][2]string{
+	"allreduce": {"from the start of a step's first all-reduce kernel to the end of its last one", "from the end of a step's last all-reduce kernel to the start of the next step's first one"},
+	"nvtx":      {"the forward-step marker range, on the host", "from the end of a forward-step marker range to the start of the next one, on the host"},
+	"graph":     {"from the first start to the last end of what a graph launch runs on the GPU", "from the last end of what a graph launch runs to the first start of what the next one runs"},
+}
+
+// betweenSteps says what idle time of a run lies between steps.
+func (r *Run) betweenSteps() string {
+	switch {
+	case r.hasCounts():
+		return "idle time of a GPU that ends with its first activity that was launched in the step's marker range"
+	case r.Method == "graph":
+		return "idle time before the first activity of a step's graph launch"
+	case r.Method == "allreduce":
+		return "the longest idle time between the last all-reduce kernel of a step and the first of the next"
+	}
+	return "idle time of a GPU that ends with the first activity of a step"
+}
+
 func (c *Comparison) say(format string, args ...any) {
 	c.Explanation = append(c.Explanation, fmt.Sprintf(format, args...))
 }
@@ -102,7 +122,7 @@ func (c *Comparison) explainOne() {
 		}
 	}
 	if best != nil && *best.Ceiling > 0 {
-		c.say("Most idle time lies under %s: %s us a step, which is what its going to zero could gain at most.", best.Name, spell(*best.Ceiling))
+		c.say("Most idle time lies under %s: %s us per step, which is what its going to zero could gain at most.", best.Name, spell(*best.Ceiling))
 	}
 	c.explainIdle()
 	c.adviseGraphs()
@@ -132,6 +152,7 @@ func (c *Comparison) explain() {
 	case GPU:
 		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
 	}
+	c.explainFew()
 	c.explainCauses()
 	if up := c.movers(func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) }); up != "" {
 		c.say("Operations that take longer: %s.", up)
@@ -223,7 +244,7 @@ func (c *Comparison) adviseKernels() {
 	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *b.Graph+*b.Replays > 0 {
 		what = "they are launched one by one beside the CUDA graph: bring them into it, or fuse them"
 	}
-	c.mitigate("More kernels at like GPU time (%s to %s a step): %s.", spell(before), spell(after), what)
+	c.mitigate("More kernels at like GPU time (%s to %s per step): %s.", spell(before), spell(after), what)
 }
 
 func kernelsOf(f *Figures) float64 {
@@ -262,7 +283,7 @@ func (c *Comparison) adviseTopics() {
 				total += *o.Delta
 			}
 		}
-		c.mitigate("%s (%s us a step): %s", strings.Join(names, ", "), signed(total), advice)
+		c.mitigate("%s (%s us per step): %s", strings.Join(names, ", "), signed(total), advice)
 	}
 }
 

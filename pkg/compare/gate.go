@@ -11,10 +11,11 @@ import (
 // Gate is a condition under which a comparison is a failure, for the CI of an
 // engine.
 //
-//	regression       the wall time grew, or the conclusion is host overhead or GPU
+//	regression       the wall time or its tail grew, or what happens in few steps,
+//	                 or the conclusion is host overhead or GPU
 //	                 execution, or an operation, kernel or API call has the status REGRESSION
 //	NAME>LIMIT       a row grew by more than LIMIT, which is in % of the baseline
-//	                 or in us a step: wall>3%, idle>50us, _update_requests>100us
+//	                 or in us per step: wall>3%, idle>50us, _update_requests>100us
 //
 // NAME is wall, busy, idle, duration, gap, gap_p50, gap_p90, gpu, eager_kernels,
 // graph_kernels, graph_launches (limits without a unit), or the name of an
@@ -89,7 +90,7 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 
 // regressed looks for any regression.
 func (c *Comparison) regressed() (bool, string) {
-	if c.Conclusion != None || c.summary(wall).grown() > 0 {
+	if c.Conclusion != None || c.summary(wall).grown() > 0 || c.tailGrown() || len(c.inFewSteps(true)) > 0 {
 		return true, c.headline() + ": wall " + c.summary(wall).found()
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {

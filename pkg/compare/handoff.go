@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/marker"
@@ -148,6 +149,9 @@ func (c *Comparison) firstTarget() *string {
 		if weight > most {
 			best, most = r, weight
 		}
+	}
+	if few := c.inFewSteps(true); best == nil && len(few) > 0 {
+		return text(cmp.Or(c.opt.Sources.Function(few[0].Name), few[0].Name))
 	}
 	if best == nil {
 		return nil

@@ -30,6 +30,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	list(&b, "Warnings", c.Warnings)
 	c.writeSteps(&b)
 	list(&b, "What to do", c.Mitigations)
+	c.writeFew(&b)
 	c.writeIdle(&b)
 	c.writeRows(&b, "Operations (NVTX ranges)", c.Operations, true)
 	c.writeRows(&b, "GPU kernels by class", c.Classes, false)
@@ -45,8 +46,11 @@ func (c *Comparison) headline() string {
 	if g := c.mainCause(); g != nil {
 		return fmt.Sprintf("%s: %s (%s us per step)", conclusionWords[c.Conclusion], clean(g.title()), signed(g.delta))
 	}
-	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 {
+	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 && len(c.inFewSteps(true)) == 0 {
 		return fmt.Sprintf("not known: a step takes %s us longer, but neither idle nor busy time alone grew beyond the noise", spell(*w.Delta))
+	}
+	if c.Conclusion == None {
+		return c.fewHeadline()
 	}
 	return conclusionWords[c.Conclusion]
 }
@@ -111,15 +115,15 @@ var summaryTitles = map[string]string{
 // writeSteps writes the summary.
 func (c *Comparison) writeSteps(b *bytes.Buffer) {
 	a := c.Steady.Baseline
-	fmt.Fprintf(b, "\n## A step (%s", c.opt.Phase)
+	fmt.Fprintf(b, "\n## Per step (%s steps", c.opt.Phase)
 	if c.opt.Match != "" {
 		b.WriteString(", batches matched")
 	}
 	b.WriteString(")\n\n")
-	head := []string{"us a step", "time", "95 % interval"}
+	head := []string{"us per step", "time", "95 % interval"}
 	steps := []string{"rank-steps", strconv.Itoa(a.Steps), ""}
 	if t := c.Steady.Target; t != nil {
-		head = []string{"us a step", "baseline", "target", "delta", "%", "95 % interval", "evidence"}
+		head = []string{"us per step", "baseline", "target", "delta", "%", "95 % interval", "evidence"}
 		steps = []string{"rank-steps", strconv.Itoa(a.Steps), strconv.Itoa(t.Steps), "", "", "", ""}
 	}
 	g := grid{head, steps}
@@ -133,8 +137,11 @@ func (c *Comparison) writeSteps(b *bytes.Buffer) {
 		}
 	}
 	g.write(b)
+	if m := c.Method; m.Duration != "" {
+		fmt.Fprintf(b, "\nAll figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.\n", m.Scope, m.Duration, m.Gap, m.InterStep)
+	}
 	if c.NoiseFloor != nil {
-		fmt.Fprintf(b, "\nNoise floor: halves of one and the same run differ by up to %s us a step.\n", spell(*c.NoiseFloor))
+		fmt.Fprintf(b, "\nNoise floor: halves of one and the same run differ by up to %s us per step.\n", spell(*c.NoiseFloor))
 	}
 }
 
@@ -181,9 +188,9 @@ func (c *Comparison) writeRows(b *bytes.Buffer, title string, rows []Row, ops bo
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n", title)
-	head := []string{"us a step", "time", "a step", "95 % interval"}
+	head := []string{"us per step", "time", "per step", "95 % interval"}
 	if c.target != nil {
-		head = []string{"us a step", "baseline", "target", "delta", "%", "95 % interval", "a step", "evidence"}
+		head = []string{"us per step", "baseline", "target", "delta", "%", "95 % interval", "per step", "evidence"}
 	}
 	if ops {
 		head = append(head[:len(head)-1:len(head)-1], "self", "exposed", head[len(head)-1])
