@@ -2,10 +2,15 @@ package step
 
 import "github.com/hostbound/hostbound/pkg/event"
 
-// Rows that are held back to learn from, at least and at most.
 const (
-	minHeld = 1 << 16
+	// Rows that are held back to learn from, before the first try and at most.
+	minHeld = 1 << 14
 	maxHeld = 1 << 18
+	// How many steps must have been seen to decide before the end of the rows,
+	// and how many graph replays. Where there are two steps, their layers recur
+	// more clearly than they.
+	minGroups  = 24
+	minReplays = 64
 )
 
 // learner holds back the rows of a rank without markers, from a collective on,
@@ -70,7 +75,7 @@ func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
 	l.keep(b, from, i)
 	if !done && l.rows >= l.retry {
 		l.retry *= 2
-		done = l.run.rule(&r.context.names).clear
+		done = l.decides(r)
 	}
 	return i, done
 }
@@ -85,20 +90,19 @@ func (l *learner) passed(t int64) bool {
 	return len(l.borders) < n
 }
 
-// decides says whether the structure is clear at the end of a segment. One that is
-// too short to learn from waits for those after it.
+// decides says whether what was seen is enough. A segment that is too short to
+// learn from waits for those after it.
 func (l *learner) decides(r *rank) bool {
 	if 4*l.rows < 5*l.tried {
 		return false
 	}
 	l.tried = l.rows
 	u := l.run.rule(&r.context.names)
+	if r.plan.method == Graph && u.usual < 2 {
+		return len(l.run.ends) >= minReplays
+	}
 	return u.clear && u.groups >= minGroups
 }
-
-// minGroups is how many steps must be seen to decide at the end of a segment:
-// where there are two, the layers recur more clearly than they.
-const minGroups = 12
 
 // keep copies rows i to j.
 func (l *learner) keep(b *event.Batch, i, j int) {

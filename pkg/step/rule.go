@@ -36,8 +36,9 @@ type rule struct {
 	clear    bool       // the structure was clear where the rule was learned
 	groups   int        // whole steps that it was learned from
 	single   bool       // each replay of a graph is a step
+	kinds    int        // kinds of evidence that agree
 	host     bool       // the host waits or copies where the steps begin
-	noHost   bool       // it was not recorded where it does
+	each     bool       // it does before most of the collectives or replays
 	why      string     // what is not clear
 }
 
@@ -263,10 +264,10 @@ func (r *rank) boundary(b *event.Batch, k int) bool {
 // cycle is the rule for graph replays: each is a step, unless what was learned of
 // them is that the host does its work once in several.
 func cycle(u *rule) *rule {
-	switch several := u.clear && u.usual > 1; {
-	case several && u.host:
+	switch several := u.usual > 1 && !u.each; {
+	case several && u.clear && u.host:
 		return u
-	case several && u.noHost:
+	case several && (u.clear || u.kinds > 1):
 		return &rule{single: true, why: fmt.Sprintf("a step may be one graph replay, or a cycle of %d", u.usual)}
 	}
 	return &rule{single: true, clear: true}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // kind is a kind of evidence for where steps begin. Those of one kind depend on
@@ -77,8 +79,8 @@ func (s *run) rule(n *names) *rule {
 		u.why = fmt.Sprintf("as much speaks for steps of %d of them as for steps of %d", best.usual, rival.usual)
 	}
 	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byInput], 0.7) == 1
-	u.noHost = len(kinds[bySync])+len(kinds[byInput]) == 0
-	u.groups = best.groups
+	u.each = 10*max(len(kinds[bySync]), len(kinds[byInput])) >= 7*len(s.ends)
+	u.groups, u.kinds = best.groups, best.kinds
 	u.clear = u.why == ""
 	return u
 }
@@ -394,10 +396,31 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 			u.embed = u.embed || t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)])
 		}
 	}
+	u.spare()
 	if common(p.at, covered) < 0.98*float64(len(p.at)) {
 		u.why = "nothing tells where they begin from what lies inside them"
 	}
 	return u
+}
+
+// layerClasses are those of the kernels that there are many of in each layer.
+const layerClasses uint32 = 1<<event.GEMM | 1<<event.Attention | 1<<event.Norm | 1<<event.MoE |
+	1<<event.Elementwise | 1<<event.Activation | 1<<event.RoPE | 1<<event.Quant
+
+// spare drops what only confirms where that costs a look at the kernels of every
+// layer and other tokens confirm, too.
+func (u *rule) spare() {
+	heavy := func(t int) bool { return u.classes[t] >= 0 && layerClasses>>uint32(u.classes[t])&1 != 0 }
+	light := 0
+	for t, e := range u.evidence {
+		light += b2n(e&confirm != 0 && !heavy(t))
+	}
+	for t, e := range u.evidence {
+		if light > 0 && e == confirm && heavy(t) {
+			u.evidence[t] = 0
+			u.confirm--
+		}
+	}
 }
 
 // union returns the numbers that are in one of two sorted lists.
