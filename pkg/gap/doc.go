@@ -62,9 +62,40 @@
 // without context requests.
 //
 // The layer is package pattern's, the straggler package straggler's. What the straggler
-// spends more on than the others is found by what the threads that launch did in the
-// steps that were compared, and by the idle causes; waiting for the GPU is left out,
-// because those who wait for it do more of that.
+// spends more on than the others is found by the time of its own kernels by class, by
+// what the threads that launch did in the steps that were compared, and by the idle
+// causes; waiting for the GPU is left out, because those who wait for it do more of that.
+// Where its own kernels explain at least half of its lateness, its GPU is slow: then a
+// host operation is a cause only as far as it leaves that GPU idle.
+//
+// # Findings
+//
+// A finding is a known treatment for idle time, and is worth the idle time of its sites:
+// never the time of its calls, which a GPU that is busy hides. Findings are in the order
+// of that, and those below 2 % of the idle time or 0.3 % of the window are left out.
+// (Two come without: a recording that does not answer is said first, and generation steps
+// that run eagerly although others replay a graph are said from 5 % of them on.)
+//
+//	SYNC, HOIST     a call waits for the GPU, or a copy blocks (HOIST: in each layer). Its
+//	                sites are the idle time in the call and, where the GPU ran out of
+//	                work in it, what comes until the next work of that thread; of the
+//	                latter no more than the calls took. An asynchronous copy blocks where
+//	                its calls take 20 us and more. One wait per step, outside of the
+//	                forward pass and not for the whole device, is how tokens come back.
+//	ALLOC           calls that make or free memory, streams or events
+//	JIT             code is compiled or loaded in the window: steps with such calls or with
+//	                the driver's own spans of it, or with so many more kernels outside of a
+//	                forward pass than others that they are tried out. Its sites are what
+//	                these steps are idle more than the median step of their phase.
+//	GRAPH_FALLBACK  generation steps without a graph where others replay one, likewise
+//	GRAPH_EXPAND    kernels that could be captured and are not: the idle time of generation
+//	                steps in the calls that launch kernels where these are
+//	GRAPH_SPLIT     operations between replays that mix such kernels with others, likewise
+//	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of
+//	                small kernels in a layer, by their gaps
+//	GC_MGMT, GIL_CONTENTION   by their causes
+//	COORDINATOR     a rank is late, by what its own GPU idles more in what it spends more
+//	                on; SLOW_GPU: its own kernels take longer, by its lateness
 //
 // # Why one pass is enough
 //

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -51,9 +52,17 @@ func (f *finder) waits() {
 			pattern = Hoist
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
-			"%s (%s) %.3g times %s, %s each%s: the GPU is idle %s in it and %s after it, until work comes that could have been queued",
-			w.call, what, w.count, f.each(), length(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.per(us(w.after)))
+			"%s (%s) %.3g times %s, %s each%s: the GPU is idle %s in it%s",
+			w.call, what, w.count, f.each(), length(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.afterwards(w))
 	}
+}
+
+// afterwards says how long the GPU is idle after a wait.
+func (f *finder) afterwards(w *wait) string {
+	if w.after == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %s after it until work comes that could have been queued", f.per(us(w.after)))
 }
 
 // waitList lists the calls that wait, the most costly first.

@@ -254,3 +254,119 @@ func TestSlackAndRuntime(t *testing.T) {
 		t.Errorf("pattern %+v", p)
 	}
 }
+
+// A wait for the whole device that keeps the GPU without work is the first finding, by its
+// call and place, and is worth no more than there is idle time.
+func TestWaitThatDrains(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(20, func() {
+		e.replay("nvjet_a", "nvjet_b", "nvjet_c")
+		e.span("sample", event.Range, func() {
+			e.call("cudaDeviceSynchronize", event.APISync, max(0, e.free-e.now)+200_000)
+			e.now += 300_000
+		})
+		e.replay("nvjet_d", "nvjet_e")
+	}, func() { e.call("cudaEventSynchronize", event.APISync, 30_000) })
+	rep := e.report(t)
+	if len(rep.Findings) == 0 || rep.Findings[0].Pattern != gap.Sync {
+		t.Fatalf("findings %+v, want %s first", rep.Findings, gap.Sync)
+	}
+	f := rep.Findings[0]
+	if f.Site != "cudaDeviceSynchronize" || !strings.HasSuffix(f.Path, "> sample") {
+		t.Errorf("at %q in %q: %s", f.Site, f.Path, f.Evidence)
+	}
+	if idle := rep.Idle.TotalUs / float64(rep.Idle.Steps); f.UsStep < 200 || f.UsStep > idle {
+		t.Errorf("worth %v us of %v us", f.UsStep, idle)
+	}
+	if target := rep.Handoff.FirstTarget; target == nil || *target != "sample" {
+		t.Errorf("first target %v", target)
+	}
+}
+
+// Kernels that are tried out in one step show that code is compiled there, also where no
+// call says so; a step that runs its forward pass eagerly does not.
+func TestBurst(t *testing.T) {
+	for _, burst := range []bool{true, false} {
+		e := &engine{now: 1_000_000}
+		n := 0
+		e.steps(30, func() {
+			n++
+			switch {
+			case n == 13 && burst:
+				e.now += 20_000_000
+				for range 600 {
+					e.launch("vectorized_elementwise_kernel", event.Elementwise)
+				}
+			case n == 13:
+				for range 200 {
+					e.layer()
+				}
+			}
+			e.replay("nvjet_a", "nvjet_b", "nvjet_c")
+		}, func() { e.call("cudaEventSynchronize", event.APISync, 30_000) })
+		f := has(e.report(t), gap.JIT)
+		switch {
+		case !burst && f != nil:
+			t.Errorf("eager layers: %s", f.Evidence)
+		case burst && f == nil:
+			t.Error("no finding of the burst")
+		case burst && (!strings.Contains(f.Evidence, "step 12)") || !strings.Contains(f.Evidence, "600 kernels")):
+			t.Error(f.Evidence)
+		}
+	}
+}
+
+// Generation steps without a graph are counted, listed, and told by their requests.
+func TestFallback(t *testing.T) {
+	e := &engine{now: 1_000_000, slow: 3_000}
+	for i := range 40 {
+		gen := 4
+		if i%4 == 3 {
+			gen = 5
+		}
+		e.span(fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, %d gen reqs", i, gen), event.StepMarker, func() {
+			if gen == 4 {
+				e.replay("nvjet_a", "nvjet_b", "nvjet_c")
+				return
+			}
+			for range 8 {
+				e.layer()
+			}
+		})
+		e.now = max(e.now, e.free) + 30_000
+	}
+	eventtest.Sort(e.rows)
+	rep := e.report(t)
+	f := has(rep, gap.GraphFallback)
+	if f == nil {
+		t.Fatalf("findings %+v", rep.Findings)
+	}
+	for _, want := range []string{"10 of 40 generation steps (25 %)", "steps 3, 7, 11, 15, 19, 23 and 4 others of rank 0", "with 5 requests"} {
+		if !strings.Contains(f.Evidence, want) {
+			t.Errorf("no %q in %q", want, f.Evidence)
+		}
+	}
+	if f := has(rep, gap.GraphExpand); f != nil {
+		t.Errorf("beside no graph: %s", f.Evidence)
+	}
+}
+
+// Copies that block their calls are found, and those that are queued are not.
+func TestPageableCopies(t *testing.T) {
+	for _, ns := range []int64{60_000, 4_000} {
+		e := &engine{now: 1_000_000}
+		e.steps(20, func() {
+			for range 12 {
+				e.call("cudaMemcpyAsync", event.Memop, ns)
+				e.layer()
+			}
+		}, nothing)
+		f := has(e.report(t), gap.Sync)
+		switch {
+		case ns < 20_000 && f != nil:
+			t.Errorf("copies of %d ns: %s", ns, f.Evidence)
+		case ns > 20_000 && (f == nil || !strings.Contains(f.Evidence, "once a layer") || !strings.Contains(f.Evidence, "pageable")):
+			t.Errorf("copies of %d ns: %+v", ns, f)
+		}
+	}
+}

@@ -40,7 +40,7 @@ const maxTargets = 5
 func (r *Report) handoff() Handoff {
 	h := Handoff{TopIdleCauses: []IdleTarget{}}
 	for _, c := range r.Idle.Causes {
-		if onHost(c.Cause) && len(h.TopIdleCauses) < maxTargets {
+		if onHost(c.Cause) && c.Share >= minIdleShare && len(h.TopIdleCauses) < maxTargets {
 			h.TopIdleCauses = append(h.TopIdleCauses, IdleTarget{c.Cause, c.UsPerStep, c.Path, c.Source})
 		}
 	}
@@ -85,7 +85,7 @@ func (r *Report) firstTarget() *string {
 	}
 	for _, c := range r.Idle.Causes {
 		name, ok := strings.CutPrefix(c.Cause, "host:")
-		if !ok || c.Us/steps <= most {
+		if !ok || c.Share < minIdleShare || c.Us/steps <= most {
 			continue
 		}
 		most, target = c.Us/steps, name

@@ -162,7 +162,7 @@ func (p *page) findings(rep *Report) {
 	if len(rep.Findings) == 0 {
 		p.line("No pattern with a known treatment: begin with the first causes below.")
 	}
-	per := " a step"
+	per := " per step"
 	if rep.Idle.Steps == 0 {
 		per = ""
 	}

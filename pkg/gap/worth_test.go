@@ -1,0 +1,40 @@
+package gap_test
+
+import (
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// No finding about idle time is worth more than there is.
+func TestFindingsAreWorthIdleTime(t *testing.T) {
+	for seed := range uint64(6) {
+		for _, mode := range []sim.Mode{sim.Eager, sim.Node, sim.Whole} {
+			c := sim.Default()
+			c.Seed, c.Mode, c.Overlap, c.Steps = seed, mode, seed%2 == 0, 40
+			c.GCEvery, c.GIL, c.LaunchCost = 7, 200, 6
+			c.Engine.EagerShare = 0.2
+			c.Faults = []sim.Fault{
+				{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}, {Kind: sim.FaultAlloc, Rank: -1, US: 200},
+				{Kind: sim.FaultJIT, Rank: -1, Every: 19, US: 20000, Count: 900}, {Kind: sim.FaultPageable, Rank: -1, US: 30},
+			}
+			rep := compute(t, "nvtx", gap.Options{}, simulate(t, c, false)...)
+			if len(rep.Findings) < 3 {
+				t.Errorf("%s, seed %d: findings %+v", mode, seed, rep.Findings)
+			}
+			idle := rep.Idle.TotalUs / float64(rep.Idle.Steps)
+			for i, f := range rep.Findings {
+				if f.Pattern == gap.Coordinator || f.Pattern == gap.SlowGPU {
+					continue
+				}
+				if f.UsStep < 0 || f.UsStep > idle || f.Share == nil || *f.Share > 1 {
+					t.Errorf("%s, seed %d: worth %v us of %v us: %s", mode, seed, f.UsStep, idle, f.Evidence)
+				}
+				if i > 0 && f.UsStep > rep.Findings[i-1].UsStep {
+					t.Errorf("%s, seed %d: %s after what is worth less", mode, seed, f.Pattern)
+				}
+			}
+		}
+	}
+}
