@@ -9,8 +9,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
@@ -67,14 +65,14 @@ type messages struct {
 	flat  flat
 	msg   message
 
-	sum      *xxh3.Hasher // of the messages so far
-	sealed   bool         // nothing may follow but the end
-	warnings []string     // that the seal has
+	digest   digest
+	sealed   bool     // nothing may follow but the end
+	warnings []string // that the seal has
 }
 
 func newMessages(r io.Reader) *messages {
 	widenPipe(r)
-	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody, sum: xxh3.New()}
+	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody}
 }
 
 // next returns the next message, io.EOF at a proper end of the stream.
@@ -103,9 +101,8 @@ func (m *messages) next() (*message, error) {
 		}
 		return m.next()
 	}
-	m.sum.Write(head[:])
-	m.sum.Write(msg.meta)
-	m.sum.Write(msg.body)
+	m.digest.head(head[:], msg.meta)
+	m.digest.body(msg)
 	if msg.kind == recordMessage {
 		m.rows += msg.rows
 	}
@@ -207,6 +204,7 @@ func (m *messages) metadata() (body int64, err error) {
 	m.findSeal(root)
 	switch kind {
 	case schemaMessage:
+		msg.buffers = msg.buffers[:0]
 		err = m.checkFields(header.tables(1), 0)
 		m.checkPairs(header, 2)
 		header.vector(3, 8)

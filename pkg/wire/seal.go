@@ -26,12 +26,61 @@ const (
 	noSeal   = "0000000000000000"
 )
 
-// sink is where a stream goes: it hashes what passes, or holds it back.
+// A stream is hashed message by message, each piece with the hash so far as its
+// seed: the prefix and the metadata of a message together, then each of its
+// buffers. (One call for a buffer takes two thirds of what a running hash takes.)
+// What lies between buffers has to be zero.
+type digest struct {
+	sum uint64
+	pad bool // something between buffers was not zero
+	buf []byte
+}
+
+// head adds the prefix and the metadata of a message.
+func (d *digest) head(prefix, meta []byte) {
+	d.buf = append(append(d.buf[:0], prefix...), meta...)
+	d.piece(d.buf)
+}
+
+func (d *digest) piece(b []byte) { d.sum = xxh3.HashSeed(b, d.sum) }
+
+// body adds the buffers in the body of a message.
+func (d *digest) body(msg *message) {
+	at := int64(0)
+	for _, s := range msg.buffers {
+		if s.offset < at { // no writer has them so
+			d.pad = true
+			return
+		}
+		d.padding(msg.body[at:s.offset])
+		if s.length > 0 {
+			d.piece(msg.body[s.offset : s.offset+s.length])
+		}
+		at = s.offset + s.length
+	}
+	d.padding(msg.body[at:])
+}
+
+func (d *digest) padding(b []byte) {
+	for _, v := range b {
+		d.pad = d.pad || v != 0
+	}
+}
+
+// sink is where a stream goes: it hashes what passes, or holds it back. It finds
+// the messages in what is written, in whatever pieces that comes.
 type sink struct {
-	w    io.Writer
-	sum  *xxh3.Hasher
-	hold bool
-	held []byte
+	out    *bufio.Writer
+	hold   bool
+	held   []byte
+	digest digest
+
+	m    messages // the message under way
+	head []byte   // its prefix and metadata so far
+	body int64    // bytes of its body that are missing, -1 before the body
+	at   int64    // in the body
+	next int      // buffer that ends behind at
+	part []byte   // of that buffer, where it comes in parts
 }
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -39,55 +88,142 @@ func (s *sink) Write(p []byte) (int, error) {
 		s.held = append(s.held, p...)
 		return len(p), nil
 	}
-	s.sum.Write(p)
-	return s.w.Write(p)
+	if err := s.add(p); err != nil {
+		return 0, err
+	}
+	return s.out.Write(p)
+}
+
+func (s *sink) flush() error {
+	if s.hold {
+		return nil
+	}
+	return s.out.Flush()
+}
+
+// add hashes what is written next.
+func (s *sink) add(p []byte) error {
+	for len(p) > 0 {
+		n, err := 0, error(nil)
+		if s.body < 0 {
+			n, err = s.addHead(p)
+		} else {
+			n = s.addBody(p)
+		}
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// addHead takes what of p belongs to the prefix and the metadata.
+func (s *sink) addHead(p []byte) (int, error) {
+	want := 8
+	if len(s.head) >= 8 {
+		want += int(binary.LittleEndian.Uint32(s.head[4:]))
+	}
+	n := min(len(p), want-len(s.head))
+	if s.head = append(s.head, p[:n]...); len(s.head) < want || want == 8 && binary.LittleEndian.Uint32(s.head[4:]) > 0 {
+		return n, nil
+	}
+	s.m.msg.meta = s.head[8:]
+	length, err := s.m.metadata()
+	if err != nil {
+		return 0, fmt.Errorf("BUG: wrote what cannot be read: %w", err)
+	}
+	s.digest.head(s.head[:8], s.head[8:])
+	s.head, s.body, s.at, s.next = s.head[:0], length, 0, 0
+	if length == 0 {
+		s.body = -1
+	}
+	return n, nil
+}
+
+// addBody takes what of p belongs to the next buffer, or to the padding before it.
+func (s *sink) addBody(p []byte) int {
+	buffers := s.m.msg.buffers
+	for s.next < len(buffers) && buffers[s.next].length == 0 {
+		s.next++
+	}
+	n := s.body // padding to the end
+	if s.next < len(buffers) {
+		b := buffers[s.next]
+		if n = b.offset - s.at; n <= 0 {
+			n = b.offset + b.length - s.at
+			s.buffer(p[:min(int64(len(p)), n)], n)
+		}
+	}
+	n = min(int64(len(p)), n)
+	s.at += n
+	if s.body -= n; s.body == 0 {
+		s.body = -1
+	}
+	return int(n)
+}
+
+// buffer hashes a buffer of which p comes next and missing bytes are not yet
+// there.
+func (s *sink) buffer(p []byte, missing int64) {
+	if int64(len(p)) < missing || len(s.part) > 0 {
+		s.part = append(s.part, p...)
+	}
+	if int64(len(p)) < missing {
+		return
+	}
+	if len(s.part) > 0 {
+		p = s.part
+	}
+	s.digest.piece(p)
+	s.part = s.part[:0]
+	s.next++
 }
 
 // newOutput returns what an Arrow writer is to write to. It writes each buffer
 // and each padding on its own, and every write to a pipe wakes the reader; but
-// columns should not be copied on their way. A small bufio.Writer does both:
-// what is larger than it goes past it. (Measured: writev is no faster for
-// batches of event.BatchRows rows, and slower for small ones.)
-func newOutput(w io.Writer) (*bufio.Writer, *sink) {
+// columns should not be copied on their way. A small bufio.Writer behind the sink
+// does both: what is larger than it goes past it. (Measured: writev is no faster
+// for batches of event.BatchRows rows, and slower for small ones.)
+func newOutput(w io.Writer) *sink {
 	widenPipe(w)
-	s := &sink{w: w, sum: xxh3.New()}
-	return bufio.NewWriterSize(s, 16<<10), s
+	return &sink{out: bufio.NewWriterSize(w, 16<<10), m: messages{limit: maxBody}, body: -1}
 }
 
 // finish seals a stream and ends it. empty writes a record batch without rows,
 // after the dictionaries where they were not written before; end writes the
 // end-of-stream marker.
-func finish(out *bufio.Writer, s *sink, begun bool, warnings []string, empty, end func() error) error {
+func (s *sink) finish(begun bool, warnings []string, empty, end func() error) error {
 	if !begun { // the schema and the dictionaries
-		if err := errors.Join(empty(), out.Flush()); err != nil {
+		if err := empty(); err != nil {
 			return err
 		}
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
 	s.hold = true
-	if err := errors.Join(empty(), out.Flush()); err != nil {
+	if err := empty(); err != nil {
 		return err
 	}
-	seal, err := sealed(s.held, s.sum, warnings)
+	seal, err := sealed(s.held, s.digest, warnings)
 	if err != nil {
 		return err
 	}
-	s.hold = false
-	if _, err := s.w.Write(seal); err != nil {
+	if _, err := s.out.Write(seal); err != nil {
 		return err
 	}
+	s.held = nil
 	if err := end(); err != nil {
 		return err
 	}
-	return out.Flush()
+	if _, err := s.out.Write(s.held); err != nil {
+		return err
+	}
+	return s.out.Flush()
 }
 
 // sealed makes a record batch without rows, the last one of some messages, the
 // seal of a stream with the hash so far. What comes before it are dictionaries
 // of columns that are not ours, which no row needs.
-func sealed(messages []byte, sum *xxh3.Hasher, warnings []string) ([]byte, error) {
+func sealed(messages []byte, d digest, warnings []string) ([]byte, error) {
 	m, body, err := lastMessage(messages)
 	if err != nil || m.msg.kind != recordMessage || m.msg.rows != 0 {
 		return nil, fmt.Errorf("BUG: no record batch to be sealed: %v", err)
@@ -97,8 +233,8 @@ func sealed(messages []byte, sum *xxh3.Hasher, warnings []string) ([]byte, error
 	seal := binary.LittleEndian.AppendUint32(nil, 0xffffffff)
 	seal = binary.LittleEndian.AppendUint32(seal, uint32(len(meta)))
 	seal = append(append(seal, meta...), body...)
-	sum.Write(seal)
-	copy(seal[len(seal)-len(noSeal):], hex16(sum.Sum64()))
+	d.piece(seal)
+	copy(seal[len(seal)-len(noSeal):], hex16(d.sum))
 	return seal, nil
 }
 
@@ -219,10 +355,8 @@ func (m *messages) checkSeal(head []byte) error {
 	}
 	want := string(msg.body[at:])
 	copy(msg.body[at:], noSeal)
-	m.sum.Write(head)
-	m.sum.Write(msg.meta)
-	m.sum.Write(msg.body)
-	if hex16(m.sum.Sum64()) != want {
+	m.digest.piece(slices.Concat(head, msg.meta, msg.body))
+	if m.digest.pad || hex16(m.digest.sum) != want {
 		return fmt.Errorf("damaged stream: the hash of its %s is wrong", rows(m.rows))
 	}
 	m.sealed = true

@@ -38,7 +38,7 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	}
 	sorted := sortedMetadata(meta)
 	schema := arrow.NewSchema(fields, &sorted)
-	out, sink := newOutput(w)
+	out := newOutput(w)
 	stream := ipc.NewWriter(out, ipc.WithSchema(schema))
 	for from := 0; from < t.Len(); from += event.MaxBatchRows {
 		if err := stream.Write(tableRecord(schema, t, from)); err != nil {
@@ -46,7 +46,7 @@ func WriteTable(w io.Writer, t *table.Table) error {
 		}
 	}
 	empty := func() error { return stream.Write(tableRecord(schema, t, t.Len())) }
-	return finish(out, sink, t.Len() > 0, nil, empty, stream.Close)
+	return out.finish(t.Len() > 0, nil, empty, stream.Close)
 }
 
 // tableRecord returns the rows of one batch, from row from on.

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +18,7 @@ import (
 // Writer writes a stream of events. It copies no column: what it is given goes
 // out as it is.
 type Writer struct {
-	out    *bufio.Writer
-	sink   *sink
+	out    *sink
 	begun  bool // a record batch was written
 	ipc    *ipc.Writer
 	schema *arrow.Schema
@@ -50,8 +48,7 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 		panic("BUG: " + err.Error())
 	}
 	meta := encodeHeader(h)
-	wr := new(Writer)
-	wr.out, wr.sink = newOutput(w)
+	wr := &Writer{out: newOutput(w)}
 	var fields []arrow.Field
 	for c, f := range event.Fields {
 		if c := event.Col(c); h.Columns.Has(c) {
@@ -131,7 +128,7 @@ func (w *Writer) Close() error {
 	none := new(event.Batch)
 	none.Blank(0, w.set())
 	none.Name.Offsets = []int32{0}
-	err := finish(w.out, w.sink, w.begun, w.warnings, func() error { return w.record(none) }, w.ipc.Close)
+	err := w.out.finish(w.begun, w.warnings, func() error { return w.record(none) }, w.ipc.Close)
 	w.err = errors.New("BUG: written to after Close")
 	return err
 }
@@ -154,7 +151,7 @@ func (w *Writer) record(b *event.Batch) error {
 	if err := w.ipc.Write(rec); err != nil {
 		return err
 	}
-	return w.out.Flush()
+	return w.out.flush()
 }
 
 // foreign returns column k of those that are not ours.
