@@ -42,6 +42,9 @@ func (c *computer) warn(rep *Report, views []*view) {
 	}
 	var estimated int64
 	for _, v := range views {
+		if v.walk.Window == nil && len(v.walk.Steps) > 0 {
+			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
+		}
 		estimated += v.idle.Estimated()
 	}
 	if estimated > 0 {

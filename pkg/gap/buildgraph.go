@@ -60,6 +60,7 @@ func (c *computer) recapture(g *Graph) string {
 func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 	type sum struct {
 		EagerKernel
+		ns      int64
 		classes map[int32]int64
 		paths   map[int32]int64
 	}
@@ -78,7 +79,7 @@ func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 						sums[at.name] = s
 					}
 					s.Count += k.count
-					s.Us += us(k.ns)
+					s.ns += k.ns
 					s.classes[k.class] += k.count
 					s.paths[at.path] += k.count
 					if int32(phase) == event.Generation {
@@ -96,7 +97,7 @@ func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 		}
 		path := c.mostRange(s.paths)
 		s.Range, s.Path, s.Source = c.rangeText(path), c.pathText(path), c.source(path)
-		s.PerStep = perStep(float64(s.Count), steps)
+		s.Us, s.PerStep = us(s.ns), perStep(float64(s.Count), steps)
 		list = append(list, s.EagerKernel)
 	}
 	slices.SortFunc(list, func(a, b EagerKernel) int {

@@ -16,7 +16,7 @@ func (c *computer) idleReport(views []*view) Idle {
 		rep.Window = WindowTrace
 	}
 	var whole keySums
-	var window int64
+	var window, inter int64
 	for _, v := range views {
 		lanes := int64(len(v.lanes))
 		rep.Lanes += len(v.lanes)
@@ -26,7 +26,16 @@ func (c *computer) idleReport(views []*view) Idle {
 				window += ns * lanes
 			}
 		})
-		v.eachTotal(func(_ *scope, t *idle.Total) { whole.add(t.Key, t.Ns) })
+		v.eachTotal(func(_ *scope, t *idle.Total) {
+			whole.add(t.Key, t.Ns)
+			if t.Inter {
+				inter += t.Ns
+			}
+		})
+	}
+	if rep.Steps > 0 {
+		x := us(inter)
+		rep.InterStepUs = &x
 	}
 	rep.TotalUs, rep.WindowUs = us(whole.total()), us(window)
 	rep.Causes = c.causes(whole, rep.Steps)

@@ -7,31 +7,19 @@
 //
 // A lane is a pair of rank and device with GPU activity: kernels and whole-graph
 // replays, with Options.BusyAll copies and memsets, too; rows without a length are
-// none. Everything is said of the benchmark window of each rank, as its window row
-// tells it, or, with WindowTrace and for streams without steps, of the span of the
-// GPU activity of the rank's report. Figures of phases and of single steps are those
-// of the periods of the benchmark segment's steps in any case (of all segments of a
-// rank that has no such segment), and so is the number of steps that a figure a step
-// is divided by.
+// none. Everything is said of the benchmark window of each rank, or, with WindowTrace
+// and for streams without steps, of the time from the rank's first GPU activity to its
+// last. Figures of phases and of single steps are those of the periods of the
+// benchmark segment's steps in any case, and so is the number of steps that a figure
+// per step is divided by. Of a rank without a benchmark segment, or of whose window row
+// the stream holds nothing (rows were chosen), all steps count. What was not recorded
+// is in no window, no period and no gap.
 //
 // # Idle causes
 //
-// The idle time of a lane is split without remainder, in whole nanoseconds. For each
-// idle gap take the activity that ends it, in the order of the stream (of equal starts
-// the longer one), and the one that it began after (of equal ends the later row).
-// An instant of the gap is, the first that holds,
-//
-//	tail        no activity of the lane starts any more before the window ends
-//	graph       both belong to one graph replay: they have one correlation, and both
-//	            have a graph node or are whole-graph rows
-//	untraced    the launching call of the next activity was not recorded
-//	queued      that call had returned
-//	launch …    what the thread that made the call did: package thread, whose states
-//	host:NAME   are launch (graph launches, too), sync, memop, alloc, api, gil, gc,
-//	untraced    the innermost range with its digits folded, or nothing
-//
+// Package idle splits the idle time of a lane without remainder, by cause and by site.
 // A gap over the border of steps is split by time. One that begins in a window and
-// ends behind it is tail inside.
+// ends after it is tail inside.
 //
 // # Gaps
 //
@@ -99,17 +87,12 @@
 //
 // # Why one pass is enough
 //
-// Time is cut into cells: at the starts of steps and at the latest end of the segment
-// so far. What comes behind that end waits in a cell of its own until the next step
-// row tells whether it still was the segment's or a hole between two. Each cell adds
-// up its own figures, and only at the end, when the window rows have come, it is said
-// which cells count.
+// Package step cuts time into slices and says what each belongs to; package idle adds
+// up idle time by slice. What a slice belongs to is a scope, the phase of a segment,
+// and only at the end, when the window rows have come, it is said which scopes count.
 //
-// An idle gap needs what all threads did since it began, because only its end tells
-// which of them matters. So the states of threads are kept as runs, 131,072 for a
-// rank; of what is older the sums of each cell remain. (All is exact nevertheless but
-// for gaps whose launch is older than that, too; parts always add up.) Launches wait
-// in a ring for the kernels that they caused. Of steps a few are kept with all their
-// kernels, to look for the layer. What grows with the trace is a few numbers for each
-// step, and every collective's times, where there are ranks to compare.
+// Launches wait in a ring for the kernels that they caused. Of steps a few are kept
+// with all their kernels, to look for the layer. What grows with the trace is a few
+// numbers for each step, and every collective's times, where there are ranks to
+// compare.
 package gap

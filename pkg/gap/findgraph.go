@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -224,7 +225,7 @@ func (f *finder) split() {
 	}
 	best, most := stretch{}, 0
 	for s, n := range counts {
-		if n > most || n == most && s.names < best.names {
+		if n > most || n == most && cmp.Or(cmp.Compare(s.names, best.names), cmp.Compare(s.path, best.path)) < 0 {
 			best, most = s, n
 		}
 	}

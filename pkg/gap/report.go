@@ -18,8 +18,11 @@ type Report struct {
 type Idle struct {
 	TotalUs  float64 `json:"total_us"`
 	WindowUs float64 `json:"window_us"` // length of the windows of all lanes
-	Lanes    int     `json:"lanes"`
-	Steps    int64   `json:"rank_steps"` // of the benchmark segments
+	// InterStepUs is the part between steps (package idle tells which gaps that
+	// are); null without steps.
+	InterStepUs *float64 `json:"inter_step_us"`
+	Lanes       int      `json:"lanes"`
+	Steps       int64    `json:"rank_steps"` // of the benchmark segments
 	// Window is "benchmark" or "trace".
 	Window  string      `json:"window"`
 	Causes  []Cause     `json:"causes"`

@@ -166,3 +166,11 @@ func TestStragglerOfTwoRuns(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// eagerRun is a run without graphs, with waits for the interpreter lock and garbage
+// collections.
+func eagerRun() sim.Config {
+	c := sim.Default()
+	c.Mode, c.Ranks, c.Steps, c.GCEvery, c.GIL = sim.Eager, 2, 20, 5, 30
+	return c
+}

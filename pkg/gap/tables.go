@@ -46,14 +46,15 @@ func orNull(s string) any {
 }
 
 // idleTable has a row for each cause in the window (scope "window"), in the steps
-// of each phase (the phase), and in each step ("step").
+// of each phase (the phase), and in each step ("step"), and one for each site of a
+// cause in the window ("site").
 func (rep *Report) idleTable() *table.Table {
 	t := table.New("idle", TableVersion, fields(
 		"scope", table.Text, "rank", table.Int, "step", table.Int, "cause", table.Text, "ns", table.Int, "us", table.Float,
-		"share", table.Float, "us_per_step", table.Float, "path", table.Text, "source", table.Text)...)
+		"share", table.Float, "us_per_step", table.Float, "path", table.Text, "source", table.Text, "site", table.Text)...)
 	add := func(scope string, rank, step any, causes []Cause) {
 		for _, c := range causes {
-			t.Append(scope, rank, step, c.Cause, c.Ns, c.Us, c.Share, c.UsPerStep, orNull(c.Path), orNull(c.Source))
+			t.Append(scope, rank, step, c.Cause, c.Ns, c.Us, c.Share, c.UsPerStep, orNull(c.Path), orNull(c.Source), nil)
 		}
 	}
 	add("window", nil, nil, rep.Idle.Causes)
@@ -62,6 +63,11 @@ func (rep *Report) idleTable() *table.Table {
 	}
 	for _, s := range rep.Idle.PerStep {
 		add("step", s.Rank, s.Step, s.Causes)
+	}
+	for _, c := range rep.Idle.Causes {
+		for _, s := range c.Sites {
+			t.Append("site", nil, nil, c.Cause, s.Ns, s.Us, s.Us/rep.Idle.TotalUs, perStep(s.Us, rep.Idle.Steps), orNull(s.Path), orNull(s.Source), orNull(s.Site))
+		}
 	}
 	t.Meta["window"] = rep.Idle.Window
 	return t

@@ -1,10 +1,15 @@
 package gap
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // length shows a time in us with three digits.
@@ -136,11 +141,34 @@ func (p *page) summary(rep *Report) {
 	if i.Steps > 0 {
 		over += fmt.Sprintf(", %s in each of %d steps", length(i.TotalUs/float64(i.Steps)), i.Steps)
 	}
-	p.line("**Idle %s** of the %s window: %s.", percent(i.TotalUs/i.WindowUs), i.Window, over)
+	if i.InterStepUs != nil && i.TotalUs > 0 {
+		over += fmt.Sprintf(", %s of it between steps", percent(*i.InterStepUs/i.TotalUs))
+	}
+	p.line("**Idle %s** of the %s: %s.", percent(i.TotalUs/i.WindowUs), scopeNames[i.Window], over)
 	if len(i.Causes) > 0 {
 		c := &i.Causes[0]
-		p.line("Most of it, %s, is **%s**%s.", percent(c.Share), plain(c.Cause), sourceText(c.Source))
+		p.line("Most of it, %s, is **%s**%s.", percent(c.Share), plain(c.Cause), c.where())
 	}
+}
+
+// scopeNames are what windows and phases are called.
+var scopeNames = map[string]string{
+	WindowBenchmark: step.BenchmarkWindow, WindowTrace: step.WholeTrace,
+	event.Phases[event.Context]: step.ContextSteps, event.Phases[event.Generation]: step.GenerationSteps,
+	event.Phases[event.Unknown]: step.UnknownSteps,
+}
+
+// where says where most of a cause arises, "" where that is not known.
+func (c *Cause) where() string {
+	if c.Source != "" || len(c.Sites) == 0 || strings.HasPrefix(c.Cause, hostPrefix) {
+		return sourceText(c.Source)
+	}
+	s := &c.Sites[0]
+	text := fmt.Sprintf(": %s of that in %s", percent(float64(s.Ns)/float64(c.Ns)), plain(s.Site))
+	if s.Path != "" {
+		text += ", in " + plain(s.Path)
+	}
+	return text + sourceText(s.Source)
 }
 
 func plural(n int, one, many string) string {
@@ -180,9 +208,11 @@ const maxRows = 15
 
 func (p *page) idle(rep *Report) {
 	p.head("Idle time by cause")
+	p.line("In the %s:\n", scopeNames[rep.Idle.Window])
 	p.causes(rep.Idle.Causes)
+	p.sites(&rep.Idle)
 	for _, ph := range rep.Idle.Phases {
-		p.line("\n%s steps (%d): idle %s of %s\n", ph.Phase, ph.Steps, length(ph.TotalUs), length(ph.WindowUs))
+		p.line("\nIn the %d %s: idle %s of %s\n", ph.Steps, scopeNames[ph.Phase], length(ph.TotalUs), length(ph.WindowUs))
 		p.causes(ph.Causes)
 	}
 	if len(rep.Idle.PerStep) == 0 {
@@ -198,6 +228,39 @@ func (p *page) idle(rep *Report) {
 		p.row(fmt.Sprint(s.Rank), fmt.Sprint(s.Step), s.Phase, length(s.WindowUs), length(s.TotalUs), strings.Join(first, ", "))
 	}
 }
+
+// sites lists the largest sites of causes that are no ranges, whose path stands with
+// the cause.
+func (p *page) sites(i *Idle) {
+	type row struct {
+		cause string
+		*Site
+	}
+	var rows []row
+	for k := range i.Causes {
+		c := &i.Causes[k]
+		for n := range c.Sites {
+			if !strings.HasPrefix(c.Cause, hostPrefix) && c.Sites[n].Us >= minSiteShare*i.TotalUs {
+				rows = append(rows, row{c.Cause, &c.Sites[n]})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
+	p.line("\nThe largest sites: calls, and where they are made; kernels that ended what was queued or a gap in a graph\n")
+	p.table("cause", "site", ">per step", ">share", "in", "source")
+	for _, r := range rows[:min(maxSites, len(rows))] {
+		p.row(r.cause, short(r.Site.Site, 60), orDash(perStep(r.Us, i.Steps), length), percent(r.Us/i.TotalUs), short(r.Path, 80), r.Source)
+	}
+}
+
+// Limits of the sites that are shown.
+const (
+	maxSites     = 10
+	minSiteShare = 0.005 // of the idle time
+)
 
 func (p *page) causes(causes []Cause) {
 	p.table("cause", ">a step", ">share", ">total", "path", "source")

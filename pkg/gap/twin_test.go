@@ -433,7 +433,13 @@ func diffFigures(got, want *figures) string {
 // smallSteps finds the steps of small traces.
 func smallSteps(t *testing.T, h *event.Header, rows []eventtest.Row, by string, all bool) (*event.Header, []eventtest.Row) {
 	t.Helper()
-	it, err := step.New(eventtest.Source(h, rows, 100), step.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
+	return smallStepsBy(t, h, rows, step.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
+}
+
+// smallStepsBy finds steps and phases.
+func smallStepsBy(t *testing.T, h *event.Header, rows []eventtest.Row, opt step.Options) (*event.Header, []eventtest.Row) {
+	t.Helper()
+	it, err := step.New(eventtest.Source(h, rows, 100), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
