@@ -36,18 +36,54 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestSections runs each of the newer sections on little.
-func TestSections(t *testing.T) {
-	for _, args := range [][]string{
-		{"steps", "--seeds", "1", "--only", "decode from graphs"},
-		{"decode", "--seeds", "1"},
-		{"methods", "--seeds", "1", "--only", "one GPU, graphs"},
-	} {
-		var out, errs bytes.Buffer
-		if status := run(args, &out, &errs); status != 0 || !strings.Contains(out.String(), "|--:|") {
-			t.Errorf("%v: status %d: %s%s", args, status, out.String(), errs.String())
+// TestStepFloors runs every kind once and wants what the scoreboard promises:
+// wrong steps are never found in silence.
+func TestStepFloors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	var log bytes.Buffer
+	b, err := countSteps(chosen(options{}), options{seeds: 1, verbose: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for marked, floor := range []float64{0.7, 0.9} {
+		right := b.total[marked].share(rightSteps)
+		if b.total[marked][wrongSilent] > 0 || float64(right.n) < floor*float64(right.of) {
+			t.Errorf("markers %v: right in %v, silently wrong in %d:\n%s", marked == 1, right, b.total[marked][wrongSilent], log.String())
 		}
 	}
+}
+
+// TestDecodeFloors wants the right sign of the difference of runs without
+// markers, and never the wrong one.
+func TestDecodeFloors(t *testing.T) {
+	for _, kind := range decodeKinds {
+		tally := &decodeTally{}
+		for seed := range 5 {
+			tally.pair(kind, seed, nil)
+		}
+		if tally.err != nil || tally.wrong > 0 || !kind.prefill && tally.right < 4 {
+			t.Errorf("%v: %+v", kind, tally)
+		}
+	}
+}
+
+// TestMethodFloors wants no two methods to put a regression in different places.
+func TestMethodFloors(t *testing.T) {
+	by, err := countMethods(chosen(options{only: "decode"}), options{seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tally := range by {
+		if tally.clash.n > 0 || tally.against.n > 0 {
+			t.Errorf("%s: contrary answers in %v, the other place in %v", name, tally.clash, tally.against)
+		}
+	}
+}
+
+// TestUsage refuses what is no section and no flag.
+func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"nothing"}, {"--nothing"}, {"steps", "--seeds", "many"}} {
 		if status := run(args, &bytes.Buffer{}, &bytes.Buffer{}); status != 2 {
 			t.Errorf("%v: status %d", args, status)

@@ -96,7 +96,7 @@ func (s *isolation) take(b *event.Batch) {
 // caveats are parts of warnings that say nothing about the steps: they come with
 // right ones and are no excuse for wrong ones.
 var caveats = []string{
-	"NCCL kernels take", "the YES rests on idle GPUs alone", "graph replays recorded as a whole",
+	"NCCL kernels take", "the YES rests on idle GPUs alone", "the verdict is borderline", "graph replays recorded as a whole",
 	"graph replays have one row each", "kernel launches without a kernel", "have no launching call", "context steps: their figures say little", "generation steps: their figures say little",
 }
 
