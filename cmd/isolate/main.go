@@ -21,8 +21,13 @@ with a row of kind window for each rank: its benchmark window.
 
 By default it takes the all-reduce kernels that every step has (--by allreduce);
 where whole graph replays hide them, or there are none, the forward-step ranges
-of TensorRT-LLM, vLLM or SGLang (--by nvtx); else one step a CUDA graph launch
-(--by graph). It says on standard error which it took and why.`,
+of TensorRT-LLM, vLLM or SGLang (--by nvtx); else what each CUDA graph launch ran
+on the GPU (--by graph). It says on standard error which it took and why.
+
+Without forward-step ranges the all-reduce kernels of a step are identified by
+what recurs once a step around them: embeddings, sampling, copies, the host's
+waits, graph replays. Where that is not clear isolate ends with status 2 and says
+what to do; --gap splits at gaps instead.`,
 		Examples: []string{
 			"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 			"isolate --by nvtx trace.sqlite --format csv | grep ^step",

@@ -45,7 +45,7 @@ func busyFlag() Flag {
 // that have no steps yet.
 func IsolateFlags() []Flag {
 	return []Flag{
-		&StringFlag{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph; a later filter also takes none, for the whole trace", Value: step.Auto, Category: isolateCategory},
+		&StringFlag{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph, or none, for the whole trace", Value: step.Auto, Category: isolateCategory},
 		&cli.DurationFlag{Name: "gap", Usage: "gap that ends an allreduce step outside marker ranges, as `TIME`; given in so many words, also in ranks without markers, whose steps are else identified by what recurs in them", Value: step.DefaultGap, Category: isolateCategory},
 		&cli.DurationFlag{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, as `TIME`", Value: step.DefaultSegmentGap, Category: isolateCategory},
 		&StringFlag{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Category: isolateCategory},
@@ -146,6 +146,9 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 		if c.Duration(name) <= 0 {
 			return nil, &UsageError{"--" + name + " must be more than 0", "give a time such as 1ms"}
 		}
+	}
+	if c.String("by") == noIsolation {
+		return src, nil
 	}
 	opt := c.steps()
 	opt.BusyAll, opt.Columns, opt.Hold = all, c.columns, aheadBatches

@@ -1,8 +1,9 @@
-// Package phase tells prefill from decode: it adds the columns phase, ctx and
+// Package phase distinguishes prefill from decode: it adds the columns phase, ctx and
 // gen to a stream with steps.
 //
 // A step's numbers of context and generation requests stand in the forward-step
-// marker that is the name of its step row. A step with context requests is a
+// marker that is the name of its step row: of steps by allreduce the one during
+// which the first kernel was launched. A step with context requests is a
 // "context" step (a mixed one where it has generation requests, too), one with
 // generation requests only is a "generation" step, and one without either, or
 // without numbers, is "unknown".

@@ -7,27 +7,62 @@
 //
 // With the method "nvtx" a step is one forward-step marker range of a rank; two
 // ranges with the same iteration number of which the later starts within 100 us
-// of the earlier are one. With "graph" it is one CUDA graph launch: from the start of the call
-// to the latest end of the call and of the GPU rows of that launch that start
-// before the next step.
+// of the earlier are one.
+//
+// With "graph" it is one replay of a CUDA graph on the rank's device, from the
+// first start to the last end of the GPU activity with its launch identity; when
+// the call was made does not matter, the host may run far ahead. Where replays
+// come in a fixed cycle, as those of piecewise graphs do, a step is one cycle.
 //
 // With "allreduce" the kernels of class allreduce of one device, the lowest of
-// the rank that has any, are taken in the order of their start. A new step
-// begins where the marker range that a kernel was launched in is another than
-// that of the kernel before. Where either was launched outside all ranges (or
-// there are none) it begins where the start is more than Gap after the latest
-// end of the step so far. The marker range of a launch is the one around its
-// start, of several the one that starts last.
+// the rank that has any, are taken in the order of their start. In a rank with
+// markers a new step begins at a kernel that was launched during another marker
+// range than the one that the step so far belongs to. The marker range of a
+// launch is the one around its start, of several the one that starts last.
+// Kernels launched outside all ranges, a sampler's or a draft model's, join the
+// step under way, and where that has no range either, a new step begins where the
+// start is more than Gap after the latest end of the step so far.
+//
+// A rank without allreduce kernels in a run that has them is a stage of a
+// pipeline: its steps are its marker ranges, or else its replays, or else come
+// from the structure of its other collectives.
+//
+// # Steps without markers
+//
+// In a rank without markers a gap is no evidence: the layers of a large model are
+// a millisecond apart in prefill, and the steps of a fast one less. Its steps are
+// identified by what recurs once a step before an allreduce kernel. Several kinds
+// of evidence propose where steps begin: the kernels that look up embeddings, those
+// that make tokens, the host's waits, copies to and from the GPU, graph replays,
+// the device's longest waits, and any kernel name that recurs. What the host did
+// counts between the launches of two allreduce kernels, so that it may run ahead;
+// kernels count between the two on the GPU. The proposal with which most of the
+// others agree is taken (see the weights of the kinds), short stretches of a draft
+// model or a sampler belong to the step before them, and the kinds that agree vote
+// on each single step.
+//
+// A structure is clear where two kinds of evidence agree and nine in ten steps are
+// of one size, or where three agree exactly; where no other step, longer or shorter,
+// has nearly as much for itself; and where it is known which of what recurs comes
+// first. Where it is not clear in the benchmark segment isolating fails. It warns
+// where a tenth of the steps differ in size, where a segment outside of the window
+// is not clear, and where the steps of two segments differ by more than half. Gap,
+// when it is given, asks for the gaps alone.
+//
+// Rejected: the length of gaps alone (tears prefill and joins fast decode), a fixed
+// list of kernel names (compiled models have others), and periods of the sequence
+// of kernels alone (layers recur more clearly than steps do, and context steps at a
+// fixed distance recur, too).
 //
 // # Segments and periods
 //
 // A segment ends where, after the latest end of its steps, all lanes of the
-// rank are idle for one stretch of more than SegmentGap. The period of a step
-// goes from its start to that of the next step of its segment, the last one's
-// to the latest end of the segment's steps. Thus periods tile the segment, also
-// where steps overlap. Rows belong to the step in whose period they start; rows
-// between segments belong to none. An allreduce step whose kernels have such an
-// idle stretch between them ends there, too.
+// rank are idle for one stretch of more than SegmentGap, and where the recording
+// does. The period of a step goes from its start to that of the next step of its
+// segment, the last one's to the latest end of the segment's steps. Thus periods
+// tile the segment, also where steps overlap. Rows belong to the step in whose
+// period they start; rows between segments belong to none. A step whose kernels
+// have such an idle stretch between them ends there, too.
 //
 // # Why one pass is enough
 //
@@ -39,7 +74,12 @@
 // size, and whether rows after the last step's end are still inside the
 // segment; so the rows of the open step are held back, as columns, until the
 // next step starts or the segment closes. That is all the memory it takes,
-// besides one number a step and the last 65,536 marker ranges of a rank.
+// besides two numbers a step and the last 65,536 marker ranges of a rank.
+//
+// Without markers, and by graph, the rows of a segment are held back from its first
+// allreduce kernel or replay on until enough is known, 262,144 rows at most. The
+// rule that was learned is kept to the end of the segment. Segments that are too
+// short to learn from wait for those after them.
 package step
 
 import (

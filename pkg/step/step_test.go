@@ -43,7 +43,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-func TestAgainstTwin(t *testing.T) {
+func TestAgainstReference(t *testing.T) {
 	seeds := uint64(1500)
 	if testing.Short() {
 		seeds = 120
@@ -54,7 +54,7 @@ func TestAgainstTwin(t *testing.T) {
 		h.Reports = noGraphs(h.Reports)
 		for _, by := range []string{Allreduce, NVTX, Graph} {
 			opt := testOptions(by, seed%4 == 0)
-			want := twin(rows, opt)
+			want := reference(rows, opt)
 			for _, batch := range []int{1, 2, 7, 8192} {
 				got := isolate(t, h, rows, opt, batch)
 				if d := diff(got, want); d != "" {
@@ -275,8 +275,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// twin is the same as an Isolator, obviously: it looks at all rows at once.
-func twin(rows []eventtest.Row, opt Options) []eventtest.Row {
+// reference is the same as an Isolator, obviously: it looks at all rows at once.
+func reference(rows []eventtest.Row, opt Options) []eventtest.Row {
 	var out, windows []eventtest.Row
 	for i := 0; i < len(rows); {
 		j := i
@@ -286,19 +286,19 @@ func twin(rows []eventtest.Row, opt Options) []eventtest.Row {
 		if rows[i].Rank < 0 {
 			out = append(out, rows[i:j]...)
 		} else {
-			tw := &twinRank{rows: rows[i:j], opt: opt}
-			tw.readMarkers()
+			ref := &referenceRank{rows: rows[i:j], opt: opt}
+			ref.readMarkers()
 			switch opt.By {
 			case Allreduce:
-				tw.byAllreduce()
+				ref.byAllreduce()
 			case NVTX:
-				tw.byNVTX()
+				ref.byNVTX()
 			case Graph:
-				tw.byGraph()
+				ref.byGraph()
 			}
-			out = append(out, tw.rowsWithSteps()...)
-			if len(tw.steps) > 0 {
-				windows = append(windows, tw.window())
+			out = append(out, ref.rowsWithSteps()...)
+			if len(ref.steps) > 0 {
+				windows = append(windows, ref.window())
 			}
 		}
 		i = j
@@ -306,31 +306,31 @@ func twin(rows []eventtest.Row, opt Options) []eventtest.Row {
 	return append(out, windows...)
 }
 
-type twinMarker struct {
+type referenceMarker struct {
 	row    eventtest.Row
 	number int64
 	id     int
 }
 
-type twinStep struct {
+type referenceStep struct {
 	row     eventtest.Row
 	segment int
 	period  int64 // its end
 	id      int   // of its marker, or launch
 }
 
-type twinRank struct {
+type referenceRank struct {
 	rows    []eventtest.Row
 	opt     Options
-	markers []twinMarker
-	steps   []twinStep
+	markers []referenceMarker
+	steps   []referenceStep
 }
 
 // longestIdle returns the longest stretch in [from, to) in which no lane is busy.
-func (tw *twinRank) longestIdle(from, to int64) int64 {
+func (ref *referenceRank) longestIdle(from, to int64) int64 {
 	longest := int64(0)
-	for _, r := range tw.rows { // in the order of their start
-		if !isBusy(&r, tw.opt.BusyAll) || r.Start >= to {
+	for _, r := range ref.rows { // in the order of their start
+		if !isBusy(&r, ref.opt.BusyAll) || r.Start >= to {
 			continue
 		}
 		longest = max(longest, r.Start-from)
@@ -349,17 +349,17 @@ func isBusy(r *eventtest.Row, all bool) bool {
 	return false
 }
 
-func (tw *twinRank) readMarkers() {
+func (ref *referenceRank) readMarkers() {
 	first := map[int]int64{} // start of the first of an id
-	for _, r := range tw.rows {
+	for _, r := range ref.rows {
 		counts, ok := marker.Parse(r.Name)
 		if r.Kind != event.NVTX || !ok {
 			continue
 		}
-		m := twinMarker{row: r, number: -1, id: len(tw.markers)}
+		m := referenceMarker{row: r, number: -1, id: len(ref.markers)}
 		if counts.HasStep {
 			m.number = counts.Step
-			for _, o := range tw.markers {
+			for _, o := range ref.markers {
 				if o.number == m.number && r.Start-first[o.id] <= 100_000 {
 					m.id = o.id
 				}
@@ -368,13 +368,13 @@ func (tw *twinRank) readMarkers() {
 		if _, ok := first[m.id]; !ok {
 			first[m.id] = r.Start
 		}
-		tw.markers = append(tw.markers, m)
+		ref.markers = append(ref.markers, m)
 	}
 }
 
-func (tw *twinRank) around(t int64) (id int, text string) {
+func (ref *referenceRank) around(t int64) (id int, text string) {
 	id, text = -1, "step"
-	for _, m := range tw.markers {
+	for _, m := range ref.markers {
 		if m.row.Start <= t && t < m.row.End {
 			id, text = m.id, m.row.Name
 		}
@@ -382,10 +382,10 @@ func (tw *twinRank) around(t int64) (id int, text string) {
 	return id, text
 }
 
-func (tw *twinRank) segmentEnd() int64 {
+func (ref *referenceRank) segmentEnd() int64 {
 	end := int64(-1)
-	for _, s := range tw.steps {
-		if s.segment == tw.steps[len(tw.steps)-1].segment {
+	for _, s := range ref.steps {
+		if s.segment == ref.steps[len(ref.steps)-1].segment {
 			end = max(end, s.row.End)
 		}
 	}
@@ -394,29 +394,29 @@ func (tw *twinRank) segmentEnd() int64 {
 
 // segmentAt returns the segment of something that starts at t, and whether it is
 // a new one.
-func (tw *twinRank) segmentAt(t int64) (int, bool) {
-	if len(tw.steps) == 0 {
+func (ref *referenceRank) segmentAt(t int64) (int, bool) {
+	if len(ref.steps) == 0 {
 		return 0, true
 	}
-	last := tw.steps[len(tw.steps)-1].segment
-	if tw.longestIdle(tw.segmentEnd(), t) > tw.opt.SegmentGap {
+	last := ref.steps[len(ref.steps)-1].segment
+	if ref.longestIdle(ref.segmentEnd(), t) > ref.opt.SegmentGap {
 		return last + 1, true
 	}
 	return last, false
 }
 
-func (tw *twinRank) begin(from eventtest.Row, name string) *twinStep {
-	segment, _ := tw.segmentAt(from.Start)
+func (ref *referenceRank) begin(from eventtest.Row, name string) *referenceStep {
+	segment, _ := ref.segmentAt(from.Start)
 	row := eventtest.New(event.Step, from.Rank, from.Start, from.End, name)
-	row.Step, row.Segment, row.Size = int64(len(tw.steps)), int64(segment), 1
-	tw.steps = append(tw.steps, twinStep{row: row, segment: segment})
-	return &tw.steps[len(tw.steps)-1]
+	row.Step, row.Segment, row.Size = int64(len(ref.steps)), int64(segment), 1
+	ref.steps = append(ref.steps, referenceStep{row: row, segment: segment})
+	return &ref.steps[len(ref.steps)-1]
 }
 
-func (tw *twinRank) byAllreduce() {
+func (ref *referenceRank) byAllreduce() {
 	var kernels []eventtest.Row
 	device := int32(1 << 30)
-	for _, r := range tw.rows {
+	for _, r := range ref.rows {
 		if r.Kind == event.Kernel && r.Class == event.Allreduce {
 			kernels = append(kernels, r)
 			device = min(device, r.Device)
@@ -428,66 +428,66 @@ func (tw *twinRank) byAllreduce() {
 		}
 		id, text := -1, "step"
 		if k.LaunchStart >= 0 {
-			id, text = tw.around(k.LaunchStart)
+			id, text = ref.around(k.LaunchStart)
 		}
-		_, begin := tw.segmentAt(k.Start)
+		_, begin := ref.segmentAt(k.Start)
 		if !begin {
-			s := &tw.steps[len(tw.steps)-1]
+			s := &ref.steps[len(ref.steps)-1]
 			switch {
 			case id >= 0:
 				begin = id != s.id
 			case s.id < 0:
-				begin = k.Start-s.row.End > tw.opt.Gap
+				begin = k.Start-s.row.End > ref.opt.Gap
 			}
 		}
 		if begin {
-			s := tw.begin(k, text)
+			s := ref.begin(k, text)
 			s.id = id
 			s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = k.LaunchStart, k.LaunchEnd, k.LaunchThread
 			continue
 		}
-		s := &tw.steps[len(tw.steps)-1]
+		s := &ref.steps[len(ref.steps)-1]
 		s.row.Size++
 		s.row.End = max(s.row.End, k.End)
 	}
 }
 
-func (tw *twinRank) byNVTX() {
+func (ref *referenceRank) byNVTX() {
 	done := map[int]bool{}
-	for _, m := range tw.markers {
+	for _, m := range ref.markers {
 		if done[m.id] {
 			continue
 		}
 		done[m.id] = true
 		row := m.row
-		for _, o := range tw.markers {
+		for _, o := range ref.markers {
 			if o.id == m.id {
 				row.End = max(row.End, o.row.End)
 			}
 		}
-		tw.begin(row, row.Name)
+		ref.begin(row, row.Name)
 	}
 }
 
-func (tw *twinRank) byGraph() {
+func (ref *referenceRank) byGraph() {
 	device := int32(-1)
-	for _, r := range tw.rows {
-		replayed := r.Kind == event.Graph && r.End > r.Start || isBusy(&r, tw.opt.BusyAll) && r.GraphNode >= 0 ||
+	for _, r := range ref.rows {
+		replayed := r.Kind == event.Graph && r.End > r.Start || isBusy(&r, ref.opt.BusyAll) && r.GraphNode >= 0 ||
 			r.Kind == event.Kernel && r.GraphNode >= 0
 		if !replayed || device >= 0 && r.Device != device {
 			continue
 		}
 		device = r.Device
-		segment, fresh := tw.segmentAt(r.Start)
-		if s := tw.replay(int(r.Correlation), segment); !fresh && s != nil {
+		segment, fresh := ref.segmentAt(r.Start)
+		if s := ref.replay(int(r.Correlation), segment); !fresh && s != nil {
 			s.row.End = max(s.row.End, r.End)
 			continue
 		}
 		text := "step"
 		if r.LaunchStart >= 0 {
-			_, text = tw.around(r.LaunchStart)
+			_, text = ref.around(r.LaunchStart)
 		}
-		s := tw.begin(r, text)
+		s := ref.begin(r, text)
 		s.id = int(r.Correlation)
 		s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = r.LaunchStart, r.LaunchEnd, r.LaunchThread
 	}
@@ -495,24 +495,24 @@ func (tw *twinRank) byGraph() {
 
 // replay returns the step of a launch among the last of the segment, nil where
 // there is none.
-func (tw *twinRank) replay(launch, segment int) *twinStep {
-	for i := len(tw.steps) - 1; i >= 0 && i >= len(tw.steps)-1-maxReplays && tw.steps[i].segment == segment; i-- {
-		if tw.steps[i].id == launch {
-			return &tw.steps[i]
+func (ref *referenceRank) replay(launch, segment int) *referenceStep {
+	for i := len(ref.steps) - 1; i >= 0 && i >= len(ref.steps)-1-maxReplays && ref.steps[i].segment == segment; i-- {
+		if ref.steps[i].id == launch {
+			return &ref.steps[i]
 		}
 	}
 	return nil
 }
 
-func (tw *twinRank) rowsWithSteps() []eventtest.Row {
-	rows := slices.Clone(tw.rows)
-	for i := range tw.steps {
-		s := &tw.steps[i]
+func (ref *referenceRank) rowsWithSteps() []eventtest.Row {
+	rows := slices.Clone(ref.rows)
+	for i := range ref.steps {
+		s := &ref.steps[i]
 		s.period = -1
-		if i+1 < len(tw.steps) && tw.steps[i+1].segment == s.segment {
-			s.period = tw.steps[i+1].row.Start
+		if i+1 < len(ref.steps) && ref.steps[i+1].segment == s.segment {
+			s.period = ref.steps[i+1].row.Start
 		} else {
-			for _, o := range tw.steps {
+			for _, o := range ref.steps {
 				if o.segment == s.segment {
 					s.period = max(s.period, o.row.End)
 				}
@@ -526,7 +526,7 @@ func (tw *twinRank) rowsWithSteps() []eventtest.Row {
 	}
 	var out []eventtest.Row
 	k := 0
-	for _, s := range tw.steps {
+	for _, s := range ref.steps {
 		for ; k < len(rows) && rows[k].Start < s.row.Start; k++ {
 			out = append(out, rows[k])
 		}
@@ -535,10 +535,10 @@ func (tw *twinRank) rowsWithSteps() []eventtest.Row {
 	return append(out, rows[k:]...)
 }
 
-func (tw *twinRank) window() eventtest.Row {
+func (ref *referenceRank) window() eventtest.Row {
 	counts := map[int64]int64{}
 	common := int64(0)
-	for _, s := range tw.steps {
+	for _, s := range ref.steps {
 		counts[s.row.Size]++
 	}
 	for size, n := range counts {
@@ -547,9 +547,9 @@ func (tw *twinRank) window() eventtest.Row {
 		}
 	}
 	segment := int64(-1)
-	for k := range tw.steps[len(tw.steps)-1].segment + 1 {
+	for k := range ref.steps[len(ref.steps)-1].segment + 1 {
 		all, hits := 0, 0
-		for _, s := range tw.steps {
+		for _, s := range ref.steps {
 			all += b2i(s.segment == k)
 			hits += b2i(s.segment == k && s.row.Size == common)
 		}
@@ -557,13 +557,13 @@ func (tw *twinRank) window() eventtest.Row {
 			segment = int64(k)
 		}
 	}
-	w := eventtest.New(event.Window, tw.rows[0].Rank, 1<<62, -1, "window")
-	for _, s := range tw.steps {
+	w := eventtest.New(event.Window, ref.rows[0].Rank, 1<<62, -1, "window")
+	for _, s := range ref.steps {
 		if segment < 0 || int64(s.segment) == segment {
 			w.Start, w.End = min(w.Start, s.row.Start), max(w.End, s.row.End)
 		}
 	}
-	w.Step, w.Segment, w.Size = int64(len(tw.steps)), segment, common
+	w.Step, w.Segment, w.Size = int64(len(ref.steps)), segment, common
 	return w
 }
 

@@ -225,93 +225,6 @@ func (s *run) vote(p *borders, kinds *[numKinds][]int32) {
 	p.usual, p.same, p.groups = sizesOf(p.at)
 }
 
-// agreement says how well other evidence goes with a proposal: 1 where it is the
-// same, 0.6 where it says the same of the given part of the steps or more, 0.5
-// where it lies once in each step, 0 where it does not.
-func agreement(at, other []int32, part float64) float64 {
-	if len(at) == 0 || len(other) == 0 {
-		return 0
-	}
-	both := common(at, other)
-	switch {
-	case 2*both >= 0.9*float64(len(at)+len(other)):
-		return 1
-	case both >= 0.95*float64(len(other)) && both >= part*float64(len(at)):
-		return 0.6
-	case once(at, other) >= 0.9:
-		return 0.5
-	}
-	return 0
-}
-
-// exact is the F1 measure of two proposals.
-func exact(at, other []int32) float64 {
-	if len(at)+len(other) == 0 {
-		return 0
-	}
-	return 2 * common(at, other) / float64(len(at)+len(other))
-}
-
-// common is how many numbers are in both, which are sorted.
-func common(a, b []int32) (n float64) {
-	for len(a) > 0 && len(b) > 0 {
-		switch cmp.Compare(a[0], b[0]) {
-		case 0:
-			n++
-			a, b = a[1:], b[1:]
-		case -1:
-			a = a[1:]
-		default:
-			b = b[1:]
-		}
-	}
-	return n
-}
-
-// once is the share of steps in which other lies once.
-func once(at, other []int32) float64 {
-	n, k := 0, 0
-	for i := 0; i+1 < len(at); i++ {
-		for k < len(other) && other[k] < at[i] {
-			k++
-		}
-		first := k
-		for k < len(other) && other[k] < at[i+1] {
-			k++
-		}
-		if k-first == 1 {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(at)-1))
-}
-
-// sizesOf returns the most frequent distance between neighbours, the larger of
-// equally frequent ones, the share of distances that are equal to it, and how
-// many there are.
-func sizesOf(at []int32) (usual int32, same float64, groups int) {
-	var sizes []int32
-	for i := 1; i < len(at); i++ {
-		sizes = append(sizes, at[i]-at[i-1])
-	}
-	if len(sizes) == 0 {
-		return 0, 0, 0
-	}
-	usual = commonSize(sizes)
-	n := 0
-	for _, size := range sizes {
-		n += b2n(size == usual)
-	}
-	return usual, float64(n) / float64(len(sizes)), len(sizes)
-}
-
-func b2n(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // joinShort returns at without what begins a short stretch of collectives, a
 // third of most of the collectives' stretches or less: a draft model's, a
 // sampler's. It returns nil where there is no such thing.
@@ -366,41 +279,43 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 			u.classes[t] = s.classes[t]
 		}
 	}
-	var order []int
+	var tokens []int // hardly anywhere else
 	for t, at := range places {
-		if stray := float64(len(at)) - common(p.at, at); len(at) == 0 || stray > 0.02*float64(len(at)) && (stray > 1 || len(at) < 20) {
+		stray := float64(len(at)) - common(p.at, at)
+		if len(at) == 0 || stray > 0.02*float64(len(at)) && (stray > 1 || len(at) < 20) {
 			continue
 		}
-		order = append(order, t)
+		tokens = append(tokens, t)
 		if exact(p.at, at) >= 0.95 {
 			u.evidence[t] = confirm
 			u.confirm++
 		}
 	}
-	rank := func(t int) float64 {
-		score := common(p.at, places[t])
-		if t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)]) {
-			score *= 2
-		}
-		return -score
+	if covered := u.cover(p, places, tokens, n); covered < 0.98*float64(len(p.at)) {
+		u.why = "nothing tells where they begin from what lies inside them"
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	u.spare()
+	return u
+}
+
+// cover has those tokens begin steps that are needed for nearly all of p, the most
+// frequent and embeddings first, and returns how many of p they cover.
+func (u *rule) cover(p *borders, places [][]int32, tokens []int, n *names) float64 {
+	embeds := func(t int) bool { return t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)]) }
+	weight := func(t int) float64 { return common(p.at, places[t]) * float64(1+b2n(embeds(t))) }
+	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 	var covered []int32
-	for _, t := range order {
+	for _, t := range tokens {
 		if common(p.at, covered) >= 0.995*float64(len(p.at)) {
 			break
 		}
 		if more := union(covered, places[t]); len(more) > len(covered) {
 			covered = more
 			u.evidence[t] |= begins
-			u.embed = u.embed || t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)])
+			u.embed = u.embed || embeds(t)
 		}
 	}
-	u.spare()
-	if common(p.at, covered) < 0.98*float64(len(p.at)) {
-		u.why = "nothing tells where they begin from what lies inside them"
-	}
-	return u
+	return common(p.at, covered)
 }
 
 // layerClasses are those of the kernels that there are many of in each layer.
@@ -421,19 +336,4 @@ func (u *rule) spare() {
 			u.confirm--
 		}
 	}
-}
-
-// union returns the numbers that are in one of two sorted lists.
-func union(a, b []int32) []int32 {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func hash(at []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, v := range at {
-		h = (h ^ uint64(v)) * 1099511628211
-	}
-	return h
 }
