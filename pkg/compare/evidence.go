@@ -36,14 +36,14 @@ const (
 // The shares of the false alarms that sections get. What sections that have no rows
 // would get is divided among the others.
 const (
-	shareWall       = 0.2
-	shareSummary    = 0.15 // without the wall time and its tail
-	shareOperations = 0.2
-	shareIdle       = 0.1
-	shareGPU        = 0.1
-	shareAPI        = 0.05
-	sharePeak       = 0.16 // the largest wall time
-	shareTop        = 0.04 // its P99
+	shareWall       = 0.22
+	shareSummary    = 0.08 // without the wall time and its tail
+	shareOperations = 0.14
+	shareIdle       = 0.08
+	shareGPU        = 0.05
+	shareAPI        = 0.03
+	sharePeak       = 0.32 // the largest wall time
+	shareTop        = 0.08 // its P99
 )
 
 // family is rows that are tested together with a share of the false alarms.
@@ -79,6 +79,7 @@ func (c *Comparison) families() []family {
 // not make the wall time less certain. The tail of the wall time has a share of its
 // own, and what is rare is only asked where the tail changed, with that share.
 func (c *Comparison) weigh() {
+	c.spreadsAsMeans()
 	var all []*Row
 	var p, weight []float64
 	for _, f := range c.families() {
@@ -109,6 +110,19 @@ func (c *Comparison) weigh() {
 	}
 }
 
+// spreadsAsMeans makes quantiles worth no more independent steps than the means of
+// the same samples: what lies above a quantile may look independent where the
+// samples wander.
+func (c *Comparison) spreadsAsMeans() {
+	for mean, names := range map[string][]string{wall: {wallP50, wallP90, wallP99, wallMax}, gap: {gapP50, gapP90}} {
+		for _, name := range names {
+			if r := c.summary(name); r.P != nil {
+				r.effective = min(r.effective, c.summary(mean).effective)
+			}
+		}
+	}
+}
+
 // tellable returns the rows of which something can be told, and says of the others
 // why not.
 func (c *Comparison) tellable(rows []*Row) []*Row {
@@ -135,7 +149,7 @@ func (c *Comparison) weighTail() []*Row {
 		share float64
 	}{{wallMax, sharePeak}, {wallP99, shareTop}} {
 		r := c.summary(one.name)
-		if r.P == nil {
+		if len(c.tellable([]*Row{r})) == 0 {
 			continue
 		}
 		rows = append(rows, r)

@@ -109,6 +109,7 @@ func (g grid) write(b *bytes.Buffer) {
 var summaryTitles = map[string]string{
 	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
 	gap: "gap, mean", gapP50: "gap, P50", gapP90: "gap, P90", gpuTime: "GPU time",
+	wallP50: "wall, P50", wallP90: "wall, P90", wallP99: "wall, P99", wallMax: "wall, maximum",
 	eagerKernels: "eager kernels", graphKernels: "replayed kernels", graphLaunches: "whole-graph replays",
 }
 
@@ -276,6 +277,9 @@ func spell(v float64) string {
 
 // signed writes a change for people.
 func signed(v float64) string {
+	if math.IsInf(v, 0) {
+		return "?" // of a bound: not known
+	}
 	s := spell(v)
 	switch {
 	case strings.Trim(s, "-0.") == "":

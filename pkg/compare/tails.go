@@ -69,7 +69,7 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 		compare = a.est.ComparePeaks
 	}
 	d := compare(a.largest(walls(c.base)), b.largest(walls(c.target)))
-	r.P = number(d.P)
+	r.P, r.Detectable = number(d.P), nil
 	return r
 }
 
@@ -248,8 +248,8 @@ func events(x []float64, above float64) *RareEvents {
 	return e
 }
 
-// compareEvents says whether events come more often or take longer: the smaller of
-// two probabilities, doubled.
+// compareEvents says whether events come more often or, with a quarter of the false
+// alarms, take longer.
 func (c *Comparison) compareEvents(r *Rare) {
 	a, b := r.Baseline, r.Target
 	if x, y := c.base.sheet, c.target.sheet; x.runs > 1 || y.runs > 1 {
@@ -258,12 +258,12 @@ func (c *Comparison) compareEvents(r *Rare) {
 		return
 	}
 	often := c.base.sheet.est.CompareEvents(a.marks, b.marks)
-	p := 2 * often.P
+	p := often.P / 0.75
 	if long := stat.RankSum(a.times, b.times); !math.IsNaN(long) {
-		p = min(p, 2*long)
+		p = min(p, long/0.25)
 	}
 	r.P = number(min(1, p))
-	if n := a.Steps + b.Steps; n > 0 && 2*stat.LeastOfEvents(n, a.Of, b.Of) > c.opt.Alpha {
+	if n := a.Steps + b.Steps; n > 0 && stat.LeastOfEvents(n, a.Of, b.Of)/0.75 > c.opt.Alpha*sharePeak {
 		r.CannotTell = fmt.Sprintf("%s in %d steps", plural(n, "event"), a.Of+b.Of)
 	}
 }

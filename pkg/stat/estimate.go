@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -85,7 +86,9 @@ func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate
 	if !e.Known() {
 		return e
 	}
-	w.transform(u, e.power)
+	if slices.ContainsFunc(u, func(v float64) bool { return v != 0 }) {
+		w.transform(u, e.power)
+	}
 	for _, c := range e.power {
 		if c > 0 {
 			e.zero = false
@@ -98,7 +101,7 @@ func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate
 func (w *Estimator) transform(u, power []float64) {
 	n := len(u)
 	if w.n != n {
-		w.n, w.cosines = n, w.cosines[:0]
+		w.n, w.cosines = n, slices.Grow(w.cosines[:0], n*len(power))
 		for j := 1; j <= len(power); j++ {
 			for t := range n {
 				w.cosines = append(w.cosines, math.Cos(math.Pi*float64(j)*(float64(t)+0.5)/float64(n)))
@@ -215,8 +218,15 @@ func tTail(df, x float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
+// tQuantile is the p-quantile of a t.
 func tQuantile(df, p float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
+	if df < 10 {
+		return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
+	}
+	// Fast path: from the normal quantile (Fisher and Cornish 1960), to four digits.
+	z := distuv.UnitNormal.Quantile(p)
+	y := z * z
+	return z * (1 + (y+1)/(4*df) + ((5*y+16)*y+3)/(96*df*df) + (((3*y+19)*y+17)*y-15)/(384*df*df*df))
 }
 
 // leastP is the least probability that any way of exchanging samples between

@@ -22,13 +22,19 @@ func (m Marks) count() int {
 // CompareEvents returns how far apart the shares of steps are in which something
 // happened. Its probability is the larger of two: that of dealing the events out to
 // the steps of both runs by chance (Fisher's exact test), which is right however
-// few there are, and that from the variance of the shares, which is right where
-// events come in bursts. Lo and Hi are NaN.
+// few there are, and that from the likely variance of the shares, which is larger
+// where events come in bursts. Lo and Hi are NaN.
 func (w *Estimator) CompareEvents(a, b Marks) Difference {
 	x, y := w.rate(a), w.rate(b)
-	d := w.comparePooled(&x, &y)
-	if !math.IsNaN(d.P) {
-		d.P = max(d.P, dealt(a.count(), len(a), b.count(), len(b)))
+	d := Unknown(y.Mean - x.Mean)
+	if !x.Known() || !y.Known() {
+		return d
+	}
+	m := w.mix(&x, &y, true)
+	d.error, d.Effective = &m, m.effective
+	d.P = dealt(a.count(), len(a), b.count(), len(b))
+	if v := m.likely(); v > 0 {
+		d.P = max(d.P, math.Erfc(math.Abs(d.Delta)/math.Sqrt(2*v)))
 	}
 	return d
 }

@@ -146,6 +146,17 @@ func lump(of []component) []component {
 	return few
 }
 
+// likely is the variance that is as probably too large as too small.
+func (m *mixture) likely() float64 {
+	sum := 0.0
+	for _, c := range m.of {
+		if sum += c.weight; sum >= 0.5 {
+			return c.variance
+		}
+	}
+	return m.of[len(m.of)-1].variance
+}
+
 // tail is the probability of an error as far from 0.
 func (m *mixture) tail(x float64) float64 {
 	p := 0.0
@@ -165,7 +176,7 @@ func (m *mixture) beyond(p float64) float64 {
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range m.of {
 		x := math.Sqrt(c.variance) * tQuantile(c.df, 1-p/2)
-		lo, hi = min(lo, x), max(hi, x)
+		lo, hi = min(lo, 0.999*x), max(hi, 1.001*x)
 	}
 	// Between two bounds the logarithm of the tail is about linear.
 	above, below := math.Log(m.tail(lo)/p), math.Log(m.tail(hi)/p)

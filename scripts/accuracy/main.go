@@ -46,6 +46,10 @@ var sections = []section{
 	{"findings", "is what was planted named, and first in the list, and nothing where nothing was?", runFindings},
 	{"straggler", "is the rank that is late named, and why, and none where none is?", runStraggler},
 	{"layers", "are the layers of a model counted?", runLayers},
+	{"noise", "is anything flagged on equal runs, whatever the noise?", runNoise},
+	{"power", "is a small change of everything found, with the right sign?", runPower},
+	{"repeats", "what are several runs a side worth?", runRepeats},
+	{"tails", "are slow steps found where the mean is equal?", runTails},
 	{"diff", "are rows flagged where something changed, and only there?", runDiff},
 }
 
@@ -56,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	o := options{}
 	flags.IntVar(&o.seeds, "seeds", 20, "runs, or pairs of runs, of each kind")
-	flags.IntVar(&o.pairs, "pairs", 100, "section diff: pairs of equal runs in each cell of the grid")
+	flags.IntVar(&o.pairs, "pairs", 100, "sections diff to tails: pairs of each kind; noise: four times as many as in each slice")
 	flags.IntVar(&o.exports, "exports", 60, "section diff: pairs of simulated exports")
 	flags.StringVar(&o.only, "only", "", "only kinds of runs whose name contains this")
 	verbose := flags.Bool("v", false, "say on standard error what went wrong with each run")

@@ -1,0 +1,463 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// noise is a kind of noise: how much more a step takes than its mean, as a factor.
+type noise struct {
+	name string
+	// wanders tells that it has no long-run mean: of equal runs the answer may only
+	// be that nothing can be told.
+	wanders bool
+	// host draws what all host operations of a rank feel, op what one feels.
+	host, op func(rng *rand.Rand, n int) []float64
+}
+
+// stepNoises are the kinds of noise.
+var stepNoises = []noise{
+	{"independent 10 %", false, quiet, normal(0, 0.1)},
+	{"log-normal 50 %", false, quiet, normal(0, 0.5)},
+	{"Pareto 2.5", false, quiet, pareto(2.5)},
+	{"AR(1) 0.3", false, quiet, normal(0.3, 0.1)},
+	{"AR(1) 0.6", false, quiet, normal(0.6, 0.1)},
+	{"AR(1) 0.9", false, quiet, normal(0.9, 0.1)},
+	{"AR(1) 0.9 of the host", false, normal(0.9, 0.1), normal(0, 0.05)},
+	{"two states, 5 steps, 20 %", false, states(5, 0.2), normal(0, 0.05)},
+	{"two states, 20 steps, 10 %", false, states(20, 0.1), normal(0, 0.05)},
+	{"two states, 20 steps, 30 %", false, states(20, 0.3), normal(0, 0.05)},
+	{"two states, 50 steps, 20 %", false, states(50, 0.2), normal(0, 0.05)},
+	{"bursts", false, bursts(0.01, 6, 0.5), normal(0, 0.05)},
+	{"a pause every 20 steps", false, pauses(20, 1), normal(0, 0.05)},
+	{"drift of 10 %", true, drift(0.1), normal(0, 0.05)},
+	{"random walk, 0.5 % per step", true, walk(0.005), normal(0, 0.05)},
+}
+
+func quiet(_ *rand.Rand, n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
+// normal is log-normal noise with a correlation of neighbours.
+func normal(phi, sd float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		z := rng.NormFloat64()
+		for t := range x {
+			x[t] = math.Exp(sd*z - sd*sd/2)
+			z = phi*z + math.Sqrt(1-phi*phi)*rng.NormFloat64()
+		}
+		return x
+	}
+}
+
+// pareto has mean 1 and a tail of the given index, above 0.9.
+func pareto(alpha float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		for t := range x {
+			x[t] = 0.9 + 0.1*(alpha-1)*(math.Pow(1-rng.Float64(), -1/alpha)-1)
+		}
+		return x
+	}
+}
+
+// states are two, each kept for stay steps on average, the slower by shift.
+func states(stay, shift float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		slow := rng.IntN(2)
+		for t := range x {
+			x[t] = 1 + shift*float64(slow)
+			if rng.Float64() < 1/stay {
+				slow = 1 - slow
+			}
+		}
+		return x
+	}
+}
+
+// bursts begin in a share of the steps and take so many of them, slower by shift.
+func bursts(share, length, shift float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		slow := false
+		for t := range x {
+			x[t] = 1
+			if slow {
+				x[t] += shift
+				slow = rng.Float64() > 1/length
+			} else {
+				slow = rng.Float64() < share
+			}
+		}
+		return x
+	}
+}
+
+// pauses come every so many steps, from any one on.
+func pauses(every int, shift float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		first := rng.IntN(every)
+		for t := range x {
+			x[t] = 1
+			if t%every == first {
+				x[t] += shift
+			}
+		}
+		return x
+	}
+}
+
+// drift is a straight line whose slope differs from run to run.
+func drift(share float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		slope := share * rng.NormFloat64() / float64(n)
+		for t := range x {
+			x[t] = 1 + slope*float64(t)
+		}
+		return x
+	}
+}
+
+func walk(sd float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		z := 0.0
+		for t := range x {
+			x[t] = math.Exp(z)
+			z += sd * rng.NormFloat64()
+		}
+		return x
+	}
+}
+
+// draw makes a run of steps with so many ranks. What operations cost is multiplied
+// by factor, and change is applied to the samples of each rank.
+func (z *noise) draw(rng *rand.Rand, steps, ranks int, factor float64, change func(*compare.RankSamples)) *compare.Run {
+	s := compare.Samples{Name: "run", Gen: 8}
+	host := z.host(rng, steps)
+	shared := make([][]float64, len(costs))
+	for i := range costs {
+		shared[i] = z.op(rng, steps)
+	}
+	for range ranks {
+		one := compare.RankSamples{Operations: map[string][]float64{}}
+		one.Busy = times(gpuCost, normal(0, 0.02)(rng, steps))
+		one.Wall, one.Duration = slices.Clone(one.Busy), times(1.05, one.Busy)
+		for i, cost := range costs {
+			own := z.op(rng, steps)
+			x := make([]float64, steps)
+			for t := range x {
+				x[t] = cost * factor * host[t] * (shared[i][t] + own[t]) / 2
+				one.Wall[t] += x[t]
+			}
+			one.Operations[opName(i)] = x
+		}
+		one.Kernels, one.Calls = alike(rng, "kernel", kernelNames, 0.04, steps), alike(rng, "call", callNames, 0.1, steps)
+		if change != nil {
+			change(&one)
+		}
+		s.Ranks = append(s.Ranks, one)
+	}
+	return compare.FromSamples(s)
+}
+
+func times(by float64, x []float64) []float64 {
+	y := make([]float64, len(x))
+	for t, v := range x {
+		y[t] = by * v
+	}
+	return y
+}
+
+// alike are rows that do not differ between runs.
+func alike(rng *rand.Rand, name string, n int, sd float64, steps int) map[string][]float64 {
+	rows := map[string][]float64{}
+	for i := range n {
+		rows[fmt.Sprint(name, i)] = times(20, normal(0, sd)(rng, steps))
+	}
+	return rows
+}
+
+// slice is pairs of one kind.
+type slice struct {
+	noise               *noise
+	steps, ratio, ranks int
+	index               int
+
+	flagged, untold, held count
+	worst                 string // a row that was flagged
+}
+
+func (s *slice) String() string {
+	return fmt.Sprintf("%s, %d and %d steps, %d ranks", s.noise.name, s.steps, s.ratio*s.steps, s.ranks)
+}
+
+// lengths, ranks and ratios that are combined with each kind of noise.
+var (
+	noiseSteps  = []int{20, 50, 200, 1000}
+	noiseRanks  = []int{1, 2, 8}
+	noiseRatios = []int{1, 3, 10}
+)
+
+// noiseSlices returns the slices of the kinds of noise whose name contains only.
+func noiseSlices(only string) []*slice {
+	var all []*slice
+	for i := range stepNoises {
+		if !strings.Contains(stepNoises[i].name, only) {
+			continue
+		}
+		for _, steps := range noiseSteps {
+			for _, ranks := range noiseRanks {
+				for _, ratio := range noiseRatios {
+					if steps*ratio <= 1000 {
+						all = append(all, &slice{noise: &stepNoises[i], steps: steps, ratio: ratio, ranks: ranks, index: len(all)})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// run compares pairs of equal runs; the longer is the baseline in every other.
+func (s *slice) run(pairs int) {
+	for k := range pairs {
+		rng := rand.New(rand.NewPCG(uint64(s.index), uint64(k)<<8|77))
+		a := s.noise.draw(rng, s.steps, s.ranks, 1, nil)
+		b := s.noise.draw(rng, s.steps*s.ratio, s.ranks, 1, nil)
+		if k%2 == 1 {
+			a, b = b, a
+		}
+		c := compared(a, b)
+		name := flaggedRow(c)
+		s.flagged.add(name != "")
+		if name != "" {
+			s.worst = name
+		}
+		w := find(c.Summary, "wall")
+		s.untold.add(w.CannotTell != "")
+		if w.CannotTell == "" {
+			s.held.add(w.CI != nil && w.CI[0] <= 0 && 0 <= w.CI[1])
+		}
+	}
+}
+
+func compared(a, b *compare.Run) *compare.Comparison {
+	c, err := compare.Compare(a, b, compare.Options{})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return c
+}
+
+// flaggedRow returns a row that is said to have changed, "" where none is.
+func flaggedRow(c *compare.Comparison) string {
+	for _, rows := range [][]compare.Row{c.Summary, c.Operations, c.Kernels, c.Classes, c.API} {
+		for i := range rows {
+			if rows[i].Significant {
+				return rows[i].Name
+			}
+		}
+	}
+	for i := range c.Counts {
+		if c.Counts[i].Significant {
+			return c.Counts[i].Name
+		}
+	}
+	for i := range c.Idle {
+		if c.Idle[i].Significant {
+			return c.Idle[i].Name
+		}
+	}
+	for i := range c.Rare {
+		if c.Rare[i].Significant {
+			return "rare " + c.Rare[i].Name
+		}
+	}
+	return ""
+}
+
+// surely is the lower bound of a share, at 95 % for so many shares together.
+func (c count) surely(of int) float64 {
+	z := distuv.UnitNormal.Quantile(1 - 0.05/float64(of))
+	n, p := float64(c.of), float64(c.n)/float64(c.of)
+	return (p + z*z/(2*n) - z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))) / (1 + z*z/n)
+}
+
+// runNoise is the section noise.
+func runNoise(w io.Writer, o options) error {
+	all := noiseSlices(o.only)
+	forEach(all, func(s *slice) { s.run(max(1, o.pairs/4)) })
+	fmt.Fprintf(w, "Pairs of equal runs, a row or more flagged; below, in how many the wall time cannot be told and how often the interval of its change held the truth where it can.\n\n")
+	head := "| noise |"
+	for _, n := range noiseSteps {
+		head += fmt.Sprintf(" %d steps |", n)
+	}
+	fmt.Fprintf(w, "%s 8 ranks | 10 times as long |\n|:--|%s\n", head, strings.Repeat("--:|", len(noiseSteps)+2))
+	for i := range stepNoises {
+		if strings.Contains(stepNoises[i].name, o.only) {
+			printNoise(w, all, &stepNoises[i])
+		}
+	}
+	var whole count
+	worst := all[0]
+	over := 0
+	for _, s := range all {
+		whole.sum(s.flagged)
+		if s.flagged.surely(len(all)) > worst.flagged.surely(len(all)) {
+			worst = s
+		}
+		over += one(s.flagged.surely(len(all)) > 0.05)
+	}
+	fmt.Fprintf(w, "\nOf all %d pairs %v are flagged. Of %d slices (kind of noise, steps, ranks, ratio of lengths) %d have a lower bound, corrected for their number, above 5 %%; the highest is %.1f %% (%v: %v, such as %s).\n",
+		whole.of, whole, len(all), over, 100*worst.flagged.surely(len(all)), worst, worst.flagged, worst.worst)
+	return nil
+}
+
+// printNoise writes the row of one kind.
+func printNoise(w io.Writer, all []*slice, z *noise) {
+	cell := func(fits func(*slice) bool) string {
+		var flagged, untold, held count
+		for _, s := range all {
+			if s.noise == z && fits(s) {
+				flagged.sum(s.flagged)
+				untold.sum(s.untold)
+				held.sum(s.held)
+			}
+		}
+		return fmt.Sprintf("%s<br>%s, %s", share(flagged.n, flagged.of), share(untold.n, untold.of), share(held.n, held.of))
+	}
+	line := "| " + z.name + " |"
+	for _, n := range noiseSteps {
+		line += cell(func(s *slice) bool { return s.steps == n && s.ratio == 1 }) + " |"
+	}
+	line += cell(func(s *slice) bool { return s.ranks == 8 }) + " |" + cell(func(s *slice) bool { return s.ratio == 10 }) + " |"
+	fmt.Fprintln(w, line)
+}
+
+// runPower is the section power: how often changes of all operations are found.
+func runPower(w io.Writer, o options) error {
+	fmt.Fprintf(w, "| all operations +3 %%, equal lengths | wall found | of the wrong sign |\n|:--|--:|--:|\n")
+	for _, c := range []struct{ kind, steps int }{{0, 50}, {0, 200}, {0, 1000}, {1, 200}, {4, 200}, {11, 200}} {
+		var found, wrong count
+		var mu sync.Mutex
+		forEach(numbers(o.pairs), func(k int) {
+			rng := rand.New(rand.NewPCG(uint64(k), uint64(c.steps)<<8|5))
+			z := &stepNoises[c.kind]
+			r := find(compared(z.draw(rng, c.steps, 2, 1, nil), z.draw(rng, c.steps, 2, 1.03, nil)).Summary, "wall")
+			mu.Lock()
+			defer mu.Unlock()
+			found.add(r.Significant && *r.Delta > 0)
+			wrong.add(r.Significant && *r.Delta < 0)
+		})
+		fmt.Fprintf(w, "| %s, %d steps | %v | %v |\n", stepNoises[c.kind].name, c.steps, found, wrong)
+	}
+	return nil
+}
+
+func numbers(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// runRepeats is the section repeats: what several runs a side are worth.
+func runRepeats(w io.Writer, o options) error {
+	fmt.Fprintf(w, "| runs a side, 200 steps, 1 %% from start to start | equal: flagged | interval of the wall time holds | +5 %%: wall found |\n|:--|--:|--:|--:|\n")
+	for _, runs := range []int{1, 2, 3, 5} {
+		var flagged, held, found count
+		var mu sync.Mutex
+		forEach(numbers(o.pairs), func(k int) {
+			rng := rand.New(rand.NewPCG(uint64(k), uint64(runs)<<8|6))
+			a, b, more := starts(rng, runs, 1), starts(rng, runs, 1), starts(rng, runs, 1.05)
+			c := compared(a(), b())
+			ci := find(c.Summary, "wall").CI
+			d := compared(a(), more())
+			mu.Lock()
+			defer mu.Unlock()
+			flagged.add(flaggedRow(c) != "")
+			held.add(ci[0] <= 0 && 0 <= ci[1])
+			found.add(find(d.Summary, "wall").Significant)
+		})
+		fmt.Fprintf(w, "| %d | %v | %v | %v |\n", runs, flagged, held, found)
+	}
+	return nil
+}
+
+// starts returns a function that draws the same runs each time, of a version whose
+// starts differ by 1 %.
+func starts(rng *rand.Rand, runs int, factor float64) func() *compare.Run {
+	seed := rng.Uint64()
+	return func() *compare.Run {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		var all []*compare.Run
+		for range runs {
+			all = append(all, stepNoises[0].draw(rng, 200, 2, factor*(1+0.01*rng.NormFloat64()), nil))
+		}
+		run, err := compare.Join(all)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		return run
+	}
+}
+
+// slower makes a share of the steps of a run take so many us more, in an operation
+// of its own, and all of them that much less on average.
+func slower(rng *rand.Rand, share, us float64) func(*compare.RankSamples) {
+	seed := rng.Uint64()
+	return func(r *compare.RankSamples) {
+		rng := rand.New(rand.NewPCG(seed, 0)) // all ranks at once
+		gc := make([]float64, len(r.Wall))
+		n := 0.0
+		for t := range gc {
+			if rng.Float64() < share {
+				gc[t] = us
+				n++
+			}
+		}
+		for t := range gc {
+			r.Wall[t] += gc[t] - us*n/float64(len(gc))
+		}
+		r.Operations["gc"] = gc
+	}
+}
+
+// runTails is the section tails: how often slow steps are found where the mean is equal.
+func runTails(w io.Writer, o options) error {
+	fmt.Fprintf(w, "| 5 ms more in some of 200 steps, mean equal | P99 or maximum found | the operation found among what is rare |\n|:--|--:|--:|\n")
+	for _, c := range []struct {
+		kind  int
+		share float64
+	}{{0, 0.05}, {0, 0.02}, {3, 0.05}, {1, 0.05}} {
+		var tail, rare count
+		var mu sync.Mutex
+		forEach(numbers(o.pairs), func(k int) {
+			rng := rand.New(rand.NewPCG(uint64(k), uint64(1000*c.share)<<8|7))
+			z := &stepNoises[c.kind]
+			d := compared(z.draw(rng, 200, 2, 1, nil), z.draw(rng, 200, 2, 1, slower(rng, c.share, 5000)))
+			grown := func(name string) bool {
+				r := find(d.Summary, name)
+				return r.Significant && *r.Delta > 0
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			tail.add(grown("wall_p99") || grown("wall_max"))
+			rare.add(slices.ContainsFunc(d.Rare, func(r compare.Rare) bool { return r.Name == "gc" && r.Significant }))
+		})
+		fmt.Fprintf(w, "| %s, %.0f %% of the steps | %v | %v |\n", stepNoises[c.kind].name, 100*c.share, tail, rare)
+	}
+	return nil
+}
