@@ -15,11 +15,18 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		Name:  "verdict",
 		Usage: "say whether the host holds the GPUs of a run back",
 		Args:  "[FILE...]",
-		Description: `Verdict compares six metrics with thresholds: two or more that are crossed make a
+		Description: `Verdict compares six metrics with limits: two or more that are over theirs make a
 YES. It decides for the benchmark window, and for the context and the generation
-steps in it; a phase can raise the verdict, never lower it. Where the trace
-cannot answer, for want of GPU activity or because replays of CUDA graphs were
-launched and not recorded, the verdict is INCONCLUSIVE.
+steps in it; a phase can raise the verdict, never lower it.
+
+Every ratio has a 95 % interval over the run's steps, where there are at least 8.
+Where the verdict would be another if one measurement lay elsewhere in its
+interval it is called borderline, and the report names the measurements.
+
+The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
+activity, replays of CUDA graphs were launched and not recorded, the profiler lost
+CUDA events, fewer than half of the forward-step ranges became steps, or no steps
+were found (with --by none it answers for the whole trace).
 
 FILE is an nsys export (several for several ranks), or what any filter wrote;
 the flags for finding steps and for measuring are those of isolate and metrics.`,
