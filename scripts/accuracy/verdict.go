@@ -23,33 +23,20 @@ type hostNoise struct {
 const noiseScale = 0.1
 
 var hostNoises = []hostNoise{
-	{"independent", autoregression(0)},
-	{"AR(1) 0.3", autoregression(0.3)},
-	{"AR(1) 0.6", autoregression(0.6)},
-	{"AR(1) 0.9", autoregression(0.9)},
-	{"bursts", bursts},
-	{"two states, 20 steps each", states},
-	{"drift of 10 %", drift},
+	{"independent", normal(0, noiseScale)},
+	{"AR(1) 0.3", normal(0.3, noiseScale)},
+	{"AR(1) 0.6", normal(0.6, noiseScale)},
+	{"AR(1) 0.9", normal(0.9, noiseScale)},
+	{"bursts", evenBursts},
+	{"two states, 20 steps each", evenStates},
+	{"drift of 10 %", evenDrift},
 	{"start to start", perStart},
 }
 
-// autoregression is noise of which each step remembers rho of the one before.
-func autoregression(rho float64) func(*rand.Rand, int) []float64 {
-	return func(rng *rand.Rand, n int) []float64 {
-		x := make([]float64, n)
-		z := rng.NormFloat64()
-		for t := range x {
-			x[t] = max(0.1, 1+noiseScale*z)
-			z = rho*z + math.Sqrt(1-rho*rho)*rng.NormFloat64()
-		}
-		return x
-	}
-}
-
-// bursts are five steps that take longer, one time in fifty.
-func bursts(rng *rand.Rand, n int) []float64 {
+// evenBursts are five steps that take longer, one time in fifty.
+func evenBursts(rng *rand.Rand, n int) []float64 {
 	const chance, length, more = 0.02, 5, 0.35
-	x := autoregression(0)(rng, n)
+	x := normal(0, noiseScale)(rng, n)
 	// From the start of one burst to that of the next it is 1/chance + length steps.
 	const share = chance * length / (1 + chance*length)
 	left := 0
@@ -69,9 +56,9 @@ func bursts(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// states are two, equally frequent, left every twentieth step.
-func states(rng *rand.Rand, n int) []float64 {
-	x := autoregression(0)(rng, n)
+// evenStates are two, equally frequent, left every twentieth step.
+func evenStates(rng *rand.Rand, n int) []float64 {
+	x := normal(0, noiseScale)(rng, n)
 	state := float64(2*rng.IntN(2) - 1)
 	for t := range x {
 		if rng.Float64() < 1.0/20 {
@@ -82,9 +69,9 @@ func states(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// drift goes from 5 % less to 5 % more over the run.
-func drift(rng *rand.Rand, n int) []float64 {
-	x := autoregression(0)(rng, n)
+// evenDrift goes from 5 % less to 5 % more over the run.
+func evenDrift(rng *rand.Rand, n int) []float64 {
+	x := normal(0, noiseScale)(rng, n)
 	for t := range x {
 		x[t] += 0.1 * ((float64(t)+0.5)/float64(n) - 0.5)
 	}
@@ -92,7 +79,7 @@ func drift(rng *rand.Rand, n int) []float64 {
 }
 
 // perStart is the same factor in all steps of a run: the interval is of this start.
-func perStart(rng *rand.Rand, n int) []float64 { return autoregression(0)(rng, n) }
+func perStart(rng *rand.Rand, n int) []float64 { return normal(0, noiseScale)(rng, n) }
 
 // hostRun is a run whose truth is known: in the long run the GPU idles the share
 // idle of the time, and kernel launches take the share launch.
