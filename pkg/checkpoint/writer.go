@@ -270,6 +270,9 @@ func (w *Writer) commit() error {
 	}
 	for _, p := range w.parts {
 		if w.err == nil {
+			if v := event.AddedValues(); v != nil {
+				p.out.SetMetadata(event.KeyValues, event.ValuesText(v))
+			}
 			if len(w.warnings) > 0 {
 				p.out.SetMetadata(event.KeyWarnings, event.WarningsText(w.warnings))
 			}

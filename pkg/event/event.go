@@ -45,6 +45,15 @@
 // one period at most: whatever a stage wants to know about a row (which step
 // it is in, which range it was launched under, what else ran at that time) has
 // been seen by then or is seen before the period ends.
+//
+// # What a reader does not know
+//
+// Kinds, classes and columns that a reader does not know are kept and passed on
+// by their names (AddKind, AddClass, Foreign); analyses ignore them. So a new kind
+// takes one line in Kinds, one in its constants and a source that makes
+// its rows: whoever does not look for it is not disturbed by it. There is
+// room for MaxKinds kinds and MaxClasses classes, ours included; more are an
+// error where they are used.
 package event
 
 // Version is the version of the schema "events". Since version 2 reports say

@@ -21,13 +21,16 @@ const (
 	// It is known at the end only: the seal of a stream has it, and the footer of
 	// a checkpoint.
 	KeyWarnings = "hostbound.warnings"
+	// KeyValues is for the kinds and classes in a checkpoint that its writer did
+	// not know (UnknownValues). In a stream the dictionaries have them.
+	KeyValues = "hostbound.values"
 )
 
 // SchemaName is the value of KeySchema.
 const SchemaName = "events"
 
 // MetadataKeys are the keys, in the order in which they are written.
-var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation, KeyWarnings}
+var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation, KeyWarnings, KeyValues}
 
 // Metadata returns the header as texts by their keys, with Extra.
 func (h *Header) Metadata() map[string]string {
@@ -75,6 +78,18 @@ func ParseMetadata(meta map[string]string) (*Header, error) {
 			Advice: "use the version of hostbound that wrote them, or a newer one",
 		}
 	}
+	if text, ok := meta[KeyValues]; ok {
+		var values UnknownValues
+		if err := json.Unmarshal([]byte(text), &values); err != nil {
+			return nil, fmt.Errorf("not hostbound events: %s: %w", KeyValues, err)
+		}
+		for _, v := range values.Kinds {
+			AddKind(v)
+		}
+		for _, v := range values.Classes {
+			AddClass(v)
+		}
+	}
 	h := &Header{Stage: meta[KeyStage], Extra: maps.Clone(meta)}
 	maps.DeleteFunc(h.Extra, func(key, _ string) bool { return slices.Contains(MetadataKeys, key) })
 	if len(h.Extra) == 0 {
@@ -92,6 +107,9 @@ func ParseMetadata(meta map[string]string) (*Header, error) {
 	}
 	return h, nil
 }
+
+// ValuesText is the value of KeyValues.
+func ValuesText(v *UnknownValues) string { return text(v) }
 
 // WarningsText is the value of KeyWarnings.
 func WarningsText(warnings []string) string { return text(warnings) }

@@ -12,10 +12,11 @@ import (
 // enum reads a column of text out of few values as codes of a given list,
 // however the stream numbers its values.
 type enum struct {
-	names []string         // the list
 	codes map[string]int32 // its values' codes
 	last  string           // the value looked up last, and its code
 	code  int32
+
+	grow func(name string) int32 // gives an unknown value a code, nil where it has to be known
 
 	dictionary []string // the stream's own numbering
 	known      []int32  // the codes of its values, -1 for values not in the list
@@ -25,13 +26,27 @@ type enum struct {
 }
 
 func newEnum(names []string) *enum {
-	e := &enum{names: names, codes: make(map[string]int32, len(names)), code: -1, same: true}
+	e := &enum{codes: make(map[string]int32, len(names)), code: -1, same: true}
 	for i, n := range names {
 		if _, twice := e.codes[n]; !twice {
 			e.codes[n] = int32(i)
 		}
 	}
 	return e
+}
+
+// find returns the code of a value, -1 where it has none.
+func (e *enum) find(value string) int32 {
+	code, ok := e.codes[value]
+	if !ok {
+		if code = -1; e.grow != nil {
+			code = e.grow(value)
+		}
+		if code >= 0 {
+			e.codes[value] = code
+		}
+	}
+	return code
 }
 
 // define takes over the values of a dictionary message, behind those known so
@@ -42,10 +57,7 @@ func (e *enum) define(values []string, delta bool) {
 	}
 	e.dictionary = append(e.dictionary, values...)
 	for _, v := range values {
-		code, ok := e.codes[v]
-		if !ok {
-			code = -1
-		}
+		code := e.find(v)
 		e.same = e.same && int(code) == len(e.known)
 		e.known = append(e.known, code)
 	}
@@ -110,11 +122,11 @@ func (e *enum) readText(c *cursor, t arrow.DataType) (event.Ints[int32], error) 
 			continue
 		}
 		if v := texts.Get(i); e.code < 0 || string(v) != e.last {
-			code, ok := e.codes[string(v)]
-			if !ok {
+			code := e.find(string(v))
+			if code < 0 {
 				return event.Ints[int32]{}, fmt.Errorf("unknown value %q", v)
 			}
-			e.last, e.code = e.names[code], code
+			e.last, e.code = string(v), code
 		}
 		codes[i] = e.code
 	}

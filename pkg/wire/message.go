@@ -55,6 +55,14 @@ type message struct {
 	warnings []byte // in a seal, JSON
 }
 
+// clone returns a message that stays valid.
+func (msg *message) clone() *message {
+	c := *msg
+	c.meta, c.body = slices.Clone(msg.meta), slices.Clone(msg.body)
+	c.nodes, c.buffers, c.variadic = slices.Clone(msg.nodes), slices.Clone(msg.buffers), slices.Clone(msg.variadic)
+	return &c
+}
+
 // messages reads the messages of one stream, up to and including its end. It
 // owns the memory of the current message and uses it again for the next one.
 type messages struct {

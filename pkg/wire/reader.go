@@ -28,6 +28,9 @@ type Reader struct {
 		long  []int64
 	}
 
+	ahead    []*message // read when the stream was opened
+	aheadErr error      // what came after them
+
 	others *others // the foreign columns, nil where there are none
 
 	batch event.Batch
@@ -62,8 +65,12 @@ func newEventReader(m *messages, head *head) (*Reader, error) {
 	}
 	h.Columns = have
 	r := &Reader{in: m, header: h, fields: head.fields, cols: cols}
+	if err := r.lookAhead(); err != nil {
+		return nil, err
+	}
 	r.enums[event.ColKind] = newEnum(event.Kinds)
 	r.enums[event.ColClass] = newEnum(event.Classes)
+	r.enums[event.ColKind].grow, r.enums[event.ColClass].grow = event.AddKind, event.AddClass
 	r.enums[event.ColPhase] = newEnum(event.Phases)
 	r.enums[event.ColDomain] = newEnum(h.Domains)
 	r.batch.Columns = have
@@ -169,7 +176,7 @@ func (r *Reader) advance() error {
 
 // step reads one message and takes over dictionaries of ours.
 func (r *Reader) step() (*message, error) {
-	msg, err := r.in.next()
+	msg, err := r.next()
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +188,60 @@ func (r *Reader) step() (*message, error) {
 		err = r.define(msg)
 	}
 	return msg, err
+}
+
+// next returns the next message.
+func (r *Reader) next() (*message, error) {
+	if len(r.ahead) > 0 {
+		msg := r.ahead[0]
+		r.ahead = r.ahead[1:]
+		return msg, nil
+	}
+	if r.aheadErr != nil {
+		return nil, r.aheadErr
+	}
+	return r.in.next()
+}
+
+// lookAhead reads the messages up to the first record batch, as the dictionaries
+// before it have the kinds and classes that nobody here knows: whoever writes
+// the rows on has to know them before the first.
+func (r *Reader) lookAhead() error {
+	for {
+		msg, err := r.in.next()
+		if err != nil {
+			r.aheadErr = err
+			return nil
+		}
+		r.ahead = append(r.ahead, msg.clone())
+		switch msg.kind {
+		case recordMessage:
+			return nil
+		case dictionaryMessage:
+			r.addValues(msg)
+		}
+	}
+}
+
+// addValues gives codes to the kinds and classes in a dictionary.
+func (r *Reader) addValues(msg *message) {
+	for i, c := range r.cols {
+		d, ok := r.fields[i].Type.(*arrow.DictionaryType)
+		if !ok || r.fields[i].dictionary != msg.dictionary || c != event.ColKind && c != event.ColClass {
+			continue
+		}
+		values, err := dictionaryValues(msg, d.ValueType)
+		if err != nil {
+			return // define says so
+		}
+		for _, v := range values {
+			if c == event.ColKind {
+				event.AddKind(v)
+			} else {
+				event.AddClass(v)
+			}
+		}
+	}
 }
 
 // define gives the values of a dictionary to the columns that use it.

@@ -1,0 +1,58 @@
+package event
+
+import "sync"
+
+// Values of kind and class that nobody here knows get codes behind ours while
+// they are read, and are passed on by their names; analyses look for codes that
+// they know and ignore these. Readers add them when they open their input, before
+// anything else looks at the lists.
+
+// MaxKinds and MaxClasses bound the codes: sets of them are words of bits.
+const (
+	MaxKinds   = 16
+	MaxClasses = 64
+)
+
+var adding sync.Mutex
+
+// AddKind returns the code of a kind, a new one where it has none yet, -1 where
+// there are too many.
+func AddKind(name string) int32 { return add(&Kinds, name, MaxKinds) }
+
+// AddClass does so for a class.
+func AddClass(name string) int32 { return add(&Classes, name, MaxClasses) }
+
+func add(list *[]string, name string, limit int) int32 {
+	adding.Lock()
+	defer adding.Unlock()
+	if c := code(*list, name); c >= 0 {
+		return c
+	}
+	if len(*list) >= limit {
+		return -1
+	}
+	*list = append((*list)[:len(*list):len(*list)], name)
+	return int32(len(*list) - 1)
+}
+
+// The numbers of kinds and classes that are ours.
+var (
+	ownKinds   = len(Kinds)
+	ownClasses = len(Classes)
+)
+
+// UnknownValues are the kinds and classes that nobody here knows.
+type UnknownValues struct {
+	Kinds   []string `json:"kinds,omitempty"`
+	Classes []string `json:"classes,omitempty"`
+}
+
+// AddedValues returns those that were added so far, nil for none.
+func AddedValues() *UnknownValues {
+	adding.Lock()
+	defer adding.Unlock()
+	if len(Kinds) == ownKinds && len(Classes) == ownClasses {
+		return nil
+	}
+	return &UnknownValues{Kinds[ownKinds:], Classes[ownClasses:]}
+}
