@@ -266,6 +266,30 @@ func hash(s string) (h uint64) {
 	return h
 }
 
+// mixed are kinds of runs made of two others at once, drawn at random.
+func mixed(n int) []*pattern {
+	r := rand.New(rand.NewPCG(uint64(n), 0x313d))
+	var plain []*pattern
+	for i := range patterns {
+		if patterns[i].engine == "" {
+			plain = append(plain, &patterns[i])
+		}
+	}
+	var list []*pattern
+	for len(list) < n {
+		a, b := plain[r.IntN(len(plain))], plain[r.IntN(len(plain))]
+		m := &pattern{name: a.name + " + " + b.name, split: a.split || b.split}
+		m.change = func(c *sim.Config, r *rand.Rand) {
+			a.change(c, r)
+			b.change(c, r)
+		}
+		if c := m.trial(0, true, false); c.Ranks%max(1, c.Engine.Pipeline) == 0 && !(c.Engine.CutTo > 0 && c.Engine.RecordSteps > 0) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
 // chosen are the patterns that --only asks for.
 func chosen(o options) []*pattern {
 	var list []*pattern

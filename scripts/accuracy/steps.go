@@ -70,8 +70,19 @@ func runSteps(w io.Writer, o options) error {
 		row(w, p.name, b.by[p.name], func(t *stepTally, o outcome) string { return count{t[o], 0}.plain() })
 	}
 	row(w, "all", &b.total, func(t *stepTally, o outcome) string { return t.share(o).String() })
+	if o.only != "" {
+		return nil
+	}
+	o.seeds = max(1, o.seeds/5)
+	if b, err = countSteps(mixed(mixtures), o); err != nil {
+		return err
+	}
+	row(w, fmt.Sprintf("%d mixtures of two kinds × %d seeds", mixtures, o.seeds), &b.total, func(t *stepTally, o outcome) string { return t.share(o).String() })
 	return nil
 }
+
+// mixtures are the kinds of runs that are made of two others.
+const mixtures = 100
 
 func row(w io.Writer, name string, t *[2]stepTally, cell func(*stepTally, outcome) string) {
 	fmt.Fprintf(w, "| %s |", name)
