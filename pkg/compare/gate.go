@@ -71,21 +71,32 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 		return false, "", errors.New("there is nothing to compare with: give a target")
 	case !c.Comparable:
 		return false, "", errors.New("the sides cannot be compared: " + strings.Join(c.Reasons, "; "))
-	case g.regression && c.summary(wall).P == nil:
-		return false, "", fmt.Errorf("condition %q: the samples are too few to tell", g.text)
 	case g.regression:
-		failed, why = c.regressed()
-		return failed, why, nil
+		if failed, why = c.regressed(); !failed {
+			err = c.summary(wall).tellable(g)
+		}
+		return failed, why, err
 	}
 	r := c.find(g.name)
 	if r == nil {
 		return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
 	}
-	if r.P == nil {
-		return false, "", fmt.Errorf("condition %q: the samples are too few to tell: %s", g.text, r.found())
+	if err := r.tellable(g); err != nil {
+		return false, "", err
 	}
 	failed = r.exceeds(g)
 	return failed, r.found(), nil
+}
+
+// tellable returns an error where nothing can be told of a row.
+func (r *Row) tellable(g Gate) error {
+	switch {
+	case r.P == nil:
+		return fmt.Errorf("condition %q: the samples are too few to tell: %s", g.text, r.found())
+	case r.CannotTell != "":
+		return fmt.Errorf("condition %q cannot be told: %s", g.text, r.CannotTell)
+	}
+	return nil
 }
 
 // regressed looks for any regression.
