@@ -63,7 +63,12 @@ func TestCauses(t *testing.T) {
 
 func difference(t *testing.T, before, after sim.Config) *compare.Comparison {
 	t.Helper()
-	c, err := compare.Compare(simulated(t, before), simulated(t, after), compare.Options{})
+	return differenceBy(t, "allreduce", before, after)
+}
+
+func differenceBy(t *testing.T, by string, before, after sim.Config) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Compare(simulatedBy(t, by, before), simulatedBy(t, by, after), compare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,11 @@ func published(main bool, seed uint64) sim.Config {
 // simulated runs a simulation through a file.
 func simulated(t testing.TB, c sim.Config) *compare.Run {
 	t.Helper()
+	return simulatedBy(t, "allreduce", c)
+}
+
+func simulatedBy(t testing.TB, by string, c sim.Config) *compare.Run {
+	t.Helper()
 	trace, err := sim.Simulate(c)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +56,7 @@ func simulated(t testing.TB, c sim.Config) *compare.Run {
 	if err := trace.WriteSQLite(path, sim.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	return profileOf(t, "allreduce", path)
+	return profileOf(t, by, path)
 }
 
 // TestPublishedCase reports the published regression as published.
