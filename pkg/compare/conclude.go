@@ -136,6 +136,8 @@ func (c *Comparison) explain() {
 		c.say("A step takes %s us %s (%s %%, 95 %% interval %s to %s us): GPUs are idle %s us and busy %s us of the difference.",
 			spell(math.Abs(*w.Delta)), longer(*w.Delta), signed(*w.DeltaPercent), signed(w.CI[0]), signed(w.CI[1]),
 			signed(c.summary(idleTime).delta()), signed(c.summary(busyTime).delta()))
+	} else if w.CannotTell != "" {
+		c.say("Whether a step takes longer or shorter cannot be told: %s us, but %s.", signed(w.delta()), w.CannotTell)
 	} else {
 		c.say("There is no evidence that a step takes longer or shorter: %s us, and the interval of the change is %s.", signed(w.delta()), interval(w.CI))
 		if d := w.Detectable; d != nil && *d > 0 {

@@ -52,22 +52,39 @@
 //
 // # What is believed
 //
-// Each row is a sequence of samples, one a step. Package stat estimates the
-// variance of its mean with the correlation of neighbouring steps in it; the
-// interval of a difference holds the truth in 95 of 100 cases. Ranks run in step,
-// so what they do in the same step is put together first: two ranks are not twice
-// as many independent samples. Above 1024 steps neighbours are put together, too.
+// Each row is a sequence of samples, one per step. Package stat estimates how
+// uncertain its mean is, with the correlation of neighbouring steps; the interval
+// of a difference holds the truth in 95 of 100 cases. Ranks run in step, so what
+// they do in the same step is put together first: two ranks are not twice as many
+// independent samples. Above 1024 steps neighbours are put together, too.
 //
-// Among all rows together the probability of a false alarm is at most alpha (5 %):
-// the sections (summary, operations, GPU, API) have equal shares of it, and in each
-// the method of Holm divides its share. With the control "discovery" it is instead
-// the expected share of false alarms among the rows that are flagged (Benjamini and
-// Hochberg): this finds more where much has changed. Only a row with evidence has a
-// status: NEW, REMOVED, REGRESSION (more than +50 %), IMPROVED (less than -30 %), or
-// none where the change is smaller.
+// Among all rows together the probability of a false alarm is at most alpha (5 %).
+// Sections and the wall time have fixed shares of it (evidence.go), which Holm's
+// method with weights divides among their rows and passes on when a row has used
+// its own. The tail of the wall time, P99 and maximum, has a share to itself, and
+// what happens in few steps is asked only where the tail changed, with that share.
+// With the control "discovery" it is instead the expected share of false alarms
+// among the rows that are flagged (Benjamini and Hochberg): this finds more where
+// much has changed. Only a row with evidence has a status: NEW, REMOVED, REGRESSION
+// (more than +50 %), IMPROVED (less than -30 %), or none where the change is smaller.
 //
-// The noise floor of a row is how far apart halves of the same run are by chance;
-// it is measured by dealing eight blocks of steps out to two halves in all ways.
+// Where nothing can be told a row says why and has no status: neighbouring steps
+// are so similar that all are worth fewer than eight independent ones; or a run has
+// fewer than 30 steps, or one side more than ten times as many as the other, where
+// a state of the machine looks like a change, and the change is not large enough to
+// have a status. Several runs a side lift the latter.
+//
+// Quantiles near the end of their samples have no bound there. How the largest wall
+// times differ is told by counting: how many steps of one run are above the longest
+// of the other, and whose the largest of both are.
+//
+// An operation is rare where it comes in fewer than a tenth of the steps, or has
+// over half of its time in fewer than a tenth of them. Its events are counted and
+// dealt out by chance, their durations compared by rank.
+//
+// The noise floor of a row is how far apart halves of the same run are by chance,
+// measured by dealing eight blocks of steps out to two halves in all ways; of
+// several runs it is how far apart two of them are.
 //
 // Sides that cannot be compared (other ranks, other workload, markers or ranges on
 // one side only, other methods of isolation or of recording graphs, fewer than

@@ -173,7 +173,7 @@ func (c *Comparison) cells(r *Row, title string) []string {
 // neither a regression nor an improvement, "~" where there is no evidence.
 func (r *Row) evidence() string {
 	switch {
-	case r.P == nil:
+	case r.P == nil, r.CannotTell != "":
 		return "?"
 	case !r.Significant:
 		return "~"
@@ -258,7 +258,7 @@ func (c *Comparison) writeMethod(b *bytes.Buffer) {
 	} else {
 		fmt.Fprintf(b, "A row has a status, or \"changed\", where there is evidence: of these at most %s %% are expected to be false alarms. ", spell(100*c.opt.Alpha))
 	}
-	b.WriteString("~ is no evidence of a change, ? could not be tested. REGRESSION is more than +50 %, IMPROVED less than -30 %. " +
+	b.WriteString("~ is no evidence of a change, ? cannot be told (--format json says why). REGRESSION is more than +50 %, IMPROVED less than -30 %. " +
 		"self: without what is nested in it; exposed: while GPUs are idle, no more can be won back; both as changes. " +
 		"What differs from one start of an engine to the next (clocks, placement) is in the intervals only with two runs a side or more.\n")
 }

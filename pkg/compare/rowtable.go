@@ -26,7 +26,7 @@ func (c *Comparison) Table() *table.Table {
 		for _, r := range rows {
 			var low, high *float64
 			if r.CI != nil {
-				low, high = &r.CI[0], &r.CI[1]
+				low, high = number(r.CI[0]), number(r.CI[1])
 			}
 			var self, exposed Part
 			if r.Self != nil {

@@ -1,56 +1,73 @@
 // Package stat compares two sequences of samples that were taken step after
-// step: how far apart their means are, how sure that is, and which of many such
-// differences can be believed.
+// step: how far apart their means, quantiles and rare events are, how sure that is,
+// and which of many such differences can be believed.
 //
 // # Why not a t-test
 //
-// Neighbouring steps of a run are alike: a clock that drifts, a batch that
+// Neighbouring steps of a run are similar: a clock that drifts, a batch that
 // grows, a neighbour on the machine. A t-test takes them for independent and
 // finds differences between two halves of one run; with a correlation of 0.6
 // between neighbours its 95 % interval holds the truth 67 times of 100. So the
-// variance of a mean is estimated with all covariances in it: the long-run
-// variance of the sequence over its length.
+// variance of a mean must have all covariances in it, and how strong they are is
+// itself uncertain: most of what decides lies in the few lowest frequencies.
 //
-// # The long-run variance
+// # The variance of a mean
 //
-// It is estimated as the mean of B squared cosine coefficients of the sequence,
-// the lowest frequencies but zero: the equally weighted cosine estimator
-// (Müller 2007; Lazarus, Lewis, Stock and Watson 2018). Each coefficient is about
-// normal and they are about independent, so the studentised mean has a
-// t-distribution with B degrees of freedom, also where B is small: that the
-// variance is itself uncertain is in the interval, not ignored. Before that the
-// sequence is made flatter by the residuals of a first-order autoregression
-// whose coefficient is corrected for its bias and kept between 0 and 0.9, and
-// the result is coloured again (Andrews and Monahan 1992): with it, B may be
-// twice as large at the same coverage. B is 0.8 n^(2/3), 48 at the most; the doubt
-// of the coefficient takes some of the degrees of freedom, which matters below 50
-// samples and far out in the tails, where corrections for many rows look.
+// A sequence is turned into its lowest cosine coefficients but the first, 64 at the
+// most. Under any way in which steps resemble one another each coefficient is about
+// normal with a variance of its own, and they are about independent (Müller and
+// Watson 2015). The ways considered ([shapes]) are noise without memory, a state
+// that is forgotten within so many steps, from one to eight times the run, and
+// both together. Each says what the coefficients' variances are up to a common
+// scale, and what the variance of the mean is. The scale is estimated from all
+// coefficients; how well a shape fits both sequences, times how probable it is
+// beforehand, is its weight. The error of a difference has the mixture of the
+// t-distributions that the shapes give, so that what the samples cannot exclude is
+// in the interval (averaging over models, in place of choosing a bandwidth).
 //
-// A difference has the sum of both variances and degrees of freedom after Welch
-// and Satterthwaite.
+// Both sequences have the same shape, each its own scale: they are runs of the same
+// engine. Where one is longer by a quarter or more, the scale of the shorter is not
+// taken for smaller than the longer's.
 //
-// This was measured against the alternatives on pairs of 20 to 400 samples,
-// correlations from -0.3 to 0.6, normal and skewed noise, and outliers of ten
-// standard deviations in a step of fifty. Intervals held the truth in 94.4 to
-// 97.2 % of the pairs of every kind. Cosines alone with B of 0.4 n^(2/3), the value
-// of the literature, held 92.4 to 97.7 % and were wider where samples are
-// independent; an effective number of samples from the autoregression alone held
-// 91.7 to 97.9 % and was up to four times as wide. Outliers that come every tenth
-// step exactly are noise without chance: there every interval is too wide.
-// Resampling blocks costs a thousand times as much and has too few blocks below a
-// hundred steps to be better. The script accuracy measures whole comparisons.
+// No end of a sequence is special: turned around, it has the same coefficients but
+// for signs, which do not count.
 //
-// # Quantiles
+// How many independent steps the weights say that a sequence is worth is
+// [Difference.Effective]. Where these are few (states that last as long as the run,
+// drifts, random walks) nothing can be told, and the caller says so. A state that
+// does not change within either run leaves no trace and cannot be noticed by
+// anybody who has only these two runs.
+//
+// Rejected: the equally weighted cosine estimator after an autoregression (Lazarus,
+// Lewis, Stock and Watson 2018), which takes states that last tens of steps
+// for changes; t-tests on the means of a few
+// groups (Ibragimov and Müller 2010), whose four to eight degrees of freedom find
+// nothing where many rows are compared; resampling of blocks, of which a short run
+// has too few.
+//
+// # Several runs
+//
+// Of several runs of a version ([Repeated]) the variance between their means is
+// what counts, with Welch's degrees of freedom; that within a run is a part of it.
+//
+// # Quantiles and events
 //
 // [Quantile] interpolates linearly between order statistics. The interval of one
 // is where the share of samples below it is plausible (Woodruff 1952), with the
-// long-run variance of that share; the interval of a difference puts the two
-// together (the method of variance estimates recovery, Zou and Donner 2008).
+// uncertainty of that share as above, and without a bound where that reaches beyond
+// the samples; the interval of a difference puts the two together (the method of
+// variance estimates recovery, Zou and Donner 2008). The probability is that of so
+// different shares below the quantile of both together.
+//
+// Far out there are too few samples for shares. There events are counted, and dealt
+// out to the steps of both runs by chance ([Estimator.CompareEvents]): those above
+// the largest sample of the other run, or the largest of both.
 //
 // # Many differences
 //
 // [Holm] bounds the probability of one false alarm or more among all rows,
 // [BenjaminiHochberg] the expected share of false alarms among those raised.
 //
-// Nothing here draws random numbers: equal input gives equal output.
+// Nothing here draws random numbers: equal input gives equal output. The section
+// noise of the script accuracy measures all of this.
 package stat

@@ -127,8 +127,9 @@ func (w *Estimator) CompareTops(a, b []float64) Difference {
 	return w.CompareEvents(above(a, limit), above(b, limit))
 }
 
-// Durations compares how long events took by their ranks (Wilcoxon, Mann and
-// Whitney), exactly where there are few.
+// RankSum is the probability that samples of one run rank so much above those of
+// the other by chance (Wilcoxon, Mann and Whitney), exactly where there are few. It
+// is NaN where a run has none.
 func RankSum(a, b []float64) float64 {
 	n, m := len(a), len(b)
 	if n == 0 || m == 0 {

@@ -1,0 +1,97 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+)
+
+// paused is a plain run in which some steps take longer, in a range of their own.
+func paused(seed uint64, steps int, us float64, at ...int) *compare.Run {
+	wall, gc := make([]float64, steps), make([]float64, steps)
+	busy, extent := make([]float64, steps), make([]float64, steps)
+	for t := range wall {
+		noise := math.Mod(float64(t+1)*(0.61803398875+float64(seed)/97), 1)
+		busy[t], extent[t] = 500, 520
+		wall[t] = 2000 * (1 + 0.05*noise)
+	}
+	for _, t := range at {
+		wall[t] += us
+		gc[t] = us
+	}
+	return compare.FromSamples(compare.Samples{Name: "paused", Gen: 8, Ranks: []compare.RankSamples{{
+		Wall: wall, Busy: busy, Duration: extent, Operations: map[string][]float64{"gc": gc},
+	}}})
+}
+
+func compareRuns(t *testing.T, a, b *compare.Run) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Compare(a, b, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestOneSlowStep makes one step slow, which is noise wherever it is.
+func TestOneSlowStep(t *testing.T) {
+	for _, at := range []int{0, 1, 30, 59} {
+		c := compareRuns(t, paused(1, 60, 0), paused(2, 60, 40000, at))
+		for _, r := range c.Summary {
+			if r.Significant {
+				t.Errorf("step %d is slow: %s %q, p %v", at, r.Name, r.Status, *r.P)
+			}
+		}
+	}
+}
+
+// TestFewEvents finds pauses where they are many and says so where they are few.
+func TestFewEvents(t *testing.T) {
+	few := compareRuns(t, paused(1, 60, 0), paused(2, 60, 30000, 7, 19, 33, 48))
+	if r := few.Rare[0]; r.Significant || r.CannotTell != "4 events in 120 steps" || r.Target.Steps != 4 || *r.Target.Mean != 30000 {
+		t.Errorf("four pauses: %+v", r)
+	}
+	var at []int
+	for k := range 14 {
+		at = append(at, 3+14*k)
+	}
+	many := compareRuns(t, paused(1, 200, 0), paused(2, 200, 5000, at...))
+	if r := many.Rare[0]; !r.Significant || r.Status != compare.New || r.Target.Steps != 14 {
+		t.Errorf("fourteen pauses: %+v", r)
+	}
+	if r := row(t, many.Summary, "wall_max"); !r.Significant || *r.Delta < 4000 {
+		t.Errorf("fourteen pauses: the maximum %+v", r)
+	}
+}
+
+// TestUnboundedQuantile has no bound above a quantile at the end of the samples.
+func TestUnboundedQuantile(t *testing.T) {
+	c := compareRuns(t, paused(1, 60, 0), paused(2, 60, 0))
+	r := row(t, c.Summary, "wall_p99")
+	if !math.IsInf(r.CI[0], -1) || !math.IsInf(r.CI[1], 1) {
+		t.Errorf("P99 of 60 steps: %v", *r.CI)
+	}
+	text, err := json.Marshal(r)
+	if err != nil || !strings.Contains(string(text), `"ci_us":[null,null]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestShortRuns says of a change in twenty steps that it may be a state that
+// outlasts them, unless it is large.
+func TestShortRuns(t *testing.T) {
+	short := func(e engine) engine {
+		e.steps = 20
+		return e
+	}
+	c := compared(t, short(plain(1)), short(plain(2).with("_update_requests", 500).with("_sample_async", 1800)), compare.Options{})
+	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.CannotTell, "20 steps") {
+		t.Errorf("a quarter more: %+v", r)
+	}
+	if r := row(t, c.Operations, "_sample_async"); r.Status != compare.Regression {
+		t.Errorf("twice as much: %+v", r)
+	}
+}
