@@ -83,10 +83,10 @@ func (c *Comparison) weigh() {
 	var all []*Row
 	var p, weight []float64
 	for _, f := range c.families() {
-		rows := c.tellable(f.rows)
+		rows := tested(f.rows)
 		for _, r := range rows {
 			all = append(all, r)
-			p = append(p, *r.P)
+			p = append(p, c.chance(r))
 			weight = append(weight, f.share/float64(len(rows)))
 		}
 	}
@@ -94,7 +94,11 @@ func (c *Comparison) weigh() {
 		all[i].Adjusted = number(min(1, v/(1-sharePeak-shareTop)))
 	}
 	all = append(all, c.weighTail()...)
-	for i, q := range stat.BenjaminiHochberg(chances(all)) {
+	p = p[:0]
+	for _, r := range all {
+		p = append(p, c.chance(r))
+	}
+	for i, q := range stat.BenjaminiHochberg(p) {
 		all[i].QValue = number(q)
 	}
 	for _, r := range all {
@@ -123,20 +127,26 @@ func (c *Comparison) spreadsAsMeans() {
 	}
 }
 
-// tellable returns the rows of which something can be told, and says of the others
-// why not.
-func (c *Comparison) tellable(rows []*Row) []*Row {
+// tested returns the rows that have a probability.
+func tested(rows []*Row) []*Row {
 	var some []*Row
 	for _, r := range rows {
-		switch {
-		case r.P == nil:
-		case r.effective < leastEffective:
-			r.CannotTell = fmt.Sprintf("neighbouring steps are so similar that all are worth %.0f independent ones", max(1, math.Floor(r.effective)))
-		default:
+		if r.P != nil {
 			some = append(some, r)
 		}
 	}
 	return some
+}
+
+// chance is the probability that a row counts with: 1 where nothing can be told of
+// it, which it says. Such a row keeps its share of the false alarms: where most are
+// of that kind the others are likely to be, too.
+func (c *Comparison) chance(r *Row) float64 {
+	if r.effective < leastEffective {
+		r.CannotTell = fmt.Sprintf("neighbouring steps are so similar that all are worth %.0f independent ones", max(1, math.Floor(r.effective)))
+		return 1
+	}
+	return *r.P
 }
 
 // weighTail adjusts the probabilities of the wall time's tail and of what is rare,
@@ -149,11 +159,11 @@ func (c *Comparison) weighTail() []*Row {
 		share float64
 	}{{wallMax, sharePeak}, {wallP99, shareTop}} {
 		r := c.summary(one.name)
-		if len(c.tellable([]*Row{r})) == 0 {
+		if r.P == nil {
 			continue
 		}
 		rows = append(rows, r)
-		r.Adjusted = number(min(1, *r.P/one.share))
+		r.Adjusted = number(min(1, c.chance(r)/one.share))
 		if *r.Adjusted <= c.opt.Alpha {
 			left += one.share
 		}
@@ -222,17 +232,6 @@ func pointers(rows []Row) []*Row {
 	p := make([]*Row, len(rows))
 	for i := range rows {
 		p[i] = &rows[i]
-	}
-	return p
-}
-
-// chances are the p-values of rows, NaN where there is none.
-func chances(rows []*Row) []float64 {
-	p := make([]float64, len(rows))
-	for i, r := range rows {
-		if p[i] = math.NaN(); r.P != nil {
-			p[i] = *r.P
-		}
 	}
 	return p
 }
