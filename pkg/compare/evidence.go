@@ -36,15 +36,20 @@ const (
 // The shares of the false alarms that sections get. What sections that have no rows
 // would get is divided among the others.
 const (
-	shareWall       = 0.22
-	shareSummary    = 0.08 // without the wall time and its tail
-	shareOperations = 0.14
-	shareIdle       = 0.08
-	shareGPU        = 0.05
-	shareAPI        = 0.03
-	sharePeak       = 0.32 // the largest wall time
-	shareTop        = 0.08 // its P99
+	shareWall       = 0.13
+	shareConclusion = 0.14 // busy and idle time
+	shareSummary    = 0.05 // the rest of it without the wall time's tail
+	shareOperations = 0.1
+	shareIdle       = 0.06
+	shareGPU        = 0.04
+	shareAPI        = 0.02
+	sharePeak       = 0.4  // the largest wall time
+	shareTop        = 0.06 // its P99
 )
+
+// shareSlower is the part of the tail's share that a slower one gets: that is what
+// is looked for.
+const shareSlower = 0.75
 
 // family is rows that are tested together with a share of the false alarms.
 type family struct {
@@ -54,12 +59,14 @@ type family struct {
 
 // families are all rows but those of the wall time's tail.
 func (c *Comparison) families() []family {
-	var walls, summary []*Row
+	var walls, deciding, summary []*Row
 	for i := range c.Summary {
 		switch r := &c.Summary[i]; r.Name {
 		case wallP99, wallMax:
 		case wall:
 			walls = append(walls, r)
+		case busyTime, idleTime:
+			deciding = append(deciding, r)
 		default:
 			summary = append(summary, r)
 		}
@@ -69,7 +76,7 @@ func (c *Comparison) families() []family {
 		gpu = append(gpu, &c.Counts[i].Row)
 	}
 	return []family{
-		{shareWall, walls}, {shareSummary, summary}, {shareOperations, pointers(c.Operations)},
+		{shareWall, walls}, {shareConclusion, deciding}, {shareSummary, summary}, {shareOperations, pointers(c.Operations)},
 		{shareIdle, c.idlePointers()}, {shareGPU, gpu}, {shareAPI, pointers(c.API)},
 	}
 }

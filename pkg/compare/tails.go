@@ -69,7 +69,11 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 		compare = a.est.ComparePeaks
 	}
 	d := compare(a.largest(walls(c.base)), b.largest(walls(c.target)))
-	r.P, r.Detectable = number(d.P), nil
+	part := 1 - shareSlower
+	if *r.Delta > 0 {
+		part = shareSlower
+	}
+	r.P, r.Detectable = number(min(1, d.P/2/part)), nil
 	return r
 }
 
