@@ -177,7 +177,7 @@ func (r *rank) addGap(l *lane, s *stream, a *activity) {
 // tallyOf returns where a gap counts: between the end of an activity and the start
 // of the next, both of which may be at the very limits of a window.
 func (r *rank) tallyOf(end, start int64) *gapTally {
-	if r.c.wholeTrace {
+	if r.tracing() {
 		if from, to, ok := r.walk.TraceWindow(); ok && from <= end && start <= to {
 			return &r.trace.gaps
 		}

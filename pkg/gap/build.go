@@ -11,10 +11,15 @@ import (
 
 // report makes the report of all ranks.
 func (c *computer) report() *Report {
+	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return len(r.walk.Steps) > 0 })
+	c.wholeTrace = c.wholeTrace || none
 	views := c.views()
 	rep := &Report{Findings: []Finding{}, Warnings: c.header.Warnings()}
 	if rep.Warnings == nil {
 		rep.Warnings = []string{}
+	}
+	if none && len(views) > 0 {
+		rep.Warnings = append(rep.Warnings, "no steps were found: the figures are of the whole trace")
 	}
 	if len(views) == 0 {
 		rep.Warnings = append(rep.Warnings, "no rank has a window: there are no steps, or no GPU activity")

@@ -44,7 +44,7 @@ func (s *segment) group(phase int32) *group {
 
 // group returns where row i counts, nil for nowhere.
 func (r *rank) group(b *event.Batch, i int) *group {
-	if r.c.wholeTrace {
+	if r.tracing() {
 		if !r.at.Trace {
 			return nil
 		}
@@ -62,7 +62,7 @@ func (r *rank) group(b *event.Batch, i int) *group {
 // openGroup returns where rows count now, nil for nowhere.
 func (r *rank) openGroup() *group {
 	switch {
-	case r.c.wholeTrace:
+	case r.tracing():
 		if r.at.Trace {
 			return r.trace.group(noPhase)
 		}

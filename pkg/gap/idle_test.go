@@ -151,6 +151,30 @@ func TestChosenRows(t *testing.T) {
 	}
 }
 
+// Where no steps were found the figures are of the whole trace, and say so.
+func TestNoSteps(t *testing.T) {
+	h, rows := eventtest.Decode(6)
+	want, err := gap.Compute(eventtest.Source(h, rows, 100), gap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	isolated := *h
+	isolated.Isolation = &event.Isolation{Method: step.Graph}
+	isolated.Columns |= event.StepCols
+	got, err := gap.Compute(eventtest.Source(&isolated, rows, 100), gap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(got.Warnings, "no steps were found: the figures are of the whole trace") {
+		t.Errorf("warnings %q", got.Warnings)
+	}
+	got.Warnings = want.Warnings
+	a, _ := json.Marshal(got)
+	if b, _ := json.Marshal(want); string(a) != string(b) || got.Idle.TotalUs == 0 || got.Slack == nil || got.Idle.Window != gap.WindowTrace {
+		t.Errorf("%s, want %s", a, b)
+	}
+}
+
 // What was not recorded is in no window and no gap.
 func TestUnrecorded(t *testing.T) {
 	rows := waiting(40)

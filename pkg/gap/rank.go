@@ -77,7 +77,7 @@ func newRank(c *computer, id int32) *rank {
 		BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep,
 	})
-	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: c.wholeTrace, BusyAll: c.opt.BusyAll}, r)
+	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)
 	return r
 }
 
@@ -206,7 +206,7 @@ func (r *rank) seal() {
 	}
 	r.sealed = true
 	r.walk.Finish()
-	if len(r.walk.Steps) == 0 && r.c.wholeTrace {
+	if len(r.walk.Steps) == 0 {
 		r.endSlack(&r.trace.slack)
 		s := &r.sample
 		r.trace.steady.kept = [][]kernelAt{s.kernels[max(0, len(s.kernels)-traceKernels):]}
@@ -214,6 +214,10 @@ func (r *rank) seal() {
 	r.idle.Close()
 	r.ring, r.chains = ring{}, nil
 }
+
+// tracing tells whether what comes counts for the window of the trace: that was
+// asked for, or there may be no steps at all.
+func (r *rank) tracing() bool { return r.c.wholeTrace || len(r.walk.Steps) == 0 }
 
 // counting tells whether what starts now may be in a window.
 func (r *rank) counting() bool { return r.at.Place != step.Outside || r.at.Trace }

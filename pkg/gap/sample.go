@@ -85,7 +85,7 @@ func (r *rank) addSample(b *event.Batch, i int, a *activity) {
 		if len(s.kernels) >= maxKernels {
 			return
 		}
-	case r.c.wholeTrace && len(r.walk.Steps) == 0:
+	case len(r.walk.Steps) == 0:
 		if len(s.kernels) >= 2*traceKernels {
 			s.kernels = append(s.kernels[:0], s.kernels[traceKernels:]...)
 		}

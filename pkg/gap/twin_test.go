@@ -142,6 +142,9 @@ type figures struct {
 // rank are in its order.
 func twinOf(h *event.Header, rows []eventtest.Row, opt gap.Options) *figures {
 	f := &figures{causes: map[string]int64{}, eager: map[string]int64{}}
+	if !slices.ContainsFunc(rows, func(r eventtest.Row) bool { return r.Kind == event.Step }) {
+		opt.Window = gap.WindowTrace // there is no other
+	}
 	byRank := map[int32][]eventtest.Row{}
 	for _, r := range rows {
 		if r.Rank >= 0 {
