@@ -79,11 +79,13 @@ func (s *series) intervals(rows []Row) {
 	}
 }
 
-// bound is an interval of the row, kept to what the ratio can be. The ratio of all
-// steps is in it, the cut ones included.
+// bound is the interval of the row, given that of the whole steps, kept to what the
+// ratio can be. The row counts cut steps, too, whose share is another in a run of
+// another length: the interval is as wide about the ratio of all steps as about that
+// of the whole ones, and holds both.
 func (r *Row) bound(lo, hi float64) *Interval {
-	v := r.Value()
-	lo, hi = max(0, min(lo, v)), max(hi, v)
+	v, whole, half := r.Value(), (lo+hi)/2, (hi-lo)/2
+	lo, hi = max(0, min(v, whole)-half), max(v, whole)+half
 	switch r.Metric {
 	case Launch, GraphLaunch, Backpressure: // sums over threads
 	default:
