@@ -40,6 +40,7 @@ type rank struct {
 	replaying bool     // the rows that were held are used
 	context   context
 	pending   pending
+	inside    int   // how often the input was copied inside a step, by a rule that it confirms
 	units     int32 // collectives, or replays, of the open step
 
 	unrecorded [][2]int64 // in order, those that begin after the last row

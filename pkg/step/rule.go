@@ -37,6 +37,7 @@ type rule struct {
 	groups   int        // whole steps that it was learned from
 	single   bool       // each replay of a graph is a step
 	kinds    int        // kinds of evidence that agree
+	stray    int        // how often inputs are copied or embeddings looked up inside them
 	host     bool       // the host waits or copies where the steps begin
 	each     bool       // it does before most of the collectives or replays
 	why      string     // what is not clear
@@ -204,6 +205,7 @@ func (c *context) launched(b *event.Batch, k int) []int32 {
 // pending is the evidence since the last collective.
 type pending struct {
 	begins  bool
+	onset   bool    // the input is copied, which stands at the beginning of a step
 	confirm int     // how many tokens confirm
 	seen    []int64 // of each token, the number of the collective it lay before last
 	number  int64   // of the next collective
@@ -215,6 +217,7 @@ func (p *pending) add(t int32, e evidence) {
 	if e&confirm == 0 {
 		return
 	}
+	p.onset = p.onset || t == tokenHtoD
 	for int(t) >= len(p.seen) {
 		p.seen = append(p.seen, -1)
 	}
@@ -225,7 +228,7 @@ func (p *pending) add(t int32, e evidence) {
 }
 
 func (p *pending) reset() {
-	p.begins, p.confirm = false, 0
+	p.begins, p.onset, p.confirm = false, false, 0
 	p.number++
 }
 
@@ -256,7 +259,10 @@ func (r *rank) boundary(b *event.Batch, k int) bool {
 		r.pending.add(t, r.rule.of(t, &r.context.names))
 	}
 	p := &r.pending
-	yes := p.begins || r.units >= r.rule.usual && p.confirm > 0 && 2*p.confirm >= r.rule.confirm
+	yes := p.begins || r.units >= r.rule.usual && p.confirm > 0 && (p.onset || 2*p.confirm >= r.rule.confirm)
+	if p.onset && !yes && r.open {
+		r.inside++
+	}
 	p.reset()
 	return yes
 }
@@ -279,6 +285,7 @@ func (r *rank) setRule(u *rule) {
 	if r.plan.method == Graph {
 		u = cycle(u)
 	}
+	r.inside += u.stray
 	if !u.clear && r.lastClear != nil {
 		u = r.lastClear
 	}

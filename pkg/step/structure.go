@@ -81,6 +81,11 @@ func (s *run) rule(n *names) *rule {
 	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byInput], 0.7) == 1
 	u.each = 10*max(len(kinds[bySync]), len(kinds[byInput])) >= 7*len(s.ends)
 	u.groups, u.kinds = best.groups, best.kinds
+	for _, k := range []kind{byEmbedding, byInput} {
+		if exact(best.at, kinds[k]) >= 0.9 {
+			u.stray = max(u.stray, len(kinds[k])-int(common(best.at, kinds[k])))
+		}
+	}
 	u.clear = u.why == ""
 	return u
 }

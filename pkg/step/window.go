@@ -164,8 +164,23 @@ func (r *rank) check(w *window) error {
 	if n, of := r.odd(w); 10*n >= of {
 		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
 			"steps may be torn or grown together", n, of, r.id, w.size))
+	} else if 50*r.inside > len(r.sizes) {
+		r.plan.warn(fmt.Sprintf("inputs are copied, or embeddings looked up, in the middle of up to %d of %d steps of rank %d, which has no forward-step markers: "+
+			"each may be several steps", r.inside, len(r.sizes), r.id))
+	} else if n := r.double(w.size); n > 0 {
+		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, have nearly twice the usual %d all-reduce kernels or more: "+
+			"each may be several steps", n, len(r.sizes), r.id, w.size))
 	}
 	return nil
+}
+
+// double returns how many steps are nearly twice as large as the common size, or
+// larger.
+func (r *rank) double(common int64) (n int) {
+	for _, size := range r.sizes {
+		n += b2n(10*int64(size) >= 17*common)
+	}
+	return n
 }
 
 // grown returns how many steps have taken in so many collectives launched outside
