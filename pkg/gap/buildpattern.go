@@ -37,7 +37,7 @@ func (c *computer) roleOf(k *kernelAt) int32 {
 	switch {
 	case k.class != event.Attention && mixers.MatchString(name):
 		return mixerClass
-	case k.class == event.Copy && embeddings.MatchString(name):
+	case (k.class == event.Copy || k.class == event.Elementwise || k.class == event.Other) && embeddings.MatchString(name):
 		return embeddingClass
 	}
 	return k.class

@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,6 +115,10 @@ const (
 	mostExcess   = 0.5
 )
 
+// receives matches host operations in which all ranks but the first wait for it: who is
+// late for that reason has no work to be taken off.
+var receives = regexp.MustCompile(`(?i)broadcast|recv|receive`)
+
 // why fills in what the straggler spends more on than the others: its own kernels by
 // class, host operations, as the time that launching threads spent in them, and idle
 // causes.
@@ -143,7 +148,7 @@ func (c *computer) why(rep *Straggler, of []*compared, res *straggler.Result) {
 	for _, w := range operations {
 		// A host that waits for its slow GPU is busy longer, too: then only what
 		// leaves that GPU idle is a cause.
-		if w.ExcessUs < enoughExcess*rep.LateUs || rep.Side != "" && idles[w.Name] < enoughExcess*rep.LateUs {
+		if w.ExcessUs < enoughExcess*rep.LateUs || res.Rank > 0 && receives.MatchString(w.Name) || rep.Side != "" && idles[w.Name] < enoughExcess*rep.LateUs {
 			continue
 		}
 		host += w.ExcessUs

@@ -68,7 +68,7 @@ func (f *finder) generation() *generation {
 		var idle, without []int64
 		for k := v.from; k < v.to; k++ {
 			s, fact := &v.walk.Steps[k], &v.facts[k]
-			if s.Phase != event.Generation {
+			if s.Phase != event.Generation || v.besideContext(k) {
 				continue
 			}
 			g.steps++
@@ -93,6 +93,12 @@ func (f *finder) generation() *generation {
 		}
 	}
 	return g
+}
+
+// besideContext tells whether the step before or after one is a context step, some of
+// whose kernels may lie in its period.
+func (v *view) besideContext(k int) bool {
+	return k > v.from && v.walk.Steps[k-1].Phase == event.Context || k+1 < v.to && v.walk.Steps[k+1].Phase == event.Context
 }
 
 // fallback reports generation steps that find no graph to replay.

@@ -169,7 +169,7 @@ func (f *finder) straggler() {
 		return
 	}
 	// What the others wait is no idle time: the worth is what its own GPU idles more.
-	what, worth := "nothing on its host or GPU explains it", 0.0
+	what, worth := "", 0.0
 	at := Finding{}
 	for _, w := range s.Why {
 		if w.What == "idle" && slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:")) {
@@ -183,18 +183,15 @@ func (f *finder) straggler() {
 			break
 		}
 	}
-	if !f.worth(worth*f.steps) && s.LateUs < minUnexplained*f.stepUs() {
+	if !f.worth(worth * f.steps) { // there is nothing to take off it
 		return
 	}
 	f.add(Coordinator, min(worth, s.LateUs)*f.steps, at, "%s: %s", when, what)
 }
 
-// Shares of a step's length that a straggler is late by to be worth a finding, and to be
-// worth one even if little of it is idle time that its host explains.
-const (
-	minLateShare   = 0.005
-	minUnexplained = 0.05
-)
+// minLateShare is the share of a step's length that a straggler is late by to be worth a
+// finding.
+const minLateShare = 0.005
 
 // runtime finds idle time that the language's runtime takes.
 func (f *finder) runtime() {

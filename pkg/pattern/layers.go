@@ -141,7 +141,7 @@ func ends(symbols, classes, unit []int32, roles Roles) map[int32]bool {
 	}
 	cut := map[int32]bool{}
 	for s, n := range counts {
-		cut[s] = 2*n <= mixers
+		cut[s] = 3*n <= 2*mixers
 	}
 	return cut
 }
