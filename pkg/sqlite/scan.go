@@ -166,25 +166,19 @@ func (d *DB) readRow(stmt uintptr, b *Block, types []Type) {
 	n := b.N
 	for i := range types {
 		v := &b.Cols[i]
-		value := (*sqlite3.Tsqlite3_value)(pointer(sqlite3.Xsqlite3_column_value(d.tls, stmt, int32(i))))
-		// The flags and the number are read where SQLite keeps them: two more
-		// calls a value would cost as much as stepping the row does.
-		flags := value.Fflags
+		value := sqlite3.Xsqlite3_column_value(d.tls, stmt, int32(i))
+		kind := sqlite3.Xsqlite3_value_type(d.tls, value)
 		if types[i] == Int {
-			isInt := flags&sqlite3.MEM_Int != 0
-			v.Null[n] = !isInt
-			if isInt {
-				v.Int[n] = *(*int64)(unsafe.Pointer(&value.Fu))
-			} else {
-				v.Int[n] = 0
+			v.Null[n], v.Int[n] = kind != sqlite3.SQLITE_INTEGER, 0
+			if !v.Null[n] {
+				v.Int[n] = sqlite3.Xsqlite3_value_int64(d.tls, value)
 			}
 			continue
 		}
-		v.Null[n] = flags&(sqlite3.MEM_Str|sqlite3.MEM_Blob) == 0
+		v.Null[n] = kind != sqlite3.SQLITE_TEXT && kind != sqlite3.SQLITE_BLOB
 		if !v.Null[n] {
-			p := uintptr(unsafe.Pointer(value))
-			text := sqlite3.Xsqlite3_value_text(d.tls, p)
-			size := sqlite3.Xsqlite3_value_bytes(d.tls, p)
+			text := sqlite3.Xsqlite3_value_text(d.tls, value)
+			size := sqlite3.Xsqlite3_value_bytes(d.tls, value)
 			if text != 0 {
 				v.Data = append(v.Data, unsafe.Slice((*byte)(pointer(text)), min(size, maxText))...)
 			}
