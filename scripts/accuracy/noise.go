@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/hostbound/hostbound/pkg/compare"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // noise is a kind of noise: how much more a step takes than its mean, as a factor.
@@ -289,7 +288,7 @@ func flaggedRow(c *compare.Comparison) string {
 
 // surely is the lower bound of a share, at 95 % for so many shares together.
 func (c count) surely(of int) float64 {
-	z := distuv.UnitNormal.Quantile(1 - 0.05/float64(of))
+	z := math.Sqrt2 * math.Erfinv(1-0.1/float64(of))
 	n, p := float64(c.of), float64(c.n)/float64(c.of)
 	return (p + z*z/(2*n) - z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))) / (1 + z*z/n)
 }
