@@ -43,7 +43,8 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	if kind < event.Memcpy && a.LaunchStart != none && r.firstOf(a) && r.counting() {
 		r.addSlack(a.Start - a.LaunchEnd)
 	}
-	if f := r.fact(); f != nil && kind < event.Memcpy {
+	f := r.fact()
+	if f != nil && kind < event.Memcpy {
 		f.run(a)
 	}
 	if kind == event.Kernel {
@@ -56,10 +57,10 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	if r.lane == nil || r.lane.Lane != l {
 		r.lane = r.findLane(l)
 	}
-	if l.Idle != r.lane.seen {
-		r.lane.seen = l.Idle
-		r.addIdle(l)
+	if f != nil && l.Idle != r.lane.seen {
+		r.addIdle(f, l)
 	}
+	r.lane.seen = l.Idle
 	r.addStream(r.lane, b.Stream.Values[i], a)
 	if kind == event.Kernel {
 		r.addSample(b, i, a)

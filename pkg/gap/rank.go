@@ -32,6 +32,7 @@ type rank struct {
 	facts    []stepFact    // as walk.Steps
 	own      []kernelTime  // as walk.Steps, where ranks are compared
 	segments []segment     // as walk.Segments
+	segStart int64         // start of the last one
 	between  segment       // what counts only where the window holds all segments
 	trace    segment       // the window of the trace, where that is the window
 	pending  pending
@@ -125,6 +126,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	s := &r.walk.Steps[k]
 	if int(s.Segment) == len(r.segments) {
 		r.segments = append(r.segments, segment{})
+		r.segStart = s.Start
 	}
 	if k == 0 { // what was launched before counts for no step
 		r.endSlack(new(slackOfStep))

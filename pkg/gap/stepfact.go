@@ -49,12 +49,8 @@ func inForward(class int32) bool {
 }
 
 // addIdle observes the gap of a lane that has just ended.
-func (r *rank) addIdle(l *idle.Lane) {
-	f := r.fact()
-	if f == nil {
-		return
-	}
-	from := max(l.GapStart, r.walk.Segments[len(r.walk.Segments)-1].Start)
+func (r *rank) addIdle(f *stepFact, l *idle.Lane) {
+	from := max(l.GapStart, r.segStart)
 	if from >= l.GapEnd {
 		return
 	}
