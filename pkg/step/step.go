@@ -186,19 +186,24 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 		return nil, err
 	}
 	it := &Isolator{src: src, header: *h, opt: opt, plan: p}
+	it.describe()
+	it.pool.columns = it.header.Columns
+	return it, nil
+}
+
+// describe says in the header what the stream is now.
+func (it *Isolator) describe() {
 	it.header.Stage = "isolate"
-	if opt.Columns != 0 {
-		it.header.Columns &= opt.Columns
+	if it.opt.Columns != 0 {
+		it.header.Columns &= it.opt.Columns
 	}
 	it.header.Columns |= event.StepCols
 	it.header.Isolation = &event.Isolation{
-		Method: method, Marker: opt.Marker, Gap: p.gap, SegmentGap: opt.SegmentGap, Busy: "kernels",
+		Method: it.plan.method, Marker: it.opt.Marker, Gap: it.plan.gap, SegmentGap: it.opt.SegmentGap, Busy: "kernels",
 	}
-	if opt.BusyAll {
+	if it.opt.BusyAll {
 		it.header.Isolation.Busy = "all"
 	}
-	it.pool.columns = it.header.Columns
-	return it, nil
 }
 
 // Header returns the header of the stream with steps.
