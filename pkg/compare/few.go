@@ -103,6 +103,8 @@ func (c *Comparison) fewHeadline() string {
 	switch proven, suspects := c.inFewSteps(true), c.inFewSteps(false); {
 	case len(proven) > 0:
 		return "in few steps: " + clean(proven[0].Name) + " in " + proven[0].Target.text()
+	case c.tailGrown() && len(suspects) > 0:
+		return fmt.Sprintf("in the slowest steps only: look at %s in %s", clean(suspects[0].Name), suspects[0].Target.text())
 	case c.tailGrown():
 		return fmt.Sprintf("in the slowest steps only: the longest takes %s us, before %s us",
 			spellNull(c.summary(wallMax).Target), spellNull(c.summary(wallMax).Baseline))
