@@ -58,6 +58,9 @@ func TestStepFloors(t *testing.T) {
 // TestDecodeFloors wants the right sign of the difference of runs without
 // markers, and never the wrong one.
 func TestDecodeFloors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, kind := range decodeKinds {
 		tally := &decodeTally{}
 		for seed := range 5 {
@@ -71,6 +74,9 @@ func TestDecodeFloors(t *testing.T) {
 
 // TestMethodFloors wants no two methods to put a regression in different places.
 func TestMethodFloors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	by, err := countMethods(chosen(options{only: "decode"}), options{seeds: 1})
 	if err != nil {
 		t.Fatal(err)
