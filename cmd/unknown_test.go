@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -117,7 +116,7 @@ func TestVersion1(t *testing.T) {
 	verdict := func(name string) string {
 		text := must(t, nil, "verdict", filepath.Join(dir, name), "--format", "json")
 		line, _, _ := bytes.Cut(text, []byte(","))
-		return fmt.Sprintf("%s", line)
+		return string(line)
 	}
 	want := verdict("run.sqlite")
 	for _, name := range []string{"run.arrows", "steps.arrows", "phased.parquet"} {

@@ -165,11 +165,10 @@ type Comparison struct {
 	Handoff     Handoff  `json:"optimization_handoff"`
 	Warnings    []string `json:"warnings"`
 
-	opt      Options
-	base     *side
-	target   *side
-	baseline string
-	names    [2]string
+	opt    Options
+	base   *side
+	target *side
+	names  [2]string
 }
 
 // Method says how the comparison was made.

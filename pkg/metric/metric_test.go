@@ -49,7 +49,7 @@ func compute(t *testing.T, h *event.Header, rows []eventtest.Row, opt metric.Opt
 
 // random returns a random trace in which threads wait for full queues.
 func random(seed uint64) (*event.Header, []eventtest.Row) {
-	h, rows := eventtest.Random(seed)
+	_, rows := eventtest.Random(seed)
 	rng := rand.New(rand.NewPCG(seed, 5))
 	for _, r := range slices.Clone(rows) {
 		if r.Kind != event.API || r.Class != event.Launch || seed%3 == 0 || rng.IntN(3) > 0 {
@@ -63,7 +63,7 @@ func random(seed uint64) (*event.Header, []eventtest.Row) {
 		rows = append(rows, full)
 	}
 	eventtest.Sort(rows)
-	h = eventtest.Header(rows)
+	h := eventtest.Header(rows)
 	for i := range h.Reports {
 		delete(h.Reports[i].Rows, "graph")
 	}

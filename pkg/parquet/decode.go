@@ -22,6 +22,7 @@ func (r *chunkReader) values(p *page, v *Vector) error {
 		return nil
 	}
 	switch p.encoding {
+	//lint:ignore SA1019 files of writers before Parquet 2.0 have it
 	case format.PlainDictionary, format.RLEDictionary:
 		return r.indexed(p, v)
 	}

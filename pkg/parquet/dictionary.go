@@ -33,6 +33,7 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 		return errors.New("damaged page header: dictionary")
 	}
 	switch e := h.DictionaryPageHeader.V.Encoding; e {
+	//lint:ignore SA1019 files of writers before Parquet 2.0 have it
 	case format.Plain, format.PlainDictionary:
 	default:
 		return r.unsupported(e)

@@ -79,10 +79,11 @@ type parquetTable struct {
 	columns []column
 	file    *os.File
 	buffer  *bufio.Writer
-	writer  *parquet.Writer
-	row     parquet.Row
-	batch   []parquet.Row
-	err     error
+	//lint:ignore SA1019 the columns are known at run time, GenericWriter takes a Go type
+	writer *parquet.Writer
+	row    parquet.Row
+	batch  []parquet.Row
+	err    error
 }
 
 func (t *parquetTable) Int(i int, v int64) {

@@ -143,7 +143,6 @@ func (p *textParser) api(l *textLine) {
 // gpuWork is what all GPU rows have.
 type gpuWork struct {
 	start, end            int64
-	node                  uint64
 	corr, stream, context uint32
 	device                int32
 }

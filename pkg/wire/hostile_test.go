@@ -343,8 +343,8 @@ func TestSchemaIsChecked(t *testing.T) {
 	for name, field := range map[string]int{"name": 0, "children": 5, "metadata": 6} {
 		bad := patch(t, stream, schemaMessage, func(meta []byte, _ *flat, header flatTable) {
 			for _, f := range header.tables(1) {
-				if start, count := f.vector(6, 4); count > 0 {
-					start, _ = f.vector(field, 1)
+				if _, count := f.vector(6, 4); count > 0 {
+					start, _ := f.vector(field, 1)
 					binary.LittleEndian.PutUint32(meta[start-4:], 1<<30)
 				}
 			}

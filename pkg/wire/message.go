@@ -199,7 +199,7 @@ func (m *messages) metadata() (body int64, err error) {
 	case m.flat.bad:
 		return 0, m.damaged()
 	case version != 3 && version != 4: // V4, V5
-		return 0, fmt.Errorf("Arrow metadata version V%d is not supported: want V4 or V5", version+1)
+		return 0, fmt.Errorf("metadata version V%d of Arrow is not supported: want V4 or V5", version+1)
 	case body < 0:
 		return 0, m.damaged()
 	case body > m.limit:

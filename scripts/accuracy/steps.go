@@ -35,12 +35,6 @@ func (t *stepTally) runs() (n int) {
 
 func (t *stepTally) share(o outcome) count { return count{t[o], t.runs()} }
 
-func (t *stepTally) sum(u *stepTally) {
-	for o := range t {
-		t[o] += u[o]
-	}
-}
-
 // stepRun is one run to be looked at.
 type stepRun struct {
 	p      *pattern
