@@ -15,6 +15,7 @@ const (
 type run struct {
 	kind       int32
 	host       bool
+	times      []times // of all parts
 	refs       []uint32
 	start, end int64 // of the first of refs
 }
@@ -28,15 +29,15 @@ func (r *report) runs() [][]*run {
 		if e.table == cuptiOverheadTable {
 			continue // its rows are with those of the other table of overheads
 		}
+		all := r.times(host)
 		parts, owners := r.gpuOwners(e.kind)
 		if host {
 			parts, owners = r.hostOwners(e.kind)
 		}
 		for slot, refs := range collect(parts, owners, len(ranks)) {
 			if len(refs) > 0 {
-				n := &run{kind: e.kind, host: host}
-				n.refs = sortRuns(refs, r.before(host))
-				ranks[slot] = append(ranks[slot], n)
+				refs = sortRuns(refs, before(all))
+				ranks[slot] = append(ranks[slot], &run{kind: e.kind, host: host, times: all, refs: refs})
 			}
 		}
 	}
@@ -111,35 +112,37 @@ func collect(parts []owned, slots []int32, n int) [][]uint32 {
 	return refs
 }
 
-// before compares rows by their place in the stream.
-func (r *report) before(host bool) func(a, b uint32) bool {
-	times := func(ref uint32) (int64, int64) {
-		p := r.gpu[ref>>partBits]
-		return p.start[ref&partMask], p.end[ref&partMask]
-	}
+// times are the times of the rows of a part.
+type times struct{ start, end []int64 }
+
+// times returns those of all parts of GPU rows, or of host rows.
+func (r *report) times(host bool) (all []times) {
 	if host {
-		times = func(ref uint32) (int64, int64) {
-			p := r.host[ref>>partBits]
-			return p.start[ref&partMask], p.end[ref&partMask]
+		for _, p := range r.host {
+			all = append(all, times{p.start, p.end})
 		}
+		return all
 	}
+	for _, p := range r.gpu {
+		all = append(all, times{p.start, p.end})
+	}
+	return all
+}
+
+// before compares rows of parts by their place in the stream.
+func before(parts []times) func(a, b uint32) bool {
 	return func(a, b uint32) bool {
-		s, e := times(a)
-		s2, e2 := times(b)
-		return s < s2 || s == s2 && e > e2
+		p, q := &parts[a>>partBits], &parts[b>>partBits]
+		i, j := a&partMask, b&partMask
+		s, s2 := p.start[i], q.start[j]
+		return s < s2 || s == s2 && p.end[i] > q.end[j]
 	}
 }
 
 // load makes start and end those of the first of refs.
-func (n *run) load(r *report) {
-	ref := n.refs[0]
-	if n.host {
-		p := r.host[ref>>partBits]
-		n.start, n.end = p.start[ref&partMask], p.end[ref&partMask]
-	} else {
-		p := r.gpu[ref>>partBits]
-		n.start, n.end = p.start[ref&partMask], p.end[ref&partMask]
-	}
+func (n *run) load() {
+	p, i := &n.times[n.refs[0]>>partBits], n.refs[0]&partMask
+	n.start, n.end = p.start[i], p.end[i]
 }
 
 // before tells whether the first row of n goes before that of m, which is of a
@@ -183,7 +186,7 @@ func (e *emitter) emit(slot int, from int64) error {
 	runs := e.slots[slot][:0:0]
 	for _, n := range e.slots[slot] {
 		if from != longAgo {
-			n.cut(e.r, from-e.offset)
+			n.cut(from - e.offset)
 		}
 		if len(n.refs) > 0 {
 			runs = append(runs, n)
@@ -194,9 +197,9 @@ func (e *emitter) emit(slot int, from int64) error {
 }
 
 // cut leaves out the rows that start before from.
-func (n *run) cut(r *report, from int64) {
+func (n *run) cut(from int64) {
 	for len(n.refs) > 0 {
-		if n.load(r); n.start >= from {
+		if n.load(); n.start >= from {
 			return
 		}
 		n.refs = n.refs[1:]
@@ -206,7 +209,7 @@ func (n *run) cut(r *report, from int64) {
 // merge writes the rows of one rank.
 func (e *emitter) merge(rank int32, runs []*run) error {
 	for _, n := range runs {
-		n.load(e.r)
+		n.load()
 	}
 	for len(runs) > 0 {
 		k := 0
@@ -225,7 +228,7 @@ func (e *emitter) merge(rank int32, runs []*run) error {
 		if n.refs = n.refs[count:]; len(n.refs) == 0 {
 			runs = append(runs[:k:k], runs[k+1:]...)
 		} else {
-			n.load(e.r)
+			n.load()
 		}
 		if e.at == event.BatchRows {
 			if err := e.next(); err != nil {
@@ -247,13 +250,10 @@ func (e *emitter) stretch(n *run, k int, runs []*run) int {
 		}
 	}
 	count := 1 // the row that was chosen
-	if n.host {
-		for count < room && e.r.host[n.refs[count]>>partBits].start[n.refs[count]&partMask] < bound {
-			count++
+	for _, ref := range n.refs[1:room] {
+		if n.times[ref>>partBits].start[ref&partMask] >= bound {
+			break
 		}
-		return count
-	}
-	for count < room && e.r.gpu[n.refs[count]>>partBits].start[n.refs[count]&partMask] < bound {
 		count++
 	}
 	return count

@@ -40,12 +40,18 @@ func (t *tally) add(u *tally) {
 	}
 }
 
+func (t *tally) sum() (n int64) {
+	for _, k := range t {
+		n += k
+	}
+	return n
+}
+
 // laneFacts is what is counted of a lane.
 type laneFacts struct {
-	span    span // of kernels and whole-graph rows
-	busy    span // of copies and memsets as well
-	classes tally
-	kernels int64
+	span    span  // of kernels and whole-graph rows
+	busy    span  // of copies and memsets; in a report's, of all of these
+	classes tally // of kernels
 	graphs  int64
 	// replays are the correlation ids of rows that a graph replay ran, replay
 	// the last one.
@@ -68,9 +74,9 @@ var noThreadFacts = threadFacts{starts: nothing}
 func (f *laneFacts) add(g *laneFacts) {
 	f.span.add(g.span.start, g.span.end)
 	f.busy.add(g.busy.start, g.busy.end)
+	f.busy.add(g.span.start, g.span.end)
 	f.latest = max(f.latest, g.latest)
 	f.classes.add(&g.classes)
-	f.kernels += g.kernels
 	f.graphs += g.graphs
 	if f.replays == nil {
 		f.replays = g.replays
@@ -87,57 +93,48 @@ func grown[T any](s []T, n int32, blank T) []T {
 	return s
 }
 
-// countGPU counts the rows of a part from first on.
+// countGPU counts the rows of a part from first on, of lanes that have facts.
 func (l *loader) countGPU(p *gpuPart, first int) {
-	for i := first; i < len(p.start); {
-		lane := p.lane[i]
-		l.laneFacts = grown(l.laneFacts, lane, noLaneFacts)
-		f := &l.laneFacts[lane]
-		end := i + 1
-		for end < len(p.lane) && p.lane[end] == lane {
-			end++
-		}
-		f.count(p, i, end)
-		i = end
-	}
-}
-
-// count counts rows i to end of a part, all of the lane.
-func (f *laneFacts) count(p *gpuPart, i, end int) {
-	if p.kind == event.Sync {
-		return
-	}
-	s := nothing
-	for k, start := range p.start[i:end] {
-		s.add(start, p.end[i+k])
-		f.latest = max(f.latest, start)
-	}
-	f.busy.add(s.start, s.end)
+	lanes := p.lane[first:]
+	starts, ends := p.start[first:][:len(lanes)], p.end[first:][:len(lanes)]
 	switch p.kind {
 	case event.Kernel:
-		f.span.add(s.start, s.end)
-		f.kernels += int64(end - i)
-		for _, c := range p.class[i:end] {
-			f.classes[tallyOf[c&63]]++
+		classes := p.class[first:][:len(lanes)]
+		for i, n := range lanes {
+			f := &l.laneFacts[n]
+			f.span.add(starts[i], ends[i])
+			f.latest = max(f.latest, starts[i])
+			f.classes[tallyOf[classes[i]&63]]++
 		}
 	case event.Graph:
-		f.span.add(s.start, s.end)
-		f.graphs += int64(end - i)
+		for i, n := range lanes {
+			f := &l.laneFacts[n]
+			f.span.add(starts[i], ends[i])
+			f.latest = max(f.latest, starts[i])
+			f.graphs++
+		}
+	case event.Memcpy, event.Memset:
+		for i, n := range lanes {
+			f := &l.laneFacts[n]
+			f.busy.add(starts[i], ends[i])
+			f.latest = max(f.latest, starts[i])
+		}
 	}
-	if p.node != nil {
-		f.countReplays(p.node[i:end], p.correlation[i:end])
+	if p.node != nil && p.kind != event.Sync {
+		for i, n := range lanes {
+			l.laneFacts[n].countReplay(p.node[first+i], p.correlation[first+i])
+		}
 	}
 }
 
-func (f *laneFacts) countReplays(node, correlation []int64) {
-	for k, n := range node {
-		if c := correlation[k]; n != none && c != f.replay && c != none {
-			if f.replays == nil {
-				f.replays = map[int64]struct{}{}
-			}
-			f.replay, f.replays[c] = c, struct{}{}
-		}
+func (f *laneFacts) countReplay(node, correlation int64) {
+	if node == none || correlation == none || correlation == f.replay {
+		return
 	}
+	if f.replays == nil {
+		f.replays = map[int64]struct{}{}
+	}
+	f.replay, f.replays[correlation] = correlation, struct{}{}
 }
 
 // countHost counts the rows of a part from first on by their threads.
@@ -220,7 +217,7 @@ func (r *report) rankFacts() []event.RankFacts {
 		f, c := &facts[k], &r.laneFacts[n]
 		widen(&f.GPUStart, &f.GPUEnd, c.span)
 		widen(&f.BusyStart, &f.BusyEnd, c.busy)
-		f.Kernels += c.kernels
+		f.Kernels += c.classes.sum()
 		f.Graphs += c.graphs
 		f.Allreduces += c.classes[tallyAllreduce]
 		maps.Copy(replays[k], c.replays)

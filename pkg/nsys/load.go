@@ -671,6 +671,7 @@ func (l *loader) addLanes(p *gpuPart, c []*sqlite.Vector, rows []int32, first in
 		note, known := l.lanes.at(key)
 		if !known {
 			*note = laneNote{number: l.shared.lane(newLane(key))}
+			l.laneFacts = grown(l.laneFacts, note.number, noLaneFacts)
 		}
 		if active {
 			allreduce := p.class != nil && p.class[first+k] == int8(event.Allreduce)
