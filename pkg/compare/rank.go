@@ -173,7 +173,7 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 		}
 	}
 	if name < 0 {
-		name = r.sites.Names.ID(b.Name.Get(i))
+		name = r.sites.Names.Of(&b.Name, i)
 	}
 	r.sections[kernels].at(name).add(k, e-t)
 	r.sections[classes].at(class).add(k, e-t)

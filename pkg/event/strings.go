@@ -73,6 +73,19 @@ func (c *Strings) AppendBytes(s []byte) {
 	c.appended()
 }
 
+// AppendCode appends a text of a Dict, which becomes the column's where it has
+// none; of another one the text is copied.
+func (c *Strings) AppendCode(d *Dict, code int32) {
+	if c.Dict == nil {
+		c.adopt(d)
+	}
+	if c.Dict == d { // Fast path
+		c.Codes = append(c.Codes, code)
+		return
+	}
+	c.AppendBytes(d.Data[d.Offsets[code]:d.Offsets[code+1]])
+}
+
 // appended makes a row of the bytes behind the last text.
 func (c *Strings) appended() {
 	if len(c.Offsets) == 0 {

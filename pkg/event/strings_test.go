@@ -55,7 +55,12 @@ func TestStrings(t *testing.T) {
 		c.reset()
 		var want []string
 		for range rng.IntN(8) {
-			switch rng.IntN(4) {
+			switch rng.IntN(5) {
+			case 1:
+				d := dicts[rng.IntN(len(dicts))]
+				code := int32(rng.IntN(len(d.Offsets) - 1))
+				c.AppendCode(d, code)
+				want = append(want, string(d.Data[d.Offsets[code]:d.Offsets[code+1]]))
 			case 0:
 				c.appendEmpty(2)
 				c.SetLast("step")

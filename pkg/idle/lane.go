@@ -44,7 +44,7 @@ func (r *Rank) IsActivity(b *event.Batch, i int) bool {
 // Read reads row i, of the GPU, into a.
 func (r *Rank) Read(b *event.Batch, i int, a *Activity) {
 	a.Start, a.End, a.Device, a.Kind = b.Start.Values[i], b.End.Values[i], b.Device.Values[i], b.Kind.Values[i]
-	a.Name = r.sites.Names.ID(b.Name.Get(i))
+	a.Name = r.sites.Names.Of(&b.Name, i)
 	a.Replayed = b.GraphNode.Valid.Get(i) || a.Kind == event.Graph
 	a.Correlation, a.LaunchStart, a.LaunchEnd, a.LaunchThread = none, none, 0, none
 	if !b.Correlation.Valid.Get(i) {

@@ -2,6 +2,8 @@ package idle
 
 import (
 	"bytes"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // MaxNames is how many different names are told apart.
@@ -15,6 +17,8 @@ type Names struct {
 	list  []string
 	cache [512]cachedName
 	buf   []byte
+	dict  *event.Dict
+	codes []int32 // numbers of the texts of dict, one more than they are; 0: not looked up yet
 }
 
 // cachedName is a name as it came and its number.
@@ -27,6 +31,22 @@ type cachedName struct {
 // fold is set: each run of digits counts as one #.
 func NewNames(fold bool) *Names {
 	return &Names{fold: fold, ids: make(map[string]int32)}
+}
+
+// Of returns the number of the name in row i. Texts in a dictionary are looked up
+// once.
+func (n *Names) Of(c *event.Strings, i int) int32 {
+	if c.Dict == nil || c.Codes[i] < 0 {
+		return n.ID(c.Get(i))
+	}
+	if c.Dict != n.dict {
+		n.dict, n.codes = c.Dict, make([]int32, len(c.Dict.Offsets))
+	}
+	known := &n.codes[c.Codes[i]]
+	if *known == 0 {
+		*known = n.find(c.Get(i)) + 1
+	}
+	return *known - 1
 }
 
 // ID returns the number of a name.

@@ -128,7 +128,7 @@ var callStates = func() (states [32]thread.State) {
 
 // Call observes row i, an API call.
 func (r *Rank) Call(b *event.Batch, i int) HostRow {
-	host := HostRow{Thread: -1, Class: event.Other, Path: -1, Name: r.sites.Names.ID(b.Name.Get(i))}
+	host := HostRow{Thread: -1, Class: event.Other, Path: -1, Name: r.sites.Names.Of(&b.Name, i)}
 	if class, ok := b.Class.Get(i); ok {
 		host.Class = class
 	}
@@ -153,12 +153,11 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	if class, ok := b.Class.Get(i); ok {
 		host.Class = class
 	}
-	text := b.Name.Get(i)
-	host.Name = r.sites.Ranges.ID(text)
+	host.Name = r.sites.Ranges.Of(&b.Name, i)
 	start, end := b.Start.Values[i], b.End.Values[i]
 	r.last = start
 	if host.Class == event.StepMarker || r.edges.custom {
-		r.edges.marker(start, end, text)
+		r.edges.marker(start, end, b.Name.Get(i))
 	}
 	id, ok := b.Thread.Get(i)
 	if !ok {

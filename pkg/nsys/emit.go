@@ -158,6 +158,7 @@ type emitter struct {
 	offset  int64
 	domains map[string]int32
 	apis    []string // canonical name by text, "" where not yet looked up
+	texts   *event.Dict
 	slots   [][]*run // of each rank, those without one last; nil once written
 
 	batch *event.Batch
@@ -172,6 +173,7 @@ type emitter struct {
 // newEmitter prepares the writing of a report's rows.
 func newEmitter(r *report, offset int64, domains map[string]int32) *emitter {
 	e := &emitter{r: r, offset: offset, domains: domains, apis: make([]string, r.strings.len()), slots: r.runs()}
+	e.texts = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
 	return e
 }
@@ -315,7 +317,11 @@ func (e *emitter) gpuRows(kind, rank int32, refs []uint32) {
 				}
 			}
 		}
-		b.Name.Append(e.gpuName(kind, p.name[o]))
+		if name := p.name[o]; kind == event.Kernel && name >= 0 {
+			b.Name.AppendCode(e.texts, name)
+		} else {
+			b.Name.Append(gpuName(kind, name))
+		}
 	}
 	e.at += len(refs)
 }
@@ -327,10 +333,11 @@ var (
 	syncNames = []string{"sync", "event sync", "stream wait event", "stream sync", "context sync"}
 )
 
-func (e *emitter) gpuName(kind, name int32) string {
+// gpuName is the name of a row whose kind says it, or that has none.
+func gpuName(kind, name int32) string {
 	switch kind {
 	case event.Kernel:
-		return e.r.strings.str(name)
+		return ""
 	case event.Memcpy:
 		return copyNames[within(name, len(copyNames))]
 	case event.Sync:
@@ -370,10 +377,13 @@ func (e *emitter) hostRows(kind, rank int32, refs []uint32) {
 				b.Domain.Set(i, d)
 			}
 		}
-		if kind == event.API {
-			b.Name.Append(e.apiName(p.name[o]))
-		} else {
-			b.Name.AppendBytes(p.text(&r.strings, p.name[o]))
+		switch name := p.name[o]; {
+		case kind == event.API:
+			b.Name.Append(e.apiName(name))
+		case name >= 0:
+			b.Name.AppendCode(e.texts, name)
+		default:
+			b.Name.AppendBytes(p.text(&r.strings, name))
 		}
 	}
 	e.at += len(refs)
