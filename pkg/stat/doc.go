@@ -38,12 +38,26 @@
 // does not change within either run leaves no trace and cannot be noticed by
 // anybody who has only these two runs.
 //
-// Rejected: the equally weighted cosine estimator after an autoregression (Lazarus,
-// Lewis, Stock and Watson 2018), which takes states that last tens of steps
-// for changes; t-tests on the means of a few
-// groups (Ibragimov and Müller 2010), whose four to eight degrees of freedom find
-// nothing where many rows are compared; resampling of blocks, of which a short run
-// has too few.
+// A ratio of one run ([Estimator.Ratio]) has no other run beside it that shows what
+// this one may have missed, and need not be sure beyond one in twenty. Its interval
+// is therefore at least as wide as the lowest four coefficients alone say, by a t
+// of four degrees of freedom, whatever the shape. Measured on a thousand runs of 60,
+// 120 and 400 steps, how often it holds the truth, without that and with it:
+// independent steps 96, 97, 97 % and 97, 98, 98 %; two states of twenty steps each
+// 75, 80, 92 % and 84, 91, 97 %; bursts in one step of fifty 85, 91, 94 % and 90, 94,
+// 96 %. It costs a quarter of width where steps are independent.
+//
+// What is not in the run cannot be in the interval: a burst that did not come, a
+// state that was not left. Nor would it help to give no interval where a run is
+// worth few independent steps: those intervals are wide and hold the truth (97 % with
+// an autoregression of 0.9 and 60 steps), and the ones that miss it are of runs
+// in which nothing seems to last (of those worth eight steps or more 38 % hold it).
+//
+// Rejected for differences: the equally weighted cosine estimator after an
+// autoregression (Lazarus, Lewis, Stock and Watson 2018), which takes states that
+// last tens of steps for changes; t-tests on the means of a few groups (Ibragimov
+// and Müller 2010), whose four to eight degrees of freedom find nothing where many
+// rows are compared; resampling of blocks, of which a short run has too few.
 //
 // # Several runs
 //

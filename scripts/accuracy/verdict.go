@@ -143,6 +143,7 @@ func (r hostRun) clear() bool {
 // verdictTally is what became of the runs of one kind of noise and length.
 type verdictTally struct {
 	idle, launch    count // the interval holds the truth
+	wide            width // of the interval of the idle time
 	disagree, clear count // of them borderline
 }
 
@@ -167,20 +168,20 @@ func runVerdict(w io.Writer, o options) error {
 	}
 	forEach(cells, func(c *verdictCell) { c.run(o.seeds * runsPerSeed) })
 	fmt.Fprintf(w, "%d runs of each kind, host time with a relative standard deviation of %.0f %% per step, GPU time of 1 %%. "+
-		"Idle time and launches lie anywhere about their limits; the interval is that of the generation steps. "+
+		"Idle time and launches lie anywhere about their limits; the interval is that of the generation steps, half of its width in points. "+
 		"Borderline is asked of runs whose halves, each alone, have another verdict, and of runs whose truth is a fifth away from every limit.\n\n", o.seeds*runsPerSeed, 100*noiseScale)
-	fmt.Fprintln(w, "| noise | steps | idle in its interval | launches in theirs | halves disagree: borderline | a fifth away: borderline |")
-	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(w, "| noise | steps | idle in its interval | half of its width | launches in theirs | halves disagree: borderline | a fifth away: borderline |")
+	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|--:|")
 	var all verdictTally
 	for _, c := range cells {
 		t := &c.tally
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s |\n", hostNoises[c.noise].name, c.steps, t.idle, t.launch, t.disagree, t.clear)
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", hostNoises[c.noise].name, c.steps, t.idle, &t.wide, t.launch, t.disagree, t.clear)
 		all.idle.sum(t.idle)
 		all.launch.sum(t.launch)
 		all.disagree.sum(t.disagree)
 		all.clear.sum(t.clear)
 	}
-	fmt.Fprintf(w, "| all | | %s | %s | %s | %s |\n", all.idle, all.launch, all.disagree, all.clear)
+	fmt.Fprintf(w, "| all | | %s | | %s | %s | %s |\n", all.idle, all.launch, all.disagree, all.clear)
 	return runVerdictExports(w, o)
 }
 
@@ -196,6 +197,11 @@ func (c *verdictCell) run(runs int) {
 		factors := hostNoises[c.noise].draw(rng, c.steps)
 		r := truth.measured(rng, factors)
 		g := r.Phases.Generation
+		if in := g.Intervals.GPUIdle; in != nil {
+			c.tally.wide.add(&metric.Interval{Low: in[0], High: in[1]})
+		} else {
+			c.tally.wide.add(nil)
+		}
 		c.tally.idle.add(holds(g.Intervals.GPUIdle, truth.idle))
 		c.tally.launch.add(holds(g.Intervals.Launch, truth.launch))
 		borderline := len(r.Borderline) > 0

@@ -28,84 +28,109 @@ var verdictExports = []struct {
 
 // verdictExport is one kind of simulated export.
 type verdictExport struct {
-	mu   sync.Mutex
-	name string
-	// Idle time and the rest of the generation steps of each run, and its interval.
-	idle, window []float64
-	intervals    []*[2]float64
+	mu    sync.Mutex
+	noise sim.Noise
+	first uint64 // seed
+	// What a long run comes to, and the intervals of the short ones.
+	truth     float64
+	intervals []*metric.Interval
 }
 
-// coverage is how often the interval of one run holds what all others come to.
-func (e *verdictExport) coverage() (c count) {
-	var idle, window float64
-	for i := range e.idle {
-		idle += e.idle[i]
-		window += e.window[i]
-	}
-	for i, in := range e.intervals {
-		c.add(holds(in, (idle-e.idle[i])/(window-e.window[i])))
-	}
-	return c
-}
+// longRun is how many steps the run that tells the truth has, for each of the runs
+// that are asked: its own error is a tenth of theirs.
+const longRun = 100
 
 // runVerdictExports asks the same of whole exports, through the commands' own code.
+// The truth is that of a run that goes on: the ranks' lead over one another wanders
+// from one step to the next, begins at 0, and takes tens of steps to forget that.
 func runVerdictExports(w io.Writer, o options) error {
-	fmt.Fprintf(w, "\nSimulated exports of 60 steps and two ranks, %d of each kind; the truth is what all others of the kind come to.\n\n", o.seeds)
-	fmt.Fprintln(w, "| noise | idle in its interval |")
-	fmt.Fprintln(w, "|:--|--:|")
-	for _, kind := range verdictExports {
-		e := &verdictExport{name: kind.name}
-		seeds := make([]int, o.seeds)
-		for i := range seeds {
-			seeds[i] = i
+	fmt.Fprintf(w, "\nSimulated exports of 60 steps and two ranks, %d of each kind; the truth is what a run of %d steps comes to.\n\n", o.seeds, o.seeds*longRun)
+	fmt.Fprintln(w, "| noise | idle in its interval | half of its width |")
+	fmt.Fprintln(w, "|:--|--:|--:|")
+	for i, kind := range verdictExports {
+		e := &verdictExport{noise: kind.noise, first: uint64(i) << 20}
+		if err := e.run(o.seeds); err != nil {
+			return err
 		}
-		var failed error
-		forEach(seeds, func(seed int) {
-			if err := e.add(seed, kind.noise); err != nil {
-				e.mu.Lock()
-				failed = err
-				e.mu.Unlock()
-			}
-		})
-		if failed != nil {
-			return failed
+		var c count
+		var wide width
+		for _, in := range e.intervals {
+			c.add(in != nil && in.Low <= e.truth && e.truth <= in.High)
+			wide.add(in)
 		}
-		fmt.Fprintf(w, "| %s | %s |\n", e.name, e.coverage())
+		fmt.Fprintf(w, "| %s | %s | %s |\n", kind.name, c, &wide)
 	}
 	return nil
 }
 
-// add measures one export.
-func (e *verdictExport) add(seed int, noise sim.Noise) error {
-	c := sim.Default()
-	c.Seed, c.Steps, c.Tail, c.ContextEvery, c.Layers, c.Noise = uint64(seed+1), 61, 0, 0, 4, noise
-	trace, err := sim.Simulate(c)
+// run measures so many exports, and one of a long run.
+func (e *verdictExport) run(runs int) (failed error) {
+	long, err := e.measure(0, runs*longRun)
 	if err != nil {
 		return err
+	}
+	e.truth = long.Value()
+	forEach(numbers(runs), func(k int) {
+		row, err := e.measure(k+1, 60)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if err != nil {
+			failed = err
+			return
+		}
+		e.intervals = append(e.intervals, row.Interval)
+	})
+	return failed
+}
+
+// measure returns the idle time in the generation steps of an export.
+func (e *verdictExport) measure(seed, steps int) (row metric.Row, err error) {
+	c := sim.Default()
+	c.Seed, c.Steps, c.Tail, c.ContextEvery, c.Layers, c.Noise = e.first+uint64(seed+1), steps+1, 0, 0, 4, e.noise
+	trace, err := sim.Simulate(c)
+	if err != nil {
+		return row, err
 	}
 	dir, files, err := export([]*sim.Trace{trace}, sim.Options{})
 	defer os.RemoveAll(dir)
 	if err != nil {
-		return err
+		return row, err
 	}
 	flags := filter.Flags(filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags())
-	return command(flags, files, func(c *filter.Context) error {
+	err = command(flags, files, func(c *filter.Context) error {
 		res, err := c.Measure()
 		if err != nil {
 			return err
 		}
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		for i := range res.Rows {
-			if r := &res.Rows[i]; r.Scope == metric.Generation && r.Metric == metric.GPUIdle {
-				e.idle, e.window = append(e.idle, float64(r.Numerator)), append(e.window, float64(r.Denominator))
-				var in *[2]float64
-				if r.Interval != nil {
-					in = &[2]float64{r.Interval.Low, r.Interval.High}
-				}
-				e.intervals = append(e.intervals, in)
+		for _, r := range res.Rows {
+			if r.Scope == metric.Generation && r.Metric == metric.GPUIdle {
+				row = r
 			}
 		}
 		return nil
 	})
+	return row, err
+}
+
+// width is how wide intervals are, in points, and how many are missing.
+type width struct {
+	sum        float64
+	n, unknown int
+}
+
+func (w *width) add(in *metric.Interval) {
+	if in == nil {
+		w.unknown++
+		return
+	}
+	w.n++
+	w.sum += 50 * (in.High - in.Low)
+}
+
+func (w *width) String() string {
+	text := fmt.Sprintf("%.2f", w.sum/float64(max(1, w.n)))
+	if w.unknown > 0 {
+		text += fmt.Sprintf(", none in %d", w.unknown)
+	}
+	return text
 }
