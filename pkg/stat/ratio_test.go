@@ -1,0 +1,38 @@
+package stat
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestRatioHolds: the interval of a ratio holds the truth about as often as it says
+// where steps are independent, and not much less often where the host has two states
+// of twenty steps each, of which a run of 120 has six.
+func TestRatioHolds(t *testing.T) {
+	const runs, n = 500, 120
+	var est Estimator
+	holds := func(step float64) (held int) {
+		for k := range runs {
+			rng := rand.New(rand.NewPCG(uint64(k), 5))
+			num, den := make([]float64, n), make([]float64, n)
+			state := step * float64(2*rng.IntN(2)-1)
+			for i := range num {
+				if rng.Float64() < 1.0/20 {
+					state = -state
+				}
+				num[i] = 1 + 0.1*rng.NormFloat64() + state
+				den[i] = num[i] + 3
+			}
+			if lo, hi, ok := est.Ratio(num, den, n); ok && lo <= 0.25 && 0.25 <= hi {
+				held++
+			}
+		}
+		return held
+	}
+	if held := holds(0); held < 475 || held > 498 {
+		t.Errorf("independent steps: %d of %d intervals hold the truth", held, runs)
+	}
+	if held := holds(0.05); held < 440 {
+		t.Errorf("two states: %d of %d intervals hold the truth", held, runs)
+	}
+}
