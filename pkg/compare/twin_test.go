@@ -126,7 +126,7 @@ func steadyOf(all []twinStep, window eventtest.Row) (chosen []twinStep) {
 		}
 	}
 	for _, s := range all {
-		if (window.Segment < 0 || s.row.Segment == window.Segment) && (!counts || s.row.Ctx == 0 && s.row.Gen == gen) {
+		if (window.Segment < 0 || s.row.Segment == window.Segment) && (!counts && s.row.Phase != event.Context || s.row.Ctx == 0 && s.row.Gen == gen) {
 			chosen = append(chosen, s)
 		}
 	}

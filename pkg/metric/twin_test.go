@@ -384,7 +384,7 @@ func (tw *twinRank) steadySteps(whole bool) (steady []twinStep) {
 		}
 	}
 	for _, s := range tw.inBenchmark() {
-		if !(s.last && whole) && (!counted || s.Ctx == 0 && s.Gen == most) {
+		if !(s.last && whole) && (!counted && s.Phase != event.Context || counted && s.Ctx == 0 && s.Gen == most) {
 			steady = append(steady, s)
 		}
 	}

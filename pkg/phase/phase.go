@@ -15,10 +15,14 @@
 //
 // Steps that were isolated by graph launches and have no numbers are generation
 // steps: engines replay graphs for decode and run prefill eagerly. What runs
-// eagerly between two replays belongs to the period of the former.
+// eagerly between two replays belongs to the period of the former. Where that is a
+// whole forward pass (the step row has the class launch) the step is a context step,
+// or, where the replay's numbers are known, of unknown phase, without numbers: its
+// time is that of two iterations, and it is not steady.
 package phase
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -36,6 +40,7 @@ type Tagger struct {
 	ranks    []rank
 	counted  int64
 	steps    int64
+	eager    int64 // whose period holds a forward pass that no replay ran
 	log      func(string)
 	reported bool
 }
@@ -166,10 +171,18 @@ func (t *Tagger) rank(id int32) *rank {
 func (t *Tagger) step(b *event.Batch, i int) int32 {
 	t.steps++
 	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
-	if !ok || !counts.HasCounts {
+	known := ok && counts.HasCounts
+	t.counted += int64(b2n(known))
+	switch eager := holdsEager(b, i); {
+	case eager && known: // what else it holds may have other numbers
+		t.eager++
+		return event.Unknown
+	case eager:
+		t.eager++
+		return event.Context
+	case !known:
 		return t.unnamed
 	}
-	t.counted++
 	b.Ctx.Set(i, counts.Ctx)
 	b.Gen.Set(i, counts.Gen)
 	switch {
@@ -181,12 +194,29 @@ func (t *Tagger) step(b *event.Batch, i int) int32 {
 	return event.Unknown
 }
 
+// holdsEager says whether the period of step row i holds a forward pass that no
+// replay ran, see package step.
+func holdsEager(b *event.Batch, i int) bool {
+	return b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == event.Launch
+}
+
+func b2n(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // report says, once, on what ground phases were told.
 func (t *Tagger) report() {
 	if t.reported || t.steps == 0 {
 		return
 	}
 	t.reported = true
+	if t.eager > 0 {
+		t.log(fmt.Sprintf("the periods of %d of %d steps hold a forward pass that no graph replay ran, too: they are context steps, "+
+			"or with markers of unknown phase", t.eager, t.steps))
+	}
 	switch {
 	case t.counted > 0:
 	case t.unnamed == event.Generation:

@@ -53,6 +53,12 @@ func twin(rows []eventtest.Row, unnamed int32) []eventtest.Row {
 				r.Phase = event.Context
 			}
 		}
+		if r.Class == event.Launch {
+			r.Phase = event.Context
+			if c, ok := marker.Parse(r.Name); ok && c.HasCounts {
+				r.Ctx, r.Gen, r.Phase = -1, -1, event.Unknown
+			}
+		}
 		steps[key{r.Rank, r.Step}] = r
 	}
 	out := make([]eventtest.Row, len(rows))

@@ -28,6 +28,8 @@ type learner struct {
 	ended    bool  // no GPU activity since the end of a segment
 	tried    int   // rows when the structure was last looked for
 	borders  [][2]int64
+	kernels  int32   // since the replay before, that no replay ran
+	between  []int32 // the same between any two replays
 }
 
 // learns says whether the steps of the rank have to be learned before its next
@@ -130,6 +132,7 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
 	case event.Kernel, event.Graph:
+		l.kernels += int32(b2n(!isReplay(b, k)))
 		if b.Device.Values[k] == l.device {
 			l.kernel(r, b, k, class)
 		}
@@ -162,6 +165,7 @@ func (r *rank) learned() error {
 	r.learner = nil
 	if r.marked = l.marked; !r.marked {
 		r.setRule(l.run.rule(&r.context.names))
+		r.eager.learn(l.between, r.rule)
 	}
 	r.context.reset()
 	r.pending.reset()
@@ -183,6 +187,10 @@ func (r *rank) learned() error {
 // nothing about where it stands among others.
 func (l *learner) replay(r *rank, b *event.Batch, k int) {
 	if launch, ok := b.Correlation.Get(k); ok && r.context.begun(launch) {
+		if len(l.run.ends) > 0 {
+			l.between = append(l.between, l.kernels)
+		}
+		l.kernels = 0
 		for _, t := range r.context.launched(b, k) {
 			l.run.add(t, -1)
 		}

@@ -40,6 +40,7 @@ type rank struct {
 	replaying bool     // the rows that were held are used
 	context   context
 	pending   pending
+	eager     eager
 	inside    int   // how often the input was copied inside a step, by a rule that it confirms
 	units     int32 // collectives, or replays, of the open step
 
@@ -207,6 +208,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	p := r.plan
 	want, busy := &r.want, p.busy
 	replays := p.method == Graph && (r.rule == nil || r.rule.single)
+	kernels := int32(0)
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	stop := end
 	for ; i < j; i++ {
@@ -230,6 +232,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {
+				kernels += int32(b2n(kind == uint32(event.Kernel)))
 				continue
 			}
 			stop = wanted
@@ -237,6 +240,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 		}
 	}
 	r.last, r.frontier, r.limit = last, frontier, limit
+	r.eager.kernels += kernels
 	return i, stop
 }
 
@@ -260,7 +264,7 @@ func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
 	row.Rank.Set(i, r.id)
 	row.Name.SetLast(name)
 	row.Segment.Set(i, int64(len(r.segments)-1))
-	r.step, r.units = s, 1
+	r.step, r.units, r.eager.kernels = s, 1, 0
 	r.patch(&s)
 	r.limit = max(r.frontier, s.end) + r.plan.segmentGap
 	r.extend(s.end)
@@ -288,6 +292,7 @@ func (r *rank) endStep(end int64) {
 			old++
 		}
 	case Graph:
+		r.eager.mark(r.out.at(r.step.at), r.step.at.row)
 		r.recent = append(r.recent, r.step)
 		old = max(0, len(r.recent)-maxReplays)
 	}

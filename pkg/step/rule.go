@@ -238,6 +238,7 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 		r.context.host(b, k)
 		return
 	}
+	r.eager.kernels++
 	if b.Device.Values[k] == r.device {
 		t := r.context.names.token(&b.Name, k)
 		r.pending.add(t, r.rule.of(t, &r.context.names))

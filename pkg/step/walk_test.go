@@ -318,7 +318,9 @@ func TestWalkerErrors(t *testing.T) {
 }
 
 func TestSteady(t *testing.T) {
-	one := func(ctx, gen int64, whole bool) step.Step { return step.Step{Ctx: ctx, Gen: gen, Whole: whole} }
+	one := func(ctx, gen int64, whole bool) step.Step {
+		return step.Step{Ctx: ctx, Gen: gen, Whole: whole, Phase: event.Unknown}
+	}
 	for _, test := range []struct {
 		steps []step.Step
 		want  []int
@@ -326,6 +328,7 @@ func TestSteady(t *testing.T) {
 		{nil, nil},
 		{[]step.Step{one(1, 0, true), one(0, 4, true), one(0, 3, true), one(0, 4, true), one(0, 9, false)}, []int{1, 3}},
 		{[]step.Step{one(-1, -1, true), one(-1, -1, true), one(-1, -1, false)}, []int{0, 1}},
+		{[]step.Step{one(-1, -1, true), {Ctx: -1, Gen: -1, Whole: true, Phase: event.Context}, one(-1, -1, true)}, []int{0, 2}},
 		{[]step.Step{one(1, 0, true), one(0, 2, false)}, []int{1}}, // nothing else is left
 		{[]step.Step{one(2, 0, true)}, nil},
 	} {

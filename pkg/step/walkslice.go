@@ -143,8 +143,8 @@ func (r *RankSteps) BenchmarkSteps() (from, to int) {
 }
 
 // Steady returns the indices of the steady steps: of the steps that count those
-// without context requests and with the most generation requests, or all of them
-// where numbers of requests are not known. Steps whose period is not whole are
+// without context requests and with the most generation requests, or where numbers
+// of requests are not known all that are no context steps. Steps whose period is not whole are
 // left out first, unless nothing else is left.
 func (r *RankSteps) Steady() []int {
 	if steady := r.steady(func(s *Step) bool { return s.Whole }); len(steady) > 0 {
@@ -165,7 +165,8 @@ func (r *RankSteps) steady(keep func(*Step) bool) (steady []int) {
 		}
 	}
 	for i := from; i < to; i++ {
-		if s := &r.Steps[i]; keep(s) && (!counted || s.Ctx == 0 && s.Gen == most) {
+		s := &r.Steps[i]
+		if keep(s) && (counted && s.Ctx == 0 && s.Gen == most || !counted && s.Phase != event.Context) {
 			steady = append(steady, i)
 		}
 	}

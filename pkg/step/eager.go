@@ -1,0 +1,55 @@
+package step
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// eager tells by graph whether the period of a step holds a whole forward pass
+// that no replay ran, besides what every period holds: inputs, logits, sampling.
+type eager struct {
+	kernels int32 // that no replay ran, in the period of the open step so far
+	forward int32 // how many of them make a forward pass, 0: not known
+	steps   int   // whose period holds one
+}
+
+// How many periods there must be to know what is usual, and how many kernels a
+// forward pass has at least.
+const (
+	minPeriods = 4
+	minForward = 16
+)
+
+// learn sets how many kernels make a forward pass, from how many lie between two
+// replays: far more than in the periods that have few.
+func (e *eager) learn(between []int32, u *rule) {
+	per := 1
+	if !u.single {
+		per = int(max(1, u.usual))
+	}
+	var periods []int32
+	for ; len(between) >= per; between = between[per:] {
+		n := int32(0)
+		for _, k := range between[:per] {
+			n += k
+		}
+		periods = append(periods, n)
+	}
+	if len(periods) < minPeriods {
+		return
+	}
+	slices.Sort(periods)
+	e.forward = 2*periods[len(periods)/4] + minForward
+}
+
+// mark gives a step row whose period holds such a forward pass the class launch.
+func (e *eager) mark(b *event.Batch, row int) {
+	if e.forward == 0 || e.kernels < e.forward {
+		return
+	}
+	e.steps++
+	if b.Columns.Has(event.ColClass) {
+		b.Class.Set(row, event.Launch)
+	}
+}

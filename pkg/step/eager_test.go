@@ -1,0 +1,59 @@
+package step
+
+import (
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+)
+
+// replays returns the rows of that many graph replays, a ms apart and with
+// 40 kernels each, five eager kernels after each, and as many more as extra says.
+func replays(steps int, extra func(step int) int) (rows []eventtest.Row) {
+	kernel := func(at, launch int64, node bool) {
+		k := eventtest.New(event.Kernel, 0, at, at+1000, "k")
+		k.Device, k.Thread, k.Class, k.Correlation = 0, -1, event.Other, launch
+		k.LaunchStart, k.LaunchEnd, k.LaunchThread = at-900, at-800, 1
+		if node {
+			k.GraphNode, k.LaunchStart = 1, launch
+		}
+		rows = append(rows, k)
+	}
+	for n := range steps {
+		at := int64(n+1) * 1_000_000
+		for i := range int64(40) {
+			kernel(at+2000*i, at, true)
+		}
+		for i := range int64(5 + extra(n)) {
+			kernel(at+100_000+2000*i, at+1+i, false)
+		}
+	}
+	return rows
+}
+
+// A step whose period holds a forward pass that no replay ran has the class launch.
+func TestEagerForward(t *testing.T) {
+	third := func(n int) int { return 60 * b2i(n%3 == 1) }
+	for name, test := range map[string]struct {
+		steps int
+		extra func(n int) int
+		want  func(n int) bool
+	}{
+		"a prefill now and then": {200, func(n int) int { return 60 * b2i(n%20 == 7) }, func(n int) bool { return n%20 == 7 }},
+		"a third":                {90, third, func(n int) bool { return n%3 == 1 }},
+		"few more kernels":       {90, func(n int) int { return n % 7 }, func(int) bool { return false }},
+		"equally many in all":    {90, func(int) int { return 60 }, func(int) bool { return false }},
+		"too few to know":        {4, third, func(int) bool { return false }},
+	} {
+		rows := replays(test.steps, test.extra)
+		steps, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: Graph}, 0)
+		if len(steps) != test.steps {
+			t.Fatalf("%s: %d steps", name, len(steps))
+		}
+		for i, s := range steps {
+			if got := s.Class == event.Launch; got != test.want(i) {
+				t.Errorf("%s: step %d: class %d", name, i, s.Class)
+			}
+		}
+	}
+}
