@@ -134,7 +134,7 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 		cause.Us, cause.Share = us(cause.Ns), ratio(cause.Ns, total)
 		cause.UsPerStep = perStep(cause.Us, steps)
 		slices.SortFunc(cause.Sites, Site.before)
-		if strings.HasPrefix(cause.Cause, hostPrefix) {
+		if strings.HasPrefix(cause.Cause, hostPrefix) && len(cause.Sites) > 0 { // a range's name may be empty
 			cause.Path, cause.Source = cause.Sites[0].Path, cause.Sites[0].Source
 		}
 		list = append(list, *cause)

@@ -43,13 +43,13 @@ type rule struct {
 	why      string     // what is not clear
 }
 
-// of returns what a token says. Names that came after the rule was learned say
-// something only where they are those of an embedding.
+// of returns what a token says. Those that came after the rule was learned say
+// something only where they are names of embeddings.
 func (u *rule) of(t int32, n *names) evidence {
 	if int(t) < len(u.evidence) {
 		return u.evidence[t]
 	}
-	if u.embed && isEmbedding(n.texts[t-firstName]) {
+	if u.embed && t >= firstName && isEmbedding(n.texts[t-firstName]) {
 		return begins
 	}
 	return 0

@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestOddTraces asks each question of the small traces with odd things: whatever
+// the answer, it is an answer or an error of one line.
+func TestOddTraces(t *testing.T) {
+	texts, err := filepath.Glob(filepath.Join(root, "testdata", "traces", "*.trace"))
+	if err != nil || len(texts) < 20 {
+		t.Fatalf("%d traces: %v", len(texts), err)
+	}
+	for _, text := range texts {
+		ask(t, filepath.Base(text), generate(t, "--text", text))
+	}
+	for seed := 50; seed < 60; seed++ {
+		ask(t, fmt.Sprint("random ", seed), generate(t, "--random", strconv.Itoa(seed)))
+	}
+}
+
+// ask checks that no command dies of a trace.
+func ask(t *testing.T, name, path string) {
+	t.Helper()
+	for _, question := range [][]string{{"verdict", "--by", "graph"}, {"gaps"}, {"gaps", "--by", "none", "--busy", "all"}, {"diff"}} {
+		var said bytes.Buffer
+		cmd := exec.Command(question[0], append(question[1:], path)...)
+		cmd.Stderr = &said
+		err := cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); err != nil && code != 2 || strings.Contains(said.String(), "goroutine ") {
+			t.Errorf("%s: %q ends with %d:\n%s", name, question, code, said.Bytes())
+		}
+	}
+}
