@@ -65,7 +65,7 @@ func list(b *bytes.Buffer, title string, items []string) {
 	}
 	b.WriteByte('\n')
 	for _, item := range items {
-		fmt.Fprintf(b, "- %s\n", item)
+		fmt.Fprintf(b, "- %s\n", printable(item))
 	}
 }
 
@@ -301,17 +301,19 @@ func spellNull(v *float64) string {
 // maxName is how many characters of a name the text shows.
 const maxName = 60
 
+// printable replaces what would move a terminal's cursor or begin a line.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '.'
+	}, text)
+}
+
 // clean makes a name fit for a cell of a table.
 func clean(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r == '|':
-			return '/'
-		case !unicode.IsPrint(r):
-			return '.'
-		}
-		return r
-	}, name)
+	name = strings.ReplaceAll(printable(name), "|", "/")
 	if runes := []rune(name); len(runes) > maxName {
 		return string(runes[:maxName-3]) + "..."
 	}
