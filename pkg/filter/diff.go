@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,7 +69,32 @@ func runsOf(args []string) (runs [][]string, err error) {
 		}
 		runs = append(runs, files)
 	}
-	return runs, nil
+	return runs, checkRepeats(runs)
+}
+
+// checkRepeats refuses a file that is in several runs of a side: what differs
+// from start to start would seem to be nothing.
+func checkRepeats(runs [][]string) error {
+	for k, run := range runs {
+		for _, file := range run {
+			for _, other := range slices.Concat(runs[:k]...) {
+				if sameFile(file, other) {
+					return &UsageError{other + " and " + file + " are the same file", "a repetition is another start of the engine: give each once"}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sameFile tells whether two names are of one file.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y) && !isStream(x)
 }
 
 // filesOf returns the files that an argument names: one that is there by this
