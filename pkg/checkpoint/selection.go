@@ -13,7 +13,9 @@ import (
 // A window row whose span meets Time is chosen and cut to it; with Steps it is
 // cut to what lies between the start of the first step chosen and that of the
 // step numbered Steps.To, if there is one. All other rows come through as they are. The
-// header's counts stay those of the whole reports.
+// header's counts stay those of the whole reports, and with Time or Steps it says
+// that they do. With Steps, the time from a rank's first to its last GPU activity
+// is unknown: the header is written before the rows that would tell.
 type Selection struct {
 	// Ranks are the ranks whose rows are chosen; nil for all rows, those
 	// without a rank among them.
@@ -68,10 +70,15 @@ func (s *Selection) header(h *event.Header) *event.Header {
 		if s.Ranks != nil && !s.keepRanks(&r) {
 			continue
 		}
-		if s.Time != nil {
-			r.GPUStart, r.GPUEnd = s.Time.cut(r.GPUStart, r.GPUEnd)
-			r.BusyStart, r.BusyEnd = s.Time.cut(r.BusyStart, r.BusyEnd)
-			r.RankFacts = s.Time.cutFacts(r.RankFacts)
+		span := s.Time
+		if s.Steps != nil {
+			span = &Range{}
+		}
+		if span != nil {
+			r.Chosen = true
+			r.GPUStart, r.GPUEnd = span.cut(r.GPUStart, r.GPUEnd)
+			r.BusyStart, r.BusyEnd = span.cut(r.BusyStart, r.BusyEnd)
+			r.RankFacts = s.cutFacts(r.RankFacts, span)
 		}
 		out.Reports = append(out.Reports, r)
 	}
@@ -108,17 +115,20 @@ func (r *Range) cut(start, end *int64) (*int64, *int64) {
 	return &from, &to
 }
 
-// cutFacts returns what is said of ranks with the spans cut to the range; the
-// counts stay those of the whole.
-func (r *Range) cutFacts(facts []event.RankFacts) []event.RankFacts {
+// cutFacts returns what is said of ranks with the GPUs' spans cut to one, and
+// what was not recorded cut to Time; the counts stay those of the whole.
+func (s *Selection) cutFacts(facts []event.RankFacts, span *Range) []event.RankFacts {
 	facts = slices.Clone(facts)
 	for i := range facts {
 		f := &facts[i]
-		f.GPUStart, f.GPUEnd = r.cut(f.GPUStart, f.GPUEnd)
-		f.BusyStart, f.BusyEnd = r.cut(f.BusyStart, f.BusyEnd)
+		f.GPUStart, f.GPUEnd = span.cut(f.GPUStart, f.GPUEnd)
+		f.BusyStart, f.BusyEnd = span.cut(f.BusyStart, f.BusyEnd)
+		if s.Time == nil {
+			continue
+		}
 		var spans [][2]int64
 		for _, u := range f.Unrecorded {
-			if start, end := r.cut(&u[0], &u[1]); start != nil {
+			if start, end := s.Time.cut(&u[0], &u[1]); start != nil {
 				spans = append(spans, [2]int64{*start, *end})
 			}
 		}

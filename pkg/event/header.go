@@ -61,6 +61,9 @@ type Report struct {
 	// writer did not look.
 	BusyStart *int64 `json:"busy_start_ns,omitempty"`
 	BusyEnd   *int64 `json:"busy_end_ns,omitempty"`
+	// Chosen: the rows are a choice of the report's, by time or by step, but
+	// the counts are those of the whole report.
+	Chosen bool `json:"chosen,omitempty"`
 	// Warnings says what is wrong with the report, a sentence each.
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -51,10 +52,24 @@ func (c *Context) selection() (s checkpoint.Selection, err error) {
 			}
 		}
 	}
-	if s.Time != nil && s.Steps != nil {
-		return s, &UsageError{"--from and --to mix steps and times", "give two step numbers, or two times with their units"}
+	return s, c.checkRange(&s)
+}
+
+// checkRange checks that the range makes sense, and with the window asked for.
+func (c *Context) checkRange(s *checkpoint.Selection) error {
+	r := s.Time
+	if r == nil {
+		r = s.Steps
 	}
-	return s, nil
+	switch {
+	case s.Time != nil && s.Steps != nil:
+		return &UsageError{"--from and --to mix steps and times", "give two step numbers, or two times with their units"}
+	case r != nil && r.From >= r.To:
+		return &UsageError{"--from " + c.String("from") + " --to " + c.String("to") + ": nothing lies between", "give the earlier one to --from"}
+	case s.Steps != nil && c.String("window") == metric.WindowTrace:
+		return &UsageError{"--window trace is no choice of steps", "give --from and --to as times with their units, or leave --window out"}
+	}
+	return nil
 }
 
 func list(text string) []string {

@@ -233,7 +233,7 @@ func (c *computer) result() *Result {
 		res.Lanes += len(r.lanes)
 		facts := c.header.RankFacts(r.id)
 		res.Ranks = append(res.Ranks, r.summary(&w, facts))
-		if facts != nil && (c.header.Isolation == nil || c.header.Isolation.Marker == "") {
+		if facts != nil && c.countsMarkers(r.id) {
 			res.Markers += facts.Markers
 		}
 	}
@@ -247,6 +247,13 @@ func (c *computer) result() *Result {
 	}
 	res.Steady = steady(c.ranks)
 	return res
+}
+
+// countsMarkers tells whether the header counts the marker ranges of the rank
+// that its steps are to be compared with: the presets', of all of its rows.
+func (c *computer) countsMarkers(rank int32) bool {
+	report, isolation := c.header.Report(rank), c.header.Isolation
+	return (report == nil || !report.Chosen) && (isolation == nil || isolation.Marker == "")
 }
 
 // run is what the header says of the run.
