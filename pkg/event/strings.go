@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Strings is a column of texts. Without a Dict text i is
 // Data[Offsets[i]:Offsets[i+1]].
 type Strings struct {
@@ -43,9 +45,17 @@ func (c *Strings) SpellOut(i, j int, scratch *Strings) Strings {
 		return c.slice(i, j)
 	}
 	scratch.reset()
-	for ; i < j; i++ {
-		scratch.AppendBytes(c.Get(i))
+	own := Dict{c.Offsets, c.Data}
+	offsets, data := slices.Grow(scratch.Offsets, j-i), scratch.Data
+	for _, code := range c.Codes[i:j] {
+		from := c.Dict
+		if code < 0 {
+			from, code = &own, ^code
+		}
+		data = append(data, from.Data[from.Offsets[code]:from.Offsets[code+1]]...)
+		offsets = append(offsets, int32(len(data)))
 	}
+	scratch.Offsets, scratch.Data = offsets, data
 	return *scratch
 }
 
