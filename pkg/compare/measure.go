@@ -233,12 +233,18 @@ func (s *side) spot(of []place) spot {
 
 // quantile returns a quantile of x over all positions where it is there, in us;
 // null where it is nowhere.
-func quantile(x []float64, p float64) *float64 {
+func quantile(x []float64, p float64) *float64 { return quantiles(x, p)[0] }
+
+// quantiles returns several of them.
+func quantiles(x []float64, ps ...float64) []*float64 {
+	all := make([]*float64, len(ps))
 	there := slices.DeleteFunc(slices.Clone(x), math.IsNaN)
 	if len(there) == 0 {
-		return nil
+		return all
 	}
 	slices.Sort(there)
-	q := stat.Quantile(there, p) * us
-	return &q
+	for i, p := range ps {
+		all[i] = number(stat.Quantile(there, p) * us)
+	}
+	return all
 }

@@ -41,8 +41,8 @@ func (w *Estimator) share(s *Sequence, holds func(float64) bool) Estimate {
 
 // bounded is a quantile with the bounds between which it lies. A bound beyond the
 // samples is infinite: what lies there is not known.
-func (w *Estimator) bounded(s *Sequence, p float64) (lo, q, hi float64) {
-	all := s.sorted()
+// all is the samples in ascending order.
+func (w *Estimator) bounded(s *Sequence, all []float64, p float64) (lo, q, hi float64) {
 	q = Quantile(all, p)
 	e := w.share(s, func(v float64) bool { return v <= q })
 	none := Constant(0, e.N, e.Steps)
@@ -65,12 +65,11 @@ func (w *Estimator) bounded(s *Sequence, p float64) (lo, q, hi float64) {
 // probability is that of other shares of samples below the quantile of both
 // together.
 func (w *Estimator) CompareQuantiles(a, b Sequence, p float64) Difference {
-	xl, xq, xh := w.bounded(&a, p)
-	yl, yq, yh := w.bounded(&b, p)
+	as, bs := a.sorted(), b.sorted()
+	xl, xq, xh := w.bounded(&a, as, p)
+	yl, yq, yh := w.bounded(&b, bs, p)
 	delta := yq - xq
-	all := slices.Concat(a.sorted(), b.sorted())
-	slices.Sort(all)
-	q := Quantile(all, p)
+	q := Quantile(merged(as, bs), p)
 	below := func(v float64) bool { return v <= q }
 	x, y := w.share(&a, below), w.share(&b, below)
 	d := w.comparePooled(&x, &y)
@@ -80,6 +79,18 @@ func (w *Estimator) CompareQuantiles(a, b Sequence, p float64) Difference {
 		d.P = 1
 	}
 	return d
+}
+
+// merged returns what is in either of two ascending lists, in ascending order.
+func merged(a, b []float64) []float64 {
+	all := make([]float64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if b[0] < a[0] {
+			a, b = b, a
+		}
+		all, a = append(all, a[0]), a[1:]
+	}
+	return append(append(all, a...), b...)
 }
 
 // comparePooled returns the probability of shares so far apart if both have the
