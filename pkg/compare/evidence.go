@@ -23,6 +23,9 @@ const (
 	// machine that outlasts the run looks like a change: only changes that have a
 	// status for their size are believed there.
 	fewSteps = 30
+	// fewOfState is the number of steps of a single run below which a change of all
+	// operations alike, far beyond the noise of a step, can be such a state.
+	fewOfState = 100
 	// fewTails is the number of steps below which the report says that its tails are
 	// not known.
 	fewTails = 20
@@ -39,17 +42,21 @@ const (
 	shareWall       = 0.13
 	shareConclusion = 0.14 // busy and idle time
 	shareSummary    = 0.05 // the rest of it without the wall time's tail
-	shareOperations = 0.1
+	shareOperations = 0.15
 	shareIdle       = 0.06
 	shareGPU        = 0.04
 	shareAPI        = 0.02
-	sharePeak       = 0.4  // the largest wall time
+	sharePeak       = 0.35 // the largest wall time
 	shareTop        = 0.06 // its P99
 )
 
 // shareSlower is the part of the tail's share that a slower one gets: that is what
 // is looked for.
-const shareSlower = 0.75
+const shareSlower = 0.9
+
+// shareOften is the part of the share of what is rare that is for its coming more
+// or less often; the rest is for how long it takes.
+const shareOften = 0.85
 
 // family is rows that are tested together with a share of the false alarms.
 type family struct {
@@ -108,15 +115,29 @@ func (c *Comparison) weigh() {
 	for i, q := range stat.BenjaminiHochberg(p) {
 		all[i].QValue = number(q)
 	}
-	for _, r := range all {
-		r.decide(c.opt.Alpha, c.opt.Control)
-		if r.Significant && r.Status == "" && c.short() != "" {
-			r.Significant, r.CannotTell = false, c.short()
-		}
-	}
+	c.decide(all)
 	for i := range c.Summary {
 		if s := &c.Summary[i]; s.Status == New || s.Status == Removed {
 			s.Status = ""
+		}
+	}
+}
+
+// decide gives rows their statuses, and says of those that changed too little for
+// one where that cannot be told.
+func (c *Comparison) decide(rows []*Row) {
+	var small []*Row
+	for _, r := range rows {
+		if r.decide(c.opt.Alpha, c.opt.Control); r.Significant && r.Status == "" {
+			small = append(small, r)
+		}
+	}
+	if len(small) == 0 {
+		return
+	}
+	if why := c.onlyLarge(); why != "" {
+		for _, r := range small {
+			r.Significant, r.CannotTell = false, why
 		}
 	}
 }
@@ -216,6 +237,46 @@ func (r *Rare) status() string {
 		return Improved
 	}
 	return ""
+}
+
+// onlyLarge says why changes too small for a status cannot be told, "" where they
+// can.
+func (c *Comparison) onlyLarge() string {
+	if why := c.short(); why != "" {
+		return why
+	}
+	a, b := c.base.sheet, c.target.sheet
+	if a.runs > 1 || b.runs > 1 {
+		return ""
+	}
+	switch apart, shared := stat.CompareLevels(a.largest(a.each(wallOf)), b.largest(b.each(wallOf))); {
+	case shared:
+		return "the wall time has levels that last many steps, and one run was for a while where the other is"
+	case apart && min(a.slots, b.slots) < fewOfState && c.everywhere():
+		return fmt.Sprintf("in %d steps a change of all operations alike cannot be told from a state of the machine that outlasts the run", min(a.slots, b.slots))
+	}
+	return ""
+}
+
+// everywhere tells whether most of the operations' time changed by about the same
+// factor, as it does where the machine is in another state; an engine that changes
+// does so in places.
+func (c *Comparison) everywhere() bool {
+	before, delta, alike := 0.0, 0.0, 0.0
+	each := func(f func(base, delta float64)) {
+		for i := range c.Operations {
+			if s := c.Operations[i].Self; s.Baseline != nil && s.Target != nil {
+				f(*s.Baseline, *s.Delta)
+			}
+		}
+	}
+	each(func(b, d float64) { before, delta = before+b, delta+d })
+	each(func(b, d float64) {
+		if ratio := d * before / (b * delta); ratio > 0.5 && ratio < 2 {
+			alike += b
+		}
+	})
+	return 2*alike >= before
 }
 
 // short says why small changes cannot be told, "" where they can.

@@ -68,13 +68,24 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 	if p == 1 {
 		compare = a.est.ComparePeaks
 	}
-	d := compare(a.largest(walls(c.base)), b.largest(walls(c.target)))
+	d := compare(a.largest(walls(c.base)), b.largest(walls(c.target)), c.memory())
 	part := 1 - shareSlower
 	if *r.Delta > 0 {
 		part = shareSlower
 	}
 	r.P, r.Detectable = number(min(1, d.P/2/part)), nil
 	return r
+}
+
+// memory is how many steps behind a step those are that resemble it, by the wall
+// time: 0 where steps are independent.
+func (c *Comparison) memory() int {
+	a, b := c.base.figures[wall].est, c.target.figures[wall].est
+	d := c.base.sheet.est.Compare(&a, &b)
+	if !(d.Effective >= 1) {
+		return 0
+	}
+	return max(0, int(math.Round(float64(min(c.base.sheet.slots, c.target.sheet.slots))/d.Effective))-1)
 }
 
 // quantileRow compares quantiles of what of says of each step, in ns.
@@ -252,8 +263,7 @@ func events(x []float64, above float64) *RareEvents {
 	return e
 }
 
-// compareEvents says whether events come more often or, with a quarter of the false
-// alarms, take longer.
+// compareEvents says whether events come more often or take longer.
 func (c *Comparison) compareEvents(r *Rare) {
 	a, b := r.Baseline, r.Target
 	if x, y := c.base.sheet, c.target.sheet; x.runs > 1 || y.runs > 1 {
@@ -262,12 +272,12 @@ func (c *Comparison) compareEvents(r *Rare) {
 		return
 	}
 	often := c.base.sheet.est.CompareEvents(a.marks, b.marks)
-	p := often.P / 0.75
+	p := often.P / shareOften
 	if long := stat.RankSum(a.times, b.times); !math.IsNaN(long) {
-		p = min(p, long/0.25)
+		p = min(p, long/(1-shareOften))
 	}
 	r.P = number(min(1, p))
-	if n := a.Steps + b.Steps; n > 0 && stat.LeastOfEvents(n, a.Of, b.Of)/0.75 > c.opt.Alpha*sharePeak {
+	if n := a.Steps + b.Steps; n > 0 && stat.LeastOfEvents(n, a.Of, b.Of)/shareOften > c.opt.Alpha*sharePeak {
 		r.CannotTell = fmt.Sprintf("%s in %d steps", plural(n, "event"), a.Of+b.Of)
 	}
 }

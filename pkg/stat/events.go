@@ -104,27 +104,43 @@ func above(x []float64, limit float64) Marks {
 	return m
 }
 
+// apart keeps, of marks no more than memory steps behind one another, the first:
+// where neighbouring steps resemble one another, all of them are one event.
+func (m Marks) apart(memory int) Marks {
+	few := make(Marks, len(m))
+	last := -memory - 1
+	for t, yes := range m {
+		if yes {
+			few[t] = t-last > memory
+			last = t
+		}
+	}
+	return few
+}
+
 // ComparePeaks compares how many samples of one run are above the largest of the
 // other (Rosenbaum 1954): evidence that the largest differ, of which there is no
-// other. The delta is that of the largest; Lo and Hi are NaN.
-func (w *Estimator) ComparePeaks(a, b []float64) Difference {
+// other. Those no more than memory steps behind one another are one. The delta is
+// that of the largest; Lo and Hi are NaN.
+func (w *Estimator) ComparePeaks(a, b []float64, memory int) Difference {
 	x, y := slices.Max(a), slices.Max(b)
 	limit := min(x, y)
-	d := w.CompareEvents(above(a, limit), above(b, limit))
+	d := w.CompareEvents(above(a, limit).apart(memory), above(b, limit).apart(memory))
 	d.Delta = y - x
 	return d
 }
 
 // CompareTops compares how many of the largest samples of both runs together are
 // each run's. These are one in a hundred, or ten where that is no more than one in
-// twenty. The delta is that of the shares; Lo and Hi are NaN.
-func (w *Estimator) CompareTops(a, b []float64) Difference {
+// twenty. Those no more than memory steps behind one another are one. The delta is
+// that of the shares; Lo and Hi are NaN.
+func (w *Estimator) CompareTops(a, b []float64, memory int) Difference {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	n := len(all)
 	k := max(n/100, min(10, n/20))
 	limit := all[n-1-k]
-	return w.CompareEvents(above(a, limit), above(b, limit))
+	return w.CompareEvents(above(a, limit).apart(memory), above(b, limit).apart(memory))
 }
 
 // RankSum is the probability that samples of one run rank so much above those of

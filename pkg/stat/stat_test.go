@@ -200,11 +200,48 @@ func TestEvents(t *testing.T) {
 	for i := range 10 {
 		burst[90+i], spread[20*i+7*i%5] = 1, 1
 	}
-	if d := w.ComparePeaks(calm, burst); d.P < 0.02 {
+	if d := w.ComparePeaks(calm, burst, 0); d.P < 0.02 {
 		t.Errorf("one burst of ten slow steps: p %v", d.P)
 	}
-	if d := w.ComparePeaks(calm, spread); d.P > 0.01 || d.Delta != 1 {
+	if d := w.ComparePeaks(calm, spread, 0); d.P > 0.01 || d.Delta != 1 {
 		t.Errorf("ten slow steps: p %v", d.P)
+	}
+	if d, few := w.ComparePeaks(calm, spread, 0), w.ComparePeaks(calm, spread, 25); few.P < 10*d.P {
+		t.Errorf("ten slow steps of a run in which steps resemble those 25 behind: p %v, of independent ones %v", few.P, d.P)
+	}
+}
+
+// TestLevels has runs at two levels, ten times the noise apart.
+func TestLevels(t *testing.T) {
+	run := func(slow ...int) []float64 { // in steps from slow[0] on, up to slow[1]
+		x := make([]float64, 100)
+		for i := range x {
+			x[i] = 100 + float64(i*7%5)
+			if i >= slow[0] && i < slow[1] {
+				x[i] += 20
+			}
+		}
+		return x
+	}
+	for _, c := range []struct {
+		name          string
+		a, b          []float64
+		apart, shared bool
+	}{
+		{"one level", run(0, 0), run(0, 0), false, false},
+		{"a level each", run(0, 0), run(0, 100), true, false},
+		{"one was where the other is", run(0, 0), run(20, 100), true, true},
+		{"one ends where the other is", run(95, 100), run(0, 100), true, true},
+		{"a single slow step", run(50, 51), run(0, 100), true, false},
+	} {
+		for _, back := range []bool{false, true} {
+			if back {
+				c.a, c.b = c.b, c.a
+			}
+			if apart, shared := CompareLevels(c.a, c.b); apart != c.apart || shared != c.shared {
+				t.Errorf("%s (exchanged: %v): apart %v, shared %v", c.name, back, apart, shared)
+			}
+		}
 	}
 }
 
