@@ -13,6 +13,14 @@ type group struct {
 	chains map[int32]*chains // by path
 	drains map[idle.Key]*drain
 	after  map[site]int64 // calls outside of any range, by the last range before
+
+	recent [64]recentKernel // of eager
+}
+
+// recentKernel is an entry of group.eager, nil where there is none yet.
+type recentKernel struct {
+	site
+	*eager
 }
 
 // site is a name and the ranges around it.
@@ -97,13 +105,16 @@ func (g *group) kernel(class, name, path int32, ns int64) {
 	if g.eager == nil {
 		g.eager = make(map[site]*eager)
 	}
-	k := g.eager[site{name, path}]
-	if k == nil {
-		k = &eager{class: class}
-		g.eager[site{name, path}] = k
+	at := site{name, path}
+	recent := &g.recent[uint32(name*31+path)%uint32(len(g.recent))]
+	if recent.eager == nil || recent.site != at { // Else the fast path: kernels recur.
+		if g.eager[at] == nil {
+			g.eager[at] = &eager{class: class}
+		}
+		*recent = recentKernel{at, g.eager[at]}
 	}
-	k.count++
-	k.ns += ns
+	recent.count++
+	recent.ns += ns
 }
 
 func (g *group) call(class, name, path int32, ns int64) {

@@ -54,7 +54,10 @@ func (r *Rank) fold(to int64) {
 		}
 	}
 	for _, h := range r.threads {
-		r.folded = r.appendFolded(r.folded, h, max(r.folds, r.origin), to)
+		if h.launches {
+			r.buf = r.appendFolded(r.buf[:0], h, max(r.folds, r.origin), to)
+			r.folded = append(r.folded, slices.Clone(r.buf))
+		}
 		h.Forget(to)
 	}
 	for _, l := range r.lanes {
@@ -149,12 +152,16 @@ func (r *Rank) attributeFolded(l *Lane, h *hostThread, s span, g gapOf) int64 {
 // foldedOf returns what was folded of a thread during the lane's gap, by slice.
 func (r *Rank) foldedOf(l *Lane, number int32) []piece {
 	var mine []piece
-	for _, list := range [2][]foldedPiece{l.partial, r.folded[min(l.folded, len(r.folded)):]} {
+	observe := func(list []foldedPiece) {
 		for _, p := range list {
 			if p.thread == number {
 				mine = append(mine, p.piece)
 			}
 		}
+	}
+	observe(l.partial)
+	for _, list := range r.folded[min(l.folded, len(r.folded)):] {
+		observe(list)
 	}
 	slices.SortStableFunc(mine, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
 	return mine

@@ -53,9 +53,10 @@ type Rank struct {
 	lane    *Lane // of the last activity
 	threads []*hostThread
 	byID    map[int64]*hostThread
-	thread  *hostThread // of the last host row
-	folds   int64       // time up to which runs were folded
-	folded  []foldedPiece
+	thread  *hostThread     // of the last host row
+	folds   int64           // time up to which runs were folded
+	folded  [][]foldedPiece // of a launching thread in a fold each
+	buf     []foldedPiece
 
 	estimated int64
 	gap       []latePiece // what the last gap was attributed to
@@ -211,6 +212,6 @@ func (r *Rank) Close() {
 	for _, g := range r.open {
 		r.totals = g.sums.drain(r.totals, g.group)
 	}
-	r.threads, r.byID, r.thread, r.folded, r.open, r.gap = nil, nil, nil, nil, nil, nil
+	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap = nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges = sums{}, edges{}
 }
