@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/parquet"
@@ -114,13 +115,20 @@ func Check(dir string) error {
 	return CheckDir(dir)
 }
 
-// CheckDir tells whether files can be made in a directory.
+// CheckDir tells whether files can be made in a directory. It asks and does not
+// try: a file made for that would stay where the program is killed.
 func CheckDir(dir string) error {
-	f, err := os.CreateTemp(dir, ".hostbound-*")
-	if err != nil {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
 		return err
+	case !info.IsDir():
+		return &fs.PathError{Op: "open", Path: dir, Err: unix.ENOTDIR}
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return &fs.PathError{Op: "create a file in", Path: dir, Err: err}
+	}
+	return nil
 }
 
 // Create starts a part of the data set: one file for each rank in the rows.
