@@ -38,10 +38,17 @@ func (a *attribution) endStep(owner steps.Owner) {
 	}
 }
 
+// stepIdle is idle time in a step that is known.
+type stepIdle struct {
+	ns    int64
+	key   idle.Key
+	inter bool
+}
+
 // each calls f with the idle time of each of n steps, step after step, for a window
 // that ends at a time. A key of a step may
 // come several times; what it comes to is not negative.
-func (a *attribution) each(n int, end int64, f func(step int32, s idle.Sample)) {
+func (a *attribution) each(n int, end int64, f func(step int32, s stepIdle)) {
 	first := make([]int, n+1) // index of the first sample of a step
 	a.Each(end, func(s idle.Sample) {
 		if k := a.step[s.Slice]; k != noStep {
@@ -51,11 +58,11 @@ func (a *attribution) each(n int, end int64, f func(step int32, s idle.Sample)) 
 	for k := range n {
 		first[k+1] += first[k]
 	}
-	all := make([]idle.Sample, first[n])
+	all := make([]stepIdle, first[n])
 	next := append([]int(nil), first[:n]...)
 	a.Each(end, func(s idle.Sample) {
 		if k := a.step[s.Slice]; k != noStep {
-			all[next[k]] = s
+			all[next[k]] = stepIdle{s.Ns, s.Key, s.Inter}
 			next[k]++
 		}
 	})
@@ -86,21 +93,21 @@ func (r *rank) addIdle(number *idleNames) {
 		}
 		touched = touched[:0]
 	}
-	r.idle.each(len(r.steps), end, func(step int32, s idle.Sample) {
+	r.idle.each(len(r.steps), end, func(step int32, s stepIdle) {
 		if step != open {
 			flush()
 			open = step
 		}
-		id := number.of(s.Key)
+		id := number.of(s.key)
 		for int(id) >= len(sums) {
 			sums = append(sums, idleSum{})
 		}
 		if sums[id] == (idleSum{}) {
 			touched = append(touched, id)
 		}
-		sums[id].total += s.Ns
-		if s.Inter {
-			sums[id].inter += s.Ns
+		sums[id].total += s.ns
+		if s.inter {
+			sums[id].inter += s.ns
 		}
 	})
 	flush()

@@ -42,7 +42,8 @@ type Rank struct {
 
 	slices  []slice // the last one is open
 	now     sums    // of the open slice
-	samples []piece
+	samples blocks
+	causes  []piece // of the slice that is being kept
 	totals  []piece
 	pending []piece
 	late    []latePiece

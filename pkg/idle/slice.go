@@ -60,6 +60,20 @@ type piece struct {
 	ns   int64
 }
 
+// blocks is a list of pieces that grows without being copied.
+type blocks [][]piece
+
+const blockPieces = 4096
+
+func (b *blocks) add(pieces []piece) {
+	n := len(*b)
+	if n == 0 || len((*b)[n-1])+len(pieces) > cap((*b)[n-1]) {
+		*b = append(*b, make([]piece, 0, max(blockPieces, len(pieces))))
+		n++
+	}
+	(*b)[n-1] = append((*b)[n-1], pieces...)
+}
+
 // latePiece is a piece of a gap that goes on after its slice: it is tail for windows
 // that end at or before until, where the gap ends.
 type latePiece struct {
@@ -149,7 +163,11 @@ func (r *Rank) keep(pieces []piece, group int32) {
 		}
 	}
 	if !r.opt.TotalsOnly {
-		r.samples = r.appendSamples(r.samples, pieces)
+		if !r.opt.PerSite {
+			r.causes = r.appendSamples(r.causes[:0], pieces)
+			pieces = r.causes
+		}
+		r.samples.add(pieces)
 	}
 }
 
@@ -259,8 +277,10 @@ func (r *Rank) Each(windowEnd int64, f func(Sample)) {
 		panic("BUG: slices were not kept")
 	}
 	emit := func(p piece) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
-	for _, p := range r.samples {
-		emit(p)
+	for _, block := range r.samples {
+		for _, p := range block {
+			emit(p)
+		}
 	}
 	for i := range r.late {
 		p := r.late[i].ending(windowEnd)
