@@ -42,6 +42,7 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if r.plan.method != NVTX {
 		return from
 	}
+	r.outside.marker(end, fresh)
 	end = min(end, r.border)
 	if !fresh && r.prolong(id, end) {
 		return from
@@ -99,6 +100,9 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
 	id, text := r.launchRange(b, k)
 	boundary := r.rule != nil && r.boundary(b, k)
+	if id != none && r.open && r.step.id == none && r.rule == nil && len(r.sizes) == r.segments[len(r.segments)-1].first {
+		r.retract()
+	}
 	if r.open && !r.startsStep(id, start, boundary) {
 		r.step.size++
 		r.units++
@@ -112,6 +116,15 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	from = r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1}, text)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
+}
+
+// retract takes back the step with which a segment began without a marker, where
+// one with a marker follows: a draft's or a sampler's collectives, or the end of a
+// step that began before the recording did. Their rows belong to no step.
+func (r *rank) retract() {
+	r.out.drop(r.step.at)
+	r.segments = r.segments[:len(r.segments)-1]
+	r.open = false
 }
 
 // startsStep says whether a collective that was launched during the marker range

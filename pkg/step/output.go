@@ -112,6 +112,15 @@ func (o *output) tag(p pos, end, step int64) {
 	}
 }
 
+// drop removes the row at p.
+func (o *output) drop(p pos) {
+	b, kept := o.at(p), o.pool.get()
+	kept.AppendRange(b, 0, p.row)
+	kept.AppendRange(b, p.row+1, b.Len)
+	o.batches[p.batch-o.first] = kept
+	o.pool.put(b)
+}
+
 // release appends to ready the full batches before the one numbered limit.
 func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
 	n := len(o.batches)

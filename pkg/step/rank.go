@@ -40,6 +40,7 @@ type rank struct {
 	replaying bool     // the rows that were held are used
 	context   context
 	pending   pending
+	outside   outside // by nvtx
 	eager     eager
 	inside    int   // how often the input was copied inside a step, by a rule that it confirms
 	units     int32 // collectives, or replays, of the open step
@@ -75,6 +76,7 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, plan: plan, want: plan.want, out: output{pool: pool},
 		last: none, frontier: none, limit: never, device: -1, border: never,
+		outside: outside{end: never},
 	}
 	r.unrecorded = h.Span(id).Unrecorded
 	r.passBorders(none)
@@ -209,6 +211,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	want, busy := &r.want, p.busy
 	replays := p.method == Graph && (r.rule == nil || r.rule.single)
 	kernels := int32(0)
+	calls := p.method == NVTX
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	stop := end
 	for ; i < j; i++ {
@@ -229,6 +232,9 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 					limit = max(limit, e+p.segmentGap)
 				}
 			}
+		}
+		if calls && kind == uint32(event.API) {
+			r.outside.call(classes[i], t)
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {
@@ -309,6 +315,7 @@ func (r *rank) closeSegment() {
 	r.out.flush(never)
 	r.endStep(r.segments[len(r.segments)-1].end)
 	r.open, r.limit = false, never
+	r.outside.end = never
 	r.step.id = none
 	r.context.forget()
 	why := ""

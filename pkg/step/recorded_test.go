@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -131,5 +132,44 @@ func TestUnrecordedReplays(t *testing.T) {
 	var warnings []string
 	if _, err := New(eventtest.Source(h, nil, 1), Options{Warn: func(s string) { warnings = append(warnings, s) }}); err != nil || len(warnings) != 1 {
 		t.Errorf("warnings %q, error %v", warnings, err)
+	}
+}
+
+// So they are where steps are the markers.
+func TestLostMarkersByNVTX(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		rows := marked(0, 30, 1_000_000, event.Comm)
+		var all []eventtest.Row
+		for n, r := range rows {
+			marker := r.Kind == event.NVTX
+			if !marker || !lost || n/5%10 != 5 {
+				all = append(all, r)
+			}
+			for i := range int64(12) {
+				c := eventtest.New(event.API, 0, r.Start+1000+i, r.Start+1001+i, "cudaLaunchKernel")
+				c.Class, c.Thread = event.Launch, 1
+				if i > 8 { // a sampler's
+					c.Start, c.End = c.Start+600_000, c.End+600_000
+				}
+				if marker {
+					all = append(all, c)
+				}
+			}
+		}
+		slices.SortStableFunc(all, func(a, b eventtest.Row) int { return cmp.Compare(a.Start, b.Start) })
+		_, warnings, err := found(t, all, Options{By: NVTX})
+		if err != nil || len(warnings) != b2i(lost) {
+			t.Errorf("markers lost %v: warnings %q, error %v", lost, warnings, err)
+		}
+	}
+}
+
+// A draft's all-reduces with which a recording begins are no step.
+func TestLeadingDraft(t *testing.T) {
+	rows := marked(0, 10, 1_000_000, event.Allreduce)
+	rows = rows[4:] // the sampler's of a step before
+	steps, w := stepsOf(t, eventtest.Header(rows), rows, Options{By: Allreduce}, 0)
+	if len(steps) != 9 || steps[0].Start != 1_500_000 || w.Step != 9 {
+		t.Errorf("%d steps, window %+v", len(steps), w)
 	}
 }

@@ -25,7 +25,12 @@
 // launch is the one around its start, of several the one that starts last.
 // Kernels launched outside all ranges, a sampler's or a draft model's, join the
 // step under way, and where that has no range either, a new step begins where the
-// start is more than Gap after the latest end of the step so far.
+// start is more than Gap after the latest end of the step so far. Those with which
+// a segment begins, as a recording may with a draft model's, and that make up one
+// step before that of a marker, belong to no step.
+//
+// With "nvtx" and "allreduce" a warning says where so much is launched outside of
+// markers as makes a step: some iterations may have none.
 //
 // A rank without allreduce kernels in a run that has them is a stage of a
 // pipeline: its steps are its marker ranges, or else its replays, or else come

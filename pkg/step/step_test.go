@@ -445,6 +445,11 @@ func (ref *referenceRank) byAllreduce() {
 				begin = k.Start-s.row.End > ref.opt.Gap
 			}
 		}
+		if n := len(ref.steps); id >= 0 && n > 0 && ref.steps[n-1].id < 0 {
+			if segment, fresh := ref.segmentAt(k.Start); !fresh && (n == 1 || ref.steps[n-2].segment < segment) {
+				ref.steps, begin = ref.steps[:n-1], true
+			}
+		}
 		if begin {
 			s := ref.begin(k, text)
 			s.id = id

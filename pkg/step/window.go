@@ -133,6 +133,10 @@ func (r *rank) addWindow(b *event.Batch) error {
 // check says whether the steps by allreduce hold.
 func (r *rank) check(w *window) error {
 	if r.plan.method == NVTX {
+		if n := r.outside.unmarked(); 50*n > len(r.sizes) {
+			r.plan.warn(fmt.Sprintf("after %d of %d forward-step markers of rank %d another step's worth of kernels or graphs is launched outside of markers: "+
+				"some iterations may have none", n, len(r.sizes), r.id))
+		}
 		return nil
 	}
 	if n, m := int64(len(r.sizes)), r.markers.ids; m > 0 && r.plan.method == Allreduce {

@@ -1,0 +1,76 @@
+package step
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// outside counts by nvtx what a rank launches during its markers and between them.
+// API calls come in the order of their start, as markers do: whether a call is made
+// during one is seen at once.
+type outside struct {
+	end     int64 // latest end of the markers so far, never: none in this segment
+	now     launches
+	markers []launches
+}
+
+// launches are calls that launch kernels, and graphs, during a marker and from its
+// end to the next one.
+type launches struct{ kernels, graphs, kernelsAfter, graphsAfter int32 }
+
+// call counts an API call of the given class that starts at t.
+func (o *outside) call(class int32, t int64) {
+	switch {
+	case class == event.Launch && t < o.end:
+		o.now.kernels++
+	case class == event.Launch:
+		o.now.kernelsAfter++
+	case class == event.GraphLaunch && t < o.end:
+		o.now.graphs++
+	case class == event.GraphLaunch:
+		o.now.graphsAfter++
+	}
+}
+
+// marker begins a marker that ends at end; one that is not fresh is a part of one
+// before. What was launched before the first one of a segment is not counted.
+func (o *outside) marker(end int64, fresh bool) {
+	if o.end == never {
+		o.now, o.end = launches{}, end
+		return
+	}
+	if fresh {
+		o.markers = append(o.markers, o.now)
+		o.now = launches{}
+	}
+	o.end = max(o.end, end)
+}
+
+// minLaunches is how many launches, of graphs one, make a step at least.
+const minLaunches = 8
+
+// unmarked returns after how many markers so much more is launched than usual as
+// is during most of them: graphs where there are some in most, else kernels.
+func (o *outside) unmarked() (n int) {
+	median := func(of func(l *launches) int32) int32 {
+		counts := make([]int32, len(o.markers))
+		for i := range o.markers {
+			counts[i] = of(&o.markers[i])
+		}
+		slices.Sort(counts)
+		return counts[len(counts)/2]
+	}
+	if len(o.markers) < minPeriods {
+		return 0
+	}
+	inside, after, least := func(l *launches) int32 { return l.graphs }, func(l *launches) int32 { return l.graphsAfter }, int32(1)
+	if median(inside) == 0 {
+		inside, after, least = func(l *launches) int32 { return l.kernels }, func(l *launches) int32 { return l.kernelsAfter }, minLaunches
+	}
+	whole, usual := median(inside), median(after)
+	for i := range o.markers {
+		n += b2n(whole >= least && 10*(after(&o.markers[i])-usual) >= 7*whole)
+	}
+	return n
+}
