@@ -72,11 +72,15 @@
 // are so similar that all are worth fewer than eight independent ones; or a run has
 // fewer than 30 steps, or one side more than ten times as many as the other, where
 // a state of the machine looks like a change, and the change is not large enough to
-// have a status. Several runs a side lift the latter.
+// have a status. So it is where the wall time was for a while, in one run, where it
+// is in the other (levels that last many steps), and below 100 steps where all
+// operations change alike, far beyond the noise of a step. Several runs a side lift
+// all but the first.
 //
 // Quantiles near the end of their samples have no bound there. How the largest wall
 // times differ is told by counting: how many steps of one run are above the longest
-// of the other, and whose the largest of both are.
+// of the other, and whose the largest of both are. Where steps resemble those before
+// them, slow ones close together are one.
 //
 // An operation is rare where it comes in fewer than a tenth of the steps, or has
 // over half of its time in fewer than a tenth of them. Its events are counted and

@@ -36,7 +36,8 @@
 // [Difference.Effective]. Where these are few (states that last as long as the run,
 // drifts, random walks) nothing can be told, and the caller says so. A state that
 // does not change within either run leaves no trace and cannot be noticed by
-// anybody who has only these two runs.
+// anybody who has only these two runs; one that does so seldom is noticed where a run
+// has been near the level of the other ([CompareLevels]).
 //
 // A ratio of one run ([Estimator.Ratio]) has no other run beside it that shows what
 // this one may have missed, and need not be sure beyond one in twenty. Its interval
