@@ -14,11 +14,11 @@ func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return filter.Main(filter.Command{
 		Name:  "diff",
-		Usage: "say what costs more a step in one run than in another, and whether it is real",
+		Usage: "say what costs more per step in one run than in another, and whether it is real",
 		Args:  "BASELINE TARGET | RUN",
 		Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
 operation, kernels and CUDA API calls. Each change comes with a confidence
-interval that respects that neighbouring steps are alike, and counts only where
+interval that allows for neighbouring steps being correlated, and counts only where
 it is beyond the noise of the runs themselves, over all rows together. "No
 evidence of a change" is an answer. Of one run it prints the breakdown.
 

@@ -152,7 +152,7 @@ func (r *Row) found() string {
 	case r.Delta == nil:
 		return "not known"
 	case r.CI == nil:
-		return signed(*r.Delta) + " a step, not tested"
+		return signed(*r.Delta) + " per step, not tested"
 	}
 	percent := ""
 	if r.DeltaPercent != nil {
@@ -162,5 +162,5 @@ func (r *Row) found() string {
 	if !r.Significant {
 		word = "within the noise"
 	}
-	return fmt.Sprintf("%s%s a step, 95 %% interval %s to %s, %s", signed(*r.Delta), percent, signed(r.CI[0]), signed(r.CI[1]), word)
+	return fmt.Sprintf("%s%s per step, 95 %% interval %s to %s, %s", signed(*r.Delta), percent, signed(r.CI[0]), signed(r.CI[1]), word)
 }

@@ -252,7 +252,7 @@ func (c *Comparison) writeMethod(b *bytes.Buffer) {
 		return
 	}
 	b.WriteString("\n## How to read this\n\n")
-	fmt.Fprintf(b, "Means over %s steps; intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being alike. ", c.opt.Phase)
+	fmt.Fprintf(b, "Means over %s steps; intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. ", c.opt.Phase)
 	if c.opt.Control == Family {
 		fmt.Fprintf(b, "A row has a status, or \"changed\", where there is evidence: among all rows together one false alarm or more is raised in at most %s %% of comparisons of equal runs. ", spell(100*c.opt.Alpha))
 	} else {

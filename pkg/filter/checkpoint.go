@@ -169,6 +169,15 @@ func (c *Context) chooseSteps(src event.Source) (event.Source, error) {
 	return (&checkpoint.Selection{Steps: s.Steps}).Filter(src)
 }
 
+// refuseSteps refuses a choice of steps where there are none.
+func (c *Context) refuseSteps(src event.Source) error {
+	s, err := c.selection()
+	if err == nil && s.Steps != nil && stageOf(src) == Raw {
+		err = &UsageError{"--from and --to choose steps, and there are none", "give times with their units, or choose after isolate"}
+	}
+	return err
+}
+
 func (c *Context) writeCheckpoint(path string, src event.Source) error {
 	out, err := checkpoint.Create(path, src.Header(), checkpoint.Options{})
 	if err != nil {

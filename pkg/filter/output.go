@@ -112,6 +112,9 @@ func (c *Context) WriteEvents(src event.Source) error {
 	if err != nil {
 		return err
 	}
+	if err := c.refuseSteps(src); err != nil {
+		return err
+	}
 	write := func(w io.Writer, src event.Source) error {
 		if format == formatArrow {
 			return c.writeStream(w, src)

@@ -118,7 +118,7 @@ func (c *Context) bring(src event.Source, want Stage) (event.Source, error) {
 	}
 	if have < Isolated && want >= Isolated {
 		if c.String("by") == noIsolation {
-			return src, nil
+			return src, c.refuseSteps(src)
 		}
 		isolated, err := c.Isolate(src)
 		if err != nil {

@@ -263,7 +263,7 @@ const (
 )
 
 func (p *page) causes(causes []Cause) {
-	p.table("cause", ">a step", ">share", ">total", "path", "source")
+	p.table("cause", ">per step", ">share", ">total", "path", "source")
 	rest := Cause{Cause: "(others)"}
 	for i, c := range causes {
 		if i >= maxRows && len(causes) > maxRows+1 && c.Cause != "untraced" {
@@ -336,7 +336,7 @@ func (p *page) graph(rep *Report) {
 		p.line("**%s** of %d kernels were replayed from graphs.", percent(*g.Coverage), g.Kernels)
 	}
 	if g.KernelLaunchesPerStep != nil {
-		p.line("Launch calls a step: %s of kernels, %s of graphs.", digits(*g.KernelLaunchesPerStep), digits(*g.GraphLaunchesPerStep))
+		p.line("Launch calls per step: %s of kernels, %s of graphs.", digits(*g.KernelLaunchesPerStep), digits(*g.GraphLaunchesPerStep))
 	}
 	for _, r := range g.Partial {
 		p.line("**Partial recording** on rank %d: %d graphs launched, %d replays recorded (%s). What looks idle there may be work that was not recorded.",
@@ -349,7 +349,7 @@ func (p *page) graph(rep *Report) {
 		return
 	}
 	p.line("\nKernels launched by themselves\n")
-	p.table("kernel", "class", ">count", ">a step", "in", "capturable")
+	p.table("kernel", "class", ">count", ">per step", "in", "capturable")
 	for _, e := range g.Eager[:min(maxRows, len(g.Eager))] {
 		flag := ""
 		if e.Capturable {
@@ -372,7 +372,7 @@ func (p *page) pattern(rep *Report) {
 	p.line("A unit of **%d kernels × %d** in %s (%s; %d kernels before, %d after; %s of the kernels, %d steps agree).",
 		t.Length, t.Repetitions, t.Of, t.layers(), t.Prologue, t.Epilogue, percent(t.Covered), t.Steps)
 	p.line("**%s.**\n", t.Sentence)
-	per := ">gap a step"
+	per := ">gap per step"
 	if t.Of == ofTrace {
 		per = ">gap in all"
 	}
@@ -412,7 +412,7 @@ func (p *page) straggler(rep *Report) {
 	}
 	switch s.Kind {
 	case "persistent":
-		p.line("**Rank %d** is late by %s a step: it is the last in %s of the steps and has %s of all lateness.",
+		p.line("**Rank %d** is late by %s per step: it is the last in %s of the steps and has %s of all lateness.",
 			*s.Rank, length(s.LateUs), percent(s.ShareOfSteps), percent(s.ShareOfLateness))
 		switch {
 		case s.Side == "gpu":
@@ -431,14 +431,14 @@ func (p *page) straggler(rep *Report) {
 		p.line("Nobody: the ranks arrive together.")
 	}
 	p.line("%d collectives of %d steps were matched; their ends agree within %s (of nine in ten), what is less counts as at once.\n", s.Matched, s.Steps, length(s.ClockErrorUs))
-	p.table(">rank", ">straggler", ">late a step", ">waits a step", ">transfer a step", ">clock offset")
+	p.table(">rank", ">straggler", ">late per step", ">waits per step", ">transfer per step", ">clock offset")
 	for _, r := range s.Ranks {
 		p.row(fmt.Sprint(r.Rank), percent(r.ShareOfSteps), length(r.LateUs), length(r.WaitUs), length(r.TransferUs), length(r.OffsetUs))
 	}
 	if len(s.Why) == 0 {
 		return
 	}
-	p.line("\nWhat it does more than the others, a step\n")
+	p.line("\nWhat it does more than the others, per step\n")
 	p.table("what", "name", ">it", ">the others", ">excess", "source")
 	for _, w := range s.Why[:min(maxRows, len(s.Why))] {
 		p.row(w.What, short(w.Name, 60), length(w.UsStep), length(w.OthersUs), length(w.ExcessUs), w.Source)

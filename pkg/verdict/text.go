@@ -266,7 +266,7 @@ func (r *Report) nextSteps() []string {
 		out = append([]string{"Shorten the preparation of inputs, or overlap it with the GPUs' work."}, out...)
 	}
 	if s.crossed[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
-		out = append(out, "CUDA graphs or fused kernels: fewer launches a step.")
+		out = append(out, "CUDA graphs or fused kernels: fewer launches per step.")
 	}
 	return out
 }
