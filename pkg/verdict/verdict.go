@@ -26,7 +26,10 @@
 // It is borderline where it would be another if one measurement lay elsewhere in
 // its interval (gpu_idle_ratio and gpu_utilization are one measurement): a NO where
 // some scope could become a YES; a YES where a scope with a YES could become a NO,
-// unless the aggregate is a YES whatever lies elsewhere.
+// unless the aggregate is a YES whatever lies elsewhere. A scope without intervals
+// (fewer than metric.MinSteps steps, or parts of a run added up) is never named: that
+// it is not borderline does not mean that it is firm, and of a phase with so few
+// steps a warning says so.
 //
 // Metrics are those of package metric, which may have been measured by another
 // process.
@@ -49,8 +52,9 @@ const (
 // votesForYes is how many metrics are crossed in a YES.
 const votesForYes = 2
 
-// fewSteps is the number of steps below which figures say little.
-const fewSteps = 5
+// fewSteps is the number of steps below which figures say little: how sure they are
+// is not known.
+const fewSteps = metric.MinSteps
 
 // ExitCode returns the exit status that stands for a verdict.
 func ExitCode(verdict string) int {

@@ -36,7 +36,7 @@ func metrics(t *testing.T, run string, scopes map[string][]float64) *metric.Resu
 
 const plainRun = `{"window": "benchmark", "method": "nvtx", "lanes": 1, "gpu_activity": true,
 	"ranks": [{"rank": 0, "total": 30, "common_size": 1, "segments": 2, "benchmark": 20}],
-	"phases": [{"phase": "context", "iterations": 5}, {"phase": "generation", "iterations": 15, "replayed": 3}]}`
+	"phases": [{"phase": "context", "iterations": 9}, {"phase": "generation", "iterations": 15, "replayed": 3}]}`
 
 func TestDecide(t *testing.T) {
 	calm := []float64{0.1, 0.05, na, na, na, 0.9, 0.1, 0, 0}
@@ -171,7 +171,7 @@ func TestJSON(t *testing.T) {
 	want := `{"verdict":"YES","borderline":[],"scope":"benchmark","aggregate_metrics":` + m + `,"intervals":` + none + `,"crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,` +
 		`"nccl_caveat":false,"crossed_details":{"gpu_idle_ratio":true,"launch_overhead_ratio":true,"host_prep_exposed_ratio":false,` +
 		`"host_prep_perf_impact":false,"host_prep_idle_attribution":false,"gpu_utilization":true},` +
-		`"phases":{"context":{"iteration_count":5,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
+		`"phases":{"context":{"iteration_count":9,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
 		`,"intervals":` + none + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
 		`,"intervals":` + none + `,"cuda_graphs_detected":true}},` +
 		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"warnings":[],` +
