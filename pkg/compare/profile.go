@@ -52,7 +52,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 		return nil, err
 	}
 	if err := h.Require(event.PhaseCols); err != nil {
-		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase behind isolate"}
+		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase after isolate"}
 	}
 	markers, err := markersOf(h)
 	if err != nil {

@@ -47,13 +47,13 @@ func Join(runs []*Run) (*Run, error) {
 func (r *Run) repeatable(other *Run) error {
 	switch {
 	case r.Method != other.Method:
-		return fmt.Errorf("runs of one side must have their steps found alike: by %s in %s, by %s in %s", r.Method, r.Name, other.Method, other.Name)
+		return fmt.Errorf("runs of one side must have their steps found by the same method: by %s in %s, by %s in %s", r.Method, r.Name, other.Method, other.Name)
 	case r.setup.marker != other.setup.marker:
-		return fmt.Errorf("runs of one side must have their steps found alike: --marker %q in %s, %q in %s", r.setup.marker, r.Name, other.setup.marker, other.Name)
+		return fmt.Errorf("runs of one side must have their steps found with the same marker: --marker %q in %s, %q in %s", r.setup.marker, r.Name, other.setup.marker, other.Name)
 	case len(r.ranks) != len(other.ranks):
 		return fmt.Errorf("runs of one side must have equal ranks: %d with steps in %s, %d in %s", len(r.ranks), r.Name, len(other.ranks), other.Name)
 	case r.Ranges != other.Ranges:
-		return fmt.Errorf("runs of one side must be recorded alike: only one of %s and %s has NVTX ranges", r.Name, other.Name)
+		return fmt.Errorf("runs of one side must be recorded the same way: only one of %s and %s has NVTX ranges", r.Name, other.Name)
 	}
 	return nil
 }

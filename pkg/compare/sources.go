@@ -55,7 +55,7 @@ func (s *Sources) Extend(r io.Reader) (*Sources, error) {
 		return nil, fmt.Errorf("source map: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("source map: there is something behind the object")
+		return nil, errors.New("source map: there is something after the object")
 	}
 	t := &Sources{maps.Clone(s.ranges), maps.Clone(s.topics)}
 	for i, one := range file.Ranges {

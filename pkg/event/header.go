@@ -98,7 +98,7 @@ func (e *Error) Hint() string { return e.Advice }
 func (h *Header) Require(columns Set) error {
 	for c := Col(0); c < NumCols; c++ {
 		if columns.Has(c) && !h.Columns.Has(c) {
-			return &Error{"the stream has no column " + Fields[c].Name, "take what nsys2arrow and the filters behind it write"}
+			return &Error{"the stream has no column " + Fields[c].Name, "take what nsys2arrow and the filters after it write"}
 		}
 	}
 	return nil

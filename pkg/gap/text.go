@@ -139,7 +139,7 @@ func (p *page) summary(rep *Report) {
 	}
 	over := fmt.Sprintf("%s of %s on %d %s", length(i.TotalUs), length(i.WindowUs), i.Lanes, plural(i.Lanes, "GPU", "GPUs"))
 	if i.Steps > 0 {
-		over += fmt.Sprintf(", %s in each of %d steps", length(i.TotalUs/float64(i.Steps)), i.Steps)
+		over += fmt.Sprintf(", %s in each of %d rank-steps", length(i.TotalUs/float64(i.Steps)), i.Steps)
 	}
 	if i.InterStepUs != nil && i.TotalUs > 0 {
 		over += fmt.Sprintf(", %s of it between steps", percent(*i.InterStepUs/i.TotalUs))

@@ -318,7 +318,7 @@ func rows(n int64) string {
 // bytes.
 func notArrow(head []byte) error {
 	const msg = "not an Arrow IPC stream: "
-	const advice = "filters read what nsys2arrow and the filters behind it write"
+	const advice = "filters read what nsys2arrow and the filters after it write"
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("ARROW1")):
