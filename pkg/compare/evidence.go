@@ -260,9 +260,9 @@ func (c *Comparison) onlyLarge() string {
 
 // everywhere tells whether most of the operations' time changed by about the same
 // factor, as it does where the machine is in another state; an engine that changes
-// does so in places.
+// does so in places. It is false where there are no operations to ask.
 func (c *Comparison) everywhere() bool {
-	before, delta, alike := 0.0, 0.0, 0.0
+	before, delta, same := 0.0, 0.0, 0.0
 	each := func(f func(base, delta float64)) {
 		for i := range c.Operations {
 			if s := c.Operations[i].Self; s.Baseline != nil && s.Target != nil {
@@ -273,10 +273,10 @@ func (c *Comparison) everywhere() bool {
 	each(func(b, d float64) { before, delta = before+b, delta+d })
 	each(func(b, d float64) {
 		if ratio := d * before / (b * delta); ratio > 0.5 && ratio < 2 {
-			alike += b
+			same += b
 		}
 	})
-	return 2*alike >= before
+	return before > 0 && 2*same >= before
 }
 
 // short says why small changes cannot be told, "" where they can.
