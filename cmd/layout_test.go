@@ -34,11 +34,11 @@ var below = []struct {
 	{"pkg/marker", nil},
 	{"pkg/stat", nil},
 	{"pkg/thread", nil},
-	{"pkg/pattern", nil},
 	{"pkg/straggler", nil},
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
 	{"pkg/event", nil},
+	{"pkg/pattern", []string{"pkg/event"}},
 	{"pkg/event/eventtest", []string{"pkg/event"}},
 	{"pkg/table", []string{"pkg/event"}},
 	// formats, which know nothing of each other

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/pattern"
 )
 
 // Limits of what is said of graphs.
@@ -218,10 +219,8 @@ type stretch struct {
 func (f *finder) split() {
 	counts := map[stretch]int{}
 	steps := 0
-	for _, kept := range []func(*segment) *keeper{
-		func(s *segment) *keeper { return &s.steady }, func(s *segment) *keeper { return &s.context },
-	} {
-		for _, kernels := range f.c.keptSteps(f.views, kept) {
+	for _, what := range keepers {
+		for _, kernels := range f.c.keptSteps(f.views, what.kept) {
 			steps++
 			f.stretches(kernels, func(s stretch) { counts[s]++ })
 		}
@@ -252,15 +251,15 @@ func (f *finder) split() {
 
 // stretches calls found with the stretches of eager kernels between replays that mix
 // kernels of both sorts.
-func (f *finder) stretches(kernels []kernelAt, found func(stretch)) {
+func (f *finder) stretches(kernels []pattern.Sampled, found func(stretch)) {
 	seen := false // a replay
 	for i := 0; i < len(kernels); i++ {
-		if kernels[i].replayed {
+		if kernels[i].Replayed {
 			seen = true
 			continue
 		}
 		from := i
-		for i < len(kernels) && !kernels[i].replayed {
+		for i < len(kernels) && !kernels[i].Replayed {
 			i++
 		}
 		if seen && i < len(kernels) {
@@ -271,21 +270,21 @@ func (f *finder) stretches(kernels []kernelAt, found func(stretch)) {
 
 // mixed calls found with kernels of one operation of which some can be captured and some
 // cannot.
-func (f *finder) mixed(part []kernelAt, found func(stretch)) {
+func (f *finder) mixed(part []pattern.Sampled, found func(stretch)) {
 	can, cannot := 0, 0
 	var names []string
 	for k := range part {
-		if part[k].path != part[0].path {
+		if part[k].Path != part[0].Path {
 			return // more than one operation
 		}
-		names = append(names, f.c.kernels.text(part[k].name))
-		if capturable(part[k].class) {
+		names = append(names, f.c.kernels.text(part[k].Name))
+		if capturable(part[k].Class) {
 			can++
 		} else {
 			cannot++
 		}
 	}
 	if can > 0 && cannot > 0 {
-		found(stretch{part[0].path, strings.Join(names[:min(4, len(names))], ", ")})
+		found(stretch{part[0].Path, strings.Join(names[:min(4, len(names))], ", ")})
 	}
 }

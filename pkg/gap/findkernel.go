@@ -1,6 +1,10 @@
 package gap
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pattern"
+)
 
 // Limits of what is found of small operations.
 const (
@@ -50,7 +54,7 @@ func (f *finder) smallKernels() {
 	if p == nil {
 		return
 	}
-	small := func(k *PatternKernel) bool {
+	small := func(k *pattern.Member) bool {
 		return k.Us < tinyKernel && (k.Class == "elementwise" || k.Class == "copy" || k.Class == "reduce")
 	}
 	for i := 0; i < len(p.Kernels); i++ {

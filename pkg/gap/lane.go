@@ -63,7 +63,7 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	r.lane.seen = l.Idle
 	r.addStream(r.lane, b.Stream.Values[i], a)
 	if kind == event.Kernel {
-		r.addSample(b, i, a)
+		r.addSample(int32(b.Stream.Values[i]), a)
 		switch collective := a.class >= 0 && a.class <= event.Comm; {
 		case !collective:
 			r.addOwn(a)

@@ -3,6 +3,7 @@ package gap
 import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -47,7 +48,7 @@ type rank struct {
 	// Launches that are not in the ring, of which a replay and a kernel was seen.
 	replays, runs seen
 	slackNow      slackSample
-	sample        sample
+	sample        pattern.Recorder
 }
 
 // segment is what was measured in a number of steps without a long idle stretch
@@ -55,8 +56,8 @@ type rank struct {
 type segment struct {
 	gaps    gapTally
 	groups  [4]*group // by phase, the last for rows of no step
-	steady  keeper
-	context keeper
+	steady  pattern.Keeper
+	context pattern.Keeper
 	slack   slackOfStep // of the trace, where there are no steps
 }
 
@@ -96,7 +97,8 @@ func (r *rank) Begin(s step.Slice) {
 	case step.Pending:
 		group = idle.Pending
 		if r.slackNow.pending < 0 {
-			r.slackNow.pending, r.sample.pending = len(r.slackNow.values), len(r.sample.kernels)
+			r.slackNow.pending = len(r.slackNow.values)
+			r.sample.Mark()
 		}
 	}
 	k := r.idle.Cut(s.Start, group)
@@ -137,7 +139,12 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 		r.own = append(r.own, kernelTime{})
 	}
 	r.idle.Step(s.Start, s.End)
-	r.beginSample(&r.segments[s.Segment], s)
+	seg := &r.segments[s.Segment]
+	if s.Ctx > 0 {
+		r.sample.Begin(&seg.context, 0)
+	} else {
+		r.sample.Begin(&seg.steady, s.Gen)
+	}
 }
 
 // EndStep ends step k.
@@ -171,14 +178,14 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 	})
 	r.pending = pending{}
 	r.endSlack(&r.slack[k])
-	r.endSample()
+	r.sample.End()
 }
 
 // dropPending forgets what was collected for the open step after its segment.
 func (r *rank) dropPending() {
 	if n := r.slackNow.pending; n >= 0 {
 		r.slackNow.values = r.slackNow.values[:n]
-		r.sample.kernels = r.sample.kernels[:min(r.sample.pending, len(r.sample.kernels))]
+		r.sample.Drop()
 	}
 }
 
@@ -210,8 +217,7 @@ func (r *rank) seal() {
 	r.walk.Finish()
 	if len(r.walk.Steps) == 0 {
 		r.endSlack(&r.trace.slack)
-		s := &r.sample
-		r.trace.steady.kept = [][]kernelAt{s.kernels[max(0, len(s.kernels)-traceKernels):]}
+		r.sample.EndTrace(&r.trace.steady)
 	}
 	r.idle.Close()
 	r.ring, r.chains = ring{}, nil

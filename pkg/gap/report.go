@@ -1,17 +1,19 @@
 package gap
 
+import "github.com/hostbound/hostbound/pkg/pattern"
+
 // Report is what is known of the idle time of a run. Times in us are not rounded.
 // A pointer is nil where there is nothing to say: null is not zero.
 type Report struct {
-	Idle      Idle       `json:"idle"`
-	Gaps      Gaps       `json:"gaps"`
-	Graph     Graph      `json:"graph"`
-	Pattern   *Pattern   `json:"pattern"`
-	Straggler *Straggler `json:"straggler"`
-	Slack     *Slack     `json:"slack"`
-	Findings  []Finding  `json:"findings"`
-	Handoff   Handoff    `json:"optimization_handoff"`
-	Warnings  []string   `json:"warnings"`
+	Idle      Idle            `json:"idle"`
+	Gaps      Gaps            `json:"gaps"`
+	Graph     Graph           `json:"graph"`
+	Pattern   *pattern.Report `json:"pattern"`
+	Straggler *Straggler      `json:"straggler"`
+	Slack     *Slack          `json:"slack"`
+	Findings  []Finding       `json:"findings"`
+	Handoff   Handoff         `json:"optimization_handoff"`
+	Warnings  []string        `json:"warnings"`
 }
 
 // Idle is the idle time of all lanes in the window and what it went to.
@@ -161,55 +163,6 @@ type EagerKernel struct {
 	// where there are any and the class belongs into a graph.
 	Generation int64 `json:"generation"`
 	Capturable bool  `json:"capturable"`
-}
-
-// Pattern is the layer that a step repeats.
-type Pattern struct {
-	Length      int `json:"length"`
-	Repetitions int `json:"repetitions"`
-	// Layers is how many layers the model has, nil where that cannot be told, and
-	// LayerTypes what they are; the counts add up to it.
-	Layers     *int            `json:"layers"`
-	LayerTypes []LayerType     `json:"layer_types"`
-	Prologue   int             `json:"prologue"`
-	Epilogue   int             `json:"epilogue"`
-	Covered    float64         `json:"covered"`
-	Steps      int             `json:"steps"` // that were looked at and agree
-	Of         string          `json:"of"`    // what steps
-	GapUs      float64         `json:"gap_us"`
-	GapPerStep float64         `json:"gap_us_per_step"`
-	Sentence   string          `json:"sentence"`
-	Groups     []PatternGroup  `json:"groups"`
-	Kernels    []PatternKernel `json:"kernels"`
-}
-
-// LayerType is a number of layers of one type, such as "attention + MoE".
-type LayerType struct {
-	Type  string `json:"type"`
-	Count int    `json:"count"`
-}
-
-// PatternGroup is a number of kernels of one class in a row.
-type PatternGroup struct {
-	Group        string  `json:"group"`
-	First        int     `json:"first"`
-	Last         int     `json:"last"`
-	Class        string  `json:"class"`
-	GapUs        float64 `json:"gap_us"`
-	GapUsPerStep float64 `json:"gap_us_per_step"`
-	Share        float64 `json:"share"`
-	Rank         int     `json:"rank"`
-	Priority     string  `json:"priority"`
-}
-
-// PatternKernel is a kernel of the layer.
-type PatternKernel struct {
-	Index    int     `json:"index"`
-	Name     string  `json:"name"`
-	Variants int     `json:"variants"`
-	Class    string  `json:"class"`
-	GapUs    float64 `json:"gap_us"`
-	Us       float64 `json:"us"`
 }
 
 // Straggler says which rank the others wait for.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -370,10 +371,10 @@ func (p *page) pattern(rep *Report) {
 		return
 	}
 	p.line("A unit of **%d kernels × %d** in %s (%s; %d kernels before, %d after; %s of the kernels, %d steps agree).",
-		t.Length, t.Repetitions, t.Of, t.layers(), t.Prologue, t.Epilogue, percent(t.Covered), t.Steps)
+		t.Length, t.Repetitions, t.Of, layersText(t), t.Prologue, t.Epilogue, percent(t.Covered), t.Steps)
 	p.line("**%s.**\n", t.Sentence)
 	per := ">gap per step"
-	if t.Of == ofTrace {
+	if t.Of == pattern.OfTrace {
 		per = ">gap in all"
 	}
 	p.table("group", "kernels", "class", ">gap", per, ">share", "priority")
@@ -387,8 +388,8 @@ func (p *page) pattern(rep *Report) {
 	}
 }
 
-// layers says how many layers there are, and of which types.
-func (t *Pattern) layers() string {
+// layersText says how many layers there are, and of which types.
+func layersText(t *pattern.Report) string {
 	if t.Layers == nil {
 		return "how many layers that is cannot be told"
 	}

@@ -1,0 +1,105 @@
+package gap
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// patternReport looks for the layer in the steps that were kept: in steady steps,
+// else in context steps, which run eagerly where replays hide their kernels.
+func (c *computer) patternReport(views []*view) *pattern.Report {
+	for _, what := range keepers {
+		of := what.of
+		if c.stepless(views) {
+			of = pattern.OfTrace
+		}
+		if p := pattern.Make(c.keptSteps(views, what.kept), c.kernels.text, of); p != nil {
+			p.Sentence = sentence(p)
+			return p
+		}
+	}
+	return nil
+}
+
+// keepers are what steps are kept by, in the order in which they are asked.
+var keepers = []struct {
+	of   string
+	kept func(*segment) *pattern.Keeper
+}{
+	{"steady steps", func(s *segment) *pattern.Keeper { return &s.steady }},
+	{"context steps", func(s *segment) *pattern.Keeper { return &s.context }},
+}
+
+// sentence names the group of the unit with the longest gaps, "" where there is none.
+func sentence(p *pattern.Report) string {
+	g := p.Largest()
+	if g == nil {
+		return ""
+	}
+	unit := "repetitions"
+	if p.Layers != nil && *p.Layers == p.Repetitions {
+		unit = "layers"
+	}
+	per := "a step"
+	if p.Of == pattern.OfTrace {
+		per = "in the trace"
+	}
+	return fmt.Sprintf("%s in group %s (%s, kernels %d-%d) × %d %s = %s %s",
+		length(g.GapUs), g.Group, g.Class, g.First, g.Last, p.Repetitions, unit, length(g.GapUsPerStep), per)
+}
+
+// stepless tells whether no rank has steps.
+func (c *computer) stepless(views []*view) bool {
+	return !slices.ContainsFunc(views, func(v *view) bool { return len(v.walk.Steps) > 0 })
+}
+
+// keptSteps returns the kernels of the steps that were kept. Of segments that differ
+// in their requests those with the most count.
+func (c *computer) keptSteps(views []*view, kept func(*segment) *pattern.Keeper) [][]pattern.Sampled {
+	var steps [][]pattern.Sampled
+	gen := int64(-1)
+	for _, v := range views {
+		for _, s := range v.sampled() {
+			k := kept(s)
+			if k.Gen() > gen {
+				steps, gen = nil, k.Gen()
+			}
+			if k.Gen() == gen {
+				steps = append(steps, k.Steps()...)
+			}
+		}
+	}
+	return steps
+}
+
+// sampled returns the segments whose steps were kept: with the trace for window
+// still those of the benchmark.
+func (v *view) sampled() []*segment {
+	if !v.c.wholeTrace || v.steps == 0 {
+		return v.segments
+	}
+	var all []*segment
+	for k := range v.rank.segments {
+		if v.only < 0 || v.only == int32(k) {
+			all = append(all, &v.rank.segments[k])
+		}
+	}
+	return all
+}
+
+// addSample observes a kernel of the rank's first lane, for the layer.
+func (r *rank) addSample(stream int32, a *activity) {
+	if r.lane != r.lanes[0] {
+		return
+	}
+	path := int32(-1)
+	if a.launch != nil {
+		path = a.launch.path
+	}
+	r.sample.Add(r.at.Place != step.Outside, pattern.Sampled{
+		Start: a.Start, End: a.End, Name: a.Name, Path: path, Class: a.class, Stream: stream, Replayed: a.Replayed,
+	})
+}
