@@ -14,7 +14,7 @@ import (
 
 	// What the commands that are tested consist of: where it has changed, the go
 	// command must not take the results out of its cache. See also sources.
-	_ "github.com/hostbound/hostbound/pkg/filter"
+	_ "github.com/hostbound/hostbound/pkg/command"
 	_ "github.com/hostbound/hostbound/pkg/sim"
 )
 

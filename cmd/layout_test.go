@@ -16,8 +16,8 @@ var doors = map[string][]string{
 	"modernc.org/":                     {"pkg/sqlite"},
 	"github.com/apache/arrow/":         {"pkg/wire"},
 	"github.com/parquet-go/":           {"pkg/parquet", "pkg/sim"}, // sim writes with the library what parquet reads
-	"github.com/urfave/cli/":           {"pkg/filter", "scripts/gentrace"},
-	"golang.org/x/term":                {"pkg/filter"},
+	"github.com/urfave/cli/":           {"pkg/command", "scripts/gentrace"},
+	"golang.org/x/term":                {"pkg/command"},
 	"github.com/google/flatbuffers/":   {"pkg/wire"},
 	"github.com/jedib0t/go-pretty/":    {"pkg/table"},
 	"gonum.org/":                       {"pkg/stat"},
@@ -56,7 +56,7 @@ var below = []struct {
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins them
-	{"pkg/filter", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
+	{"pkg/command", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
 }
 
 type listed struct {
@@ -106,8 +106,8 @@ func checkImports(t *testing.T, pkg string, imports []string) {
 		}
 		switch {
 		case strings.HasPrefix(pkg, "cmd/"):
-			if ours != "pkg/filter" {
-				t.Errorf("%s imports %s: commands go through pkg/filter", pkg, ours)
+			if ours != "pkg/command" {
+				t.Errorf("%s imports %s: commands go through pkg/command", pkg, ours)
 			}
 		case strings.HasPrefix(pkg, "scripts/"):
 		case !known:

@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "diff",
 		Usage: "say what costs more per step in one run than in another, and whether it is real",
 		Args:  "BASELINE TARGET | RUN",
@@ -35,8 +35,8 @@ command tracediff.`,
 			"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
 			"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 		},
-		Flags:   filter.Flags(filter.DiffFlags(), filter.IsolateFlags(), filter.SelectFlags()),
-		Formats: filter.ReportFormats,
-		Run:     (*filter.Context).RunDiff,
+		Flags:   command.Flags(command.DiffFlags(), command.IsolateFlags(), command.SelectFlags()),
+		Formats: command.ReportFormats,
+		Run:     (*command.Context).RunDiff,
 	}, args, stdin, stdout, stderr)
 }

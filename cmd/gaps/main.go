@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "gaps",
 		Usage: "say where the idle time of the GPUs goes",
 		Args:  "[FILE...]",
@@ -29,8 +29,8 @@ Without --report all of it is one page, the most important first.`,
 			"nsys2arrow trace.sqlite | isolate | phase | gaps --report idle --per-step --format csv",
 			"gaps trace.sqlite --format json | jq .findings",
 		},
-		Flags:   filter.Flags(filter.GapsFlags(), filter.IsolateFlags(), filter.SelectFlags()),
-		Formats: filter.ReportFormats,
-		Run:     (*filter.Context).RunGaps,
+		Flags:   command.Flags(command.GapsFlags(), command.IsolateFlags(), command.SelectFlags()),
+		Formats: command.ReportFormats,
+		Run:     (*command.Context).RunGaps,
 	}, args, stdin, stdout, stderr)
 }

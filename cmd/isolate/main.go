@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "isolate",
 		Usage: "find the steps of a run and its benchmark window",
 		Args:  "[FILE...]",
@@ -33,10 +33,10 @@ what to do; --gap splits at gaps instead.`,
 			"isolate --by nvtx trace.sqlite --format csv | grep ^step",
 			"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
 		},
-		Flags:   filter.Flags(filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
-		Formats: filter.RowFormats,
-		Run: func(c *filter.Context) (int, error) {
-			src, err := c.Events(filter.Raw)
+		Flags:   command.Flags(command.IsolateFlags(), command.SelectFlags(), command.RowFlags(), []command.Flag{command.CheckpointFlag()}),
+		Formats: command.RowFormats,
+		Run: func(c *command.Context) (int, error) {
+			src, err := c.Events(command.Raw)
 			if err != nil {
 				return 0, err
 			}

@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "metrics",
 		Usage: "measure GPU idle time, launch overhead and exposed host preparation",
 		Args:  "[FILE...]",
@@ -36,10 +36,10 @@ do not follow from those of the parts and are null.`,
 			"nsys2arrow trace.sqlite | metrics --format json",
 			"metrics --merge rank*.metrics.arrows | verdict",
 		},
-		Flags:   filter.Flags(filter.MetricsFlags(), filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.MergeFlag()}),
-		Formats: filter.RowFormats,
-		Run: func(c *filter.Context) (int, error) {
-			result, err := c.Measure(filter.Raw)
+		Flags:   command.Flags(command.MetricsFlags(), command.IsolateFlags(), command.SelectFlags(), command.RowFlags(), []command.Flag{command.MergeFlag()}),
+		Formats: command.RowFormats,
+		Run: func(c *command.Context) (int, error) {
+			result, err := c.Measure(command.Raw)
 			if err != nil {
 				return 0, err
 			}

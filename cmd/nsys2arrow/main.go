@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "nsys2arrow",
 		Usage: "read Nsight Systems exports as a stream of events",
 		Args:  "FILE...",
@@ -32,9 +32,9 @@ their start.`,
 			"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
 			"nsys2arrow trace.sqlite --format csv | head",
 		},
-		Flags:   filter.Flags(filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
-		Formats: filter.RowFormats,
-		Run: func(c *filter.Context) (int, error) {
+		Flags:   command.Flags(command.SelectFlags(), command.RowFlags(), []command.Flag{command.CheckpointFlag()}),
+		Formats: command.RowFormats,
+		Run: func(c *command.Context) (int, error) {
 			src, err := c.Reports()
 			if err != nil {
 				return 0, err

@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "phase",
 		Usage: "tell context steps from generation steps",
 		Args:  "[FILE...]",
@@ -25,10 +25,10 @@ generation; the phase of the others is unknown.`,
 			"phase trace.sqlite -o phases.arrows",
 			"phase trace.sqlite --format csv | grep ^step",
 		},
-		Flags:   filter.Flags(filter.IsolateFlags(), filter.SelectFlags(), filter.RowFlags(), []filter.Flag{filter.CheckpointFlag()}),
-		Formats: filter.RowFormats,
-		Run: func(c *filter.Context) (int, error) {
-			src, err := c.Events(filter.Isolated)
+		Flags:   command.Flags(command.IsolateFlags(), command.SelectFlags(), command.RowFlags(), []command.Flag{command.CheckpointFlag()}),
+		Formats: command.RowFormats,
+		Run: func(c *command.Context) (int, error) {
+			src, err := c.Events(command.Isolated)
 			if err != nil {
 				return 0, err
 			}

@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return filter.Main(filter.Command{
+	return command.Main(command.Command{
 		Name:  "verdict",
 		Usage: "say whether the host holds the GPUs of a run back",
 		Args:  "[FILE...]",
@@ -37,9 +37,9 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 			"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
 			"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
 		},
-		Flags:   filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags()),
-		Formats: filter.VerdictFormats,
-		Run: func(c *filter.Context) (int, error) {
+		Flags:   command.Flags(command.VerdictFlags(), command.IsolateFlags(), command.MetricsFlags(), command.SelectFlags()),
+		Formats: command.VerdictFormats,
+		Run: func(c *command.Context) (int, error) {
 			report, err := c.Verdict()
 			if err != nil {
 				return 0, err

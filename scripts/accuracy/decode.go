@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hostbound/hostbound/pkg/command"
 	"github.com/hostbound/hostbound/pkg/compare"
-	"github.com/hostbound/hostbound/pkg/filter"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
 
@@ -149,8 +149,8 @@ func compareRuns(before, after sim.Config, opt sim.Options, by string) (*compare
 // compareFiles is diff.
 func compareFiles(before, after, by string) (*compare.Comparison, error) {
 	result := &compare.Comparison{}
-	flags := filter.Flags(filter.DiffFlags(), filter.IsolateFlags(), filter.SelectFlags())
-	err := command(flags, []string{"--by", by, before, after}, func(c *filter.Context) error {
+	flags := command.Flags(command.DiffFlags(), command.IsolateFlags(), command.SelectFlags())
+	err := inProcess(flags, []string{"--by", by, before, after}, func(c *command.Context) error {
 		r, err := c.Diff()
 		if err == nil {
 			result = r

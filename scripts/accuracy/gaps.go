@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
@@ -52,9 +52,9 @@ func writeTrace(dir string, t *sim.Trace) (string, error) {
 
 // readGaps reports on files.
 func readGaps(paths []string) (rep *gap.Report, err error) {
-	flags := filter.Flags(filter.GapsFlags(), filter.IsolateFlags(), filter.SelectFlags())
-	err = command(flags, paths, func(c *filter.Context) error {
-		src, err := c.Events(filter.Phased)
+	flags := command.Flags(command.GapsFlags(), command.IsolateFlags(), command.SelectFlags())
+	err = inProcess(flags, paths, func(c *command.Context) error {
+		src, err := c.Events(command.Phased)
 		if err != nil {
 			return err
 		}

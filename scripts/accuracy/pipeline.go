@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/command"
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/filter"
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
@@ -47,9 +47,9 @@ type isolation struct {
 // what it warns of.
 func isolate(files []string, by string) isolation {
 	result := isolation{steps: map[int32][]foundStep{}}
-	flags := filter.Flags(filter.VerdictFlags(), filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags())
-	err := command(flags, append([]string{"--by", by}, files...), func(c *filter.Context) error {
-		src, err := c.Events(filter.Phased)
+	flags := command.Flags(command.VerdictFlags(), command.IsolateFlags(), command.MetricsFlags(), command.SelectFlags())
+	err := inProcess(flags, append([]string{"--by", by}, files...), func(c *command.Context) error {
+		src, err := c.Events(command.Phased)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func isolate(files []string, by string) isolation {
 		result.refused = err.Error()
 		return result
 	}
-	err = command(flags, append([]string{"--by", by}, files...), func(c *filter.Context) error {
+	err = inProcess(flags, append([]string{"--by", by}, files...), func(c *command.Context) error {
 		r, err := c.Verdict()
 		if err != nil {
 			return err
@@ -113,11 +113,11 @@ func (s *isolation) warned() bool {
 	return len(s.about()) > 0 || s.verdict == verdict.Inconclusive
 }
 
-// command runs a filter in this process.
-func command(flags []filter.Flag, args []string, run func(*filter.Context) error) error {
+// inProcess runs a filter in this process.
+func inProcess(flags []command.Flag, args []string, run func(*command.Context) error) error {
 	var failed error
 	var stderr bytes.Buffer
-	status := filter.Main(filter.Command{Name: "accuracy", Flags: flags, Run: func(c *filter.Context) (int, error) {
+	status := command.Main(command.Command{Name: "accuracy", Flags: flags, Run: func(c *command.Context) (int, error) {
 		failed = run(c)
 		return 0, failed
 	}}, slices.Concat([]string{"accuracy"}, args), strings.NewReader(""), &bytes.Buffer{}, &stderr)

@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/filter"
+	"github.com/hostbound/hostbound/pkg/command"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
@@ -96,8 +96,8 @@ func (e *verdictExport) measure(seed, steps int) (row metric.Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	flags := filter.Flags(filter.IsolateFlags(), filter.MetricsFlags(), filter.SelectFlags())
-	err = command(flags, files, func(c *filter.Context) error {
+	flags := command.Flags(command.IsolateFlags(), command.MetricsFlags(), command.SelectFlags())
+	err = inProcess(flags, files, func(c *command.Context) error {
 		res, err := c.Measure()
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-// Package filter is what the commands share: how they find and open their
+// Package command is what the commands share: how they find and open their
 // input, bring it to the stage that they work at, write their output, explain
 // themselves and end. It joins the formats (nsys, wire, checkpoint) with the
 // analyses, which do not know of one another.
@@ -17,7 +17,7 @@
 // "NAME: hint: …", where there is something to be done about it.
 //
 // Exit status: 0 done, 2 bad usage or input; verdict has further ones.
-package filter
+package command
 
 import (
 	"errors"
