@@ -20,6 +20,7 @@ var doors = map[string][]string{
 	"golang.org/x/term":                {"pkg/command"},
 	"github.com/google/flatbuffers/":   {"pkg/wire"},
 	"github.com/jedib0t/go-pretty/":    {"pkg/table"},
+	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/round"},
 	"gonum.org/":                       {"pkg/stat"},
 	"github.com/aclements/go-moremath": {"pkg/stat"},
 }
@@ -53,6 +54,10 @@ var below = []struct {
 	{"pkg/verdict", []string{"pkg/metric", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	// profiles of Python code
+	{"pkg/lineprof", nil},
+	{"pkg/pylex", nil},
+	{"pkg/hotspot", []string{"pkg/lineprof", "pkg/pylex"}},
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins them

@@ -1,0 +1,151 @@
+package hotspot
+
+import "github.com/hostbound/hostbound/pkg/lineprof"
+
+// Options are what the profile does not say.
+type Options struct {
+	Top    int   // hotspots to return, 0: all that have at least MinShare
+	Steps  int64 // forward steps that were profiled, 0: from the hits of the outermost function
+	Layers int   // layers of the model, 0: not known
+	Sum    bool  // profiles are parts of a run and add up; otherwise they are its ranks
+
+	// MinShare is the share of the profiled time below which a line is no hotspot;
+	// negative: 0.001.
+	MinShare float64
+}
+
+// Report is what Analyze found. Its JSON is that of the command.
+type Report struct {
+	Profiles  []Profile   `json:"profiles"`
+	Functions []Function  `json:"functions"`  // by falling time
+	Hotspots  []Hotspot   `json:"hotspots"`   // by falling time, until something weighs them otherwise
+	DrillDown []DrillDown `json:"drill_down"` // by falling share of the profiled time
+
+	// ProfileNext is the assignment to TLLM_LINE_PROFILER_FUNCTIONS with which to
+	// profile next, "" where nothing is hidden.
+	ProfileNext string `json:"profile_next"`
+
+	Steps      int64    `json:"steps"`       // forward steps, 0 not known
+	StepsFrom  string   `json:"steps_from"`  // what said so: "option", or a function's name
+	ProfiledNs int64    `json:"-"`           // time of the functions that no profiled function calls
+	TotalUs    float64  `json:"profiled_us"` // the same in us
+	Warnings   []string `json:"warnings"`
+}
+
+// Profile is one input.
+type Profile struct {
+	Name      string   `json:"name"`
+	Format    string   `json:"format"`
+	UnitS     *float64 `json:"unit_s"`    // null where times have no unit of their own
+	Functions int      `json:"functions"` // how many
+	TotalUs   float64  `json:"total_us"`  // of the functions that no profiled function calls
+}
+
+// Function is one function over all profiles.
+type Function struct {
+	Function string  `json:"function"`
+	File     string  `json:"file"`
+	Line     int     `json:"line"`
+	TotalUs  float64 `json:"total_us"` // the largest of any profile, or the sum
+	Hits     int64   `json:"hits"`     // entries, 0 not known
+	Share    float64 `json:"share"`    // of the profiled time
+	Root     bool    `json:"root"`     // no other profiled function calls it
+
+	// PerProfileUs is the total in each profile, in their order; null where it is
+	// not in one.
+	PerProfileUs []*float64 `json:"per_profile_us"`
+}
+
+// Hotspot is one line, or a loop and the lines that make it one.
+type Hotspot struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`      // the first
+	LastLine int    `json:"last_line"` // the last that belongs to it
+	Source   string `json:"-"`         // of Line, without indentation; in reports only
+
+	Hits            int64    `json:"hits"`
+	TimeUs          float64  `json:"time_us"` // less what profiled functions take that it calls
+	PerHitUs        float64  `json:"per_hit_us"`
+	UsPerStep       *float64 `json:"us_per_step"` // null where steps are not known
+	Share           float64  `json:"share"`       // of the profiled time
+	ShareOfFunction float64  `json:"share_of_function"`
+
+	Type       Type       `json:"type"`     // the first of Types
+	Sub        string     `json:"sub_kind"` // "boundary", "enum", …; often ""
+	Types      []Type     `json:"types"`
+	Severity   Severity   `json:"severity"`
+	Confidence Confidence `json:"confidence"`
+	Evidence   []string   `json:"evidence"` // sentences, the first for Type
+	Scope      Scope      `json:"scope"`
+
+	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // of a trace; null without
+
+	Options []Option `json:"options"` // what to do, the best first
+	Tests   []string `json:"tests"`   // unit tests to run after a change
+}
+
+// Option is one thing to do about a hotspot.
+type Option struct {
+	Option      string      `json:"option"`
+	Description string      `json:"description"`
+	SavingsUs   *[2]float64 `json:"savings_us_per_step"` // least and most; null where steps are not known
+	SavingsPct  [2]float64  `json:"savings_pct"`         // of the profiled time
+	SavingsOf   [2]float64  `json:"savings_of_hotspot"`  // of the hotspot's time, 0 to 1
+	Risk        Risk        `json:"risk"`
+	Complexity  string      `json:"complexity"` // low, medium, high
+	Source      string      `json:"source"`     // where the figures are from
+}
+
+// DrillDown is a line that hides where its function's time goes.
+type DrillDown struct {
+	Function        string  `json:"function"`
+	File            string  `json:"file"`
+	Line            int     `json:"line"`
+	ShareOfFunction float64 `json:"share_of_function"`
+	Share           float64 `json:"share"`    // of the profiled time
+	Callee          string  `json:"callee"`   // as the line has it
+	Target          *string `json:"target"`   // full name to profile; null where it cannot be resolved
+	Profiled        bool    `json:"profiled"` // it is in the profile: go on there
+	Note            string  `json:"note"`     // why there is no target, or what it rests on
+}
+
+type (
+	Type       string
+	Severity   string // critical, high, medium, low
+	Confidence string // high, medium, low
+	Risk       string // none, low, medium, high
+
+	// Scope is how often a line runs: per-step, per-layer, per-kernel (oftener),
+	// per-run (less often than steps), unknown.
+	Scope string
+)
+
+const (
+	Sync          Type = "SYNC"
+	HostSync      Type = "HOST_SYNC"
+	CustomOp      Type = "CUSTOM_OP"
+	GraphBreak    Type = "GRAPH_BREAK"
+	Alloc         Type = "ALLOC"
+	Hoist         Type = "HOIST"
+	PyLoop        Type = "PYLOOP"
+	RedundantIter Type = "REDUNDANT_ITER"
+	DeadWork      Type = "DEAD_WORK"
+	Container     Type = "CONTAINER"
+	FuncCall      Type = "FUNCALL"
+	Comm          Type = "COMM"
+	GIL           Type = "GIL"
+	Serialize     Type = "SERIALIZE"
+	GC            Type = "GC"
+	Compute       Type = "COMPUTE"
+)
+
+// Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
+// one run: the largest total that a function has in any of them counts.
+func Analyze(profiles []*lineprof.Profile, o Options) *Report {
+	return &Report{}
+}
+
+// Classify says what one line of a function is; line is an index of f.Lines. It is
+// what Analyze does with every hot line.
+func Classify(f *lineprof.Function, line int, o Options) Hotspot { return Hotspot{} }

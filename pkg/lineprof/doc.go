@@ -1,0 +1,2 @@
+// Package lineprof reads profiles of Python code.
+package lineprof
