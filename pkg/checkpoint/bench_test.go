@@ -80,7 +80,7 @@ func BenchmarkRead(b *testing.B) {
 	for name, opt := range map[string]ReadOptions{
 		"all":    {},
 		"times":  {Columns: 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank | 1<<event.ColDevice | 1<<event.ColClass},
-		"kernel": {Selection: Selection{Kinds: []int32{event.Kernel}}},
+		"kernel": {Selection: Selection{Kinds: []event.Kind{event.Kernel}}},
 		"second": {Selection: Selection{Time: &Range{20e9, 21e9}}},
 	} {
 		b.Run(name, func(b *testing.B) {

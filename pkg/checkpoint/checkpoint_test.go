@@ -222,13 +222,13 @@ func selections(rng *rand.Rand, rows []eventtest.Row) []Selection {
 		{},
 		{Ranks: []int32{0}},
 		{Ranks: []int32{1, 2}},
-		{Kinds: []int32{event.Kernel}},
-		{Kinds: []int32{event.Window, event.Step}},
+		{Kinds: []event.Kind{event.Kernel}},
+		{Kinds: []event.Kind{event.Window, event.Step}},
 		{Time: &Range{min(from, to), max(from, to)}},
-		{Time: &Range{min(from, to), max(from, to) + 1}, Kinds: []int32{event.API, event.Window}},
+		{Time: &Range{min(from, to), max(from, to) + 1}, Kinds: []event.Kind{event.API, event.Window}},
 		{Steps: &Range{2, 5}},
 		{Steps: &Range{0, 1}, Ranks: []int32{0}},
-		{Steps: &Range{3, 9}, Kinds: []int32{event.Kernel, event.Window}, Time: &Range{at(), at() + 1e6}},
+		{Steps: &Range{3, 9}, Kinds: []event.Kind{event.Kernel, event.Window}, Time: &Range{at(), at() + 1e6}},
 		{Time: &Range{5, 5}},
 	}
 }
@@ -357,12 +357,12 @@ func TestPushdownReadsLess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	write(t, path, h, rows, Options{GroupRows: 1000})
 	for sel, want := range map[*Selection]int{
-		{}:                             10,
-		{Time: &Range{2500, 3500}}:     2,
-		{Time: &Range{3000, 4000}}:     1,
-		{Ranks: []int32{1}}:            5,
-		{Ranks: []int32{7}}:            0,
-		{Kinds: []int32{event.Memcpy}}: 10, // of one column
+		{}:                                  10,
+		{Time: &Range{2500, 3500}}:          2,
+		{Time: &Range{3000, 4000}}:          1,
+		{Ranks: []int32{1}}:                 5,
+		{Ranks: []int32{7}}:                 0,
+		{Kinds: []event.Kind{event.Memcpy}}: 10, // of one column
 	} {
 		r, err := Open(path, ReadOptions{Selection: *sel})
 		if err != nil {

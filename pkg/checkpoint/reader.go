@@ -397,7 +397,7 @@ const maxGroupRows = 1 << 24
 // wanted tells whether a kind that is chosen is among those of the rows. Step
 // rows are needed for Selection.Steps in any case.
 func (g *group) wanted(r *Reader) bool {
-	return r.opt.Kinds == nil || slices.ContainsFunc(g.batch.Kind.Values, func(kind int32) bool {
+	return r.opt.Kinds == nil || slices.ContainsFunc(g.batch.Kind.Values, func(kind event.Kind) bool {
 		return slices.Contains(r.opt.Kinds, kind) || r.opt.Steps != nil && kind == event.Step
 	})
 }

@@ -21,7 +21,7 @@ type Selection struct {
 	// without a rank among them.
 	Ranks []int32
 	// Kinds are the kinds of rows that are chosen, nil for all.
-	Kinds []int32
+	Kinds []event.Kind
 	// Time is where a row has to start, in ns.
 	Time *Range
 	// Steps is the numbers of the steps that a row has to belong to; a row

@@ -231,7 +231,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 // rowsOf returns the number of rows of the reports, as nsys2arrow writes them.
 func rowsOf(h *event.Header) (n int64) {
 	for kind := range event.Kinds {
-		n += h.Rows(int32(kind))
+		n += h.Rows(event.Kind(kind))
 	}
 	return n
 }

@@ -19,7 +19,7 @@ func decoding(t *testing.T, seed uint64, own, wait int64) *compare.Run {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var rows []eventtest.Row
-	host := func(kind int32, from, to int64, name string) *eventtest.Row {
+	host := func(kind event.Kind, from, to int64, name string) *eventtest.Row {
 		r := eventtest.New(kind, 0, from, to, name)
 		r.Thread = 1
 		if kind == event.NVTX {

@@ -21,7 +21,7 @@ type step struct {
 	eager, graph, replays int32
 	ctx, gen              int32 // unknown: not known
 	size                  int32 // the number of its allreduce kernels, or 1
-	phase                 int32 // event.Context, event.Generation or event.Unknown
+	phase                 event.Phase
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
 	cut bool
@@ -136,7 +136,7 @@ func (r *rank) stepOf(b *event.Batch, i int) int32 {
 }
 
 // takeGPU takes a kernel, a whole-graph row, a copy or a memset.
-func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
+func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	name := int32(-1)
 	if e > t && r.busy>>uint32(kind)&1 != 0 {
 		var a idle.Activity
@@ -148,7 +148,7 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 		}
 		r.lanes[r.lane].add(t, e)
 	}
-	if kind > event.Graph {
+	if kind.IsCopy() {
 		return
 	}
 	k := r.stepOf(b, i)
@@ -176,7 +176,7 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 		name = r.sites.Names.Of(&b.Name, i)
 	}
 	r.sections[kernels].at(name).add(k, e-t)
-	r.sections[classes].at(class).add(k, e-t)
+	r.sections[classes].at(int32(class)).add(k, e-t)
 }
 
 // findLane returns the index of the lane of a device, which may be a new one.

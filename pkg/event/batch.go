@@ -1,6 +1,9 @@
 package event
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Batch is a number of rows as columns. The columns of one batch are all Len
 // long, where they are there at all (Columns). Whoever gets a batch reads it;
@@ -9,18 +12,18 @@ type Batch struct {
 	Len     int
 	Columns Set
 
-	Kind                                              Ints[int32] // codes of Kinds
+	Kind                                              Ints[Kind]
 	Start, End                                        Ints[int64]
 	Rank, Device                                      Ints[int32]
 	Stream, Thread                                    Ints[int64]
 	Name                                              Strings
-	Class                                             Ints[int32] // codes of Classes
+	Class                                             Ints[Class]
 	Correlation, LaunchStart, LaunchEnd, LaunchThread Ints[int64]
 	GraphNode                                         Ints[int64]
 	Domain                                            Ints[int32] // codes of Header.Domains
 	Bytes                                             Ints[int64]
 	Step, Segment, Size                               Ints[int64]
-	Phase                                             Ints[int32] // codes of Phases
+	Phase                                             Ints[Phase]
 	Ctx, Gen                                          Ints[int64]
 
 	// Foreign are the columns that this program does not know.
@@ -37,56 +40,41 @@ type Foreign interface {
 	Slice(i, j int) Foreign
 }
 
-// Column returns a pointer to column c: *Ints[int32], *Ints[int64] or *Strings.
-func (b *Batch) Column(c Col) any {
-	switch c {
-	case ColKind:
-		return &b.Kind
-	case ColStart:
-		return &b.Start
-	case ColEnd:
-		return &b.End
-	case ColRank:
-		return &b.Rank
-	case ColDevice:
-		return &b.Device
-	case ColStream:
-		return &b.Stream
-	case ColThread:
-		return &b.Thread
-	case ColName:
-		return &b.Name
-	case ColClass:
-		return &b.Class
-	case ColCorrelation:
-		return &b.Correlation
-	case ColLaunchStart:
-		return &b.LaunchStart
-	case ColLaunchEnd:
-		return &b.LaunchEnd
-	case ColLaunchThread:
-		return &b.LaunchThread
-	case ColGraphNode:
-		return &b.GraphNode
-	case ColDomain:
-		return &b.Domain
-	case ColBytes:
-		return &b.Bytes
-	case ColStep:
-		return &b.Step
-	case ColSegment:
-		return &b.Segment
-	case ColSize:
-		return &b.Size
-	case ColPhase:
-		return &b.Phase
-	case ColCtx:
-		return &b.Ctx
-	case ColGen:
-		return &b.Gen
-	}
-	panic("BUG: no such column")
+// columnOf returns a pointer to each column: *Ints[int32], *Ints[int64] or
+// *Strings.
+var columnOf = [NumCols]func(*Batch) any{
+	ColKind:         func(b *Batch) any { return codes(&b.Kind) },
+	ColStart:        func(b *Batch) any { return &b.Start },
+	ColEnd:          func(b *Batch) any { return &b.End },
+	ColRank:         func(b *Batch) any { return &b.Rank },
+	ColDevice:       func(b *Batch) any { return &b.Device },
+	ColStream:       func(b *Batch) any { return &b.Stream },
+	ColThread:       func(b *Batch) any { return &b.Thread },
+	ColName:         func(b *Batch) any { return &b.Name },
+	ColClass:        func(b *Batch) any { return codes(&b.Class) },
+	ColCorrelation:  func(b *Batch) any { return &b.Correlation },
+	ColLaunchStart:  func(b *Batch) any { return &b.LaunchStart },
+	ColLaunchEnd:    func(b *Batch) any { return &b.LaunchEnd },
+	ColLaunchThread: func(b *Batch) any { return &b.LaunchThread },
+	ColGraphNode:    func(b *Batch) any { return &b.GraphNode },
+	ColDomain:       func(b *Batch) any { return &b.Domain },
+	ColBytes:        func(b *Batch) any { return &b.Bytes },
+	ColStep:         func(b *Batch) any { return &b.Step },
+	ColSegment:      func(b *Batch) any { return &b.Segment },
+	ColSize:         func(b *Batch) any { return &b.Size },
+	ColPhase:        func(b *Batch) any { return codes(&b.Phase) },
+	ColCtx:          func(b *Batch) any { return &b.Ctx },
+	ColGen:          func(b *Batch) any { return &b.Gen },
 }
+
+// codes returns a column of codes as the numbers that they are.
+func codes[T Kind | Class | Phase](c *Ints[T]) *Ints[int32] {
+	return (*Ints[int32])(unsafe.Pointer(c)) // of one layout, as T is an int32
+}
+
+// Column returns a pointer to column c: *Ints[int32], also of codes, *Ints[int64]
+// or *Strings.
+func (b *Batch) Column(c Col) any { return columnOf[c](b) }
 
 // Reset empties the batch and keeps its memory; it will have the given columns.
 func (b *Batch) Reset(columns Set) {
@@ -245,7 +233,7 @@ func (b *Batch) Slice(i, j int) *Batch {
 }
 
 // Ints is a column of numbers, or of codes of an Enum.
-type Ints[T int32 | int64] struct {
+type Ints[T ~int32 | int64] struct {
 	Values []T
 	Valid  Bitmap // nil where no row is null
 	spare  Bitmap // the memory of Valid while that is nil

@@ -56,6 +56,8 @@
 // error where they are used.
 package event
 
+import "slices"
+
 // Version is the version of the schema "events". Since version 2 reports say
 // more of their ranks (RankFacts), and a stream ends with a hash. What is of
 // version 1 is read as well.
@@ -68,29 +70,56 @@ const (
 	MaxBatchRows = 65536
 )
 
-// Kinds of rows, the values of column kind.
+// Kind is what a row is. Kinds are told apart by their constants alone: their
+// numbers are of one process and mean nothing else, and neither does their order.
+type Kind int32
+
+// The kinds that we know; those of others follow them (AddKind).
 const (
-	Kernel int32 = iota
-	Graph        // the replay of a whole graph, whose kernels are not recorded
-	Memcpy
-	Memset
-	API
-	Sync // what the GPU side knows of a synchronisation
-	NVTX
-	Overhead // time the profiler itself took
-	Step     // added by isolate
-	Window   // added by isolate
+	Kernel   Kind = iota
+	Graph         // the replay of a whole graph, whose kernels are not recorded
+	Memcpy        // a copy by the GPU
+	Memset        // memory set by the GPU
+	API           // a call of the CUDA runtime or driver
+	Sync          // what the GPU side knows of a synchronisation
+	NVTX          // a range that the program marked
+	Overhead      // time the profiler itself took
+	Step          // a forward step, added by isolate
+	Window        // the benchmark window of a rank, added by isolate
 )
 
 // Kinds names the values of column kind.
-var Kinds = []string{"kernel", "graph", "memcpy", "memset", "api", "sync", "nvtx", "overhead", "step", "window"}
+var Kinds = []string{
+	Kernel: "kernel", Graph: "graph", Memcpy: "memcpy", Memset: "memset", API: "api", Sync: "sync",
+	NVTX: "nvtx", Overhead: "overhead", Step: "step", Window: "window",
+}
 
-// KindCode returns the code of a kind's name, -1 for a name that is none.
-func KindCode(name string) int32 { return code(Kinds, name) }
+// KindCode returns the kind of that name, -1 for a name that is none.
+func KindCode(name string) Kind { return Kind(slices.Index(Kinds, name)) }
 
-// Classes of rows, the values of column class.
+func (k Kind) String() string { return name(Kinds, int32(k)) }
+
+// GPUKinds are the kinds of what a GPU did.
+var GPUKinds = []Kind{Kernel, Graph, Memcpy, Memset}
+
 const (
-	Allreduce int32 = iota
+	gpuKinds  = 1<<Kernel | 1<<Graph | 1<<Memcpy | 1<<Memset
+	copyKinds = 1<<Memcpy | 1<<Memset
+)
+
+// IsGPU tells whether a GPU did it.
+func (k Kind) IsGPU() bool { return uint64(gpuKinds)>>uint32(k)&1 != 0 }
+
+// IsCopy tells whether it is a copy or a memset.
+func (k Kind) IsCopy() bool { return uint64(copyKinds)>>uint32(k)&1 != 0 }
+
+// Class is what a row does. As with Kind, only the constants mean something.
+type Class int32
+
+// The classes that we know; those of others follow them (AddClass).
+const (
+	// Of kernels.
+	Allreduce Class = iota
 	Comm            // every other collective
 	Attention
 	GEMM
@@ -103,12 +132,14 @@ const (
 	Elementwise
 	Reduce
 	Copy
-	Other // kernels and API calls
+	Other // of API calls, too
+	// Of API calls.
 	Launch
 	GraphLaunch
-	APISync
+	APISync // the calls that wait for the GPU
 	Memop
 	Alloc
+	// Of NVTX ranges.
 	StepMarker // a forward-step marker range
 	Prep       // host preparation of a step's input
 	GIL        // waiting for or holding the interpreter lock
@@ -118,32 +149,47 @@ const (
 
 // Classes names the values of column class.
 var Classes = []string{
-	"allreduce", "comm", "attention", "gemm", "moe", "norm", "rope", "activation", "quant", "sampling",
-	"elementwise", "reduce", "copy", "other",
-	"launch", "graph_launch", "sync", "memop", "alloc",
-	"step", "prep", "gil", "gc", "range",
+	Allreduce: "allreduce", Comm: "comm", Attention: "attention", GEMM: "gemm", MoE: "moe", Norm: "norm", RoPE: "rope",
+	Activation: "activation", Quant: "quant", Sampling: "sampling", Elementwise: "elementwise", Reduce: "reduce",
+	Copy: "copy", Other: "other",
+	Launch: "launch", GraphLaunch: "graph_launch", APISync: "sync", Memop: "memop", Alloc: "alloc",
+	StepMarker: "step", Prep: "prep", GIL: "gil", GC: "gc", Range: "range",
 }
 
-// ClassCode returns the code of a class name, -1 for a name that is none.
-func ClassCode(name string) int32 { return code(Classes, name) }
+// ClassCode returns the class of that name, -1 for a name that is none.
+func ClassCode(name string) Class { return Class(slices.Index(Classes, name)) }
 
-// Phases of steps, the values of column phase.
+func (c Class) String() string { return name(Classes, int32(c)) }
+
+// IsCollective tells whether it is a kernel by which ranks exchange data.
+func (c Class) IsCollective() bool { return c == Allreduce || c == Comm }
+
+// KernelClasses are the classes of kernels, Other last.
+var KernelClasses = []Class{
+	Allreduce, Comm, Attention, GEMM, MoE, Norm, RoPE, Activation, Quant, Sampling, Elementwise, Reduce, Copy, Other,
+}
+
+// Phase is what a step computes. As with Kind, only the constants mean something.
+type Phase int32
+
+// The phases.
 const (
-	Context int32 = iota
-	Generation
-	Unknown
+	Context    Phase = iota // it has requests with context tokens, mixed steps included
+	Generation              // each of its requests generates
+	Unknown                 // nothing says
 )
 
 // Phases names the values of column phase.
-var Phases = []string{"context", "generation", "unknown"}
+var Phases = []string{Context: "context", Generation: "generation", Unknown: "unknown"}
 
-func code(names []string, name string) int32 {
-	for i, n := range names {
-		if n == name {
-			return int32(i)
-		}
+func (p Phase) String() string { return name(Phases, int32(p)) }
+
+// name returns the name of a code, which may be none of the list.
+func name(names []string, code int32) string {
+	if code < 0 || int(code) >= len(names) {
+		return "?"
 	}
-	return -1
+	return names[code]
 }
 
 // Col numbers the columns of a batch, in the order of Fields.

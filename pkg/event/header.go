@@ -105,7 +105,7 @@ func (h *Header) Require(columns Set) error {
 }
 
 // Rows counts the rows of one kind over all reports.
-func (h *Header) Rows(kind int32) int64 {
+func (h *Header) Rows(kind Kind) int64 {
 	var n int64
 	for i := range h.Reports {
 		n += h.Reports[i].Rows[Kinds[kind]]
@@ -115,7 +115,7 @@ func (h *Header) Rows(kind int32) int64 {
 
 // ClassRows counts the rows of one class over all reports, of those classes
 // that reports count.
-func (h *Header) ClassRows(class int32) int64 {
+func (h *Header) ClassRows(class Class) int64 {
 	var n int64
 	for i := range h.Reports {
 		n += h.Reports[i].Classes[Classes[class]]

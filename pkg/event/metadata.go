@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -62,50 +63,47 @@ func text(v any) string {
 // ParseMetadata returns the header that texts by their keys stand for. Keys that
 // are not ours become its Extra.
 func ParseMetadata(meta map[string]string) (*Header, error) {
-	if name, ok := meta[KeySchema]; !ok {
-		return nil, fmt.Errorf("not hostbound events: its metadata lack %s", KeySchema)
-	} else if name != SchemaName {
-		return nil, fmt.Errorf("not hostbound events: it holds %q", name)
+	if err := checkVersion(meta); err != nil {
+		return nil, err
 	}
-	number := meta[KeyVersion]
-	version, err := strconv.Atoi(number)
-	switch {
-	case err != nil || version < 1:
-		return nil, fmt.Errorf("not hostbound events: %s is %q", KeyVersion, number)
-	case version > Version:
-		return nil, &Error{
-			Msg:    fmt.Sprintf("it holds events of version %d: this program reads up to version %d", version, Version),
-			Advice: "use the version of hostbound that wrote them, or a newer one",
-		}
+	var values UnknownValues
+	if err := parse(meta, KeyValues, &values); err != nil {
+		return nil, err
 	}
-	if text, ok := meta[KeyValues]; ok {
-		var values UnknownValues
-		if err := json.Unmarshal([]byte(text), &values); err != nil {
-			return nil, fmt.Errorf("not hostbound events: %s: %w", KeyValues, err)
-		}
-		for _, v := range values.Kinds {
-			AddKind(v)
-		}
-		for _, v := range values.Classes {
-			AddClass(v)
-		}
-	}
+	values.add()
 	h := &Header{Stage: meta[KeyStage], Extra: maps.Clone(meta)}
 	maps.DeleteFunc(h.Extra, func(key, _ string) bool { return slices.Contains(MetadataKeys, key) })
 	if len(h.Extra) == 0 {
 		h.Extra = nil
 	}
-	if err := parse(meta, KeyReports, &h.Reports); err != nil {
-		return nil, err
+	for _, key := range []string{KeyReports, KeyDomains} {
+		if _, ok := meta[key]; !ok {
+			return nil, fmt.Errorf("not hostbound events: its metadata lack %s", key)
+		}
 	}
-	if err := parse(meta, KeyDomains, &h.Domains); err != nil {
-		return nil, err
+	return h, cmp.Or(parse(meta, KeyReports, &h.Reports), parse(meta, KeyDomains, &h.Domains), parse(meta, KeyIsolation, &h.Isolation))
+}
+
+// checkVersion makes sure that the metadata are those of events of a version that
+// is read.
+func checkVersion(meta map[string]string) error {
+	if name, ok := meta[KeySchema]; !ok {
+		return fmt.Errorf("not hostbound events: its metadata lack %s", KeySchema)
+	} else if name != SchemaName {
+		return fmt.Errorf("not hostbound events: it holds %q", name)
 	}
-	if _, ok := meta[KeyIsolation]; ok {
-		h.Isolation = new(Isolation)
-		return h, parse(meta, KeyIsolation, h.Isolation)
+	number := meta[KeyVersion]
+	version, err := strconv.Atoi(number)
+	switch {
+	case err != nil || version < 1:
+		return fmt.Errorf("not hostbound events: %s is %q", KeyVersion, number)
+	case version > Version:
+		return &Error{
+			Msg:    fmt.Sprintf("it holds events of version %d: this program reads up to version %d", version, Version),
+			Advice: "use the version of hostbound that wrote them, or a newer one",
+		}
 	}
-	return h, nil
+	return nil
 }
 
 // ValuesText is the value of KeyValues.
@@ -122,10 +120,11 @@ func ParseWarnings(text []byte) (warnings []string, err error) {
 	return warnings, nil
 }
 
+// parse reads the JSON of a key into v, which stays as it is where there is none.
 func parse(meta map[string]string, key string, v any) error {
 	text, ok := meta[key]
 	if !ok {
-		return fmt.Errorf("not hostbound events: its metadata lack %s", key)
+		return nil
 	}
 	if err := json.Unmarshal([]byte(text), v); err != nil {
 		return fmt.Errorf("not hostbound events: %s: %w", key, err)

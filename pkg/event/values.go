@@ -1,6 +1,9 @@
 package event
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Values of kind and class that nobody here knows get codes behind ours while
 // they are read, and are passed on by their names; analyses look for codes that
@@ -9,7 +12,7 @@ import "sync"
 
 // MaxKinds and MaxClasses bound the codes: sets of them are words of bits.
 const (
-	MaxKinds   = 16
+	MaxKinds   = 32
 	MaxClasses = 64
 )
 
@@ -17,16 +20,16 @@ var adding sync.Mutex
 
 // AddKind returns the code of a kind, a new one where it has none yet, -1 where
 // there are too many.
-func AddKind(name string) int32 { return add(&Kinds, name, MaxKinds) }
+func AddKind(name string) Kind { return Kind(add(&Kinds, name, MaxKinds)) }
 
 // AddClass does so for a class.
-func AddClass(name string) int32 { return add(&Classes, name, MaxClasses) }
+func AddClass(name string) Class { return Class(add(&Classes, name, MaxClasses)) }
 
 func add(list *[]string, name string, limit int) int32 {
 	adding.Lock()
 	defer adding.Unlock()
-	if c := code(*list, name); c >= 0 {
-		return c
+	if c := slices.Index(*list, name); c >= 0 {
+		return int32(c)
 	}
 	if len(*list) >= limit {
 		return -1
@@ -55,4 +58,14 @@ func AddedValues() *UnknownValues {
 		return nil
 	}
 	return &UnknownValues{Kinds[ownKinds:], Classes[ownClasses:]}
+}
+
+// add gives them codes.
+func (v *UnknownValues) add() {
+	for _, name := range v.Kinds {
+		AddKind(name)
+	}
+	for _, name := range v.Classes {
+		AddClass(name)
+	}
 }

@@ -61,7 +61,7 @@ func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 	type sum struct {
 		EagerKernel
 		ns      int64
-		classes map[int32]int64
+		classes map[event.Class]int64
 		paths   map[int32]int64
 	}
 	sums := map[int32]*sum{}
@@ -74,7 +74,7 @@ func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 				for at, k := range g.eager {
 					s := sums[at.name]
 					if s == nil {
-						s = &sum{classes: map[int32]int64{}, paths: map[int32]int64{}}
+						s = &sum{classes: map[event.Class]int64{}, paths: map[int32]int64{}}
 						s.Name = c.kernels.text(at.name)
 						sums[at.name] = s
 					}
@@ -82,7 +82,7 @@ func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 					s.ns += k.ns
 					s.classes[k.class] += k.count
 					s.paths[at.path] += k.count
-					if int32(phase) == event.Generation {
+					if event.Phase(phase) == event.Generation {
 						s.Generation += k.count
 						s.Capturable = s.Capturable || capturable(k.class)
 					}
@@ -111,8 +111,8 @@ func (c *computer) eagerReport(views []*view, steps int64) []EagerKernel {
 
 // most returns the key with the largest count, of equal ones the smallest, -1 for
 // no keys.
-func most(counts map[int32]int64) int32 {
-	best := int32(-1)
+func most[K ~int32](counts map[K]int64) K {
+	best := K(-1)
 	for i, k := range slices.Sorted(maps.Keys(counts)) {
 		if i == 0 || counts[k] > counts[best] {
 			best = k

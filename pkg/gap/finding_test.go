@@ -19,7 +19,7 @@ type engine struct {
 	slow int64 // what a launch call takes longer
 }
 
-func (e *engine) span(name string, class int32, work func()) {
+func (e *engine) span(name string, class event.Class, work func()) {
 	start := e.now
 	e.now += 400
 	work()
@@ -29,7 +29,7 @@ func (e *engine) span(name string, class int32, work func()) {
 	e.rows = append(e.rows, r)
 }
 
-func (e *engine) call(name string, class int32, ns int64) *eventtest.Row {
+func (e *engine) call(name string, class event.Class, ns int64) *eventtest.Row {
 	e.corr++
 	r := eventtest.New(event.API, 0, e.now, e.now+ns, name)
 	r.Thread, r.Class, r.Correlation = 1, class, e.corr
@@ -38,7 +38,7 @@ func (e *engine) call(name string, class int32, ns int64) *eventtest.Row {
 	return &e.rows[len(e.rows)-1]
 }
 
-func (e *engine) kernel(call eventtest.Row, name string, class int32, node int64) {
+func (e *engine) kernel(call eventtest.Row, name string, class event.Class, node int64) {
 	start := max(call.Start+4_000, e.free+700)
 	r := eventtest.New(event.Kernel, 0, start, start+3_000, name)
 	r.Device, r.Stream, r.Class, r.GraphNode = 0, 7, class, node
@@ -47,7 +47,7 @@ func (e *engine) kernel(call eventtest.Row, name string, class int32, node int64
 	e.rows = append(e.rows, r)
 }
 
-func (e *engine) launch(name string, class int32) {
+func (e *engine) launch(name string, class event.Class) {
 	e.kernel(*e.call("cudaLaunchKernel", event.Launch, 3_500+e.slow), name, class, -1)
 }
 

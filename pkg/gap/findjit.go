@@ -49,7 +49,7 @@ func (f *finder) compiling() {
 func (c *compilation) add(v *view) {
 	facts := v.facts[v.from:v.to]
 	loose := make([]int32, len(facts))
-	idle := map[int32][]int64{}
+	idle := map[event.Phase][]int64{}
 	for k := range facts {
 		loose[k] = facts[k].loose
 		phase := v.walk.Steps[v.from+k].Phase

@@ -28,13 +28,13 @@ type site struct{ name, path int32 }
 
 // eager is a kernel that no graph replay ran.
 type eager struct {
-	class     int32
+	class     event.Class
 	count, ns int64
 }
 
 // calls are calls that wait, copy or make something.
 type calls struct {
-	class     int32
+	class     event.Class
 	count, ns int64
 }
 
@@ -42,7 +42,7 @@ type calls struct {
 type chains struct{ count, ops, ns int64 }
 
 // group returns the group of a phase of the segment.
-func (s *segment) group(phase int32) *group {
+func (s *segment) group(phase event.Phase) *group {
 	g := &s.groups[phase&3]
 	if *g == nil {
 		*g = &group{}
@@ -56,7 +56,7 @@ func (r *rank) group(b *event.Batch, i int) *group {
 		if !r.at.Trace {
 			return nil
 		}
-		phase := int32(noPhase)
+		phase := noPhase
 		if r.c.phased {
 			if v, ok := b.Phase.Get(i); ok {
 				phase = v
@@ -101,7 +101,7 @@ func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
 	}
 }
 
-func (g *group) kernel(class, name, path int32, ns int64) {
+func (g *group) kernel(class event.Class, name, path int32, ns int64) {
 	if g.eager == nil {
 		g.eager = make(map[site]*eager)
 	}
@@ -117,7 +117,7 @@ func (g *group) kernel(class, name, path int32, ns int64) {
 	recent.ns += ns
 }
 
-func (g *group) call(class, name, path int32, ns int64) {
+func (g *group) call(class event.Class, name, path int32, ns int64) {
 	if g.calls == nil {
 		g.calls = make(map[site]*calls)
 	}

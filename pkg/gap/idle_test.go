@@ -19,7 +19,7 @@ import (
 func waiting(steps int) []eventtest.Row {
 	const us = 1000
 	var rows []eventtest.Row
-	host := func(kind int32, class int32, name string, from, to int64) *eventtest.Row {
+	host := func(kind event.Kind, class event.Class, name string, from, to int64) *eventtest.Row {
 		r := eventtest.New(kind, 0, from*us, to*us, name)
 		r.Thread, r.Class = 1, class
 		rows = append(rows, r)

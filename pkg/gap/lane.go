@@ -18,14 +18,14 @@ type lane struct {
 // activity is a row of the GPU.
 type activity struct {
 	idle.Activity
-	class  int32   // -1: none
-	launch *launch // nil where it is not known
+	class  event.Class // -1: none
+	launch *launch     // nil where it is not known
 }
 
 // addGPU observes a kernel, a whole-graph row, a copy or a memset.
-func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
+func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	busy := r.idle.IsActivity(b, i)
-	if kind >= event.Memcpy && !busy && !b.GraphNode.Valid.Get(i) {
+	if kind.IsCopy() && !busy && !b.GraphNode.Valid.Get(i) {
 		return
 	}
 	a := &r.activity
@@ -40,11 +40,11 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	if a.Replayed {
 		r.addReplay(a)
 	}
-	if kind < event.Memcpy && a.LaunchStart != none && r.firstOf(a) && r.counting() {
+	if !kind.IsCopy() && a.LaunchStart != none && r.firstOf(a) && r.counting() {
 		r.addSlack(a.Start - a.LaunchEnd)
 	}
 	f := r.fact()
-	if f != nil && kind < event.Memcpy {
+	if f != nil && !kind.IsCopy() {
 		f.run(a)
 	}
 	if kind == event.Kernel {
@@ -64,7 +64,7 @@ func (r *rank) addGPU(b *event.Batch, i int, kind int32) {
 	r.addStream(r.lane, b.Stream.Values[i], a)
 	if kind == event.Kernel {
 		r.addSample(int32(b.Stream.Values[i]), a)
-		switch collective := a.class >= 0 && a.class <= event.Comm; {
+		switch collective := a.class.IsCollective(); {
 		case !collective:
 			r.addOwn(a)
 		case b.Step.Valid.Get(i):

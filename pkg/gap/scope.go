@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 )
@@ -15,9 +16,9 @@ type slice struct {
 
 // scope is what windows can hold of a rank, and idle time is added up for.
 type scope struct {
-	segment int32 // index of the segment whose step it is, or one of the following
-	phase   int32 // of the step, noPhase where there is none
-	trace   bool  // in the window of the trace, where that was asked for
+	segment int32       // index of the segment whose step it is, or one of the following
+	phase   event.Phase // of the step, noPhase where there is none
+	trace   bool        // in the window of the trace, where that was asked for
 }
 
 // What is not part of a step.
@@ -27,7 +28,7 @@ const (
 )
 
 // noPhase is the phase of what is in no step.
-const noPhase = 3
+const noPhase event.Phase = 3
 
 // counts is what started in a slice.
 type counts struct {

@@ -40,7 +40,7 @@ func (f *stepFact) run(a *activity) {
 }
 
 // inForward tells whether kernels of the class are those of a forward pass.
-func inForward(class int32) bool {
+func inForward(class event.Class) bool {
 	switch class {
 	case event.Allreduce, event.Attention, event.GEMM, event.MoE, event.Norm, event.RoPE, event.Activation, event.Quant:
 		return true

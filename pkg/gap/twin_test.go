@@ -84,7 +84,7 @@ func (s *small) gpu(rank int32) {
 		at = r.End
 		r.Device, r.Stream, r.Correlation, r.GraphNode = device, 7+s.rng.Int64N(2), call.Correlation, node
 		if kind == event.Kernel {
-			r.Class = []int32{event.GEMM, event.Allreduce, event.Attention, event.Norm}[s.rng.IntN(4)]
+			r.Class = []event.Class{event.GEMM, event.Allreduce, event.Attention, event.Norm}[s.rng.IntN(4)]
 		}
 		if s.rng.IntN(12) > 0 {
 			r.LaunchStart, r.LaunchEnd, r.LaunchThread = call.Start, call.End, call.Thread
@@ -99,7 +99,7 @@ func (s *small) gpu(rank int32) {
 func (s *small) call(rank int32) {
 	r := eventtest.New(event.API, rank, s.at(), 0, "cudaFoo")
 	r.End, r.Thread = r.Start+s.length(), s.thread()
-	r.Class = []int32{event.APISync, event.Memop, event.Alloc, event.Other, -1}[s.rng.IntN(5)]
+	r.Class = []event.Class{event.APISync, event.Memop, event.Alloc, event.Other, -1}[s.rng.IntN(5)]
 	s.rows = append(s.rows, r)
 }
 
@@ -281,7 +281,7 @@ func stepAt(rows []eventtest.Row, t int64) (int, int32) {
 			end = steps[i+1].Start
 		}
 		if s.Start <= t && t < end {
-			return i, s.Phase
+			return i, int32(s.Phase)
 		}
 	}
 	return -1, -1

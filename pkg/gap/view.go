@@ -128,7 +128,7 @@ func (v *view) started() (n counts) {
 }
 
 // capturable tells whether kernels of a class belong into a graph.
-func capturable(class int32) bool {
+func capturable(class event.Class) bool {
 	switch class {
 	case event.GEMM, event.Norm, event.Allreduce, event.Activation, event.RoPE, event.Quant:
 		return true

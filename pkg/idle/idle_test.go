@@ -18,7 +18,7 @@ func randomRows(rng *rand.Rand, markers bool) []eventtest.Row {
 	var rows []eventtest.Row
 	span := 50 + rng.Int64N(400)
 	length := func() int64 { return []int64{0, 1, 2, 5, 9, 30}[rng.IntN(6)] }
-	row := func(kind int32, name string, class int32) eventtest.Row {
+	row := func(kind event.Kind, name string, class event.Class) eventtest.Row {
 		r := eventtest.New(kind, 0, 1+rng.Int64N(span), 0, name)
 		r.End, r.Class = r.Start+length(), class
 		return r
@@ -45,7 +45,7 @@ func randomRows(rng *rand.Rand, markers bool) []eventtest.Row {
 	}
 	for range rng.IntN(30) {
 		name := []string{"cudaDeviceSynchronize", "cudaMemcpy", "cudaMalloc", "cuThis"}
-		class := []int32{event.APISync, event.Memop, event.Alloc, event.Other}
+		class := []event.Class{event.APISync, event.Memop, event.Alloc, event.Other}
 		k := rng.IntN(4)
 		r := row(event.API, name[k], class[k])
 		r.Thread = 1 + rng.Int64N(3)
@@ -54,7 +54,7 @@ func randomRows(rng *rand.Rand, markers bool) []eventtest.Row {
 	for range rng.IntN(30) {
 		k := rng.IntN(8)
 		name := append([]string{"Waiting for GIL", "Holding GIL", "Python GC"}, slices.Repeat([]string{"a 1", "a 22", "b"}, 2)...)[k]
-		r := row(event.NVTX, name, append([]int32{event.GIL, event.GIL, event.GC}, slices.Repeat([]int32{event.Range}, 6)...)[k])
+		r := row(event.NVTX, name, append([]event.Class{event.GIL, event.GIL, event.GC}, slices.Repeat([]event.Class{event.Range}, 6)...)[k])
 		r.Thread, r.End = 1+rng.Int64N(3), r.Start+2*(r.End-r.Start)
 		rows = append(rows, r)
 	}

@@ -25,7 +25,7 @@ type Activity struct {
 	Start, End   int64
 	Device       int32
 	Name         int32 // of Sites.Names
-	Kind         int32
+	Kind         event.Kind
 	Replayed     bool  // a graph replay ran it, or it is one
 	Correlation  int64 // NoTime where there is none
 	LaunchStart  int64 // NoTime where there is no launching call

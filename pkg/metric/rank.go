@@ -106,7 +106,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 }
 
 // takeGPU takes a kernel, a whole-graph row, a copy or a memset.
-func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
+func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if kind == event.Kernel {
 		r.acc.kernels++
 	}
@@ -132,7 +132,7 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind int32) {
 	if kind != event.Kernel {
 		return
 	}
-	if class := b.Class.Values[i]; class <= event.Comm && b.Class.Valid.Get(i) {
+	if class := b.Class.Values[i]; class.IsCollective() && b.Class.Valid.Get(i) {
 		r.acc.comm += l.comm.add(t, e)
 	}
 	if r.rules.nccl.is(&b.Name, i) {
@@ -173,7 +173,7 @@ func (r *rank) eachTally(f func(*tally)) {
 }
 
 // takeLaunch takes a call that launches a kernel or a graph.
-func (r *rank) takeLaunch(id, t, e int64, class int32) {
+func (r *rank) takeLaunch(id, t, e int64, class event.Class) {
 	h := r.threadOf(id)
 	if class == event.Launch {
 		h.addLaunch(t, e, &r.acc)

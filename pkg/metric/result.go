@@ -271,11 +271,12 @@ func (c *computer) run() Run {
 
 // phases adds the rows and the description of each phase that has steps.
 func (c *computer) phases(res *Result) {
-	for p, name := range []string{Context, Generation} {
+	for _, p := range []event.Phase{event.Context, event.Generation} {
+		name := p.String()
 		var f figures
 		phase := Phase{Phase: name}
 		for _, r := range c.ranks {
-			t, n := r.inPhase(int32(p))
+			t, n := r.inPhase(p)
 			f.add(&t, r)
 			phase.Steps += n
 			phase.Iterations = max(phase.Iterations, n)
@@ -283,7 +284,7 @@ func (c *computer) phases(res *Result) {
 		}
 		if phase.Steps > 0 {
 			rows := f.rows(name)
-			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == int32(p) }).intervals(rows)
+			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == p }).intervals(rows)
 			res.Rows = append(res.Rows, rows...)
 			res.Phases = append(res.Phases, phase)
 		}
@@ -308,7 +309,7 @@ func (r *rank) aggregate(window string) tally {
 
 // inPhase returns what was measured in the steps of a phase that count, and their
 // number.
-func (r *rank) inPhase(p int32) (sum tally, steps int64) {
+func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	from, to := r.walk.BenchmarkSteps()
 	for k := from; k < to; k++ {
 		if r.walk.Steps[k].Phase == p {

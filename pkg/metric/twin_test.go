@@ -147,7 +147,7 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		var f figures
 		ph := metric.Phase{Phase: name}
 		for _, tw := range ranks {
-			w, n := tw.inPhase(int32(p))
+			w, n := tw.inPhase(event.Phase(p))
 			f.add(tw, w)
 			ph.Steps += n
 			ph.Iterations = max(ph.Iterations, n)
@@ -243,7 +243,7 @@ func (tw *twinRank) aggregate(window string) []span {
 	return minus([]span{{tw.window.Start, tw.window.End}}, tw.lost)
 }
 
-func (tw *twinRank) inPhase(p int32) (w []span, n int64) {
+func (tw *twinRank) inPhase(p event.Phase) (w []span, n int64) {
 	for _, s := range tw.inBenchmark() {
 		if s.Phase == p {
 			w = append(w, s.period)
@@ -339,7 +339,7 @@ func (f *figures) add(tw *twinRank, w []span) {
 		f.exposed += within(prep, w) - within(overlap, w)
 	}
 	for thread := range int64(10) {
-		onThread := func(class int32) []span {
+		onThread := func(class event.Class) []span {
 			return tw.spans(func(r *eventtest.Row) bool {
 				return r.Kind == event.API && r.Class == class && r.Thread == thread
 			})

@@ -71,7 +71,7 @@ func (r *report) launchers() map[process]int {
 	step := func(class int8) bool { return class == int8(event.StepMarker) }
 	any := func(int8) bool { return true }
 	for _, rows := range []struct {
-		kind int32
+		kind event.Kind
 		of   func(class int8) bool
 	}{{event.API, launch}, {event.API, any}, {event.NVTX, step}, {event.NVTX, any}} {
 		if n := r.countRows(rows.kind, rows.of); len(n) > 0 {
@@ -82,7 +82,7 @@ func (r *report) launchers() map[process]int {
 }
 
 // countRows counts the host rows of a kind and of some classes by process.
-func (r *report) countRows(kind int32, of func(class int8) bool) map[process]int {
+func (r *report) countRows(kind event.Kind, of func(class int8) bool) map[process]int {
 	counts := make([]int, len(r.threads))
 	for _, p := range r.host {
 		if p.kind != kind {

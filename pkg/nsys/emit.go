@@ -13,7 +13,7 @@ const (
 
 // run is the rows of one table that belong to one rank, in their order.
 type run struct {
-	kind       int32
+	kind       event.Kind
 	host       bool
 	times      []times // of all parts
 	refs       []uint32
@@ -59,7 +59,7 @@ type owned struct {
 }
 
 // hostOwners returns the parts of a kind of host rows and the slot of each thread.
-func (r *report) hostOwners(kind int32) (parts []owned, slots []int32) {
+func (r *report) hostOwners(kind event.Kind) (parts []owned, slots []int32) {
 	for n, p := range r.host {
 		if p.kind == kind {
 			parts = append(parts, owned{n, p.thread})
@@ -73,7 +73,7 @@ func (r *report) hostOwners(kind int32) (parts []owned, slots []int32) {
 }
 
 // gpuOwners returns the parts of a kind of GPU rows and the slot of each lane.
-func (r *report) gpuOwners(kind int32) (parts []owned, slots []int32) {
+func (r *report) gpuOwners(kind event.Kind) (parts []owned, slots []int32) {
 	for n, p := range r.gpu {
 		if p.kind == kind {
 			parts = append(parts, owned{n, p.lane})
@@ -272,7 +272,7 @@ func (e *emitter) next() (err error) {
 }
 
 // setRank sets the columns that rows of one kind and rank share.
-func (e *emitter) setRank(kind, rank int32, count int) {
+func (e *emitter) setRank(kind event.Kind, rank int32, count int) {
 	kinds := e.batch.Kind.Values[e.at : e.at+count]
 	for i := range kinds {
 		kinds[i] = kind
@@ -283,7 +283,7 @@ func (e *emitter) setRank(kind, rank int32, count int) {
 }
 
 // gpuRows appends GPU rows to the batch.
-func (e *emitter) gpuRows(kind, rank int32, refs []uint32) {
+func (e *emitter) gpuRows(kind event.Kind, rank int32, refs []uint32) {
 	b, r := e.batch, e.r
 	e.setRank(kind, rank, len(refs))
 	for k, ref := range refs {
@@ -298,7 +298,7 @@ func (e *emitter) gpuRows(kind, rank int32, refs []uint32) {
 			b.Stream.Set(i, l.stream)
 		}
 		if p.class != nil {
-			b.Class.Set(i, int32(p.class[o]))
+			b.Class.Set(i, event.Class(p.class[o]))
 		}
 		if p.node != nil && p.node[o] != none {
 			b.GraphNode.Set(i, p.node[o])
@@ -334,7 +334,7 @@ var (
 )
 
 // gpuName is the name of a row whose kind says it, or that has none.
-func gpuName(kind, name int32) string {
+func gpuName(kind event.Kind, name int32) string {
 	switch kind {
 	case event.Kernel:
 		return ""
@@ -343,7 +343,7 @@ func gpuName(kind, name int32) string {
 	case event.Sync:
 		return syncNames[within(name, len(syncNames))]
 	}
-	return event.Kinds[kind]
+	return kind.String()
 }
 
 // within returns i where it is an index of n entries, else 0.
@@ -355,7 +355,7 @@ func within(i int32, n int) int32 {
 }
 
 // hostRows appends host rows to the batch.
-func (e *emitter) hostRows(kind, rank int32, refs []uint32) {
+func (e *emitter) hostRows(kind event.Kind, rank int32, refs []uint32) {
 	b, r := e.batch, e.r
 	e.setRank(kind, rank, len(refs))
 	for k, ref := range refs {
@@ -367,7 +367,7 @@ func (e *emitter) hostRows(kind, rank int32, refs []uint32) {
 			b.Thread.Set(i, t.tid)
 		}
 		if p.class[o] >= 0 {
-			b.Class.Set(i, int32(p.class[o]))
+			b.Class.Set(i, event.Class(p.class[o]))
 		}
 		if p.correlation != nil && p.correlation[o] != none {
 			b.Correlation.Set(i, p.correlation[o])

@@ -196,7 +196,7 @@ func (r *report) collectFacts(loaders []*loader) {
 	}
 	slices.SortFunc(r.profiler, func(a, b profilerCall) int { return cmp.Compare(a.start, b.start) })
 	r.info.Classes = map[string]int64{}
-	for _, c := range []int32{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
+	for _, c := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
 		r.info.Classes[event.Classes[c]] = classes[tallyOf[c]]
 	}
 }

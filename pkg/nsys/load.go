@@ -25,7 +25,7 @@ const (
 // gpuPart holds some rows of a table of GPU rows. Columns that the kind of row
 // has no use for are nil.
 type gpuPart struct {
-	kind        int32
+	kind        event.Kind
 	start, end  []int64
 	correlation []int64 // none where it has none
 	node        []int64 // none where no graph replay ran it
@@ -37,7 +37,7 @@ type gpuPart struct {
 
 // hostPart holds some rows of a table of host rows.
 type hostPart struct {
-	kind        int32
+	kind        event.Kind
 	start, end  []int64
 	correlation []int64
 	name        []int32 // number of the text, or ^i for text i of own
@@ -74,7 +74,7 @@ const (
 // times are written.
 var eventTables = []struct {
 	table string
-	kind  int32
+	kind  event.Kind
 }{
 	{nvtxTable, event.NVTX},
 	{runtimeTable, event.API},
@@ -145,7 +145,7 @@ func isNvprof(columns map[string][]string) bool {
 // task is one part of one table to read.
 type task struct {
 	table     string
-	kind      int32
+	kind      event.Kind
 	low, high int64
 	gpu       []*gpuPart // one, or more where the row ids are far apart
 	host      []*hostPart
@@ -466,7 +466,7 @@ func (t *task) hostPart(n int) *hostPart {
 	return t.host[len(t.host)-1]
 }
 
-func newGPUPart(kind int32, size int) *gpuPart {
+func newGPUPart(kind event.Kind, size int) *gpuPart {
 	p := &gpuPart{kind: kind}
 	for _, c := range []*[]int64{&p.start, &p.end, &p.correlation} {
 		*c = make([]int64, 0, size)
@@ -481,7 +481,7 @@ func newGPUPart(kind int32, size int) *gpuPart {
 	return p
 }
 
-func newHostPart(kind int32, size int) *hostPart {
+func newHostPart(kind event.Kind, size int) *hostPart {
 	p := &hostPart{kind: kind}
 	for _, c := range []*[]int64{&p.start, &p.end} {
 		*c = make([]int64, 0, size)

@@ -38,7 +38,7 @@ type twin struct {
 
 // twinRow is a row before it has a rank. Numbers that are not there are nil.
 type twinRow struct {
-	kind              int32
+	kind              event.Kind
 	table             int // place in the order of tables
 	start, end        int64
 	process           uint64 // 0 where the export does not say
@@ -273,7 +273,7 @@ func (w *twin) work() {
 }
 
 // gpuRow adds a GPU row, or none where the export has not got it.
-func (w *twin) gpuRow(table string, order int, kind int32, start, end int64, process, device int32, stream, corr uint32) *twinRow {
+func (w *twin) gpuRow(table string, order int, kind event.Kind, start, end int64, process, device int32, stream, corr uint32) *twinRow {
 	if !w.has(table, "start", "end") || end < start {
 		return nil
 	}

@@ -71,8 +71,8 @@ func (r *report) warnOfNoWork() {
 	}
 }
 
-func (r *report) count(kind int32) int64  { return r.info.Rows[event.Kinds[kind]] }
-func (r *report) class(class int32) int64 { return r.info.Classes[event.Classes[class]] }
+func (r *report) count(kind event.Kind) int64   { return r.info.Rows[event.Kinds[kind]] }
+func (r *report) class(class event.Class) int64 { return r.info.Classes[event.Classes[class]] }
 
 // warnOfTimes counts the rows that are left out.
 func (r *report) warnOfTimes() {

@@ -1,5 +1,7 @@
 package pattern
 
+import "github.com/hostbound/hostbound/pkg/event"
+
 // Limits of what is kept to look for a repeated unit.
 const (
 	maxSteps     = 8       // steps of a Keeper
@@ -9,12 +11,12 @@ const (
 
 // Sampled is a kernel of a step that was kept.
 type Sampled struct {
-	Start, End int64 // ns
-	Name       int32 // number of its name, the caller's
-	Path       int32 // number of the path of ranges it was launched in, -1 for none or not known
-	Class      int32 // its class as event.Classes numbers them, -1 for none
-	Stream     int32 // CUDA stream
-	Replayed   bool  // the replay of a graph ran it
+	Start, End int64       // ns
+	Name       int32       // number of its name, the caller's
+	Path       int32       // number of the path of ranges it was launched in, -1 for none or not known
+	Class      event.Class // -1 for none
+	Stream     int32       // CUDA stream
+	Replayed   bool        // the replay of a graph ran it
 }
 
 // Keeper keeps the kernels of at most eight steps, spread over all that it was offered.

@@ -165,14 +165,14 @@ func letters(i int) string {
 
 // classRoles are the classes that show where a layer begins and ends.
 var classRoles = Roles{
-	Attention:  event.Attention,
+	Attention:  int32(event.Attention),
 	Mixer:      mixerClass,
-	Product:    event.GEMM,
-	MoE:        event.MoE,
-	Activation: event.Activation,
-	Borders:    []int32{event.Norm, event.Allreduce, event.Comm},
-	Before:     []int32{event.Copy, embeddingClass},
-	Ends:       []int32{event.Sampling, event.Reduce, embeddingClass},
+	Product:    int32(event.GEMM),
+	MoE:        int32(event.MoE),
+	Activation: int32(event.Activation),
+	Borders:    []int32{int32(event.Norm), int32(event.Allreduce), int32(event.Comm)},
+	Before:     []int32{int32(event.Copy), embeddingClass},
+	Ends:       []int32{int32(event.Sampling), int32(event.Reduce), embeddingClass},
 }
 
 // Classes that kernels have for their part in a layer only.
@@ -189,14 +189,14 @@ var mixers = regexp.MustCompile(`(?i)mamba|selective_(scan|state)|(^|_)ss[dm]_|c
 	`bmm_chunk|state_passing|delta_(net|rule)|recurrent|(^|_)r?wkv|(^|_)gla_|(^|_)kda_|retention|lightning_at|linear_at|hgrn|rglru|rg_lru`)
 
 // roleOf returns the class of a kernel for its part in a layer.
-func roleOf(class int32, name string) int32 {
+func roleOf(class event.Class, name string) int32 {
 	switch {
 	case class != event.Attention && mixers.MatchString(name):
 		return mixerClass
 	case (class == event.Copy || class == event.Elementwise || class == event.Other) && embeddings.MatchString(name):
 		return embeddingClass
 	}
-	return class
+	return int32(class)
 }
 
 func className(class int32) string {
@@ -211,8 +211,8 @@ func className(class int32) string {
 
 // layerType names a type of layers after its mixer and its feed-forward part.
 func layerType(t LayerType) string {
-	channel := map[int32]string{event.GEMM: "dense", event.MoE: "MoE"}[t.Channel]
-	mixer := map[int32]string{event.Attention: "attention", mixerClass: "state space"}[t.Mixer]
+	channel := map[int32]string{int32(event.GEMM): "dense", int32(event.MoE): "MoE"}[t.Channel]
+	mixer := map[int32]string{int32(event.Attention): "attention", mixerClass: "state space"}[t.Mixer]
 	switch {
 	case mixer == "" && channel == "":
 		return "repeated unit"

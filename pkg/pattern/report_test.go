@@ -10,7 +10,7 @@ import (
 // names are those of the kernels in these tests, by number.
 var names = []string{"embedding_kernel", "rms_norm", "nvjet_qkv", "fmha", "nvjet_o", "all_reduce", "argmax"}
 
-var nameClasses = []int32{event.Copy, event.Norm, event.GEMM, event.Attention, event.GEMM, event.Allreduce, event.Sampling}
+var nameClasses = []event.Class{event.Copy, event.Norm, event.GEMM, event.Attention, event.GEMM, event.Allreduce, event.Sampling}
 
 // stepOf returns a step that runs kernels, each of 3 us after a gap of 1 us.
 func stepOf(kernels ...int32) (step []Sampled) {

@@ -35,7 +35,7 @@ type Tagger struct {
 	src      event.Source
 	header   event.Header
 	marker   *marker.Set
-	unnamed  int32 // phase of steps without numbers
+	unnamed  event.Phase // phase of steps without numbers
 	out      event.Batch
 	ranks    []rank
 	counted  int64
@@ -48,7 +48,7 @@ type Tagger struct {
 // rank is the phase that a rank is in.
 type rank struct {
 	id    int32
-	phase int32
+	phase event.Phase
 }
 
 // New returns the rows of src with phases. src has steps; an error is an
@@ -130,7 +130,7 @@ func (t *Tagger) tag(b *event.Batch) {
 func (t *Tagger) tagRank(b *event.Batch, i, j int, r *rank) {
 	kinds, phases := b.Kind.Values[:j], b.Phase.Values[:j]
 	for ; i < j; i++ {
-		if kind := kinds[i]; kind >= event.Step {
+		if kind := kinds[i]; kind == event.Step || kind == event.Window {
 			if kind == event.Window {
 				b.Phase.SetNull(i)
 				continue
@@ -143,7 +143,7 @@ func (t *Tagger) tagRank(b *event.Batch, i, j int, r *rank) {
 
 // clearNulls makes the values of null rows 0, as everywhere: streams are compared
 // by their bytes.
-func clearNulls(c *event.Ints[int32]) {
+func clearNulls(c *event.Ints[event.Phase]) {
 	for i, b := range c.Valid {
 		if b == 0xff {
 			continue
@@ -168,7 +168,7 @@ func (t *Tagger) rank(id int32) *rank {
 }
 
 // step fills ctx and gen of step row i and returns the step's phase.
-func (t *Tagger) step(b *event.Batch, i int) int32 {
+func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	t.steps++
 	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
 	known := ok && counts.HasCounts
@@ -227,7 +227,7 @@ func (t *Tagger) report() {
 }
 
 // clearColumn makes a column of n nulls in the memory it has.
-func clearColumn[T int32 | int64](values *[]T, valid *event.Bitmap, n int) {
+func clearColumn[T ~int32 | int64](values *[]T, valid *event.Bitmap, n int) {
 	*values = slices.Grow((*values)[:0], n)[:n]
 	clear(*values)
 	*valid = slices.Grow((*valid)[:0], (n+7)/8)[:(n+7)/8]

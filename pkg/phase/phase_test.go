@@ -33,7 +33,7 @@ func isolated(t *testing.T, seed uint64, by string) (*event.Header, []eventtest.
 }
 
 // twin is the same, obviously: it looks up the step of each row.
-func twin(rows []eventtest.Row, unnamed int32) []eventtest.Row {
+func twin(rows []eventtest.Row, unnamed event.Phase) []eventtest.Row {
 	type key struct {
 		rank int32
 		step int64
@@ -77,7 +77,7 @@ func twin(rows []eventtest.Row, unnamed int32) []eventtest.Row {
 }
 
 func TestAgainstTwin(t *testing.T) {
-	phases := map[int32]int{}
+	phases := map[event.Phase]int{}
 	for seed := range uint64(600) {
 		by := step.Methods[1+seed%3]
 		h, rows := isolated(t, seed, by)
@@ -108,7 +108,7 @@ func TestAgainstTwin(t *testing.T) {
 			phases[r.Phase]++
 		}
 	}
-	for _, p := range []int32{-1, event.Context, event.Generation, event.Unknown} {
+	for _, p := range []event.Phase{-1, event.Context, event.Generation, event.Unknown} {
 		if phases[p] < 1000 {
 			t.Errorf("phase %d has %d rows: the traces show too little", p, phases[p])
 		}

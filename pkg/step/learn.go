@@ -122,7 +122,7 @@ func (l *learner) keep(b *event.Batch, i, j int) {
 
 // row uses row k.
 func (l *learner) row(r *rank, b *event.Batch, k int) {
-	class := int32(-1)
+	class := event.Class(-1)
 	if v, ok := b.Class.Get(k); ok {
 		class = v
 	}
@@ -142,7 +142,7 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 }
 
 // kernel uses a kernel of the device.
-func (l *learner) kernel(r *rank, b *event.Batch, k int, class int32) {
+func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
 	l.run.idle(b.Start.Values[k] - l.laneEnd)
 	l.laneEnd = max(l.laneEnd, b.End.Values[k])
 	if r.plan.method == Graph && isReplay(b, k) {

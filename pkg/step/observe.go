@@ -12,7 +12,7 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 		if classed || r.plan.custom {
 			return r.observeMarker(b, from, k)
 		}
-	case r.plan.method == Graph && isGPU(kind) && isReplay(b, k):
+	case r.plan.method == Graph && kind.IsGPU() && isReplay(b, k):
 		return r.observeReplay(b, from, k)
 	case r.plan.method == Graph:
 		r.observeEvidence(b, k)
@@ -23,8 +23,6 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 	}
 	return from
 }
-
-func isGPU(kind int32) bool { return kind >= event.Kernel && kind <= event.Memset }
 
 // observeMarker uses an NVTX range that may be a forward-step marker.
 func (r *rank) observeMarker(b *event.Batch, from, k int) int {

@@ -20,7 +20,7 @@ type outside struct {
 type launches struct{ kernels, graphs, kernelsAfter, graphsAfter int32 }
 
 // call counts an API call of the given class that starts at t.
-func (o *outside) call(class int32, t int64) {
+func (o *outside) call(class event.Class, t int64) {
 	switch {
 	case class == event.Launch && t < o.end:
 		o.now.kernels++

@@ -134,14 +134,14 @@ type plan struct {
 	method          string
 	gap, segmentGap int64
 	marker          *marker.Set
-	gapsAlone       bool  // gaps end an allreduce step even in a rank without markers
-	custom          bool  // marker is a user's: the stream's classes do not know it
-	unit            int32 // class of the kernels that make a step, allreduce
+	gapsAlone       bool        // gaps end an allreduce step even in a rank without markers
+	custom          bool        // marker is a user's: the stream's classes do not know it
+	unit            event.Class // class of the kernels that make a step, allreduce
 	warn            func(string)
 
 	busy uint32 // has the bit of each kind that counts as GPU activity
 	// want has for each kind the bits of the classes to stop at, ^0 for all rows.
-	want [16]uint32
+	want [event.MaxKinds]uint32
 }
 
 func newPlan(method string, opt *Options) (plan, error) {
@@ -176,7 +176,7 @@ func (p plan) of(method string) plan {
 		p.unit = event.Allreduce
 		p.want[event.Kernel] = 1 << p.unit
 	case Graph:
-		for kind := event.Kernel; kind <= event.Memset; kind++ {
+		for _, kind := range event.GPUKinds {
 			if p.busy>>uint32(kind)&1 != 0 {
 				p.want[kind] = ^uint32(0)
 			}

@@ -19,7 +19,7 @@ const (
 type rank struct {
 	id       int32
 	plan     *plan
-	want     [16]uint32 // for each kind the bits of the classes to stop at
+	want     [event.MaxKinds]uint32 // for each kind the bits of the classes to stop at
 	out      output
 	lastRow  int64 // number of its last row among all rows of the stream
 	finished bool
@@ -224,7 +224,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 			break
 		}
 		last = t
-		kind := uint32(kinds[i]) & 15
+		kind := uint32(kinds[i]) & (event.MaxKinds - 1)
 		if busy>>kind&1 != 0 {
 			if e := ends[i]; e > frontier && e > t {
 				frontier = e

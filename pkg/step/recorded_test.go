@@ -12,7 +12,7 @@ import (
 
 // marked returns the rows of steps with a marker each, of the given rank, that start
 // so many ns apart: a marker, three kernels of the class, one more outside of it.
-func marked(rank int32, steps int, apart int64, class int32) (rows []eventtest.Row) {
+func marked(rank int32, steps int, apart int64, class event.Class) (rows []eventtest.Row) {
 	for n := range int64(steps) {
 		at := n * apart
 		m := eventtest.New(event.NVTX, rank, at, at+apart/2, "_forward_step: 0 ctx reqs, 2 gen reqs")

@@ -28,19 +28,19 @@ const (
 
 // rule is how the steps of a segment without markers are identified.
 type rule struct {
-	evidence []evidence // of each token
-	classes  []int32    // of each token, the class of its kernels
-	embed    bool       // kernels that look up embeddings begin a step by any name
-	confirm  int        // number of tokens that confirm
-	usual    int32      // number of collectives in most steps
-	clear    bool       // the structure was clear where the rule was learned
-	groups   int        // whole steps that it was learned from
-	single   bool       // each replay of a graph is a step
-	kinds    int        // kinds of evidence that agree
-	stray    int        // how often inputs are copied or embeddings looked up inside them
-	host     bool       // the host waits or copies where the steps begin
-	each     bool       // it does before most of the collectives or replays
-	why      string     // what is not clear
+	evidence []evidence    // of each token
+	classes  []event.Class // of each token, the class of its kernels
+	embed    bool          // kernels that look up embeddings begin a step by any name
+	confirm  int           // number of tokens that confirm
+	usual    int32         // number of collectives in most steps
+	clear    bool          // the structure was clear where the rule was learned
+	groups   int           // whole steps that it was learned from
+	single   bool          // each replay of a graph is a step
+	kinds    int           // kinds of evidence that agree
+	stray    int           // how often inputs are copied or embeddings looked up inside them
+	host     bool          // the host waits or copies where the steps begin
+	each     bool          // it does before most of the collectives or replays
+	why      string        // what is not clear
 }
 
 // of returns what a token says. Those that came after the rule was learned say

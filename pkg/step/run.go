@@ -15,15 +15,15 @@ type run struct {
 	gaps   []int64 // the longest time, ns, that the device waits before each
 	gap    int64   // the same before the next one
 
-	classes []int32 // of each token, -1
-	at      []int   // of each token, the number of the collective it lay before last, plus 1
+	classes []event.Class // of each token, -1
+	at      []int         // of each token, the number of the collective it lay before last, plus 1
 }
 
 // idle notes that the device waited that long for a kernel.
 func (s *run) idle(ns int64) { s.gap = max(s.gap, ns) }
 
 // add notes that a token lies before the next collective.
-func (s *run) add(t, class int32) {
+func (s *run) add(t int32, class event.Class) {
 	for int(t) >= len(s.at) {
 		s.at = append(s.at, 0)
 		s.classes = append(s.classes, -1)
@@ -94,7 +94,7 @@ func isEmbedding(name string) bool {
 
 // isHead says whether a kernel of that name makes tokens of what the layers
 // return, which is where a forward pass ends.
-func isHead(name string, class int32) bool {
+func isHead(name string, class event.Class) bool {
 	name = strings.ToLower(name)
 	return class == event.Sampling || strings.Contains(name, "lm_head") || strings.Contains(name, "logits") ||
 		strings.Contains(name, "argmax")

@@ -277,7 +277,7 @@ func (s *run) coarser(p *borders, places [][]int32, kinds *[numKinds][]int32) bo
 
 // ruleFor makes a rule of the tokens that lie where the steps of p begin.
 func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
-	u := &rule{evidence: make([]evidence, len(places)), classes: make([]int32, len(places)), usual: p.usual}
+	u := &rule{evidence: make([]evidence, len(places)), classes: make([]event.Class, len(places)), usual: p.usual}
 	for t := range u.classes {
 		u.classes[t] = -1
 		if t < len(s.classes) {

@@ -54,7 +54,7 @@ func (e *engine) name(role string, s int) string {
 }
 
 // kernel launches a kernel that takes us microseconds on average.
-func (e *engine) kernel(name string, class int32, us float64) {
+func (e *engine) kernel(name string, class event.Class, us float64) {
 	call := e.call
 	if e.node == 0 {
 		e.corr++

@@ -135,7 +135,7 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 
 // scan returns the first of rows i to j that starts before the one before it, or
 // not in the slice under way, or is a row about steps.
-func (w *Walker) scan(kinds []int32, starts []int64, i, j int) int {
+func (w *Walker) scan(kinds []event.Kind, starts []int64, i, j int) int {
 	last, next := w.last, w.next
 	if w.done {
 		next = none

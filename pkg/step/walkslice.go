@@ -94,7 +94,7 @@ type Step struct {
 	// Ctx and Gen are its numbers of context and generation requests, or
 	// Unknown.
 	Ctx, Gen int64
-	Phase    int32 // event.Context, event.Generation or event.Unknown
+	Phase    event.Phase
 	Segment  int32 // its index in RankSteps.Segments
 	// Whole tells that the period is whole: it ends where the next step of the
 	// segment begins, and all of it was recorded. That of the last step of a

@@ -252,7 +252,7 @@ func TestBatchesAreChecked(t *testing.T) {
 	h := testHeader(event.BaseCols)
 	for want, spoil := range map[string]func(b *event.Batch){
 		"ends before it starts": func(b *event.Batch) { b.End.Values[4] = b.Start.Values[4] - 1 },
-		"column kind: code 10":  func(b *event.Batch) { b.Kind.Values[3] = int32(len(event.Kinds)) },
+		"column kind: code 10":  func(b *event.Batch) { b.Kind.Values[3] = event.Kind(len(event.Kinds)) },
 		"column kind: code -1":  func(b *event.Batch) { b.Kind.Values[3] = -1 },
 		"column domain: code":   func(b *event.Batch) { b.Domain.Set(2, 99) },
 		"column kind: it has a": func(b *event.Batch) { b.Kind.SetNull(1) },

@@ -70,7 +70,8 @@ func newEventReader(m *messages, head *head) (*Reader, error) {
 	}
 	r.enums[event.ColKind] = newEnum(event.Kinds)
 	r.enums[event.ColClass] = newEnum(event.Classes)
-	r.enums[event.ColKind].grow, r.enums[event.ColClass].grow = event.AddKind, event.AddClass
+	r.enums[event.ColKind].grow = func(name string) int32 { return int32(event.AddKind(name)) }
+	r.enums[event.ColClass].grow = func(name string) int32 { return int32(event.AddClass(name)) }
 	r.enums[event.ColPhase] = newEnum(event.Phases)
 	r.enums[event.ColDomain] = newEnum(h.Domains)
 	r.batch.Columns = have

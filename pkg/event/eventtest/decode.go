@@ -12,7 +12,7 @@ import (
 // all-reduces, and 60 kernels launched one by one: about 850 rows a step.
 func Decode(steps int) (*event.Header, []Row) {
 	var rows []Row
-	add := func(kind int32, at, length, thread int64, class int32, name string) *Row {
+	add := func(kind event.Kind, at, length, thread int64, class event.Class, name string) *Row {
 		r := New(kind, 0, at, at+length, name)
 		r.Class = class
 		if thread >= 0 {

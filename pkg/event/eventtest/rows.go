@@ -10,21 +10,21 @@ import (
 
 // Row is a row as a value. Null is -1 in the columns that can be null.
 type Row struct {
-	Kind                                              int32
+	Kind                                              event.Kind
 	Start, End                                        int64
 	Rank, Device                                      int32
 	Stream, Thread                                    int64
 	Name                                              string
-	Class                                             int32
+	Class                                             event.Class
 	Correlation, LaunchStart, LaunchEnd, LaunchThread int64
 	GraphNode                                         int64
 	Step, Segment, Size                               int64
-	Phase                                             int32
+	Phase                                             event.Phase
 	Ctx, Gen                                          int64
 }
 
 // New returns a row in which all that can be null is.
-func New(kind int32, rank int32, start, end int64, name string) Row {
+func New(kind event.Kind, rank int32, start, end int64, name string) Row {
 	return Row{
 		Kind: kind, Start: start, End: end, Rank: rank, Device: -1, Stream: -1, Thread: -1, Name: name, Class: -1,
 		Correlation: -1, LaunchStart: -1, LaunchEnd: -1, LaunchThread: -1, GraphNode: -1,
@@ -39,11 +39,11 @@ type number[T int32 | int64] struct {
 }
 
 var small = []number[int32]{
-	{event.ColKind, func(r *Row) *int32 { return &r.Kind }},
+	{event.ColKind, func(r *Row) *int32 { return (*int32)(&r.Kind) }},
 	{event.ColRank, func(r *Row) *int32 { return &r.Rank }},
 	{event.ColDevice, func(r *Row) *int32 { return &r.Device }},
-	{event.ColClass, func(r *Row) *int32 { return &r.Class }},
-	{event.ColPhase, func(r *Row) *int32 { return &r.Phase }},
+	{event.ColClass, func(r *Row) *int32 { return (*int32)(&r.Class) }},
+	{event.ColPhase, func(r *Row) *int32 { return (*int32)(&r.Phase) }},
 }
 
 var large = []number[int64]{
