@@ -1,19 +1,22 @@
 package gap
 
-import "github.com/hostbound/hostbound/pkg/pattern"
+import (
+	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/straggler"
+)
 
 // Report is what is known of the idle time of a run. Times in us are not rounded.
 // A pointer is nil where there is nothing to say: null is not zero.
 type Report struct {
-	Idle      Idle            `json:"idle"`
-	Gaps      Gaps            `json:"gaps"`
-	Graph     Graph           `json:"graph"`
-	Pattern   *pattern.Report `json:"pattern"`
-	Straggler *Straggler      `json:"straggler"`
-	Slack     *Slack          `json:"slack"`
-	Findings  []Finding       `json:"findings"`
-	Handoff   Handoff         `json:"optimization_handoff"`
-	Warnings  []string        `json:"warnings"`
+	Idle      Idle              `json:"idle"`
+	Gaps      Gaps              `json:"gaps"`
+	Graph     Graph             `json:"graph"`
+	Pattern   *pattern.Report   `json:"pattern"`
+	Straggler *straggler.Report `json:"straggler"`
+	Slack     *Slack            `json:"slack"`
+	Findings  []Finding         `json:"findings"`
+	Handoff   Handoff           `json:"optimization_handoff"`
+	Warnings  []string          `json:"warnings"`
 }
 
 // Idle is the idle time of all lanes in the window and what it went to.
@@ -163,65 +166,6 @@ type EagerKernel struct {
 	// where there are any and the class belongs into a graph.
 	Generation int64 `json:"generation"`
 	Capturable bool  `json:"capturable"`
-}
-
-// Straggler says which rank the others wait for.
-type Straggler struct {
-	// Rank is nil where none is named.
-	Rank *int32 `json:"rank"`
-	// Of the rank that is named, or else of the one that is most often the straggler:
-	// the share of the steps of which it is, and that of all lateness which is its.
-	ShareOfSteps    float64 `json:"share_of_steps"`
-	ShareOfLateness float64 `json:"share_of_lateness"`
-	LateUs          float64 `json:"late_us_per_step"`
-	// Causes are what the straggler spends more time on than the others, the largest
-	// excess first: its own kernels by class ("kernels:gemm"), or host operations.
-	Causes []string `json:"causes"`
-	// Side is gpu where its own kernels explain most of its lateness, host where
-	// host operations do, "" where neither does.
-	Side         string  `json:"side"`
-	ClockErrorUs float64 `json:"clock_error_us"`
-
-	// Kind is persistent (Rank is named), rotating, none, or unknown: then Reason
-	// says why.
-	Kind      string          `json:"kind"`
-	Reason    string          `json:"reason,omitempty"`
-	Steps     int             `json:"steps"`
-	Matched   int             `json:"matched"`
-	Unmatched int             `json:"unmatched"`
-	Why       []Excess        `json:"why"`
-	Ranks     []StragglerRank `json:"ranks"`
-	Kinds     []StragglerKind `json:"collectives"`
-}
-
-// Excess is what the straggler spends more on than the other ranks.
-type Excess struct {
-	What     string  `json:"what"` // kernels, operation or idle
-	Name     string  `json:"name"`
-	UsStep   float64 `json:"us_per_step"`
-	OthersUs float64 `json:"others_us_per_step"`
-	ExcessUs float64 `json:"excess_us_per_step"`
-	Source   string  `json:"source,omitempty"`
-}
-
-// StragglerRank sums up a rank.
-type StragglerRank struct {
-	Rank         int32   `json:"rank"`
-	OffsetUs     float64 `json:"offset_us"`
-	DriftPpm     float64 `json:"drift_ppm"`
-	ShareOfSteps float64 `json:"share_of_steps"`
-	LateUs       float64 `json:"late_us_per_step"`
-	WaitUs       float64 `json:"wait_us_per_step"`
-	TransferUs   float64 `json:"transfer_us_per_step"`
-}
-
-// StragglerKind sums up a kind of collective.
-type StragglerKind struct {
-	Name       string  `json:"name"`
-	PerStep    float64 `json:"per_step"`
-	LateUs     float64 `json:"late_us_per_step"`
-	WaitUs     float64 `json:"wait_us_per_rank_step"`
-	TransferUs float64 `json:"transfer_us_per_rank_step"`
 }
 
 // Slack says how far ahead of the GPU the host runs.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
 // race is a kind of run of several ranks, of which one may be late.
@@ -84,7 +85,7 @@ func runStraggler(w io.Writer, o options) error {
 }
 
 // add counts one run.
-func (r *raceRow) add(k *race, s *gap.Straggler, seed int, o options) {
+func (r *raceRow) add(k *race, s *straggler.Report, seed int, o options) {
 	r.runs++
 	named := -1
 	if s != nil && s.Rank != nil {

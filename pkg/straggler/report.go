@@ -1,0 +1,193 @@
+package straggler
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Report says which rank the others wait for, and why. Its figures per step are means
+// over the steps with matched collectives.
+type Report struct {
+	// Rank is null where none is named.
+	Rank *int32 `json:"rank"`
+	// Of the rank that is named, or else of the one that is most often the straggler:
+	// the share of the steps of which it is, and that of all lateness which is its.
+	ShareOfSteps    float64 `json:"share_of_steps"`
+	ShareOfLateness float64 `json:"share_of_lateness"`
+	LateUs          float64 `json:"late_us_per_step"`
+	// Causes are what the straggler spends more time on than the others, the largest
+	// excess first: its own kernels by class ("kernels:gemm"), or host operations.
+	Causes []string `json:"causes"`
+	// Side is gpu where its own kernels explain most of its lateness, host where
+	// host operations do, "" where neither does.
+	Side         string  `json:"side"`
+	ClockErrorUs float64 `json:"clock_error_us"`
+
+	// Kind is persistent (Rank is named), rotating, none, or unknown: then Reason
+	// says why.
+	Kind   string `json:"kind"`
+	Reason string `json:"reason,omitempty"`
+	// Steps is how many steps have collectives that all ranks have, Matched how many
+	// collectives these are, Unmatched how many of the first rank have no match.
+	Steps     int          `json:"steps"`
+	Matched   int          `json:"matched"`
+	Unmatched int          `json:"unmatched"`
+	Why       []Excess     `json:"why"`         // empty where no rank is named
+	Ranks     []RankReport `json:"ranks"`       // in the order of the ranks given
+	Kinds     []NameReport `json:"collectives"` // the longest waits first
+}
+
+// Excess is what the straggler spends more on than each of the other ranks.
+type Excess struct {
+	What string `json:"what"` // kernels, operation or idle
+	// Name is a class of kernels, a host operation, or a cause of idle time.
+	Name     string  `json:"name"`
+	UsStep   float64 `json:"us_per_step"`        // of the straggler
+	OthersUs float64 `json:"others_us_per_step"` // mean of the others
+	ExcessUs float64 `json:"excess_us_per_step"` // the difference
+	Source   string  `json:"source,omitempty"`   // the function that Name stands for, "" where that is not known
+}
+
+// RankReport sums up a rank.
+type RankReport struct {
+	Rank int32 `json:"rank"`
+	// OffsetUs was taken off its times, in the middle of the run; that changes by
+	// DriftPpm microseconds per second.
+	OffsetUs     float64 `json:"offset_us"`
+	DriftPpm     float64 `json:"drift_ppm"`
+	ShareOfSteps float64 `json:"share_of_steps"` // of which it is the straggler, 0 to 1
+	// LateUs is its lateness, WaitUs what it waited for the last rank, TransferUs the
+	// rest of its collectives.
+	LateUs     float64 `json:"late_us_per_step"`
+	WaitUs     float64 `json:"wait_us_per_step"`
+	TransferUs float64 `json:"transfer_us_per_step"`
+}
+
+// NameReport sums up the collectives of one name.
+type NameReport struct {
+	Name    string  `json:"name"`
+	PerStep float64 `json:"per_step"` // how many there are
+	// LateUs is the lateness of whichever rank was last; WaitUs and TransferUs are
+	// means over the ranks.
+	LateUs     float64 `json:"late_us_per_step"`
+	WaitUs     float64 `json:"wait_us_per_rank_step"`
+	TransferUs float64 `json:"transfer_us_per_rank_step"`
+}
+
+// Report makes the report of a result; name gives the name of a collective's number.
+// Why the straggler is late is for Explain to say.
+func (res *Result) Report(ranks []Rank, name func(int32) string) *Report {
+	steps := float64(res.Steps)
+	us := func(ns int64) float64 { return float64(ns) / 1e3 / steps }
+	rep := &Report{
+		ShareOfSteps: res.Share, ShareOfLateness: res.ShareLate, Reason: res.Reason, Causes: []string{}, ClockErrorUs: float64(res.ClockError) / 1e3,
+		Kind: string(res.Kind), Steps: res.Steps, Matched: res.Matched, Unmatched: res.Unmatched,
+		Why: []Excess{}, Ranks: []RankReport{}, Kinds: []NameReport{},
+	}
+	for k, s := range res.Ranks {
+		rep.Ranks = append(rep.Ranks, RankReport{
+			Rank: ranks[k].ID, OffsetUs: float64(res.Offsets[k]) / 1e3, DriftPpm: res.Drift[k] / 1e3,
+			ShareOfSteps: float64(s.Straggler) / steps, LateUs: us(s.Late), WaitUs: us(s.Wait), TransferUs: us(s.Transfer),
+		})
+	}
+	for _, n := range res.PerName {
+		rep.Kinds = append(rep.Kinds, NameReport{
+			Name: name(n.Name), PerStep: float64(n.Count) / steps, LateUs: us(n.Late),
+			WaitUs: us(n.Wait) / float64(len(ranks)), TransferUs: us(n.Transfer) / float64(len(ranks)),
+		})
+	}
+	slices.SortStableFunc(rep.Kinds, func(a, b NameReport) int { return cmp.Compare(b.WaitUs, a.WaitUs) })
+	if res.Rank >= 0 {
+		rep.LateUs = rep.Ranks[res.Rank].LateUs
+	}
+	if res.Kind == Persistent {
+		rep.Rank = &ranks[res.Rank].ID
+	}
+	return rep
+}
+
+// Times are what one rank spends its time on in the steps that were compared, in us per
+// step.
+type Times struct {
+	Kernels    map[string]float64 // of the kernels that it runs by itself, by class
+	Operations map[string]float64 // of what its launching threads do: ranges, and calls by class
+	Idle       map[string]float64 // of its idle GPUs, by cause; host:NAME is a range
+}
+
+// Shares of the lateness: what an operation explains at least to be called a cause of it,
+// and what one side explains at least to be called the one.
+const (
+	enoughExcess = 0.1
+	mostExcess   = 0.5
+)
+
+// receives matches host operations in which all ranks but the first wait for it: who is
+// late for that reason has no work to be taken off.
+var receives = regexp.MustCompile(`(?i)broadcast|recv|receive`)
+
+// Explain says why the straggler, which is ranks[k], is late: what it spends more on
+// than the others. source gives the function that a name stands for, "" for none.
+func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
+	kernels := rep.excess("kernels", k, ranks, func(t *Times) map[string]float64 { return t.Kernels })
+	operations := rep.excess("operation", k, ranks, func(t *Times) map[string]float64 { return t.Operations })
+	idle := rep.excess("idle", k, ranks, func(t *Times) map[string]float64 { return t.Idle })
+	idles := map[string]float64{}
+	for i := range idle {
+		idle[i].Source = source(idle[i].Name)
+		idles[strings.TrimPrefix(idle[i].Name, "host:")] = idle[i].ExcessUs
+	}
+	for i := range operations {
+		operations[i].Source = source(operations[i].Name)
+	}
+	rep.Why = slices.Concat(kernels, operations, idle)
+	enough := enoughExcess * rep.LateUs
+	gpu := 0.0
+	for _, w := range kernels {
+		if gpu += w.ExcessUs; w.ExcessUs >= enough {
+			rep.Causes = append(rep.Causes, "kernels:"+w.Name)
+		}
+	}
+	if gpu >= mostExcess*rep.LateUs {
+		rep.Side = "gpu"
+	}
+	host := 0.0
+	for _, w := range operations {
+		// A host that waits for its slow GPU is busy longer, too: then only what
+		// leaves that GPU idle is a cause.
+		if w.ExcessUs < enough || k > 0 && receives.MatchString(w.Name) || rep.Side != "" && idles[w.Name] < enough {
+			continue
+		}
+		host += w.ExcessUs
+		rep.Causes = append(rep.Causes, w.Name)
+	}
+	if rep.Side == "" && host >= mostExcess*rep.LateUs {
+		rep.Side = "host"
+	}
+}
+
+// excess lists what ranks[k] spends more on than each of the others, the most first.
+func (rep *Report) excess(what string, k int, ranks []Times, of func(*Times) map[string]float64) (list []Excess) {
+	for name, late := range of(&ranks[k]) {
+		most, sum := math.Inf(-1), 0.0
+		for i := range ranks {
+			if i != k {
+				t := of(&ranks[i])[name]
+				most = max(most, t)
+				sum += t
+			}
+		}
+		others := sum / float64(len(ranks)-1)
+		// More than every other rank, not just more than their mean.
+		if late <= most || late-others < enoughExcess*rep.LateUs/2 {
+			continue
+		}
+		list = append(list, Excess{What: what, Name: name, UsStep: late, OthersUs: others, ExcessUs: late - others})
+	}
+	slices.SortFunc(list, func(a, b Excess) int {
+		return cmp.Or(cmp.Compare(b.ExcessUs, a.ExcessUs), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}
