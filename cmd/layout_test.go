@@ -35,6 +35,7 @@ var below = []struct {
 	{"pkg/marker", nil},
 	{"pkg/stat", nil},
 	{"pkg/thread", nil},
+	{"pkg/slack", nil},
 	{"pkg/straggler", nil},
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
@@ -53,7 +54,7 @@ var below = []struct {
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/metric", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/gap", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},

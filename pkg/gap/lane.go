@@ -41,7 +41,7 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 		r.addReplay(a)
 	}
 	if !kind.IsCopy() && a.LaunchStart != none && r.firstOf(a) && r.counting() {
-		r.addSlack(a.Start - a.LaunchEnd)
+		r.slackNow.Add(a.Start - a.LaunchEnd)
 	}
 	f := r.fact()
 	if f != nil && !kind.IsCopy() {

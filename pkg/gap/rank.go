@@ -4,6 +4,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -29,13 +30,13 @@ type rank struct {
 	scopes []scope
 	now    counts // of the open slice
 
-	slack    []slackOfStep // as walk.Steps
-	facts    []stepFact    // as walk.Steps
-	own      []kernelTime  // as walk.Steps, where ranks are compared
-	segments []segment     // as walk.Segments
-	segStart int64         // start of the last one
-	between  segment       // what counts only where the window holds all segments
-	trace    segment       // the window of the trace, where that is the window
+	slack    []slack.Step // as walk.Steps
+	facts    []stepFact   // as walk.Steps
+	own      []kernelTime // as walk.Steps, where ranks are compared
+	segments []segment    // as walk.Segments
+	segStart int64        // start of the last one
+	between  segment      // what counts only where the window holds all segments
+	trace    segment      // the window of the trace, where that is the window
 	pending  pending
 
 	activity activity // of the row under way
@@ -47,7 +48,8 @@ type rank struct {
 	ring ring
 	// Launches that are not in the ring, of which a replay and a kernel was seen.
 	replays, runs seen
-	slackNow      slackSample
+	slackNow      slack.Sampler
+	marked        bool // slackNow and sample have a mark, of what is pending
 	sample        pattern.Recorder
 }
 
@@ -58,7 +60,7 @@ type segment struct {
 	groups  [4]*group // by phase, the last for rows of no step
 	steady  pattern.Keeper
 	context pattern.Keeper
-	slack   slackOfStep // of the trace, where there are no steps
+	slack   slack.Step // of the trace, where there are no steps
 }
 
 // pending is what was seen after the latest end of the open segment so far: it is
@@ -69,7 +71,7 @@ type pending struct {
 }
 
 func newRank(c *computer, id int32) *rank {
-	r := &rank{c: c, id: id, report: -1, ring: newRing(), slackNow: slackSample{pending: -1}}
+	r := &rank{c: c, id: id, report: -1, ring: newRing()}
 	for k := range c.header.Reports {
 		if &c.header.Reports[k] == c.header.Report(id) {
 			r.report = k
@@ -96,8 +98,9 @@ func (r *rank) Begin(s step.Slice) {
 		slice.step = s.Step
 	case step.Pending:
 		group = idle.Pending
-		if r.slackNow.pending < 0 {
-			r.slackNow.pending = len(r.slackNow.values)
+		if !r.marked {
+			r.marked = true
+			r.slackNow.Mark()
 			r.sample.Mark()
 		}
 	}
@@ -131,9 +134,10 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 		r.segStart = s.Start
 	}
 	if k == 0 { // what was launched before counts for no step
-		r.endSlack(new(slackOfStep))
+		r.slackNow.End()
+		r.marked = false
 	}
-	r.slack = append(r.slack, slackOfStep{})
+	r.slack = append(r.slack, slack.Step{})
 	r.facts = append(r.facts, stepFact{})
 	if r.c.compared {
 		r.own = append(r.own, kernelTime{})
@@ -177,14 +181,15 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 		return r.groupOf(pending.scope)
 	})
 	r.pending = pending{}
-	r.endSlack(&r.slack[k])
+	r.slack[k] = r.slackNow.End()
+	r.marked = false
 	r.sample.End()
 }
 
 // dropPending forgets what was collected for the open step after its segment.
 func (r *rank) dropPending() {
-	if n := r.slackNow.pending; n >= 0 {
-		r.slackNow.values = r.slackNow.values[:n]
+	if r.marked {
+		r.slackNow.Drop()
 		r.sample.Drop()
 	}
 }
@@ -216,7 +221,7 @@ func (r *rank) seal() {
 	r.sealed = true
 	r.walk.Finish()
 	if len(r.walk.Steps) == 0 {
-		r.endSlack(&r.trace.slack)
+		r.trace.slack = r.slackNow.End()
 		r.sample.EndTrace(&r.trace.steady)
 	}
 	r.idle.Close()

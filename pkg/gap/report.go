@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
@@ -13,7 +14,7 @@ type Report struct {
 	Graph     Graph             `json:"graph"`
 	Pattern   *pattern.Report   `json:"pattern"`
 	Straggler *straggler.Report `json:"straggler"`
-	Slack     *Slack            `json:"slack"`
+	Slack     *slack.Report     `json:"slack"`
 	Findings  []Finding         `json:"findings"`
 	Handoff   Handoff           `json:"optimization_handoff"`
 	Warnings  []string          `json:"warnings"`
@@ -166,31 +167,6 @@ type EagerKernel struct {
 	// where there are any and the class belongs into a graph.
 	Generation int64 `json:"generation"`
 	Capturable bool  `json:"capturable"`
-}
-
-// Slack says how far ahead of the GPU the host runs.
-type Slack struct {
-	Launches int64   `json:"launches"`
-	P50Us    float64 `json:"p50_us"`
-	P10Us    float64 `json:"p10_us"`
-	MinUs    float64 `json:"min_us"`
-	// NearZero is the share of launches whose kernel started at once.
-	NearZero float64 `json:"near_zero_share"`
-	// TrendUs is what the median of a step changes by from step to step; nil for
-	// less than ten steps.
-	TrendUs *float64    `json:"trend_us_per_step"`
-	Steps   []StepSlack `json:"steps,omitempty"`
-}
-
-// StepSlack is the slack of one step.
-type StepSlack struct {
-	Rank     int32   `json:"rank"`
-	Step     int     `json:"step"`
-	Launches int64   `json:"launches"`
-	P50Us    float64 `json:"p50_us"`
-	P10Us    float64 `json:"p10_us"`
-	MinUs    float64 `json:"min_us"`
-	NearZero float64 `json:"near_zero_share"`
 }
 
 // Finding is something to do, and why.
