@@ -40,6 +40,7 @@ var below = []struct {
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
 	{"pkg/event", nil},
+	{"pkg/coverage", []string{"pkg/event"}},
 	{"pkg/pattern", []string{"pkg/event"}},
 	{"pkg/event/eventtest", []string{"pkg/event"}},
 	{"pkg/table", []string{"pkg/event"}},
@@ -54,7 +55,7 @@ var below = []struct {
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/metric", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/gap", []string{"pkg/coverage", "pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},

@@ -40,7 +40,7 @@ func (c *computer) report() *Report {
 func (c *computer) warn(rep *Report, views []*view) {
 	add := func(format string, args ...any) { rep.Warnings = append(rep.Warnings, fmt.Sprintf(format, args...)) }
 	for _, p := range rep.Graph.Partial {
-		add("rank %d: only %d of %d graph replays were recorded, idle time may be work that is not in the recording", p.Rank, p.Recorded, p.Launches)
+		add("rank %d: only %d of %d graph replays were recorded, idle time may be work that is not in the recording", p.Rank, p.Recorded, p.GraphLaunches)
 	}
 	if s := rep.Straggler; s != nil && rep.Graph.Whole > 0 {
 		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)

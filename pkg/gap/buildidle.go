@@ -151,7 +151,7 @@ const hostPrefix = "host:"
 // site returns the site of a key, ok false where it has none.
 func (c *computer) site(k idle.Key, ns int64) (s Site, ok bool) {
 	path := c.sites.Path(k)
-	s = Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.source(path)}
+	s = Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.Source(path)}
 	if c.sites.Cause(k) == idle.Host {
 		s.Site = c.sites.RangeText(path)
 	}
@@ -163,16 +163,23 @@ func (s Site) before(t Site) int {
 	return cmp.Or(cmp.Compare(t.Ns, s.Ns), strings.Compare(s.Site, t.Site), strings.Compare(s.Path, t.Path))
 }
 
-// rangeText returns the innermost range of a path, "" for the path -1.
-func (c *computer) rangeText(path int32) string { return c.sites.RangeText(path) }
+// Kernel returns the name of a kernel or call, "" for -1.
+func (c *computer) Kernel(name int32) string { return c.kernels.text(name) }
 
-// pathText returns the ranges of a path as one text.
-func (c *computer) pathText(path int32) string { return c.sites.PathText(path) }
+// Range returns the number of the innermost range of a path, -1 for the path -1.
+func (c *computer) Range(path int32) int32 { return c.sites.Range(path) }
 
-// source returns the source of the innermost range of a path that has one.
-func (c *computer) source(path int32) string {
+// RangeText returns the innermost range of a path, "" for the path -1.
+func (c *computer) RangeText(path int32) string { return c.sites.RangeText(path) }
+
+// PathText returns the ranges of a path as one text.
+func (c *computer) PathText(path int32) string { return c.sites.PathText(path) }
+
+// Source returns the function of the innermost range of a path that has one, "" where
+// none has.
+func (c *computer) Source(path int32) string {
 	for ; path >= 0; path = c.sites.Parent(path) {
-		if s := c.opt.Source(c.rangeText(path)); s != "" {
+		if s := c.opt.Source(c.sites.RangeText(path)); s != "" {
 			return s
 		}
 	}

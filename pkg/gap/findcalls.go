@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 )
@@ -89,7 +90,7 @@ func (f *finder) waitList() []*wait {
 			w := get(place{f.c.sites.Name(k), f.c.sites.PathText(path)})
 			w.after += d.ns
 			w.drains += d.count
-			w.source = f.c.source(path)
+			w.source = f.c.Source(path)
 		}
 	}
 	var list []*wait
@@ -138,7 +139,7 @@ func (f *finder) where(p place) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return ", after " + f.c.ranges.text(most(counts))
+	return ", after " + f.c.ranges.text(coverage.Most(counts))
 }
 
 // tokenWait returns the wait that brings back tokens, nil where none is: of those that come

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/pattern"
 )
@@ -22,7 +23,7 @@ const (
 func (f *finder) partial() {
 	for _, p := range f.rep.Graph.Partial {
 		f.add(Recapture, 0, Finding{}, "rank %d launched %d graphs, but only %d replays (%.0f %%) were recorded: its idle time is too large, record again with %s",
-			p.Rank, p.Launches, p.Recorded, 100*ratio(p.Recorded, p.Launches), f.rep.Graph.Recapture)
+			p.Rank, p.GraphLaunches, p.Recorded, 100*ratio(p.Recorded, p.GraphLaunches), f.rep.Graph.Recapture)
 	}
 }
 
@@ -52,7 +53,7 @@ func (f *finder) graphs() {
 		return
 	}
 	switch {
-	case g.replayed == 0 && f.rep.Graph.Launches == 0:
+	case g.replayed == 0 && f.rep.Graph.GraphLaunches == 0:
 		f.expand(g.launched, g.steps, "no graph is replayed at all")
 	case float64(len(g.eager)) >= minFallback*float64(g.steps) && len(g.eager) > 1:
 		f.fallback(g)
@@ -191,12 +192,12 @@ func (f *finder) capturableShares() map[string]float64 {
 			if g == nil {
 				continue
 			}
-			for at, k := range g.eager {
-				path := f.c.sites.PathText(at.path)
-				if all[path] += k.count; capturable(k.class) {
-					can[path] += k.count
+			g.eager.Each(func(at coverage.Site, k coverage.Eager) {
+				path := f.c.sites.PathText(at.Path)
+				if all[path] += k.Count; coverage.Capturable(k.Class) {
+					can[path] += k.Count
 				}
-			}
+			})
 		}
 	}
 	shares := map[string]float64{}
@@ -244,7 +245,7 @@ func (f *finder) split() {
 		}
 	})
 	if f.worth(worth) {
-		f.add(GraphSplit, worth, Finding{Path: path, Source: f.c.source(best.path)}, "%.1f times per step one operation between two graph replays launches kernels that cannot be captured and kernels that can: %s%s; the GPU is idle %s in these calls",
+		f.add(GraphSplit, worth, Finding{Path: path, Source: f.c.Source(best.path)}, "%.1f times per step one operation between two graph replays launches kernels that cannot be captured and kernels that can: %s%s; the GPU is idle %s in these calls",
 			float64(most)/float64(steps), best.names, in(path), f.per(worth))
 	}
 }
@@ -278,7 +279,7 @@ func (f *finder) mixed(part []pattern.Sampled, found func(stretch)) {
 			return // more than one operation
 		}
 		names = append(names, f.c.kernels.text(part[k].Name))
-		if capturable(part[k].Class) {
+		if coverage.Capturable(part[k].Class) {
 			can++
 		} else {
 			cannot++

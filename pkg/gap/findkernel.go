@@ -43,7 +43,7 @@ func (f *finder) chains() {
 		return
 	}
 	path := f.c.sites.PathText(best)
-	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.source(best)}, "%.1f chains of tensor views before a launch %s, %.1f operations and %s each%s: the GPU is idle %s in them",
+	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.Source(best)}, "%.1f chains of tensor views before a launch %s, %.1f operations and %s each%s: the GPU is idle %s in them",
 		float64(all.count)/f.steps, f.each(), float64(all.ops)/float64(all.count), length(us(all.ns)/float64(all.count)), in(path), f.per(worth))
 }
 

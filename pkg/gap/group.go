@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -8,29 +9,15 @@ import (
 
 // group adds up what happened in the steps of one phase of one segment.
 type group struct {
-	eager  map[site]*eager
+	eager  coverage.Kernels
 	calls  map[site]*calls
 	chains map[int32]*chains // by path
 	drains map[idle.Key]*drain
 	after  map[site]int64 // calls outside of any range, by the last range before
-
-	recent [64]recentKernel // of eager
-}
-
-// recentKernel is an entry of group.eager, nil where there is none yet.
-type recentKernel struct {
-	site
-	*eager
 }
 
 // site is a name and the ranges around it.
 type site struct{ name, path int32 }
-
-// eager is a kernel that no graph replay ran.
-type eager struct {
-	class     event.Class
-	count, ns int64
-}
 
 // calls are calls that wait, copy or make something.
 type calls struct {
@@ -85,9 +72,9 @@ func (r *rank) openGroup() *group {
 
 // addKernel observes a kernel.
 func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
-	r.now.kernels++
+	r.now.Kernels++
 	if a.Replayed {
-		r.now.replayed++
+		r.now.Replayed++
 	}
 	if a.Replayed || !r.counting() {
 		return
@@ -97,24 +84,8 @@ func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
 		if a.launch != nil {
 			path = a.launch.path
 		}
-		g.kernel(a.class, a.Name, path, a.End-a.Start)
+		g.eager.Add(coverage.Site{Name: a.Name, Path: path}, a.class, 1, a.End-a.Start)
 	}
-}
-
-func (g *group) kernel(class event.Class, name, path int32, ns int64) {
-	if g.eager == nil {
-		g.eager = make(map[site]*eager)
-	}
-	at := site{name, path}
-	recent := &g.recent[uint32(name*31+path)%uint32(len(g.recent))]
-	if recent.eager == nil || recent.site != at { // Else the fast path: kernels recur.
-		if g.eager[at] == nil {
-			g.eager[at] = &eager{class: class}
-		}
-		*recent = recentKernel{at, g.eager[at]}
-	}
-	recent.count++
-	recent.ns += ns
 }
 
 func (g *group) call(class event.Class, name, path int32, ns int64) {
@@ -154,12 +125,7 @@ func (g *group) follow(s site) {
 
 // merge adds what happened in another group.
 func (g *group) merge(o *group) {
-	for s, k := range o.eager {
-		g.kernel(k.class, s.name, s.path, 0)
-		e := g.eager[s]
-		e.count += k.count - 1
-		e.ns += k.ns
-	}
+	g.eager.Merge(&o.eager)
 	for s, c := range o.calls {
 		g.call(c.class, s.name, s.path, 0)
 		e := g.calls[s]

@@ -12,9 +12,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
 	switch h.Class {
 	case event.Launch:
-		r.now.launches++
+		r.now.KernelLaunches++
 	case event.GraphLaunch:
-		r.now.calls++
+		r.now.GraphLaunches++
 	}
 	if h.Thread < 0 {
 		return
@@ -107,7 +107,7 @@ func (r *rank) endChain(c *viewChain, t int64, path int32) {
 
 // outerPath cuts PyTorch's own operations off the end of a path.
 func (r *rank) outerPath(path int32) int32 {
-	for path >= 0 && strings.HasPrefix(r.c.rangeText(path), "aten::") {
+	for path >= 0 && strings.HasPrefix(r.c.sites.RangeText(path), "aten::") {
 		path = r.c.sites.Parent(path)
 	}
 	return path

@@ -84,9 +84,9 @@ func (r *rank) addReplay(a *activity) {
 	case a.Correlation >= 0 && !r.replays.first(a.Correlation):
 		return
 	}
-	r.now.recorded++
+	r.now.Recorded++
 	if a.Kind == event.Graph {
-		r.now.whole++
+		r.now.Whole++
 	}
 }
 

@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
@@ -28,7 +29,7 @@ type rank struct {
 
 	slices []slice // as idle counts them
 	scopes []scope
-	now    counts // of the open slice
+	now    coverage.Counts // of the open slice
 
 	slack    []slack.Step // as walk.Steps
 	facts    []stepFact   // as walk.Steps
@@ -108,7 +109,7 @@ func (r *rank) Begin(s step.Slice) {
 	if k == len(r.slices) {
 		r.slices = append(r.slices, slice)
 	} else {
-		slice.counts = r.slices[k].counts
+		slice.started = r.slices[k].started
 		r.slices[k] = slice
 	}
 }
@@ -116,8 +117,8 @@ func (r *rank) Begin(s step.Slice) {
 // End ends a slice at t.
 func (r *rank) End(s step.Slice, t int64) {
 	open := &r.slices[len(r.slices)-1]
-	open.counts.add(&r.now)
-	r.now = counts{}
+	open.started.Add(&r.now)
+	r.now = coverage.Counts{}
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
 		for _, l := range r.lanes {

@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/straggler"
@@ -11,7 +12,7 @@ import (
 type Report struct {
 	Idle      Idle              `json:"idle"`
 	Gaps      Gaps              `json:"gaps"`
-	Graph     Graph             `json:"graph"`
+	Graph     coverage.Report   `json:"graph"`
 	Pattern   *pattern.Report   `json:"pattern"`
 	Straggler *straggler.Report `json:"straggler"`
 	Slack     *slack.Report     `json:"slack"`
@@ -126,47 +127,6 @@ type TopGap struct {
 type CausePart struct {
 	Cause string  `json:"cause"`
 	Us    float64 `json:"us"`
-}
-
-// Graph says how much of the GPU work came from CUDA graphs.
-type Graph struct {
-	Coverage *float64 `json:"coverage"`
-	Kernels  int64    `json:"kernels"`
-	Replayed int64    `json:"replayed"`
-	// Launches are calls that launch a graph, Recorded the replays that were
-	// recorded, and Whole those of them without their kernels.
-	Launches int64 `json:"launches"`
-	Recorded int64 `json:"recorded"`
-	Whole    int64 `json:"whole"`
-	// Per rank-step.
-	KernelLaunchesPerStep *float64      `json:"kernel_launches_per_step"`
-	GraphLaunchesPerStep  *float64      `json:"graph_launches_per_step"`
-	Partial               []PartialRank `json:"partial"`
-	Recapture             string        `json:"recapture,omitempty"`
-	Eager                 []EagerKernel `json:"eager"`
-}
-
-// PartialRank is a rank of which replays are missing in the recording.
-type PartialRank struct {
-	Rank     int32 `json:"rank"`
-	Launches int64 `json:"launches"`
-	Recorded int64 `json:"recorded"`
-}
-
-// EagerKernel is a kernel that was launched by itself.
-type EagerKernel struct {
-	Name    string   `json:"name"`
-	Class   string   `json:"class"`
-	Count   int64    `json:"count"`
-	Range   string   `json:"range"`
-	Path    string   `json:"path"`
-	Source  string   `json:"source,omitempty"`
-	Us      float64  `json:"us"`
-	PerStep *float64 `json:"per_step"`
-	// Generation is how many of them ran in generation steps; Capturable is set
-	// where there are any and the class belongs into a graph.
-	Generation int64 `json:"generation"`
-	Capturable bool  `json:"capturable"`
 }
 
 // Finding is something to do, and why.

@@ -106,7 +106,7 @@ func TestPartialRecording(t *testing.T) {
 			t.Fatalf("%s: partial ranks %+v, want 2", mode, rep.Graph.Partial)
 		}
 		p := rep.Graph.Partial[0]
-		if share := float64(p.Recorded) / float64(p.Launches); share < 0.08 || share > 0.3 {
+		if share := float64(p.Recorded) / float64(p.GraphLaunches); share < 0.08 || share > 0.3 {
 			t.Errorf("%s: %v of the replays recorded, want about 0.18", mode, share)
 		}
 		found := false

@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -9,9 +10,9 @@ import (
 // slice is a stretch of a rank's time that belongs to one step, to the gap between
 // two segments, or to nothing.
 type slice struct {
-	step  int32 // -1: none
-	scope int32 // its index in rank.scopes
-	counts
+	step    int32 // -1: none
+	scope   int32 // its index in rank.scopes
+	started coverage.Counts
 }
 
 // scope is what windows can hold of a rank, and idle time is added up for.
@@ -29,25 +30,6 @@ const (
 
 // noPhase is the phase of what is in no step.
 const noPhase event.Phase = 3
-
-// counts is what started in a slice.
-type counts struct {
-	kernels  int64
-	replayed int64 // kernels that a graph replay ran
-	launches int64 // calls that launch a kernel
-	calls    int64 // calls that launch a graph
-	recorded int64 // graph replays that were recorded
-	whole    int64 // of them those without their kernels
-}
-
-func (c *counts) add(d *counts) {
-	c.kernels += d.kernels
-	c.replayed += d.replayed
-	c.launches += d.launches
-	c.calls += d.calls
-	c.recorded += d.recorded
-	c.whole += d.whole
-}
 
 // scopeOf returns the scope of a slice that begins; that of a pending one will be
 // known later.

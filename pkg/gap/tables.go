@@ -109,11 +109,11 @@ func (rep *Report) graphTable() *table.Table {
 	}
 	total("kernels", g.Kernels, nil, nil)
 	total("replayed", g.Replayed, g.Coverage, nil)
-	total("launches", g.Launches, nil, g.GraphLaunchesPerStep)
+	total("launches", g.GraphLaunches, nil, g.GraphLaunchesPerStep)
 	total("recorded", g.Recorded, nil, nil)
 	total("whole", g.Whole, nil, nil)
 	for _, p := range g.Partial {
-		t.Append("partial", nil, p.Rank, p.Recorded, ratio(p.Recorded, p.Launches), nil, nil, nil, nil, nil, nil, nil)
+		t.Append("partial", nil, p.Rank, p.Recorded, ratio(p.Recorded, p.GraphLaunches), nil, nil, nil, nil, nil, nil, nil)
 	}
 	for _, e := range g.Eager {
 		t.Append("eager", e.Name, nil, e.Count, ratio(e.Count, g.Kernels), orNull(e.Class), orNull(e.Range), orNull(e.Path), e.Us,

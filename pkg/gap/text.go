@@ -341,7 +341,7 @@ func (p *page) graph(rep *Report) {
 	}
 	for _, r := range g.Partial {
 		p.line("**Partial recording** on rank %d: %d graphs launched, %d replays recorded (%s). What looks idle there may be work that was not recorded.",
-			r.Rank, r.Launches, r.Recorded, percent(ratio(r.Recorded, r.Launches)))
+			r.Rank, r.GraphLaunches, r.Recorded, percent(ratio(r.Recorded, r.GraphLaunches)))
 	}
 	if g.Recapture != "" {
 		p.line("\nTo see inside, record again:\n\n    %s", g.Recapture)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 )
@@ -118,20 +118,11 @@ func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
 }
 
 // started returns what started in the window.
-func (v *view) started() (n counts) {
+func (v *view) started() (n coverage.Counts) {
 	v.eachSlice(func(s *slice, of *scope, _ int64) {
 		if v.has(of) {
-			n.add(&s.counts)
+			n.Add(&s.started)
 		}
 	})
 	return n
-}
-
-// capturable tells whether kernels of a class belong into a graph.
-func capturable(class event.Class) bool {
-	switch class {
-	case event.GEMM, event.Norm, event.Allreduce, event.Activation, event.RoPE, event.Quant:
-		return true
-	}
-	return false
 }
