@@ -278,12 +278,11 @@ func (c *Comparison) compareRows() {
 }
 
 func (c *Comparison) summaryRow(name string) Row {
-	gaps := func(s *side) []float64 { return s.gaps }
 	switch name {
 	case gapP50:
-		return c.quantileRow(name, 0.5, gaps)
+		return c.quantileRow(name, 0.5, gapsOf)
 	case gapP90:
-		return c.quantileRow(name, 0.9, gaps)
+		return c.quantileRow(name, 0.9, gapsOf)
 	case wallP50:
 		return c.spreadRow(name, 0.5)
 	case wallP90:

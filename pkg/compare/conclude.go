@@ -308,7 +308,7 @@ func (c *Comparison) adviseNew() {
 func (c *Comparison) adviseWarmUp() {
 	for _, s := range c.sides() {
 		var walls []float64
-		for _, bin := range s.sheet.sequence(s.sheet.each(wallOf)).Bins {
+		for _, bin := range s.walls.Bins {
 			if len(bin) > 0 {
 				walls = append(walls, stat.Mean(bin))
 			}

@@ -52,23 +52,19 @@ type Spread struct {
 
 func (s *side) pair() *Figures {
 	get := func(name string) *float64 { return number(s.figures[name].mean) }
-	gaps := quantiles(s.gaps, 0.5, 0.9, 1)
 	f := &Figures{
 		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: len(s.sheet.step),
 		Wall: get(wall), Busy: get(busyTime), Idle: get(idleTime), Duration: get(duration),
 		Eager: get(eagerKernels), Graph: get(graphKernels), Replays: get(graphLaunches), GPU: get(gpuTime),
-		Gap: Spread{Mean: get(gap), P50: gaps[0], P90: gaps[1], Max: gaps[2]},
-	}
-	for _, v := range s.gaps {
-		if !math.IsNaN(v) {
-			f.Gap.N++
-		}
+		Gap: Spread{
+			N: len(s.gaps.Sorted()), Mean: get(gap),
+			P50: s.gaps.quantile(0.5), P90: s.gaps.quantile(0.9), Max: s.gaps.quantile(1),
+		},
+		WallP50: s.walls.quantile(0.5), WallP90: s.walls.quantile(0.9),
 	}
 	for _, p := range s.run.ranks {
 		f.Lanes += p.lanes
 	}
-	walls := quantiles(s.sheet.each(wallOf), 0.5, 0.9)
-	f.WallP50, f.WallP90 = walls[0], walls[1]
 	f.Ctx = s.request(func(st *step) int32 { return st.ctx })
 	f.Gen = s.request(func(st *step) int32 { return st.gen })
 	return f

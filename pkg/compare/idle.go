@@ -14,14 +14,14 @@ type attribution struct {
 }
 
 // Groups of slices: all that belong to steps are in one.
-const idleOfSteps = 0
+const inSteps = 0
 
 // begin begins a slice.
 func (a *attribution) begin(s steps.Slice) {
 	group := idle.NoGroup
 	switch s.Place {
 	case steps.InStep:
-		group = idleOfSteps
+		group = inSteps
 	case steps.Pending:
 		group = idle.Pending
 	}
@@ -32,7 +32,7 @@ func (a *attribution) begin(s steps.Slice) {
 // endStep settles whose the pending slices are.
 func (a *attribution) endStep(owner steps.Owner) {
 	if owner == steps.StepOwner {
-		a.Settle(idleOfSteps)
+		a.Settle(inSteps)
 	} else {
 		a.Settle(idle.NoGroup)
 	}
@@ -45,72 +45,67 @@ type stepIdle struct {
 	inter bool
 }
 
-// each calls f with the idle time of each of n steps, step after step, for a window
-// that ends at a time. A key of a step may
-// come several times; what it comes to is not negative.
-func (a *attribution) each(n int, end int64, f func(step int32, s stepIdle)) {
-	first := make([]int, n+1) // index of the first sample of a step
+// ofSteps returns the idle time of each of n steps, for a window that ends at a time:
+// that of step k is all[first[k]:first[k+1]]. A key of a step may come several times;
+// what it comes to is not negative.
+func (a *attribution) ofSteps(n int, end int64) (all []stepIdle, first []int) {
+	first = make([]int, n+2) // first[k+2] counts step k, then first[k+1] is where its next one goes
 	a.Each(end, func(s idle.Sample) {
 		if k := a.step[s.Slice]; k != noStep {
+			first[k+2]++
+		}
+	})
+	for k := range n {
+		first[k+2] += first[k+1]
+	}
+	all = make([]stepIdle, first[n+1])
+	a.Each(end, func(s idle.Sample) {
+		if k := a.step[s.Slice]; k != noStep {
+			all[first[k+1]] = stepIdle{s.Ns, s.Key, s.Inter}
 			first[k+1]++
 		}
 	})
-	for k := range n {
-		first[k+1] += first[k]
-	}
-	all := make([]stepIdle, first[n])
-	next := append([]int(nil), first[:n]...)
-	a.Each(end, func(s idle.Sample) {
-		if k := a.step[s.Slice]; k != noStep {
-			all[next[k]] = stepIdle{s.Ns, s.Key, s.Inter}
-			next[k]++
-		}
-	})
-	for k := range n {
-		for _, s := range all[first[k]:first[k+1]] {
-			f(int32(k), s)
-		}
-	}
+	return all, first[:n+1]
 }
 
 // idleSum is what a key comes to in one step, ns.
 type idleSum struct{ total, inter int64 }
 
-// addIdle adds what idle time was attributed to, as rows by cause and site.
-func (r *rank) addIdle(number *idleNames) {
+// idleOfSteps returns the idle time of the rank's steps, of which no more rows come.
+func (r *rank) idleOfSteps() (all []stepIdle, first []int) {
 	end := int64(never)
 	if w := r.walk.Window; w != nil {
 		end = w.End
 	}
+	return r.idle.ofSteps(len(r.steps), end)
+}
+
+// addIdle adds what the idle time of the steps was attributed to, as rows by cause and
+// site.
+func (r *rank) addIdle(all []stepIdle, first []int, number *idleNames) {
 	var sums []idleSum // by number
 	var touched []int32
-	open := int32(noStep)
-	flush := func() {
+	for k := range r.steps {
+		for _, s := range all[first[k]:first[k+1]] {
+			id := number.of(s.key)
+			for int(id) >= len(sums) {
+				sums = append(sums, idleSum{})
+			}
+			if sums[id] == (idleSum{}) {
+				touched = append(touched, id)
+			}
+			sums[id].total += s.ns
+			if s.inter {
+				sums[id].inter += s.ns
+			}
+		}
 		for _, id := range touched {
-			r.sections[idleTimes].at(id).addRange(open, sums[id].total, sums[id].inter, 0)
-			r.steps[open].inter += sums[id].inter
+			r.sections[idleTimes].at(id).addRange(int32(k), sums[id].total, sums[id].inter, 0)
+			r.steps[k].inter += sums[id].inter
 			sums[id] = idleSum{}
 		}
 		touched = touched[:0]
 	}
-	r.idle.each(len(r.steps), end, func(step int32, s stepIdle) {
-		if step != open {
-			flush()
-			open = step
-		}
-		id := number.of(s.key)
-		for int(id) >= len(sums) {
-			sums = append(sums, idleSum{})
-		}
-		if sums[id] == (idleSum{}) {
-			touched = append(touched, id)
-		}
-		sums[id].total += s.ns
-		if s.inter {
-			sums[id].inter += s.ns
-		}
-	})
-	flush()
 }
 
 // idleNames numbers causes with their sites as names of rows.

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -12,7 +11,8 @@ type side struct {
 	run     *Run
 	sheet   *sheet
 	figures map[string]value // summary and counts, by name
-	gaps    []float64        // by position
+	walls   spread
+	gaps    spread
 	rows    [numSections]map[string]*item
 }
 
@@ -67,11 +67,10 @@ func measure(c choice, w weights) *side {
 // measureFigures takes the figures of the chosen steps without the rows that go by
 // name.
 func measureFigures(c choice, w weights) *side {
-	s := &side{run: c.run, sheet: newSheet(c, w), figures: map[string]value{}}
+	s := measureMeans(c, w)
 	sh := s.sheet
 	for name, f := range map[string]func(*step, float64) float64{
-		wall: wallOf, busyTime: busyOf, idleTime: idleOf, idleIn: idleInOf, idleOut: idleOutOf,
-		duration: durationOf, gpuTime: gpuOf,
+		idleIn: idleInOf, idleOut: idleOutOf, duration: durationOf, gpuTime: gpuOf,
 	} {
 		s.figures[name] = sh.estimate(sh.each(f), us)
 	}
@@ -80,8 +79,17 @@ func measureFigures(c choice, w weights) *side {
 	} {
 		s.figures[name] = sh.estimate(sh.each(f), 1)
 	}
-	s.gaps = sh.each(gapOf)
-	s.figures[gap] = sh.estimate(s.gaps, us)
+	s.walls, s.gaps = sh.spread(wallOf), sh.spread(gapOf)
+	s.figures[gap] = sh.estimate(s.gaps.of, us)
+	return s
+}
+
+// measureMeans takes the wall, busy and idle time of the chosen steps alone.
+func measureMeans(c choice, w weights) *side {
+	s := &side{run: c.run, sheet: newSheet(c, w), figures: map[string]value{}}
+	for name, f := range map[string]func(*step, float64) float64{wall: wallOf, busyTime: busyOf, idleTime: idleOf} {
+		s.figures[name] = s.sheet.estimate(s.sheet.each(f), us)
+	}
 	return s
 }
 
@@ -231,20 +239,11 @@ func (s *side) spot(of []place) spot {
 	return where
 }
 
-// quantile returns a quantile of x over all positions where it is there, in us;
-// null where it is nowhere.
-func quantile(x []float64, p float64) *float64 { return quantiles(x, p)[0] }
-
-// quantiles returns several of them.
-func quantiles(x []float64, ps ...float64) []*float64 {
-	all := make([]*float64, len(ps))
-	there := slices.DeleteFunc(slices.Clone(x), math.IsNaN)
-	if len(there) == 0 {
-		return all
-	}
-	slices.Sort(there)
-	for i, p := range ps {
-		all[i] = number(stat.Quantile(there, p) * us)
-	}
-	return all
+// spread is a figure of each step, in ns, for its quantiles.
+type spread struct {
+	of []float64 // by position, NaN where there is none
+	stat.Sequence
 }
+
+// quantile returns a quantile in us, nil where the figure is nowhere.
+func (s *spread) quantile(p float64) *float64 { return number(stat.Quantile(s.Sorted(), p) * us) }

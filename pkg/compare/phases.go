@@ -48,18 +48,18 @@ func (c *Comparison) comparePhase(name string) PhasePair {
 	one := Comparison{opt: c.opt}
 	p := PhasePair{Wall: Row{Name: wall}, Idle: Row{Name: idleTime}}
 	if c.target == nil {
-		one.base = measureFigures(a, nil)
+		one.base = measureMeans(a, nil)
 		p.Baseline = one.base.phase()
 		return p
 	}
 	b := c.target.run.phase(name)
 	w := one.match(&a, &b)
-	one.base, one.target = measureFigures(a, nil), measureFigures(b, nil)
+	one.base, one.target = measureMeans(a, nil), measureMeans(b, nil)
 	p.Baseline, p.Target = one.base.phase(), one.target.phase()
 	if len(w) == 0 || !c.Comparable {
 		return p
 	}
-	one.base, one.target = measureFigures(a, w), measureFigures(b, w)
+	one.base, one.target = measureMeans(a, w), measureMeans(b, w)
 	one.Comparable = one.base.perRank() >= minSteps && one.target.perRank() >= minSteps
 	p.Matched = one.Comparable
 	p.Wall, p.Idle = one.figureRow(wall), one.figureRow(idleTime)

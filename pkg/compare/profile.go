@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
@@ -113,9 +114,20 @@ func (p *Profiler) rank(id int32) *rank {
 
 // Run ends the profile and returns it.
 func (p *Profiler) Run() *Run {
+	// Ranks are apart but for the names of idle time, whose numbers shall be the
+	// same each time.
 	number := &idleNames{sites: p.sites, names: p.run.names[idleTimes]}
-	for _, r := range p.ranks {
-		r.finish(number)
+	add := make([]func(), len(p.ranks))
+	var all sync.WaitGroup
+	for k, r := range p.ranks {
+		all.Go(func() {
+			samples, first := r.finish()
+			add[k] = func() { r.addIdle(samples, first, number) }
+		})
+	}
+	all.Wait()
+	for k, r := range p.ranks {
+		add[k]()
 		p.run.ranks = append(p.run.ranks, r.profile())
 	}
 	p.run.names[operations] = namesOf(p.sites.Ranges)

@@ -241,11 +241,11 @@ func (r *rank) closeRange() {
 	r.sections[operations].at(o.name).addRange(o.step, span, span-o.covered, r.busyUntil(o.end)-o.hidden)
 }
 
-// finish takes the end of the rank's rows.
-func (r *rank) finish(number *idleNames) {
+// finish observes the end of the rank's rows, and returns the idle time of its steps.
+func (r *rank) finish() (all []stepIdle, first []int) {
 	r.walk.Finish()
 	r.idle.Close()
-	r.addIdle(number)
+	all, first = r.idleOfSteps()
 	r.idle = attribution{}
 	r.closeRanges(never - 1)
 	for s := range r.sections {
@@ -253,4 +253,5 @@ func (r *rank) finish(number *idleNames) {
 			r.sections[s][k].flush()
 		}
 	}
+	return all, first
 }

@@ -126,7 +126,30 @@ type value struct {
 // estimate returns the mean of x, in units of scale. Positions that are NaN do not
 // count.
 func (s *sheet) estimate(x []float64, scale float64) value {
+	s.add(x)
+	v := value{mean: s.mean(s.all) * scale}
+	s.contribute(x, scale)
+	v.est, v.floor = s.uncertain(v.mean)
+	if count(s.all) < stat.MinSamples {
+		v.est.N = 0
+	}
+	return v
+}
+
+// add adds x up by group.
+func (s *sheet) add(x []float64) {
 	clear(s.all)
+	if len(s.all) == 1 { // Fast path: all steps count alike.
+		var a sums
+		for _, v := range x {
+			if v == v {
+				a.sum += v
+				a.n++
+			}
+		}
+		s.all[0] = a
+		return
+	}
 	for p, v := range x {
 		if v == v {
 			g := s.group[p]
@@ -134,9 +157,23 @@ func (s *sheet) estimate(x []float64, scale float64) value {
 			s.all[g].n++
 		}
 	}
-	v := value{mean: s.mean(s.all) * scale}
-	total := s.total(s.all)
+}
+
+// contribute says how much the samples of each bin contribute to the mean of x, which
+// was added up, beyond their share.
+func (s *sheet) contribute(x []float64, scale float64) {
 	clear(s.u)
+	if len(s.all) == 1 { // Fast path: of the same factors one by one.
+		n := s.all[0].n
+		mean := s.all[0].sum / n
+		for p, y := range x {
+			if y == y {
+				s.u[s.bin[p]] += (y - mean) * scale / n
+			}
+		}
+		return
+	}
+	total := s.total(s.all)
 	for p, y := range x {
 		if y != y {
 			continue
@@ -149,11 +186,6 @@ func (s *sheet) estimate(x []float64, scale float64) value {
 		}
 		s.u[s.bin[p]] += rest
 	}
-	v.est, v.floor = s.uncertain(v.mean)
-	if count(s.all) < stat.MinSamples {
-		v.est.N = 0
-	}
-	return v
 }
 
 // uncertain makes an estimate of a mean to which the bins have contributed u, and
@@ -210,15 +242,19 @@ func (s *sheet) each(f func(st *step, lanes float64) float64) []float64 {
 	return x
 }
 
-// sequence returns the values of x that are there, by bin.
-func (s *sheet) sequence(x []float64) stat.Sequence {
+// spread returns a figure of each position, with those that are there by bin and in
+// ascending order.
+func (s *sheet) spread(f func(st *step, lanes float64) float64) spread {
+	x := s.each(f)
 	bins := make([][]float64, s.bins)
 	for p, v := range x {
 		if v == v {
 			bins[s.bin[p]] = append(bins[s.bin[p]], v)
 		}
 	}
-	return stat.Sequence{Bins: bins, Steps: float64(s.slots)}
+	d := spread{x, stat.Sequence{Bins: bins, Steps: float64(s.slots)}}
+	d.Sorted() // here, where both runs are measured at a time
+	return d
 }
 
 // largest returns the largest value of x over the ranks, by slot.

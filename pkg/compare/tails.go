@@ -57,8 +57,7 @@ type RareEvents struct {
 
 // spreadRow compares a quantile of the wall time, or its maximum (p = 1).
 func (c *Comparison) spreadRow(name string, p float64) Row {
-	walls := func(s *side) []float64 { return s.sheet.each(wallOf) }
-	r := c.quantileRow(name, p, walls)
+	r := c.quantileRow(name, p, wallsOf)
 	if p < 0.95 || r.P == nil || c.base.sheet.runs > 1 || c.target.sheet.runs > 1 {
 		return r
 	}
@@ -68,7 +67,7 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 	if p == 1 {
 		compare = a.est.ComparePeaks
 	}
-	d := compare(a.largest(walls(c.base)), b.largest(walls(c.target)), c.memory())
+	d := compare(a.largest(c.base.walls.of), b.largest(c.target.walls.of), c.memory())
 	part := 1 - shareSlower
 	if *r.Delta > 0 {
 		part = shareSlower
@@ -88,15 +87,18 @@ func (c *Comparison) memory() int {
 	return max(0, int(math.Round(float64(min(c.base.sheet.slots, c.target.sheet.slots))/d.Effective))-1)
 }
 
-// quantileRow compares quantiles of what of says of each step, in ns.
-func (c *Comparison) quantileRow(name string, p float64, of func(*side) []float64) Row {
+func wallsOf(s *side) *spread { return &s.walls }
+func gapsOf(s *side) *spread  { return &s.gaps }
+
+// quantileRow compares quantiles of a figure of each step.
+func (c *Comparison) quantileRow(name string, p float64, of func(*side) *spread) Row {
 	x := of(c.base)
-	r := Row{Name: name, Baseline: quantile(x, p)}
+	r := Row{Name: name, Baseline: x.quantile(p)}
 	if c.target == nil {
 		return r
 	}
 	y := of(c.target)
-	r.Target = quantile(y, p)
+	r.Target = y.quantile(p)
 	if r.Baseline == nil || r.Target == nil {
 		return r
 	}
@@ -110,31 +112,31 @@ func (c *Comparison) quantileRow(name string, p float64, of func(*side) []float6
 }
 
 // compareQuantiles compares quantiles of x and y, in us.
-func (c *Comparison) compareQuantiles(x, y []float64, p float64) stat.Difference {
+func (c *Comparison) compareQuantiles(x, y *spread, p float64) stat.Difference {
 	a, b := c.base.sheet, c.target.sheet
-	s, t := a.sequence(x), b.sequence(y)
 	if a.runs == 1 && b.runs == 1 {
-		d := a.est.CompareQuantiles(s, t, p)
+		d := a.est.CompareQuantiles(&x.Sequence, &y.Sequence, p)
 		d.Lo, d.Hi = d.Lo*us, d.Hi*us
 		return d
 	}
-	v, w := a.quantileOfRuns(s, p), b.quantileOfRuns(t, p)
+	v, w := a.quantileOfRuns(x, p), b.quantileOfRuns(y, p)
 	d := a.est.Compare(&v, &w)
 	// What is compared is means of the runs' quantiles; what is shown, the
 	// quantiles of all steps.
-	delta := *quantile(y, p) - *quantile(x, p)
+	delta := *y.quantile(p) - *x.quantile(p)
 	d.Lo, d.Hi = min(d.Lo, delta), max(d.Hi, delta)
 	return d
 }
 
 // quantileOfRuns estimates a quantile, in us, from what it is in each run.
-func (s *sheet) quantileOfRuns(x stat.Sequence, p float64) stat.Estimate {
+func (s *sheet) quantileOfRuns(x *spread, p float64) stat.Estimate {
 	if s.runs == 1 {
-		return stat.Constant(*quantile(slices.Concat(x.Bins...), p), s.bins, float64(s.slots))
+		return stat.Constant(*x.quantile(p), s.bins, float64(s.slots))
 	}
 	return s.perRun(func(run int) float64 {
-		if q := quantile(x.Bins[run], p); q != nil {
-			return *q
+		one := stat.Sequence{Bins: x.Bins[run : run+1]}
+		if q := stat.Quantile(one.Sorted(), p); !math.IsNaN(q) {
+			return q * us
 		}
 		return 0
 	})

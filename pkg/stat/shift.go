@@ -5,20 +5,25 @@ import (
 	"slices"
 )
 
-// Sequence is a sequence of samples for the estimation of quantiles.
+// Sequence is a sequence of samples for the estimation of quantiles. It must not
+// be changed once a quantile was asked for.
 type Sequence struct {
 	// Bins are the samples, in the order of time; those of one bin were taken at
 	// the same time.
 	Bins [][]float64
 	// Steps is the number of steps that the bins stand for.
 	Steps float64
+
+	all []float64 // in ascending order, nil: not sorted yet
 }
 
-// sorted returns all samples in ascending order.
-func (s *Sequence) sorted() []float64 {
-	all := slices.Concat(s.Bins...)
-	slices.Sort(all)
-	return all
+// Sorted returns all samples in ascending order, which must not be changed.
+func (s *Sequence) Sorted() []float64 {
+	if s.all == nil {
+		s.all = slices.Concat(s.Bins...)
+		slices.Sort(s.all)
+	}
+	return s.all
 }
 
 // share estimates the share of the samples of which holds is true.
@@ -41,8 +46,8 @@ func (w *Estimator) share(s *Sequence, holds func(float64) bool) Estimate {
 
 // bounded is a quantile with the bounds between which it lies. A bound beyond the
 // samples is infinite: what lies there is not known.
-// all is the samples in ascending order.
-func (w *Estimator) bounded(s *Sequence, all []float64, p float64) (lo, q, hi float64) {
+func (w *Estimator) bounded(s *Sequence, p float64) (lo, q, hi float64) {
+	all := s.Sorted()
 	q = Quantile(all, p)
 	e := w.share(s, func(v float64) bool { return v <= q })
 	none := Constant(0, e.N, e.Steps)
@@ -64,14 +69,13 @@ func (w *Estimator) bounded(s *Sequence, all []float64, p float64) (lo, q, hi fl
 // CompareQuantiles returns how far the p-quantile of b is from that of a. The
 // probability is that of other shares of samples below the quantile of both
 // together.
-func (w *Estimator) CompareQuantiles(a, b Sequence, p float64) Difference {
-	as, bs := a.sorted(), b.sorted()
-	xl, xq, xh := w.bounded(&a, as, p)
-	yl, yq, yh := w.bounded(&b, bs, p)
+func (w *Estimator) CompareQuantiles(a, b *Sequence, p float64) Difference {
+	xl, xq, xh := w.bounded(a, p)
+	yl, yq, yh := w.bounded(b, p)
 	delta := yq - xq
-	q := Quantile(merged(as, bs), p)
+	q := Quantile(merged(a.Sorted(), b.Sorted()), p)
 	below := func(v float64) bool { return v <= q }
-	x, y := w.share(&a, below), w.share(&b, below)
+	x, y := w.share(a, below), w.share(b, below)
 	d := w.comparePooled(&x, &y)
 	d.Delta = delta
 	d.Lo, d.Hi = delta-math.Hypot(yq-yl, xh-xq), delta+math.Hypot(yh-yq, xq-xl)

@@ -269,8 +269,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-func cells(x []float64) Sequence {
-	s := Sequence{Steps: float64(len(x))}
+func cells(x []float64) *Sequence {
+	s := &Sequence{Steps: float64(len(x))}
 	for _, v := range x {
 		s.Bins = append(s.Bins, []float64{v})
 	}
