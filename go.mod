@@ -8,11 +8,13 @@ require (
 	github.com/google/flatbuffers v25.12.19+incompatible
 	github.com/google/renameio/v2 v2.0.2
 	github.com/klauspost/compress v1.17.9
+	github.com/mattn/go-runewidth v0.0.31
 	github.com/parquet-go/bitpack v1.0.0
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/pierrec/lz4/v4 v4.1.21
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v2 v2.27.7
+	github.com/yuin/goldmark v1.8.7
 	github.com/zeebo/xxh3 v1.0.2
 	golang.org/x/sync v0.23.0
 	golang.org/x/sys v0.49.0
@@ -25,6 +27,7 @@ require (
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
+	github.com/clipperhouse/uax29/v2 v2.2.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/goccy/go-json v0.10.3 // indirect

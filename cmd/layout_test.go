@@ -19,7 +19,7 @@ var doors = map[string][]string{
 	"github.com/urfave/cli/":           {"pkg/command", "scripts/gentrace"},
 	"golang.org/x/term":                {"pkg/command"},
 	"github.com/google/flatbuffers/":   {"pkg/wire"},
-	"github.com/jedib0t/go-pretty/":    {"pkg/table"},
+	"github.com/mattn/go-runewidth":    {"pkg/report"},
 	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/round"},
 	"gonum.org/":                       {"pkg/stat"},
 	"github.com/aclements/go-moremath": {"pkg/stat"},
@@ -37,6 +37,7 @@ var below = []struct {
 	{"pkg/thread", nil},
 	{"pkg/slack", nil},
 	{"pkg/straggler", nil},
+	{"pkg/report", nil},
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
 	{"pkg/event", nil},
@@ -52,10 +53,10 @@ var below = []struct {
 	{"pkg/step", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/marker", "pkg/thread"}},
-	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/verdict", []string{"pkg/metric", "pkg/step"}},
-	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/coverage", "pkg/event", "pkg/idle", "pkg/marker", "pkg/cudaname", "pkg/pattern", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/verdict", []string{"pkg/metric", "pkg/report", "pkg/step"}},
+	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/gap", []string{"pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/idle", "pkg/marker", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},
@@ -63,7 +64,7 @@ var below = []struct {
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins them
-	{"pkg/command", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
+	{"pkg/command", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/report", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
 }
 
 type listed struct {

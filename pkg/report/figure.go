@@ -1,0 +1,155 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// unit is a unit of time.
+type unit struct {
+	name string
+	us   float64 // its length
+}
+
+// units are those that durations are shown in, the largest first.
+var units = [...]unit{{"s", 1e6}, {"ms", 1e3}, {"µs", 1}}
+
+// Micros shows a duration in a sentence, with three digits.
+func Micros(us float64) string {
+	if math.IsInf(us, 0) || math.IsNaN(us) {
+		return "?"
+	}
+	u := unitOf(us)
+	return digits(us/u.us) + " " + u.name
+}
+
+// unitOf returns the largest unit of which a duration has one or more.
+func unitOf(us float64) unit {
+	for _, u := range units {
+		if math.Abs(us) >= 0.9995*u.us {
+			return u
+		}
+	}
+	return units[len(units)-1]
+}
+
+// Percent shows a ratio in a sentence.
+func Percent(ratio float64) string { return fixed(100*ratio, percentDecimals) + " %" }
+
+const percentDecimals = 1
+
+// Signed puts a plus sign before a figure that grew.
+func Signed(shown string) string {
+	if shown == "" || strings.ContainsAny(shown[:1], "-+?<") || strings.Trim(strings.Fields(shown)[0], "0.") == "" {
+		return shown
+	}
+	return "+" + shown
+}
+
+// Digits shows a number in a sentence, with three digits.
+func Digits(x float64) string { return digits(x) }
+
+// digits shows a number with three digits, at most two of them after the point, and
+// all of those before it.
+func digits(x float64) string {
+	switch a := math.Abs(x); {
+	case a == 0:
+		return "0"
+	case a >= 99.95:
+		return fixed(x, 0)
+	case a >= 9.995:
+		return fixed(x, 1)
+	}
+	return fixed(x, 2)
+}
+
+// fixed shows a number with that many decimals. What is not zero is not shown as
+// zero: it is less than the least that could be shown.
+func fixed(x float64, decimals int) string {
+	switch {
+	case math.IsInf(x, 0) || math.IsNaN(x):
+		return "?"
+	case x != 0 && math.Abs(x) < 0.5*math.Pow10(-decimals):
+		least := strconv.FormatFloat(math.Pow10(-decimals), 'f', decimals, 64)
+		if x < 0 {
+			return "> -" + least
+		}
+		return "< " + least
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
+// scale is how the numbers of a column are shown.
+type scale struct {
+	unit     unit // of durations
+	decimals int
+}
+
+// maxDecimals is the most that a column has.
+const maxDecimals = 3
+
+// scaleOf chooses the scale for numbers: a unit of which the largest has one or more,
+// and as many decimals as it takes for the smallest to have three digits, but not so
+// many that the largest has more than four, unless the smallest would have none. A column whose largest and smallest lie too far apart for that takes
+// the unit of the smaller ones.
+func scaleOf(numbers []float64, durations bool) scale {
+	least, most := math.Inf(1), 0.0
+	for _, x := range numbers {
+		if a := math.Abs(x); a != 0 && !math.IsInf(a, 0) {
+			least, most = min(least, a), max(most, a)
+		}
+	}
+	s := scale{unit: unit{us: 1}}
+	if durations {
+		s.unit = unitOf(most)
+		if most > 0 && least < 0.5e-3*s.unit.us {
+			s.unit = unitOf(max(least, most/1e6))
+		}
+	}
+	if most == 0 {
+		return s
+	}
+	most, least = most/s.unit.us, least/s.unit.us
+	s.decimals = min(max(min(2-magnitude(least), 3-magnitude(most)), -magnitude(least), 0), maxDecimals)
+	return s
+}
+
+// magnitude is the power of ten of a number's first digit.
+func magnitude(x float64) int { return int(math.Floor(math.Log10(x * (1 + 1e-9)))) }
+
+// show shows a number of a column.
+func (s scale) show(c *Column, x float64) string {
+	var text string
+	switch c.Kind {
+	case Ratio:
+		text = fixed(100*x, percentDecimals)
+	case Count:
+		text = fixed(x, 0)
+	default:
+		text = fixed(x/s.unit.us, s.decimals)
+	}
+	if c.Signed {
+		text = Signed(text)
+	}
+	return text
+}
+
+// cell shows a cell of a column.
+func (s scale) cell(c *Column, v *Cell) string {
+	var text string
+	switch v.kind {
+	case missing:
+		return "-"
+	case words, label:
+		return printable(v.text)
+	case number:
+		text = s.show(c, v.low)
+	case interval:
+		text = s.show(c, v.low) + " to " + s.show(c, v.high)
+	}
+	if c.Kind == Ratio {
+		text += " %"
+	}
+	return text
+}

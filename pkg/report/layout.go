@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Options say how a document is rendered.
+type Options struct {
+	// Width is that of the terminal in character cells, 0 for as wide as it takes.
+	Width int
+	// Color allows colours and bold type on a terminal.
+	Color bool
+	// Top is how many rows of tables that have a limit are shown, 0 for as many as
+	// each table says.
+	Top int
+}
+
+// Renderer writes documents in a format.
+type Renderer func(io.Writer, *Document, Options) error
+
+// grid is a table as it is shown: columns of texts below their titles.
+type grid struct {
+	table   *Table
+	columns []gridColumn
+	more    string // what is not shown, "" where all is
+}
+
+type gridColumn struct {
+	*Column
+	title string // with its unit
+	cells []gridCell
+}
+
+// gridCell is a cell, printable and not escaped.
+type gridCell struct {
+	text string
+	tone Tone
+	name bool // out of a trace
+}
+
+// layout chooses the rows and shows their cells; top is that of Options.
+func (t *Table) layout(top int) *grid {
+	rows, more := t.shown(top)
+	g := &grid{table: t, more: more}
+	var all []float64
+	for i := range t.Columns {
+		if t.Columns[i].Kind == Duration {
+			all = numbers(rows, i, all)
+		}
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		own := numbers(rows, i, nil)
+		s := scaleOf(own, c.Kind == Duration)
+		if t.OneUnit && c.Kind == Duration {
+			s = scaleOf(all, true)
+		}
+		col := gridColumn{Column: c, title: printable(c.Title)}
+		if c.Kind == Duration && len(own) > 0 {
+			col.title += " (" + s.unit.name + ")"
+		}
+		for _, row := range rows {
+			col.cells = append(col.cells, gridCell{s.cell(c, &row[i]), row[i].tone, c.Kind == Names && row[i].kind == words})
+		}
+		g.columns = append(g.columns, col)
+	}
+	return g
+}
+
+// numbers appends the numbers of a column.
+func numbers(rows [][]Cell, column int, to []float64) []float64 {
+	for _, row := range rows {
+		if c := &row[column]; c.kind >= number {
+			if to = append(to, c.low); c.high != c.low {
+				to = append(to, c.high)
+			}
+		}
+	}
+	return to
+}
+
+// shown returns the rows to show, and what to say of the others.
+func (t *Table) shown(top int) (rows [][]Cell, more string) {
+	limit := t.Top
+	if limit > 0 && top > 0 {
+		limit = top
+	}
+	hidden := len(t.Rows) - limit
+	if limit == 0 || hidden <= 1 { // one row more takes no more room than saying so
+		return t.Rows, ""
+	}
+	rows = t.Rows[:limit:limit]
+	if rest, ok := t.sum(t.Rows[limit:]); ok {
+		return append(rows, rest), t.More
+	}
+	more = fmt.Sprintf("%d more rows", hidden)
+	if t.More != "" {
+		more += "; " + t.More
+	}
+	return rows, more
+}
+
+// sum returns a row for several, and whether any column can be added up.
+func (t *Table) sum(rows [][]Cell) ([]Cell, bool) {
+	total, adds := make([]Cell, len(t.Columns)), false
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if !c.Adds {
+			if !c.Kind.numeric() {
+				total[i] = Str("")
+			}
+			continue
+		}
+		adds = true
+		for _, row := range rows {
+			if row[i].kind == number {
+				total[i] = Num(total[i].low + row[i].low)
+			}
+		}
+	}
+	if total[0].kind == words {
+		total[0] = Cell{text: fmt.Sprintf("(%d others)", len(rows)), kind: label}
+	}
+	return total, adds
+}
+
+// right tells whether a column is set to the right.
+func (c *Column) right() bool { return c.Right || c.Kind.numeric() }
+
+// cond measures text the same way everywhere: characters of ambiguous width are
+// narrow, whatever the locale.
+var cond = &runewidth.Condition{StrictEmojiNeutral: true}
+
+// width is how many character cells of a terminal a text takes.
+func width(s string) int { return cond.StringWidth(s) }
+
+// pad fills a text up to a width.
+func pad(s string, to int, right bool) string {
+	if right {
+		return cond.FillLeft(s, to)
+	}
+	return cond.FillRight(s, to)
+}
+
+// shorten makes a text fit a width: of a name it takes the middle out, whose ends say
+// most, of other text the end.
+func shorten(s string, to int, middle bool) string {
+	const mark = "…"
+	if width(s) <= to {
+		return s
+	}
+	if !middle {
+		return cond.Truncate(s, to, mark)
+	}
+	tail := (to - 1) / 2
+	return cond.Truncate(s, to-tail, mark) + cond.TruncateLeft(s, width(s)-tail, "")
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// maxName is how wide a name is in Markdown, where there is no width to fit.
+const maxName = 60
+
+// Markdown writes a document as GitHub's Markdown, with aligned tables: the source
+// can be read as it is. Options.Width and Color have no effect.
+func Markdown(w io.Writer, d *Document, opt Options) error {
+	m := &markdown{top: opt.Top}
+	m.line("# %s", m.text(Plain(d.Title.String())))
+	for _, s := range d.Sections {
+		if len(s.Blocks) == 0 {
+			continue
+		}
+		if s.Title != "" {
+			m.line("\n## %s", m.text(Plain(s.Title)))
+		}
+		for _, b := range s.Blocks {
+			m.line("")
+			m.block(b)
+		}
+	}
+	_, err := w.Write(m.Bytes())
+	return err
+}
+
+type markdown struct {
+	bytes.Buffer
+	top int
+}
+
+func (m *markdown) line(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
+
+func (m *markdown) block(b Block) {
+	switch b := b.(type) {
+	case Paragraph:
+		m.line("%s", m.text(Text(b)))
+	case *List:
+		for i, item := range b.Items {
+			mark := "-"
+			if b.Ordered {
+				mark = fmt.Sprintf("%d.", i+1)
+			}
+			m.line("%s %s", mark, m.text(item))
+		}
+	case *Note:
+		label := "Note"
+		if b.Tone >= Warn {
+			label = "Warning"
+		}
+		m.line("> **%s:** %s", label, m.text(b.Text))
+	case Code:
+		for line := range strings.Lines(string(b)) {
+			m.line("    %s", printable(strings.TrimRight(line, "\r\n")))
+		}
+	case *Table:
+		m.table(b.layout(m.top))
+	}
+}
+
+func (m *markdown) table(g *grid) {
+	if g.table.Title != "" {
+		m.line("%s:\n", m.text(Plain(g.table.Title)))
+	}
+	lines := make([]string, 2+len(g.columns[0].cells))
+	for i := range g.columns {
+		c := &g.columns[i]
+		texts, wide := []string{escape(c.title), ""}, 3
+		for _, cell := range c.cells {
+			texts = append(texts, cell.markdown())
+		}
+		for _, text := range texts {
+			wide = max(wide, width(text))
+		}
+		texts[1] = strings.Repeat("-", wide)
+		for k, text := range texts {
+			lines[k] += "| " + pad(text, wide, c.right()) + " "
+		}
+		if c.right() {
+			lines[1] = lines[1][:len(lines[1])-1] + ":"
+		}
+	}
+	for _, line := range lines {
+		m.line("%s|", line)
+	}
+	if g.more != "" {
+		m.line("\n%s.", m.text(Plain(g.more)))
+	}
+}
+
+// markdown is a cell as Markdown.
+func (c *gridCell) markdown() string {
+	if !c.name || c.text == "" {
+		return escape(c.text)
+	}
+	text := shorten(c.text, maxName, true)
+	return verbatim(strings.ReplaceAll(strings.ReplaceAll(text, `\|`, `\¦`), "|", `\|`))
+}
+
+// text is a text as Markdown.
+func (m *markdown) text(t Text) string {
+	var b strings.Builder
+	for _, s := range t {
+		text := printable(s.text)
+		switch s.style {
+		case name:
+			b.WriteString(verbatim(shorten(text, maxName, true)))
+		case code:
+			b.WriteString(verbatim(text))
+		case strong:
+			if text = strings.TrimSpace(text); text != "" {
+				b.WriteString("**" + escape(text) + "**")
+			}
+		default:
+			b.WriteString(escape(text))
+		}
+	}
+	return blockStart.ReplaceAllString(strings.TrimSpace(b.String()), `$1\$2`)
+}
+
+// verbatim is a text as a code span: nothing in it is markup, a link or a mention.
+func verbatim(s string) string {
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if fence != "`" {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+var (
+	// blockStart is what would make a line more than a paragraph.
+	blockStart = regexp.MustCompile(`^(\d*)([.)](?: |$)|[#>=]|[-+*](?: |$|-))`)
+	// active is in words that GitHub makes something of: mentions, links, references
+	// to issues, pictures.
+	active = regexp.MustCompile(`@|://|www\.|#\d|:[a-z0-9_+-]+:`)
+)
+
+// escape is text as Markdown that shows it. Marks that mean nothing where they stand
+// are left alone: the source is read, too.
+func escape(s string) string {
+	words := strings.Split(s, " ")
+	for i, word := range words {
+		if active.MatchString(word) {
+			words[i] = verbatim(strings.ReplaceAll(word, "|", "¦"))
+		} else {
+			words[i] = escapeWord([]rune(word))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func escapeWord(word []rune) string {
+	var b strings.Builder
+	at := func(i int) rune {
+		if i < 0 || i >= len(word) {
+			return ' '
+		}
+		return word[i]
+	}
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for i, r := range word {
+		before, after := at(i-1), at(i+1)
+		special := false
+		switch r {
+		case '\\', '`', '[', ']', '|', '$':
+			special = true
+		case '*', '~':
+			special = before != ' ' || after != ' '
+		case '_':
+			special = !(inWord(before) && inWord(after)) && (before != ' ' || after != ' ')
+		case '<', '&':
+			special = after != ' '
+		}
+		if special {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

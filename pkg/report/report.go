@@ -1,0 +1,122 @@
+// Package report holds what an analysis has to say, before it is decided how it
+// looks: a Document of sections, each with statements, tables and commands. The
+// analyses make documents, the commands render them:
+//
+//	Markdown   for pull requests and files: aligned source, one rendering on every page
+//	Terminal   fitted to a width, in colour where wanted
+//
+// JSON is no rendering of a document: each analysis has a contract of its own for it.
+//
+// # What is whose
+//
+// A document knows nothing of a format: no Markdown, no escapes, no units in its
+// figures. Durations are given in microseconds, shares as ratios; the renderers choose
+// units and digits, of a table for a whole column (see Column), so that figures below
+// one another can be compared at a glance. Missing is not zero: it is shown as "-".
+//
+// # Hostile text
+//
+// Names come from traces and may hold anything. Every string of a document, ours or
+// not, loses what is not printable first: control characters (so no escape sequence
+// reaches a terminal), characters that turn the direction of writing, broken UTF-8.
+// Then each renderer escapes what means something in its format. A string that comes
+// from a trace goes into a Name, which says more: it is shortened in the middle where
+// there is no room, and no Markdown reader makes a link, a mention or markup of it.
+package report
+
+// Document is a report: a title, and sections in the order of reading. The first
+// section has the answer and no title of its own.
+type Document struct {
+	Title    Text
+	Sections []*Section
+}
+
+// Section is a part of a document. A section without blocks is not shown.
+type Section struct {
+	Title  string // "" for the first one
+	Blocks []Block
+}
+
+// Block is what a section consists of: a Paragraph, *List, *Note, Code or *Table.
+type Block interface{ block() }
+
+// Paragraph is a sentence, or a few.
+type Paragraph Text
+
+// List is a list of sentences.
+type List struct {
+	Items   []Text
+	Ordered bool // the order matters: items are numbered from 1
+}
+
+// Note is a remark on what surrounds it. Its tone says how loud: Warn for what must
+// not be overlooked.
+type Note struct {
+	Tone Tone
+	Text Text
+}
+
+// Code is text to be copied as it is, such as a command line.
+type Code string
+
+func (Paragraph) block() {}
+func (*List) block()     {}
+func (*Note) block()     {}
+func (Code) block()      {}
+func (*Table) block()    {}
+
+// New returns a document with a title and its first section.
+func New(title Text) (*Document, *Section) {
+	d := &Document{Title: title}
+	return d, d.Section("")
+}
+
+// Section adds a section.
+func (d *Document) Section(title string) *Section {
+	s := &Section{Title: title}
+	d.Sections = append(d.Sections, s)
+	return s
+}
+
+// Say adds a paragraph, as Textf.
+func (s *Section) Say(format string, args ...any) {
+	s.Blocks = append(s.Blocks, Paragraph(Textf(format, args...)))
+}
+
+// Item adds an item to the list that the section ends with, or begins one, as Textf.
+func (s *Section) Item(format string, args ...any) { s.item(false, Textf(format, args...)) }
+
+// Number is Item for lists in which the order matters.
+func (s *Section) Number(format string, args ...any) { s.item(true, Textf(format, args...)) }
+
+func (s *Section) item(ordered bool, t Text) {
+	if n := len(s.Blocks); n > 0 {
+		if l, ok := s.Blocks[n-1].(*List); ok && l.Ordered == ordered {
+			l.Items = append(l.Items, t)
+			return
+		}
+	}
+	s.Blocks = append(s.Blocks, &List{Items: []Text{t}, Ordered: ordered})
+}
+
+// Items adds sentences that are plain strings to a list.
+func (s *Section) Items(items []string) {
+	for _, item := range items {
+		s.item(false, Plain(item))
+	}
+}
+
+// Note adds a note, as Textf.
+func (s *Section) Note(tone Tone, format string, args ...any) {
+	s.Blocks = append(s.Blocks, &Note{tone, Textf(format, args...)})
+}
+
+// Code adds text to be copied.
+func (s *Section) Code(text string) { s.Blocks = append(s.Blocks, Code(text)) }
+
+// Table adds a table. Its title may be "" where that of the section says enough.
+func (s *Section) Table(title string, columns ...Column) *Table {
+	t := &Table{Title: title, Columns: columns}
+	s.Blocks = append(s.Blocks, t)
+	return t
+}

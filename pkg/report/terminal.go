@@ -1,0 +1,279 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxLine is how wide prose gets on a terminal: longer lines are hard to read.
+const maxLine = 100
+
+// minName is how short names are made before columns are left out.
+const minName = 20
+
+// gutter is between the columns of a table.
+const gutter = 2
+
+// Terminal writes a document for a terminal: prose wrapped, tables aligned and fitted
+// to the width of opt. Where a table is too wide, names and words are shortened and
+// then columns left out, the most Minor first, and a line says which.
+func Terminal(w io.Writer, d *Document, opt Options) error {
+	t := &terminal{opt: opt}
+	t.prose(d.Title, "", sgrBold)
+	for _, s := range d.Sections {
+		if len(s.Blocks) == 0 {
+			continue
+		}
+		if s.Title != "" {
+			t.WriteByte('\n')
+			t.prose(Plain(s.Title), "", sgrBold)
+		}
+		for i, b := range s.Blocks {
+			if s.Title == "" || i > 0 {
+				t.WriteByte('\n')
+			}
+			t.block(b)
+		}
+	}
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+type terminal struct {
+	bytes.Buffer
+	opt Options
+}
+
+// What turns bold type and colours on (SGR parameters).
+const (
+	sgrBold   = "1"
+	sgrFaint  = "2"
+	sgrRed    = "31"
+	sgrGreen  = "32"
+	sgrYellow = "33"
+)
+
+var toneColors = [...]string{Neutral: "", Good: sgrGreen, Warn: sgrYellow, Bad: sgrRed}
+
+// paint puts text in a colour or type, where that is wanted.
+func (t *terminal) paint(text, sgr string) string {
+	if !t.opt.Color || sgr == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}
+
+// block writes a block.
+func (t *terminal) block(b Block) {
+	switch b := b.(type) {
+	case Paragraph:
+		t.prose(Text(b), "", "")
+	case *List:
+		for i, item := range b.Items {
+			mark := "- "
+			if b.Ordered {
+				mark = fmt.Sprintf("%d. ", i+1)
+			}
+			t.prose(item, mark, "")
+		}
+	case *Note:
+		label := "note: "
+		if b.Tone >= Warn {
+			label = "warning: "
+		}
+		t.prose(append(Text{{text: label, style: strong, tone: b.Tone}}, b.Text...), "", "")
+	case Code:
+		for line := range strings.Lines(string(b)) {
+			fmt.Fprintf(t, "    %s\n", printable(strings.TrimRight(line, "\r\n")))
+		}
+	case *Table:
+		t.table(b.layout(t.opt.Top))
+	}
+}
+
+// prose writes a text, wrapped, after a mark that later lines leave room for. base is
+// how spans without a style of their own look.
+func (t *terminal) prose(text Text, mark, base string) {
+	limit := maxLine
+	if t.opt.Width > 0 {
+		limit = min(limit, t.opt.Width)
+	}
+	t.WriteString(mark)
+	indent := strings.Repeat(" ", width(mark))
+	at, first := width(mark), true
+	for _, word := range t.words(text, base, limit-width(mark)) {
+		switch {
+		case first:
+		case at+1+word.width > limit:
+			t.WriteString("\n" + indent)
+			at = width(indent)
+		default:
+			t.WriteByte(' ')
+			at++
+		}
+		t.WriteString(word.text)
+		at, first = at+word.width, false
+	}
+	t.WriteByte('\n')
+}
+
+// word is what no line is broken in.
+type word struct {
+	text  string // painted
+	width int    // character cells
+}
+
+// words splits a text; those that are wider than a line are names, and shortened.
+func (t *terminal) words(text Text, base string, limit int) []word {
+	var all []word
+	open := false // the next span continues the last word
+	for _, s := range text {
+		sgr := base
+		if s.style == strong {
+			sgr = sgrBold
+		}
+		if c := toneColors[s.tone]; c != "" {
+			sgr = strings.TrimPrefix(sgr+";"+c, ";")
+		}
+		shown := printable(s.text)
+		if s.style == name {
+			shown = shorten(shown, maxName, true)
+		}
+		for i, field := range strings.Split(shown, " ") {
+			if field == "" {
+				open = false
+				continue
+			}
+			field = shorten(field, max(limit, 2), true)
+			if i == 0 && open {
+				last := &all[len(all)-1]
+				last.text += t.paint(field, sgr)
+				last.width += width(field)
+			} else {
+				all = append(all, word{t.paint(field, sgr), width(field)})
+			}
+			open = true
+		}
+	}
+	return all
+}
+
+// table writes a table.
+func (t *terminal) table(g *grid) {
+	if g.table.Title != "" {
+		t.prose(Plain(g.table.Title+":"), "", "")
+	}
+	columns, widths, left := g.fit(t.opt.Width)
+	line := make([]string, len(columns))
+	for i, c := range columns {
+		line[i] = t.cell(shorten(c.title, widths[i], false), widths[i], c.right(), sgrBold)
+	}
+	t.row(line)
+	for i := range columns {
+		line[i] = t.paint(strings.Repeat("─", widths[i]), sgrFaint)
+	}
+	t.row(line)
+	for row := range g.columns[0].cells {
+		for i, c := range columns {
+			cell := c.cells[row]
+			line[i] = t.cell(shorten(cell.text, widths[i], c.Kind == Names), widths[i], c.right(), toneColors[cell.tone])
+		}
+		t.row(line)
+	}
+	if g.more != "" {
+		t.prose(Plain("… "+g.more), "", sgrFaint)
+	}
+	if len(left) > 0 {
+		t.prose(Plain("(no room for: "+strings.Join(left, ", ")+")"), "", sgrFaint)
+	}
+}
+
+// cell fills a text up to a width; what fills it has no colour.
+func (t *terminal) cell(text string, to int, right bool, sgr string) string {
+	space := strings.Repeat(" ", max(to-width(text), 0))
+	if right {
+		return space + t.paint(text, sgr)
+	}
+	return t.paint(text, sgr) + space
+}
+
+// row writes a line of cells.
+func (t *terminal) row(cells []string) {
+	line := strings.Join(cells, strings.Repeat(" ", gutter))
+	t.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// fit chooses the columns that a terminal has room for and how wide they are, and
+// returns the titles of the others. Without a width all of them have room.
+func (g *grid) fit(limit int) (columns []*gridColumn, widths []int, left []string) {
+	for i := range g.columns {
+		columns = append(columns, &g.columns[i])
+	}
+	if limit <= 0 {
+		limit = 1 << 30
+	}
+	for {
+		widths = widths[:0]
+		least := 0
+		for _, c := range columns {
+			widths = append(widths, c.natural())
+			least += c.least() + gutter
+		}
+		if least-gutter <= limit {
+			break
+		}
+		minor := 0
+		for i, c := range columns {
+			if c.Minor > 0 && c.Minor >= columns[minor].Minor {
+				minor = i
+			}
+		}
+		if columns[minor].Minor == 0 {
+			break // all of them are needed: better too wide than wrong
+		}
+		left = append(left, columns[minor].title)
+		columns = append(columns[:minor:minor], columns[minor+1:]...)
+	}
+	shrink(columns, widths, limit)
+	return columns, widths, left
+}
+
+// shrink makes the widest columns of text narrower until all fit.
+func shrink(columns []*gridColumn, widths []int, limit int) {
+	for {
+		total, widest := -gutter, -1
+		for i, c := range columns {
+			total += widths[i] + gutter
+			if widths[i] > c.least() && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if total <= limit || widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// natural is how wide a column is where there is room.
+func (c *gridColumn) natural() int {
+	w := width(c.title)
+	for _, cell := range c.cells {
+		w = max(w, width(cell.text))
+	}
+	if c.Kind == Names {
+		w = min(w, max(width(c.title), maxName))
+	}
+	return w
+}
+
+// least is how narrow a column can be made. Figures are never cut.
+func (c *gridColumn) least() int {
+	w := c.natural()
+	if c.Kind.numeric() || c.Right {
+		return w
+	}
+	return min(w, max(minName, width(c.title)))
+}
