@@ -7,21 +7,21 @@ import "github.com/hostbound/hostbound/pkg/event"
 
 // adoptUnnamed gives rows that do not say their process to one: GPU rows to the
 // process of the other GPU rows or else the one that launched most, host rows
-// to the one with most lanes.
+// to the one with most tracks.
 func (r *report) adoptUnnamed() {
-	lanes, unnamedGPU := map[process]int{}, false
-	for _, l := range r.lanes {
-		if l.process == 0 {
+	tracks, unnamedGPU := map[process]int{}, false
+	for _, t := range r.tracks {
+		if t.process == 0 {
 			unnamedGPU = true
 		} else {
-			lanes[l.process]++
+			tracks[t.process]++
 		}
 	}
 	unnamedHost := false
 	for _, t := range r.threads {
 		unnamedHost = unnamedHost || t.process == 0
 	}
-	candidates := lanes
+	candidates := tracks
 	if unnamedGPU && len(candidates) == 0 {
 		candidates = r.launchers()
 	}
@@ -42,9 +42,9 @@ func (r *report) adoptUnnamed() {
 
 // adopt makes the rows of an unnamed process those of process p.
 func (r *report) adopt(p process) {
-	for _, l := range r.lanes {
-		if l.process == 0 {
-			l.process = p
+	for _, t := range r.tracks {
+		if t.process == 0 {
+			t.process = p
 		}
 	}
 	for _, t := range r.threads {
@@ -84,11 +84,11 @@ func (r *report) launchers() map[process]int {
 // countRows counts the host rows of a kind and of some classes by process.
 func (r *report) countRows(kind event.Kind, of func(class int8) bool) map[process]int {
 	counts := make([]int, len(r.threads))
-	for _, p := range r.host {
-		if p.kind != kind {
+	for _, p := range r.chunks {
+		if p.table.kind != kind {
 			continue
 		}
-		for i, t := range p.thread {
+		for i, t := range p.owner {
 			if of(p.class[i]) {
 				counts[t]++
 			}

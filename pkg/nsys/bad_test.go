@@ -114,7 +114,7 @@ func TestDamaged(t *testing.T) {
 	}
 	files := []string{export}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if table := strings.TrimSuffix(d.Name(), ".parquet"); known[table] {
+		if table := strings.TrimSuffix(d.Name(), ".parquet"); known(table) {
 			files = append(files, path)
 		}
 		return err

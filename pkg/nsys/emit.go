@@ -5,151 +5,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// nullRank is the rank of processes without GPU work, noSlot their slot.
-const (
-	nullRank = int32(-1)
-	noSlot   = int32(-1)
-)
-
-// run is the rows of one table that belong to one rank, in their order.
-type run struct {
-	kind       event.Kind
-	host       bool
-	times      []times // of all parts
-	refs       []uint32
-	start, end int64 // of the first of refs
-}
-
-// runs sorts the rows of the report by rank, those without a rank last, and
-// those of each rank and table by their start, of equal starts the longer first.
-func (r *report) runs() [][]*run {
-	ranks := make([][]*run, len(r.info.Ranks)+1)
-	for _, e := range eventTables {
-		host := e.kind == event.API || e.kind == event.NVTX || e.kind == event.Overhead
-		if e.table == cuptiOverheadTable {
-			continue // its rows are with those of the other table of overheads
-		}
-		all := r.times(host)
-		parts, owners := r.gpuOwners(e.kind)
-		if host {
-			parts, owners = r.hostOwners(e.kind)
-		}
-		for slot, refs := range collect(parts, owners, len(ranks)) {
-			if len(refs) > 0 {
-				refs = sortRuns(refs, before(all))
-				ranks[slot] = append(ranks[slot], &run{kind: e.kind, host: host, times: all, refs: refs})
-			}
-		}
-	}
-	return ranks
-}
-
-// place is where runs puts the rows of a slot.
-func (r *report) place(slot int32) int32 {
-	if slot == noSlot {
-		return int32(len(r.ranks))
-	}
-	return slot
-}
-
-// owned is a part and, for each of its rows, the number of its lane or thread.
-type owned struct {
-	part   int
-	owners []int32
-}
-
-// hostOwners returns the parts of a kind of host rows and the slot of each thread.
-func (r *report) hostOwners(kind event.Kind) (parts []owned, slots []int32) {
-	for n, p := range r.host {
-		if p.kind == kind {
-			parts = append(parts, owned{n, p.thread})
-		}
-	}
-	slots = make([]int32, len(r.threads))
-	for i, t := range r.threads {
-		slots[i] = r.place(t.slot)
-	}
-	return parts, slots
-}
-
-// gpuOwners returns the parts of a kind of GPU rows and the slot of each lane.
-func (r *report) gpuOwners(kind event.Kind) (parts []owned, slots []int32) {
-	for n, p := range r.gpu {
-		if p.kind == kind {
-			parts = append(parts, owned{n, p.lane})
-		}
-	}
-	slots = make([]int32, len(r.lanes))
-	for i, l := range r.lanes {
-		slots[i] = r.place(l.slot)
-	}
-	return parts, slots
-}
-
-// collect sorts the rows of parts into n slots by the slots of their owners. It
-// counts first, as a report may have rows of many ranks.
-func collect(parts []owned, slots []int32, n int) [][]uint32 {
-	counts := make([]int, len(slots))
-	for _, p := range parts {
-		for _, o := range p.owners {
-			counts[o]++
-		}
-	}
-	rows := make([]int, n)
-	for o, count := range counts {
-		rows[slots[o]] += count
-	}
-	refs := make([][]uint32, n)
-	for slot, count := range rows {
-		refs[slot] = make([]uint32, 0, count)
-	}
-	for _, p := range parts {
-		for i, o := range p.owners {
-			slot := slots[o]
-			refs[slot] = append(refs[slot], uint32(p.part)<<partBits|uint32(i))
-		}
-	}
-	return refs
-}
-
-// times are the times of the rows of a part.
-type times struct{ start, end []int64 }
-
-// times returns those of all parts of GPU rows, or of host rows.
-func (r *report) times(host bool) (all []times) {
-	if host {
-		for _, p := range r.host {
-			all = append(all, times{p.start, p.end})
-		}
-		return all
-	}
-	for _, p := range r.gpu {
-		all = append(all, times{p.start, p.end})
-	}
-	return all
-}
-
-// before compares rows of parts by their place in the stream.
-func before(parts []times) func(a, b uint32) bool {
-	return func(a, b uint32) bool {
-		p, q := &parts[a>>partBits], &parts[b>>partBits]
-		i, j := a&partMask, b&partMask
-		s, s2 := p.start[i], q.start[j]
-		return s < s2 || s == s2 && p.end[i] > q.end[j]
-	}
-}
-
-// load makes start and end those of the first of refs.
-func (n *run) load() {
-	p, i := &n.times[n.refs[0]>>partBits], n.refs[0]&partMask
-	n.start, n.end = p.start[i], p.end[i]
-}
-
-// before tells whether the first row of n goes before that of m, which is of a
-// later table.
-func (n *run) before(m *run) bool {
-	return n.start < m.start || n.start == m.start && n.end >= m.end
-}
+// nullRank is the rank of processes without GPU work.
+const nullRank = int32(-1)
 
 // emitter writes the rows of a report into batches.
 type emitter struct {
@@ -157,8 +14,8 @@ type emitter struct {
 	report  int // its number in the header
 	offset  int64
 	domains map[string]int32
-	apis    []string // canonical name by text, "" where not yet looked up
-	texts   *event.Dict
+	apis    []string // canonical name by string, "" where not yet looked up
+	strings *event.Dict
 	slots   [][]*run // of each rank, those without one last; nil once written
 
 	batch *event.Batch
@@ -173,7 +30,7 @@ type emitter struct {
 // newEmitter prepares the writing of a report's rows.
 func newEmitter(r *report, offset int64, domains map[string]int32) *emitter {
 	e := &emitter{r: r, offset: offset, domains: domains, apis: make([]string, r.strings.len()), slots: r.runs()}
-	e.texts = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
+	e.strings = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
 	return e
 }
@@ -198,16 +55,6 @@ func (e *emitter) emit(slot int, from int64) error {
 	return e.merge(rank, runs)
 }
 
-// cut leaves out the rows that start before from.
-func (n *run) cut(from int64) {
-	for len(n.refs) > 0 {
-		if n.load(); n.start >= from {
-			return
-		}
-		n.refs = n.refs[1:]
-	}
-}
-
 // merge writes the rows of one rank.
 func (e *emitter) merge(rank int32, runs []*run) error {
 	for _, n := range runs {
@@ -222,10 +69,10 @@ func (e *emitter) merge(rank int32, runs []*run) error {
 		}
 		n := runs[k]
 		count := e.stretch(n, k, runs)
-		if n.host {
-			e.hostRows(n.kind, rank, n.refs[:count])
+		if n.table.gpu {
+			e.gpuRows(n.table.kind, rank, n.refs[:count])
 		} else {
-			e.gpuRows(n.kind, rank, n.refs[:count])
+			e.hostRows(n.table.kind, rank, n.refs[:count])
 		}
 		if n.refs = n.refs[count:]; len(n.refs) == 0 {
 			runs = append(runs[:k:k], runs[k+1:]...)
@@ -253,7 +100,7 @@ func (e *emitter) stretch(n *run, k int, runs []*run) int {
 	}
 	count := 1 // the row that was chosen
 	for _, ref := range n.refs[1:room] {
-		if n.times[ref>>partBits].start[ref&partMask] >= bound {
+		if n.chunks[ref>>chunkBits].start[ref&chunkMask] >= bound {
 			break
 		}
 		count++
@@ -287,15 +134,15 @@ func (e *emitter) gpuRows(kind event.Kind, rank int32, refs []uint32) {
 	b, r := e.batch, e.r
 	e.setRank(kind, rank, len(refs))
 	for k, ref := range refs {
-		p, o, i := r.gpu[ref>>partBits], ref&partMask, e.at+k
+		p, o, i := r.chunks[ref>>chunkBits], ref&chunkMask, e.at+k
 		b.Start.Values[i] = p.start[o] + e.offset
 		b.End.Values[i] = p.end[o] + e.offset
-		l := r.lanes[p.lane[o]]
-		if l.device != none || kind != event.Sync {
-			b.Device.Set(i, l.shown)
+		t := r.tracks[p.owner[o]]
+		if t.device != none || kind != event.Sync {
+			b.Device.Set(i, t.shown)
 		}
-		if l.stream != none {
-			b.Stream.Set(i, l.stream)
+		if t.stream != none {
+			b.Stream.Set(i, t.stream)
 		}
 		if p.class != nil {
 			b.Class.Set(i, event.Class(p.class[o]))
@@ -308,17 +155,17 @@ func (e *emitter) gpuRows(kind event.Kind, rank int32, refs []uint32) {
 		}
 		if c := p.correlation[o]; c != none {
 			b.Correlation.Set(i, c)
-			if call, ok := l.launch(c); ok {
-				q, o := r.host[call>>partBits], call&partMask
+			if call, ok := t.launch(c); ok {
+				q, o := r.chunks[call>>chunkBits], call&chunkMask
 				b.LaunchStart.Set(i, q.start[o]+e.offset)
 				b.LaunchEnd.Set(i, q.end[o]+e.offset)
-				if t := r.threads[q.thread[o]].tid; t != none {
+				if t := r.threads[q.owner[o]].tid; t != none {
 					b.LaunchThread.Set(i, t)
 				}
 			}
 		}
 		if name := p.name[o]; kind == event.Kernel && name >= 0 {
-			b.Name.AppendCode(e.texts, name)
+			b.Name.AppendCode(e.strings, name)
 		} else {
 			b.Name.Append(gpuName(kind, name))
 		}
@@ -359,10 +206,10 @@ func (e *emitter) hostRows(kind event.Kind, rank int32, refs []uint32) {
 	b, r := e.batch, e.r
 	e.setRank(kind, rank, len(refs))
 	for k, ref := range refs {
-		p, o, i := r.host[ref>>partBits], ref&partMask, e.at+k
+		p, o, i := r.chunks[ref>>chunkBits], ref&chunkMask, e.at+k
 		b.Start.Values[i] = p.start[o] + e.offset
 		b.End.Values[i] = p.end[o] + e.offset
-		t := r.threads[p.thread[o]]
+		t := r.threads[p.owner[o]]
 		if t.tid != none {
 			b.Thread.Set(i, t.tid)
 		}
@@ -381,9 +228,9 @@ func (e *emitter) hostRows(kind event.Kind, rank int32, refs []uint32) {
 		case kind == event.API:
 			b.Name.Append(e.apiName(name))
 		case name >= 0:
-			b.Name.AppendCode(e.texts, name)
+			b.Name.AppendCode(e.strings, name)
 		default:
-			b.Name.AppendBytes(p.text(&r.strings, name))
+			b.Name.AppendBytes(p.str(&r.strings, name))
 		}
 	}
 	e.at += len(refs)
@@ -391,7 +238,7 @@ func (e *emitter) hostRows(kind event.Kind, rank int32, refs []uint32) {
 
 // apiName returns the canonical name of an API call.
 func (e *emitter) apiName(name int32) string {
-	if name == noText {
+	if name == noString {
 		return ""
 	}
 	if e.apis[name] == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// What the header says of each rank is counted while rows are read, by lane and
+// What the header says of each rank is counted while rows are read, by track and
 // by thread: which rank these belong to is known only when all are read.
 
 // Classes that are counted, by their place in tally; the last place is for all
@@ -47,8 +47,29 @@ func (t *tally) sum() (n int64) {
 	return n
 }
 
-// laneFacts is what is counted of a lane.
-type laneFacts struct {
+// span is a stretch of time in ns, empty where start > end.
+type span struct{ start, end int64 }
+
+var nothing = span{1 << 62, -1 << 62}
+
+// add makes s the span of what it was and of another one.
+func (s *span) add(start, end int64) { s.start, s.end = min(s.start, start), max(s.end, end) }
+
+// widen makes start and end, nil for none, those of what they were and of s.
+func widen(start, end **int64, s span) {
+	if s.start > s.end {
+		return
+	}
+	if *start == nil {
+		*start, *end = new(int64), new(int64)
+		**start, **end = s.start, s.end
+		return
+	}
+	**start, **end = min(**start, s.start), max(**end, s.end)
+}
+
+// trackFacts is what is counted of a track.
+type trackFacts struct {
 	span    span  // of kernels and whole-graph rows
 	busy    span  // of copies and memsets; in a report's, of all of these
 	classes tally // of kernels
@@ -60,7 +81,7 @@ type laneFacts struct {
 	latest  int64 // start
 }
 
-var noLaneFacts = laneFacts{span: nothing, busy: nothing, replay: none, latest: nothing.end}
+var noTrackFacts = trackFacts{span: nothing, busy: nothing, replay: none, latest: nothing.end}
 
 // threadFacts is what is counted of a thread.
 type threadFacts struct {
@@ -70,8 +91,8 @@ type threadFacts struct {
 
 var noThreadFacts = threadFacts{starts: nothing}
 
-// add adds what another loader counted of the lane.
-func (f *laneFacts) add(g *laneFacts) {
+// add adds what another loader counted of the track.
+func (f *trackFacts) add(g *trackFacts) {
 	f.span.add(g.span.start, g.span.end)
 	f.busy.add(g.busy.start, g.busy.end)
 	f.busy.add(g.span.start, g.span.end)
@@ -93,41 +114,41 @@ func grown[T any](s []T, n int32, blank T) []T {
 	return s
 }
 
-// countGPU counts the rows of a part from first on, of lanes that have facts.
-func (l *loader) countGPU(p *gpuPart, first int) {
-	lanes := p.lane[first:]
-	starts, ends := p.start[first:][:len(lanes)], p.end[first:][:len(lanes)]
-	switch p.kind {
+// countGPU counts the rows of a chunk from first on, of tracks that have facts.
+func (l *loader) countGPU(p *chunk, first int) {
+	tracks := p.owner[first:]
+	starts, ends := p.start[first:][:len(tracks)], p.end[first:][:len(tracks)]
+	switch p.table.kind {
 	case event.Kernel:
-		classes := p.class[first:][:len(lanes)]
-		for i, n := range lanes {
-			f := &l.laneFacts[n]
+		classes := p.class[first:][:len(tracks)]
+		for i, n := range tracks {
+			f := &l.trackFacts[n]
 			f.span.add(starts[i], ends[i])
 			f.latest = max(f.latest, starts[i])
 			f.classes[tallyOf[classes[i]&63]]++
 		}
 	case event.Graph:
-		for i, n := range lanes {
-			f := &l.laneFacts[n]
+		for i, n := range tracks {
+			f := &l.trackFacts[n]
 			f.span.add(starts[i], ends[i])
 			f.latest = max(f.latest, starts[i])
 			f.graphs++
 		}
 	case event.Memcpy, event.Memset:
-		for i, n := range lanes {
-			f := &l.laneFacts[n]
+		for i, n := range tracks {
+			f := &l.trackFacts[n]
 			f.busy.add(starts[i], ends[i])
 			f.latest = max(f.latest, starts[i])
 		}
 	}
-	if p.node != nil && p.kind != event.Sync {
-		for i, n := range lanes {
-			l.laneFacts[n].countReplay(p.node[first+i], p.correlation[first+i])
+	if p.node != nil && p.table.kind != event.Sync {
+		for i, n := range tracks {
+			l.trackFacts[n].countReplay(p.node[first+i], p.correlation[first+i])
 		}
 	}
 }
 
-func (f *laneFacts) countReplay(node, correlation int64) {
+func (f *trackFacts) countReplay(node, correlation int64) {
 	if node == none || correlation == none || correlation == f.replay {
 		return
 	}
@@ -137,10 +158,10 @@ func (f *laneFacts) countReplay(node, correlation int64) {
 	f.replay, f.replays[correlation] = correlation, struct{}{}
 }
 
-// countHost counts the rows of a part from first on by their threads.
-func (l *loader) countHost(p *hostPart, first int) {
+// countHost counts the rows of a chunk from first on by their threads.
+func (l *loader) countHost(p *chunk, first int) {
 	for i, c := range p.class[first:] {
-		t := p.thread[first+i]
+		t := p.owner[first+i]
 		if int(t) >= len(l.threadFacts) {
 			l.threadFacts = grown(l.threadFacts, t, noThreadFacts)
 		}
@@ -175,9 +196,9 @@ var profilerCalls = map[string]int8{
 func (r *report) collectFacts(loaders []*loader) {
 	var classes tally
 	for _, l := range loaders {
-		for n := range l.laneFacts {
-			r.laneFacts = grown(r.laneFacts, int32(n), noLaneFacts)
-			r.laneFacts[n].add(&l.laneFacts[n])
+		for n := range l.trackFacts {
+			r.trackFacts = grown(r.trackFacts, int32(n), noTrackFacts)
+			r.trackFacts[n].add(&l.trackFacts[n])
 		}
 		for n := range l.threadFacts {
 			r.threadFacts = grown(r.threadFacts, int32(n), noThreadFacts)
@@ -186,10 +207,10 @@ func (r *report) collectFacts(loaders []*loader) {
 		}
 		r.profiler = append(r.profiler, l.profiler...)
 	}
-	for n := range r.laneFacts {
-		classes.add(&r.laneFacts[n].classes)
-		widen(&r.info.GPUStart, &r.info.GPUEnd, r.laneFacts[n].span)
-		widen(&r.info.BusyStart, &r.info.BusyEnd, r.laneFacts[n].busy)
+	for n := range r.trackFacts {
+		classes.add(&r.trackFacts[n].classes)
+		widen(&r.info.GPUStart, &r.info.GPUEnd, r.trackFacts[n].span)
+		widen(&r.info.BusyStart, &r.info.BusyEnd, r.trackFacts[n].busy)
 	}
 	for n := range r.threadFacts {
 		classes.add(&r.threadFacts[n].tally)
@@ -209,12 +230,12 @@ func (r *report) rankFacts() []event.RankFacts {
 		facts[i].Rank = r.info.Ranks[i]
 		replays[i] = map[int64]struct{}{}
 	}
-	for n, l := range r.lanes {
-		if l.slot == noSlot || n >= len(r.laneFacts) {
+	for n, l := range r.tracks {
+		if l.slot == noSlot || n >= len(r.trackFacts) {
 			continue
 		}
 		k := l.slot
-		f, c := &facts[k], &r.laneFacts[n]
+		f, c := &facts[k], &r.trackFacts[n]
 		widen(&f.GPUStart, &f.GPUEnd, c.span)
 		widen(&f.BusyStart, &f.BusyEnd, c.busy)
 		f.Kernels += c.classes.sum()
@@ -259,8 +280,8 @@ func (r *report) unrecorded(slot int32) [][2]int64 {
 		return nil
 	}
 	recorded := make([]bool, len(spans))
-	for _, p := range r.gpu {
-		if p.kind != event.Sync {
+	for _, p := range r.chunks {
+		if p.table.gpu && p.table.kind != event.Sync {
 			r.markRecorded(p, slot, spans, recorded)
 		}
 	}
@@ -273,9 +294,9 @@ func (r *report) unrecorded(slot int32) [][2]int64 {
 	return kept
 }
 
-// markRecorded marks the spans in which a row of a part starts that is of the
+// markRecorded marks the spans in which a row of a chunk starts that is of the
 // process in the slot.
-func (r *report) markRecorded(p *gpuPart, slot int32, spans [][2]int64, recorded []bool) {
+func (r *report) markRecorded(p *chunk, slot int32, spans [][2]int64, recorded []bool) {
 	for i, start := range p.start {
 		k, _ := slices.BinarySearchFunc(spans, start, func(s [2]int64, t int64) int {
 			if s[1] <= t {
@@ -283,7 +304,7 @@ func (r *report) markRecorded(p *gpuPart, slot int32, spans [][2]int64, recorded
 			}
 			return 1
 		})
-		if k < len(spans) && spans[k][0] <= start && r.lanes[p.lane[i]].slot == slot {
+		if k < len(spans) && spans[k][0] <= start && r.tracks[p.owner[i]].slot == slot {
 			recorded[k] = true
 		}
 	}

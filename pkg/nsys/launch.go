@@ -9,17 +9,17 @@ type launches struct {
 	call        []uint32
 }
 
-// joinLaunches gives each lane the API calls of its process.
+// joinLaunches gives each track the API calls of its process.
 func (r *report) joinLaunches() {
 	calls := map[process][]uint32{}
-	for n, p := range r.host {
-		if p.kind != event.API {
+	for n, p := range r.chunks {
+		if p.table.kind != event.API {
 			continue
 		}
 		for i, c := range p.correlation {
 			if c != none {
-				process := r.threads[p.thread[i]].process
-				calls[process] = append(calls[process], uint32(n)<<partBits|uint32(i))
+				process := r.threads[p.owner[i]].process
+				calls[process] = append(calls[process], uint32(n)<<chunkBits|uint32(i))
 			}
 		}
 	}
@@ -27,14 +27,14 @@ func (r *report) joinLaunches() {
 	for process, refs := range calls {
 		joined[process] = r.index(refs)
 	}
-	for _, l := range r.lanes {
-		l.launches, l.recent = joined[l.process], 0
+	for _, t := range r.tracks {
+		t.launches, t.recent = joined[t.process], 0
 	}
 }
 
 // index sorts calls by their correlation and keeps the first call of each.
 func (r *report) index(calls []uint32) *launches {
-	part := func(ref uint32) (*hostPart, uint32) { return r.host[ref>>partBits], ref & partMask }
+	part := func(ref uint32) (*chunk, uint32) { return r.chunks[ref>>chunkBits], ref & chunkMask }
 	calls = sortRuns(calls, func(a, b uint32) bool {
 		p, i := part(a)
 		q, k := part(b)
@@ -54,15 +54,15 @@ func (r *report) index(calls []uint32) *launches {
 	return l
 }
 
-// launch finds the API call that launched a row of the lane. Rows of a lane
+// launch finds the API call that launched a row of the track. Rows of a track
 // follow one another in about the order of their launches, so the search
 // starts where the last one ended.
-func (l *lane) launch(correlation int64) (call uint32, ok bool) {
-	if l.launches == nil || correlation == none {
+func (t *track) launch(correlation int64) (call uint32, ok bool) {
+	if t.launches == nil || correlation == none {
 		return 0, false
 	}
-	ids := l.launches.correlation
-	i := min(l.recent, len(ids)-1)
+	ids := t.launches.correlation
+	i := min(t.recent, len(ids)-1)
 	for range 8 {
 		if i < len(ids) && ids[i] < correlation {
 			i++
@@ -82,52 +82,6 @@ func (l *lane) launch(correlation int64) (call uint32, ok bool) {
 			return 0, false
 		}
 	}
-	l.recent = i
-	return l.launches.call[i], true
-}
-
-// sortRuns sorts refs in a stable way. It merges the runs that are there
-// already: exports hold rows in order, or a few sequences of rows in order, one
-// for each thread.
-func sortRuns(refs []uint32, less func(a, b uint32) bool) []uint32 {
-	bounds := []int{0}
-	for i := 1; i < len(refs); i++ {
-		if less(refs[i], refs[i-1]) {
-			bounds = append(bounds, i)
-		}
-	}
-	bounds = append(bounds, len(refs))
-	if len(bounds) <= 2 {
-		return refs
-	}
-	other := make([]uint32, len(refs))
-	for len(bounds) > 2 {
-		merged := bounds[:1]
-		for i := 0; i+1 < len(bounds); i += 2 {
-			low, mid := bounds[i], bounds[i+1]
-			high := mid
-			if i+2 < len(bounds) {
-				high = bounds[i+2]
-			}
-			merge(other[low:high], refs[low:mid], refs[mid:high], less)
-			merged = append(merged, high)
-		}
-		bounds = merged
-		refs, other = other, refs
-	}
-	return refs
-}
-
-// merge merges two sorted sequences into one, of equals those of a first.
-func merge(into, a, b []uint32, less func(a, b uint32) bool) {
-	for len(a) > 0 && len(b) > 0 {
-		if less(b[0], a[0]) {
-			into[0], b = b[0], b[1:]
-		} else {
-			into[0], a = a[0], a[1:]
-		}
-		into = into[1:]
-	}
-	copy(into, a)
-	copy(into[len(a):], b)
+	t.recent = i
+	return t.launches.call[i], true
 }

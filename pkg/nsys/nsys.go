@@ -12,14 +12,24 @@
 // thread after thread, and GPU rows apart from the calls that launched them.
 // The stream wants them by time, rank after rank, with the launching call in
 // the row. So this stage, and only this one, holds a report in memory: about 45
-// bytes an event, as columns, in parts of 65,536 rows that are read by as many
+// bytes an event, as columns, in chunks of 65,536 rows that are read by as many
 // goroutines as there are processors. Then the rows of each rank and table are
 // put in order (they mostly are: the sort merges the runs it finds) and merged
 // into batches, the launches joined on the way.
 //
 // The header of the stream describes all reports before the first row, so each
-// report is looked at before any is written. As long as all of them have fewer
+// report is read before any is written. As long as all of them have fewer
 // than keepRows rows they are kept; reports beyond that are read a second time.
+//
+// # How to add a table
+//
+// schema.go declares the tables of events, one entry each: its columns, the kind
+// of its rows, and two functions, of which pick says which rows of a block become
+// events and add appends these to a chunk. Columns are asked for by name, and a
+// column that an export lacks is all null. So a table takes an entry in
+// eventTables and two functions of a few lines beside those that are there
+// (gpu.go, calls.go, nvtx.go); reading, ranks, order and batches are the same for
+// all tables.
 package nsys
 
 import (
@@ -31,7 +41,7 @@ import (
 )
 
 // keepRows is the number of rows up to which reports stay in memory between
-// the look at them and the writing of their rows. Tests change it.
+// reading them and writing of their rows. Tests change it.
 var keepRows int64 = 6 << 20
 
 // Options are the settings of Open.
@@ -65,7 +75,7 @@ type filled struct {
 	report int
 }
 
-// Open looks at reports and numbers their ranks over all of them. Their clocks
+// Open reads reports and numbers their ranks over all of them. Their clocks
 // are brought together by the session starts that they state.
 func Open(paths []string, opts Options) (*Reader, error) {
 	r := &Reader{opts: opts, paths: paths}
@@ -206,7 +216,7 @@ func (r *Reader) produce() {
 	for _, u := range r.plan() {
 		e := emitters[u.report]
 		if e == nil {
-			rep, err := r.take(u.report)
+			rep, err := r.report(u.report)
 			if err != nil {
 				r.err = err
 				return
@@ -251,8 +261,8 @@ func (r *Reader) produceUnit(e, now *emitter, u unit) (err error) {
 	return e.emit(u.slot, u.from)
 }
 
-// take returns a report that was kept, or reads it again.
-func (r *Reader) take(i int) (*report, error) {
+// report returns a report that was kept, or reads it again.
+func (r *Reader) report(i int) (*report, error) {
 	rep := r.reports[i]
 	r.reports[i] = nil
 	if rep != nil {
@@ -269,7 +279,7 @@ func (r *Reader) take(i int) (*report, error) {
 	return rep, nil
 }
 
-// sameReport tells whether two looks at a file saw the same rows.
+// sameReport tells whether two readings of a file saw the same rows.
 func sameReport(a, b *event.Report) bool {
 	for kind, n := range a.Rows {
 		if b.Rows[kind] != n {

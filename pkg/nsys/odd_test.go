@@ -197,16 +197,17 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// TestSampledLaunches looks at a sample of very many rows.
+// TestSampledLaunches looks up a sample of very many rows.
 func TestSampledLaunches(t *testing.T) {
-	r := &report{info: event.Report{Rows: map[string]int64{"kernel": 3 * maxLooked}}, lanes: []*lane{{}}}
-	for n := 3 * maxLooked; n > 0; n -= partRows {
-		p := newGPUPart(event.Kernel, 0)
-		p.start, p.correlation, p.lane = make([]int64, partRows), make([]int64, partRows), make([]int32, partRows)
-		r.gpu = append(r.gpu, p)
+	r := &report{info: event.Report{Rows: map[string]int64{"kernel": 3 * maxSampled}}, tracks: []*track{{}}}
+	kernels := &table{kind: event.Kernel, gpu: true}
+	for n := 3 * maxSampled; n > 0; n -= chunkRows {
+		c := newChunk(kernels, 0)
+		c.start, c.correlation, c.owner = make([]int64, chunkRows), make([]int64, chunkRows), make([]int32, chunkRows)
+		r.chunks = append(r.chunks, c)
 	}
-	if orphans, looked := r.orphans(); orphans != looked || looked < maxLooked/2 || looked > maxLooked {
-		t.Errorf("%d orphans of %d rows looked at", orphans, looked)
+	if orphans, sampled := r.orphans(); orphans != sampled || sampled < maxSampled/2 || sampled > maxSampled {
+		t.Errorf("%d orphans of %d rows in the sample", orphans, sampled)
 	}
 }
 

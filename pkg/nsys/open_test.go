@@ -104,7 +104,7 @@ func TestParquetRandom(t *testing.T) {
 func TestReduced(t *testing.T) {
 	tr := simulate(t, small(func(c *sim.Config) { c.Ranks, c.Devices, c.Frontend = 1, 2, true }))
 	path, columns := written(t, tr, sim.Options{Reduced: true})
-	h := sameTwin(t, newTwin(tr, columns), path)
+	h := sameAsReference(t, newReference(tr, columns), path)
 	if n := len(h.Reports[0].Ranks); n != 1 {
 		t.Errorf("%d ranks, want 1", n)
 	}
@@ -149,7 +149,7 @@ kernel 5us 6us k corr=1
 	if r := rows[0]; r[event.ColRank] != "0" || r[event.ColThread] != "200" {
 		t.Errorf("rank 0 begins with %s", r)
 	}
-	sameTwin(t, newTwin(tr, columns), path)
+	sameAsReference(t, newReference(tr, columns), path)
 }
 
 // reports writes the traces of several ranks.

@@ -23,7 +23,7 @@ func openParquetDir(path string) (*parquetDir, error) {
 	}
 	d := &parquetDir{path, map[string]string{}}
 	for _, e := range entries {
-		if table, ok := strings.CutSuffix(e.Name(), ".parquet"); ok && known[table] {
+		if table, ok := strings.CutSuffix(e.Name(), ".parquet"); ok && known(table) {
 			d.files[table] = filepath.Join(path, e.Name())
 		}
 	}
@@ -138,10 +138,10 @@ func convert(v *sqlite.Vector, want sqlite.Type, from *parquet.Vector, have parq
 	case want == sqlite.Int && fits:
 		v.Int = from.Int
 	case want == sqlite.Int:
-		v.Int = missing.Int
+		v.Int = absent.Int
 	case fits:
 		v.Offsets, v.Data = from.Text.Offsets, from.Text.Data
 	default:
-		v.Offsets, v.Data = missing.Offsets, nil
+		v.Offsets, v.Data = absent.Offsets, nil
 	}
 }

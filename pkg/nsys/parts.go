@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/sqlite"
 )
 
 // Reports of one run may hold the same process, one after the other: nsys writes
@@ -93,8 +92,8 @@ func (s *parts) add(p part) error {
 // part says when the rows of a rank start, on the clock of the stream.
 func (r *report) part(slot int) part {
 	gpu, host := nothing, nothing
-	for n := range r.laneFacts {
-		if f := &r.laneFacts[n]; int(r.lanes[n].slot) == slot {
+	for n := range r.trackFacts {
+		if f := &r.trackFacts[n]; int(r.tracks[n].slot) == slot {
 			gpu.add(f.busy.start, f.latest)
 		}
 	}
@@ -226,95 +225,4 @@ func (r *Reader) warnOfCut() {
 			}
 		}
 	}
-}
-
-// checkTogether makes sure that reports which share no rank are of one run: the
-// spans of their GPU work overlap, if not with one another then with those of
-// reports between them. Those whose clocks cannot be compared are not looked at.
-func (r *Reader) checkTogether(loose []bool) error {
-	var first []int
-	together := map[int]bool{}
-	for i := range r.header.Reports {
-		if !loose[i] && r.header.Reports[i].GPUStart != nil {
-			first = append(first, i)
-		}
-	}
-	if len(first) < 2 {
-		return nil
-	}
-	queue := []int{first[0]}
-	together[first[0]] = true
-	for len(queue) > 0 {
-		i := queue[0]
-		queue = queue[1:]
-		for _, k := range first {
-			if !together[k] && (r.sharesRank(i, k) || !apart(&r.header.Reports[i], &r.header.Reports[k])) {
-				together[k] = true
-				queue = append(queue, k)
-			}
-		}
-	}
-	for _, k := range first {
-		if together[k] {
-			continue
-		}
-		if !r.opts.Separate {
-			return &event.Error{
-				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time, and they are no parts of one process: they are not of one run", r.paths[first[0]], r.paths[k]),
-				Advice: "give the reports of one run; --separate where a clock is wrong or this is meant",
-			}
-		}
-		rep := &r.header.Reports[k]
-		rep.Warnings = append(rep.Warnings, "its GPU work and that of the first report do not overlap in time: they are not of one run, or a session start is wrong")
-	}
-	return nil
-}
-
-func (r *Reader) sharesRank(i, k int) bool {
-	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
-}
-
-// apart tells whether the spans of GPU activity of two reports do not touch.
-func apart(a, b *event.Report) bool {
-	return a.GPUStart != nil && b.GPUStart != nil && (*a.GPUStart > *b.GPUEnd || *b.GPUStart > *a.GPUEnd)
-}
-
-const (
-	gpuTable    = "TARGET_INFO_GPU"
-	deviceTable = "TARGET_INFO_CUDA_DEVICE"
-)
-
-// readGPUs reads what tells the report's GPUs from others. It goes into no
-// stream.
-func (r *report) readGPUs(s scanner, columns map[string][]string) error {
-	for _, table := range []string{gpuTable, deviceTable} {
-		err := eachRow(s, columns, table, sqlite.Column{Name: "uuid", Type: sqlite.Text}, func(v *sqlite.Vector, i int) {
-			if id := string(v.Text(i)); id != "" {
-				r.uuids = append(r.uuids, id)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachRow calls fn for the values of one column that are not null.
-func eachRow(s scanner, columns map[string][]string, table string, column sqlite.Column, fn func(v *sqlite.Vector, i int)) error {
-	if !slices.Contains(columns[table], column.Name) {
-		return nil
-	}
-	low, high, err := s.rows(table)
-	if err != nil {
-		return err
-	}
-	return s.scan(table, []sqlite.Column{column}, low, high, func(b *sqlite.Block) error {
-		for i := range b.N {
-			if !b.Cols[0].Null[i] {
-				fn(&b.Cols[0], i)
-			}
-		}
-		return nil
-	})
 }

@@ -18,8 +18,8 @@ const traceDir = "../../testdata/traces"
 
 // TestTraces reads every text trace, each of which has one odd thing, and
 // compares what comes out with the file of its name in testdata/traces: the
-// warnings and the rows, without the columns that are null. The twin has to
-// agree.
+// warnings and the rows, without the columns that are null. The reference
+// has to agree.
 func TestTraces(t *testing.T) {
 	ours, err := filepath.Glob("testdata/traces/*.trace")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestTraces(t *testing.T) {
 			}
 			tr, opt := parse(t, string(text))
 			file, columns := written(t, tr, opt)
-			h := sameTwin(t, newTwin(tr, columns), file)
+			h := sameAsReference(t, newReference(tr, columns), file)
 			_, rows := read(t, file)
 			golden(t, filepath.Join("testdata/traces", name+".rows"), describeRows(h, rows))
 		})

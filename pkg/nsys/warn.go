@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/sqlite"
 )
 
 // What somebody should know before believing figures made of a report goes into
@@ -109,9 +108,9 @@ const missingShare = 100
 // warnOfLaunches tells of GPU work without the call that launched it, and the
 // other way round.
 func (r *report) warnOfLaunches() {
-	if orphans, looked := r.orphans(); orphans*missingShare > looked {
+	if orphans, sampled := r.orphans(); orphans*missingShare > sampled {
 		r.warn("%.3g %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off",
-			100*float64(orphans)/float64(looked))
+			100*float64(orphans)/float64(sampled))
 	}
 	launches, eager := r.class(event.Launch), r.eager()
 	if lost := launches - eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
@@ -122,8 +121,8 @@ func (r *report) warnOfLaunches() {
 // eager counts the kernels that no graph replay ran: a call launches one each.
 func (r *report) eager() int64 {
 	n := r.count(event.Kernel)
-	for _, p := range r.gpu {
-		if p.kind != event.Kernel {
+	for _, p := range r.chunks {
+		if p.table.kind != event.Kernel {
 			continue
 		}
 		for _, node := range p.node {
@@ -135,25 +134,25 @@ func (r *report) eager() int64 {
 	return n
 }
 
-// maxLooked is how many GPU rows orphans looks at.
-const maxLooked = 1 << 20
+// maxSampled is about how many GPU rows orphans samples.
+const maxSampled = 1 << 20
 
 // orphans counts the kernels and graph replays whose launching call is not
-// there, and the rows that it looked at: all, or evenly some of very many.
-func (r *report) orphans() (orphans, looked int64) {
-	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxLooked)
-	for _, p := range r.gpu {
-		if p.kind != event.Kernel && p.kind != event.Graph {
+// there, and the rows that it sampled: all, or evenly some of very many.
+func (r *report) orphans() (orphans, sampled int64) {
+	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
+	for _, p := range r.chunks {
+		if p.table.kind != event.Kernel && p.table.kind != event.Graph {
 			continue
 		}
 		for i := 0; i < len(p.start); i += stride {
-			looked++
-			if _, ok := r.lanes[p.lane[i]].launch(p.correlation[i]); !ok {
+			sampled++
+			if _, ok := r.tracks[p.owner[i]].launch(p.correlation[i]); !ok {
 				orphans++
 			}
 		}
 	}
-	return orphans, looked
+	return orphans, sampled
 }
 
 // Diagnostics of the profiler that bear on figures, by what is in their text in
@@ -193,22 +192,15 @@ const severeDiagnostic = 3
 
 // readDiagnostics passes on what the profiler itself complained of.
 func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
-	have := columns[diagnosticTable]
-	if !slices.Contains(have, "severity") || !slices.Contains(have, "text") {
-		return nil
-	}
-	low, high, err := s.rows(diagnosticTable)
-	if err != nil {
-		return err
-	}
 	said, severe := make([]bool, len(diagnostics)), 0
-	cols := []sqlite.Column{{Name: "severity", Type: sqlite.Int}, {Name: "text", Type: sqlite.Text}}
-	err = s.scan(diagnosticTable, cols, low, high, func(b *sqlite.Block) error {
-		for i := range b.N {
-			if !b.Cols[0].Null[i] && b.Cols[0].Int[i] == severeDiagnostic {
+	want := append(ints("severity"), texts("text")...)
+	err := scanAll(s, columns, diagnosticTable, want, func(b *block) error {
+		severity, lines := b.column("severity"), b.column("text")
+		for i := range b.n {
+			if !severity.Null[i] && severity.Int[i] == severeDiagnostic {
 				severe++
 			}
-			text := bytes.ToLower(b.Cols[1].Text(i))
+			text := bytes.ToLower(lines.Text(i))
 			for k := range diagnostics {
 				said[k] = said[k] || applies(k, text)
 			}

@@ -6,24 +6,24 @@ import (
 	"github.com/hostbound/hostbound/pkg/sqlite"
 )
 
-// tables is an export as named tables, whatever its file format. Scanners of
+// export is an export as named tables, whatever its file format. Scanners of
 // one export are independent of each other, one for each goroutine.
-type tables interface {
+type export interface {
 	// columns returns the columns of each table; a table may be there and empty.
 	columns() (map[string][]string, error)
 	open() (scanner, error)
 }
 
 // scanner reads tables. Rows of a table are numbered from low to high as rows
-// tells, with holes.
+// tells, and some may be missing.
 type scanner interface {
 	rows(table string) (low, high int64, err error)
 	scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error
 	close()
 }
 
-// openTables finds out what form the export in path has.
-func openTables(path string) (tables, error) {
+// openExport finds out what form the export in path has.
+func openExport(path string) (export, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,82 @@
+package nsys
+
+import "hash/maphash"
+
+// caches are what a loader found out about numbers that rows repeat.
+type caches struct {
+	tracks  cache[trackEntry]
+	threads cache[int32]     // numbers
+	kernels cache[nameEntry] // by short, demangled and mangled name
+	calls   cache[callEntry] // by name
+	ranges  cache[textEntry] // literal texts, by their hash
+	seed    maphash.Seed
+
+	kernelClass map[[2]int32]int8 // by the strings of the short and the demangled name
+	rangeClass  []int8            // of the strings of ranges, unclassed where not yet found
+}
+
+// trackEntry is a track's number and what was said of it already.
+type trackEntry struct {
+	number            int32
+	active, allreduce bool
+}
+
+// nameEntry is the number of a name and the code of its class.
+type nameEntry struct {
+	name  int32
+	class int8
+}
+
+// textEntry is a string of one chunk and its class.
+type textEntry struct {
+	chunk *chunk
+	nameEntry
+}
+
+// callEntry is a call's name and class, and what it does to the profiler.
+type callEntry struct {
+	nameEntry
+	profiler int8 // stopsProfiler, startsProfiler, 0 for nothing
+}
+
+// unclassed stands for a class that has not been found yet.
+const unclassed = int8(-2)
+
+// newCaches returns caches for a string table of this length.
+func newCaches(strings int) caches {
+	c := caches{seed: maphash.MakeSeed(), kernelClass: map[[2]int32]int8{}, rangeClass: make([]int8, strings)}
+	for i := range c.rangeClass {
+		c.rangeClass[i] = unclassed
+	}
+	return c
+}
+
+// triple is up to three numbers of a row that decide something together.
+type triple [3]int64
+
+// cache holds what was found out for triples, the last of those with the same
+// hash. Rows repeat a few of them in turns, so it is nearly always right, and
+// faster than a map.
+type cache[V any] struct {
+	slots [1 << cacheBits]struct {
+		key   triple
+		known bool
+		value V
+	}
+}
+
+const cacheBits = 10
+
+// at returns the value of a triple, and whether it was known before. If not it
+// is for the caller to set.
+func (m *cache[V]) at(key triple) (value *V, known bool) {
+	const factor = 0x9e3779b97f4a7c15
+	h := uint64(key[0])*factor + uint64(key[1])
+	h = h*factor + uint64(key[2])
+	s := &m.slots[h*factor>>(64-cacheBits)]
+	if s.known && s.key == key {
+		return &s.value, true
+	}
+	s.key, s.known = key, true
+	return &s.value, false
+}

@@ -1,0 +1,103 @@
+package nsys
+
+import (
+	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sqlite"
+)
+
+// Classes of rows in the table of API calls; the runtime's own are 0.
+const (
+	runtimeCall   = 0
+	driverCall    = 1
+	eglDriverCall = 13
+	backtrace     = 67 // the stack of a call that has a row of its own
+)
+
+// pickCalls picks the rows of the table of API calls that are calls.
+func (l *loader) pickCalls(t *task, b *block) []int32 {
+	start, end, class := b.column("start"), b.column("end"), b.column("eventClass")
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		if l.isCall(class, i) && l.usable(t, start, end, i) {
+			l.picked = append(l.picked, int32(i))
+		}
+	}
+	return l.picked
+}
+
+// isCall tells whether a row of the table of API calls is one, by its class.
+// Reduced exports do not say.
+func (l *loader) isCall(class *sqlite.Vector, i int) bool {
+	if class.Null[i] {
+		return true
+	}
+	switch class.Int[i] {
+	case runtimeCall, driverCall, eglDriverCall:
+		return true
+	case backtrace:
+	default:
+		l.noCalls++
+	}
+	return false
+}
+
+// addHost appends what calls and overheads have in common.
+func (l *loader) addHost(p *chunk, b *block, rows []int32) {
+	l.addSpans(p, b, rows)
+	l.addThreads(p, b, rows)
+	p.correlation = appendRows(p.correlation, b.column("correlationId"), rows)
+}
+
+// addCalls appends API calls.
+func (l *loader) addCalls(p *chunk, b *block, rows []int32) {
+	l.addHost(p, b, rows)
+	names, first := b.column("nameId"), len(p.name)
+	for _, i := range rows {
+		entry := l.call(orNone(names, i))
+		if k := len(p.name); entry.profiler != 0 {
+			l.profiler = append(l.profiler, profilerCall{p.owner[k], entry.profiler == startsProfiler, p.start[k], p.end[k]})
+		}
+		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
+	}
+	l.countHost(p, first)
+}
+
+// call finds out what the name of an API call, by its number, says.
+func (l *loader) call(id int64) *callEntry {
+	entry, known := l.calls.at(triple{id})
+	if known {
+		return entry
+	}
+	name := l.report.strings.find(id)
+	if name == noString {
+		*entry = callEntry{nameEntry{name, int8(event.Other)}, 0}
+		return entry
+	}
+	api := cudaname.API(l.report.strings.str(name))
+	*entry = callEntry{nameEntry{name, int8(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
+	return entry
+}
+
+// addOverheads appends the profiler's own overheads.
+func (l *loader) addOverheads(p *chunk, b *block, rows []int32) {
+	l.addHost(p, b, rows)
+	names, first := b.column("nameId"), len(p.name)
+	for _, i := range rows {
+		p.name, p.class = append(p.name, l.report.strings.find(orNone(names, i))), append(p.class, -1)
+	}
+	l.countHost(p, first)
+}
+
+// addCUPTIOverheads appends overheads of CUPTI: they are named by their type, or
+// as the export calls one without.
+func (l *loader) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
+	first := len(p.name)
+	l.addOverheads(p, b, rows)
+	types := b.column("overheadType")
+	for k, i := range rows {
+		if known := cudaname.Overhead(orNone(types, i)); known != "" {
+			p.name[first+k] = l.keep(p, []byte(known)).name
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package nsys
+
+import (
+	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// pickReplays picks the whole-graph rows with times, and counts those whose
+// times were not collected.
+func (l *loader) pickReplays(t *task, b *block) []int32 {
+	start, end := b.column("start"), b.column("end")
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		switch {
+		case end.Int[i] <= start.Int[i]:
+			l.untimed++
+		case l.usable(t, start, end, i):
+			l.picked = append(l.picked, int32(i))
+		}
+	}
+	return l.picked
+}
+
+// addReplays appends whole-graph rows.
+func (l *loader) addReplays(p *chunk, b *block, rows []int32) {
+	for range rows {
+		p.name = append(p.name, noString)
+	}
+	l.addGPU(p, b, rows)
+}
+
+// addKernels appends kernels.
+func (l *loader) addKernels(p *chunk, b *block, rows []int32) {
+	short, demangled, mangled := b.column("shortName"), b.column("demangledName"), b.column("mangledName")
+	for _, i := range rows {
+		key := triple{orNone(short, i), orNone(demangled, i), orNone(mangled, i)}
+		entry, known := l.kernels.at(key)
+		if !known {
+			*entry = l.kernel(key)
+		}
+		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
+	}
+	l.addGPU(p, b, rows)
+}
+
+// kernel finds the name of a kernel and its class by its short, demangled and
+// mangled name.
+func (l *loader) kernel(names triple) nameEntry {
+	t := &l.report.strings
+	key := [2]int32{t.find(names[0]), t.find(names[1])}
+	if key[0] == noString {
+		key[0] = key[1]
+	}
+	if key[0] == noString {
+		key[0] = t.find(names[2])
+	}
+	class, ok := l.kernelClass[key]
+	if !ok {
+		class = int8(event.ClassCode(cudaname.ClassKernel(t.str(key[0]), t.str(key[1]))))
+		l.kernelClass[key] = class
+	}
+	return nameEntry{key[0], class}
+}
+
+// addCopies appends copies.
+func (l *loader) addCopies(p *chunk, b *block, rows []int32) {
+	p.bytes = appendRows(p.bytes, b.column("bytes"), rows)
+	l.addCodes(p, b, "copyKind", rows)
+	l.addGPU(p, b, rows)
+}
+
+// addFills appends memsets.
+func (l *loader) addFills(p *chunk, b *block, rows []int32) {
+	p.bytes = appendRows(p.bytes, b.column("bytes"), rows)
+	l.addReplays(p, b, rows)
+}
+
+// addSyncs appends synchronisations.
+func (l *loader) addSyncs(p *chunk, b *block, rows []int32) {
+	l.addCodes(p, b, "syncType", rows)
+	l.addGPU(p, b, rows)
+}
+
+// addCodes appends the codes of a column as names.
+func (l *loader) addCodes(p *chunk, b *block, column string, rows []int32) {
+	codes := b.column(column)
+	for _, i := range rows {
+		p.name = append(p.name, int32(orNone(codes, i)))
+	}
+}
+
+// addGPU appends what all GPU rows have. Their classes are there already.
+func (l *loader) addGPU(p *chunk, b *block, rows []int32) {
+	first := p.len()
+	l.addSpans(p, b, rows)
+	p.correlation = appendRows(p.correlation, b.column("correlationId"), rows)
+	l.addNodes(p, b, rows)
+	l.addTracks(p, b, rows)
+	l.countGPU(p, first)
+}
+
+// addNodes appends the graph nodes of rows that were added. Most parts have none,
+// and then no memory for them.
+func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
+	nodes := b.column("graphNodeId")
+	replayed := int64(0)
+	for _, i := range rows {
+		if !nodes.Null[i] && nodes.Int[i] != 0 {
+			replayed++
+		}
+	}
+	if p.node == nil {
+		if replayed == 0 {
+			return
+		}
+		p.node = make([]int64, p.len()-len(rows), cap(p.start))
+		for i := range p.node {
+			p.node[i] = none
+		}
+	}
+	first := len(p.node)
+	p.node = appendRows(p.node, nodes, rows)
+	for i, node := range p.node[first:] {
+		if node == 0 { // CUPTI's word for none
+			p.node[first+i] = none
+		}
+	}
+	l.replayed += replayed
+}
+
+// addTracks appends the tracks of rows, and marks what tracks have.
+func (l *loader) addTracks(p *chunk, b *block, rows []int32) {
+	process, device, stream := b.column("globalPid"), b.column("deviceId"), b.column("streamId")
+	active, first := p.table.kind == event.Kernel || p.table.kind == event.Graph, len(p.owner)
+	for k, i := range rows {
+		key := triple{orNone(process, i), orNone(device, i), orNone(stream, i)}
+		entry, known := l.tracks.at(key)
+		if !known {
+			*entry = trackEntry{number: l.shared.track(newTrack(key))}
+			l.trackFacts = grown(l.trackFacts, entry.number, noTrackFacts)
+		}
+		if active {
+			allreduce := p.class != nil && p.class[first+k] == int8(event.Allreduce)
+			if !entry.active || allreduce && !entry.allreduce {
+				entry.active, entry.allreduce = true, entry.allreduce || allreduce
+				l.shared.mark(entry.number, allreduce)
+			}
+		}
+		p.owner = append(p.owner, entry.number)
+	}
+}

@@ -1,0 +1,156 @@
+package nsys
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// report is an export in memory, in the order of its tables.
+type report struct {
+	path    string
+	info    event.Report // what the stream's header says of it
+	strings stringTable
+	tracks  []*track
+	threads []*thread
+	domains map[domainKey]domainName
+	chunks  []*chunk // of all tables of events
+	ranks   []rankID
+	rows    int64 // of all chunks
+
+	replayed int64            // GPU rows that a graph replay ran
+	untimed  int64            // whole-graph rows without times
+	noCalls  int64            // rows among the API calls that are neither calls nor stacks
+	unusable map[string]int64 // rows without usable times, by table
+
+	trackFacts  []trackFacts   // by number of the track
+	threadFacts []threadFacts  // by number of the thread
+	profiler    []profilerCall // in order of start
+
+	// origin is the UTC time that the report's time 0 stands for, if clocked.
+	origin  int64
+	clocked bool
+	// comparable: its times are on the clock of the stream.
+	comparable bool
+	uuids      []string // of the machine's GPUs, where the export has them
+}
+
+// load reads an export into memory.
+func load(path string, progress func(rows int64)) (*report, error) {
+	e, err := openExport(path)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := e.columns()
+	if err != nil {
+		return nil, err
+	}
+	if isNvprof(columns) {
+		return nil, problem(path, "a database of nvprof, not an nsys export", "profile with Nsight Systems: 'nsys profile -t cuda,nvtx', then 'nsys export --type sqlite'")
+	}
+	if !isExport(columns) {
+		return nil, problem(path, "not an nsys export: it has none of its tables",
+			"profile with 'nsys profile -t cuda,nvtx' and export with 'nsys export --type sqlite'")
+	}
+	s, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	r := &report{path: path, domains: map[domainKey]domainName{}, unusable: map[string]int64{}}
+	if err := r.readInfo(s, columns); err != nil {
+		return nil, err
+	}
+	if err := r.strings.load(s, columns); err != nil {
+		return nil, r.explain(err)
+	}
+	if err := r.loadEvents(e, s, columns, progress); err != nil {
+		return nil, err
+	}
+	r.adoptUnnamed()
+	return r, nil
+}
+
+// maxLoaders bounds the tasks that are done at a time: more do not make it
+// faster, as somebody must put their rows in order.
+const maxLoaders = 4
+
+// loadEvents reads the tables of events, as many chunks at a time as there are
+// processors.
+func (r *report) loadEvents(e export, s scanner, columns map[string][]string, progress func(int64)) error {
+	tasks, err := r.tasks(s, columns)
+	if err != nil {
+		return err
+	}
+	queue := &queue{tasks: tasks, progress: progress}
+	shared := newInterner(r)
+	loaders := make([]*loader, min(runtime.GOMAXPROCS(0), maxLoaders, max(len(tasks), 1)))
+	errs := make([]error, len(loaders))
+	var wg sync.WaitGroup
+	for w := range loaders {
+		loaders[w] = newLoader(r, shared, columns)
+		wg.Go(func() {
+			if errs[w] = loaders[w].run(e, queue.next); errs[w] != nil {
+				queue.failed.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	r.collect(tasks, loaders)
+	return nil
+}
+
+// queue hands out tasks, until one has failed.
+type queue struct {
+	tasks    []task
+	taken    atomic.Int64
+	failed   atomic.Bool
+	rows     atomic.Int64
+	progress func(rows int64) // nil where nobody wants to know
+}
+
+// next returns the next task, nil where there is none.
+func (q *queue) next() *task {
+	i := int(q.taken.Add(1)) - 1
+	if i >= len(q.tasks) || q.failed.Load() {
+		return nil
+	}
+	t := &q.tasks[i]
+	if q.progress != nil {
+		q.progress(q.rows.Add(max(t.high-t.low+1, 0)))
+	}
+	return t
+}
+
+// tasks cuts the tables of events into tasks.
+func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
+	var tasks []task
+	for i := range eventTables {
+		t := &eventTables[i]
+		if !t.in(columns) {
+			continue
+		}
+		low, high, err := s.rows(t.name)
+		if err != nil {
+			return nil, err
+		}
+		if low < -maxTime || high > maxTime {
+			return nil, problem(r.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
+		}
+		size := int64(chunkRows)
+		for (high-low)/size > maxChunks { // row ids with wide holes between them
+			size *= 2
+		}
+		for ; low <= high; low += size {
+			tasks = append(tasks, task{table: t, low: low, high: min(low+size-1, high)})
+		}
+	}
+	return tasks, nil
+}

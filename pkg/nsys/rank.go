@@ -1,0 +1,198 @@
+package nsys
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// process identifies a process within a report: its global id with the thread
+// id cut off. 0 is the process of rows that do not say theirs.
+type process uint64
+
+func processOf(global int64) process { return process(uint64(global) &^ 0xffffff) }
+func (p process) pid() int64         { return int64(p >> 24 & 0xffffff) }
+
+// noSlot is the slot of processes without GPU work.
+const noSlot = int32(-1)
+
+// track is what GPU rows of one process, device and stream have in common.
+type track struct {
+	process process
+	device  int64 // none where the export does not say or says "the host"
+	stream  int64 // none likewise
+	// active: it has kernels or whole-graph rows; allreduce: some are that.
+	active, allreduce bool
+
+	slot     int32 // of the rank in the report's ranks, noSlot for none
+	shown    int32 // the device, or for none the lowest one of the process
+	launches *launches
+	recent   int // where in launches the last look-up ended
+}
+
+// Numbers that stand for "no device" and "no stream" in an export.
+const (
+	hostDevice = 1<<31 - 1
+	anyStream  = 1<<32 - 1
+)
+
+// newTrack returns the track of a globalPid, deviceId and streamId.
+func newTrack(key triple) track {
+	t := track{device: key[1], stream: key[2], slot: noSlot}
+	if key[0] != none {
+		t.process = processOf(key[0])
+	}
+	if t.device >= hostDevice || t.device < 0 {
+		t.device = none
+	}
+	if t.stream == anyStream {
+		t.stream = none
+	}
+	return t
+}
+
+// thread is a thread of the host.
+type thread struct {
+	process process
+	tid     int64 // none where the export does not say
+	slot    int32 // as that of a track
+}
+
+// newThread returns the thread of a globalTid.
+func newThread(global int64) thread {
+	if global == none {
+		return thread{tid: none, slot: noSlot}
+	}
+	return thread{process: processOf(global), tid: global & 0xffffff, slot: noSlot}
+}
+
+// interner numbers the tracks and threads that all loaders meet.
+type interner struct {
+	sync.Mutex
+	report  *report
+	tracks  map[track]int32
+	threads map[thread]int32
+}
+
+func newInterner(r *report) *interner {
+	return &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}}
+}
+
+// track returns the number of a track, which is new or not.
+func (in *interner) track(t track) int32 {
+	in.Lock()
+	defer in.Unlock()
+	n, ok := in.tracks[t]
+	if !ok {
+		n = int32(len(in.report.tracks))
+		in.tracks[t] = n
+		in.report.tracks = append(in.report.tracks, &t)
+	}
+	return n
+}
+
+// thread returns the number of a thread, which is new or not.
+func (in *interner) thread(t thread) int32 {
+	in.Lock()
+	defer in.Unlock()
+	n, ok := in.threads[t]
+	if !ok {
+		n = int32(len(in.report.threads))
+		in.threads[t] = n
+		in.report.threads = append(in.report.threads, &t)
+	}
+	return n
+}
+
+// mark records that a track has GPU activity, or allreduce kernels.
+func (in *interner) mark(n int32, allreduce bool) {
+	in.Lock()
+	defer in.Unlock()
+	t := in.report.tracks[n]
+	t.active = true
+	t.allreduce = t.allreduce || allreduce
+}
+
+// rankID says which process a rank is.
+type rankID struct {
+	process process
+	device  int64 // the lowest
+}
+
+// findRanks finds the report's ranks, and numbers them as if it were the only
+// report.
+func (r *report) findRanks() {
+	lowest := r.lowestDevices()
+	r.ranks = r.ranks[:0]
+	for p, d := range lowest {
+		r.ranks = append(r.ranks, rankID{p, d})
+	}
+	slices.SortFunc(r.ranks, func(a, b rankID) int {
+		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.process.pid(), b.process.pid()),
+			cmp.Compare(a.process>>48, b.process>>48))
+	})
+	slots := map[process]int32{}
+	r.info.Ranks = []int32{}
+	for i, id := range r.ranks {
+		slots[id.process] = int32(i)
+		r.info.Ranks = append(r.info.Ranks, int32(i))
+	}
+	of := func(p process) int32 {
+		if n, ok := slots[p]; ok {
+			return n
+		}
+		return noSlot
+	}
+	for _, t := range r.tracks {
+		t.slot, t.shown = of(t.process), int32(t.device)
+		if t.device == none {
+			t.shown = int32(lowest[t.process])
+		}
+	}
+	for _, t := range r.threads {
+		t.slot = of(t.process)
+	}
+	r.info.AllreduceDevices = r.allreduceDevices()
+	r.info.RankFacts = r.rankFacts()
+}
+
+// lowestDevices finds the processes with GPU activity and the lowest device of
+// each, 0 where none of its rows has one.
+func (r *report) lowestDevices() map[process]int64 {
+	lowest := map[process]int64{}
+	for _, t := range r.tracks {
+		if !t.active {
+			continue
+		}
+		d, ok := lowest[t.process]
+		if !ok {
+			d = none
+		}
+		if t.device != none && (d == none || t.device < d) {
+			d = t.device
+		}
+		lowest[t.process] = d
+	}
+	for p, d := range lowest {
+		lowest[p] = max(d, 0)
+	}
+	return lowest
+}
+
+// allreduceDevices finds for each rank the lowest device that has allreduce
+// kernels, -1 for a rank that has none.
+func (r *report) allreduceDevices() []int32 {
+	devices := make([]int32, len(r.ranks))
+	for i := range devices {
+		devices[i] = -1
+	}
+	for _, t := range r.tracks {
+		if !t.allreduce || t.slot == noSlot {
+			continue
+		}
+		if d := &devices[t.slot]; *d < 0 || t.shown < *d {
+			*d = t.shown
+		}
+	}
+	return devices
+}

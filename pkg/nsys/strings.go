@@ -1,0 +1,102 @@
+package nsys
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// stringTable is strings by number, one after the other in one piece of memory:
+// the table StringIds, or the texts of a chunk. Numbers are dense in every export
+// seen; where they are not, a map leads from them to the dense ones.
+type stringTable struct {
+	offsets []int32
+	data    []byte
+	index   map[int64]int32 // dense numbers, nil where numbers are dense
+}
+
+// maxText is where a longer string ends, so that a batch of rows which all have
+// the longest one still fits into memory and into a message. Names of kernels
+// and ranges end long before.
+const maxText = 16 << 10
+
+// noString stands for a string that is not there.
+const noString = int32(-1)
+
+// add appends the string of a number. Numbers that come in the order 0, 1, 2, …
+// stay what they are.
+func (t *stringTable) add(id int64, text []byte) {
+	n := len(t.offsets)
+	if n == 0 {
+		t.offsets = append(t.offsets, 0)
+		n = 1
+	}
+	if t.index == nil && id != int64(n-1) {
+		t.index = make(map[int64]int32, n)
+		for i := range n - 1 {
+			t.index[int64(i)] = int32(i)
+		}
+	}
+	if t.index != nil {
+		t.index[id] = int32(n - 1)
+	}
+	text = text[:min(len(text), maxText)]
+	if !utf8.Valid(text) {
+		text = []byte(strings.ToValidUTF8(string(text), "\uFFFD"))
+	}
+	t.data = append(t.data, text...)
+	t.offsets = append(t.offsets, int32(len(t.data)))
+}
+
+// len returns the number of strings.
+func (t *stringTable) len() int { return max(len(t.offsets)-1, 0) }
+
+// find returns the dense number of a string, noString where there is none.
+func (t *stringTable) find(id int64) int32 {
+	if t.index != nil {
+		if i, ok := t.index[id]; ok {
+			return i
+		}
+		return noString
+	}
+	if id < 0 || id >= int64(t.len()) {
+		return noString
+	}
+	return int32(id)
+}
+
+// get returns the string of a dense number, empty for noString.
+func (t *stringTable) get(i int32) []byte {
+	if i < 0 {
+		return nil
+	}
+	return t.data[t.offsets[i]:t.offsets[i+1]]
+}
+
+// str is get as a string that shares the memory of the table, which does not
+// change once it is loaded.
+func (t *stringTable) str(i int32) string {
+	b := t.get(i)
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// maxStrings bounds the bytes of a string table: it is held in memory.
+const maxStrings = 1 << 30
+
+// load reads StringIds.
+func (t *stringTable) load(s scanner, columns map[string][]string) error {
+	want := append(ints("id"), texts("value")...)
+	return scanAll(s, columns, stringsTable, want, func(b *block) error {
+		ids, values := b.column("id"), b.column("value")
+		for i := range b.n {
+			if len(t.data) > maxStrings {
+				return errors.New("more than 1 GiB of text in StringIds")
+			}
+			if !ids.Null[i] {
+				t.add(ids.Int[i], values.Text(i))
+			}
+		}
+		return nil
+	})
+}
