@@ -1,31 +1,114 @@
 package lineprof
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"io"
-	"io/fs"
+	"path/filepath"
 )
 
 // Error is input that cannot be read, and what to do about it.
 type Error struct {
-	Name string // the input's, "" for standard input
-	Line int    // where, from 1; 0 where lines mean nothing
-	Msg  string
+	Name string // the input's base name, "" for standard input
+	Msg  string // lower case, no full stop, no name
 	Hint string // what to do next
 }
 
-func (e *Error) Error() string { return e.Msg }
-
-// Read reads one profile of any format, which its content tells. The error is an
-// [*Error] where the input is at fault, and r's own where reading failed.
-func Read(name string, r io.Reader) (*Profile, error) {
-	return nil, errors.New("not built yet")
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return e.Msg
+	}
+	return e.Name + ": " + e.Msg
 }
 
-// AddSource fills in the source of lines that have none, as those of .lprof files,
-// from files below dir: of a path the longest tail that is there. It returns the
-// functions that it found no file for. Only lines between a function's first and
-// last are read.
-func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
-	return nil, errors.New("not built yet")
+// maxLine is how much of a line is read; the rest is left out.
+const maxLine = 1 << 20
+
+const formatsHint = "give what line_profiler printed, a .lprof file, collapsed stacks or speedscope JSON"
+
+// Read reads one profile of any format, which its content tells. Name may be a path: its base
+// is kept. The error is an [*Error] where the input is at fault, and r's own
+// where reading failed. A profile without functions is no error: nothing was profiled.
+func Read(name string, r io.Reader) (*Profile, error) {
+	name = filepath.Base(filepath.ToSlash(name))
+	if name == "." || name == "-" {
+		name = ""
+	}
+	in := bufio.NewReaderSize(r, maxLine)
+	head, err := in.Peek(512)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	switch {
+	case len(head) == 0:
+		return nil, &Error{Name: name, Msg: "the input is empty", Hint: formatsHint}
+	case isPickle(head):
+		return readPickle(name, in)
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return nil, &Error{Name: name, Msg: "text in UTF-16", Hint: "save it as UTF-8"}
+	case isMarshal(head):
+		return nil, &Error{Name: name, Msg: "what cProfile writes has functions and no stacks", Hint: "profile with line_profiler, or with py-spy for stacks"}
+	case len(text) > 0 && text[0] == '{':
+		return readSpeedscope(name, in)
+	}
+	return readText(name, in)
+}
+
+// readText reads tables, or stacks where no line belongs to a table.
+func readText(name string, in *bufio.Reader) (*Profile, error) {
+	t, s := newTextReader(name), newStackReader(name)
+	first := true
+	for {
+		line, last, err := readLine(in)
+		if err != nil {
+			return nil, err
+		}
+		if line == nil {
+			break
+		}
+		if first {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			first = false
+		}
+		t.add(line, last)
+		if s != nil && (t.found || !s.add(line)) {
+			s = nil
+		}
+	}
+	if p := t.finish(); p != nil {
+		return p, nil
+	}
+	if s != nil {
+		if p := s.finish(); p != nil {
+			return p, nil
+		}
+	}
+	return nil, &Error{Name: name, Msg: "no profile in it", Hint: formatsHint}
+}
+
+// readLine returns the next line without its end, valid until the next call, and
+// whether it had none; nil after the last. Of a line longer than the reader's buffer it
+// returns the beginning.
+func readLine(in *bufio.Reader) (line []byte, last bool, err error) {
+	line, err = in.ReadSlice('\n')
+	switch {
+	case err == nil:
+		return line[:len(line)-1], false, nil
+	case err == io.EOF && len(line) == 0:
+		return nil, true, nil
+	case err == io.EOF:
+		return line, true, nil
+	case !errors.Is(err, bufio.ErrBufferFull):
+		return nil, false, err
+	}
+	line = bytes.Clone(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	if err != nil && err != io.EOF {
+		return nil, false, err
+	}
+	return line, err == io.EOF, nil
 }

@@ -1,0 +1,142 @@
+package lineprof
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"slices"
+)
+
+// isPickle is whether an input begins as pickles of protocol 2 to 5 do.
+func isPickle(head []byte) bool {
+	return len(head) >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
+}
+
+const pickleHint = "write it again (kernprof, or dump_stats), or give the text that line_profiler printed"
+
+func readPickle(name string, r io.Reader) (*Profile, error) {
+	in, err := io.ReadAll(io.LimitReader(r, maxPickle+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(in) > maxPickle {
+		return nil, &Error{Name: name, Msg: "a pickle of more than 64 MiB", Hint: pickleHint}
+	}
+	v, err := unpickle(in)
+	if err == nil {
+		var p *Profile
+		if p, err = fromPickle(name, v); err == nil {
+			return p, nil
+		}
+	}
+	return nil, &Error{Name: name, Msg: "not a whole .lprof file: " + err.Error(), Hint: pickleHint}
+}
+
+// fromPickle checks the shape of an unpickled LineStats.
+func fromPickle(name string, v any) (*Profile, error) {
+	r, ok := v.(*record)
+	if !ok {
+		return nil, errors.New("the pickle is of something else than line_profiler's LineStats")
+	}
+	state, ok := r.state.(*dict)
+	if !ok {
+		return nil, errShape
+	}
+	timings, ok := state.get("timings").(*dict)
+	unit, okUnit := toFloat(state.get("unit"))
+	if !ok || !okUnit || !(unit > 0 && unit <= 1e6) {
+		return nil, errors.New("no timings with a unit in it")
+	}
+	p := &Profile{Name: name, Format: Pickle, Unit: unit, Runs: 1}
+	for i := 0; i+1 < len(timings.items); i += 2 {
+		f, err := functionOf(timings.items[i], timings.items[i+1], unit)
+		if err != nil {
+			return nil, err
+		}
+		p.Functions = append(p.Functions, f)
+	}
+	return p, nil
+}
+
+// get returns a key's value, nil where there is none.
+func (d *dict) get(key string) any {
+	for i := 0; i+1 < len(d.items); i += 2 {
+		if d.items[i] == any(key) {
+			return d.items[i+1]
+		}
+	}
+	return nil
+}
+
+func functionOf(key, value any, unit float64) (*Function, error) {
+	k, ok := key.(tuple)
+	l, ok2 := value.(*list)
+	if !ok || !ok2 || len(k) != 3 {
+		return nil, errShape
+	}
+	path, ok := k[0].(string)
+	line, ok2 := k[1].(int64)
+	name, ok3 := k[2].(string)
+	if !ok || !ok2 || !ok3 || line < 0 || line > math.MaxInt32 {
+		return nil, errShape
+	}
+	f := &Function{Name: name, File: Reduce(path), Line: int(line), path: path, SelfNs: -1, Calls: -1}
+	for _, item := range l.items {
+		one, err := lineOf(item, unit)
+		if err != nil {
+			return nil, err
+		}
+		f.Lines = append(f.Lines, one)
+		f.Ns = addNs(f.Ns, one.Ns)
+	}
+	slices.SortStableFunc(f.Lines, func(a, b Line) int { return a.Number - b.Number })
+	return f, nil
+}
+
+func lineOf(item any, unit float64) (l Line, err error) {
+	t, ok := item.(tuple)
+	if !ok || len(t) != 3 {
+		return l, errShape
+	}
+	number, ok := t[0].(int64)
+	hits, ok2 := t[1].(int64)
+	if !ok || !ok2 || number < 0 || number > math.MaxInt32 || hits < 0 {
+		return l, errShape
+	}
+	l = Line{Number: int(number), Hits: hits, Time: Exact}
+	if whole, is := t[2].(int64); is {
+		l.Ns = wholeNumber(whole).toNs(scaleOf(unit))
+		return l, nil
+	}
+	time, is := t[2].(float64)
+	if !is || math.IsNaN(time) {
+		return l, errShape
+	}
+	l.Ns = roundNs(time * scaleOf(unit))
+	return l, nil
+}
+
+// wholeNumber is a whole number as a printed one is kept.
+func wholeNumber(n int64) number {
+	if n < 0 {
+		return number{negative: true}
+	}
+	return number{whole: uint64(n), value: float64(n)}
+}
+
+func toFloat(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// isMarshal is whether an input begins as cProfile's files do: a marshalled dict with
+// tuples for keys.
+func isMarshal(head []byte) bool {
+	return len(head) >= 2 && (head[0] == '{' || head[0] == 0xfb) && bytes.IndexByte([]byte{'(', ')', 0xa8, 0xa9}, head[1]) >= 0
+}

@@ -1,0 +1,220 @@
+package lineprof
+
+import (
+	"bytes"
+	"math"
+)
+
+// number is a printed number: whole + frac, before any power of ten.
+type number struct {
+	value      float64
+	whole      uint64 // the digits before the point
+	tenths     uint64 // the first after it
+	decimals   int
+	scientific bool
+	negative   bool
+	tooLong    bool // whole does not hold it
+}
+
+// row is one line of a table.
+type row struct {
+	number int
+	ran    bool // it has figures
+	hits   number
+	time   number
+	perHit number
+	share  float64 // 0 to 100; -1 where the column is blank
+	source []byte
+}
+
+// columns is where a table's header has its fields, in bytes from the line's start.
+type columns struct {
+	prefix   []byte // what stands before every line of it, without blanks after it
+	lineEnd  int    // end of "Line #"
+	contents int    // start of "Line Contents"
+}
+
+var headings = [][]byte{
+	[]byte("Line #"), []byte("Hits"), []byte("Time"), []byte("Per Hit"), []byte("% Time"), []byte("Line Contents"),
+}
+
+// parseHeader reads the header of a table.
+func parseHeader(line []byte) (c columns, ok bool) {
+	at := bytes.Index(line, headings[0])
+	if at < 0 {
+		return c, false
+	}
+	c.prefix = bytes.Clone(bytes.TrimRight(line[:at], " \t"))
+	c.lineEnd = at + len(headings[0])
+	end := c.lineEnd
+	for _, h := range headings[1:] {
+		next := skipBlanks(line, end)
+		if next == end || !bytes.HasPrefix(line[next:], h) {
+			return c, false
+		}
+		c.contents, end = next, next+len(h)
+	}
+	return c, len(bytes.TrimSpace(line[end:])) == 0
+}
+
+// parse reads one row. A row is a number, then nothing up to the contents' column, or
+// four or five fields and the source.
+func (c *columns) parse(line []byte) (r row, ok bool) {
+	i := 0
+	if len(c.prefix) > 0 {
+		if len(line) < len(c.prefix) || !bytes.HasPrefix(line, c.prefix) && !c.sameShape(line) {
+			return r, false
+		}
+		i = len(c.prefix)
+	}
+	i = skipBlanks(line, i)
+	start := i
+	for i < len(line) && isDigit(line[i]) && i-start < 10 {
+		r.number = r.number*10 + int(line[i]-'0')
+		i++
+	}
+	if i == start || i < len(line) && line[i] != ' ' && line[i] != '\t' {
+		return r, false
+	}
+	col := c.contents + max(0, i-c.lineEnd)
+	if blank(line, i, col) {
+		r.source = tail(line, col)
+		return r, true
+	}
+	r.ran = true
+	for _, field := range []*number{&r.hits, &r.time, &r.perHit} {
+		i = skipBlanks(line, i)
+		if *field, i, ok = parseNumber(line, i); !ok {
+			return r, false
+		}
+	}
+	return r, r.parseShare(line, i)
+}
+
+// parseShare reads the fifth field, eight wide and blank where the function took no
+// time, and the source.
+func (r *row) parseShare(line []byte, i int) bool {
+	const width = 1 + 8
+	r.share = -1
+	if blank(line, i, i+width) {
+		r.source = tail(line, i+width+2)
+		return true
+	}
+	n, end, ok := parseNumber(line, skipBlanks(line, i))
+	if !ok || n.value > 100.1 {
+		return false
+	}
+	r.share = n.value
+	from := end
+	for from < len(line) && from < end+2 && line[from] == ' ' {
+		from++
+	}
+	r.source = tail(line, from)
+	return true
+}
+
+// whole is whether an unterminated last line can be trusted to have all its digits:
+// it goes on after its last field, or that one has its decimal.
+func (r *row) complete(line []byte) bool {
+	if len(r.source) > 0 || !r.ran {
+		return len(r.source) > 0
+	}
+	n := len(line)
+	return r.share >= 0 && n > 1 && line[n-2] == '.'
+}
+
+// sameShape is whether a line may have the prefix with other digits in it, as time
+// stamps of log lines are.
+func (c *columns) sameShape(line []byte) bool {
+	digits := false
+	for i, p := range c.prefix {
+		if isDigit(p) != isDigit(line[i]) || !isDigit(p) && p != line[i] {
+			return false
+		}
+		digits = digits || isDigit(p)
+	}
+	return digits
+}
+
+// parseNumber reads a number that ends at a blank or the line's end.
+func parseNumber(line []byte, i int) (n number, end int, ok bool) {
+	if i < len(line) && line[i] == '-' {
+		n.negative = true
+		i++
+	}
+	start := i
+	for ; i < len(line) && isDigit(line[i]); i++ {
+		if n.whole > (math.MaxUint64-9)/10 {
+			n.tooLong = true
+		}
+		n.whole = n.whole*10 + uint64(line[i]-'0')
+		n.value = n.value*10 + float64(line[i]-'0')
+	}
+	if i == start {
+		return n, i, false
+	}
+	if i < len(line) && line[i] == '.' {
+		scale := 0.1
+		for i++; i < len(line) && isDigit(line[i]); i++ {
+			if n.decimals == 0 {
+				n.tenths = uint64(line[i] - '0')
+			}
+			n.value += float64(line[i]-'0') * scale
+			scale /= 10
+			n.decimals++
+		}
+	}
+	if i < len(line) && (line[i] == 'e' || line[i] == 'E') {
+		if i, ok = n.exponent(line, i+1); !ok {
+			return n, i, false
+		}
+	}
+	if !n.tooLong && n.decimals == 0 && !n.scientific {
+		n.value = float64(n.whole)
+	}
+	return n, i, i == len(line) || line[i] == ' ' || line[i] == '\t'
+}
+
+func (n *number) exponent(line []byte, i int) (end int, ok bool) {
+	sign, exp := 1, 0
+	if i < len(line) && (line[i] == '+' || line[i] == '-') {
+		if line[i] == '-' {
+			sign = -1
+		}
+		i++
+	}
+	start := i
+	for ; i < len(line) && isDigit(line[i]) && i-start < 3; i++ {
+		exp = exp*10 + int(line[i]-'0')
+	}
+	n.scientific = true
+	n.value *= math.Pow10(sign * exp)
+	return i, i > start
+}
+
+func isDigit(b byte) bool { return b-'0' <= 9 }
+
+func skipBlanks(line []byte, i int) int {
+	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// blank is whether line has nothing but blanks from i to end, or stops before.
+func blank(line []byte, i, end int) bool {
+	for ; i < end && i < len(line); i++ {
+		if line[i] != ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+// tail is the line from i, without the blanks at its end.
+func tail(line []byte, i int) []byte {
+	if i >= len(line) {
+		return nil
+	}
+	return bytes.TrimRight(line[i:], " \t\r")
+}

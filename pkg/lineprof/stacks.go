@@ -1,0 +1,238 @@
+package lineprof
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// sampleNs is what a sample without a unit stands for: 100 a second.
+const sampleNs = 10_000_000
+
+// stacks sums up stacks by function.
+type stacks struct {
+	profile *Profile
+	byKey   map[frameKey]*Function
+	byFrame map[string]*Function // collapsed frames as written
+	callers map[[2]*Function]bool
+}
+
+type frameKey struct{ name, path string }
+
+func newStacks(name string, format Format) stacks {
+	return stacks{
+		profile: &Profile{Name: name, Format: format, Runs: 1},
+		byKey:   map[frameKey]*Function{}, byFrame: map[string]*Function{}, callers: map[[2]*Function]bool{},
+	}
+}
+
+// function returns the function of a frame. Frames of one function at different lines are one.
+func (s *stacks) function(name, path string) *Function {
+	k := frameKey{name, path}
+	f := s.byKey[k]
+	if f == nil {
+		f = &Function{Name: name, File: Reduce(path), path: path, Calls: -1}
+		s.byKey[k] = f
+		s.profile.Functions = append(s.profile.Functions, f)
+	}
+	return f
+}
+
+// addStack adds time to the functions of a stack, once to one that is on it twice.
+func (s *stacks) addStack(frames []*Function, ns int64) {
+	if len(frames) == 0 || ns == 0 {
+		return
+	}
+	for i, f := range frames {
+		if i > 0 && frames[i-1] != f && !s.callers[[2]*Function{frames[i-1], f}] {
+			s.callers[[2]*Function{frames[i-1], f}] = true
+			f.Callers = append(f.Callers, frames[i-1])
+		}
+		if !contains(frames[:i], f) {
+			f.Ns = addNs(f.Ns, ns)
+		}
+	}
+	leaf := frames[len(frames)-1]
+	leaf.SelfNs = addNs(leaf.SelfNs, ns)
+}
+
+func contains(frames []*Function, f *Function) bool {
+	for _, other := range frames {
+		if other == f {
+			return true
+		}
+	}
+	return false
+}
+
+// stackReader follows the lines of a text that may be collapsed stacks.
+type stackReader struct {
+	stacks
+	nested bool // a stack of more than one frame was seen
+	frames []*Function
+}
+
+func newStackReader(name string) *stackReader {
+	return &stackReader{stacks: newStacks(name, Collapsed)}
+}
+
+// add reads one line, and is false where no stack is in it.
+func (s *stackReader) add(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] == '#' {
+		return true
+	}
+	at := bytes.LastIndexByte(line, ' ')
+	if at <= 0 {
+		return false
+	}
+	n, err := strconv.ParseFloat(string(line[at+1:]), 64)
+	if err != nil || !(n >= 0) || !isDigit(line[at+1]) {
+		return false
+	}
+	s.frames = s.frames[:0]
+	for rest, more := line[:at], true; more; {
+		var frame []byte
+		frame, rest, more = bytes.Cut(rest, []byte{';'})
+		f := s.byFrame[string(frame)]
+		if f == nil {
+			f = s.function(parseFrame(string(frame)))
+			s.byFrame[string(frame)] = f
+		}
+		s.frames = append(s.frames, f)
+	}
+	s.nested = s.nested || len(s.frames) > 1
+	s.addStack(s.frames, roundNs(n*sampleNs))
+	return true
+}
+
+var frameForm = regexp.MustCompile(`^(.*?) \((.*?)(?::[0-9]+)?\)$`)
+
+// parseFrame divides a frame as py-spy writes it, "name (path:line)".
+func parseFrame(frame string) (name, path string) {
+	if m := frameForm.FindStringSubmatch(frame); m != nil {
+		return m[1], m[2]
+	}
+	return strings.TrimSpace(frame), ""
+}
+
+// finish returns the profile, nil where the lines were not certainly stacks.
+func (s *stackReader) finish() *Profile {
+	if !s.nested {
+		return nil
+	}
+	s.profile.Unit, s.profile.UnitInferred = sampleNs/1e9, true
+	s.profile.warn("collapsed stacks hold numbers of samples: 100 a second are taken for granted, shares need no such thing")
+	return s.profile
+}
+
+// maxSpeedscope is how large a speedscope file may be.
+const maxSpeedscope = 1 << 30
+
+const speedscopeHint = "write it again (py-spy record --format speedscope)"
+
+// readSpeedscope reads speedscope's file format: shared frames, and profiles of
+// samples with weights or of events that open and close frames.
+func readSpeedscope(name string, in io.Reader) (*Profile, error) {
+	s := newStacks(name, Speed)
+	var file struct {
+		Shared struct {
+			Frames []struct {
+				Name, File string
+			}
+		}
+		Profiles []speedscopeProfile
+	}
+	dec := json.NewDecoder(io.LimitReader(in, maxSpeedscope))
+	if err := dec.Decode(&file); err != nil {
+		return nil, &Error{Name: name, Msg: "JSON that is damaged or cut short", Hint: speedscopeHint}
+	}
+	if file.Profiles == nil || file.Shared.Frames == nil {
+		return nil, &Error{Name: name, Msg: "JSON, but not of speedscope", Hint: formatsHint}
+	}
+	frames := make([]*Function, len(file.Shared.Frames))
+	for i, f := range file.Shared.Frames {
+		frames[i] = s.function(f.Name, f.File)
+	}
+	for i := range file.Profiles {
+		if msg := file.Profiles[i].addTo(&s, frames); msg != "" {
+			return nil, &Error{Name: name, Msg: msg, Hint: speedscopeHint}
+		}
+	}
+	return s.profile, nil
+}
+
+type speedscopeProfile struct {
+	Type, Unit string
+	Samples    [][]int
+	Weights    []float64
+	Events     []struct {
+		Type  string
+		Frame int
+		At    float64
+	}
+}
+
+// speedscopeUnits are seconds a unit of weight.
+var speedscopeUnits = map[string]float64{
+	"seconds": 1, "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9, "none": sampleNs / 1e9, "": sampleNs / 1e9,
+}
+
+// addTo adds a profile's stacks, and returns what is wrong with it.
+func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) {
+	unit, known := speedscopeUnits[p.Unit]
+	if !known {
+		return "a speedscope profile of something else than time: unit " + strconv.QuoteToASCII(p.Unit[:min(20, len(p.Unit))])
+	}
+	s.profile.Unit = unit
+	if unit == sampleNs/1e9 && !s.profile.UnitInferred {
+		s.profile.UnitInferred = true
+		s.profile.warn("the weights have no unit: they are taken for samples, 100 a second")
+	}
+	if p.Type == "evented" {
+		return p.addEvents(s, frames, unit)
+	}
+	if len(p.Samples) != len(p.Weights) {
+		return "samples and weights differ in number"
+	}
+	var stack []*Function
+	for i, sample := range p.Samples {
+		stack = stack[:0]
+		for _, n := range sample {
+			if n < 0 || n >= len(frames) {
+				return "a sample has a frame that is not in the list"
+			}
+			stack = append(stack, frames[n])
+		}
+		if w := p.Weights[i]; w >= 0 && !math.IsInf(w, 0) {
+			s.addStack(stack, roundNs(w*unit*1e9))
+		}
+	}
+	return ""
+}
+
+// addEvents turns frames that open and close into stacks between two events.
+func (p *speedscopeProfile) addEvents(s *stacks, frames []*Function, unit float64) (wrong string) {
+	var stack []*Function
+	at := 0.0
+	for _, e := range p.Events {
+		if e.Frame < 0 || e.Frame >= len(frames) || e.At < at && len(stack) > 0 {
+			return "events are out of order, or have a frame that is not in the list"
+		}
+		s.addStack(stack, roundNs((e.At-at)*unit*1e9))
+		at = e.At
+		switch {
+		case e.Type == "O":
+			stack = append(stack, frames[e.Frame])
+		case e.Type == "C" && len(stack) > 0 && stack[len(stack)-1] == frames[e.Frame]:
+			stack = stack[:len(stack)-1]
+		default:
+			return "a frame closes that is not the innermost"
+		}
+	}
+	return ""
+}

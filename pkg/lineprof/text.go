@@ -1,0 +1,417 @@
+package lineprof
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// textReader follows the lines of a text that may hold tables of line_profiler.
+type textReader struct {
+	profile *Profile
+	found   bool // any line of a profiler's
+	timers  int  // functions of TensorRT-LLM's timer table
+	line    int  // of the input, from 1
+
+	unit  float64        // of the last "Timer unit", 0 none yet
+	ahead preamble       // lines read ahead of a table
+	table *table         // the one under way, nil none
+	timer bool           // TensorRT-LLM's table of functions is under way
+	run   map[string]int // identities of the current run, to the function's place
+	sums  []summary      // lines of summaries
+
+	cut, contradicting, negative, huge int // rows; see warn
+	firstContradicting                 int // line of the input
+	inferred                           []float64
+}
+
+// preamble is what stands ahead of a table, in any order.
+type preamble struct {
+	total        float64 // seconds, -1 not seen
+	path, name   string
+	line         int
+	named, filed bool
+}
+
+// summary is a line of the summary at a text's end.
+type summary struct {
+	seconds    float64
+	path, name string
+	line       int
+	run        int
+}
+
+// table is one function's, while its rows are read.
+type table struct {
+	columns
+	fn      *Function
+	total   float64 // seconds, -1 not known
+	last    int     // number of the last row
+	gap     bool    // a blank line followed it
+	figures []figure
+	source  []byte // of all rows
+	ends    []int  // in source, of each row
+}
+
+func newTextReader(name string) *textReader {
+	return &textReader{
+		profile: &Profile{Name: name, Format: Text},
+		ahead:   preamble{total: -1},
+		run:     map[string]int{},
+	}
+}
+
+// add reads one line without its end. Last says that the input stops in it: it is
+// not terminated.
+func (t *textReader) add(line []byte, last bool) {
+	t.line++
+	if bytes.IndexByte(line, 0x1b) >= 0 {
+		line = stripANSI(line)
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	if t.table != nil && t.addRow(line, last) {
+		return
+	}
+	if t.timer && t.addTimer(line) {
+		return
+	}
+	t.addOther(line, last)
+}
+
+// addRow reads a line as a row of the table under way.
+func (t *textReader) addRow(line []byte, last bool) bool {
+	b := t.table
+	if len(bytes.TrimSpace(line)) == 0 || len(b.prefix) > 0 && bytes.Equal(bytes.TrimSpace(line), b.prefix) {
+		b.gap = len(b.figures) > 0
+		return true
+	}
+	r, ok := b.parse(line)
+	if !ok || len(b.figures) > 0 && (r.number <= b.last || b.gap && r.number != b.last+1) {
+		return !last && len(b.figures) == 0 && isRule(line, b.prefix)
+	}
+	if last && !r.complete(line) {
+		t.cut++
+		return true
+	}
+	b.add(r)
+	return true
+}
+
+func (b *table) add(r row) {
+	if len(b.figures) == 0 && b.fn.Line == 0 {
+		b.fn.Line = r.number
+	}
+	b.last, b.gap = r.number, false
+	l := Line{Number: r.number}
+	f := figure{ran: r.ran, time: r.time, perHit: r.perHit, share: r.share, hits: r.hits.value}
+	if r.ran {
+		l.Hits, l.HitsRounded = int64(math.Min(r.hits.value, 1<<62)), r.hits.scientific
+		if !r.hits.scientific && !r.hits.tooLong {
+			l.Hits = int64(min(r.hits.whole, math.MaxInt64))
+		}
+	}
+	b.fn.Lines = append(b.fn.Lines, l)
+	b.figures = append(b.figures, f)
+	b.source = append(b.source, r.source...)
+	b.ends = append(b.ends, len(b.source))
+}
+
+// isRule is whether a line only underlines the header.
+func isRule(line, prefix []byte) bool {
+	return len(bytes.Trim(bytes.TrimPrefix(line, prefix), "=- \t")) == 0
+}
+
+var (
+	unitLine    = regexp.MustCompile(`Timer unit: ([0-9.eE+-]+) s\s*$`)
+	totalLine   = regexp.MustCompile(`Total time: (-?[0-9.eE+-]+) s\s*$`)
+	nameLine    = regexp.MustCompile(`Function: (.+) at line ([0-9]{1,9})\s*$`)
+	missingLine = regexp.MustCompile(`Could not find file (.+?)\s*$`)
+	sumLine     = regexp.MustCompile(`([0-9]+\.[0-9]{2}) seconds - (.+):([0-9]{1,9}) - (.+?)\s*$`)
+	linkMark    = regexp.MustCompile(`\[/?link[^\]]*\]`)
+)
+
+// addOther reads a line that is no row.
+func (t *textReader) addOther(line []byte, last bool) {
+	if c, ok := parseHeader(line); ok {
+		t.begin(c)
+		return
+	}
+	if last { // what it says may be half of it
+		t.cutLine(line)
+		return
+	}
+	switch {
+	case bytes.Contains(line, []byte("Timer unit:")):
+		t.addUnit(line)
+	case bytes.Contains(line, []byte("Total time:")):
+		if m := totalLine.FindSubmatch(line); m != nil {
+			if s, err := strconv.ParseFloat(string(m[1]), 64); err == nil && !math.IsInf(s, 0) && !math.IsNaN(s) {
+				t.end()
+				t.found, t.ahead.total = true, s
+			}
+		}
+	case bytes.Contains(line, []byte("Function: ")):
+		if m := nameLine.FindSubmatch(line); m != nil {
+			t.end()
+			t.ahead.name, t.ahead.line, t.ahead.named = clean(m[1]), atoi(m[2]), true
+		}
+	case bytes.Contains(line, []byte("File: ")):
+		t.addFile(line)
+	case bytes.Contains(line, []byte("Could not find file ")):
+		if m := missingLine.FindSubmatch(line); m != nil {
+			t.ahead.path, t.ahead.filed = string(m[1]), true
+		}
+	case bytes.Contains(line, []byte(" seconds - ")):
+		t.addSummary(line)
+	case bytes.Contains(line, timerTitle):
+		t.end()
+		t.found, t.timer = true, true
+	}
+}
+
+// cutLine counts an unterminated last line that belongs to a profile.
+func (t *textReader) cutLine(line []byte) {
+	for _, begin := range []string{"Timer unit:", "Total time:", "Function: ", "File: ", "Line #"} {
+		if bytes.Contains(line, []byte(begin)) {
+			t.cut++
+			return
+		}
+	}
+	if m := sumLine.FindSubmatch(line); m != nil {
+		t.addSummary(line)
+	}
+}
+
+func (t *textReader) addUnit(line []byte) {
+	m := unitLine.FindSubmatch(line)
+	if m == nil {
+		return
+	}
+	if u, err := strconv.ParseFloat(string(m[1]), 64); err == nil && u > 0 && u <= 1e6 {
+		t.end()
+		t.found, t.unit, t.timer = true, u, false
+	}
+}
+
+// addFile reads a "File: " that stands at a line's start, comment marks aside.
+func (t *textReader) addFile(line []byte) {
+	at := bytes.Index(line, []byte("File: "))
+	if bytes.ContainsFunc(line[:at], isWordRune) && !t.ahead.started() {
+		return
+	}
+	t.end()
+	t.ahead.path, t.ahead.filed = strings.TrimSpace(string(line[at+len("File: "):])), true
+}
+
+func (p *preamble) started() bool { return p.total >= 0 || p.named || p.filed }
+
+func isWordRune(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'z' }
+
+func (t *textReader) addSummary(line []byte) {
+	m := sumLine.FindSubmatch(linkMark.ReplaceAll(line, nil))
+	if m == nil {
+		return
+	}
+	t.end()
+	t.found = true
+	s, _ := strconv.ParseFloat(string(m[1]), 64)
+	t.sums = append(t.sums, summary{seconds: s, path: string(m[2]), line: atoi(m[3]), name: clean(m[4]), run: t.profile.Runs})
+}
+
+// begin starts the table whose header was read.
+func (t *textReader) begin(c columns) {
+	t.end()
+	t.found, t.timer = true, false
+	a := t.ahead
+	t.ahead = preamble{total: -1}
+	fn := &Function{Name: a.name, Line: a.line, path: a.path, File: Reduce(a.path), SelfNs: -1, Calls: -1}
+	t.table = &table{columns: c, fn: fn, total: a.total}
+}
+
+// end closes the table under way.
+func (t *textReader) end() {
+	b := t.table
+	if b == nil {
+		return
+	}
+	t.table = nil
+	t.addFunction(b.fn)
+	unit := t.unit
+	if unit == 0 && b.total > 0 {
+		if unit = inferUnit(b.figures, b.total); unit > 0 {
+			t.inferred = append(t.inferred, unit)
+		}
+	}
+	t.profile.Unit = unit
+	t.fill(b, unit)
+	source, from := string(b.source), 0
+	for i, end := range b.ends {
+		b.fn.Lines[i].Source = source[from:end]
+		from = end
+	}
+	b.check(t.profile)
+}
+
+// fill sets the times of a closed table.
+func (t *textReader) fill(b *table, unit float64) {
+	scale := scaleOf(unit)
+	totalNs := max(0, b.total) * 1e9
+	sum := int64(0)
+	for i := range b.figures {
+		f := &b.figures[i]
+		l := &b.fn.Lines[i]
+		l.Ns, l.Time = f.lineTime(unit, scale, totalNs)
+		sum = addNs(sum, l.Ns)
+		if f.ran && f.time.negative {
+			t.negative++
+		}
+		if l.Ns == math.MaxInt64 {
+			t.huge++
+		}
+		if f.contradicts(scale, totalNs) {
+			if t.contradicting == 0 {
+				t.firstContradicting = t.line - len(b.figures) + i
+			}
+			t.contradicting++
+		}
+	}
+	b.fn.Ns = roundNs(totalNs)
+	if b.total < 0 {
+		b.fn.Ns = sum
+	}
+}
+
+// check warns of a table of which much is missing.
+func (b *table) check(p *Profile) {
+	shares, seen := 0.0, false
+	for _, f := range b.figures {
+		if f.ran && f.share >= 0 {
+			shares, seen = shares+f.share, true
+		}
+	}
+	if b.total > 0 && (!seen && len(b.figures) == 0 || seen && shares < 100*5.0/6) {
+		p.warn("the table of %s has lines for %.0f %% of its time only: it was cut or edited", b.fn.title(), shares)
+	}
+}
+
+// addFunction adds a function to the run; one that is in it already begins another.
+func (t *textReader) addFunction(fn *Function) {
+	p := t.profile
+	if p.Runs == 0 {
+		p.Runs = 1
+	}
+	id := identity(fn.path, fn.Line, fn.Name)
+	if _, again := t.run[id]; again {
+		p.Runs++
+		clear(t.run)
+	}
+	fn.Run = p.Runs - 1
+	t.run[id] = len(p.Functions)
+	p.Functions = append(p.Functions, fn)
+}
+
+func identity(path string, line int, name string) string {
+	return fmt.Sprintf("%s\x00%d\x00%s", path, line, name)
+}
+
+// finish closes the text and returns its profile, nil where it holds none.
+func (t *textReader) finish() *Profile {
+	t.end()
+	if !t.found {
+		return nil
+	}
+	p := t.profile
+	p.Runs = max(1, p.Runs)
+	t.addSums()
+	if t.timers > 0 && t.timers == len(p.Functions) {
+		p.Format = Timer
+	}
+	if p.Unit == 0 {
+		p.Unit = t.unit
+	}
+	t.warnAll()
+	return p
+}
+
+// addSums keeps of the summaries the functions without a table, and the names of
+// tables that lost theirs.
+func (t *textReader) addSums() {
+	type place struct {
+		path string
+		line int
+		run  int
+	}
+	p := t.profile
+	at := map[place]*Function{}
+	for _, f := range p.Functions {
+		at[place{f.path, f.Line, f.Run}] = f
+	}
+	for _, s := range t.sums {
+		run := max(0, s.run-1)
+		if f := at[place{s.path, s.line, run}]; f != nil {
+			if f.Name == "" {
+				f.Name = s.name
+			}
+			continue
+		}
+		f := &Function{Name: s.name, path: s.path, File: Reduce(s.path), Line: s.line, Run: run, Ns: roundNs(s.seconds * 1e9), SelfNs: -1, Calls: -1}
+		at[place{s.path, s.line, run}] = f
+		p.Functions = append(p.Functions, f)
+	}
+}
+
+func (t *textReader) warnAll() {
+	p := t.profile
+	if len(t.inferred) > 0 {
+		p.UnitInferred = true
+		p.warn("no Timer unit in it: %g s, by which times agree with their shares of the totals", t.inferred[len(t.inferred)-1])
+	}
+	if p.Unit == 0 && p.Total() == 0 && len(p.Functions) > t.timers {
+		p.warn("no Timer unit in it and nothing to infer it from: times are not known")
+	}
+	if t.cut > 0 || t.ahead.total >= 0 || t.ahead.named {
+		p.warn("it ends in the middle of a table: the end is missing")
+	}
+	if t.contradicting > 0 {
+		p.warn("columns of %d lines contradict each other, the first about line %d: damaged or edited", t.contradicting, t.firstContradicting)
+	}
+	if t.negative > 0 {
+		p.warn("%d lines have negative times, which count as 0: the clock went back", t.negative)
+	}
+	if t.huge > 0 {
+		p.warn("%d lines have more than 292 years, and count as that", t.huge)
+	}
+	if p.Runs > 1 {
+		p.warn("it holds %d runs one after another", p.Runs)
+	}
+}
+
+func (p *Profile) warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// title names a function in a sentence.
+func (f *Function) title() string {
+	name := f.Name
+	if name == "" {
+		name = "a function"
+	}
+	return fmt.Sprintf("%s (%s:%d)", name, base(f.File), f.Line)
+}
+
+func clean(b []byte) string { return strings.TrimSpace(string(b)) }
+
+func atoi(b []byte) int {
+	n, _ := strconv.Atoi(string(b))
+	return n
+}
+
+// stripANSI leaves out what colours a terminal and links.
+func stripANSI(line []byte) []byte { return ansi.ReplaceAll(line, nil) }
+
+var ansi = regexp.MustCompile(`\x1b(\[[0-9;?]*[A-Za-z]|\][^\x1b\x07]*(\x1b\\|\x07))`)

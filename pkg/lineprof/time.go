@@ -1,0 +1,111 @@
+package lineprof
+
+import "math"
+
+// figure is what a row says about time, kept until the block's unit and total are known.
+type figure struct {
+	time, perHit number
+	hits         float64
+	share        float64
+	ran          bool
+}
+
+// scaleOf is how many ns one unit is. Units are powers of ten in nearly all profiles,
+// and those are whole.
+func scaleOf(unit float64) float64 {
+	scale := unit * 1e9
+	if whole := math.Round(scale); whole > 0 && math.Abs(scale-whole) < 1e-9*whole {
+		return whole
+	}
+	return scale
+}
+
+// units are those that a missing one is taken for, in seconds.
+var units = []float64{1e-9, 1e-7, 1e-6, 1e-3, 1}
+
+// inferUnit is the unit in which the shares of the total are the times, 0 where
+// nothing says. Times printed in full decide where there are any. Whole tables
+// are not needed: rows that were cut off do not count on either side.
+func inferUnit(figures []figure, total float64) float64 {
+	for _, scientific := range []bool{false, true} {
+		times, shares := 0.0, 0.0
+		for _, f := range figures {
+			if f.ran && f.share > 0 && f.time.scientific == scientific {
+				times += f.time.value
+				shares += f.share / 100 * total
+			}
+		}
+		if times > 0 && shares > 0 {
+			return snap(shares / times)
+		}
+	}
+	return 0
+}
+
+// snap returns the usual unit that is within half of u, or else u.
+func snap(u float64) float64 {
+	for _, usual := range units {
+		if u > usual/1.5 && u < usual*1.5 {
+			return usual
+		}
+	}
+	return u
+}
+
+// toNs is a time in ns, 0 where it is negative, and the largest where it is
+// more than int64 holds.
+func (n number) toNs(scale float64) int64 {
+	if n.negative {
+		return 0
+	}
+	if s := uint64(scale); float64(s) == scale && !n.scientific && !n.tooLong && n.decimals <= 1 && n.whole < math.MaxInt64/(s+1) {
+		return int64(n.whole*s + (n.tenths*s+5)/10)
+	}
+	return roundNs(n.value * scale)
+}
+
+// roundNs is the nearest whole number of ns that int64 holds.
+func roundNs(ns float64) int64 {
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(math.Round(max(0, ns)))
+}
+
+// lineTime is a line's time: as printed, or where that has one digit or three the
+// share of the total.
+func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
+	switch {
+	case !f.ran:
+		return 0, NoTime
+	case f.time.scientific && f.share > 0 && totalNs > 0:
+		return roundNs(f.share / 100 * totalNs), FromShare
+	case scale == 0:
+		return 0, NoTime
+	case !f.time.scientific && (f.time.decimals == 0 || unit < 1.5e-9 && f.time.tenths == 0):
+		return f.time.toNs(scale), Exact
+	}
+	return f.time.toNs(scale), Rounded
+}
+
+// contradicts is whether the columns cannot be of one line: the time is neither hits ×
+// time per hit nor the share of the total. One of them may be rounded to one digit.
+func (f *figure) contradicts(scale, totalNs float64) bool {
+	if !f.ran || f.time.negative {
+		return false
+	}
+	if f.hits > 0 && !f.time.scientific && !f.perHit.scientific {
+		if math.Abs(f.time.value-f.hits*f.perHit.value) > 0.06*f.hits+0.06+1e-6*f.time.value {
+			return true
+		}
+	}
+	if f.share < 0 || totalNs <= 0 || scale == 0 {
+		return false
+	}
+	off := math.Abs(f.time.value*scale - f.share/100*totalNs)
+	room := 0.0006*totalNs + 0.06*scale
+	if f.time.scientific {
+		room += 0.5 * f.time.value * scale
+	}
+	return off > room
+}
