@@ -33,6 +33,7 @@ var below = []struct {
 }{
 	{"pkg/cudaname", nil},
 	{"pkg/marker", nil},
+	{"pkg/handoff", nil},
 	{"pkg/stat", nil},
 	{"pkg/thread", nil},
 	{"pkg/slack", nil},
@@ -54,9 +55,9 @@ var below = []struct {
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/marker", "pkg/thread"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/verdict", []string{"pkg/metric", "pkg/report", "pkg/step"}},
-	{"pkg/compare", []string{"pkg/event", "pkg/idle", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/idle", "pkg/marker", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/verdict", []string{"pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
+	{"pkg/compare", []string{"pkg/event", "pkg/handoff", "pkg/idle", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/gap", []string{"pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/handoff", "pkg/idle", "pkg/marker", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},
@@ -64,7 +65,7 @@ var below = []struct {
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins them
-	{"pkg/command", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/report", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
+	{"pkg/command", []string{"pkg/checkpoint", "pkg/compare", "pkg/event", "pkg/gap", "pkg/handoff", "pkg/metric", "pkg/nsys", "pkg/phase", "pkg/report", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
 }
 
 type listed struct {

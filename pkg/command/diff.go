@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
@@ -151,9 +152,9 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 
 // readSide reads the runs of a side; the one to be optimised also gets its
 // verdict, of its first run, for the hand-off.
-func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *compare.Verdict, error) {
+func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff.Handoff, error) {
 	var all []*compare.Run
-	var decided *compare.Verdict
+	var decided *handoff.Handoff
 	for k, files := range runs {
 		own := *c // so that its warnings are known to be of this run
 		own.inputs, own.warnings, own.cleanup = nil, nil, nil
@@ -175,7 +176,7 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *compare
 }
 
 // profile reads one run.
-func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.Verdict, error) {
+func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
 	src, err := c.eventsOf(files, Phased)
 	if err != nil {
@@ -198,8 +199,7 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *compare.V
 	if err != nil {
 		return nil, nil, err
 	}
-	v := verdict.Decide(measured, verdict.Defaults()).Handoff
-	return profiler.Run(), &compare.Verdict{Verdict: v.Verdict, Phase: v.Phase, HostPrep: v.HostPrepConfirmed}, nil
+	return profiler.Run(), &verdict.Decide(measured, verdict.Defaults()).Handoff, nil
 }
 
 // shown is a source whose batches are shown to somebody else at the same time.

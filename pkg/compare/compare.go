@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
@@ -52,7 +53,7 @@ type Options struct {
 	Sources *Sources
 	// Verdict, where the caller knows one of the run that is to be optimised,
 	// goes into the hand-off.
-	Verdict *Verdict
+	Verdict *handoff.Handoff
 }
 
 // check completes the options.
@@ -156,14 +157,14 @@ type Comparison struct {
 	Runs RunCount `json:"runs"`
 	// Comparable is false where the runs cannot be compared: no row has a status
 	// then, and the conclusion is not_comparable.
-	Comparable  bool     `json:"comparable"`
-	Reasons     []string `json:"not_comparable"`
-	Explanation []string `json:"explanation"`
-	Mitigations []string `json:"mitigations"`
-	Renames     []Rename `json:"renames"`
-	Method      Method   `json:"method"`
-	Handoff     Handoff  `json:"optimization_handoff"`
-	Warnings    []string `json:"warnings"`
+	Comparable  bool            `json:"comparable"`
+	Reasons     []string        `json:"not_comparable"`
+	Explanation []string        `json:"explanation"`
+	Mitigations []string        `json:"mitigations"`
+	Renames     []Rename        `json:"renames"`
+	Method      Method          `json:"method"`
+	Handoff     handoff.Handoff `json:"optimization_handoff"`
+	Warnings    []string        `json:"warnings"`
 
 	opt    Options
 	base   *side

@@ -13,6 +13,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/handoff"
 )
 
 // engine is a run to be drawn: what a step costs, us.
@@ -393,7 +394,9 @@ func TestSources(t *testing.T) {
 
 func TestVerdictOfTheCaller(t *testing.T) {
 	phase := "context"
-	c, err := compare.Compare(plain(1).run(), nil, compare.Options{Verdict: &compare.Verdict{Verdict: "YES", Phase: &phase, HostPrep: true}})
+	yes, confirmed := "YES", true
+	given := &handoff.Handoff{Verdict: &yes, Phase: &phase, HostPrepConfirmed: &confirmed}
+	c, err := compare.Compare(plain(1).run(), nil, compare.Options{Verdict: given})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestWaitingIsNotOwnWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := got.Handoff
-		if len(h.TopIdleCauses) != 1 || h.TopIdleCauses[0].Cause != c.cause || h.TopIdleCauses[0].Delta < 380 || h.TopIdleCauses[0].Delta > 440 {
+		if len(h.TopIdleCauses) != 1 || h.TopIdleCauses[0].Cause != c.cause || *h.TopIdleCauses[0].Delta < 380 || *h.TopIdleCauses[0].Delta > 440 {
 			t.Errorf("own %d, wait %d: causes %+v", c.own, c.wait, h.TopIdleCauses)
 		}
 		if spelled(h.FirstTarget) != c.target || len(h.TopRegressingOps) != c.regressing {

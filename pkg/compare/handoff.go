@@ -4,53 +4,9 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/marker"
 )
-
-// Verdict is what package verdict says of a run, for the hand-off.
-type Verdict struct {
-	Verdict  string
-	Phase    *string
-	HostPrep bool
-}
-
-// Handoff is what whoever optimises the run starts from. Its figures are those of
-// the run to be optimised: of the target, or of the only one.
-type Handoff struct {
-	// Verdict is the caller's, or else YES where the conclusion is host overhead,
-	// NO where it is another, INCONCLUSIVE where the sides cannot be compared.
-	Verdict *string `json:"verdict"`
-	// Phase is the caller's, or else the one whose idle time grew most over all
-	// its steps where the conclusion is host overhead; of one run, the one with
-	// most idle time.
-	Phase *string `json:"primary_bottleneck_phase"`
-	// HostPrepConfirmed is the caller's: it takes the metrics of the run.
-	HostPrepConfirmed *bool          `json:"host_prep_confirmed"`
-	TopRegressingOps  []RegressingOp `json:"top_regressing_ops"`
-	// TopIdleCauses are the causes of idle time that grew, the most grown first.
-	TopIdleCauses []IdleCause `json:"top_idle_causes"`
-	FirstTarget   *string     `json:"recommended_first_target"`
-	Wall          *float64    `json:"wall_time_per_step_us"`
-	GapP50        *float64    `json:"inter_step_gap_p50_us"`
-	Kernels       *float64    `json:"kernels_per_step"`
-}
-
-// RegressingOp is an operation that takes longer, beyond the noise.
-type RegressingOp struct {
-	Name     string  `json:"nvtx_name"`
-	Delta    float64 `json:"delta_us_per_step"`
-	Function *string `json:"source_function"`
-	File     *string `json:"source_file"`
-}
-
-// IdleCause is a cause and site of more idle time, beyond the noise.
-type IdleCause struct {
-	Cause string  `json:"cause"`
-	Site  *string `json:"site"`
-	Delta float64 `json:"delta_us_per_step"`
-	// InterStep is the part of Delta between steps.
-	InterStep *float64 `json:"inter_step_us_per_step"`
-}
 
 // topOps is how many operations the hand-off names.
 const topOps = 10
@@ -58,7 +14,7 @@ const topOps = 10
 // handoff fills the block in.
 func (c *Comparison) handoff() {
 	h := &c.Handoff
-	h.TopRegressingOps = []RegressingOp{}
+	h.TopRegressingOps = []handoff.Operation{}
 	f := c.Steady.Target
 	if f == nil {
 		f = c.Steady.Baseline
@@ -71,7 +27,7 @@ func (c *Comparison) handoff() {
 	c.topCauses()
 	h.FirstTarget = c.firstTarget()
 	if v := c.opt.Verdict; v != nil {
-		h.Verdict, h.Phase, h.HostPrepConfirmed = &v.Verdict, v.Phase, &v.HostPrep
+		h.Verdict, h.Phase, h.HostPrepConfirmed = v.Verdict, v.Phase, v.HostPrepConfirmed
 		return
 	}
 	h.Phase = c.bottleneckPhase()
@@ -90,11 +46,11 @@ func (c *Comparison) handoff() {
 
 // topCauses lists the causes of idle time that grew.
 func (c *Comparison) topCauses() {
-	c.Handoff.TopIdleCauses = []IdleCause{}
+	c.Handoff.TopIdleCauses = []handoff.IdleCause{}
 	for _, g := range c.grownCauses() {
 		for _, r := range g.rows {
 			if len(c.Handoff.TopIdleCauses) < topOps {
-				c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, IdleCause{r.Cause, r.Site, *r.Delta, r.InterStep.Delta})
+				c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, handoff.IdleCause{Cause: r.Cause, Site: r.Site, Delta: r.Delta, InterStep: r.InterStep.Delta})
 			}
 		}
 	}
@@ -107,18 +63,10 @@ func (c *Comparison) topRegressions() {
 		if r.grown() == 0 || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
 			continue
 		}
-		c.Handoff.TopRegressingOps = append(c.Handoff.TopRegressingOps, RegressingOp{
-			r.Name, *r.Delta, text(r.Source), text(c.opt.Sources.File(r.Name)),
+		c.Handoff.TopRegressingOps = append(c.Handoff.TopRegressingOps, handoff.Operation{
+			Name: r.Name, Delta: *r.Delta, Function: handoff.OrNull(r.Source), File: handoff.OrNull(c.opt.Sources.File(r.Name)),
 		})
 	}
-}
-
-// text returns a pointer to s, nil for an empty one.
-func text(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // firstTarget is what to look at first: waiting for the interpreter lock or the
@@ -127,7 +75,7 @@ func text(s string) *string {
 // hides most idle time.
 func (c *Comparison) firstTarget() *string {
 	if g := c.mainCause(); g != nil && (g.cause == waitsForGIL || g.cause == collects) {
-		return text(g.title())
+		return handoff.OrNull(g.title())
 	}
 	var best *Row
 	most := 0.0
@@ -140,7 +88,7 @@ func (c *Comparison) firstTarget() *string {
 		switch {
 		case c.target == nil:
 			weight = *r.Ceiling
-			if v := c.opt.Verdict; v != nil && v.HostPrep && isPrep(r.Name) {
+			if v := c.opt.Verdict; v != nil && v.HostPrepConfirmed != nil && *v.HostPrepConfirmed && isPrep(r.Name) {
 				weight += *c.Steady.Baseline.Wall
 			}
 		case weight > 0 && r.Self.Delta != nil:
@@ -151,7 +99,7 @@ func (c *Comparison) firstTarget() *string {
 		}
 	}
 	if few := c.inFewSteps(true); best == nil && len(few) > 0 {
-		return text(cmp.Or(c.opt.Sources.Function(few[0].Name), few[0].Name))
+		return handoff.OrNull(cmp.Or(c.opt.Sources.Function(few[0].Name), few[0].Name))
 	}
 	if best == nil {
 		return nil

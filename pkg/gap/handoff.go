@@ -4,44 +4,18 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/handoff"
 )
-
-// Handoff is what whoever optimises the run starts from. What this report does not say is
-// null.
-type Handoff struct {
-	// Verdict and HostPrepConfirmed are for the filters verdict and diff to give.
-	Verdict           *string `json:"verdict"`
-	HostPrepConfirmed *bool   `json:"host_prep_confirmed"`
-	// Phase is the one with more idle time.
-	Phase *string `json:"primary_bottleneck_phase"`
-	// TopIdleCauses are the largest causes of idle time on the host.
-	TopIdleCauses []IdleTarget `json:"top_idle_causes"`
-	// FirstTarget is the function to look at first: that of the finding which is worth
-	// most idle time, or of the host operation in which the GPU waits longer.
-	FirstTarget *string `json:"recommended_first_target"`
-	// Per rank-step, null without steps.
-	Idle    *float64 `json:"idle_us_per_step"`
-	Wall    *float64 `json:"wall_time_per_step_us"`
-	Kernels *float64 `json:"kernels_per_step"`
-}
-
-// IdleTarget is a cause of idle time.
-type IdleTarget struct {
-	Cause     string   `json:"cause"`
-	UsPerStep *float64 `json:"us_per_step"` // null without steps
-	Path      string   `json:"path,omitempty"`
-	Source    string   `json:"source,omitempty"`
-}
 
 // maxTargets is how many causes the hand-off names.
 const maxTargets = 5
 
 // handoff makes the hand-off of a report.
-func (r *Report) handoff() Handoff {
-	h := Handoff{TopIdleCauses: []IdleTarget{}}
+func (r *Report) handoff() handoff.Handoff {
+	h := handoff.Handoff{TopIdleCauses: []handoff.IdleCause{}}
 	for _, c := range r.Idle.Causes {
 		if onHost(c.Cause) && c.Share >= minIdleShare && len(h.TopIdleCauses) < maxTargets {
-			h.TopIdleCauses = append(h.TopIdleCauses, IdleTarget{c.Cause, c.UsPerStep, c.Path, c.Source})
+			h.TopIdleCauses = append(h.TopIdleCauses, handoff.IdleCause{Cause: c.Cause, UsPerStep: c.UsPerStep, Path: c.Path, Source: c.Source})
 		}
 	}
 	most := 0.0
@@ -93,8 +67,5 @@ func (r *Report) firstTarget() *string {
 			target = c.Source
 		}
 	}
-	if target == "" {
-		return nil
-	}
-	return &target
+	return handoff.OrNull(target)
 }

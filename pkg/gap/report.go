@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/coverage"
+	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/straggler"
@@ -17,7 +18,7 @@ type Report struct {
 	Straggler *straggler.Report `json:"straggler"`
 	Slack     *slack.Report     `json:"slack"`
 	Findings  []Finding         `json:"findings"`
-	Handoff   Handoff           `json:"optimization_handoff"`
+	Handoff   handoff.Handoff   `json:"optimization_handoff"`
 	Warnings  []string          `json:"warnings"`
 }
 

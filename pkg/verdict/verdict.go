@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/metric"
 )
 
@@ -75,18 +76,18 @@ type Report struct {
 	// their intervals, as SCOPE.METRIC; empty where it is firm, or INCONCLUSIVE.
 	Borderline []string `json:"borderline"`
 	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
-	Window            string    `json:"scope"`
-	Metrics           Metrics   `json:"aggregate_metrics"`
-	Intervals         Intervals `json:"intervals"`
-	CrossedCount      int       `json:"crossed_count"`
-	ApplicableCount   int       `json:"applicable_count"`
-	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
-	NCCLCaveat        bool      `json:"nccl_caveat"`
-	CrossedDetails    Votes     `json:"crossed_details"`
-	Phases            Phases    `json:"phases"`
-	Steps             Steps     `json:"steps"`
-	Warnings          []string  `json:"warnings"`
-	Handoff           Handoff   `json:"optimization_handoff"`
+	Window            string          `json:"scope"`
+	Metrics           Metrics         `json:"aggregate_metrics"`
+	Intervals         Intervals       `json:"intervals"`
+	CrossedCount      int             `json:"crossed_count"`
+	ApplicableCount   int             `json:"applicable_count"`
+	HostPrepConfirmed bool            `json:"host_prep_confirmed"`
+	NCCLCaveat        bool            `json:"nccl_caveat"`
+	CrossedDetails    Votes           `json:"crossed_details"`
+	Phases            Phases          `json:"phases"`
+	Steps             Steps           `json:"steps"`
+	Warnings          []string        `json:"warnings"`
+	Handoff           handoff.Handoff `json:"optimization_handoff"`
 
 	// Scopes are the verdicts of the scopes, the aggregate first.
 	Scopes []Scope `json:"-"`
@@ -167,22 +168,6 @@ type Rank struct {
 	// Benchmark is the number of steps in the benchmark segment; where there is
 	// none, that of all steps, which are taken instead.
 	Benchmark int64 `json:"benchmark"`
-}
-
-// Handoff is what whoever optimises the run starts from. Figures that are not
-// known are null.
-type Handoff struct {
-	Verdict string `json:"verdict"`
-	// Phase is, of the phases with a YES, the one with more idle GPU time.
-	Phase             *string  `json:"primary_bottleneck_phase"`
-	HostPrepConfirmed bool     `json:"host_prep_confirmed"`
-	Wall              *float64 `json:"wall_time_per_step_us"`
-	GapP50            *float64 `json:"inter_step_gap_p50_us"`
-	Kernels           *float64 `json:"kernels_per_step"`
-	// FirstTarget is what to begin with: the ranges of input preparation where
-	// they are confirmed, FirstLaunch where launches are over their limit. Null
-	// where there is no YES or these figures cannot name anything: gaps does.
-	FirstTarget *string `json:"recommended_first_target"`
 }
 
 // FirstLaunch is the FirstTarget that stands for kernel-launch calls, by the name
@@ -292,8 +277,8 @@ func (r *Report) phase(name string) *Phase {
 	return p
 }
 
-func (r *Report) handoff() Handoff {
-	h := Handoff{Verdict: r.Verdict, HostPrepConfirmed: r.HostPrepConfirmed}
+func (r *Report) handoff() handoff.Handoff {
+	h := handoff.Handoff{Verdict: &r.Verdict, HostPrepConfirmed: &r.HostPrepConfirmed}
 	most := int64(-1)
 	for i := range r.Scopes {
 		if s := &r.Scopes[i]; s.Name != metric.Aggregate && s.Verdict == Yes && s.idle > most {
@@ -313,7 +298,9 @@ func (r *Report) handoff() Handoff {
 	return h
 }
 
-// firstTarget is what to begin with.
+// firstTarget is what to begin with: the ranges of input preparation where they are
+// confirmed, FirstLaunch where launches are over their limit. It is null where there is
+// no YES or these figures cannot name anything: gaps does.
 func (r *Report) firstTarget() *string {
 	target := ""
 	for i := range r.Scopes {
@@ -325,10 +312,7 @@ func (r *Report) firstTarget() *string {
 			target = FirstLaunch
 		}
 	}
-	if target == "" {
-		return nil
-	}
-	return &target
+	return handoff.OrNull(target)
 }
 
 // warn says what to know before believing the figures.

@@ -176,7 +176,8 @@ func TestJSON(t *testing.T) {
 		`,"intervals":` + none + `,"cuda_graphs_detected":true}},` +
 		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"warnings":[],` +
 		`"optimization_handoff":{"verdict":"YES","primary_bottleneck_phase":"context","host_prep_confirmed":false,` +
-		`"wall_time_per_step_us":null,"inter_step_gap_p50_us":null,"kernels_per_step":null,"recommended_first_target":"launch"}}`
+		`"top_regressing_ops":null,"top_idle_causes":null,"recommended_first_target":"launch","idle_us_per_step":null,` +
+		`"wall_time_per_step_us":null,"inter_step_gap_p50_us":null,"kernels_per_step":null}}`
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
