@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/cudaname"
 )
 
 // graphsLost is the share of what graphs ran before below which they are lost.
@@ -189,13 +191,9 @@ func (s *side) compiles(at []int) (found []string) {
 
 // loadsCode tells whether a call or range loads, compiles or tunes code.
 func loadsCode(name string) bool {
-	for _, part := range []string{"cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad", "cuLinkCreate", "cuLinkComplete", "nvrtc"} {
-		if strings.HasPrefix(name, part) {
-			return true
-		}
-	}
 	lower := strings.ToLower(name)
-	return strings.Contains(lower, "compil") || strings.Contains(lower, "autotun") || strings.Contains(lower, "jit")
+	return cudaname.EffectOf(name)&cudaname.LoadsCode != 0 || strings.HasPrefix(name, "nvrtc") ||
+		strings.Contains(lower, "compil") || strings.Contains(lower, "autotun") || strings.Contains(lower, "jit")
 }
 
 // occursAt tells whether a name of a section occurs at any of some positions.

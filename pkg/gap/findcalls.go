@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/coverage"
+	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 )
@@ -115,7 +116,7 @@ func (f *finder) describeWait(w *wait) (what string, ok bool) {
 	switch {
 	case strings.HasSuffix(w.call, "Synchronize"):
 		return layer + "waits for the GPU", true
-	case f.c.flagsOf(w.call)&blocking != 0:
+	case cudaname.EffectOf(w.call)&cudaname.Blocks != 0:
 		return layer + "a copy that blocks", true
 	case k != nil && us(k.ns)/float64(max(1, k.count)) >= blockingUs:
 		return layer + "a copy that should only be queued, and blocks: its host memory is pageable, pin it", true
@@ -157,7 +158,7 @@ func (f *finder) tokenWait(list []*wait) *wait {
 			s = 3
 		case strings.HasSuffix(at.call, "StreamSynchronize"):
 			s = 2
-		case f.c.flagsOf(at.call)&blocking != 0:
+		case cudaname.EffectOf(at.call)&cudaname.Blocks != 0:
 			s = 1
 		}
 		if s > score || s == score && s > 0 && at.path+at.call < best.path+best.call {
@@ -194,16 +195,13 @@ func (c *computer) markerTexts() map[string]bool {
 	if c.marked == nil {
 		c.marked = map[string]bool{}
 		for id := range int32(c.ranges.Len()) {
-			if c.ranges.of(id)&marksStep != 0 {
+			if c.ranges.of(id).marker {
 				c.marked[c.ranges.text(id)] = true
 			}
 		}
 	}
 	return c.marked
 }
-
-// flagsOf returns what the name of a call says.
-func (c *computer) flagsOf(call string) flag { return flagsOf(call) }
 
 // oncePerLayer tells whether calls come for each layer.
 func (f *finder) oncePerLayer(count float64) bool {
@@ -216,7 +214,7 @@ func (f *finder) objects() {
 	found := 0
 	f.sites(event.Classes[event.Alloc], func(s *Site) {
 		k := f.calls[place{s.Site, s.Path}]
-		if flags := flagsOf(s.Site); k == nil || flags&objects == 0 || flags&loads != 0 || !f.worth(s.Us) || found == maxPlaces {
+		if k == nil || cudaname.EffectOf(s.Site) != cudaname.MakesObjects || !f.worth(s.Us) || found == maxPlaces {
 			return
 		}
 		found++

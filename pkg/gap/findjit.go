@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
@@ -123,7 +124,7 @@ func (f *finder) loadSites() (us float64, at Finding) {
 	most := 0.0
 	for _, cause := range []string{event.Classes[event.Alloc], "api"} {
 		f.sites(cause, func(s *Site) {
-			if flagsOf(s.Site)&loads == 0 {
+			if cudaname.EffectOf(s.Site)&cudaname.LoadsCode == 0 {
 				return
 			}
 			if us += s.Us; s.Us > most {

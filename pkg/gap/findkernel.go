@@ -35,7 +35,7 @@ func (f *finder) chains() {
 	}
 	worth := 0.0
 	for _, c := range f.rep.Idle.Causes {
-		if name, ok := strings.CutPrefix(c.Cause, "host:"); ok && flagsOf(name)&viewOp != 0 {
+		if name, ok := strings.CutPrefix(c.Cause, "host:"); ok && isView(name) {
 			worth += c.Us
 		}
 	}

@@ -3,6 +3,7 @@ package gap
 import (
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 )
@@ -43,7 +44,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 
 // addLoad observes a call, which may load code.
 func (r *rank) addLoad(name int32, ns int64) {
-	if r.c.kernels.of(name)&loads == 0 {
+	if r.c.kernels.of(name).effect&cudaname.LoadsCode == 0 {
 		return
 	}
 	if f := r.fact(); f != nil {
@@ -55,14 +56,14 @@ func (r *rank) addLoad(name int32, ns int64) {
 // addRange observes an NVTX range.
 func (r *rank) addRange(b *event.Batch, i int) {
 	h := r.idle.Range(b, i)
-	flags := r.c.ranges.of(h.Name)
+	known := r.c.ranges.of(h.Name)
 	if h.Class == event.StepMarker {
-		r.c.ranges.set(h.Name, marksStep)
+		known.marker = true
 	}
 	if h.Path < 0 && isNamed(h) {
 		r.chain(h.Thread).outer = h.Name + 1
 	}
-	if flags&viewOp != 0 && isNamed(h) {
+	if known.view && isNamed(h) {
 		c := r.chain(h.Thread)
 		if c.ops == 0 {
 			c.start = b.Start.Values[i]

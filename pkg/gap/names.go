@@ -1,36 +1,49 @@
 package gap
 
-import "github.com/hostbound/hostbound/pkg/idle"
+import (
+	"slices"
+	"strings"
 
-// flag is what a name says about itself.
-type flag uint8
-
-const (
-	viewOp    flag = 1 << iota // a tensor operation that moves no data
-	blocking                   // a copy or fill that blocks the calling thread
-	objects                    // makes or drops memory or code, which a steady step should not
-	marksStep                  // a forward-step marker
-	loads                      // loads code, or makes it
+	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/idle"
 )
+
+// viewOps are the operations of PyTorch that give a tensor another shape or type
+// and leave its data where it is, as their ranges are called.
+var viewOps = []string{
+	"view", "view_as", "_unsafe_view", "reshape", "reshape_as", "_reshape_alias", "slice", "select", "narrow",
+	"transpose", "permute", "t", "expand", "expand_as", "squeeze", "unsqueeze", "flatten", "unflatten", "split",
+	"split_with_sizes", "chunk", "unbind", "as_strided", "alias", "detach", "detach_", "to", "_to_copy",
+	"contiguous", "movedim", "empty", "empty_like", "empty_strided", "resize_", "lift_fresh",
+}
+
+// isView tells whether a range is a tensor operation that moves no data.
+func isView(name string) bool {
+	op, ok := strings.CutPrefix(name, "aten::")
+	op, _, _ = strings.Cut(op, ",")
+	return ok && slices.Contains(viewOps, op)
+}
 
 // names are names of idle's with what they say.
 type names struct {
 	*idle.Names
-	flags []flag // by number
+	known []facts // by number
 }
 
-// of returns what a name says.
-func (n *names) of(id int32) flag {
-	for int(id) >= len(n.flags) {
-		n.flags = append(n.flags, flagsOf(n.Text(int32(len(n.flags)))))
+// facts are what a name says, and what was seen of it.
+type facts struct {
+	effect cudaname.Effect // of a call
+	view   bool            // a tensor operation that moves no data
+	marker bool            // a forward-step marker
+}
+
+// of returns what is known of a name.
+func (n *names) of(id int32) *facts {
+	for int(id) >= len(n.known) {
+		name := n.Text(int32(len(n.known)))
+		n.known = append(n.known, facts{effect: cudaname.EffectOf(name), view: isView(name)})
 	}
-	return n.flags[id]
-}
-
-// set adds what is known of a name besides.
-func (n *names) set(id int32, f flag) {
-	n.of(id)
-	n.flags[id] |= f
+	return &n.known[id]
 }
 
 // text returns the text of a number, "" for -1.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // randomRows makes the rows of a rank whose times are single nanoseconds, so that the
@@ -198,7 +199,7 @@ func doing(rows []eventtest.Row, thread, t int64) string {
 	return "untraced []"
 }
 
-func fold(s string) string { return string(appendFolded(nil, []byte(s))) }
+func fold(s string) string { return string(marker.AppendFolded(nil, []byte(s))) }
 
 // path returns the path of ranges that were open on the thread of a row when it
 // began, as they were then nested: each inside the innermost open one before it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // MaxNames is how many different names are told apart.
@@ -100,7 +101,7 @@ func hash(text []byte) uint32 {
 func (n *Names) find(text []byte) int32 {
 	key := text
 	if n.fold {
-		n.buf = appendFolded(n.buf[:0], text)
+		n.buf = marker.AppendFolded(n.buf[:0], text)
 		key = n.buf
 	}
 	if id, ok := n.ids[string(key)]; ok {
@@ -117,21 +118,4 @@ func (n *Names) find(text []byte) int32 {
 	n.ids[s] = id
 	n.list = append(n.list, s)
 	return id
-}
-
-// appendFolded appends a text in which each run of digits is one #.
-func appendFolded(buf, text []byte) []byte {
-	digits := false
-	for _, b := range text {
-		if '0' <= b && b <= '9' {
-			if !digits {
-				buf = append(buf, '#')
-			}
-			digits = true
-			continue
-		}
-		digits = false
-		buf = append(buf, b)
-	}
-	return buf
 }

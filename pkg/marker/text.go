@@ -71,26 +71,24 @@ func IsGC(text string) bool { return strings.HasPrefix(text, "Python GC") }
 // that differ in a number only go by one name. A name without a digit is returned
 // as it is.
 func Fold(name string) string {
-	first := 0
-	for first < len(name) && !isDigit(name[first]) {
-		first++
-	}
-	if first == len(name) {
+	if strings.IndexFunc(name, func(r rune) bool { return '0' <= r && r <= '9' }) < 0 {
 		return name
 	}
-	var b strings.Builder
-	b.Grow(len(name))
-	b.WriteString(name[:first])
+	return string(AppendFolded(nil, []byte(name)))
+}
+
+// AppendFolded appends name to buf, folded as by [Fold].
+func AppendFolded(buf, name []byte) []byte {
 	inRun := false
-	for i := first; i < len(name); i++ {
-		digit := isDigit(name[i])
+	for _, c := range name {
+		digit := isDigit(c)
 		switch {
 		case !digit:
-			b.WriteByte(name[i])
+			buf = append(buf, c)
 		case !inRun:
-			b.WriteByte('#')
+			buf = append(buf, '#')
 		}
 		inRun = digit
 	}
-	return b.String()
+	return buf
 }

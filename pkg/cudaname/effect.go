@@ -1,0 +1,54 @@
+package cudaname
+
+import "strings"
+
+// Effect is what a call does that matters to whoever waits for it, as bits.
+type Effect uint8
+
+// The effects.
+const (
+	Blocks       Effect = 1 << iota // a copy or fill that blocks the calling thread
+	MakesObjects                    // makes or drops memory, streams, events or code: a steady step should not
+	LoadsCode                       // loads code, or links it
+)
+
+// EffectOf returns what a call does, by its canonical name; 0 for anything else.
+func EffectOf(canonical string) Effect {
+	call, ok := strings.CutPrefix(canonical, "cuda")
+	if !ok {
+		if call, ok = strings.CutPrefix(canonical, "cu"); !ok {
+			return 0
+		}
+	}
+	switch {
+	case strings.HasPrefix(call, "Memcpy") && !strings.Contains(call, "Async"):
+		return Blocks
+	case strings.HasPrefix(call, "ModuleLoad"), strings.HasPrefix(call, "LibraryLoad"), strings.HasPrefix(call, "Link"):
+		return MakesObjects | LoadsCode
+	case makesObjects(call):
+		return MakesObjects
+	}
+	return 0
+}
+
+// objectCalls are the starts of calls, less cuda or cu, that make or drop objects.
+var objectCalls = []string{
+	"Malloc", "Free", "HostAlloc", "HostRegister", "HostUnregister", "MemAlloc", "MemFree", "MemHostAlloc",
+	"MemHostRegister", "MemHostUnregister", "MemCreate", "MemMap", "MemUnmap", "MemRelease", "MemSetAccess",
+	"MemAddress", "MemPoolTrim", "EventCreate", "StreamCreate", "StreamDestroy", "ModuleUnload", "LibraryUnload",
+}
+
+// makesObjects identifies calls that make or drop objects among those of class [Alloc],
+// of which others are cheap: recording an event, asking how much memory is free.
+func makesObjects(call string) bool {
+	switch call {
+	case "MallocAsync", "FreeAsync", "MemAllocAsync", "MemFreeAsync", "MallocFromPoolAsync", "MemAllocFromPoolAsync":
+		return false // out of a pool: as cheap as a launch
+	}
+	for _, p := range objectCalls {
+		if strings.HasPrefix(call, p) {
+			return true
+		}
+	}
+	return false
+}
