@@ -402,7 +402,7 @@ func TestBatches(t *testing.T) {
 		p := tr.AddProcess(sim.Process{PID: 9})
 		name := tr.KernelName("k", "")
 		for i := range rows {
-			tr.Kernels.Add(sim.Kernel{Start: int64(i), End: int64(i) + 5, Name: name, Process: p})
+			tr.Kernels.Add(sim.Kernel{Work: sim.Work{Start: int64(i), End: int64(i) + 5, Process: p}, Name: name})
 		}
 		path, _ := written(t, tr, sim.Options{EmptyTables: true})
 		r, err := Open([]string{path, path}, Options{})

@@ -78,13 +78,6 @@ func (r *chunkReader) ints(p *page, v *Vector) (err error) {
 		v.Int, err = plainInt64(v.Int, p.data, p.values)
 	case p.encoding == format.DeltaBinaryPacked:
 		v.Int, _, err = deltaInts(v.Int, p.data, p.values)
-	case p.encoding == format.ByteStreamSplit:
-		var b []byte
-		if b, err = unsplit(p.data, p.values, r.valueSize()); err == nil {
-			q := *p
-			q.encoding, q.data = format.Plain, b
-			return r.ints(&q, v)
-		}
 	default:
 		return r.unsupported(p.encoding)
 	}
@@ -92,17 +85,6 @@ func (r *chunkReader) ints(p *page, v *Vector) (err error) {
 		widen(v.Int[n:], r.col.Type)
 	}
 	return err
-}
-
-// valueSize returns the bytes of a value of fixed size.
-func (r *chunkReader) valueSize() int {
-	switch r.col.physical {
-	case format.Int32, format.Float:
-		return 4
-	case format.FixedLenByteArray:
-		return r.col.width
-	}
-	return 8
 }
 
 // widen makes values of 32-bit columns what they are as int64. (What is
@@ -166,34 +148,15 @@ func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return plainBits(dst, m, n)
 }
 
-// unsplit undoes BYTE_STREAM_SPLIT, which stores the first bytes of all values,
-// then the second ones and so on.
-func unsplit(src []byte, n, size int) ([]byte, error) {
-	if len(src)/size < n {
-		return nil, io.ErrUnexpectedEOF
-	}
-	dst := make([]byte, n*size)
-	for b := range size {
-		for i, c := range src[b*n : (b+1)*n] {
-			dst[i*size+b] = c
-		}
-	}
-	return dst, nil
-}
-
 func (r *chunkReader) floats(p *page, v *Vector) error {
-	size, data := r.valueSize(), p.data
-	switch p.encoding {
-	case format.Plain:
-	case format.ByteStreamSplit:
-		var err error
-		if data, err = unsplit(data, p.values, size); err != nil {
-			return err
-		}
-	default:
-		return r.unsupported(p.encoding)
+	size, data := 8, p.data
+	if r.col.physical == format.Float {
+		size = 4
 	}
-	if len(data)/size < p.values {
+	switch {
+	case p.encoding != format.Plain:
+		return r.unsupported(p.encoding)
+	case len(data)/size < p.values:
 		return io.ErrUnexpectedEOF
 	}
 	for i := range p.values {
@@ -208,40 +171,19 @@ func (r *chunkReader) floats(p *page, v *Vector) error {
 
 // decodeTexts appends the texts of a page.
 func (r *chunkReader) decodeTexts(p *page, dst *Strings) error {
-	e, n, src := p.encoding, p.values, p.data
 	if len(dst.Offsets) == 0 {
 		dst.Offsets = append(dst.Offsets, 0)
 	}
-	if len(dst.Data)+len(src) > maxText {
+	if len(dst.Data)+len(p.data) > maxText {
 		return errText
 	}
-	switch {
-	case r.col.physical == format.FixedLenByteArray && e == format.Plain:
-		return fixedTexts(dst, src, n, r.col.width)
-	case r.col.physical == format.FixedLenByteArray && e == format.ByteStreamSplit:
-		data, err := unsplit(src, n, r.col.width)
-		if err != nil {
-			return err
-		}
-		return fixedTexts(dst, data, n, r.col.width)
-	case e == format.Plain && r.col.physical == format.ByteArray:
-		return plainTexts(dst, src, n)
-	case e == format.DeltaLengthByteArray && r.col.physical == format.ByteArray:
-		return deltaLengthTexts(dst, src, n)
-	case e == format.DeltaByteArray:
-		return deltaTexts(dst, src, n)
+	switch p.encoding {
+	case format.Plain:
+		return plainTexts(dst, p.data, p.values)
+	case format.DeltaLengthByteArray:
+		return deltaLengthTexts(dst, p.data, p.values)
 	}
-	return r.unsupported(e)
-}
-
-func fixedTexts(dst *Strings, src []byte, n, width int) error {
-	if len(src)/width < n {
-		return io.ErrUnexpectedEOF
-	}
-	for i := range n {
-		dst.Append(src[i*width : (i+1)*width])
-	}
-	return nil
+	return r.unsupported(p.encoding)
 }
 
 func plainTexts(dst *Strings, src []byte, n int) error {
@@ -278,36 +220,8 @@ func deltaLengthTexts(dst *Strings, src []byte, n int) error {
 	return nil
 }
 
-// deltaTexts reads DELTA_BYTE_ARRAY: how much of each text is that of the one
-// before, and the rest.
-func deltaTexts(dst *Strings, src []byte, n int) error {
-	prefixes, src, err := deltaInts(nil, src, n)
-	if err != nil {
-		return err
-	}
-	var suffixes Strings
-	if err := deltaLengthTexts(&suffixes, src, n); err != nil {
-		return err
-	}
-	last := 0
-	for i, size := range prefixes {
-		if size = int64(int32(size)); size < 0 || size > int64(last) {
-			return errText
-		}
-		suffix := suffixes.Get(i)
-		if len(dst.Data)+int(size)+len(suffix) > maxText {
-			return errText
-		}
-		from := len(dst.Data) - last
-		dst.Data = append(append(dst.Data, dst.Data[from:from+int(size)]...), suffix...)
-		dst.Offsets = append(dst.Offsets, int32(len(dst.Data)))
-		last = int(size) + len(suffix)
-	}
-	return nil
-}
-
 // deltaInts appends the n numbers in DELTA_BINARY_PACKED at the start of src
-// and returns what is behind them.
+// and returns what follows them.
 func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err error) {
 	var head [3]uint64 // numbers of a block, parts of a block, numbers in all
 	for i := range head {
@@ -331,9 +245,8 @@ func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err erro
 	dst = slices.Grow(dst, n)
 	have := len(dst)
 	dst = dst[:have+n]
-	out := dst[have:]
-	out[0] = first
-	rest, err = deltaBlocks(out, src, int(head[0]/head[1]), int(head[1]))
+	dst[have] = first
+	rest, err = deltaBlocks(dst[have:], src, int(head[0]/head[1]), int(head[1]))
 	return dst, rest, err
 }
 

@@ -163,9 +163,6 @@ func (c *encoder) encode(rows int) {
 	c.meta = format.ColumnMetaData{
 		Type: physical(c.col.Type), PathInSchema: []string{c.col.Name}, NumValues: int64(rows), Codec: format.Zstd,
 	}
-	if c.opt.Uncompressed {
-		c.meta.Codec = format.Uncompressed
-	}
 	c.chooseEncoding()
 	c.meta.Statistics = c.statistics(rows)
 	if c.indexed {
@@ -191,7 +188,7 @@ func (c *encoder) chooseEncoding() {
 	switch {
 	case c.v.count(c.col) == 0:
 		return
-	case c.col.Type == Bool || c.col.Type.IsFloat():
+	case c.col.Type.IsFloat():
 	case c.col.Enum != nil:
 		c.dict.enum(c.col.Enum, c.v.Int)
 		c.indexed = true
@@ -202,7 +199,7 @@ func (c *encoder) chooseEncoding() {
 	}
 	if c.indexed {
 		c.encoding = format.RLEDictionary
-	} else if c.col.Type.IsInt() && c.col.Type != Bool && c.col.Encoding != Plain {
+	} else if c.col.Type.IsInt() {
 		c.encoding = format.DeltaBinaryPacked
 	}
 }
@@ -278,14 +275,6 @@ func (c *encoder) encodeValues(i, j int) {
 		b, err = new(delta.BinaryPackedEncoding).EncodeInt32(nil, c.small)
 	case c.encoding == format.DeltaBinaryPacked:
 		b, err = new(delta.BinaryPackedEncoding).EncodeInt64(nil, c.v.Int[i:j])
-	case c.col.Type == Bool:
-		c.page = appendBools(c.page, c.v.Int[i:j])
-	case c.col.Type.IsInt():
-		c.page = appendPlain(c.page, c.v.Int[i:j], c.meta.Type)
-	case c.col.Type == Float32:
-		for _, v := range c.v.Float[i:j] {
-			c.page = binary.LittleEndian.AppendUint32(c.page, math.Float32bits(float32(v)))
-		}
 	case c.col.Type == Float64:
 		for _, v := range c.v.Float[i:j] {
 			c.page = binary.LittleEndian.AppendUint64(c.page, math.Float64bits(v))
@@ -310,17 +299,6 @@ func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	return dst
 }
 
-func appendBools(dst []byte, values []int64) []byte {
-	n := len(dst)
-	dst = append(dst, make([]byte, (len(values)+7)/8)...)
-	for i, v := range values {
-		if v != 0 {
-			dst[n+i>>3] |= 1 << (i & 7)
-		}
-	}
-	return dst
-}
-
 func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
 	for ; i < j; i++ {
 		t := texts.Get(i)
@@ -332,11 +310,8 @@ func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
 
 // writePage compresses c.page and writes it behind its header.
 func (c *encoder) writePage(h *format.PageHeader) {
-	body := c.page
-	if c.meta.Codec == format.Zstd {
-		c.packed = zstdEncoder().EncodeAll(c.page, c.packed[:0])
-		body = c.packed
-	}
+	c.packed = zstdEncoder().EncodeAll(c.page, c.packed[:0])
+	body := c.packed
 	h.UncompressedPageSize, h.CompressedPageSize = int32(len(c.page)), int32(len(body))
 	h.CRC = int32(crc32.ChecksumIEEE(body))
 	c.head.Reset()
@@ -369,8 +344,8 @@ func (c *encoder) statistics(rows int) format.Statistics {
 	case c.col.Type.IsText():
 		s.MinValue, s.MaxValue = c.textBounds()
 	case c.col.Type.IsInt():
-		low, high := intBounds(c.v.Int, c.col.Type == Uint64)
-		s.MinValue, s.MaxValue = c.boundBytes(low), c.boundBytes(high)
+		s.MinValue = appendPlain(nil, []int64{slices.Min(c.v.Int)}, c.meta.Type)
+		s.MaxValue = appendPlain(nil, []int64{slices.Max(c.v.Int)}, c.meta.Type)
 	case c.col.Type == Float64 && !slices.ContainsFunc(c.v.Float, math.IsNaN):
 		low, high := slices.Min(c.v.Float), slices.Max(c.v.Float)
 		if low == 0 { // either zero may be among the values
@@ -383,25 +358,6 @@ func (c *encoder) statistics(rows int) format.Statistics {
 		s.MaxValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(high))
 	}
 	return s
-}
-
-func (c *encoder) boundBytes(v int64) []byte {
-	if c.col.Type == Bool {
-		return []byte{byte(v)}
-	}
-	return appendPlain(nil, []int64{v}, c.meta.Type)
-}
-
-func intBounds(values []int64, unsigned bool) (low, high int64) {
-	flip := int64(0)
-	if unsigned {
-		flip = math.MinInt64 // turns the order of bit patterns into that of the numbers
-	}
-	low, high = values[0]^flip, values[0]^flip
-	for _, v := range values {
-		low, high = min(low, v^flip), max(high, v^flip)
-	}
-	return low ^ flip, high ^ flip
 }
 
 // maxBound is the length of the longest text that goes into statistics.

@@ -31,7 +31,6 @@ type File struct {
 type leaf struct {
 	Column
 	physical format.Type
-	width    int // of FIXED_LEN_BYTE_ARRAY
 	chunk    int // its number among the chunks of a row group
 }
 
@@ -195,7 +194,7 @@ func (f *File) readSchema() (chunks int, err error) {
 			f.names[e.Name] = len(f.cols)
 			f.cols = append(f.cols, leaf{
 				Column:   Column{Name: e.Name, Type: typ, Nullable: e.RepetitionType.V == format.Optional},
-				physical: e.Type.V, width: int(e.TypeLength.V), chunk: chunks,
+				physical: e.Type.V, chunk: chunks,
 			})
 		}
 		chunks, i = chunks+1, i+1
@@ -244,8 +243,6 @@ func typeOf(e *format.SchemaElement) (Type, bool) {
 			return Text, true
 		}
 		return Bytes, true
-	case format.FixedLenByteArray:
-		return Bytes, e.TypeLength.V > 0 && e.TypeLength.V < 1<<20
 	}
 	return 0, false
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,25 +11,17 @@ import (
 	lib "github.com/parquet-go/parquet-go"
 )
 
-// columns is one column of each type and encoding.
+// columns is one column of each type and encoding that is written.
 var columns = []Column{
-	{Name: "bool", Type: Bool},
-	{Name: "i8", Type: Int8, Nullable: true},
-	{Name: "i16", Type: Int16, Encoding: Plain},
 	{Name: "i32", Type: Int32, Nullable: true, Encoding: Delta},
+	{Name: "i32d", Type: Int32},
 	{Name: "i64", Type: Int64, Encoding: Delta},
 	{Name: "i64n", Type: Int64, Nullable: true, Encoding: Delta},
 	{Name: "i64d", Type: Int64, Nullable: true},
-	{Name: "u8", Type: Uint8},
-	{Name: "u16", Type: Uint16, Nullable: true},
-	{Name: "u32", Type: Uint32, Encoding: Delta},
-	{Name: "u64", Type: Uint64, Nullable: true, Encoding: Plain},
-	{Name: "f32", Type: Float32},
 	{Name: "f64", Type: Float64, Nullable: true},
 	{Name: "text", Type: Text},
 	{Name: "few", Type: Text},
-	{Name: "textn", Type: Text, Nullable: true, Encoding: Plain},
-	{Name: "bytes", Type: Bytes, Nullable: true},
+	{Name: "textn", Type: Text, Nullable: true, Encoding: Delta},
 	{Name: "enum", Type: Text, Nullable: true, Enum: []string{"a", "bb", "", "dddd"}},
 	{Name: "null", Type: Int64, Nullable: true},
 	{Name: "nulltext", Type: Text, Nullable: true},
@@ -65,24 +56,10 @@ func (v *Vector) appendValue(c *Column, i int, null bool, rng *rand.Rand) {
 		x %= uint64(len(c.Enum))
 	}
 	switch {
-	case c.Enum != nil || c.Type == Uint64 || c.Type == Int64:
+	case c.isInt() && c.Type != Int32:
 		v.Int = append(v.Int, int64(x))
-	case c.Type == Bool:
-		v.Int = append(v.Int, int64(x&1))
-	case c.Type == Int8:
-		v.Int = append(v.Int, int64(int8(x)))
-	case c.Type == Int16:
-		v.Int = append(v.Int, int64(int16(x)))
 	case c.Type == Int32:
 		v.Int = append(v.Int, int64(int32(x)))
-	case c.Type == Uint8:
-		v.Int = append(v.Int, int64(uint8(x)))
-	case c.Type == Uint16:
-		v.Int = append(v.Int, int64(uint16(x)))
-	case c.Type == Uint32:
-		v.Int = append(v.Int, int64(uint32(x)))
-	case c.Type == Float32:
-		v.Float = append(v.Float, float64(float32(x)))
 	case c.Type == Float64:
 		v.Float = append(v.Float, float64(x))
 	case null:
@@ -266,7 +243,7 @@ func TestRoundTrip(t *testing.T) {
 	const group = 1000
 	for _, n := range []int{0, 1, 7, 8, 9, group - 1, group, group + 1, 2*group + 17} {
 		for _, sealed := range []bool{false, true} {
-			b, want := write(t, Options{GroupRows: group, Sealed: sealed, Uncompressed: n%2 == 0}, n, 333)
+			b, want := write(t, Options{GroupRows: group, Sealed: sealed}, n, 333)
 			f := open(t, b)
 			if f.Rows() != int64(n) || f.Sealed() != sealed {
 				t.Fatal(f.Rows(), f.Sealed())
@@ -339,18 +316,8 @@ func libText(c *Column, v lib.Value) string {
 	switch {
 	case v.IsNull():
 		return "null"
-	case c.Type == Bool && v.Boolean():
-		return "1"
-	case c.Type == Bool:
-		return "0"
-	case c.Type == Uint32:
-		return fmt.Sprint(uint32(v.Int32()))
-	case c.Type == Uint64:
-		return fmt.Sprint(uint64(v.Int64()))
 	case v.Kind() == lib.Int32:
 		return fmt.Sprint(v.Int32())
-	case v.Kind() == lib.Float:
-		return fmt.Sprint(float64(v.Float()))
 	case v.Kind() == lib.Double:
 		return fmt.Sprint(v.Double())
 	case v.Kind() == lib.ByteArray:
@@ -369,10 +336,10 @@ type exotic struct {
 	U32     uint32   `parquet:"u32"`
 	U64     *uint64  `parquet:"u64,optional"`
 	Bool    bool     `parquet:"bool"`
-	F32     float32  `parquet:"f32,split"`
+	F32     float32  `parquet:"f32"`
 	F64     *float64 `parquet:"f64,optional"`
 	Text    string   `parquet:"text"`
-	DLen    string   `parquet:"dlen,delta"`
+	DLen    string   `parquet:"dlen"`
 	DText   *string  `parquet:"dtext,dict,optional"`
 	Fixed   [4]byte  `parquet:"fixed"`
 	List    []int32  `parquet:"list"`
@@ -385,7 +352,7 @@ func TestReadsLibrary(t *testing.T) {
 	const n = 3000
 	rng := rand.New(rand.NewPCG(1, 2))
 	rows := make([]exotic, n)
-	want := make([][]string, 15)
+	want := make([][]string, 14)
 	for i := range rows {
 		x := rng.Uint64()
 		r := exotic{Plain: int64(x), Delta: int64(i) * 1000, Delta32: int32(x), U8: uint8(x), U32: uint32(x), Bool: x&1 != 0,
@@ -404,7 +371,7 @@ func TestReadsLibrary(t *testing.T) {
 			b = "1"
 		}
 		for k, s := range []string{fmt.Sprint(r.Plain), fmt.Sprint(r.Delta), fmt.Sprint(r.Delta32), texts[0], fmt.Sprint(r.U8),
-			fmt.Sprint(r.U32), texts[1], b, fmt.Sprint(float64(r.F32)), texts[2], r.Text, texts[3], texts[4], string(r.Fixed[:]), fmt.Sprint(r.Last)} {
+			fmt.Sprint(r.U32), texts[1], b, fmt.Sprint(float64(r.F32)), texts[2], r.Text, texts[3], texts[4], fmt.Sprint(r.Last)} {
 			want[k] = append(want[k], s)
 		}
 	}
@@ -420,7 +387,7 @@ func TestReadsLibrary(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := open(t, b.Bytes())
-			if cols := f.Columns(); len(cols) != 15 || f.Has("list") || cols[14].Name != "last" || cols[6].Type != Uint64 {
+			if cols := f.Columns(); len(cols) != 14 || f.Has("list") || f.Has("fixed") || cols[13].Name != "last" || cols[6].Type != Uint64 {
 				t.Fatalf("columns %v", cols)
 			}
 			compare(t, scanAll(t, f, All, 777), want)
@@ -475,16 +442,6 @@ func TestWriterErrors(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
-func TestStatistics(t *testing.T) {
-	low, high := intBounds([]int64{3, -1, 7}, true)
-	if low != 3 || high != -1 {
-		t.Error("unsigned bounds", low, high)
-	}
-	if low, high = intBounds([]int64{3, math.MinInt64, 7}, false); low != math.MinInt64 || high != 7 {
-		t.Error("bounds", low, high)
-	}
-}
 
 // TestManyTexts checks that a column of texts that all differ is not held
 // twice, and that its dictionary stays small.
@@ -543,10 +500,10 @@ func TestLongTexts(t *testing.T) {
 // TestSplicedPages puts whole pages of one file into another, which no checksum
 // of a page notices.
 func TestSplicedPages(t *testing.T) {
-	cols := []Column{{Name: "a", Type: Int64, Encoding: Plain}}
+	cols := []Column{{Name: "a", Type: Int64, Encoding: Delta}}
 	make1 := func(first int64) []byte {
 		var b bytes.Buffer
-		w := NewWriter(&b, cols, Options{Sealed: true, Uncompressed: true})
+		w := NewWriter(&b, cols, Options{Sealed: true})
 		w.Append(&Chunk{N: 3, Cols: []Vector{{Int: []int64{first, 2, 3}}}})
 		if err := w.Close(); err != nil {
 			t.Fatal(err)

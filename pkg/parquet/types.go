@@ -50,38 +50,30 @@ func isText(e *format.SchemaElement) bool {
 	return c.Valid && (c.V == deprecated.UTF8 || c.V == deprecated.Enum || c.V == deprecated.Json)
 }
 
-// physical returns how values of a type are stored.
+// physical returns how values of a type that is written are stored.
 func physical(t Type) format.Type {
-	switch {
-	case t == Bool:
-		return format.Boolean
-	case t == Int64 || t == Uint64:
-		return format.Int64
-	case t.IsInt():
+	switch t {
+	case Int32:
 		return format.Int32
-	case t == Float32:
-		return format.Float
-	case t == Float64:
+	case Int64:
+		return format.Int64
+	case Float64:
 		return format.Double
+	case Text:
+		return format.ByteArray
 	}
-	return format.ByteArray
+	panic("BUG: a column of type " + t.String() + " is not written")
 }
 
-// schemaElement describes a column in a footer. Signed numbers of the storage's
-// own width need no annotation.
+// schemaElement describes a column in a footer.
 func schemaElement(c *Column) format.SchemaElement {
 	e := format.SchemaElement{Name: c.Name, Type: thrift.New(physical(c.Type)), RepetitionType: thrift.New(format.Required)}
 	if c.Nullable {
 		e.RepetitionType.V = format.Optional
 	}
-	switch {
-	case c.Type == Text:
+	if c.Type == Text {
 		e.LogicalType.Value = &format.StringType{}
 		e.ConvertedType = thrift.New(deprecated.UTF8)
-	case c.Type != Bool && c.Type.IsInt() && c.Type != Int32 && c.Type != Int64:
-		a := &intTypes[c.Type]
-		e.LogicalType.Value = &format.IntType{BitWidth: a.bits, IsSigned: a.signed}
-		e.ConvertedType = thrift.New(a.converted)
 	}
 	return e
 }

@@ -18,8 +18,6 @@ import (
 type Options struct {
 	// GroupRows is the number of rows of a row group, 0 for 128 Ki.
 	GroupRows int
-	// Uncompressed leaves out the compression, which is zstd.
-	Uncompressed bool
 	// Sealed adds what it takes to notice every damage (see the package).
 	Sealed bool
 }

@@ -151,6 +151,22 @@ func (t *target) orNull(i int, id uint64) {
 	t.Int(i, int64(id))
 }
 
+// rows writes one table: a row for each of list. columns finds the columns of the
+// table, sets what all rows share, and returns what sets those of one row.
+func rows[T any](e *exporter, t table, list *List[T], columns func(*target) func(*T)) {
+	w := e.open(t, list.Len())
+	if w == nil {
+		return
+	}
+	set := columns(w)
+	for v := range list.All() {
+		set(v)
+		if !w.step() {
+			return
+		}
+	}
+}
+
 // texts writes StringIds last, when every name has been used.
 func (e *exporter) texts() {
 	w := e.open(tableStrings, len(e.trace.strings))

@@ -56,37 +56,30 @@ func eventClass(api string) int64 {
 }
 
 func (e *exporter) notes() {
-	w := e.open(tableNote, e.trace.Notes.Len())
-	if w == nil {
-		return
-	}
-	event, start, end, kind := w.col("eventId"), w.col("start"), w.col("end"), w.col("eventType")
-	rangeID, tid, endTid, domain := w.col("rangeId"), w.col("globalTid"), w.col("endGlobalTid"), w.col("domainId")
-	serial := int64(0)
-	for n := range e.trace.Notes.All() {
-		p := e.trace.Processes[n.Process]
-		serial++
-		w.Int(event, serial)
-		w.Int(start, n.Start+e.offset)
-		if n.Open {
-			w.Null(end)
-		} else {
+	rows(e, tableNote, &e.trace.Notes, func(w *target) func(*Note) {
+		event, start, end, kind := w.col("eventId"), w.col("start"), w.col("end"), w.col("eventType")
+		rangeID, tid, endTid, domain := w.col("rangeId"), w.col("globalTid"), w.col("endGlobalTid"), w.col("domainId")
+		serial := int64(0)
+		return func(n *Note) {
+			p := e.trace.Processes[n.Process]
+			serial++
+			w.Int(event, serial)
+			w.Int(start, n.Start+e.offset)
 			w.Int(end, n.End+e.offset)
-		}
-		w.Int(kind, int64(n.Kind))
-		w.orNull(rangeID, n.RangeID)
-		w.Int(tid, p.globalTid(n.TID))
-		if n.EndTID == 0 {
-			w.Null(endTid)
-		} else {
+			if n.Open {
+				w.Null(end)
+			}
+			w.Int(kind, int64(n.Kind))
+			w.orNull(rangeID, n.RangeID)
+			w.Int(tid, p.globalTid(n.TID))
 			w.Int(endTid, p.globalTid(n.EndTID))
+			if n.EndTID == 0 {
+				w.Null(endTid)
+			}
+			w.Int(domain, int64(n.Domain))
+			e.noteText(w, n)
 		}
-		w.Int(domain, int64(n.Domain))
-		e.noteText(w, n)
-		if !w.step() {
-			return
-		}
-	}
+	})
 }
 
 // noteText puts the text of a note where its form keeps it.

@@ -94,34 +94,27 @@ func (f *textWriter) of(process int32) {
 func (f *textWriter) gpu() {
 	for k := range f.t.Kernels.All() {
 		short, demangled := f.t.KernelText(k.Name)
-		f.of(k.Process)
-		f.line("kernel %s %s %s demangled=%s%s%s%s", textTime(k.Start), textTime(k.End), strconv.Quote(short),
-			strconv.Quote(demangled), place(k.Device, k.Stream, k.Context, k.Corr), option("graph", k.Node), option("graphid", uint64(k.Graph)))
+		f.work("kernel", &k.Work, fmt.Sprintf("%s demangled=%s%s", strconv.Quote(short), strconv.Quote(demangled), option("graphid", uint64(k.Graph))))
 	}
 	for r := range f.t.Replays.All() {
-		f.of(r.Process)
-		f.line("graph %s %s%s id=%d exec=%d", textTime(r.Start), textTime(r.End),
-			place(r.Device, r.Stream, r.Context, r.Corr), r.Graph, r.Exec)
+		f.work("graph", &r.Work, fmt.Sprintf("id=%d exec=%d", r.Graph, r.Exec))
 	}
 	for c := range f.t.Copies.All() {
-		f.of(c.Process)
-		f.line("memcpy %s %s%s bytes=%d kind=%d%s", textTime(c.Start), textTime(c.End),
-			place(c.Device, c.Stream, c.Context, c.Corr), c.Bytes, c.Kind, option("graph", c.Node))
+		f.work("memcpy", &c.Work, fmt.Sprintf("bytes=%d kind=%d", c.Bytes, c.Kind))
 	}
 	for m := range f.t.Fills.All() {
-		f.of(m.Process)
-		f.line("memset %s %s%s bytes=%d%s", textTime(m.Start), textTime(m.End),
-			place(m.Device, m.Stream, m.Context, m.Corr), m.Bytes, option("graph", m.Node))
+		f.work("memset", &m.Work, fmt.Sprintf("bytes=%d", m.Bytes))
 	}
 	for s := range f.t.Syncs.All() {
-		f.of(s.Process)
-		f.line("sync %s %s%s type=%d", textTime(s.Start), textTime(s.End), place(s.Device, s.Stream, s.Context, s.Corr), s.Kind)
+		f.work("sync", &s.Work, fmt.Sprintf("type=%d", s.Kind))
 	}
 }
 
-// place is the options that all GPU rows take.
-func place(device int32, stream, context, corr uint32) string {
-	return fmt.Sprintf(" dev=%d stream=%d context=%d%s", device, stream, context, option("corr", uint64(corr)))
+// work writes a row of GPU work, with what only its kind has.
+func (f *textWriter) work(verb string, w *Work, own string) {
+	f.of(w.Process)
+	f.line("%s %s %s %s dev=%d stream=%d context=%d%s%s", verb, textTime(w.Start), textTime(w.End), own,
+		w.Device, w.Stream, w.Context, option("corr", uint64(w.Corr)), option("graph", w.Node))
 }
 
 // option is " name=v", or nothing for 0.

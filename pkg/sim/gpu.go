@@ -1,6 +1,9 @@
 package sim
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // lane is one GPU of one rank.
 type lane struct {
@@ -224,35 +227,27 @@ func (s *simulator) record(l *lane, q *queued) {
 	r := l.rank
 	whole := q.node != 0 && s.c.Mode == Whole
 	r.note(q, q.node == 0 || !l.dropped, !whole)
+	work := Work{Start: q.start, End: q.end, Corr: q.corr, Stream: streamIDs[q.stream], Context: 1, Process: r.process, Device: l.device}
 	switch {
 	case q.bytes != 0:
-		r.t.Copies.Add(Copy{Start: q.start, End: q.end, Bytes: q.bytes, Kind: q.kind, Corr: q.corr,
-			Stream: streamIDs[q.stream], Context: 1, Process: r.process, Device: l.device, Pageable: q.pageable})
+		r.t.Copies.Add(Copy{Work: work, Bytes: q.bytes, Kind: q.kind, Pageable: q.pageable})
 	case whole:
 		if n := len(l.replays); n == 0 || l.replays[n-1].Corr != q.corr {
-			l.replays = append(l.replays, Replay{Start: q.start, Corr: q.corr, Stream: mainStream, Context: 1,
-				Graph: q.graph, Exec: q.graph + execID - graphID, Process: r.process, Device: l.device})
+			work.Stream = mainStream
+			l.replays = append(l.replays, Replay{Work: work, Graph: q.graph, Exec: q.graph + execID - graphID})
 		}
 		last := &l.replays[len(l.replays)-1]
 		last.End = max(last.End, q.end)
 	case q.node != 0 && l.dropped:
 	default:
-		s.kernels = append(s.kernels, placedKernel{r.t, Kernel{Start: q.start, End: q.end, Name: q.name, Corr: q.corr,
-			Node: q.node, Stream: streamIDs[q.stream], Context: 1, Graph: q.graph, Process: r.process, Device: l.device}})
+		work.Node = q.node
+		s.kernels = append(s.kernels, placedKernel{r.t, Kernel{Work: work, Name: q.name, Graph: q.graph}})
 	}
 }
 
 // flush adds the kernels of the step in order of time, and whole-graph rows.
 func (s *simulator) flush() {
-	slices.SortStableFunc(s.kernels, func(a, b placedKernel) int {
-		switch {
-		case a.k.Start < b.k.Start:
-			return -1
-		case a.k.Start > b.k.Start:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(s.kernels, func(a, b placedKernel) int { return cmp.Compare(a.k.Start, b.k.Start) })
 	for i := range s.kernels {
 		s.kernels[i].trace.Kernels.Add(s.kernels[i].k)
 	}

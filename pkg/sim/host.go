@@ -255,8 +255,8 @@ func (r *rank) wait() {
 		return
 	}
 	start, corr := r.call(apiWait, max(callCost, until+2500-r.now))
-	r.t.Syncs.Add(Sync{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Kind: 1,
-		Process: r.process, Device: r.lanes[0].device})
+	r.t.Syncs.Add(Sync{Kind: 1,
+		Work: Work{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Process: r.process, Device: r.lanes[0].device}})
 	if r.s.c.GIL > 0 {
 		// The lock is free during the wait.
 		r.gil("Holding GIL", r.holding, start, r.tid)
@@ -294,8 +294,8 @@ func (r *rank) synchronize() {
 		done = max(done, l.free)
 	}
 	start, corr := r.call(apiSync, max(callCost, done+2500-r.now))
-	r.t.Syncs.Add(Sync{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Kind: 4,
-		Process: r.process, Device: r.lanes[0].device})
+	r.t.Syncs.Add(Sync{Kind: 4,
+		Work: Work{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Process: r.process, Device: r.lanes[0].device}})
 }
 
 // receive waits for the first rank to send; rest is what is left of the

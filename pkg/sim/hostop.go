@@ -8,12 +8,12 @@ import (
 // Role is what a host operation does besides taking time.
 type Role uint8
 
-// Prepare copies the inputs to the GPU. Forward is the marker range and
+// Nothing is that it does nothing else. Prepare copies the inputs to the GPU. Forward is the marker range and
 // launches the model, after its nested operations. Sample launches the sampling
 // kernels and copies the tokens back. Wait waits for the GPU. Receive waits, on
 // all ranks but the first, for what the first one sends.
 const (
-	Work Role = iota
+	Nothing Role = iota
 	Prepare
 	Forward
 	Sample

@@ -151,8 +151,8 @@ func (g *randomizer) event(p *randomProcess, tid uint32, at int64) int64 {
 		corr := g.call(p, tid, at, end, "cudaMemcpyAsync_v3020")
 		if len(p.devices) > 0 {
 			start, done := g.gpu(at)
-			g.t.Copies.Add(Copy{Start: start, End: done, Bytes: g.among(0, 1, 1<<40), Kind: uint8(g.among(1, 2, 8)),
-				Corr: corr, Stream: g.stream(), Context: 1, Process: p.index, Device: g.device(p)})
+			g.t.Copies.Add(Copy{Bytes: g.among(0, 1, 1<<40), Kind: uint8(g.among(1, 2, 8)),
+				Work: Work{Start: start, End: done, Corr: corr, Stream: g.stream(), Context: 1, Process: p.index, Device: g.device(p)}})
 		}
 	case 3:
 		g.graph(p, tid, at, end)
@@ -190,8 +190,8 @@ func (g *randomizer) graph(p *randomProcess, tid uint32, at, end int64) {
 		if g.oneIn(4) {
 			start, done = 0, 0
 		}
-		g.t.Replays.Add(Replay{Start: start, End: done, Corr: corr, Stream: g.stream(), Context: 1,
-			Graph: 1, Exec: 2, Process: p.index, Device: device})
+		g.t.Replays.Add(Replay{Graph: 1, Exec: 2,
+			Work: Work{Start: start, End: done, Corr: corr, Stream: g.stream(), Context: 1, Process: p.index, Device: device}})
 		return
 	}
 	for i := range 1 + g.r.IntN(4) {
@@ -202,8 +202,8 @@ func (g *randomizer) graph(p *randomProcess, tid uint32, at, end int64) {
 }
 
 func (g *randomizer) kernel(p *randomProcess, start, end int64, corr uint32, node uint64, device int32) {
-	g.t.Kernels.Add(Kernel{Start: start, End: end, Name: g.t.KernelName("", g.pick(randomKernels)), Corr: corr, Node: node,
-		Stream: g.stream(), Context: 1, Process: p.index, Device: device})
+	g.t.Kernels.Add(Kernel{Name: g.t.KernelName("", g.pick(randomKernels)),
+		Work: Work{Start: start, End: end, Corr: corr, Node: node, Stream: g.stream(), Context: 1, Process: p.index, Device: device}})
 }
 
 // gpu is when something called at a time ran: sometimes before the call.

@@ -140,62 +140,35 @@ func (p *textParser) api(l *textLine) {
 	})
 }
 
-// gpuWork is what all GPU rows have.
-type gpuWork struct {
-	start, end            int64
-	corr, stream, context uint32
-	device                int32
-}
-
-func (p *textParser) work(l *textLine) gpuWork {
-	return gpuWork{
-		start: l.time("start"), end: l.time("end"),
-		corr:    uint32(l.id("corr", 32, 0)),
-		stream:  uint32(l.id("stream", 32, 7)),
-		context: uint32(l.id("context", 32, 1)),
-		device:  int32(l.id("dev", 31, 0)),
+// work reads what all GPU rows have.
+func (p *textParser) work(l *textLine) Work {
+	return Work{
+		Start: l.time("start"), End: l.time("end"),
+		Corr: uint32(l.id("corr", 32, 0)), Stream: uint32(l.id("stream", 32, 7)), Context: uint32(l.id("context", 32, 1)),
+		Process: p.process, Device: int32(l.id("dev", 31, 0)), Node: l.id("graph", 64, 0),
 	}
 }
 
 func (p *textParser) kernel(l *textLine) {
-	w := p.work(l)
 	p.t.Kernels.Add(Kernel{
-		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
-		Node: l.id("graph", 64, 0), Graph: uint32(l.id("graphid", 32, 0)),
-		Name: p.t.KernelName(l.word("name"), l.option("demangled", "")),
+		Work: p.work(l), Graph: uint32(l.id("graphid", 32, 0)), Name: p.t.KernelName(l.word("name"), l.option("demangled", "")),
 	})
 }
 
 func (p *textParser) replay(l *textLine) {
-	w := p.work(l)
-	p.t.Replays.Add(Replay{
-		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
-		Graph: uint32(l.id("id", 32, 1)), Exec: uint32(l.id("exec", 32, 1)),
-	})
+	p.t.Replays.Add(Replay{Work: p.work(l), Graph: uint32(l.id("id", 32, 1)), Exec: uint32(l.id("exec", 32, 1))})
 }
 
 func (p *textParser) memcpy(l *textLine) {
-	w := p.work(l)
-	p.t.Copies.Add(Copy{
-		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
-		Bytes: int64(l.id("bytes", 63, 0)), Kind: uint8(l.id("kind", 8, 1)), Node: l.id("graph", 64, 0),
-	})
+	p.t.Copies.Add(Copy{Work: p.work(l), Bytes: int64(l.id("bytes", 63, 0)), Kind: uint8(l.id("kind", 8, 1))})
 }
 
 func (p *textParser) memset(l *textLine) {
-	w := p.work(l)
-	p.t.Fills.Add(Fill{
-		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
-		Bytes: int64(l.id("bytes", 63, 0)), Node: l.id("graph", 64, 0),
-	})
+	p.t.Fills.Add(Fill{Work: p.work(l), Bytes: int64(l.id("bytes", 63, 0))})
 }
 
 func (p *textParser) sync(l *textLine) {
-	w := p.work(l)
-	p.t.Syncs.Add(Sync{
-		Start: w.start, End: w.end, Corr: w.corr, Stream: w.stream, Context: w.context, Device: w.device, Process: p.process,
-		Kind: uint8(l.id("type", 8, 3)),
-	})
+	p.t.Syncs.Add(Sync{Work: p.work(l), Kind: uint8(l.id("type", 8, 3))})
 }
 
 func (p *textParser) overhead(l *textLine) {

@@ -81,51 +81,42 @@ type internedText struct {
 
 type kernelName struct{ short, demangled StringID }
 
+// Work is what all rows of GPU work have.
+type Work struct {
+	Start, End int64  // ns; of a replay that was not collected both 0
+	Node       uint64 // graphNodeId; 0: not from a graph
+	Corr       uint32 // correlationId; 0: NULL
+	Stream     uint32 // streamId
+	Context    uint32 // contextId
+	Process    int32  // index in Trace.Processes
+	Device     int32  // deviceId
+}
+
 // Kernel is one kernel that ran.
 type Kernel struct {
-	Start, End int64
-	Node       uint64 // graphNodeId; 0: not from a graph
-	Name       NameID
-	Corr       uint32 // 0: NULL
-	Stream     uint32
-	Context    uint32
-	Graph      uint32 // graphId, written from schema 3.24.14 on
-	Process    int32
-	Device     int32
+	Work
+	Name  NameID
+	Graph uint32 // graphId, written from schema 3.24.14 on; 0: NULL
 }
 
 // Replay is one whole graph that ran, recorded without its kernels.
 type Replay struct {
-	Start, End      int64 // 0: not collected
-	Corr            uint32
-	Stream, Context uint32
-	Graph, Exec     uint32
-	Process         int32
-	Device          int32
+	Work
+	Graph, Exec uint32 // graphId, graphExecId
 }
 
 // Copy is one memory copy on the GPU.
 type Copy struct {
-	Start, End      int64
-	Bytes           int64
-	Node            uint64
-	Corr            uint32
-	Stream, Context uint32
-	Process         int32
-	Device          int32
-	Kind            uint8 // 1 host to device, 2 device to host, 8 device to device
-	Pageable        bool  // the host's memory is not pinned
+	Work
+	Bytes    int64
+	Kind     uint8 // 1 host to device, 2 device to host, 8 device to device
+	Pageable bool  // the host's memory is not pinned
 }
 
 // Fill is one memset on the GPU.
 type Fill struct {
-	Start, End      int64
-	Bytes           int64
-	Node            uint64
-	Corr            uint32
-	Stream, Context uint32
-	Process         int32
-	Device          int32
+	Work
+	Bytes int64
 }
 
 // Call is one call of the CUDA runtime or driver.
@@ -178,12 +169,8 @@ type Note struct {
 
 // Sync is one wait as CUPTI records it, beside the API call with its Corr.
 type Sync struct {
-	Start, End      int64
-	Corr            uint32
-	Stream, Context uint32
-	Process         int32
-	Device          int32
-	Kind            uint8 // 1 event, 2 stream waits for event, 3 stream, 4 context
+	Work
+	Kind uint8 // 1 event, 2 stream waits for event, 3 stream, 4 context
 }
 
 // Overhead is time the profiler took. It goes to PROFILER_OVERHEAD, or, with
@@ -269,9 +256,12 @@ func (t *Trace) KernelText(id NameID) (short, demangled string) {
 	return t.Text(n.short), t.Text(n.demangled)
 }
 
+// unnamed are the namespaces without a name, as compilers write them.
+var unnamed = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "")
+
 // shortKernelName drops return type, namespaces, template and call arguments.
 func shortKernelName(demangled string) string {
-	s := strings.TrimPrefix(demangled, "void ")
+	s := unnamed.Replace(strings.TrimPrefix(demangled, "void "))
 	if i := strings.IndexAny(s, "<("); i > 0 {
 		s = s[:i]
 	}
