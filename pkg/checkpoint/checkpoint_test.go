@@ -25,7 +25,7 @@ func trace(seed uint64) (*event.Header, []eventtest.Row) {
 }
 
 // steps gives every rank steps: step rows at random rows, whose number the rows
-// behind them have.
+// after them have.
 func steps(rng *rand.Rand, rows []eventtest.Row) (out, windows []eventtest.Row) {
 	n, last := int64(-1), int32(noRank)
 	for i, r := range rows {
@@ -186,7 +186,7 @@ func TestDataSet(t *testing.T) {
 	}
 }
 
-// otherRanks counts the ranks of the reports behind the first one, and 1 where
+// otherRanks counts the ranks of the reports after the first one, and 1 where
 // there are rows without a rank.
 func otherRanks(h *event.Header, rows []eventtest.Row) int {
 	n := 0
@@ -277,7 +277,7 @@ func TestPushdown(t *testing.T) {
 	}
 }
 
-// choose is the obvious twin of Selection.Filter.
+// choose is the obvious reference for Selection.Filter.
 func choose(s Selection, rows []eventtest.Row, path string) []eventtest.Row {
 	if !isFile(path) {
 		rows = inSetOrder(rows)

@@ -79,7 +79,7 @@ func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 		v.Int, v.Valid = own.Int, col.Valid
 	case *event.Strings:
 		mem := event.Strings{Offsets: own.Text.Offsets, Data: own.Text.Data}
-		plain := col.SpellOut(0, b.Len, &mem)
+		plain := col.Flatten(0, b.Len, &mem)
 		own.Text = texts(&mem)
 		v.Text = texts(&plain)
 	}

@@ -4,7 +4,7 @@
 // # A file
 //
 // A checkpoint is a Parquet file with the rows of a stream in their order and
-// the columns of event.Fields in theirs, behind them those that nobody here
+// the columns of event.Fields in theirs, after them those that nobody here
 // knows (as int64, double or text; a value of any other type becomes text).
 // Null is null. The columns kind, class, domain, phase and name are text out of
 // a dictionary, unless the texts of a row group are so many different ones that
@@ -35,7 +35,7 @@
 //
 // Each file is a checkpoint of its own, with the column rank and the header of
 // its rank's report. Each rank of the header has a file, be it without rows.
-// The data set as a whole is the files one behind the other, by rank and those
+// The data set as a whole is the files one after the other, by rank and those
 // without a rank last, but the window rows of all of them stand at the end, as
 // package event says. Its header has the reports in that order.
 //

@@ -7,11 +7,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/parquet"
 )
 
-// Columns that nobody here knows are written behind the others where they are
+// Columns that nobody here knows are written after the others where they are
 // whole numbers, floating point numbers or texts, and as text otherwise.
 
 // foreignColumns returns the columns that are not ours of what is written
-// behind header h.
+// after header h.
 func foreignColumns(h *event.Header) (event.PlainFields, error) {
 	switch f := h.Foreign.(type) {
 	case nil:

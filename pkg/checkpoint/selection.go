@@ -62,7 +62,7 @@ func (s *Selection) Filter(src event.Source) (event.Source, error) {
 	return &filter{sel: s, src: src, header: s.header(src.Header()), spans: map[int32]*Range{}}, nil
 }
 
-// header returns the header of what is chosen behind header h.
+// header returns the header of what is chosen after header h.
 func (s *Selection) header(h *event.Header) *event.Header {
 	out := *h
 	out.Reports = nil

@@ -1,14 +1,12 @@
 package checkpoint
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,27 +28,6 @@ const manifestName = "_hostbound.json"
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 const suffix = ".parquet"
-
-// manifest is the content of that file.
-type manifest struct {
-	Schema  string         `json:"schema"`
-	Version int            `json:"version"`
-	Files   []manifestFile `json:"files"` // by rank, null last, then by path
-}
-
-type manifestFile struct {
-	Path string `json:"path"`
-	Rank *int32 `json:"rank"`
-	Rows int64  `json:"rows"`
-	Hash string `json:"hash"`
-}
-
-// is tells whether f is the file that the manifest means.
-func (m *manifestFile) is(f *parquet.File) bool { return f.Hash() == m.Hash && f.Rows() == m.Rows }
-
-func isFile(path string) bool { return strings.HasSuffix(path, suffix) }
-
-func dirOf(path string) string { return filepath.Dir(path) }
 
 // IsDataSet tells whether a directory is a data set, finished or not.
 func IsDataSet(dir string) bool {
@@ -364,48 +341,4 @@ func (s *Set) isOurs(path, rel string) bool {
 	defer f.Close()
 	_, ok := f.Metadata(event.KeySchema)
 	return ok
-}
-
-// readManifest reads the manifest of a data set.
-func readManifest(dir string) (*manifest, error) {
-	text, err := os.ReadFile(filepath.Join(dir, manifestName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &event.Error{
-			Msg:    dir + ": the checkpoint is unfinished: it has no " + manifestName,
-			Advice: "run the command that writes it again; what is done already is kept",
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := new(manifest)
-	if err := m.parse(text); err != nil {
-		return nil, fmt.Errorf("%s: damaged: %w", filepath.Join(dir, manifestName), err)
-	}
-	return m, nil
-}
-
-func (m *manifest) parse(text []byte) error {
-	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields()
-	if err := in.Decode(m); err != nil {
-		return err
-	}
-	if m.Schema != event.SchemaName || m.Version < 1 || m.Version > event.Version || len(m.Files) == 0 {
-		return fmt.Errorf("%d files of %q, version %d", len(m.Files), m.Schema, m.Version)
-	}
-	for _, f := range m.Files {
-		if dir, _ := path.Split(f.Path); dir != partition(f.rank())+"/" {
-			return fmt.Errorf("path %q", f.Path)
-		}
-	}
-	return nil
-}
-
-// rank returns the rank of a file's rows, noRank where they have none.
-func (f *manifestFile) rank() int32 {
-	if f.Rank == nil {
-		return noRank
-	}
-	return *f.Rank
 }

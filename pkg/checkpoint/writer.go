@@ -62,7 +62,7 @@ type part struct {
 // noRank stands for null.
 const noRank = -1
 
-// Create starts a checkpoint of rows behind header h: a file where path ends in
+// Create starts a checkpoint of rows after header h: a file where path ends in
 // .parquet, else a data set, of which nothing else remains after Commit. One
 // of Commit and Abort must follow.
 func Create(path string, h *event.Header, opt Options) (*Writer, error) {

@@ -6,7 +6,7 @@ import (
 )
 
 // Bitmap holds a bit a row, the lowest bit of a byte first, as Arrow does; nil
-// stands for all ones. Bits behind the last row may be anything.
+// stands for all ones. Bits after the last row may be anything.
 type Bitmap []byte
 
 // Get returns bit i.

@@ -280,7 +280,7 @@ const (
 // Has tells whether c is in the set.
 func (s Set) Has(c Col) bool { return s>>c&1 != 0 }
 
-// Source is a stream of batches behind a header.
+// Source is a stream of batches after a header.
 type Source interface {
 	// Header is known before the first batch and does not change.
 	Header() *Header

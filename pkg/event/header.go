@@ -139,7 +139,7 @@ func (h *Header) Report(rank int32) *Report {
 	return nil
 }
 
-// Warnings are the warnings of all reports, each behind its file's name where
+// Warnings are the warnings of all reports, each after its file's name where
 // there are several.
 func (h *Header) Warnings() []string {
 	var all []string

@@ -32,7 +32,7 @@ type Plain struct {
 //	Plain() *Plain              of each column
 //
 // What else a format keeps in Header.Foreign, such as metadata of other
-// programs, stays behind where rows go over to another format.
+// programs, stays back where rows go over to another format.
 type PlainFields []PlainField
 
 // PlainField describes one such column.
@@ -145,7 +145,7 @@ func (p *Plain) Slice(i, j int) Foreign {
 	return out
 }
 
-// Text returns the value of row i in words and whether it is there.
+// Text returns the value of row i as text and whether it is there.
 func (p *Plain) Text(i int) (string, bool) {
 	if !p.Valid.Get(i) {
 		return "", false

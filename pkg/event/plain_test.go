@@ -39,7 +39,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// randomPlain makes a column and its values in words, "" for null.
+// randomPlain makes a column and its values as text, "" for null.
 func randomPlain(rng *rand.Rand, typ PlainType, n int) (*Plain, []string) {
 	p := &Plain{Type: typ, Texts: Strings{Offsets: []int32{0}}}
 	words := make([]string, n)

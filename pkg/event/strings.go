@@ -38,9 +38,9 @@ func (c *Strings) coded(code int32) []byte {
 	return d.Data[d.Offsets[code]:d.Offsets[code+1]]
 }
 
-// SpellOut returns rows i to j without a Dict: in the memory of c where it has
+// Flatten returns rows i to j without a Dict: in the memory of c where it has
 // none, else in that of scratch.
-func (c *Strings) SpellOut(i, j int, scratch *Strings) Strings {
+func (c *Strings) Flatten(i, j int, scratch *Strings) Strings {
 	if c.Dict == nil {
 		return c.slice(i, j)
 	}
@@ -96,7 +96,7 @@ func (c *Strings) AppendCode(d *Dict, code int32) {
 	c.AppendBytes(d.Data[d.Offsets[code]:d.Offsets[code+1]])
 }
 
-// appended makes a row of the bytes behind the last text.
+// appended makes a row of the bytes after the last text.
 func (c *Strings) appended() {
 	if len(c.Offsets) == 0 {
 		c.Offsets = append(c.Offsets, 0)
@@ -126,7 +126,7 @@ func (c *Strings) slice(i, j int) Strings {
 	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data}
 }
 
-// appendRange appends rows i to j of src. A column takes over the first Dict
+// appendRange appends rows i to j of src. A column adopts the first Dict
 // that comes; the texts of another one are copied.
 func (c *Strings) appendRange(src *Strings, i, j int) {
 	c.adopt(src.Dict)

@@ -93,7 +93,7 @@ func TestStrings(t *testing.T) {
 			continue
 		}
 		i := rng.IntN(len(want))
-		plain := c.SpellOut(i, len(want), &scratch)
+		plain := c.Flatten(i, len(want), &scratch)
 		if got := plain.texts(len(want) - i); plain.Dict != nil || !slices.Equal(got, want[i:]) {
 			t.Fatalf("seed %d: plain, from row %d: %q instead of %q", seed, i, got, want[i:])
 		}

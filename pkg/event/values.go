@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Values of kind and class that nobody here knows get codes behind ours while
+// Values of kind and class that nobody here knows get codes after ours while
 // they are read, and are passed on by their names; analyses look for codes that
 // they know and ignore these. Readers add them when they open their input, before
 // anything else looks at the lists.

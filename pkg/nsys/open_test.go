@@ -477,7 +477,7 @@ func digest(t *testing.T, path string) string {
 				binary.Write(sum, binary.LittleEndian, col.Values)
 				sum.Write(col.Valid)
 			case *event.Strings:
-				plain := col.SpellOut(0, b.Len, new(event.Strings))
+				plain := col.Flatten(0, b.Len, new(event.Strings))
 				binary.Write(sum, binary.LittleEndian, plain.Offsets[:b.Len+1])
 				sum.Write(plain.Data[:plain.Offsets[b.Len]])
 			}

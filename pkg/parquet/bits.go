@@ -12,7 +12,7 @@ import (
 // The hybrid of run lengths and packed numbers, in which Parquet stores levels,
 // dictionary numbers and, with a length before it, booleans: runs of a header
 // (count<<1 for one repeated value, groups<<1|1 for groups of 8 packed values)
-// and its values. The last group may go on behind the last value.
+// and its values. The last group may go on after the last value.
 
 // run is the head of one run.
 type run struct {
@@ -121,11 +121,11 @@ func countBits(m []byte, i, j int) int {
 	return n
 }
 
-// unpackPadding is how far behind its input bitpack.Unpack may read.
+// unpackPadding is how far beyond its input bitpack.Unpack may read.
 const unpackPadding = bitpack.PaddingInt64
 
 // unpack reads len(dst) numbers of width bits, lowest bit first. src has them
-// all, best with unpackPadding bytes of capacity behind them.
+// all, best with unpackPadding bytes of capacity after them.
 func unpack[T uint32 | int64](dst []T, src []byte, width uint) {
 	if width == 0 {
 		clear(dst)

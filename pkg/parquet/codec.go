@@ -21,7 +21,7 @@ import (
 var errSize = errors.New("damaged page: wrong size")
 
 // decompress decompresses src, which becomes size bytes, into the memory of
-// dst, with unpackPadding bytes of capacity behind it. No codec is given room for
+// dst, with unpackPadding bytes of capacity after it. No codec is given room for
 // more than size.
 func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byte, error) {
 	dst = slices.Grow(dst[:0], size+unpackPadding)[:size]

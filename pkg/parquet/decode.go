@@ -251,7 +251,7 @@ func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err erro
 }
 
 // deltaBlocks reads the blocks of differences that lead from out[0] to the
-// numbers behind it. part is the numbers in each of the parts of a block.
+// numbers after it. part is the numbers in each of the parts of a block.
 func deltaBlocks(out []int64, src []byte, part, parts int) ([]byte, error) {
 	last := out[0]
 	for out = out[1:]; len(out) > 0; {

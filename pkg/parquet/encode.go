@@ -308,7 +308,7 @@ func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
 	return dst
 }
 
-// writePage compresses c.page and writes it behind its header.
+// writePage compresses c.page and writes it after its header.
 func (c *encoder) writePage(h *format.PageHeader) {
 	c.packed = zstdEncoder().EncodeAll(c.page, c.packed[:0])
 	body := c.packed

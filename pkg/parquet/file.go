@@ -66,7 +66,7 @@ func NewFile(r io.ReaderAt, size int64) (f *File, err error) {
 	f = &File{r: r, names: map[string]int{}}
 	n, err := unmarshal(footer, &f.meta)
 	if err == nil && n != len(footer) {
-		err = errors.New("bytes behind it")
+		err = errors.New("bytes after it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("damaged footer: %w", err)
@@ -200,13 +200,13 @@ func (f *File) readSchema() (chunks int, err error) {
 		chunks, i = chunks+1, i+1
 	}
 	if i != len(f.meta.Schema) {
-		return 0, errors.New("damaged footer: the schema goes on behind its end")
+		return 0, errors.New("damaged footer: the schema goes on after its end")
 	}
 	return chunks, nil
 }
 
 // skipGroup returns the number of leaves under element i of the schema and the
-// number of the element behind them.
+// number of the element after them.
 func (f *File) skipGroup(i int) (leaves, next int) {
 	open := 1
 	for ; open > 0 && i < len(f.meta.Schema); i++ {

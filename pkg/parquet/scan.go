@@ -246,7 +246,7 @@ func (s *scan) flush() error {
 	return err
 }
 
-// read steps over skip rows and appends the n rows behind them to v, which has
+// read steps over skip rows and appends the n rows after them to v, which has
 // have rows.
 func (r *chunkReader) read(v *Vector, have int, skip int64, n int) error {
 	for skip > 0 || n > 0 {

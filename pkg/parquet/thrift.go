@@ -8,7 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
 
-// errShort means that a structure goes on behind the given bytes.
+// errShort means that a structure goes on after the given bytes.
 var errShort = errors.New("cut short")
 
 // The types of Thrift's compact protocol that Parquet's structures consist of.

@@ -13,7 +13,7 @@ type Vector struct {
 	Float []float64
 	Text  Strings
 	// Valid has a bit a row, the lowest of a byte first; nil where no row is
-	// null. Bits behind the last row may be anything.
+	// null. Bits after the last row may be anything.
 	Valid []byte
 	spare []byte // the memory of Valid while that is nil
 }

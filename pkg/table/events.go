@@ -101,7 +101,7 @@ func texts(src *event.Strings, n int) []string {
 	if n == 0 {
 		return all
 	}
-	plain := src.SpellOut(0, n, new(event.Strings))
+	plain := src.Flatten(0, n, new(event.Strings))
 	offsets := plain.Offsets
 	first := offsets[0]
 	data := string(plain.Data[first:offsets[n]])

@@ -219,7 +219,7 @@ func checkOffsets(offsets []int32, size int) error {
 	return nil
 }
 
-// skip steps over an array of type t and its children. Where that leads behind
+// skip steps over an array of type t and its children. Where that leads beyond
 // the last node or buffer, the next array is missing.
 func (c *cursor) skip(t arrow.DataType) {
 	c.node++

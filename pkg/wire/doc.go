@@ -6,7 +6,7 @@
 // A stream of events is a schema, the dictionaries of the enum columns, record
 // batches of at most event.MaxBatchRows rows and the end-of-stream marker,
 // uncompressed, in the byte order of the machine. Its columns are those of
-// event.Fields in their order, behind them whatever somebody else added:
+// event.Fields in their order, after them whatever somebody else added:
 //
 //	kind, class, domain, phase   dictionary<int32, utf8>, the dictionary sent
 //	                             once, before the first batch, never changed
@@ -29,7 +29,7 @@
 // Other keys and columns are carried along (event.Header.Extra,
 // event.Header.Foreign, event.Batch.Foreign). To other formats the columns go as
 // event.Plain: whole numbers but uint64 as int64, floating point numbers as
-// float64, all others in words. Columns from other formats are written as int64,
+// float64, all others as text. Columns from other formats are written as int64,
 // float64 and utf8.
 //
 // A reader also takes what other programs make of such a stream: columns in
@@ -61,7 +61,7 @@
 //	                     warned of besides the reports' own warnings; most of it
 //	                     is known only after the last row
 //
-// and its body ends, behind all buffers, with "hostbound.sealed" and 16 hex digits:
+// and its body ends, after all buffers, with "hostbound.sealed" and 16 hex digits:
 // a hash of all that came before and of the seal itself, with zeros for the digits.
 // Other readers see a batch without rows. A Reader verifies it before it returns
 // io.EOF. A stream without a seal is read as well: that is how version 1 and other
@@ -77,7 +77,7 @@
 // never panics.
 //
 // That is why the library's own reader is not used but for columns that nobody
-// here knows, behind these checks: it believes the lengths in a message and
+// here knows, after these checks: it believes the lengths in a message and
 // allocates them before it reads, so that 8 of 80 public fuzz streams kill the
 // process, which a recover cannot prevent; and it takes a stream that is cut
 // between two messages for a complete one.

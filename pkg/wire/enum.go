@@ -20,7 +20,7 @@ type enum struct {
 
 	dictionary []string // the stream's own numbering
 	known      []int32  // the codes of its values, -1 for values not in the list
-	same       bool     // both number alike
+	same       bool     // both number values in the same way
 
 	indices, values []int32 // scratch
 }
@@ -49,7 +49,7 @@ func (e *enum) find(value string) int32 {
 	return code
 }
 
-// define takes over the values of a dictionary message, behind those known so
+// define adopts the values of a dictionary message, after those known so
 // far where it is a delta.
 func (e *enum) define(values []string, delta bool) {
 	if !delta {
@@ -169,7 +169,7 @@ func (w *words) define(values []string, delta bool) {
 	w.values = append(w.values, values...)
 }
 
-// read takes the column from a batch and spells it out, up to limit bytes.
+// read takes the column from a batch and resolves its values, up to limit bytes.
 func (w *words) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Strings, event.Bitmap, error) {
 	col, err := ints(c, t.IndexType, &w.indices)
 	if err != nil {

@@ -65,7 +65,7 @@ func (o *others) columns(all []event.Foreign) ([]event.Foreign, error) {
 	return all, nil
 }
 
-// column is an event.Foreign: parts of arrays one behind the other, joined
+// column is an event.Foreign: parts of arrays one after the other, joined
 // when they are written.
 type column struct {
 	typ   arrow.DataType
@@ -98,11 +98,11 @@ func (c *column) Slice(i, j int) event.Foreign {
 	return &column{typ: c.typ, n: j - i, parts: c.between(i, j)}
 }
 
-// Text returns the value of row i in words and whether it is there. What a
+// Text returns the value of row i as text and whether it is there. What a
 // damaged array holds is not there.
 func (c *column) Text(i int) (string, bool) {
 	for _, p := range c.between(i, i+1) {
-		return inWords(p.arr, p.from)
+		return asText(p.arr, p.from)
 	}
 	return "", false
 }

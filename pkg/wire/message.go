@@ -306,7 +306,7 @@ func (m *messages) record(t flatTable, body int64) error {
 	return nil
 }
 
-// rows is a number of rows in words.
+// rows is a number of rows as text.
 func rows(n int64) string {
 	if n == 1 {
 		return "1 row"

@@ -36,7 +36,7 @@ func plainType(t arrow.DataType) event.PlainType {
 }
 
 // PlainFields describes the columns as plain ones. Where several have one name,
-// which Arrow allows and other formats do not, those behind the first get a
+// which Arrow allows and other formats do not, those after the first get a
 // number.
 func (f *foreign) PlainFields() event.PlainFields {
 	fields := make(event.PlainFields, len(f.fields))
@@ -117,7 +117,7 @@ func numbers[T int64 | float64](c *column, appendTo func(values []T, p part) []T
 	return values, valid
 }
 
-// texts returns the values of a column in words, "" for nulls, up to limit
+// texts returns the values of a column as text, "" for nulls, up to limit
 // bytes.
 func texts(c *column, limit int) (event.Strings, event.Bitmap) {
 	values := event.Strings{Offsets: make([]int32, 1, c.n+1)}
@@ -125,7 +125,7 @@ func texts(c *column, limit int) (event.Strings, event.Bitmap) {
 	row := 0
 	for _, p := range c.parts {
 		for i := p.from; i < p.to; i++ {
-			text, ok := inWords(p.arr, i)
+			text, ok := asText(p.arr, i)
 			if ok = ok && len(values.Data)+len(text) <= limit; !ok {
 				text = ""
 			}
@@ -137,9 +137,9 @@ func texts(c *column, limit int) (event.Strings, event.Bitmap) {
 	return values, valid
 }
 
-// inWords returns value i of an array in words and whether it is there, as
+// asText returns value i of an array as text and whether it is there, as
 // column.Text does.
-func inWords(arr arrow.Array, i int) (text string, ok bool) {
+func asText(arr arrow.Array, i int) (text string, ok bool) {
 	var damaged error
 	defer caught(&damaged)
 	if missing(arr, i) {

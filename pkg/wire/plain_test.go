@@ -49,7 +49,7 @@ var plains = []struct {
 	{arrow.Null, `[null, null, null]`, event.PlainText, []string{"null", "null", "null"}},
 }
 
-// inPlain puts the values of a plain column in words.
+// inPlain puts the values of a plain column as text.
 func inPlain(p *event.Plain) []string {
 	words := make([]string, p.Len())
 	for i := range words {
@@ -109,7 +109,7 @@ func TestPlainNullsBelow(t *testing.T) {
 	}
 }
 
-// TestPlainNullsAreZero has nulls with a value behind them.
+// TestPlainNullsAreZero has nulls with a value after them.
 func TestPlainNullsAreZero(t *testing.T) {
 	buffers := []*memory.Buffer{memory.NewBufferBytes([]byte{1}), buffer([]int64{5, 6})}
 	arr := array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, 2, buffers, nil, 1, 0))

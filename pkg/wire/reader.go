@@ -122,7 +122,7 @@ func (r *Reader) Header() *event.Header { return r.header }
 func (r *Reader) Warnings() []string { return r.in.warnings }
 
 // Next returns the next batch, of 1 to event.MaxBatchRows rows, or io.EOF
-// behind the last one, if and only if the stream came to its proper end.
+// after the last one, if and only if the stream came to its proper end.
 // After an error it returns that error again.
 func (r *Reader) Next() (*event.Batch, error) {
 	if r.err != nil {
@@ -175,7 +175,7 @@ func (r *Reader) advance() error {
 	}
 }
 
-// step reads one message and takes over dictionaries of ours.
+// step reads one message and adopts dictionaries of ours.
 func (r *Reader) step() (*message, error) {
 	msg, err := r.next()
 	if err != nil {

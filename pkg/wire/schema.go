@@ -19,7 +19,7 @@ type field struct {
 	dictionary int64 // the id of its dictionary, where the type is one
 }
 
-// head is the beginning of a stream: its schema, and Arrow's own reader behind
+// head is the beginning of a stream: its schema, and Arrow's own reader after
 // it for who needs that.
 type head struct {
 	fields []field

@@ -79,7 +79,7 @@ type sink struct {
 	head []byte   // its prefix and metadata so far
 	body int64    // bytes of its body that are missing, -1 before the body
 	at   int64    // in the body
-	next int      // buffer that ends behind at
+	next int      // buffer that ends after at
 	part []byte   // of that buffer, where it comes in parts
 }
 
@@ -182,7 +182,7 @@ func (s *sink) buffer(p []byte, missing int64) {
 
 // newOutput returns what an Arrow writer is to write to. It writes each buffer
 // and each padding on its own, and every write to a pipe wakes the reader; but
-// columns should not be copied on their way. A small bufio.Writer behind the sink
+// columns should not be copied on their way. A small bufio.Writer after the sink
 // does both: what is larger than it goes past it. (Measured: writev is no faster
 // for batches of event.BatchRows rows, and slower for small ones.)
 func newOutput(w io.Writer) *sink {

@@ -213,7 +213,7 @@ func readRows(t *table.Table, msg *message, fields []field, words []words, limit
 	return nil
 }
 
-// readValues appends the values of one column behind the have rows of c.
+// readValues appends the values of one column after the have rows of c.
 func readValues(c *table.Column, cur *cursor, typ arrow.DataType, w *words, have int, limit int64) error {
 	var valid event.Bitmap
 	var err error
@@ -262,7 +262,7 @@ func plain(cur *cursor, bits int) (event.Bitmap, []byte, error) {
 	return valid, b, err
 }
 
-// appendNulls marks which of n rows behind the have rows of c are null, and
+// appendNulls marks which of n rows after the have rows of c are null, and
 // makes their values zero.
 func appendNulls(c *table.Column, valid event.Bitmap, have, n int) {
 	if c.Nulls == nil && valid == nil {

@@ -23,7 +23,7 @@ type Writer struct {
 	ipc    *ipc.Writer
 	schema *arrow.Schema
 	cols   []event.Col
-	extra  []arrow.Field // the columns that are not ours, behind ours
+	extra  []arrow.Field // the columns that are not ours, after ours
 	dicts  [event.NumCols]arrow.ArrayData
 
 	nulls   event.Bitmap // zeros, for columns that a batch lacks
@@ -36,7 +36,7 @@ type Writer struct {
 	warnings []string
 }
 
-// NewWriter prepares a stream to w behind header h. The schema goes out with
+// NewWriter prepares a stream to w after header h. The schema goes out with
 // the first batch. h.Foreign must come from a Reader of this package or have
 // PlainFields (event.PlainFields).
 func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
@@ -186,7 +186,7 @@ func (w *Writer) array(b *event.Batch, c event.Col) arrow.Array {
 		valid, nulls := bitmap(col.Valid, n, &w.tails[c])
 		data = array.NewData(t, n, []*memory.Buffer{valid, buffer(col.Values[:n])}, nil, nulls, 0)
 	case *event.Strings:
-		plain := col.SpellOut(0, n, &w.text)
+		plain := col.Flatten(0, n, &w.text)
 		offsets, bytes := rebase(&plain, n, &w.offsets)
 		data = array.NewData(t, n, []*memory.Buffer{nil, buffer(offsets), buffer(bytes)}, nil, 0, 0)
 	}
@@ -212,7 +212,7 @@ func (w *Writer) missing(c event.Col, n int) arrow.Array {
 }
 
 // bitmap returns a bitmap as a buffer, nil where no row is null, and the number
-// of nulls. Bits behind the last row may be anything in a batch; in a stream
+// of nulls. Bits after the last row may be anything in a batch; in a stream
 // they are zero, so that the same rows are the same bytes. What has to be
 // changed for that is copied into scratch.
 func bitmap(m event.Bitmap, n int, scratch *event.Bitmap) (*memory.Buffer, int) {
