@@ -47,14 +47,17 @@ func Capturable(class event.Class) bool {
 	return false
 }
 
-// Site is a kernel by the number of its name, and the path of ranges that it was launched
-// in, -1 for none.
-type Site struct{ Name, Path int32 }
+// Site is a kernel and where it was launched, by the numbers that Names knows.
+type Site struct {
+	Name int32 // of the kernel
+	Path int32 // of ranges, -1 for none
+}
 
 // Eager is kernels of one site that no graph replay ran.
 type Eager struct {
-	Class     event.Class // -1 for none
-	Count, Ns int64
+	Class event.Class // -1 for none
+	Count int64       // kernels
+	Ns    int64       // sum of their durations
 }
 
 // Kernels adds up eager kernels by their site.

@@ -31,16 +31,16 @@ type Report struct {
 
 // PartialRank is a rank of which replays are missing in the recording.
 type PartialRank struct {
-	Rank          int32 `json:"rank"`
+	Rank          int32 `json:"rank"`     // number of the rank
 	GraphLaunches int64 `json:"launches"` // calls that launch a graph
 	Recorded      int64 `json:"recorded"` // replays that were recorded
 }
 
 // EagerKernel is a kernel that was launched by itself.
 type EagerKernel struct {
-	Name  string `json:"name"`
+	Name  string `json:"name"`  // short name of the kernel
 	Class string `json:"class"` // one of event.Classes, "" for none
-	Count int64  `json:"count"`
+	Count int64  `json:"count"` // in the window
 	// Range is the innermost range around most of its launches, Path the ranges around
 	// that, the outermost first, Source the function that a range stands for; "" each
 	// where there is none.

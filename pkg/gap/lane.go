@@ -53,6 +53,12 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if !busy {
 		return
 	}
+	r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a, f)
+}
+
+// addBusy observes an activity of a stream; f is what is known of the open step, nil
+// where there is none.
+func (r *rank) addBusy(stream int64, inStep bool, a *activity, f *stepFact) {
 	l := r.idle.Activity(&a.Activity)
 	if r.lane == nil || r.lane.Lane != l {
 		r.lane = r.findLane(l)
@@ -61,13 +67,13 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 		r.addIdle(f, l)
 	}
 	r.lane.seen = l.Idle
-	r.addStream(r.lane, b.Stream.Values[i], a)
-	if kind == event.Kernel {
-		r.addSample(int32(b.Stream.Values[i]), a)
+	r.addStream(r.lane, stream, a)
+	if a.Kind == event.Kernel {
+		r.addSample(int32(stream), a)
 		switch collective := a.class.IsCollective(); {
 		case !collective:
 			r.addOwn(a)
-		case b.Step.Valid.Get(i):
+		case inStep:
 			r.addCollective(a)
 		}
 	}

@@ -11,20 +11,24 @@ import (
 // Report is what is known of the idle time of a run. Times in us are not rounded.
 // A pointer is nil where there is nothing to say: null is not zero.
 type Report struct {
-	Idle      Idle              `json:"idle"`
-	Gaps      Gaps              `json:"gaps"`
-	Graph     coverage.Report   `json:"graph"`
-	Pattern   *pattern.Report   `json:"pattern"`
+	// Idle, Gaps and Graph are always there.
+	Idle  Idle            `json:"idle"`
+	Gaps  Gaps            `json:"gaps"`
+	Graph coverage.Report `json:"graph"`
+	// Pattern is the layer, null where none is found.
+	Pattern *pattern.Report `json:"pattern"`
+	// Straggler is null without ranks to compare.
 	Straggler *straggler.Report `json:"straggler"`
-	Slack     *slack.Report     `json:"slack"`
-	Findings  []Finding         `json:"findings"`
-	Handoff   handoff.Handoff   `json:"optimization_handoff"`
-	Warnings  []string          `json:"warnings"`
+	// Slack is null where no launch is known.
+	Slack    *slack.Report   `json:"slack"`
+	Findings []Finding       `json:"findings"` // the most worth first
+	Handoff  handoff.Handoff `json:"optimization_handoff"`
+	Warnings []string        `json:"warnings"` // what limits the report, a sentence each
 }
 
 // Idle is the idle time of all lanes in the window and what it went to.
 type Idle struct {
-	TotalUs  float64 `json:"total_us"`
+	TotalUs  float64 `json:"total_us"`  // idle time, over all lanes
 	WindowUs float64 `json:"window_us"` // length of the windows of all lanes
 	// InterStepUs is the part between steps (package idle tells which gaps that
 	// are); null without steps.
@@ -33,14 +37,14 @@ type Idle struct {
 	Steps       int64    `json:"rank_steps"` // of the benchmark segments
 	// Window is "benchmark" or "trace".
 	Window  string      `json:"window"`
-	Causes  []Cause     `json:"causes"`
-	Phases  []PhaseIdle `json:"phases"`
-	PerStep []StepIdle  `json:"steps,omitempty"`
+	Causes  []Cause     `json:"causes"`          // they add up to TotalUs, the largest first
+	Phases  []PhaseIdle `json:"phases"`          // of the steps, empty without phases
+	PerStep []StepIdle  `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.
 type Cause struct {
-	Cause     string   `json:"cause"`
+	Cause     string   `json:"cause"`       // as package idle names it
 	Ns        int64    `json:"ns"`          // over all lanes
 	Us        float64  `json:"us"`          // the same
 	Share     float64  `json:"share"`       // of the idle time
@@ -62,62 +66,64 @@ type Site struct {
 	// Path are the ranges that the call was made in, the outermost first; "" for
 	// none.
 	Path   string  `json:"path"`
-	Ns     int64   `json:"ns"`
-	Us     float64 `json:"us"`
+	Ns     int64   `json:"ns"`               // over all lanes
+	Us     float64 `json:"us"`               // the same
 	Source string  `json:"source,omitempty"` // the function that the innermost known range stands for
 }
 
 // PhaseIdle is the idle time in the periods of the steps of a phase.
 type PhaseIdle struct {
-	Phase    string  `json:"phase"`
-	TotalUs  float64 `json:"total_us"`
-	WindowUs float64 `json:"window_us"`
-	Steps    int64   `json:"rank_steps"`
-	Causes   []Cause `json:"causes"`
+	Phase    string  `json:"phase"`      // one of event.Phases
+	TotalUs  float64 `json:"total_us"`   // over all lanes
+	WindowUs float64 `json:"window_us"`  // the periods of all lanes
+	Steps    int64   `json:"rank_steps"` // 1 or more
+	Causes   []Cause `json:"causes"`     // they add up to TotalUs, the largest first
 }
 
 // StepIdle is the idle time in the period of a step.
 type StepIdle struct {
 	Rank     int32   `json:"rank"`
-	Step     int     `json:"step"`
-	Phase    string  `json:"phase"`
-	TotalUs  float64 `json:"total_us"`
-	WindowUs float64 `json:"window_us"`
-	Causes   []Cause `json:"causes"`
+	Step     int     `json:"step"`      // number in its rank, from 0
+	Phase    string  `json:"phase"`     // one of event.Phases
+	TotalUs  float64 `json:"total_us"`  // over the rank's lanes
+	WindowUs float64 `json:"window_us"` // the period times the lanes
+	Causes   []Cause `json:"causes"`    // they add up to TotalUs, the largest first
 }
 
 // Gaps are the gaps between activities of a stream.
 type Gaps struct {
-	Buckets []Bucket `json:"buckets"`
-	Top     []TopGap `json:"top"`
+	Buckets []Bucket `json:"buckets"` // all nine, the shortest first
+	Top     []TopGap `json:"top"`     // the longest first
 	// Dominant says what most of the gap time is in, "" without gaps.
 	Dominant string `json:"dominant"`
 }
 
 // Bucket is the gaps of some lengths.
 type Bucket struct {
-	LowerUs float64  `json:"lower_us"`
-	UpperUs *float64 `json:"upper_us"`
+	LowerUs float64  `json:"lower_us"` // the shortest gap, included
+	UpperUs *float64 `json:"upper_us"` // the longest, not included; null for the last bucket
 	Count   int64    `json:"count"`
-	Ns      int64    `json:"ns"`
-	TotalUs float64  `json:"total_us"`
-	Share   float64  `json:"share"`
-	Source  string   `json:"source"`
+	Ns      int64    `json:"ns"`       // sum of the gaps
+	TotalUs float64  `json:"total_us"` // the same
+	Share   float64  `json:"share"`    // of the time of all gaps, 0 to 1
+	Source  string   `json:"source"`   // where such gaps come from as a rule
 }
 
 // TopGap is one of the longest gaps.
 type TopGap struct {
-	GapUs    float64 `json:"gap_us"`
-	Previous string  `json:"previous"`
-	Next     string  `json:"next"`
+	GapUs    float64 `json:"gap_us"`   // its length
+	Previous string  `json:"previous"` // kernel that ends before it
+	Next     string  `json:"next"`     // kernel that ends it
 	Rank     int32   `json:"rank"`
-	Device   int32   `json:"device"`
-	Stream   int64   `json:"stream"`
-	Step     *int32  `json:"step"`
-	StartNs  int64   `json:"start_ns"`
-	Call     string  `json:"call"`
-	Range    string  `json:"range"`
-	Path     string  `json:"path"`
+	Device   int32   `json:"device"`   // CUDA device number
+	Stream   int64   `json:"stream"`   // CUDA stream
+	Step     *int32  `json:"step"`     // the step that was open at its end, null for none
+	StartNs  int64   `json:"start_ns"` // on the stream's clock
+	// Call launched Next, in Range, the innermost of the ranges of Path; "" each where
+	// that is not known.
+	Call  string `json:"call"`
+	Range string `json:"range"`
+	Path  string `json:"path"`
 	// IdleUs is the part in which nothing else ran on the device either, and Causes
 	// what the thread that launched next did in the last stretch of it.
 	IdleUs float64     `json:"idle_us"`
@@ -126,14 +132,14 @@ type TopGap struct {
 
 // CausePart is a part of one gap.
 type CausePart struct {
-	Cause string  `json:"cause"`
-	Us    float64 `json:"us"`
+	Cause string  `json:"cause"` // as package idle names it
+	Us    float64 `json:"us"`    // of the gap
 }
 
 // Finding is something to do, and why.
 type Finding struct {
-	Pattern  string `json:"pattern"`
-	Evidence string `json:"evidence"`
+	Pattern  string `json:"pattern"`  // its treatment, one of the constants of this package
+	Evidence string `json:"evidence"` // a sentence for people, with figures
 	// UsStep is the idle time that it is worth, in us per rank-step, or in the trace
 	// where there are no steps; of a straggler, what the other ranks wait for it. 0
 	// where that is not known.

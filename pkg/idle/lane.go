@@ -7,7 +7,7 @@ import (
 
 // Lane is a device of the rank.
 type Lane struct {
-	Device int32
+	Device int32 // CUDA device number
 	End    int64 // busy up to here
 	Idle   int64 // idle time between its activities so far, in ns
 	// GapStart and GapEnd are its last idle gap.
@@ -22,15 +22,15 @@ type Lane struct {
 
 // Activity is a row that keeps a lane busy.
 type Activity struct {
-	Start, End   int64
-	Device       int32
-	Name         int32 // of Sites.Names
-	Kind         event.Kind
-	Replayed     bool  // a graph replay ran it, or it is one
-	Correlation  int64 // NoTime where there is none
-	LaunchStart  int64 // NoTime where there is no launching call
-	LaunchEnd    int64
-	LaunchThread int64 // NoTime where it is not known
+	Start, End   int64      // ns
+	Device       int32      // CUDA device number
+	Name         int32      // of Sites.Names
+	Kind         event.Kind // kernel, graph, memcpy or memset
+	Replayed     bool       // a graph replay ran it, or it is one
+	Correlation  int64      // NoTime where there is none
+	LaunchStart  int64      // NoTime where there is no launching call
+	LaunchEnd    int64      // 0 where there is no launching call
+	LaunchThread int64      // NoTime where it is not known
 }
 
 // NoTime stands for what is null in an [Activity].
@@ -119,8 +119,8 @@ func (r *Rank) endGap(l *Lane, a *Activity, first bool) {
 
 // Part is a part of a gap.
 type Part struct {
-	Key Key
-	Ns  int64
+	Key Key   // its cause, with its site
+	Ns  int64 // 1 or more
 }
 
 // LastGap returns what the last idle gap was attributed to, in order; a key may come

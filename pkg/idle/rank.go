@@ -90,10 +90,10 @@ func NewRank(sites *Sites, opt Options) *Rank {
 
 // HostRow is a host row as it was observed.
 type HostRow struct {
-	Thread int // number of the thread within the rank, -1 where it is not known
-	Class  event.Class
-	Name   int32 // of Sites.Names for calls, of Sites.Ranges for ranges
-	Path   int32 // of ranges around it, -1 for none
+	Thread int         // number of the thread within the rank, -1 where it is not known
+	Class  event.Class // Other and Range where the row has none
+	Name   int32       // of Sites.Names for calls, of Sites.Ranges for ranges
+	Path   int32       // of ranges around it, -1 for none
 }
 
 // Observe observes rows i to j, all of the rank and of the open slice. Rows that are

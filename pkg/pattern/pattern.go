@@ -8,16 +8,16 @@ import (
 // Kernel is a kernel of a step.
 type Kernel struct {
 	Symbol int32 // the same for kernels with the same Stem
-	Class  int32
-	Name   int32
-	Start  int64
-	End    int64
+	Class  int32 // its part in a layer, as Roles number it
+	Name   int32 // number of its name, the caller's
+	Start  int64 // ns
+	End    int64 // ns
 	Stop   int64 // latest end of the kernels before it; after Start for none
 }
 
 // Roles are the classes that mark the limits of a layer, by their numbers.
 type Roles struct {
-	Attention int32
+	Attention int32 // what mixes tokens
 	// Mixer is what stands in place of attention in other layers: state-space scans,
 	// linear attention.
 	Mixer      int32
@@ -31,7 +31,7 @@ type Roles struct {
 
 // Pattern is a repeated unit.
 type Pattern struct {
-	Places []Place
+	Places []Place // of the unit, in order
 	// Repetitions is how often a step repeats the unit.
 	Repetitions int
 	// Layers is how many layers the model has, 0 where that cannot be told, and Types
@@ -54,13 +54,14 @@ type Pattern struct {
 
 // Place is a kernel of the unit.
 type Place struct {
-	Symbol, Class int32
-	Name          int32   // the most frequent
-	Names         int     // how many different ones
-	Seen          int     // repetitions of all steps that have it
-	Gap           float64 // mean time before it in which nothing ran, ns
-	Time          float64 // mean duration, ns
-	gaps          int     // that are known
+	Symbol int32   // of all kernels that stand there
+	Class  int32   // of all kernels that stand there
+	Name   int32   // the most frequent
+	Names  int     // how many different ones
+	Seen   int     // repetitions of all steps that have it
+	Gap    float64 // mean time before it in which nothing ran, ns
+	Time   float64 // mean duration, ns
+	gaps   int     // that are known
 }
 
 // MinCover is the share of a step's kernels that a unit has to cover.

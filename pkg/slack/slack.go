@@ -72,7 +72,7 @@ func (s *Sampler) End() Step {
 type Step struct {
 	Launches      int64 // 0 where nothing is known
 	Near          int64 // of them those with slack near zero
-	Min, P10, P50 int64
+	Min, P10, P50 int64 // of the launches; 0 where there are none
 }
 
 func summarise(values []int64) (s Step) {
@@ -118,12 +118,12 @@ type Report struct {
 
 // StepReport is the slack of one step.
 type StepReport struct {
-	Rank     int32   `json:"rank"`
-	Step     int     `json:"step"` // number in its rank, from 0
-	Launches int64   `json:"launches"`
-	P50Us    float64 `json:"p50_us"`
-	P10Us    float64 `json:"p10_us"`
-	MinUs    float64 `json:"min_us"`
+	Rank     int32   `json:"rank"`            // number of the rank
+	Step     int     `json:"step"`            // number in its rank, from 0
+	Launches int64   `json:"launches"`        // 1 or more
+	P50Us    float64 `json:"p50_us"`          // median of its launches
+	P10Us    float64 `json:"p10_us"`          // what nine in ten have at least
+	MinUs    float64 `json:"min_us"`          // the least
 	NearZero float64 `json:"near_zero_share"` // 0 to 1
 }
 

@@ -23,15 +23,15 @@ const (
 type Collective struct {
 	Step       int32 // of the rank, counted from the beginning of its window
 	Name       int32 // the same for all ranks
-	Allreduce  bool
-	Start, End int64
+	Allreduce  bool  // all ranks end together
+	Start, End int64 // ns, on the clock of the rank's report
 }
 
 // Rank is what one rank did, in the order of Start, and so of Step. It is read
 // only.
 type Rank struct {
-	ID     int32
-	Report int
+	ID     int32 // number of the rank
+	Report int   // number of its report: ranks of one share a clock
 	// Clocked is set where the report's clock is that of the first one but for an
 	// error: recordings that do not overlap on it are not of one run.
 	Clocked     bool

@@ -47,8 +47,8 @@ const (
 
 // Run is a stretch of time in one state. It ends where the next run begins.
 type Run struct {
-	At    int64
-	State State
+	At    int64 // ns
+	State State // from At on
 }
 
 // Never is a time after all others.
