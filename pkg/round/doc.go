@@ -1,0 +1,34 @@
+// Package round follows rounds of changes to host code: each was profiled, and
+// perhaps benchmarked, and is compared with the code that it started from. It says
+// whether a round paid, when to stop, and what all of them came to.
+//
+// # What is compared
+//
+// A round is compared with the last one that was kept: the baseline, or a later
+// round that neither regressed nor was reverted. Functions are matched by the base
+// name of their file and the last part of their name, lines by their function and
+// their source without blanks and comments, never by number: a change moves lines.
+// Several equal lines of a function are one. A function that only one side has is
+// NEW or REMOVED, and its time is no improvement: where the outermost functions of
+// both rounds are not the same, the change is that of the functions that both have.
+//
+// Where the hits of the same function tell the steps of both rounds, figures are per
+// step; otherwise they are totals, and a warning says so where the entries differ.
+//
+// # Verdicts
+//
+// Throughput decides over profile time, which the profiler inflates: a round that
+// removes lines looks better in it than it is. With two or more benchmark runs on
+// a side a change is real where its 95 % interval leaves out zero. With one on each,
+// how far two runs of the same code differ is not known: under [SingleRun] is no change.
+// Without a benchmark the profile's time decides, and under [ProfileNoise] of it is
+// no change.
+package round
+
+// The limits of the verdicts, and of the stopping rules.
+const (
+	SingleRun    = 0.02 // change of throughput between single runs below which nothing is said
+	ProfileNoise = 0.01 // change of profile time below which nothing is said
+	MinGain      = 0.05 // a round that gains less, twice in a row, is a reason to stop
+	DefaultMax   = 3    // rounds after the baseline
+)

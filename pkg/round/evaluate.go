@@ -1,0 +1,227 @@
+package round
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/hotspot"
+)
+
+// Options are what the rounds do not say.
+type Options struct {
+	Max   int    // rounds after the baseline, 0: DefaultMax
+	Notes *Notes // nil for none
+}
+
+// Evaluate follows the rounds, of which the first is the baseline.
+func Evaluate(in []Input, o Options) *Result {
+	if o.Max <= 0 {
+		o.Max = DefaultMax
+	}
+	res := &Result{Rounds: []Round{}, Warnings: unknownNotes(in, o.Notes)}
+	profiles := make([]*profile, len(in))
+	last := 0 // the last round that was kept
+	for i := range in {
+		profiles[i] = newProfile(&in[i])
+		r := begin(&in[i], o.Notes)
+		if i == 0 {
+			r.Verdict, r.kept = Baseline, true
+			r.compareBench(nil, in[0].Bench)
+		} else {
+			r.Against = &in[last].Name
+			res.Warnings = append(res.Warnings, r.compareProfiles(profiles[last], profiles[i])...)
+			r.compareBench(in[last].Bench, in[i].Bench)
+			r.Target = target(in[last].Report, profiles[last], profiles[i], &r)
+			r.decide()
+			if r.kept = r.Verdict != Regressed && !(r.Note != nil && r.Note.Reverted); r.kept {
+				last = i
+			}
+		}
+		res.Rounds = append(res.Rounds, r)
+	}
+	res.Warnings = append(res.Warnings, affinity(res.Rounds)...)
+	res.stop(&in[last], o)
+	res.summarise(in, profiles, last)
+	return res
+}
+
+func begin(in *Input, notes *Notes) Round {
+	r := Round{Name: in.Name, TotalUs: in.Report.TotalUs, Steps: in.Report.Steps, Note: notes.of(in.Name),
+		Functions: []Change{}, Lines: []Change{}, Pitfalls: []Pitfall{}}
+	if r.Steps > 0 {
+		us := r.TotalUs / float64(r.Steps)
+		r.UsPerStep = &us
+	}
+	return r
+}
+
+// unknownNotes warns of notes on rounds that there are not.
+func unknownNotes(in []Input, notes *Notes) (warnings []string) {
+	if notes == nil {
+		return nil
+	}
+	for _, n := range notes.Rounds {
+		if !slices.ContainsFunc(in, func(r Input) bool { return r.Name == n.Name }) {
+			warnings = append(warnings, fmt.Sprintf("the notes speak of %s, which is no round here", n.Name))
+		}
+	}
+	return warnings
+}
+
+// affinity warns where rounds were allowed to run on different CPUs.
+func affinity(rounds []Round) (warnings []string) {
+	first := ""
+	name := ""
+	for _, r := range rounds {
+		if r.Note == nil || r.Note.CPUs == "" {
+			continue
+		}
+		if first == "" {
+			first, name = r.Note.CPUs, r.Name
+		} else if r.Note.CPUs != first {
+			warnings = append(warnings, fmt.Sprintf("%s ran on the CPUs %s, %s on %s: part of the difference may be the CPUs'", name, first, r.Name, r.Note.CPUs))
+		}
+	}
+	return warnings
+}
+
+// target is the line, or else the function, that the round was to improve: what the
+// notes name, or else the first hotspot of the round before.
+func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
+	da, db, _ := perStep(a, b)
+	var fn functionKey
+	var number int
+	switch {
+	case r.Note != nil && r.Note.Line > 0 && r.Note.File != "":
+		for k, lines := range a.lines {
+			for _, c := range lines {
+				if k.file == keyOf(r.Note.File, "").file && c.number == r.Note.Line {
+					fn, number = k, c.number
+				}
+			}
+		}
+	case r.Note != nil && r.Note.Function != "":
+		for k := range a.functions {
+			if k.name == keyOf("", r.Note.Function).name {
+				fn = k
+			}
+		}
+	case len(before.Hotspots) > 0:
+		h := before.Hotspots[0]
+		fn, number = keyOf(h.File, h.Function), h.Line
+	}
+	if fn == (functionKey{}) {
+		return nil
+	}
+	for text, c := range a.lines[fn] {
+		if number > 0 && c.number == number {
+			now, both := b.lines[fn][text]
+			t := change(fn, a.source[fn][text], c, now, both, da, db)
+			return &t
+		}
+	}
+	now, both := b.functions[fn]
+	t := change(fn, "", a.functions[fn], now, both, da, db)
+	return &t
+}
+
+// decide sets the verdict, and what speaks for it.
+func (r *Round) decide() {
+	by := decisive(r.Benchmark)
+	switch {
+	case by != nil:
+		r.decideByBenchmark(by)
+	case r.ChangePct == nil:
+		r.Verdict, r.Reason = NotComparable, "no outermost function is in both profiles, and there is no benchmark of both"
+	default:
+		r.decideByProfile()
+	}
+	if r.Verdict == Regressed {
+		r.RollBack = true
+	}
+	if r.Note != nil && r.Note.Tests == "failed" {
+		r.RollBack = true
+		r.Reason += "; its tests failed"
+	}
+	if r.RollBack || (r.Note != nil && r.Note.Reverted) {
+		r.Pitfalls = pitfalls(r.Lines)
+	}
+}
+
+// decisive is the first metric of which there are figures of both rounds. The time to
+// the first token is none: it waits in queues.
+func decisive(bench []MetricChange) *MetricChange {
+	for i := range bench {
+		if bench[i].ChangePct != nil && bench[i].Metric != TTFT {
+			return &bench[i]
+		}
+	}
+	return nil
+}
+
+func (r *Round) decideByBenchmark(by *MetricChange) {
+	pct := *by.ChangePct
+	r.Decisive = &MetricDecision{string(by.Metric), pct}
+	better := pct
+	if !by.Metric.HigherIsBetter() {
+		better = -pct
+	}
+	gain := better / 100
+	r.gain = &gain
+	label := metricNames[by.Metric]
+	switch ci := by.ChangeCI; {
+	case ci != nil && ci[0] <= 0 && ci[1] >= 0:
+		r.Verdict = NoChange
+		r.Reason = fmt.Sprintf("%s %+.1f %%, 95 %% between %+.1f and %+.1f: no more than runs differ", label, pct, ci[0], ci[1])
+	case ci == nil && math.Abs(pct) < 100*SingleRun:
+		r.Verdict = NoChange
+		r.Reason = fmt.Sprintf("%s %+.1f %%: of single runs, under %.0f %% says nothing", label, pct, 100*SingleRun)
+	default:
+		r.Verdict = Regressed
+		if better > 0 {
+			r.Verdict = Improved
+		}
+		r.Reason = fmt.Sprintf("%s %+.1f %%", label, pct)
+		if ci == nil {
+			r.Reason += ", of single runs: how far two runs of the same code differ is not known"
+		}
+	}
+	r.contradiction()
+}
+
+// contradiction adds what the profile says, where that is something else.
+func (r *Round) contradiction() {
+	if r.ChangePct == nil {
+		return
+	}
+	p := *r.ChangePct
+	if p < -100*ProfileNoise && r.Verdict != Improved || p > 100*ProfileNoise && r.Verdict == Improved {
+		r.Reason += fmt.Sprintf("; the profile's time changed by %+.1f %%, but throughput decides", p)
+	}
+}
+
+func (r *Round) decideByProfile() {
+	p := *r.ChangePct
+	r.Decisive = &MetricDecision{"profile", p}
+	gain := -p / 100
+	r.gain = &gain
+	r.Reason = fmt.Sprintf("profiled time %+.1f %%", p)
+	switch {
+	case math.Abs(p) < 100*ProfileNoise:
+		r.Verdict = NoChange
+		r.Reason += fmt.Sprintf(": under %.0f %% is within what two profiles differ by", 100*ProfileNoise)
+	case p < 0:
+		r.Verdict = Improved
+	default:
+		r.Verdict = Regressed
+	}
+	if r.Verdict != NoChange {
+		r.Reason += "; no benchmark of both rounds says that throughput followed"
+	}
+}
+
+// metricNames are the metrics as text.
+var metricNames = map[Metric]string{
+	OutputThroughput: "throughput", RequestThroughput: "request throughput", TPOT: "TPOT", ITL: "ITL", E2EL: "E2EL", TTFT: "TTFT",
+}

@@ -1,0 +1,111 @@
+package round
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Notes are what people say of the rounds: a file in TOML or JSON.
+//
+//	[[rounds]]
+//	name = "round1_one_loop"
+//	change = "one loop over the requests instead of three"
+//	file = "model_engine.py"
+//	line = 1176
+//	type = "REDUNDANT_ITER"
+//	tests = "passed"            # or "failed"
+//	reverted = false
+//	cpus = "0-15"               # the CPUs that the engine was allowed to run on
+//
+//	[[rounds.failed]]           # what was tried in this round, and taken back
+//	change = "a conditional expression instead of the branch"
+//	type = "FUNCALL"
+//	reason = "3 times slower per hit"
+type Notes struct {
+	Rounds []Note `json:"rounds" toml:"rounds"`
+}
+
+// Note is what is said of one round.
+type Note struct {
+	Name     string   `json:"name" toml:"name"`
+	Change   string   `json:"change" toml:"change"`
+	Function string   `json:"function" toml:"function"` // the target, where Line does not say
+	File     string   `json:"file" toml:"file"`
+	Line     int      `json:"line" toml:"line"` // before the change, 0 not known
+	Type     string   `json:"type" toml:"type"`
+	Tests    string   `json:"tests" toml:"tests"` // "passed", "failed", "" not run
+	Reverted bool     `json:"reverted" toml:"reverted"`
+	CPUs     string   `json:"cpus" toml:"cpus"`
+	Failed   []Failed `json:"failed" toml:"failed"`
+}
+
+// Failed is a change that was taken back.
+type Failed struct {
+	Change string `json:"change" toml:"change"`
+	Type   string `json:"type" toml:"type"`
+	Reason string `json:"reason" toml:"reason"`
+}
+
+// maxNotes is how long notes may be, in bytes.
+const maxNotes = 4 << 20
+
+// ReadNotes reads notes in JSON or TOML, which their first character tells.
+func ReadNotes(r io.Reader) (*Notes, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxNotes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxNotes {
+		return nil, fmt.Errorf("notes of more than %d MiB", maxNotes>>20)
+	}
+	n := &Notes{}
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(n); err != nil {
+			return nil, fmt.Errorf("not notes in JSON: %w", err)
+		}
+	} else {
+		meta, err := toml.Decode(string(data), n)
+		if err != nil {
+			return nil, fmt.Errorf("not notes in TOML: %w", err)
+		}
+		if extra := meta.Undecoded(); len(extra) > 0 {
+			return nil, fmt.Errorf("notes have no key %s", extra[0])
+		}
+	}
+	return n, n.check()
+}
+
+func (n *Notes) check() error {
+	seen := map[string]bool{}
+	for _, r := range n.Rounds {
+		switch {
+		case r.Name == "":
+			return errors.New("a round of the notes has no name")
+		case seen[r.Name]:
+			return fmt.Errorf("the notes name %s twice", r.Name)
+		case r.Tests != "" && r.Tests != "passed" && r.Tests != "failed":
+			return fmt.Errorf("tests of %s: want \"passed\" or \"failed\"", r.Name)
+		}
+		seen[r.Name] = true
+	}
+	return nil
+}
+
+// of returns the note on a round, nil where there is none.
+func (n *Notes) of(name string) *Note {
+	if n != nil {
+		for i := range n.Rounds {
+			if n.Rounds[i].Name == name {
+				return &n.Rounds[i]
+			}
+		}
+	}
+	return nil
+}

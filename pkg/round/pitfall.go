@@ -1,0 +1,63 @@
+package round
+
+import (
+	_ "embed"
+	"regexp"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Pitfall is what a line that did not pay looks like.
+type Pitfall struct {
+	Name     string `json:"name"`
+	Function string `json:"function"`
+	Line     int    `json:"line"`
+	Code     string `json:"-"`
+	Reason   string `json:"reason"`
+}
+
+// pitfallRule is an entry of pitfalls.toml.
+type pitfallRule struct {
+	Name    string `toml:"name"`
+	Pattern string `toml:"pattern"`
+	Reason  string `toml:"reason"`
+	Source  string `toml:"source"` // where Reason is from
+
+	expr *regexp.Regexp
+}
+
+//go:embed pitfalls.toml
+var pitfallFile string
+
+var pitfallRules = func() []pitfallRule {
+	var f struct {
+		Pitfall []pitfallRule `toml:"pitfall"`
+	}
+	if _, err := toml.Decode(pitfallFile, &f); err != nil {
+		panic("BUG: pitfalls.toml: " + err.Error())
+	}
+	for i := range f.Pitfall {
+		f.Pitfall[i].expr = regexp.MustCompile(f.Pitfall[i].Pattern)
+	}
+	return f.Pitfall
+}()
+
+// pitfalls are those that the lines look like which came with a change, or became
+// slower per hit by it: the first that fits each line.
+func pitfalls(lines []Change) []Pitfall {
+	found := []Pitfall{}
+	for _, l := range lines {
+		slower := l.PerHitUs[0] != nil && l.PerHitUs[1] != nil && *l.PerHitUs[1] > *l.PerHitUs[0]
+		if l.DeltaUs <= 0 || l.Status != "NEW" && !slower {
+			continue
+		}
+		code := skeleton(l.Source)
+		for _, r := range pitfallRules {
+			if r.expr.MatchString(code) {
+				found = append(found, Pitfall{r.Name, l.Function, l.Line, l.Source, r.Reason})
+				break
+			}
+		}
+	}
+	return found
+}

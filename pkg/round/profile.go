@@ -1,0 +1,137 @@
+package round
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/lineprof"
+)
+
+// Input is one round: what was profiled and measured of it.
+type Input struct {
+	Name     string // such as round1_one_loop
+	Profiles []*lineprof.Profile
+	Report   *hotspot.Report // of Profiles
+	Bench    []Benchmark     // a run each; none where it was not measured
+	Sum      bool            // the profiles add up; otherwise they are ranks
+}
+
+// functionKey identifies a function in all rounds.
+type functionKey struct{ file, name string }
+
+func keyOf(file, name string) functionKey {
+	name = strings.TrimSuffix(name, "()")
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+		name = name[dot+1:]
+	}
+	return functionKey{path.Base(file), name}
+}
+
+// cost is the time of a line or function.
+type cost struct {
+	ns, hits int64
+	number   int // the line's number, the first of several equal ones
+	order    int
+}
+
+// profile is what one round's functions and lines cost.
+type profile struct {
+	functions map[functionKey]cost
+	roots     map[functionKey]bool // no profiled function calls them
+	lines     map[functionKey]map[string]cost
+	source    map[functionKey]map[string]string // the source as it stands, without indentation
+	steps     int64
+	stepsFrom string
+}
+
+func newProfile(in *Input) *profile {
+	p := &profile{
+		functions: map[functionKey]cost{}, roots: map[functionKey]bool{},
+		lines: map[functionKey]map[string]cost{}, source: map[functionKey]map[string]string{},
+		steps: in.Report.Steps, stepsFrom: in.Report.StepsFrom,
+	}
+	for _, f := range in.Report.Functions {
+		k := keyOf(f.File, f.Function)
+		c := p.functions[k]
+		c.ns += int64(f.TotalUs * 1000)
+		c.hits += f.Hits
+		p.functions[k] = c
+		p.roots[k] = p.roots[k] || f.Root
+	}
+	p.addLines(in)
+	return p
+}
+
+// addLines adds the lines of each function: of the rank in which it took longest, or
+// of all.
+func (p *profile) addLines(in *Input) {
+	longest := map[functionKey]int64{}
+	for _, prof := range in.Profiles {
+		total := map[functionKey]int64{}
+		for _, f := range prof.Functions {
+			total[keyOf(f.File, f.Name)] += f.Ns
+		}
+		for k, ns := range total {
+			if _, seen := p.lines[k]; seen && !in.Sum && ns <= longest[k] {
+				continue
+			}
+			longest[k] = ns
+			if p.lines[k] == nil || !in.Sum {
+				p.lines[k], p.source[k] = map[string]cost{}, map[string]string{}
+			}
+			for _, f := range prof.Functions {
+				if keyOf(f.File, f.Name) == k {
+					p.addFunction(k, f)
+				}
+			}
+		}
+	}
+}
+
+func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
+	for _, l := range f.Lines {
+		text := normalised(l.Source)
+		if text == "" || l.Hits == 0 {
+			continue
+		}
+		c, seen := p.lines[k][text]
+		if !seen {
+			c.number, c.order = l.Number, len(p.lines[k])
+			p.source[k][text] = strings.TrimSpace(l.Source)
+		}
+		c.ns += l.Ns
+		c.hits += l.Hits
+		p.lines[k][text] = c
+	}
+}
+
+// comparable are the functions whose times add up to what two rounds can be compared
+// by, and why these are not all outermost functions, where they are not.
+func comparable(a, b *profile) (keys []functionKey, missing []string) {
+	for k := range a.roots {
+		if !a.roots[k] {
+			continue
+		}
+		if _, both := b.functions[k]; both {
+			keys = append(keys, k)
+		} else {
+			missing = append(missing, k.name)
+		}
+	}
+	for k := range b.roots {
+		if _, both := a.functions[k]; b.roots[k] && !both {
+			missing = append(missing, k.name)
+		}
+	}
+	return keys, missing
+}
+
+// perStep divides times of two rounds by their steps where the same function tells
+// them; otherwise by 1.
+func perStep(a, b *profile) (da, db float64, known bool) {
+	if a.steps > 0 && b.steps > 0 && a.stepsFrom == b.stepsFrom {
+		return float64(a.steps), float64(b.steps), true
+	}
+	return 1, 1, false
+}

@@ -1,0 +1,106 @@
+package round
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/hotspot"
+)
+
+// stop applies the rules, in the order in which one is named as the reason.
+func (res *Result) stop(last *Input, o Options) {
+	done := len(res.Rounds) - 1
+	res.Stop.Rules = []Rule{
+		res.testsFailed(),
+		{"rounds done", done >= o.Max, fmt.Sprintf("%d of %d", done, o.Max)},
+		onlyCompute(last.Report),
+		res.littleGain(),
+		highRisk(last.Report),
+	}
+	for i := range res.Stop.Rules {
+		if r := &res.Stop.Rules[i]; r.Holds {
+			reason := r.Rule + ": " + r.Detail
+			res.Stop.Reason = &reason
+			break
+		}
+	}
+}
+
+func (res *Result) testsFailed() Rule {
+	r := Rule{Rule: "tests failed", Detail: "no notes of tests of the last round"}
+	if n := res.Rounds[len(res.Rounds)-1].Note; n != nil && n.Tests != "" {
+		r.Holds, r.Detail = n.Tests == "failed", "those of "+n.Name+" "+n.Tests
+	}
+	return r
+}
+
+// littleGain holds where each of the last two rounds gained little.
+func (res *Result) littleGain() Rule {
+	r := Rule{Rule: fmt.Sprintf("under %.0f %% in each of the last two rounds", 100*MinGain), Detail: "fewer than two rounds"}
+	n := len(res.Rounds)
+	if n < 2 {
+		return r
+	}
+	last := res.Rounds[n-1].gain
+	if last == nil {
+		r.Detail = "the last round cannot be compared"
+		return r
+	}
+	r.Detail = fmt.Sprintf("the last round brought %.1f %%", 100**last)
+	if n < 3 || res.Rounds[n-2].gain == nil {
+		return r
+	}
+	before := *res.Rounds[n-2].gain
+	r.Holds = *last < MinGain && before < MinGain
+	r.Detail = fmt.Sprintf("the last two rounds brought %.1f and %.1f %%", 100*before, 100**last)
+	return r
+}
+
+// onlyCompute holds where no hotspot is left that is not real work.
+func onlyCompute(rep *hotspot.Report) Rule {
+	waste, first := 0, ""
+	for _, h := range rep.Hotspots {
+		if h.Type != hotspot.Compute {
+			if waste++; first == "" {
+				first = fmt.Sprintf(", first %s in %s", h.Type, h.Function)
+			}
+		}
+	}
+	hidden := 0
+	for _, d := range rep.DrillDown {
+		if !d.Profiled {
+			hidden++
+		}
+	}
+	r := Rule{Rule: "only COMPUTE left", Holds: waste == 0 && hidden == 0}
+	switch {
+	case waste > 0:
+		r.Detail = fmt.Sprintf("%d of %d hotspots are something else%s", waste, len(rep.Hotspots), first)
+	case hidden > 0:
+		r.Detail = fmt.Sprintf("no waste in sight, but %d lines hide where their time goes", hidden)
+	default:
+		r.Detail = fmt.Sprintf("%d hotspots", len(rep.Hotspots))
+	}
+	return r
+}
+
+// highRisk holds where every hotspot that is left can be changed at high risk only.
+func highRisk(rep *hotspot.Report) Rule {
+	r := Rule{Rule: "the rest is high-risk", Detail: "no hotspot left"}
+	left, safe := 0, 0
+	for _, h := range rep.Hotspots {
+		if h.Type == hotspot.Compute || len(h.Options) == 0 {
+			continue
+		}
+		left++
+		for _, o := range h.Options {
+			if o.Risk != "high" {
+				safe++
+				break
+			}
+		}
+	}
+	if left > 0 {
+		r.Holds, r.Detail = safe == 0, fmt.Sprintf("%d of %d hotspots have an option of lower risk", safe, left)
+	}
+	return r
+}

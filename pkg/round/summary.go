@@ -1,0 +1,140 @@
+package round
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// maxRemaining is how many hotspots the summary lists.
+const maxRemaining = 5
+
+// summarise fills in the summary; last is the index of the last round that was kept.
+func (res *Result) summarise(in []Input, profiles []*profile, last int) {
+	s := &res.Summary
+	s.Rounds = len(in) - 1
+	for i := range res.Rounds {
+		if res.Rounds[i].Verdict == Improved && res.Rounds[i].kept {
+			s.Improved++
+		}
+	}
+	if len(in) > 1 {
+		s.Cumulative = cumulative(in, profiles, last)
+	}
+	s.Benchmark = benchmarkTable(in, res.Rounds)
+	s.Changes, s.Failed = res.changes()
+	s.Remaining = remaining(in[last].Report)
+	s.Recommendations = res.recommend(in[last].Report)
+}
+
+func cumulative(in []Input, profiles []*profile, last int) *Cumulative {
+	all := Round{Name: in[last].Name, Against: &in[0].Name}
+	all.compareProfiles(profiles[0], profiles[last])
+	if all.ChangePct == nil {
+		return nil
+	}
+	c := &Cumulative{From: in[0].Name, To: in[last].Name, ChangeUs: *all.ChangeUs, ChangePct: *all.ChangePct, PerStep: all.PerStep}
+	if *all.ChangePct != 0 {
+		c.BeforeUs = 100 * c.ChangeUs / c.ChangePct
+	} else {
+		c.BeforeUs = in[0].Report.TotalUs
+	}
+	c.AfterUs = c.BeforeUs + c.ChangeUs
+	return c
+}
+
+// benchmarkTable compares the baseline with the last kept round that was measured.
+func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
+	lines := []BenchmarkLine{}
+	for _, m := range Metrics {
+		base := values(in[0].Bench, m)
+		if len(base) == 0 {
+			continue
+		}
+		for i := len(in) - 1; i > 0; i-- {
+			final := values(in[i].Bench, m)
+			if len(final) == 0 || !rounds[i].kept {
+				continue
+			}
+			a, b := stat.Mean(base), stat.Mean(final)
+			l := BenchmarkLine{Metric: m, Baseline: a, Final: b, ChangePct: 100 * (b - a) / a, Round: in[i].Name}
+			if ci := interval(base, final); ci != nil {
+				l.ChangeCI = &[2]float64{100 * ci[0] / a, 100 * ci[1] / a}
+			}
+			lines = append(lines, l)
+			break
+		}
+	}
+	return lines
+}
+
+// changes are what was changed and kept, and what was tried and did not pay.
+func (res *Result) changes() (made []Made, failed []Attempt) {
+	made, failed = []Made{}, []Attempt{}
+	for i := 1; i < len(res.Rounds); i++ {
+		r := &res.Rounds[i]
+		m := Made{Round: r.Name, ChangePct: r.ChangePct}
+		if t := r.Target; t != nil {
+			m.File, m.Line = t.File, t.Line
+		}
+		if n := r.Note; n != nil {
+			m.Change, m.Type = n.Change, n.Type
+			if n.File != "" {
+				m.File, m.Line = n.File, n.Line
+			}
+			for _, f := range n.Failed {
+				failed = append(failed, Attempt{r.Name, f.Change, f.Type, f.Reason})
+			}
+		}
+		if r.kept {
+			made = append(made, m)
+			continue
+		}
+		reason := r.Reason
+		if len(r.Pitfalls) > 0 {
+			reason += "; " + r.Pitfalls[0].Name + ": " + r.Pitfalls[0].Reason
+		}
+		failed = append(failed, Attempt{r.Name, m.Change, m.Type, reason})
+	}
+	return made, failed
+}
+
+func remaining(rep *hotspot.Report) []Remaining {
+	left := []Remaining{}
+	for _, h := range rep.Hotspots {
+		if len(left) == maxRemaining {
+			break
+		}
+		if h.Type != hotspot.Compute {
+			left = append(left, Remaining{h.Function, h.File, h.Line, string(h.Type), h.TimeUs, h.UsPerStep, h.Share, h.Source})
+		}
+	}
+	return left
+}
+
+// recommend says what to do next.
+func (res *Result) recommend(rep *hotspot.Report) []string {
+	var out []string
+	last := &res.Rounds[len(res.Rounds)-1]
+	if last.RollBack {
+		out = append(out, fmt.Sprintf("Roll %s back: %s.", last.Name, last.Reason))
+	}
+	if len(res.Rounds) > 1 && len(res.Summary.Benchmark) == 0 {
+		out = append(out, "Run the serving benchmark without the profiler on the baseline and on the last round: only throughput says whether it paid.")
+	}
+	if rep.ProfileNext != "" {
+		out = append(out, "Profile what is hidden: "+rep.ProfileNext)
+	}
+	for _, h := range rep.Hotspots {
+		if h.Type == hotspot.Compute || len(h.Options) == 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("Next: %s at %s:%d in %s: %s (risk %s).", h.Type, h.File, h.Line, h.Function, h.Options[0].Description, h.Options[0].Risk))
+		break
+	}
+	if res.Stop.Reason != nil {
+		out = append(out, "Stop here ("+*res.Stop.Reason+"), and trace again: the answer may have moved from the host to the GPU.")
+	}
+	return out
+}
