@@ -11,7 +11,7 @@ func (res *Result) stop(last *Input, o Options) {
 	done := len(res.Rounds) - 1
 	res.Stop.Rules = []Rule{
 		res.testsFailed(),
-		{"rounds done", done >= o.Max, fmt.Sprintf("%d of %d", done, o.Max)},
+		{"rounds done", done >= o.Max, fmt.Sprintf("%d of %d", done, o.Max) + res.lastGain()},
 		onlyCompute(last.Report),
 		res.littleGain(),
 		highRisk(last.Report),
@@ -23,6 +23,15 @@ func (res *Result) stop(last *Input, o Options) {
 			break
 		}
 	}
+}
+
+// lastGain says what the last round brought, where that was little.
+func (res *Result) lastGain() string {
+	gain := res.Rounds[len(res.Rounds)-1].gain
+	if gain == nil || *gain >= MinGain {
+		return ""
+	}
+	return fmt.Sprintf("; the last one brought %.1f %%, under %.0f %%", 100**gain, 100*MinGain)
 }
 
 func (res *Result) testsFailed() Rule {
