@@ -2,44 +2,10 @@
 package main
 
 import (
-	"io"
 	"os"
 
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/command"
 )
 
-func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
-
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return command.Main(command.Command{
-		Name:  "nsys2arrow",
-		Usage: "read Nsight Systems exports as a stream of events",
-		Args:  "FILE...",
-		Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
-export, or a .nsys-rep (which takes nsys on PATH). Several files are several
-reports of one run: their ranks are numbered through, and their clocks are
-brought together by the session starts that they state. Reports that hold the
-same process one after the other (--capture-range-end=repeat) are parts of one
-rank; reports that do not overlap in time and are no parts are refused.
-
-A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
-the API call that launched them. Rows come rank after rank, in the order of
-their start.`,
-		Examples: []string{
-			"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
-			"nsys2arrow rank*.sqlite -o run.arrows",
-			"nsys2arrow trace.sqlite -o trace.parquet",
-			"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
-			"nsys2arrow trace.sqlite --format csv | head",
-		},
-		Flags:   command.Flags(command.SelectFlags(), command.RowFlags(), []command.Flag{command.CheckpointFlag()}),
-		Formats: command.RowFormats,
-		Run: func(c *command.Context) (int, error) {
-			src, err := c.Reports()
-			if err != nil {
-				return 0, err
-			}
-			return 0, c.WriteEvents(src)
-		},
-	}, args, stdin, stdout, stderr)
-}
+func main() { os.Exit(cli.Main(&command.Nsys2arrow)) }

@@ -24,7 +24,7 @@ const aheadBatches = 3
 func (c *Context) ahead(src event.Source) event.Source {
 	a := &ahead{Source: src, batches: make(chan *event.Batch, 1)}
 	stop := make(chan struct{})
-	c.cleanup = append(c.cleanup, func() { close(stop) })
+	c.Cleanup(func() { close(stop) })
 	go a.run(stop)
 	return a
 }

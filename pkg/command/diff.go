@@ -1,44 +1,70 @@
 package command
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/table"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
 
-// StatusFound is the exit status of diff where a --fail-on condition is met.
-const StatusFound = 1
+// Diff says which host operation costs more per step in one run than in another,
+// and whether that is more than noise.
+var Diff = cli.Command{
+	Name:    "diff",
+	Summary: "say what costs more per step in one run than in another, and whether it is real",
+	Args:    "BASELINE TARGET | RUN",
+	Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
+operation, kernels and CUDA API calls. Each change comes with a confidence
+interval that allows for neighbouring steps being correlated, and counts only where
+it is beyond the noise of the runs themselves, over all rows together. "No
+evidence of a change" is an answer. Of one run it prints the breakdown.
 
-// DiffFlags are the flags of diff.
-func DiffFlags() []Flag {
-	return []Flag{
-		&Strings{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, or a pattern such as 'a/*.sqlite'; again for each repetition"},
-		&Strings{Name: "target", Usage: "a `RUN` of the target, likewise"},
-		&StringFlag{Name: "phase", Usage: "compare `STEPS`: steady (generation steps with the most requests), context, generation or all", DefaultText: "steady"},
-		&StringFlag{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted"},
-		&StringFlag{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Value: compare.Family},
-		&Strings{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more"},
-		&StringFlag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known"},
-		&StringFlag{Name: "format", Usage: "`FORMAT` of the report: text (Markdown), json, or its rows as arrow, table, csv or jsonl", Value: formatText},
-		&StringFlag{Name: "o", Aliases: []string{"output"}, Usage: "write to `FILE`"},
-	}
+A run is an nsys export, a stream or a checkpoint at any stage, or several exports
+of one run, separated by commas or as a pattern in quotes. What differs from one
+start of an engine to the next is in the answer only where each side has several
+runs: give --baseline and --target once for each. scripts/install.sh calls this
+command tracediff.`,
+	Status: ", 1 where a condition of --fail-on is met",
+	Examples: []string{
+		"diff v1.sqlite v2.sqlite",
+		"diff v1_rank0.sqlite,v1_rank1.sqlite 'v2_rank*.sqlite'",
+		"diff --baseline v1_a.sqlite --baseline v1_b.sqlite --target v2_a.sqlite --target v2_b.sqlite",
+		"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
+		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
+	},
+	Flags: slices.Concat(diffFlags, isolateFlags, selectFlags),
+	Run:   body((*Context).diff),
+}
+
+// statusFound is the exit status of diff where a --fail-on condition is met.
+const statusFound = 1
+
+var diffFlags = []cli.Flag{
+	{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, or a pattern such as 'a/*.sqlite'; again for each repetition", Default: []string{}, File: cli.Reads},
+	{Name: "target", Usage: "a `RUN` of the target, likewise", Default: []string{}, File: cli.Reads},
+	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
+	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
+	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
+	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
+	sourceMapFlag,
+	formatFlag("text (Markdown), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
+	outputFlag,
 }
 
 // sides returns the runs of baseline and target, each as its files; of one run
 // alone the target is nil.
 func (c *Context) sides() (baseline, target [][]string, err error) {
-	a, b := c.StringSlice("baseline"), c.StringSlice("target")
+	a, b := c.Strings("baseline"), c.Strings("target")
 	if len(a)+len(b) == 0 {
 		switch len(c.Files) {
 		case 0:
@@ -48,11 +74,11 @@ func (c *Context) sides() (baseline, target [][]string, err error) {
 		case 2:
 			a, b = c.Files[:1], c.Files[1:]
 		default:
-			return nil, nil, &UsageError{"diff takes one run or two",
-				"several files of a run: diff a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …"}
+			return nil, nil, cli.Misuse("diff takes one run or two",
+				"several files of a run: diff a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
 		}
 	} else if len(c.Files) > 0 || len(a) == 0 {
-		return nil, nil, &UsageError{"--baseline and --target take all runs of their sides", "diff --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite"}
+		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", "diff --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
 	}
 	if baseline, err = runsOf(a); err != nil {
 		return nil, nil, err
@@ -79,23 +105,13 @@ func checkRepeats(runs [][]string) error {
 	for k, run := range runs {
 		for _, file := range run {
 			for _, other := range slices.Concat(runs[:k]...) {
-				if sameFile(file, other) {
-					return &UsageError{other + " and " + file + " are the same file", "a repetition is another start of the engine: give each once"}
+				if cli.SameFile(file, other) {
+					return cli.Misuse(other+" and "+file+" are the same file", "a repetition is another start of the engine: give each once")
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// sameFile tells whether two names are of one file.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y) && !isStream(x)
 }
 
 // filesOf returns the files that an argument names: one that is there by this
@@ -111,7 +127,7 @@ func filesOf(arg string) (files []string, err error) {
 		}
 		found, err := filepath.Glob(part)
 		if err != nil || len(found) == 0 {
-			return nil, &UsageError{"no file matches " + part, "quote the pattern, and check the folder"}
+			return nil, cli.Misuse("no file matches "+part, "quote the pattern, and check the folder")
 		}
 		files = append(files, found...)
 	}
@@ -145,7 +161,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	opt.Verdict = decided
 	result, err := compare.Compare(first, second, opt)
 	if err != nil {
-		return nil, &UsageError{err.Error(), "'diff --help' lists what the flags take"}
+		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
 	}
 	return result, nil
 }
@@ -157,9 +173,9 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff
 	var decided *handoff.Handoff
 	for k, files := range runs {
 		own := *c // so that its warnings are known to be of this run
-		own.inputs, own.warnings, own.cleanup = nil, nil, nil
+		own.inputs, own.warnings = nil, nil
 		run, v, err := own.profile(files, decide && k == 0)
-		c.inputs, c.cleanup = append(c.inputs, own.inputs...), append(c.cleanup, own.cleanup...)
+		c.inputs = append(c.inputs, own.inputs...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -170,7 +186,7 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff
 	}
 	joined, err := compare.Join(all)
 	if err != nil {
-		return nil, nil, &UsageError{err.Error(), "--baseline and --target take one run each time; more files of one run: a0.sqlite,a1.sqlite"}
+		return nil, nil, cli.Misuse(err.Error(), "--baseline and --target take one run each time; more files of one run: a0.sqlite,a1.sqlite")
 	}
 	return joined, decided, nil
 }
@@ -178,15 +194,11 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff
 // profile reads one run.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
-	src, err := c.eventsOf(files, Phased)
+	src, err := c.eventsOf(files, source.Phased)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := c.busyAll()
-	if err != nil {
-		return nil, nil, err
-	}
-	opt := compare.ProfileOptions{BusyAll: all}
+	opt := compare.ProfileOptions{BusyAll: c.busyAll()}
 	if !decide {
 		run, err := compare.Profile(src, opt)
 		return run, nil, err
@@ -195,7 +207,7 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.H
 	if err != nil {
 		return nil, nil, err
 	}
-	measured, err := metric.Compute(&shown{Source: src, show: profiler.Add}, metric.Options{BusyAll: all})
+	measured, err := metric.Compute(&shown{Source: src, show: profiler.Add}, metric.Options{BusyAll: opt.BusyAll})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,56 +234,36 @@ func (s *shown) Next() (*event.Batch, error) {
 	return b, err
 }
 
-// sources is the table of ranges and functions, with that of --source-map.
-func (c *Context) sources() (*compare.Sources, error) {
-	known := compare.DefaultSources()
-	path := c.String("source-map")
-	if path == "" {
-		return known, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	known, err = known.Extend(f)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return known, err
-}
-
 // gates are the conditions of --fail-on.
 func (c *Context) gates() (gates []compare.Gate, err error) {
-	for _, text := range c.StringSlice("fail-on") {
+	for _, text := range c.Strings("fail-on") {
 		g, err := compare.ParseGate(text)
 		if err != nil {
-			return nil, &UsageError{"--fail-on: " + err.Error(), "--fail-on regression, --fail-on 'wall>3%'"}
+			return nil, err
 		}
 		gates = append(gates, g)
 	}
 	return gates, nil
 }
 
-// RunDiff compares, writes the report and returns the exit status.
-func (c *Context) RunDiff() (int, error) {
-	gates, err := c.gates() // before the work is done
-	if err != nil {
-		return 0, err
+func checkGate(text string) error {
+	if _, err := compare.ParseGate(text); err != nil {
+		return cli.Misuse("--fail-on: "+err.Error(), "--fail-on regression, --fail-on 'wall>3%'")
 	}
-	write, err := c.reportFormat()
-	if err != nil {
-		return 0, err
-	}
+	return nil
+}
+
+// diff compares, writes the report and returns the exit status.
+func (c *Context) diff() (int, error) {
 	result, err := c.Diff()
 	if err != nil {
 		return 0, err
 	}
-	if write == nil {
-		err = c.WriteTable(result.Table())
-	} else {
-		err = c.output(func(w io.Writer) error { return write(w, result) })
+	err = c.writeReport(result, func() (*table.Table, error) { return result.Table(), nil })
+	if err != nil {
+		return 0, err
 	}
+	gates, err := c.gates()
 	if err != nil {
 		return 0, err
 	}
@@ -282,37 +274,9 @@ func (c *Context) RunDiff() (int, error) {
 			return 0, err
 		}
 		if failed {
-			status = StatusFound
+			status = statusFound
 			c.Log("failed on " + g.String() + ": " + why)
 		}
 	}
 	return status, nil
-}
-
-// report is an analysis that can be written as a text.
-type report interface{ WriteText(io.Writer) error }
-
-// reportFormat is how --format says that a report is written, nil for as rows.
-func (c *Context) reportFormat() (func(io.Writer, report) error, error) {
-	switch format := c.String("format"); format {
-	case formatText:
-		return func(w io.Writer, r report) error { return r.WriteText(w) }, nil
-	case formatJSON:
-		return func(w io.Writer, r report) error { return writeJSON(w, r) }, nil
-	case formatArrow, formatTable, formatCSV, formatJSONL:
-		_, err := c.rowFormat()
-		return nil, err
-	default:
-		return nil, &UsageError{"unknown format " + format, "--format takes text, json, arrow, table, csv or jsonl"}
-	}
-}
-
-// writeJSON writes v as an indented JSON document.
-func writeJSON(w io.Writer, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
 }

@@ -3,22 +3,54 @@ package command
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/table"
 )
 
-// GapsFlags are the flags of gaps.
-func GapsFlags() []Flag {
-	return []Flag{
-		&StringFlag{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows"},
-		&BoolFlag{Name: "per-step", Usage: "add the idle causes of each step"},
-		&IntFlag{Name: "top", Usage: "list the `N` longest gaps", Value: gap.DefaultTop},
-		&StringFlag{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Value: gap.WindowBenchmark},
-		&StringFlag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known"},
-		&StringFlag{Name: "format", Usage: "`FORMAT`: text (Markdown), json, or the rows of one report as arrow, table, csv or jsonl", Value: formatText},
-		&StringFlag{Name: "o", Aliases: []string{"output"}, Usage: "write to `FILE`"},
+// Gaps says where the idle time of the GPUs goes, to the last nanosecond.
+var Gaps = cli.Command{
+	Name:    "gaps",
+	Summary: "say where the idle time of the GPUs goes",
+	Args:    "[FILE...]",
+	Description: `Gaps splits the idle time of each GPU by what the thread that launches its next
+work did meanwhile (idle); sorts gaps between kernels by length (gaps); tells how
+much of the work CUDA graphs replay and what runs outside of them (graph); finds
+the repeated layer of the model and where in it the GPU waits (pattern); names
+the rank that the others wait for, and why (straggler); and shows how far ahead
+of the GPU the host runs (slack).
+
+Without --report all of it is one page, the most important first.`,
+	Examples: []string{
+		"gaps trace.sqlite",
+		"gaps --report straggler rank*.sqlite",
+		"nsys2arrow trace.sqlite | isolate | phase | gaps --report idle --per-step --format csv",
+		"gaps trace.sqlite --format json | jq .findings",
+	},
+	Flags: slices.Concat(gapsFlags, isolateFlags, selectFlags),
+	Run:   Body((*Context).gaps),
+}
+
+var gapsFlags = []cli.Flag{
+	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows", Values: gap.Reports},
+	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
+	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkTop},
+	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
+	sourceMapFlag,
+	formatFlag("text (Markdown), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
+	outputFlag,
+}
+
+// checkTop refuses to list fewer than no gaps.
+func checkTop(text string) error {
+	if n, err := strconv.Atoi(text); err != nil || n < 0 {
+		return cli.Misuse("--top "+text+" is no number of gaps", "--top 0 lists none")
 	}
+	return nil
 }
 
 // gapReport is one part of a report, or all of it.
@@ -30,48 +62,30 @@ type gapReport struct {
 // WriteText writes the part as Markdown.
 func (r gapReport) WriteText(w io.Writer) error { return r.Report.WriteText(w, r.part) }
 
-// RunGaps reports on where the idle time goes and writes it.
-func (c *Context) RunGaps() (int, error) {
+// gaps reports on where the idle time goes and writes it.
+func (c *Context) gaps() error {
 	part := c.String("report")
-	if part != "" && !slices.Contains(gap.Reports, part) {
-		return 0, &UsageError{"unknown report " + part, "--report takes " + strings.Join(gap.Reports, ", ")}
-	}
-	write, err := c.reportFormat()
-	if err != nil {
-		return 0, err
-	}
-	if write == nil && part == "" {
-		return 0, &UsageError{"rows of which report?", "--report idle --format " + c.String("format")}
+	if c.asRows() && part == "" {
+		return cli.Misuse("rows of which report?", "--report idle --format "+c.format)
 	}
 	known, err := c.sources()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	all, err := c.busyAll()
+	src, err := c.Events(source.Phased, source.Raw)
 	if err != nil {
-		return 0, err
-	}
-	src, err := c.Events(Phased, Raw)
-	if err != nil {
-		return 0, err
+		return err
 	}
 	top := c.Int("top")
-	if top <= 0 {
+	if top == 0 {
 		top = -1 // none
 	}
 	result, err := gap.Compute(src, gap.Options{
-		Window: c.String("window"), BusyAll: all, Top: top, PerStep: c.Bool("per-step"), Source: known.Function,
+		Window: c.String("window"), BusyAll: c.busyAll(), Top: top, PerStep: c.Bool("per-step"), Source: known.Function,
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	result.Warnings = c.MergeWarnings(result.Warnings)
-	if write == nil {
-		rows, err := result.Table(part)
-		if err != nil {
-			return 0, err
-		}
-		return 0, c.WriteTable(rows)
-	}
-	return 0, c.output(func(w io.Writer) error { return write(w, gapReport{result, part}) })
+	return c.writeReport(gapReport{result, part}, func() (*table.Table, error) { return result.Table(part) })
 }

@@ -6,36 +6,34 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/wire"
 )
 
-// MergeFlag makes metrics add up what it wrote for the parts of a run.
-func MergeFlag() Flag {
-	return &BoolFlag{Name: "merge", Usage: "the files are metric rows of parts of a run, which are added up to those of the whole, in the order given"}
+// mergeFlags make metrics add up what it wrote for the parts of a run.
+var mergeFlags = []cli.Flag{
+	{Name: "merge", Usage: "the files are metric rows of parts of a run, which are added up to those of the whole, in the order given", Default: false},
 }
 
 // merge reads the streams of metric rows of the command line, - for standard
 // input, one after the other, and adds them up. The same streams in the same
 // order make the same rows to the byte.
 func (c *Context) merge() (*metric.Result, error) {
-	flags := slices.Concat([]string{"busy"}, isolateFlagNames, metricsFlagNames)
-	for _, f := range SelectFlags() {
-		flags = append(flags, f.Names()[0])
-	}
+	flags := names(slices.Concat(isolateFlags, metricsFlags, selectFlags))
 	if err := c.refuse(flags, "the metrics of the parts were computed already"); err != nil {
 		return nil, err
 	}
 	files := c.Files
 	if len(files) == 0 {
-		if isTerminal(c.Stdin) {
-			return nil, &UsageError{"nothing to merge", "give the files that metrics wrote: metrics --merge part*.arrows"}
+		if cli.IsTerminal(c.Stdin) {
+			return nil, cli.Misuse("nothing to merge", "give the files that metrics wrote: metrics --merge part*.arrows")
 		}
 		files = []string{"-"}
 	}
 	if k := slices.Index(files, "-"); k >= 0 && slices.Contains(files[k+1:], "-") {
-		return nil, &UsageError{"standard input can be read once only", "write the parts to files"}
+		return nil, cli.Misuse("standard input can be read once only", "write the parts to files")
 	}
 	var sum *metric.Result
 	for _, path := range files {

@@ -9,13 +9,14 @@ import (
 	"syscall"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/nsys"
+	"github.com/hostbound/hostbound/pkg/source"
 )
 
-// CheckpointFlag makes a filter keep the rows that it writes.
-func CheckpointFlag() Flag {
-	return &StringFlag{Name: "checkpoint", Usage: "keep the rows in the data set `DIR`, a Parquet file for each rank, and pass them on; reports that it holds already are not written again, nor read where it holds just these"}
+// checkpointFlags make a filter keep the rows that it writes.
+var checkpointFlags = []cli.Flag{
+	{Name: "checkpoint", Usage: "keep the rows in the data set `DIR`, a Parquet file for each rank, and pass them on; reports that it holds already are not written again, nor read where it holds just these", File: cli.Writes, Check: checkpoint.Check},
 }
 
 // recorder is a source whose rows are kept in a data set as they pass. Rows
@@ -25,8 +26,8 @@ type recorder struct {
 	event.Source
 	c       *Context
 	set     *checkpoint.Set
-	reports *nsys.Reader // nil where the rows come from elsewhere
-	parts   []recorded   // by number of the report
+	reports source.Reports // nil where the rows come from elsewhere
+	parts   []recorded     // by number of the report
 }
 
 // recorded is a part of the data set.
@@ -40,16 +41,16 @@ type recorded struct {
 // them as they are, their rows come from there, and need not be kept again.
 func (c *Context) Reports() (event.Source, error) {
 	dir := c.String("checkpoint")
-	if dir == "" || len(c.given(selectFlagNames)) > 0 || !checkpoint.MadeOf(dir, c.Files) {
-		return c.Events(Raw)
+	if dir == "" || slices.ContainsFunc(names(choiceFlags), c.IsSet) || !checkpoint.MadeOf(dir, c.Files) {
+		return c.Events(source.Raw)
 	}
 	c.Log(dir + " holds these reports already")
 	c.kept = true
-	src, err := c.eventsOf([]string{dir}, Raw)
+	src, err := c.eventsOf([]string{dir}, source.Raw)
 	if err != nil {
 		return nil, err
 	}
-	c.warn(src.Header())
+	c.logReports(src.Header())
 	return src, nil
 }
 
@@ -60,7 +61,7 @@ func (c *Context) record(src event.Source) (*recorder, error) {
 		return nil, err
 	}
 	r := &recorder{Source: src, c: c, set: set, parts: make([]recorded, 1)}
-	if reports, ok := src.(*nsys.Reader); ok {
+	if reports, ok := src.(source.Reports); ok {
 		r.reports, r.parts = reports, make([]recorded, len(reports.Paths()))
 		for i := range r.parts {
 			r.parts[i].shared = r.sharesRank(i)
@@ -182,7 +183,7 @@ func (r *recorder) abort() {
 
 // nobodyReads tells whether rows that are kept need not be passed on, too: to a
 // terminal they would go as binary.
-func (c *Context) nobodyReads() bool { return c.String("o") == "" && isTerminal(c.Stdout) }
+func (c *Context) nobodyReads() bool { return c.ToTerminal() }
 
 // passOn writes the rows of r to standard output for as long as somebody reads
 // them there, and keeps all of them in any case.
@@ -192,7 +193,7 @@ func (c *Context) passOn(r *recorder, write func(io.Writer, event.Source) error)
 	}
 	// A reader that goes away must not end this process: a data set is under way.
 	signal.Ignore(syscall.SIGPIPE)
-	err := c.output(func(w io.Writer) error { return write(w, r) })
+	err := c.Output(func(w io.Writer) error { return write(w, r) })
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return event.Each(r, func(*event.Batch) error { return nil })
 	}

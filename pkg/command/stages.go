@@ -2,121 +2,138 @@ package command
 
 import (
 	"slices"
+	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/phase"
+	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/step"
-)
-
-// Stage is how far a stream has come.
-type Stage int
-
-// The stages.
-const (
-	Raw      Stage = iota // as nsys2arrow writes it
-	Isolated              // with steps
-	Phased                // with phases
-	Measured              // metric rows
 )
 
 // noIsolation is the value of --by that leaves steps out.
 const noIsolation = "none"
 
-const (
-	isolateCategory = "finding steps"
-	metricsCategory = "measuring"
-)
+// findingSteps is the heading of the flags of isolate.
+const findingSteps = "Finding steps"
 
-// The names of the flags of each stage.
-var (
-	isolateFlagNames = []string{"by", "gap", "segment-gap", "marker"}
-	metricsFlagNames = []string{"window", "prep"}
-)
+// isolateFlags are the flags of isolate, and of the filters after it for files
+// that have no steps yet.
+var isolateFlags = append(slices.Clone(stepFlags), busyFlag)
+
+var stepFlags = []cli.Flag{
+	{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph, or none, for the whole trace", Default: step.Auto, Values: []string{step.Auto, step.Allreduce, step.NVTX, step.Graph, noIsolation}, Group: findingSteps},
+	{Name: "gap", Usage: "gap that ends an allreduce step outside marker ranges, as `TIME`; given explicitly, also in ranks without markers, whose steps are else identified by what recurs in them", Default: time.Duration(step.DefaultGap), Check: positive("gap"), Group: findingSteps},
+	{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, as `TIME`", Default: time.Duration(step.DefaultSegmentGap), Check: positive("segment-gap"), Group: findingSteps},
+	{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Check: checkMarker, Group: findingSteps},
+}
 
 // busyFlag belongs to finding segments and to measuring.
-func busyFlag() Flag {
-	return &StringFlag{Name: "busy", Usage: "`WHAT` counts as GPU activity: kernels (and graph replays), or all (copies and memsets, too)", Value: "kernels"}
-}
+var busyFlag = cli.Flag{Name: "busy", Usage: "`WHAT` counts as GPU activity: kernels (and graph replays), or all (copies and memsets, too)", Default: "kernels", Values: []string{"kernels", "all"}, Group: findingSteps}
 
-// IsolateFlags are the flags of isolate, and of the filters after it for files
-// that have no steps yet.
-func IsolateFlags() []Flag {
-	return []Flag{
-		&StringFlag{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph, or none, for the whole trace", Value: step.Auto, Category: isolateCategory},
-		&cli.DurationFlag{Name: "gap", Usage: "gap that ends an allreduce step outside marker ranges, as `TIME`; given in so many words, also in ranks without markers, whose steps are else identified by what recurs in them", Value: step.DefaultGap, Category: isolateCategory},
-		&cli.DurationFlag{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, as `TIME`", Value: step.DefaultSegmentGap, Category: isolateCategory},
-		&StringFlag{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Category: isolateCategory},
-		busyFlag(),
+// positive refuses times that are not more than nothing.
+func positive(name string) func(string) error {
+	return func(text string) error {
+		if d, err := time.ParseDuration(text); err == nil && d > 0 {
+			return nil
+		}
+		return cli.Misuse("--"+name+" must be more than 0", "give a time such as 1ms")
 	}
 }
 
-// MetricsFlags are the flags of metrics.
-func MetricsFlags() []Flag {
-	return []Flag{
-		&StringFlag{Name: "window", Usage: "`WINDOW` of the aggregate: benchmark (the last segment of steady steps), or trace (all GPU activity of the report)", Value: metric.WindowBenchmark, Category: metricsCategory},
-		&StringFlag{Name: "prep", Usage: "`TEXT` in the names of the ranges that prepare a step's input (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Category: metricsCategory},
+func checkMarker(expr string) error {
+	if _, err := marker.Compile(expr); err != nil {
+		return cli.Misuse("--marker: "+err.Error(), "for example 'step (?P<step>[0-9]+): (?P<ctx>[0-9]+)\\+(?P<gen>[0-9]+)'")
 	}
+	return nil
 }
 
-// given returns those of the named flags that the user has set.
-func (c *Context) given(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !c.IsSet(n) })
+// names are the names of flags.
+func names(flags []cli.Flag) (all []string) {
+	for _, f := range flags {
+		all = append(all, f.Name)
+	}
+	return all
 }
 
 // refuse reports flags that come too late, for a stream that has passed their
 // stage.
-func (c *Context) refuse(names []string, why string) error {
-	if late := c.given(names); len(late) > 0 {
-		return &UsageError{"--" + late[0] + " comes too late: " + why, "give it to the filter that does this, or give the export itself"}
+func (c *Context) refuse(flags []string, why string) error {
+	if k := slices.IndexFunc(flags, c.IsSet); k >= 0 {
+		return cli.Misuse("--"+flags[k]+" comes too late: "+why, "give it to the filter that does this, or give the export itself")
 	}
 	return nil
 }
 
 // Events opens the input and brings it to a stage. A stream on standard input
-// that is not as far as want is brought there, too, unless take says that it
-// will do as it is.
-func (c *Context) Events(want Stage, take ...Stage) (event.Source, error) {
-	return c.eventsOf(c.Files, want, take...)
+// stays as it is where it is at one of the accepted stages.
+func (c *Context) Events(want source.Stage, accepted ...source.Stage) (event.Source, error) {
+	return c.eventsOf(c.Files, want, accepted...)
 }
 
 // eventsOf is Events for files other than the arguments.
-func (c *Context) eventsOf(files []string, want Stage, take ...Stage) (event.Source, error) {
+func (c *Context) eventsOf(files []string, want source.Stage, accepted ...source.Stage) (event.Source, error) {
 	in, err := c.open(files)
 	if err != nil {
 		return nil, err
 	}
-	if in.table != nil {
-		return nil, &UsageError{"the input holds " + in.table.Schema + " rows, not events", "give what comes before metrics"}
+	if in.Table != nil {
+		return nil, cli.Misuse("the input holds "+in.Table.Schema+" rows, not events", "give what comes before metrics")
 	}
-	if in.isStdin && slices.Contains(take, stageOf(in.events)) {
-		return in.events, nil
+	if fromStdin(files) && slices.Contains(accepted, source.StageOf(in.Events.Header())) {
+		return in.Events, nil
 	}
-	return c.bring(in.events, want)
+	return c.bring(in.Events, want)
 }
 
-func stageOf(src event.Source) Stage {
-	h := src.Header()
-	switch {
-	case h.Columns&event.PhaseCols == event.PhaseCols:
-		return Phased
-	case h.Isolation != nil:
-		return Isolated
+// fromStdin tells whether these files stand for standard input.
+func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 && files[0] == "-" }
+
+// open opens files, or standard input where there are none.
+func (c *Context) open(files []string) (in *source.Input, err error) {
+	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Columns: c.columnsOf}
+	if fromStdin(files) {
+		if cli.IsTerminal(c.Stdin) {
+			return nil, cli.Misuse("no input", "give a file, or pipe a stream in; '"+c.Name+" --help' shows how")
+		}
+		in, err = source.OpenStdin(c.Stdin, opt)
+	} else {
+		progress := c.Progress()
+		opt.Progress = progress.Rows
+		in, err = source.Open(files, opt)
+		progress.Done()
 	}
-	return Raw
+	if err != nil {
+		return nil, err
+	}
+	c.Cleanup(in.Close)
+	c.inputs = append(c.inputs, in)
+	if in.Fresh {
+		c.logReports(in.Events.Header())
+	}
+	return in, nil
+}
+
+// columnsOf returns the columns that are looked at of rows that are behind a
+// header.
+func (c *Context) columnsOf(h *event.Header) event.Set {
+	if c.columns != 0 && source.StageOf(h) == source.Raw {
+		return c.columns | step.Columns(h, c.steps())
+	}
+	return c.columns
 }
 
 // bring runs the stages between where src is and want.
-func (c *Context) bring(src event.Source, want Stage) (event.Source, error) {
-	have := stageOf(src)
-	if have > Raw {
-		if err := c.refuse(isolateFlagNames, "the steps were found already"); err != nil {
+func (c *Context) bring(src event.Source, want source.Stage) (event.Source, error) {
+	have := source.StageOf(src.Header())
+	if have > source.Raw {
+		if err := c.refuse(names(stepFlags), "the steps were found already"); err != nil {
 			return nil, err
 		}
 	}
-	if have < Isolated && want >= Isolated {
+	if have < source.Isolated && want >= source.Isolated {
 		if c.String("by") == noIsolation {
 			return src, c.refuseSteps(src)
 		}
@@ -130,7 +147,7 @@ func (c *Context) bring(src event.Source, want Stage) (event.Source, error) {
 		}
 		src = isolated
 	}
-	if have < Phased && want >= Phased {
+	if have < source.Phased && want >= source.Phased {
 		return c.Phase(src)
 	}
 	return src, nil
@@ -138,20 +155,11 @@ func (c *Context) bring(src event.Source, want Stage) (event.Source, error) {
 
 // Isolate runs isolate with the settings of the command line.
 func (c *Context) Isolate(src event.Source) (event.Source, error) {
-	all, err := c.busyAll()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"gap", "segment-gap"} {
-		if c.Duration(name) <= 0 {
-			return nil, &UsageError{"--" + name + " must be more than 0", "give a time such as 1ms"}
-		}
-	}
 	if c.String("by") == noIsolation {
 		return src, nil
 	}
 	opt := c.steps()
-	opt.BusyAll, opt.Columns, opt.Hold = all, c.columns, aheadBatches
+	opt.BusyAll, opt.Columns, opt.Hold = c.busyAll(), c.columns, aheadBatches
 	isolated, err := step.New(src, opt)
 	if err != nil {
 		return nil, err
@@ -168,58 +176,8 @@ func (c *Context) steps() step.Options {
 	return opt
 }
 
-func (c *Context) busyAll() (bool, error) {
-	switch c.String("busy") {
-	case "kernels":
-		return false, nil
-	case "all":
-		return true, nil
-	}
-	return false, &UsageError{"unknown --busy " + c.String("busy"), "--busy takes kernels or all"}
-}
-
-// metricColumns are the columns that measuring and comparing look at.
-const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
-	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
-
-// Measure opens the input and returns its metric rows, with --merge those of
-// all parts together.
-func (c *Context) Measure(take ...Stage) (*metric.Result, error) {
-	if c.Bool("merge") {
-		return c.merge()
-	}
-	c.columns = metricColumns
-	in, err := c.open(c.Files)
-	if err != nil {
-		return nil, err
-	}
-	if in.table != nil {
-		flags := append(append([]string{"busy"}, isolateFlagNames...), metricsFlagNames...)
-		if err := c.refuse(flags, "the metrics were computed already"); err != nil {
-			return nil, err
-		}
-		return metric.FromTable(in.table)
-	}
-	src := in.events
-	if !in.isStdin || !slices.Contains(take, stageOf(src)) {
-		if src, err = c.bring(src, Phased); err != nil {
-			return nil, err
-		}
-	}
-	all, err := c.busyAll()
-	if err != nil {
-		return nil, err
-	}
-	res, err := metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: all, Prep: c.String("prep"), Log: c.Log})
-	if err != nil {
-		return nil, err
-	}
-	res.Warnings = c.MergeWarnings(res.Warnings)
-	return res, nil
-}
-
-// Flags joins lists of flags.
-func Flags(lists ...[]Flag) []Flag { return slices.Concat(lists...) }
+// busyAll: copies and memsets count as GPU activity.
+func (c *Context) busyAll() bool { return c.String("busy") == "all" }
 
 // Phase runs phase.
 func (c *Context) Phase(src event.Source) (event.Source, error) { return phase.New(src, c.Log) }

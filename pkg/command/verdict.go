@@ -2,23 +2,61 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
 
-// VerdictFlags are the flags of verdict.
-func VerdictFlags() []Flag {
-	return []Flag{
-		&StringFlag{Name: "format", Usage: "`FORMAT` of the report: text (Markdown) or json", Value: formatText},
-		&StringFlag{Name: "o", Aliases: []string{"output"}, Usage: "write to `FILE`"},
-		&BoolFlag{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE"},
-		&Strings{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more"},
-		&StringFlag{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}"},
-	}
+// Verdict says whether the host holds the GPUs of a run back.
+var Verdict = cli.Command{
+	Name:    "verdict",
+	Summary: "say whether the host holds the GPUs of a run back",
+	Args:    "[FILE...]",
+	Description: `Verdict compares six metrics with limits: two or more that are over theirs make a
+YES. It decides for the benchmark window, and for the context and the generation
+steps in it; a phase can raise the verdict, never lower it.
+
+Every ratio has a 95 % interval over the run's steps, where there are at least 8.
+Where the verdict would be another if one measurement lay elsewhere in its
+interval it is called borderline, and the report names the measurements.
+
+The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
+activity, replays of CUDA graphs were launched and not recorded, the profiler lost
+CUDA events, fewer than half of the forward-step ranges became steps, or no steps
+were found (with --by none it answers for the whole trace).
+
+FILE is an nsys export (several for several ranks), or what any filter wrote;
+the flags for finding steps and for measuring are those of isolate and metrics.`,
+	Status: "; with --exit-code 0 for NO, 1 for YES, 3 for INCONCLUSIVE",
+	Examples: []string{
+		"verdict trace.sqlite",
+		"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
+		"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
+		"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
+	},
+	Flags: slices.Concat(verdictFlags, isolateFlags, metricsFlags, selectFlags),
+	Run: body(func(c *Context) (int, error) {
+		report, err := c.Verdict()
+		if err != nil {
+			return 0, err
+		}
+		if err := c.writeReport(report, nil); err != nil || !c.Bool("exit-code") {
+			return 0, err
+		}
+		return verdict.ExitCode(report.Verdict), nil
+	}),
+}
+
+var verdictFlags = []cli.Flag{
+	formatFlag("text (Markdown) or json", formatText, formatJSON),
+	outputFlag,
+	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
+	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},
+	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
 }
 
 // Verdict opens the input, brings it to metric rows and decides.
@@ -34,26 +72,6 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 	return verdict.Decide(result, limits), nil
 }
 
-// WriteVerdict writes the report and returns the exit status.
-func (c *Context) WriteVerdict(r *verdict.Report) (int, error) {
-	var write func(io.Writer) error
-	switch format := c.String("format"); format {
-	case formatText:
-		write = r.WriteText
-	case formatJSON:
-		write = func(w io.Writer) error { return writeJSON(w, r) }
-	default:
-		return 0, &UsageError{"unknown format " + format, "--format takes text or json"}
-	}
-	if err := c.output(write); err != nil {
-		return 0, err
-	}
-	if c.Bool("exit-code") {
-		return verdict.ExitCode(r.Verdict), nil
-	}
-	return 0, nil
-}
-
 // thresholds are the defaults, changed by --thresholds and then by --threshold.
 func (c *Context) thresholds() (verdict.Thresholds, error) {
 	t := verdict.Defaults()
@@ -67,7 +85,13 @@ func (c *Context) thresholds() (verdict.Thresholds, error) {
 			return t, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	for _, setting := range c.StringSlice("threshold") {
+	given := map[string]bool{}
+	for _, setting := range c.Strings("threshold") {
+		name, _, _ := strings.Cut(setting, "=")
+		if given[name] {
+			return t, cli.Misuse("--threshold "+name+" is given twice", "give each threshold once")
+		}
+		given[name] = true
 		if err := setThreshold(&t, setting); err != nil {
 			return t, err
 		}
@@ -77,6 +101,9 @@ func (c *Context) thresholds() (verdict.Thresholds, error) {
 
 // setThreshold carries out one [SCOPE.]METRIC=VALUE.
 func setThreshold(t *verdict.Thresholds, setting string) error {
+	refused := func(what, advice string) error {
+		return cli.Misuse("--threshold "+setting+": "+what, advice)
+	}
 	name, text, _ := strings.Cut(setting, "=")
 	number, percent := strings.CutSuffix(text, "%")
 	value, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -84,21 +111,21 @@ func setThreshold(t *verdict.Thresholds, setting string) error {
 		value /= 100
 	}
 	if err != nil || !(value >= 0 && value <= 1) {
-		return &UsageError{"--threshold " + setting + ": want METRIC=VALUE with a share between 0 and 1, or with a percentage",
-			"for example --threshold generation.gpu_idle_ratio=0.2, or =20%"}
+		return refused("want METRIC=VALUE with a share between 0 and 1, or with a percentage",
+			"for example --threshold generation.gpu_idle_ratio=0.2, or =20%")
 	}
 	scopes := []*verdict.Limits{&t.Aggregate, &t.Context, &t.Generation}
 	if scope, metric, scoped := strings.Cut(name, "."); scoped {
 		limits := t.Scope(scope)
 		if limits == nil {
-			return &UsageError{"--threshold " + setting + ": unknown scope " + scope, "scopes are aggregate, context and generation"}
+			return refused("unknown scope "+scope, "scopes are aggregate, context and generation")
 		}
 		scopes, name = []*verdict.Limits{limits}, metric
 	}
 	for _, l := range scopes {
 		limit := l.Limit(name)
 		if limit == nil {
-			return &UsageError{"--threshold " + setting + ": no threshold for " + name, "metrics with a threshold: " + strings.Join(verdict.WithThreshold(), ", ")}
+			return refused("no threshold for "+name, "metrics with a threshold: "+strings.Join(verdict.WithThreshold(), ", "))
 		}
 		*limit = value
 	}

@@ -11,8 +11,7 @@ import (
 // Log writes a remark to standard error. One that begins with "warning: " is
 // among the Warnings from then on.
 func (c *Context) Log(text string) {
-	text = strings.ReplaceAll(text, "\n", " ")
-	fmt.Fprintf(c.Stderr, "%s: %s\n", c.name, text)
+	c.Call.Log(text)
 	if w, ok := strings.CutPrefix(text, warningPrefix); ok {
 		c.warnings = appendNew(c.warnings, w)
 	}
@@ -23,6 +22,27 @@ const warningPrefix = "warning: "
 // Warn writes a warning to standard error and puts it among the Warnings.
 func (c *Context) Warn(text string) { c.Log(warningPrefix + text) }
 
+// logReports says what is wrong with reports, which is among the Warnings from
+// their header, and which of them are parts of one run of a process.
+func (c *Context) logReports(h *event.Header) {
+	for _, rep := range h.Reports {
+		for _, w := range rep.Warnings {
+			c.Call.Log(warningPrefix + rep.File + ": " + w)
+		}
+	}
+	for _, rank := range h.RankNumbers() {
+		var files []string
+		for i := range h.Reports {
+			if slices.Contains(h.Reports[i].Ranks, rank) {
+				files = append(files, h.Reports[i].File)
+			}
+		}
+		if len(files) > 1 {
+			c.Log(fmt.Sprintf("rank %d is in %s, one after the other; the time between is not recorded", rank, strings.Join(files, ", ")))
+		}
+	}
+}
+
 // Warnings returns what was warned of so far, each warning once: of the reports
 // that the input comes from, by the filters before this one, and here. All of
 // them are known when the input has been read to its end. A filter that writes
@@ -31,8 +51,8 @@ func (c *Context) Warn(text string) { c.Log(warningPrefix + text) }
 func (c *Context) Warnings() []string {
 	var all []string
 	for _, in := range c.inputs {
-		if in.events != nil {
-			all = appendNew(all, in.events.Header().Warnings()...)
+		if in.Events != nil {
+			all = appendNew(all, in.Events.Header().Warnings()...)
 		}
 	}
 	return appendNew(all, c.filterWarnings()...)
@@ -42,8 +62,8 @@ func (c *Context) Warnings() []string {
 func (c *Context) filterWarnings() []string {
 	var all []string
 	for _, in := range c.inputs {
-		if in.warner != nil {
-			all = appendNew(all, in.warner.Warnings()...)
+		if in.Warner != nil {
+			all = appendNew(all, in.Warner.Warnings()...)
 		}
 	}
 	return appendNew(all, c.warnings...)

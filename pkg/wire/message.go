@@ -14,7 +14,10 @@ import (
 
 // ErrCut is the error of an input that ends before its end-of-stream marker:
 // whoever wrote it failed or was stopped, and what came may be half of it.
-var ErrCut = errors.New("input was cut short")
+var ErrCut error = &event.Error{
+	Msg:    "input was cut short",
+	Advice: "the filter that wrote it failed or was killed: its own message comes before this one",
+}
 
 // Limits on what a message may hold. Whoever writes more at once should write
 // it in pieces: other readers refuse bodies of 256 MiB.

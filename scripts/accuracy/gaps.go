@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/command"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/source"
 )
 
 // gapsOf simulates a run and reports on it as the command does.
@@ -52,9 +53,8 @@ func writeTrace(dir string, t *sim.Trace) (string, error) {
 
 // readGaps reports on files.
 func readGaps(paths []string) (rep *gap.Report, err error) {
-	flags := command.Flags(command.GapsFlags(), command.IsolateFlags(), command.SelectFlags())
-	err = inProcess(flags, paths, func(c *command.Context) error {
-		src, err := c.Events(command.Phased)
+	err = inProcess(&command.Gaps, paths, func(c *command.Context) error {
+		src, err := c.Events(source.Phased)
 		if err != nil {
 			return err
 		}

@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/command"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
 
@@ -47,9 +50,8 @@ type isolation struct {
 // what it warns of.
 func isolate(files []string, by string) isolation {
 	result := isolation{steps: map[int32][]foundStep{}}
-	flags := command.Flags(command.VerdictFlags(), command.IsolateFlags(), command.MetricsFlags(), command.SelectFlags())
-	err := inProcess(flags, append([]string{"--by", by}, files...), func(c *command.Context) error {
-		src, err := c.Events(command.Phased)
+	err := inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Context) error {
+		src, err := c.Events(source.Phased)
 		if err != nil {
 			return err
 		}
@@ -63,7 +65,7 @@ func isolate(files []string, by string) isolation {
 		result.refused = err.Error()
 		return result
 	}
-	err = inProcess(flags, append([]string{"--by", by}, files...), func(c *command.Context) error {
+	err = inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Context) error {
 		r, err := c.Verdict()
 		if err != nil {
 			return err
@@ -113,14 +115,14 @@ func (s *isolation) warned() bool {
 	return len(s.about()) > 0 || s.verdict == verdict.Inconclusive
 }
 
-// inProcess runs a filter in this process.
-func inProcess(flags []command.Flag, args []string, run func(*command.Context) error) error {
-	var failed error
+// inProcess runs a body with the flags of a command in this process.
+func inProcess(of *cli.Command, args []string, run func(*command.Context) error) (failed error) {
 	var stderr bytes.Buffer
-	status := command.Main(command.Command{Name: "accuracy", Flags: flags, Run: func(c *command.Context) (int, error) {
+	cmd := &cli.Command{Name: "accuracy", Flags: of.Flags, Run: command.Body(func(c *command.Context) error {
 		failed = run(c)
-		return 0, failed
-	}}, slices.Concat([]string{"accuracy"}, args), strings.NewReader(""), &bytes.Buffer{}, &stderr)
+		return failed
+	})}
+	status := cli.Run(cmd, args, strings.NewReader(""), io.Discard, &stderr)
 	if failed == nil && status != 0 {
 		failed = fmt.Errorf("status %d: %s", status, stderr.String())
 	}

@@ -1,0 +1,218 @@
+// Package cli is how every command behaves, whatever it does: its manual and
+// flags, what it refuses before it begins, how it writes its output, and how it
+// ends. It knows nothing of events and analyses; see package command for those.
+//
+// # Manners
+//
+// A command is a Command: a manual as data and a body. From the manual come the
+// usage text (--help, -h), the man page (--man) and the completion of bash, zsh
+// and fish (--completion). Flags stand before, between and after the files, and
+// "--" ends them.
+//
+// What can be refused before anything is read is refused then: values that a flag
+// does not take, and an output that is an input.
+//
+// Output goes to standard output, or whole or not at all to the file of --output.
+// An error is one line on standard error, "NAME: error: …", with a second one,
+// "NAME: hint: …", where there is something to be done about it. SIGPIPE is left
+// to the runtime: a pipe whose reader goes away ends quietly.
+//
+// Exit status: 0 done, 2 bad usage or input; a command may have further ones.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Command is a command: its manual and its body.
+type Command struct {
+	// Name is what it is called by. A binary may be installed under another one.
+	Name string
+	// Summary is one sentence that begins in lower case, without a full stop.
+	Summary string
+	// Args names the arguments in the usage line, such as "[FILE...]".
+	Args string
+	// Description is paragraphs of plain text with an empty line between two.
+	Description string
+	// Status says what exit statuses other than 0 and 2 mean, as the rest of a
+	// sentence about these: "; with --exit-code 0 for NO, 1 for YES". Empty for none.
+	Status string
+	// Examples are pipelines as people write them, a line each.
+	Examples []string
+	// Flags are those of the command, in the order of the manual.
+	Flags []Flag
+	// Run does the work and returns the exit status, which is StatusTrouble
+	// where there is an error.
+	Run func(*Call) (int, error)
+}
+
+// Call is one call of a command. Its methods are for the goroutine that Run is
+// called in; Stderr may be written to from others.
+type Call struct {
+	// Name is the command's.
+	Name string
+	// Context ends the programs that the call starts.
+	Context context.Context
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	// Files are the arguments that are no flags.
+	Files []string
+
+	flags   *pflag.FlagSet
+	cleanup []func()
+}
+
+// UsageError is a command line that makes no sense, or input that does not fit it.
+type UsageError struct {
+	// Msg says in one line what is wrong, Advice what to do instead.
+	Msg, Advice string
+}
+
+// Error returns Msg.
+func (e *UsageError) Error() string { return e.Msg }
+
+// Hint returns Advice.
+func (e *UsageError) Hint() string { return e.Advice }
+
+// Misuse returns a UsageError.
+func Misuse(msg, advice string) error { return &UsageError{msg, advice} }
+
+// StatusTrouble is the exit status for bad usage and bad input.
+const StatusTrouble = 2
+
+// memoryLimit is where the garbage collector starts to work harder, so that a
+// process stays below half a GiB.
+const memoryLimit = 400 << 20
+
+// Main runs a command as the process and returns its exit status.
+func Main(cmd *Command) int {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+	return Run(cmd, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+// Run runs a command with the given arguments and returns its exit status.
+// Several may run at a time.
+func Run(cmd *Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &Call{Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	defer c.end()
+	status := 0
+	root := c.parser(cmd)
+	root.SetArgs(append([]string{}, args...)) // nil would stand for os.Args
+	root.RunE = func(_ *cobra.Command, files []string) (err error) {
+		c.Files = files
+		status, err = c.run(cmd, root)
+		return err
+	}
+	if err := root.Execute(); err != nil {
+		c.complain(err)
+		return StatusTrouble
+	}
+	return status
+}
+
+// parser returns what reads the command line and completes it.
+func (c *Call) parser(cmd *Command) *cobra.Command {
+	root := &cobra.Command{
+		Use:           cmd.Name + " [flags] " + cmd.Args,
+		Version:       version(),
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(c.Stdin)
+	root.SetOut(c.Stdout)
+	root.SetErr(c.Stderr)
+	root.SetHelpFunc(func(*cobra.Command, []string) { io.WriteString(c.Stdout, Help(cmd)) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(cmd, err) })
+	c.flags = root.Flags()
+	for _, f := range cmd.allFlags() {
+		f.add(c.flags)
+		if len(f.Values) > 0 {
+			complete := cobra.FixedCompletions(f.Values, cobra.ShellCompDirectiveNoFileComp)
+			if err := root.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
+				panic("BUG: " + err.Error())
+			}
+		}
+	}
+	return root
+}
+
+// run answers what is asked of the command itself, or runs its body.
+func (c *Call) run(cmd *Command, root *cobra.Command) (int, error) {
+	switch shell := c.String(completionFlag); {
+	case shell != "":
+		return 0, writeCompletion(root, shell, c.Stdout)
+	case c.Bool(manFlag):
+		_, err := io.WriteString(c.Stdout, ManPage(cmd))
+		return 0, err
+	case c.Bool(versionFlag):
+		_, err := fmt.Fprintln(c.Stdout, cmd.Name, "version", version())
+		return 0, err
+	}
+	if err := c.check(cmd); err != nil {
+		return 0, err
+	}
+	return cmd.Run(c)
+}
+
+// Cleanup has f run when the command has ended, the last one first.
+func (c *Call) Cleanup(f func()) { c.cleanup = append(c.cleanup, f) }
+
+func (c *Call) end() {
+	for k := len(c.cleanup) - 1; k >= 0; k-- {
+		c.cleanup[k]()
+	}
+}
+
+// Log writes a remark of one line to standard error.
+func (c *Call) Log(text string) {
+	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(text))
+}
+
+// complain writes an error the way every command does.
+func (c *Call) complain(err error) {
+	c.Log("error: " + err.Error())
+	var advice interface{ Hint() string }
+	hint := ""
+	switch {
+	case errors.As(err, &advice) && advice.Hint() != "":
+		hint = advice.Hint()
+	case errors.Is(err, fs.ErrNotExist):
+		hint = "check the name"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "check the permissions of the file"
+	}
+	if hint != "" {
+		c.Log("hint: " + hint)
+	}
+}
+
+// oneLine joins the lines of a text.
+func oneLine(text string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// version is the version of the module that the command was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

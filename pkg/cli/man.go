@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// ManPage returns the manual page of a command, in roff's macros for manuals.
+func ManPage(cmd *Command) string {
+	var b strings.Builder
+	name := roff(cmd.Name)
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(cmd.Name), "hostbound "+version())
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(cmd.Summary))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[flags] %s\n", name, roff(cmd.Args))
+	b.WriteString(".SH DESCRIPTION\n" + paragraphs(cmd.Description))
+	b.WriteString(".SH OPTIONS\n")
+	for k, g := range cmd.groups() {
+		if k > 0 {
+			b.WriteString(".SS " + roff(g.heading) + "\n")
+		}
+		for _, f := range g.flags {
+			f.manual(&b)
+		}
+	}
+	b.WriteString(".SH EXIT STATUS\n" + roff(cmd.status()) + "\n")
+	b.WriteString(".SH EXAMPLES\n.EX\n")
+	for _, e := range cmd.Examples {
+		b.WriteString(roff(e) + "\n")
+	}
+	b.WriteString(".EE\n")
+	return b.String()
+}
+
+// manual writes what a manual page says of a flag.
+func (f *Flag) manual(b *strings.Builder) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(set)
+	flag := set.Lookup(f.Name)
+	value, usage := pflag.UnquoteUsage(flag)
+	if f.hidden {
+		return
+	}
+	b.WriteString(".TP\n")
+	if f.Short != "" {
+		b.WriteString(`\fB\-` + roff(f.Short) + `\fR, `)
+	}
+	b.WriteString(`\fB\-\-` + roff(f.Name) + `\fR`)
+	if value != "" {
+		b.WriteString(` \fI` + roff(value) + `\fR`)
+	}
+	b.WriteString("\n" + roff(usage))
+	switch flag.DefValue {
+	case "", "0", "[]", "false", time.Duration(0).String():
+	default:
+		b.WriteString(roff(" (default " + flag.DefValue + ")"))
+	}
+	b.WriteString("\n")
+}
+
+// paragraphs sets paragraphs with an empty line between two.
+func paragraphs(text string) string {
+	var b strings.Builder
+	for k, p := range strings.Split(text, "\n\n") {
+		if k > 0 {
+			b.WriteString(".PP\n")
+		}
+		b.WriteString(roff(p) + "\n")
+	}
+	return b.String()
+}
+
+// roff writes text so that none of it is a command: backslashes and dashes are
+// those that a shell takes, and no line begins with a control character.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/google/renameio/v2"
+	"golang.org/x/term"
+)
+
+// IsTerminal tells whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// OutputPath is the file of --output, empty for standard output.
+func (c *Call) OutputPath() string {
+	if path := c.String(outputFlag); path != "-" {
+		return path
+	}
+	return ""
+}
+
+// ToTerminal tells whether the output is read by a person at a terminal.
+func (c *Call) ToTerminal() bool { return c.OutputPath() == "" && IsTerminal(c.Stdout) }
+
+// Output runs write on where the output goes: standard output, or a file that
+// appears when write has succeeded.
+func (c *Call) Output(write func(io.Writer) error) error {
+	path := c.OutputPath()
+	if path == "" {
+		return write(c.Stdout)
+	}
+	if info, err := os.Stat(path); err == nil && isStream(info) {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// isStream tells whether a file is a device or a pipe, which may be input and
+// output at once.
+func isStream(info fs.FileInfo) bool { return !info.Mode().IsRegular() && !info.IsDir() }
+
+// IsStream tells whether a path is that of a device or a pipe.
+func IsStream(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && isStream(info)
+}
+
+// SameFile tells whether two names are of one file, which is no stream.
+func SameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y) && !isStream(x)
+}

@@ -1,0 +1,44 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/source"
+)
+
+// Isolate finds the steps of a run in a stream of events.
+var Isolate = cli.Command{
+	Name:    "isolate",
+	Summary: "find the steps of a run and its benchmark window",
+	Args:    "[FILE...]",
+	Description: `A step is one forward iteration of one rank. Isolate writes a row of kind step
+before the rows of each step, tags those rows with the step's number, and ends
+with a row of kind window for each rank: its benchmark window.
+
+By default it takes the all-reduce kernels that every step has (--by allreduce);
+where whole graph replays hide them, or there are none, the forward-step ranges
+of TensorRT-LLM, vLLM or SGLang (--by nvtx); else what each CUDA graph launch ran
+on the GPU (--by graph). It says on standard error which it took and why.
+
+Without forward-step ranges the all-reduce kernels of a step are identified by
+what recurs once a step around them: embeddings, sampling, copies, the host's
+waits, graph replays. Where that is not clear isolate ends with status 2 and says
+what to do; --gap splits at gaps instead.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
+		"isolate --by nvtx trace.sqlite --format csv | grep ^step",
+		"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
+	},
+	Flags: slices.Concat(rowFlags, checkpointFlags, isolateFlags, selectFlags),
+	Run: Body(func(c *Context) error {
+		src, err := c.Events(source.Raw)
+		if err != nil {
+			return err
+		}
+		if src, err = c.Isolate(src); err != nil {
+			return err
+		}
+		return c.WriteEvents(src)
+	}),
+}

@@ -1,0 +1,93 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/source"
+)
+
+// Metrics measures how busy the GPUs are and what the host does meanwhile.
+var Metrics = cli.Command{
+	Name:    "metrics",
+	Summary: "measure GPU idle time, launch overhead and exposed host preparation",
+	Args:    "[FILE...]",
+	Description: `Metrics writes a row for each metric of the benchmark window (scope aggregate) and
+of the context and generation steps in it. A metric is a ratio of two times; the
+row holds both, in ns, so that the rows of several parts of a run add up to
+those of the run; low and high are its 95 % interval over the run's steps, where
+there are at least 8.
+
+A stream without steps on standard input is measured over all GPU activity of
+each rank, as with --window trace.
+
+With --merge the files hold metric rows of parts of a run, as this command writes
+them, one part a process, a task or a machine. Times are added exactly; a rank
+whose number an earlier file has gets the next free one; the same files in the
+same order make the same bytes. The median gap of steady steps and the intervals
+do not follow from those of the parts and are null.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
+		"metrics trace.sqlite",
+		"metrics trace.sqlite --format csv -o metrics.csv",
+		"nsys2arrow trace.sqlite | metrics --format json",
+		"metrics --merge rank*.metrics.arrows | verdict",
+	},
+	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, isolateFlags, selectFlags),
+	Run: Body(func(c *Context) error {
+		result, err := c.Measure(source.Raw)
+		if err != nil {
+			return err
+		}
+		return c.WriteTable(result.Table())
+	}),
+}
+
+// measuring is the heading of the flags of metrics.
+const measuring = "Measuring"
+
+// metricsFlags are the flags of metrics.
+var metricsFlags = []cli.Flag{
+	{Name: "window", Usage: "`WINDOW` of the aggregate: benchmark (the last segment of steady steps), or trace (all GPU activity of the report)", Default: metric.WindowBenchmark, Values: windows, Group: measuring},
+	{Name: "prep", Usage: "`TEXT` in the names of the ranges that prepare a step's input (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Group: measuring},
+}
+
+var windows = []string{metric.WindowBenchmark, metric.WindowTrace}
+
+// metricColumns are the columns that measuring and comparing look at.
+const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
+	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+
+// Measure opens the input and returns its metric rows, with --merge those of
+// all parts together.
+func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
+	if c.Bool("merge") {
+		return c.merge()
+	}
+	c.columns = metricColumns
+	in, err := c.open(c.Files)
+	if err != nil {
+		return nil, err
+	}
+	if in.Table != nil {
+		flags := names(slices.Concat(isolateFlags, metricsFlags))
+		if err := c.refuse(flags, "the metrics were computed already"); err != nil {
+			return nil, err
+		}
+		return metric.FromTable(in.Table)
+	}
+	src := in.Events
+	if !fromStdin(c.Files) || !slices.Contains(accepted, source.StageOf(src.Header())) {
+		if src, err = c.bring(src, source.Phased); err != nil {
+			return nil, err
+		}
+	}
+	res, err := metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), Log: c.Log})
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = c.MergeWarnings(res.Warnings)
+	return res, nil
+}

@@ -1,0 +1,39 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+)
+
+// Nsys2arrow reads Nsight Systems exports as a stream of events.
+var Nsys2arrow = cli.Command{
+	Name:    "nsys2arrow",
+	Summary: "read Nsight Systems exports as a stream of events",
+	Args:    "FILE...",
+	Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
+export, or a .nsys-rep (which takes nsys on PATH). Several files are several
+reports of one run: their ranks are numbered through, and their clocks are
+brought together by the session starts that they state. Reports that hold the
+same process one after the other (--capture-range-end=repeat) are parts of one
+rank; reports that do not overlap in time and are no parts are refused.
+
+A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
+the API call that launched them. Rows come rank after rank, in the order of
+their start.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
+		"nsys2arrow rank*.sqlite -o run.arrows",
+		"nsys2arrow trace.sqlite -o trace.parquet",
+		"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
+		"nsys2arrow trace.sqlite --format csv | head",
+	},
+	Flags: slices.Concat(rowFlags, checkpointFlags, selectFlags),
+	Run: Body(func(c *Context) error {
+		src, err := c.Reports()
+		if err != nil {
+			return err
+		}
+		return c.WriteEvents(src)
+	}),
+}

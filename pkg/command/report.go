@@ -1,0 +1,76 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+// outputFlag is the flag of a command that writes a report.
+var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`", File: cli.Writes, Check: checkOutput}
+
+// sourceMapFlag adds to the table of ranges and functions.
+var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
+
+// reportFormats are the formats of a report that is also rows.
+var reportFormats = []string{formatText, formatJSON, formatArrow, formatTable, formatCSV, formatJSONL}
+
+// formatFlag is the flag for the format of a report.
+func formatFlag(what string, formats ...string) cli.Flag {
+	return cli.Flag{Name: "format", Usage: "`FORMAT` of the report: " + what, Default: formatText, Values: formats}
+}
+
+// report is an analysis that can be written as a text, and as JSON.
+type report interface{ WriteText(io.Writer) error }
+
+// asRows tells whether --format asks for rows in place of the report.
+func (c *Context) asRows() bool { return c.format != formatText && c.format != formatJSON }
+
+// writeReport writes a report as --format says: text, JSON, or its rows.
+func (c *Context) writeReport(r report, rows func() (*table.Table, error)) error {
+	switch c.format {
+	case formatText:
+		return c.Output(r.WriteText)
+	case formatJSON:
+		return c.Output(func(w io.Writer) error { return writeJSON(w, r) })
+	}
+	t, err := rows()
+	if err != nil {
+		return err
+	}
+	return c.WriteTable(t)
+}
+
+// writeJSON writes v as an indented JSON document.
+func writeJSON(w io.Writer, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// sources is the table of ranges and functions, with that of --source-map.
+func (c *Context) sources() (*compare.Sources, error) {
+	known := compare.DefaultSources()
+	path := c.String("source-map")
+	if path == "" {
+		return known, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	known, err = known.Extend(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return known, err
+}

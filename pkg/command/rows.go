@@ -1,0 +1,170 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hostbound/hostbound/pkg/checkpoint"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/table"
+	"github.com/hostbound/hostbound/pkg/wire"
+)
+
+// Formats of rows and of reports.
+const (
+	formatArrow   = "arrow"
+	formatTable   = "table"
+	formatCSV     = "csv"
+	formatJSON    = "json"
+	formatJSONL   = "jsonl"
+	formatParquet = "parquet" // by the output's name only
+	formatText    = "text"
+)
+
+var rowFormats = []string{formatArrow, formatTable, formatCSV, formatJSON, formatJSONL}
+
+// rowFlags are the flags of a filter that writes rows.
+var rowFlags = []cli.Flag{
+	{Name: "output", Short: "o", Usage: "write to `FILE`: a stream (.arrows), a checkpoint (.parquet), or what --format says", File: cli.Writes, Check: checkOutput},
+	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table (the default on a terminal), csv, json (a row per line)", Values: rowFormats},
+}
+
+// formatOf are the formats of rows that the end of a file's name stands for.
+var formatOf = map[string]string{
+	".arrows": formatArrow, ".arrow": formatArrow, ".parquet": formatParquet,
+	".csv": formatCSV, ".json": formatJSON, ".jsonl": formatJSON, ".txt": formatTable,
+}
+
+// outputFormat decides how the output is written.
+func (c *Context) outputFormat() (string, error) {
+	format, path := c.String("format"), c.OutputPath()
+	byName := formatOf[filepath.Ext(path)]
+	switch {
+	case format == "" && c.ToTerminal():
+		return formatTable, nil
+	case format == "" && byName != "":
+		return byName, nil
+	case format == "":
+		return formatArrow, nil
+	case format == formatArrow && c.ToTerminal():
+		return "", cli.Misuse("will not write Arrow onto a terminal", "redirect it, pipe it into the next filter, or use -o FILE")
+	case format == formatArrow && byName == formatParquet:
+		return "", cli.Misuse("--format arrow does not fit the name "+path, "name it .arrows")
+	case format != formatArrow && (byName == formatParquet || byName == formatArrow):
+		return "", cli.Misuse("--format "+format+" does not fit the name "+path, "end the name in another way")
+	}
+	return format, nil
+}
+
+// checkOutput refuses a file that cannot be written, and a report of a profiler,
+// which no command of ours can have written and a filter before this one may be
+// reading.
+func checkOutput(path string) error {
+	if path == "" || path == "-" || cli.IsStream(path) {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return cli.Misuse(path+": is a directory", "give the name of a file")
+	}
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return cli.Misuse(path+": there is no directory "+dir, "make it first, or check the name")
+	}
+	if format := source.Recognise(path); format != nil && format.Reports != "" {
+		return cli.Misuse(path+": will not replace an "+format.Reports+" report, which may be what is read", "write to another file, or remove it first")
+	}
+	return checkpoint.CheckDir(dir)
+}
+
+// WriteEvents writes a stream of events to its end.
+func (c *Context) WriteEvents(src event.Source) error {
+	if err := c.refuseSteps(src); err != nil {
+		return err
+	}
+	write := func(w io.Writer, src event.Source) error {
+		if c.format == formatArrow {
+			return c.writeStream(w, src)
+		}
+		return writeRows(w, c.format, src)
+	}
+	switch {
+	case c.kept && c.nobodyReads():
+		return nil
+	case c.IsSet("checkpoint") && !c.kept:
+		r, err := c.record(src)
+		if err != nil {
+			return err
+		}
+		return c.passOn(r, write)
+	case c.format == formatParquet:
+		return c.writeCheckpoint(c.OutputPath(), src)
+	}
+	return c.Output(func(w io.Writer) error { return write(w, src) })
+}
+
+func (c *Context) writeStream(w io.Writer, src event.Source) error {
+	out, err := wire.NewWriter(w, src.Header())
+	if err != nil {
+		return err
+	}
+	if err := event.Each(src, out.Write); err != nil {
+		return err // and no end-of-stream marker: the next filter must not take this for a whole stream
+	}
+	out.Warn(c.lateWarnings(src.Header()))
+	return out.Close()
+}
+
+func writeRows(w io.Writer, format string, src event.Source) error {
+	out := table.NewWriter(w, tableFormat(format))
+	err := event.Each(src, func(b *event.Batch) error { return out.Write(table.FromEvents(src.Header(), b)) })
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+func tableFormat(format string) table.Format {
+	switch format {
+	case formatCSV:
+		return table.CSV
+	case formatJSON, formatJSONL:
+		return table.JSON
+	}
+	return table.Aligned
+}
+
+// WriteTable writes result rows.
+func (c *Context) WriteTable(t *table.Table) error {
+	if c.format == formatParquet {
+		return cli.Misuse("result rows are not written as Parquet", "name the file .arrows, .csv or .json")
+	}
+	return c.Output(func(w io.Writer) error {
+		if c.format == formatArrow {
+			return wire.WriteTable(w, t)
+		}
+		out := table.NewWriter(w, tableFormat(c.format))
+		if err := out.Write(t); err != nil {
+			return err
+		}
+		return out.Close()
+	})
+}
+
+// writeCheckpoint writes a stream of events as one Parquet file.
+func (c *Context) writeCheckpoint(path string, src event.Source) error {
+	out, err := checkpoint.Create(path, src.Header(), checkpoint.Options{})
+	if err != nil {
+		return err
+	}
+	if err := event.Each(src, out.Write); err != nil {
+		out.Abort()
+		return err
+	}
+	out.Warn(c.lateWarnings(src.Header()))
+	return out.Commit()
+}

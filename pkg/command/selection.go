@@ -1,0 +1,123 @@
+package command
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hostbound/hostbound/pkg/checkpoint"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/source"
+)
+
+// choosingRows is the heading of the flags that choose rows.
+const choosingRows = "Choosing rows"
+
+// selectFlags are the flags that choose rows of the input. A checkpoint reads
+// little more than what they choose.
+var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
+	Name: "separate", Usage: "take several exports though they do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
+})
+
+// choiceFlags leave rows out.
+var choiceFlags = []cli.Flag{
+	{Name: "rank", Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
+	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time with its unit such as 1.5s", Group: choosingRows},
+	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
+	{Name: "kind", Usage: "take only rows of `KINDS`, such as kernel,api", Group: choosingRows},
+}
+
+// selection is what the flags choose.
+func (c *Context) selection() (s checkpoint.Selection, err error) {
+	for _, text := range list(c.String("rank")) {
+		rank, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || rank < 0 {
+			return s, cli.Misuse("--rank "+text+" is no rank", "ranks are numbered from 0: --rank 0,2")
+		}
+		s.Ranks = append(s.Ranks, int32(rank))
+	}
+	for _, text := range list(c.String("kind")) {
+		kind := event.KindCode(text)
+		if kind < 0 {
+			return s, cli.Misuse("--kind "+text+" is no kind of row", "kinds are "+strings.Join(event.Kinds, ", "))
+		}
+		s.Kinds = append(s.Kinds, kind)
+	}
+	for _, name := range []string{"from", "to"} {
+		if text := c.String(name); text != "" {
+			if err := setRange(&s, name, text); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, c.checkRange(&s)
+}
+
+// checkRange checks that the range makes sense, and with the window asked for.
+func (c *Context) checkRange(s *checkpoint.Selection) error {
+	r := s.Time
+	if r == nil {
+		r = s.Steps
+	}
+	switch {
+	case s.Time != nil && s.Steps != nil:
+		return cli.Misuse("--from and --to mix steps and times", "give two step numbers, or two times with their units")
+	case r != nil && r.From >= r.To:
+		return cli.Misuse("--from "+c.String("from")+" --to "+c.String("to")+": nothing lies between", "give the earlier one to --from")
+	case s.Steps != nil && c.String("window") == metric.WindowTrace:
+		return cli.Misuse("--window trace is no choice of steps", "give --from and --to as times with their units, or leave --window out")
+	}
+	return nil
+}
+
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// setRange sets one end of the range of steps or times.
+func setRange(s *checkpoint.Selection, name, text string) error {
+	end, isStep := int64(0), true
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if end = n; end < 0 {
+			return cli.Misuse("--"+name+" "+text+" is no step", "steps are numbered from 0; a time has a unit: -1ms")
+		}
+	} else if d, err := time.ParseDuration(text); err == nil {
+		end, isStep = int64(d), false
+	} else {
+		return cli.Misuse("--"+name+" "+text+" is neither the number of a step nor a time", "a time has a unit: 1500ms, 1.5s, 2m")
+	}
+	r := &s.Time
+	if isStep {
+		r = &s.Steps
+	}
+	if *r == nil {
+		*r = &checkpoint.Range{From: math.MinInt64, To: math.MaxInt64}
+	}
+	if name == "from" {
+		(*r).From = end
+	} else {
+		(*r).To = end
+	}
+	return nil
+}
+
+// chooseSteps reads of events that were just given their steps those that are
+// chosen.
+func (c *Context) chooseSteps(src event.Source) (event.Source, error) {
+	return (&checkpoint.Selection{Steps: c.selected.Steps}).Filter(src)
+}
+
+// refuseSteps refuses a choice of steps where there are none.
+func (c *Context) refuseSteps(src event.Source) error {
+	if c.selected.Steps != nil && source.StageOf(src.Header()) == source.Raw {
+		return cli.Misuse("--from and --to choose steps, and there are none", "give times with their units, or choose after isolate")
+	}
+	return nil
+}

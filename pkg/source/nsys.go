@@ -1,0 +1,70 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/nsys"
+)
+
+// nsysReports are reports of Nsight Systems, in whatever form.
+const nsysReports = "nsys"
+
+// sqliteHead is what an SQLite file begins with.
+const sqliteHead = "SQLite format 3"
+
+var (
+	nsysCapture = Format{
+		Name:    "nsys capture",
+		Reports: nsysReports,
+		Matches: func(f *File) bool {
+			ext := filepath.Ext(f.Path)
+			return f.Info.Mode().IsRegular() && (ext == ".nsys-rep" || ext == ".qdrep")
+		},
+		Convert: exportCapture,
+		Open:    openNsys,
+	}
+	nsysDirectory = Format{
+		Name:    "nsys export (parquetdir)",
+		Reports: nsysReports,
+		Matches: func(f *File) bool { return f.Info.IsDir() },
+		Open:    openNsys,
+	}
+	nsysDatabase = Format{
+		Name:    "nsys export (SQLite)",
+		Reports: nsysReports,
+		Matches: func(f *File) bool { return bytes.HasPrefix(f.Head, []byte(sqliteHead)) },
+		Open:    openNsys,
+	}
+)
+
+func openNsys(paths []string, opt *Options) (*Input, error) {
+	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate})
+	if err != nil {
+		return nil, err
+	}
+	return &Input{Events: r}, nil
+}
+
+// exportCapture exports a capture with the program nsys.
+func exportCapture(ctx context.Context, path, dir string) (string, error) {
+	program, err := exec.LookPath("nsys")
+	if err != nil {
+		return "", refused("export it where Nsight Systems is installed: nsys export --type sqlite "+path,
+			"%s: reading a .nsys-rep takes the program nsys, which is not on PATH", path)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	base := filepath.Base(path)
+	out := filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base))+".sqlite")
+	cmd := exec.CommandContext(ctx, program, "export", "--type", "sqlite", "--output", out, path)
+	if err := cmd.Run(); err != nil { // what it prints may hold the command line of the capture
+		return "", refused("run it by hand to see why: nsys export --type sqlite "+path, "%s: nsys export failed: %v", path, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,255 @@
+// Package source opens what the filters read: reports of profilers, streams and
+// checkpoints. It joins the formats, which know nothing of one another.
+//
+// # Adding a source
+//
+// A new source is one file in this package with its Format, and a line in
+// formats: what it is called, how its files are recognised by their first bytes,
+// and what opens them. Every filter then reads it, --checkpoint keeps it as a
+// file per rank, and what cannot be read together with it is refused.
+package source
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/checkpoint"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+// formats are compared with a file in this order; the first that matches is its
+// format. What matches none is nsysDatabase's to refuse: whoever does not know
+// what a filter reads most often gives it something in place of an export.
+var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &nsysDatabase}
+
+// Format is one kind of input.
+type Format struct {
+	// Name is what a person calls a file of this format.
+	Name string
+	// Reports is what the files are reports of; several of the same can be read
+	// together, as those of one run. Empty for what is read alone: rows that a
+	// filter wrote.
+	Reports string
+	// Matches recognises a file.
+	Matches func(*File) bool
+	// Convert makes a file of another format of the same Reports out of one, in a
+	// directory that it makes, and returns its name; nil where none is needed.
+	Convert func(ctx context.Context, path, dir string) (string, error)
+	// Open opens files, one where they are no reports.
+	Open func(paths []string, opt *Options) (*Input, error)
+}
+
+// File is a file that is to be recognised.
+type File struct {
+	// Path is its name as it was given.
+	Path string
+	// Info says what it is; links are followed.
+	Info fs.FileInfo
+	// Head is its first bytes, up to headBytes, of regular files. Of a pipe
+	// nothing may be read ahead.
+	Head []byte
+}
+
+const headBytes = 512
+
+// Options say what of the inputs is read, and how.
+type Options struct {
+	// Context ends programs that convert files.
+	Context context.Context
+	// Selection chooses rows. A choice of steps has to wait for whoever finds them
+	// where there are none yet.
+	Selection checkpoint.Selection
+	// Columns returns the columns that are looked at of what has this header,
+	// 0 for all. nil: all.
+	Columns func(*event.Header) event.Set
+	// Separate takes reports as those of different machines or runs that may
+	// lie apart in time, or hold processes that look the same.
+	Separate bool
+	// Progress, where not nil, is told the file that is being read and how many
+	// of its rows have been, from several goroutines.
+	Progress func(path string, rows int64)
+}
+
+// Input is what a filter was given: events, or the rows that come out of them.
+// It is read by one goroutine at a time.
+type Input struct {
+	// Events are the rows that were chosen, nil where there is a Table.
+	Events event.Source
+	// Warner has the warnings of the filters that Events went through, nil
+	// where there are none.
+	Warner event.Warner
+	// Table is the rows of a result.
+	Table *table.Table
+	// Fresh: these are reports, whose warnings no filter has passed on yet.
+	Fresh bool
+
+	chosen  bool // the format has left out what was not chosen
+	closers []func()
+}
+
+// Reports is the Events of several reports, while nothing was left out of them.
+// Rows of a report that shares no rank with another come together.
+type Reports interface {
+	event.Source
+	// Paths are the files of the reports, in the order of the header's.
+	Paths() []string
+	// Report is the number of the report that the last batch is of.
+	Report() int
+}
+
+// Close removes what was made to open the input. Its rows end with it.
+func (in *Input) Close() {
+	for _, f := range in.closers {
+		f()
+	}
+}
+
+// refused is the error of an input that cannot be read, with what to do about it.
+func refused(advice, format string, args ...any) error {
+	return &event.Error{Msg: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+// Open opens files: reports of one kind, or one stream or checkpoint.
+func Open(paths []string, opt *Options) (*Input, error) {
+	found, err := recognise(paths)
+	if err != nil {
+		return nil, err
+	}
+	format := found[0]
+	if format.Reports == "" && opt.Separate {
+		return nil, refused("give it to nsys2arrow, or give the exports themselves", "--separate comes too late: the reports were put together already")
+	}
+	paths, remove, err := convert(paths, found, opt)
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	in, err := format.Open(paths, opt)
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	in.closers = append(in.closers, remove) // rows may be read from there to the very end
+	in.Fresh = format.Reports != ""
+	if err := in.choose(opt); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// recognise returns the formats of files that can be read together.
+func recognise(paths []string) (found []*Format, err error) {
+	for i, path := range paths {
+		if path == "-" {
+			return nil, refused("give either", "standard input cannot be read together with files")
+		}
+		f, err := look(path)
+		if err != nil {
+			return nil, err
+		}
+		format := match(f)
+		if format == nil {
+			format = &nsysDatabase
+		}
+		found = append(found, format)
+		if k := sameAsOneOf(path, paths[:i]); k >= 0 {
+			return nil, refused("give each report once", "%s and %s are the same file", path, paths[k])
+		}
+		switch {
+		case i == 0:
+		case format.Reports != found[0].Reports:
+			return nil, refused("give exports alone, or one stream", "cannot read %s together with %s", path, paths[0])
+		case format.Reports == "":
+			return nil, refused("give the exports themselves: nsys2arrow numbers ranks over all of them", "one stream or checkpoint at a time, not also %s", path)
+		}
+	}
+	return found, nil
+}
+
+// look reads the first bytes of a file.
+func look(path string) (*File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Path: path, Info: info}
+	if !info.Mode().IsRegular() {
+		return f, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	f.Head, err = io.ReadAll(io.LimitReader(file, headBytes))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case len(f.Head) == 0:
+		return nil, refused("export again: 'nsys export --type sqlite REPORT.nsys-rep'", "%s: the file is empty", path)
+	}
+	return f, nil
+}
+
+// match returns the format of a file, nil for none.
+func match(f *File) *Format {
+	for _, format := range formats {
+		if format.Matches(f) {
+			return format
+		}
+	}
+	return nil
+}
+
+// Recognise returns the format of a file, nil where it is none of ours or cannot
+// be read.
+func Recognise(path string) *Format {
+	f, err := look(path)
+	if err != nil {
+		return nil
+	}
+	return match(f)
+}
+
+// sameAsOneOf returns the place of the file among others that is the same one,
+// be it by another name, -1 for none.
+func sameAsOneOf(path string, others []string) int {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return slices.IndexFunc(others, func(o string) bool {
+		other, err := os.Stat(o)
+		return err == nil && os.SameFile(info, other)
+	})
+}
+
+// convert converts those files that need it into a directory that remove removes,
+// and returns the names of what is to be opened.
+func convert(paths []string, found []*Format, opt *Options) (opened []string, remove func(), err error) {
+	opened, remove = slices.Clone(paths), func() {}
+	dir := ""
+	for i, format := range found {
+		if format.Convert == nil {
+			continue
+		}
+		if dir == "" {
+			if dir, err = os.MkdirTemp("", "hostbound-"); err != nil {
+				return nil, remove, err
+			}
+			remove = func() { os.RemoveAll(dir) }
+		}
+		opened[i], err = format.Convert(opt.Context, paths[i], filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil {
+			return nil, remove, err
+		}
+	}
+	return opened, remove, nil
+}

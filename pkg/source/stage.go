@@ -1,0 +1,55 @@
+package source
+
+import (
+	"github.com/hostbound/hostbound/pkg/checkpoint"
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Stage is how far rows have come.
+type Stage int
+
+// The stages.
+const (
+	Raw      Stage = iota // as they come from reports
+	Isolated              // with steps
+	Phased                // with phases
+)
+
+// StageOf returns the stage of the rows that are behind a header.
+func StageOf(h *event.Header) Stage {
+	switch {
+	case h.Columns&event.PhaseCols == event.PhaseCols:
+		return Phased
+	case h.Isolation != nil:
+		return Isolated
+	}
+	return Raw
+}
+
+// choice returns what is to be chosen of rows behind a header.
+func (o *Options) choice(h *event.Header) (checkpoint.Selection, error) {
+	s := o.Selection
+	if StageOf(h) == Raw {
+		s.Steps = nil
+	}
+	for _, rank := range s.Ranks {
+		if h.Report(rank) == nil {
+			return s, refused("'verdict FILE' without --rank lists the ranks", "--rank %d: the input has no such rank", rank)
+		}
+	}
+	return s, nil
+}
+
+// choose leaves out the rows that are not chosen, where the format has not done
+// so itself.
+func (in *Input) choose(opt *Options) error {
+	if in.Events == nil || in.chosen {
+		return nil
+	}
+	s, err := opt.choice(in.Events.Header())
+	if err != nil {
+		return err
+	}
+	in.Events, err = s.Filter(in.Events)
+	return err
+}

@@ -1,0 +1,74 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hostbound/hostbound/pkg/wire"
+)
+
+var arrowStream = Format{
+	Name: "stream",
+	Matches: func(f *File) bool {
+		if f.Info.IsDir() {
+			return false
+		}
+		return !f.Info.Mode().IsRegular() || // a pipe, such as <(isolate …)
+			bytes.HasPrefix(f.Head, []byte("\xff\xff\xff\xff")) || bytes.HasPrefix(f.Head, []byte("ARROW1")) ||
+			filepath.Ext(f.Path) == ".arrows"
+	},
+	Open: func(paths []string, _ *Options) (*Input, error) {
+		f, err := os.Open(paths[0])
+		if err != nil {
+			return nil, err
+		}
+		in, err := openStream(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[0], err)
+		}
+		return in, nil
+	},
+}
+
+// openStream opens a stream of events at any stage, or of the rows of a result.
+func openStream(r io.Reader) (*Input, error) {
+	events, rows, err := wire.Open(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case rows != nil:
+		return &Input{Table: rows}, nil
+	}
+	return &Input{Events: events, Warner: warner(events)}, nil
+}
+
+// OpenStdin opens a stream on standard input.
+func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
+	br := bufio.NewReaderSize(r, 64)
+	if head, _ := br.Peek(16); bytes.HasPrefix(head, []byte(sqliteHead)) || bytes.HasPrefix(head, []byte("PAR1")) {
+		return nil, refused("give its name as an argument", "standard input is a file that cannot be read front to back")
+	}
+	in, err := openStream(unread{br, r})
+	if err != nil {
+		return nil, err
+	}
+	return in, in.choose(opt)
+}
+
+// unread reads what was peeked at and then the input itself, without the copy
+// through the buffer.
+type unread struct {
+	peeked *bufio.Reader
+	r      io.Reader
+}
+
+func (u unread) Read(p []byte) (int, error) {
+	if n := u.peeked.Buffered(); n > 0 {
+		return u.peeked.Read(p[:min(n, len(p))])
+	}
+	return u.r.Read(p)
+}
