@@ -1,0 +1,387 @@
+package pylex
+
+import (
+	"slices"
+	"strings"
+)
+
+// parser collects from a statement's tokens what a [Statement] holds.
+type parser struct {
+	s      *Statement
+	tokens []Token
+	i      int
+	depth  int // brackets open around i
+}
+
+// maxDepth is how deep brackets are followed; deeper ones count as operators.
+const maxDepth = 60
+
+func (p *parser) more() bool { return p.i < len(p.tokens) }
+
+// at is whether the next token is an operator or a keyword.
+func (p *parser) at(text string) bool {
+	return p.more() && p.tokens[p.i].Text == text && (p.tokens[p.i].Kind == Op || p.tokens[p.i].Kind == Keyword)
+}
+
+func (p *parser) statement() {
+	p.targets()
+	for p.more() {
+		p.expressions("")
+		p.i++ // a closing bracket that was never opened
+	}
+	s := p.s
+	for i := range s.Calls {
+		s.Calls[i].Assigned = s.Calls[i].Assigned && len(s.Targets) > 0
+	}
+	if n := len(s.Names); n > 0 && (s.Keyword == "def" || s.Keyword == "class" || s.Keyword == "import" || s.Keyword == "from") {
+		s.Calls, s.Attributes, s.Loops = nil, nil, nil
+	}
+}
+
+// targets collects what the statement assigns, which it does not skip: subscripts on
+// the left are reads, too.
+func (p *parser) targets() {
+	depth, last := 0, -1
+	for i, t := range p.tokens {
+		if t.Kind != Op {
+			continue
+		}
+		switch t.Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			depth--
+		case "=", "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", ">>=", "<<=", "**=":
+			if depth == 0 {
+				last = i
+			}
+		}
+	}
+	if last < 0 || p.s.Keyword != "" {
+		if p.s.Keyword == "with" {
+			p.withTargets()
+		}
+		return
+	}
+	p.s.Targets = paths(p.tokens[:last])
+	if p.tokens[last].Text != "=" { // x += 1 reads x
+		p.s.Operators = append(p.s.Operators, p.tokens[last].Text)
+		for _, t := range p.tokens[:last] {
+			if t.Kind == Name {
+				p.s.Names = append(p.s.Names, t.Text)
+			}
+		}
+	} else {
+		// What stands left of "=" is no read, its subscripts and receivers aside.
+		depth := 0
+		for i, t := range p.tokens[:last] {
+			switch {
+			case t.Kind == Op && (t.Text == "[" || t.Text == "("):
+				depth++
+			case t.Kind == Op && (t.Text == "]" || t.Text == ")"):
+				depth--
+			case t.Kind == Name && i > 0 && p.tokens[i-1].Text == ".":
+			case t.Kind == Name && (depth > 0 && p.tokens[0].Text != "(" || followed(p.tokens, i)):
+				p.s.Names = append(p.s.Names, t.Text)
+			}
+		}
+	}
+	left := &parser{s: &Statement{}, tokens: p.tokens[:last]}
+	for left.more() {
+		left.expressions("")
+		left.i++
+	}
+	p.s.Indexes = append(p.s.Indexes, left.s.Indexes...)
+	p.s.Calls = append(p.s.Calls, left.s.Calls...)
+	p.i = last + 1
+}
+
+// followed is whether the name at i has an attribute or a subscript, so that it is read.
+func followed(tokens []Token, i int) bool {
+	return i+1 < len(tokens) && tokens[i+1].Kind == Op && (tokens[i+1].Text == "." || tokens[i+1].Text == "[")
+}
+
+func (p *parser) withTargets() {
+	for i, t := range p.tokens {
+		if t.Kind == Keyword && t.Text == "as" && i+1 < len(p.tokens) {
+			p.s.Targets = append(p.s.Targets, p.tokens[i+1].Text)
+		}
+	}
+}
+
+// paths are the assigned paths among the tokens left of an "=".
+func paths(tokens []Token) []string {
+	var all []string
+	path, depth, annotated := "", 0, false
+	flush := func() {
+		if path != "" {
+			all = append(all, path)
+		}
+		path = ""
+	}
+	for i, t := range tokens {
+		switch {
+		case t.Kind == Op && t.Text == "[" && path != "":
+			if depth == 0 {
+				path += "[]"
+			}
+			depth++
+		case t.Kind == Op && t.Text == "]" && depth > 0:
+			depth--
+		case depth > 0 || annotated && t.Text != "=":
+		case t.Kind == Op && t.Text == ":":
+			flush()
+			annotated = true // the rest is a type, up to the value
+		case t.Kind == Name && i > 0 && tokens[i-1].Text == ".":
+			path += "." + t.Text
+		case t.Kind == Name:
+			flush()
+			path = t.Text
+		case t.Kind == Op && (t.Text == "," || t.Text == "="):
+			flush()
+			annotated = false
+		}
+	}
+	flush()
+	return all
+}
+
+// expressions reads up to a closing bracket, or to the end. It returns the number of
+// elements between commas.
+func (p *parser) expressions(closer string) (elements int) {
+	start := p.i
+	for p.more() {
+		t := p.tokens[p.i]
+		switch {
+		case t.Kind == Op && (t.Text == closer || closer == "" && (t.Text == ")" || t.Text == "]" || t.Text == "}")):
+			if p.i > start {
+				elements++
+			}
+			return elements
+		case t.Kind == Op && (t.Text == ")" || t.Text == "]" || t.Text == "}"):
+			return elements // brackets do not match: let the outer one see it
+		case t.Kind == Op && t.Text == ",":
+			elements++
+			p.i++
+			start = p.i
+		case t.Kind == Keyword && t.Text == "for":
+			p.loop(closer)
+		case t.Kind == Name && closer == ")" && p.i+1 < len(p.tokens) && p.tokens[p.i+1].Text == "=":
+			p.i += 2 // the name of a keyword argument
+		case t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t):
+			p.s.Operators = append(p.s.Operators, t.Text)
+			p.i++
+		default:
+			p.primary()
+		}
+	}
+	if p.i > start {
+		elements++
+	}
+	return elements
+}
+
+func literal(t Token) bool { return t.Text == "None" || t.Text == "True" || t.Text == "False" }
+
+// loop reads "for targets in", and what it goes over.
+func (p *parser) loop(closer string) {
+	p.i++
+	var l Loop
+	for p.more() && !p.at("in") && !p.at(closer) {
+		if t := p.tokens[p.i]; t.Kind == Name {
+			l.Targets = append(l.Targets, t.Text)
+		}
+		p.i++
+	}
+	if !p.at("in") {
+		return
+	}
+	p.i++
+	start := p.i
+	at := len(p.s.Loops)
+	p.s.Loops = append(p.s.Loops, l)
+	if closer != "" {
+		p.s.Comprehension = true
+	}
+	for p.more() && !p.at("for") && !p.at("if") && !p.at(":") && !p.at("async") && !(closer != "" && p.at(closer)) {
+		t := p.tokens[p.i]
+		switch {
+		case t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t):
+			p.s.Operators = append(p.s.Operators, t.Text)
+			p.i++
+		default:
+			p.primary()
+		}
+	}
+	p.s.Loops[at].Over = Text(p.tokens[start:p.i])
+}
+
+// primary reads an atom with what follows it: attributes, calls, subscripts.
+func (p *parser) primary() (path string) {
+	begin := p.i
+	t := p.tokens[p.i]
+	p.i++
+	switch t.Kind {
+	case Name:
+		path = t.Text
+		p.s.Names = append(p.s.Names, t.Text)
+		if p.at(":=") {
+			p.s.Targets = append(p.s.Targets, t.Text)
+		}
+	case String:
+		path = "''"
+		p.formatted()
+	case Op:
+		path = p.bracket(t.Text)
+	default:
+		path = t.Text
+	}
+	called := false
+	for p.more() && p.tokens[p.i].Kind == Op {
+		switch p.tokens[p.i].Text {
+		case ".":
+			if p.i+1 >= len(p.tokens) || p.tokens[p.i+1].Kind != Name {
+				p.i++
+				return path
+			}
+			path += "." + p.tokens[p.i+1].Text
+			p.i += 2
+			called = false
+		case "(", "[":
+			if p.depth >= maxDepth {
+				p.i++
+				return path
+			}
+			p.depth++
+			path = p.postfix(path, begin)
+			p.depth--
+			called = path[len(path)-1] == ')'
+		default:
+			p.read(path, called)
+			return path
+		}
+	}
+	p.read(path, called)
+	return path
+}
+
+// postfix reads a call or a subscript.
+func (p *parser) postfix(path string, begin int) string {
+	if p.at("(") {
+		p.call(path, begin)
+		return path + "()"
+	}
+	p.i++
+	start := p.i
+	p.expressions("]")
+	p.s.Indexes = append(p.s.Indexes, Index{path, Text(p.tokens[start:min(p.i, len(p.tokens))])})
+	p.close("]")
+	return path + "[]"
+}
+
+// read records a path that is not called.
+func (p *parser) read(path string, called bool) {
+	if !called && slices.Contains([]byte(path), '.') {
+		p.s.Attributes = append(p.s.Attributes, path)
+	}
+}
+
+// formatted reads the code within an f-string, and strings that follow each other.
+func (p *parser) formatted() {
+	for p.more() {
+		switch {
+		case p.tokens[p.i].Kind == String:
+			p.i++
+		case p.depth < maxDepth && p.at("{") && holdsCode(p.tokens[p.i-1]):
+			p.s.Formatted = true
+			p.i++
+			p.depth++
+			p.expressions("}")
+			p.depth--
+			p.close("}")
+		default:
+			return
+		}
+	}
+}
+
+// holdsCode is whether a "{" after t belongs to an f-string.
+func holdsCode(t Token) bool {
+	return t.Text == "}" || t.Kind == String && strings.ContainsAny(t.Text[:1+strings.IndexAny(t.Text, `'"`)], "fFtT")
+}
+
+// bracket reads a display, a comprehension or a group, of which the opening is past.
+func (p *parser) bracket(open string) string {
+	closer := map[string]string{"(": ")", "[": "]", "{": "}"}[open]
+	if closer == "" || p.depth >= maxDepth {
+		return open
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	loops := len(p.s.Loops)
+	p.expressions(closer)
+	p.close(closer)
+	if open != "(" && len(p.s.Loops) == loops {
+		p.s.Display = true
+	}
+	return open + closer
+}
+
+func (p *parser) close(closer string) {
+	if p.at(closer) {
+		p.i++
+	}
+}
+
+// call reads the arguments of a call.
+func (p *parser) call(path string, begin int) {
+	p.i++
+	start := p.i
+	c := Call{Path: path, Line: p.tokens[begin].Line, Assigned: begin > 0 && p.tokens[begin-1].Text == "="}
+	at := len(p.s.Calls)
+	p.s.Calls = append(p.s.Calls, c)
+	args := p.expressions(")")
+	end := min(p.i, len(p.tokens))
+	p.close(")")
+	c.Assigned = c.Assigned && !p.more()
+	c.Args, c.Text = args, Text(p.tokens[start:end])
+	c.First, c.Keys = arguments(p.tokens[start:end])
+	p.s.Calls[at] = c
+}
+
+// arguments returns the text of the first positional argument and of the keyword ones.
+func arguments(tokens []Token) (first string, keys map[string]string) {
+	depth, start, n := 0, 0, 0
+	add := func(arg []Token) {
+		n++
+		switch {
+		case len(arg) > 2 && arg[0].Kind == Name && arg[1].Text == "=":
+			if keys == nil {
+				keys = map[string]string{}
+			}
+			keys[arg[0].Text] = Text(arg[2:])
+		case n == 1:
+			first = Text(arg)
+		}
+	}
+	for i, t := range tokens {
+		if t.Kind != Op {
+			continue
+		}
+		switch t.Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			depth--
+		case ",":
+			if depth == 0 {
+				add(tokens[start:i])
+				start = i + 1
+			}
+		}
+	}
+	if start < len(tokens) {
+		add(tokens[start:])
+	}
+	return first, keys
+}
