@@ -9,22 +9,31 @@ import (
 // long, where they are there at all (Columns). Whoever gets a batch reads it;
 // only the one who made it writes to it.
 type Batch struct {
-	Len     int
-	Columns Set
+	Len     int // rows
+	Columns Set // that are there
 
-	Kind                                              Ints[Kind]
-	Start, End                                        Ints[int64]
-	Rank, Device                                      Ints[int32]
-	Stream, Thread                                    Ints[int64]
-	Name                                              Strings
-	Class                                             Ints[Class]
-	Correlation, LaunchStart, LaunchEnd, LaunchThread Ints[int64]
-	GraphNode                                         Ints[int64]
-	Domain                                            Ints[int32] // codes of Header.Domains
-	Bytes                                             Ints[int64]
-	Step, Segment, Size                               Ints[int64]
-	Phase                                             Ints[Phase]
-	Ctx, Gen                                          Ints[int64]
+	Kind         Ints[Kind]  // never null
+	Start        Ints[int64] // ns on the clock of the stream, never null
+	End          Ints[int64] // ns, not before Start, never null
+	Rank         Ints[int32] // null for processes without GPU work
+	Device       Ints[int32] // CUDA device number, null on host rows
+	Stream       Ints[int64] // CUDA stream number, null on host rows
+	Thread       Ints[int64] // thread id, null on GPU rows
+	Name         Strings     // never null
+	Class        Ints[Class] // null where nobody classified the row
+	Correlation  Ints[int64] // joins calls and GPU rows of one process, else null
+	LaunchStart  Ints[int64] // ns, start of the call that launched a GPU row, null where unknown
+	LaunchEnd    Ints[int64] // ns, its end
+	LaunchThread Ints[int64] // its thread
+	GraphNode    Ints[int64] // set where the replay of a CUDA graph ran the row
+	Domain       Ints[int32] // codes of Header.Domains, null where a range has none
+	Bytes        Ints[int64] // size of a copy or memset, else null
+	Step         Ints[int64] // step the row is in; of a window row how many there are
+	Segment      Ints[int64] // of step and window rows
+	Size         Ints[int64] // of step and window rows, in collectives
+	Phase        Ints[Phase] // of the step the row is in
+	Ctx          Ints[int64] // requests with context tokens, of step rows with counts
+	Gen          Ints[int64] // requests that generate, of step rows with counts
 
 	// Foreign are the columns that this program does not know.
 	Foreign []Foreign
@@ -234,7 +243,7 @@ func (b *Batch) Slice(i, j int) *Batch {
 
 // Ints is a column of numbers, or of codes of an Enum.
 type Ints[T ~int32 | int64] struct {
-	Values []T
+	Values []T    // one a row; that of a null row is of no meaning
 	Valid  Bitmap // nil where no row is null
 	spare  Bitmap // the memory of Valid while that is nil
 }

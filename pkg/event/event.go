@@ -49,11 +49,20 @@
 // # What a reader does not know
 //
 // Kinds, classes and columns that a reader does not know are kept and passed on
-// by their names (AddKind, AddClass, Foreign); analyses ignore them. So a new kind
-// takes one line in Kinds, one in its constants and a source that makes
-// its rows: whoever does not look for it is not disturbed by it. There is
+// by their names (AddKind, AddClass, Foreign); analyses ignore them. There is
 // room for MaxKinds kinds and MaxClasses classes, ours included; more are an
 // error where they are used.
+//
+// # Adding a kind, a class, a column
+//
+// A kind is added in this file alone: a constant of type Kind, with what its rows
+// are, its name in Kinds, and a bit in gpuKinds where a GPU did it. Then a source
+// may make its rows, and an analysis may look for them; formats and the other
+// analyses need no change, and programs without the constant pass its rows on.
+// A class is added in the same way, to Class and Classes; pattern tables in
+// packages cudaname and marker say which names have it. A column takes a constant
+// of type Col, its line in Fields, its field in Batch and a line in columnOf; it
+// is part of BaseCols only if every version 1 stream has it.
 package event
 
 import "slices"
@@ -164,11 +173,6 @@ func (c Class) String() string { return name(Classes, int32(c)) }
 // IsCollective tells whether it is a kernel by which ranks exchange data.
 func (c Class) IsCollective() bool { return c == Allreduce || c == Comm }
 
-// KernelClasses are the classes of kernels, Other last.
-var KernelClasses = []Class{
-	Allreduce, Comm, Attention, GEMM, MoE, Norm, RoPE, Activation, Quant, Sampling, Elementwise, Reduce, Copy, Other,
-}
-
 // Phase is what a step computes. As with Kind, only the constants mean something.
 type Phase int32
 
@@ -236,9 +240,9 @@ const (
 
 // Field describes a column.
 type Field struct {
-	Name     string
-	Type     Type
-	Nullable bool
+	Name     string // in streams, checkpoints and error texts
+	Type     Type   // of its values
+	Nullable bool   // rows may lack it
 }
 
 // Fields describes the columns, in the order of their numbers.

@@ -85,8 +85,8 @@ type Isolation struct {
 // Error is an error in what a stage was asked to do with a stream, with the
 // advice how to do better.
 type Error struct {
-	Msg    string
-	Advice string
+	Msg    string // what is wrong, one line
+	Advice string // what to do about it, one line
 }
 
 func (e *Error) Error() string { return e.Msg }

@@ -18,11 +18,11 @@ const (
 // Plain is a Foreign in a form that all formats share, so that a column
 // survives the way from one format to another. Null rows have the value 0 or "".
 type Plain struct {
-	Type   PlainType
-	Ints   []int64
-	Floats []float64
-	Texts  Strings
-	Valid  Bitmap // nil where no row is null
+	Type   PlainType // which of the following has the values, one a row
+	Ints   []int64   // of PlainInt
+	Floats []float64 // of PlainFloat
+	Texts  Strings   // of PlainText
+	Valid  Bitmap    // nil where no row is null
 }
 
 // PlainFields describes columns that are Plain, in Header.Foreign. The Foreign
@@ -37,8 +37,8 @@ type PlainFields []PlainField
 
 // PlainField describes one such column.
 type PlainField struct {
-	Name string
-	Type PlainType
+	Name string    // of the column, unique among them
+	Type PlainType // of its values
 }
 
 // Names returns the names of the columns.

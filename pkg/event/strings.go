@@ -5,8 +5,8 @@ import "slices"
 // Strings is a column of texts. Without a Dict text i is
 // Data[Offsets[i]:Offsets[i+1]].
 type Strings struct {
-	Offsets []int32
-	Data    []byte
+	Offsets []int32 // one more than there are own texts
+	Data    []byte  // their bytes, one after the other
 
 	// Where Dict is not nil, row i has text Codes[i] of Dict, or, where that is
 	// negative, text ^Codes[i] of Offsets and Data. It spares those who read
@@ -18,8 +18,8 @@ type Strings struct {
 // Dict is texts, text i of which is Data[Offsets[i]:Offsets[i+1]]. It does not
 // change once a column has it, so that columns can share it.
 type Dict struct {
-	Offsets []int32
-	Data    []byte
+	Offsets []int32 // one more than there are texts
+	Data    []byte  // their bytes
 }
 
 // Get returns text i, which shares memory with the column.

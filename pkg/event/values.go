@@ -46,8 +46,8 @@ var (
 
 // UnknownValues are the kinds and classes that nobody here knows.
 type UnknownValues struct {
-	Kinds   []string `json:"kinds,omitempty"`
-	Classes []string `json:"classes,omitempty"`
+	Kinds   []string `json:"kinds,omitempty"`   // names, in the order of their codes
+	Classes []string `json:"classes,omitempty"` // likewise
 }
 
 // AddedValues returns those that were added so far, nil for none.

@@ -83,9 +83,9 @@ func (t Type) IsText() bool { return t >= Text }
 
 // Column describes a column.
 type Column struct {
-	Name     string
-	Type     Type
-	Nullable bool
+	Name     string // in the schema
+	Type     Type   // of its values
+	Nullable bool   // the column is optional
 	// Encoding is how a writer stores the values. Readers ignore it.
 	Encoding Encoding
 	// Enum, of a Text column, makes its vectors hold numbers of these texts in

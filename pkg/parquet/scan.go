@@ -11,9 +11,9 @@ import (
 
 // Chunk is some rows of the columns that Scan was asked for, in that order.
 type Chunk struct {
-	Row  int64 // the number of the first one in the file
-	N    int
-	Cols []Vector
+	Row  int64    // the number of the first one in the file
+	N    int      // rows
+	Cols []Vector // one a column
 }
 
 // All is the range of all rows, for Scan.

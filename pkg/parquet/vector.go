@@ -8,10 +8,10 @@ import (
 // Vector is rows of one column. Which of Int, Float and Text holds the values
 // is told by the column's type; the values of null rows are 0 or "".
 type Vector struct {
-	Int   []int64
-	Int32 []int32 // of ReadInt32 and ReadNumbered, instead of Int
-	Float []float64
-	Text  Strings
+	Int   []int64   // of whole numbers and booleans, and of an Enum
+	Int32 []int32   // of ReadInt32 and ReadNumbered, instead of Int
+	Float []float64 // of floating point numbers
+	Text  Strings   // of Text and Bytes
 	// Valid has a bit a row, the lowest of a byte first; nil where no row is
 	// null. Bits after the last row may be anything.
 	Valid []byte
@@ -20,8 +20,8 @@ type Vector struct {
 
 // Strings is texts: text i is Data[Offsets[i]:Offsets[i+1]].
 type Strings struct {
-	Offsets []int32
-	Data    []byte
+	Offsets []int32 // one more than there are texts
+	Data    []byte  // their bytes
 }
 
 // Len returns the number of texts.

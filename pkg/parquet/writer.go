@@ -119,9 +119,6 @@ func (w *Writer) Shrink() {
 // Rows returns the number of rows that were appended.
 func (w *Writer) Rows() int64 { return w.meta.NumRows + int64(w.rows) }
 
-// Written returns the number of bytes that were written.
-func (w *Writer) Written() int64 { return w.off }
-
 // Hash returns File.Hash of the file, once it is closed.
 func (w *Writer) Hash() string { return hex(contentHash(&w.meta)) }
 

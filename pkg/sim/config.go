@@ -20,12 +20,12 @@ const (
 // Config describes a run to simulate. Default returns one that is complete; a
 // Config made by hand must at least be one of those, changed.
 type Config struct {
-	Seed    uint64
-	Ranks   int // processes, each with its own GPU(s), in tensor parallel
-	Devices int // GPUs in each process
+	Seed    uint64 // of all noise
+	Ranks   int    // processes, each with its own GPU(s), in tensor parallel
+	Devices int    // GPUs in each process
 
-	Mode       Mode
-	Markers    Markers
+	Mode       Mode    // of CUDA graphs
+	Markers    Markers // wording of the forward steps
 	Literal    bool    // TensorRT-LLM ranges as literal text, as in old versions
 	Collective string  // allreduce by "trtllm", "nccl", "vllm"
 	Layers     int     // 2 allreduces each, and one for the embedding, with more than one GPU
@@ -42,12 +42,12 @@ type Config struct {
 	Tokens       int     // context tokens in a context step
 	PrefillScale float64 // how much longer kernels take in a context step
 
-	Host        []HostOp
-	KernelScale float64 // multiplies the duration of every kernel
-	LaunchCost  float64 // microseconds of a launch call
-	GraphCost   float64 // microseconds of a graph launch call
-	KernelNoise float64 // relative standard deviation of kernel durations
-	Overlap     bool    // the host waits for the step before, not for this one
+	Host        []HostOp // of a step, in their order
+	KernelScale float64  // multiplies the duration of every kernel
+	LaunchCost  float64  // microseconds of a launch call
+	GraphCost   float64  // microseconds of a graph launch call
+	KernelNoise float64  // relative standard deviation of kernel durations
+	Overlap     bool     // the host waits for the step before, not for this one
 
 	AllocEvery int     // a cudaMalloc and a cudaFree in one step of so many; 0: only at the start
 	GCEvery    int     // Python's garbage collector runs in one step of so many; 0: never
@@ -59,12 +59,12 @@ type Config struct {
 	Frontend   bool    // a process without GPU, with ranges of its own
 	Overheads  bool    // time of the profiler itself
 
-	Traffic Traffic
-	Model   Model
-	Draft   Draft
-	Engine  Engine
-	Noise   Noise
-	Faults  []Fault
+	Traffic Traffic // what requests ask for
+	Model   Model   // what the layers are made of
+	Draft   Draft   // speculative decoding
+	Engine  Engine  // how steps are scheduled and launched
+	Noise   Noise   // beyond that of each operation
+	Faults  []Fault // planted causes of lost time
 
 	Start       int64     // ns after the session began at which the run starts
 	UTC         int64     // session start

@@ -76,7 +76,7 @@ const (
 
 // Fault is something planted that costs time.
 type Fault struct {
-	Kind   string
+	Kind   string  // one of the above
 	At     string  // host operation where it strikes; empty: the one that prepares inputs
 	Every  int     // strikes in one step of so many, from the Every-th on
 	Share  float64 // or in this share of the steps, by chance; with neither: in all

@@ -28,7 +28,7 @@ type HostOp struct {
 	Parent string  // the operation it is nested in, listed before it; empty: the step itself
 	Mean   float64 // microseconds of its own, calls and nested operations not included
 	Noise  float64 // relative standard deviation
-	Role   Role
+	Role   Role    // what it does besides
 }
 
 // HostOps are the operations of a step in the engine that uses the markers, in

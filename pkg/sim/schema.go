@@ -6,7 +6,9 @@ import (
 )
 
 // Schema is a version of the export's tables.
-type Schema struct{ Major, Minor, Micro int }
+type Schema struct {
+	Major, Minor, Micro int // of EXPORT_SCHEMA_VERSION
+}
 
 // The generations that differ in something a reader must care about.
 var (

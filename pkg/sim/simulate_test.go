@@ -12,7 +12,7 @@ import (
 func formatted(t *testing.T, tr *Trace) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := FormatText(&b, tr, Options{}); err != nil {
+	if err := formatText(&b, tr, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

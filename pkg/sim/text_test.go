@@ -55,14 +55,14 @@ func TestTraceFiles(t *testing.T) {
 func roundTrip(t *testing.T, tr *Trace, opt Options) {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := FormatText(&first, tr, opt); err != nil {
+	if err := formatText(&first, tr, opt); err != nil {
 		t.Fatal(err)
 	}
 	again, opt2, err := ParseText(bytes.NewReader(first.Bytes()))
 	if err != nil {
 		t.Fatalf("%v in:\n%s", err, first.String())
 	}
-	if err := FormatText(&second, again, opt2); err != nil {
+	if err := formatText(&second, again, opt2); err != nil {
 		t.Fatal(err)
 	}
 	if first.String() != second.String() {
@@ -148,7 +148,7 @@ func TestTextErrors(t *testing.T) {
 		}
 	}
 	tr := &Trace{Processes: []Process{{PID: 1}, {PID: 1}}}
-	if err := FormatText(&bytes.Buffer{}, tr, Options{}); err == nil {
+	if err := formatText(&bytes.Buffer{}, tr, Options{}); err == nil {
 		t.Error("two processes of one pid were written as text")
 	}
 }

@@ -7,19 +7,19 @@ import "strings"
 // began and may be negative. The zero value is an empty trace. A Trace belongs
 // to one goroutine.
 type Trace struct {
-	Session   Session
-	Capture   Capture
-	Processes []Process
-	GPUs      []GPU
+	Session   Session   // its clock
+	Capture   Capture   // how it was recorded
+	Processes []Process // that rows name by their index
+	GPUs      []GPU     // of the machine
 
-	Kernels   List[Kernel]
-	Replays   List[Replay]
-	Copies    List[Copy]
-	Fills     List[Fill]
-	Calls     List[Call]
-	Notes     List[Note]
-	Syncs     List[Sync]
-	Overheads List[Overhead]
+	Kernels   List[Kernel]   // CUPTI_ACTIVITY_KIND_KERNEL
+	Replays   List[Replay]   // CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+	Copies    List[Copy]     // CUPTI_ACTIVITY_KIND_MEMCPY
+	Fills     List[Fill]     // CUPTI_ACTIVITY_KIND_MEMSET
+	Calls     List[Call]     // CUPTI_ACTIVITY_KIND_RUNTIME
+	Notes     List[Note]     // NVTX_EVENTS
+	Syncs     List[Sync]     // CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
+	Overheads List[Overhead] // PROFILER_OVERHEAD and CUPTI_ACTIVITY_KIND_OVERHEAD
 
 	strings []internedText
 	ids     map[string]StringID
@@ -64,8 +64,8 @@ func (p Process) globalTid(tid uint32) int64 { return p.globalPid() | int64(tid&
 
 // GPU is one device of the machine.
 type GPU struct {
-	ID   int32
-	Name string
+	ID   int32  // CUDA device number
+	Name string // as the driver gives it
 }
 
 // StringID is the id of an interned text; 0 is none.
@@ -95,7 +95,7 @@ type Work struct {
 // Kernel is one kernel that ran.
 type Kernel struct {
 	Work
-	Name  NameID
+	Name  NameID // short and demangled
 	Graph uint32 // graphId, written from schema 3.24.14 on; 0: NULL
 }
 
@@ -108,7 +108,7 @@ type Replay struct {
 // Copy is one memory copy on the GPU.
 type Copy struct {
 	Work
-	Bytes    int64
+	Bytes    int64 // copied
 	Kind     uint8 // 1 host to device, 2 device to host, 8 device to device
 	Pageable bool  // the host's memory is not pinned
 }
@@ -116,17 +116,17 @@ type Copy struct {
 // Fill is one memset on the GPU.
 type Fill struct {
 	Work
-	Bytes int64
+	Bytes int64 // set
 }
 
 // Call is one call of the CUDA runtime or driver.
 type Call struct {
-	Start, End int64
-	Name       StringID
-	Corr       uint32
-	Process    int32
-	TID        uint32
-	Return     int32
+	Start, End int64    // ns
+	Name       StringID // with its version, as exports spell it
+	Corr       uint32   // correlationId; 0: NULL
+	Process    int32    // index in Trace.Processes
+	TID        uint32   // thread id, 24 bits
+	Return     int32    // returnValue; 0: success
 }
 
 // NoteKind is the event type of an NVTX row.
@@ -154,17 +154,17 @@ const (
 
 // Note is one NVTX row: a range, a mark, a domain.
 type Note struct {
-	Start   int64
-	End     int64 // of Open notes: ignored
-	RangeID uint64
-	Text    StringID
-	Domain  uint32
-	Process int32
-	TID     uint32
-	EndTID  uint32 // 0: TID
-	Kind    NoteKind
-	Form    TextForm
-	Open    bool // no end: a mark, a domain, a range that was never closed
+	Start   int64    // ns
+	End     int64    // ns; of Open notes: ignored
+	RangeID uint64   // rangeId of a start/end range; 0: NULL
+	Text    StringID // 0: none
+	Domain  uint32   // domainId; 0: the default one
+	Process int32    // index in Trace.Processes
+	TID     uint32   // thread id
+	EndTID  uint32   // thread that ended a start/end range; 0: TID
+	Kind    NoteKind // eventType
+	Form    TextForm // where the text is kept
+	Open    bool     // no end: a mark, a domain, a range that was never closed
 }
 
 // Sync is one wait as CUPTI records it, beside the API call with its Corr.
@@ -176,12 +176,12 @@ type Sync struct {
 // Overhead is time the profiler took. It goes to PROFILER_OVERHEAD, or, with
 // CUPTI set, from schema 3.24.14 on to CUPTI_ACTIVITY_KIND_OVERHEAD.
 type Overhead struct {
-	Start, End int64
-	Name       StringID
-	Process    int32
-	TID        uint32
-	Kind       uint8 // ENUM_CUPTI_OVERHEAD_TYPE
-	CUPTI      bool
+	Start, End int64    // ns
+	Name       StringID // what it was spent on
+	Process    int32    // index in Trace.Processes
+	TID        uint32   // thread id
+	Kind       uint8    // ENUM_CUPTI_OVERHEAD_TYPE
+	CUPTI      bool     // CUPTI says so, not nsys
 }
 
 // AddProcess adds a process and returns its index.

@@ -17,14 +17,14 @@ type Truth struct {
 
 // TrueRank is one process with GPUs.
 type TrueRank struct {
-	Layers int // that this rank runs
-	Steps  []TrueStep
+	Layers int        // that this rank runs
+	Steps  []TrueStep // in order
 }
 
 // TrueStep is one iteration of the engine on one rank.
 type TrueStep struct {
-	Number           int // as the marker says, less one
-	Ctx, Tokens, Gen int
+	Number           int  // as the marker says, less one
+	Ctx, Tokens, Gen int  // context requests, their tokens, generation requests
 	Segment          int  // how many stretches without requests came before, the one after the warm-up included
 	Eager            bool // no graph was replayed
 	// HostStart and HostEnd are the forward-step range, recorded as a marker

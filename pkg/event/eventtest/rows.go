@@ -10,17 +10,18 @@ import (
 
 // Row is a row as a value. Null is -1 in the columns that can be null.
 type Row struct {
-	Kind                                              event.Kind
-	Start, End                                        int64
-	Rank, Device                                      int32
-	Stream, Thread                                    int64
-	Name                                              string
-	Class                                             event.Class
-	Correlation, LaunchStart, LaunchEnd, LaunchThread int64
-	GraphNode                                         int64
-	Step, Segment, Size                               int64
-	Phase                                             event.Phase
-	Ctx, Gen                                          int64
+	Kind                    event.Kind
+	Start, End              int64       // ns
+	Rank, Device            int32       // as in event.Batch, like all that follow
+	Stream, Thread          int64       // CUDA stream, thread id
+	Name                    string      // never null
+	Class                   event.Class // -1: null
+	Correlation             int64       // id of the call
+	LaunchStart, LaunchEnd  int64       // ns, of the launching call
+	LaunchThread, GraphNode int64       // thread of that call, node of a replay
+	Step, Segment, Size     int64       // added by isolate
+	Phase                   event.Phase // added by phase, with Ctx and Gen
+	Ctx, Gen                int64       // requests
 }
 
 // New returns a row in which all that can be null is.

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// errNotText is what FormatText returns for a trace the text form cannot hold.
+// errNotText is what formatText returns for a trace the text form cannot hold.
 var errNotText = errors.New("the text form tells processes apart by their pid")
 
-// FormatText writes a trace in the form that ParseText reads, so that a
+// formatText writes a trace in the form that ParseText reads, so that a
 // generated one can be looked at, cut down and kept. Process and thread names
 // of the trace are left out, and processes must differ in pid.
-func FormatText(w io.Writer, t *Trace, opt Options) error {
+func formatText(w io.Writer, t *Trace, opt Options) error {
 	seen := make(map[uint32]bool)
 	for _, p := range t.Processes {
 		if seen[p.PID] {
