@@ -63,6 +63,7 @@ var below = []struct {
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},
 	{"pkg/hotspot", []string{"pkg/lineprof", "pkg/pylex"}},
+	{"pkg/exposure", []string{"pkg/hotspot", "pkg/lineprof"}},
 	{"pkg/round", []string{"pkg/hotspot", "pkg/lineprof", "pkg/report", "pkg/stat"}},
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
