@@ -5,7 +5,7 @@ package event
 type Header struct {
 	// Stage names the filter that wrote the stream.
 	Stage string
-	// Reports describes the nsys reports that the rows come from.
+	// Reports describes the profilers' reports that the rows come from.
 	Reports []Report
 	// Isolation is set once steps were isolated.
 	Isolation *Isolation
@@ -23,14 +23,16 @@ type Header struct {
 // Stages are the filters that write events, in their order.
 var Stages = []string{"nsys2arrow", "isolate", "phase"}
 
-// Report describes one nsys report.
+// Report describes one report of a profiler.
 type Report struct {
 	// File is the base name of the file.
 	File string `json:"file"`
-	// Nsys is the version of Nsight Systems, Schema that of its export schema;
-	// empty where the export does not say.
-	Nsys   string `json:"nsys,omitempty"`
-	Schema string `json:"schema,omitempty"`
+	// Source is what recorded the report, such as "nsys", Version the version of
+	// that program and Schema that of the format in which it came; empty where the
+	// report does not say.
+	Source  string `json:"source,omitempty"`
+	Version string `json:"source_version,omitempty"`
+	Schema  string `json:"schema,omitempty"`
 	// Capture tells how CUDA graphs were recorded: "graph" (whole replays),
 	// "node" (the kernels in them), "" (the capture does not say, or had none).
 	Capture string `json:"capture,omitempty"`

@@ -131,3 +131,20 @@ func parse(meta map[string]string, key string, v any) error {
 	}
 	return nil
 }
+
+// UnmarshalJSON also reads reports of when Nsight Systems was the only source:
+// "nsys" was its version.
+func (r *Report) UnmarshalJSON(text []byte) error {
+	type Fields Report // without this method
+	read := struct {
+		*Fields
+		Nsys string `json:"nsys"`
+	}{Fields: (*Fields)(r)}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	if read.Nsys != "" {
+		r.Source, r.Version = "nsys", read.Nsys
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"testing"
@@ -35,5 +36,18 @@ func TestRankFacts(t *testing.T) {
 	}
 	if h.RankFacts(3).Markers != 4 || len(h.Reports[2].RankFacts[0].Unrecorded) != 1 {
 		t.Error("counts of the parts, or the first part was changed")
+	}
+}
+
+func TestReportOfOneSource(t *testing.T) {
+	for text, want := range map[string]Report{
+		`{"file":"a","nsys":"2025.1","ranks":[2]}`:                                   {File: "a", Source: "nsys", Version: "2025.1", Ranks: []int32{2}},
+		`{"file":"a","source":"torch","source_version":"2.9","nsys":"","ranks":[2]}`: {File: "a", Source: "torch", Version: "2.9", Ranks: []int32{2}},
+		`{"file":"a"}`: {File: "a"},
+	} {
+		var got Report
+		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
 	}
 }

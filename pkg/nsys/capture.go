@@ -25,13 +25,13 @@ func (r *report) explain(err error) error {
 // the capture's metadata by name: the rest holds the environment, command line,
 // user and host of whoever made the capture, and stays where it is.
 func (r *report) readInfo(s scanner, columns map[string][]string) error {
-	r.info.File = filepath.Base(r.path)
+	r.info.File, r.info.Source = filepath.Base(r.path), "nsys"
 	normalised, shift := false, int64(0)
 	for _, table := range []string{oldExportTable, exportTable} {
 		err := eachPair(s, columns, table, func(name, value string) {
 			switch name {
 			case "EXPORT_PRODUCT_VERSION":
-				r.info.Nsys = version(value)
+				r.info.Version = version(value)
 			case "EXPORT_SCHEMA_VERSION":
 				r.info.Schema = version(value)
 			case "EXPORT_PARAM_TIME_NORMALIZE":

@@ -147,7 +147,7 @@ func TestOddExports(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
-			if rep := &h.Reports[0]; rep.Origin != 0 || rep.Nsys != "" || rep.Schema != "" {
+			if rep := &h.Reports[0]; rep.Origin != 0 || rep.Version != "" || rep.Schema != "" {
 				t.Errorf("header %s", asJSON(t, rep))
 			}
 		})
@@ -188,8 +188,8 @@ func TestCapture(t *testing.T) {
 	} {
 		h, _ := read(t, database(t, names+test.sql))
 		rep := h.Reports[0]
-		if rep.Capture != test.capture || rep.Nsys != "" || rep.Schema != "" {
-			t.Errorf("%s: capture %q, nsys %q, schema %q", name, rep.Capture, rep.Nsys, rep.Schema)
+		if rep.Capture != test.capture || rep.Version != "" || rep.Schema != "" {
+			t.Errorf("%s: capture %q, nsys %q, schema %q", name, rep.Capture, rep.Version, rep.Schema)
 		}
 		if got := strings.Join(rep.Warnings, "; "); test.warning == "" && got != "" || !strings.HasPrefix(got, test.warning) || len(rep.Warnings) > 1 {
 			t.Errorf("%s: warnings %q, want %q", name, got, test.warning)

@@ -62,10 +62,10 @@ func TestSchemas(t *testing.T) {
 				t.Run(fmt.Sprint(schema, opt.EmptyTables, filepath.Base(path)), func(t *testing.T) {
 					sameRows(t, rows, want)
 					rep := h.Reports[0]
-					if old := schema == sim.Schema2020; rep.Schema != schema.String() && !old || (rep.Nsys == "") != old {
-						t.Errorf("nsys %q, schema %q of %s", rep.Nsys, rep.Schema, schema)
+					if old := schema == sim.Schema2020; rep.Schema != schema.String() && !old || (rep.Version == "") != old {
+						t.Errorf("nsys %q, schema %q of %s", rep.Version, rep.Schema, schema)
 					}
-					rep.File, rep.Nsys, rep.Schema, rep.Capture = header.File, header.Nsys, header.Schema, header.Capture
+					rep.File, rep.Source, rep.Version, rep.Schema, rep.Capture = header.File, header.Source, header.Version, header.Schema, header.Capture
 					if g, w := asJSON(t, rep), asJSON(t, header); g != w {
 						t.Errorf("header\n%s\nwant\n%s", g, w)
 					}

@@ -122,7 +122,7 @@ func sameAsReference(t testing.TB, w *reference, path string) *event.Header {
 			delete(got.Rows, kind)
 		}
 	}
-	want.File, want.Nsys, want.Schema, want.Capture, want.Origin, want.Warnings = got.File, got.Nsys, got.Schema, got.Capture, got.Origin, got.Warnings
+	want.File, want.Source, want.Version, want.Schema, want.Capture, want.Origin, want.Warnings = got.File, got.Source, got.Version, got.Schema, got.Capture, got.Origin, got.Warnings
 	if g, w := asJSON(t, got), asJSON(t, want); g != w {
 		t.Fatalf("the header says\n%s\nwant\n%s", g, w)
 	}

@@ -75,7 +75,7 @@ func golden(t *testing.T, path, got string) {
 func describeRows(h *event.Header, rows []row) string {
 	var b strings.Builder
 	rep := &h.Reports[0]
-	fmt.Fprintf(&b, "nsys %q schema %q capture %q origin %d ranks %v\n", rep.Nsys, rep.Schema, rep.Capture, rep.Origin, rep.Ranks)
+	fmt.Fprintf(&b, "nsys %q schema %q capture %q origin %d ranks %v\n", rep.Version, rep.Schema, rep.Capture, rep.Origin, rep.Ranks)
 	for _, w := range rep.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}

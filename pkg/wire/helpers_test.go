@@ -22,7 +22,7 @@ func testHeader(columns event.Set) *event.Header {
 		Columns: columns,
 		Domains: []string{"NCCL", "", "PyTorch ☃"},
 		Reports: []event.Report{{
-			File: "a.sqlite", Nsys: "2025.1.1", Capture: "node", Offset: -3, Ranks: []int32{0, 1},
+			File: "a.sqlite", Source: "nsys", Version: "2025.1.1", Capture: "node", Offset: -3, Ranks: []int32{0, 1},
 			Rows: map[string]int64{"kernel": 5, "api": 7}, Classes: map[string]int64{"step": 2},
 			GPUStart: &start, GPUEnd: &end, Warnings: []string{"odd"},
 		}},
