@@ -34,6 +34,7 @@ type Batch struct {
 	Phase        Ints[Phase] // of the step the row is in
 	Ctx          Ints[int64] // requests with context tokens, of step rows with counts
 	Gen          Ints[int64] // requests that generate, of step rows with counts
+	CPU          Ints[int32] // number of the CPU, of rows of kind Run; null where unknown
 
 	// Foreign are the columns that this program does not know.
 	Foreign []Foreign
@@ -74,6 +75,7 @@ var columnOf = [NumCols]func(*Batch) any{
 	ColPhase:        func(b *Batch) any { return codes(&b.Phase) },
 	ColCtx:          func(b *Batch) any { return &b.Ctx },
 	ColGen:          func(b *Batch) any { return &b.Gen },
+	ColCPU:          func(b *Batch) any { return &b.CPU },
 }
 
 // codes returns a column of codes as the numbers that they are.

@@ -23,6 +23,7 @@
 //	graph_node          set when the replay of a CUDA graph ran the row
 //	domain     NVTX domain
 //	bytes      size of a copy
+//	cpu        number of the CPU, rows of kind run; streams without such rows have no such column
 //
 // isolate adds step, segment and size, and rows of the kinds step and window;
 // phase adds phase, ctx and gen. Columns that none of us knows are carried
@@ -95,12 +96,20 @@ const (
 	Overhead      // time the profiler itself took
 	Step          // a forward step, added by isolate
 	Window        // the benchmark window of a rank, added by isolate
+
+	// What the operating system knows of host threads, of recordings that have it.
+
+	OS        // a call of the system's libraries
+	Run       // a stretch in which a thread is on the CPU of column cpu; cpu is null where nobody knows whether it is
+	Sample    // an instant at which a thread was found in the stack of column stack
+	Backtrace // the stack of column stack, of a call with the same thread and start
 )
 
 // Kinds names the values of column kind.
 var Kinds = []string{
 	Kernel: "kernel", Graph: "graph", Memcpy: "memcpy", Memset: "memset", API: "api", Sync: "sync",
 	NVTX: "nvtx", Overhead: "overhead", Step: "step", Window: "window",
+	OS: "os", Run: "run", Sample: "sample", Backtrace: "backtrace",
 }
 
 // KindCode returns the kind of that name, -1 for a name that is none.
@@ -154,6 +163,19 @@ const (
 	GIL        // waiting for or holding the interpreter lock
 	GC         // garbage collection
 	Range      // any other NVTX range
+	// Of calls of the operating system's libraries; the rest is Other.
+	OSLock
+	OSWait
+	OSJoin
+	OSSleep
+	OSIO
+	OSDriver
+	OSMemory
+	OSFile
+	// Of overheads.
+	ByProfiler // the profiler's own work
+	QueueFull  // a launch waits because the GPU's queue is full
+	Load       // code is compiled or loaded
 )
 
 // Classes names the values of column class.
@@ -163,6 +185,9 @@ var Classes = []string{
 	Copy: "copy", Other: "other",
 	Launch: "launch", GraphLaunch: "graph_launch", APISync: "sync", Memop: "memop", Alloc: "alloc",
 	StepMarker: "step", Prep: "prep", GIL: "gil", GC: "gc", Range: "range",
+	OSLock: "lock", OSWait: "wait", OSJoin: "join", OSSleep: "sleep", OSIO: "io", OSDriver: "driver",
+	OSMemory: "memory", OSFile: "file",
+	ByProfiler: "profiler", QueueFull: "queue_full", Load: "load",
 }
 
 // ClassCode returns the class of that name, -1 for a name that is none.
@@ -223,6 +248,7 @@ const (
 	ColPhase
 	ColCtx
 	ColGen
+	ColCPU
 	NumCols
 )
 
@@ -269,6 +295,7 @@ var Fields = [NumCols]Field{
 	ColPhase:        {"phase", Enum, true},
 	ColCtx:          {"ctx", Int64, true},
 	ColGen:          {"gen", Int64, true},
+	ColCPU:          {"cpu", Int32, true},
 }
 
 // Set is a set of columns.
@@ -279,6 +306,7 @@ const (
 	BaseCols  Set = 1<<ColStep - 1
 	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize
 	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen
+	HostCols  Set = 1 << ColCPU // of streams with rows of kind Run
 )
 
 // Has tells whether c is in the set.
