@@ -1,5 +1,7 @@
 package thread
 
+import "github.com/hostbound/hostbound/pkg/hoststate"
+
 // call is an API call that is open.
 type call struct {
 	start, end   int64
@@ -21,6 +23,11 @@ type Thread struct {
 	wait   int64 // the latest end of its waits for the interpreter lock
 	hold   int64 // of its holds
 	gc     int64 // of its collections
+
+	// Host, where not nil, divides each state by why the thread was in it: Divide
+	// returns the state that stands for a state and why.
+	Host   *hoststate.Host
+	Divide func(State, hoststate.Why) State
 
 	runs    []Run // runs[first:] are kept
 	first   int
@@ -100,19 +107,34 @@ func (t *Thread) Path() int32 {
 // still to come.
 func (t *Thread) Advance(to int64) {
 	for t.now < to {
-		state, until := t.state(to)
+		in, state, until := t.state(to)
+		if t.Host != nil {
+			var why hoststate.Why
+			why, until = t.Host.At(t.now, until, in)
+			state = t.Divide(state, why)
+		}
 		t.emit(state, until)
 	}
 }
 
-// state returns the state now and a time, not after limit, until which it lasts.
-func (t *Thread) state(limit int64) (State, int64) {
+// state returns the state now and a time, not after limit, until which it lasts, and
+// which call the thread is in.
+func (t *Thread) state(limit int64) (hoststate.CUDA, State, int64) {
 	for n := len(t.calls); n > 0; n-- {
 		if c := &t.calls[n-1]; c.end > t.now {
-			return c.state, min(c.end, limit)
+			if c.class == Sync {
+				return hoststate.SyncCall, c.state, min(c.end, limit)
+			}
+			return hoststate.AnyCall, c.state, min(c.end, limit)
 		}
 		t.calls = t.calls[:n-1]
 	}
+	state, until := t.outside(limit)
+	return hoststate.NoCall, state, until
+}
+
+// outside is state outside of calls.
+func (t *Thread) outside(limit int64) (State, int64) {
 	if t.wait > t.now {
 		if t.hold <= t.now {
 			return GIL, min(t.wait, limit)

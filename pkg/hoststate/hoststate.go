@@ -1,0 +1,174 @@
+// Package hoststate says what the operating system was doing with a host thread: whether
+// it was on a CPU, in which call of the system's libraries, and whether the profiler, a full
+// queue of the GPU or the loading of code held it up. It answers why, where package thread
+// answers in what.
+//
+// # Why
+//
+// At an instant the answer is the first of these that holds:
+//
+//	profiler       the profiler's own work on the thread
+//	queue_full     a launch waits because the GPU's queue is full
+//	load           code is compiled or loaded
+//	blocked:CLASS  off the CPU, inside a call of that class; the innermost
+//	blocked:cuda   off the CPU, inside a CUDA call and no call of the system
+//	descheduled    off the CPU, in neither
+//	os:NAME        on a CPU, inside the call NAME
+//	spin           on a CPU, inside a CUDA call that waits for the GPU
+//	running        on a CPU
+//	in:CLASS       whether it is on a CPU is not known; inside a call of that class
+//	unknown        nothing of that
+//
+// Where calls of the system were not recorded, descheduled means less: the thread may have
+// been inside one. Then it is called off (Names.OSCalls).
+//
+// A thread is on a CPU during its runs, off it between them, and unknown before the first
+// one and during runs that say so. Of calls the innermost is the one with the latest start,
+// of equal starts with the earlier end. All spans are half-open.
+//
+// # Rejected
+//
+// To count samples of the CPU instead: they come up to forty times as often in one
+// situation as in another. To take the name of a call for the reason why a thread is off
+// the CPU without knowing that it is: mmap is off for 3 % of its time, poll for 99 %.
+package hoststate
+
+// Why is why a thread did not go on.
+type Why int32
+
+// The answers. Blocked and In are followed by one for each class of calls, in the order of
+// osname.Classes.
+const (
+	None Why = iota // not asked
+	Profiler
+	QueueFull
+	Load
+	BlockedCUDA
+	Descheduled
+	Spin
+	Running
+	Unknown
+	Blocked // of the first class
+	In      = Blocked + maxClasses
+	Call    = In + maxClasses // os:NAME, of the name with number 0; the others follow
+)
+
+// maxClasses is the room for classes of calls.
+const maxClasses = 16
+
+// IsBlocked tells whether it is blocked in a call of the class with that index.
+func (w Why) IsBlocked(class int32) bool { return w == Blocked+Why(class) }
+
+// Overhead is what holds a thread up that is not its own.
+type Overhead int
+
+// The overheads, in the order in which they are asked for.
+const (
+	ByProfiler Overhead = iota
+	ByFullQueue
+	ByLoad
+	overheads
+)
+
+// CUDA is which CUDA call a thread is in.
+type CUDA int
+
+// The CUDA calls.
+const (
+	NoCall  CUDA = iota
+	AnyCall      // one that does not wait for the GPU
+	SyncCall
+)
+
+// Host is what is known of a thread. All its spans come in the order of their start, of
+// equal starts the longer first.
+type Host struct {
+	held  [overheads]int64 // the latest end of each
+	calls []call           // that are open; those that ended are dropped when they are met
+	ran   bool             // a run was seen
+	known bool             // of the last run
+	end   int64            // of the last run
+}
+
+// call is an open call of the system's libraries.
+type call struct {
+	end         int64
+	class, name int32
+}
+
+// New returns a thread of which nothing is known before time at.
+func New(at int64) *Host { return &Host{held: [overheads]int64{at, at, at}} }
+
+// Hold observes a stretch in which an overhead holds the thread up.
+func (h *Host) Hold(by Overhead, end int64) { h.held[by] = max(h.held[by], end) }
+
+// Call observes a call of the system's libraries, of the class with an index in
+// osname.Classes, and the number of its name.
+func (h *Host) Call(start, end int64, class, name int32) {
+	if end <= start {
+		return
+	}
+	n := len(h.calls)
+	for n > 0 && h.calls[n-1].end <= end { // This one hides it from here on.
+		n--
+	}
+	h.calls = append(h.calls[:n], call{end, class, name})
+}
+
+// Run observes a stretch in which the thread is on a CPU, or, where known is not set,
+// nobody knows whether it is.
+func (h *Host) Run(end int64, known bool) { h.ran, h.known, h.end = true, known, end }
+
+// At returns why at a time, and until when that lasts, at most limit. Times do not go back.
+func (h *Host) At(now, limit int64, in CUDA) (Why, int64) {
+	for by, end := range h.held {
+		if end > now {
+			return Profiler + Why(by), min(limit, end)
+		}
+	}
+	on, off, limit := h.cpu(now, limit)
+	if c := h.open(now); c != nil {
+		limit = min(limit, c.end)
+		switch {
+		case off:
+			return Blocked + Why(c.class), limit
+		case on:
+			return Call + Why(c.name), limit
+		}
+		return In + Why(c.class), limit
+	}
+	switch {
+	case off && in != NoCall:
+		return BlockedCUDA, limit
+	case off:
+		return Descheduled, limit
+	case on && in == SyncCall:
+		return Spin, limit
+	case on:
+		return Running, limit
+	}
+	return Unknown, limit
+}
+
+// cpu tells whether the thread is on a CPU or off it, neither where that is not known, and
+// until when.
+func (h *Host) cpu(now, limit int64) (on, off bool, until int64) {
+	switch {
+	case !h.ran:
+		return false, false, limit
+	case now < h.end:
+		return h.known, false, min(limit, h.end)
+	}
+	return false, true, limit
+}
+
+// open returns the innermost open call, nil for none.
+func (h *Host) open(now int64) *call {
+	for n := len(h.calls); n > 0; n-- {
+		if c := &h.calls[n-1]; c.end > now {
+			return c
+		}
+		h.calls = h.calls[:n-1]
+	}
+	return nil
+}
