@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", os.Getenv("PATH"))
+			e.Setenv("ROOT", root)
 			e.Setenv("TRACE", filepath.Join(root, "testdata", "llama_tp2.sqlite"))
 			e.Setenv("TRACES", filepath.Join(root, "testdata", "traces"))
 			return nil
