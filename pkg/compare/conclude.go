@@ -70,6 +70,9 @@ func (c *Comparison) conclude() {
 		return
 	}
 	idle, busy := c.summary(idleTime).grown(), c.summary(busyTime).grown()
+	if c.onlyTheSum() {
+		idle, busy = c.summary(idleTime).delta(), c.summary(busyTime).delta()
+	}
 	switch {
 	case idle == 0 && busy == 0:
 	case busy >= idle:
@@ -81,6 +84,12 @@ func (c *Comparison) conclude() {
 	}
 	c.explain()
 	c.advise()
+}
+
+// onlyTheSum tells whether the wall time grew beyond the noise, and neither idle nor
+// busy time alone did: then the larger part is the cause.
+func (c *Comparison) onlyTheSum() bool {
+	return c.summary(wall).grown() > 0 && c.summary(idleTime).grown() == 0 && c.summary(busyTime).grown() == 0
 }
 
 // bounds say what duration and gap are measured between, by method.
@@ -153,6 +162,9 @@ func (c *Comparison) explain() {
 			signed(c.summary(idleIn).delta()), signed(c.summary(idleOut).delta()))
 	case GPU:
 		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
+	}
+	if c.onlyTheSum() {
+		c.say("Neither alone is beyond the noise; both together, as the wall time, are.")
 	}
 	c.explainFew()
 	c.explainCauses()

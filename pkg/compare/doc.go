@@ -69,13 +69,14 @@
 // (more than +50 %), IMPROVED (less than -30 %), or none where the change is smaller.
 //
 // Where nothing can be told a row says why and has no status: neighbouring steps
-// are so similar that all are worth fewer than eight independent ones; or a run has
-// fewer than 30 steps, or one side more than ten times as many as the other, where
-// a state of the machine looks like a change, and the change is not large enough to
-// have a status. So it is where the wall time was for a while, in one run, where it
-// is in the other (levels that last many steps), and below 100 steps where all
-// operations change alike, far beyond the noise of a step. Several runs a side lift
-// all but the first.
+// are so similar that all are worth fewer than eight independent ones (below 100
+// steps no row counts as worth more than half of the operations' time is: one row
+// alone shows too little); or a run has fewer than 20 steps, or one side more than ten
+// times as many as the other, and the change is not large enough to have a status. So
+// it is where the wall time was for a while, in one run, where it is in the other
+// (levels that last many steps), and below 100 steps where all operations change by
+// the same factor and that is far beyond the noise of a step, or neighbouring steps
+// are similar: then it may be the machine. Several runs a side lift all but the first.
 //
 // Quantiles near the end of their samples have no bound there. How the largest wall
 // times differ is told by counting: how many steps of one run are above the longest
@@ -103,8 +104,9 @@
 //
 // Host overhead where the idle time grew beyond the noise and more than the busy
 // time did: between the steps where the idle time between them grew more than that
-// within, else inside them. GPU execution where the busy time grew more. None where neither
-// grew beyond the noise. What to do about it follows from patterns in the rows
+// within, else inside them. GPU execution where the busy time grew more. Where only
+// their sum, the wall time, grew beyond the noise, the larger part decides. None where
+// nothing did. What to do about it follows from patterns in the rows
 // (conclude.go) and from the table of ranges, their functions and topics
 // (sources.json).
 //

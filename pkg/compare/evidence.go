@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/stat"
 )
@@ -19,12 +21,15 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 
 // What makes a comparison one in which much cannot be told.
 const (
-	// fewSteps is the number of steps of a single run below which a state of the
-	// machine that outlasts the run looks like a change: only changes that have a
-	// status for their size are believed there.
-	fewSteps = 30
+	// fewSteps is the number of steps of a single run below which nothing shows how
+	// similar they are: only changes that have a status for their size are believed
+	// there.
+	fewSteps = 20
 	// fewOfState is the number of steps of a single run below which a change of all
-	// operations alike, far beyond the noise of a step, can be such a state.
+	// operations alike can be a state of the machine that outlasts the run, where it
+	// is far beyond the noise of a step, or a machine that wanders, where steps
+	// resemble their neighbours; and below which one row does not show how much they
+	// do.
 	fewOfState = 100
 	// fewTails is the number of steps below which the report says that its tails are
 	// not known.
@@ -34,6 +39,10 @@ const (
 	// leastEffective is the least number of independent steps that the correlated
 	// ones of a row must be worth.
 	leastEffective = 8
+	// The machine may wander in a run of less than fewOfState steps that are worth
+	// fewer independent ones than leastSteady, or than steadyShare of their number.
+	steadyShare = 0.5
+	leastSteady = 14
 )
 
 // The shares of the false alarms that sections get. What sections that have no rows
@@ -42,11 +51,11 @@ const (
 	shareWall       = 0.13
 	shareConclusion = 0.14 // busy and idle time
 	shareSummary    = 0.05 // the rest of it without the wall time's tail
-	shareOperations = 0.15
+	shareOperations = 0.25
 	shareIdle       = 0.06
 	shareGPU        = 0.04
 	shareAPI        = 0.02
-	sharePeak       = 0.35 // the largest wall time
+	sharePeak       = 0.25 // the largest wall time
 	shareTop        = 0.06 // its P99
 )
 
@@ -94,6 +103,7 @@ func (c *Comparison) families() []family {
 // own, and what is rare is only asked where the tail changed, with that share.
 func (c *Comparison) weigh() {
 	c.spreadsAsMeans()
+	c.asOperations()
 	var all []*Row
 	var p, weight []float64
 	for _, f := range c.families() {
@@ -249,13 +259,68 @@ func (c *Comparison) onlyLarge() string {
 	if a.runs > 1 || b.runs > 1 {
 		return ""
 	}
-	switch apart, shared := stat.CompareLevels(a.largest(a.each(wallOf)), b.largest(b.each(wallOf))); {
+	apart, shared := stat.CompareLevels(a.largest(a.each(wallOf)), b.largest(b.each(wallOf)))
+	n := min(a.slots, b.slots)
+	switch {
 	case shared:
 		return "the wall time has levels that last many steps, and one run was for a while where the other is"
-	case apart && min(a.slots, b.slots) < fewOfState && c.everywhere():
-		return fmt.Sprintf("in %d steps a change of all operations alike cannot be told from a state of the machine that outlasts the run", min(a.slots, b.slots))
+	case n >= fewOfState || !c.everywhere():
+		return ""
+	case apart:
+		return fmt.Sprintf("in %d steps a change of all operations alike cannot be told from a state of the machine that outlasts the run", n)
+	case c.summary(wall).effective < max(leastSteady, steadyShare*float64(n)):
+		return fmt.Sprintf("in %d steps, each similar to the one before, a change of all operations alike cannot be told from a machine that wanders", n)
 	}
 	return ""
+}
+
+// asOperations makes no row of short runs worth more independent steps than most of
+// the operations' time is: one row shows too little of how similar steps are, all
+// together show it.
+func (c *Comparison) asOperations() {
+	if c.target == nil {
+		return
+	}
+	a, b := c.base.sheet, c.target.sheet
+	if a.runs > 1 || b.runs > 1 || min(a.slots, b.slots) >= fewOfState {
+		return
+	}
+	rows := tested(pointers(c.Operations))
+	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Compare(a.effective, b.effective) })
+	all, sum := 0.0, 0.0
+	for _, r := range rows {
+		all += r.time()
+	}
+	for _, r := range rows {
+		if sum += r.time(); 2*sum > all {
+			c.atMost(r.effective)
+			return
+		}
+	}
+}
+
+// atMost bounds the number of independent steps that any row is worth.
+func (c *Comparison) atMost(effective float64) {
+	for _, f := range c.families() {
+		for _, r := range f.rows {
+			r.effective = min(r.effective, effective)
+		}
+	}
+	for _, name := range []string{wallP99, wallMax} {
+		r := c.summary(name)
+		r.effective = min(r.effective, effective)
+	}
+}
+
+// time is what an operation takes outside of nested ones in both runs, us per step.
+func (r *Row) time() float64 {
+	sum := 0.0
+	for _, v := range []*float64{r.Self.Baseline, r.Self.Target} {
+		if v != nil {
+			sum += *v
+		}
+	}
+	return sum
 }
 
 // everywhere tells whether most of the operations' time changed by about the same

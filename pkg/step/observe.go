@@ -98,8 +98,12 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
 	id, text := r.launchRange(b, k)
 	boundary := r.rule != nil && r.boundary(b, k)
-	if id != none && r.open && r.step.id == none && r.rule == nil && len(r.sizes) == r.segments[len(r.segments)-1].first {
-		r.retract()
+	if id != none && r.open && r.step.id == none && r.rule == nil {
+		if n := len(r.sizes) - r.segments[len(r.segments)-1].first; n == 0 {
+			r.retract()
+		} else {
+			r.leading += n + 1
+		}
 	}
 	if r.open && !r.startsStep(id, start, boundary) {
 		r.step.size++

@@ -51,26 +51,41 @@ func (o *outside) marker(end int64, fresh bool) {
 const minLaunches = 8
 
 // unmarked returns after how many markers so much more is launched than usual as
-// is during most of them: graphs where there are some in most, else kernels.
+// is during most of them: graphs where there are some in most, else kernels. Where
+// there are graphs in all markers those of steps without one may be lost, too: then
+// kernels that make a forward pass count as well.
 func (o *outside) unmarked() (n int) {
-	median := func(of func(l *launches) int32) int32 {
-		counts := make([]int32, len(o.markers))
-		for i := range o.markers {
-			counts[i] = of(&o.markers[i])
-		}
-		slices.Sort(counts)
-		return counts[len(counts)/2]
-	}
 	if len(o.markers) < minPeriods {
 		return 0
 	}
-	inside, after, least := func(l *launches) int32 { return l.graphs }, func(l *launches) int32 { return l.graphsAfter }, int32(1)
-	if median(inside) == 0 {
-		inside, after, least = func(l *launches) int32 { return l.kernels }, func(l *launches) int32 { return l.kernelsAfter }, minLaunches
+	graphs, graphsAfter := func(l *launches) int32 { return l.graphs }, func(l *launches) int32 { return l.graphsAfter }
+	kernels, kernelsAfter := func(l *launches) int32 { return l.kernels }, func(l *launches) int32 { return l.kernelsAfter }
+	usual := o.quantile(0.5, kernelsAfter)
+	if o.quantile(0.5, graphs) == 0 {
+		whole := o.quantile(0.5, kernels)
+		return o.more(kernelsAfter, usual, (7*whole+9)/10, whole >= minLaunches)
 	}
-	whole, usual := median(inside), median(after)
+	whole := o.quantile(0.5, graphs)
+	n = o.more(graphsAfter, o.quantile(0.5, graphsAfter), (7*whole+9)/10, true)
+	forward := 2*(o.quantile(0.5, kernels)+usual) + minForward
+	return n + o.more(kernelsAfter, usual, forward, o.quantile(0.02, graphs) > 0)
+}
+
+// quantile is the number that a share of the markers is below.
+func (o *outside) quantile(share float64, of func(l *launches) int32) int32 {
+	counts := make([]int32, len(o.markers))
 	for i := range o.markers {
-		n += b2n(whole >= least && 10*(after(&o.markers[i])-usual) >= 7*whole)
+		counts[i] = of(&o.markers[i])
+	}
+	slices.Sort(counts)
+	return counts[int(share*float64(len(counts)))]
+}
+
+// more returns after how many markers there is more than usual by so much, 0 where
+// that is not asked.
+func (o *outside) more(after func(l *launches) int32, usual, by int32, asked bool) (n int) {
+	for i := range o.markers {
+		n += b2n(asked && after(&o.markers[i])-usual >= by)
 	}
 	return n
 }

@@ -55,6 +55,7 @@ type rank struct {
 	unclear  []string // of each closed segment why its structure was not clear
 	sizes    []int32  // of all steps
 	joined   []int32  // of all steps, the collectives launched outside of markers
+	leading  int      // steps without a marker before those with one, where they are several
 }
 
 // openStep is a step whose row is still held.

@@ -629,6 +629,13 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 	other := eventtest.New(event.Kernel, 1, 5, 6, "k")
+	leading := slices.Clone(rows)
+	for i := range leading {
+		if r := &leading[i]; r.Kind == event.Kernel && r.Start > 30_000_000 { // launched during a marker
+			r.LaunchStart, r.LaunchEnd, r.LaunchThread, r.Start, r.End = r.Start+55, r.Start+56, 1, r.Start+57, r.End+57
+		}
+	}
+	slices.SortStableFunc(leading, func(a, b eventtest.Row) int { return int(a.Start - b.Start) })
 	tests := []struct {
 		name string
 		rows []eventtest.Row
@@ -636,6 +643,8 @@ func TestWarnings(t *testing.T) {
 		want []string
 	}{
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
+		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9", "4 steps of rank 0 come before those with a forward-step marker"}},
+		{"lost", lostPrefill(), NVTX, []string{"after 2 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
@@ -660,6 +669,29 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: said %q, want %q", test.name, said, test.want)
 		}
 	}
+}
+
+// lostPrefill is steps that replay a graph each, after two of which another one is
+// launched kernel by kernel without a marker.
+func lostPrefill() (rows []eventtest.Row) {
+	call := func(class event.Class, t int64) {
+		r := eventtest.New(event.API, 0, t, t+1, "call")
+		r.Class, r.Thread = class, 1
+		rows = append(rows, r)
+	}
+	for i := range int64(28) {
+		m := eventtest.New(event.NVTX, 0, i*1000, i*1000+100, fmt.Sprintf("_forward_step %d: 0 ctx reqs, 1 gen reqs", i))
+		m.Class, m.Thread = event.StepMarker, 1
+		rows = append(rows, m)
+		call(event.GraphLaunch, i*1000+10)
+		call(event.Launch, i*1000+20)
+		for k := range int64(60) {
+			if i%13 == 5 {
+				call(event.Launch, i*1000+200+k)
+			}
+		}
+	}
+	return rows
 }
 
 func TestNotTwice(t *testing.T) {

@@ -144,6 +144,10 @@ func (r *rank) check(w *window) error {
 			r.plan.warn(fmt.Sprintf("rank %d has %d steps by allreduce, but %d forward-step markers: "+
 				"steps may be torn or grown together, compare with --by nvtx", r.id, n, m))
 		}
+		if r.leading > 0 {
+			r.plan.warn(fmt.Sprintf("%d steps of rank %d come before those with a forward-step marker, and are distinguished by gaps alone: "+
+				"several may be one, or none", r.leading, r.id))
+		}
 		if n := r.grown(w.size); n > 0 {
 			r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d hold another step's worth of all-reduce kernels launched outside of markers: "+
 				"some iterations may have none", n, len(r.sizes), r.id))
