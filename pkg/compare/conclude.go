@@ -86,10 +86,11 @@ func (c *Comparison) conclude() {
 	c.advise()
 }
 
-// onlyTheSum tells whether the wall time grew beyond the noise, and neither idle nor
-// busy time alone did: then the larger part is the cause.
+// onlyTheSum tells whether the wall time grew beyond the noise in all steps, and
+// neither idle nor busy time alone did: then the larger part is the cause.
 func (c *Comparison) onlyTheSum() bool {
-	return c.summary(wall).grown() > 0 && c.summary(idleTime).grown() == 0 && c.summary(busyTime).grown() == 0
+	return c.summary(wall).grown() > 0 && c.summary(idleTime).grown() == 0 && c.summary(busyTime).grown() == 0 &&
+		!c.tailGrown() && len(c.inFewSteps(true)) == 0
 }
 
 // bounds say what duration and gap are measured between, by method.
