@@ -64,9 +64,9 @@ var below = []struct {
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},
-	{"pkg/hotspot", []string{"pkg/lineprof", "pkg/pylex"}},
+	{"pkg/hotspot", []string{"pkg/lineprof", "pkg/pylex", "pkg/report", "pkg/table"}},
 	{"pkg/exposure", []string{"pkg/hotspot", "pkg/lineprof"}},
-	{"pkg/round", []string{"pkg/hotspot", "pkg/lineprof", "pkg/report", "pkg/stat"}},
+	{"pkg/round", []string{"pkg/hotspot", "pkg/lineprof", "pkg/report", "pkg/stat", "pkg/table"}},
 	// test data
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins the formats, what every command has, and what joins it all: a new

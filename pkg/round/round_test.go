@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/hotspot"
 	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/round"
 )
 
@@ -303,5 +304,26 @@ func TestReadNotes(t *testing.T) {
 		if n, err := round.ReadNotes(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q: %+v", bad, n)
 		}
+	}
+}
+
+// TestDocument: the report renders, with the seven parts of the summary.
+func TestDocument(t *testing.T) {
+	res := round.Evaluate([]round.Input{
+		input(t, "round0_a", table("step", "100|500|    work()"), bench(1000, 1010)...),
+		input(t, "round1_b", table("step", "100|400|    work()"), bench(1100, 1110)...),
+	}, round.Options{})
+	var b strings.Builder
+	if err := report.Markdown(&b, res.Document(), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Round 1: improved; profiled time -20.0 % since", "Summary: rounds", "Summary: cumulative improvement", "Summary: benchmark",
+		"Summary: changes", "Summary: failed attempts", "Summary: remaining hotspots", "Summary: recommendations"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if rows := res.Rows(); rows.Len() != 2 {
+		t.Errorf("%d rows", rows.Len())
 	}
 }

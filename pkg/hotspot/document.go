@@ -1,0 +1,211 @@
+package hotspot
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// View says which part of a report is shown.
+type View struct {
+	ByFunction bool     // functions in place of lines
+	Remarks    []string // what a trace says of the whole
+	Trace      bool     // a trace has weighed the hotspots
+	Detail     int      // hotspots whose options are shown; 0: DefaultDetail
+}
+
+// DefaultDetail is how many hotspots are shown with their options.
+const DefaultDetail = 5
+
+// Document is the report for people. Source text is in it, and nowhere else.
+func (r *Report) Document(v View) *report.Document {
+	if v.Detail == 0 {
+		v.Detail = DefaultDetail
+	}
+	d, first := report.New(r.title(v))
+	r.sayBasis(first, v)
+	for _, w := range r.Warnings {
+		first.Note(report.Warn, "%s", w)
+	}
+	if v.ByFunction {
+		r.functionTable(d.Section("Functions"))
+		r.drillDownSection(d)
+		return d
+	}
+	r.hotspotTable(d.Section("Hotspots"), v)
+	for i := range r.Hotspots[:min(len(r.Hotspots), v.Detail)] {
+		r.Hotspots[i].section(d, i+1)
+	}
+	r.drillDownSection(d)
+	r.functionTable(d.Section("Functions"))
+	return d
+}
+
+// title is the answer in a line.
+func (r *Report) title(v View) report.Text {
+	for i := range r.Hotspots {
+		h := &r.Hotspots[i]
+		if h.Type == Compute {
+			continue
+		}
+		if v.Trace {
+			return report.Textf("Begin with %s: %s", report.Name(h.place()), string(h.Type))
+		}
+		return report.Textf("Most time lost: %s, %s", report.Name(h.place()), string(h.Type))
+	}
+	if len(r.Hotspots) == 0 {
+		return report.Plain("Nothing was profiled that took time")
+	}
+	return report.Plain("No waste that a line shows")
+}
+
+// place is where a hotspot is, as editors take it.
+func (h *Hotspot) place() string {
+	if h.Line == 0 {
+		return h.Function
+	}
+	return fmt.Sprintf("%s:%d", h.File, h.Line)
+}
+
+// sayBasis says what was read, and what is not known of it.
+func (r *Report) sayBasis(s *report.Section, v View) {
+	what := fmt.Sprintf("%s in %s", report.Micros(r.TotalUs), count(len(r.Functions), "function"))
+	if n := len(r.Profiles); n > 1 {
+		what += fmt.Sprintf(" of %d profiles", n)
+	}
+	if r.Steps > 0 {
+		what += fmt.Sprintf(", %s per step (%d steps, by %s)", report.Micros(r.TotalUs/float64(r.Steps)), r.Steps, r.StepsFrom)
+	}
+	s.Say("Profiled: %s. The profiler slows lines down, short ones most: compare shares, and rounds with each other.", what)
+	for _, remark := range v.Remarks {
+		s.Say("%s", remark)
+	}
+	if !v.Trace {
+		s.Note(report.Warn, "line_profiler does not know whether the CPU is the bottleneck: a line may take long while the GPUs are busy. A trace knows:")
+		s.Code("verdict trace.sqlite --format json | hotspots --evidence - profile.txt")
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// hotspotTable lists the hotspots.
+func (r *Report) hotspotTable(s *report.Section, v View) {
+	if len(r.Hotspots) == 0 {
+		return
+	}
+	columns := []report.Column{
+		{Title: "line", Kind: report.Names}, {Title: "function", Kind: report.Names, Minor: 1}, {Title: "type"}, {Title: "severity", Minor: 3}, {Title: "confidence", Minor: 2},
+		{Title: "time", Kind: report.Duration, Adds: true}, {Title: "share", Kind: report.Ratio, Adds: true}, {Title: "hits", Kind: report.Count, Minor: 2}, {Title: "per hit", Kind: report.Duration, Minor: 1},
+	}
+	if v.Trace {
+		columns = append(columns, report.Column{Title: "exposed per step", Kind: report.Duration})
+	}
+	t := s.Table("", columns...)
+	for i := range r.Hotspots {
+		h := &r.Hotspots[i]
+		cells := []report.Cell{
+			report.Str(h.place()), report.Str(h.Function), report.Str(h.kind()), report.Str(string(h.Severity)), report.Str(string(h.Confidence)),
+			report.Num(h.TimeUs), report.Num(h.Share), report.Int(h.Hits), report.Num(h.PerHitUs),
+		}
+		if v.Trace {
+			cells = append(cells, report.Opt(h.ExposedUsPerStep))
+		}
+		t.Row(cells...)
+	}
+}
+
+// kind is the types of a hotspot, the first with its sub-kind.
+func (h *Hotspot) kind() string {
+	kind := string(h.Type)
+	if h.Sub != "" {
+		kind += "/" + h.Sub
+	}
+	for _, t := range h.Types {
+		if t != h.Type {
+			kind += ", " + string(t)
+		}
+	}
+	return kind
+}
+
+// section shows one hotspot, why it is one, and what to do about it.
+func (h *Hotspot) section(d *report.Document, n int) {
+	s := d.Section(fmt.Sprintf("%d. %s at line %d", n, h.Type, h.Line))
+	if h.Source != "" {
+		s.Code(h.Source)
+	}
+	s.Say("%s of the profiled time, %s of %s; runs %s.", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), string(h.Scope))
+	s.Items(h.Evidence)
+	for _, o := range h.Options {
+		saves := fmt.Sprintf("%.1f to %.1f %% of the profiled time", o.SavingsPct[0], o.SavingsPct[1])
+		if o.SavingsUs != nil {
+			saves = fmt.Sprintf("%s to %s per step, %s", report.Micros(o.SavingsUs[0]), report.Micros(o.SavingsUs[1]), saves)
+		}
+		s.Number("%s: %s. Saves %s; risk %s, complexity %s.", report.Strong(o.Option), strings.TrimSuffix(o.Description, "."), saves, string(o.Risk), o.Complexity)
+	}
+	if len(h.Tests) > 0 {
+		s.Say("Test with: %s", strings.Join(h.Tests, ", "))
+	}
+}
+
+// drillDownSection shows where time is hidden, and what to profile next.
+func (r *Report) drillDownSection(d *report.Document) {
+	if len(r.DrillDown) == 0 && r.ProfileNext == "" {
+		return
+	}
+	s := d.Section("Hidden in calls")
+	for _, x := range r.DrillDown {
+		what := report.Textf("%s of %s is line %d, in %s", report.Percent(x.ShareOfFunction), report.Name(x.Function), x.Line, report.Name(x.Callee))
+		switch {
+		case x.Profiled:
+			s.Item("%s, which is profiled: go on there.", what)
+		case x.Target != nil:
+			s.Item("%s: profile %s.%s", what, report.Name(*x.Target), sentence(x.Note))
+		default:
+			s.Item("%s.%s", what, sentence(x.Note))
+		}
+	}
+	if r.ProfileNext != "" {
+		s.Say("Profile next:")
+		s.Code(r.ProfileNext)
+	}
+}
+
+func sentence(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " " + strings.ToUpper(note[:1]) + strings.TrimSuffix(note[1:], ".") + "."
+}
+
+// functionTable lists the functions; of several profiles the time in each.
+func (r *Report) functionTable(s *report.Section) {
+	columns := []report.Column{{Title: "function", Kind: report.Names}, {Title: "at", Kind: report.Names, Minor: 1},
+		{Title: "time", Kind: report.Duration}, {Title: "share", Kind: report.Ratio}, {Title: "entered", Kind: report.Count, Minor: 2}}
+	if len(r.Profiles) > 1 {
+		for i := range r.Profiles {
+			columns = append(columns, report.Column{Title: fmt.Sprintf("in %d", i), Kind: report.Duration, Minor: 3})
+		}
+	}
+	t := s.Table("", columns...)
+	t.Top, t.OneUnit = 20, true
+	for _, f := range r.Functions {
+		cells := []report.Cell{report.Str(f.Function), report.Str(fmt.Sprintf("%s:%d", f.File, f.Line)), report.Num(f.TotalUs), report.Num(f.Share), report.Int(f.Hits)}
+		if len(r.Profiles) > 1 {
+			for i := range r.Profiles {
+				cell := report.Cell{}
+				if i < len(f.PerProfileUs) {
+					cell = report.Opt(f.PerProfileUs[i])
+				}
+				cells = append(cells, cell)
+			}
+		}
+		t.Row(cells...)
+	}
+}

@@ -1,0 +1,243 @@
+package round
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Document is the report on all rounds, for people: how the last one went, each round,
+// whether to stop, and the final summary.
+func (res *Result) Document() *report.Document {
+	d, first := report.New(res.title())
+	last := &res.Rounds[len(res.Rounds)-1]
+	if last.Reason != "" {
+		first.Say("%s: %s.", report.Name(last.Name), last.Reason)
+	}
+	if last.RollBack {
+		first.Note(report.Bad, "Roll %s back.", report.Name(last.Name))
+	}
+	if res.Stop.Reason != nil {
+		first.Say("%s: %s.", report.Strong("Stop"), *res.Stop.Reason)
+	} else {
+		first.Say("%s: no reason to stop holds.", report.Strong("Go on"))
+	}
+	for _, w := range res.Warnings {
+		first.Note(report.Warn, "%s", w)
+	}
+	for i := range res.Rounds[1:] {
+		res.Rounds[i+1].section(d)
+	}
+	stop := d.Section("Stopping rules")
+	for _, r := range res.Stop.Rules {
+		holds := report.Plain("no")
+		if r.Holds {
+			holds = report.Text{report.Toned(report.Warn, "yes")}
+		}
+		stop.Item("%s: %s (%s)", r.Rule, holds, r.Detail)
+	}
+	res.summarySections(d)
+	return d
+}
+
+func (res *Result) title() report.Text {
+	last := &res.Rounds[len(res.Rounds)-1]
+	if len(res.Rounds) == 1 {
+		return report.Textf("Baseline %s", report.Name(last.Name))
+	}
+	t := report.Textf("Round %d: %s", len(res.Rounds)-1, string(last.Verdict))
+	if c := res.Summary.Cumulative; c != nil {
+		t = append(t, report.Textf("; profiled time %+.1f %% since %s", c.ChangePct, report.Name(c.From))...)
+	}
+	return t
+}
+
+// section shows one round after the baseline.
+func (r *Round) section(d *report.Document) {
+	s := d.Section(fmt.Sprintf("%s: %s", r.Name, r.Verdict))
+	s.Say("Against %s: %s.", report.Name(*r.Against), r.Reason)
+	if r.Note != nil && r.Note.Change != "" {
+		s.Say("Change: %s.", report.Name(r.Note.Change))
+	}
+	if t := r.Target; t != nil {
+		what := report.Text{report.Name(t.Function)}
+		if t.Source != "" {
+			what = report.Textf("%s in %s", report.Name(t.Source), report.Name(t.Function))
+		}
+		after := "gone"
+		if t.AfterUs != nil {
+			after = report.Micros(*t.AfterUs)
+		}
+		s.Say("Target: %s, %s before and %s after.", what, report.Micros(*t.BeforeUs), after)
+	}
+	changeTable(s, r.Functions, "function", r.PerStep)
+	changeTable(s, r.Lines, "line", r.PerStep)
+	for _, p := range r.Pitfalls {
+		s.Note(report.Warn, "%s at line %d of %s: %s.", p.Name, p.Line, report.Name(p.Function), p.Reason)
+	}
+}
+
+// changeTable lists changes of functions or of lines.
+func changeTable(s *report.Section, changes []Change, what string, perStep bool) {
+	if len(changes) == 0 {
+		return
+	}
+	unit := ""
+	if perStep {
+		unit = " per step"
+	}
+	t := s.Table("", report.Column{Title: what, Kind: report.Names}, report.Column{Title: "before" + unit, Kind: report.Duration},
+		report.Column{Title: "after" + unit, Kind: report.Duration}, report.Column{Title: "change", Kind: report.Duration, Signed: true}, report.Column{Title: "", Minor: 1})
+	t.OneUnit = true
+	for _, c := range changes {
+		name := c.Function
+		if what == "line" {
+			name = c.Source
+		}
+		t.Row(report.Str(name), report.Opt(c.BeforeUs), report.Opt(c.AfterUs), report.Num(c.DeltaUs), report.Str(c.Status))
+	}
+}
+
+// summarySections are the seven parts of the final summary.
+func (res *Result) summarySections(d *report.Document) {
+	s := &res.Summary
+	rounds := d.Section("Summary: rounds")
+	rounds.Say("%d after the baseline, %d of them improved.", s.Rounds, s.Improved)
+	t := rounds.Table("", report.Column{Title: "round", Kind: report.Names}, report.Column{Title: "profiled time", Kind: report.Duration},
+		report.Column{Title: "per step", Kind: report.Duration, Minor: 2}, report.Column{Title: "change", Right: true}, report.Column{Title: "throughput", Right: true, Minor: 1},
+		report.Column{Title: "TPOT", Right: true, Minor: 1}, report.Column{Title: "verdict"})
+	for i := range res.Rounds {
+		r := &res.Rounds[i]
+		t.Row(report.Str(r.Name), report.Num(r.TotalUs), report.Opt(r.UsPerStep), pctCell(r.ChangePct),
+			r.metricCell(OutputThroughput), r.metricCell(TPOT), report.Str(string(r.Verdict)))
+	}
+	cum := d.Section("Summary: cumulative improvement")
+	if c := s.Cumulative; c != nil {
+		unit := ""
+		if c.PerStep {
+			unit = " per step"
+		}
+		cum.Say("Profiled time%s: %s to %s, %+.1f %% (%s), from %s to %s.", unit, report.Micros(c.BeforeUs), report.Micros(c.AfterUs),
+			c.ChangePct, signedMicros(c.ChangeUs), report.Name(c.From), report.Name(c.To))
+	} else {
+		cum.Say("Nothing to compare.")
+	}
+	res.benchmarkSection(d)
+	res.changeSections(d)
+}
+
+func signedMicros(us float64) string {
+	if us < 0 {
+		return "-" + report.Micros(-us)
+	}
+	return "+" + report.Micros(us)
+}
+
+func pctCell(x *float64) report.Cell {
+	if x == nil {
+		return report.Cell{}
+	}
+	return report.Str(fmt.Sprintf("%+.1f %%", *x))
+}
+
+func (r *Round) metricCell(m Metric) report.Cell {
+	for _, b := range r.Benchmark {
+		if b.Metric == m {
+			return report.Str(m.show(b.Mean))
+		}
+	}
+	return report.Cell{}
+}
+
+// show is a figure of a metric with its unit.
+func (m Metric) show(x float64) string {
+	switch m {
+	case OutputThroughput:
+		return fmt.Sprintf("%.0f tokens/s", x)
+	case RequestThroughput:
+		return fmt.Sprintf("%.2f requests/s", x)
+	}
+	return fmt.Sprintf("%.1f ms", x)
+}
+
+func (res *Result) benchmarkSection(d *report.Document) {
+	s := d.Section("Summary: benchmark")
+	if len(res.Summary.Benchmark) == 0 {
+		s.Say("Not measured on both the baseline and a later round: whether throughput followed is not known.")
+		return
+	}
+	t := s.Table("", report.Column{Title: "metric"}, report.Column{Title: "baseline", Right: true}, report.Column{Title: "final", Right: true},
+		report.Column{Title: "change", Right: true}, report.Column{Title: "95 % interval", Right: true}, report.Column{Title: "of", Kind: report.Names, Minor: 1})
+	single := false
+	for _, l := range res.Summary.Benchmark {
+		ci := report.Cell{}
+		if l.ChangeCI != nil {
+			ci = report.Str(fmt.Sprintf("%+.1f to %+.1f %%", l.ChangeCI[0], l.ChangeCI[1]))
+		} else {
+			single = true
+		}
+		t.Row(report.Str(metricNames[l.Metric]), report.Str(l.Metric.show(l.Baseline)), report.Str(l.Metric.show(l.Final)), pctCell(&l.ChangePct), ci, report.Str(l.Round))
+	}
+	if single {
+		s.Say("One run on each side: how far two runs of the same code differ is not known. Give several (--bench NAME=FILE again) for an interval.")
+	}
+}
+
+func (res *Result) changeSections(d *report.Document) {
+	s := d.Section("Summary: changes")
+	if len(res.Summary.Changes) == 0 {
+		s.Say("None was kept.")
+	}
+	for _, c := range res.Summary.Changes {
+		what := c.Change
+		if what == "" {
+			what = "(no notes say what was changed)"
+		}
+		s.Item("%s: %s%s%s", report.Name(c.Round), report.Name(what), at(c.File, c.Line, c.Type), pctText(c.ChangePct))
+	}
+	f := d.Section("Summary: failed attempts")
+	if len(res.Summary.Failed) == 0 {
+		f.Say("None.")
+	}
+	for _, a := range res.Summary.Failed {
+		what := a.Change
+		if what == "" {
+			what = "the change"
+		}
+		f.Item("%s: %s%s: %s", report.Name(a.Round), report.Name(what), at("", 0, a.Type), a.Reason)
+	}
+	rem := d.Section("Summary: remaining hotspots")
+	if len(res.Summary.Remaining) == 0 {
+		rem.Say("None that is not real work.")
+	}
+	for _, h := range res.Summary.Remaining {
+		rem.Item("%s %s, %s of the profiled time: %s", h.Type, report.Name(fmt.Sprintf("%s:%d", h.File, h.Line)), report.Percent(h.Share), report.Name(h.Source))
+	}
+	d.Section("Summary: recommendations").Items(res.Summary.Recommendations)
+}
+
+// at is where a change was, and of which type.
+func at(file string, line int, typ string) report.Text {
+	var t report.Text
+	switch {
+	case file != "" && line > 0:
+		t = report.Textf(" (%s", report.Name(fmt.Sprintf("%s:%d", file, line)))
+	case file != "":
+		t = report.Textf(" (%s", report.Name(file))
+	case typ != "":
+		return report.Textf(" (%s)", typ)
+	default:
+		return report.Text{}
+	}
+	if typ != "" {
+		t = append(t, report.Textf(", %s", typ)...)
+	}
+	return append(t, report.Textf(")")...)
+}
+
+func pctText(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %+.1f %%", *x)
+}
