@@ -73,7 +73,7 @@ var below = []struct {
 	// source is one file in pkg/source, a new command one in pkg/command
 	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/nsys", "pkg/table", "pkg/wire"}},
 	{"pkg/cli", nil},
-	{"pkg/command", []string{"pkg/checkpoint", "pkg/cli", "pkg/compare", "pkg/event", "pkg/gap", "pkg/handoff", "pkg/marker", "pkg/metric", "pkg/phase", "pkg/report", "pkg/source", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
+	{"pkg/command", []string{"pkg/checkpoint", "pkg/cli", "pkg/compare", "pkg/event", "pkg/exposure", "pkg/gap", "pkg/handoff", "pkg/hotspot", "pkg/lineprof", "pkg/marker", "pkg/metric", "pkg/phase", "pkg/report", "pkg/round", "pkg/source", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
 }
 
 type listed struct {

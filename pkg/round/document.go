@@ -40,6 +40,18 @@ func (res *Result) Document() *report.Document {
 	return d
 }
 
+// With is the report on all rounds, followed by that on the profile of the last one that
+// was kept; the latter alone where there are no rounds.
+func (res *Result) With(profile *report.Document) *report.Document {
+	if len(res.Rounds) == 0 {
+		return profile
+	}
+	d := res.Document()
+	d.Section("Profile of " + res.Rounds[res.Last].Name).Say("%s.", profile.Title)
+	d.Sections = append(d.Sections, profile.Sections...)
+	return d
+}
+
 func (res *Result) title() report.Text {
 	last := &res.Rounds[len(res.Rounds)-1]
 	if len(res.Rounds) == 1 {
@@ -57,7 +69,7 @@ func (r *Round) section(d *report.Document) {
 	s := d.Section(fmt.Sprintf("%s: %s", r.Name, r.Verdict))
 	s.Say("Against %s: %s.", report.Name(*r.Against), r.Reason)
 	if r.Note != nil && r.Note.Change != "" {
-		s.Say("Change: %s.", report.Name(r.Note.Change))
+		s.Say("Change: %s.", r.Note.Change)
 	}
 	if t := r.Target; t != nil {
 		what := report.Text{report.Name(t.Function)}
@@ -193,7 +205,7 @@ func (res *Result) changeSections(d *report.Document) {
 		if what == "" {
 			what = "(no notes say what was changed)"
 		}
-		s.Item("%s: %s%s%s", report.Name(c.Round), report.Name(what), at(c.File, c.Line, c.Type), pctText(c.ChangePct))
+		s.Item("%s: %s%s%s", report.Name(c.Round), what, at(c.File, c.Line, c.Type), pctText(c.ChangePct))
 	}
 	f := d.Section("Summary: failed attempts")
 	if len(res.Summary.Failed) == 0 {
@@ -204,7 +216,7 @@ func (res *Result) changeSections(d *report.Document) {
 		if what == "" {
 			what = "the change"
 		}
-		f.Item("%s: %s%s: %s", report.Name(a.Round), report.Name(what), at("", 0, a.Type), a.Reason)
+		f.Item("%s: %s%s: %s", report.Name(a.Round), what, at("", 0, a.Type), a.Reason)
 	}
 	rem := d.Section("Summary: remaining hotspots")
 	if len(res.Summary.Remaining) == 0 {

@@ -43,6 +43,7 @@ func Evaluate(in []Input, o Options) *Result {
 	res.Warnings = append(res.Warnings, affinity(res.Rounds)...)
 	res.stop(&in[last], o)
 	res.summarise(in, profiles, last)
+	res.Last = last
 	return res
 }
 

@@ -17,6 +17,7 @@ type Result struct {
 	Stop     Stop     `json:"stop"`
 	Summary  Summary  `json:"summary"`
 	Warnings []string `json:"-"`
+	Last     int      `json:"-"` // index of the last round that was kept
 }
 
 // Round is one round.
