@@ -47,7 +47,7 @@ func (res *Result) With(profile *report.Document) *report.Document {
 		return profile
 	}
 	d := res.Document()
-	d.Section("Profile of " + res.Rounds[res.Last].Name).Say("%s.", profile.Title)
+	d.Section("Profile of "+res.Rounds[res.Last].Name).Say("%s.", profile.Title)
 	d.Sections = append(d.Sections, profile.Sections...)
 	return d
 }
