@@ -33,10 +33,8 @@ var selections = [][]string{
 // file and as a data set, and of the stream of the same stage; whole, also of the
 // export.
 func TestCheckpointEqualsStream(t *testing.T) {
-	reports := filepath.Join(t.TempDir(), "rank%d.sqlite")
-	must(t, nil, "gentrace", "--ranks", "3", "--steps", "12", "--layers", "2", "--reports", "--clock-offset", "700", "-o", reports)
 	inputs := map[string][]string{
-		"reports":  {fmt.Sprintf(reports, 0), fmt.Sprintf(reports, 1), fmt.Sprintf(reports, 2)},
+		"reports":  reports(generate(t, "--ranks", "3", "--steps", "12", "--layers", "2", "--reports", "--clock-offset", "700"), 3),
 		"frontend": {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--frontend", "--overheads", "--gil", "20")},
 		"graph":    {generate(t, "--ranks", "2", "--devices", "2", "--steps", "12", "--layers", "2", "--mode", "graph")},
 		"vllm":     {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--mode", "eager", "--markers", "vllm")},
@@ -157,11 +155,11 @@ func damage(t *testing.T, path string) {
 // leaves is the old data set, the new one, or one that is refused, and the next
 // run completes it.
 func TestKilledCheckpoint(t *testing.T) {
-	moments := 25 // of each of two writers
+	moments := 16 // of each of two writers
 	if testing.Short() {
-		moments = 8
+		moments = 6
 	}
-	const size = "120000"
+	const size = "30000" // so that much of the time goes into the files' appearing
 	trace := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "1")
 	older := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "2")
 	rng := rand.New(rand.NewPCG(4, 2))
@@ -215,7 +213,7 @@ func killMoment(rng *rand.Rand, i int, whole time.Duration) time.Duration {
 // runWriter runs a filter that writes a data set, and kills it after some time.
 func runWriter(t *testing.T, stage, trace, set string, after time.Duration) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, stage), trace, "--checkpoint", set)
+	cmd := exec.Command(stage, trace, "--checkpoint", set)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

@@ -17,7 +17,6 @@ var doors = map[string][]string{
 	"github.com/apache/arrow/":         {"pkg/wire"},
 	"github.com/parquet-go/":           {"pkg/parquet", "pkg/sim"}, // sim writes with the library what parquet reads
 	"github.com/spf13/":                {"pkg/cli"},
-	"github.com/urfave/cli/":           {"scripts/gentrace"},
 	"golang.org/x/term":                {"pkg/cli"},
 	"github.com/google/flatbuffers/":   {"pkg/wire"},
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
@@ -73,6 +72,7 @@ var below = []struct {
 	// source is one file in pkg/source, a new command one in pkg/command
 	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/nsys", "pkg/table", "pkg/wire"}},
 	{"pkg/cli", nil},
+	{"pkg/gentrace", []string{"pkg/cli", "pkg/sim"}},
 	{"pkg/command", []string{"pkg/checkpoint", "pkg/cli", "pkg/compare", "pkg/event", "pkg/exposure", "pkg/gap", "pkg/handoff", "pkg/hotspot", "pkg/lineprof", "pkg/marker", "pkg/metric", "pkg/phase", "pkg/report", "pkg/round", "pkg/source", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},
 }
 

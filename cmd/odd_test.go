@@ -1,12 +1,9 @@
 package cmd
 
 import (
-	"bytes"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -29,12 +26,8 @@ func TestOddTraces(t *testing.T) {
 func ask(t *testing.T, name, path string) {
 	t.Helper()
 	for _, question := range [][]string{{"verdict", "--by", "graph"}, {"gaps"}, {"gaps", "--by", "none", "--busy", "all"}, {"diff"}} {
-		var said bytes.Buffer
-		cmd := exec.Command(question[0], append(question[1:], path)...)
-		cmd.Stderr = &said
-		err := cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); err != nil && code != 2 || strings.Contains(said.String(), "goroutine ") {
-			t.Errorf("%s: %q ends with %d:\n%s", name, question, code, said.Bytes())
+		if r := call(t, nil, question[0], append(question[1:], path)...); r.status != 0 && r.status != 2 {
+			t.Errorf("%s: %q ends with %d:\n%s", name, question, r.status, r.stderr)
 		}
 	}
 }

@@ -13,43 +13,6 @@ import (
 	"testing"
 )
 
-// result is what a command left behind.
-type result struct {
-	stdout, stderr string
-	status         int
-}
-
-// call runs a built command.
-func call(t *testing.T, stdin []byte, name string, args ...string) result {
-	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, name), args...)
-	cmd.Stdin = bytes.NewReader(stdin)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
-}
-
-// must runs a built command that is to succeed and returns its output.
-func must(t *testing.T, stdin []byte, name string, args ...string) []byte {
-	t.Helper()
-	r := call(t, stdin, name, args...)
-	if r.status != 0 {
-		t.Fatalf("%s %s: status %d: %s", name, strings.Join(args, " "), r.status, r.stderr)
-	}
-	return []byte(r.stdout)
-}
-
-// generate writes a trace with gentrace and returns its name.
-func generate(t *testing.T, args ...string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "trace.sqlite")
-	must(t, nil, "gentrace", append(args, "-o", path)...)
-	return path
-}
-
 // runs are simulated runs of every kind that isolate tells apart.
 var runs = map[string][]string{
 	"node":     {"--ranks", "2", "--steps", "12", "--layers", "4"},
@@ -100,9 +63,7 @@ func TestRanksInOneFileOrTwo(t *testing.T) {
 	for seed := range 6 {
 		args := []string{"--ranks", "2", "--steps", "10", "--layers", "3", "--seed", strconv.Itoa(seed)}
 		together := generate(t, args...)
-		apart := filepath.Join(t.TempDir(), "rank%d.sqlite")
-		must(t, nil, "gentrace", append(args, "--reports", "-o", apart)...)
-		files := []string{fmt.Sprintf(apart, 0), fmt.Sprintf(apart, 1)}
+		files := reports(generate(t, append(args, "--reports")...), 2)
 		one := must(t, nil, "metrics", together, "--format", "csv")
 		two := must(t, nil, "metrics", append(files, "--format", "csv")...)
 		if !bytes.Equal(one, two) {
@@ -191,7 +152,7 @@ func TestCutStreams(t *testing.T) {
 // TestKilledWriter kills the first process of a pipe while it writes.
 func TestKilledWriter(t *testing.T) {
 	trace := generate(t, "--events", "60000", "--layers", "4")
-	first := exec.Command(filepath.Join(bin, "nsys2arrow"), trace)
+	first := exec.Command("nsys2arrow", trace)
 	out, err := first.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

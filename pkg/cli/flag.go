@@ -17,8 +17,8 @@ type Flag struct {
 	// Usage is a phrase with the name of the value in backquotes.
 	Usage string
 	// Default is the value without the flag. Its type is the flag's: string,
-	// []string (one each time that it is given), int, bool or time.Duration.
-	// nil is the empty string.
+	// []string (one each time that it is given), int, int64, uint64, float64, bool
+	// or time.Duration. nil is the empty string.
 	Default any
 	// Values are all that the flag takes, in the order of the manual. nil: any.
 	Values []string
@@ -74,6 +74,12 @@ func (f *Flag) add(set *pflag.FlagSet) {
 		set.StringArrayP(f.Name, f.Short, value, f.Usage)
 	case int:
 		set.IntP(f.Name, f.Short, value, f.Usage)
+	case int64:
+		set.Int64P(f.Name, f.Short, value, f.Usage)
+	case uint64:
+		set.Uint64P(f.Name, f.Short, value, f.Usage)
+	case float64:
+		set.Float64P(f.Name, f.Short, value, f.Usage)
 	case bool:
 		set.BoolP(f.Name, f.Short, value, f.Usage)
 	case time.Duration:
@@ -96,6 +102,15 @@ func (c *Call) Strings(name string) []string { return value(name, c.flags.GetStr
 
 // Int returns the value of a flag.
 func (c *Call) Int(name string) int { return value(name, c.flags.GetInt) }
+
+// Int64 returns the value of a flag.
+func (c *Call) Int64(name string) int64 { return value(name, c.flags.GetInt64) }
+
+// Uint64 returns the value of a flag.
+func (c *Call) Uint64(name string) uint64 { return value(name, c.flags.GetUint64) }
+
+// Float returns the value of a flag.
+func (c *Call) Float(name string) float64 { return value(name, c.flags.GetFloat64) }
 
 // Bool returns the value of a flag.
 func (c *Call) Bool(name string) bool { return value(name, c.flags.GetBool) }

@@ -7,15 +7,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/gentrace"
 )
 
 // llamaFlags make testdata/llama_tp2.sqlite, but for the output.
 const llamaFlags = "--seed 1 --schema 3.20.3 --fused --steps 29 --context-every 10 --warmup 3 --hole 300 --frontend --overheads --canary CANARY-hostbound"
 
-// gentrace runs the command.
-func gentrace(args ...string) (status int, stdout, stderr string) {
+// run runs the command.
+func run(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = run(append([]string{"gentrace"}, args...), &out, &err)
+	status = cli.Run(&gentrace.Command, args, strings.NewReader(""), &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -29,7 +32,7 @@ func TestCommittedTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.sqlite")
-	if status, _, stderr := gentrace(append(strings.Fields(llamaFlags), "-o", path)...); status != 0 {
+	if status, _, stderr := run(append(strings.Fields(llamaFlags), "-o", path)...); status != 0 {
 		t.Fatal(stderr)
 	}
 	made, err := os.ReadFile(path)
@@ -69,7 +72,7 @@ func TestOutputs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			status, stdout, stderr := gentrace(strings.Fields(c.args)...)
+			status, stdout, stderr := run(strings.Fields(c.args)...)
 			if status != 0 || stdout != "" {
 				t.Fatalf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 			}
@@ -104,7 +107,7 @@ func TestUsage(t *testing.T) {
 		"-o x.sqlite --markers vllm --host a": "--host a",
 	}
 	for args, want := range cases {
-		status, stdout, stderr := gentrace(strings.Fields(args)...)
+		status, stdout, stderr := run(strings.Fields(args)...)
 		if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "gentrace: error: ") || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, stdout %q, stderr %q, want %q", args, status, stdout, stderr, want)
 		}
@@ -118,7 +121,7 @@ func TestUsage(t *testing.T) {
 func TestSet(t *testing.T) {
 	dir := t.TempDir()
 	truth := filepath.Join(dir, "truth.json")
-	status, _, stderr := gentrace("--steps", "9", "--set", `{"Engine":{"RecordSteps":3,"SkipSteps":2,"SplitRanges":true}}`,
+	status, _, stderr := run("--steps", "9", "--set", `{"Engine":{"RecordSteps":3,"SkipSteps":2,"SplitRanges":true}}`,
 		"--truth", truth, "-o", filepath.Join(dir, "range%d.sqlite"))
 	text, err := os.ReadFile(truth)
 	if status != 0 || err != nil || !bytes.Contains(text, []byte(`"Report": 1`)) {
@@ -128,7 +131,7 @@ func TestSet(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{"Engine":{"Nothing":1}}`, `{"Faults":[{"Kind":"bad luck"}]}`, `{`} {
-		if status, _, _ := gentrace("--set", bad, "-o", filepath.Join(dir, "x.sqlite")); status != 2 {
+		if status, _, _ := run("--set", bad, "-o", filepath.Join(dir, "x.sqlite")); status != 2 {
 			t.Errorf("%s: status %d", bad, status)
 		}
 	}

@@ -1,0 +1,238 @@
+// Package gentrace is the command of scripts/gentrace, for tests that run it in
+// their own process.
+package gentrace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// Command writes made-up exports.
+var Command = cli.Command{
+	Name:    "gentrace",
+	Summary: "write a made-up nsys export",
+	Description: `Gentrace simulates an inference run on GPUs and writes what nsys would have recorded
+of it. The same flags give the same bytes.`,
+	Examples: []string{
+		"gentrace --mode graph --schema 3.20.3 --markers trtllm2 -o whole.sqlite",
+		"gentrace --reports --ranks 3 --slow-rank 1 --slow 600 -o rank%d.sqlite",
+	},
+	Flags: flags(sim.Default()),
+	Run:   func(c *cli.Call) (int, error) { return 0, generate(c) },
+}
+
+func flags(d sim.Config) []cli.Flag {
+	return []cli.Flag{
+		{Name: "output", Short: "o", Usage: "write to `FILE`; with --reports %d is the rank"},
+		{Name: "text", Usage: "convert the text trace `FILE` instead of simulating"},
+		{Name: "random", Usage: "write the small adversarial trace number `N` instead of simulating", Default: uint64(0)},
+		{Name: "schema", Usage: "schema `VERSION`: 2020, 2.9.1, 3.4.0, 3.16.1, 3.20.3, 3.24.14, 3.25.0, 3.28.1", Default: sim.Schema3_25_0.String()},
+		{Name: "empty-tables", Usage: "also write tables without rows", Default: false},
+		{Name: "reduced", Usage: "leave out globalPid, contextId, eventClass and all metadata", Default: false},
+		{Name: "drop", Usage: "leave out a `TABLE` or TABLE.column", Default: []string{}},
+		{Name: "normalize", Usage: "times since 1970, as nsys export --ts-normalize", Default: false},
+		{Name: "shift", Usage: "add `NS` to all times, as nsys export --ts-shift", Default: int64(0)},
+		{Name: "canary", Usage: "plant `TEXT` where captures keep secrets"},
+
+		{Name: "seed", Usage: "of the noise", Default: d.Seed},
+		{Name: "events", Usage: "go on until there are `N` rows, instead of --steps", Default: 0},
+		{Name: "steps", Usage: "steps of the benchmark segment", Default: d.Steps},
+		{Name: "warmup", Usage: "steps of the warm-up segment", Default: d.Warmup},
+		{Name: "hole", Usage: "idle `MS` after the warm-up", Default: d.Hole},
+		{Name: "ranks", Usage: "processes in tensor parallel", Default: d.Ranks},
+		{Name: "devices", Usage: "GPUs in each process", Default: d.Devices},
+		{Name: "layers", Usage: "layers of the model", Default: d.Layers},
+		{Name: "fused", Usage: "7 kernels a layer, not 9", Default: false},
+		{Name: "batch", Usage: "generation requests of a steady step", Default: d.Batch},
+		{Name: "context-every", Usage: "one step in `N` is a context step", Default: d.ContextEvery},
+		{Name: "prefill-scale", Usage: "how much longer kernels take in a context step", Default: d.PrefillScale},
+		{Name: "mode", Usage: "`MODE` of CUDA graphs: eager, node, graph", Default: string(d.Mode)},
+		{Name: "markers", Usage: "`WORDING` of the steps: trtllm1 to trtllm4, vllm, vllm2, sglang, none", Default: string(d.Markers)},
+		{Name: "literal", Usage: "TensorRT-LLM ranges as literal text", Default: false},
+		{Name: "collective", Usage: "allreduce `KIND`: trtllm, nccl, vllm", Default: d.Collective},
+		{Name: "dropped", Usage: "`SHARE` of graph replays that were not recorded", Default: 0.0},
+		{Name: "host", Usage: "`NAME=US`: mean cost of a host operation", Default: []string{}},
+		{Name: "host-scale", Usage: "`FACTOR` on all host operations", Default: 1.0},
+		{Name: "host-noise", Usage: "relative standard `DEVIATION` of all host operations; negative: as built in", Default: -1.0},
+		{Name: "kernel-scale", Usage: "`FACTOR` on all kernels", Default: d.KernelScale},
+		{Name: "launch-cost", Usage: "`US` of a launch call", Default: d.LaunchCost},
+		{Name: "overlap", Usage: "the host waits for the step before", Default: false},
+		{Name: "alloc-every", Usage: "allocate memory in one step of `N`", Default: 0},
+		{Name: "gc-every", Usage: "collect garbage in one step of `N`", Default: 0},
+		{Name: "gil", Usage: "wait `US` a step for the interpreter lock, and record it", Default: 0.0},
+		{Name: "slow-rank", Usage: "`RANK` that is slow on the host; -1: none", Default: d.SlowRank},
+		{Name: "slow", Usage: "by `US` a step", Default: 500.0},
+		{Name: "slow-op", Usage: "in the host `OPERATION`", Default: d.SlowOp},
+		{Name: "frontend", Usage: "add a process without GPU", Default: false},
+		{Name: "overheads", Usage: "add time of the profiler itself", Default: false},
+		{Name: "set", Usage: "change the simulation's Config by `JSON`, such as {\"Traffic\":{\"Chunks\":3}}"},
+		{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
+		{Name: "reports", Usage: "one report for each rank", Default: false},
+		{Name: "clock-offset", Usage: "with --reports: the last report's clock is `US` late and its session start as early", Default: 0.0},
+		{Name: "clock-error", Usage: "with --reports: the last report's session start is off by `US`", Default: 0.0},
+	}
+}
+
+// generate makes the trace or traces and writes them.
+func generate(c *cli.Call) error {
+	if len(c.Files) > 0 {
+		return fmt.Errorf("unexpected argument %q", c.Files[0])
+	}
+	if c.String("output") == "" {
+		return errors.New("-o FILE is missing")
+	}
+	opt, err := options(c)
+	if err != nil {
+		return err
+	}
+	traces, opt, err := traces(c, opt)
+	if err != nil {
+		return err
+	}
+	for i, t := range traces {
+		name := c.String("output")
+		if len(traces) > 1 || c.Bool("reports") {
+			name = strings.ReplaceAll(name, "%d", strconv.Itoa(i))
+		}
+		if c.IsSet("canary") {
+			t.Capture.Secret = c.String("canary")
+		}
+		t.Session.Shift += c.Int64("shift")
+		t.Session.Normalize = t.Session.Normalize || c.Bool("normalize")
+		if err := write(t, name, opt); err != nil {
+			return err
+		}
+		c.Log(fmt.Sprintf("%s: %d rows", name, t.Rows()))
+	}
+	return nil
+}
+
+func options(c *cli.Call) (sim.Options, error) {
+	schema, err := sim.ParseSchema(c.String("schema"))
+	return sim.Options{
+		Schema:      schema,
+		EmptyTables: c.Bool("empty-tables"),
+		Reduced:     c.Bool("reduced"),
+		Drop:        c.Strings("drop"),
+	}, err
+}
+
+// traces are what the flags ask for, and how to write it: a text or random
+// trace brings its own options, to which the flags add.
+func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
+	switch {
+	case c.IsSet("text"):
+		f, err := os.Open(c.String("text"))
+		if err != nil {
+			return nil, opt, err
+		}
+		defer f.Close()
+		t, own, err := sim.ParseText(f)
+		if err != nil {
+			return nil, opt, fmt.Errorf("%s: %w", c.String("text"), err)
+		}
+		return []*sim.Trace{t}, merge(c, own, opt), nil
+	case c.IsSet("random"):
+		t, own := sim.Random(c.Uint64("random"))
+		return []*sim.Trace{t}, merge(c, own, opt), nil
+	}
+	cfg, err := config(c)
+	if err != nil {
+		return nil, opt, err
+	}
+	if c.Bool("reports") {
+		if cfg.Ranks > 1 && !strings.Contains(c.String("output"), "%d") {
+			return nil, opt, errors.New("--reports needs a %d in the name of the output")
+		}
+	}
+	ts, truth, err := sim.SimulateTruth(cfg, c.Bool("reports"))
+	if err == nil && c.IsSet("truth") {
+		err = writeTruth(truth, c.String("truth"))
+	}
+	if len(ts) > 1 && !strings.Contains(c.String("output"), "%d") {
+		return nil, opt, errors.New("several reports need a %d in the name of the output")
+	}
+	return ts, opt, err
+}
+
+func writeTruth(truth *sim.Truth, name string) error {
+	text, err := json.MarshalIndent(truth, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
+}
+
+// merge lets flags that were given override a trace's own options.
+func merge(c *cli.Call, own, flags sim.Options) sim.Options {
+	if c.IsSet("schema") {
+		own.Schema = flags.Schema
+	}
+	own.EmptyTables = own.EmptyTables || flags.EmptyTables
+	own.Reduced = own.Reduced || flags.Reduced
+	own.Drop = append(own.Drop, flags.Drop...)
+	return own
+}
+
+func config(c *cli.Call) (sim.Config, error) {
+	cfg := sim.Default()
+	cfg.Seed = c.Uint64("seed")
+	cfg.Events, cfg.Steps, cfg.Warmup, cfg.Hole = c.Int("events"), c.Int("steps"), c.Int("warmup"), c.Float("hole")
+	cfg.Ranks, cfg.Devices, cfg.Layers, cfg.Fused = c.Int("ranks"), c.Int("devices"), c.Int("layers"), c.Bool("fused")
+	cfg.Batch, cfg.ContextEvery, cfg.PrefillScale = c.Int("batch"), c.Int("context-every"), c.Float("prefill-scale")
+	cfg.Mode, cfg.Markers, cfg.Literal = sim.Mode(c.String("mode")), sim.Markers(c.String("markers")), c.Bool("literal")
+	cfg.Collective, cfg.Dropped = c.String("collective"), c.Float("dropped")
+	cfg.KernelScale, cfg.LaunchCost, cfg.Overlap = c.Float("kernel-scale"), c.Float("launch-cost"), c.Bool("overlap")
+	cfg.AllocEvery, cfg.GCEvery, cfg.GIL = c.Int("alloc-every"), c.Int("gc-every"), c.Float("gil")
+	cfg.SlowRank, cfg.Slow, cfg.SlowOp = c.Int("slow-rank"), c.Float("slow"), c.String("slow-op")
+	cfg.Frontend, cfg.Overheads = c.Bool("frontend"), c.Bool("overheads")
+	cfg.ClockOffset = last(cfg.Ranks, c.Float("clock-offset"))
+	cfg.ClockError = last(cfg.Ranks, c.Float("clock-error"))
+	cfg.Host = sim.HostOps(cfg.Markers)
+	for i := range cfg.Host {
+		cfg.Host[i].Mean *= c.Float("host-scale")
+		if noise := c.Float("host-noise"); noise >= 0 {
+			cfg.Host[i].Noise = noise
+		}
+	}
+	for _, set := range c.Strings("host") {
+		name, value, _ := strings.Cut(set, "=")
+		us, err := strconv.ParseFloat(value, 64)
+		if err != nil || !cfg.SetHost(name, us) {
+			return cfg, fmt.Errorf("--host %s: not NAME=US of an operation of %s", set, cfg.Markers)
+		}
+	}
+	if c.IsSet("set") {
+		d := json.NewDecoder(strings.NewReader(c.String("set")))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&cfg); err != nil {
+			return cfg, fmt.Errorf("--set: %w", err)
+		}
+	}
+	return cfg, nil
+}
+
+// last is a list of n values of which all but the last are 0, and empty where
+// there are no other reports to differ from.
+func last(n int, v float64) []float64 {
+	if n < 2 || v == 0 {
+		return nil
+	}
+	list := make([]float64, n)
+	list[n-1] = v
+	return list
+}
+
+func write(t *sim.Trace, name string, opt sim.Options) error {
+	if strings.HasSuffix(name, "_pqtdir") || strings.HasSuffix(name, "/") {
+		return t.WriteParquetDir(strings.TrimSuffix(name, "/"), opt)
+	}
+	return t.WriteSQLite(name, opt)
+}
