@@ -1,0 +1,59 @@
+"""Takes the wastes out of a copy of engine.py: `changes.py FILE ROUND` makes the change
+of that round and prints its name; with status 3 where there is none left."""
+
+import sys
+
+CHANGES = [
+    ("no_dump",
+     "        dump = json.dumps([request.tokens for request in requests])\n"
+     "        if self.debug:\n"
+     "            self.log.append(dump)\n",
+     "        if self.debug:\n"
+     "            self.log.append(json.dumps([request.tokens for request in requests]))\n"),
+    ("stop_set",
+     "self.stop_tokens = list(range(50_000, 50_600))",
+     "self.stop_tokens = frozenset(range(50_000, 50_600))"),
+    ("one_loop",
+     '        lengths = []\n'
+     '        for request in requests:\n'
+     '            lengths.append(len(request.tokens))\n'
+     '        positions = []\n'
+     '        for request in requests:\n'
+     '            positions.append(len(request.tokens) - 1)\n'
+     '        last_tokens = []\n'
+     '        for request in requests:\n'
+     '            last_tokens.append(request.tokens[-1])\n'
+     '        slots = []\n'
+     '        for request in requests:\n'
+     '            slots.append(request.slot)\n'
+     '        request_ids = []\n'
+     '        for request in requests:\n'
+     '            request_ids.append(request.request_id)\n'
+     '        budgets = []\n'
+     '        for request in requests:\n'
+     '            budgets.append(request.remaining)\n'
+     '        return {"lengths": lengths, "positions": positions, "last_tokens": last_tokens,\n'
+     '                "slots": slots, "request_ids": request_ids, "budgets": budgets}\n',
+     '        lengths, last_tokens = [], []\n'
+     '        for request in requests:\n'
+     '            tokens = request.tokens\n'
+     '            lengths.append(len(tokens))\n'
+     '            last_tokens.append(tokens[-1])\n'
+     '        return {"lengths": lengths, "last_tokens": last_tokens}\n'),
+]
+
+
+def main(path, number):
+    if int(number) > len(CHANGES):
+        sys.exit(3)
+    name, old, new = CHANGES[int(number) - 1]
+    with open(path) as f:
+        text = f.read()
+    if text.count(old) != 1:
+        sys.exit(f"{path}: not the code that {name} changes")
+    with open(path, "w") as f:
+        f.write(text.replace(old, new))
+    print(name)
+
+
+main(*sys.argv[1:])
