@@ -41,6 +41,7 @@ var below = []struct {
 	{"pkg/slack", nil},
 	{"pkg/straggler", nil},
 	{"pkg/report", nil},
+	{"pkg/spill", nil},
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
 	{"pkg/event", nil},
@@ -51,7 +52,7 @@ var below = []struct {
 	// formats, which know nothing of each other
 	{"pkg/wire", []string{"pkg/event", "pkg/table"}},
 	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet"}},
-	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/parquet", "pkg/sqlite"}},
+	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/parquet", "pkg/spill", "pkg/sqlite"}},
 	// analyses, which know nothing of each other, nor of formats
 	{"pkg/step", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},

@@ -1,7 +1,5 @@
 package nsys
 
-import "github.com/hostbound/hostbound/pkg/event"
-
 // Reduced exports lack the columns that say which process a row is of. adopt
 // finds the process that such rows can only be of, or are most likely of.
 
@@ -9,7 +7,7 @@ import "github.com/hostbound/hostbound/pkg/event"
 // process of the other GPU rows or else the one that launched most, host rows
 // to the one with most tracks.
 func (r *report) adoptUnnamed() {
-	tracks, unnamedGPU := map[process]int{}, false
+	tracks, unnamedGPU := map[process]int64{}, false
 	for _, t := range r.tracks {
 		if t.process == 0 {
 			unnamedGPU = true
@@ -52,6 +50,11 @@ func (r *report) adopt(p process) {
 			t.process = p
 		}
 	}
+	for n := range r.processes {
+		if r.processes[n] == 0 {
+			r.processes[n] = p
+		}
+	}
 	for key, name := range r.domains {
 		if key.process == 0 {
 			delete(r.domains, key)
@@ -66,39 +69,22 @@ func (r *report) adopt(p process) {
 // launchers counts the launch calls of each process; where there are none its
 // API calls, and where there are none of those either its forward-step markers
 // or at last its ranges.
-func (r *report) launchers() map[process]int {
-	launch := func(class int8) bool { return class == int8(event.Launch) || class == int8(event.GraphLaunch) }
-	step := func(class int8) bool { return class == int8(event.StepMarker) }
-	any := func(int8) bool { return true }
-	for _, rows := range []struct {
-		kind event.Kind
-		of   func(class int8) bool
-	}{{event.API, launch}, {event.API, any}, {event.NVTX, step}, {event.NVTX, any}} {
-		if n := r.countRows(rows.kind, rows.of); len(n) > 0 {
-			return n
+func (r *report) launchers() map[process]int64 {
+	for _, count := range []func(f *threadFacts) int64{
+		func(f *threadFacts) int64 { return f.tally[tallyLaunch] + f.tally[tallyGraphLaunch] },
+		func(f *threadFacts) int64 { return f.calls },
+		func(f *threadFacts) int64 { return f.tally[tallyMarker] },
+		func(f *threadFacts) int64 { return f.ranges },
+	} {
+		counts := map[process]int64{}
+		for n := range r.threadFacts {
+			if p, rows := r.threads[n].process, count(&r.threadFacts[n]); p != 0 && rows > 0 {
+				counts[p] += rows
+			}
+		}
+		if len(counts) > 0 {
+			return counts
 		}
 	}
 	return nil
-}
-
-// countRows counts the host rows of a kind and of some classes by process.
-func (r *report) countRows(kind event.Kind, of func(class int8) bool) map[process]int {
-	counts := make([]int, len(r.threads))
-	for _, p := range r.chunks {
-		if p.table.kind != kind {
-			continue
-		}
-		for i, t := range p.owner {
-			if of(p.class[i]) {
-				counts[t]++
-			}
-		}
-	}
-	byProcess := map[process]int{}
-	for t, n := range counts {
-		if p := r.threads[t].process; n > 0 && p != 0 {
-			byProcess[p] += n
-		}
-	}
-	return byProcess
 }

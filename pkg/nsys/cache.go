@@ -5,31 +5,33 @@ import "hash/maphash"
 // caches are what a loader found out about numbers that rows repeat.
 type caches struct {
 	tracks  cache[trackEntry]
-	threads cache[int32]     // numbers
+	threads cache[ownerEntry]
 	kernels cache[nameEntry] // by short, demangled and mangled name
 	calls   cache[callEntry] // by name
 	ranges  cache[textEntry] // literal texts, by their hash
 	seed    maphash.Seed
 
-	kernelClass map[[2]int32]int8 // by the strings of the short and the demangled name
-	rangeClass  []int8            // of the strings of ranges, unclassed where not yet found
+	kernelClass map[[2]int64]int64 // by the strings of the short and the demangled name
+	rangeClass  []int64            // of the strings of ranges, unclassed where not yet found
 }
+
+// ownerEntry is the number of a track or thread and that of its process.
+type ownerEntry struct{ number, process int32 }
 
 // trackEntry is a track's number and what was said of it already.
 type trackEntry struct {
-	number            int32
+	ownerEntry
 	active, allreduce bool
 }
 
 // nameEntry is the number of a name and the code of its class.
 type nameEntry struct {
-	name  int32
-	class int8
+	name, class int64
 }
 
-// textEntry is a string of one chunk and its class.
+// textEntry is a text that is in the store, and its class.
 type textEntry struct {
-	chunk *chunk
+	text string // "" where it is a long one
 	nameEntry
 }
 
@@ -40,11 +42,11 @@ type callEntry struct {
 }
 
 // unclassed stands for a class that has not been found yet.
-const unclassed = int8(-2)
+const unclassed = int64(-2)
 
 // newCaches returns caches for a string table of this length.
 func newCaches(strings int) caches {
-	c := caches{seed: maphash.MakeSeed(), kernelClass: map[[2]int32]int8{}, rangeClass: make([]int8, strings)}
+	c := caches{seed: maphash.MakeSeed(), kernelClass: map[[2]int64]int64{}, rangeClass: make([]int64, strings)}
 	for i := range c.rangeClass {
 		c.rangeClass[i] = unclassed
 	}

@@ -56,7 +56,7 @@ func (l *loader) addCalls(p *chunk, b *block, rows []int32) {
 	for _, i := range rows {
 		entry := l.call(orNone(names, i))
 		if k := len(p.name); entry.profiler != 0 {
-			l.profiler = append(l.profiler, profilerCall{p.owner[k], entry.profiler == startsProfiler, p.start[k], p.end[k]})
+			l.profiler = append(l.profiler, profilerCall{int32(p.owner[k]), entry.profiler == startsProfiler, p.start[k], p.end[k]})
 		}
 		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
 	}
@@ -71,11 +71,11 @@ func (l *loader) call(id int64) *callEntry {
 	}
 	name := l.report.strings.find(id)
 	if name == noString {
-		*entry = callEntry{nameEntry{name, int8(event.Other)}, 0}
+		*entry = callEntry{nameEntry{name, int64(event.Other)}, 0}
 		return entry
 	}
 	api := cudaname.API(l.report.strings.str(name))
-	*entry = callEntry{nameEntry{name, int8(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
+	*entry = callEntry{nameEntry{name, int64(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
 	return entry
 }
 
@@ -84,7 +84,7 @@ func (l *loader) addOverheads(p *chunk, b *block, rows []int32) {
 	l.addHost(p, b, rows)
 	names, first := b.column("nameId"), len(p.name)
 	for _, i := range rows {
-		p.name, p.class = append(p.name, l.report.strings.find(orNone(names, i))), append(p.class, -1)
+		p.name, p.class = append(p.name, l.report.strings.find(orNone(names, i))), append(p.class, none)
 	}
 	l.countHost(p, first)
 }
@@ -97,7 +97,7 @@ func (l *loader) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
 	types := b.column("overheadType")
 	for k, i := range rows {
 		if known := cudaname.Overhead(orNone(types, i)); known != "" {
-			p.name[first+k] = l.keep(p, []byte(known)).name
+			p.name[first+k] = l.keep([]byte(known)).name
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package nsys
 
 import (
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // problem is an export that cannot be read, with what to do about it.
@@ -17,6 +19,9 @@ func problem(path, what, advice string) error {
 func (r *report) explain(err error) error {
 	if hinted, ok := err.(interface{ Hint() string }); ok && hinted.Hint() != "" {
 		return err
+	}
+	if file := (*spill.FileError)(nil); errors.As(err, &file) {
+		return problem(r.path, "does not fit into memory, and "+err.Error(), "set TMPDIR to a folder with more room, or give more memory with --memory")
 	}
 	return problem(r.path, strings.TrimPrefix(err.Error(), r.path+": "), "repeat 'nsys export', with --tables for those that are needed")
 }

@@ -1,91 +1,111 @@
 package nsys
 
 import (
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/sqlite"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
-// chunkRows is the number of row ids that one chunk of a table covers, and the
-// most rows that one holds. A row is referred to by the number of its chunk and
-// its place in it.
+// chunkRows is the number of row ids that one task covers, and the most rows that
+// a chunk holds: few enough to be sorted in a processor's cache.
 const (
-	chunkBits = 16
-	chunkRows = 1 << chunkBits
-	chunkMask = chunkRows - 1
-	maxChunks = 1 << 12 // of a table, before those that hold too many rows are split
+	chunkRows = 1 << 15
+	maxTasks  = 1 << 12 // of a table, before those that hold too many rows are split
 )
 
-// chunk holds some rows of a table of events, in the order of the table, as
-// columns. Those that its kind of rows has no use for are nil.
+// The columns of events in runs, in the order of package spill.
+const (
+	colStart = spill.Key
+	colEnd   = spill.Then
+	colSeq   = spill.Seq
+)
+const (
+	colOwner = iota + spill.Payload
+	colName
+	colClass
+	colCorrelation
+	colNode
+	colBytes
+	colDomain
+	numColumns
+)
+
+// chunk holds rows of a table of events, in the order of the table, as columns
+// of numbers, until they are sorted and written as runs. Those that its kind of
+// rows has no use for stay empty.
 type chunk struct {
 	table *table
+	order int64 // of its runs: its place in the export
+	tag   int   // of its runs: the place of its table in eventTables
 
 	start, end []int64 // ns on the report's clock
-	owner      []int32 // number of the row's track, where table.gpu, or thread
-	name       []int32 // number in the string table, or ^i for string i of own; of a copy or synchronisation its kind
-	class      []int8  // code of its class, -1 for none
+	process    []int32 // number of the row's process
+	owner      []int64 // number of the row's track, where table.gpu, or thread
+	name       []int64 // number in the string table or of a literal; of a copy or synchronisation its kind
+	class      []int64 // event.Class, none for none
 
 	correlation []int64 // none where it has none
 	node        []int64 // none where no graph replay ran it
 	bytes       []int64 // of copies
 	domain      []int64 // of ranges: the number that their process gave it
-
-	own stringTable // of ranges: those that no table holds
 }
 
 // len returns the number of rows.
-func (p *chunk) len() int { return len(p.start) }
+func (c *chunk) len() int { return len(c.start) }
 
-// str returns the string that a name of the chunk stands for.
-func (p *chunk) str(shared *stringTable, name int32) []byte {
-	if name < noString {
-		return p.own.get(^name - 1)
+// reset empties the chunk.
+func (c *chunk) reset() {
+	c.process = c.process[:0]
+	for _, column := range c.columns() {
+		*column = (*column)[:0]
 	}
-	return shared.get(name)
 }
 
-// newPart returns a chunk with room for some rows.
-func newChunk(t *table, size int) *chunk {
-	p := &chunk{table: t}
-	column := func() []int64 { return make([]int64, 0, size) }
-	p.start, p.end = column(), column()
-	p.owner, p.name = make([]int32, 0, size), make([]int32, 0, size)
-	if !t.gpu || t.kind == event.Kernel {
-		p.class = make([]int8, 0, size)
+// columns returns all columns of numbers by their place in runs, but for colSeq.
+func (c *chunk) columns() []*[]int64 {
+	return []*[]int64{&c.start, &c.end, &c.owner, &c.name, &c.class, &c.correlation, &c.node, &c.bytes, &c.domain}
+}
+
+// rows returns the rows for runs.
+func (c *chunk) rows() spill.Rows {
+	n := c.len()
+	rows := make(spill.Rows, 0, numColumns)
+	for i, column := range c.columns() {
+		if i == colSeq {
+			rows = append(rows, places[:n])
+		}
+		if len(*column) == 0 {
+			rows = append(rows, nil)
+		} else {
+			rows = append(rows, *column)
+		}
 	}
-	if t.kind == event.NVTX {
-		p.domain = column()
-	} else {
-		p.correlation = column()
+	return rows
+}
+
+// blank is a column without values, places one of the places of rows in a chunk.
+var blank, places = slices.Repeat([]int64{none}, chunkRows), func() []int64 {
+	v := make([]int64, chunkRows)
+	for i := range v {
+		v[i] = int64(i)
 	}
-	if t.kind == event.Memcpy || t.kind == event.Memset {
-		p.bytes = column()
-	}
-	return p
+	return v
+}()
+
+// literal is a name that is not in the string table: where in the store it is.
+// Names below it stand for those, noString-1 for the first.
+func literal(at spill.Addr, length int) int64 { return noString - 1 - (int64(at)<<16 | int64(length)) }
+
+// literalAt is the inverse of literal.
+func literalAt(name int64) (at spill.Addr, length int) {
+	code := noString - 1 - name
+	return spill.Addr(code >> 16), int(code & 0xffff)
 }
 
 // task is a range of row ids of a table to read.
 type task struct {
 	table     *table
+	tag       int // the place of its table in eventTables
+	number    int // in the order of the export
 	low, high int64
-	chunks    []*chunk // one, or more where the row ids are far apart
-}
-
-// chunk returns the chunk that the next rows, of a block of n, go to.
-func (t *task) chunk(n int) *chunk {
-	if k := len(t.chunks); k > 0 && t.chunks[k-1].len() < chunkRows {
-		return t.chunks[k-1]
-	}
-	t.chunks = append(t.chunks, newChunk(t.table, t.size(n)))
-	return t.chunks[len(t.chunks)-1]
-}
-
-// size is the number of rows to make room for in a chunk whose first block has n
-// rows. Only the last block of a chunk is not full, so that a table with holes
-// between its row ids does not take memory for the holes.
-func (t *task) size(n int) int {
-	if n < sqlite.BlockRows {
-		return n
-	}
-	return int(min(t.high-t.low+1, chunkRows))
 }

@@ -1,8 +1,11 @@
 package nsys
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // nullRank is the rank of processes without GPU work.
@@ -11,25 +14,26 @@ const nullRank = int32(-1)
 // emitter writes the rows of a report into batches.
 type emitter struct {
 	r       *report
-	report  int // its number in the header
-	offset  int64
-	domains map[string]int32
-	apis    []string // canonical name by string, "" where not yet looked up
+	report  int              // its number in the header
+	offset  int64            // ns, added to its times
+	domains map[string]int32 // codes in the header
+	apis    []string         // canonical name by string, "" where not yet looked up
 	strings *event.Dict
-	slots   [][]*run // of each rank, those without one last; nil once written
+	slots   [][]*runs // of each rank, those without one last
 
 	batch *event.Batch
-	at    int
+	at    int // rows of the batch that are filled
 	// flush hands out the batch, full or at the end, and returns an empty one.
 	flush func(*event.Batch) (*event.Batch, error)
 
+	scratch   []byte // of texts
 	domainKey domainKey
 	domainNow int32
 }
 
 // newEmitter prepares the writing of a report's rows.
 func newEmitter(r *report, offset int64, domains map[string]int32) *emitter {
-	e := &emitter{r: r, offset: offset, domains: domains, apis: make([]string, r.strings.len()), slots: r.runs()}
+	e := &emitter{r: r, offset: offset, domains: domains, apis: make([]string, r.strings.len()), slots: r.bySlot()}
 	e.strings = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
 	return e
@@ -42,42 +46,27 @@ func (e *emitter) emit(slot int, from int64) error {
 	if slot < len(e.r.info.Ranks) {
 		rank = e.r.info.Ranks[slot]
 	}
-	runs := e.slots[slot][:0:0]
-	for _, n := range e.slots[slot] {
-		if from != longAgo {
-			n.cut(from - e.offset)
-		}
-		if len(n.refs) > 0 {
-			runs = append(runs, n)
-		}
+	if from != longAgo {
+		from -= e.offset
 	}
-	e.slots[slot] = nil
-	return e.merge(rank, runs)
-}
-
-// merge writes the rows of one rank.
-func (e *emitter) merge(rank int32, runs []*run) error {
-	for _, n := range runs {
-		n.load()
+	m, err := e.r.merge(e.slots[slot])
+	if err != nil {
+		return err
 	}
-	for len(runs) > 0 {
-		k := 0
-		for i := 1; i < len(runs); i++ {
-			if !runs[k].before(runs[i]) {
-				k = i
-			}
+	for {
+		run, rows, i, j, err := m.Next(event.BatchRows - e.at)
+		if err != nil {
+			return e.r.explain(err)
 		}
-		n := runs[k]
-		count := e.stretch(n, k, runs)
-		if n.table.gpu {
-			e.gpuRows(n.table.kind, rank, n.refs[:count])
-		} else {
-			e.hostRows(n.table.kind, rank, n.refs[:count])
+		if i == j {
+			return nil
 		}
-		if n.refs = n.refs[count:]; len(n.refs) == 0 {
-			runs = append(runs[:k:k], runs[k+1:]...)
-		} else {
-			n.load()
+		if rows[colStart][i] < from {
+			skip, _ := slices.BinarySearch(rows[colStart][i:j], from)
+			i += skip
+		}
+		if err := e.rows(&eventTables[run.Tag], rank, rows, i, j); err != nil {
+			return e.r.explain(err)
 		}
 		if e.at == event.BatchRows {
 			if err := e.next(); err != nil {
@@ -85,27 +74,20 @@ func (e *emitter) merge(rank int32, runs []*run) error {
 			}
 		}
 	}
-	return nil
 }
 
-// stretch counts the rows of runs[k] that go before the first row of all other
-// runs and fit into the batch.
-func (e *emitter) stretch(n *run, k int, runs []*run) int {
-	room := min(event.BatchRows-e.at, len(n.refs))
-	bound := int64(1) << 62 // rows that start before it may go
-	for i, m := range runs {
-		if i != k {
-			bound = min(bound, m.start)
+// rows appends rows i to j of a table to the batch.
+func (e *emitter) rows(t *table, rank int32, rows spill.Rows, i, j int) (err error) {
+	e.setRank(t.kind, rank, j-i)
+	for ; i < j && err == nil; i++ {
+		if t.gpu {
+			err = e.gpuRow(t.kind, rows, i)
+		} else {
+			err = e.hostRow(t.kind, rows, i)
 		}
+		e.at++
 	}
-	count := 1 // the row that was chosen
-	for _, ref := range n.refs[1:room] {
-		if n.chunks[ref>>chunkBits].start[ref&chunkMask] >= bound {
-			break
-		}
-		count++
-	}
-	return count
+	return err
 }
 
 // next hands out the batch.
@@ -129,48 +111,51 @@ func (e *emitter) setRank(kind event.Kind, rank int32, count int) {
 	}
 }
 
-// gpuRows appends GPU rows to the batch.
-func (e *emitter) gpuRows(kind event.Kind, rank int32, refs []uint32) {
-	b, r := e.batch, e.r
-	e.setRank(kind, rank, len(refs))
-	for k, ref := range refs {
-		p, o, i := r.chunks[ref>>chunkBits], ref&chunkMask, e.at+k
-		b.Start.Values[i] = p.start[o] + e.offset
-		b.End.Values[i] = p.end[o] + e.offset
-		t := r.tracks[p.owner[o]]
-		if t.device != none || kind != event.Sync {
-			b.Device.Set(i, t.shown)
-		}
-		if t.stream != none {
-			b.Stream.Set(i, t.stream)
-		}
-		if p.class != nil {
-			b.Class.Set(i, event.Class(p.class[o]))
-		}
-		if p.node != nil && p.node[o] != none {
-			b.GraphNode.Set(i, p.node[o])
-		}
-		if p.bytes != nil && p.bytes[o] != none {
-			b.Bytes.Set(i, p.bytes[o])
-		}
-		if c := p.correlation[o]; c != none {
-			b.Correlation.Set(i, c)
-			if call, ok := t.launch(c); ok {
-				q, o := r.chunks[call>>chunkBits], call&chunkMask
-				b.LaunchStart.Set(i, q.start[o]+e.offset)
-				b.LaunchEnd.Set(i, q.end[o]+e.offset)
-				if t := r.threads[q.owner[o]].tid; t != none {
-					b.LaunchThread.Set(i, t)
-				}
-			}
-		}
-		if name := p.name[o]; kind == event.Kernel && name >= 0 {
-			b.Name.AppendCode(e.strings, name)
-		} else {
-			b.Name.Append(gpuName(kind, name))
-		}
+// gpuRow makes row i of GPU rows that of the batch which is to be filled next.
+func (e *emitter) gpuRow(kind event.Kind, rows spill.Rows, i int) error {
+	b, at, t := e.batch, e.at, e.r.tracks[rows[colOwner][i]]
+	b.Start.Values[at] = rows[colStart][i] + e.offset
+	b.End.Values[at] = rows[colEnd][i] + e.offset
+	if t.device != none || kind != event.Sync {
+		b.Device.Set(at, t.shown)
 	}
-	e.at += len(refs)
+	if t.stream != none {
+		b.Stream.Set(at, t.stream)
+	}
+	if class := rows[colClass][i]; class != none {
+		b.Class.Set(at, event.Class(class))
+	}
+	if node := rows[colNode][i]; node != none {
+		b.GraphNode.Set(at, node)
+	}
+	if bytes := rows[colBytes][i]; bytes != none {
+		b.Bytes.Set(at, bytes)
+	}
+	if name := rows[colName][i]; kind == event.Kernel && name >= 0 {
+		b.Name.AppendCode(e.strings, int32(name))
+	} else {
+		b.Name.Append(gpuName(kind, name))
+	}
+	return e.setLaunch(t, rows[colCorrelation][i])
+}
+
+// setLaunch sets what the batch's next row has of the call that launched it.
+func (e *emitter) setLaunch(t *track, correlation int64) error {
+	if correlation == none {
+		return nil
+	}
+	b, at := e.batch, e.at
+	b.Correlation.Set(at, correlation)
+	c, ok, err := t.launch(correlation)
+	if !ok || err != nil {
+		return err
+	}
+	b.LaunchStart.Set(at, c.start+e.offset)
+	b.LaunchEnd.Set(at, c.end+e.offset)
+	if tid := e.r.threads[c.thread].tid; tid != none {
+		b.LaunchThread.Set(at, tid)
+	}
+	return nil
 }
 
 // Names of copies by copyKind, and of synchronisations by syncType.
@@ -181,63 +166,65 @@ var (
 )
 
 // gpuName is the name of a row whose kind says it, or that has none.
-func gpuName(kind event.Kind, name int32) string {
+func gpuName(kind event.Kind, code int64) string {
 	switch kind {
 	case event.Kernel:
 		return ""
 	case event.Memcpy:
-		return copyNames[within(name, len(copyNames))]
+		return nameOf(copyNames, code)
 	case event.Sync:
-		return syncNames[within(name, len(syncNames))]
+		return nameOf(syncNames, code)
 	}
 	return kind.String()
 }
 
-// within returns i where it is an index of n entries, else 0.
-func within(i int32, n int) int32 {
-	if i < 0 || int(i) >= n {
-		return 0
+// nameOf returns the name of a code, the first one for a code without.
+func nameOf(names []string, code int64) string {
+	if code < 0 || code >= int64(len(names)) {
+		code = 0
 	}
-	return i
+	return names[code]
 }
 
-// hostRows appends host rows to the batch.
-func (e *emitter) hostRows(kind event.Kind, rank int32, refs []uint32) {
-	b, r := e.batch, e.r
-	e.setRank(kind, rank, len(refs))
-	for k, ref := range refs {
-		p, o, i := r.chunks[ref>>chunkBits], ref&chunkMask, e.at+k
-		b.Start.Values[i] = p.start[o] + e.offset
-		b.End.Values[i] = p.end[o] + e.offset
-		t := r.threads[p.owner[o]]
-		if t.tid != none {
-			b.Thread.Set(i, t.tid)
-		}
-		if p.class[o] >= 0 {
-			b.Class.Set(i, event.Class(p.class[o]))
-		}
-		if p.correlation != nil && p.correlation[o] != none {
-			b.Correlation.Set(i, p.correlation[o])
-		}
-		if p.domain != nil && p.domain[o] != 0 && p.domain[o] != none {
-			if d := e.domain(t.process, p.domain[o]); d >= 0 {
-				b.Domain.Set(i, d)
-			}
-		}
-		switch name := p.name[o]; {
-		case kind == event.API:
-			b.Name.Append(e.apiName(name))
-		case name >= 0:
-			b.Name.AppendCode(e.strings, name)
-		default:
-			b.Name.AppendBytes(p.str(&r.strings, name))
+// hostRow makes row i of host rows that of the batch which is to be filled next.
+func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i int) error {
+	b, at, t := e.batch, e.at, e.r.threads[rows[colOwner][i]]
+	b.Start.Values[at] = rows[colStart][i] + e.offset
+	b.End.Values[at] = rows[colEnd][i] + e.offset
+	if t.tid != none {
+		b.Thread.Set(at, t.tid)
+	}
+	if class := rows[colClass][i]; class != none {
+		b.Class.Set(at, event.Class(class))
+	}
+	if id := rows[colCorrelation][i]; id != none {
+		b.Correlation.Set(at, id)
+	}
+	if id := rows[colDomain][i]; id != 0 && id != none {
+		if d := e.domain(t.process, id); d >= 0 {
+			b.Domain.Set(at, d)
 		}
 	}
-	e.at += len(refs)
+	switch name := rows[colName][i]; {
+	case kind == event.API:
+		b.Name.Append(e.apiName(name))
+	case name >= 0:
+		b.Name.AppendCode(e.strings, int32(name))
+	case name == noString:
+		b.Name.Append("")
+	default:
+		at, length := literalAt(name)
+		text, err := e.r.store.Get(at, length, &e.scratch)
+		if err != nil {
+			return err
+		}
+		b.Name.AppendBytes(text)
+	}
+	return nil
 }
 
 // apiName returns the canonical name of an API call.
-func (e *emitter) apiName(name int32) string {
+func (e *emitter) apiName(name int64) string {
 	if name == noString {
 		return ""
 	}

@@ -2,10 +2,10 @@ package nsys
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // What the header says of each rank is counted while rows are read, by track and
@@ -68,28 +68,17 @@ func widen(start, end **int64, s span) {
 	**start, **end = min(**start, s.start), max(**end, s.end)
 }
 
-// trackFacts is what is counted of a track.
+// trackFacts is what is counted of a track. Times are in ns on the report's
+// clock.
 type trackFacts struct {
 	span    span  // of kernels and whole-graph rows
 	busy    span  // of copies and memsets; in a report's, of all of these
 	classes tally // of kernels
-	graphs  int64
-	// replays are the correlation ids of rows that a graph replay ran, replay
-	// the last one.
-	replays map[int64]struct{}
-	replay  int64
-	latest  int64 // start
+	graphs  int64 // whole-graph rows
+	latest  int64 // start of any of these
 }
 
-var noTrackFacts = trackFacts{span: nothing, busy: nothing, replay: none, latest: nothing.end}
-
-// threadFacts is what is counted of a thread.
-type threadFacts struct {
-	tally
-	starts span // from the first start of a row to the last
-}
-
-var noThreadFacts = threadFacts{starts: nothing}
+var noTrackFacts = trackFacts{span: nothing, busy: nothing, latest: nothing.end}
 
 // add adds what another loader counted of the track.
 func (f *trackFacts) add(g *trackFacts) {
@@ -99,11 +88,24 @@ func (f *trackFacts) add(g *trackFacts) {
 	f.latest = max(f.latest, g.latest)
 	f.classes.add(&g.classes)
 	f.graphs += g.graphs
-	if f.replays == nil {
-		f.replays = g.replays
-	} else {
-		maps.Copy(f.replays, g.replays)
-	}
+}
+
+// threadFacts is what is counted of a thread.
+type threadFacts struct {
+	tally        // of calls and ranges
+	calls  int64 // API calls
+	ranges int64 // NVTX ranges
+	starts span  // from the first start of a row to the last, ns on the report's clock
+}
+
+var noThreadFacts = threadFacts{starts: nothing}
+
+// add adds what another loader counted of the thread.
+func (f *threadFacts) add(g *threadFacts) {
+	f.tally.add(&g.tally)
+	f.calls += g.calls
+	f.ranges += g.ranges
+	f.starts.add(g.starts.start, g.starts.end)
 }
 
 // grown returns s with room for number n, new entries being blank.
@@ -141,27 +143,12 @@ func (l *loader) countGPU(p *chunk, first int) {
 			f.latest = max(f.latest, starts[i])
 		}
 	}
-	if p.node != nil && p.table.kind != event.Sync {
-		for i, n := range tracks {
-			l.trackFacts[n].countReplay(p.node[first+i], p.correlation[first+i])
-		}
-	}
-}
-
-func (f *trackFacts) countReplay(node, correlation int64) {
-	if node == none || correlation == none || correlation == f.replay {
-		return
-	}
-	if f.replays == nil {
-		f.replays = map[int64]struct{}{}
-	}
-	f.replay, f.replays[correlation] = correlation, struct{}{}
 }
 
 // countHost counts the rows of a chunk from first on by their threads.
 func (l *loader) countHost(p *chunk, first int) {
 	for i, c := range p.class[first:] {
-		t := p.owner[first+i]
+		t := int32(p.owner[first+i])
 		if int(t) >= len(l.threadFacts) {
 			l.threadFacts = grown(l.threadFacts, t, noThreadFacts)
 		}
@@ -170,14 +157,20 @@ func (l *loader) countHost(p *chunk, first int) {
 		if c >= 0 {
 			f.tally[tallyOf[c&63]]++
 		}
+		switch p.table.kind {
+		case event.API:
+			f.calls++
+		case event.NVTX:
+			f.ranges++
+		}
 	}
 }
 
 // profilerCall is a call that stops the profiler, or starts it.
 type profilerCall struct {
-	thread     int32
+	thread     int32 // number
 	starts     bool
-	start, end int64
+	start, end int64 // ns on the report's clock
 }
 
 // What calls do to the profiler.
@@ -202,8 +195,7 @@ func (r *report) collectFacts(loaders []*loader) {
 		}
 		for n := range l.threadFacts {
 			r.threadFacts = grown(r.threadFacts, int32(n), noThreadFacts)
-			r.threadFacts[n].add(&l.threadFacts[n].tally)
-			r.threadFacts[n].starts.add(l.threadFacts[n].starts.start, l.threadFacts[n].starts.end)
+			r.threadFacts[n].add(&l.threadFacts[n])
 		}
 		r.profiler = append(r.profiler, l.profiler...)
 	}
@@ -222,26 +214,23 @@ func (r *report) collectFacts(loaders []*loader) {
 	}
 }
 
-// rankFacts says what is known of each rank, in the order of their numbers.
-func (r *report) rankFacts() []event.RankFacts {
+// findFacts finds what the header says of each rank, in the order of their
+// numbers.
+func (r *report) findFacts() error {
 	facts := make([]event.RankFacts, len(r.ranks))
-	replays := make([]map[int64]struct{}, len(r.ranks))
 	for i := range facts {
 		facts[i].Rank = r.info.Ranks[i]
-		replays[i] = map[int64]struct{}{}
 	}
-	for n, l := range r.tracks {
-		if l.slot == noSlot || n >= len(r.trackFacts) {
+	for n, t := range r.tracks {
+		if t.slot == noSlot || n >= len(r.trackFacts) {
 			continue
 		}
-		k := l.slot
-		f, c := &facts[k], &r.trackFacts[n]
+		f, c := &facts[t.slot], &r.trackFacts[n]
 		widen(&f.GPUStart, &f.GPUEnd, c.span)
 		widen(&f.BusyStart, &f.BusyEnd, c.busy)
 		f.Kernels += c.classes.sum()
 		f.Graphs += c.graphs
 		f.Allreduces += c.classes[tallyAllreduce]
-		maps.Copy(replays[k], c.replays)
 	}
 	for n, t := range r.threads {
 		if t.slot == noSlot || n >= len(r.threadFacts) {
@@ -252,17 +241,36 @@ func (r *report) rankFacts() []event.RankFacts {
 		f.Launches += c[tallyLaunch]
 		f.GraphLaunches += c[tallyGraphLaunch]
 	}
-	for i := range facts {
-		facts[i].Replays = int64(len(replays[i]))
-		facts[i].Unrecorded = r.unrecorded(int32(i))
+	r.info.RankFacts = facts
+	for slot, of := range r.bySlot() {
+		if slot == len(r.ranks) {
+			break
+		}
+		if err := r.findReplays(&facts[slot], int32(slot), of); err != nil {
+			return r.explain(err)
+		}
 	}
-	return facts
+	return nil
+}
+
+// findReplays counts the graph replays of the rank in a slot, and finds what was
+// not recorded of it.
+func (r *report) findReplays(f *event.RankFacts, slot int32, of []*runs) (err error) {
+	var replays []*spill.Run
+	for _, p := range of {
+		replays = append(replays, p.replays...)
+	}
+	if f.Replays, err = spill.CountKeys(r.store, replays, r.limits.fanIn); err != nil {
+		return err
+	}
+	f.Unrecorded, err = r.unrecorded(slot, of)
+	return err
 }
 
 // unrecorded returns the spans between a call of the process in a slot that stops
 // the profiler and the next one that starts it, of those in which none of its
 // GPU rows starts.
-func (r *report) unrecorded(slot int32) [][2]int64 {
+func (r *report) unrecorded(slot int32, of []*runs) ([][2]int64, error) {
 	var spans [][2]int64
 	stopped, since := false, int64(0)
 	for _, c := range r.profiler {
@@ -276,36 +284,35 @@ func (r *report) unrecorded(slot int32) [][2]int64 {
 			}
 		}
 	}
-	if len(spans) == 0 {
-		return nil
-	}
-	recorded := make([]bool, len(spans))
-	for _, p := range r.chunks {
-		if p.table.gpu && p.table.kind != event.Sync {
-			r.markRecorded(p, slot, spans, recorded)
+	var kept [][2]int64
+	for _, s := range spans {
+		recorded, err := r.recorded(s, of)
+		if err != nil {
+			return nil, err
 		}
-	}
-	kept := spans[:0]
-	for i, s := range spans {
-		if !recorded[i] {
+		if !recorded {
 			kept = append(kept, s)
 		}
 	}
-	return kept
+	return kept, nil
 }
 
-// markRecorded marks the spans in which a row of a chunk starts that is of the
-// process in the slot.
-func (r *report) markRecorded(p *chunk, slot int32, spans [][2]int64, recorded []bool) {
-	for i, start := range p.start {
-		k, _ := slices.BinarySearchFunc(spans, start, func(s [2]int64, t int64) int {
-			if s[1] <= t {
-				return -1
+// recorded tells whether a GPU row starts in a span.
+func (r *report) recorded(s [2]int64, of []*runs) (found bool, err error) {
+	for _, p := range of {
+		for _, run := range p.events {
+			if t := &eventTables[run.Tag]; found || !t.gpu || t.kind == event.Sync || run.Last < s[0] || run.First >= s[1] {
+				continue
 			}
-			return 1
-		})
-		if k < len(spans) && spans[k][0] <= start && r.tracks[p.owner[i]].slot == slot {
-			recorded[k] = true
+			err := r.store.Scan(run, spill.Columns(colStart), s[0], s[1], func(rows spill.Rows) error {
+				i, _ := slices.BinarySearch(rows[colStart], s[0])
+				found = found || i < len(rows[colStart]) && rows[colStart][i] < s[1]
+				return nil
+			})
+			if err != nil {
+				return false, err
+			}
 		}
 	}
+	return found, nil
 }

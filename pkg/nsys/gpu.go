@@ -47,7 +47,7 @@ func (l *loader) addKernels(p *chunk, b *block, rows []int32) {
 // mangled name.
 func (l *loader) kernel(names triple) nameEntry {
 	t := &l.report.strings
-	key := [2]int32{t.find(names[0]), t.find(names[1])}
+	key := [2]int64{t.find(names[0]), t.find(names[1])}
 	if key[0] == noString {
 		key[0] = key[1]
 	}
@@ -56,7 +56,7 @@ func (l *loader) kernel(names triple) nameEntry {
 	}
 	class, ok := l.kernelClass[key]
 	if !ok {
-		class = int8(event.ClassCode(cudaname.ClassKernel(t.str(key[0]), t.str(key[1]))))
+		class = int64(event.ClassCode(cudaname.ClassKernel(t.str(key[0]), t.str(key[1]))))
 		l.kernelClass[key] = class
 	}
 	return nameEntry{key[0], class}
@@ -85,7 +85,7 @@ func (l *loader) addSyncs(p *chunk, b *block, rows []int32) {
 func (l *loader) addCodes(p *chunk, b *block, column string, rows []int32) {
 	codes := b.column(column)
 	for _, i := range rows {
-		p.name = append(p.name, int32(orNone(codes, i)))
+		p.name = append(p.name, orNone(codes, i))
 	}
 }
 
@@ -99,8 +99,8 @@ func (l *loader) addGPU(p *chunk, b *block, rows []int32) {
 	l.countGPU(p, first)
 }
 
-// addNodes appends the graph nodes of rows that were added. Most parts have none,
-// and then no memory for them.
+// addNodes appends the graph nodes of rows that were added. Most chunks have none,
+// and then no column for them.
 func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 	nodes := b.column("graphNodeId")
 	replayed := int64(0)
@@ -109,14 +109,15 @@ func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 			replayed++
 		}
 	}
-	if p.node == nil {
+	l.replayed += replayed
+	if p.table.kind == event.Kernel {
+		l.eager += int64(len(rows)) - replayed
+	}
+	if len(p.node) == 0 {
 		if replayed == 0 {
 			return
 		}
-		p.node = make([]int64, p.len()-len(rows), cap(p.start))
-		for i := range p.node {
-			p.node[i] = none
-		}
+		p.node = append(p.node, blank[:p.len()-len(rows)]...)
 	}
 	first := len(p.node)
 	p.node = appendRows(p.node, nodes, rows)
@@ -125,7 +126,6 @@ func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 			p.node[first+i] = none
 		}
 	}
-	l.replayed += replayed
 }
 
 // addTracks appends the tracks of rows, and marks what tracks have.
@@ -136,16 +136,16 @@ func (l *loader) addTracks(p *chunk, b *block, rows []int32) {
 		key := triple{orNone(process, i), orNone(device, i), orNone(stream, i)}
 		entry, known := l.tracks.at(key)
 		if !known {
-			*entry = trackEntry{number: l.shared.track(newTrack(key))}
+			*entry = trackEntry{ownerEntry: l.shared.track(newTrack(key))}
 			l.trackFacts = grown(l.trackFacts, entry.number, noTrackFacts)
 		}
 		if active {
-			allreduce := p.class != nil && p.class[first+k] == int8(event.Allreduce)
+			allreduce := len(p.class) > 0 && event.Class(p.class[first+k]) == event.Allreduce
 			if !entry.active || allreduce && !entry.allreduce {
 				entry.active, entry.allreduce = true, entry.allreduce || allreduce
 				l.shared.mark(entry.number, allreduce)
 			}
 		}
-		p.owner = append(p.owner, entry.number)
+		p.owner, p.process = append(p.owner, int64(entry.number)), append(p.process, entry.process)
 	}
 }

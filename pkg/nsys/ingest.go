@@ -1,26 +1,33 @@
 package nsys
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
-// report is an export in memory, in the order of its tables.
+// report is an export whose rows are in a store, in order.
 type report struct {
 	path    string
+	store   *spill.Store
+	limits  limits
 	info    event.Report // what the stream's header says of it
 	strings stringTable
-	tracks  []*track
-	threads []*thread
-	domains map[domainKey]domainName
-	chunks  []*chunk // of all tables of events
-	ranks   []rankID
-	rows    int64 // of all chunks
+
+	tracks    []*track
+	threads   []*thread
+	processes []process
+	runs      []runs  // of each process
+	slots     []int32 // of each process in ranks, noSlot for none
+	ranks     []rankID
+	domains   map[domainKey]domainName
 
 	replayed int64            // GPU rows that a graph replay ran
+	eager    int64            // kernels that none ran
 	untimed  int64            // whole-graph rows without times
 	noCalls  int64            // rows among the API calls that are neither calls nor stacks
 	unusable map[string]int64 // rows without usable times, by table
@@ -37,8 +44,29 @@ type report struct {
 	uuids      []string // of the machine's GPUs, where the export has them
 }
 
-// load reads an export into memory.
-func load(path string, progress func(rows int64)) (*report, error) {
+// limits are what a reader may use.
+type limits struct {
+	store     int64 // bytes of rows in memory
+	strings   int64 // bytes of a string table
+	fanIn     int   // runs that are read at a time
+	chunkRows int   // rows that are sorted at a time, up to chunkRows
+}
+
+// DefaultMemory is the memory that a process takes at most, as far as reading
+// exports goes, where nothing else is asked for.
+const DefaultMemory = 512 << 20
+
+// openRun is about what one run takes while it is read.
+const openRun = (numColumns + 2) * 8 * spill.BlockRows
+
+// limitsOf divides memory. What is left is for sorting chunks, for batches, and
+// for those who use them.
+func limitsOf(memory int64) limits {
+	return limits{store: memory * 3 / 8, strings: memory / 4, fanIn: max(16, int(memory/5/openRun)), chunkRows: chunkRows}
+}
+
+// load reads an export into a store.
+func load(path string, store *spill.Store, limits limits, progress func(rows int64)) (*report, error) {
 	e, err := openExport(path)
 	if err != nil {
 		return nil, err
@@ -59,11 +87,13 @@ func load(path string, progress func(rows int64)) (*report, error) {
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, domains: map[domainKey]domainName{}, unusable: map[string]int64{}}
+	r := &report{path: path, store: store, limits: limits, domains: map[domainKey]domainName{}, unusable: map[string]int64{}}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}
-	if err := r.strings.load(s, columns); err != nil {
+	if err := r.strings.load(s, columns, limits.strings); errors.Is(err, errStrings) {
+		return nil, problem(path, err.Error(), "give more memory with --memory")
+	} else if err != nil {
 		return nil, r.explain(err)
 	}
 	if err := r.loadEvents(e, s, columns, progress); err != nil {
@@ -100,10 +130,10 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err
+			return r.explain(err)
 		}
 	}
-	r.collect(tasks, loaders)
+	r.collect(loaders)
 	return nil
 }
 
@@ -145,11 +175,11 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 			return nil, problem(r.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
 		}
 		size := int64(chunkRows)
-		for (high-low)/size > maxChunks { // row ids with wide holes between them
+		for (high-low)/size > maxTasks { // row ids with wide holes between them
 			size *= 2
 		}
 		for ; low <= high; low += size {
-			tasks = append(tasks, task{table: t, low: low, high: min(low+size-1, high)})
+			tasks = append(tasks, task{table: t, tag: i, number: len(tasks), low: low, high: min(low+size-1, high)})
 		}
 	}
 	return tasks, nil

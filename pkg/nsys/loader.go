@@ -13,24 +13,29 @@ type loader struct {
 	columns map[string][]string // of the export's tables
 
 	unusable map[string]int64 // rows without usable times, by table
+	rows     map[event.Kind]int64
 	domains  map[domainKey]domainName
 	untimed  int64 // whole-graph rows without times
 	noCalls  int64 // rows among the API calls that are neither calls nor stacks
 	replayed int64 // GPU rows that a graph replay ran
+	eager    int64 // kernels that none ran
 
 	trackFacts  []trackFacts  // by number of the track
 	threadFacts []threadFacts // by number of the thread
 	profiler    []profilerCall
 
 	caches
+	*sorter
 
+	chunk  chunk   // rows that are not yet written
 	picked []int32 // the rows of a block that become events
+	err    error   // of the store, checked with each block
 }
 
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
 	return &loader{
-		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()),
-		unusable: map[string]int64{}, domains: map[domainKey]domainName{},
+		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store),
+		unusable: map[string]int64{}, rows: map[event.Kind]int64{}, domains: map[domainKey]domainName{},
 	}
 }
 
@@ -54,15 +59,37 @@ func (l *loader) run(e export, next func() *task) error {
 
 // read reads the rows of a task.
 func (l *loader) read(s scanner, t *task) error {
-	return scan(s, t.table.name, l.columns[t.table.name], t.table.columns(), t.low, t.high, func(b *block) error {
-		for rows := t.table.pick(l, t, b); len(rows) > 0; {
-			p := t.chunk(b.n)
-			k := min(len(rows), chunkRows-p.len())
-			t.table.add(l, p, b, rows[:k])
-			rows = rows[k:]
+	table, c := t.table, &l.chunk
+	c.table, c.tag, c.order = table, t.tag, int64(t.number)<<32
+	err := scan(s, table.name, l.columns[table.name], table.columns(), t.low, t.high, func(b *block) error {
+		for rows := table.pick(l, t, b); len(rows) > 0; {
+			k := min(len(rows), l.report.limits.chunkRows-c.len())
+			table.add(l, c, b, rows[:k])
+			if rows = rows[k:]; c.len() == l.report.limits.chunkRows {
+				if err := l.flush(); err != nil {
+					return err
+				}
+			}
 		}
-		return nil
+		return l.err
 	})
+	if err != nil {
+		return err
+	}
+	return l.flush()
+}
+
+// flush writes the rows of the chunk.
+func (l *loader) flush() error {
+	c := &l.chunk
+	if l.err != nil || c.len() == 0 {
+		return l.err
+	}
+	l.rows[c.table.kind] += int64(c.len())
+	err := l.sorter.write(c)
+	c.order++
+	c.reset()
+	return err
 }
 
 // maxTime bounds the times that are believed: 73 years, so that sums and
@@ -101,36 +128,39 @@ func (l *loader) addThreads(p *chunk, b *block, rows []int32) {
 	ids := b.column("globalTid")
 	for _, i := range rows {
 		global := orNone(ids, i)
-		number, known := l.threads.at(triple{global})
+		entry, known := l.threads.at(triple{global})
 		if !known {
-			*number = l.shared.thread(newThread(global))
+			*entry = l.shared.thread(newThread(global))
 		}
-		p.owner = append(p.owner, *number)
+		p.owner, p.process = append(p.owner, int64(entry.number)), append(p.process, entry.process)
 	}
 }
 
 // collect takes over what the loaders have read.
-func (r *report) collect(tasks []task, loaders []*loader) {
+func (r *report) collect(loaders []*loader) {
 	r.info.Rows = map[string]int64{}
-	for i := range tasks {
-		for _, p := range tasks[i].chunks {
-			r.chunks = append(r.chunks, p)
-			r.info.Rows[event.Kinds[p.table.kind]] += int64(p.len())
-			r.rows += int64(p.len())
-		}
-	}
+	r.runs = make([]runs, len(r.processes))
 	for _, l := range loaders {
+		for kind, n := range l.rows {
+			r.info.Rows[event.Kinds[kind]] += n
+		}
 		for table, n := range l.unusable {
 			r.unusable[table] += n
 		}
 		for key, d := range l.domains {
-			if old, ok := r.domains[key]; !ok || d.chunk < old.chunk {
+			if old, ok := r.domains[key]; !ok || d.row < old.row {
 				r.domains[key] = d
 			}
+		}
+		for n, of := range l.processes {
+			r.runs[n].events = append(r.runs[n].events, of.events...)
+			r.runs[n].calls = append(r.runs[n].calls, of.calls...)
+			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
 		}
 		r.untimed += l.untimed
 		r.noCalls += l.noCalls
 		r.replayed += l.replayed
+		r.eager += l.eager
 	}
 	r.collectFacts(loaders)
 }

@@ -11,15 +11,18 @@
 // An export is ordered by table and not by time: API calls and ranges come
 // thread after thread, and GPU rows apart from the calls that launched them.
 // The stream wants them by time, rank after rank, with the launching call in
-// the row. So this stage, and only this one, holds a report in memory: about 45
-// bytes an event, as columns, in chunks of 65,536 rows that are read by as many
-// goroutines as there are processors. Then the rows of each rank and table are
-// put in order (they mostly are: the sort merges the runs it finds) and merged
-// into batches, the launches joined on the way.
+// the row, and the header, which goes ahead of the first row, counts all of them.
 //
-// The header of the stream describes all reports before the first row, so each
-// report is read before any is written. As long as all of them have fewer
-// than keepRows rows they are kept; reports beyond that are read a second time.
+// So a report is read once, in chunks of some ten thousand rows, by as many
+// goroutines as there are processors. The rows of a chunk are sorted by process
+// and time and written as runs of a spill.Store, packed into 12 to 20 bytes
+// each: in memory as long as there is some, then in a temporary file. When all
+// tables of all reports are read and it is known which process is which rank, the
+// runs of each rank are merged into batches. The launching calls are found in an
+// index by process and correlation, which is a run as well. What must be in memory
+// is the string table, what is counted of each thread and stream, and a block of
+// each run that the merge is in: however large the report, and whatever the order
+// of its tables and rows.
 //
 // # How to add a table
 //
@@ -28,21 +31,19 @@
 // events and add appends these to a chunk. Columns are asked for by name, and a
 // column that an export lacks is all null. So a table takes an entry in
 // eventTables and two functions of a few lines beside those that are there
-// (gpu.go, calls.go, nvtx.go); reading, ranks, order and batches are the same for
-// all tables.
+// (gpu.go, calls.go, nvtx.go); reading, ranks and order are the same for all tables,
+// and emit.go says which columns of a batch a row of the kind has.
 package nsys
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
-
-// keepRows is the number of rows up to which reports stay in memory between
-// reading them and writing of their rows. Tests change it.
-var keepRows int64 = 6 << 20
 
 // Options are the settings of Open.
 type Options struct {
@@ -52,13 +53,20 @@ type Options struct {
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool
+	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
+	// What does not fit goes to a temporary file.
+	Memory int64
+
+	limits *limits // of tests
 }
 
 // Reader reads the events of one or several reports. It is an event.Source.
 type Reader struct {
 	opts    Options
+	limits  limits
+	store   *spill.Store
 	header  event.Header
-	reports []*report // nil where the report is to be read again
+	reports []*report
 	paths   []string
 	parts   []parts // by number of the rank
 
@@ -79,15 +87,27 @@ type filled struct {
 // are brought together by the session starts that they state.
 func Open(paths []string, opts Options) (*Reader, error) {
 	r := &Reader{opts: opts, paths: paths}
+	if r.limits = limitsOf(cmp.Or(opts.Memory, DefaultMemory)); opts.limits != nil {
+		r.limits = *opts.limits
+	}
+	r.store = spill.NewStore(r.limits.store)
+	if err := r.open(); err != nil {
+		r.store.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// open reads all reports.
+func (r *Reader) open() error {
 	r.header.Stage, r.header.Columns = event.Stages[0], event.BaseCols
 	domains := map[string]bool{}
 	var first *report // what the others are aligned with
 	var loose []bool  // whose clock cannot be compared
-	var kept int64
-	for i, path := range paths {
+	for i, path := range r.paths {
 		rep, err := r.load(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if i == 0 {
 			first = &report{info: rep.info, origin: rep.origin, clocked: rep.clocked}
@@ -96,17 +116,13 @@ func Open(paths []string, opts Options) (*Reader, error) {
 			rep.align(first)
 		}
 		if err := r.assign(i, rep, path); err != nil {
-			return nil, err
+			return err
 		}
 		for _, d := range rep.domains {
 			domains[d.name] = d.name != ""
 		}
 		r.header.Reports = append(r.header.Reports, rep.info)
 		loose = append(loose, !rep.comparable)
-		if kept += rep.rows; kept > keepRows && len(paths) > 1 {
-			kept -= rep.rows
-			rep = nil
-		}
 		r.reports = append(r.reports, rep)
 	}
 	for name, ok := range domains {
@@ -116,11 +132,11 @@ func Open(paths []string, opts Options) (*Reader, error) {
 	}
 	slices.Sort(r.header.Domains)
 	if err := r.checkTogether(loose); err != nil {
-		return nil, err
+		return err
 	}
 	r.sortReports()
 	r.warnOfCut()
-	return r, nil
+	return nil
 }
 
 // Paths are the files of the reports, in the order of the header's.
@@ -132,13 +148,12 @@ func (r *Reader) load(path string) (*report, error) {
 	if r.opts.Progress != nil {
 		progress = func(rows int64) { r.opts.Progress(path, rows) }
 	}
-	rep, err := load(path, progress)
+	rep, err := load(path, r.store, r.limits, progress)
 	if err != nil {
 		return nil, err
 	}
 	rep.findRanks()
-	rep.describe()
-	return rep, nil
+	return rep, rep.describe()
 }
 
 // align sets the offset that brings the report's times to the clock of the
@@ -192,7 +207,8 @@ func (r *Reader) Next() (*event.Batch, error) {
 // from: no batch has rows of two.
 func (r *Reader) Report() int { return r.current.report }
 
-// Close ends the goroutine that fills batches, for a caller who stops early.
+// Close ends the goroutine that fills batches and gives back what the reader
+// holds. Batches are not valid any more.
 func (r *Reader) Close() {
 	if r.stop != nil {
 		close(r.stop)
@@ -200,6 +216,7 @@ func (r *Reader) Close() {
 		}
 		r.stop = nil
 	}
+	r.store.Close()
 }
 
 var errStopped = errors.New("stopped")
@@ -207,6 +224,7 @@ var errStopped = errors.New("stopped")
 // produce writes the rows of all reports.
 func (r *Reader) produce() {
 	defer close(r.full)
+	defer r.store.Close()
 	codes := map[string]int32{}
 	for k, name := range r.header.Domains {
 		codes[name] = int32(k)
@@ -216,19 +234,14 @@ func (r *Reader) produce() {
 	for _, u := range r.plan() {
 		e := emitters[u.report]
 		if e == nil {
-			rep, err := r.report(u.report)
-			if err != nil {
-				r.err = err
-				return
-			}
-			e = newEmitter(rep, r.header.Reports[u.report].Offset, codes)
+			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, codes)
 			emitters[u.report] = e
 		}
 		if r.err = r.produceUnit(e, now, u); r.err != nil {
 			return
 		}
 		if now = e; u.last {
-			emitters[u.report] = nil
+			emitters[u.report], r.reports[u.report] = nil, nil
 		}
 	}
 	if now != nil {
@@ -259,34 +272,6 @@ func (r *Reader) produceUnit(e, now *emitter, u unit) (err error) {
 		}
 	}
 	return e.emit(u.slot, u.from)
-}
-
-// report returns a report that was kept, or reads it again.
-func (r *Reader) report(i int) (*report, error) {
-	rep := r.reports[i]
-	r.reports[i] = nil
-	if rep != nil {
-		return rep, nil
-	}
-	rep, err := r.load(r.paths[i])
-	if err != nil {
-		return nil, err
-	}
-	if !sameReport(&r.header.Reports[i], &rep.info) {
-		return nil, problem(r.paths[i], "changed while it was being read", "wait until it is complete")
-	}
-	rep.info.Ranks = r.header.Reports[i].Ranks
-	return rep, nil
-}
-
-// sameReport tells whether two readings of a file saw the same rows.
-func sameReport(a, b *event.Report) bool {
-	for kind, n := range a.Rows {
-		if b.Rows[kind] != n {
-			return false
-		}
-	}
-	return len(a.Rows) == len(b.Rows) && len(a.Ranks) == len(b.Ranks)
 }
 
 // put hands out a batch, or keeps an empty one.

@@ -23,11 +23,11 @@ type domainKey struct {
 	id      int64
 }
 
-// domainName is what a process called a domain, and the first row id of the chunk
-// of the table that says so: the first name holds.
+// domainName is what a process called a domain, and the first row id of the task that
+// found it: the first name holds.
 type domainName struct {
-	chunk int64
-	name  string
+	row  int64
+	name string
 }
 
 // pickRanges picks the NVTX rows that are ranges, and records the names of
@@ -59,8 +59,11 @@ func (l *loader) pickRanges(t *task, b *block) []int32 {
 
 // domainName is the name in a row that creates a domain.
 func (l *loader) domainName(b *block, i int32) string {
-	var p chunk
-	return string(p.str(&l.report.strings, l.rangeText(&p, b, i).name))
+	name, text := l.rangeText(b, i)
+	if name != noString {
+		text = l.report.strings.get(name)
+	}
+	return string(clean(text))
 }
 
 // addRanges appends ranges.
@@ -70,31 +73,40 @@ func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
 	p.domain = appendRows(p.domain, b.column("domainId"), rows)
 	first := len(p.name)
 	for _, i := range rows {
-		entry := l.rangeText(p, b, i)
+		entry := l.rangeName(b, i)
 		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
 	}
 	l.countHost(p, first)
 }
 
-// rangeText finds the text of an NVTX row, keeping it in the chunk where it is
-// not in the string table, and its class.
-func (l *loader) rangeText(p *chunk, b *block, i int32) nameEntry {
-	text := b.column("text")
-	literal := text.Text(int(i)) // exports of before 2020.3 have "" where others have null
-	if name := l.report.strings.find(orNone(b.column("textId"), i)); name != noString && len(literal) == 0 {
-		if l.rangeClass[name] == unclassed {
-			l.rangeClass[name] = int8(event.ClassCode(marker.ClassNVTX(l.report.strings.str(name))))
-		}
-		return nameEntry{name, l.rangeClass[name]}
+// rangeName finds the name of an NVTX row and its class.
+func (l *loader) rangeName(b *block, i int32) nameEntry {
+	name, text := l.rangeText(b, i)
+	if name == noString {
+		return l.keep(text)
 	}
-	if !text.Null[i] {
-		return l.keep(p, literal)
+	if l.rangeClass[name] == unclassed {
+		l.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(l.report.strings.str(name))))
+	}
+	return nameEntry{name, l.rangeClass[name]}
+}
+
+// rangeText finds the text of an NVTX row: its number in the string table, or
+// where it has none the text itself.
+func (l *loader) rangeText(b *block, i int32) (name int64, text []byte) {
+	literals := b.column("text")
+	text = literals.Text(int(i)) // exports of before 2020.3 have "" where others have null
+	if name := l.report.strings.find(orNone(b.column("textId"), i)); name != noString && len(text) == 0 {
+		return name, nil
+	}
+	if !literals.Null[i] {
+		return noString, text
 	}
 	form := b.column("jsonText").Text(int(i))
 	if name := l.report.strings.find(orNone(b.column("jsonTextId"), i)); len(form) == 0 && name != noString {
 		form = l.report.strings.get(name)
 	}
-	return l.keep(p, []byte(message(form)))
+	return noString, []byte(message(form))
 }
 
 // message takes the message out of the JSON form of an NVTX text.
@@ -111,21 +123,28 @@ func message(text []byte) string {
 	return ""
 }
 
-// maxChunkText bounds the strings of a chunk, far above what ranges hold.
-const maxChunkText = 1 << 30
+// maxRepeated is the length of a text up to which it is kept once where rows near
+// each other repeat it.
+const maxRepeated = 1 << 10
 
-// keep keeps a text in the chunk, once where rows near each other repeat it.
-func (l *loader) keep(p *chunk, text []byte) nameEntry {
+// keep puts a text into the store.
+func (l *loader) keep(text []byte) nameEntry {
+	if text = text[:min(len(text), maxText)]; len(text) == 0 {
+		return nameEntry{noString, int64(event.ClassCode(marker.ClassNVTX("")))}
+	}
 	entry, known := l.ranges.at(triple{int64(maphash.Bytes(l.seed, text))})
-	if known && entry.chunk == p && string(p.str(&l.report.strings, entry.name)) == string(text) {
+	if known && entry.text == string(text) {
 		return entry.nameEntry
 	}
-	n := p.own.len()
-	if len(p.own.data) > maxChunkText {
-		text = nil
+	*entry = textEntry{}
+	if len(text) <= maxRepeated {
+		entry.text = string(text)
 	}
-	p.own.add(int64(n), text)
-	class := event.ClassCode(marker.ClassNVTX(p.own.str(int32(n))))
-	*entry = textEntry{p, nameEntry{^int32(n + 1), int8(class)}}
+	text = clean(text)
+	at, err := l.report.store.Put(text)
+	if err != nil && l.err == nil {
+		l.err = l.report.explain(err)
+	}
+	entry.nameEntry = nameEntry{literal(at, len(text)), int64(event.ClassCode(marker.ClassNVTX(string(text))))}
 	return entry.nameEntry
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -295,72 +294,6 @@ func TestClockWarnings(t *testing.T) {
 		if len(h.Reports[0].Warnings) > 0 {
 			t.Errorf("%s: warnings of the first report %q", name, h.Reports[0].Warnings)
 		}
-	}
-}
-
-// keeping sets how many rows are kept for the length of a test.
-func keeping(t testing.TB, rows int64) {
-	old := keepRows
-	keepRows = rows
-	t.Cleanup(func() { keepRows = old })
-}
-
-// TestSecondPass reads reports that are too large to be kept: some or all of
-// them are read again, and the rows are the same.
-func TestSecondPass(t *testing.T) {
-	paths := reports(t, small(func(c *sim.Config) { c.Ranks, c.ClockOffset = 3, []float64{0, 100, 250} }), nil)
-	header, want := read(t, paths...)
-	rows := int64(len(want)) / 3
-	for _, keep := range []int64{0, 1, rows - 1, rows + rows/10, 2*rows + rows/10, 4 * rows} {
-		keeping(t, keep)
-		h, got := read(t, paths...)
-		sameRows(t, got, want)
-		if a, b := asJSON(t, h), asJSON(t, header); a != b {
-			t.Errorf("keeping %d rows: header\n%s\nwant\n%s", keep, a, b)
-		}
-	}
-}
-
-// TestChangedMeanwhile replaces a report between the two passes.
-func TestChangedMeanwhile(t *testing.T) {
-	keeping(t, 0)
-	paths := reports(t, small(nil), nil)
-	r, err := Open(paths, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	other := reports(t, small(func(c *sim.Config) { c.Steps = 2 }), nil)
-	if err := os.Rename(other[1], paths[1]); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := drain(r); err == nil || !strings.Contains(err.Error(), "changed while it was being read") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := r.Next(); err == nil || err == io.EOF {
-		t.Errorf("after the error: %v", err)
-	}
-}
-
-// TestKept checks which reports stay in memory: those that fit, also behind one
-// that does not.
-func TestKept(t *testing.T) {
-	little, _ := written(t, simulate(t, small(func(c *sim.Config) { c.Steps = 1 })), sim.Options{})
-	much, _ := written(t, simulate(t, small(func(c *sim.Config) { c.Steps = 20 })), sim.Options{})
-	_, rows := read(t, little)
-	keeping(t, int64(2*len(rows)))
-	r, err := Open([]string{little, much, little}, Options{Separate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []bool{true, false, true} {
-		if kept := r.reports[i] != nil; kept != want {
-			t.Errorf("report %d kept: %v", i, kept)
-		}
-	}
-	// One report alone is kept whatever its size.
-	if r, err = Open([]string{much}, Options{}); err != nil || r.reports[0] == nil {
-		t.Errorf("a report alone is not kept: %v", err)
 	}
 }
 

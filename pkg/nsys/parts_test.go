@@ -63,11 +63,10 @@ func TestParts(t *testing.T) {
 		textReport(t, ranged(1000, 4, 100, 200)),
 		textReport(t, ranged(2000, 5, 100, 200)),
 	}
-	for _, keep := range []int64{1 << 20, 0} {
-		keeping(t, keep)
-		_, want := read(t, parts...)
+	for _, opts := range []Options{{}, tiny} {
+		_, want := readWith(t, opts, parts...)
 		for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
-			h, rows := read(t, parts[order[0]], parts[order[1]], parts[order[2]])
+			h, rows := readWith(t, opts, parts[order[0]], parts[order[1]], parts[order[2]])
 			if got := inOrder(t, rows); got["0"] != 24 || got["1"] != 24 || len(got) != 2 {
 				t.Fatalf("order %v: rows of ranks %v", order, got)
 			}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // process identifies a process within a report: its global id with the thread
@@ -24,10 +26,13 @@ type track struct {
 	// active: it has kernels or whole-graph rows; allreduce: some are that.
 	active, allreduce bool
 
-	slot     int32 // of the rank in the report's ranks, noSlot for none
-	shown    int32 // the device, or for none the lowest one of the process
-	launches *launches
-	recent   int // where in launches the last look-up ended
+	slot     int32        // of the rank in the report's ranks, noSlot for none
+	shown    int32        // the device, or for none the lowest one of the process
+	calls    *spill.Index // of its process, nil where there are none
+	recent   spill.Hint   // where in calls the last look-up ended
+	lastID   int64        // the correlation that was looked up last, and what was found
+	lastCall call
+	lastOK   bool
 }
 
 // Numbers that stand for "no device" and "no stream" in an export.
@@ -38,7 +43,7 @@ const (
 
 // newTrack returns the track of a globalPid, deviceId and streamId.
 func newTrack(key triple) track {
-	t := track{device: key[1], stream: key[2], slot: noSlot}
+	t := track{device: key[1], stream: key[2], slot: noSlot, lastID: none}
 	if key[0] != none {
 		t.process = processOf(key[0])
 	}
@@ -66,20 +71,21 @@ func newThread(global int64) thread {
 	return thread{process: processOf(global), tid: global & 0xffffff, slot: noSlot}
 }
 
-// interner numbers the tracks and threads that all loaders meet.
+// interner numbers the tracks, threads and processes that all loaders meet.
 type interner struct {
 	sync.Mutex
-	report  *report
-	tracks  map[track]int32
-	threads map[thread]int32
+	report    *report
+	tracks    map[track]int32
+	threads   map[thread]int32
+	processes map[process]int32
 }
 
 func newInterner(r *report) *interner {
-	return &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}}
+	return &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
 }
 
-// track returns the number of a track, which is new or not.
-func (in *interner) track(t track) int32 {
+// track returns the numbers of a track and its process, which are new or not.
+func (in *interner) track(t track) ownerEntry {
 	in.Lock()
 	defer in.Unlock()
 	n, ok := in.tracks[t]
@@ -88,11 +94,11 @@ func (in *interner) track(t track) int32 {
 		in.tracks[t] = n
 		in.report.tracks = append(in.report.tracks, &t)
 	}
-	return n
+	return ownerEntry{n, in.process(t.process)}
 }
 
-// thread returns the number of a thread, which is new or not.
-func (in *interner) thread(t thread) int32 {
+// thread returns the numbers of a thread and its process, which are new or not.
+func (in *interner) thread(t thread) ownerEntry {
 	in.Lock()
 	defer in.Unlock()
 	n, ok := in.threads[t]
@@ -100,6 +106,17 @@ func (in *interner) thread(t thread) int32 {
 		n = int32(len(in.report.threads))
 		in.threads[t] = n
 		in.report.threads = append(in.report.threads, &t)
+	}
+	return ownerEntry{n, in.process(t.process)}
+}
+
+// process returns the number of a process. The caller holds the lock.
+func (in *interner) process(p process) int32 {
+	n, ok := in.processes[p]
+	if !ok {
+		n = int32(len(in.report.processes))
+		in.processes[p] = n
+		in.report.processes = append(in.report.processes, p)
 	}
 	return n
 }
@@ -152,8 +169,11 @@ func (r *report) findRanks() {
 	for _, t := range r.threads {
 		t.slot = of(t.process)
 	}
+	r.slots = r.slots[:0]
+	for _, p := range r.processes {
+		r.slots = append(r.slots, of(p))
+	}
 	r.info.AllreduceDevices = r.allreduceDevices()
-	r.info.RankFacts = r.rankFacts()
 }
 
 // lowestDevices finds the processes with GPU activity and the lowest device of

@@ -35,7 +35,16 @@ func written(t testing.TB, tr *sim.Trace, opt sim.Options) (string, map[string][
 // read opens reports and returns all their rows.
 func read(t testing.TB, paths ...string) (*event.Header, []row) {
 	t.Helper()
-	r, err := Open(paths, Options{})
+	return readWith(t, Options{}, paths...)
+}
+
+// tiny are options with so little memory that everything goes to the temporary
+// file, and runs are merged several times.
+var tiny = Options{limits: &limits{store: 0, strings: 1 << 20, fanIn: 2, chunkRows: 7}}
+
+func readWith(t testing.TB, opts Options, paths ...string) (*event.Header, []row) {
+	t.Helper()
+	r, err := Open(paths, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

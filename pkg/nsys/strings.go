@@ -2,13 +2,14 @@ package nsys
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
 
 // stringTable is strings by number, one after the other in one piece of memory:
-// the table StringIds, or the texts of a chunk. Numbers are dense in every export
+// the table StringIds. Numbers are dense in every export
 // seen; where they are not, a map leads from them to the dense ones.
 type stringTable struct {
 	offsets []int32
@@ -22,7 +23,7 @@ type stringTable struct {
 const maxText = 16 << 10
 
 // noString stands for a string that is not there.
-const noString = int32(-1)
+const noString = int64(-1)
 
 // add appends the string of a number. Numbers that come in the order 0, 1, 2, …
 // stay what they are.
@@ -41,33 +42,37 @@ func (t *stringTable) add(id int64, text []byte) {
 	if t.index != nil {
 		t.index[id] = int32(n - 1)
 	}
-	text = text[:min(len(text), maxText)]
-	if !utf8.Valid(text) {
-		text = []byte(strings.ToValidUTF8(string(text), "\uFFFD"))
-	}
-	t.data = append(t.data, text...)
+	t.data = append(t.data, clean(text)...)
 	t.offsets = append(t.offsets, int32(len(t.data)))
+}
+
+// clean returns a text that is not too long, in UTF-8.
+func clean(text []byte) []byte {
+	if text = text[:min(len(text), maxText)]; utf8.Valid(text) {
+		return text
+	}
+	return []byte(strings.ToValidUTF8(string(text), "\uFFFD"))
 }
 
 // len returns the number of strings.
 func (t *stringTable) len() int { return max(len(t.offsets)-1, 0) }
 
 // find returns the dense number of a string, noString where there is none.
-func (t *stringTable) find(id int64) int32 {
+func (t *stringTable) find(id int64) int64 {
 	if t.index != nil {
 		if i, ok := t.index[id]; ok {
-			return i
+			return int64(i)
 		}
 		return noString
 	}
 	if id < 0 || id >= int64(t.len()) {
 		return noString
 	}
-	return int32(id)
+	return id
 }
 
 // get returns the string of a dense number, empty for noString.
-func (t *stringTable) get(i int32) []byte {
+func (t *stringTable) get(i int64) []byte {
 	if i < 0 {
 		return nil
 	}
@@ -76,22 +81,22 @@ func (t *stringTable) get(i int32) []byte {
 
 // str is get as a string that shares the memory of the table, which does not
 // change once it is loaded.
-func (t *stringTable) str(i int32) string {
+func (t *stringTable) str(i int64) string {
 	b := t.get(i)
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// maxStrings bounds the bytes of a string table: it is held in memory.
-const maxStrings = 1 << 30
+var errStrings = errors.New("its names do not fit into the memory that may be used")
 
-// load reads StringIds.
-func (t *stringTable) load(s scanner, columns map[string][]string) error {
+// load reads StringIds, which is held in memory and must not have more than limit
+// bytes.
+func (t *stringTable) load(s scanner, columns map[string][]string, limit int64) error {
 	want := append(ints("id"), texts("value")...)
 	return scanAll(s, columns, stringsTable, want, func(b *block) error {
 		ids, values := b.column("id"), b.column("value")
 		for i := range b.n {
-			if len(t.data) > maxStrings {
-				return errors.New("more than 1 GiB of text in StringIds")
+			if int64(len(t.data)+16*len(t.offsets)) > limit {
+				return fmt.Errorf("%w: they get %d MiB of it", errStrings, limit>>20)
 			}
 			if !ids.Null[i] {
 				t.add(ids.Int[i], values.Text(i))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // What somebody should know before believing figures made of a report goes into
@@ -33,12 +34,17 @@ func plural(n int64, thing string) string {
 
 // describe joins launches, fills in what the header says of the report's rows
 // and warns of what is missing from them.
-func (r *report) describe() {
-	r.joinLaunches()
+func (r *report) describe() error {
+	if err := r.joinLaunches(); err != nil {
+		return err
+	}
+	if err := r.findFacts(); err != nil {
+		return err
+	}
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()
-	r.warnOfLaunches()
+	return r.warnOfLaunches()
 }
 
 // describeCapture tells how graphs were recorded by the rows, where the capture
@@ -107,31 +113,20 @@ const missingShare = 100
 
 // warnOfLaunches tells of GPU work without the call that launched it, and the
 // other way round.
-func (r *report) warnOfLaunches() {
-	if orphans, sampled := r.orphans(); orphans*missingShare > sampled {
+func (r *report) warnOfLaunches() error {
+	orphans, sampled, err := r.orphans()
+	if err != nil {
+		return r.explain(err)
+	}
+	if orphans*missingShare > sampled {
 		r.warn("%.3g %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off",
 			100*float64(orphans)/float64(sampled))
 	}
-	launches, eager := r.class(event.Launch), r.eager()
-	if lost := launches - eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
+	launches := r.class(event.Launch)
+	if lost := launches - r.eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
 		r.warn("%d of %d kernel launches without a kernel: they were captured into graphs, or the recording or a filter cut the kernels off", lost, launches)
 	}
-}
-
-// eager counts the kernels that no graph replay ran: a call launches one each.
-func (r *report) eager() int64 {
-	n := r.count(event.Kernel)
-	for _, p := range r.chunks {
-		if p.table.kind != event.Kernel {
-			continue
-		}
-		for _, node := range p.node {
-			if node != none {
-				n--
-			}
-		}
-	}
-	return n
+	return nil
 }
 
 // maxSampled is about how many GPU rows orphans samples.
@@ -139,20 +134,36 @@ const maxSampled = 1 << 20
 
 // orphans counts the kernels and graph replays whose launching call is not
 // there, and the rows that it sampled: all, or evenly some of very many.
-func (r *report) orphans() (orphans, sampled int64) {
-	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
-	for _, p := range r.chunks {
-		if p.table.kind != event.Kernel && p.table.kind != event.Graph {
-			continue
-		}
-		for i := 0; i < len(p.start); i += stride {
-			sampled++
-			if _, ok := r.tracks[p.owner[i]].launch(p.correlation[i]); !ok {
-				orphans++
+func (r *report) orphans() (orphans, sampled int64, err error) {
+	stride := 1 + (r.count(event.Kernel)+r.count(event.Graph))/maxSampled
+	set := spill.Columns(colSeq, colOwner, colCorrelation)
+	for n := range r.runs {
+		for _, run := range r.runs[n].events {
+			if kind := eventTables[run.Tag].kind; kind != event.Kernel && kind != event.Graph {
+				continue
+			}
+			err := r.store.Scan(run, set, run.First, run.Last, func(rows spill.Rows) error {
+				for i, seq := range rows[colSeq] {
+					if seq%stride != 0 {
+						continue
+					}
+					sampled++
+					_, ok, err := r.tracks[rows[colOwner][i]].launch(rows[colCorrelation][i])
+					if err != nil {
+						return err
+					}
+					if !ok {
+						orphans++
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return 0, 0, err
 			}
 		}
 	}
-	return orphans, sampled
+	return orphans, sampled, nil
 }
 
 // Diagnostics of the profiler that bear on figures, by what is in their text in

@@ -1,0 +1,208 @@
+package spill
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+)
+
+const (
+	nullable   = 0x80 // beside the width of a column
+	headerSize = 4
+	pad        = 8 // bytes after a block
+)
+
+// encode appends rows, of which there are BlockRows at most, as a block.
+func encode(to []byte, rows Rows) []byte {
+	n := rows.Len()
+	to = binary.LittleEndian.AppendUint16(to, uint16(n))
+	to = binary.LittleEndian.AppendUint16(to, uint16(len(rows)))
+	var scratch [BlockRows]int64
+	for c, v := range rows {
+		switch c {
+		case Then:
+			for i, key := range rows[Key] {
+				scratch[i] = v[i] - key
+			}
+			v = scratch[:n]
+		case Seq:
+			for i := range v {
+				scratch[i] = v[i] - int64(i)
+			}
+			v = scratch[:n]
+		}
+		if v == nil {
+			v = noValue[:] // of any length the same
+		}
+		to = encodeColumn(to, v, c >= Payload)
+	}
+	return append(to, make([]byte, pad)...)
+}
+
+// noValue stands for a column that is nil.
+var noValue = [1]int64{None}
+
+// encodeColumn appends a column.
+func encodeColumn(to []byte, v []int64, hasNone bool) []byte {
+	low, high, null := bounds(v, hasNone)
+	size := uint64(high) - uint64(low)
+	shift := uint64(low)
+	flag := byte(0)
+	if null {
+		flag, size, shift = nullable, size+1, shift-1
+	}
+	width := (bits.Len64(size) + 7) / 8
+	to = append(to, flag|byte(width))
+	to = binary.LittleEndian.AppendUint64(to, uint64(low))
+	if width == 0 {
+		return to
+	}
+	at := len(to)
+	to = grow(to, len(v)*width+pad)
+	if null {
+		for i, x := range v {
+			code := uint64(0)
+			if x != None {
+				code = uint64(x) - shift
+			}
+			binary.LittleEndian.PutUint64(to[at+i*width:], code)
+		}
+	} else {
+		for i, x := range v {
+			binary.LittleEndian.PutUint64(to[at+i*width:], uint64(x)-shift)
+		}
+	}
+	return to[:at+len(v)*width]
+}
+
+// bounds returns the least and the largest value, and whether some values are
+// None and others not; where all are, they are the bounds.
+func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
+	low, high = v[0], v[0]
+	for _, x := range v {
+		low, high = min(low, x), max(high, x)
+	}
+	if !hasNone || low != None || high == None {
+		return low, high, false
+	}
+	low = high
+	for _, x := range v {
+		if x != None {
+			low = min(low, x)
+		}
+	}
+	return low, high, true
+}
+
+// grow returns b with n more bytes, whatever they are.
+func grow(b []byte, n int) []byte {
+	for cap(b)-len(b) < n {
+		b = append(b[:cap(b)], 0)[:len(b)]
+	}
+	return b[:len(b)+n]
+}
+
+var errBlock = errors.New("BUG: a block that is none")
+
+// decode decodes the columns of a block that are in the set into rows, which has
+// memory for all of them. Those that are of one value it leaves as they are where
+// same says that they hold it already.
+func decode(b []byte, rows Rows, columns uint64, same []constant) error {
+	n := int(binary.LittleEndian.Uint16(b))
+	if int(binary.LittleEndian.Uint16(b[2:])) != len(rows) || n > BlockRows {
+		return errBlock
+	}
+	b = b[headerSize:]
+	for c := range rows {
+		width, null, low := int(b[0]&^nullable), b[0]&nullable != 0, binary.LittleEndian.Uint64(b[1:])
+		b = b[9:]
+		if columns>>c&1 != 0 {
+			rows[c] = rows[c][:n]
+			if width == 0 && c >= Payload {
+				same[c].fill(rows[c], int64(low))
+			} else {
+				same[c].rows = 0
+				decodeColumn(rows[c], b, width, low, null)
+				finish(c, rows)
+			}
+		}
+		b = b[n*width:]
+	}
+	return nil
+}
+
+// constant is the value of all rows of a column, if rows is not 0.
+type constant struct {
+	value int64
+	rows  int
+}
+
+// fill makes all rows of a column a value.
+func (k *constant) fill(v []int64, value int64) {
+	if k.value != value {
+		*k = constant{value: value}
+	}
+	for i := k.rows; i < len(v); i++ {
+		v[i] = value
+	}
+	k.rows = max(k.rows, len(v))
+}
+
+// decodeColumn decodes the values of a column.
+func decodeColumn(v []int64, b []byte, width int, low uint64, null bool) {
+	if null {
+		decodeNullable(v, b, width, low)
+		return
+	}
+	switch width {
+	case 0:
+		for i := range v {
+			v[i] = int64(low)
+		}
+	case 1:
+		b = b[:len(v)]
+		for i := range v {
+			v[i] = int64(uint64(b[i]) + low)
+		}
+	case 2:
+		b = b[:2*len(v)]
+		for i := range v {
+			v[i] = int64(uint64(binary.LittleEndian.Uint16(b[2*i:])) + low)
+		}
+	default:
+		mask := maskOf(width)
+		for i := range v {
+			v[i] = int64(binary.LittleEndian.Uint64(b[i*width:])&mask + low)
+		}
+	}
+}
+
+// decodeNullable decodes the values of a column with some that are None.
+func decodeNullable(v []int64, b []byte, width int, low uint64) {
+	mask := maskOf(width)
+	for i := range v {
+		code := binary.LittleEndian.Uint64(b[i*width:]) & mask
+		if v[i] = int64(code + low - 1); code == 0 {
+			v[i] = None
+		}
+	}
+}
+
+// maskOf returns the bits of a value of so many bytes, 1 to 8.
+func maskOf(width int) uint64 { return uint64(1<<64-1) >> (64 - 8*width) }
+
+// finish makes the columns that say the order of what is stored of them.
+func finish(c int, rows Rows) {
+	switch c {
+	case Then:
+		then, keys := rows[Then], rows[Key][:len(rows[Then])]
+		for i := range then {
+			then[i] += keys[i]
+		}
+	case Seq:
+		seq := rows[Seq]
+		for i := range seq {
+			seq[i] += int64(i)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package spill
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Merge hands out the rows of runs in their order.
+type Merge struct {
+	store   *Store
+	waiting []*Run // in the order in which they are to be opened
+	heap    []*cursor
+	spare   []*cursor
+	last    *cursor // that the last rows came from
+}
+
+// cursor is an open run. Its rows from at on have not been handed out.
+type cursor struct {
+	run   *Run
+	block int // the one that comes next
+	buf   buffer
+	at, n int
+
+	key, then int64 // of the row at
+}
+
+// NewMerge merges runs, none of which is empty. It has no more than fanIn of them
+// open at a time: where more overlap, it makes fewer and longer ones of them
+// first.
+func NewMerge(s *Store, runs []*Run, fanIn int) (*Merge, error) {
+	fanIn = max(fanIn, 2)
+	for overlap(runs) > fanIn {
+		fewer, err := shorten(s, runs, fanIn)
+		if err != nil {
+			return nil, err
+		}
+		if len(fewer) >= len(runs) {
+			break // of different tags: one of each remains
+		}
+		runs = fewer
+	}
+	m := &Merge{store: s, waiting: slices.Clone(runs)}
+	slices.SortStableFunc(m.waiting, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
+	return m, nil
+}
+
+// overlap returns the largest number of runs with one key between their bounds.
+func overlap(runs []*Run) int {
+	firsts, lasts := make([]int64, len(runs)), make([]int64, len(runs))
+	for i, r := range runs {
+		firsts[i], lasts[i] = r.First, r.Last
+	}
+	slices.Sort(firsts)
+	slices.Sort(lasts)
+	most, ended := 0, 0
+	for i, first := range firsts {
+		for lasts[ended] < first {
+			ended++
+		}
+		most = max(most, i+1-ended)
+	}
+	return most
+}
+
+// shorten makes one run of every fanIn that follow each other in Order.
+func shorten(s *Store, runs []*Run, fanIn int) ([]*Run, error) {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.Order, b.Order) })
+	var fewer []*Run
+	for len(runs) > 0 {
+		n := group(runs, fanIn)
+		if n == 1 {
+			fewer, runs = append(fewer, runs[0]), runs[1:]
+			continue
+		}
+		one, err := s.merge(runs[:n])
+		if err != nil {
+			return nil, err
+		}
+		fewer, runs = append(fewer, one), runs[n:]
+	}
+	return fewer, nil
+}
+
+// group returns how many of the first runs are made one: fanIn of one tag, but
+// never some of an Order and not the others, the rows of which may have to go
+// between theirs.
+func group(runs []*Run, fanIn int) int {
+	n := 1
+	for n < len(runs) && n < fanIn && runs[n].Tag == runs[0].Tag {
+		n++
+	}
+	for n < len(runs) && runs[n].Order == runs[n-1].Order && runs[n].Tag == runs[0].Tag {
+		n++
+	}
+	return n
+}
+
+// merge makes one run of some.
+func (s *Store) merge(runs []*Run) (*Run, error) {
+	m := &Merge{store: s, waiting: slices.Clone(runs)}
+	slices.SortStableFunc(m.waiting, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
+	w := NewWriter(s)
+	for seq := int64(0); ; {
+		_, rows, i, j, err := m.Next(BlockRows)
+		if err != nil {
+			return nil, err
+		}
+		if i == j {
+			return w.End(runs[0].Order, runs[0].Tag)
+		}
+		for k := i; k < j; k++ {
+			rows[Seq][k] = seq
+			seq++
+		}
+		if err := w.Add(rows, i, j); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// before tells whether the next row of a goes before that of b.
+func before(a, b *cursor) bool {
+	if a.key != b.key {
+		return a.key < b.key
+	}
+	if a.then != b.then {
+		return a.then > b.then
+	}
+	if a.run.Order != b.run.Order {
+		return a.run.Order < b.run.Order
+	}
+	return a.buf.rows[Seq][a.at] < b.buf.rows[Seq][b.at]
+}
+
+// Next returns the rows i to j, at most limit of them, that come next, and the
+// run that they are of; none after the last. They are valid until the next call.
+func (m *Merge) Next(limit int) (run *Run, rows Rows, i, j int, err error) {
+	if err := m.advance(); err != nil {
+		return nil, nil, 0, 0, err
+	}
+	if err := m.open(); err != nil {
+		return nil, nil, 0, 0, err
+	}
+	if len(m.heap) == 0 {
+		return nil, nil, 0, 0, nil
+	}
+	c := m.heap[0]
+	m.last = c
+	i, j = c.at, c.at+1
+	end := min(c.n, i+limit)
+	bound := m.bound()
+	for keys := c.buf.rows[Key]; j < end && keys[j] < bound; j++ {
+	}
+	c.at = j
+	return c.run, c.buf.rows, i, j, nil
+}
+
+// bound returns a key that all rows before it may be handed out up to: the least
+// of all other runs.
+func (m *Merge) bound() int64 {
+	bound := int64(1<<63 - 1)
+	if len(m.waiting) > 0 {
+		bound = m.waiting[0].First
+	}
+	for i := 1; i < min(3, len(m.heap)); i++ { // the children of the first
+		bound = min(bound, m.heap[i].key)
+	}
+	return bound
+}
+
+// advance puts the run that rows were last taken of where it belongs.
+func (m *Merge) advance() error {
+	c := m.last
+	if c == nil {
+		return nil
+	}
+	m.last = nil
+	ok, err := m.settle(c)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		last := len(m.heap) - 1
+		m.heap[0] = m.heap[last]
+		m.heap = m.heap[:last]
+		m.spare = append(m.spare, c)
+	}
+	m.down()
+	return nil
+}
+
+// settle makes key and then those of the next row of a run, if it has one.
+func (m *Merge) settle(c *cursor) (ok bool, err error) {
+	if c.at == c.n {
+		if c.block == len(c.run.blocks) {
+			return false, nil
+		}
+		ref := &c.run.blocks[c.block]
+		if err := c.buf.load(m.store, c.run.columns, ref, All); err != nil {
+			return false, err
+		}
+		c.block, c.at, c.n = c.block+1, 0, int(ref.rows)
+	}
+	c.key, c.then = c.buf.rows[Key][c.at], c.buf.rows[Then][c.at]
+	return true, nil
+}
+
+// open opens the runs that the next row may be of.
+func (m *Merge) open() error {
+	for len(m.waiting) > 0 && (len(m.heap) == 0 || m.waiting[0].First <= m.heap[0].key) {
+		c := &cursor{}
+		if n := len(m.spare); n > 0 {
+			c, m.spare = m.spare[n-1], m.spare[:n-1]
+		}
+		c.run, c.block, c.at, c.n = m.waiting[0], 0, 0, 0
+		m.waiting = m.waiting[1:]
+		if _, err := m.settle(c); err != nil {
+			return err
+		}
+		m.heap = append(m.heap, c)
+		m.up()
+	}
+	return nil
+}
+
+// up moves the last cursor of the heap to where it belongs.
+func (m *Merge) up() {
+	h := m.heap
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !before(h[i], h[parent]) {
+			return
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
+// down moves the first cursor of the heap to where it belongs.
+func (m *Merge) down() {
+	h := m.heap
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && before(h[child+1], h[child]) {
+			child++
+		}
+		if !before(h[child], h[i]) {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}

@@ -1,0 +1,162 @@
+package spill
+
+// Run is rows in their order, in a store.
+type Run struct {
+	// Order is its place among runs with equal rows, Tag what its rows are:
+	// only runs of one tag are made one.
+	Order int64
+	Tag   int
+	// Rows is how many it has; First and Last are its least and largest Key.
+	Rows        int64
+	First, Last int64
+
+	columns int
+	blocks  []blockRef
+}
+
+// blockRef is a block of a run.
+type blockRef struct {
+	addr  Addr
+	size  int32
+	rows  int32
+	first int64 // Key
+}
+
+// Writer writes a run.
+type Writer struct {
+	store *Store
+	run   Run
+	buf   []byte
+	rows  Rows // that make no block yet, where some were added one by one
+}
+
+// NewWriter returns a writer of runs in a store, one after the other.
+func NewWriter(s *Store) *Writer { return &Writer{store: s} }
+
+// Write appends rows, all of which go after those before. They become blocks of
+// their own.
+func (w *Writer) Write(rows Rows) error {
+	n := rows.Len()
+	for i := 0; i < n; i += BlockRows {
+		if err := w.block(rows.Slice(i, min(i+BlockRows, n))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) block(rows Rows) error {
+	w.buf = encode(w.buf[:0], rows)
+	addr, err := w.store.Put(w.buf)
+	if err != nil {
+		return err
+	}
+	r, n := &w.run, rows.Len()
+	if r.Rows == 0 {
+		r.First, r.columns = rows[Key][0], len(rows)
+	}
+	r.Last = rows[Key][n-1]
+	r.Rows += int64(n)
+	r.blocks = append(r.blocks, blockRef{addr, int32(len(w.buf)), int32(n), rows[Key][0]})
+	return nil
+}
+
+// Add appends rows i to j of rows, which are gathered into whole blocks.
+func (w *Writer) Add(rows Rows, i, j int) error {
+	if w.rows == nil {
+		w.rows = make(Rows, len(rows))
+		for c := range rows {
+			w.rows[c] = make([]int64, 0, BlockRows)
+		}
+	}
+	for i < j {
+		k := min(j, i+BlockRows-w.rows.Len())
+		for c := range w.rows {
+			w.rows[c] = append(w.rows[c], rows[c][i:k]...)
+		}
+		if i = k; w.rows.Len() == BlockRows {
+			if err := w.gathered(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gathered writes the rows that Add has gathered.
+func (w *Writer) gathered() error {
+	if w.rows == nil || w.rows.Len() == 0 {
+		return nil
+	}
+	err := w.block(w.rows)
+	for c := range w.rows {
+		w.rows[c] = w.rows[c][:0]
+	}
+	return err
+}
+
+// End ends the run and returns it; what is written next is of another one.
+func (w *Writer) End(order int64, tag int) (*Run, error) {
+	if err := w.gathered(); err != nil {
+		return nil, err
+	}
+	r := w.run
+	r.Order, r.Tag, w.run = order, tag, Run{}
+	return &r, nil
+}
+
+// buffer is memory for the rows of a block.
+type buffer struct {
+	rows    Rows
+	same    []constant
+	scratch []byte
+}
+
+// load makes the buffer's rows those of a block, as far as they are of the
+// columns in the set.
+func (b *buffer) load(s *Store, columns int, ref *blockRef, set uint64) error {
+	for len(b.rows) < columns {
+		b.rows, b.same = append(b.rows, nil), append(b.same, constant{})
+	}
+	b.rows, b.same = b.rows[:columns], b.same[:columns]
+	for c := range b.rows {
+		if cap(b.rows[c]) < int(ref.rows) {
+			b.rows[c], b.same[c] = make([]int64, ref.rows), constant{}
+		}
+	}
+	bytes, err := s.Get(ref.addr, int(ref.size), &b.scratch)
+	if err != nil {
+		return err
+	}
+	return decode(bytes, b.rows, set, b.same)
+}
+
+// Columns is a set of columns.
+func Columns(columns ...int) (set uint64) {
+	for _, c := range columns {
+		set |= 1 << c
+	}
+	return set
+}
+
+// All are all columns.
+const All = uint64(1)<<63 - 1
+
+// Scan hands the blocks of a run whose rows may have keys from low to high to
+// fn, with the columns of a set, and Key where Then is one of them. They are
+// valid until fn returns.
+func (s *Store) Scan(r *Run, set uint64, low, high int64, fn func(rows Rows) error) error {
+	var b buffer
+	for i := range r.blocks {
+		if r.blocks[i].first > high || i+1 < len(r.blocks) && r.blocks[i+1].first < low {
+			continue
+		}
+		if err := b.load(s, r.columns, &r.blocks[i], set); err != nil {
+			return err
+		}
+		if err := fn(b.rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}

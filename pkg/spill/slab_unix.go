@@ -1,0 +1,13 @@
+//go:build unix
+
+package spill
+
+import "golang.org/x/sys/unix"
+
+// newSlab returns memory that the garbage collector does not know of: it would
+// otherwise let as much garbage gather as the store holds.
+func newSlab(size int) ([]byte, error) {
+	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+}
+
+func freeSlab(slab []byte) { unix.Munmap(slab) }

@@ -1,0 +1,178 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// Store keeps pieces of bytes: in memory while they fit, after that in a
+// temporary file, which has no name where the system allows it, so that nothing
+// of it is left however the process ends. Put may be called from several
+// goroutines; no other method at the same time as another.
+type Store struct {
+	limit int64 // of bytes in memory
+
+	mu     sync.Mutex
+	slabs  [][]byte // memory that pieces lie in
+	used   int64    // bytes of slabs that are taken
+	file   *os.File // nil as long as memory suffices
+	path   string   // of the file, "" once it has no name
+	size   int64    // bytes of the file, those of tail included
+	tail   []byte   // end of the file that is not yet written
+	failed error
+}
+
+// Addr is where a piece lies.
+type Addr int64
+
+const (
+	slabSize = 4 << 20
+	tailSize = 1 << 20
+	inFile   = Addr(1) << 46 // beside the offset in the file
+	// MaxPiece bounds a piece.
+	MaxPiece = 1 << 20
+	// MaxAddr bounds an Addr: it leaves room beside it in a column of numbers.
+	MaxAddr = inFile << 1
+)
+
+// NewStore returns a store that keeps up to limit bytes in memory.
+func NewStore(limit int64) *Store { return &Store{limit: limit} }
+
+// FileError is what goes wrong with the temporary file.
+type FileError struct {
+	Dir string // where the file is, or should have been
+	Err error  // of the file system
+}
+
+func (e *FileError) Error() string { return "temporary file in " + e.Dir + ": " + e.Err.Error() }
+
+// Unwrap returns the error of the file system.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Put keeps a copy of b, of 1 to MaxPiece bytes.
+func (s *Store) Put(b []byte) (Addr, error) {
+	if len(b) == 0 || len(b) > MaxPiece {
+		panic("BUG: a piece that is empty or too long")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a, ok, err := s.putInMemory(b); ok || err != nil {
+		return a, err
+	}
+	if s.failed != nil {
+		return 0, s.failed
+	}
+	if s.file == nil {
+		if s.failed = s.create(); s.failed != nil {
+			return 0, s.failed
+		}
+	}
+	if len(s.tail)+len(b) > tailSize {
+		if err := s.flush(); err != nil {
+			return 0, err
+		}
+	}
+	a := Addr(s.size) | inFile
+	s.tail = append(s.tail, b...)
+	s.size += int64(len(b))
+	return a, nil
+}
+
+// putInMemory keeps b where memory is left.
+func (s *Store) putInMemory(b []byte) (Addr, bool, error) {
+	if s.used+int64(len(b)) > int64(len(s.slabs))*slabSize {
+		if s.file != nil || int64(len(s.slabs)+1)*slabSize > s.limit {
+			return 0, false, nil
+		}
+		slab, err := newSlab(slabSize)
+		if err != nil {
+			return 0, false, fmt.Errorf("memory: %w", err)
+		}
+		s.slabs = append(s.slabs, slab)
+		s.used = int64(len(s.slabs)-1) * slabSize // what is left of the one before is not used
+	}
+	a := Addr(s.used)
+	copy(s.slabs[s.used/slabSize][s.used%slabSize:], b)
+	s.used += int64(len(b))
+	return a, true, nil
+}
+
+// create makes the file.
+func (s *Store) create() error {
+	f, err := os.CreateTemp("", "hostbound-")
+	if err != nil {
+		return s.explain(err)
+	}
+	s.file, s.path, s.tail = f, f.Name(), make([]byte, 0, tailSize)
+	if os.Remove(s.path) == nil {
+		s.path = ""
+	}
+	return nil
+}
+
+// explain makes an error of the file system that of the file, whose name nobody
+// could find.
+func (s *Store) explain(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	if s.size > 0 {
+		err = fmt.Errorf("%w (%d MiB were written)", err, s.size>>20)
+	}
+	return &FileError{os.TempDir(), err}
+}
+
+// flush writes what is not yet in the file.
+func (s *Store) flush() error {
+	if len(s.tail) == 0 || s.failed != nil {
+		return s.failed
+	}
+	if _, err := s.file.WriteAt(s.tail, s.size-int64(len(s.tail))); err != nil {
+		s.failed = s.explain(err)
+		return s.failed
+	}
+	s.tail = s.tail[:0]
+	return nil
+}
+
+// Spilled returns the number of bytes in the file.
+func (s *Store) Spilled() int64 { return s.size }
+
+// Get returns n bytes from a on, of one piece. They are in the memory of the
+// store or in that of scratch, which is made larger where it must be.
+func (s *Store) Get(a Addr, n int, scratch *[]byte) ([]byte, error) {
+	if a&inFile == 0 { // Fast path: pieces in memory do not change.
+		at := int64(a)
+		return s.slabs[at/slabSize][at%slabSize:][:n:n], nil
+	}
+	if err := s.flush(); err != nil {
+		return nil, err
+	}
+	if cap(*scratch) < n {
+		*scratch = make([]byte, n+n/4)
+	}
+	b := (*scratch)[:n]
+	if _, err := s.file.ReadAt(b, int64(a&^inFile)); err != nil {
+		return nil, s.explain(err)
+	}
+	return b, nil
+}
+
+// Close gives back memory and file. A second call does nothing.
+func (s *Store) Close() error {
+	for _, slab := range s.slabs {
+		freeSlab(slab)
+	}
+	s.slabs, s.used, s.limit, s.tail = nil, 0, 0, nil
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	if s.path != "" {
+		err = errors.Join(err, os.Remove(s.path))
+	}
+	s.file, s.failed = nil, os.ErrClosed
+	return err
+}
