@@ -1,7 +1,5 @@
 package hotspot
 
-import "github.com/hostbound/hostbound/pkg/lineprof"
-
 // Options are what the profile does not say.
 type Options struct {
 	Top    int   // hotspots to return, 0: all that have at least MinShare
@@ -116,9 +114,7 @@ type (
 	Confidence string // high, medium, low
 	Risk       string // none, low, medium, high
 
-	// Scope is how often a line runs: per-step, per-layer, per-kernel (oftener),
-	// per-run (less often than steps), unknown.
-	Scope string
+	Scope string // how often a line runs: see the constants
 )
 
 const (
@@ -139,13 +135,3 @@ const (
 	GC            Type = "GC"
 	Compute       Type = "COMPUTE"
 )
-
-// Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
-// one run: the largest total that a function has in any of them counts.
-func Analyze(profiles []*lineprof.Profile, o Options) *Report {
-	return &Report{}
-}
-
-// Classify says what one line of a function is; line is an index of f.Lines. It is
-// what Analyze does with every hot line.
-func Classify(f *lineprof.Function, line int, o Options) Hotspot { return Hotspot{} }

@@ -1,0 +1,90 @@
+package hotspot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// maxOptions is how many things to do a hotspot has.
+const maxOptions = 4
+
+// advise sets a hotspot's options and tests.
+func (h *Hotspot) advise(r *Report, st *steps) {
+	h.Options, h.Tests = []Option{}, h.tests()
+	for _, remedy := range remedies(h) {
+		o := Option{
+			Option: remedy.Option, Description: remedy.Description, SavingsOf: remedy.Savings,
+			Risk: remedy.Risk, Complexity: remedy.Complexity, Source: remedy.Source,
+		}
+		for i, part := range remedy.Savings {
+			o.SavingsPct[i] = 100 * part * h.Share
+		}
+		if st.number > 0 {
+			perStep := h.TimeUs / float64(st.number)
+			o.SavingsUs = &[2]float64{remedy.Savings[0] * perStep, remedy.Savings[1] * perStep}
+		}
+		h.Options = append(h.Options, o)
+	}
+}
+
+// remedies are the entries for a hotspot's type: those of no risk first, then by risk,
+// among equals by what they save. With one or two entries of its own its second type
+// fills up.
+func remedies(h *Hotspot) []Remedy {
+	var all []Remedy
+	for _, m := range Knowledge().Remedies {
+		if m.Type == h.Type && (m.Sub == "" || m.Sub == h.Sub) {
+			all = append(all, m)
+		}
+	}
+	if len(h.Types) > 1 && len(all) < maxOptions && h.Types[1] != Compute && h.Type != Compute {
+		for _, m := range Knowledge().Remedies {
+			if m.Type == h.Types[1] && m.Sub == "" && m.Risk == "none" && !slices.ContainsFunc(all, func(x Remedy) bool { return x.Option == m.Option }) {
+				all = append(all, m)
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Remedy) int {
+		if (a.Sub != "") != (b.Sub != "") { // what is made for the sub-kind
+			if a.Sub != "" {
+				return -1
+			}
+			return 1
+		}
+		if c := cmp.Compare(riskOrder(a.Risk), riskOrder(b.Risk)); c != 0 {
+			return c
+		}
+		return cmp.Compare(b.Savings[0]+b.Savings[1], a.Savings[0]+a.Savings[1])
+	})
+	return all[:min(len(all), maxOptions)]
+}
+
+func riskOrder(r Risk) int { return slices.Index([]Risk{"none", "low", "medium", "high"}, r) }
+
+// tests are the unit tests that cover the hotspot's file.
+func (h *Hotspot) tests() []string {
+	all := []string{}
+	for _, c := range Knowledge().Targets.Class {
+		if strings.HasSuffix(h.File, c.file()) {
+			for _, t := range c.Tests {
+				if !slices.Contains(all, t) {
+					all = append(all, t)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Bound keeps the savings of a hotspot's options within what a trace says is exposed,
+// in us per step.
+func (h *Hotspot) Bound(exposedUs float64) {
+	h.ExposedUsPerStep = &exposedUs
+	for i := range h.Options {
+		if s := h.Options[i].SavingsUs; s != nil {
+			h.Options[i].SavingsUs = &[2]float64{min(s[0], exposedUs), min(s[1], exposedUs)}
+		}
+	}
+}

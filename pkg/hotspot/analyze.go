@@ -1,0 +1,310 @@
+package hotspot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// maxBodies is how many functions are looked into, those that took longest. A profile
+// of an engine has some dozens.
+const maxBodies = 1000
+
+// defaultShare is the share of the profiled time from which a line is a hotspot.
+const defaultShare = 0.001
+
+// Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
+// one run, of which for each function the longest counts, or parts of it (see Options).
+func Analyze(profiles []*lineprof.Profile, o Options) *Report {
+	r := &Report{Profiles: []Profile{}, Functions: []Function{}, Hotspots: []Hotspot{}, DrillDown: []DrillDown{}, Warnings: warnings(profiles)}
+	fns := merge(profiles, o.Sum)
+	for i, f := range fns {
+		if i < maxBodies && f.Ns > 0 && len(f.Lines) > 0 {
+			f.body = newBody(f.Function)
+		}
+	}
+	if len(fns) > maxBodies {
+		r.warn("of %d functions the %d that took longest were looked into", len(fns), maxBodies)
+	}
+	g := newGraph(fns)
+	for _, f := range fns {
+		if g.root(f) {
+			r.ProfiledNs += f.Ns
+		}
+	}
+	st := findSteps(g, o)
+	r.TotalUs, r.Steps, r.StepsFrom = float64(r.ProfiledNs)/1e3, st.number, st.from
+	r.addProfiles(profiles, g)
+	r.addFunctions(g)
+	if o.MinShare < 0 || o.MinShare == 0 && o.Top == 0 {
+		o.MinShare = defaultShare
+	}
+	r.addHotspots(g, st, o)
+	r.drill(g)
+	r.checkSource(fns)
+	return r
+}
+
+func (r *Report) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// root is whether no other profiled function calls f. Of functions that only call each
+// other the longest is one.
+func (g *graph) root(f *function) bool {
+	if !f.called {
+		return true
+	}
+	seen := map[*function]bool{f: true}
+	for queue := []*function{f}; len(queue) > 0; queue = queue[1:] {
+		for c := range queue[0].callers {
+			if c != f && !c.called || c.Ns > f.Ns {
+				return false
+			}
+			if !seen[c] {
+				seen[c] = true
+				queue = append(queue, c)
+			}
+		}
+	}
+	return len(seen) > 1
+}
+
+// findSteps says how many forward steps were profiled: the option, the entries of a
+// function that runs once per step, or of the outermost one. Where that runs once,
+// its loop runs once per step.
+func findSteps(g *graph, o Options) *steps {
+	st := &steps{number: o.Steps, layers: o.Layers}
+	if o.Steps > 0 {
+		st.from = "option"
+		return st
+	}
+	for _, known := range Knowledge().Targets.Step {
+		for _, f := range g.byName[known.Function] {
+			if f.body != nil && f.body.loopless() > 1 {
+				st.number, st.from = f.body.loopless(), f.Name
+				return st
+			}
+		}
+	}
+	for _, f := range g.fns { // the longest first
+		if f.body == nil || !g.root(f) {
+			continue
+		}
+		n := f.body.loopless()
+		if n <= 2 {
+			n = f.body.mainLoop()
+		}
+		if n > 2 {
+			st.number, st.from = n, f.Name
+		}
+		return st
+	}
+	return st
+}
+
+// mainLoop is how often the loop ran that has most of the time, 0 without one.
+func (b *body) mainLoop() int64 {
+	best, most := int64(0), int64(0)
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		if (s.Keyword != "for" && s.Keyword != "while") || s.loop >= 0 {
+			continue
+		}
+		ns, hits := s.ns, int64(0)
+		for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {
+			ns += b.stmts[j].ns
+			if b.stmts[j].parent == i {
+				hits = max(hits, b.stmts[j].hits)
+			}
+		}
+		if ns > most {
+			most, best = ns, hits
+		}
+	}
+	return best
+}
+
+func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
+	for at, p := range profiles {
+		info := Profile{Name: p.Name, Format: string(p.Format)}
+		if p.Unit > 0 {
+			info.UnitS = &p.Unit
+		}
+		for _, f := range g.fns {
+			if f.per[at] != nil {
+				info.Functions++
+				if g.root(f) {
+					info.TotalUs += float64(*f.per[at]) / 1e3
+				}
+			}
+		}
+		r.Profiles = append(r.Profiles, info)
+	}
+}
+
+func (r *Report) addFunctions(g *graph) {
+	for _, f := range g.fns {
+		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.Entries(), Share: r.share(f.Ns), Root: g.root(f)}
+		if f.body != nil {
+			info.Hits = f.body.loopless()
+		}
+		for _, ns := range f.per {
+			var us *float64
+			if ns != nil {
+				x := float64(*ns) / 1e3
+				us = &x
+			}
+			info.PerProfileUs = append(info.PerProfileUs, us)
+		}
+		r.Functions = append(r.Functions, info)
+	}
+}
+
+// share is a time's share of the profiled time.
+func (r *Report) share(ns int64) float64 {
+	if r.ProfiledNs <= 0 {
+		return 0
+	}
+	return float64(ns) / float64(r.ProfiledNs)
+}
+
+// addHotspots makes the hotspots of all functions, by falling time.
+func (r *Report) addHotspots(g *graph, st *steps, o Options) {
+	least := o.MinShare * float64(r.ProfiledNs)
+	for _, f := range g.fns {
+		switch {
+		case float64(f.Ns) < least || f.Ns == 0:
+		case f.body != nil:
+			r.addLines(g, f, st, least)
+		case len(f.Lines) == 0:
+			r.addWhole(f, st, least)
+		}
+	}
+	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int { return cmp.Compare(b.TimeUs, a.TimeUs) })
+	if o.Top > 0 && len(r.Hotspots) > o.Top {
+		r.Hotspots = r.Hotspots[:o.Top]
+	}
+	for i := range r.Hotspots {
+		r.Hotspots[i].advise(r, st)
+	}
+}
+
+// addLines makes the hotspots of one function: statements less what profiled functions
+// took that they call, and loops with the plain lines in them.
+func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
+	b := f.body
+	own := make([]int64, len(b.stmts))
+	owner := make([]int, len(b.stmts))
+	looped := map[int]bool{}
+	for i := range b.stmts {
+		own[i] = b.stmts[i].ns - g.inner(f, i)
+		owner[i] = i
+	}
+	for i := range b.stmts {
+		if k := b.stmts[i].Keyword; (k == "for" || k == "while") && b.stmts[i].hits > 0 {
+			first := b.classify(i, NoScope)[0].kind
+			looped[i] = first == PyLoop || first == RedundantIter
+		}
+	}
+	for i := range b.stmts {
+		if at := b.stmts[i].loop; at >= 0 && looped[at] && !looped[i] && b.belongs(i) {
+			owner[i] = at
+		}
+	}
+	for i := range b.stmts {
+		if b.stmts[i].hits == 0 || owner[i] != i {
+			continue
+		}
+		ns, last := own[i], i
+		for j := i + 1; j < len(b.stmts); j++ {
+			if owner[j] == i {
+				ns, last = ns+own[j], j
+			}
+		}
+		if float64(ns) < least || ns <= 0 {
+			continue
+		}
+		h := b.hotspot(i, ns, st)
+		h.LastLine = b.fn.Lines[b.stmts[last].Last].Number
+		h.Share = r.share(ns)
+		if last > i {
+			h.Line = b.number(i)
+			h.Evidence = append(h.Evidence, fmt.Sprintf("with the plain lines of its body, to line %d", h.LastLine))
+		}
+		if callees := g.calls[f][i]; len(callees) > 0 {
+			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", micros(float64(b.stmts[i].ns-own[i])/1e3), callees[0].Name))
+		}
+		r.Hotspots = append(r.Hotspots, h)
+	}
+}
+
+// belongs is whether a statement in a loop is plain Python: what the loop costs.
+func (b *body) belongs(i int) bool {
+	s := &b.stmts[i]
+	if s.hits == 0 {
+		return false
+	}
+	first := b.classify(i, NoScope)[0]
+	switch first.kind {
+	case Container, FuncCall, RedundantIter, PyLoop:
+		return !s.Comprehension && s.Keyword != "for" && s.Keyword != "while"
+	case Compute:
+		return s.usPerHit() < 5
+	}
+	return false
+}
+
+// addWhole makes the hotspot of a function without lines: its own time, by its name.
+func (r *Report) addWhole(f *function, st *steps, least float64) {
+	ns := f.SelfNs
+	if ns < 0 {
+		ns = f.Ns
+	}
+	if float64(ns) < least || ns <= 0 {
+		return
+	}
+	h := Hotspot{Function: f.Name, File: f.File, Line: f.Line, LastLine: f.Line, TimeUs: float64(ns) / 1e3, Share: r.share(ns), Scope: NoScope, Hits: max(0, f.Calls)}
+	h.ShareOfFunction = float64(ns) / float64(max(1, f.Ns))
+	h.fill(st)
+	h.classified(byName(f))
+	r.Hotspots = append(r.Hotspots, h)
+}
+
+// byName classifies a function by its module and name alone.
+func byName(f *function) []finding {
+	module := strings.TrimSuffix(strings.TrimSuffix(f.File, ".py"), "/__init__")
+	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name
+	b := &body{fn: f.Function, stmts: []stmt{{Statement: pylex.Statement{Calls: []pylex.Call{{Path: strings.Trim(path, ".")}}}}}}
+	found, _, _ := b.calls(0)
+	var kept []finding
+	for _, x := range found {
+		switch x.kind {
+		case Comm, GIL, Serialize, Alloc, GC, Sync:
+			x.confidence = "low"
+			x.evidence += ", by its name alone"
+			kept = append(kept, x)
+		}
+	}
+	if len(kept) == 0 {
+		kept = []finding{{kind: Compute, confidence: "low", evidence: "a function without lines: profile it with line_profiler"}}
+	}
+	return kept
+}
+
+// checkSource warns where lines have no source.
+func (r *Report) checkSource(fns []*function) {
+	without := 0
+	for _, f := range fns {
+		if f.body != nil && !slices.ContainsFunc(f.body.stmts, func(s stmt) bool { return len(s.Tokens) > 0 }) {
+			without++
+		}
+	}
+	if without > 0 {
+		r.warn("%d functions have no source in the profile: say where it is (--source DIR) to have their lines classified", without)
+	}
+}

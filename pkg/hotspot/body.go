@@ -1,0 +1,238 @@
+package hotspot
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// body is a profiled function as statements with their times.
+type body struct {
+	fn      *lineprof.Function
+	stmts   []stmt
+	at      []int // for each line of fn its statement, -1 none
+	entries int64
+	words   []string // of the function's and its file's names
+}
+
+// stmt is a statement with what was recorded on its lines.
+type stmt struct {
+	pylex.Statement
+	ns     int64
+	timed  bool  // some line of it has a time
+	hits   int64 // executions: doubled hits of with and of several lines taken off
+	raw    int64 // hits of the line that has most of the time
+	line   int   // index of that line
+	parent int   // compound statement around it, -1 none
+	loop   int   // innermost for or while around it, -1 none
+}
+
+// newBody reads a function's source. Lines without source become statements of nothing.
+func newBody(fn *lineprof.Function) *body {
+	b := &body{fn: fn, at: make([]int, len(fn.Lines)), entries: fn.Entries()}
+	b.words = append(words(fn.Name), words(strings.TrimSuffix(fn.File, ".py"))...)
+	lines := make([]string, len(fn.Lines))
+	for i, l := range fn.Lines {
+		lines[i], b.at[i] = l.Source, -1
+	}
+	for _, s := range pylex.Statements(lines) {
+		b.stmts = append(b.stmts, stmt{Statement: s})
+		for i := s.First; i <= s.Last; i++ {
+			b.at[i] = len(b.stmts) - 1
+		}
+	}
+	for i, l := range fn.Lines {
+		if b.at[i] < 0 && l.Hits > 0 {
+			b.at[i] = len(b.stmts)
+			b.stmts = append(b.stmts, stmt{Statement: pylex.Statement{First: i, Last: i, Indent: -1}})
+		}
+	}
+	b.time()
+	b.nest()
+	b.unDouble()
+	return b
+}
+
+// time sums up the lines of each statement.
+func (b *body) time() {
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		most := int64(-1)
+		s.line = s.First
+		for at := s.First; at <= s.Last; at++ {
+			l := b.fn.Lines[at]
+			if l.Hits == 0 || b.at[at] != i {
+				continue
+			}
+			s.ns += l.Ns
+			s.timed = s.timed || l.Time != lineprof.NoTime
+			if s.hits == 0 || l.Hits < s.hits {
+				s.hits = l.Hits
+			}
+			if l.Ns > most {
+				most, s.line, s.raw = l.Ns, at, l.Hits
+			}
+		}
+	}
+}
+
+// compound are keywords of statements that have others inside.
+var compound = map[string]bool{
+	"for": true, "while": true, "if": true, "elif": true, "else": true, "with": true, "try": true,
+	"except": true, "finally": true, "def": true, "class": true,
+}
+
+// nest finds from the indentation what is inside what.
+func (b *body) nest() {
+	var open []int
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		s.parent, s.loop = -1, -1
+		if s.Indent < 0 {
+			continue
+		}
+		for len(open) > 0 && b.stmts[open[len(open)-1]].Indent >= s.Indent {
+			open = open[:len(open)-1]
+		}
+		if n := len(open); n > 0 {
+			s.parent = open[n-1]
+			p := &b.stmts[s.parent]
+			s.loop = p.loop
+			if p.Keyword == "for" || p.Keyword == "while" {
+				s.loop = s.parent
+			}
+		}
+		if compound[s.Keyword] {
+			open = append(open, i)
+		}
+	}
+}
+
+// unDouble halves the hits of with statements, which count on leaving, too.
+func (b *body) unDouble() {
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		if s.Keyword != "with" {
+			continue
+		}
+		if inner := b.firstInside(i); inner >= 0 && s.hits == 2*b.stmts[inner].hits {
+			s.hits /= 2
+		}
+	}
+}
+
+// firstInside is the first statement inside one that ran, -1 none.
+func (b *body) firstInside(i int) int {
+	for j := i + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[i].Indent; j++ {
+		if b.stmts[j].parent == i && b.stmts[j].hits > 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// inside is whether statement i is in the block of statement outer.
+func (b *body) inside(i, outer int) bool {
+	for i >= 0 {
+		if i = b.stmts[i].parent; i == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// usPerHit is a statement's time per execution, -1 not known.
+func (s *stmt) usPerHit() float64 {
+	if !s.timed || s.hits == 0 {
+		return -1
+	}
+	return float64(s.ns) / 1e3 / float64(s.hits)
+}
+
+// timesEntered is how often execution came to a statement from above: hits of what
+// stands before it in its block, or of the block.
+func (b *body) timesEntered(i int) int64 {
+	s := &b.stmts[i]
+	for j := i - 1; j >= 0 && j != s.parent; j-- {
+		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !compound[p.Keyword] {
+			return p.hits
+		}
+	}
+	if s.parent >= 0 {
+		p := &b.stmts[s.parent]
+		switch {
+		case p.Keyword == "def" || p.Keyword == "class" || p.hits == 0:
+		case p.Keyword == "for" || p.Keyword == "while":
+			return max(1, p.hits-b.timesEntered(s.parent))
+		default:
+			return p.hits
+		}
+	}
+	if b.entries > 0 && b.entries < s.hits {
+		return b.entries
+	}
+	return b.loopless()
+}
+
+// loopless is the smallest number of hits of a statement outside of all loops and
+// branches, which is how often the function was entered.
+func (b *body) loopless() int64 {
+	least := int64(0)
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		if s.hits > 0 && s.Keyword != "for" && s.Keyword != "while" && (s.parent < 0 || b.stmts[s.parent].Keyword == "def") && (least == 0 || s.hits < least) {
+			least = s.hits
+		}
+	}
+	if least == 0 {
+		least = max(1, b.entries)
+	}
+	return least
+}
+
+// iterations is how many items a for or while goes over each time, -1 not known.
+func (b *body) iterations(i int) float64 {
+	s := &b.stmts[i]
+	if s.hits == 0 {
+		return -1
+	}
+	entered := max(1, b.timesEntered(i))
+	if entered >= s.hits {
+		// The header is all that there is to count by.
+		if inner := b.firstInside(i); inner >= 0 && s.hits > b.stmts[inner].hits {
+			entered = s.hits - b.stmts[inner].hits
+		} else {
+			return 1
+		}
+	}
+	return float64(s.hits-entered) / float64(entered)
+}
+
+// words are the parts of names, in lower case: "getKVCache_np" is get, kv, cache, np.
+func words(name string) []string {
+	var all []string
+	start := 0
+	flush := func(end int) {
+		if end > start {
+			all = append(all, strings.ToLower(name[start:end]))
+		}
+	}
+	upper := func(i int) bool { return name[i] >= 'A' && name[i] <= 'Z' }
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case c != '_' && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 0x80):
+		case upper(i):
+			if i > start && (!upper(i-1) || i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z') {
+				flush(i)
+				start = i
+			}
+		default:
+			flush(i)
+			start = i + 1
+		}
+	}
+	flush(len(name))
+	return all
+}

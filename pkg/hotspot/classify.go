@@ -1,0 +1,284 @@
+package hotspot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// Classify says what one line of a function is; line is an index of f.Lines. It is
+// what Analyze does with every hot line, but that it knows of no other functions:
+// options say the number of steps and layers.
+func Classify(f *lineprof.Function, line int, o Options) Hotspot {
+	b := newBody(f)
+	if line < 0 || line >= len(b.at) || b.at[line] < 0 {
+		h := Hotspot{Function: f.Name, File: f.File}
+		h.classified([]finding{{kind: Compute, confidence: "low", evidence: "no code on this line ran"}})
+		return h
+	}
+	return b.hotspot(b.at[line], b.stmts[b.at[line]].ns, &steps{number: o.Steps, layers: o.Layers})
+}
+
+// hotspot makes the hotspot of statement i, of which ns are its own.
+func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
+	s := &b.stmts[i]
+	l := b.fn.Lines[s.line]
+	h := Hotspot{
+		Function: b.fn.Name, File: b.fn.File,
+		Line: l.Number, LastLine: b.fn.Lines[s.Last].Number, Source: strings.TrimSpace(b.fn.Lines[s.First].Source),
+		Hits: s.raw, TimeUs: float64(ns) / 1e3, Scope: b.scope(i, st),
+	}
+	h.fill(st)
+	if b.fn.Ns > 0 {
+		h.ShareOfFunction = float64(ns) / float64(b.fn.Ns)
+	}
+	h.classified(b.classify(i, h.Scope))
+	return h
+}
+
+// fill sets what follows from hits and time.
+func (h *Hotspot) fill(st *steps) {
+	if h.Hits > 0 {
+		h.PerHitUs = h.TimeUs / float64(h.Hits)
+	}
+	if st.number > 0 {
+		us := h.TimeUs / float64(st.number)
+		h.UsPerStep = &us
+	}
+}
+
+// classified sets type, severity, confidence and evidence from findings in order.
+func (h *Hotspot) classified(found []finding) {
+	first := found[0]
+	h.Type, h.Sub, h.Confidence = first.kind, first.sub, first.confidence
+	h.Severity = Knowledge().Info(h.Type).Severity
+	h.Types, h.Evidence = nil, nil
+	for _, f := range found {
+		if !slices.Contains(h.Types, f.kind) {
+			h.Types = append(h.Types, f.kind)
+		}
+		if !slices.Contains(h.Evidence, f.evidence) {
+			h.Evidence = append(h.Evidence, f.evidence)
+		}
+	}
+}
+
+// classify returns all that statement i may be: what is doubtful last, and of equal
+// confidence in the order of triage. There is at least one.
+func (b *body) classify(i int, sc Scope) []finding {
+	s := &b.stmts[i]
+	if len(s.Tokens) == 0 {
+		return []finding{{kind: Compute, confidence: "low", evidence: "no source: what the line does is not known"}}
+	}
+	found, refused, other := b.calls(i)
+	found = append(found, b.implicit(i)...)
+	found = append(found, b.masked(i)...)
+	found = append(found, b.allocates(i)...)
+	for at := range found {
+		if found[at].kind == Sync && (sc == PerLayer || sc == PerKernel) {
+			found[at].kind = HostSync
+			found[at].evidence += ", in code that runs for each layer"
+		}
+	}
+	found = append(found, b.chain(i, sc)...)
+	found = append(found, b.redundant(i)...)
+	found = append(found, b.dead(i)...)
+	found = append(found, b.hoistable(i, sc)...)
+	found = append(found, b.loops(i)...)
+	found = append(found, b.plain(i, other)...)
+	found = b.weigh(i, found, other)
+	if len(found) == 0 || found[0].confidence == "low" && len(refused) > 0 {
+		found = append([]finding{b.compute(i, refused, other)}, found...)
+	}
+	return found
+}
+
+// weigh puts findings in order. What is cheap by nature is no reason for a long time:
+// a look-up on a line that calls something unknown for milliseconds.
+func (b *body) weigh(i int, found []finding, other []pylex.Call) []finding {
+	us := b.stmts[i].usPerHit()
+	k := Knowledge()
+	var kept []finding
+	for _, f := range found {
+		cheap := f.kind == Container || f.kind == FuncCall
+		if f.kind == Container && b.stmts[i].Keyword == "for" && us > 8 {
+			continue // making the next item is what takes long
+		}
+		if cheap && us > 30 && (len(other) > 0 || f.kind == FuncCall) {
+			continue
+		}
+		if f.kind == Container && len(other) > 0 && f.confidence == "medium" && f.sub == "" {
+			f.confidence = "low"
+		}
+		kept = append(kept, f)
+	}
+	slices.SortStableFunc(kept, func(x, y finding) int {
+		if dx, dy := x.confidence == "low", y.confidence == "low"; dx != dy {
+			if dx {
+				return 1
+			}
+			return -1
+		}
+		return k.order(x.kind) - k.order(y.kind)
+	})
+	return kept
+}
+
+// compute is the finding where nothing else holds.
+func (b *body) compute(i int, refused []string, other []pylex.Call) finding {
+	s := &b.stmts[i]
+	f := finding{kind: Compute, confidence: "low"}
+	switch {
+	case len(refused) > 0:
+		f.evidence = refused[0]
+		f.confidence = "medium"
+	case len(other) > 0:
+		c := other[len(other)-1]
+		root, _ := splitRoot(c.Path)
+		f.evidence = fmt.Sprintf("the time is spent in %s, which the line does not show", short(c.Path))
+		if torchModules[root] || strongOps[c.Name()] || weakOps[c.Name()] {
+			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
+		}
+	case slices.ContainsFunc(s.Operators, arithmetic):
+		f.confidence, f.evidence = "medium", "arithmetic"
+		if us := s.usPerHit(); us > 1000 {
+			f.confidence, f.evidence = "low", fmt.Sprintf("arithmetic that takes %s: large arrays, or a wait for the GPU that the line does not show", micros(us))
+		}
+	default:
+		f.evidence = "nothing on the line points to waste"
+	}
+	return f
+}
+
+// implicit finds waits that no call names: int() of a tensor, a tensor as condition, a
+// copy to the host.
+func (b *body) implicit(i int) []finding {
+	s := &b.stmts[i]
+	us := s.usPerHit()
+	if us >= 0 && us < 16 {
+		return nil
+	}
+	conf := Confidence("medium")
+	if us < 0 {
+		conf = "low"
+	}
+	for _, x := range s.Indexes {
+		if strings.HasSuffix(x.Path, ".data") && x.Text != "" && strings.Trim(x.Text, "0123456789") == "" {
+			return []finding{{kind: Sync, confidence: conf, evidence: short(x.Path) + " of a tensor reads a number from the GPU"}}
+		}
+	}
+	for _, c := range s.Calls {
+		text := strings.ReplaceAll(c.Text, `"`, "'")
+		switch name := c.Name(); {
+		case (c.Path == "int" || c.Path == "float" || c.Path == "bool") && b.tensorText(c.First, i):
+			return []finding{{kind: Sync, confidence: conf, evidence: fmt.Sprintf("%s() of a tensor reads it from the GPU", c.Path)}}
+		case (s.Keyword == "if" || s.Keyword == "while" || s.Keyword == "elif" || s.Keyword == "assert") && (name == "any" || name == "all") && c.Receiver() != "" && b.onGPU(c.Receiver(), i):
+			return []finding{{kind: Sync, confidence: conf, evidence: "a tensor as condition is read from the GPU"}}
+		case name == "copy_" && b.kindOf(c.Receiver(), i) == cpuKind && !strings.Contains(text, "non_blocking=True") && !strings.Contains(text, ",True"):
+			return []finding{{kind: Sync, confidence: conf, evidence: fmt.Sprintf("%s copies to the host and waits", short(c.Path))}}
+		}
+	}
+	return nil
+}
+
+// masked finds masks as indices, whose result has as many items as the mask says.
+func (b *body) masked(i int) []finding {
+	s := &b.stmts[i]
+	for _, x := range s.Indexes {
+		k := b.kindOf(x.Path, i)
+		if k != tensorKind && k != unknownKind || slices.Contains(s.Targets, x.Path+"[]") || strings.Contains(x.Text, "lambda") {
+			continue
+		}
+		if comparison(x.Text) && !strings.ContainsAny(x.Text, `'"`) || slices.Contains(lastWords(x.Text), "mask") && !strings.Contains(x.Text, ":") {
+			return []finding{{kind: GraphBreak, confidence: "medium", evidence: fmt.Sprintf("%s[%s]: a mask as index makes a shape that depends on the data", short(x.Path), short(x.Text))}}
+		}
+	}
+	return nil
+}
+
+// comparison is whether the text of an index compares.
+func comparison(text string) bool {
+	for _, op := range []string{"<", ">", "==", "!=", "~", ".gt(", ".lt(", ".eq(", ".ne(", ".ge(", ".le("} {
+		if strings.Contains(text, op) {
+			return true
+		}
+	}
+	return false
+}
+
+// tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
+func (b *body) tensorText(text string, i int) bool {
+	inner := pylex.Statements([]string{text})
+	if len(inner) != 1 {
+		return false
+	}
+	for _, c := range inner[0].Calls {
+		if n := c.Name(); n == "item" || n == "len" || n == "size" || n == "numel" || n == "tolist" || n == "dim" {
+			return false
+		}
+	}
+	paths := append(slices.Clone(inner[0].Attributes), inner[0].Names...)
+	for _, c := range inner[0].Calls {
+		paths = append(paths, c.Path+"()")
+	}
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return !strings.Contains(p, ".shape") && p != "torch" && b.kindOf(p, i) == tensorKind
+	})
+}
+
+func (b *body) onGPU(path string, i int) bool {
+	k := b.kindOf(path, i)
+	return k == tensorKind || k == unknownKind
+}
+
+// allocates finds lists that are made by multiplying, [None] * n.
+func (b *body) allocates(i int) []finding {
+	s := &b.stmts[i]
+	if !s.Display {
+		return nil
+	}
+	depth := 0
+	for at, t := range s.Tokens {
+		if t.Kind != pylex.Op {
+			continue
+		}
+		switch t.Text {
+		case "[":
+			depth++
+		case "]":
+			depth--
+		case "*":
+			next := at+1 < len(s.Tokens) && s.Tokens[at+1].Kind == pylex.Op && s.Tokens[at+1].Text == "["
+			if at > 0 && s.Tokens[at-1].Kind == pylex.Op && s.Tokens[at-1].Text == "]" && b.displayEnds(i, at-1) || next && at > 0 && wordy(s.Tokens[at-1]) {
+				return []finding{{kind: Alloc, confidence: "high", evidence: "makes a list of that length each time"}}
+			}
+		}
+	}
+	return nil
+}
+
+func wordy(t pylex.Token) bool { return t.Kind == pylex.Name || t.Kind == pylex.Number }
+
+// displayEnds is whether the bracket that closes at token at is a list and no subscript.
+func (b *body) displayEnds(i, at int) bool {
+	tokens := b.stmts[i].Tokens
+	depth := 0
+	for ; at >= 0; at-- {
+		t := tokens[at]
+		if t.Kind != pylex.Op {
+			continue
+		}
+		switch t.Text {
+		case "]":
+			depth++
+		case "[":
+			if depth--; depth == 0 {
+				return at == 0 || tokens[at-1].Kind == pylex.Op && tokens[at-1].Text != ")" && tokens[at-1].Text != "]" || tokens[at-1].Kind == pylex.Keyword
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,199 @@
+package hotspot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// hidden is the share of its function's time above which a line hides where it goes.
+const hidden = 0.8
+
+// drill finds the lines that hide where the time goes, and what to profile next.
+func (r *Report) drill(g *graph) {
+	next := []string{}
+	for _, f := range g.fns {
+		if f.body == nil || r.share(f.Ns) < 0.01 {
+			continue
+		}
+		for i := range f.body.stmts {
+			s := &f.body.stmts[i]
+			if float64(s.ns) <= hidden*float64(f.Ns) {
+				continue
+			}
+			d, targets, ok := g.drillDown(f, i)
+			if !ok {
+				continue
+			}
+			d.Share, d.ShareOfFunction = r.share(s.ns), float64(s.ns)/float64(f.Ns)
+			r.DrillDown = append(r.DrillDown, d)
+			next = append(next, targets...)
+		}
+	}
+	slices.SortStableFunc(r.DrillDown, func(a, b DrillDown) int { return cmp.Compare(b.Share, a.Share) })
+	if len(next) > 0 {
+		r.ProfileNext = "TLLM_LINE_PROFILER_FUNCTIONS=" + strings.Join(g.targets(next), ",")
+	}
+}
+
+// drillDown is the entry of one line, and the full names of what to profile.
+func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok bool) {
+	s := &f.body.stmts[i]
+	d = DrillDown{Function: f.Name, File: f.File, Line: f.fnLine(s.line)}
+	if callees := g.calls[f][i]; len(callees) > 0 {
+		longest := slices.MaxFunc(callees, func(a, b *function) int { return cmp.Compare(a.Ns, b.Ns) })
+		if g.inner(f, i) > s.ns/2 {
+			d.Callee, d.Profiled, d.Note = longest.Name, true, "it is in this profile: go on there"
+			return d, nil, true
+		}
+	}
+	call := hiding(f.body, i)
+	if call == nil {
+		return d, nil, false
+	}
+	d.Callee = call.Path
+	t := &Knowledge().Targets
+	owner := ownerOf(f)
+	if target := t.resolve(owner, f, call); target != "" {
+		d.Target = &target
+		targets = append(targets, target)
+	}
+	if owner != nil {
+		targets = append(targets, t.chain(owner.Name+"."+f.last())...)
+	}
+	targets = slices.DeleteFunc(targets, g.profiled)
+	switch {
+	case d.Target == nil && len(targets) > 0:
+		d.Target, d.Note = &targets[0], "by the usual way from here: the line does not tell"
+	case d.Target == nil:
+		d.Note = "what it calls cannot be told from the line: add it to the profile by hand"
+	case owner == nil:
+		d.Note = "of the same file and class: add it to the profile"
+	}
+	if !strings.HasPrefix(f.File, "tensorrt_llm/") && owner == nil {
+		targets = nil // the variable is TensorRT-LLM's
+	}
+	return d, targets, true
+}
+
+func (f *function) fnLine(at int) int { return f.Lines[at].Number }
+
+// hiding is the last call of a statement that goes into Python code, nil without one.
+func hiding(b *body, i int) *pylex.Call {
+	found, _, other := b.calls(i)
+	for _, f := range found { // a wait, a tensor operation: nothing in it to profile
+		if f.kind == Sync || f.kind == Comm || f.kind == GIL {
+			return nil
+		}
+	}
+	for at := len(other) - 1; at >= 0; at-- {
+		c := &other[at]
+		root, _ := splitRoot(c.Path)
+		if torchModules[root] || root == "np" || strongOps[c.Name()] || weakOps[c.Name()] || pyBuiltins[c.Path] || strings.HasPrefix(c.Path, "''") {
+			continue
+		}
+		return c
+	}
+	return nil
+}
+
+var pyBuiltins = set("print range sum min max abs any all map filter iter next open round pow divmod int float str bool bytes repr format input vars dir exec eval")
+
+// ownerOf is the known class that a function is of, nil for others.
+func ownerOf(f *function) *Class {
+	t := &Knowledge().Targets
+	if class := f.class(); class != "" {
+		return t.class(class)
+	}
+	return t.classOfMethod(f.File, f.last())
+}
+
+// resolve returns the full name of what a call calls, "" where it cannot be told.
+func (t *Targets) resolve(owner *Class, f *function, c *pylex.Call) string {
+	receiver := strings.TrimRight(c.Receiver(), "[]()")
+	last := receiver[strings.LastIndexByte(receiver, '.')+1:]
+	switch {
+	case receiver == "self":
+		if owner != nil {
+			return owner.Module + "." + owner.Name + "." + c.Name()
+		}
+		if module := moduleOf(f.File); module != "" && f.class() != "" {
+			return module + "." + f.class() + "." + c.Name()
+		}
+		return ""
+	case receiver == "": // a plain function may be imported from anywhere
+		return ""
+	}
+	for _, r := range t.Receiver {
+		if r.Name == last {
+			class := t.class(r.Class)
+			return class.Module + "." + class.Name + "." + c.Name()
+		}
+	}
+	return ""
+}
+
+// moduleOf is the module of a reduced path that begins at a package, "" of others.
+func moduleOf(file string) string {
+	if !strings.Contains(file, "/") || !strings.HasSuffix(file, ".py") {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
+}
+
+// chain is where a function that hides its time usually leads.
+func (t *Targets) chain(name string) []string {
+	for _, c := range t.Chain {
+		if c.Function != name {
+			continue
+		}
+		var all []string
+		for _, next := range c.Next {
+			class, _, _ := strings.Cut(next, ".")
+			all = append(all, t.class(class).Module+"."+next)
+		}
+		return all
+	}
+	return nil
+}
+
+// profiled is whether a full name is in the profile.
+func (g *graph) profiled(full string) bool {
+	parts := strings.Split(full, ".")
+	n := len(parts)
+	for _, f := range g.byName[parts[n-1]] {
+		if f.class() == parts[n-2] || f.class() == "" && strings.HasSuffix(f.File, parts[n-3]+".py") {
+			return true
+		}
+	}
+	return false
+}
+
+// targets is the whole list for the next profile: the defaults, what of the engine was
+// profiled beside them, and what is new.
+func (g *graph) targets(next []string) []string {
+	var all []string
+	t := &Knowledge().Targets
+	for _, c := range t.Class {
+		for _, m := range c.Defaults {
+			all = append(all, c.Module+"."+c.Name+"."+m)
+		}
+	}
+	for _, c := range t.Class {
+		for _, m := range c.Methods {
+			if full := c.Module + "." + c.Name + "." + m; g.profiled(full) {
+				all = append(all, full)
+			}
+		}
+	}
+	all = append(all, next...)
+	slices.SortStableFunc(all[len(all)-len(next):], strings.Compare)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(full string) bool {
+		again := seen[full]
+		seen[full] = true
+		return again
+	})
+}

@@ -1,0 +1,244 @@
+package hotspot
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// graph says which profiled function each statement calls.
+type graph struct {
+	fns    []*function
+	byName map[string][]*function
+	calls  map[*function]map[int][]*function // by caller and statement
+}
+
+// newGraph resolves the calls of all functions whose source was looked into.
+func newGraph(fns []*function) *graph {
+	g := &graph{fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}}
+	for _, f := range fns {
+		g.byName[f.last()] = append(g.byName[f.last()], f)
+	}
+	for _, f := range fns {
+		if f.body == nil {
+			continue
+		}
+		for i := range f.body.stmts {
+			for _, c := range f.body.stmts[i].Calls {
+				if callee := g.resolve(f, i, &c); callee != nil {
+					g.add(f, i, callee)
+				}
+			}
+		}
+	}
+	for _, f := range fns {
+		if f.body != nil {
+			g.modules(f)
+		}
+	}
+	g.stacks()
+	return g
+}
+
+func (g *graph) add(f *function, i int, callee *function) {
+	if g.calls[f] == nil {
+		g.calls[f] = map[int][]*function{}
+	}
+	if !slices.Contains(g.calls[f][i], callee) {
+		g.calls[f][i] = append(g.calls[f][i], callee)
+	}
+	callee.called = true
+	callee.callers[f] = true
+}
+
+// stacks takes over the callers that stacks have.
+func (g *graph) stacks() {
+	of := map[any]*function{}
+	for _, f := range g.fns {
+		of[f.Function] = f
+	}
+	for _, f := range g.fns {
+		for _, caller := range f.Callers {
+			if c := of[caller]; c != nil && c != f {
+				f.called = true
+				f.callers[c] = true
+			}
+		}
+	}
+}
+
+// resolve returns the profiled function that a call in statement i of f calls, nil where
+// it is none or not certain.
+func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
+	var fit []*function
+	for _, callee := range g.byName[c.Name()] {
+		if callee == f || callee.Ns == 0 || f.body.stmts[i].hits == 0 {
+			continue
+		}
+		// A callee cannot have taken longer, per entry, than the line that calls it.
+		if each := perEntry(callee); each > 0 && each > 1.5*float64(f.body.stmts[i].ns) {
+			continue
+		}
+		if agrees(f, callee, c) {
+			fit = append(fit, callee)
+		}
+	}
+	if len(fit) > 1 {
+		same := slices.DeleteFunc(slices.Clone(fit), func(x *function) bool { return x.File != f.File })
+		if len(same) > 0 {
+			fit = same
+		}
+	}
+	if len(fit) == 1 {
+		return fit[0]
+	}
+	return g.byTime(f, i, fit)
+}
+
+// perEntry is the time of one entry in ns, 0 not known.
+func perEntry(f *function) float64 {
+	if n := f.Entries(); n > 0 {
+		return float64(f.Ns) / float64(n)
+	}
+	return 0
+}
+
+// agrees is whether a call's receiver can be the callee's.
+func agrees(f, callee *function, c *pylex.Call) bool {
+	receiver := strings.TrimRight(c.Receiver(), "[]()")
+	class := callee.class()
+	t := &Knowledge().Targets
+	switch {
+	case receiver == "":
+		return class == "" || callee.last() == "__init__" || callee.File == f.File && class == f.class()
+	case receiver == "self" || receiver == "cls" || receiver == "super":
+		// Methods of a base class have another class, and may be in another file.
+		return class == "" && callee.File == f.File || class != "" && (class == f.class() || f.class() == "" || receiver == "super" || !bothKnown(class, f.class()))
+	case receiver == "torch" || receiver == "np" || receiver == "F" || receiver == "math":
+		return false
+	}
+	last := receiver[strings.LastIndexByte(receiver, '.')+1:]
+	for _, r := range t.Receiver {
+		if r.Name != last {
+			continue
+		}
+		known := t.class(r.Class)
+		if class != "" {
+			return class == r.Class || slices.Contains(words(class), words(r.Class)[len(words(r.Class))-1])
+		}
+		return strings.HasSuffix(callee.File, known.file())
+	}
+	if class != "" && related(last, class) {
+		return true
+	}
+	// Names that many classes have need more than a name.
+	return !common[c.Name()] && !strings.HasPrefix(c.Name(), "__")
+}
+
+// bothKnown is whether two classes certainly differ: both are known engines' classes.
+func bothKnown(a, b string) bool {
+	t := &Knowledge().Targets
+	return t.class(a) != nil && t.class(b) != nil && a != b
+}
+
+// common are names of methods that many classes have.
+var common = set("forward get put update add append pop run step init __init__ __call__ reset close start stop send recv wait result copy items keys values call apply process prepare encode decode load save build create read write")
+
+// related is whether the name of a variable or attribute may hold an object of a class:
+// they share a word, or the beginning of one.
+func related(name, class string) bool {
+	for _, a := range words(name) {
+		for _, b := range words(class) {
+			if len(a) >= 3 && len(b) >= 3 && (strings.HasPrefix(b, a) || strings.HasPrefix(a, b) || isAbbreviation(a, b)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isAbbreviation is whether a's letters are in b, in order, from the first: attn of attention.
+func isAbbreviation(a, b string) bool {
+	if a[0] != b[0] || len(a) >= len(b) {
+		return false
+	}
+	for i := range len(b) {
+		if len(a) > 0 && a[0] == b[i] {
+			a = a[1:]
+		}
+	}
+	return len(a) == 0
+}
+
+// byTime returns the one of several whose hits and time are those of the statement.
+func (g *graph) byTime(f *function, i int, fit []*function) *function {
+	s := &f.body.stmts[i]
+	var best *function
+	for _, callee := range fit {
+		if callee.Entries() == s.hits && float64(callee.Ns) <= 1.02*float64(s.ns) && float64(callee.Ns) >= 0.3*float64(s.ns) {
+			if best != nil {
+				return nil
+			}
+			best = callee
+		}
+	}
+	return best
+}
+
+// modules finds calls of modules: self.attn(x) runs the forward of some class. It is
+// the one that is not called elsewhere, was entered as often as the line ran, and took most
+// of its time; or whose class is named like the attribute.
+func (g *graph) modules(f *function) {
+	b := f.body
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		if s.hits == 0 || g.calls[f][i] != nil {
+			continue
+		}
+		for _, c := range s.Calls {
+			if c.Name() == "forward" || len(g.byName[c.Name()]) > 0 {
+				continue
+			}
+			if callee := g.module(f, i, &c); callee != nil {
+				g.add(f, i, callee)
+			}
+		}
+	}
+}
+
+func (g *graph) module(f *function, i int, c *pylex.Call) *function {
+	s := &f.body.stmts[i]
+	var best *function
+	for _, callee := range g.byName["forward"] {
+		named := callee.class() != "" && related(c.Name(), callee.class())
+		if callee == f || callee.called && !named || callee.class() != "" && !named || callee.Ns == 0 {
+			continue
+		}
+		if float64(callee.Ns) > 1.02*float64(s.ns) || callee.Entries() != s.hits {
+			continue
+		}
+		if !named && (float64(callee.Ns) < 0.5*float64(s.ns) || c.Receiver() != "self" && c.Receiver() != "") {
+			continue
+		}
+		if best == nil || callee.Ns > best.Ns {
+			best = callee
+		}
+	}
+	return best
+}
+
+// inner is how much of statement i's time profiled functions took that it calls. A
+// callee of several statements took of each what its entries say.
+func (g *graph) inner(f *function, i int) int64 {
+	s := &f.body.stmts[i]
+	sum := 0.0
+	for _, callee := range g.calls[f][i] {
+		part := float64(callee.Ns)
+		if n := callee.Entries(); n > s.hits {
+			part *= float64(s.hits) / float64(n)
+		}
+		sum += part
+	}
+	return int64(min(sum, float64(s.ns)))
+}

@@ -1,0 +1,199 @@
+package hotspot
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// kind is what an expression is known or named to be. A line does not say types; its
+// function often does.
+type kind string
+
+const (
+	unknownKind kind = "unknown"
+	tensorKind  kind = "tensor" // of PyTorch, on any device
+	cpuKind     kind = "cpu"    // a tensor that is certainly on the host
+	numpyKind   kind = "numpy"
+	listKind    kind = "list"
+	dictKind    kind = "dict"
+	setKind     kind = "set"
+	strKind     kind = "str"
+	numberKind  kind = "number"
+)
+
+// maxFollow is how many assignments are followed from a name to what it holds.
+const maxFollow = 6
+
+// kindOf is the kind of a path as it is used in statement i.
+func (b *body) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxFollow) }
+
+func (b *body) kindFrom(path string, i, depth int) kind {
+	if k := resultKind(path); k != unknownKind {
+		return k
+	}
+	root, rest := splitRoot(path)
+	switch {
+	case root == "np" || root == "numpy":
+		return numpyKind
+	case root == "torch" || root == "F":
+		return tensorKind
+	case root == "''" || root == "str":
+		return strKind
+	case root == "[]" || root == "list":
+		return listKind
+	case root == "{}" || root == "dict":
+		return dictKind
+	}
+	if k := b.assigned(root, i, depth); k != unknownKind {
+		return inherit(k, rest)
+	}
+	if root == "self" {
+		if at := strings.IndexAny(path[len("self"):], ".") + len("self."); at < len(path) {
+			name, rest := splitRoot(path[at:])
+			if k := b.assigned("self."+name, i, depth); k != unknownKind {
+				return inherit(k, rest)
+			}
+		}
+	}
+	return hinted(path)
+}
+
+// splitRoot divides a path after its first name.
+func splitRoot(path string) (root, rest string) {
+	if strings.HasPrefix(path, "''") || strings.HasPrefix(path, "[]") || strings.HasPrefix(path, "{}") || strings.HasPrefix(path, "()") {
+		return path[:2], path[2:]
+	}
+	if at := strings.IndexAny(path, ".[("); at >= 0 {
+		return path[:at], path[at:]
+	}
+	return path, ""
+}
+
+// resultKind is what the last call or attribute of a path says of its result.
+func resultKind(path string) kind {
+	for suffix, k := range map[string]kind{
+		".cpu()": cpuKind, ".numpy()": numpyKind, ".tolist()": listKind, ".item()": numberKind, ".split()": unknownKind,
+		".shape": listKind, ".shape[]": numberKind, ".size()": numberKind, ".keys()": dictKind, ".values()": dictKind, ".items()": dictKind,
+		".cuda()": tensorKind,
+	} {
+		if strings.HasSuffix(path, suffix) {
+			return k
+		}
+	}
+	return unknownKind
+}
+
+// inherit is the kind of what is reached from something of kind k.
+func inherit(k kind, rest string) kind {
+	switch {
+	case rest == "" || k == tensorKind || k == cpuKind || k == numpyKind:
+		return k
+	case strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "."):
+		return unknownKind // an item of a list can be anything
+	}
+	return k
+}
+
+// assigned is the kind of the value that a name was last given before statement i.
+func (b *body) assigned(name string, i, depth int) kind {
+	if depth == 0 {
+		return unknownKind
+	}
+	for j := i - 1; j >= 0; j-- {
+		s := &b.stmts[j]
+		if len(s.Targets) == 1 && s.Targets[0] == name {
+			return b.valueKind(s, j, depth-1)
+		}
+		if slices.Contains(s.Targets, name) {
+			return unknownKind
+		}
+	}
+	return unknownKind
+}
+
+// valueKind is the kind of what a statement assigns.
+func (b *body) valueKind(s *stmt, i, depth int) kind {
+	value := rightSide(s.Tokens)
+	if len(value) == 0 || slices.Contains(s.Operators, "if") {
+		return unknownKind
+	}
+	for _, c := range s.Calls {
+		if !c.Assigned {
+			continue
+		}
+		if strings.Contains(c.Keys["device"], "cpu") || c.Name() == "to" && strings.Contains(c.Text, "cpu'") || c.Name() == "to" && strings.Contains(c.Text, `cpu"`) {
+			return cpuKind
+		}
+		if k, known := made[c.Path]; known {
+			return k
+		}
+		return b.kindFrom(c.Path+"()", i, depth)
+	}
+	switch t := value[0]; {
+	case t.Kind == pylex.String && len(value) == 1:
+		return strKind
+	case t.Kind == pylex.Number && len(value) == 1:
+		return numberKind
+	case t.Text == "[" && value[len(value)-1].Text == "]":
+		return listKind
+	case t.Text == "{" && value[len(value)-1].Text == "}":
+		return dictKind
+	case t.Kind == pylex.Name && len(value) <= 5 && !slices.ContainsFunc(value, func(t pylex.Token) bool { return t.Kind == pylex.Op && t.Text != "." }):
+		return b.kindFrom(pylex.Text(value), i, depth)
+	}
+	return unknownKind
+}
+
+// made are plain functions with a kind of result.
+var made = map[string]kind{
+	"list": listKind, "sorted": listKind, "dict": dictKind, "set": setKind, "str": strKind, "int": numberKind, "float": numberKind,
+	"len": numberKind, "sum": unknownKind, "range": listKind, "defaultdict": dictKind, "collections.defaultdict": dictKind, "deque": listKind,
+}
+
+// rightSide are the tokens after the last "=" outside brackets.
+func rightSide(tokens []pylex.Token) []pylex.Token {
+	depth, at := 0, -1
+	for i, t := range tokens {
+		if t.Kind != pylex.Op {
+			continue
+		}
+		switch t.Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			depth--
+		case "=":
+			if depth == 0 {
+				at = i
+			}
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	return tokens[at+1:]
+}
+
+// hints are words in names that people give to things of a kind.
+var hints = map[string]kind{
+	"cpu": cpuKind, "host": cpuKind, "pinned": cpuKind, "np": numpyKind, "numpy": numpyKind, "ndarray": numpyKind, "arr": numpyKind,
+	"list": listKind, "lists": listKind, "dict": dictKind, "map": dictKind, "mapping": dictKind, "set": setKind,
+	"str": strKind, "text": strKind, "prompt": strKind, "string": strKind,
+	"logits": tensorKind, "hidden": tensorKind, "tensor": tensorKind, "gpu": tensorKind, "cuda": tensorKind, "mask": tensorKind,
+	"probs": tensorKind, "device": tensorKind,
+}
+
+// hinted is the kind that the last name of a path suggests.
+func hinted(path string) kind {
+	last := strings.Trim(path, "[]()")
+	last = last[strings.LastIndexByte(last, '.')+1:]
+	parts := words(last)
+	for i := len(parts) - 1; i >= 0; i-- {
+		if k, known := hints[parts[i]]; known {
+			return k
+		}
+	}
+	return unknownKind
+}

@@ -1,0 +1,133 @@
+package hotspot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// finding is a type that a line may have, and why.
+type finding struct {
+	kind       Type
+	sub        string
+	confidence Confidence
+	evidence   string
+}
+
+// confidences from the lowest.
+var confidences = []Confidence{"low", "medium", "high"}
+
+// lower is a confidence n degrees less.
+func (c Confidence) lower(n int) Confidence {
+	return confidences[max(0, slices.Index(confidences, c)-n)]
+}
+
+// calls matches the calls of statement i with the indicators. Of each call the first
+// indicator that holds counts. Refused says which would hold but for the time, and
+// other are the calls that nothing is known of.
+func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Call) {
+	s := &b.stmts[i]
+	for _, c := range s.Calls {
+		known := false
+		for at := range Knowledge().Indicators {
+			ind := &Knowledge().Indicators[at]
+			if !ind.matches(&c) || !ind.fits(b, &c, i) {
+				continue
+			}
+			known = true
+			us := s.usPerHit()
+			if ind.LeastUs > 0 && us >= 0 && us < ind.LeastUs/2 {
+				refused = append(refused, fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), micros(us)))
+				continue
+			}
+			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: short(c.Path) + " " + ind.Why}
+			switch {
+			case ind.LeastUs > 0 && us < ind.LeastUs: // unknown, too
+				f.confidence = f.confidence.lower(1)
+			case ind.LeastUs > 0:
+				f.evidence += fmt.Sprintf(": %s per hit", micros(us))
+			}
+			found = append(found, f)
+			break
+		}
+		if !known {
+			other = append(other, c)
+		}
+	}
+	return found, refused, other
+}
+
+// matches is whether a call has one of the names.
+func (ind *Indicator) matches(c *pylex.Call) bool {
+	path := strings.NewReplacer("()", "", "[]", "").Replace(c.Path)
+	for _, name := range ind.Calls {
+		if path == name || !builtins[name] && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
+			return true
+		}
+	}
+	return c.Receiver() != "" && slices.Contains(ind.Methods, c.Name())
+}
+
+// builtins are names of the indicators that mean something else after a dot.
+var builtins = map[string]bool{
+	"isinstance": true, "issubclass": true, "hasattr": true, "getattr": true, "setattr": true, "callable": true, "len": true, "type": true,
+	"id": true, "super": true, "sorted": true, "dict": true, "list": true, "set": true, "tuple": true, "frozenset": true, "zip": true,
+	"reversed": true, "enumerate": true, "bytearray": true,
+}
+
+// fits is whether a call's receiver and arguments are those of the indicator.
+func (ind *Indicator) fits(b *body, c *pylex.Call, i int) bool {
+	receiver := c.Receiver()
+	if ind.Args != nil && c.Args > *ind.Args {
+		return false
+	}
+	text := strings.ReplaceAll(c.Text, `"`, "'")
+	if ind.Argument != "" && !strings.Contains(text, ind.Argument) || ind.Without != "" && strings.Contains(text, ind.Without) {
+		return false
+	}
+	if len(ind.Receivers) > 0 && !slices.ContainsFunc(lastWords(receiver), func(w string) bool {
+		return slices.ContainsFunc(ind.Receivers, func(r string) bool { return begins(w, r) })
+	}) {
+		return false
+	}
+	if slices.ContainsFunc(words(receiver), func(w string) bool { return slices.Contains(ind.But, w) }) {
+		return false
+	}
+	return len(ind.Kinds) == 0 || receiver == "" || slices.Contains(ind.Kinds, string(b.kindOf(receiver, i)))
+}
+
+// lastWords are the words of the last name of a path.
+func lastWords(path string) []string {
+	path = strings.TrimRight(path, "[]()")
+	return words(path[strings.LastIndexByte(path, '.')+1:])
+}
+
+// begins is whether a word is r, or for longer ones begins with it.
+func begins(word, r string) bool { return word == r || len(r) >= 4 && strings.HasPrefix(word, r) }
+
+// short is a path that fits a sentence.
+func short(path string) string {
+	if len(path) > 60 {
+		cut := len(path) - 57
+		for cut < len(path) && path[cut]&0xc0 == 0x80 {
+			cut++
+		}
+		path = "..." + path[cut:]
+	}
+	return path
+}
+
+// micros is a time for a sentence.
+func micros(us float64) string {
+	switch {
+	case us >= 1e6:
+		return fmt.Sprintf("%.3g s", us/1e6)
+	case us >= 1e3:
+		return fmt.Sprintf("%.3g ms", us/1e3)
+	case us >= 100:
+		return fmt.Sprintf("%.0f us", us)
+	}
+	return fmt.Sprintf("%.2g us", us)
+}
