@@ -207,12 +207,12 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 	}
 	for i := range b.stmts {
 		if k := b.stmts[i].Keyword; (k == "for" || k == "while") && b.stmts[i].hits > 0 {
-			first := b.classify(i, NoScope)[0].kind
+			first := b.classify(i, NoScope, st)[0].kind
 			looped[i] = first == PyLoop || first == RedundantIter
 		}
 	}
 	for i := range b.stmts {
-		if at := b.stmts[i].loop; at >= 0 && looped[at] && !looped[i] && b.belongs(i) {
+		if at := b.stmts[i].loop; at >= 0 && looped[at] && !looped[i] && b.belongs(i, st) {
 			owner[i] = at
 		}
 	}
@@ -244,12 +244,12 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 }
 
 // belongs is whether a statement in a loop is plain Python: what the loop costs.
-func (b *body) belongs(i int) bool {
+func (b *body) belongs(i int, st *steps) bool {
 	s := &b.stmts[i]
 	if s.hits == 0 {
 		return false
 	}
-	first := b.classify(i, NoScope)[0]
+	first := b.classify(i, NoScope, st)[0]
 	switch first.kind {
 	case Container, FuncCall, RedundantIter, PyLoop:
 		return !s.Comprehension && s.Keyword != "for" && s.Keyword != "while"

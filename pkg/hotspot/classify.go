@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
 	if b.fn.Ns > 0 {
 		h.ShareOfFunction = float64(ns) / float64(b.fn.Ns)
 	}
-	h.classified(b.classify(i, h.Scope))
+	h.classified(b.classify(i, h.Scope, st))
 	return h
 }
 
@@ -68,7 +69,7 @@ func (h *Hotspot) classified(found []finding) {
 
 // classify returns all that statement i may be: what is doubtful last, and of equal
 // confidence in the order of triage. There is at least one.
-func (b *body) classify(i int, sc Scope) []finding {
+func (b *body) classify(i int, sc Scope, st *steps) []finding {
 	s := &b.stmts[i]
 	if len(s.Tokens) == 0 {
 		return []finding{{kind: Compute, confidence: "low", evidence: "no source: what the line does is not known"}}
@@ -76,6 +77,7 @@ func (b *body) classify(i int, sc Scope) []finding {
 	found, refused, other := b.calls(i)
 	found = append(found, b.implicit(i)...)
 	found = append(found, b.masked(i)...)
+	found = append(found, b.locks(i)...)
 	found = append(found, b.allocates(i)...)
 	for at := range found {
 		if found[at].kind == Sync && (sc == PerLayer || sc == PerKernel) {
@@ -88,27 +90,32 @@ func (b *body) classify(i int, sc Scope) []finding {
 	found = append(found, b.dead(i)...)
 	found = append(found, b.hoistable(i, sc)...)
 	found = append(found, b.loops(i)...)
-	found = append(found, b.plain(i, other)...)
-	found = b.weigh(i, found, other)
-	if len(found) == 0 || found[0].confidence == "low" && len(refused) > 0 {
+	often := b.repeated(i, st)
+	found = append(found, b.plain(i, other, often)...)
+	found = b.weigh(i, found, other, often)
+	if len(found) == 0 || found[0].also || found[0].confidence == "low" && len(refused) > 0 {
 		found = append([]finding{b.compute(i, refused, other)}, found...)
 	}
 	return found
 }
 
-// weigh puts findings in order. What is cheap by nature is no reason for a long time:
-// a look-up on a line that calls something unknown for milliseconds.
-func (b *body) weigh(i int, found []finding, other []pylex.Call) []finding {
-	us := b.stmts[i].usPerHit()
-	k := Knowledge()
+// weigh puts findings in order, and leaves out what does not count. What is cheap by
+// nature is waste where it is repeated, and no reason for a long time: a look-up on a
+// line that calls something unknown for milliseconds.
+func (b *body) weigh(i int, found []finding, other []pylex.Call, often bool) []finding {
+	s := &b.stmts[i]
+	us := s.usPerHit()
 	var kept []finding
 	for _, f := range found {
-		cheap := f.kind == Container || f.kind == FuncCall
-		if f.kind == Container && b.stmts[i].Keyword == "for" && us > 8 {
-			continue // making the next item is what takes long
-		}
-		if cheap && us > 30 && (len(other) > 0 || f.kind == FuncCall) {
-			continue
+		if f.kind == Container || f.kind == FuncCall {
+			switch {
+			case s.Keyword == "for" && us > 8: // making the next item is what takes long
+				continue
+			case us > 30 && (len(other) > 0 || f.kind == FuncCall):
+				continue
+			case !often && !f.anyway:
+				continue
+			}
 		}
 		if f.kind == Container && len(other) > 0 && f.confidence == "medium" && f.sub == "" {
 			f.confidence = "low"
@@ -116,15 +123,43 @@ func (b *body) weigh(i int, found []finding, other []pylex.Call) []finding {
 		kept = append(kept, f)
 	}
 	slices.SortStableFunc(kept, func(x, y finding) int {
-		if dx, dy := x.confidence == "low", y.confidence == "low"; dx != dy {
-			if dx {
-				return 1
-			}
-			return -1
-		}
-		return k.order(x.kind) - k.order(y.kind)
+		return cmp.Or(x.doubt()-y.doubt(), x.order()-y.order())
 	})
 	return kept
+}
+
+// doubt is 0 of what is fairly certain, 1 of the rest, 2 of what is never the first.
+func (f finding) doubt() int {
+	switch {
+	case f.also:
+		return 2
+	case f.confidence == "low":
+		return 1
+	}
+	return 0
+}
+
+// order is a finding's place in the order of triage. Members of enumerations and
+// crossings into C++ come ahead of the structure of loops, as allocations do.
+func (f finding) order() int {
+	k := Knowledge()
+	switch f.sub {
+	case "enum", "boundary":
+		return k.order(Alloc)
+	}
+	return k.order(f.kind)
+}
+
+// oftenPerStep is how often a line runs per step to be repeated.
+const oftenPerStep = 8
+
+// repeated is whether statement i runs many times per step, as far as hits tell.
+func (b *body) repeated(i int, st *steps) bool {
+	s := &b.stmts[i]
+	if st.number > 0 {
+		return s.hits >= oftenPerStep*st.number
+	}
+	return s.loop >= 0 && b.iterations(s.loop) >= oftenPerStep || b.perLayerCode() || s.hits >= 100_000
 }
 
 // compute is the finding where nothing else holds.
@@ -184,6 +219,22 @@ func (b *body) implicit(i int) []finding {
 	return nil
 }
 
+// locks finds with statements that take a lock.
+func (b *body) locks(i int) []finding {
+	s := &b.stmts[i]
+	if s.Keyword != "with" {
+		return nil
+	}
+	for _, path := range append(slices.Clone(s.Attributes), s.Names...) {
+		if slices.ContainsFunc(lastWords(path), func(w string) bool { return lockWords[w] }) {
+			return []finding{{kind: GIL, confidence: "high", evidence: short(path) + " is taken, and given back"}}
+		}
+	}
+	return nil
+}
+
+var lockWords = set("lock rlock mutex cond condition cv semaphore sem")
+
 // masked finds masks as indices, whose result has as many items as the mask says.
 func (b *body) masked(i int) []finding {
 	s := &b.stmts[i]
@@ -234,9 +285,14 @@ func (b *body) onGPU(path string, i int) bool {
 	return k == tensorKind || k == unknownKind
 }
 
-// allocates finds lists that are made by multiplying, [None] * n.
+// allocates finds lists that are made by multiplying or copying: [None] * n, x[:].
 func (b *body) allocates(i int) []finding {
 	s := &b.stmts[i]
+	for _, x := range s.Indexes {
+		if k := b.kindOf(x.Path, i); x.Text == ":" && k != tensorKind && k != cpuKind && k != numpyKind && !slices.Contains(s.Targets, x.Path+"[]") {
+			return []finding{{kind: Alloc, confidence: "medium", evidence: short(x.Path) + "[:] copies a list each time"}}
+		}
+	}
 	if !s.Display {
 		return nil
 	}

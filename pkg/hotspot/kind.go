@@ -185,13 +185,19 @@ var hints = map[string]kind{
 	"probs": tensorKind, "device": tensorKind,
 }
 
-// hinted is the kind that the last name of a path suggests.
+// hinted is the kind that the last name of a path suggests, or that something further
+// up lies on the host.
 func hinted(path string) kind {
 	last := strings.Trim(path, "[]()")
-	last = last[strings.LastIndexByte(last, '.')+1:]
-	parts := words(last)
+	at := strings.LastIndexByte(last, '.')
+	parts := words(last[at+1:])
 	for i := len(parts) - 1; i >= 0; i-- {
 		if k, known := hints[parts[i]]; known {
+			return k
+		}
+	}
+	for _, w := range words(last[:max(at, 0)]) {
+		if k := hints[w]; k == cpuKind || k == numpyKind {
 			return k
 		}
 	}

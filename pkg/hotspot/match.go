@@ -14,6 +14,8 @@ type finding struct {
 	sub        string
 	confidence Confidence
 	evidence   string
+	anyway     bool // it counts where it is not repeated, too
+	also       bool // it is worth a word, and never the first
 }
 
 // confidences from the lowest.
@@ -39,7 +41,7 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 			known = true
 			us := s.usPerHit()
 			if ind.LeastUs > 0 && us >= 0 && us < ind.LeastUs/2 {
-				refused = append(refused, fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), micros(us)))
+				refused = append(refused, ind.refusal(&c, us))
 				continue
 			}
 			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: short(c.Path) + " " + ind.Why}
@@ -57,6 +59,14 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 		}
 	}
 	return found, refused, other
+}
+
+// refusal says why a call is not what it looks like.
+func (ind *Indicator) refusal(c *pylex.Call, us float64) string {
+	if ind.Type == Sync {
+		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), micros(us))
+	}
+	return fmt.Sprintf("%s takes %s per hit, too little to matter", short(c.Path), micros(us))
 }
 
 // matches is whether a call has one of the names.

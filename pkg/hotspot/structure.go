@@ -12,11 +12,11 @@ import (
 const (
 	manyItems  = 100  // iterations from which a loop in Python is one
 	someItems  = 8    // … with medium confidence
-	plainUs    = 20.0 // time per iteration above which a loop's body does real work
+	plainUs    = 50.0 // time per iteration above which a loop's body does real work
 	rarely     = 0.1  // share of the cases in which a result is used, to be rarely used
 	chainLines = 3    // small tensor operations in a row that one would do
 	helperUs   = 2.5  // time per hit of a call that does next to nothing, the profiler's own included
-	propertyUs = 0.45 // time per hit of a plain attribute above which it is a property or a binding
+	propertyUs = 0.8  // time per hit of a plain attribute above which it is a property or a binding
 )
 
 // strongOps are tensor operations that move or view; weakOps compute elementwise.
@@ -161,7 +161,11 @@ func (b *body) redundant(i int) []finding {
 			if !many(b, i) && !many(b, j) {
 				continue
 			}
-			return []finding{{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d goes over %s, too", b.number(j), short(over))}}
+			f := finding{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d goes over %s, too", b.number(j), short(over))}
+			if j > i { // the first walk is needed
+				f.confidence, f.also = "low", true
+			}
+			return []finding{f}
 		}
 	}
 	return nil
@@ -237,8 +241,8 @@ func (b *body) dead(i int) []finding {
 	}
 	name := strings.Join(names, ", ")
 	switch {
-	case line == 0 && b.complete():
-		return []finding{{kind: DeadWork, confidence: "medium", evidence: fmt.Sprintf("nothing in the function reads %s", short(name))}}
+	case line == 0 && b.complete(): // the source may be an extract, or the call be made for its effect
+		return []finding{{kind: DeadWork, confidence: "low", also: true, evidence: fmt.Sprintf("nothing in the function reads %s", short(name))}}
 	case line > 0 && float64(used) <= rarely*float64(made):
 		return []finding{{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times, and read at most %d times (line %d)", short(name), made, used, line)}}
 	}
@@ -344,7 +348,7 @@ func (b *body) hoistable(i int, sc Scope) []finding {
 			return []finding{{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing that it reads changes in the loop of line %d", b.number(s.loop))}}
 		}
 	}
-	if sc == PerLayer && s.loop < 0 && len(s.Targets) > 0 && stepWide(s) {
+	if us := s.usPerHit(); sc == PerLayer && s.loop < 0 && len(s.Targets) > 0 && (us < 0 || us > helperUs) && stepWide(s) {
 		return []finding{{kind: Hoist, confidence: "medium", evidence: "runs once per layer, and reads only what is the same for the whole step"}}
 	}
 	return nil
@@ -399,15 +403,26 @@ func (b *body) invariant(i int) bool {
 // stepWords are names of what all layers of a step share.
 var stepWords = set("metadata meta batch positions position seq seqlens lens lengths seqlen mask config cfg rope rotary tables table cu kwargs args max num offsets offset indptr indices slots slot sizes size cos sin params mapping world rank tp")
 
-// stepWide is whether a statement reads only what all layers of a step share.
+// stepWide is whether a statement reads only what all layers of a step share: names
+// of the step's metadata, the object's own configuration, or nothing but constants.
 func stepWide(s *stmt) bool {
-	shared := 0
+	shared := false
+	local := map[string]bool{"self": true, "torch": true, "math": true, "np": true, "F": true, "os": true}
+	for _, l := range s.Loops {
+		for _, name := range l.Targets {
+			local[name] = true
+		}
+	}
+	for _, c := range s.Calls {
+		root, rest := splitRoot(c.Path)
+		local[root] = local[root] || rest == "" // functions are no data
+		shared = shared || strings.HasPrefix(c.Path, "os.")
+	}
 	for _, name := range s.Names {
 		switch {
-		case name == "self" || name == "torch" || name == "math" || name == "np" || name == "F" || name == "int" || name == "max" || name == "min" || name == "len" || name == "range" || name == "getattr":
-		case slices.ContainsFunc(words(name), func(w string) bool { return stepWords[w] }):
-			shared++
-		default:
+		case slices.ContainsFunc(words(name), func(w string) bool { return stepWords[w] }) && !local[name]:
+			shared = true
+		case !local[name]:
 			return false
 		}
 	}
@@ -418,7 +433,7 @@ func stepWide(s *stmt) bool {
 			}
 		}
 	}
-	return shared > 0
+	return shared
 }
 
 // loops finds that a statement is a loop in Python over many items.
@@ -466,11 +481,18 @@ func (b *body) usPerIteration(i int) float64 {
 }
 
 // plain classifies by what is left: containers, helpers, arithmetic.
-func (b *body) plain(i int, other []pylex.Call) []finding {
+func (b *body) plain(i int, other []pylex.Call, often bool) []finding {
 	s := &b.stmts[i]
+	if s.Keyword == "for" || s.Keyword == "while" {
+		return nil // what they cost, loops says
+	}
 	var found []finding
 	us := s.usPerHit()
 	for _, c := range other {
+		switch b.kindOf(c.Receiver(), i) {
+		case numpyKind, cpuKind, strKind, numberKind:
+			continue
+		}
 		if f := b.helper(&c, us); f.kind != "" {
 			found = append(found, f)
 		}
@@ -478,7 +500,7 @@ func (b *body) plain(i int, other []pylex.Call) []finding {
 	if f := b.container(i, us, len(other) > 0); f.kind != "" {
 		found = append(found, f)
 	}
-	if len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < 20 && !slices.ContainsFunc(s.Operators, arithmetic) {
+	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < 20 && !slices.ContainsFunc(s.Operators, arithmetic) {
 		found = append(found, b.property(s, us))
 	}
 	return found
@@ -526,19 +548,21 @@ func (b *body) helper(c *pylex.Call, us float64) finding {
 	case len(parts) == 0 || torchModules[root] || strongOps[name] || weakOps[name]:
 		return finding{}
 	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords[parts[len(parts)-1]] && us < 8:
-		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path))}
+		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path)), anyway: true}
 	case slices.ContainsFunc(words(c.Receiver()), func(w string) bool { return boundWords[w] }) && us < 8:
-		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++"}
+		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++", anyway: true}
 	case name[0] >= 'A' && name[0] <= 'Z':
 		return finding{}
+	case us > helperUs && us <= 8 && slices.ContainsFunc(lastWords(c.Receiver()), func(w string) bool { return requestWords[w] }):
+		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: fmt.Sprintf("%s crosses into C++: %s per hit", short(c.Path), micros(us))}
 	case us >= 0 && us <= helperUs:
-		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), micros(us))}
+		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), micros(us)), anyway: getters[parts[0]] && c.Args <= 1}
 		if slices.ContainsFunc(lastWords(c.Receiver()), func(w string) bool { return requestWords[w] }) {
 			f.sub = "boundary"
 		}
 		return f
 	case us <= 8 && getters[parts[0]]:
-		return finding{kind: FuncCall, confidence: "low", evidence: short(c.Path) + " asks for something that is often known"}
+		return finding{kind: FuncCall, confidence: "medium", evidence: short(c.Path) + " asks for something that is often known", anyway: c.Args == 0}
 	}
 	return finding{}
 }
@@ -556,13 +580,13 @@ func (b *body) container(i int, us float64, calls bool) finding {
 	case us > 8:
 		return finding{}
 	case s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c pylex.Call) bool { return c.Name() == "get" })):
-		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster"}
+		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster", anyway: true}
 	case slices.Contains(s.Operators, "in"):
-		return finding{kind: Container, confidence: conf, evidence: "looks for a member"}
+		return finding{kind: Container, confidence: conf, evidence: "looks for a member", anyway: us > 1}
 	case len(s.Indexes) > 0 && slices.ContainsFunc(s.Indexes, func(x pylex.Index) bool { return b.lookup(x, i) }):
 		return finding{kind: Container, confidence: conf, evidence: "looks up an item"}
 	case longChain(s):
-		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes"}
+		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes", anyway: us > 1}
 	case s.Display && len(s.Targets) > 0:
 		return finding{kind: Container, confidence: conf, evidence: "makes a container"}
 	case s.Formatted && len(s.Targets) > 0:

@@ -91,6 +91,7 @@ func (p *parser) targets() {
 		left.expressions("")
 		left.i++
 	}
+	p.s.Formatted = left.s.Formatted
 	p.s.Indexes = append(p.s.Indexes, left.s.Indexes...)
 	p.s.Calls = append(p.s.Calls, left.s.Calls...)
 	p.i = last + 1
