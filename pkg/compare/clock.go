@@ -1,30 +1,24 @@
 package compare
 
+import spans "github.com/hostbound/hostbound/pkg/interval"
+
 const (
-	never = 1<<63 - 1
-	none  = -1 << 63
+	never = spans.Never
+	none  = spans.None
 )
 
-// lane is the union of a device's GPU activity so far: what is closed, and the
-// piece that may still grow.
+// lane is a device of the rank.
 type lane struct {
-	device       int32
-	closed       int64
-	start, front int64
+	device int32
+	closed int64 // ns of its GPU activity in pieces that are done
+	busy   spans.Growing
 }
 
-// add takes the span [t, e). Spans come in the order of their start.
-func (l *lane) add(t, e int64) {
-	if t > l.front {
-		l.closed += l.front - l.start
-		l.start, l.front = t, e
-		return
-	}
-	l.front = max(l.front, e)
-}
+// add adds the span [t, e). Spans come in the order of their start.
+func (l *lane) add(t, e int64) { l.closed += l.busy.Add(t, e) }
 
 // until is the busy time before t, which is not before the last span's start.
-func (l *lane) until(t int64) int64 { return l.closed + min(l.front, t) - l.start }
+func (l *lane) until(t int64) int64 { return l.closed + l.busy.Until(t) }
 
 // open is a range that has not ended.
 type open struct {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	spans "github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/marker"
 	steps "github.com/hostbound/hostbound/pkg/step"
 )
@@ -186,7 +187,7 @@ func (r *rank) findLane(device int32) int {
 			return k
 		}
 	}
-	r.lanes = append(r.lanes, lane{device: device, start: none, front: none})
+	r.lanes = append(r.lanes, lane{device: device, busy: spans.Empty})
 	return len(r.lanes) - 1
 }
 

@@ -1,7 +1,6 @@
 package compare_test
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/phase"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -17,29 +17,13 @@ import (
 // The twin computes the figures of one run from all rows at once, as they are
 // defined and with no thought of speed.
 
-type span struct{ from, to int64 }
+type span = interval.Span
 
-// union returns spans as disjoint ones in order.
-func union(spans []span) []span {
-	spans = slices.Clone(spans)
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	var out []span
-	for _, s := range spans {
-		if n := len(out); n > 0 && s.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, s.to)
-		} else if s.from < s.to {
-			out = append(out, s)
-		}
-	}
-	return out
-}
+func spanOf(from, to int64) span { return span{From: from, To: to} }
 
 // within returns the length of the part of the union of spans in w.
-func within(spans []span, w span) (n int64) {
-	for _, s := range union(spans) {
-		n += max(0, min(s.to, w.to)-max(s.from, w.from))
-	}
-	return n
+func within(spans []span, w span) int64 {
+	return interval.Length(interval.Intersection(interval.Union(spans), []span{w}))
 }
 
 type twinStep struct {
@@ -70,7 +54,7 @@ func newTwin(rows []eventtest.Row) *twin {
 			if w.lanes[r.Rank] == nil {
 				w.lanes[r.Rank] = map[int32][]span{}
 			}
-			w.lanes[r.Rank][r.Device] = append(w.lanes[r.Rank][r.Device], span{r.Start, r.End})
+			w.lanes[r.Rank][r.Device] = append(w.lanes[r.Rank][r.Device], spanOf(r.Start, r.End))
 		}
 	}
 	for _, r := range rows {
@@ -92,14 +76,14 @@ func (w *twin) choose(window eventtest.Row) {
 	}
 	for i := range all {
 		s := &all[i]
-		s.period.from = s.row.Start
+		s.period.From = s.row.Start
 		if i+1 < len(all) && all[i+1].row.Segment == s.row.Segment {
-			s.period.to, s.whole = all[i+1].row.Start, true
+			s.period.To, s.whole = all[i+1].row.Start, true
 			continue
 		}
 		for _, other := range all {
 			if other.row.Segment == s.row.Segment {
-				s.period.to = max(s.period.to, other.row.End)
+				s.period.To = max(s.period.To, other.row.End)
 			}
 		}
 	}
@@ -136,7 +120,7 @@ func steadyOf(all []twinStep, window eventtest.Row) (chosen []twinStep) {
 func (w *twin) measure() {
 	n := float64(len(w.steps))
 	for _, s := range w.steps {
-		wall, extent := s.period.to-s.period.from, s.row.End-s.row.Start
+		wall, extent := s.period.To-s.period.From, s.row.End-s.row.Start
 		w.totals["wall"] += float64(wall) / 1e3 / n
 		w.totals["duration"] += float64(extent) / 1e3 / n
 		for _, lane := range w.lanes[s.rank] {
@@ -148,7 +132,7 @@ func (w *twin) measure() {
 			w.gaps = append(w.gaps, float64(wall-extent)/1e3)
 		}
 		for i, r := range w.rows {
-			if r.Rank == s.rank && r.Start >= s.period.from && r.Start < s.period.to {
+			if r.Rank == s.rank && r.Start >= s.period.From && r.Start < s.period.To {
 				w.row(i, n)
 			}
 		}
@@ -193,12 +177,12 @@ func (w *twin) operation(i int, us, n float64) {
 	var nested []span
 	for j, o := range w.rows {
 		if j > i && counted(&o) && o.Rank == r.Rank && o.Thread == r.Thread && o.Start >= r.Start && o.End <= r.End {
-			nested = append(nested, span{o.Start, o.End})
+			nested = append(nested, spanOf(o.Start, o.End))
 		}
 	}
 	hidden := 0.0
 	for _, lane := range w.lanes[r.Rank] {
-		hidden += float64(within(lane, span{r.Start, r.End})) / float64(len(w.lanes[r.Rank]))
+		hidden += float64(within(lane, spanOf(r.Start, r.End))) / float64(len(w.lanes[r.Rank]))
 	}
 	name := marker.Fold(r.Name)
 	if w.ops[name] == nil {
@@ -206,7 +190,7 @@ func (w *twin) operation(i int, us, n float64) {
 	}
 	op := w.ops[name]
 	op[0] += us
-	op[1] += us - float64(within(nested, span{r.Start, r.End}))/1e3/n
+	op[1] += us - float64(within(nested, spanOf(r.Start, r.End)))/1e3/n
 	op[2] += us - hidden/1e3/n
 }
 

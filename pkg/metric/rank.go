@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -21,7 +22,7 @@ type rank struct {
 	lane    int // of the last GPU row
 	threads []thread
 	thread  int // of the last launch
-	prep    union
+	prep    interval.Growing
 	name    int // index in rules.prep of the text of prep, past the end: none yet
 	seen    seen
 
@@ -35,7 +36,7 @@ type rank struct {
 }
 
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
-	r := &rank{id: id, rules: rules, prep: noSpan, name: len(rules.prep)}
+	r := &rank{id: id, rules: rules, prep: interval.Empty, name: len(rules.prep)}
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll}, r)
 	return r
 }
@@ -53,7 +54,7 @@ func (r *rank) End(s step.Slice, t int64) {
 	for k := range r.threads {
 		r.threads[k].cut(t, acc)
 	}
-	acc.prep += r.prep.cut(t)
+	acc.prep += r.prep.Cut(t)
 	acc.wall = t - s.Start
 	if s.Trace {
 		r.trace.add(acc)
@@ -125,18 +126,18 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		r.lane = r.findLane(device)
 	}
 	l := &r.lanes[r.lane]
-	r.acc.busy += l.busy.add(t, e)
+	r.acc.busy += l.busy.Add(t, e)
 	if r.name < len(r.rules.prep) {
-		r.acc.either += l.either.add(t, e)
+		r.acc.either += l.either.Add(t, e)
 	}
 	if kind != event.Kernel {
 		return
 	}
 	if class := b.Class.Values[i]; class.IsCollective() && b.Class.Valid.Get(i) {
-		r.acc.comm += l.comm.add(t, e)
+		r.acc.comm += l.comm.Add(t, e)
 	}
 	if r.rules.nccl.is(&b.Name, i) {
-		r.acc.nccl += l.nccl.add(t, e)
+		r.acc.nccl += l.nccl.Add(t, e)
 	}
 }
 
@@ -156,7 +157,7 @@ func (r *rank) findLane(device int32) int {
 		}
 	}
 	// Until now the lane was idle: prep ∪ busy was prep.
-	r.lanes = append(r.lanes, lane{device, noSpan, noSpan, noSpan, r.prep})
+	r.lanes = append(r.lanes, lane{device, interval.Empty, interval.Empty, interval.Empty, r.prep})
 	r.eachTally(func(t *tally) { t.either += t.prep })
 	return len(r.lanes) - 1
 }
@@ -180,7 +181,7 @@ func (r *rank) takeLaunch(id, t, e int64, class event.Class) {
 		return
 	}
 	r.acc.calls++
-	r.acc.graphLaunch += h.graphLaunch.add(t, e)
+	r.acc.graphLaunch += h.graphLaunch.Add(t, e)
 }
 
 // threadOf returns the thread with a number, which may be a new one.
@@ -194,7 +195,7 @@ func (r *rank) threadOf(id int64) *thread {
 		}
 	}
 	r.thread = len(r.threads)
-	r.threads = append(r.threads, thread{id: id, launch: noSpan, graphLaunch: noSpan})
+	r.threads = append(r.threads, thread{id: id, launch: interval.Empty, graphLaunch: interval.Empty})
 	return &r.threads[r.thread]
 }
 
@@ -210,16 +211,16 @@ func (r *rank) takePrep(text []byte, t, e int64) {
 	if name < r.name {
 		r.prefer(name)
 	}
-	r.acc.prep += r.prep.add(t, e)
+	r.acc.prep += r.prep.Add(t, e)
 	for k := range r.lanes {
-		r.acc.either += r.lanes[k].either.add(t, e)
+		r.acc.either += r.lanes[k].either.Add(t, e)
 	}
 }
 
 // prefer makes another text that of input preparation. There was none of it until
 // now: prep was empty, and prep ∪ busy was busy.
 func (r *rank) prefer(name int) {
-	r.name, r.prep = name, noSpan
+	r.name, r.prep = name, interval.Empty
 	r.eachTally(func(t *tally) { t.prep, t.either = 0, t.busy })
 	for k := range r.lanes {
 		r.lanes[k].either = r.lanes[k].busy

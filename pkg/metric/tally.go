@@ -1,5 +1,7 @@
 package metric
 
+import "github.com/hostbound/hostbound/pkg/interval"
+
 // tally is what was measured in some stretches of a rank's time.
 type tally struct {
 	wall int64 // length of the stretches, ns
@@ -37,68 +39,35 @@ func (t *tally) add(u *tally) {
 	t.whole += u.whole
 }
 
-// union is the open piece of a union of spans that come in the order of their
-// start. What was in pieces before it has been credited. The zero union is not
-// empty at negative times: use noSpan.
-type union struct{ from, to int64 }
-
-const none = -1 << 63
-
-var noSpan = union{none, none}
-
-// add adds a span and returns the length to credit.
-func (u *union) add(from, to int64) int64 {
-	if from > u.to {
-		done := u.to - u.from
-		u.from, u.to = from, to
-		return done
-	}
-	if to > u.to {
-		u.to = to
-	}
-	return 0
-}
-
-// cut returns the length to credit up to t, and goes on from there.
-func (u *union) cut(t int64) int64 {
-	end := min(u.to, t)
-	if end <= u.from {
-		return 0
-	}
-	done := end - u.from
-	u.from = end
-	return done
-}
-
 // lane is a device of a rank.
 type lane struct {
 	device                   int32
-	busy, nccl, comm, either union
+	busy, nccl, comm, either interval.Growing
 }
 
 func (l *lane) cut(t int64, acc *tally) {
-	acc.busy += l.busy.cut(t)
-	acc.nccl += l.nccl.cut(t)
-	acc.comm += l.comm.cut(t)
-	acc.either += l.either.cut(t)
+	acc.busy += l.busy.Cut(t)
+	acc.nccl += l.nccl.Cut(t)
+	acc.comm += l.comm.Cut(t)
+	acc.either += l.either.Cut(t)
 }
 
 // thread is a thread of a rank that launches.
 type thread struct {
 	id                  int64
-	launch, graphLaunch union
+	launch, graphLaunch interval.Growing
 	// full is when the thread waits for a full queue, either launch ∪ full; both
 	// are kept once it waits at all.
 	waits        bool
-	full, either union
+	full, either interval.Growing
 }
 
 // addLaunch adds a kernel-launch call.
 func (h *thread) addLaunch(t, e int64, acc *tally) {
-	ns := h.launch.add(t, e)
+	ns := h.launch.Add(t, e)
 	acc.launch += ns
 	if h.waits {
-		acc.waited += ns - h.either.add(t, e)
+		acc.waited += ns - h.either.Add(t, e)
 	}
 }
 
@@ -106,18 +75,18 @@ func (h *thread) addLaunch(t, e int64, acc *tally) {
 // |launch ∪ full|.
 func (h *thread) addFull(t, e int64, acc *tally) {
 	if !h.waits {
-		h.waits, h.full, h.either = true, noSpan, h.launch
+		h.waits, h.full, h.either = true, interval.Empty, h.launch
 	}
-	acc.waited += h.full.add(t, e) - h.either.add(t, e)
+	acc.waited += h.full.Add(t, e) - h.either.Add(t, e)
 }
 
 func (h *thread) cut(t int64, acc *tally) {
-	ns := h.launch.cut(t)
+	ns := h.launch.Cut(t)
 	acc.launch += ns
 	if h.waits {
-		acc.waited += ns + h.full.cut(t) - h.either.cut(t)
+		acc.waited += ns + h.full.Cut(t) - h.either.Cut(t)
 	}
-	acc.graphLaunch += h.graphLaunch.cut(t)
+	acc.graphLaunch += h.graphLaunch.Cut(t)
 }
 
 // seenSize is how many identities are remembered at least: far more replays than

@@ -1,87 +1,35 @@
 package metric_test
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/metric"
 )
 
-// span is [from, to).
-type span struct{ from, to int64 }
+type span = interval.Span
 
-// merge returns the union of spans as disjoint ones in order.
-func merge(spans []span) []span {
-	spans = slices.Clone(spans)
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	var out []span
-	for _, s := range spans {
-		if s.from >= s.to {
-			continue
-		}
-		if n := len(out); n > 0 && s.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, s.to)
-		} else {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// both returns the intersection of two unions.
-func both(a, b []span) []span {
-	var out []span
-	for _, x := range a {
-		for _, y := range b {
-			if from, to := max(x.from, y.from), min(x.to, y.to); from < to {
-				out = append(out, span{from, to})
-			}
-		}
-	}
-	return out
-}
-
-func length(spans []span) (n int64) {
-	for _, s := range spans {
-		n += s.to - s.from
-	}
-	return n
-}
+func spanOf(from, to int64) span { return span{From: from, To: to} }
 
 // within returns the length of the part of the union of spans in w.
-func within(spans, w []span) int64 { return length(both(merge(spans), merge(w))) }
-
-func in(t int64, w []span) bool {
-	for _, s := range w {
-		if s.from <= t && t < s.to {
-			return true
-		}
-	}
-	return false
+func within(spans, w []span) int64 {
+	return interval.Length(interval.Intersection(interval.Union(spans), interval.Union(w)))
 }
 
-// minus returns what of a is not in b.
-func minus(a, b []span) []span {
-	var out []span
+// minus returns what of each span of a is not in b.
+func minus(a, b []span) (parts []span) {
 	for _, s := range a {
-		for _, m := range merge(b) {
-			if m.to <= s.from || m.from >= s.to {
-				continue
-			}
-			if s.from < m.from {
-				out = append(out, span{s.from, m.from})
-			}
-			s.from = min(m.to, s.to)
-		}
-		if s.from < s.to {
-			out = append(out, s)
-		}
+		parts = append(parts, interval.Difference([]span{s}, interval.Union(b))...)
 	}
-	return out
+	return parts
+}
+
+func in(t int64, w []span) bool {
+	return slices.ContainsFunc(w, func(s span) bool { return s.Has(t) })
 }
 
 // twinStep is a step with its period.
@@ -186,22 +134,22 @@ func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Opt
 		return nil
 	}
 	for _, u := range h.Span(id).Unrecorded {
-		tw.lost = append(tw.lost, span{u[0], u[1]})
+		tw.lost = append(tw.lost, spanOf(u[0], u[1]))
 	}
 	for i := range tw.steps {
 		s := &tw.steps[i]
-		s.period = span{s.Start, s.End}
+		s.period = spanOf(s.Start, s.End)
 		for _, o := range tw.steps {
 			if o.Segment == s.Segment {
-				s.period.to = max(s.period.to, o.End)
+				s.period.To = max(s.period.To, o.End)
 			}
 		}
 		s.last = i+1 == len(tw.steps) || tw.steps[i+1].Segment != s.Segment
 		if !s.last {
-			s.period.to = tw.steps[i+1].Start
+			s.period.To = tw.steps[i+1].Start
 		}
 		s.parts = minus([]span{s.period}, tw.lost)
-		s.last = s.last || length(s.parts) < s.period.to-s.period.from
+		s.last = s.last || interval.Length(s.parts) < s.period.To-s.period.From
 	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range tw.rows {
@@ -209,7 +157,7 @@ func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Opt
 			first, last = min(first, r.Start), max(last, r.End)
 		}
 	}
-	tw.trace = minus([]span{{first, last}}, tw.lost)
+	tw.trace = minus([]span{spanOf(first, last)}, tw.lost)
 	return tw
 }
 
@@ -240,7 +188,7 @@ func (tw *twinRank) aggregate(window string) []span {
 	if tw.window == nil {
 		return nil
 	}
-	return minus([]span{{tw.window.Start, tw.window.End}}, tw.lost)
+	return minus([]span{spanOf(tw.window.Start, tw.window.End)}, tw.lost)
 }
 
 func (tw *twinRank) inPhase(p event.Phase) (w []span, n int64) {
@@ -258,7 +206,7 @@ func (tw *twinRank) inPhase(p event.Phase) (w []span, n int64) {
 func (tw *twinRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
 	for i := range tw.rows {
 		if keep(&tw.rows[i]) {
-			spans = append(spans, span{tw.rows[i].Start, tw.rows[i].End})
+			spans = append(spans, spanOf(tw.rows[i].Start, tw.rows[i].End))
 		}
 	}
 	return spans
@@ -319,14 +267,14 @@ type figures struct {
 }
 
 func (f *figures) add(tw *twinRank, w []span) {
-	f.wall += length(merge(w))
+	f.wall += interval.Length(interval.Union(w))
 	prep := tw.prep()
 	for _, device := range tw.devices {
 		onLane := func(keep func(*eventtest.Row) bool) []span {
 			return tw.spans(func(r *eventtest.Row) bool { return r.Device == device && tw.isBusy(r) && keep(r) })
 		}
 		busy := onLane(func(*eventtest.Row) bool { return true })
-		f.capacity += length(merge(w))
+		f.capacity += interval.Length(interval.Union(w))
 		f.busy += within(busy, w)
 		f.nccl += within(onLane(func(r *eventtest.Row) bool {
 			return r.Kind == event.Kernel && strings.Contains(strings.ToLower(r.Name), "nccl")
@@ -335,7 +283,7 @@ func (f *figures) add(tw *twinRank, w []span) {
 			return r.Class == event.Allreduce || r.Class == event.Comm
 		}), w)
 		f.prep += within(prep, w)
-		overlap := both(merge(prep), merge(busy))
+		overlap := interval.Intersection(interval.Union(prep), interval.Union(busy))
 		f.exposed += within(prep, w) - within(overlap, w)
 	}
 	for thread := range int64(10) {
@@ -347,7 +295,7 @@ func (f *figures) add(tw *twinRank, w []span) {
 		full := tw.spans(func(r *eventtest.Row) bool {
 			return r.Kind == event.Overhead && r.Thread == thread && r.Name == "Command Buffer Full"
 		})
-		waited := length(both(both(merge(full), merge(onThread(event.Launch))), merge(w)))
+		waited := interval.Length(interval.Intersection(interval.Intersection(interval.Union(full), interval.Union(onThread(event.Launch))), interval.Union(w)))
 		f.waited += waited
 		f.launch += within(onThread(event.Launch), w) - waited
 		f.graphLaunch += within(onThread(event.GraphLaunch), w)
@@ -422,8 +370,8 @@ func twinSteady(ranks []*twinRank) *metric.Steady {
 	var wall int64
 	var gaps []int64
 	for _, s := range steady {
-		wall += length(s.parts)
-		if gap := length(s.parts) - (s.End - s.Start); gap > 0 {
+		wall += interval.Length(s.parts)
+		if gap := interval.Length(s.parts) - (s.End - s.Start); gap > 0 {
 			gaps = append(gaps, gap)
 		}
 	}
