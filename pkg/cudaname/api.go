@@ -76,13 +76,10 @@ func ClassAPI(canonical string) string {
 	switch {
 	case isLaunch(canonical):
 		return Launch
-	case canonical == "cudaGraphLaunch", canonical == "cuGraphLaunch":
+	case canonical == "cudaGraphLaunch", canonical == "cuGraphLaunch", canonical == "hipGraphLaunch":
 		return GraphLaunch
 	}
-	call, ok := strings.CutPrefix(canonical, "cuda")
-	if !ok {
-		call, ok = strings.CutPrefix(canonical, "cu")
-	}
+	call, ok := cutAPI(canonical)
 	switch {
 	case !ok:
 		return Other
@@ -96,8 +93,23 @@ func ClassAPI(canonical string) string {
 	return Other
 }
 
+// cutAPI takes the name of the API off a call's.
+func cutAPI(canonical string) (call string, ok bool) {
+	for _, api := range [...]string{"cuda", "cu", "hip"} {
+		if call, ok = strings.CutPrefix(canonical, api); ok {
+			return call, true
+		}
+	}
+	return canonical, false
+}
+
 func isLaunch(name string) bool {
 	switch name {
+	case "hipLaunchKernel", "hipLaunchKernelExC", "hipDrvLaunchKernelEx", "hipLaunchByPtr",
+		"hipExtLaunchKernel", "hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel",
+		"hipLaunchCooperativeKernel", "hipLaunchCooperativeKernelMultiDevice", "hipExtLaunchMultiKernelMultiDevice",
+		"hipModuleLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernelMultiDevice":
+		return true
 	case "cudaLaunch", "cudaLaunchKernel", "cudaLaunchKernelExC",
 		"cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernelMultiDevice",
 		"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync",
@@ -118,7 +130,7 @@ var allocFamilies = []string{
 
 func isAlloc(call string) bool {
 	switch call {
-	case "HostAlloc", "HostRegister", "HostUnregister",
+	case "HostAlloc", "HostMalloc", "HostFree", "HostRegister", "HostUnregister",
 		"MemHostAlloc", "MemHostRegister", "MemHostUnregister",
 		"MemPoolTrimTo", "MemGetInfo",
 		// Virtual memory management.

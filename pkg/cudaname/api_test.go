@@ -123,6 +123,18 @@ var apiTests = []struct{ name, canonical, class string }{
 	{"cuModuleGetLoadingMode", "cuModuleGetLoadingMode", Other},
 	{"cuProfilerStart", "cuProfilerStart", Other},
 
+	{"hipLaunchKernel", "hipLaunchKernel", Launch},
+	{"hipModuleLaunchKernel", "hipModuleLaunchKernel", Launch},
+	{"hipExtModuleLaunchKernel", "hipExtModuleLaunchKernel", Launch},
+	{"hipGraphLaunch", "hipGraphLaunch", GraphLaunch},
+	{"hipGraphInstantiate", "hipGraphInstantiate", Other},
+	{"hipStreamSynchronize", "hipStreamSynchronize", Sync},
+	{"hipMemcpyWithStream", "hipMemcpyWithStream", MemOp},
+	{"hipMemsetAsync", "hipMemsetAsync", MemOp},
+	{"hipHostMalloc", "hipHostMalloc", Alloc},
+	{"hipEventRecord", "hipEventRecord", Alloc},
+	{"hipGetDevice", "hipGetDevice", Other},
+
 	// Not versions, or not of ours.
 	{"", "", Other},
 	{"cu", "cu", Other},

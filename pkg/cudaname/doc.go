@@ -23,7 +23,8 @@
 //	other         the rest, graph administration and capture probes among them
 //
 // A call that is listed for one of the two APIs counts for its twin in the other
-// too: cuEventRecord is what cudaEventRecord is.
+// too: cuEventRecord is what cudaEventRecord is. So do AMD's, hip in place of cuda;
+// their launches have names of their own (hipModuleLaunchKernel, hipExtLaunchKernel).
 //
 // # Kernels
 //

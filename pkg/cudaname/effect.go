@@ -14,13 +14,10 @@ const (
 
 // EffectOf returns what a call does, by its canonical name; 0 for anything else.
 func EffectOf(canonical string) Effect {
-	call, ok := strings.CutPrefix(canonical, "cuda")
-	if !ok {
-		if call, ok = strings.CutPrefix(canonical, "cu"); !ok {
-			return 0
-		}
-	}
+	call, ok := cutAPI(canonical)
 	switch {
+	case !ok:
+		return 0
 	case strings.HasPrefix(call, "Memcpy") && !strings.Contains(call, "Async"):
 		return Blocks
 	case strings.HasPrefix(call, "ModuleLoad"), strings.HasPrefix(call, "LibraryLoad"), strings.HasPrefix(call, "Link"):

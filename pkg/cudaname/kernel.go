@@ -38,7 +38,7 @@ var (
 	// The op is multimem_one_shot_all_reduce, its kernel leaves out the all.
 	multimemPattern = newPattern([]string{`multimem_\w*reduce`}, []string{`reduce_?scatter`})
 	commPattern     = newPattern([]string{
-		`nccl`, `all_?gather`, `reduce_?scatter`, `send_?recv`, `all_?to_?all`,
+		`[nr]ccl`, `all_?gather`, `reduce_?scatter`, `send_?recv`, `all_?to_?all`,
 		`moeA2A`, `a2a_kernel`,
 		`userbuffers`, `multimem_`, `nvshmem`, `ipc_\w*rsag`, `push_oneshot`,
 	}, nil)

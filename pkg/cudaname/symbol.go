@@ -9,6 +9,15 @@ type symbol struct {
 	head  string // with both, without the parameter list
 }
 
+// ShortKernel returns a kernel's own name, of a demangled one: without namespaces,
+// return type, template arguments and parameters, as nsys has it beside that.
+func ShortKernel(demangled string) string {
+	if base := newSymbol("", demangled).base; base != "" {
+		return base
+	}
+	return demangled
+}
+
 // newSymbol reads a short and a demangled name, either of which may be missing.
 // A short name that is in fact a demangled one, as some text reports have it, is
 // read the same.

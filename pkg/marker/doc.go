@@ -13,7 +13,10 @@
 //	              (prefix, number and tokens in any combination; text may follow)
 //	vLLM          execute_context_C(…)_generation_G(…)
 //	              execute_T_context_C(…)_generation_G(…)
+//	              execute_new_C_cached_G
+//	ATOM          execute_model context_C(…) generation_G(…)
 //	SGLang        step[MODE bs=B] or step[MODE bs=B toks=T]
+//	PyTorch       ProfilerStep#N, of the profiler's schedule: without counts
 //
 // SGLang's marker has the size of the batch and its mode, from which the counts
 // follow:

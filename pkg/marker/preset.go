@@ -18,8 +18,25 @@ func parsePreset(text string) (Counts, bool) {
 		return parseVLLM(text)
 	case 's':
 		return parseSGLang(text)
+	case 'P':
+		return parseSchedule(text)
 	}
 	return Counts{}, false
+}
+
+// schedulePrefix is what the steps of the schedule of PyTorch's profiler begin with.
+const schedulePrefix = "ProfilerStep#"
+
+func parseSchedule(text string) (c Counts, ok bool) {
+	s, ok := strings.CutPrefix(text, schedulePrefix)
+	if !ok {
+		return Counts{}, false
+	}
+	if c.Step, s, ok = number(s); !ok || s != "" {
+		return Counts{}, false
+	}
+	c.HasStep = true
+	return c, true
 }
 
 func parseTensorRT(text string) (c Counts, ok bool) {
@@ -61,27 +78,41 @@ func parseVLLM(text string) (c Counts, ok bool) {
 	if !ok {
 		return Counts{}, false
 	}
+	if t, ok := strings.CutPrefix(s, "new_"); ok { // the oldest wording
+		return parseCounts(t, "", "_cached_", false)
+	}
+	if t, ok := strings.CutPrefix(s, "model "); ok { // ATOM's
+		return parseCounts(t, "context_", " generation_", true)
+	}
 	if t := skipDigits(s); len(t) < len(s) { // the newer wording's total
 		if s, ok = strings.CutPrefix(t, "_"); !ok {
 			return Counts{}, false
 		}
 	}
-	if s, ok = strings.CutPrefix(s, "context_"); !ok {
-		return Counts{}, false
+	return parseCounts(s, "context_", "_generation_", true)
+}
+
+// parseCounts reads two numbers, each after a text and, where there are any, before
+// parentheses.
+func parseCounts(s, ctx, gen string, parentheses bool) (c Counts, ok bool) {
+	for _, n := range []struct {
+		before string
+		to     *int64
+	}{{ctx, &c.Ctx}, {gen, &c.Gen}} {
+		if s, ok = strings.CutPrefix(s, n.before); !ok {
+			return Counts{}, false
+		}
+		if *n.to, s, ok = number(s); !ok {
+			return Counts{}, false
+		}
+		if !parentheses {
+			continue
+		}
+		if s, ok = skipParenthesis(s); !ok {
+			return Counts{}, false
+		}
 	}
-	if c.Ctx, s, ok = number(s); !ok {
-		return Counts{}, false
-	}
-	if s, ok = skipParenthesis(s); !ok {
-		return Counts{}, false
-	}
-	if s, ok = strings.CutPrefix(s, "_generation_"); !ok {
-		return Counts{}, false
-	}
-	if c.Gen, s, ok = number(s); !ok {
-		return Counts{}, false
-	}
-	if s, ok = skipParenthesis(s); !ok || s != "" {
+	if s != "" {
 		return Counts{}, false
 	}
 	c.HasCounts = true

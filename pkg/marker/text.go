@@ -22,9 +22,11 @@ func PrepNames() [3]string {
 func ClassNVTX(text string) string { return Presets.Class(text) }
 
 // Class returns the class of an NVTX range by its text: one of [Step], by the
-// markers of s, [GIL], [GC], [Prep] and [Range]; the first that fits.
+// markers of s, [GIL], [GC], [Prep] and [Range]; the first that fits. The steps of
+// the profiler's schedule are Range: they are markers only where an engine has none,
+// which one text does not tell.
 func (s *Set) Class(text string) string {
-	if _, ok := s.Parse(text); ok {
+	if _, ok := s.Parse(text); ok && (s.re != nil || !strings.HasPrefix(text, schedulePrefix)) {
 		return Step
 	}
 	switch {

@@ -1,0 +1,232 @@
+package kineto
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// describe finds out what the header says of a document that was read.
+func (d *document) describe() {
+	d.findOrigin()
+	d.chooseMarkers()
+	d.joinLaunches()
+	d.count()
+	d.warn()
+}
+
+// each calls f with all rows, in no order.
+func (d *document) each(f func(*row)) {
+	for _, c := range d.chunks {
+		for i := range c {
+			f(&c[i])
+		}
+	}
+}
+
+// epoch is the least time that is one since 1970, in ns, and not one since a base
+// of some months: a profiler that wrote times since 1970 in 1973 there was none.
+const epoch = 100_000_000_000_000_000
+
+// findOrigin finds the time of the first row, which is time 0 of the report.
+func (d *document) findOrigin() {
+	first := true
+	for _, c := range d.chunks {
+		if t := c[0].start; first || t < d.origin {
+			d.origin, first = t, false
+		}
+	}
+	if utc := d.origin + d.head.base; utc > epoch {
+		d.info.Origin = utc
+	}
+}
+
+// chooseMarkers decides which ranges are markers of forward steps: those that say
+// the counts of requests; where there are none, the steps of the profiler's
+// schedule. The first one after the profiler started is none: it holds what
+// starting took.
+func (d *document) chooseMarkers() {
+	counted, scheduled := make([]bool, len(d.names.classes)), make([]bool, len(d.names.classes))
+	any := false
+	for n := range d.names.classes {
+		c, ok := marker.Parse(d.names.text(int32(n)))
+		counted[n] = ok && c.HasCounts && d.names.classes[n] == event.StepMarker
+		scheduled[n] = ok && !c.HasCounts
+	}
+	d.each(func(r *row) { any = any || r.category == annotationCategory && counted[r.name] })
+	var first *row
+	d.each(func(r *row) {
+		if r.category != annotationCategory || !counted[r.name] && (any || !scheduled[r.name]) {
+			return
+		}
+		d.names.classes[r.name] = event.StepMarker
+		if first == nil || order(r, first) < 0 {
+			first = r
+		}
+	})
+	for n, c := range d.names.classes {
+		if c == event.StepMarker && any && !counted[n] {
+			d.names.classes[n] = event.Range
+		}
+	}
+	if first != nil {
+		d.first, d.hasFirst = first.place, true
+	}
+}
+
+// classOf returns the class of a row, -1 for none.
+func (d *document) classOf(r *row) event.Class {
+	class := d.names.classes[r.name]
+	if class == event.StepMarker && d.hasFirst && r.place == d.first {
+		return event.Range
+	}
+	return class
+}
+
+// joinLaunches finds the calls by their correlation. Where several have one, the
+// first counts.
+func (d *document) joinLaunches() {
+	d.calls = make(map[int64]*row, d.counts.rows[apiCategory])
+	d.each(func(r *row) {
+		if r.category != apiCategory || r.correlation == none {
+			return
+		}
+		if have := d.calls[r.correlation]; have == nil || order(r, have) < 0 {
+			d.calls[r.correlation] = r
+		}
+	})
+}
+
+// launch returns the call that launched a row, nil where it is not recorded.
+func (d *document) launch(r *row) *row {
+	if r.correlation == none {
+		return nil
+	}
+	return d.calls[r.correlation]
+}
+
+// widen makes a span that of what it was and of a row.
+func widen(start, end **int64, from, to int64) {
+	if *start == nil {
+		*start, *end = &from, &to
+		return
+	}
+	**start, **end = min(**start, from), max(**end, to)
+}
+
+// count fills in the report and what is known of its rank.
+func (d *document) count() {
+	info := &d.info
+	info.Source, info.Ranks = "torch", []int32{}
+	info.Rows, info.Classes = map[string]int64{}, map[string]int64{}
+	for _, c := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
+		info.Classes[c.String()] = 0
+	}
+	facts, device, collectives := event.RankFacts{}, int32(-1), map[string][]int64{}
+	replays := map[int64]struct{}{}
+	d.device = -1
+	d.each(func(r *row) {
+		kind, class := kinds[r.category], d.classOf(r)
+		info.Rows[kind.String()]++
+		if _, ok := info.Classes[class.String()]; ok {
+			info.Classes[class.String()]++
+		}
+		if !kind.IsGPU() {
+			return
+		}
+		from, to := r.start-d.origin, r.end-d.origin
+		widen(&info.BusyStart, &info.BusyEnd, from, to)
+		if t := d.tracks[r.owner].device; t != none && (d.device < 0 || int32(t) < d.device) {
+			d.device = int32(t)
+		}
+		if call := d.launch(r); call == nil {
+			d.untraced++
+		} else if d.names.classes[call.name] == event.GraphLaunch {
+			replays[r.correlation] = struct{}{}
+			d.replayed++
+		}
+		if kind != event.Kernel {
+			return
+		}
+		facts.Kernels++
+		widen(&info.GPUStart, &info.GPUEnd, from, to)
+		if class == event.Allreduce {
+			if t := int32(max(d.tracks[r.owner].device, 0)); device < 0 || t < device {
+				device = t
+			}
+		}
+		if class.IsCollective() {
+			name := d.names.text(r.name)
+			collectives[name] = append(collectives[name], to)
+		}
+	})
+	d.collectives = collectives
+	for _, ends := range collectives {
+		slices.Sort(ends)
+	}
+	if d.replayed > 0 {
+		info.Capture = "node"
+	}
+	if facts.Kernels == 0 {
+		return
+	}
+	d.active = true
+	facts.Markers, facts.Allreduces = info.Classes["step"], info.Classes["allreduce"]
+	facts.Launches, facts.GraphLaunches = info.Classes["launch"], info.Classes["graph_launch"]
+	facts.Replays = int64(len(replays))
+	facts.GPUStart, facts.GPUEnd = copyOf(info.GPUStart), copyOf(info.GPUEnd)
+	facts.BusyStart, facts.BusyEnd = copyOf(info.BusyStart), copyOf(info.BusyEnd)
+	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{device}
+}
+
+func copyOf(p *int64) *int64 {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// warn says what somebody should know before believing figures made of the trace.
+// The sentences are ours, with numbers in them, and never a text of the trace.
+func (d *document) warn() {
+	say := func(format string, args ...any) {
+		d.info.Warnings = append(d.info.Warnings, fmt.Sprintf(format, args...))
+	}
+	kept := int64(0)
+	for c, n := range d.counts.rows {
+		if category(c) != pythonCategory {
+			kept += n
+		}
+	}
+	if n := d.skipped + d.counts.broken; n > 0 {
+		say("%d events are not JSON and were skipped: what they were is missing", n)
+	}
+	if d.counts.untimed > 0 {
+		say("%d events without usable times left out", d.counts.untimed)
+	}
+	if d.cut {
+		say("the trace was cut short: what came last is missing")
+	}
+	if n := d.counts.rows[pythonCategory]; n > 0 {
+		say("recorded with Python stacks, %d functions beside %d other events: that slows the host down, and idle time is larger than without", n, kept)
+	}
+	gpu := d.counts.rows[kernelCategory] + d.counts.rows[memcpyCategory] + d.counts.rows[memsetCategory]
+	switch {
+	case d.counts.rows[kernelCategory] == 0:
+		say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
+	case d.untraced > 0:
+		say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
+	}
+	if d.hasFirst {
+		say("the first forward step after the profiler started is no evidence and is not taken for a step")
+	}
+	if d.head.base == 0 && d.counts.fine > 0 {
+		say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
+	}
+	if kept > 0 {
+		say("PyTorch's profiler records no waits for the interpreter lock, no garbage collection, no system calls and no scheduling: why the host was late is unknown where its ranges and calls do not say")
+	}
+}

@@ -1,0 +1,108 @@
+package kineto
+
+// fields are those of an event that matter, as they stand in the document: texts
+// with their quotes. What the event lacks is nil.
+type fields struct {
+	ph, cat, name, pid, tid, ts, dur []byte
+
+	device, stream, correlation, bytes, node []byte // of args
+}
+
+// read reads an event, which is an object. It returns false where it is not JSON
+// as far as it was read: nested values that nobody wants are stepped over.
+func (f *fields) read(b []byte) bool {
+	*f = fields{}
+	return members(b, false, func(key, value []byte) bool {
+		switch string(key) {
+		case `"ph"`:
+			f.ph = value
+		case `"cat"`:
+			f.cat = value
+		case `"name"`:
+			f.name = value
+		case `"pid"`:
+			f.pid = value
+		case `"tid"`:
+			f.tid = value
+		case `"ts"`:
+			f.ts = value
+		case `"dur"`:
+			f.dur = value
+		case `"args"`:
+			return value[0] != '{' || members(value, true, f.arg)
+		}
+		return true
+	})
+}
+
+func (f *fields) arg(key, value []byte) bool {
+	switch string(key) {
+	case `"device"`:
+		f.device = value
+	case `"stream"`:
+		f.stream = value
+	case `"correlation"`:
+		f.correlation = value
+	case `"bytes"`:
+		f.bytes = value
+	case `"graph node id"`:
+		f.node = value
+	}
+	return true
+}
+
+// members calls fn with the keys and values of the object b, as long as it returns
+// true. Where some may be empty, as "key": , from argument fragments without text,
+// those are left out.
+func members(b []byte, empty bool, fn func(key, value []byte) bool) bool {
+	i := skipSpace(b, 1)
+	for i < len(b) && b[i] != '}' {
+		if b[i] != '"' {
+			return false
+		}
+		end := stringEnd(b, i)
+		if end >= len(b) {
+			return false
+		}
+		key := b[i:end]
+		if i = skipSpace(b, end); i == len(b) || b[i] != ':' {
+			return false
+		}
+		i = skipSpace(b, i+1)
+		end = anyEnd(b, i)
+		switch {
+		case end > len(b) || end == i && !empty:
+			return false
+		case end > i && !fn(key, b[i:end]):
+			return false
+		}
+		i = skipSpace(b, end)
+		if i < len(b) && b[i] == ',' {
+			i = skipSpace(b, i+1)
+		} else if i == len(b) || b[i] != '}' {
+			return false
+		}
+	}
+	return i == len(b)-1
+}
+
+// anyEnd returns the index after the value that begins at b[i], more than len(b)
+// where it is broken. Words, such as NaN and inf, are values.
+func anyEnd(b []byte, i int) int {
+	if i == len(b) {
+		return i + 1
+	}
+	switch meaning[b[i]] {
+	case quote:
+		return stringEnd(b, i)
+	case opens:
+		if end, st := valueEnd(b, i); st == whole {
+			return end
+		}
+		return len(b) + 1
+	}
+	for i < len(b) && !follows[b[i]] && b[i] != '"' {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,70 @@
+package kineto
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strconv"
+)
+
+// header is what the document says besides its events.
+type header struct {
+	events bool  // there is an array of them
+	base   int64 // ns since 1970 that times are relative to
+	based  bool  // it says so
+	rank   int32 // of the process among those of its run
+	ranked bool  // it says so
+}
+
+// member reads a member of the document. All others, the host's and the user's
+// name, the command and the addresses of process groups among them, are left alone.
+func (h *header) member(key string, value []byte) {
+	switch key {
+	case "baseTimeNanoseconds":
+		if base, ok := integer(value); ok && base >= 0 && base <= 2_800_000_000_000_000_000 {
+			h.base, h.based = base, true
+		}
+	case "distributedInfo":
+		var info struct {
+			Rank *int32 `json:"rank"`
+		}
+		if json.Unmarshal(value, &info) == nil && info.Rank != nil && *info.Rank >= 0 {
+			h.rank, h.ranked = *info.Rank, true
+		}
+	}
+}
+
+// guess looks for the base time in what follows events that are broken at the end.
+func (h *header) guess(tail []byte) {
+	key := []byte(`"baseTimeNanoseconds"`)
+	if i := bytes.LastIndex(tail, key); i >= 0 && !h.based {
+		tail = tail[i+len(key):]
+		if i = skipSpace(tail, 0); i < len(tail) && tail[i] == ':' {
+			i = skipSpace(tail, i+1)
+			h.member("baseTimeNanoseconds", tail[i:anyEnd(tail, i)])
+		}
+	}
+}
+
+// Names of files that say whose trace it is, the surest first: rank0, TP-0,
+// worker0.
+var rankNames = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_]?(\d{1,6})`),
+	regexp.MustCompile(`(?i)(?:^|[^a-z])tp[-_]?(\d{1,6})`),
+	regexp.MustCompile(`(?i)(?:^|[^a-z])worker[-_]?(\d{1,6})`),
+}
+
+// rankOfName returns the rank that a file's name says, the last where it says
+// several.
+func rankOfName(path string) (int32, bool) {
+	name := filepath.Base(path)
+	for _, re := range rankNames {
+		if all := re.FindAllStringSubmatch(name, -1); len(all) > 0 {
+			if n, err := strconv.ParseInt(all[len(all)-1][1], 10, 32); err == nil {
+				return int32(n), true
+			}
+		}
+	}
+	return 0, false
+}

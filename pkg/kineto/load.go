@@ -1,0 +1,352 @@
+package kineto
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// document is a trace as it was read.
+type document struct {
+	path string
+	info event.Report
+	head header
+
+	names   *names
+	tracks  []track
+	threads []int64 // ids, none where the document does not say
+	chunks  []chunk
+
+	origin int64 // of the times in rows: the first one
+	counts counts
+	calls  map[int64]*row // by correlation
+
+	skipped int64 // events that are no JSON
+	cut     bool
+
+	first       uint32 // place of the first marker, which is none
+	hasFirst    bool
+	device      int32              // the lowest, -1 for none
+	untraced    int64              // GPU rows without a launching call
+	replayed    int64              // GPU rows of graph launches
+	collectives map[string][]int64 // ends of those of each name, in order
+	active      bool               // it has kernels
+	released    bool               // its rows are gone
+}
+
+// counts are what loaders count.
+type counts struct {
+	rows    [noCategory]int64
+	broken  int64 // events that are objects, but no events
+	untimed int64 // events without usable times
+	fine    int64 // times with a part of a microsecond
+}
+
+func (c *counts) add(d *counts) {
+	for i, n := range d.rows {
+		c.rows[i] += n
+	}
+	c.broken += d.broken
+	c.untimed += d.untimed
+	c.fine += d.fine
+}
+
+// open opens a document, compressed or not: by what it is, not by its name.
+func open(path string) (io.ReadCloser, io.Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := bufio.NewReaderSize(f, 1<<16)
+	head, _ := in.Peek(2)
+	if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return f, in, nil
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, z, nil
+}
+
+// load reads a document.
+func load(path string, opt *Options) (*document, error) {
+	closer, in, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	d := &document{path: path, names: newNames()}
+	d.info.File = filepath.Base(path)
+	s := &splitter{in: in}
+	if err := d.split(s, opt); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d.head, d.skipped, d.cut = s.head, s.skipped, s.cut
+	return d, d.check(opt)
+}
+
+// check refuses what is no trace, or half of one.
+func (d *document) check(opt *Options) error {
+	total := d.counts.untimed + d.counts.broken + d.skipped
+	for _, n := range d.counts.rows {
+		total += n
+	}
+	switch {
+	case d.names.full:
+		return fmt.Errorf("%s: %w", d.path, errNames)
+	case !d.head.events && d.cut:
+		return problem(d.path, "the trace was cut short before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
+	case !d.head.events:
+		return problem(d.path, "JSON, but no trace: it has no traceEvents", "give what torch.profiler's export_chrome_trace or tensorboard_trace_handler writes")
+	case d.cut && !opt.Partial:
+		return problem(d.path, fmt.Sprintf("the trace was cut short, after %d events", total), "write it again, or take what is there with --partial")
+	}
+	return nil
+}
+
+func problem(path, msg, advice string) error {
+	return &event.Error{Msg: path + ": " + msg, Advice: advice}
+}
+
+// split reads the events, on all processors.
+func (d *document) split(s *splitter, opt *Options) error {
+	var wg sync.WaitGroup
+	blocks := make(chan *block, 2*runtime.GOMAXPROCS(0))
+	shared := &shared{doc: d, tracks: map[track]int32{}, threads: map[int64]int32{}}
+	loaders := make([]*loader, runtime.GOMAXPROCS(0))
+	for i := range loaders {
+		l := &loader{shared: shared, python: opt.Python, tracks: map[track]int32{}, threads: map[int64]int32{}}
+		for c := range l.names {
+			l.names[c] = map[string]int32{}
+		}
+		loaders[i] = l
+		wg.Go(func() {
+			for b := range blocks {
+				l.block(b)
+			}
+			l.flush()
+		})
+	}
+	events := int64(0)
+	err := s.run(func(b *block) error {
+		if b.number > 1<<18 {
+			return fmt.Errorf("more than %d events", int64(b.number)*maxEvents)
+		}
+		if events += int64(len(b.events)); opt.Progress != nil {
+			opt.Progress(d.path, events)
+		}
+		blocks <- b
+		return nil
+	})
+	close(blocks)
+	wg.Wait()
+	for _, l := range loaders {
+		d.counts.add(&l.counts)
+	}
+	return err
+}
+
+// shared numbers the tracks and threads that all loaders meet, and takes their
+// chunks.
+type shared struct {
+	sync.Mutex
+	doc     *document
+	tracks  map[track]int32
+	threads map[int64]int32
+}
+
+// track returns the number of a track, which is new or not.
+func (s *shared) track(t track) int32 {
+	s.Lock()
+	defer s.Unlock()
+	n, ok := s.tracks[t]
+	if !ok {
+		n = int32(len(s.doc.tracks))
+		s.tracks[t] = n
+		s.doc.tracks = append(s.doc.tracks, t)
+	}
+	return n
+}
+
+// thread returns the number of a thread, which is new or not.
+func (s *shared) thread(id int64) int32 {
+	s.Lock()
+	defer s.Unlock()
+	n, ok := s.threads[id]
+	if !ok {
+		n = int32(len(s.doc.threads))
+		s.threads[id] = n
+		s.doc.threads = append(s.doc.threads, id)
+	}
+	return n
+}
+
+// loader turns events into rows, in a goroutine of its own.
+type loader struct {
+	shared  *shared
+	python  bool
+	counts  counts
+	rows    chunk
+	tracks  map[track]int32
+	threads map[int64]int32
+	names   [noCategory]map[string]int32
+	fields  fields
+}
+
+// block reads the events of a block.
+func (l *loader) block(b *block) {
+	for i, at := range b.events {
+		if !l.fields.read(b.buf[at[0]:at[1]]) {
+			l.counts.broken++
+			continue
+		}
+		l.event(b.number*maxEvents + uint32(i))
+	}
+}
+
+// flush hands over the chunk under way.
+func (l *loader) flush() {
+	if len(l.rows) == 0 {
+		return
+	}
+	l.rows.sort()
+	l.shared.Lock()
+	l.shared.doc.chunks = append(l.shared.doc.chunks, l.rows)
+	l.shared.Unlock()
+	l.rows = nil
+}
+
+// categoryOf returns the category of an event with a duration, noCategory for
+// those that nobody wants.
+func (f *fields) categoryOf() category {
+	if string(f.ph) != `"X"` || len(f.cat) < 2 {
+		return noCategory
+	}
+	cat := f.cat[1 : len(f.cat)-1]
+	if c, ok := categories[string(cat)]; ok {
+		return c
+	}
+	if c, ok := categories[strings.ToLower(string(cat))]; ok {
+		return c
+	}
+	return noCategory
+}
+
+// event makes a row of the event in l.fields.
+func (l *loader) event(place uint32) {
+	f := &l.fields
+	c := f.categoryOf()
+	if c == noCategory || c == pythonCategory && !l.python {
+		if c == pythonCategory {
+			l.counts.rows[c]++
+		}
+		return
+	}
+	start, ok := nanoseconds(f.ts)
+	length, ok2 := nanoseconds(f.dur)
+	if !ok || !ok2 || length < 0 || len(f.name) < 2 {
+		l.counts.untimed++
+		return
+	}
+	if start%1000 != 0 {
+		l.counts.fine++
+	}
+	r := row{start: start, end: start + length, correlation: idOf(f.correlation), extra: none, place: place, category: c}
+	switch c {
+	case memcpyCategory, memsetCategory:
+		r.extra = idOf(f.bytes)
+	case kernelCategory:
+		r.extra = idOf(f.node)
+	}
+	r.name = l.name(c, f.name)
+	if c.isGPU() {
+		r.owner = l.track(f)
+	} else {
+		r.owner = l.thread(f.tid)
+	}
+	l.counts.rows[c]++
+	if l.rows == nil {
+		l.rows = make(chunk, 0, chunkRows)
+	}
+	if l.rows = append(l.rows, r); len(l.rows) == chunkRows {
+		l.flush()
+	}
+}
+
+// idOf returns the number in b that is not negative, none for anything else.
+func idOf(b []byte) int64 {
+	if n, ok := integer(b); ok && n >= 0 {
+		return n
+	}
+	return none
+}
+
+func (l *loader) name(c category, text []byte) int32 {
+	n, ok := l.names[c][string(text)]
+	if !ok {
+		key := nameKey{c, string(text)}
+		n = l.shared.doc.names.number(key)
+		l.names[c][key.text] = n
+	}
+	return n
+}
+
+// track returns the track of a GPU row: its arguments say it, or else process and
+// thread, which stand for device and stream.
+func (l *loader) track(f *fields) int32 {
+	t := track{device: idOf(f.device), stream: idOf(f.stream)}
+	if t.device == none {
+		t.device = idOf(f.pid)
+	}
+	if t.stream == none && f.stream == nil {
+		t.stream = threadID(f.tid)
+	}
+	if t.device > 1<<16 {
+		t.device = none
+	}
+	n, ok := l.tracks[t]
+	if !ok {
+		n = l.shared.track(t)
+		l.tracks[t] = n
+	}
+	return n
+}
+
+func (l *loader) thread(tid []byte) int32 {
+	id := threadID(tid)
+	n, ok := l.threads[id]
+	if !ok {
+		n = l.shared.thread(id)
+		l.threads[id] = n
+	}
+	return n
+}
+
+// threadID returns the number of a thread or stream: 25738, "25738", "stream 7";
+// none where there is none.
+func threadID(b []byte) int64 {
+	if id, ok := integer(b); ok {
+		return id
+	}
+	text := bytes.TrimRight(b, `"`)
+	i := len(text)
+	for i > 0 && '0' <= text[i-1] && text[i-1] <= '9' {
+		i--
+	}
+	if id, ok := integer(text[i:]); ok {
+		return id
+	}
+	return none
+}

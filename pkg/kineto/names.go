@@ -1,0 +1,185 @@
+package kineto
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// category is what a name names: the same text may mean different things.
+type category uint8
+
+// The categories of events that become rows.
+const (
+	kernelCategory category = iota
+	memcpyCategory
+	memsetCategory
+	apiCategory
+	syncCategory
+	annotationCategory
+	operatorCategory
+	pythonCategory
+	overheadCategory
+	noCategory
+)
+
+// categories are the names of the categories, those of 2020 and 2021 included, in
+// lower case.
+var categories = map[string]category{
+	"kernel":     kernelCategory,
+	"gpu_memcpy": memcpyCategory, "memcpy": memcpyCategory,
+	"gpu_memset": memsetCategory, "memset": memsetCategory,
+	"cuda_runtime": apiCategory, "cuda_driver": apiCategory, "runtime": apiCategory, "driver": apiCategory,
+	"cuda_sync":       syncCategory,
+	"user_annotation": annotationCategory,
+	"cpu_op":          operatorCategory, "operator": operatorCategory,
+	"python_function": pythonCategory,
+	"overhead":        overheadCategory,
+}
+
+// kinds are the kinds of the rows of each category.
+var kinds = [noCategory]event.Kind{
+	kernelCategory: event.Kernel, memcpyCategory: event.Memcpy, memsetCategory: event.Memset, apiCategory: event.API,
+	syncCategory: event.Sync, annotationCategory: event.NVTX, operatorCategory: event.NVTX, pythonCategory: event.NVTX,
+	overheadCategory: event.Overhead,
+}
+
+// Domains of ranges.
+const (
+	torchDomain  = "torch"
+	atenDomain   = "aten"
+	pythonDomain = "python"
+)
+
+var domainOf = [noCategory]string{annotationCategory: torchDomain, operatorCategory: atenDomain, pythonCategory: pythonDomain}
+
+// nameKey is a name as it stands in the document.
+type nameKey struct {
+	category category
+	text     string
+}
+
+// maxNames bounds the memory of the names of a document.
+const maxNames = 256 << 20
+
+var errNames = errors.New("its names take more than 256 MiB")
+
+// names numbers the names of a document, as they are in the stream. Loaders share
+// it, each with a cache of its own.
+type names struct {
+	sync.Mutex
+	numbers map[nameKey]int32
+	texts   event.Dict
+	classes []event.Class // of each, -1 for none
+	size    int
+	full    bool // there are too many; no more is added
+}
+
+func newNames() *names {
+	n := &names{numbers: map[nameKey]int32{}}
+	n.texts.Offsets = []int32{0}
+	return n
+}
+
+// number returns the number of a name, which is new or not.
+func (n *names) number(key nameKey) int32 {
+	n.Lock()
+	defer n.Unlock()
+	k, ok := n.numbers[key]
+	if !ok {
+		if n.size += len(key.text) + 64; n.size > maxNames {
+			n.full = true
+			return 0
+		}
+		text, class := resolve(key)
+		k = int32(len(n.classes))
+		n.numbers[key] = k
+		n.texts.Data = append(n.texts.Data, text...)
+		n.texts.Offsets = append(n.texts.Offsets, int32(len(n.texts.Data)))
+		n.classes = append(n.classes, class)
+	}
+	return k
+}
+
+// text returns the text of a name.
+func (n *names) text(k int32) string {
+	return string(n.texts.Data[n.texts.Offsets[k]:n.texts.Offsets[k+1]])
+}
+
+// resolve returns a name as the stream has it, and its class.
+func resolve(key nameKey) (string, event.Class) {
+	text := unquote(key.text)
+	switch key.category {
+	case kernelCategory:
+		return cudaname.ShortKernel(text), event.ClassCode(cudaname.ClassKernel("", text))
+	case apiCategory:
+		name := cudaname.API(text)
+		return name, event.ClassCode(cudaname.ClassAPI(name))
+	case memcpyCategory:
+		return copyName(text), -1
+	case memsetCategory:
+		return "memset", -1
+	case syncCategory:
+		return strings.ToLower(text), -1
+	case annotationCategory:
+		return text, event.ClassCode(marker.ClassNVTX(text))
+	case pythonCategory:
+		text = pythonName(text)
+		if class := event.ClassCode(marker.ClassNVTX(text)); class == event.Prep {
+			return text, class
+		}
+		return text, event.Range
+	case operatorCategory:
+		return text, event.Range
+	}
+	return text, -1
+}
+
+// unquote returns the text of a string with its quotes. One whose escapes are
+// wrong is taken as it stands.
+func unquote(quoted string) string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(quoted, `"`), `"`)
+	if strings.IndexByte(inner, '\\') >= 0 {
+		var text string
+		if json.Unmarshal([]byte(quoted), &text) == nil {
+			inner = text
+		}
+	}
+	return strings.ToValidUTF8(inner, "\ufffd")
+}
+
+// copyName is "memcpy HtoD" for Memcpy HtoD (Pinned -> Device).
+func copyName(text string) string {
+	words := strings.Fields(text)
+	if len(words) < 2 || !strings.EqualFold(words[0], "memcpy") {
+		return "memcpy"
+	}
+	return "memcpy " + words[1]
+}
+
+// installed is what stands before the packages in the path of a source file.
+var installed = regexp.MustCompile(`^.*/(?:site-packages|dist-packages|lib/python[0-9.]+)/`)
+
+// pythonName is the name of a Python function without what its path says of the
+// machine and of whoever uses it: of an absolute path the package's part stays, or
+// the last two names.
+func pythonName(text string) string {
+	path, rest, ok := strings.Cut(text, "(")
+	if !ok || !strings.Contains(path, "/") {
+		return text
+	}
+	if at := installed.FindStringIndex(path); at != nil {
+		return path[at[1]:] + "(" + rest
+	}
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "..") {
+		parts := strings.Split(path, "/")
+		path = strings.Join(parts[max(len(parts)-2, 1):], "/")
+	}
+	return path + "(" + rest
+}

@@ -1,0 +1,118 @@
+package kineto
+
+import "math"
+
+// Times are decimal text in microseconds. As floating point numbers they lose
+// what counts: those since the epoch have 19 digits in ns.
+
+// maxTime is the largest time, in ns, that is taken for one: 100 years, so that sums fit.
+const maxTime = 100 * 365 * 86400 * 1_000_000_000
+
+// nanoseconds returns the decimal number of microseconds that b is, rounded to
+// ns, half away from zero; false where it is none, or beyond maxTime.
+func nanoseconds(b []byte) (int64, bool) {
+	return decimal(b, 3, maxTime)
+}
+
+// whole numbers, such as ids, have no limit of their own.
+func integer(b []byte) (int64, bool) {
+	if len(b) > 0 && b[0] == '"' { // some writers quote them
+		b = b[1:max(len(b)-1, 1)]
+	}
+	return decimal(b, 0, math.MaxInt64)
+}
+
+// decimal returns the decimal number in b times 10^shift, rounded to a whole
+// number, half away from zero.
+func decimal(b []byte, shift int, limit uint64) (int64, bool) {
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	var digits uint64
+	count, scale, i := 0, shift, 0 // count: significant digits so far
+	point := false
+	for ; i < len(b); i++ {
+		c := b[i]
+		switch {
+		case c == '.' && !point:
+			point = true
+			continue
+		case c < '0' || c > '9':
+		case count == 19: // more does not fit; a time has 16 at most
+			if !point {
+				scale++
+			}
+			continue
+		default:
+			if digits = 10*digits + uint64(c-'0'); digits > 0 {
+				count++
+			}
+			if point {
+				scale--
+			}
+			continue
+		}
+		break
+	}
+	if i == 0 || i == 1 && point {
+		return 0, false
+	}
+	if i < len(b) {
+		exponent, ok := exponentOf(b[i:])
+		if !ok {
+			return 0, false
+		}
+		scale += exponent
+	}
+	for ; scale > 0 && digits > 0; scale-- {
+		if digits > limit/10 {
+			return 0, false
+		}
+		digits *= 10
+	}
+	if scale < -19 {
+		digits, scale = 0, 0
+	}
+	up := false
+	for ; scale < 0; scale++ {
+		up = digits%10 >= 5
+		digits /= 10
+	}
+	if up {
+		digits++
+	}
+	switch {
+	case digits > limit:
+		return 0, false
+	case negative:
+		return -int64(digits), true
+	}
+	return int64(digits), true
+}
+
+// exponentOf reads what follows the digits of a number: e, a sign, digits.
+func exponentOf(b []byte) (int, bool) {
+	if len(b) < 2 || b[0] != 'e' && b[0] != 'E' {
+		return 0, false
+	}
+	b = b[1:]
+	negative := b[0] == '-'
+	if negative || b[0] == '+' {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 3 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}

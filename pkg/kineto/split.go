@@ -1,0 +1,391 @@
+package kineto
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Limits on what a document may ask for.
+const (
+	maxEvent  = 16 << 20 // bytes of an event; the largest of real traces have 7 KB
+	maxHeader = 64 << 20 // bytes of a value outside of the events
+	maxDepth  = 64       // of objects and arrays in each other
+	blockSize = 256 << 10
+)
+
+// status is what a scan came to.
+type status int
+
+const (
+	whole  status = iota // the value ends where the scan did
+	more                 // it goes on after the bytes that are there
+	broken               // it is no JSON
+)
+
+// What bytes mean outside of strings.
+const (
+	quote = 1 + iota
+	opens
+	closes
+)
+
+var meaning = [256]uint8{'"': quote, '{': opens, '[': opens, '}': closes, ']': closes}
+
+// follows are the bytes that may stand after a string. Anything else means that
+// a quote within the string was not escaped.
+var follows = [256]bool{',': true, ':': true, '}': true, ']': true, ' ': true, '\n': true, '\r': true, '\t': true}
+
+// stringEnd returns the index after the string that begins at b[i], len(b) or more
+// where it is not there. Control characters and bytes that are no UTF-8 are taken
+// as they come: real names have them.
+func stringEnd(b []byte, i int) int {
+	for j := i + 1; ; j++ {
+		k := bytes.IndexByte(b[j:], '"')
+		if k < 0 {
+			return len(b) + 1
+		}
+		j += k
+		n := j
+		for n > i+1 && b[n-1] == '\\' {
+			n--
+		}
+		if (j-n)&1 == 0 {
+			return j + 1
+		}
+	}
+}
+
+// valueEnd returns the index after the object or array that begins at b[i].
+func valueEnd(b []byte, i int) (int, status) {
+	depth := 0
+	for i < len(b) {
+		switch meaning[b[i]] {
+		case quote:
+			if i = stringEnd(b, i); i >= len(b) {
+				return i, more
+			}
+			if !follows[b[i]] {
+				return i, broken
+			}
+		case opens:
+			if depth++; depth > maxDepth {
+				return i, broken
+			}
+			i++
+		case closes:
+			depth--
+			i++
+			if depth == 0 {
+				return i, whole
+			}
+		default:
+			i++
+		}
+	}
+	return i, more
+}
+
+// skipSpace returns the index of the first byte from b[i] on that is no space.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// block is events as they stand in the document.
+type block struct {
+	number uint32 // of the blocks of a document
+	buf    []byte
+	events [][2]int // from and to in buf, at most maxEvents
+}
+
+// maxEvents is how many events a block has at most: a row knows its place in the
+// document by block and event in 32 bits.
+const maxEvents = 1 << 13
+
+// splitter reads a document and gives out its events in blocks.
+type splitter struct {
+	in   io.Reader
+	buf  []byte // what was read and not given out
+	pos  int    // in buf
+	err  error  // of in, io.EOF at its end
+	read int64  // bytes
+
+	head    header
+	blocks  uint32
+	skipped int64 // events that are no JSON
+	lost    bool  // the document's end was not found
+	cut     bool  // the document ends early
+}
+
+// fill reads more. It returns false at the end of the input.
+func (s *splitter) fill() bool {
+	if s.err != nil {
+		return false
+	}
+	if s.pos > 0 {
+		s.buf = s.buf[:copy(s.buf, s.buf[s.pos:])]
+		s.pos = 0
+	}
+	n := len(s.buf)
+	if n+blockSize > cap(s.buf) {
+		s.buf = append(make([]byte, 0, 2*n+2*blockSize), s.buf...)
+	}
+	for len(s.buf) == n && s.err == nil {
+		var k int
+		k, s.err = s.in.Read(s.buf[n:cap(s.buf)])
+		s.buf = s.buf[:n+k]
+	}
+	s.read += int64(len(s.buf) - n)
+	return len(s.buf) > n
+}
+
+// peek returns the next byte that is no space, false at the end.
+func (s *splitter) peek() (byte, bool) {
+	for {
+		if s.pos = skipSpace(s.buf, s.pos); s.pos < len(s.buf) {
+			return s.buf[s.pos], true
+		}
+		if !s.fill() {
+			return 0, false
+		}
+	}
+}
+
+// take takes the string, number, word, object or array that comes next; it is
+// valid until the next call.
+func (s *splitter) take(limit int) ([]byte, error) {
+	c, ok := s.peek()
+	if !ok {
+		return nil, io.ErrUnexpectedEOF
+	}
+	for {
+		end, st := 0, whole
+		switch {
+		case c == '"':
+			if end = stringEnd(s.buf, s.pos); end > len(s.buf) {
+				st = more
+			}
+		case meaning[c] == opens:
+			end, st = valueEnd(s.buf, s.pos)
+		default:
+			end = s.pos
+			for end < len(s.buf) && !follows[s.buf[end]] {
+				end++
+			}
+			if end == len(s.buf) {
+				st = more
+			}
+		}
+		switch {
+		case st == whole && end > s.pos:
+			v := s.buf[s.pos:end]
+			s.pos = end
+			return v, nil
+		case st != more:
+			return nil, fmt.Errorf("no JSON at byte %d", s.at())
+		case len(s.buf)-s.pos > limit:
+			return nil, fmt.Errorf("a value of more than %d bytes at byte %d", limit, s.at())
+		case !s.fill():
+			return nil, io.ErrUnexpectedEOF
+		}
+	}
+}
+
+// at is the place in the document.
+func (s *splitter) at() int64 { return s.read - int64(len(s.buf)-s.pos) }
+
+// run reads the document and calls emit with its blocks, whose memory is the
+// callee's.
+func (s *splitter) run(emit func(*block) error) error {
+	c, ok := s.peek()
+	switch {
+	case !ok:
+		return s.end(io.ErrUnexpectedEOF)
+	case c == '[': // as in 2020: events alone
+		s.pos++
+		return s.end(s.events(emit))
+	case c != '{':
+		return fmt.Errorf("no JSON: it begins with %q", c)
+	}
+	s.pos++
+	for {
+		c, ok := s.peek()
+		switch {
+		case !ok:
+			return s.end(io.ErrUnexpectedEOF)
+		case c == '}':
+			return nil
+		case c == ',':
+			s.pos++
+			continue
+		}
+		if err := s.member(emit); err != nil || s.lost {
+			return s.end(err)
+		}
+	}
+}
+
+// end makes an error of the input, or of its early end, what it means.
+func (s *splitter) end(err error) error {
+	switch {
+	case s.err != nil && s.err != io.EOF && s.err != io.ErrUnexpectedEOF:
+		return s.err
+	case err == io.ErrUnexpectedEOF || err == nil && s.err == io.ErrUnexpectedEOF:
+		s.cut = true
+		return nil
+	}
+	return err
+}
+
+// member reads a key of the document and its value.
+func (s *splitter) member(emit func(*block) error) error {
+	v, err := s.take(1 << 10)
+	if err != nil {
+		return err
+	}
+	key := string(bytes.Trim(v, `"`))
+	if c, ok := s.peek(); !ok {
+		return io.ErrUnexpectedEOF
+	} else if c != ':' {
+		return fmt.Errorf("no JSON at byte %d", s.at())
+	}
+	s.pos++
+	c, ok := s.peek()
+	switch {
+	case !ok:
+		return io.ErrUnexpectedEOF
+	case key == "traceEvents" && c == '[':
+		s.pos++
+		s.head.events = true
+		return s.events(emit)
+	}
+	if v, err = s.take(maxHeader); err != nil {
+		return err
+	}
+	s.head.member(key, v)
+	return nil
+}
+
+// events reads the array of events, in which s is, to its end.
+func (s *splitter) events(emit func(*block) error) error {
+	s.head.events = true
+	b := &block{}
+	from := s.pos // of the block, in s.buf
+	flush := func() error {
+		if len(b.events) == 0 {
+			from = s.pos
+			return nil
+		}
+		b.number = s.blocks
+		s.blocks++
+		b.buf = append(make([]byte, 0, s.pos-from), s.buf[from:s.pos]...)
+		full := b
+		b, from = &block{events: make([][2]int, 0, len(full.events)+8)}, s.pos
+		return emit(full)
+	}
+	for {
+		if s.pos = skipSpace(s.buf, s.pos); s.pos == len(s.buf) {
+			if err := flush(); err != nil {
+				return err
+			}
+			if !s.fill() {
+				return s.dry()
+			}
+			from = s.pos
+			continue
+		}
+		st, end := broken, s.pos
+		switch s.buf[s.pos] {
+		case ',':
+			s.pos++
+			continue
+		case ']':
+			err := flush()
+			s.pos++
+			return err
+		case '{':
+			end, st = valueEnd(s.buf, s.pos)
+		}
+		if st == whole {
+			b.events = append(b.events, [2]int{s.pos - from, end - from})
+			s.pos = end
+			if end-from >= blockSize || len(b.events) == maxEvents {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		if st == more && len(s.buf)-s.pos <= maxEvent && s.fill() {
+			from = s.pos
+			continue
+		}
+		if st == more && s.err != nil && !s.another() {
+			return s.dry()
+		}
+		s.skipped++
+		if !s.resync() {
+			return nil
+		}
+		from = s.pos
+	}
+}
+
+// dry is what it means that the input ends within the events.
+func (s *splitter) dry() error {
+	if s.err != nil && s.err != io.EOF {
+		return s.end(s.err)
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// another tells whether an event seems to begin after the one at s.pos, in what
+// was read.
+func (s *splitter) another() bool { return nextEvent(s.buf, s.pos+1) >= 0 }
+
+// nextEvent returns where an event seems to begin in b, from i on, -1 for nowhere:
+// an object whose first key is one of those that writers begin events with.
+func nextEvent(b []byte, i int) int {
+	for {
+		k := bytes.IndexByte(b[i:], '{')
+		if k < 0 {
+			return -1
+		}
+		i += k
+		j := skipSpace(b, i+1)
+		for _, key := range [...]string{`"ph"`, `"name"`, `"cat"`} {
+			if bytes.HasPrefix(b[j:], []byte(key)) {
+				return i
+			}
+		}
+		i++
+	}
+}
+
+// resync goes on to the next event after one that is broken, false where there is
+// none. Then the end of the document, too, has to be guessed.
+func (s *splitter) resync() bool {
+	s.pos++
+	for {
+		if i := nextEvent(s.buf, s.pos); i >= 0 {
+			s.pos = i
+			return true
+		}
+		if s.err != nil {
+			break
+		}
+		s.pos = max(s.pos, len(s.buf)-1<<10) // a beginning may be cut in two, and so may what follows the events
+		s.fill()
+	}
+	s.lost = true
+	s.head.guess(s.buf[s.pos:])
+	tail := bytes.TrimRight(s.buf, " \t\r\n")
+	s.cut = len(tail) == 0 || tail[len(tail)-1] != '}' && tail[len(tail)-1] != ']'
+	return false
+}
