@@ -53,6 +53,7 @@ var below = []struct {
 	// formats, which know nothing of each other
 	{"pkg/wire", []string{"pkg/event", "pkg/table"}},
 	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet"}},
+	{"pkg/kineto", []string{"pkg/cudaname", "pkg/event", "pkg/marker"}},
 	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/parquet", "pkg/spill", "pkg/sqlite"}},
 	// analyses, which know nothing of each other, nor of formats
 	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker"}},
@@ -72,7 +73,7 @@ var below = []struct {
 	{"pkg/sim", []string{"pkg/sqlite"}},
 	// what joins the formats, what every command has, and what joins it all: a new
 	// source is one file in pkg/source, a new command one in pkg/command
-	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/nsys", "pkg/table", "pkg/wire"}},
+	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/kineto", "pkg/nsys", "pkg/table", "pkg/wire"}},
 	{"pkg/cli", nil},
 	{"pkg/gentrace", []string{"pkg/cli", "pkg/sim"}},
 	{"pkg/command", []string{"pkg/checkpoint", "pkg/cli", "pkg/compare", "pkg/event", "pkg/exposure", "pkg/gap", "pkg/handoff", "pkg/hotspot", "pkg/lineprof", "pkg/marker", "pkg/metric", "pkg/phase", "pkg/report", "pkg/round", "pkg/source", "pkg/step", "pkg/table", "pkg/verdict", "pkg/wire"}},

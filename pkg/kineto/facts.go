@@ -43,43 +43,61 @@ func (d *document) findOrigin() {
 	}
 }
 
-// chooseMarkers decides which ranges are markers of forward steps: those that say
-// the counts of requests; where there are none, the steps of the profiler's
-// schedule. The first one after the profiler started is none: it holds what
-// starting took.
+// chooseMarkers decides which ranges are markers of forward steps: annotations, or
+// in traces of 2020 and 2021, which have none, operators, that say the counts of
+// requests; where none does, the steps of the profiler's schedule. The first one
+// after the profiler started is none: it holds what starting took.
 func (d *document) chooseMarkers() {
-	counted, scheduled := make([]bool, len(d.names.classes)), make([]bool, len(d.names.classes))
-	any := false
-	for n := range d.names.classes {
-		c, ok := marker.Parse(d.names.text(int32(n)))
-		counted[n] = ok && c.HasCounts && d.names.classes[n] == event.StepMarker
-		scheduled[n] = ok && !c.HasCounts
+	category := annotationCategory
+	if d.counts.rows[category] == 0 {
+		category = operatorCategory
 	}
-	d.each(func(r *row) { any = any || r.category == annotationCategory && counted[r.name] })
+	counted, scheduled, some := d.namesOfMarkers(category)
+	if !some {
+		counted = scheduled
+	}
 	var first *row
 	d.each(func(r *row) {
-		if r.category != annotationCategory || !counted[r.name] && (any || !scheduled[r.name]) {
+		if r.category != category || !counted[r.name] {
 			return
 		}
-		d.names.classes[r.name] = event.StepMarker
+		d.markers++
 		if first == nil || order(r, first) < 0 {
 			first = r
 		}
 	})
 	for n, c := range d.names.classes {
-		if c == event.StepMarker && any && !counted[n] {
+		switch {
+		case counted[n]:
+			d.names.classes[n] = event.StepMarker
+		case c == event.StepMarker:
 			d.names.classes[n] = event.Range
 		}
 	}
 	if first != nil {
-		d.first, d.hasFirst = first.place, true
+		d.first = first.place
 	}
+}
+
+// namesOfMarkers tells which names of a category are markers with counts, whether
+// there are some, and which are steps of the profiler's schedule.
+func (d *document) namesOfMarkers(c category) (counted, scheduled []bool, some bool) {
+	counted, scheduled = make([]bool, len(d.names.classes)), make([]bool, len(d.names.classes))
+	for key, n := range d.names.numbers {
+		if key.category != c {
+			continue
+		}
+		m, ok := marker.Parse(d.names.text(n))
+		counted[n], scheduled[n] = ok && m.HasCounts, ok && !m.HasCounts
+		some = some || counted[n]
+	}
+	return counted, scheduled, some
 }
 
 // classOf returns the class of a row, -1 for none.
 func (d *document) classOf(r *row) event.Class {
 	class := d.names.classes[r.name]
-	if class == event.StepMarker && d.hasFirst && r.place == d.first {
+	if class == event.StepMarker && r.place == d.first {
 		return event.Range
 	}
 	return class
@@ -220,13 +238,16 @@ func (d *document) warn() {
 	case d.untraced > 0:
 		say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
 	}
-	if d.hasFirst {
+	switch {
+	case d.markers == 1:
+		say("the only forward step is the first after the profiler started, which is no evidence: it is not taken for a step; record more than one")
+	case d.markers > 1:
 		say("the first forward step after the profiler started is no evidence and is not taken for a step")
 	}
 	if d.head.base == 0 && d.counts.fine > 0 {
 		say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
 	}
-	if kept > 0 {
-		say("PyTorch's profiler records no waits for the interpreter lock, no garbage collection, no system calls and no scheduling: why the host was late is unknown where its ranges and calls do not say")
-	}
 }
+
+// unrecorded is what no trace of this kind says; it is said once.
+const unrecorded = "PyTorch's profiler records no waits for the interpreter lock, no garbage collection, no system calls and no scheduling: why the host was late is unknown where its ranges and calls do not say"

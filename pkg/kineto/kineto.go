@@ -60,6 +60,7 @@ func Open(paths []string, opt Options) (*Reader, error) {
 		return nil, err
 	}
 	r.together()
+	r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, unrecorded)
 	for i, d := range r.docs {
 		d.info.Shift(d.info.Offset)
 		r.header.Reports = append(r.header.Reports, d.info)

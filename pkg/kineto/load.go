@@ -34,8 +34,8 @@ type document struct {
 	skipped int64 // events that are no JSON
 	cut     bool
 
-	first       uint32 // place of the first marker, which is none
-	hasFirst    bool
+	markers     int64              // of forward steps, the first one included
+	first       uint32             // place of the first one, which is not taken for a step
 	device      int32              // the lowest, -1 for none
 	untraced    int64              // GPU rows without a launching call
 	replayed    int64              // GPU rows of graph launches

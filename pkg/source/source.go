@@ -26,7 +26,7 @@ import (
 // formats are compared with a file in this order; the first that matches is its
 // format. What matches none is nsysDatabase's to refuse: whoever does not know
 // what a filter reads most often gives it something in place of an export.
-var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &nsysDatabase}
+var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &torchTrace, &nsysDatabase}
 
 // Format is one kind of input.
 type Format struct {
@@ -71,6 +71,9 @@ type Options struct {
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool
+	// Partial reads what there is of a trace that was cut short, Python also the
+	// functions of Python that it has; of formats that have such things.
+	Partial, Python bool
 	// Progress, where not nil, is told the file that is being read and how many
 	// of its rows have been, from several goroutines.
 	Progress func(path string, rows int64)

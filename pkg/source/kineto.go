@@ -1,0 +1,30 @@
+package source
+
+import (
+	"bytes"
+
+	"github.com/hostbound/hostbound/pkg/kineto"
+)
+
+// torchTrace is a trace of PyTorch's profiler, compressed or not. A document of
+// JSON says late what it is: metadata of any kind may come first.
+var torchTrace = Format{
+	Name:    "PyTorch profiler trace",
+	Reports: "PyTorch profiler",
+	Matches: func(f *File) bool {
+		if bytes.HasPrefix(f.Head, []byte{0x1f, 0x8b}) {
+			return true
+		}
+		text := bytes.TrimLeft(f.Head, " \t\r\n")
+		return len(text) > 0 && (text[0] == '{' || text[0] == '[')
+	},
+	Open: func(paths []string, opt *Options) (*Input, error) {
+		r, err := kineto.Open(paths, kineto.Options{
+			Progress: opt.Progress, Separate: opt.Separate, Partial: opt.Partial, Python: opt.Python,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &Input{Events: r}, nil
+	},
+}
