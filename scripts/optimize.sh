@@ -209,8 +209,14 @@ reverted() {
 # column prints a column of the last round's row.
 column() { ask --by round --format csv "$folder" | awk -F, -v name="$1" 'NR == 1{for (i = 1; i <= NF; i++) if ($i == name) at = i} END{print $at}'; }
 
+# write_report writes the report on all rounds to a file of the folder that it is made of.
+write_report() {
+	ask --rounds "$rounds" "$folder" | cat >"$folder/report.new"
+	mv "$folder/report.new" "$folder/$1"
+}
+
 analyze() {
-	ask --rounds "$rounds" -o "$folder/$(round).analysis.md" "$folder"
+	write_report "$(round).analysis.md"
 	say "ANALYZE $(round): $folder/$(round).analysis.md"
 	sed -n '1p' "$folder/$(round).analysis.md"
 }
@@ -225,7 +231,7 @@ report() { # verdict, reason to stop or ""
 }
 
 finish() {
-	ask --rounds "$rounds" -o "$folder/summary.md" "$folder"
+	write_report summary.md
 	due=done && save
 	say "done: $1. Summary: $folder/summary.md"
 	exit 0

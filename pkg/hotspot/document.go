@@ -12,7 +12,7 @@ type View struct {
 	ByFunction bool     // functions in place of lines
 	Remarks    []string // what a trace says of the whole
 	Trace      bool     // a trace has weighed the hotspots
-	Detail     int      // hotspots whose options are shown; 0: DefaultDetail
+	Detail     int      // hotspots whose options are shown; COMPUTE has none; 0: DefaultDetail
 }
 
 // DefaultDetail is how many hotspots are shown with their options.
@@ -34,8 +34,12 @@ func (r *Report) Document(v View) *report.Document {
 		return d
 	}
 	r.hotspotTable(d.Section("Hotspots"), v)
-	for i := range r.Hotspots[:min(len(r.Hotspots), v.Detail)] {
-		r.Hotspots[i].section(d, i+1)
+	shown := 0
+	for i := range r.Hotspots {
+		if h := &r.Hotspots[i]; h.Type != Compute && shown < v.Detail {
+			h.section(d)
+			shown++
+		}
 	}
 	r.drillDownSection(d)
 	r.functionTable(d.Section("Functions"))
@@ -135,8 +139,8 @@ func (h *Hotspot) kind() string {
 }
 
 // section shows one hotspot, why it is one, and what to do about it.
-func (h *Hotspot) section(d *report.Document, n int) {
-	s := d.Section(fmt.Sprintf("%d. %s at line %d", n, h.Type, h.Line))
+func (h *Hotspot) section(d *report.Document) {
+	s := d.Section(fmt.Sprintf("%s at %s", h.Type, h.place()))
 	if h.Source != "" {
 		s.Code(h.Source)
 	}

@@ -41,9 +41,9 @@ func (res *Result) Document() *report.Document {
 }
 
 // With is the report on all rounds, followed by that on the profile of the last one that
-// was kept; the latter alone where there are no rounds.
+// was kept; the latter alone where there is no round after the baseline.
 func (res *Result) With(profile *report.Document) *report.Document {
-	if len(res.Rounds) == 0 {
+	if len(res.Rounds) < 2 {
 		return profile
 	}
 	d := res.Document()
@@ -169,7 +169,7 @@ func (m Metric) show(x float64) string {
 	case RequestThroughput:
 		return fmt.Sprintf("%.2f requests/s", x)
 	}
-	return fmt.Sprintf("%.1f ms", x)
+	return fmt.Sprintf("%.4g ms", x)
 }
 
 func (res *Result) benchmarkSection(d *report.Document) {

@@ -88,33 +88,54 @@ func affinity(rounds []Round) (warnings []string) {
 }
 
 // target is the line, or else the function, that the round was to improve: what the
-// notes name, or else the first hotspot of the round before.
+// notes name, or else the hotspot of the round before whose line lost most time.
 func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 	da, db, _ := perStep(a, b)
-	var fn functionKey
-	var number int
-	switch {
-	case r.Note != nil && r.Note.Line > 0 && r.Note.File != "":
+	if fn, number, ok := noted(r.Note, a); ok {
+		return changeOf(a, b, fn, number, da, db)
+	}
+	var best *Change
+	for i := range before.Hotspots {
+		h := &before.Hotspots[i]
+		if h.Type == hotspot.Compute {
+			continue
+		}
+		c := changeOf(a, b, keyOf(h.File, h.Function), h.Line, da, db)
+		if c != nil && (best == nil || c.DeltaUs < best.DeltaUs) {
+			c.Type = string(h.Type)
+			best = c
+		}
+	}
+	return best
+}
+
+// noted is the function and line of the round before that a note names.
+func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
+	if n == nil {
+		return fn, 0, false
+	}
+	if n.Line > 0 && n.File != "" {
 		for k, lines := range a.lines {
 			for _, c := range lines {
-				if k.file == keyOf(r.Note.File, "").file && c.number == r.Note.Line {
-					fn, number = k, c.number
+				if k.file == keyOf(n.File, "").file && c.number == n.Line {
+					return k, n.Line, true
 				}
 			}
 		}
-	case r.Note != nil && r.Note.Function != "":
+	}
+	if n.Function != "" {
 		for k := range a.functions {
-			if k.name == keyOf("", r.Note.Function).name {
-				fn = k
+			if k.name == keyOf("", n.Function).name {
+				return k, 0, true
 			}
 		}
-	case len(before.Hotspots) > 0:
-		h := before.Hotspots[0]
-		fn, number = keyOf(h.File, h.Function), h.Line
 	}
-	if fn == (functionKey{}) {
-		return nil
-	}
+	return fn, 0, false
+}
+
+// changeOf is how a line of a function changed, or the function where the line is 0 or
+// not there; nil where that is not there, either.
+func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change {
 	for text, c := range a.lines[fn] {
 		if number > 0 && c.number == number {
 			now, both := b.lines[fn][text]
@@ -122,8 +143,12 @@ func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 			return &t
 		}
 	}
+	was, there := a.functions[fn]
+	if !there {
+		return nil
+	}
 	now, both := b.functions[fn]
-	t := change(fn, "", a.functions[fn], now, both, da, db)
+	t := change(fn, "", was, now, both, da, db)
 	return &t
 }
 

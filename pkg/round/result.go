@@ -54,10 +54,11 @@ type Round struct {
 type Change struct {
 	Function string   `json:"function"`
 	File     string   `json:"file"`
-	Line     int      `json:"line"`      // in the later round, or in the earlier where it is gone; 0 for functions
-	Source   string   `json:"-"`         // "" for functions
-	Status   string   `json:"status"`    // "", NEW, REMOVED
-	BeforeUs *float64 `json:"before_us"` // per step where the round's PerStep is set
+	Line     int      `json:"line"`           // in the later round, or in the earlier where it is gone; 0 for functions
+	Source   string   `json:"-"`              // "" for functions
+	Type     string   `json:"type,omitempty"` // of the hotspot that it is the line of
+	Status   string   `json:"status"`         // "", NEW, REMOVED
+	BeforeUs *float64 `json:"before_us"`      // per step where the round's PerStep is set
 	AfterUs  *float64 `json:"after_us"`
 	DeltaUs  float64  `json:"delta_us"`
 

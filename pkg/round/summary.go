@@ -76,10 +76,13 @@ func (res *Result) changes() (made []Made, failed []Attempt) {
 		r := &res.Rounds[i]
 		m := Made{Round: r.Name, ChangePct: r.ChangePct}
 		if t := r.Target; t != nil {
-			m.File, m.Line = t.File, t.Line
+			m.File, m.Line, m.Type = t.File, t.Line, t.Type
 		}
 		if n := r.Note; n != nil {
-			m.Change, m.Type = n.Change, n.Type
+			m.Change = n.Change
+			if n.Type != "" {
+				m.Type = n.Type
+			}
 			if n.File != "" {
 				m.File, m.Line = n.File, n.Line
 			}
