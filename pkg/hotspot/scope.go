@@ -40,8 +40,12 @@ func (b *body) perLayerCode() bool {
 // scope is how often statement i runs.
 func (b *body) scope(i int, st *steps) Scope {
 	s := &b.stmts[i]
-	inLoop := s.loop >= 0
-	overLayers := inLoop && slices.ContainsFunc(overs(&b.stmts[s.loop]), func(over string) bool { return slices.Contains(lastWords(over), "layers") })
+	loop := s.loop
+	if s.Keyword == "for" || s.Keyword == "while" { // its header runs as often as its block
+		loop = i
+	}
+	inLoop := loop >= 0
+	overLayers := inLoop && slices.ContainsFunc(overs(&b.stmts[loop]), func(over string) bool { return slices.Contains(lastWords(over), "layers") })
 	if st.number <= 0 || s.hits == 0 {
 		switch {
 		case overLayers || b.perLayerCode():
@@ -53,7 +57,7 @@ func (b *body) scope(i int, st *steps) Scope {
 	}
 	ratio := float64(s.hits) / float64(st.number)
 	layers := float64(st.layers)
-	itemLoop := inLoop && !overLayers && b.iterations(s.loop) > 1.5
+	itemLoop := inLoop && !overLayers && b.iterations(loop) > 1.5
 	switch {
 	case ratio < 0.5:
 		return PerRun

@@ -1,0 +1,391 @@
+package hotspot
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostbound/hostbound/pkg/lineprof"
+)
+
+// line is one line of a made-up function: hits, us per hit, source.
+type line struct {
+	hits   int64
+	us     float64
+	source string
+}
+
+// fn makes a profiled function of lines.
+func fn(name, file string, first int, lines ...line) *lineprof.Function {
+	f := &lineprof.Function{Name: name, File: file, Line: first, SelfNs: -1, Calls: -1}
+	for i, l := range lines {
+		one := lineprof.Line{Number: first + i, Hits: l.hits, Source: l.source}
+		if l.hits > 0 {
+			one.Ns, one.Time = int64(math.Round(l.us*1e3*float64(l.hits))), lineprof.Exact
+		}
+		f.Ns += one.Ns
+		f.Lines = append(f.Lines, one)
+	}
+	return f
+}
+
+func profile(fns ...*lineprof.Function) *lineprof.Profile {
+	return &lineprof.Profile{Name: "p.txt", Format: lineprof.Text, Unit: 1e-9, Runs: 1, Functions: fns}
+}
+
+// at returns the hotspot of a line, and fails where there is none.
+func at(t *testing.T, r *Report, function string, number int) Hotspot {
+	t.Helper()
+	for _, h := range r.Hotspots {
+		if h.Function == function && h.Line == number {
+			return h
+		}
+	}
+	t.Fatalf("no hotspot at %s:%d in %+v", function, number, r.Hotspots)
+	return Hotspot{}
+}
+
+// TestOneCountsOnce: a line that calls a profiled function counts in it, and shares are
+// of the outermost function.
+func TestOneCountsOnce(t *testing.T) {
+	r := Analyze([]*lineprof.Profile{profile(
+		fn("Engine.step", "engine.py", 10,
+			line{0, 0, "def step(self):"},
+			line{100, 900, "    self.prepare_batch()"},
+			line{100, 100, "    torch.cuda.synchronize()"}),
+		fn("Engine.prepare_batch", "engine.py", 50,
+			line{0, 0, "def prepare_batch(self):"},
+			line{100, 800, "    self.table = torch.zeros(8, device='cuda')"}),
+	)}, Options{})
+	if r.ProfiledNs != 100_000_000 || r.Steps != 100 || r.StepsFrom != "Engine.step" {
+		t.Errorf("profiled %d ns in %d steps, by %s", r.ProfiledNs, r.Steps, r.StepsFrom)
+	}
+	sum := 0.0
+	for _, h := range r.Hotspots {
+		sum += h.Share
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		t.Errorf("shares add up to %g", sum)
+	}
+	if h := at(t, r, "Engine.step", 11); math.Abs(h.TimeUs-10_000) > 1 {
+		t.Errorf("the calling line has %g us of its own, want 10000", h.TimeUs)
+	}
+	if h := r.Hotspots[0]; h.Line != 51 || h.Type != Alloc || h.Scope != PerStep || h.Share != 0.8 || *h.UsPerStep != 800 {
+		t.Errorf("%+v", h)
+	}
+	if f := r.Functions; len(f) != 2 || !f[0].Root || f[1].Root || f[1].Share != 0.8 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestCallees: names alone do not make a caller.
+func TestCallees(t *testing.T) {
+	caller := func(call string) *lineprof.Function {
+		return fn("Worker.run", "worker.py", 10, line{0, 0, "def run(self):"}, line{100, 500, "    " + call})
+	}
+	for _, test := range []struct {
+		call   string
+		callee *lineprof.Function
+		calls  bool
+	}{
+		{"self.load(x)", fn("Worker.load", "worker.py", 30, line{100, 450, "    work(x)"}), true},
+		{"self.load(x)", fn("load", "worker.py", 30, line{100, 450, "    work(x)"}), true},
+		{"json.load(x)", fn("Worker.load", "worker.py", 30, line{100, 450, "    work(x)"}), false},
+		{"self.load(x)", fn("Worker.load", "worker.py", 30, line{1, 450_000, "    work(x)"}), false}, // longer than the line
+		{"self.items.append(x)", fn("Log.append", "log.py", 30, line{100, 450, "    work(x)"}), false},
+		{"self.attn(x)", fn("Attention.forward", "model.py", 30, line{100, 450, "    work(x)"}), true},
+		{"self.mlp(x)", fn("Attention.forward", "model.py", 30, line{100, 450, "    work(x)"}), false},
+		{"self.model_engine.forward(x)", fn("PyTorchModelEngine.forward", "tensorrt_llm/_torch/pyexecutor/model_engine.py", 30, line{100, 450, "    work(x)"}), true},
+		{"self.model_engine.forward(x)", fn("Linear.forward", "linear.py", 30, line{100, 450, "    work(x)"}), false},
+	} {
+		r := Analyze([]*lineprof.Profile{profile(caller(test.call), test.callee)}, Options{})
+		if got := !r.Functions[1].Root; got != test.calls {
+			t.Errorf("%s calls %s of %s: %v, want %v", test.call, test.callee.Name, test.callee.File, got, test.calls)
+		}
+	}
+}
+
+// TestLoop: a loop in Python and its plain lines are one hotspot, lines with a reason of
+// their own are not in it.
+func TestLoop(t *testing.T) {
+	r := Analyze([]*lineprof.Profile{profile(fn("collect", "x.py", 1,
+		line{0, 0, "def collect(self, requests):"},
+		line{10, 1, "    ids = []"},
+		line{2010, 0.3, "    for request in requests:"},
+		line{2000, 0.7, "        ids.append(request.id)"},
+		line{2000, 30, "        n = request.logits.max().item()"},
+		line{2000, 0.5, "        self.total += n"},
+		line{10, 1, "    return ids"}))}, Options{MinShare: -1})
+	loop := at(t, r, "collect", 3)
+	if loop.Type != PyLoop || loop.Confidence != "high" || loop.LastLine != 6 || math.Abs(loop.TimeUs-(603+1400+1000)) > 1 {
+		t.Errorf("%+v", loop)
+	}
+	if h := at(t, r, "collect", 5); h.Type != Sync || h.Confidence != "high" {
+		t.Errorf("%+v", h)
+	}
+}
+
+// TestScope: with the numbers of steps and layers a wait per layer is told from one per step.
+func TestScope(t *testing.T) {
+	for _, test := range []struct {
+		hits   int64
+		layers int
+		name   string
+		typ    Type
+		scope  Scope
+	}{
+		{100, 32, "prepare", Sync, PerStep},
+		{3200, 32, "prepare", HostSync, PerLayer},
+		{32000, 32, "prepare", HostSync, PerKernel},
+		{3200, 0, "Attention.forward", HostSync, PerLayer},
+		{10, 32, "prepare", Sync, PerRun},
+	} {
+		f := fn(test.name, "x.py", 1, line{0, 0, "def f(self, x):"}, line{test.hits, 150, "    n = x.max().item()"})
+		h := Classify(f, 1, Options{Steps: 100, Layers: test.layers})
+		if h.Type != test.typ || h.Scope != test.scope {
+			t.Errorf("%+v: %s %s", test, h.Type, h.Scope)
+		}
+	}
+}
+
+// TestTraps are lines that look like something else.
+func TestTraps(t *testing.T) {
+	for _, test := range []struct {
+		us     float64
+		source string
+		not    []Type
+	}{
+		{300, `log("call .item() here")`, []Type{Sync, HostSync}},
+		{300, `x = compute()  # x.cpu()`, []Type{Sync, HostSync}},
+		{300, `y = np.asarray(x).item()`, []Type{Sync, HostSync}},
+		{300, `y = "a b".split().item`, []Type{Sync, HostSync}},
+		{0.7, `y = x.item()`, []Type{Sync, HostSync}},
+		{300, `y = x.to("cpu", non_blocking=True)`, []Type{Sync, HostSync}},
+		{2, `y = d.get(key)`, []Type{GIL}},
+		{2, `request.send_count += 1`, []Type{Comm}},
+		{2, `y = a if b else c`, []Type{PyLoop, FuncCall, Container}},
+		{2, `items = self.collect()`, []Type{GC}},
+		{40, `with torch.no_grad():`, []Type{PyLoop, GIL}},
+	} {
+		h := Classify(fn("f", "x.py", 1, line{0, 0, "def f(x):"}, line{100, test.us, "    " + test.source}), 1, Options{Steps: 100})
+		for _, typ := range test.not {
+			if slices.Contains(h.Types, typ) {
+				t.Errorf("%s is %s: %v", test.source, typ, h.Evidence)
+			}
+		}
+	}
+	short := fn("f", "x.py", 1, line{0, 0, "def f(x):"}, line{300, 0.3, "    for i in range(2):"}, line{200, 0.5, "        total += i"}, line{100, 0.1, "    return total"})
+	if h := Classify(short, 1, Options{Steps: 100}); slices.Contains(h.Types, PyLoop) {
+		t.Errorf("a loop over two items: %+v", h)
+	}
+	with := fn("f", "x.py", 1, line{0, 0, "def f(x):"}, line{200, 0.3, "    with a():"}, line{100, 0.5, "        b()"})
+	if b := newBody(with); b.stmts[1].hits != 100 || b.stmts[1].raw != 200 {
+		t.Errorf("with: %+v", b.stmts[1])
+	}
+}
+
+// TestKinds: what a name was given decides what its methods are.
+func TestKinds(t *testing.T) {
+	for _, test := range []struct {
+		given string
+		sync  bool
+	}{
+		{"x = self.model(ids)", true},
+		{"x = torch.argmax(logits)", true},
+		{"x = np.zeros(4)", false},
+		{"x = logits.cpu().numpy()", false},
+		{"x = logits.to('cpu')", false},
+		{"x = self.logits_host", false},
+	} {
+		f := fn("f", "x.py", 1, line{0, 0, "def f(self):"}, line{100, 5, "    " + test.given}, line{100, 80, "    y = x[0].tolist()"})
+		if got := Classify(f, 2, Options{Steps: 100}).Type == Sync; got != test.sync {
+			t.Errorf("%s: SYNC %v, want %v", test.given, got, test.sync)
+		}
+	}
+}
+
+const executor = "tensorrt_llm/_torch/pyexecutor/py_executor.py"
+
+// TestDrillDown: a line that hides its function's time names the function to profile
+// next, and the variable's whole value.
+func TestDrillDown(t *testing.T) {
+	for _, name := range []string{"PyExecutor._forward_step", "_forward_step"} {
+		r := Analyze([]*lineprof.Profile{profile(fn(name, executor, 2840,
+			line{0, 0, "    def _forward_step(self, scheduled_requests):"},
+			line{4100, 190, "        self.count(scheduled_requests)"},
+			line{4100, 14439, "        outputs = self.model_engine.forward(scheduled_requests, self.resource_manager)"},
+			line{4100, 0.5, "        return outputs"}))}, Options{})
+		if len(r.DrillDown) != 1 {
+			t.Fatalf("%+v", r.DrillDown)
+		}
+		d := r.DrillDown[0]
+		if d.Line != 2842 || d.Callee != "self.model_engine.forward" || d.Target == nil || *d.Target != "tensorrt_llm._torch.pyexecutor.model_engine.PyTorchModelEngine.forward" || math.Abs(d.ShareOfFunction-0.987) > 0.001 {
+			t.Errorf("%+v", d)
+		}
+		value, ok := strings.CutPrefix(r.ProfileNext, "TLLM_LINE_PROFILER_FUNCTIONS=")
+		all := strings.Split(value, ",")
+		if !ok || len(all) != len(slices.Compact(slices.Sorted(slices.Values(all)))) {
+			t.Errorf("%q", r.ProfileNext)
+		}
+		for _, want := range []string{"py_executor.PyExecutor._forward_step", "sampler.TorchSampler.update_requests", "model_engine.PyTorchModelEngine.forward", "model_engine.PyTorchModelEngine._prepare_tp_inputs"} {
+			if !slices.Contains(all, "tensorrt_llm._torch.pyexecutor."+want) {
+				t.Errorf("%s is not in %q", want, value)
+			}
+		}
+	}
+}
+
+// TestDrillDownEnds: nothing is hidden by a wait, a tensor operation or arithmetic, and what is in
+// the profile need not be profiled again.
+func TestDrillDownEnds(t *testing.T) {
+	for source, want := range map[string]string{
+		"        torch.cuda.synchronize()":        "",
+		"        x = torch.matmul(a, b)":          "",
+		"        x = a * b + c":                   "",
+		"        fn(x)":                           "fn null",
+		"        self._helper(x)":                 "self._helper tensorrt_llm._torch.pyexecutor.py_executor.PyExecutor._helper",
+		"        for x in self.big: pass":         "",
+		"        self.sampler.update_requests(x)": "TorchSampler.update_requests profiled",
+	} {
+		r := Analyze([]*lineprof.Profile{profile(
+			fn("PyExecutor._run", executor, 10, line{100, 900, source}, line{100, 20, "        return x"}),
+			fn("TorchSampler.update_requests", "tensorrt_llm/_torch/pyexecutor/sampler.py", 10, line{100, 400, "        a = 1"}, line{100, 450, "        b = 2"}),
+		)}, Options{})
+		got := ""
+		for _, d := range r.DrillDown {
+			switch {
+			case d.Profiled:
+				got = d.Callee + " profiled"
+			case d.Target == nil:
+				got = d.Callee + " null"
+			default:
+				got = d.Callee + " " + *d.Target
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+	}
+}
+
+// TestOptions: there are two to four, none saves more than there is, and the first has no risk
+// where any has none.
+func TestOptions(t *testing.T) {
+	for _, source := range []string{"torch.cuda.synchronize()", "x = torch.zeros(4)", "dist.barrier()", "gc.collect()", "pickle.dumps(x)", "self.lock.acquire()", "y = work(x)", "n = self.impl.get(3)"} {
+		r := Analyze([]*lineprof.Profile{profile(fn("f", "x.py", 1, line{0, 0, "def f(x):"}, line{1000, 7, "    " + source}))}, Options{Steps: 1000})
+		h := r.Hotspots[0]
+		if n := len(h.Options); n < 2 || n > 4 {
+			t.Errorf("%s (%s): %d options", source, h.Type, n)
+		}
+		riskless := false
+		for i, o := range h.Options {
+			if o.SavingsUs == nil || o.SavingsUs[0] > o.SavingsUs[1] || o.SavingsUs[1] > *h.UsPerStep+1e-9 || o.SavingsPct[1] > 100*h.Share+1e-9 {
+				t.Errorf("%s: %+v", source, o)
+			}
+			if o.Risk == "none" && i > 0 && !riskless && h.Sub == "" {
+				t.Errorf("%s: what has no risk is not the first", source)
+			}
+			riskless = riskless || o.Risk == "none"
+		}
+		h.Bound(2)
+		for _, o := range h.Options {
+			if o.SavingsUs[1] > 2 {
+				t.Errorf("%+v saves more than is exposed", o)
+			}
+		}
+	}
+}
+
+// TestRanks: of ranks the longest counts, parts add up.
+func TestRanks(t *testing.T) {
+	a := profile(fn("f", "x.py", 1, line{0, 0, "def f():"}, line{10, 100, "    a()"}))
+	b := profile(fn("f", "x.py", 1, line{0, 0, "def f():"}, line{10, 300, "    a()"}), fn("g", "x.py", 9, line{1, 5, "    b()"}))
+	r := Analyze([]*lineprof.Profile{a, b}, Options{})
+	if f := r.Functions[0]; f.TotalUs != 3000 || *f.PerProfileUs[0] != 1000 || *f.PerProfileUs[1] != 3000 || f.Hits != 10 {
+		t.Errorf("%+v", f)
+	}
+	if g := r.Functions[1]; g.PerProfileUs[0] != nil {
+		t.Errorf("%+v", g)
+	}
+	r = Analyze([]*lineprof.Profile{a, b}, Options{Sum: true})
+	if f := r.Functions[0]; f.TotalUs != 4000 || f.Hits != 20 || a.Functions[0].Ns != 1_000_000 {
+		t.Errorf("%+v", f)
+	}
+	two := profile(fn("f", "x.py", 1, line{10, 500, "a()"}), fn("f", "x.py", 1, line{10, 100, "a()"}))
+	two.Runs, two.Functions[1].Run = 2, 1
+	r = Analyze([]*lineprof.Profile{two}, Options{})
+	if len(r.Functions) != 1 || r.Functions[0].TotalUs != 1000 || len(r.Warnings) != 1 {
+		t.Errorf("%+v %q", r.Functions, r.Warnings)
+	}
+}
+
+// TestWithoutLines: stacks and totals give functions, classified by name with low confidence.
+func TestWithoutLines(t *testing.T) {
+	p, err := lineprof.Read("stacks", strings.NewReader("loop (e.py:1);dumps (/usr/lib/python3.11/pickle.py:3) 60\nloop (e.py:2) 40\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Analyze([]*lineprof.Profile{p}, Options{})
+	if r.TotalUs != 1e6 || len(r.Hotspots) != 2 || r.Hotspots[0].Type != Serialize || r.Hotspots[0].Confidence != "low" || r.Hotspots[1].Type != Compute {
+		t.Errorf("%g %+v", r.TotalUs, r.Hotspots)
+	}
+	bare := fn("f", "x.py", 1, line{10, 5, ""}, line{20, 9, ""})
+	r = Analyze([]*lineprof.Profile{profile(bare)}, Options{})
+	if len(r.Hotspots) != 2 || r.Hotspots[0].Type != Compute || r.Hotspots[0].Confidence != "low" || len(r.Warnings) != 1 {
+		t.Errorf("%+v %q", r.Hotspots, r.Warnings)
+	}
+	if r := Analyze(nil, Options{}); len(r.Hotspots) != 0 || r.Functions == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestReal analyses real profiles: shares are of the whole, and nothing counts twice.
+func TestReal(t *testing.T) {
+	dir := os.Getenv("HOSTBOUND_PROFILES")
+	if dir == "" {
+		t.Skip("HOSTBOUND_PROFILES does not name a folder with profiles")
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range names {
+		in, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := lineprof.Read(name, in)
+		in.Close()
+		if err != nil {
+			continue
+		}
+		r := Analyze([]*lineprof.Profile{p}, Options{MinShare: 1e-12})
+		sum := 0.0
+		for _, h := range r.Hotspots {
+			sum += h.Share
+		}
+		if sum < 0.9 || sum > 1.02 {
+			t.Errorf("%s: shares of all lines add up to %.3f", filepath.Base(name), sum)
+		}
+	}
+}
+
+// TestLarge: a profile of 20,000 functions takes no longer than reading it.
+func TestLarge(t *testing.T) {
+	p := profile()
+	for i := range 20_000 {
+		p.Functions = append(p.Functions, fn(fmt.Sprintf("f%d", i), "x.py", 1+100*i,
+			line{0, 0, "def f(self):"}, line{100, 5, "    x = self.layers[i](x, attn_metadata=attn_metadata)"},
+			line{100, 0.5, "    y = [a.b for a in self.requests if a.c]"}, line{100, 3, "    return x, y"}))
+	}
+	began := time.Now()
+	r := Analyze([]*lineprof.Profile{p}, Options{Top: 20})
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if len(r.Hotspots) != 20 || len(r.Functions) != 20_000 {
+		t.Errorf("%d hotspots, %d functions", len(r.Hotspots), len(r.Functions))
+	}
+}
