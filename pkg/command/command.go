@@ -54,6 +54,9 @@ func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 		if c.format == formatParquet && c.IsSet("checkpoint") {
 			return 0, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
 		}
+		if err := c.checkReplaced(); err != nil {
+			return 0, err
+		}
 		return run(c)
 	}
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -38,19 +37,11 @@ Without --report all of it is one page, the most important first.`,
 var gapsFlags = []cli.Flag{
 	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows", Values: gap.Reports},
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
-	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkTop},
+	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	sourceMapFlag,
 	formatFlag("text (Markdown), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
-}
-
-// checkTop refuses to list fewer than no gaps.
-func checkTop(text string) error {
-	if n, err := strconv.Atoi(text); err != nil || n < 0 {
-		return cli.Misuse("--top "+text+" is no number of gaps", "--top 0 lists none")
-	}
-	return nil
 }
 
 // gapReport is one part of a report, or all of it.

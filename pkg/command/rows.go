@@ -61,9 +61,7 @@ func (c *Context) outputFormat() (string, error) {
 	return format, nil
 }
 
-// checkOutput refuses a file that cannot be written, and a report of a profiler,
-// which no command of ours can have written and a filter before this one may be
-// reading.
+// checkOutput refuses a file that cannot be written.
 func checkOutput(path string) error {
 	if path == "" || path == "-" || cli.IsStream(path) {
 		return nil
@@ -75,10 +73,28 @@ func checkOutput(path string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return cli.Misuse(path+": there is no directory "+dir, "make it first, or check the name")
 	}
-	if format := source.Recognise(path); format != nil && format.Reports != "" {
-		return cli.Misuse(path+": will not replace an "+format.Reports+" report, which may be what is read", "write to another file, or remove it first")
-	}
 	return checkpoint.CheckDir(dir)
+}
+
+// checkReplaced refuses to replace what the filter before this one may be reading
+// and this one does not write: a profiler's report, or rows by a text.
+func (c *Context) checkReplaced() error {
+	path := c.OutputPath()
+	if path == "" || cli.IsStream(path) {
+		return nil
+	}
+	what := ""
+	switch f := source.Recognise(path); {
+	case f == nil:
+		return nil
+	case f.Reports != "":
+		what = "report of " + f.Reports
+	case c.format == formatArrow || c.format == formatParquet:
+		return nil
+	default:
+		what = f.Name
+	}
+	return cli.Misuse(path+": will not replace a "+what+", which may be what is read", "write to another file, or remove it first")
 }
 
 // WriteEvents writes a stream of events to its end.

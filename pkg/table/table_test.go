@@ -27,14 +27,28 @@ func TestCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := "gpu_idle,3,0.3333333333333333,true\n" +
-		"\"a,\"\"b\"\"\n\",,2e-09,\n" +
+		"\"a,\"\"b\"\"\\n\",,2e-09,\n" +
 		",-9223372036854775808,,false\n" +
 		"\"\",0,1234567890,true\n"
 	if want := "name,n,ratio,crossed\n" + rows + rows; out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
-	if all, err := csv.NewReader(&out).ReadAll(); err != nil || len(all) != 9 || all[2][0] != "a,\"b\"\n" {
+	if all, err := csv.NewReader(&out).ReadAll(); err != nil || len(all) != 9 || all[2][0] != `a,"b"\n` {
 		t.Errorf("read back as %q: %v", all, err)
+	}
+}
+
+// TestCSVOnTerminals writes what a terminal would obey, and broken UTF-8.
+func TestCSVOnTerminals(t *testing.T) {
+	tbl := New("names", 1, Field{"name", Text})
+	tbl.Append("\x1b[31mred\x07\u009b1m\xff\u202e")
+	tbl.Append("C:\\größe ☃")
+	var out bytes.Buffer
+	if err := WriteCSV(&out, tbl); err != nil {
+		t.Fatal(err)
+	}
+	if want := "name\n" + `\x1b[31mred\a\u009b1m\xff\u202e` + "\n" + `C:\größe ☃` + "\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
 

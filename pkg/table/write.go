@@ -18,8 +18,9 @@ type Format int
 
 // The formats.
 const (
-	// CSV has a line of names and a line a row, ended by a line feed. Null is
-	// an empty field, an empty text is "".
+	// CSV has a line of names and a line per row, ended by a line feed. Null is
+	// an empty field, an empty text is "". Control characters, which a terminal
+	// would obey and which would break lines, are spelled out.
 	CSV Format = iota
 	// JSON has an object a row and a line an object. Numbers are not rounded;
 	// those that JSON has no form for, and null, are null.
@@ -148,7 +149,8 @@ func separate(line []byte, i int, by byte) []byte {
 
 // appendField appends a text as CSV.
 func appendField(line []byte, s string) []byte {
-	if s != "" && !strings.ContainsAny(s, ",\"\r\n") && s[0] != ' ' && s[len(s)-1] != ' ' {
+	s = visible(s)
+	if s != "" && !strings.ContainsAny(s, ",\"") && s[0] != ' ' && s[len(s)-1] != ' ' {
 		return append(line, s...)
 	}
 	line = append(line, '"')
@@ -300,6 +302,20 @@ func printable(s string) string {
 	if n := utf8.RuneCountInString(s); n > maxCell {
 		s = string([]rune(s)[:maxCell-1]) + "…"
 	}
+	return visible(s)
+}
+
+// visible spells out what is not printable in a text.
+func visible(s string) string {
+	for i := 0; i < len(s); i++ { // Fast path: printable ASCII.
+		if s[i] < ' ' || s[i] > '~' {
+			return spellOut(s)
+		}
+	}
+	return s
+}
+
+func spellOut(s string) string {
 	plain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s

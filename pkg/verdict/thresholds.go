@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,13 +89,18 @@ func (t *Thresholds) of(scope string) *Limits {
 //
 //	{"aggregate": {"gpu_idle_ratio": 0.3}, "generation": {"gpu_idle_ratio": 0.15}}
 //
-// and leaves the others. Unknown names are an error.
+// and leaves the others. Unknown names are an error, and names that are given
+// twice.
 func (t *Thresholds) Read(r io.Reader) error {
-	d := json.NewDecoder(r)
+	var seen bytes.Buffer
+	d := json.NewDecoder(io.TeeReader(r, &seen))
 	d.DisallowUnknownFields()
 	read := *t
 	if err := d.Decode(&read); err != nil {
 		return fmt.Errorf("thresholds: %w", err)
+	}
+	if err := checkNames(json.NewDecoder(&seen)); err != nil {
+		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("thresholds: something follows the JSON document")
@@ -103,6 +109,27 @@ func (t *Thresholds) Read(r io.Reader) error {
 		return err
 	}
 	*t = read
+	return nil
+}
+
+// checkNames refuses an object in which a name stands twice, at the document that
+// comes next, which can be decoded.
+func checkNames(d *json.Decoder) error {
+	if open, _ := d.Token(); open != json.Delim('{') {
+		return nil
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		name, _ := d.Token()
+		if seen[name] {
+			return fmt.Errorf("thresholds: %v is given twice", name)
+		}
+		seen[name] = true
+		if err := checkNames(d); err != nil {
+			return err
+		}
+	}
+	d.Token() // the closing brace
 	return nil
 }
 
