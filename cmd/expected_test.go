@@ -35,8 +35,7 @@ type expected struct {
 	Coverage *float64 `json:"graph_coverage"`
 	Steady   *expectedSteady
 
-	// What host threads did is not told yet.
-	WhyUs any `json:"idle_why_us"`
+	WhyUs map[string]float64 `json:"idle_why_us"` // by cause | why
 }
 
 type expectedScope struct {
@@ -296,6 +295,10 @@ func checkGaps(t *testing.T, args []string, want *expected) {
 			Causes  []struct {
 				Cause string
 				Us    float64
+				Why   []struct {
+					Why string
+					Us  float64
+				}
 			}
 		}
 		Gaps struct {
@@ -312,14 +315,18 @@ func checkGaps(t *testing.T, args []string, want *expected) {
 	}
 	answer(t, &got, "gaps", args...)
 	near(t, "idle time", got.Idle.TotalUs, want.IdleUs)
-	causes := map[string]float64{}
+	causes, whys := map[string]float64{}, map[string]float64{}
 	for _, c := range got.Idle.Causes {
 		if c.Cause == "memop" || c.Cause == "alloc" {
 			c.Cause = "api" // the expected figures do not tell these classes apart
 		}
 		causes[c.Cause] += c.Us
+		for _, w := range c.Why {
+			whys[c.Cause+" | "+w.Why] += w.Us
+		}
 	}
 	sameKeys(t, "idle cause", causes, want.CausesUs)
+	sameKeys(t, "why", whys, want.WhyUs)
 	if len(got.Gaps.Buckets) != len(want.Gaps.Count) || len(got.Gaps.Top) < len(want.Gaps.Top) {
 		t.Fatalf("%d buckets and %d gaps, want %d and %d", len(got.Gaps.Buckets), len(got.Gaps.Top), len(want.Gaps.Count), len(want.Gaps.Top))
 	}

@@ -34,6 +34,7 @@ type Context struct {
 	format   string               // of the output
 	selected checkpoint.Selection // the rows that are read
 	columns  event.Set            // what is looked at once there are steps, 0 for all
+	host     []event.Kind         // rows about host threads that are read
 	kept     bool                 // --checkpoint holds the rows already
 
 	inputs   []*source.Input // that were opened

@@ -63,6 +63,7 @@ func (c *Context) gaps() error {
 	if err != nil {
 		return err
 	}
+	c.wantHost("")
 	src, err := c.Events(source.Phased, source.Raw)
 	if err != nil {
 		return err

@@ -30,8 +30,9 @@ what to do; --gap splits at gaps instead.`,
 		"isolate --by nvtx trace.sqlite --format csv | grep ^step",
 		"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
 	},
-	Flags: slices.Concat(rowFlags, checkpointFlags, isolateFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		c.wantHost(c.String("without"))
 		src, err := c.Events(source.Raw)
 		if err != nil {
 			return err

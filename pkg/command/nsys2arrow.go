@@ -28,8 +28,9 @@ their start.`,
 		"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
 		"nsys2arrow trace.sqlite --format csv | head",
 	},
-	Flags: slices.Concat(rowFlags, checkpointFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		c.wantHost(c.String("without"))
 		src, err := c.Reports()
 		if err != nil {
 			return err

@@ -22,8 +22,9 @@ generation; the phase of the others is unknown.`,
 		"phase trace.sqlite -o phases.arrows",
 		"phase trace.sqlite --format csv | grep ^step",
 	},
-	Flags: slices.Concat(rowFlags, checkpointFlags, isolateFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		c.wantHost(c.String("without"))
 		src, err := c.Events(source.Isolated)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
 )
 
@@ -114,14 +115,15 @@ func (s keySums) total() (ns int64) {
 func (c *computer) causes(sums keySums, steps int64) []Cause {
 	total := sums.total()
 	byName := map[string]*Cause{}
-	for k, ns := range sums {
+	whole, whys := c.undivided(sums)
+	for k, ns := range whole {
 		if ns == 0 {
 			continue
 		}
 		name := c.sites.CauseName(k)
 		cause := byName[name]
 		if cause == nil {
-			cause = &Cause{Cause: name, Sites: []Site{}}
+			cause = &Cause{Cause: name, Why: []Why{}, Sites: []Site{}}
 			byName[name] = cause
 		}
 		cause.Ns += ns
@@ -131,6 +133,12 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 	}
 	list := []Cause{}
 	for _, cause := range byName {
+		for why, ns := range whys[cause.Cause] {
+			if ns != 0 {
+				cause.Why = append(cause.Why, Why{why, ns, us(ns)})
+			}
+		}
+		slices.SortFunc(cause.Why, func(a, b Why) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Why, b.Why)) })
 		cause.Us, cause.Share = us(cause.Ns), ratio(cause.Ns, total)
 		cause.UsPerStep = perStep(cause.Us, steps)
 		slices.SortFunc(cause.Sites, Site.before)
@@ -143,6 +151,25 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause))
 	})
 	return list
+}
+
+// undivided adds up time by keys that are not divided by why, and what is divided by cause
+// and why.
+func (c *computer) undivided(sums keySums) (whole keySums, whys map[string]map[string]int64) {
+	whys = map[string]map[string]int64{}
+	for k, ns := range sums {
+		key, why := c.sites.Undivided(k)
+		whole.add(key, ns)
+		if why == hoststate.None {
+			continue
+		}
+		name := c.sites.CauseName(key)
+		if whys[name] == nil {
+			whys[name] = map[string]int64{}
+		}
+		whys[name][c.sites.WhyName(why)] += ns
+	}
+	return whole, whys
 }
 
 // hostPrefix begins the name of a cause that is a range.

@@ -80,10 +80,18 @@ func newRank(c *computer, id int32) *rank {
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
+		Why: true, OSCalls: c.recordsCalls(id),
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)
 	return r
+}
+
+// recordsCalls tells whether calls of the system's libraries were recorded in the process
+// of a rank.
+func (c *computer) recordsCalls(id int32) bool {
+	f := c.header.RankFacts(id)
+	return f != nil && f.OSCalls > 0
 }
 
 // maxRuns is how many states of a rank's threads are kept, 0 for what idle keeps.
@@ -208,6 +216,9 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			r.addRange(b, i)
 		case event.Overhead:
 			r.addOverhead(b, i)
+			r.idle.Host(b, i)
+		case event.OS, event.Run:
+			r.idle.Host(b, i)
 		}
 	}
 	r.idle.Bound()

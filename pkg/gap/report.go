@@ -53,9 +53,20 @@ type Cause struct {
 	// function that the range stands for; of ranges only.
 	Path   string `json:"path,omitempty"`
 	Source string `json:"source,omitempty"`
+	// Why divides what host threads are the cause of by why they did not go on (package
+	// hoststate), the largest first: all of it, of untraced the part whose launching call
+	// is known. Empty for causes on the GPU, and of single steps.
+	Why []Why `json:"why"`
 	// Sites are where it arose, the largest first; they add up to it. Causes that
 	// have no site have none, nor have those of single steps.
 	Sites []Site `json:"sites"`
+}
+
+// Why is a part of a cause of idle time.
+type Why struct {
+	Why string  `json:"why"` // as package hoststate names it
+	Ns  int64   `json:"ns"`  // over all lanes
+	Us  float64 `json:"us"`  // the same
 }
 
 // Site is where a cause of idle time arose.

@@ -20,7 +20,7 @@
 //	unknown        nothing of that
 //
 // Where calls of the system were not recorded, descheduled means less: the thread may have
-// been inside one. Then it is called off (Names.OSCalls).
+// been inside one, and it is called off.
 //
 // A thread is on a CPU during its runs, off it between them, and unknown before the first
 // one and during runs that say so. Of calls the innermost is the one with the latest start,
@@ -32,6 +32,8 @@
 // situation as in another. To take the name of a call for the reason why a thread is off
 // the CPU without knowing that it is: mmap is off for 3 % of its time, poll for 99 %.
 package hoststate
+
+import "github.com/hostbound/hostbound/pkg/osname"
 
 // Why is why a thread did not go on.
 type Why int32
@@ -45,6 +47,7 @@ const (
 	Load
 	BlockedCUDA
 	Descheduled
+	Off
 	Spin
 	Running
 	Unknown
@@ -56,8 +59,27 @@ const (
 // maxClasses is the room for classes of calls.
 const maxClasses = 16
 
-// IsBlocked tells whether it is blocked in a call of the class with that index.
-func (w Why) IsBlocked(class int32) bool { return w == Blocked+Why(class) }
+var whyNames = [...]string{
+	Profiler: "profiler", QueueFull: "queue_full", Load: "load", BlockedCUDA: "blocked:cuda", Descheduled: "descheduled",
+	Off: "off", Spin: "spin", Running: "running", Unknown: "unknown",
+}
+
+// String is the answer as text; that of a call lacks its name, which Name gives.
+func (w Why) String() string {
+	switch {
+	case w >= Call:
+		return "os:"
+	case w >= In:
+		return "in:" + osname.Classes[w-In]
+	case w >= Blocked:
+		return "blocked:" + osname.Classes[w-Blocked]
+	}
+	return whyNames[w]
+}
+
+// Name returns the number of the name of the call that a thread is on a CPU in, -1 for
+// any other answer.
+func (w Why) Name() int32 { return int32(max(w-Call, -1)) }
 
 // Overhead is what holds a thread up that is not its own.
 type Overhead int
@@ -88,6 +110,8 @@ type Host struct {
 	ran   bool             // a run was seen
 	known bool             // of the last run
 	end   int64            // of the last run
+
+	silent bool // calls were not recorded
 }
 
 // call is an open call of the system's libraries.
@@ -96,8 +120,11 @@ type call struct {
 	class, name int32
 }
 
-// New returns a thread of which nothing is known before time at.
-func New(at int64) *Host { return &Host{held: [overheads]int64{at, at, at}} }
+// New returns a thread of which nothing is known before time at; calls tells whether calls
+// of the system's libraries were recorded in its process.
+func New(at int64, calls bool) *Host {
+	return &Host{held: [overheads]int64{at, at, at}, silent: !calls}
+}
 
 // Hold observes a stretch in which an overhead holds the thread up.
 func (h *Host) Hold(by Overhead, end int64) { h.held[by] = max(h.held[by], end) }
@@ -140,6 +167,8 @@ func (h *Host) At(now, limit int64, in CUDA) (Why, int64) {
 	switch {
 	case off && in != NoCall:
 		return BlockedCUDA, limit
+	case off && h.silent:
+		return Off, limit
 	case off:
 		return Descheduled, limit
 	case on && in == SyncCall:

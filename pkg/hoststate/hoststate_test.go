@@ -98,7 +98,7 @@ func TestHost(t *testing.T) {
 		if len(rows) == 0 {
 			continue
 		}
-		h, now := New(rows[0].start), rows[0].start
+		h, now := New(rows[0].start, seed%2 == 0), rows[0].start
 		advance := func(to int64) {
 			for now < to {
 				limit := now + 1 // CUDA calls may end anywhere
@@ -110,7 +110,11 @@ func TestHost(t *testing.T) {
 					t.Fatalf("seed %d: at %d until %d, not after %d", seed, now, until, limit)
 				}
 				for ; now < until; now++ {
-					if want := at(rows, now); why != want {
+					want := at(rows, now)
+					if want == Descheduled && seed%2 == 1 {
+						want = Off
+					}
+					if why != want {
 						t.Fatalf("seed %d: %d at %d, want %d", seed, why, now, want)
 					}
 					seen[why]++
@@ -130,7 +134,7 @@ func TestHost(t *testing.T) {
 		}
 		advance(400)
 	}
-	for _, why := range []Why{Profiler, QueueFull, Load, BlockedCUDA, Descheduled, Spin, Running, Unknown, Blocked + 3, In + 5, Call + 8} {
+	for _, why := range []Why{Profiler, QueueFull, Load, BlockedCUDA, Descheduled, Off, Spin, Running, Unknown, Blocked + 3, In + 5, Call + 8} {
 		if seen[why] == 0 {
 			t.Errorf("no test of %d", why)
 		}

@@ -183,5 +183,5 @@ func (r *Rank) creditShares(sum *sums, whole int64, s span, g gapOf) {
 		at += ns
 	}
 	sum.touched = sum.touched[:0]
-	r.credit(at, s.end, Key(Untraced), g)
+	r.credit(at, s.end, r.unknown, g)
 }

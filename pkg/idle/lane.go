@@ -2,7 +2,6 @@ package idle
 
 import (
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/thread"
 )
 
 // Lane is a device of the rank.
@@ -133,13 +132,17 @@ func (r *Rank) LastGap() []Part {
 	return parts
 }
 
-// GapOpening returns what the last idle gap began in, with its site, and how long that
-// lasted; ok is false where nothing was attributed.
+// GapOpening returns what the last idle gap began in, with its site, undivided, and how
+// long that lasted; ok is false where nothing was attributed.
 func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
-	if len(r.gap) == 0 {
-		return 0, 0, false
+	for i := range r.gap {
+		key, _ := r.sites.Undivided(r.gap[i].code.key())
+		if i > 0 && key != k {
+			break
+		}
+		k, ns = key, ns+r.gap[i].ns
 	}
-	return r.gap[0].code.key(), r.gap[0].ns, true
+	return k, ns, len(r.gap) > 0
 }
 
 // attribute splits the idle time of the lane before a by its causes.
@@ -182,17 +185,17 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 		from = r.attributeFolded(l, h, s, g)
 	}
 	if h == nil {
-		r.credit(from, to, Key(Untraced), g)
+		r.credit(from, to, r.unknown, g)
 		return
 	}
 	h.Advance(to)
 	runs := h.Runs(from)
 	if len(runs) == 0 {
-		r.credit(from, to, Key(Untraced), g)
+		r.credit(from, to, r.unknown, g)
 		return
 	}
 	if first := min(runs[0].At, to); from < first {
-		r.credit(from, first, Key(Untraced), g)
+		r.credit(from, first, r.unknown, g)
 		from = first
 	}
 	for k := range runs {
@@ -205,7 +208,7 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 			from = end
 		}
 	}
-	r.credit(from, to, Key(thread.Untraced), g)
+	r.credit(from, to, r.unknown, g)
 }
 
 // credit credits a key with the time between from and to, a part of a gap, in the

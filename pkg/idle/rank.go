@@ -1,7 +1,10 @@
 package idle
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
@@ -19,6 +22,10 @@ type Options struct {
 	PerSite bool
 	// TotalsOnly keeps totals of groups, and nothing of single slices.
 	TotalsOnly bool
+	// Why divides what is attributed to host threads by why they did not go on, and
+	// OSCalls says that calls of the system's libraries were recorded in the rank's
+	// process.
+	Why, OSCalls bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
 	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
@@ -59,6 +66,7 @@ type Rank struct {
 	folded  [][]foldedPiece // of a launching thread in a fold each
 	buf     []foldedPiece
 
+	unknown   Key // what nobody knows a thread to be doing
 	estimated int64
 	gap       []latePiece // what the last gap was attributed to
 	edges     edges
@@ -81,6 +89,9 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	}
 	if r.opt.MaxRuns == 0 {
 		r.opt.MaxRuns = defaultMaxRuns
+	}
+	if r.unknown = Key(Untraced); opt.Why {
+		r.unknown = sites.divide(r.unknown, hoststate.Unknown)
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset
@@ -112,6 +123,8 @@ func (r *Rank) Observe(b *event.Batch, i, j int) {
 			r.Call(b, i)
 		case event.NVTX:
 			r.Range(b, i)
+		case event.OS, event.Run, event.Overhead:
+			r.Host(b, i)
 		}
 	}
 	r.Bound()
@@ -183,6 +196,52 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	return host
 }
 
+// osClasses are the classes of calls of the system's libraries, as osname.Classes.
+var osClasses = []event.Class{
+	event.OSLock, event.OSWait, event.OSJoin, event.OSSleep, event.OSIO, event.OSDriver, event.OSMemory, event.OSFile, event.Other,
+}
+
+// osClass returns the index of a class in osname.Classes, that of other for one that is
+// not known.
+func osClass(class event.Class) int32 {
+	if k := slices.Index(osClasses, class); k >= 0 {
+		return int32(k)
+	}
+	return int32(len(osClasses) - 1)
+}
+
+// heldBy are the classes of overheads that hold a thread up.
+var heldBy = map[event.Class]hoststate.Overhead{
+	event.ByProfiler: hoststate.ByProfiler, event.QueueFull: hoststate.ByFullQueue, event.Load: hoststate.ByLoad,
+}
+
+// Host observes row i, which says what the operating system did with a thread, or that an
+// overhead held it up. It means nothing without the option Why.
+func (r *Rank) Host(b *event.Batch, i int) {
+	id, ok := b.Thread.Get(i)
+	if !ok || !r.opt.Why {
+		return
+	}
+	start, end := b.Start.Values[i], b.End.Values[i]
+	class, ok := b.Class.Get(i)
+	if !ok {
+		class = event.Other
+	}
+	r.last = start
+	h := r.hostThread(id, start)
+	h.Advance(start)
+	switch b.Kind.Values[i] {
+	case event.OS:
+		h.Host.Call(start, end, osClass(class), r.sites.Calls.Of(&b.Name, i))
+	case event.Run:
+		h.Host.Run(end, b.Columns.Has(event.ColCPU) && b.CPU.Valid.Get(i))
+	case event.Overhead:
+		if by, ok := heldBy[class]; ok {
+			h.Host.Hold(by, end)
+		}
+	}
+}
+
 // hostThread returns the thread with the given number, of which a row starts at t.
 func (r *Rank) hostThread(id, t int64) *hostThread {
 	if r.thread != nil && r.thread.id == id {
@@ -191,6 +250,10 @@ func (r *Rank) hostThread(id, t int64) *hostThread {
 	h := r.byID[id]
 	if h == nil {
 		h = &hostThread{Thread: *thread.New(t), id: id, number: int32(len(r.threads))}
+		if r.opt.Why {
+			h.Host = hoststate.New(t, r.opt.OSCalls)
+			h.Divide = func(s thread.State, why hoststate.Why) thread.State { return thread.State(r.sites.divide(Key(s), why)) }
+		}
 		r.byID[id] = h
 		r.threads = append(r.threads, h)
 	}

@@ -3,6 +3,7 @@ package idle
 import (
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
@@ -10,6 +11,7 @@ import (
 type Sites struct {
 	Ranges *Names // of NVTX ranges, digits folded
 	Names  *Names // of calls and kernels
+	Calls  *Names // of calls of the operating system's libraries
 	// paths holds the paths of ranges, and as leaves the sites of calls and
 	// kernels, whose name is below -1 and holds the cause.
 	paths thread.Paths
@@ -17,7 +19,9 @@ type Sites struct {
 }
 
 // NewSites returns sites of which there are none yet.
-func NewSites() *Sites { return &Sites{Ranges: NewNames(true), Names: NewNames(false)} }
+func NewSites() *Sites {
+	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false)}
+}
 
 const (
 	causeBits = 4
@@ -41,6 +45,37 @@ func (s *Sites) endedBy(cause Cause, name int32) Key {
 	return (*list)[name]
 }
 
+// whyLeaf is above the names of all other leaves: a key divided by why is a leaf after it.
+const whyLeaf = 1 << 26
+
+// divide returns the key of the part of k for which why holds.
+func (s *Sites) divide(k Key, why hoststate.Why) Key {
+	parent, cause := int32(-1), Cause(k)
+	if k >= named {
+		parent, cause = int32(k-named), s.Cause(k)
+	}
+	return named + Key(s.paths.Child(parent, ^(whyLeaf+int32(why)<<causeBits|int32(cause))))
+}
+
+// Undivided returns the key that k is a part of, and why; k itself and hoststate.None
+// where it is not divided.
+func (s *Sites) Undivided(k Key) (Key, hoststate.Why) {
+	if k < named {
+		return k, hoststate.None
+	}
+	n := ^s.paths.Name(int32(k-named)) - whyLeaf
+	if n < 0 {
+		return k, hoststate.None
+	}
+	if parent := s.paths.Parent(int32(k - named)); parent >= 0 {
+		return named + Key(parent), hoststate.Why(n >> causeBits)
+	}
+	return Key(n & causeMask), hoststate.Why(n >> causeBits)
+}
+
+// WhyName returns why as text.
+func (s *Sites) WhyName(why hoststate.Why) string { return why.String() + s.Calls.Text(why.Name()) }
+
 // leaf returns the cause and the name of a key that ends in a call or a kernel.
 func (s *Sites) leaf(k Key) (cause Cause, name int32, ok bool) {
 	if k < named {
@@ -54,12 +89,14 @@ func (s *Sites) leaf(k Key) (cause Cause, name int32, ok bool) {
 
 // Cause returns the cause of a key.
 func (s *Sites) Cause(k Key) Cause {
+	k, _ = s.Undivided(k)
 	cause, _, _ := s.leaf(k)
 	return cause
 }
 
-// WithoutSite returns the key of the cause alone, of Host the key as it is.
+// WithoutSite returns the key of the cause alone, of Host that of the path; undivided.
 func (s *Sites) WithoutSite(k Key) Key {
+	k, _ = s.Undivided(k)
 	if cause, _, ok := s.leaf(k); ok {
 		return Key(cause)
 	}
@@ -68,6 +105,7 @@ func (s *Sites) WithoutSite(k Key) Key {
 
 // CauseName returns the name of the cause of a key: of Host with the innermost range.
 func (s *Sites) CauseName(k Key) string {
+	k, _ = s.Undivided(k)
 	if cause := s.Cause(k); cause != Host {
 		return cause.String()
 	}
@@ -76,12 +114,14 @@ func (s *Sites) CauseName(k Key) string {
 
 // Name returns the name of the call or kernel of a key, "" where it has none.
 func (s *Sites) Name(k Key) string {
+	k, _ = s.Undivided(k)
 	_, name, _ := s.leaf(k)
 	return s.Names.Text(name)
 }
 
 // Path returns the path of ranges of a key, -1 where it has none.
 func (s *Sites) Path(k Key) int32 {
+	k, _ = s.Undivided(k)
 	switch _, _, ok := s.leaf(k); {
 	case ok:
 		return s.paths.Parent(int32(k - named))

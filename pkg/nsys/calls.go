@@ -84,7 +84,8 @@ func (l *loader) addOverheads(p *chunk, b *block, rows []int32) {
 	l.addHost(p, b, rows)
 	names, first := b.column("nameId"), len(p.name)
 	for _, i := range rows {
-		p.name, p.class = append(p.name, l.report.strings.find(orNone(names, i))), append(p.class, none)
+		name := l.report.strings.find(orNone(names, i))
+		p.name, p.class = append(p.name, name), append(p.class, int64(overheadClass(l.report.strings.str(name))))
 	}
 	l.countHost(p, first)
 }
@@ -96,7 +97,9 @@ func (l *loader) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
 	l.addOverheads(p, b, rows)
 	types := b.column("overheadType")
 	for k, i := range rows {
-		if known := cudaname.Overhead(orNone(types, i)); known != "" {
+		kind := orNone(types, i)
+		p.class[first+k] = cuptiClass(kind)
+		if known := cudaname.Overhead(kind); known != "" {
 			p.name[first+k] = l.keep([]byte(known)).name
 		}
 	}

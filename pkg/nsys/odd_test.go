@@ -60,9 +60,9 @@ func TestOddExports(t *testing.T) {
 			CREATE TABLE PROFILER_OVERHEAD (start, "end", globalTid, nameId, overheadType); INSERT INTO PROFILER_OVERHEAD VALUES (2,3,16777217,1,8);` +
 				stringIDs + `(1, 'as the export calls it')`,
 			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n" +
-				"overhead 1..2 thread=1 name=\"Command Buffer Full\"\n" +
-				"overhead 2..3 thread=1 name=\"as the export calls it\"\n" +
-				"overhead 3..4 thread=1 name=\"Lazy Function Loading\"\n" +
+				"overhead 1..2 thread=1 name=\"Command Buffer Full\" class=queue_full\n" +
+				"overhead 2..3 thread=1 name=\"as the export calls it\" class=profiler\n" +
+				"overhead 3..4 thread=1 name=\"Lazy Function Loading\" class=load\n" +
 				"overhead 5..6 thread=1 name=\"as the export calls it\"\n" +
 				"overhead 7..8 thread=1 name=\"\"\n" +
 				"overhead 9..10 thread=1 name=\"as the export calls it\"\n"},
@@ -86,7 +86,7 @@ func TestOddExports(t *testing.T) {
 			`CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ("END" INTEGER, start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 1);
 			CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start); INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (5);
 			CREATE TABLE PROFILER_OVERHEAD (start, "end"); INSERT INTO PROFILER_OVERHEAD VALUES (3, 4);`,
-			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\noverhead 3..4 name=\"\"\n"},
+			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\noverhead 3..4 name=\"\" class=profiler\n"},
 		"text that is not UTF-8": {
 			stringIDs + `(3, CAST(x'61ff62' AS TEXT)), (4, x'ff');
 			CREATE TABLE NVTX_EVENTS (start, "end", eventType, text, textId, domainId, globalTid);

@@ -55,6 +55,11 @@ func TestSchemas(t *testing.T) {
 			}
 			for _, path := range paths {
 				h, rows := read(t, path)
+				for i := range rows { // before 3.24 CUPTI's overheads are among the profiler's
+					if rows[i][event.ColKind] == "overhead" {
+						rows[i][event.ColClass] = "-"
+					}
+				}
 				if want == nil {
 					want, header = rows, h.Reports[0]
 				}

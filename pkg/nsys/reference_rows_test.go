@@ -1,6 +1,8 @@
 package nsys
 
 import (
+	"strings"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
@@ -101,8 +103,15 @@ func (w *reference) overheads() {
 				continue
 			}
 			r := &referenceRow{kind: event.Overhead, table: 7, start: o.Start + w.offset, end: o.End + w.offset, name: w.text(table, "nameId", o.Name)}
+			r.class = "profiler"
+			if strings.HasPrefix(r.name, "dlopen") {
+				r.class = "load"
+			}
+			if pass == 1 {
+				r.class = ""
+			}
 			if name := standardOverheads[int(o.Kind)]; name != "" && pass == 1 && w.has(table, "overheadType") {
-				r.name = name
+				r.name, r.class = name, standardClasses[int(o.Kind)]
 			}
 			if r.process = w.processID(table, "globalTid", o.Process); r.process != 0 {
 				r.thread = number(int64(o.TID))
@@ -115,6 +124,9 @@ func (w *reference) overheads() {
 // standardOverheads are CUPTI's names.
 var standardOverheads = map[int]string{2: "Driver Compiler", 3: "CUPTI Buffer Flush", 4: "CUPTI Instrumentation",
 	5: "CUPTI Resource", 6: "Runtime Triggered Module Loading", 7: "Lazy Function Loading", 8: "Command Buffer Full"}
+
+// standardClasses are the classes of CUPTI's overheads.
+var standardClasses = map[int]string{2: "load", 3: "profiler", 4: "profiler", 5: "profiler", 6: "load", 7: "load", 8: "queue_full"}
 
 // work takes all GPU rows.
 func (w *reference) work() {

@@ -47,7 +47,15 @@ func openNsys(paths []string, opt *Options) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{Events: r}, nil
+	if len(opt.Host) == 0 {
+		return &Input{Events: r}, nil
+	}
+	h, err := nsys.WithHost(r, opt.Host)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return &Input{Events: h}, nil
 }
 
 // exportCapture exports a capture with the program nsys.

@@ -68,6 +68,10 @@ type Options struct {
 	// Columns returns the columns that are looked at of what has this header,
 	// 0 for all. nil: all.
 	Columns func(*event.Header) event.Set
+	// Host are the kinds of rows about host threads that are wanted, of event.OS and
+	// event.Run: reading them takes time, and few filters look at them. Streams and
+	// checkpoints have what they have.
+	Host []event.Kind
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool

@@ -1,0 +1,151 @@
+package nsys
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// hostLines reads an export with its host rows and describes these, and checks that the
+// other rows are those of the reader without them, in the order of all.
+func hostLines(t *testing.T, wanted []event.Kind, paths ...string) []string {
+	t.Helper()
+	_, plain := read(t, paths...)
+	r, err := Open(paths, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	h, err := WithHost(r, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type time struct {
+		rank       int32
+		start, end int64
+	}
+	var lines []string
+	var times []time
+	var counts [2]int64
+	others := 0
+	for {
+		b, err := h.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Len == 0 || b.Len > event.MaxBatchRows {
+			t.Errorf("a batch of %d rows", b.Len)
+		}
+		for i := range b.Len {
+			rank, ok := b.Rank.Get(i)
+			if !ok {
+				rank = 1 << 20
+			}
+			times = append(times, time{rank, b.Start.Values[i], b.End.Values[i]})
+			switch b.Kind.Values[i] {
+			case event.OS, event.Run:
+			default:
+				others++
+				continue
+			}
+			counts[b.Kind.Values[i]-event.OS]++
+			cpu, class := "", ""
+			if b.Columns.Has(event.ColCPU) {
+				if v, ok := b.CPU.Get(i); ok {
+					cpu = fmt.Sprint(" cpu ", v)
+				}
+			}
+			if v, ok := b.Class.Get(i); ok {
+				class = " " + v.String()
+			}
+			lines = append(lines, strings.TrimRight(fmt.Sprintf("%s %d-%d rank %d thread %d %s", b.Kind.Values[i], b.Start.Values[i], b.End.Values[i],
+				rank, b.Thread.Values[i], b.Name.Get(i)), " ")+class+cpu)
+		}
+	}
+	if !slices.IsSortedFunc(times, func(a, b time) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+	}) {
+		t.Error("the rows are not in order")
+	}
+	if others != len(plain) {
+		t.Errorf("%d other rows, want %d", others, len(plain))
+	}
+	var facts [2]int64
+	for _, rep := range h.Header().Reports {
+		for _, f := range rep.RankFacts {
+			facts[0], facts[1] = facts[0]+f.OSCalls, facts[1]+f.Runs
+		}
+	}
+	if counts != facts || h.Header().Rows(event.OS) != counts[0] || h.Header().Rows(event.Run) != counts[1] {
+		t.Errorf("the header counts %v, there are %v", facts, counts)
+	}
+	return lines
+}
+
+// Process 1 has a GPU, process 2 has none; thread 5 of 1 is 0x1000005.
+const hostExport = kernels + `(100,200,0,7,1,16777216,NULL,NULL,NULL), (900,1000,0,7,2,16777216,NULL,NULL,NULL);
+	CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL); INSERT INTO StringIds VALUES (1, 'pthread_mutex_lock'), (2, '/home/somebody'), (3, 'read');
+	CREATE TABLE OSRT_API (start, "end", eventClass, globalTid, nameId);
+	INSERT INTO OSRT_API VALUES (300,400,27,16777221,1), (310,310,31,16777221,1), (300,350,27,16777221,3), (50,60,NULL,16777221,2), (500,400,27,16777221,1),
+		(500,600,27,33554437,1), (700,800,27,NULL,1), (700,800,27,16777221,NULL);
+	CREATE TABLE SCHED_EVENTS (start, cpu, isSchedIn, globalTid);
+	INSERT INTO SCHED_EVENTS VALUES (250,3,0,16777221), (450,4,1,16777221), (460,4,1,16777221), (470,4,0,16777221), (480,4,0,16777221), (600,2,1,16777221),
+		(300,1,1,16777222), (300,1,0,16777222), (350,1,1,16777222), (400,1,0,16777222), (300,1,1,33554437);`
+
+func TestHostRows(t *testing.T) {
+	both := []event.Kind{event.OS, event.Run}
+	want := []string{
+		"os 50-60 rank 0 thread 5 other", // what is no name of a call is none
+		"run 100-300 rank 0 thread 6",    // before a first arrival nobody knows
+		"run 100-250 rank 0 thread 5 cpu 3",
+		"os 300-400 rank 0 thread 5 pthread_mutex_lock lock",
+		"os 300-350 rank 0 thread 5 read file",
+		"run 350-400 rank 0 thread 6 cpu 1",
+		"run 450-460 rank 0 thread 5", // two arrivals
+		"run 460-470 rank 0 thread 5 cpu 4",
+		"run 470-480 rank 0 thread 5",        // left twice
+		"run 600-1000 rank 0 thread 5 cpu 2", // until the last row
+		"os 700-800 rank 0 thread 5 other",
+	}
+	path := database(t, hostExport)
+	if got := hostLines(t, both, path); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	calls := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.HasPrefix(s, "os") })
+	if got := hostLines(t, []event.Kind{event.OS}, path); !slices.Equal(got, calls) {
+		t.Errorf("calls alone: %q", got)
+	}
+	if got := hostLines(t, both, database(t, kernels+`(1,2,0,7,1,16777216,NULL,NULL,NULL);
+		CREATE TABLE OSRT_API (start, "end"); CREATE TABLE SCHED_EVENTS (start, cpu, isSchedIn)`)); len(got) > 0 {
+		t.Errorf("without threads: %q", got)
+	}
+}
+
+// Host rows are merged at and around the borders of batches, and after the last row.
+func TestHostRowsOfBatches(t *testing.T) {
+	for _, n := range []int{1, event.BatchRows - 1, event.BatchRows, event.BatchRows + 1, 3*event.BatchRows + 5} {
+		for _, m := range []int{0, 1, event.BatchRows - 1, event.BatchRows, event.BatchRows + 1} {
+			sql := fmt.Sprintf(`CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", deviceId, globalPid);
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 10*i, 10*i+5, i%%2, (1+i%%2)*16777216 FROM n;
+				CREATE TABLE OSRT_API (start, "end", globalTid);
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) INSERT INTO OSRT_API SELECT 20*i, 20*i+5+i%%3, (1+i%%2)*16777216+9 FROM n WHERE %[2]d > 0;`, n, m)
+			ranks := min(n, 2)
+			want := m
+			if ranks == 1 { // threads of one process only
+				want = (m + 1) / 2
+			}
+			if got := hostLines(t, []event.Kind{event.OS}, database(t, sql)); len(got) != want {
+				t.Errorf("%d kernels, %d calls: %d came out, want %d", n, m, len(got), want)
+			}
+		}
+	}
+}
