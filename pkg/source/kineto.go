@@ -18,6 +18,14 @@ var torchTrace = Format{
 		text := bytes.TrimLeft(f.Head, " \t\r\n")
 		return len(text) > 0 && (text[0] == '{' || text[0] == '[')
 	},
+	Certain: func(f *File) bool {
+		for _, key := range []string{"\x1f\x8b", `"schemaVersion"`, `"deviceProperties"`, `"traceEvents"`} {
+			if bytes.Contains(f.Head, []byte(key)) {
+				return true
+			}
+		}
+		return false
+	},
 	Open: func(paths []string, opt *Options) (*Input, error) {
 		r, err := kineto.Open(paths, kineto.Options{
 			Progress: opt.Progress, Separate: opt.Separate, Partial: opt.Partial, Python: opt.Python,

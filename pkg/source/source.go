@@ -38,6 +38,9 @@ type Format struct {
 	Reports string
 	// Matches recognises a file.
 	Matches func(*File) bool
+	// Certain says of a file that matches whether it can be nothing else, such as
+	// a document that a filter wrote. nil: it cannot.
+	Certain func(*File) bool
 	// Convert makes a file of another format of the same Reports out of one, in a
 	// directory that it makes, and returns its name; nil where none is needed.
 	Convert func(ctx context.Context, path, dir string) (string, error)
@@ -215,14 +218,18 @@ func match(f *File) *Format {
 	return nil
 }
 
-// Recognise returns the format of a file, nil where it is none of ours or cannot
-// be read.
+// Recognise returns the format that a file is certainly of, nil where it is none of
+// ours, may be something else or cannot be read.
 func Recognise(path string) *Format {
 	f, err := look(path)
 	if err != nil {
 		return nil
 	}
-	return match(f)
+	format := match(f)
+	if format == nil || format.Certain != nil && !format.Certain(f) {
+		return nil
+	}
+	return format
 }
 
 // sameAsOneOf returns the place of the file among others that is the same one,
