@@ -175,14 +175,18 @@ func (r *Report) share(ns int64) float64 {
 
 // addHotspots makes the hotspots of all functions, by falling time.
 func (r *Report) addHotspots(g *graph, st *steps, o Options) {
-	least := o.MinShare * float64(r.ProfiledNs)
-	for _, f := range g.fns {
-		switch {
-		case float64(f.Ns) < least || f.Ns == 0:
-		case f.body != nil:
-			r.addLines(g, f, st, least)
-		case len(f.Lines) == 0:
-			r.addWhole(f, st, least)
+	for _, least := range []float64{o.MinShare * float64(r.ProfiledNs), 0} {
+		for _, f := range g.fns {
+			switch {
+			case float64(f.Ns) < least || f.Ns == 0:
+			case f.body != nil:
+				r.addLines(g, f, st, least)
+			case len(f.Lines) == 0:
+				r.addWhole(f, st, least)
+			}
+		}
+		if len(r.Hotspots) > 0 {
+			break // otherwise time is spread thin: what there is, is shown
 		}
 	}
 	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int { return cmp.Compare(b.TimeUs, a.TimeUs) })

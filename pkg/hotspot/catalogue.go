@@ -61,6 +61,8 @@ type Catalogue struct {
 	Indicators []Indicator
 	Remedies   []Remedy
 	Targets    Targets
+
+	byLast map[string][]*Indicator // by the last part of their names, in order
 }
 
 // Targets are names of engines for drilling down: see data/targets.toml.
@@ -114,6 +116,15 @@ func load() (*Catalogue, error) {
 		}
 	}
 	c.Types, c.Indicators, c.Remedies = all.Type, all.Indicator, all.Option
+	c.byLast = map[string][]*Indicator{}
+	for i := range c.Indicators {
+		ind := &c.Indicators[i]
+		for _, name := range append(slices.Clone(ind.Calls), ind.Methods...) {
+			if last := lastName(name); !slices.Contains(c.byLast[last], ind) {
+				c.byLast[last] = append(c.byLast[last], ind)
+			}
+		}
+	}
 	return c, nil
 }
 

@@ -33,9 +33,9 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 	s := &b.stmts[i]
 	for _, c := range s.Calls {
 		known := false
-		for at := range Knowledge().Indicators {
-			ind := &Knowledge().Indicators[at]
-			if !ind.matches(&c) || !ind.fits(b, &c, i) {
+		path := bare.Replace(c.Path)
+		for _, ind := range Knowledge().byLast[lastName(path)] {
+			if !ind.matches(&c, path) || !ind.fits(b, &c, i) {
 				continue
 			}
 			known = true
@@ -69,9 +69,13 @@ func (ind *Indicator) refusal(c *pylex.Call, us float64) string {
 	return fmt.Sprintf("%s takes %s per hit, too little to matter", short(c.Path), micros(us))
 }
 
-// matches is whether a call has one of the names.
-func (ind *Indicator) matches(c *pylex.Call) bool {
-	path := strings.NewReplacer("()", "", "[]", "").Replace(c.Path)
+// bare takes from a path what is called and indexed on the way.
+var bare = strings.NewReplacer("()", "", "[]", "")
+
+func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// matches is whether a call has one of the names; path is its bare path.
+func (ind *Indicator) matches(c *pylex.Call, path string) bool {
 	for _, name := range ind.Calls {
 		if path == name || !builtins[name] && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
 			return true

@@ -19,12 +19,15 @@ type textReader struct {
 	unit  float64        // of the last "Timer unit", 0 none yet
 	ahead preamble       // lines read ahead of a table
 	table *table         // the one under way, nil none
+	spare table          // the last one, for its memory
 	timer bool           // TensorRT-LLM's table of functions is under way
 	run   map[string]int // identities of the current run, to the function's place
 	sums  []summary      // lines of summaries
 
 	cut, contradicting, negative, huge int // rows; see warn
 	firstContradicting                 int // line of the input
+	short                              int // tables of which a sixth of the time is missing
+	firstShort                         string
 	inferred                           []float64
 }
 
@@ -230,7 +233,9 @@ func (t *textReader) begin(c columns) {
 	a := t.ahead
 	t.ahead = preamble{total: -1}
 	fn := &Function{Name: a.name, Line: a.line, path: a.path, File: Reduce(a.path), SelfNs: -1, Calls: -1}
-	t.table = &table{columns: c, fn: fn, total: a.total}
+	old := t.spare
+	t.spare = table{}
+	t.table = &table{columns: c, fn: fn, total: a.total, figures: old.figures[:0], source: old.source[:0], ends: old.ends[:0]}
 }
 
 // end closes the table under way.
@@ -254,7 +259,8 @@ func (t *textReader) end() {
 		b.fn.Lines[i].Source = source[from:end]
 		from = end
 	}
-	b.check(t.profile)
+	t.check(b)
+	t.spare = *b
 }
 
 // fill sets the times of a closed table.
@@ -286,8 +292,8 @@ func (t *textReader) fill(b *table, unit float64) {
 	}
 }
 
-// check warns of a table of which much is missing.
-func (b *table) check(p *Profile) {
+// check counts a table of which much is missing.
+func (t *textReader) check(b *table) {
 	shares, seen := 0.0, false
 	for _, f := range b.figures {
 		if f.ran && f.share >= 0 {
@@ -295,7 +301,10 @@ func (b *table) check(p *Profile) {
 		}
 	}
 	if b.total > 0 && (!seen && len(b.figures) == 0 || seen && shares < 100*5.0/6) {
-		p.warn("the table of %s has lines for %.0f %% of its time only: it was cut or edited", b.fn.title(), shares)
+		if t.short == 0 {
+			t.firstShort = fmt.Sprintf("%s, has lines for %.0f %% of its time only", b.fn.title(), shares)
+		}
+		t.short++
 	}
 }
 
@@ -376,6 +385,9 @@ func (t *textReader) warnAll() {
 	}
 	if t.cut > 0 || t.ahead.total >= 0 || t.ahead.named {
 		p.warn("it ends in the middle of a table: the end is missing")
+	}
+	if t.short > 0 {
+		p.warn("%d tables were cut or edited: the first, of %s", t.short, t.firstShort)
 	}
 	if t.contradicting > 0 {
 		p.warn("columns of %d lines contradict each other, the first about line %d: damaged or edited", t.contradicting, t.firstContradicting)
