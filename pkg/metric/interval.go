@@ -7,7 +7,9 @@ import (
 // Interval holds the truth of a ratio with a probability of 95 %: what the run
 // would come to if it went on like this. It is of this start of the program; what
 // differs from start to start is not in it.
-type Interval struct{ Low, High float64 }
+type Interval struct {
+	Low, High float64 // ratios, Low <= High; within 0 to 1 but for those of launches
+}
 
 // MinSteps is the number of steps below which a scope has no intervals.
 const MinSteps = 8

@@ -61,6 +61,8 @@ func (res *Result) addPrep(other string) {
 	res.Prep = cmp.Or(res.Prep, other)
 }
 
+// addRanks takes over the ranks of another part. Parts number theirs from 0 on each:
+// one whose number is taken gets the next free one.
 func (res *Result) addRanks(others []Rank) {
 	taken := make(map[int32]bool, len(res.Ranks)+len(others))
 	for i := range res.Ranks {
@@ -75,6 +77,8 @@ func (res *Result) addRanks(others []Rank) {
 	}
 }
 
+// addRows adds numerators and denominators, metric by metric. A scope that one part
+// alone has is that part's. An error is a sum that does not fit.
 func (res *Result) addRows(others []Row) error {
 	var rows []Row
 	for _, scope := range Scopes {
@@ -115,6 +119,8 @@ func (r *Row) add(o *Row) bool {
 	return true
 }
 
+// addPhases adds steps up; ranks of two parts run the same iterations, of which the
+// larger number counts.
 func (res *Result) addPhases(others []Phase) {
 	for _, o := range others {
 		k := slices.IndexFunc(res.Phases, func(p Phase) bool { return p.Phase == o.Phase })
@@ -132,6 +138,8 @@ func (res *Result) addPhases(others []Phase) {
 	})
 }
 
+// addSteady takes the means over the steps of both parts. A median cannot be had from
+// two, and a mean number of kernels only where both know theirs.
 func (res *Result) addSteady(o *Steady) {
 	switch {
 	case o == nil:

@@ -110,12 +110,13 @@ type computer struct {
 
 // rules are what the options come to for the loop over rows.
 type rules struct {
-	busy     uint32 // the bits of the kinds that are GPU activity
-	prep     []string
-	anyRange bool // ranges of any class may be input preparation
+	busy     uint32   // the bits of the kinds that are GPU activity
+	prep     []string // what names of input preparation contain, the first that occurs counts
+	anyRange bool     // ranges of any class may be input preparation
 	nccl     ncclNames
 }
 
+// newComputer returns the state before the first row of the stream that h describes.
 func newComputer(h *event.Header, opt Options) *computer {
 	c := &computer{header: h, opt: opt}
 	c.busy = 1<<event.Kernel | 1<<event.Graph
@@ -138,6 +139,8 @@ func (c *computer) take(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).walk.Add(b, i, j) })
 }
 
+// rank returns the rank with a number, which may be a new one. Rows of a rank stand
+// together as a rule, so it is the last one nearly always.
 func (c *computer) rank(id int32) *rank {
 	for k := len(c.ranks) - 1; k >= 0; k-- {
 		if c.ranks[k].id == id {

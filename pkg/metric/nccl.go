@@ -9,6 +9,7 @@ type ncclNames struct {
 	known []answer // of the names of dict
 }
 
+// answer is what is known of a name.
 type answer uint8
 
 const (

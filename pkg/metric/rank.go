@@ -18,12 +18,12 @@ type rank struct {
 
 	acc tally // since the slice under way began
 
-	lanes   []lane
-	lane    int // of the last GPU row
+	lanes   []lane // in the order of their first activity
+	lane    int    // index of that of the last GPU row
 	threads []thread
-	thread  int // of the last launch
-	prep    interval.Growing
-	name    int // index in rules.prep of the text of prep, past the end: none yet
+	thread  int              // index of that of the last launch
+	prep    interval.Growing // ranges that prepare input, of all threads
+	name    int              // index in rules.prep of the text of prep, past the end: none yet
 	seen    seen
 
 	// What the slices before come to: those of the trace's window, of the period
@@ -35,6 +35,7 @@ type rank struct {
 	gaps    tally
 }
 
+// newRank returns a rank of which nothing was measured, with its first slice open.
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	r := &rank{id: id, rules: rules, prep: interval.Empty, name: len(rules.prep)}
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll}, r)

@@ -38,7 +38,7 @@ var Scopes = []string{Aggregate, Context, Generation}
 // Row is one metric of one scope. Numerators and denominators of the parts of a
 // run add up to those of the run.
 type Row struct {
-	Scope, Metric string
+	Scope, Metric string // one of Scopes, one of Names
 	// Numerator and Denominator are in ns.
 	Numerator, Denominator int64
 	// Applicable is false where the scope has nothing that the metric is about:
@@ -107,6 +107,8 @@ type Run struct {
 
 // Rank describes a rank.
 type Rank struct {
+	// Rank is its number in the stream; of parts that were added up, the next free
+	// one where another part has it, too.
 	Rank int32 `json:"rank"`
 	// Total is its number of steps, CommonSize their most frequent size,
 	// Segments the number of segments, and Benchmark how many steps the
@@ -127,7 +129,7 @@ type Rank struct {
 
 // Phase describes the steps of a phase in the benchmark segments.
 type Phase struct {
-	Phase string `json:"phase"`
+	Phase string `json:"phase"` // Context or Generation
 	// Iterations is the largest number of such steps in any one rank.
 	Iterations int64 `json:"iterations"`
 	// Steps is their number over all ranks.
@@ -144,8 +146,9 @@ type Steady struct {
 	Steps int64 `json:"steps"`
 	// Wall is the mean period of a step in ns.
 	Wall float64 `json:"wall_ns"`
-	// GapP50 is the median hole, in ns, between the end of a step and the end of
-	// its period; null where there is no such hole.
+	// GapP50 is the median, in ns, of what is positive of the time between the end of
+	// a step and the end of its period; null where nothing is, and of parts that were
+	// added up.
 	GapP50 *float64 `json:"gap_p50_ns"`
 	// Kernels is the mean number of kernels in a step, replayed ones included;
 	// null where replays hide theirs.

@@ -22,6 +22,7 @@ type tally struct {
 	whole    int64 // of these with one row for all their kernels
 }
 
+// add adds what was measured in other stretches, none of which overlap those of t.
 func (t *tally) add(u *tally) {
 	t.wall += u.wall
 	t.busy += u.busy
@@ -41,10 +42,13 @@ func (t *tally) add(u *tally) {
 
 // lane is a device of a rank.
 type lane struct {
-	device                   int32
-	busy, nccl, comm, either interval.Growing
+	device     int32
+	busy       interval.Growing // all GPU activity
+	nccl, comm interval.Growing // of it, NCCL's kernels and collectives by class
+	either     interval.Growing // prep ∪ busy
 }
 
+// cut credits the open pieces up to t, where a slice ends.
 func (l *lane) cut(t int64, acc *tally) {
 	acc.busy += l.busy.Cut(t)
 	acc.nccl += l.nccl.Cut(t)
@@ -54,8 +58,9 @@ func (l *lane) cut(t int64, acc *tally) {
 
 // thread is a thread of a rank that launches.
 type thread struct {
-	id                  int64
-	launch, graphLaunch interval.Growing
+	id          int64
+	launch      interval.Growing // kernel-launch calls
+	graphLaunch interval.Growing // graph-launch calls
 	// full is when the thread waits for a full queue, either launch ∪ full; both
 	// are kept once it waits at all.
 	waits        bool
@@ -80,6 +85,7 @@ func (h *thread) addFull(t, e int64, acc *tally) {
 	acc.waited += h.full.Add(t, e) - h.either.Add(t, e)
 }
 
+// cut credits the open pieces up to t, where a slice ends.
 func (h *thread) cut(t int64, acc *tally) {
 	ns := h.launch.Cut(t)
 	acc.launch += ns

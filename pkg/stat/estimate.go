@@ -16,7 +16,7 @@ const MinSamples = 4
 
 // Estimate is a mean and what is known of its uncertainty.
 type Estimate struct {
-	Mean float64
+	Mean float64 // in the unit of the samples, NaN where there are none
 	// N is the number of samples, Steps the number of steps that they are of: more
 	// than N where a sample is the mean of several.
 	N     int
@@ -143,7 +143,7 @@ const maxTables = 8
 
 // Difference is how far one estimate is from another.
 type Difference struct {
-	Delta float64
+	Delta float64 // b - a, in the unit of the samples
 	// Lo and Hi bound the interval that holds the truth with probability Level.
 	Lo, Hi float64
 	// P is the probability of a difference as large where there is none.

@@ -85,6 +85,7 @@ func sizesOf(at []int32) (usual int32, same float64, groups int) {
 	return usual, float64(n) / float64(len(sizes)), len(sizes)
 }
 
+// b2n is 1 for true, for counting.
 func b2n(b bool) int {
 	if b {
 		return 1
@@ -99,6 +100,7 @@ func union(a, b []int32) []int32 {
 	return slices.Compact(all)
 }
 
+// hash tells lists of numbers apart (FNV-1a): two proposals of the same steps are one.
 func hash(at []int32) uint64 {
 	h := uint64(14695981039346656037)
 	for _, v := range at {

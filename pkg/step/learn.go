@@ -17,19 +17,19 @@ const (
 // until it is known how to identify steps: to the end of the segment, or where
 // that is long as far as enough is known.
 type learner struct {
-	held     []*event.Batch
-	rows     int
-	retry    int // the number of rows at which to try
+	held     []*event.Batch // copies of the rows, in order
+	rows     int            // how many there are
+	retry    int            // the number of rows at which to try
 	run      run
-	device   int32
-	frontier int64 // latest end of the rank's GPU activity
-	laneEnd  int64 // that of the kernels of the device
-	marked   bool  // there is a marker after all
-	ended    bool  // no GPU activity since the end of a segment
-	tried    int   // rows when the structure was last looked for
-	borders  [][2]int64
-	kernels  int32   // since the replay before, that no replay ran
-	between  []int32 // the same between any two replays
+	device   int32      // whose collectives or replays count
+	frontier int64      // latest end of the rank's GPU activity
+	laneEnd  int64      // that of the kernels of the device
+	marked   bool       // there is a marker after all
+	ended    bool       // no GPU activity since the end of a segment
+	tried    int        // rows when the structure was last looked for
+	borders  [][2]int64 // what was not recorded, from the last row on
+	kernels  int32      // since the replay before, that no replay ran
+	between  []int32    // the same between any two replays
 }
 
 // learns says whether the steps of the rank have to be learned before its next

@@ -12,6 +12,7 @@ type pool struct {
 	free    []*event.Batch
 }
 
+// get returns an empty batch.
 func (p *pool) get() *event.Batch {
 	b := &event.Batch{}
 	if n := len(p.free); n > 0 {
@@ -21,6 +22,7 @@ func (p *pool) get() *event.Batch {
 	return b
 }
 
+// put takes a batch back that nobody reads any more.
 func (p *pool) put(b *event.Batch) { p.free = append(p.free, b) }
 
 // pos is the place of a row in an output: the number of its batch, counted from
@@ -50,6 +52,7 @@ func (o *output) last() *event.Batch {
 	return o.batches[len(o.batches)-1]
 }
 
+// at returns the batch of a row that was not released yet.
 func (o *output) at(p pos) *event.Batch { return o.batches[p.batch-o.first] }
 
 // seal starts a new batch where the last one has that many rows.

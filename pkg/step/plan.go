@@ -132,8 +132,8 @@ func (it *Isolator) planOf(id int32) (*plan, string) {
 // plan is what the method and the options come to for the loop over rows.
 type plan struct {
 	method          string
-	gap, segmentGap int64
-	marker          *marker.Set
+	gap, segmentGap int64       // ns, as Options has them with their defaults
+	marker          *marker.Set // what a forward-step marker is
 	gapsAlone       bool        // gaps end an allreduce step even in a rank without markers
 	custom          bool        // marker is a user's: the stream's classes do not know it
 	unit            event.Class // class of the kernels that make a step, allreduce
@@ -144,6 +144,8 @@ type plan struct {
 	want [event.MaxKinds]uint32
 }
 
+// newPlan returns the plan of a method for all ranks. An error is about the marker
+// expression.
 func newPlan(method string, opt *Options) (plan, error) {
 	p := plan{
 		method: method, gap: opt.Gap, segmentGap: opt.SegmentGap, marker: marker.Presets, warn: opt.Warn,

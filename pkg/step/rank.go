@@ -73,6 +73,8 @@ type segment struct {
 	start, end int64
 }
 
+// newRank returns a rank of which no row was seen. What the header knows of it (which
+// device has its all-reduce kernels, what was not recorded) is used from the start.
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, plan: plan, want: plan.want, out: output{pool: pool},

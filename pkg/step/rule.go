@@ -78,6 +78,7 @@ func (n *names) token(c *event.Strings, i int) int32 {
 	return n.codes[code]
 }
 
+// lookUp returns the token of a name, which may be a new one.
 func (n *names) lookUp(text []byte) int32 {
 	if id, ok := n.ids[string(text)]; ok {
 		return id
@@ -104,6 +105,7 @@ type context struct {
 	next     int                   // the oldest of them
 }
 
+// reset forgets all but the names, where a stretch is read again or another begins.
 func (c *context) reset() {
 	c.starts, c.tokens, c.launch, c.replay = c.starts[:0], c.tokens[:0], none, none
 	c.forget()
@@ -227,6 +229,7 @@ func (p *pending) add(t int32, e evidence) {
 	}
 }
 
+// reset begins the evidence for the next collective.
 func (p *pending) reset() {
 	p.begins, p.onset, p.confirm = false, false, 0
 	p.number++

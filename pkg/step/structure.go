@@ -36,9 +36,9 @@ const lastOnset = byGap
 
 // borders are the collectives, by their number, that may begin steps.
 type borders struct {
-	at     []int32
-	kind   kind
-	score  float64
+	at     []int32 // in order
+	kind   kind    // of the evidence that proposed them
+	score  float64 // sum of the weights of what agrees, and of equal sizes
 	usual  int32   // the most frequent number of collectives between two
 	same   float64 // share of steps that have it
 	groups int     // whole steps
@@ -179,6 +179,7 @@ func (s *run) weigh(p *borders, places [][]int32, kinds *[numKinds][]int32) {
 	}
 }
 
+// count adds what a kind says of the proposal; agreement is as the function has it.
 func (p *borders) count(k kind, agreement float64) {
 	p.score += weights[k] * agreement
 	if agreement > 0 {

@@ -42,7 +42,7 @@ type Accumulator interface {
 // Slice is a stretch of time of a rank that belongs to one thing.
 type Slice struct {
 	Start int64 // ns
-	Place Place
+	Place Place // what it belongs to
 	// Step is the open step's index in RankSteps.Steps, -1 where Place is
 	// Outside.
 	Step int32
@@ -77,7 +77,7 @@ const Unknown = -1
 
 // RankSteps is the steps of a rank.
 type RankSteps struct {
-	Rank     int32
+	Rank     int32     // its number in the stream
 	Steps    []Step    // in order
 	Segments []Segment // in order
 	// Window is what the window row says, nil before it came.
@@ -153,6 +153,7 @@ func (r *RankSteps) Steady() []int {
 	return r.steady(func(*Step) bool { return true })
 }
 
+// steady returns the steady ones among the steps that count and that keep admits.
 func (r *RankSteps) steady(keep func(*Step) bool) (steady []int) {
 	from, to := r.BenchmarkSteps()
 	counted, most := false, int64(Unknown)

@@ -110,8 +110,8 @@ func (it *Isolator) nothing() string {
 func (r *rank) addWindow(b *event.Batch) error {
 	w := r.window()
 	if w.segment < 0 {
-		r.plan.warn(fmt.Sprintf("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking all %d steps",
-			r.id, minSteps, len(r.sizes)))
+		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking all %d steps",
+			r.id, minSteps, len(r.sizes))
 	}
 	if err := r.check(&w); err != nil {
 		return err
@@ -130,32 +130,53 @@ func (r *rank) addWindow(b *event.Batch) error {
 	return nil
 }
 
-// check says whether the steps by allreduce hold.
+// check warns of steps that may be torn or grown together. An error says that the
+// steps of a rank without markers cannot be identified.
 func (r *rank) check(w *window) error {
-	if r.plan.method == NVTX {
-		if n := r.outside.unmarked(); 50*n > len(r.sizes) {
-			r.plan.warn(fmt.Sprintf("after %d of %d forward-step markers of rank %d another step's worth of kernels or graphs is launched outside of markers: "+
-				"some iterations may have none", n, len(r.sizes), r.id))
-		}
-		return nil
+	switch {
+	case r.plan.method == NVTX:
+		r.checkMarkers()
+	case r.plan.method == Allreduce && r.markers.ids > 0:
+		r.checkMarked(w)
+	default:
+		return r.checkUnmarked(w)
 	}
-	if n, m := int64(len(r.sizes)), r.markers.ids; m > 0 && r.plan.method == Allreduce {
-		if 20*max(n-m, m-n) > m {
-			r.plan.warn(fmt.Sprintf("rank %d has %d steps by allreduce, but %d forward-step markers: "+
-				"steps may be torn or grown together, compare with --by nvtx", r.id, n, m))
-		}
-		if r.leading > 0 {
-			r.plan.warn(fmt.Sprintf("%d steps of rank %d come before those with a forward-step marker, and are distinguished by gaps alone: "+
-				"several may be one, or none", r.leading, r.id))
-		}
-		if n := r.grown(w.size); n > 0 {
-			r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d hold another step's worth of all-reduce kernels launched outside of markers: "+
-				"some iterations may have none", n, len(r.sizes), r.id))
-		}
-		return nil
+	return nil
+}
+
+// warn adds a warning about the rank.
+func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
+
+// checkMarkers warns where each step is a marker range, and some markers may be
+// missing.
+func (r *rank) checkMarkers() {
+	if n := r.outside.unmarked(); 50*n > len(r.sizes) {
+		r.warn("after %d of %d forward-step markers of rank %d another step's worth of kernels or graphs is launched outside of markers: "+
+			"some iterations may have none", n, len(r.sizes), r.id)
 	}
+}
+
+// checkMarked warns where markers and collectives do not go together.
+func (r *rank) checkMarked(w *window) {
+	if n, m := int64(len(r.sizes)), r.markers.ids; 20*max(n-m, m-n) > m {
+		r.warn("rank %d has %d steps by allreduce, but %d forward-step markers: "+
+			"steps may be torn or grown together, compare with --by nvtx", r.id, n, m)
+	}
+	if r.leading > 0 {
+		r.warn("%d steps of rank %d come before those with a forward-step marker, and are distinguished by gaps alone: "+
+			"several may be one, or none", r.leading, r.id)
+	}
+	if n := r.grown(w.size); n > 0 {
+		r.warn("%d of %d steps of rank %d hold another step's worth of all-reduce kernels launched outside of markers: "+
+			"some iterations may have none", n, len(r.sizes), r.id)
+	}
+}
+
+// checkUnmarked warns of what is odd about steps that were found by structure or by
+// graph, and fails where the structure is not clear and nothing else tells.
+func (r *rank) checkUnmarked(w *window) error {
 	if why := r.notClear(w.segment); why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce) {
-		r.plan.warn(fmt.Sprintf("rank %d: %s", r.id, why))
+		r.warn("rank %d: %s", r.id, why)
 	} else if why != "" {
 		return &event.Error{
 			Msg: fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", r.id, why),
@@ -164,20 +185,20 @@ func (r *rank) check(w *window) error {
 		}
 	}
 	if n := r.unclearSegments(); n > 0 {
-		r.plan.warn(fmt.Sprintf("the steps of %d segments of rank %d before or after its benchmark window are not clear", n, r.id))
+		r.warn("the steps of %d segments of rank %d before or after its benchmark window are not clear", n, r.id)
 	}
 	if r.differ {
-		r.plan.warn(fmt.Sprintf("the steps of rank %d differ by more than half from one segment to another: those of one may be layers, or several steps", r.id))
+		r.warn("the steps of rank %d differ by more than half from one segment to another: those of one may be layers, or several steps", r.id)
 	}
 	if n, of := r.odd(w); 10*n >= of {
-		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
-			"steps may be torn or grown together", n, of, r.id, w.size))
+		r.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
+			"steps may be torn or grown together", n, of, r.id, w.size)
 	} else if 50*r.inside > len(r.sizes) {
-		r.plan.warn(fmt.Sprintf("inputs are copied, or embeddings looked up, in the middle of up to %d of %d steps of rank %d, which has no forward-step markers: "+
-			"each may be several steps", r.inside, len(r.sizes), r.id))
+		r.warn("inputs are copied, or embeddings looked up, in the middle of up to %d of %d steps of rank %d, which has no forward-step markers: "+
+			"each may be several steps", r.inside, len(r.sizes), r.id)
 	} else if n := r.double(w.size); n > 0 {
-		r.plan.warn(fmt.Sprintf("%d of %d steps of rank %d, which has no forward-step markers, have nearly twice the usual %d all-reduce kernels or more: "+
-			"each may be several steps", n, len(r.sizes), r.id, w.size))
+		r.warn("%d of %d steps of rank %d, which has no forward-step markers, have nearly twice the usual %d all-reduce kernels or more: "+
+			"each may be several steps", n, len(r.sizes), r.id, w.size)
 	}
 	return nil
 }
