@@ -21,7 +21,7 @@ const choosingRows = "Choosing rows"
 // little more than what they choose.
 var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
 	Name: "separate", Usage: "take several exports though they do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
-})
+}, memoryFlag)
 
 // choiceFlags leave rows out.
 var choiceFlags = []cli.Flag{

@@ -101,7 +101,7 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 		in, err = source.OpenStdin(c.Stdin, opt)
 	} else {
 		progress := c.Progress()
-		opt.Progress = progress.Rows
+		opt.Progress, opt.Memory = progress.Rows, c.memory()
 		in, err = source.Open(files, opt)
 		progress.Done()
 	}

@@ -43,19 +43,20 @@ var (
 )
 
 func openNsys(paths []string, opt *Options) (*Input, error) {
-	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate})
+	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory})
 	if err != nil {
 		return nil, err
 	}
-	if len(opt.Host) == 0 {
-		return &Input{Events: r}, nil
+	in := &Input{Events: r, closers: []func(){r.Close}}
+	if len(opt.Host) > 0 {
+		h, err := nsys.WithHost(r, opt.Host)
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		in.Events = h
 	}
-	h, err := nsys.WithHost(r, opt.Host)
-	if err != nil {
-		r.Close()
-		return nil, err
-	}
-	return &Input{Events: h}, nil
+	return in, nil
 }
 
 // exportCapture exports a capture with the program nsys.

@@ -81,6 +81,8 @@ type Options struct {
 	// Partial reads what there is of a trace that was cut short, Python also the
 	// functions of Python that it has; of formats that have such things.
 	Partial, Python bool
+	// Memory is how many bytes reading exports may take, 0 for what is usual.
+	Memory int64
 	// Progress, where not nil, is told the file that is being read and how many
 	// of its rows have been, from several goroutines.
 	Progress func(path string, rows int64)
