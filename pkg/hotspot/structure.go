@@ -221,7 +221,7 @@ func (b *body) dead(i int) []finding {
 	if s.Targets == nil { // a container that is filled is read after that: once each time it is made
 		made = b.timesMade(names[0])
 	}
-	used, line := int64(0), 0
+	used, line, tested := int64(0), 0, false
 	for j := range b.stmts {
 		o := &b.stmts[j]
 		if j == i || !reads(o, names) || j < i && (s.loop < 0 || !b.inside(j, s.loop)) {
@@ -231,6 +231,10 @@ func (b *body) dead(i int) []finding {
 			return nil // read by a function inside: no telling how often
 		}
 		if b.onlyFills(j, names) {
+			continue
+		}
+		if b.guards(j, names) { // asked whether it is needed: the branch says how often it was
+			tested = true
 			continue
 		}
 		if o.hits > used {
@@ -244,9 +248,33 @@ func (b *body) dead(i int) []finding {
 	case line == 0 && b.complete(): // the source may be an extract, or the call be made for its effect
 		return []finding{{kind: DeadWork, confidence: "low", also: true, evidence: fmt.Sprintf("nothing in the function reads %s", short(name))}}
 	case line > 0 && float64(used) <= rarely*float64(made):
-		return []finding{{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times, and read at most %d times (line %d)", short(name), made, used, line)}}
+		f := finding{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times, and read at most %d times (line %d)", short(name), made, used, line)}
+		if tested {
+			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is made and tested %d times, and needed at most %d times (line %d)", short(name), made, used, line)
+		}
+		return []finding{f}
 	}
 	return nil
+}
+
+// guards is whether statement j is a branch, rarely gone into, that tests one of the
+// names and in which it is read, too.
+func (b *body) guards(j int, names []string) bool {
+	o := &b.stmts[j]
+	if o.Keyword != "if" && o.Keyword != "elif" {
+		return false
+	}
+	within := false
+	for k := range b.stmts {
+		if k == j || !b.inside(k, j) {
+			continue
+		}
+		if float64(b.stmts[k].hits) > rarely*float64(o.hits) {
+			return false
+		}
+		within = within || reads(&b.stmts[k], names)
+	}
+	return within
 }
 
 // makes are the local names that a statement gives a value that took work, or the
