@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
@@ -74,6 +76,8 @@ func flags(d sim.Config) []cli.Flag {
 		{Name: "overheads", Usage: "add time of the profiler itself", Default: false},
 		{Name: "set", Usage: "change the simulation's Config by `JSON`, such as {\"Traffic\":{\"Chunks\":3}}"},
 		{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
+		{Name: "kineto", Usage: "write traces of PyTorch's profiler of the `ERA` instead: 2020, 1.8, 1.12, 2.4, 2.7, 2026; one for each process, with %d in the name its rank"},
+		{Name: "functions", Usage: "with --kineto: record `N` Python functions for each range", Default: 0},
 		{Name: "reports", Usage: "one report for each rank", Default: false},
 		{Name: "clock-offset", Usage: "with --reports: the last report's clock is `US` late and its session start as early", Default: 0.0},
 		{Name: "clock-error", Usage: "with --reports: the last report's session start is off by `US`", Default: 0.0},
@@ -106,6 +110,12 @@ func generate(c *cli.Call) error {
 		}
 		t.Session.Shift += c.Int64("shift")
 		t.Session.Normalize = t.Session.Normalize || c.Bool("normalize")
+		if c.IsSet("kineto") {
+			if err := writeKineto(c, t, i, len(traces)); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := write(t, name, opt); err != nil {
 			return err
 		}
@@ -235,4 +245,30 @@ func write(t *sim.Trace, name string, opt sim.Options) error {
 		return t.WriteParquetDir(strings.TrimSuffix(name, "/"), opt)
 	}
 	return t.WriteSQLite(name, opt)
+}
+
+// writeKineto writes the traces of PyTorch's profiler of the processes of a report,
+// each of which appears whole or not at all.
+func writeKineto(c *cli.Call, t *sim.Trace, report, reports int) error {
+	world := len(t.Processes) * reports
+	for p := range t.Processes {
+		rank := report*len(t.Processes) + p
+		name := strings.ReplaceAll(c.String("output"), "%d", strconv.Itoa(rank))
+		out, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+		if err != nil {
+			return err
+		}
+		defer out.Cleanup()
+		err = t.WriteKineto(out, sim.KinetoOptions{
+			Era: sim.KinetoEra(c.String("kineto")), Process: int32(p), Rank: rank, World: world, Functions: c.Int("functions"),
+		})
+		if err != nil {
+			return err
+		}
+		if err := out.CloseAtomicallyReplace(); err != nil {
+			return err
+		}
+		c.Log(name + ": written")
+	}
+	return nil
 }

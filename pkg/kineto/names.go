@@ -131,14 +131,19 @@ func resolve(key nameKey) (string, event.Class) {
 		return text, event.ClassCode(marker.ClassNVTX(text))
 	case pythonCategory:
 		text = pythonName(text)
-		if class := event.ClassCode(marker.ClassNVTX(text)); class == event.Prep {
-			return text, class
-		}
-		return text, event.Range
-	case operatorCategory:
-		return text, event.Range
+		return text, prepOrRange(text)
+	case operatorCategory: // in old traces annotations, too
+		return text, prepOrRange(text)
 	}
 	return text, -1
+}
+
+// prepOrRange is the class of a range that is no annotation.
+func prepOrRange(text string) event.Class {
+	if marker.ClassNVTX(text) == marker.Prep {
+		return event.Prep
+	}
+	return event.Range
 }
 
 // unquote returns the text of a string with its quotes. One whose escapes are

@@ -59,6 +59,7 @@ func stringEnd(b []byte, i int) int {
 // valueEnd returns the index after the object or array that begins at b[i].
 func valueEnd(b []byte, i int) (int, status) {
 	depth := 0
+	var arrays uint64 // whether what is open is an array, the innermost lowest
 	for i < len(b) {
 		switch meaning[b[i]] {
 		case quote:
@@ -72,8 +73,13 @@ func valueEnd(b []byte, i int) (int, status) {
 			if depth++; depth > maxDepth {
 				return i, broken
 			}
+			arrays = arrays<<1 | uint64(b[i]>>5&1^1)
 			i++
 		case closes:
+			if arrays&1 != uint64(b[i]>>5&1^1) {
+				return i, broken
+			}
+			arrays >>= 1
 			depth--
 			i++
 			if depth == 0 {
@@ -206,7 +212,10 @@ func (s *splitter) run(emit func(*block) error) error {
 		return s.end(io.ErrUnexpectedEOF)
 	case c == '[': // as in 2020: events alone
 		s.pos++
-		return s.end(s.events(emit))
+		if err := s.events(emit); err != nil || s.lost {
+			return s.end(err)
+		}
+		return s.last()
 	case c != '{':
 		return fmt.Errorf("no JSON: it begins with %q", c)
 	}
@@ -217,7 +226,8 @@ func (s *splitter) run(emit func(*block) error) error {
 		case !ok:
 			return s.end(io.ErrUnexpectedEOF)
 		case c == '}':
-			return nil
+			s.pos++
+			return s.last()
 		case c == ',':
 			s.pos++
 			continue
@@ -226,6 +236,15 @@ func (s *splitter) run(emit func(*block) error) error {
 			return s.end(err)
 		}
 	}
+}
+
+// last makes sure that nothing follows the document, and that the checksum of what
+// it was compressed into is right.
+func (s *splitter) last() error {
+	if _, ok := s.peek(); ok {
+		return fmt.Errorf("something follows the trace at byte %d: one trace in a file", s.at())
+	}
+	return s.end(nil)
 }
 
 // end makes an error of the input, or of its early end, what it means.

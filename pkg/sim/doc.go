@@ -8,6 +8,11 @@
 // metadata and the places for secrets that the schema has. Everything is
 // deterministic: the same seed, the same bytes.
 //
+// # What is written
+//
+// Besides exports, [Trace.WriteKineto] writes what PyTorch's profiler would have recorded
+// of a process, in the form of any of its versions.
+//
 // # What the simulator models
 //
 // Each rank has one host thread that works through the operations of a step and

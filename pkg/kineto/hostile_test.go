@@ -1,0 +1,265 @@
+package kineto
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// simulated returns a small trace of PyTorch's profiler and the run it is of.
+func simulated(t testing.TB, opt sim.KinetoOptions, change func(*sim.Config)) ([]byte, *sim.Trace) {
+	t.Helper()
+	c := sim.Default()
+	c.Ranks, c.Layers, c.Warmup, c.Steps, c.Hole, c.Markers = 1, 2, 1, 4, 1, sim.VLLM
+	if change != nil {
+		change(&c)
+	}
+	tr, err := sim.Simulate(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := tr.WriteKineto(&b, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), tr
+}
+
+// result is what reading a document came to.
+type result struct {
+	header *event.Header
+	rows   int64
+	err    error
+}
+
+// readBytes reads a document to its end.
+func readBytes(t testing.TB, text []byte, opt Options) (res result) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open([]string{path}, opt)
+	if err != nil {
+		return result{err: err}
+	}
+	res.header = r.Header()
+	res.err = event.Each(r, func(b *event.Batch) error {
+		res.rows += int64(b.Len)
+		for i := range b.Len {
+			if b.End.Values[i] < b.Start.Values[i] {
+				t.Fatalf("row %d ends before it starts", i)
+			}
+		}
+		return nil
+	})
+	return res
+}
+
+func (r *result) warned(text string) bool {
+	return strings.Contains(strings.Join(r.header.Warnings(), "\n"), text)
+}
+
+// TestBroken breaks one event in ways that real traces are broken: all others are
+// read, and the one is counted.
+func TestBroken(t *testing.T) {
+	text, _ := simulated(t, sim.KinetoOptions{}, nil)
+	whole := readBytes(t, text, Options{})
+	if whole.err != nil || whole.rows == 0 || whole.warned("skipped") {
+		t.Fatal(whole)
+	}
+	rng := rand.New(rand.NewPCG(1, 4))
+	for name, test := range map[string]struct {
+		from, to string
+		lost     int64
+		warning  string
+	}{
+		"quote":             {`"name": "`, `"name": "a "quoted" `, 1, "1 events are not JSON"},
+		"odd quote":         {`"name": "`, `"name": "a " `, 1, "1 events are not JSON"},
+		"control character": {`"name": "`, "\"name\": \"\x01\x02\n", 0, ""},
+		"no UTF-8":          {`"name": "`, "\"name\": \"\xff\xfe", 0, ""},
+		"bad escape":        {`"name": "`, `"name": "\q`, 0, ""},
+		"empty argument":    {`"args": {`, `"args": { "Input type": ,`, 0, ""},
+		"not a number":      {`"args": {`, `"args": { "occupancy": NaN, "blocks per SM": inf,`, 0, ""},
+		"no value":          {`"ts": `, `"ts": ,"x": `, 1, "1 events are not JSON"},
+		"time not a number": {`"ts": `, `"ts": NaN, "was": `, 1, "1 events without usable times"},
+		"time a text":       {`"ts": `, `"ts": "soon", "was": `, 1, "1 events without usable times"},
+		"time too large":    {`"ts": `, `"ts": 1e300, "was": `, 1, "1 events without usable times"},
+		"negative duration": {`"dur": `, `"dur": -`, 1, "1 events without usable times"},
+		"twice the same":    {`"dur": `, `"dur": 5, "dur": `, 0, ""},
+		"deep":              {`"args": {`, `"args": { "a": ` + strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth) + `,`, 1, "1 events are not JSON"},
+		"missing brace":     {"    }\n  }", "    }\n  ", 1, "1 events are not JSON"},
+		"other brace":       {"    }\n  }", "    ]\n  }", 1, "1 events are not JSON"},
+		"large id":          {`"correlation": `, `"correlation": 18446744073709551615, "was": `, 0, ""},
+		"missing comma":     {"  },\n  {", "  }\n  {", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 8 {
+				all := bytes.Count(text, []byte(test.from))
+				k := rng.IntN(all)
+				if name == "missing brace" {
+					k = rng.IntN(all - 1) // of the last one the document's end is missing, too
+				}
+				at := 0
+				for ; k >= 0; k-- {
+					at += bytes.Index(text[at:], []byte(test.from)) + 1
+				}
+				at--
+				bad := append(append(bytes.Clone(text[:at]), test.to...), text[at+len(test.from):]...)
+				got := readBytes(t, bad, Options{})
+				if got.err != nil {
+					t.Fatal(got.err)
+				}
+				if lost := whole.rows - got.rows; lost != test.lost || test.warning != "" && !got.warned(test.warning) {
+					t.Fatalf("%d rows lost, warnings %q", lost, got.header.Warnings())
+				}
+			}
+		})
+	}
+}
+
+// TestCut cuts a document: an error, or with Partial what there is.
+func TestCut(t *testing.T) {
+	text, _ := simulated(t, sim.KinetoOptions{}, nil)
+	end := bytes.LastIndexByte(text, '}')
+	for n := 0; n <= end; n += 1 + n/40 {
+		got := readBytes(t, text[:n], Options{})
+		if got.err == nil {
+			t.Fatalf("%d of %d bytes were taken for a trace", n, len(text))
+		}
+		got = readBytes(t, text[:n], Options{Partial: true})
+		if got.err == nil && !got.warned("cut short") {
+			t.Fatalf("%d of %d bytes: no warning", n, len(text))
+		}
+	}
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write(text)
+	w.Close()
+	for _, n := range []int{1, 2, 11, z.Len() / 2, z.Len() - 1} {
+		if got := readBytes(t, z.Bytes()[:n], Options{}); got.err == nil {
+			t.Fatalf("%d of %d compressed bytes were taken for a trace", n, z.Len())
+		}
+	}
+	bad := z.Bytes()
+	bad[len(bad)-6] ^= 1 // of the checksum
+	if got := readBytes(t, bad, Options{Partial: true}); got.err == nil {
+		t.Error("a wrong checksum was not noticed")
+	}
+}
+
+// TestMutated changes bytes: no panic, no hang, no more memory than a multiple of
+// the document, and no row that ends before it starts.
+func TestMutated(t *testing.T) {
+	n := 500
+	if testing.Short() {
+		n = 50
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	pieces := []string{`"`, `\`, "{", "}", "[", "]", ",", ":", "NaN", "-1e999", "\x00", "\n", `{"ph":`, `"ts":`, "9999999999999999999999", `"a":"b",`, "\xff", "null", `{"ph":"X",`}
+	for _, era := range []sim.KinetoEra{sim.Kineto2020, sim.Kineto1_8, sim.Kineto2_4, sim.Kineto2026} {
+		text, _ := simulated(t, sim.KinetoOptions{Era: era, Functions: 1}, func(c *sim.Config) { c.Steps, c.Warmup, c.Layers = 1, 1, 1 })
+		for range n {
+			bad := bytes.Clone(text)
+			for range 1 + rng.IntN(4) {
+				at := rng.IntN(len(bad))
+				switch rng.IntN(4) {
+				case 0:
+					bad[at] ^= 1 << rng.IntN(8)
+				case 1:
+					bad[at] = byte(rng.Uint32())
+				case 2:
+					piece := pieces[rng.IntN(len(pieces))]
+					bad = append(append(bytes.Clone(bad[:at]), piece...), bad[at:]...)
+				default:
+					bad = append(bytes.Clone(bad[:at]), bad[min(len(bad), at+rng.IntN(300)):]...)
+				}
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			readBytes(t, bad, Options{Partial: rng.IntN(2) == 0, Python: rng.IntN(2) == 0})
+			runtime.ReadMemStats(&after)
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > 128<<20 {
+				t.Fatalf("%d bytes took %d MiB", len(bad), taken>>20)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Fatalf("%d bytes took %s", len(bad), took)
+			}
+		}
+	}
+}
+
+// TestHuge has values above the limits.
+func TestHuge(t *testing.T) {
+	long := strings.Repeat("x", 3*maxEvent)
+	got := readBytes(t, []byte(`{"traceEvents":[{"ph":"X","name":"`+long+`"},`+"\n"+event1+`]}`), Options{})
+	if got.err != nil || got.rows != 1 || !got.warned("1 events are not JSON") {
+		t.Error(got.rows, got.err)
+	}
+	deep := strings.Repeat(`{"ph":`, 1<<20)
+	if got := readBytes(t, []byte(`{"traceEvents":[`+deep+event1+`]}`), Options{Partial: true}); got.err != nil || got.rows > 1 {
+		t.Error(got.rows, got.err)
+	}
+	for _, text := range []string{"{}", "[]", "{", "5", `"x"`, `{"a": 1}`, `{"traceEvents": 5}`, `{"traceEvents": {}}`, "\x1f\x8b", "\x1f\x8bxxxxxxxxxxxxx"} {
+		if got := readBytes(t, []byte(text), Options{}); got.err == nil && text != "[]" {
+			t.Errorf("%q is a trace", text)
+		}
+	}
+}
+
+const event1 = `{"ph":"X","cat":"cpu_op","name":"aten::item","pid":1,"tid":1,"ts":10.5,"dur":2.25,"args":{}}`
+
+// TestMembers reads a file of several gzip members, whatever its name is.
+func TestMembers(t *testing.T) {
+	text, _ := simulated(t, sim.KinetoOptions{}, nil)
+	var z bytes.Buffer
+	for _, part := range [][]byte{text[:100], text[100 : len(text)/2], text[len(text)/2:]} {
+		w := gzip.NewWriter(&z)
+		w.Write(part)
+		w.Close()
+	}
+	want, got := readBytes(t, text, Options{}), readBytes(t, z.Bytes(), Options{})
+	if got.err != nil || got.rows != want.rows {
+		t.Error(got.rows, want.rows, got.err)
+	}
+}
+
+// TestSecrets plants a text where traces keep names of hosts, users and paths.
+func TestSecrets(t *testing.T) {
+	text, _ := simulated(t, sim.KinetoOptions{Functions: 2}, nil)
+	tr := bytes.ReplaceAll(text, []byte("/home/"), []byte("/home/CANARY-7"))
+	tr = bytes.Replace(tr, []byte(`"schemaVersion"`), []byte(`"host_name": "CANARY-7", "username": "CANARY-7", "schemaVersion"`), 1)
+	path := filepath.Join(t.TempDir(), "t.json")
+	if err := os.WriteFile(path, tr, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open([]string{path}, Options{Python: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := fmt.Sprint(r.Header().Metadata())
+	functions := 0
+	err = event.Each(r, func(b *event.Batch) error {
+		for i := range b.Len {
+			said += string(b.Name.Get(i))
+			if strings.HasPrefix(string(b.Name.Get(i)), "engine/executor.py(") {
+				functions++
+			}
+		}
+		return nil
+	})
+	if err != nil || strings.Contains(said, "CANARY") || functions == 0 {
+		t.Error(err, functions, strings.Contains(said, "CANARY"))
+	}
+}

@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// KinetoEra is a version of the traces of PyTorch's profiler.
+type KinetoEra string
+
+// The versions that differ in something a reader must care about.
+const (
+	Kineto2020 KinetoEra = "2020" // a bare array, whole microseconds since 1970
+	Kineto1_8  KinetoEra = "1.8"  // categories with capitals, thread ids as text
+	Kineto1_12 KinetoEra = "1.12" // lower case, whole microseconds since 1970
+	Kineto2_4  KinetoEra = "2.4"  // fractions, relative to a base that comes after the events
+	Kineto2_7  KinetoEra = "2.7"  // the base comes first
+	Kineto2026 KinetoEra = "2026" // graph node ids
+)
+
+// KinetoEras lists them, oldest first.
+var KinetoEras = []KinetoEra{Kineto2020, Kineto1_8, Kineto1_12, Kineto2_4, Kineto2_7, Kineto2026}
+
+// KinetoOptions say how a trace of PyTorch's profiler is written.
+type KinetoOptions struct {
+	Era       KinetoEra // "": Kineto2_7
+	Process   int32     // whose trace it is, an index in Trace.Processes
+	Rank      int       // what the trace says of its process; -1: it says nothing
+	World     int       // ranks of the run
+	Functions int       // Python functions recorded for each range (with_stack)
+}
+
+// WriteKineto writes what PyTorch's profiler would have recorded of one process:
+// no ranges of the interpreter lock and the garbage collector, no names of calls
+// with versions, and no whole-graph rows, which it does not know.
+func (t *Trace) WriteKineto(w io.Writer, opt KinetoOptions) error {
+	if opt.Era == "" {
+		opt.Era = Kineto2_7
+	}
+	if !slices.Contains(KinetoEras, opt.Era) {
+		return fmt.Errorf("era %q is not one of %v", opt.Era, KinetoEras)
+	}
+	k := &kinetoWriter{w: bufio.NewWriterSize(w, 1<<16), t: t, opt: opt, first: true}
+	k.whole = opt.Era == Kineto2020 || opt.Era == Kineto1_8 || opt.Era == Kineto1_12
+	k.capitals = opt.Era == Kineto2020 || opt.Era == Kineto1_8
+	if k.offset = t.Session.UTC; !k.whole { // the base is floored to three months
+		k.base = k.offset / quarter * quarter
+		k.offset -= k.base
+	}
+	k.document()
+	return k.w.Flush()
+}
+
+const quarter = 91 * 86400 * 1_000_000_000
+
+// kinetoWriter writes events; its buffer keeps the first error.
+type kinetoWriter struct {
+	w     *bufio.Writer
+	t     *Trace
+	opt   KinetoOptions
+	first bool // no event was written yet
+
+	whole    bool // times are whole microseconds
+	capitals bool // categories have capitals and thread ids are text
+	base     int64
+	offset   int64 // added to times
+	id       int   // of operators
+}
+
+// document writes all there is.
+func (k *kinetoWriter) document() {
+	if k.opt.Era == Kineto2020 {
+		k.w.WriteString("[\n")
+		k.events()
+		k.w.WriteString("\n]\n")
+		return
+	}
+	secret := k.t.Capture.Secret
+	k.w.WriteString("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [")
+	for i, g := range k.t.GPUs {
+		if i > 0 {
+			k.w.WriteByte(',')
+		}
+		fmt.Fprintf(k.w, "\n    {\"id\": %d, \"name\": %s, \"totalGlobalMem\": 85899345920}", g.ID, kinetoText(g.Name))
+	}
+	k.w.WriteString("\n  ],\n")
+	if secret != "" {
+		fmt.Fprintf(k.w, "  \"host_name\": %q,\n  \"username\": %q,\n", secret, secret)
+	}
+	if k.opt.Rank >= 0 {
+		fmt.Fprintf(k.w, "  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": %d, \"world_size\": %d},\n", k.opt.Rank, k.opt.World)
+	}
+	if k.opt.Functions > 0 {
+		k.w.WriteString("  \"with_stack\": 1,\n")
+	}
+	if !k.whole && k.opt.Era != Kineto2_4 {
+		fmt.Fprintf(k.w, "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": %d,\n", k.base)
+	}
+	k.w.WriteString("  \"traceEvents\": [\n")
+	k.events()
+	k.w.WriteString("\n  ]")
+	if k.opt.Era == Kineto2_4 {
+		fmt.Fprintf(k.w, ",\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": %d", k.base)
+	}
+	fmt.Fprintf(k.w, ",\n  \"traceName\": \"/home/%s/trace.json\"\n}\n", secret)
+}
+
+// events writes the host's events, and then the GPUs', as Kineto does.
+func (k *kinetoWriter) events() {
+	for n := range k.t.Notes.All() {
+		if n.Process == k.opt.Process && !n.Open && n.Kind == NotePushPop && n.Domain != gilDomain && n.Text != 0 {
+			k.annotation(n)
+		}
+	}
+	for c := range k.t.Calls.All() {
+		if c.Process == k.opt.Process {
+			category := "cuda_runtime"
+			if eventClass(k.t.Text(c.Name)) == 1 {
+				category = "cuda_driver"
+			}
+			k.event(category, unversioned.ReplaceAllString(k.t.Text(c.Name), ""), k.pid(), k.tid(c.TID), c.Start, c.End,
+				fmt.Sprintf(`"cbid": 211, "correlation": %d`, c.Corr))
+		}
+	}
+	for r := range k.t.Kernels.All() {
+		_, name := k.t.KernelText(r.Name)
+		node := ""
+		if k.opt.Era == Kineto2026 && r.Node != 0 {
+			node = fmt.Sprintf(`, "graph id": %d, "graph node id": %d`, r.Graph, r.Node)
+		}
+		k.gpu("kernel", name, &r.Work, fmt.Sprintf(`, "queued": 0, "registers per thread": 64, "blocks per SM": 0.72, "grid": [96, 1, 1], "block": [256, 1, 1], "est. achieved occupancy %%": 31%s`, node))
+	}
+	for r := range k.t.Copies.All() {
+		k.gpu("gpu_memcpy", copyText(r), &r.Work, fmt.Sprintf(`, "bytes": %d, "memory bandwidth (GB/s)": "N/A"`, r.Bytes))
+	}
+	for r := range k.t.Fills.All() {
+		k.gpu("gpu_memset", "Memset (Device)", &r.Work, fmt.Sprintf(`, "bytes": %d`, r.Bytes))
+	}
+}
+
+// unversioned is what the profiler leaves out of the names of calls.
+var unversioned = regexp.MustCompile(`(_ptsz|_ptds)?_v\d+$`)
+
+// copyText is a copy's name: Memcpy HtoD (Pinned -> Device).
+func copyText(c *Copy) string {
+	host := "Pinned"
+	if c.Pageable {
+		host = "Pageable"
+	}
+	switch c.Kind {
+	case 1:
+		return "Memcpy HtoD (" + host + " -> Device)"
+	case 2:
+		return "Memcpy DtoH (Device -> " + host + ")"
+	}
+	return "Memcpy DtoD (Device -> Device)"
+}
+
+// kinetoText is a string as Kineto writes it.
+func kinetoText(s string) string { return `"` + kinetoEscapes.Replace(s) + `"` }
+
+var kinetoEscapes = strings.NewReplacer(`\`, `/`, `"`, `\"`, "\n", "", "\r", "")
+
+// annotation writes a range, and the Python functions that it was called from.
+func (k *kinetoWriter) annotation(n *Note) {
+	k.id++
+	name := k.t.Text(n.Text)
+	if strings.HasPrefix(name, "Python GC") {
+		return
+	}
+	k.event("user_annotation", name, k.pid(), k.tid(n.TID), n.Start, n.End, fmt.Sprintf(`"External id": %d, "Ev Idx": %d`, k.id, k.id))
+	for i := range k.opt.Functions {
+		k.event("python_function", fmt.Sprintf("/home/%s/lib/python3.12/site-packages/engine/executor.py(%d): call_%d", k.t.Capture.Secret, 100+i, i),
+			k.pid(), k.tid(n.TID), n.Start, n.End, fmt.Sprintf(`"Python parent id": %d, "Python id": %d, "Ev Idx": %d`, k.id+i, k.id+i+1, k.id))
+	}
+}
+
+// gpu writes a row of GPU work of the process.
+func (k *kinetoWriter) gpu(category, name string, w *Work, own string) {
+	if w.Process != k.opt.Process {
+		return
+	}
+	stream := strconv.Itoa(int(w.Stream))
+	if k.capitals {
+		stream = `"stream ` + stream + `"`
+	}
+	k.event(category, name, strconv.Itoa(int(w.Device)), stream, w.Start, w.End,
+		fmt.Sprintf(`"device": %d, "context": %d, "stream": %d, "correlation": %d%s`, w.Device, w.Context, w.Stream, w.Corr, own))
+}
+
+func (k *kinetoWriter) pid() string { return strconv.Itoa(int(k.t.Processes[k.opt.Process].PID)) }
+
+func (k *kinetoWriter) tid(id uint32) string {
+	if k.capitals {
+		return `"` + strconv.Itoa(int(id)) + `"`
+	}
+	return strconv.Itoa(int(id))
+}
+
+// oldCategories are the categories of 2020 and 2021.
+var oldCategories = map[string]string{
+	"kernel": "Kernel", "gpu_memcpy": "Memcpy", "gpu_memset": "Memset", "cuda_runtime": "Runtime", "cuda_driver": "Runtime",
+	"user_annotation": "Operator", "python_function": "python_function",
+}
+
+func (k *kinetoWriter) event(category, name, pid, tid string, start, end int64, args string) {
+	if k.capitals {
+		category = oldCategories[category]
+	}
+	if !k.first {
+		k.w.WriteString(",\n")
+	}
+	k.first = false
+	fmt.Fprintf(k.w, "  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": %s, \"pid\": %s, \"tid\": %s,\n    \"ts\": %s, \"dur\": %s,\n    \"args\": {\n      %s\n    }\n  }",
+		category, kinetoText(name), pid, tid, k.time(start+k.offset), k.time(end-start), args)
+}
+
+// time is a number of ns in microseconds.
+func (k *kinetoWriter) time(ns int64) string {
+	if k.whole {
+		return strconv.FormatInt(ns/1000, 10)
+	}
+	return fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
+}
