@@ -17,6 +17,9 @@ const maxBodies = 1000
 // defaultShare is the share of the profiled time from which a line is a hotspot.
 const defaultShare = 0.001
 
+// thin is how many hotspots are shown where none has the least share.
+const thin = 100
+
 // Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
 // one run, of which for each function the longest counts, or parts of it (see Options).
 func Analyze(profiles []*lineprof.Profile, o Options) *Report {
@@ -186,7 +189,10 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 			}
 		}
 		if len(r.Hotspots) > 0 {
-			break // otherwise time is spread thin: what there is, is shown
+			if least == 0 && o.Top == 0 {
+				o.Top = thin
+			}
+			break // otherwise time is spread thin: the longest are shown
 		}
 	}
 	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int { return cmp.Compare(b.TimeUs, a.TimeUs) })
