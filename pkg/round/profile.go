@@ -69,8 +69,11 @@ func (p *profile) addLines(in *Input) {
 	longest := map[functionKey]int64{}
 	for _, prof := range in.Profiles {
 		total := map[functionKey]int64{}
-		for _, f := range prof.Functions {
-			total[keyOf(f.File, f.Name)] += f.Ns
+		byKey := map[functionKey][]*lineprof.Function{}
+		for _, f := range prof.Run(prof.Runs - 1) { // the last run is the one that the report is of
+			k := keyOf(f.File, f.Name)
+			total[k] += f.Ns
+			byKey[k] = append(byKey[k], f)
 		}
 		for k, ns := range total {
 			if _, seen := p.lines[k]; seen && !in.Sum && ns <= longest[k] {
@@ -80,10 +83,8 @@ func (p *profile) addLines(in *Input) {
 			if p.lines[k] == nil || !in.Sum {
 				p.lines[k], p.source[k] = map[string]cost{}, map[string]string{}
 			}
-			for _, f := range prof.Functions {
-				if keyOf(f.File, f.Name) == k {
-					p.addFunction(k, f)
-				}
+			for _, f := range byKey[k] {
+				p.addFunction(k, f)
 			}
 		}
 	}
