@@ -27,6 +27,15 @@ func (c *Call) OutputPath() string {
 // ToTerminal tells whether the output is read by a person at a terminal.
 func (c *Call) ToTerminal() bool { return c.OutputPath() == "" && IsTerminal(c.Stdout) }
 
+// Screen is how wide the terminal is that the output goes to, 0 where that is not
+// known, and whether colours are wanted there (https://no-color.org).
+func (c *Call) Screen() (width int, color bool) {
+	if file, ok := c.Stdout.(*os.File); ok {
+		width, _, _ = term.GetSize(int(file.Fd()))
+	}
+	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // Output runs write on where the output goes: standard output, or a file that
 // appears when write has succeeded.
 func (c *Call) Output(write func(io.Writer) error) error {

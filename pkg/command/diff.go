@@ -259,7 +259,7 @@ func (c *Context) diff() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = c.writeReport(result, func() (*table.Table, error) { return result.Table(), nil })
+	err = c.writeReport(result, result.Document(), func() (*table.Table, error) { return result.Table(), nil })
 	if err != nil {
 		return 0, err
 	}

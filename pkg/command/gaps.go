@@ -1,7 +1,6 @@
 package command
 
 import (
-	"io"
 	"slices"
 	"strings"
 
@@ -44,15 +43,6 @@ var gapsFlags = []cli.Flag{
 	outputFlag,
 }
 
-// gapReport is one part of a report, or all of it.
-type gapReport struct {
-	*gap.Report
-	part string
-}
-
-// WriteText writes the part as Markdown.
-func (r gapReport) WriteText(w io.Writer) error { return r.Report.WriteText(w, r.part) }
-
 // gaps reports on where the idle time goes and writes it.
 func (c *Context) gaps() error {
 	part := c.String("report")
@@ -79,5 +69,5 @@ func (c *Context) gaps() error {
 		return err
 	}
 	result.Warnings = c.MergeWarnings(result.Warnings)
-	return c.writeReport(gapReport{result, part}, func() (*table.Table, error) { return result.Table(part) })
+	return c.writeReport(result, result.Document(part), func() (*table.Table, error) { return result.Table(part) })
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"io"
 	"os"
 	"strconv"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/exposure"
 	"github.com/hostbound/hostbound/pkg/hotspot"
 	"github.com/hostbound/hostbound/pkg/lineprof"
-	document "github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/round"
 	"github.com/hostbound/hostbound/pkg/table"
 )
@@ -126,17 +124,8 @@ func (c *Context) hotspots() error {
 
 // writeHotspots writes the report as --format says.
 func (c *Context) writeHotspots(rep *hotspot.Report, result *round.Result, view hotspot.View) error {
-	switch {
-	case c.format == formatJSON:
-		return c.Output(func(w io.Writer) error {
-			return writeJSON(w, hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary})
-		})
-	case c.format == formatText:
-		return c.Output(func(w io.Writer) error {
-			return document.Markdown(w, result.With(rep.Document(view)), document.Options{})
-		})
-	}
-	return c.WriteTable(c.hotspotRows(rep, result))
+	return c.writeReport(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
+		func() (*table.Table, error) { return c.hotspotRows(rep, result), nil })
 }
 
 func (c *Context) hotspotRows(rep *hotspot.Report, result *round.Result) *table.Table {

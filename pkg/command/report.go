@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/table"
 )
 
@@ -25,25 +26,37 @@ func formatFlag(what string, formats ...string) cli.Flag {
 	return cli.Flag{Name: "format", Usage: "`FORMAT` of the report: " + what, Default: formatText, Values: formats}
 }
 
-// report is an analysis that can be written as a text, and as JSON.
-type report interface{ WriteText(io.Writer) error }
-
 // asRows tells whether --format asks for rows in place of the report.
 func (c *Context) asRows() bool { return c.format != formatText && c.format != formatJSON }
 
-// writeReport writes a report as --format says: text, JSON, or its rows.
-func (c *Context) writeReport(r report, rows func() (*table.Table, error)) error {
+// writeReport writes an analysis as --format says: as JSON, which has a contract of
+// its own, as its rows, or as its document for people.
+func (c *Context) writeReport(analysis any, d *report.Document, rows func() (*table.Table, error)) error {
 	switch c.format {
 	case formatText:
-		return c.Output(r.WriteText)
+		return c.Output(func(w io.Writer) error { return c.writeDocument(w, d) })
 	case formatJSON:
-		return c.Output(func(w io.Writer) error { return writeJSON(w, r) })
+		return c.Output(func(w io.Writer) error { return writeJSON(w, analysis) })
 	}
 	t, err := rows()
 	if err != nil {
 		return err
 	}
 	return c.WriteTable(t)
+}
+
+// writeDocument writes a document as Markdown, or on a terminal fitted to it.
+func (c *Context) writeDocument(w io.Writer, d *report.Document) error {
+	opt := report.Options{}
+	if c.IsSet("top") {
+		opt.Top = c.Int("top")
+	}
+	if !c.ToTerminal() {
+		return report.Markdown(w, d, opt)
+	}
+	opt.Width, opt.Color = c.Screen()
+	opt.Brief, opt.More = true, "All of it: -o report.md, or pipe it into a pager."
+	return report.Terminal(w, d, opt)
 }
 
 // writeJSON writes v as an indented JSON document.

@@ -40,14 +40,14 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 	},
 	Flags: slices.Concat(verdictFlags, isolateFlags, metricsFlags, selectFlags),
 	Run: body(func(c *Context) (int, error) {
-		report, err := c.Verdict()
+		r, err := c.Verdict()
 		if err != nil {
 			return 0, err
 		}
-		if err := c.writeReport(report, nil); err != nil || !c.Bool("exit-code") {
+		if err := c.writeReport(r, r.Document(), nil); err != nil || !c.Bool("exit-code") {
 			return 0, err
 		}
-		return verdict.ExitCode(report.Verdict), nil
+		return verdict.ExitCode(r.Verdict), nil
 	}),
 }
 

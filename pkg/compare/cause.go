@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Causes of idle time that are no work of the range they occur in.
@@ -84,7 +86,7 @@ func (g *causeChange) String() string {
 	if g.inter > g.delta/2 {
 		where = "between steps"
 	}
-	s := fmt.Sprintf("%s %s us %s", g.title(), signed(g.delta), where)
+	s := fmt.Sprintf("%s %s %s", g.title(), change(g.delta), where)
 	if site := g.rows[0].Site; site != nil && !strings.HasPrefix(g.cause, "host:") {
 		s += " (" + *site + ")"
 	}
@@ -163,7 +165,7 @@ func (c *Comparison) explainIdle() {
 	var parts []string
 	for i := range c.Idle {
 		if r := &c.Idle[i]; r.Baseline != nil && *r.Baseline > 0 && len(parts) < 3 {
-			parts = append(parts, fmt.Sprintf("%s %s us", r.title(), spell(*r.Baseline)))
+			parts = append(parts, fmt.Sprintf("%s %s", r.title(), report.Micros(*r.Baseline)))
 		}
 	}
 	if len(parts) > 0 {

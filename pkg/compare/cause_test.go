@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
 
@@ -108,7 +109,7 @@ func spelled(s *string) string {
 func TestFewSteps(t *testing.T) {
 	headline := func(c *compare.Comparison) string {
 		var b strings.Builder
-		if err := c.WriteText(&b); err != nil {
+		if err := report.Markdown(&b, c.Document(), report.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		first, _, _ := strings.Cut(b.String(), "\n")

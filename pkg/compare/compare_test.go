@@ -14,6 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // engine is a run to be drawn: what a step costs, us.
@@ -172,7 +173,7 @@ func TestBadPairs(t *testing.T) {
 					t.Errorf("%s: the gate says %v, %v", name, failed, err)
 				}
 				var text bytes.Buffer
-				if err := got.WriteText(&text); err != nil || strings.Contains(text.String(), "NaN") {
+				if err := report.Markdown(&text, got.Document(), report.Options{}); err != nil || strings.Contains(text.String(), "NaN") {
 					t.Errorf("%s: %v\n%s", name, err, text.String())
 				}
 				if _, err := json.Marshal(got); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
@@ -124,7 +125,7 @@ func (c *Comparison) explainOne() {
 		return
 	}
 	lanes := float64(max(1, f.Lanes)) / float64(max(1, f.Ranks))
-	c.say("A step takes %s us; GPUs are idle %.1f %% of it (%s steps).", spell(*f.Wall), 100**f.Idle/(*f.Wall*lanes), c.opt.Phase)
+	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*lanes)), c.opt.Phase)
 	var best *Row
 	for i := range c.Operations {
 		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
@@ -132,7 +133,7 @@ func (c *Comparison) explainOne() {
 		}
 	}
 	if best != nil && *best.Ceiling > 0 {
-		c.say("Most idle time lies under %s: %s us per step, which is what its going to zero could gain at most.", best.Name, spell(*best.Ceiling))
+		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
 	}
 	c.explainIdle()
 	c.adviseGraphs()
@@ -143,24 +144,24 @@ func (c *Comparison) explainOne() {
 func (c *Comparison) explain() {
 	w := c.summary(wall)
 	if w.Significant {
-		c.say("A step takes %s us %s (%s %%, 95 %% interval %s to %s us): GPUs are idle %s us and busy %s us of the difference.",
-			spell(math.Abs(*w.Delta)), longer(*w.Delta), signed(*w.DeltaPercent), signed(w.CI[0]), signed(w.CI[1]),
-			signed(c.summary(idleTime).delta()), signed(c.summary(busyTime).delta()))
+		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
+			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Signed(report.Percent(*w.DeltaPercent/100)), change(w.CI[0]), change(w.CI[1]),
+			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
 	} else if w.CannotTell != "" {
-		c.say("Whether a step takes longer or shorter cannot be told: %s us, but %s.", signed(w.delta()), w.CannotTell)
+		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.CannotTell)
 	} else {
-		c.say("There is no evidence that a step takes longer or shorter: %s us, and the interval of the change is %s.", signed(w.delta()), interval(w.CI))
+		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s.", change(w.delta()), interval(w.CI))
 		if d := w.Detectable; d != nil && *d > 0 {
-			c.say("A change of %s us would have been found.", spell(*d))
+			c.say("A change of %s would have been found.", report.Micros(*d))
 		}
 	}
 	switch c.Conclusion {
 	case HostInterStep:
-		c.say("Idle time grew more than busy time, and between steps (%s us) more than within (%s us): the host takes longer from one step to the next.",
-			signed(c.summary(idleOut).delta()), signed(c.summary(idleIn).delta()))
+		c.say("Idle time grew more than busy time, and between steps (%s) more than within (%s): the host takes longer from one step to the next.",
+			change(c.summary(idleOut).delta()), change(c.summary(idleIn).delta()))
 	case HostInStep:
-		c.say("Idle time grew more than busy time, and within steps (%s us) more than between them (%s us): the host cannot keep the GPU fed inside a step.",
-			signed(c.summary(idleIn).delta()), signed(c.summary(idleOut).delta()))
+		c.say("Idle time grew more than busy time, and within steps (%s) more than between them (%s): the host cannot keep the GPU fed inside a step.",
+			change(c.summary(idleIn).delta()), change(c.summary(idleOut).delta()))
 	case GPU:
 		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
 	}
@@ -179,10 +180,10 @@ func (c *Comparison) explain() {
 		c.say("Operations that take less: %s.", down)
 	}
 	for _, r := range c.Renames {
-		c.say("%s (%s us).", r, signed(r.Delta))
+		c.say("%s (%s).", r, change(r.Delta))
 	}
 	if !c.Runs.repeated() {
-		c.say("What differs from one start of an engine to the next is not in the intervals: that takes two runs a side at least, and these are %d and %d.", c.Runs.Baseline, c.Runs.Target)
+		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes two runs or more per side, and these are %d and %d.", c.Runs.Baseline, c.Runs.Target)
 	}
 }
 
@@ -205,7 +206,7 @@ func (c *Comparison) movers(of func(*Row) bool) string {
 		case len(parts) >= 5:
 			more++
 		default:
-			parts = append(parts, fmt.Sprintf("%s %s us", r.Name, signed(*r.Delta)))
+			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(*r.Delta)))
 		}
 	}
 	if more > 0 {
@@ -214,12 +215,12 @@ func (c *Comparison) movers(of func(*Row) bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// interval spells an interval.
+// interval shows an interval.
 func interval(ci *Interval) string {
 	if ci == nil {
-		return "not known"
+		return "unknown"
 	}
-	return fmt.Sprintf("%s to %s us", signed(ci[0]), signed(ci[1]))
+	return fmt.Sprintf("%s to %s", change(ci[0]), change(ci[1]))
 }
 
 // advise says what to do, one sentence for each pattern that fits.
@@ -241,25 +242,25 @@ func (c *Comparison) mitigate(format string, args ...any) {
 
 // What makes a pattern, as shares of the baseline.
 const (
-	moreKernels = 0.1
-	likeGPUTime = 0.1
+	moreKernels    = 0.1
+	similarGPUTime = 0.1
 )
 
-// adviseKernels looks for more kernels at like GPU time.
+// adviseKernels looks for more kernels at similar GPU time.
 func (c *Comparison) adviseKernels() {
 	a, b := c.Steady.Baseline, c.Steady.Target
 	before, after := kernelsOf(a), kernelsOf(b)
 	if before == 0 || after <= before*(1+moreKernels) || !c.kernelsChanged() {
 		return
 	}
-	if c.summary(gpuTime).delta() > likeGPUTime**a.GPU {
+	if c.summary(gpuTime).delta() > similarGPUTime**a.GPU {
 		return
 	}
 	what := "a fusion is lost, or what was one kernel is launched in pieces"
 	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *b.Graph+*b.Replays > 0 {
 		what = "they are launched one by one beside the CUDA graph: bring them into it, or fuse them"
 	}
-	c.mitigate("More kernels at like GPU time (%s to %s per step): %s.", spell(before), spell(after), what)
+	c.mitigate("More kernels at similar GPU time (%s to %s per step): %s.", report.Digits(before), report.Digits(after), what)
 }
 
 func kernelsOf(f *Figures) float64 {
@@ -298,7 +299,7 @@ func (c *Comparison) adviseTopics() {
 				total += *o.Delta
 			}
 		}
-		c.mitigate("%s (%s us per step): %s", strings.Join(names, ", "), signed(total), advice)
+		c.mitigate("%s (%s per step): %s", strings.Join(names, ", "), change(total), advice)
 	}
 }
 
@@ -313,7 +314,7 @@ func (c *Comparison) adviseNew() {
 		}
 	}
 	if len(names) > 0 {
-		c.mitigate("New in each step (%s us): %s. Is it needed in every step, and before the next launch?", signed(total), strings.Join(names, ", "))
+		c.mitigate("New in each step (%s): %s. Is it needed in every step, and before the next launch?", change(total), strings.Join(names, ", "))
 	}
 }
 
@@ -364,6 +365,6 @@ func (c *Comparison) advisePhase() {
 		return
 	}
 	if w := c.summary(wall); w.grown() == 0 {
-		c.mitigate("Only context steps take longer (%s us): look at prefill, with --phase context.", signed(*ctx.Wall.Delta))
+		c.mitigate("Only context steps take longer (%s): look at prefill, with --phase context.", change(*ctx.Wall.Delta))
 	}
 }

@@ -4,7 +4,7 @@
 // [Profile] (or a [Profiler], where the pass over the stream serves others, too)
 // turns the events of a run, with steps and phases, into per-step samples.
 // [Compare] puts two such runs next to each other. [Comparison] is the answer: as
-// JSON, as Markdown ([Comparison.WriteText]), as a table of rows
+// JSON, as a document ([Comparison.Document]), as a table of rows
 // ([Comparison.Table]), and as an exit status ([Comparison.Check]).
 //
 // # What is compared

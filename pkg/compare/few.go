@@ -1,10 +1,11 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // suspectShare is the share of the wall time from which on what happens in few
@@ -36,7 +37,7 @@ func (e *RareEvents) text() string {
 	if e.Mean == nil {
 		return fmt.Sprintf("none of %d steps", e.Of)
 	}
-	return fmt.Sprintf("%d of %d steps, %s us each", e.Steps, e.Of, spell(*e.Mean))
+	return fmt.Sprintf("%d of %d steps, %s each", e.Steps, e.Of, report.Micros(*e.Mean))
 }
 
 // which lists the first steps.
@@ -81,20 +82,20 @@ func (c *Comparison) tailSuspect() bool {
 // explainFew says what happens in few steps.
 func (c *Comparison) explainFew() {
 	if c.tailGrown() {
-		c.say("The slowest steps take longer: P99 %s to %s us, the longest %s to %s us.",
-			spellNull(c.summary(wallP99).Baseline), spellNull(c.summary(wallP99).Target),
-			spellNull(c.summary(wallMax).Baseline), spellNull(c.summary(wallMax).Target))
+		c.say("The slowest steps take longer: P99 %s to %s, the longest %s to %s.",
+			micros(c.summary(wallP99).Baseline), micros(c.summary(wallP99).Target),
+			micros(c.summary(wallMax).Baseline), micros(c.summary(wallMax).Target))
 	}
 	if c.tailSuspect() {
-		c.say("The longest step takes %s us, before %s us: too few are like it to tell that from chance.",
-			spell(*c.summary(wallMax).Target), spell(*c.summary(wallMax).Baseline))
+		c.say("The longest step takes %s, before %s: too few steps are as long to rule out chance.",
+			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
 	}
 	for _, r := range c.inFewSteps(true) {
 		c.say("In few steps: %s.", r)
 	}
 	for _, r := range c.inFewSteps(false) {
-		c.say("In few steps, and too few to tell it from chance: %s; that is %s us per step, %.0f %% of the wall time before.",
-			r, signed(r.more()), 100*r.more() / *c.Steady.Baseline.Wall)
+		c.say("In few steps, too few to rule out chance: %s; that is %s per step, %s of the wall time before.",
+			r, change(r.more()), report.Percent(r.more() / *c.Steady.Baseline.Wall))
 	}
 }
 
@@ -102,40 +103,18 @@ func (c *Comparison) explainFew() {
 func (c *Comparison) fewHeadline() string {
 	switch proven, suspects := c.inFewSteps(true), c.inFewSteps(false); {
 	case len(proven) > 0:
-		return "in few steps: " + clean(proven[0].Name) + " in " + proven[0].Target.text()
+		return "in few steps: " + proven[0].Name + " in " + proven[0].Target.text()
 	case c.tailGrown() && len(suspects) > 0:
-		return fmt.Sprintf("in the slowest steps only: look at %s in %s", clean(suspects[0].Name), suspects[0].Target.text())
+		return fmt.Sprintf("in the slowest steps only: look at %s in %s", suspects[0].Name, suspects[0].Target.text())
 	case c.tailGrown():
-		return fmt.Sprintf("in the slowest steps only: the longest takes %s us, before %s us",
-			spellNull(c.summary(wallMax).Target), spellNull(c.summary(wallMax).Baseline))
+		return fmt.Sprintf("in the slowest steps only: the longest takes %s, before %s",
+			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
 	case len(suspects) > 0:
-		return fmt.Sprintf("%s, but look at %s in %s: too few to tell", conclusionWords[None], clean(suspects[0].Name), suspects[0].Target.text())
+		return fmt.Sprintf("%s, but look at %s in %s: too few to be sure", conclusionWords[None], suspects[0].Name, suspects[0].Target.text())
 	case c.tailSuspect():
-		return fmt.Sprintf("%s, but look at the longest step, of %s us: too few are like it to tell", conclusionWords[None], spell(*c.summary(wallMax).Target))
+		return fmt.Sprintf("%s, but look at the longest step, of %s: too few are as long to be sure", conclusionWords[None], micros(c.summary(wallMax).Target))
 	}
 	return conclusionWords[None]
-}
-
-// writeFew writes what happens in few steps.
-func (c *Comparison) writeFew(b *bytes.Buffer) {
-	if len(c.Rare) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n## In few steps\n\n")
-	head := []string{"operation", "baseline", "target", "which steps", "evidence"}
-	if c.target == nil {
-		head = []string{"operation", "steps", "which"}
-	}
-	g := grid{head}
-	for i := range min(len(c.Rare), maxRows) {
-		switch r := &c.Rare[i]; {
-		case c.target == nil:
-			g = append(g, []string{clean(r.Name), r.Baseline.text(), r.Baseline.which()})
-		default:
-			g = append(g, []string{clean(r.Name), r.Baseline.text(), r.Target.text(), r.Target.which(), r.evidence()})
-		}
-	}
-	g.write(b)
 }
 
 // evidence says whether a change of what is rare is real.

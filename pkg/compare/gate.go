@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Gate is a condition under which a comparison is a failure, for the CI of an
@@ -50,14 +52,18 @@ func ParseGate(text string) (Gate, error) {
 	if g.unit == "ms" {
 		g.limit, g.unit = 1000*limit, "us"
 	}
-	isCount := g.name == eagerKernels || g.name == graphKernels || g.name == graphLaunches
 	switch {
-	case g.unit == "" && !isCount:
+	case g.unit == "" && !isCount(g.name):
 		return Gate{}, fmt.Errorf("condition %q: the limit needs a unit, %% or us", text)
-	case g.unit == "us" && isCount:
+	case g.unit == "us" && isCount(g.name):
 		return Gate{}, fmt.Errorf("condition %q: a number of kernels is not in us", text)
 	}
 	return g, nil
+}
+
+// isCount tells whether a row of the summary counts something, and is no duration.
+func isCount(name string) bool {
+	return name == eagerKernels || name == graphKernels || name == graphLaunches
 }
 
 // String returns the condition as it was written.
@@ -148,19 +154,23 @@ func (r *Row) exceeds(g Gate) bool {
 
 // found says what is known of a row.
 func (r *Row) found() string {
+	show := change
+	if isCount(r.Name) {
+		show = func(n float64) string { return report.Signed(report.Digits(n)) }
+	}
 	switch {
 	case r.Delta == nil:
-		return "not known"
+		return "unknown"
 	case r.CI == nil:
-		return signed(*r.Delta) + " per step, not tested"
+		return show(*r.Delta) + " per step, not tested"
 	}
 	percent := ""
 	if r.DeltaPercent != nil {
-		percent = " (" + signed(*r.DeltaPercent) + " %)"
+		percent = " (" + report.Signed(report.Percent(*r.DeltaPercent/100)) + ")"
 	}
 	word := "beyond the noise"
 	if !r.Significant {
 		word = "within the noise"
 	}
-	return fmt.Sprintf("%s%s per step, 95 %% interval %s to %s, %s", signed(*r.Delta), percent, signed(r.CI[0]), signed(r.CI[1]), word)
+	return fmt.Sprintf("%s%s per step, 95 %% interval %s to %s, %s", show(*r.Delta), percent, show(r.CI[0]), show(r.CI[1]), word)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // graphsLost is the share of what graphs ran before below which they are lost.
@@ -30,8 +31,8 @@ func (c *Comparison) adviseGraphs() bool {
 			continue
 		}
 		found = true
-		c.mitigate("%d of %d %s steps (%.0f %%) of %s run without the CUDA graph that the others replay: they launch %s kernels one by one and take %s us, the others %s us. Capture the shapes that these steps have, or find what keeps them from the graph.",
-			f.steps, f.of, c.opt.Phase, 100*f.share, s.run.Name, spell(f.eager), spell(f.wall*us), spell(f.otherWall*us))
+		c.mitigate("%d of %d %s steps (%.0f %%) of %s run without the CUDA graph that the others replay: they launch %s kernels one by one and take %s, the others %s. Capture the shapes that these steps have, or find what keeps them from the graph.",
+			f.steps, f.of, c.opt.Phase, 100*f.share, s.run.Name, report.Digits(f.eager), report.Micros(f.wall*us), report.Micros(f.otherWall*us))
 	}
 	return found
 }
@@ -49,7 +50,7 @@ func (c *Comparison) lostGraphs() bool {
 	}
 	launches := func(s *side) float64 { return s.calls(isLaunch) }
 	c.mitigate("CUDA graphs are lost: %s per step %s before and %s now, kernels launched one by one %s and %s, launch calls %s and %s. Find why the graph is not replayed any more: a shape or a batch that was not captured, or an operation that cannot be.",
-		what, spell(before), spell(after), spell(*a.Eager), spell(*b.Eager), spell(launches(c.base)), spell(launches(c.target)))
+		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(launches(c.base)), report.Digits(launches(c.target)))
 	return true
 }
 
@@ -132,7 +133,7 @@ func (c *Comparison) adviseBursts() {
 			evidence = "with " + strings.Join(names, ", ")
 		}
 		c.mitigate("%s launches up to %d kernels in %s of %d %s steps and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
-			s.run.Name, s.most(b), few(len(b)), len(s.sheet.step), c.opt.Phase, spell(s.usualKernels()), evidence)
+			s.run.Name, s.most(b), few(len(b)), len(s.sheet.step), c.opt.Phase, report.Digits(s.usualKernels()), evidence)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
 
@@ -100,7 +101,7 @@ func TestPublishedCase(t *testing.T) {
 		t.Errorf("hand-off %+v", h)
 	}
 	var text strings.Builder
-	if err := c.WriteText(&text); err != nil {
+	if err := report.Markdown(&text, c.Document(), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(text.String(), "# Root cause: inter-step host overhead\n") {

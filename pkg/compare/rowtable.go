@@ -1,6 +1,10 @@
 package compare
 
-import "github.com/hostbound/hostbound/pkg/table"
+import (
+	"encoding/json"
+
+	"github.com/hostbound/hostbound/pkg/table"
+)
 
 // The schema of Table.
 const (
@@ -56,4 +60,21 @@ func textOrNil(s string) any {
 		return nil
 	}
 	return s
+}
+
+// MarshalJSON writes a count under keys without a unit.
+func (r CountRow) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name         string    `json:"name"`
+		Baseline     *float64  `json:"baseline"`
+		Target       *float64  `json:"target"`
+		Delta        *float64  `json:"delta"`
+		DeltaPercent *float64  `json:"delta_percent"`
+		CI           *Interval `json:"ci"`
+		P            *float64  `json:"p_value"`
+		Adjusted     *float64  `json:"p_adjusted"`
+		QValue       *float64  `json:"q_value"`
+		Significant  bool      `json:"significant"`
+		Status       string    `json:"status"`
+	}{r.Name, r.Baseline, r.Target, r.Delta, r.DeltaPercent, r.CI, r.P, r.Adjusted, r.QValue, r.Significant, r.Status})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/nsys"
 	"github.com/hostbound/hostbound/pkg/phase"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -197,6 +198,6 @@ func TestBaseAgainstTarget(t *testing.T) {
 		t.Errorf("conclusion %s", c.Conclusion)
 	}
 	if testing.Verbose() {
-		c.WriteText(os.Stdout)
+		report.Markdown(os.Stdout, c.Document(), report.Options{})
 	}
 }

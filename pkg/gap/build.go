@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // report makes the report of all ranks.
@@ -53,7 +54,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 		estimated += v.idle.Estimated()
 	}
 	if estimated > 0 {
-		add("the causes of %s of idle time are estimates: the launches that ended it were made long before", length(us(estimated)))
+		add("the causes of %s of idle time are estimates: the launches that ended it were made long before", report.Micros(us(estimated)))
 	}
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)

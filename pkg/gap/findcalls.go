@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Limits of what calls are found for.
@@ -55,7 +56,7 @@ func (f *finder) waits() {
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
 			"%s (%s) %.3g times %s, %s each%s: the GPU is idle %s in it%s",
-			w.call, what, w.count, f.each(), length(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.afterwards(w))
+			w.call, what, w.count, f.each(), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.afterwards(w))
 	}
 }
 
@@ -219,6 +220,6 @@ func (f *finder) objects() {
 		}
 		found++
 		f.add(Alloc, s.Us, Finding{Site: s.Site, Path: s.Path, Source: s.Source}, "%s (makes or frees objects) %.3g times %s, %s each%s: the GPU is idle %s in it",
-			s.Site, float64(k.count)/f.steps, f.each(), length(us(k.ns)/float64(k.count)), in(s.Path), f.per(s.Us))
+			s.Site, float64(k.count)/f.steps, f.each(), report.Micros(us(k.ns)/float64(k.count)), in(s.Path), f.per(s.Us))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // The patterns that treat a finding.
@@ -126,7 +127,7 @@ func (f *finder) each() string {
 }
 
 // per is an amount of time of the window per step, as text.
-func (f *finder) per(us float64) string { return length(us/f.steps) + " " + f.each() }
+func (f *finder) per(us float64) string { return report.Micros(us/f.steps) + " " + f.each() }
 
 // in says where a path is.
 func in(path string) string {
@@ -156,12 +157,12 @@ func (f *finder) straggler() {
 		return
 	}
 	when := fmt.Sprintf("rank %d is late at collectives by %s per step, the last in %.0f %% of the steps, with %.0f %% of all lateness",
-		*s.Rank, length(s.LateUs), 100*s.ShareOfSteps, 100*s.ShareOfLateness)
+		*s.Rank, report.Micros(s.LateUs), 100*s.ShareOfSteps, 100*s.ShareOfLateness)
 	if s.Side == "gpu" {
 		var parts []string
 		for _, w := range s.Why {
 			if w.What == "kernels" && len(parts) < 3 {
-				parts = append(parts, fmt.Sprintf("%s %s against %s", w.Name, length(w.UsStep), length(w.OthersUs)))
+				parts = append(parts, fmt.Sprintf("%s %s against %s", w.Name, report.Micros(w.UsStep), report.Micros(w.OthersUs)))
 			}
 		}
 		f.add(SlowGPU, s.LateUs*f.steps, Finding{}, "%s: its own kernels take longer (%s per step): compare its clocks, power and temperature, and its share of the work; its host is not the cause",
@@ -178,7 +179,7 @@ func (f *finder) straggler() {
 	}
 	for _, w := range s.Why {
 		if w.What == "operation" && slices.Contains(s.Causes, w.Name) {
-			what = fmt.Sprintf("it spends %s per step in %s, the others %s", length(w.UsStep), w.Name, length(w.OthersUs))
+			what = fmt.Sprintf("it spends %s per step in %s, the others %s", report.Micros(w.UsStep), w.Name, report.Micros(w.OthersUs))
 			at = Finding{Site: w.Name, Source: w.Source}
 			break
 		}

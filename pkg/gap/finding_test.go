@@ -122,7 +122,7 @@ func TestFindings(t *testing.T) {
 						e.layer()
 					}
 				}
-			}, nil, gap.Hoist, []string{"cudaStreamSynchronize", "once a layer", "12 times per step", "50.0 us each", "attention"}, []string{gap.Sync, gap.Alloc},
+			}, nil, gap.Hoist, []string{"cudaStreamSynchronize", "once a layer", "12 times per step", "50.0 µs each", "attention"}, []string{gap.Sync, gap.Alloc},
 		},
 		{
 			"a wait in the forward step", func(e *engine) func() {
@@ -132,7 +132,7 @@ func TestFindings(t *testing.T) {
 						e.layer()
 					}
 				}
-			}, nil, gap.Sync, []string{"cudaStreamSynchronize", "1 times per step", "70.0 us"}, []string{gap.Hoist},
+			}, nil, gap.Sync, []string{"cudaStreamSynchronize", "1 times per step", "70.0 µs"}, []string{gap.Hoist},
 		},
 		{
 			"a blocking copy in the forward step", func(e *engine) func() {
@@ -150,7 +150,7 @@ func TestFindings(t *testing.T) {
 					e.span("attention", event.Range, func() { e.call("cudaMalloc", event.Alloc, 90_000) })
 					e.layer()
 				}
-			}, nil, gap.Alloc, []string{"cudaMalloc", "90.0 us", "attention"}, nil,
+			}, nil, gap.Alloc, []string{"cudaMalloc", "90.0 µs", "attention"}, nil,
 		},
 		{
 			"eager kernels in generation", func(e *engine) func() {
@@ -186,7 +186,7 @@ func TestFindings(t *testing.T) {
 						e.layer()
 					}
 				}
-			}, nil, gap.CustomOp, []string{"4.0 chains of tensor views", "4.0 operations", "51.2 us each"}, nil,
+			}, nil, gap.CustomOp, []string{"4.0 chains of tensor views", "4.0 operations", "51.2 µs each"}, nil,
 		},
 		{
 			"a clean replay", func(e *engine) func() { return func() { e.replay("nvjet_a", "nvjet_b") } },

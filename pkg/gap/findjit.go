@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // What shows that a step tries kernels out: so many more kernels outside of a forward pass
@@ -43,7 +44,7 @@ func (f *finder) compiling() {
 		return
 	}
 	f.add(JIT, worth, at, "code is compiled or loaded in the benchmark window, in %d of %.0f rank-steps (%s): %s; the GPU is idle %s more there than in other steps, %s in each: warm up what they run before requests come",
-		c.rankSteps, f.steps, c.listed(), c.evidence(at.Site), f.per(worth), length(worth/float64(max(1, c.rankSteps))))
+		c.rankSteps, f.steps, c.listed(), c.evidence(at.Site), f.per(worth), report.Micros(worth/float64(max(1, c.rankSteps))))
 }
 
 // add looks at the steps of a rank.
@@ -108,7 +109,7 @@ func (c *compilation) evidence(call string) string {
 		if call == "" {
 			call = "that load code"
 		}
-		parts = append(parts, fmt.Sprintf("%d calls (%s) of %s", c.loads, call, length(us(c.loadNs))))
+		parts = append(parts, fmt.Sprintf("%d calls (%s) of %s", c.loads, call, report.Micros(us(c.loadNs))))
 	}
 	if c.compiled > 0 {
 		parts = append(parts, fmt.Sprintf("%d spans of the driver's compiling or loading", c.compiled))

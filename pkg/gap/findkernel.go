@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Limits of what is found of small operations.
@@ -44,7 +45,7 @@ func (f *finder) chains() {
 	}
 	path := f.c.sites.PathText(best)
 	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.Source(best)}, "%.1f chains of tensor views before a launch %s, %.1f operations and %s each%s: the GPU is idle %s in them",
-		float64(all.count)/f.steps, f.each(), float64(all.ops)/float64(all.count), length(us(all.ns)/float64(all.count)), in(path), f.per(worth))
+		float64(all.count)/f.steps, f.each(), float64(all.ops)/float64(all.count), report.Micros(us(all.ns)/float64(all.count)), in(path), f.per(worth))
 }
 
 // smallKernels finds rows of small kernels in the layer, which one kernel could
@@ -70,6 +71,6 @@ func (f *finder) smallKernels() {
 			continue
 		}
 		f.add(CustomOp, worth, Finding{}, "kernels %d-%d of the layer are %d small ones in a row (%s first): %s of gaps × %d repetitions = %s",
-			from, i-1, i-from, p.Kernels[from].Name, length(saved), p.Repetitions, f.per(worth))
+			from, i-1, i-from, p.Kernels[from].Name, report.Micros(saved), p.Repetitions, f.per(worth))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -65,11 +66,11 @@ func TestSites(t *testing.T) {
 		t.Errorf("%v of %v us are between steps", inter, rep.Idle.TotalUs)
 	}
 	var page bytes.Buffer
-	if err := rep.WriteText(&page, ""); err != nil {
+	if err := report.Markdown(&page, rep.Document(""), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"of the benchmark window: ", "is **sync**: 100 % of that in cudaDeviceSynchronize, in sample.", "| sync | cudaDeviceSynchronize |",
+		"of the benchmark window: ", "is `sync`: 100.0 % of that in `cudaDeviceSynchronize`, in `sample`.", "| `sync`   | `cudaDeviceSynchronize` |",
 		"In the 20 generation steps: ",
 	} {
 		if !strings.Contains(page.String(), want) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -48,7 +49,7 @@ func sentence(p *pattern.Report) string {
 		per = "in the trace"
 	}
 	return fmt.Sprintf("%s in group %s (%s, kernels %d-%d) × %d %s = %s %s",
-		length(g.GapUs), g.Group, g.Class, g.First, g.Last, p.Repetitions, unit, length(g.GapUsPerStep), per)
+		report.Micros(g.GapUs), g.Group, g.Class, g.First, g.Last, p.Repetitions, unit, report.Micros(g.GapUsPerStep), per)
 }
 
 // stepless tells whether no rank has steps.

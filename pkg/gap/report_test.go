@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/table"
@@ -61,10 +62,10 @@ func TestPublishedDistribution(t *testing.T) {
 		t.Errorf("dominant: %q", rep.Gaps.Dominant)
 	}
 	var page bytes.Buffer
-	if err := rep.WriteText(&page, "gaps"); err != nil {
+	if err := report.Markdown(&page, rep.Document("gaps"), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(page.String(), "| 50.0 us – 100 us | 13543 | 956 ms | 39.6 % |") {
+	if !strings.Contains(page.String(), "|  50 µs to 100 µs | 13543 |        956 | 39.6 % |") {
 		t.Errorf("no such line in\n%s", page.String())
 	}
 }
@@ -138,7 +139,7 @@ func TestEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 		var page bytes.Buffer
-		if err := rep.WriteText(&page, ""); err != nil || page.Len() == 0 {
+		if err := report.Markdown(&page, rep.Document(""), report.Options{}); err != nil || page.Len() == 0 {
 			t.Error("no page")
 		}
 		for _, part := range gap.Reports {
@@ -217,7 +218,7 @@ func TestJSON(t *testing.T) {
 		if err := table.WriteJSON(&out, tab); err != nil {
 			t.Error(err)
 		}
-		if err := rep.WriteText(&out, part); err != nil {
+		if err := report.Markdown(&out, rep.Document(part), report.Options{}); err != nil {
 			t.Error(err)
 		}
 	}

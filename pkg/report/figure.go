@@ -47,8 +47,13 @@ func Signed(shown string) string {
 	return "+" + shown
 }
 
-// Digits shows a number in a sentence, with three digits.
-func Digits(x float64) string { return digits(x) }
+// Digits shows a number in a sentence: a whole one as it is, another with three digits.
+func Digits(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return fixed(x, 0)
+	}
+	return digits(x)
+}
 
 // digits shows a number with three digits, at most two of them after the point, and
 // all of those before it.

@@ -17,6 +17,11 @@ func TestSentenceFigures(t *testing.T) {
 			t.Errorf("%v us is %q, want %q", us, got, want)
 		}
 	}
+	for x, want := range map[float64]string{3: "3", 14.93: "14.9", 0.9: "0.90", 119: "119", 0: "0"} {
+		if got := Digits(x); got != want {
+			t.Errorf("%v is %q, want %q", x, got, want)
+		}
+	}
 	for ratio, want := range map[float64]string{0: "0.0 %", 0.688: "68.8 %", 1: "100.0 %", 0.0001: "< 0.1 %", -0.0001: "> -0.1 %", 15: "1500.0 %"} {
 		if got := Percent(ratio); got != want {
 			t.Errorf("%v is %q, want %q", ratio, got, want)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -16,6 +17,10 @@ type Options struct {
 	// Top is how many rows of tables that have a limit are shown, 0 for as many as
 	// each table says.
 	Top int
+	// Brief leaves out sections that are details, and says so: More is how to see
+	// them, such as "-o FILE".
+	Brief bool
+	More  string
 }
 
 // Renderer writes documents in a format.
@@ -53,6 +58,9 @@ func (t *Table) layout(top int) *grid {
 	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
+		if c.Minor > 0 && !t.has(rows, i) {
+			continue
+		}
 		own := numbers(rows, i, nil)
 		s := scaleOf(own, c.Kind == Duration)
 		if t.OneUnit && c.Kind == Duration {
@@ -68,6 +76,11 @@ func (t *Table) layout(top int) *grid {
 		g.columns = append(g.columns, col)
 	}
 	return g
+}
+
+// has tells whether there is anything in a column.
+func (t *Table) has(rows [][]Cell, column int) bool {
+	return slices.ContainsFunc(rows, func(row []Cell) bool { return row[column].kind >= number || row[column].text != "" })
 }
 
 // numbers appends the numbers of a column.

@@ -35,6 +35,8 @@ type Document struct {
 type Section struct {
 	Title  string // "" for the first one
 	Blocks []Block
+	// Detail is for those who read on: a brief rendering names the section only.
+	Detail bool
 }
 
 // Block is what a section consists of: a Paragraph, *List, *Note, Code or *Table.
@@ -75,6 +77,13 @@ func New(title Text) (*Document, *Section) {
 func (d *Document) Section(title string) *Section {
 	s := &Section{Title: title}
 	d.Sections = append(d.Sections, s)
+	return s
+}
+
+// Details adds a section for those who read on.
+func (d *Document) Details(title string) *Section {
+	s := d.Section(title)
+	s.Detail = true
 	return s
 }
 

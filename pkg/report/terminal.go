@@ -22,8 +22,13 @@ const gutter = 2
 func Terminal(w io.Writer, d *Document, opt Options) error {
 	t := &terminal{opt: opt}
 	t.prose(d.Title, "", sgrBold)
+	var omitted []string
 	for _, s := range d.Sections {
 		if len(s.Blocks) == 0 {
+			continue
+		}
+		if s.Detail && opt.Brief {
+			omitted = append(omitted, s.Title)
 			continue
 		}
 		if s.Title != "" {
@@ -36,6 +41,10 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 			}
 			t.block(b)
 		}
+	}
+	if len(omitted) > 0 {
+		t.WriteByte('\n')
+		t.prose(Plain("Not shown: "+strings.Join(omitted, ", ")+". "+opt.More), "", sgrFaint)
 	}
 	_, err := w.Write(t.Bytes())
 	return err

@@ -94,7 +94,7 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 	}
 	for i := range run.Phases {
 		if p := &run.Phases[i]; p.Iterations < fewSteps {
-			say("there are only %d %s: their figures say little", p.Iterations, scopeNames[p.Phase])
+			say("there are only %d %s: too few for reliable figures", p.Iterations, scopeNames[p.Phase])
 		}
 	}
 }

@@ -329,7 +329,7 @@ func (r *Report) warn() {
 		say("the verdict is borderline: it would be another if one of these lay elsewhere in its interval: %s", strings.Join(r.Borderline, ", "))
 	}
 	if r.Verdict == Yes && r.idleAlone() {
-		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one fact with two votes")
+		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
 	}
 	if r.NCCLCaveat {
 		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))

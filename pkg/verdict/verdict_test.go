@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // na is a metric that is not applicable.
@@ -67,11 +68,11 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%s: %s, %d of %d crossed, host prep %v, NCCL %v", test.name,
 				r.Verdict, r.CrossedCount, r.ApplicableCount, r.HostPrepConfirmed, r.NCCLCaveat)
 		}
-		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "one fact with two votes"); alone != test.alone {
+		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "one measurement with two votes"); alone != test.alone {
 			t.Errorf("%s: warnings %q", test.name, r.Warnings)
 		}
 		var text bytes.Buffer
-		if err := r.WriteText(&text); err != nil || !strings.HasPrefix(text.String(), "# "+test.verdict+": ") {
+		if err := report.Markdown(&text, r.Document(), report.Options{}); err != nil || !strings.HasPrefix(text.String(), "# "+test.verdict+": ") {
 			t.Errorf("%s: text %q, %v", test.name, text.String(), err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestInconclusive(t *testing.T) {
 			continue
 		}
 		var text bytes.Buffer
-		if err := r.WriteText(&text); err != nil || strings.Contains(text.String(), "YES") || strings.Contains(text.String(), ": NO") {
+		if err := report.Markdown(&text, r.Document(), report.Options{}); err != nil || strings.Contains(text.String(), "YES") || strings.Contains(text.String(), ": NO") {
 			t.Errorf("%s: text %q, %v", test.run, text.String(), err)
 		}
 		if !strings.HasPrefix(r.Warnings[0], "inconclusive: ") || len(r.Borderline) > 0 {
@@ -127,20 +128,21 @@ func TestText(t *testing.T) {
 		metric.Generation: {0.4, 0.05, 0.9, 0.2, 0.6, 0.6, 0.3, 0.1, 0.1},
 	})
 	var b bytes.Buffer
-	if err := Decide(in, Defaults()).WriteText(&b); err != nil {
+	if err := report.Markdown(&b, Decide(in, Defaults()).Document(), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"# YES: the host holds the GPUs back\n",
-		"In the generation steps 5 of 6 metrics are over their limits: the GPUs idle 40.0 % of the time (limit 15 %); 90.0 % of the preparation",
-		"Next: shorten the preparation of inputs",
-		"\n## Benchmark window: NO (1 rank, 1 lane)\n",
-		"\n## Generation steps: YES (15 per rank)\n",
-		"\n| gpu_utilization            | 60.0 % |             - | < 80 % | yes            |\n",
-		"\n| host_prep_exposed_ratio    |    n/a |             - | > 50 % | -              |\n",
-		"\n| nccl_ratio                 | 30.0 % |             - | > 20 % | caveat         |\n",
+		"In the generation steps **5 of 6 metrics** are over the limit: the GPUs are idle 40.0 % of the time (limit 15 %); 90.0 % of input preparation",
+		"2 independent signals: idle GPUs, input preparation. Next: shorten input preparation",
+		"- Context steps: healthy; ", "- Context steps run without CUDA graphs", "- Generation steps run with CUDA graphs", "1.67 times the tokens/s",
+		"\n## Benchmark window: NO, 0 of 3 over the limit (1 rank, 1 GPU)\n",
+		"\n## Generation steps: YES, 5 of 6 over the limit (15 per rank)\n",
+		"\n| gpu_utilization            | 60.0 % | < 80 % | yes        |\n",
+		"\n| host_prep_exposed_ratio    |      - | > 50 % | -          |\n",
+		"\n| nccl_ratio                 | 30.0 % | > 20 % | caveat     |\n",
 		"- NCCL kernels spin until the slowest rank arrives.",
-		"which is confirmed as a cause",
+		"and is confirmed as a cause",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -279,7 +281,7 @@ func TestBorderline(t *testing.T) {
 			t.Errorf("%s: %s, borderline %q", test.name, r.Verdict, got)
 		}
 		var text bytes.Buffer
-		if err := r.WriteText(&text); err != nil {
+		if err := report.Markdown(&text, r.Document(), report.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		head, _, _ := strings.Cut(text.String(), "\n")

@@ -1,0 +1,258 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// Reports are the parts that a document can be of.
+var Reports = []string{"idle", "gaps", "graph", "pattern", "straggler", "slack"}
+
+// maxRows is how many rows of a long table are shown where nobody asks for more.
+const maxRows = 15
+
+// Document returns the report for people; part is one of Reports, or "" for all.
+func (rep *Report) Document(part string) *report.Document {
+	d, first := report.New(rep.title())
+	if part == "" {
+		rep.summary(first)
+		rep.findings(d.Section("What to do"))
+	}
+	for _, p := range []struct {
+		name  string
+		title string
+		write func(*report.Section)
+	}{
+		{"idle", "Idle time by cause", rep.idle},
+		{"gaps", "Gaps between kernels of a stream", rep.gaps},
+		{"graph", "Graph coverage", rep.graph},
+		{"pattern", "Repeating pattern", rep.pattern},
+		{"straggler", "Straggler", rep.straggler},
+		{"slack", "Launch slack", rep.slack},
+	} {
+		if part == "" || part == p.name {
+			s := d.Section(p.title)
+			s.Detail = part == "" && p.name != "idle"
+			p.write(s)
+		}
+	}
+	d.Section("Warnings").Items(rep.Warnings)
+	return d
+}
+
+// title says what the report is about, or why it has nothing to say.
+func (rep *Report) title() report.Text {
+	switch {
+	case rep.Idle.Lanes == 0:
+		return report.Plain("Cannot tell where the GPUs wait: no GPU activity was recorded")
+	case rep.Idle.WindowUs == 0:
+		return report.Plain("Cannot tell where the GPUs wait: the window is empty")
+	}
+	return report.Plain("Where the GPUs wait")
+}
+
+func (rep *Report) summary(s *report.Section) {
+	i := &rep.Idle
+	if i.WindowUs == 0 {
+		return
+	}
+	over := fmt.Sprintf("%s of %s on %d %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), i.Lanes, plural(i.Lanes, "GPU", "GPUs"))
+	if i.Steps > 0 {
+		over += fmt.Sprintf(", %s in each of %d rank-steps", report.Micros(i.TotalUs/float64(i.Steps)), i.Steps)
+	}
+	if i.InterStepUs != nil && i.TotalUs > 0 {
+		over += fmt.Sprintf(", %s of it between steps", report.Percent(*i.InterStepUs/i.TotalUs))
+	}
+	s.Say("%s of the %s: %s.", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over)
+	if len(i.Causes) > 0 {
+		c := &i.Causes[0]
+		s.Say("The largest share, %s, is %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())
+	}
+}
+
+// scopeNames are what windows and phases are called.
+var scopeNames = map[string]string{
+	WindowBenchmark: step.BenchmarkWindow, WindowTrace: step.WholeTrace,
+	event.Phases[event.Context]: step.ContextSteps, event.Phases[event.Generation]: step.GenerationSteps,
+	event.Phases[event.Unknown]: step.UnknownSteps,
+}
+
+// where says where most of a cause arises, "" where that is not known.
+func (c *Cause) where() report.Text {
+	if c.Source != "" || len(c.Sites) == 0 || strings.HasPrefix(c.Cause, hostPrefix) {
+		return sourceText(c.Source)
+	}
+	s := &c.Sites[0]
+	text := report.Textf(": %s of that in %s", report.Percent(float64(s.Ns)/float64(c.Ns)), report.Name(s.Site))
+	if s.Path != "" {
+		text = report.Textf("%s, in %s", text, report.Name(s.Path))
+	}
+	return report.Textf("%s%s", text, sourceText(s.Source))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func sourceText(source string) report.Text {
+	if source == "" {
+		return nil
+	}
+	return report.Textf(" (%s)", report.Name(source))
+}
+
+func (rep *Report) findings(s *report.Section) {
+	if rep.Idle.WindowUs == 0 {
+		return
+	}
+	if len(rep.Findings) == 0 {
+		s.Say("No known remedy applies: start with the largest causes below.")
+	}
+	per := " per step"
+	if rep.Idle.Steps == 0 {
+		per = ""
+	}
+	for _, f := range rep.Findings {
+		at := ""
+		if f.UsStep > 0 {
+			at = ", " + report.Micros(f.UsStep) + per
+		}
+		s.Number("%s%s: %s%s", report.Strong(f.Pattern), at, f.Evidence, sourceText(f.Source))
+	}
+}
+
+func (rep *Report) idle(s *report.Section) {
+	i := &rep.Idle
+	if i.WindowUs == 0 {
+		return
+	}
+	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
+	i.sites(s)
+	for _, ph := range i.Phases {
+		causes(s.Table(fmt.Sprintf("In the %d %s: idle %s of %s", ph.Steps, scopeNames[ph.Phase], report.Micros(ph.TotalUs), report.Micros(ph.WindowUs)),
+			causeColumns...), ph.Causes)
+	}
+	if len(i.PerStep) == 0 {
+		return
+	}
+	t := s.Table("Steps", report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "step", Kind: report.Count},
+		report.Column{Title: "phase"}, report.Column{Title: "period", Kind: report.Duration}, report.Column{Title: "idle", Kind: report.Duration},
+		report.Column{Title: "largest causes", Kind: report.Names})
+	for _, st := range i.PerStep {
+		var first []string
+		for _, c := range st.Causes[:min(3, len(st.Causes))] {
+			first = append(first, c.Cause+" "+report.Micros(c.Us))
+		}
+		t.Row(report.Int(st.Rank), report.Int(st.Step), report.Str(st.Phase), report.Num(st.WindowUs), report.Num(st.TotalUs), report.Str(strings.Join(first, ", ")))
+	}
+}
+
+var causeColumns = []report.Column{
+	{Title: "cause", Kind: report.Names}, {Title: "per step", Kind: report.Duration, Adds: true, Minor: 1},
+	{Title: "share", Kind: report.Ratio, Adds: true}, {Title: "total", Kind: report.Duration, Adds: true, Minor: 2},
+	{Title: "in", Kind: report.Names, Minor: 3}, {Title: "source", Kind: report.Names, Minor: 4},
+}
+
+func causes(t *report.Table, causes []Cause) {
+	t.Top = maxRows
+	for _, c := range causes {
+		t.Row(report.Str(c.Cause), report.Opt(c.UsPerStep), report.Num(c.Share), report.Num(c.Us), report.Str(c.Path), report.Str(c.Source))
+	}
+}
+
+// Limits of the sites that are shown.
+const (
+	maxSites     = 10
+	minSiteShare = 0.005 // of the idle time
+)
+
+// sites lists the largest sites of causes that are no ranges, whose path stands with
+// the cause.
+func (i *Idle) sites(s *report.Section) {
+	type row struct {
+		cause string
+		*Site
+	}
+	var rows []row
+	for k := range i.Causes {
+		c := &i.Causes[k]
+		for n := range c.Sites {
+			if !strings.HasPrefix(c.Cause, hostPrefix) && c.Sites[n].Us >= minSiteShare*i.TotalUs {
+				rows = append(rows, row{c.Cause, &c.Sites[n]})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
+	t := s.Table("The largest sites: calls, or the kernels that ended the wait",
+		report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "site", Kind: report.Names},
+		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
+		report.Column{Title: "in", Kind: report.Names, Minor: 2}, report.Column{Title: "source", Kind: report.Names, Minor: 3})
+	t.Top = maxSites
+	for _, r := range rows {
+		t.Row(report.Str(r.cause), report.Str(r.Site.Site), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs), report.Str(r.Path), report.Str(r.Source))
+	}
+}
+
+func (rep *Report) gaps(s *report.Section) {
+	g := &rep.Gaps
+	if g.Dominant == "" {
+		s.Say("There are none.")
+		return
+	}
+	s.Say("Most of the time: %s.", g.Dominant)
+	t := s.Table("", report.Column{Title: "gap", Right: true}, report.Column{Title: "count", Kind: report.Count}, report.Column{Title: "total", Kind: report.Duration},
+		report.Column{Title: "share", Kind: report.Ratio}, report.Column{Title: "typical source", Minor: 1})
+	for _, b := range g.Buckets {
+		t.Row(report.Str(b.name()), report.Int(b.Count), report.Num(b.TotalUs), report.Num(b.Share), report.Str(b.Source))
+	}
+	if len(g.Top) == 0 {
+		return
+	}
+	t = s.Table("The longest", report.Column{Title: "gap", Kind: report.Duration}, report.Column{Title: "rank", Kind: report.Count},
+		report.Column{Title: "step", Kind: report.Count}, report.Column{Title: "from", Kind: report.Names, Minor: 3}, report.Column{Title: "to", Kind: report.Names},
+		report.Column{Title: "launched by", Kind: report.Names, Minor: 2}, report.Column{Title: "in", Kind: report.Names, Minor: 1},
+		report.Column{Title: "meanwhile", Kind: report.Names})
+	for _, top := range g.Top {
+		step := report.Cell{}
+		if top.Step != nil {
+			step = report.Int(*top.Step)
+		}
+		var parts []string
+		for _, c := range top.Causes[:min(2, len(top.Causes))] {
+			parts = append(parts, c.Cause+" "+report.Micros(c.Us))
+		}
+		t.Row(report.Num(top.GapUs), report.Int(top.Rank), step, report.Str(top.Previous), report.Str(top.Next), report.Str(top.Call),
+			report.Str(top.Path), report.Str(strings.Join(parts, ", ")))
+	}
+}
+
+// name is the range of lengths of a bucket.
+func (b *Bucket) name() string {
+	bound := func(us float64) string {
+		unit := "µs"
+		if us >= 1e3 {
+			us, unit = us/1e3, "ms"
+		}
+		return strconv.FormatFloat(us, 'g', -1, 64) + " " + unit
+	}
+	switch {
+	case b.UpperUs == nil:
+		return "≥ " + bound(b.LowerUs)
+	case b.LowerUs == 0:
+		return "< " + bound(*b.UpperUs)
+	}
+	return bound(b.LowerUs) + " to " + bound(*b.UpperUs)
+}

@@ -1,0 +1,302 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// sentences say of each metric that votes what it is to be over its limit.
+// gpuUtilization has none: it is the same measurement as gpuIdle.
+var sentences = [numVotes]string{
+	gpuIdle:         "the GPUs are idle %s of the time (limit %s)",
+	launch:          "kernel-launch calls take %s of the time (limit %s)",
+	prepExposed:     "%s of input preparation runs while the GPUs are idle (limit %s)",
+	prepImpact:      "the GPUs are idle %s of the time while inputs are prepared (limit %s)",
+	prepAttribution: "input preparation accounts for %s of the idle time (limit %s)",
+	gpuUtilization:  "the GPUs are busy %s of the time (limit %s)",
+}
+
+// Document returns the report for people.
+func (r *Report) Document() *report.Document {
+	d, first := report.New(r.title())
+	first.Say("%s", r.why())
+	d.Section("Warnings").Items(r.Warnings)
+	for i := range r.Scopes {
+		scope := &r.Scopes[i]
+		s := d.Section(r.heading(scope))
+		s.Detail = scope != r.worst()
+		scope.table(s.Table("", columns...))
+	}
+	r.interpretation(d.Section("What it means"))
+	d.Details("Keep in mind").Items(r.caveats())
+	r.nextSteps(d.Section("Next steps"))
+	return d
+}
+
+// title is the verdict in a line.
+func (r *Report) title() report.Text {
+	text, tone := "the host does not hold the GPUs back", report.Good
+	switch r.Verdict {
+	case Yes:
+		text, tone = "the host holds the GPUs back", report.Bad
+	case Inconclusive:
+		text, tone = "this trace cannot tell", report.Warn
+	}
+	if len(r.Borderline) > 0 {
+		text += " (borderline: the opposite is within the steps' variation)"
+	}
+	return report.Textf("%s: %s", report.Toned(tone, r.Verdict), text)
+}
+
+// why says in a sentence or two what the verdict rests on and what to do next.
+func (r *Report) why() report.Text {
+	switch r.Verdict {
+	case Inconclusive:
+		return report.Textf("%s. Profile again so that all GPU work is recorded, then ask again.", capital(r.Reasons[0]))
+	case No:
+		s := &r.Scopes[0]
+		if s.value[gpuIdle] == nil {
+			return report.Plain("There is nothing to measure.")
+		}
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: look at what the GPUs do, not at the host.",
+			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes)
+	}
+	s := r.worst()
+	return report.Textf("In the %s %s are over the limit: %s.%s Next: %s.",
+		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Crossed, s.Applicable)), s.evidence(), s.signals(), r.first())
+}
+
+// about is what a scope is called.
+func (r *Report) about(s *Scope) string { return scopeName(s.Name, r.run) }
+
+// signals says how many independent measurements the votes of a YES come from:
+// gpu_idle_ratio and gpu_utilization are one, and the three of input preparation
+// are ratios of the same time.
+func (s *Scope) signals() string {
+	var all []string
+	for _, one := range []struct {
+		name  string
+		votes []int
+	}{
+		{"idle GPUs", []int{gpuIdle, gpuUtilization}}, {"kernel launches", []int{launch}},
+		{"input preparation", []int{prepExposed, prepImpact, prepAttribution}},
+	} {
+		if slices.ContainsFunc(one.votes, func(m int) bool { return s.crossed[m] }) {
+			all = append(all, one.name)
+		}
+	}
+	return fmt.Sprintf(" %s: %s.", capital(count(len(all), "independent signal")), strings.Join(all, ", "))
+}
+
+// worst returns the scope that the explanation is about: the phase that the
+// optimisation starts with, or else the first with a YES.
+func (r *Report) worst() *Scope {
+	if r.Handoff.Phase != nil {
+		return r.scope(*r.Handoff.Phase)
+	}
+	for i := range r.Scopes {
+		if r.Scopes[i].Verdict == Yes {
+			return &r.Scopes[i]
+		}
+	}
+	return &r.Scopes[0]
+}
+
+// evidence lists the metrics over their limits, with their figures.
+func (s *Scope) evidence() string {
+	var parts []string
+	for m := range numVotes {
+		if s.crossed[m] && (m != gpuUtilization || !s.crossed[gpuIdle]) {
+			parts = append(parts, fmt.Sprintf(sentences[m], percent(s.value[m]), limit(*s.limits.at(m))))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// first is the first thing to do about a YES.
+func (r *Report) first() report.Text {
+	s := r.worst()
+	switch {
+	case s.HostPrep:
+		return report.Plain("shorten input preparation, or overlap it with GPU work")
+	case s.crossed[launch]:
+		return report.Plain("launch fewer kernels one by one, with CUDA graphs or fusion")
+	}
+	return report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
+}
+
+// heading names a scope with its verdict, where that counts, and what it is of.
+func (r *Report) heading(s *Scope) string {
+	title := capital(r.about(s))
+	if r.Verdict != Inconclusive {
+		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Crossed, s.Applicable)
+	}
+	if p := r.phaseRun(s.Name); p != nil {
+		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
+	}
+	return fmt.Sprintf("%s (%s, %s)", title, count(len(r.run.Ranks), "rank"), count(r.run.Lanes, "GPU"))
+}
+
+var columns = []report.Column{
+	{Title: "metric"}, {Title: "value", Kind: report.Ratio}, {Title: "95 % interval", Kind: report.Ratio, Minor: 2},
+	{Title: "limit", Right: true}, {Title: "over limit"},
+}
+
+// table fills in the metrics of a scope.
+func (s *Scope) table(t *report.Table) {
+	for m, name := range metric.Names {
+		limit, over, tone := "-", "-", report.Neutral
+		if m <= nccl {
+			limit, over = s.limits.text(m), "no"
+			switch {
+			case s.value[m] == nil:
+				over = "-"
+			case s.crossed[m] && m == nccl:
+				over, tone = "caveat", report.Warn
+			case s.crossed[m]:
+				over, tone = "yes", report.Bad
+			}
+		}
+		if slices.Contains(s.Borderline, name) {
+			over += ", borderline"
+		}
+		ends := report.Cell{}
+		if i := s.interval[m]; i != nil {
+			ends = report.Range(i.Low, i.High)
+		}
+		t.Row(report.Str(name), report.Opt(s.value[m]), ends, report.Str(limit), report.Str(over).With(tone))
+	}
+}
+
+// worthSaying is the share of time from which on a figure without a vote is put
+// into a sentence.
+const worthSaying = 0.01
+
+// interpretation says what the figures mean together.
+func (r *Report) interpretation(d *report.Section) {
+	for i := range r.Scopes {
+		switch s := &r.Scopes[i]; {
+		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
+		case s.Verdict == Yes:
+			d.Item("%s: the GPUs are idle %s of the time%s.", capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy())
+			d.Item("%s", s.ceiling(r.about(s)))
+		default:
+			d.Item("%s: healthy; the GPUs are idle %s of the time.", capital(r.about(s)), percent(s.value[gpuIdle]))
+		}
+	}
+	if s := &r.Scopes[0]; s.value[backpressure] != nil && *s.value[backpressure] >= worthSaying {
+		d.Item("%s: launching threads wait for a full queue %s of the time. That is not launch overhead: the GPUs have work queued then.",
+			capital(r.about(s)), percent(s.value[backpressure]))
+	}
+	for i := range r.run.Phases {
+		p := &r.run.Phases[i]
+		what := "run without CUDA graphs: the host launches every kernel"
+		if p.Replayed > 0 {
+			what = "run with CUDA graphs"
+		}
+		d.Item("%s %s.", capital(scopeNames[p.Phase]), what)
+	}
+	if h := r.Handoff; h.Wall != nil {
+		text := fmt.Sprintf("%s: %s per step", capital(step.SteadySteps), report.Micros(*h.Wall))
+		if h.Kernels != nil {
+			text += fmt.Sprintf(", %s kernels", report.Digits(*h.Kernels))
+		}
+		if h.GapP50 != nil {
+			text += fmt.Sprintf("; median gap between steps: %s", report.Micros(*h.GapP50))
+		}
+		d.Item("%s.", text)
+	}
+}
+
+// idleBy says how much of the idle time input preparation explains.
+func (s *Scope) idleBy() string {
+	v := s.value[prepAttribution]
+	switch {
+	case v == nil:
+		return "; no ranges of input preparation were recorded to explain it"
+	case s.HostPrep:
+		return fmt.Sprintf("; input preparation accounts for %s of that and is confirmed as a cause", percent(v))
+	}
+	return fmt.Sprintf("; input preparation accounts for %s of that", percent(v))
+}
+
+// ceiling says what could be gained at most.
+func (s *Scope) ceiling(about string) string {
+	busy := *s.value[gpuUtilization]
+	if busy <= 0 {
+		return fmt.Sprintf("The most you could gain in the %s is unknown: the GPUs are never busy.", about)
+	}
+	return fmt.Sprintf("The most you could gain in the %s by eliminating all idle time: %s times the tokens/s.", about, report.Digits(1/busy))
+}
+
+// caveats are what holds of all such figures.
+func (r *Report) caveats() []string {
+	out := []string{"Profiling itself takes time on the host: figures of short steps are upper bounds of what the host costs."}
+	if r.Metrics.PrepExposed == nil {
+		out = append(out, "The three metrics of input preparation do not apply (-): no such ranges in the window. --prep names others.")
+	}
+	if a := &r.Scopes[0]; a.interval[gpuIdle] != nil {
+		out = append(out, "Intervals describe this run of the engine: they do not cover what differs from one start to the next.")
+	}
+	if r.Steps.Method == "none" {
+		out = append(out, "No steps were isolated: start-up and shut-down inside the trace count as idle.")
+	}
+	if slices.ContainsFunc(r.Scopes, func(s Scope) bool { return s.NCCL }) {
+		out = append(out, "NCCL kernels spin until the slowest rank arrives. GPUs that wait for one another count as busy here; compare the ranks with gaps.")
+	}
+	return out
+}
+
+// nextSteps are what to do.
+func (r *Report) nextSteps(d *report.Section) {
+	switch r.Verdict {
+	case Inconclusive:
+		d.Item("Profile again with %s, record the whole run, and ask again.", report.Command("--cuda-graph-trace=node"))
+		return
+	case No:
+		d.Item("Look at the kernels: which take the time, and how close they are to the hardware's limits.")
+		return
+	}
+	s := r.worst()
+	if s.HostPrep {
+		d.Item("Shorten input preparation, or overlap it with GPU work.")
+	}
+	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
+	d.Item("%s compares with a faster run, operation by operation.", report.Command("diff"))
+	if s.crossed[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
+		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
+	}
+}
+
+// text returns the threshold of a metric for people.
+func (l *Limits) text(m int) string {
+	sign := "> "
+	if m == gpuUtilization {
+		sign = "< "
+	}
+	return sign + limit(*l.at(m))
+}
+
+func limit(v float64) string { return fmt.Sprintf("%.4g %%", 100*v) }
+
+// percent shows a ratio, "unknown" where there is none.
+func percent(v *float64) string {
+	if v == nil {
+		return "unknown"
+	}
+	return report.Percent(*v)
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
