@@ -89,9 +89,9 @@ func (c *Comparison) steps(s *report.Section) {
 	} else {
 		s.Say("%d rank-steps.", c.Steady.Baseline.Steps)
 	}
-	t := c.table(s, "", "time", report.Duration)
+	t := c.table(s, "", "per step", report.Duration)
 	for i := range c.Summary {
-		t.Row(c.cells(&c.Summary[i], report.Str(summaryTitles[c.Summary[i].Name]))...)
+		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
 	}
 	if m := c.Method; m.Duration != "" {
 		s.Say("All figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.", m.Scope, m.Duration, m.Gap, m.InterStep)
@@ -104,9 +104,9 @@ func (c *Comparison) steps(s *report.Section) {
 		r := &c.Counts[i].Row
 		if r.Baseline != nil && *r.Baseline != 0 || r.Target != nil && *r.Target != 0 {
 			if counts == nil {
-				counts = c.table(s, "Kernels and replays per step", "count", report.Figure)
+				counts = c.table(s, "Kernels and replays", "per step", report.Figure)
 			}
-			counts.Row(c.cells(r, report.Str(summaryTitles[r.Name]))...)
+			counts.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (c *Comparison) steps(s *report.Section) {
 // table adds a table of rows, whose figures are of a kind. Further columns stand
 // before the last one.
 func (c *Comparison) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
-	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "time", Kind: kind}}
+	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
 	last := report.Column{Title: "95 % interval", Kind: kind, Minor: 1}
 	if c.target != nil {
 		columns = []report.Column{{Title: what, Kind: report.Names}, {Title: "baseline", Kind: kind}, {Title: "target", Kind: kind},

@@ -135,7 +135,7 @@ func (t *Table) sum(rows [][]Cell) ([]Cell, bool) {
 		}
 	}
 	if total[0].kind == words {
-		total[0] = Cell{text: fmt.Sprintf("(%d others)", len(rows)), kind: label}
+		total[0] = Label(fmt.Sprintf("(%d others)", len(rows)))
 	}
 	return total, adds
 }

@@ -78,6 +78,9 @@ const (
 // Str is a cell of words or of a name.
 func Str(s string) Cell { return Cell{text: s, kind: words} }
 
+// Label is a cell of our words in a column of names.
+func Label(s string) Cell { return Cell{text: s, kind: label} }
+
 // Num is a number, of the unit that its column says. NaN is missing.
 func Num(x float64) Cell {
 	if math.IsNaN(x) {
