@@ -15,33 +15,34 @@ const mixDiffers = 0.1
 
 // Pair is the figures of both runs; Target is nil where there is one only.
 type Pair struct {
-	Baseline *Figures `json:"baseline"`
+	Baseline *Figures `json:"baseline"` // never nil
 	Target   *Figures `json:"target"`
 }
 
-// Figures are means over the rank-steps of a run that were compared.
+// Figures are means over the rank-steps of a run that were compared, times in us; null
+// where there are no samples.
 type Figures struct {
-	Name     string   `json:"name"`
-	Method   string   `json:"method"`
-	Ranks    int      `json:"ranks"`
-	Lanes    int      `json:"lanes"`
-	Steps    int      `json:"steps"`
-	Ctx      *float64 `json:"ctx"`
-	Gen      *float64 `json:"gen"`
-	Wall     *float64 `json:"wall_us"`
-	Busy     *float64 `json:"busy_us"`
-	Idle     *float64 `json:"idle_us"`
-	Duration *float64 `json:"duration_us"`
-	Gap      Spread   `json:"gap_us"`
-	Eager    *float64 `json:"eager_kernels"`
-	Graph    *float64 `json:"graph_kernels"`
-	Replays  *float64 `json:"graph_launches"`
-	GPU      *float64 `json:"gpu_us"`
-	WallP50  *float64 `json:"wall_p50_us"`
+	Name     string   `json:"name"`           // of the run
+	Method   string   `json:"method"`         // by which its steps were isolated
+	Ranks    int      `json:"ranks"`          // with steps; of repeated runs all of them
+	Lanes    int      `json:"lanes"`          // pairs of rank and device
+	Steps    int      `json:"steps"`          // rank-steps
+	Ctx      *float64 `json:"ctx"`            // context requests, null where not known of all steps
+	Gen      *float64 `json:"gen"`            // generation requests, likewise
+	Wall     *float64 `json:"wall_us"`        // period
+	Busy     *float64 `json:"busy_us"`        // GPU activity of the rank's lanes in the period
+	Idle     *float64 `json:"idle_us"`        // the rest of lanes x period
+	Duration *float64 `json:"duration_us"`    // extent, as Method.Duration says
+	Gap      Spread   `json:"gap_us"`         // as Method.Gap says
+	Eager    *float64 `json:"eager_kernels"`  // launched one by one
+	Graph    *float64 `json:"graph_kernels"`  // run by recorded graph replays
+	Replays  *float64 `json:"graph_launches"` // replays with one row for all their kernels
+	GPU      *float64 `json:"gpu_us"`         // full durations of kernels and such replays
+	WallP50  *float64 `json:"wall_p50_us"`    // median of the period
 	WallP90  *float64 `json:"wall_p90_us"`
 }
 
-// Spread is the mean and two quantiles of N samples.
+// Spread is how N samples lie; all is null where there are none.
 type Spread struct {
 	N    int      `json:"n"`
 	Mean *float64 `json:"mean"`
@@ -50,6 +51,7 @@ type Spread struct {
 	Max  *float64 `json:"max"`
 }
 
+// pair returns the figures of a side.
 func (s *side) pair() *Figures {
 	get := func(name string) *float64 { return number(s.figures[name].mean) }
 	f := &Figures{
@@ -96,6 +98,7 @@ func (c *Comparison) examine() {
 	}
 }
 
+// sides returns the baseline and, where there is one, the target.
 func (c *Comparison) sides() []*side {
 	if c.target == nil {
 		return []*side{c.base}
@@ -119,6 +122,7 @@ func (s *side) perRank() int {
 	return slices.Min(n)
 }
 
+// examineSide refuses a run that has nothing to compare, and warns of what it lacks.
 func (c *Comparison) examineSide(s *side) {
 	name := s.run.Name
 	switch n := s.perRank(); {
@@ -143,6 +147,7 @@ func (c *Comparison) examineSide(s *side) {
 	}
 }
 
+// lanes is the number of lanes of all ranks.
 func (c *Comparison) lanes(s *side) int {
 	n := 0
 	for _, p := range s.run.ranks {
@@ -204,6 +209,8 @@ func (c *Comparison) examineLengths() {
 	}
 }
 
+// wholeGraphs and nodes tell whether graph replays were recorded as one row each, or
+// kernel by kernel.
 func (s *side) wholeGraphs() bool { return s.figures[graphLaunches].mean > 0 }
 func (s *side) nodes() bool       { return s.figures[graphKernels].mean > 0 }
 

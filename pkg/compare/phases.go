@@ -3,23 +3,28 @@ package compare
 // PhasePair compares one phase of both runs as a whole. Steps of equal numbers of
 // requests are compared where both sides have some.
 type PhasePair struct {
+	// Baseline and Target are null where a run has no such steps.
 	Baseline *PhaseFigures `json:"baseline"`
 	Target   *PhaseFigures `json:"target"`
-	Wall     Row           `json:"wall"`
-	Idle     Row           `json:"idle"`
-	Matched  bool          `json:"matched"`
+	// Wall and Idle compare steps of equal numbers of requests, each number with the
+	// weight of its steps on both sides. Matched is false where there are too few of
+	// them: both are without figures then.
+	Wall    Row  `json:"wall"`
+	Idle    Row  `json:"idle"`
+	Matched bool `json:"matched"`
 }
 
-// PhaseFigures are means over the steps of a phase. IdleShare is the idle time in
-// percent of all GPU time of the phase.
+// PhaseFigures are means over the rank-steps of a phase, us; null where there are no
+// samples.
 type PhaseFigures struct {
-	Steps     int      `json:"steps"`
-	Wall      *float64 `json:"wall_us"`
-	Busy      *float64 `json:"busy_us"`
-	Idle      *float64 `json:"idle_us"`
-	TotalIdle *float64 `json:"total_idle_us"`
+	Steps     int      `json:"steps"`         // rank-steps
+	Wall      *float64 `json:"wall_us"`       // period
+	Busy      *float64 `json:"busy_us"`       // of all GPUs of a rank
+	Idle      *float64 `json:"idle_us"`       // likewise
+	TotalIdle *float64 `json:"total_idle_us"` // over all steps, no mean
 }
 
+// phase returns the means of the steps of a side, nil where there are none.
 func (s *side) phase() *PhaseFigures {
 	if len(s.sheet.step) == 0 {
 		return nil
@@ -43,6 +48,8 @@ func (c *Comparison) comparePhases() {
 	}
 }
 
+// comparePhase measures the steps of a phase on both sides, and compares those that
+// have equal numbers of requests.
 func (c *Comparison) comparePhase(name string) PhasePair {
 	a := c.base.run.phase(name)
 	one := Comparison{opt: c.opt}

@@ -14,12 +14,12 @@ const likeCost = 0.2
 // Rename is an operation that is gone and one, or several, that are new, of like
 // cost and in the same place; or several that are gone and one that is new.
 type Rename struct {
-	Gone  []string `json:"gone"`
-	New   []string `json:"new"`
-	Delta float64  `json:"delta_us"`
+	Gone  []string `json:"gone"`     // names in the baseline
+	New   []string `json:"new"`      // names in the target
+	Delta float64  `json:"delta_us"` // of all of them together, us per step
 }
 
-// String says it in words.
+// String says it as a clause.
 func (r Rename) String() string {
 	gone, fresh := strings.Join(r.Gone, ", "), strings.Join(r.New, ", ")
 	switch {
@@ -70,10 +70,43 @@ func (s site) same(t site) bool {
 	return s.parent == t.parent && (s.before == t.before || s.after == t.after)
 }
 
-// renames looks for operations that others took the place of.
+// renames looks for operations that others took the place of: one for one, then one
+// for several, then several for one.
 func (c *Comparison) renames() {
-	var gone, fresh []*Row
-	both := map[string]bool{}
+	gone, fresh, both := c.replaced()
+	if len(gone) == 0 || len(fresh) == 0 {
+		return
+	}
+	was, is := c.base.sites(both), c.target.sites(both)
+	near := func(g, n *Row) bool { return was[g.Name].same(is[n.Name]) }
+	before, after := func(r *Row) float64 { return *r.Baseline }, func(r *Row) float64 { return *r.Target }
+	for _, g := range gone {
+		var best *Row
+		for _, n := range unnamed(fresh, func(n *Row) bool { return near(g, n) && like(before(g), after(n)) }) {
+			if best == nil || math.Abs(after(n)-before(g)) < math.Abs(after(best)-before(g)) {
+				best = n
+			}
+		}
+		if best != nil {
+			c.rename([]*Row{g}, []*Row{best})
+		}
+	}
+	for _, g := range unnamed(gone, nil) {
+		if parts := unnamed(fresh, func(n *Row) bool { return near(g, n) }); len(parts) > 1 && like(before(g), sum(parts, after)) {
+			c.rename([]*Row{g}, parts)
+		}
+	}
+	for _, n := range unnamed(fresh, nil) {
+		if parts := unnamed(gone, func(g *Row) bool { return near(g, n) }); len(parts) > 1 && like(sum(parts, before), after(n)) {
+			c.rename(parts, []*Row{n})
+		}
+	}
+}
+
+// replaced returns the operations that are gone, those that are new, and the names of
+// those that both sides have.
+func (c *Comparison) replaced() (gone, fresh []*Row, both map[string]bool) {
+	both = map[string]bool{}
 	for i := range c.Operations {
 		switch r := &c.Operations[i]; {
 		case r.Status == Removed:
@@ -84,55 +117,24 @@ func (c *Comparison) renames() {
 			both[r.Name] = true
 		}
 	}
-	if len(gone) == 0 || len(fresh) == 0 {
-		return
-	}
-	was, is := c.base.sites(both), c.target.sites(both)
-	near := func(g, n *Row) bool { return was[g.Name].same(is[n.Name]) }
-	for _, g := range gone {
-		var best *Row
-		for _, n := range fresh {
-			if n.Rename == "" && near(g, n) && like(*g.Baseline, *n.Target) &&
-				(best == nil || math.Abs(*n.Target-*g.Baseline) < math.Abs(*best.Target-*g.Baseline)) {
-				best = n
-			}
-		}
-		if best != nil {
-			c.rename([]*Row{g}, []*Row{best})
-		}
-	}
-	for _, g := range gone {
-		if g.Rename == "" {
-			parts := unnamed(fresh, func(n *Row) bool { return near(g, n) })
-			if len(parts) > 1 && like(*g.Baseline, sum(parts, func(r *Row) float64 { return *r.Target })) {
-				c.rename([]*Row{g}, parts)
-			}
-		}
-	}
-	for _, n := range fresh {
-		if n.Rename == "" {
-			parts := unnamed(gone, func(g *Row) bool { return near(g, n) })
-			if len(parts) > 1 && like(sum(parts, func(r *Row) float64 { return *r.Baseline }), *n.Target) {
-				c.rename(parts, []*Row{n})
-			}
-		}
-	}
+	return gone, fresh, both
 }
 
 // like tells whether two costs are about the same.
 func like(a, b float64) bool { return math.Abs(a-b) <= likeCost*max(a, b) }
 
-// unnamed returns the rows that are not yet taken for a rename and that fit.
+// unnamed returns the rows that are in no rename so far and that fit, nil: any.
 func unnamed(rows []*Row, fits func(*Row) bool) []*Row {
 	var some []*Row
 	for _, r := range rows {
-		if r.Rename == "" && fits(r) {
+		if r.Rename == "" && (fits == nil || fits(r)) {
 			some = append(some, r)
 		}
 	}
 	return some
 }
 
+// sum adds up what of says of rows.
 func sum(rows []*Row, of func(*Row) float64) float64 {
 	total := 0.0
 	for _, r := range rows {
@@ -141,7 +143,7 @@ func sum(rows []*Row, of func(*Row) float64) float64 {
 	return total
 }
 
-// rename takes note of a rename in both rows and the list.
+// rename records a rename in the rows of both sides and in the list.
 func (c *Comparison) rename(gone, fresh []*Row) {
 	names := func(rows []*Row) []string {
 		var all []string

@@ -8,8 +8,8 @@ import (
 // RunCount is how many runs the sides of a comparison have; Target is 0 where
 // there is no target.
 type RunCount struct {
-	Baseline int `json:"baseline"`
-	Target   int `json:"target"`
+	Baseline int `json:"baseline"` // at least 1
+	Target   int `json:"target"`   // 0: there is no target
 }
 
 // repeated tells whether what differs from start to start can be told from what

@@ -11,7 +11,7 @@ import (
 // Samples are per-step samples of a run as figures, for whoever has them from
 // elsewhere: from a simulation, or from a log.
 type Samples struct {
-	Name string
+	Name string // what the run is called
 	// Gen is the number of generation requests in each step, negative where that
 	// is not known.
 	Gen   int
@@ -21,7 +21,9 @@ type Samples struct {
 // RankSamples are the samples of one rank, with one GPU; all slices are as long as
 // Wall. Times are us.
 type RankSamples struct {
-	Wall, Busy, Duration []float64
+	Wall     []float64 // the period of each step
+	Busy     []float64 // GPU time in it
+	Duration []float64 // the extent of the step
 	// Gens are the generation requests of each step where they differ.
 	Gens []int
 	// Operations are the times of ranges by name, all while the GPU is idle and
@@ -55,6 +57,7 @@ func (r *rank) sampled() *profile {
 	return p
 }
 
+// fromSamples fills a rank with the samples of all its steps, to the nanosecond.
 func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names) {
 	at := int64(0)
 	for i := range s.Wall {
@@ -82,6 +85,7 @@ func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names
 	r.addSamples(calls, names[calls], s.Calls)
 }
 
+// addSamples adds the rows of a section, in the order of their names.
 func (r *rank) addSamples(section int, names *names, of map[string][]float64) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		row := r.sections[section].at(names.add(name))
@@ -92,4 +96,5 @@ func (r *rank) addSamples(section int, names *names, of map[string][]float64) {
 	}
 }
 
+// nanoseconds rounds a time in us.
 func nanoseconds(us float64) int64 { return int64(math.Round(us * 1e3)) }

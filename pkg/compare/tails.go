@@ -25,9 +25,9 @@ const maxListed = 20
 // Rare is an operation that comes in few steps, or takes most of its time in few
 // of them: how often, and how long then.
 type Rare struct {
-	Name     string      `json:"name"`
-	Baseline *RareEvents `json:"baseline"`
-	Target   *RareEvents `json:"target"`
+	Name     string      `json:"name"`     // of the operation
+	Baseline *RareEvents `json:"baseline"` // never null
+	Target   *RareEvents `json:"target"`   // null where there is one run only
 	// Above is the time in us per step from which on a step counts; 0 for any in
 	// which the operation comes.
 	Above float64 `json:"above_us"`
@@ -43,8 +43,8 @@ type Rare struct {
 // RareEvents is in how many steps of how many something happened, and what it took
 // then.
 type RareEvents struct {
-	Steps int `json:"steps"`
-	Of    int `json:"of"`
+	Steps int `json:"steps"` // in which it did, on any rank
+	Of    int `json:"of"`    // steps of the longest rank, of repeated runs of all of them
 	// Mean is us in such a step; null where there is none. PerStep is us per step.
 	Mean    *float64 `json:"us"`
 	PerStep float64  `json:"per_step_us"`
@@ -57,7 +57,7 @@ type RareEvents struct {
 
 // spreadRow compares a quantile of the wall time, or its maximum (p = 1).
 func (c *Comparison) spreadRow(name string, p float64) Row {
-	r := c.quantileRow(name, p, wallsOf)
+	r := c.quantileRow(name, p, func(s *side) *spread { return &s.walls })
 	if p < 0.95 || r.P == nil || c.base.sheet.runs > 1 || c.target.sheet.runs > 1 {
 		return r
 	}
@@ -86,9 +86,6 @@ func (c *Comparison) memory() int {
 	}
 	return max(0, int(math.Round(float64(min(c.base.sheet.slots, c.target.sheet.slots))/d.Effective))-1)
 }
-
-func wallsOf(s *side) *spread { return &s.walls }
-func gapsOf(s *side) *spread  { return &s.gaps }
 
 // quantileRow compares quantiles of a figure of each step.
 func (c *Comparison) quantileRow(name string, p float64, of func(*side) *spread) Row {
@@ -174,6 +171,7 @@ func byRarity(a, b Rare) int {
 	return 1
 }
 
+// size is what rare operations are sorted by, us per step.
 func (r *Rare) size() float64 {
 	of := func(e *RareEvents) float64 {
 		if e == nil {
@@ -304,6 +302,7 @@ func (s *sheet) rateOfRuns(m stat.Marks) stat.Estimate {
 	return s.perRun(func(run int) float64 { return share(int32(run)) })
 }
 
+// plural is a number of things.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
