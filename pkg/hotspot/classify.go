@@ -83,6 +83,9 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 		if found[at].kind == Sync && (sc == PerLayer || sc == PerKernel) {
 			found[at].kind = HostSync
 			found[at].evidence += ", in code that runs for each layer"
+			if !b.certainlyPerLayer(i, st) {
+				found[at].confidence = found[at].confidence.lower(1)
+			}
 		}
 	}
 	found = append(found, b.chain(i, sc)...)

@@ -1,6 +1,9 @@
 package hotspot
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Scopes of lines.
 const (
@@ -37,15 +40,56 @@ func (b *body) perLayerCode() bool {
 	return slices.ContainsFunc(b.words, func(w string) bool { return layerWords[w] }) && !slices.ContainsFunc(b.words, func(w string) bool { return notLayers[w] })
 }
 
+// itemWords are names of what a step has many of, other than layers.
+var itemWords = set("request req seq sequence token slot beam sample prompt choice candidate")
+
+// perItemCode is whether a function is by its name or parameters called for one
+// request or token.
+func (b *body) perItemCode() bool {
+	names := []string{b.fn.Name}
+	for i := range b.stmts {
+		if b.stmts[i].Keyword == "def" {
+			names = append(names, b.stmts[i].Names...)
+			break
+		}
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.ContainsFunc(words(name), func(w string) bool { return itemWords[w] })
+	})
+}
+
+// certainlyPerLayer is whether hits and names both say so, or the hits exactly.
+func (b *body) certainlyPerLayer(i int, st *steps) bool {
+	if st.number <= 0 {
+		return false
+	}
+	if b.perLayerCode() || b.overLayers(i) {
+		return true
+	}
+	times := float64(b.stmts[i].hits) / float64(st.number) / float64(max(1, st.layers))
+	return st.layers > 1 && times > 0.98 && math.Abs(times-math.Round(times)) < 0.02
+}
+
+// loopOf is the loop around statement i, or i where it is the header of one: that runs
+// as often as its block.
+func (b *body) loopOf(i int) int {
+	if k := b.stmts[i].Keyword; k == "for" || k == "while" {
+		return i
+	}
+	return b.stmts[i].loop
+}
+
+// overLayers is whether the loop around statement i goes over layers.
+func (b *body) overLayers(i int) bool {
+	loop := b.loopOf(i)
+	return loop >= 0 && slices.ContainsFunc(overs(&b.stmts[loop]), func(over string) bool { return slices.Contains(lastWords(over), "layers") })
+}
+
 // scope is how often statement i runs.
 func (b *body) scope(i int, st *steps) Scope {
 	s := &b.stmts[i]
-	loop := s.loop
-	if s.Keyword == "for" || s.Keyword == "while" { // its header runs as often as its block
-		loop = i
-	}
-	inLoop := loop >= 0
-	overLayers := inLoop && slices.ContainsFunc(overs(&b.stmts[loop]), func(over string) bool { return slices.Contains(lastWords(over), "layers") })
+	loop := b.loopOf(i)
+	inLoop, overLayers := loop >= 0, b.overLayers(i)
 	if st.number <= 0 || s.hits == 0 {
 		switch {
 		case overLayers || b.perLayerCode():
@@ -66,6 +110,8 @@ func (b *body) scope(i int, st *steps) Scope {
 	case overLayers:
 		return PerLayer
 	case itemLoop && !b.perLayerCode():
+		return PerItem
+	case !b.perLayerCode() && b.perItemCode():
 		return PerItem
 	case layers > 0 && ratio >= 0.5*layers && ratio <= 2.5*layers:
 		return PerLayer
