@@ -62,7 +62,8 @@ func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
 	first = int32(v.from)
 	r.Steps = int(v.steps)
 	r.Collectives = make([]straggler.Collective, 0, len(lane.collectives)*pieceLen)
-	for _, piece := range lane.collectives {
+	for p, piece := range lane.collectives {
+		lane.collectives[p] = nil // both in memory would be much in a long run
 		for i := range piece {
 			if k := &piece[i]; v.inWindow(k.step) {
 				r.Collectives = append(r.Collectives, straggler.Collective{

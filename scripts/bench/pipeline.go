@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func build(dir string) (string, error) {
+	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-o", bin, "./cmd/...", "./scripts/gentrace").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return bin, nil
+}
+
+// cost is what a pipeline took.
+type cost struct {
+	wall time.Duration
+	cpu  time.Duration // of all processes
+	peak int64         // bytes, of its largest process
+}
+
+// pipeline runs commands as a shell's pipe does, the last one's output thrown
+// away.
+func pipeline(commands [][]string) (cost, error) {
+	cmds := make([]*exec.Cmd, len(commands))
+	var ends []io.Closer
+	errOut := make([]strings.Builder, len(commands))
+	for i, args := range commands {
+		cmds[i] = exec.Command(args[0], args[1:]...)
+		cmds[i].Stderr = &errOut[i]
+		if i > 0 {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return cost{}, err
+			}
+			cmds[i-1].Stdout, cmds[i].Stdin = w, r
+			ends = append(ends, r, w)
+		}
+	}
+	begin := time.Now()
+	for _, cmd := range cmds {
+		if err := cmd.Start(); err != nil {
+			return cost{}, err
+		}
+	}
+	for _, e := range ends {
+		e.Close()
+	}
+	var c cost
+	var errs []error
+	for i, cmd := range cmds {
+		if err := cmd.Wait(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, &errOut[i]))
+		}
+		c.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		c.peak = max(c.peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
+	}
+	c.wall = time.Since(begin)
+	return c, errors.Join(errs...)
+}
+
+func size(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "?"
+	}
+	return fmt.Sprintf("an export of %d MiB", info.Size()>>20)
+}
+
+// machine names the processor and the number of them that there are.
+func machine() string {
+	model := "this machine"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for _, line := range strings.Split(string(text), "\n") {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				model = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	out, err := exec.Command("nproc").Output()
+	if err != nil {
+		return model
+	}
+	return strings.TrimSpace(string(out)) + " cores of " + model
+}
+
+// median runs a pipeline several times, after one run to warm up, and returns the
+// medians of what it took and the highest peak.
+func median(commands [][]string, runs int) (cost, error) {
+	var walls, cpus []time.Duration
+	var m cost
+	for i := range runs + 1 {
+		c, err := pipeline(commands)
+		if err != nil {
+			return m, err
+		}
+		if m.peak = max(m.peak, c.peak); i > 0 || runs == 0 {
+			walls, cpus = append(walls, c.wall), append(cpus, c.cpu)
+		}
+	}
+	slices.Sort(walls)
+	slices.Sort(cpus)
+	m.wall, m.cpu = walls[len(walls)/2], cpus[len(cpus)/2]
+	return m, nil
+}

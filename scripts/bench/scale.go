@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What an event may take in a larger trace, by what it takes in the first one.
+const (
+	slowestVerdict = 1.05
+	slowestOther   = 1.15
+)
+
+// cScan reads the columns that nsys2arrow reads of the large tables, with SQLite's
+// own program: what cannot be done faster by SQLite.
+const cScan = `SELECT total(start), total("end"), total(globalPid), total(deviceId), total(streamId), total(correlationId), total(graphNodeId), total(shortName), total(demangledName), total(mangledName) FROM CUPTI_ACTIVITY_KIND_KERNEL;
+SELECT total(start), total("end"), total(globalTid), total(correlationId), total(nameId), total(eventClass) FROM CUPTI_ACTIVITY_KIND_RUNTIME;
+SELECT total(start), total("end"), total(globalTid), total(eventType), total(textId), total(domainId), total(length(text)), total(length(jsonText)) FROM NVTX_EVENTS;`
+
+// scale measures the filters on traces of several sizes, one after the other.
+func scale(dir string, sizes []int, ranks, runs int) (bool, error) {
+	bin, err := build(dir)
+	if err != nil {
+		return false, err
+	}
+	fmt.Printf("%d ranks; medians of %d runs on %s; x: wall and CPU time of an event, by those of the first size\n", ranks, runs, machine())
+	first, ok := map[string]cost{}, true
+	for _, events := range sizes {
+		trace, begin := filepath.Join(dir, "trace.sqlite"), time.Now()
+		made := exec.Command(filepath.Join(bin, "gentrace"), "--events", strconv.Itoa(events), "--ranks", strconv.Itoa(ranks), "--seed", "1", "-o", trace)
+		if out, err := made.CombinedOutput(); err != nil {
+			return false, fmt.Errorf("gentrace: %w: %s", err, out)
+		}
+		fmt.Printf("\n%d events, %s, made at %.2f M events/s\n\n", events, size(trace), float64(events)/1e6/time.Since(begin).Seconds())
+		fmt.Printf("| %-24s | wall s |  CPU s | peak MiB | x wall | x CPU | |\n|%s|-------:|-------:|---------:|-------:|------:|---|\n", "command", strings.Repeat("-", 26))
+		for _, m := range scaleMeasurements(bin, dir, trace) {
+			if m.commands == nil {
+				continue
+			}
+			c, err := median(m.commands, runs)
+			if err != nil {
+				return false, err
+			}
+			if events == sizes[0] {
+				first[m.name] = c
+			}
+			ok = printScale(m, c, first[m.name], float64(events)/float64(sizes[0])) && ok
+		}
+		if err := os.Remove(trace); err != nil {
+			return false, err
+		}
+	}
+	return ok, nil
+}
+
+// scaleMeasurements are what is measured for each size; times is what an event
+// may take of its time in the first one, 0 for anything.
+func scaleMeasurements(bin, dir, trace string) []measurement {
+	tool := func(name string, args ...string) []string { return append([]string{filepath.Join(bin, name)}, args...) }
+	checkpoint := filepath.Join(dir, "checkpoint")
+	all := []measurement{
+		{name: verdictFile, commands: [][]string{tool("verdict", trace)}, times: slowestVerdict},
+		{name: "gaps FILE", commands: [][]string{tool("gaps", trace)}, times: slowestOther},
+		{name: "diff FILE FILE", commands: [][]string{tool("diff", trace, trace)}, times: slowestOther},
+		{name: "nsys2arrow FILE", commands: [][]string{tool("nsys2arrow", trace)}, times: slowestOther},
+		{name: "nsys2arrow --checkpoint", commands: [][]string{{"sh", "-c", `rm -rf "$2" && "$0" "$1" --checkpoint "$2" >/dev/null`, filepath.Join(bin, "nsys2arrow"), trace, checkpoint}}, times: slowestOther},
+		{name: "the pipe of all five", commands: [][]string{tool("nsys2arrow", trace), tool("isolate"), tool("phase"), tool("metrics"), tool("verdict")}, times: slowestOther},
+		{name: "SQLite's C scan"},
+	}
+	if program, err := exec.LookPath("sqlite3"); err == nil {
+		all[len(all)-1].commands = [][]string{{program, "-readonly", trace, cScan}}
+	}
+	return all
+}
+
+// printScale prints what a size took and tells whether that is within bounds.
+func printScale(m measurement, c, first cost, events float64) bool {
+	wall, cpu := c.wall.Seconds()/first.wall.Seconds()/events, c.cpu.Seconds()/first.cpu.Seconds()/events
+	ok := m.times == 0 || wall <= m.times && c.peak <= ceiling
+	missed := ""
+	if !ok {
+		missed = "MISSED"
+	}
+	fmt.Printf("| %-24s | %6.2f | %6.2f | %8.0f | %6.2f | %5.2f | %s |\n", m.name, c.wall.Seconds(), c.cpu.Seconds(), float64(c.peak)/(1<<20), wall, cpu, missed)
+	return ok
+}
