@@ -51,11 +51,11 @@ const (
 	shareWall       = 0.13
 	shareConclusion = 0.14 // busy and idle time
 	shareSummary    = 0.05 // the rest of it without the wall time's tail
-	shareOperations = 0.21
+	shareOperations = 0.25
 	shareIdle       = 0.06
 	shareGPU        = 0.04
 	shareAPI        = 0.02
-	sharePeak       = 0.29 // the largest wall time
+	sharePeak       = 0.25 // the largest wall time
 	shareTop        = 0.06 // its P99
 )
 

@@ -26,8 +26,8 @@ const (
 
 // Scope is the verdict of a scope.
 type Scope struct {
-	Name    string
-	Verdict string
+	Name    string // one of metric.Scopes
+	Verdict string // Yes or No
 	// Crossed is how many metrics are, out of Applicable ones.
 	Crossed, Applicable int
 	// HostPrep tells whether input preparation is confirmed as a cause, NCCL
@@ -73,6 +73,7 @@ func classify(name string, rows []metric.Row, limits *Limits) Scope {
 	return s
 }
 
+// verdictOf is the verdict with so many votes.
 func verdictOf(votes int) string {
 	if votes >= votesForYes {
 		return Yes
@@ -132,22 +133,17 @@ func (s *Scope) borderline() (names []string) {
 	return names
 }
 
-func (s *Scope) metrics() Metrics {
-	v := &s.value
-	return Metrics{v[gpuIdle], v[launch], v[prepExposed], v[prepImpact], v[prepAttribution], v[gpuUtilization], v[nccl]}
-}
-
-func (s *Scope) intervals() Intervals {
-	var ends [nccl + 1]*[2]float64
-	for m := range ends {
+// figures returns the values, the intervals and the votes of the metrics that have a
+// threshold.
+func (s *Scope) figures() (values Metrics, ends Intervals, votes Votes) {
+	for m := range numVotes + 1 {
+		*values.at(m) = s.value[m]
 		if i := s.interval[m]; i != nil {
-			ends[m] = &[2]float64{i.Low, i.High}
+			*ends.at(m) = &[2]float64{i.Low, i.High}
+		}
+		if m < numVotes {
+			*votes.vote(m) = s.crossed[m]
 		}
 	}
-	return Intervals{ends[gpuIdle], ends[launch], ends[prepExposed], ends[prepImpact], ends[prepAttribution], ends[gpuUtilization], ends[nccl]}
-}
-
-func (s *Scope) details() Votes {
-	c := &s.crossed
-	return Votes{c[gpuIdle], c[launch], c[prepExposed], c[prepImpact], c[prepAttribution], c[gpuUtilization]}
+	return values, ends, votes
 }

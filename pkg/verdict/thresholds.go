@@ -13,21 +13,13 @@ import (
 
 // Limits are the thresholds of a scope. A metric is crossed where it is more than
 // its threshold, GPUUtilization where it is less.
-type Limits struct {
-	GPUIdle         float64 `json:"gpu_idle_ratio"`
-	Launch          float64 `json:"launch_overhead_ratio"`
-	PrepExposed     float64 `json:"host_prep_exposed_ratio"`
-	PrepImpact      float64 `json:"host_prep_perf_impact"`
-	PrepAttribution float64 `json:"host_prep_idle_attribution"`
-	GPUUtilization  float64 `json:"gpu_utilization"`
-	NCCL            float64 `json:"nccl_ratio"`
-}
+type Limits struct{ PerMetric[float64] }
 
 // Thresholds are the limits of all scopes.
 type Thresholds struct {
-	Aggregate  Limits `json:"aggregate"`
-	Context    Limits `json:"context"`
-	Generation Limits `json:"generation"`
+	Aggregate  Limits `json:"aggregate"`  // of the benchmark windows, or whole traces
+	Context    Limits `json:"context"`    // of the context steps
+	Generation Limits `json:"generation"` // of the generation steps
 }
 
 // Defaults returns the thresholds of TensorRT-LLM's own analysis:
@@ -41,10 +33,9 @@ type Thresholds struct {
 //	gpu_utilization             < 0.60     < 0.60   < 0.80
 //	nccl_ratio (a caveat)       > 0.20     > 0.20   > 0.20
 func Defaults() Thresholds {
-	l := Limits{
-		GPUIdle: 0.30, Launch: 0.10, PrepExposed: 0.50, PrepImpact: 0.05, PrepAttribution: 0.50,
-		GPUUtilization: 0.60, NCCL: 0.20,
-	}
+	l := Limits{PerMetric[float64]{Voting[float64]{
+		GPUIdle: 0.30, Launch: 0.10, PrepExposed: 0.50, PrepImpact: 0.05, PrepAttribution: 0.50, GPUUtilization: 0.60,
+	}, 0.20}}
 	t := Thresholds{l, l, l}
 	t.Generation.GPUIdle, t.Generation.GPUUtilization = 0.15, 0.80
 	return t
@@ -61,12 +52,7 @@ func (l *Limits) Limit(name string) *float64 {
 	return nil
 }
 
-func (l *Limits) at(m int) *float64 {
-	return [...]*float64{
-		&l.GPUIdle, &l.Launch, &l.PrepExposed, &l.PrepImpact, &l.PrepAttribution, &l.GPUUtilization, &l.NCCL,
-	}[m]
-}
-
+// crossed tells whether a value of a metric, by its place, is over the limit.
 func (l *Limits) crossed(m int, value float64) bool {
 	if m == gpuUtilization {
 		return value < *l.at(m)

@@ -71,23 +71,28 @@ func ExitCode(verdict string) int {
 // Report is the answer. Its JSON form has the names that TensorRT-LLM's own
 // analysis returns.
 type Report struct {
-	Verdict string `json:"verdict"`
+	Verdict string `json:"verdict"` // Yes, No or Inconclusive
 	// Borderline names the measurements that could change the verdict within
 	// their intervals, as SCOPE.METRIC; empty where it is firm, or INCONCLUSIVE.
 	Borderline []string `json:"borderline"`
 	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
-	Window            string          `json:"scope"`
-	Metrics           Metrics         `json:"aggregate_metrics"`
-	Intervals         Intervals       `json:"intervals"`
-	CrossedCount      int             `json:"crossed_count"`
-	ApplicableCount   int             `json:"applicable_count"`
-	HostPrepConfirmed bool            `json:"host_prep_confirmed"`
-	NCCLCaveat        bool            `json:"nccl_caveat"`
-	CrossedDetails    Votes           `json:"crossed_details"`
-	Phases            Phases          `json:"phases"`
-	Steps             Steps           `json:"steps"`
-	Warnings          []string        `json:"warnings"`
-	Handoff           handoff.Handoff `json:"optimization_handoff"`
+	Window string `json:"scope"`
+	// The figures from here to CrossedDetails are those of the aggregate: of the metrics
+	// that vote, CrossedCount of ApplicableCount are over their limits.
+	Metrics         Metrics   `json:"aggregate_metrics"`
+	Intervals       Intervals `json:"intervals"`
+	CrossedCount    int       `json:"crossed_count"`
+	ApplicableCount int       `json:"applicable_count"`
+	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
+	// kernels take so much of the busy time that idle GPUs may be counted as busy.
+	HostPrepConfirmed bool   `json:"host_prep_confirmed"`
+	NCCLCaveat        bool   `json:"nccl_caveat"`
+	CrossedDetails    Votes  `json:"crossed_details"`
+	Phases            Phases `json:"phases"`
+	Steps             Steps  `json:"steps"`
+	// Warnings are what to know before believing the figures, a sentence each.
+	Warnings []string        `json:"warnings"`
+	Handoff  handoff.Handoff `json:"optimization_handoff"`
 
 	// Scopes are the verdicts of the scopes, the aggregate first.
 	Scopes []Scope `json:"-"`
@@ -97,50 +102,17 @@ type Report struct {
 	run *metric.Run
 }
 
-// Metrics are the values of the metrics, nil where not applicable.
-type Metrics struct {
-	GPUIdle         *float64 `json:"gpu_idle_ratio"`
-	Launch          *float64 `json:"launch_overhead_ratio"`
-	PrepExposed     *float64 `json:"host_prep_exposed_ratio"`
-	PrepImpact      *float64 `json:"host_prep_perf_impact"`
-	PrepAttribution *float64 `json:"host_prep_idle_attribution"`
-	GPUUtilization  *float64 `json:"gpu_utilization"`
-	NCCL            *float64 `json:"nccl_ratio"`
-}
-
-// Intervals are the 95 % intervals of the metrics over the run's steps, null where
-// there are too few steps or the metric is not applicable.
-type Intervals struct {
-	GPUIdle         *[2]float64 `json:"gpu_idle_ratio"`
-	Launch          *[2]float64 `json:"launch_overhead_ratio"`
-	PrepExposed     *[2]float64 `json:"host_prep_exposed_ratio"`
-	PrepImpact      *[2]float64 `json:"host_prep_perf_impact"`
-	PrepAttribution *[2]float64 `json:"host_prep_idle_attribution"`
-	GPUUtilization  *[2]float64 `json:"gpu_utilization"`
-	NCCL            *[2]float64 `json:"nccl_ratio"`
-}
-
-// Votes tells which of the six metrics that vote are crossed. One that is not
-// applicable is not.
-type Votes struct {
-	GPUIdle         bool `json:"gpu_idle_ratio"`
-	Launch          bool `json:"launch_overhead_ratio"`
-	PrepExposed     bool `json:"host_prep_exposed_ratio"`
-	PrepImpact      bool `json:"host_prep_perf_impact"`
-	PrepAttribution bool `json:"host_prep_idle_attribution"`
-	GPUUtilization  bool `json:"gpu_utilization"`
-}
-
 // Phases are the verdicts of the phases, nil for a phase without steps.
 type Phases struct {
-	Context    *Phase `json:"context,omitempty"`
-	Generation *Phase `json:"generation,omitempty"`
+	Context    *Phase `json:"context,omitempty"`    // steps with context requests
+	Generation *Phase `json:"generation,omitempty"` // steps with generation requests alone
 }
 
 // Phase is the verdict of a phase.
 type Phase struct {
 	// IterationCount is the largest number of such steps in any one rank.
-	IterationCount    int64     `json:"iteration_count"`
+	IterationCount int64 `json:"iteration_count"`
+	// The rest is as in Report, of the steps of the phase in the benchmark segments.
 	Verdict           string    `json:"verdict"`
 	CrossedCount      int       `json:"crossed_count"`
 	ApplicableCount   int       `json:"applicable_count"`
@@ -154,17 +126,18 @@ type Phase struct {
 
 // Steps describes the steps.
 type Steps struct {
-	// Method is how they were isolated, "none" where they were not.
+	// Method is how they were isolated, "none" where they were not; then PerRank is
+	// empty.
 	Method  string `json:"method"`
 	PerRank []Rank `json:"per_rank"`
 }
 
 // Rank describes the steps of a rank.
 type Rank struct {
-	Rank       int32 `json:"rank"`
-	Total      int64 `json:"total"`
-	CommonSize int64 `json:"common_size"`
-	Segments   int64 `json:"segments"`
+	Rank       int32 `json:"rank"`        // its number
+	Total      int64 `json:"total"`       // of all its steps
+	CommonSize int64 `json:"common_size"` // their most frequent size: all-reduce kernels, or 1
+	Segments   int64 `json:"segments"`    // into which long idle stretches split them
 	// Benchmark is the number of steps in the benchmark segment; where there is
 	// none, that of all steps, which are taken instead.
 	Benchmark int64 `json:"benchmark"`
@@ -184,7 +157,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 		}
 	}
 	all := &r.Scopes[0]
-	r.Metrics, r.Intervals, r.CrossedDetails = all.metrics(), all.intervals(), all.details()
+	r.Metrics, r.Intervals, r.CrossedDetails = all.figures()
 	r.CrossedCount, r.ApplicableCount = all.Crossed, all.Applicable
 	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
 	r.Phases = Phases{r.phase(metric.Context), r.phase(metric.Generation)}
@@ -260,6 +233,7 @@ func (r *Report) scope(name string) *Scope {
 	return nil
 }
 
+// phase returns the verdict of a phase, nil where it has no steps.
 func (r *Report) phase(name string) *Phase {
 	s := r.scope(name)
 	if s == nil {
@@ -268,8 +242,9 @@ func (r *Report) phase(name string) *Phase {
 	found := r.phaseRun(name)
 	p := &Phase{
 		IterationCount: found.Iterations, Verdict: s.Verdict, CrossedCount: s.Crossed,
-		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, Metrics: s.metrics(), Intervals: s.intervals(),
+		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep,
 	}
+	p.Metrics, p.Intervals, _ = s.figures()
 	if name == metric.Generation {
 		graphs := found.Replayed > 0
 		p.CUDAGraphs = &graphs
@@ -277,6 +252,7 @@ func (r *Report) phase(name string) *Phase {
 	return p
 }
 
+// handoff fills in what the metrics know of where to begin.
 func (r *Report) handoff() handoff.Handoff {
 	h := handoff.Handoff{Verdict: &r.Verdict, HostPrepConfirmed: &r.HostPrepConfirmed}
 	most := int64(-1)
@@ -341,9 +317,10 @@ func (r *Report) warn() {
 func (r *Report) idleAlone() bool {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
-		v := s.details()
-		if s.Verdict == Yes && (v.Launch || v.PrepExposed || v.PrepImpact || v.PrepAttribution) {
-			return false
+		for m := range numVotes {
+			if s.Verdict == Yes && s.crossed[m] && m != gpuIdle && m != gpuUtilization {
+				return false
+			}
 		}
 	}
 	return true
