@@ -25,7 +25,7 @@ func setupOf(h *event.Header) setup {
 // examineSizes refuses a side in which many of the steps have another size than most.
 func (c *Comparison) examineSizes(s *side) {
 	size, torn := s.sizes()
-	if n := len(s.sheet.step); size > 1 && torn > tornShare*float64(n) {
+	if n := len(s.samples.step); size > 1 && torn > tornShare*float64(n) {
 		c.refuse("the isolation of %s is torn: %.0f of %d %s steps do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
 			s.run.Name, torn, n, c.opt.Phase, size)
 	}
@@ -34,7 +34,7 @@ func (c *Comparison) examineSizes(s *side) {
 // sizes returns the most frequent size of the run's steps, and how many of those
 // that were chosen have another one.
 func (s *side) sizes() (size int64, torn float64) {
-	for _, r := range s.sheet.c.ranks {
+	for _, r := range s.samples.c.ranks {
 		size = max(size, r.rank.size)
 		for _, k := range r.steps {
 			if one := r.rank.steps[k].size; one != 0 && int64(one) != r.rank.size {

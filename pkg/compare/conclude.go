@@ -328,8 +328,8 @@ func (c *Comparison) adviseWarmUp() {
 			}
 		}
 		if first := len(walls) / 4; first >= stat.MinSamples {
-			a, b := s.sheet.est.Mean(walls[first:]), s.sheet.est.Mean(walls[:first])
-			d := s.sheet.est.Compare(&a, &b)
+			a, b := s.samples.est.Mean(walls[first:]), s.samples.est.Mean(walls[:first])
+			d := s.samples.est.Compare(&a, &b)
 			if d.P < 0.001 && d.Delta > 0.1*a.Mean {
 				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
 			}

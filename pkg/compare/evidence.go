@@ -255,7 +255,7 @@ func (c *Comparison) onlyLarge() string {
 	if why := c.short(); why != "" {
 		return why
 	}
-	a, b := c.base.sheet, c.target.sheet
+	a, b := c.base.samples, c.target.samples
 	if a.runs > 1 || b.runs > 1 {
 		return ""
 	}
@@ -281,7 +281,7 @@ func (c *Comparison) asOperations() {
 	if c.target == nil {
 		return
 	}
-	a, b := c.base.sheet, c.target.sheet
+	a, b := c.base.samples, c.target.samples
 	if a.runs > 1 || b.runs > 1 || min(a.slots, b.slots) >= fewOfState {
 		return
 	}
@@ -346,11 +346,11 @@ func (c *Comparison) everywhere() bool {
 
 // short says why small changes cannot be told, "" where they can.
 func (c *Comparison) short() string {
-	a, b := c.base.sheet, c.target.sheet
+	a, b := c.base.samples, c.target.samples
 	if a.runs > 1 && b.runs > 1 {
 		return ""
 	}
-	for _, s := range []*sheet{a, b} {
+	for _, s := range []*sampleTable{a, b} {
 		if s.runs == 1 && s.slots < fewSteps {
 			return fmt.Sprintf("in %d steps a change of this size cannot be told from a state of the machine that outlasts the run", s.slots)
 		}

@@ -55,7 +55,7 @@ type Spread struct {
 func (s *side) pair() *Figures {
 	get := func(name string) *float64 { return number(s.figures[name].mean) }
 	f := &Figures{
-		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: len(s.sheet.step),
+		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: len(s.samples.step),
 		Wall: get(wall), Busy: get(busyTime), Idle: get(idleTime), Duration: get(duration),
 		Eager: get(eagerKernels), Graph: get(graphKernels), Replays: get(graphLaunches), GPU: get(gpuTime),
 		Gap: Spread{
@@ -76,13 +76,13 @@ func (s *side) pair() *Figures {
 // known.
 func (s *side) request(of func(*step) int32) *float64 {
 	sum := 0.0
-	for _, st := range s.sheet.step {
+	for _, st := range s.samples.step {
 		if of(st) == unknown {
 			return nil
 		}
 		sum += float64(of(st))
 	}
-	return number(sum / float64(len(s.sheet.step)))
+	return number(sum / float64(len(s.samples.step)))
 }
 
 // examine finds out whether the runs can be compared, before any row is.
@@ -115,8 +115,8 @@ func (c *Comparison) refuse(format string, args ...any) {
 // perRank is the largest number of chosen steps of a rank, of the run that has the
 // fewest.
 func (s *side) perRank() int {
-	n := make([]int, s.sheet.runs)
-	for _, run := range s.sheet.runOf {
+	n := make([]int, s.samples.runs)
+	for _, run := range s.samples.runOf {
 		n[run]++
 	}
 	return slices.Min(n)
@@ -159,7 +159,7 @@ func (c *Comparison) lanes(s *side) int {
 // examinePair compares what must be alike for a difference to mean something.
 func (c *Comparison) examinePair() {
 	a, b := c.base, c.target
-	if len(a.sheet.step) == 0 || len(b.sheet.step) == 0 {
+	if len(a.samples.step) == 0 || len(b.samples.step) == 0 {
 		return
 	}
 	if x, y := len(a.run.ranks), len(b.run.ranks); x != y {
@@ -195,7 +195,7 @@ func (c *Comparison) examinePair() {
 
 // examineLengths says what too few steps, or unlike numbers of them, cannot tell.
 func (c *Comparison) examineLengths() {
-	a, b := c.base.sheet, c.target.sheet
+	a, b := c.base.samples, c.target.samples
 	if why := c.short(); why != "" {
 		c.warn("%s: only what is new, gone, or changed by more than +%d or %d %% has a status", why, regressionPercent, improvedPercent)
 	}
@@ -220,14 +220,14 @@ func (c *Comparison) examineWorkload() {
 	if c.opt.Match == MatchBatch {
 		return
 	}
-	x, y := c.base.sheet.c.batches(), c.target.sheet.c.batches()
+	x, y := c.base.samples.c.batches(), c.target.samples.c.batches()
 	apart := 0.0
 	for b, n := range x {
-		apart += math.Abs(float64(n)/float64(c.base.sheet.c.whole) - float64(y[b])/float64(c.target.sheet.c.whole))
+		apart += math.Abs(float64(n)/float64(c.base.samples.c.whole) - float64(y[b])/float64(c.target.samples.c.whole))
 	}
 	for b, m := range y {
 		if x[b] == 0 {
-			apart += float64(m) / float64(c.target.sheet.c.whole)
+			apart += float64(m) / float64(c.target.samples.c.whole)
 		}
 	}
 	if apart /= 2; apart <= mixDiffers {

@@ -126,7 +126,7 @@ func (c *Comparison) fill(r *Row, base, target *value) {
 	r.Noise = floor(base, target)
 	if c.target == nil {
 		exactly := stat.Constant(0, base.est.N, base.est.Steps)
-		if d := c.base.sheet.est.Compare(&exactly, &base.est); !math.IsNaN(d.Lo) {
+		if d := c.base.samples.est.Compare(&exactly, &base.est); !math.IsNaN(d.Lo) {
 			r.BaselineCI = &Interval{d.Lo, d.Hi}
 		}
 		return
@@ -143,16 +143,16 @@ func (c *Comparison) fill(r *Row, base, target *value) {
 	}
 	d := stat.Unknown(delta)
 	if c.Comparable {
-		d = c.base.sheet.est.Compare(&base.est, &target.est)
+		d = c.base.samples.est.Compare(&base.est, &target.est)
 	}
 	c.difference(r, d)
 }
 
 // nothing is the value of a row that a run does not have.
 func (s *side) nothing() *value {
-	clear(s.sheet.u)
+	clear(s.samples.u)
 	v := &value{}
-	v.est, v.floor = s.sheet.uncertain(0)
+	v.est, v.floor = s.samples.uncertain(0)
 	return v
 }
 

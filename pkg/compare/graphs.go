@@ -84,7 +84,7 @@ type fallback struct {
 func (s *side) fallbacks() (f fallback) {
 	var eager [2][]float64 // without a graph, with one
 	var walls [2]float64
-	for _, st := range s.sheet.step {
+	for _, st := range s.samples.step {
 		k := 0
 		if st.graph+st.replays > 0 {
 			k = 1
@@ -92,7 +92,7 @@ func (s *side) fallbacks() (f fallback) {
 		eager[k] = append(eager[k], float64(st.eager))
 		walls[k] += float64(st.period)
 	}
-	if f.of = len(s.sheet.step); len(eager[0]) < 2 || len(eager[1]) == 0 {
+	if f.of = len(s.samples.step); len(eager[0]) < 2 || len(eager[1]) == 0 {
 		return f
 	}
 	if f.eager = median(eager[0]); f.eager < 2*median(eager[1])+1 {
@@ -133,7 +133,7 @@ func (c *Comparison) adviseBursts() {
 			evidence = "with " + strings.Join(names, ", ")
 		}
 		c.mitigate("%s launches up to %d kernels in %s of %d %s steps and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
-			s.run.Name, s.most(b), few(len(b)), len(s.sheet.step), c.opt.Phase, report.Digits(s.usualKernels()), evidence)
+			s.run.Name, s.most(b), few(len(b)), len(s.samples.step), c.opt.Phase, report.Digits(s.usualKernels()), evidence)
 	}
 }
 
@@ -146,24 +146,24 @@ func few(n int) string {
 
 // usualKernels is the median number of kernels launched one by one in a step.
 func (s *side) usualKernels() float64 {
-	if len(s.sheet.step) == 0 {
+	if len(s.samples.step) == 0 {
 		return 0
 	}
-	return median(s.sheet.each(eagerOf))
+	return median(s.samples.each(eagerOf))
 }
 
 // bursts returns the positions of the steps that burst with kernels.
 func (s *side) bursts() (at []int) {
-	if len(s.sheet.step) < minSteps || s.fallbacks().steps > 0 {
+	if len(s.samples.step) < minSteps || s.fallbacks().steps > 0 {
 		return nil
 	}
 	usual := s.usualKernels()
-	for p, st := range s.sheet.step {
+	for p, st := range s.samples.step {
 		if e := float64(st.eager); e > burstTimes*usual && e > usual+burstMore {
 			at = append(at, p)
 		}
 	}
-	if float64(len(at)) > burstShare*float64(len(s.sheet.step)) {
+	if float64(len(at)) > burstShare*float64(len(s.samples.step)) {
 		return nil
 	}
 	return at
@@ -173,7 +173,7 @@ func (s *side) bursts() (at []int) {
 func (s *side) most(at []int) int32 {
 	n := int32(0)
 	for _, p := range at {
-		n = max(n, s.sheet.step[p].eager)
+		n = max(n, s.samples.step[p].eager)
 	}
 	return n
 }
@@ -181,7 +181,7 @@ func (s *side) most(at []int) int32 {
 // compiles names the calls and ranges at some positions that load or compile code.
 func (s *side) compiles(at []int) (found []string) {
 	for _, section := range []int{calls, operations} {
-		for id, name := range s.run.names[section].texts {
+		for id, name := range s.run.names[section].list {
 			if loadsCode(name) && len(found) < 3 && !slices.Contains(found, name) && s.occursAt(section, id, at) {
 				found = append(found, name)
 			}
@@ -199,12 +199,12 @@ func loadsCode(name string) bool {
 
 // occursAt tells whether a name of a section occurs at any of some positions.
 func (s *side) occursAt(section, id int, at []int) bool {
-	for k, r := range s.sheet.c.ranks {
+	for k, r := range s.samples.c.ranks {
 		if id >= len(r.rank.sections[section]) {
 			continue
 		}
 		for _, st := range r.rank.sections[section][id].step {
-			if p := s.sheet.at[k][st]; p >= 0 && slices.Contains(at, int(p)) {
+			if p := s.samples.at[k][st]; p >= 0 && slices.Contains(at, int(p)) {
 				return true
 			}
 		}

@@ -9,7 +9,7 @@ import (
 // side is all that is known of one run over the chosen steps.
 type side struct {
 	run     *Run
-	sheet   *sheet
+	samples *sampleTable
 	figures map[string]value // summary and counts, by name
 	walls   spread
 	gaps    spread
@@ -68,39 +68,39 @@ func measure(c choice, w weights) *side {
 // name.
 func measureFigures(c choice, w weights) *side {
 	s := measureMeans(c, w)
-	sh := s.sheet
+	samples := s.samples
 	for name, f := range map[string]func(*step, float64) float64{
 		idleIn: idleInOf, idleOut: idleOutOf, duration: durationOf, gpuTime: gpuOf,
 	} {
-		s.figures[name] = sh.estimate(sh.each(f), us)
+		s.figures[name] = samples.estimate(samples.each(f), us)
 	}
 	for name, f := range map[string]func(*step, float64) float64{
 		eagerKernels: eagerOf, graphKernels: graphOf, graphLaunches: replaysOf,
 	} {
-		s.figures[name] = sh.estimate(sh.each(f), 1)
+		s.figures[name] = samples.estimate(samples.each(f), 1)
 	}
-	s.walls, s.gaps = sh.spread(wallOf), sh.spread(gapOf)
-	s.figures[gap] = sh.estimate(s.gaps.of, us)
+	s.walls, s.gaps = samples.spread(wallOf), samples.spread(gapOf)
+	s.figures[gap] = samples.estimate(s.gaps.of, us)
 	return s
 }
 
 // measureMeans takes the wall, busy and idle time of the chosen steps alone.
 func measureMeans(c choice, w weights) *side {
-	s := &side{run: c.run, sheet: newSheet(c, w), figures: map[string]value{}}
+	s := &side{run: c.run, samples: newSampleTable(c, w), figures: map[string]value{}}
 	for name, f := range map[string]func(*step, float64) float64{wall: wallOf, busyTime: busyOf, idleTime: idleOf} {
-		s.figures[name] = s.sheet.estimate(s.sheet.each(f), us)
+		s.figures[name] = s.samples.estimate(s.samples.each(f), us)
 	}
 	return s
 }
 
 // each calls f for each entry of a name at the position of its step.
 func (s *side) each(section, id int, f func(p int32, row *row, e int)) {
-	for k, r := range s.sheet.c.ranks {
+	for k, r := range s.samples.c.ranks {
 		if id >= len(r.rank.sections[section]) {
 			continue
 		}
 		row := &r.rank.sections[section][id]
-		at := s.sheet.at[k]
+		at := s.samples.at[k]
 		for e, st := range row.step {
 			if p := at[st]; p >= 0 {
 				f(p, row, e)
@@ -112,8 +112,8 @@ func (s *side) each(section, id int, f func(p int32, row *row, e int)) {
 // measureRows takes the figures of the rows of a section.
 func (s *side) measureRows(section int) map[string]*item {
 	rows := map[string]*item{}
-	t := newTimes(len(s.sheet.step))
-	for id, name := range s.run.names[section].texts {
+	t := newTimes(len(s.samples.step))
+	for id, name := range s.run.names[section].list {
 		if !s.has(section, id) {
 			continue
 		}
@@ -132,7 +132,7 @@ func (s *side) measureRows(section int) map[string]*item {
 
 // has tells whether any rank has entries of a row.
 func (s *side) has(section, id int) bool {
-	return slices.ContainsFunc(s.sheet.c.ranks, func(r chosen) bool {
+	return slices.ContainsFunc(s.samples.c.ranks, func(r chosen) bool {
 		return id < len(r.rank.sections[section]) && len(r.rank.sections[section][id].step) > 0
 	})
 }
@@ -169,31 +169,31 @@ func (t *times) addOperation(p int32, row *row, e int) {
 
 // item makes a row of what one name adds up to, which is used up.
 func (s *side) item(section, id int, t *times) *item {
-	one := &item{value: s.sheet.estimate(t.total, us)}
+	one := &item{value: s.samples.estimate(t.total, us)}
 	one.count, one.steps = s.average(t.count), s.occurrence(t.count)
 	switch section {
 	case operations:
 		s.operation(one, id, t)
 	case idleTimes:
-		one.self = s.sheet.estimate(t.self, us)
+		one.self = s.samples.estimate(t.self, us)
 		for p := range t.total {
 			t.total[p] -= t.self[p]
 		}
-		one.exposed = s.sheet.estimate(t.total, us)
+		one.exposed = s.samples.estimate(t.total, us)
 	}
 	return one
 }
 
 // operation completes the row of an operation.
 func (s *side) operation(one *item, id int, t *times) {
-	one.rare = fewAtMost(s.sheet.largest(t.total))
-	one.self = s.sheet.estimate(t.self, us)
+	one.rare = fewAtMost(s.samples.largest(t.total))
+	one.self = s.samples.estimate(t.self, us)
 	for p := range t.total {
-		t.total[p] -= t.hidden[p] / max(1, s.sheet.lanes[p])
+		t.total[p] -= t.hidden[p] / max(1, s.samples.lanes[p])
 	}
-	one.exposed = s.sheet.estimate(t.total, us)
+	one.exposed = s.samples.estimate(t.total, us)
 	var spots []place
-	for _, r := range s.sheet.c.ranks {
+	for _, r := range s.samples.c.ranks {
 		if id < len(r.rank.sections[operations]) {
 			spots = append(spots, r.rank.sections[operations][id].place)
 		}
@@ -203,12 +203,12 @@ func (s *side) operation(one *item, id int, t *times) {
 
 // average is the weighted mean over all positions.
 func (s *side) average(x []float64) float64 {
-	clear(s.sheet.all)
+	clear(s.samples.all)
 	for p, v := range x {
-		s.sheet.all[s.sheet.group[p]].sum += v
-		s.sheet.all[s.sheet.group[p]].n++
+		s.samples.all[s.samples.group[p]].sum += v
+		s.samples.all[s.samples.group[p]].n++
 	}
-	return s.sheet.mean(s.sheet.all)
+	return s.samples.mean(s.samples.all)
 }
 
 // occurrence is the share of positions at which x is not 0.
@@ -234,7 +234,7 @@ func (s *side) spot(of []place) spot {
 	}
 	where := spot{offset: float64(sum.offset) / float64(max(1, sum.n)) * us}
 	if sum.n > 0 && sum.parent >= 0 {
-		where.parent = s.run.names[operations].texts[sum.parent]
+		where.parent = s.run.names[operations].list[sum.parent]
 	}
 	return where
 }

@@ -23,8 +23,8 @@ const (
 
 // names numbers the names of a section over all ranks of a run.
 type names struct {
-	texts []string
-	ids   map[string]int32
+	list []string
+	ids  map[string]int32
 }
 
 func newNames() *names { return &names{ids: map[string]int32{}} }
@@ -44,7 +44,7 @@ func namesOf(from *idle.Names) *names {
 	n := newNames()
 	for id := range from.Len() {
 		name := from.Text(int32(id))
-		n.texts = append(n.texts, name)
+		n.list = append(n.list, name)
 		n.ids[name] = int32(id)
 	}
 	return n
@@ -53,13 +53,13 @@ func namesOf(from *idle.Names) *names {
 // add returns the number of a name, which may be a new one.
 func (n *names) add(name string) int32 {
 	id, ok := n.ids[name]
-	if !ok && len(n.texts) >= maxNames {
+	if !ok && len(n.list) >= maxNames {
 		name = others
 		id, ok = n.ids[name]
 	}
 	if !ok {
-		id = int32(len(n.texts))
-		n.texts = append(n.texts, name)
+		id = int32(len(n.list))
+		n.list = append(n.list, name)
 		n.ids[name] = id
 	}
 	return id

@@ -26,11 +26,11 @@ type PhaseFigures struct {
 
 // phase returns the means of the steps of a side, nil where there are none.
 func (s *side) phase() *PhaseFigures {
-	if len(s.sheet.step) == 0 {
+	if len(s.samples.step) == 0 {
 		return nil
 	}
 	f := &PhaseFigures{
-		Steps: len(s.sheet.step), Wall: number(s.figures[wall].mean),
+		Steps: len(s.samples.step), Wall: number(s.figures[wall].mean),
 		Busy: number(s.figures[busyTime].mean), Idle: number(s.figures[idleTime].mean),
 	}
 	total := s.figures[idleTime].mean * float64(f.Steps)

@@ -103,7 +103,7 @@ func (r *rank) EndStep(k int, owner steps.Owner) {
 	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase
 }
 
-// Rows takes rows i to j, all of one slice.
+// Rows observes rows i to j, all of one slice.
 func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds := b.Kind.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
@@ -114,14 +114,14 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		}
 		switch kind := kinds[i]; kind {
 		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
-			r.takeGPU(b, i, t, e, kind)
+			r.observeGPU(b, i, t, e, kind)
 		case event.API:
 			call := r.idle.Call(b, i)
 			if k := r.stepOf(b, i); k != noStep {
 				r.sections[calls].at(call.Name).add(k, e-t)
 			}
 		case event.NVTX:
-			r.takeRange(b, i, t, e, r.idle.Range(b, i).Name)
+			r.observeRange(b, i, t, e, r.idle.Range(b, i).Name)
 		}
 	}
 	r.idle.Bound()
@@ -136,8 +136,8 @@ func (r *rank) stepOf(b *event.Batch, i int) int32 {
 	return noStep
 }
 
-// takeGPU takes a kernel, a whole-graph row, a copy or a memset.
-func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
+// observeGPU observes a kernel, a whole-graph row, a copy or a memset.
+func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	name := int32(-1)
 	if e > t && r.busy>>uint32(kind)&1 != 0 {
 		var a idle.Activity
@@ -201,10 +201,10 @@ func (r *rank) busyUntil(t int64) int64 {
 	return sum
 }
 
-// takeRange takes an NVTX range. Forward-step markers and ranges of the
+// observeRange observes an NVTX range. Forward-step markers and ranges of the
 // interpreter lock are left out: what is nested in them counts as nested in what
 // is around them.
-func (r *rank) takeRange(b *event.Batch, i int, t, e int64, name int32) {
+func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
 		return
 	}

@@ -61,8 +61,8 @@ func (r *Run) repeatable(other *Run) error {
 // adopt takes over the ranks of a run, which becomes number k.
 func (r *Run) adopt(other *Run, k int) {
 	for s := range r.names {
-		number := make([]int32, len(other.names[s].texts))
-		for id, text := range other.names[s].texts {
+		number := make([]int32, len(other.names[s].list))
+		for id, text := range other.names[s].list {
 			number[id] = r.names[s].add(text)
 		}
 		for _, p := range other.ranks {

@@ -58,11 +58,11 @@ type RareEvents struct {
 // spreadRow compares a quantile of the wall time, or its maximum (p = 1).
 func (c *Comparison) spreadRow(name string, p float64) Row {
 	r := c.quantileRow(name, p, func(s *side) *spread { return &s.walls })
-	if p < 0.95 || r.P == nil || c.base.sheet.runs > 1 || c.target.sheet.runs > 1 {
+	if p < 0.95 || r.P == nil || c.base.samples.runs > 1 || c.target.samples.runs > 1 {
 		return r
 	}
 	// So far out the shares of samples say nothing: events are counted.
-	a, b := c.base.sheet, c.target.sheet
+	a, b := c.base.samples, c.target.samples
 	compare := a.est.CompareTops
 	if p == 1 {
 		compare = a.est.ComparePeaks
@@ -80,11 +80,11 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 // time: 0 where steps are independent.
 func (c *Comparison) memory() int {
 	a, b := c.base.figures[wall].est, c.target.figures[wall].est
-	d := c.base.sheet.est.Compare(&a, &b)
+	d := c.base.samples.est.Compare(&a, &b)
 	if !(d.Effective >= 1) {
 		return 0
 	}
-	return max(0, int(math.Round(float64(min(c.base.sheet.slots, c.target.sheet.slots))/d.Effective))-1)
+	return max(0, int(math.Round(float64(min(c.base.samples.slots, c.target.samples.slots))/d.Effective))-1)
 }
 
 // quantileRow compares quantiles of a figure of each step.
@@ -100,7 +100,7 @@ func (c *Comparison) quantileRow(name string, p float64, of func(*side) *spread)
 		return r
 	}
 	d := stat.Unknown(math.NaN())
-	if c.Comparable && len(c.base.sheet.weight) == 1 && len(c.target.sheet.weight) == 1 {
+	if c.Comparable && len(c.base.samples.weight) == 1 && len(c.target.samples.weight) == 1 {
 		d = c.compareQuantiles(x, y, p)
 	}
 	d.Delta = *r.Target - *r.Baseline
@@ -110,7 +110,7 @@ func (c *Comparison) quantileRow(name string, p float64, of func(*side) *spread)
 
 // compareQuantiles compares quantiles of x and y, in us.
 func (c *Comparison) compareQuantiles(x, y *spread, p float64) stat.Difference {
-	a, b := c.base.sheet, c.target.sheet
+	a, b := c.base.samples, c.target.samples
 	if a.runs == 1 && b.runs == 1 {
 		d := a.est.CompareQuantiles(&x.Sequence, &y.Sequence, p)
 		d.Lo, d.Hi = d.Lo*us, d.Hi*us
@@ -126,7 +126,7 @@ func (c *Comparison) compareQuantiles(x, y *spread, p float64) stat.Difference {
 }
 
 // quantileOfRuns estimates a quantile, in us, from what it is in each run.
-func (s *sheet) quantileOfRuns(x *spread, p float64) stat.Estimate {
+func (s *sampleTable) quantileOfRuns(x *spread, p float64) stat.Estimate {
 	if s.runs == 1 {
 		return stat.Constant(*x.quantile(p), s.bins, float64(s.slots))
 	}
@@ -205,11 +205,11 @@ func (c *Comparison) rareRow(name string) Rare {
 // times is what an operation took in each slot on the rank on which it took
 // longest, in us.
 func (s *side) times(name string) []float64 {
-	total := make([]float64, len(s.sheet.step))
+	total := make([]float64, len(s.samples.step))
 	if id, ok := s.run.names[operations].ids[name]; ok {
 		s.each(operations, int(id), func(p int32, row *row, e int) { total[p] += float64(row.ns[e]) * us })
 	}
-	return s.sheet.largest(total)
+	return s.samples.largest(total)
 }
 
 // heavy is the time from which on a step is one of the few that have most of an
@@ -266,12 +266,12 @@ func events(x []float64, above float64) *RareEvents {
 // compareEvents says whether events come more often or take longer.
 func (c *Comparison) compareEvents(r *Rare) {
 	a, b := r.Baseline, r.Target
-	if x, y := c.base.sheet, c.target.sheet; x.runs > 1 || y.runs > 1 {
+	if x, y := c.base.samples, c.target.samples; x.runs > 1 || y.runs > 1 {
 		v, w := x.rateOfRuns(a.marks), y.rateOfRuns(b.marks)
 		r.P = number(x.est.Compare(&v, &w).P)
 		return
 	}
-	often := c.base.sheet.est.CompareEvents(a.marks, b.marks)
+	often := c.base.samples.est.CompareEvents(a.marks, b.marks)
 	p := often.P / shareOften
 	if long := stat.RankSum(a.times, b.times); !math.IsNaN(long) {
 		p = min(p, long/(1-shareOften))
@@ -283,7 +283,7 @@ func (c *Comparison) compareEvents(r *Rare) {
 }
 
 // rateOfRuns estimates the share of marked steps, of several runs.
-func (s *sheet) rateOfRuns(m stat.Marks) stat.Estimate {
+func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
 	share := func(run int32) float64 {
 		n, of := 0.0, 0.0
 		for t, yes := range m {

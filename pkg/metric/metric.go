@@ -91,7 +91,7 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
 	c := newComputer(h, opt)
-	if err := event.Each(src, c.take); err != nil {
+	if err := event.Each(src, c.add); err != nil {
 		return nil, err
 	}
 	for _, r := range c.ranks {
@@ -134,8 +134,8 @@ func newComputer(h *event.Header, opt Options) *computer {
 	return c
 }
 
-// take hands the rows of a batch to their ranks, a run of one rank at a time.
-func (c *computer) take(b *event.Batch) error {
+// add hands the rows of a batch to their ranks, a run of one rank at a time.
+func (c *computer) add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).walk.Add(b, i, j) })
 }
 

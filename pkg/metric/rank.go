@@ -90,10 +90,10 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	for ; i < j; i++ {
 		switch kind := kinds[i]; kind {
 		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
-			r.takeGPU(b, i, starts[i], ends[i], kind)
+			r.observeGPU(b, i, starts[i], ends[i], kind)
 		case event.API:
 			if class := classes[i]; (class == event.Launch || class == event.GraphLaunch) && b.Class.Valid.Get(i) {
-				r.takeLaunch(b.Thread.Values[i], starts[i], ends[i], class)
+				r.observeLaunch(b.Thread.Values[i], starts[i], ends[i], class)
 			}
 		case event.Overhead:
 			if string(b.Name.Get(i)) == cudaname.QueueFull && ends[i] > starts[i] {
@@ -101,14 +101,14 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			}
 		case event.NVTX:
 			if r.rules.anyRange || classes[i] == event.Prep && b.Class.Valid.Get(i) {
-				r.takePrep(b.Name.Get(i), starts[i], ends[i])
+				r.observePrep(b.Name.Get(i), starts[i], ends[i])
 			}
 		}
 	}
 }
 
-// takeGPU takes a kernel, a whole-graph row, a copy or a memset.
-func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
+// observeGPU observes a kernel, a whole-graph row, a copy or a memset.
+func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if kind == event.Kernel {
 		r.acc.kernels++
 	}
@@ -117,7 +117,7 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		r.acc.replays++
 		r.acc.whole++
 	} else if b.GraphNode.Valid.Get(i) {
-		r.takeReplayed(b, i)
+		r.observeReplayed(b, i)
 	}
 	if e <= t || r.rules.busy>>uint32(kind)&1 == 0 {
 		return
@@ -142,8 +142,8 @@ func (r *rank) takeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	}
 }
 
-// takeReplayed takes what is particular to a row that a graph replay ran.
-func (r *rank) takeReplayed(b *event.Batch, i int) {
+// observeReplayed observes what is particular to a row that a graph replay ran.
+func (r *rank) observeReplayed(b *event.Batch, i int) {
 	r.acc.replayed++
 	if correlation, ok := b.Correlation.Get(i); ok && r.seen.first(correlation) {
 		r.acc.replays++
@@ -174,8 +174,8 @@ func (r *rank) eachTally(f func(*tally)) {
 	}
 }
 
-// takeLaunch takes a call that launches a kernel or a graph.
-func (r *rank) takeLaunch(id, t, e int64, class event.Class) {
+// observeLaunch observes a call that launches a kernel or a graph.
+func (r *rank) observeLaunch(id, t, e int64, class event.Class) {
 	h := r.threadOf(id)
 	if class == event.Launch {
 		h.addLaunch(t, e, &r.acc)
@@ -200,8 +200,8 @@ func (r *rank) threadOf(id int64) *thread {
 	return &r.threads[r.thread]
 }
 
-// takePrep takes a range that may be input preparation.
-func (r *rank) takePrep(text []byte, t, e int64) {
+// observePrep observes a range that may be input preparation.
+func (r *rank) observePrep(text []byte, t, e int64) {
 	name := 0
 	for name < len(r.rules.prep) && !bytes.Contains(text, []byte(r.rules.prep[name])) {
 		name++

@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// sheet is the chosen steps of a run, laid out: a position for each, rank after
+// sampleTable is the chosen steps of a run, laid out: a position for each, rank after
 // rank. A row becomes a number for each position.
 //
 // Figures are means over all positions, and their uncertainty is that of the same
@@ -14,7 +14,7 @@ import (
 // ranks run in step, and what all of them feel at once is one sample and not many.
 // Neighbouring slots share a bin where there are more than stat.MaxBins, and of
 // several runs that repeat one another each is one bin.
-type sheet struct {
+type sampleTable struct {
 	c      choice
 	at     [][]int32 // position of a step, by rank and step; -1: not chosen
 	step   []*step   // by position
@@ -40,8 +40,8 @@ type sums struct{ sum, n float64 }
 // alike. They add up to 1.
 type weights map[batch]float64
 
-func newSheet(c choice, w weights) *sheet {
-	s := &sheet{c: c, weight: []float64{1}}
+func newSampleTable(c choice, w weights) *sampleTable {
+	s := &sampleTable{c: c, weight: []float64{1}}
 	groups := map[batch]int32{}
 	if w != nil {
 		s.weight = s.weight[:0]
@@ -80,7 +80,7 @@ func newSheet(c choice, w weights) *sheet {
 }
 
 // putInBins gives each position its slot and its bin.
-func (s *sheet) putInBins() {
+func (s *sampleTable) putInBins() {
 	s.runs = max(1, s.c.run.repeats)
 	length, first := make([]int, s.runs), make([]int, s.runs)
 	chosen := make([][]int32, len(s.at))
@@ -125,7 +125,7 @@ type value struct {
 
 // estimate returns the mean of x, in units of scale. Positions that are NaN do not
 // count.
-func (s *sheet) estimate(x []float64, scale float64) value {
+func (s *sampleTable) estimate(x []float64, scale float64) value {
 	s.add(x)
 	v := value{mean: s.mean(s.all) * scale}
 	s.contribute(x, scale)
@@ -137,7 +137,7 @@ func (s *sheet) estimate(x []float64, scale float64) value {
 }
 
 // add adds x up by group.
-func (s *sheet) add(x []float64) {
+func (s *sampleTable) add(x []float64) {
 	clear(s.all)
 	if len(s.all) == 1 { // Fast path: all steps count alike.
 		var a sums
@@ -161,7 +161,7 @@ func (s *sheet) add(x []float64) {
 
 // contribute says how much the samples of each bin contribute to the mean of x, which
 // was added up, beyond their share.
-func (s *sheet) contribute(x []float64, scale float64) {
+func (s *sampleTable) contribute(x []float64, scale float64) {
 	clear(s.u)
 	if len(s.all) == 1 { // Fast path: of the same factors one by one.
 		n := s.all[0].n
@@ -190,7 +190,7 @@ func (s *sheet) contribute(x []float64, scale float64) {
 
 // uncertain makes an estimate of a mean to which the bins have contributed u, and
 // says what of it is chance.
-func (s *sheet) uncertain(mean float64) (e stat.Estimate, floor float64) {
+func (s *sampleTable) uncertain(mean float64) (e stat.Estimate, floor float64) {
 	if s.runs > 1 {
 		e = stat.Repeated(mean, s.u, s.slots)
 		return e, e.Apart()
@@ -212,7 +212,7 @@ func count(of []sums) float64 {
 }
 
 // mean returns the weighted mean of the groups that have any samples.
-func (s *sheet) mean(of []sums) float64 {
+func (s *sampleTable) mean(of []sums) float64 {
 	mean := 0.0
 	for g, w := range s.weight {
 		if of[g].n > 0 {
@@ -223,7 +223,7 @@ func (s *sheet) mean(of []sums) float64 {
 }
 
 // total is the weight of the groups that have any samples.
-func (s *sheet) total(of []sums) float64 {
+func (s *sampleTable) total(of []sums) float64 {
 	total := 0.0
 	for g, w := range s.weight {
 		if of[g].n > 0 {
@@ -234,7 +234,7 @@ func (s *sheet) total(of []sums) float64 {
 }
 
 // each returns a number for each position.
-func (s *sheet) each(f func(st *step, lanes float64) float64) []float64 {
+func (s *sampleTable) each(f func(st *step, lanes float64) float64) []float64 {
 	x := make([]float64, len(s.step))
 	for p, st := range s.step {
 		x[p] = f(st, s.lanes[p])
@@ -244,7 +244,7 @@ func (s *sheet) each(f func(st *step, lanes float64) float64) []float64 {
 
 // spread returns a figure of each position, with those that are there by bin and in
 // ascending order.
-func (s *sheet) spread(f func(st *step, lanes float64) float64) spread {
+func (s *sampleTable) spread(f func(st *step, lanes float64) float64) spread {
 	x := s.each(f)
 	bins := make([][]float64, s.bins)
 	for p, v := range x {
@@ -258,7 +258,7 @@ func (s *sheet) spread(f func(st *step, lanes float64) float64) spread {
 }
 
 // largest returns the largest value of x over the ranks, by slot.
-func (s *sheet) largest(x []float64) []float64 {
+func (s *sampleTable) largest(x []float64) []float64 {
 	y := make([]float64, s.slots)
 	for p, v := range x {
 		if v == v {
@@ -269,7 +269,7 @@ func (s *sheet) largest(x []float64) []float64 {
 }
 
 // perRun estimates a figure as the mean of what it is in each of several runs.
-func (s *sheet) perRun(figure func(run int) float64) stat.Estimate {
+func (s *sampleTable) perRun(figure func(run int) float64) stat.Estimate {
 	u := make([]float64, s.runs)
 	for run := range u {
 		u[run] = figure(run)
