@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/marker"
 )
 
@@ -156,7 +157,7 @@ func instant(rows []eventtest.Row, lane []*eventtest.Row, first map[*eventtest.R
 	case t >= next.LaunchEnd:
 		return "queued " + next.Name + "[]" + where
 	}
-	return doing(rows, next.LaunchThread, t) + where
+	return doing(rows, next.LaunchThread, t) + whyAt(rows, next.LaunchThread, t) + where
 }
 
 // doing returns what a thread does at t, with its site.
@@ -173,6 +174,7 @@ func doing(rows []eventtest.Row, thread, t int64) string {
 			if call == nil || r.Start > call.Start || r.End < call.End || callStates[r.Class] <= callStates[call.Class] {
 				call = r
 			}
+		case r.Kind != event.NVTX: // of the operating system
 		case r.Class == event.GIL:
 			wait = wait || r.Name == "Waiting for GIL"
 			hold = hold || r.Name == "Holding GIL"
@@ -227,8 +229,10 @@ func path(rows []eventtest.Row, of *eventtest.Row) string {
 // run feeds rows to a rank, which is cut at some times, and returns what it says.
 func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSite bool, batch int) (each, totals map[string]int64) {
 	sites := NewSites()
-	r := NewRank(sites, Options{PerSite: perSite})
-	src := eventtest.Source(eventtest.Header(rows), rows, batch)
+	h := eventtest.Header(rows)
+	h.Columns |= event.HostCols
+	r := NewRank(sites, Options{PerSite: perSite, Why: divided, OSCalls: true})
+	src := eventtest.Source(h, rows, batch)
 	todo := append(slices.Clone(cuts), end)
 	cut := func() {
 		group := 0
@@ -267,6 +271,9 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 		where := " in"
 		if inter {
 			where = " inter"
+		}
+		if _, why := sites.Undivided(k); why != hoststate.None {
+			where = " " + sites.WhyName(why) + where
 		}
 		return sites.CauseName(k) + " " + sites.Name(k) + "[" + sites.PathText(sites.Path(k)) + "]" + where
 	}
