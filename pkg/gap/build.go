@@ -32,6 +32,13 @@ func (c *computer) report() *Report {
 	rep.Straggler = c.stragglerReport(views)
 	rep.Slack = c.slackReport(views)
 	c.find(rep, views)
+	rep.Idle.Unrecorded = []Unrecorded{}
+	if rep.waitsForHost() {
+		rep.Idle.Unrecorded = c.unrecorded(views)
+	}
+	if len(rep.Idle.Unrecorded) > 0 {
+		rep.Idle.Record = recordHost
+	}
 	rep.Handoff = rep.handoff()
 	c.warn(rep, views)
 	return rep

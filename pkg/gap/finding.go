@@ -24,6 +24,11 @@ const (
 	SlowGPU       = "SLOW_GPU"       // see why a GPU, or its share of the work, is slower
 	GCManage      = "GC_MGMT"        // keep the garbage collector out of steps
 	GIL           = "GIL_CONTENTION"
+	Serialize     = "SERIALIZE" // let threads wait less for one another
+	Comm          = "COMM"      // wait less for messages of others
+	DeadWork      = "DEAD_WORK" // do not sleep
+	Affinity      = "AFFINITY"  // give threads CPUs of their own
+	LowLoad       = "LOW_LOAD"  // there is nothing to do: no host overhead
 	Recapture     = "RECAPTURE" // the recording does not answer
 )
 
@@ -70,6 +75,7 @@ func (c *computer) find(rep *Report, views []*view) {
 	f.chains()
 	f.smallKernels()
 	f.runtime()
+	f.hostFindings()
 	slices.SortStableFunc(rep.Findings, func(a, b Finding) int {
 		return cmp.Or(-compareBool(a.Pattern == Recapture, b.Pattern == Recapture), cmp.Compare(b.UsStep, a.UsStep))
 	})

@@ -46,5 +46,13 @@ func (n *names) of(id int32) *facts {
 	return &n.known[id]
 }
 
+// list returns all names.
+func (n *names) list() (all []string) {
+	for id := range int32(n.Len()) {
+		all = append(all, n.text(id))
+	}
+	return all
+}
+
 // text returns the text of a number, "" for -1.
 func (n *names) text(id int32) string { return n.Text(id) }

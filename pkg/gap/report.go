@@ -36,10 +36,14 @@ type Idle struct {
 	Lanes       int      `json:"lanes"`
 	Steps       int64    `json:"rank_steps"` // of the benchmark segments
 	// Window is "benchmark" or "trace".
-	Window  string      `json:"window"`
-	Causes  []Cause     `json:"causes"`          // they add up to TotalUs, the largest first
-	Phases  []PhaseIdle `json:"phases"`          // of the steps, empty without phases
-	PerStep []StepIdle  `json:"steps,omitempty"` // where they were asked for
+	Window string  `json:"window"`
+	Causes []Cause `json:"causes"` // they add up to TotalUs, the largest first
+	// Unrecorded is what the recording lacks to say why host threads did not go on, and
+	// Record the command that records it, "" where it lacks nothing.
+	Unrecorded []Unrecorded `json:"not_recorded"`
+	Record     string       `json:"record,omitempty"`
+	Phases     []PhaseIdle  `json:"phases"`          // of the steps, empty without phases
+	PerStep    []StepIdle   `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.

@@ -177,6 +177,9 @@ func Header(rows []Row) *event.Header {
 				File: fmt.Sprint("r", len(h.Reports), ".sqlite"), Rows: map[string]int64{}, Classes: map[string]int64{},
 			})
 		}
+		if r.Kind == event.Run {
+			h.Columns |= event.HostCols
+		}
 		count(&h.Reports[n], r)
 	}
 	return h

@@ -1,0 +1,110 @@
+package gap_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/gap"
+)
+
+// hostRow is a row of what the operating system did with the launching thread.
+func hostRow(kind event.Kind, start, end int64, name string, class event.Class, cpu int32) eventtest.Row {
+	r := eventtest.New(kind, 0, start, end, name)
+	r.Thread, r.Class, r.CPU = 1, class, cpu
+	return r
+}
+
+// TestHostFindings has the launching thread off its CPU for 400 us between steps, for
+// different reasons: each is named first, with its time, and nothing is where it runs.
+func TestHostFindings(t *testing.T) {
+	const steps, off = 40, 400_000
+	patterns := []string{gap.Serialize, gap.Hoist, gap.DeadWork, gap.Affinity, gap.Comm, gap.LowLoad}
+	for _, test := range []struct {
+		call, span string
+		class      event.Class
+		runs       bool
+		pattern    string
+		why        string
+	}{
+		{"pthread_mutex_lock", "", event.OSLock, false, gap.Serialize, "blocked:lock"},
+		{"fsync", "", event.OSFile, false, gap.Hoist, "blocked:file"},
+		{"nanosleep", "", event.OSSleep, false, gap.DeadWork, "blocked:sleep"},
+		{"", "", -1, false, gap.Affinity, "descheduled"},
+		{"pthread_cond_wait", "", event.OSWait, false, gap.Comm, "blocked:wait"},
+		{"poll", "_fetch_new_requests", event.OSIO, false, gap.LowLoad, "blocked:io"},
+		{"poll", "_process_outputs", event.OSIO, false, gap.Comm, "blocked:io"},
+		{"", "_update_requests", -1, true, "", "running"},
+	} {
+		e := &engine{}
+		e.now = 1_000
+		from := e.now
+		e.steps(steps, func() { e.layer(); e.layer() }, func() {
+			pause := func() {
+				if !test.runs {
+					e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+				}
+				if test.call != "" {
+					e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+off, test.call, test.class, -1))
+				}
+				e.now += off
+				if !test.runs {
+					from = e.now
+				}
+			}
+			if test.span != "" {
+				e.span(test.span, event.Range, pause)
+			} else {
+				pause()
+			}
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		rep := e.report(t)
+		name := test.call + " in " + test.span
+		found := ""
+		for _, f := range rep.Findings {
+			if slices.Contains(patterns, f.Pattern) {
+				if found += f.Pattern; f.UsStep < 0.95*off/1e3 || f.UsStep > 1.05*off/1e3 {
+					t.Errorf("%s: %s is worth %v us per step, want 400: %s", name, f.Pattern, f.UsStep, f.Evidence)
+				}
+			}
+		}
+		if found != test.pattern {
+			t.Errorf("%s: found %q, want %q", name, found, test.pattern)
+		}
+		var most gap.Why
+		for _, c := range rep.Idle.Causes {
+			for _, w := range c.Why {
+				if w.Ns > most.Ns {
+					most = w
+				}
+			}
+		}
+		if most.Why != test.why {
+			t.Errorf("%s: most is %+v, want %s", name, most, test.why)
+		}
+	}
+}
+
+// What was not recorded is said, with the option that records it.
+func TestNotRecorded(t *testing.T) {
+	e := &engine{}
+	e.steps(20, e.layer, func() { e.now += 100_000 })
+	idle := e.report(t).Idle
+	var options []string
+	for _, u := range idle.Unrecorded {
+		options = append(options, u.Option)
+	}
+	if want := []string{"--cpuctxsw=process-tree", "-t osrt", "-t python-gil"}; !slices.Equal(options, want) || idle.Record == "" {
+		t.Errorf("not recorded %q, %q, want %q", options, idle.Record, want)
+	}
+	for _, c := range idle.Causes {
+		for _, w := range c.Why {
+			if w.Why != "unknown" {
+				t.Errorf("%s is %s without any evidence", c.Cause, w.Why)
+			}
+		}
+	}
+}
