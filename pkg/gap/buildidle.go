@@ -139,6 +139,9 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 			}
 		}
 		slices.SortFunc(cause.Why, func(a, b Why) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Why, b.Why)) })
+		if cause.Cause == idle.GIL.String() {
+			cause.Holders = c.holders(sums)
+		}
 		cause.Us, cause.Share = us(cause.Ns), ratio(cause.Ns, total)
 		cause.UsPerStep = perStep(cause.Us, steps)
 		slices.SortFunc(cause.Sites, Site.before)
@@ -149,6 +152,43 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 	}
 	slices.SortFunc(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause))
+	})
+	return list
+}
+
+// holders lists who held the interpreter lock, the largest first.
+func (c *computer) holders(sums keySums) []Holder {
+	type who struct {
+		thread           int64
+		doing, path, why string
+	}
+	times := map[who]int64{}
+	for k, ns := range sums {
+		if c.sites.Cause(k) != idle.GIL {
+			continue
+		}
+		w := who{thread: idle.NoTime}
+		if h, ok := c.sites.Holder(k); ok && h.Thread != idle.NoTime {
+			_, why := c.sites.Undivided(h.Doing)
+			w = who{h.Thread, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
+			if name := c.sites.Name(h.Doing); name != "" {
+				w.doing += " " + name
+			}
+		}
+		times[w] += ns
+	}
+	var list []Holder
+	for w, ns := range times {
+		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns)}
+		if w.thread != idle.NoTime {
+			h.Thread = &w.thread
+		}
+		if ns != 0 {
+			list = append(list, h)
+		}
+	}
+	slices.SortFunc(list, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), -compareBool(a.Thread == nil, b.Thread == nil))
 	})
 	return list
 }

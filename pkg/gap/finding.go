@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -200,6 +201,29 @@ func (f *finder) straggler() {
 // finding.
 const minLateShare = 0.005
 
+// heldShare is the share of the waits for the interpreter lock from which on it matters that
+// whoever holds it waits, too.
+const heldShare = 0.2
+
+// heldBy says who holds the interpreter lock most, and whether that thread waits with it.
+func (c *Cause) heldBy() string {
+	if len(c.Holders) == 0 || c.Holders[0].Thread == nil {
+		return ""
+	}
+	first := c.Holders[0]
+	text := fmt.Sprintf("; for %.0f %% of that thread %d holds it, in %s", 100*ratio(first.Ns, c.Ns), *first.Thread, cmp.Or(innermost(first.Path), first.Doing))
+	waits := int64(0)
+	for _, h := range c.Holders {
+		if strings.HasPrefix(h.Doing, idle.Sync.String()) || strings.HasPrefix(h.Why, "blocked:") {
+			waits += h.Ns
+		}
+	}
+	if float64(waits) >= heldShare*float64(c.Ns) {
+		text += fmt.Sprintf("; for %.0f %% its holder waits for the GPU or for others: release it around what blocks", 100*ratio(waits, c.Ns))
+	}
+	return text
+}
+
 // runtime finds idle time that the language's runtime takes.
 func (f *finder) runtime() {
 	for _, c := range f.rep.Idle.Causes {
@@ -210,7 +234,7 @@ func (f *finder) runtime() {
 		case event.Classes[event.GC]:
 			f.add(GCManage, c.Us, Finding{}, "the GPU waits %s for garbage collections, %.1f %% of idle time: freeze what is long-lived, collect between steps", f.per(c.Us), 100*c.Share)
 		case event.Classes[event.GIL]:
-			f.add(GIL, c.Us, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time", f.per(c.Us), 100*c.Share)
+			f.add(GIL, c.Us, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time%s", f.per(c.Us), 100*c.Share, c.heldBy())
 		}
 	}
 }

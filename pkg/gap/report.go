@@ -61,6 +61,9 @@ type Cause struct {
 	// hoststate), the largest first: all of it, of untraced the part whose launching call
 	// is known. Empty for causes on the GPU, and of single steps.
 	Why []Why `json:"why"`
+	// Holders are who held the interpreter lock, of the cause gil; they add up to it, the
+	// largest first.
+	Holders []Holder `json:"holders,omitempty"`
 	// Sites are where it arose, the largest first; they add up to it. Causes that
 	// have no site have none, nor have those of single steps.
 	Sites []Site `json:"sites"`
@@ -71,6 +74,18 @@ type Why struct {
 	Why string  `json:"why"` // as package hoststate names it
 	Ns  int64   `json:"ns"`  // over all lanes
 	Us  float64 `json:"us"`  // the same
+}
+
+// Holder is a thread that held the interpreter lock while another one waited for it.
+type Holder struct {
+	Thread *int64 `json:"thread"` // thread id, null where nobody knows who it is
+	// Doing is what it was in: a call of CUDA, or a range, by the name of a cause and its
+	// site; Path the ranges around it, the outermost first, and Why why it did not go on.
+	Doing string  `json:"doing"`
+	Path  string  `json:"path"`
+	Why   string  `json:"why"`
+	Ns    int64   `json:"ns"` // over all lanes
+	Us    float64 `json:"us"` // the same
 }
 
 // Site is where a cause of idle time arose.

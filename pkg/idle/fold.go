@@ -25,6 +25,7 @@ type foldedPiece struct {
 // of what ends it is that long ago, too: then the shares of the causes are, in the
 // slice of the launch, those of the whole slice.
 func (r *Rank) Bound() {
+	r.forgetHolds()
 	if r.origin == never {
 		for _, h := range r.threads {
 			h.Forget(r.last)

@@ -157,7 +157,11 @@ func instant(rows []eventtest.Row, lane []*eventtest.Row, first map[*eventtest.R
 	case t >= next.LaunchEnd:
 		return "queued " + next.Name + "[]" + where
 	}
-	return doing(rows, next.LaunchThread, t) + whyAt(rows, next.LaunchThread, t) + where
+	what := doing(rows, next.LaunchThread, t)
+	if divided && what == "gil []" {
+		what += heldAt(rows, next.LaunchThread, t)
+	}
+	return what + whyAt(rows, next.LaunchThread, t) + where
 }
 
 // doing returns what a thread does at t, with its site.
@@ -274,8 +278,11 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 		}
 		if _, why := sites.Undivided(k); why != hoststate.None {
 			where = " " + sites.WhyName(why) + where
+			if h, ok := sites.Holder(k); ok {
+				where = heldText(sites, h) + where
+			}
 		}
-		return sites.CauseName(k) + " " + sites.Name(k) + "[" + sites.PathText(sites.Path(k)) + "]" + where
+		return textOf(sites, k) + where
 	}
 	r.Each(end, func(s Sample) { each[fmt.Sprint(s.Slice, " ", text(s.Key, s.Inter))] += s.Ns })
 	if !perSite {

@@ -204,7 +204,7 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 			end = min(to, runs[k+1].At)
 		}
 		if from < end {
-			r.credit(from, end, Key(runs[k].State), g)
+			r.creditState(from, end, h, Key(runs[k].State), g)
 			from = end
 		}
 	}

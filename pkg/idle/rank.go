@@ -70,6 +70,7 @@ type Rank struct {
 	estimated int64
 	gap       []latePiece // what the last gap was attributed to
 	edges     edges
+	holds     []hold // of the interpreter lock, in the order of their start
 	pauses    []span
 }
 
@@ -186,6 +187,9 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 		h.Wait(start, end)
 	case host.Class == event.GIL:
 		h.Hold(start, end)
+		if r.opt.Why {
+			r.holds = append(r.holds, hold{start, end, h})
+		}
 	case host.Class == event.GC:
 		h.Collect(start, end)
 	default:
@@ -277,6 +281,6 @@ func (r *Rank) Close() {
 	for _, g := range r.open {
 		r.totals = g.sums.drain(r.totals, g.group)
 	}
-	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap = nil, nil, nil, nil, nil, nil, nil
+	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges = sums{}, edges{}
 }

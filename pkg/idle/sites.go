@@ -14,8 +14,10 @@ type Sites struct {
 	Calls  *Names // of calls of the operating system's libraries
 	// paths holds the paths of ranges, and as leaves the sites of calls and
 	// kernels, whose name is below -1 and holds the cause.
-	paths thread.Paths
-	ended [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
+	paths     thread.Paths
+	holders   []Holder // of the interpreter lock
+	holderIDs map[Holder]int32
+	ended     [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
 }
 
 // NewSites returns sites of which there are none yet.
@@ -64,6 +66,14 @@ func (s *Sites) Undivided(k Key) (Key, hoststate.Why) {
 		return k, hoststate.None
 	}
 	n := ^s.paths.Name(int32(k-named)) - whyLeaf
+	if n >= holderLeaf-whyLeaf {
+		parent := s.paths.Parent(int32(k - named))
+		if parent < 0 { // there are too many paths
+			return Key(GIL), hoststate.Unknown
+		}
+		k = named + Key(parent)
+		n = ^s.paths.Name(parent) - whyLeaf
+	}
 	if n < 0 {
 		return k, hoststate.None
 	}
@@ -71,6 +81,54 @@ func (s *Sites) Undivided(k Key) (Key, hoststate.Why) {
 		return named + Key(parent), hoststate.Why(n >> causeBits)
 	}
 	return Key(n & causeMask), hoststate.Why(n >> causeBits)
+}
+
+// Holder is who holds the interpreter lock, and what that thread does.
+type Holder struct {
+	Thread int64 // its number, NoTime where nobody knows who it is
+	Doing  Key   // divided by why; Key(Untraced) where nobody knows
+}
+
+// holderLeaf is above the names of all other leaves: a key of cause GIL that is divided by
+// who holds the lock is a leaf after it. maxHolders is how many are told apart.
+const (
+	holderLeaf = 1 << 29
+	maxHolders = 1 << 16
+)
+
+// nobody stands for a holder that is not known.
+var nobody = Holder{NoTime, Key(Untraced)}
+
+// held returns the key of the part of k during which h holds the lock.
+func (s *Sites) held(k Key, h Holder) Key {
+	id, ok := s.holderIDs[h]
+	if !ok && len(s.holders) >= maxHolders {
+		return s.held(k, nobody)
+	}
+	if !ok {
+		if s.holderIDs == nil {
+			s.holderIDs = map[Holder]int32{}
+			s.holders, s.holderIDs[nobody] = []Holder{nobody}, 0
+		}
+		if id, ok = s.holderIDs[h]; !ok {
+			id = int32(len(s.holders))
+			s.holders, s.holderIDs[h] = append(s.holders, h), id
+		}
+	}
+	return named + Key(s.paths.Child(int32(k-named), ^(holderLeaf+id)))
+}
+
+// Holder returns who holds the interpreter lock in a key of cause GIL; ok is false for one
+// that is not divided by that.
+func (s *Sites) Holder(k Key) (h Holder, ok bool) {
+	if k < named {
+		return h, false
+	}
+	id := ^s.paths.Name(int32(k-named)) - holderLeaf
+	if id < 0 {
+		return h, false
+	}
+	return s.holders[id], true
 }
 
 // WhyName returns why as text.

@@ -99,6 +99,34 @@ func whyAt(rows []eventtest.Row, thread, t int64) string {
 	return " unknown"
 }
 
+// textOf is a key as the reference writes it, without why.
+func textOf(sites *Sites, k Key) string {
+	return sites.CauseName(k) + " " + sites.Name(k) + "[" + sites.PathText(sites.Path(k)) + "]"
+}
+
+// heldText is a holder as the reference writes it.
+func heldText(sites *Sites, h Holder) string {
+	if h == nobody {
+		return " by nobody"
+	}
+	_, why := sites.Undivided(h.Doing)
+	return fmt.Sprint(" by ", h.Thread, " in ", textOf(sites, h.Doing), " ", sites.WhyName(why))
+}
+
+// heldAt says who holds the interpreter lock at t, and what that thread does then.
+func heldAt(rows []eventtest.Row, waiting, t int64) string {
+	by := int64(-1)
+	for i := range rows {
+		if r := &rows[i]; r.Name == "Holding GIL" && r.Thread != waiting && r.Start <= t && t < r.End {
+			by = r.Thread // later ones start later
+		}
+	}
+	if by < 0 {
+		return " by nobody"
+	}
+	return fmt.Sprint(" by ", by, " in ", doing(rows, by, t), whyAt(rows, by, t))
+}
+
 // TestWhyAgainstReference divides idle time by why, also where what threads did is folded.
 func TestWhyAgainstReference(t *testing.T) {
 	divided = true
@@ -133,7 +161,7 @@ func TestWhyAgainstReference(t *testing.T) {
 			t.Fatalf("seed %d, totals: %s", seed, d)
 		}
 	}
-	for _, why := range []string{"profiler", "queue_full", "load", "blocked:file", "blocked:cuda", "descheduled", "os:poll", "spin", "running", "in:io", "unknown"} {
+	for _, why := range []string{"profiler", "queue_full", "load", "blocked:file", "blocked:cuda", "descheduled", "os:poll", "spin", "running", "in:io", "unknown", "by"} {
 		if seen[why] < 50 {
 			t.Errorf("%s holds for %d ns: the traces show too little", why, seen[why])
 		}
