@@ -138,6 +138,7 @@ func (rep *Report) idle(s *report.Section) {
 	}
 	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
 	i.sites(s)
+	i.whys(s)
 	for _, ph := range i.Phases {
 		causes(s.Table(fmt.Sprintf("In the %d %s: idle %s of %s", ph.Steps, scopeNames[ph.Phase], report.Micros(ph.TotalUs), report.Micros(ph.WindowUs)),
 			causeColumns...), ph.Causes)

@@ -11,6 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/osname"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // What the operating system says of idle time, and what there is to do about it. These
@@ -166,7 +167,7 @@ func (f *finder) addHost(pattern string, h *hostTime, say func(*hostTime) string
 		path, text = -1, ""
 	}
 	f.add(pattern, us(h.ns), Finding{Path: text, Source: f.c.Source(path)}, "the GPU is idle %s, %s of its idle time, while %s%s",
-		f.per(us(h.ns)), percent(us(h.ns)/f.rep.Idle.TotalUs), say(h), in(text))
+		f.per(us(h.ns)), report.Percent(us(h.ns)/f.rep.Idle.TotalUs), say(h), in(text))
 }
 
 // found tells whether there is a finding with a pattern.
@@ -180,10 +181,10 @@ func (f *finder) distrust(times map[string]*hostTime) {
 		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf(format, args...))
 	}
 	if h := times["profiler"]; h != nil && f.worth(us(h.ns)) {
-		warn("%s of idle time is the profiler's own work on launching threads: without it there is less", length(us(h.ns)))
+		warn("%s of idle time is the profiler's own work on launching threads: without it there is less", report.Micros(us(h.ns)))
 	}
 	if h := times["queue_full"]; h != nil && f.worth(us(h.ns)) {
-		warn("for %s of idle time a launch waits for a full queue: the GPU is busy with work that was not recorded", length(us(h.ns)))
+		warn("for %s of idle time a launch waits for a full queue: the GPU is busy with work that was not recorded", report.Micros(us(h.ns)))
 	}
 }
 
