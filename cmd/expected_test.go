@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/testrun"
 	"github.com/hostbound/hostbound/pkg/wire"
 )
 
@@ -71,10 +72,7 @@ type expectedSteady struct {
 // TestExpectedFigures compares what the commands say with figures that other code
 // computed, on the traces in the folder that HOSTBOUND_TRACES names.
 func TestExpectedFigures(t *testing.T) {
-	dir := os.Getenv("HOSTBOUND_TRACES")
-	if dir == "" {
-		t.Skip("HOSTBOUND_TRACES names no folder of exports with *.expected.json beside them")
-	}
+	dir := testrun.Folder(t, "TRACES")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.expected.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no *.expected.json under %s: %v", dir, err)

@@ -1,44 +1,22 @@
 package compare_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
-	"github.com/hostbound/hostbound/pkg/nsys"
-	"github.com/hostbound/hostbound/pkg/phase"
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // altered profiles a simulated run whose rows were changed once the steps were
 // found.
 func altered(t *testing.T, c sim.Config, change func(*event.Header, []eventtest.Row)) *compare.Run {
 	t.Helper()
-	trace, err := sim.Simulate(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "run.sqlite")
-	if err := trace.WriteSQLite(path, sim.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := nsys.Open([]string{path}, nsys.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	steps, err := step.New(reader, step.Options{By: step.Allreduce})
-	if err != nil {
-		t.Fatal(err)
-	}
-	phases, err := phase.New(steps, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	phases := testrun.Open(t, step.Allreduce, testrun.Simulate(t, c, false)...)
 	rows, err := eventtest.Collect(phases)
 	if err != nil {
 		t.Fatal(err)

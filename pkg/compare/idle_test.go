@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // The idle time by cause and site adds up to the idle time of a step, for each way
 // to find steps.
 func TestIdleAddsUp(t *testing.T) {
-	dir := traces(t)
+	dir := testrun.Folder(t, "TRACES")
 	for _, c := range []struct{ by, path string }{
 		{"allreduce", "sim/base.sqlite"}, {"nvtx", "sim/base.sqlite"}, {"nvtx", "sim/gc_gil.sqlite"}, {"allreduce", "sim/prefill.sqlite"},
 		{"nvtx", "sim/tp1_eager_2021.sqlite"}, {"nvtx", "sim/tp2_node.sqlite"},
@@ -38,7 +39,7 @@ func TestIdleAddsUp(t *testing.T) {
 
 // Idle time lies within or between steps alike, however the steps were found.
 func TestInterStepAlike(t *testing.T) {
-	path := filepath.Join(traces(t), "sim/base.sqlite")
+	path := filepath.Join(testrun.Folder(t, "TRACES"), "sim/base.sqlite")
 	between := func(by string) float64 {
 		one, err := compare.Compare(profileOf(t, by, path), nil, compare.Options{})
 		if err != nil {

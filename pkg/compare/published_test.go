@@ -2,13 +2,13 @@ package compare_test
 
 import (
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // published is the run of Llama 3.2 1B on two GPUs of which TensorRT-LLM's own
@@ -49,15 +49,7 @@ func simulated(t testing.TB, c sim.Config) *compare.Run {
 
 func simulatedBy(t testing.TB, by string, c sim.Config) *compare.Run {
 	t.Helper()
-	trace, err := sim.Simulate(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "run.sqlite")
-	if err := trace.WriteSQLite(path, sim.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	return profileOf(t, by, path)
+	return profileOf(t, by, testrun.Simulate(t, c, false)...)
 }
 
 // TestPublishedCase reports the published regression as published.

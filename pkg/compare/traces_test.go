@@ -9,41 +9,18 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
-	"github.com/hostbound/hostbound/pkg/nsys"
-	"github.com/hostbound/hostbound/pkg/phase"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // profileOf runs the stages before a profile on exports.
 func profileOf(t testing.TB, by string, paths ...string) *compare.Run {
 	t.Helper()
-	reader, err := nsys.Open(paths, nsys.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	steps, err := step.New(reader, step.Options{By: by})
-	if err != nil {
-		t.Fatal(err)
-	}
-	phases, err := phase.New(steps, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := compare.Profile(phases, compare.ProfileOptions{})
+	run, err := compare.Profile(testrun.Open(t, by, paths...), compare.ProfileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return run
-}
-
-func traces(t *testing.T) string {
-	dir := os.Getenv("HOSTBOUND_TRACES")
-	if dir == "" {
-		t.Skip("HOSTBOUND_TRACES is not set: no traces to compare with")
-	}
-	return dir
 }
 
 // steady is the part of an expected.json that is about steady steps.
@@ -70,7 +47,7 @@ type steady struct {
 
 // TestSteadyFigures meets the figures that separate code found for each trace.
 func TestSteadyFigures(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(traces(t), "sim", "*.expected.json"))
+	files, _ := filepath.Glob(filepath.Join(testrun.Folder(t, "TRACES"), "sim", "*.expected.json"))
 	if len(files) == 0 {
 		t.Fatal("no expected.json")
 	}
@@ -163,7 +140,7 @@ func value(p *float64) any {
 // TestBaseAgainstTarget finds what was changed between the two simulated runs, and
 // nothing else.
 func TestBaseAgainstTarget(t *testing.T) {
-	dir := filepath.Join(traces(t), "sim")
+	dir := filepath.Join(testrun.Folder(t, "TRACES"), "sim")
 	c, err := compare.Compare(profileOf(t, "allreduce", filepath.Join(dir, "base.sqlite")),
 		profileOf(t, "allreduce", filepath.Join(dir, "target.sqlite")), compare.Options{})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // repeat hands out the rows of a run of decoding steps several times over, each time
@@ -31,7 +33,7 @@ type repeat struct {
 
 func newRepeat(t testing.TB, steps int, rounds int64) *repeat {
 	h, rows := eventtest.Decode(steps)
-	src := stages(t, eventtest.Source(h, rows, event.BatchRows), "nvtx")
+	src := testrun.Phased(t, eventtest.Source(h, rows, event.BatchRows), step.Options{By: "nvtx"})
 	r := &repeat{header: src.Header(), steps: int64(steps), rounds: rounds, span: int64(steps) * 4_000_000}
 	for {
 		b, err := src.Next()
@@ -102,7 +104,7 @@ func (r *repeat) Next() (*event.Batch, error) {
 
 func BenchmarkCompute(b *testing.B) {
 	h, rows := eventtest.Decode(500)
-	in, err := eventtest.Ready(stages(b, eventtest.Source(h, rows, event.BatchRows), "auto"))
+	in, err := eventtest.Ready(testrun.Phased(b, eventtest.Source(h, rows, event.BatchRows), step.Options{By: "auto"}))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func BenchmarkEager(b *testing.B) {
 	c := sim.Default()
 	c.Mode, c.Ranks, c.Events, c.Warmup = sim.Eager, 3, 400_000, 0
 	c.GCEvery, c.GIL, c.SlowRank, c.Slow = 20, 30, 1, 300
-	in, err := eventtest.Ready(open(b, "nvtx", simulate(b, c, true)...))
+	in, err := eventtest.Ready(testrun.Open(b, "nvtx", testrun.Simulate(b, c, true)...))
 	if err != nil {
 		b.Fatal(err)
 	}

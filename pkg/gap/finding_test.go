@@ -8,6 +8,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // engine writes a run of one rank, whose host thread launches layer after layer.
@@ -79,7 +81,7 @@ func (e *engine) steps(n int, forward, after func()) {
 // report returns what is found.
 func (e *engine) report(t *testing.T) *gap.Report {
 	t.Helper()
-	rep, err := gap.Compute(stages(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), "nvtx"), gap.Options{
+	rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: "nvtx"}), gap.Options{
 		Source: func(s string) string {
 			if s == "attention" {
 				return "Attention.forward"

@@ -13,6 +13,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // waiting makes steps of 100 us, in each of which the host waits 60 us for the GPU in
@@ -46,7 +47,7 @@ func waiting(steps int) []eventtest.Row {
 // and in its text.
 func TestSites(t *testing.T) {
 	rows := waiting(20)
-	tagged, isolated := smallStepsBy(t, eventtest.Header(rows), rows, step.Options{By: step.NVTX})
+	tagged, isolated := testrun.PhasedRows(t, eventtest.Header(rows), rows, step.Options{By: step.NVTX})
 	rep, err := gap.Compute(eventtest.Source(tagged, isolated, 64), gap.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func TestSites(t *testing.T) {
 
 // The sites of a cause add up to it.
 func TestSitesAddUp(t *testing.T) {
-	rep := compute(t, "auto", gap.Options{}, simulate(t, eagerRun(), false)...)
+	rep := compute(t, "auto", gap.Options{}, testrun.Simulate(t, eagerRun(), false)...)
 	causes := rep.Idle.Causes
 	for _, p := range rep.Idle.Phases {
 		causes = append(causes, p.Causes...)
@@ -100,7 +101,7 @@ func TestSitesAddUp(t *testing.T) {
 
 // The same input makes the same bytes.
 func TestSameBytes(t *testing.T) {
-	paths := simulate(t, eagerRun(), false)
+	paths := testrun.Simulate(t, eagerRun(), false)
 	var want string
 	for range 8 {
 		rep := compute(t, "auto", gap.Options{PerStep: true}, paths...)
@@ -119,7 +120,7 @@ func TestSameBytes(t *testing.T) {
 // Rows may be chosen: the first segments missing, or the window row.
 func TestChosenRows(t *testing.T) {
 	h, rows := eventtest.Decode(30)
-	tagged, isolated := smallStepsBy(t, h, rows, step.Options{By: step.Allreduce})
+	tagged, isolated := testrun.PhasedRows(t, h, rows, step.Options{By: step.Allreduce})
 	from, segment := int64(0), int64(0)
 	for i := range isolated {
 		if r := &isolated[i]; r.Kind == event.Step && r.Step == 12 {
@@ -185,7 +186,7 @@ func TestUnrecorded(t *testing.T) {
 	span := h.Span(0)
 	span.Unrecorded = [][2]int64{{from, to}}
 	h.Reports[0].RankFacts = []event.RankFacts{{RankSpan: span, Markers: 30, Launches: 30, Kernels: 30}}
-	tagged, isolated := smallStepsBy(t, h, rows, step.Options{By: step.NVTX})
+	tagged, isolated := testrun.PhasedRows(t, h, rows, step.Options{By: step.NVTX})
 	for _, window := range []string{gap.WindowBenchmark, gap.WindowTrace} {
 		rep, err := gap.Compute(eventtest.Source(tagged, isolated, 64), gap.Options{Window: window})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // Models whose layers differ, read from simulated exports.
@@ -46,7 +47,7 @@ func TestLayersOfModels(t *testing.T) {
 					continue
 				}
 				name := fmt.Sprintf("%s, %s, by %s", test.name, mode, by)
-				p := compute(t, by, gap.Options{}, simulate(t, c, false)...).Pattern
+				p := compute(t, by, gap.Options{}, testrun.Simulate(t, c, false)...).Pattern
 				if p == nil || p.Layers == nil {
 					t.Errorf("%s: no layers: %+v", name, p)
 					continue

@@ -14,6 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/table"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // A distribution that was published of a run with piecewise graphs: the buckets,
@@ -74,9 +75,9 @@ func TestPublishedDistribution(t *testing.T) {
 func TestWholeGraphsAreBusy(t *testing.T) {
 	c := sim.Default()
 	c.Mode, c.Warmup, c.Steps = sim.Whole, 0, 20
-	whole := compute(t, "nvtx", gap.Options{}, simulate(t, c, false)...)
+	whole := compute(t, "nvtx", gap.Options{}, testrun.Simulate(t, c, false)...)
 	c.Mode = sim.Node
-	node := compute(t, "nvtx", gap.Options{}, simulate(t, c, false)...)
+	node := compute(t, "nvtx", gap.Options{}, testrun.Simulate(t, c, false)...)
 	if whole.Graph.Whole == 0 || node.Graph.Whole != 0 {
 		t.Fatalf("%d and %d whole replays", whole.Graph.Whole, node.Graph.Whole)
 	}
@@ -102,7 +103,7 @@ func TestPartialRecording(t *testing.T) {
 	for _, mode := range []sim.Mode{sim.Node, sim.Whole} {
 		c := sim.Default()
 		c.Mode, c.Dropped, c.Warmup, c.Steps = mode, 0.82, 0, 60
-		rep := compute(t, "nvtx", gap.Options{}, simulate(t, c, false)...)
+		rep := compute(t, "nvtx", gap.Options{}, testrun.Simulate(t, c, false)...)
 		if len(rep.Graph.Partial) != 2 {
 			t.Fatalf("%s: partial ranks %+v, want 2", mode, rep.Graph.Partial)
 		}
@@ -162,7 +163,7 @@ func TestJSON(t *testing.T) {
 			return "ModelEngine.prepare"
 		}
 		return ""
-	}}, simulate(t, c, false)...)
+	}}, testrun.Simulate(t, c, false)...)
 	data, err := json.Marshal(rep)
 	if err != nil {
 		t.Fatal(err)

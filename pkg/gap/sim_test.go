@@ -1,46 +1,18 @@
 package gap_test
 
 import (
-	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/nsys"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
-
-// simulate writes a run, a report a rank where split is set, and returns the files.
-func simulate(t testing.TB, c sim.Config, split bool) []string {
-	t.Helper()
-	var traces []*sim.Trace
-	var err error
-	if split {
-		traces, err = sim.SimulateReports(c)
-	} else {
-		var one *sim.Trace
-		one, err = sim.Simulate(c)
-		traces = append(traces, one)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var paths []string
-	dir := t.TempDir()
-	for i, tr := range traces {
-		path := filepath.Join(dir, fmt.Sprintf("rank%d.sqlite", i))
-		schemas := sim.Schemas()
-		if err := tr.WriteSQLite(path, sim.Options{Schema: schemas[len(schemas)-1]}); err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
-	}
-	return paths
-}
 
 func compute(t testing.TB, by string, opt gap.Options, paths ...string) *gap.Report {
 	t.Helper()
-	rep, err := gap.Compute(open(t, by, paths...), opt)
+	rep, err := gap.Compute(testrun.Open(t, by, paths...), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +38,7 @@ func TestPatternOfModels(t *testing.T) {
 						c.Ranks = 1
 						c.Devices = 2
 					}
-					p := compute(t, by, gap.Options{}, simulate(t, c, false)...).Pattern
+					p := compute(t, by, gap.Options{}, testrun.Simulate(t, c, false)...).Pattern
 					want := 9
 					if fused {
 						want = 7
@@ -93,12 +65,12 @@ func TestStragglerOfRuns(t *testing.T) {
 			c := base
 			c.Mode = mode
 			c.ClockError = []float64{0, err, -err / 2}
-			even := compute(t, "auto", gap.Options{}, simulate(t, c, true)...).Straggler
+			even := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler
 			if even == nil || even.Rank != nil {
 				t.Errorf("%s, clock error %v us: like ranks: %+v, want nobody", mode, err, even)
 			}
 			c.SlowRank, c.Slow, c.SlowOp = 1, 400, "_prepare_inputs"
-			s := compute(t, "auto", gap.Options{}, simulate(t, c, true)...).Straggler
+			s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler
 			if s == nil || s.Rank == nil || *s.Rank != 1 {
 				t.Errorf("%s, clock error %v us: %+v, want rank 1", mode, err, s)
 				continue
@@ -120,7 +92,7 @@ func TestStragglerByFault(t *testing.T) {
 			c := sim.Default()
 			c.Ranks, c.Steps, c.Mode, c.Seed = 4, 40, mode, seed
 			c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 2, Factor: 1.25}}
-			rep := compute(t, "auto", gap.Options{}, simulate(t, c, true)...)
+			rep := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...)
 			s := rep.Straggler
 			if s == nil || s.Rank == nil || *s.Rank != 2 || s.Side != "gpu" || len(s.Causes) == 0 || s.Causes[0] != "kernels:gemm" {
 				t.Errorf("%s, seed %d: slow GPU: %+v", mode, seed, s)
@@ -132,11 +104,11 @@ func TestStragglerByFault(t *testing.T) {
 				t.Errorf("%s, seed %d: no finding of the slow GPU: %+v", mode, seed, rep.Findings)
 			}
 			c.Faults = []sim.Fault{{Kind: sim.FaultRotate, Rank: -1, US: 600}}
-			if s := compute(t, "auto", gap.Options{}, simulate(t, c, true)...).Straggler; s == nil || s.Rank != nil {
+			if s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler; s == nil || s.Rank != nil {
 				t.Errorf("%s, seed %d: late in turn: %+v", mode, seed, s)
 			}
 			c.Faults = []sim.Fault{{Kind: sim.FaultTail, At: "_prepare_inputs", Rank: 1, Share: 0.6, US: 900}}
-			if s := compute(t, "auto", gap.Options{}, simulate(t, c, true)...).Straggler; s == nil || s.Rank == nil || *s.Rank != 1 ||
+			if s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler; s == nil || s.Rank == nil || *s.Rank != 1 ||
 				s.Side != "host" || s.Causes[0] != "_prepare_inputs" {
 				t.Errorf("%s, seed %d: late in six of ten steps: %+v", mode, seed, s)
 			}
@@ -148,16 +120,16 @@ func TestStragglerByFault(t *testing.T) {
 func TestStragglerOfTwoRuns(t *testing.T) {
 	c := sim.Default()
 	c.Ranks, c.Steps = 2, 40
-	a := simulate(t, c, true)
+	a := testrun.Simulate(t, c, true)
 	c.Seed++
 	c.UTC += 100e9
-	b := simulate(t, c, true)
+	b := testrun.Simulate(t, c, true)
 	r, err := nsys.Open([]string{a[0], b[1]}, nsys.Options{Separate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	rep, err := gap.Compute(stages(t, r, "auto"), gap.Options{})
+	rep, err := gap.Compute(testrun.Phased(t, r, step.Options{}), gap.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

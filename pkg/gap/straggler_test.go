@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 func TestStragglerOfTraces(t *testing.T) {
-	dir := filepath.Join(traces(t), "sim")
-	rep, err := gap.Compute(open(t, "allreduce",
+	dir := filepath.Join(testrun.Folder(t, "TRACES"), "sim")
+	rep, err := gap.Compute(testrun.Open(t, "allreduce",
 		filepath.Join(dir, "rank0.sqlite"), filepath.Join(dir, "rank1.sqlite"), filepath.Join(dir, "rank2.sqlite")), gap.Options{})
 	if err != nil {
 		t.Fatal(err)

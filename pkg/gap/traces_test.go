@@ -9,49 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/gap"
-	"github.com/hostbound/hostbound/pkg/nsys"
-	"github.com/hostbound/hostbound/pkg/phase"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
-
-// traces returns the folder of exports with figures beside them.
-func traces(t testing.TB) string {
-	dir := os.Getenv("HOSTBOUND_TRACES")
-	if dir == "" {
-		t.Skip("HOSTBOUND_TRACES names no folder of exports with *.expected.json beside them")
-	}
-	return dir
-}
-
-// open returns the events of exports, by "none" as they are.
-func open(t testing.TB, by string, paths ...string) event.Source {
-	t.Helper()
-	r, err := nsys.Open(paths, nsys.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Close)
-	return stages(t, r, by)
-}
-
-// stages returns the events with steps and phases, by "none" as they are.
-func stages(t testing.TB, src event.Source, by string) event.Source {
-	t.Helper()
-	if by == "none" {
-		return src
-	}
-	isolated, err := step.New(src, step.Options{By: by})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tagged, err := phase.New(isolated, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tagged
-}
 
 // expected is what separate code found.
 type expected struct {
@@ -71,7 +31,7 @@ func near(a, b float64) bool {
 
 func TestExpected(t *testing.T) {
 	n := 0
-	err := filepath.WalkDir(traces(t), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(testrun.Folder(t, "TRACES"), func(path string, d fs.DirEntry, err error) error {
 		name, ok := strings.CutSuffix(path, ".expected.json")
 		if err != nil || !ok {
 			return err
@@ -103,7 +63,7 @@ func testExpected(t *testing.T, path, base, by string) {
 	if dir, ok := strings.CutSuffix(base, "rank012"); ok {
 		paths = []string{dir + "rank0.sqlite", dir + "rank1.sqlite", dir + "rank2.sqlite"}
 	}
-	got, err := gap.Compute(open(t, by, paths...), gap.Options{})
+	got, err := gap.Compute(testrun.Open(t, by, paths...), gap.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
-	"github.com/hostbound/hostbound/pkg/phase"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // small makes small random traces, whose times are single nanoseconds, so that a
@@ -436,25 +436,7 @@ func diffFigures(got, want *figures) string {
 // smallSteps finds the steps of small traces.
 func smallSteps(t *testing.T, h *event.Header, rows []eventtest.Row, by string, all bool) (*event.Header, []eventtest.Row) {
 	t.Helper()
-	return smallStepsBy(t, h, rows, step.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
-}
-
-// smallStepsBy finds steps and phases.
-func smallStepsBy(t *testing.T, h *event.Header, rows []eventtest.Row, opt step.Options) (*event.Header, []eventtest.Row) {
-	t.Helper()
-	it, err := step.New(eventtest.Source(h, rows, 100), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tagged, err := phase.New(it, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := eventtest.Collect(tagged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tagged.Header(), out
+	return testrun.PhasedRows(t, h, rows, step.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
 }
 
 func TestAgainstTwin(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // No finding about idle time is worth more than there is.
@@ -19,7 +20,7 @@ func TestFindingsAreWorthIdleTime(t *testing.T) {
 				{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}, {Kind: sim.FaultAlloc, Rank: -1, US: 200},
 				{Kind: sim.FaultJIT, Rank: -1, Every: 19, US: 20000, Count: 900}, {Kind: sim.FaultPageable, Rank: -1, US: 30},
 			}
-			rep := compute(t, "nvtx", gap.Options{}, simulate(t, c, false)...)
+			rep := compute(t, "nvtx", gap.Options{}, testrun.Simulate(t, c, false)...)
 			if len(rep.Findings) < 3 {
 				t.Errorf("%s, seed %d: findings %+v", mode, seed, rep.Findings)
 			}

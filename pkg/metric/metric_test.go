@@ -13,29 +13,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/metric"
-	"github.com/hostbound/hostbound/pkg/phase"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // withPhases isolates the steps of rows, whose times are in units of 20 us, and
 // tells their phases.
 func withPhases(t *testing.T, h *event.Header, rows []eventtest.Row, by string, all bool) (*event.Header, []eventtest.Row) {
 	t.Helper()
-	it, err := step.New(eventtest.Source(h, rows, 100), step.Options{
+	return testrun.PhasedRows(t, h, rows, step.Options{
 		By: by, Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit, BusyAll: all,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tagged, err := phase.New(it, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := eventtest.Collect(tagged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tagged.Header(), out
 }
 
 func compute(t *testing.T, h *event.Header, rows []eventtest.Row, opt metric.Options, batch int) *metric.Result {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
-	"github.com/hostbound/hostbound/pkg/phase"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // recorder is an accumulator that keeps the length of time and the rows of all
@@ -193,22 +193,10 @@ func TestWalker(t *testing.T) {
 func isolated(t *testing.T, seed uint64) (*event.Header, []eventtest.Row) {
 	t.Helper()
 	h, rows := eventtest.Random(seed)
-	it, err := step.New(eventtest.Source(h, rows, 100), step.Options{
+	h, out := testrun.PhasedRows(t, h, rows, step.Options{
 		By: []string{step.NVTX, step.Graph}[seed%2], Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tagged, err := phase.New(it, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := eventtest.Collect(tagged)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rng := rand.New(rand.NewPCG(seed, 3))
-	h = tagged.Header()
 	rep := &h.Reports[0]
 	for range rep.Ranks {
 		s := event.RankSpan{GPUStart: rep.GPUStart, GPUEnd: rep.GPUEnd}
