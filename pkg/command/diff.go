@@ -154,7 +154,11 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	}
 	var second *compare.Run
 	if len(target) > 0 {
+		before := len(c.inputs)
 		if second, decided, err = c.readSide(target, true); err != nil {
+			return nil, err
+		}
+		if err := sameSource(c.inputs[:before], c.inputs[before:]); err != nil {
 			return nil, err
 		}
 	}
@@ -164,6 +168,31 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
 	}
 	return result, nil
+}
+
+// sameSource refuses runs that different profilers recorded: each slows the host
+// down in its own way, and names ranges and calls after its own habits.
+func sameSource(baseline, target []*source.Input) error {
+	sources := func(inputs []*source.Input) (all []string) {
+		for _, in := range inputs {
+			if in.Events == nil {
+				continue
+			}
+			for _, r := range in.Events.Header().Reports {
+				all = append(all, r.Source)
+			}
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	a, b := sources(baseline), sources(target)
+	if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
+		return &event.Error{
+			Msg:    "baseline and target were recorded by different profilers, " + strings.Join(a, ", ") + " and " + strings.Join(b, ", ") + ": what they cost the host would seem to be a change",
+			Advice: "record both in the same way; of one run, 'gaps' of each trace may be read side by side",
+		}
+	}
+	return nil
 }
 
 // readSide reads the runs of a side; the one to be optimised also gets its

@@ -260,3 +260,18 @@ func FuzzClassKernel(f *testing.F) {
 		}
 	})
 }
+
+func TestShortKernel(t *testing.T) {
+	for demangled, want := range map[string]string{
+		"std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)":                       "fused_add_rms_norm_kernel",
+		"void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)":      "indexSelectLargeIndex",
+		"void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<f(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda(float)#1}>(int, T)>(int, T)": "elementwise_kernel",
+		"nvjet_tst_64x8_64x16_4x1_v_bz_TNT": "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		"triton_poi_fused_add_0":            "triton_poi_fused_add_0",
+		"":                                  "",
+	} {
+		if got := ShortKernel(demangled); got != want {
+			t.Errorf("ShortKernel(%q) = %q, want %q", demangled, got, want)
+		}
+	}
+}

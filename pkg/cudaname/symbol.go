@@ -40,10 +40,15 @@ func splitDemangled(name string) (scope, head string) {
 	// As nsys writes it: parentheses are left to parameter lists.
 	name = strings.ReplaceAll(name, "(anonymous namespace)", "<unnamed>")
 	var out strings.Builder
-	depth, end := 0, len(name)
+	depth, inner, end := 0, 0, len(name)
 scan:
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
+		case depth > 0 && c == '(':
+			inner++ // within a template argument: (((8)>(0))) compares, and closes nothing
+		case inner > 0 && c == ')':
+			inner--
+		case inner > 0:
 		case c == '<':
 			depth++
 		case c == '>' && i > 0 && name[i-1] == '-':
