@@ -208,49 +208,51 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 // took that they call, and loops with the plain lines in them.
 func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 	b := f.body
-	own := make([]int64, len(b.stmts))
-	owner := make([]int, len(b.stmts))
-	looped := map[int]bool{}
-	for i := range b.stmts {
-		own[i] = b.stmts[i].ns - g.inner(f, i)
-		owner[i] = i
-	}
-	for i := range b.stmts {
-		if k := b.stmts[i].Keyword; (k == "for" || k == "while") && b.stmts[i].hits > 0 {
-			first := b.classify(i, NoScope, st)[0].kind
-			looped[i] = first == PyLoop || first == RedundantIter
-		}
-	}
-	for i := range b.stmts {
-		if at := b.stmts[i].loop; at >= 0 && looped[at] && !looped[i] && b.belongs(i, st) {
-			owner[i] = at
-		}
-	}
+	owner := b.owners(st)
 	for i := range b.stmts {
 		if b.stmts[i].hits == 0 || owner[i] != i {
 			continue
 		}
-		ns, last := own[i], i
-		for j := i + 1; j < len(b.stmts); j++ {
+		ns, last := int64(0), i
+		for j := i; j < len(b.stmts); j++ {
 			if owner[j] == i {
-				ns, last = ns+own[j], j
+				ns, last = ns+b.stmts[j].ns-g.inner(f, j), j
 			}
 		}
 		if float64(ns) < least || ns <= 0 {
 			continue
 		}
 		h := b.hotspot(i, ns, st)
-		h.LastLine = b.fn.Lines[b.stmts[last].Last].Number
 		h.Share = r.share(ns)
 		if last > i {
-			h.Line = b.number(i)
+			h.Line, h.LastLine = b.number(i), b.fn.Lines[b.stmts[last].Last].Number
 			h.Evidence = append(h.Evidence, fmt.Sprintf("with the plain lines of its body, to line %d", h.LastLine))
 		}
 		if callees := g.calls[f][i]; len(callees) > 0 {
-			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", micros(float64(b.stmts[i].ns-own[i])/1e3), callees[0].Name))
+			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", micros(float64(g.inner(f, i))/1e3), callees[0].Name))
 		}
 		r.Hotspots = append(r.Hotspots, h)
 	}
+}
+
+// owners says for each statement which one's hotspot it belongs to: its own, or that
+// of the loop in Python around it.
+func (b *body) owners(st *steps) []int {
+	looped := map[int]bool{}
+	for i := range b.stmts {
+		if k := b.stmts[i].Keyword; (k == "for" || k == "while") && b.stmts[i].hits > 0 {
+			first := b.classify(i, NoScope, st)[0].kind
+			looped[i] = first == PyLoop || first == RedundantIter
+		}
+	}
+	owner := make([]int, len(b.stmts))
+	for i := range b.stmts {
+		owner[i] = i
+		if at := b.stmts[i].loop; at >= 0 && looped[at] && !looped[i] && b.belongs(i, st) {
+			owner[i] = at
+		}
+	}
+	return owner
 }
 
 // belongs is whether a statement in a loop is plain Python: what the loop costs.

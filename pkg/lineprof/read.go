@@ -22,8 +22,12 @@ func (e *Error) Error() string {
 	return e.Name + ": " + e.Msg
 }
 
-// maxLine is how much of a line is read; the rest is left out.
-const maxLine = 1 << 20
+// maxLine is how much of a line is read; the rest is left out. Lines longer than the
+// buffer are rare, and copied.
+const (
+	maxLine = 1 << 20
+	buffer  = 64 << 10
+)
 
 const formatsHint = "give what line_profiler printed, a .lprof file, collapsed stacks or speedscope JSON"
 
@@ -35,7 +39,7 @@ func Read(name string, r io.Reader) (*Profile, error) {
 	if name == "." || name == "-" {
 		name = ""
 	}
-	in := bufio.NewReaderSize(r, maxLine)
+	in := bufio.NewReaderSize(r, buffer)
 	head, err := in.Peek(512)
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -89,26 +93,25 @@ func readText(name string, in *bufio.Reader) (*Profile, error) {
 }
 
 // readLine returns the next line without its end, valid until the next call, and
-// whether it had none; nil after the last. Of a line longer than the reader's buffer it
-// returns the beginning.
+// whether it had none; nil after the last. Of a line longer than maxLine it returns the
+// beginning.
 func readLine(in *bufio.Reader) (line []byte, last bool, err error) {
 	line, err = in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line = bytes.Clone(line)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			var more []byte
+			more, err = in.ReadSlice('\n')
+			line = append(line, more[:min(len(more), maxLine-len(line))]...)
+		}
+	}
 	switch {
 	case err == nil:
-		return line[:len(line)-1], false, nil
+		return bytes.TrimSuffix(line, []byte{'\n'}), false, nil
 	case err == io.EOF && len(line) == 0:
 		return nil, true, nil
 	case err == io.EOF:
 		return line, true, nil
-	case !errors.Is(err, bufio.ErrBufferFull):
-		return nil, false, err
 	}
-	line = bytes.Clone(line)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		_, err = in.ReadSlice('\n')
-	}
-	if err != nil && err != io.EOF {
-		return nil, false, err
-	}
-	return line, err == io.EOF, nil
+	return nil, false, err
 }

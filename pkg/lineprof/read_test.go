@@ -226,6 +226,20 @@ Continuing without the function's contents.
 	}
 }
 
+// TestLongLines: lines around the sizes of the buffer and of what is kept.
+func TestLongLines(t *testing.T) {
+	for _, n := range []int{0, 1, buffer - 1, buffer, buffer + 1, maxLine - 1, maxLine, maxLine + 1, 3 * maxLine} {
+		text := "Timer unit: 1e-06 s\n\n" + strings.Replace(oneTable, "      a()", "      "+strings.Repeat("a", n), 1)
+		p := mustRead(t, text)
+		if got := len(p.Functions[0].Lines); got != 3 {
+			t.Errorf("%d: %d lines", n, got)
+		}
+		if got := len(p.Functions[0].Lines[1].Source); n < maxLine-100 && n > 0 && got != n+4 || got > maxLine {
+			t.Errorf("%d bytes of source, want %d", got, n+4)
+		}
+	}
+}
+
 func TestTimerTable(t *testing.T) {
 	text := `=== Function Timer Results (mypyc-compatible) ===
 Timer unit: 1 ns

@@ -75,7 +75,7 @@ func addLines(file fs.File, fns []*Function) error {
 	for _, f := range fns {
 		f.Lines = f.everyLine()
 	}
-	in := bufio.NewReaderSize(file, maxLine)
+	in := bufio.NewReaderSize(file, buffer)
 	for number := 1; ; number++ {
 		line, _, err := readLine(in)
 		if err != nil {

@@ -1,0 +1,91 @@
+package hotspot
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/lineprof"
+)
+
+// sample is a profile with most of what the analysis looks at.
+const sample = `Timer unit: 1e-09 s
+
+Total time: 2.6 s
+File: /home/me/tensorrt_llm/_torch/pyexecutor/py_executor.py
+Function: PyExecutor._forward_step at line 10
+
+Line #      Hits         Time  Per Hit   % Time  Line Contents
+==============================================================
+    10                                           def _forward_step(self, batch, requests):
+    11       100     90000000.0 900000.0      3.5      with self.lock:
+    12     10100      9000000.0    891.1      0.3          for request in requests:
+    13     10000      6000000.0    600.0      0.2              ids.append(request.id)
+    14       100     10000000.0 100000.0      0.4      x = torch.zeros(
+    15       100      5000000.0  50000.0      0.2          8, device=f"cuda:{self.rank}")
+    16       100     30000000.0 300000.0      1.2      n = x[x > 0].max().item()
+    17       100     50000000.0 500000.0      1.9      names = {r.id: r for r in requests if r.done}
+    18       100   2400000000.0    2e+07     92.3      return self.model_engine.forward(x, n)
+
+Total time: 2.3 s
+File: /home/me/tensorrt_llm/_torch/pyexecutor/model_engine.py
+Function: PyTorchModelEngine.forward at line 50
+
+Line #      Hits         Time  Per Hit   % Time  Line Contents
+==============================================================
+    50                                           def forward(self, x, n):
+    51       100   2300000000.0    2e+07    100.0      y = self._prepare_tp_inputs(x)
+    52                                               return y
+`
+
+func analyzeText(t *testing.T, in []byte) {
+	t.Helper()
+	p, err := lineprof.Read("x", bytes.NewReader(in))
+	if err != nil {
+		return
+	}
+	r := Analyze([]*lineprof.Profile{p, p}, Options{})
+	if _, err := json.Marshal(r); err != nil { // what is not a number cannot be written
+		t.Fatalf("%v for %q", err, in)
+	}
+	for _, h := range r.Hotspots {
+		if h.TimeUs < 0 || h.Hits < 0 || len(h.Types) == 0 || len(h.Options) < 2 || h.LastLine < 0 {
+			t.Fatalf("%+v for %q", h, in)
+		}
+	}
+	for _, f := range p.Functions {
+		for i := range f.Lines {
+			Classify(f, i, Options{Steps: 100, Layers: 3})
+		}
+	}
+}
+
+// TestDamagedSource analyses 3,000 profiles with damaged source and figures.
+func TestDamagedSource(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	pieces := []string{"(", ")", "[", "]", "{", "}", "\"", "'''", "f\"{", ":", "for x in ", "def ", " if ", ".item()", "=", ",", "\n", "\\", "lambda", "99999999999999999", "-1", "e+300", "  "}
+	for range 3000 {
+		in := []byte(sample)
+		for range 1 + r.IntN(6) {
+			at := r.IntN(len(in))
+			piece := pieces[r.IntN(len(pieces))]
+			switch r.IntN(3) {
+			case 0:
+				in = append(in[:at:at], append([]byte(piece), in[at:]...)...)
+			case 1:
+				in = append(in[:at:at], in[min(len(in), at+r.IntN(30)):]...)
+			default:
+				in[at] = byte(r.IntN(256))
+			}
+		}
+		analyzeText(t, in)
+	}
+}
+
+func FuzzAnalyze(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Add(fmt.Appendf(nil, "a (x.py:1);b (pickle.py:2) %d\n", 1<<62))
+	f.Fuzz(analyzeText)
+}

@@ -1,0 +1,270 @@
+package hotspot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// dead finds that what statement i makes is hardly read.
+func (b *body) dead(i int) []finding {
+	s := &b.stmts[i]
+	names := b.makes(i)
+	if len(names) == 0 || reads(s, names) && s.Targets != nil { // it adds to what it had
+		return nil
+	}
+	made := s.hits
+	if s.Targets == nil { // a container that is filled is read after that: once each time it is made
+		made = b.timesMade(names[0])
+	}
+	u, known := b.uses(i, names)
+	name := short(strings.Join(names, ", "))
+	switch {
+	case !known:
+		return nil
+	case u.line == 0 && b.complete(): // the source may be an extract, or the call be made for its effect
+		return []finding{{kind: DeadWork, confidence: "low", also: true, evidence: fmt.Sprintf("nothing in the function reads %s", name)}}
+	case u.line == 0 || float64(u.most) > rarely*float64(made):
+		return nil
+	case u.tested:
+		return []finding{{kind: DeadWork, confidence: "medium", evidence: fmt.Sprintf("%s is made and tested %d times, and needed at most %d times (line %d)", name, made, u.most, u.line)}}
+	}
+	return []finding{{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times, and read at most %d times (line %d)", name, made, u.most, u.line)}}
+}
+
+// uses is where a function reads names that a statement makes.
+type uses struct {
+	most   int64 // hits of the statement that reads them most often
+	line   int   // its line number, 0 where none reads them
+	tested bool  // a branch asks whether they are needed, and does not count
+}
+
+// uses looks for what reads names after statement i, or earlier in the loop around it.
+// It is not known where a function inside reads them: there are no hits of that.
+func (b *body) uses(i int, names []string) (u uses, known bool) {
+	loop := b.stmts[i].loop
+	for j := range b.stmts {
+		o := &b.stmts[j]
+		if j == i || !reads(o, names) || j < i && (loop < 0 || !b.inside(j, loop)) {
+			continue
+		}
+		if o.Indent < 0 || insideDef(b, j) {
+			return u, false
+		}
+		switch {
+		case b.onlyFills(j, names):
+		case b.guards(j, names): // asked whether it is needed: the branch says how often it was
+			u.tested = true
+		case o.hits > u.most || u.line == 0:
+			u.most, u.line = max(u.most, o.hits), b.number(j)
+		}
+	}
+	return u, true
+}
+
+// makes are the local names that a statement gives a value that took work, or the
+// container that it fills.
+func (b *body) makes(i int) []string {
+	s := &b.stmts[i]
+	if s.Keyword != "" || s.hits == 0 {
+		return nil
+	}
+	if len(s.Targets) == 0 {
+		if len(s.Calls) > 0 && fills[s.Calls[0].Name()] {
+			if r := s.Calls[0].Receiver(); r != "" && !strings.ContainsAny(r, ".[(") {
+				if b.timesMade(r) > 0 {
+					return []string{r}
+				}
+			}
+		}
+		return nil
+	}
+	if len(s.Calls) == 0 && !s.Comprehension && !s.Display && len(s.Indexes) == 0 && !s.Formatted {
+		return nil
+	}
+	for _, name := range s.Targets {
+		if strings.ContainsAny(name, ".[") || strings.HasPrefix(name, "_") || slices.Contains(s.Operators, ":=") {
+			return nil
+		}
+	}
+	return s.Targets
+}
+
+var fills = set("append extend add update insert")
+
+// timesMade is how often the function makes a container of that name, 0 where it does not.
+func (b *body) timesMade(name string) int64 {
+	made := int64(0)
+	for i := range b.stmts {
+		if slices.Contains(b.stmts[i].Targets, name) {
+			made = max(made, b.stmts[i].hits)
+		}
+	}
+	return made
+}
+
+// onlyFills is whether a statement only puts more into names.
+func (b *body) onlyFills(j int, names []string) bool {
+	s := &b.stmts[j]
+	return len(s.Targets) == 0 && len(s.Calls) > 0 && fills[s.Calls[0].Name()] && slices.Contains(names, s.Calls[0].Receiver()) && occurrences(s.Names, names) == 1
+}
+
+func occurrences(all, names []string) int {
+	n := 0
+	for _, x := range all {
+		if slices.Contains(names, x) {
+			n++
+		}
+	}
+	return n
+}
+
+func reads(s *stmt, names []string) bool {
+	return slices.ContainsFunc(s.Names, func(n string) bool { return slices.Contains(names, n) })
+}
+
+func insideDef(b *body, j int) bool {
+	for p := b.stmts[j].parent; p >= 0; p = b.stmts[p].parent {
+		if b.stmts[p].Keyword == "def" && b.stmts[p].parent >= 0 {
+			return true
+		}
+	}
+	return b.stmts[j].Keyword == "def" && b.stmts[j].parent >= 0
+}
+
+// complete is whether the function's end is there: it returns, or its last statement ran
+// no oftener than the function was entered.
+func (b *body) complete() bool {
+	n := len(b.stmts)
+	return n > 1 && (b.stmts[n-1].Keyword == "return" || b.stmts[n-1].Keyword == "yield")
+}
+
+// unrepeatable are words of calls whose answer differs from one time to the next.
+var unrepeatable = set("iter pop popleft next get_nowait read recv recvmsg readline time perf_counter monotonic random rand randn choice append extend add update insert remove send put push acquire release wait step sample write print log debug info warning error sleep item run forward execute launch")
+
+// hoistable finds that nothing a statement in a loop reads changes in it.
+func (b *body) hoistable(i int, sc Scope) []finding {
+	s := &b.stmts[i]
+	if s.Keyword != "" && s.Keyword != "if" || len(s.Calls) == 0 && !longChain(s) {
+		return nil
+	}
+	for _, c := range s.Calls {
+		for _, w := range lastWords(c.Path) {
+			if unrepeatable[w] {
+				return nil
+			}
+		}
+	}
+	if s.loop >= 0 && s.Keyword == "" && len(s.Targets) > 0 && b.stmts[s.loop].Keyword == "for" && b.invariant(i) {
+		loop := &b.stmts[s.loop]
+		if n := b.iterations(s.loop); (n < 0 || n >= 2) && 2*s.hits >= loop.hits {
+			return []finding{{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing that it reads changes in the loop of line %d", b.number(s.loop))}}
+		}
+	}
+	if us := s.usPerHit(); sc == PerLayer && s.loop < 0 && len(s.Targets) > 0 && (us < 0 || us > helperUs) && stepWide(s) {
+		return []finding{{kind: Hoist, confidence: "medium", evidence: "runs once per layer, and reads only what is the same for the whole step"}}
+	}
+	return nil
+}
+
+func longChain(s *stmt) bool {
+	return slices.ContainsFunc(s.Attributes, func(p string) bool { return strings.Count(p, ".") >= 3 })
+}
+
+// invariant is whether no name that a statement reads is set within its loop.
+func (b *body) invariant(i int) bool {
+	loop := b.stmts[i].loop
+	if len(b.stmts[i].Targets) == 1 && slices.Contains(b.stmts[i].Names, b.stmts[i].Targets[0]) {
+		return false
+	}
+	set := map[string]bool{}
+	for j := loop; j < len(b.stmts) && (j == loop || b.inside(j, loop)); j++ {
+		s := &b.stmts[j]
+		for _, l := range s.Loops {
+			for _, name := range l.Targets {
+				set[name] = set[name] || j == loop || j != i
+			}
+		}
+		for _, target := range s.Targets {
+			root, _ := splitRoot(target)
+			if j != i {
+				set[target], set[root] = true, set[root] || root != "self"
+			}
+		}
+		for _, c := range s.Calls { // what changes its receiver
+			if r := c.Receiver(); j != i && r != "" && unrepeatable[c.Name()] {
+				root, _ := splitRoot(r)
+				set[root] = set[root] || root != "self"
+			}
+		}
+	}
+	for _, name := range b.stmts[i].Names {
+		if set[name] {
+			return false
+		}
+	}
+	for _, path := range b.stmts[i].Attributes {
+		for target := range set {
+			if strings.HasPrefix(target, "self.") && strings.HasPrefix(path, strings.TrimSuffix(target, "[]")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stepWords are names of what all layers of a step share.
+var stepWords = set("metadata meta batch positions position seq seqlens lens lengths seqlen mask config cfg rope rotary tables table cu kwargs args max num offsets offset indptr indices slots slot sizes size cos sin params mapping world rank tp")
+
+// stepWide is whether a statement reads only what all layers of a step share: names
+// of the step's metadata, the object's own configuration, or nothing but constants.
+func stepWide(s *stmt) bool {
+	shared := false
+	local := map[string]bool{"self": true, "torch": true, "math": true, "np": true, "F": true, "os": true}
+	for _, l := range s.Loops {
+		for _, name := range l.Targets {
+			local[name] = true
+		}
+	}
+	for _, c := range s.Calls {
+		root, rest := splitRoot(c.Path)
+		local[root] = local[root] || rest == "" // functions are no data
+		shared = shared || strings.HasPrefix(c.Path, "os.")
+	}
+	for _, name := range s.Names {
+		switch {
+		case slices.ContainsFunc(words(name), func(w string) bool { return stepWords[w] }) && !local[name]:
+			shared = true
+		case !local[name]:
+			return false
+		}
+	}
+	for _, path := range s.Attributes {
+		for _, w := range words(path) {
+			if w == "layer" || w == "weight" || w == "hidden" || w == "idx" && strings.Contains(path, "layer") {
+				return false
+			}
+		}
+	}
+	return shared
+}
+
+// guards is whether statement j is a branch, rarely gone into, that tests one of the
+// names and in which it is read, too.
+func (b *body) guards(j int, names []string) bool {
+	o := &b.stmts[j]
+	if o.Keyword != "if" && o.Keyword != "elif" {
+		return false
+	}
+	within := false
+	for k := range b.stmts {
+		if k == j || !b.inside(k, j) {
+			continue
+		}
+		if float64(b.stmts[k].hits) > rarely*float64(o.hits) {
+			return false
+		}
+		within = within || reads(&b.stmts[k], names)
+	}
+	return within
+}

@@ -1,0 +1,163 @@
+package hotspot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// overs are what a statement's loops go over, without what only counts or pairs.
+func overs(s *stmt) []string {
+	var all []string
+	for _, l := range s.Loops {
+		all = append(all, collections(l.Over)...)
+	}
+	return all
+}
+
+// wrappers are functions that go over their argument.
+var wrappers = set("enumerate zip range len reversed sorted list tuple iter set")
+
+// collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b.
+func collections(over string) []string {
+	over = strings.TrimSpace(over)
+	if open := strings.IndexByte(over, '('); open > 0 && strings.HasSuffix(over, ")") && wrappers[over[:open]] {
+		var all []string
+		for _, arg := range splitArgs(over[open+1 : len(over)-1]) {
+			all = append(all, collections(arg)...)
+		}
+		return all
+	}
+	for _, suffix := range []string{".items()", ".keys()", ".values()", ".copy()"} {
+		over = strings.TrimSuffix(over, suffix)
+	}
+	if over == "" || over[0] >= '0' && over[0] <= '9' || over[0] == '(' || over[0] == '[' || over[0] == '\'' || over[0] == '"' {
+		return nil
+	}
+	return []string{over}
+}
+
+// splitArgs divides a text at the commas outside of brackets.
+func splitArgs(text string) []string {
+	var all []string
+	depth, start := 0, 0
+	for i, c := range []byte(text) {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				all = append(all, text[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(all, text[start:])
+}
+
+// redundant finds another loop over what statement i goes over.
+func (b *body) redundant(i int) []finding {
+	s := &b.stmts[i]
+	for _, over := range overs(s) {
+		for j := range b.stmts {
+			o := &b.stmts[j]
+			if j == i || len(o.Loops) == 0 || o.hits == 0 || !slices.Contains(overs(o), over) {
+				continue
+			}
+			if b.inside(i, j) || b.inside(j, i) || b.exclusive(min(i, j), max(i, j)) || b.changed(over, min(i, j), max(i, j)) {
+				continue
+			}
+			if !many(b, i) && !many(b, j) {
+				continue
+			}
+			f := finding{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d goes over %s, too", b.number(j), short(over))}
+			if j > i { // the first walk is needed
+				f.confidence, f.also = "low", true
+			}
+			return []finding{f}
+		}
+	}
+	return nil
+}
+
+// many is whether a loop has more than a few items, as far as hits tell.
+func many(b *body, i int) bool {
+	if b.stmts[i].Comprehension {
+		return true
+	}
+	n := b.iterations(i)
+	return n < 0 || n >= 3
+}
+
+// exclusive is whether two statements are in different branches of one if.
+func (b *body) exclusive(i, j int) bool {
+	for x := i; x >= 0; x = b.stmts[x].parent {
+		for y := j; y >= 0; y = b.stmts[y].parent {
+			if b.stmts[x].parent != b.stmts[y].parent || x == y {
+				continue
+			}
+			k := b.stmts[y].Keyword
+			return k == "elif" || k == "else" || k == "except"
+		}
+	}
+	return false
+}
+
+// changed is whether a path is assigned between two statements.
+func (b *body) changed(path string, i, j int) bool {
+	root, _ := splitRoot(path)
+	for x := i + 1; x < j; x++ {
+		for _, target := range b.stmts[x].Targets {
+			if target == path || target == root || strings.HasPrefix(path, target+".") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loops finds that a statement is a loop in Python over many items.
+func (b *body) loops(i int) []finding {
+	s := &b.stmts[i]
+	switch {
+	case s.Keyword == "for" || s.Keyword == "while":
+		n := b.iterations(i)
+		if n < someItems {
+			return nil
+		}
+		us := b.usPerIteration(i)
+		if us > plainUs {
+			return nil
+		}
+		f := finding{kind: PyLoop, confidence: "medium", evidence: fmt.Sprintf("%.0f iterations each time, %s each", n, micros(us))}
+		if n > manyItems {
+			f.confidence = "high"
+		}
+		return []finding{f}
+	case s.Comprehension:
+		us := s.usPerHit()
+		if us >= 0 && us < 3 {
+			return nil
+		}
+		f := finding{kind: PyLoop, confidence: "medium", evidence: "a comprehension"}
+		if us > 0 {
+			f.evidence += fmt.Sprintf(" that takes %s each time", micros(us))
+		}
+		return []finding{f}
+	}
+	return nil
+}
+
+// usPerIteration is the time of a loop's own statements for each iteration.
+func (b *body) usPerIteration(i int) float64 {
+	ns, hits := b.stmts[i].ns, int64(1)
+	for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {
+		ns += b.stmts[j].ns
+		if b.stmts[j].parent == i {
+			hits = max(hits, b.stmts[j].hits)
+		}
+	}
+	return float64(ns) / 1e3 / float64(max(hits, 1))
+}

@@ -1,0 +1,147 @@
+package hotspot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pylex"
+)
+
+// Limits of what the structure of a function says.
+const (
+	manyItems  = 100  // iterations from which a loop in Python is one
+	someItems  = 8    // … with medium confidence
+	plainUs    = 50.0 // time per iteration above which a loop's body does real work
+	rarely     = 0.1  // share of the cases in which a result is used, to be rarely used
+	chainLines = 3    // small tensor operations in a row that one would do
+	helperUs   = 2.5  // time per hit of a call that does next to nothing, the profiler's own included
+	propertyUs = 0.8  // time per hit of a plain attribute above which it is a property or a binding
+)
+
+// plain classifies by what is left: containers, helpers, arithmetic.
+func (b *body) plain(i int, other []pylex.Call, often bool) []finding {
+	s := &b.stmts[i]
+	if s.Keyword == "for" || s.Keyword == "while" {
+		return nil // what they cost, loops says
+	}
+	var found []finding
+	us := s.usPerHit()
+	for _, c := range other {
+		switch b.kindOf(c.Receiver(), i) {
+		case numpyKind, cpuKind, strKind, numberKind:
+			continue
+		}
+		if f := b.helper(&c, us); f.kind != "" {
+			found = append(found, f)
+		}
+	}
+	if f := b.container(i, us, len(other) > 0); f.kind != "" {
+		found = append(found, f)
+	}
+	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < 20 && !slices.ContainsFunc(s.Operators, arithmetic) {
+		found = append(found, b.property(s, us))
+	}
+	return found
+}
+
+func arithmetic(op string) bool {
+	switch op {
+	case "+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "&", "|", "^", "+=", "-=", "*=", "/=", "//=":
+		return true
+	}
+	return false
+}
+
+// boundWords are names of objects that live in C++ behind a binding.
+var boundWords = set("impl bindings binding cpp pybind nanobind ext")
+
+// requestWords are names of TensorRT-LLM's requests, which live there, too.
+var requestWords = set("request req requests reqs")
+
+// property is the finding for an attribute that takes longer than an attribute.
+func (b *body) property(s *stmt, us float64) finding {
+	f := finding{kind: FuncCall, confidence: "low", evidence: fmt.Sprintf("%s is a property or crosses into C++: %s per hit", short(s.Attributes[0]), micros(us))}
+	for _, p := range s.Attributes {
+		for _, w := range words(p) {
+			if boundWords[w] || requestWords[w] {
+				f.sub, f.confidence = "boundary", "medium"
+			}
+		}
+	}
+	return f
+}
+
+// enumWords end the names of enumerations.
+var enumWords = set("state status type mode reason kind phase stage enum flag policy level strategy")
+
+// torchModules are names whose functions are tensor operations.
+var torchModules = set("torch F functional nn ops triton flashinfer")
+
+// helper is the finding for a call that no indicator knows.
+func (b *body) helper(c *pylex.Call, us float64) finding {
+	parts := lastWords(c.Path)
+	name := c.Name()
+	root, _ := splitRoot(c.Path)
+	switch {
+	case len(parts) == 0 || torchModules[root] || strongOps[name] || weakOps[name]:
+		return finding{}
+	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords[parts[len(parts)-1]] && us < 8:
+		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path)), anyway: true}
+	case slices.ContainsFunc(words(c.Receiver()), func(w string) bool { return boundWords[w] }) && us < 8:
+		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++", anyway: true}
+	case name[0] >= 'A' && name[0] <= 'Z':
+		return finding{}
+	case us > helperUs && us <= 8 && slices.ContainsFunc(lastWords(c.Receiver()), func(w string) bool { return requestWords[w] }):
+		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: fmt.Sprintf("%s crosses into C++: %s per hit", short(c.Path), micros(us))}
+	case us >= 0 && us <= helperUs:
+		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), micros(us)), anyway: getters[parts[0]] && c.Args <= 1}
+		if slices.ContainsFunc(lastWords(c.Receiver()), func(w string) bool { return requestWords[w] }) {
+			f.sub = "boundary"
+		}
+		return f
+	case us <= 8 && getters[parts[0]]:
+		return finding{kind: FuncCall, confidence: "medium", evidence: short(c.Path) + " asks for something that is often known", anyway: c.Args == 0}
+	}
+	return finding{}
+}
+
+var getters = set("get is has num should can use uses need needs enabled")
+
+// container is the finding for look-ups without a call.
+func (b *body) container(i int, us float64, calls bool) finding {
+	s := &b.stmts[i]
+	conf := Confidence("medium")
+	if calls {
+		conf = "low"
+	}
+	switch {
+	case us > 8:
+		return finding{}
+	case s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c pylex.Call) bool { return c.Name() == "get" })):
+		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster", anyway: true}
+	case slices.Contains(s.Operators, "in"):
+		return finding{kind: Container, confidence: conf, evidence: "looks for a member", anyway: us > 1}
+	case len(s.Indexes) > 0 && slices.ContainsFunc(s.Indexes, func(x pylex.Index) bool { return b.lookup(x, i) }):
+		return finding{kind: Container, confidence: conf, evidence: "looks up an item"}
+	case longChain(s):
+		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes", anyway: us > 1}
+	case s.Display && len(s.Targets) > 0:
+		return finding{kind: Container, confidence: conf, evidence: "makes a container"}
+	case s.Formatted && len(s.Targets) > 0:
+		return finding{kind: Container, confidence: "low", evidence: "formats a string"}
+	}
+	return finding{}
+}
+
+// lookup is whether an index is one of a dict or a list.
+func (b *body) lookup(x pylex.Index, i int) bool {
+	if strings.ContainsAny(x.Text, ":,<>&~") {
+		return false
+	}
+	switch b.kindOf(x.Path, i) {
+	case tensorKind, cpuKind, numpyKind:
+		return false
+	}
+	return true
+}
