@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -114,7 +115,7 @@ func (r *Report) hotspotTable(s *report.Section, v View) {
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
 		cells := []report.Cell{
-			report.Str(h.place()), report.Str(h.Function), report.Str(h.kind()), report.Str(string(h.Severity)), report.Str(string(h.Confidence)),
+			report.Str(path.Base(h.place())), report.Str(h.Function), report.Str(h.kind()), report.Str(string(h.Severity)), report.Str(string(h.Confidence)),
 			report.Num(h.TimeUs), report.Num(h.Share), report.Int(h.Hits), report.Num(h.PerHitUs),
 		}
 		if v.Trace {
@@ -200,7 +201,7 @@ func (r *Report) functionTable(s *report.Section) {
 	t := s.Table("", columns...)
 	t.Top, t.OneUnit = 20, true
 	for _, f := range r.Functions {
-		cells := []report.Cell{report.Str(f.Function), report.Str(fmt.Sprintf("%s:%d", f.File, f.Line)), report.Num(f.TotalUs), report.Num(f.Share), report.Int(f.Hits)}
+		cells := []report.Cell{report.Str(f.Function), report.Str(fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)), report.Num(f.TotalUs), report.Num(f.Share), report.Int(f.Hits)}
 		if len(r.Profiles) > 1 {
 			for i := range r.Profiles {
 				cell := report.Cell{}

@@ -23,7 +23,9 @@ func Evaluate(in []Input, o Options) *Result {
 	profiles := make([]*profile, len(in))
 	last := 0 // the last round that was kept
 	for i := range in {
-		profiles[i] = newProfile(&in[i])
+		if len(in) > 1 { // alone there is nothing to compare it with
+			profiles[i] = newProfile(&in[i])
+		}
 		r := begin(&in[i], o.Notes)
 		if i == 0 {
 			r.Verdict, r.kept = Baseline, true

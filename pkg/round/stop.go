@@ -87,7 +87,7 @@ func onlyCompute(rep *hotspot.Report) Rule {
 	case hidden > 0:
 		r.Detail = fmt.Sprintf("no waste in sight, but %d lines hide where their time goes", hidden)
 	default:
-		r.Detail = fmt.Sprintf("%d hotspots", len(rep.Hotspots))
+		r.Detail = fmt.Sprintf("%d hotspots; what the functions do that they call and that were not profiled is not in it", len(rep.Hotspots))
 	}
 	return r
 }

@@ -1,0 +1,53 @@
+package hotspot
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Document is the catalogue for people: of each type what it is, what it is known by,
+// and what to do about it, with the sources.
+func (c *Catalogue) Document() *report.Document {
+	d, first := report.New(report.Plain("Types of host waste"))
+	first.Say("In the order in which a line is tried for them. What is not told by one of them is COMPUTE.")
+	for _, t := range c.Types {
+		s := d.Section(string(t.Name))
+		s.Say("Severity %s. The line %s.", string(t.Severity), t.What)
+		s.Say("Evidence: %s. Source: %s.", t.Evidence, t.Source)
+		if calls := c.calls(t.Name); calls != "" {
+			s.Say("Known by: %s.", calls)
+		}
+		for _, o := range c.Remedies {
+			if o.Type == t.Name {
+				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s. Source: %s.", report.Strong(o.label()),
+					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, o.Source)
+			}
+		}
+	}
+	return d
+}
+
+// calls are the calls and methods that point to a type.
+func (c *Catalogue) calls(t Type) string {
+	var names []string
+	for _, i := range c.Indicators {
+		if i.Type != t {
+			continue
+		}
+		names = append(names, i.Calls...)
+		for _, m := range i.Methods {
+			names = append(names, "."+m)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// label is the option, with the sub-kind that it is for.
+func (r *Remedy) label() string {
+	if r.Sub == "" {
+		return r.Option
+	}
+	return fmt.Sprintf("%s (%s)", r.Option, r.Sub)
+}
