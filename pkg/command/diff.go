@@ -288,7 +288,12 @@ func (c *Context) diff() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = c.writeReport(result, result.Document(), func() (*table.Table, error) { return result.Table(), nil })
+	d, evidence := result.Document(), "diff --baseline a.sqlite --target b.sqlite"
+	if result.Steady.Target == nil {
+		evidence = "diff trace.sqlite"
+	}
+	c.goOn(d, &result.Handoff, evidence)
+	err = c.writeReport(result, d, func() (*table.Table, error) { return result.Table(), nil })
 	if err != nil {
 		return 0, err
 	}

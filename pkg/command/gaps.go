@@ -69,5 +69,9 @@ func (c *Context) gaps() error {
 		return err
 	}
 	result.Warnings = c.MergeWarnings(result.Warnings)
-	return c.writeReport(result, result.Document(part), func() (*table.Table, error) { return result.Table(part) })
+	d := result.Document(part)
+	if part == "" {
+		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
+	}
+	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
 }

@@ -64,6 +64,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; again for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
+	{Name: "types", Usage: "print the types of waste, what they are known by, and what to do about them", Default: false},
 	formatFlag("text (Markdown), json, or rows as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
 }
@@ -88,6 +89,12 @@ type hotspotsJSON struct {
 
 // hotspots reads profiles, and rounds of them, and writes what they show.
 func (c *Context) hotspots() error {
+	if c.Bool("types") {
+		known := hotspot.Knowledge()
+		return c.writeReport(known, known.Document(), func() (*table.Table, error) {
+			return nil, cli.Misuse("the types as rows", "--types takes --format text or json")
+		})
+	}
 	plan, err := c.planRounds()
 	if err != nil {
 		return err

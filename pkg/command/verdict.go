@@ -44,7 +44,9 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 		if err != nil {
 			return 0, err
 		}
-		if err := c.writeReport(r, r.Document(), nil); err != nil || !c.Bool("exit-code") {
+		d := r.Document()
+		c.goOn(d, &r.Handoff, "gaps trace.sqlite")
+		if err := c.writeReport(r, d, nil); err != nil || !c.Bool("exit-code") {
 			return 0, err
 		}
 		return verdict.ExitCode(r.Verdict), nil

@@ -18,49 +18,49 @@ var files embed.FS
 
 // TypeInfo describes a type of waste.
 type TypeInfo struct {
-	Name     Type
-	Severity Severity
-	What     string // completes "the line …"
-	Evidence string // what shows it, with the usual times
-	Source   string // where that is documented: a repository's path or an address
+	Name     Type     `json:"name"`
+	Severity Severity `json:"severity"`
+	What     string   `json:"what"`     // completes "the line …"
+	Evidence string   `json:"evidence"` // what shows it, with the usual times
+	Source   string   `json:"source"`   // where that is documented: a repository's path or an address
 }
 
 // Indicator is a call that points to a type: see data/indicators.toml.
 type Indicator struct {
-	Type       Type
-	Sub        string
-	Calls      []string
-	Methods    []string
-	Receivers  []string
-	But        []string
-	Kinds      []string
-	Args       *int
-	Argument   string
-	Without    string
-	LeastUs    float64 `toml:"least_us"`
-	Confidence Confidence
-	Why        string
-	Source     string
+	Type       Type       `json:"type"`
+	Sub        string     `json:"sub"`
+	Calls      []string   `json:"calls"`
+	Methods    []string   `json:"methods"`
+	Receivers  []string   `json:"receivers"`
+	But        []string   `json:"but"`
+	Kinds      []string   `json:"kinds"`
+	Args       *int       `json:"args"`
+	Argument   string     `json:"argument"`
+	Without    string     `json:"without"`
+	LeastUs    float64    `toml:"least_us" json:"least_us"`
+	Confidence Confidence `json:"confidence"`
+	Why        string     `json:"why"`
+	Source     string     `json:"source"`
 }
 
 // Remedy is something to do about a type: see data/options.toml.
 type Remedy struct {
-	Type        Type
-	Sub         string // of hotspots of this sub-kind alone; "" of all
-	Option      string
-	Description string
-	Savings     [2]float64 // of the hotspot's time, 0 to 1
-	Risk        Risk
-	Complexity  string
-	Source      string
+	Type        Type       `json:"type"`
+	Sub         string     `json:"sub"` // of hotspots of this sub-kind alone; "" of all
+	Option      string     `json:"option"`
+	Description string     `json:"description"`
+	Savings     [2]float64 `json:"savings"` // of the hotspot's time, 0 to 1
+	Risk        Risk       `json:"risk"`
+	Complexity  string     `json:"complexity"`
+	Source      string     `json:"source"`
 }
 
 // Catalogue is all that is known: the contents of the data files.
 type Catalogue struct {
-	Types      []TypeInfo // in the order in which a line is tried for them
-	Indicators []Indicator
-	Remedies   []Remedy
-	Targets    Targets
+	Types      []TypeInfo  `json:"types"` // in the order in which a line is tried for them
+	Indicators []Indicator `json:"indicators"`
+	Remedies   []Remedy    `json:"remedies"`
+	Targets    Targets     `json:"targets"`
 
 	byLast map[string][]*Indicator // by the last part of their names, in order
 }
@@ -79,11 +79,11 @@ type Targets struct {
 
 // Class is a class whose methods can be profiled.
 type Class struct {
-	Name     string
-	Module   string
-	Defaults []string // methods that are profiled by default
-	Methods  []string // others that are known
-	Tests    []string // unit tests that cover it
+	Name     string   `json:"name"`
+	Module   string   `json:"module"`
+	Defaults []string `json:"defaults"` // methods that are profiled by default
+	Methods  []string `json:"methods"`  // others that are known
+	Tests    []string `json:"tests"`    // unit tests that cover it
 }
 
 // Knowledge returns the embedded catalogue, which must not be changed.

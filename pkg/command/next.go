@@ -1,0 +1,66 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// maxProfiled is how many functions a report proposes to profile.
+const maxProfiled = 3
+
+// goOn ends a report with the command that goes on from it, where the host is what to
+// change: the lines of the functions that a GPU waits for. evidence is the command
+// whose JSON says for how long; the names of files in it are examples, so that a report
+// is the same from a file and from a pipe, and holds no paths.
+func (c *Context) goOn(d *report.Document, h *handoff.Handoff, evidence string) {
+	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
+		return
+	}
+	s := d.Section("Go on with the Python lines")
+	names := functionsOf(h)
+	if assignment := hotspot.ProfilerFunctions(names); assignment != "" {
+		s.Say("Profile %s with line_profiler. TensorRT-LLM has it built in and takes a list of functions, its own included:", nameList(names))
+		s.Code("TLLM_LINE_PROFILER_PATH=profile.txt " + assignment)
+	} else {
+		s.Say("Profile the functions in which the GPUs wait with line_profiler.")
+	}
+	s.Say("Then see which lines to change first, by how long a GPU waits for them:")
+	s.Code(evidence + " --format json | hotspots --evidence - profile.txt")
+}
+
+// functionsOf are the functions to profile: that to begin with, and those with most idle
+// time or that grew most.
+func functionsOf(h *handoff.Handoff) (names []string) {
+	add := func(name string) {
+		if strings.Contains(name, ".") && !slices.Contains(names, name) && len(names) < maxProfiled {
+			names = append(names, name)
+		}
+	}
+	if h.FirstTarget != nil {
+		add(*h.FirstTarget)
+	}
+	for _, op := range h.TopRegressingOps {
+		if op.Function != nil {
+			add(*op.Function)
+		}
+	}
+	for _, cause := range h.TopIdleCauses {
+		add(cause.Source)
+	}
+	return names
+}
+
+// nameList is names with commas.
+func nameList(names []string) (t report.Text) {
+	for i, name := range names {
+		if i > 0 {
+			t = append(t, report.Plain(", ")...)
+		}
+		t = append(t, report.Name(name))
+	}
+	return t
+}
