@@ -12,6 +12,7 @@ type setup struct {
 	captures map[string]bool // how CUDA graphs were recorded, as headers have it
 }
 
+// setupOf returns what a header says of how the run was recorded.
 func setupOf(h *event.Header) setup {
 	s := setup{marker: h.Isolation.Marker, captures: map[string]bool{}}
 	for i := range h.Reports {

@@ -133,7 +133,7 @@ func (c *Comparison) match(a, b *choice) weights {
 	for batch := range w {
 		w[batch] /= float64(total)
 	}
-	if all := a.whole + b.whole; len(w) > 0 && 10*total < 9*all {
+	if all := a.n + b.n; len(w) > 0 && 10*total < 9*all {
 		c.warn("%.0f %% of the steps have numbers of requests that are rare on the other side, and are left out", 100-100*float64(total)/float64(all))
 	}
 	return w

@@ -223,11 +223,11 @@ func (c *Comparison) examineWorkload() {
 	x, y := c.base.samples.c.batches(), c.target.samples.c.batches()
 	apart := 0.0
 	for b, n := range x {
-		apart += math.Abs(float64(n)/float64(c.base.samples.c.whole) - float64(y[b])/float64(c.target.samples.c.whole))
+		apart += math.Abs(float64(n)/float64(c.base.samples.c.n) - float64(y[b])/float64(c.target.samples.c.n))
 	}
 	for b, m := range y {
 		if x[b] == 0 {
-			apart += float64(m) / float64(c.target.samples.c.whole)
+			apart += float64(m) / float64(c.target.samples.c.n)
 		}
 	}
 	if apart /= 2; apart <= mixDiffers {

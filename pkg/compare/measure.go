@@ -6,33 +6,33 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// side is all that is known of one run over the chosen steps.
+// side is all that is known of one run over the chosen steps. It does not change once it
+// was measured; two of them are measured at a time.
 type side struct {
 	run     *Run
 	samples *sampleTable
 	figures map[string]value // summary and counts, by name
-	walls   spread
-	gaps    spread
+	walls   spread           // periods, for their quantiles
+	gaps    spread           // what is positive of the time to the next step
 	rows    [numSections]map[string]*item
 }
 
 // item is a row of one run.
 type item struct {
-	value // us a step
-	self  value
+	value       // us per rank-step
+	self  value // of operations, outside of nested ones; of idle time, between steps
 	// exposed is the part of value during which lanes were idle, on average over
 	// the lanes.
 	exposed value
-	count   float64 // a step
-	steps   float64 // share of the steps it occurs in
+	count   float64 // per rank-step
 	rare    bool    // it comes in few steps, or takes most of its time in few
 	place   spot
 }
 
-// spot is where in a step an operation is.
+// spot is where in a step an operation is, by most of its ranges.
 type spot struct {
-	parent string
-	offset float64 // of its start, us
+	parent string  // the operation around it, "" where there is none
+	offset float64 // of its start from that of the step, us
 }
 
 const us = 1e-3 // from ns
@@ -55,7 +55,7 @@ const (
 	graphLaunches = "graph_launches"
 )
 
-// measure takes the figures of the chosen steps.
+// measure computes the figures of the chosen steps.
 func measure(c choice, w weights) *side {
 	s := measureFigures(c, w)
 	for section := range numSections {
@@ -64,7 +64,7 @@ func measure(c choice, w weights) *side {
 	return s
 }
 
-// measureFigures takes the figures of the chosen steps without the rows that go by
+// measureFigures computes the figures of the chosen steps without the rows that go by
 // name.
 func measureFigures(c choice, w weights) *side {
 	s := measureMeans(c, w)
@@ -84,7 +84,8 @@ func measureFigures(c choice, w weights) *side {
 	return s
 }
 
-// measureMeans takes the wall, busy and idle time of the chosen steps alone.
+// measureMeans computes the wall, busy and idle time of the chosen steps alone, which is
+// all that phases show.
 func measureMeans(c choice, w weights) *side {
 	s := &side{run: c.run, samples: newSampleTable(c, w), figures: map[string]value{}}
 	for name, f := range map[string]func(*step, float64) float64{wall: wallOf, busyTime: busyOf, idleTime: idleOf} {
@@ -109,7 +110,8 @@ func (s *side) each(section, id int, f func(p int32, row *row, e int)) {
 	}
 }
 
-// measureRows takes the figures of the rows of a section.
+// measureRows computes the figures of the rows of a section, by name. Names without an
+// entry in the chosen steps have none.
 func (s *side) measureRows(section int) map[string]*item {
 	rows := map[string]*item{}
 	t := newTimes(len(s.samples.step))
@@ -143,10 +145,12 @@ type times struct {
 	found                      bool
 }
 
+// newTimes returns the sums of n samples, all 0.
 func newTimes(n int) *times {
 	return &times{total: make([]float64, n), self: make([]float64, n), hidden: make([]float64, n), count: make([]float64, n)}
 }
 
+// clear begins another name: the slices are large, and used again.
 func (t *times) clear() {
 	clear(t.total)
 	clear(t.self)
@@ -155,12 +159,14 @@ func (t *times) clear() {
 	t.found = false
 }
 
+// add adds entry e of a row to the sample that it belongs to.
 func (t *times) add(p int32, row *row, e int) {
 	t.found = true
 	t.total[p] += float64(row.ns[e])
 	t.count[p] += float64(row.count[e])
 }
 
+// addOperation adds an entry with the parts that ranges and idle time have.
 func (t *times) addOperation(p int32, row *row, e int) {
 	t.add(p, row, e)
 	t.self[p] += float64(row.self[e])
@@ -170,7 +176,7 @@ func (t *times) addOperation(p int32, row *row, e int) {
 // item makes a row of what one name adds up to, which is used up.
 func (s *side) item(section, id int, t *times) *item {
 	one := &item{value: s.samples.estimate(t.total, us)}
-	one.count, one.steps = s.average(t.count), s.occurrence(t.count)
+	one.count = s.average(t.count)
 	switch section {
 	case operations:
 		s.operation(one, id, t)
@@ -209,17 +215,6 @@ func (s *side) average(x []float64) float64 {
 		s.samples.all[s.samples.group[p]].n++
 	}
 	return s.samples.mean(s.samples.all)
-}
-
-// occurrence is the share of positions at which x is not 0.
-func (s *side) occurrence(x []float64) float64 {
-	n := 0
-	for _, v := range x {
-		if v != 0 {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(x)))
 }
 
 // spot puts together where the ranks have an operation.

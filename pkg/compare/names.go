@@ -27,6 +27,7 @@ type names struct {
 	ids  map[string]int32
 }
 
+// newNames returns names of which there are none yet.
 func newNames() *names { return &names{ids: map[string]int32{}} }
 
 // newSections returns the names of all sections, of which there are none yet but

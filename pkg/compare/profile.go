@@ -22,10 +22,10 @@ type ProfileOptions struct {
 // a stream can serve others, too.
 type Profiler struct {
 	header *event.Header
-	run    *Run
-	busy   uint32 // the bits of the kinds that are GPU activity
-	ranks  []*rank
-	sites  *idle.Sites
+	run    *Run        // without ranks until the end
+	busy   uint32      // the bits of the kinds that are GPU activity
+	ranks  []*rank     // in the order of their first row
+	sites  *idle.Sites // of all ranks, which share names
 	// markers are those that steps were found by, nil for the presets.
 	markers *marker.Set
 }
@@ -63,7 +63,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, Ranks: h.NumRanks(), setup: setupOf(h), repeats: 1, names: newSections()}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), repeats: 1, names: newSections()}
 	p.run.Ranges = h.Rows(event.NVTX) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)
@@ -101,6 +101,8 @@ func (p *Profiler) Add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error { return p.rank(id).walk.Add(b, i, j) })
 }
 
+// rank returns the rank with a number, which may be a new one. Rows of a rank stand
+// together as a rule, so it is the last one nearly always.
 func (p *Profiler) rank(id int32) *rank {
 	for k := len(p.ranks) - 1; k >= 0; k-- {
 		if p.ranks[k].id == id {

@@ -41,8 +41,8 @@ func (o *open) cover(t, e int64) {
 // opens are the open ranges of a rank: a heap by their ends, and a stack for each
 // thread.
 type opens struct {
-	all     []open
-	free    []int32
+	all     []open  // closed ones too, whose places are free
+	free    []int32 // indices of all
 	heap    []int32 // indices of all, the earliest end first
 	threads []thread
 	last    int // index of the thread before
@@ -50,7 +50,7 @@ type opens struct {
 
 type thread struct {
 	id    int64
-	stack []int32
+	stack []int32 // indices of all, in the order of their start
 }
 
 // next is the end of the range that ends first.
@@ -127,6 +127,7 @@ func (o *opens) pop() *open {
 	return r
 }
 
+// up and down restore the heap where one of its ranges was added or replaced.
 func (o *opens) up(i int) {
 	for i > 0 {
 		p := (i - 1) / 2

@@ -25,7 +25,7 @@ func Join(runs []*Run) (*Run, error) {
 	if len(runs) == 1 {
 		return first, nil
 	}
-	all := &Run{Method: first.Method, Ranks: first.Ranks, setup: first.setup, repeats: len(runs)}
+	all := &Run{Method: first.Method, setup: first.setup, repeats: len(runs)}
 	all.names = newSections()
 	var titles []string
 	for k, r := range runs {

@@ -13,8 +13,6 @@ type Run struct {
 	Name string
 	// Method is how its steps were isolated.
 	Method string
-	// Ranks is the number of ranks that its files have.
-	Ranks int
 	// Ranges tells whether NVTX ranges were recorded at all.
 	Ranges bool
 	// Warnings says what is wrong with its files, a sentence each.
@@ -84,9 +82,6 @@ type choice struct {
 	run   *Run
 	ranks []chosen
 	n     int // rank-steps
-	whole int // the same
-	// longest is the largest number of steps of a rank.
-	longest int
 }
 
 // chosen is the chosen steps of a rank, in their order.
@@ -102,9 +97,7 @@ func (r *Run) choose(keep func(p *profile) []int32) choice {
 		one := chosen{rank: p, steps: keep(p)}
 		c.ranks = append(c.ranks, one)
 		c.n += len(one.steps)
-		c.longest = max(c.longest, len(one.steps))
 	}
-	c.whole = c.n
 	return c
 }
 

@@ -35,7 +35,7 @@ type RankSamples struct {
 
 // FromSamples returns the profile of such a run.
 func FromSamples(s Samples) *Run {
-	run := &Run{Name: s.Name, Method: "samples", Ranks: len(s.Ranks), Ranges: true, repeats: 1, names: newSections()}
+	run := &Run{Name: s.Name, Method: "samples", Ranges: true, repeats: 1, names: newSections()}
 	for id := range s.Ranks {
 		r := &rank{id: int32(id), lanes: make([]lane, 1)}
 		r.fromSamples(&s.Ranks[id], int32(s.Gen), &run.names)

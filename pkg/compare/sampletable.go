@@ -6,40 +6,47 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// sampleTable is the chosen steps of a run, laid out: a position for each, rank after
-// rank. A row becomes a number for each position.
+// sampleTable is the chosen steps of a run, laid out: a sample for each rank-step, rank
+// after rank. A row becomes a number for each sample.
 //
-// Figures are means over all positions, and their uncertainty is that of the same
-// positions. Those that are a like way through their rank's steps share a slot:
+// Figures are means over all samples, and their uncertainty is that of the same
+// samples. Those that are equally far on through their rank's steps share a slot:
 // ranks run in step, and what all of them feel at once is one sample and not many.
 // Neighbouring slots share a bin where there are more than stat.MaxBins, and of
-// several runs that repeat one another each is one bin.
+// several runs that repeat one another each is one bin. Bins are what the variance of
+// a mean is estimated from.
+//
+// Where batches are matched each group is the steps of one batch, with a weight that
+// does not depend on how many of them this side has. Else there is one group.
 type sampleTable struct {
 	c      choice
-	at     [][]int32 // position of a step, by rank and step; -1: not chosen
-	step   []*step   // by position
-	group  []int32   // by position
-	slot   []int32   // by position
-	bin    []int32   // by position
-	slots  int
+	at     [][]int32 // sample of a step, by rank and step; -1: not chosen
+	step   []*step   // by sample
+	group  []int32   // by sample
+	slot   []int32   // by sample
+	bin    []int32   // by sample
+	slots  int       // steps of the longest rank, added up over runs
 	bins   int
 	runs   int       // that repeat one another
 	runOf  []int32   // by slot
 	weight []float64 // by group; they add up to 1
-	lanes  []float64 // by position
+	lanes  []float64 // of the rank, by sample
 
+	// Room that estimates share: so a table is for one goroutine.
 	est      stat.Estimator
-	all      []sums // by group
-	u, spare []float64
+	all      []sums    // by group
+	u, spare []float64 // by bin
 }
 
-// sums is a sum over positions of a group and their number.
+// sums is a sum over samples of a group and their number.
 type sums struct{ sum, n float64 }
 
 // weights says how much the steps of each batch count together; nil for all steps
 // alike. They add up to 1.
 type weights map[batch]float64
 
+// newSampleTable lays the chosen steps out. With weights, those of batches that have
+// none are left out.
 func newSampleTable(c choice, w weights) *sampleTable {
 	s := &sampleTable{c: c, weight: []float64{1}}
 	groups := map[batch]int32{}
@@ -79,7 +86,7 @@ func newSampleTable(c choice, w weights) *sampleTable {
 	return s
 }
 
-// putInBins gives each position its slot and its bin.
+// putInBins gives each sample its slot and its bin.
 func (s *sampleTable) putInBins() {
 	s.runs = max(1, s.c.run.repeats)
 	length, first := make([]int, s.runs), make([]int, s.runs)
@@ -123,8 +130,8 @@ type value struct {
 	floor float64 // how far halves of the run, or two of the runs, differ by chance
 }
 
-// estimate returns the mean of x, in units of scale. Positions that are NaN do not
-// count.
+// estimate returns the mean of x, by sample, times scale. Samples that are NaN do not
+// count; with fewer than stat.MinSamples others nothing is known of its uncertainty.
 func (s *sampleTable) estimate(x []float64, scale float64) value {
 	s.add(x)
 	v := value{mean: s.mean(s.all) * scale}
@@ -233,7 +240,7 @@ func (s *sampleTable) total(of []sums) float64 {
 	return total
 }
 
-// each returns a number for each position.
+// each returns a number for each sample.
 func (s *sampleTable) each(f func(st *step, lanes float64) float64) []float64 {
 	x := make([]float64, len(s.step))
 	for p, st := range s.step {
@@ -242,7 +249,7 @@ func (s *sampleTable) each(f func(st *step, lanes float64) float64) []float64 {
 	return x
 }
 
-// spread returns a figure of each position, with those that are there by bin and in
+// spread returns a figure of each sample, with those that are there by bin and in
 // ascending order.
 func (s *sampleTable) spread(f func(st *step, lanes float64) float64) spread {
 	x := s.each(f)
@@ -282,18 +289,28 @@ func (s *sampleTable) perRun(figure func(run int) float64) stat.Estimate {
 }
 
 // The figures of a step that stand in the summary, in ns.
-func wallOf(s *step, _ float64) float64     { return float64(s.period) }
-func busyOf(s *step, _ float64) float64     { return float64(s.busy) }
+func wallOf(s *step, _ float64) float64 { return float64(s.period) }
+
+// busyOf is the GPU activity of all lanes.
+func busyOf(s *step, _ float64) float64 { return float64(s.busy) }
+
+// idleOf is what of the period of all lanes is not busy.
 func idleOf(s *step, lanes float64) float64 { return lanes*float64(s.period) - float64(s.busy) }
-func idleOutOf(s *step, _ float64) float64  { return float64(s.inter) }
+
+// idleOutOf is the idle time between steps, idleInOf the rest of it.
+func idleOutOf(s *step, _ float64) float64 { return float64(s.inter) }
 func idleInOf(s *step, lanes float64) float64 {
 	return idleOf(s, lanes) - float64(s.inter)
 }
+
+// durationOf is the extent of the step, gpuOf the full durations of what it runs on GPUs.
 func durationOf(s *step, _ float64) float64 { return float64(s.end - s.start) }
 func gpuOf(s *step, _ float64) float64      { return float64(s.gpu) }
-func eagerOf(s *step, _ float64) float64    { return float64(s.eager) }
-func graphOf(s *step, _ float64) float64    { return float64(s.graph) }
-func replaysOf(s *step, _ float64) float64  { return float64(s.replays) }
+
+// Numbers of kernels launched one by one, run by replays, and of whole replays.
+func eagerOf(s *step, _ float64) float64   { return float64(s.eager) }
+func graphOf(s *step, _ float64) float64   { return float64(s.graph) }
+func replaysOf(s *step, _ float64) float64 { return float64(s.replays) }
 
 // gapOf is the time from the end of a step to the next one, NaN where there is
 // none.
