@@ -27,7 +27,7 @@
 //	gap        period - extent, where that is positive: mean, P50, P90
 //	idle_inter_step
 //	           idle time that ends with the first activity of a step, as package
-//	           idle tells it, alike for all ways to find steps; idle_in_step is
+//	           idle has it, the same whichever way steps are found; idle_in_step is
 //	           the rest
 //	gpu        full durations of kernels and whole-graph rows that start in the
 //	           period; also by name and by class
@@ -38,7 +38,7 @@
 //
 //	inclusive  its full duration
 //	self       less the union of the ranges nested in it on the same thread: those
-//	           that start no earlier and end no later, and come behind it in the
+//	           that start no earlier and end no later, and come after it in the
 //	           stream. Markers and lock ranges are looked through, so that self
 //	           times add up to the time covered by any range.
 //	exposed    the part during which lanes of the rank were idle, on average over

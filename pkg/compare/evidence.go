@@ -26,7 +26,7 @@ const (
 	// there.
 	fewSteps = 20
 	// fewOfState is the number of steps of a single run below which a change of all
-	// operations alike can be a state of the machine that outlasts the run, where it
+	// operations by one factor can be a state of the machine that outlasts the run, where it
 	// is far beyond the noise of a step, or a machine that wanders, where steps
 	// resemble their neighbours; and below which one row does not show how much they
 	// do.
@@ -153,7 +153,7 @@ func (c *Comparison) decide(rows []*Row) {
 }
 
 // spreadsAsMeans makes quantiles worth no more independent steps than the means of
-// the same samples: what lies above a quantile may look independent where the
+// the same samples: what lies above a quantile may seem independent where the
 // samples wander.
 func (c *Comparison) spreadsAsMeans() {
 	for mean, names := range map[string][]string{wall: {wallP50, wallP90, wallP99, wallMax}, gap: {gapP50, gapP90}} {

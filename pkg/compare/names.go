@@ -67,7 +67,7 @@ func (n *names) add(name string) int32 {
 }
 
 // classNames are the classes of GPU rows as a section, in the order of their
-// codes; graph replays, whose class is not known, are behind them.
+// codes; graph replays, whose class is not known, come after them.
 func classNames() *names {
 	n := newNames()
 	for _, name := range event.Classes[:event.Other+1] {

@@ -10,7 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/marker"
 )
 
-// ProfileOptions says what a profile takes note of.
+// ProfileOptions says what a profile records.
 type ProfileOptions struct {
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
@@ -42,7 +42,7 @@ func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
 	return p.Run(), nil
 }
 
-// NewProfiler returns a profiler for the batches behind a header. The stream has
+// NewProfiler returns a profiler for the batches that follow a header. The stream has
 // steps and phases; an error is an *event.Error.
 func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if h.Isolation == nil {

@@ -75,7 +75,7 @@ func (r *row) addRange(step int32, ns, self, hidden int64) {
 // also does outside nested ranges, which are a part of it.
 func fits(have uint32, more int64) bool { return int64(have)+more <= maxEntry }
 
-// vote takes note of where a range was.
+// vote records where a range was.
 func (p *place) vote(parent int32, offset int64) {
 	p.offset += offset
 	p.n++

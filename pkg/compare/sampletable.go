@@ -42,7 +42,7 @@ type sampleTable struct {
 type sums struct{ sum, n float64 }
 
 // weights says how much the steps of each batch count together; nil for all steps
-// alike. They add up to 1.
+// the same. They add up to 1.
 type weights map[batch]float64
 
 // newSampleTable lays the chosen steps out. With weights, those of batches that have
@@ -146,7 +146,7 @@ func (s *sampleTable) estimate(x []float64, scale float64) value {
 // add adds x up by group.
 func (s *sampleTable) add(x []float64) {
 	clear(s.all)
-	if len(s.all) == 1 { // Fast path: all steps count alike.
+	if len(s.all) == 1 { // Fast path: all steps count the same.
 		var a sums
 		for _, v := range x {
 			if v == v {

@@ -76,7 +76,7 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 	return r
 }
 
-// memory is how many steps behind a step those are that resemble it, by the wall
+// memory is how many steps after a step those are that resemble it, by the wall
 // time: 0 where steps are independent.
 func (c *Comparison) memory() int {
 	a, b := c.base.figures[wall].est, c.target.figures[wall].est

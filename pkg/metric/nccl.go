@@ -2,7 +2,7 @@ package metric
 
 import "github.com/hostbound/hostbound/pkg/event"
 
-// ncclNames tells which names are those of NCCL. It looks at each name of a Dict
+// ncclNames tells which names are those of NCCL. Each name of a Dict is examined
 // once.
 type ncclNames struct {
 	dict  *event.Dict

@@ -55,7 +55,7 @@ func (e *Estimate) spread() float64 { return e.variance * float64(e.runs) }
 // Known tells whether it is known how uncertain the mean is.
 func (e *Estimate) Known() bool { return e.N >= MinSamples }
 
-// Constant is the estimate of samples that are all alike.
+// Constant is the estimate of samples that are all equal.
 func Constant(mean float64, n int, steps float64) Estimate {
 	return Estimate{Mean: mean, N: n, Steps: steps, zero: true, power: make([]float64, max(0, cosinesFor(n)))}
 }

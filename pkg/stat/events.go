@@ -104,7 +104,7 @@ func above(x []float64, limit float64) Marks {
 	return m
 }
 
-// apart keeps, of marks no more than memory steps behind one another, the first:
+// apart keeps, of marks no more than memory steps after one another, the first:
 // where neighbouring steps resemble one another, all of them are one event.
 func (m Marks) apart(memory int) Marks {
 	few := make(Marks, len(m))
@@ -120,7 +120,7 @@ func (m Marks) apart(memory int) Marks {
 
 // ComparePeaks compares how many samples of one run are above the largest of the
 // other (Rosenbaum 1954): evidence that the largest differ, of which there is no
-// other. Those no more than memory steps behind one another are one. The delta is
+// other. Those no more than memory steps after one another are one. The delta is
 // that of the largest; Lo and Hi are NaN.
 func (w *Estimator) ComparePeaks(a, b []float64, memory int) Difference {
 	x, y := slices.Max(a), slices.Max(b)
@@ -132,7 +132,7 @@ func (w *Estimator) ComparePeaks(a, b []float64, memory int) Difference {
 
 // CompareTops compares how many of the largest samples of both runs together are
 // each run's. These are one in a hundred, or ten where that is no more than one in
-// twenty. Those no more than memory steps behind one another are one. The delta is
+// twenty. Those no more than memory steps after one another are one. The delta is
 // that of the shares; Lo and Hi are NaN.
 func (w *Estimator) CompareTops(a, b []float64, memory int) Difference {
 	all := slices.Concat(a, b)

@@ -96,7 +96,7 @@ func (o *output) place() pos {
 	return pos{o.first + len(o.batches) - 1, row}
 }
 
-// tag gives the rows behind the step row at p that start before end the
+// tag gives the rows after the step row at p that start before end the
 // step's number.
 func (o *output) tag(p pos, end, step int64) {
 	o.at(p).Step.Set(p.row, step)
@@ -136,7 +136,7 @@ func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
 	return ready
 }
 
-// close makes all batches ready for release, and leaves none behind: of many
+// close makes all batches ready for release, and leaves none: of many
 // ranks most are done.
 func (o *output) close() {
 	if n := len(o.batches); n > 0 && o.batches[n-1].Len == 0 {

@@ -178,7 +178,7 @@ func (r *rank) wait(b *event.Batch, from, j int, t int64) {
 	}
 }
 
-// add puts rows i to j into the output, behind the tail if there are any.
+// add puts rows i to j into the output, after the tail if there are any.
 func (r *rank) add(b *event.Batch, i, j int) {
 	if i < j {
 		r.out.flush(never)

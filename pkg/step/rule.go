@@ -49,7 +49,7 @@ func (u *rule) of(t int32, n *names) evidence {
 	if int(t) < len(u.evidence) {
 		return u.evidence[t]
 	}
-	if u.embed && t >= firstName && isEmbedding(n.texts[t-firstName]) {
+	if u.embed && t >= firstName && isEmbedding(n.list[t-firstName]) {
 		return begins
 	}
 	return 0
@@ -58,9 +58,9 @@ func (u *rule) of(t int32, n *names) evidence {
 // names numbers the names of kernels. Texts in a dictionary are looked up once.
 type names struct {
 	ids   map[string]int32
-	texts []string // of the tokens from firstName on
+	list  []string // of the tokens from firstName on
 	dict  *event.Dict
-	codes []int32 // tokens of the texts in dict, 0: not looked up yet
+	codes []int32 // tokens of the strings of dict, 0: not looked up yet
 }
 
 // token returns the number of the name in row i.
@@ -86,8 +86,8 @@ func (n *names) lookUp(text []byte) int32 {
 	if n.ids == nil {
 		n.ids = map[string]int32{}
 	}
-	id := firstName + int32(len(n.texts))
-	n.texts = append(n.texts, string(text))
+	id := firstName + int32(len(n.list))
+	n.list = append(n.list, string(text))
 	n.ids[string(text)] = id
 	return id
 }

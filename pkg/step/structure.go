@@ -93,10 +93,10 @@ func (s *run) rule(n *names) *rule {
 // kinds returns for each kind the collectives that it says begin steps.
 func (s *run) kinds(places [][]int32, n *names) (kinds [numKinds][]int32) {
 	for t, at := range places[firstName:] {
-		if isEmbedding(n.texts[t]) {
+		if isEmbedding(n.list[t]) {
 			kinds[byEmbedding] = union(kinds[byEmbedding], at)
 		}
-		if isHead(n.texts[t], s.classes[t+int(firstName)]) {
+		if isHead(n.list[t], s.classes[t+int(firstName)]) {
 			kinds[byHead] = union(kinds[byHead], at)
 		}
 	}
@@ -307,7 +307,7 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 // cover has those tokens begin steps that are needed for nearly all of p, the most
 // frequent and embeddings first, and returns how many of p they cover.
 func (u *rule) cover(p *borders, places [][]int32, tokens []int, n *names) float64 {
-	embeds := func(t int) bool { return t >= int(firstName) && isEmbedding(n.texts[t-int(firstName)]) }
+	embeds := func(t int) bool { return t >= int(firstName) && isEmbedding(n.list[t-int(firstName)]) }
 	weight := func(t int) float64 { return common(p.at, places[t]) * float64(1+b2n(embeds(t))) }
 	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 	var covered []int32
@@ -328,7 +328,7 @@ func (u *rule) cover(p *borders, places [][]int32, tokens []int, n *names) float
 const layerClasses uint32 = 1<<event.GEMM | 1<<event.Attention | 1<<event.Norm | 1<<event.MoE |
 	1<<event.Elementwise | 1<<event.Activation | 1<<event.RoPE | 1<<event.Quant
 
-// spare drops what only confirms where that costs a look at the kernels of every
+// spare drops what only confirms where that costs reading the kernels of every
 // layer and other tokens confirm, too.
 func (u *rule) spare() {
 	heavy := func(t int) bool { return u.classes[t] >= 0 && layerClasses>>uint32(u.classes[t])&1 != 0 }

@@ -253,7 +253,7 @@ func (w *Walker) advance(t int64) {
 	}
 }
 
-// passed leaves the unrecorded spans behind that end at t or before.
+// passed drops the unrecorded spans that end at t or before.
 func (w *Walker) passed(t int64) {
 	for w.span < len(w.unrecorded) && w.unrecorded[w.span][1] <= t {
 		w.span++

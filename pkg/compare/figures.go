@@ -1,0 +1,73 @@
+package compare
+
+// Pair is the figures of both runs; Target is nil where there is one only.
+type Pair struct {
+	Baseline *Figures `json:"baseline"` // never nil
+	Target   *Figures `json:"target"`
+}
+
+// Figures are means over the rank-steps of a run that were compared, times in us; null
+// where there are no samples.
+type Figures struct {
+	Name     string   `json:"name"`           // of the run
+	Method   string   `json:"method"`         // by which its steps were isolated
+	Ranks    int      `json:"ranks"`          // with steps; of repeated runs all of them
+	Lanes    int      `json:"lanes"`          // pairs of rank and device
+	Steps    int      `json:"steps"`          // rank-steps
+	Ctx      *float64 `json:"ctx"`            // context requests, null where not known of all steps
+	Gen      *float64 `json:"gen"`            // generation requests, likewise
+	Wall     *float64 `json:"wall_us"`        // period
+	Busy     *float64 `json:"busy_us"`        // GPU activity of the rank's lanes in the period
+	Idle     *float64 `json:"idle_us"`        // the rest of lanes x period
+	Duration *float64 `json:"duration_us"`    // extent, as Method.Duration says
+	Gap      Spread   `json:"gap_us"`         // as Method.Gap says
+	Eager    *float64 `json:"eager_kernels"`  // launched one by one
+	Graph    *float64 `json:"graph_kernels"`  // run by recorded graph replays
+	Replays  *float64 `json:"graph_launches"` // replays with one row for all their kernels
+	GPU      *float64 `json:"gpu_us"`         // full durations of kernels and such replays
+	WallP50  *float64 `json:"wall_p50_us"`    // median of the period
+	WallP90  *float64 `json:"wall_p90_us"`
+}
+
+// Spread is how N samples lie; all is null where there are none.
+type Spread struct {
+	N    int      `json:"n"`
+	Mean *float64 `json:"mean"`
+	P50  *float64 `json:"p50"`
+	P90  *float64 `json:"p90"`
+	Max  *float64 `json:"max"`
+}
+
+// pair returns the figures of a side.
+func (s *side) pair() *Figures {
+	get := func(name string) *float64 { return number(s.figures[name].mean) }
+	f := &Figures{
+		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: len(s.samples.step),
+		Wall: get(wall), Busy: get(busyTime), Idle: get(idleTime), Duration: get(duration),
+		Eager: get(eagerKernels), Graph: get(graphKernels), Replays: get(graphLaunches), GPU: get(gpuTime),
+		Gap: Spread{
+			N: len(s.gaps.Sorted()), Mean: get(gap),
+			P50: s.gaps.quantile(0.5), P90: s.gaps.quantile(0.9), Max: s.gaps.quantile(1),
+		},
+		WallP50: s.walls.quantile(0.5), WallP90: s.walls.quantile(0.9),
+	}
+	for _, p := range s.run.ranks {
+		f.Lanes += p.lanes
+	}
+	f.Ctx = s.request(func(st *step) int32 { return st.ctx })
+	f.Gen = s.request(func(st *step) int32 { return st.gen })
+	return f
+}
+
+// request is the mean number of requests of a step, nil where a step's is not
+// known.
+func (s *side) request(of func(*step) int32) *float64 {
+	sum := 0.0
+	for _, st := range s.samples.step {
+		if of(st) == unknown {
+			return nil
+		}
+		sum += float64(of(st))
+	}
+	return number(sum / float64(len(s.samples.step)))
+}
