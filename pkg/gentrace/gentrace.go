@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,23 +27,27 @@ of it. The same flags give the same bytes.`,
 		"gentrace --mode graph --schema 3.20.3 --markers trtllm2 -o whole.sqlite",
 		"gentrace --reports --ranks 3 --slow-rank 1 --slow 600 -o rank%d.sqlite",
 	},
-	Flags: flags(sim.Default()),
+	Flags: slices.Concat(exportFlags, runFlags(sim.Default())),
 	Run:   func(c *cli.Call) (int, error) { return 0, generate(c) },
 }
 
-func flags(d sim.Config) []cli.Flag {
-	return []cli.Flag{
-		{Name: "output", Short: "o", Usage: "write to `FILE`; with --reports %d is the rank"},
-		{Name: "text", Usage: "convert the text trace `FILE` instead of simulating"},
-		{Name: "random", Usage: "write the small adversarial trace number `N` instead of simulating", Default: uint64(0)},
-		{Name: "schema", Usage: "schema `VERSION`: 2020, 2.9.1, 3.4.0, 3.16.1, 3.20.3, 3.24.14, 3.25.0, 3.28.1", Default: sim.Schema3_25_0.String()},
-		{Name: "empty-tables", Usage: "also write tables without rows", Default: false},
-		{Name: "reduced", Usage: "leave out globalPid, contextId, eventClass and all metadata", Default: false},
-		{Name: "drop", Usage: "leave out a `TABLE` or TABLE.column", Default: []string{}},
-		{Name: "normalize", Usage: "times since 1970, as nsys export --ts-normalize", Default: false},
-		{Name: "shift", Usage: "add `NS` to all times, as nsys export --ts-shift", Default: int64(0)},
-		{Name: "canary", Usage: "plant `TEXT` where captures keep secrets"},
+// exportFlags say what is written, and how.
+var exportFlags = []cli.Flag{
+	{Name: "output", Short: "o", Usage: "write to `FILE`; with --reports %d is the rank"},
+	{Name: "text", Usage: "convert the text trace `FILE` instead of simulating"},
+	{Name: "random", Usage: "write the small adversarial trace number `N` instead of simulating", Default: uint64(0)},
+	{Name: "schema", Usage: "schema `VERSION`: 2020, 2.9.1, 3.4.0, 3.16.1, 3.20.3, 3.24.14, 3.25.0, 3.28.1", Default: sim.Schema3_25_0.String()},
+	{Name: "empty-tables", Usage: "also write tables without rows", Default: false},
+	{Name: "reduced", Usage: "leave out globalPid, contextId, eventClass and all metadata", Default: false},
+	{Name: "drop", Usage: "leave out a `TABLE` or TABLE.column", Default: []string{}},
+	{Name: "normalize", Usage: "times since 1970, as nsys export --ts-normalize", Default: false},
+	{Name: "shift", Usage: "add `NS` to all times, as nsys export --ts-shift", Default: int64(0)},
+	{Name: "canary", Usage: "plant `TEXT` where captures keep secrets"},
+}
 
+// runFlags say what is simulated; without them it is d.
+func runFlags(d sim.Config) []cli.Flag {
+	return []cli.Flag{
 		{Name: "seed", Usage: "of the noise", Default: d.Seed},
 		{Name: "events", Usage: "go on until there are `N` rows, instead of --steps", Default: 0},
 		{Name: "steps", Usage: "steps of the benchmark segment", Default: d.Steps},

@@ -1,0 +1,171 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+)
+
+// echo is a command that writes what it was given.
+var echo = &cli.Command{
+	Name:        "echo",
+	Summary:     "write what was given",
+	Args:        "[FILE...]",
+	Description: "Echo writes its flags.\n\n.It is 'only' a test\\of roff.",
+	Status:      ", 7 where it was told to",
+	Examples:    []string{"echo --by day | cat"},
+	Flags: []cli.Flag{
+		{Name: "output", Short: "o", Usage: "write to `FILE`", File: cli.Writes},
+		{Name: "by", Usage: "`UNIT`", Default: "day", Values: []string{"day", "week"}},
+		{Name: "again", Usage: "`WORD`, again for more", Default: []string{}},
+		{Name: "n", Usage: "`COUNT`", Default: 3},
+		{Name: "wait", Usage: "`TIME`", Default: time.Second, Group: "Waiting"},
+		{Name: "share", Usage: "`SHARE`", Default: 0.5, Group: "Waiting"},
+		{Name: "loud", Usage: "shout", Default: false},
+		{Name: "map", Usage: "read `FILE`", File: cli.Reads},
+		{Name: "odd", Usage: "`NUMBER`", Check: func(v string) error {
+			if strings.HasSuffix(v, "1") {
+				return nil
+			}
+			return cli.Misuse("--odd "+v+" is even", "give 1")
+		}},
+	},
+	Run: func(c *cli.Call) (int, error) {
+		if len(c.Files) > 0 && c.Files[0] == "fail" {
+			return 0, fmt.Errorf("reading\n  %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})
+		}
+		c.Cleanup(func() { fmt.Fprintln(c.Stderr, "cleaned") })
+		err := c.Output(func(w io.Writer) error {
+			fmt.Fprintln(w, c.String("by"), c.Strings("again"), c.Int("n"), c.Duration("wait"), c.Float("share"), c.Bool("loud"), c.IsSet("n"), c.Files)
+			if c.Bool("loud") {
+				return errors.New("too loud")
+			}
+			return nil
+		})
+		return 7, err
+	},
+}
+
+func run(args ...string) (status int, stdout, stderr string) {
+	var out, said bytes.Buffer
+	status = cli.Run(echo, args, strings.NewReader(""), &out, &said)
+	return status, out.String(), said.String()
+}
+
+// TestFlags gives flags before, between and after files, and what they do not
+// take: that is refused before the command begins.
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		args           string
+		status         int
+		stdout, stderr string
+	}{
+		{"", 7, "day [] 3 1s 0.5 false false []\n", "cleaned\n"},
+		{"a --by week b --again x --again=y,z -- --n", 7, "week [x y,z] 3 1s 0.5 false false [a b --n]\n", "cleaned\n"},
+		{"--n -2 --wait 3ms --share 1 --odd 21", 7, "day [] -2 3ms 1 false true []\n", "cleaned\n"},
+		{"--by year", 2, "", "echo: error: unknown --by year\necho: hint: --by takes day or week\n"},
+		{"--odd 2", 2, "", "echo: error: --odd 2 is even\necho: hint: give 1\n"},
+		{"--wait 5", 2, "", "echo: error: --wait 5 is no time\necho: hint: a time has a unit: 500us, 1ms, 1.5s\n"},
+		{"--n many", 2, "", "echo: error: --n many is no whole number\necho: hint: 'echo --help' lists the flags\n"},
+		{"--ny 1", 2, "", "echo: error: unknown flag: --ny\necho: hint: 'echo --help' lists the flags\n"},
+		{"-by day", 2, "", "echo: error: unknown shorthand flag: 'b' in -by\necho: hint: flags of more than a letter have two dashes; 'echo --help' lists the flags\n"},
+		{"--by", 2, "", "echo: error: flag needs an argument: --by\necho: hint: 'echo --help' lists the flags\n"},
+		{"fail", 2, "", "echo: error: reading open x: file does not exist\necho: hint: check the name\n"},
+		{"--loud", 2, "day [] 3 1s 0.5 true false []\n", "echo: error: too loud\ncleaned\n"},
+	} {
+		status, stdout, stderr := run(strings.Fields(c.args)...)
+		if status != c.status || stdout != c.stdout || stderr != c.stderr {
+			t.Errorf("%q: %d %q %q", c.args, status, stdout, stderr)
+		}
+	}
+}
+
+// TestOutput wants the file of --output to appear whole or not at all, and no
+// input to be one.
+func TestOutput(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	if status, stdout, stderr := run("-o", path); status != 7 || stdout != "" {
+		t.Fatal(status, stdout, stderr)
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(want), "day") {
+		t.Fatalf("%q, %v", want, err)
+	}
+	if status, _, _ := run("-o", path, "--loud"); status != 2 {
+		t.Error("no error")
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file that was there is now %q, %v", got, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("%d files are left", len(left))
+	}
+	for _, args := range [][]string{{path, "-o", path}, {"--map", path, "-o", path}, {"a," + path, "-o", path}, {dir, "-o", filepath.Join(dir, "new")}} {
+		if status, _, stderr := run(args...); status != 2 || !strings.Contains(stderr, "the output is") {
+			t.Errorf("%q: %d %s", args, status, stderr)
+		}
+	}
+	if status, stdout, _ := run("-o", "-"); status != 7 || stdout == "" {
+		t.Errorf("- is no standard output: %d, %q", status, stdout)
+	}
+}
+
+// TestManual wants every form of the manual to say the same.
+func TestManual(t *testing.T) {
+	_, help, _ := run("x", "-h")
+	_, page, _ := run("--man")
+	for _, want := range []string{"write what was given", "Echo writes its flags.", "7 where it was told to", "write to FILE", "Waiting", "print this text"} {
+		if !strings.Contains(help, want) {
+			t.Errorf("--help lacks %q:\n%s", want, help)
+		}
+		if !strings.Contains(page, want) {
+			t.Errorf("--man lacks %q:\n%s", want, page)
+		}
+	}
+	if !strings.Contains(page, `\&.It is 'only' a test\eof roff.`) || !strings.Contains(page, `echo \-\-by day | cat`) {
+		t.Errorf("text is not as roff wants it:\n%s", page)
+	}
+	if strings.Contains(help, "--man") {
+		t.Error("--help shows what is hidden")
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if status, script, _ := run("--completion", shell); status != 0 || !strings.Contains(script, "__complete") {
+			t.Errorf("%s: %d, %d bytes", shell, status, len(script))
+		}
+	}
+	if _, words, _ := run("__complete", "--by", ""); words != "day\nweek\n:4\n" {
+		t.Errorf("--by completes to %q", words)
+	}
+	if _, words, _ := run("__complete", "a", "--lo"); !strings.Contains(words, "--loud\tshout\n") {
+		t.Errorf("--lo completes to %q", words)
+	}
+}
+
+func ExampleRun() {
+	hello := &cli.Command{
+		Name:  "hello",
+		Flags: []cli.Flag{{Name: "to", Usage: "`WHOM`", Default: "you", Values: []string{"you", "all"}}},
+		Run: func(c *cli.Call) (int, error) {
+			fmt.Fprintln(c.Stdout, "hello", c.String("to"))
+			return 0, nil
+		},
+	}
+	fmt.Println(cli.Run(hello, []string{"--to", "all"}, os.Stdin, os.Stdout, os.Stdout))
+	fmt.Println(cli.Run(hello, []string{"--to", "none"}, os.Stdin, os.Stdout, os.Stdout))
+	// Output:
+	// hello all
+	// 0
+	// hello: error: unknown --to none
+	// hello: hint: --to takes you or all
+	// 2
+}
