@@ -55,9 +55,9 @@ func (r *Report) title(v View) report.Text {
 			continue
 		}
 		if v.Trace {
-			return report.Textf("Begin with %s: %s", report.Name(h.place()), string(h.Type))
+			return report.Textf("Begin with %s: %s", report.Name(path.Base(h.place())), string(h.Type))
 		}
-		return report.Textf("Most time lost: %s, %s", report.Name(h.place()), string(h.Type))
+		return report.Textf("Most time lost: %s, %s", report.Name(path.Base(h.place())), string(h.Type))
 	}
 	if len(r.Hotspots) == 0 {
 		return report.Plain("Nothing was profiled that took time")
@@ -141,11 +141,11 @@ func (h *Hotspot) kind() string {
 
 // section shows one hotspot, why it is one, and what to do about it.
 func (h *Hotspot) section(d *report.Document) {
-	s := d.Section(fmt.Sprintf("%s at %s", h.Type, h.place()))
+	s := d.Section(fmt.Sprintf("%s at %s", h.Type, path.Base(h.place())))
 	if h.Source != "" {
 		s.Code(h.Source)
 	}
-	s.Say("%s of the profiled time, %s of %s; runs %s.", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), string(h.Scope))
+	s.Say("%s of the profiled time, %s of %s; runs %s. Place: %s", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), string(h.Scope), report.Name(h.place()))
 	s.Items(h.Evidence)
 	for _, o := range h.Options {
 		saves := fmt.Sprintf("%.1f to %.1f %% of the profiled time", o.SavingsPct[0], o.SavingsPct[1])
