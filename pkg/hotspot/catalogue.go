@@ -18,72 +18,72 @@ var files embed.FS
 
 // TypeInfo describes a type of waste.
 type TypeInfo struct {
-	Name     Type     `json:"name"`
-	Severity Severity `json:"severity"`
+	Name     Type     `json:"name"`     // one of the 16
+	Severity Severity `json:"severity"` // of every hotspot of the type
 	What     string   `json:"what"`     // completes "the line …"
 	Evidence string   `json:"evidence"` // what shows it, with the usual times
 	Source   string   `json:"source"`   // where that is documented: a repository's path or an address
 }
 
-// Indicator is a call that points to a type: see data/indicators.toml.
+// Indicator is a call that points to a type. All conditions that are set must hold.
 type Indicator struct {
-	Type       Type       `json:"type"`
-	Sub        string     `json:"sub"`
-	Calls      []string   `json:"calls"`
-	Methods    []string   `json:"methods"`
-	Receivers  []string   `json:"receivers"`
-	But        []string   `json:"but"`
-	Kinds      []string   `json:"kinds"`
-	Args       *int       `json:"args"`
-	Argument   string     `json:"argument"`
-	Without    string     `json:"without"`
-	LeastUs    float64    `toml:"least_us" json:"least_us"`
-	Confidence Confidence `json:"confidence"`
-	Why        string     `json:"why"`
-	Source     string     `json:"source"`
+	Type       Type       `json:"type"`                     // SYNC stands for HOST_SYNC, too: hits tell them apart
+	Sub        string     `json:"sub"`                      // sub-kind, "" none
+	Calls      []string   `json:"calls"`                    // paths: a call's path is one of them, or ends with a dot and one
+	Methods    []string   `json:"methods"`                  // last parts of paths that have a receiver
+	Receivers  []string   `json:"receivers"`                // words: one of the receiver's last name begins with one of them
+	But        []string   `json:"but"`                      // words: none of the receiver's is one of them
+	Kinds      []string   `json:"kinds"`                    // what the receiver may be known to be; none: anything
+	Args       *int       `json:"args"`                     // most arguments, nil any number
+	Argument   string     `json:"argument"`                 // text in the arguments, in single quotes; "" any
+	Without    string     `json:"without"`                  // text not in the arguments; "" any
+	LeastUs    float64    `toml:"least_us" json:"least_us"` // us per hit that it takes at least, 0 any: under half of it the entry does not hold
+	Confidence Confidence `json:"confidence"`               // one less where the time is below LeastUs, or not known
+	Why        string     `json:"why"`                      // completes a sentence that begins with the call
+	Source     string     `json:"source"`                   // where it is documented
 }
 
-// Remedy is something to do about a type: see data/options.toml.
+// Remedy is something to do about a type.
 type Remedy struct {
-	Type        Type       `json:"type"`
-	Sub         string     `json:"sub"` // of hotspots of this sub-kind alone; "" of all
-	Option      string     `json:"option"`
-	Description string     `json:"description"`
-	Savings     [2]float64 `json:"savings"` // of the hotspot's time, 0 to 1
-	Risk        Risk       `json:"risk"`
-	Complexity  string     `json:"complexity"`
-	Source      string     `json:"source"`
+	Type        Type       `json:"type"`        // that it is for
+	Sub         string     `json:"sub"`         // of hotspots of this sub-kind alone; "" of all
+	Option      string     `json:"option"`      // in a few words, lower case
+	Description string     `json:"description"` // in a sentence or two
+	Savings     [2]float64 `json:"savings"`     // least and most, of the hotspot's time: 0 to 1
+	Risk        Risk       `json:"risk"`        // that results differ, or that much has to change
+	Complexity  string     `json:"complexity"`  // of the change: low, medium, high
+	Source      string     `json:"source"`      // where it is documented
 }
 
 // Catalogue is all that is known: the contents of the data files.
 type Catalogue struct {
-	Types      []TypeInfo  `json:"types"` // in the order in which a line is tried for them
-	Indicators []Indicator `json:"indicators"`
-	Remedies   []Remedy    `json:"remedies"`
-	Targets    Targets     `json:"targets"`
+	Types      []TypeInfo  `json:"types"`      // in the order in which a line is tried for them
+	Indicators []Indicator `json:"indicators"` // of a call the first that holds counts
+	Remedies   []Remedy    `json:"remedies"`   // in the order of their file
+	Targets    Targets     `json:"targets"`    // names for drilling down
 
 	byLast map[string][]*Indicator // by the last part of their names, in order
 }
 
-// Targets are names of engines for drilling down: see data/targets.toml.
+// Targets are names of engines for drilling down.
 type Targets struct {
-	Source   string
-	Class    []Class
-	Receiver []struct{ Name, Class string }
+	Source   string                         // where the names are from
+	Class    []Class                        // those that can be profiled
+	Receiver []struct{ Name, Class string } // attributes and variables, and what they hold
 	Chain    []struct {
-		Function string
-		Next     []string
+		Function string   // Class.method that is known to hide its time
+		Next     []string // Class.method each: where that goes
 	}
-	Step []struct{ Function string }
+	Step []struct{ Function string } // functions that run once per forward step, the surest first
 }
 
 // Class is a class whose methods can be profiled.
 type Class struct {
-	Name     string   `json:"name"`
-	Module   string   `json:"module"`
+	Name     string   `json:"name"`     // PyExecutor
+	Module   string   `json:"module"`   // with dots
 	Defaults []string `json:"defaults"` // methods that are profiled by default
 	Methods  []string `json:"methods"`  // others that are known
-	Tests    []string `json:"tests"`    // unit tests that cover it
+	Tests    []string `json:"tests"`    // unit tests that cover it: paths in the engine's repository
 }
 
 // Knowledge returns the embedded catalogue, which must not be changed.

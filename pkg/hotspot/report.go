@@ -14,7 +14,7 @@ type Options struct {
 
 // Report is what Analyze found. Its JSON is that of the command.
 type Report struct {
-	Profiles  []Profile   `json:"profiles"`
+	Profiles  []Profile   `json:"profiles"`   // in the order given
 	Functions []Function  `json:"functions"`  // by falling time
 	Hotspots  []Hotspot   `json:"hotspots"`   // by falling time, until something weighs them otherwise
 	DrillDown []DrillDown `json:"drill_down"` // by falling share of the profiled time
@@ -27,13 +27,13 @@ type Report struct {
 	StepsFrom  string   `json:"steps_from"`  // what said so: "option", or a function's name
 	ProfiledNs int64    `json:"-"`           // time of the functions that no profiled function calls
 	TotalUs    float64  `json:"profiled_us"` // the same in us
-	Warnings   []string `json:"warnings"`
+	Warnings   []string `json:"warnings"`    // what cannot be trusted, sentences
 }
 
 // Profile is one input.
 type Profile struct {
-	Name      string   `json:"name"`
-	Format    string   `json:"format"`
+	Name      string   `json:"name"`      // base name, "" for standard input
+	Format    string   `json:"format"`    // a lineprof.Format
 	UnitS     *float64 `json:"unit_s"`    // null where times have no unit of their own
 	Functions int      `json:"functions"` // how many
 	TotalUs   float64  `json:"total_us"`  // of the functions that no profiled function calls
@@ -41,9 +41,9 @@ type Profile struct {
 
 // Function is one function over all profiles.
 type Function struct {
-	Function string  `json:"function"`
-	File     string  `json:"file"`
-	Line     int     `json:"line"`
+	Function string  `json:"function"` // its name as profiled, qualified or not
+	File     string  `json:"file"`     // reduced path
+	Line     int     `json:"line"`     // the first, 0 not known
 	TotalUs  float64 `json:"total_us"` // the largest of any profile, or the sum
 	Hits     int64   `json:"hits"`     // entries, 0 not known
 	Share    float64 `json:"share"`    // of the profiled time
@@ -56,26 +56,26 @@ type Function struct {
 
 // Hotspot is one line, or a loop and the lines that make it one.
 type Hotspot struct {
-	Function string `json:"function"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`      // the first
+	Function string `json:"function"`  // its name as profiled
+	File     string `json:"file"`      // reduced path
+	Line     int    `json:"line"`      // that has most of a statement's time, or a loop's header
 	LastLine int    `json:"last_line"` // the last that belongs to it
 	Source   string `json:"-"`         // of Line, without indentation; in reports only
 
-	Hits            int64    `json:"hits"`
-	TimeUs          float64  `json:"time_us"` // less what profiled functions take that it calls
-	PerHitUs        float64  `json:"per_hit_us"`
-	UsPerStep       *float64 `json:"us_per_step"` // null where steps are not known
-	Share           float64  `json:"share"`       // of the profiled time
-	ShareOfFunction float64  `json:"share_of_function"`
+	Hits            int64    `json:"hits"`              // of Line, as the profiler counts: a with statement twice
+	TimeUs          float64  `json:"time_us"`           // less what profiled functions take that it calls
+	PerHitUs        float64  `json:"per_hit_us"`        // TimeUs for each of Hits, 0 without
+	UsPerStep       *float64 `json:"us_per_step"`       // null where steps are not known
+	Share           float64  `json:"share"`             // of the profiled time
+	ShareOfFunction float64  `json:"share_of_function"` // of its function's total
 
-	Type       Type       `json:"type"`     // the first of Types
-	Sub        string     `json:"sub_kind"` // "boundary", "enum", …; often ""
-	Types      []Type     `json:"types"`
-	Severity   Severity   `json:"severity"`
-	Confidence Confidence `json:"confidence"`
-	Evidence   []string   `json:"evidence"` // sentences, the first for Type
-	Scope      Scope      `json:"scope"`
+	Type       Type       `json:"type"`       // the first of Types
+	Sub        string     `json:"sub_kind"`   // "boundary", "enum", …; often ""
+	Types      []Type     `json:"types"`      // all that apply, doubtful ones last
+	Severity   Severity   `json:"severity"`   // of Type
+	Confidence Confidence `json:"confidence"` // of Type
+	Evidence   []string   `json:"evidence"`   // sentences, the first for Type
+	Scope      Scope      `json:"scope"`      // how often it runs
 
 	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // of a trace; null without
 
@@ -85,27 +85,27 @@ type Hotspot struct {
 
 // Option is one thing to do about a hotspot.
 type Option struct {
-	Option      string      `json:"option"`
-	Description string      `json:"description"`
+	Option      string      `json:"option"`              // in a few words
+	Description string      `json:"description"`         // in a sentence or two
 	SavingsUs   *[2]float64 `json:"savings_us_per_step"` // least and most; null where steps are not known
 	SavingsPct  [2]float64  `json:"savings_pct"`         // of the profiled time
 	SavingsOf   [2]float64  `json:"savings_of_hotspot"`  // of the hotspot's time, 0 to 1
-	Risk        Risk        `json:"risk"`
-	Complexity  string      `json:"complexity"` // low, medium, high
-	Source      string      `json:"source"`     // where the figures are from
+	Risk        Risk        `json:"risk"`                // none: same results, local change
+	Complexity  string      `json:"complexity"`          // low, medium, high
+	Source      string      `json:"source"`              // where the figures are from
 }
 
 // DrillDown is a line that hides where its function's time goes.
 type DrillDown struct {
-	Function        string  `json:"function"`
-	File            string  `json:"file"`
-	Line            int     `json:"line"`
-	ShareOfFunction float64 `json:"share_of_function"`
-	Share           float64 `json:"share"`    // of the profiled time
-	Callee          string  `json:"callee"`   // as the line has it
-	Target          *string `json:"target"`   // full name to profile; null where it cannot be resolved
-	Profiled        bool    `json:"profiled"` // it is in the profile: go on there
-	Note            string  `json:"note"`     // why there is no target, or what it rests on
+	Function        string  `json:"function"`          // that the line is in, as profiled
+	File            string  `json:"file"`              // reduced path
+	Line            int     `json:"line"`              // that has most of the statement's time
+	ShareOfFunction float64 `json:"share_of_function"` // more than 0.8
+	Share           float64 `json:"share"`             // of the profiled time
+	Callee          string  `json:"callee"`            // as the line has it
+	Target          *string `json:"target"`            // full name to profile; null where it cannot be resolved
+	Profiled        bool    `json:"profiled"`          // it is in the profile: go on there
+	Note            string  `json:"note"`              // why there is no target, or what it rests on
 }
 
 type (

@@ -16,7 +16,7 @@ const (
 // A Profile is what one input held. Nothing in it refers to the input's bytes.
 type Profile struct {
 	Name   string // base name of the input, "" for standard input
-	Format Format
+	Format Format // by its content
 
 	// Unit is what a Time of 1 stands for, in seconds: of the last run where runs
 	// differ, 0 where the input has no times in units.
@@ -102,12 +102,12 @@ const (
 
 // A Line is one line of a function.
 type Line struct {
-	Number      int // in its file, from 1
-	Hits        int64
-	Ns          int64 // time in ns, what the line calls included
-	Time        Exactness
-	HitsRounded bool   // Hits was printed in scientific notation
-	Source      string // as written, indented, without the line's end; "" not known
+	Number      int       // in its file, from 1
+	Hits        int64     // executions, 0 where it never ran; see Time
+	Ns          int64     // time in ns, what the line calls included
+	Time        Exactness // how Ns was come by
+	HitsRounded bool      // Hits was printed in scientific notation
+	Source      string    // as written, indented, without the line's end; "" not known
 }
 
 // addNs adds times that cannot be negative, and stays at the largest.

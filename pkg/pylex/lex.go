@@ -20,7 +20,7 @@ const (
 
 // A Token is a piece of code. Comments and blanks are left out.
 type Token struct {
-	Kind Kind
+	Kind Kind   // what it is
 	Text string // of a String its prefix and first quotes only where it holds code or several lines
 	Line int    // index of the physical line
 	Col  int    // bytes from the line's start

@@ -38,11 +38,50 @@ func (p *parser) statement() {
 	}
 }
 
-// targets collects what the statement assigns, which it does not skip: subscripts on
-// the left are reads, too.
+// targets collects what the statement assigns, and what it reads there: subscripts and
+// receivers on the left, and x in x += 1.
 func (p *parser) targets() {
+	last := lastAssignment(p.tokens)
+	if last < 0 || p.s.Keyword != "" {
+		if p.s.Keyword == "with" {
+			p.withTargets()
+		}
+		return
+	}
+	left := p.tokens[:last]
+	p.s.Targets = paths(left)
+	augmented := p.tokens[last].Text != "="
+	if augmented {
+		p.s.Operators = append(p.s.Operators, p.tokens[last].Text)
+	}
+	depth := 0
+	for i, t := range left {
+		switch {
+		case t.Kind == Op && (t.Text == "[" || t.Text == "("):
+			depth++
+		case t.Kind == Op && (t.Text == "]" || t.Text == ")"):
+			depth--
+		case t.Kind != Name || i > 0 && left[i-1].Text == ".":
+		case augmented || depth > 0 && left[0].Text != "(" || followed(left, i):
+			p.s.Names = append(p.s.Names, t.Text)
+		}
+	}
+	inner := &parser{s: &Statement{}, tokens: left}
+	for inner.more() {
+		inner.expressions("")
+		inner.i++
+	}
+	p.s.Formatted = inner.s.Formatted
+	p.s.Indexes = append(p.s.Indexes, inner.s.Indexes...)
+	p.s.Calls = append(p.s.Calls, inner.s.Calls...)
+	p.i = last + 1
+}
+
+// lastAssignment is the place of the last "=", or "+=" and such, outside of brackets; -1
+// without.
+func lastAssignment(tokens []Token) int {
 	depth, last := 0, -1
-	for i, t := range p.tokens {
+	for i, t := range tokens {
 		if t.Kind != Op {
 			continue
 		}
@@ -57,44 +96,7 @@ func (p *parser) targets() {
 			}
 		}
 	}
-	if last < 0 || p.s.Keyword != "" {
-		if p.s.Keyword == "with" {
-			p.withTargets()
-		}
-		return
-	}
-	p.s.Targets = paths(p.tokens[:last])
-	if p.tokens[last].Text != "=" { // x += 1 reads x
-		p.s.Operators = append(p.s.Operators, p.tokens[last].Text)
-		for _, t := range p.tokens[:last] {
-			if t.Kind == Name {
-				p.s.Names = append(p.s.Names, t.Text)
-			}
-		}
-	} else {
-		// What stands left of "=" is no read, its subscripts and receivers aside.
-		depth := 0
-		for i, t := range p.tokens[:last] {
-			switch {
-			case t.Kind == Op && (t.Text == "[" || t.Text == "("):
-				depth++
-			case t.Kind == Op && (t.Text == "]" || t.Text == ")"):
-				depth--
-			case t.Kind == Name && i > 0 && p.tokens[i-1].Text == ".":
-			case t.Kind == Name && (depth > 0 && p.tokens[0].Text != "(" || followed(p.tokens, i)):
-				p.s.Names = append(p.s.Names, t.Text)
-			}
-		}
-	}
-	left := &parser{s: &Statement{}, tokens: p.tokens[:last]}
-	for left.more() {
-		left.expressions("")
-		left.i++
-	}
-	p.s.Formatted = left.s.Formatted
-	p.s.Indexes = append(p.s.Indexes, left.s.Indexes...)
-	p.s.Calls = append(p.s.Calls, left.s.Calls...)
-	p.i = last + 1
+	return last
 }
 
 // followed is whether the name at i has an attribute or a subscript, so that it is read.
@@ -220,23 +222,7 @@ func (p *parser) loop(closer string) {
 // primary reads an atom with what follows it: attributes, calls, subscripts.
 func (p *parser) primary() (path string) {
 	begin := p.i
-	t := p.tokens[p.i]
-	p.i++
-	switch t.Kind {
-	case Name:
-		path = t.Text
-		p.s.Names = append(p.s.Names, t.Text)
-		if p.at(":=") {
-			p.s.Targets = append(p.s.Targets, t.Text)
-		}
-	case String:
-		path = "''"
-		p.formatted()
-	case Op:
-		path = p.bracket(t.Text)
-	default:
-		path = t.Text
-	}
+	path = p.atom()
 	called := false
 	for p.more() && p.tokens[p.i].Kind == Op {
 		switch p.tokens[p.i].Text {
@@ -264,6 +250,25 @@ func (p *parser) primary() (path string) {
 	}
 	p.read(path, called)
 	return path
+}
+
+// atom reads a name, a literal, or what brackets hold.
+func (p *parser) atom() string {
+	t := p.tokens[p.i]
+	p.i++
+	switch t.Kind {
+	case Name:
+		p.s.Names = append(p.s.Names, t.Text)
+		if p.at(":=") {
+			p.s.Targets = append(p.s.Targets, t.Text)
+		}
+	case String:
+		p.formatted()
+		return "''"
+	case Op:
+		return p.bracket(t.Text)
+	}
+	return t.Text
 }
 
 // postfix reads a call or a subscript.

@@ -4,21 +4,21 @@ import "strings"
 
 // A Statement is one logical line.
 type Statement struct {
-	First, Last int    // indices of its physical lines
-	Indent      int    // columns, a tab counting to the next multiple of 8
-	Keyword     string // the keyword it begins with, "async" left out; "" none
-	Tokens      []Token
+	First, Last int     // indices of its physical lines
+	Indent      int     // columns, a tab counting to the next multiple of 8
+	Keyword     string  // the keyword it begins with, "async" left out; "" none
+	Tokens      []Token // without comments and End
 
-	Calls         []Call
+	Calls         []Call   // in the order in which their names stand
 	Attributes    []string // dotted paths that are read and not called: "self.config.size"
-	Indexes       []Index
-	Loops         []Loop   // of comprehensions; of a for statement the first
+	Indexes       []Index  // subscripts, those of targets first
+	Loops         []Loop   // of comprehensions; of a for statement its own first
 	Names         []string // every name that is read, in order, repeated
 	Targets       []string // names and paths that are assigned: "x", "self.x", "x[]"
 	Operators     []string // operators and word operators outside strings, in order
-	Formatted     bool     // it has an f-string
-	Display       bool     // it makes a list, dict or set by listing or multiplying
-	Comprehension bool
+	Formatted     bool     // it has code in an f-string
+	Display       bool     // it makes a list, dict or set by listing
+	Comprehension bool     // it has a comprehension or a generator
 }
 
 // A Call is one call within a statement.

@@ -1,0 +1,82 @@
+package lineprof
+
+import "fmt"
+
+// finish closes the text and returns its profile, nil where it holds none.
+func (t *textReader) finish() *Profile {
+	t.end()
+	if !t.found {
+		return nil
+	}
+	p := t.profile
+	p.Runs = max(1, p.Runs)
+	t.addSums()
+	if t.timers > 0 && t.timers == len(p.Functions) {
+		p.Format = Timer
+	}
+	if p.Unit == 0 {
+		p.Unit = t.unit
+	}
+	t.warnAll()
+	return p
+}
+
+// addSums keeps of the summaries the functions without a table, and the names of
+// tables that lost theirs.
+func (t *textReader) addSums() {
+	type place struct {
+		path string
+		line int
+		run  int
+	}
+	p := t.profile
+	at := map[place]*Function{}
+	for _, f := range p.Functions {
+		at[place{f.path, f.Line, f.Run}] = f
+	}
+	for _, s := range t.sums {
+		run := max(0, s.run-1)
+		if f := at[place{s.path, s.line, run}]; f != nil {
+			if f.Name == "" {
+				f.Name = s.name
+			}
+			continue
+		}
+		f := &Function{Name: s.name, path: s.path, File: Reduce(s.path), Line: s.line, Run: run, Ns: roundNs(s.seconds * 1e9), SelfNs: -1, Calls: -1}
+		at[place{s.path, s.line, run}] = f
+		p.Functions = append(p.Functions, f)
+	}
+}
+
+func (t *textReader) warnAll() {
+	p := t.profile
+	if len(t.inferred) > 0 {
+		p.UnitInferred = true
+		p.warn("no Timer unit in it: %g s, by which times agree with their shares of the totals", t.inferred[len(t.inferred)-1])
+	}
+	if p.Unit == 0 && p.Total() == 0 && len(p.Functions) > t.timers {
+		p.warn("no Timer unit in it and nothing to infer it from: times are not known")
+	}
+	if t.cut > 0 || t.ahead.total >= 0 || t.ahead.named {
+		p.warn("it ends in the middle of a table: the end is missing")
+	}
+	if t.short > 0 {
+		p.warn("%d tables were cut or edited: the first, of %s", t.short, t.firstShort)
+	}
+	if t.contradicting > 0 {
+		p.warn("columns of %d lines contradict each other, the first about line %d: damaged or edited", t.contradicting, t.firstContradicting)
+	}
+	if t.negative > 0 {
+		p.warn("%d lines have negative times, which count as 0: the clock went back", t.negative)
+	}
+	if t.huge > 0 {
+		p.warn("%d lines have more than 292 years, and count as that", t.huge)
+	}
+	if p.Runs > 1 {
+		p.warn("it holds %d runs one after another", p.Runs)
+	}
+}
+
+func (p *Profile) warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
