@@ -41,9 +41,6 @@ func TestLabelledLines(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no labelled lines", err)
 	}
-	if hotspot.Classify(&lineprof.Function{Lines: []lineprof.Line{{Source: "x = 1", Hits: 1}}}, 0, hotspot.Options{}).Type == "" {
-		t.Skip("there is no classifier yet")
-	}
 	var all []labelled
 	for _, file := range files {
 		lines := readLabelled(t, file)
