@@ -62,7 +62,7 @@ func names(flags []cli.Flag) (all []string) {
 // stage.
 func (c *Context) refuse(flags []string, why string) error {
 	if k := slices.IndexFunc(flags, c.IsSet); k >= 0 {
-		return cli.Misuse("--"+flags[k]+" comes too late: "+why, "give it to the filter that does this, or give the export itself")
+		return cli.Misuse("--"+flags[k]+" has no effect: "+why, "give it to the filter that does this, or give the export itself")
 	}
 	return nil
 }

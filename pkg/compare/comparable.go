@@ -108,7 +108,7 @@ func (c *Comparison) examinePair() {
 		if x {
 			without = b
 		}
-		c.refuse("%s has no forward-step markers with numbers of requests: its steps cannot be told to be of the same kind", without.run.Name)
+		c.refuse("%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.run.Name)
 	case !x:
 		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever they did")
 	default:

@@ -19,8 +19,8 @@ func (c *Comparison) Document() *report.Document {
 	}
 	first.Items(c.Explanation)
 	d.Section("Warnings").Items(c.Warnings)
-	c.steps(d.Section(fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())))
 	d.Section("What to do").Items(c.Mitigations)
+	c.steps(d.Section(fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())))
 	c.few(d.Section("In few steps"))
 	c.idleSection(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)))
 	c.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
@@ -92,9 +92,6 @@ func (c *Comparison) steps(s *report.Section) {
 	t := c.table(s, "", "per step", report.Duration)
 	for i := range c.Summary {
 		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
-	}
-	if m := c.Method; m.Duration != "" {
-		s.Say("All figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.", m.Scope, m.Duration, m.Gap, m.InterStep)
 	}
 	if c.NoiseFloor != nil {
 		s.Say("Noise floor: halves of the same run differ by up to %s per step.", report.Micros(*c.NoiseFloor))
@@ -273,6 +270,9 @@ func (c *Comparison) few(s *report.Section) {
 
 // howToRead says how sure the figures are.
 func (c *Comparison) howToRead(s *report.Section) {
+	if m := c.Method; m.Duration != "" {
+		s.Say("All figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.", m.Scope, m.Duration, m.Gap, m.InterStep)
+	}
 	if c.target == nil {
 		s.Say("self: without what is nested in it. exposed: while GPUs are idle, the most you could save by eliminating it.")
 		return

@@ -267,9 +267,9 @@ func (c *Comparison) onlyLarge() string {
 	case n >= fewOfState || !c.everywhere():
 		return ""
 	case apart:
-		return fmt.Sprintf("in %d steps a change of all operations alike cannot be told from a state of the machine that outlasts the run", n)
+		return fmt.Sprintf("in %d steps a change of all operations cannot be distinguished from a state of the machine that outlasts the run", n)
 	case c.summary(wall).effective < max(leastSteady, steadyShare*float64(n)):
-		return fmt.Sprintf("in %d steps, each similar to the one before, a change of all operations alike cannot be told from a machine that wanders", n)
+		return fmt.Sprintf("in %d steps, each similar to the one before, a change of all operations cannot be distinguished from a machine that wanders", n)
 	}
 	return ""
 }
@@ -352,11 +352,11 @@ func (c *Comparison) short() string {
 	}
 	for _, s := range []*sampleTable{a, b} {
 		if s.runs == 1 && s.slots < fewSteps {
-			return fmt.Sprintf("in %d steps a change of this size cannot be told from a state of the machine that outlasts the run", s.slots)
+			return fmt.Sprintf("in %d steps a change of this size cannot be distinguished from a state of the machine that outlasts the run", s.slots)
 		}
 	}
 	if n, m := a.slots, b.slots; max(n, m) > unlikeSteps*min(n, m) {
-		return fmt.Sprintf("with %d steps against %d a change of this size cannot be told from what the shorter run has missed", n, m)
+		return fmt.Sprintf("with %d steps against %d a change of this size cannot be distinguished from what the shorter run has missed", n, m)
 	}
 	return ""
 }

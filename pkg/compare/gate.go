@@ -98,9 +98,9 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 func (r *Row) tellable(g Gate) error {
 	switch {
 	case r.P == nil:
-		return fmt.Errorf("condition %q: the samples are too few to tell: %s", g.text, r.found())
+		return fmt.Errorf("condition %q: there are too few samples: %s", g.text, r.found())
 	case r.CannotTell != "":
-		return fmt.Errorf("condition %q cannot be told: %s", g.text, r.CannotTell)
+		return fmt.Errorf("condition %q is undecided: %s", g.text, r.CannotTell)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -23,7 +24,11 @@ func (c *computer) report() *Report {
 		rep.Warnings = append(rep.Warnings, "no steps were found: the figures are of the whole trace")
 	}
 	if len(views) == 0 {
-		rep.Warnings = append(rep.Warnings, "no rank has a window: there are no steps, or no GPU activity")
+		rep.reason = "no rank has a window: there are no steps, or no GPU activity"
+		if c.header.Rows(event.Kernel)+c.header.Rows(event.Graph) == 0 {
+			rep.reason = "no GPU activity was recorded"
+		}
+		rep.Warnings = append(rep.Warnings, rep.reason)
 	}
 	rep.Idle = c.idleReport(views)
 	rep.Gaps = c.gapReport(views)

@@ -25,12 +25,13 @@ func (rep *Report) Document(part string) *report.Document {
 		rep.summary(first)
 		rep.findings(d.Section("What to do"))
 	}
-	for _, p := range []struct {
+	for k, p := range []struct {
 		name  string
 		title string
 		write func(*report.Section)
 	}{
 		{"idle", "Idle time by cause", rep.idle},
+		{"idle", "Idle time by phase", rep.idlePhases},
 		{"gaps", "Gaps between kernels of a stream", rep.gaps},
 		{"graph", "Graph coverage", rep.graph},
 		{"pattern", "Repeating pattern", rep.pattern},
@@ -39,7 +40,7 @@ func (rep *Report) Document(part string) *report.Document {
 	} {
 		if part == "" || part == p.name {
 			s := d.Section(p.title)
-			s.Detail = part == "" && p.name != "idle"
+			s.Detail = part == "" && k > 0
 			p.write(s)
 		}
 	}
@@ -49,11 +50,8 @@ func (rep *Report) Document(part string) *report.Document {
 
 // title says what the report is about, or why it has nothing to say.
 func (rep *Report) title() report.Text {
-	switch {
-	case rep.Idle.Lanes == 0:
-		return report.Plain("Cannot tell where the GPUs wait: no GPU activity was recorded")
-	case rep.Idle.WindowUs == 0:
-		return report.Plain("Cannot tell where the GPUs wait: the window is empty")
+	if rep.Idle.WindowUs == 0 {
+		return report.Textf("Cannot tell where the GPUs wait: %s", cmp.Or(rep.reason, "the window is empty"))
 	}
 	return report.Plain("Where the GPUs wait")
 }
@@ -139,6 +137,11 @@ func (rep *Report) idle(s *report.Section) {
 	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
 	i.sites(s)
 	i.whys(s)
+}
+
+// idlePhases adds the same of each phase, and of single steps.
+func (rep *Report) idlePhases(s *report.Section) {
+	i := &rep.Idle
 	for _, ph := range i.Phases {
 		causes(s.Table(fmt.Sprintf("In the %d %s: idle %s of %s", ph.Steps, scopeNames[ph.Phase], report.Micros(ph.TotalUs), report.Micros(ph.WindowUs)),
 			causeColumns...), ph.Causes)

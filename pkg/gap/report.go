@@ -24,6 +24,8 @@ type Report struct {
 	Findings []Finding       `json:"findings"` // the most worth first
 	Handoff  handoff.Handoff `json:"optimization_handoff"`
 	Warnings []string        `json:"warnings"` // what limits the report, a sentence each
+
+	reason string // why there is nothing to say, "" where there is something
 }
 
 // Idle is the idle time of all lanes in the window and what it went to.

@@ -11,8 +11,8 @@ import (
 
 // Add adds the result of another part of the same run: other ranks, measured the
 // same way. Numerators, denominators and counts add up to those of the whole. The
-// median gap and the intervals, which need the steps of all parts side by side, do
-// not follow from those of the parts and become null. Ranks of
+// median gap, the quantiles of periods and the intervals, which need the steps of all
+// parts side by side, do not follow from those of the parts and become null. Ranks of
 // the other part whose numbers are taken get the next free ones. After an error
 // the result is what it was.
 func (res *Result) Add(other *Result) error {
@@ -29,6 +29,7 @@ func (res *Result) Add(other *Result) error {
 	res.addRanks(other.Ranks)
 	res.addPhases(other.Phases)
 	res.addSteady(other.Steady)
+	res.Span = nil
 	res.Lanes += other.Lanes
 	res.GPUActivity = res.GPUActivity || other.GPUActivity
 	res.HiddenGraphs += other.HiddenGraphs
@@ -129,6 +130,7 @@ func (res *Result) addPhases(others []Phase) {
 			continue
 		}
 		p := &res.Phases[k]
+		p.P50, p.P90 = nil, nil
 		p.Iterations = max(p.Iterations, o.Iterations)
 		p.Steps += o.Steps
 		p.Replayed += o.Replayed

@@ -83,6 +83,10 @@ type Run struct {
 	Ranks []Rank `json:"ranks"`
 	// Phases has an entry for each phase that has steps.
 	Phases []Phase `json:"phases"`
+	// Span is from the earliest start to the latest end of the ranks' benchmark
+	// segments, ns on the clock of the stream; null without any, and of parts that
+	// were added up, whose clocks may differ.
+	Span *[2]int64 `json:"span_ns,omitempty"`
 	// Steady describes the steady steps, nil where there are none.
 	Steady *Steady `json:"steady,omitempty"`
 	// HiddenGraphs is how many replays have one row for all their kernels.
@@ -137,6 +141,10 @@ type Phase struct {
 	// Replayed is the number of GPU rows in them that graph replays ran, whole
 	// replays among them.
 	Replayed int64 `json:"replayed"`
+	// P50 and P90 are quantiles of the periods of these steps in ns, of those that are
+	// whole (step.Step.Whole); null where none is, and of parts that were added up.
+	P50 *float64 `json:"period_p50_ns,omitempty"`
+	P90 *float64 `json:"period_p90_ns,omitempty"`
 }
 
 // Steady describes the steady steps: of the steps of a rank's benchmark segment
@@ -249,6 +257,7 @@ func (c *computer) result() *Result {
 		c.phases(res)
 	}
 	res.Steady = steady(c.ranks)
+	res.Span = span(c.ranks)
 	return res
 }
 
@@ -289,6 +298,7 @@ func (c *computer) phases(res *Result) {
 			rows := f.rows(name)
 			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == p }).intervals(rows)
 			res.Rows = append(res.Rows, rows...)
+			phase.P50, phase.P90 = periods(c.ranks, p)
 			res.Phases = append(res.Phases, phase)
 		}
 	}

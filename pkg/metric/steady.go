@@ -1,6 +1,47 @@
 package metric
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// periods returns the P50 and P90 of the periods of the steps of a phase that count.
+func periods(ranks []*rank, p event.Phase) (p50, p90 *float64) {
+	var all []float64
+	for _, r := range ranks {
+		from, to := r.walk.BenchmarkSteps()
+		for k := from; k < to; k++ {
+			if one := &r.walk.Steps[k]; one.Phase == p && one.Whole {
+				all = append(all, float64(one.Period()))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	slices.Sort(all)
+	low, high := stat.Quantile(all, 0.5), stat.Quantile(all, 0.9)
+	return &low, &high
+}
+
+// span is from the start of the first benchmark segment to the end of the last one,
+// nil where there is none.
+func span(ranks []*rank) (s *[2]int64) {
+	for _, r := range ranks {
+		k := r.walk.Benchmark()
+		if k < 0 {
+			continue
+		}
+		one := &r.walk.Segments[k]
+		if s == nil {
+			s = &[2]int64{one.Start, one.End}
+		}
+		s[0], s[1] = min(s[0], one.Start), max(s[1], one.End)
+	}
+	return s
+}
 
 // steady describes the steady steps of all ranks, nil where there are none.
 func steady(ranks []*rank) *Steady {

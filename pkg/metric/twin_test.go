@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 type span = interval.Span
@@ -94,16 +95,26 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 	for p, name := range []string{metric.Context, metric.Generation} {
 		var f figures
 		ph := metric.Phase{Phase: name}
+		var periods []float64
 		for _, tw := range ranks {
 			w, n := tw.inPhase(event.Phase(p))
 			f.add(tw, w)
 			ph.Steps += n
 			ph.Iterations = max(ph.Iterations, n)
+			for _, s := range tw.inBenchmark() {
+				if s.Phase == event.Phase(p) && !s.last {
+					periods = append(periods, float64(s.period.Len()))
+				}
+			}
 			for _, r := range tw.rows {
 				if in(r.Start, w) && r.Kind <= event.Memset && (r.GraphNode >= 0 || r.Kind == event.Graph) {
 					ph.Replayed++
 				}
 			}
+		}
+		if slices.Sort(periods); len(periods) > 0 {
+			p50, p90 := stat.Quantile(periods, 0.5), stat.Quantile(periods, 0.9)
+			ph.P50, ph.P90 = &p50, &p90
 		}
 		if ph.Steps > 0 {
 			res.Rows = append(res.Rows, f.rows(name)...)
@@ -111,6 +122,15 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		}
 	}
 	res.Steady = twinSteady(ranks)
+	for _, tw := range ranks {
+		switch w := tw.window; {
+		case w == nil || w.Segment < 0:
+		case res.Span == nil:
+			res.Span = &[2]int64{w.Start, w.End}
+		default:
+			res.Span = &[2]int64{min(res.Span[0], w.Start), max(res.Span[1], w.End)}
+		}
+	}
 	return res
 }
 

@@ -10,8 +10,15 @@ import (
 // maxLine is how wide prose gets on a terminal: longer lines are hard to read.
 const maxLine = 100
 
-// minName is how short names are made before columns are left out.
-const minName = 20
+// How short names are made before columns are left out: those in the first column
+// say what the row is about.
+const (
+	minFirst = 30
+	minName  = 20
+)
+
+// inseparable are words that no line begins with after a number.
+var inseparable = map[string]bool{"%": true, "µs": true, "ms": true, "s": true}
 
 // gutter is between the columns of a table.
 const gutter = 2
@@ -28,7 +35,8 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 			continue
 		}
 		if s.Detail && opt.Brief {
-			omitted = append(omitted, s.Title)
+			title, _, _ := strings.Cut(s.Title, ":")
+			omitted = append(omitted, title)
 			continue
 		}
 		if s.Title != "" {
@@ -156,10 +164,13 @@ func (t *terminal) words(text Text, base string, limit int) []word {
 				continue
 			}
 			field = shorten(field, max(limit, 2), true)
-			if i == 0 && open {
+			if between := " "; i == 0 && open || len(all) > 0 && inseparable[strings.TrimRight(field, ".,;:)")] {
+				if i == 0 && open {
+					between = ""
+				}
 				last := &all[len(all)-1]
-				last.text += t.paint(field, sgr)
-				last.width += width(field)
+				last.text += between + t.paint(field, sgr)
+				last.width += width(between + field)
 			} else {
 				all = append(all, word{t.paint(field, sgr), width(field)})
 			}
@@ -225,7 +236,7 @@ func (g *grid) fit(limit int) (columns []*gridColumn, widths []int, left []strin
 	}
 	for {
 		widths = widths[:0]
-		least := 0
+		least := max(0, min(columns[0].natural(), minFirst)-columns[0].least())
 		for _, c := range columns {
 			widths = append(widths, c.natural())
 			least += c.least() + gutter

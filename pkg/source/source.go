@@ -135,7 +135,7 @@ func Open(paths []string, opt *Options) (*Input, error) {
 	}
 	format := found[0]
 	if format.Reports == "" && opt.Separate {
-		return nil, refused("give it to nsys2arrow, or give the exports themselves", "--separate comes too late: the reports were put together already")
+		return nil, refused("give it to nsys2arrow, or give the exports themselves", "--separate has no effect: the reports were put together already")
 	}
 	paths, remove, err := convert(paths, found, opt)
 	if err != nil {

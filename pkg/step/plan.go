@@ -57,14 +57,14 @@ func columns(method string, structured bool) event.Set {
 	return always
 }
 
-// choose returns the method to take, by what the header says of the stream, and
-// why.
+// choose returns the method to take, by what the header says of the stream, and what
+// it uses and why, to go on after "using".
 func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	switch opt.By {
 	case Allreduce:
 		if n := h.Rows(event.Graph); n > 0 {
 			return "", "", &event.Error{
-				Msg:    "all-reduce kernels are hidden inside whole-graph rows, steps cannot be told by them",
+				Msg:    "all-reduce kernels are hidden inside whole-graph rows, which cannot be used to find steps",
 				Advice: "use --by nvtx, or profile again with --cuda-graph-trace=node",
 			}
 		}
@@ -81,25 +81,25 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	marked := custom || h.ClassRows(event.StepMarker) > 0
 	switch {
 	case reduces > 0 && graphs == 0 && marked && 2*lost > launches:
-		return NVTX, fmt.Sprintf("of %d of %d graph launches no replay was recorded, so steps may have no all-reduce kernels, "+
-			"and there are forward-step markers", lost, launches), nil
+		return NVTX, fmt.Sprintf("forward-step markers to find steps (--by nvtx): the replays of %d of %d graph launches were not recorded, "+
+			"so steps may have no all-reduce kernels", lost, launches), nil
 	case reduces > 0 && graphs == 0:
-		return Allreduce, "there are all-reduce kernels, and no whole-graph rows that hide any", nil
+		return Allreduce, "all-reduce kernels to find steps (--by allreduce)", nil
 	case custom:
-		return NVTX, because(reduces) + ", and --marker is given", nil
+		return NVTX, "the ranges of --marker to find steps (--by nvtx)", nil
 	case h.ClassRows(event.StepMarker) > 0:
-		return NVTX, because(reduces) + ", and there are forward-step markers", nil
+		return NVTX, "forward-step markers to find steps (--by nvtx): " + because(reduces), nil
 	case h.ClassRows(event.GraphLaunch) > 0:
-		return Graph, because(reduces) + ", there are no forward-step markers, but graph launches", nil
+		return Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
 	}
 	return "", "", &event.Error{
-		Msg: "nothing to tell steps by: no all-reduce kernels, no forward-step markers, no graph launches",
+		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
 		Advice: "profile with -t cuda,nvtx and the engine's own ranges on (TensorRT-LLM has them always, " +
 			"vLLM with a profiler configured), name yours with --marker, or measure the whole trace with verdict --by none",
 	}
 }
 
-// because says why steps are not told by all-reduce kernels.
+// because says why all-reduce kernels are not used to find steps.
 func because(reduces int64) string {
 	if reduces == 0 {
 		return "there are no all-reduce kernels"

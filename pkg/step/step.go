@@ -182,7 +182,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 		return nil, err
 	}
 	if why != "" {
-		opt.Log("steps by " + method + ": " + why)
+		opt.Log("using " + why)
 	}
 	if launches, lost := unrecorded(h); method == Allreduce && 2*lost > launches {
 		opt.Warn(fmt.Sprintf("of %d of %d graph launches no replay was recorded: steps that ran as replays have no all-reduce kernels to be found by", lost, launches))

@@ -249,7 +249,7 @@ func TestChoose(t *testing.T) {
 		{by: Auto, header: header(counts{"step": 2, "graph_launch": 1}, nil), want: NVTX},
 		{by: Auto, header: header(counts{"graph_launch": 1}, nil), want: Graph},
 		{by: Auto, header: header(counts{"graph_launch": 1}, counts{"nvtx": 1}), marker: "x", want: NVTX},
-		{by: Auto, header: header(nil, nil), err: "nothing to tell steps by"},
+		{by: Auto, header: header(nil, nil), err: "could not find inference steps"},
 		{by: Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hidden inside whole-graph rows"},
 		{by: Graph, header: header(nil, nil), want: Graph},
 		{by: "magic", header: header(nil, nil), err: "unknown method"},
@@ -274,7 +274,7 @@ func TestChoose(t *testing.T) {
 		if got := it.Header().Isolation.Method; got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
-		if (test.by == Auto || test.by == "") && (len(said) != 1 || !strings.HasPrefix(said[0], "steps by "+test.want)) {
+		if (test.by == Auto || test.by == "") && (len(said) != 1 || !strings.HasPrefix(said[0], "using ") || !strings.Contains(said[0], "to find steps (--by "+test.want+")")) {
 			t.Errorf("%+v: said %q", test, said)
 		}
 	}

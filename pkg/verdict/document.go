@@ -25,6 +25,10 @@ var sentences = [numVotes]string{
 func (r *Report) Document() *report.Document {
 	d, first := report.New(r.title())
 	first.Say("%s", r.why())
+	if s := r.run.Span; s != nil && r.run.Window == metric.WindowBenchmark {
+		first.Say("The benchmark window is %s long, from %s to %s of the recording.",
+			report.Micros(float64(s[1]-s[0])/1e3), seconds(s[0]), seconds(s[1]))
+	}
 	d.Section("Warnings").Items(r.Warnings)
 	for i := range r.Scopes {
 		scope := &r.Scopes[i]
@@ -183,8 +187,8 @@ func (r *Report) interpretation(d *report.Section) {
 		switch s := &r.Scopes[i]; {
 		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
 		case s.Verdict == Yes:
-			d.Item("%s: the GPUs are idle %s of the time%s.", capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy())
-			d.Item("%s", s.ceiling(r.about(s)))
+			d.Item("%s: the GPUs are idle %s of the time%s; eliminating all idle time would %s.",
+				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling())
 		default:
 			d.Item("%s: healthy; the GPUs are idle %s of the time.", capital(r.about(s)), percent(s.value[gpuIdle]))
 		}
@@ -195,11 +199,14 @@ func (r *Report) interpretation(d *report.Section) {
 	}
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]
-		what := "run without CUDA graphs: the host launches every kernel"
+		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""
 		if p.Replayed > 0 {
-			what = "run with CUDA graphs"
+			graphs = "CUDA graphs are used"
 		}
-		d.Item("%s %s.", capital(scopeNames[p.Phase]), what)
+		if p.P50 != nil {
+			length = fmt.Sprintf("P50 %s, P90 %s per step; ", report.Micros(*p.P50/1e3), report.Micros(*p.P90/1e3))
+		}
+		d.Item("%s: %s%s.", capital(scopeNames[p.Phase]), length, graphs)
 	}
 	if h := r.Handoff; h.Wall != nil {
 		text := fmt.Sprintf("%s: %s per step", capital(step.SteadySteps), report.Micros(*h.Wall))
@@ -225,14 +232,17 @@ func (s *Scope) idleBy() string {
 	return fmt.Sprintf("; input preparation accounts for %s of that", percent(v))
 }
 
-// ceiling says what could be gained at most.
-func (s *Scope) ceiling(about string) string {
+// ceiling says what eliminating all idle time would do.
+func (s *Scope) ceiling() string {
 	busy := *s.value[gpuUtilization]
 	if busy <= 0 {
-		return fmt.Sprintf("The most you could gain in the %s is unknown: the GPUs are never busy.", about)
+		return "change everything: the GPUs are never busy"
 	}
-	return fmt.Sprintf("The most you could gain in the %s by eliminating all idle time: %s times the tokens/s.", about, report.Digits(1/busy))
+	return fmt.Sprintf("give at most %s times the tokens/s", report.Digits(1/busy))
 }
+
+// seconds is a point in time of the recording.
+func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
 // caveats are what holds of all such figures.
 func (r *Report) caveats() []string {

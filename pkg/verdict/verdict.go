@@ -53,8 +53,8 @@ const (
 // votesForYes is how many metrics are crossed in a YES.
 const votesForYes = 2
 
-// fewSteps is the number of steps below which figures say little: how sure they are
-// is not known.
+// fewSteps is the number of steps below which figures are not reliable: how sure they are
+// is unknown.
 const fewSteps = metric.MinSteps
 
 // ExitCode returns the exit status that stands for a verdict.

@@ -135,7 +135,7 @@ func TestText(t *testing.T) {
 		"# YES: the host holds the GPUs back\n",
 		"In the generation steps **5 of 6 metrics** are over the limit: the GPUs are idle 40.0 % of the time (limit 15 %); 90.0 % of input preparation",
 		"2 independent signals: idle GPUs, input preparation. Next: shorten input preparation",
-		"- Context steps: healthy; ", "- Context steps run without CUDA graphs", "- Generation steps run with CUDA graphs", "1.67 times the tokens/s",
+		"- Context steps: healthy; ", "- Context steps: CUDA graphs are not used", "- Generation steps: CUDA graphs are used.", "1.67 times the tokens/s",
 		"\n## Benchmark window: NO, 0 of 3 over the limit (1 rank, 1 GPU)\n",
 		"\n## Generation steps: YES, 5 of 6 over the limit (15 per rank)\n",
 		"\n| gpu_utilization            | 60.0 % | < 80 % | yes        |\n",
