@@ -45,7 +45,7 @@ func TestTerminalFitsItsWidth(t *testing.T) {
 			t.Errorf("at %d columns: columns are left out is %v\n%s", wide, all, page)
 		}
 	}
-	if page := render(t, Terminal, wideDocument(), Options{Width: 60}); !strings.Contains(page, "(no room for: source, path)") {
+	if page := render(t, Terminal, wideDocument(), Options{Width: 60}); !strings.Contains(page, "(no room for: source, path, total (ms))") {
 		t.Errorf("left out are not the least important columns:\n%s", page)
 	}
 }
