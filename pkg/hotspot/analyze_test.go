@@ -389,3 +389,22 @@ func TestLarge(t *testing.T) {
 		t.Errorf("%d hotspots, %d functions", len(r.Hotspots), len(r.Functions))
 	}
 }
+
+// TestLongFunction: eight thousand statements in one function, each looked at from all
+// sides, take no time that grows with their square.
+func TestLongFunction(t *testing.T) {
+	lines := []line{{0, 0, "def f(self, a):"}}
+	for i := 0; i < 8000; i += 4 {
+		lines = append(lines, line{100, 5, fmt.Sprintf("    x%d = self.model(x%d)", i, i-4)},
+			line{100, 5, fmt.Sprintf("    y%d = x%d.view(-1).tolist()", i, i)},
+			line{100, 5, fmt.Sprintf("    for k in a.b%d:", i)}, line{1000, 5, "        z.append(k)"})
+	}
+	began := time.Now()
+	r := Analyze([]*lineprof.Profile{profile(fn("f", "x.py", 1, lines...))}, Options{Top: 10})
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if len(r.Hotspots) != 10 {
+		t.Errorf("%d hotspots", len(r.Hotspots))
+	}
+}

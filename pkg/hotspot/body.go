@@ -14,18 +14,23 @@ type body struct {
 	at      []int // for each line of fn its statement, -1 none
 	entries int64
 	words   []string // of the function's and its file's names
+
+	overBy map[string][]int // statements that go over a collection, by its text
+	readBy map[string][]int // statements that read a name
+	setBy  map[string][]int // statements that assign a path
 }
 
 // stmt is a statement with what was recorded on its lines.
 type stmt struct {
 	pylex.Statement
 	ns     int64
-	timed  bool  // some line of it has a time
-	hits   int64 // executions: doubled hits of with and of several lines taken off
-	raw    int64 // hits of the line that has most of the time
-	line   int   // index of that line
-	parent int   // compound statement around it, -1 none
-	loop   int   // innermost for or while around it, -1 none
+	timed  bool     // some line of it has a time
+	hits   int64    // executions: doubled hits of with and of several lines taken off
+	raw    int64    // hits of the line that has most of the time
+	line   int      // index of that line
+	over   []string // what its loops go over: see collections
+	parent int      // compound statement around it, -1 none
+	loop   int      // innermost for or while around it, -1 none
 }
 
 // newBody reads a function's source. Lines without source become statements of nothing.
@@ -48,10 +53,29 @@ func newBody(fn *lineprof.Function) *body {
 			b.stmts = append(b.stmts, stmt{Statement: pylex.Statement{First: i, Last: i, Indent: -1}})
 		}
 	}
+	b.index()
 	b.time()
 	b.nest()
 	b.unDouble()
 	return b
+}
+
+// index finds the statements that read, set and go over each name.
+func (b *body) index() {
+	b.overBy, b.readBy, b.setBy = map[string][]int{}, map[string][]int{}, map[string][]int{}
+	for i := range b.stmts {
+		s := &b.stmts[i]
+		for _, l := range s.Loops {
+			s.over = append(s.over, collections(l.Over)...)
+		}
+		for in, names := range map[*map[string][]int][]string{&b.overBy: s.over, &b.readBy: s.Names, &b.setBy: s.Targets} {
+			for _, name := range names {
+				if at := (*in)[name]; len(at) == 0 || at[len(at)-1] != i {
+					(*in)[name] = append(at, i)
+				}
+			}
+		}
+	}
 }
 
 // time sums up the lines of each statement.

@@ -43,9 +43,9 @@ type uses struct {
 // It is not known where a function inside reads them: there are no hits of that.
 func (b *body) uses(i int, names []string) (u uses, known bool) {
 	loop := b.stmts[i].loop
-	for j := range b.stmts {
+	for _, j := range b.readers(names) {
 		o := &b.stmts[j]
-		if j == i || !reads(o, names) || j < i && (loop < 0 || !b.inside(j, loop)) {
+		if j == i || j < i && (loop < 0 || !b.inside(j, loop)) {
 			continue
 		}
 		if o.Indent < 0 || insideDef(b, j) {
@@ -60,6 +60,16 @@ func (b *body) uses(i int, names []string) (u uses, known bool) {
 		}
 	}
 	return u, true
+}
+
+// readers are the statements that read one of names, in order.
+func (b *body) readers(names []string) []int {
+	var all []int
+	for _, name := range names {
+		all = append(all, b.readBy[name]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // makes are the local names that a statement gives a value that took work, or the
@@ -95,10 +105,8 @@ var fills = set("append extend add update insert")
 // timesMade is how often the function makes a container of that name, 0 where it does not.
 func (b *body) timesMade(name string) int64 {
 	made := int64(0)
-	for i := range b.stmts {
-		if slices.Contains(b.stmts[i].Targets, name) {
-			made = max(made, b.stmts[i].hits)
-		}
+	for _, i := range b.setBy[name] {
+		made = max(made, b.stmts[i].hits)
 	}
 	return made
 }

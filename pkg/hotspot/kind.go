@@ -101,16 +101,16 @@ func (b *body) assigned(name string, i, depth int) kind {
 	if depth == 0 {
 		return unknownKind
 	}
-	for j := i - 1; j >= 0; j-- {
-		s := &b.stmts[j]
-		if len(s.Targets) == 1 && s.Targets[0] == name {
-			return b.valueKind(s, j, depth-1)
-		}
-		if slices.Contains(s.Targets, name) {
-			return unknownKind
-		}
+	set := b.setBy[name]
+	before, _ := slices.BinarySearch(set, i)
+	if before == 0 {
+		return unknownKind
 	}
-	return unknownKind
+	j := set[before-1]
+	if s := &b.stmts[j]; len(s.Targets) == 1 {
+		return b.valueKind(s, j, depth-1)
+	}
+	return unknownKind // one of several: which of the values it got is not looked into
 }
 
 // valueKind is the kind of what a statement assigns.

@@ -2,18 +2,8 @@ package hotspot
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
-
-// overs are what a statement's loops go over, without what only counts or pairs.
-func overs(s *stmt) []string {
-	var all []string
-	for _, l := range s.Loops {
-		all = append(all, collections(l.Over)...)
-	}
-	return all
-}
 
 // wrappers are functions that go over their argument.
 var wrappers = set("enumerate zip range len reversed sorted list tuple iter set")
@@ -60,10 +50,9 @@ func splitArgs(text string) []string {
 // redundant finds another loop over what statement i goes over.
 func (b *body) redundant(i int) []finding {
 	s := &b.stmts[i]
-	for _, over := range overs(s) {
-		for j := range b.stmts {
-			o := &b.stmts[j]
-			if j == i || len(o.Loops) == 0 || o.hits == 0 || !slices.Contains(overs(o), over) {
+	for _, over := range s.over {
+		for _, j := range b.overBy[over] {
+			if j == i || b.stmts[j].hits == 0 {
 				continue
 			}
 			if b.inside(i, j) || b.inside(j, i) || b.exclusive(min(i, j), max(i, j)) || b.changed(over, min(i, j), max(i, j)) {

@@ -82,7 +82,7 @@ func (b *body) loopOf(i int) int {
 // overLayers is whether the loop around statement i goes over layers.
 func (b *body) overLayers(i int) bool {
 	loop := b.loopOf(i)
-	return loop >= 0 && slices.ContainsFunc(overs(&b.stmts[loop]), func(over string) bool { return slices.Contains(lastWords(over), "layers") })
+	return loop >= 0 && slices.ContainsFunc(b.stmts[loop].over, func(over string) bool { return slices.Contains(lastWords(over), "layers") })
 }
 
 // scope is how often statement i runs.

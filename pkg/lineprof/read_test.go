@@ -273,6 +273,12 @@ func TestStacks(t *testing.T) {
 	if f.Ns != 100*sampleNs || f.SelfNs != 60*sampleNs || g.Ns != 40*sampleNs || g.SelfNs != 40*sampleNs || g.File != "m.py" || len(g.Callers) != 1 || g.Callers[0] != f {
 		t.Errorf("%+v %+v", f, g)
 	}
+	p = mustRead(t, "process 7:\"python /home/me/serve.py --token=abc\";thread (0x7f): \"MainThread\";/home/me/lib/libx.so 5\n")
+	for _, f := range p.Functions {
+		if strings.Contains(f.Name, "me") || strings.Contains(f.Name, "abc") {
+			t.Errorf("a frame says %q", f.Name)
+		}
+	}
 	sampled := `{"$schema":"x","shared":{"frames":[{"name":"main","file":"app.py","line":1},{"name":"step","file":"/a/m.py"}]},
 	"profiles":[{"type":"sampled","unit":"seconds","samples":[[0],[0,1]],"weights":[0.5,1.5]},
 	{"type":"evented","unit":"milliseconds","events":[{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":10},{"type":"C","frame":1,"at":30},{"type":"C","frame":0,"at":30}]}]}`

@@ -32,6 +32,7 @@ func newStacks(name string, format Format) stacks {
 
 // function returns the function of a frame. Frames of one function at different lines are one.
 func (s *stacks) function(name, path string) *Function {
+	name = publicName(name)
 	k := frameKey{name, path}
 	f := s.byKey[k]
 	if f == nil {
@@ -40,6 +41,20 @@ func (s *stacks) function(name, path string) *Function {
 		s.profile.Functions = append(s.profile.Functions, f)
 	}
 	return f
+}
+
+// publicName leaves of a frame's name what says nothing of a machine: frames of processes
+// have their command line, native ones the path of a library.
+func publicName(name string) string {
+	for _, kind := range []string{"process ", "thread "} {
+		if strings.HasPrefix(name, kind) && strings.Contains(name, ":") {
+			return strings.TrimSpace(kind)
+		}
+	}
+	if !strings.HasPrefix(name, "<") && !strings.Contains(name, "(") {
+		return base(name)
+	}
+	return name
 }
 
 // addStack adds time to the functions of a stack, once to one that is on it twice.
