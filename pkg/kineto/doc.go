@@ -41,7 +41,8 @@
 // # Steps
 //
 // Markers of forward steps are the annotations that say counts of requests; where
-// none does, the steps of the profiler's schedule. The first step is not taken
+// none does, the steps of the profiler's schedule. Of two in each other the inner one
+// counts. The first step is not taken
 // for one: it holds what starting the profiler took.
 //
 // # Broken documents

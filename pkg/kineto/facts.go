@@ -45,8 +45,9 @@ func (d *document) findOrigin() {
 
 // chooseMarkers decides which ranges are markers of forward steps: annotations, or
 // in traces of 2020 and 2021, which have none, operators, that say the counts of
-// requests; where none does, the steps of the profiler's schedule. The first one
-// after the profiler started is none: it holds what starting took.
+// requests; where none does, the steps of the profiler's schedule. Where one is around
+// another, the inner one counts; and the first one after the profiler started is
+// none: it holds what starting took.
 func (d *document) chooseMarkers() {
 	category := annotationCategory
 	if d.counts.rows[category] == 0 {
@@ -56,14 +57,10 @@ func (d *document) chooseMarkers() {
 	if !some {
 		counted = scheduled
 	}
-	var first *row
+	var markers []*row
 	d.each(func(r *row) {
-		if r.category != category || !counted[r.name] {
-			return
-		}
-		d.markers++
-		if first == nil || order(r, first) < 0 {
-			first = r
+		if r.category == category && counted[r.name] {
+			markers = append(markers, r)
 		}
 	})
 	for n, c := range d.names.classes {
@@ -74,8 +71,27 @@ func (d *document) chooseMarkers() {
 			d.names.classes[n] = event.Range
 		}
 	}
-	if first != nil {
-		d.first = first.place
+	d.leaveOut(markers)
+}
+
+// leaveOut finds the markers that are none: those around another one of their thread,
+// and the first of the others.
+func (d *document) leaveOut(markers []*row) {
+	slices.SortFunc(markers, order)
+	d.noSteps = map[uint32]bool{}
+	open := map[int32]*row{} // the last marker of each thread
+	for _, m := range markers {
+		if outer := open[m.owner]; outer != nil && m.end <= outer.end {
+			d.noSteps[outer.place] = true
+		}
+		open[m.owner] = m
+	}
+	d.markers = int64(len(markers) - len(d.noSteps))
+	for _, m := range markers {
+		if !d.noSteps[m.place] {
+			d.noSteps[m.place] = true
+			return
+		}
 	}
 }
 
@@ -97,7 +113,7 @@ func (d *document) namesOfMarkers(c category) (counted, scheduled []bool, some b
 // classOf returns the class of a row, -1 for none.
 func (d *document) classOf(r *row) event.Class {
 	class := d.names.classes[r.name]
-	if class == event.StepMarker && r.place == d.first {
+	if class == event.StepMarker && d.noSteps[r.place] {
 		return event.Range
 	}
 	return class

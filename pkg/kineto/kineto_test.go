@@ -201,8 +201,14 @@ func TestMarkers(t *testing.T) {
 	text := func(names ...string) []byte {
 		var b strings.Builder
 		b.WriteString(`{"traceEvents":[`)
+		length := 5
 		for i, name := range names {
-			fmt.Fprintf(&b, `{"ph":"X","cat":"user_annotation","name":%q,"pid":1,"tid":1,"ts":%d,"dur":5},`, name, 10*i)
+			if name == "outer" { // the next one is around the one after it
+				length = 25
+				continue
+			}
+			fmt.Fprintf(&b, `{"ph":"X","cat":"user_annotation","name":%q,"pid":1,"tid":1,"ts":%d,"dur":%d},`, name, 10*i, length)
+			length = 5
 		}
 		b.WriteString(event1 + `]}`)
 		return []byte(b.String())
@@ -215,6 +221,7 @@ func TestMarkers(t *testing.T) {
 		{[]string{"ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"}, 2},
 		{[]string{"execute_new_1_cached_3", "step[DECODE bs=8]", "step[DECODE bs=9]"}, 2},
 		{[]string{"step[DECODE bs=8]"}, 0},
+		{[]string{"outer", "step[DECODE bs=8]", "execute_8_context_0(0)_generation_8(8)", "step[DECODE bs=9]", "outer", "execute_8_context_0(0)_generation_8(8)", "step[EXTEND bs=9]"}, 2},
 		{[]string{"something else"}, 0},
 	} {
 		got := readBytes(t, text(test.names...), Options{})

@@ -35,7 +35,7 @@ type document struct {
 	cut     bool
 
 	markers     int64              // of forward steps, the first one included
-	first       uint32             // place of the first one, which is not taken for a step
+	noSteps     map[uint32]bool    // places of markers that are not taken for steps
 	device      int32              // the lowest, -1 for none
 	untraced    int64              // GPU rows without a launching call
 	replayed    int64              // GPU rows of graph launches
