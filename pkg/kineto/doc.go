@@ -30,7 +30,7 @@
 // Start and duration are decimal text in microseconds, each rounded to whole ns:
 // floating point numbers would lose them. They are relative to
 // baseTimeNanoseconds, which comes after the events in some versions, or since
-// 1970. Time 0 of a report is its first row.
+// 1970. Time 0 of a report is the whole microsecond in which its first row starts.
 //
 // Versions, which no trace names, by their marks: a bare array (2020); categories
 // with capitals and text as thread ids (1.8 to 1.10); whole microseconds since 1970

@@ -30,7 +30,8 @@ func (d *document) each(f func(*row)) {
 // of some months: a profiler that wrote times since 1970 in 1973 there was none.
 const epoch = 100_000_000_000_000_000
 
-// findOrigin finds the time of the first row, which is time 0 of the report.
+// findOrigin finds time 0 of the report: the whole microsecond in which the first row
+// starts, so that whoever rounds times to microseconds, as others do, rounds the same.
 func (d *document) findOrigin() {
 	first := true
 	for _, c := range d.chunks {
@@ -38,6 +39,7 @@ func (d *document) findOrigin() {
 			d.origin, first = t, false
 		}
 	}
+	d.origin -= (d.origin%1000 + 1000) % 1000
 	if utc := d.origin + d.head.base; utc > epoch {
 		d.info.Origin = utc
 	}
