@@ -330,9 +330,9 @@ func TestHotspotsRefuses(t *testing.T) {
 // TestHotspotsHostile: profiles, evidence, benchmarks and notes that were cut and
 // changed at random end with an answer or with status 2.
 func TestHotspotsHostile(t *testing.T) {
-	n := 400
+	n := 5000
 	if testing.Short() {
-		n = 60
+		n = 100
 	}
 	dir := t.TempDir()
 	read := func(path string) []byte {

@@ -248,7 +248,7 @@ func (c *Context) readProfile(path string) (*lineprof.Profile, error) {
 			return nil, err
 		}
 		for _, f := range missing {
-			p.Warnings = append(p.Warnings, "no source of "+f.Name+" ("+f.File+") below "+dir)
+			p.Warnings = append(p.Warnings, "no source of "+f.Name+" ("+f.File+") in the folder of --source")
 		}
 	}
 	return p, nil

@@ -3,6 +3,7 @@ package hotspot
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -62,7 +63,16 @@ func (r *Report) title(v View) report.Text {
 	if len(r.Hotspots) == 0 {
 		return report.Plain("Nothing was profiled that took time")
 	}
+	if !r.HasSource() {
+		return report.Plain("Without source, where time is lost can be told, and not why")
+	}
 	return report.Plain("No waste that a line shows")
+}
+
+// HasSource tells whether the source of any hotspot is known, without which it is
+// COMPUTE because nothing else can be told.
+func (r *Report) HasSource() bool {
+	return slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.Source != "" })
 }
 
 // place is where a hotspot is, as editors take it.
@@ -83,6 +93,9 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 		what += fmt.Sprintf(", %s per step (%d steps, by %s)", report.Micros(r.TotalUs/float64(r.Steps)), r.Steps, r.StepsFrom)
 	}
 	s.Say("Profiled: %s. The profiler slows lines down, short ones most: compare shares, and rounds with each other.", what)
+	if len(r.Hotspots) > 0 && !r.HasSource() {
+		s.Note(report.Warn, "The profile holds no source text. Run it where the code is, and say where: %s", report.Command("hotspots --source DIR profile.lprof"))
+	}
 	for _, remark := range v.Remarks {
 		s.Say("%s", remark)
 	}

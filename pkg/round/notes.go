@@ -27,28 +27,28 @@ import (
 //	type = "FUNCALL"
 //	reason = "3 times slower per hit"
 type Notes struct {
-	Rounds []Note `json:"rounds" toml:"rounds"`
+	Rounds []Note `json:"rounds" toml:"rounds"` // in any order, each once
 }
 
-// Note is what is said of one round.
+// Note is what is said of one round. Everything but its name may be left out.
 type Note struct {
-	Name     string   `json:"name" toml:"name"`
-	Change   string   `json:"change" toml:"change"`
+	Name     string   `json:"name" toml:"name"`         // the round's
+	Change   string   `json:"change" toml:"change"`     // what was changed, a phrase
 	Function string   `json:"function" toml:"function"` // the target, where Line does not say
-	File     string   `json:"file" toml:"file"`
-	Line     int      `json:"line" toml:"line"` // before the change, 0 not known
-	Type     string   `json:"type" toml:"type"`
-	Tests    string   `json:"tests" toml:"tests"` // "passed", "failed", "" not run
-	Reverted bool     `json:"reverted" toml:"reverted"`
-	CPUs     string   `json:"cpus" toml:"cpus"`
-	Failed   []Failed `json:"failed" toml:"failed"`
+	File     string   `json:"file" toml:"file"`         // its base name counts
+	Line     int      `json:"line" toml:"line"`         // before the change, 0 not known
+	Type     string   `json:"type" toml:"type"`         // of waste, as hotspots --types names it
+	Tests    string   `json:"tests" toml:"tests"`       // "passed", "failed", "" not run
+	Reverted bool     `json:"reverted" toml:"reverted"` // the change was taken back: the next round starts without it
+	CPUs     string   `json:"cpus" toml:"cpus"`         // that the engine was allowed to run on, as in 0-7,16
+	Failed   []Failed `json:"failed" toml:"failed"`     // what else was tried in the round
 }
 
 // Failed is a change that was taken back.
 type Failed struct {
-	Change string `json:"change" toml:"change"`
-	Type   string `json:"type" toml:"type"`
-	Reason string `json:"reason" toml:"reason"`
+	Change string `json:"change" toml:"change"` // a phrase
+	Type   string `json:"type" toml:"type"`     // of waste that it was to remove
+	Reason string `json:"reason" toml:"reason"` // why it was taken back
 }
 
 // maxNotes is how long notes may be, in bytes.

@@ -9,11 +9,11 @@ import (
 
 // Pitfall is what a line that did not pay looks like.
 type Pitfall struct {
-	Name     string `json:"name"`
-	Function string `json:"function"`
-	Line     int    `json:"line"`
-	Code     string `json:"-"`
-	Reason   string `json:"reason"`
+	Name     string `json:"name"`     // that of pitfalls.toml
+	Function string `json:"function"` // that the line is of
+	Line     int    `json:"line"`     // in the round that regressed
+	Code     string `json:"-"`        // the line's source; in reports only
+	Reason   string `json:"reason"`   // why it does not pay
 }
 
 // pitfallRule is an entry of pitfalls.toml.

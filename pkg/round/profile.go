@@ -10,11 +10,11 @@ import (
 
 // Input is one round: what was profiled and measured of it.
 type Input struct {
-	Name     string // such as round1_one_loop
-	Profiles []*lineprof.Profile
-	Report   *hotspot.Report // of Profiles
-	Bench    []Benchmark     // a run each; none where it was not measured
-	Sum      bool            // the profiles add up; otherwise they are ranks
+	Name     string              // such as round1_one_loop
+	Profiles []*lineprof.Profile // its ranks, or its parts
+	Report   *hotspot.Report     // of Profiles
+	Bench    []Benchmark         // a run each; none where it was not measured
+	Sum      bool                // the profiles add up; otherwise they are ranks
 }
 
 // functionKey identifies a function in all rounds.

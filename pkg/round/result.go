@@ -8,16 +8,16 @@ const (
 	Improved      Verdict = "improved"
 	NoChange      Verdict = "no change"
 	Regressed     Verdict = "regressed"
-	NotComparable Verdict = "not comparable"
+	NotComparable Verdict = "not comparable" // no function and no benchmark that both have
 )
 
 // Result is what all rounds came to. Its JSON is that of the command.
 type Result struct {
-	Rounds   []Round  `json:"rounds"`
-	Stop     Stop     `json:"stop"`
-	Summary  Summary  `json:"summary"`
-	Warnings []string `json:"-"`
-	Last     int      `json:"-"` // index of the last round that was kept
+	Rounds   []Round  `json:"rounds"`  // in their order, the baseline first
+	Stop     Stop     `json:"stop"`    // whether to go on
+	Summary  Summary  `json:"summary"` // of all rounds
+	Warnings []string `json:"-"`       // what makes rounds hard to compare; the command merges them
+	Last     int      `json:"-"`       // index of the last round that was kept
 }
 
 // Round is one round.
@@ -32,35 +32,36 @@ type Round struct {
 	// null for the baseline, and where nothing can be compared.
 	ChangePct *float64 `json:"change_pct"`
 	ChangeUs  *float64 `json:"change_us"` // the same in us, per step where PerStep is set
-	PerStep   bool     `json:"per_step"`
+	PerStep   bool     `json:"per_step"`  // the figures of changes are per step, not totals
 
-	Target    *Change         `json:"target"` // the line or function to be improved; null where nothing says which
-	Functions []Change        `json:"functions"`
-	Lines     []Change        `json:"lines"`
-	Benchmark []MetricChange  `json:"benchmark"` // of the round itself; null where it was not measured
-	Decisive  *MetricDecision `json:"decided_by"`
+	Target    *Change         `json:"target"`     // the line or function to be improved; null where nothing says which
+	Functions []Change        `json:"functions"`  // the largest changes, at most ten; empty for the baseline
+	Lines     []Change        `json:"lines"`      // the same of lines, in functions that both rounds have
+	Benchmark []MetricChange  `json:"benchmark"`  // of the round itself; null where it was not measured
+	Decisive  *MetricDecision `json:"decided_by"` // null for the baseline, and where nothing can be compared
 
 	Verdict  Verdict   `json:"verdict"`
-	Reason   string    `json:"reason"`
-	RollBack bool      `json:"roll_back"`
-	Pitfalls []Pitfall `json:"pitfalls"` // what a regression looks like
-	Note     *Note     `json:"note"`
+	Reason   string    `json:"reason"`    // what Verdict rests on, as text; "" for the baseline
+	RollBack bool      `json:"roll_back"` // it regressed, or its tests failed
+	Pitfalls []Pitfall `json:"pitfalls"`  // what a regression looks like
+	Note     *Note     `json:"note"`      // what people say of it; null without notes
 
 	kept bool
 	gain *float64 // what it gained, as a share: of throughput, or of profile time
 }
 
-// Change is how the time of a function or line changed between two rounds.
+// Change is how the time of a function or line changed between two rounds. Times are in
+// us, per step where the round's PerStep is set.
 type Change struct {
-	Function string   `json:"function"`
-	File     string   `json:"file"`
+	Function string   `json:"function"`       // the last part of its name
+	File     string   `json:"file"`           // base name
 	Line     int      `json:"line"`           // in the later round, or in the earlier where it is gone; 0 for functions
 	Source   string   `json:"-"`              // "" for functions
 	Type     string   `json:"type,omitempty"` // of the hotspot that it is the line of
 	Status   string   `json:"status"`         // "", NEW, REMOVED
-	BeforeUs *float64 `json:"before_us"`      // per step where the round's PerStep is set
-	AfterUs  *float64 `json:"after_us"`
-	DeltaUs  float64  `json:"delta_us"`
+	BeforeUs *float64 `json:"before_us"`      // null where it is NEW
+	AfterUs  *float64 `json:"after_us"`       // null where it is REMOVED
+	DeltaUs  float64  `json:"delta_us"`       // after less before, missing ones as 0
 
 	// PerHitUs are the times per hit before and after, null where it did not run.
 	PerHitUs [2]*float64 `json:"per_hit_us"`
@@ -69,13 +70,13 @@ type Change struct {
 // MetricChange is a figure of a round's benchmark.
 type MetricChange struct {
 	Metric   Metric      `json:"metric"`
-	Mean     float64     `json:"mean"`
-	Runs     int         `json:"runs"`
+	Mean     float64     `json:"mean"`     // over runs, in the unit that Metric names
+	Runs     int         `json:"runs"`     // at least 1
 	Interval *[2]float64 `json:"interval"` // 95 % of the mean; null with one run
 	// ChangePct is the change against the round that it is compared with, and of it
 	// the 95 % interval; null without a benchmark there, or with one run on each side.
 	ChangePct *float64    `json:"change_pct"`
-	ChangeCI  *[2]float64 `json:"change_interval_pct"`
+	ChangeCI  *[2]float64 `json:"change_interval_pct"` // likewise, in percent of the mean before
 }
 
 // MetricDecision says by what the verdict was decided.
@@ -87,75 +88,78 @@ type MetricDecision struct {
 // Stop says whether to go on.
 type Stop struct {
 	Reason *string `json:"reason"` // the first rule that holds; null: go on
-	Rules  []Rule  `json:"rules"`
+	Rules  []Rule  `json:"rules"`  // all of them, whether they hold or not
 }
 
 // Rule is a reason to stop.
 type Rule struct {
-	Rule   string `json:"rule"`
-	Holds  bool   `json:"holds"`
-	Detail string `json:"detail"`
+	Rule   string `json:"rule"`   // its name
+	Holds  bool   `json:"holds"`  // false, too, where it cannot be told
+	Detail string `json:"detail"` // the figures that it rests on, as text
 }
 
-// Summary is what there is to report at the end.
+// Summary is what there is to report at the end: the number of rounds, and six lists.
+// None of these is null.
 type Summary struct {
-	Rounds          int             `json:"rounds"` // after the baseline
-	Improved        int             `json:"improved"`
-	Cumulative      *Cumulative     `json:"cumulative"` // null with the baseline alone
-	Benchmark       []BenchmarkLine `json:"benchmark"`
-	Changes         []Made          `json:"changes"`
-	Failed          []Attempt       `json:"failed_attempts"`
+	Rounds          int             `json:"rounds"`          // after the baseline
+	Improved        int             `json:"improved"`        // of these
+	Cumulative      *Cumulative     `json:"cumulative"`      // null with the baseline alone, or where nothing can be compared
+	Benchmark       []BenchmarkLine `json:"benchmark"`       // of the metrics that both ends have
+	Changes         []Made          `json:"changes"`         // those that were kept, by rounds
+	Failed          []Attempt       `json:"failed_attempts"` // those that were not
 	Remaining       []Remaining     `json:"remaining_hotspots"`
-	Recommendations []string        `json:"recommendations"`
+	Recommendations []string        `json:"recommendations"` // sentences, the most urgent first
 }
 
-// Cumulative is the improvement from the baseline to the last round that was kept.
+// Cumulative is the improvement from the baseline to the last round that was kept. Times
+// are of the outermost functions that both have.
 type Cumulative struct {
-	From      string  `json:"from"`
-	To        string  `json:"to"`
+	From      string  `json:"from"`      // the baseline's name
+	To        string  `json:"to"`        // the last kept round's
 	BeforeUs  float64 `json:"before_us"` // per step where PerStep is set
-	AfterUs   float64 `json:"after_us"`
-	ChangeUs  float64 `json:"change_us"`
+	AfterUs   float64 `json:"after_us"`  // likewise
+	ChangeUs  float64 `json:"change_us"` // likewise; negative: faster
 	ChangePct float64 `json:"change_pct"`
-	PerStep   bool    `json:"per_step"`
+	PerStep   bool    `json:"per_step"` // times are per step, not totals
 }
 
-// BenchmarkLine is a figure at the baseline and at the end.
+// BenchmarkLine is a figure at the baseline and at the end, in the unit that its metric
+// names.
 type BenchmarkLine struct {
 	Metric    Metric      `json:"metric"`
-	Baseline  float64     `json:"baseline"`
-	Final     float64     `json:"final"`
+	Baseline  float64     `json:"baseline"` // mean over its runs
+	Final     float64     `json:"final"`    // mean over the runs of Round
 	ChangePct float64     `json:"change_pct"`
 	ChangeCI  *[2]float64 `json:"change_interval_pct"` // null with one run on each side
-	Round     string      `json:"round"`               // whose Final is
+	Round     string      `json:"round"`               // the last kept one that has the metric
 }
 
 // Made is a change that was kept.
 type Made struct {
 	Round     string   `json:"round"`
-	Change    string   `json:"change"` // "" where no notes say
-	File      string   `json:"file"`
-	Line      int      `json:"line"`
-	Type      string   `json:"type"`
-	ChangePct *float64 `json:"change_pct"`
+	Change    string   `json:"change"`     // "" where no notes say
+	File      string   `json:"file"`       // "" not known
+	Line      int      `json:"line"`       // of the round before, or of this one where it has the line, too; 0 not known
+	Type      string   `json:"type"`       // of waste; "" not known
+	ChangePct *float64 `json:"change_pct"` // of profiled time, as Round.ChangePct
 }
 
 // Attempt is a change that did not pay.
 type Attempt struct {
-	Round  string `json:"round"`
-	Change string `json:"change"`
-	Type   string `json:"type"`
-	Reason string `json:"reason"`
+	Round  string `json:"round"`  // in which it was tried
+	Change string `json:"change"` // "" where no notes say
+	Type   string `json:"type"`   // of waste that it was to remove; "" not known
+	Reason string `json:"reason"` // why it was taken back
 }
 
-// Remaining is a hotspot of the last round that was kept.
+// Remaining is a hotspot of the last round that was kept, other than real work.
 type Remaining struct {
 	Function  string   `json:"function"`
-	File      string   `json:"file"`
-	Line      int      `json:"line"`
-	Type      string   `json:"type"`
+	File      string   `json:"file"` // reduced path
+	Line      int      `json:"line"` // the first of the hotspot
+	Type      string   `json:"type"` // of waste
 	TimeUs    float64  `json:"time_us"`
-	UsPerStep *float64 `json:"us_per_step"`
-	Share     float64  `json:"share"`
-	Source    string   `json:"-"`
+	UsPerStep *float64 `json:"us_per_step"` // null where steps are not known
+	Share     float64  `json:"share"`       // of the profiled time, 0 to 1
+	Source    string   `json:"-"`           // of Line; in reports only
 }

@@ -219,7 +219,7 @@ func TestStop(t *testing.T) {
 	}
 	waste := hotspot.Hotspot{Type: hotspot.Sync, Options: []hotspot.Option{{Risk: "low"}}}
 	risky := hotspot.Hotspot{Type: hotspot.Sync, Options: []hotspot.Option{{Risk: "high"}}}
-	work := hotspot.Hotspot{Type: hotspot.Compute}
+	work, blind := hotspot.Hotspot{Type: hotspot.Compute, Source: "y = f(x)"}, hotspot.Hotspot{Type: hotspot.Compute}
 	for _, c := range []struct {
 		name  string
 		ms    []string
@@ -231,6 +231,7 @@ func TestStop(t *testing.T) {
 		{"rounds", []string{"1000", "800", "600", "400"}, []hotspot.Hotspot{waste}, "passed", "rounds done"},
 		{"gain", []string{"1000", "970", "950"}, []hotspot.Hotspot{waste}, "passed", "under 5 %"},
 		{"compute", []string{"1000", "800"}, []hotspot.Hotspot{work}, "passed", "only COMPUTE left"},
+		{"no source", []string{"1000", "800"}, []hotspot.Hotspot{blind}, "passed", ""},
 		{"risk", []string{"1000", "800"}, []hotspot.Hotspot{risky, work}, "passed", "the rest is high-risk"},
 		{"tests", []string{"1000", "800"}, []hotspot.Hotspot{waste}, "failed", "tests failed"},
 	} {

@@ -82,6 +82,8 @@ func onlyCompute(rep *hotspot.Report) Rule {
 	}
 	r := Rule{Rule: "only COMPUTE left", Holds: waste == 0 && hidden == 0}
 	switch {
+	case len(rep.Hotspots) > 0 && !rep.HasSource():
+		r.Holds, r.Detail = false, "the profile has no source, so that types are not known"
 	case waste > 0:
 		r.Detail = fmt.Sprintf("%d of %d hotspots are something else%s", waste, len(rep.Hotspots), first)
 	case hidden > 0:
