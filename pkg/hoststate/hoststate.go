@@ -112,6 +112,7 @@ type Host struct {
 	end   int64            // of the last run
 
 	silent bool // calls were not recorded
+	told   bool // anything was observed
 }
 
 // call is an open call of the system's libraries.
@@ -127,7 +128,7 @@ func New(at int64, calls bool) *Host {
 }
 
 // Hold observes a stretch in which an overhead holds the thread up.
-func (h *Host) Hold(by Overhead, end int64) { h.held[by] = max(h.held[by], end) }
+func (h *Host) Hold(by Overhead, end int64) { h.held[by], h.told = max(h.held[by], end), true }
 
 // Call observes a call of the system's libraries, of the class with an index in
 // osname.Classes, and the number of its name.
@@ -139,15 +140,18 @@ func (h *Host) Call(start, end int64, class, name int32) {
 	for n > 0 && h.calls[n-1].end <= end { // This one hides it from here on.
 		n--
 	}
-	h.calls = append(h.calls[:n], call{end, class, name})
+	h.calls, h.told = append(h.calls[:n], call{end, class, name}), true
 }
 
 // Run observes a stretch in which the thread is on a CPU, or, where known is not set,
 // nobody knows whether it is.
-func (h *Host) Run(end int64, known bool) { h.ran, h.known, h.end = true, known, end }
+func (h *Host) Run(end int64, known bool) { h.ran, h.told, h.known, h.end = true, true, known, end }
 
 // At returns why at a time, and until when that lasts, at most limit. Times do not go back.
 func (h *Host) At(now, limit int64, in CUDA) (Why, int64) {
+	if !h.told { // Fast path: most recordings say nothing.
+		return Unknown, limit
+	}
 	for by, end := range h.held {
 		if end > now {
 			return Profiler + Why(by), min(limit, end)

@@ -15,6 +15,7 @@ type Sites struct {
 	// paths holds the paths of ranges, and as leaves the sites of calls and
 	// kernels, whose name is below -1 and holds the cause.
 	paths     thread.Paths
+	unknown   []Key    // by key: the part of it of which nobody knows why; 0: none yet
 	holders   []Holder // of the interpreter lock
 	holderIDs map[Holder]int32
 	ended     [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
@@ -52,6 +53,20 @@ const whyLeaf = 1 << 26
 
 // divide returns the key of the part of k for which why holds.
 func (s *Sites) divide(k Key, why hoststate.Why) Key {
+	if why != hoststate.Unknown {
+		return s.part(k, why)
+	}
+	for int(k) >= len(s.unknown) { // Fast path: most recordings know nothing of threads.
+		s.unknown = append(s.unknown, make([]Key, max(64, len(s.unknown)))...)
+	}
+	if s.unknown[k] == 0 {
+		s.unknown[k] = s.part(k, why)
+	}
+	return s.unknown[k]
+}
+
+// part looks the key of a part up.
+func (s *Sites) part(k Key, why hoststate.Why) Key {
 	parent, cause := int32(-1), Cause(k)
 	if k >= named {
 		parent, cause = int32(k-named), s.Cause(k)
