@@ -43,6 +43,12 @@ func (c *Call) Output(write func(io.Writer) error) error {
 	if path == "" {
 		return write(c.Stdout)
 	}
+	return WriteFile(path, write)
+}
+
+// WriteFile runs write on a file that appears when write has succeeded, or on a device or
+// pipe.
+func WriteFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && isStream(info) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {

@@ -45,6 +45,9 @@ func (c *computer) report() *Report {
 		rep.Idle.Record = recordHost
 	}
 	rep.Handoff = rep.handoff()
+	if c.opt.Stacks {
+		rep.Stacks = c.stacks(views)
+	}
 	c.warn(rep, views)
 	return rep
 }

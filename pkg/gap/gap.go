@@ -28,6 +28,8 @@ type Options struct {
 	Top int
 	// PerStep adds the idle causes of each step to the report.
 	PerStep bool
+	// Stacks adds the idle time as stacks to the report, for flame graphs.
+	Stacks bool
 	// Source returns the source function of an NVTX range, "" where it is not
 	// known; nil knows none.
 	Source func(string) string

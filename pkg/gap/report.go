@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/coverage"
+	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/slack"
@@ -23,7 +24,10 @@ type Report struct {
 	Slack    *slack.Report   `json:"slack"`
 	Findings []Finding       `json:"findings"` // the most worth first
 	Handoff  handoff.Handoff `json:"optimization_handoff"`
-	Warnings []string        `json:"warnings"` // what limits the report, a sentence each
+	// Stacks are the idle time as stacks, in no order in particular, where they were
+	// asked for; they add up to it, in ns.
+	Stacks   []flame.Stack `json:"-"`
+	Warnings []string      `json:"warnings"` // what limits the report, a sentence each
 
 	reason string // why there is nothing to say, "" where there is something
 }
