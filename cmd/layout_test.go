@@ -41,6 +41,7 @@ var below = []struct {
 	{"pkg/cudaname", nil},
 	{"pkg/marker", nil},
 	{"pkg/handoff", nil},
+	{"pkg/flame", nil},
 	{"pkg/interval", nil},
 	{"pkg/stat", nil},
 	{"pkg/osname", nil},
@@ -69,7 +70,7 @@ var below = []struct {
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/handoff", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/gap", []string{"pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},
@@ -83,7 +84,7 @@ var below = []struct {
 	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/kineto", "pkg/nsys", "pkg/table", "pkg/wire"}},
 	{"pkg/cli", nil},
 	{"pkg/gentrace", []string{"pkg/cli", "pkg/sim"}},
-	{"pkg/command", []string{everything}},
+	{"pkg/command", []string{"pkg/flame", everything}},
 	{"pkg/testrun", []string{"pkg/event", "pkg/event/eventtest", "pkg/nsys", "pkg/phase", "pkg/sim", "pkg/step"}},
 }
 

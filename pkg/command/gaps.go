@@ -1,10 +1,12 @@
 package command
 
 import (
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/table"
@@ -28,6 +30,7 @@ Without --report all of it is one page, the most important first.`,
 		"gaps --report straggler rank*.sqlite",
 		"nsys2arrow trace.sqlite | isolate | phase | gaps --report idle --per-step --format csv",
 		"gaps trace.sqlite --format json | jq .findings",
+		"gaps trace.sqlite --flame idle.pb.gz && go tool pprof -http : idle.pb.gz",
 	},
 	Flags: slices.Concat(gapsFlags, isolateFlags, selectFlags),
 	Run:   Body((*Context).gaps),
@@ -38,9 +41,18 @@ var gapsFlags = []cli.Flag{
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
 	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
+	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkFlame},
 	sourceMapFlag,
 	formatFlag("text (Markdown), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
+}
+
+// checkFlame refuses files of no format of flame graphs.
+func checkFlame(path string) error {
+	if flame.Writer(path) == nil {
+		return cli.Misuse("--flame "+path+": the extension says no format", "--flame takes a file that ends in "+strings.Join(flame.Extensions, ", "))
+	}
+	return nil
 }
 
 // gaps reports on where the idle time goes and writes it.
@@ -64,11 +76,18 @@ func (c *Context) gaps() error {
 	}
 	result, err := gap.Compute(src, gap.Options{
 		Window: c.String("window"), BusyAll: c.busyAll(), Top: top, PerStep: c.Bool("per-step"), Source: known.Function,
+		Stacks: c.String("flame") != "",
 	})
 	if err != nil {
 		return err
 	}
 	result.Warnings = c.MergeWarnings(result.Warnings)
+	if path := c.String("flame"); path != "" {
+		err := cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, result.Stacks) })
+		if err != nil {
+			return err
+		}
+	}
 	d := result.Document(part)
 	if part == "" {
 		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
