@@ -53,6 +53,7 @@ func (e *emitter) emit(slot int, from int64) error {
 	if err != nil {
 		return err
 	}
+	e.setRank(rank)
 	for {
 		run, rows, i, j, err := m.Next(event.BatchRows - e.at)
 		if err != nil {
@@ -65,20 +66,24 @@ func (e *emitter) emit(slot int, from int64) error {
 			skip, _ := slices.BinarySearch(rows[colStart][i:j], from)
 			i += skip
 		}
-		if err := e.rows(&eventTables[run.Tag], rank, rows, i, j); err != nil {
+		if err := e.rows(&eventTables[run.Tag], rows, i, j); err != nil {
 			return e.r.explain(err)
 		}
 		if e.at == event.BatchRows {
 			if err := e.next(); err != nil {
 				return err
 			}
+			e.setRank(rank)
 		}
 	}
 }
 
 // rows appends rows i to j of a table to the batch.
-func (e *emitter) rows(t *table, rank int32, rows spill.Rows, i, j int) (err error) {
-	e.setRank(t.kind, rank, j-i)
+func (e *emitter) rows(t *table, rows spill.Rows, i, j int) (err error) {
+	kinds := e.batch.Kind.Values[e.at : e.at+j-i]
+	for k := range kinds {
+		kinds[k] = t.kind
+	}
 	for ; i < j && err == nil; i++ {
 		if t.gpu {
 			err = e.gpuRow(t.kind, rows, i)
@@ -100,15 +105,15 @@ func (e *emitter) next() (err error) {
 	return nil
 }
 
-// setRank sets the columns that rows of one kind and rank share.
-func (e *emitter) setRank(kind event.Kind, rank int32, count int) {
-	kinds := e.batch.Kind.Values[e.at : e.at+count]
-	for i := range kinds {
-		kinds[i] = kind
-	}
+// setRank makes all rows of the batch from the next one on those of a rank.
+func (e *emitter) setRank(rank int32) {
+	c := &e.batch.Rank
 	if rank != nullRank {
-		e.batch.Rank.Fill(e.at, e.at+count, rank)
+		c.Fill(e.at, len(c.Values), rank)
+		return
 	}
+	clear(c.Values[e.at:])
+	c.Valid.Fill(e.at, len(c.Values), false)
 }
 
 // gpuRow makes row i of GPU rows that of the batch which is to be filled next.

@@ -39,6 +39,27 @@ func encode(to []byte, rows Rows) []byte {
 	return append(to, make([]byte, pad)...)
 }
 
+// pack writes values less shift, of width bytes each.
+func pack(to []byte, v []int64, width int, shift uint64) {
+	switch width {
+	case 1:
+		to = to[:len(v)]
+		for i, x := range v {
+			to[i] = byte(uint64(x) - shift)
+		}
+	case 2:
+		for _, x := range v {
+			binary.LittleEndian.PutUint16(to, uint16(uint64(x)-shift))
+			to = to[2:]
+		}
+	default: // the bytes of a value beyond its width are written over by the next one
+		for _, x := range v {
+			binary.LittleEndian.PutUint64(to, uint64(x)-shift)
+			to = to[width:]
+		}
+	}
+}
+
 // noValue stands for a column that is nil.
 var noValue = [1]int64{None}
 
@@ -68,9 +89,7 @@ func encodeColumn(to []byte, v []int64, hasNone bool) []byte {
 			binary.LittleEndian.PutUint64(to[at+i*width:], code)
 		}
 	} else {
-		for i, x := range v {
-			binary.LittleEndian.PutUint64(to[at+i*width:], uint64(x)-shift)
-		}
+		pack(to[at:], v, width, shift)
 	}
 	return to[:at+len(v)*width]
 }
@@ -78,10 +97,7 @@ func encodeColumn(to []byte, v []int64, hasNone bool) []byte {
 // bounds returns the least and the largest value, and whether some values are
 // None and others not; where all are, they are the bounds.
 func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
-	low, high = v[0], v[0]
-	for _, x := range v {
-		low, high = min(low, x), max(high, x)
-	}
+	low, high = extremes(v)
 	if !hasNone || low != None || high == None {
 		return low, high, false
 	}
@@ -92,6 +108,22 @@ func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
 		}
 	}
 	return low, high, true
+}
+
+// extremes returns the least and the largest value: of every other one and of the
+// rest, so that one comparison need not wait for the one before.
+func extremes(v []int64) (low, high int64) {
+	low, high = v[0], v[0]
+	low2, high2 := low, high
+	for len(v) >= 2 {
+		low, high = min(low, v[0]), max(high, v[0])
+		low2, high2 = min(low2, v[1]), max(high2, v[1])
+		v = v[2:]
+	}
+	if len(v) > 0 {
+		low, high = min(low, v[0]), max(high, v[0])
+	}
+	return min(low, low2), max(high, high2)
 }
 
 // grow returns b with n more bytes, whatever they are.
