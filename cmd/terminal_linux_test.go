@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+)
+
+// openTerminal opens a terminal of so many columns: what is written to tty can be read
+// from screen.
+func openTerminal(t *testing.T, columns uint16) (screen, tty *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	return screen, tty
+}
+
+// onTerminal runs a command whose output is a terminal, and returns what appears there.
+func onTerminal(t *testing.T, columns uint16, name string, args ...string) string {
+	t.Helper()
+	screen, tty := openTerminal(t, columns)
+	defer screen.Close()
+	shown := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(screen) // ends with an error where nobody has the terminal open any more
+		shown <- all
+	}()
+	for _, cmd := range commands {
+		if cmd.Name == name {
+			var stderr bytes.Buffer
+			if status := cli.Run(cmd, args, strings.NewReader(""), tty, &stderr); status != 0 {
+				t.Errorf("%s: status %d: %s", name, status, stderr.String())
+			}
+		}
+	}
+	tty.Close()
+	return strings.ReplaceAll(string(<-shown), "\r\n", "\n")
+}
+
+// On a terminal a report fits, begins with the answer, and has colours only where they
+// are wanted; into a pipe the same command writes Markdown.
+func TestReportsOnTerminals(t *testing.T) {
+	trace := filepath.Join(root, "testdata", "llama_tp2.sqlite")
+	slow := generate(t, "--steps", "40", "--layers", "3", "--seed", "3", "--host", "_update_requests=900")
+	base := generate(t, "--steps", "40", "--layers", "3")
+	t.Setenv("TERM", "xterm")
+	for _, one := range []struct {
+		name   string
+		args   []string
+		answer string
+	}{
+		{"verdict", []string{trace}, "YES: the host holds the GPUs back"},
+		{"gaps", []string{trace}, "The largest share, 40.3 %, is host:_prepare_inputs"},
+		{"diff", []string{base, slow}, "Root cause: inter-step host overhead: host work in _update_requests"},
+	} {
+		t.Setenv("NO_COLOR", "1")
+		for _, columns := range []uint16{80, 120, 200} {
+			page := onTerminal(t, columns, one.name, one.args...)
+			lines := strings.Split(page, "\n")
+			for _, line := range lines {
+				if n := utf8.RuneCountInString(line); n > int(columns) && !strings.HasPrefix(line, "    ") { // what is to be copied stays whole
+					t.Errorf("%s at %d columns: a line of %d: %s", one.name, columns, n, line)
+				}
+			}
+			if first := strings.Join(strings.Fields(strings.Join(lines[:min(len(lines), 24)], " ")), " "); !strings.Contains(first, one.answer) {
+				t.Errorf("%s at %d columns does not begin with %q but\n%s", one.name, columns, one.answer, first)
+			}
+			if strings.ContainsAny(page, "\x1b`") || strings.Contains(page, "\n| ") {
+				t.Errorf("%s at %d columns: escapes or Markdown in\n%q", one.name, columns, page)
+			}
+		}
+		t.Setenv("NO_COLOR", "")
+		if page := onTerminal(t, 80, one.name, one.args...); !strings.Contains(page, "\x1b[1m") {
+			t.Errorf("%s has no colours:\n%s", one.name, page)
+		}
+		if page := string(must(t, nil, one.name, one.args...)); !strings.HasPrefix(page, "# ") || strings.Contains(page, "\x1b") {
+			t.Errorf("%s into a pipe is not Markdown:\n%s", one.name, page)
+		}
+	}
+}
