@@ -40,8 +40,9 @@
 //     missing. A last row that stops short is left out;
 //   - TensorRT-LLM's "Function Timer Results", totals of compiled functions.
 //
-// Columns that contradict each other (a time that is not hits × time per hit, nor the
-// share of the total) are counted in a warning.
+// Columns that contradict each other (a time that is not hits × time per hit, or not the
+// share of the total) are counted in a warning. Where only the time does not fit, the
+// share is taken.
 //
 // # Pickles of line_profiler
 //

@@ -220,6 +220,10 @@ Continuing without the function's contents.
 			}
 		})
 	}
+	flipped := mustRead(t, unit+strings.Replace(oneTable, "1500000.0 1500000.0", "7500000.0 1500000.0", 1)).Functions[0].Lines[1]
+	if flipped.Ns != 1.5e9 || flipped.Time != FromShare {
+		t.Errorf("a time that hits and share outvote: %+v", flipped)
+	}
 	p := mustRead(t, unit+missing+"  2.00 seconds - /tmp/ipykernel_7/1.py:10 - cell\n")
 	if f := p.Functions[0]; len(p.Functions) != 1 || f.Name != "cell" || f.File != "1.py" || f.Line != 10 || len(f.Lines) != 3 {
 		t.Errorf("%+v", f)

@@ -279,6 +279,9 @@ func (t *textReader) fill(b *table, unit float64) {
 		if l.Ns == math.MaxInt64 {
 			t.huge++
 		}
+		if f.outvoted(scale, totalNs) {
+			l.Ns, l.Time = roundNs(f.share/100*totalNs), FromShare
+		}
 		if f.contradicts(scale, totalNs) {
 			if t.contradicting == 0 {
 				t.firstContradicting = t.line - len(b.figures) + i

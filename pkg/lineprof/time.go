@@ -89,23 +89,37 @@ func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 }
 
 // contradicts is whether the columns cannot be of one line: the time is neither hits ×
-// time per hit nor the share of the total. One of them may be rounded to one digit.
+// time per hit nor the share of the total. Of numbers in scientific notation there is
+// one digit.
 func (f *figure) contradicts(scale, totalNs float64) bool {
 	if !f.ran || f.time.negative {
 		return false
 	}
-	if f.hits > 0 && !f.time.scientific && !f.perHit.scientific {
-		if math.Abs(f.time.value-f.hits*f.perHit.value) > 0.06*f.hits+0.06+1e-6*f.time.value {
-			return true
-		}
+	return !f.agreesPerHit() || !f.agreesShare(f.time, 1, scale, totalNs)
+}
+
+// outvoted is whether the time is what does not fit: hits × time per hit is the share.
+func (f *figure) outvoted(scale, totalNs float64) bool {
+	return f.share > 0 && f.hits > 0 && totalNs > 0 && !f.agreesPerHit() &&
+		!f.agreesShare(f.time, 1, scale, totalNs) && f.agreesShare(f.perHit, f.hits, scale, totalNs)
+}
+
+func (f *figure) agreesPerHit() bool {
+	if f.hits <= 0 || f.time.scientific || f.perHit.scientific {
+		return true
 	}
+	return math.Abs(f.time.value-f.hits*f.perHit.value) <= 0.06*f.hits+0.06+1e-6*f.time.value
+}
+
+// agreesShare is whether a number of units, times n, is the share of the total.
+func (f *figure) agreesShare(units number, n, scale, totalNs float64) bool {
 	if f.share < 0 || totalNs <= 0 || scale == 0 {
-		return false
+		return true
 	}
-	off := math.Abs(f.time.value*scale - f.share/100*totalNs)
-	room := 0.0006*totalNs + 0.06*scale
-	if f.time.scientific {
-		room += 0.5 * f.time.value * scale
+	ns := units.value * n * scale
+	room := 0.0006*totalNs + 0.06*n*scale
+	if units.scientific {
+		room += 0.5 * ns
 	}
-	return off > room
+	return math.Abs(ns-f.share/100*totalNs) <= room
 }
