@@ -275,6 +275,7 @@ while true; do
 		due=change && save
 		;;
 	change)
+		[ -n "$changed" ] || stop=$(stop_reason) # with --changed you know better
 		[ -z "${stop:-}" ] || finish "$stop"
 		if [ -z "$changed" ] && [ -n "$change" ]; then
 			status=0
@@ -286,8 +287,6 @@ while true; do
 			[[ $changed =~ ^[A-Za-z0-9][A-Za-z0-9_]{0,60}$ ]] || die "the change has no name" "--change is to print one as its last line: letters, digits and _" 1
 		fi
 		if [ -z "$changed" ]; then
-			stop=$(stop_reason)
-			[ -z "$stop" ] || finish "$stop"
 			say "make the change that $folder/$(round).analysis.md proposes, then: $(basename "$me") --changed NAME $folder"
 			exit 0
 		fi

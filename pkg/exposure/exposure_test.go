@@ -85,7 +85,8 @@ func TestDiff(t *testing.T) {
 	order, us, _ := weighed(t, `{"operations": [
 		{"name": "update", "exposed": {"baseline_us": 700, "target_us": 0}},
 		{"name": "loop", "exposed": {"baseline_us": 100, "target_us": 50}},
-		{"name": "prep", "source_function": "Engine._prepare_tp_inputs", "exposed": {"baseline_us": 40, "target_us": null}}], "idle": [], "optimization_handoff": {}}`)
+		{"name": "helper", "exposed": {"baseline_us": 600, "target_us": null}},
+		{"name": "prep", "source_function": "Engine._prepare_tp_inputs", "exposed": {"baseline_us": 90, "target_us": 40}}], "idle": [], "optimization_handoff": {}}`)
 	if us["update"] != 0 || us["helper"] != 0 || us["_prepare_tp_inputs"] != 40 || us["loop"] != 10 {
 		t.Errorf("exposed %v", us)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -153,13 +154,14 @@ func (t *Trace) addPath(path, source string, us float64) {
 }
 
 func (t *Trace) addDiff(d *document) {
+	twoRuns := slices.ContainsFunc(d.Operations, func(o operation) bool { return o.Exposed != nil && o.Exposed.Target != nil })
 	for _, o := range d.Operations {
 		if o.Exposed == nil {
 			continue
 		}
-		us := o.Exposed.Target
-		if us == nil {
-			us = o.Exposed.Baseline
+		us := o.Exposed.Baseline
+		if twoRuns { // the target is what is to be changed: a range that it lacks is not in it
+			us = o.Exposed.Target
 		}
 		if us == nil || *us < 0 {
 			continue

@@ -21,8 +21,9 @@
 // removes lines looks better in it than it is. With two or more benchmark runs on
 // a side a change is real where its 95 % interval leaves out zero. With one on each,
 // how far two runs of the same code differ is not known: under [SingleRun] is no change.
-// Without a benchmark the profile's time decides, and under [ProfileNoise] of it is
-// no change.
+// Without a benchmark of both the profile's time decides, and under [ProfileNoise] of
+// it is no change; where throughput fell since the last kept round that was measured,
+// the round regressed all the same.
 package round
 
 // The limits of the verdicts, and of the stopping rules.

@@ -21,7 +21,7 @@ func Evaluate(in []Input, o Options) *Result {
 	}
 	res := &Result{Rounds: []Round{}, Warnings: unknownNotes(in, o.Notes)}
 	profiles := make([]*profile, len(in))
-	last := 0 // the last round that was kept
+	last, measured := 0, 0 // the last round that was kept, and the last of these with a benchmark
 	for i := range in {
 		if len(in) > 1 { // alone there is nothing to compare it with
 			profiles[i] = newProfile(&in[i])
@@ -33,11 +33,17 @@ func Evaluate(in []Input, o Options) *Result {
 		} else {
 			r.Against = &in[last].Name
 			res.Warnings = append(res.Warnings, r.compareProfiles(profiles[last], profiles[i])...)
-			r.compareBench(in[last].Bench, in[i].Bench)
+			r.compareBench(in[measured].Bench, in[i].Bench)
+			if len(in[measured].Bench) > 0 && len(in[i].Bench) > 0 {
+				r.BenchAgainst = &in[measured].Name
+			}
 			r.Target = target(in[last].Report, profiles[last], profiles[i], &r)
 			r.decide()
 			if r.kept = r.Verdict != Regressed && !(r.Note != nil && r.Note.Reverted); r.kept {
 				last = i
+				if len(in[i].Bench) > 0 {
+					measured = i
+				}
 			}
 		}
 		res.Rounds = append(res.Rounds, r)
@@ -158,12 +164,13 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 func (r *Round) decide() {
 	by := decisive(r.Benchmark)
 	switch {
-	case by != nil:
+	case by != nil && *r.BenchAgainst == *r.Against:
 		r.decideByBenchmark(by)
 	case r.ChangePct == nil:
 		r.Verdict, r.Reason = NotComparable, "no outermost function is in both profiles, and there is no benchmark of both"
 	default:
 		r.decideByProfile()
+		r.checkBenchmark(by)
 	}
 	if r.Verdict == Regressed {
 		r.RollBack = true
@@ -244,8 +251,23 @@ func (r *Round) decideByProfile() {
 	default:
 		r.Verdict = Regressed
 	}
-	if r.Verdict != NoChange {
-		r.Reason += "; no benchmark of both rounds says that throughput followed"
+}
+
+// checkBenchmark adds what a benchmark says against an earlier round than the profile is
+// compared with: how much of it is this round's is not known, but together they must not
+// have made it worse.
+func (r *Round) checkBenchmark(by *MetricChange) {
+	if by == nil {
+		if r.Verdict != NoChange {
+			r.Reason += "; no benchmark of both rounds says that throughput followed"
+		}
+		return
+	}
+	all := Round{Name: r.Name}
+	all.decideByBenchmark(by)
+	r.Reason += fmt.Sprintf("; since %s: %s", *r.BenchAgainst, all.Reason)
+	if all.Verdict == Regressed {
+		r.Verdict = Regressed
 	}
 }
 

@@ -34,11 +34,14 @@ type Round struct {
 	ChangeUs  *float64 `json:"change_us"` // the same in us, per step where PerStep is set
 	PerStep   bool     `json:"per_step"`  // the figures of changes are per step, not totals
 
-	Target    *Change         `json:"target"`     // the line or function to be improved; null where nothing says which
-	Functions []Change        `json:"functions"`  // the largest changes, at most ten; empty for the baseline
-	Lines     []Change        `json:"lines"`      // the same of lines, in functions that both rounds have
-	Benchmark []MetricChange  `json:"benchmark"`  // of the round itself; null where it was not measured
-	Decisive  *MetricDecision `json:"decided_by"` // null for the baseline, and where nothing can be compared
+	Target    *Change        `json:"target"`    // the line or function to be improved; null where nothing says which
+	Functions []Change       `json:"functions"` // the largest changes, at most ten; empty for the baseline
+	Lines     []Change       `json:"lines"`     // the same of lines, in functions that both rounds have
+	Benchmark []MetricChange `json:"benchmark"` // of the round itself; null where it was not measured
+	// BenchAgainst is the round whose benchmark is the other side: the last kept one that
+	// has one; null where none has.
+	BenchAgainst *string         `json:"benchmark_against"`
+	Decisive     *MetricDecision `json:"decided_by"` // null for the baseline, and where nothing can be compared
 
 	Verdict  Verdict   `json:"verdict"`
 	Reason   string    `json:"reason"`    // what Verdict rests on, as text; "" for the baseline
@@ -73,8 +76,8 @@ type MetricChange struct {
 	Mean     float64     `json:"mean"`     // over runs, in the unit that Metric names
 	Runs     int         `json:"runs"`     // at least 1
 	Interval *[2]float64 `json:"interval"` // 95 % of the mean; null with one run
-	// ChangePct is the change against the round that it is compared with, and of it
-	// the 95 % interval; null without a benchmark there, or with one run on each side.
+	// ChangePct is the change against Round.BenchAgainst, and of it the 95 % interval;
+	// null without a benchmark there, or with one run on each side.
 	ChangePct *float64    `json:"change_pct"`
 	ChangeCI  *[2]float64 `json:"change_interval_pct"` // likewise, in percent of the mean before
 }

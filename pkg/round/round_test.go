@@ -156,6 +156,22 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestUnmeasured: a round is compared with the last kept one in profile, and in its
+// benchmark with the last kept one that has one.
+func TestUnmeasured(t *testing.T) {
+	at := func(i int, ms string, tok ...float64) round.Input {
+		return input(t, "round"+strconv.Itoa(i)+"_x", table("step", "100|"+ms+"|    work()"), bench(tok...)...)
+	}
+	res := round.Evaluate([]round.Input{at(0, "900", 1000), at(1, "700"), at(2, "600", 1200)}, round.Options{})
+	if r := res.Rounds[2]; r.Verdict != round.Improved || r.Decisive.By != "profile" || !strings.Contains(r.Reason, "since round0_x: throughput +20.0 %") {
+		t.Errorf("%s by %+v: %s", r.Verdict, r.Decisive, r.Reason)
+	}
+	res = round.Evaluate([]round.Input{at(0, "900", 1000), at(1, "700"), at(2, "600", 800)}, round.Options{})
+	if r := res.Rounds[2]; r.Verdict != round.Regressed || !r.RollBack {
+		t.Errorf("throughput fell over two rounds: %s: %s", r.Verdict, r.Reason)
+	}
+}
+
 // TestSteps: twice as many steps in the same time is half the time per step.
 func TestSteps(t *testing.T) {
 	res := round.Evaluate([]round.Input{
