@@ -24,8 +24,8 @@ type Options struct {
 }
 
 // keepRows is the number of rows up to which documents stay in memory between
-// reading them and writing of their rows. Tests change it.
-var keepRows int64 = 6 << 20
+// reading them and writing of their rows, while others are read. Tests change it.
+var keepRows int64 = 3 << 20
 
 // Reader reads the events of one or several traces. It is an event.Source. A batch
 // is valid until the following call of Next.
