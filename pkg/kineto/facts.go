@@ -160,9 +160,8 @@ func (d *document) count() {
 	for _, c := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
 		info.Classes[c.String()] = 0
 	}
-	facts, device, collectives := event.RankFacts{}, int32(-1), map[string][]int64{}
-	replays := map[int64]struct{}{}
-	d.device = -1
+	facts, replays := event.RankFacts{}, map[int64]struct{}{}
+	d.device, d.reduces, d.collectives = -1, -1, map[string][]int64{}
 	d.each(func(r *row) {
 		kind, class := kinds[r.category], d.classOf(r)
 		info.Rows[kind.String()]++
@@ -172,38 +171,17 @@ func (d *document) count() {
 		if !kind.IsGPU() {
 			return
 		}
-		from, to := r.start-d.origin, r.end-d.origin
-		widen(&info.BusyStart, &info.BusyEnd, from, to)
-		if t := d.tracks[r.owner].device; t != none && (d.device < 0 || int32(t) < d.device) {
-			d.device = int32(t)
-		}
+		widen(&info.BusyStart, &info.BusyEnd, r.start-d.origin, r.end-d.origin)
 		if call := d.launch(r); call == nil {
 			d.untraced++
 		} else if d.names.classes[call.name] == event.GraphLaunch {
 			replays[r.correlation] = struct{}{}
-			d.replayed++
+			info.Capture = "node"
 		}
-		if kind != event.Kernel {
-			return
-		}
-		facts.Kernels++
-		widen(&info.GPUStart, &info.GPUEnd, from, to)
-		if class == event.Allreduce {
-			if t := int32(max(d.tracks[r.owner].device, 0)); device < 0 || t < device {
-				device = t
-			}
-		}
-		if class.IsCollective() {
-			name := d.names.text(r.name)
-			collectives[name] = append(collectives[name], to)
-		}
+		d.countKernel(r, class, &facts)
 	})
-	d.collectives = collectives
-	for _, ends := range collectives {
+	for _, ends := range d.collectives {
 		slices.Sort(ends)
-	}
-	if d.replayed > 0 {
-		info.Capture = "node"
 	}
 	if facts.Kernels == 0 {
 		return
@@ -214,7 +192,27 @@ func (d *document) count() {
 	facts.Replays = int64(len(replays))
 	facts.GPUStart, facts.GPUEnd = copyOf(info.GPUStart), copyOf(info.GPUEnd)
 	facts.BusyStart, facts.BusyEnd = copyOf(info.BusyStart), copyOf(info.BusyEnd)
-	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{device}
+	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{d.reduces}
+}
+
+// countKernel observes a GPU row, and what is particular to a kernel.
+func (d *document) countKernel(r *row, class event.Class, facts *event.RankFacts) {
+	device := d.tracks[r.owner].device
+	if device != none && (d.device < 0 || int32(device) < d.device) {
+		d.device = int32(device)
+	}
+	if r.category != kernelCategory {
+		return
+	}
+	facts.Kernels++
+	widen(&d.info.GPUStart, &d.info.GPUEnd, r.start-d.origin, r.end-d.origin)
+	if device = max(device, 0); class == event.Allreduce && (d.reduces < 0 || int32(device) < d.reduces) {
+		d.reduces = int32(device)
+	}
+	if class.IsCollective() {
+		name := d.names.text(r.name)
+		d.collectives[name] = append(d.collectives[name], r.end-d.origin)
+	}
 }
 
 func copyOf(p *int64) *int64 {

@@ -85,24 +85,3 @@ func members(b []byte, empty bool, fn func(key, value []byte) bool) bool {
 	}
 	return i == len(b)-1
 }
-
-// anyEnd returns the index after the value that begins at b[i], more than len(b)
-// where it is broken. Words, such as NaN and inf, are values.
-func anyEnd(b []byte, i int) int {
-	if i == len(b) {
-		return i + 1
-	}
-	switch meaning[b[i]] {
-	case quote:
-		return stringEnd(b, i)
-	case opens:
-		if end, st := valueEnd(b, i); st == whole {
-			return end
-		}
-		return len(b) + 1
-	}
-	for i < len(b) && !follows[b[i]] && b[i] != '"' {
-		i++
-	}
-	return i
-}

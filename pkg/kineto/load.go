@@ -37,8 +37,8 @@ type document struct {
 	markers     int64              // of forward steps, the first one included
 	noSteps     map[uint32]bool    // places of markers that are not taken for steps
 	device      int32              // the lowest, -1 for none
+	reduces     int32              // the lowest with kernels of class allreduce, -1 for none
 	untraced    int64              // GPU rows without a launching call
-	replayed    int64              // GPU rows of graph launches
 	collectives map[string][]int64 // ends of those of each name, in order
 	active      bool               // it has kernels
 	released    bool               // its rows are gone

@@ -23,48 +23,67 @@ func integer(b []byte) (int64, bool) {
 }
 
 // decimal returns the decimal number in b times 10^shift, rounded to a whole
-// number, half away from zero.
+// number, half away from zero; false where b is none, or the number above limit.
 func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
 		b = b[1:]
 	}
-	var digits uint64
-	count, scale, i := 0, shift, 0 // count: significant digits so far
+	digits, scale, n := digitsOf(b)
+	if n == 0 {
+		return 0, false
+	}
+	if scale += shift; n < len(b) {
+		exponent, ok := exponentOf(b[n:])
+		if !ok {
+			return 0, false
+		}
+		scale += exponent
+	}
+	v, ok := scaled(digits, scale, limit)
+	if negative {
+		v = -v
+	}
+	return v, ok
+}
+
+// digitsOf reads the digits that b begins with, and the point among them: the number
+// is digits times 10^scale. n is how many bytes that is, 0 for no number. Digits
+// beyond the 19th do not fit and count as zeros; a time has 16.
+func digitsOf(b []byte) (digits uint64, scale, n int) {
+	count := 0 // significant digits so far
 	point := false
-	for ; i < len(b); i++ {
-		c := b[i]
+	for ; n < len(b); n++ {
+		c := b[n]
 		switch {
 		case c == '.' && !point:
 			point = true
-			continue
 		case c < '0' || c > '9':
-		case count == 19: // more does not fit; a time has 16 at most
-			if !point {
-				scale++
-			}
-			continue
-		default:
+			return digits, scale, atLeast(n, point)
+		case count < 19:
 			if digits = 10*digits + uint64(c-'0'); digits > 0 {
 				count++
 			}
 			if point {
 				scale--
 			}
-			continue
+		case !point:
+			scale++
 		}
-		break
 	}
-	if i == 0 || i == 1 && point {
-		return 0, false
+	return digits, scale, atLeast(n, point)
+}
+
+// atLeast returns n where it is a digit at least, besides the point; else 0.
+func atLeast(n int, point bool) int {
+	if n == 1 && point {
+		return 0
 	}
-	if i < len(b) {
-		exponent, ok := exponentOf(b[i:])
-		if !ok {
-			return 0, false
-		}
-		scale += exponent
-	}
+	return n
+}
+
+// scaled returns digits times 10^scale, rounded; false where it is above limit.
+func scaled(digits uint64, scale int, limit uint64) (int64, bool) {
 	for ; scale > 0 && digits > 0; scale-- {
 		if digits > limit/10 {
 			return 0, false
@@ -82,13 +101,7 @@ func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	if up {
 		digits++
 	}
-	switch {
-	case digits > limit:
-		return 0, false
-	case negative:
-		return -int64(digits), true
-	}
-	return int64(digits), true
+	return int64(digits), digits <= limit
 }
 
 // exponentOf reads what follows the digits of a number: e, a sign, digits.

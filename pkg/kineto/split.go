@@ -14,92 +14,6 @@ const (
 	blockSize = 256 << 10
 )
 
-// status is what a scan came to.
-type status int
-
-const (
-	whole  status = iota // the value ends where the scan did
-	more                 // it goes on after the bytes that are there
-	broken               // it is no JSON
-)
-
-// What bytes mean outside of strings.
-const (
-	quote = 1 + iota
-	opens
-	closes
-)
-
-var meaning = [256]uint8{'"': quote, '{': opens, '[': opens, '}': closes, ']': closes}
-
-// follows are the bytes that may stand after a string. Anything else means that
-// a quote within the string was not escaped.
-var follows = [256]bool{',': true, ':': true, '}': true, ']': true, ' ': true, '\n': true, '\r': true, '\t': true}
-
-// stringEnd returns the index after the string that begins at b[i], len(b) or more
-// where it is not there. Control characters and bytes that are no UTF-8 are taken
-// as they come: real names have them.
-func stringEnd(b []byte, i int) int {
-	for j := i + 1; ; j++ {
-		k := bytes.IndexByte(b[j:], '"')
-		if k < 0 {
-			return len(b) + 1
-		}
-		j += k
-		n := j
-		for n > i+1 && b[n-1] == '\\' {
-			n--
-		}
-		if (j-n)&1 == 0 {
-			return j + 1
-		}
-	}
-}
-
-// valueEnd returns the index after the object or array that begins at b[i].
-func valueEnd(b []byte, i int) (int, status) {
-	depth := 0
-	var arrays uint64 // whether what is open is an array, the innermost lowest
-	for i < len(b) {
-		switch meaning[b[i]] {
-		case quote:
-			if i = stringEnd(b, i); i >= len(b) {
-				return i, more
-			}
-			if !follows[b[i]] {
-				return i, broken
-			}
-		case opens:
-			if depth++; depth > maxDepth {
-				return i, broken
-			}
-			arrays = arrays<<1 | uint64(b[i]>>5&1^1)
-			i++
-		case closes:
-			if arrays&1 != uint64(b[i]>>5&1^1) {
-				return i, broken
-			}
-			arrays >>= 1
-			depth--
-			i++
-			if depth == 0 {
-				return i, whole
-			}
-		default:
-			i++
-		}
-	}
-	return i, more
-}
-
-// skipSpace returns the index of the first byte from b[i] on that is no space.
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
-		i++
-	}
-	return i
-}
-
 // block is events as they stand in the document.
 type block struct {
 	number uint32 // of the blocks of a document
@@ -291,29 +205,16 @@ func (s *splitter) member(emit func(*block) error) error {
 // events reads the array of events, in which s is, to its end.
 func (s *splitter) events(emit func(*block) error) error {
 	s.head.events = true
-	b := &block{}
-	from := s.pos // of the block, in s.buf
-	flush := func() error {
-		if len(b.events) == 0 {
-			from = s.pos
-			return nil
-		}
-		b.number = s.blocks
-		s.blocks++
-		b.buf = append(make([]byte, 0, s.pos-from), s.buf[from:s.pos]...)
-		full := b
-		b, from = &block{events: make([][2]int, 0, len(full.events)+8)}, s.pos
-		return emit(full)
-	}
+	g := gatherer{s: s, emit: emit, from: s.pos}
 	for {
 		if s.pos = skipSpace(s.buf, s.pos); s.pos == len(s.buf) {
-			if err := flush(); err != nil {
+			if err := g.flush(); err != nil {
 				return err
 			}
 			if !s.fill() {
 				return s.dry()
 			}
-			from = s.pos
+			g.from = s.pos
 			continue
 		}
 		st, end := broken, s.pos
@@ -322,38 +223,76 @@ func (s *splitter) events(emit func(*block) error) error {
 			s.pos++
 			continue
 		case ']':
-			err := flush()
+			err := g.flush()
 			s.pos++
 			return err
 		case '{':
 			end, st = valueEnd(s.buf, s.pos)
 		}
+		var done bool
+		var err error
 		if st == whole {
-			b.events = append(b.events, [2]int{s.pos - from, end - from})
-			s.pos = end
-			if end-from >= blockSize || len(b.events) == maxEvents {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-			continue
+			err = g.add(end)
+		} else {
+			done, err = g.interrupted(st)
 		}
-		if err := flush(); err != nil {
+		if done || err != nil {
 			return err
 		}
-		if st == more && len(s.buf)-s.pos <= maxEvent && s.fill() {
-			from = s.pos
-			continue
-		}
-		if st == more && s.err != nil && !s.another() {
-			return s.dry()
-		}
-		s.skipped++
-		if !s.resync() {
-			return nil
-		}
-		from = s.pos
 	}
+}
+
+// gatherer puts the events of an array into blocks.
+type gatherer struct {
+	s     *splitter
+	emit  func(*block) error
+	block block
+	from  int // of the block, in s.buf
+}
+
+// add adds the event from s.pos to end.
+func (g *gatherer) add(end int) error {
+	g.block.events = append(g.block.events, [2]int{g.s.pos - g.from, end - g.from})
+	g.s.pos = end
+	if end-g.from >= blockSize || len(g.block.events) == maxEvents {
+		return g.flush()
+	}
+	return nil
+}
+
+// flush gives out the block under way.
+func (g *gatherer) flush() error {
+	s := g.s
+	full := g.block
+	from := g.from
+	g.block, g.from = block{events: make([][2]int, 0, len(full.events)+8)}, s.pos
+	if len(full.events) == 0 {
+		return nil
+	}
+	full.number = s.blocks
+	s.blocks++
+	full.buf = append(make([]byte, 0, s.pos-from), s.buf[from:s.pos]...)
+	return g.emit(&full)
+}
+
+// interrupted deals with an event that goes on after what was read, or is broken.
+// It tells whether no more events come.
+func (g *gatherer) interrupted(st status) (done bool, err error) {
+	if err := g.flush(); err != nil {
+		return true, err
+	}
+	s := g.s
+	if st == more && len(s.buf)-s.pos <= maxEvent && s.fill() {
+		g.from = s.pos
+		return false, nil
+	}
+	if st == more && s.err != nil && !s.another() {
+		return true, s.dry()
+	}
+	s.skipped++
+	done = !s.resync()
+	g.from = s.pos
+	return done, nil
 }
 
 // dry is what it means that the input ends within the events.

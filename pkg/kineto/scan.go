@@ -1,0 +1,110 @@
+package kineto
+
+import "bytes"
+
+// status is what a scan came to.
+type status int
+
+const (
+	whole  status = iota // the value ends where the scan did
+	more                 // it goes on after the bytes that are there
+	broken               // it is no JSON
+)
+
+// What bytes mean outside of strings.
+const (
+	quote = 1 + iota
+	opens
+	closes
+)
+
+var meaning = [256]uint8{'"': quote, '{': opens, '[': opens, '}': closes, ']': closes}
+
+// follows are the bytes that may stand after a string. Anything else means that
+// a quote within the string was not escaped.
+var follows = [256]bool{',': true, ':': true, '}': true, ']': true, ' ': true, '\n': true, '\r': true, '\t': true}
+
+// stringEnd returns the index after the string that begins at b[i], len(b) or more
+// where it is not there. Control characters and bytes that are no UTF-8 are taken
+// as they come: real names have them.
+func stringEnd(b []byte, i int) int {
+	for j := i + 1; ; j++ {
+		k := bytes.IndexByte(b[j:], '"')
+		if k < 0 {
+			return len(b) + 1
+		}
+		j += k
+		n := j
+		for n > i+1 && b[n-1] == '\\' {
+			n--
+		}
+		if (j-n)&1 == 0 {
+			return j + 1
+		}
+	}
+}
+
+// valueEnd returns the index after the object or array that begins at b[i].
+func valueEnd(b []byte, i int) (int, status) {
+	depth := 0
+	var arrays uint64 // whether what is open is an array, the innermost lowest
+	for i < len(b) {
+		switch meaning[b[i]] {
+		case quote:
+			if i = stringEnd(b, i); i >= len(b) {
+				return i, more
+			}
+			if !follows[b[i]] {
+				return i, broken
+			}
+		case opens:
+			if depth++; depth > maxDepth {
+				return i, broken
+			}
+			arrays = arrays<<1 | uint64(b[i]>>5&1^1)
+			i++
+		case closes:
+			if arrays&1 != uint64(b[i]>>5&1^1) {
+				return i, broken
+			}
+			arrays >>= 1
+			depth--
+			i++
+			if depth == 0 {
+				return i, whole
+			}
+		default:
+			i++
+		}
+	}
+	return i, more
+}
+
+// skipSpace returns the index of the first byte from b[i] on that is no space.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// anyEnd returns the index after the value that begins at b[i], more than len(b)
+// where it is broken. Words, such as NaN and inf, are values.
+func anyEnd(b []byte, i int) int {
+	if i == len(b) {
+		return i + 1
+	}
+	switch meaning[b[i]] {
+	case quote:
+		return stringEnd(b, i)
+	case opens:
+		if end, st := valueEnd(b, i); st == whole {
+			return end
+		}
+		return len(b) + 1
+	}
+	for i < len(b) && !follows[b[i]] && b[i] != '"' {
+		i++
+	}
+	return i
+}
