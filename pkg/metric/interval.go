@@ -14,10 +14,6 @@ type Interval struct {
 // MinSteps is the number of steps below which a scope has no intervals.
 const MinSteps = 8
 
-// maxBins is how many samples the steps of a scope are put together to, at most,
-// so that an estimate takes no more time for a longer run.
-const maxBins = 1024
-
 // series is what was measured step after step in a scope. Ranks run in step, and
 // what all of them feel at once is one sample: the steps of the ranks that are
 // equally far on through those of their rank are added up.
@@ -33,7 +29,7 @@ func (s *series) addRank(r *rank, steps []int) {
 	}
 }
 
-// newSeries returns the whole steps of a scope, over the ranks, in at most maxBins
+// newSeries returns the whole steps of a scope, over the ranks, in at most stat.MaxBins
 // samples; none where no rank has MinSteps. The last step of a segment has no
 // whole period and would count as an outlier.
 func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
@@ -52,7 +48,7 @@ func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
 	if n < MinSteps {
 		return s
 	}
-	s.samples = make([]figures, min(n, maxBins))
+	s.samples = make([]figures, min(n, stat.MaxBins))
 	for i, r := range ranks {
 		s.addRank(r, all[i])
 	}

@@ -70,15 +70,8 @@ func steady(ranks []*rank) *Steady {
 	}
 	if len(gaps) > 0 {
 		slices.Sort(gaps)
-		m := median(gaps)
+		m := stat.Quantile(gaps, 0.5)
 		s.GapP50 = &m
 	}
 	return &s
-}
-
-// median returns the median of sorted numbers.
-func median(sorted []int64) float64 {
-	n := len(sorted)
-	low, high := sorted[(n-1)/2], sorted[n/2]
-	return float64(low) + float64(high-low)/2
 }

@@ -15,7 +15,7 @@ func Mean(x []float64) float64 {
 // statistics 0 to n-1 stand for the quantiles 0 to 1, and between them it
 // interpolates linearly. It is NaN where x is empty. (Of gonum's two kinds neither
 // is this one, nor is go-moremath's.)
-func Quantile(x []float64, p float64) float64 {
+func Quantile[T int64 | float64](x []T, p float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
@@ -23,9 +23,9 @@ func Quantile(x []float64, p float64) float64 {
 	i := int(math.Floor(at))
 	switch {
 	case i < 0:
-		return x[0]
+		return float64(x[0])
 	case i >= len(x)-1:
-		return x[len(x)-1]
+		return float64(x[len(x)-1])
 	}
-	return x[i] + (at-float64(i))*(x[i+1]-x[i])
+	return float64(x[i]) + (at-float64(i))*float64(x[i+1]-x[i])
 }

@@ -19,7 +19,7 @@ func TestQuantile(t *testing.T) {
 	if got := Quantile([]float64{7}, 0.9); got != 7 {
 		t.Errorf("quantile of one sample is %v", got)
 	}
-	if !math.IsNaN(Quantile(nil, 0.5)) {
+	if !math.IsNaN(Quantile[float64](nil, 0.5)) {
 		t.Error("quantile of nothing is a number")
 	}
 }
