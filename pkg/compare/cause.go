@@ -43,7 +43,8 @@ type causeChange struct {
 }
 
 // grownCauses are the causes whose idle time grew beyond the noise, the largest
-// growth first.
+// growth first. Sites are added up that grew beyond the noise themselves: a cause
+// of which each site changed a little is not among them.
 func (c *Comparison) grownCauses() []causeChange {
 	var all []causeChange
 	for i := range c.Idle {
@@ -70,6 +71,7 @@ func (c *Comparison) grownCauses() []causeChange {
 // title is the cause as words.
 func (g *causeChange) title() string { return causeTitle(g.cause) }
 
+// causeTitle is a cause of package idle for people.
 func causeTitle(cause string) string {
 	if name, ok := strings.CutPrefix(cause, "host:"); ok {
 		return "host work in " + name

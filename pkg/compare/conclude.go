@@ -53,7 +53,8 @@ func (r *Row) delta() float64 {
 	return *r.Delta
 }
 
-// conclude finds the cause and says it.
+// conclude finds the cause and says it. Only what grew can be a cause: of a run that
+// became faster the rows say where, and the conclusion is None.
 func (c *Comparison) conclude() {
 	if c.target == nil {
 		c.Warnings = append(c.Reasons, c.Warnings...)
@@ -114,6 +115,7 @@ func (r *Run) betweenSteps() string {
 	return "idle time of a GPU that ends with the first activity of a step"
 }
 
+// say adds a sentence to the explanation.
 func (c *Comparison) say(format string, args ...any) {
 	c.Explanation = append(c.Explanation, fmt.Sprintf(format, args...))
 }
@@ -236,6 +238,7 @@ func (c *Comparison) advise() {
 	c.advisePhase()
 }
 
+// mitigate adds a sentence on what to do.
 func (c *Comparison) mitigate(format string, args ...any) {
 	c.Mitigations = append(c.Mitigations, fmt.Sprintf(format, args...))
 }
@@ -263,6 +266,8 @@ func (c *Comparison) adviseKernels() {
 	c.mitigate("More kernels at similar GPU time (%s to %s per step): %s.", report.Digits(before), report.Digits(after), what)
 }
 
+// kernelsOf is the number of kernels per step, replayed ones included, 0 where it is not
+// known.
 func kernelsOf(f *Figures) float64 {
 	if f == nil || f.Eager == nil || f.Graph == nil {
 		return 0

@@ -56,6 +56,7 @@ func (c *Comparison) headline() string {
 	return conclusionWords[c.Conclusion]
 }
 
+// matched says whether batches were matched, after the name of the steps.
 func (c *Comparison) matched() string {
 	if c.opt.Match != "" {
 		return ", batches matched"
@@ -154,6 +155,7 @@ func (r *Row) renamed() string {
 	return " (now " + r.Rename + ")"
 }
 
+// evidenceCell colours what is known of a row.
 func evidenceCell(text string) report.Cell {
 	switch text {
 	case Regression:

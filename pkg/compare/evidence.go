@@ -133,8 +133,9 @@ func (c *Comparison) weigh() {
 	}
 }
 
-// decide gives rows their statuses, and says of those that changed too little for
-// one where that cannot be told.
+// decide gives rows their statuses. Small changes, which have none, are taken back where
+// something about both runs together says that they may be the machine's: that is
+// asked once there are any, as it goes through all steps.
 func (c *Comparison) decide(rows []*Row) {
 	var small []*Row
 	for _, r := range rows {
@@ -274,9 +275,10 @@ func (c *Comparison) onlyLarge() string {
 	return ""
 }
 
-// asOperations makes no row of short runs worth more independent steps than most of
-// the operations' time is: one row shows too little of how similar steps are, all
-// together show it.
+// asOperations bounds what rows are worth by the time-weighted median of the
+// operations in short runs: one row shows too little of how similar neighbouring steps
+// are, all together show it. Kernels and calls are not asked: they are many, and have
+// no part in the host's memory.
 func (c *Comparison) asOperations() {
 	if c.target == nil {
 		return
@@ -361,6 +363,7 @@ func (c *Comparison) short() string {
 	return ""
 }
 
+// pointers are the rows in place, to be filled in.
 func pointers(rows []Row) []*Row {
 	p := make([]*Row, len(rows))
 	for i := range rows {

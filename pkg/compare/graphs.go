@@ -65,6 +65,7 @@ func (s *side) calls(of func(name string) bool) float64 {
 	return n
 }
 
+// isLaunch tells whether a call launches a kernel.
 func isLaunch(name string) bool {
 	return strings.HasPrefix(name, "cudaLaunchKernel") || strings.HasPrefix(name, "cuLaunchKernel") ||
 		strings.HasPrefix(name, "cudaLaunchCooperativeKernel") || strings.HasPrefix(name, "cuLaunchCooperativeKernel")
@@ -137,6 +138,7 @@ func (c *Comparison) adviseBursts() {
 	}
 }
 
+// few is a number in a sentence.
 func few(n int) string {
 	if n == 1 {
 		return "one"

@@ -13,10 +13,10 @@ import (
 // step is what was measured of one step, in ns. busy and gpu are sums over lanes.
 type step struct {
 	start, end int64
-	period     int64
-	busy       int64
+	period     int64 // without what was not recorded
+	busy       int64 // in the period
 	inter      int64 // idle time between steps, summed over lanes
-	gpu        int64
+	gpu        int64 // full durations of what starts in the period
 	// Kernels launched by hand, kernels that graph replays ran, and replays
 	// recorded as a whole.
 	eager, graph, replays int32
@@ -37,20 +37,20 @@ type rank struct {
 	busy uint32
 	walk *steps.Walker
 
-	lanes []lane
-	lane  int   // of the last GPU row
-	due   int64 // when the next range closes
+	lanes []lane // in the order of their first activity
+	lane  int    // index of that of the last GPU row
+	due   int64  // when the next range closes
 
 	idle    attribution
 	sites   *idle.Sites
-	now     steps.Slice
-	began   int64 // busy time before the slice
-	pending int64 // busy time in pending slices
+	now     steps.Slice // under way
+	began   int64       // busy time before it
+	pending int64       // busy time in pending slices
 	steps   []step
 
-	opens    opens
-	sections [numSections]section
-	nvtx     bool
+	opens    opens                // ranges
+	sections [numSections]section // rows by the number of their name
+	nvtx     bool                 // there are ranges in its steps
 }
 
 // newRank returns a rank of the stream that h describes, of which nothing was

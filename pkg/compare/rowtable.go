@@ -55,6 +55,7 @@ func (c *Comparison) Table() *table.Table {
 	return t
 }
 
+// textOrNil is null for an empty text.
 func textOrNil(s string) any {
 	if s == "" {
 		return nil

@@ -26,14 +26,14 @@ type Run struct {
 
 // profile is what is left of a rank.
 type profile struct {
-	run      int // of several that are repeats of one another
-	id       int32
-	lanes    int
+	run      int   // of several that are repeats of one another
+	id       int32 // its number in the stream
+	lanes    int   // devices with activity
 	size     int64 // the most frequent size of its steps, 0: not known
 	steps    []step
 	steady   []int32 // indices of steps
 	sections [numSections]section
-	ranges   bool
+	ranges   bool // there are NVTX ranges in its steps
 	from, to int  // the steps of the benchmark segment
 	counts   bool // numbers of requests are known in the benchmark segment
 }

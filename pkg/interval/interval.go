@@ -23,7 +23,9 @@ const (
 
 // Span is the time from From up to, but not including To, in ns. It is empty where To
 // is not after From.
-type Span struct{ From, To int64 }
+type Span struct {
+	From, To int64 // on one clock
+}
 
 // Len returns the length of s in ns, 0 where it is empty.
 func (s Span) Len() int64 {

@@ -200,6 +200,7 @@ func holdsEager(b *event.Batch, i int) bool {
 	return b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == event.Launch
 }
 
+// b2n is 1 for true, for counting.
 func b2n(b bool) int {
 	if b {
 		return 1

@@ -19,6 +19,7 @@ type table struct {
 // cosinesFor returns how many coefficients a sequence of n samples has.
 func cosinesFor(n int) int { return min(n-1, maxCosines) }
 
+// newTable works the shapes out for sequences of n bins made of so many steps.
 func newTable(n int, steps, reach float64) *table {
 	t := &table{n: n, steps: steps, reach: reach, shapes: shapes(reach, steps)}
 	b := cosinesFor(n)

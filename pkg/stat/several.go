@@ -31,6 +31,7 @@ func Holm(p, weight []float64) []float64 {
 	return adjusted
 }
 
+// weightOf is the weight of row i, 1 without weights.
 func weightOf(weight []float64, i int) float64 {
 	if weight == nil {
 		return 1

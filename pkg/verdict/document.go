@@ -292,6 +292,7 @@ func (l *Limits) text(m int) string {
 	return sign + limit(*l.at(m))
 }
 
+// limit is a threshold in percent.
 func limit(v float64) string { return fmt.Sprintf("%.4g %%", 100*v) }
 
 // percent shows a ratio, "unknown" where there is none.
@@ -302,6 +303,7 @@ func percent(v *float64) string {
 	return report.Percent(*v)
 }
 
+// count is a number of things.
 func count(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -309,4 +311,5 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
+// capital is a text with its first letter in upper case.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -56,6 +56,7 @@ func unrecorded(launches, replays int64) bool {
 	return missing > 2 && 100*missing > replays
 }
 
+// numSteps is the number of steps of all ranks.
 func numSteps(run *metric.Run) (n int64) {
 	for i := range run.Ranks {
 		n += run.Ranks[i].Total
