@@ -71,7 +71,7 @@
 // Where nothing can be told a row says why and has no status: neighbouring steps
 // are so similar that all are worth fewer than eight independent ones (below 100
 // steps no row counts as worth more than half of the operations' time is: one row
-// alone shows too little); or a run has fewer than 20 steps, or one side more than ten
+// alone shows too little); or a run has fewer than 12 steps, or one side more than ten
 // times as many as the other, and the change is not large enough to have a status. So
 // it is where the wall time was for a while, in one run, where it is in the other
 // (levels that last many steps), and below 100 steps where all operations change by

@@ -24,7 +24,7 @@ const (
 	// fewSteps is the number of steps of a single run below which nothing shows how
 	// similar they are: only changes that have a status for their size are believed
 	// there.
-	fewSteps = 20
+	fewSteps = 12
 	// fewOfState is the number of steps of a single run below which a change of all
 	// operations by one factor can be a state of the machine that outlasts the run, where it
 	// is far beyond the noise of a step, or a machine that wanders, where steps
