@@ -102,3 +102,20 @@ func TestReportsOnTerminals(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal events are summed up: nobody reads them one by one.
+func TestEventsOnTerminals(t *testing.T) {
+	trace := filepath.Join(root, "testdata", "llama_tp2.sqlite")
+	t.Setenv("NO_COLOR", "1")
+	for name, want := range map[string]string{
+		"nsys2arrow": "kernel 7616", "isolate": "0 5117 32 79.1", "phase": "0 5117 32 4 28 79.1",
+	} {
+		page := onTerminal(t, 80, name, trace)
+		if short := strings.Join(strings.Fields(page), " "); !strings.Contains(short, want) || !strings.Contains(short, "--format csv") || strings.Count(page, "\n") > 30 {
+			t.Errorf("%s: no %q in\n%s", name, want, page)
+		}
+	}
+	if page := onTerminal(t, 80, "isolate", trace, "--format", "csv"); !strings.Contains(page, "\nstep,") {
+		t.Errorf("--format csv has no rows:\n%.200s", page)
+	}
+}

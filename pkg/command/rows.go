@@ -31,7 +31,7 @@ var rowFormats = []string{formatArrow, formatTable, formatCSV, formatJSON, forma
 // rowFlags are the flags of a filter that writes rows.
 var rowFlags = []cli.Flag{
 	{Name: "output", Short: "o", Usage: "write to `FILE`: a stream (.arrows), a checkpoint (.parquet), or what --format says", File: cli.Writes, Check: checkOutput},
-	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table (the default on a terminal), csv, json (a row per line)", Values: rowFormats},
+	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table, csv, json (a row per line); on a terminal events are summed up without it, and result rows are a table", Values: rowFormats},
 }
 
 // formatOf are the formats of rows that the end of a file's name stands for.
@@ -103,8 +103,11 @@ func (c *Context) WriteEvents(src event.Source) error {
 		return err
 	}
 	write := func(w io.Writer, src event.Source) error {
-		if c.format == formatArrow {
+		switch {
+		case c.format == formatArrow:
 			return c.writeStream(w, src)
+		case c.ToTerminal() && !c.IsSet("format"):
+			return c.writeSummary(w, src)
 		}
 		return writeRows(w, c.format, src)
 	}
