@@ -408,3 +408,38 @@ func TestLongFunction(t *testing.T) {
 		t.Errorf("%d hotspots", len(r.Hotspots))
 	}
 }
+
+// TestStructure: what looks like a second walk, or like the same each time, and is not.
+func TestStructure(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		lines  []line
+		number int
+		typ    Type
+		is     bool
+	}{
+		{"second walk", []line{{100, 300, "    a = [x.a for x in xs]"}, {100, 300, "    b = [x.b for x in xs]"}}, 3, RedundantIter, true},
+		{"the first walk", []line{{100, 300, "    a = [x.a for x in xs]"}, {100, 300, "    b = [x.b for x in xs]"}}, 2, RedundantIter, false},
+		{"assigned between", []line{{100, 300, "    a = [x.a for x in xs]"}, {100, 1, "    xs = xs[1:]"}, {100, 300, "    b = [x.b for x in xs]"}}, 4, RedundantIter, false},
+		{"other branch", []line{{100, 1, "    if c:"}, {50, 300, "        a = [x.a for x in xs]"}, {0, 0, "    else:"}, {50, 300, "        a = [x.b for x in xs]"}}, 5, RedundantIter, false},
+		{"branch that leaves", []line{{100, 1, "    if c:"}, {50, 300, "        a = [x.a for x in xs]"}, {50, 1, "        return a"}, {50, 300, "    a = [x.b for x in xs]"}}, 5, RedundantIter, false},
+		{"turns", []line{{100, 300, "    a = [f(x) for x in range(n)]"}, {100, 300, "    b = [g(x) for x in range(n)]"}}, 3, RedundantIter, false},
+		{"inside", []line{{2100, 0.3, "    for x in xs:"}, {2000, 90, "        b = [y for y in xs if y > x]"}}, 3, RedundantIter, false},
+		{"invariant", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(y)"}, {2000, 0.3, "        z += k * x"}}, 3, Hoist, true},
+		{"of the loop", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(x)"}, {2000, 0.3, "        z += k"}}, 3, Hoist, false},
+		{"changes in it", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(z)"}, {2000, 0.3, "        z += k * x"}}, 3, Hoist, false},
+		{"a model", []line{{2100, 0.3, "    for x in range(20):"}, {2000, 900, "        out = model(batch)"}, {2000, 0.3, "        z += out"}}, 3, Hoist, false},
+		{"advances", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.pool.popleft()"}, {2000, 0.3, "        z += k * x"}}, 3, Hoist, false},
+		{"rarely read", []line{{100, 80, "    t = render(x)"}, {100, 0.2, "    if debug:"}, {2, 9, "        show(t)"}}, 2, DeadWork, true},
+		{"read", []line{{100, 80, "    t = render(x)"}, {100, 0.2, "    if debug:"}, {60, 9, "        show(t)"}}, 2, DeadWork, false},
+		{"adds up", []line{{100, 80, "    t += render(x)"}, {2, 9, "    show(t)"}}, 2, DeadWork, false},
+		{"collects", []line{{1, 0.2, "    t = []"}, {101, 0.2, "    for x in xs:"}, {100, 80, "        t.append(render(x))"}, {1, 9, "    show(t)"}}, 4, DeadWork, false},
+		{"read inside", []line{{100, 80, "    t = render(x)"}, {100, 0.2, "    def g():"}, {0, 0, "        return t"}}, 2, DeadWork, false},
+	} {
+		f := fn("f", "x.py", 1, append([]line{{0, 0, "def f(self, xs):"}}, test.lines...)...)
+		h := Classify(f, test.number-1, Options{Steps: 100})
+		if got := h.Type == test.typ; got != test.is {
+			t.Errorf("%s: %s (%s) %q, %s: %v", test.name, h.Type, h.Confidence, h.Evidence, test.typ, test.is)
+		}
+	}
+}

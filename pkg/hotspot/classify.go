@@ -296,6 +296,11 @@ func (b *body) allocates(i int) []finding {
 			return []finding{{kind: Alloc, confidence: "medium", evidence: short(x.Path) + "[:] copies a list each time"}}
 		}
 	}
+	for _, c := range s.Calls {
+		if (c.Path == "dict" || c.Path == "list" || c.Path == "set") && c.Args == 1 && s.Keyword == "" && !strings.ContainsAny(c.First, "( ") && c.First != "" && s.usPerHit() >= 2 {
+			return []finding{{kind: Alloc, confidence: "medium", evidence: fmt.Sprintf("%s(%s) copies a container each time", c.Path, short(c.First))}}
+		}
+	}
 	if !s.Display {
 		return nil
 	}

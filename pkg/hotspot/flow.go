@@ -166,13 +166,40 @@ func (b *body) hoistable(i int, sc Scope) []finding {
 	if s.loop >= 0 && s.Keyword == "" && len(s.Targets) > 0 && b.stmts[s.loop].Keyword == "for" && b.invariant(i) {
 		loop := &b.stmts[s.loop]
 		if n := b.iterations(s.loop); (n < 0 || n >= 2) && 2*s.hits >= loop.hits {
-			return []finding{{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing that it reads changes in the loop of line %d", b.number(s.loop))}}
+			f := finding{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing that it reads changes in the loop of line %d", b.number(s.loop))}
+			if !pure(s) {
+				// It may count, draw or advance something each time; the longer it takes the likelier.
+				f.confidence, f.also = "medium", s.usPerHit() > plainCallUs
+			}
+			return []finding{f}
 		}
 	}
 	if us := s.usPerHit(); sc == PerLayer && s.loop < 0 && len(s.Targets) > 0 && (us < 0 || us > helperUs) && stepWide(s) {
 		return []finding{{kind: Hoist, confidence: "medium", evidence: "runs once per layer, and reads only what is the same for the whole step"}}
 	}
 	return nil
+}
+
+// plainCallUs is the time per hit up to which a call of which nothing is known may be
+// one that only asks.
+const plainCallUs = 20.0
+
+// pureModules are those whose functions have no effects.
+var pureModules = set("math np numpy torch F operator")
+
+// pureNames are functions and first words of names that only ask or compute.
+var pureNames = set("get is has num len max min sum sorted int float str bool tuple list set dict abs round range compute calc make build to as")
+
+// pure is whether all calls of a statement are of names that only ask or compute.
+func pure(s *stmt) bool {
+	for _, c := range s.Calls {
+		root, _ := splitRoot(c.Path)
+		first := append(lastWords(c.Path), "")[0]
+		if !pureModules[root] && !pureNames[first] {
+			return false
+		}
+	}
+	return true
 }
 
 func longChain(s *stmt) bool {

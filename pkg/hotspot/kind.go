@@ -191,6 +191,11 @@ func hinted(path string) kind {
 	last := strings.Trim(path, "[]()")
 	at := strings.LastIndexByte(last, '.')
 	parts := words(last[at+1:])
+	for _, w := range parts { // host_logits are logits on the host
+		if k := hints[w]; k == cpuKind || k == numpyKind {
+			return k
+		}
+	}
 	for i := len(parts) - 1; i >= 0; i-- {
 		if k, known := hints[parts[i]]; known {
 			return k

@@ -8,12 +8,16 @@ import (
 // wrappers are functions that go over their argument.
 var wrappers = set("enumerate zip range len reversed sorted list tuple iter set")
 
-// collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b.
+// collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b. A number
+// of turns, as in range(n), is no collection.
 func collections(over string) []string {
 	over = strings.TrimSpace(over)
 	if open := strings.IndexByte(over, '('); open > 0 && strings.HasSuffix(over, ")") && wrappers[over[:open]] {
 		var all []string
 		for _, arg := range splitArgs(over[open+1 : len(over)-1]) {
+			if over[:open] == "range" && !strings.HasPrefix(arg, "len(") {
+				continue
+			}
 			all = append(all, collections(arg)...)
 		}
 		return all
@@ -80,9 +84,13 @@ func many(b *body, i int) bool {
 	return n < 0 || n >= 3
 }
 
-// exclusive is whether two statements are in different branches of one if.
+// exclusive is whether of two statements, i ahead of j, only one runs: they are in
+// different branches of one if, or the branch of the first leaves.
 func (b *body) exclusive(i, j int) bool {
 	for x := i; x >= 0; x = b.stmts[x].parent {
+		if p := b.stmts[x].parent; p >= 0 && compound[b.stmts[p].Keyword] && !b.inside(j, p) && b.leaves(p) {
+			return true
+		}
 		for y := j; y >= 0; y = b.stmts[y].parent {
 			if b.stmts[x].parent != b.stmts[y].parent || x == y {
 				continue
@@ -90,6 +98,21 @@ func (b *body) exclusive(i, j int) bool {
 			k := b.stmts[y].Keyword
 			return k == "elif" || k == "else" || k == "except"
 		}
+	}
+	return false
+}
+
+// leaves is whether a branch ends with a statement that goes elsewhere.
+func (b *body) leaves(p int) bool {
+	last := p
+	for j := p + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[p].Indent; j++ {
+		if b.stmts[j].parent == p {
+			last = j
+		}
+	}
+	switch b.stmts[last].Keyword {
+	case "return", "raise", "continue", "break":
+		return b.stmts[p].Keyword != "for" && b.stmts[p].Keyword != "while" && b.stmts[p].Keyword != "with"
 	}
 	return false
 }

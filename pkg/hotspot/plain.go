@@ -118,20 +118,25 @@ func (b *body) container(i int, us float64, calls bool) finding {
 	switch {
 	case us > 8:
 		return finding{}
-	case s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c pylex.Call) bool { return c.Name() == "get" })):
+	case slices.ContainsFunc(s.Indexes, madeKey), s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c pylex.Call) bool { return c.Name() == "get" })):
 		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster", anyway: true}
 	case slices.Contains(s.Operators, "in"):
 		return finding{kind: Container, confidence: conf, evidence: "looks for a member", anyway: us > 1}
 	case len(s.Indexes) > 0 && slices.ContainsFunc(s.Indexes, func(x pylex.Index) bool { return b.lookup(x, i) }):
 		return finding{kind: Container, confidence: conf, evidence: "looks up an item"}
 	case longChain(s):
-		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes", anyway: us > 1}
+		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes", anyway: us > 1 || slices.ContainsFunc(s.Attributes, func(p string) bool { return strings.Count(p, ".") >= 4 })}
 	case s.Display && len(s.Targets) > 0:
 		return finding{kind: Container, confidence: conf, evidence: "makes a container"}
 	case s.Formatted && len(s.Targets) > 0:
 		return finding{kind: Container, confidence: "low", evidence: "formats a string"}
 	}
 	return finding{}
+}
+
+// madeKey is whether an index is a string that is put together: "a" + b, "%s" % b.
+func madeKey(x pylex.Index) bool {
+	return strings.ContainsAny(x.Text, `'"`) && (strings.ContainsAny(x.Text, "+%") || strings.Contains(x.Text, ".format(") || strings.Contains(x.Text, ".join("))
 }
 
 // lookup is whether an index is one of a dict or a list.
