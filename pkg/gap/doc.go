@@ -81,7 +81,12 @@
 //	GRAPH_SPLIT     operations between replays that mix such kernels with others, likewise
 //	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of
 //	                small kernels in a layer, by their gaps
-//	GC_MGMT, GIL_CONTENTION   by their causes
+//	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it
+//	SERIALIZE, COMM, DEAD_WORK, AFFINITY, LOW_LOAD, HOIST   what launching threads wait for
+//	                by what the operating system says: locks, messages, time, a CPU,
+//	                requests (an engine's range that fetches them: no host overhead), files.
+//	                These see the time of causes and ranges from another side: do not add
+//	                the two up
 //	COORDINATOR     a rank is late, by what its own GPU idles more in what it spends more
 //	                on; SLOW_GPU: its own kernels take longer, by its lateness
 //

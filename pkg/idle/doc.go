@@ -28,6 +28,15 @@
 // with its site. Distinct names are limited (see [Names]): what comes after is
 // "(other)".
 //
+// # Why
+//
+// With the option Why what is attributed to a host thread is divided further by why that
+// thread did not go on: package hoststate. A key is then a part of another one
+// ([Sites.Undivided]), and the parts add up to it. Of gaps whose launching call is not known
+// nobody asks. Where a thread waits for the interpreter lock its key says who holds it, and
+// what that thread does ([Sites.Holder]); of the parts of gaps that are known by sums only,
+// nobody knows who.
+//
 // # In-step and inter-step
 //
 // A gap is inter-step, wherever the steps were cut, when the activity that ends it is
