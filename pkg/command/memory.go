@@ -43,7 +43,7 @@ func parseSize(text string) (n int64, ok bool) {
 }
 
 // memory returns how many bytes reading exports may take, and tells the garbage
-// collector: three eighths are rows, which it does not know of (package nsys), a
+// collector: a quarter is rows, which it does not know of (package nsys), a
 // little is the program itself.
 func (c *Context) memory() int64 {
 	limited := os.Getenv("GOMEMLIMIT") != ""
@@ -52,7 +52,7 @@ func (c *Context) memory() int64 {
 		return max(limit, leastMemory)
 	}
 	if !limited {
-		debug.SetMemoryLimit(size - size*3/8 - 24<<20)
+		debug.SetMemoryLimit(size - size/4 - 24<<20)
 	}
 	return size
 }

@@ -62,7 +62,7 @@ const openRun = (numColumns + 2) * 8 * spill.BlockRows
 // limitsOf divides memory. What is left is for sorting chunks, for batches, and
 // for those who use them.
 func limitsOf(memory int64) limits {
-	return limits{store: memory * 3 / 8, strings: memory / 4, fanIn: max(16, int(memory/5/openRun)), chunkRows: chunkRows}
+	return limits{store: memory / 4, strings: memory / 4, fanIn: max(16, int(memory/5/openRun)), chunkRows: chunkRows}
 }
 
 // load reads an export into a store.

@@ -89,7 +89,11 @@ func write(t *testing.T, s *Store, all []made) []*Run {
 // and in the file, and for merges of merges.
 func TestMerge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 12
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		all := random(r, 2*(1+r.IntN(12)), []int{3, 40, BlockRows - 1, BlockRows, BlockRows + 1, 3 * BlockRows}[seed%6])
 		var want []string
