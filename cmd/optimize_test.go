@@ -141,7 +141,7 @@ func TestOptimize(t *testing.T) {
 	if m := regexp.MustCompile(`(?m)^\| throughput .*\| +\+([0-9.]+) %`).FindStringSubmatch(summary); m == nil || len(m[1]) < 5 { // over 100 %
 		t.Errorf("the summary has no gain of throughput over 100 %%:\n%s", summary)
 	}
-	for _, want := range []string{"no_dump (", "stop_set (", "one_loop ("} {
+	for _, want := range []string{"no_dump (`engine.py:42`", "stop_set (`engine.py:", "one_loop (`engine.py:"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary does not name the change %s", want)
 		}

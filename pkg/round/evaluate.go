@@ -96,7 +96,8 @@ func affinity(rounds []Round) (warnings []string) {
 }
 
 // target is the line, or else the function, that the round was to improve: what the
-// notes name, or else the hotspot of the round before whose line lost most time.
+// notes name, or else of the lines of the hotspots of the round before that which lost
+// most time.
 func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 	da, db, _ := perStep(a, b)
 	if fn, number, ok := noted(r.Note, a); ok {
@@ -108,10 +109,16 @@ func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 		if h.Type == hotspot.Compute {
 			continue
 		}
-		c := changeOf(a, b, keyOf(h.File, h.Function), h.Line, da, db)
-		if c != nil && (best == nil || c.DeltaUs < best.DeltaUs) {
-			c.Type = string(h.Type)
-			best = c
+		fn := keyOf(h.File, h.Function)
+		for number := range a.texts[fn] {
+			if number < h.Line || number > h.LastLine { // a loop, and what it does
+				continue
+			}
+			c := changeOf(a, b, fn, number, da, db)
+			if best == nil || c.DeltaUs < best.DeltaUs || c.DeltaUs == best.DeltaUs && c.Line < best.Line {
+				c.Type = string(h.Type)
+				best = c
+			}
 		}
 	}
 	return best
@@ -123,11 +130,9 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 		return fn, 0, false
 	}
 	if n.Line > 0 && n.File != "" {
-		for k, lines := range a.lines {
-			for _, c := range lines {
-				if k.file == keyOf(n.File, "").file && c.number == n.Line {
-					return k, n.Line, true
-				}
+		for k, texts := range a.texts {
+			if _, there := texts[n.Line]; there && k.file == keyOf(n.File, "").file {
+				return k, n.Line, true
 			}
 		}
 	}
@@ -141,15 +146,14 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 	return fn, 0, false
 }
 
-// changeOf is how a line of a function changed, or the function where the line is 0 or
-// not there; nil where that is not there, either.
+// changeOf is how a line of a function changed, by its number before, or the function
+// where there is no such line; nil where that is not there, either. Equal lines are one.
 func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change {
-	for text, c := range a.lines[fn] {
-		if number > 0 && c.number == number {
-			now, both := b.lines[fn][text]
-			t := change(fn, a.source[fn][text], c, now, both, da, db)
-			return &t
-		}
+	if text, there := a.texts[fn][number]; there {
+		now, both := b.lines[fn][text]
+		t := change(fn, a.source[fn][text], a.lines[fn][text], now, both, da, db)
+		t.Line = number
+		return &t
 	}
 	was, there := a.functions[fn]
 	if !there {

@@ -58,7 +58,7 @@ type Round struct {
 type Change struct {
 	Function string   `json:"function"`       // the last part of its name
 	File     string   `json:"file"`           // base name
-	Line     int      `json:"line"`           // in the later round, or in the earlier where it is gone; 0 for functions
+	Line     int      `json:"line"`           // in the later round, in the earlier where it is gone or a target; 0 for functions
 	Source   string   `json:"-"`              // "" for functions
 	Type     string   `json:"type,omitempty"` // of the hotspot that it is the line of
 	Status   string   `json:"status"`         // "", NEW, REMOVED
@@ -142,7 +142,7 @@ type Made struct {
 	Round     string   `json:"round"`
 	Change    string   `json:"change"`     // "" where no notes say
 	File      string   `json:"file"`       // "" not known
-	Line      int      `json:"line"`       // of the round before, or of this one where it has the line, too; 0 not known
+	Line      int      `json:"line"`       // in the round before; 0 not known
 	Type      string   `json:"type"`       // of waste; "" not known
 	ChangePct *float64 `json:"change_pct"` // of profiled time, as Round.ChangePct
 }
