@@ -100,22 +100,27 @@ func copyRepository(t *testing.T, dir string) {
 const goScript = `#!/bin/bash
 have=%q
 go=%q
-if [ "$1" = run ] && [ -x "$have/${2##*/}" ]; then
+if [ "$1" = run ]; then
 	name=${2##*/}
-	shift 2
-	exec "$have/$name" "$@"
+	if [ ! -x "$have/$name" ]; then # what "go run" runs would find the real go first
+		have=$(mktemp -d)
+		trap 'rm -r "$have"' EXIT
+		"$go" build -o "$have/$name" "$2" || exit
+	fi
+	"$have/$name" "${@:3}"
+	exit
 fi
 [ "$1 $2" = "build -o" ] || exec "$go" "$@"
 out=$3
 names=
 for package in "${@:4}"; do
 	case $package in
-	./cmd/...) for dir in cmd/*/; do names+=" $(basename "$dir")"; done ;;
+	./cmd/...) for main in cmd/*/main.go; do names+=" $(basename "${main%%/*}")"; done ;;
 	*) names+=" ${package##*/}" ;;
 	esac
 done
 for name in $names; do
-	[ -x "$have/$name" ] || exec "$go" "$@"
+	[ -x "$have/$name" ] || { echo "$name is no command of the tests" >&2 && exit 1; }
 	target=$out
 	case $out in */) mkdir -p "$out" ;; esac
 	[ ! -d "$out" ] || target=${out%%/}/$name
