@@ -308,6 +308,8 @@ func TestErrors(t *testing.T) {
 		"global":     "\x80\x02cos\nsystem\nU\x07echo hi\x85R.",
 		"reduce":     "\x80\x04\x8c\x1bline_profiler.line_profiler\x8c\x09LineStats\x93)R.",
 		"huge":       "\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7fab",
+		"deep stack": strings.Repeat("a;", maxDepth) + "b 1\n",
+		"left open":  `{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"evented","unit":"seconds","events":[{"type":"O","frame":0,"at":0}]}]}`,
 		"huge frame": "\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7fab",
 	} {
 		p, err := Read("x", strings.NewReader(text))

@@ -19,6 +19,8 @@ type stacks struct {
 	byKey   map[frameKey]*Function
 	byFrame map[string]*Function // collapsed frames as written
 	callers map[[2]*Function]bool
+	stack   int               // stacks added
+	last    map[*Function]int // the last stack that a function was on
 }
 
 type frameKey struct{ name, path string }
@@ -26,7 +28,7 @@ type frameKey struct{ name, path string }
 func newStacks(name string, format Format) stacks {
 	return stacks{
 		profile: &Profile{Name: name, Format: format, Runs: 1},
-		byKey:   map[frameKey]*Function{}, byFrame: map[string]*Function{}, callers: map[[2]*Function]bool{},
+		byKey:   map[frameKey]*Function{}, byFrame: map[string]*Function{}, callers: map[[2]*Function]bool{}, last: map[*Function]int{},
 	}
 }
 
@@ -57,17 +59,21 @@ func publicName(name string) string {
 	return name
 }
 
+// maxDepth is how deep stacks may be. Python stops at 1,000 unless told otherwise.
+const maxDepth = 10_000
+
 // addStack adds time to the functions of a stack, once to one that is on it twice.
 func (s *stacks) addStack(frames []*Function, ns int64) {
 	if len(frames) == 0 || ns == 0 {
 		return
 	}
+	s.stack++
 	for i, f := range frames {
-		if i > 0 && frames[i-1] != f && !s.callers[[2]*Function{frames[i-1], f}] {
-			s.callers[[2]*Function{frames[i-1], f}] = true
-			f.Callers = append(f.Callers, frames[i-1])
+		if i > 0 {
+			s.addCaller(frames[i-1], f)
 		}
-		if !contains(frames[:i], f) {
+		if s.last[f] != s.stack {
+			s.last[f] = s.stack
 			f.Ns = addNs(f.Ns, ns)
 		}
 	}
@@ -75,13 +81,11 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 	leaf.SelfNs = addNs(leaf.SelfNs, ns)
 }
 
-func contains(frames []*Function, f *Function) bool {
-	for _, other := range frames {
-		if other == f {
-			return true
-		}
+func (s *stacks) addCaller(caller, f *Function) {
+	if pair := [2]*Function{caller, f}; caller != f && !s.callers[pair] {
+		s.callers[pair] = true
+		f.Callers = append(f.Callers, caller)
 	}
-	return false
 }
 
 // stackReader follows the lines of a text that may be collapsed stacks.
@@ -107,6 +111,9 @@ func (s *stackReader) add(line []byte) bool {
 	}
 	n, err := strconv.ParseFloat(string(line[at+1:]), 64)
 	if err != nil || !(n >= 0) || !isDigit(line[at+1]) {
+		return false
+	}
+	if bytes.Count(line[:at], []byte{';'}) >= maxDepth {
 		return false
 	}
 	s.frames = s.frames[:0]
@@ -217,6 +224,9 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 	var stack []*Function
 	for i, sample := range p.Samples {
 		stack = stack[:0]
+		if len(sample) > maxDepth {
+			return "a sample has too many frames"
+		}
 		for _, n := range sample {
 			if n < 0 || n >= len(frames) {
 				return "a sample has a frame that is not in the list"
@@ -230,24 +240,48 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 	return ""
 }
 
-// addEvents turns frames that open and close into stacks between two events.
+// addEvents follows frames that open and close. A function's time is from its outermost
+// opening to that one's close.
 func (p *speedscopeProfile) addEvents(s *stacks, frames []*Function, unit float64) (wrong string) {
+	type opened struct {
+		count int
+		at    float64
+	}
+	open := map[*Function]*opened{}
 	var stack []*Function
 	at := 0.0
 	for _, e := range p.Events {
 		if e.Frame < 0 || e.Frame >= len(frames) || e.At < at && len(stack) > 0 {
 			return "events are out of order, or have a frame that is not in the list"
 		}
-		s.addStack(stack, roundNs((e.At-at)*unit*1e9))
+		f := frames[e.Frame]
+		if n := len(stack); n > 0 {
+			stack[n-1].SelfNs = addNs(stack[n-1].SelfNs, roundNs((e.At-at)*unit*1e9))
+		}
 		at = e.At
-		switch {
-		case e.Type == "O":
-			stack = append(stack, frames[e.Frame])
-		case e.Type == "C" && len(stack) > 0 && stack[len(stack)-1] == frames[e.Frame]:
+		if open[f] == nil {
+			open[f] = &opened{}
+		}
+		switch o := open[f]; {
+		case e.Type == "O" && len(stack) < maxDepth:
+			if len(stack) > 0 {
+				s.addCaller(stack[len(stack)-1], f)
+			}
+			if o.count++; o.count == 1 {
+				o.at = at
+			}
+			stack = append(stack, f)
+		case e.Type == "C" && len(stack) > 0 && stack[len(stack)-1] == f:
+			if o.count--; o.count == 0 {
+				f.Ns = addNs(f.Ns, roundNs((at-o.at)*unit*1e9))
+			}
 			stack = stack[:len(stack)-1]
 		default:
-			return "a frame closes that is not the innermost"
+			return "a frame closes that is not the innermost, or frames are too deep"
 		}
+	}
+	if len(stack) > 0 {
+		return "frames stay open: it was cut short"
 	}
 	return ""
 }
