@@ -44,7 +44,7 @@ func sentence(p *pattern.Report) string {
 	if p.Layers != nil && *p.Layers == p.Repetitions {
 		unit = "layers"
 	}
-	per := "a step"
+	per := "per step"
 	if p.Of == pattern.OfTrace {
 		per = "in the trace"
 	}

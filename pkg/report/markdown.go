@@ -59,9 +59,15 @@ func (m *markdown) block(b Block) {
 		}
 		m.line("> **%s:** %s", label, m.text(b.Text))
 	case Code:
-		for line := range strings.Lines(string(b)) {
-			m.line("    %s", printable(strings.TrimRight(line, "\r\n")))
+		fence := "```"
+		for strings.Contains(string(b), fence) {
+			fence += "`"
 		}
+		m.line("%s", fence)
+		for line := range strings.Lines(string(b)) {
+			m.line("%s", printable(strings.TrimRight(line, "\r\n")))
+		}
+		m.line("%s", fence)
 	case *Table:
 		m.table(b.layout(m.top))
 	}

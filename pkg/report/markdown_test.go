@@ -38,6 +38,7 @@ func hostileDocument(s string) *Document {
 	first.Item("%s", Name(s))
 	first.Number("%s", s)
 	first.Note(Warn, "%s", s)
+	first.Code(s + "\nend")
 	second := d.Section("Table " + s)
 	tbl := second.Table(s, Column{Title: s}, Column{Title: s, Kind: Names}, Column{Title: "n", Kind: Count})
 	tbl.Row(Str(s), Str(s), Int(1))
@@ -83,7 +84,7 @@ func TestMarkdownHoldsHostileText(t *testing.T) {
 			count[k]++
 		}
 		for kind, want := range map[string]int{"Table": 1, "TableRow": 2, "TableCell": 9, "Heading": 2, "List": 2, "ListItem": 3, "Blockquote": 1,
-			"HTMLBlock": 0, "RawHTML": 0, "Link": 0, "AutoLink": 0, "Image": 0, "FencedCodeBlock": 0, "CodeBlock": 0, "ThematicBreak": 0, "Strikethrough": 0} {
+			"HTMLBlock": 0, "RawHTML": 0, "Link": 0, "AutoLink": 0, "Image": 0, "FencedCodeBlock": 1, "CodeBlock": 0, "ThematicBreak": 0, "Strikethrough": 0} {
 			if count[kind] != want {
 				t.Fatalf("%q: %d nodes of kind %s, want %d in\n%s", s, count[kind], kind, want, page)
 			}

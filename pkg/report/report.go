@@ -27,14 +27,14 @@ package report
 // Document is a report: a title, and sections in the order of reading. The first
 // section has the answer and no title of its own.
 type Document struct {
-	Title    Text
-	Sections []*Section
+	Title    Text       // the answer in a line, where there is one
+	Sections []*Section // those without blocks are not shown
 }
 
 // Section is a part of a document. A section without blocks is not shown.
 type Section struct {
-	Title  string // "" for the first one
-	Blocks []Block
+	Title  string  // "" for the first one
+	Blocks []Block // in the order of reading
 	// Detail is for those who read on: a brief rendering names the section only.
 	Detail bool
 }
@@ -47,18 +47,18 @@ type Paragraph Text
 
 // List is a list of sentences.
 type List struct {
-	Items   []Text
+	Items   []Text // a sentence each
 	Ordered bool // the order matters: items are numbered from 1
 }
 
 // Note is a remark on what surrounds it. Its tone says how loud: Warn for what must
 // not be overlooked.
 type Note struct {
-	Tone Tone
-	Text Text
+	Tone Tone // from Warn on it is a warning
+	Text Text // without a label, which the renderers add
 }
 
-// Code is text to be copied as it is, such as a command line.
+// Code is text to be copied as it is, such as a command line: no renderer wraps it.
 type Code string
 
 func (Paragraph) block() {}

@@ -20,8 +20,8 @@ func (k Kind) numeric() bool { return k >= Duration }
 
 // Column describes a column of a table.
 type Column struct {
-	Title string
-	Kind  Kind
+	Title string // without a unit, which the renderers add
+	Kind  Kind   // of all its cells
 	// Minor says how soon the column is left out where there is no room: those with
 	// the largest first, those with 0 never.
 	Minor int
@@ -36,9 +36,9 @@ type Column struct {
 
 // Table is a table. Rows are in the order of importance where Top is set.
 type Table struct {
-	Title   string // "" for none
-	Columns []Column
-	Rows    [][]Cell
+	Title   string   // "" for none
+	Columns []Column // the first one says what a row is about
+	Rows    [][]Cell // as many cells each as there are columns (Row)
 	// Top is how many rows are shown where the reader does not say, 0 for all. What
 	// the others add up to is shown in one more row, where a column Adds.
 	Top int
