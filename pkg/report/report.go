@@ -48,7 +48,7 @@ type Paragraph Text
 // List is a list of sentences.
 type List struct {
 	Items   []Text // a sentence each
-	Ordered bool // the order matters: items are numbered from 1
+	Ordered bool   // the order matters: items are numbered from 1
 }
 
 // Note is a remark on what surrounds it. Its tone says how loud: Warn for what must
