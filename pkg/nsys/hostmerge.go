@@ -68,24 +68,8 @@ func (h *HostReader) read(n int, wanted []event.Kind) error {
 	}
 	defer scanner.close()
 	t := &hostTables{scanner: scanner, columns: columns, offset: h.header.Reports[n].Offset, slots: map[process]int{}}
-	var ranks []rankPart
-	var froms []int64 // before which rows belong to an earlier part
-	low, high := int64(maxTime), int64(-maxTime)
-	for _, s := range h.parts {
-		from := longAgo
-		for _, p := range s.list {
-			if p.report == n {
-				t.slots[s.id.process] = len(ranks)
-				ranks, froms = append(ranks, rankPart{n, s.number}), append(froms, from)
-				low, high = min(low, p.firstRow), max(high, p.lastRow)
-			}
-			from = max(from, p.lastRow)
-		}
-	}
+	ranks, froms, low, high := h.ranksOf(n, t.slots)
 	t.rows = make([][]hostRow, len(ranks))
-	if end := h.header.Reports[n].BusyEnd; end != nil {
-		high = max(high, *end)
-	}
 	if slices.Contains(wanted, event.OS) {
 		if err := t.readCalls(); err != nil {
 			return explainHost(path, err)
@@ -106,6 +90,28 @@ func (h *HostReader) read(n int, wanted []event.Kind) error {
 		h.add(part, rows[k:])
 	}
 	return nil
+}
+
+// ranksOf returns the ranks of report n, from when on the rows of each are of this
+// report and not of an earlier one of the same process, and the span of all their
+// rows, on the clock of the stream. It gives the processes their places in slots.
+func (h *HostReader) ranksOf(n int, slots map[process]int) (ranks []rankPart, froms []int64, low, high int64) {
+	low, high = maxTime, -maxTime
+	for _, s := range h.parts {
+		from := longAgo
+		for _, p := range s.list {
+			if p.report == n {
+				slots[s.id.process] = len(ranks)
+				ranks, froms = append(ranks, rankPart{n, s.number}), append(froms, from)
+				low, high = min(low, p.firstRow), max(high, p.lastRow)
+			}
+			from = max(from, p.lastRow)
+		}
+	}
+	if end := h.header.Reports[n].BusyEnd; end != nil {
+		high = max(high, *end)
+	}
+	return ranks, froms, low, high
 }
 
 func explainHost(path string, err error) error {

@@ -29,20 +29,20 @@ const (
 
 // Column names a column of a table and the type to read it as.
 type Column struct {
-	Name string
-	Type Type
+	Name string // in any case
+	Type Type   // values of another one read as null
 }
 
 // Block is a number of rows as columns. It belongs to the scan that made it
 // and is valid until the function that got it returns.
 type Block struct {
-	N    int
-	Cols []Vector
+	N    int      // rows, BlockRows at most
+	Cols []Vector // in the order in which the columns were asked for
 }
 
 // Vector is a column of a block; null rows are 0 and "".
 type Vector struct {
-	Null []bool
+	Null []bool  // by row
 	Full bool    // no row is null
 	Int  []int64 // of an Int column
 

@@ -45,9 +45,9 @@ import (
 
 // Error is a database that cannot be read, with what to do about it.
 type Error struct {
-	Path string
-	Msg  string
-	Fix  string
+	Path string // of the database, as it was given
+	Msg  string // what is wrong, in one line without the path
+	Fix  string // what to do, "" where there is nothing to say
 }
 
 func (e *Error) Error() string { return e.Path + ": " + e.Msg }
