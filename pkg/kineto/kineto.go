@@ -103,7 +103,7 @@ func (r *Reader) rank() error {
 		}
 		if other := of[n]; other != "" {
 			return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other),
-				"ranks that write to one path overwrite each other's traces: give each rank its own, and one trace of each")
+				"ranks that write to one path overwrite each other's traces: give each its own; of several stages of one rank give one at a time")
 		}
 		of[n] = d.path
 	}

@@ -94,7 +94,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	}
 	return "", "", &event.Error{
 		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
-		Advice: "profile with -t cuda,nvtx and the engine's own ranges on (TensorRT-LLM has them always, " +
+		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM has them always, " +
 			"vLLM with a profiler configured), name yours with --marker, or measure the whole trace with verdict --by none",
 	}
 }
