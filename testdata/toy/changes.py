@@ -11,8 +11,8 @@ CHANGES = [
      "        if self.debug:\n"
      "            self.log.append(json.dumps([request.tokens for request in requests]))\n"),
     ("stop_set",
-     "self.stop_tokens = list(range(50_000, 50_600))",
-     "self.stop_tokens = frozenset(range(50_000, 50_600))"),
+     "self.stop_tokens = list(range(50_000, 50_300))",
+     "self.stop_tokens = frozenset(range(50_000, 50_300))"),
     ("one_loop",
      '        lengths = []\n'
      '        for request in requests:\n'

@@ -18,13 +18,13 @@ class Request:
 
 
 class Engine:
-    def __init__(self, batch_size=160, prompt_length=64):
+    def __init__(self, batch_size=160, prompt_length=128):
         self.waiting = []
         self.running = []
         self.batch_size = batch_size
         self.prompt_length = prompt_length
         self.weights = bytes(range(256)) * 512
-        self.stop_tokens = list(range(50_000, 50_600))
+        self.stop_tokens = list(range(50_000, 50_300))
         self.debug = False
         self.log = []
         self.generated = 0
