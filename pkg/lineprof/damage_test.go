@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // somePickle is a .lprof file of protocol 4 as line_profiler writes it.
@@ -29,6 +30,21 @@ func TestPickle(t *testing.T) {
 	empty := mustRead(t, "\x80\x02c_line_profiler\nLineStats\nq\x00)\x81q\x01}q\x02(U\x07timingsq\x03}q\x04U\x04unitq\x05G\x3e\xb0\xc6\xf7\xa0\xb5\xed\x8dub.")
 	if empty.Unit != 1e-6 || len(empty.Functions) != 0 {
 		t.Errorf("%+v", empty)
+	}
+}
+
+// TestGaps: lines that never ran are filled in, but not the space between lines that
+// are too far from each other to be of one function.
+func TestGaps(t *testing.T) {
+	f := &Function{Name: "f", path: "/srv/x.py", Line: 3, Lines: []Line{{Number: 5, Hits: 1, Time: Exact}, {Number: 8, Hits: 1, Time: Exact}, {Number: 2_000_000_000, Hits: 1, Time: Exact}}}
+	p := &Profile{Functions: []*Function{f}}
+	missing, err := p.AddSource(fstest.MapFS{"x.py": {Data: []byte("1\n2\ndef f():\n  4\n  a\n6\n7\n  b\n")}})
+	if err != nil || len(missing) > 0 || len(f.Lines) != 7 || f.Lines[0].Source != "def f():" || f.Lines[5].Source != "  b" || f.Lines[6].Source != "" {
+		t.Errorf("%v %v %+v", missing, err, f.Lines)
+	}
+	other := &Profile{Functions: []*Function{{Name: "g", path: "/etc/passwd", Lines: []Line{{Number: 1, Hits: 1}}}}}
+	if missing, err := other.AddSource(fstest.MapFS{}); err != nil || len(missing) != 1 {
+		t.Errorf("%v %v", missing, err)
 	}
 }
 

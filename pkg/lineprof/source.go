@@ -15,6 +15,7 @@ import (
 func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 	byPath := map[string][]*Function{}
 	var order []string
+	room := maxAdded
 	for _, f := range p.Functions {
 		if len(f.Lines) == 0 || f.hasSource() {
 			continue
@@ -33,7 +34,7 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 		if err != nil {
 			return nil, err
 		}
-		err = addLines(file, byPath[name])
+		err = addLines(file, byPath[name], &room)
 		file.Close()
 		if err != nil {
 			return nil, err
@@ -70,10 +71,14 @@ func openTail(dir fs.FS, name string) (fs.File, error) {
 }
 
 // addLines sets the source of the functions of one file. Lines that were not
-// recorded because they never ran are put between.
-func addLines(file fs.File, fns []*Function) error {
+// recorded because they never ran are put between, room in number at most.
+func addLines(file fs.File, fns []*Function, room *int) error {
+	at := map[int][]*Line{}
 	for _, f := range fns {
-		f.Lines = f.everyLine()
+		f.Lines = f.everyLine(room)
+		for i := range f.Lines {
+			at[f.Lines[i].Number] = append(at[f.Lines[i].Number], &f.Lines[i])
+		}
 	}
 	in := bufio.NewReaderSize(file, buffer)
 	for number := 1; ; number++ {
@@ -84,34 +89,34 @@ func addLines(file fs.File, fns []*Function) error {
 		if line == nil {
 			return nil
 		}
-		for _, f := range fns {
-			if at := number - f.Lines[0].Number; at >= 0 && at < len(f.Lines) {
-				f.Lines[at].Source = string(tail(line, 0))
-			}
+		for _, l := range at[number] {
+			l.Source = string(tail(line, 0))
 		}
 	}
 }
 
-// maxGap is how many lines without figures there may be ahead of one that has some.
-const maxGap = 10_000
+// maxGap is how many lines without figures are put ahead of one that has some, which is
+// longer than docstrings are; maxAdded is how many are put into all functions.
+const (
+	maxGap   = 500
+	maxAdded = 2 << 20
+)
 
-// everyLine returns the lines with none left out between the first and the last. Lines
-// that are far from all others are of something else.
-func (f *Function) everyLine() []Line {
-	first := f.Lines[0].Number
-	if f.Line > 0 && f.Line < first && first-f.Line < maxGap {
-		first = f.Line
+// everyLine returns the lines with none left out between the first and the last, but
+// where gaps are too large.
+func (f *Function) everyLine(room *int) []Line {
+	next := f.Lines[0].Number
+	if f.Line > 0 && f.Line < next && next-f.Line < maxGap {
+		next = f.Line
 	}
 	var all []Line
 	for _, l := range f.Lines {
-		next := first + len(all)
-		if l.Number-next > maxGap || l.Number < next {
-			continue
-		}
-		for ; next < l.Number; next++ {
+		for ; next < l.Number && l.Number-next <= maxGap && *room > 0; next++ {
 			all = append(all, Line{Number: next})
+			*room--
 		}
 		all = append(all, l)
+		next = l.Number + 1
 	}
 	return all
 }
