@@ -17,7 +17,7 @@ var doors = map[string][]string{
 	"modernc.org/":                     {"pkg/sqlite"},
 	"github.com/apache/arrow/":         {"pkg/wire"},
 	"github.com/parquet-go/":           {"pkg/parquet", "pkg/sim"}, // sim writes with the library what parquet reads
-	"github.com/spf13/":                {"pkg/cli"},
+	"github.com/urfave/cli/":           {"pkg/cli"},
 	"golang.org/x/term":                {"pkg/cli"},
 	"github.com/google/flatbuffers/":   {"pkg/wire"},
 	"github.com/mattn/go-runewidth":    {"pkg/report"},

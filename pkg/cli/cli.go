@@ -27,11 +27,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/urfave/cli/v2"
 )
 
 // Command is a command: its manual and its body.
@@ -69,7 +69,7 @@ type Call struct {
 	// Files are the arguments that are no flags.
 	Files []string
 
-	flags   *pflag.FlagSet
+	flags   *cli.Context
 	cleanup []func()
 }
 
@@ -100,61 +100,65 @@ func Main(cmd *Command) int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	return Run(cmd, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	return run(cmd, filepath.Base(os.Args[0]), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // Run runs a command with the given arguments and returns its exit status.
 // Several may run at a time.
 func Run(cmd *Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return run(cmd, cmd.Name, args, stdin, stdout, stderr)
+}
+
+// run runs a command that was called by the given name.
+func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &Call{Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	defer c.end()
 	status := 0
-	root := c.parser(cmd)
-	root.SetArgs(append([]string{}, args...)) // nil would stand for os.Args
-	root.RunE = func(_ *cobra.Command, files []string) (err error) {
-		c.Files = files
-		status, err = c.run(cmd, root)
+	app := c.parser(cmd, args)
+	app.Action = func(flags *cli.Context) (err error) {
+		c.flags, c.Files = flags, flags.Args().Slice()
+		status, err = c.answer(cmd, name)
 		return err
 	}
-	if err := root.Execute(); err != nil {
+	args, err := arrange(cmd, args)
+	if err == nil {
+		err = app.Run(append([]string{cmd.Name}, args...))
+	}
+	if err != nil {
 		c.complain(err)
 		return StatusTrouble
 	}
 	return status
 }
 
-// parser returns what reads the command line and completes it.
-func (c *Call) parser(cmd *Command) *cobra.Command {
-	root := &cobra.Command{
-		Use:           cmd.Name + " [flags] " + cmd.Args,
-		Version:       version(),
-		Args:          cobra.ArbitraryArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+// parser returns what reads the command line, prints help and completes.
+func (c *Call) parser(cmd *Command, args []string) *cli.App {
+	app := &cli.App{
+		Name:                      cmd.Name,
+		Description:               Help(cmd),
+		CustomAppHelpTemplate:     "{{.Description}}",
+		HideHelp:                  true,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true,
+		EnableBashCompletion:      true,
+		BashComplete:              func(*cli.Context) { complete(cmd, args, c.Stdout) },
+		Reader:                    c.Stdin,
+		Writer:                    c.Stdout,
+		ErrWriter:                 c.Stderr,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return valueError(cmd, err) },
 	}
-	root.SetIn(c.Stdin)
-	root.SetOut(c.Stdout)
-	root.SetErr(c.Stderr)
-	root.SetHelpFunc(func(*cobra.Command, []string) { io.WriteString(c.Stdout, Help(cmd)) })
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(cmd, err) })
-	c.flags = root.Flags()
 	for _, f := range cmd.allFlags() {
-		f.add(c.flags)
-		if len(f.Values) > 0 {
-			complete := cobra.FixedCompletions(f.Values, cobra.ShellCompDirectiveNoFileComp)
-			if err := root.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
-				panic("BUG: " + err.Error())
-			}
-		}
+		app.Flags = append(app.Flags, f.declare())
 	}
-	return root
+	return app
 }
 
-// run answers what is asked of the command itself, or runs its body.
-func (c *Call) run(cmd *Command, root *cobra.Command) (int, error) {
+// answer answers what is asked of the command itself, or runs its body.
+func (c *Call) answer(cmd *Command, name string) (int, error) {
 	switch shell := c.String(completionFlag); {
 	case shell != "":
-		return 0, writeCompletion(root, shell, c.Stdout)
+		return 0, writeCompletion(name, shell, c.Stdout)
 	case c.Bool(manFlag):
 		_, err := io.WriteString(c.Stdout, ManPage(cmd))
 		return 0, err

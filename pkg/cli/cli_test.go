@@ -77,7 +77,7 @@ func TestFlags(t *testing.T) {
 		{"--wait 5", 2, "", "echo: error: --wait 5 is no time\necho: hint: a time has a unit: 500us, 1ms, 1.5s\n"},
 		{"--n many", 2, "", "echo: error: --n many is no whole number\necho: hint: 'echo --help' lists the flags\n"},
 		{"--ny 1", 2, "", "echo: error: unknown flag: --ny\necho: hint: 'echo --help' lists the flags\n"},
-		{"-by day", 2, "", "echo: error: unknown shorthand flag: 'b' in -by\necho: hint: flags of more than a letter have two dashes; 'echo --help' lists the flags\n"},
+		{"-by day", 2, "", "echo: error: unknown flag: -by\necho: hint: flags of more than a letter have two dashes; 'echo --help' lists the flags\n"},
 		{"--by", 2, "", "echo: error: flag needs an argument: --by\necho: hint: 'echo --help' lists the flags\n"},
 		{"fail", 2, "", "echo: error: reading open x: file does not exist\necho: hint: check the name\n"},
 		{"--loud", 2, "day [] 3 1s 0.5 true false []\n", "echo: error: too loud\ncleaned\n"},
@@ -139,15 +139,28 @@ func TestManual(t *testing.T) {
 		t.Error("--help shows what is hidden")
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if status, script, _ := run("--completion", shell); status != 0 || !strings.Contains(script, "__complete") {
+		if status, script, _ := run("--completion", shell); status != 0 || !strings.Contains(script, "_echo_complete") {
 			t.Errorf("%s: %d, %d bytes", shell, status, len(script))
 		}
 	}
-	if _, words, _ := run("__complete", "--by", ""); words != "day\nweek\n:4\n" {
-		t.Errorf("--by completes to %q", words)
-	}
-	if _, words, _ := run("__complete", "a", "--lo"); !strings.Contains(words, "--loud\tshout\n") {
-		t.Errorf("--lo completes to %q", words)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--by", ""}, "day\nweek\n"},
+		{[]string{"a", "--by", "=", "w"}, "week\n"},
+		{[]string{"--by", "="}, "day\nweek\n"},
+		{[]string{"--by=w"}, "--by=week\n"},
+		{[]string{"a", "--lo"}, "--loud\tshout\n"},
+		{[]string{"--ma"}, "--map\tread FILE\n"},
+		{[]string{"--map", ""}, ""},
+		{[]string{"--nothing", ""}, ""},
+		{[]string{""}, ""},
+		{nil, ""},
+	} {
+		if status, words, said := run(append(c.args, "--generate-bash-completion")...); status != 0 || words != c.want {
+			t.Errorf("%q completes to %q, %d, %s", c.args, words, status, said)
+		}
 	}
 }
 

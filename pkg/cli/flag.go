@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/urfave/cli/v2"
 )
 
 // Flag is a flag of a command, as its manual has it.
@@ -63,65 +63,59 @@ var common = []Flag{
 
 func (cmd *Command) allFlags() []Flag { return slices.Concat(cmd.Flags, common) }
 
-// add declares the flag.
-func (f *Flag) add(set *pflag.FlagSet) {
+// declare returns the flag as the library has it.
+func (f *Flag) declare() cli.Flag {
 	switch value := f.Default.(type) {
 	case nil:
-		set.StringP(f.Name, f.Short, "", f.Usage)
+		return &cli.StringFlag{Name: f.Name}
 	case string:
-		set.StringP(f.Name, f.Short, value, f.Usage)
+		return &cli.StringFlag{Name: f.Name, Value: value}
 	case []string:
-		set.StringArrayP(f.Name, f.Short, value, f.Usage)
+		return &cli.StringSliceFlag{Name: f.Name, Value: cli.NewStringSlice(value...)}
 	case int:
-		set.IntP(f.Name, f.Short, value, f.Usage)
+		return &cli.IntFlag{Name: f.Name, Value: value}
 	case int64:
-		set.Int64P(f.Name, f.Short, value, f.Usage)
+		return &cli.Int64Flag{Name: f.Name, Value: value}
 	case uint64:
-		set.Uint64P(f.Name, f.Short, value, f.Usage)
+		return &cli.Uint64Flag{Name: f.Name, Value: value}
 	case float64:
-		set.Float64P(f.Name, f.Short, value, f.Usage)
+		return &cli.Float64Flag{Name: f.Name, Value: value}
 	case bool:
-		set.BoolP(f.Name, f.Short, value, f.Usage)
+		return &cli.BoolFlag{Name: f.Name, Value: value}
 	case time.Duration:
-		set.DurationP(f.Name, f.Short, value, f.Usage)
+		return &cli.DurationFlag{Name: f.Name, Value: value}
 	default:
 		panic(fmt.Sprintf("BUG: --%s is a %T", f.Name, value))
 	}
-	set.Lookup(f.Name).Hidden = f.hidden
 }
 
 // IsSet tells whether a flag was given.
-func (c *Call) IsSet(name string) bool { return c.flags.Changed(name) }
+func (c *Call) IsSet(name string) bool { return c.flags.IsSet(name) }
 
 // String returns the value of a flag; here and below a flag that the command
 // does not have reads as its type's zero value.
-func (c *Call) String(name string) string { return value(name, c.flags.GetString) }
+func (c *Call) String(name string) string { return c.flags.String(name) }
 
 // Strings returns the values of a flag that can be given again.
-func (c *Call) Strings(name string) []string { return value(name, c.flags.GetStringArray) }
+func (c *Call) Strings(name string) []string { return c.flags.StringSlice(name) }
 
 // Int returns the value of a flag.
-func (c *Call) Int(name string) int { return value(name, c.flags.GetInt) }
+func (c *Call) Int(name string) int { return c.flags.Int(name) }
 
 // Int64 returns the value of a flag.
-func (c *Call) Int64(name string) int64 { return value(name, c.flags.GetInt64) }
+func (c *Call) Int64(name string) int64 { return c.flags.Int64(name) }
 
 // Uint64 returns the value of a flag.
-func (c *Call) Uint64(name string) uint64 { return value(name, c.flags.GetUint64) }
+func (c *Call) Uint64(name string) uint64 { return c.flags.Uint64(name) }
 
 // Float returns the value of a flag.
-func (c *Call) Float(name string) float64 { return value(name, c.flags.GetFloat64) }
+func (c *Call) Float(name string) float64 { return c.flags.Float64(name) }
 
 // Bool returns the value of a flag.
-func (c *Call) Bool(name string) bool { return value(name, c.flags.GetBool) }
+func (c *Call) Bool(name string) bool { return c.flags.Bool(name) }
 
 // Duration returns the value of a flag.
-func (c *Call) Duration(name string) time.Duration { return value(name, c.flags.GetDuration) }
-
-func value[T any](name string, get func(string) (T, error)) T {
-	v, _ := get(name)
-	return v
-}
+func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
 
 // given returns the values that a flag was given.
 func (c *Call) given(f *Flag) []string {
@@ -131,7 +125,7 @@ func (c *Call) given(f *Flag) []string {
 	if _, several := f.Default.([]string); several {
 		return c.Strings(f.Name)
 	}
-	return []string{c.flags.Lookup(f.Name).Value.String()}
+	return []string{fmt.Sprint(c.flags.Value(f.Name))}
 }
 
 // check refuses values that flags do not take, and outputs that are inputs.
@@ -176,22 +170,99 @@ func Or(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// flagError says what to do about a command line that cannot be read.
-func flagError(cmd *Command, err error) error {
-	advice := "'" + cmd.Name + " --help' lists the flags"
-	var unknown *pflag.NotExistError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		advice = "flags of more than a letter have two dashes; " + advice
-	case errors.As(err, &invalid):
-		name, text := invalid.GetFlag().Name, invalid.GetValue()
-		switch invalid.GetFlag().Value.Type() {
-		case "duration":
-			return Misuse(fmt.Sprintf("--%s %s is no time", name, text), "a time has a unit: 500us, 1ms, 1.5s")
-		case "int":
-			return Misuse(fmt.Sprintf("--%s %s is no whole number", name, text), advice)
+// find returns the flag of a name or, where short, of a letter.
+func (cmd *Command) find(name string, short bool) *Flag {
+	for _, f := range cmd.allFlags() {
+		if !short && f.Name == name || short && f.Short == name && name != "" {
+			return &f
 		}
 	}
-	return Misuse(err.Error(), advice)
+	return nil
+}
+
+// arrange puts flags ahead of files, which the library wants but people do not,
+// and writes each as --name=value. It refuses flags that there are not.
+func arrange(cmd *Command, args []string) ([]string, error) {
+	if len(args) > 0 && args[len(args)-1] == completeArgument {
+		return args[len(args)-1:], nil
+	}
+	advice := "'" + cmd.Name + " --help' lists the flags"
+	var flags, files []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			files = append(files, args[i+1:]...)
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			files = append(files, a)
+			continue
+		}
+		f, value, has := cmd.flagOf(a)
+		switch {
+		case f == nil && strings.HasPrefix(a, "--"):
+			name, _, _ := strings.Cut(a, "=")
+			return nil, Misuse("unknown flag: "+name, advice)
+		case f == nil:
+			return nil, Misuse("unknown flag: "+a, "flags of more than a letter have two dashes; "+advice)
+		case has || f.isBool():
+		case i+1 == len(args):
+			return nil, Misuse("flag needs an argument: "+a, advice)
+		default:
+			i++
+			value, has = args[i], true
+		}
+		if has {
+			value = "=" + value
+		}
+		flags = append(flags, "--"+f.Name+value)
+	}
+	if slices.Contains(flags, "--"+helpFlag) {
+		files = nil // the library takes them for topics
+	}
+	return append(append(flags, "--"), files...), nil
+}
+
+// flagOf splits an argument that begins with a dash: --name, --name=value, -n, and
+// -nvalue. The flag is nil where there is no such one.
+func (cmd *Command) flagOf(arg string) (f *Flag, value string, has bool) {
+	if long, is := strings.CutPrefix(arg, "--"); is {
+		name, value, has := strings.Cut(long, "=")
+		return cmd.find(name, false), value, has
+	}
+	f = cmd.find(arg[1:2], true)
+	value = strings.TrimPrefix(arg[2:], "=")
+	if f != nil && f.isBool() && value != "" {
+		return nil, "", false
+	}
+	return f, value, arg[2:] != ""
+}
+
+func (f *Flag) isBool() bool {
+	_, is := f.Default.(bool)
+	return is
+}
+
+// badValue is what the library says of a value that is not of the flag's type.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]+): `)
+
+// valueError says what to do about a value that is not of its flag's type.
+func valueError(cmd *Command, err error) error {
+	advice := "'" + cmd.Name + " --help' lists the flags"
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return Misuse(err.Error(), advice)
+	}
+	what := "of its type"
+	switch cmd.find(m[2], false).Default.(type) {
+	case time.Duration:
+		what, advice = "time", "a time has a unit: 500us, 1ms, 1.5s"
+	case int, int64, uint64:
+		what = "whole number"
+	case float64:
+		what = "number"
+	case bool:
+		what = "true or false"
+	}
+	return Misuse(fmt.Sprintf("--%s %s is no %s", m[2], m[1], what), advice)
 }

@@ -1,10 +1,9 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 // helpWidth is the width that the lines about flags are broken at, in columns.
@@ -18,18 +17,81 @@ func Help(cmd *Command) string {
 	b.WriteString(cmd.Description + "\n")
 	for _, g := range cmd.groups() {
 		b.WriteString("\n" + g.heading + ":\n")
-		set := pflag.NewFlagSet("", pflag.ContinueOnError)
-		set.SortFlags = false
-		for _, f := range g.flags {
-			f.add(set)
-		}
-		b.WriteString(set.FlagUsagesWrapped(helpWidth))
+		writeFlags(&b, g.flags)
 	}
 	b.WriteString("\nExit status: " + cmd.status() + "\n\nExamples:\n")
 	for _, e := range cmd.Examples {
 		b.WriteString("  " + e + "\n")
 	}
 	return b.String()
+}
+
+// writeFlags writes flags with what they are for, both aligned.
+func writeFlags(b *strings.Builder, flags []Flag) {
+	indent := 0
+	for _, f := range flags {
+		indent = max(indent, len(f.left()))
+	}
+	for _, f := range flags {
+		if f.hidden {
+			continue
+		}
+		column, text := indent+3, f.purpose()
+		fmt.Fprintf(b, "%-*s", column, f.left())
+		at := column
+		for k, word := range strings.Fields(text) {
+			if k > 0 && at+1+len(word) > helpWidth {
+				b.WriteString("\n" + strings.Repeat(" ", column))
+				at = column
+			} else if k > 0 {
+				b.WriteString(" ")
+				at++
+			}
+			b.WriteString(word)
+			at += len(word)
+		}
+		b.WriteString("\n")
+	}
+}
+
+// left is the flag as it is given: "  -o, --output FILE".
+func (f *Flag) left() string {
+	text := "      --" + f.Name
+	if f.Short != "" {
+		text = "  -" + f.Short + ", --" + f.Name
+	}
+	if name := f.valueName(); name != "" {
+		text += " " + name
+	}
+	return text
+}
+
+// valueName is the word in backquotes in Usage, empty for none.
+func (f *Flag) valueName() string {
+	_, rest, _ := strings.Cut(f.Usage, "`")
+	name, _, _ := strings.Cut(rest, "`")
+	return name
+}
+
+// purpose is Usage without its backquotes, and the value without the flag.
+func (f *Flag) purpose() string {
+	text := strings.ReplaceAll(f.Usage, "`", "")
+	switch value := f.Default.(type) {
+	case nil, []string:
+	case string:
+		if value != "" {
+			text += fmt.Sprintf(" (default %q)", value)
+		}
+	case bool:
+		if value {
+			text += " (default true)"
+		}
+	default:
+		if shown := fmt.Sprint(value); shown != "0" && shown != "0s" {
+			text += " (default " + shown + ")"
+		}
+	}
+	return text
 }
 
 // group is flags under a heading of the manual.

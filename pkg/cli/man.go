@@ -3,9 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/spf13/pflag"
 )
 
 // ManPage returns the manual page of a command, in roff's macros for manuals.
@@ -36,10 +33,6 @@ func ManPage(cmd *Command) string {
 
 // manual writes what a manual page says of a flag.
 func (f *Flag) manual(b *strings.Builder) {
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.add(set)
-	flag := set.Lookup(f.Name)
-	value, usage := pflag.UnquoteUsage(flag)
 	if f.hidden {
 		return
 	}
@@ -48,16 +41,10 @@ func (f *Flag) manual(b *strings.Builder) {
 		b.WriteString(`\fB\-` + roff(f.Short) + `\fR, `)
 	}
 	b.WriteString(`\fB\-\-` + roff(f.Name) + `\fR`)
-	if value != "" {
+	if value := f.valueName(); value != "" {
 		b.WriteString(` \fI` + roff(value) + `\fR`)
 	}
-	b.WriteString("\n" + roff(usage))
-	switch flag.DefValue {
-	case "", "0", "[]", "false", time.Duration(0).String():
-	default:
-		b.WriteString(roff(" (default " + flag.DefValue + ")"))
-	}
-	b.WriteString("\n")
+	b.WriteString("\n" + roff(f.purpose()) + "\n")
 }
 
 // paragraphs sets paragraphs with an empty line between two.
