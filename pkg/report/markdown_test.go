@@ -54,7 +54,10 @@ func outline(source []byte) (kinds, cells []string) {
 	walk = func(n ast.Node) {
 		kinds = append(kinds, n.Kind().String())
 		if n.Kind() == east.KindTableCell {
-			cells = append(cells, string(n.Text(source)))
+			cells = append(cells, "")
+		}
+		if t, ok := n.(*ast.Text); ok && len(cells) > 0 {
+			cells[len(cells)-1] += string(t.Segment.Value(source))
 		}
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 			walk(c)
