@@ -9,7 +9,8 @@ import (
 )
 
 // guard refuses outputs that are inputs, also by another name, through a link,
-// in a directory or as a redirection of the shell.
+// in a directory or as a redirection of the shell, and two outputs that are one
+// file.
 func (c *Call) guard(cmd *Command) error {
 	inputs, outputs := c.filePaths(cmd)
 	for _, out := range outputs {
@@ -19,7 +20,23 @@ func (c *Call) guard(cmd *Command) error {
 			}
 		}
 	}
+	if err := checkApart(outputs); err != nil {
+		return err
+	}
 	return c.checkStdio(inputs, outputs)
+}
+
+// checkApart refuses two outputs that are one file: of one of them nothing would
+// be left.
+func checkApart(outputs []string) error {
+	for i, a := range outputs {
+		for _, b := range outputs[:i] {
+			if !IsStream(a) && (SameFile(a, b) || realPath(a) == realPath(b)) {
+				return Misuse(a+": two outputs are one file", "write each to a file of its own")
+			}
+		}
+	}
+	return nil
 }
 
 // filePaths are the files that the command line says are read and written. An

@@ -45,6 +45,8 @@ func (c *Context) outputFormat() (string, error) {
 	format, path := c.String("format"), c.OutputPath()
 	byName := formatOf[filepath.Ext(path)]
 	switch {
+	case format == formatText && !c.IsSet("format") && filepath.Ext(path) == ".json":
+		return formatJSON, nil
 	case format == "" && c.ToTerminal():
 		return formatTable, nil
 	case format == "" && byName != "":
