@@ -34,9 +34,21 @@ func checkWithout(text string) error {
 	return nil
 }
 
-// wantHost asks for the rows about host threads, but for those of some kinds.
+// wantHost asks for the rows about host threads, but for those of some kinds:
+// these are not read from an export, and left out of a stream or a checkpoint
+// that has them.
 func (c *Context) wantHost(without string) {
 	names := strings.Split(without, ",")
+	if without != "" {
+		kinds := []event.Kind{}
+		for code, name := range event.Kinds {
+			kind := event.Kind(code)
+			if !slices.Contains(names, name) && (c.selected.Kinds == nil || slices.Contains(c.selected.Kinds, kind)) {
+				kinds = append(kinds, kind)
+			}
+		}
+		c.selected.Kinds = kinds
+	}
 	for _, k := range hostKinds {
 		if !slices.Contains(names, k.String()) {
 			c.host = append(c.host, k)
