@@ -21,11 +21,11 @@
 // Reading pages and writing row groups is done here.
 //
 // The library's reader trusts lengths. Of a file of 17 KB without checksums of its
-// pages, as Arrow's writer makes it for nsys, one byte was changed 6,000 times: for
-// three of these files parquet-go 0.32 asked for 2.5 to 7.8 GB, since it believes
-// the length of a run, and Go cannot recover from memory running out. Here each
-// length is compared with what is there first, and 64 MiB were enough for each
-// (TestHostile). A checkpoint's hashes would show such damage before its pages are
+// pages, as Arrow's writer makes it for nsys, one byte was changed again and again: for
+// three of up to 6,000 such files parquet-go 0.32 asked for 2.5 to 7.8 GB, since it
+// believes the length of a run, and Go cannot recover from memory running out. Here each
+// length is compared with what is there first; TestHostile allows 64 MiB for each
+// damaged file of its own. A checkpoint's hashes would show such damage before its pages are
 // decoded; for exports nothing does. Speed is no reason: of a checkpoint of 2.5
 // million events all columns are decoded in 83 ms here, hashes included, and in
 // 114 ms by the library's pages with its levels made bitmaps.
