@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +72,32 @@ func readBytes(t testing.TB, text []byte, opt Options) (res result) {
 
 func (r *result) warned(text string) bool {
 	return strings.Contains(strings.Join(r.header.Warnings(), "\n"), text)
+}
+
+// TestNumbers writes numbers as other writers do: all rows are read, and find
+// their launches.
+func TestNumbers(t *testing.T) {
+	text, _ := simulated(t, sim.KinetoOptions{}, nil)
+	whole := readBytes(t, text, Options{})
+	number := regexp.MustCompile(`"(ts|dur|pid|tid|correlation)": ([0-9.]+)`)
+	for name, change := range map[string]func(key, value string) string{
+		"quoted": func(_, value string) string { return `"` + value + `"` },
+		"ids beyond int64": func(key, value string) string {
+			if n, err := strconv.ParseUint(value, 10, 64); err == nil && key == "correlation" {
+				return strconv.FormatUint(math.MaxUint64-n, 10)
+			}
+			return value
+		},
+	} {
+		changed := number.ReplaceAllFunc(text, func(m []byte) []byte {
+			part := number.FindSubmatch(m)
+			return []byte(`"` + string(part[1]) + `": ` + change(string(part[1]), string(part[2])))
+		})
+		got := readBytes(t, changed, Options{})
+		if got.err != nil || got.rows != whole.rows || !slices.Equal(got.header.Warnings(), whole.header.Warnings()) {
+			t.Errorf("%s: %d rows of %d, %v, %q", name, got.rows, whole.rows, got.err, got.header.Warnings())
+		}
+	}
 }
 
 // TestBroken breaks one event in ways that real traces are broken: all others are

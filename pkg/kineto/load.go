@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -263,7 +264,7 @@ func (l *loader) event(place uint32) {
 	if start%1000 != 0 {
 		l.counts.fine++
 	}
-	r := row{start: start, end: start + length, correlation: idOf(f.correlation), extra: none, place: place, category: c}
+	r := row{start: start, end: start + length, correlation: correlationOf(f.correlation), extra: none, place: place, category: c}
 	switch c {
 	case memcpyCategory, memsetCategory:
 		r.extra = idOf(f.bytes)
@@ -283,6 +284,18 @@ func (l *loader) event(place uint32) {
 	if l.rows = append(l.rows, r); len(l.rows) == chunkRows {
 		l.flush()
 	}
+}
+
+// correlationOf returns the bits of an id, which may be beyond an int64; none for
+// what is no id.
+func correlationOf(b []byte) int64 {
+	if n := idOf(b); n != none {
+		return n
+	}
+	if n, err := strconv.ParseUint(string(unquoted(b)), 10, 64); err == nil {
+		return int64(n) // 1<<63 is none, too
+	}
+	return none
 }
 
 // idOf returns the number in b that is not negative, none for anything else.

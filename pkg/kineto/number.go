@@ -11,15 +11,20 @@ const maxTime = 100 * 365 * 86400 * 1_000_000_000
 // nanoseconds returns the decimal number of microseconds that b is, rounded to
 // ns, half away from zero; false where it is none, or beyond maxTime.
 func nanoseconds(b []byte) (int64, bool) {
-	return decimal(b, 3, maxTime)
+	return decimal(unquoted(b), 3, maxTime)
 }
 
 // whole numbers, such as ids, have no limit of their own.
 func integer(b []byte) (int64, bool) {
-	if len(b) > 0 && b[0] == '"' { // some writers quote them
-		b = b[1:max(len(b)-1, 1)]
+	return decimal(unquoted(b), 0, math.MaxInt64)
+}
+
+// unquoted returns a number without the quotes that some writers set it in.
+func unquoted(b []byte) []byte {
+	if len(b) > 1 && b[0] == '"' {
+		return b[1 : len(b)-1]
 	}
-	return decimal(b, 0, math.MaxInt64)
+	return b
 }
 
 // decimal returns the decimal number in b times 10^shift, rounded to a whole

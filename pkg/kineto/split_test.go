@@ -157,7 +157,7 @@ func TestNanoseconds(t *testing.T) {
 		{"1712195922486123.957", 1712195922486123957, true}, {".5", 500, true}, {"1.", 1000, true}, {"-1.5", -1500, true},
 		{"0.0004", 0, true}, {"0.0005", 1, true}, {"-0.0005", -1, true}, {"1.23449999999999999999999", 1234, true}, {"1e3", 1000000, true},
 		{"1.5E-3", 2, true}, {"12e-2", 120, true}, {"1e300", 0, false}, {"1e-300", 0, true}, {"0e999", 0, true}, {"99999999999999999999", 0, false},
-		{"", 0, false}, {"-", 0, false}, {".", 0, false}, {"1.2.3", 0, false}, {"NaN", 0, false}, {"inf", 0, false}, {`"5"`, 0, false}, {"1e", 0, false}, {"1e+", 0, false},
+		{"", 0, false}, {"-", 0, false}, {".", 0, false}, {"1.2.3", 0, false}, {"NaN", 0, false}, {"inf", 0, false}, {`"5"`, 5000, true}, {`"`, 0, false}, {`"x"`, 0, false}, {"1e", 0, false}, {"1e+", 0, false},
 		{"null", 0, false}, {"3155692600000000000", 0, false},
 	} {
 		if ns, ok := nanoseconds([]byte(test.text)); ns != test.ns || ok != test.ok {
