@@ -48,8 +48,13 @@ func (s stretch) ms() float64 { return float64(s.end-s.start) / 1e6 }
 
 // record runs the program under nsys, by the script that users run. An nsys now
 // and then does not end after its program has: then it is ended, and tried again.
+// Its agent may go on even where it has.
 func record(t *testing.T, nsys, program, dir string) (did []stretch) {
 	t.Helper()
+	endAgent := func() {
+		exec.Command("pkill", "-f", "start-agent.*profile-"+filepath.Base(program)).Run() // an error: there is none
+	}
+	t.Cleanup(endAgent)
 	var text []byte
 	for range 5 {
 		// Its agent keeps standard output open: into a file, not a pipe.
@@ -67,7 +72,7 @@ func record(t *testing.T, nsys, program, dir string) (did []stretch) {
 			return parse(t, text)
 		}
 		t.Logf("%v", err)
-		exec.Command("pkill", "-f", "start-agent.*profile-"+filepath.Base(program)).Run()
+		endAgent()
 	}
 	t.Skipf("this nsys did not end:\n%s", text)
 	return nil
