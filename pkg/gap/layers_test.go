@@ -36,6 +36,9 @@ func TestLayersOfModels(t *testing.T) {
 		}},
 		{"a second stream", 16, func(c *sim.Config) { c.Model.SideStream = true }},
 	}
+	if testing.Short() {
+		tests = tests[:2]
+	}
 	for _, test := range tests {
 		for _, mode := range []sim.Mode{sim.Eager, sim.Node, sim.Whole} {
 			for _, by := range []string{"nvtx", "allreduce"} {

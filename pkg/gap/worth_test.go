@@ -10,7 +10,11 @@ import (
 
 // No finding about idle time is worth more than there is.
 func TestFindingsAreWorthIdleTime(t *testing.T) {
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		for _, mode := range []sim.Mode{sim.Eager, sim.Node, sim.Whole} {
 			c := sim.Default()
 			c.Seed, c.Mode, c.Overlap, c.Steps = seed, mode, seed%2 == 0, 40
