@@ -154,20 +154,10 @@ var made = map[string]kind{
 
 // rightSide are the tokens after the last "=" outside brackets.
 func rightSide(tokens []pylex.Token) []pylex.Token {
-	depth, at := 0, -1
-	for i, t := range tokens {
-		if t.Kind != pylex.Op {
-			continue
-		}
-		switch t.Text {
-		case "(", "[", "{":
-			depth++
-		case ")", "]", "}":
-			depth--
-		case "=":
-			if depth == 0 {
-				at = i
-			}
+	at := -1
+	for i, op := range pylex.Outside(tokens) {
+		if op == "=" {
+			at = i
 		}
 	}
 	if at < 0 {

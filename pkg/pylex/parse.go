@@ -1,6 +1,7 @@
 package pylex
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -80,23 +81,36 @@ func (p *parser) targets() {
 // lastAssignment is the place of the last "=", or "+=" and such, outside of brackets; -1
 // without.
 func lastAssignment(tokens []Token) int {
-	depth, last := 0, -1
-	for i, t := range tokens {
-		if t.Kind != Op {
-			continue
-		}
-		switch t.Text {
-		case "(", "[", "{":
-			depth++
-		case ")", "]", "}":
-			depth--
+	last := -1
+	for i, op := range Outside(tokens) {
+		switch op {
 		case "=", "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", ">>=", "<<=", "**=":
-			if depth == 0 {
-				last = i
-			}
+			last = i
 		}
 	}
 	return last
+}
+
+// Outside yields the operators outside of brackets, with their places.
+func Outside(tokens []Token) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		depth := 0
+		for i, t := range tokens {
+			if t.Kind != Op {
+				continue
+			}
+			switch t.Text {
+			case "(", "[", "{":
+				depth++
+			case ")", "]", "}":
+				depth--
+			default:
+				if depth == 0 && !yield(i, t.Text) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // followed is whether the name at i has an attribute or a subscript, so that it is read.
@@ -357,7 +371,7 @@ func (p *parser) call(path string, begin int) {
 
 // arguments returns the text of the first positional argument and of the keyword ones.
 func arguments(tokens []Token) (first string, keys map[string]string) {
-	depth, start, n := 0, 0, 0
+	start, n := 0, 0
 	add := func(arg []Token) {
 		n++
 		switch {
@@ -370,20 +384,10 @@ func arguments(tokens []Token) (first string, keys map[string]string) {
 			first = Text(arg)
 		}
 	}
-	for i, t := range tokens {
-		if t.Kind != Op {
-			continue
-		}
-		switch t.Text {
-		case "(", "[", "{":
-			depth++
-		case ")", "]", "}":
-			depth--
-		case ",":
-			if depth == 0 {
-				add(tokens[start:i])
-				start = i + 1
-			}
+	for i, op := range Outside(tokens) {
+		if op == "," {
+			add(tokens[start:i])
+			start = i + 1
 		}
 	}
 	if start < len(tokens) {
