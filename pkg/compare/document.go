@@ -168,14 +168,16 @@ func evidenceCell(text string) report.Cell {
 
 // evidence says whether a change is real: its status, "changed" for one that is
 // neither a regression nor an improvement, "~" where there is no evidence.
-func (r *Row) evidence() string {
+func (r *Row) evidence() string { return evidence(r.P, r.CannotTell, r.Significant, r.Status) }
+
+func evidence(p *float64, cannotTell string, significant bool, status string) string {
 	switch {
-	case r.P == nil, r.CannotTell != "":
+	case p == nil, cannotTell != "":
 		return "?"
-	case !r.Significant:
+	case !significant:
 		return "~"
-	case r.Status != "":
-		return r.Status
+	case status != "":
+		return status
 	}
 	return "changed"
 }

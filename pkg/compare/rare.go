@@ -117,15 +117,5 @@ func (c *Comparison) fewHeadline() string {
 	return conclusionWords[None]
 }
 
-// evidence says whether a change of what is rare is real.
-func (r *Rare) evidence() string {
-	switch {
-	case r.CannotTell != "" || r.P == nil:
-		return "?"
-	case !r.Significant:
-		return "~"
-	case r.Status != "":
-		return r.Status
-	}
-	return "changed"
-}
+// evidence says whether a change of what is rare is real, as that of a Row does.
+func (r *Rare) evidence() string { return evidence(r.P, r.CannotTell, r.Significant, r.Status) }
