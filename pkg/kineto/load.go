@@ -172,24 +172,23 @@ type shared struct {
 func (s *shared) track(t track) int32 {
 	s.Lock()
 	defer s.Unlock()
-	n, ok := s.tracks[t]
-	if !ok {
-		n = int32(len(s.doc.tracks))
-		s.tracks[t] = n
-		s.doc.tracks = append(s.doc.tracks, t)
-	}
-	return n
+	return numberOf(t, s.tracks, &s.doc.tracks)
 }
 
 // thread returns the number of a thread, which is new or not.
 func (s *shared) thread(id int64) int32 {
 	s.Lock()
 	defer s.Unlock()
-	n, ok := s.threads[id]
+	return numberOf(id, s.threads, &s.doc.threads)
+}
+
+// numberOf returns the place of v in list, and appends it where it has none.
+func numberOf[T comparable](v T, numbers map[T]int32, list *[]T) int32 {
+	n, ok := numbers[v]
 	if !ok {
-		n = int32(len(s.doc.threads))
-		s.threads[id] = n
-		s.doc.threads = append(s.doc.threads, id)
+		n = int32(len(*list))
+		numbers[v] = n
+		*list = append(*list, v)
 	}
 	return n
 }
