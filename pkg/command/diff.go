@@ -57,7 +57,7 @@ var diffFlags = []cli.Flag{
 	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
 	sourceMapFlag,
-	formatFlag("text (Markdown), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
+	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
 }
 

@@ -43,7 +43,7 @@ var gapsFlags = []cli.Flag{
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkFlame},
 	sourceMapFlag,
-	formatFlag("text (Markdown), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
+	formatFlag("text (Markdown), html (a page with figures), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
 }
 

@@ -65,7 +65,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
 	{Name: "types", Usage: "print the types of waste, what they are known by, and what to do about them", Default: false},
-	formatFlag("text (Markdown), json, or rows as arrow, table, csv or jsonl", reportFormats...),
+	formatFlag("text (Markdown), html (a page), json, or rows as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
 }
 

@@ -13,13 +13,13 @@ import (
 )
 
 // outputFlag is the flag of a command that writes a report.
-var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`, JSON where it ends in .json", File: cli.Writes, Check: checkOutput}
+var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`, JSON where it ends in .json, a page where in .html", File: cli.Writes, Check: checkOutput}
 
 // sourceMapFlag adds to the table of ranges and functions.
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
 
 // reportFormats are the formats of a report that is also rows.
-var reportFormats = []string{formatText, formatJSON, formatArrow, formatTable, formatCSV, formatJSONL}
+var reportFormats = []string{formatText, formatHTML, formatJSON, formatArrow, formatTable, formatCSV, formatJSONL}
 
 // formatFlag is the flag for the format of a report.
 func formatFlag(what string, formats ...string) cli.Flag {
@@ -27,13 +27,15 @@ func formatFlag(what string, formats ...string) cli.Flag {
 }
 
 // asRows tells whether --format asks for rows in place of the report.
-func (c *Context) asRows() bool { return c.format != formatText && c.format != formatJSON }
+func (c *Context) asRows() bool {
+	return c.format != formatText && c.format != formatHTML && c.format != formatJSON
+}
 
 // writeReport writes an analysis as --format says: as JSON, which has a contract of
 // its own, as its rows, or as its document for people.
 func (c *Context) writeReport(analysis any, d *report.Document, rows func() (*table.Table, error)) error {
 	switch c.format {
-	case formatText:
+	case formatText, formatHTML:
 		return c.Output(func(w io.Writer) error { return c.writeDocument(w, d) })
 	case formatJSON:
 		return c.Output(func(w io.Writer) error { return writeJSON(w, analysis) })
@@ -45,13 +47,17 @@ func (c *Context) writeReport(analysis any, d *report.Document, rows func() (*ta
 	return c.WriteTable(t)
 }
 
-// writeDocument writes a document as Markdown, or on a terminal fitted to it.
+// writeDocument writes a document as a page of HTML, as Markdown, or on a terminal
+// fitted to it.
 func (c *Context) writeDocument(w io.Writer, d *report.Document) error {
 	opt := report.Options{}
 	if c.IsSet("top") {
 		opt.Top = c.Int("top")
 	}
-	if !c.ToTerminal() {
+	switch {
+	case c.format == formatHTML:
+		return report.HTML(w, d, opt)
+	case !c.ToTerminal():
 		return report.Markdown(w, d, opt)
 	}
 	opt.Width, opt.Color = c.Screen()

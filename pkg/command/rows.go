@@ -24,6 +24,7 @@ const (
 	formatJSONL   = "jsonl"
 	formatParquet = "parquet" // by the output's name only
 	formatText    = "text"
+	formatHTML    = "html"
 )
 
 var rowFormats = []string{formatArrow, formatTable, formatCSV, formatJSON, formatJSONL}
@@ -40,13 +41,16 @@ var formatOf = map[string]string{
 	".csv": formatCSV, ".json": formatJSON, ".jsonl": formatJSON, ".txt": formatTable,
 }
 
+// reportOf are the formats of reports that the end of a file's name stands for.
+var reportOf = map[string]string{".json": formatJSON, ".html": formatHTML, ".htm": formatHTML}
+
 // outputFormat decides how the output is written.
 func (c *Context) outputFormat() (string, error) {
 	format, path := c.String("format"), c.OutputPath()
 	byName := formatOf[filepath.Ext(path)]
 	switch {
-	case format == formatText && !c.IsSet("format") && filepath.Ext(path) == ".json":
-		return formatJSON, nil
+	case format == formatText && !c.IsSet("format") && reportOf[filepath.Ext(path)] != "":
+		return reportOf[filepath.Ext(path)], nil
 	case format == "" && c.ToTerminal():
 		return formatTable, nil
 	case format == "" && byName != "":

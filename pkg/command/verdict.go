@@ -54,7 +54,7 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 }
 
 var verdictFlags = []cli.Flag{
-	formatFlag("text (Markdown) or json", formatText, formatJSON),
+	formatFlag("text (Markdown), html (a page with figures) or json", formatText, formatHTML, formatJSON),
 	outputFlag,
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},

@@ -4,6 +4,7 @@
 //
 //	Markdown   for pull requests and files: aligned source, one rendering on every page
 //	Terminal   fitted to a width, in colour where wanted
+//	HTML       one page that needs nothing else, to read, share and print
 //
 // JSON is no rendering of a document: each analysis has a contract of its own for it.
 //

@@ -3,7 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/hostbound/hostbound/pkg/markup"
 )
 
 // Tone is what a reader should feel about a statement. Renderers that have colours
@@ -118,23 +119,5 @@ func (t Text) String() string {
 	return b.String()
 }
 
-// printable replaces what a terminal or a page would obey instead of showing it:
-// white space by a space each, everything else that is not printable (control and
-// format characters, among them those that turn the direction of writing, and broken
-// UTF-8) by a replacement character.
-func printable(s string) string {
-	for i := 0; i < len(s); i++ { // Fast path: printable ASCII.
-		if s[i] < ' ' || s[i] > '~' {
-			return strings.Map(func(r rune) rune {
-				switch {
-				case unicode.IsPrint(r):
-					return r
-				case unicode.IsSpace(r):
-					return ' '
-				}
-				return unicode.ReplacementChar
-			}, s)
-		}
-	}
-	return s
-}
+// printable is a text without what a terminal or a page would obey.
+func printable(s string) string { return markup.Printable(s) }

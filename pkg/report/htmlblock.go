@@ -1,0 +1,205 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/markup"
+)
+
+// toneClass are the classes of the tones.
+var toneClass = [...]string{Neutral: "", Good: "good", Warn: "warn", Bad: "bad"}
+
+// anchor is the name of a section in the address of the page.
+func anchor(section int) string { return fmt.Sprintf("s%d", section) }
+
+// contents writes the links to the sections.
+func (p *page) contents(d *Document) {
+	p.Open("nav", "aria-label", "Contents")
+	p.Open("ol")
+	for k, s := range d.Sections {
+		if s.Title != "" && len(s.Blocks) > 0 {
+			p.Open("li")
+			p.Leaf("a", clip(s.Title, maxName), "href", "#"+anchor(k))
+			p.Close()
+		}
+	}
+	p.Close()
+	p.Close()
+	p.Line()
+}
+
+func (p *page) section(k int, s *Section) {
+	if s.Title == "" {
+		p.Open("section", "class", "first", "aria-label", "Answer")
+	} else {
+		p.Open("section", "aria-labelledby", anchor(k))
+		p.Leaf("h2", clip(s.Title, maxHTMLText), "id", anchor(k))
+	}
+	for _, b := range s.Blocks {
+		p.block(b)
+		p.Line()
+	}
+	p.Close()
+	p.Line()
+}
+
+func (p *page) block(b Block) {
+	switch b := b.(type) {
+	case Paragraph:
+		p.Open("p")
+		p.text(Text(b))
+		p.Close()
+	case *List:
+		p.list(b)
+	case *Note:
+		class, label := "note", "Note: "
+		if b.Tone >= Warn {
+			class, label = "note warn", "Warning: "
+		}
+		p.Open("p", "class", class)
+		p.Leaf("strong", label)
+		p.text(b.Text)
+		p.Close()
+	case Code:
+		p.Open("pre", "tabindex", "0")
+		p.Open("code")
+		p.lines(string(b))
+		p.Close()
+		p.Close()
+	case *Table:
+		p.table(b.layout(p.top))
+	}
+}
+
+// list writes a list, and how many items it has more than are shown.
+func (p *page) list(l *List) {
+	element := "ul"
+	if l.Ordered {
+		element = "ol"
+	}
+	p.Open(element)
+	for _, item := range l.Items[:min(len(l.Items), maxHTMLItems)] {
+		p.Open("li")
+		p.text(item)
+		p.Close()
+	}
+	p.Close()
+	if more := len(l.Items) - maxHTMLItems; more > 0 {
+		p.Leaf("p", fmt.Sprintf("And %d more.", more))
+	}
+}
+
+// table writes a table in a box of its own, which scrolls where the table is wider
+// than the page.
+func (p *page) table(g *grid) {
+	label := g.table.Title
+	if label == "" {
+		label = "Table"
+	}
+	p.Open("div", "class", "table", "role", "region", "aria-label", clip(label, maxTitle), "tabindex", "0")
+	p.Open("table")
+	if g.table.Title != "" {
+		p.Leaf("caption", clip(g.table.Title, maxHTMLText))
+	}
+	p.Open("thead")
+	p.Open("tr")
+	for i := range g.columns {
+		p.Leaf("th", clip(g.columns[i].title, maxTitle), "scope", "col", class(g.columns[i].right(), "n"), "n")
+	}
+	p.Close()
+	p.Close()
+	p.Open("tbody")
+	rows := len(g.columns[0].cells)
+	for k := range min(rows, maxHTMLRows) {
+		p.Open("tr")
+		for i := range g.columns {
+			p.cell(&g.columns[i], k, i == 0)
+		}
+		p.Close()
+		p.Line()
+	}
+	p.Close()
+	p.Close()
+	p.Close()
+	if rows > maxHTMLRows {
+		p.Leaf("p", fmt.Sprintf("%d more rows.", rows-maxHTMLRows), "class", "more")
+	}
+	if g.more != "" {
+		p.Leaf("p", g.more+".", "class", "more")
+	}
+}
+
+// cell writes a cell. The first one of a row says what the row is about.
+func (p *page) cell(c *gridColumn, row int, first bool) {
+	cell := &c.cells[row]
+	look := toneClass[cell.tone]
+	if c.right() {
+		look = joined("n", look)
+	}
+	if first {
+		p.Open("th", "scope", "row", class(look != "", "class"), look)
+	} else {
+		p.Open("td", class(look != "", "class"), look)
+	}
+	if cell.name && cell.text != "" {
+		p.name(cell.text)
+	} else {
+		p.Text(clip(cell.text, maxHTMLText))
+	}
+	p.Close()
+}
+
+// class is the name of an attribute that is there on a condition.
+func class(there bool, name string) string {
+	if there {
+		return name
+	}
+	return ""
+}
+
+// joined is classes as one attribute.
+func joined(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + " " + b
+}
+
+// name writes a name out of a trace: short, and in full where it is pointed at.
+func (p *page) name(s string) {
+	short := shorten(s, maxName, true)
+	p.Leaf("code", short, class(short != s, "title"), clip(s, maxTitle))
+}
+
+// text writes a text with its styles.
+func (p *page) text(t Text) {
+	for _, s := range t {
+		switch s.style {
+		case name:
+			p.name(printable(s.text))
+		case code:
+			p.Leaf("code", clip(s.text, maxHTMLText))
+		case strong:
+			p.Leaf("strong", clip(s.text, maxHTMLText), class(s.tone != Neutral, "class"), toneClass[s.tone])
+		default:
+			p.Text(clip(s.text, maxHTMLText))
+		}
+	}
+}
+
+// lines writes lines of text as they are.
+func (p *page) lines(s string) {
+	n := 0
+	for line := range strings.Lines(s) {
+		if n++; n > maxHTMLRows {
+			p.Text("…")
+			return
+		}
+		p.Text(clip(strings.TrimRight(line, "\r\n"), maxHTMLText))
+		p.Line()
+	}
+}
+
+// clip bounds a text.
+func clip(s string, to int) string { return shorten(markup.Printable(s), to, false) }

@@ -1,0 +1,2 @@
+"use strict";
+// A page says all without this script.
