@@ -22,6 +22,7 @@ var doors = map[string][]string{
 	"github.com/google/flatbuffers/":   {"pkg/wire"},
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
 	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/round"},
+	"github.com/ianlancetaylor/":       {"pkg/cudaname"},
 	"gonum.org/":                       {"pkg/stat"},
 	"github.com/aclements/go-moremath": {"pkg/stat"},
 }

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/parquet"
 )
 
@@ -125,7 +124,7 @@ func (m *manifestFile) madeOf(file, report string, id Identity) bool {
 	}
 	defer f.Close()
 	h, err := readHeader(f)
-	if err != nil || h.Stage != event.Stages[0] {
+	if err != nil || !h.Whole() {
 		return false
 	}
 	for i := range h.Reports { // none where the file has the rows without a rank

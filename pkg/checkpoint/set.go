@@ -196,7 +196,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 			return false
 		}
 	}
-	if len(files) == 0 || h.Stage == event.Stages[0] && rows != rowsOf(h) {
+	if len(files) == 0 || h.Whole() && rows != rowsOf(h) {
 		return false // a file was taken away
 	}
 	for _, f := range files {

@@ -28,7 +28,9 @@ that launched them, runtime and driver calls, ranges of the domains torch
 (annotations) and aten (operators). Events that are no JSON are skipped and counted
 in a warning. What this profiler does not record is unknown, not zero.
 
-Every other filter takes such traces, too, where it takes an export.`,
+Every other filter takes such traces, too, where it takes an export, and this one
+takes exports: the metadata of a stream say who recorded its reports, and under
+stage whether that is nsys2arrow's to read or torch2arrow's.`,
 	Examples: []string{
 		"torch2arrow rank0.pt.trace.json.gz | isolate | phase | metrics | verdict",
 		"torch2arrow profile/*.json.gz -o run.arrows",

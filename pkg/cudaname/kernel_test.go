@@ -1,6 +1,9 @@
 package cudaname
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Demangled names that more than one test needs.
 const (
@@ -273,5 +276,25 @@ func TestShortKernel(t *testing.T) {
 		if got := ShortKernel(demangled); got != want {
 			t.Errorf("ShortKernel(%q) = %q, want %q", demangled, got, want)
 		}
+	}
+}
+
+// TestDemangle reads mangled names as ROCm records them, and leaves all others.
+func TestDemangle(t *testing.T) {
+	for mangled, want := range map[string][2]string{
+		"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib":      {"add_rmsnorm_quant_kernel", Norm},
+		"_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i": {"act_and_mul_kernel", Activation},
+		"_Z9my_kernelPfi.kd": {"my_kernel", Other},
+		"_Z":                 {"_Z", Other},
+		"_ZN5aiter24add_rms": {"_ZN5aiter24add_rms", Other},
+		"Cijk_Alik_Bljk_BBS": {"Cijk_Alik_Bljk_BBS", GEMM},
+	} {
+		name := Demangle(mangled)
+		if got := [2]string{ShortKernel(name), ClassKernel("", name)}; got != want {
+			t.Errorf("%s: %s: %s, want %s", mangled, name, got, want)
+		}
+	}
+	if name := "_Z" + strings.Repeat("PN1aI", 1<<16); len(Demangle(name)) > len(name) {
+		t.Error("a long name that is none becomes longer")
 	}
 }

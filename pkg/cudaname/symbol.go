@@ -1,6 +1,10 @@
 package cudaname
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
 
 // symbol is a kernel's name in the forms that its class is looked up by.
 type symbol struct {
@@ -16,6 +20,16 @@ func ShortKernel(demangled string) string {
 		return base
 	}
 	return demangled
+}
+
+// Demangle returns a kernel's demangled name where it is a mangled one, as ROCm records
+// those of libraries; else the name as it is, and so where nothing is gained: a name
+// that is not whole, or would be beyond 64 KiB.
+func Demangle(name string) string {
+	if !strings.HasPrefix(name, "_Z") {
+		return name
+	}
+	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(16))
 }
 
 // newSymbol reads a short and a demangled name, either of which may be missing.

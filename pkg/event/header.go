@@ -20,8 +20,20 @@ type Header struct {
 	Foreign any
 }
 
-// Stages are the filters that write events, in their order.
-var Stages = []string{"nsys2arrow", "isolate", "phase"}
+// Readers are the filters that make events of reports, by the Source of these. A stream
+// of theirs has every row of its reports.
+var Readers = map[string]string{"nsys": "nsys2arrow", "torch": "torch2arrow"}
+
+// Whole tells whether the rows are those of the reports, all of them and no others:
+// a reader wrote them.
+func (h *Header) Whole() bool {
+	for _, reader := range Readers {
+		if h.Stage == reader {
+			return true
+		}
+	}
+	return false
+}
 
 // Report describes one report of a profiler.
 type Report struct {

@@ -1,6 +1,7 @@
 // Package kineto reads traces of PyTorch's profiler (Kineto) of any version as
 // events: JSON, or that compressed by gzip, in one member or several, told by what
-// it is and not by its name. One file is one process.
+// it is and not by its name. One file is one process. A byte order mark of UTF-8 is
+// left out; UTF-16, and what follows a document or its compressed form, is refused.
 //
 // # What becomes of an event
 //

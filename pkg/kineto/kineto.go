@@ -43,7 +43,7 @@ type Reader struct {
 // Open reads traces, each of one process.
 func Open(paths []string, opt Options) (*Reader, error) {
 	r := &Reader{opt: opt, report: -1}
-	r.header.Stage, r.header.Columns = event.Stages[0], event.BaseCols
+	r.header.Stage, r.header.Columns = event.Readers["torch"], event.BaseCols
 	var kept int64
 	for _, path := range paths {
 		d, err := r.load(path)

@@ -1,18 +1,13 @@
 package kineto
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/hostbound/hostbound/pkg/event"
 )
@@ -34,6 +29,7 @@ type document struct {
 
 	skipped int64 // events that are no JSON
 	cut     bool
+	empty   bool // it is white space
 
 	markers     int64              // of forward steps, the first one included
 	noSteps     map[uint32]bool    // places of markers that are not taken for steps
@@ -62,39 +58,20 @@ func (c *counts) add(d *counts) {
 	c.fine += d.fine
 }
 
-// open opens a document, compressed or not: by what it is, not by its name.
-func open(path string) (io.ReadCloser, io.Reader, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	in := bufio.NewReaderSize(f, 1<<16)
-	head, _ := in.Peek(2)
-	if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return f, in, nil
-	}
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		f.Close()
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, z, nil
-}
-
 // load reads a document.
 func load(path string, opt *Options) (*document, error) {
 	closer, in, err := open(path)
 	if err != nil {
-		return nil, err
+		return nil, explain(path, err)
 	}
 	defer closer.Close()
 	d := &document{path: path, names: newNames()}
 	d.info.File = filepath.Base(path)
 	s := &splitter{in: in}
 	if err := d.split(s, opt); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, explain(path, err)
 	}
-	d.head, d.skipped, d.cut = s.head, s.skipped, s.cut
+	d.head, d.skipped, d.cut, d.empty = s.head, s.skipped, s.cut, s.empty
 	return d, d.check(opt)
 }
 
@@ -106,11 +83,13 @@ func (d *document) check(opt *Options) error {
 	}
 	switch {
 	case d.names.full:
-		return fmt.Errorf("%s: %w", d.path, errNames)
+		return problem(d.path, "its names take more than 256 MiB", "record without shapes and stacks, or fewer steps")
+	case d.empty:
+		return problem(d.path, "no text in it", "write it again; the profiler writes it when it stops")
 	case !d.head.events && d.cut:
 		return problem(d.path, "the trace was cut short before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
 	case !d.head.events:
-		return problem(d.path, "JSON, but no trace: it has no traceEvents", "give what torch.profiler's export_chrome_trace or tensorboard_trace_handler writes")
+		return problem(d.path, "JSON, but no trace: it has no traceEvents", giveTrace)
 	case d.cut && !opt.Partial:
 		return problem(d.path, fmt.Sprintf("the trace was cut short, after %d events", total), "write it again, or take what is there with --partial")
 	}
@@ -143,7 +122,7 @@ func (d *document) split(s *splitter, opt *Options) error {
 	events := int64(0)
 	err := s.run(func(b *block) error {
 		if b.number > 1<<18 {
-			return fmt.Errorf("more than %d events", int64(b.number)*maxEvents)
+			return wrong("record fewer steps", "more than %d events", int64(b.number)*maxEvents)
 		}
 		if events += int64(len(b.events)); opt.Progress != nil {
 			opt.Progress(d.path, events)

@@ -2,7 +2,6 @@ package kineto
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strings"
 	"sync"
@@ -68,8 +67,6 @@ type nameKey struct {
 // maxNames bounds the memory of the names of a document.
 const maxNames = 256 << 20
 
-var errNames = errors.New("its names take more than 256 MiB")
-
 // names numbers the names of a document, as they are in the stream. Loaders share
 // it, each with a cache of its own.
 type names struct {
@@ -117,6 +114,7 @@ func resolve(key nameKey) (string, event.Class) {
 	text := unquote(key.text)
 	switch key.category {
 	case kernelCategory:
+		text = cudaname.Demangle(text)
 		return cudaname.ShortKernel(text), event.ClassCode(cudaname.ClassKernel("", text))
 	case apiCategory:
 		name := cudaname.API(text)

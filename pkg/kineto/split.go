@@ -38,6 +38,7 @@ type splitter struct {
 	skipped int64 // events that are no JSON
 	lost    bool  // the document's end was not found
 	cut     bool  // the document ends early
+	empty   bool  // there is no document
 }
 
 // fill reads more. It returns false at the end of the input.
@@ -123,7 +124,10 @@ func (s *splitter) run(emit func(*block) error) error {
 	c, ok := s.peek()
 	switch {
 	case !ok:
+		s.empty = s.err == io.EOF
 		return s.end(io.ErrUnexpectedEOF)
+	case c == 0:
+		return wrong("copy or write it again: nothing reached the disk", "it begins with NUL bytes")
 	case c == '[': // as in 2020: events alone
 		s.pos++
 		if err := s.events(emit); err != nil || s.lost {
@@ -156,7 +160,7 @@ func (s *splitter) run(emit func(*block) error) error {
 // it was compressed into is right.
 func (s *splitter) last() error {
 	if _, ok := s.peek(); ok {
-		return fmt.Errorf("something follows the trace at byte %d: one trace in a file", s.at())
+		return following(s.buf[s.pos:], fmt.Sprintf("the trace at byte %d", s.at()))
 	}
 	return s.end(nil)
 }

@@ -100,7 +100,7 @@ func Open(paths []string, opts Options) (*Reader, error) {
 
 // open reads all reports.
 func (r *Reader) open() error {
-	r.header.Stage, r.header.Columns = event.Stages[0], event.BaseCols
+	r.header.Stage, r.header.Columns = event.Readers["nsys"], event.BaseCols
 	domains := map[string]bool{}
 	var first *report // what the others are aligned with
 	var loose []bool  // whose clock cannot be compared

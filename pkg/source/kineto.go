@@ -11,13 +11,7 @@ import (
 var torchTrace = Format{
 	Name:    "PyTorch profiler trace",
 	Reports: "PyTorch profiler",
-	Matches: func(f *File) bool {
-		if bytes.HasPrefix(f.Head, []byte{0x1f, 0x8b}) {
-			return true
-		}
-		text := bytes.TrimLeft(f.Head, " \t\r\n")
-		return len(text) > 0 && (text[0] == '{' || text[0] == '[')
-	},
+	Matches: func(f *File) bool { return len(f.Head) > 0 && kineto.Recognise(f.Head) },
 	Certain: func(f *File) bool {
 		for _, key := range []string{"\x1f\x8b", `"schemaVersion"`, `"deviceProperties"`, `"traceEvents"`} {
 			if bytes.Contains(f.Head, []byte(key)) {
@@ -26,6 +20,7 @@ var torchTrace = Format{
 		}
 		return false
 	},
+	Again: "the profiler does when it stops, which may take minutes",
 	Open: func(paths []string, opt *Options) (*Input, error) {
 		r, err := kineto.Open(paths, kineto.Options{
 			Progress: opt.Progress, Separate: opt.Separate, Partial: opt.Partial, Python: opt.Python,

@@ -38,6 +38,7 @@ var (
 		Name:    "nsys export (SQLite)",
 		Reports: nsysReports,
 		Matches: func(f *File) bool { return bytes.HasPrefix(f.Head, []byte(sqliteHead)) },
+		Again:   "'nsys export --type sqlite REPORT.nsys-rep'",
 		Open:    openNsys,
 	}
 )

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/event"
@@ -24,8 +25,7 @@ import (
 )
 
 // formats are compared with a file in this order; the first that matches is its
-// format. What matches none is nsysDatabase's to refuse: whoever does not know
-// what a filter reads most often gives it something in place of an export.
+// format.
 var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &torchTrace, &nsysDatabase}
 
 // Format is one kind of input.
@@ -44,6 +44,8 @@ type Format struct {
 	// Convert makes a file of another format of the same Reports out of one, in a
 	// directory that it makes, and returns its name; nil where none is needed.
 	Convert func(ctx context.Context, path, dir string) (string, error)
+	// Again says how to write such a file once more.
+	Again string
 	// Open opens files, one where they are no reports.
 	Open func(paths []string, opt *Options) (*Input, error)
 }
@@ -168,7 +170,7 @@ func recognise(paths []string) (found []*Format, err error) {
 		}
 		format := match(f)
 		if format == nil {
-			format = &nsysDatabase
+			format = unknown(path)
 		}
 		found = append(found, format)
 		if k := sameAsOneOf(path, paths[:i]); k >= 0 {
@@ -205,7 +207,7 @@ func look(path string) (*File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case len(f.Head) == 0:
-		return nil, refused("export again: 'nsys export --type sqlite REPORT.nsys-rep'", "%s: the file is empty", path)
+		return nil, refused("write it again: "+unknown(path).Again, "%s: the file is empty", path)
 	}
 	return f, nil
 }
@@ -218,6 +220,15 @@ func match(f *File) *Format {
 		}
 	}
 	return nil
+}
+
+// unknown returns the format whose business it is to refuse a file of none: the name
+// says what somebody took it for.
+func unknown(path string) *Format {
+	if name := strings.ToLower(filepath.Base(path)); strings.Contains(name, ".json") || strings.HasSuffix(name, ".gz") {
+		return &torchTrace
+	}
+	return &nsysDatabase
 }
 
 // Recognise returns the format that a file is certainly of, nil where it is none of

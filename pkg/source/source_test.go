@@ -156,3 +156,18 @@ func TestStdin(t *testing.T) {
 		}
 	}
 }
+
+// TestStage wants the stage of a stream to be the filter whose reports they are.
+func TestStage(t *testing.T) {
+	at := inputs(t)
+	for name, want := range map[string]string{"a.sqlite": "nsys2arrow", "torch.json": "torch2arrow"} {
+		in, err := source.Open([]string{at(name)}, &source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := in.Events.Header(); h.Stage != want || !h.Whole() {
+			t.Errorf("%s: stage %s", name, h.Stage)
+		}
+		in.Close()
+	}
+}

@@ -331,7 +331,7 @@ func notArrow(head []byte) error {
 	case bytes.HasPrefix(head, []byte("SQLite")):
 		return &event.Error{Msg: msg + "it is an SQLite database", Advice: "nsys2arrow reads nsys exports"}
 	case bytes.HasPrefix(trimmed, []byte("{")), bytes.HasPrefix(trimmed, []byte("[")):
-		return &event.Error{Msg: msg + "it looks like JSON", Advice: advice}
+		return &event.Error{Msg: msg + "it looks like JSON", Advice: "give a trace of PyTorch's profiler by its name; " + advice}
 	}
 	for _, b := range head {
 		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b >= 0x7f {
