@@ -71,7 +71,7 @@ var below = []struct {
 	{"pkg/idle", []string{"pkg/event", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/thread"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
-	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/handoff", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},

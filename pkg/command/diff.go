@@ -40,6 +40,7 @@ command tracediff.`,
 		"diff v1_rank0.sqlite,v1_rank1.sqlite 'v2_rank*.sqlite'",
 		"diff --baseline v1_a.sqlite --baseline v1_b.sqlite --target v2_a.sqlite --target v2_b.sqlite",
 		"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
+		"diff --why v1.sqlite v2.sqlite",
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
 	Flags: slices.Concat(diffFlags, isolateFlags, selectFlags),
@@ -55,6 +56,7 @@ var diffFlags = []cli.Flag{
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
 	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
+	{Name: "why", Usage: "divide idle time by why launching threads did not go on, too: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
@@ -223,11 +225,16 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff
 // profile reads one run.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
+	why := c.Bool("why")
+	if why {
+		c.wantHost("")
+		c.columns |= event.HostCols
+	}
 	src, err := c.eventsOf(files, source.Phased)
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := compare.ProfileOptions{BusyAll: c.busyAll()}
+	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: why}
 	if !decide {
 		run, err := compare.Profile(src, opt)
 		return run, nil, err

@@ -95,7 +95,10 @@ type Comparison struct {
 	Classes    []Row      `json:"kernel_classes"`
 	API        []Row      `json:"api"`
 	Idle       []IdleRow  `json:"idle"`
-	Rare       []Rare     `json:"rare"`
+	// IdleWhy divides the idle time by cause and why instead; it has rows where that was
+	// asked for.
+	IdleWhy []IdleRow `json:"idle_why,omitempty"`
+	Rare    []Rare    `json:"rare"`
 	// NoiseFloor is that of the wall time.
 	NoiseFloor *float64             `json:"noise_floor_us"`
 	Phases     map[string]PhasePair `json:"phases"`

@@ -138,6 +138,7 @@ func (c *Comparison) explainOne() {
 		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
 	}
 	c.explainIdle()
+	c.explainWhysOfOne()
 	c.adviseGraphs()
 	c.adviseBursts()
 }
@@ -171,6 +172,7 @@ func (c *Comparison) explain() {
 		c.say("Neither alone is beyond the noise; both together, as the wall time, are.")
 	}
 	c.explainFew()
+	c.explainWhys()
 	c.explainCauses()
 	if up := c.movers(func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) }); up != "" {
 		c.say("Operations that take longer: %s.", up)
@@ -231,6 +233,7 @@ func (c *Comparison) advise() {
 		c.adviseKernels()
 	}
 	c.adviseBursts()
+	c.adviseWhys()
 	c.adviseCauses()
 	c.adviseTopics()
 	c.adviseNew()

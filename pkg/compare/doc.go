@@ -48,6 +48,12 @@
 // Idle time goes by cause and site, as package idle has it: the rows of all causes
 // and sites add up to the idle time, each with its parts within and between steps.
 //
+// Where it is asked for, idle time also goes by cause and why the launching thread did not
+// go on, as package hoststate has it, and while it waits for the interpreter lock by what
+// its holder does. These rows add up to the same, and have a share of the false alarms of
+// their own. A change of them is believed only where both sides have a record of when
+// threads were on a CPU, or neither has, and of calls of the system likewise.
+//
 // API calls count with their full durations in the step in which they start.
 //
 // # What is believed

@@ -23,6 +23,7 @@ func (c *Comparison) Document() *report.Document {
 	c.steps(d.Section(fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())))
 	c.few(d.Section("In few steps"))
 	c.idleSection(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)))
+	c.whySection(d.Section(fmt.Sprintf("Why launching threads did not go on (%s steps)", c.opt.Phase)))
 	c.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
 	c.rows(d.Details("GPU kernels by class"), c.Classes, false)
 	c.rows(d.Details("GPU kernels by name"), c.Kernels, false)
@@ -44,6 +45,9 @@ func (c *Comparison) title() report.Text {
 
 // headline is the conclusion as text, with the main cause of idle time.
 func (c *Comparison) headline() string {
+	if g := c.mainWhy(); g != nil {
+		return fmt.Sprintf("%s: %s (%s per step)", conclusionWords[c.Conclusion], g.title(), change(g.delta))
+	}
 	if g := c.mainCause(); g != nil {
 		return fmt.Sprintf("%s: %s (%s per step)", conclusionWords[c.Conclusion], g.title(), change(g.delta))
 	}

@@ -55,6 +55,7 @@ const (
 	shareIdle       = 0.06
 	shareGPU        = 0.04
 	shareAPI        = 0.02
+	shareWhy        = 0.06 // where it was asked for
 	sharePeak       = 0.25 // the largest wall time
 	shareTop        = 0.06 // its P99
 )
@@ -93,7 +94,7 @@ func (c *Comparison) families() []family {
 	}
 	return []family{
 		{shareWall, walls}, {shareConclusion, deciding}, {shareSummary, summary}, {shareOperations, pointers(c.Operations)},
-		{shareIdle, c.idlePointers()}, {shareGPU, gpu}, {shareAPI, pointers(c.API)},
+		{shareIdle, idlePointers(c.Idle)}, {shareWhy, idlePointers(c.IdleWhy)}, {shareGPU, gpu}, {shareAPI, pointers(c.API)},
 	}
 }
 

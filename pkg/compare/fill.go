@@ -23,7 +23,8 @@ func (c *Comparison) compareRows() {
 	c.Kernels = c.sectionRows(kernels)
 	c.Classes = c.sectionRows(classes)
 	c.API = c.sectionRows(calls)
-	c.Idle = c.idleRows()
+	c.Idle = c.idleRows(idleTimes)
+	c.compareWhys()
 	c.Rare = c.rareRows()
 	c.NoiseFloor = c.Summary[0].Noise
 }
@@ -95,7 +96,7 @@ func (c *Comparison) row(section int, name string, base, target *item) Row {
 	if target != nil {
 		r.TargetCount = &target.count
 	}
-	if section == idleTimes {
+	if section >= idleTimes {
 		r.Self, r.Exposed = c.part(pick(inter)), c.part(pick(inStep))
 	}
 	if section != operations {

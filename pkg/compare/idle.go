@@ -3,6 +3,7 @@ package compare
 import (
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/idle"
 	steps "github.com/hostbound/hostbound/pkg/step"
 )
@@ -80,8 +81,7 @@ func (r *rank) idleOfSteps() (all []stepIdle, first []int) {
 	return r.idle.ofSteps(len(r.steps), end)
 }
 
-// addIdle adds what the idle time of the steps was attributed to, as rows by cause and
-// site.
+// addIdle adds what the idle time of the steps was attributed to, as rows of a section.
 func (r *rank) addIdle(all []stepIdle, first []int, number *idleNames) {
 	var sums []idleSum // by number
 	var touched []int32
@@ -99,20 +99,24 @@ func (r *rank) addIdle(all []stepIdle, first []int, number *idleNames) {
 				sums[id].inter += s.ns
 			}
 		}
+		inter := int64(0)
 		for _, id := range touched {
-			r.sections[idleTimes].at(id).addRange(int32(k), sums[id].total, sums[id].inter, 0)
-			r.steps[k].inter += sums[id].inter
+			r.sections[number.section].at(id).addRange(int32(k), sums[id].total, sums[id].inter, 0)
+			inter += sums[id].inter
 			sums[id] = idleSum{}
 		}
+		r.steps[k].inter = inter // the same by whatever rows
 		touched = touched[:0]
 	}
 }
 
-// idleNames numbers causes with their sites as names of rows.
+// idleNames numbers keys of idle time as names of the rows of a section.
 type idleNames struct {
-	sites *idle.Sites
-	names *names
-	ids   []int32 // by key, one more than the number; 0: not yet known
+	sites   *idle.Sites
+	section int
+	names   *names
+	name    func(*idle.Sites, idle.Key) idleName
+	ids     []int32 // by key, one more than the number; 0: not yet known
 }
 
 // of returns the number of the row of a key.
@@ -121,59 +125,80 @@ func (n *idleNames) of(k idle.Key) int32 {
 		n.ids = append(n.ids, make([]int32, max(64, len(n.ids)))...)
 	}
 	if n.ids[k] == 0 {
-		n.ids[k] = n.names.add(idleName(n.sites.CauseName(k), n.siteOf(k))) + 1
+		n.ids[k] = n.names.add(n.name(n.sites, k).String()) + 1
 	}
 	return n.ids[k] - 1
 }
 
-// siteOf says where the cause of a key arose, "" where there is no more to say than
-// the cause.
-func (n *idleNames) siteOf(k idle.Key) string {
-	path := n.sites.PathText(n.sites.Path(k))
-	call := n.sites.Name(k)
-	switch {
-	case call == "" && n.sites.Parent(n.sites.Path(k)) < 0:
-		return ""
-	case call == "":
-		return path
-	case path == "":
-		return call
+// idleName is what a row of idle time is about: a cause with its site, or with why the
+// launching thread did not go on and, where that waits for the interpreter lock, who holds
+// it. "" is what does not apply.
+type idleName struct{ cause, site, why, holder string }
+
+// String is the name of the row, of which parseIdleName makes the parts again.
+func (n idleName) String() string {
+	return strings.Join([]string{n.cause, n.site, n.why, n.holder}, "\x00")
+}
+
+func parseIdleName(name string) idleName {
+	parts := strings.SplitN(name, "\x00", 4)
+	if len(parts) < 4 { // others
+		return idleName{cause: name}
 	}
-	return call + " in " + path
+	return idleName{parts[0], parts[1], parts[2], parts[3]}
 }
 
-// idleName is the name of a row of idle time.
-func idleName(cause, site string) string { return cause + "\x00" + site }
-
-// causeAndSite are what idleName was made of.
-func causeAndSite(name string) (cause, site string) {
-	cause, site, _ = strings.Cut(name, "\x00")
-	return cause, site
+// bySite names idle time by its cause and where that arose.
+func bySite(sites *idle.Sites, k idle.Key) idleName {
+	path := sites.Path(k)
+	n := idleName{cause: sites.CauseName(k), site: sites.PathText(path)}
+	if call := sites.Name(k); call != "" || sites.Parent(path) >= 0 {
+		n.site = callIn(call, n.site)
+		return n
+	}
+	n.site = "" // it says no more than the cause
+	return n
 }
 
-// IdleRow is idle time of one cause at one site. All such rows add up to the idle
-// time of a step.
+// callIn is a call in ranges as text.
+func callIn(call, ranges string) string {
+	if call == "" || ranges == "" {
+		return call + ranges
+	}
+	return call + " in " + ranges
+}
+
+// IdleRow is idle time of one cause at one site, or of one cause and why. All such rows
+// add up to the idle time of a step.
 type IdleRow struct {
 	Row
-	// Cause is why GPUs were idle, Site where that arose, nil where it has none.
+	// Cause is what GPUs waited for, Site where that arose, nil where it has none.
 	Cause string  `json:"cause"`
 	Site  *string `json:"site"`
+	// Why is why the launching thread did not go on (package hoststate), Holder who held
+	// the interpreter lock that it waited for; nil for rows by site, and where it does not
+	// apply.
+	Why    *string `json:"why,omitempty"`
+	Holder *string `json:"holder,omitempty"`
 	// InStep and InterStep are the parts of it within steps and between them.
 	InStep    *Part `json:"in_step"`
 	InterStep *Part `json:"inter_step"`
 }
 
-// idleRows compares idle time by cause and site.
-func (c *Comparison) idleRows() []IdleRow {
+// idleRows compares idle time by the rows of a section.
+func (c *Comparison) idleRows(section int) []IdleRow {
 	rows := []IdleRow{}
-	for _, r := range c.sectionRows(idleTimes) {
-		one := IdleRow{InterStep: r.Self, InStep: r.Exposed}
-		var site string
-		one.Cause, site = causeAndSite(r.Name)
-		r.Self, r.Exposed, r.Name = nil, nil, one.Cause
-		if site != "" {
-			one.Site = &site
-			r.Name = one.Cause + ": " + site
+	for _, r := range c.sectionRows(section) {
+		n := parseIdleName(r.Name)
+		one := IdleRow{
+			InterStep: r.Self, InStep: r.Exposed, Cause: n.cause,
+			Site: handoff.OrNull(n.site), Why: handoff.OrNull(n.why), Holder: handoff.OrNull(n.holder),
+		}
+		r.Self, r.Exposed, r.Name = nil, nil, n.cause
+		for _, part := range []string{n.site, n.why, n.holder} {
+			if part != "" {
+				r.Name += ": " + part
+			}
 		}
 		one.Row = r
 		rows = append(rows, one)
@@ -181,11 +206,11 @@ func (c *Comparison) idleRows() []IdleRow {
 	return rows
 }
 
-// idlePointers are the rows of idle time.
-func (c *Comparison) idlePointers() []*Row {
-	rows := make([]*Row, len(c.Idle))
-	for i := range c.Idle {
-		rows[i] = &c.Idle[i].Row
+// idlePointers are rows of idle time in place, to be filled in.
+func idlePointers(idle []IdleRow) []*Row {
+	rows := make([]*Row, len(idle))
+	for i := range idle {
+		rows[i] = &idle[i].Row
 	}
 	return rows
 }

@@ -120,7 +120,7 @@ func (s *side) measureRows(section int) map[string]*item {
 			continue
 		}
 		t.clear()
-		if section == operations || section == idleTimes {
+		if section == operations || section >= idleTimes {
 			s.each(section, id, t.addOperation)
 		} else {
 			s.each(section, id, t.add)
@@ -180,7 +180,7 @@ func (s *side) item(section, id int, t *times) *item {
 	switch section {
 	case operations:
 		s.operation(one, id, t)
-	case idleTimes:
+	case idleTimes, whyTimes:
 		one.self = s.samples.estimate(t.self, us)
 		for p := range t.total {
 			t.total[p] -= t.self[p]

@@ -12,6 +12,7 @@ const (
 	classes           // the same by class
 	calls             // CUDA API calls
 	idleTimes         // idle time by cause and site
+	whyTimes          // the same by cause and why, where that was asked for
 	numSections
 )
 

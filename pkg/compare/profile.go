@@ -16,6 +16,8 @@ type ProfileOptions struct {
 	BusyAll bool
 	// Name is what the run is called in reports; "" takes the names of its files.
 	Name string
+	// Why divides idle time by why host threads did not go on, too.
+	Why bool
 }
 
 // Profiler makes a profile of the batches that it is shown, so that one pass over
@@ -28,6 +30,7 @@ type Profiler struct {
 	sites  *idle.Sites // of all ranks, which share names
 	// markers are those that steps were found by, nil for the presets.
 	markers *marker.Set
+	why     bool
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -59,11 +62,11 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
+	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers, why: opt.Why}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), repeats: 1, names: newSections()}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why, recorded: recordedOf(h), repeats: 1, names: newSections()}
 	p.run.Ranges = h.Rows(event.NVTX) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)
@@ -109,7 +112,7 @@ func (p *Profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(p.header, id, p.busy, p.sites, p.markers)
+	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.why)
 	p.ranks = append(p.ranks, r)
 	return r
 }
@@ -118,13 +121,20 @@ func (p *Profiler) rank(id int32) *rank {
 func (p *Profiler) Run() *Run {
 	// Ranks are apart but for the names of idle time, whose numbers shall be the
 	// same each time.
-	number := &idleNames{sites: p.sites, names: p.run.names[idleTimes]}
+	number := []*idleNames{{sites: p.sites, section: idleTimes, names: p.run.names[idleTimes], name: bySite}}
+	if p.why {
+		number = append(number, &idleNames{sites: p.sites, section: whyTimes, names: p.run.names[whyTimes], name: byWhy})
+	}
 	add := make([]func(), len(p.ranks))
 	var all sync.WaitGroup
 	for k, r := range p.ranks {
 		all.Go(func() {
 			samples, first := r.finish()
-			add[k] = func() { r.addIdle(samples, first, number) }
+			add[k] = func() {
+				for _, n := range number {
+					r.addIdle(samples, first, n)
+				}
+			}
 		})
 	}
 	all.Wait()

@@ -55,10 +55,11 @@ type rank struct {
 
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
-func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set) *rank {
+func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, why bool) *rank {
 	r := &rank{id: id, busy: busy, due: never, sites: sites}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
+		Why: why, OSCalls: h.Records(event.OS, id),
 	})
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r
@@ -122,6 +123,8 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			}
 		case event.NVTX:
 			r.observeRange(b, i, t, e, r.idle.Range(b, i).Name)
+		case event.OS, event.Run, event.Overhead:
+			r.idle.Host(b, i)
 		}
 	}
 	r.idle.Bound()

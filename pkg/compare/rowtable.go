@@ -13,7 +13,7 @@ const (
 )
 
 // Table returns all rows as one table, for other programs: sections summary,
-// counts, operations, kernels, kernel_classes, api and idle. Figures are in the unit of
+// counts, operations, kernels, kernel_classes, api, idle and idle_why. Figures are in the unit of
 // the row, us or count, a step; null where missing.
 func (c *Comparison) Table() *table.Table {
 	float := func(name string) table.Field { return table.Field{Name: name, Type: table.Float} }
@@ -51,7 +51,8 @@ func (c *Comparison) Table() *table.Table {
 	add("kernels", "us", pointers(c.Kernels))
 	add("kernel_classes", "us", pointers(c.Classes))
 	add("api", "us", pointers(c.API))
-	add("idle", "us", c.idlePointers())
+	add("idle", "us", idlePointers(c.Idle))
+	add("idle_why", "us", idlePointers(c.IdleWhy))
 	return t
 }
 

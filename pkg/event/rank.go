@@ -70,6 +70,19 @@ func (h *Header) RankFacts(rank int32) *RankFacts {
 	return all
 }
 
+// Records tells whether rows of a kind about host threads, OS or Run, were recorded in the
+// process of a rank; where the header does not say of which process, in any.
+func (h *Header) Records(kind Kind, rank int32) bool {
+	switch f := h.RankFacts(rank); {
+	case f == nil:
+		return h.Rows(kind) > 0
+	case kind == OS:
+		return f.OSCalls > 0
+	default:
+		return f.Runs > 0
+	}
+}
+
 // add adds another part of the rank.
 func (f *RankFacts) add(g *RankFacts) {
 	f.RankSpan.add(&g.RankSpan)

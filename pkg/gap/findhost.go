@@ -201,8 +201,8 @@ const recordHost = "nsys profile -t cuda,nvtx,osrt,python-gil --sample=process-t
 func (c *computer) unrecorded(views []*view) (missing []Unrecorded) {
 	var runs, calls, gil bool // on some rank they lack
 	for _, v := range views {
-		runs = runs || !c.records(event.Run, v.id)
-		calls = calls || !c.records(event.OS, v.id)
+		runs = runs || !c.header.Records(event.Run, v.id)
+		calls = calls || !c.header.Records(event.OS, v.id)
 	}
 	gil = !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return strings.Contains(name, "GIL") })
 	missing = []Unrecorded{}

@@ -80,23 +80,11 @@ func newRank(c *computer, id int32) *rank {
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
-		Why: true, OSCalls: c.records(event.OS, id),
+		Why: true, OSCalls: c.header.Records(event.OS, id),
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)
 	return r
-}
-
-// records tells whether rows of a kind about host threads, event.OS or event.Run, were
-// recorded in the process of a rank; where the header does not say, in any.
-func (c *computer) records(kind event.Kind, id int32) bool {
-	switch f := c.header.RankFacts(id); {
-	case f == nil:
-		return c.header.Rows(kind) > 0
-	case kind == event.OS:
-		return f.OSCalls > 0
-	}
-	return c.header.RankFacts(id).Runs > 0
 }
 
 // maxRuns is how many states of a rank's threads are kept, 0 for what idle keeps.

@@ -1,0 +1,202 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// recorded is what a run's reports have of the threads of all of its ranks: nothing is
+// divided by what they lack.
+type recorded struct{ runs, calls bool }
+
+// recordedOf returns what a header says of its ranks.
+func recordedOf(h *event.Header) recorded {
+	all := recorded{true, true}
+	for i := range h.Reports {
+		for _, rank := range h.Reports[i].Ranks {
+			all.runs = all.runs && h.Records(event.Run, rank)
+			all.calls = all.calls && h.Records(event.OS, rank)
+		}
+	}
+	return all
+}
+
+// and is what two runs both have.
+func (r recorded) and(o recorded) recorded { return recorded{r.runs && o.runs, r.calls && o.calls} }
+
+// missing says what was not recorded, with the options that record it.
+func (r recorded) missing() (what []string) {
+	if !r.runs {
+		what = append(what, "when threads were on a CPU (--cpuctxsw=process-tree)")
+	}
+	if !r.calls {
+		what = append(what, "calls of the operating system's libraries (-t osrt)")
+	}
+	return what
+}
+
+// byWhy names idle time by its cause and why the launching thread did not go on; while it
+// waits for the interpreter lock, with who holds that. Threads have other numbers in each
+// run: a holder is named by what it does.
+func byWhy(sites *idle.Sites, k idle.Key) idleName {
+	n := idleName{cause: sites.CauseName(k)}
+	if _, why := sites.Undivided(k); why != hoststate.None {
+		n.why = sites.WhyName(why)
+	}
+	if h, ok := sites.Holder(k); ok && h.Thread != idle.NoTime {
+		n.holder = callIn(sites.Name(h.Doing), sites.RangeText(sites.Path(h.Doing)))
+		if n.holder == "" {
+			n.holder = sites.CauseName(h.Doing)
+		}
+	}
+	return n
+}
+
+// compareWhys compares the idle time by cause and why, where that was asked for and both
+// sides have what it takes.
+func (c *Comparison) compareWhys() {
+	all := recorded{true, true}
+	for _, s := range c.sides() {
+		if !s.run.why {
+			return
+		}
+		if all = all.and(s.run.recorded); len(s.run.recorded.missing()) > 0 {
+			c.warn("%s has no record of %s: why its launching threads did not go on is known in part at most", s.run.Name, strings.Join(s.run.recorded.missing(), " and "))
+		}
+	}
+	c.IdleWhy = c.idleRows(whyTimes)
+	if c.target == nil || c.base.run.recorded == c.target.run.recorded {
+		return
+	}
+	for _, r := range idlePointers(c.IdleWhy) {
+		r.P, r.CI, r.CannotTell = nil, nil, "only one side has a record of "+strings.Join(all.missing(), " and ")
+	}
+}
+
+// whyChange is by how much the idle time grew for which one why holds, over its causes.
+type whyChange struct {
+	why, holder string
+	waits       bool // for the interpreter lock
+	delta       float64
+	cause       string // that half of it or more is of, "" where there is none
+	rows        []*IdleRow
+}
+
+// grownWhys are the whys for which idle time grew beyond the noise, the largest growth
+// first, without what is not known or not on the host.
+func (c *Comparison) grownWhys() []whyChange {
+	var all []whyChange
+	for i := range c.IdleWhy {
+		r := &c.IdleWhy[i]
+		if r.grown() == 0 || r.Why == nil || *r.Why == hoststate.Unknown.String() && r.Cause != waitsForGIL {
+			continue
+		}
+		g := whyChange{why: *r.Why, waits: r.Cause == waitsForGIL}
+		if g.waits {
+			g.why = ""
+			if r.Holder != nil {
+				g.holder = *r.Holder
+			}
+		}
+		k := slices.IndexFunc(all, func(o whyChange) bool { return o.why == g.why && o.holder == g.holder && o.waits == g.waits })
+		if k < 0 {
+			k = len(all)
+			all = append(all, g)
+		}
+		all[k].delta += *r.Delta
+		all[k].rows = append(all[k].rows, r)
+	}
+	for k := range all {
+		if g := &all[k]; 2**g.rows[0].Delta >= g.delta { // the largest: rows are in that order
+			g.cause = g.rows[0].Cause
+		}
+	}
+	slices.SortStableFunc(all, func(a, b whyChange) int { return cmp.Compare(b.delta, a.delta) })
+	return all
+}
+
+// title says what launching threads do, and where.
+func (g *whyChange) title() string {
+	switch {
+	case g.waits && g.holder != "":
+		return causeWords[waitsForGIL] + ", held by the thread in " + g.holder
+	case g.waits:
+		return causeWords[waitsForGIL]
+	}
+	text := "launching threads " + hoststate.Phrase(g.why)
+	if g.cause != "" && g.cause != idle.Untraced.String() {
+		text += ", in " + causeTitle(g.cause)
+	}
+	return text
+}
+
+// mainWhy is the why that most of the growth of idle time has, nil where there is no such
+// or the conclusion is not host overhead.
+func (c *Comparison) mainWhy() *whyChange {
+	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep {
+		return nil
+	}
+	grown := c.grownWhys()
+	if len(grown) == 0 || 2*grown[0].delta < c.summary(idleTime).delta() {
+		return nil
+	}
+	return &grown[0]
+}
+
+// explainWhys says why launching threads did not go on while there is more idle time.
+func (c *Comparison) explainWhys() {
+	whole := c.summary(idleTime).delta()
+	for i, g := range c.grownWhys() {
+		if i < 3 && whole > 0 {
+			c.say("%s per step, %s of the idle time that grew: %s.", change(g.delta), report.Percent(min(1, g.delta/whole)), g.title())
+		}
+	}
+}
+
+// explainWhysOfOne says what launching threads do while GPUs are idle, of one run.
+func (c *Comparison) explainWhysOfOne() {
+	var parts []string
+	for i := range c.IdleWhy {
+		r := &c.IdleWhy[i]
+		if r.Baseline == nil || r.Why == nil || hoststate.Phrase(*r.Why) == "" || len(parts) >= 3 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s in %s %s", hoststate.Phrase(*r.Why), causeTitle(r.Cause), report.Micros(*r.Baseline)))
+	}
+	if len(parts) > 0 {
+		c.say("Meanwhile launching threads %s.", strings.Join(parts, ", "))
+	}
+}
+
+// adviseWhys gives the advice for what threads wait, the most grown first.
+func (c *Comparison) adviseWhys() {
+	for _, g := range c.grownWhys() {
+		if t := hoststate.TreatmentOf(g.why); t != nil && !g.waits {
+			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, g.title(), t.Do, change(g.delta))
+		}
+	}
+}
+
+// whySection adds the idle time by cause and why.
+func (c *Comparison) whySection(s *report.Section) {
+	rows := slices.DeleteFunc(slices.Clone(c.IdleWhy), func(r IdleRow) bool { return r.Why == nil || !c.worthSaying(&r) })
+	if !slices.ContainsFunc(rows, func(r IdleRow) bool { return *r.Why != hoststate.Unknown.String() || r.Holder != nil }) {
+		return
+	}
+	t := c.table(s, "", "cause and why", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
+	for i := range rows {
+		r := &rows[i]
+		title := fmt.Sprintf("%s: %s", causeTitle(r.Cause), *r.Why)
+		if r.Holder != nil {
+			title += ", held by " + *r.Holder
+		}
+		t.Row(c.cells(&r.Row, report.Str(title), part(r.InterStep))...)
+	}
+}

@@ -1,0 +1,83 @@
+package hoststate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/osname"
+)
+
+// Treatment is what there is to do about launching threads that do not go on.
+type Treatment struct {
+	Pattern string   // the kind of optimisation
+	Whys    []string // for which it is, with the class of the call for those on a CPU: os:CLASS
+	What    string   // goes on from "launching threads"
+	Do      string   // what to do, as an order
+}
+
+// Treatments are the treatments of whys that have one.
+var Treatments = []Treatment{
+	{"SERIALIZE", []string{"blocked:lock"}, "wait for a lock that another thread holds", "let one thread launch, or hold it for less"},
+	{"HOIST", []string{"blocked:file", "os:file"}, "read and write files", "leave that to another thread"},
+	{"DEAD_WORK", []string{"blocked:sleep"}, "sleep", "where they poll or limit a rate that may be intended, else wait for what they wait for"},
+	{
+		"COMM", []string{"blocked:io", "blocked:wait", "blocked:join"}, "wait for what another thread or process sends",
+		"see what that one does, take it off the way, or let the next step begin without it",
+	},
+	{
+		"AFFINITY", []string{"descheduled"}, "are ready to run and have no CPU, or wait inside the kernel",
+		"give each a CPU of its own (taskset, numactl), and look at the limits of the container",
+	},
+	{
+		"JIT", []string{"load"}, "wait for code that is compiled or loaded",
+		"warm up what runs before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)",
+	},
+}
+
+// TreatmentOf returns the treatment of a why as text, nil where there is none.
+func TreatmentOf(why string) *Treatment {
+	if name, ok := strings.CutPrefix(why, Call.String()); ok {
+		why = Call.String() + osname.ClassOf(name)
+	}
+	k := slices.IndexFunc(Treatments, func(t Treatment) bool { return slices.Contains(t.Whys, why) })
+	if k < 0 {
+		return nil
+	}
+	return &Treatments[k]
+}
+
+// Phrase says what launching threads do for which a why, as text, holds: it goes on from
+// "launching threads". It is "" where that is not known.
+func Phrase(why string) string {
+	if t := TreatmentOf(why); t != nil {
+		return t.What
+	}
+	class := strings.TrimPrefix(why, Blocked.prefix())
+	switch {
+	case why == Running.String():
+		return "run on a CPU"
+	case why == Spin.String():
+		return "spin on a CPU until the GPU is done"
+	case why == BlockedCUDA.String():
+		return "are blocked inside a CUDA call"
+	case why == Off.String():
+		return "are off their CPU"
+	case why == Profiler.String():
+		return "are held up by the profiler"
+	case why == QueueFull.String():
+		return "wait for a full queue of the GPU"
+	case class != why:
+		return "are blocked in a call of the system (" + class + ")"
+	case strings.HasPrefix(why, In.prefix()):
+		return "are in a call of the system (" + strings.TrimPrefix(why, In.prefix()) + ")"
+	case strings.HasPrefix(why, Call.String()):
+		return "run inside " + strings.TrimPrefix(why, Call.String())
+	}
+	return ""
+}
+
+// prefix is what a why of several classes begins with.
+func (w Why) prefix() string {
+	before, _, _ := strings.Cut(w.String(), ":")
+	return before + ":"
+}
