@@ -8,6 +8,7 @@ type caches struct {
 	threads cache[ownerEntry]
 	kernels cache[nameEntry] // by short, demangled and mangled name
 	calls   cache[callEntry] // by name
+	osCalls cache[nameEntry] // likewise
 	ranges  cache[textEntry] // literal texts, by their hash
 	seed    maphash.Seed
 

@@ -37,6 +37,8 @@ type chunk struct {
 	table *table
 	order int64 // of its runs: its place in the export
 	tag   int   // of its runs: the place of its table in eventTables
+	// switches: its rows are not yet of kind Run, but the points that become such.
+	switches bool
 
 	start, end []int64 // ns on the report's clock
 	process    []int32 // number of the row's process
@@ -46,7 +48,7 @@ type chunk struct {
 
 	correlation []int64 // none where it has none
 	node        []int64 // none where no graph replay ran it
-	bytes       []int64 // of copies
+	bytes       []int64 // of copies; of runs the CPU
 	domain      []int64 // of ranges: the number that their process gave it
 }
 
@@ -91,6 +93,9 @@ var blank, places = slices.Repeat([]int64{none}, chunkRows), func() []int64 {
 	}
 	return v
 }()
+
+// afterTasks is the order of runs after those of all tasks.
+const afterTasks = int64(1) << 62
 
 // literal is a name that is not in the string table: where in the store it is.
 // Names below it stand for those, noString-1 for the first.

@@ -210,12 +210,15 @@ func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i int) error {
 			b.Domain.Set(at, d)
 		}
 	}
+	if cpu := rows[colBytes][i]; cpu != none {
+		b.CPU.Set(at, int32(cpu))
+	}
 	switch name := rows[colName][i]; {
 	case kind == event.API:
 		b.Name.Append(e.apiName(name))
 	case name >= 0:
 		b.Name.AppendCode(e.strings, int32(name))
-	case name == noString:
+	case name == noString || name == none:
 		b.Name.Append("")
 	default:
 		at, length := literalAt(name)

@@ -3,6 +3,7 @@ package nsys
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +16,7 @@ type report struct {
 	path    string
 	store   *spill.Store
 	limits  limits
+	host    []event.Kind // the kinds of rows about host threads that are wanted
 	info    event.Report // what the stream's header says of it
 	strings stringTable
 
@@ -66,7 +68,7 @@ func limitsOf(memory int64) limits {
 }
 
 // load reads an export into a store.
-func load(path string, store *spill.Store, limits limits, progress func(rows int64)) (*report, error) {
+func load(path string, store *spill.Store, limits limits, host []event.Kind, progress func(rows int64)) (*report, error) {
 	e, err := openExport(path)
 	if err != nil {
 		return nil, err
@@ -87,7 +89,7 @@ func load(path string, store *spill.Store, limits limits, progress func(rows int
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, store: store, limits: limits, domains: map[domainKey]domainName{}, unusable: map[string]int64{}}
+	r := &report{path: path, store: store, limits: limits, host: host, domains: map[domainKey]domainName{}, unusable: map[string]int64{}}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}
@@ -164,7 +166,7 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 	var tasks []task
 	for i := range eventTables {
 		t := &eventTables[i]
-		if !t.in(columns) {
+		if !t.in(columns) || t.host && !slices.Contains(r.host, t.kind) {
 			continue
 		}
 		low, high, err := s.rows(t.name)

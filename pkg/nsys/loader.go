@@ -60,7 +60,7 @@ func (l *loader) run(e export, next func() *task) error {
 // read reads the rows of a task.
 func (l *loader) read(s scanner, t *task) error {
 	table, c := t.table, &l.chunk
-	c.table, c.tag, c.order = table, t.tag, int64(t.number)<<32
+	c.table, c.tag, c.order, c.switches = table, t.tag, int64(t.number)<<32, table.kind == event.Run
 	err := scan(s, table.name, l.columns[table.name], table.columns(), t.low, t.high, func(b *block) error {
 		for rows := table.pick(l, t, b); len(rows) > 0; {
 			k := min(len(rows), l.report.limits.chunkRows-c.len())
@@ -85,7 +85,9 @@ func (l *loader) flush() error {
 	if l.err != nil || c.len() == 0 {
 		return l.err
 	}
-	l.rows[c.table.kind] += int64(c.len())
+	if !c.table.host { // those are counted when it is known which are of a rank
+		l.rows[c.table.kind] += int64(c.len())
+	}
 	err := l.sorter.write(c)
 	c.order++
 	c.reset()
@@ -98,12 +100,17 @@ const maxTime = int64(1) << 61
 
 // usable tells whether a row has times that make sense, and counts it if not.
 func (l *loader) usable(t *task, start, end *sqlite.Vector, i int) bool {
-	s, e := start.Int[i], end.Int[i]
-	if start.Null[i] || end.Null[i] || e < s || s < -maxTime || e > maxTime {
+	if !isSpan(start, end, i) {
 		l.unusable[t.table.name]++
 		return false
 	}
 	return true
+}
+
+// isSpan tells whether a row has times that make sense.
+func isSpan(start, end *sqlite.Vector, i int) bool {
+	s, e := start.Int[i], end.Int[i]
+	return !start.Null[i] && !end.Null[i] && e >= s && s >= -maxTime && e <= maxTime
 }
 
 // pickTimed picks the rows with usable times.
@@ -156,6 +163,7 @@ func (r *report) collect(loaders []*loader) {
 			r.runs[n].events = append(r.runs[n].events, of.events...)
 			r.runs[n].calls = append(r.runs[n].calls, of.calls...)
 			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
+			r.runs[n].switches = append(r.runs[n].switches, of.switches...)
 		}
 		r.untimed += l.untimed
 		r.noCalls += l.noCalls

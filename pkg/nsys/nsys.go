@@ -53,6 +53,9 @@ type Options struct {
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool
+	// Host are the kinds of rows about host threads that are wanted, of event.OS and
+	// event.Run: no others are read.
+	Host []event.Kind
 	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
 	// What does not fit goes to a temporary file.
 	Memory int64
@@ -121,6 +124,9 @@ func (r *Reader) open() error {
 		for _, d := range rep.domains {
 			domains[d.name] = d.name != ""
 		}
+		if rep.count(event.Run) > 0 {
+			r.header.Columns |= event.HostCols
+		}
 		r.header.Reports = append(r.header.Reports, rep.info)
 		loose = append(loose, !rep.comparable)
 		r.reports = append(r.reports, rep)
@@ -148,7 +154,7 @@ func (r *Reader) load(path string) (*report, error) {
 	if r.opts.Progress != nil {
 		progress = func(rows int64) { r.opts.Progress(path, rows) }
 	}
-	rep, err := load(path, r.store, r.limits, progress)
+	rep, err := load(path, r.store, r.limits, r.opts.Host, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +297,7 @@ func (r *Reader) put(f filled) error {
 func (r *Reader) blank() (*event.Batch, error) {
 	select {
 	case b := <-r.free:
-		b.Blank(event.BatchRows, event.BaseCols)
+		b.Blank(event.BatchRows, r.header.Columns)
 		return b, nil
 	case <-r.stop:
 		return nil, errStopped

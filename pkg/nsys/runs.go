@@ -12,6 +12,8 @@ type runs struct {
 	events  []*spill.Run // their Tag is the place of their table in eventTables
 	calls   []*spill.Run // API calls by correlation, the first of each
 	replays []*spill.Run // by correlation, one row for all rows of a graph replay
+	// switches are the points at which threads came to a CPU and left it.
+	switches []*spill.Run
 }
 
 // The columns of API calls by correlation, which is the Key. Then is the start
@@ -116,6 +118,10 @@ func (s *sorter) writeProcess(c *chunk, process int32, rows spill.Rows) error {
 	}
 	s.processes = grown(s.processes, process, runs{})
 	to := &s.processes[process]
+	if c.switches {
+		to.switches = append(to.switches, run)
+		return nil
+	}
 	to.events = append(to.events, run)
 	switch kind := c.table.kind; {
 	case kind == event.API:

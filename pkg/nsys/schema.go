@@ -20,6 +20,10 @@ const (
 	profilerTable = "PROFILER_OVERHEAD"
 	overheadTable = "CUPTI_ACTIVITY_KIND_OVERHEAD"
 
+	osTable      = "OSRT_API"
+	syscallTable = "SYSCALL"
+	schedTable   = "SCHED_EVENTS"
+
 	stringsTable    = "StringIds"
 	exportTable     = "META_DATA_EXPORT"
 	oldExportTable  = "EXPORT_META_DATA" // before schema 3.4.0
@@ -36,6 +40,7 @@ type table struct {
 	name string
 	kind event.Kind // of the events
 	gpu  bool       // rows are of a device and stream; else of a thread
+	host bool       // read only for those who want rows of the kind, of threads of ranks
 
 	// required are columns of whole numbers without which the table is not
 	// read; those of optional read as null where the export lacks them, as do
@@ -54,6 +59,8 @@ var (
 	spanColumns = []string{"start", "end"}
 	gpuColumns  = []string{"globalPid", "deviceId", "streamId", "correlationId", "graphNodeId"}
 	callColumns = []string{"globalTid", "correlationId", "nameId"}
+
+	threadColumns = []string{"start", "end", "globalTid"}
 )
 
 // eventTables declares the tables of events, in the order in which rows of equal
@@ -96,6 +103,18 @@ var eventTables = []table{
 	{
 		name: overheadTable, kind: event.Overhead, required: spanColumns, optional: slices.Concat(callColumns, []string{"overheadType"}),
 		pick: (*loader).pickTimed, add: (*loader).addCUPTIOverheads,
+	},
+	{
+		name: osTable, kind: event.OS, host: true, required: threadColumns, optional: []string{"nameId", "eventClass"},
+		pick: (*loader).pickOSCalls, add: (*loader).addOSCalls,
+	},
+	{
+		name: syscallTable, kind: event.OS, host: true, required: threadColumns, optional: []string{"nameId", "eventClass"},
+		pick: (*loader).pickOSCalls, add: (*loader).addOSCalls,
+	},
+	{
+		name: schedTable, kind: event.Run, host: true, required: []string{"start", "isSchedIn", "globalTid"}, optional: []string{"cpu"},
+		pick: (*loader).pickSwitches, add: (*loader).addSwitches,
 	},
 }
 

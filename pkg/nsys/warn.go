@@ -41,6 +41,9 @@ func (r *report) describe() error {
 	if err := r.findFacts(); err != nil {
 		return err
 	}
+	if err := r.addHost(); err != nil {
+		return err
+	}
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()

@@ -44,20 +44,11 @@ var (
 )
 
 func openNsys(paths []string, opt *Options) (*Input, error) {
-	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory})
+	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Host: opt.Host})
 	if err != nil {
 		return nil, err
 	}
-	in := &Input{Events: r, closers: []func(){r.Close}}
-	if len(opt.Host) > 0 {
-		h, err := nsys.WithHost(r, opt.Host)
-		if err != nil {
-			r.Close()
-			return nil, err
-		}
-		in.Events = h
-	}
-	return in, nil
+	return &Input{Events: r, closers: []func(){r.Close}}, nil
 }
 
 // exportCapture exports a capture with the program nsys.

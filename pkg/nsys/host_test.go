@@ -14,18 +14,14 @@ import (
 
 // hostLines reads an export with its host rows and describes these, and checks that the
 // other rows are those of the reader without them, in the order of all.
-func hostLines(t *testing.T, wanted []event.Kind, paths ...string) []string {
+func hostLines(t *testing.T, opts Options, paths ...string) []string {
 	t.Helper()
 	_, plain := read(t, paths...)
-	r, err := Open(paths, Options{})
+	h, err := Open(paths, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	h, err := WithHost(r, wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer h.Close()
 	type time struct {
 		rank       int32
 		start, end int64
@@ -117,14 +113,17 @@ func TestHostRows(t *testing.T) {
 		"os 700-800 rank 0 thread 5 other",
 	}
 	path := database(t, hostExport)
-	if got := hostLines(t, both, path); !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	for _, opts := range append(budgets, Options{}) {
+		opts.Host = both
+		if got := hostLines(t, opts, path); !slices.Equal(got, want) {
+			t.Errorf("%+v: got\n%s\nwant\n%s", opts.limits, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
 	}
 	calls := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.HasPrefix(s, "os") })
-	if got := hostLines(t, []event.Kind{event.OS}, path); !slices.Equal(got, calls) {
+	if got := hostLines(t, Options{Host: []event.Kind{event.OS}}, path); !slices.Equal(got, calls) {
 		t.Errorf("calls alone: %q", got)
 	}
-	if got := hostLines(t, both, database(t, kernels+`(1,2,0,7,1,16777216,NULL,NULL,NULL);
+	if got := hostLines(t, Options{Host: both}, database(t, kernels+`(1,2,0,7,1,16777216,NULL,NULL,NULL);
 		CREATE TABLE OSRT_API (start, "end"); CREATE TABLE SCHED_EVENTS (start, cpu, isSchedIn)`)); len(got) > 0 {
 		t.Errorf("without threads: %q", got)
 	}
@@ -143,7 +142,7 @@ func TestHostRowsOfBatches(t *testing.T) {
 			if ranks == 1 { // threads of one process only
 				want = (m + 1) / 2
 			}
-			if got := hostLines(t, []event.Kind{event.OS}, database(t, sql)); len(got) != want {
+			if got := hostLines(t, Options{Host: []event.Kind{event.OS}}, database(t, sql)); len(got) != want {
 				t.Errorf("%d kernels, %d calls: %d came out, want %d", n, m, len(got), want)
 			}
 		}
