@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 	for _, cmd := range commands {
 		named[cmd.Name] = func() { os.Exit(cli.Main(cmd)) }
 	}
+	for _, name := range []string{"hostbound", "tracediff"} { // the binary of all, and a link to it
+		named[name] = func() { os.Exit(cli.MainOf("hostbound", command.All)) }
+	}
 	testscript.Main(cleaned{m}, named)
 }
 

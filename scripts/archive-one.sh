@@ -82,6 +82,7 @@ esac
 tree=${tree%/}
 bin=$(hostbound_bin)
 version=$("$bin/phase" --version)
+[[ $version != *unknown* ]] || version+=" $(cksum <"$bin/phase")"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/hostbound-XXXXXX")
 
 # finish ends the command under way, which leaves nothing that looks finished.

@@ -1,19 +1,39 @@
 #!/usr/bin/env bash
-# Builds the commands into a folder of your choice:
+# Installs the commands, their manual pages and their completion:
 #
 #	scripts/install.sh DIR
 #
-# The command in cmd/diff becomes tracediff there, so that it never stands in
+# DIR gets one static binary, hostbound, and a link to it for each command. Manual
+# pages and completion go to share/ beside DIR where it is called bin (as in
+# /usr/local/bin), where man and the shells look for them, and else into DIR/share.
+#
+# The command in cmd/diff is called tracediff there, so that it never stands in
 # front of the system's diff.
 set -euo pipefail
 dir=${1:?usage: scripts/install.sh DIR}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+share=$dir/share
+[ "$(basename "$dir")" = bin ] && share=$(dirname "$dir")/share
 cd "$(dirname "$0")/.."
+
+CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$dir/.hostbound" ./cmd/hostbound
+mv -f "$dir/.hostbound" "$dir/hostbound" # at once: someone may be running it
+
+man=$share/man/man1
+bash=$share/bash-completion/completions
+zsh=$share/zsh/site-functions
+fish=$share/fish/vendor_completions.d
+mkdir -p "$man" "$bash" "$zsh" "$fish"
 for command in cmd/*/main.go; do
 	name=$(basename "$(dirname "$command")")
-	target=$name
-	[ "$name" = diff ] && target=tracediff
-	go build -o "$dir/$target" "./cmd/$name"
-	echo "$dir/$target"
+	[ "$name" = diff ] && name=tracediff
+	if [ "$name" != hostbound ]; then
+		ln -sf hostbound "$dir/$name"
+		"$dir/$name" --man >"$man/$name.1"
+	fi
+	"$dir/$name" --completion bash >"$bash/$name"
+	"$dir/$name" --completion zsh >"$zsh/_$name"
+	"$dir/$name" --completion fish >"$fish/$name.fish"
+	echo "$dir/$name"
 done

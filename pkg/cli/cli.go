@@ -36,8 +36,11 @@ import (
 
 // Command is a command: its manual and its body.
 type Command struct {
-	// Name is what it is called by. A binary may be installed under another one.
+	// Name is what it is called by.
 	Name string
+	// Installed is the name that it is installed under where Name belongs to
+	// another program, otherwise empty.
+	Installed string
 	// Summary is one sentence that begins in lower case, without a full stop.
 	Summary string
 	// Args names the arguments in the usage line, such as "[FILE...]".
@@ -95,11 +98,16 @@ const StatusTrouble = 2
 // process stays below half a GiB.
 const memoryLimit = 400 << 20
 
-// Main runs a command as the process and returns its exit status.
-func Main(cmd *Command) int {
+// limitMemory sets the limit, unless the environment has one.
+func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
+}
+
+// Main runs a command as the process and returns its exit status.
+func Main(cmd *Command) int {
+	limitMemory()
 	return run(cmd, filepath.Base(os.Args[0]), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
@@ -114,7 +122,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	c := &Call{Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	defer c.end()
 	status := 0
-	app := c.parser(cmd, args)
+	app := c.parser(cmd, name, args)
 	app.Action = func(flags *cli.Context) (err error) {
 		c.flags, c.Files = flags, flags.Args().Slice()
 		status, err = c.answer(cmd, name)
@@ -131,11 +139,12 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	return status
 }
 
-// parser returns what reads the command line, prints help and completes.
-func (c *Call) parser(cmd *Command, args []string) *cli.App {
+// parser returns what reads the command line of a command that was called by the
+// given name, prints help and completes.
+func (c *Call) parser(cmd *Command, name string, args []string) *cli.App {
 	app := &cli.App{
 		Name:                      cmd.Name,
-		Description:               Help(cmd),
+		Description:               help(cmd, name),
 		CustomAppHelpTemplate:     "{{.Description}}",
 		HideHelp:                  true,
 		HideVersion:               true,
@@ -160,10 +169,10 @@ func (c *Call) answer(cmd *Command, name string) (int, error) {
 	case shell != "":
 		return 0, writeCompletion(name, shell, c.Stdout)
 	case c.Bool(manFlag):
-		_, err := io.WriteString(c.Stdout, ManPage(cmd))
+		_, err := io.WriteString(c.Stdout, manPage(cmd, name))
 		return 0, err
 	case c.Bool(versionFlag):
-		_, err := fmt.Fprintln(c.Stdout, cmd.Name, "version", version())
+		_, err := fmt.Fprintln(c.Stdout, name, "version", version())
 		return 0, err
 	}
 	if err := c.check(cmd); err != nil {
@@ -212,11 +221,12 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// version is the version of the module that the command was built from.
+// version is the version of the module that the command was built from: its tag,
+// or the commit after one.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "unknown (built without version control)"
 	}
 	return info.Main.Version
 }

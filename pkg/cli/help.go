@@ -9,21 +9,33 @@ import (
 // helpWidth is the width that the lines about flags are broken at, in columns.
 const helpWidth = 96
 
-// Help returns the usage text of a command.
-func Help(cmd *Command) string {
+// help returns the usage text of a command that was called by the given name.
+func help(cmd *Command, name string) string {
 	var b strings.Builder
-	b.WriteString(cmd.Name + ": " + cmd.Summary + ".\n\n")
-	b.WriteString("Usage: " + cmd.Name + " [flags] " + cmd.Args + "\n\n")
+	b.WriteString(name + ": " + cmd.Summary + ".\n\n")
+	b.WriteString("Usage: " + name + " [flags] " + cmd.Args + "\n\n")
 	b.WriteString(cmd.Description + "\n")
 	for _, g := range cmd.groups() {
 		b.WriteString("\n" + g.heading + ":\n")
 		writeFlags(&b, g.flags)
 	}
 	b.WriteString("\nExit status: " + cmd.status() + "\n\nExamples:\n")
-	for _, e := range cmd.Examples {
+	for _, e := range cmd.examples(name) {
 		b.WriteString("  " + e + "\n")
 	}
 	return b.String()
+}
+
+// examples are those of the command with the name that it was called by.
+func (cmd *Command) examples(name string) []string {
+	var all []string
+	for _, e := range cmd.Examples {
+		if rest, begins := strings.CutPrefix(e, cmd.Name+" "); begins {
+			e = name + " " + rest
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // writeFlags writes flags with what they are for, both aligned.

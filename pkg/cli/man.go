@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// ManPage returns the manual page of a command, in roff's macros for manuals.
-func ManPage(cmd *Command) string {
+// manPage returns the manual page of a command that was called by the given name,
+// in roff's macros for manuals.
+func manPage(cmd *Command, called string) string {
 	var b strings.Builder
-	name := roff(cmd.Name)
-	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(cmd.Name), "hostbound "+version())
+	name := roff(called)
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+version())
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(cmd.Summary))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[flags] %s\n", name, roff(cmd.Args))
 	b.WriteString(".SH DESCRIPTION\n" + paragraphs(cmd.Description))
@@ -24,7 +25,7 @@ func ManPage(cmd *Command) string {
 	}
 	b.WriteString(".SH EXIT STATUS\n" + roff(cmd.status()) + "\n")
 	b.WriteString(".SH EXAMPLES\n.EX\n")
-	for _, e := range cmd.Examples {
+	for _, e := range cmd.examples(called) {
 		b.WriteString(roff(e) + "\n")
 	}
 	b.WriteString(".EE\n")

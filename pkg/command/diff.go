@@ -20,9 +20,10 @@ import (
 // Diff says which host operation costs more per step in one run than in another,
 // and whether that is more than noise.
 var Diff = cli.Command{
-	Name:    "diff",
-	Summary: "say what costs more per step in one run than in another, and whether it is real",
-	Args:    "BASELINE TARGET | RUN",
+	Name:      "diff",
+	Installed: "tracediff",
+	Summary:   "say what costs more per step in one run than in another, and whether it is real",
+	Args:      "BASELINE TARGET | RUN",
 	Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
 operation, kernels and CUDA API calls. Each change comes with a confidence
 interval that allows for neighbouring steps being correlated, and counts only where
@@ -32,8 +33,8 @@ evidence of a change" is an answer. Of one run it prints the breakdown.
 A run is an nsys export, a stream or a checkpoint at any stage, or several exports
 of one run, separated by commas or as a pattern in quotes. What differs from one
 start of an engine to the next is in the answer only where each side has several
-runs: give --baseline and --target once for each. scripts/install.sh calls this
-command tracediff.`,
+runs: give --baseline and --target once for each. Installed, this command is called
+tracediff.`,
 	Status: ", 1 where a condition of --fail-on is met",
 	Examples: []string{
 		"diff v1.sqlite v2.sqlite",

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Level is the probability that an interval is to hold the truth with.
@@ -207,8 +207,7 @@ func acrossRuns(a, b *Estimate) mixture {
 // tTail is the probability of a t beyond plus or minus x.
 func tTail(df, x float64) float64 {
 	if df < 10 {
-		// By the lower tail: the upper one is a difference from 1 there.
-		return min(1, 2*distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-x))
+		return mathext.RegIncBeta(df/2, 0.5, df/(df+x*x))
 	}
 	// Fast path: the normal deviate of the same tail (Hill 1970), to six digits.
 	a := df - 0.5
@@ -221,10 +220,11 @@ func tTail(df, x float64) float64 {
 // tQuantile is the p-quantile of a t.
 func tQuantile(df, p float64) float64 {
 	if df < 10 {
-		return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
+		t := mathext.InvRegIncBeta(df/2, 0.5, 2*min(p, 1-p))
+		return math.Copysign(math.Sqrt(df*(1-t)/t), p-0.5)
 	}
 	// Fast path: from the normal quantile (Fisher and Cornish 1960), to four digits.
-	z := distuv.UnitNormal.Quantile(p)
+	z := mathext.NormalQuantile(p)
 	y := z * z
 	return z * (1 + (y+1)/(4*df) + ((5*y+16)*y+3)/(96*df*df) + (((3*y+19)*y+17)*y-15)/(384*df*df*df))
 }

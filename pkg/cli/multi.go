@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// MainOf runs one of several commands as the process, and returns its exit status:
+// the command that the process is called by, which is how links to one binary
+// behave, or else the one that the first argument names. The binary itself is
+// called name.
+func MainOf(name string, cmds []*Command) int {
+	limitMemory()
+	return runOf(name, cmds, os.Args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// runOf is MainOf with arguments, of which the first is what the process is called.
+func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	called := filepath.Base(args[0])
+	if cmd := named(cmds, called); cmd != nil {
+		return run(cmd, called, args[1:], stdin, stdout, stderr)
+	}
+	c := Call{Name: name, Stderr: stderr}
+	if len(args) < 2 {
+		c.complain(Misuse("no command", "'"+name+" --help' lists the commands"))
+		return StatusTrouble
+	}
+	if cmd := named(cmds, args[1]); cmd != nil {
+		return run(cmd, args[1], args[2:], stdin, stdout, stderr)
+	}
+	var err error
+	switch word := args[1]; {
+	case args[len(args)-1] == completeArgument:
+		writeNames(cmds, word, stdout)
+	case word == "--help" || word == "-h" || word == "help":
+		_, err = io.WriteString(stdout, helpOf(name, cmds))
+	case word == "--"+versionFlag:
+		_, err = fmt.Fprintln(stdout, name, "version", version())
+	case word == "--"+completionFlag && len(args) == 3:
+		err = writeCompletion(name, args[2], stdout)
+	default:
+		err = Misuse("unknown command: "+word, "'"+name+" --help' lists the commands")
+	}
+	if err != nil {
+		c.complain(err)
+		return StatusTrouble
+	}
+	return 0
+}
+
+// named returns the command of that name, which may be the one that it is
+// installed under, or nil.
+func named(cmds []*Command, name string) *Command {
+	k := slices.IndexFunc(cmds, func(c *Command) bool { return name != "" && (c.Name == name || c.Installed == name) })
+	if k < 0 {
+		return nil
+	}
+	return cmds[k]
+}
+
+// writeNames writes the names of the commands that begin as given.
+func writeNames(cmds []*Command, begin string, w io.Writer) {
+	for _, c := range cmds {
+		if begin == completeArgument || strings.HasPrefix(c.Name, begin) {
+			fmt.Fprintf(w, "%s\t%s\n", c.Name, c.Summary)
+		}
+	}
+}
+
+// helpOf is the usage text of a binary of several commands.
+func helpOf(name string, cmds []*Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: %s COMMAND [flags] [FILE...]\n\nCommands, each of which explains itself with --help:\n", name)
+	width := 0
+	for _, c := range cmds {
+		width = max(width, len(c.Name))
+	}
+	for _, c := range cmds {
+		fmt.Fprintf(&b, "  %-*s   %s\n", width, c.Name, c.Summary)
+	}
+	fmt.Fprintf(&b, "\nA link to %s that has the name of a command is that command.\n", name)
+	return b.String()
+}
