@@ -396,3 +396,18 @@ func checkSteady(t *testing.T, files []string, method string, want *expectedStea
 		sameKeys(t, name, figures, section.want)
 	}
 }
+
+// TestFirstContact wants an answer for every export with GPU work, whatever it is of.
+func TestFirstContact(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(testrun.Folder(t, "TRACES"), "*", "*.sqlite"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no exports: %v", err)
+	}
+	for _, file := range files {
+		for _, name := range []string{"verdict", "gaps"} {
+			if r := call(t, nil, name, file); r.status != 0 || !strings.HasPrefix(r.stdout, "# ") {
+				t.Errorf("%s %s: %d, %s", name, filepath.Base(file), r.status, r.stderr)
+			}
+		}
+	}
+}

@@ -36,6 +36,8 @@ type Context struct {
 	columns  event.Set            // what is looked at once there are steps, 0 for all
 	host     []event.Kind         // rows about host threads that are read
 	kept     bool                 // --checkpoint holds the rows already
+	whole    bool                 // where no steps can be identified, the whole trace will do
+	noSteps  bool                 // none could be
 
 	inputs   []*source.Input // that were opened
 	warnings []string        // of this command itself

@@ -42,6 +42,7 @@ var gapsFlags = []cli.Flag{
 	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkFlame},
+	strictFlag,
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
@@ -66,17 +67,20 @@ func (c *Context) gaps() error {
 		return err
 	}
 	c.wantHost("")
-	src, err := c.Events(source.Phased, source.Raw)
-	if err != nil {
-		return err
-	}
-	top := c.Int("top")
-	if top == 0 {
-		top = -1 // none
-	}
-	result, err := gap.Compute(src, gap.Options{
-		Window: c.String("window"), BusyAll: c.busyAll(), Top: top, PerStep: c.Bool("per-step"), Source: known.Function,
+	opt := gap.Options{
+		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function,
 		Stacks: c.String("flame") != "",
+	}
+	if opt.Top == 0 {
+		opt.Top = -1 // none
+	}
+	var result *gap.Report
+	err = c.orWhole(func() error {
+		src, err := c.Events(source.Phased, source.Raw)
+		if err == nil {
+			result, err = gap.Compute(src, opt)
+		}
+		return err
 	})
 	if err != nil {
 		return err

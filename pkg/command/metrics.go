@@ -35,7 +35,7 @@ do not follow from those of the parts and are null.`,
 		"nsys2arrow trace.sqlite | metrics --format json",
 		"metrics --merge rank*.metrics.arrows | verdict",
 	},
-	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, isolateFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag}, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
 		result, err := c.Measure(source.Raw)
 		if err != nil {
@@ -67,6 +67,23 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 		return c.merge()
 	}
 	c.columns = metricColumns
+	var res *metric.Result
+	err := c.orWhole(func() (err error) {
+		res, err = c.measure(accepted)
+		return err
+	})
+	if err == nil && res.NoSteps && c.Bool("strict") {
+		err = &event.Error{Msg: "no steps were found", Advice: "without --strict the figures are those of the whole trace"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = c.MergeWarnings(res.Warnings)
+	return res, nil
+}
+
+// measure is Measure of one run.
+func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
 	in, err := c.open(c.Files)
 	if err != nil {
 		return nil, err
@@ -84,10 +101,5 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 			return nil, err
 		}
 	}
-	res, err := metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), Log: c.Log})
-	if err != nil {
-		return nil, err
-	}
-	res.Warnings = c.MergeWarnings(res.Warnings)
-	return res, nil
+	return metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Log: c.Log})
 }

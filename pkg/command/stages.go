@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -134,16 +135,12 @@ func (c *Context) bring(src event.Source, want source.Stage) (event.Source, erro
 		}
 	}
 	if have < source.Isolated && want >= source.Isolated {
-		if c.String("by") == noIsolation {
+		if c.String("by") == noIsolation || c.noSteps {
 			return src, c.refuseSteps(src)
 		}
 		isolated, err := c.Isolate(src)
 		if err != nil {
-			if c.String("window") == metric.WindowTrace && !c.IsSet("by") {
-				c.Log("no steps: " + err.Error())
-				return src, nil
-			}
-			return nil, err
+			return src, c.without(src, err)
 		}
 		src = isolated
 	}
@@ -151,6 +148,51 @@ func (c *Context) bring(src event.Source, want source.Stage) (event.Source, erro
 		return c.Phase(src)
 	}
 	return src, nil
+}
+
+// without says whether an analysis can go on though finding steps ended with an error.
+func (c *Context) without(src event.Source, err error) error {
+	var none *step.NotFound
+	switch {
+	case !errors.As(err, &none):
+	case c.String("window") == metric.WindowTrace && !c.IsSet("by"):
+		c.Log("no steps: " + err.Error())
+		return nil
+	case c.doWithout(none):
+		return c.refuseSteps(src)
+	}
+	return err
+}
+
+// doWithout tells whether the whole trace will do where no steps can be identified,
+// and says that it does.
+func (c *Context) doWithout(none *step.NotFound) bool {
+	if !c.whole || c.Bool("strict") {
+		return false
+	}
+	c.noSteps = true
+	c.Warn(none.Msg + ": the figures are of the whole trace")
+	return true
+}
+
+// strictFlag keeps an analysis from doing without steps.
+var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 where no steps can be found, in place of figures of the whole trace", Default: false, Group: findingSteps}
+
+// orWhole runs an analysis, and where it turns out that the steps cannot be identified
+// when the input has been read, runs it again without them. Standard input and pipes
+// cannot be read again: there the error stays.
+func (c *Context) orWhole(run func() error) error {
+	c.whole = true
+	err := run()
+	var none *step.NotFound
+	if !errors.As(err, &none) || fromStdin(c.Files) || slices.ContainsFunc(c.Files, cli.IsStream) {
+		return err
+	}
+	c.inputs, c.warnings = nil, nil // they are of the steps
+	if !c.doWithout(none) {
+		return err
+	}
+	return run()
 }
 
 // Isolate runs isolate with the settings of the command line.

@@ -27,7 +27,8 @@ interval it is called borderline, and the report names the measurements.
 The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
 activity, replays of CUDA graphs were launched and not recorded, the profiler lost
 CUDA events, fewer than half of the forward-step ranges became steps, or no steps
-were found (with --by none it answers for the whole trace).
+were found: then the figures are of the whole trace (--by none gives them a verdict,
+--strict ends with status 2 instead).
 
 FILE is an nsys export (several for several ranks), or what any filter wrote;
 the flags for finding steps and for measuring are those of isolate and metrics.`,
@@ -59,6 +60,7 @@ var verdictFlags = []cli.Flag{
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},
 	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
+	strictFlag,
 }
 
 // Verdict opens the input, brings it to metric rows and decides.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
@@ -154,13 +155,12 @@ func (s *Summary) perStep(n int64) *float64 {
 
 // recapture returns the command line that records what is missing, "" where nothing is.
 func recapture(rep *Report) string {
-	const command = "nsys profile -t cuda,nvtx,python-gil -c cudaProfilerApi --cuda-graph-trace=%s -o trace -f true YOUR-COMMAND"
 	switch {
 	case rep.Whole > 0, len(rep.Partial) > 0 && rep.Recorded == 0:
-		return strings.Replace(command, "%s", "node", 1)
+		return capture.Command(capture.Options{GIL: true})
 	case len(rep.Partial) > 0:
 		// Records of single kernels were lost: whole graphs are a thousandth of them.
-		return strings.Replace(command, "%s", "graph", 1)
+		return capture.Command(capture.Options{GIL: true, WholeGraphs: true})
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -42,7 +43,7 @@ func (c *computer) report() *Report {
 		rep.Idle.Unrecorded = c.unrecorded(views)
 	}
 	if len(rep.Idle.Unrecorded) > 0 {
-		rep.Idle.Record = recordHost
+		rep.Idle.Record = capture.Command(capture.Options{Host: true})
 	}
 	rep.Handoff = rep.handoff()
 	if c.opt.Stacks {

@@ -194,9 +194,6 @@ type Unrecorded struct {
 	Option string `json:"option"` // of nsys profile, which records it
 }
 
-// recordHost is the command that records all that is asked of host threads.
-const recordHost = "nsys profile -t cuda,nvtx,osrt,python-gil --sample=process-tree --cpuctxsw=process-tree --samples-per-backtrace=1 --cuda-graph-trace=node -o trace -f true YOUR-COMMAND"
-
 // unrecorded says what is not known of host threads on which GPUs waited.
 func (c *computer) unrecorded(views []*view) (missing []Unrecorded) {
 	var runs, calls, gil bool // on some rank they lack

@@ -70,6 +70,9 @@ type Options struct {
 	// Prep is a text that the names of ranges of input preparation contain; ""
 	// takes the first of marker.PrepNames that occurs in the rank.
 	Prep string
+	// NoSteps tells that the stream has no steps because they were looked for and
+	// could not be identified.
+	NoSteps bool
 	// Log takes remarks, a sentence each; nil drops them.
 	Log func(string)
 }

@@ -237,6 +237,7 @@ func (c *computer) result() *Result {
 		res.Warnings = append(res.Warnings, w)
 		res.Method, res.NoSteps = "", true
 	}
+	res.NoSteps = res.NoSteps || c.opt.NoSteps
 	var all figures
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)

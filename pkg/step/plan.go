@@ -92,12 +92,23 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	case h.ClassRows(event.GraphLaunch) > 0:
 		return Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
 	}
-	return "", "", &event.Error{
+	return "", "", &NotFound{
 		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
 		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM has them always, " +
 			"vLLM with a profiler configured), name yours with --marker, or measure the whole trace with verdict --by none",
 	}
 }
+
+// NotFound is the error of a stream whose steps cannot be identified, though it is
+// whole: an analysis may do without them.
+type NotFound struct {
+	Msg, Advice string // as in event.Error
+}
+
+func (e *NotFound) Error() string { return e.Msg }
+
+// Hint tells what to do about it.
+func (e *NotFound) Hint() string { return e.Advice }
 
 // because says why all-reduce kernels are not used to find steps.
 func because(reduces int64) string {

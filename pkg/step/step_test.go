@@ -215,7 +215,7 @@ func TestTornRank(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = eventtest.Collect(it)
-	var advice *event.Error
+	var advice interface{ Hint() string }
 	if !errors.As(err, &advice) || !strings.Contains(err.Error(), "pieces") {
 		t.Errorf("error %v", err)
 	}
@@ -261,7 +261,7 @@ func TestChoose(t *testing.T) {
 			By: test.by, Marker: test.marker, Log: func(s string) { said = append(said, s) },
 		})
 		if test.err != "" {
-			var advice *event.Error
+			var advice interface{ Hint() string }
 			if !errors.As(err, &advice) || !strings.Contains(err.Error(), test.err) || advice.Hint() == "" {
 				t.Errorf("%+v: error %v", test, err)
 			}

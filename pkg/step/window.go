@@ -178,7 +178,7 @@ func (r *rank) checkUnmarked(w *window) error {
 	if why := r.notClear(w.segment); why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce) {
 		r.warn("rank %d: %s", r.id, why)
 	} else if why != "" {
-		return &event.Error{
+		return &NotFound{
 			Msg: fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", r.id, why),
 			Advice: "profile with the engine's own ranges on, name yours with --marker, split at gaps with --gap 1ms, " +
 				"or measure the whole trace with --by none",

@@ -20,33 +20,47 @@ func scopeName(scope string, run *metric.Run) string {
 	return scopeNames[scope]
 }
 
-// inconclusive says why the trace cannot answer, a sentence each.
-func inconclusive(run *metric.Run) (reasons []string) {
-	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+// remedy is what a reason for INCONCLUSIVE asks for.
+type remedy int
+
+const (
+	recordGPU     remedy = iota // nothing of the GPUs was recorded
+	recordLess                  // the profiler could not keep up
+	recordReplays               // replays of CUDA graphs were not recorded
+	recordMarkers               // steps cannot be identified
+	countMarkers                // steps may be others than the marker ranges
+)
+
+// inconclusive says why the trace cannot answer, a sentence each, and for each of
+// them what would help.
+func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
+	say := func(what remedy, format string, args ...any) {
+		reasons, remedies = append(reasons, fmt.Sprintf(format, args...)), append(remedies, what)
+	}
 	if !run.GPUActivity {
-		say("there is no GPU activity in the window")
+		say(recordGPU, "there is no GPU activity in the window")
 	}
 	if run.LostEvents {
-		say("the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
+		say(recordLess, "the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
 	}
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
 		switch where := scopeName(metric.Aggregate, run); {
 		case unrecorded(r.GraphLaunches, r.Replays):
-			say("rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
+			say(recordReplays, "rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
 				"GPU work is missing from the trace, idle GPUs may not be idle", r.Rank, r.GraphLaunches, where, r.Replays)
 		case unrecorded(r.TraceGraphLaunches, r.TraceReplays) && 2*r.TraceReplays < r.TraceGraphLaunches:
-			say("rank %d launched %d CUDA graphs, but only %d replays were recorded: what the steps ran on the GPU "+
+			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: what the steps ran on the GPU "+
 				"is missing from the trace, and the %s may not be where the run's steps are", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
 		}
 	}
 	if run.NoSteps {
-		say("no steps were found, and the figures of the whole trace hold start-up and shut-down, too")
+		say(recordMarkers, "no inference steps were found, and the figures are of the whole trace, start-up and shut-down included")
 	}
 	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
-		say("only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)
+		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)
 	}
-	return reasons
+	return reasons, remedies
 }
 
 // unrecorded tells whether more graphs were launched than replays recorded, by

@@ -99,7 +99,8 @@ type Report struct {
 	// Reasons say why the verdict is INCONCLUSIVE, a sentence each.
 	Reasons []string `json:"-"`
 
-	run *metric.Run
+	remedies []remedy // of the reasons
+	run      *metric.Run
 }
 
 // Phases are the verdicts of the phases, nil for a phase without steps.
@@ -168,7 +169,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 			r.Verdict = Yes
 		}
 	}
-	r.Reasons = inconclusive(r.run)
+	r.Reasons, r.remedies = inconclusive(r.run)
 	if len(r.Reasons) > 0 {
 		r.Verdict = Inconclusive
 	}

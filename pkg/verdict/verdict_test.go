@@ -95,7 +95,7 @@ func TestInconclusive(t *testing.T) {
 		{run(true, 0, 500), Yes, ""},
 		{run(false, 0, 0), Inconclusive, "no GPU activity"},
 		{`{"window": "benchmark", "gpu_activity": true, "lost_events": true}`, Inconclusive, "lost CUDA events"},
-		{`{"window": "trace", "gpu_activity": true, "no_steps": true}`, Inconclusive, "no steps were found"},
+		{`{"window": "trace", "gpu_activity": true, "no_steps": true}`, Inconclusive, "no inference steps were found"},
 		// What was launched outside the window left no trace.
 		{`{"gpu_activity": true, "ranks": [{"trace_graph_launches": 80, "total": 6}], "markers": 6}`, Inconclusive, "launched 80 CUDA graphs, but only 0"},
 		{`{"gpu_activity": true, "ranks": [{"trace_graph_launches": 80, "trace_replays": 45}]}`, Yes, ""},
