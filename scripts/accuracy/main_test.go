@@ -127,6 +127,33 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+// TestCompareWindow wants the last long segment in the window, and nothing else.
+func TestCompareWindow(t *testing.T) {
+	var steps []sim.TrueStep
+	for i := range int64(110) {
+		at := 1000 * i
+		if i >= 50 {
+			at += 200_000_000 // the 60 steps of another segment
+		}
+		steps = append(steps, sim.TrueStep{Number: int(i), HostStart: at, HostEnd: at + 800, First: at, Last: at + 900})
+	}
+	second := steps[50].First
+	for name, c := range map[string]struct {
+		window foundStep
+		right  bool
+	}{
+		"right":     {foundStep{start: second, end: second + 60_000}, true},
+		"one off":   {foundStep{start: second + 1000, end: second + 60_000}, true},
+		"the first": {foundStep{start: 0, end: 50_000}, false},
+		"both":      {foundStep{start: 0, end: second + 60_000}, false},
+		"half":      {foundStep{start: second, end: second + 30_000}, false},
+	} {
+		if got := compareWindow("nvtx", c.window, steps); got == "" != c.right {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestInterval compares with Wilson's intervals out of a table.
 func TestInterval(t *testing.T) {
 	for _, c := range []struct {

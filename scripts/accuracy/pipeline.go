@@ -41,7 +41,8 @@ type foundStep struct{ start, end, ctx, gen int64 }
 type isolation struct {
 	method   string
 	steps    map[int32][]foundStep
-	warnings []string // those of the verdict's JSON
+	windows  map[int32]foundStep // the benchmark windows, of which the requests are not known
+	warnings []string            // those of the verdict's JSON
 	verdict  string
 	refused  string // why there are no steps, "" where there are
 }
@@ -49,7 +50,7 @@ type isolation struct {
 // isolate finds the steps of files as the commands do, and asks the verdict
 // what it warns of.
 func isolate(files []string, by string) isolation {
-	result := isolation{steps: map[int32][]foundStep{}}
+	result := isolation{steps: map[int32][]foundStep{}, windows: map[int32]foundStep{}}
 	err := inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Context) error {
 		src, err := c.Events(source.Phased)
 		if err != nil {
@@ -81,8 +82,11 @@ func isolate(files []string, by string) isolation {
 
 func (s *isolation) take(b *event.Batch) {
 	for i := range b.Len {
-		if b.Kind.Values[i] == event.Step {
-			f := foundStep{b.Start.Values[i], b.End.Values[i], -1, -1}
+		f := foundStep{b.Start.Values[i], b.End.Values[i], -1, -1}
+		switch b.Kind.Values[i] {
+		case event.Window:
+			s.windows[b.Rank.Values[i]] = f
+		case event.Step:
 			if n, ok := b.Ctx.Get(i); ok {
 				f.ctx = n
 			}

@@ -57,7 +57,7 @@ func runSteps(w io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d kinds of runs × %d seeds, with markers and without. Right: as many steps as iterations, within 2 %%, each covering one iteration and no part of another.\n\n", len(list), o.seeds)
+	fmt.Fprintf(w, "%d kinds of runs × %d seeds, with markers and without. Right: as many steps as iterations, within 2 %%, each covering one iteration and no part of another, and the benchmark window of each rank covering the iterations that it is to and no others.\n\n", len(list), o.seeds)
 	fmt.Fprintln(w, "| run | markers: right | right, warned | refused | wrong, warned | silently wrong | none: right | right, warned | refused | wrong, warned | silently wrong |")
 	fmt.Fprintln(w, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, p := range list {
@@ -161,6 +161,9 @@ func difference(found *isolation, truth *sim.Truth) string {
 	}
 	for i := range truth.Ranks {
 		if wrong := compareSteps(found.method, found.steps[int32(i)], truth.Ranks[i].Steps); wrong != "" {
+			return fmt.Sprintf("rank %d: %s", i, wrong)
+		}
+		if wrong := compareWindow(found.method, found.windows[int32(i)], truth.Ranks[i].Steps); wrong != "" {
 			return fmt.Sprintf("rank %d: %s", i, wrong)
 		}
 	}
