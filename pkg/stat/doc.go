@@ -40,23 +40,25 @@
 // has been near the level of the other ([CompareLevels]).
 //
 // A ratio of one run ([Estimator.Ratio]) has no other run beside it that shows what
-// this one may have missed, and need not be sure beyond one in twenty. Its interval
-// is therefore at least as wide as the lowest four coefficients alone say, by a t
-// of four degrees of freedom, whatever the shape. Measured on a thousand runs of 60,
-// 120 and 400 steps, how often it holds the truth, without that and with it:
-// independent steps 96, 97, 97 % and 97, 98, 98 %; two states of twenty steps each
-// 75, 80, 92 % and 84, 91, 97 %; bursts in one step of fifty 85, 91, 94 % and 90, 94,
-// 96 %. It costs a quarter of width where steps are independent.
+// this one may have missed, but also no many rows among which it must be sure. Its
+// interval goes by the lowest coefficients alone, two of them up to 300 steps, and a t
+// of as many degrees of freedom (Lazarus, Lewis, Stock and Watson 2018, with fewer
+// coefficients than they recommend). Where steps are independent that is exact; where
+// they are not it is nearly so as long as the coefficients are about as large as that
+// of the mean, whatever the shape. In short runs they are smaller: by how much if noise
+// is forgotten within ten steps, the interval is made wider. The price is width: twice
+// that of an interval for independent steps at 120 of them, a half more at 400. More
+// coefficients, or the mixture above, whose intervals are narrow where a run looks
+// independent by chance, hold the truth too seldom in states of twenty steps (75 % at
+// 60 steps), and the wider of two intervals too often in independent steps (98 %).
 //
 // What is not in the run cannot be in the interval: a burst that did not come, a
 // state that was not left. Nor would it help to give no interval where a run is
-// worth few independent steps: those intervals are wide and hold the truth (97 % with
-// an autoregression of 0.9 and 60 steps), and the ones that miss it are of runs
-// in which nothing seems to last (of those worth eight steps or more 38 % hold it).
+// worth few independent steps: those intervals are wide and hold the truth, and the
+// ones that miss it are of runs in which nothing seems to last.
 //
 // Rejected for differences: the equally weighted cosine estimator after an
-// autoregression (Lazarus, Lewis, Stock and Watson 2018), which takes states that
-// last tens of steps for changes; t-tests on the means of a few groups (Ibragimov
+// autoregression, which takes states that last tens of steps for changes; t-tests on the means of a few groups (Ibragimov
 // and Müller 2010), whose four to eight degrees of freedom find nothing where many
 // rows are compared; resampling of blocks, of which a short run has too few.
 //

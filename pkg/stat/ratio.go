@@ -2,11 +2,13 @@ package stat
 
 import "math"
 
-// lowest is how many cosine coefficients of a sequence, the lowest, are enough for
-// an estimate of how large that of its mean is, whatever its shape (at most four, or
-// a state of twenty steps is missed in a run of sixty; fewer make the interval of
-// independent steps half as wide again).
-const lowest = 4
+// forgotten is within how many steps noise is taken to be where its lowest
+// coefficients are smaller than that of the mean would be.
+const forgotten = 10
+
+// lowest is how many coefficients of a sequence of so many steps, the lowest, say how
+// uncertain its mean is: from two, up to 300 steps, to 16 of 10000.
+func lowest(steps float64) int { return max(2, int(math.Sqrt(steps)/6)) }
 
 // Ratio returns the interval that holds, with probability Level, the ratio of the
 // sums of two sequences that num and den are samples of, made of so many steps:
@@ -27,16 +29,20 @@ func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok
 	for i := range num {
 		u[i] = (num[i] - r*den[i]) / y
 	}
-	zero, e := Constant(0, len(u), steps), w.Influence(r, u, steps)
-	m := w.mix(&zero, &e, false)
-	half := max(m.beyond(1-Level), e.slowly())
+	e := w.Influence(r, u, steps)
+	half := e.alone()
 	return r - half, r + half, true
 }
 
-// slowly is the error that a mean exceeds one time in twenty if it varies as much as
-// the lowest coefficients do.
-func (e *Estimate) slowly() float64 {
-	n := min(lowest, len(e.power))
-	variance := Mean(e.power[:n]) / float64(e.N)
+// alone is the error that the mean of one run exceeds one time in twenty, if it varies
+// as much as the lowest coefficients do.
+func (e *Estimate) alone() float64 {
+	n := min(lowest(e.Steps), len(e.power))
+	s := shape{state: 1, tau: forgotten}
+	expected := make([]float64, n)
+	for j := range expected {
+		expected[j] = s.density(math.Pi*float64(j+1)/float64(e.N), e.Steps/float64(e.N))
+	}
+	variance := s.ofMean(e.Steps) * Mean(e.power[:n]) / Mean(expected)
 	return math.Sqrt(variance) * tQuantile(float64(n), (1+Level)/2)
 }

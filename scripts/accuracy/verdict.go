@@ -31,6 +31,98 @@ var hostNoises = []hostNoise{
 	{"two states, 20 steps each", evenStates},
 	{"drift of 10 %", evenDrift},
 	{"start to start", perStart},
+	// Those from here on were added when the method stood.
+	{"log-normal, 30 %", normal(0, 0.3)},
+	{"mean of the last eight steps", moving(8)},
+	{"swinging AR(2)", swinging},
+	{"long memory, d = 0.3", longMemory},
+	{"three states, eight steps each", threeStates},
+	{"half as long again, one step in twenty", slowSteps},
+}
+
+// moving is the mean of the last so many independent draws.
+func moving(length int) func(rng *rand.Rand, n int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		z := draws(rng, n+length)
+		x := make([]float64, n)
+		for t := range x {
+			sum := 0.0
+			for _, v := range z[t : t+length] {
+				sum += v
+			}
+			x[t] = 1 + noiseScale*sum/math.Sqrt(float64(length))
+		}
+		return x
+	}
+}
+
+// draws are standard normal.
+func draws(rng *rand.Rand, n int) []float64 {
+	z := make([]float64, n)
+	for t := range z {
+		z[t] = rng.NormFloat64()
+	}
+	return z
+}
+
+// swinging goes up and down about every twelve steps, and forgets that within four.
+func swinging(rng *rand.Rand, n int) []float64 {
+	const first, second, before = 1.35, -0.6, 50
+	z := draws(rng, n+before)
+	for t := 2; t < len(z); t++ {
+		z[t] += first*z[t-1] + second*z[t-2]
+	}
+	x := make([]float64, n)
+	for t := range x {
+		x[t] = 1 + noiseScale/2*z[t+before]
+	}
+	return x
+}
+
+// longMemory is fractionally integrated noise: its correlations die out so slowly that
+// they have no sum.
+func longMemory(rng *rand.Rand, n int) []float64 {
+	const d, before = 0.3, 1000
+	z := draws(rng, n+before)
+	weight := make([]float64, before)
+	weight[0] = 1
+	for k := 1; k < before; k++ {
+		weight[k] = weight[k-1] * (float64(k) - 1 + d) / float64(k)
+	}
+	x := make([]float64, n)
+	for t := range x {
+		sum := 0.0
+		for k, w := range weight {
+			sum += w * z[t+before-k]
+		}
+		x[t] = 1 + noiseScale*sum
+	}
+	return x
+}
+
+// threeStates are equally frequent, left every eighth step.
+func threeStates(rng *rand.Rand, n int) []float64 {
+	x := normal(0, noiseScale)(rng, n)
+	state := rng.IntN(3)
+	for t := range x {
+		if rng.Float64() < 1.0/8 {
+			state = (state + 1 + rng.IntN(2)) % 3
+		}
+		x[t] += noiseScale * float64(state-1)
+	}
+	return x
+}
+
+// slowSteps take half as long again, one in twenty.
+func slowSteps(rng *rand.Rand, n int) []float64 {
+	const chance, more = 0.05, 0.5
+	x := normal(0, noiseScale)(rng, n)
+	for t := range x {
+		if x[t] -= chance * more; rng.Float64() < chance {
+			x[t] += more
+		}
+	}
+	return x
 }
 
 // evenBursts are five steps that take longer, one time in fifty.
