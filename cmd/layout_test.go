@@ -69,11 +69,11 @@ var below = []struct {
 	// analyses, which know nothing of each other, nor of formats
 	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
-	{"pkg/idle", []string{"pkg/event", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/thread"}},
+	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/hoststate", "pkg/idle", "pkg/step"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/capture", "pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
-	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/capture", "pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},

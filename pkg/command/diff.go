@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/source"
@@ -42,6 +44,7 @@ tracediff.`,
 		"diff --baseline v1_a.sqlite --baseline v1_b.sqlite --target v2_a.sqlite --target v2_b.sqlite",
 		"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
 		"diff --why v1.sqlite v2.sqlite",
+		"diff v1.sqlite v2.sqlite --flame idle.pb.gz && go tool pprof -http : -diff_base idle.baseline.pb.gz idle.pb.gz",
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
 	Flags: slices.Concat(diffFlags, isolateFlags, selectFlags),
@@ -58,6 +61,7 @@ var diffFlags = []cli.Flag{
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
 	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
 	{Name: "why", Usage: "divide idle time by why launching threads did not go on, too: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
+	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkFlame},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
@@ -226,8 +230,8 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff
 // profile reads one run.
 func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
-	why := c.Bool("why")
-	if why {
+	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: c.Bool("why"), Stacks: c.String("flame") != ""}
+	if opt.Why || opt.Stacks {
 		c.wantHost("")
 		c.columns |= event.HostCols
 	}
@@ -235,7 +239,6 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.H
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: why}
 	if !decide {
 		run, err := compare.Profile(src, opt)
 		return run, nil, err
@@ -271,6 +274,35 @@ func (s *shown) Next() (*event.Batch, error) {
 	return b, err
 }
 
+// writeStacks writes the flame graphs that were asked for.
+func (c *Context) writeStacks(result *compare.Comparison) error {
+	path := c.String("flame")
+	if path == "" {
+		return nil
+	}
+	baseline, target := result.Stacks()
+	write := func(path string, stacks []flame.Stack) error {
+		return cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, stacks) })
+	}
+	if result.Steady.Target == nil {
+		return write(path, baseline)
+	}
+	if err := write(baselineOf(path), baseline); err != nil {
+		return err
+	}
+	return write(path, target)
+}
+
+// baselineOf returns the name of the flame graph of the baseline beside that of the target.
+func baselineOf(path string) string {
+	for _, extension := range flame.Extensions {
+		if stem, ok := strings.CutSuffix(path, extension); ok {
+			return stem + ".baseline" + extension
+		}
+	}
+	return path
+}
+
 // gates are the conditions of --fail-on.
 func (c *Context) gates() (gates []compare.Gate, err error) {
 	for _, text := range c.Strings("fail-on") {
@@ -294,6 +326,9 @@ func checkGate(text string) error {
 func (c *Context) diff() (int, error) {
 	result, err := c.Diff()
 	if err != nil {
+		return 0, err
+	}
+	if err := c.writeStacks(result); err != nil {
 		return 0, err
 	}
 	d, evidence := result.Document(), "diff --baseline a.sqlite --target b.sqlite"

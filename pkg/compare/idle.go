@@ -115,7 +115,7 @@ type idleNames struct {
 	sites   *idle.Sites
 	section int
 	names   *names
-	name    func(*idle.Sites, idle.Key) idleName
+	name    func(*idle.Sites, idle.Key) string
 	ids     []int32 // by key, one more than the number; 0: not yet known
 }
 
@@ -125,7 +125,7 @@ func (n *idleNames) of(k idle.Key) int32 {
 		n.ids = append(n.ids, make([]int32, max(64, len(n.ids)))...)
 	}
 	if n.ids[k] == 0 {
-		n.ids[k] = n.names.add(n.name(n.sites, k).String()) + 1
+		n.ids[k] = n.names.add(n.name(n.sites, k)) + 1
 	}
 	return n.ids[k] - 1
 }
@@ -149,15 +149,15 @@ func parseIdleName(name string) idleName {
 }
 
 // bySite names idle time by its cause and where that arose.
-func bySite(sites *idle.Sites, k idle.Key) idleName {
+func bySite(sites *idle.Sites, k idle.Key) string {
 	path := sites.Path(k)
 	n := idleName{cause: sites.CauseName(k), site: sites.PathText(path)}
 	if call := sites.Name(k); call != "" || sites.Parent(path) >= 0 {
 		n.site = callIn(call, n.site)
-		return n
+	} else {
+		n.site = "" // it says no more than the cause
 	}
-	n.site = "" // it says no more than the cause
-	return n
+	return n.String()
 }
 
 // callIn is a call in ranges as text.

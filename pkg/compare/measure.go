@@ -58,7 +58,7 @@ const (
 // measure computes the figures of the chosen steps.
 func measure(c choice, w weights) *side {
 	s := measureFigures(c, w)
-	for section := range numSections {
+	for section := range stackTimes {
 		s.rows[section] = s.measureRows(section)
 	}
 	return s

@@ -18,6 +18,8 @@ type ProfileOptions struct {
 	Name string
 	// Why divides idle time by why host threads did not go on, too.
 	Why bool
+	// Stacks divides idle time by stacks for flame graphs, too, and by why.
+	Stacks bool
 }
 
 // Profiler makes a profile of the batches that it is shown, so that one pass over
@@ -30,7 +32,7 @@ type Profiler struct {
 	sites  *idle.Sites // of all ranks, which share names
 	// markers are those that steps were found by, nil for the presets.
 	markers *marker.Set
-	why     bool
+	rows    []*idleNames // of the sections of idle time
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -62,17 +64,29 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers, why: opt.Why}
+	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why, recorded: recordedOf(h), repeats: 1, names: newSections()}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, recorded: recordedOf(h), repeats: 1, names: newSections()}
+	p.divide(idleTimes, bySite)
+	if p.run.why {
+		p.divide(whyTimes, byWhy)
+	}
+	if opt.Stacks {
+		p.divide(stackTimes, byStack)
+	}
 	p.run.Ranges = h.Rows(event.NVTX) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)
 	}
 	p.run.Warnings = append(p.run.Warnings, h.Warnings()...)
 	return p, nil
+}
+
+// divide makes rows of idle time, by name, in a section.
+func (p *Profiler) divide(section int, name func(*idle.Sites, idle.Key) string) {
+	p.rows = append(p.rows, &idleNames{sites: p.sites, section: section, names: p.run.names[section], name: name})
 }
 
 // markersOf returns the markers that steps were found by, nil for the presets.
@@ -112,7 +126,7 @@ func (p *Profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.why)
+	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.run.why)
 	p.ranks = append(p.ranks, r)
 	return r
 }
@@ -121,17 +135,13 @@ func (p *Profiler) rank(id int32) *rank {
 func (p *Profiler) Run() *Run {
 	// Ranks are apart but for the names of idle time, whose numbers shall be the
 	// same each time.
-	number := []*idleNames{{sites: p.sites, section: idleTimes, names: p.run.names[idleTimes], name: bySite}}
-	if p.why {
-		number = append(number, &idleNames{sites: p.sites, section: whyTimes, names: p.run.names[whyTimes], name: byWhy})
-	}
 	add := make([]func(), len(p.ranks))
 	var all sync.WaitGroup
 	for k, r := range p.ranks {
 		all.Go(func() {
 			samples, first := r.finish()
 			add[k] = func() {
-				for _, n := range number {
+				for _, n := range p.rows {
 					r.addIdle(samples, first, n)
 				}
 			}

@@ -31,6 +31,7 @@ type profile struct {
 	run      int   // of several that are repeats of one another
 	id       int32 // its number in the stream
 	lanes    int   // devices with activity
+	device   int32 // the first of them
 	size     int64 // the most frequent size of its steps, 0: not known
 	steps    []step
 	steady   []int32 // indices of steps
@@ -56,6 +57,9 @@ func (r *rank) profile() *profile {
 // benchmark segment.
 func (r *rank) measured(from, to int) *profile {
 	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, ranges: r.nvtx, from: from, to: to}
+	if len(r.lanes) > 0 {
+		p.device = r.lanes[0].device
+	}
 	p.counts = slices.ContainsFunc(r.steps[from:to], func(s step) bool { return s.ctx != unknown })
 	return p
 }

@@ -240,6 +240,20 @@ func (s *sampleTable) total(of []sums) float64 {
 	return total
 }
 
+// weights is how much each sample counts in a mean over all of them.
+func (s *sampleTable) weights() []float64 {
+	one := make([]float64, len(s.step))
+	for p := range one {
+		one[p] = 1
+	}
+	s.add(one)
+	total := s.total(s.all)
+	for p := range one {
+		one[p] = s.weight[s.group[p]] / total / s.all[s.group[p]].n
+	}
+	return one
+}
+
 // each returns a number for each sample.
 func (s *sampleTable) each(f func(st *step, lanes float64) float64) []float64 {
 	x := make([]float64, len(s.step))

@@ -45,7 +45,7 @@ func (r recorded) missing() (what []string) {
 // byWhy names idle time by its cause and why the launching thread did not go on; while it
 // waits for the interpreter lock, with who holds that. Threads have other numbers in each
 // run: a holder is named by what it does.
-func byWhy(sites *idle.Sites, k idle.Key) idleName {
+func byWhy(sites *idle.Sites, k idle.Key) string {
 	n := idleName{cause: sites.CauseName(k)}
 	if _, why := sites.Undivided(k); why != hoststate.None {
 		n.why = sites.WhyName(why)
@@ -56,7 +56,7 @@ func byWhy(sites *idle.Sites, k idle.Key) idleName {
 			n.holder = sites.CauseName(h.Doing)
 		}
 	}
-	return n
+	return n.String()
 }
 
 // compareWhys compares the idle time by cause and why, where that was asked for and both

@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/compare"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testrun"
@@ -87,7 +88,7 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 
 func whyProfile(t *testing.T, rows []eventtest.Row, opt step.Options) *compare.Run {
 	t.Helper()
-	r, err := compare.Profile(testrun.Phased(t, eventtest.Source(eventtest.Header(rows), rows, 64), opt), compare.ProfileOptions{Name: "run", Why: true})
+	r, err := compare.Profile(testrun.Phased(t, eventtest.Source(eventtest.Header(rows), rows, 64), opt), compare.ProfileOptions{Name: "run", Stacks: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +168,22 @@ func addsUp(t *testing.T, c *compare.Comparison) {
 					sums[r.Cause+side] += part.sign * *v
 				}
 			}
+		}
+	}
+	base, target := c.Stacks()
+	for _, side := range []struct {
+		stacks []flame.Stack
+		f      *compare.Figures
+	}{{base, c.Steady.Baseline}, {target, c.Steady.Target}} {
+		if side.f == nil || side.f.Idle == nil {
+			continue
+		}
+		ns := int64(0)
+		for _, s := range side.stacks {
+			ns += s.Ns
+		}
+		if math.Abs(float64(ns)-*side.f.Idle*1e3) > 0.501 {
+			t.Errorf("stacks have %d ns, idle is %v us", ns, *side.f.Idle)
 		}
 	}
 	for cause, us := range sums {

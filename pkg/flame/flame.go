@@ -69,6 +69,9 @@ func (s *Stack) frames() []string {
 	return all
 }
 
+// Compare orders stacks by their frames.
+func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.frames(), o.frames()) }
+
 // clean replaces what would end a frame or a line, and what no terminal should see.
 func clean(name string) string {
 	name = strings.Map(func(r rune) rune {

@@ -3,7 +3,6 @@ package gap
 import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/flame"
-	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
 )
 
@@ -24,18 +23,10 @@ func (c *computer) stacks(views []*view) []flame.Stack {
 	}
 	stacks := []flame.Stack{}
 	for p, ns := range sums {
-		key, why := c.sites.Undivided(p.key)
-		s := flame.Stack{
-			Rank: p.rank, Device: devices[p.rank], Cause: c.sites.CauseName(key), Leaf: c.sites.Name(key), Evidence: flame.Exact, Ns: ns,
-		}
+		s := c.sites.Stack(p.key)
+		s.Rank, s.Device, s.Ns = p.rank, devices[p.rank], ns
 		if p.phase != noPhase {
 			s.Phase = p.phase.String()
-		}
-		if why != hoststate.None {
-			s.Why = c.sites.WhyName(why)
-		}
-		for _, name := range c.sites.RangesOf(c.sites.Path(key)) {
-			s.Path = append(s.Path, c.ranges.text(name))
 		}
 		if ns != 0 {
 			stacks = append(stacks, s)

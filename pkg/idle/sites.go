@@ -3,6 +3,7 @@ package idle
 import (
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
@@ -148,6 +149,19 @@ func (s *Sites) Holder(k Key) (h Holder, ok bool) {
 
 // WhyName returns why as text.
 func (s *Sites) WhyName(why hoststate.Why) string { return why.String() + s.Calls.Text(why.Name()) }
+
+// Stack returns what a key says of idle time as a stack, without its place and weight.
+func (s *Sites) Stack(k Key) flame.Stack {
+	key, why := s.Undivided(k)
+	stack := flame.Stack{Cause: s.CauseName(key), Leaf: s.Name(key), Evidence: flame.Exact}
+	if why != hoststate.None {
+		stack.Why = s.WhyName(why)
+	}
+	for _, name := range s.RangesOf(s.Path(key)) {
+		stack.Path = append(stack.Path, s.Ranges.Text(name))
+	}
+	return stack
+}
 
 // leaf returns the cause and the name of a key that ends in a call or a kernel.
 func (s *Sites) leaf(k Key) (cause Cause, name int32, ok bool) {
