@@ -53,8 +53,8 @@ const Exact = "exact"
 // outside is the frame of what belongs to no step.
 const outside = "outside of steps"
 
-// frames are the frames of a stack, the root first.
-func (s *Stack) frames() []string {
+// Frames are the frames of a stack, the root first.
+func (s *Stack) Frames() []string {
 	all := []string{"rank " + strconv.Itoa(int(s.Rank)), cmp.Or(s.Phase, outside), s.Cause}
 	if s.Why != "" {
 		all = append(all, s.Why)
@@ -104,7 +104,7 @@ func fold(stacks []Stack) []folded {
 		if s.Ns == 0 {
 			continue
 		}
-		frames := s.frames()
+		frames := s.Frames()
 		key := strings.Join(frames, ";")
 		label := key + "\x00" + s.Evidence
 		k, ok := at[label]

@@ -49,6 +49,9 @@ func (c *computer) report() *Report {
 	if c.opt.Stacks {
 		rep.Stacks = c.stacks(views)
 	}
+	if c.opt.Series {
+		rep.Series = c.seriesReport(views, rep.Idle.Causes)
+	}
 	c.warn(rep, views)
 	return rep
 }

@@ -134,6 +134,9 @@ func (rep *Report) idle(s *report.Section) {
 	if i.WindowUs == 0 {
 		return
 	}
+	rep.stepsFigure(s)
+	rep.ranksFigure(s)
+	rep.flameFigure(s)
 	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
 	i.sites(s)
 	i.whys(s)
@@ -217,8 +220,10 @@ func (rep *Report) gaps(s *report.Section) {
 		return
 	}
 	s.Say("Most of the time: %s.", g.Dominant)
-	t := s.Table("", report.Column{Title: "gap", Right: true}, report.Column{Title: "count", Kind: report.Count}, report.Column{Title: "total", Kind: report.Duration},
-		report.Column{Title: "share", Kind: report.Ratio}, report.Column{Title: "typical source", Minor: 1})
+	t := &report.Table{Columns: []report.Column{{Title: "gap", Right: true}, {Title: "count", Kind: report.Count}, {Title: "total", Kind: report.Duration},
+		{Title: "share", Kind: report.Ratio}, {Title: "typical source", Minor: 1}}}
+	title, alt, plot := g.bucketsFigure()
+	s.Figure(title, alt, plot, t)
 	for _, b := range g.Buckets {
 		t.Row(report.Str(b.name()), report.Int(b.Count), report.Num(b.TotalUs), report.Num(b.Share), report.Str(b.Source))
 	}

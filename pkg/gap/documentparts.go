@@ -75,9 +75,11 @@ func (rep *Report) pattern(s *report.Section) {
 		}
 		t.Row(report.Str(g.Group), report.Str(kernels), report.Str(g.Class), report.Num(g.GapUs), report.Num(g.GapUsPerStep), report.Num(g.Share), report.Str(g.Priority))
 	}
-	t = s.Table("Kernels of the unit", report.Column{Title: "#", Kind: report.Count}, report.Column{Title: "kernel", Kind: report.Names},
-		report.Column{Title: "class", Minor: 2}, report.Column{Title: "gap before", Kind: report.Duration}, report.Column{Title: "duration", Kind: report.Duration},
-		report.Column{Title: "variants", Kind: report.Count, Minor: 1})
+	t = &report.Table{Title: "Kernels of the unit", Columns: []report.Column{{Title: "#", Kind: report.Count}, {Title: "kernel", Kind: report.Names},
+		{Title: "class", Minor: 2}, {Title: "gap before", Kind: report.Duration}, {Title: "duration", Kind: report.Duration},
+		{Title: "variants", Kind: report.Count, Minor: 1}}}
+	title, alt, plot := rep.unitFigure()
+	s.Figure(title, alt, plot, t)
 	for _, k := range p.Kernels {
 		t.Row(report.Int(k.Index), report.Str(k.Name), report.Str(k.Class), report.Num(k.GapUs), report.Num(k.Us), report.Int(k.Variants))
 	}
@@ -108,9 +110,11 @@ func (rep *Report) straggler(s *report.Section) {
 	stragglerSays(s, t)
 	s.Say("%d collectives of %d steps were matched; nine in ten end within %s of each other, and arrivals closer than that count as simultaneous.",
 		t.Matched, t.Steps, report.Micros(t.ClockErrorUs))
-	ranks := s.Table("", report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "straggler", Kind: report.Ratio},
-		report.Column{Title: "late per step", Kind: report.Duration}, report.Column{Title: "waits per step", Kind: report.Duration},
-		report.Column{Title: "transfer per step", Kind: report.Duration, Minor: 2}, report.Column{Title: "clock offset", Kind: report.Duration, Minor: 1})
+	ranks := &report.Table{Columns: []report.Column{{Title: "rank", Kind: report.Count}, {Title: "straggler", Kind: report.Ratio},
+		{Title: "late per step", Kind: report.Duration}, {Title: "waits per step", Kind: report.Duration},
+		{Title: "transfer per step", Kind: report.Duration, Minor: 2}, {Title: "clock offset", Kind: report.Duration, Minor: 1}}}
+	title, alt, plot := lateFigure(rep)
+	s.Figure(title, alt, plot, ranks)
 	for _, r := range t.Ranks {
 		ranks.Row(report.Int(r.Rank), report.Num(r.ShareOfSteps), report.Num(r.LateUs), report.Num(r.WaitUs), report.Num(r.TransferUs), report.Num(r.OffsetUs))
 	}

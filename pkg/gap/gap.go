@@ -30,6 +30,8 @@ type Options struct {
 	PerStep bool
 	// Stacks adds the idle time as stacks to the report, for flame graphs.
 	Stacks bool
+	// Series adds how the steps went over time and by rank, for figures.
+	Series bool
 	// Source returns the source function of an NVTX range, "" where it is not
 	// known; nil knows none.
 	Source func(string) string

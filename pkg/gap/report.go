@@ -26,8 +26,10 @@ type Report struct {
 	Handoff  handoff.Handoff `json:"optimization_handoff"`
 	// Stacks are the idle time as stacks, in no order in particular, where they were
 	// asked for; they add up to it, in ns.
-	Stacks   []flame.Stack `json:"-"`
-	Warnings []string      `json:"warnings"` // what limits the report, a sentence each
+	Stacks []flame.Stack `json:"-"`
+	// Series is how the steps went, where that was asked for and there are any.
+	Series   *Series  `json:"-"`
+	Warnings []string `json:"warnings"` // what limits the report, a sentence each
 
 	reason string // why there is nothing to say, "" where there is something
 }

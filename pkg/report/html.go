@@ -64,7 +64,8 @@ func HTML(w io.Writer, d *Document, opt Options) error {
 // page is a page that is being written.
 type page struct {
 	markup.Writer
-	top int
+	top     int // of Options
+	figures int // so far
 }
 
 // head writes what is not shown.

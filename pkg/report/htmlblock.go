@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/figure"
 	"github.com/hostbound/hostbound/pkg/markup"
 )
 
@@ -19,8 +21,9 @@ func (p *page) contents(d *Document) {
 	p.Open("ol")
 	for k, s := range d.Sections {
 		if s.Title != "" && len(s.Blocks) > 0 {
+			title, _, _ := strings.Cut(s.Title, ":")
 			p.Open("li")
-			p.Leaf("a", clip(s.Title, maxName), "href", "#"+anchor(k))
+			p.Leaf("a", clip(title, maxName), "href", "#"+anchor(k))
 			p.Close()
 		}
 	}
@@ -69,7 +72,23 @@ func (p *page) block(b Block) {
 		p.Close()
 	case *Table:
 		p.table(b.layout(p.top))
+	case *Drawing:
+		p.figure(b)
 	}
+}
+
+// figure writes a drawing and, folded away, its table.
+func (p *page) figure(f *Drawing) {
+	p.figures++
+	id := fmt.Sprintf("f%d", p.figures)
+	p.Open("figure")
+	p.Leaf("figcaption", clip(f.Title, maxHTMLText))
+	figure.Draw(&p.Writer, f.Plot, id, clip(f.Title, maxTitle), clip(f.Alt, maxHTMLText))
+	p.Open("details")
+	p.Leaf("summary", "Table")
+	p.table(f.Table.layout(p.top))
+	p.Close()
+	p.Close()
 }
 
 // list writes a list, and how many items it has more than are shown.
@@ -93,10 +112,7 @@ func (p *page) list(l *List) {
 // table writes a table in a box of its own, which scrolls where the table is wider
 // than the page.
 func (p *page) table(g *grid) {
-	label := g.table.Title
-	if label == "" {
-		label = "Table"
-	}
+	label := cmp.Or(g.table.Title, "Table")
 	p.Open("div", "class", "table", "role", "region", "aria-label", clip(label, maxTitle), "tabindex", "0")
 	p.Open("table")
 	if g.table.Title != "" {

@@ -18,13 +18,14 @@ func Markdown(w io.Writer, d *Document, opt Options) error {
 	m := &markdown{top: opt.Top}
 	m.line("# %s", m.text(Plain(d.Title.String())))
 	for _, s := range d.Sections {
-		if len(s.Blocks) == 0 {
+		blocks := s.text()
+		if len(blocks) == 0 {
 			continue
 		}
 		if s.Title != "" {
 			m.line("\n## %s", m.text(Plain(s.Title)))
 		}
-		for _, b := range s.Blocks {
+		for _, b := range blocks {
 			m.line("")
 			m.block(b)
 		}

@@ -40,7 +40,7 @@ type Section struct {
 	Detail bool
 }
 
-// Block is what a section consists of: a Paragraph, *List, *Note, Code or *Table.
+// Block is what a section consists of: a Paragraph, *List, *Note, Code, *Table or *Drawing.
 type Block interface{ block() }
 
 // Paragraph is a sentence, or a few.

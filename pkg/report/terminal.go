@@ -31,7 +31,8 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 	t.prose(d.Title, "", sgrBold)
 	var omitted []string
 	for _, s := range d.Sections {
-		if len(s.Blocks) == 0 {
+		blocks := s.text()
+		if len(blocks) == 0 {
 			continue
 		}
 		if s.Detail && opt.Brief {
@@ -43,7 +44,7 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 			t.WriteByte('\n')
 			t.prose(Plain(s.Title), "", sgrBold)
 		}
-		for i, b := range s.Blocks {
+		for i, b := range blocks {
 			if s.Title == "" || i > 0 {
 				t.WriteByte('\n')
 			}

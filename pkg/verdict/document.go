@@ -35,7 +35,7 @@ func (r *Report) Document() *report.Document {
 		scope := &r.Scopes[i]
 		s := d.Section(r.heading(scope))
 		s.Detail = scope != r.worst()
-		scope.table(s.Table("", columns...))
+		s.Figure(scope.figure())
 	}
 	r.interpretation(d.Section("What it means"))
 	d.Details("Keep in mind").Items(r.caveats())
@@ -342,12 +342,7 @@ func (l *Limits) text(m int) string {
 func limit(v float64) string { return fmt.Sprintf("%.4g %%", 100*v) }
 
 // percent shows a ratio, "unknown" where there is none.
-func percent(v *float64) string {
-	if v == nil {
-		return "unknown"
-	}
-	return report.Percent(*v)
-}
+func percent(v *float64) string { return percentOr(v, "unknown") }
 
 // count is a number of things.
 func count(n int, what string) string {

@@ -1,0 +1,167 @@
+package figure
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/markup"
+)
+
+// Timeline shows what happened when, a track for each thing that did one at a time.
+type Timeline struct {
+	From, To float64 // microseconds, of what is shown
+	Tracks   []Track
+	Arrows   []Arrow
+	Named    []Series // the colours that the legend names
+	// Limit is how many spans are drawn one by one, the longest, 0 for maxSpans; the
+	// others are drawn without names.
+	Limit int
+}
+
+// Track is what one thing did.
+type Track struct {
+	Name  string
+	Spans []Span
+	// Depth is how many rows the track has: spans that are nested are below one another.
+	Depth int
+	Thin  bool // spans have no names inside
+}
+
+// Span is something that took time.
+type Span struct {
+	Name     string // hostile
+	From, To float64
+	Color    Color
+	Depth    int // from 0
+}
+
+// Arrow goes from one track to another.
+type Arrow struct {
+	FromTrack, ToTrack int // indices of tracks
+	From, To           float64
+}
+
+// Sizes in pixels, and how many spans have a name.
+const (
+	trackText  = 18
+	trackRow   = 18
+	thinRow    = 10
+	trackAfter = 8
+	maxSpans   = 900
+	maxArrows  = 200
+)
+
+func (t *Track) row() float64 {
+	if t.Thin {
+		return thinRow
+	}
+	return trackRow
+}
+
+func (t *Track) height() float64 { return trackText + t.row()*float64(max(t.Depth, 1)) + trackAfter }
+
+func (p *Timeline) class() string    { return "wide timeline" }
+func (p *Timeline) legend() []Series { return p.Named }
+
+func (p *Timeline) height() float64 { return p.bottom() + axisRoom }
+
+func (p *Timeline) bottom() (y float64) {
+	for i := range p.Tracks {
+		y += p.Tracks[i].height()
+	}
+	return y
+}
+
+// shortest is the length from which on spans are drawn one by one.
+func (p *Timeline) shortest() float64 {
+	var all []float64
+	for i := range p.Tracks {
+		for _, s := range p.Tracks[i].Spans {
+			all = append(all, s.To-s.From)
+		}
+	}
+	limit := cmp.Or(p.Limit, maxSpans)
+	if len(all) <= limit {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)-limit]
+}
+
+func (p *Timeline) draw(c *canvas) {
+	bottom := p.bottom()
+	a := newAxis(Micros, 0, p.To-p.From, 6)
+	c.Open("svg", "class", "zoom", "x", "0", "y", "0", "width", "100%", "height", "100%", "data-us", markup.Num(p.To-p.From), "data-y", markup.Num(bottom))
+	c.Open("g", "class", "ticks")
+	a.below(c, 0, bottom)
+	c.Close()
+	shortest, y := p.shortest(), 0.0
+	tops := make([]float64, len(p.Tracks))
+	for i := range p.Tracks {
+		tops[i] = y + trackText
+		p.spans(c, &p.Tracks[i], tops[i], shortest)
+		y += p.Tracks[i].height()
+	}
+	p.arrows(c, tops)
+	c.Close()
+	for i := range p.Tracks {
+		c.name(0, tops[i]-5, p.Tracks[i].Name)
+	}
+}
+
+// x is where a time is.
+func (p *Timeline) x(t float64) float64 { return min(max((t-p.From)/(p.To-p.From), 0), 1) }
+
+// spans draws those of a track: the long ones with their names, the others as one
+// path for each row and colour.
+func (p *Timeline) spans(c *canvas, t *Track, top, shortest float64) {
+	type place struct {
+		depth int
+		color Color
+	}
+	small := map[place]*strings.Builder{}
+	var places []place
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		x, width := p.x(s.From), p.x(s.To)-p.x(s.From)
+		if s.To-s.From >= shortest {
+			p.span(c, t, s, x, top, width)
+			continue
+		}
+		at := place{s.Depth, s.Color}
+		if small[at] == nil {
+			small[at] = &strings.Builder{}
+			places = append(places, at)
+		}
+		small[at].WriteString("M" + markup.Num(plotWidth*x) + " 0h" + markup.Num(max(plotWidth*width, 0.05)) + "v1h-" + markup.Num(max(plotWidth*width, 0.05)) + "z")
+	}
+	for _, at := range places {
+		c.Open("svg", "x", "0", "y", markup.Num(top+t.row()*float64(at.depth)), "width", "100%", "height", markup.Num(t.row()-2), "viewBox", "0 0 1000 1", "preserveAspectRatio", "none")
+		c.Empty("path", "class", at.color.class(), "d", small[at].String())
+		c.Close()
+	}
+}
+
+func (p *Timeline) span(c *canvas, t *Track, s *Span, x, top, width float64) {
+	y, height := top+t.row()*float64(s.Depth), t.row()-2
+	title := short(s.Name, 120) + ": " + Micros.Show(s.To-s.From) + ", from " + Micros.Show(s.From-p.From)
+	if t.Thin || width < namedFrom/4 {
+		c.rect(s.Color.class(), x, y, max(width, 0.0002), height, title)
+		return
+	}
+	c.Open("svg", "class", "node", "x", markup.Share(x), "y", markup.Num(y), "width", markup.Share(width), "height", markup.Num(height))
+	c.Leaf("title", title)
+	c.Empty("rect", "class", s.Color.class()+" pale", "width", "100%", "height", "100%")
+	c.Leaf("text", short(s.Name, 60), "x", "3", "y", "12")
+	c.Close()
+}
+
+func (p *Timeline) arrows(c *canvas, tops []float64) {
+	every := max(1, (len(p.Arrows)+maxArrows-1)/maxArrows)
+	for i := 0; i < len(p.Arrows); i += every {
+		a := &p.Arrows[i]
+		from, to := &p.Tracks[a.FromTrack], tops[a.ToTrack]
+		c.line("arrow", p.x(a.From), tops[a.FromTrack]+from.row()*float64(max(from.Depth, 1))-2, p.x(a.To), to)
+	}
+}

@@ -1,0 +1,133 @@
+package gap
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/idle"
+)
+
+// maxBins is how many bins of steps there are at most, maxSeries how many causes a bin
+// tells apart, maxSeriesRanks how many ranks.
+const (
+	maxBins        = 200
+	maxSeries      = 8
+	maxSeriesRanks = 64
+)
+
+// Series is how the steps that count went, one after the other and rank by rank. Times
+// are in us per step and GPU.
+type Series struct {
+	Causes []string // that are told apart, the largest first; what else there is comes after
+	Bins   []Bin
+	Ranks  []RankSeries // in order
+}
+
+// Bin is a number of steps, of all ranks.
+type Bin struct {
+	First, Last int // numbers of steps, both included
+	Steps       int // rank-steps
+	// The least, median and largest of the steps' periods, and of their idle time.
+	Period, Idle [3]float64
+	Parts        []float64 // busy, then as Causes, then all others: means
+}
+
+// RankSeries is the steps of a rank.
+type RankSeries struct {
+	Rank  int32
+	Steps int
+	Parts []float64 // as those of a Bin
+}
+
+// share is time divided by busy, causes and other causes, of a number of steps.
+type share struct {
+	parts []float64
+	steps int
+}
+
+// seriesReport adds the steps that count up by time and by rank, nil where there are none.
+func (c *computer) seriesReport(views []*view, causes []Cause) *Series {
+	s := &Series{}
+	for _, cause := range causes[:min(maxSeries, len(causes))] {
+		s.Causes = append(s.Causes, cause.Cause)
+	}
+	first, last := math.MaxInt, -1
+	for _, v := range views {
+		if v.steps > 0 {
+			first, last = min(first, v.from), max(last, v.to-1)
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	width := (last - first + maxBins) / maxBins
+	bins := make([]struct {
+		share
+		period, idle []float64
+	}, (last-first)/width+1)
+	parts := len(s.Causes) + 2
+	for k := range bins {
+		bins[k].parts = make([]float64, parts)
+	}
+	number := map[idle.Key]int{}
+	for _, v := range views {
+		lanes := float64(max(len(v.lanes), 1))
+		rank := share{parts: make([]float64, parts), steps: int(v.steps)}
+		idleOf := make([]float64, v.steps)
+		v.eachStepSample(func(k int32, sample *idle.Sample) {
+			part, t := c.partOf(number, s.Causes, sample.Key), us(sample.Ns)/lanes
+			bins[(int(k)-first)/width].parts[part] += t
+			rank.parts[part] += t
+			idleOf[int(k)-v.from] += t
+		})
+		for i, st := range v.counted() {
+			b := &bins[(v.from+i-first)/width]
+			period := us(st.Period())
+			b.steps++
+			b.parts[0] += period - idleOf[i]
+			rank.parts[0] += period - idleOf[i]
+			b.period, b.idle = append(b.period, period), append(b.idle, idleOf[i])
+		}
+		if rank.steps > 0 && len(s.Ranks) < maxSeriesRanks {
+			s.Ranks = append(s.Ranks, RankSeries{v.id, rank.steps, rank.means()})
+		}
+	}
+	for k := range bins {
+		if b := &bins[k]; b.steps > 0 {
+			s.Bins = append(s.Bins, Bin{
+				First: first + k*width, Last: min(first+(k+1)*width-1, last), Steps: b.steps,
+				Period: middle(b.period), Idle: middle(b.idle), Parts: b.means(),
+			})
+		}
+	}
+	return s
+}
+
+// means are the parts per step.
+func (s *share) means() []float64 {
+	for k := range s.parts {
+		s.parts[k] /= float64(s.steps)
+	}
+	return s.parts
+}
+
+// partOf is which part of a bin a key belongs to.
+func (c *computer) partOf(known map[idle.Key]int, causes []string, k idle.Key) int {
+	part, ok := known[k]
+	if !ok {
+		key, _ := c.sites.Undivided(k)
+		part = slices.Index(causes, c.sites.CauseName(key)) + 1
+		if part == 0 {
+			part = len(causes) + 1
+		}
+		known[k] = part
+	}
+	return part
+}
+
+// middle is the least, the median and the largest of some values.
+func middle(values []float64) [3]float64 {
+	slices.SortFunc(values, cmp.Compare)
+	return [3]float64{values[0], values[len(values)/2], values[len(values)-1]}
+}
