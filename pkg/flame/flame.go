@@ -70,7 +70,7 @@ func (s *Stack) Frames() []string {
 }
 
 // Compare orders stacks by their frames.
-func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.frames(), o.frames()) }
+func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.Frames(), o.Frames()) }
 
 // clean replaces what would end a frame or a line, and what no terminal should see.
 func clean(name string) string {
