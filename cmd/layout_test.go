@@ -61,12 +61,13 @@ var below = []struct {
 	{"pkg/coverage", []string{"pkg/capture", "pkg/event"}},
 	{"pkg/pattern", []string{"pkg/event"}},
 	{"pkg/event/eventtest", []string{"pkg/event"}},
+	{"pkg/symbol", []string{"pkg/event"}},
 	{"pkg/table", []string{"pkg/event"}},
 	// formats, which know nothing of each other
 	{"pkg/wire", []string{"pkg/event", "pkg/table"}},
 	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet"}},
 	{"pkg/kineto", []string{"pkg/cudaname", "pkg/event", "pkg/marker"}},
-	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite"}},
+	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite", "pkg/symbol"}},
 	// analyses, which know nothing of each other, nor of formats
 	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},

@@ -24,6 +24,17 @@ func trace(seed uint64) (*event.Header, []eventtest.Row) {
 	return h, append(out, windows...)
 }
 
+// addStacks gives some rows stacks. Those that no row has are not kept.
+func addStacks(h *event.Header, rows []eventtest.Row) {
+	h.Columns |= event.StackCols
+	h.Stacks = []string{"main", "main;a", "main;b", "main;☃"}
+	for i := range rows {
+		if i%5 != 4 || i < len(h.Stacks) {
+			rows[i].Stack = int32(i % len(h.Stacks))
+		}
+	}
+}
+
 // steps gives every rank steps: step rows at random rows, whose number the rows
 // after them have.
 func steps(rng *rand.Rand, rows []eventtest.Row) (out, windows []eventtest.Row) {
@@ -131,6 +142,9 @@ func btoi(b bool) int {
 func TestFile(t *testing.T) {
 	for seed := range uint64(20) {
 		h, rows := trace(seed)
+		if seed%4 == 1 {
+			addStacks(h, rows)
+		}
 		path := filepath.Join(t.TempDir(), "x.parquet")
 		write(t, path, h, rows, Options{GroupRows: 64})
 		got, back := mustRead(t, path, ReadOptions{})

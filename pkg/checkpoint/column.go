@@ -19,7 +19,7 @@ var encodings = [event.NumCols]parquet.Encoding{
 }
 
 // enum returns the values of an enum column, nil for other columns.
-func enum(c event.Col, domains []string) []string {
+func enum(c event.Col, h *event.Header) []string {
 	switch c {
 	case event.ColKind:
 		return event.Kinds
@@ -28,22 +28,24 @@ func enum(c event.Col, domains []string) []string {
 	case event.ColPhase:
 		return event.Phases
 	case event.ColDomain:
-		return append([]string{}, domains...) // not nil
+		return append([]string{}, h.Domains...) // not nil
+	case event.ColStack:
+		return append([]string{}, h.Stacks...)
 	}
 	return nil
 }
 
-// columns returns the columns of a file, in the order of event.Fields.
-func columns(set event.Set, domains []string) []parquet.Column {
+// columns returns the columns of a file of rows after h, in the order of event.Fields.
+func columns(h *event.Header) []parquet.Column {
 	var cols []parquet.Column
-	for _, c := range members(set) {
+	for _, c := range members(h.Columns) {
 		f := event.Fields[c]
 		col := parquet.Column{Name: f.Name, Type: parquet.Int64, Nullable: f.Nullable, Encoding: encodings[c]}
 		switch f.Type {
 		case event.Int32:
 			col.Type = parquet.Int32
 		case event.Text, event.Enum:
-			col.Type, col.Enum = parquet.Text, enum(c, domains)
+			col.Type, col.Enum = parquet.Text, enum(c, h)
 		}
 		cols = append(cols, col)
 	}

@@ -133,7 +133,7 @@ func (g *group) read(r *Reader, u unit) error {
 	if f.GroupRows(u.group) > maxGroupRows {
 		return fmt.Errorf("%s: row group of %d rows", r.paths[u.file], f.GroupRows(u.group))
 	}
-	if err := g.readColumn(f, u.group, event.ColKind, r.header.Domains); err != nil {
+	if err := g.readColumn(f, u.group, event.ColKind, r.header); err != nil {
 		return fmt.Errorf("%s: %w", r.paths[u.file], err)
 	}
 	if !g.wanted(r) {
@@ -143,7 +143,7 @@ func (g *group) read(r *Reader, u unit) error {
 	columns.SetLimit(runtime.GOMAXPROCS(0))
 	for _, c := range r.columns {
 		if c != event.ColKind {
-			columns.Go(func() error { return g.readColumn(f, u.group, c, r.header.Domains) })
+			columns.Go(func() error { return g.readColumn(f, u.group, c, r.header) })
 		}
 	}
 	for k, field := range r.others {
@@ -161,7 +161,7 @@ func (g *group) read(r *Reader, u unit) error {
 }
 
 // readColumn reads column c of a row group into the batch.
-func (g *group) readColumn(f *parquet.File, n int, c event.Col, domains []string) error {
+func (g *group) readColumn(f *parquet.File, n int, c event.Col, h *event.Header) error {
 	name, v := event.Fields[c].Name, &g.vectors[c]
 	switch col := g.batch.Column(c).(type) {
 	case *event.Ints[int64]:
@@ -169,7 +169,7 @@ func (g *group) readColumn(f *parquet.File, n int, c event.Col, domains []string
 		col.Values, col.Valid = v.Int, v.Valid
 		return err
 	case *event.Ints[int32]:
-		err := f.ReadInt32(n, name, enum(c, domains), v)
+		err := f.ReadInt32(n, name, enum(c, h), v)
 		col.Values, col.Valid = v.Int32, v.Valid
 		return err
 	case *event.Strings:

@@ -65,6 +65,12 @@ func (r *Reader) Choose(opt ReadOptions) (err error) {
 		h.Columns &= opt.Columns | opt.Selection.columns()
 		h.Foreign = nil
 	}
+	if h.Columns.Has(event.ColStack) && r.stored.Stacks == nil {
+		if h.Stacks, err = r.readStacks(); err != nil {
+			return err
+		}
+		r.stored.Stacks = h.Stacks
+	}
 	r.opt, r.header, r.columns = opt, &h, members(h.Columns)
 	r.others, _ = h.Foreign.(event.PlainFields)
 	r.src, err = opt.Selection.Filter(&groups{r: r, units: r.plan()})
@@ -194,6 +200,28 @@ func (r *Reader) merge(h *event.Header) error {
 		}
 	}
 	return nil
+}
+
+// readStacks returns the stacks of all rows, each once, in order.
+func (r *Reader) readStacks() ([]string, error) {
+	stacks, seen := []string{}, map[string]bool{}
+	var v parquet.Vector
+	for i, f := range r.files {
+		for g := range f.Groups() {
+			if err := f.ReadColumn(g, event.Fields[event.ColStack].Name, nil, &v); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.paths[i], err)
+			}
+			for k := range v.Text.Len() {
+				if text := v.Text.Get(k); len(text) > 0 && !seen[string(text)] {
+					s := string(text)
+					seen[s] = true
+					stacks = append(stacks, s)
+				}
+			}
+		}
+	}
+	slices.Sort(stacks)
+	return stacks, nil
 }
 
 // Header is event.Source's.

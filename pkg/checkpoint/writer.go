@@ -93,7 +93,7 @@ func newWriter(h *event.Header, opt Options) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{header: h, opt: opt, cols: members(h.Columns), others: others}
-	w.schema = append(columns(h.Columns, h.Domains), foreignSchema(others)...)
+	w.schema = append(columns(h), foreignSchema(others)...)
 	w.chunk.Cols = make([]parquet.Vector, len(w.schema))
 	w.mem = make([]parquet.Vector, len(w.cols))
 	return w, nil

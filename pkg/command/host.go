@@ -9,25 +9,32 @@ import (
 )
 
 // hostKinds are the kinds of rows about host threads that a recording may have and that
-// only gaps looks at.
-var hostKinds = []event.Kind{event.OS, event.Run}
+// only gaps looks at, each under the name by which it is left out.
+var hostKinds = []hostKind{
+	{"os", []event.Kind{event.OS}}, {"run", []event.Kind{event.Run}}, {"sample", []event.Kind{event.Sample, event.Backtrace}},
+}
+
+type hostKind struct {
+	name  string
+	kinds []event.Kind
+}
 
 // withoutFlag belongs to the filters that pass on all rows.
 var withoutFlag = cli.Flag{
-	Name: "without", Usage: "leave out the rows of KINDS about host threads, of " + kindNames() + ", as `KINDS` such as os,run", Check: checkWithout,
+	Name: "without", Usage: "leave out the rows of KINDS about host threads, of " + kindNames() + " (with the stacks of calls), as `KINDS` such as os,run", Check: checkWithout,
 }
 
 func kindNames() string {
 	var names []string
 	for _, k := range hostKinds {
-		names = append(names, k.String())
+		names = append(names, k.name)
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 func checkWithout(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
-		if !slices.Contains(hostKinds, event.KindCode(name)) {
+		if !slices.ContainsFunc(hostKinds, func(k hostKind) bool { return k.name == name }) {
 			return cli.Misuse("--without "+name+" is no kind that can be left out", "--without takes "+kindNames())
 		}
 	}
@@ -39,19 +46,23 @@ func checkWithout(text string) error {
 // that has them.
 func (c *Context) wantHost(without string) {
 	names := strings.Split(without, ",")
-	if without != "" {
-		kinds := []event.Kind{}
-		for code, name := range event.Kinds {
-			kind := event.Kind(code)
-			if !slices.Contains(names, name) && (c.selected.Kinds == nil || slices.Contains(c.selected.Kinds, kind)) {
-				kinds = append(kinds, kind)
-			}
-		}
-		c.selected.Kinds = kinds
-	}
+	var left []event.Kind
 	for _, k := range hostKinds {
-		if !slices.Contains(names, k.String()) {
-			c.host = append(c.host, k)
+		if slices.Contains(names, k.name) {
+			left = append(left, k.kinds...)
+		} else {
+			c.host = append(c.host, k.kinds...)
 		}
 	}
+	if len(left) == 0 {
+		return
+	}
+	kinds := []event.Kind{}
+	for code := range event.Kinds {
+		kind := event.Kind(code)
+		if !slices.Contains(left, kind) && (c.selected.Kinds == nil || slices.Contains(c.selected.Kinds, kind)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	c.selected.Kinds = kinds
 }

@@ -12,7 +12,7 @@ import (
 func TestWithout(t *testing.T) {
 	var c Context
 	c.wantHost("run")
-	if !slices.Equal(c.host, []event.Kind{event.OS}) {
+	if !slices.Equal(c.host, []event.Kind{event.OS, event.Sample, event.Backtrace}) {
 		t.Errorf("asked for %v", c.host)
 	}
 	if k := c.selected.Kinds; len(k) != len(event.Kinds)-1 || slices.Contains(k, event.Run) {
@@ -25,7 +25,7 @@ func TestWithout(t *testing.T) {
 		t.Errorf("takes %v of --kind run --without run", k)
 	}
 	c = Context{}
-	if c.wantHost(""); len(c.host) != len(hostKinds) || c.selected.Kinds != nil {
+	if c.wantHost(""); len(c.host) != 4 || c.selected.Kinds != nil {
 		t.Errorf("takes %v and asks for %v", c.selected.Kinds, c.host)
 	}
 }

@@ -35,6 +35,7 @@ type Batch struct {
 	Ctx          Ints[int64] // requests with context tokens, of step rows with counts
 	Gen          Ints[int64] // requests that generate, of step rows with counts
 	CPU          Ints[int32] // number of the CPU, of rows of kind Run; null where unknown
+	Stack        Ints[int32] // codes of Header.Stacks, of rows of the kinds Sample and Backtrace; null where unknown
 
 	// Foreign are the columns that this program does not know.
 	Foreign []Foreign
@@ -76,6 +77,7 @@ var columnOf = [NumCols]func(*Batch) any{
 	ColCtx:          func(b *Batch) any { return &b.Ctx },
 	ColGen:          func(b *Batch) any { return &b.Gen },
 	ColCPU:          func(b *Batch) any { return &b.CPU },
+	ColStack:        func(b *Batch) any { return &b.Stack },
 }
 
 // codes returns a column of codes as the numbers that they are.

@@ -24,6 +24,8 @@
 //	domain     NVTX domain
 //	bytes      size of a copy
 //	cpu        number of the CPU, rows of kind run; streams without such rows have no such column
+//	stack      functions from the root, joined by ";", rows of the kinds sample and backtrace;
+//	           streams without such rows have no such column
 //
 // isolate adds step, segment and size, and rows of the kinds step and window;
 // phase adds phase, ctx and gen. Columns that none of us knows are carried
@@ -101,8 +103,8 @@ const (
 
 	OS        // a call of the system's libraries
 	Run       // a stretch in which a thread is on the CPU of column cpu; cpu is null where nobody knows whether it is
-	Sample    // an instant at which a thread was found in the stack of column stack
-	Backtrace // the stack of column stack, of a call with the same thread and start
+	Sample    // an instant at which a thread was found in the stack of column stack, on a CPU unless its name is Python
+	Backtrace // the stack of column stack that a thread was in during a call; it may start and end a little outside of that
 )
 
 // Kinds names the values of column kind.
@@ -176,7 +178,20 @@ const (
 	ByProfiler // the profiler's own work
 	QueueFull  // a launch waits because the GPU's queue is full
 	Load       // code is compiled or loaded
+	// Of stacks, by their leaf; GIL, GC, Alloc, ByProfiler and Other, too.
+	Interpreter // of Python
+	Torch       // PyTorch's own libraries
+	CUDALibrary // the CUDA runtime, the driver and the libraries above them
+	NCCL
+	JIT       // compilers of code for the GPU
+	Tokenizer // from text to tokens and back
+	Libc
+	OSKernel // the operating system's kernel
 )
+
+// PythonSample is the name of rows of kind Sample whose stack is one of Python functions:
+// they come at even times, be the thread on a CPU or not.
+const PythonSample = "python"
 
 // Classes names the values of column class.
 var Classes = []string{
@@ -188,6 +203,8 @@ var Classes = []string{
 	OSLock: "lock", OSWait: "wait", OSJoin: "join", OSSleep: "sleep", OSIO: "io", OSDriver: "driver",
 	OSMemory: "memory", OSFile: "file",
 	ByProfiler: "profiler", QueueFull: "queue_full", Load: "load",
+	Interpreter: "interpreter", Torch: "torch", CUDALibrary: "cuda", NCCL: "nccl", JIT: "jit", Tokenizer: "tokenizer",
+	Libc: "libc", OSKernel: "kernel",
 }
 
 // ClassCode returns the class of that name, -1 for a name that is none.
@@ -249,6 +266,7 @@ const (
 	ColCtx
 	ColGen
 	ColCPU
+	ColStack
 	NumCols
 )
 
@@ -296,6 +314,7 @@ var Fields = [NumCols]Field{
 	ColCtx:          {"ctx", Int64, true},
 	ColGen:          {"gen", Int64, true},
 	ColCPU:          {"cpu", Int32, true},
+	ColStack:        {"stack", Enum, true},
 }
 
 // Set is a set of columns.
@@ -306,7 +325,8 @@ const (
 	BaseCols  Set = 1<<ColStep - 1
 	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize
 	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen
-	HostCols  Set = 1 << ColCPU // of streams with rows of kind Run
+	HostCols  Set = 1 << ColCPU   // of streams with rows of kind Run
+	StackCols Set = 1 << ColStack // of streams with rows of the kinds Sample and Backtrace
 )
 
 // Has tells whether c is in the set.

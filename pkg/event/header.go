@@ -13,6 +13,9 @@ type Header struct {
 	Columns Set
 	// Domains are the NVTX domains, the values of column domain.
 	Domains []string
+	// Stacks are the stacks of host threads, the values of column stack, each once:
+	// the functions from the root, joined by ";". No metadata hold them.
+	Stacks []string
 	// Extra is the metadata that this program does not know, which it passes on.
 	Extra map[string]string
 	// Foreign describes the columns that this program does not know, in the

@@ -38,12 +38,13 @@ type RankFacts struct {
 	Kernels int64 `json:"kernels"`
 	Graphs  int64 `json:"graphs"`
 	Replays int64 `json:"replays"`
-	// OSCalls, Runs and Samples count what was recorded of the threads of the rank's
-	// process: calls of the system's libraries, stretches on a CPU, samples. 0 where
-	// nothing was, or was left out.
-	OSCalls int64 `json:"os_calls,omitempty"`
-	Runs    int64 `json:"runs,omitempty"`
-	Samples int64 `json:"samples,omitempty"`
+	// OSCalls, Runs, Samples and Backtraces count what was recorded of the threads of the
+	// rank's process: calls of the system's libraries, stretches on a CPU, samples, stacks
+	// of calls. 0 where nothing was, or was left out.
+	OSCalls    int64 `json:"os_calls,omitempty"`
+	Runs       int64 `json:"runs,omitempty"`
+	Samples    int64 `json:"samples,omitempty"`
+	Backtraces int64 `json:"backtraces,omitempty"`
 }
 
 // RankFacts returns what is known of a rank over all reports that have parts of
@@ -96,6 +97,7 @@ func (f *RankFacts) add(g *RankFacts) {
 	f.OSCalls += g.OSCalls
 	f.Runs += g.Runs
 	f.Samples += g.Samples
+	f.Backtraces += g.Backtraces
 }
 
 // Span is the span of a rank over all reports that have parts of it. Where they

@@ -47,7 +47,7 @@ type chunk struct {
 	class      []int64 // event.Class, none for none
 
 	correlation []int64 // none where it has none
-	node        []int64 // none where no graph replay ran it
+	node        []int64 // none where no graph replay ran it; of samples and backtraces the stack in the report's table
 	bytes       []int64 // of copies; of runs the CPU
 	domain      []int64 // of ranges: the number that their process gave it
 }

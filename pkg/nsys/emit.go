@@ -19,6 +19,7 @@ type emitter struct {
 	domains map[string]int32 // codes in the header
 	apis    []string         // canonical name by string, "" where not yet looked up
 	strings *event.Dict
+	stacks  []int32   // codes in the header by the report's numbers
 	slots   [][]*runs // of each rank, those without one last
 
 	batch *event.Batch
@@ -32,8 +33,8 @@ type emitter struct {
 }
 
 // newEmitter prepares the writing of a report's rows.
-func newEmitter(r *report, offset int64, domains map[string]int32) *emitter {
-	e := &emitter{r: r, offset: offset, domains: domains, apis: make([]string, r.strings.len()), slots: r.bySlot()}
+func newEmitter(r *report, offset int64, domains map[string]int32, stacks []int32) *emitter {
+	e := &emitter{r: r, offset: offset, domains: domains, stacks: stacks, apis: make([]string, r.strings.len()), slots: r.bySlot()}
 	e.strings = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
 	return e
@@ -209,6 +210,9 @@ func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i int) error {
 		if d := e.domain(t.process, id); d >= 0 {
 			b.Domain.Set(at, d)
 		}
+	}
+	if stack := rows[colNode][i]; stack != none {
+		b.Stack.Set(at, e.stacks[stack])
 	}
 	if cpu := rows[colBytes][i]; cpu != none {
 		b.CPU.Set(at, int32(cpu))

@@ -120,12 +120,21 @@ func (r *report) addHost() error {
 			if !t.host {
 				continue
 			}
+			if t.stacks != "" {
+				if err := r.useStacks(run); err != nil {
+					return r.explain(err)
+				}
+			}
 			r.info.Rows[t.kind.String()] += run.Rows
 			switch t.kind {
 			case event.OS:
 				f.OSCalls += run.Rows
 			case event.Run:
 				f.Runs += run.Rows
+			case event.Sample:
+				f.Samples += run.Rows
+			case event.Backtrace:
+				f.Backtraces += run.Rows
 			}
 		}
 	}

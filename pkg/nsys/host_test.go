@@ -148,3 +148,76 @@ func TestHostRowsOfBatches(t *testing.T) {
 		}
 	}
 }
+
+// Samples and stacks of calls, on the threads of hostExport: whatever the order of their
+// frames, without the directories of modules, and without what nobody resolved.
+func TestSamples(t *testing.T) {
+	const tables = hostExport + `
+		INSERT INTO StringIds VALUES (10, 'main'), (11, '0x7f00'), (12, '/home/CANARY/lib/libtorch_cpu.so'), (13, 'visit_decref'), (14, '/usr/bin/python3.11'),
+			(15, 'free'), (16, '/lib/libc.so.6'), (17, 'cudaLaunchKernel'), (18, '/opt/CANARY/libcupti.so.12'), (19, 'py::step:/home/CANARY/model.py'), (20, 'a;b');
+		CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start, cpu, threadState, globalTid, cpuCycles);
+		INSERT INTO COMPOSITE_EVENTS VALUES (1,310,0,1,16777221,1), (2,320,0,1,16777221,1), (3,330,0,1,33554437,1), (4,340,0,2,16777221,1), (5,350,0,1,16777221,0),
+			(6,360,0,1,16777222,1), (7,NULL,0,1,16777221,1), (8,380,0,NULL,16777221,1);
+		CREATE TABLE SAMPLING_CALLCHAINS (id, symbol, module, unresolved, stackDepth);
+		CREATE TABLE OSRT_CALLCHAINS (id, symbol, module, unresolved, stackDepth); INSERT INTO OSRT_CALLCHAINS VALUES (5,15,16,0,0), (5,10,12,0,1);
+		CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, "end", eventClass, globalTid, correlationId, nameId, callchainId);
+		INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1002,1010,0,16777221,9,17,NULL), (1001,1011,67,16777221,9,17,1), (1001,1011,67,16777221,9,17,7);
+		CREATE TABLE CUDA_CALLCHAINS (id, symbol, module, unresolved, stackDepth); INSERT INTO CUDA_CALLCHAINS VALUES (1,11,18,1,0), (1,17,12,0,1), (1,10,14,0,2);
+		ALTER TABLE OSRT_API ADD COLUMN callchainId; UPDATE OSRT_API SET callchainId = 5 WHERE start = 300 AND nameId = 3; UPDATE OSRT_API SET callchainId = 0 WHERE callchainId IS NULL;
+		INSERT INTO SAMPLING_CALLCHAINS SELECT * FROM (VALUES (1,15,16,0,0), (1,13,14,0,1), (1,10,14,0,2), (2,11,12,1,0), (2,19,NULL,0,1), (3,10,14,0,0), (4,10,14,0,0), (6,20,NULL,NULL,0))`
+	want := []string{
+		"backtrace 300-350 rank 0 thread 5 alloc main;free",
+		"sample 310-310 rank 0 thread 5 gc main;visit_decref;free",
+		"sample 320-320 rank 0 thread 5 torch step (model.py);[libtorch_cpu.so]",
+		"sample 360-360 rank 0 thread 6 other a,b",
+		"sample 380-380 rank 0 thread 5",
+		"backtrace 1001-1011 rank 0 thread 5 cuda main;cudaLaunchKernel", // without the profiler's own frames
+	}
+	for _, order := range []string{";", " ORDER BY column1, column5;", " ORDER BY column5 DESC, column1;"} {
+		path := database(t, tables+order)
+		for _, opts := range append(budgets, Options{}) {
+			if got := stackLines(t, opts, path); !slices.Equal(got, want) {
+				t.Errorf("%s got\n%s\nwant\n%s", order, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+}
+
+// stackLines describes the rows with stacks of an export.
+func stackLines(t *testing.T, opts Options, path string) (lines []string) {
+	t.Helper()
+	opts.Host = []event.Kind{event.Sample, event.Backtrace}
+	h, err := Open([]string{path}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if !slices.IsSorted(h.Header().Stacks) {
+		t.Errorf("stacks out of order: %q", h.Header().Stacks)
+	}
+	counts := map[event.Kind]int64{}
+	if err := event.Each(h, func(b *event.Batch) error {
+		for i := range b.Len {
+			kind := b.Kind.Values[i]
+			if kind != event.Sample && kind != event.Backtrace {
+				continue
+			}
+			line := fmt.Sprintf("%s %d-%d rank %d thread %d", kind, b.Start.Values[i], b.End.Values[i], b.Rank.Values[i], b.Thread.Values[i])
+			if class, ok := b.Class.Get(i); ok {
+				line += " " + class.String()
+			}
+			if stack, ok := b.Stack.Get(i); ok {
+				line += " " + h.Header().Stacks[stack]
+			}
+			counts[kind]++
+			lines = append(lines, line)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if f := h.Header().RankFacts(0); f.Samples != counts[event.Sample] || f.Backtraces != counts[event.Backtrace] {
+		t.Errorf("the header counts %d and %d, there are %v", f.Samples, f.Backtraces, counts)
+	}
+	return lines
+}

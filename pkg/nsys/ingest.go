@@ -27,6 +27,8 @@ type report struct {
 	slots     []int32 // of each process in ranks, noSlot for none
 	ranks     []rankID
 	domains   map[domainKey]domainName
+	stacks    stackTable
+	chains    map[string]*chains // by table of callchains
 
 	replayed int64            // GPU rows that a graph replay ran
 	eager    int64            // kernels that none ran
@@ -97,6 +99,9 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 		return nil, problem(path, err.Error(), "give more memory with --memory")
 	} else if err != nil {
 		return nil, r.explain(err)
+	}
+	if err := r.loadStacks(s, columns); err != nil {
+		return nil, err
 	}
 	if err := r.loadEvents(e, s, columns, progress); err != nil {
 		return nil, err

@@ -53,8 +53,8 @@ type Options struct {
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool
-	// Host are the kinds of rows about host threads that are wanted, of event.OS and
-	// event.Run: no others are read.
+	// Host are the kinds of rows about host threads that are wanted, of event.OS,
+	// event.Run, event.Sample and event.Backtrace: no others are read.
 	Host []event.Kind
 	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
 	// What does not fit goes to a temporary file.
@@ -71,7 +71,8 @@ type Reader struct {
 	header  event.Header
 	reports []*report
 	paths   []string
-	parts   []parts // by number of the rank
+	parts   []parts   // by number of the rank
+	stacks  [][]int32 // of each report: codes in the header by the report's numbers
 
 	full    chan filled
 	free    chan *event.Batch
@@ -127,6 +128,9 @@ func (r *Reader) open() error {
 		if rep.count(event.Run) > 0 {
 			r.header.Columns |= event.HostCols
 		}
+		if rep.count(event.Sample)+rep.count(event.Backtrace) > 0 {
+			r.header.Columns |= event.StackCols
+		}
 		r.header.Reports = append(r.header.Reports, rep.info)
 		loose = append(loose, !rep.comparable)
 		r.reports = append(r.reports, rep)
@@ -137,6 +141,7 @@ func (r *Reader) open() error {
 		}
 	}
 	slices.Sort(r.header.Domains)
+	r.header.Stacks, r.stacks = joinStacks(r.reports)
 	if err := r.checkTogether(loose); err != nil {
 		return err
 	}
@@ -240,7 +245,7 @@ func (r *Reader) produce() {
 	for _, u := range r.plan() {
 		e := emitters[u.report]
 		if e == nil {
-			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, codes)
+			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, codes, r.stacks[u.report])
 			emitters[u.report] = e
 		}
 		if r.err = r.produceUnit(e, now, u); r.err != nil {

@@ -20,9 +20,11 @@ const (
 	profilerTable = "PROFILER_OVERHEAD"
 	overheadTable = "CUPTI_ACTIVITY_KIND_OVERHEAD"
 
-	osTable      = "OSRT_API"
-	syscallTable = "SYSCALL"
-	schedTable   = "SCHED_EVENTS"
+	osTable         = "OSRT_API"
+	syscallTable    = "SYSCALL"
+	schedTable      = "SCHED_EVENTS"
+	sampleTable     = "COMPOSITE_EVENTS"
+	cudaStacksTable = "CUDA_CALLCHAINS"
 
 	stringsTable    = "StringIds"
 	exportTable     = "META_DATA_EXPORT"
@@ -41,6 +43,8 @@ type table struct {
 	kind event.Kind // of the events
 	gpu  bool       // rows are of a device and stream; else of a thread
 	host bool       // read only for those who want rows of the kind, of threads of ranks
+	// stacks is the table of the stacks that the rows have, "" where they have none.
+	stacks string
 
 	// required are columns of whole numbers without which the table is not
 	// read; those of optional read as null where the export lacks them, as do
@@ -61,6 +65,7 @@ var (
 	callColumns = []string{"globalTid", "correlationId", "nameId"}
 
 	threadColumns = []string{"start", "end", "globalTid"}
+	stackColumns  = []string{"start", "end", "globalTid", "callchainId"}
 )
 
 // eventTables declares the tables of events, in the order in which rows of equal
@@ -115,6 +120,22 @@ var eventTables = []table{
 	{
 		name: schedTable, kind: event.Run, host: true, required: []string{"start", "isSchedIn", "globalTid"}, optional: []string{"cpu"},
 		pick: (*loader).pickSwitches, add: (*loader).addSwitches,
+	},
+	{
+		name: sampleTable, kind: event.Sample, host: true, stacks: "SAMPLING_CALLCHAINS", required: []string{"start", "globalTid"},
+		optional: []string{"id", "threadState", "cpuCycles"}, pick: (*loader).pickSamples, add: (*loader).addSamples,
+	},
+	{
+		name: osTable, kind: event.Backtrace, host: true, stacks: "OSRT_CALLCHAINS", required: stackColumns, optional: []string{"eventClass"},
+		pick: (*loader).pickBacktraces, add: (*loader).addBacktraces,
+	},
+	{
+		name: syscallTable, kind: event.Backtrace, host: true, stacks: "SYSCALL_CALLCHAINS", required: stackColumns, optional: []string{"eventClass"},
+		pick: (*loader).pickBacktraces, add: (*loader).addBacktraces,
+	},
+	{
+		name: runtimeTable, kind: event.Backtrace, host: true, stacks: cudaStacksTable, required: stackColumns, optional: []string{"eventClass"},
+		pick: (*loader).pickBacktraces, add: (*loader).addBacktraces,
 	},
 }
 

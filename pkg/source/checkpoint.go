@@ -18,7 +18,9 @@ var parquetCheckpoint = Format{
 // openCheckpoint opens a checkpoint. Little more is read of it than what is
 // chosen, of the columns that are looked at.
 func openCheckpoint(paths []string, opt *Options) (*Input, error) {
-	r, err := checkpoint.Open(paths[0], checkpoint.ReadOptions{Selection: checkpoint.Selection{Ranks: opt.Selection.Ranks}})
+	r, err := checkpoint.Open(paths[0], checkpoint.ReadOptions{
+		Selection: checkpoint.Selection{Ranks: opt.Selection.Ranks}, Columns: ^event.StackCols, // which takes time, where they are wanted
+	})
 	if err != nil {
 		return nil, err
 	}

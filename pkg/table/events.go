@@ -34,6 +34,8 @@ func names(h *event.Header, c event.Col) []string {
 		return event.Phases
 	case event.ColDomain:
 		return h.Domains
+	case event.ColStack:
+		return h.Stacks
 	}
 	return nil
 }

@@ -8,8 +8,8 @@
 // uncompressed, in the byte order of the machine. Its columns are those of
 // event.Fields in their order, after them whatever somebody else added:
 //
-//	kind, class, domain, phase   dictionary<int32, utf8>, the dictionary sent
-//	                             once, before the first batch, never changed
+//	kind, class, domain, phase,  dictionary<int32, utf8>, the dictionary sent
+//	stack                        once, before the first batch, never changed
 //	name                         utf8: literal NVTX texts may all differ, and a
 //	                             dictionary must go out before the first batch
 //	rank, device                 int32
@@ -33,7 +33,7 @@
 // float64 and utf8.
 //
 // A reader also takes what other programs make of such a stream: columns in
-// another order, enum columns as utf8 or large_utf8 or with other dictionaries
+// another order, enum columns (but for stack) as utf8 or large_utf8 or with other dictionaries
 // and index types, name as large_utf8 or dictionary, whole numbers of another
 // width whose values fit.
 //

@@ -144,8 +144,8 @@ func TestStreamsThatOthersWrote(t *testing.T) {
 		"dictionaries": {"kind": dict(arrow.PrimitiveTypes.Int8, text), "class": dict(arrow.PrimitiveTypes.Uint16, long), "name": dict(arrow.PrimitiveTypes.Int32, text), "domain": dict(arrow.PrimitiveTypes.Uint64, text), "phase": dict(arrow.PrimitiveTypes.Int64, long)},
 		"narrow":       {"rank": arrow.PrimitiveTypes.Uint32, "device": arrow.PrimitiveTypes.Int32, "start": arrow.PrimitiveTypes.Int16, "end": arrow.PrimitiveTypes.Uint16},
 	} {
-		h := testHeader(allCols)
-		want := randomBatch(seeded(6), 100, allCols, 3)
+		h := testHeader(allCols &^ event.StackCols)
+		want := randomBatch(seeded(6), 100, h.Columns, 3)
 		gotHeader, got, err := readAll(bytes.NewReader(encodeRecord(t, foreignRecord(t, want, h, types, 0))))
 		if err == nil {
 			err = differ(got, want)
@@ -396,5 +396,27 @@ func TestForeignColumnsOfAnotherFormat(t *testing.T) {
 	h.Foreign = "parquet"
 	if _, err := NewWriter(io.Discard, h); err == nil {
 		t.Error("no error")
+	}
+}
+
+// Stacks have to be known before the first row: a dictionary says them, of any
+// numbering, and plain text does not.
+func TestStacksThatOthersWrote(t *testing.T) {
+	h := testHeader(event.BaseCols | event.StackCols)
+	want := randomBatch(seeded(6), 100, h.Columns, 3)
+	dict := map[string]arrow.DataType{"stack": &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint8, ValueType: arrow.BinaryTypes.LargeString}}
+	header, got, err := readAll(bytes.NewReader(encodeRecord(t, foreignRecord(t, want, h, dict, 0))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Len {
+		g, gotOK := got.Stack.Get(i)
+		w, wantOK := want.Stack.Get(i)
+		if gotOK != wantOK || gotOK && header.Stacks[g] != h.Stacks[w] {
+			t.Errorf("row %d: stack %d, want %d", i, g, w)
+		}
+	}
+	if _, _, err = readAll(bytes.NewReader(encodeRecord(t, foreignRecord(t, want, h, nil, 0)))); err == nil || !strings.Contains(err.Error(), "stack is of type utf8") {
+		t.Errorf("stacks as text: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-const allCols = event.BaseCols | event.StepCols | event.PhaseCols
+const allCols = event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols
 
 // testHeader returns a header with something in every field.
 func testHeader(columns event.Set) *event.Header {
@@ -21,6 +21,7 @@ func testHeader(columns event.Set) *event.Header {
 		Stage:   "nsys2arrow",
 		Columns: columns,
 		Domains: []string{"NCCL", "", "PyTorch ☃"},
+		Stacks:  stacks(columns),
 		Reports: []event.Report{{
 			File: "a.sqlite", Source: "nsys", Version: "2025.1.1", Capture: "node", Offset: -3, Ranks: []int32{0, 1},
 			Rows: map[string]int64{"kernel": 5, "api": 7}, Classes: map[string]int64{"step": 2},
@@ -28,6 +29,14 @@ func testHeader(columns event.Set) *event.Header {
 		}},
 		Isolation: &event.Isolation{Method: "nvtx", Gap: 1e6, SegmentGap: 1e8, Busy: "kernels"},
 	}
+}
+
+// stacks are the stacks of streams that have any.
+func stacks(columns event.Set) []string {
+	if columns.Has(event.ColStack) {
+		return []string{"main", "main;step", "", "main;f☃"}
+	}
+	return nil
 }
 
 // randomBatch returns n rows; of the columns that may be null, one in four
@@ -83,6 +92,8 @@ func codes(c event.Col, domains int) int32 {
 		return int32(len(event.Phases))
 	case event.ColDomain:
 		return int32(domains)
+	case event.ColStack:
+		return 4
 	}
 	return 1 << 20
 }

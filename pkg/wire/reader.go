@@ -74,6 +74,7 @@ func newEventReader(m *messages, head *head) (*Reader, error) {
 	r.enums[event.ColClass].grow = func(name string) int32 { return int32(event.AddClass(name)) }
 	r.enums[event.ColPhase] = newEnum(event.Phases)
 	r.enums[event.ColDomain] = newEnum(h.Domains)
+	r.enums[event.ColStack] = newEnum(h.Stacks)
 	r.batch.Columns = have
 	r.findForeign(head)
 	return r, nil
@@ -205,8 +206,8 @@ func (r *Reader) next() (*message, error) {
 }
 
 // lookAhead reads the messages up to the first record batch, as the dictionaries
-// before it have the kinds and classes that nobody here knows: whoever writes
-// the rows on has to know them before the first.
+// before it have the kinds and classes that nobody here knows, and the stacks:
+// whoever writes the rows on has to know them before the first.
 func (r *Reader) lookAhead() error {
 	for {
 		msg, err := r.in.next()
@@ -224,16 +225,20 @@ func (r *Reader) lookAhead() error {
 	}
 }
 
-// addValues gives codes to the kinds and classes in a dictionary.
+// addValues gives codes to the kinds, classes and stacks in a dictionary.
 func (r *Reader) addValues(msg *message) {
 	for i, c := range r.cols {
 		d, ok := r.fields[i].Type.(*arrow.DictionaryType)
-		if !ok || r.fields[i].dictionary != msg.dictionary || c != event.ColKind && c != event.ColClass {
+		if !ok || r.fields[i].dictionary != msg.dictionary || c != event.ColKind && c != event.ColClass && c != event.ColStack {
 			continue
 		}
 		values, err := dictionaryValues(msg, d.ValueType)
 		if err != nil {
 			return // define says so
+		}
+		if c == event.ColStack {
+			r.header.Stacks = append(r.header.Stacks, values...)
+			continue
 		}
 		for _, v := range values {
 			if c == event.ColKind {

@@ -164,12 +164,13 @@ func checkType(c event.Col, t arrow.DataType) error {
 	case event.Int32, event.Int64:
 		ok = arrow.IsInteger(t.ID())
 	default:
+		value := t
 		if d, is := t.(*arrow.DictionaryType); is {
-			t, ok = d.ValueType, arrow.IsInteger(d.IndexType.ID())
+			value, ok = d.ValueType, arrow.IsInteger(d.IndexType.ID())
 		} else {
-			ok = true
+			ok = c != event.ColStack // whose values have to be known before the first row
 		}
-		ok = ok && (t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING)
+		ok = ok && (value.ID() == arrow.STRING || value.ID() == arrow.LARGE_STRING)
 	}
 	if !ok {
 		return fmt.Errorf("not hostbound events: column %s is of type %s", event.Fields[c].Name, t)

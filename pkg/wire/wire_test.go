@@ -34,7 +34,7 @@ func TestRoundTripOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := seeded(rapid.Uint64().Draw(t, "seed"))
 		columns := rapid.SampledFrom([]event.Set{event.BaseCols, event.BaseCols | event.StepCols, allCols}).Draw(t, "columns")
-		h := &event.Header{Stage: "isolate", Columns: columns, Reports: []event.Report{}, Domains: []string{}}
+		h := &event.Header{Stage: "isolate", Columns: columns, Reports: []event.Report{}, Domains: []string{}, Stacks: stacks(columns)}
 		for range rapid.IntRange(0, 3).Draw(t, "domains") {
 			h.Domains = append(h.Domains, strings.Repeat("d", len(h.Domains)))
 		}
@@ -127,7 +127,7 @@ func TestDictionariesGoOutOnce(t *testing.T) {
 		}
 		kinds = append(kinds, msg.kind)
 	}
-	if want := []byte{1, 2, 2, 2, 2, 3, 3, 3}; !bytes.Equal(kinds, want) {
+	if want := []byte{1, 2, 2, 2, 2, 2, 3, 3, 3}; !bytes.Equal(kinds, want) {
 		t.Errorf("messages %v, want %v", kinds, want)
 	}
 }

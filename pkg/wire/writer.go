@@ -66,6 +66,7 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 	wr.dicts[event.ColClass] = dictionary(event.Classes)
 	wr.dicts[event.ColPhase] = dictionary(event.Phases)
 	wr.dicts[event.ColDomain] = dictionary(validTexts(h.Domains))
+	wr.dicts[event.ColStack] = dictionary(validTexts(h.Stacks))
 	return wr, nil
 }
 

@@ -23,6 +23,7 @@ type Row struct {
 	Phase                   event.Phase // added by phase, with Ctx and Gen
 	Ctx, Gen                int64       // requests
 	CPU                     int32       // of rows of kind run
+	Stack                   int32       // of rows of the kinds sample and backtrace
 }
 
 // New returns a row in which all that can be null is.
@@ -30,7 +31,7 @@ func New(kind event.Kind, rank int32, start, end int64, name string) Row {
 	return Row{
 		Kind: kind, Start: start, End: end, Rank: rank, Device: -1, Stream: -1, Thread: -1, Name: name, Class: -1,
 		Correlation: -1, LaunchStart: -1, LaunchEnd: -1, LaunchThread: -1, GraphNode: -1,
-		Step: -1, Segment: -1, Size: -1, Phase: -1, Ctx: -1, Gen: -1, CPU: -1,
+		Step: -1, Segment: -1, Size: -1, Phase: -1, Ctx: -1, Gen: -1, CPU: -1, Stack: -1,
 	}
 }
 
@@ -47,6 +48,7 @@ var small = []number[int32]{
 	{event.ColClass, func(r *Row) *int32 { return (*int32)(&r.Class) }},
 	{event.ColPhase, func(r *Row) *int32 { return (*int32)(&r.Phase) }},
 	{event.ColCPU, func(r *Row) *int32 { return &r.CPU }},
+	{event.ColStack, func(r *Row) *int32 { return &r.Stack }},
 }
 
 var large = []number[int64]{
