@@ -115,6 +115,7 @@ out=$3
 names=
 for package in "${@:4}"; do
 	case $package in
+	-*) ;;
 	./cmd/...) for main in cmd/*/main.go; do names+=" $(basename "${main%%/*}")"; done ;;
 	*) names+=" ${package##*/}" ;;
 	esac
@@ -124,7 +125,7 @@ for name in $names; do
 	target=$out
 	case $out in */) mkdir -p "$out" ;; esac
 	[ ! -d "$out" ] || target=${out%%/}/$name
-	printf '#!/bin/sh\nexec "%%s" "$@"\n' "$have/$name" >"$target"
+	printf '#!/bin/bash\nexec -a "$0" "%%s" "$@"\n' "$have/$name" >"$target" # a link is called by its name
 	chmod 755 "$target"
 done
 `

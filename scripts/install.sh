@@ -17,7 +17,7 @@ share=$dir/share
 [ "$(basename "$dir")" = bin ] && share=$(dirname "$dir")/share
 cd "$(dirname "$0")/.."
 
-CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$dir/.hostbound" ./cmd/hostbound
+CGO_ENABLED=0 go build -o "$dir/.hostbound" -trimpath -ldflags='-s -w' ./cmd/hostbound
 mv -f "$dir/.hostbound" "$dir/hostbound" # at once: someone may be running it
 
 man=$share/man/man1

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/table"
 	"github.com/hostbound/hostbound/pkg/verdict"
@@ -66,6 +68,7 @@ var diffFlags = []cli.Flag{
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
+	junitFlag,
 }
 
 // sides returns the runs of baseline and target, each as its files; of one run
@@ -340,20 +343,44 @@ func (c *Context) diff() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return c.checkGates(result)
+}
+
+// checkGates checks the conditions of --fail-on, of which --junit has one where none
+// is given, and returns the exit status. The first that cannot be decided is an error.
+func (c *Context) checkGates(result *compare.Comparison) (status int, err error) {
 	gates, err := c.gates()
 	if err != nil {
 		return 0, err
 	}
-	status := 0
-	for _, g := range gates {
-		failed, why, err := result.Check(g)
+	given := len(gates) > 0
+	if !given && c.IsSet("junit") {
+		g, err := compare.ParseGate("regression")
 		if err != nil {
 			return 0, err
 		}
-		if failed {
-			status = statusFound
-			c.Log("failed on " + g.String() + ": " + why)
-		}
+		gates = append(gates, g)
 	}
-	return status, nil
+	var tests []report.Test
+	var undecided error
+	for _, g := range gates {
+		test := report.Test{Name: "--fail-on " + g.String()}
+		failed, why, err := result.Check(g)
+		switch {
+		case err != nil:
+			test.Trouble = err.Error()
+			undecided = cmp.Or(undecided, err)
+		case failed:
+			test.Failure = why
+			if given {
+				status = statusFound
+				c.Log("failed on " + g.String() + ": " + why)
+			}
+		}
+		tests = append(tests, test)
+	}
+	if err := c.writeTests(tests); err != nil || !given {
+		return 0, err
+	}
+	return status, undecided
 }

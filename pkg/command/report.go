@@ -18,6 +18,9 @@ var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`, J
 // sourceMapFlag adds to the table of ranges and functions.
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
 
+// junitFlag is the flag of a command that is a gate.
+var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`, as XML for continuous integration", File: cli.Writes}
+
 // reportFormats are the formats of a report that is also rows.
 var reportFormats = []string{formatText, formatHTML, formatJSON, formatArrow, formatTable, formatCSV, formatJSONL}
 
@@ -45,6 +48,15 @@ func (c *Context) writeReport(analysis any, d *report.Document, rows func() (*ta
 		return err
 	}
 	return c.WriteTable(t)
+}
+
+// writeTests writes what was checked to the file of --junit, if there is one.
+func (c *Context) writeTests(tests []report.Test) error {
+	path := c.String("junit")
+	if path == "" {
+		return nil
+	}
+	return cli.WriteFile(path, func(w io.Writer) error { return report.JUnit(w, c.Name, tests) })
 }
 
 // writeDocument writes a document as a page of HTML, as Markdown, or on a terminal

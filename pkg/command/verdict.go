@@ -47,7 +47,10 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 		}
 		d := r.Document()
 		c.goOn(d, &r.Handoff, "gaps trace.sqlite")
-		if err := c.writeReport(r, d, nil); err != nil || !c.Bool("exit-code") {
+		if err := c.writeReport(r, d, nil); err != nil {
+			return 0, err
+		}
+		if err := c.writeTests(r.Tests()); err != nil || !c.Bool("exit-code") {
 			return 0, err
 		}
 		return verdict.ExitCode(r.Verdict), nil
@@ -57,6 +60,7 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 var verdictFlags = []cli.Flag{
 	formatFlag("text (Markdown), html (a page with figures) or json", formatText, formatHTML, formatJSON),
 	outputFlag,
+	junitFlag,
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},
 	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},

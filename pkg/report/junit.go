@@ -1,0 +1,59 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+)
+
+// Test is a check that an analysis made, as programs for test results show it.
+type Test struct {
+	// Name is what was checked.
+	Name string
+	// Failure says why the check failed, Trouble why it could not be made; at most
+	// one of them is not empty.
+	Failure, Trouble string
+}
+
+// JUnit writes checks in the XML of JUnit, as continuous integration reads it: one
+// suite of the given name, without times.
+func JUnit(w io.Writer, suite string, tests []Test) error {
+	type problem struct {
+		Message string `xml:"message,attr"`
+	}
+	type testcase struct {
+		Suite   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		Failure *problem `xml:"failure"`
+		Error   *problem `xml:"error"`
+	}
+	type testsuite struct {
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
+		Cases    []testcase `xml:"testcase"`
+	}
+	s := testsuite{Name: suite, Tests: len(tests)}
+	for _, t := range tests {
+		c := testcase{Suite: suite, Name: t.Name}
+		switch {
+		case t.Failure != "":
+			c.Failure = &problem{t.Failure}
+			s.Failures++
+		case t.Trouble != "":
+			c.Error = &problem{t.Trouble}
+			s.Errors++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	text, err := xml.MarshalIndent(struct {
+		XMLName xml.Name    `xml:"testsuites"`
+		Suites  []testsuite `xml:"testsuite"`
+	}{Suites: []testsuite{s}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}

@@ -1,0 +1,26 @@
+package verdict
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Tests returns the verdict of each scope as a check for continuous integration: a
+// YES is a failure; where the trace cannot tell there is one check, which could not
+// be made.
+func (r *Report) Tests() []report.Test {
+	if r.Verdict == Inconclusive {
+		return []report.Test{{Name: "the host does not hold the GPUs back", Trouble: strings.Join(r.Reasons, "; ")}}
+	}
+	var tests []report.Test
+	for i := range r.Scopes {
+		s := &r.Scopes[i]
+		t := report.Test{Name: "the host does not hold the GPUs back in the " + r.about(s)}
+		if s.Verdict == Yes {
+			t.Failure = capital(s.evidence()) + "."
+		}
+		tests = append(tests, t)
+	}
+	return tests
+}
