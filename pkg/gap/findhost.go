@@ -3,13 +3,13 @@ package gap
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/osname"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -86,88 +86,89 @@ func largest[K cmp.Ordered](times map[K]int64) (best K, ns int64) {
 	return best, ns
 }
 
-// fetchesRequests matches ranges in which an engine waits for requests: an idle GPU there
-// has nothing to do.
-var fetchesRequests = regexp.MustCompile(`(?i)(fetch|recv|receive|get|poll|wait)\w*_?(new_)?req(uest)?s?\b|wait\w*_for_work|idle_loop`)
-
 // hostFindings says what the operating system did with launching threads while GPUs were
 // idle.
 func (f *finder) hostFindings() {
 	times := f.hostTimes()
-	f.waiting(times)
-	f.addHost(Serialize, sum(times, "blocked:lock"), func(h *hostTime) string {
-		inside := ""
-		if h.inCalls > 0 {
-			inside = fmt.Sprintf(", %.0f %% of that inside CUDA calls, for locks of the driver", 100*ratio(h.inCalls, h.ns))
+	f.lowLoad(times)
+	for _, t := range hoststate.Treatments {
+		h := sum(times, t.Whys...)
+		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || t.Pattern == JIT && f.found(JIT) {
+			continue
 		}
-		return fmt.Sprintf("launching threads wait for a lock that another thread holds%s: let one thread launch, or hold it for less", inside)
-	})
-	f.addHost(Hoist, sum(times, "blocked:file", "os:file"), func(h *hostTime) string {
-		name, _ := largest(h.names)
-		if name != "" {
-			name = ", most of it in " + name
-		}
-		return "launching threads read and write files" + name + ": leave that to another thread"
-	})
-	f.addHost(DeadWork, sum(times, "blocked:sleep"), func(*hostTime) string {
-		return "launching threads sleep: where they poll or limit a rate that may be intended, else wait for what they wait for"
-	})
-	if h := sum(times, "descheduled"); us(h.ns) >= minDescheduled*f.rep.Idle.TotalUs {
-		f.addHost(Affinity, h, func(*hostTime) string {
-			return "launching threads are ready to run and have no CPU, or wait inside the kernel: give each a CPU of its own (taskset, numactl), and look at the limits of the container"
-		})
-	}
-	if h := sum(times, "load"); !f.found(JIT) {
-		f.addHost(JIT, h, func(*hostTime) string {
-			return "code is compiled or loaded in the window: warm up what runs before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
-		})
+		f.addHost(t.Pattern, h, "launching threads "+t.What+h.detail(t.Pattern)+": "+t.Do)
 	}
 	f.distrust(times)
 }
 
-// waiting finds what comes from elsewhere: requests, and the answers of other threads and
-// processes.
-func (f *finder) waiting(times map[string]*hostTime) {
-	all := sum(times, "blocked:io", "blocked:wait", "blocked:join", "blocked:sleep")
-	requests := &hostTime{names: all.names, paths: map[int32]int64{}}
-	for path, ns := range all.paths {
-		if fetchesRequests.MatchString(f.c.PathText(path)) {
-			requests.paths[path] = ns
-			requests.ns += ns
-		}
+// detail says what else is known of idle time with a treatment.
+func (h *hostTime) detail(pattern string) string {
+	if pattern == Serialize && h.inCalls > 0 {
+		return fmt.Sprintf(", %.0f %% of that inside CUDA calls, for locks of the driver", 100*ratio(h.inCalls, h.ns))
 	}
-	f.addHost(LowLoad, requests, func(*hostTime) string {
-		return "launching threads wait for requests: the GPU has nothing to do, and no change of host code will give it any"
-	})
-	for _, why := range []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep"} {
-		if h := times[why]; h != nil {
-			for path := range requests.paths {
-				h.ns -= h.paths[path]
+	if name, _ := largest(h.names); name != "" {
+		return ", most of it in " + name
+	}
+	return ""
+}
+
+// waits are the whys for which a thread waits for what comes from elsewhere, or may do so.
+var waits = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off"}
+
+// lowLoad finds the waits for requests, and takes them off the others.
+func (f *finder) lowLoad(times map[string]*hostTime) {
+	requests := &hostTime{paths: map[int32]int64{}}
+	for _, why := range waits {
+		h := times[why]
+		if h == nil {
+			continue
+		}
+		for path, ns := range h.paths {
+			if marker.FetchesRequests(f.c.PathText(path)) {
+				requests.paths[path] += ns
+				requests.ns += ns
+				h.ns -= ns
 				delete(h.paths, path)
 			}
 		}
 	}
-	f.addHost(Comm, sum(times, "blocked:io", "blocked:wait", "blocked:join"), func(h *hostTime) string {
-		name, _ := largest(h.names)
-		if name != "" {
-			name = " (" + name + ")"
+	f.addHost(LowLoad, requests, "launching threads wait for requests: the GPU has nothing to do, and no change of host code will give it any"+f.batches())
+}
+
+// batches says how many requests the steps without context requests have, "" where that
+// is not known.
+func (f *finder) batches() string {
+	var sizes []int64
+	most := int64(0)
+	for _, v := range f.views {
+		for _, s := range v.walk.Steps {
+			most = max(most, s.Gen)
 		}
-		return "launching threads wait for what another thread or process sends" + name + ": see what that one does, take it off the way, or let the next step begin without it"
-	})
+		for _, s := range v.counted() {
+			if s.Ctx == 0 && s.Gen > 0 {
+				sizes = append(sizes, s.Gen)
+			}
+		}
+	}
+	if len(sizes) == 0 {
+		return ""
+	}
+	slices.Sort(sizes)
+	return fmt.Sprintf("; half of the generation steps have %d requests or fewer, the largest %d", sizes[(len(sizes)-1)/2], most)
 }
 
 // addHost adds a finding on the idle time for which a why holds.
-func (f *finder) addHost(pattern string, h *hostTime, say func(*hostTime) string) {
+func (f *finder) addHost(pattern string, h *hostTime, text string) {
 	if !f.worth(us(h.ns)) {
 		return
 	}
 	path, ns := largest(h.paths)
-	text := f.c.PathText(path)
-	if text == "" || 2*ns < h.ns {
-		path, text = -1, ""
+	ranges := f.c.PathText(path)
+	if ranges == "" || 2*ns < h.ns {
+		path, ranges = -1, ""
 	}
-	f.add(pattern, us(h.ns), Finding{Path: text, Source: f.c.Source(path)}, "the GPU is idle %s, %s of its idle time, while %s%s",
-		f.per(us(h.ns)), report.Percent(us(h.ns)/f.rep.Idle.TotalUs), say(h), in(text))
+	f.add(pattern, us(h.ns), Finding{Path: ranges, Source: f.c.Source(path)}, "the GPU is idle %s, %s of its idle time, while %s%s",
+		f.per(us(h.ns)), report.Percent(us(h.ns)/f.rep.Idle.TotalUs), text, in(ranges))
 }
 
 // found tells whether there is a finding with a pattern.

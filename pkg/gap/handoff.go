@@ -1,10 +1,12 @@
 package gap
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // maxTargets is how many causes the hand-off names.
@@ -45,6 +47,7 @@ func onHost(cause string) bool {
 func (r *Report) firstTarget() *string {
 	steps := float64(max(1, r.Idle.Steps))
 	most, target := 0.0, ""
+	low := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Pattern == LowLoad })
 	for _, f := range r.Findings {
 		name := f.Source
 		if name == "" {
@@ -53,13 +56,13 @@ func (r *Report) firstTarget() *string {
 		if name == "" {
 			name = f.Site
 		}
-		if name != "" && f.UsStep > most {
+		if name != "" && f.Pattern != LowLoad && f.UsStep > most {
 			most, target = f.UsStep, name
 		}
 	}
 	for _, c := range r.Idle.Causes {
 		name, ok := strings.CutPrefix(c.Cause, "host:")
-		if !ok || c.Share < minIdleShare || c.Us/steps <= most {
+		if !ok || c.Share < minIdleShare || c.Us/steps <= most || low && marker.FetchesRequests(name) {
 			continue
 		}
 		most, target = c.Us/steps, name

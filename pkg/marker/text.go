@@ -1,6 +1,9 @@
 package marker
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // The class of an NVTX range.
 const (
@@ -39,6 +42,13 @@ func (s *Set) Class(text string) string {
 	}
 	return Range
 }
+
+// fetchesRequests matches ranges in which an engine gets its requests.
+var fetchesRequests = regexp.MustCompile(`(?i)(fetch|recv|receive|get|poll|wait)\w*_?(new_)?req(uest)?s?(_queue)?\b|wait\w*_for_work|input_queue|idle_loop`)
+
+// FetchesRequests tells whether a range of that text is where an engine gets its requests:
+// who waits there has nothing to do.
+func FetchesRequests(text string) bool { return fetchesRequests.MatchString(text) }
 
 // isPrep looks for the two of PrepNames that the third is not contained in.
 func isPrep(text string) bool {

@@ -39,6 +39,7 @@ func (res *Result) Add(other *Result) error {
 	res.NoSteps = res.NoSteps || other.NoSteps
 	res.LostEvents = res.LostEvents || other.LostEvents
 	res.addPrep(other.Prep)
+	res.addRequestWait(other.RequestWait)
 	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {
 		if !slices.Contains(res.Warnings, w) {
 			res.Warnings = append(res.Warnings, w)

@@ -116,7 +116,7 @@ type rules struct {
 	busy     uint32   // the bits of the kinds that are GPU activity
 	prep     []string // what names of input preparation contain, the first that occurs counts
 	anyRange bool     // ranges of any class may be input preparation
-	nccl     ncclNames
+	nccl     nameCache
 }
 
 // newComputer returns the state before the first row of the stream that h describes.

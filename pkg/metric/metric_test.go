@@ -39,7 +39,16 @@ func compute(t *testing.T, h *event.Header, rows []eventtest.Row, opt metric.Opt
 func random(seed uint64) (*event.Header, []eventtest.Row) {
 	_, rows := eventtest.Random(seed)
 	rng := rand.New(rand.NewPCG(seed, 5))
-	for _, r := range slices.Clone(rows) {
+	for i, r := range slices.Clone(rows) {
+		if seed%2 == 0 && r.Kind == event.NVTX && r.Class == event.Range && rng.IntN(2) == 0 {
+			rows[i].Name = "_fetch_new_requests"
+			for range 1 + rng.IntN(3) {
+				call := eventtest.New(event.OS, r.Rank, r.Start+rng.Int64N(3*eventtest.Unit)-eventtest.Unit, 0, "poll")
+				call.End, call.Thread = call.Start+rng.Int64N(4*eventtest.Unit), r.Thread
+				call.Class = []event.Class{event.OSIO, event.OSWait, event.OSFile}[rng.IntN(3)]
+				rows = append(rows, call)
+			}
+		}
 		if r.Kind != event.API || r.Class != event.Launch || seed%3 == 0 || rng.IntN(3) > 0 {
 			continue
 		}
@@ -74,6 +83,11 @@ func setFacts(h *event.Header, rows []eventtest.Row, seed uint64) {
 				f.Unrecorded = append(f.Unrecorded, [2]int64{at * eventtest.Unit, (at + n) * eventtest.Unit})
 				at += n
 			}
+			for _, r := range own {
+				if r.Kind == event.OS {
+					f.OSCalls++
+				}
+			}
 			h.Reports[i].RankFacts = append(h.Reports[i].RankFacts, f)
 		}
 	}
@@ -84,7 +98,7 @@ func TestAgainstTwin(t *testing.T) {
 	if testing.Short() {
 		seeds = 300
 	}
-	applicable, unsegmented, replays := 0, 0, 0
+	applicable, unsegmented, replays, waits := 0, 0, 0, 0
 	for seed := range seeds {
 		h, rows := random(seed)
 		all := seed%4 == 0
@@ -112,6 +126,9 @@ func TestAgainstTwin(t *testing.T) {
 					t.Fatalf("seed %d, by %s, batches of %d: %s", seed, by, batch, d)
 				}
 			}
+			if want.RequestWait[metric.Aggregate] > 0 {
+				waits++
+			}
 			for _, r := range want.Rows {
 				if r.Applicable && r.Metric == metric.PrepExposed && r.Numerator > 0 {
 					applicable++
@@ -125,9 +142,9 @@ func TestAgainstTwin(t *testing.T) {
 			}
 		}
 	}
-	if applicable < 500 || unsegmented < 100 || replays < 1000 {
-		t.Errorf("%d scopes with exposed preparation, %d ranks without a benchmark, %d replays: the traces show too little",
-			applicable, unsegmented, replays)
+	if applicable < 500 || unsegmented < 100 || replays < 1000 || waits < 100 {
+		t.Errorf("%d scopes with exposed preparation, %d ranks without a benchmark, %d replays, %d traces with waits for requests: the traces show too little",
+			applicable, unsegmented, replays, waits)
 	}
 }
 

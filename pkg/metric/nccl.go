@@ -2,9 +2,8 @@ package metric
 
 import "github.com/hostbound/hostbound/pkg/event"
 
-// ncclNames tells which names are those of NCCL. Each name of a Dict is examined
-// once.
-type ncclNames struct {
+// nameCache remembers which names of a Dict a test holds for: each is examined once.
+type nameCache struct {
 	dict  *event.Dict
 	known []answer // of the names of dict
 }
@@ -18,10 +17,10 @@ const (
 	yes
 )
 
-// is tells whether the name of row i is NCCL's.
-func (n *ncclNames) is(names *event.Strings, i int) bool {
+// is tells whether the test holds for the name of row i; it is the same test each time.
+func (n *nameCache) is(names *event.Strings, i int, test func([]byte) bool) bool {
 	if names.Dict == nil || names.Codes[i] < 0 {
-		return isNCCL(names.Get(i))
+		return test(names.Get(i))
 	}
 	if names.Dict != n.dict {
 		n.dict = names.Dict
@@ -30,7 +29,7 @@ func (n *ncclNames) is(names *event.Strings, i int) bool {
 	known := &n.known[names.Codes[i]]
 	if *known == unknown {
 		*known = no
-		if isNCCL(names.Get(i)) {
+		if test(names.Get(i)) {
 			*known = yes
 		}
 	}

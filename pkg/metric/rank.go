@@ -18,13 +18,14 @@ type rank struct {
 
 	acc tally // since the slice under way began
 
-	lanes   []lane // in the order of their first activity
-	lane    int    // index of that of the last GPU row
-	threads []thread
-	thread  int              // index of that of the last launch
-	prep    interval.Growing // ranges that prepare input, of all threads
-	name    int              // index in rules.prep of the text of prep, past the end: none yet
-	seen    seen
+	lanes    []lane // in the order of their first activity
+	lane     int    // index of that of the last GPU row
+	threads  []thread
+	thread   int              // index of that of the last launch
+	prep     interval.Growing // ranges that prepare input, of all threads
+	requests requests
+	name     int // index in rules.prep of the text of prep, past the end: none yet
+	seen     seen
 
 	// What the slices before come to: those of the trace's window, of the period
 	// of each step, of the time whose owner is not known yet, and of the gaps
@@ -38,6 +39,7 @@ type rank struct {
 // newRank returns a rank of which nothing was measured, with its first slice open.
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	r := &rank{id: id, rules: rules, prep: interval.Empty, name: len(rules.prep)}
+	r.requests = requests{recorded: h.Records(event.OS, id), waits: interval.Empty}
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll}, r)
 	return r
 }
@@ -56,6 +58,7 @@ func (r *rank) End(s step.Slice, t int64) {
 		r.threads[k].cut(t, acc)
 	}
 	acc.prep += r.prep.Cut(t)
+	acc.waiting += r.requests.waits.Cut(t)
 	acc.wall = t - s.Start
 	if s.Trace {
 		r.trace.add(acc)
@@ -103,6 +106,11 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			if r.rules.anyRange || classes[i] == event.Prep && b.Class.Valid.Get(i) {
 				r.observePrep(b.Name.Get(i), starts[i], ends[i])
 			}
+			if r.requests.recorded {
+				r.observeFetch(b, i, ends[i])
+			}
+		case event.OS:
+			r.observeCall(b, i, starts[i], ends[i])
 		}
 	}
 }
@@ -131,13 +139,16 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if r.name < len(r.rules.prep) {
 		r.acc.either += l.either.Add(t, e)
 	}
+	if r.requests.any {
+		r.acc.loaded += l.loaded.Add(t, e)
+	}
 	if kind != event.Kernel {
 		return
 	}
 	if class := b.Class.Values[i]; class.IsCollective() && b.Class.Valid.Get(i) {
 		r.acc.comm += l.comm.Add(t, e)
 	}
-	if r.rules.nccl.is(&b.Name, i) {
+	if r.rules.nccl.is(&b.Name, i, isNCCL) {
 		r.acc.nccl += l.nccl.Add(t, e)
 	}
 }
@@ -158,8 +169,8 @@ func (r *rank) findLane(device int32) int {
 		}
 	}
 	// Until now the lane was idle: prep ∪ busy was prep.
-	r.lanes = append(r.lanes, lane{device, interval.Empty, interval.Empty, interval.Empty, r.prep})
-	r.eachTally(func(t *tally) { t.either += t.prep })
+	r.lanes = append(r.lanes, lane{device, interval.Empty, interval.Empty, interval.Empty, r.prep, r.requests.waits})
+	r.eachTally(func(t *tally) { t.either, t.loaded = t.either+t.prep, t.loaded+t.waiting })
 	return len(r.lanes) - 1
 }
 

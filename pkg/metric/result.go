@@ -102,6 +102,10 @@ type Run struct {
 	// the profiler said that it lost CUDA events.
 	NoSteps    bool `json:"no_steps,omitempty"`
 	LostEvents bool `json:"lost_events,omitempty"`
+	// RequestWait is the idle time of each scope during which launching threads wait for
+	// requests, in ns over all lanes: in a call of the system that waits, inside a range
+	// that fetches requests. Null where calls of the system were not recorded, or left out.
+	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
 	// Prep is the text in the names of the ranges of input preparation, of
 	// several the first; "" where there are none.
 	Prep string `json:"prep,omitempty"`
@@ -165,7 +169,7 @@ type Steady struct {
 
 // figures are what the metrics of a scope are made of, ns.
 type figures struct {
-	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed int64
+	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, waiting int64
 }
 
 // add adds what was measured of a rank.
@@ -182,6 +186,9 @@ func (f *figures) add(t *tally, r *rank) {
 	if r.name < len(r.rules.prep) {
 		f.prep += lanes * t.prep
 		f.exposed += t.either - t.busy
+	}
+	if r.requests.any {
+		f.waiting += t.loaded - t.busy
 	}
 }
 
@@ -251,6 +258,7 @@ func (c *computer) result() *Result {
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(Aggregate)
+	c.requestWait(res, Aggregate, &all)
 	if res.Window == WindowBenchmark {
 		newSeries(c.ranks, func(*rank, int) bool { return true }).intervals(res.Rows)
 	}
@@ -299,6 +307,7 @@ func (c *computer) phases(res *Result) {
 			rows := f.rows(name)
 			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == p }).intervals(rows)
 			res.Rows = append(res.Rows, rows...)
+			c.requestWait(res, name, &f)
 			phase.P50, phase.P90 = periods(c.ranks, p)
 			res.Phases = append(res.Phases, phase)
 		}

@@ -9,11 +9,13 @@ type tally struct {
 	// ns, summed over lanes. either is |prep ∪ busy|, kept while the rank has
 	// input preparation at all.
 	busy, nccl, comm, either int64
+	// loaded is |waiting ∪ busy|, kept while the rank waits for requests at all.
+	loaded int64
 	// ns, summed over threads. waited is the part of launch in which the thread
 	// waits for a full queue.
 	launch, graphLaunch, waited int64
 	// ns of the rank.
-	prep int64
+	prep, waiting int64
 
 	kernels  int64 // kernels that start in the stretches
 	replayed int64 // rows that a graph replay ran, whole replays among them
@@ -29,10 +31,12 @@ func (t *tally) add(u *tally) {
 	t.nccl += u.nccl
 	t.comm += u.comm
 	t.either += u.either
+	t.loaded += u.loaded
 	t.launch += u.launch
 	t.graphLaunch += u.graphLaunch
 	t.waited += u.waited
 	t.prep += u.prep
+	t.waiting += u.waiting
 	t.kernels += u.kernels
 	t.replayed += u.replayed
 	t.calls += u.calls
@@ -46,6 +50,7 @@ type lane struct {
 	busy       interval.Growing // all GPU activity
 	nccl, comm interval.Growing // of it, NCCL's kernels and collectives by class
 	either     interval.Growing // prep ∪ busy
+	loaded     interval.Growing // waits for requests ∪ busy
 }
 
 // cut credits the open pieces up to t, where a slice ends.
@@ -54,6 +59,7 @@ func (l *lane) cut(t int64, acc *tally) {
 	acc.nccl += l.nccl.Cut(t)
 	acc.comm += l.comm.Cut(t)
 	acc.either += l.either.Cut(t)
+	acc.loaded += l.loaded.Cut(t)
 }
 
 // thread is a thread of a rank that launches.
@@ -61,6 +67,7 @@ type thread struct {
 	id          int64
 	launch      interval.Growing // kernel-launch calls
 	graphLaunch interval.Growing // graph-launch calls
+	fetching    int64            // until when it fetches requests
 	// full is when the thread waits for a full queue, either launch ∪ full; both
 	// are kept once it waits at all.
 	waits        bool

@@ -92,6 +92,7 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(metric.Aggregate)
+	requestWait(res, ranks, metric.Aggregate, &all)
 	for p, name := range []string{metric.Context, metric.Generation} {
 		var f figures
 		ph := metric.Phase{Phase: name}
@@ -119,6 +120,7 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		if ph.Steps > 0 {
 			res.Rows = append(res.Rows, f.rows(name)...)
 			res.Phases = append(res.Phases, ph)
+			requestWait(res, ranks, name, &f)
 		}
 	}
 	res.Steady = twinSteady(ranks)
@@ -283,7 +285,7 @@ func (tw *twinRank) summary(w []span) metric.Rank {
 
 // figures are what the metrics are made of.
 type figures struct {
-	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed int64
+	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, requests int64
 }
 
 func (f *figures) add(tw *twinRank, w []span) {
@@ -305,6 +307,7 @@ func (f *figures) add(tw *twinRank, w []span) {
 		f.prep += within(prep, w)
 		overlap := interval.Intersection(interval.Union(prep), interval.Union(busy))
 		f.exposed += within(prep, w) - within(overlap, w)
+		f.requests += within(minus(interval.Union(tw.requests()), busy), w)
 	}
 	for thread := range int64(10) {
 		onThread := func(class event.Class) []span {
@@ -319,6 +322,34 @@ func (f *figures) add(tw *twinRank, w []span) {
 		f.waited += waited
 		f.launch += within(onThread(event.Launch), w) - waited
 		f.graphLaunch += within(onThread(event.GraphLaunch), w)
+	}
+}
+
+// requests returns when threads that have launched something wait for requests.
+func (tw *twinRank) requests() (waits []span) {
+	launching, fetching := map[int64]bool{}, map[int64]int64{}
+	for _, r := range tw.rows {
+		switch {
+		case r.Kind == event.API && (r.Class == event.Launch || r.Class == event.GraphLaunch), r.Kind == event.Overhead && r.Name == "Command Buffer Full" && r.End > r.Start:
+			launching[r.Thread] = true
+		case r.Kind == event.NVTX && r.Name == "_fetch_new_requests" && launching[r.Thread]:
+			fetching[r.Thread] = max(fetching[r.Thread], r.End)
+		case r.Kind == event.OS && r.Class != event.OSFile && r.Start < fetching[r.Thread]:
+			waits = append(waits, spanOf(r.Start, min(r.End, fetching[r.Thread])))
+		}
+	}
+	return waits
+}
+
+// requestWait sets the waits for requests of a scope, where calls of the system are known.
+func requestWait(res *metric.Result, ranks []*twinRank, scope string, f *figures) {
+	for _, tw := range ranks {
+		if slices.ContainsFunc(tw.rows, func(r eventtest.Row) bool { return r.Kind == event.OS }) {
+			if res.RequestWait == nil {
+				res.RequestWait = map[string]int64{}
+			}
+			res.RequestWait[scope] = f.requests
+		}
 	}
 }
 

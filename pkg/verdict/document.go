@@ -49,6 +49,9 @@ func (r *Report) title() report.Text {
 	switch r.Verdict {
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
+		if l := r.LowLoad; l != nil && l.Explains {
+			text, tone = "the GPUs are idle, but for want of requests: low load, not host overhead", report.Warn
+		}
 	case Inconclusive:
 		text, tone = "this trace cannot tell", report.Warn
 		if r.run.NoSteps {

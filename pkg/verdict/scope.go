@@ -40,6 +40,7 @@ type Scope struct {
 	value    [numMetrics]*float64 // nil: not applicable
 	interval [numMetrics]*metric.Interval
 	idle     int64 // ns, of all lanes
+	capacity int64 // ns, the windows of all lanes
 	crossed  [numMetrics]bool
 	limits   *Limits
 }
@@ -57,7 +58,7 @@ func classify(name string, rows []metric.Row, limits *Limits) Scope {
 			s.value[m], s.interval[m] = &v, r.Interval
 		}
 		if m == gpuIdle {
-			s.idle = r.Numerator
+			s.idle, s.capacity = r.Numerator, r.Denominator
 		}
 	}
 	s.crossed, s.Crossed = s.votes(s.at)

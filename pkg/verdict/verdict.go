@@ -90,6 +90,9 @@ type Report struct {
 	CrossedDetails    Votes  `json:"crossed_details"`
 	Phases            Phases `json:"phases"`
 	Steps             Steps  `json:"steps"`
+	// LowLoad is what of the idle time is for want of requests, null where the input has no
+	// rows that say it: calls of the system's libraries, which pass through the pipe.
+	LowLoad *LowLoad `json:"low_load,omitempty"`
 	// Warnings are what to know before believing the figures, a sentence each.
 	Warnings []string        `json:"warnings"`
 	Handoff  handoff.Handoff `json:"optimization_handoff"`
@@ -174,6 +177,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 		r.Verdict = Inconclusive
 	}
 	r.Borderline = r.borderline()
+	r.LowLoad = r.lowLoad()
 	r.Handoff = r.handoff()
 	r.warn()
 	return r
@@ -307,6 +311,9 @@ func (r *Report) warn() {
 	}
 	if r.Verdict == Yes && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
+	}
+	if text := r.LowLoad.text(); text != "" {
+		say("%s", text)
 	}
 	if r.NCCLCaveat {
 		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))

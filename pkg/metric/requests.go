@@ -1,0 +1,85 @@
+package metric
+
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/interval"
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// requests is when the launching threads of a rank wait for requests: inside a range that
+// fetches them and a call of the system that waits (for input, for others, or for time).
+type requests struct {
+	recorded bool             // there are rows of calls of the system
+	waits    interval.Growing // of all threads
+	any      bool
+	fetches  nameCache // ranges that fetch requests
+}
+
+// waitsForOthers are the classes of calls of the system that wait: of the time in them
+// hardly any is spent on a CPU.
+const waitsForOthers = 1<<event.OSIO | 1<<event.OSWait | 1<<event.OSJoin | 1<<event.OSSleep
+
+// observeFetch observes a range that may fetch requests, of a thread that launches.
+func (r *rank) observeFetch(b *event.Batch, i int, e int64) {
+	if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.is(&b.Name, i, fetchesRequests) {
+		h.fetching = max(h.fetching, e)
+	}
+}
+
+func fetchesRequests(name []byte) bool { return marker.FetchesRequests(string(name)) }
+
+// observeCall observes a call of the system.
+func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
+	if class, ok := b.Class.Get(i); !ok || uint64(waitsForOthers)>>uint(class)&1 == 0 {
+		return
+	}
+	h := r.launching(b.Thread.Values[i])
+	if h == nil || h.fetching <= t {
+		return
+	}
+	if !r.requests.any { // Until now waits were none: waits ∪ busy was busy.
+		r.requests.any = true
+		r.eachTally(func(t *tally) { t.loaded = t.busy })
+		for k := range r.lanes {
+			r.lanes[k].loaded = r.lanes[k].busy
+		}
+	}
+	e = min(e, h.fetching)
+	r.acc.waiting += r.requests.waits.Add(t, e)
+	for k := range r.lanes {
+		r.acc.loaded += r.lanes[k].loaded.Add(t, e)
+	}
+}
+
+// launching returns a thread that has launched something, nil where it has not.
+func (r *rank) launching(id int64) *thread {
+	for k := range r.threads {
+		if r.threads[k].id == id {
+			return &r.threads[k]
+		}
+	}
+	return nil
+}
+
+// requestWait says how long the lanes of a scope were idle while threads waited for
+// requests, where calls of the system were recorded on any rank.
+func (c *computer) requestWait(res *Result, scope string, f *figures) {
+	for _, r := range c.ranks {
+		if r.requests.recorded {
+			if res.RequestWait == nil {
+				res.RequestWait = map[string]int64{}
+			}
+			res.RequestWait[scope] = f.waiting
+		}
+	}
+}
+
+// addRequestWait adds up the waits for requests of two parts of a run.
+func (res *Result) addRequestWait(other map[string]int64) {
+	if res.RequestWait == nil && len(other) > 0 {
+		res.RequestWait = map[string]int64{}
+	}
+	for scope, ns := range other {
+		res.RequestWait[scope] += ns
+	}
+}

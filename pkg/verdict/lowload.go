@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// lowLoadWorth is the share of the idle time from which on waiting for requests is said.
+const lowLoadWorth = 0.1
+
+// LowLoad is idle time in which launching threads wait for requests: the GPUs have nothing
+// to do, and no change of the host's code gives them any.
+type LowLoad struct {
+	// WaitUs is the idle time, over all lanes of the aggregate, in which they wait inside
+	// a call of the system, in a range that fetches requests; Share its share of all.
+	WaitUs float64 `json:"wait_us"`
+	Share  float64 `json:"share_of_idle"`
+	// Explains tells that no scope would be a YES without that time: not the host holds
+	// the GPUs back, the load is low.
+	Explains bool `json:"explains"`
+}
+
+// lowLoad returns what of the idle time is for want of requests, nil where that was not
+// recorded.
+func (r *Report) lowLoad() *LowLoad {
+	waits := r.run.RequestWait
+	all := &r.Scopes[0]
+	if waits == nil || all.idle <= 0 {
+		return nil
+	}
+	l := &LowLoad{WaitUs: float64(waits[metric.Aggregate]) / 1e3, Share: float64(waits[metric.Aggregate]) / float64(all.idle)}
+	l.Explains = r.Verdict == Yes
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; s.Verdict == Yes && verdictOf(s.without(waits[s.Name])) == Yes {
+			l.Explains = false
+		}
+	}
+	return l
+}
+
+// without is how many votes a scope would have if so much idle time had not been: the
+// windows would be shorter by it.
+func (s *Scope) without(wait int64) (votes int) {
+	whole := float64(s.capacity - wait)
+	if whole <= 0 {
+		return 0
+	}
+	ratio := float64(s.idle-wait) / whole
+	_, votes = s.votes(func(m int) float64 {
+		switch m {
+		case gpuIdle:
+			return ratio
+		case gpuUtilization:
+			return 1 - ratio
+		}
+		return s.at(m)
+	})
+	return votes
+}
+
+// text says it, "" where it is little.
+func (l *LowLoad) text() string {
+	switch {
+	case l == nil || l.Share < lowLoadWorth:
+		return ""
+	case l.Explains:
+		return "LOW_LOAD: for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests, and without it there would be no YES: the load is low, and no change of the host's code will help"
+	}
+	return "LOW_LOAD: for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests: that part is no host overhead"
+}

@@ -1,0 +1,49 @@
+package verdict
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// A YES that rests on waiting for requests is called low load; one that does not, or of
+// which nothing is recorded, is not.
+func TestLowLoad(t *testing.T) {
+	idle := []float64{0.6, 0.02, na, na, na, 0.4, 0, 0, 0}
+	prep := []float64{0.6, 0.02, 0.9, 0.2, 0.6, 0.4, 0, 0, 0}
+	calm := []float64{0.1, 0.02, na, na, na, 0.9, 0, 0, 0}
+	for _, test := range []struct {
+		name     string
+		figures  []float64
+		wait     map[string]int64 // of 1000 ns
+		said     bool
+		explains bool
+	}{
+		{"not recorded", idle, nil, false, false},
+		{"none", idle, map[string]int64{"aggregate": 0}, false, false},
+		{"nearly all", idle, map[string]int64{"aggregate": 550, "generation": 550}, true, true},
+		{"but not of generation", idle, map[string]int64{"aggregate": 550}, true, false},
+		{"a part", idle, map[string]int64{"aggregate": 300, "generation": 300}, true, false},
+		{"hardly any", idle, map[string]int64{"aggregate": 30, "generation": 30}, false, false},
+		{"beside preparation", prep, map[string]int64{"aggregate": 550, "generation": 550}, true, false},
+		{"healthy", calm, map[string]int64{"aggregate": 90, "generation": 90}, true, false},
+	} {
+		in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: test.figures, metric.Generation: test.figures})
+		in.RequestWait = test.wait
+		r := Decide(in, Defaults())
+		var page bytes.Buffer
+		if err := report.Markdown(&page, r.Document(), report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		explains := r.LowLoad != nil && r.LowLoad.Explains
+		if said := strings.Contains(page.String(), "LOW"); said != test.said || explains != test.explains || (r.LowLoad == nil) != (test.wait == nil) {
+			t.Errorf("%s: said %v, %+v", test.name, said, r.LowLoad)
+		}
+		if title, _, _ := strings.Cut(page.String(), "\n"); strings.Contains(title, "low load") != test.explains {
+			t.Errorf("%s: %s", test.name, title)
+		}
+	}
+}
