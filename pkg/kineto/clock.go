@@ -22,12 +22,13 @@ const sameClock = 50_000
 // ones.
 func (d *document) apart(e *document) (offset, spread int64, matched int) {
 	var diffs []int64
-	for name, a := range d.collectives {
-		b := e.collectives[name]
+	others := e.collectivesByName()
+	for name, a := range d.collectivesByName() {
+		b := others[name]
 		n := min(len(a), len(b))
 		a, b = a[len(a)-n:], b[len(b)-n:]
 		for i := range n {
-			diffs = append(diffs, b[i]+e.info.Origin-a[i]-d.info.Origin)
+			diffs = append(diffs, (b[i]-e.origin)+e.info.Origin-(a[i]-d.origin)-d.info.Origin)
 		}
 	}
 	if len(diffs) < minMatched {
@@ -40,6 +41,22 @@ func (d *document) apart(e *document) (offset, spread int64, matched int) {
 	}
 	slices.Sort(diffs)
 	return offset, diffs[(len(diffs)-1)*9/10], len(diffs)
+}
+
+// collectivesByName returns the ends of the collectives, in order: names have numbers
+// of their own in each document.
+func (d *document) collectivesByName() map[string][]int64 {
+	byName := map[string][]int64{}
+	for n, ends := range d.counts.collectives {
+		slices.Sort(ends)
+		name := d.names.text(n)
+		if byName[name] != nil { // several kernels of one short name
+			ends = append(slices.Clone(byName[name]), ends...)
+			slices.Sort(ends)
+		}
+		byName[name] = ends
+	}
+	return byName
 }
 
 // align brings the clocks of documents together by what they state, and where

@@ -58,10 +58,13 @@
 // # How it is read
 //
 // One goroutine splits the document into events, which takes finding the ends of
-// strings and brackets; others find the fields of events and make rows of 48
-// bytes, sorted in chunks of 32 Ki, which are merged when they are written: traces
-// are not in order of time. Memory is that of the rows, and of the names, at most
-// 256 MiB. Documents beyond keepRows rows together are read twice.
+// strings and brackets; others find the fields of events and make rows, sorted in
+// chunks of 32 Ki, which go to a store (package spill) with a quarter of
+// Options.Memory, in 20 to 25 bytes each; what does not fit is in a temporary file.
+// They are merged when they are written: traces are not in order of time. Calls are
+// kept besides by their correlation, and looked up once to count what has no launch,
+// and once more for each row that is written. What else grows with a trace are its
+// names, at most 256 MiB, the markers of its steps and the ends of its collectives.
 //
 // A library of JSON is not used: of those that are as fast none takes real traces as
 // they are (jsontext refuses NaN, control characters and wrong escapes; a parser that

@@ -5,25 +5,24 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // describe finds out what the header says of a document that was read.
-func (d *document) describe() {
+func (d *document) describe() error {
 	d.findOrigin()
 	d.chooseMarkers()
-	d.joinLaunches()
+	if err := d.joinLaunches(); err != nil {
+		return err
+	}
 	d.count()
-	d.warn()
-}
-
-// each calls f with all rows, in no order.
-func (d *document) each(f func(*row)) {
-	for _, c := range d.chunks {
-		for i := range c {
-			f(&c[i])
+	if d.active {
+		if err := d.countLaunched(); err != nil {
+			return err
 		}
 	}
+	d.warn()
+	return nil
 }
 
 // epoch is the least time that is one since 1970, in ns, and not one since a base
@@ -33,11 +32,8 @@ const epoch = 100_000_000_000_000_000
 // findOrigin finds time 0 of the report: the whole microsecond in which the first row
 // starts, so that whoever rounds times to microseconds, as others do, rounds the same.
 func (d *document) findOrigin() {
-	first := true
-	for _, c := range d.chunks {
-		if t := c[0].start; first || t < d.origin {
-			d.origin, first = t, false
-		}
+	if d.origin = d.counts.first; d.origin == never {
+		d.origin = 0
 	}
 	d.origin -= (d.origin%1000 + 1000) % 1000
 	if utc := d.origin + d.head.base; utc > epoch {
@@ -51,71 +47,53 @@ func (d *document) findOrigin() {
 // another, the inner one counts; and the first one after the profiler started is
 // none: it holds what starting took.
 func (d *document) chooseMarkers() {
-	category := annotationCategory
+	category, want := annotationCategory, scheduled
 	if d.counts.rows[category] == 0 {
 		category = operatorCategory
 	}
-	counted, scheduled, some := d.namesOfMarkers(category)
-	if !some {
-		counted = scheduled
-	}
-	var markers []*row
-	d.each(func(r *row) {
-		if r.category == category && counted[r.name] {
-			markers = append(markers, r)
-		}
-	})
-	for n, c := range d.names.classes {
-		switch {
-		case counted[n]:
-			d.names.classes[n] = event.StepMarker
-		case c == event.StepMarker:
-			d.names.classes[n] = event.Range
+	for i := range d.counts.markers {
+		if m := &d.counts.markers[i]; m.category == category {
+			want = max(want, m.marker)
 		}
 	}
-	d.leaveOut(markers)
+	for key, n := range d.names.numbers {
+		switch class := &d.names.classes[n.number]; {
+		case key.category == category && n.marker == want:
+			*class = event.StepMarker
+		case *class == event.StepMarker:
+			*class = event.Range
+		}
+	}
+	d.leaveOut(slices.DeleteFunc(d.counts.markers, func(r row) bool { return r.category != category || r.marker != want }))
+	d.counts.markers = nil
 }
 
 // leaveOut finds the markers that are none: those around another one of their thread,
 // and the first of the others.
-func (d *document) leaveOut(markers []*row) {
+func (d *document) leaveOut(markers []row) {
 	slices.SortFunc(markers, order)
 	d.noSteps = map[uint32]bool{}
 	open := map[int32]*row{} // the last marker of each thread
-	for _, m := range markers {
+	for i := range markers {
+		m := &markers[i]
 		if outer := open[m.owner]; outer != nil && m.end <= outer.end {
 			d.noSteps[outer.place] = true
 		}
 		open[m.owner] = m
 	}
 	d.markers = int64(len(markers) - len(d.noSteps))
-	for _, m := range markers {
-		if !d.noSteps[m.place] {
+	for i := range markers {
+		if m := &markers[i]; !d.noSteps[m.place] {
 			d.noSteps[m.place] = true
 			return
 		}
 	}
 }
 
-// namesOfMarkers tells which names of a category are markers with counts, whether
-// there are some, and which are steps of the profiler's schedule.
-func (d *document) namesOfMarkers(c category) (counted, scheduled []bool, some bool) {
-	counted, scheduled = make([]bool, len(d.names.classes)), make([]bool, len(d.names.classes))
-	for key, n := range d.names.numbers {
-		if key.category != c {
-			continue
-		}
-		m, ok := marker.Parse(d.names.text(n))
-		counted[n], scheduled[n] = ok && m.HasCounts, ok && !m.HasCounts
-		some = some || counted[n]
-	}
-	return counted, scheduled, some
-}
-
-// classOf returns the class of a row, -1 for none.
-func (d *document) classOf(r *row) event.Class {
-	class := d.names.classes[r.name]
-	if class == event.StepMarker && d.noSteps[r.place] {
+// classOf returns the class of a row by its name and place, -1 for none.
+func (d *document) classOf(name int32, place int64) event.Class {
+	class := d.names.classes[name]
+	if class == event.StepMarker && d.noSteps[uint32(place)] {
 		return event.Range
 	}
 	return class
@@ -123,104 +101,136 @@ func (d *document) classOf(r *row) event.Class {
 
 // joinLaunches finds the calls by their correlation. Where several have one, the
 // first counts.
-func (d *document) joinLaunches() {
-	d.calls = make(map[int64]*row, d.counts.rows[apiCategory])
-	d.each(func(r *row) {
-		if r.category != apiCategory || r.correlation == none {
-			return
-		}
-		if have := d.calls[r.correlation]; have == nil || order(r, have) < 0 {
-			d.calls[r.correlation] = r
-		}
-	})
+func (d *document) joinLaunches() (err error) {
+	if len(d.rows.calls) > 0 {
+		d.calls, err = spill.NewIndex(d.rows.store, d.rows.calls, fanIn)
+	}
+	return err
 }
 
-// launch returns the call that launched a row, nil where it is not recorded.
-func (d *document) launch(r *row) *row {
-	if r.correlation == none {
-		return nil
-	}
-	return d.calls[r.correlation]
+// fanIn is how many runs of calls are read at a time, of 60 KB each.
+const fanIn = 256
+
+// call is a call that launched GPU rows.
+type call struct {
+	start, end int64 // ns as in the document
+	thread     int32 // in threads
+	graph      bool  // it launches a graph
 }
 
-// widen makes a span that of what it was and of a row.
-func widen(start, end **int64, from, to int64) {
-	if *start == nil {
-		*start, *end = &from, &to
-		return
+// finder finds calls by their correlation.
+type finder struct {
+	d    *document
+	hint spill.Hint
+	id   int64 // that was looked up last
+	call call
+	ok   bool
+}
+
+func newFinder(d *document) *finder { return &finder{d: d, id: none} }
+
+// find returns the call with a correlation, false where there is none.
+func (f *finder) find(id int64) (*call, bool, error) {
+	if f.d.calls == nil || id == none {
+		return nil, false, nil
 	}
-	**start, **end = min(**start, from), max(**end, to)
+	if id == f.id { // Fast path: the rows of a graph replay have one.
+		return &f.call, f.ok, nil
+	}
+	rows, i, ok, err := f.d.calls.Find(id, &f.hint)
+	if err != nil {
+		return nil, false, err
+	}
+	if f.id, f.ok = id, ok; ok {
+		f.call = call{-rows[spill.Then][i], rows[callEnd][i], int32(rows[callThread][i]), rows[callGraph][i] == 1}
+	}
+	return &f.call, ok, nil
 }
 
 // count fills in the report and what is known of its rank.
 func (d *document) count() {
-	info := &d.info
+	info, c := &d.info, &d.counts
 	info.Source, info.Ranks = "torch", []int32{}
 	info.Rows, info.Classes = map[string]int64{}, map[string]int64{}
-	for _, c := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
-		info.Classes[c.String()] = 0
+	for category, n := range c.rows {
+		if n > 0 && (category != int(pythonCategory) || d.python) {
+			info.Rows[kinds[category].String()] += n
+		}
 	}
-	facts, replays := event.RankFacts{}, map[int64]struct{}{}
-	d.device, d.reduces, d.collectives = -1, -1, map[string][]int64{}
-	d.each(func(r *row) {
-		kind, class := kinds[r.category], d.classOf(r)
-		info.Rows[kind.String()]++
-		if _, ok := info.Classes[class.String()]; ok {
-			info.Classes[class.String()]++
-		}
-		if !kind.IsGPU() {
-			return
-		}
-		widen(&info.BusyStart, &info.BusyEnd, r.start-d.origin, r.end-d.origin)
-		if call := d.launch(r); call == nil {
-			d.untraced++
-		} else if d.names.classes[call.name] == event.GraphLaunch {
-			replays[r.correlation] = struct{}{}
-			info.Capture = "node"
-		}
-		d.countKernel(r, class, &facts)
-	})
-	for _, ends := range d.collectives {
-		slices.Sort(ends)
+	steps := max(d.markers-1, 0)
+	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch} {
+		info.Classes[class.String()] = c.classes[class]
 	}
-	if facts.Kernels == 0 {
+	info.Classes[event.StepMarker.String()] = steps
+	info.BusyStart, info.BusyEnd = c.busy.span(d.origin)
+	info.GPUStart, info.GPUEnd = c.kernels.span(d.origin)
+	kernels := c.rows[kernelCategory]
+	if d.active = kernels > 0; !d.active {
 		return
 	}
-	d.active = true
-	facts.Markers, facts.Allreduces = info.Classes["step"], info.Classes["allreduce"]
-	facts.Launches, facts.GraphLaunches = info.Classes["launch"], info.Classes["graph_launch"]
-	facts.Replays = int64(len(replays))
-	facts.GPUStart, facts.GPUEnd = copyOf(info.GPUStart), copyOf(info.GPUEnd)
-	facts.BusyStart, facts.BusyEnd = copyOf(info.BusyStart), copyOf(info.BusyEnd)
-	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{d.reduces}
+	facts := event.RankFacts{
+		Kernels: kernels, Markers: steps, Allreduces: c.classes[event.Allreduce],
+		Launches: c.classes[event.Launch], GraphLaunches: c.classes[event.GraphLaunch],
+	}
+	facts.GPUStart, facts.GPUEnd = c.kernels.span(d.origin)
+	facts.BusyStart, facts.BusyEnd = c.busy.span(d.origin)
+	reduces := int32(-1)
+	if c.reduces != none {
+		reduces = int32(c.reduces)
+	}
+	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{reduces}
 }
 
-// countKernel observes a GPU row, and what is particular to a kernel.
-func (d *document) countKernel(r *row, class event.Class, facts *event.RankFacts) {
-	device := d.tracks[r.owner].device
-	if device != none && (d.device < 0 || int32(device) < d.device) {
-		d.device = int32(device)
+// countLaunched counts GPU rows by how they were launched.
+func (d *document) countLaunched() error {
+	f, w := newFinder(d), newSorter(d.rows.store)
+	var replays []*spill.Run // by correlation, one row for each
+	var ids []int64
+	keep := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		if err := w.writer.Write(spill.Rows{ids, ids, make([]int64, len(ids))}); err != nil {
+			return err
+		}
+		run, err := w.writer.End(0, 0)
+		replays, ids = append(replays, run), ids[:0]
+		return err
 	}
-	if r.category != kernelCategory {
-		return
+	for _, run := range d.rows.gpu {
+		err := d.rows.store.Scan(run, spill.Columns(colCorrelation, colOwner), run.First, run.Last, func(rows spill.Rows) error {
+			for i, owner := range rows[colOwner] {
+				if category(owner&(1<<categoryBits-1)) == syncCategory {
+					continue
+				}
+				call, ok, err := f.find(rows[colCorrelation][i])
+				switch {
+				case err != nil:
+					return err
+				case !ok:
+					d.untraced++
+				case call.graph && (len(ids) == 0 || ids[len(ids)-1] != f.id):
+					ids = append(ids, f.id)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := keep(); err != nil {
+			return err
+		}
 	}
-	facts.Kernels++
-	widen(&d.info.GPUStart, &d.info.GPUEnd, r.start-d.origin, r.end-d.origin)
-	if device = max(device, 0); class == event.Allreduce && (d.reduces < 0 || int32(device) < d.reduces) {
-		d.reduces = int32(device)
-	}
-	if class.IsCollective() {
-		name := d.names.text(r.name)
-		d.collectives[name] = append(d.collectives[name], r.end-d.origin)
-	}
-}
-
-func copyOf(p *int64) *int64 {
-	if p == nil {
+	if len(replays) == 0 {
 		return nil
 	}
-	v := *p
-	return &v
+	d.info.Capture = "node"
+	n, err := spill.CountKeys(d.rows.store, replays, fanIn)
+	d.info.RankFacts[0].Replays = n
+	return err
 }
 
 // warn says what somebody should know before believing figures made of the trace.

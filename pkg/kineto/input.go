@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // What a file begins with that is not plain UTF-8.
@@ -90,8 +92,11 @@ func wrong(advice, format string, args ...any) error {
 // explain puts the name of the file into an error, and what to do about it.
 func explain(path string, err error) error {
 	var e *inputError
+	var file *spill.FileError
 	switch {
-	case err == nil || errors.As(err, new(*os.PathError)):
+	case errors.As(err, &file):
+		return problem(path, "does not fit into memory, and "+err.Error(), "set TMPDIR to a folder with more room, or give more memory with --memory")
+	case errors.As(err, new(*os.PathError)):
 		return err
 	case errors.As(err, &e):
 		return problem(path, e.msg, e.advice)

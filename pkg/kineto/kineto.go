@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // Options are the settings of Open.
@@ -21,67 +22,68 @@ type Options struct {
 	Partial bool
 	// Python makes ranges of Python functions, too.
 	Python bool
+	// Memory is how many bytes the process may take at most, as far as rows go, 0 for
+	// 512 MiB: a quarter of it holds rows, the others are in a temporary file.
+	Memory int64
 }
 
-// keepRows is the number of rows up to which documents stay in memory between
-// reading them and writing of their rows, while others are read. Tests change it.
-var keepRows int64 = 3 << 20
+// defaultMemory is what Options.Memory 0 stands for.
+const defaultMemory = 512 << 20
 
 // Reader reads the events of one or several traces. It is an event.Source. A batch
 // is valid until the following call of Next.
 type Reader struct {
 	opt    Options
+	store  *spill.Store
 	header event.Header
 	paths  []string
-	docs   []*document // nil where the file is to be read again
+	docs   []*document
 
 	report int // that rows come from now
 	out    *emitter
 	batch  event.Batch
 }
 
-// Open reads traces, each of one process.
+// Open reads traces, each of one process. Their rows are in the reader's store until
+// it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
-	r := &Reader{opt: opt, report: -1}
+	r := &Reader{opt: opt, report: -1, store: spill.NewStore(cmp.Or(opt.Memory, defaultMemory) / 4)}
 	r.header.Stage, r.header.Columns = event.Readers["torch"], event.BaseCols
-	var kept int64
-	for _, path := range paths {
-		d, err := r.load(path)
-		if err != nil {
-			return nil, err
-		}
-		if kept += d.rows(); kept > keepRows && len(paths) > 1 {
-			kept -= d.rows()
-			d.release()
-		}
-		r.docs = append(r.docs, d)
-	}
-	if err := r.rank(); err != nil {
+	if err := r.load(paths); err != nil {
+		r.Close()
 		return nil, err
 	}
-	r.together()
 	r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, unrecorded)
-	for i, d := range r.docs {
+	for _, d := range r.docs {
 		d.info.Shift(d.info.Offset)
 		r.header.Reports = append(r.header.Reports, d.info)
 		r.paths = append(r.paths, d.path)
-		if d.chunks == nil && d.released {
-			r.docs[i] = nil
-		}
 	}
 	r.header.Domains = []string{atenDomain, pythonDomain, torchDomain}
 	return r, nil
 }
 
-// load reads a file and finds out what there is to know.
-func (r *Reader) load(path string) (*document, error) {
-	d, err := load(path, &r.opt)
-	if err != nil {
-		return nil, err
+// load reads the files and finds out what there is to know.
+func (r *Reader) load(paths []string) error {
+	for _, path := range paths {
+		d, err := load(path, r.store, &r.opt)
+		if err != nil {
+			return err
+		}
+		if err := d.describe(); err != nil {
+			return explain(path, err)
+		}
+		r.docs = append(r.docs, d)
 	}
-	d.describe()
-	return d, nil
+	if err := r.rank(); err != nil {
+		return err
+	}
+	r.together()
+	return nil
 }
+
+// Close gives back what the rows took. A second call does nothing.
+func (r *Reader) Close() { r.store.Close() }
 
 // rank gives each trace with GPU work the number of its rank: what the trace says,
 // or else its name; where neither does for all of them, their order.
@@ -164,149 +166,18 @@ func (r *Reader) Next() (*event.Batch, error) {
 				return nil, io.EOF
 			}
 			r.report++
-			d, err := r.again(r.report)
+			out, err := newEmitter(r.docs[r.report], &r.header.Reports[r.report])
 			if err != nil {
-				return nil, err
+				return nil, explain(r.paths[r.report], err)
 			}
-			r.out = newEmitter(d, &r.header.Reports[r.report])
+			r.out, r.docs[r.report] = out, nil
 		}
-		if r.out.fill(&r.batch); r.batch.Len > 0 {
+		if err := r.out.fill(&r.batch); err != nil {
+			return nil, explain(r.paths[r.report], err)
+		}
+		if r.batch.Len > 0 {
 			return &r.batch, nil
 		}
 		r.out = nil
 	}
-}
-
-// again returns a document that was kept, or reads it again.
-func (r *Reader) again(i int) (*document, error) {
-	d := r.docs[i]
-	r.docs[i] = nil
-	if d != nil {
-		return d, nil
-	}
-	d, err := r.load(r.paths[i])
-	if err != nil {
-		return nil, err
-	}
-	if have := r.header.Reports[i].Rows; len(have) != len(d.info.Rows) {
-		return nil, problem(r.paths[i], "changed while it was being read", "wait until it is complete")
-	}
-	return d, nil
-}
-
-// rows is how many there are.
-func (d *document) rows() (n int64) {
-	for _, c := range d.chunks {
-		n += int64(len(c))
-	}
-	return n
-}
-
-// release frees the rows.
-func (d *document) release() {
-	d.chunks, d.calls, d.names, d.released = nil, nil, nil, true
-}
-
-// emitter writes the rows of a document into batches.
-type emitter struct {
-	d      *document
-	rank   int32 // -1 for none
-	shift  int64 // added to times
-	merger *merger
-	nodes  map[int64]int64 // rows so far, by the correlation of their graph launch
-}
-
-func newEmitter(d *document, info *event.Report) *emitter {
-	e := &emitter{d: d, rank: -1, shift: info.Offset - d.origin, merger: newMerger(d.chunks), nodes: map[int64]int64{}}
-	if len(info.Ranks) > 0 {
-		e.rank = info.Ranks[0]
-	}
-	return e
-}
-
-// fill fills a batch with the next rows.
-func (e *emitter) fill(b *event.Batch) {
-	b.Blank(event.BatchRows, event.BaseCols)
-	n := 0
-	for ; n < event.BatchRows; n++ {
-		r := e.merger.next()
-		if r == nil {
-			break
-		}
-		e.row(b, n, r)
-	}
-	b.Truncate(n)
-}
-
-// row writes row i.
-func (e *emitter) row(b *event.Batch, i int, r *row) {
-	kind := kinds[r.category]
-	b.Kind.Values[i] = kind
-	b.Start.Values[i], b.End.Values[i] = r.start+e.shift, r.end+e.shift
-	if e.rank >= 0 {
-		b.Rank.Set(i, e.rank)
-	}
-	b.Name.AppendCode(&e.d.names.texts, r.name)
-	if class := e.d.classOf(r); class >= 0 {
-		b.Class.Set(i, class)
-	}
-	if r.correlation != none {
-		b.Correlation.Set(i, r.correlation)
-	}
-	if r.category.isGPU() {
-		e.gpu(b, i, r)
-		return
-	}
-	if id := e.d.threads[r.owner]; id != none {
-		b.Thread.Set(i, id)
-	}
-	if code := domainCodes[r.category]; code >= 0 {
-		b.Domain.Set(i, code)
-	}
-}
-
-// domainCodes are the codes of the domains, in the order of their names.
-var domainCodes = func() (codes [noCategory]int32) {
-	for c := range codes {
-		codes[c] = int32(slices.Index([]string{atenDomain, pythonDomain, torchDomain}, domainOf[c]))
-	}
-	return codes
-}()
-
-// gpu writes what only GPU rows have.
-func (e *emitter) gpu(b *event.Batch, i int, r *row) {
-	t := e.d.tracks[r.owner]
-	switch {
-	case t.device != none:
-		b.Device.Set(i, int32(t.device))
-	case r.category != syncCategory:
-		b.Device.Set(i, max(e.d.device, 0))
-	}
-	if t.stream != none {
-		b.Stream.Set(i, t.stream)
-	}
-	if r.category == syncCategory {
-		return
-	}
-	if r.category != kernelCategory && r.extra != none {
-		b.Bytes.Set(i, r.extra)
-	}
-	call := e.d.launch(r)
-	if call == nil {
-		return
-	}
-	b.LaunchStart.Set(i, call.start+e.shift)
-	b.LaunchEnd.Set(i, call.end+e.shift)
-	if id := e.d.threads[call.owner]; id != none {
-		b.LaunchThread.Set(i, id)
-	}
-	if e.d.names.classes[call.name] != event.GraphLaunch {
-		return
-	}
-	node := e.nodes[r.correlation]
-	e.nodes[r.correlation] = node + 1
-	if r.category == kernelCategory && r.extra != none {
-		node = r.extra
-	}
-	b.GraphNode.Set(i, node)
 }

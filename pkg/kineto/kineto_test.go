@@ -231,8 +231,8 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestReadTwice drops rows between the header and the first batch.
-func TestReadTwice(t *testing.T) {
+// TestSpill keeps no rows in memory, and sorts them a few at a time: the same come.
+func TestSpill(t *testing.T) {
 	c := sim.Default()
 	c.Ranks, c.Layers, c.Steps = 3, 2, 3
 	tr, err := sim.Simulate(c)
@@ -240,10 +240,14 @@ func TestReadTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := writeRanks(t, []*sim.Trace{tr}, "rank%d.json", sim.KinetoOptions{})
-	read := func() (all []string) {
-		r, err := Open(paths, Options{})
+	read := func(memory int64) (all []string) {
+		r, err := Open(paths, Options{Memory: memory})
 		if err != nil {
 			t.Fatal(err)
+		}
+		defer r.Close()
+		if memory > 0 && r.store.Spilled() == 0 {
+			t.Error("nothing is in the file")
 		}
 		if err := event.Each(r, func(b *event.Batch) error {
 			for i := range b.Len {
@@ -256,10 +260,11 @@ func TestReadTwice(t *testing.T) {
 		}
 		return all
 	}
-	want := read()
-	defer func(n int64) { keepRows = n }(keepRows)
-	keepRows = 1
-	if got := read(); !slices.Equal(got, want) {
-		t.Errorf("%d rows, %d when read twice, or others", len(want), len(got))
+	want := read(0)
+	defer func(n int) { chunkRows = n }(chunkRows)
+	for _, chunkRows = range []int{1, 7, 100} {
+		if got := read(1); !slices.Equal(got, want) {
+			t.Errorf("%d rows, %d when %d are sorted at a time, or others", len(want), len(got), chunkRows)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // document is a trace as it was read.
@@ -18,54 +20,33 @@ type document struct {
 	info event.Report
 	head header
 
+	python  bool // ranges of Python functions are rows
 	names   *names
 	tracks  []track
 	threads []int64 // ids, none where the document does not say
-	chunks  []chunk
-
-	origin int64 // of the times in rows: the first one
-	counts counts
-	calls  map[int64]*row // by correlation
+	rows    sorted
+	counts  counts
 
 	skipped int64 // events that are no JSON
 	cut     bool
 	empty   bool // it is white space
 
-	markers     int64              // of forward steps, the first one included
-	noSteps     map[uint32]bool    // places of markers that are not taken for steps
-	device      int32              // the lowest, -1 for none
-	reduces     int32              // the lowest with kernels of class allreduce, -1 for none
-	untraced    int64              // GPU rows without a launching call
-	collectives map[string][]int64 // ends of those of each name, in order
-	active      bool               // it has kernels
-	released    bool               // its rows are gone
-}
-
-// counts are what loaders count.
-type counts struct {
-	rows    [noCategory]int64
-	broken  int64 // events that are objects, but no events
-	untimed int64 // events without usable times
-	fine    int64 // times with a part of a microsecond
-}
-
-func (c *counts) add(d *counts) {
-	for i, n := range d.rows {
-		c.rows[i] += n
-	}
-	c.broken += d.broken
-	c.untimed += d.untimed
-	c.fine += d.fine
+	origin   int64           // of the times in rows: the first one
+	calls    *spill.Index    // by correlation
+	markers  int64           // of forward steps, the first one included
+	noSteps  map[uint32]bool // places of markers that are not taken for steps
+	untraced int64           // GPU rows without a launching call
+	active   bool            // it has kernels
 }
 
 // load reads a document.
-func load(path string, opt *Options) (*document, error) {
+func load(path string, store *spill.Store, opt *Options) (*document, error) {
 	closer, in, err := open(path)
 	if err != nil {
 		return nil, explain(path, err)
 	}
 	defer closer.Close()
-	d := &document{path: path, names: newNames()}
+	d := &document{path: path, python: opt.Python, names: newNames(), rows: sorted{store: store}, counts: newCounts()}
 	d.info.File = filepath.Base(path)
 	s := &splitter{in: in}
 	if err := d.split(s, opt); err != nil {
@@ -103,20 +84,18 @@ func problem(path, msg, advice string) error {
 // split reads the events, on all processors.
 func (d *document) split(s *splitter, opt *Options) error {
 	var wg sync.WaitGroup
-	blocks := make(chan *block, 2*runtime.GOMAXPROCS(0))
+	read := make(chan *block, 2*runtime.GOMAXPROCS(0))
 	shared := &shared{doc: d, tracks: map[track]int32{}, threads: map[int64]int32{}}
 	loaders := make([]*loader, runtime.GOMAXPROCS(0))
 	for i := range loaders {
-		l := &loader{shared: shared, python: opt.Python, tracks: map[track]int32{}, threads: map[int64]int32{}}
-		for c := range l.names {
-			l.names[c] = map[string]int32{}
-		}
+		l := newLoader(shared, opt.Python)
 		loaders[i] = l
 		wg.Go(func() {
-			for b := range blocks {
+			for b := range read {
 				l.block(b)
 			}
-			l.flush()
+			l.flush(&l.host)
+			l.flush(&l.gpu)
 		})
 	}
 	events := int64(0)
@@ -127,22 +106,22 @@ func (d *document) split(s *splitter, opt *Options) error {
 		if events += int64(len(b.events)); opt.Progress != nil {
 			opt.Progress(d.path, events)
 		}
-		blocks <- b
-		return nil
+		read <- b
+		return shared.failed()
 	})
-	close(blocks)
+	close(read)
 	wg.Wait()
 	for _, l := range loaders {
 		d.counts.add(&l.counts)
 	}
-	return err
+	return cmp.Or(err, shared.failed())
 }
 
-// shared numbers the tracks and threads that all loaders meet, and takes their
-// chunks.
+// shared numbers the tracks and threads that all loaders meet, and takes their runs.
 type shared struct {
 	sync.Mutex
 	doc     *document
+	err     error // of the store
 	tracks  map[track]int32
 	threads map[int64]int32
 }
@@ -172,16 +151,35 @@ func numberOf[T comparable](v T, numbers map[T]int32, list *[]T) int32 {
 	return n
 }
 
+// failed returns what went wrong with the store.
+func (s *shared) failed() error {
+	s.Lock()
+	defer s.Unlock()
+	return s.err
+}
+
 // loader turns events into rows, in a goroutine of its own.
 type loader struct {
-	shared  *shared
-	python  bool
-	counts  counts
-	rows    chunk
-	tracks  map[track]int32
-	threads map[int64]int32
-	names   [noCategory]map[string]int32
-	fields  fields
+	shared    *shared
+	python    bool
+	counts    counts
+	host, gpu []row // under way
+	sorter    *sorter
+	tracks    map[track]int32
+	threads   map[int64]int32
+	names     [noCategory]map[string]name
+	fields    fields
+}
+
+func newLoader(s *shared, python bool) *loader {
+	l := &loader{
+		shared: s, python: python, counts: newCounts(), sorter: newSorter(s.doc.rows.store),
+		tracks: map[track]int32{}, threads: map[int64]int32{},
+	}
+	for c := range l.names {
+		l.names[c] = map[string]name{}
+	}
+	return l
 }
 
 // block reads the events of a block.
@@ -193,18 +191,36 @@ func (l *loader) block(b *block) {
 		}
 		l.event(b.number*maxEvents + uint32(i))
 	}
+	if cap(b.buf) < 4*blockSize {
+		blocks.Put(b)
+	}
 }
 
-// flush hands over the chunk under way.
-func (l *loader) flush() {
-	if len(l.rows) == 0 {
+// flush hands over the rows under way.
+func (l *loader) flush(rows *[]row) {
+	if len(*rows) == 0 {
 		return
 	}
-	l.rows.sort()
+	run, err := l.sorter.run(*rows)
+	to := &l.shared.doc.rows
+	list, calls := &to.gpu, (*spill.Run)(nil)
+	if rows == &l.host {
+		list = &to.host
+		if err == nil {
+			calls, err = l.sorter.callRun(*rows)
+		}
+	}
+	*rows = (*rows)[:0]
 	l.shared.Lock()
-	l.shared.doc.chunks = append(l.shared.doc.chunks, l.rows)
-	l.shared.Unlock()
-	l.rows = nil
+	defer l.shared.Unlock()
+	if err != nil {
+		l.shared.err = cmp.Or(l.shared.err, err)
+		return
+	}
+	*list = append(*list, run)
+	if calls != nil {
+		to.calls = append(to.calls, calls)
+	}
 }
 
 // categoryOf returns the category of an event with a duration, noCategory for
@@ -239,28 +255,28 @@ func (l *loader) event(place uint32) {
 		l.counts.untimed++
 		return
 	}
-	if start%1000 != 0 {
-		l.counts.fine++
+	n := l.name(c, f.name)
+	r := row{
+		start: start, end: start + length, correlation: correlationOf(f.correlation), extra: none,
+		name: n.number, place: place, category: c, marker: n.marker, class: n.class,
 	}
-	r := row{start: start, end: start + length, correlation: correlationOf(f.correlation), extra: none, place: place, category: c}
+	rows := &l.host
 	switch c {
 	case memcpyCategory, memsetCategory:
 		r.extra = idOf(f.bytes)
 	case kernelCategory:
 		r.extra = idOf(f.node)
 	}
-	r.name = l.name(c, f.name)
+	device := none
 	if c.isGPU() {
-		r.owner = l.track(f)
+		r.owner, device = l.track(f)
+		rows = &l.gpu
 	} else {
 		r.owner = l.thread(f.tid)
 	}
-	l.counts.rows[c]++
-	if l.rows == nil {
-		l.rows = make(chunk, 0, chunkRows)
-	}
-	if l.rows = append(l.rows, r); len(l.rows) == chunkRows {
-		l.flush()
+	l.counts.row(&r, device)
+	if *rows = append(*rows, r); len(*rows) >= chunkRows {
+		l.flush(rows)
 	}
 }
 
@@ -284,7 +300,7 @@ func idOf(b []byte) int64 {
 	return none
 }
 
-func (l *loader) name(c category, text []byte) int32 {
+func (l *loader) name(c category, text []byte) name {
 	n, ok := l.names[c][string(text)]
 	if !ok {
 		key := nameKey{c, string(text)}
@@ -295,8 +311,8 @@ func (l *loader) name(c category, text []byte) int32 {
 }
 
 // track returns the track of a GPU row: its arguments say it, or else process and
-// thread, which stand for device and stream.
-func (l *loader) track(f *fields) int32 {
+// thread, which stand for device and stream. It also returns the device.
+func (l *loader) track(f *fields) (number int32, device int64) {
 	t := track{device: idOf(f.device), stream: idOf(f.stream)}
 	if t.device == none {
 		t.device = idOf(f.pid)
@@ -312,7 +328,7 @@ func (l *loader) track(f *fields) int32 {
 		n = l.shared.track(t)
 		l.tracks[t] = n
 	}
-	return n
+	return n, t.device
 }
 
 func (l *loader) thread(tid []byte) int32 {

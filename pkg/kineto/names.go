@@ -71,7 +71,7 @@ const maxNames = 256 << 20
 // it, each with a cache of its own.
 type names struct {
 	sync.Mutex
-	numbers map[nameKey]int32
+	numbers map[nameKey]name
 	texts   event.Dict
 	classes []event.Class // of each, -1 for none
 	size    int
@@ -79,28 +79,53 @@ type names struct {
 }
 
 func newNames() *names {
-	n := &names{numbers: map[nameKey]int32{}}
+	n := &names{numbers: map[nameKey]name{}}
 	n.texts.Offsets = []int32{0}
 	return n
 }
 
-// number returns the number of a name, which is new or not.
-func (n *names) number(key nameKey) int32 {
+// name is what is known of a name.
+type name struct {
+	number int32
+	class  event.Class // -1 for none
+	marker markerKind
+}
+
+// markerKind says what a range may mark.
+type markerKind uint8
+
+const (
+	noMarker  markerKind = iota
+	scheduled            // a step of the profiler's schedule
+	counted              // a forward step, with counts of requests
+)
+
+// number returns a name, which is new or not.
+func (n *names) number(key nameKey) name {
 	n.Lock()
 	defer n.Unlock()
 	k, ok := n.numbers[key]
-	if !ok {
-		if n.size += len(key.text) + 64; n.size > maxNames {
-			n.full = true
-			return 0
-		}
-		text, class := resolve(key)
-		k = int32(len(n.classes))
-		n.numbers[key] = k
-		n.texts.Data = append(n.texts.Data, text...)
-		n.texts.Offsets = append(n.texts.Offsets, int32(len(n.texts.Data)))
-		n.classes = append(n.classes, class)
+	if ok {
+		return k
 	}
+	if n.size += len(key.text) + 64; n.size > maxNames {
+		n.full = true
+		return name{class: -1}
+	}
+	text, class := resolve(key)
+	k = name{number: int32(len(n.classes)), class: class}
+	if key.category == annotationCategory || key.category == operatorCategory {
+		switch m, ok := marker.Parse(text); {
+		case ok && m.HasCounts:
+			k.marker = counted
+		case ok:
+			k.marker = scheduled
+		}
+	}
+	n.numbers[key] = k
+	n.texts.Data = append(n.texts.Data, text...)
+	n.texts.Offsets = append(n.texts.Offsets, int32(len(n.texts.Data)))
+	n.classes = append(n.classes, class)
 	return k
 }
 

@@ -3,10 +3,13 @@ package kineto
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // none stands for a number that is not there.
-const none = int64(-1) << 63
+const none = spill.None
 
 // row is an event that was read.
 type row struct {
@@ -17,72 +20,112 @@ type row struct {
 	owner       int32 // in tracks or threads
 	place       uint32
 	category    category
+	marker      markerKind
+	class       event.Class // -1 for none; of ranges before it is known which are markers
 }
 
 // order is the order of the stream: by start, of equal ones the longer first, and
 // then as in the document.
-func order(a, b *row) int {
+func order(a, b row) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.place, b.place))
 }
 
-// chunkRows is the number of rows of a chunk.
-const chunkRows = 1 << 15
+// chunkRows is how many rows are sorted at a time. Tests change it.
+var chunkRows = 1 << 15
 
-// chunk is rows in their order.
-type chunk []row
+// The columns of rows in runs. Their order is that of package spill: all runs are of
+// one Order, so that of equal rows the one that comes first in the document is first.
+const (
+	colStart = spill.Key
+	colEnd   = spill.Then
+	colPlace = spill.Seq
+)
 
-func (c chunk) sort() { slices.SortFunc(c, func(a, b row) int { return order(&a, &b) }) }
+const (
+	colCorrelation = spill.Payload + iota
+	colExtra
+	colName
+	colOwner // and category in its lowest bits
+	numColumns
+)
 
-// merger gives out the rows of chunks in their order.
-type merger struct {
-	heads []chunk // a heap by the first row of each
+// The columns of calls in runs, by their correlation, of each the first: Then is the
+// start with its sign turned, because that goes down.
+const (
+	callEnd    = spill.Payload + iota
+	callThread // in threads
+	callGraph  // 1 for a graph launch
+	numCallColumns
+)
+
+const categoryBits = 4
+
+// sorted are rows in a store.
+type sorted struct {
+	store *spill.Store
+	host  []*spill.Run
+	gpu   []*spill.Run
+	calls []*spill.Run
 }
 
-func newMerger(chunks []chunk) *merger {
-	m := &merger{}
-	for _, c := range chunks {
-		if len(c) > 0 {
-			m.heads = append(m.heads, c)
-		}
-	}
-	for i := len(m.heads)/2 - 1; i >= 0; i-- {
-		m.down(i)
-	}
-	return m
+// sorter writes rows into a store.
+type sorter struct {
+	writer *spill.Writer
+	rows   spill.Rows
+	calls  spill.Rows
 }
 
-// next returns the next row, nil after the last one.
-func (m *merger) next() *row {
-	if len(m.heads) == 0 {
-		return nil
-	}
-	r := &m.heads[0][0]
-	if m.heads[0] = m.heads[0][1:]; len(m.heads[0]) == 0 {
-		last := len(m.heads) - 1
-		m.heads[0] = m.heads[last]
-		m.heads = m.heads[:last]
-	}
-	m.down(0)
-	return r
+func newSorter(s *spill.Store) *sorter {
+	return &sorter{spill.NewWriter(s), make(spill.Rows, numColumns), make(spill.Rows, numCallColumns)}
 }
 
-// down moves heap entry i to its place.
-func (m *merger) down(i int) {
-	h := m.heads
-	for {
-		k := 2*i + 1
-		if k >= len(h) {
-			return
-		}
-		if k+1 < len(h) && order(&h[k+1][0], &h[k][0]) < 0 {
-			k++
-		}
-		if order(&h[i][0], &h[k][0]) <= 0 {
-			return
-		}
-		h[i], h[k] = h[k], h[i]
-		i = k
+// run sorts rows and writes them as a run.
+func (s *sorter) run(rows []row) (*spill.Run, error) {
+	slices.SortFunc(rows, order)
+	for c := range s.rows {
+		s.rows[c] = slices.Grow(s.rows[c][:0], len(rows))[:len(rows)]
 	}
+	for i := range rows {
+		r := &rows[i]
+		s.rows[colStart][i], s.rows[colEnd][i], s.rows[colPlace][i] = r.start, r.end, int64(r.place)
+		s.rows[colCorrelation][i], s.rows[colExtra][i], s.rows[colName][i] = r.correlation, r.extra, int64(r.name)
+		s.rows[colOwner][i] = int64(r.owner)<<categoryBits | int64(r.category)
+	}
+	if err := s.writer.Write(s.rows); err != nil {
+		return nil, err
+	}
+	return s.writer.End(0, 0)
+}
+
+// callRun writes the calls among rows, which it sorts, by their correlation; nil for
+// none.
+func (s *sorter) callRun(rows []row) (*spill.Run, error) {
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.correlation, b.correlation), order(a, b)) })
+	for c := range s.calls {
+		s.calls[c] = s.calls[c][:0]
+	}
+	last := none
+	for i := range rows {
+		r := &rows[i]
+		if r.category != apiCategory || r.correlation == last { // or none
+			continue
+		}
+		last = r.correlation
+		graph := int64(0)
+		if r.class == event.GraphLaunch {
+			graph = 1
+		}
+		for c, v := range [numCallColumns]int64{r.correlation, -r.start, int64(r.place), r.end, int64(r.owner), graph} {
+			s.calls[c] = append(s.calls[c], v)
+		}
+	}
+	if len(s.calls[spill.Key]) == 0 {
+		return nil, nil
+	}
+	if err := s.writer.Write(s.calls); err != nil {
+		return nil, err
+	}
+	return s.writer.End(0, 0)
 }
 
 // track is where a GPU row ran.

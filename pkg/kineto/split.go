@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // Limits on what a document may ask for.
@@ -19,6 +20,15 @@ type block struct {
 	number uint32 // of the blocks of a document
 	buf    []byte
 	events [][2]int // from and to in buf, at most maxEvents
+}
+
+// blocks are those that are done with: most documents have thousands.
+var blocks = sync.Pool{New: func() any { return &block{buf: make([]byte, 0, blockSize+blockSize/8)} }}
+
+func newBlock() *block {
+	b := blocks.Get().(*block)
+	b.buf, b.events = b.buf[:0], b.events[:0]
+	return b
 }
 
 // maxEvents is how many events a block has at most: a row knows its place in the
@@ -118,8 +128,8 @@ func (s *splitter) take(limit int) ([]byte, error) {
 // at is the place in the document.
 func (s *splitter) at() int64 { return s.read - int64(len(s.buf)-s.pos) }
 
-// run reads the document and calls emit with its blocks, whose memory is the
-// callee's.
+// run reads the document and calls emit with its blocks, which are the callee's to
+// give back.
 func (s *splitter) run(emit func(*block) error) error {
 	c, ok := s.peek()
 	switch {
@@ -209,7 +219,7 @@ func (s *splitter) member(emit func(*block) error) error {
 // events reads the array of events, in which s is, to its end.
 func (s *splitter) events(emit func(*block) error) error {
 	s.head.events = true
-	g := gatherer{s: s, emit: emit, from: s.pos}
+	g := gatherer{s: s, emit: emit, block: newBlock(), from: s.pos}
 	for {
 		if s.pos = skipSpace(s.buf, s.pos); s.pos == len(s.buf) {
 			if err := g.flush(); err != nil {
@@ -250,7 +260,7 @@ func (s *splitter) events(emit func(*block) error) error {
 type gatherer struct {
 	s     *splitter
 	emit  func(*block) error
-	block block
+	block *block
 	from  int // of the block, in s.buf
 }
 
@@ -269,14 +279,15 @@ func (g *gatherer) flush() error {
 	s := g.s
 	full := g.block
 	from := g.from
-	g.block, g.from = block{events: make([][2]int, 0, len(full.events)+8)}, s.pos
+	g.from = s.pos
 	if len(full.events) == 0 {
 		return nil
 	}
+	g.block = newBlock()
 	full.number = s.blocks
 	s.blocks++
-	full.buf = append(make([]byte, 0, s.pos-from), s.buf[from:s.pos]...)
-	return g.emit(&full)
+	full.buf = append(full.buf, s.buf[from:s.pos]...)
+	return g.emit(full)
 }
 
 // interrupted deals with an event that goes on after what was read, or is broken.

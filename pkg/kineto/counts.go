@@ -1,0 +1,104 @@
+package kineto
+
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// counts are what loaders count, each for itself.
+type counts struct {
+	rows    [noCategory]int64
+	classes [event.MaxClasses]int64
+	broken  int64 // events that are objects, but no events
+	untimed int64 // events without usable times
+	fine    int64 // times with a part of a microsecond
+
+	first       int64             // the earliest start, never where there are no rows
+	kernels     extent            // of kernels
+	busy        extent            // of copies and memsets, too
+	device      int64             // the lowest of GPU rows, none where no row says it
+	reduces     int64             // the lowest with kernels of class allreduce, 0 where these do not say it; none without
+	collectives map[int32][]int64 // ends of those of each name
+	markers     []row             // ranges that may mark a forward step
+}
+
+const never = int64(1<<63 - 1)
+
+// extent is a stretch of time, empty where its end is none.
+type extent struct{ start, end int64 }
+
+func (e *extent) add(start, end int64) { e.start, e.end = min(e.start, start), max(e.end, end) }
+
+// span returns the extent as the header has it: with times since origin, nil for none.
+func (e *extent) span(origin int64) (start, end *int64) {
+	if e.end == none {
+		return nil, nil
+	}
+	from, to := e.start-origin, e.end-origin
+	return &from, &to
+}
+
+func newCounts() counts {
+	return counts{
+		first: never, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,
+		collectives: map[int32][]int64{},
+	}
+}
+
+// lowest returns the lower one of two numbers, of which each may be none.
+func lowest(a, b int64) int64 {
+	if a == none || b == none {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// row counts a row, of a GPU on a device.
+func (c *counts) row(r *row, device int64) {
+	c.rows[r.category]++
+	c.first = min(c.first, r.start)
+	if r.start%1000 != 0 {
+		c.fine++
+	}
+	if r.class >= 0 {
+		c.classes[r.class]++
+	}
+	if r.marker != noMarker {
+		c.markers = append(c.markers, *r)
+	}
+	if !kinds[r.category].IsGPU() {
+		return
+	}
+	c.busy.add(r.start, r.end)
+	c.device = lowest(c.device, device)
+	if r.category != kernelCategory {
+		return
+	}
+	c.kernels.add(r.start, r.end)
+	if r.class == event.Allreduce {
+		c.reduces = lowest(c.reduces, max(device, 0))
+	}
+	if r.class.IsCollective() {
+		c.collectives[r.name] = append(c.collectives[r.name], r.end)
+	}
+}
+
+// add adds up.
+func (c *counts) add(d *counts) {
+	for i, n := range d.rows {
+		c.rows[i] += n
+	}
+	for i, n := range d.classes {
+		c.classes[i] += n
+	}
+	c.broken += d.broken
+	c.untimed += d.untimed
+	c.fine += d.fine
+	c.first = min(c.first, d.first)
+	c.kernels.add(d.kernels.start, d.kernels.end)
+	c.busy.add(d.busy.start, d.busy.end)
+	c.device, c.reduces = lowest(c.device, d.device), lowest(c.reduces, d.reduces)
+	for name, ends := range d.collectives {
+		c.collectives[name] = append(c.collectives[name], ends...)
+	}
+	c.markers = append(c.markers, d.markers...)
+}
