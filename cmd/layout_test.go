@@ -72,7 +72,7 @@ var below = []struct {
 	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/thread"}},
-	{"pkg/timeline", []string{"pkg/event", "pkg/hoststate", "pkg/idle", "pkg/step"}},
+	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/step"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/capture", "pkg/figure", "pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/table"
+	"github.com/hostbound/hostbound/pkg/timeline"
 )
 
 // Gaps says where the idle time of the GPUs goes, to the last nanosecond.
@@ -75,11 +76,17 @@ func (c *Context) gaps() error {
 		opt.Top = -1 // none
 	}
 	var result *gap.Report
+	var lines *timeline.Collector
 	err = c.orWhole(func() error {
 		src, err := c.Events(source.Phased, source.Raw)
-		if err == nil {
-			result, err = gap.Compute(src, opt)
+		if err != nil {
+			return err
 		}
+		if c.format == formatHTML {
+			lines = timeline.New(src.Header(), timeline.Options{BusyAll: opt.BusyAll, Worst: 2, Spread: 12, Slowest: true})
+			src = lines.Watch(src)
+		}
+		result, err = gap.Compute(src, opt)
 		return err
 	})
 	if err != nil {
@@ -95,6 +102,9 @@ func (c *Context) gaps() error {
 	d := result.Document(part)
 	if part == "" {
 		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
+	}
+	if lines != nil && (part == "" || part == "idle") {
+		lines.Close().Document(d.SectionAfter("Idle time by cause", "Steps seen close"), result.Palette())
 	}
 	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
 }

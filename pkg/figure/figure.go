@@ -75,9 +75,10 @@ type Series struct {
 // telephone.
 const maxLabel = 42
 
-// Draw writes a plot with its legend. id is a name that no other plot of the page has,
-// title and alt say what it shows.
-func Draw(w *markup.Writer, p Plot, id, title, alt string) {
+// Draw returns a plot with its legend, as HTML. id is a name that no other plot of the
+// page has, title and alt say what it shows.
+func Draw(p Plot, id, title, alt string) []byte {
+	w := &markup.Writer{}
 	c := &canvas{Writer: w}
 	c.drawLegend(p.legend())
 	w.Open("div", "class", "plot "+p.class())
@@ -87,6 +88,7 @@ func Draw(w *markup.Writer, p Plot, id, title, alt string) {
 	p.draw(c)
 	w.Close()
 	w.Close()
+	return w.Bytes()
 }
 
 // canvas is what plots draw on.

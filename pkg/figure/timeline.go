@@ -3,6 +3,7 @@ package figure
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/markup"
@@ -49,7 +50,9 @@ const (
 	thinRow    = 10
 	trackAfter = 8
 	maxSpans   = 900
-	maxArrows  = 200
+	maxArrows  = 120
+	minSpan    = 0.0006 // of the width; what is shorter has no name inside
+	smallest   = 1500   // parts of the width that short spans are drawn in
 )
 
 func (t *Track) row() float64 {
@@ -116,44 +119,64 @@ func (p *Timeline) x(t float64) float64 { return min(max((t-p.From)/(p.To-p.From
 // spans draws those of a track: the long ones with their names, the others as one
 // path for each row and colour.
 func (p *Timeline) spans(c *canvas, t *Track, top, shortest float64) {
-	type place struct {
-		depth int
-		color Color
-	}
-	small := map[place]*strings.Builder{}
+	small := map[place][]bool{}
 	var places []place
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		x, width := p.x(s.From), p.x(s.To)-p.x(s.From)
+		x, end := p.x(s.From), p.x(s.To)
 		if s.To-s.From >= shortest {
-			p.span(c, t, s, x, top, width)
+			p.span(c, t, s, x, top, end-x)
 			continue
 		}
 		at := place{s.Depth, s.Color}
 		if small[at] == nil {
-			small[at] = &strings.Builder{}
+			small[at] = make([]bool, smallest+1)
 			places = append(places, at)
 		}
-		small[at].WriteString("M" + markup.Num(plotWidth*x) + " 0h" + markup.Num(max(plotWidth*width, 0.05)) + "v1h-" + markup.Num(max(plotWidth*width, 0.05)) + "z")
+		for k := int(x * smallest); k <= int(end*smallest); k++ {
+			small[at][k] = true
+		}
 	}
 	for _, at := range places {
-		c.Open("svg", "x", "0", "y", markup.Num(top+t.row()*float64(at.depth)), "width", "100%", "height", markup.Num(t.row()-2), "viewBox", "0 0 1000 1", "preserveAspectRatio", "none")
-		c.Empty("path", "class", at.color.class(), "d", small[at].String())
+		c.Open("svg", "x", "0", "y", markup.Num(top+t.row()*float64(at.depth)), "width", "100%", "height", markup.Num(t.row()-2),
+			"viewBox", "0 0 "+strconv.Itoa(smallest)+" 1", "preserveAspectRatio", "none")
+		c.Empty("path", "class", at.color.class(), "d", comb(small[at]))
 		c.Close()
 	}
 }
 
+// place is a row of a track, in a colour.
+type place struct {
+	depth int
+	color Color
+}
+
+// comb is a path of the parts of the width that are marked.
+func comb(marked []bool) string {
+	var b strings.Builder
+	for k := 0; k < len(marked); k++ {
+		from := k
+		for k < len(marked) && marked[k] {
+			k++
+		}
+		if n := strconv.Itoa(k - from); k > from {
+			b.WriteString("M" + strconv.Itoa(from) + " 0h" + n + "v1h-" + n + "z")
+		}
+	}
+	return b.String()
+}
+
 func (p *Timeline) span(c *canvas, t *Track, s *Span, x, top, width float64) {
 	y, height := top+t.row()*float64(s.Depth), t.row()-2
-	title := short(s.Name, 120) + ": " + Micros.Show(s.To-s.From) + ", from " + Micros.Show(s.From-p.From)
-	if t.Thin || width < namedFrom/4 {
+	title := short(s.Name, 100) + ": " + Micros.Show(s.To-s.From) + ", from " + Micros.Show(s.From-p.From)
+	if t.Thin || width < minSpan {
 		c.rect(s.Color.class(), x, y, max(width, 0.0002), height, title)
 		return
 	}
 	c.Open("svg", "class", "node", "x", markup.Share(x), "y", markup.Num(y), "width", markup.Share(width), "height", markup.Num(height))
 	c.Leaf("title", title)
 	c.Empty("rect", "class", s.Color.class()+" pale", "width", "100%", "height", "100%")
-	c.Leaf("text", short(s.Name, 60), "x", "3", "y", "12")
+	c.Leaf("text", short(s.Name, 40), "x", "3", "y", "12")
 	c.Close()
 }
 

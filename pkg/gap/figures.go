@@ -12,8 +12,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// palette gives each of the largest causes a colour, the same in all figures.
-func (rep *Report) palette() figure.Palette {
+// Palette gives each of the largest causes a colour, the same in all figures.
+func (rep *Report) Palette() figure.Palette {
 	p := figure.Palette{}
 	for i := range rep.Idle.Causes {
 		p.Color(rep.Idle.Causes[i].Cause)
@@ -23,7 +23,7 @@ func (rep *Report) palette() figure.Palette {
 
 // series names busy time, the causes and the rest, as the parts of a Series.
 func (rep *Report) series() []figure.Series {
-	colors := rep.palette()
+	colors := rep.Palette()
 	all := []figure.Series{{Name: "GPU busy", Color: figure.Busy}}
 	for _, name := range rep.Series.Causes {
 		all = append(all, figure.Series{Name: name, Color: colors.Color(name)})
@@ -117,7 +117,7 @@ const maxFlameRows = 50
 
 // flameFigure draws the stacks of the idle time.
 func (rep *Report) flameFigure(s *report.Section) {
-	colors := rep.palette()
+	colors := rep.Palette()
 	stacks := slices.Clone(rep.Stacks)
 	if len(stacks) == 0 {
 		return

@@ -1,6 +1,7 @@
 // Package markup writes HTML and SVG of which every name and attribute is ours and
 // every text may be anybody's: there is no way to put text into a page that is not
-// escaped, other than Raw for the style and the script that are part of the program.
+// escaped, other than Raw, which is for the style and the script that are part of the
+// program.
 //
 // Elements are closed in the order that they were opened in, and a Writer that is
 // asked for its bytes with elements open panics: a page is well-formed, or a mistake
@@ -69,7 +70,7 @@ func (w *Writer) Text(s string) { escapes.WriteString(&w.out, Printable(s)) }
 // Line ends a line of the source, where it makes no difference to what is shown.
 func (w *Writer) Line() { w.out.WriteByte('\n') }
 
-// Raw writes what is not escaped: constants of the program only.
+// Raw writes what is not escaped: constants of the program, and what another Writer made.
 func (w *Writer) Raw(s string) { w.out.WriteString(s) }
 
 // Len is how many bytes there are so far.

@@ -20,10 +20,13 @@ var (
 
 // Bounds of a page, which stays below 1 MB whatever the document has.
 const (
-	maxHTMLRows  = 200  // of a table
-	maxHTMLItems = 200  // of a list
-	maxHTMLText  = 4000 // characters of a text or command
-	maxTitle     = 400  // characters of a name that is shown in full beside its short form
+	maxHTMLRows  = 200     // of a table
+	maxHTMLItems = 200     // of a list
+	maxHTMLText  = 4000    // characters of a text or command
+	maxTitle     = 400     // characters of a name that is shown in full beside its short form
+	smallFigure  = 40_000  // bytes of a drawing that has room where
+	maxFigures   = 650_000 // larger ones have none: these are bytes up to its end
+	maxPage      = 850_000 // bytes up to where the last block begins
 )
 
 // HTML writes a document as one page that needs nothing but itself: no network, no

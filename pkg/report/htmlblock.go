@@ -39,7 +39,11 @@ func (p *page) section(k int, s *Section) {
 		p.Open("section", "aria-labelledby", anchor(k))
 		p.Leaf("h2", clip(s.Title, maxHTMLText), "id", anchor(k))
 	}
-	for _, b := range s.Blocks {
+	for k, b := range s.Blocks {
+		if p.Len() > maxPage {
+			p.Leaf("p", fmt.Sprintf("%d more parts of this section are in the other formats: this page would be too large.", len(s.Blocks)-k), "class", "note")
+			break
+		}
 		p.block(b)
 		p.Line()
 	}
@@ -83,7 +87,11 @@ func (p *page) figure(f *Drawing) {
 	id := fmt.Sprintf("f%d", p.figures)
 	p.Open("figure")
 	p.Leaf("figcaption", clip(f.Title, maxHTMLText))
-	figure.Draw(&p.Writer, f.Plot, id, clip(f.Title, maxTitle), clip(f.Alt, maxHTMLText))
+	if drawing := figure.Draw(f.Plot, id, clip(f.Title, maxTitle), clip(f.Alt, maxHTMLText)); len(drawing) <= smallFigure || p.Len()+len(drawing) <= maxFigures {
+		p.Raw(string(drawing))
+	} else {
+		p.Leaf("p", "Not drawn: the page would be too large.", "class", "more")
+	}
 	p.Open("details")
 	p.Leaf("summary", "Table")
 	p.table(f.Table.layout(p.top))

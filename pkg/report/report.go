@@ -25,6 +25,8 @@
 // there is no room, and no Markdown reader makes a link, a mention or markup of it.
 package report
 
+import "slices"
+
 // Document is a report: a title, and sections in the order of reading. The first
 // section has the answer and no title of its own.
 type Document struct {
@@ -78,6 +80,17 @@ func New(title Text) (*Document, *Section) {
 func (d *Document) Section(title string) *Section {
 	s := &Section{Title: title}
 	d.Sections = append(d.Sections, s)
+	return s
+}
+
+// SectionAfter adds a section after the one of a title, or as the last one.
+func (d *Document) SectionAfter(title, added string) *Section {
+	at := slices.IndexFunc(d.Sections, func(s *Section) bool { return s.Title == title })
+	s := d.Section(added)
+	if at >= 0 {
+		last := len(d.Sections) - 1
+		d.Sections = slices.Insert(d.Sections[:last], at+1, s)
+	}
 	return s
 }
 

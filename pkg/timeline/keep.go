@@ -2,23 +2,23 @@ package timeline
 
 import "slices"
 
-// worst keeps the steps with the most idle time, the worst first.
+// worst keeps the steps with the largest weights, the worst first.
 type worst struct {
 	limit int
 	steps []*Step
 }
 
-// wants tells whether a step with so much idle time would be kept.
-func (w *worst) wants(idle int64) bool {
-	return len(w.steps) < w.limit || w.limit > 0 && idle > w.steps[w.limit-1].Idle
+// wants tells whether a step of some weight would be kept.
+func (w *worst) wants(weight int64) bool {
+	return len(w.steps) < w.limit || w.limit > 0 && weight > w.steps[w.limit-1].weight
 }
 
 // add keeps a step, where it is one of the worst: of equal ones the earlier.
 func (w *worst) add(s *Step) {
-	if !w.wants(s.Idle) {
+	if !w.wants(s.weight) {
 		return
 	}
-	k := slices.IndexFunc(w.steps, func(t *Step) bool { return t.Idle < s.Idle })
+	k := slices.IndexFunc(w.steps, func(t *Step) bool { return t.weight < s.weight })
 	if k < 0 {
 		k = len(w.steps)
 	}

@@ -144,7 +144,10 @@ func (r *rank) end(until int64) {
 			late = true
 		}
 	}
-	if !r.open.worst.wants(s.Idle) && !r.c.all.wants(s.Idle) && !r.open.spread.wants() {
+	if s.weight = s.Idle; r.c.opt.Slowest {
+		s.weight = until - s.Start
+	}
+	if !r.open.worst.wants(s.weight) && !r.c.all.wants(s.weight) && !r.open.spread.wants() {
 		r.open.spread.seen++
 		return
 	}

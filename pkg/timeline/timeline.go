@@ -5,7 +5,7 @@
 // # Which steps
 //
 // A step here is one of one rank, and goes on for its period. The worst are those with
-// the most idle time over the rank's GPUs, of equal ones the earlier; they are taken
+// the most idle time over the rank's GPUs, or the longest, of equal ones the earlier; they are taken
 // from each rank's last segment of five steps or more, which as a rule is that of its
 // benchmark window, or from all its steps where that is another one. Spread ones are
 // evenly chosen from the first rank's, so that some are as most are. A stream without
@@ -40,6 +40,8 @@ type Options struct {
 	// Worst is how many of the steps with the most idle time are kept, Spread about how
 	// many others, evenly chosen.
 	Worst, Spread int
+	// Slowest has the worst be those with the longest periods.
+	Slowest bool
 }
 
 // Timeline is the steps that were kept.
@@ -67,7 +69,8 @@ type Step struct {
 	Gaps   []Gap    // in no order
 	Left   int      // events beyond MaxEvents, which are not here
 
-	refs int // keepers that hold it
+	weight int64 // what makes it one of the worst
+	refs   int   // keepers that hold it
 }
 
 // Event is a row of the trace.

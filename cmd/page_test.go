@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// inspect is a page that shows others in frames of several widths, with and without
+// scripts, and says what it finds there. A frame without scripts can be inspected.
+const inspect = `<!doctype html><meta charset="utf-8"><body>%s<pre id="found"></pre><script>
+addEventListener("load", () => {
+  const found = [...document.querySelectorAll("iframe")].map((frame) => {
+    const page = frame.contentDocument, root = page.documentElement, wide = [], small = [], bare = [];
+    for (const e of page.querySelectorAll("body *")) {
+      if (e.closest(".table, pre, svg") && !e.matches(".table, pre") || e.closest(".skip")) continue;
+      if (e.getBoundingClientRect().right > frame.clientWidth + 1) wide.push(e.outerHTML.slice(0, 80));
+      if (e.textContent.trim() && parseFloat(frame.contentWindow.getComputedStyle(e).fontSize) < 11) small.push(e.tagName);
+    }
+    for (const f of page.querySelectorAll("figure")) {
+      if (f.textContent.includes("Not drawn: the page would be too large")) continue;
+      const drawing = f.querySelector("svg[role=img]");
+      if (!drawing || drawing.querySelectorAll("rect, path, circle").length < 2 || drawing.getBoundingClientRect().height < 20 || !f.querySelector("details table tbody tr")) bare.push(f.innerText.slice(0, 80));
+      if (!drawing) continue;
+      for (const text of drawing.querySelectorAll("text")) if (parseFloat(frame.contentWindow.getComputedStyle(text).fontSize) < 11) small.push("text");
+      for (const id of drawing.getAttribute("aria-labelledby").split(" ")) if (!page.getElementById(id).textContent) bare.push(id);
+    }
+    const zoom = page.querySelector(".tools button"), inner = page.querySelector("svg.zoom");
+    if (zoom) zoom.click();
+    return {
+      wide, small, bare, figures: page.querySelectorAll("figure").length, tables: page.querySelectorAll("table").length, headings: page.querySelectorAll("h2").length,
+      requests: frame.contentWindow.performance.getEntriesByType("resource").length, scroll: root.scrollWidth, text: page.querySelector("main").innerText.length,
+      zoomed: zoom ? inner.getAttribute("width") : "", injected: page.querySelectorAll("img, iframe, object, link[rel=stylesheet], script").length, title: page.title,
+    };
+  });
+  document.getElementById("found").textContent = JSON.stringify(found);
+});
+</script>`
+
+// inspected is what is found in a frame.
+type inspected struct {
+	Wide, Small, Bare                                           []string
+	Figures, Tables, Headings, Requests, Scroll, Text, Injected int
+	Zoomed, Title                                               string
+}
+
+// browser returns a Chromium, without which the test is skipped.
+func browser(t *testing.T) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no Chromium: pages are not looked at in a browser")
+	return ""
+}
+
+// makeHostile copies an export and makes names in it what a browser would obey.
+func makeHostile(t *testing.T, from, to, text string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range []string{
+		"UPDATE StringIds SET value = value || ? WHERE value NOT LIKE 'cu%'",
+		"UPDATE NVTX_EVENTS SET text = text || ? WHERE text IS NOT NULL",
+	} {
+		if _, err := db.Exec(query, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPagesInBrowser opens the pages of all reports in Chromium, wide, narrow and
+// without scripts: nothing is wider than the window, nothing leaves, figures have marks,
+// and names do nothing.
+func TestPagesInBrowser(t *testing.T) {
+	chromium := browser(t)
+	var hits atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer server.Close()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	trace := filepath.Join(root, "testdata", "llama_tp2.sqlite")
+	makeHostile(t, trace, at("hostile.sqlite"), `"'><img src=`+server.URL+` onerror=alert(1)></title></style><script>document.title="pwned"</script>]]>--><svg onload=alert(2)>`+"\x1b[31m")
+	pages := []struct {
+		name  string
+		args  []string
+		least int // figures
+	}{
+		{"verdict", []string{"verdict", trace}, 3},
+		{"gaps", []string{"gaps", trace}, 9},
+		{"diff", []string{"diff", trace, at("hostile.sqlite")}, 0},
+		{"hostile", []string{"gaps", at("hostile.sqlite")}, 9},
+	}
+	frames := ""
+	for _, p := range pages {
+		must(t, nil, p.args[0], append(p.args[1:], "-o", at(p.name+".html"))...)
+		for _, look := range []string{`width="380"`, `width="1600"`, `width="380" sandbox="allow-same-origin"`} {
+			frames += fmt.Sprintf(`<iframe src="%s.html" height="900" style="border:0" %s></iframe>`, p.name, look)
+		}
+	}
+	if err := os.WriteFile(at("inspect.html"), fmt.Appendf(nil, inspect, frames), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
+		"--allow-file-access-from-files", "--enable-logging=stderr", "--user-data-dir="+at("profile"), "--virtual-time-budget=3000", "--dump-dom", "file://"+at("inspect.html"))
+	var log strings.Builder
+	cmd.Stderr = &log
+	dom, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "Blocked script execution") {
+			t.Errorf("console: %s", line)
+		}
+	}
+	var found []inspected
+	text := regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`).FindSubmatch(dom)
+	if text == nil || json.Unmarshal([]byte(html.UnescapeString(string(text[1]))), &found) != nil || len(found) != 3*len(pages) {
+		t.Fatalf("nothing was found: %.2000s\n%s", dom, log.String())
+	}
+	for i, f := range found {
+		p, width := pages[i/3], []int{380, 1600, 380}[i%3]
+		name := fmt.Sprintf("%s at %d", p.name, width)
+		if i%3 == 2 {
+			name += " without scripts"
+		}
+		if len(f.Wide) > 0 || f.Scroll > width {
+			t.Errorf("%s: scrolls over %d pixels: %q", name, f.Scroll, f.Wide)
+		}
+		if len(f.Small) > 0 {
+			t.Errorf("%s: text is too small: %q", name, f.Small)
+		}
+		if f.Figures < p.least || len(f.Bare) > 0 || f.Tables < f.Figures || f.Headings < 3 || f.Text < 1000 {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if f.Requests > 0 || f.Injected != 1 || strings.Contains(f.Title, "pwned") {
+			t.Errorf("%s: %d requests, %d elements that should not be there, title %q", name, f.Requests, f.Injected-1, f.Title)
+		}
+		if want := map[bool]string{true: "200.0000%", false: ""}[i%3 < 2 && p.args[0] == "gaps"]; f.Zoomed != want {
+			t.Errorf("%s: zoomed to %q, want %q", name, f.Zoomed, want)
+		}
+	}
+	if hits.Load() > 0 {
+		t.Errorf("%d requests left the pages", hits.Load())
+	}
+}
