@@ -71,7 +71,7 @@ func (h *Header) RankFacts(rank int32) *RankFacts {
 	return all
 }
 
-// Records tells whether rows of a kind about host threads, OS or Run, were recorded in the
+// Records tells whether rows of a kind about host threads were recorded in the
 // process of a rank; where the header does not say of which process, in any.
 func (h *Header) Records(kind Kind, rank int32) bool {
 	switch f := h.RankFacts(rank); {
@@ -79,6 +79,10 @@ func (h *Header) Records(kind Kind, rank int32) bool {
 		return h.Rows(kind) > 0
 	case kind == OS:
 		return f.OSCalls > 0
+	case kind == Sample:
+		return f.Samples > 0
+	case kind == Backtrace:
+		return f.Backtraces > 0
 	default:
 		return f.Runs > 0
 	}

@@ -5,14 +5,15 @@
 //
 // A stack says where some exposed idle time of GPUs lies. Its frames are, from the root, the
 // rank, the phase of the step, the cause, why the launching thread did not go on (of causes
-// on the host), the ranges around it, the outermost first, and the call that it was in or
-// the kernel that ended the wait. Weights are whole nanoseconds, and those of all stacks add
+// on the host), the ranges around it, the outermost first, the call that it was in or the
+// kernel that ended the wait, and the functions that the thread was in, where those are
+// known. Weights are whole nanoseconds, and those of all stacks add
 // up to the idle time of the window.
 //
 // # Formats, by the extension of the file
 //
 //	.folded           collapsed stacks, a line each: a;b;c WEIGHT
-//	.pb.gz            pprof: sample types samples/count and gpu_idle/nanoseconds (the default),
+//	.pb.gz            pprof: sample types samples/count (of the CPU, or of places without) and gpu_idle/nanoseconds (the default),
 //	                  labels rank, device, phase, cause, why, evidence
 //	.speedscope.json  speedscope's file format, one sampled profile in nanoseconds
 //
@@ -40,15 +41,23 @@ type Stack struct {
 	Phase  string // of the step, "" outside of steps
 	Cause  string // as package idle names it
 	Why    string // as package hoststate names it, "" for causes on the GPU
-	// Evidence says how the frames of Path and Leaf are known: exact or sampled.
+	// Evidence says how it is known which functions the thread was in.
 	Evidence string
 	Path     []string // ranges, the outermost first
 	Leaf     string   // the call or kernel, "" where there is none
+	Called   []string // functions of the host thread below that, the outermost first; nil where they are not known
 	Ns       int64    // weight, more than 0
+	Samples  int64    // of the CPU that it stands for, 0 for none
 }
 
-// Exact is the evidence of what was recorded at each instant.
-const Exact = "exact"
+// How it is known which functions a thread was in: they were recorded of the call that it
+// was in, found by samples among which the time is divided evenly, or not at all. What
+// has no functions, as it is on the GPU, is exact.
+const (
+	Exact   = "exact"
+	Sampled = "sampled"
+	None    = "none"
+)
 
 // outside is the frame of what belongs to no step.
 const outside = "outside of steps"
@@ -63,6 +72,7 @@ func (s *Stack) Frames() []string {
 	if s.Leaf != "" {
 		all = append(all, s.Leaf)
 	}
+	all = append(all, s.Called...)
 	for i := range all {
 		all[i] = clean(all[i])
 	}
@@ -114,7 +124,7 @@ func fold(stacks []Stack) []folded {
 			all = append(all, folded{frames: frames, key: key, first: s})
 		}
 		all[k].ns += s.Ns
-		all[k].count++
+		all[k].count += max(s.Samples, 1)
 	}
 	slices.SortFunc(all, func(a, b folded) int {
 		return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.first.Evidence, b.first.Evidence))

@@ -81,6 +81,12 @@ func (w Why) String() string {
 // any other answer.
 func (w Why) Name() int32 { return int32(max(w-Call, -1)) }
 
+// OnCPU tells whether the thread is known to be on a CPU.
+func (w Why) OnCPU() bool { return w == Spin || w == Running || w >= Call }
+
+// InCall tells whether the thread is inside a call of the system's libraries.
+func (w Why) InCall() bool { return w >= Blocked }
+
 // Overhead is what holds a thread up that is not its own.
 type Overhead int
 

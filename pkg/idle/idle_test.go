@@ -234,8 +234,8 @@ func path(rows []eventtest.Row, of *eventtest.Row) string {
 func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSite bool, batch int) (each, totals map[string]int64) {
 	sites := NewSites()
 	h := eventtest.Header(rows)
-	h.Columns |= event.HostCols
-	r := NewRank(sites, Options{PerSite: perSite, Why: divided, OSCalls: true})
+	h.Columns |= event.HostCols | event.StackCols
+	r := NewRank(sites, Options{PerSite: perSite, Why: divided, Stacks: divided, OSCalls: true})
 	src := eventtest.Source(h, rows, batch)
 	todo := append(slices.Clone(cuts), end)
 	cut := func() {
@@ -288,6 +288,11 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 	if !perSite {
 		r.EachTotal(end, func(t Total) { totals[text(t.Key, t.Inter)] += t.Ns })
 	}
+	evidence = map[string]int64{}
+	r.EachEvidence(end, func(e *Evidence) {
+		_, why := sites.Undivided(e.Key)
+		evidence[fmt.Sprint(e.Slice, " ", textOf(sites, e.Key), " ", sites.WhyName(why), " ", e.Stack, " ", e.Ns > 0)] += max(e.Ns, 1)
+	})
 	for _, m := range []map[string]int64{each, totals} {
 		maps.DeleteFunc(m, func(_ string, ns int64) bool { return ns == 0 })
 	}

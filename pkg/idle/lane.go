@@ -205,6 +205,7 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 		}
 		if from < end {
 			r.creditState(from, end, h, Key(runs[k].State), g)
+			r.look(h, from, end, Key(runs[k].State), g)
 			from = end
 		}
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	// OSCalls says that calls of the system's libraries were recorded in the rank's
 	// process.
 	Why, OSCalls bool
+	// Stacks keeps in which stacks threads were found while lanes were idle. It takes Why.
+	Stacks bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
 	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
@@ -72,6 +74,7 @@ type Rank struct {
 	edges     edges
 	holds     []hold // of the interpreter lock, in the order of their start
 	pauses    []span
+	evidence  []Evidence
 }
 
 // hostThread is a thread of the rank's process.
@@ -80,6 +83,9 @@ type hostThread struct {
 	id       int64
 	number   int32
 	launches bool
+
+	samples []stackAt // in the order of their start, as called
+	called  []stackAt // stacks of calls
 }
 
 // NewRank returns a rank of which nothing was observed.
@@ -126,6 +132,8 @@ func (r *Rank) Observe(b *event.Batch, i, j int) {
 			r.Range(b, i)
 		case event.OS, event.Run, event.Overhead:
 			r.Host(b, i)
+		case event.Sample, event.Backtrace:
+			r.Stack(b, i)
 		}
 	}
 	r.Bound()

@@ -99,6 +99,63 @@ func whyAt(rows []eventtest.Row, thread, t int64) string {
 	return " unknown"
 }
 
+// evidence is the stacks that run found: how long those of calls, how many samples.
+var evidence map[string]int64
+
+// stackRows makes samples and stacks of calls of the threads 1 to 3.
+func stackRows(rng *rand.Rand) (rows []eventtest.Row) {
+	for range rng.IntN(200) {
+		r := eventtest.New(event.Sample, 0, 1+rng.Int64N(440), 0, "")
+		r.End = r.Start
+		if r.Thread, r.Stack = 1+rng.Int64N(3), rng.Int32N(5)-1; rng.IntN(3) == 0 {
+			r.Kind, r.End = event.Backtrace, r.Start+rng.Int64N(40)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// evidenceOf is the stacks that are to be found, by the definition.
+func evidenceOf(rows []eventtest.Row, cuts []int64, end int64) map[string]int64 {
+	sum := map[string]int64{}
+	lanes := map[int32][]*eventtest.Row{}
+	for i := range rows {
+		if r := &rows[i]; r.Kind == event.Kernel && r.End > r.Start {
+			lanes[r.Device] = append(lanes[r.Device], r)
+		}
+	}
+	for _, lane := range lanes {
+		for t := cuts[0]; t < end; t++ {
+			key := instant(rows, lane, nil, nil, t, end)
+			next := slices.IndexFunc(lane, func(r *eventtest.Row) bool { return r.Start > t })
+			if key == "" || next < 0 || strings.HasPrefix(key, "queued") || strings.HasPrefix(key, "graph") || lane[next].Start >= end || lane[next].LaunchStart < 0 {
+				continue
+			}
+			thread := lane[next].LaunchThread
+			what, why := doing(rows, thread, t), whyAt(rows, thread, t)
+			cause, _, _ := strings.Cut(what, " ")
+			inCall := slices.Contains([]string{"launch", "sync", "memop", "alloc", "api"}, cause) ||
+				strings.HasPrefix(why, " blocked:") && why != " blocked:cuda" || strings.HasPrefix(why, " os:") || strings.HasPrefix(why, " in:")
+			onCPU := strings.HasPrefix(why, " os:") || why == " running" || why == " spin"
+			called := int32(-2)
+			for i := range rows {
+				r := &rows[i]
+				switch {
+				case r.Thread != thread:
+				case r.Kind == event.Sample && r.Start == t && onCPU:
+					sum[fmt.Sprint(sliceOf(cuts, t), " ", what, why, " ", r.Stack, " false")]++
+				case r.Kind == event.Backtrace && r.Start <= t && t < r.End && inCall:
+					called = r.Stack // later ones start later
+				}
+			}
+			if called > -2 {
+				sum[fmt.Sprint(sliceOf(cuts, t), " ", what, why, " ", called, " true")]++
+			}
+		}
+	}
+	return sum
+}
+
 // textOf is a key as the reference writes it, without why.
 func textOf(sites *Sites, k Key) string {
 	return sites.CauseName(k) + " " + sites.Name(k) + "[" + sites.PathText(sites.Path(k)) + "]"
@@ -135,17 +192,24 @@ func TestWhyAgainstReference(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		rows := append(randomRows(rng, seed%2 > 0), hostRows(rng)...)
+		rows = append(rows, stackRows(rng)...)
 		slices.SortStableFunc(rows, func(a, b eventtest.Row) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 		cuts := []int64{1 + rng.Int64N(30)}
 		for range rng.IntN(6) {
 			cuts = append(cuts, cuts[len(cuts)-1]+1+rng.Int64N(90))
 		}
 		end := cuts[len(cuts)-1] + 1 + rng.Int64N(200)
-		want := reference(rows, cuts, nil, end)
+		want, stacks := reference(rows, cuts, nil, end), evidenceOf(rows, cuts, end)
+		for key, n := range stacks {
+			seen[key[strings.LastIndexByte(key, ' ')+1:]] += n
+		}
 		for _, batch := range []int{1, 7, 8192} {
 			each, _ := run(rows, cuts, nil, end, true, batch)
 			if d := difference(each, want); d != "" {
 				t.Fatalf("seed %d, batches of %d: %s", seed, batch, d)
+			}
+			if d := difference(evidence, stacks); d != "" {
+				t.Fatalf("seed %d, batches of %d, stacks: %s", seed, batch, d)
 			}
 		}
 		_, totals := run(rows, cuts, nil, end, false, 8192)
@@ -161,7 +225,7 @@ func TestWhyAgainstReference(t *testing.T) {
 			t.Fatalf("seed %d, totals: %s", seed, d)
 		}
 	}
-	for _, why := range []string{"profiler", "queue_full", "load", "blocked:file", "blocked:cuda", "descheduled", "os:poll", "spin", "running", "in:io", "unknown", "by"} {
+	for _, why := range []string{"profiler", "queue_full", "load", "blocked:file", "blocked:cuda", "descheduled", "os:poll", "spin", "running", "in:io", "unknown", "by", "true", "false"} {
 		if seen[why] < 50 {
 			t.Errorf("%s holds for %d ns: the traces show too little", why, seen[why])
 		}

@@ -221,3 +221,28 @@ func stackLines(t *testing.T, opts Options, path string) (lines []string) {
 	}
 	return lines
 }
+
+// Where the stacks of CUDA calls are those of the calls before, each gets its own; where
+// they are anyone's, none.
+func TestStacksOfOtherCalls(t *testing.T) {
+	const tables = kernels + `(100,200,0,7,1,16777216,NULL,NULL,NULL);
+		CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+		INSERT INTO StringIds VALUES (1, 'cudaMalloc_v3020'), (2, 'cudaMemcpy_v3020'), (3, 'cudaFree'), (11, 'cudaMalloc'), (12, 'cudaMemcpy'), (13, 'cudaFree'), (14, 'main');
+		CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, "end", eventClass, globalTid, correlationId, nameId, callchainId);
+		INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10,20,67,16777221,1,1,0), (30,40,67,16777221,2,2,1), (50,60,67,16777221,3,3,2);
+		CREATE TABLE CUDA_CALLCHAINS (id, symbol, module, unresolved, stackDepth);
+		INSERT INTO CUDA_CALLCHAINS VALUES `
+	right := []string{
+		"backtrace 10-20 rank 0 thread 5 cuda main;cudaMalloc", "backtrace 30-40 rank 0 thread 5 cuda main;cudaMemcpy", "backtrace 50-60 rank 0 thread 5 cuda main;cudaFree",
+	}
+	for rows, want := range map[string][]string{
+		"(0,11,NULL,0,0), (0,14,NULL,0,1), (1,12,NULL,0,0), (1,14,NULL,0,1), (2,13,NULL,0,0), (2,14,NULL,0,1)": right,
+		"(1,11,NULL,0,0), (1,14,NULL,0,1), (2,12,NULL,0,0), (2,14,NULL,0,1), (3,13,NULL,0,0), (3,14,NULL,0,1)": right,
+		"(0,13,NULL,0,0), (1,13,NULL,0,0), (2,12,NULL,0,0)":                                                    nil,
+		"(2,14,NULL,0,0)": {"backtrace 50-60 rank 0 thread 5 other main"}, // nothing speaks against it
+	} {
+		if got := stackLines(t, Options{}, database(t, tables+rows)); !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s", rows, strings.Join(got, "\n"))
+		}
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unsafe"
 
+	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/symbol"
@@ -252,7 +254,70 @@ func (r *report) loadStacks(s scanner, columns map[string][]string) (err error) 
 			return r.explain(err)
 		}
 	}
+	if c := r.chains[cudaStacksTable]; c != nil {
+		if err := r.alignCalls(s, columns, c); err != nil {
+			return r.explain(err)
+		}
+	}
 	return nil
+}
+
+// cudaFunction matches the names of CUDA calls.
+var cudaFunction = regexp.MustCompile(`^cu(da)?[A-Z]\w*$`)
+
+// alignCalls makes sure that the stacks of CUDA calls are those of the calls that name
+// them: where a function of CUDA is in one, the call has to be. Exports of nsys 2022.2 name
+// with each call the stack of the call before it.
+func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) error {
+	low, high, err := s.rows(runtimeTable)
+	if err != nil {
+		return err
+	}
+	var wrong [2]int64 // as they are, and each with the next one
+	wanted := ints("callchainId", "eventClass", "nameId")
+	err = scan(s, runtimeTable, columns[runtimeTable], wanted, low, high, func(b *block) error {
+		ids, class, names := b.column("callchainId"), b.column("eventClass"), b.column("nameId")
+		for i := range b.n {
+			if ids.Null[i] || class.Null[i] || class.Int[i] != backtrace {
+				continue
+			}
+			name := cudaname.API(r.strings.str(r.strings.find(orNone(names, int32(i)))))
+			for shift := range wrong {
+				if k, ok := c.stacks[ids.Int[i]+int64(shift)]; ok && isOfOther(name, c.table.texts[k]) {
+					wrong[shift]++
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || wrong[0] == 0 {
+		return err
+	}
+	shifted := map[int64]int32{}
+	if wrong[1] == 0 {
+		for id, k := range c.stacks {
+			shifted[id-1] = k
+		}
+	} else {
+		r.warn("%d stacks of CUDA calls are those of other calls: all are left out", wrong[0])
+	}
+	c.stacks = shifted
+	return nil
+}
+
+// isOfOther tells whether a stack is in functions of CUDA, but not in that of the call.
+func isOfOther(call, stack string) bool {
+	other := false
+	for function := range strings.SplitSeq(stack, ";") {
+		if !cudaFunction.MatchString(function) {
+			continue
+		}
+		if cudaname.API(function) == call {
+			return false
+		}
+		other = true
+	}
+	return other
 }
 
 // sampledRunning is the state of a thread that was found on a CPU.

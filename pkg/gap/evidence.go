@@ -1,0 +1,243 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/flame"
+	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/idle"
+)
+
+// Samples come up to forty times as often in one situation as in another. So they never
+// say how long something took: that is exact, by stratum, and they only divide it.
+
+// stratum is idle time with everything in common that is known exactly.
+type stratum struct {
+	rank  int32
+	phase event.Phase
+	key   idle.Key // divided by why, not by who holds the interpreter lock
+}
+
+// found is the idle time of a stratum, and in which stacks its thread was found.
+type found struct {
+	ns      int64
+	exact   map[int32]int64 // ns in stacks of calls
+	samples []sample        // of the CPU, while it was in no such stack
+	python  map[int32]int64 // samples of Python functions
+}
+
+// sample is a sample of the CPU.
+type sample struct {
+	stack   int32
+	family  event.Class
+	cluster int32 // samples of one cluster may be alike
+}
+
+// exactNs is the time in stacks of calls.
+func (f *found) exactNs() (ns int64) {
+	for _, n := range f.exact {
+		ns += n
+	}
+	return ns
+}
+
+// strata returns the idle time in the window by stratum.
+func (c *computer) strata(views []*view) map[stratum]*found {
+	all := map[stratum]*found{}
+	for _, v := range views {
+		v.eachTotal(func(of *scope, t *idle.Total) {
+			s := stratum{v.id, of.phase, c.sites.WithoutHolder(t.Key)}
+			if all[s] == nil {
+				all[s] = &found{}
+			}
+			all[s].ns += t.Ns
+		})
+		v.eachEvidence(func(of *scope, cluster int32, e *idle.Evidence) {
+			if f := all[stratum{v.id, of.phase, e.Key}]; f != nil {
+				f.add(e, cluster)
+			}
+		})
+	}
+	return all
+}
+
+// add adds evidence.
+func (f *found) add(e *idle.Evidence, cluster int32) {
+	switch {
+	case e.Ns > 0:
+		if f.exact == nil {
+			f.exact = map[int32]int64{}
+		}
+		f.exact[e.Stack] += e.Ns
+	case e.Python:
+		if f.python == nil {
+			f.python = map[int32]int64{}
+		}
+		f.python[e.Stack]++
+	default:
+		f.samples = append(f.samples, sample{e.Stack, e.Family, cluster})
+	}
+}
+
+// minClusters is how many steps there are at least where each is a cluster of samples, and
+// into how many stretches of equal length the window is cut where there are fewer.
+const minClusters = 8
+
+// eachEvidence calls f with the stacks that were found in the window, and the cluster that
+// each is of.
+func (v *view) eachEvidence(f func(of *scope, cluster int32, e *idle.Evidence)) {
+	first, last := int64(never), int64(none)
+	v.idle.EachEvidence(v.end, func(e *idle.Evidence) { first, last = min(first, e.At), max(last, e.At) })
+	v.idle.EachEvidence(v.end, func(e *idle.Evidence) {
+		s := &v.slices[e.Slice]
+		of := &v.scopes[s.scope]
+		if !v.has(of) {
+			return
+		}
+		cluster := s.step
+		if v.steps < minClusters {
+			cluster = int32((e.At - first) / ((last-first)/(4*minClusters) + 1))
+		}
+		f(of, cluster, e)
+	})
+}
+
+// noSample is the frame of time on a CPU in a recording with samples, of which none lies
+// there.
+const noSample = "[no sample]"
+
+// stacks returns the idle time in the window as stacks: they add up to it, in ns.
+func (c *computer) stacks(views []*view) []flame.Stack {
+	devices := map[int32]*int32{}
+	sampled := map[int32]bool{}
+	for _, v := range views {
+		if len(v.lanes) == 1 {
+			devices[v.id] = &v.lanes[0].Device
+		}
+		sampled[v.id] = c.header.Records(event.Sample, v.id)
+	}
+	stacks := []flame.Stack{}
+	for of, found := range c.strata(views) {
+		if found.ns == 0 {
+			continue
+		}
+		s := c.sites.Stack(of.key)
+		s.Rank, s.Device, s.Ns = of.rank, devices[of.rank], found.ns
+		if of.phase != noPhase {
+			s.Phase = of.phase.String()
+		}
+		if _, why := c.sites.Undivided(of.key); why == hoststate.None {
+			stacks = append(stacks, s)
+		} else {
+			stacks = c.divide(stacks, s, found, why.OnCPU() && sampled[of.rank])
+		}
+	}
+	return stacks
+}
+
+// divide appends the time of a stratum by the stacks in which its thread was found.
+func (c *computer) divide(stacks []flame.Stack, s flame.Stack, f *found, asked bool) []flame.Stack {
+	rest := s.Ns
+	if exact := f.exactNs(); exact <= rest {
+		rest -= exact
+		for _, stack := range c.inOrder(f.exact) {
+			part := s
+			part.Evidence, part.Called, part.Ns = flame.Exact, c.functions(stack), f.exact[stack]
+			stacks = append(stacks, part)
+		}
+	}
+	if rest <= 0 {
+		return stacks
+	}
+	counts := c.counts(f)
+	order := c.inOrder(counts)
+	for k, ns := range shared(rest, order, counts) {
+		if ns > 0 {
+			part := s
+			part.Evidence, part.Called, part.Ns, part.Samples = flame.Sampled, c.functions(order[k]), ns, counts[order[k]]
+			stacks = append(stacks, part)
+		}
+	}
+	if len(order) == 0 {
+		if s.Evidence, s.Ns = flame.None, rest; asked {
+			s.Called = []string{noSample}
+		}
+		stacks = append(stacks, s)
+	}
+	return stacks
+}
+
+// counts returns the samples by stack among which time is divided: of Python functions
+// where there are any, else those with callers, else those without.
+func (c *computer) counts(f *found) map[int32]int64 {
+	if len(f.python) > 0 {
+		return f.python
+	}
+	deep, all := map[int32]int64{}, map[int32]int64{}
+	for _, s := range f.samples {
+		if s.stack < 0 {
+			continue
+		}
+		if all[s.stack]++; strings.Contains(c.header.Stacks[s.stack], ";") {
+			deep[s.stack]++
+		}
+	}
+	if len(deep) > 0 {
+		return deep
+	}
+	return all
+}
+
+// inOrder returns stacks in the order of their texts.
+func (c *computer) inOrder(of map[int32]int64) []int32 {
+	var order []int32
+	for stack := range of {
+		order = append(order, stack)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(strings.Compare(c.stackText(a), c.stackText(b)), cmp.Compare(a, b))
+	})
+	return order
+}
+
+func (c *computer) stackText(stack int32) string {
+	if stack < 0 {
+		return ""
+	}
+	return c.header.Stacks[stack]
+}
+
+// functions returns the functions of a stack, the outermost first.
+func (c *computer) functions(stack int32) []string {
+	if stack < 0 {
+		return nil
+	}
+	return strings.Split(c.header.Stacks[stack], ";")
+}
+
+// shared divides time among stacks by their counts, to the ns: what is left over goes to
+// the largest remainders, of equal ones to the first.
+func shared(ns int64, order []int32, counts map[int32]int64) []int64 {
+	var total, given int64
+	for _, k := range order {
+		total += counts[k]
+	}
+	parts, remainders, places := make([]int64, len(order)), make([]int64, len(order)), make([]int, len(order))
+	for i, k := range order {
+		whole, count := ns/total, counts[k]
+		parts[i] = whole*count + ns%total*count/total
+		remainders[i], places[i] = ns%total*count%total, i
+		given += parts[i]
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(remainders[b], remainders[a]) })
+	for _, i := range places {
+		if given < ns {
+			parts[i]++
+			given++
+		}
+	}
+	return parts
+}

@@ -1,0 +1,167 @@
+package idle
+
+import (
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/hoststate"
+)
+
+// Evidence is a stack that a host thread was in while a lane was idle because of it: for a
+// time that is known, as the stack is that of a call, or at the instant of a sample.
+type Evidence struct {
+	Slice  int         // as Cut returned it
+	Key    Key         // divided by why, not by who holds the interpreter lock
+	Stack  int32       // code of event.Header.Stacks, -1 where it is not known
+	Family event.Class // of the stack
+	Python bool        // the stack is one of Python functions
+	At     int64       // ns: when it began
+	Ns     int64       // idle time in it; 0 for a sample
+
+	until int64 // the end of the gap
+}
+
+// stackAt is a stack of a thread: of a call from start to end, or a sample at start.
+type stackAt struct {
+	start, end int64
+	stack      int32
+	family     event.Class
+	python     bool
+}
+
+// maxStacksAt is how many samples, and how many stacks of calls, are kept of a thread
+// while nobody knows which gaps they are in. maxCalls is how many stacks of calls are
+// looked through for one that is open.
+const (
+	maxStacksAt = 1 << 16
+	maxCalls    = 64
+)
+
+// Stack observes row i, a sample or the stack of a call. It means nothing without the
+// option Stacks.
+func (r *Rank) Stack(b *event.Batch, i int) {
+	id, ok := b.Thread.Get(i)
+	if !ok || !r.opt.Stacks {
+		return
+	}
+	s := stackAt{start: b.Start.Values[i], end: b.End.Values[i], stack: -1, family: event.Other}
+	r.last = s.start
+	if b.Columns.Has(event.ColStack) {
+		if stack, ok := b.Stack.Get(i); ok {
+			s.stack = stack
+		}
+	}
+	if class, ok := b.Class.Get(i); ok {
+		s.family = class
+	}
+	h := r.hostThread(id, s.start)
+	list := &h.samples
+	if b.Kind.Values[i] == event.Backtrace {
+		list = &h.called
+	}
+	s.python = b.Kind.Values[i] == event.Sample && string(b.Name.Get(i)) == event.PythonSample
+	if *list = append(*list, s); len(*list) >= maxStacksAt {
+		*list = r.stillOpen(*list)
+	}
+}
+
+// stillOpen returns the stacks that a gap may reach back to, but not more than half of
+// what is kept.
+func (r *Rank) stillOpen(list []stackAt) []stackAt {
+	from := r.last
+	for _, l := range r.lanes {
+		from = min(from, l.End)
+	}
+	if len(r.lanes) == 0 {
+		from = none
+	}
+	kept := list[:0]
+	for i, s := range list {
+		if s.end >= from && i >= len(list)-maxStacksAt/2 {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// look finds the stacks of a thread during a part of a gap, in which it was in a state.
+func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
+	if len(h.samples)+len(h.called) == 0 {
+		return
+	}
+	_, why := r.sites.Undivided(key)
+	if cause := r.sites.Cause(key); why.InCall() || cause >= Launch && cause <= API {
+		r.lookCalls(h, from, to, key, g)
+	}
+	k := sort.Search(len(h.samples), func(i int) bool { return h.samples[i].start >= from })
+	for ; k < len(h.samples) && h.samples[k].start < to; k++ {
+		s := &h.samples[k]
+		if !s.python && !why.OnCPU() {
+			continue
+		}
+		slice := r.sliceAt(s.start)
+		if r.slices[slice].group != NoGroup {
+			r.evidence = append(r.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, g.until})
+		}
+	}
+}
+
+// lookCalls finds the stacks of calls: at each instant that of the call that began last.
+func (r *Rank) lookCalls(h *hostThread, from, to int64, key Key, g gapOf) {
+	k := sort.Search(len(h.called), func(i int) bool { return h.called[i].start > from })
+	first := max(0, k-maxCalls)
+	for from < to {
+		end := to
+		if k < len(h.called) {
+			end = min(end, h.called[k].start)
+		}
+		var open *stackAt
+		for i := k - 1; i >= first && open == nil; i-- {
+			if h.called[i].end > from {
+				open = &h.called[i]
+			}
+		}
+		if open != nil {
+			end = min(end, open.end)
+			r.inStack(from, end, open, key, g)
+		}
+		from = end
+		for k < len(h.called) && h.called[k].start <= from {
+			k++
+		}
+	}
+}
+
+// inStack adds the time between from and to, slice by slice.
+func (r *Rank) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
+	for k := r.sliceAt(from); from < to; k++ {
+		_, end := r.Bounds(k)
+		end = min(end, to)
+		if r.slices[k].group != NoGroup && from < end {
+			r.evidence = append(r.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, g.until})
+		}
+		from = max(from, end)
+	}
+}
+
+// EachEvidence calls f with the stacks that were found, for windows that end at a time, in
+// the order of gaps.
+func (r *Rank) EachEvidence(windowEnd int64, f func(*Evidence)) {
+	for i := range r.evidence {
+		if e := &r.evidence[i]; e.until < windowEnd && r.slices[e.Slice].group >= 0 {
+			f(e)
+		}
+	}
+}
+
+// WithoutHolder returns the key that k is a part of by who holds the interpreter lock, k
+// itself where it is none.
+func (s *Sites) WithoutHolder(k Key) Key {
+	if _, ok := s.Holder(k); !ok {
+		return k
+	}
+	if parent := s.paths.Parent(int32(k - named)); parent >= 0 {
+		return named + Key(parent)
+	}
+	return s.divide(Key(GIL), hoststate.Unknown) // there are too many paths
+}
