@@ -647,6 +647,7 @@ func TestWarnings(t *testing.T) {
 		{"lost", lostPrefill(), NVTX, []string{"after 2 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
+		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},
 	}
@@ -669,6 +670,28 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: said %q, want %q", test.name, said, test.want)
 		}
 	}
+}
+
+// unevenSegment is 5 steps of one all-reduce kernel each, and after a long gap 7, of
+// which 4 have two.
+func unevenSegment() (rows []eventtest.Row) {
+	for i := range int64(12) {
+		at := i * 10_000_000
+		if i >= 5 {
+			at += 200_000_000
+		}
+		m := eventtest.New(event.NVTX, 0, at, at+50_000, fmt.Sprintf("_forward_step %d: 0 ctx reqs, 1 gen reqs", i))
+		m.Class, m.Thread = event.StepMarker, 1
+		rows = append(rows, m)
+		for k := range 1 + b2n(i >= 8) {
+			from := at + 100 + 1000*int64(k)
+			r := eventtest.New(event.Kernel, 0, from, from+500, "allreduce")
+			r.Class, r.Device = event.Allreduce, 0
+			r.LaunchStart, r.LaunchEnd, r.LaunchThread = from-50, from-40, 1
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // lostPrefill is steps that replay a graph each, after two of which another one is

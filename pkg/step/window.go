@@ -15,6 +15,9 @@ type window struct {
 	start, end int64
 	size       int64 // the common size
 	segment    int   // the benchmark segment, -1: none
+	// steps are those of the benchmark segment, refused those of the longest segment
+	// that is none only because too few of its steps have the common size.
+	steps, refused int
 }
 
 // window returns the rank's benchmark window; it has steps.
@@ -28,8 +31,12 @@ func (r *rank) window() window {
 				common++
 			}
 		}
-		if len(steps) >= minSteps && 2*common >= len(steps) {
-			w.segment = i
+		switch {
+		case len(steps) < minSteps:
+		case 2*common >= len(steps):
+			w.segment, w.steps = i, len(steps)
+		default:
+			w.refused = max(w.refused, len(steps))
 		}
 	}
 	w.start, w.end = r.segments[0].start, r.segments[0].end
@@ -112,6 +119,10 @@ func (r *rank) addWindow(b *event.Batch) error {
 	if w.segment < 0 {
 		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking all %d steps",
 			r.id, minSteps, len(r.sizes))
+	}
+	if w.segment >= 0 && w.refused > w.steps {
+		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
+			r.id, w.steps, w.refused, w.size)
 	}
 	if err := r.check(&w); err != nil {
 		return err
