@@ -82,12 +82,13 @@
 // it is where the wall time was for a while, in one run, where it is in the other
 // (levels that last many steps), and below 100 steps where all operations change by
 // the same factor and that is far beyond the noise of a step, or neighbouring steps
-// are similar: then it may be the machine. Several runs a side lift all but the first.
+// are similar, or slow changes within the runs are enough to explain it: then it may
+// be the machine. Several runs a side lift all but the first.
 //
 // Quantiles near the end of their samples have no bound there. How the largest wall
 // times differ is told by counting: how many steps of one run are above the longest
 // of the other, and whose the largest of both are. Where steps resemble those before
-// them, slow ones close together are one.
+// them, or are too few to show it, slow ones close together are one.
 //
 // An operation is rare where it comes in fewer than a tenth of the steps, or has
 // over half of its time in fewer than a tenth of them. Its events are counted and

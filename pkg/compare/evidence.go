@@ -43,6 +43,9 @@ const (
 	// fewer independent ones than leastSteady, or than steadyShare of their number.
 	steadyShare = 0.5
 	leastSteady = 14
+	// slowChance is how many times as probable as a false alarm may be it is at most
+	// that slow changes of the machine explain a change of all operations.
+	slowChance = 2
 )
 
 // The shares of the false alarms that sections get. What sections that have no rows
@@ -270,10 +273,17 @@ func (c *Comparison) onlyLarge() string {
 		return ""
 	case apart:
 		return fmt.Sprintf("in %d steps a change of all operations cannot be distinguished from a state of the machine that outlasts the run", n)
-	case c.summary(wall).effective < max(leastSteady, steadyShare*float64(n)):
+	case c.summary(wall).effective < max(leastSteady, steadyShare*float64(n)), c.wanders():
 		return fmt.Sprintf("in %d steps, each similar to the one before, a change of all operations cannot be distinguished from a machine that wanders", n)
 	}
 	return ""
+}
+
+// wanders tells whether the wall time's slow changes within the runs are enough to
+// explain what it differs by between them.
+func (c *Comparison) wanders() bool {
+	a, b := c.base.figures[wall].est, c.target.figures[wall].est
+	return stat.Slowly(&a, &b) > slowChance*c.opt.Alpha
 }
 
 // asOperations bounds what rows are worth by the time-weighted median of the

@@ -77,14 +77,18 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 }
 
 // memory is how many steps after a step those are that resemble it, by the wall
-// time: 0 where steps are independent.
+// time: 0 where steps are independent, but 1 in runs too short to show that.
 func (c *Comparison) memory() int {
 	a, b := c.base.figures[wall].est, c.target.figures[wall].est
 	d := c.base.samples.est.Compare(&a, &b)
 	if !(d.Effective >= 1) {
 		return 0
 	}
-	return max(0, int(math.Round(float64(min(c.base.samples.slots, c.target.samples.slots))/d.Effective))-1)
+	n, least := min(c.base.samples.slots, c.target.samples.slots), 0
+	if n < fewOfState {
+		least = 1
+	}
+	return max(least, int(math.Round(float64(n)/d.Effective))-1)
 }
 
 // quantileRow compares quantiles of a figure of each step.

@@ -187,7 +187,7 @@ func (w *Estimator) error(a, b *Estimate) mixture {
 	return w.mix(a, b, false)
 }
 
-// acrossRuns is the error where a side has several runs (Welch 1947). A single run
+// acrossRuns is the error where a side has several runs. A single run
 // differs from the next as much as those of the other side do.
 func acrossRuns(a, b *Estimate) mixture {
 	va, dfa, vb, dfb := a.variance, float64(a.runs-1), b.variance, float64(b.runs-1)
@@ -197,11 +197,17 @@ func acrossRuns(a, b *Estimate) mixture {
 	if b.runs < 2 {
 		vb, dfb = a.spread(), dfa
 	}
+	return mixture{[]component{welch(va, dfa, vb, dfb)}, math.Inf(1)}
+}
+
+// welch is the error of the difference of two figures, with the degrees of freedom that
+// its variance has (Welch 1947).
+func welch(va, dfa, vb, dfb float64) component {
 	c := component{weight: 1, variance: va + vb, df: dfa + dfb}
 	if c.variance > 0 {
 		c.df = c.variance * c.variance / (va*va/dfa + vb*vb/dfb)
 	}
-	return mixture{[]component{c}, math.Inf(1)}
+	return c
 }
 
 // tTail is the probability of a t beyond plus or minus x.

@@ -82,13 +82,9 @@ func (w *Estimator) mix(a, b *Estimate, pooled bool) mixture {
 		if b.Steps*unlike < a.Steps && va > vb {
 			vb, dfb = va, dfa
 		}
-		va, vb = va*x.ofMean[k], vb*y.ofMean[k]
-		c := component{weight: la + lb, variance: va + vb, df: dfa + dfb}
-		if c.variance > 0 {
-			c.df = c.variance * c.variance / (va*va/dfa + vb*vb/dfb)
-		}
-		of[k] = c
-		best = max(best, c.weight)
+		of[k] = welch(va*x.ofMean[k], dfa, vb*y.ofMean[k], dfb)
+		of[k].weight = la + lb
+		best = max(best, of[k].weight)
 	}
 	total := 0.0
 	for k := range of {

@@ -30,19 +30,31 @@ func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok
 		u[i] = (num[i] - r*den[i]) / y
 	}
 	e := w.Influence(r, u, steps)
-	half := e.alone()
+	variance, df := e.slowly()
+	half := math.Sqrt(variance) * tQuantile(df, (1+Level)/2)
 	return r - half, r + half, true
 }
 
-// alone is the error that the mean of one run exceeds one time in twenty, if it varies
-// as much as the lowest coefficients do.
-func (e *Estimate) alone() float64 {
+// Slowly is the probability of means as far apart by chance, if each varies as much as
+// the lowest coefficients of its sequence do, NaN where that is not known.
+func Slowly(a, b *Estimate) float64 {
+	if !a.Known() || !b.Known() {
+		return math.NaN()
+	}
+	va, dfa := a.slowly()
+	vb, dfb := b.slowly()
+	m := mixture{of: []component{welch(va, dfa, vb, dfb)}}
+	return m.tail(math.Abs(b.Mean - a.Mean))
+}
+
+// slowly is the variance of a mean, and of how many degrees of freedom it is, if the
+// mean varies as much as the lowest coefficients do.
+func (e *Estimate) slowly() (variance, df float64) {
 	n := min(lowest(e.Steps), len(e.power))
 	s := shape{state: 1, tau: forgotten}
 	expected := make([]float64, n)
 	for j := range expected {
 		expected[j] = s.density(math.Pi*float64(j+1)/float64(e.N), e.Steps/float64(e.N))
 	}
-	variance := s.ofMean(e.Steps) * Mean(e.power[:n]) / Mean(expected)
-	return math.Sqrt(variance) * tQuantile(float64(n), (1+Level)/2)
+	return s.ofMean(e.Steps) * Mean(e.power[:n]) / Mean(expected), float64(n)
 }
