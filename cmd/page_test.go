@@ -109,7 +109,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}{
 		{"verdict", []string{"verdict", trace}, 3},
 		{"gaps", []string{"gaps", trace}, 9},
-		{"diff", []string{"diff", trace, at("hostile.sqlite")}, 0},
+		{"diff", []string{"diff", trace, at("hostile.sqlite")}, 3},
 		{"hostile", []string{"gaps", at("hostile.sqlite")}, 9},
 	}
 	frames := ""

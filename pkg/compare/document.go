@@ -94,6 +94,7 @@ func (c *Comparison) steps(s *report.Section) {
 	} else {
 		s.Say("%d rank-steps.", c.Steady.Baseline.Steps)
 	}
+	c.figures(s)
 	t := c.table(s, "", "per step", report.Duration)
 	for i := range c.Summary {
 		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
@@ -113,9 +114,16 @@ func (c *Comparison) steps(s *report.Section) {
 	}
 }
 
-// table adds a table of rows, whose figures are of a kind. Further columns stand
-// before the last one.
+// table adds a table of rows, as columns.
 func (c *Comparison) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
+	t := c.columns(title, what, kind, more...)
+	s.Blocks = append(s.Blocks, t)
+	return t
+}
+
+// columns returns a table of rows, whose figures are of a kind. Further columns stand
+// before the last one.
+func (c *Comparison) columns(title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
 	last := report.Column{Title: "95 % interval", Kind: kind, Minor: 1}
 	if c.target != nil {
@@ -124,9 +132,7 @@ func (c *Comparison) table(s *report.Section, title, what string, kind report.Ki
 			{Title: "95 % interval", Kind: kind, Signed: true, Minor: 1}}
 		last = report.Column{Title: "evidence"}
 	}
-	t := s.Table(title, append(append(columns, more...), last)...)
-	t.OneUnit, t.Top, t.More = true, maxRows, "--format json has all"
-	return t
+	return &report.Table{Title: title, Columns: append(append(columns, more...), last), OneUnit: true, Top: maxRows, More: "--format json has all"}
 }
 
 // cells are the columns that all tables have, with further ones before the last.
@@ -196,6 +202,9 @@ func (c *Comparison) rows(s *report.Section, rows []Row, ops bool) {
 		signed := c.target != nil
 		more = append(more, report.Column{Title: "self", Kind: report.Duration, Signed: signed, Minor: 2},
 			report.Column{Title: "exposed", Kind: report.Duration, Signed: signed, Minor: 1})
+	}
+	if ops {
+		c.forest(s, "operations", rows)
 	}
 	t := c.table(s, "", "name", report.Duration, more...)
 	for i := range rows {

@@ -122,7 +122,38 @@ type Bars struct {
 	Unit   Unit
 	Series []Series // of the parts
 	Rows   []Bar
-	Named  bool // the colours of the series are in the legend
+	Named  bool    // the colours of the series are in the legend
+	Low    float64 // where the axis begins: what is below it is not drawn
+}
+
+// Zoom begins the axis just before the least end of a bar, where all of them end in the
+// last third of it.
+func (p *Bars) Zoom() {
+	_, high := p.ends()
+	low := high
+	for _, r := range p.Rows {
+		end := r.From
+		for _, part := range r.Parts {
+			end += part
+		}
+		low = min(low, end)
+	}
+	if low > 2*(high-low) {
+		p.Low = low - (high-low)/4
+	}
+}
+
+// ends are the least and the largest value that a bar reaches.
+func (p *Bars) ends() (low, high float64) {
+	for _, r := range p.Rows {
+		at := r.From
+		low, high = min(low, at), max(high, at)
+		for _, part := range r.Parts {
+			at += part
+			low, high = min(low, at), max(high, at)
+		}
+	}
+	return low, high
 }
 
 // Bar is a row of Bars.
@@ -147,15 +178,8 @@ func (p *Bars) legend() []Series {
 }
 
 func (p *Bars) draw(c *canvas) {
-	low, high := 0.0, 0.0
-	for _, r := range p.Rows {
-		at := r.From
-		for _, part := range r.Parts {
-			at += part
-			low, high = min(low, at, r.From), max(high, at, r.From)
-		}
-	}
-	a := newAxis(p.Unit, low, high, 5)
+	low, high := p.ends()
+	a := newAxis(p.Unit, max(low, p.Low), high, 5)
 	a.below(c, 0, rowHeight*float64(len(p.Rows)))
 	for i, r := range p.Rows {
 		y := rowHeight * float64(i)
