@@ -22,12 +22,12 @@ var scripts = map[string]string{
 complete -o bashdefault -o default -F _%[1]s_complete %[1]s
 `,
 	"zsh": `#compdef %[1]s
-_%[1]s_complete() {
+_%[1]s() {
   local -a found
   found=("${(@f)$("${words[1]}" "${(@)words[2,CURRENT]}" --generate-bash-completion 2>/dev/null | cut -f 1)}")
   if [[ -n "$found" ]]; then compadd -- "${found[@]}"; else _files; fi
 }
-compdef _%[1]s_complete %[1]s
+if [[ "$funcstack[1]" == _%[1]s ]]; then _%[1]s "$@"; else compdef _%[1]s %[1]s; fi
 `,
 	"fish": `function _%[1]s_complete
   set -l words (commandline -opc) (commandline -ct)

@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// installed installs the commands as scripts/install.sh does, and returns the folder
+// that holds bin and share.
+func installed(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := shell(root, goTools(t), "scripts/install.sh "+dir+"/bin"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// program skips the test where a program is not to be had.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip("no " + name + " here")
+	}
+	return path
+}
+
+// terminal is a shell in a terminal that tests type into.
+type terminal struct {
+	*testing.T
+	socket, dir string
+}
+
+// openShell starts a shell. The installed commands are on its PATH, and nobody's own
+// settings are read.
+func openShell(t *testing.T, dir string, start ...string) *terminal {
+	t.Helper()
+	sh := &terminal{t, filepath.Join(t.TempDir(), "s"), dir}
+	sh.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "50"}, start...)...)
+	t.Cleanup(func() { sh.tmux("kill-server") })
+	return sh
+}
+
+func (sh *terminal) tmux(args ...string) string {
+	sh.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", sh.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+sh.dir+"/bin:"+os.Getenv("PATH"), "HOME="+sh.dir, "TERM=xterm", "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		sh.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// shows types keys and wants a text on the screen before long.
+func (sh *terminal) shows(want string, keys ...string) {
+	sh.Helper()
+	sh.tmux(append([]string{"send-keys"}, keys...)...)
+	screen := ""
+	for range 300 {
+		if screen = sh.tmux("capture-pane", "-p"); strings.Contains(screen, want) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	sh.Errorf("after %q there is no %q:\n%s", keys, want, screen)
+}
+
+// TestCompletion presses the tab key in each shell, after values, flags and the name
+// that diff is installed as.
+func TestCompletion(t *testing.T) {
+	program(t, "tmux")
+	dir := installed(t)
+	for name, s := range map[string]struct {
+		start []string
+		setup string
+	}{
+		"bash": {[]string{"bash", "--norc", "--noprofile", "-i"}, "for f in %s/share/bash-completion/completions/*; do source $f; done"},
+		"zsh":  {[]string{"zsh", "-f", "-i"}, "fpath=(%s/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D"},
+		"fish": {[]string{"fish", "--no-config", "-i"}, "for f in %s/share/fish/vendor_completions.d/*; source $f; end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program(t, name)
+			sh := openShell(t, dir, s.start...)
+			sh.shows("set up", fmt.Sprintf(s.setup, dir)+"; echo set' 'up", "Enter")
+			for _, c := range [][2]string{
+				{"verdict --by allr", "verdict --by allreduce"},
+				{"tracediff --control dis", "tracediff --control discovery"},
+				{"isolate --segment-g", "isolate --segment-gap"},
+				{"hostbound verd", "hostbound verdict"},
+				{"hostbound gaps --by gr", "hostbound gaps --by graph"},
+			} {
+				sh.shows(c[1], "C-u", c[0], "Tab")
+			}
+		})
+	}
+}
