@@ -139,7 +139,7 @@ func TestManual(t *testing.T) {
 		t.Error("--help shows what is hidden")
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if status, script, _ := run("--completion", shell); status != 0 || !strings.Contains(script, "_echo_complete") {
+		if status, script, _ := run("--completion", shell); status != 0 || !strings.Contains(script, "_echo") {
 			t.Errorf("%s: %d, %d bytes", shell, status, len(script))
 		}
 	}
