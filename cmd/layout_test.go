@@ -65,7 +65,7 @@ var below = []struct {
 	{"pkg/table", []string{"pkg/event"}},
 	// formats, which know nothing of each other
 	{"pkg/wire", []string{"pkg/event", "pkg/table"}},
-	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet"}},
+	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet", "pkg/table"}},
 	{"pkg/kineto", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/spill"}},
 	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite", "pkg/symbol"}},
 	// analyses, which know nothing of each other, nor of formats

@@ -70,6 +70,9 @@ func (s *Selection) header(h *event.Header) *event.Header {
 		if s.Ranks != nil && !s.keepRanks(&r) {
 			continue
 		}
+		if s.Kinds != nil {
+			r.Kinds = s.Kept(r.Kinds)
+		}
 		span := s.Time
 		if s.Steps != nil {
 			span = &Range{}
@@ -83,6 +86,18 @@ func (s *Selection) header(h *event.Header) *event.Header {
 		out.Reports = append(out.Reports, r)
 	}
 	return &out
+}
+
+// Kept names the kinds that are chosen, of those that had been chosen before, nil for
+// all.
+func (s *Selection) Kept(before []string) []string {
+	kept := []string{}
+	for code, name := range event.Kinds {
+		if slices.Contains(s.Kinds, event.Kind(code)) && (before == nil || slices.Contains(before, name)) {
+			kept = append(kept, name)
+		}
+	}
+	return kept
 }
 
 // keepRanks takes the ranks that are not chosen out of a report and tells

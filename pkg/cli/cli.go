@@ -72,6 +72,7 @@ type Call struct {
 	// Files are the arguments that are no flags.
 	Files []string
 
+	cmd     *Command
 	flags   *cli.Context
 	cleanup []func()
 }
@@ -119,7 +120,7 @@ func Run(cmd *Command, args []string, stdin io.Reader, stdout, stderr io.Writer)
 
 // run runs a command that was called by the given name.
 func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &Call{Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	c := &Call{cmd: cmd, Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	defer c.end()
 	status := 0
 	app := c.parser(cmd, name, args)
@@ -197,7 +198,12 @@ func (c *Call) Log(text string) {
 
 // complain writes an error the way every command does.
 func (c *Call) complain(err error) {
-	c.Log("error: " + err.Error())
+	text := err.Error()
+	var file *fs.PathError
+	if errors.As(err, &file) { // without the name of the system call
+		text = strings.Replace(text, file.Error(), file.Path+": "+file.Err.Error(), 1)
+	}
+	c.Log("error: " + text)
 	var advice interface{ Hint() string }
 	hint := ""
 	switch {

@@ -79,7 +79,7 @@ func TestFlags(t *testing.T) {
 		{"--ny 1", 2, "", "echo: error: unknown flag: --ny\necho: hint: 'echo --help' lists the flags\n"},
 		{"-by day", 2, "", "echo: error: unknown flag: -by\necho: hint: flags of more than a letter have two dashes; 'echo --help' lists the flags\n"},
 		{"--by", 2, "", "echo: error: flag needs an argument: --by\necho: hint: 'echo --help' lists the flags\n"},
-		{"fail", 2, "", "echo: error: reading open x: file does not exist\necho: hint: check the name\n"},
+		{"fail", 2, "", "echo: error: reading x: file does not exist\necho: hint: check the name\n"},
 		{"--loud", 2, "day [] 3 1s 0.5 true false []\n", "echo: error: too loud\ncleaned\n"},
 	} {
 		status, stdout, stderr := run(strings.Fields(c.args)...)

@@ -117,6 +117,15 @@ func (c *Call) Bool(name string) bool { return c.flags.Bool(name) }
 // Duration returns the value of a flag.
 func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
 
+// Has tells whether the command has a flag.
+func (c *Call) Has(name string) bool { return c.cmd.find(name, false) != nil }
+
+// Takes tells whether a flag takes a value that its manual lists.
+func (c *Call) Takes(name, value string) bool {
+	f := c.cmd.find(name, false)
+	return f != nil && slices.Contains(f.Values, value)
+}
+
 // given returns the values that a flag was given.
 func (c *Call) given(f *Flag) []string {
 	if !c.IsSet(f.Name) {

@@ -18,6 +18,8 @@
 package command
 
 import (
+	"cmp"
+
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
@@ -51,14 +53,12 @@ func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 		if c.selected, err = c.selection(); err != nil {
 			return 0, err
 		}
-		if c.format, err = c.outputFormat(); err != nil {
+		c.format, err = c.outputFormat()
+		if err := cmp.Or(c.checkReplaced(), err); err != nil {
 			return 0, err
 		}
 		if c.format == formatParquet && c.IsSet("checkpoint") {
 			return 0, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
-		}
-		if err := c.checkReplaced(); err != nil {
-			return 0, err
 		}
 		return run(c)
 	}

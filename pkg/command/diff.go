@@ -97,6 +97,19 @@ func (c *Context) sides() (baseline, target [][]string, err error) {
 	return baseline, target, err
 }
 
+// checkRuns refuses files that cannot be read, before the first of them is.
+func checkRuns(runs ...[]string) error {
+	for _, files := range runs {
+		if fromStdin(files) {
+			continue
+		}
+		if err := source.Check(files); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // runsOf returns the files of each of some runs.
 func runsOf(args []string) (runs [][]string, err error) {
 	for _, arg := range args {
@@ -149,6 +162,9 @@ const diffColumns = metricColumns | 1<<event.ColLaunchStart | 1<<event.ColLaunch
 
 // Diff compares the runs of the command line.
 func (c *Context) Diff() (*compare.Comparison, error) {
+	if err := c.needSteps("gaps --by none shows where the idle time of each trace goes"); err != nil {
+		return nil, err
+	}
 	opt := compare.Options{Phase: c.String("phase"), Match: c.String("match"), Control: c.String("control")}
 	var err error
 	if opt.Sources, err = c.sources(); err != nil {
@@ -156,6 +172,9 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	}
 	baseline, target, err := c.sides()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkRuns(slices.Concat(baseline, target)...); err != nil {
 		return nil, err
 	}
 	first, decided, err := c.readSide(baseline, len(target) == 0)

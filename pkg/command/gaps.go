@@ -63,6 +63,14 @@ func (c *Context) gaps() error {
 	if c.asRows() && part == "" {
 		return cli.Misuse("rows of which report?", "--report idle --format "+c.format)
 	}
+	if c.Bool("per-step") {
+		if err := c.needSteps("leave --per-step out"); err != nil {
+			return err
+		}
+	}
+	if part == "straggler" && len(c.selected.Ranks) == 1 {
+		return cli.Misuse("--report straggler compares ranks, and --rank "+c.String("rank")+" leaves one", "give it two ranks or more")
+	}
 	known, err := c.sources()
 	if err != nil {
 		return err

@@ -32,12 +32,16 @@ what to do; --gap splits at gaps instead.`,
 	},
 	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		choose := c.keptKinds()
 		c.wantHost(c.String("without"))
 		src, err := c.Events(source.Raw)
 		if err != nil {
 			return err
 		}
 		if src, err = c.Isolate(src); err != nil {
+			return err
+		}
+		if src, err = choose(src); err != nil {
 			return err
 		}
 		return c.WriteEvents(src)

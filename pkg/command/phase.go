@@ -24,12 +24,19 @@ generation; the phase of the others is unknown.`,
 	},
 	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		if err := c.needSteps("verdict --by none and gaps --by none answer for the whole trace"); err != nil {
+			return err
+		}
+		choose := c.keptKinds()
 		c.wantHost(c.String("without"))
 		src, err := c.Events(source.Isolated)
 		if err != nil {
 			return err
 		}
 		if src, err = c.Phase(src); err != nil {
+			return err
+		}
+		if src, err = choose(src); err != nil {
 			return err
 		}
 		return c.WriteEvents(src)

@@ -13,7 +13,7 @@ import (
 )
 
 // outputFlag is the flag of a command that writes a report.
-var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`, JSON where it ends in .json, a page where in .html", File: cli.Writes, Check: checkOutput}
+var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: Markdown (.md, .txt), .html, .json, and rows where there are any (.arrows, .parquet, .csv, .jsonl), unless --format says how", File: cli.Writes, Check: checkOutput}
 
 // sourceMapFlag adds to the table of ranges and functions.
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}

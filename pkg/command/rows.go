@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -31,32 +34,53 @@ var rowFormats = []string{formatArrow, formatTable, formatCSV, formatJSON, forma
 
 // rowFlags are the flags of a filter that writes rows.
 var rowFlags = []cli.Flag{
-	{Name: "output", Short: "o", Usage: "write to `FILE`: a stream (.arrows), a checkpoint (.parquet), or what --format says", File: cli.Writes, Check: checkOutput},
+	{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: .arrows, .parquet, .csv, .json, .jsonl or .txt, unless --format says how", File: cli.Writes, Check: checkOutput},
 	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table, csv, json (a row per line); on a terminal events are summed up without it, and result rows are a table", Values: rowFormats},
 }
 
-// formatOf are the formats of rows that the end of a file's name stands for.
+// formatOf are the formats that the end of a file's name stands for; .txt is text
+// for people, or a table.
 var formatOf = map[string]string{
 	".arrows": formatArrow, ".arrow": formatArrow, ".parquet": formatParquet,
-	".csv": formatCSV, ".json": formatJSON, ".jsonl": formatJSON, ".txt": formatTable,
+	".csv": formatCSV, ".json": formatJSON, ".jsonl": formatJSONL, ".txt": formatTable,
+	".md": formatText, ".markdown": formatText, ".html": formatHTML, ".htm": formatHTML,
 }
 
-// reportOf are the formats of reports that the end of a file's name stands for.
-var reportOf = map[string]string{".json": formatJSON, ".html": formatHTML, ".htm": formatHTML}
-
-// outputFormat decides how the output is written.
+// outputFormat decides how the output is written: as --format says, else as the name
+// of the output does. It refuses what the command does not write.
 func (c *Context) outputFormat() (string, error) {
 	format, path := c.String("format"), c.OutputPath()
-	byName := formatOf[filepath.Ext(path)]
+	ext := ""
+	if !cli.IsStream(path) {
+		ext = extension(path)
+	}
+	byName := formatOf[ext]
+	if ext == ".txt" && c.Takes("format", formatText) {
+		byName = formatText
+	}
 	switch {
-	case format == formatText && !c.IsSet("format") && reportOf[filepath.Ext(path)] != "":
-		return reportOf[filepath.Ext(path)], nil
+	case c.IsSet("format"):
+		return c.given(format, byName)
+	case !c.Takes("format", formatJSON): // it has a form of its own
+		return format, nil
+	case ext != "" && byName == "":
+		return "", cli.Misuse(path+": the extension "+ext+" says no format", c.extensions()+", or give --format")
+	case byName != "" && !c.writes(byName):
+		return "", cli.Misuse(path+": "+c.Name+" does not write "+byName, c.extensions())
+	case byName != "":
+		return byName, nil
 	case format == "" && c.ToTerminal():
 		return formatTable, nil
-	case format == "" && byName != "":
-		return byName, nil
 	case format == "":
 		return formatArrow, nil
+	}
+	return format, nil
+}
+
+// given is a format that was given, refused where the output cannot have it.
+func (c *Context) given(format, byName string) (string, error) {
+	path := c.OutputPath()
+	switch {
 	case format == formatArrow && c.ToTerminal():
 		return "", cli.Misuse("will not write Arrow onto a terminal", "redirect it, pipe it into the next filter, or use -o FILE")
 	case format == formatArrow && byName == formatParquet:
@@ -65,6 +89,31 @@ func (c *Context) outputFormat() (string, error) {
 		return "", cli.Misuse("--format "+format+" does not fit the name "+path, "end the name in another way")
 	}
 	return format, nil
+}
+
+// extension is the end of a file's name that says its format, "" for none.
+func extension(path string) string {
+	name := strings.TrimLeft(filepath.Base(path), ".")
+	return strings.ToLower(filepath.Ext(name))
+}
+
+// writes tells whether the command writes a format.
+func (c *Context) writes(format string) bool {
+	if format == formatParquet {
+		format = formatArrow // as a file at rest
+	}
+	return c.Takes("format", format)
+}
+
+// extensions says how names of outputs may end.
+func (c *Context) extensions() string {
+	var all []string
+	for _, ext := range slices.Sorted(maps.Keys(formatOf)) {
+		if c.writes(formatOf[ext]) || ext == ".txt" {
+			all = append(all, ext)
+		}
+	}
+	return "end the name in " + cli.Or(all)
 }
 
 // checkOutput refuses a file that cannot be written.
@@ -95,7 +144,7 @@ func (c *Context) checkReplaced() error {
 		return nil
 	case f.Reports != "":
 		what = "report of " + f.Reports
-	case c.format == formatArrow || c.format == formatParquet:
+	case c.format == formatArrow || c.format == formatParquet || c.format == "": // or none that fits
 		return nil
 	default:
 		what = f.Name
@@ -165,12 +214,12 @@ func tableFormat(format string) table.Format {
 
 // WriteTable writes result rows.
 func (c *Context) WriteTable(t *table.Table) error {
-	if c.format == formatParquet {
-		return cli.Misuse("result rows are not written as Parquet", "name the file .arrows, .csv or .json")
-	}
 	return c.Output(func(w io.Writer) error {
-		if c.format == formatArrow {
+		switch c.format {
+		case formatArrow:
 			return wire.WriteTable(w, t)
+		case formatParquet:
+			return checkpoint.WriteTable(w, t)
 		}
 		out := table.NewWriter(w, tableFormat(c.format))
 		if err := out.Write(t); err != nil {

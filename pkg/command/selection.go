@@ -28,7 +28,7 @@ var choiceFlags = []cli.Flag{
 	{Name: "rank", Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
 	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time with its unit such as 1.5s", Group: choosingRows},
 	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
-	{Name: "kind", Usage: "take only rows of `KINDS`, such as kernel,api", Group: choosingRows},
+	{Name: "kind", Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all", Group: choosingRows},
 }
 
 // selection is what the flags choose.
@@ -54,7 +54,50 @@ func (c *Context) selection() (s checkpoint.Selection, err error) {
 			}
 		}
 	}
+	if c.analyses() && s.Kinds != nil {
+		kept := (&checkpoint.Selection{Kinds: s.Kinds}).Kept(nil)
+		if err := c.checkKinds(kept, "--kind "+c.String("kind"), "leave --kind out: it is for rows to look at, as in nsys2arrow --kind kernel --format csv"); err != nil {
+			return s, err
+		}
+	}
 	return s, c.checkRange(&s)
+}
+
+// analyses tells whether the command looks at all rows, rather than pass them on.
+func (c *Context) analyses() bool { return !c.Has("checkpoint") }
+
+// checkKinds refuses rows of which kinds were left out that an analysis cannot do
+// without: it would take them for none. kept are the others.
+func (c *Context) checkKinds(kept []string, what, advice string) error {
+	var missing []string
+	for code, name := range event.Kinds {
+		ofHost := slices.ContainsFunc(hostKinds, func(k hostKind) bool { return slices.Contains(k.kinds, event.Kind(code)) })
+		if !ofHost && !slices.Contains(kept, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return cli.Misuse(what+" leaves out rows that "+c.Name+" needs: "+strings.Join(missing, ", "), advice)
+}
+
+// checkChosen refuses input of which a filter before left such rows out.
+func (c *Context) checkChosen(h *event.Header) error {
+	for i := range h.Reports {
+		if kept := h.Reports[i].Kinds; kept != nil && c.analyses() {
+			return c.checkKinds(kept, "a --kind before", "give that filter no --kind")
+		}
+	}
+	return nil
+}
+
+// keptKinds makes a filter that adds rows choose kinds among those that it writes: of
+// what it reads it needs the others. It returns what chooses them.
+func (c *Context) keptKinds() func(event.Source) (event.Source, error) {
+	s := checkpoint.Selection{Kinds: c.selected.Kinds}
+	c.selected.Kinds = nil
+	return s.Filter
 }
 
 // checkRange checks that the range makes sense, and with the window asked for.

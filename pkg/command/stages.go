@@ -111,6 +111,11 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 	}
 	c.Cleanup(in.Close)
 	c.inputs = append(c.inputs, in)
+	if in.Events != nil {
+		if err := c.checkChosen(in.Events.Header()); err != nil {
+			return nil, err
+		}
+	}
 	if in.Fresh {
 		c.logReports(in.Events.Header())
 	}
@@ -148,6 +153,14 @@ func (c *Context) bring(src event.Source, want source.Stage) (event.Source, erro
 		return c.Phase(src)
 	}
 	return src, nil
+}
+
+// needSteps refuses --by none where there is nothing to be done without steps.
+func (c *Context) needSteps(advice string) error {
+	if c.String("by") == noIsolation {
+		return cli.Misuse("--by none leaves out the steps that "+c.Name+" is about", advice)
+	}
+	return nil
 }
 
 // without says whether an analysis can go on though finding steps ended with an error.

@@ -81,6 +81,9 @@ type Report struct {
 	// Chosen: the rows are a choice of the report's, by time or by step, but
 	// the counts are those of the whole report.
 	Chosen bool `json:"chosen,omitempty"`
+	// Kinds are the kinds of rows that were not left out, nil where none was; the counts
+	// are those of the whole report.
+	Kinds []string `json:"kinds,omitempty"`
 	// Warnings says what is wrong with the report, a sentence each.
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -68,11 +68,11 @@ func (d *document) check(opt *Options) error {
 	case d.empty:
 		return problem(d.path, "no text in it", "write it again; the profiler writes it when it stops")
 	case !d.head.events && d.cut:
-		return problem(d.path, "the trace was cut short before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
+		return problem(d.path, "file is truncated before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
 	case !d.head.events:
 		return problem(d.path, "JSON, but no trace: it has no traceEvents", giveTrace)
 	case d.cut && !opt.Partial:
-		return problem(d.path, fmt.Sprintf("the trace was cut short, after %d events", total), "write it again, or take what is there with --partial")
+		return problem(d.path, fmt.Sprintf("file is truncated after %d events", total), "write it again, or take what is there with --partial")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func Read(name string, r io.Reader) (*Profile, error) {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	switch {
 	case len(head) == 0:
-		return nil, &Error{Name: name, Msg: "the input is empty", Hint: formatsHint}
+		return nil, &Error{Name: name, Msg: "empty input", Hint: formatsHint}
 	case isPickle(head):
 		return readPickle(name, in)
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):

@@ -188,7 +188,8 @@ func (c *encoder) chooseEncoding() {
 	switch {
 	case c.v.count(c.col) == 0:
 		return
-	case c.col.Type.IsFloat():
+	case c.col.Type.IsFloat(), c.col.Type == Bool:
+		return
 	case c.col.Enum != nil:
 		c.dict.enum(c.col.Enum, c.v.Int)
 		c.indexed = true
@@ -275,6 +276,12 @@ func (c *encoder) encodeValues(i, j int) {
 		b, err = new(delta.BinaryPackedEncoding).EncodeInt32(nil, c.small)
 	case c.encoding == format.DeltaBinaryPacked:
 		b, err = new(delta.BinaryPackedEncoding).EncodeInt64(nil, c.v.Int[i:j])
+	case c.col.Type == Bool:
+		bits := make([]byte, (j-i+7)/8)
+		for k, v := range c.v.Int[i:j] {
+			bits[k>>3] |= byte(v&1) << (k & 7)
+		}
+		c.page = append(c.page, bits...)
 	case c.col.Type == Float64:
 		for _, v := range c.v.Float[i:j] {
 			c.page = binary.LittleEndian.AppendUint64(c.page, math.Float64bits(v))
@@ -341,6 +348,7 @@ func (c *encoder) statistics(rows int) format.Statistics {
 		return s
 	}
 	switch {
+	case c.col.Type == Bool:
 	case c.col.Type.IsText():
 		s.MinValue, s.MaxValue = c.textBounds()
 	case c.col.Type.IsInt():

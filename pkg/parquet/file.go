@@ -99,7 +99,7 @@ func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	case string(head[:]) != magic:
 		return nil, errors.New("not a Parquet file")
 	case string(tail[4:]) != magic:
-		return nil, errors.New("not a Parquet file, or one that was cut short: it does not end in PAR1")
+		return nil, errors.New("file is truncated: it does not end in PAR1")
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))
 	if n > size-12 || n > maxFooter {

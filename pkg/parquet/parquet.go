@@ -12,7 +12,7 @@
 // encoding is an error for who reads it. Repeated and nested columns, decimals,
 // INT96 and FIXED_LEN_BYTE_ARRAY are left out of File.Columns.
 //
-// Written are Int32, Int64, Float64 and Text.
+// Written are Bool, Int32, Int64, Float64 and Text.
 //
 // # Why not the library's own reader and writer
 //

@@ -53,6 +53,8 @@ func isText(e *format.SchemaElement) bool {
 // physical returns how values of a type that is written are stored.
 func physical(t Type) format.Type {
 	switch t {
+	case Bool:
+		return format.Boolean
 	case Int32:
 		return format.Int32
 	case Int64:

@@ -18,6 +18,10 @@ var parquetCheckpoint = Format{
 // openCheckpoint opens a checkpoint. Little more is read of it than what is
 // chosen, of the columns that are looked at.
 func openCheckpoint(paths []string, opt *Options) (*Input, error) {
+	if checkpoint.IsTable(paths[0]) {
+		rows, err := checkpoint.ReadTable(paths[0])
+		return &Input{Table: rows}, err
+	}
 	r, err := checkpoint.Open(paths[0], checkpoint.ReadOptions{
 		Selection: checkpoint.Selection{Ranks: opt.Selection.Ranks}, Columns: ^event.StackCols, // which takes time, where they are wanted
 	})

@@ -158,6 +158,13 @@ func Open(paths []string, opt *Options) (*Input, error) {
 	return in, nil
 }
 
+// Check returns the error of files of which Open would say, before it reads any, that
+// they are missing, empty or cannot be read together.
+func Check(paths []string) error {
+	_, err := recognise(paths)
+	return err
+}
+
 // recognise returns the formats of files that can be read together.
 func recognise(paths []string) (found []*Format, err error) {
 	for i, path := range paths {
@@ -207,7 +214,7 @@ func look(path string) (*File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case len(f.Head) == 0:
-		return nil, refused("write it again: "+unknown(path).Again, "%s: the file is empty", path)
+		return nil, refused("write it again: "+unknown(path).Again, "%s: empty input", path)
 	}
 	return f, nil
 }

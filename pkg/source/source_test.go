@@ -102,7 +102,7 @@ func TestRefused(t *testing.T) {
 		opt         source.Options
 	}{
 		{files: "missing", want: "no such file"},
-		{files: "empty", want: "the file is empty"},
+		{files: "empty", want: "empty input"},
 		{files: "notes.txt", want: "not an SQLite database"},
 		{files: "a.sqlite a.sqlite", want: "are the same file"},
 		{files: "a.sqlite raw.arrows", want: "cannot read"},
@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 // TestStdin takes a stream, and no file that has to be read by its end.
 func TestStdin(t *testing.T) {
 	at := inputs(t)
-	for name, want := range map[string]string{"stream": "", "a.sqlite": "cannot be read front to back", "phased.parquet": "cannot be read front to back", "empty": "cut short"} {
+	for name, want := range map[string]string{"stream": "", "a.sqlite": "cannot be read front to back", "phased.parquet": "cannot be read front to back", "empty": "empty input"} {
 		f, err := os.Open(at(name))
 		if err != nil {
 			t.Fatal(err)

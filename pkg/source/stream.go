@@ -3,11 +3,13 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/wire"
 )
 
@@ -26,12 +28,44 @@ var arrowStream = Format{
 		if err != nil {
 			return nil, err
 		}
+		name := named{path: paths[0]}
+		if info, err := f.Stat(); err == nil {
+			name.regular = info.Mode().IsRegular()
+		}
 		in, err := openStream(f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[0], err)
+			return nil, name.of(err)
+		}
+		if in.Events != nil {
+			name.Source = in.Events
+			in.Events = &name
 		}
 		return in, nil
 	},
+}
+
+// named is a stream in a file, whose errors name the file.
+type named struct {
+	event.Source
+	path    string
+	regular bool // it is no pipe
+}
+
+// of is an error with the name of the file.
+func (n *named) of(err error) error {
+	if n.regular && errors.Is(err, wire.ErrCut) {
+		return refused("write it again: what wrote it failed, was stopped, or is still at it", "%s: file is truncated: %v", n.path, err)
+	}
+	return fmt.Errorf("%s: %w", n.path, err)
+}
+
+// Next returns the next batch.
+func (n *named) Next() (*event.Batch, error) {
+	b, err := n.Source.Next()
+	if err != nil && err != io.EOF {
+		err = n.of(err)
+	}
+	return b, err
 }
 
 // openStream opens a stream of events at any stage, or of the rows of a result.
@@ -49,7 +83,11 @@ func openStream(r io.Reader) (*Input, error) {
 // OpenStdin opens a stream on standard input.
 func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
 	br := bufio.NewReaderSize(r, 64)
-	if head, _ := br.Peek(16); bytes.HasPrefix(head, []byte(sqliteHead)) || bytes.HasPrefix(head, []byte("PAR1")) {
+	head, err := br.Peek(16)
+	if len(head) == 0 && err == io.EOF {
+		return nil, refused("the filter that wrote it failed or was killed: its own message comes before this one", "empty input")
+	}
+	if bytes.HasPrefix(head, []byte(sqliteHead)) || bytes.HasPrefix(head, []byte("PAR1")) {
 		return nil, refused("give its name as an argument", "standard input is a file that cannot be read front to back")
 	}
 	in, err := openStream(unread{br, r})

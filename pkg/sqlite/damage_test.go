@@ -196,7 +196,7 @@ func TestDamageKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = db.Scan("t", append(damageColumns, Column{"d", Text}), lowest, highest, func(*Block) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "damaged or cut off") || !strings.Contains(err.Error(), c.want) {
+		if err == nil || !strings.Contains(err.Error(), "damaged or truncated") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 		db.Close()

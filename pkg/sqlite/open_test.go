@@ -42,9 +42,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"empty", nil, "not an SQLite database"},
 		{"short", good[:99], "not an SQLite database"},
 		{"text", []byte(strings.Repeat("start,end\n", 100)), "not an SQLite database"},
-		{"cut off", good[:len(good)-1], "cut off"},
-		{"a page", good[:512], "cut off"},
-		{"the header", good[:100], "cut off"},
+		{"cut off", good[:len(good)-1], "truncated"},
+		{"a page", good[:512], "truncated"},
+		{"the header", good[:100], "truncated"},
 		{"WAL mode", edit(18, 2, 2), "WAL"},
 		{"WAL mode for reading only", edit(19, 2), "WAL"},
 	} {

@@ -124,7 +124,7 @@ func (d *DB) Close() error {
 
 // damage turns an error of the decoder into one of the database.
 func (d *DB) damage(err error) error {
-	return &Error{Path: d.path, Msg: "the database is damaged or cut off: " + err.Error(), Fix: damaged}
+	return &Error{Path: d.path, Msg: "the database is damaged or truncated: " + err.Error(), Fix: damaged}
 }
 
 // fail turns a result code into an error.
@@ -132,7 +132,7 @@ func (d *DB) fail(rc int32) error {
 	e := &Error{Path: d.path}
 	switch rc & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR:
-		e.Msg, e.Fix = "the database is damaged or cut off", damaged
+		e.Msg, e.Fix = "the database is damaged or truncated", damaged
 	case sqlite3.SQLITE_NOTADB:
 		e.Msg, e.Fix = "not an SQLite database", damaged
 	case sqlite3.SQLITE_CANTOPEN:
@@ -177,7 +177,7 @@ func checkFile(f *os.File, path string) (p pager, err error) {
 		}
 	}
 	if want := int64(h.pageSize()) * int64(h.pages()); info.Size() < want {
-		return p, &Error{path, fmt.Sprintf("cut off: %d of %d bytes", info.Size(), want), damaged}
+		return p, &Error{path, fmt.Sprintf("file is truncated: %d of %d bytes", info.Size(), want), damaged}
 	}
 	return newPager(f, &h, info.Size()), nil
 }

@@ -1,0 +1,128 @@
+package checkpoint
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/parquet"
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+// tableTypes are the Parquet types of a table's columns.
+var tableTypes = [...]parquet.Type{table.Text: parquet.Text, table.Int: parquet.Int64, table.Float: parquet.Float64, table.Bool: parquet.Bool}
+
+// WriteTable writes the rows of a result as a Parquet file, whose footer holds their
+// schema, version and metadata as wire.WriteTable has them, and seals it.
+func WriteTable(w io.Writer, t *table.Table) error {
+	cols := make([]parquet.Column, len(t.Columns))
+	chunk := parquet.Chunk{N: t.Len(), Cols: make([]parquet.Vector, len(t.Columns))}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		cols[i] = parquet.Column{Name: c.Name, Type: tableTypes[c.Type], Nullable: true}
+		chunk.Cols[i] = tableVector(c, t.Len())
+	}
+	out := parquet.NewWriter(w, cols, parquet.Options{Sealed: true})
+	out.SetMetadata(event.KeySchema, t.Schema)
+	out.SetMetadata(event.KeyVersion, strconv.Itoa(t.Version))
+	for _, key := range slices.Sorted(maps.Keys(t.Meta)) {
+		out.SetMetadata(key, t.Meta[key])
+	}
+	if err := out.Append(&chunk); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// tableVector returns the n values of a column.
+func tableVector(c *table.Column, n int) parquet.Vector {
+	v := parquet.Vector{Int: c.Ints, Float: c.Floats}
+	for _, text := range c.Texts {
+		v.Text.Append([]byte(text))
+	}
+	for _, yes := range c.Bools {
+		v.Int = append(v.Int, 0)
+		if yes {
+			v.Int[len(v.Int)-1] = 1
+		}
+	}
+	if c.Nulls == nil {
+		return v
+	}
+	v.Valid = make([]byte, (n+7)/8)
+	for i := range n {
+		if !c.Nulls[i] {
+			v.Valid[i>>3] |= 1 << (i & 7)
+		}
+	}
+	return v
+}
+
+// IsTable tells whether a file is one that WriteTable wrote.
+func IsTable(path string) bool {
+	f, err := parquet.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	schema, ours := f.Metadata(event.KeySchema)
+	return ours && schema != event.SchemaName
+}
+
+// ReadTable reads the rows of a file that WriteTable wrote, or of another program's:
+// then Schema is "" and columns of types that tables do not have are left out.
+func ReadTable(path string) (*table.Table, error) {
+	f, err := parquet.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t := table.New("", 0)
+	for _, key := range f.MetadataKeys() {
+		t.Meta[key], _ = f.Metadata(key)
+	}
+	if t.Schema = t.Meta[event.KeySchema]; t.Schema != "" {
+		if t.Version, err = strconv.Atoi(t.Meta[event.KeyVersion]); err != nil {
+			return nil, fmt.Errorf("%s: version %q of %s", path, t.Meta[event.KeyVersion], t.Schema)
+		}
+	}
+	for _, col := range f.Columns() {
+		typ := slices.Index(tableTypes[:], col.Type)
+		if typ < 0 {
+			continue
+		}
+		t.Columns = append(t.Columns, table.Column{Field: table.Field{Name: col.Name, Type: table.Type(typ)}})
+		for g := range f.Groups() {
+			if err := readTableColumn(f, g, &t.Columns[len(t.Columns)-1]); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
+	t.SetLen(int(f.Rows()))
+	return t, nil
+}
+
+// readTableColumn appends the values that a column has in a row group.
+func readTableColumn(f *parquet.File, g int, c *table.Column) error {
+	var v parquet.Vector
+	if err := f.ReadColumn(g, c.Name, nil, &v); err != nil {
+		return err
+	}
+	for i := range int(f.GroupRows(g)) {
+		c.Nulls = append(c.Nulls, v.IsNull(i))
+		switch c.Type {
+		case table.Text:
+			c.Texts = append(c.Texts, string(v.Text.Get(i)))
+		case table.Int:
+			c.Ints = append(c.Ints, v.Int[i])
+		case table.Float:
+			c.Floats = append(c.Floats, v.Float[i])
+		case table.Bool:
+			c.Bools = append(c.Bools, v.Int[i] != 0)
+		}
+	}
+	return nil
+}
