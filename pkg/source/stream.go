@@ -85,7 +85,7 @@ func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
 	br := bufio.NewReaderSize(r, 64)
 	head, err := br.Peek(16)
 	if len(head) == 0 && err == io.EOF {
-		return nil, refused("the filter that wrote it failed or was killed: its own message comes before this one", "empty input")
+		return nil, refused("the filter that wrote it failed or was killed: its own message comes before this one", "empty input, cut short before its first byte")
 	}
 	if bytes.HasPrefix(head, []byte(sqliteHead)) || bytes.HasPrefix(head, []byte("PAR1")) {
 		return nil, refused("give its name as an argument", "standard input is a file that cannot be read front to back")
