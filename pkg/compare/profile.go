@@ -68,7 +68,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, recorded: recordedOf(h), repeats: 1, names: newSections()}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), repeats: 1, names: newSections()}
 	p.divide(idleTimes, bySite)
 	if p.run.why {
 		p.divide(whyTimes, byWhy)

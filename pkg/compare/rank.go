@@ -59,7 +59,7 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 	r := &rank{id: id, busy: busy, due: never, sites: sites}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
-		Why: why, OSCalls: h.Records(event.OS, id),
+		Why: why, OSCalls: idle.CallsKnown(h, id),
 	})
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r

@@ -25,7 +25,7 @@ func Join(runs []*Run) (*Run, error) {
 	if len(runs) == 1 {
 		return first, nil
 	}
-	all := &Run{Method: first.Method, setup: first.setup, why: first.why, recorded: first.recorded, repeats: len(runs)}
+	all := &Run{Method: first.Method, setup: first.setup, why: first.why, missing: first.missing, repeats: len(runs)}
 	all.names = newSections()
 	var titles []string
 	for k, r := range runs {
@@ -34,7 +34,7 @@ func Join(runs []*Run) (*Run, error) {
 		}
 		titles = append(titles, r.Name)
 		all.Ranges = all.Ranges || r.Ranges
-		all.why, all.recorded = all.why && r.why, all.recorded.and(r.recorded)
+		all.why, all.missing = all.why && r.why, unite(all.missing, r.missing)
 		for _, w := range r.Warnings {
 			all.Warnings = append(all.Warnings, r.Name+": "+w)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 )
 
 // Run is the profile of one run: per-step samples of all that can be compared.
@@ -18,12 +19,12 @@ type Run struct {
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
 
-	setup    setup
-	why      bool       // idle time is divided by why, too
-	recorded recorded   // what that takes
-	repeats  int        // how many runs of one version these are, at least 1
-	ranks    []*profile // those with steps, by run and number
-	names    [numSections]*names
+	setup   setup
+	why     bool           // idle time is divided by why, too
+	missing []idle.Missing // what there is no record of for that
+	repeats int            // how many runs of one version these are, at least 1
+	ranks   []*profile     // those with steps, by run and number
+	names   [numSections]*names
 }
 
 // profile is what is left of a rank.

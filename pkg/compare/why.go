@@ -12,34 +12,31 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// recorded is what a run's reports have of the threads of all of its ranks: nothing is
-// divided by what they lack.
-type recorded struct{ runs, calls bool }
-
-// recordedOf returns what a header says of its ranks.
-func recordedOf(h *event.Header) recorded {
-	all := recorded{true, true}
+// unrecorded says what the reports that a header describes lack of the threads of ranks.
+func unrecorded(h *event.Header) (missing []idle.Missing) {
 	for i := range h.Reports {
-		for _, rank := range h.Reports[i].Ranks {
-			all.runs = all.runs && h.Records(event.Run, rank)
-			all.calls = all.calls && h.Records(event.OS, rank)
-		}
+		missing = unite(missing, idle.Unrecorded(h, h.Reports[i].Ranks))
 	}
-	return all
+	return missing
 }
 
-// and is what two runs both have.
-func (r recorded) and(o recorded) recorded { return recorded{r.runs && o.runs, r.calls && o.calls} }
+// unite returns what either of two runs lacks.
+func unite(a, b []idle.Missing) []idle.Missing {
+	for _, m := range b {
+		if !slices.Contains(a, m) {
+			a = append(slices.Clip(a), m)
+		}
+	}
+	return a
+}
 
-// missing says what was not recorded, with the options that record it.
-func (r recorded) missing() (what []string) {
-	if !r.runs {
-		what = append(what, "when threads were on a CPU (--cpuctxsw=process-tree)")
+// lacks is what is missing as text.
+func lacks(missing []idle.Missing) string {
+	var parts []string
+	for _, m := range missing {
+		parts = append(parts, m.What+" ("+m.Option+")")
 	}
-	if !r.calls {
-		what = append(what, "calls of the operating system's libraries (-t osrt)")
-	}
-	return what
+	return strings.Join(parts, " and ")
 }
 
 // byWhy names idle time by its cause and why the launching thread did not go on; while it
@@ -62,21 +59,21 @@ func byWhy(sites *idle.Sites, k idle.Key) string {
 // compareWhys compares the idle time by cause and why, where that was asked for and both
 // sides have what it takes.
 func (c *Comparison) compareWhys() {
-	all := recorded{true, true}
 	for _, s := range c.sides() {
 		if !s.run.why {
 			return
 		}
-		if all = all.and(s.run.recorded); len(s.run.recorded.missing()) > 0 {
-			c.warn("%s has no record of %s: why its launching threads did not go on is known in part at most", s.run.Name, strings.Join(s.run.recorded.missing(), " and "))
+		if missing := lacks(s.run.missing); missing != "" {
+			c.warn("%s has no record of %s: why its launching threads did not go on is known in part at most", s.run.Name, missing)
 		}
 	}
 	c.IdleWhy = c.idleRows(whyTimes)
-	if c.target == nil || c.base.run.recorded == c.target.run.recorded {
+	if c.target == nil || slices.Equal(c.base.run.missing, c.target.run.missing) {
 		return
 	}
+	why := "the two sides do not have the same record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
 	for _, r := range idlePointers(c.IdleWhy) {
-		r.P, r.CI, r.CannotTell = nil, nil, "only one side has a record of "+strings.Join(all.missing(), " and ")
+		r.P, r.CI, r.CannotTell = nil, nil, why
 	}
 }
 

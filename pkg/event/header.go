@@ -38,6 +38,12 @@ func (h *Header) Whole() bool {
 	return false
 }
 
+// Why there are no context switches in a report.
+const (
+	SwitchesDenied  = "denied"  // the system did not let the profiler see them
+	SwitchesDeduced = "deduced" // they were made of calls of the system, and left out
+)
+
 // Report describes one report of a profiler.
 type Report struct {
 	// File is the base name of the file.
@@ -66,6 +72,11 @@ type Report struct {
 	// LostEvents: the profiler said that it lost CUDA events. That it may have
 	// lost some is among Warnings only.
 	LostEvents bool `json:"lost_events,omitempty"`
+	// LostCalls: the profiler said that it may have lost calls of the system's libraries.
+	LostCalls bool `json:"lost_os_calls,omitempty"`
+	// NoSwitches says why nothing is known of when threads were on a CPU:
+	// SwitchesDenied, SwitchesDeduced, or "" where the profiler did not say.
+	NoSwitches string `json:"no_switches,omitempty"`
 	// Rows counts the rows of each kind, Classes those of the classes
 	// allreduce, launch, graph_launch and step.
 	Rows    map[string]int64 `json:"rows"`

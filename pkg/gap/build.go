@@ -38,7 +38,7 @@ func (c *computer) report() *Report {
 	rep.Straggler = c.stragglerReport(views)
 	rep.Slack = c.slackReport(views)
 	c.find(rep, views)
-	rep.Idle.Unrecorded = []Unrecorded{}
+	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {
 		rep.Idle.Unrecorded = c.unrecorded(views)
 	}

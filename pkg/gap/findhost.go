@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/marker"
@@ -189,29 +188,15 @@ func (f *finder) distrust(times map[string]*hostTime) {
 	}
 }
 
-// Unrecorded is what a recording lacks to tell why host threads did not go on.
-type Unrecorded struct {
-	What   string `json:"what"`   // what is not known
-	Option string `json:"option"` // of nsys profile, which records it
-}
-
 // unrecorded says what is not known of host threads on which GPUs waited.
-func (c *computer) unrecorded(views []*view) (missing []Unrecorded) {
-	var runs, calls, gil bool // on some rank they lack
+func (c *computer) unrecorded(views []*view) []idle.Missing {
+	var ranks []int32
 	for _, v := range views {
-		runs = runs || !c.header.Records(event.Run, v.id)
-		calls = calls || !c.header.Records(event.OS, v.id)
+		ranks = append(ranks, v.id)
 	}
-	gil = !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return strings.Contains(name, "GIL") })
-	missing = []Unrecorded{}
-	if runs {
-		missing = append(missing, Unrecorded{"when threads were on a CPU", "--cpuctxsw=process-tree"})
-	}
-	if calls {
-		missing = append(missing, Unrecorded{"calls of the operating system's libraries", "-t osrt"})
-	}
-	if gil {
-		missing = append(missing, Unrecorded{"waits for the interpreter lock", "-t python-gil"})
+	missing := idle.Unrecorded(c.header, ranks)
+	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return strings.Contains(name, "GIL") }) {
+		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
 	}
 	return missing
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/straggler"
@@ -48,10 +49,10 @@ type Idle struct {
 	Causes []Cause `json:"causes"` // they add up to TotalUs, the largest first
 	// Unrecorded is what the recording lacks to say why host threads did not go on, and
 	// Record the command that records it, "" where it lacks nothing.
-	Unrecorded []Unrecorded `json:"not_recorded"`
-	Record     string       `json:"record,omitempty"`
-	Phases     []PhaseIdle  `json:"phases"`          // of the steps, empty without phases
-	PerStep    []StepIdle   `json:"steps,omitempty"` // where they were asked for
+	Unrecorded []idle.Missing `json:"not_recorded"`
+	Record     string         `json:"record,omitempty"`
+	Phases     []PhaseIdle    `json:"phases"`          // of the steps, empty without phases
+	PerStep    []StepIdle     `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.

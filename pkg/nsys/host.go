@@ -162,7 +162,7 @@ type runMaker struct {
 // Of the other stretches before a first point, and of those between two points of one
 // direction, nobody knows whether the thread ran: they have no CPU.
 func (r *report) addRuns(process int32, p *runs) error {
-	if len(p.switches) == 0 {
+	if len(p.switches) == 0 || r.info.NoSwitches == event.SwitchesDeduced { // which are not from the scheduler
 		return nil
 	}
 	m, err := spill.NewMerge(r.store, p.switches, r.limits.fanIn)

@@ -183,7 +183,19 @@ var diagnostics = []struct {
 	{[]string{"cu", "events", "dropped"}, true, lostEvents},
 	{[]string{"cu", "events", "lost"}, true, lostEvents},
 	{[]string{"cuda profiling might have not been started"}, false, "nsys may not have started to record CUDA: what is missing was perhaps not recorded"},
+	{[]string{"cuda driver version", "is not supported"}, false, "nsys does not know the CUDA driver that ran: what it recorded of the GPU may be wrong"},
 	{[]string{"no cuda events"}, false, "nsys collected no CUDA events of some process"},
+}
+
+// hostDiagnostics are those that bear on what is known of host threads, which few filters
+// ask: they are facts in the header, and no warnings.
+var hostDiagnostics = []struct {
+	has  []string
+	note func(*event.Report)
+}{
+	{[]string{"not all os runtime libraries events"}, func(r *event.Report) { r.LostCalls = true }},
+	{[]string{"scheduling information is absent"}, func(r *event.Report) { r.NoSwitches = event.SwitchesDeduced }},
+	{[]string{"unable to configure", "context switch"}, func(r *event.Report) { r.NoSwitches = event.SwitchesDenied }},
 }
 
 const lostEvents = "nsys lost CUDA events: kernels and calls are missing, and what looks idle may have been busy"
@@ -193,12 +205,11 @@ var zeroCount = regexp.MustCompile(`:\s*0\.?\s*$`)
 
 // applies tells whether a text, in lower case, is diagnostic k.
 func applies(k int, text []byte) bool {
-	for _, part := range diagnostics[k].has {
-		if !bytes.Contains(text, []byte(part)) {
-			return false
-		}
-	}
-	return !diagnostics[k].lost || !zeroCount.Match(text)
+	return containsAll(text, diagnostics[k].has) && !(diagnostics[k].lost && zeroCount.Match(text))
+}
+
+func containsAll(text []byte, parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
 }
 
 // severeDiagnostic is the severity of an error.
@@ -217,6 +228,11 @@ func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
 			text := bytes.ToLower(lines.Text(i))
 			for k := range diagnostics {
 				said[k] = said[k] || applies(k, text)
+			}
+			for _, d := range hostDiagnostics {
+				if containsAll(text, d.has) {
+					d.note(&r.info)
+				}
 			}
 		}
 		return nil
