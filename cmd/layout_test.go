@@ -23,6 +23,7 @@ var doors = map[string][]string{
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
 	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/round"},
 	"github.com/ianlancetaylor/":       {"pkg/cudaname"},
+	"google.golang.org/protobuf/":      {"pkg/perfetto"},
 	"gonum.org/":                       {"pkg/stat"},
 	"github.com/aclements/go-moremath": {"pkg/stat"},
 }
@@ -73,6 +74,7 @@ var below = []struct {
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/step"}},
+	{"pkg/perfetto", []string{"pkg/event", "pkg/timeline"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/capture", "pkg/figure", "pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},

@@ -31,6 +31,7 @@ Without --report all of it is one page, the most important first.`,
 		"gaps --report straggler rank*.sqlite",
 		"nsys2arrow trace.sqlite | isolate | phase | gaps --report idle --per-step --format csv",
 		"gaps trace.sqlite --format json | jq .findings",
+		"gaps trace.sqlite --perfetto worst.pftrace",
 		"gaps trace.sqlite --flame idle.pb.gz && go tool pprof -http : idle.pb.gz",
 	},
 	Flags: slices.Concat(gapsFlags, isolateFlags, selectFlags),
@@ -42,6 +43,7 @@ var gapsFlags = []cli.Flag{
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
 	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
+	perfettoFlag,
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkFlame},
 	strictFlag,
 	sourceMapFlag,
@@ -84,7 +86,7 @@ func (c *Context) gaps() error {
 		opt.Top = -1 // none
 	}
 	var result *gap.Report
-	var lines *timeline.Collector
+	var lines, worst *timeline.Collector
 	err = c.orWhole(func() error {
 		src, err := c.Events(source.Phased, source.Raw)
 		if err != nil {
@@ -94,6 +96,7 @@ func (c *Context) gaps() error {
 			lines = timeline.New(src.Header(), timeline.Options{BusyAll: opt.BusyAll, Worst: 2, Spread: 12, Slowest: true})
 			src = lines.Watch(src)
 		}
+		src, worst = c.watchWorst(src)
 		result, err = gap.Compute(src, opt)
 		return err
 	})
@@ -101,11 +104,8 @@ func (c *Context) gaps() error {
 		return err
 	}
 	result.Warnings = c.MergeWarnings(result.Warnings)
-	if path := c.String("flame"); path != "" {
-		err := cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, result.Stacks) })
-		if err != nil {
-			return err
-		}
+	if err := c.writeBeside(result, worst); err != nil {
+		return err
 	}
 	d := result.Document(part)
 	if part == "" {
@@ -115,4 +115,15 @@ func (c *Context) gaps() error {
 		lines.Close().Document(d.SectionAfter("Idle time by cause", "Steps seen close"), result.Palette())
 	}
 	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
+}
+
+// writeBeside writes what goes into files of its own.
+func (c *Context) writeBeside(result *gap.Report, worst *timeline.Collector) error {
+	if path := c.String("flame"); path != "" {
+		err := cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, result.Stacks) })
+		if err != nil {
+			return err
+		}
+	}
+	return c.writeWorst(worst)
 }
