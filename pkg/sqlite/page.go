@@ -152,5 +152,16 @@ func varint(b []byte) (v uint64, n int) {
 	return v<<8 | uint64(b[8]), 9
 }
 
+// short is varint, for numbers that are mostly of one or two bytes.
+func short(b []byte) (v uint64, n int) {
+	if b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	if b[1] < 0x80 {
+		return uint64(b[0]&0x7f)<<7 | uint64(b[1]), 2
+	}
+	return varint(b)
+}
+
 func be16(b []byte) int    { return int(binary.BigEndian.Uint16(b)) }
 func be32(b []byte) uint32 { return binary.BigEndian.Uint32(b) }

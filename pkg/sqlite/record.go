@@ -1,6 +1,9 @@
 package sqlite
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // The cell of a leaf is the size of the row's payload and its row id, as
 // varints, then the payload, or its beginning and the number of an overflow
@@ -26,11 +29,13 @@ const maxHeader = 98307
 
 // field is a wanted column as a record holds it.
 type field struct {
-	skip  int // columns between the wanted one before it and this
-	text  *Vector
-	ints  []int64 // where the numbers go, nil for a text
-	nulls []bool
+	skip   int // columns between the wanted one before it and this
+	vector *Vector
+	number bool // it is a column of numbers, not of texts
 }
+
+// maxFields bounds the wanted columns: a word has a bit for each.
+const maxFields = 64
 
 // place is where in a record the value of a field lies, and what it is. A
 // number is load>>shift&mask|or, with load the 8 bytes from its place on, which
@@ -82,10 +87,12 @@ var widths = func() (w [128]uint8) {
 // has few shapes, so a header is decoded only where it is not one of those that
 // came before it.
 type shape struct {
-	header []byte
-	places []place // of each field
-	size   int     // of a record up to its last wanted value
-	whole  bool    // that is the end of the record
+	header  []byte
+	numbers []place // of the fields that are numbers
+	texts   []place // of the others
+	nulls   uint64  // a bit for each field, that of the first the lowest
+	size    int     // of a record up to its last wanted value
+	whole   bool    // that is the end of the record
 }
 
 // shapeBits is the logarithm of the number of shapes that are kept. The tables
@@ -112,18 +119,22 @@ func (r *reader) contradiction() error {
 	return &damage{r.number, "the size of a row contradicts the types of its values"}
 }
 
-// hash returns the number under which the shape of a header is kept.
+// hash returns the number under which the shape of a header is kept. What eight
+// bytes come to does not wait for those before them.
 func hash(header []byte) uint64 {
 	const factor = 0x9e3779b97f4a7c15
 	h := uint64(len(header))
-	for ; len(header) >= 8; header = header[8:] {
-		h = (h ^ binary.LittleEndian.Uint64(header)) * factor
-		h ^= h >> 32
+	if len(header) < 8 {
+		for _, b := range header {
+			h = h<<8 | uint64(b)
+		}
+		return h * factor >> (64 - shapeBits)
 	}
-	for _, b := range header {
-		h = h<<8 | h>>56 ^ uint64(b)
+	last := binary.LittleEndian.Uint64(header[len(header)-8:])
+	for i := 0; len(header) > 8; i, header = i+11, header[8:] {
+		h += bits.RotateLeft64(binary.LittleEndian.Uint64(header)*factor, i)
 	}
-	return h * factor >> (64 - shapeBits)
+	return (h ^ last) * factor >> (64 - shapeBits)
 }
 
 // resolve decodes the header of a shape. It returns false where that makes no
@@ -133,7 +144,7 @@ func (r *reader) resolve(s *shape) bool {
 	types := r.header[:len(s.header)]
 	v, pos := varint(r.header)
 	at, largest := int(v), int(r.pages)*r.size
-	s.places = s.places[:0]
+	s.numbers, s.texts, s.nulls = s.numbers[:0], s.texts[:0], 0
 	for i := range r.fields {
 		f := &r.fields[i]
 		for range f.skip {
@@ -149,12 +160,16 @@ func (r *reader) resolve(s *shape) bool {
 		if pos += n; pos > len(types) || width > largest-at {
 			return false
 		}
-		s.places = append(s.places, place{})
-		p := &s.places[i]
-		*p = numbers[min(t, 12)]
+		p := numbers[min(t, 12)]
 		p.at, p.width = at, width
-		if f.ints == nil {
+		if f.number {
+			s.numbers = append(s.numbers, p)
+		} else {
 			p.null = t < 12
+			s.texts = append(s.texts, p)
+		}
+		if p.null {
+			s.nulls |= 1 << i
 		}
 		at += width
 	}

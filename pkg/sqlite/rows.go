@@ -1,14 +1,22 @@
 package sqlite
 
-import "runtime"
+import (
+	"runtime"
+	"unsafe"
+)
 
 // reader decodes the wanted columns of the rows of a table.
 type reader struct {
 	cursor
-	fields []field   // in the order of the table
-	ids    []*Vector // columns that are the row id
-	block  *Block
-	shapes [1 << shapeBits]shape // by the hash of their header
+	fields  []field // in the order of the table
+	numbers []int   // where in the numbers of the block those of each field begin
+	texts   []*Vector
+	ids     []*Vector // columns that are the row id
+	block   *Block
+	shapes  [1 << shapeBits]shape // by the hash of their header
+
+	nulls [BlockRows]uint64 // of the rows of the block, as those of their shapes
+	some  uint64            // the fields that are null in some of these rows
 
 	overflow payload // of the row that is being read
 	header   []byte  // of the shape that is being made, with pagePad bytes
@@ -20,9 +28,21 @@ type reader struct {
 func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vector, b *Block) (err error) {
 	defer r.guard(&err)
 	r.fields, r.ids, r.block = fields, ids, b
+	r.numbers, r.texts = r.numbers[:0], r.texts[:0]
+	for _, f := range fields {
+		if f.number {
+			r.numbers = append(r.numbers, f.vector.at)
+		} else {
+			r.texts = append(r.texts, f.vector)
+		}
+	}
+	for _, v := range ids {
+		v.Full = true
+	}
 	for i := range r.shapes {
 		r.shapes[i].header = r.shapes[i].header[:0]
 	}
+	r.some = 0
 	return r.start(root, low, high)
 }
 
@@ -58,17 +78,18 @@ func (r *reader) guard(err *error) {
 // returns true behind the last wanted row of the table.
 func (r *reader) rows(size int) (done bool, err error) {
 	first := leafHeader + 2*r.cells // where cells may begin
+	leaf := r.leaf
 	for r.block.N < size && r.cell < r.cells {
-		at := be16(r.leaf[leafHeader+2*r.cell:])
+		at := be16(leaf[leafHeader+2*r.cell:])
 		if at < first || at > r.usable-4 {
 			return false, &damage{r.number, "a cell lies outside of the page"}
 		}
-		bytes, n := varint(r.leaf[at:])
+		bytes, n := short(leaf[at:])
 		at += n
 		if bytes > uint64(r.pages)*uint64(r.size) {
 			return false, &damage{r.number, "a row is larger than the file"}
 		}
-		key, n := varint(r.leaf[at:])
+		key, n := varint(leaf[at:])
 		at += n
 		id := int64(key)
 		r.cell++
@@ -82,7 +103,7 @@ func (r *reader) rows(size int) (done bool, err error) {
 		if id < r.low {
 			continue
 		}
-		if err := r.row(at, int(bytes), id); err != nil {
+		if err := r.row(leaf, at, int(bytes), id); err != nil {
 			return false, err
 		}
 		r.block.N++
@@ -91,22 +112,19 @@ func (r *reader) rows(size int) (done bool, err error) {
 }
 
 // row decodes a row from the payload of size bytes that begins at leaf[at].
-func (r *reader) row(at, size int, id int64) error {
+func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	n := r.block.N
 	for _, v := range r.ids {
-		v.Null[n], v.Int[n] = false, id
+		v.Int[n] = id
 	}
 	if size > r.usable-35 {
 		return r.long(at, size, n)
 	}
-	record := r.leaf[at:]
 	if at+size > r.usable {
 		return &damage{r.number, "a cell runs over the end of the page"}
 	}
-	header := uint64(record[0])
-	if header >= 0x80 {
-		header, _ = varint(record)
-	}
+	record := leaf[at:]
+	header, _ := short(record)
 	if header == 0 || header > uint64(size) {
 		return r.contradiction()
 	}
@@ -114,20 +132,50 @@ func (r *reader) row(at, size int, id int64) error {
 	if err != nil {
 		return err
 	}
-	for i := range s.places {
-		p, f := &s.places[i], &r.fields[i]
-		if f.ints != nil {
-			f.ints[n], f.nulls[n] = p.number(record[p.at:]), p.null
-		} else {
-			f.text.setText(n, p.null, record[p.at:p.at+p.width]) // a page is not larger than maxText
-		}
+	r.nulls[n] = s.nulls
+	r.some |= s.nulls
+	setNumbers(r.block.numbers[n:], r.numbers, s.numbers, &record[0])
+	for i, v := range r.texts {
+		p := &s.texts[i]
+		v.addText(p.null, record[p.at:p.at+p.width]) // a page is not larger than maxText
 	}
 	return nil
 }
 
-// setText makes row n of a Text column, the one behind the last, a text.
-func (v *Vector) setText(n int, null bool, text []byte) {
-	if v.Null[n] = null; !null {
+// setNumbers puts the numbers at some places of a record, of which shape has
+// made sure that they lie in it, where they belong. Behind the record there are
+// pagePad bytes.
+func setNumbers(into []int64, at []int, places []place, record *byte) {
+	places = places[:len(at)]
+	for i, k := range at {
+		p := &places[i]
+		into[k] = p.number((*[8]byte)(unsafe.Add(unsafe.Pointer(record), p.at))[:])
+	}
+}
+
+// note fills in which rows of the columns of the block are null.
+func (r *reader) note() {
+	nulls := r.nulls[:r.block.N]
+	for i, f := range r.fields {
+		v := f.vector
+		null := v.Null[:len(nulls)]
+		switch {
+		case r.some>>i&1 == 0 && v.Full: // as it is already
+		case r.some>>i&1 == 0:
+			clear(v.Null)
+		default:
+			for n, bits := range nulls {
+				null[n] = bits>>i&1 != 0
+			}
+		}
+		v.Full = r.some>>i&1 == 0
+	}
+	r.some = 0
+}
+
+// addText appends a row to a Text column.
+func (v *Vector) addText(null bool, text []byte) {
+	if !null {
 		v.Data = append(v.Data, text...)
 	}
 	v.Offsets = append(v.Offsets, int32(len(v.Data)))
@@ -152,19 +200,27 @@ func (r *reader) long(at, size, n int) error {
 	if err != nil {
 		return err
 	}
-	for i := range s.places {
-		p, f := &s.places[i], &r.fields[i]
-		value, err := r.bytes(p.at, min(p.width, maxText))
-		switch {
-		case err != nil:
-			return err
-		case f.ints == nil:
-			f.text.setText(n, p.null, value)
-		default:
-			var load [8]byte
-			copy(load[:], value)
-			f.ints[n], f.nulls[n] = p.number(load[:]), p.null
+	r.nulls[n] = s.nulls
+	r.some |= s.nulls
+	numbers, texts := 0, 0
+	for _, f := range r.fields {
+		p := &place{}
+		if f.number {
+			p, numbers = &s.numbers[numbers], numbers+1
+		} else {
+			p, texts = &s.texts[texts], texts+1
 		}
+		value, err := r.bytes(p.at, min(p.width, maxText))
+		if err != nil {
+			return err
+		}
+		if !f.number {
+			f.vector.addText(p.null, value)
+			continue
+		}
+		var load [8]byte
+		copy(load[:], value)
+		f.vector.Int[n] = p.number(load[:])
 	}
 	return nil
 }

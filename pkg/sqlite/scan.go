@@ -38,6 +38,8 @@ type Column struct {
 type Block struct {
 	N    int      // rows, BlockRows at most
 	Cols []Vector // in the order in which the columns were asked for
+
+	numbers []int64 // of all Int columns
 }
 
 // Vector is a column of a block; null rows are 0 and "".
@@ -49,6 +51,8 @@ type Vector struct {
 	// Of a Text column: text i is Data[Offsets[i]:Offsets[i+1]].
 	Offsets []int32
 	Data    []byte
+
+	at int // where in the numbers of the block those of the column begin
 }
 
 // Text returns the text in row i, valid as long as the block.
@@ -93,7 +97,7 @@ func (d *DB) decode(root uint32, fields []field, ids []*Vector, low, high int64,
 			return d.damage(err)
 		}
 		if b.N > 0 {
-			b.note()
+			r.note()
 			if err := fn(b); err != nil {
 				return err
 			}
@@ -188,12 +192,18 @@ func (d *DB) readRow(stmt uintptr, b *Block, types []Type) {
 	b.N++
 }
 
+// columnPad lies between columns, in numbers: the values of a row should not all have
+// their place in one set of the processor's cache.
+const columnPad = 24
+
 func newBlock(types []Type, size int) *Block {
-	b := &Block{Cols: make([]Vector, len(types))}
+	stride := size + columnPad
+	b := &Block{Cols: make([]Vector, len(types)), numbers: make([]int64, len(types)*stride)}
 	for i, t := range types {
 		b.Cols[i].Null = make([]bool, size)
 		if t == Int {
-			b.Cols[i].Int = make([]int64, size)
+			b.Cols[i].at = i * stride
+			b.Cols[i].Int = b.numbers[i*stride:][:size:size]
 		} else {
 			b.Cols[i].Offsets = make([]int32, 1, size+1)
 		}

@@ -101,7 +101,7 @@ func (l *layout) find(name string) int {
 // that is not there, or twice, or has a default that old records may lack, or a
 // float as a whole number, or the row id as a text.
 func (l *layout) fields(columns []Column, b *Block) (fields []field, ids []*Vector, ok bool) {
-	if l.root == 0 {
+	if l.root == 0 || len(columns) > maxFields {
 		return nil, nil, false
 	}
 	for i, want := range columns {
@@ -116,7 +116,7 @@ func (l *layout) fields(columns []Column, b *Block) (fields []field, ids []*Vect
 		if c.id {
 			ids = append(ids, &b.Cols[i])
 		} else {
-			fields = append(fields, field{skip: at, text: &b.Cols[i], ints: b.Cols[i].Int, nulls: b.Cols[i].Null})
+			fields = append(fields, field{skip: at, vector: &b.Cols[i], number: want.Type == Int})
 		}
 	}
 	slices.SortFunc(fields, func(a, b field) int { return cmp.Compare(a.skip, b.skip) })
