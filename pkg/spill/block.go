@@ -12,31 +12,84 @@ const (
 	pad        = 8 // bytes after a block
 )
 
-// encode appends rows, of which there are BlockRows at most, as a block.
-func encode(to []byte, rows Rows) []byte {
-	n := rows.Len()
-	to = binary.LittleEndian.AppendUint16(to, uint16(n))
-	to = binary.LittleEndian.AppendUint16(to, uint16(len(rows)))
-	var scratch [BlockRows]int64
+// packer packs the rows of a block. Its columns are those that are stored.
+type packer struct {
+	columns []packing
+	size    int // bytes of the block
+	order   [2][BlockRows]int64
+	rows    int
+}
+
+// packing is how the values of a column are stored.
+type packing struct {
+	values []int64 // any one of them, where all are the same
+	width  int     // bytes of a value
+	low    int64   // the least one
+	null   bool    // some are None, and not all
+}
+
+// columnHead is the size of what stands before the values of a column.
+const columnHead = 9
+
+// noValue stands for a column that is nil.
+var noValue = [1]int64{None}
+
+// plan finds out how rows, of which there are BlockRows at most, are packed.
+func (p *packer) plan(rows Rows) {
+	p.columns, p.rows, p.size = p.columns[:0], rows.Len(), headerSize+pad
 	for c, v := range rows {
-		switch c {
-		case Then:
-			for i, key := range rows[Key] {
-				scratch[i] = v[i] - key
-			}
-			v = scratch[:n]
-		case Seq:
+		switch {
+		case c == Then:
+			then, keys := p.order[0][:len(v)], rows[Key][:len(v)]
 			for i := range v {
-				scratch[i] = v[i] - int64(i)
+				then[i] = v[i] - keys[i]
 			}
-			v = scratch[:n]
+			v = then
+		case c == Seq:
+			seq := p.order[1][:len(v)]
+			for i := range v {
+				seq[i] = v[i] - int64(i)
+			}
+			v = seq
+		case v == nil:
+			v = noValue[:]
 		}
-		if v == nil {
-			v = noValue[:] // of any length the same
+		k := packing{values: v}
+		var high int64
+		k.low, high, k.null = bounds(v, c >= Payload)
+		size := uint64(high) - uint64(k.low)
+		if k.null {
+			size++
 		}
-		to = encodeColumn(to, v, c >= Payload)
+		k.width = (bits.Len64(size) + 7) / 8
+		p.columns = append(p.columns, k)
+		p.size += columnHead + k.width*p.rows
 	}
-	return append(to, make([]byte, pad)...)
+}
+
+// pack writes the block, of p.size bytes.
+func (p *packer) pack(to []byte) {
+	binary.LittleEndian.PutUint16(to, uint16(p.rows))
+	binary.LittleEndian.PutUint16(to[2:], uint16(len(p.columns)))
+	to = to[headerSize:]
+	for i := range p.columns {
+		k := &p.columns[i]
+		to[0] = byte(k.width)
+		if k.null {
+			to[0] |= nullable
+		}
+		binary.LittleEndian.PutUint64(to[1:], uint64(k.low))
+		to = to[columnHead:]
+		switch {
+		case k.width == 0:
+		case k.null:
+			packNullable(to, k.values, k.width, uint64(k.low)-1)
+		default:
+			pack(to, k.values, k.width, uint64(k.low))
+		}
+		to = to[k.width*p.rows:]
+	}
+	clear(to)
 }
 
 // pack writes values less shift, of width bytes each.
@@ -60,38 +113,16 @@ func pack(to []byte, v []int64, width int, shift uint64) {
 	}
 }
 
-// noValue stands for a column that is nil.
-var noValue = [1]int64{None}
-
-// encodeColumn appends a column.
-func encodeColumn(to []byte, v []int64, hasNone bool) []byte {
-	low, high, null := bounds(v, hasNone)
-	size := uint64(high) - uint64(low)
-	shift := uint64(low)
-	flag := byte(0)
-	if null {
-		flag, size, shift = nullable, size+1, shift-1
-	}
-	width := (bits.Len64(size) + 7) / 8
-	to = append(to, flag|byte(width))
-	to = binary.LittleEndian.AppendUint64(to, uint64(low))
-	if width == 0 {
-		return to
-	}
-	at := len(to)
-	to = grow(to, len(v)*width+pad)
-	if null {
-		for i, x := range v {
-			code := uint64(0)
-			if x != None {
-				code = uint64(x) - shift
-			}
-			binary.LittleEndian.PutUint64(to[at+i*width:], code)
+// packNullable is pack for values of which some are None.
+func packNullable(to []byte, v []int64, width int, shift uint64) {
+	for _, x := range v {
+		code := uint64(0)
+		if x != None {
+			code = uint64(x) - shift
 		}
-	} else {
-		pack(to[at:], v, width, shift)
+		binary.LittleEndian.PutUint64(to, code)
+		to = to[width:]
 	}
-	return to[:at+len(v)*width]
 }
 
 // bounds returns the least and the largest value, and whether some values are
@@ -124,14 +155,6 @@ func extremes(v []int64) (low, high int64) {
 		low, high = min(low, v[0]), max(high, v[0])
 	}
 	return min(low, low2), max(high, high2)
-}
-
-// grow returns b with n more bytes, whatever they are.
-func grow(b []byte, n int) []byte {
-	for cap(b)-len(b) < n {
-		b = append(b[:cap(b)], 0)[:len(b)]
-	}
-	return b[:len(b)+n]
 }
 
 var errBlock = errors.New("BUG: a block that is none")

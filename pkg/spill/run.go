@@ -1,5 +1,7 @@
 package spill
 
+import "slices"
+
 // Run is rows in their order, in a store.
 type Run struct {
 	// Order is its place among runs with equal rows, Tag what its rows are:
@@ -24,10 +26,12 @@ type blockRef struct {
 
 // Writer writes a run.
 type Writer struct {
-	store *Store
-	run   Run
-	buf   []byte
-	rows  Rows // that make no block yet, where some were added one by one
+	store  *Store
+	run    Run
+	packer packer
+	buf    []byte
+	rows   Rows // that make no block yet, where some were added one by one
+	chosen Rows // of WriteAt
 }
 
 // NewWriter returns a writer of runs in a store, one after the other.
@@ -45,11 +49,47 @@ func (w *Writer) Write(rows Rows) error {
 	return nil
 }
 
+// WriteAt is Write for the rows at some places of rows.
+func (w *Writer) WriteAt(rows Rows, places []int32) error {
+	for len(w.chosen) < len(rows) {
+		w.chosen = append(w.chosen, make([]int64, BlockRows))
+	}
+	chosen := make(Rows, len(rows))
+	for len(places) > 0 {
+		n := min(len(places), BlockRows)
+		for c, v := range rows {
+			if v == nil {
+				continue
+			}
+			chosen[c] = w.chosen[c][:n]
+			for i, p := range places[:n] {
+				chosen[c][i] = v[p]
+			}
+		}
+		if err := w.block(chosen); err != nil {
+			return err
+		}
+		places = places[n:]
+	}
+	return nil
+}
+
+// block writes rows as a block.
 func (w *Writer) block(rows Rows) error {
-	w.buf = encode(w.buf[:0], rows)
-	addr, err := w.store.Put(w.buf)
+	p := &w.packer
+	p.plan(rows)
+	addr, to, err := w.store.reserve(p.size)
 	if err != nil {
 		return err
+	}
+	if to != nil {
+		p.pack(to)
+	} else {
+		w.buf = slices.Grow(w.buf[:0], p.size)[:p.size]
+		p.pack(w.buf)
+		if addr, err = w.store.Put(w.buf); err != nil {
+			return err
+		}
 	}
 	r, n := &w.run, rows.Len()
 	if r.Rows == 0 {
@@ -57,7 +97,7 @@ func (w *Writer) block(rows Rows) error {
 	}
 	r.Last = rows[Key][n-1]
 	r.Rows += int64(n)
-	r.blocks = append(r.blocks, blockRef{addr, int32(len(w.buf)), int32(n), rows[Key][0]})
+	r.blocks = append(r.blocks, blockRef{addr, int32(p.size), int32(n), rows[Key][0]})
 	return nil
 }
 

@@ -7,7 +7,11 @@ import "golang.org/x/sys/unix"
 // newSlab returns memory that the garbage collector does not know of: it would
 // otherwise let as much garbage gather as the store holds.
 func newSlab(size int) ([]byte, error) {
-	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	slab, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err == nil {
+		hugePages(slab)
+	}
+	return slab, err
 }
 
 func freeSlab(slab []byte) { unix.Munmap(slab) }

@@ -56,11 +56,13 @@ func (s *Store) Put(b []byte) (Addr, error) {
 	if len(b) == 0 || len(b) > MaxPiece {
 		panic("BUG: a piece that is empty or too long")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a, ok, err := s.putInMemory(b); ok || err != nil {
+	a, to, err := s.reserve(len(b))
+	if to != nil || err != nil {
+		copy(to, b)
 		return a, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.failed != nil {
 		return 0, s.failed
 	}
@@ -74,29 +76,31 @@ func (s *Store) Put(b []byte) (Addr, error) {
 			return 0, err
 		}
 	}
-	a := Addr(s.size) | inFile
+	a = Addr(s.size) | inFile
 	s.tail = append(s.tail, b...)
 	s.size += int64(len(b))
 	return a, nil
 }
 
-// putInMemory keeps b where memory is left.
-func (s *Store) putInMemory(b []byte) (Addr, bool, error) {
-	if s.used+int64(len(b)) > int64(len(s.slabs))*slabSize {
+// reserve returns memory for a piece of n bytes, which the caller is to fill, nil
+// where none is left.
+func (s *Store) reserve(n int) (Addr, []byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used+int64(n) > int64(len(s.slabs))*slabSize {
 		if s.file != nil || int64(len(s.slabs)+1)*slabSize > s.limit {
-			return 0, false, nil
+			return 0, nil, nil
 		}
 		slab, err := newSlab(slabSize)
 		if err != nil {
-			return 0, false, fmt.Errorf("memory: %w", err)
+			return 0, nil, fmt.Errorf("memory: %w", err)
 		}
 		s.slabs = append(s.slabs, slab)
 		s.used = int64(len(s.slabs)-1) * slabSize // what is left of the one before is not used
 	}
-	a := Addr(s.used)
-	copy(s.slabs[s.used/slabSize][s.used%slabSize:], b)
-	s.used += int64(len(b))
-	return a, true, nil
+	a := s.used
+	s.used += int64(n)
+	return Addr(a), s.slabs[a/slabSize][a%slabSize:][:n:n], nil
 }
 
 // create makes the file.
