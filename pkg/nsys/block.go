@@ -83,6 +83,9 @@ func orNone(v *sqlite.Vector, i int32) int64 {
 	return v.Int[i]
 }
 
+// longer returns numbers with n more, whatever they are.
+func longer[T int32 | int64](v []T, n int) []T { return slices.Grow(v, n)[:len(v)+n] }
+
 // appendRows appends rows of a column to numbers, none for null.
 func appendRows(to []int64, v *sqlite.Vector, rows []int32) []int64 {
 	first, last := int(rows[0]), int(rows[len(rows)-1])

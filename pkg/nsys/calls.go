@@ -52,13 +52,15 @@ func (l *loader) addHost(p *chunk, b *block, rows []int32) {
 // addCalls appends API calls.
 func (l *loader) addCalls(p *chunk, b *block, rows []int32) {
 	l.addHost(p, b, rows)
-	names, first := b.column("nameId"), len(p.name)
-	for _, i := range rows {
-		entry := l.call(orNone(names, i))
-		if k := len(p.name); entry.profiler != 0 {
+	ids, first := b.column("nameId"), len(p.name)
+	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
+	names, classes := p.name[first:], p.class[first:]
+	for k, i := range rows {
+		entry := l.call(orNone(ids, i))
+		if k := first + k; entry.profiler != 0 {
 			l.profiler = append(l.profiler, profilerCall{int32(p.owner[k]), entry.profiler == startsProfiler, p.start[k], p.end[k]})
 		}
-		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
+		names[k], classes[k] = entry.name, entry.class
 	}
 	l.countHost(p, first)
 }

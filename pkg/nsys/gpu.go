@@ -32,13 +32,16 @@ func (l *loader) addReplays(p *chunk, b *block, rows []int32) {
 // addKernels appends kernels.
 func (l *loader) addKernels(p *chunk, b *block, rows []int32) {
 	short, demangled, mangled := b.column("shortName"), b.column("demangledName"), b.column("mangledName")
-	for _, i := range rows {
+	n := len(p.name)
+	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
+	names, classes := p.name[n:], p.class[n:]
+	for k, i := range rows {
 		key := triple{orNone(short, i), orNone(demangled, i), orNone(mangled, i)}
 		entry, known := l.kernels.at(key)
 		if !known {
 			*entry = l.kernel(key)
 		}
-		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
+		names[k], classes[k] = entry.name, entry.class
 	}
 	l.addGPU(p, b, rows)
 }
@@ -131,7 +134,16 @@ func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 // addTracks appends the tracks of rows, and marks what tracks have.
 func (l *loader) addTracks(p *chunk, b *block, rows []int32) {
 	process, device, stream := b.column("globalPid"), b.column("deviceId"), b.column("streamId")
-	active, first := p.table.kind == event.Kernel || p.table.kind == event.Graph, len(p.owner)
+	n := len(p.owner)
+	p.owner, p.process = longer(p.owner, len(rows)), longer(p.process, len(rows))
+	owners, processes := p.owner[n:], p.process[n:]
+	var classes []int64 // that say which tracks have kernels, and of which class
+	switch p.table.kind {
+	case event.Kernel:
+		classes = p.class[n:]
+	case event.Graph:
+		classes = blank[:len(rows)]
+	}
 	for k, i := range rows {
 		key := triple{orNone(process, i), orNone(device, i), orNone(stream, i)}
 		entry, known := l.tracks.at(key)
@@ -139,13 +151,13 @@ func (l *loader) addTracks(p *chunk, b *block, rows []int32) {
 			*entry = trackEntry{ownerEntry: l.shared.track(newTrack(key))}
 			l.trackFacts = grown(l.trackFacts, entry.number, noTrackFacts)
 		}
-		if active {
-			allreduce := len(p.class) > 0 && event.Class(p.class[first+k]) == event.Allreduce
-			if !entry.active || allreduce && !entry.allreduce {
-				entry.active, entry.allreduce = true, entry.allreduce || allreduce
-				l.shared.mark(entry.number, allreduce)
-			}
+		owners[k], processes[k] = int64(entry.number), entry.process
+		if k >= len(classes) {
+			continue
 		}
-		p.owner, p.process = append(p.owner, int64(entry.number)), append(p.process, entry.process)
+		if allreduce := event.Class(classes[k]) == event.Allreduce; !entry.active || allreduce && !entry.allreduce {
+			entry.active, entry.allreduce = true, entry.allreduce || allreduce
+			l.shared.mark(entry.number, allreduce)
+		}
 	}
 }

@@ -133,13 +133,16 @@ func (l *loader) addSpans(p *chunk, b *block, rows []int32) {
 // addThreads appends the threads of host rows.
 func (l *loader) addThreads(p *chunk, b *block, rows []int32) {
 	ids := b.column("globalTid")
-	for _, i := range rows {
+	n := len(p.owner)
+	p.owner, p.process = longer(p.owner, len(rows)), longer(p.process, len(rows))
+	owners, processes := p.owner[n:], p.process[n:]
+	for k, i := range rows {
 		global := orNone(ids, i)
 		entry, known := l.threads.at(triple{global})
 		if !known {
 			*entry = l.shared.thread(newThread(global))
 		}
-		p.owner, p.process = append(p.owner, int64(entry.number)), append(p.process, entry.process)
+		owners[k], processes[k] = int64(entry.number), entry.process
 	}
 }
 

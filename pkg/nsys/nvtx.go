@@ -72,9 +72,11 @@ func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
 	l.addThreads(p, b, rows)
 	p.domain = appendRows(p.domain, b.column("domainId"), rows)
 	first := len(p.name)
-	for _, i := range rows {
+	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
+	names, classes := p.name[first:], p.class[first:]
+	for k, i := range rows {
 		entry := l.rangeName(b, i)
-		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
+		names[k], classes[k] = entry.name, entry.class
 	}
 	l.countHost(p, first)
 }

@@ -37,6 +37,7 @@ func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vect
 		}
 	}
 	for _, v := range ids {
+		clear(v.Null)
 		v.Full = true
 	}
 	for i := range r.shapes {

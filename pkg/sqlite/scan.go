@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -65,11 +66,21 @@ func (d *DB) Scan(table string, columns []Column, low, high int64, fn func(*Bloc
 	if err != nil {
 		return err
 	}
-	block := newBlock(typesOf(columns), BlockRows)
+	block := d.spare
+	if d.spare = nil; block == nil || !block.has(columns) {
+		block = newBlock(typesOf(columns), BlockRows)
+	}
+	defer func() { d.spare = block }()
+	block.reset()
 	if fields, ids, ok := l.fields(columns, block); ok {
 		return d.decode(uint32(l.root), fields, ids, low, high, block, fn)
 	}
 	return d.step(table, l.rowID, columns, low, high, fn)
+}
+
+// has tells whether the columns of a block are of the types of some columns.
+func (b *Block) has(columns []Column) bool {
+	return slices.EqualFunc(b.Cols, columns, func(v Vector, c Column) bool { return (v.Int == nil) == (c.Type == Text) })
 }
 
 func typesOf(columns []Column) []Type {

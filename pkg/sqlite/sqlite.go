@@ -65,6 +65,7 @@ type DB struct {
 	file    pager
 	layouts map[string]*layout
 	idle    *reader // of the last scan, nil while one is under way
+	spare   *Block  // likewise
 }
 
 // Open opens the database in the file path for reading.
