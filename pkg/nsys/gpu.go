@@ -155,7 +155,7 @@ func (l *loader) addTracks(p *chunk, b *block, rows []int32) {
 		if k >= len(classes) {
 			continue
 		}
-		if allreduce := event.Class(classes[k]) == event.Allreduce; !entry.active || allreduce && !entry.allreduce {
+		if allreduce := classes[k] == int64(event.Allreduce); !entry.active || allreduce && !entry.allreduce {
 			entry.active, entry.allreduce = true, entry.allreduce || allreduce
 			l.shared.mark(entry.number, allreduce)
 		}
