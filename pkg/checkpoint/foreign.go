@@ -34,6 +34,7 @@ var plainTypes = [...]parquet.Type{
 	event.PlainFloat: parquet.Float64,
 }
 
+// foreignSchema is how columns that nobody here knows are kept: all of them may be null.
 func foreignSchema(fields event.PlainFields) []parquet.Column {
 	var cols []parquet.Column
 	for _, f := range fields {

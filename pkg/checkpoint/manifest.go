@@ -55,6 +55,8 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
+// parse reads a manifest. One of another schema or a later version is refused, as are
+// files that are not in the folder of their rank: no path leads out of the checkpoint.
 func (m *manifest) parse(text []byte) error {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()

@@ -201,6 +201,8 @@ func (f *filter) choose(b *event.Batch) (windows bool) {
 	return windows
 }
 
+// chosen tells whether row i passes. A step row passes by its own time, the rows in it
+// by theirs; a window row passes where anything of it is left (cutWindows).
 func (f *filter) chosen(b *event.Batch, i int) bool {
 	s, kind := f.sel, b.Kind.Values[i]
 	if s.Steps != nil && kind == event.Step {
@@ -255,6 +257,7 @@ func (f *filter) windowSpan(b *event.Batch, i int) (from, to int64) {
 	return from, to
 }
 
+// cutWindows shortens the window rows that passed to the part that was selected.
 func (f *filter) cutWindows(b *event.Batch) {
 	for i, kind := range b.Kind.Values {
 		if kind == event.Window {

@@ -150,6 +150,8 @@ func (s *Set) add(p *part) {
 	s.keep(p.path, p.rank, p.out.Rows(), p.out.Hash())
 }
 
+// keep notes a file of the checkpoint in place of one of the same path. It may be called
+// by several goroutines.
 func (s *Set) keep(path string, rank int32, rows int64, hash string) {
 	rel, err := filepath.Rel(s.dir, path)
 	if err != nil {
@@ -213,6 +215,7 @@ func rowsOf(h *event.Header) (n int64) {
 	return n
 }
 
+// ranksOf returns the ranks of all reports, in the order of these.
 func ranksOf(h *event.Header) []int32 {
 	var ranks []int32
 	for i := range h.Reports {
@@ -263,6 +266,7 @@ func (s *Set) Commit() error {
 	return renameio.WriteFile(filepath.Join(s.dir, manifestName), append(text, '\n'), 0o644, renameio.WithTempDir(s.dir))
 }
 
+// compareFiles orders files by rank, those of no rank last, and by their parts.
 func compareFiles(a, b manifestFile) int {
 	switch {
 	case a.Rank == nil && b.Rank == nil:
@@ -281,6 +285,7 @@ func comparePaths(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
+// syncDir waits until the names in a folder are on the disk, too.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -28,6 +28,7 @@ func Verify(path string) error {
 	return errors.Join(errs...)
 }
 
+// verifyFile reads a file to its end and compares all hashes. The error names the file.
 func verifyFile(path string) error {
 	f, err := parquet.Open(path)
 	if err != nil {

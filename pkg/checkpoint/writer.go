@@ -84,6 +84,8 @@ func Create(path string, h *event.Header, opt Options) (*Writer, error) {
 	return w, err
 }
 
+// newWriter fails where the columns that nobody here knows are in a form that no Parquet
+// file can hold.
 func newWriter(h *event.Header, opt Options) (*Writer, error) {
 	if opt.Name == "" {
 		opt.Name = "events"
@@ -163,6 +165,7 @@ func (w *Writer) runEnd(b *event.Batch, i int) int {
 	return i
 }
 
+// rankOf is the rank of row i, noRank where it has none.
 func rankOf(b *event.Batch, i int) int32 {
 	if !b.Columns.Has(event.ColRank) || !b.Rank.Valid.Get(i) {
 		return noRank
@@ -264,6 +267,8 @@ func (w *Writer) Commit() error {
 	return w.set.Commit()
 }
 
+// commit completes the files, and only when all of them are complete gives them their
+// names, one after the other; the manifest, written last, makes them a checkpoint.
 func (w *Writer) commit() error {
 	if w.set != nil && w.err == nil {
 		w.err = w.complete()

@@ -211,6 +211,7 @@ func (b *Batch) AppendNulls() int {
 	return b.Len - 1
 }
 
+// appendNull appends n rows without a value: null where the column may be, else 0 or "".
 func (b *Batch) appendNull(c Col, n int) {
 	null := Fields[c].Nullable
 	switch col := b.Column(c).(type) {
@@ -283,6 +284,7 @@ func (c *Ints[T]) SetNull(i int) {
 	c.Valid[i>>3] &^= 1 << (i & 7)
 }
 
+// blank makes the column n zeros, which are nulls if null is set. What it held is lost.
 func (c *Ints[T]) blank(n int, null bool) {
 	if cap(c.Values) < n {
 		c.Values = make([]T, n)
@@ -294,6 +296,7 @@ func (c *Ints[T]) blank(n int, null bool) {
 	}
 }
 
+// reset makes the column empty and keeps its memory.
 func (c *Ints[T]) reset() {
 	c.Values = c.Values[:0]
 	if c.Valid != nil {
@@ -310,6 +313,7 @@ func (c *Ints[T]) allValid(n int) Bitmap {
 	return c.spare[:0].appendSame(0, n, true)
 }
 
+// slice is rows i to j without a copy, i being a multiple of 8.
 func (c *Ints[T]) slice(i, j int) Ints[T] {
 	s := Ints[T]{Values: c.Values[i:j]}
 	if c.Valid != nil {
@@ -318,6 +322,7 @@ func (c *Ints[T]) slice(i, j int) Ints[T] {
 	return s
 }
 
+// appendRange appends rows i to j of src.
 func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
 	n := len(c.Values)
 	c.Values = append(c.Values, src.Values[i:j]...)
@@ -332,6 +337,7 @@ func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
 	}
 }
 
+// appendRows appends the rows of src of the given numbers, in their order.
 func (c *Ints[T]) appendRows(src *Ints[T], rows []int32) {
 	n := len(c.Values)
 	c.Values = slices.Grow(c.Values, len(rows))[:n+len(rows)]
@@ -352,6 +358,7 @@ func (c *Ints[T]) appendRows(src *Ints[T], rows []int32) {
 	}
 }
 
+// appendNulls appends n zeros, which are nulls if null is set.
 func (c *Ints[T]) appendNulls(n int, null bool) {
 	have := len(c.Values)
 	c.Values = slices.Grow(c.Values, n)[:have+n]

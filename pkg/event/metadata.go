@@ -52,6 +52,7 @@ func (h *Header) Metadata() map[string]string {
 	return m
 }
 
+// text is v as JSON. It is for values of this package, which always have one.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -113,6 +113,7 @@ func (p *Plain) first(n int) *Plain {
 	return out
 }
 
+// appendNulls appends count nulls to a column of n rows.
 func (p *Plain) appendNulls(n, count int) {
 	switch p.Type {
 	case PlainInt:

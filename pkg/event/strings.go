@@ -30,6 +30,8 @@ func (c *Strings) Get(i int) []byte {
 	return c.Data[c.Offsets[i]:c.Offsets[i+1]]
 }
 
+// coded is the text of a code: one of the dictionary, or where it is negative one of the
+// column's own at its complement. It is valid as long as the column is.
 func (c *Strings) coded(code int32) []byte {
 	if code < 0 {
 		return c.Data[c.Offsets[^code]:c.Offsets[^code+1]]
@@ -114,11 +116,13 @@ func (c *Strings) SetLast(s string) {
 	c.Offsets[n+1] = int32(len(c.Data))
 }
 
+// reset makes the column empty, without a dictionary, and keeps its memory.
 func (c *Strings) reset() {
 	c.Offsets, c.Data = append(c.Offsets[:0], 0), c.Data[:0]
 	c.Dict, c.Codes = nil, c.Codes[:0]
 }
 
+// slice is texts i to j without a copy.
 func (c *Strings) slice(i, j int) Strings {
 	if c.Dict != nil {
 		return Strings{Offsets: c.Offsets, Data: c.Data, Dict: c.Dict, Codes: c.Codes[i:j]}
@@ -207,6 +211,7 @@ func (c *Strings) appendOther(src *Strings, i, j int) {
 	}
 }
 
+// appendEmpty appends n empty texts.
 func (c *Strings) appendEmpty(n int) {
 	for range n {
 		c.Append("")

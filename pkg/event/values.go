@@ -25,6 +25,8 @@ func AddKind(name string) Kind { return Kind(add(&Kinds, name, MaxKinds)) }
 // AddClass does so for a class.
 func AddClass(name string) Class { return Class(add(&Classes, name, MaxClasses)) }
 
+// add returns the number of a name, which is appended where it is new, or -1 where there
+// are limit names already. Readers of the list that was there before stay right.
 func add(list *[]string, name string, limit int) int32 {
 	adding.Lock()
 	defer adding.Unlock()

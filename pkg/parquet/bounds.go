@@ -44,6 +44,8 @@ func (f *File) TextBounds(g int, column string) (low, high string, ok bool) {
 	return string(s.MinValue), string(s.MaxValue), true
 }
 
+// statistics returns what the file says of a column in row group g, and the column, or nil
+// where there is no such column. None of it has been checked.
 func (f *File) statistics(g int, column string) (*format.Statistics, *leaf) {
 	i, ok := f.names[column]
 	if !ok {

@@ -135,6 +135,7 @@ func (b *builder) add(key uint64) int32 {
 	return int32(b.used - 1)
 }
 
+// put enters a key that is not there into the first free slot. The table is never full.
 func (b *builder) put(s slot) {
 	mask := uint64(len(b.slots) - 1)
 	i := s.key * mix >> b.shift

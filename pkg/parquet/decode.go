@@ -51,6 +51,7 @@ func (r *chunkReader) direct(p *page, v *Vector) error {
 	return r.decodeTexts(p, &v.Text)
 }
 
+// appendNarrow appends values that fit into 32 bits.
 func appendNarrow(dst []int32, values []int64) []int32 {
 	for _, v := range values {
 		dst = append(dst, int32(v))
@@ -101,6 +102,7 @@ func widen(values []int64, t Type) {
 	}
 }
 
+// plainInt64 appends n numbers of eight bytes.
 func plainInt64(dst []int64, src []byte, n int) ([]int64, error) {
 	if len(src)/8 < n {
 		return dst, io.ErrUnexpectedEOF
@@ -114,6 +116,7 @@ func plainInt64(dst []int64, src []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
+// plainInt32 appends n numbers of four bytes, with their sign.
 func plainInt32(dst []int64, src []byte, n int) ([]int64, error) {
 	if len(src)/4 < n {
 		return dst, io.ErrUnexpectedEOF
@@ -127,6 +130,7 @@ func plainInt32(dst []int64, src []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
+// plainBits appends n bits, the lowest of each byte first, as 0 and 1.
 func plainBits(dst []int64, src []byte, n int) ([]int64, error) {
 	if 8*len(src) < n {
 		return dst, io.ErrUnexpectedEOF
@@ -137,6 +141,7 @@ func plainBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
+// rleBits appends n bits of runs, which stand behind their length in bytes.
 func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	if len(src) < 4 {
 		return dst, io.ErrUnexpectedEOF
@@ -148,6 +153,8 @@ func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return plainBits(dst, m, n)
 }
 
+// floats appends the values of a page of floating point numbers, of which only the plain
+// encoding is read.
 func (r *chunkReader) floats(p *page, v *Vector) error {
 	size, data := 8, p.data
 	if r.col.physical == format.Float {
@@ -186,6 +193,8 @@ func (r *chunkReader) decodeTexts(p *page, dst *Strings) error {
 	return r.unsupported(p.encoding)
 }
 
+// plainTexts appends n texts, each behind its length in four bytes. It grows dst only by
+// what src can hold.
 func plainTexts(dst *Strings, src []byte, n int) error {
 	if n <= len(src)/4 {
 		dst.Offsets = slices.Grow(dst.Offsets, n)
@@ -205,6 +214,7 @@ func plainTexts(dst *Strings, src []byte, n int) error {
 	return nil
 }
 
+// deltaLengthTexts appends n texts of DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes.
 func deltaLengthTexts(dst *Strings, src []byte, n int) error {
 	lengths, src, err := deltaInts(nil, src, n)
 	if err != nil {

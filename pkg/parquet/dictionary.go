@@ -21,6 +21,7 @@ type dictionary struct {
 	read   bool
 }
 
+// reset makes the dictionary that of a next chunk, and keeps its memory.
 func (d *dictionary) reset() {
 	d.values.Reset()
 	d.n, d.read = 0, false
@@ -119,6 +120,7 @@ func (r *chunkReader) repeat(v *Vector, i uint32, count int) error {
 	return nil
 }
 
+// appendRepeated appends a value count times.
 func appendRepeated[T any](dst []T, value T, count int) []T {
 	n := len(dst)
 	dst = slices.Grow(dst, count)[:n+count]
@@ -148,6 +150,8 @@ func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 	return err
 }
 
+// gather appends values[k] for each number k, which may be any: one that is out of range is
+// an error.
 func gather[T any](dst, values []T, numbers []uint32) ([]T, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
@@ -201,6 +205,7 @@ type enum struct {
 	texts Strings
 }
 
+// newEnum numbers texts by their place.
 func newEnum(texts []string) *enum {
 	e := &enum{codes: make(map[string]int64, len(texts))}
 	for i, t := range texts {

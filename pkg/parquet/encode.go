@@ -37,6 +37,7 @@ type chunkWriter struct {
 // who writes many files fills one after the other.
 var vectors [2]sync.Pool
 
+// pool is where the values of the chunk come from and go back to: those of texts are larger.
 func (c *chunkWriter) pool() *sync.Pool {
 	if c.col.Type.IsText() && c.col.Enum == nil {
 		return &vectors[1]
@@ -122,6 +123,8 @@ func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 	return nil
 }
 
+// appendValues appends values i to j of src to what the chunk holds. Texts of a chunk have
+// to fit into 2 GiB, since their offsets have 32 bits.
 func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	switch {
 	case c.col.isInt():
@@ -159,6 +162,7 @@ func (c *chunkWriter) encode(rows int) {
 	encoders.Put(e)
 }
 
+// encode makes the chunk of so many rows: the dictionary page, if any, and the data pages.
 func (c *encoder) encode(rows int) {
 	c.meta = format.ColumnMetaData{
 		Type: physical(c.col.Type), PathInSchema: []string{c.col.Name}, NumValues: int64(rows), Codec: format.Zstd,
@@ -183,6 +187,8 @@ func (c *encoder) encode(rows int) {
 	slices.Sort(c.meta.Encoding)
 }
 
+// chooseEncoding decides by the column and the values. A dictionary that grows too large
+// is given up for the encoding without.
 func (c *encoder) chooseEncoding() {
 	c.encoding, c.indexed = format.Plain, false
 	switch {
@@ -295,6 +301,7 @@ func (c *encoder) encodeValues(i, j int) {
 	c.page = append(c.page, b...)
 }
 
+// appendPlain appends numbers in four bytes each, or in eight.
 func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	for _, v := range values {
 		if t == format.Int32 {
@@ -306,6 +313,7 @@ func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	return dst
 }
 
+// appendTexts appends texts i to j, each behind its length in four bytes.
 func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
 	for ; i < j; i++ {
 		t := texts.Get(i)
@@ -371,6 +379,8 @@ func (c *encoder) statistics(rows int) format.Statistics {
 // maxBound is the length of the longest text that goes into statistics.
 const maxBound = 64
 
+// textBounds returns the least and the greatest text, nil where one is longer than the
+// bounds of a chunk may be: shortened, it would be no bound.
 func (c *encoder) textBounds() (low, high []byte) {
 	texts := &c.v.Text
 	if c.indexed {

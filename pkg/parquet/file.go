@@ -81,6 +81,8 @@ func NewFile(r io.ReaderAt, size int64) (f *File, err error) {
 	return f, f.checkGroups(chunks, size-int64(len(footer))-8)
 }
 
+// readFooter returns the bytes of the footer. It allocates at most maxFooter, and no more
+// than the file has.
 func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	if size < int64(2*len(magic)+4) {
 		return nil, errors.New("not a Parquet file: too short")
@@ -272,6 +274,8 @@ func (f *File) checkGroups(chunks int, end int64) error {
 	return nil
 }
 
+// checkChunk refuses a chunk that lies outside of the file, whose data end at end, or that
+// is not of its column. After it the sizes and offsets of the chunk can be believed.
 func (f *File) checkChunk(group *format.RowGroup, col *leaf, end int64) error {
 	c := &group.Columns[col.chunk]
 	m := &c.MetaData

@@ -122,6 +122,8 @@ func (r *chunkReader) header() (*format.PageHeader, error) {
 	}
 }
 
+// checkHeader compares the sizes of a page with what is left of the chunk, and with what the
+// chunk says it is when decompressed.
 func (r *chunkReader) checkHeader(h *format.PageHeader) error {
 	switch {
 	case h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > r.win.left():

@@ -234,6 +234,7 @@ func (s *scan) read(g, i int, skip int64, n int) (err error) {
 	return s.readers[i].read(&s.out.Cols[i], s.out.N, skip, n)
 }
 
+// flush hands out the rows that were gathered, if any, and forgets them.
 func (s *scan) flush() error {
 	if s.out.N == 0 {
 		return nil

@@ -49,6 +49,7 @@ type walker struct {
 	i int
 }
 
+// skip leaves n bytes out, which have to be there.
 func (w *walker) skip(n uint64) error {
 	if n > uint64(len(w.b)-w.i) {
 		return errShort
@@ -57,6 +58,7 @@ func (w *walker) skip(n uint64) error {
 	return nil
 }
 
+// byte takes a byte.
 func (w *walker) byte() (byte, error) {
 	if w.i == len(w.b) {
 		return 0, errShort
@@ -65,6 +67,7 @@ func (w *walker) byte() (byte, error) {
 	return w.b[w.i-1], nil
 }
 
+// varint takes a number of at most 64 bits.
 func (w *walker) varint() (uint64, error) {
 	v, n := binary.Uvarint(w.b[w.i:])
 	switch {
@@ -77,6 +80,7 @@ func (w *walker) varint() (uint64, error) {
 	return v, nil
 }
 
+// structure walks over a structure. What is nested deeper than any footer is refused.
 func (w *walker) structure(depth int) error {
 	if depth > 16 {
 		return errors.New("damaged structure: nested too deeply")
@@ -101,6 +105,7 @@ func (w *walker) structure(depth int) error {
 	}
 }
 
+// value walks over a value of a type.
 func (w *walker) value(typ byte, depth int) error {
 	switch {
 	case typ == thriftByte:

@@ -88,6 +88,7 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	}
 }
 
+// appendRange appends texts i to j of src.
 func (s *Strings) appendRange(src *Strings, i, j int) {
 	if len(s.Offsets) == 0 {
 		s.Offsets = append(s.Offsets, 0)

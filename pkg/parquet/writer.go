@@ -62,6 +62,7 @@ func NewWriter(w io.Writer, cols []Column, opt Options) *Writer {
 	return f
 }
 
+// write writes b and returns where it begins.
 func (w *Writer) write(b []byte) (start int64, err error) {
 	start = w.off
 	_, err = w.w.Write(b)

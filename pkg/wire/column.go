@@ -40,6 +40,7 @@ func (c *cursor) nextBuffer(size int) ([]byte, error) {
 	return b, err
 }
 
+// anyBuffer takes the next buffer, whatever its length. The body is known to hold it.
 func (c *cursor) anyBuffer() ([]byte, error) {
 	if c.buffer >= len(c.msg.buffers) {
 		return nil, errors.New("it is missing")
@@ -195,6 +196,7 @@ func text(c *cursor, t arrow.DataType, scratch *[]int32) (event.Strings, event.B
 	return col, valid, checkOffsets(col.Offsets, len(col.Data))
 }
 
+// longOffsets takes offsets of 64 bits, which have to fit into 32.
 func longOffsets(c *cursor, col *event.Strings, scratch *[]int32) error {
 	b, err := c.nextBuffer(8 * (c.rows + 1))
 	if err != nil {

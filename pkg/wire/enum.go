@@ -25,6 +25,7 @@ type enum struct {
 	indices, values []int32 // scratch
 }
 
+// newEnum numbers names by their place, of equal ones the first.
 func newEnum(names []string) *enum {
 	e := &enum{codes: make(map[string]int32, len(names)), code: -1, same: true}
 	for i, n := range names {

@@ -121,6 +121,7 @@ func (c *column) between(i, j int) []part {
 	return parts
 }
 
+// truncate leaves the first n rows.
 func (c *column) truncate(n int) {
 	if n < c.n {
 		c.n, c.parts = n, c.between(0, n)
@@ -190,6 +191,8 @@ type capped struct {
 	left int64
 }
 
+// take takes n bytes off what is left, and panics where there are not as many: the caller
+// is the library, which returns no errors there (caught).
 func (c *capped) take(n int) {
 	if c.left -= int64(n); n < 0 || c.left < 0 {
 		panic(errors.New("a batch takes too much memory"))

@@ -81,6 +81,8 @@ type messages struct {
 	warnings []string // that the seal has
 }
 
+// newMessages reads messages with a buffer that holds no more than their heads: bodies go
+// straight to where they are used.
 func newMessages(r io.Reader) *messages {
 	widenPipe(r)
 	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody}

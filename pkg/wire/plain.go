@@ -248,6 +248,7 @@ func validStrings(texts *event.Strings, n int) *event.Strings {
 	return texts
 }
 
+// sanitise returns texts that are valid UTF-8, as utf8 has to be.
 func sanitise(texts *event.Strings, n int) *event.Strings {
 	out := new(event.Strings)
 	for i := range n {

@@ -45,6 +45,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return newReader(newMessages(r))
 }
 
+// newReader reads the schema, and refuses one that is not of events.
 func newReader(m *messages) (r *Reader, err error) {
 	defer caught(&err)
 	head, err := readHead(m)
@@ -54,6 +55,7 @@ func newReader(m *messages) (r *Reader, err error) {
 	return newEventReader(m, head)
 }
 
+// newEventReader reads on after a schema, up to the first record batch (lookAhead).
 func newEventReader(m *messages, head *head) (*Reader, error) {
 	h, err := event.ParseMetadata(head.meta)
 	if err != nil {

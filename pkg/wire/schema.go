@@ -98,6 +98,7 @@ func validTexts(texts []string) []string {
 	return valid
 }
 
+// sortedMetadata is metadata in the order of its keys: equal input, equal bytes.
 func sortedMetadata(meta map[string]string) arrow.Metadata {
 	keys := make([]string, 0, len(meta))
 	for k := range meta {

@@ -61,6 +61,7 @@ func (d *digest) body(msg *message) {
 	d.padding(msg.body[at:])
 }
 
+// padding notes whether bytes that are to be zero are.
 func (d *digest) padding(b []byte) {
 	for _, v := range b {
 		d.pad = d.pad || v != 0
@@ -83,6 +84,7 @@ type sink struct {
 	part []byte   // of that buffer, where it comes in parts
 }
 
+// Write hashes and passes on what is written, or keeps it while hold is set.
 func (s *sink) Write(p []byte) (int, error) {
 	if s.hold {
 		s.held = append(s.held, p...)
@@ -94,6 +96,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.out.Write(p)
 }
 
+// flush has everything out that is not held.
 func (s *sink) flush() error {
 	if s.hold {
 		return nil
@@ -312,6 +315,7 @@ func sealMeta(msg *message, body int64, warnings []string) []byte {
 
 const metadataV5 = 4
 
+// pair is a key and a value as the format has them.
 func pair(b *flatbuffers.Builder, key, value string) flatbuffers.UOffsetT {
 	k, v := b.CreateString(key), b.CreateString(value)
 	b.StartObject(2)

@@ -108,6 +108,7 @@ func Open(r io.Reader) (events *Reader, t *table.Table, err error) {
 // memory than their bodies do.
 const maxTableBody = 64 << 20
 
+// readTable reads all rows of a result table, of which the bytes are limited.
 func readTable(m *messages, head *head) (*table.Table, error) {
 	m.limit = min(m.limit, maxTableBody)
 	t, err := newTable(head)

@@ -96,6 +96,7 @@ func (w *Writer) Write(b *event.Batch) error {
 	return w.err
 }
 
+// set is the columns that are written.
 func (w *Writer) set() (s event.Set) {
 	for _, c := range w.cols {
 		s |= 1 << c
