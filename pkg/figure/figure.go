@@ -119,7 +119,7 @@ func (c *canvas) rect(class string, x, y, width, height float64, title string) {
 		return
 	}
 	c.Open("rect", attrs...)
-	c.Leaf("title", title)
+	c.Leaf("title", short(title, maxFull))
 	c.Close()
 }
 
@@ -141,7 +141,7 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	if anchor != atStart {
 		attr = "text-anchor"
 	}
-	c.Leaf("text", s, "class", class, attr, anchor, "x", markup.Share(x), "y", markup.Num(y))
+	c.Leaf("text", short(s, maxFull), "class", class, attr, anchor, "x", markup.Share(x), "y", markup.Num(y))
 }
 
 // name writes a label that is a name, short, and in full where it is pointed at.

@@ -56,7 +56,7 @@ func (p *Intervals) axis() axis {
 	}
 	reach := 3 * max(high, -low)
 	for i := range p.Rows {
-		if r := &p.Rows[i]; r.Low != nil && r.High != nil && r.Value != nil {
+		if r := &p.Rows[i]; r.known() {
 			low, high = min(low, max(*r.Low, -reach)), max(high, min(*r.High, reach))
 		}
 	}
@@ -76,6 +76,11 @@ func (p *Intervals) draw(c *canvas) {
 	}
 }
 
+// known tells whether the interval is known.
+func (r *Interval) known() bool {
+	return r.Value != nil && r.Low != nil && r.High != nil && !math.IsNaN(*r.Low) && !math.IsNaN(*r.High)
+}
+
 func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 	c.label(y, r.Label, r.Text, r.More)
 	top := y + rowTop
@@ -92,7 +97,7 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 		if !zero {
 			c.rect(class+" faint", 0, top+rowBar/2-3, at, 6, "")
 		}
-		if r.Low != nil && r.High != nil && !math.IsNaN(*r.Low) && !math.IsNaN(*r.High) {
+		if r.known() {
 			low, high := a.at(*r.Low), a.at(*r.High)
 			c.line(class+" whisker", low, top+rowBar/2, high, top+rowBar/2)
 			c.line(class+" end", low, top+2, low, top+rowBar-2)
@@ -110,9 +115,9 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 func (c *canvas) label(y float64, name, text, more string) {
 	c.name(0, y+rowText, name)
 	c.Open("text", "class", "value", "text-anchor", atEnd, "x", "100%", "y", markup.Num(y+rowText))
-	c.Text(text)
+	c.Text(short(text, maxFull))
 	if more != "" {
-		c.Leaf("tspan", " "+more, "class", "aside")
+		c.Leaf("tspan", " "+short(more, maxFull), "class", "aside")
 	}
 	c.Close()
 }

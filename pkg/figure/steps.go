@@ -1,7 +1,9 @@
 package figure
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +24,7 @@ type Steps struct {
 
 const (
 	stepsHeight = 240
-	plotWidth   = 1000 // of what is stretched to the width of the plot
+	maxPointed  = 3 // parts that are named where a bin is pointed at, the largest
 )
 
 func (p *Steps) class() string   { return "scaled" }
@@ -54,7 +56,7 @@ func (p *Steps) top() (top float64) {
 func (p *Steps) draw(c *canvas) {
 	a := newAxis(p.Unit, 0, p.top()*1.04, 4)
 	y := func(v float64) float64 { return stepsHeight * (1 - a.at(v)) }
-	c.stretched(stepsHeight)
+	c.stretched(len(p.Labels), stepsHeight)
 	sums := make([]float64, len(p.Labels))
 	for k, s := range p.Series {
 		before := append([]float64(nil), sums...)
@@ -84,10 +86,13 @@ func (p *Steps) hits(c *canvas) {
 		if p.High != nil {
 			b.WriteString(": " + p.Unit.Show(p.Median[i]) + " (" + p.Unit.Show(p.Low[i]) + " to " + p.Unit.Show(p.High[i]) + ")")
 		}
-		for k, s := range p.Series {
-			if v := p.Parts[k][i]; v != 0 {
-				b.WriteString("; " + short(s.Name, maxLabel) + " " + p.Unit.Show(v))
-			}
+		largest := make([]int, len(p.Series))
+		for k := range largest {
+			largest[k] = k
+		}
+		slices.SortStableFunc(largest, func(k, l int) int { return cmp.Compare(p.Parts[l][i], p.Parts[k][i]) })
+		for _, k := range largest[:min(maxPointed, len(largest))] {
+			b.WriteString("; " + short(p.Series[k].Name, maxLabel) + " " + p.Unit.Show(p.Parts[k][i]))
 		}
 		c.rect("hit", float64(i)/n, 0, 1/n, stepsHeight, b.String())
 	}
@@ -109,9 +114,9 @@ func (c *canvas) bins(what string, labels []string, y float64) {
 	}
 }
 
-// stretched opens a drawing whose unit of width is a thousandth of the plot's.
-func (c *canvas) stretched(height float64) {
-	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", markup.Num(height), "viewBox", "0 0 "+strconv.Itoa(plotWidth)+" "+markup.Num(height),
+// stretched opens a drawing whose unit of width is a bin.
+func (c *canvas) stretched(bins int, height float64) {
+	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", markup.Num(height), "viewBox", "0 0 "+strconv.Itoa(bins)+" "+markup.Num(height),
 		"preserveAspectRatio", "none", "aria-hidden", "true")
 }
 
@@ -130,30 +135,22 @@ func (c *canvas) path(class string, values []float64, y func(float64) float64) {
 	c.Empty("path", "class", class, "d", b.String())
 }
 
-// stairs writes the points of a line that is level in each bin, from the left, or back
-// from the right.
+// stairs writes a line that is level in each bin, from the left, or back from the right.
 func stairs(b *strings.Builder, values []float64, y func(float64) float64, back bool) {
-	n := len(values)
-	for i := range n {
-		k := i
-		if back {
-			k = n - 1 - i
+	for i := range values {
+		switch k := len(values) - 1 - i; {
+		case back:
+			b.WriteString("V" + pixel(y(values[k])) + "h-1")
+		case i == 0:
+			b.WriteString("M0 " + pixel(y(values[0])) + "h1")
+		default:
+			b.WriteString("V" + pixel(y(values[i])) + "h1")
 		}
-		from, to := float64(k), float64(k+1)
-		if back {
-			from, to = to, from
-		}
-		command := "L"
-		if i == 0 && !back {
-			command = "M"
-		}
-		scale := plotWidth / float64(n)
-		b.WriteString(command + pixel(from*scale) + " " + pixel(y(values[k])) + "H" + pixel(to*scale))
 	}
 }
 
 // pixel is a coordinate, fine enough for a screen.
-func pixel(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
+func pixel(y float64) string { return strconv.FormatFloat(math.Round(y*10)/10, 'f', -1, 64) }
 
 // Density shows how values are distributed, of several series beside one another.
 type Density struct {
@@ -180,7 +177,7 @@ func (p *Density) draw(c *canvas) {
 	y := func(v float64) float64 { return densityHeight * (1 - up.at(v)) }
 	across := newAxis(p.Unit, p.Edges[0], p.Edges[len(p.Edges)-1], 6)
 	across.below(c, 0, densityHeight)
-	c.stretched(densityHeight)
+	c.stretched(len(p.Edges)-1, densityHeight)
 	for k, s := range p.Series {
 		c.area(s.Color.class()+" veil", make([]float64, len(p.Shares[k])), p.Shares[k], y)
 		c.path(s.Color.class()+" outline", p.Shares[k], y)

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ const (
 	thinRow    = 10
 	trackAfter = 8
 	maxSpans   = 900
-	maxArrows  = 120
+	maxArrows  = 80
 	minSpan    = 0.0006 // of the width; what is shorter has no name inside
 	smallest   = 1500   // parts of the width that short spans are drawn in
 )
@@ -76,8 +77,14 @@ func (p *Timeline) bottom() (y float64) {
 	return y
 }
 
-// shortest is the length from which on spans are drawn one by one.
-func (p *Timeline) shortest() float64 {
+// quota says which spans are drawn one by one: those that are longer, and as many of those
+// that are as long as there is room for.
+type quota struct {
+	length float64
+	equal  int
+}
+
+func (p *Timeline) quota() quota {
 	var all []float64
 	for i := range p.Tracks {
 		for _, s := range p.Tracks[i].Spans {
@@ -86,10 +93,23 @@ func (p *Timeline) shortest() float64 {
 	}
 	limit := cmp.Or(p.Limit, maxSpans)
 	if len(all) <= limit {
-		return 0
+		return quota{length: -1}
 	}
 	slices.Sort(all)
-	return all[len(all)-limit]
+	q := quota{length: all[len(all)-limit]}
+	longer, _ := slices.BinarySearch(all, math.Nextafter(q.length, math.Inf(1)))
+	q.equal = limit - (len(all) - longer)
+	return q
+}
+
+// holds tells whether a span is drawn by itself. Each is asked for once.
+func (q *quota) holds(s *Span) bool {
+	length := s.To - s.From
+	if length == q.length && q.equal > 0 {
+		q.equal--
+		return true
+	}
+	return length > q.length
 }
 
 func (p *Timeline) draw(c *canvas) {
@@ -99,11 +119,11 @@ func (p *Timeline) draw(c *canvas) {
 	c.Open("g", "class", "ticks")
 	a.below(c, 0, bottom)
 	c.Close()
-	shortest, y := p.shortest(), 0.0
+	single, y := p.quota(), 0.0
 	tops := make([]float64, len(p.Tracks))
 	for i := range p.Tracks {
 		tops[i] = y + trackText
-		p.spans(c, &p.Tracks[i], tops[i], shortest)
+		p.spans(c, &p.Tracks[i], tops[i], &single)
 		y += p.Tracks[i].height()
 	}
 	p.arrows(c, tops)
@@ -114,17 +134,22 @@ func (p *Timeline) draw(c *canvas) {
 }
 
 // x is where a time is.
-func (p *Timeline) x(t float64) float64 { return min(max((t-p.From)/(p.To-p.From), 0), 1) }
+func (p *Timeline) x(t float64) float64 {
+	if !(p.To > p.From) {
+		return 0
+	}
+	return min(max((t-p.From)/(p.To-p.From), 0), 1)
+}
 
 // spans draws those of a track: the long ones with their names, the others as one
 // path for each row and colour.
-func (p *Timeline) spans(c *canvas, t *Track, top, shortest float64) {
+func (p *Timeline) spans(c *canvas, t *Track, top float64, single *quota) {
 	small := map[place][]bool{}
 	var places []place
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		x, end := p.x(s.From), p.x(s.To)
-		if s.To-s.From >= shortest {
+		if single.holds(s) {
 			p.span(c, t, s, x, top, end-x)
 			continue
 		}

@@ -25,7 +25,7 @@ const (
 	maxHTMLText  = 4000    // characters of a text or command
 	maxTitle     = 400     // characters of a name that is shown in full beside its short form
 	smallFigure  = 40_000  // bytes of a drawing that has room where
-	maxFigures   = 650_000 // larger ones have none: these are bytes up to its end
+	maxFigures   = 700_000 // larger ones have none: these are bytes up to its end
 	maxPage      = 850_000 // bytes up to where the last block begins
 )
 

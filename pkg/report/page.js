@@ -1,6 +1,6 @@
 "use strict";
-// A page says all without this script: it magnifies timelines and flame graphs, says
-// in words what is pointed at, and opens tables for printing.
+// A page says all without this script: it magnifies timelines and flame graphs, and
+// writes out what is pointed at.
 (function () {
   const svgNS = "http:\u002f\u002fwww.w3.org/2000/svg";
   const percent = (x) => (100 * x).toFixed(4) + "%";
@@ -91,5 +91,4 @@
   }
 
   document.querySelectorAll(".plot").forEach(zoomable);
-  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 })();

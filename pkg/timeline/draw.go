@@ -19,7 +19,7 @@ const (
 	maxDepth   = 8   // of nested ranges
 	maxStreams = 4   // of each GPU, those with most work
 	maxGPUs    = 2   // of a rank
-	maxNamed   = 420 // spans with names
+	maxNamed   = 320 // spans with names
 	maxGapRows = 40  // of the table
 	callsColor = figure.Color(12)
 )

@@ -38,34 +38,40 @@ func (w *worst) release() {
 	w.steps = nil
 }
 
-// spread keeps steps that are evenly spread over those that it was given.
+// spread keeps some of the steps that it was given, by chance and yet always the same:
+// steps of a phase may come at regular intervals, and evenly chosen ones would be of that
+// phase alone, or of any but it.
 type spread struct {
-	limit, stride, seen int
-	steps               []*Step
+	limit, seen int
+	steps       []*Step // by their places in the draw, the first drawn first
+	drawn       []uint64
+}
+
+// place is that of the next step in the draw.
+func (p *spread) place() uint64 {
+	x := uint64(p.seen) + 0x9e3779b97f4a7c15 // splitmix64
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 // wants tells whether the next step would be kept.
-func (p *spread) wants() bool { return p.limit > 0 && p.seen%max(p.stride, 1) == 0 }
+func (p *spread) wants() bool {
+	return len(p.steps) < p.limit || p.limit > 0 && p.place() < p.drawn[p.limit-1]
+}
 
-// add counts a step, and keeps it where it is its turn.
+// add counts a step, and keeps it where it is drawn.
 func (p *spread) add(s *Step) {
-	keep := p.wants()
+	keep, place := p.wants(), p.place()
 	p.seen++
 	if !keep {
 		return
 	}
 	s.refs++
-	if p.steps = append(p.steps, s); len(p.steps) <= p.limit {
-		return
+	k, _ := slices.BinarySearch(p.drawn, place)
+	p.steps, p.drawn = slices.Insert(p.steps, k, s), slices.Insert(p.drawn, k, place)
+	if len(p.steps) > p.limit {
+		p.steps[p.limit].refs--
+		p.steps, p.drawn = p.steps[:p.limit], p.drawn[:p.limit]
 	}
-	p.stride = 2 * max(p.stride, 1)
-	half := p.steps[:0]
-	for k, s := range p.steps {
-		if k%2 == 0 {
-			half = append(half, s)
-		} else {
-			s.refs--
-		}
-	}
-	p.steps = half
 }

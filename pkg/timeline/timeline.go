@@ -8,7 +8,7 @@
 // the most idle time over the rank's GPUs, or the longest, of equal ones the earlier; they are taken
 // from each rank's last segment of five steps or more, which as a rule is that of its
 // benchmark window, or from all its steps where that is another one. Spread ones are
-// evenly chosen from the first rank's, so that some are as most are. A stream without
+// drawn from the first rank's, by chance and always the same, so that some are as most are. A stream without
 // steps is one step of number -1: its trace.
 //
 // # What of a step is kept
@@ -37,8 +37,8 @@ const None = int64(-1) << 63
 type Options struct {
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Worst is how many of the steps with the most idle time are kept, Spread about how
-	// many others, evenly chosen.
+	// Worst is how many of the steps with the most idle time are kept, Spread how many
+	// others of the first rank, by chance.
 	Worst, Spread int
 	// Slowest has the worst be those with the longest periods.
 	Slowest bool
