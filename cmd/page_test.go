@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -115,6 +116,9 @@ func TestPagesInBrowser(t *testing.T) {
 	frames := ""
 	for _, p := range pages {
 		must(t, nil, p.args[0], append(p.args[1:], "-o", at(p.name+".html"))...)
+		if page, err := os.ReadFile(at(p.name + ".html")); err != nil || len(page) > 1_000_000 || !bytes.Equal(page, must(t, nil, p.args[0], append(p.args[1:], "--format", "html")...)) {
+			t.Errorf("%s: %d bytes, %v, or another page from the same input", p.name, len(page), err)
+		}
 		for _, look := range []string{`width="380"`, `width="1600"`, `width="380" sandbox="allow-same-origin"`} {
 			frames += fmt.Sprintf(`<iframe src="%s.html" height="900" style="border:0" %s></iframe>`, p.name, look)
 		}
