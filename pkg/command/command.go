@@ -40,6 +40,7 @@ type Context struct {
 	kept     bool                 // --checkpoint holds the rows already
 	whole    bool                 // where no steps can be identified, the whole trace will do
 	noSteps  bool                 // none could be
+	keeps    int64                // bytes for what the analysis keeps
 
 	inputs   []*source.Input // that were opened
 	warnings []string        // of this command itself

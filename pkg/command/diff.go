@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -177,14 +178,15 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err := checkRuns(slices.Concat(baseline, target)...); err != nil {
 		return nil, err
 	}
-	first, decided, err := c.readSide(baseline, len(target) == 0)
+	memory := c.keep(len(baseline) + len(target))
+	first, decided, err := c.readSide(baseline, len(target) == 0, memory)
 	if err != nil {
 		return nil, err
 	}
 	var second *compare.Run
 	if len(target) > 0 {
 		before := len(c.inputs)
-		if second, decided, err = c.readSide(target, true); err != nil {
+		if second, decided, err = c.readSide(target, true, memory); err != nil {
 			return nil, err
 		}
 		if err := sameSource(c.inputs[:before], c.inputs[before:]); err != nil {
@@ -193,6 +195,9 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	}
 	opt.Verdict = decided
 	result, err := compare.Compare(first, second, opt)
+	if trouble := (*event.Error)(nil); errors.As(err, &trouble) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
 	}
@@ -226,17 +231,18 @@ func sameSource(baseline, target []*source.Input) error {
 
 // readSide reads the runs of a side; the one to be optimised also gets its
 // verdict, of its first run, for the hand-off.
-func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff.Handoff, error) {
+func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare.Run, *handoff.Handoff, error) {
 	var all []*compare.Run
 	var decided *handoff.Handoff
 	for k, files := range runs {
 		own := *c // so that its warnings are known to be of this run
 		own.inputs, own.warnings = nil, nil
-		run, v, err := own.profile(files, decide && k == 0)
+		run, v, err := own.profile(files, decide && k == 0, memory)
 		c.inputs = append(c.inputs, own.inputs...)
 		if err != nil {
 			return nil, nil, err
 		}
+		c.Cleanup(func() { run.Close() })
 		run.Warnings = own.MergeWarnings(run.Warnings)
 		if all = append(all, run); k == 0 {
 			decided = v
@@ -250,9 +256,9 @@ func (c *Context) readSide(runs [][]string, decide bool) (*compare.Run, *handoff
 }
 
 // profile reads one run.
-func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.Handoff, error) {
+func (c *Context) profile(files []string, decide bool, memory int64) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
-	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: c.Bool("why"), Stacks: c.String("flame") != ""}
+	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: c.Bool("why"), Stacks: c.String("flame") != "", Memory: memory}
 	if opt.Why || opt.Stacks {
 		c.wantHost("")
 		c.columns |= event.HostCols
@@ -273,7 +279,8 @@ func (c *Context) profile(files []string, decide bool) (*compare.Run, *handoff.H
 	if err != nil {
 		return nil, nil, err
 	}
-	return profiler.Run(), &verdict.Decide(measured, verdict.Defaults()).Handoff, nil
+	run, err := profiler.Run()
+	return run, &verdict.Decide(measured, verdict.Defaults()).Handoff, err
 }
 
 // shown is a source whose batches are shown to somebody else at the same time.

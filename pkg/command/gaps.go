@@ -80,7 +80,7 @@ func (c *Context) gaps() error {
 	c.wantHost("")
 	opt := gap.Options{
 		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function,
-		Stacks: c.String("flame") != "" || c.format == formatHTML, Series: c.format == formatHTML,
+		Stacks: c.String("flame") != "" || c.format == formatHTML, Series: c.format == formatHTML, Memory: c.keep(1),
 	}
 	if opt.Top == 0 {
 		opt.Top = -1 // none

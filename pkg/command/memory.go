@@ -11,10 +11,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
-// memoryFlag bounds what reading exports takes.
+// memoryFlag bounds what a command takes.
 var memoryFlag = cli.Flag{
 	Name: "memory", Default: "512M", Check: checkMemory, Group: choosingRows,
-	Usage: "read exports with about `SIZE` of memory, such as 64M or 2G; rows beyond it go to a temporary file in TMPDIR. Without the flag GOMEMLIMIT holds, where it is set",
+	Usage: "take about `SIZE` of memory, at least 64M, such as 256M or 1.5G; rows beyond it go to a temporary file in TMPDIR. A process needs some 20M to 40M for itself, which a SIZE below 128M may not hold. Without the flag GOMEMLIMIT holds, where it is set",
 }
 
 // leastMemory is what a command needs for itself.
@@ -22,37 +22,52 @@ const leastMemory = 64 << 20
 
 func checkMemory(text string) error {
 	if _, ok := parseSize(text); !ok {
-		return errors.New("a size is a number of bytes with K, M, G or T, such as 512M, and not below 64M")
+		return errors.New("a size is a number of bytes with K, M, G or T, such as 512M or 1.5G, and not below 64M")
 	}
 	return nil
 }
 
-// parseSize returns the number of bytes that a text such as 2G or 512MiB states.
+// parseSize returns the number of bytes that a text such as 2G, 1.5G or 512MiB states.
 func parseSize(text string) (n int64, ok bool) {
 	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
-	shift := 0
+	unit := 1.0
 	if i := strings.IndexAny(number, "KMGT"); i >= 0 && i == len(number)-1 {
-		shift = 10 * (1 + strings.IndexByte("KMGT", number[i]))
+		unit = float64(int64(1) << (10 * (1 + strings.IndexByte("KMGT", number[i]))))
 		number = number[:i]
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64>>shift || n<<shift < leastMemory {
+	if strings.Trim(number, "0123456789.") != "" { // no exponents, signs or names
 		return 0, false
 	}
-	return n << shift, true
+	size, err := strconv.ParseFloat(number, 64)
+	if size *= unit; err != nil || size < leastMemory || size >= math.MaxInt64 {
+		return 0, false
+	}
+	return int64(size), true
+}
+
+// budget returns how many bytes the process may take.
+func (c *Context) budget() int64 {
+	if limit := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && !c.IsSet("memory") && limit < math.MaxInt64 {
+		return max(limit, leastMemory)
+	}
+	size, _ := parseSize(c.String("memory"))
+	return size
 }
 
 // memory returns how many bytes reading exports may take, and tells the garbage
-// collector: a quarter is rows, which it does not know of (package nsys), a
-// little is the program itself.
+// collector: a quarter is rows, which it does not know of (package nsys), so is what an
+// analysis keeps, and a little is the program itself.
 func (c *Context) memory() int64 {
-	limited := os.Getenv("GOMEMLIMIT") != ""
-	size, _ := parseSize(c.String("memory"))
-	if limit := debug.SetMemoryLimit(-1); limited && !c.IsSet("memory") && limit < math.MaxInt64 {
-		return max(limit, leastMemory)
-	}
-	if !limited {
-		debug.SetMemoryLimit(size - size/4 - 24<<20)
+	size := c.budget()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(max(size-size/4-c.keeps-24<<20, 24<<20))
 	}
 	return size
+}
+
+// keep sets an eighth of the budget aside for what is kept of runs, and returns how much
+// that is for each.
+func (c *Context) keep(runs int) int64 {
+	c.keeps = c.budget() / 8
+	return c.keeps / int64(max(runs, 1))
 }

@@ -70,7 +70,7 @@ func (o *Options) check() error {
 }
 
 // Compare compares two runs, or breaks one down where target is nil. An error is
-// about the options.
+// about the options, or an *event.Error about the temporary file of a run.
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -92,6 +92,11 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	c.renames()
 	c.conclude()
 	c.handoff()
+	for _, s := range c.sides() {
+		if err := s.run.kept(); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 

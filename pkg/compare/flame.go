@@ -52,15 +52,15 @@ func (s *side) stacks() []flame.Stack {
 			if r.rank.lanes == 1 {
 				devices[r.rank.id] = &r.rank.device
 			}
-			if id >= len(r.rank.sections[stackTimes]) {
+			row := r.rank.sections[stackTimes].row(id)
+			if row == nil {
 				continue
 			}
-			row := &r.rank.sections[stackTimes][id]
-			for e, st := range row.step {
-				if p := s.samples.at[k][st]; p >= 0 {
-					sums[place{r.rank.id, r.rank.steps[st].phase}] += float64(row.ns[e]) * weight[p]
+			row.each(func(e entry) {
+				if p := s.samples.at[k][e.step]; p >= 0 {
+					sums[place{r.rank.id, r.rank.steps[e.step].phase}] += float64(e.ns) * weight[p]
 				}
-			}
+			})
 		}
 		for at, ns := range sums {
 			stack := parseStack(name)

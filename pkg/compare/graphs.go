@@ -200,16 +200,7 @@ func loadsCode(name string) bool {
 }
 
 // occursAt tells whether a name of a section occurs at any of some positions.
-func (s *side) occursAt(section, id int, at []int) bool {
-	for k, r := range s.samples.c.ranks {
-		if id >= len(r.rank.sections[section]) {
-			continue
-		}
-		for _, st := range r.rank.sections[section][id].step {
-			if p := s.samples.at[k][st]; p >= 0 && slices.Contains(at, int(p)) {
-				return true
-			}
-		}
-	}
-	return false
+func (s *side) occursAt(section, id int, at []int) (found bool) {
+	s.each(section, id, func(p int32, _ entry) { found = found || slices.Contains(at, int(p)) })
+	return found
 }

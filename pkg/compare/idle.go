@@ -39,75 +39,27 @@ func (a *attribution) endStep(owner steps.Owner) {
 	}
 }
 
-// stepIdle is idle time in a step that is known.
-type stepIdle struct {
-	ns    int64
-	key   idle.Key
-	inter bool
-}
-
-// ofSteps returns the idle time of each of n steps, for a window that ends at a time:
-// that of step k is all[first[k]:first[k+1]]. A key of a step may come several times;
-// what it comes to is not negative.
-func (a *attribution) ofSteps(n int, end int64) (all []stepIdle, first []int) {
-	first = make([]int, n+2) // first[k+2] counts step k, then first[k+1] is where its next one goes
-	a.Each(end, func(s idle.Sample) {
-		if k := a.step[s.Slice]; k != noStep {
-			first[k+2]++
-		}
-	})
-	for k := range n {
-		first[k+2] += first[k+1]
-	}
-	all = make([]stepIdle, first[n+1])
-	a.Each(end, func(s idle.Sample) {
-		if k := a.step[s.Slice]; k != noStep {
-			all[first[k+1]] = stepIdle{s.Ns, s.Key, s.Inter}
-			first[k+1]++
-		}
-	})
-	return all, first[:n+1]
-}
-
-// idleSum is what a key comes to in one step, ns.
-type idleSum struct{ total, inter int64 }
-
-// idleOfSteps returns the idle time of the rank's steps, of which no more rows come.
-func (r *rank) idleOfSteps() (all []stepIdle, first []int) {
+// addIdle adds what the idle time of the rank's steps, of which no more rows come, was
+// attributed to, as rows of some sections.
+func (r *rank) addIdle(sections []*idleNames) {
 	end := int64(never)
 	if w := r.walk.Window; w != nil {
 		end = w.End
 	}
-	return r.idle.ofSteps(len(r.steps), end)
-}
-
-// addIdle adds what the idle time of the steps was attributed to, as rows of a section.
-func (r *rank) addIdle(all []stepIdle, first []int, number *idleNames) {
-	var sums []idleSum // by number
-	var touched []int32
-	for k := range r.steps {
-		for _, s := range all[first[k]:first[k+1]] {
-			id := number.of(s.key)
-			for int(id) >= len(sums) {
-				sums = append(sums, idleSum{})
-			}
-			if sums[id] == (idleSum{}) {
-				touched = append(touched, id)
-			}
-			sums[id].total += s.ns
-			if s.inter {
-				sums[id].inter += s.ns
-			}
+	r.idle.Each(end, func(s idle.Sample) {
+		k := r.idle.step[s.Slice]
+		if k == noStep {
+			return
 		}
 		inter := int64(0)
-		for _, id := range touched {
-			r.sections[number.section].at(id).addRange(int32(k), sums[id].total, sums[id].inter, 0)
-			inter += sums[id].inter
-			sums[id] = idleSum{}
+		if s.Inter {
+			inter = s.Ns
 		}
-		r.steps[k].inter = inter // the same by whatever rows
-		touched = touched[:0]
-	}
+		r.steps[k].inter += inter
+		for _, n := range sections {
+			r.sections[n.section].at(n.of(s.Key)).add(k, s.Ns, inter, 0)
+		}
+	})
 }
 
 // idleNames numbers keys of idle time as names of the rows of a section.

@@ -95,17 +95,15 @@ func measureMeans(c choice, w weights) *side {
 }
 
 // each calls f for each entry of a name at the position of its step.
-func (s *side) each(section, id int, f func(p int32, row *row, e int)) {
+func (s *side) each(section, id int, f func(p int32, e entry)) {
 	for k, r := range s.samples.c.ranks {
-		if id >= len(r.rank.sections[section]) {
-			continue
-		}
-		row := &r.rank.sections[section][id]
-		at := s.samples.at[k]
-		for e, st := range row.step {
-			if p := at[st]; p >= 0 {
-				f(p, row, e)
-			}
+		if row := r.rank.sections[section].row(id); row != nil {
+			at := s.samples.at[k]
+			row.each(func(e entry) {
+				if p := at[e.step]; p >= 0 {
+					f(p, e)
+				}
+			})
 		}
 	}
 }
@@ -120,8 +118,8 @@ func (s *side) measureRows(section int) map[string]*item {
 			continue
 		}
 		t.clear()
-		if section == operations || section >= idleTimes {
-			s.each(section, id, t.addOperation)
+		if section >= idleTimes {
+			s.each(section, id, t.addIdle)
 		} else {
 			s.each(section, id, t.add)
 		}
@@ -135,7 +133,7 @@ func (s *side) measureRows(section int) map[string]*item {
 // has tells whether any rank has entries of a row.
 func (s *side) has(section, id int) bool {
 	return slices.ContainsFunc(s.samples.c.ranks, func(r chosen) bool {
-		return id < len(r.rank.sections[section]) && len(r.rank.sections[section][id].step) > 0
+		return r.rank.sections[section].row(id) != nil
 	})
 }
 
@@ -159,18 +157,19 @@ func (t *times) clear() {
 	t.found = false
 }
 
-// add adds entry e of a row to the sample that it belongs to.
-func (t *times) add(p int32, row *row, e int) {
+// add adds an entry to the sample that it belongs to.
+func (t *times) add(p int32, e entry) {
 	t.found = true
-	t.total[p] += float64(row.ns[e])
-	t.count[p] += float64(row.count[e])
+	t.total[p] += float64(e.ns)
+	t.count[p] += float64(e.count)
+	t.self[p] += float64(e.self)
+	t.hidden[p] += float64(e.hidden)
 }
 
-// addOperation adds an entry with the parts that ranges and idle time have.
-func (t *times) addOperation(p int32, row *row, e int) {
-	t.add(p, row, e)
-	t.self[p] += float64(row.self[e])
-	t.hidden[p] += float64(row.hidden[e])
+// addIdle adds an entry of idle time, which counts once in a step.
+func (t *times) addIdle(p int32, e entry) {
+	t.add(p, e)
+	t.count[p] = 1
 }
 
 // item makes a row of what one name adds up to, which is used up.
@@ -200,8 +199,8 @@ func (s *side) operation(one *item, id int, t *times) {
 	one.exposed = s.samples.estimate(t.total, us)
 	var spots []place
 	for _, r := range s.samples.c.ranks {
-		if id < len(r.rank.sections[operations]) {
-			spots = append(spots, r.rank.sections[operations][id].place)
+		if row := r.rank.sections[operations].row(id); row != nil {
+			spots = append(spots, row.place)
 		}
 	}
 	one.place = s.spot(spots)

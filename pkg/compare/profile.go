@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
@@ -18,6 +17,9 @@ type ProfileOptions struct {
 	Name string
 	// Why divides idle time by why host threads did not go on, too.
 	Why bool
+	// Memory is how much of the samples is kept in memory, in bytes; the rest goes to a
+	// temporary file. 0 is DefaultMemory.
+	Memory int64
 	// Stacks divides idle time by stacks for flame graphs, too, and by why.
 	Stacks bool
 }
@@ -44,7 +46,7 @@ func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
 	if err := event.Each(src, p.Add); err != nil {
 		return nil, err
 	}
-	return p.Run(), nil
+	return p.Run()
 }
 
 // NewProfiler returns a profiler for the batches that follow a header. The stream has
@@ -68,7 +70,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), repeats: 1, names: newSections()}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
 	p.divide(idleTimes, bySite)
 	if p.run.why {
 		p.divide(whyTimes, byWhy)
@@ -115,7 +117,12 @@ func fileNames(h *event.Header) string {
 
 // Add observes the rows of a batch, of which nothing is kept.
 func (p *Profiler) Add(b *event.Batch) error {
-	return b.EachRank(func(id int32, i, j int) error { return p.rank(id).walk.Add(b, i, j) })
+	return b.EachRank(func(id int32, i, j int) error {
+		if err := p.rank(id).walk.Add(b, i, j); err != nil {
+			return err
+		}
+		return idle.Kept(p.run.store.Store)
+	})
 }
 
 // rank returns the rank with a number, which may be a new one. Rows of a rank stand
@@ -126,35 +133,20 @@ func (p *Profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.run.why)
+	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.run)
 	p.ranks = append(p.ranks, r)
 	return r
 }
 
 // Run ends the profile and returns it.
-func (p *Profiler) Run() *Run {
-	// Ranks are apart but for the names of idle time, whose numbers shall be the
-	// same each time.
-	add := make([]func(), len(p.ranks))
-	var all sync.WaitGroup
-	for k, r := range p.ranks {
-		all.Go(func() {
-			samples, first := r.finish()
-			add[k] = func() {
-				for _, n := range p.rows {
-					r.addIdle(samples, first, n)
-				}
-			}
-		})
-	}
-	all.Wait()
-	for k, r := range p.ranks {
-		add[k]()
+func (p *Profiler) Run() (*Run, error) {
+	for _, r := range p.ranks {
+		r.finish(p.rows)
 		p.run.ranks = append(p.run.ranks, r.profile())
 	}
 	p.run.names[operations] = namesOf(p.sites.Ranges)
 	p.run.names[kernels] = namesOf(p.sites.Names)
 	p.run.names[calls] = p.run.names[kernels]
 	p.run.settle()
-	return p.run
+	return p.run, idle.Kept(p.run.store.Store)
 }

@@ -50,16 +50,17 @@ type rank struct {
 
 	opens    opens                // ranges
 	sections [numSections]section // rows by the number of their name
+	store    *store               // that these are in
 	nvtx     bool                 // there are ranges in its steps
 }
 
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
-func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, why bool) *rank {
-	r := &rank{id: id, busy: busy, due: never, sites: sites}
+func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
+	r := &rank{id: id, busy: busy, due: never, sites: sites, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
-		Why: why, OSCalls: idle.CallsKnown(h, id),
+		Why: run.why, OSCalls: idle.CallsKnown(h, id), Store: run.store.Store,
 	})
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r
@@ -119,7 +120,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.API:
 			call := r.idle.Call(b, i)
 			if k := r.stepOf(b, i); k != noStep {
-				r.sections[calls].at(call.Name).add(k, e-t)
+				r.sections[calls].at(call.Name).add(k, e-t, 0, 0)
 			}
 		case event.NVTX:
 			r.observeRange(b, i, t, e, r.idle.Range(b, i).Name)
@@ -179,8 +180,8 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if name < 0 {
 		name = r.sites.Names.Of(&b.Name, i)
 	}
-	r.sections[kernels].at(name).add(k, e-t)
-	r.sections[classes].at(int32(class)).add(k, e-t)
+	r.sections[kernels].at(name).add(k, e-t, 0, 0)
+	r.sections[classes].at(int32(class)).add(k, e-t, 0, 0)
 }
 
 // findLane returns the index of the lane of a device, which may be a new one.
@@ -242,20 +243,15 @@ func (r *rank) closeRange() {
 		return
 	}
 	span := o.end - o.start
-	r.sections[operations].at(o.name).addRange(o.step, span, span-o.covered, r.busyUntil(o.end)-o.hidden)
+	r.sections[operations].at(o.name).add(o.step, span, span-o.covered, r.busyUntil(o.end)-o.hidden)
 }
 
-// finish observes the end of the rank's rows, and returns the idle time of its steps.
-func (r *rank) finish() (all []stepIdle, first []int) {
+// finish observes the end of the rank's rows, of which the idle time goes to some sections.
+func (r *rank) finish(sections []*idleNames) {
 	r.walk.Finish()
 	r.idle.Close()
-	all, first = r.idleOfSteps()
+	r.addIdle(sections)
 	r.idle = attribution{}
 	r.closeRanges(never - 1)
-	for s := range r.sections {
-		for k := range r.sections[s] {
-			r.sections[s][k].flush()
-		}
-	}
-	return all, first
+	r.seal()
 }

@@ -78,24 +78,25 @@ func (r *Run) adopt(other *Run, k int) {
 
 // renumbered returns the section with other numbers for its names.
 func (s section) renumbered(number []int32) section {
-	var to section
-	for id := range s {
-		if s[id].place.n > 0 {
-			if around := s[id].place.parent; around >= 0 {
-				s[id].place.parent = number[around]
-			}
+	to := section{store: s.store}
+	for id := range s.rows {
+		r := s.row(id)
+		if r == nil {
+			continue
 		}
-		to.at(number[id]).merge(&s[id])
+		if around := r.place.parent; r.place.n > 0 && around >= 0 {
+			r.place.parent = number[around]
+		}
+		to.at(number[id]).merge(r)
 	}
 	return to
 }
 
 // merge takes over the entries of another row: several names may have become one.
 func (r *row) merge(other *row) {
-	if len(r.step) == 0 {
+	if r.log.Len() == 0 {
 		*r = *other
 		return
 	}
-	r.step, r.count, r.ns = append(r.step, other.step...), append(r.count, other.count...), append(r.ns, other.ns...)
-	r.self, r.hidden = append(r.self, other.self...), append(r.hidden, other.hidden...)
+	other.each(func(e entry) { r.log.Add(int64(e.step), e.count, e.ns, e.self, e.hidden) })
 }

@@ -1,21 +1,42 @@
 package compare
 
+import (
+	"cmp"
+	"runtime"
+
+	"github.com/hostbound/hostbound/pkg/spill"
+)
+
 // row is what one name of one rank cost, step after step. Steps in which the name
 // does not occur have no entry; a step may have several, which add up.
 type row struct {
-	step  []int32
-	count []uint32
-	ns    []uint32
-	// self and hidden are for operations: the time outside nested ranges, and the
-	// time during which lanes were busy, summed over the lanes.
-	self, hidden []uint32
+	log *spill.Log // nil: there are no entries
 
-	// The step that is being added up.
-	open  int32
-	n     uint32
-	sum   int64
+	now   entry // that is being added up
 	place place
 }
+
+// entry is what a name cost in a step, or a part of that; a part may be negative.
+type entry struct {
+	step      int32 // noStep: none
+	count, ns int64
+	// self and hidden are for operations: the time outside nested ranges, and the
+	// time during which lanes were busy, summed over the lanes. Of idle time self is
+	// what lies between steps.
+	self, hidden int64
+}
+
+// rowBlock is how many entries of a row wait in memory: there are many rows.
+const rowBlock = 256
+
+// The columns of a row's entries, by step.
+const (
+	colCount = spill.Payload + iota
+	colNs
+	colSelf
+	colHidden
+	numRowColumns = iota
+)
 
 // place is where in a step an operation is.
 type place struct {
@@ -27,53 +48,35 @@ type place struct {
 
 const noStep = -1
 
-// maxEntry is what an entry can hold; more is spread over several.
-const maxEntry = 1<<32 - 1
-
-// add adds an event of the row that took ns to a step.
-func (r *row) add(step int32, ns int64) {
-	if r.open != step {
+// add adds an event of the row to a step.
+func (r *row) add(step int32, ns, self, hidden int64) {
+	if r.now.step != step {
 		r.flush()
-		r.open = step
+		r.now.step = step
 	}
-	r.n++
-	r.sum += ns
+	r.now.count++
+	r.now.ns += ns
+	r.now.self += self
+	r.now.hidden += hidden
 }
 
-// flush makes an entry of the step that is being added up.
+// flush makes an entry of what is being added up.
 func (r *row) flush() {
-	if r.open == noStep || r.n == 0 {
-		return
+	if e := &r.now; e.count > 0 {
+		r.log.Add(int64(e.step), e.count, e.ns, e.self, e.hidden)
 	}
-	n := r.n
-	for sum := r.sum; n > 0 || sum > 0; n = 0 {
-		part := min(sum, maxEntry)
-		r.step, r.count, r.ns = append(r.step, r.open), append(r.count, n), append(r.ns, uint32(part))
-		sum -= part
-	}
-	r.open, r.n, r.sum = noStep, 0, 0
+	r.now = entry{step: noStep}
 }
 
-// addRange adds an operation's range to a step.
-func (r *row) addRange(step int32, ns, self, hidden int64) {
-	for n := uint32(1); n > 0 || ns > 0 || self > 0 || hidden > 0; n = 0 {
-		a, b, c := min(ns, maxEntry), min(self, maxEntry), min(hidden, maxEntry)
-		if k := len(r.step) - 1; k >= 0 && r.step[k] == step && fits(r.ns[k], a) && fits(r.hidden[k], c) {
-			r.count[k] += n
-			r.ns[k] += uint32(a)
-			r.self[k] += uint32(b)
-			r.hidden[k] += uint32(c)
-		} else {
-			r.step, r.count, r.ns = append(r.step, step), append(r.count, n), append(r.ns, uint32(a))
-			r.self, r.hidden = append(r.self, uint32(b)), append(r.hidden, uint32(c))
+// each calls f with all entries.
+func (r *row) each(f func(entry)) {
+	r.log.Each(spill.Columns(colCount, colNs, colSelf, colHidden), func(rows spill.Rows) {
+		counts, ns, self, hidden := rows[colCount], rows[colNs], rows[colSelf], rows[colHidden]
+		for i, step := range rows[spill.Key] {
+			f(entry{int32(step), counts[i], ns[i], self[i], hidden[i]})
 		}
-		ns, self, hidden = ns-a, self-b, hidden-c
-	}
+	})
 }
-
-// fits tells whether an entry has room for that much more. What fits as a whole
-// also does outside nested ranges, which are a part of it.
-func fits(have uint32, more int64) bool { return int64(have)+more <= maxEntry }
 
 // vote records where a range was.
 func (p *place) vote(parent int32, offset int64) {
@@ -90,12 +93,61 @@ func (p *place) vote(parent int32, offset int64) {
 }
 
 // section is the rows of one section of one rank, by the number of their name.
-type section []row
+type section struct {
+	store *spill.Store
+	rows  []row
+}
 
-// at returns the row of a name.
+// at returns the row of a name, to add to.
 func (s *section) at(id int32) *row {
-	for int(id) >= len(*s) {
-		*s = append(*s, row{open: noStep})
+	for int(id) >= len(s.rows) {
+		s.rows = append(s.rows, row{now: entry{step: noStep}})
 	}
-	return &(*s)[id]
+	r := &s.rows[id]
+	if r.log == nil {
+		r.log = s.store.NewLog(numRowColumns, rowBlock)
+	}
+	return r
+}
+
+// row returns the row of a name, nil where it has no entries.
+func (s *section) row(id int) *row {
+	if id >= len(s.rows) || s.rows[id].log == nil || s.rows[id].log.Len() == 0 {
+		return nil
+	}
+	return &s.rows[id]
+}
+
+// seal ends all rows of a rank.
+func (r *rank) seal() {
+	for s := range r.sections {
+		for k := range r.sections[s].rows {
+			if row := &r.sections[s].rows[k]; row.log != nil {
+				row.flush()
+				row.log.Seal()
+			}
+		}
+	}
+}
+
+// store is where the rows of a run are. Memory and file are given back when no rank refers
+// to it any more, or by Close.
+type store struct{ *spill.Store }
+
+// DefaultMemory is how much of a run's samples is kept in memory, in bytes.
+const DefaultMemory = 64 << 20
+
+// newStore returns a store with so much memory, 0 for DefaultMemory.
+func newStore(memory int64) *store {
+	s := &store{spill.NewStore(cmp.Or(memory, DefaultMemory))}
+	runtime.AddCleanup(s, func(s *spill.Store) { s.Close() }, s.Store)
+	return s
+}
+
+// sectionsIn returns sections without rows that are in a store.
+func sectionsIn(s *store) (all [numSections]section) {
+	for k := range all {
+		all[k].store = s.Store
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,6 +26,7 @@ type Run struct {
 	repeats int            // how many runs of one version these are, at least 1
 	ranks   []*profile     // those with steps, by run and number
 	names   [numSections]*names
+	store   *store // nil of runs that were put together: each has its own
 }
 
 // profile is what is left of a rank.
@@ -37,9 +39,10 @@ type profile struct {
 	steps    []step
 	steady   []int32 // indices of steps
 	sections [numSections]section
-	ranges   bool // there are NVTX ranges in its steps
-	from, to int  // the steps of the benchmark segment
-	counts   bool // numbers of requests are known in the benchmark segment
+	store    *store // that these are in
+	ranges   bool   // there are NVTX ranges in its steps
+	from, to int    // the steps of the benchmark segment
+	counts   bool   // numbers of requests are known in the benchmark segment
 }
 
 // profile returns what is left of a rank whose rows have ended.
@@ -57,7 +60,7 @@ func (r *rank) profile() *profile {
 // measured returns the profile of a rank of which the steps from and to are the
 // benchmark segment.
 func (r *rank) measured(from, to int) *profile {
-	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, ranges: r.nvtx, from: from, to: to}
+	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, store: r.store, ranges: r.nvtx, from: from, to: to}
 	if len(r.lanes) > 0 {
 		p.device = r.lanes[0].device
 	}
@@ -74,6 +77,26 @@ func (r *Run) settle() {
 	}
 	r.ranks = slices.DeleteFunc(r.ranks, func(p *profile) bool { return len(p.steps) == 0 })
 	slices.SortFunc(r.ranks, func(a, b *profile) int { return int(a.id - b.id) })
+}
+
+// Close gives the memory and the temporary file of a run back, which is of no use after
+// that.
+func (r *Run) Close() error {
+	var errs []error
+	for _, p := range r.ranks {
+		errs = append(errs, p.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// kept returns an error where the store of any of its ranks has failed.
+func (r *Run) kept() error {
+	for _, p := range r.ranks {
+		if err := idle.Kept(p.store.Store); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasCounts tells whether the numbers of requests of steps are known.

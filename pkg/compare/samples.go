@@ -35,9 +35,9 @@ type RankSamples struct {
 
 // FromSamples returns the profile of such a run.
 func FromSamples(s Samples) *Run {
-	run := &Run{Name: s.Name, Method: "samples", Ranges: true, repeats: 1, names: newSections()}
+	run := &Run{Name: s.Name, Method: "samples", Ranges: true, repeats: 1, names: newSections(), store: newStore(0)}
 	for id := range s.Ranks {
-		r := &rank{id: int32(id), lanes: make([]lane, 1)}
+		r := &rank{id: int32(id), lanes: make([]lane, 1), sections: sectionsIn(run.store), store: run.store}
 		r.fromSamples(&s.Ranks[id], int32(s.Gen), &run.names)
 		run.ranks = append(run.ranks, r.sampled())
 	}
@@ -78,11 +78,12 @@ func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names
 	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {
 		row := r.sections[operations].at(names[operations].add(name))
 		for i, v := range s.Operations[name] {
-			row.addRange(int32(i), nanoseconds(v), nanoseconds(v), 0)
+			row.add(int32(i), nanoseconds(v), nanoseconds(v), 0)
 		}
 	}
 	r.addSamples(kernels, names[kernels], s.Kernels)
 	r.addSamples(calls, names[calls], s.Calls)
+	r.seal()
 }
 
 // addSamples adds the rows of a section, in the order of their names.
@@ -90,9 +91,8 @@ func (r *rank) addSamples(section int, names *names, of map[string][]float64) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		row := r.sections[section].at(names.add(name))
 		for i, v := range of[name] {
-			row.add(int32(i), nanoseconds(v))
+			row.add(int32(i), nanoseconds(v), 0, 0)
 		}
-		row.flush()
 	}
 }
 

@@ -211,7 +211,7 @@ func (c *Comparison) rareRow(name string) Rare {
 func (s *side) times(name string) []float64 {
 	total := make([]float64, len(s.samples.step))
 	if id, ok := s.run.names[operations].ids[name]; ok {
-		s.each(operations, int(id), func(p int32, row *row, e int) { total[p] += float64(row.ns[e]) * us })
+		s.each(operations, int(id), func(p int32, e entry) { total[p] += float64(e.ns) * us })
 	}
 	return s.samples.largest(total)
 }

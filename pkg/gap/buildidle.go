@@ -22,11 +22,11 @@ func (c *computer) idleReport(views []*view) Idle {
 		lanes := int64(len(v.lanes))
 		rep.Lanes += len(v.lanes)
 		rep.Steps += v.steps
-		v.eachSlice(func(_ *slice, of *scope, ns int64) {
-			if v.has(of) {
-				window += ns * lanes
+		for k := range v.scopes {
+			if v.has(&v.scopes[k]) {
+				window += v.sums[k].ns * lanes
 			}
-		})
+		}
 		v.eachTotal(func(_ *scope, t *idle.Total) {
 			whole.add(t.Key, t.Ns)
 			if t.Inter {
@@ -56,11 +56,11 @@ func (c *computer) phaseReport(views []*view) []PhaseIdle {
 	for _, v := range views {
 		lanes := int64(len(v.lanes))
 		v.eachStepTotal(func(of *scope, t *idle.Total) { sums[of.phase].add(t.Key, t.Ns) })
-		v.eachSlice(func(_ *slice, of *scope, ns int64) {
-			if v.ofStep(of) {
-				window[of.phase] += ns * lanes
+		for k := range v.scopes {
+			if of := &v.scopes[k]; v.ofStep(of) {
+				window[of.phase] += v.sums[k].ns * lanes
 			}
-		})
+		}
 		for _, s := range v.counted() {
 			steps[s.Phase]++
 		}

@@ -68,8 +68,9 @@ func (f *finder) generation() *generation {
 	g := &generation{eagerGen: map[int64]bool{}, replayedGen: map[int64]bool{}}
 	for _, v := range f.views {
 		var idle, without []int64
+		facts := v.facts()
 		for k := v.from; k < v.to; k++ {
-			s, fact := &v.walk.Steps[k], &v.facts[k]
+			s, fact := &v.walk.Steps[k], &facts[k-v.from]
 			if s.Phase != event.Generation || v.besideContext(k) {
 				continue
 			}

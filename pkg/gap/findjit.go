@@ -49,7 +49,7 @@ func (f *finder) compiling() {
 
 // add looks at the steps of a rank.
 func (c *compilation) add(v *view) {
-	facts := v.facts[v.from:v.to]
+	facts := v.facts()
 	loose := make([]int32, len(facts))
 	idle := map[event.Phase][]int64{}
 	for k := range facts {

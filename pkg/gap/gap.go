@@ -1,9 +1,12 @@
 package gap
 
 import (
+	"cmp"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // Windows of the report.
@@ -11,6 +14,9 @@ const (
 	WindowBenchmark = "benchmark"
 	WindowTrace     = "trace"
 )
+
+// DefaultMemory is what is kept of a run in memory, in bytes.
+const DefaultMemory = 64 << 20
 
 // DefaultTop is how many of the longest gaps are listed.
 const DefaultTop = 10
@@ -32,6 +38,9 @@ type Options struct {
 	Stacks bool
 	// Series adds how the steps went over time and by rank, for figures.
 	Series bool
+	// Memory is how much of what grows with the run is kept in memory, in bytes; the rest
+	// goes to a temporary file. 0 is DefaultMemory.
+	Memory int64
 	// Source returns the source function of an NVTX range, "" where it is not
 	// known; nil knows none.
 	Source func(string) string
@@ -43,13 +52,18 @@ func Compute(src event.Source, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.store.Close()
 	if err := event.Each(src, c.add); err != nil {
 		return nil, err
 	}
 	for _, r := range c.ranks {
 		r.seal()
 	}
-	return c.report(), nil
+	rep := c.report()
+	if err := idle.Kept(c.store); err != nil {
+		return nil, err
+	}
+	return rep, nil
 }
 
 // computer is the state of Compute.
@@ -74,10 +88,11 @@ type computer struct {
 	ranks []*rank
 	rows  int64
 	cur   *rank
+	store *spill.Store // of what grows with the run
 }
 
 func newComputer(h *event.Header, opt Options) (*computer, error) {
-	c := &computer{header: h, opt: opt, sites: idle.NewSites(), stepped: h.Isolation != nil}
+	c := &computer{header: h, opt: opt, sites: idle.NewSites(), stepped: h.Isolation != nil, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}
 	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
 	if c.stepped {
@@ -124,7 +139,7 @@ func (c *computer) add(b *event.Batch) error {
 		}
 		c.rows += int64(j - i)
 		c.cur.lastRow = c.rows
-		return nil
+		return idle.Kept(c.store)
 	})
 }
 

@@ -47,7 +47,7 @@ func (r *rank) addLoad(name int32, ns int64) {
 	if r.c.kernels.of(name).effect&cudaname.LoadsCode == 0 {
 		return
 	}
-	if f := r.fact(); f != nil {
+	if f := r.openFact(); f != nil {
 		f.loads++
 		f.loadNs += ns
 	}

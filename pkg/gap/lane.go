@@ -3,6 +3,7 @@ package gap
 import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
 // lane is a device of a rank.
@@ -12,7 +13,7 @@ type lane struct {
 	streams []*stream
 	stream  *stream // of the last row
 
-	collectives collectives
+	collectives *straggler.Collectives // nil where there are none
 }
 
 // activity is a row of the GPU.
@@ -43,7 +44,7 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if !kind.IsCopy() && a.LaunchStart != none && r.firstOf(a) && r.counting() {
 		r.slackNow.Add(a.Start - a.LaunchEnd)
 	}
-	f := r.fact()
+	f := r.openFact()
 	if f != nil && !kind.IsCopy() {
 		f.run(a)
 	}

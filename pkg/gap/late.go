@@ -1,10 +1,12 @@
 package gap
 
 import (
+	"math"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
@@ -14,12 +16,12 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	var ranks []straggler.Rank
 	var of []*compared
 	for _, v := range views {
-		if r, first, ok := v.collectives(); ok {
-			ranks = append(ranks, r)
-			of = append(of, &compared{view: v, first: first})
+		if all := v.collectives(); all != nil && all.Within(v.from, v.to) {
+			ranks = append(ranks, straggler.Rank{ID: v.id, Report: v.report, Clocked: c.clocked(v.report), From: v.from, To: v.to, Collectives: all})
+			of = append(of, &compared{view: v})
 		}
 	}
-	res := straggler.Find(ranks)
+	res := straggler.Find(ranks, c.store)
 	if res == nil {
 		return nil
 	}
@@ -29,9 +31,9 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	}
 	times := make([]straggler.Times, len(of))
 	for k, v := range of {
-		v.matched = make(map[int32]bool, res.Steps)
+		v.matched, v.n = make([]bool, len(v.walk.Steps)), len(res.PerStep)
 		for _, s := range res.PerStep {
-			v.matched[v.first+int32(s.Step-res.Shifts[k])] = true
+			v.matched[v.from+s.Step-res.Shifts[k]] = true
 		}
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes()}
 	}
@@ -42,37 +44,20 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 // compared is a rank whose collectives are compared.
 type compared struct {
 	*view
-	first   int32          // number of its first step in the window
-	matched map[int32]bool // numbers of the steps with matched collectives
+	matched []bool // by number of the step: it has matched collectives
+	n       int    // how many these are
 }
 
-// collectives returns the collectives of the benchmark's steps on the rank's lowest
-// device that has any, and the number of the first of these steps.
-func (v *view) collectives() (r straggler.Rank, first int32, ok bool) {
-	r = straggler.Rank{ID: v.id, Report: v.report, Clocked: v.c.clocked(v.report)}
-	var lane *lane
+// collectives returns the collectives of the rank's lowest device that has any, nil where
+// none has.
+func (v *view) collectives() (all *straggler.Collectives) {
+	lowest := int32(math.MaxInt32)
 	for _, l := range v.lanes {
-		if len(l.collectives) > 0 && (lane == nil || l.Device < lane.Device) {
-			lane = l
+		if l.collectives != nil && l.Device <= lowest {
+			all, lowest = l.collectives, l.Device
 		}
 	}
-	if lane == nil {
-		return r, 0, false
-	}
-	first = int32(v.from)
-	r.Steps = int(v.steps)
-	r.Collectives = make([]straggler.Collective, 0, len(lane.collectives)*pieceLen)
-	for p, piece := range lane.collectives {
-		lane.collectives[p] = nil // both in memory would be much in a long run
-		for i := range piece {
-			if k := &piece[i]; v.inWindow(k.step) {
-				r.Collectives = append(r.Collectives, straggler.Collective{
-					Step: k.step - first, Name: k.name, Allreduce: k.allreduce, Start: k.start, End: k.end,
-				})
-			}
-		}
-	}
-	return r, first, len(r.Collectives) > 0
+	return all
 }
 
 // clocked tells whether the times of a report are UTC but for an error.
@@ -89,18 +74,17 @@ func (c *computer) clocked(report int) bool {
 // class, in us.
 func (v *compared) kernelTimes() map[string]float64 {
 	var sums kernelTime
-	for k := range v.own {
-		if !v.matched[int32(k)] {
-			continue
+	v.eachStep(columnsFrom(colOwn, spill.Payload+numStepColumns), func(k int, rows spill.Rows, i int) {
+		for class := range sums {
+			if v.matched[k] {
+				sums[class] += rows[colOwn+class][i]
+			}
 		}
-		for class, ns := range v.own[k] {
-			sums[class] += ns
-		}
-	}
+	})
 	times := map[string]float64{}
 	for class, ns := range sums {
 		if ns > 0 {
-			times[event.Classes[class]] = us(ns) / float64(len(v.matched))
+			times[event.Classes[class]] = us(ns) / float64(v.n)
 		}
 	}
 	return times
@@ -112,11 +96,11 @@ func (v *compared) kernelTimes() map[string]float64 {
 func (v *compared) hostTimes() map[string]float64 {
 	times := map[string]float64{}
 	v.idle.EachHostTime(func(s idle.Sample) {
-		cause := v.c.sites.Cause(s.Key)
-		if !v.matched[v.slices[s.Slice].step] || cause == idle.Untraced || cause == idle.Sync {
+		cause, k := v.c.sites.Cause(s.Key), v.slices[s.Slice].step
+		if k < 0 || !v.matched[k] || cause == idle.Untraced || cause == idle.Sync {
 			return
 		}
-		times[strings.TrimPrefix(v.c.sites.CauseName(s.Key), "host:")] += us(s.Ns) / float64(len(v.matched))
+		times[strings.TrimPrefix(v.c.sites.CauseName(s.Key), "host:")] += us(s.Ns) / float64(v.n)
 	})
 	return times
 }
@@ -129,7 +113,7 @@ func (v *compared) idleTimes() map[string]float64 {
 		if !v.matched[k] || cause == idle.Sync || cause == idle.Untraced || cause == idle.Tail {
 			return
 		}
-		times[v.c.sites.CauseName(s.Key)] += us(s.Ns) / float64(len(v.matched))
+		times[v.c.sites.CauseName(s.Key)] += us(s.Ns) / float64(v.n)
 	})
 	return times
 }

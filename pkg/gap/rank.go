@@ -6,6 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/slack"
+	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -29,15 +30,18 @@ type rank struct {
 
 	slices []slice // as idle counts them
 	scopes []scope
-	now    coverage.Counts // of the open slice
+	sums   []scopeSum // as scopes
+	// What was pending since the open step began, outside and inside of the trace.
+	held [2]scopeSum
+	now  coverage.Counts // of the open slice
 
-	slack    []slack.Step // as walk.Steps
-	facts    []stepFact   // as walk.Steps
-	own      []kernelTime // as walk.Steps, where ranks are compared
-	segments []segment    // as walk.Segments
-	segStart int64        // start of the last one
-	between  segment      // what counts only where the window holds all segments
-	trace    segment      // the window of the trace, where that is the window
+	fact     stepFact   // of the last step
+	own      kernelTime // likewise, where ranks are compared
+	kept     *spill.Log // what is kept of each step, as walk.Steps
+	segments []segment  // as walk.Segments
+	segStart int64      // start of the last one
+	between  segment    // what counts only where the window holds all segments
+	trace    segment    // the window of the trace, where that is the window
 	pending  pending
 
 	activity activity // of the row under way
@@ -72,7 +76,7 @@ type pending struct {
 }
 
 func newRank(c *computer, id int32) *rank {
-	r := &rank{c: c, id: id, report: -1, ring: newRing()}
+	r := &rank{c: c, id: id, report: -1, ring: newRing(), kept: c.store.NewLog(numStepColumns, 0)}
 	for k := range c.header.Reports {
 		if &c.header.Reports[k] == c.header.Report(id) {
 			r.report = k
@@ -80,7 +84,7 @@ func newRank(c *computer, id int32) *rank {
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
-		Why: true, Stacks: true, OSCalls: idle.CallsKnown(c.header, id),
+		Why: true, Stacks: true, OSCalls: idle.CallsKnown(c.header, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)
@@ -107,24 +111,35 @@ func (r *rank) Begin(s step.Slice) {
 		}
 	}
 	k := r.idle.Cut(s.Start, group)
-	if k == len(r.slices) {
-		r.slices = append(r.slices, slice)
-	} else {
-		slice.started = r.slices[k].started
-		r.slices[k] = slice
-	}
+	r.slices = append(r.slices[:k], slice)
 }
 
 // End ends a slice at t.
 func (r *rank) End(s step.Slice, t int64) {
-	open := &r.slices[len(r.slices)-1]
-	open.started.Add(&r.now)
-	r.now = coverage.Counts{}
+	if t > s.Start { // else the next slice replaces it
+		r.endSlice(s, t)
+	}
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
 		for _, l := range r.lanes {
 			l.pause()
 		}
+	}
+}
+
+// endSlice adds up what a slice that ends at t had.
+func (r *rank) endSlice(s step.Slice, t int64) {
+	sum := &r.sums[r.slices[len(r.slices)-1].scope]
+	switch {
+	case s.Place == step.Pending && s.Trace:
+		sum = &r.held[1]
+	case s.Place == step.Pending:
+		sum = &r.held[0]
+	}
+	sum.started.Add(&r.now)
+	r.now = coverage.Counts{}
+	if s.Start > none && t < never {
+		sum.ns += t - s.Start
 	}
 }
 
@@ -139,11 +154,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 		r.slackNow.End()
 		r.marked = false
 	}
-	r.slack = append(r.slack, slack.Step{})
-	r.facts = append(r.facts, stepFact{})
-	if r.c.compared {
-		r.own = append(r.own, kernelTime{})
-	}
+	r.fact, r.own = stepFact{}, kernelTime{}
 	r.idle.Step(s.Start, s.End)
 	seg := &r.segments[s.Segment]
 	if s.Ctx > 0 {
@@ -182,8 +193,17 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 		}
 		return r.groupOf(pending.scope)
 	})
-	r.pending = pending{}
-	r.slack[k] = r.slackNow.End()
+	for trace, held := range r.held {
+		if held == (scopeSum{}) {
+			continue
+		}
+		own.trace = trace == 1
+		sum := &r.sums[r.scopeID(own)]
+		sum.started.Add(&held.started)
+		sum.ns += held.ns
+	}
+	r.pending, r.held = pending{}, [2]scopeSum{}
+	r.keepStep(k, r.slackNow.End())
 	r.marked = false
 	r.sample.End()
 }
@@ -232,6 +252,12 @@ func (r *rank) seal() {
 		r.sample.EndTrace(&r.trace.steady)
 	}
 	r.idle.Close()
+	r.kept.Seal()
+	for _, l := range r.lanes {
+		if l.collectives != nil {
+			l.collectives.Seal()
+		}
+	}
 	r.ring, r.chains = ring{}, nil
 }
 

@@ -10,9 +10,8 @@ import (
 // slice is a stretch of a rank's time that belongs to one step, to the gap between
 // two segments, or to nothing.
 type slice struct {
-	step    int32 // -1: none
-	scope   int32 // its index in rank.scopes
-	started coverage.Counts
+	step  int32 // -1: none
+	scope int32 // its index in rank.scopes
 }
 
 // scope is what windows can hold of a rank, and idle time is added up for.
@@ -20,6 +19,13 @@ type scope struct {
 	segment int32       // index of the segment whose step it is, or one of the following
 	phase   event.Phase // of the step, noPhase where there is none
 	trace   bool        // in the window of the trace, where that was asked for
+}
+
+// scopeSum is what was measured in all slices of a scope; of one that no window holds it
+// means nothing.
+type scopeSum struct {
+	started coverage.Counts
+	ns      int64 // how long they are together
 }
 
 // What is not part of a step.
@@ -52,7 +58,7 @@ func (r *rank) scopeID(s scope) int32 {
 			break
 		}
 	}
-	r.scopes = append(r.scopes, s)
+	r.scopes, r.sums = append(r.scopes, s), append(r.sums, scopeSum{})
 	return int32(len(r.scopes) - 1)
 }
 

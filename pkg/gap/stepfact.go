@@ -5,6 +5,8 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/slack"
+	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -19,10 +21,61 @@ type stepFact struct {
 	compiled int32 // spans in which the driver compiled or loaded code
 }
 
-// fact returns what is known of the open step, nil where there is none.
-func (r *rank) fact() *stepFact {
-	if n := len(r.facts); n > 0 && r.at.Place != step.Outside {
-		return &r.facts[n-1]
+// The columns of what is kept of a step.
+const (
+	colSlack       = spill.Payload
+	colFact        = colSlack + 5
+	colOwn         = colFact + 7
+	numStepColumns = colOwn + len(kernelTime{}) - spill.Payload
+)
+
+// keepStep keeps what is known of step k, of which no more comes.
+func (r *rank) keepStep(k int, s slack.Step) {
+	f := &r.fact
+	row := [numStepColumns]int64{
+		s.Launches, s.Near, s.Min, s.P10, s.P50,
+		f.idle, f.loadNs, int64(f.forward), int64(f.loose), int64(f.replayed), int64(f.loads), int64(f.compiled),
+	}
+	copy(row[colOwn-spill.Payload:], r.own[:])
+	r.kept.Add(int64(k), row[:]...)
+}
+
+// eachStep calls f with some columns of what was kept of the steps that count.
+func (v *view) eachStep(columns uint64, f func(k int, rows spill.Rows, i int)) {
+	v.kept.Each(columns, func(rows spill.Rows) {
+		for i, k := range rows[spill.Key] {
+			if v.inWindow(int32(k)) {
+				f(int(k), rows, i)
+			}
+		}
+	})
+}
+
+// slackOf returns the launch slack of the step in row i.
+func slackOf(rows spill.Rows, i int) slack.Step {
+	of := func(c int) int64 { return rows[colSlack+c][i] }
+	return slack.Step{Launches: of(0), Near: of(1), Min: of(2), P10: of(3), P50: of(4)}
+}
+
+// facts returns what is known of the steps that count.
+func (v *view) facts() []stepFact {
+	all := make([]stepFact, 0, v.steps)
+	v.eachStep(columnsFrom(colFact, colOwn), func(_ int, rows spill.Rows, i int) {
+		of := func(c int) int64 { return rows[colFact+c][i] }
+		all = append(all, stepFact{
+			idle: of(0), loadNs: of(1), forward: int32(of(2)), loose: int32(of(3)), replayed: int32(of(4)), loads: int32(of(5)), compiled: int32(of(6)),
+		})
+	})
+	return all
+}
+
+// columnsFrom is the set of the columns from one to before another.
+func columnsFrom(from, to int) uint64 { return 1<<to - 1<<from }
+
+// openFact returns what is known of the open step, nil where there is none.
+func (r *rank) openFact() *stepFact {
+	if len(r.walk.Steps) > 0 && r.at.Place != step.Outside {
+		return &r.fact
 	}
 	return nil
 }
@@ -97,7 +150,7 @@ func (g *group) drain(k idle.Key, ns int64) {
 
 // addOverhead observes a span of the driver's or the profiler's own work.
 func (r *rank) addOverhead(b *event.Batch, i int) {
-	if f := r.fact(); f != nil && compiles(string(b.Name.Get(i))) {
+	if f := r.openFact(); f != nil && compiles(string(b.Name.Get(i))) {
 		f.compiled++
 	}
 }

@@ -78,16 +78,6 @@ func (v *view) has(s *scope) bool {
 // ofStep tells whether a scope is of steps that count.
 func (v *view) ofStep(s *scope) bool { return s.segment >= 0 && (v.only < 0 || s.segment == v.only) }
 
-// eachSlice calls f with the slices, their scopes and lengths in ns.
-func (v *view) eachSlice(f func(s *slice, of *scope, ns int64)) {
-	for k := range v.slices {
-		if s := &v.slices[k]; v.groupOf(s.scope) != idle.NoGroup {
-			start, end := v.idle.Bounds(k)
-			f(s, &v.scopes[s.scope], end-start)
-		}
-	}
-}
-
 // eachTotal calls f with the idle time in the window, by scope and site.
 func (v *view) eachTotal(f func(of *scope, t *idle.Total)) {
 	v.idle.EachTotal(v.end, func(t idle.Total) {
@@ -119,10 +109,10 @@ func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
 
 // started returns what started in the window.
 func (v *view) started() (n coverage.Counts) {
-	v.eachSlice(func(s *slice, of *scope, _ int64) {
-		if v.has(of) {
-			n.Add(&s.started)
+	for k := range v.scopes {
+		if v.has(&v.scopes[k]) {
+			n.Add(&v.sums[k].started)
 		}
-	})
+	}
 	return n
 }

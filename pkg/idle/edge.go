@@ -181,10 +181,9 @@ func (r *Rank) passEdge(l *Lane) {
 
 // move adds a piece, which may be of a closed slice.
 func (r *Rank) move(p latePiece) {
-	switch {
-	case int(p.at) == len(r.slices)-1:
+	if int(p.at) == len(r.slices)-1 {
 		r.now.add(p.code, p.ns)
-	case r.slices[p.at].group != NoGroup:
-		r.late = append(r.late, p)
+	} else {
+		r.keepLate(p)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // kernels makes kernels of one lane that are busy between pairs of times.
@@ -21,7 +22,7 @@ func kernels(spans ...int64) (rows []eventtest.Row) {
 // beginning at each start; ends are those of the steps.
 func interOf(t *testing.T, method string, rows []eventtest.Row, starts, ends []int64) []int64 {
 	t.Helper()
-	r := NewRank(NewSites(), Options{Method: method})
+	r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), Method: method})
 	b, err := eventtest.Source(eventtest.Header(rows), rows, len(rows)).Next()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
@@ -57,13 +58,16 @@ func (r *Rank) fold(to int64) {
 	for _, h := range r.threads {
 		if h.launches {
 			r.buf = r.appendFolded(r.buf[:0], h, max(r.folds, r.origin), to)
-			r.folded = append(r.folded, slices.Clone(r.buf))
+			for _, p := range r.buf {
+				r.folded.Add(r.numFolded, int64(p.thread), int64(p.at), int64(p.code), p.ns)
+			}
+			r.numFolded++
 		}
 		h.Forget(to)
 	}
 	for _, l := range r.lanes {
 		if l.folded < 0 {
-			l.folded = len(r.folded)
+			l.folded = r.numFolded
 		}
 		if l.foldEnd > none {
 			l.foldEnd = to
@@ -136,7 +140,11 @@ func (r *Rank) attributeFolded(l *Lane, h *hostThread, s span, g gapOf) int64 {
 	}
 	mine := r.foldedOf(l, number)
 	var sum sums
-	for k := 0; k < len(r.slices) && r.slices[k].start < end; k++ {
+	first := r.sliceAt(s.start)
+	if len(mine) > 0 {
+		first = min(first, int(mine[0].at))
+	}
+	for k := max(0, first); k < len(r.slices) && r.slices[k].start < end; k++ {
 		whole := int64(0) // of what is folded
 		for ; len(mine) > 0 && mine[0].at <= int32(k); mine = mine[1:] {
 			sum.add(mine[0].code, mine[0].ns)
@@ -153,16 +161,19 @@ func (r *Rank) attributeFolded(l *Lane, h *hostThread, s span, g gapOf) int64 {
 // foldedOf returns what was folded of a thread during the lane's gap, by slice.
 func (r *Rank) foldedOf(l *Lane, number int32) []piece {
 	var mine []piece
-	observe := func(list []foldedPiece) {
-		for _, p := range list {
-			if p.thread == number {
-				mine = append(mine, p.piece)
-			}
+	for _, p := range l.partial {
+		if p.thread == number {
+			mine = append(mine, p.piece)
 		}
 	}
-	observe(l.partial)
-	for _, list := range r.folded[min(l.folded, len(r.folded)):] {
-		observe(list)
+	const thread, at, key, ns = spill.Payload, spill.Payload + 1, spill.Payload + 2, spill.Payload + 3
+	all := r.folded.Read(l.folded)
+	for rows := all.Next(spill.All); rows != nil; rows = all.Next(spill.All) {
+		for i, fold := range rows[spill.Key] {
+			if fold >= l.folded && rows[thread][i] == int64(number) {
+				mine = append(mine, piece{int32(rows[at][i]), code(rows[key][i]), rows[ns][i]})
+			}
+		}
 	}
 	slices.SortStableFunc(mine, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
 	return mine

@@ -12,6 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // randomRows makes the rows of a rank whose times are single nanoseconds, so that the
@@ -235,7 +236,7 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 	sites := NewSites()
 	h := eventtest.Header(rows)
 	h.Columns |= event.HostCols | event.StackCols
-	r := NewRank(sites, Options{PerSite: perSite, Why: divided, Stacks: divided, OSCalls: true})
+	r := NewRank(sites, Options{Store: spill.NewStore(1 << 20), PerSite: perSite, Why: divided, Stacks: divided, OSCalls: true})
 	src := eventtest.Source(h, rows, batch)
 	todo := append(slices.Clone(cuts), end)
 	cut := func() {

@@ -14,7 +14,7 @@ type Lane struct {
 
 	replay  int64 // correlation of the graph replay that the latest end belongs to, none where it does not
 	partial []foldedPiece
-	folded  int // index in Rank.folded from which its gap goes on
+	folded  int64 // number of the fold from which its gap goes on
 	foldEnd int64
 	edge    laneEdge
 }
@@ -113,7 +113,7 @@ func (r *Rank) endGap(l *Lane, a *Activity, first bool) {
 		}
 	}
 	l.GapStart, l.GapEnd = from, a.Start
-	l.partial, l.folded, l.foldEnd = nil, len(r.folded), none
+	l.partial, l.folded, l.foldEnd = nil, r.numFolded, none
 }
 
 // Part is a part of a gap.
@@ -230,9 +230,7 @@ func (r *Rank) credit(from, to int64, key Key, g gapOf) {
 		if start := r.slices[k].start; to > start {
 			p := latePiece{piece{int32(k), c, to - max(from, start)}, g.until}
 			r.gap = append(r.gap, p)
-			if r.slices[k].group != NoGroup {
-				r.late = append(r.late, p)
-			}
+			r.keepLate(p)
 			to = start
 		}
 	}
@@ -263,9 +261,8 @@ func (r *Rank) endLane(l *Lane, to int64) {
 		if end <= from {
 			return
 		}
-		if r.slices[k].group != NoGroup && max(from, start) < end {
-			p := piece{int32(k), Key(Tail).code(false), end - max(from, start)}
-			r.late = append(r.late, latePiece{p, never})
+		if max(from, start) < end {
+			r.keepLate(latePiece{piece{int32(k), Key(Tail).code(false), end - max(from, start)}, never})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	HostTime bool
 	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
 	MaxRuns int
+	// Store keeps what grows with the trace.
+	Store *spill.Store
 	// Method is how steps were isolated, "" for streams without.
 	Method string
 	// Markers are the forward-step markers, nil for the presets.
@@ -51,22 +54,24 @@ type Rank struct {
 
 	slices  []slice // the last one is open
 	now     sums    // of the open slice
-	samples blocks
+	samples log
 	causes  []piece // of the slice that is being kept
 	totals  []piece
 	pending []piece
-	late    []latePiece
-	host    []piece
+	late    log
+	host    log
 	open    []groupSums
 
 	lanes   []*Lane
 	lane    *Lane // of the last activity
 	threads []*hostThread
 	byID    map[int64]*hostThread
-	thread  *hostThread     // of the last host row
-	folds   int64           // time up to which runs were folded
-	folded  [][]foldedPiece // of a launching thread in a fold each
+	thread  *hostThread // of the last host row
+	folds   int64       // time up to which runs were folded
+	folded  *spill.Log  // by fold: what a launching thread did before it
 	buf     []foldedPiece
+	// numFolded is the number of folds, of each launching thread one.
+	numFolded int64
 
 	unknown   Key // what nobody knows a thread to be doing
 	estimated int64
@@ -75,6 +80,14 @@ type Rank struct {
 	holds     []hold // of the interpreter lock, in the order of their start
 	pauses    []span
 	evidence  []Evidence
+}
+
+// Kept returns an error, an *event.Error, where a store could not keep all.
+func Kept(s *spill.Store) error {
+	if err := s.Err(); err != nil {
+		return &event.Error{Msg: "the steps do not fit into memory, and " + err.Error(), Advice: "set TMPDIR to a folder with more room, or give more memory with --memory"}
+	}
+	return nil
 }
 
 // hostThread is a thread of the rank's process.
@@ -93,6 +106,7 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{
 		sites: sites, opt: opt, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never, folds: none,
 		byID: map[int64]*hostThread{}, slices: []slice{{none, NoGroup}}, edges: newEdges(opt),
+		samples: log{opt.Store.NewLog(2, 0)}, host: log{opt.Store.NewLog(2, 0)}, late: log{opt.Store.NewLog(3, 0)}, folded: opt.Store.NewLog(4, 0),
 	}
 	if r.opt.MaxRuns == 0 {
 		r.opt.MaxRuns = defaultMaxRuns
@@ -288,6 +302,9 @@ func (r *Rank) Close() {
 	}
 	for _, g := range r.open {
 		r.totals = g.sums.drain(r.totals, g.group)
+	}
+	for _, l := range []*spill.Log{r.samples.Log, r.host.Log, r.late.Log} {
+		l.Seal()
 	}
 	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges = sums{}, edges{}

@@ -3,6 +3,7 @@ package idle
 import (
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
@@ -60,18 +61,30 @@ type piece struct {
 	ns   int64
 }
 
-// blocks is a list of pieces that grows without being copied.
-type blocks [][]piece
+// log is pieces in a store.
+type log struct{ *spill.Log }
 
-const blockPieces = 4096
+// The columns of a log of pieces, which is by slice.
+const (
+	logCode = spill.Payload + iota
+	logNs
+	logUntil // of late pieces
+)
 
-func (b *blocks) add(pieces []piece) {
-	n := len(*b)
-	if n == 0 || len((*b)[n-1])+len(pieces) > cap((*b)[n-1]) {
-		*b = append(*b, make([]piece, 0, max(blockPieces, len(pieces))))
-		n++
+func (l log) add(pieces []piece) {
+	for _, p := range pieces {
+		l.Add(int64(p.at), int64(p.code), p.ns)
 	}
-	(*b)[n-1] = append((*b)[n-1], pieces...)
+}
+
+// each calls f with each piece.
+func (l log) each(f func(piece)) {
+	l.Each(spill.Columns(logCode, logNs), func(rows spill.Rows) {
+		codes, ns := rows[logCode], rows[logNs]
+		for i, at := range rows[spill.Key] {
+			f(piece{int32(at), code(codes[i]), ns[i]})
+		}
+	})
 }
 
 // latePiece is a piece of a gap that goes on after its slice: it is tail for windows
@@ -79,6 +92,13 @@ func (b *blocks) add(pieces []piece) {
 type latePiece struct {
 	piece
 	until int64
+}
+
+// keepLate keeps a piece of a closed slice, if that may be in a window.
+func (r *Rank) keepLate(p latePiece) {
+	if r.slices[p.at].group != NoGroup {
+		r.late.Add(int64(p.at), int64(p.code), p.ns, p.until)
+	}
 }
 
 // sums adds up time by code.
@@ -256,7 +276,8 @@ func (r *Rank) closeHostTime(at int64, k int32) {
 				r.closed = append(r.closed, piece{k, Key(state).code(false), ns})
 			}
 		})
-		r.host = r.appendSamples(r.host, r.closed)
+		r.causes = r.appendSamples(r.causes[:0], r.closed)
+		r.host.add(r.causes)
 	}
 }
 
@@ -277,21 +298,30 @@ func (r *Rank) Each(windowEnd int64, f func(Sample)) {
 		panic("BUG: slices were not kept")
 	}
 	emit := func(p piece) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
-	for _, block := range r.samples {
-		for _, p := range block {
-			emit(p)
-		}
-	}
-	for i := range r.late {
-		p := r.late[i].ending(windowEnd)
-		if r.slices[p.at].group < 0 {
-			continue
-		}
+	r.samples.each(emit)
+	r.eachLate(windowEnd, func(p piece) {
 		if !r.opt.PerSite {
 			p.code = r.sites.WithoutSite(p.code.key()).code(p.code.inter())
 		}
 		emit(p)
-	}
+	})
+}
+
+// eachLate calls f with the late pieces of slices in a group, for windows that end at a
+// time.
+func (r *Rank) eachLate(windowEnd int64, f func(piece)) {
+	r.late.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
+		for i, at := range rows[spill.Key] {
+			p := piece{int32(at), code(rows[logCode][i]), rows[logNs][i]}
+			if r.slices[p.at].group < 0 {
+				continue
+			}
+			if rows[logUntil][i] >= windowEnd {
+				p.code = Key(Tail).code(false)
+			}
+			f(p)
+		}
+	})
 }
 
 // EachTotal calls f with the idle time of each group by site, for windows that end at
@@ -304,29 +334,16 @@ func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
 	for _, p := range r.totals {
 		emit(p)
 	}
-	for i := range r.late {
-		p := r.late[i].ending(windowEnd)
-		if p.at = r.slices[p.at].group; p.at >= 0 {
-			emit(p)
-		}
-	}
-}
-
-// ending returns the piece for windows that end at a time.
-func (p *latePiece) ending(windowEnd int64) piece {
-	q := p.piece
-	if p.until >= windowEnd {
-		q.code = Key(Tail).code(false)
-	}
-	return q
+	r.eachLate(windowEnd, func(p piece) {
+		p.at = r.slices[p.at].group
+		emit(p)
+	})
 }
 
 // EachHostTime calls f with the time that launching threads spent in each state in the
 // slices of a group, where the option HostTime is set.
 func (r *Rank) EachHostTime(f func(Sample)) {
-	for _, p := range r.host {
-		f(Sample{int(p.at), p.code.key(), false, p.ns})
-	}
+	r.host.each(func(p piece) { f(Sample{int(p.at), p.code.key(), false, p.ns}) })
 }
 
 // sliceAt returns the slice that holds a time.

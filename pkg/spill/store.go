@@ -10,7 +10,7 @@ import (
 // Store keeps pieces of bytes: in memory while they fit, after that in a
 // temporary file, which has no name where the system allows it, so that nothing
 // of it is left however the process ends. Put may be called from several
-// goroutines; no other method at the same time as another.
+// goroutines, and so may Get; no other methods at the same time.
 type Store struct {
 	limit int64 // of bytes in memory
 
@@ -141,6 +141,22 @@ func (s *Store) flush() error {
 	return nil
 }
 
+// fail keeps the first error.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+}
+
+// Err returns the first error that putting a piece into the file, or a log, has met.
+func (s *Store) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
 // Spilled returns the number of bytes in the file.
 func (s *Store) Spilled() int64 { return s.size }
 
@@ -151,7 +167,10 @@ func (s *Store) Get(a Addr, n int, scratch *[]byte) ([]byte, error) {
 		at := int64(a)
 		return s.slabs[at/slabSize][at%slabSize:][:n:n], nil
 	}
-	if err := s.flush(); err != nil {
+	s.mu.Lock()
+	err := s.flush()
+	s.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	if cap(*scratch) < n {

@@ -18,7 +18,7 @@ func (m *matched) doubt(res *Result) string {
 	if res.Steps < minSteps || m.n < minMatched {
 		return fmt.Sprintf("only %d collectives of %d steps were matched, %d of %d are needed", m.n, res.Steps, minMatched, minSteps)
 	}
-	last := m.lastOfSteps()
+	first := m.stepEnds(0)
 	done := map[int]bool{m.ranks[0].Report: true}
 	for r := 1; r < len(m.ranks); r++ {
 		if done[m.ranks[r].Report] {
@@ -26,58 +26,68 @@ func (m *matched) doubt(res *Result) string {
 		}
 		done[m.ranks[r].Report] = true
 		switch {
-		case m.apart(r, last):
+		case m.apart(r):
 			return fmt.Sprintf("the collectives of rank %d and those of rank %d do not overlap in time: they are not of one run", m.ranks[r].ID, m.ranks[0].ID)
-		case !m.together(r, last):
+		case !together(first, m.stepEnds(r)):
 			return fmt.Sprintf("the collectives of rank %d and those of rank %d do not end together on any clock: they are not of one run", m.ranks[r].ID, m.ranks[0].ID)
 		}
 	}
 	return ""
 }
 
-// lastOfSteps returns the last matched collective of each step.
-func (m *matched) lastOfSteps() []int {
-	var last []int
-	for i := range m.n {
-		if i+1 == m.n || m.step(i+1) != m.step(i) {
-			last = append(last, i)
+// stepEnds returns the ends of the last matched collective of each step, on the clock of
+// the first rank.
+func (m *matched) stepEnds(r int) (ends []int64) {
+	step := int64(-1)
+	m.each([]int{r}, func(b *block) {
+		for i, k := range b.steps {
+			end := m.correct(r, b.starts[0][i]+b.lengths[0][i])
+			if k != step {
+				step, ends = k, append(ends, end)
+			}
+			ends[len(ends)-1] = end
 		}
-	}
-	return last
+	})
+	return ends
 }
 
 // apart tells whether two ranks' collectives do not overlap on the clock that their
 // reports share.
-func (m *matched) apart(r int, last []int) bool {
+func (m *matched) apart(r int) bool {
 	if !m.ranks[r].Clocked || !m.ranks[0].Clocked {
 		return false
 	}
-	from, to := 0, last[len(last)-1]
-	return m.at(r, from).Start > m.at(0, to).End || m.at(0, from).Start > m.at(r, to).End
+	return m.first[r].Start > m.last[0].End || m.first[0].Start > m.last[r].End
 }
 
-// together tells whether a rank's collectives end with those of the first one, once the
+// together tells whether the last collectives of steps end together on two ranks, once the
 // clocks are brought together: they do within a small part of a step, or their periods
 // vary together.
-func (m *matched) together(r int, last []int) bool {
+func together(first, own []int64) bool {
 	var periods, others, distances, differences []int64
-	for k, i := range last {
-		d := m.end(r, i) - m.end(0, i)
+	for k := range first {
+		d := own[k] - first[k]
 		distances = append(distances, max(d, -d))
 		if k == 0 {
 			continue
 		}
-		before := last[k-1]
-		own := m.end(r, i) - m.end(r, before)
-		first := m.end(0, i) - m.end(0, before)
-		periods, others = append(periods, first), append(others, own)
-		differences = append(differences, own-first)
+		periods, others = append(periods, first[k]-first[k-1]), append(others, own[k]-own[k-1])
+		differences = append(differences, others[k-1]-periods[k-1])
 	}
-	limit := max(agreeNs, int64(agreement*float64(medianOf(periods))))
-	if percentile90(distances) <= limit {
+	limit := max(agreeNs, int64(agreement*float64(median(append([]int64(nil), periods...)))))
+	if percentile90(len(distances), valuesOf(distances)) <= limit {
 		return true
 	}
 	return float64(deviation(differences)) < related*float64(min(deviation(periods), deviation(others)))
+}
+
+// valuesOf hands out values.
+func valuesOf(values []int64) func(add func(int64)) {
+	return func(add func(int64)) {
+		for _, v := range values {
+			add(v)
+		}
+	}
 }
 
 // deviation returns the median distance of values from their median, and sorts them.
@@ -88,6 +98,3 @@ func deviation(values []int64) int64 {
 	}
 	return median(values)
 }
-
-// medianOf returns the median of values, which stay as they are.
-func medianOf(values []int64) int64 { return median(append([]int64(nil), values...)) }

@@ -17,7 +17,7 @@ func TestMostOfTheLateness(t *testing.T) {
 		}
 	}
 	for _, ranks := range []int{2, 4, 8} {
-		res := Find(run{ranks: ranks, steps: 100, late: some(0.6), noise: 4000}.make())
+		res := find(run{ranks: ranks, steps: 100, late: some(0.6), noise: 4000}.make())
 		if res == nil || res.Kind != Persistent || res.Rank != 1 || res.ShareLate < 0.9 || res.Ranks[1].Straggler > 80 {
 			t.Errorf("%d ranks: %+v, want rank 1", ranks, res)
 		}
@@ -42,7 +42,7 @@ func TestEqualRanks(t *testing.T) {
 				for seed := range uint64(40) {
 					rng := rand.New(rand.NewPCG(seed, 9))
 					late := func(_ *rand.Rand, step, rank int) int64 { return noise(rng, step, rank) }
-					if res := Find(run{ranks: ranks, steps: steps, late: late, noise: 3000}.make()); res == nil || res.Kind == Persistent {
+					if res := find(run{ranks: ranks, steps: steps, late: late, noise: 3000}.make()); res == nil || res.Kind == Persistent {
 						t.Errorf("%s, %d ranks, %d steps, seed %d: %+v", name, ranks, steps, seed, res)
 					}
 				}
@@ -55,10 +55,10 @@ func TestEqualRanks(t *testing.T) {
 // collectives say.
 func TestUnrelated(t *testing.T) {
 	one := run{ranks: 1, steps: 60, noise: 3000}.make()[0]
-	unrelated := func(first int64, clocked bool) []Rank {
+	unrelated := func(first int64, clocked bool) []listed {
 		now := int64(0)
 		rng := rand.New(rand.NewPCG(7, 7))
-		b := Rank{ID: 1, Report: 1, Steps: 60, Clocked: clocked}
+		b := listed{Rank: Rank{ID: 1, Report: 1, To: 60, Clocked: clocked}}
 		for k, c := range one.Collectives {
 			if k%13 == 0 {
 				now += rng.Int64N(200_000)
@@ -68,27 +68,27 @@ func TestUnrelated(t *testing.T) {
 		}
 		a := one
 		a.Clocked = clocked
-		return []Rank{a, b}
+		return []listed{a, b}
 	}
 	for _, clocked := range []bool{false, true} {
 		for _, first := range []int64{0, 5_000_000_000} {
-			if res := Find(unrelated(first, clocked)); res == nil || res.Kind != Unknown || !strings.Contains(res.Reason, "not of one run") {
+			if res := find(unrelated(first, clocked)); res == nil || res.Kind != Unknown || !strings.Contains(res.Reason, "not of one run") {
 				t.Errorf("clocked %v, %d ns later: %+v", clocked, first, res)
 			}
 		}
 	}
 	for _, steps := range []int{1, 2, 7} {
-		if res := Find(run{ranks: 2, steps: steps, late: second}.make()); res == nil || res.Kind != Unknown || res.Reason == "" {
+		if res := find(run{ranks: 2, steps: steps, late: second}.make()); res == nil || res.Kind != Unknown || res.Reason == "" {
 			t.Errorf("%d steps: %+v", steps, res)
 		}
 	}
 	// Clocks that say nothing do not keep ranks of one run from being compared.
 	ranks := run{ranks: 2, steps: 60, late: second, noise: 3000, offset: func(k int, _ int64) int64 { return int64(k) * 1e15 }}.make()
-	if res := Find(ranks); res.Kind != Persistent || res.Rank != 1 {
+	if res := find(ranks); res.Kind != Persistent || res.Rank != 1 {
 		t.Errorf("unknown clocks: %+v", res)
 	}
 	ranks[0].Clocked, ranks[1].Clocked = true, true
-	if res := Find(ranks); res.Kind != Unknown {
+	if res := find(ranks); res.Kind != Unknown {
 		t.Errorf("clocks that are 11 days apart: %+v", res)
 	}
 }
@@ -99,14 +99,14 @@ func TestClockErrorOfFew(t *testing.T) {
 	for i := range values {
 		values[i] = int64(i)
 	}
-	if got := percentile90(values); got != 19 {
+	if got := percentile90(len(values), valuesOf(values)); got != 19 {
 		t.Errorf("of 20: %d, want the largest", got)
 	}
 	values = make([]int64, 1000)
 	for i := range values {
 		values[i] = int64(i)
 	}
-	if got := percentile90(values); got < 910 || got > 920 {
+	if got := percentile90(len(values), valuesOf(values)); got < 910 || got > 920 {
 		t.Errorf("of 1000: %d, want about 915", got)
 	}
 }

@@ -1,9 +1,10 @@
 package straggler
 
 import (
-	"cmp"
 	"math"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 const none = math.MinInt64
@@ -13,10 +14,19 @@ const maxShift = 8
 
 // matched is the collectives that all ranks have.
 type matched struct {
-	ranks  []Rank
+	ranks []Rank
+	// times are those of each rank, in the order of the first one's collectives, and
+	// common what they have in common: as logs of one length.
+	times  []*spill.Log
+	common *spill.Log
 	n      int
-	index  [][]int32 // by rank: of the i-th matched collective
-	shifts []int
+	// reduces is how many of them are all-reduces.
+	reduces int
+	// unmatched is how many of the first rank's others do not have.
+	unmatched int
+	// first is each rank's first one, last its last.
+	first, last []Collective
+	shifts      []int
 	// What is taken off the clock of each rank: at time mid, and more by drift for
 	// each ns after it.
 	offset []int64
@@ -24,105 +34,105 @@ type matched struct {
 	mid    int64
 }
 
-func (m *matched) at(r, i int) *Collective { return &m.ranks[r].Collectives[m.index[r][i]] }
-func (m *matched) step(i int) int32        { return m.at(0, i).Step }
-func (m *matched) name(i int) int32        { return m.at(0, i).Name }
-func (m *matched) start(r, i int) int64    { return m.correct(r, m.at(r, i).Start) }
-func (m *matched) end(r, i int) int64      { return m.correct(r, m.at(r, i).End) }
-
-// correct brings a time of a rank to the clock of the first one.
-func (m *matched) correct(r int, t int64) int64 {
-	if m.drift[r] != 0 {
-		t -= int64(m.drift[r] * float64(t-m.mid))
-	}
-	return t - m.offset[r]
-}
-
 // match finds the collectives that all ranks have: those of the same name in the
 // same step, the first with the first, the second with the second and so on.
-func match(ranks []Rank) *matched {
+func match(ranks []Rank, store *spill.Store) *matched {
+	n := len(ranks)
 	m := &matched{
-		ranks: ranks, index: make([][]int32, len(ranks)), shifts: make([]int, len(ranks)),
-		offset: make([]int64, len(ranks)), drift: make([]float64, len(ranks)),
+		ranks: ranks, times: make([]*spill.Log, n), common: store.NewLog(1, 0), shifts: make([]int, n),
+		offset: make([]int64, n), drift: make([]float64, n), first: make([]Collective, n), last: make([]Collective, n),
 	}
-	for r := range ranks {
-		if r > 0 {
-			m.shifts[r] = shiftOf(&ranks[0], &ranks[r])
-		}
-		m.index[r] = make([]int32, 0, len(ranks[0].Collectives))
+	m.times[0] = store.NewLog(1, 0)
+	of := ends(&ranks[0])
+	for r := 1; r < n; r++ {
+		m.times[r] = store.NewLog(1, 0)
+		m.shifts[r] = shiftOf(of, ends(&ranks[r]))
 	}
 	s := newStepMatcher(m)
 	for s.next() {
-		if !s.alike() {
+		if !s.similar() {
 			s.byName()
 		}
 	}
-	m.n = len(m.index[0])
+	for _, l := range append(m.times, m.common) {
+		l.Seal()
+	}
 	return m
+}
+
+// add adds a matched collective of all ranks.
+func (m *matched) add(of func(r int) *Collective) {
+	for r := range m.ranks {
+		c := of(r)
+		m.times[r].Add(c.Start, c.End-c.Start)
+		if m.n == 0 {
+			m.first[r] = *c
+		}
+		m.last[r] = *c
+	}
+	c := of(0)
+	name := int64(c.Name) << 1
+	if c.Allreduce {
+		name++
+		m.reduces++
+	}
+	m.common.Add(int64(c.Step), name)
+	m.n++
 }
 
 // stepMatcher matches the collectives of one step after the other.
 type stepMatcher struct {
 	*matched
-	from, to []int // by rank, the collectives of the step
+	of []*cursor // by rank
 
 	place  map[nth]int // of the first rank's
 	counts map[int32]int32
-	have   []int     // how many ranks have it, by the first rank's
-	found  [][]int32 // where, by rank
+	have   []int   // how many ranks have it, by the first rank's
+	found  [][]int // where, by rank
 }
 
 // nth names a collective of a step: the n-th of its name.
 type nth struct{ name, n int32 }
 
 func newStepMatcher(m *matched) *stepMatcher {
-	return &stepMatcher{
-		matched: m, from: make([]int, len(m.ranks)), to: make([]int, len(m.ranks)),
-		place: map[nth]int{}, counts: map[int32]int32{}, found: make([][]int32, len(m.ranks)),
+	s := &stepMatcher{matched: m, place: map[nth]int{}, counts: map[int32]int32{}, found: make([][]int, len(m.ranks))}
+	for r := range m.ranks {
+		s.of = append(s.of, newCursor(&m.ranks[r]))
 	}
+	return s
 }
 
 // next goes to the next step that the first rank has collectives in.
 func (s *stepMatcher) next() bool {
-	first := s.ranks[0].Collectives
-	if s.to[0] == len(first) {
+	step, ok := s.of[0].ahead()
+	if !ok {
 		return false
 	}
-	step := int(first[s.to[0]].Step)
-	for r := range s.ranks {
-		all := s.ranks[r].Collectives
-		i := s.to[r]
-		for i < len(all) && int(all[i].Step)+s.shifts[r] < step {
-			i++
+	for r, c := range s.of {
+		theirs, ok := c.ahead()
+		for ok && theirs+s.shifts[r] < step {
+			c.read()
+			theirs, ok = c.ahead()
 		}
-		s.from[r] = i
-		for i < len(all) && int(all[i].Step)+s.shifts[r] == step {
-			i++
+		c.step = c.step[:0]
+		if ok && theirs+s.shifts[r] == step {
+			c.read()
 		}
-		s.to[r] = i
 	}
 	return true
 }
 
-// alike matches the collectives of a step in which all ranks have the same ones
+// similar matches the collectives of a step in which all ranks have the same ones
 // in the same order, and tells whether this is one.
-func (s *stepMatcher) alike() bool {
-	first := s.ranks[0].Collectives[s.from[0]:s.to[0]]
-	for r := 1; r < len(s.ranks); r++ {
-		all := s.ranks[r].Collectives[s.from[r]:s.to[r]]
-		if len(all) != len(first) {
+func (s *stepMatcher) similar() bool {
+	first := s.of[0].step
+	for _, c := range s.of[1:] {
+		if !slices.EqualFunc(c.step, first, func(a, b Collective) bool { return a.Name == b.Name }) {
 			return false
 		}
-		for i := range all {
-			if all[i].Name != first[i].Name {
-				return false
-			}
-		}
 	}
-	for r := range s.ranks {
-		for i := s.from[r]; i < s.to[r]; i++ {
-			s.index[r] = append(s.index[r], int32(i))
-		}
+	for i := range first {
+		s.add(func(r int) *Collective { return &s.of[r].step[i] })
 	}
 	return true
 }
@@ -130,39 +140,37 @@ func (s *stepMatcher) alike() bool {
 // byName matches the collectives of any step.
 func (s *stepMatcher) byName() {
 	clear(s.place)
-	n := s.to[0] - s.from[0]
+	n := len(s.of[0].step)
 	s.have = append(s.have[:0], make([]int, n)...)
-	for r := range s.ranks {
+	for r, c := range s.of {
 		clear(s.counts)
-		s.found[r] = append(s.found[r][:0], make([]int32, n)...)
-		for j := s.from[r]; j < s.to[r]; j++ {
-			name := s.ranks[r].Collectives[j].Name
+		s.found[r] = append(s.found[r][:0], make([]int, n)...)
+		for j := range c.step {
+			name := c.step[j].Name
 			k := nth{name, s.counts[name]}
 			s.counts[name]++
 			if r == 0 {
-				s.place[k] = j - s.from[0]
+				s.place[k] = j
 			}
 			if i, ok := s.place[k]; ok && s.have[i] == r {
 				s.have[i]++
-				s.found[r][i] = int32(j)
+				s.found[r][i] = j
 			}
 		}
 	}
 	for i, have := range s.have {
 		if have < len(s.ranks) {
+			s.unmatched++
 			continue
 		}
-		for r := range s.ranks {
-			s.index[r] = append(s.index[r], s.found[r][i])
-		}
+		s.add(func(r int) *Collective { return &s.of[r].step[s.found[r][i]] })
 	}
 }
 
-// shiftOf returns by how many steps rank b has to be moved to match a. Steps are
-// numbered alike in most runs, so another shift has to agree clearly better: the
-// ends of its steps' last collectives have less than half the spread.
-func shiftOf(a, b *Rank) int {
-	x, y := ends(a), ends(b)
+// shiftOf returns by how many steps a rank has to be moved to match another one, by the
+// ends of their steps' last collectives. Steps are numbered alike in most runs, so another
+// shift has to agree clearly better: they have less than half the spread.
+func shiftOf(x, y []int64) int {
 	best, spread := 0, spreadOf(x, y, 0)
 	for d := 1; d <= maxShift; d++ {
 		for _, shift := range [2]int{d, -d} {
@@ -178,12 +186,15 @@ func shiftOf(a, b *Rank) int {
 // none.
 func ends(r *Rank) []int64 {
 	var all []int64
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
-		for int(c.Step) >= len(all) {
+	c := newCursor(r)
+	for step, ok := c.ahead(); ok; step, ok = c.ahead() {
+		for step >= len(all) {
 			all = append(all, none)
 		}
-		all[c.Step] = max(all[c.Step], c.End)
+		c.read()
+		for i := range c.step {
+			all[step] = max(all[step], c.step[i].End)
+		}
 	}
 	return all
 }
@@ -201,145 +212,5 @@ func spreadOf(x, y []int64, shift int) int64 {
 	if len(d) < max(3, len(x)/2) {
 		return math.MaxInt64
 	}
-	mid := median(d)
-	for i := range d {
-		d[i] = max(d[i]-mid, mid-d[i])
-	}
-	return median(d)
-}
-
-// median returns the middle of values, which it sorts.
-func median(values []int64) int64 {
-	slices.Sort(values)
-	n := len(values)
-	if n%2 == 1 {
-		return values[n/2]
-	}
-	return values[n/2-1] + (values[n/2]-values[n/2-1])/2
-}
-
-// minAllreduces is how many matched all-reduces are enough to leave the other
-// collectives out of the comparison of clocks.
-const minAllreduces = 16
-
-// witnesses returns the matched collectives whose ends are compared.
-func (m *matched) witnesses() []int {
-	var reduces, all []int
-	for i := range m.n {
-		if all = append(all, i); m.at(0, i).Allreduce {
-			reduces = append(reduces, i)
-		}
-	}
-	if len(reduces) >= minAllreduces {
-		return reduces
-	}
-	return all
-}
-
-// align brings the clocks of all reports to that of the first and fills in what
-// was done.
-func (m *matched) align(res *Result) {
-	w := m.witnesses()
-	m.mid = m.at(0, w[len(w)/2]).End
-	done := map[int]int{m.ranks[0].Report: 0} // report → rank that was aligned
-	for r := 1; r < len(m.ranks); r++ {
-		if k, ok := done[m.ranks[r].Report]; ok {
-			m.offset[r], m.drift[r] = m.offset[k], m.drift[k]
-			continue
-		}
-		done[m.ranks[r].Report] = r
-		m.alignRank(r, w)
-	}
-	spread := make([]int64, len(w))
-	for k, i := range w {
-		spread[k] = m.spread(i)
-	}
-	res.ClockError = percentile90(spread)
-	res.Offsets = m.offset
-	for _, d := range m.drift {
-		res.Drift = append(res.Drift, d*1e9)
-	}
-}
-
-// spread returns the distance between the first and the last end of the i-th
-// matched collective.
-func (m *matched) spread(i int) int64 {
-	low, high := int64(math.MaxInt64), int64(none)
-	for r := range m.ranks {
-		end := m.end(r, i)
-		low, high = min(low, end), max(high, end)
-	}
-	return high - low
-}
-
-// percentile90 returns what nine in ten values are below, with 95 % confidence: of less
-// than 45 values that is the largest.
-func percentile90(values []int64) int64 {
-	slices.Sort(values)
-	n := float64(len(values))
-	return values[min(len(values)-1, int(math.Ceil(0.9*n+1.645*math.Sqrt(0.09*n))))]
-}
-
-// stretches is into how many the run is cut to see a drift, and maxDrift the drift that
-// clocks have at most: what looks like more is another run.
-const (
-	stretches = 16
-	maxDrift  = 500e-6
-)
-
-// alignRank finds the offset, and the drift if there is one, of a rank's clock.
-func (m *matched) alignRank(r int, w []int) {
-	d := make([]int64, len(w))
-	distances := func() []int64 {
-		for k, i := range w {
-			d[k] = m.end(r, i) - m.at(0, i).End
-		}
-		return d
-	}
-	m.offset[r] = median(slices.Clone(distances()))
-	if len(w) < 8*stretches {
-		return
-	}
-	constant := percentile90(absolute(distances()))
-	slope := m.slope(r, w, distances())
-	if max(slope, -slope) > maxDrift {
-		return
-	}
-	m.drift[r] = slope
-	offset := m.offset[r]
-	m.offset[r] += median(slices.Clone(distances()))
-	if percentile90(absolute(distances())) >= constant/2 {
-		m.offset[r], m.drift[r] = offset, 0
-	}
-}
-
-// slope returns the median slope between the medians of the stretches of d.
-func (m *matched) slope(r int, w []int, d []int64) float64 {
-	var x, y [stretches]float64
-	for s := range stretches {
-		from, to := s*len(w)/stretches, (s+1)*len(w)/stretches
-		x[s] = float64(m.at(r, w[(from+to)/2]).End)
-		y[s] = float64(median(slices.Clone(d[from:to])))
-	}
-	var slopes []float64
-	for i := range stretches {
-		for k := i + 1; k < stretches; k++ {
-			if x[k] > x[i] {
-				slopes = append(slopes, (y[k]-y[i])/(x[k]-x[i]))
-			}
-		}
-	}
-	if len(slopes) == 0 {
-		return 0
-	}
-	slices.SortFunc(slopes, cmp.Compare[float64])
-	return slopes[len(slopes)/2]
-}
-
-func absolute(d []int64) []int64 {
-	all := make([]int64, len(d))
-	for i, v := range d {
-		all[i] = max(v, -v)
-	}
-	return all
+	return deviation(d)
 }

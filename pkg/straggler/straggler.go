@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // Persistence is the share of steps, or of all lateness, that a rank has to have to be
@@ -19,24 +21,16 @@ const (
 	minMatched = 16
 )
 
-// Collective is a kernel that ranks run together.
-type Collective struct {
-	Step       int32 // of the rank, counted from the beginning of its window
-	Name       int32 // the same for all ranks
-	Allreduce  bool  // all ranks end together
-	Start, End int64 // ns, on the clock of the rank's report
-}
-
-// Rank is what one rank did, in the order of Start, and so of Step. It is read
-// only.
+// Rank is what one rank did.
 type Rank struct {
 	ID     int32 // number of the rank
 	Report int   // number of its report: ranks of one share a clock
 	// Clocked is set where the report's clock is that of the first one but for an
 	// error: recordings that do not overlap on it are not of one run.
-	Clocked     bool
-	Steps       int
-	Collectives []Collective
+	Clocked bool
+	// From and To are the steps that count. Of the results, steps are counted from From.
+	From, To    int
+	Collectives *Collectives
 }
 
 // Kind says whether it is always the same rank that is late.
@@ -109,19 +103,20 @@ type Name struct {
 }
 
 // Find matches the collectives of ranks, two at least, and says who is late. It
-// returns nil where there is nothing to compare.
-func Find(ranks []Rank) *Result {
+// returns nil where there is nothing to compare. What it needs for a while and grows with
+// the run is in a store.
+func Find(ranks []Rank, store *spill.Store) *Result {
 	if len(ranks) < 2 {
 		return nil
 	}
-	m := match(ranks)
+	m := match(ranks, store)
 	if m.n == 0 {
 		return nil
 	}
-	res := &Result{Rank: -1, Kind: Nobody, Matched: m.n, Unmatched: len(ranks[0].Collectives) - m.n, Shifts: m.shifts}
-	res.Window = ranks[0].Steps
+	res := &Result{Rank: -1, Kind: Nobody, Matched: m.n, Unmatched: m.unmatched, Shifts: m.shifts}
+	res.Window = ranks[0].To - ranks[0].From
 	for _, r := range ranks {
-		res.Window = min(res.Window, r.Steps)
+		res.Window = min(res.Window, r.To-r.From)
 	}
 	m.align(res)
 	m.sum(res)
@@ -137,46 +132,71 @@ func Find(ranks []Rank) *Result {
 // sum sums up lateness and waiting by rank, step and name.
 func (m *matched) sum(res *Result) {
 	res.Ranks = make([]Summary, len(m.ranks))
-	names := map[int32]int{}
-	late := make([]int64, len(m.ranks))
-	for from := 0; from < m.n; {
-		to := from + 1
-		for to < m.n && m.step(to) == m.step(from) {
-			to++
-		}
-		clear(late)
-		step := Step{Step: int(m.step(from)), Straggler: -1}
-		for i := from; i < to; i++ {
-			k, known := names[m.name(i)]
-			if !known {
-				k = len(res.PerName)
-				names[m.name(i)] = k
-				res.PerName = append(res.PerName, Name{Name: m.name(i)})
-			}
-			step.Wait += m.one(i, res, &res.PerName[k], late)
-		}
-		for r, ns := range late {
-			res.Ranks[r].Late += ns
-			res.squares += float64(ns) * float64(ns)
-			if ns > step.Late {
-				step.Straggler, step.Late = r, ns
-			}
-		}
-		if step.Straggler >= 0 {
-			res.Ranks[step.Straggler].Straggler++
-		}
-		res.PerStep = append(res.PerStep, step)
-		from = to
+	s := summing{res: res, names: map[int64]int{}, late: make([]int64, len(m.ranks)), starts: make([]int64, len(m.ranks)), ends: make([]int64, len(m.ranks))}
+	s.step.Step = -1
+	all := make([]int, len(m.ranks))
+	for r := range all {
+		all[r] = r
 	}
+	m.each(all, func(b *block) {
+		for i, step := range b.steps {
+			if int(step) != s.step.Step {
+				s.endStep()
+				s.step = Step{Step: int(step), Straggler: -1}
+			}
+			for r := range all {
+				start := b.starts[r][i]
+				s.starts[r], s.ends[r] = m.correct(r, start), m.correct(r, start+b.lengths[r][i])
+			}
+			s.add(b.names[i] >> 1)
+		}
+	})
+	s.endStep()
 	res.Steps = len(res.PerStep)
 	slices.SortStableFunc(res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
 }
 
-// one takes the i-th matched collective and returns the wait of all ranks.
-func (m *matched) one(i int, res *Result, name *Name, late []int64) (wait int64) {
+// summing is the state of sum.
+type summing struct {
+	res   *Result
+	names map[int64]int // index in res.PerName
+	step  Step          // under way
+	late  []int64       // in it, by rank
+	// The times of the collective under way, by rank.
+	starts, ends []int64
+}
+
+// endStep ends the step under way, if there is one.
+func (s *summing) endStep() {
+	if s.step.Step < 0 {
+		return
+	}
+	for r, ns := range s.late {
+		s.res.Ranks[r].Late += ns
+		s.res.squares += float64(ns) * float64(ns)
+		if ns > s.step.Late {
+			s.step.Straggler, s.step.Late = r, ns
+		}
+	}
+	if s.step.Straggler >= 0 {
+		s.res.Ranks[s.step.Straggler].Straggler++
+	}
+	s.res.PerStep = append(s.res.PerStep, s.step)
+	clear(s.late)
+}
+
+// add adds the collective under way.
+func (s *summing) add(number int64) {
+	k, known := s.names[number]
+	if !known {
+		k = len(s.res.PerName)
+		s.names[number] = k
+		s.res.PerName = append(s.res.PerName, Name{Name: int32(number)})
+	}
+	name, ranks := &s.res.PerName[k], s.res.Ranks
 	last, before, who := int64(none), int64(none), 0
-	for r := range m.ranks {
-		switch start := m.start(r, i); {
+	for r, start := range s.starts {
+		switch {
 		case start > last:
 			last, before, who = start, last, r
 		case start > before:
@@ -184,21 +204,20 @@ func (m *matched) one(i int, res *Result, name *Name, late []int64) (wait int64)
 		}
 	}
 	name.Count++
-	if by := last - before; by > res.ClockError {
-		late[who] += by
+	if by := last - before; by > s.res.ClockError {
+		s.late[who] += by
 		name.Late += by
-		res.Ranks[who].Last++
+		ranks[who].Last++
 	}
-	for r := range m.ranks {
-		start, end := m.start(r, i), m.end(r, i)
-		w := max(0, min(last, end)-start)
-		res.Ranks[r].Wait += w
-		res.Ranks[r].Transfer += end - start - w
-		name.Transfer += end - start - w
-		wait += w
+	for r, start := range s.starts {
+		wait := max(0, min(last, s.ends[r])-start)
+		transfer := s.ends[r] - start - wait
+		ranks[r].Wait += wait
+		ranks[r].Transfer += transfer
+		name.Wait += wait
+		name.Transfer += transfer
+		s.step.Wait += wait
 	}
-	name.Wait += wait
-	return wait
 }
 
 // conclude says whether one rank is the straggler.

@@ -1,8 +1,12 @@
 package straggler
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // run makes the collectives of ranks: in each step ten of one name and three of
@@ -18,11 +22,37 @@ type run struct {
 	only         int // steps with collectives
 }
 
-func (r run) make() []Rank {
+// listed is a rank with its collectives as a list.
+type listed struct {
+	Rank
+	Collectives []Collective
+}
+
+// find is Find of listed ranks.
+func find(list []listed) *Result {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	return Find(stored(list, store), store)
+}
+
+// stored puts the collectives of ranks into a store.
+func stored(list []listed, store *spill.Store) (ranks []Rank) {
+	for _, l := range list {
+		r := l.Rank
+		r.Collectives = NewCollectives(store)
+		for _, c := range l.Collectives {
+			r.Collectives.Add(c)
+		}
+		ranks = append(ranks, r)
+	}
+	return ranks
+}
+
+func (r run) make() []listed {
 	rng := rand.New(rand.NewPCG(1, 2))
-	ranks := make([]Rank, r.ranks)
+	ranks := make([]listed, r.ranks)
 	for k := range ranks {
-		ranks[k] = Rank{ID: int32(k), Report: k, Steps: r.steps}
+		ranks[k].Rank = Rank{ID: int32(k), Report: k, To: r.steps}
 		if r.report != nil {
 			ranks[k].Report = r.report(k)
 		}
@@ -110,7 +140,7 @@ func TestFind(t *testing.T) {
 		{"missing ones", run{ranks: 2, steps: 60, late: second, noise: 500, missing: func(rng *rand.Rand) bool { return rng.IntN(400) == 0 }}, Persistent, 1},
 	}
 	for _, test := range tests {
-		res := Find(test.run.make())
+		res := find(test.run.make())
 		if res == nil || res.Kind != test.kind || test.kind != Rotating && res.Rank != test.rank {
 			t.Errorf("%s: %+v, want %s %d", test.name, res, test.kind, test.rank)
 			continue
@@ -136,10 +166,10 @@ func TestFind(t *testing.T) {
 // What is less than the clock error is not claimed.
 func TestBelowClockError(t *testing.T) {
 	late := func(_ *rand.Rand, _, rank int) int64 { return int64(rank) * 15_000 }
-	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 50_000}.make()); res == nil || res.Kind != Nobody || res.ClockError < 15_000 {
+	if res := find(run{ranks: 2, steps: 50, late: late, noise: 50_000}.make()); res == nil || res.Kind != Nobody || res.ClockError < 15_000 {
 		t.Errorf("%+v, want nobody", res)
 	}
-	if res := Find(run{ranks: 2, steps: 50, late: late, noise: 2_000}.make()); res == nil || res.Kind != Persistent {
+	if res := find(run{ranks: 2, steps: 50, late: late, noise: 2_000}.make()); res == nil || res.Kind != Persistent {
 		t.Errorf("%+v, want rank 1", res)
 	}
 }
@@ -147,19 +177,19 @@ func TestBelowClockError(t *testing.T) {
 // Ranks of one report have one clock: what looks like an offset is lateness.
 func TestOneClock(t *testing.T) {
 	one := run{ranks: 2, steps: 40, late: second, report: func(int) int { return 0 }, offset: func(k int, _ int64) int64 { return int64(k) * 50_000 }}
-	res := Find(one.make())
+	res := find(one.make())
 	if res == nil || res.Offsets[1] != 0 {
 		t.Fatalf("%+v, want no offset", res)
 	}
 }
 
 func TestNothing(t *testing.T) {
-	if Find(nil) != nil || Find(make([]Rank, 1)) != nil || Find(make([]Rank, 3)) != nil {
+	if find(nil) != nil || find(make([]listed, 1)) != nil || find(make([]listed, 3)) != nil {
 		t.Error("a straggler among nothing")
 	}
-	a := Rank{Collectives: []Collective{{Name: 1, End: 5}}, Steps: 1}
-	b := Rank{Collectives: []Collective{{Name: 2, End: 5}}, Steps: 1}
-	if Find([]Rank{a, b}) != nil {
+	a := listed{Rank{To: 1}, []Collective{{Name: 1, End: 5}}}
+	b := listed{Rank{To: 1}, []Collective{{Name: 2, End: 5}}}
+	if find([]listed{a, b}) != nil {
 		t.Error("a straggler without anything matched")
 	}
 }
@@ -172,9 +202,30 @@ func BenchmarkFind(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if Find(ranks) == nil {
+		if find(ranks) == nil {
 			b.Fatal("nothing")
 		}
 	}
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mcollectives/s")
+}
+
+// However many values there are in memory at a time, the k-th is the k-th.
+func TestNthOf(t *testing.T) {
+	defer func(n int) { maxSorted = n }(maxSorted)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, spread := range []int64{1, 3, 5000, 1 << 40, math.MaxInt64} {
+		values := make([]int64, 999)
+		for i := range values {
+			values[i] = rng.Int64N(spread) - spread/2
+		}
+		values[7], values[8] = math.MinInt64, math.MaxInt64
+		sorted := slices.Sorted(slices.Values(values))
+		for _, maxSorted = range []int{1, 10, 2000} {
+			for _, k := range []int{0, 1, 499, 500, 997, 998} {
+				if got := nthOf(len(values), k, valuesOf(values)); got != sorted[k] {
+					t.Errorf("spread %d, %d in memory: number %d is %d, want %d", spread, maxSorted, k, got, sorted[k])
+				}
+			}
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // Collector observes the rows of a stream and keeps steps of it.
@@ -14,6 +15,7 @@ type Collector struct {
 	header *event.Header
 	opt    Options
 	sites  *idle.Sites
+	store  *spill.Store // of what package idle keeps of long gaps
 	ranks  []*rank
 	cur    *rank // of the last rows
 	rows   int64
@@ -25,7 +27,7 @@ type Collector struct {
 
 // New returns a collector of the stream that has the header.
 func New(h *event.Header, opt Options) *Collector {
-	return &Collector{header: h, opt: opt, sites: idle.NewSites(), labels: map[idle.Key]Gap{}, last: worst{limit: opt.Worst}, all: worst{limit: opt.Worst}}
+	return &Collector{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(16 << 20), labels: map[idle.Key]Gap{}, last: worst{limit: opt.Worst}, all: worst{limit: opt.Worst}}
 }
 
 // Watch returns a source of the same rows, which c observes as they are read.
@@ -52,7 +54,10 @@ func (c *Collector) Add(b *event.Batch) error {
 		}
 		c.rows += int64(j - i)
 		c.cur.lastRow = c.rows
-		return c.cur.walk.Add(b, i, j)
+		if err := c.cur.walk.Add(b, i, j); err != nil {
+			return err
+		}
+		return idle.Kept(c.store)
 	})
 }
 
@@ -87,6 +92,7 @@ func (c *Collector) rank(id int32) *rank {
 
 // Close ends the stream and returns what was kept.
 func (c *Collector) Close() *Timeline {
+	defer c.store.Close()
 	t := &Timeline{}
 	bench := true
 	for _, r := range c.ranks {
