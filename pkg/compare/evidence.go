@@ -63,8 +63,8 @@ const (
 	shareTop        = 0.06 // its P99
 )
 
-// shareSlower is the part of the tail's share that a slower one gets: that is what
-// is looked for.
+// shareSlower is the part of its share that a slower tail gets, or something rare that
+// comes more often: that is what is looked for.
 const shareSlower = 0.9
 
 // shareOften is the part of the share of what is rare that is for its coming more

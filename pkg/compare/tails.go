@@ -68,12 +68,18 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 		compare = a.est.ComparePeaks
 	}
 	d := compare(a.largest(c.base.walls.of), b.largest(c.target.walls.of), c.memory())
+	r.P, r.Detectable = number(lookedFor(d.P, *r.Delta)), nil
+	return r
+}
+
+// lookedFor is the probability p of a difference on either side, where most of the
+// share of false alarms is for one that is an increase.
+func lookedFor(p, delta float64) float64 {
 	part := 1 - shareSlower
-	if *r.Delta > 0 {
+	if delta > 0 {
 		part = shareSlower
 	}
-	r.P, r.Detectable = number(min(1, d.P/2/part)), nil
-	return r
+	return min(1, p/2/part)
 }
 
 // memory is how many steps after a step those are that resemble it, by the wall
@@ -276,12 +282,12 @@ func (c *Comparison) compareEvents(r *Rare) {
 		return
 	}
 	often := c.base.samples.est.CompareEvents(a.marks, b.marks)
-	p := often.P / shareOften
+	p := lookedFor(often.P, often.Delta) / shareOften
 	if long := stat.RankSum(a.times, b.times); !math.IsNaN(long) {
 		p = min(p, long/(1-shareOften))
 	}
 	r.P = number(min(1, p))
-	if n := a.Steps + b.Steps; n > 0 && stat.LeastOfEvents(n, a.Of, b.Of)/shareOften > c.opt.Alpha*sharePeak {
+	if n := a.Steps + b.Steps; n > 0 && lookedFor(stat.LeastOfEvents(n, a.Of, b.Of), 1)/shareOften > c.opt.Alpha*sharePeak {
 		r.CannotTell = fmt.Sprintf("%s in %d steps", plural(n, "event"), a.Of+b.Of)
 	}
 }
