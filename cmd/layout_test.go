@@ -60,6 +60,7 @@ var below = []struct {
 	{"pkg/parquet", nil},
 	{"pkg/event", nil},
 	{"pkg/coverage", []string{"pkg/capture", "pkg/event"}},
+	{"pkg/doctor", []string{"pkg/capture", "pkg/event", "pkg/report"}},
 	{"pkg/pattern", []string{"pkg/event"}},
 	{"pkg/event/eventtest", []string{"pkg/event"}},
 	{"pkg/symbol", []string{"pkg/event"}},

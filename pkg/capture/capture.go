@@ -10,6 +10,10 @@ type Options struct {
 	// Host records what threads did while a GPU waited: calls of the operating system,
 	// when they ran, their stacks, and the GIL. It slows the host.
 	Host bool
+	// Collections has TensorRT-LLM mark garbage collections. Another engine ignores it.
+	Collections bool
+	// Ranges has TensorRT-LLM mark what its API does. Another engine ignores it.
+	Ranges bool
 	// WholeGraphs records replays of CUDA graphs as a row each, in place of their
 	// kernels: less overhead, and steps from markers alone.
 	WholeGraphs bool
@@ -30,6 +34,12 @@ func Command(opt Options) string {
 	}
 	if opt.Iterations {
 		before, rest = "TLLM_PROFILE_START_STOP=100-150 ", rest+" -c cudaProfilerApi --capture-range-end=stop"
+	}
+	if opt.Collections {
+		before = "TLLM_PROFILE_RECORD_GC=1 " + before
+	}
+	if opt.Ranges {
+		before = "TLLM_LLMAPI_ENABLE_NVTX=1 " + before
 	}
 	if opt.WholeGraphs {
 		graphs = "graph"

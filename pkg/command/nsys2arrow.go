@@ -27,9 +27,13 @@ their start.`,
 		"nsys2arrow trace.sqlite -o trace.parquet",
 		"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
 		"nsys2arrow trace.sqlite --format csv | head",
+		"nsys2arrow --doctor rank*.sqlite",
 	},
-	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, []cli.Flag{doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		if c.Bool(doctorFlag.Name) {
+			return c.doctor()
+		}
 		c.wantHost(c.String("without"))
 		src, err := c.Reports()
 		if err != nil {

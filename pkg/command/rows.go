@@ -50,6 +50,9 @@ var formatOf = map[string]string{
 // of the output does. It refuses what the command does not write.
 func (c *Context) outputFormat() (string, error) {
 	format, path := c.String("format"), c.OutputPath()
+	if c.Bool(doctorFlag.Name) {
+		return c.doctorFormat()
+	}
 	ext := ""
 	if !cli.IsStream(path) {
 		ext = extension(path)

@@ -1,0 +1,324 @@
+// Package doctor says what a recording can answer and what it cannot, and how to
+// record so that it can.
+//
+// A Diagnosis has a Question for each kind of answer that the analyses give. It is
+// answered by what was recorded alone: rows by kind, what the profiler says it lost,
+// and whether ranks and their clocks can be compared. "In part" means that an
+// analysis gives an answer, with what it leaves open.
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/capture"
+	"github.com/hostbound/hostbound/pkg/event"
+)
+
+// Can says whether a question can be answered.
+type Can string
+
+// The answers.
+const (
+	Yes    Can = "yes"
+	InPart Can = "in part"
+	No     Can = "no"
+)
+
+// Question is a question to a recording.
+type Question struct {
+	// Question is asked in a sentence. Command is the filter that answers it, "" where
+	// this does.
+	Question string `json:"question"`
+	Command  string `json:"command,omitempty"`
+	// Can says whether it can be answered, Because what that rests on: what was
+	// recorded, and what was not.
+	Can     Can    `json:"can_answer"`
+	Because string `json:"because"`
+	// Instead is what to do so that it can, "" where nothing is missing.
+	Instead string `json:"instead,omitempty"`
+
+	record *capture.Options // what to record so that it can; nil where recording does not help
+}
+
+// Diagnosis is what a recording can answer.
+type Diagnosis struct {
+	// Reports are the base names of the reports, Ranks how many ranks they hold.
+	Reports []string `json:"reports"`
+	Ranks   int      `json:"ranks"`
+	// Rows counts the rows by kind, of the kinds that there are.
+	Rows      map[string]int64 `json:"rows"`
+	Questions []Question       `json:"questions"`
+	// Record is the command line that records what is missing, "" where nothing is
+	// that recording in another way would add.
+	Record string `json:"record,omitempty"`
+	// Warnings are those of the reports.
+	Warnings []string `json:"warnings"`
+}
+
+// found is what a recording holds.
+type found struct {
+	*event.Header
+	kinds   []int64 // rows of each kind
+	gil, gc int64   // ranges about the interpreter lock and garbage collections
+	facts   event.RankFacts
+	ranks   int    // with GPU work
+	source  string // who recorded, "" where that differs
+}
+
+// Examine reads the rows of a recording, all kinds of them, to their end.
+func Examine(src event.Source) (*Diagnosis, error) {
+	f := &found{Header: src.Header(), kinds: make([]int64, len(event.Kinds))}
+	if err := event.Each(src, f.count); err != nil {
+		return nil, err
+	}
+	f.sum()
+	d := &Diagnosis{Ranks: f.NumRanks(), Rows: map[string]int64{}, Warnings: append([]string{}, f.Warnings()...)}
+	for i := range f.Reports {
+		d.Reports = append(d.Reports, f.Reports[i].File)
+	}
+	for kind, n := range f.kinds {
+		if n > 0 {
+			d.Rows[event.Kind(kind).String()] = n
+		}
+	}
+	for _, ask := range []func(*found, *Question){whole, bound, where, graphs, why, collected, late} {
+		q := Question{Can: Yes}
+		ask(f, &q)
+		d.Questions = append(d.Questions, q)
+	}
+	d.Record = record(d.Questions)
+	return d, nil
+}
+
+// record is the command line that records what all questions lack, "" where nothing is
+// to be recorded.
+func record(questions []Question) string {
+	var all capture.Options
+	any := false
+	for _, q := range questions {
+		if o := q.record; o != nil {
+			any = true
+			all.Host = all.Host || o.Host
+			all.Collections = all.Collections || o.Collections
+			all.Ranges = all.Ranges || o.Ranges
+		}
+	}
+	if !any {
+		return ""
+	}
+	return capture.Command(all)
+}
+
+// count counts the rows of a batch.
+func (f *found) count(b *event.Batch) error {
+	for len(f.kinds) < len(event.Kinds) { // kinds that others added
+		f.kinds = append(f.kinds, 0)
+	}
+	for i, kind := range b.Kind.Values[:b.Len] {
+		f.kinds[kind]++
+		if kind != event.NVTX {
+			continue
+		}
+		switch class, _ := b.Class.Get(i); class {
+		case event.GIL:
+			f.gil++
+		case event.GC:
+			f.gc++
+		}
+	}
+	return nil
+}
+
+// sum adds up what is known of the ranks.
+func (f *found) sum() {
+	for i := range f.Reports {
+		r := &f.Reports[i]
+		for _, facts := range r.RankFacts {
+			f.facts.Markers += facts.Markers
+			f.facts.Allreduces += facts.Allreduces
+			f.facts.GraphLaunches += facts.GraphLaunches
+			f.facts.Graphs += facts.Graphs
+			f.facts.Replays += facts.Replays
+		}
+		if i == 0 {
+			f.source = r.Source
+		} else if f.source != r.Source {
+			f.source = ""
+		}
+	}
+	f.ranks = f.NumRanks()
+}
+
+// onGPU is how many rows are work of a GPU.
+func (f *found) onGPU() int64 { return f.kinds[event.Kernel] + f.kinds[event.Graph] }
+
+// whole asks whether the profiler has kept everything.
+func whole(f *found, q *Question) {
+	q.Question, q.Because = "Is the recording complete?", "nothing says that events were lost"
+	var lost []string
+	for i := range f.Reports {
+		r := &f.Reports[i]
+		if r.LostEvents {
+			q.Can = No
+			lost = append(lost, "CUDA events of "+r.File)
+		}
+		if r.LostCalls {
+			if q.Can == Yes {
+				q.Can = InPart
+			}
+			lost = append(lost, "system calls of "+r.File)
+		}
+	}
+	if len(lost) > 0 {
+		q.Because = "the profiler says that it lost some: " + strings.Join(lost, ", ")
+		q.Instead = "record for a shorter time, or less: fewer iterations, no stacks"
+	} else if len(f.Warnings()) > 0 {
+		q.Because += "; see the warnings"
+	}
+}
+
+// bound asks what verdict answers.
+func bound(f *found, q *Question) {
+	q.Question, q.Command = "Does the host hold the GPUs back?", "verdict"
+	var evidence []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			evidence = append(evidence, count(n, what))
+		}
+	}
+	add(f.facts.Markers, "forward-step range")
+	add(f.facts.Allreduces, "all-reduce kernel")
+	add(f.facts.GraphLaunches, "CUDA graph launch")
+	switch {
+	case f.onGPU() == 0:
+		q.Can, q.Because = No, "no kernel and no graph replay was recorded"
+		q.Instead = "profile while the model runs, with CUDA traced, and wait for the profiler to write its events"
+		q.record = &capture.Options{Ranges: true}
+	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
+		q.Can, q.Because = No, count(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
+		q.Instead = "record replays, as a row each or by their kernels"
+		q.record = &capture.Options{Ranges: true}
+	case len(evidence) == 0:
+		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
+		q.Instead = "turn the engine's own ranges on"
+		q.record = &capture.Options{Ranges: true}
+	default:
+		q.Because = "steps can be found by " + strings.Join(evidence, ", ")
+	}
+}
+
+// where asks what gaps and diff say about operations.
+func where(f *found, q *Question) {
+	q.Question, q.Command = "What does the host do while a GPU waits?", "gaps"
+	ranges := f.kinds[event.NVTX]
+	switch {
+	case ranges > 0 && f.kinds[event.API] > 0:
+		q.Because = count(ranges, "range") + " of the engine, " + count(f.kinds[event.API], "CUDA call")
+	case f.kinds[event.API] > 0:
+		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges of the engine", "trace NVTX, and turn the engine's own ranges on"
+		q.record = &capture.Options{Ranges: true}
+	default:
+		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", "trace CUDA on the host's side, too"
+		q.record = &capture.Options{Ranges: true}
+	}
+}
+
+// graphs asks what gaps says about kernels in CUDA graphs.
+func graphs(f *found, q *Question) {
+	q.Question, q.Command = "Which kernels run in CUDA graphs, and which beside them?", "gaps"
+	switch {
+	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0:
+		q.Because = "no CUDA graph is launched"
+	case f.facts.Graphs > 0:
+		q.Can, q.Because = No, count(f.facts.Graphs, "replay")+" without the kernels in them"
+		q.Instead = "record the kernels (--cuda-graph-trace=node), which costs the host more"
+		q.record = &capture.Options{}
+	case f.facts.Replays == 0:
+		q.Can, q.Because, q.Instead = No, "no replay was recorded", "record the kernels (--cuda-graph-trace=node)"
+		q.record = &capture.Options{}
+	default:
+		q.Because = count(f.facts.Replays, "replay") + " with the kernels in them"
+	}
+}
+
+// why asks what gaps says of threads that do not go on.
+func why(f *found, q *Question) {
+	q.Question, q.Command = "Why do launching threads not go on?", "gaps"
+	var have, lack []string
+	for _, one := range []struct {
+		n    int64
+		what string
+	}{
+		{f.kinds[event.Run], "when threads were on a CPU"},
+		{f.kinds[event.OS], "calls of the operating system"},
+		{f.gil, "waits for the interpreter lock"},
+		{f.kinds[event.Sample] + f.kinds[event.Backtrace], "stacks"},
+	} {
+		if one.n > 0 {
+			have = append(have, one.what)
+		} else {
+			lack = append(lack, one.what)
+		}
+	}
+	switch {
+	case len(lack) == 0:
+		q.Because = "recorded: " + strings.Join(have, ", ")
+	case len(have) == 0:
+		q.Can, q.Because = No, "not recorded: "+strings.Join(lack, ", ")
+	default:
+		q.Can, q.Because = InPart, "recorded: "+strings.Join(have, ", ")+"; not recorded: "+strings.Join(lack, ", ")
+	}
+	q.Instead = "record what threads do, which slows the host"
+	if f.source == "torch" {
+		q.Instead = "record with Nsight Systems: PyTorch's profiler does not see the operating system"
+	}
+	if f.kinds[event.Run] == 0 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.NoSwitches == event.SwitchesDenied }) {
+		q.Instead += "; the system did not let the profiler see when threads run: lower kernel.perf_event_paranoid, or run as root"
+	}
+	q.record = &capture.Options{Host: true}
+}
+
+// collected asks for garbage collections.
+func collected(f *found, q *Question) {
+	q.Question, q.Command = "Does garbage collection stop the host?", "gaps"
+	switch {
+	case f.gc > 0:
+		q.Because = count(f.gc, "range") + " of collections"
+	case f.kinds[event.Sample] > 0:
+		q.Can, q.Because = InPart, "by samples of the CPU: there are no ranges of collections"
+	default:
+		q.Can, q.Because = No, "there are no ranges of collections and no samples of the CPU"
+	}
+	if q.Can != Yes {
+		q.Instead = "have TensorRT-LLM mark collections, or mark them in gc.callbacks"
+		q.record = &capture.Options{Collections: true}
+	}
+}
+
+// late asks what gaps says of ranks that the others wait for.
+func late(f *found, q *Question) {
+	q.Question, q.Command = "Which rank do the others wait for?", "gaps"
+	switch {
+	case f.ranks < 2:
+		q.Can, q.Because, q.Instead = No, count(int64(f.ranks), "rank")+" in this recording", "give the reports of all ranks of the run together, if it has more"
+	case f.facts.Allreduces == 0 && f.ClassRows(event.Allreduce) == 0:
+		q.Can, q.Because = InPart, count(int64(f.ranks), "rank")+", without all-reduce kernels, which show who comes last"
+	case len(f.Reports) > 1 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.Origin == 0 }):
+		q.Can, q.Because = InPart, count(int64(f.ranks), "rank")+" whose clocks are compared by the ends of their collectives alone: a report does not say when it began"
+	default:
+		q.Because = count(int64(f.ranks), "rank") + ", compared by their all-reduce kernels"
+	}
+}
+
+// count is a number and what it counts.
+func count(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+		if rest, is := strings.CutSuffix(what, "chs"); is {
+			what = rest + "ches"
+		}
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,47 @@
+package doctor
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/capture"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// tones are how answers look.
+var tones = map[Can]report.Tone{Yes: report.Good, InPart: report.Warn, No: report.Bad}
+
+// Document returns the diagnosis for people.
+func (d *Diagnosis) Document() *report.Document {
+	answered := 0
+	for _, q := range d.Questions {
+		if q.Can == Yes {
+			answered++
+		}
+	}
+	doc, first := report.New(report.Textf("This recording answers %d of %d questions", answered, len(d.Questions)))
+	parts := []string{count(int64(len(d.Reports)), "report"), count(int64(d.Ranks), "rank")}
+	for _, one := range [][2]string{{"kernel", "kernel"}, {"graph", "whole graph replay"}, {"api", "CUDA call"}, {"nvtx", "range"}} {
+		if n := d.Rows[one[0]]; n > 0 {
+			parts = append(parts, count(n, one[1]))
+		}
+	}
+	first.Say("%s.", strings.Join(parts, ", "))
+	for _, q := range d.Questions {
+		s := doc.Section(q.Question)
+		text := report.Textf("%s: %s.", report.Toned(tones[q.Can], strings.ToUpper(string(q.Can))), q.Because)
+		if q.Can != No && q.Command != "" {
+			text = append(text, report.Textf(" Ask %s.", report.Command(q.Command))...)
+		}
+		s.Blocks = append(s.Blocks, report.Paragraph(text))
+		if q.Instead != "" {
+			s.Say("To do: %s.", q.Instead)
+		}
+	}
+	doc.Section("Warnings").Items(d.Warnings)
+	if d.Record != "" {
+		s := doc.Section("Record what is missing")
+		s.Code(d.Record + "\n" + capture.Export)
+		s.Say("%s does this for a given engine.", report.Command("scripts/capture.sh"))
+	}
+	return doc
+}
