@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/source"
@@ -59,19 +60,24 @@ func checkFlame(path string) error {
 	return nil
 }
 
+// checkPart refuses a report that the other flags leave nothing to say.
+func (c *Context) checkPart(part string) error {
+	switch {
+	case c.asRows() && part == "":
+		return cli.Misuse("rows of which report?", "--report idle --format "+c.format)
+	case part == "straggler" && len(c.selected.Ranks) == 1:
+		return cli.Misuse("--report straggler compares ranks, and --rank "+c.String("rank")+" leaves one", "give it two ranks or more")
+	case c.Bool("per-step"):
+		return c.needSteps("leave --per-step out")
+	}
+	return nil
+}
+
 // gaps reports on where the idle time goes and writes it.
 func (c *Context) gaps() error {
 	part := c.String("report")
-	if c.asRows() && part == "" {
-		return cli.Misuse("rows of which report?", "--report idle --format "+c.format)
-	}
-	if c.Bool("per-step") {
-		if err := c.needSteps("leave --per-step out"); err != nil {
-			return err
-		}
-	}
-	if part == "straggler" && len(c.selected.Ranks) == 1 {
-		return cli.Misuse("--report straggler compares ranks, and --rank "+c.String("rank")+" leaves one", "give it two ranks or more")
+	if err := c.checkPart(part); err != nil {
+		return err
 	}
 	known, err := c.sources()
 	if err != nil {
@@ -86,16 +92,13 @@ func (c *Context) gaps() error {
 		opt.Top = -1 // none
 	}
 	var result *gap.Report
-	var lines, worst *timeline.Collector
+	var closeups, worst *timeline.Collector
 	err = c.orWhole(func() error {
 		src, err := c.Events(source.Phased, source.Raw)
 		if err != nil {
 			return err
 		}
-		if c.format == formatHTML {
-			lines = timeline.New(src.Header(), timeline.Options{BusyAll: opt.BusyAll, Worst: 2, Spread: 12, Slowest: true})
-			src = lines.Watch(src)
-		}
+		src, closeups = c.watchCloseups(src)
 		src, worst = c.watchWorst(src)
 		result, err = gap.Compute(src, opt)
 		return err
@@ -111,10 +114,31 @@ func (c *Context) gaps() error {
 	if part == "" {
 		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
 	}
-	if lines != nil && (part == "" || part == "idle") {
-		lines.Close().Document(d.SectionAfter("Idle time by cause", "Steps seen close"), result.Palette())
+	if closeups != nil {
+		closeups.Close().Document(d.SectionAfter(gap.IdleSection, "Steps seen close"), result.Palette())
 	}
 	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
+}
+
+// Of the steps that a page shows closely: how many are the slowest, in all and of a range
+// that was chosen, and of how many drawn by chance one of median length is.
+const (
+	slowestShown = 2
+	chosenShown  = 5
+	drawnSteps   = 12
+)
+
+// watchCloseups keeps the steps that a page shows closely, nil for other formats.
+func (c *Context) watchCloseups(src event.Source) (event.Source, *timeline.Collector) {
+	if part := c.String("report"); c.format != formatHTML || part != "" && part != "idle" {
+		return src, nil
+	}
+	opt := timeline.Options{BusyAll: c.busyAll(), Worst: slowestShown, Spread: drawnSteps, Slowest: true}
+	if c.selected.Time != nil || c.selected.Steps != nil {
+		opt.Worst = chosenShown
+	}
+	t := timeline.New(src.Header(), opt)
+	return t.Watch(src), t
 }
 
 // writeBeside writes what goes into files of its own.

@@ -25,32 +25,39 @@ func (c *Comparison) figures(s *report.Section) {
 	c.distributions(s)
 }
 
-// waterfall leads from the time of a step in the baseline, busy and idle, over what
-// changed of it to that in the target. The changes add up.
-func (c *Comparison) waterfall(s *report.Section) {
-	busy, idle := c.summary(busyTime), c.summary(idleTime)
+// changed is a part of the time of a step, and by how much it changed, us.
+type changed struct {
+	name  string
+	delta float64
+}
+
+// changes are those of busy time and of idle time by cause, the largest; the last one is
+// all others. They add up to the change of both.
+func (c *Comparison) changes() []changed {
 	causes := map[string]float64{}
 	for i := range c.Idle {
 		causes[c.Idle[i].Cause] += *c.Idle[i].Delta
 	}
-	type part struct {
-		name  string
-		delta float64
-	}
-	parts := []part{{"GPU busy", *busy.Delta}}
+	var parts []changed
 	for name, delta := range causes {
-		parts = append(parts, part{name, delta})
+		parts = append(parts, changed{name, delta})
 	}
-	slices.SortFunc(parts[1:], func(a, b part) int {
+	slices.SortFunc(parts, func(a, b changed) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))
 	})
-	if parts = parts[:min(len(parts), maxWaterfall+1)]; len(parts) > 0 {
-		rest := *idle.Delta
-		for _, p := range parts[1:] {
-			rest -= p.delta
-		}
-		parts = append(parts, part{"idle, all other causes", rest})
+	parts = parts[:min(len(parts), maxWaterfall)]
+	rest := *c.summary(idleTime).Delta
+	for _, p := range parts {
+		rest -= p.delta
 	}
+	parts = append(parts, changed{"idle, all other causes", rest})
+	return slices.Insert(parts, 0, changed{"GPU busy", *c.summary(busyTime).Delta})
+}
+
+// waterfall leads from the time of a step in the baseline, busy and idle, over what
+// changed of it to that in the target.
+func (c *Comparison) waterfall(s *report.Section) {
+	busy, idle := c.summary(busyTime), c.summary(idleTime)
 	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target
 	p := &figure.Bars{Named: true, Series: []figure.Series{{Name: "baseline and target", Color: figure.Busy}, {Name: "less", Color: figure.Good}, {Name: "more", Color: figure.Bad}}}
 	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "per step", Kind: report.Names}, {Title: "change", Kind: report.Duration, Signed: true}, {Title: "comes to", Kind: report.Duration}}}
@@ -59,11 +66,10 @@ func (c *Comparison) waterfall(s *report.Section) {
 		t.Row(report.Label(name), report.Cell{}, report.Num(us))
 	}
 	total("baseline", from)
-	at := from
+	at, parts := from, c.changes()
 	for _, one := range parts {
-		bar := figure.Bar{Label: one.name, From: at, Parts: []float64{0, min(one.delta, 0), max(one.delta, 0)}, Text: change(one.delta)}
+		p.Rows = append(p.Rows, figure.Bar{Label: one.name, From: at, Parts: []float64{0, min(one.delta, 0), max(one.delta, 0)}, Text: change(one.delta)})
 		at += one.delta
-		p.Rows = append(p.Rows, bar)
 		t.Row(report.Str(one.name), report.Num(one.delta), report.Num(at))
 	}
 	total("target", to)
@@ -71,9 +77,9 @@ func (c *Comparison) waterfall(s *report.Section) {
 	if p.Zoom(); p.Low > 0 {
 		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(p.Low))
 	}
-	largest := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(math.Abs(a.delta), math.Abs(b.delta)) })
-	alt := fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s, %s.", report.Micros(from), report.Micros(to), largest.name, change(largest.delta))
-	s.Extra(title, alt, p, t)
+	largest := slices.MaxFunc(parts, func(a, b changed) int { return cmp.Compare(math.Abs(a.delta), math.Abs(b.delta)) })
+	s.Extra(title, fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s, %s.",
+		report.Micros(from), report.Micros(to), largest.name, change(largest.delta)), p, t)
 }
 
 // forest draws the changes of rows with their intervals, those that changed most.
@@ -109,27 +115,14 @@ func (c *Comparison) forest(s *report.Section, what string, rows []Row) {
 // distributions draws how long the steps of each side take.
 func (c *Comparison) distributions(s *report.Section) {
 	sides := []*side{c.base}
-	series := []figure.Series{{Name: "baseline", Color: 1}}
+	p := &figure.Density{Series: []figure.Series{{Name: "baseline", Color: 1}}}
 	if c.target != nil {
-		sides, series = append(sides, c.target), append(series, figure.Series{Name: "target", Color: 6})
+		sides, p.Series = append(sides, c.target), append(p.Series, figure.Series{Name: "target", Color: 6})
 	}
-	low, high, most := math.Inf(1), 0.0, 0.0
-	for _, one := range sides {
-		if len(one.walls.Sorted()) == 0 {
-			return
-		}
-		low = min(low, *one.walls.quantile(0))
-		high = max(high, *one.walls.quantile(0.99))
-		most = max(most, *one.walls.quantile(1))
+	low, high, most, ok := wallsOf(sides)
+	if !ok {
+		return
 	}
-	if high = low + (high-low)*1.05; most <= low+(high-low)*1.1 {
-		high = most
-	}
-	if high <= low {
-		high = low + 1
-	}
-	p := &figure.Density{Series: series}
-	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "wall time from", Kind: report.Duration}, {Title: "to", Kind: report.Duration}}}
 	for k := range wallBins + 1 {
 		p.Edges = append(p.Edges, low+(high-low)*float64(k)/wallBins)
 	}
@@ -141,19 +134,45 @@ func (c *Comparison) distributions(s *report.Section) {
 			bin := int((w*us - low) / (high - low) * wallBins)
 			p.Shares[k][min(max(bin, 0), wallBins-1)] += 1 / float64(len(walls))
 		}
-		t.Columns = append(t.Columns, report.Column{Title: series[k].Name, Kind: report.Ratio})
-		alt += fmt.Sprintf(" Median of the %s: %s, P90 %s.", series[k].Name, micros(one.walls.quantile(0.5)), micros(one.walls.quantile(0.9)))
+		alt += fmt.Sprintf(" Median of the %s: %s, P90 %s.", p.Series[k].Name, micros(one.walls.quantile(0.5)), micros(one.walls.quantile(0.9)))
+	}
+	title := fmt.Sprintf("Wall time of steps: share of the steps in each of %d bins", wallBins)
+	if most > high {
+		title += fmt.Sprintf("; the last one has all up to %s", report.Micros(most))
+	}
+	s.Extra(title, alt, p, densityTable(p))
+}
+
+// wallsOf are the shortest wall time of all sides, where the bins end, and the longest, us;
+// ok is false where a side has no steps. Few slow steps do not make all others one bin.
+func wallsOf(sides []*side) (low, high, most float64, ok bool) {
+	low = math.Inf(1)
+	for _, one := range sides {
+		if len(one.walls.Sorted()) == 0 {
+			return 0, 0, 0, false
+		}
+		low, high, most = min(low, *one.walls.quantile(0)), max(high, *one.walls.quantile(0.99)), max(most, *one.walls.quantile(1))
+	}
+	if high = low + (high-low)*1.05; most <= low+(high-low)*1.1 {
+		high = most
+	}
+	if high <= low {
+		high = low + 1
+	}
+	return low, high, most, true
+}
+
+func densityTable(p *figure.Density) *report.Table {
+	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "wall time from", Kind: report.Duration}, {Title: "to", Kind: report.Duration}}}
+	for _, s := range p.Series {
+		t.Columns = append(t.Columns, report.Column{Title: s.Name, Kind: report.Ratio})
 	}
 	for bin := range wallBins {
 		row := []report.Cell{report.Num(p.Edges[bin]), report.Num(p.Edges[bin+1])}
-		for k := range sides {
+		for k := range p.Series {
 			row = append(row, report.Num(p.Shares[k][bin]))
 		}
 		t.Row(row...)
 	}
-	title := "Wall time of steps: share of the steps in each of " + fmt.Sprint(wallBins) + " bins"
-	if most > high {
-		title += fmt.Sprintf("; the last one has all up to %s", report.Micros(most))
-	}
-	s.Extra(title, alt, p, t)
+	return t
 }

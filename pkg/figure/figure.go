@@ -68,7 +68,7 @@ func (p Palette) Color(name string) Color {
 // Series is a name with a colour.
 type Series struct {
 	Name  string // hostile where it comes from a trace
-	Color Color
+	Color Color  // of its marks
 }
 
 // maxLabel is how many characters of a name a label has: more have no room on a

@@ -11,16 +11,16 @@ import (
 // Flame shows what a whole is made of, and what that is made of in turn, from the top
 // down.
 type Flame struct {
-	Unit Unit
-	Root Node
+	Unit Unit // of all values
+	Root Node // the whole, of which the others are parts
 }
 
 // Node is a part of a whole, with its own parts.
 type Node struct {
-	Name  string // hostile
-	Value float64
-	Color Color
-	Parts []Node // which add up to no more than it
+	Name  string  // hostile
+	Value float64 // 0 or more
+	Color Color   // of its mark
+	Parts []Node  // which add up to no more than it
 }
 
 // Part returns the part of a name, which it adds where there is none. It is valid until

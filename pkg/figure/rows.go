@@ -18,8 +18,8 @@ const (
 
 // Intervals shows how sure values are, beside limits or beside 0.
 type Intervals struct {
-	Unit Unit
-	Rows []Interval
+	Unit Unit       // of all values
+	Rows []Interval // from the top down
 	// Zero draws a line where nothing changes, which the plot holds in any case.
 	Zero bool
 }
@@ -35,7 +35,7 @@ type Interval struct {
 	Below     bool     // values below the limit are over it
 	Text      string   // stands at the end of the label's line
 	More      string   // after it, where there is room
-	Color     Color
+	Color     Color    // of its marks
 }
 
 func (p *Intervals) class() string    { return "rows" }
@@ -124,11 +124,11 @@ func (c *canvas) label(y float64, name, text, more string) {
 
 // Bars shows what several things are made of, one below the other.
 type Bars struct {
-	Unit   Unit
+	Unit   Unit     // of all values
 	Series []Series // of the parts
-	Rows   []Bar
-	Named  bool    // the colours of the series are in the legend
-	Low    float64 // where the axis begins: what is below it is not drawn
+	Rows   []Bar    // from the top down
+	Named  bool     // the colours of the series are in the legend
+	Low    float64  // where the axis begins: what is below it is not drawn
 }
 
 // Zoom begins the axis just before the least end of a bar, where all of them end in the
@@ -163,7 +163,7 @@ func (p *Bars) ends() (low, high float64) {
 
 // Bar is a row of Bars.
 type Bar struct {
-	Label string
+	Label string // hostile where it comes from a trace
 	// From is where the bar begins, 0 but for a waterfall, in which a part may be
 	// negative.
 	From  float64

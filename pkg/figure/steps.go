@@ -13,9 +13,9 @@ import (
 // Steps shows something over the steps of a run: a stack of parts, and around the whole
 // how far single steps reach. Slices of numbers have one for each bin.
 type Steps struct {
-	Unit   Unit
-	X      string // what a bin is, such as "step"
-	Labels []string
+	Unit   Unit        // of all values
+	X      string      // what a bin is, such as "step"
+	Labels []string    // of the bins
 	Series []Series    // of the parts, the lowest first
 	Parts  [][]float64 // of each series, means
 	// Low, Median and High are of the whole; nil: not shown.
@@ -154,9 +154,9 @@ func pixel(y float64) string { return strconv.FormatFloat(math.Round(y*10)/10, '
 
 // Density shows how values are distributed, of several series beside one another.
 type Density struct {
-	Unit   Unit
-	Edges  []float64 // of the bins, ascending and evenly far apart; one more than there are bins
-	Series []Series
+	Unit   Unit        // of the edges
+	Edges  []float64   // of the bins, ascending and evenly far apart; one more than there are bins
+	Series []Series    // whose values these are
 	Shares [][]float64 // of each series, of the values in each bin
 }
 

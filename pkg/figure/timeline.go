@@ -12,9 +12,9 @@ import (
 
 // Timeline shows what happened when, a track for each thing that did one at a time.
 type Timeline struct {
-	From, To float64 // microseconds, of what is shown
-	Tracks   []Track
-	Arrows   []Arrow
+	From, To float64  // microseconds, of what is shown
+	Tracks   []Track  // from the top down
+	Arrows   []Arrow  // from a launch to what it launched
 	Named    []Series // the colours that the legend names
 	// Limit is how many spans are drawn one by one, the longest, 0 for maxSpans; the
 	// others are drawn without names.
@@ -23,8 +23,8 @@ type Timeline struct {
 
 // Track is what one thing did.
 type Track struct {
-	Name  string
-	Spans []Span
+	Name  string // hostile where it comes from a trace
+	Spans []Span // in any order
 	// Depth is how many rows the track has: spans that are nested are below one another.
 	Depth int
 	Thin  bool // spans have no names inside
@@ -32,16 +32,16 @@ type Track struct {
 
 // Span is something that took time.
 type Span struct {
-	Name     string // hostile
-	From, To float64
-	Color    Color
-	Depth    int // from 0
+	Name     string  // hostile
+	From, To float64 // microseconds
+	Color    Color   // of its mark
+	Depth    int     // from 0
 }
 
 // Arrow goes from one track to another.
 type Arrow struct {
-	FromTrack, ToTrack int // indices of tracks
-	From, To           float64
+	FromTrack, ToTrack int     // indices of tracks
+	From, To           float64 // microseconds: of its start, and of its end
 }
 
 // Sizes in pixels, and how many spans have a name.

@@ -15,6 +15,9 @@ import (
 // Reports are the parts that a document can be of.
 var Reports = []string{"idle", "gaps", "graph", "pattern", "straggler", "slack"}
 
+// IdleSection is the title of the section on idle time by cause.
+const IdleSection = "Idle time by cause"
+
 // maxRows is how many rows of a long table are shown where nobody asks for more.
 const maxRows = 15
 
@@ -30,7 +33,7 @@ func (rep *Report) Document(part string) *report.Document {
 		title string
 		write func(*report.Section)
 	}{
-		{"idle", "Idle time by cause", rep.idle},
+		{"idle", IdleSection, rep.idle},
 		{"idle", "Idle time by phase", rep.idlePhases},
 		{"gaps", "Gaps between kernels of a stream", rep.gaps},
 		{"graph", "Graph coverage", rep.graph},

@@ -46,70 +46,97 @@ type share struct {
 	steps int
 }
 
-// seriesReport adds the steps that count up by time and by rank, nil where there are none.
-func (c *computer) seriesReport(views []*view, causes []Cause) *Series {
-	s := &Series{}
-	for _, cause := range causes[:min(maxSeries, len(causes))] {
-		s.Causes = append(s.Causes, cause.Cause)
-	}
-	first, last := math.MaxInt, -1
-	for _, v := range views {
-		if v.steps > 0 {
-			first, last = min(first, v.from), max(last, v.to-1)
-		}
-	}
-	if last < 0 {
-		return nil
-	}
-	width := (last - first + maxBins) / maxBins
-	bins := make([]struct {
-		share
-		period, idle []float64
-	}, (last-first)/width+1)
-	parts := len(s.Causes) + 2
-	for k := range bins {
-		bins[k].parts = make([]float64, parts)
-	}
-	number := map[idle.Key]int{}
-	for _, v := range views {
-		lanes := float64(max(len(v.lanes), 1))
-		rank := share{parts: make([]float64, parts), steps: int(v.steps)}
-		idleOf := make([]float64, v.steps)
-		v.eachStepSample(func(k int32, sample *idle.Sample) {
-			part, t := c.partOf(number, s.Causes, sample.Key), us(sample.Ns)/lanes
-			bins[(int(k)-first)/width].parts[part] += t
-			rank.parts[part] += t
-			idleOf[int(k)-v.from] += t
-		})
-		for i, st := range v.counted() {
-			b := &bins[(v.from+i-first)/width]
-			period := us(st.Period())
-			b.steps++
-			b.parts[0] += period - idleOf[i]
-			rank.parts[0] += period - idleOf[i]
-			b.period, b.idle = append(b.period, period), append(b.idle, idleOf[i])
-		}
-		if rank.steps > 0 && len(s.Ranks) < maxSeriesRanks {
-			s.Ranks = append(s.Ranks, RankSeries{v.id, rank.steps, rank.means()})
-		}
-	}
-	for k := range bins {
-		if b := &bins[k]; b.steps > 0 {
-			s.Bins = append(s.Bins, Bin{
-				First: first + k*width, Last: min(first+(k+1)*width-1, last), Steps: b.steps,
-				Period: middle(b.period), Idle: middle(b.idle), Parts: b.means(),
-			})
-		}
-	}
-	return s
-}
-
 // means are the parts per step.
 func (s *share) means() []float64 {
 	for k := range s.parts {
 		s.parts[k] /= float64(s.steps)
 	}
 	return s.parts
+}
+
+// seriesBin is a Bin that is being added up.
+type seriesBin struct {
+	share
+	period, idle []float64 // of each rank-step, us
+}
+
+// seriesBins are the steps from first on, so many to a bin.
+type seriesBins struct {
+	first, last, width int
+	parts              int
+	bins               []seriesBin
+	known              map[idle.Key]int // parts
+}
+
+// newSeriesBins makes room for the steps that count, nil where there are none.
+func newSeriesBins(views []*view, parts int) *seriesBins {
+	s := &seriesBins{first: math.MaxInt, last: -1, parts: parts, known: map[idle.Key]int{}}
+	for _, v := range views {
+		if v.steps > 0 {
+			s.first, s.last = min(s.first, v.from), max(s.last, v.to-1)
+		}
+	}
+	if s.last < 0 {
+		return nil
+	}
+	s.width = (s.last - s.first + maxBins) / maxBins
+	s.bins = make([]seriesBin, (s.last-s.first)/s.width+1)
+	for k := range s.bins {
+		s.bins[k].parts = make([]float64, parts)
+	}
+	return s
+}
+
+// of is the bin of a step.
+func (s *seriesBins) of(step int) *seriesBin { return &s.bins[(step-s.first)/s.width] }
+
+// seriesReport adds the steps that count up by time and by rank, nil where there are none.
+func (c *computer) seriesReport(views []*view, causes []Cause) *Series {
+	s := &Series{}
+	for _, cause := range causes[:min(maxSeries, len(causes))] {
+		s.Causes = append(s.Causes, cause.Cause)
+	}
+	bins := newSeriesBins(views, len(s.Causes)+2)
+	if bins == nil {
+		return nil
+	}
+	for _, v := range views {
+		rank := v.addSeries(bins, s.Causes)
+		if rank.steps > 0 && len(s.Ranks) < maxSeriesRanks {
+			s.Ranks = append(s.Ranks, RankSeries{v.id, rank.steps, rank.means()})
+		}
+	}
+	for k := range bins.bins {
+		if b := &bins.bins[k]; b.steps > 0 {
+			first := bins.first + k*bins.width
+			s.Bins = append(s.Bins, Bin{
+				First: first, Last: min(first+bins.width-1, bins.last), Steps: b.steps,
+				Period: extent(b.period), Idle: extent(b.idle), Parts: b.means(),
+			})
+		}
+	}
+	return s
+}
+
+// addSeries adds the steps of a rank to their bins, and returns what they come to.
+func (v *view) addSeries(bins *seriesBins, causes []string) share {
+	lanes := float64(max(len(v.lanes), 1))
+	rank := share{parts: make([]float64, bins.parts), steps: int(v.steps)}
+	idleOf := make([]float64, v.steps)
+	v.eachStepSample(func(k int32, sample *idle.Sample) {
+		part, t := v.c.partOf(bins.known, causes, sample.Key), us(sample.Ns)/lanes
+		bins.of(int(k)).parts[part] += t
+		rank.parts[part] += t
+		idleOf[int(k)-v.from] += t
+	})
+	for i, st := range v.counted() {
+		b, period := bins.of(v.from+i), us(st.Period())
+		b.steps++
+		b.parts[0] += period - idleOf[i]
+		rank.parts[0] += period - idleOf[i]
+		b.period, b.idle = append(b.period, period), append(b.idle, idleOf[i])
+	}
+	return rank
 }
 
 // partOf is which part of a bin a key belongs to.
@@ -126,8 +153,8 @@ func (c *computer) partOf(known map[idle.Key]int, causes []string, k idle.Key) i
 	return part
 }
 
-// middle is the least, the median and the largest of some values.
-func middle(values []float64) [3]float64 {
+// extent is the least, the median and the largest of some values.
+func extent(values []float64) [3]float64 {
 	slices.SortFunc(values, cmp.Compare)
 	return [3]float64{values[0], values[len(values)/2], values[len(values)-1]}
 }

@@ -67,8 +67,10 @@ func HTML(w io.Writer, d *Document, opt Options) error {
 // page is a page that is being written.
 type page struct {
 	markup.Writer
-	top     int // of Options
-	figures int // so far
+	top     int    // of Options
+	title   string // of what is written
+	figures int    // so far
+	tables  int    // so far
 }
 
 // head writes what is not shown.

@@ -39,6 +39,7 @@ func (p *page) section(k int, s *Section) {
 		p.Open("section", "aria-labelledby", anchor(k))
 		p.Leaf("h2", clip(s.Title, maxHTMLText), "id", anchor(k))
 	}
+	p.title = s.Title
 	for k, b := range s.Blocks {
 		if p.Len() > maxPage {
 			p.Leaf("p", fmt.Sprintf("%d more parts of this section are in the other formats: this page would be too large.", len(s.Blocks)-k), "class", "note")
@@ -94,6 +95,7 @@ func (p *page) figure(f *Drawing) {
 	}
 	p.Open("details")
 	p.Leaf("summary", "Table")
+	p.title = f.Title
 	p.table(f.Table.layout(p.top))
 	p.Close()
 	p.Close()
@@ -120,7 +122,8 @@ func (p *page) list(l *List) {
 // table writes a table in a box of its own, which scrolls where the table is wider
 // than the page.
 func (p *page) table(g *grid) {
-	label := cmp.Or(g.table.Title, "Table")
+	p.tables++
+	label := fmt.Sprintf("Table %d: %s", p.tables, cmp.Or(g.table.Title, p.title))
 	p.Open("div", "class", "table", "role", "region", "aria-label", clip(label, maxTitle), "tabindex", "0")
 	p.Open("table")
 	if g.table.Title != "" {

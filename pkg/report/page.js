@@ -42,11 +42,11 @@
     const tools = document.createElement("div"), said = document.createElement("output");
     tools.className = "tools";
     for (const [label, name, act] of [["+", "Zoom in", () => by(2, 0.5)], ["\u2212", "Zoom out", () => by(0.5, 0.5)],
-      ["\u2190", "Move left", () => show(from - width / 4, width)], ["\u2192", "Move right", () => show(from + width / 4, width)], ["Reset", "Show all", () => show(0, 1)]]) {
+      ["\u2190", "Move left", () => show(from - width / 4, width)], ["\u2192", "Move right", () => show(from + width / 4, width)], ["Show all", "Show all", () => show(0, 1)]]) {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = label;
-      button.setAttribute("aria-label", name);
+      if (name !== label) button.setAttribute("aria-label", name);
       button.addEventListener("click", act);
       tools.append(button);
     }
