@@ -60,7 +60,7 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 	r := &rank{id: id, busy: busy, due: never, sites: sites, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
-		Why: run.why, OSCalls: idle.CallsKnown(h, id), Store: run.store.Store,
+		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
 	})
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r

@@ -19,8 +19,8 @@
 //	in:CLASS       whether it is on a CPU is not known; inside a call of that class
 //	unknown        nothing of that
 //
-// Where calls of the system were not recorded, or some of them lost, descheduled means
-// less: the thread may have been inside one, and it is called off.
+// Where calls of the system were not recorded, descheduled means less: the thread may have
+// been inside one, and it is called off.
 //
 // A thread is on a CPU during its runs, off it between them, and unknown before the first
 // one and during runs that say so. Of calls the innermost is the one with the latest start,
@@ -127,7 +127,7 @@ type call struct {
 	class, name int32
 }
 
-// New returns a thread of which nothing is known before time at; calls tells whether all calls
+// New returns a thread of which nothing is known before time at; calls tells whether calls
 // of the system's libraries were recorded in its process.
 func New(at int64, calls bool) *Host {
 	return &Host{held: [overheads]int64{at, at, at}, silent: !calls}

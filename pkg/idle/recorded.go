@@ -12,13 +12,6 @@ type Missing struct {
 	Option string `json:"option"` // of nsys profile, which records it
 }
 
-// CallsKnown tells whether all calls of the system's libraries were recorded in the process
-// of a rank: else a thread that is off its CPU, in no call that is known, may be in one.
-func CallsKnown(h *event.Header, rank int32) bool {
-	rep := h.Report(rank)
-	return h.Records(event.OS, rank) && (rep == nil || !rep.LostCalls)
-}
-
 const (
 	onCPU      = "when threads were on a CPU"
 	calls      = "calls of the operating system's libraries"
@@ -52,7 +45,7 @@ func Unrecorded(h *event.Header, ranks []int32) []Missing {
 		case !h.Records(event.OS, rank):
 			add(Missing{calls, "-t osrt"})
 		case rep != nil && rep.LostCalls:
-			add(Missing{"some " + calls + ", which the profiler lost", "-t osrt, for a shorter time"})
+			add(Missing{"some " + calls + ", which the profiler may have lost: who seems descheduled may have been in one", "-t osrt, for a shorter time"})
 		}
 	}
 	return missing
