@@ -79,7 +79,7 @@ var below = []struct {
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/capture", "pkg/figure", "pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/spill", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/gap", []string{"pkg/capture", "pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/spill", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
+	{"pkg/gap", []string{"pkg/capture", "pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/spill", "pkg/stat", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", nil},
 	{"pkg/pylex", nil},

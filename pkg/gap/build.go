@@ -37,6 +37,8 @@ func (c *computer) report() *Report {
 	rep.Pattern = c.patternReport(views)
 	rep.Straggler = c.stragglerReport(views)
 	rep.Slack = c.slackReport(views)
+	strata := c.strata(views)
+	c.running(rep, strata)
 	c.find(rep, views)
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {
@@ -47,7 +49,7 @@ func (c *computer) report() *Report {
 	}
 	rep.Handoff = rep.handoff()
 	if c.opt.Stacks {
-		rep.Stacks = c.stacks(views)
+		rep.Stacks = c.stacks(views, strata)
 	}
 	if c.opt.Series {
 		rep.Series = c.seriesReport(views, rep.Idle.Causes)

@@ -135,7 +135,7 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 	for _, cause := range byName {
 		for why, ns := range whys[cause.Cause] {
 			if ns != 0 {
-				cause.Why = append(cause.Why, Why{why, ns, us(ns)})
+				cause.Why = append(cause.Why, Why{Why: why, Ns: ns, Us: us(ns)})
 			}
 		}
 		slices.SortFunc(cause.Why, func(a, b Why) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Why, b.Why)) })

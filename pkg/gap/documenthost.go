@@ -44,6 +44,7 @@ func (i *Idle) whys(s *report.Section) {
 		}
 	}
 	i.holders(s)
+	i.Running.table(s, i.Steps)
 	if len(i.Unrecorded) == 0 {
 		return
 	}

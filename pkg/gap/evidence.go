@@ -110,7 +110,7 @@ func (v *view) eachEvidence(f func(of *scope, cluster int32, e *idle.Evidence)) 
 const noSample = "[no sample]"
 
 // stacks returns the idle time in the window as stacks: they add up to it, in ns.
-func (c *computer) stacks(views []*view) []flame.Stack {
+func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stack {
 	devices := map[int32]*int32{}
 	sampled := map[int32]bool{}
 	for _, v := range views {
@@ -120,7 +120,7 @@ func (c *computer) stacks(views []*view) []flame.Stack {
 		sampled[v.id] = c.header.Records(event.Sample, v.id)
 	}
 	stacks := []flame.Stack{}
-	for of, found := range c.strata(views) {
+	for of, found := range strata {
 		if found.ns == 0 {
 			continue
 		}

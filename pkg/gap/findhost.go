@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/marker"
@@ -195,6 +196,9 @@ func (c *computer) unrecorded(views []*view) []idle.Missing {
 		ranks = append(ranks, v.id)
 	}
 	missing := idle.Unrecorded(c.header, ranks)
+	if slices.ContainsFunc(ranks, func(rank int32) bool { return !c.header.Records(event.Sample, rank) }) {
+		missing = append(missing, idle.Missing{What: "which functions threads ran", Option: "--sample=process-tree"})
+	}
 	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return strings.Contains(name, "GIL") }) {
 		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
 	}

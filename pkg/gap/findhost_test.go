@@ -1,7 +1,9 @@
 package gap_test
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -88,6 +90,56 @@ func TestHostFindings(t *testing.T) {
 	}
 }
 
+// TestSampledFamilies has the launching thread collect garbage for 120 of 400 us between
+// steps, while the GPU is idle, which samples alone show: they come ten times as often there as in the rest of
+// the step. Without collections nothing is found.
+func TestSampledFamilies(t *testing.T) {
+	for _, collects := range []bool{true, false} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		e := &engine{now: 1_000}
+		e.steps(60, func() {
+			e.layer()
+			r := hostRow(event.Sample, e.now, e.now, "", event.CUDALibrary, -1)
+			r.Stack = 0
+			e.rows = append(e.rows, r)
+			e.layer()
+		}, func() {
+			start := e.now
+			e.span("_update_requests", event.Range, func() { e.now += 400_000 })
+			for range 40 {
+				at := start + rng.Int64N(400_000)
+				r := hostRow(event.Sample, at, at, "", event.Interpreter, -1)
+				if r.Stack = rng.Int32N(3); collects && at >= start+100_000 && at < start+220_000 {
+					r.Class = event.GC
+				}
+				e.rows = append(e.rows, r)
+			}
+		})
+		e.rows = append(e.rows, hostRow(event.Run, 0, e.now, "", -1, 3))
+		eventtest.Sort(e.rows)
+		rep := e.report(t)
+		f := has(rep, gap.GCManage)
+		if (f != nil) != collects {
+			t.Fatalf("collects %v: found %+v", collects, f)
+		}
+		if f != nil && (f.UsStep < 108 || f.UsStep > 132 || !strings.Contains(f.Evidence, "by samples")) {
+			t.Errorf("worth %v us per step, want 120: %s", f.UsStep, f.Evidence)
+		}
+		for _, c := range rep.Idle.Causes {
+			for _, w := range c.Why {
+				for _, f := range w.Families {
+					if c.Cause == "host:_update_requests" && f.Family == "gc" && (f.Low*w.Us > 60*120 || f.High*w.Us < 60*120 || f.High-f.Low > 0.1) {
+						t.Errorf("%+v of %v us, want 7200 us", f, w.Us)
+					}
+				}
+			}
+		}
+		if r := rep.Idle.Running; r == nil || len(r.Families) == 0 || r.SampledUs > r.Us || r.SampledUs < 0.5*r.Us {
+			t.Errorf("running: %+v", r)
+		}
+	}
+}
+
 // What was not recorded is said, with the option that records it.
 func TestNotRecorded(t *testing.T) {
 	e := &engine{}
@@ -97,7 +149,7 @@ func TestNotRecorded(t *testing.T) {
 	for _, u := range idle.Unrecorded {
 		options = append(options, u.Option)
 	}
-	if want := []string{"--cpuctxsw=process-tree", "-t osrt", "-t python-gil"}; !slices.Equal(options, want) || idle.Record == "" {
+	if want := []string{"--cpuctxsw=process-tree", "-t osrt", "--sample=process-tree", "-t python-gil"}; !slices.Equal(options, want) || idle.Record == "" {
 		t.Errorf("not recorded %q, %q, want %q", options, idle.Record, want)
 	}
 	for _, c := range idle.Causes {

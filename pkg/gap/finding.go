@@ -77,6 +77,7 @@ func (c *computer) find(rep *Report, views []*view) {
 	f.smallKernels()
 	f.runtime()
 	f.hostFindings()
+	f.sampled()
 	slices.SortStableFunc(rep.Findings, func(a, b Finding) int {
 		return cmp.Or(-compareBool(a.Pattern == Recapture, b.Pattern == Recapture), cmp.Compare(b.UsStep, a.UsStep))
 	})

@@ -47,6 +47,8 @@ type Idle struct {
 	// Window is "benchmark" or "trace".
 	Window string  `json:"window"`
 	Causes []Cause `json:"causes"` // they add up to TotalUs, the largest first
+	// Running is what launching threads did on a CPU, null without samples.
+	Running *Running `json:"running,omitempty"`
 	// Unrecorded is what the recording lacks to say why host threads did not go on, and
 	// Record the command that records it, "" where it lacks nothing.
 	Unrecorded []idle.Missing `json:"not_recorded"`
@@ -83,6 +85,10 @@ type Why struct {
 	Why string  `json:"why"` // as package hoststate names it
 	Ns  int64   `json:"ns"`  // over all lanes
 	Us  float64 `json:"us"`  // the same
+	// Samples counts the samples of the CPU in it, and Families divides it by them, the
+	// largest first; of what is on a CPU, where enough is known.
+	Samples  int64    `json:"samples,omitempty"`
+	Families []Family `json:"families,omitempty"`
 }
 
 // Holder is a thread that held the interpreter lock while another one waited for it.

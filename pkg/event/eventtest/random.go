@@ -180,6 +180,12 @@ func Header(rows []Row) *event.Header {
 		if r.Kind == event.Run {
 			h.Columns |= event.HostCols
 		}
+		if r.Kind == event.Sample || r.Kind == event.Backtrace {
+			h.Columns |= event.StackCols
+		}
+		for len(h.Stacks) <= int(r.Stack) {
+			h.Stacks = append(h.Stacks, fmt.Sprint("main;f", len(h.Stacks)))
+		}
 		count(&h.Reports[n], r)
 	}
 	return h

@@ -1,0 +1,191 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// Running is what launching threads did on a CPU while GPUs were idle, by samples.
+type Running struct {
+	Us        float64  `json:"us"`         // idle time in which they were on a CPU, over all lanes
+	SampledUs float64  `json:"sampled_us"` // of it in strata with samples: Families divide this
+	Samples   int64    `json:"samples"`    // of the CPU, in it
+	Families  []Family `json:"families"`   // the largest first; those of which enough is known
+}
+
+// Family is the part of time on a CPU that functions of one family took, by samples.
+type Family struct {
+	Family string  `json:"family"` // as package symbol names it
+	Share  float64 `json:"share"`  // 0 to 1
+	Low    float64 `json:"low"`    // its 95 % interval
+	High   float64 `json:"high"`
+	Us     float64 `json:"us"` // the share of the time, over all lanes
+}
+
+// minSamples is how many independent samples a share takes.
+const minSamples = 30
+
+// pool is strata that are reported together.
+type pool struct {
+	ns, sampled int64
+	drawn       []stat.Drawn
+	strata      int32
+}
+
+// add adds a stratum. What is in stacks of calls is known without samples.
+func (p *pool) add(f *found) {
+	p.ns += f.ns
+	rest := f.ns - f.exactNs()
+	if len(f.samples) == 0 || rest <= 0 {
+		return
+	}
+	p.sampled += rest
+	weight := float64(rest) / float64(len(f.samples))
+	for _, s := range f.samples {
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight, Stratum: p.strata, Cluster: s.cluster, Kind: int32(s.family)})
+	}
+	p.strata++
+}
+
+// families returns the shares of families of which enough is known.
+func (p *pool) families() []Family {
+	list := []Family{}
+	if len(p.drawn) < minSamples {
+		return list
+	}
+	kinds := int32(0)
+	seen := map[int32]bool{}
+	for _, d := range p.drawn {
+		kinds, seen[d.Kind] = max(kinds, d.Kind+1), true
+	}
+	for k, s := range stat.Shares(p.drawn, int(kinds)) {
+		if seen[int32(k)] && math.Round(s.N) >= minSamples {
+			list = append(list, Family{event.Class(k).String(), s.Share, s.Low, s.High, us(p.sampled) * s.Share})
+		}
+	}
+	slices.SortFunc(list, func(a, b Family) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Family, b.Family))
+	})
+	return list
+}
+
+// running fills in what launching threads ran, in all and by cause and why.
+func (c *computer) running(rep *Report, strata map[stratum]*found) {
+	type part struct{ cause, why string }
+	all, parts := &pool{}, map[part]*pool{}
+	order := make([]stratum, 0, len(strata))
+	for of := range strata {
+		order = append(order, of)
+	}
+	slices.SortFunc(order, func(a, b stratum) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
+	})
+	for _, of := range order {
+		key, why := c.sites.Undivided(of.key)
+		if why == hoststate.None || !why.OnCPU() {
+			continue
+		}
+		at := part{c.sites.CauseName(key), c.sites.WhyName(why)}
+		if parts[at] == nil {
+			parts[at] = &pool{}
+		}
+		parts[at].add(strata[of])
+		all.add(strata[of])
+	}
+	if len(all.drawn) == 0 {
+		return
+	}
+	rep.Idle.Running = &Running{us(all.ns), us(all.sampled), int64(len(all.drawn)), all.families()}
+	for i := range rep.Idle.Causes {
+		cause := &rep.Idle.Causes[i]
+		for k := range cause.Why {
+			if p := parts[part{cause.Cause, cause.Why[k].Why}]; p != nil {
+				cause.Why[k].Samples, cause.Why[k].Families = int64(len(p.drawn)), p.families()
+			}
+		}
+	}
+}
+
+// share returns the share of a family, nil where not enough is known of it.
+func (r *Running) share(family event.Class) *Family {
+	if r == nil {
+		return nil
+	}
+	k := slices.IndexFunc(r.Families, func(f Family) bool { return f.Family == family.String() })
+	if k < 0 {
+		return nil
+	}
+	return &r.Families[k]
+}
+
+// maxFamilies is how many families are listed.
+const maxFamilies = 8
+
+// table lists the families.
+func (r *Running) table(s *report.Section, steps int64) {
+	if r == nil || len(r.Families) == 0 {
+		return
+	}
+	t := s.Table("What launching threads ran on their CPUs meanwhile",
+		report.Column{Title: "functions of", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
+		report.Column{Title: "95 % interval", Kind: report.Names}, report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true})
+	t.Top = maxFamilies
+	for _, f := range r.Families {
+		interval := fmt.Sprintf("%s to %s", report.Percent(f.Low), report.Percent(f.High))
+		t.Row(report.Str(f.Family), report.Num(f.Share), report.Str(interval), report.Opt(perStep(f.Us, steps)))
+	}
+	s.Say("By %d samples of the CPU; how long threads were on it is exact. Samples show the user's side only, as a rule.", r.Samples)
+}
+
+// sampledFinding is what is to be done about a family.
+type sampledFinding struct {
+	family  event.Class
+	pattern string
+	unless  idle.Cause // a cause of idle time that says the same, exactly
+	text    string
+}
+
+// minSampled is the share of the idle time that a family has at least, by the lower end of
+// its interval, to be a finding.
+const minSampled = 0.05
+
+var sampledFindings = []sampledFinding{
+	{event.GC, GCManage, idle.GC, "Python's garbage collector runs on launching threads: freeze what stays (gc.freeze), raise its threshold, or collect between steps"},
+	{event.GIL, GIL, idle.GIL, "launching threads take and give back the interpreter lock: record with -t python-gil to see who holds it"},
+	{event.Alloc, Alloc, -1, "launching threads allocate and free memory: keep objects and buffers from step to step"},
+	{event.JIT, JIT, -1, "code for the GPU is compiled in the window: warm up what runs before requests come, or keep the compiled code"},
+	{event.Tokenizer, Hoist, -1, "launching threads turn tokens into text or text into tokens: leave that to another thread or process"},
+}
+
+// sampled finds what samples show of launching threads.
+func (f *finder) sampled() {
+	for _, s := range sampledFindings {
+		share := f.rep.Idle.Running.share(s.family)
+		if share == nil || s.unless >= 0 && f.has(s.unless) || f.found(s.pattern) {
+			continue
+		}
+		times := share.Us / max(share.Share, math.SmallestNonzeroFloat64)
+		if share.Low*times < minSampled*f.rep.Idle.TotalUs || !f.worth(share.Us) {
+			continue
+		}
+		f.add(s.pattern, share.Us, Finding{}, "%s of idle time per step, %s to %s by samples of the CPU: %s",
+			report.Micros(share.Us/f.steps), report.Micros(share.Low*times/f.steps), report.Micros(share.High*times/f.steps), s.text)
+	}
+	if share := f.rep.Idle.Running.share(event.ByProfiler); share != nil && f.worth(share.Low/max(share.Share, math.SmallestNonzeroFloat64)*share.Us) {
+		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf("the profiler's own functions take %s of idle time, by samples of the CPU: without it there is less", report.Micros(share.Us)))
+	}
+}
+
+// has tells whether there is idle time of a cause.
+func (f *finder) has(cause idle.Cause) bool {
+	return slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause.String() && f.worth(c.Us) })
+}
