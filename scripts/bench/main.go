@@ -1,6 +1,7 @@
 // Bench measures the filters as whole processes on generated traces: events a
 // second and peak memory, the median of several runs. With --scale it takes
-// several sizes and compares what an event takes in each.
+// several sizes and compares what an event takes in each. With --torch it measures how
+// a trace of PyTorch's profiler is read.
 package main
 
 import (
@@ -29,11 +30,15 @@ const (
 func main() {
 	runs := flag.Int("runs", 3, "measured `runs` of each")
 	check := flag.Bool("check", false, "fail where a floor is not reached")
+	traces := flag.Bool("torch", false, "measure reading a trace of PyTorch's profiler")
 	scaled := flag.Bool("scale", false, "compare several sizes")
 	ranks := flag.Int("ranks", 2, "`ranks` of the traces of --scale")
 	keep := flag.String("dir", "", "keep the trace and streams in `dir`")
 	flag.Parse()
 	sizes, err := sizesOf(flag.Args(), *scaled)
+	if *traces && flag.NArg() == 0 {
+		sizes = []int{torchEvents}
+	}
 	if err != nil {
 		fail(err)
 	}
@@ -47,7 +52,9 @@ func main() {
 		dir = tmp
 	}
 	ok := false
-	if *scaled {
+	if *traces {
+		ok, err = torch(dir, sizes[0], *runs)
+	} else if *scaled {
 		ok, err = scale(dir, sizes, *ranks, *runs)
 	} else {
 		ok, err = bench(dir, sizes[0], *runs)
