@@ -3,13 +3,14 @@ package kineto
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,12 @@ type result struct {
 // readBytes reads a document to its end.
 func readBytes(t testing.TB, text []byte, opt Options) (res result) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "trace.json")
+	return readAs(t, filepath.Join(t.TempDir(), "trace.json"), text, opt)
+}
+
+// readAs does so by way of a file of that name.
+func readAs(t testing.TB, path string, text []byte, opt Options) (res result) {
+	t.Helper()
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +63,7 @@ func readBytes(t testing.TB, text []byte, opt Options) (res result) {
 	if err != nil {
 		return result{err: err}
 	}
+	defer r.Close()
 	res.header = r.Header()
 	res.err = event.Each(r, func(b *event.Batch) error {
 		res.rows += int64(b.Len)
@@ -100,61 +107,33 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBroken breaks one event in ways that real traces are broken: all others are
-// read, and the one is counted.
+// TestBroken breaks events in the ways in which real traces are broken: all others are
+// read, and those that are lost are counted.
 func TestBroken(t *testing.T) {
 	text, _ := simulated(t, sim.KinetoOptions{}, nil)
 	whole := readBytes(t, text, Options{})
 	if whole.err != nil || whole.rows == 0 || whole.warned("skipped") {
 		t.Fatal(whole)
 	}
-	rng := rand.New(rand.NewPCG(1, 4))
-	for name, test := range map[string]struct {
-		from, to string
-		lost     int64
-		warning  string
-	}{
-		"quote":             {`"name": "`, `"name": "a "quoted" `, 1, "1 events are not JSON"},
-		"odd quote":         {`"name": "`, `"name": "a " `, 1, "1 events are not JSON"},
-		"control character": {`"name": "`, "\"name\": \"\x01\x02\n", 0, ""},
-		"no UTF-8":          {`"name": "`, "\"name\": \"\xff\xfe", 0, ""},
-		"bad escape":        {`"name": "`, `"name": "\q`, 0, ""},
-		"empty argument":    {`"args": {`, `"args": { "Input type": ,`, 0, ""},
-		"not a number":      {`"args": {`, `"args": { "occupancy": NaN, "blocks per SM": inf,`, 0, ""},
-		"no value":          {`"ts": `, `"ts": ,"x": `, 1, "1 events are not JSON"},
-		"time not a number": {`"ts": `, `"ts": NaN, "was": `, 1, "1 events without usable times"},
-		"time a text":       {`"ts": `, `"ts": "soon", "was": `, 1, "1 events without usable times"},
-		"time too large":    {`"ts": `, `"ts": 1e300, "was": `, 1, "1 events without usable times"},
-		"negative duration": {`"dur": `, `"dur": -`, 1, "1 events without usable times"},
-		"twice the same":    {`"dur": `, `"dur": 5, "dur": `, 0, ""},
-		"deep":              {`"args": {`, `"args": { "a": ` + strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth) + `,`, 1, "1 events are not JSON"},
-		"missing brace":     {"    }\n  }", "    }\n  ", 1, "1 events are not JSON"},
-		"other brace":       {"    }\n  }", "    ]\n  }", 1, "1 events are not JSON"},
-		"large id":          {`"correlation": `, `"correlation": 18446744073709551615, "was": `, 0, ""},
-		"missing comma":     {"  },\n  {", "  }\n  {", 0, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for range 8 {
-				all := bytes.Count(text, []byte(test.from))
-				k := rng.IntN(all)
-				if name == "missing brace" {
-					k = rng.IntN(all - 1) // of the last one the document's end is missing, too
-				}
-				at := 0
-				for ; k >= 0; k-- {
-					at += bytes.Index(text[at:], []byte(test.from)) + 1
-				}
-				at--
-				bad := append(append(bytes.Clone(text[:at]), test.to...), text[at+len(test.from):]...)
-				got := readBytes(t, bad, Options{})
-				if got.err != nil {
-					t.Fatal(got.err)
-				}
-				if lost := whole.rows - got.rows; lost != test.lost || test.warning != "" && !got.warned(test.warning) {
-					t.Fatalf("%d rows lost, warnings %q", lost, got.header.Warnings())
-				}
-			}
-		})
+	const notJSON, untimed = "events are not JSON", "events without usable times"
+	lost := map[string]string{
+		"quote": notJSON, "odd-quote": notJSON, "no-time": notJSON, "deep": notJSON, "missing-brace": notJSON, "other-brace": notJSON,
+		"nan-time": untimed, "text-time": untimed, "huge-time": untimed, "negative-duration": untimed,
+	}
+	for _, way := range sim.KinetoBreakages {
+		bad, _ := simulated(t, sim.KinetoOptions{Broken: way}, nil)
+		got := readBytes(t, bad, Options{})
+		n := int64(0)
+		if lost[way] != "" {
+			n = whole.rows / 97
+		}
+		if got.err != nil || whole.rows-got.rows != n || n > 0 && !got.warned(fmt.Sprintf("%d %s", n, lost[way])) || n == 0 && (got.warned(notJSON) || got.warned(untimed)) {
+			t.Errorf("%s: %d rows lost, want %d: %v, header %v", way, whole.rows-got.rows, n, got.err, got.header != nil)
+		}
+	}
+	comma := bytes.Replace(text, []byte("  },\n  {"), []byte("  }\n  {"), 5)
+	if got := readBytes(t, comma, Options{}); got.err != nil || got.rows != whole.rows {
+		t.Errorf("missing commas: %d rows of %d: %v", got.rows, whole.rows, got.err)
 	}
 }
 
@@ -188,46 +167,92 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestMutated changes bytes: no panic, no hang, no more memory than a multiple of
-// the document, and no row that ends before it starts.
+// TestMutated changes bytes of 2,000 documents: no panic, no hang, no more memory than a
+// multiple of the document, and no row that ends before it starts; and where what came
+// out is JSON nevertheless, the rows are those that a library's parser finds.
 func TestMutated(t *testing.T) {
 	n := 500
 	if testing.Short() {
 		n = 50
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	pieces := []string{`"`, `\`, "{", "}", "[", "]", ",", ":", "NaN", "-1e999", "\x00", "\n", `{"ph":`, `"ts":`, "9999999999999999999999", `"a":"b",`, "\xff", "null", `{"ph":"X",`}
+	path, valid := filepath.Join(t.TempDir(), "trace.json"), 0
+	taken := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	for _, era := range []sim.KinetoEra{sim.Kineto2020, sim.Kineto1_8, sim.Kineto2_4, sim.Kineto2026} {
 		text, _ := simulated(t, sim.KinetoOptions{Era: era, Functions: 1}, func(c *sim.Config) { c.Steps, c.Warmup, c.Layers = 1, 1, 1 })
 		for range n {
-			bad := bytes.Clone(text)
-			for range 1 + rng.IntN(4) {
-				at := rng.IntN(len(bad))
-				switch rng.IntN(4) {
-				case 0:
-					bad[at] ^= 1 << rng.IntN(8)
-				case 1:
-					bad[at] = byte(rng.Uint32())
-				case 2:
-					piece := pieces[rng.IntN(len(pieces))]
-					bad = append(append(bytes.Clone(bad[:at]), piece...), bad[at:]...)
-				default:
-					bad = append(bytes.Clone(bad[:at]), bad[min(len(bad), at+rng.IntN(300)):]...)
-				}
-			}
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			began := time.Now()
-			readBytes(t, bad, Options{Partial: rng.IntN(2) == 0, Python: rng.IntN(2) == 0})
-			runtime.ReadMemStats(&after)
-			if taken := after.TotalAlloc - before.TotalAlloc; taken > 128<<20 {
-				t.Fatalf("%d bytes took %d MiB", len(bad), taken>>20)
+			bad := mutate(rng, text)
+			opt := Options{Partial: rng.IntN(2) == 0, Python: rng.IntN(2) == 0}
+			metrics.Read(taken)
+			before, began := taken[0].Value.Uint64(), time.Now()
+			got := readAs(t, path, bad, opt)
+			metrics.Read(taken)
+			if bytes := taken[0].Value.Uint64() - before; bytes > 128<<20 {
+				t.Fatalf("%d bytes took %d MiB", len(bad), bytes>>20)
 			}
 			if took := time.Since(began); took > 20*time.Second {
 				t.Fatalf("%d bytes took %s", len(bad), took)
 			}
+			if rows, ok := libraryRows(bad, opt.Python); ok && got.err == nil {
+				if valid++; got.rows != rows {
+					t.Errorf("%d rows, a library finds %d in\n%s", got.rows, rows, bad)
+				}
+			}
 		}
 	}
+	if valid < n/4 {
+		t.Errorf("%d documents were JSON", valid)
+	}
+}
+
+// pieces are what mutate puts into documents.
+var pieces = []string{`"`, `\`, "{", "}", "[", "]", ",", ":", "NaN", "-1e999", "\x00", "\n", `{"ph":`, `"ts":`, "9999999999999999999999", `"a":"b",`, "\xff", "null", `{"ph":"X",`}
+
+// mutate changes a document in one to four places.
+func mutate(rng *rand.Rand, text []byte) []byte {
+	bad := bytes.Clone(text)
+	for range 1 + rng.IntN(4) {
+		at := rng.IntN(len(bad))
+		switch rng.IntN(4) {
+		case 0:
+			bad[at] ^= 1 << rng.IntN(8)
+		case 1:
+			bad[at] = byte(rng.Uint32())
+		case 2:
+			piece := pieces[rng.IntN(len(pieces))]
+			bad = append(append(bytes.Clone(bad[:at]), piece...), bad[at:]...)
+		default:
+			bad = append(bytes.Clone(bad[:at]), bad[min(len(bad), at+rng.IntN(300)):]...)
+		}
+	}
+	return bad
+}
+
+// libraryRows counts the events that are rows by means of a library's parser, false where
+// that refuses the document.
+func libraryRows(text []byte, python bool) (rows int64, ok bool) {
+	var doc any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if dec.Decode(&doc) != nil {
+		return 0, false
+	}
+	if object, is := doc.(map[string]any); is {
+		doc = object["traceEvents"]
+	}
+	events, ok := doc.([]any)
+	for _, e := range events {
+		e, _ := e.(map[string]any)
+		cat, _ := e["cat"].(string)
+		c, known := categories[strings.ToLower(cat)]
+		_, named := e["name"].(string)
+		start, ok1 := nanoseconds([]byte(fmt.Sprint(e["ts"])))
+		length, ok2 := nanoseconds([]byte(fmt.Sprint(e["dur"])))
+		if e["ph"] == "X" && known && (c != pythonCategory || python) && named && ok1 && ok2 && length >= 0 && start <= maxTime {
+			rows++
+		}
+	}
+	return rows, ok
 }
 
 // TestHuge has values above the limits.

@@ -33,6 +33,7 @@ type KinetoOptions struct {
 	Rank      int       // what the trace says of its process; -1: it says nothing
 	World     int       // ranks of the run
 	Functions int       // Python functions recorded for each range (with_stack)
+	Broken    string    // one of KinetoBreakages: one event of 97 is broken so; "": none is
 }
 
 // WriteKineto writes what PyTorch's profiler would have recorded of one process:
@@ -45,7 +46,10 @@ func (t *Trace) WriteKineto(w io.Writer, opt KinetoOptions) error {
 	if !slices.Contains(KinetoEras, opt.Era) {
 		return fmt.Errorf("era %q is not one of %v", opt.Era, KinetoEras)
 	}
-	k := &kinetoWriter{w: bufio.NewWriterSize(w, 1<<16), t: t, opt: opt, first: true}
+	if opt.Broken != "" && !slices.Contains(KinetoBreakages, opt.Broken) {
+		return fmt.Errorf("breakage %q is not one of %v", opt.Broken, KinetoBreakages)
+	}
+	k := &kinetoWriter{w: bufio.NewWriterSize(w, 1<<16), t: t, opt: opt}
 	k.whole = opt.Era == Kineto2020 || opt.Era == Kineto1_8 || opt.Era == Kineto1_12
 	k.capitals = opt.Era == Kineto2020 || opt.Era == Kineto1_8
 	if k.offset = t.Session.UTC; !k.whole { // the base is floored to three months
@@ -60,10 +64,10 @@ const quarter = 91 * 86400 * 1_000_000_000
 
 // kinetoWriter writes events; its buffer keeps the first error.
 type kinetoWriter struct {
-	w     *bufio.Writer
-	t     *Trace
-	opt   KinetoOptions
-	first bool // no event was written yet
+	w      *bufio.Writer
+	t      *Trace
+	opt    KinetoOptions
+	events int // that were written
 
 	whole    bool // times are whole microseconds
 	capitals bool // categories have capitals and thread ids are text
@@ -76,7 +80,7 @@ type kinetoWriter struct {
 func (k *kinetoWriter) document() {
 	if k.opt.Era == Kineto2020 {
 		k.w.WriteString("[\n")
-		k.events()
+		k.all()
 		k.w.WriteString("\n]\n")
 		return
 	}
@@ -102,7 +106,7 @@ func (k *kinetoWriter) document() {
 		fmt.Fprintf(k.w, "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": %d,\n", k.base)
 	}
 	k.w.WriteString("  \"traceEvents\": [\n")
-	k.events()
+	k.all()
 	k.w.WriteString("\n  ]")
 	if k.opt.Era == Kineto2_4 {
 		fmt.Fprintf(k.w, ",\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": %d", k.base)
@@ -110,8 +114,8 @@ func (k *kinetoWriter) document() {
 	fmt.Fprintf(k.w, ",\n  \"traceName\": \"/home/%s/trace.json\"\n}\n", secret)
 }
 
-// events writes the host's events, and then the GPUs', as Kineto does.
-func (k *kinetoWriter) events() {
+// all writes the host's events, and then the GPUs', as Kineto does.
+func (k *kinetoWriter) all() {
 	for n := range k.t.Notes.All() {
 		if n.Process == k.opt.Process && !n.Open && n.Kind == NotePushPop && n.Domain != gilDomain && n.Text != 0 {
 			k.annotation(n)
@@ -212,12 +216,11 @@ func (k *kinetoWriter) event(category, name, pid, tid string, start, end int64, 
 	if k.capitals {
 		category = oldCategories[category]
 	}
-	if !k.first {
+	if k.events > 0 {
 		k.w.WriteString(",\n")
 	}
-	k.first = false
-	fmt.Fprintf(k.w, "  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": %s, \"pid\": %s, \"tid\": %s,\n    \"ts\": %s, \"dur\": %s,\n    \"args\": {\n      %s\n    }\n  }",
-		category, kinetoText(name), pid, tid, k.time(start+k.offset), k.time(end-start), args)
+	k.w.WriteString(k.broken(fmt.Sprintf("  {\n    \"ph\": \"X\", \"cat\": \"%s\", \"name\": %s, \"pid\": %s, \"tid\": %s,\n    \"ts\": %s, \"dur\": %s,\n    \"args\": {\n      %s\n    }\n  }",
+		category, kinetoText(name), pid, tid, k.time(start+k.offset), k.time(end-start), args)))
 }
 
 // time is a number of ns in microseconds.
