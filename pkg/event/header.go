@@ -72,6 +72,9 @@ type Report struct {
 	// LostEvents: the profiler said that it lost CUDA events. That it may have
 	// lost some is among Warnings only.
 	LostEvents bool `json:"lost_events,omitempty"`
+	// StartOnly: the only forward step is the first after the profiler started, which
+	// holds what starting took, and is no evidence.
+	StartOnly bool `json:"start_only,omitempty"`
 	// LostCalls: the profiler said that it may have lost calls of the system's libraries.
 	LostCalls bool `json:"lost_os_calls,omitempty"`
 	// NoSwitches says why nothing is known of when threads were on a CPU:

@@ -160,6 +160,11 @@ func (h *Header) LostEvents() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.LostEvents })
 }
 
+// StartOnly tells whether of any report the only forward step is no evidence.
+func (h *Header) StartOnly() bool {
+	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.StartOnly })
+}
+
 // RankNumbers returns the numbers of all ranks, ascending, each once.
 func (h *Header) RankNumbers() []int32 {
 	var all []int32

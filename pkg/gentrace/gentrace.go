@@ -83,6 +83,7 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
 		{Name: "kineto", Usage: "write traces of PyTorch's profiler of the `ERA` instead: 2020, 1.8, 1.12, 2.4, 2.7, 2026; one for each process, with %d in the name its rank"},
 		{Name: "functions", Usage: "with --kineto: record `N` Python functions for each range", Default: 0},
+		{Name: "rocm", Usage: "with --kineto: with AMD's names of calls and collectives", Default: false},
 		{Name: "broken", Usage: "with --kineto: break one event of 97 in the `WAY` that real ones are: " + strings.Join(sim.KinetoBreakages, ", ")},
 		{Name: "reports", Usage: "one report for each rank", Default: false},
 		{Name: "clock-offset", Usage: "with --reports: the last report's clock is `US` late and its session start as early", Default: 0.0},
@@ -266,7 +267,7 @@ func writeKineto(c *cli.Call, t *sim.Trace, report, reports int) error {
 		}
 		defer out.Cleanup()
 		err = t.WriteKineto(out, sim.KinetoOptions{
-			Era: sim.KinetoEra(c.String("kineto")), Process: int32(p), Rank: rank, World: world, Functions: c.Int("functions"), Broken: c.String("broken"),
+			Era: sim.KinetoEra(c.String("kineto")), Process: int32(p), Rank: rank, World: world, Functions: c.Int("functions"), ROCm: c.Bool("rocm"), Broken: c.String("broken"),
 		})
 		if err != nil {
 			return err

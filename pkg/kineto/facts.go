@@ -266,6 +266,7 @@ func (d *document) warn() {
 	}
 	switch {
 	case d.markers == 1:
+		d.info.StartOnly = true
 		say("the only forward step is the first after the profiler started, which is no evidence: it is not taken for a step; record more than one")
 	case d.markers > 1:
 		say("the first forward step after the profiler started is no evidence and is not taken for a step")

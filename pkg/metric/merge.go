@@ -38,6 +38,7 @@ func (res *Result) Add(other *Result) error {
 	res.Markers += other.Markers
 	res.NoSteps = res.NoSteps || other.NoSteps
 	res.LostEvents = res.LostEvents || other.LostEvents
+	res.StartOnly = res.StartOnly || other.StartOnly
 	res.addPrep(other.Prep)
 	res.addRequestWait(other.RequestWait)
 	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {

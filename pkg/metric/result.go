@@ -99,9 +99,11 @@ type Run struct {
 	// the reports do not say or other ranges were asked for.
 	Markers int64 `json:"markers,omitempty"`
 	// NoSteps tells that steps were looked for and none found; LostEvents that
-	// the profiler said that it lost CUDA events.
+	// the profiler said that it lost CUDA events; StartOnly that a trace has no forward
+	// step but the first after the profiler started.
 	NoSteps    bool `json:"no_steps,omitempty"`
 	LostEvents bool `json:"lost_events,omitempty"`
+	StartOnly  bool `json:"start_only,omitempty"`
 	// RequestWait is the idle time of each scope during which launching threads wait for
 	// requests, in ns over all lanes: in a call of the system that waits, inside a range
 	// that fetches requests. Null where calls of the system were not recorded, or left out.
@@ -282,7 +284,7 @@ func (c *computer) run() Run {
 	h := c.header
 	run := Run{
 		Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
-		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), Warnings: h.Warnings(),
+		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), StartOnly: h.StartOnly(), Warnings: h.Warnings(),
 	}
 	if h.Isolation != nil {
 		run.Method = h.Isolation.Method

@@ -33,6 +33,7 @@ type KinetoOptions struct {
 	Rank      int       // what the trace says of its process; -1: it says nothing
 	World     int       // ranks of the run
 	Functions int       // Python functions recorded for each range (with_stack)
+	ROCm      bool      // calls and collectives have AMD's names
 	Broken    string    // one of KinetoBreakages: one event of 97 is broken so; "": none is
 }
 
@@ -127,12 +128,15 @@ func (k *kinetoWriter) all() {
 			if eventClass(k.t.Text(c.Name)) == 1 {
 				category = "cuda_driver"
 			}
-			k.event(category, unversioned.ReplaceAllString(k.t.Text(c.Name), ""), k.pid(), k.tid(c.TID), c.Start, c.End,
+			k.event(category, k.callName(c), k.pid(), k.tid(c.TID), c.Start, c.End,
 				fmt.Sprintf(`"cbid": 211, "correlation": %d`, c.Corr))
 		}
 	}
 	for r := range k.t.Kernels.All() {
 		_, name := k.t.KernelText(r.Name)
+		if k.opt.ROCm {
+			name = strings.ReplaceAll(name, "nccl", "rccl")
+		}
 		node := ""
 		if k.opt.Era == Kineto2026 && r.Node != 0 {
 			node = fmt.Sprintf(`, "graph id": %d, "graph node id": %d`, r.Graph, r.Node)
@@ -145,6 +149,18 @@ func (k *kinetoWriter) all() {
 	for r := range k.t.Fills.All() {
 		k.gpu("gpu_memset", "Memset (Device)", &r.Work, fmt.Sprintf(`, "bytes": %d`, r.Bytes))
 	}
+}
+
+// callName is the name of a call as the profiler has it.
+func (k *kinetoWriter) callName(c *Call) string {
+	name := unversioned.ReplaceAllString(k.t.Text(c.Name), "")
+	switch runtime, is := strings.CutPrefix(name, "cuda"); {
+	case !k.opt.ROCm:
+		return name
+	case is:
+		return "hip" + runtime
+	}
+	return "hipModule" + strings.TrimSuffix(strings.TrimPrefix(name, "cu"), "Ex") // its launches are the only ones of the driver
 }
 
 // unversioned is what the profiler leaves out of the names of calls.

@@ -305,6 +305,9 @@ func (r *Report) remedy(d *report.Section) {
 		d.Item("Record less, so that the profiler can keep up: some fifty iterations, and whole replays of CUDA graphs.")
 		record = capture.Options{WholeGraphs: true, Iterations: true}
 	}
+	if has(recordMore) {
+		d.Item("Record several steps: the first after the profiler's start is no evidence.")
+	}
 	if has(recordReplays) {
 		d.Item("Record the kernels of CUDA graphs: %s.", report.Command("--cuda-graph-trace=node"))
 	}

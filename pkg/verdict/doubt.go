@@ -28,6 +28,7 @@ const (
 	recordLess                  // the profiler could not keep up
 	recordReplays               // replays of CUDA graphs were not recorded
 	recordMarkers               // steps cannot be identified
+	recordMore                  // steps after the profiler's start
 	countMarkers                // steps may be others than the marker ranges
 )
 
@@ -42,6 +43,9 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	}
 	if run.LostEvents {
 		say(recordLess, "the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
+	}
+	if run.StartOnly {
+		say(recordMore, "the only forward step is the first after the profiler started, which holds what starting took")
 	}
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
