@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -192,44 +194,65 @@ func TestNoSecrets(t *testing.T) {
 		}
 		secrets[trace] = canary
 	}
-	if dir := os.Getenv("HOSTBOUND_TRACES"); dir != "" {
-		real, _ := filepath.Glob(filepath.Join(dir, "real", "*.sqlite"))
-		for _, trace := range real {
-			if contains(t, trace, "CANARY-4f1c9a") {
-				secrets[trace] = "CANARY-4f1c9a"
+	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {
+		for _, pattern := range []string{"real/*.sqlite", "canary*.json.gz"} {
+			real, _ := filepath.Glob(filepath.Join(os.Getenv(env), pattern))
+			for _, trace := range real {
+				if contains(t, trace, "CANARY-4f1c9a") {
+					secrets[trace] = "CANARY-4f1c9a"
+				}
 			}
 		}
 	}
 	for trace, secret := range secrets {
-		for _, command := range []string{"nsys2arrow", "isolate", "phase", "metrics", "verdict"} {
-			formats := []string{"arrow", "table", "csv", "json"}
-			if command == "verdict" {
-				formats = []string{"text", "json"}
+		dir := t.TempDir()
+		for _, line := range everyOutput {
+			args := strings.Fields(strings.NewReplacer("TRACE", trace, "DIR", dir).Replace(line))
+			r := call(t, nil, args[0], args[1:]...)
+			if r.status != 0 && traces[trace] != "" {
+				t.Errorf("%s: %s", strings.Join(args, " "), r.stderr)
 			}
-			for _, format := range formats {
-				r := call(t, nil, command, trace, "--format", format)
-				if strings.Contains(r.stdout+r.stderr, secret) {
-					t.Errorf("%s %s --format %s writes a secret of the capture", command, trace, format)
-				}
+			if strings.Contains(r.stdout+r.stderr, secret) {
+				t.Errorf("%s writes a secret of the capture", strings.Join(args, " "))
 			}
 		}
-		checkpoint := filepath.Join(t.TempDir(), "c.parquet")
-		must(t, nil, "nsys2arrow", trace, "-o", checkpoint)
-		if contains(t, checkpoint, secret) {
-			t.Errorf("the checkpoint of %s holds a secret of the capture", trace)
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		for _, path := range files {
+			if contains(t, path, secret) {
+				t.Errorf("%s of %s holds a secret of the capture", filepath.Base(path), trace)
+			}
 		}
-		rows := must(t, nil, "nsys2arrow", checkpoint, "--format", "csv")
+		rows := must(t, nil, "nsys2arrow", filepath.Join(dir, "rows.parquet"), "--format", "csv")
 		if bytes.Contains(rows, []byte(secret)) {
 			t.Errorf("the rows of the checkpoint of %s hold a secret", trace)
 		}
 	}
 }
 
+// everyOutput is a command line for each form that something of a trace is written in.
+var everyOutput = []string{
+	"nsys2arrow TRACE --format arrow", "nsys2arrow TRACE --format table", "nsys2arrow TRACE --format csv", "nsys2arrow TRACE --format json",
+	"nsys2arrow TRACE -o DIR/rows.parquet", "nsys2arrow TRACE --doctor", "nsys2arrow TRACE --doctor --format json",
+	"isolate TRACE --format csv", "phase TRACE --format arrow",
+	"metrics TRACE --format arrow", "metrics TRACE --format csv",
+	"verdict TRACE", "verdict TRACE --format json", "verdict TRACE -o DIR/verdict.html --junit DIR/verdict.xml",
+	"gaps TRACE", "gaps TRACE --format json", "gaps TRACE --report idle --format csv", "gaps TRACE -o DIR/gaps.html",
+	"gaps TRACE --flame DIR/a.folded", "gaps TRACE --flame DIR/a.pb.gz", "gaps TRACE --flame DIR/a.speedscope.json",
+	"gaps TRACE --perfetto DIR/a.pftrace", "gaps TRACE --perfetto DIR/b.json",
+	"diff TRACE TRACE --why", "diff TRACE TRACE --format json --why", "diff TRACE TRACE -o DIR/diff.html --flame DIR/d.folded --junit DIR/diff.xml",
+}
+
+// contains tells whether a file has a text in it, decompressed where it is gzip.
 func contains(t *testing.T, path, text string) bool {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if in, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+		if data, err = io.ReadAll(in); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return bytes.Contains(data, []byte(text))
 }

@@ -204,6 +204,8 @@ func bound(f *found, q *Question) {
 		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
 		q.Instead = "turn the engine's own ranges on"
 		q.record = &capture.Options{Ranges: true}
+	case slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.LostEvents }):
+		q.Can, q.Because = No, "the profiler lost CUDA events"
 	default:
 		q.Because = "steps can be found by " + strings.Join(evidence, ", ")
 	}
