@@ -85,6 +85,7 @@ type Part struct {
 
 // Comparison is the answer, for one run or two.
 type Comparison struct {
+	// Steady are the means of both sides over the steps of the chosen phase.
 	Steady Pair `json:"steady"`
 	// Summary has rows for wall, busy, idle, duration, gap and gpu; Counts for
 	// kernels and replays a step.

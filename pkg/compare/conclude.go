@@ -145,19 +145,7 @@ func (c *Comparison) explainOne() {
 
 // explain says what changed, from the wall time down.
 func (c *Comparison) explain() {
-	w := c.summary(wall)
-	if w.Significant {
-		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
-			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Signed(report.Percent(*w.DeltaPercent/100)), change(w.CI[0]), change(w.CI[1]),
-			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
-	} else if w.CannotTell != "" {
-		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.CannotTell)
-	} else {
-		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s.", change(w.delta()), interval(w.CI))
-		if d := w.Detectable; d != nil && *d > 0 {
-			c.say("A change of %s would have been found.", report.Micros(*d))
-		}
-	}
+	c.explainWall()
 	switch c.Conclusion {
 	case HostInterStep:
 		c.say("Idle time grew more than busy time, and between steps (%s) more than within (%s): the host takes longer from one step to the next.",
@@ -174,20 +162,32 @@ func (c *Comparison) explain() {
 	c.explainFew()
 	c.explainWhys()
 	c.explainCauses()
-	if up := c.movers(func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) }); up != "" {
-		c.say("Operations that take longer: %s.", up)
-	}
-	if up := c.movers(func(r *Row) bool { return r.grown() > 0 && !c.ownWork(r) }); up != "" {
-		c.say("Operations that take longer, but not by their own work: %s.", up)
-	}
-	if down := c.movers(func(r *Row) bool { return r.Significant && *r.Delta < 0 }); down != "" {
-		c.say("Operations that take less: %s.", down)
-	}
+	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) })
+	c.sayMovers("Operations that take longer, but not by their own work: %s.", func(r *Row) bool { return r.grown() > 0 && !c.ownWork(r) })
+	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.Significant && *r.Delta < 0 })
 	for _, r := range c.Renames {
 		c.say("%s (%s).", r, change(r.Delta))
 	}
 	if !c.Runs.repeated() {
 		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes two runs or more per side, and these are %d and %d.", c.Runs.Baseline, c.Runs.Target)
+	}
+}
+
+// explainWall says what became of the wall time.
+func (c *Comparison) explainWall() {
+	w := c.summary(wall)
+	switch {
+	case w.Significant:
+		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
+			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Signed(report.Percent(*w.DeltaPercent/100)), change(w.CI[0]), change(w.CI[1]),
+			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
+	case w.CannotTell != "":
+		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.CannotTell)
+	default:
+		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s.", change(w.delta()), interval(w.CI))
+		if d := w.Detectable; d != nil && *d > 0 {
+			c.say("A change of %s would have been found.", report.Micros(*d))
+		}
 	}
 }
 
@@ -199,15 +199,15 @@ func longer(delta float64) string {
 	return "longer"
 }
 
-// movers lists the largest changes of operations.
-func (c *Comparison) movers(of func(*Row) bool) string {
+// sayMovers lists the largest changes of operations, where there are any.
+func (c *Comparison) sayMovers(format string, of func(*Row) bool) {
+	const most = 5
 	var parts []string
 	more := 0
 	for i := range c.Operations {
-		r := &c.Operations[i]
-		switch {
+		switch r := &c.Operations[i]; {
 		case !of(r):
-		case len(parts) >= 5:
+		case len(parts) >= most:
 			more++
 		default:
 			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(*r.Delta)))
@@ -216,7 +216,9 @@ func (c *Comparison) movers(of func(*Row) bool) string {
 	if more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) > 0 {
+		c.say(format, strings.Join(parts, ", "))
+	}
 }
 
 // interval shows an interval.

@@ -3,7 +3,7 @@ package compare
 // Pair is the figures of both runs; Target is nil where there is one only.
 type Pair struct {
 	Baseline *Figures `json:"baseline"` // never nil
-	Target   *Figures `json:"target"`
+	Target   *Figures `json:"target"`   // null where there is one run only
 }
 
 // Figures are means over the rank-steps of a run that were compared, times in us; null
@@ -26,16 +26,16 @@ type Figures struct {
 	Replays  *float64 `json:"graph_launches"` // replays with one row for all their kernels
 	GPU      *float64 `json:"gpu_us"`         // full durations of kernels and such replays
 	WallP50  *float64 `json:"wall_p50_us"`    // median of the period
-	WallP90  *float64 `json:"wall_p90_us"`
+	WallP90  *float64 `json:"wall_p90_us"`    // 90 % of the periods are shorter
 }
 
 // Spread is how N samples lie; all is null where there are none.
 type Spread struct {
-	N    int      `json:"n"`
-	Mean *float64 `json:"mean"`
-	P50  *float64 `json:"p50"`
-	P90  *float64 `json:"p90"`
-	Max  *float64 `json:"max"`
+	N    int      `json:"n"`    // samples, of all ranks
+	Mean *float64 `json:"mean"` // this and the rest in us, null where N is 0
+	P50  *float64 `json:"p50"`  // the median, by linear interpolation as P90 is
+	P90  *float64 `json:"p90"`  // 90 % of the samples are below it
+	Max  *float64 `json:"max"`  // the largest sample
 }
 
 // pair returns the figures of a side.

@@ -157,6 +157,7 @@ type Phase struct {
 // without context requests those with the most generation requests, or all of
 // them where numbers of requests are not known.
 type Steady struct {
+	// Steps is their number over all ranks.
 	Steps int64 `json:"steps"`
 	// Wall is the mean period of a step in ns.
 	Wall float64 `json:"wall_ns"`

@@ -60,17 +60,6 @@ func (l *Limits) crossed(m int, value float64) bool {
 	return value > *l.at(m)
 }
 
-// of returns the limits of a scope.
-func (t *Thresholds) of(scope string) *Limits {
-	switch scope {
-	case metric.Context:
-		return &t.Context
-	case metric.Generation:
-		return &t.Generation
-	}
-	return &t.Aggregate
-}
-
 // Read sets the thresholds that a JSON document names, of the form
 //
 //	{"aggregate": {"gpu_idle_ratio": 0.3}, "generation": {"gpu_idle_ratio": 0.15}}
@@ -124,7 +113,7 @@ func checkNames(d *json.Decoder) error {
 func (t *Thresholds) Check() error {
 	for _, scope := range metric.Scopes {
 		for m := range numVotes + 1 {
-			if v := *t.of(scope).at(m); math.IsNaN(v) || v < 0 || v > 1 {
+			if v := *t.Scope(scope).at(m); math.IsNaN(v) || v < 0 || v > 1 {
 				return fmt.Errorf("thresholds: %s of %s is %v, want a share between 0 and 1", metric.Names[m], scope, v)
 			}
 		}
@@ -132,12 +121,15 @@ func (t *Thresholds) Check() error {
 	return nil
 }
 
-// Scope returns the limits of the scope with the given name, nil where there is
-// none.
+// Scope returns the limits of one of metric.Scopes, nil for any other name.
 func (t *Thresholds) Scope(name string) *Limits {
 	switch name {
-	case metric.Aggregate, metric.Context, metric.Generation:
-		return t.of(name)
+	case metric.Aggregate:
+		return &t.Aggregate
+	case metric.Context:
+		return &t.Context
+	case metric.Generation:
+		return &t.Generation
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
 	for _, name := range []string{metric.Context, metric.Generation} {
 		if r.phaseRun(name) != nil {
-			r.Scopes = append(r.Scopes, classify(name, res.Rows, th.of(name)))
+			r.Scopes = append(r.Scopes, classify(name, res.Rows, th.Scope(name)))
 		}
 	}
 	all := &r.Scopes[0]
