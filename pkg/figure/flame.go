@@ -44,18 +44,24 @@ const (
 	namedFrom = 0.02
 )
 
-// depth is how many rows there are.
-func (n *Node) depth() int {
+// depth is how many rows are drawn of a part of a whole.
+func (n *Node) depth(whole float64) int {
+	if !(n.Value >= minNode*whole) {
+		return 0
+	}
 	most := 0
 	for i := range n.Parts {
-		most = max(most, n.Parts[i].depth())
+		most = max(most, n.Parts[i].depth(whole))
 	}
 	return most + 1
 }
 
 func (p *Flame) class() string    { return "wide flame" }
 func (p *Flame) legend() []Series { return nil }
-func (p *Flame) height() float64  { return nodeRoom * float64(min(p.Root.depth(), maxDepth)) }
+
+func (p *Flame) height() float64 {
+	return nodeRoom * float64(min(p.Root.depth(p.Root.Value), maxDepth))
+}
 
 func (p *Flame) draw(c *canvas) {
 	c.Open("svg", "class", "zoom", "x", "0", "y", "0", "width", "100%", "height", "100%")

@@ -21,15 +21,25 @@ func (p *page) contents(d *Document) {
 	p.Open("ol")
 	for k, s := range d.Sections {
 		if s.Title != "" && len(s.Blocks) > 0 {
-			title, _, _ := strings.Cut(s.Title, ":")
 			p.Open("li")
-			p.Leaf("a", clip(title, maxName), "href", "#"+anchor(k))
+			p.Leaf("a", clip(d.shortTitle(s), maxName), "href", "#"+anchor(k))
 			p.Close()
 		}
 	}
 	p.Close()
 	p.Close()
 	p.Line()
+}
+
+// shortTitle is the title of a section up to its colon, where no other one begins so.
+func (d *Document) shortTitle(s *Section) string {
+	short, _, _ := strings.Cut(s.Title, ":")
+	for _, other := range d.Sections {
+		if title, _, _ := strings.Cut(other.Title, ":"); other != s && title == short {
+			return s.Title
+		}
+	}
+	return short
 }
 
 func (p *page) section(k int, s *Section) {

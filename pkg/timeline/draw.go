@@ -56,7 +56,7 @@ func (t *Timeline) closeups() (all []closeup) {
 	for _, s := range t.Steps {
 		switch {
 		case s.Number < 0:
-			return []closeup{{"The whole trace", s}}
+			all = append(all, closeup{fmt.Sprintf("The whole trace of rank %d", s.Rank), s})
 		case s.Worst > 0:
 			worst = append(worst, s)
 		default:
@@ -106,6 +106,7 @@ func (s *Step) plot(colors figure.Palette) (p *figure.Timeline, left []string) {
 			p.Arrows = append(p.Arrows, figure.Arrow{FromTrack: place[e.Launch], From: us(min(call.End, max(call.Start, s.Start))), ToTrack: place[i], To: us(max(e.Start, s.Start))})
 		}
 	}
+	slices.SortFunc(p.Named, func(a, b figure.Series) int { return cmp.Compare(a.Color, b.Color) })
 	if s.Left > 0 {
 		left = append(left, fmt.Sprintf("%d events after the first %d", s.Left, MaxEvents))
 	}

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/figure"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/testrun"
 	"github.com/hostbound/hostbound/pkg/timeline"
@@ -118,5 +120,41 @@ func TestTrace(t *testing.T) {
 	s := lines.Steps[0]
 	if s.Number != -1 || s.Worst != 1 || math.Abs(float64(s.Idle)/1e3-rep.Idle.TotalUs) > 1e-6 || s.Left != 0 {
 		t.Errorf("step %d, worst %d, %d ns idle, want %f us", s.Number, s.Worst, s.Idle, rep.Idle.TotalUs)
+	}
+}
+
+// TestDocument draws the slowest steps and those of median length: every span is in its
+// step, and idle time fills what GPUs do not.
+func TestDocument(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Devices, c.Mode, c.Steps, c.Layers = 2, 1, sim.Eager, 40, 3
+	lines, _ := collect(t, c, "nvtx", timeline.Options{Worst: 2, Spread: 8, Slowest: true})
+	d, s := report.New(report.Plain("steps"))
+	lines.Document(s, figure.Palette{"launch": 1})
+	longest := int64(0)
+	for _, st := range lines.Steps {
+		longest = max(longest, st.Until-st.Start)
+		if st.Worst == 1 && st.Until-st.Start < longest {
+			t.Errorf("step %d is not the slowest", st.Number)
+		}
+	}
+	if n := len(d.Sections[0].Blocks); n < 3 || n > 5 {
+		t.Fatalf("%d steps are drawn", n)
+	}
+	for _, b := range d.Sections[0].Blocks {
+		drawing := b.(*report.Drawing)
+		plot := drawing.Plot.(*figure.Timeline)
+		tracks := map[string]bool{}
+		for _, track := range plot.Tracks {
+			tracks[track.Name] = true
+			for _, span := range track.Spans {
+				if span.From < plot.From || span.To > plot.To || span.To < span.From {
+					t.Errorf("%s: %+v is not in %f to %f", drawing.Title, span, plot.From, plot.To)
+				}
+			}
+		}
+		if !tracks["GPU 0 is idle, by cause"] || len(tracks) < 4 || len(plot.Arrows) == 0 || len(drawing.Table.Rows) == 0 {
+			t.Errorf("%s: tracks %v, %d arrows, %d rows", drawing.Title, tracks, len(plot.Arrows), len(drawing.Table.Rows))
+		}
 	}
 }
