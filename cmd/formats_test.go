@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// recorded is what is the same of a run, whoever recorded it.
+type recorded struct {
+	Verdict string
+	Metrics map[string]float64 `json:"aggregate_metrics"`
+	Phases  map[string]any
+	Steps   struct {
+		Method  string
+		PerRank []map[string]float64 `json:"per_rank"`
+	}
+}
+
+// idleTime is idle time by cause.
+type idleTime struct {
+	Idle struct {
+		Total  float64 `json:"total_us"`
+		Causes []struct {
+			Cause string
+			Us    float64
+		}
+	}
+}
+
+func (i *idleTime) causes() map[string]float64 {
+	us := map[string]float64{}
+	for _, c := range i.Idle.Causes {
+		us[c.Cause] = c.Us
+	}
+	return us
+}
+
+// TestSameRunTwoFormats has one run as an export of nsys and as traces of PyTorch's
+// profiler: the same steps, metrics and verdict, and the same idle time by cause, but
+// for what the latter do not record. That is
+//
+//   - garbage collection: its time is that of the range that it comes in
+//   - waits for the interpreter lock, outside of ranges here: nobody knows of them
+//   - the first forward step, which is no evidence and no step
+func TestSameRunTwoFormats(t *testing.T) {
+	run := []string{"--gil", "80", "--gc-every", "5"}
+	export := generate(t, append(run, "--schema", "3.25.0")...)
+	pattern := filepath.Join(t.TempDir(), "rank%d.json")
+	must(t, nil, "gentrace", append(run, "--kineto", "2.7", "-o", pattern)...)
+	traces := reports(pattern, 2)
+
+	var a, b recorded
+	answer(t, &a, "verdict", export)
+	answer(t, &b, "verdict", traces...)
+	for _, rank := range b.Steps.PerRank {
+		rank["total"]++
+	}
+	if a.Verdict != "YES" || !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v\nof the traces %+v", a, b)
+	}
+
+	var of, other idleTime
+	answer(t, &of, "gaps", export)
+	answer(t, &other, "gaps", traces...)
+	near(t, "idle time", other.Idle.Total, of.Idle.Total)
+	const collected = "host:_prepare_inputs"
+	want, got := of.causes(), other.causes()
+	if want["gc"] == 0 || want["gil"] == 0 || want[collected] == 0 {
+		t.Fatalf("nothing to miss: %v", want)
+	}
+	want[collected] += want["gc"]
+	want["untraced"] += want["gil"]
+	delete(want, "gc")
+	delete(want, "gil")
+	sameKeys(t, "idle causes", got, want)
+	for cause, us := range want {
+		near(t, cause, got[cause], us)
+	}
+}
