@@ -66,3 +66,6 @@ func (c *Context) wantHost(without string) {
 	}
 	c.selected.Kinds = kinds
 }
+
+// AllHost asks for all rows about host threads that there are.
+func (c *Context) AllHost() { c.wantHost("") }

@@ -151,19 +151,16 @@ type sampledFinding struct {
 	family  event.Class
 	pattern string
 	unless  idle.Cause // a cause of idle time that says the same, exactly
+	least   float64    // share of the idle time, by the lower end of its interval
 	text    string
 }
 
-// minSampled is the share of the idle time that a family has at least, by the lower end of
-// its interval, to be a finding.
-const minSampled = 0.05
-
 var sampledFindings = []sampledFinding{
-	{event.GC, GCManage, idle.GC, "Python's garbage collector runs on launching threads: freeze what stays (gc.freeze), raise its threshold, or collect between steps"},
-	{event.GIL, GIL, idle.GIL, "launching threads take and give back the interpreter lock: record with -t python-gil to see who holds it"},
-	{event.Alloc, Alloc, -1, "launching threads allocate and free memory: keep objects and buffers from step to step"},
-	{event.JIT, JIT, -1, "code for the GPU is compiled in the window: warm up what runs before requests come, or keep the compiled code"},
-	{event.Tokenizer, Hoist, -1, "launching threads turn tokens into text or text into tokens: leave that to another thread or process"},
+	{event.GC, GCManage, idle.GC, 0.05, "Python's garbage collector runs on launching threads: freeze what stays (gc.freeze), raise its threshold, or collect between steps"},
+	{event.GIL, GIL, idle.GIL, 0.05, "launching threads take and give back the interpreter lock: record with -t python-gil to see who holds it"},
+	{event.Alloc, Alloc, -1, 0.1, "launching threads allocate and free memory: keep objects and buffers from step to step"},
+	{event.JIT, JIT, -1, 0.05, "code for the GPU is compiled in the window: warm up what runs before requests come, or keep the compiled code"},
+	{event.Tokenizer, Hoist, -1, 0.05, "launching threads turn tokens into text or text into tokens: leave that to another thread or process"},
 }
 
 // sampled finds what samples show of launching threads.
@@ -174,7 +171,7 @@ func (f *finder) sampled() {
 			continue
 		}
 		times := share.Us / max(share.Share, math.SmallestNonzeroFloat64)
-		if share.Low*times < minSampled*f.rep.Idle.TotalUs || !f.worth(share.Us) {
+		if share.Low*times < s.least*f.rep.Idle.TotalUs || !f.worth(share.Us) {
 			continue
 		}
 		f.add(s.pattern, share.Us, Finding{}, "%s of idle time per step, %s to %s by samples of the CPU: %s",

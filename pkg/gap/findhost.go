@@ -93,12 +93,27 @@ func (f *finder) hostFindings() {
 	f.lowLoad(times)
 	for _, t := range hoststate.Treatments {
 		h := sum(times, t.Whys...)
-		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || t.Pattern == JIT && f.found(JIT) {
+		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || t.Pattern == JIT && f.raise(JIT, h) {
 			continue
 		}
 		f.addHost(t.Pattern, h, "launching threads "+t.What+h.detail(t.Pattern)+": "+t.Do)
 	}
 	f.distrust(times)
+}
+
+// raise makes the finding with a pattern, if there is one, worth the idle time that is known
+// exactly, where that is more.
+func (f *finder) raise(pattern string, h *hostTime) bool {
+	k := slices.IndexFunc(f.rep.Findings, func(g Finding) bool { return g.Pattern == pattern })
+	if k < 0 {
+		return false
+	}
+	if worth := us(h.ns); worth/f.steps > f.rep.Findings[k].UsStep {
+		share := worth / f.rep.Idle.TotalUs
+		f.rep.Findings[k].UsStep, f.rep.Findings[k].Share = worth/f.steps, &share
+		f.rep.Findings[k].Evidence += "; it holds launching threads up for " + f.per(worth) + " of idle time"
+	}
+	return true
 }
 
 // detail says what else is known of idle time with a treatment.

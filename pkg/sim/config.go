@@ -59,12 +59,13 @@ type Config struct {
 	Frontend   bool    // a process without GPU, with ranges of its own
 	Overheads  bool    // time of the profiler itself
 
-	Traffic Traffic // what requests ask for
-	Model   Model   // what the layers are made of
-	Draft   Draft   // speculative decoding
-	Engine  Engine  // how steps are scheduled and launched
-	Noise   Noise   // beyond that of each operation
-	Faults  []Fault // planted causes of lost time
+	Traffic Traffic   // what requests ask for
+	Model   Model     // what the layers are made of
+	Draft   Draft     // speculative decoding
+	Engine  Engine    // how steps are scheduled and launched
+	Noise   Noise     // beyond that of each operation
+	Faults  []Fault   // planted causes of lost time
+	Why     HostCause // of time that hosts lose, with what the operating system shows
 
 	Start       int64     // ns after the session began at which the run starts
 	UTC         int64     // session start

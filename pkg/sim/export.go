@@ -65,6 +65,7 @@ func export(t *Trace, sink exportSink, opt Options) error {
 	e.calls()
 	e.notes()
 	e.overheads()
+	e.hostRows()
 	e.texts()
 	e.idle()
 	return e.err

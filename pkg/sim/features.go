@@ -90,6 +90,9 @@ var faultKinds = []string{FaultSync, FaultPageable, FaultJIT, FaultTail, FaultGC
 
 // checkFeatures says what of the newer parts of a Config cannot be simulated.
 func (c *Config) checkFeatures() error {
+	if err := c.Why.check(); err != nil {
+		return err
+	}
 	for _, f := range c.Faults {
 		if !slices.Contains(faultKinds, f.Kind) {
 			return fmt.Errorf("fault %q is not known", f.Kind)

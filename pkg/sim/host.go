@@ -29,6 +29,7 @@ func (r *rank) begin(info stepInfo) {
 
 // finish ends a step on the host.
 func (r *rank) finish() {
+	r.sample()
 	if r.s.c.GIL > 0 {
 		r.gil("Holding GIL", r.holding, r.now, r.tid)
 	}
@@ -71,9 +72,10 @@ func (r *rank) operation(i int) {
 	case Forward:
 		r.forward()
 	case Sample:
-		r.sample()
+		r.launchSampling()
 	case Wait:
 		r.wait()
+		r.lose()
 	case Receive:
 		r.receive(own - own/2)
 	}
@@ -238,8 +240,8 @@ func (l *lane) pieces(list []work) {
 	l.replayGraph(piece, list[from:])
 }
 
-// sample launches the sampling kernels and records the event to wait for.
-func (r *rank) sample() {
+// launchSampling launches the sampling kernels and records the event to wait for.
+func (r *rank) launchSampling() {
 	for _, l := range r.lanes {
 		l.launch(r.m.sample)
 		r.call(apiRecord, callCost)

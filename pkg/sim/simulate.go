@@ -144,6 +144,11 @@ type rank struct {
 	kernelFactor float64 // on kernels in this step
 	holding      int64   // since when the thread holds the interpreter lock
 	step         stepInfo
+
+	cpu              int32 // that its thread is on, where that is recorded
+	lostFrom, lostTo int64 // what the host lost in this step
+	sampled          int64 // samples are recorded up to here
+	stacks           map[string][]Frame
 }
 
 // stepInfo is what a step is about.
@@ -192,7 +197,7 @@ func (s *simulator) addRanks() {
 		s.ranks = append(s.ranks, r)
 		s.truth.Ranks = append(s.truth.Ranks, TrueRank{Layers: r.m.depth})
 		r.domain(engineDomain, "TensorRT-LLM")
-		if s.c.GIL > 0 {
+		if s.c.GIL > 0 || s.c.Why.Kind == "gil" {
 			r.domain(gilDomain, "GIL Trace")
 		}
 	}
@@ -225,6 +230,7 @@ func (s *simulator) addFrontend() {
 func (s *simulator) begin() {
 	for _, r := range s.ranks {
 		r.rng = s.random(r.index, -1)
+		r.beginHost()
 		for range 6 {
 			r.call(apiLoad, r.spread(420, 0.2))
 		}
@@ -294,6 +300,15 @@ func (t *Trace) shiftClock(offset, clockError int64) {
 	}
 	for s := range t.Syncs.All() {
 		s.Start, s.End = s.Start+offset, s.End+offset
+	}
+	for s := range t.Switches.All() {
+		s.At += offset
+	}
+	for c := range t.OSCalls.All() {
+		c.Start, c.End = c.Start+offset, c.End+offset
+	}
+	for s := range t.Samples.All() {
+		s.At += offset
 	}
 	for o := range t.Overheads.All() {
 		o.Start, o.End = o.Start+offset, o.End+offset

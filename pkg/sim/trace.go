@@ -21,6 +21,10 @@ type Trace struct {
 	Syncs     List[Sync]     // CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
 	Overheads List[Overhead] // PROFILER_OVERHEAD and CUPTI_ACTIVITY_KIND_OVERHEAD
 
+	Switches List[Switch]    // SCHED_EVENTS
+	OSCalls  List[OSCall]    // OSRT_API
+	Samples  List[CPUSample] // COMPOSITE_EVENTS and SAMPLING_CALLCHAINS
+
 	strings []internedText
 	ids     map[string]StringID
 	names   []kernelName

@@ -43,6 +43,9 @@ type TrueStep struct {
 	Recorded bool
 	// Partial is true where some of the step lies outside what was recorded.
 	Partial bool
+	// Lost is what Config.Why made the host lose after its wait, in ns, as far as the
+	// operating system shows it; the rank's GPUs were idle all the time.
+	Lost int64
 	// Report is which of the rank's reports holds it.
 	Report int
 }

@@ -54,6 +54,7 @@ func writeTrace(dir string, t *sim.Trace) (string, error) {
 // readGaps reports on files.
 func readGaps(paths []string) (rep *gap.Report, err error) {
 	err = inProcess(&command.Gaps, paths, func(c *command.Context) error {
+		c.AllHost()
 		src, err := c.Events(source.Phased)
 		if err != nil {
 			return err

@@ -1,0 +1,108 @@
+package sim
+
+// Switch is a point at which a thread came to a CPU, or left it: a row of SCHED_EVENTS.
+type Switch struct {
+	At      int64  // ns
+	Process int32  // index in Trace.Processes
+	TID     uint32 // thread id
+	CPU     int32  // its number
+	In      bool   // it came
+}
+
+// OSCall is a call of the operating system's libraries: a row of OSRT_API.
+type OSCall struct {
+	Start, End int64    // ns
+	Name       StringID // as the library spells it
+	Process    int32    // index in Trace.Processes
+	TID        uint32   // thread id
+}
+
+// CPUSample is a thread that was found on a CPU: a row of COMPOSITE_EVENTS, with one row
+// of SAMPLING_CALLCHAINS for each frame.
+type CPUSample struct {
+	At      int64   // ns
+	Process int32   // index in Trace.Processes
+	TID     uint32  // thread id
+	Stack   []Frame // the leaf first, shared by all samples of it
+}
+
+// Frame is a function in a stack.
+type Frame struct{ Symbol, Module StringID }
+
+var tableSwitch = table{name: "SCHED_EVENTS", columns: []column{
+	must("start", i64).says(noteStart), must("cpu", i32), must("isSchedIn", u8), maybe("globalTid", u64).says(noteID),
+}}
+
+var tableOSCall = table{name: "OSRT_API", columns: append(startEnd(),
+	must("eventClass", u8), maybe("globalTid", u64).says(noteID), must("nameId", u32).says(noteString),
+	must("returnValue", i32), must("nestingLevel", u32), must("callchainId", u32),
+)}
+
+var tableSample = table{name: "COMPOSITE_EVENTS", columns: []column{
+	must("id", u64).primary(), must("start", i64).says(noteStart), maybe("cpu", i32), maybe("threadState", u8),
+	maybe("globalTid", u64).says(noteID), must("cpuCycles", u64),
+}}
+
+var tableSampleStack = table{name: "SAMPLING_CALLCHAINS", columns: []column{
+	must("id", u64), must("symbol", u32).says(noteString), must("module", u32).says(noteString), maybe("kernelMode", u8),
+	maybe("unresolved", u8), maybe("unwindMethod", u8), must("stackDepth", u16),
+}}
+
+// hostRows writes what the operating system did with threads.
+func (e *exporter) hostRows() {
+	tid := func(process int32, tid uint32) int64 { return e.trace.Processes[process].globalTid(tid) }
+	rows(e, tableSwitch, &e.trace.Switches, func(w *target) func(*Switch) {
+		return func(s *Switch) {
+			w.Int(w.col("start"), s.At+e.offset)
+			w.Int(w.col("cpu"), int64(s.CPU))
+			w.Int(w.col("isSchedIn"), int64(bit(s.In)))
+			w.Int(w.col("globalTid"), tid(s.Process, s.TID))
+		}
+	})
+	rows(e, tableOSCall, &e.trace.OSCalls, func(w *target) func(*OSCall) {
+		w.ints(27, "eventClass")
+		w.ints(0, "returnValue", "nestingLevel", "callchainId")
+		return func(c *OSCall) {
+			w.Int(w.col("start"), c.Start+e.offset)
+			w.Int(w.col("end"), c.End+e.offset)
+			w.Int(w.col("globalTid"), tid(c.Process, c.TID))
+			w.Int(w.col("nameId"), int64(c.Name))
+		}
+	})
+	frames, id := List[sampleFrame]{}, int64(0)
+	rows(e, tableSample, &e.trace.Samples, func(w *target) func(*CPUSample) {
+		w.ints(1, "cpu", "threadState", "cpuCycles")
+		return func(s *CPUSample) {
+			id++
+			w.Int(w.col("id"), id)
+			w.Int(w.col("start"), s.At+e.offset)
+			w.Int(w.col("globalTid"), tid(s.Process, s.TID))
+			for depth, f := range s.Stack {
+				frames.Add(sampleFrame{id, int64(depth), f})
+			}
+		}
+	})
+	rows(e, tableSampleStack, &frames, func(w *target) func(*sampleFrame) {
+		w.ints(0, "kernelMode", "unresolved")
+		w.ints(7, "unwindMethod")
+		return func(f *sampleFrame) {
+			w.Int(w.col("id"), f.id)
+			w.Int(w.col("stackDepth"), f.depth)
+			w.Int(w.col("symbol"), int64(f.Symbol))
+			w.Int(w.col("module"), int64(f.Module))
+		}
+	})
+}
+
+// sampleFrame is a frame of a sample, 0 for the leaf.
+type sampleFrame struct {
+	id, depth int64
+	Frame
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// HostCause makes the host of each rank lose time after its wait for the GPU, when all
+// GPUs are idle, in a way that the operating system, the profiler or samples show; and
+// records what they show of the whole run. Its zero value is none.
+type HostCause struct {
+	// Kind is one of
+	//
+	//	running      works on, the counterpart of all others
+	//	lock         waits for a lock that a worker holds
+	//	gil          waits for the interpreter lock, which another thread holds in a synchronisation
+	//	descheduled  a busy neighbour gets the CPU, and the thread another one
+	//	sleep        sleeps
+	//	file         writes a file and waits for the disk
+	//	jit          code is compiled
+	//	profiler     the profiler works
+	//	queue        the GPU's queue is said to be full
+	//	gc           collects garbage, which only samples show
+	Kind string
+	US   float64 // mean microseconds per step
+}
+
+// HostCauses are the kinds.
+var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc"}
+
+// The threads beside the main one that take part, by what is added to its id.
+const (
+	lockHolder = 5
+	neighbour  = 6
+	gilHolder  = 7
+)
+
+// switchCost is how long a call takes before the thread leaves its CPU, and after it comes
+// back, in ns.
+const switchCost = 1000
+
+func (w *HostCause) check() error {
+	if w.Kind != "" && !slices.Contains(HostCauses, w.Kind) {
+		return fmt.Errorf("host cause %q is none of %v", w.Kind, HostCauses)
+	}
+	return nil
+}
+
+// beginHost records that the threads are on CPUs.
+func (r *rank) beginHost() {
+	if r.s.c.Why.Kind != "" {
+		r.switches(r.now-20_000, 0, 2, true)
+		r.t.OSCalls.Add(OSCall{Start: r.now - 15_000, End: r.now - 10_000, Name: r.t.String("open64"), Process: r.process, TID: r.tid})
+		r.sampled = r.now
+	}
+}
+
+// lose makes the host lose time, all of which the GPUs are idle.
+func (r *rank) lose() {
+	w := &r.s.c.Why
+	if w.Kind == "" {
+		return
+	}
+	chance := r.s.chance("why", r.index, r.step.number)
+	ns := int64(w.US * 1e3 * max(0.3, 1+0.2*chance.NormFloat64()))
+	start, end := r.now, r.now+ns
+	r.now, r.lostFrom, r.lostTo = end, start, end
+	r.true.Lost = ns
+	switch w.Kind {
+	case "lock":
+		r.blocked("pthread_mutex_lock", start, end, 2)
+		r.switches(start, lockHolder, 6, true)
+		r.switches(end, lockHolder, 6, false)
+	case "sleep":
+		r.blocked("nanosleep", start, end, 2)
+	case "file":
+		r.blocked("fsync", start, end, 2)
+	case "gil":
+		r.blocked("pthread_cond_timedwait", start, end, 2)
+		r.gil("Waiting for GIL", start, end, r.tid)
+		r.gil("Holding GIL", start, end, r.tid+gilHolder)
+		r.t.Calls.Add(Call{Start: start, End: end, Name: r.t.String(apiSync), Corr: r.id(), Process: r.process, TID: r.tid + gilHolder})
+		r.true.Lost = ns // it waits all the time
+	case "descheduled":
+		to := int32(2 + chance.IntN(2)*4)
+		r.switches(start, 0, r.cpu, false)
+		r.switches(start, neighbour, r.cpu, true)
+		r.switches(end, neighbour, r.cpu, false)
+		r.switches(end, 0, to, true)
+	case "jit":
+		r.overhead("Driver Compiler", 2, true)
+	case "profiler":
+		r.overhead("CUPTI Buffer Flush", 3, true)
+	case "queue":
+		r.overhead("Command Buffer Full", 8, true)
+	}
+}
+
+// blocked records a call in which the main thread is off its CPU but for the cost of
+// leaving it.
+func (r *rank) blocked(call string, start, end int64, cpu int32) {
+	r.t.OSCalls.Add(OSCall{Start: start, End: end, Name: r.t.String(call), Process: r.process, TID: r.tid})
+	r.switches(start+switchCost, 0, cpu, false)
+	r.switches(end-switchCost, 0, cpu, true)
+	r.true.Lost = end - start - 2*switchCost
+}
+
+// overhead records that something held the thread up in the time that it lost.
+func (r *rank) overhead(name string, kind uint8, cupti bool) {
+	r.t.Overheads.Add(Overhead{Start: r.lostFrom, End: r.lostTo, Name: r.t.String(name), Process: r.process, TID: r.tid, Kind: kind, CUPTI: cupti})
+}
+
+func (r *rank) switches(at int64, thread uint32, cpu int32, in bool) {
+	r.t.Switches.Add(Switch{At: at, Process: r.process, TID: r.tid + thread, CPU: cpu, In: in})
+	if thread == 0 {
+		r.cpu = cpu
+	}
+}
+
+// Microseconds between samples where the thread is in a call of CUDA, and elsewhere.
+const (
+	sampleInCall  = 400
+	sampleOutside = 25
+)
+
+// sample records the samples since the last ones. They come at random, far more often
+// outside of CUDA calls than inside. In a collection all are the collector's.
+func (r *rank) sample() {
+	if r.s.c.Why.Kind == "" {
+		return
+	}
+	chance := r.s.chance("samples", r.index, r.step.number)
+	off := slices.Contains([]string{"lock", "gil", "descheduled", "sleep", "file"}, r.s.c.Why.Kind)
+	calls := r.callsSince(r.sampled)
+	for at := r.sampled; ; {
+		at += int64(chance.ExpFloat64() * sampleOutside * 1e3)
+		if at >= r.now {
+			break
+		}
+		inLost := at >= r.lostFrom && at < r.lostTo
+		inCall := slices.ContainsFunc(calls, func(c Call) bool { return at >= c.Start && at < c.End })
+		if inLost && off || inCall && chance.IntN(sampleInCall/sampleOutside) > 0 {
+			continue
+		}
+		stack := "gc_collect_main visit_decref"
+		if !inLost || r.s.c.Why.Kind != "gc" {
+			stack = r.function(chance, inCall)
+		}
+		r.t.Samples.Add(CPUSample{At: at, Process: r.process, TID: r.tid, Stack: r.stack(stack, chance.IntN(4) == 0)})
+	}
+	r.sampled = r.now
+}
+
+// callsSince returns the calls of the main thread since a time.
+func (r *rank) callsSince(t int64) (calls []Call) {
+	for c := range r.t.Calls.All() {
+		if c.Process == r.process && c.TID == r.tid && c.Start >= t {
+			calls = append(calls, *c)
+		}
+	}
+	return calls
+}
+
+// function draws what the thread runs.
+func (r *rank) function(chance *rand.Rand, inCall bool) string {
+	switch u := chance.Float64(); {
+	case inCall:
+		return "cudaLaunchKernel"
+	case u < 0.6:
+		return "_PyEval_EvalFrameDefault"
+	case u < 0.75:
+		return "PyDict_GetItem"
+	case u < 0.8:
+		return "_int_malloc"
+	}
+	return "memcpy"
+}
+
+// modules are the files that functions are in, with a folder that no output may show.
+var modules = map[byte]string{'c': "libcudart.so.12", '_': "python3.11", 'P': "python3.11", 'g': "python3.11", 'v': "python3.11", 'm': "libc.so.6"}
+
+// stack returns a stack of a function, written with its callers first, and where deep is
+// set, with all callers.
+func (r *rank) stack(text string, deep bool) (stack []Frame) {
+	if r.stacks == nil {
+		r.stacks = map[string][]Frame{}
+	}
+	if deep {
+		text = "_start Py_RunMain _PyEval_EvalFrameDefault " + text
+	}
+	if known, ok := r.stacks[text]; ok {
+		return known
+	}
+	for _, f := range slices.Backward(strings.Fields(text)) {
+		module := modules[f[0]]
+		if f == "_int_malloc" {
+			module = "libc.so.6"
+		}
+		stack = append(stack, Frame{r.t.String(f), r.t.String("/home/" + r.s.c.Secret + "user/lib/" + module)})
+		if !deep {
+			break
+		}
+	}
+	r.stacks[text] = stack
+	return stack
+}

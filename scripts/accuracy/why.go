@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/sim"
+)
+
+// hostCause is a way to lose time on the host, and how it is to be named.
+type hostCause struct {
+	kind    string // of sim.HostCause
+	why     string // as gaps calls it, "" for what samples alone show
+	pattern string // of the first finding, "" for what is no fault of the host: a warning says it
+	says    string // words of the finding or warning
+}
+
+var hostCauses = []hostCause{
+	{"lock", "blocked:lock", gap.Serialize, "lock that another thread holds"},
+	{"gil", "blocked:wait", gap.GIL, ""},
+	{"descheduled", "descheduled", gap.Affinity, ""},
+	{"sleep", "blocked:sleep", gap.DeadWork, ""},
+	{"file", "blocked:file", gap.Hoist, "files"},
+	{"jit", "load", gap.JIT, ""},
+	{"profiler", "profiler", "", "profiler"},
+	{"queue", "queue_full", "", "full queue"},
+	{"gc", "", gap.GCManage, "samples"},
+}
+
+// whyRow is what was found of one cause.
+type whyRow struct {
+	runs, named, first, near, held, silent int
+}
+
+// gilDoing is what holds the interpreter lock in the simulation: a thread in a synchronisation.
+const gilDoing = "sync cudaDeviceSynchronize"
+
+// runWhy counts the causes of lost host time that are named, with their time, and those
+// named where the host runs on for as long.
+func runWhy(w io.Writer, o options) error {
+	rows := make([]whyRow, len(hostCauses))
+	var names []string
+	for _, c := range hostCauses {
+		names = append(names, c.kind)
+	}
+	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
+		c := &hostCauses[i]
+		with, truth, err := whyRun(dir, c.kind, seed)
+		if err != nil {
+			return nil, err
+		}
+		without, _, err := whyRun(dir, "running", seed)
+		if err != nil {
+			return nil, err
+		}
+		return func() { rows[i].add(c, with, without, truth, seed, o.verbose) }, nil
+	})
+	fmt.Fprintf(w, "| the host | runs | named | first | time within 5 %% | in its interval | silent where it runs on |\n|:--|--:|--:|--:|--:|--:|--:|\n")
+	for i, r := range rows {
+		near, held := count{r.near, r.runs}.String(), "-"
+		if hostCauses[i].why == "" {
+			near, held = "-", count{r.held, r.runs}.String()
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", hostCauses[i].kind, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, near, held, count{r.silent, r.runs})
+	}
+	return err
+}
+
+// whyRun simulates a run whose hosts lose time in a way, and reports on it. truth is the
+// time that they lose in the benchmark windows, in us.
+func whyRun(dir, kind string, seed int) (rep *gap.Report, truth float64, err error) {
+	c := sim.Default()
+	c.Seed, c.Steps = uint64(seed+1), 40+seed%5*8
+	c.Layers = 12 + seed%4*6
+	c.Noise = noises[seed%len(noises)]
+	c.Why = sim.HostCause{Kind: kind, US: 700 + float64(seed%7)*100}
+	traces, true, err := sim.SimulateTruth(c, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, r := range true.Ranks {
+		for k := range r.Steps[:len(r.Steps)-1] { // what the last one loses comes after the window
+			if s := &r.Steps[k]; s.Segment == r.Steps[len(r.Steps)-1].Segment {
+				truth += float64(s.Lost) / 1e3
+			}
+		}
+	}
+	path, err := writeTrace(dir, traces[0])
+	if err != nil {
+		return nil, 0, err
+	}
+	rep, err = readGaps([]string{path})
+	return rep, truth, err
+}
+
+func (r *whyRow) add(c *hostCause, with, without *gap.Report, truth float64, seed int, verbose io.Writer) {
+	r.runs++
+	named, first := c.named(with)
+	r.named += one(named)
+	r.first += one(first)
+	falsely, _ := c.named(without)
+	r.silent += one(!falsely)
+	got, low, high := c.time(with)
+	r.near += one(math.Abs(got-truth) <= 0.05*truth)
+	r.held += one(low <= truth && truth <= high)
+	if !first || falsely || c.why != "" && math.Abs(got-truth) > 0.05*truth || c.why == "" && (truth < low || truth > high) {
+		remark(verbose, "%s, seed %d: %.0f us of %.0f [%.0f, %.0f], findings %v, warnings %v; without %v", c.kind, seed, got, truth, low, high, with.Findings, with.Warnings, without.Findings)
+	}
+}
+
+// named tells whether a report names the cause, and whether it does so first.
+func (c *hostCause) named(rep *gap.Report) (named, first bool) {
+	if c.pattern == "" {
+		named = slices.ContainsFunc(rep.Warnings, func(text string) bool { return strings.Contains(text, c.says) })
+		largest := gap.Why{}
+		for _, cause := range rep.Idle.Causes {
+			for _, why := range cause.Why {
+				if why.Why != "running" && why.Ns > largest.Ns {
+					largest = why
+				}
+			}
+		}
+		return named, named && largest.Why == c.why
+	}
+	k := slices.IndexFunc(rep.Findings, func(f gap.Finding) bool { return f.Pattern == c.pattern && strings.Contains(f.Evidence, c.says) })
+	if k >= 0 && c.kind == "gil" && !holderNamed(rep) {
+		k = -1
+	}
+	return k >= 0, k == 0
+}
+
+// holderNamed tells whether most of the time in which threads wait for the interpreter
+// lock is said to go to a thread in a synchronisation.
+func holderNamed(rep *gap.Report) bool {
+	for _, cause := range rep.Idle.Causes {
+		if len(cause.Holders) > 0 {
+			h := &cause.Holders[0]
+			return h.Thread != nil && h.Doing == gilDoing
+		}
+	}
+	return false
+}
+
+// time returns the idle time of the cause, in us, and its interval where it is sampled.
+func (c *hostCause) time(rep *gap.Report) (us, low, high float64) {
+	for _, cause := range rep.Idle.Causes {
+		for _, why := range cause.Why {
+			if why.Why == c.why && (c.kind != "gil" || cause.Cause == "gil") {
+				us += why.Us
+			}
+		}
+	}
+	if r := rep.Idle.Running; r != nil && c.why == "" {
+		for _, f := range r.Families {
+			if f.Family == "gc" {
+				return f.Us, f.Low * r.SampledUs, f.High * r.SampledUs
+			}
+		}
+	}
+	return us, us, us
+}
