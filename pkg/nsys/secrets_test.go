@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/sim"
 )
 
@@ -17,7 +18,9 @@ import (
 func TestSecrets(t *testing.T) {
 	const canary = "CANARY-nsys-secret"
 	for _, schema := range sim.Schemas() {
-		tr := simulate(t, small(func(c *sim.Config) { c.Steps, c.Layers, c.Frontend, c.Secret = 1, 1, true, canary }))
+		tr := simulate(t, small(func(c *sim.Config) {
+			c.Steps, c.Layers, c.Frontend, c.Secret, c.Why = 1, 1, true, canary, sim.HostCause{Kind: "file", US: 100}
+		}))
 		opt := sim.Options{Schema: schema, EmptyTables: true}
 		file, _ := written(t, tr, opt)
 		content, err := os.ReadFile(file)
@@ -49,7 +52,7 @@ func TestSecrets(t *testing.T) {
 // noSecret fails where a word is in the header or a row of an export.
 func noSecret(t *testing.T, path, word string) {
 	t.Helper()
-	h, rows := read(t, path)
+	h, rows := readWith(t, Options{Host: []event.Kind{event.OS, event.Run, event.Sample, event.Backtrace}}, path)
 	if text := asJSON(t, h); strings.Contains(text, word) {
 		t.Errorf("%s: the header has it: %s", path, text)
 	}

@@ -28,13 +28,13 @@
 // bytes: [Traffic] (chunked prefill, requests that end, pauses), [Model] (Mamba
 // hybrids, experts, attention data parallelism, further streams), [Draft]
 // (speculative decoding), [Engine] (hosts ahead of their GPUs, pipelines,
-// piecewise graphs, capture ranges), [Noise] and [Fault].
+// piecewise graphs, capture ranges), [Noise], [Fault] and [HostCause] (what the operating
+// system and samples show of hosts that lose time).
 //
 // [SimulateTruth] returns beside the traces what really happened: the steps of
 // each rank, its layers, who the others wait for.
 //
-// Not modelled: the creation of graphs, transfers of KV caches, CPU samples and
-// scheduling.
+// Not modelled: the creation of graphs, transfers of KV caches.
 //
 // # The text form
 //
