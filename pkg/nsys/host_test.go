@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -243,6 +244,47 @@ func TestStacksOfOtherCalls(t *testing.T) {
 	} {
 		if got := stackLines(t, Options{}, database(t, tables+rows)); !slices.Equal(got, want) {
 			t.Errorf("%s: got\n%s", rows, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// Samples of Python functions are read where all of them are laid out as they should be.
+func TestPythonSamples(t *testing.T) {
+	hex := func(numbers ...uint64) (text string) {
+		for _, n := range numbers {
+			b := make([]byte, 8)
+			binary.LittleEndian.PutUint64(b, n)
+			text += fmt.Sprintf("%x", b)
+		}
+		return text
+	}
+	two := hex(7, 2<<32|1, 11, 12, 30, 10, 12, 7) // state 1, two frames
+	const tables = kernels + `(100,200,0,7,1,16777216,NULL,NULL,NULL), (900,1000,0,7,2,16777216,NULL,NULL,NULL);
+		CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+		INSERT INTO StringIds VALUES (10, 'main'), (11, 'step'), (12, '/home/CANARY/serve.py');
+		CREATE TABLE NVTX_EVENTS (start, "end", eventType, globalTid, text, textId, domainId, binaryData);
+		INSERT INTO NVTX_EVENTS VALUES (1,NULL,75,16777221,'Python Periodic Sampling',NULL,3,NULL), (10,20,59,16777221,'range',NULL,0,NULL), `
+	row := func(at int, thread int64, payload string) string {
+		return fmt.Sprintf("(%d,NULL,34,%d,NULL,NULL,3,x'%s')", at, 16777216+thread, payload)
+	}
+	good := row(300, 5, two) + ", " + row(310, 5, hex(3, 0, 64, 64)+two) + ", " + row(320, 6, two) // nobody knows thread 6
+	want := []string{"sample 300-300 rank 0 thread 5 interpreter main (serve.py:7);step (serve.py:30)", "sample 310-310 rank 0 thread 5 interpreter main (serve.py:7);step (serve.py:30)"}
+	for rows, want := range map[string][]string{
+		good:                                want,
+		good + ", " + row(330, 5, two+"00"): nil,
+		good + ", " + row(330, 5, two[:48]): nil,
+		good + ", " + row(330, 5, hex(7, 2<<32|1, 99, 12, 30, 10, 12, 7)):                            nil, // no such string
+		good + ", " + row(330, 5, hex(7, 1<<32|1, 11, 12, 1<<40)):                                    nil,
+		good + ", (330,NULL,34,16777221,NULL,NULL,3,NULL), (330,NULL,34,16777221,NULL,NULL,0,x'00')": want, // without blobs; another domain
+	} {
+		path := database(t, tables+rows)
+		if got := stackLines(t, Options{}, path); !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s", rows, strings.Join(got, "\n"))
+		}
+		h, _ := readWith(t, Options{Host: []event.Kind{event.Sample}}, path)
+		warned := slices.ContainsFunc(h.Warnings(), func(w string) bool { return strings.Contains(w, "1 of 4 samples of Python functions") })
+		if warned != (want == nil) {
+			t.Errorf("%s: warnings %q", rows, h.Warnings())
 		}
 	}
 }

@@ -106,6 +106,9 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 	if err := r.loadEvents(e, s, columns, progress); err != nil {
 		return nil, err
 	}
+	if err := r.readPython(s, columns); err != nil {
+		return nil, err
+	}
 	r.adoptUnnamed()
 	return r, nil
 }
