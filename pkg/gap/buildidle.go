@@ -40,6 +40,7 @@ func (c *computer) idleReport(views []*view) Idle {
 	}
 	rep.TotalUs, rep.WindowUs = us(whole.total()), us(window)
 	rep.Causes = c.causes(whole, rep.Steps)
+	c.beside(&rep, views)
 	if c.phased {
 		rep.Phases = c.phaseReport(views)
 	}

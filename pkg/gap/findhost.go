@@ -96,7 +96,7 @@ func (f *finder) hostFindings() {
 		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || t.Pattern == JIT && f.raise(JIT, h) {
 			continue
 		}
-		f.addHost(t.Pattern, h, "launching threads "+t.What+h.detail(t.Pattern)+": "+t.Do)
+		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+": "+t.Do)
 	}
 	f.distrust(times)
 }
@@ -117,7 +117,10 @@ func (f *finder) raise(pattern string, h *hostTime) bool {
 }
 
 // detail says what else is known of idle time with a treatment.
-func (h *hostTime) detail(pattern string) string {
+func (f *finder) detail(h *hostTime, pattern string) string {
+	if pattern == Affinity {
+		return f.placed()
+	}
 	if pattern == Serialize && h.inCalls > 0 {
 		return fmt.Sprintf(", %.0f %% of that inside CUDA calls, for locks of the driver", 100*ratio(h.inCalls, h.ns))
 	}
@@ -125,6 +128,22 @@ func (h *hostTime) detail(pattern string) string {
 		return ", most of it in " + name
 	}
 	return ""
+}
+
+// placed says how often launching threads changed their CPU, and who took it.
+func (f *finder) placed() (text string) {
+	moves, others := 0.0, 0.0
+	for _, p := range f.rep.Idle.Placement {
+		moves, others = moves+float64(p.Migrations), others+p.OthersUs
+	}
+	if moves > 0 {
+		text = fmt.Sprintf(" (%s changes of the CPU %s", report.Digits(moves/f.steps), f.each())
+		if f.worth(others) {
+			text += fmt.Sprintf("; for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each())
+		}
+		text += ")"
+	}
+	return text
 }
 
 // waits are the whys for which a thread waits for what comes from elsewhere, or may do so.

@@ -53,8 +53,12 @@ type Idle struct {
 	// Record the command that records it, "" where it lacks nothing.
 	Unrecorded []idle.Missing `json:"not_recorded"`
 	Record     string         `json:"record,omitempty"`
-	Phases     []PhaseIdle    `json:"phases"`          // of the steps, empty without phases
-	PerStep    []StepIdle     `json:"steps,omitempty"` // where they were asked for
+	// Meanwhile is who ran while launching threads waited for others, at most three; Placement
+	// where launching threads ran. Both are empty where that was not recorded.
+	Meanwhile []Meanwhile `json:"meanwhile"`
+	Placement []Placement `json:"placement"`
+	Phases    []PhaseIdle `json:"phases"`          // of the steps, empty without phases
+	PerStep   []StepIdle  `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.

@@ -37,6 +37,9 @@
 // what that thread does ([Sites.Holder]); of the parts of gaps that are known by sums only,
 // nobody knows who.
 //
+// With the option Beside it is also known what the other threads of the process do while a
+// launching thread waits for others, and where threads run ([Rank.EachBeside]).
+//
 // # In-step and inter-step
 //
 // A gap is inter-step, wherever the steps were cut, when the activity that ends it is

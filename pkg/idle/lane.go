@@ -204,6 +204,7 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 			end = min(to, runs[k+1].At)
 		}
 		if from < end {
+			r.observeBeside(from, end, h, Key(runs[k].State))
 			r.creditState(from, end, h, Key(runs[k].State), g)
 			r.look(h, from, end, Key(runs[k].State), g)
 			from = end

@@ -29,6 +29,8 @@ type Options struct {
 	Why, OSCalls bool
 	// Stacks keeps in which stacks threads were found while lanes were idle. It takes Why.
 	Stacks bool
+	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
+	Beside bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
 	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
@@ -80,6 +82,10 @@ type Rank struct {
 	holds     []hold // of the interpreter lock, in the order of their start
 	pauses    []span
 	evidence  []Evidence
+	runs      bool               // there are runs of threads
+	besides   []besideAt         // that are not in beside yet
+	beside    map[int32][]Beside // by group and thread
+	numbers   []threadNumber     // at the end
 }
 
 // Kept returns an error, an *event.Error, where a store could not keep all.
@@ -97,6 +103,7 @@ type hostThread struct {
 	number   int32
 	launches bool
 
+	ran     []cpuRun  // in the order of their start
 	samples []stackAt // in the order of their start, as called
 	called  []stackAt // stacks of calls
 }
@@ -260,7 +267,7 @@ func (r *Rank) Host(b *event.Batch, i int) {
 	case event.OS:
 		h.Host.Call(start, end, osClass(class), r.sites.Calls.Of(&b.Name, i))
 	case event.Run:
-		h.Host.Run(end, b.Columns.Has(event.ColCPU) && b.CPU.Valid.Get(i))
+		r.observeRun(h, b, i)
 	case event.Overhead:
 		if by, ok := heldBy[class]; ok {
 			h.Host.Hold(by, end)
@@ -305,6 +312,10 @@ func (r *Rank) Close() {
 	}
 	for _, l := range []*spill.Log{r.samples.Log, r.host.Log, r.late.Log} {
 		l.Seal()
+	}
+	r.settleBeside()
+	for _, h := range r.threads {
+		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
 	}
 	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges = sums{}, edges{}

@@ -164,6 +164,7 @@ func (r *Rank) closeSlice(at int64) {
 	if r.opt.HostTime {
 		r.closeHostTime(at, k)
 	}
+	r.closeBeside(int(k), at)
 	r.closed = r.now.drain(r.closed[:0], k)
 	switch group {
 	case NoGroup:

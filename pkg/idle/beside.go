@@ -1,0 +1,231 @@
+package idle
+
+import (
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/osname"
+)
+
+// Beside is what a thread did in a group of slices while others waited, and where it ran.
+// Times are ns, those while lanes are idle summed over lanes.
+type Beside struct {
+	Ran   int64 // on a CPU in all
+	Moves int64 // it came to a CPU that was not its last one
+	// While a lane is idle because of a launching thread that is blocked until another
+	// thread or process does something (calls of the classes wait, io and join): OnCPU is
+	// the time that this thread was on a CPU, of the waiting thread itself Waited.
+	OnCPU, Waited int64
+	// While a lane is idle because of a launching thread that has lost its CPU: Took is the
+	// time that this thread was on the same one, of the launching thread itself Lost.
+	Took, Lost int64
+}
+
+// Add adds what it did in other slices.
+func (b *Beside) Add(o Beside) {
+	b.Ran += o.Ran
+	b.Moves += o.Moves
+	b.OnCPU += o.OnCPU
+	b.Waited += o.Waited
+	b.Took += o.Took
+	b.Lost += o.Lost
+}
+
+// ThreadBeside is what is known of one thread in one group.
+type ThreadBeside struct {
+	Group    int   // as Cut was told
+	Thread   int64 // its number
+	Launches bool
+	Beside
+}
+
+// cpuRun is a stretch that a thread was on a CPU, in ns.
+type cpuRun struct {
+	start, end int64
+	cpu        int32
+}
+
+// maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
+const maxCPURuns = 1 << 15
+
+// maxBesides is how much of single slices is kept before it is added up.
+const maxBesides = 4096
+
+// besideAt is what a thread did in one slice.
+type besideAt struct {
+	slice, thread int32
+	Beside
+}
+
+// onCPU observes a run on a CPU that is known.
+func (h *hostThread) onCPU(run cpuRun) {
+	if len(h.ran) >= maxCPURuns {
+		h.ran = append(h.ran[:0], h.ran[maxCPURuns/2:]...)
+	}
+	h.ran = append(h.ran, run)
+}
+
+// overlap calls f with the runs of a thread between two times, cut to them, the last first,
+// and the CPU before each, -1 where that is not known.
+func (h *hostThread) overlap(from, to int64, f func(run cpuRun, before int32)) {
+	for k := len(h.ran) - 1; k >= 0 && h.ran[k].end > from; k-- {
+		run, before := h.ran[k], int32(-1)
+		if k > 0 {
+			before = h.ran[k-1].cpu
+		}
+		if run.start >= to {
+			continue
+		}
+		if run.start < from { // it was there already
+			run.start, before = from, run.cpu
+		}
+		run.end = min(run.end, to)
+		f(run, before)
+	}
+}
+
+// lastCPU returns the CPU that a thread was on last at a time, -1 where nobody knows.
+func (h *hostThread) lastCPU(t int64) int32 {
+	k := sort.Search(len(h.ran), func(i int) bool { return h.ran[i].start > t }) - 1
+	if k < 0 {
+		return -1
+	}
+	return h.ran[k].cpu
+}
+
+// waitsForOthers tells whether a thread goes on when another one has done something.
+func waitsForOthers(why hoststate.Why) bool {
+	if why < hoststate.Blocked || why >= hoststate.In {
+		return false
+	}
+	switch osname.Classes[why-hoststate.Blocked] {
+	case "wait", "io", "join":
+		return true
+	}
+	return false
+}
+
+// observeBeside observes that a lane is idle between two times because of a thread in the
+// state of a key: what the others do meanwhile.
+func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
+	if !r.opt.Beside || !r.runs { // Fast path: most recordings have none.
+		return
+	}
+	_, why := r.sites.Undivided(key)
+	waits, lost := waitsForOthers(why), why == hoststate.Descheduled || why == hoststate.Off
+	if !waits && !lost {
+		return
+	}
+	cpu := waiting.lastCPU(from)
+	for k := len(r.slices) - 1; k >= 0 && from < to; k-- {
+		start := max(from, r.slices[k].start)
+		if start >= to {
+			continue
+		}
+		one := Beside{Waited: to - start}
+		if lost {
+			one = Beside{Lost: to - start}
+		}
+		r.addBeside(k, waiting, one)
+		for _, h := range r.threads {
+			if h == waiting {
+				continue
+			}
+			var one Beside
+			h.overlap(start, to, func(run cpuRun, _ int32) {
+				switch {
+				case waits:
+					one.OnCPU += run.end - run.start
+				case run.cpu == cpu:
+					one.Took += run.end - run.start
+				}
+			})
+			r.addBeside(k, h, one)
+		}
+		to = start
+	}
+}
+
+// closeBeside observes the end of a slice: when threads were on a CPU in it, and where.
+func (r *Rank) closeBeside(k int, at int64) {
+	if !r.opt.Beside || r.slices[k].group == NoGroup {
+		return
+	}
+	for _, h := range r.threads {
+		var one Beside
+		h.overlap(r.slices[k].start, at, func(run cpuRun, before int32) {
+			one.Ran += run.end - run.start
+			if before >= 0 && before != run.cpu {
+				one.Moves++
+			}
+		})
+		r.addBeside(k, h, one)
+	}
+	if len(r.besides) >= maxBesides {
+		r.settleBeside()
+	}
+}
+
+// addBeside keeps what a thread did in a slice.
+func (r *Rank) addBeside(k int, h *hostThread, one Beside) {
+	if one != (Beside{}) && r.slices[k].group != NoGroup {
+		r.besides = append(r.besides, besideAt{int32(k), h.number, one})
+	}
+}
+
+// settleBeside adds up what is of slices whose group is known.
+func (r *Rank) settleBeside() {
+	kept := r.besides[:0]
+	for _, b := range r.besides {
+		group := r.slices[b.slice].group
+		switch group {
+		case Pending:
+			kept = append(kept, b)
+			continue
+		case NoGroup:
+			continue
+		}
+		if r.beside == nil {
+			r.beside = map[int32][]Beside{}
+		}
+		list := r.beside[group]
+		for int(b.thread) >= len(list) {
+			list = append(list, Beside{})
+		}
+		list[b.thread].Add(b.Beside)
+		r.beside[group] = list
+	}
+	r.besides = kept
+}
+
+// EachBeside calls f with what is known of each thread in each group, in no particular
+// order, where the option Beside is set.
+func (r *Rank) EachBeside(f func(ThreadBeside)) {
+	for group, list := range r.beside {
+		for n, one := range list {
+			if one != (Beside{}) {
+				f(ThreadBeside{int(group), r.numbers[n].id, r.numbers[n].launches, one})
+			}
+		}
+	}
+}
+
+// threadNumber is what is left of a thread after the end.
+type threadNumber struct {
+	id       int64
+	launches bool
+}
+
+// observeRun observes a row of kind run.
+func (r *Rank) observeRun(h *hostThread, b *event.Batch, i int) {
+	cpu, known := int32(0), false
+	if b.Columns.Has(event.ColCPU) {
+		cpu, known = b.CPU.Get(i)
+	}
+	start, end := b.Start.Values[i], b.End.Values[i]
+	h.Host.Run(end, known)
+	if r.runs = true; known && r.opt.Beside {
+		h.onCPU(cpuRun{start, end, cpu})
+	}
+}
