@@ -117,7 +117,7 @@ func (it *Isolator) nothing() string {
 func (r *rank) addWindow(b *event.Batch) error {
 	w := r.window()
 	if w.segment < 0 {
-		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking all %d steps",
+		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking every step (%d)",
 			r.id, minSteps, len(r.sizes))
 	}
 	if w.segment >= 0 && w.refused > w.steps {

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"strings"
+
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/metric"
@@ -108,12 +110,13 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 		case r.Total == 0:
 			say("rank %d has no steps and is not in the figures of steps", r.Rank)
 		case r.Benchmark == nil:
-			say("rank %d has no benchmark segment: all %d steps are taken, warm-up included", r.Rank, r.Total)
+			say("rank %d has no benchmark segment: every step is taken (%d), warm-up included", r.Rank, r.Total)
 		}
 	}
 	for i := range run.Phases {
 		if p := &run.Phases[i]; p.Iterations < fewSteps {
-			say("there are only %d %s: too few for reliable figures", p.Iterations, scopeNames[p.Phase])
+			steps := count(int(p.Iterations), strings.TrimSuffix(scopeNames[p.Phase], "s"))
+			say("only %s: too few for reliable figures", steps)
 		}
 	}
 }
