@@ -61,7 +61,7 @@ func (p *Intervals) axis() axis {
 		}
 	}
 	margin := (high - low) * 0.04
-	return newAxis(p.Unit, low-margin, high+margin, 5)
+	return newAxis(p.Unit, low-margin, high+margin, 8)
 }
 
 func (p *Intervals) draw(c *canvas) {
@@ -184,7 +184,7 @@ func (p *Bars) legend() []Series {
 
 func (p *Bars) draw(c *canvas) {
 	low, high := p.ends()
-	a := newAxis(p.Unit, max(low, p.Low), high, 5)
+	a := newAxis(p.Unit, max(low, p.Low), high, 8)
 	a.below(c, 0, rowHeight*float64(len(p.Rows)))
 	for i, r := range p.Rows {
 		y := rowHeight * float64(i)

@@ -15,6 +15,13 @@
 // units and digits, of a table for a whole column (see Column), so that figures below
 // one another can be compared at a glance. Missing is not zero: it is shown as "-".
 //
+// # Figures
+//
+// A Drawing is a plot (package figure) with the table of what it shows. Only HTML has the
+// plot; renderers of text show the table in its place, or nothing where the table is Extra.
+// A page is below 1 MB whatever a document has: tables and lists end somewhere, saying so,
+// and large drawings that have no room are left out, saying so.
+//
 // # Hostile text
 //
 // Names come from traces and may hold anything. Every string of a document, ours or
