@@ -56,11 +56,11 @@ func (c *Context) budget() int64 {
 
 // memory returns how many bytes reading exports may take, and tells the garbage
 // collector: a quarter is rows, which it does not know of (package nsys), so is what an
-// analysis keeps, and a little is the program itself.
+// analysis keeps (with half as much for reading it), and a little is the program itself.
 func (c *Context) memory() int64 {
 	size := c.budget()
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(max(size-size/4-c.keeps-24<<20, 24<<20))
+		debug.SetMemoryLimit(max(size-size/4-c.keeps*3/2-24<<20, 24<<20))
 	}
 	return size
 }

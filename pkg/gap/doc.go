@@ -106,7 +106,8 @@
 // and only at the end, when the window rows have come, it is said which scopes count.
 //
 // Launches wait in a ring for the kernels that they caused. Of steps a few are kept
-// with all their kernels, to look for the layer. What grows with the trace is a few
-// numbers for each step, and every collective's times, where there are ranks to
-// compare.
+// with all their kernels, to look for the layer. What grows with the trace is
+// rows in a store (package spill): what each step did, every collective's times where
+// there are ranks to compare, and the samples of package idle. In memory are the step
+// itself (package step) and its slices, some 150 bytes.
 package gap

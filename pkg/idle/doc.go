@@ -74,5 +74,7 @@
 // rank; of what is older the sums of each slice remain. (All is exact nevertheless but
 // for gaps whose launch is older than that, too, see [Rank.Estimated]; parts always
 // add up.) Samples are kept for the causes that occur in a slice only, with PerSite
-// for the sites; totals for the sites of a group.
+// for the sites; totals for the sites of a group. Samples, sums and what gaps left in
+// slices before are rows in the store of the options; in memory are 16 bytes for each
+// slice.
 package idle

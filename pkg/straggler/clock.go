@@ -20,44 +20,33 @@ func (m *matched) witnesses() int {
 	return m.n
 }
 
-// block is consecutive matched collectives.
-type block struct {
-	steps, names []int64   // names are twice the name, and one more for all-reduces
-	starts       [][]int64 // by rank that was asked for, on the clocks of the reports
-	lengths      [][]int64 // likewise
-}
-
-// each calls f with all matched collectives, with the times of some ranks.
-func (m *matched) each(ranks []int, f func(b *block)) {
-	b := &block{starts: make([][]int64, len(ranks)), lengths: make([][]int64, len(ranks))}
-	readers := make([]*spill.LogReader, len(ranks))
+// each calls f with all matched collectives of some ranks, as rows of each.
+func (m *matched) each(ranks []int, f func(of []spill.Rows)) {
+	readers, of := make([]*spill.LogReader, len(ranks)), make([]spill.Rows, len(ranks))
 	for k, r := range ranks {
-		readers[k] = m.times[r].Read(spill.None)
+		readers[k] = m.of[r].log.Read(spill.None)
 	}
-	m.common.Each(spill.Columns(spill.Payload), func(rows spill.Rows) {
-		b.steps, b.names = rows[spill.Key], rows[spill.Payload]
+	for {
 		for k, r := range readers {
-			times := r.Next(spill.Columns(spill.Payload))
-			if times == nil { // the store has failed
+			if of[k] = r.Next(columns); of[k] == nil {
 				return
 			}
-			b.starts[k], b.lengths[k] = times[spill.Key], times[spill.Payload]
 		}
-		f(b)
-	})
+		f(of)
+	}
 }
 
 // eachWitness calls f with the ends of the witnesses of some ranks, on their own clocks.
 func (m *matched) eachWitness(ranks []int, f func(ends []int64)) {
 	only := m.reduces >= minAllreduces
 	ends := make([]int64, len(ranks))
-	m.each(ranks, func(b *block) {
-		for i, name := range b.names {
+	m.each(ranks, func(of []spill.Rows) {
+		for i, name := range of[0][colName] {
 			if only && name&1 == 0 {
 				continue
 			}
-			for k := range ends {
-				ends[k] = b.starts[k][i] + b.lengths[k][i]
+			for k, rows := range of {
+				ends[k] = rows[spill.Key][i] + rows[colLength][i]
 			}
 			f(ends)
 		}

@@ -22,6 +22,9 @@ const (
 	numColumns
 )
 
+// columns are all but those that say the order of equal rows.
+var columns = spill.Columns(colLength, colStep, colName)
+
 // NewCollectives returns collectives of which there are none yet.
 func NewCollectives(s *spill.Store) *Collectives {
 	return &Collectives{s.NewLog(numColumns-spill.Payload, 0)}
@@ -63,7 +66,7 @@ func newCursor(r *Rank) *cursor {
 func (c *cursor) ahead() (step int, ok bool) {
 	for {
 		if c.at == len(c.rows[colStep]) {
-			c.rows, c.at = c.reader.Next(spill.Columns(colLength, colStep, colName)), 0
+			c.rows, c.at = c.reader.Next(columns), 0
 			if c.rows == nil {
 				c.rows = make(spill.Rows, numColumns)
 				return 0, false

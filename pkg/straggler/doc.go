@@ -49,4 +49,14 @@
 // more than all else and is worth one.) Otherwise stragglers rotate, or there are none,
 // when in most steps nobody is late. Steps without collectives to compare are steps in
 // which nobody is known to be late.
+//
+// # Memory
+//
+// Ranks of several files come one after the other, so that the first one's collectives
+// must be kept until the last one's are there; and clocks are compared over the whole run
+// before anything is said of a single step. So they are in a store, ten bytes each, and
+// read several times in their order, a block of each rank at a time. Medians and quantiles
+// are exact: of more values than are sorted in memory the buckets of a histogram are
+// counted, then those of the bucket that holds the answer. In memory are a few numbers for
+// each step.
 package straggler

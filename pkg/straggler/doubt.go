@@ -1,6 +1,10 @@
 package straggler
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/spill"
+)
 
 // What the ends of collectives of one run agree within, whatever their clocks: a share of
 // a step's period, or so much, ns.
@@ -39,9 +43,9 @@ func (m *matched) doubt(res *Result) string {
 // the first rank.
 func (m *matched) stepEnds(r int) (ends []int64) {
 	step := int64(-1)
-	m.each([]int{r}, func(b *block) {
-		for i, k := range b.steps {
-			end := m.correct(r, b.starts[0][i]+b.lengths[0][i])
+	m.each([]int{r}, func(of []spill.Rows) {
+		for i, k := range of[0][colStep] {
+			end := m.correct(r, of[0][spill.Key][i]+of[0][colLength][i])
 			if k != step {
 				step, ends = k, append(ends, end)
 			}

@@ -15,17 +15,14 @@ const maxShift = 8
 // matched is the collectives that all ranks have.
 type matched struct {
 	ranks []Rank
-	// times are those of each rank, in the order of the first one's collectives, and
-	// common what they have in common: as logs of one length.
-	times  []*spill.Log
-	common *spill.Log
-	n      int
+	// of are those of each rank, in the order of the first one's and with its steps.
+	of []*Collectives
+	n  int
 	// reduces is how many of them are all-reduces.
 	reduces int
 	// unmatched is how many of the first rank's others do not have.
-	unmatched int
-	// first is each rank's first one, last its last.
-	first, last []Collective
+	unmatched   int
+	first, last []Collective // of each rank
 	shifts      []int
 	// What is taken off the clock of each rank: at time mid, and more by drift for
 	// each ns after it.
@@ -39,14 +36,14 @@ type matched struct {
 func match(ranks []Rank, store *spill.Store) *matched {
 	n := len(ranks)
 	m := &matched{
-		ranks: ranks, times: make([]*spill.Log, n), common: store.NewLog(1, 0), shifts: make([]int, n),
+		ranks: ranks, shifts: make([]int, n),
 		offset: make([]int64, n), drift: make([]float64, n), first: make([]Collective, n), last: make([]Collective, n),
 	}
-	m.times[0] = store.NewLog(1, 0)
 	of := ends(&ranks[0])
-	for r := 1; r < n; r++ {
-		m.times[r] = store.NewLog(1, 0)
-		m.shifts[r] = shiftOf(of, ends(&ranks[r]))
+	for r := range ranks {
+		if m.of = append(m.of, NewCollectives(store)); r > 0 {
+			m.shifts[r] = shiftOf(of, ends(&ranks[r]))
+		}
 	}
 	s := newStepMatcher(m)
 	for s.next() {
@@ -54,8 +51,8 @@ func match(ranks []Rank, store *spill.Store) *matched {
 			s.byName()
 		}
 	}
-	for _, l := range append(m.times, m.common) {
-		l.Seal()
+	for _, all := range m.of {
+		all.Seal()
 	}
 	return m
 }
@@ -63,21 +60,16 @@ func match(ranks []Rank, store *spill.Store) *matched {
 // add adds a matched collective of all ranks.
 func (m *matched) add(of func(r int) *Collective) {
 	for r := range m.ranks {
-		c := of(r)
-		m.times[r].Add(c.Start, c.End-c.Start)
-		if m.n == 0 {
-			m.first[r] = *c
+		c := *of(r)
+		c.Step = of(0).Step
+		m.of[r].Add(c)
+		if m.last[r] = c; m.n == 0 {
+			m.first[r] = c
 		}
-		m.last[r] = *c
 	}
-	c := of(0)
-	name := int64(c.Name) << 1
-	if c.Allreduce {
-		name++
+	if m.n++; of(0).Allreduce {
 		m.reduces++
 	}
-	m.common.Add(int64(c.Step), name)
-	m.n++
 }
 
 // stepMatcher matches the collectives of one step after the other.

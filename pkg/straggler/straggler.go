@@ -138,17 +138,17 @@ func (m *matched) sum(res *Result) {
 	for r := range all {
 		all[r] = r
 	}
-	m.each(all, func(b *block) {
-		for i, step := range b.steps {
+	m.each(all, func(of []spill.Rows) {
+		for i, step := range of[0][colStep] {
 			if int(step) != s.step.Step {
 				s.endStep()
 				s.step = Step{Step: int(step), Straggler: -1}
 			}
-			for r := range all {
-				start := b.starts[r][i]
-				s.starts[r], s.ends[r] = m.correct(r, start), m.correct(r, start+b.lengths[r][i])
+			for r, rows := range of {
+				start := rows[spill.Key][i]
+				s.starts[r], s.ends[r] = m.correct(r, start), m.correct(r, start+rows[colLength][i])
 			}
-			s.add(b.names[i] >> 1)
+			s.add(of[0][colName][i] >> 1)
 		}
 	})
 	s.endStep()
