@@ -76,6 +76,7 @@ func (l *loader) call(id int64) *callEntry {
 		*entry = callEntry{nameEntry{name, int64(event.Other)}, 0}
 		return entry
 	}
+	l.apiNames[name] = true
 	api := cudaname.API(l.report.strings.str(name))
 	*entry = callEntry{nameEntry{name, int64(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
 	return entry

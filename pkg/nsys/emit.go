@@ -16,9 +16,11 @@ type emitter struct {
 	r       *report
 	report  int              // its number in the header
 	offset  int64            // ns, added to its times
+	columns event.Set        // that the stream has
 	domains map[string]int32 // codes in the header
-	apis    []string         // canonical name by string, "" where not yet looked up
-	strings *event.Dict
+	names   *event.Dict      // the strings of the report, and after them those of ours
+	apis    []int32          // canonical names by string, of API calls
+	ours    ourNames
 	stacks  []int32   // codes in the header by the report's numbers
 	slots   [][]*runs // of each rank, those without one last
 
@@ -32,11 +34,41 @@ type emitter struct {
 	domainNow int32
 }
 
+// ourNames are the codes of names that are not those of the report.
+type ourNames struct {
+	none          int32
+	kinds         [event.MaxKinds]int32 // of rows whose kind says all
+	copies, syncs []int32               // by copyKind and syncType
+}
+
 // newEmitter prepares the writing of a report's rows.
-func newEmitter(r *report, offset int64, domains map[string]int32, stacks []int32) *emitter {
-	e := &emitter{r: r, offset: offset, domains: domains, stacks: stacks, apis: make([]string, r.strings.len()), slots: r.bySlot()}
-	e.strings = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
+func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32) *emitter {
+	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot()}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
+	e.apis = make([]int32, r.strings.len())
+	codes := map[string]int32{}
+	code := func(name string) int32 {
+		k, ok := codes[name]
+		if !ok {
+			k = r.strings.append(name)
+			codes[name] = k
+		}
+		return k
+	}
+	for name := range r.apiNames {
+		e.apis[name] = code(cudaname.API(r.strings.str(name)))
+	}
+	e.ours.none = code("")
+	for k, name := range event.Kinds {
+		e.ours.kinds[k] = code(name)
+	}
+	for _, name := range copyNames {
+		e.ours.copies = append(e.ours.copies, code(name))
+	}
+	for _, name := range syncNames {
+		e.ours.syncs = append(e.ours.syncs, code(name))
+	}
+	e.names = &event.Dict{Offsets: r.strings.offsets, Data: r.strings.data}
 	return e
 }
 
@@ -125,23 +157,19 @@ func (e *emitter) gpuRow(kind event.Kind, rows spill.Rows, i int) error {
 	if t.device != none || kind != event.Sync {
 		b.Device.Set(at, t.shown)
 	}
-	if t.stream != none {
+	if t.stream != none && e.columns.Has(event.ColStream) {
 		b.Stream.Set(at, t.stream)
 	}
 	if class := rows[colClass][i]; class != none {
 		b.Class.Set(at, event.Class(class))
 	}
-	if node := rows[colNode][i]; node != none {
+	if node := rows[colNode][i]; node != none && e.columns.Has(event.ColGraphNode) {
 		b.GraphNode.Set(at, node)
 	}
-	if bytes := rows[colBytes][i]; bytes != none {
+	if bytes := rows[colBytes][i]; bytes != none && e.columns.Has(event.ColBytes) {
 		b.Bytes.Set(at, bytes)
 	}
-	if name := rows[colName][i]; kind == event.Kernel && name >= 0 {
-		b.Name.AppendCode(e.strings, int32(name))
-	} else {
-		b.Name.Append(gpuName(kind, name))
-	}
+	b.Name.AppendCode(e.names, e.gpuName(kind, rows[colName][i]))
 	return e.setLaunch(t, rows[colCorrelation][i])
 }
 
@@ -151,18 +179,33 @@ func (e *emitter) setLaunch(t *track, correlation int64) error {
 		return nil
 	}
 	b, at := e.batch, e.at
-	b.Correlation.Set(at, correlation)
+	if e.columns.Has(event.ColCorrelation) {
+		b.Correlation.Set(at, correlation)
+	}
+	if e.columns&launchColumns == 0 {
+		return nil
+	}
 	c, ok, err := t.launch(correlation)
 	if !ok || err != nil {
 		return err
 	}
-	b.LaunchStart.Set(at, c.start+e.offset)
-	b.LaunchEnd.Set(at, c.end+e.offset)
+	if e.columns.Has(event.ColLaunchStart) {
+		b.LaunchStart.Set(at, c.start+e.offset)
+	}
+	if e.columns.Has(event.ColLaunchEnd) {
+		b.LaunchEnd.Set(at, c.end+e.offset)
+	}
+	if !e.columns.Has(event.ColLaunchThread) {
+		return nil
+	}
 	if tid := e.r.threads[c.thread].tid; tid != none {
 		b.LaunchThread.Set(at, tid)
 	}
 	return nil
 }
+
+// launchColumns are those of the call that launched a row.
+const launchColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
 // Names of copies by copyKind, and of synchronisations by syncType.
 var (
@@ -171,21 +214,23 @@ var (
 	syncNames = []string{"sync", "event sync", "stream wait event", "stream sync", "context sync"}
 )
 
-// gpuName is the name of a row whose kind says it, or that has none.
-func gpuName(kind event.Kind, code int64) string {
-	switch kind {
-	case event.Kernel:
-		return ""
-	case event.Memcpy:
-		return nameOf(copyNames, code)
-	case event.Sync:
-		return nameOf(syncNames, code)
+// gpuName is the code of a row's name, which may be that of its kind.
+func (e *emitter) gpuName(kind event.Kind, code int64) int32 {
+	switch {
+	case kind == event.Kernel && code >= 0:
+		return int32(code)
+	case kind == event.Kernel:
+		return e.ours.none
+	case kind == event.Memcpy:
+		return nameOf(e.ours.copies, code)
+	case kind == event.Sync:
+		return nameOf(e.ours.syncs, code)
 	}
-	return kind.String()
+	return e.ours.kinds[kind]
 }
 
 // nameOf returns the name of a code, the first one for a code without.
-func nameOf(names []string, code int64) string {
+func nameOf(names []int32, code int64) int32 {
 	if code < 0 || code >= int64(len(names)) {
 		code = 0
 	}
@@ -203,27 +248,27 @@ func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i int) error {
 	if class := rows[colClass][i]; class != none {
 		b.Class.Set(at, event.Class(class))
 	}
-	if id := rows[colCorrelation][i]; id != none {
+	if id := rows[colCorrelation][i]; id != none && e.columns.Has(event.ColCorrelation) {
 		b.Correlation.Set(at, id)
 	}
-	if id := rows[colDomain][i]; id != 0 && id != none {
+	if id := rows[colDomain][i]; id != 0 && id != none && e.columns.Has(event.ColDomain) {
 		if d := e.domain(t.process, id); d >= 0 {
 			b.Domain.Set(at, d)
 		}
 	}
-	if stack := rows[colNode][i]; stack != none {
+	if stack := rows[colNode][i]; stack != none && e.columns.Has(event.ColStack) {
 		b.Stack.Set(at, e.stacks[stack])
 	}
-	if cpu := rows[colBytes][i]; cpu != none {
+	if cpu := rows[colBytes][i]; cpu != none && e.columns.Has(event.ColCPU) {
 		b.CPU.Set(at, int32(cpu))
 	}
 	switch name := rows[colName][i]; {
-	case kind == event.API:
-		b.Name.Append(e.apiName(name))
-	case name >= 0:
-		b.Name.AppendCode(e.strings, int32(name))
 	case name == noString || name == none:
-		b.Name.Append("")
+		b.Name.AppendCode(e.names, e.ours.none)
+	case kind == event.API:
+		b.Name.AppendCode(e.names, e.apis[name])
+	case name >= 0:
+		b.Name.AppendCode(e.names, int32(name))
 	default:
 		at, length := literalAt(name)
 		text, err := e.r.store.Get(at, length, &e.scratch)
@@ -233,17 +278,6 @@ func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i int) error {
 		b.Name.AppendBytes(text)
 	}
 	return nil
-}
-
-// apiName returns the canonical name of an API call.
-func (e *emitter) apiName(name int64) string {
-	if name == noString {
-		return ""
-	}
-	if e.apis[name] == "" {
-		e.apis[name] = cudaname.API(e.r.strings.str(name))
-	}
-	return e.apis[name]
 }
 
 // domain returns the code of a process's domain, -1 where its name is unknown.

@@ -27,6 +27,7 @@ type report struct {
 	slots     []int32 // of each process in ranks, noSlot for none
 	ranks     []rankID
 	domains   map[domainKey]domainName
+	apiNames  map[int64]bool // the strings that name API calls
 	stacks    stackTable
 	chains    map[string]*chains // by table of callchains
 
@@ -91,7 +92,7 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, store: store, limits: limits, host: host, domains: map[domainKey]domainName{}, unusable: map[string]int64{}}
+	r := &report{path: path, store: store, limits: limits, host: host, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}

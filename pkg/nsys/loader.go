@@ -1,6 +1,8 @@
 package nsys
 
 import (
+	"maps"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/sqlite"
 )
@@ -15,10 +17,11 @@ type loader struct {
 	unusable map[string]int64 // rows without usable times, by table
 	rows     map[event.Kind]int64
 	domains  map[domainKey]domainName
-	untimed  int64 // whole-graph rows without times
-	noCalls  int64 // rows among the API calls that are neither calls nor stacks
-	replayed int64 // GPU rows that a graph replay ran
-	eager    int64 // kernels that none ran
+	apiNames map[int64]bool // the strings that name API calls
+	untimed  int64          // whole-graph rows without times
+	noCalls  int64          // rows among the API calls that are neither calls nor stacks
+	replayed int64          // GPU rows that a graph replay ran
+	eager    int64          // kernels that none ran
 
 	trackFacts  []trackFacts  // by number of the track
 	threadFacts []threadFacts // by number of the thread
@@ -35,7 +38,7 @@ type loader struct {
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
 	return &loader{
 		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store),
-		unusable: map[string]int64{}, rows: map[event.Kind]int64{}, domains: map[domainKey]domainName{},
+		unusable: map[string]int64{}, rows: map[event.Kind]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{},
 	}
 }
 
@@ -168,6 +171,7 @@ func (r *report) collect(loaders []*loader) {
 			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
 			r.runs[n].switches = append(r.runs[n].switches, of.switches...)
 		}
+		maps.Copy(r.apiNames, l.apiNames)
 		r.untimed += l.untimed
 		r.noCalls += l.noCalls
 		r.replayed += l.replayed

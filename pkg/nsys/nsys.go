@@ -56,6 +56,9 @@ type Options struct {
 	// Host are the kinds of rows about host threads that are wanted, of event.OS,
 	// event.Run, event.Sample and event.Backtrace: no others are read.
 	Host []event.Kind
+	// Columns returns the columns that are wanted of what has this header, 0 for all.
+	// nil: all.
+	Columns func(*event.Header) event.Set
 	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
 	// What does not fit goes to a temporary file.
 	Memory int64
@@ -147,7 +150,22 @@ func (r *Reader) open() error {
 	}
 	r.sortReports()
 	r.warnOfCut()
+	r.chooseColumns()
 	return nil
+}
+
+// alwaysColumns are those that rows have whether they are wanted or not.
+const alwaysColumns event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank | 1<<event.ColDevice |
+	1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
+
+// chooseColumns leaves out columns that nobody wants.
+func (r *Reader) chooseColumns() {
+	if r.opts.Columns == nil {
+		return
+	}
+	if wanted := r.opts.Columns(&r.header); wanted != 0 {
+		r.header.Columns &= wanted | alwaysColumns
+	}
 }
 
 // Paths are the files of the reports, in the order of the header's.
@@ -245,7 +263,7 @@ func (r *Reader) produce() {
 	for _, u := range r.plan() {
 		e := emitters[u.report]
 		if e == nil {
-			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, codes, r.stacks[u.report])
+			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, r.header.Columns, codes, r.stacks[u.report])
 			emitters[u.report] = e
 		}
 		if r.err = r.produceUnit(e, now, u); r.err != nil {

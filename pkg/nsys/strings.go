@@ -46,6 +46,16 @@ func (t *stringTable) add(id int64, text []byte) {
 	t.offsets = append(t.offsets, int32(len(t.data)))
 }
 
+// append appends a string that has no number in the export, and returns its dense one.
+func (t *stringTable) append(s string) int32 {
+	if len(t.offsets) == 0 {
+		t.offsets = append(t.offsets, 0)
+	}
+	t.data = append(t.data, s...)
+	t.offsets = append(t.offsets, int32(len(t.data)))
+	return int32(len(t.offsets) - 2)
+}
+
 // clean returns a text that is not too long, in UTF-8.
 func clean(text []byte) []byte {
 	if text = text[:min(len(text), maxText)]; utf8.Valid(text) {
