@@ -20,6 +20,7 @@ const (
 	floorGaps    = 2e6
 	slowestDiff  = 2.2       // times what verdict FILE takes, for two exports
 	slowestRead  = 1 / 3.0   // likewise, for a checkpoint
+	slowestHost  = 1.4       // times what gaps FILE takes, with rows about host threads
 	ceiling      = 512 << 20 // bytes, of any process
 
 	// leastEvents is how many events there must be for the floors to mean
@@ -34,6 +35,10 @@ func main() {
 	scaled := flag.Bool("scale", false, "compare several sizes")
 	ranks := flag.Int("ranks", 2, "`ranks` of the traces of --scale")
 	keep := flag.String("dir", "", "keep the trace and streams in `dir`")
+	host := hostRows{}
+	flag.IntVar(&host.calls, "calls", 1_000_000, "`rows` of calls of the system's libraries, for gaps with host rows")
+	flag.IntVar(&host.switches, "switches", 1_000_000, "`rows` of threads that came to a CPU or left it, likewise")
+	flag.IntVar(&host.samples, "samples", 200_000, "`rows` of samples of stacks, likewise")
 	flag.Parse()
 	sizes, err := sizesOf(flag.Args(), *scaled)
 	if *traces && flag.NArg() == 0 {
@@ -57,7 +62,7 @@ func main() {
 	} else if *scaled {
 		ok, err = scale(dir, sizes, *ranks, *runs)
 	} else {
-		ok, err = bench(dir, sizes[0], *runs)
+		ok, err = bench(dir, sizes[0], *runs, host)
 	}
 	if err != nil {
 		os.RemoveAll(dir)

@@ -70,12 +70,18 @@ func scaleMeasurements(bin, dir, trace string) []measurement {
 		{name: "nsys2arrow FILE", commands: [][]string{tool("nsys2arrow", trace)}, times: slowestOther},
 		{name: "nsys2arrow --checkpoint", commands: [][]string{{"sh", "-c", `rm -rf "$2" && "$0" "$1" --checkpoint "$2" >/dev/null`, filepath.Join(bin, "nsys2arrow"), trace, checkpoint}}, times: slowestOther},
 		{name: "the pipe of all five", commands: [][]string{tool("nsys2arrow", trace), tool("isolate"), tool("phase"), tool("metrics"), tool("verdict")}, times: slowestOther},
-		{name: "SQLite's C scan"},
-	}
-	if program, err := exec.LookPath("sqlite3"); err == nil {
-		all[len(all)-1].commands = [][]string{{program, "-readonly", trace, cScan}}
+		{name: "SQLite's C scan", commands: scanOf(trace)},
 	}
 	return all
+}
+
+// scanOf is cScan of a trace, nil where there is no such program.
+func scanOf(trace string) [][]string {
+	program, err := exec.LookPath("sqlite3")
+	if err != nil {
+		return nil
+	}
+	return [][]string{{program, "-readonly", trace, cScan}}
 }
 
 // printScale prints what a size took and tells whether that is within bounds.

@@ -19,60 +19,97 @@ type measurement struct {
 	commands [][]string
 	floor    float64 // events/s
 	events   int
-	times    float64 // how often it may take what verdictFile took, instead of a floor
+	times    float64 // how often it may take what another one took, instead of a floor
+	of       string  // that one
 }
 
-func bench(dir string, events, runs int) (bool, error) {
-	bin, err := build(dir)
+// gapsFile is what gaps with rows about host threads is compared with.
+const gapsFile = "gaps FILE"
+
+// files are what is measured on.
+type files struct {
+	bin                  string
+	trace, other, hosted string    // exports: of two runs, and the first with rows about host threads
+	streams              [3]string // of the trace, after each filter
+	raw, phased          string    // checkpoints
+}
+
+// tool is a command of ours.
+func (f *files) tool(name string, args ...string) []string {
+	return append([]string{filepath.Join(f.bin, name)}, args...)
+}
+
+// prepare makes the files.
+func prepare(dir string, events int, host hostRows) (*files, error) {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	f := &files{
+		trace: in("trace.sqlite"), other: in("other.sqlite"), hosted: in("hosted.sqlite"),
+		streams: [3]string{in("stage0.arrows"), in("stage1.arrows"), in("stage2.arrows")}, raw: in("raw"), phased: in("phased"),
+	}
+	var err error
+	if f.bin, err = build(dir); err != nil {
+		return nil, err
+	}
+	for path, seed := range map[string]string{f.trace: "1", f.other: "2", f.hosted: "1"} {
+		if err := exec.Command(filepath.Join(f.bin, "gentrace"), "--events", strconv.Itoa(events), "--seed", seed, "-o", path).Run(); err != nil {
+			return nil, fmt.Errorf("gentrace: %w", err)
+		}
+	}
+	if err := host.add(f.hosted); err != nil {
+		return nil, err
+	}
+	for _, args := range [][]string{
+		f.tool("nsys2arrow", f.trace, "-o", f.streams[0]), f.tool("isolate", f.streams[0], "-o", f.streams[1]), f.tool("phase", f.streams[1], "-o", f.streams[2]),
+		f.tool("nsys2arrow", f.trace, "--checkpoint", f.raw), f.tool("phase", f.trace, "--checkpoint", f.phased),
+	} {
+		if _, err := pipeline([][]string{args}); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// measurements are what is measured.
+func (f *files) measurements(events int) []measurement {
+	one := func(name string, args ...string) [][]string { return [][]string{f.tool(name, args...)} }
+	return []measurement{
+		{name: "nsys2arrow FILE", commands: one("nsys2arrow", f.trace), events: events},
+		{name: "isolate STREAM", commands: one("isolate", f.streams[0]), floor: floorStage, events: events},
+		{name: "phase STREAM", commands: one("phase", f.streams[1]), floor: floorStage, events: events},
+		{name: "metrics STREAM", commands: one("metrics", f.streams[2]), floor: floorStage, events: events},
+		{name: "gaps STREAM", commands: one("gaps", f.streams[2]), floor: floorGaps, events: events},
+		{name: "the pipe of all five", commands: [][]string{f.tool("nsys2arrow", f.trace), f.tool("isolate"), f.tool("phase"), f.tool("metrics"), f.tool("verdict")}, floor: floorPipe, events: events},
+		{name: verdictFile, commands: one("verdict", f.trace), floor: floorVerdict, events: events},
+		{name: "diff FILE FILE", commands: one("diff", f.trace, f.other), events: 2 * events, times: slowestDiff, of: verdictFile},
+		{name: "verdict CHECKPOINT", commands: one("verdict", f.raw), events: events, times: slowestRead, of: verdictFile},
+		{name: "verdict CHECKPOINT of phase", commands: one("verdict", f.phased), events: events, times: slowestRead, of: verdictFile},
+		{name: gapsFile, commands: one("gaps", f.trace), events: events},
+		{name: "gaps FILE with host rows", commands: one("gaps", f.hosted), events: events, times: slowestHost, of: gapsFile},
+		{name: "SQLite's C scan", commands: scanOf(f.trace), events: events},
+	}
+}
+
+func bench(dir string, events, runs int, host hostRows) (bool, error) {
+	f, err := prepare(dir, events, host)
 	if err != nil {
 		return false, err
 	}
-	tool := func(name string, args ...string) []string { return append([]string{filepath.Join(bin, name)}, args...) }
-	trace, other := filepath.Join(dir, "trace.sqlite"), filepath.Join(dir, "other.sqlite")
-	for seed, path := range map[string]string{"1": trace, "2": other} {
-		if err := exec.Command(filepath.Join(bin, "gentrace"), "--events", strconv.Itoa(events), "--seed", seed, "-o", path).Run(); err != nil {
-			return false, fmt.Errorf("gentrace: %w", err)
+	fmt.Printf("%d events, %s; with host rows %d calls, %d switches, %d samples; medians of %d runs on %s\n\n",
+		events, size(f.trace), host.calls, host.switches, host.samples, runs, machine())
+	fmt.Printf("| %-28s | wall s |  CPU s | M events/s | peak MiB | floor |\n|%s|-------:|-------:|-----------:|---------:|------:|\n", "command", strings.Repeat("-", 30))
+	walls, ok := map[string]time.Duration{}, true
+	for _, m := range f.measurements(events) {
+		if m.commands == nil {
+			continue
 		}
-	}
-	stream := func(n int) string { return filepath.Join(dir, fmt.Sprintf("stage%d.arrows", n)) }
-	previous := trace
-	for n, name := range []string{"nsys2arrow", "isolate", "phase"} {
-		if _, err := pipeline([][]string{tool(name, previous, "-o", stream(n))}); err != nil {
-			return false, err
-		}
-		previous = stream(n)
-	}
-	checkpoints := []string{filepath.Join(dir, "raw"), filepath.Join(dir, "phased")}
-	for i, name := range []string{"nsys2arrow", "phase"} {
-		if _, err := pipeline([][]string{tool(name, trace, "--checkpoint", checkpoints[i])}); err != nil {
-			return false, err
-		}
-	}
-	fmt.Printf("%d events, %s; medians of %d runs on %s\n\n", events, size(trace), runs, machine())
-	fmt.Printf("| %-28s | wall s | M events/s | peak MiB | floor |\n|%s|-------:|-----------:|---------:|------:|\n", "command", strings.Repeat("-", 30))
-	ok, whole := true, time.Duration(0)
-	for _, m := range []measurement{
-		{"nsys2arrow FILE", [][]string{tool("nsys2arrow", trace)}, 0, events, 0},
-		{"isolate STREAM", [][]string{tool("isolate", stream(0))}, floorStage, events, 0},
-		{"phase STREAM", [][]string{tool("phase", stream(1))}, floorStage, events, 0},
-		{"metrics STREAM", [][]string{tool("metrics", stream(2))}, floorStage, events, 0},
-		{"gaps STREAM", [][]string{tool("gaps", stream(2))}, floorGaps, events, 0},
-		{"the pipe of all five", [][]string{tool("nsys2arrow", trace), tool("isolate"), tool("phase"), tool("metrics"), tool("verdict")}, floorPipe, events, 0},
-		{verdictFile, [][]string{tool("verdict", trace)}, floorVerdict, events, 0},
-		{"diff FILE FILE", [][]string{tool("diff", trace, other)}, 0, 2 * events, slowestDiff},
-		{"verdict CHECKPOINT", [][]string{tool("verdict", checkpoints[0])}, 0, events, slowestRead},
-		{"verdict CHECKPOINT of phase", [][]string{tool("verdict", checkpoints[1])}, 0, events, slowestRead},
-	} {
 		if m.times > 0 {
-			m.floor = float64(m.events) / (m.times * whole.Seconds())
+			m.floor = float64(m.events) / (m.times * walls[m.of].Seconds())
 		}
 		wall, good, err := measure(m, runs)
 		if err != nil {
 			return false, err
 		}
-		if m.name == verdictFile {
-			whole = wall
-		}
+		walls[m.name] = wall
 		ok = ok && good
 	}
 	return ok, nil
@@ -94,6 +131,6 @@ func measure(m measurement, runs int) (time.Duration, bool, error) {
 	if !good {
 		floor += " MISSED"
 	}
-	fmt.Printf("| %-28s | %6.2f | %10.2f | %8.0f | %5s |\n", m.name, c.wall.Seconds(), rate/1e6, float64(c.peak)/(1<<20), floor)
+	fmt.Printf("| %-28s | %6.2f | %6.2f | %10.2f | %8.0f | %5s |\n", m.name, c.wall.Seconds(), c.cpu.Seconds(), rate/1e6, float64(c.peak)/(1<<20), floor)
 	return c.wall, good, nil
 }
