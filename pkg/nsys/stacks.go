@@ -105,6 +105,7 @@ type chains struct {
 	calls   bool            // the profiler recorded them in a call: its own frames next to the leaf are left out
 
 	numbers map[frameKey]int32
+	recent  cache[int32] // of numbers, by symbol, module and unresolved
 	names   []string      // of frames
 	family  []event.Class // of frames
 	inside  []bool        // the family holds for what the frame calls
@@ -148,8 +149,12 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 			if ids.Null[i] || depths.Null[i] {
 				continue
 			}
-			key := frameKey{orNone(symbols, int32(i)), orNone(modules, int32(i)), !unresolved.Null[i] && unresolved.Int[i] != 0}
-			f := chainFrame{ids.Int[i], int32(max(0, min(depths.Int[i], math.MaxInt32))), c.frame(key)}
+			key := triple{orNone(symbols, int32(i)), orNone(modules, int32(i)), unresolved.Int[i]}
+			frame, known := c.recent.at(key)
+			if !known {
+				*frame = c.frame(frameKey{key[0], key[1], !unresolved.Null[i] && unresolved.Int[i] != 0})
+			}
+			f := chainFrame{ids.Int[i], int32(max(0, min(depths.Int[i], math.MaxInt32))), *frame}
 			if n := len(c.rows); ordered && n > 0 && c.rows[n-1].compare(f) > 0 {
 				return errOrder
 			}
