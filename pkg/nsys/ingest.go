@@ -23,13 +23,16 @@ type report struct {
 	tracks    []*track
 	threads   []*thread
 	processes []process
-	runs      []runs  // of each process
-	slots     []int32 // of each process in ranks, noSlot for none
-	ranks     []rankID
-	domains   map[domainKey]domainName
-	apiNames  map[int64]bool // the strings that name API calls
-	stacks    stackTable
-	chains    map[string]*chains // by table of callchains
+	// stacksLoaded waits until stacks are read, and returns the error.
+	stacksLoaded func() error
+
+	runs     []runs  // of each process
+	slots    []int32 // of each process in ranks, noSlot for none
+	ranks    []rankID
+	domains  map[domainKey]domainName
+	apiNames map[int64]bool // the strings that name API calls
+	stacks   stackTable
+	chains   map[string]*chains // by table of callchains, once stacksLoaded has returned
 
 	replayed int64            // GPU rows that a graph replay ran
 	eager    int64            // kernels that none ran
@@ -101,9 +104,6 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 	} else if err != nil {
 		return nil, r.explain(err)
 	}
-	if err := r.loadStacks(s, columns); err != nil {
-		return nil, err
-	}
 	if err := r.loadEvents(e, s, columns, progress); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 
 // maxLoaders bounds the tasks that are done at a time: more do not make it
 // faster, as somebody must put their rows in order.
-const maxLoaders = 4
+const maxLoaders = 8
 
 // loadEvents reads the tables of events, as many chunks at a time as there are
 // processors.
@@ -124,6 +124,11 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	tasks, err := r.tasks(s, columns)
 	if err != nil {
 		return err
+	}
+	r.stacksLoaded = sync.OnceValue(func() error { return r.loadStacks(e, columns) })
+	if n := len(tasks); n > 0 && tasks[n-1].table.stacks != "" {
+		go r.stacksLoaded() // while others read what takes none
+		defer r.stacksLoaded()
 	}
 	queue := &queue{tasks: tasks, progress: progress}
 	shared := newInterner(r)

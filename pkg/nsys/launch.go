@@ -1,27 +1,59 @@
 package nsys
 
-import "github.com/hostbound/hostbound/pkg/spill"
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hostbound/hostbound/pkg/spill"
+)
 
 // joinLaunches gives each track the API calls of its process, by correlation.
 func (r *report) joinLaunches() error {
 	calls := map[process][]*spill.Run{}
 	for n := range r.runs {
-		p := r.processes[n]
-		calls[p] = append(calls[p], r.runs[n].calls...)
-	}
-	joined := map[process]*spill.Index{}
-	for _, t := range r.tracks {
-		x, ok := joined[t.process]
-		if !ok && len(calls[t.process]) > 0 {
-			var err error
-			if x, err = spill.NewIndex(r.store, calls[t.process], r.limits.fanIn); err != nil {
-				return r.explain(err)
-			}
-			joined[t.process] = x
+		if of := r.runs[n].calls; len(of) > 0 {
+			p := r.processes[n]
+			calls[p] = append(calls[p], of...)
 		}
-		t.calls = x
 	}
-	return nil
+	var of []process
+	for _, t := range r.tracks {
+		if len(calls[t.process]) > 0 && !slices.Contains(of, t.process) {
+			of = append(of, t.process)
+		}
+	}
+	indexes := make([]*spill.Index, len(of))
+	err := together(len(of), func(k int) (err error) {
+		indexes[k], err = spill.NewIndex(r.store, calls[of[k]], r.limits.fanIn)
+		return err
+	})
+	for _, t := range r.tracks {
+		if k := slices.Index(of, t.process); k >= 0 {
+			t.calls = indexes[k]
+		}
+	}
+	return err
+}
+
+// together calls fn with 0 to n-1, as many at a time as there are processors, and
+// returns one of the errors.
+func together(n int, fn func(k int) error) error {
+	workers := min(n, runtime.GOMAXPROCS(0), maxLoaders)
+	errs := make([]error, workers)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for k := int(next.Add(1)) - 1; k < n && errs[w] == nil; k = int(next.Add(1)) - 1 {
+				errs[w] = fn(k)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // call is an API call that launched a GPU row: times in ns on the report's clock

@@ -63,6 +63,11 @@ func (l *loader) run(e export, next func() *task) error {
 // read reads the rows of a task.
 func (l *loader) read(s scanner, t *task) error {
 	table, c := t.table, &l.chunk
+	if table.stacks != "" {
+		if err := l.report.stacksLoaded(); err != nil {
+			return err
+		}
+	}
 	c.table, c.tag, c.order, c.switches = table, t.tag, int64(t.number)<<32, table.kind == event.Run
 	err := scan(s, table.name, l.columns[table.name], table.columns(), t.low, t.high, func(b *block) error {
 		for rows := table.pick(l, t, b); len(rows) > 0; {

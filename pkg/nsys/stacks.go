@@ -248,7 +248,12 @@ func (c *chains) familyOf(frames []int32) event.Class {
 }
 
 // loadStacks reads the stacks of samples and calls, as far as their rows are wanted.
-func (r *report) loadStacks(s scanner, columns map[string][]string) (err error) {
+func (r *report) loadStacks(e export, columns map[string][]string) error {
+	s, err := e.open()
+	if err != nil {
+		return err
+	}
+	defer s.close()
 	r.chains = map[string]*chains{}
 	for i := range eventTables {
 		t := &eventTables[i]

@@ -138,35 +138,69 @@ const maxSampled = 1 << 20
 // orphans counts the kernels and graph replays whose launching call is not
 // there, and the rows that it sampled: all, or evenly some of very many.
 func (r *report) orphans() (orphans, sampled int64, err error) {
-	stride := 1 + (r.count(event.Kernel)+r.count(event.Graph))/maxSampled
-	set := spill.Columns(colSeq, colOwner, colCorrelation)
+	var runs []*spill.Run
 	for n := range r.runs {
 		for _, run := range r.runs[n].events {
-			if kind := eventTables[run.Tag].kind; kind != event.Kernel && kind != event.Graph {
-				continue
-			}
-			err := r.store.Scan(run, set, run.First, run.Last, func(rows spill.Rows) error {
-				for i, seq := range rows[colSeq] {
-					if seq%stride != 0 {
-						continue
-					}
-					sampled++
-					_, ok, err := r.tracks[rows[colOwner][i]].launch(rows[colCorrelation][i])
-					if err != nil {
-						return err
-					}
-					if !ok {
-						orphans++
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				return 0, 0, err
+			if kind := eventTables[run.Tag].kind; kind == event.Kernel || kind == event.Graph {
+				runs = append(runs, run)
 			}
 		}
 	}
-	return orphans, sampled, nil
+	stride := 1 + (r.count(event.Kernel)+r.count(event.Graph))/maxSampled
+	parts := min(len(runs), maxLoaders)
+	lost, seen := make([]int64, parts), make([]int64, parts)
+	err = together(parts, func(k int) error {
+		tracks := r.viewTracks()
+		for _, run := range runs[k*len(runs)/parts : (k+1)*len(runs)/parts] {
+			o, n, err := r.orphansOf(run, tracks, stride)
+			if err != nil {
+				return err
+			}
+			lost[k], seen[k] = lost[k]+o, seen[k]+n
+		}
+		return nil
+	})
+	for k := range parts {
+		orphans, sampled = orphans+lost[k], sampled+seen[k]
+	}
+	return orphans, sampled, err
+}
+
+// viewTracks returns the tracks for another goroutine.
+func (r *report) viewTracks() []track {
+	views := map[*spill.Index]*spill.Index{nil: nil}
+	tracks := make([]track, len(r.tracks))
+	for n, t := range r.tracks {
+		if _, ok := views[t.calls]; !ok {
+			views[t.calls] = t.calls.View()
+		}
+		tracks[n] = *t
+		tracks[n].calls = views[t.calls]
+	}
+	return tracks
+}
+
+// orphansOf counts, of one row of each stride, those of a run whose launching call is
+// not there.
+func (r *report) orphansOf(run *spill.Run, tracks []track, stride int64) (orphans, sampled int64, err error) {
+	set := spill.Columns(colSeq, colOwner, colCorrelation)
+	err = r.store.Scan(run, set, run.First, run.Last, func(rows spill.Rows) error {
+		for i, seq := range rows[colSeq] {
+			if seq%stride != 0 {
+				continue
+			}
+			sampled++
+			_, ok, err := tracks[rows[colOwner][i]].launch(rows[colCorrelation][i])
+			if err != nil {
+				return err
+			}
+			if !ok {
+				orphans++
+			}
+		}
+		return nil
+	})
+	return orphans, sampled, err
 }
 
 // Diagnostics of the profiler that bear on figures, by what is in their text in

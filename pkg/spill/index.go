@@ -48,6 +48,9 @@ func NewIndex(s *Store, runs []*Run, fanIn int) (*Index, error) {
 	return x, nil
 }
 
+// View returns the same index for another goroutine.
+func (x *Index) View() *Index { return &Index{store: x.store, columns: x.columns, blocks: x.blocks} }
+
 // mergeUnique makes one run of some, with one row of each Key.
 func (s *Store) mergeUnique(runs []*Run, fanIn int) (*Run, error) {
 	m, err := NewMerge(s, runs, fanIn)

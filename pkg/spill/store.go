@@ -165,7 +165,10 @@ func (s *Store) Spilled() int64 { return s.size }
 func (s *Store) Get(a Addr, n int, scratch *[]byte) ([]byte, error) {
 	if a&inFile == 0 { // Fast path: pieces in memory do not change.
 		at := int64(a)
-		return s.slabs[at/slabSize][at%slabSize:][:n:n], nil
+		s.mu.Lock()
+		slab := s.slabs[at/slabSize]
+		s.mu.Unlock()
+		return slab[at%slabSize:][:n:n], nil
 	}
 	s.mu.Lock()
 	err := s.flush()
