@@ -105,7 +105,7 @@ type chains struct {
 	calls   bool            // the profiler recorded them in a call: its own frames next to the leaf are left out
 
 	numbers map[frameKey]int32
-	recent  cache[int32] // of numbers, by symbol, module and unresolved
+	recent  cache[int32]  // of numbers, by symbol, module and unresolved
 	names   []string      // of frames
 	family  []event.Class // of frames
 	inside  []bool        // the family holds for what the frame calls
