@@ -41,6 +41,7 @@ type Context struct {
 	whole    bool                 // where no steps can be identified, the whole trace will do
 	noSteps  bool                 // none could be
 	keeps    int64                // bytes for what the analysis keeps
+	saved    bool                 // a named baseline is read, whose steps were found when it was kept
 
 	inputs   []*source.Input // that were opened
 	warnings []string        // of this command itself
@@ -51,6 +52,7 @@ type Context struct {
 func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 	return func(call *cli.Call) (status int, err error) {
 		c := &Context{Call: call}
+		c.Files = append(c.Files, c.Strings("trace")...)
 		if c.selected, err = c.selection(); err != nil {
 			return 0, err
 		}

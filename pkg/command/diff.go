@@ -46,11 +46,12 @@ tracediff.`,
 		"diff v1_rank0.sqlite,v1_rank1.sqlite 'v2_rank*.sqlite'",
 		"diff --baseline v1_a.sqlite --baseline v1_b.sqlite --target v2_a.sqlite --target v2_b.sqlite",
 		"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
+		"diff v1.sqlite --save-baseline main && diff --baseline main v2.sqlite --fail-on regression",
 		"diff --why v1.sqlite v2.sqlite",
 		"diff v1.sqlite v2.sqlite --flame idle.pb.gz && go tool pprof -http : -diff_base idle.baseline.pb.gz idle.pb.gz",
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
-	Flags: slices.Concat(diffFlags, isolateFlags, selectFlags),
+	Flags: slices.Concat(diffFlags, baselineFlags, isolateFlags, selectFlags),
 	Run:   body((*Context).diff),
 }
 
@@ -58,8 +59,10 @@ tracediff.`,
 const statusFound = 1
 
 var diffFlags = []cli.Flag{
-	{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, or a pattern such as 'a/*.sqlite'; again for each repetition", Default: []string{}, File: cli.Reads},
+	{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, a pattern such as 'a/*.sqlite', or the name of one that --save-baseline kept; again for each repetition", Default: []string{}, File: cli.Reads},
 	{Name: "target", Usage: "a `RUN` of the target, likewise", Default: []string{}, File: cli.Reads},
+	{Name: "baseline-label", Usage: "call the baseline `NAME`", Check: checkLabel},
+	{Name: "target-label", Usage: "call the target `NAME`", Check: checkLabel},
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
 	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
@@ -88,14 +91,32 @@ func (c *Context) sides() (baseline, target [][]string, err error) {
 			return nil, nil, cli.Misuse("diff takes one run or two",
 				"several files of a run: diff a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
 		}
+	} else if len(b) == 0 && len(c.Files) > 0 {
+		b = c.Files
 	} else if len(c.Files) > 0 || len(a) == 0 {
 		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", "diff --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
 	}
-	if baseline, err = runsOf(a); err != nil {
+	if baseline, err = c.baselines(a); err != nil {
 		return nil, nil, err
 	}
 	target, err = runsOf(b)
 	return baseline, target, err
+}
+
+// baselines returns the files of the runs of the baseline, which may be named ones.
+func (c *Context) baselines(args []string) ([][]string, error) {
+	var all []string
+	for _, arg := range args {
+		named, err := c.namedBaseline(arg)
+		if err != nil {
+			return nil, err
+		}
+		if named == nil {
+			named = []string{arg}
+		}
+		all = append(all, named...)
+	}
+	return runsOf(all)
 }
 
 // checkRuns refuses files that cannot be read, before the first of them is.
@@ -178,6 +199,13 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err := checkRuns(slices.Concat(baseline, target)...); err != nil {
 		return nil, err
 	}
+	last := baseline
+	if len(target) > 0 {
+		last = target
+	}
+	if err := c.checkBaseline(last); err != nil {
+		return nil, err
+	}
 	memory := c.keep(len(baseline) + len(target))
 	first, decided, err := c.readSide(baseline, len(target) == 0, memory)
 	if err != nil {
@@ -194,6 +222,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 		}
 	}
 	opt.Verdict = decided
+	c.labelRuns(first, second)
 	result, err := compare.Compare(first, second, opt)
 	if trouble := (*event.Error)(nil); errors.As(err, &trouble) {
 		return nil, err
@@ -201,7 +230,17 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
 	}
-	return result, nil
+	return result, c.saveBaseline(last)
+}
+
+// labelRuns gives the sides the names that were given for them.
+func (c *Context) labelRuns(baseline, target *compare.Run) {
+	if label := c.String("baseline-label"); label != "" {
+		baseline.Name = label
+	}
+	if label := c.String("target-label"); label != "" && target != nil {
+		target.Name = label
+	}
 }
 
 // sameSource refuses runs that different profilers recorded: each slows the host
@@ -236,7 +275,7 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 	var decided *handoff.Handoff
 	for k, files := range runs {
 		own := *c // so that its warnings are known to be of this run
-		own.inputs, own.warnings = nil, nil
+		own.inputs, own.warnings, own.saved = nil, nil, c.isSaved(files)
 		run, v, err := own.profile(files, decide && k == 0, memory)
 		c.inputs = append(c.inputs, own.inputs...)
 		if err != nil {

@@ -2,6 +2,9 @@ package command
 
 import (
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
@@ -35,7 +38,7 @@ do not follow from those of the parts and are null.`,
 		"nsys2arrow trace.sqlite | metrics --format json",
 		"metrics --merge rank*.metrics.arrows | verdict",
 	},
-	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag}, isolateFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag}, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
 		result, err := c.Measure(source.Raw)
 		if err != nil {
@@ -52,6 +55,17 @@ const measuring = "Measuring"
 var metricsFlags = []cli.Flag{
 	{Name: "window", Usage: "`WINDOW` of the aggregate: benchmark (the last segment of steady steps), or trace (all GPU activity of the report)", Default: metric.WindowBenchmark, Values: windows, Group: measuring},
 	{Name: "prep", Usage: "`TEXT` in the names of the ranges that prepare a step's input (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Group: measuring},
+}
+
+// labelFlag names a run in what is written of it.
+var labelFlag = cli.Flag{Name: "label", Usage: "call the run `NAME`", Check: checkLabel}
+
+// checkLabel refuses what does not fit on a line.
+func checkLabel(text string) error {
+	if len(text) > 200 || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
+		return cli.Misuse("a label is a line of text", "give up to 200 bytes, no control characters")
+	}
+	return nil
 }
 
 var windows = []string{metric.WindowBenchmark, metric.WindowTrace}
@@ -79,6 +93,9 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 		return nil, err
 	}
 	res.Warnings = c.MergeWarnings(res.Warnings)
+	if label := c.String("label"); label != "" {
+		res.Label = label
+	}
 	return res, nil
 }
 

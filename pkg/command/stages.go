@@ -134,7 +134,7 @@ func (c *Context) columnsOf(h *event.Header) event.Set {
 // bring runs the stages between where src is and want.
 func (c *Context) bring(src event.Source, want source.Stage) (event.Source, error) {
 	have := source.StageOf(src.Header())
-	if have > source.Raw {
+	if have > source.Raw && !c.saved {
 		if err := c.refuse(names(stepFlags), "the steps were found already"); err != nil {
 			return nil, err
 		}

@@ -65,6 +65,8 @@ var verdictFlags = []cli.Flag{
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},
 	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
 	strictFlag,
+	labelFlag,
+	{Name: "trace", Usage: "another `FILE` of the run, as the arguments are", Default: []string{}, File: cli.Reads},
 }
 
 // Verdict opens the input, brings it to metric rows and decides.

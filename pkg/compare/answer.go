@@ -85,6 +85,9 @@ type Part struct {
 
 // Comparison is the answer, for one run or two.
 type Comparison struct {
+	// Labels are what the baseline and the target are called: what the user says, else
+	// their files; "" for no target.
+	Labels [2]string `json:"labels"`
 	// Steady are the means of both sides over the steps of the chosen phase.
 	Steady Pair `json:"steady"`
 	// Summary has rows for wall, busy, idle, duration, gap and gpu; Counts for
@@ -120,7 +123,6 @@ type Comparison struct {
 	opt    Options
 	base   *side
 	target *side
-	names  [2]string
 }
 
 // Method says how the comparison was made.

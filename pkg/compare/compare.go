@@ -102,7 +102,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 
 // measure takes the figures of both runs over the steps that the options say.
 func (c *Comparison) measure(baseline, target *Run) {
-	c.names[0] = baseline.Name
+	c.Labels[0] = baseline.Name
 	steps := baseline.phase(c.opt.Phase)
 	if target == nil {
 		c.Runs = RunCount{Baseline: baseline.repeats}
@@ -110,7 +110,7 @@ func (c *Comparison) measure(baseline, target *Run) {
 		c.Steady = Pair{Baseline: c.base.pair()}
 		return
 	}
-	c.names[1] = target.Name
+	c.Labels[1] = target.Name
 	c.Runs = RunCount{baseline.repeats, target.repeats}
 	others := target.phase(c.opt.Phase)
 	var w weights

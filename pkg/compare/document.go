@@ -15,7 +15,7 @@ const maxRows = 20
 func (c *Comparison) Document() *report.Document {
 	d, first := report.New(c.title())
 	if c.target != nil {
-		first.Say("%s -> %s", report.Name(c.names[0]), report.Name(c.names[1]))
+		first.Say("%s -> %s", report.Name(c.Labels[0]), report.Name(c.Labels[1]))
 	}
 	first.Items(c.Explanation)
 	d.Section("Warnings").Items(c.Warnings)
@@ -36,7 +36,7 @@ func (c *Comparison) Document() *report.Document {
 func (c *Comparison) title() report.Text {
 	switch {
 	case c.target == nil:
-		return report.Textf("Where a step's time goes: %s", report.Name(c.names[0]))
+		return report.Textf("Where a step's time goes: %s", report.Name(c.Labels[0]))
 	case !c.Comparable:
 		return report.Textf("Not comparable: %s", c.Reasons[0])
 	}
@@ -90,7 +90,7 @@ var summaryTitles = map[string]string{
 // steps adds the summary.
 func (c *Comparison) steps(s *report.Section) {
 	if t := c.Steady.Target; t != nil {
-		s.Say("%d rank-steps in the baseline, %d in the target.", c.Steady.Baseline.Steps, t.Steps)
+		s.Say("%d rank-steps in the baseline (%s), %d in the target (%s).", c.Steady.Baseline.Steps, report.Name(c.Labels[0]), t.Steps, report.Name(c.Labels[1]))
 	} else {
 		s.Say("%d rank-steps.", c.Steady.Baseline.Steps)
 	}

@@ -71,6 +71,8 @@ type Result struct {
 
 // Run is what else is known of the run.
 type Run struct {
+	// Label is what the run is called, "" for nothing.
+	Label string `json:"label,omitempty"`
 	// Method is how steps were isolated, "" where they were not.
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.

@@ -61,6 +61,9 @@ func (r *Report) title() report.Text {
 	if len(r.Borderline) > 0 {
 		text += " (borderline: the opposite is within the steps' variation)"
 	}
+	if r.Label != "" {
+		return report.Textf("%s: %s (%s)", report.Toned(tone, r.Verdict), text, report.Name(r.Label))
+	}
 	return report.Textf("%s: %s", report.Toned(tone, r.Verdict), text)
 }
 

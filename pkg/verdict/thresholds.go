@@ -41,11 +41,14 @@ func Defaults() Thresholds {
 	return t
 }
 
+// ncclCaveat is what TensorRT-LLM's own analysis calls the limit of nccl_ratio.
+const ncclCaveat = "nccl_ratio_caveat"
+
 // Limit returns the threshold of the metric with the given name, nil where it has
 // none.
 func (l *Limits) Limit(name string) *float64 {
 	for m := range numVotes + 1 {
-		if metric.Names[m] == name {
+		if metric.Names[m] == name || m == nccl && name == ncclCaveat {
 			return l.at(m)
 		}
 	}
@@ -67,23 +70,50 @@ func (l *Limits) crossed(m int, value float64) bool {
 // and leaves the others. Unknown names are an error, and names that are given
 // twice.
 func (t *Thresholds) Read(r io.Reader) error {
-	var seen bytes.Buffer
-	d := json.NewDecoder(io.TeeReader(r, &seen))
-	d.DisallowUnknownFields()
-	read := *t
-	if err := d.Decode(&read); err != nil {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	var given map[string]map[string]*float64
+	if err := d.Decode(&given); err != nil {
 		return fmt.Errorf("thresholds: %w", err)
 	}
-	if err := checkNames(json.NewDecoder(&seen)); err != nil {
+	if err := checkNames(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("thresholds: something follows the JSON document")
 	}
+	read := *t
+	for scope, limits := range given {
+		if err := read.set(scope, limits); err != nil {
+			return err
+		}
+	}
 	if err := read.Check(); err != nil {
 		return err
 	}
 	*t = read
+	return nil
+}
+
+// set sets the thresholds of a scope by their names.
+func (t *Thresholds) set(scope string, limits map[string]*float64) error {
+	l := t.Scope(scope)
+	if l == nil {
+		return fmt.Errorf("thresholds: unknown scope %q", scope)
+	}
+	if limits[ncclCaveat] != nil && limits[metric.NCCL] != nil {
+		return fmt.Errorf("thresholds: %s is given twice, also as %s", metric.NCCL, ncclCaveat)
+	}
+	for name, value := range limits {
+		limit := l.Limit(name)
+		if limit == nil || value == nil {
+			return fmt.Errorf("thresholds: %s has no metric %q, or it has no value", scope, name)
+		}
+		*limit = *value
+	}
 	return nil
 }
 

@@ -72,6 +72,8 @@ func ExitCode(verdict string) int {
 // analysis returns.
 type Report struct {
 	Verdict string `json:"verdict"` // Yes, No or Inconclusive
+	// Label is what the user calls the run, "" for nothing.
+	Label string `json:"label,omitempty"`
 	// Borderline names the measurements that could change the verdict within
 	// their intervals, as SCOPE.METRIC; empty where it is firm, or INCONCLUSIVE.
 	Borderline []string `json:"borderline"`
@@ -153,7 +155,7 @@ const FirstLaunch = "launch"
 
 // Decide returns the verdict on what was measured.
 func Decide(res *metric.Result, th Thresholds) *Report {
-	r := &Report{run: &res.Run, Warnings: []string{}, Window: res.Window}
+	r := &Report{run: &res.Run, Warnings: []string{}, Window: res.Window, Label: res.Label}
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
 	for _, name := range []string{metric.Context, metric.Generation} {
 		if r.phaseRun(name) != nil {

@@ -1,0 +1,130 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/source"
+)
+
+// baselineFlags keep runs under names that --baseline takes: a folder NAME in that of
+// --baselines, with a checkpoint for each run.
+var baselineFlags = []cli.Flag{
+	{Name: "save-baseline", Usage: "keep the runs of the target, or of the only side, as the baseline `NAME`", Check: checkBaselineName},
+	{Name: "replace-baseline", Usage: "let --save-baseline replace one that is there", Default: false},
+	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines")},
+}
+
+var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
+
+func checkBaselineName(name string) error {
+	if !baselineName.MatchString(name) || filepath.Ext(name) == ".tmp" {
+		return cli.Misuse("--save-baseline "+name+" is no name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")
+	}
+	return nil
+}
+
+// namedBaseline returns the files of a baseline, a run each, nil where arg is the name of
+// none: a file, a list or a pattern.
+func (c *Context) namedBaseline(arg string) (runs []string, err error) {
+	if _, err := os.Lstat(arg); err == nil || !baselineName.MatchString(arg) {
+		return nil, nil
+	}
+	dir := c.String("baselines")
+	entries, err := os.ReadDir(filepath.Join(dir, arg))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, c.noBaseline(arg)
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".parquet" {
+			runs = append(runs, filepath.Join(dir, arg, e.Name()))
+		}
+	}
+	return runs, err
+}
+
+// isSaved tells whether a run is one of a named baseline.
+func (c *Context) isSaved(files []string) bool {
+	return len(files) == 1 && filepath.Dir(filepath.Dir(files[0])) == filepath.Clean(c.String("baselines"))
+}
+
+// noBaseline says which baselines there are, where a name is of neither a file nor one of
+// them.
+func (c *Context) noBaseline(name string) error {
+	var known []string
+	entries, _ := os.ReadDir(c.String("baselines")) // none where there is no folder
+	for _, e := range entries {
+		if e.IsDir() && baselineName.MatchString(e.Name()) && filepath.Ext(e.Name()) != ".tmp" {
+			known = append(known, e.Name())
+		}
+	}
+	advice := "diff RUN --save-baseline " + name + " makes one"
+	if len(known) > 0 {
+		advice = "there is " + strings.Join(known, ", ") + "; " + advice
+	}
+	return cli.Misuse(name+": no such file, and no such baseline in "+c.String("baselines"), advice)
+}
+
+// checkBaseline refuses a baseline that would be replaced, or made of what can be read
+// only once.
+func (c *Context) checkBaseline(runs [][]string) error {
+	name := c.String("save-baseline")
+	if name == "" {
+		if c.Bool("replace-baseline") {
+			return cli.Misuse("--replace-baseline without --save-baseline", "name the baseline: --save-baseline NAME")
+		}
+		return nil
+	}
+	path := filepath.Join(c.String("baselines"), name)
+	if _, err := os.Lstat(path); err == nil && !c.Bool("replace-baseline") {
+		return cli.Misuse("there is a baseline "+name+" already", "give --replace-baseline, or another name")
+	}
+	for _, files := range runs {
+		if fromStdin(files) || slices.ContainsFunc(files, cli.IsStream) {
+			return cli.Misuse("--save-baseline reads its runs twice, which a pipe cannot be", "give files")
+		}
+	}
+	return nil
+}
+
+// saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
+func (c *Context) saveBaseline(runs [][]string) error {
+	name := c.String("save-baseline")
+	if name == "" {
+		return nil
+	}
+	path := filepath.Join(c.String("baselines"), name)
+	part := path + ".tmp"
+	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o755)); err != nil {
+		return err
+	}
+	defer os.RemoveAll(part)
+	for k, files := range runs {
+		if err := c.saveRun(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(os.RemoveAll(path), os.Rename(part, path)); err != nil {
+		return err
+	}
+	c.Log("saved as baseline " + name)
+	return nil
+}
+
+// saveRun writes a run, with its steps and phases, as a checkpoint.
+func (c *Context) saveRun(files []string, path string) error {
+	own := Context{Call: c.Call, selected: c.selected}
+	own.wantHost("")
+	src, err := own.eventsOf(files, source.Phased)
+	if err != nil {
+		return err
+	}
+	return own.writeCheckpoint(path, src)
+}
