@@ -77,7 +77,8 @@ var below = []struct {
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/spill", "pkg/step"}},
 	{"pkg/perfetto", []string{"pkg/event", "pkg/timeline"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
-	{"pkg/verdict", []string{"pkg/capture", "pkg/figure", "pkg/handoff", "pkg/metric", "pkg/report", "pkg/step"}},
+	{"pkg/history", []string{"pkg/metric", "pkg/report", "pkg/stat", "pkg/table"}},
+	{"pkg/verdict", []string{"pkg/capture", "pkg/figure", "pkg/handoff", "pkg/history", "pkg/metric", "pkg/report", "pkg/step"}},
 	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/spill", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/capture", "pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/slack", "pkg/spill", "pkg/stat", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code

@@ -16,8 +16,10 @@
 #	--stage STAGE  keep the rows as nsys2arrow, isolate or phase writes them;
 #	               phase, the default, has steps and phases in it
 #	--verify       also read what is complete, and redo it where it is damaged
-#	--by, --gap, --segment-gap, --marker, --busy, --window, --prep VALUE
+#	--by, --gap, --segment-gap, --marker, --busy, --window, --prep, --label VALUE
 #	               flags of isolate and metrics
+#	--tag KEY=VALUE
+#	               the same of metrics, such as version=1.2 or commit=4f1c9a; again for more
 #
 # What becomes of TREE/a/rank0.sqlite:
 #
@@ -53,7 +55,7 @@ tree='' stage=phase verify='' child='' tmp=''
 declare -a words=() find_flags=() measure_flags=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--tree | --stage | --by | --gap | --segment-gap | --marker | --busy | --window | --prep)
+	--tree | --stage | --by | --gap | --segment-gap | --marker | --busy | --window | --prep | --label | --tag)
 		[ $# -ge 2 ] || usage "$1 takes a value"
 		check "$1" "$2"
 		;;&
@@ -61,7 +63,7 @@ while [ $# -gt 0 ]; do
 	--stage) stage=$2 ;;
 	--by | --gap | --segment-gap | --marker) find_flags+=("$1=$2") ;;
 	--busy) find_flags+=("$1=$2") measure_flags+=("$1=$2") ;;
-	--window | --prep) measure_flags+=("$1=$2") ;;
+	--window | --prep | --label | --tag) measure_flags+=("$1=$2") ;;
 	--verify) verify=1 ;;
 	-?*) usage "unknown option $1" ;;
 	*) words+=("$1") ;;

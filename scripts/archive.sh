@@ -14,6 +14,9 @@
 #	--runs         reports of one directory are the ranks of one run
 #	--list         only list what there is to do, a line each
 #
+# OUT/runs.parquet has a row for each of them, scope and metric: what verdict --history
+# compares with, and other programs read.
+#
 # A bad report does not end it: the failures are listed at the end with their
 # reasons. Stopped, by Ctrl-C or worse, it is started again with the same
 # command: what is complete is kept, and what has changed since is done again.
@@ -141,6 +144,17 @@ done
 while [ ${#takes[@]} -gt 0 ]; do
 	reap
 done
+
+# A run is called what it is in TREE, unless it has a label.
+cd "${words[1]}"
+declare -a rows=()
+while IFS= read -r -d '' file; do
+	file=${file#./}
+	rows+=("${file%.metrics.arrows}=$file")
+done < <(find . -name '*.metrics.arrows' -print0 | sort -z)
+if [ ${#rows[@]} -gt 0 ]; then
+	"$HOSTBOUND_BIN/metrics" --runs -o runs.parquet -- "${rows[@]}" || failures+=("runs.parquet: no rows of the runs")
+fi
 
 echo "archive: ${#todo[@]} reports: $done_ done, $kept kept, ${#failures[@]} failed"
 if [ ${#failures[@]} -gt 0 ]; then

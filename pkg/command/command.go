@@ -43,8 +43,17 @@ type Context struct {
 	keeps    int64                // bytes for what the analysis keeps
 	saved    bool                 // a named baseline is read, whose steps were found when it was kept
 
+	files    []string        // in place of the arguments, nil for these
 	inputs   []*source.Input // that were opened
 	warnings []string        // of this command itself
+}
+
+// arguments are the files that are read.
+func (c *Context) arguments() []string {
+	if c.files != nil {
+		return c.files
+	}
+	return c.Files
 }
 
 // body makes a Run of a function of ours. What flags say together is checked

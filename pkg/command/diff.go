@@ -69,6 +69,7 @@ var diffFlags = []cli.Flag{
 	{Name: "why", Usage: "divide idle time by why launching threads did not go on, too: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
 	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkFlame},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
+	topFlag,
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,

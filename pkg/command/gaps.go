@@ -42,7 +42,7 @@ Without --report all of it is one page, the most important first.`,
 var gapsFlags = []cli.Flag{
 	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows", Values: gap.Reports},
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
-	{Name: "top", Usage: "list the `N` longest gaps", Default: gap.DefaultTop, Check: checkWhole("top")},
+	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	perfettoFlag,
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkFlame},

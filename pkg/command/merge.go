@@ -39,7 +39,11 @@ func (c *Context) merge() (*metric.Result, error) {
 	for _, path := range files {
 		part, err := c.openPart(path)
 		if err == nil && sum != nil {
-			err = sum.Add(part)
+			if sum.Label != part.Label && !c.IsSet("label") {
+				err = cli.Misuse("the parts are of different runs, "+sum.Label+" and "+part.Label, "--runs keeps them apart; --label NAME adds them up as one")
+			} else {
+				err = sum.Add(part)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", streamName(path), err)

@@ -37,9 +37,17 @@ do not follow from those of the parts and are null.`,
 		"metrics trace.sqlite --format csv -o metrics.csv",
 		"nsys2arrow trace.sqlite | metrics --format json",
 		"metrics --merge rank*.metrics.arrows | verdict",
+		"metrics --runs nightly/*.metrics.arrows -o runs.parquet",
 	},
-	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag}, isolateFlags, selectFlags),
+	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag}, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		if c.Bool("runs") {
+			t, err := c.manyRuns()
+			if err != nil {
+				return err
+			}
+			return c.WriteTable(t)
+		}
 		result, err := c.Measure(source.Raw)
 		if err != nil {
 			return err
@@ -93,15 +101,13 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 		return nil, err
 	}
 	res.Warnings = c.MergeWarnings(res.Warnings)
-	if label := c.String("label"); label != "" {
-		res.Label = label
-	}
+	c.describe(res)
 	return res, nil
 }
 
 // measure is Measure of one run.
 func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
-	in, err := c.open(c.Files)
+	in, err := c.open(c.arguments())
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +119,7 @@ func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
 		return metric.FromTable(in.Table)
 	}
 	src := in.Events
-	if !fromStdin(c.Files) || !slices.Contains(accepted, source.StageOf(src.Header())) {
+	if !fromStdin(c.arguments()) || !slices.Contains(accepted, source.StageOf(src.Header())) {
 		if src, err = c.bring(src, source.Phased); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -14,6 +15,12 @@ import (
 
 // outputFlag is the flag of a command that writes a report.
 var outputFlag = cli.Flag{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: Markdown (.md, .txt), .html, .json, and rows where there are any (.arrows, .parquet, .csv, .jsonl), unless --format says how", File: cli.Writes, Check: checkOutput}
+
+// topFlag is the flag of a report whose tables may be long.
+var topFlag = cli.Flag{Name: "top", Usage: "show at most `N` rows of long tables, 0 for all", Default: defaultTop, Check: checkWhole("top")}
+
+// defaultTop is about as many as tables show that nobody asked for more of.
+const defaultTop = 20
 
 // sourceMapFlag adds to the table of ranges and functions.
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
@@ -64,7 +71,9 @@ func (c *Context) writeTests(tests []report.Test) error {
 func (c *Context) writeDocument(w io.Writer, d *report.Document) error {
 	opt := report.Options{}
 	if c.IsSet("top") {
-		opt.Top = c.Int("top")
+		if opt.Top = c.Int("top"); opt.Top == 0 {
+			opt.Top = math.MaxInt
+		}
 	}
 	switch {
 	case c.format == formatHTML:

@@ -36,6 +36,7 @@ var rowFormats = []string{formatArrow, formatTable, formatCSV, formatJSON, forma
 var rowFlags = []cli.Flag{
 	{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: .arrows, .parquet, .csv, .json, .jsonl or .txt, unless --format says how", File: cli.Writes, Check: checkOutput},
 	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table, csv, json (a row per line); on a terminal events are summed up without it, and result rows are a table", Values: rowFormats},
+	topFlag,
 }
 
 // formatOf are the formats that the end of a file's name stands for; .txt is text

@@ -198,7 +198,7 @@ func (c *Context) orWhole(run func() error) error {
 	c.whole = true
 	err := run()
 	var none *step.NotFound
-	if !errors.As(err, &none) || fromStdin(c.Files) || slices.ContainsFunc(c.Files, cli.IsStream) {
+	if !errors.As(err, &none) || fromStdin(c.arguments()) || slices.ContainsFunc(c.arguments(), cli.IsStream) {
 		return err
 	}
 	c.inputs, c.warnings = nil, nil // they are of the steps

@@ -88,6 +88,7 @@ func (s *summary) document(h *event.Header) *report.Document {
 	t = d.Section("Ranks").Table("", report.Column{Title: "rank", Right: true}, report.Column{Title: "rows", Kind: report.Count},
 		report.Column{Title: "steps", Kind: report.Count, Minor: 1}, report.Column{Title: event.Context.String(), Kind: report.Count, Minor: 2},
 		report.Column{Title: event.Generation.String(), Kind: report.Count, Minor: 2}, report.Column{Title: "benchmark window", Kind: report.Duration, Minor: 1})
+	t.Top = defaultTop
 	for _, id := range ids {
 		t.Row(s.ranks[id].cells(id)...)
 	}

@@ -32,14 +32,15 @@ were found: then the figures are of the whole trace (--by none gives them a verd
 
 FILE is an nsys export (several for several ranks), or what any filter wrote;
 the flags for finding steps and for measuring are those of isolate and metrics.`,
-	Status: "; with --exit-code 0 for NO, 1 for YES, 3 for INCONCLUSIVE",
+	Status: "; with --exit-code 0 for NO, 1 for YES, 3 for INCONCLUSIVE; with --fail-worse 4 for a run that is worse than those before",
 	Examples: []string{
 		"verdict trace.sqlite",
 		"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
 		"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
+		"verdict tonight.sqlite --history runs.parquet --fail-worse",
 		"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
 	},
-	Flags: slices.Concat(verdictFlags, isolateFlags, metricsFlags, selectFlags),
+	Flags: slices.Concat(verdictFlags, historyFlags, isolateFlags, metricsFlags, selectFlags),
 	Run: body(func(c *Context) (int, error) {
 		r, err := c.Verdict()
 		if err != nil {
@@ -50,8 +51,14 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 		if err := c.writeReport(r, d, nil); err != nil {
 			return 0, err
 		}
-		if err := c.writeTests(r.Tests()); err != nil || !c.Bool("exit-code") {
+		if err := c.writeTests(r.Tests()); err != nil {
 			return 0, err
+		}
+		if c.Bool("fail-worse") && r.History.Worse {
+			return statusWorse, nil
+		}
+		if !c.Bool("exit-code") {
+			return 0, nil
 		}
 		return verdict.ExitCode(r.Verdict), nil
 	}),
@@ -64,8 +71,9 @@ var verdictFlags = []cli.Flag{
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},
 	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
+	topFlag,
 	strictFlag,
-	labelFlag,
+	labelFlag, tagFlag,
 	{Name: "trace", Usage: "another `FILE` of the run, as the arguments are", Default: []string{}, File: cli.Reads},
 }
 
@@ -75,11 +83,17 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	past, err := c.pastRuns()
+	if err != nil {
+		return nil, err
+	}
 	result, err := c.Measure()
 	if err != nil {
 		return nil, err
 	}
-	return verdict.Decide(result, limits), nil
+	r := verdict.Decide(result, limits)
+	r.History = c.compareHistory(past, result)
+	return r, nil
 }
 
 // thresholds are the defaults, changed by --thresholds and then by --threshold.

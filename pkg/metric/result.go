@@ -73,6 +73,10 @@ type Result struct {
 type Run struct {
 	// Label is what the run is called, "" for nothing.
 	Label string `json:"label,omitempty"`
+	// Tags are what else the user says of it, such as version and commit.
+	Tags map[string]string `json:"tags,omitempty"`
+	// Time is when the first report began, in ns since 1970, 0 where that is not known.
+	Time int64 `json:"time_ns,omitempty"`
 	// Method is how steps were isolated, "" where they were not.
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.
@@ -291,6 +295,11 @@ func (c *computer) run() Run {
 	}
 	if h.Isolation != nil {
 		run.Method = h.Isolation.Method
+	}
+	for i := range h.Reports {
+		if t := h.Reports[i].Origin; t != 0 && (run.Time == 0 || t < run.Time) {
+			run.Time = t
+		}
 	}
 	return run
 }

@@ -30,6 +30,9 @@ func (r *Report) Document() *report.Document {
 		first.Say("The benchmark window is %s long, from %s to %s of the recording.",
 			report.Micros(float64(s[1]-s[0])/1e3), seconds(s[0]), seconds(s[1]))
 	}
+	if r.History != nil {
+		r.History.Report(d.Section("Against the runs before"))
+	}
 	d.Section("Warnings").Items(r.Warnings)
 	for i := range r.Scopes {
 		scope := &r.Scopes[i]

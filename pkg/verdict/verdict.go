@@ -40,6 +40,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/history"
 	"github.com/hostbound/hostbound/pkg/metric"
 )
 
@@ -95,6 +96,9 @@ type Report struct {
 	// LowLoad is what of the idle time is for want of requests, null where the input has no
 	// rows that say it: calls of the system's libraries, which pass through the pipe.
 	LowLoad *LowLoad `json:"low_load,omitempty"`
+	// History says whether the run is worse than those before, null where it was not
+	// compared with any.
+	History *history.Result `json:"history,omitempty"`
 	// Warnings are what to know before believing the figures, a sentence each.
 	Warnings []string        `json:"warnings"`
 	Handoff  handoff.Handoff `json:"optimization_handoff"`

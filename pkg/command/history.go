@@ -1,0 +1,183 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/checkpoint"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/history"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+// historyFlags make verdict compare a run with those before it.
+var historyFlags = []cli.Flag{
+	{Name: "history", Usage: "say whether the run is worse than those before it, in the `FILE` that metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
+	{Name: "last", Usage: "compare with the last `N` runs", Default: history.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
+	{Name: "false-alarms", Usage: "call a run worse where nothing changed with at most the `CHANCE`", Default: history.DefaultAlpha, Check: checkChance, Group: manyRunsGroup},
+	{Name: "fail-worse", Usage: "end with status 4 where the run is worse than those before it", Default: false, Group: manyRunsGroup},
+}
+
+// manyRunsGroup is the heading of these flags.
+const manyRunsGroup = "Many runs"
+
+// statusWorse is the exit status of verdict --fail-worse.
+const statusWorse = 4
+
+// runsFlag and tagFlag make rows of many runs.
+var (
+	runsFlag = cli.Flag{Name: "runs", Usage: "each file, or NAME=FILE, is a run of its own: a trace, a stream, or metric rows; write a row for each run, scope and metric, after those that a FILE holds already", Default: false, Group: manyRunsGroup}
+	tagFlag  = cli.Flag{Name: "tag", Usage: "say of the run that `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; again for more", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
+)
+
+func checkChance(text string) error {
+	var v float64
+	if _, err := fmt.Sscan(text, &v); err != nil || !(v > 0 && v < 1) {
+		return cli.Misuse("--false-alarms "+text+" is no chance", "give a share between 0 and 1, such as 0.01")
+	}
+	return nil
+}
+
+func checkTag(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || !baselineName.MatchString(key) || checkLabel(value) != nil {
+		return cli.Misuse("--tag "+text+": want KEY=VALUE", "for example --tag commit=4f1c9a")
+	}
+	return nil
+}
+
+// describe puts what the user says of a run into its result.
+func (c *Context) describe(res *metric.Result) {
+	if label := c.String("label"); label != "" {
+		res.Label = label
+	}
+	for _, tag := range c.Strings("tag") {
+		if res.Tags == nil {
+			res.Tags = map[string]string{}
+		}
+		key, value, _ := strings.Cut(tag, "=")
+		res.Tags[key] = value
+	}
+}
+
+// manyRuns measures each file as a run of its own.
+func (c *Context) manyRuns() (*table.Table, error) {
+	if len(c.Files) == 0 {
+		return nil, cli.Misuse("--runs takes files", "metrics --runs nightly1=a.sqlite nightly2=b.metrics.arrows -o runs.parquet")
+	}
+	var runs [][]string
+	var called []string
+	for _, arg := range c.Files {
+		name, files, err := runOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		runs, called = append(runs, files), append(called, name)
+	}
+	if err := checkRuns(runs...); err != nil {
+		return nil, err
+	}
+	t, seen := history.New(), map[string]int{}
+	for k, files := range runs {
+		if old := earlier(files); old != nil {
+			if err := history.Extend(t, old); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		own := Context{Call: c.Call, selected: c.selected, columns: metricColumns, files: files}
+		res, err := own.Measure()
+		if err != nil {
+			return nil, err
+		}
+		name := called[k]
+		if res.Label != "" && !strings.Contains(c.Files[k], "=") {
+			name = res.Label
+		}
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s #%d", name, seen[name])
+		}
+		history.Append(t, name, res)
+	}
+	return t, nil
+}
+
+// earlier returns the rows of runs that a file holds already, nil where it is another.
+func earlier(files []string) *table.Table {
+	if len(files) != 1 || fromStdin(files) || cli.IsStream(files[0]) {
+		return nil
+	}
+	if ext := extension(files[0]); ext != ".parquet" && ext != ".arrows" {
+		return nil
+	}
+	t, err := readRows(files[0])
+	if err != nil || t.Schema != history.Schema {
+		return nil
+	}
+	return t
+}
+
+// runOf returns the name and the files of an argument of --runs.
+func runOf(arg string) (name string, files []string, err error) {
+	name, rest, named := strings.Cut(arg, "=")
+	if _, err := os.Lstat(arg); err == nil || !named {
+		named, rest = false, arg
+	}
+	if files, err = filesOf(rest); err != nil {
+		return "", nil, err
+	}
+	if named {
+		return name, files, checkLabel(name)
+	}
+	name, _, _ = strings.Cut(filepath.Base(files[0]), ".")
+	return name, files, nil
+}
+
+// compareHistory compares a run with those in --history, nil where there is none.
+func (c *Context) compareHistory(past []history.Run, res *metric.Result) *history.Result {
+	if past == nil {
+		return nil
+	}
+	run := history.Of(res.Label, res)
+	return history.Examine(history.Before(past, run), run, history.Options{Last: c.Int("last"), Alpha: c.Float("false-alarms")})
+}
+
+// pastRuns reads --history, nil where it is not given.
+func (c *Context) pastRuns() ([]history.Run, error) {
+	path := c.String("history")
+	if path == "" {
+		if c.Bool("fail-worse") {
+			return nil, cli.Misuse("--fail-worse without --history", "--history runs.parquet")
+		}
+		return nil, nil
+	}
+	t, err := readRows(path)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := history.Read(t)
+	if err != nil {
+		return nil, cli.Misuse(path+": "+err.Error(), "metrics --runs FILE... -o runs.parquet writes one")
+	}
+	return runs, nil
+}
+
+// readRows reads the rows of a result, a stream or Parquet, of whoever wrote that.
+func readRows(path string) (*table.Table, error) {
+	if f := source.Recognise(path); f != nil && f.Name == "checkpoint" {
+		return checkpoint.ReadTable(path)
+	}
+	in, err := source.Open([]string{path}, &source.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if in.Table == nil {
+		return nil, cli.Misuse(path+": holds events, not rows of runs", "metrics --runs FILE... -o runs.parquet writes one")
+	}
+	return in.Table, nil
+}

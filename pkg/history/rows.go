@@ -1,0 +1,105 @@
+package history
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/table"
+)
+
+// Schema and Version name the rows of runs.
+const (
+	Schema  = "runs"
+	Version = 1
+)
+
+var fields = []table.Field{
+	{Name: "run", Type: table.Text}, {Name: "label", Type: table.Text}, {Name: "version", Type: table.Text},
+	{Name: "commit", Type: table.Text}, {Name: "tags", Type: table.Text}, {Name: "time_ns", Type: table.Int},
+	{Name: "scope", Type: table.Text}, {Name: "metric", Type: table.Text}, {Name: "value", Type: table.Float},
+	{Name: "low", Type: table.Float}, {Name: "high", Type: table.Float},
+	{Name: "numerator_ns", Type: table.Int}, {Name: "denominator_ns", Type: table.Int},
+}
+
+// figure is a figure of a run; what is not known is nil.
+type figure struct {
+	scope, metric          string
+	value, low, high       *float64
+	numerator, denominator *int64
+}
+
+// figures returns the figures of a run.
+func figures(res *metric.Result) (all []figure) {
+	for i := range res.Rows {
+		r := &res.Rows[i]
+		f := figure{scope: r.Scope, metric: r.Metric, numerator: &r.Numerator, denominator: &r.Denominator}
+		if v := r.Value(); !math.IsNaN(v) {
+			f.value = &v
+		}
+		if r.Interval != nil {
+			f.low, f.high = &r.Interval.Low, &r.Interval.High
+		}
+		all = append(all, f)
+	}
+	for i := range res.Phases {
+		p := &res.Phases[i]
+		for _, q := range []struct {
+			name string
+			ns   *float64
+		}{{StepP50, p.P50}, {StepP90, p.P90}} {
+			if q.ns != nil {
+				us := *q.ns / 1e3
+				all = append(all, figure{scope: p.Phase, metric: q.name, value: &us})
+			}
+		}
+	}
+	return all
+}
+
+// New returns a table without rows.
+func New() *table.Table { return table.New(Schema, Version, fields...) }
+
+// Extend adds rows that were written before.
+func Extend(t, old *table.Table) error {
+	if err := old.Check(fields...); err != nil {
+		return err
+	}
+	row := make([]any, len(fields))
+	for i := range old.Len() {
+		for k := range fields {
+			row[k] = old.Value(i, fields[k].Name)
+		}
+		t.Append(row...)
+	}
+	return nil
+}
+
+// Append adds the rows of a run.
+func Append(t *table.Table, name string, res *metric.Result) {
+	text := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	others := map[string]string{}
+	for key, value := range res.Tags {
+		if key != "version" && key != "commit" {
+			others[key] = value
+		}
+	}
+	tags := ""
+	if len(others) > 0 {
+		b, _ := json.Marshal(others) // texts can be marshalled
+		tags = string(b)
+	}
+	var time any
+	if res.Time != 0 {
+		time = res.Time
+	}
+	for _, f := range figures(res) {
+		t.Append(name, text(res.Label), text(res.Tags["version"]), text(res.Tags["commit"]), text(tags), time,
+			f.scope, f.metric, f.value, f.low, f.high, f.numerator, f.denominator)
+	}
+}
