@@ -118,4 +118,12 @@ func TestEventsOnTerminals(t *testing.T) {
 	if page := onTerminal(t, 80, "isolate", trace, "--format", "csv"); !strings.Contains(page, "\nstep,") {
 		t.Errorf("--format csv has no rows:\n%.200s", page)
 	}
+	for _, columns := range []uint16{80, 120, 200} { // result rows fit, too
+		page := onTerminal(t, columns, "metrics", trace)
+		for line := range strings.SplitSeq(page, "\n") {
+			if n := utf8.RuneCountInString(line); n > int(columns) || strings.Count(page, "gpu_idle_ratio") != 3 {
+				t.Errorf("metrics at %d columns: a line of %d: %s", columns, n, line)
+			}
+		}
+	}
 }

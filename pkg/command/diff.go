@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -76,110 +74,6 @@ var diffFlags = []cli.Flag{
 	junitFlag,
 }
 
-// sides returns the runs of baseline and target, each as its files; of one run
-// alone the target is nil.
-func (c *Context) sides() (baseline, target [][]string, err error) {
-	a, b := c.Strings("baseline"), c.Strings("target")
-	if len(a)+len(b) == 0 {
-		switch len(c.Files) {
-		case 0:
-			return [][]string{nil}, nil, nil
-		case 1:
-			a = c.Files
-		case 2:
-			a, b = c.Files[:1], c.Files[1:]
-		default:
-			return nil, nil, cli.Misuse("diff takes one run or two",
-				"several files of a run: diff a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
-		}
-	} else if len(b) == 0 && len(c.Files) > 0 {
-		b = c.Files
-	} else if len(c.Files) > 0 || len(a) == 0 {
-		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", "diff --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
-	}
-	if baseline, err = c.baselines(a); err != nil {
-		return nil, nil, err
-	}
-	target, err = runsOf(b)
-	return baseline, target, err
-}
-
-// baselines returns the files of the runs of the baseline, which may be named ones.
-func (c *Context) baselines(args []string) ([][]string, error) {
-	var all []string
-	for _, arg := range args {
-		named, err := c.namedBaseline(arg)
-		if err != nil {
-			return nil, err
-		}
-		if named == nil {
-			named = []string{arg}
-		}
-		all = append(all, named...)
-	}
-	return runsOf(all)
-}
-
-// checkRuns refuses files that cannot be read, before the first of them is.
-func checkRuns(runs ...[]string) error {
-	for _, files := range runs {
-		if fromStdin(files) {
-			continue
-		}
-		if err := source.Check(files); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// runsOf returns the files of each of some runs.
-func runsOf(args []string) (runs [][]string, err error) {
-	for _, arg := range args {
-		files, err := filesOf(arg)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, files)
-	}
-	return runs, checkRepeats(runs)
-}
-
-// checkRepeats refuses a file that is in several runs of a side: what differs
-// from start to start would seem to be nothing.
-func checkRepeats(runs [][]string) error {
-	for k, run := range runs {
-		for _, file := range run {
-			for _, other := range slices.Concat(runs[:k]...) {
-				if cli.SameFile(file, other) {
-					return cli.Misuse(other+" and "+file+" are the same file", "a repetition is another start of the engine: give each once")
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// filesOf returns the files that an argument names: one that is there by this
-// very name, or else a list with commas of names and patterns.
-func filesOf(arg string) (files []string, err error) {
-	if _, err := os.Lstat(arg); err == nil || arg == "-" {
-		return []string{arg}, nil
-	}
-	for _, part := range strings.Split(arg, ",") {
-		if _, err := os.Lstat(part); err == nil || !strings.ContainsAny(part, "*?[") {
-			files = append(files, part)
-			continue
-		}
-		found, err := filepath.Glob(part)
-		if err != nil || len(found) == 0 {
-			return nil, cli.Misuse("no file matches "+part, "quote the pattern, and check the folder")
-		}
-		files = append(files, found...)
-	}
-	return files, nil
-}
-
 // diffColumns are the columns that comparing looks at.
 const diffColumns = metricColumns | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
@@ -195,16 +89,6 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	}
 	baseline, target, err := c.sides()
 	if err != nil {
-		return nil, err
-	}
-	if err := checkRuns(slices.Concat(baseline, target)...); err != nil {
-		return nil, err
-	}
-	last := baseline
-	if len(target) > 0 {
-		last = target
-	}
-	if err := c.checkBaseline(last); err != nil {
 		return nil, err
 	}
 	memory := c.keep(len(baseline) + len(target))
@@ -231,7 +115,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
 	}
-	return result, c.saveBaseline(last)
+	return result, c.saveBaseline(newest(baseline, target))
 }
 
 // labelRuns gives the sides the names that were given for them.
@@ -242,31 +126,6 @@ func (c *Context) labelRuns(baseline, target *compare.Run) {
 	if label := c.String("target-label"); label != "" && target != nil {
 		target.Name = label
 	}
-}
-
-// sameSource refuses runs that different profilers recorded: each slows the host
-// down in its own way, and names ranges and calls after its own habits.
-func sameSource(baseline, target []*source.Input) error {
-	sources := func(inputs []*source.Input) (all []string) {
-		for _, in := range inputs {
-			if in.Events == nil {
-				continue
-			}
-			for _, r := range in.Events.Header().Reports {
-				all = append(all, r.Source)
-			}
-		}
-		slices.Sort(all)
-		return slices.Compact(all)
-	}
-	a, b := sources(baseline), sources(target)
-	if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
-		return &event.Error{
-			Msg:    "baseline and target were recorded by different profilers, " + strings.Join(a, ", ") + " and " + strings.Join(b, ", ") + ": what they cost the host would seem to be a change",
-			Advice: "record both in the same way; of one run, 'gaps' of each trace may be read side by side",
-		}
-	}
-	return nil
 }
 
 // readSide reads the runs of a side; the one to be optimised also gets its

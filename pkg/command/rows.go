@@ -2,17 +2,21 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/table"
 	"github.com/hostbound/hostbound/pkg/wire"
@@ -198,7 +202,7 @@ func (c *Context) writeStream(w io.Writer, src event.Source) error {
 }
 
 func writeRows(w io.Writer, format string, src event.Source) error {
-	out := table.NewWriter(w, tableFormat(format))
+	out := newRowWriter(w, format)
 	err := event.Each(src, func(b *event.Batch) error { return out.Write(table.FromEvents(src.Header(), b)) })
 	if err != nil {
 		return err
@@ -206,14 +210,98 @@ func writeRows(w io.Writer, format string, src event.Source) error {
 	return out.Close()
 }
 
-func tableFormat(format string) table.Format {
+// rowWriter writes tables of the same columns as one.
+type rowWriter interface {
+	Write(*table.Table) error
+	Close() error
+}
+
+func newRowWriter(w io.Writer, format string) rowWriter {
 	switch format {
 	case formatCSV:
-		return table.CSV
+		return table.NewWriter(w, table.CSV)
 	case formatJSON, formatJSONL:
-		return table.JSON
+		return table.NewWriter(w, table.JSON)
 	}
-	return table.Aligned
+	return &alignedRows{w: w}
+}
+
+// alignedRows writes tables for people: null is "-", and numbers have six digits.
+type alignedRows struct {
+	w   io.Writer
+	out *report.Rows
+}
+
+// Write writes the rows of t.
+func (a *alignedRows) Write(t *table.Table) error {
+	if a.out == nil {
+		a.out = report.NewRows(a.w, columnsOf(t))
+	}
+	return a.out.Write(textsOf(t))
+}
+
+// Close writes what is left.
+func (a *alignedRows) Close() error {
+	if a.out == nil {
+		return nil
+	}
+	return a.out.Close()
+}
+
+// documentOf is result rows for a terminal, which may have no room for times in ns.
+func documentOf(t *table.Table) *report.Document {
+	d, s := report.New(report.Textf("%d rows of %s", t.Len(), t.Schema))
+	columns := columnsOf(t)
+	for i := range columns {
+		if strings.HasSuffix(columns[i].Title, "_ns") {
+			columns[i].Minor = 1
+		}
+	}
+	rows := s.Table("", columns...)
+	for _, texts := range textsOf(t) {
+		var cells []report.Cell
+		for _, text := range texts {
+			cells = append(cells, report.Str(text))
+		}
+		rows.Row(cells...)
+	}
+	return d
+}
+
+func columnsOf(t *table.Table) []report.Column {
+	columns := make([]report.Column, len(t.Columns))
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		columns[i] = report.Column{Title: c.Name, Right: c.Type != table.Text}
+		if c.Type == table.Text {
+			columns[i].Kind = report.Names
+		}
+	}
+	return columns
+}
+
+func textsOf(t *table.Table) [][]string {
+	rows := make([][]string, t.Len())
+	for i := range rows {
+		rows[i] = make([]string, len(t.Columns))
+		for k := range t.Columns {
+			rows[i][k] = textOf(t.Columns[k].Value(i))
+		}
+	}
+	return rows
+}
+
+func textOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "-"
+	case float64:
+		if a := math.Abs(v); a >= 1e6 && a < 1e21 { // of readable length without an exponent
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	return fmt.Sprint(value)
 }
 
 // WriteTable writes result rows.
@@ -225,7 +313,10 @@ func (c *Context) WriteTable(t *table.Table) error {
 		case formatParquet:
 			return checkpoint.WriteTable(w, t)
 		}
-		out := table.NewWriter(w, tableFormat(c.format))
+		if c.format == formatTable && c.ToTerminal() {
+			return c.writeDocument(w, documentOf(t))
+		}
+		out := newRowWriter(w, c.format)
 		if err := out.Write(t); err != nil {
 			return err
 		}

@@ -55,7 +55,9 @@ const MinRuns = 8
 const recent = 10
 
 // Key names a series.
-type Key struct{ Scope, Metric string }
+type Key struct {
+	Scope, Metric string // as in the rows
+}
 
 // Run is the figures of a run.
 type Run struct {
@@ -89,8 +91,8 @@ type Result struct {
 
 // Series is the test of a scope and metric.
 type Series struct {
-	Scope  string `json:"scope"`
-	Metric string `json:"metric"`
+	Scope  string `json:"scope"`  // one of metric.Scopes
+	Metric string `json:"metric"` // one of Tested
 	// Value is that of the run, Before and After the means of the runs before and since the
 	// most likely place of a rise, which is the run named Since, Runs of them ago.
 	Value  float64 `json:"value"`

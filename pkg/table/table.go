@@ -1,7 +1,7 @@
 // Package table holds small results: rows with typed columns that flow from
 // one filter to the next (metric rows, differences, findings) or are shown to
-// people. Package wire carries tables over pipes; WriteCSV, WriteJSON and
-// WriteText show them.
+// people. Package wire carries tables over pipes, package checkpoint keeps
+// them as Parquet; WriteCSV and WriteJSON write them for programs without either.
 package table
 
 import "fmt"
@@ -23,19 +23,19 @@ func (t Type) String() string { return typeNames[t] }
 
 // Field describes a column.
 type Field struct {
-	Name string
-	Type Type
+	Name string // unique in its table
+	Type Type   // of its values
 }
 
 // Column is a column of a table. Of the slices of values only that of its type
 // is in use. A row that is null has a zero there.
 type Column struct {
 	Field
-	Texts  []string
-	Ints   []int64
-	Floats []float64
-	Bools  []bool
-	Nulls  []bool // which rows are null; nil where none is
+	Texts  []string  // of a Text, a string for each row
+	Ints   []int64   // of an Int
+	Floats []float64 // of a Float; NaN and infinities are values
+	Bools  []bool    // of a Bool
+	Nulls  []bool    // which rows are null; nil where none is
 }
 
 // Table is a number of rows as columns, all of the same length. Every column

@@ -78,53 +78,9 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
-	tbl := sample()
-	tbl.Append("\x1b[31mred ☃ \xff", 1, 0.5, nil)
-	var out bytes.Buffer
-	if err := WriteText(&out, tbl); err != nil {
-		t.Fatal(err)
-	}
-	want := `name                                   n       ratio  crossed
-gpu_idle                               3    0.333333     true
-a,"b"\n                                -       2e-09        -
--                   -9223372036854775808           -    false
-                                       0  1234567890     true
-\x1b[31mred ☃ \xff                     1         0.5        -
-`
-	if out.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
-	}
-}
-
-func TestTextIsCut(t *testing.T) {
-	if got := printable(strings.Repeat("ä", 81)); got != strings.Repeat("ä", 79)+"…" {
-		t.Error(got)
-	}
-	if got := printable(strings.Repeat("ä", 80)); got != strings.Repeat("ä", 80) {
-		t.Error(got)
-	}
-}
-
-func TestLaterTablesWiden(t *testing.T) {
-	one := New("s", 1, Field{"a", Text}, Field{"b", Int})
-	one.Append("x", 1)
-	two := New("s", 1, Field{"a", Text}, Field{"b", Int})
-	two.Append("long", 2)
-	three := New("s", 1, Field{"a", Text}, Field{"b", Int})
-	three.Append("y", 3)
-	var out bytes.Buffer
-	if err := WriteText(&out, one, two, three); err != nil {
-		t.Fatal(err)
-	}
-	if want := "a  b\nx  1\nlong  2\ny     3\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-}
-
 func TestHeaderOfAnEmptyTable(t *testing.T) {
 	empty := New("s", 1, Field{"a", Text}, Field{"b", Int})
-	for format, want := range map[Format]string{CSV: "a,b\n", Aligned: "a  b\n", JSON: ""} {
+	for format, want := range map[Format]string{CSV: "a,b\n", JSON: ""} {
 		var out bytes.Buffer
 		if err := writeAll(&out, format, []*Table{empty, empty}); err != nil || out.String() != want {
 			t.Errorf("format %d: %q, %v, want %q", format, out.String(), err, want)
@@ -144,7 +100,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, bytes.ErrTooLarge }
 
 func TestWriteErrorsAreReported(t *testing.T) {
-	for _, format := range []Format{CSV, JSON, Aligned} {
+	for _, format := range []Format{CSV, JSON} {
 		if err := writeAll(fullDisk{}, format, []*Table{sample()}); err == nil {
 			t.Errorf("format %d: no error from a full disk", format)
 		}

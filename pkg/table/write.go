@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Format is a form of tables for people and for other programs.
+// Format is a form of tables for other programs.
 type Format int
 
 // The formats.
@@ -25,22 +25,13 @@ const (
 	// JSON has an object a row and a line an object. Numbers are not rounded;
 	// those that JSON has no form for, and null, are null.
 	JSON
-	// Aligned is for terminals. Null is "-"; numbers have six digits, texts are
-	// cut after 80 characters, and control characters are spelled out. Columns
-	// are as wide as the first table asks for; what comes later and is wider
-	// widens them from there on.
-	Aligned
 )
 
-// maxCell is how many characters of a text Aligned shows.
-const maxCell = 80
-
-// Writer shows one table or several of the same columns as one.
+// Writer writes one table or several of the same columns as one.
 type Writer struct {
 	w      *bufio.Writer
 	format Format
 	fields []Field // of the first table
-	widths []int
 	line   []byte
 	keys   [][]byte
 }
@@ -55,9 +46,6 @@ func WriteCSV(w io.Writer, tables ...*Table) error { return writeAll(w, CSV, tab
 
 // WriteJSON writes tables of the same columns as one JSON object a row.
 func WriteJSON(w io.Writer, tables ...*Table) error { return writeAll(w, JSON, tables) }
-
-// WriteText writes tables of the same columns for a terminal.
-func WriteText(w io.Writer, tables ...*Table) error { return writeAll(w, Aligned, tables) }
 
 func writeAll(w io.Writer, format Format, tables []*Table) error {
 	out := NewWriter(w, format)
@@ -78,19 +66,14 @@ func (w *Writer) Write(t *Table) error {
 		for i := range t.Columns {
 			w.fields = append(w.fields, t.Columns[i].Field)
 		}
-		w.widths = make([]int, len(w.fields))
 	}
 	if err := w.same(t); err != nil {
 		return err
 	}
-	switch w.format {
-	case CSV:
+	if w.format == CSV {
 		return w.csv(t)
-	case JSON:
-		return w.json(t)
-	default:
-		return w.aligned(t)
 	}
+	return w.json(t)
 }
 
 // same makes sure that t has the columns of the first table.
@@ -225,84 +208,6 @@ func appendQuoted(line []byte, s string) []byte {
 	e.SetEscapeHTML(false)
 	e.Encode(s) // a string has no error
 	return append(line, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
-}
-
-func (w *Writer) aligned(t *Table) error {
-	first := w.keys == nil
-	w.keys = [][]byte{}
-	cells := make([][]string, t.rows)
-	for row := range cells {
-		cells[row] = make([]string, len(t.Columns))
-		for i := range t.Columns {
-			cells[row][i] = cell(&t.Columns[i], row)
-		}
-	}
-	if first {
-		names := make([]string, len(w.fields))
-		for i, f := range w.fields {
-			names[i] = printable(f.Name)
-		}
-		cells = append([][]string{names}, cells...)
-	}
-	for _, row := range cells {
-		for i, text := range row {
-			w.widths[i] = max(w.widths[i], utf8.RuneCountInString(text))
-		}
-	}
-	for _, row := range cells {
-		w.align(row)
-		if err := w.flushLine(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// align makes a line of cells: texts to the left, the rest to the right.
-func (w *Writer) align(cells []string) {
-	for i, text := range cells {
-		if i > 0 {
-			w.line = append(w.line, "  "...)
-		}
-		pad := strings.Repeat(" ", w.widths[i]-utf8.RuneCountInString(text))
-		if w.fields[i].Type == Text {
-			w.line = append(append(w.line, text...), pad...)
-		} else {
-			w.line = append(append(w.line, pad...), text...)
-		}
-	}
-	w.line = append(bytes.TrimRight(w.line, " "), '\n')
-}
-
-// cell returns a value as Aligned shows it.
-func cell(c *Column, row int) string {
-	switch {
-	case c.Null(row):
-		return "-"
-	case c.Type == Text:
-		return printable(c.Texts[row])
-	case c.Type == Float:
-		return rounded(c.Floats[row])
-	default:
-		return string(appendPlain(nil, c, row))
-	}
-}
-
-// rounded returns a number with six digits, without an exponent where that is
-// of readable length.
-func rounded(f float64) string {
-	if a := math.Abs(f); a >= 1e6 && a < 1e21 {
-		return strconv.FormatFloat(f, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(f, 'g', 6, 64)
-}
-
-// printable returns a text fit for a terminal, on one line and not too long.
-func printable(s string) string {
-	if n := utf8.RuneCountInString(s); n > maxCell {
-		s = string([]rune(s)[:maxCell-1]) + "…"
-	}
-	return visible(s)
 }
 
 // visible spells out what is not printable in a text.
