@@ -19,11 +19,13 @@ package command
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // All are the commands, in the order of the pipe.
@@ -72,8 +74,23 @@ func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 		if c.format == formatParquet && c.IsSet("checkpoint") {
 			return 0, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
 		}
-		return run(c)
+		status, err = run(c)
+		return status, c.advise(err)
 	}
+}
+
+// advise adds to the error that no steps can be identified what this command, or else
+// verdict, does without them.
+func (c *Context) advise(err error) error {
+	var none *step.NotFound
+	if errors.As(err, &none) {
+		name := "verdict"
+		if c.Has(strictFlag.Name) {
+			name = c.Name
+		}
+		none.Advice += "; " + name + " --by none takes the whole trace"
+	}
+	return err
 }
 
 // Body makes a Run of a function that only reads its inputs.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Can says whether a question can be answered.
@@ -50,6 +51,9 @@ type Diagnosis struct {
 	// Rows counts the rows by kind, of the kinds that there are.
 	Rows      map[string]int64 `json:"rows"`
 	Questions []Question       `json:"questions"`
+	// Recurring are ranges that may be steps, the most likely first; empty where the steps
+	// have ranges of their own.
+	Recurring []Range `json:"recurring_ranges,omitempty"`
 	// Record is the command line that records what is missing, "" where nothing is
 	// that recording in another way would add.
 	Record string `json:"record,omitempty"`
@@ -60,8 +64,10 @@ type Diagnosis struct {
 // found is what a recording holds.
 type found struct {
 	*event.Header
-	kinds   []int64 // rows of each kind
-	gil, gc int64   // ranges about the interpreter lock and garbage collections
+	kinds   []int64           // rows of each kind
+	paused  int64             // ns in which the profiler recorded nothing of a rank
+	gil, gc int64             // ranges about the interpreter lock and garbage collections
+	ranges  map[string]*tally // of ranks, by folded name
 	facts   event.RankFacts
 	ranks   int    // with GPU work
 	source  string // who recorded, "" where that differs
@@ -69,7 +75,7 @@ type found struct {
 
 // Examine reads the rows of a recording, all kinds of them, to their end.
 func Examine(src event.Source) (*Diagnosis, error) {
-	f := &found{Header: src.Header(), kinds: make([]int64, len(event.Kinds))}
+	f := &found{Header: src.Header(), kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
 	if err := event.Each(src, f.count); err != nil {
 		return nil, err
 	}
@@ -88,7 +94,7 @@ func Examine(src event.Source) (*Diagnosis, error) {
 		ask(f, &q)
 		d.Questions = append(d.Questions, q)
 	}
-	d.Record = record(d.Questions)
+	d.Record, d.Recurring = record(d.Questions), f.recurring()
 	return d, nil
 }
 
@@ -126,6 +132,8 @@ func (f *found) count(b *event.Batch) error {
 			f.gil++
 		case event.GC:
 			f.gc++
+		case event.Prep, event.Range:
+			f.addRange(b, i)
 		}
 	}
 	return nil
@@ -141,6 +149,9 @@ func (f *found) sum() {
 			f.facts.GraphLaunches += facts.GraphLaunches
 			f.facts.Graphs += facts.Graphs
 			f.facts.Replays += facts.Replays
+			for _, span := range facts.Unrecorded {
+				f.paused += span[1] - span[0]
+			}
 		}
 		if i == 0 {
 			f.source = r.Source
@@ -176,6 +187,12 @@ func whole(f *found, q *Question) {
 		q.Instead = "record for a shorter time, or less: fewer iterations, no stacks"
 	} else if len(f.Warnings()) > 0 {
 		q.Because += "; see the warnings"
+	}
+	if f.paused > 0 {
+		if q.Can == Yes {
+			q.Can = InPart
+		}
+		q.Because += fmt.Sprintf("; between profiler ranges %s were not recorded, and are in no figure", report.Micros(float64(f.paused)/1e3))
 	}
 }
 

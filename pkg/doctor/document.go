@@ -38,6 +38,7 @@ func (d *Diagnosis) Document() *report.Document {
 		}
 	}
 	doc.Section("Warnings").Items(d.Warnings)
+	d.proposeSteps(doc.Section("Ranges that recur, and may be steps"))
 	if d.Record != "" {
 		s := doc.Section("Record what is missing")
 		s.Code(d.Record + "\n" + capture.Export)

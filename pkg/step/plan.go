@@ -95,7 +95,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	return "", "", &NotFound{
 		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
 		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM has them always, " +
-			"vLLM with a profiler configured), name yours with --marker, or measure the whole trace with verdict --by none",
+			"vLLM with a profiler configured), or name yours with --marker",
 	}
 }
 

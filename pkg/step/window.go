@@ -190,9 +190,8 @@ func (r *rank) checkUnmarked(w *window) error {
 		r.warn("rank %d: %s", r.id, why)
 	} else if why != "" {
 		return &NotFound{
-			Msg: fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", r.id, why),
-			Advice: "profile with the engine's own ranges on, name yours with --marker, split at gaps with --gap 1ms, " +
-				"or measure the whole trace with --by none",
+			Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", r.id, why),
+			Advice: "profile with the engine's own ranges on, name yours with --marker, or split at gaps with --gap 1ms",
 		}
 	}
 	if n := r.unclearSegments(); n > 0 {

@@ -333,8 +333,8 @@ func (r *Report) remedy(d *report.Section) {
 
 // markSteps says how to get steps where none were found, and what there is without.
 func (r *Report) markSteps(d *report.Section) {
-	d.Item("Ranges that this trace may have already around each iteration: %s names them.",
-		report.Command("--by nvtx --marker 'REGEX'"))
+	d.Item("Ranges that this trace may have already around each iteration: %s names them, and %s lists those that recur.",
+		report.Command("--by nvtx --marker 'REGEX'"), report.Command("nsys2arrow --doctor"))
 	d.Item("TensorRT-LLM marks its steps always (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
 		"a program of your own with an NVTX range around each iteration. In PyTorch's profiler, call step() after each and record several.")
 	d.Item("%s shows where the idle time of the whole trace goes, and %s gives it a verdict, if all of it is the work in question.",
