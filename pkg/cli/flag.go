@@ -163,6 +163,7 @@ func (c *Call) check(cmd *Command) error {
 	})
 }
 
+// checkValues refuses a value that is not among those of the manual, where it has any.
 func (f *Flag) checkValues(value string) error {
 	if len(f.Values) == 0 || slices.Contains(f.Values, value) {
 		return nil
@@ -247,6 +248,7 @@ func (cmd *Command) flagOf(arg string) (f *Flag, value string, has bool) {
 	return f, value, arg[2:] != ""
 }
 
+// isBool tells whether the flag takes no value.
 func (f *Flag) isBool() bool {
 	_, is := f.Default.(bool)
 	return is

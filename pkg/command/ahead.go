@@ -29,6 +29,7 @@ func (c *Context) ahead(src event.Source) event.Source {
 	return a
 }
 
+// run makes batches until the source ends, fails, or the command does; then err is set.
 func (a *ahead) run(stop chan struct{}) {
 	defer close(a.batches)
 	a.err = event.Each(a.Source, func(b *event.Batch) error {
@@ -44,6 +45,7 @@ func (a *ahead) run(stop chan struct{}) {
 	}
 }
 
+// errStopped ends a source whose command has ended: nobody sees it.
 var errStopped = errors.New("stopped")
 
 // Next returns the next batch.

@@ -22,8 +22,11 @@ var baselineFlags = []cli.Flag{
 	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines")},
 }
 
+// baselineName is what a baseline, and the key of a tag, may be called: a name that is one
+// folder on every system, never hidden, and no flag.
 var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 
+// checkBaselineName also refuses what saveBaseline calls a folder before it is whole.
 func checkBaselineName(name string) error {
 	if !baselineName.MatchString(name) || filepath.Ext(name) == ".tmp" {
 		return cli.Misuse("--save-baseline "+name+" is no name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")

@@ -243,6 +243,7 @@ func (c *Context) gates() (gates []compare.Gate, err error) {
 	return gates, nil
 }
 
+// checkGate refuses a condition that cannot be parsed, before anything is read.
 func checkGate(text string) error {
 	if _, err := compare.ParseGate(text); err != nil {
 		return cli.Misuse("--fail-on: "+err.Error(), "--fail-on regression, --fail-on 'wall>3%'")

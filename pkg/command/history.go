@@ -42,6 +42,7 @@ func checkChance(text string) error {
 	return nil
 }
 
+// checkTag refuses what is not KEY=VALUE with a value on one line.
 func checkTag(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || !baselineName.MatchString(key) || checkLabel(value) != nil {

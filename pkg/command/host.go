@@ -14,6 +14,7 @@ var hostKinds = []hostKind{
 	{"os", []event.Kind{event.OS}}, {"run", []event.Kind{event.Run}}, {"sample", []event.Kind{event.Sample, event.Backtrace}},
 }
 
+// hostKind is a name that --without takes, and the kinds of rows that it leaves out.
 type hostKind struct {
 	name  string
 	kinds []event.Kind

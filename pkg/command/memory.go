@@ -20,6 +20,7 @@ var memoryFlag = cli.Flag{
 // leastMemory is what a command needs for itself.
 const leastMemory = 64 << 20
 
+// checkMemory refuses sizes that parseSize does not take.
 func checkMemory(text string) error {
 	if _, ok := parseSize(text); !ok {
 		return errors.New("a size is a number of bytes with K, M, G or T, such as 512M or 1.5G, and not below 64M")

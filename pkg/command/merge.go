@@ -6,9 +6,11 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/table"
 	"github.com/hostbound/hostbound/pkg/wire"
 )
 
@@ -68,6 +70,13 @@ func (c *Context) openPart(path string) (*metric.Result, error) {
 	if path == "-" {
 		return readPart(c.Stdin)
 	}
+	if checkpoint.IsTable(path) {
+		rows, err := checkpoint.ReadTable(path)
+		if err != nil {
+			return nil, unwrapped(err)
+		}
+		return partOf(rows)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, unwrapped(err)
@@ -84,16 +93,25 @@ func unwrapped(err error) error {
 	return err
 }
 
+// mergeAdvice is what to do about a part that is none.
+const mergeAdvice = "--merge takes the streams that metrics writes: metrics REPORT -o part.arrows"
+
+// readPart reads a stream of metric rows to its end.
 func readPart(r io.Reader) (*metric.Result, error) {
-	const advice = "--merge takes the streams that metrics writes: metrics REPORT -o part.arrows"
 	events, rows, err := wire.Open(r)
 	switch {
 	case err != nil:
 		return nil, unwrapped(err)
 	case events != nil:
-		return nil, &event.Error{Msg: "holds events, not metric rows", Advice: advice}
-	case rows.Schema != metric.Schema:
-		return nil, &event.Error{Msg: "holds " + rows.Schema + " rows, not metric rows", Advice: advice}
+		return nil, &event.Error{Msg: "holds events, not metric rows", Advice: mergeAdvice}
+	}
+	return partOf(rows)
+}
+
+// partOf is the result that rows hold; those of another result are an error.
+func partOf(rows *table.Table) (*metric.Result, error) {
+	if rows.Schema != metric.Schema {
+		return nil, &event.Error{Msg: "holds " + rows.Schema + " rows, not metric rows", Advice: mergeAdvice}
 	}
 	return metric.FromTable(rows)
 }

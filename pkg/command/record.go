@@ -164,6 +164,7 @@ func (r *recorder) end(part int) error {
 	return out.Commit()
 }
 
+// finish completes all parts, also those without rows, and then the data set.
 func (r *recorder) finish() error {
 	for k := range r.parts {
 		if err := r.end(k); err != nil {
@@ -173,6 +174,7 @@ func (r *recorder) finish() error {
 	return r.set.Commit()
 }
 
+// abort takes away the parts that are not complete; those that are stay in the data set.
 func (r *recorder) abort() {
 	for k := range r.parts {
 		if out := r.parts[k].out; out != nil {

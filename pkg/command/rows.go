@@ -189,6 +189,7 @@ func (c *Context) WriteEvents(src event.Source) error {
 	return c.Output(func(w io.Writer) error { return write(w, src) })
 }
 
+// writeStream writes a stream with the marker of its end if and only if it succeeds.
 func (c *Context) writeStream(w io.Writer, src event.Source) error {
 	out, err := wire.NewWriter(w, src.Header())
 	if err != nil {
@@ -268,6 +269,7 @@ func documentOf(t *table.Table) *report.Document {
 	return d
 }
 
+// columnsOf are the columns of a table, those that are no text set to the right.
 func columnsOf(t *table.Table) []report.Column {
 	columns := make([]report.Column, len(t.Columns))
 	for i := range t.Columns {
@@ -280,6 +282,7 @@ func columnsOf(t *table.Table) []report.Column {
 	return columns
 }
 
+// textsOf are the values of a table as textOf has them, a slice for each row.
 func textsOf(t *table.Table) [][]string {
 	rows := make([][]string, t.Len())
 	for i := range rows {
@@ -291,6 +294,7 @@ func textsOf(t *table.Table) [][]string {
 	return rows
 }
 
+// textOf is a value for people: "-" for null, six digits of a float.
 func textOf(value any) string {
 	switch v := value.(type) {
 	case nil:

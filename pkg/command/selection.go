@@ -117,6 +117,7 @@ func (c *Context) checkRange(s *checkpoint.Selection) error {
 	return nil
 }
 
+// list splits a value at its commas; of an empty one there is nothing.
 func list(text string) []string {
 	if text == "" {
 		return nil

@@ -80,6 +80,7 @@ func (c *Context) lateWarnings(h *event.Header) []string {
 // are not among them.
 func (c *Context) MergeWarnings(own []string) []string { return appendNew(own, c.Warnings()...) }
 
+// appendNew appends those that the list lacks, in their order.
 func appendNew(list []string, more ...string) []string {
 	for _, w := range more {
 		if !slices.Contains(list, w) {

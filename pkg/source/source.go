@@ -61,6 +61,7 @@ type File struct {
 	Head []byte
 }
 
+// headBytes is more than any format takes to be told by: of JSON the first keys.
 const headBytes = 512
 
 // Options say what of the inputs is read, and how.

@@ -79,6 +79,7 @@ func nulls(valid event.Bitmap, n int) []bool {
 	return null
 }
 
+// spell returns the names of the first n codes; a null has "".
 func spell(src *event.Ints[int32], names []string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -89,6 +90,7 @@ func spell(src *event.Ints[int32], names []string, n int) []string {
 	return all
 }
 
+// widen copies numbers of 32 bits: a table has 64.
 func widen(src []int32) []int64 {
 	all := make([]int64, len(src))
 	for i, v := range src {
