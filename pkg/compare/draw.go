@@ -40,7 +40,7 @@ func (c *Comparison) changes() []changed {
 	}
 	var parts []changed
 	for name, delta := range causes {
-		parts = append(parts, changed{name, delta})
+		parts = append(parts, changed{causeTitle(name), delta})
 	}
 	slices.SortFunc(parts, func(a, b changed) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))

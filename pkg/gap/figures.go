@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/figure"
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
 // Palette gives each of the largest causes a colour, the same in all figures.
@@ -84,7 +85,7 @@ func (rep *Report) ranksFigure(s *report.Section) {
 		t.Columns = append(t.Columns, report.Column{Title: one.Name, Kind: report.Duration})
 	}
 	least, most := 0, 0
-	idle := func(k int) float64 { r := &rep.Series.Ranks[k]; return wall(r.Parts) - r.Parts[0] }
+	idle := func(k int) float64 { return rep.Series.Ranks[k].idle() }
 	for k, r := range rep.Series.Ranks {
 		name := fmt.Sprintf("rank %d", r.Rank)
 		p.Rows = append(p.Rows, figure.Bar{Label: name, Parts: r.Parts[:len(series)], Text: "idle " + report.Micros(idle(k)), More: "of " + report.Micros(wall(r.Parts))})
@@ -101,7 +102,15 @@ func (rep *Report) ranksFigure(s *report.Section) {
 		}
 	}
 	alt := fmt.Sprintf("Rank %d is idle most, %s per step; rank %d least, %s.", rep.Series.Ranks[most].Rank, report.Micros(idle(most)), rep.Series.Ranks[least].Rank, report.Micros(idle(least)))
-	s.Extra("Ranks against one another: GPU busy, and idle by cause, per step and GPU", alt, p, t)
+	s.Extra("Ranks against one another: GPU busy, and idle by cause, per step and GPU"+without(rep.Series.Left), alt, p, t)
+}
+
+// without says how many ranks are not in a figure.
+func without(ranks int) string {
+	if ranks == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d ranks with less are not drawn)", ranks)
 }
 
 // wall is what the parts of a step add up to.
@@ -162,18 +171,19 @@ func (g *Gaps) bucketsFigure() (title, alt string, plot figure.Plot) {
 func lateFigure(rep *Report) (title, alt string, plot figure.Plot) {
 	p := &figure.Bars{Named: true, Series: []figure.Series{{Name: "late", Color: figure.Bad}, {Name: "waits for the last", Color: 2}}}
 	latest := 0
-	for i, r := range rep.Straggler.Ranks {
+	ranks, left := mostOf(rep.Straggler.Ranks, func(r straggler.RankReport) float64 { return r.LateUs })
+	for i, r := range ranks {
 		p.Rows = append(p.Rows, figure.Bar{Label: fmt.Sprintf("rank %d", r.Rank), Parts: []float64{r.LateUs, r.WaitUs},
 			Text: "late " + report.Micros(r.LateUs), More: "last in " + report.Percent(r.ShareOfSteps) + " of the steps"})
-		if r.LateUs > rep.Straggler.Ranks[latest].LateUs {
+		if r.LateUs > ranks[latest].LateUs {
 			latest = i
 		}
 	}
 	if len(p.Rows) > 0 {
-		r := &rep.Straggler.Ranks[latest]
+		r := &ranks[latest]
 		alt = fmt.Sprintf("Rank %d is the latest: %s per step, the last in %s of the steps.", r.Rank, report.Micros(r.LateUs), report.Percent(r.ShareOfSteps))
 	}
-	return "Lateness per rank and step", alt, p
+	return "Lateness per rank and step" + without(left), alt, p
 }
 
 // unitFigure draws the kernels of the layer and the gaps before them.

@@ -21,7 +21,8 @@ const (
 type Series struct {
 	Causes []string // that are told apart, the largest first; what else there is comes after
 	Bins   []Bin
-	Ranks  []RankSeries // in order
+	Ranks  []RankSeries // in order; of many those with the most idle time
+	Left   int          // how many ranks are not among them
 }
 
 // Bin is a number of steps, of all ranks.
@@ -101,11 +102,11 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *Series {
 		return nil
 	}
 	for _, v := range views {
-		rank := v.addSeries(bins, s.Causes)
-		if rank.steps > 0 && len(s.Ranks) < maxSeriesRanks {
+		if rank := v.addSeries(bins, s.Causes); rank.steps > 0 {
 			s.Ranks = append(s.Ranks, RankSeries{v.id, rank.steps, rank.means()})
 		}
 	}
+	s.Ranks, s.Left = mostOf(s.Ranks, func(r RankSeries) float64 { return r.idle() })
 	for k := range bins.bins {
 		if b := &bins.bins[k]; b.steps > 0 {
 			first := bins.first + k*bins.width
@@ -116,6 +117,28 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *Series {
 		}
 	}
 	return s
+}
+
+// idle is the idle time of a rank, per step and GPU.
+func (r *RankSeries) idle() float64 { return wall(r.Parts) - r.Parts[0] }
+
+// mostOf keeps the ranks that have most of something, in their order, and counts those
+// that it leaves out.
+func mostOf[T any](ranks []T, of func(T) float64) (kept []T, left int) {
+	if left = len(ranks) - maxSeriesRanks; left <= 0 {
+		return ranks, 0
+	}
+	sizes := make([]float64, len(ranks))
+	for k := range ranks {
+		sizes[k] = of(ranks[k])
+	}
+	slices.Sort(sizes)
+	for _, r := range ranks {
+		if of(r) >= sizes[left] && len(kept) < maxSeriesRanks {
+			kept = append(kept, r)
+		}
+	}
+	return kept, left
 }
 
 // addSeries adds the steps of a rank to their bins, and returns what they come to.

@@ -12,9 +12,11 @@ import (
 // figure draws the metrics of a scope against their limits, with their intervals.
 func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Table) {
 	p := &figure.Intervals{Unit: figure.Ratio}
+	title = "Metrics against their limits; how sure they are is not known"
 	for m, name := range metric.Names {
 		row := figure.Interval{Label: name, Value: s.value[m], Color: figure.Busy, Text: percentOr(s.value[m], "not applicable")}
 		if i := s.interval[m]; i != nil && s.value[m] != nil {
+			title = "Metrics against their limits, with 95 % intervals"
 			row.Low, row.High = &i.Low, &i.High
 			row.More = fmt.Sprintf("(%s to %s)", report.Percent(i.Low), report.Percent(i.High))
 		}
@@ -35,7 +37,7 @@ func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Tab
 	if over := s.evidence(); over != "" {
 		alt += " " + capital(over) + "."
 	}
-	return "Metrics against their limits, with 95 % intervals", alt, p, table
+	return title, alt, p, table
 }
 
 // percentOr is a ratio in percent, or what stands for one that is not known.
