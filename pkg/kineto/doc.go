@@ -64,7 +64,8 @@
 // They are merged when they are written: traces are not in order of time. Calls are
 // kept besides by their correlation, and looked up once to count what has no launch,
 // and once more for each row that is written. What else grows with a trace are its
-// names, at most 256 MiB, the markers of its steps and the ends of its collectives.
+// names, at most another quarter, the markers of its steps and the ends of its
+// collectives.
 //
 // A library of JSON is not used: of those that are as fast none takes real traces as
 // they are (jsontext refuses NaN, control characters and wrong escapes; a parser that

@@ -183,51 +183,45 @@ func (d *document) count() {
 
 // countLaunched counts GPU rows by how they were launched.
 func (d *document) countLaunched() error {
-	f, w := newFinder(d), newSorter(d.rows.store)
+	f, w := newFinder(d), spill.NewWriter(d.rows.store)
 	var replays []*spill.Run // by correlation, one row for each
-	var ids []int64
-	keep := func() error {
+	var ids []int64          // of replays in one run of rows
+	launched := func(rows spill.Rows) error {
+		for i, owner := range rows[colOwner] {
+			if category(owner&(1<<categoryBits-1)) == syncCategory {
+				continue
+			}
+			call, ok, err := f.find(rows[colCorrelation][i])
+			switch {
+			case err != nil:
+				return err
+			case !ok:
+				d.untraced++
+			case call.graph && (len(ids) == 0 || ids[len(ids)-1] != f.id):
+				ids = append(ids, f.id)
+			}
+		}
+		return nil
+	}
+	for _, run := range d.rows.gpu {
+		if err := d.rows.store.Scan(run, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
+			return err
+		}
 		if len(ids) == 0 {
-			return nil
+			continue
 		}
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
-		if err := w.writer.Write(spill.Rows{ids, ids, make([]int64, len(ids))}); err != nil {
+		if err := w.Write(spill.Rows{ids, ids, ids}); err != nil {
 			return err
 		}
-		run, err := w.writer.End(0, 0)
-		replays, ids = append(replays, run), ids[:0]
-		return err
-	}
-	for _, run := range d.rows.gpu {
-		err := d.rows.store.Scan(run, spill.Columns(colCorrelation, colOwner), run.First, run.Last, func(rows spill.Rows) error {
-			for i, owner := range rows[colOwner] {
-				if category(owner&(1<<categoryBits-1)) == syncCategory {
-					continue
-				}
-				call, ok, err := f.find(rows[colCorrelation][i])
-				switch {
-				case err != nil:
-					return err
-				case !ok:
-					d.untraced++
-				case call.graph && (len(ids) == 0 || ids[len(ids)-1] != f.id):
-					ids = append(ids, f.id)
-				}
-			}
-			return nil
-		})
+		of, err := w.End(0, 0)
 		if err != nil {
 			return err
 		}
-		if err := keep(); err != nil {
-			return err
-		}
+		d.info.Capture = "node"
+		replays, ids = append(replays, of), ids[:0]
 	}
-	if len(replays) == 0 {
-		return nil
-	}
-	d.info.Capture = "node"
 	n, err := spill.CountKeys(d.rows.store, replays, fanIn)
 	d.info.RankFacts[0].Replays = n
 	return err

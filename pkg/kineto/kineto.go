@@ -23,7 +23,8 @@ type Options struct {
 	// Python makes ranges of Python functions, too.
 	Python bool
 	// Memory is how many bytes the process may take at most, as far as rows go, 0 for
-	// 512 MiB: a quarter of it holds rows, the others are in a temporary file.
+	// 512 MiB: a quarter of it holds rows, the others are in a temporary file; names take
+	// another quarter at most.
 	Memory int64
 }
 
@@ -47,7 +48,8 @@ type Reader struct {
 // Open reads traces, each of one process. Their rows are in the reader's store until
 // it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
-	r := &Reader{opt: opt, report: -1, store: spill.NewStore(cmp.Or(opt.Memory, defaultMemory) / 4)}
+	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
+	r := &Reader{opt: opt, report: -1, store: spill.NewStore(opt.Memory / 4)}
 	r.header.Stage, r.header.Columns = event.Readers["torch"], event.BaseCols
 	if err := r.load(paths); err != nil {
 		r.Close()

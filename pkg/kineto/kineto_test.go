@@ -263,7 +263,7 @@ func TestSpill(t *testing.T) {
 	want := read(0)
 	defer func(n int) { chunkRows = n }(chunkRows)
 	for _, chunkRows = range []int{1, 7, 100} {
-		if got := read(1); !slices.Equal(got, want) {
+		if got := read(1 << 20); !slices.Equal(got, want) {
 			t.Errorf("%d rows, %d when %d are sorted at a time, or others", len(want), len(got), chunkRows)
 		}
 	}

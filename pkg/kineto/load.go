@@ -46,7 +46,7 @@ func load(path string, store *spill.Store, opt *Options) (*document, error) {
 		return nil, explain(path, err)
 	}
 	defer closer.Close()
-	d := &document{path: path, python: opt.Python, names: newNames(), rows: sorted{store: store}, counts: newCounts()}
+	d := &document{path: path, python: opt.Python, names: newNames(opt.Memory / 4), rows: sorted{store: store}, counts: newCounts()}
 	d.info.File = filepath.Base(path)
 	s := &splitter{in: in}
 	if err := d.split(s, opt); err != nil {
@@ -64,7 +64,7 @@ func (d *document) check(opt *Options) error {
 	}
 	switch {
 	case d.names.full:
-		return problem(d.path, "its names take more than 256 MiB", "record without shapes and stacks, or fewer steps")
+		return problem(d.path, fmt.Sprintf("its names take more than %d MiB", d.names.limit>>20), "give more memory with --memory, or record fewer steps")
 	case d.empty:
 		return problem(d.path, "no text in it", "write it again; the profiler writes it when it stops")
 	case !d.head.events && d.cut:

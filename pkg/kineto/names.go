@@ -64,9 +64,6 @@ type nameKey struct {
 	text     string
 }
 
-// maxNames bounds the memory of the names of a document.
-const maxNames = 256 << 20
-
 // names numbers the names of a document, as they are in the stream. Loaders share
 // it, each with a cache of its own.
 type names struct {
@@ -74,12 +71,13 @@ type names struct {
 	numbers map[nameKey]name
 	texts   event.Dict
 	classes []event.Class // of each, -1 for none
-	size    int
-	full    bool // there are too many; no more is added
+	size    int64         // bytes, about
+	limit   int64         // of it
+	full    bool          // there are too many; no more is added
 }
 
-func newNames() *names {
-	n := &names{numbers: map[nameKey]name{}}
+func newNames(limit int64) *names {
+	n := &names{limit: limit, numbers: map[nameKey]name{}}
 	n.texts.Offsets = []int32{0}
 	return n
 }
@@ -108,7 +106,7 @@ func (n *names) number(key nameKey) name {
 	if ok {
 		return k
 	}
-	if n.size += len(key.text) + 64; n.size > maxNames {
+	if n.size += 2*int64(len(key.text)) + 128; n.size > n.limit { // the text twice, and what maps take
 		n.full = true
 		return name{class: -1}
 	}
