@@ -318,3 +318,19 @@ func TestSecrets(t *testing.T) {
 		t.Error(err, functions, strings.Contains(said, "CANARY"))
 	}
 }
+
+// TestManyNames reads more names than memory is given for: that ends at once.
+func TestManyNames(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"traceEvents":[` + event1)
+	for i := range 3000 {
+		fmt.Fprintf(&b, ",\n"+`{"ph":"X","cat":"cpu_op","name":"%s %d","pid":1,"tid":1,"ts":10.5,"dur":2.25,"args":{}}`, strings.Repeat("n", 300), i)
+	}
+	b.WriteString("]}")
+	if got := readBytes(t, []byte(b.String()), Options{Memory: 1 << 20}); got.err == nil || !strings.Contains(got.err.Error(), "its names take more than 0 MiB") {
+		t.Errorf("%d rows: %v", got.rows, got.err)
+	}
+	if got := readBytes(t, []byte(b.String()), Options{}); got.err != nil || got.rows != 3001 {
+		t.Errorf("%d rows: %v", got.rows, got.err)
+	}
+}

@@ -63,8 +63,6 @@ func (d *document) check(opt *Options) error {
 		total += n
 	}
 	switch {
-	case d.names.full:
-		return problem(d.path, fmt.Sprintf("its names take more than %d MiB", d.names.limit>>20), "give more memory with --memory, or record fewer steps")
 	case d.empty:
 		return problem(d.path, "no text in it", "write it again; the profiler writes it when it stops")
 	case !d.head.events && d.cut:
@@ -121,7 +119,7 @@ func (d *document) split(s *splitter, opt *Options) error {
 type shared struct {
 	sync.Mutex
 	doc     *document
-	err     error // of the store
+	err     error // of the store, or of the names
 	tracks  map[track]int32
 	threads map[int64]int32
 }
@@ -151,7 +149,14 @@ func numberOf[T comparable](v T, numbers map[T]int32, list *[]T) int32 {
 	return n
 }
 
-// failed returns what went wrong with the store.
+// fail ends the reading.
+func (s *shared) fail(err error) {
+	s.Lock()
+	defer s.Unlock()
+	s.err = cmp.Or(s.err, err)
+}
+
+// failed returns what ended the reading.
 func (s *shared) failed() error {
 	s.Lock()
 	defer s.Unlock()
@@ -211,12 +216,12 @@ func (l *loader) flush(rows *[]row) {
 		}
 	}
 	*rows = (*rows)[:0]
-	l.shared.Lock()
-	defer l.shared.Unlock()
 	if err != nil {
-		l.shared.err = cmp.Or(l.shared.err, err)
+		l.shared.fail(err)
 		return
 	}
+	l.shared.Lock()
+	defer l.shared.Unlock()
 	*list = append(*list, run)
 	if calls != nil {
 		to.calls = append(to.calls, calls)
@@ -300,11 +305,21 @@ func idOf(b []byte) int64 {
 	return none
 }
 
+// maxCached is how many names of a category a loader remembers.
+const maxCached = 1 << 14
+
+// name returns a name, of number 0 where there are too many, which ends the reading.
 func (l *loader) name(c category, text []byte) name {
 	n, ok := l.names[c][string(text)]
 	if !ok {
 		key := nameKey{c, string(text)}
-		n = l.shared.doc.names.number(key)
+		var err error
+		if n, err = l.shared.doc.names.number(key); err != nil {
+			l.shared.fail(err)
+		}
+		if len(l.names[c]) == maxCached {
+			clear(l.names[c])
+		}
 		l.names[c][key.text] = n
 	}
 	return n

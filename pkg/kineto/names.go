@@ -73,7 +73,6 @@ type names struct {
 	classes []event.Class // of each, -1 for none
 	size    int64         // bytes, about
 	limit   int64         // of it
-	full    bool          // there are too many; no more is added
 }
 
 func newNames(limit int64) *names {
@@ -99,16 +98,15 @@ const (
 )
 
 // number returns a name, which is new or not.
-func (n *names) number(key nameKey) name {
+func (n *names) number(key nameKey) (name, error) {
 	n.Lock()
 	defer n.Unlock()
 	k, ok := n.numbers[key]
 	if ok {
-		return k
+		return k, nil
 	}
 	if n.size += 2*int64(len(key.text)) + 128; n.size > n.limit { // the text twice, and what maps take
-		n.full = true
-		return name{class: -1}
+		return k, wrong("give more memory with --memory, or record fewer steps", "its names take more than %d MiB", n.limit>>20)
 	}
 	text, class := resolve(key)
 	k = name{number: int32(len(n.classes)), class: class}
@@ -124,7 +122,7 @@ func (n *names) number(key nameKey) name {
 	n.texts.Data = append(n.texts.Data, text...)
 	n.texts.Offsets = append(n.texts.Offsets, int32(len(n.texts.Data)))
 	n.classes = append(n.classes, class)
-	return k
+	return k, nil
 }
 
 // text returns the text of a name.
