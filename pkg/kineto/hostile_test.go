@@ -2,7 +2,6 @@ package kineto
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -151,20 +150,6 @@ func TestCut(t *testing.T) {
 			t.Fatalf("%d of %d bytes: no warning", n, len(text))
 		}
 	}
-	var z bytes.Buffer
-	w := gzip.NewWriter(&z)
-	w.Write(text)
-	w.Close()
-	for _, n := range []int{1, 2, 11, z.Len() / 2, z.Len() - 1} {
-		if got := readBytes(t, z.Bytes()[:n], Options{}); got.err == nil {
-			t.Fatalf("%d of %d compressed bytes were taken for a trace", n, z.Len())
-		}
-	}
-	bad := z.Bytes()
-	bad[len(bad)-6] ^= 1 // of the checksum
-	if got := readBytes(t, bad, Options{Partial: true}); got.err == nil {
-		t.Error("a wrong checksum was not noticed")
-	}
 }
 
 // TestMutated changes bytes of 2,000 documents: no panic, no hang, no more memory than a
@@ -274,21 +259,6 @@ func TestHuge(t *testing.T) {
 }
 
 const event1 = `{"ph":"X","cat":"cpu_op","name":"aten::item","pid":1,"tid":1,"ts":10.5,"dur":2.25,"args":{}}`
-
-// TestMembers reads a file of several gzip members, whatever its name is.
-func TestMembers(t *testing.T) {
-	text, _ := simulated(t, sim.KinetoOptions{}, nil)
-	var z bytes.Buffer
-	for _, part := range [][]byte{text[:100], text[100 : len(text)/2], text[len(text)/2:]} {
-		w := gzip.NewWriter(&z)
-		w.Write(part)
-		w.Close()
-	}
-	want, got := readBytes(t, text, Options{}), readBytes(t, z.Bytes(), Options{})
-	if got.err != nil || got.rows != want.rows {
-		t.Error(got.rows, want.rows, got.err)
-	}
-}
 
 // TestSecrets plants a text where traces keep names of hosts, users and paths.
 func TestSecrets(t *testing.T) {
