@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -33,5 +34,46 @@ func TestRatioHolds(t *testing.T) {
 		if held := holds(step); held < 455 || held > 492 {
 			t.Errorf("states %g from the mean: %d of %d intervals hold the truth", step, held, runs)
 		}
+	}
+}
+
+// TestSlowly: means of two equal runs are rarely improbable, whether steps are independent
+// or wander, and those of runs that differ by six standard errors are.
+func TestSlowly(t *testing.T) {
+	const runs, n = 400, 40
+	var est Estimator
+	improbable := func(walk, apart float64) (found int) {
+		for k := range runs {
+			rng := rand.New(rand.NewPCG(uint64(k), 6))
+			x, y := make([]float64, n), make([]float64, n)
+			for _, s := range [][]float64{x, y} {
+				at := 0.0
+				for i := range s {
+					s[i] = rng.NormFloat64() + at
+					at += walk * rng.NormFloat64()
+				}
+			}
+			for i := range y {
+				y[i] += apart * math.Sqrt(2.0/n)
+			}
+			a, b := est.Mean(x), est.Mean(y)
+			if p := Slowly(&a, &b); p < 0.05 {
+				found++
+			}
+		}
+		return found
+	}
+	if n := improbable(0, 0); n < 2 || n > 30 {
+		t.Errorf("independent steps: %d of %d", n, runs)
+	}
+	if n := improbable(0.2, 0); n > 60 {
+		t.Errorf("walks: %d of %d", n, runs)
+	}
+	if n := improbable(0, 6); n < 320 {
+		t.Errorf("six standard errors apart: %d of %d", n, runs)
+	}
+	few := est.Mean([]float64{1, 2, 3})
+	if p := Slowly(&few, &few); !math.IsNaN(p) {
+		t.Errorf("three samples: p = %v", p)
 	}
 }
