@@ -69,17 +69,11 @@ func (w *Writer) open(abs string) error {
 	defer w.tls.Free(8)
 	flags := int32(sqlite3.SQLITE_OPEN_READWRITE | sqlite3.SQLITE_OPEN_CREATE | sqlite3.SQLITE_OPEN_NOMUTEX)
 	rc := sqlite3.Xsqlite3_open_v2(w.tls, name, slot, flags, 0)
-	w.db = *(*uintptr)(atAddress(slot))
+	w.db = *(*uintptr)(pointer(slot))
 	if rc != sqlite3.SQLITE_OK {
 		return w.fail("create", rc)
 	}
 	return nil
-}
-
-// atAddress turns an address in the C heap, which the garbage collector does
-// not own, into a pointer.
-func atAddress(address uintptr) unsafe.Pointer {
-	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
 // Exec runs SQL statements that return nothing of interest, separated by
@@ -217,7 +211,7 @@ func (in *Inserter) prepare(sql string) {
 		w.fail("write", rc)
 		return
 	}
-	in.stmt = *(*uintptr)(atAddress(slot))
+	in.stmt = *(*uintptr)(pointer(slot))
 	in.texts = make([]textBuffer, in.columns)
 }
 
@@ -258,7 +252,7 @@ func (in *Inserter) Text(i int, s string) {
 	if !in.grow(b, len(s)) {
 		return
 	}
-	copy(unsafe.Slice((*byte)(atAddress(b.at)), b.cap), s)
+	copy(unsafe.Slice((*byte)(pointer(b.at)), b.cap), s)
 	in.check(sqlite3.Xsqlite3_bind_text(in.w.tls, in.stmt, int32(i)+1, b.at, int32(len(s)), 0))
 }
 
