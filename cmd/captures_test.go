@@ -30,7 +30,9 @@ func TestRealCapture(t *testing.T) {
 	}
 	did := record(t, nsys, program, dir)
 	export := filepath.Join(dir, "capture.sqlite")
+	sameConverted(t, nsys, filepath.Join(dir, "capture.nsys-rep"), export)
 	addKernels(t, export, did)
+	readFlames(t, export)
 	for why, want := range expectedWhy(did) {
 		if got := whys(t, export)[why]; got < want.low || got > want.high {
 			t.Errorf("%s: %.1f ms of idle time, and the program did it for %.1f to %.1f ms", why, got, want.low, want.high)
