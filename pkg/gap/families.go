@@ -26,9 +26,9 @@ type Running struct {
 type Family struct {
 	Family string  `json:"family"` // as package symbol names it
 	Share  float64 `json:"share"`  // 0 to 1
-	Low    float64 `json:"low"`    // its 95 % interval
-	High   float64 `json:"high"`
-	Us     float64 `json:"us"` // the share of the time, over all lanes
+	Low    float64 `json:"low"`    // the lower end of its 95 % interval
+	High   float64 `json:"high"`   // the upper end of that
+	Us     float64 `json:"us"`     // the share of the time, over all lanes
 }
 
 // minSamples is how many independent samples a share takes.

@@ -141,6 +141,17 @@ func (r *report) addHost() error {
 	return nil
 }
 
+// hostColumns are the columns that rows about host threads have.
+func (r *report) hostColumns() (columns event.Set) {
+	if r.count(event.Run) > 0 {
+		columns |= event.HostCols
+	}
+	if r.count(event.Sample)+r.count(event.Backtrace) > 0 {
+		columns |= event.StackCols
+	}
+	return columns
+}
+
 // switched is the last point at which a thread came to a CPU or left it.
 type switched struct {
 	at, cpu    int64

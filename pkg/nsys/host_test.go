@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sim"
 )
 
 // hostLines reads an export with its host rows and describes these, and checks that the
@@ -286,5 +287,40 @@ func TestPythonSamples(t *testing.T) {
 		if warned != (want == nil) {
 			t.Errorf("%s: warnings %q", rows, h.Warnings())
 		}
+	}
+}
+
+// Stacks stay with their samples where reports are parts of one rank, in whatever order
+// they are given.
+func TestStacksOfParts(t *testing.T) {
+	var paths []string
+	for k, name := range []string{"second", "first"} {
+		tr, opt := parse(t, "schema 3.25.0\n"+ranged(10_000*(2-k), 5, 100))
+		at := int64(120_000)
+		tr.Samples.Add(sim.CPUSample{At: at, TID: 100, Stack: []sim.Frame{{Symbol: tr.String(name), Module: tr.String("a.out")}}})
+		path, _ := written(t, tr, opt)
+		paths = append(paths, path)
+	}
+	for range 2 {
+		h, err := Open(paths, Options{Host: []event.Kind{event.Sample}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if err := event.Each(h, func(b *event.Batch) error {
+			for i := range b.Len {
+				if stack, ok := b.Stack.Get(i); ok && b.Kind.Values[i] == event.Sample {
+					got = append(got, h.Header().Stacks[stack])
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+		if !slices.Equal(got, []string{"first", "second"}) {
+			t.Errorf("%v: stacks %q", paths, got)
+		}
+		slices.Reverse(paths)
 	}
 }

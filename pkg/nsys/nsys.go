@@ -128,12 +128,7 @@ func (r *Reader) open() error {
 		for _, d := range rep.domains {
 			domains[d.name] = d.name != ""
 		}
-		if rep.count(event.Run) > 0 {
-			r.header.Columns |= event.HostCols
-		}
-		if rep.count(event.Sample)+rep.count(event.Backtrace) > 0 {
-			r.header.Columns |= event.StackCols
-		}
+		r.header.Columns |= rep.hostColumns()
 		r.header.Reports = append(r.header.Reports, rep.info)
 		loose = append(loose, !rep.comparable)
 		r.reports = append(r.reports, rep)
@@ -144,11 +139,11 @@ func (r *Reader) open() error {
 		}
 	}
 	slices.Sort(r.header.Domains)
-	r.header.Stacks, r.stacks = joinStacks(r.reports)
 	if err := r.checkTogether(loose); err != nil {
 		return err
 	}
 	r.sortReports()
+	r.header.Stacks, r.stacks = joinStacks(r.reports)
 	r.warnOfCut()
 	r.chooseColumns()
 	return nil

@@ -280,38 +280,25 @@ func (t *Trace) shiftClock(offset, clockError int64) {
 	if offset == 0 {
 		return
 	}
-	for k := range t.Kernels.All() {
-		k.Start, k.End = k.Start+offset, k.End+offset
-	}
-	for r := range t.Replays.All() {
-		r.Start, r.End = r.Start+offset, r.End+offset
-	}
-	for c := range t.Copies.All() {
-		c.Start, c.End = c.Start+offset, c.End+offset
-	}
-	for f := range t.Fills.All() {
-		f.Start, f.End = f.Start+offset, f.End+offset
-	}
-	for c := range t.Calls.All() {
-		c.Start, c.End = c.Start+offset, c.End+offset
-	}
-	for n := range t.Notes.All() {
-		n.Start, n.End = n.Start+offset, n.End+offset
-	}
-	for s := range t.Syncs.All() {
-		s.Start, s.End = s.Start+offset, s.End+offset
-	}
-	for s := range t.Switches.All() {
-		s.At += offset
-	}
-	for c := range t.OSCalls.All() {
-		c.Start, c.End = c.Start+offset, c.End+offset
-	}
-	for s := range t.Samples.All() {
-		s.At += offset
-	}
-	for o := range t.Overheads.All() {
-		o.Start, o.End = o.Start+offset, o.End+offset
+	shift(&t.Kernels, offset, func(k *Kernel) (_, _ *int64) { return &k.Start, &k.End })
+	shift(&t.Replays, offset, func(r *Replay) (_, _ *int64) { return &r.Start, &r.End })
+	shift(&t.Copies, offset, func(c *Copy) (_, _ *int64) { return &c.Start, &c.End })
+	shift(&t.Fills, offset, func(f *Fill) (_, _ *int64) { return &f.Start, &f.End })
+	shift(&t.Calls, offset, func(c *Call) (_, _ *int64) { return &c.Start, &c.End })
+	shift(&t.Notes, offset, func(n *Note) (_, _ *int64) { return &n.Start, &n.End })
+	shift(&t.Syncs, offset, func(s *Sync) (_, _ *int64) { return &s.Start, &s.End })
+	shift(&t.Overheads, offset, func(o *Overhead) (_, _ *int64) { return &o.Start, &o.End })
+	shift(&t.OSCalls, offset, func(c *OSCall) (_, _ *int64) { return &c.Start, &c.End })
+	shift(&t.Switches, offset, func(s *Switch) (_, _ *int64) { return &s.At, new(int64) })
+	shift(&t.Samples, offset, func(s *CPUSample) (_, _ *int64) { return &s.At, new(int64) })
+}
+
+// shift adds to the start and end of rows.
+func shift[T any](rows *List[T], offset int64, times func(*T) (start, end *int64)) {
+	for r := range rows.All() {
+		start, end := times(r)
+		*start += offset
+		*end += offset
 	}
 }
 
