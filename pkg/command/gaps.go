@@ -26,6 +26,11 @@ the repeated layer of the model and where in it the GPU waits (pattern); names
 the rank that the others wait for, and why (straggler); and shows how far ahead
 of the GPU the host runs (slack).
 
+Where a recording has them, context switches and calls of the system's libraries
+say why those threads did not go on, and samples of the CPU which functions they
+ran: a share of a time that is known exactly, as an interval. Flame graphs
+(--flame) go down to these functions.
+
 Without --report all of it is one page, the most important first.`,
 	Examples: []string{
 		"gaps trace.sqlite",

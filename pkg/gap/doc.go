@@ -65,6 +65,19 @@
 // their CPU in the window are counted, and while they have lost theirs the time that other
 // threads of the process are seen on it.
 //
+// # Stacks and samples
+//
+// What is known exactly of idle time (rank, phase, cause, why, path) makes strata. The
+// time of a stratum in which its thread was inside a call with a recorded stack belongs
+// to that stack. The rest, where the thread was on a CPU, is divided among the stacks of
+// the samples of that thread in it, by their number, to the ns; samples of Python
+// functions, which come whether a thread runs or not, go before those of the CPU, and
+// those with callers before those without. Never does the number of samples say how long
+// anything took: they come up to forty times as often in one situation as in another.
+// Shares of families of functions (package symbol) over several strata are weighted by
+// the strata's times, and have intervals ([stat.Shares]) that samples of one step are a
+// cluster in; without 30 independent samples there is none.
+//
 // # Findings
 //
 // A finding is a known treatment for idle time, and is worth the idle time of its sites:
