@@ -77,7 +77,7 @@ func (f *found) add(e *idle.Evidence, cluster int32) {
 			f.python = map[int32]int64{}
 		}
 		f.python[e.Stack]++
-	default:
+	case e.Stack >= 0: // else nobody knows what it shows
 		f.samples = append(f.samples, sample{e.Stack, e.Family, cluster})
 	}
 }
@@ -178,9 +178,6 @@ func (c *computer) counts(f *found) map[int32]int64 {
 	}
 	deep, all := map[int32]int64{}, map[int32]int64{}
 	for _, s := range f.samples {
-		if s.stack < 0 {
-			continue
-		}
 		if all[s.stack]++; strings.Contains(c.header.Stacks[s.stack], ";") {
 			deep[s.stack]++
 		}

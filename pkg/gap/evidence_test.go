@@ -42,10 +42,9 @@ func TestDivide(t *testing.T) {
 		want  []part
 	}{
 		{found{}, []part{{"[no sample]", flame.None, 100, 0}}},
-		{found{samples: of(-1)}, []part{{"[no sample]", flame.None, 100, 0}}},
 		{found{exact: map[int32]int64{3: 100}, samples: of(0)}, []part{{"call", flame.Exact, 100, 0}}},
 		{found{exact: map[int32]int64{3: 70}, samples: of(0, 2, 2, 1, 1)}, []part{{"call", flame.Exact, 70, 0}, {"a", flame.Sampled, 10, 1}, {"b", flame.Sampled, 20, 2}}},
-		{found{samples: of(2, -1)}, []part{{"leaf", flame.Sampled, 100, 1}}},
+		{found{samples: of(2)}, []part{{"leaf", flame.Sampled, 100, 1}}},
 		{found{samples: of(0), python: map[int32]int64{1: 3}}, []part{{"b", flame.Sampled, 100, 3}}},
 	} {
 		var got []part
