@@ -68,7 +68,6 @@ const (
 	FaultJIT      = "jit"      // modules are loaded for US and thousands (Count) of elementwise kernels launched
 	FaultTail     = "tail"     // the operation takes US longer
 	FaultGC       = "gc"       // Python's garbage collector runs for US, without a range
-	FaultGIL      = "gil"      // the thread waits US for the interpreter lock in the operation, not recorded
 	FaultAlloc    = "alloc"    // cudaMalloc and cudaFree of US together
 	FaultSlowGPU  = "slowgpu"  // kernels of the rank take Factor times as long
 	FaultRotate   = "rotate"   // another rank each step takes US longer
@@ -86,7 +85,7 @@ type Fault struct {
 	Count  int     // of FaultJIT
 }
 
-var faultKinds = []string{FaultSync, FaultPageable, FaultJIT, FaultTail, FaultGC, FaultGIL, FaultAlloc, FaultSlowGPU, FaultRotate}
+var faultKinds = []string{FaultSync, FaultPageable, FaultJIT, FaultTail, FaultGC, FaultAlloc, FaultSlowGPU, FaultRotate}
 
 // checkFeatures says what of the newer parts of a Config cannot be simulated.
 func (c *Config) checkFeatures() error {
@@ -151,7 +150,7 @@ func (r *rank) suffer(op *HostOp) {
 		}
 		ns := int64(f.US * 1e3)
 		switch f.Kind {
-		case FaultTail, FaultGC, FaultGIL, FaultRotate:
+		case FaultTail, FaultGC, FaultRotate:
 			r.now += ns
 		case FaultAlloc:
 			r.call(apiMalloc, ns*6/10)

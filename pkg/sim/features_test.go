@@ -47,7 +47,6 @@ var features = map[string]func(*Config){
 	"tails":        func(c *Config) { c.Faults = []Fault{{Kind: FaultTail, Share: 0.3, US: 5000, Rank: -1}} },
 	"heavy":        func(c *Config) { c.Noise = Noise{Kind: "heavy", Scale: 0.1, Kernels: true} },
 	"sticky":       func(c *Config) { c.Noise = Noise{Kind: "sticky", Scale: 0.2, Rho: 0.95, Private: true} },
-	"start":        func(c *Config) { c.Noise = Noise{Start: 7, StartScale: 0.01} },
 }
 
 // TestFeatures wants of every feature what holds for any machine, and that the

@@ -23,10 +23,6 @@ type Noise struct {
 	Rho     float64
 	Kernels bool
 	Private bool // each rank has its own, not all the same
-	// Start names one start of the engine, whose costs differ from those of
-	// others by StartScale, relative, the same in all steps.
-	Start      uint64
-	StartScale float64
 }
 
 var noiseKinds = []string{"", "normal", "heavy", "bursty", "sticky", "ar1", "drift"}
@@ -88,7 +84,7 @@ func (p *process) next() float64 {
 
 func positive(x float64) float64 { return max(0.2, x) }
 
-// addNoise gives each rank its sequence, and the start its costs.
+// addNoise gives each rank its sequence.
 func (s *simulator) addNoise() {
 	n := s.c.Noise
 	for i, r := range s.ranks {
@@ -101,15 +97,4 @@ func (s *simulator) addNoise() {
 			r.noise = &process{noise: n, rng: s.chance("noise", who, 0), length: s.c.Warmup + s.c.Steps}
 		}
 	}
-	if n.StartScale == 0 {
-		return
-	}
-	rng := rand.New(rand.NewPCG(n.Start, 0x57a27))
-	host := make([]HostOp, len(s.c.Host))
-	for i, op := range s.c.Host {
-		op.Mean *= positive(1 + n.StartScale*rng.NormFloat64())
-		host[i] = op
-	}
-	s.c.Host = host
-	s.c.KernelScale *= positive(1 + n.StartScale*rng.NormFloat64())
 }
