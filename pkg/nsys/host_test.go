@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -322,5 +323,19 @@ func TestStacksOfParts(t *testing.T) {
 			t.Errorf("%v: stacks %q", paths, got)
 		}
 		slices.Reverse(paths)
+	}
+}
+
+// Samples of a folder of Parquet files have the stacks that they have in a database.
+func TestSamplesOfParquet(t *testing.T) {
+	tr := simulate(t, small(func(c *sim.Config) { c.Ranks, c.Steps, c.Layers, c.Why = 1, 2, 1, sim.HostCause{Kind: "gc", US: 100} }))
+	file, _ := written(t, tr, sim.Options{})
+	dir := filepath.Join(t.TempDir(), "x_pqtdir")
+	if err := tr.WriteParquetDir(dir, sim.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := stackLines(t, Options{}, file)
+	if got := stackLines(t, Options{}, dir); len(want) < 10 || !strings.Contains(want[0], ";") && !strings.Contains(want[0], "cuda") || !slices.Equal(got, want) {
+		t.Errorf("%d rows, want %d: %q, %q", len(got), len(want), got[:min(3, len(got))], want[:min(3, len(want))])
 	}
 }

@@ -145,7 +145,7 @@ var infoTables = []string{stringsTable, exportTable, oldExportTable, captureTabl
 
 // known tells whether a table is one of those that are read.
 func known(name string) bool {
-	return slices.Contains(infoTables, name) || slices.ContainsFunc(eventTables, func(t table) bool { return t.name == name })
+	return slices.Contains(infoTables, name) || slices.ContainsFunc(eventTables, func(t table) bool { return t.name == name || t.stacks == name })
 }
 
 // in tells whether an export with these columns has the table, with all that
