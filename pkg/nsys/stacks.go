@@ -21,6 +21,7 @@ const (
 	maxStacks     = 1 << 17
 	maxStackText  = 64 << 20
 	maxStackDepth = 256
+	maxLoose      = 1 << 23 // frames of a table in which those of a stack lie apart
 )
 
 // otherStack stands for stacks beyond the bounds, cutFrame for frames.
@@ -158,18 +159,25 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 			if n := len(c.rows); ordered && n > 0 && c.rows[n-1].compare(f) > 0 {
 				return errOrder
 			}
-			c.rows = append(c.rows, f)
+			if len(c.rows) <= maxLoose {
+				c.rows = append(c.rows, f)
+			}
 		}
 		if ordered {
 			c.join(false)
 		}
 		return nil
 	})
-	if err == nil {
-		slices.SortStableFunc(c.rows, chainFrame.compare)
-		c.join(true)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if len(c.rows) > maxLoose {
+		r.warn("%s has %d frames and more in no order: no stack of it is read", table, maxLoose)
+		c.rows = nil
+	}
+	slices.SortStableFunc(c.rows, chainFrame.compare)
+	c.join(true)
+	return c, nil
 }
 
 // frame returns the number of a frame.
@@ -218,7 +226,7 @@ func (c *chains) join(all bool) {
 		c.stacks[c.rows[i].chain] = number
 		i = end
 	}
-	c.rows = append(c.rows[:0], c.rows[i:]...)
+	c.rows = append(c.rows[:0], c.rows[i:min(len(c.rows), i+maxStackDepth+1)]...) // more of the last one is cut in any case
 }
 
 // textOf returns the text of a stack whose leaf comes first.
