@@ -12,7 +12,11 @@
 // What can be refused before anything is read is refused then: values that a flag
 // does not take, and an output that is an input.
 //
-// Output goes to standard output, or whole or not at all to the file of --output.
+// Output goes to standard output, or whole or not at all to the file of --output. A
+// file that a filter before this one reads may be that file (nobody can tell who is at
+// the other end of a pipe): it is replaced when all of it has been read. A standard
+// output that was closed when the program began is /dev/null by then, which Go's
+// runtime opens in its place, and nothing tells the two apart.
 // An error is one line on standard error, "NAME: error: …", with a second one,
 // "NAME: hint: …", where there is something to be done about it. SIGPIPE is left
 // to the runtime: a pipe whose reader goes away ends quietly.

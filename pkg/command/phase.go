@@ -10,7 +10,7 @@ import (
 // Phase tells context steps from generation steps.
 var Phase = cli.Command{
 	Name:    "phase",
-	Summary: "tell context steps from generation steps",
+	Summary: "distinguish context steps from generation steps",
 	Args:    "[FILE...]",
 	Description: `Phase reads the numbers of context and generation requests from the forward-step
 range that a step was launched under and adds them to the step's row (ctx, gen).

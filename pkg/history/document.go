@@ -11,7 +11,7 @@ func (res *Result) Report(s *report.Section) {
 	case res.Worse:
 		s.Say("%s than the last %d runs (chance of a false alarm at most %s):", report.Strong("Worse"), res.Runs, report.Percent(res.Alpha))
 	default:
-		s.Say("Not worse than the last %d runs, as far as their variation lets one tell (chance of a false alarm at most %s).", res.Runs, report.Percent(res.Alpha))
+		s.Say("Not worse than the last %d runs, beyond their variation (chance of a false alarm at most %s).", res.Runs, report.Percent(res.Alpha))
 		return
 	}
 	t := s.Table("", report.Column{Title: "scope"}, report.Column{Title: "metric"}, report.Column{Title: "before", Right: true},

@@ -32,7 +32,7 @@ func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 			*r.Against, r.Name, strings.Join(slices.Compact(missing), ", ")))
 	}
 	if !known && entries[0] != entries[1] {
-		warnings = append(warnings, fmt.Sprintf("%s and %s were entered %d and %d times, and nothing tells their steps: the change is that of totals, work included",
+		warnings = append(warnings, fmt.Sprintf("%s and %s were entered %d and %d times, and their steps cannot be identified: the change is that of totals, work included",
 			*r.Against, r.Name, entries[0], entries[1]))
 	}
 	if a > 0 {

@@ -298,7 +298,7 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 		}
 	}
 	if covered := u.cover(p, places, tokens, n); covered < 0.98*float64(len(p.at)) {
-		u.why = "nothing tells where they begin from what lies inside them"
+		u.why = "what they begin with also occurs inside them"
 	}
 	u.spare()
 	return u
