@@ -145,7 +145,7 @@ while [ ${#takes[@]} -gt 0 ]; do
 	reap
 done
 
-# A run is called what it is in TREE, unless it has a label.
+# A run is called what it is in TREE; a label is a column of its own.
 cd "${words[1]}"
 declare -a rows=()
 while IFS= read -r -d '' file; do
