@@ -131,7 +131,7 @@ type PhaseIdle struct {
 
 // StepIdle is the idle time in the period of a step.
 type StepIdle struct {
-	Rank     int32   `json:"rank"`
+	Rank     int32   `json:"rank"`      // number of the rank
 	Step     int     `json:"step"`      // number in its rank, from 0
 	Phase    string  `json:"phase"`     // one of event.Phases
 	TotalUs  float64 `json:"total_us"`  // over the rank's lanes
@@ -151,7 +151,7 @@ type Gaps struct {
 type Bucket struct {
 	LowerUs float64  `json:"lower_us"` // the shortest gap, included
 	UpperUs *float64 `json:"upper_us"` // the longest, not included; null for the last bucket
-	Count   int64    `json:"count"`
+	Count   int64    `json:"count"`    // of gaps
 	Ns      int64    `json:"ns"`       // sum of the gaps
 	TotalUs float64  `json:"total_us"` // the same
 	Share   float64  `json:"share"`    // of the time of all gaps, 0 to 1
@@ -163,7 +163,7 @@ type TopGap struct {
 	GapUs    float64 `json:"gap_us"`   // its length
 	Previous string  `json:"previous"` // kernel that ends before it
 	Next     string  `json:"next"`     // kernel that ends it
-	Rank     int32   `json:"rank"`
+	Rank     int32   `json:"rank"`     // number of the rank
 	Device   int32   `json:"device"`   // CUDA device number
 	Stream   int64   `json:"stream"`   // CUDA stream
 	Step     *int32  `json:"step"`     // the step that was open at its end, null for none

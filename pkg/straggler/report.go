@@ -53,7 +53,7 @@ type Excess struct {
 
 // RankReport sums up a rank.
 type RankReport struct {
-	Rank int32 `json:"rank"`
+	Rank int32 `json:"rank"` // number of the rank
 	// OffsetUs was taken off its times, in the middle of the run; that changes by
 	// DriftPpm microseconds per second.
 	OffsetUs     float64 `json:"offset_us"`
@@ -68,7 +68,7 @@ type RankReport struct {
 
 // NameReport sums up the collectives of one name.
 type NameReport struct {
-	Name    string  `json:"name"`
+	Name    string  `json:"name"`     // of the kernel
 	PerStep float64 `json:"per_step"` // how many there are
 	// LateUs is the lateness of whichever rank was last; WaitUs and TransferUs are
 	// means over the ranks.

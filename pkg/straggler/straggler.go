@@ -46,7 +46,7 @@ const (
 
 // Result says who is late.
 type Result struct {
-	Kind Kind
+	Kind Kind // whether it is always the same one
 	// Reason says why it cannot be told, "" where it can.
 	Reason string
 	// Rank is the number of the persistent straggler, or of the rank that is most
@@ -88,16 +88,16 @@ type Summary struct {
 
 // Step is who was late in one step.
 type Step struct {
-	Step      int // of the first rank
-	Straggler int // index of the rank, -1: nobody
-	Late      int64
+	Step      int   // of the first rank
+	Straggler int   // index of the rank, -1: nobody
+	Late      int64 // of that rank, ns
 	Wait      int64 // of all ranks, ns
 }
 
 // Name sums up the collectives of a name.
 type Name struct {
-	Name           int32
-	Count          int
+	Name           int32 // its number, as of a Collective
+	Count          int   // that were matched
 	Late           int64 // ns, whoever it was
 	Wait, Transfer int64 // of all ranks, ns
 }
