@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -284,28 +283,34 @@ func columnsOf(t *table.Table) []report.Column {
 
 // textsOf are the values of a table as textOf has them, a slice for each row.
 func textsOf(t *table.Table) [][]string {
-	rows := make([][]string, t.Len())
+	rows, width := make([][]string, t.Len()), len(t.Columns)
+	all := make([]string, len(rows)*width)
 	for i := range rows {
-		rows[i] = make([]string, len(t.Columns))
+		rows[i] = all[i*width : (i+1)*width : (i+1)*width]
 		for k := range t.Columns {
-			rows[i][k] = textOf(t.Columns[k].Value(i))
+			rows[i][k] = textOf(&t.Columns[k], i)
 		}
 	}
 	return rows
 }
 
 // textOf is a value for people: "-" for null, six digits of a float.
-func textOf(value any) string {
-	switch v := value.(type) {
-	case nil:
+func textOf(c *table.Column, row int) string {
+	switch {
+	case c.Null(row):
 		return "-"
-	case float64:
-		if a := math.Abs(v); a >= 1e6 && a < 1e21 { // of readable length without an exponent
-			return strconv.FormatFloat(v, 'f', 0, 64)
-		}
-		return strconv.FormatFloat(v, 'g', 6, 64)
+	case c.Type == table.Text:
+		return c.Texts[row]
+	case c.Type == table.Int:
+		return strconv.FormatInt(c.Ints[row], 10)
+	case c.Type == table.Bool:
+		return strconv.FormatBool(c.Bools[row])
 	}
-	return fmt.Sprint(value)
+	v := c.Floats[row]
+	if a := math.Abs(v); a >= 1e6 && a < 1e21 { // of readable length without an exponent
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
 // WriteTable writes result rows.
