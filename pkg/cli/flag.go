@@ -152,7 +152,7 @@ func (c *Call) check(cmd *Command) error {
 	if err := refuse((*Flag).checkValues); err != nil {
 		return err
 	}
-	if err := c.guard(cmd); err != nil {
+	if err := c.Guard(nil, nil); err != nil {
 		return err
 	}
 	return refuse(func(f *Flag, value string) error {

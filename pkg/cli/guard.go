@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// guard refuses outputs that are inputs, also by another name, through a link,
+// Guard refuses outputs that are inputs, also by another name, through a link,
 // in a directory or as a redirection of the shell, and two outputs that are one
-// file.
-func (c *Call) guard(cmd *Command) error {
-	inputs, outputs := c.filePaths(cmd)
+// file: of those that the command line names, which is done before a command begins,
+// and of more that only the command knows of.
+func (c *Call) Guard(moreInputs, moreOutputs []string) error {
+	inputs, outputs := c.filePaths(c.cmd)
+	inputs, outputs = append(inputs, realFiles(moreInputs)...), append(outputs, realFiles(moreOutputs)...)
 	for _, out := range outputs {
 		for _, in := range inputs {
 			if err := checkNotInput(out, in); err != nil {

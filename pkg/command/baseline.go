@@ -26,9 +26,11 @@ var baselineFlags = []cli.Flag{
 // folder on every system, never hidden, and no flag.
 var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 
-// checkBaselineName also refuses what saveBaseline calls a folder before it is whole.
+// baselineRun is what a run in a baseline is called.
+var baselineRun = regexp.MustCompile(`^run[0-9]{2,}\.parquet$`)
+
 func checkBaselineName(name string) error {
-	if !baselineName.MatchString(name) || filepath.Ext(name) == ".tmp" {
+	if !baselineName.MatchString(name) {
 		return cli.Misuse("--save-baseline "+name+" is no name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")
 	}
 	return nil
@@ -64,7 +66,7 @@ func (c *Context) noBaseline(name string) error {
 	var known []string
 	entries, _ := os.ReadDir(c.String("baselines")) // none where there is no folder
 	for _, e := range entries {
-		if e.IsDir() && baselineName.MatchString(e.Name()) && filepath.Ext(e.Name()) != ".tmp" {
+		if e.IsDir() && baselineName.MatchString(e.Name()) {
 			known = append(known, e.Name())
 		}
 	}
@@ -86,7 +88,9 @@ func (c *Context) checkBaseline(runs [][]string) error {
 		return nil
 	}
 	path := filepath.Join(c.String("baselines"), name)
-	if _, err := os.Lstat(path); err == nil && !c.Bool("replace-baseline") {
+	if _, err := os.Lstat(path); err == nil && !isBaseline(path) {
+		return cli.Misuse(path+" is there, and is no baseline", "give another name, or another folder: --baselines DIR")
+	} else if err == nil && !c.Bool("replace-baseline") {
 		return cli.Misuse("there is a baseline "+name+" already", "give --replace-baseline, or another name")
 	}
 	for _, files := range runs {
@@ -97,24 +101,47 @@ func (c *Context) checkBaseline(runs [][]string) error {
 	return nil
 }
 
+// isBaseline tells whether a path is a folder that holds nothing but what saveBaseline
+// writes, so that no other folder is ever replaced.
+func isBaseline(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !baselineRun.MatchString(e.Name()) })
+}
+
 // saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
 func (c *Context) saveBaseline(runs [][]string) error {
 	name := c.String("save-baseline")
 	if name == "" {
 		return nil
 	}
-	path := filepath.Join(c.String("baselines"), name)
-	part := path + ".tmp"
-	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o755)); err != nil {
+	dir := c.String("baselines")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	defer os.RemoveAll(part)
+	tmp, err := os.MkdirTemp(dir, "."+name+".tmp*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
+	if err := os.Mkdir(part, 0o755); err != nil {
+		return err
+	}
 	for k, files := range runs {
 		if err := c.saveRun(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(os.RemoveAll(path), os.Rename(part, path)); err != nil {
+	if isBaseline(path) { // one that --replace-baseline replaces
+		if err := os.Rename(path, filepath.Join(tmp, "old")); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(part, path); err != nil {
 		return err
 	}
 	c.Log("saved as baseline " + name)

@@ -231,6 +231,14 @@ func baselineOf(path string) string {
 	return path
 }
 
+// beside returns the files that are written beside those that flags name.
+func (c *Context) beside(target [][]string) []string {
+	if path := c.String("flame"); path != "" && target != nil {
+		return []string{baselineOf(path)}
+	}
+	return nil
+}
+
 // gates are the conditions of --fail-on.
 func (c *Context) gates() (gates []compare.Gate, err error) {
 	for _, text := range c.Strings("fail-on") {

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
@@ -67,6 +69,9 @@ func (c *Context) describe(res *metric.Result) {
 
 // manyRuns measures each file as a run of its own.
 func (c *Context) manyRuns() (*table.Table, error) {
+	if c.Bool("merge") {
+		return nil, cli.Misuse("--runs and --merge", "--merge makes one run of the files, --runs one of each: leave one of them out")
+	}
 	if len(c.Files) == 0 {
 		return nil, cli.Misuse("--runs takes files", "metrics --runs nightly1=a.sqlite nightly2=b.metrics.arrows -o runs.parquet")
 	}
@@ -79,7 +84,7 @@ func (c *Context) manyRuns() (*table.Table, error) {
 		}
 		runs, called = append(runs, files), append(called, name)
 	}
-	if err := checkRuns(runs...); err != nil {
+	if err := cmp.Or(c.Guard(slices.Concat(runs...), nil), checkRuns(runs...)); err != nil {
 		return nil, err
 	}
 	t, seen := history.New(), map[string]int{}
@@ -151,8 +156,10 @@ func (c *Context) compareHistory(past []history.Run, res *metric.Result) *histor
 func (c *Context) pastRuns() ([]history.Run, error) {
 	path := c.String("history")
 	if path == "" {
-		if c.Bool("fail-worse") {
-			return nil, cli.Misuse("--fail-worse without --history", "--history runs.parquet")
+		for _, name := range []string{"fail-worse", "last", "false-alarms"} {
+			if c.IsSet(name) {
+				return nil, cli.Misuse("--"+name+" without --history", "--history runs.parquet")
+			}
 		}
 		return nil, nil
 	}

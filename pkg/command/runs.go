@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,8 @@ func (c *Context) sides() (baseline, target [][]string, err error) {
 	if target, err = runsOf(b); err != nil {
 		return nil, nil, err
 	}
-	if err := checkRuns(slices.Concat(baseline, target)...); err != nil {
+	both := slices.Concat(baseline, target)
+	if err := cmp.Or(c.Guard(slices.Concat(both...), c.beside(target)), checkRuns(both...)); err != nil {
 		return nil, nil, err
 	}
 	return baseline, target, c.checkBaseline(newest(baseline, target))
