@@ -284,6 +284,7 @@ func why(f *found, q *Question) {
 	switch {
 	case len(lack) == 0:
 		q.Because = "recorded: " + strings.Join(have, ", ")
+		return
 	case len(have) == 0:
 		q.Can, q.Because = No, "not recorded: "+strings.Join(lack, ", ")
 	default:

@@ -21,6 +21,7 @@ type rank struct {
 	lanes    []lane // in the order of their first activity
 	lane     int    // index of that of the last GPU row
 	threads  []thread
+	launches int64            // of all threads so far
 	thread   int              // index of that of the last launch
 	prep     interval.Growing // ranges that prepare input, of all threads
 	requests requests
@@ -188,6 +189,8 @@ func (r *rank) eachTally(f func(*tally)) {
 // observeLaunch observes a call that launches a kernel or a graph.
 func (r *rank) observeLaunch(id, t, e int64, class event.Class) {
 	h := r.threadOf(id)
+	h.launches++
+	r.launches++
 	if class == event.Launch {
 		h.addLaunch(t, e, &r.acc)
 		return

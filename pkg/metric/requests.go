@@ -28,13 +28,18 @@ func (r *rank) observeFetch(b *event.Batch, i int, e int64) {
 
 func fetchesRequests(name []byte) bool { return marker.FetchesRequests(string(name)) }
 
+// mainLaunches is the least share of a rank's launches, as 1 in so many, of a thread whose
+// waits count: GPUs do not wait for one that has launched something once and then receives
+// requests beside the others.
+const mainLaunches = 10
+
 // observeCall observes a call of the system.
 func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 	if class, ok := b.Class.Get(i); !ok || uint64(waitsForOthers)>>uint(class)&1 == 0 {
 		return
 	}
 	h := r.launching(b.Thread.Values[i])
-	if h == nil || h.fetching <= t {
+	if h == nil || h.fetching <= t || mainLaunches*h.launches < r.launches {
 		return
 	}
 	if !r.requests.any { // Until now waits were none: waits ∪ busy was busy.

@@ -67,6 +67,7 @@ type thread struct {
 	id          int64
 	launch      interval.Growing // kernel-launch calls
 	graphLaunch interval.Growing // graph-launch calls
+	launches    int64            // how many of both
 	fetching    int64            // until when it fetches requests
 	// full is when the thread waits for a full queue, either launch ∪ full; both
 	// are kept once it waits at all.

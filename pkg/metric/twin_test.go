@@ -325,16 +325,22 @@ func (f *figures) add(tw *twinRank, w []span) {
 	}
 }
 
-// requests returns when threads that have launched something wait for requests.
+// requests returns when threads wait for requests that have launched a tenth of all there
+// was, or waited for a full queue.
 func (tw *twinRank) requests() (waits []span) {
 	launching, fetching := map[int64]bool{}, map[int64]int64{}
+	launches, all := map[int64]int64{}, int64(0)
 	for _, r := range tw.rows {
 		switch {
 		case r.Kind == event.API && (r.Class == event.Launch || r.Class == event.GraphLaunch), r.Kind == event.Overhead && r.Name == "Command Buffer Full" && r.End > r.Start:
 			launching[r.Thread] = true
+			if r.Kind == event.API {
+				launches[r.Thread]++
+				all++
+			}
 		case r.Kind == event.NVTX && r.Name == "_fetch_new_requests" && launching[r.Thread]:
 			fetching[r.Thread] = max(fetching[r.Thread], r.End)
-		case r.Kind == event.OS && r.Class != event.OSFile && r.Start < fetching[r.Thread]:
+		case r.Kind == event.OS && r.Class != event.OSFile && r.Start < fetching[r.Thread] && 10*launches[r.Thread] >= all:
 			waits = append(waits, spanOf(r.Start, min(r.End, fetching[r.Thread])))
 		}
 	}

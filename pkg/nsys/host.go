@@ -210,7 +210,7 @@ func (k *runMaker) add(thread int64, now switched) error {
 	case !last.known && now.ran:
 		return k.run(thread, k.low, now.at, none)
 	case !last.known:
-		return k.run(thread, k.low, now.at, now.cpu)
+		return k.run(thread, min(k.low, now.at-1), now.at, now.cpu) // never empty, so that it is known to be off after it
 	case last.ran == now.ran:
 		return k.run(thread, last.at, now.at, none)
 	case last.ran:

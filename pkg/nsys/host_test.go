@@ -132,6 +132,17 @@ func TestHostRows(t *testing.T) {
 	}
 }
 
+// A thread that left its CPU before the first row of any rank is off it afterwards: what
+// says so is a run of some length before.
+func TestThreadOffFromTheBeginning(t *testing.T) {
+	path := database(t, kernels+`(100,200,0,7,1,16777216,NULL,NULL,NULL);
+		CREATE TABLE SCHED_EVENTS (start, cpu, isSchedIn, globalTid); INSERT INTO SCHED_EVENTS VALUES (40,3,0,16777221), (150,4,1,16777221), (100,1,0,16777222)`)
+	want := []string{"run 39-40 rank 0 thread 5 cpu 3", "run 99-100 rank 0 thread 6 cpu 1", "run 150-200 rank 0 thread 5 cpu 4"}
+	if got := hostLines(t, Options{Host: []event.Kind{event.Run}}, path); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Host rows are merged at and around the borders of batches, and after the last row.
 func TestHostRowsOfBatches(t *testing.T) {
 	for _, n := range []int{1, event.BatchRows - 1, event.BatchRows, event.BatchRows + 1, 3*event.BatchRows + 5} {
