@@ -90,3 +90,32 @@ func TestOutputsThatOnlyTheCommandKnows(t *testing.T) {
 	refused(t, &Metrics, "--runs and --merge", "--runs", "--merge", rows)
 	refused(t, &Verdict, "--last without --history", other, "--last", "3")
 }
+
+// TestOutputsThatCannotBeWritten wants them refused before anything is read: the input is
+// not even there.
+func TestOutputsThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	for flag, cmd := range map[string]*cli.Command{"--flame": &Gaps, "--perfetto": &Gaps, "--junit": &Verdict, "-o": &Gaps} {
+		path := map[string]string{"--flame": "x.folded", "--perfetto": "x.pftrace", "--junit": "x.xml", "-o": "x.html"}[flag]
+		refused(t, cmd, "there is no directory", "absent.sqlite", flag, filepath.Join(dir, "absent", path))
+		if err := os.Mkdir(filepath.Join(dir, path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, cmd, "is a directory", "absent.sqlite", flag, filepath.Join(dir, path))
+	}
+	refused(t, &Verdict, "--junit '-' is no file", "absent.sqlite", "--junit", "-")
+}
+
+// TestDoctorFormats wants a diagnosis in the formats that its flag names, and rows in none
+// of them that is only a diagnosis's.
+func TestDoctorFormats(t *testing.T) {
+	for format, begin := range map[string]string{"html": "<!", "json": "{"} {
+		var stdout, stderr bytes.Buffer
+		status := cli.Run(&Nsys2arrow, []string{"--doctor", "../../testdata/llama_tp2.sqlite", "--format", format}, strings.NewReader(""), &stdout, &stderr)
+		if status != 0 || !strings.HasPrefix(stdout.String(), begin) {
+			t.Errorf("%s: status %d, %.20q, %s", format, status, &stdout, &stderr)
+		}
+	}
+	refused(t, &Nsys2arrow, "--format html is for --doctor", "absent.sqlite", "--format", "html")
+	refused(t, &Nsys2arrow, "does not write html", "absent.sqlite", "-o", filepath.Join(t.TempDir(), "x.html"))
+}

@@ -11,6 +11,17 @@ import (
 // doctorFlag is the flag of the readers.
 var doctorFlag = cli.Flag{Name: "doctor", Usage: "say what the recording can answer and what it cannot, and how to record that; as text, or with --format html or json", Default: false}
 
+// readerFlags are the flags of a reader's output: of rows, or of a diagnosis.
+var readerFlags = func() []cli.Flag {
+	flags := slices.Clone(rowFlags)
+	for i := range flags {
+		if flags[i].Name == "format" {
+			flags[i].Values = append(slices.Clone(rowFormats), formatHTML)
+		}
+	}
+	return append(flags, doctorFlag)
+}()
+
 // doctorFormats are what a diagnosis can be written as.
 var doctorFormats = []string{formatText, formatHTML, formatJSON}
 

@@ -57,12 +57,12 @@ var gapsFlags = []cli.Flag{
 	outputFlag,
 }
 
-// checkFlame refuses files of no format of flame graphs.
+// checkFlame refuses files of no format of flame graphs, and those that cannot be written.
 func checkFlame(path string) error {
 	if flame.Writer(path) == nil {
 		return cli.Misuse("--flame "+path+": the extension says no format", "--flame takes a file that ends in "+strings.Join(flame.Extensions, ", "))
 	}
-	return nil
+	return checkOutput(path)
 }
 
 // checkPart refuses a report that the other flags leave nothing to say.

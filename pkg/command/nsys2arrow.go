@@ -29,7 +29,7 @@ their start.`,
 		"nsys2arrow trace.sqlite --format csv | head",
 		"nsys2arrow --doctor rank*.sqlite",
 	},
-	Flags: slices.Concat(rowFlags, []cli.Flag{doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
+	Flags: slices.Concat(readerFlags, []cli.Flag{withoutFlag}, checkpointFlags, selectFlags),
 	Run: Body(func(c *Context) error {
 		if c.Bool(doctorFlag.Name) {
 			return c.doctor()

@@ -20,12 +20,12 @@ const (
 	rangeSteps = 100
 )
 
-// checkPerfetto refuses files of no format of timelines.
+// checkPerfetto refuses files of no format of timelines, and those that cannot be written.
 func checkPerfetto(path string) error {
 	if perfetto.Writer(path) == nil {
 		return cli.Misuse("--perfetto "+path+": the extension says no format", "--perfetto takes a file that ends in "+strings.Join(perfetto.Extensions, ", "))
 	}
-	return nil
+	return checkOutput(path)
 }
 
 // watchWorst returns a source of the same rows, and what keeps the steps that --perfetto

@@ -26,7 +26,15 @@ const defaultTop = 20
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
 
 // junitFlag is the flag of a command that is a gate.
-var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`, as XML for continuous integration", File: cli.Writes}
+var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`, as XML for continuous integration", File: cli.Writes, Check: checkJUnit}
+
+// checkJUnit refuses standard output, where the report goes, and a file that cannot be written.
+func checkJUnit(path string) error {
+	if path == "" || path == "-" {
+		return cli.Misuse("--junit '"+path+"' is no file", "--junit report.xml")
+	}
+	return checkOutput(path)
+}
 
 // reportFormats are the formats of a report that is also rows.
 var reportFormats = []string{formatText, formatHTML, formatJSON, formatArrow, formatTable, formatCSV, formatJSONL}

@@ -88,6 +88,8 @@ func (c *Context) outputFormat() (string, error) {
 func (c *Context) given(format, byName string) (string, error) {
 	path := c.OutputPath()
 	switch {
+	case !c.writes(format):
+		return "", cli.Misuse("--format "+format+" is for --doctor", "rows are written as "+cli.Or(rowFormats))
 	case format == formatArrow && c.ToTerminal():
 		return "", cli.Misuse("will not write Arrow onto a terminal", "redirect it, pipe it into the next filter, or use -o FILE")
 	case format == formatArrow && byName == formatParquet:
@@ -106,8 +108,11 @@ func extension(path string) string {
 
 // writes tells whether the command writes a format.
 func (c *Context) writes(format string) bool {
-	if format == formatParquet {
+	switch {
+	case format == formatParquet:
 		format = formatArrow // as a file at rest
+	case format == formatHTML && c.Has(doctorFlag.Name):
+		return false // of a diagnosis only
 	}
 	return c.Takes("format", format)
 }

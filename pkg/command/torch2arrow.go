@@ -37,7 +37,7 @@ stage whether that is nsys2arrow's to read or torch2arrow's.`,
 		"torch2arrow trace.json --python --format csv | head",
 		"verdict profile/*.json.gz",
 	},
-	Flags: slices.Concat(rowFlags, []cli.Flag{doctorFlag}, checkpointFlags, torchFlags, selectFlags),
+	Flags: slices.Concat(readerFlags, checkpointFlags, torchFlags, selectFlags),
 	Run: Body(func(c *Context) error {
 		if c.Bool(doctorFlag.Name) {
 			return c.doctor()
