@@ -1,7 +1,10 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -53,4 +56,55 @@ func (f *File) statistics(g int, column string) (*format.Statistics, *leaf) {
 	}
 	col := &f.cols[i]
 	return &f.meta.RowGroups[g].Columns[col.chunk].MetaData.Statistics, col
+}
+
+// statistics returns the bounds of the values and the number of nulls.
+func (c *encoder) statistics(rows int) format.Statistics {
+	s := format.Statistics{NullCount: int64(rows - c.v.count(c.col))}
+	if c.v.count(c.col) == 0 {
+		return s
+	}
+	switch {
+	case c.col.Type == Bool:
+	case c.col.Type.IsText():
+		s.MinValue, s.MaxValue = c.textBounds()
+	case c.col.Type.IsInt():
+		s.MinValue = appendPlain(nil, []int64{slices.Min(c.v.Int)}, c.meta.Type)
+		s.MaxValue = appendPlain(nil, []int64{slices.Max(c.v.Int)}, c.meta.Type)
+	case c.col.Type == Float64 && !slices.ContainsFunc(c.v.Float, math.IsNaN):
+		low, high := slices.Min(c.v.Float), slices.Max(c.v.Float)
+		if low == 0 { // either zero may be among the values
+			low = math.Copysign(0, -1)
+		}
+		if high == 0 {
+			high = 0
+		}
+		s.MinValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(low))
+		s.MaxValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(high))
+	}
+	return s
+}
+
+// maxBound is the length of the longest text that goes into statistics.
+const maxBound = 64
+
+// textBounds returns the least and the greatest text, nil where one is longer than the
+// bounds of a chunk may be: shortened, it would be no bound.
+func (c *encoder) textBounds() (low, high []byte) {
+	texts := &c.v.Text
+	if c.indexed {
+		texts = &c.dict.textValues
+	}
+	low, high = texts.Get(0), texts.Get(0)
+	for i := range texts.Len() {
+		if t := texts.Get(i); bytes.Compare(t, low) < 0 {
+			low = t
+		} else if bytes.Compare(t, high) > 0 {
+			high = t
+		}
+	}
+	if len(low) > maxBound || len(high) > maxBound {
+		return nil, nil
+	}
+	return bytes.Clone(low), bytes.Clone(high)
 }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/compare"
+)
+
+// noise is a kind of noise: how much more a step takes than its mean, as a factor.
+type noise struct {
+	name string
+	// wanders tells that it has no long-run mean: of equal runs the answer may only
+	// be that nothing can be told.
+	wanders bool
+	// host draws what all host operations of a rank feel, op what one feels.
+	host, op func(rng *rand.Rand, n int) []float64
+}
+
+// stepNoises are the kinds of noise.
+var stepNoises = []noise{
+	{"independent 10 %", false, quiet, normal(0, 0.1)},
+	{"log-normal 50 %", false, quiet, normal(0, 0.5)},
+	{"Pareto 2.5", false, quiet, pareto(2.5)},
+	{"AR(1) 0.3", false, quiet, normal(0.3, 0.1)},
+	{"AR(1) 0.6", false, quiet, normal(0.6, 0.1)},
+	{"AR(1) 0.9", false, quiet, normal(0.9, 0.1)},
+	{"AR(1) 0.9 of the host", false, normal(0.9, 0.1), normal(0, 0.05)},
+	{"two states, 5 steps, 20 %", false, states(5, 0.2), normal(0, 0.05)},
+	{"two states, 20 steps, 10 %", false, states(20, 0.1), normal(0, 0.05)},
+	{"two states, 20 steps, 30 %", false, states(20, 0.3), normal(0, 0.05)},
+	{"two states, 50 steps, 20 %", false, states(50, 0.2), normal(0, 0.05)},
+	{"bursts", false, bursts(0.01, 6, 0.5), normal(0, 0.05)},
+	{"a pause every 20 steps", false, pauses(20, 1), normal(0, 0.05)},
+	{"drift of 10 %", true, drift(0.1), normal(0, 0.05)},
+	{"random walk, 0.5 % per step", true, walk(0.005), normal(0, 0.05)},
+}
+
+func quiet(_ *rand.Rand, n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
+// normal is log-normal noise with a correlation of neighbours.
+func normal(phi, sd float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		z := rng.NormFloat64()
+		for t := range x {
+			x[t] = math.Exp(sd*z - sd*sd/2)
+			z = phi*z + math.Sqrt(1-phi*phi)*rng.NormFloat64()
+		}
+		return x
+	}
+}
+
+// pareto has mean 1 and a tail of the given index, above 0.9.
+func pareto(alpha float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		for t := range x {
+			x[t] = 0.9 + 0.1*(alpha-1)*(math.Pow(1-rng.Float64(), -1/alpha)-1)
+		}
+		return x
+	}
+}
+
+// states are two, each kept for stay steps on average, the slower by shift.
+func states(stay, shift float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		slow := rng.IntN(2)
+		for t := range x {
+			x[t] = 1 + shift*float64(slow)
+			if rng.Float64() < 1/stay {
+				slow = 1 - slow
+			}
+		}
+		return x
+	}
+}
+
+// bursts begin in a share of the steps and take so many of them, slower by shift.
+func bursts(share, length, shift float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		slow := false
+		for t := range x {
+			x[t] = 1
+			if slow {
+				x[t] += shift
+				slow = rng.Float64() > 1/length
+			} else {
+				slow = rng.Float64() < share
+			}
+		}
+		return x
+	}
+}
+
+// pauses come every so many steps, from any one on.
+func pauses(every int, shift float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		first := rng.IntN(every)
+		for t := range x {
+			x[t] = 1
+			if t%every == first {
+				x[t] += shift
+			}
+		}
+		return x
+	}
+}
+
+// drift is a straight line whose slope differs from run to run.
+func drift(share float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		slope := share * rng.NormFloat64() / float64(n)
+		for t := range x {
+			x[t] = 1 + slope*float64(t)
+		}
+		return x
+	}
+}
+
+func walk(sd float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		z := 0.0
+		for t := range x {
+			x[t] = math.Exp(z)
+			z += sd * rng.NormFloat64()
+		}
+		return x
+	}
+}
+
+// draw makes a run of steps with so many ranks. What operations cost is multiplied
+// by factor, and change is applied to the samples of each rank.
+func (z *noise) draw(rng *rand.Rand, steps, ranks int, factor float64, change func(*compare.RankSamples)) *compare.Run {
+	s := compare.Samples{Name: "run", Gen: 8}
+	host := z.host(rng, steps)
+	shared := make([][]float64, len(costs))
+	for i := range costs {
+		shared[i] = z.op(rng, steps)
+	}
+	for range ranks {
+		one := compare.RankSamples{Operations: map[string][]float64{}}
+		one.Busy = times(gpuCost, normal(0, 0.02)(rng, steps))
+		one.Wall, one.Duration = slices.Clone(one.Busy), times(1.05, one.Busy)
+		for i, cost := range costs {
+			own := z.op(rng, steps)
+			x := make([]float64, steps)
+			for t := range x {
+				x[t] = cost * factor * host[t] * (shared[i][t] + own[t]) / 2
+				one.Wall[t] += x[t]
+			}
+			one.Operations[opName(i)] = x
+		}
+		one.Kernels, one.Calls = alike(rng, "kernel", kernelNames, 0.04, steps), alike(rng, "call", callNames, 0.1, steps)
+		if change != nil {
+			change(&one)
+		}
+		s.Ranks = append(s.Ranks, one)
+	}
+	return compare.FromSamples(s)
+}
+
+func times(by float64, x []float64) []float64 {
+	y := make([]float64, len(x))
+	for t, v := range x {
+		y[t] = by * v
+	}
+	return y
+}
+
+// alike are rows that do not differ between runs.
+func alike(rng *rand.Rand, name string, n int, sd float64, steps int) map[string][]float64 {
+	rows := map[string][]float64{}
+	for i := range n {
+		rows[fmt.Sprint(name, i)] = times(20, normal(0, sd)(rng, steps))
+	}
+	return rows
+}
