@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,6 +29,13 @@ type hostTime struct {
 	inCalls int64            // of it inside CUDA calls
 	names   map[string]int64 // by the names of calls of the system, where they are known
 	paths   map[int32]int64  // by path of ranges
+	fetches map[fetch]int64  // of it in ranges that fetch requests
+}
+
+// fetch is where a rank fetches requests.
+type fetch struct {
+	rank, path int32
+	name       string // of the call of the system
 }
 
 // hostTimes adds up the idle time in the window by why, calls on a CPU by their class.
@@ -45,12 +53,16 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			}
 			h := times[what]
 			if h == nil {
-				h = &hostTime{names: map[string]int64{}, paths: map[int32]int64{}}
+				h = &hostTime{names: map[string]int64{}, paths: map[int32]int64{}, fetches: map[fetch]int64{}}
 				times[what] = h
 			}
+			path := f.c.sites.Path(key)
 			h.ns += t.Ns
 			h.names[name] += t.Ns
-			h.paths[f.c.sites.Path(key)] += t.Ns
+			h.paths[path] += t.Ns
+			if slices.Contains(waits, what) && marker.FetchesRequests(f.c.PathText(path)) {
+				h.fetches[fetch{v.id, path, name}] += t.Ns
+			}
 			if cause := f.c.sites.Cause(key); cause >= idle.Launch && cause <= idle.API {
 				h.inCalls += t.Ns
 			}
@@ -151,22 +163,47 @@ var waits = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:slee
 
 // lowLoad finds the waits for requests, and takes them off the others.
 func (f *finder) lowLoad(times map[string]*hostTime) {
-	requests := &hostTime{paths: map[int32]int64{}}
+	requests, parts := &hostTime{paths: map[int32]int64{}}, f.forRequests(times)
 	for _, why := range waits {
 		h := times[why]
 		if h == nil {
 			continue
 		}
-		for path, ns := range h.paths {
-			if marker.FetchesRequests(f.c.PathText(path)) {
-				requests.paths[path] += ns
-				requests.ns += ns
-				h.ns -= ns
-				delete(h.paths, path)
-			}
+		for at, ns := range h.fetches {
+			ns = int64(float64(ns) * parts[at.rank])
+			requests.paths[at.path] += ns
+			requests.ns += ns
+			h.ns -= ns
+			h.paths[at.path] -= ns
+			h.names[at.name] -= ns
 		}
 	}
 	f.addHost(LowLoad, requests, "launching threads wait for requests: the GPU has nothing to do, and no change of host code will give it any"+f.batches())
+}
+
+// forRequests returns by rank which part of its waits while it fetches requests is for
+// want of them. Ranks that reduce together run the same requests: where one of them waits
+// less than another, the other waits for that one in the rest of the time.
+func (f *finder) forRequests(times map[string]*hostTime) map[int32]float64 {
+	parts, perLane := map[int32]float64{}, map[int32]float64{}
+	for _, why := range waits {
+		if h := times[why]; h != nil {
+			for at, ns := range h.fetches {
+				perLane[at.rank] += float64(ns)
+			}
+		}
+	}
+	least := math.Inf(1)
+	for _, v := range f.views {
+		perLane[v.id] /= float64(max(1, len(v.lanes)))
+		least = min(least, perLane[v.id])
+	}
+	for _, v := range f.views {
+		if parts[v.id] = 1; f.c.header.ClassRows(event.Allreduce) > 0 && perLane[v.id] > 0 {
+			parts[v.id] = least / perLane[v.id]
+		}
+	}
+	return parts
 }
 
 // batches says how many requests the steps without context requests have, "" where that

@@ -90,6 +90,47 @@ func TestHostFindings(t *testing.T) {
 	}
 }
 
+// A rank that waits for requests which another one, that runs, passes on does not show that
+// there are none: both have to wait.
+func TestRequestsOfRanks(t *testing.T) {
+	for _, test := range []struct {
+		both, together bool
+		pattern        string
+	}{{true, true, gap.LowLoad}, {false, true, gap.Comm}, {false, false, gap.LowLoad}} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, e.layer, func() {
+			e.span("_fetch_new_requests", event.Range, func() {
+				e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, e.now+400_000, "poll", event.OSIO, -1))
+				e.now += 400_000
+				from = e.now
+			})
+		})
+		for _, r := range slices.Clone(e.rows) {
+			if r.Rank = 1; r.Kind == event.OS && !test.both {
+				r.Kind, r.Name, r.Class, r.CPU = event.Run, "", -1, 4 // it is on a CPU instead
+			}
+			e.rows = append(e.rows, r)
+		}
+		for i := range e.rows {
+			if r := &e.rows[i]; test.together && r.Kind == event.Kernel && r.Class == event.Norm {
+				r.Class = event.Allreduce
+			}
+		}
+		eventtest.Sort(e.rows)
+		rep := e.report(t)
+		found := ""
+		for _, f := range rep.Findings {
+			if f.Pattern == gap.LowLoad || f.Pattern == gap.Comm {
+				found += f.Pattern
+			}
+		}
+		if found != test.pattern {
+			t.Errorf("%+v: found %q", test, found)
+		}
+	}
+}
+
 // TestSampledFamilies has the launching thread collect garbage for 120 of 400 us between
 // steps, while the GPU is idle, which samples alone show: they come ten times as often there as in the rest of
 // the step. Without collections nothing is found.
