@@ -30,7 +30,10 @@ type Selection struct {
 }
 
 // Range is the numbers from From up to To, without To.
-type Range struct{ From, To int64 }
+type Range struct {
+	From int64 // the first value that is in it
+	To   int64 // the first after it
+}
 
 func (r *Range) has(v int64) bool { return v >= r.From && v < r.To }
 

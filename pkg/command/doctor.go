@@ -30,7 +30,7 @@ var doctorFormats = []string{formatText, formatHTML, formatJSON}
 func (c *Context) doctorFormat() (string, error) {
 	for _, name := range append(names(choiceFlags), "checkpoint", "without") {
 		if c.IsSet(name) {
-			return "", cli.Misuse("--doctor looks at the whole recording", "leave --"+name+" out")
+			return "", cli.Misuse("--doctor examines the whole recording", "leave --"+name+" out")
 		}
 	}
 	format := formatText

@@ -56,7 +56,7 @@ func (c *Context) selection() (s checkpoint.Selection, err error) {
 	}
 	if c.analyses() && s.Kinds != nil {
 		kept := (&checkpoint.Selection{Kinds: s.Kinds}).Kept(nil)
-		if err := c.checkKinds(kept, "--kind "+c.String("kind"), "leave --kind out: it is for rows to look at, as in nsys2arrow --kind kernel --format csv"); err != nil {
+		if err := c.checkKinds(kept, "--kind "+c.String("kind"), "leave --kind out: it is for listing rows, as in nsys2arrow --kind kernel --format csv"); err != nil {
 			return s, err
 		}
 	}

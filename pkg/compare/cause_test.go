@@ -18,7 +18,7 @@ type planted struct {
 	advice     string // in the first of the mitigations; "": not asked
 }
 
-// TestCauses plants one cause at a time, and finds it named; of the clean twin,
+// TestCauses plants one cause at a time, and finds it named; of the clean counterpart,
 // another run of what came before, nothing is said.
 func TestCauses(t *testing.T) {
 	for name, p := range map[string]planted{
@@ -91,7 +91,7 @@ func check(t *testing.T, p planted, c *compare.Comparison) {
 		t.Errorf("mitigations %q", c.Mitigations)
 	}
 	for _, m := range c.Mitigations {
-		if strings.Contains(m, "beside the CUDA graph") && *c.Steady.Target.Graph+*c.Steady.Target.Replays == 0 {
+		if strings.Contains(m, "outside the CUDA graph") && *c.Steady.Target.Graph+*c.Steady.Target.Replays == 0 {
 			t.Errorf("there is no graph: %s", m)
 		}
 	}
@@ -125,7 +125,7 @@ func TestFewSteps(t *testing.T) {
 		after sim.Config
 		want  string
 	}{
-		"four pauses": {pauses, "look at Python GC in 4 of "},
+		"four pauses": {pauses, "see Python GC in 4 of "},
 		"many pauses": {often, "Python GC in 18 of "},
 		"clean":       {again, "# Root cause: nothing beyond the noise"},
 	} {

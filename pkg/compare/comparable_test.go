@@ -33,7 +33,7 @@ func altered(t *testing.T, c sim.Config, change func(*event.Header, []eventtest.
 }
 
 // Steps of other sizes, torn ones, and those found by other markers are not
-// compared, and their clean twins are.
+// compared, and their clean counterparts are.
 func TestSetups(t *testing.T) {
 	small := sim.Default()
 	small.Layers, small.Steps, small.ContextEvery = 3, 40, 0

@@ -266,7 +266,7 @@ func (c *Comparison) adviseKernels() {
 	}
 	what := "a fusion is lost, or what was one kernel is launched in pieces"
 	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *b.Graph+*b.Replays > 0 {
-		what = "they are launched one by one beside the CUDA graph: bring them into it, or fuse them"
+		what = "they are launched one by one outside the CUDA graph: bring them into it, or fuse them"
 	}
 	c.mitigate("More kernels at similar GPU time (%s to %s per step): %s.", report.Digits(before), report.Digits(after), what)
 }
@@ -375,6 +375,6 @@ func (c *Comparison) advisePhase() {
 		return
 	}
 	if w := c.summary(wall); w.grown() == 0 {
-		c.mitigate("Only context steps take longer (%s): look at prefill, with --phase context.", change(*ctx.Wall.Delta))
+		c.mitigate("Only context steps take longer (%s): compare prefill with --phase context.", change(*ctx.Wall.Delta))
 	}
 }

@@ -105,14 +105,14 @@ func (c *Comparison) fewHeadline() string {
 	case len(proven) > 0:
 		return "in few steps: " + proven[0].Name + " in " + proven[0].Target.text()
 	case c.tailGrown() && len(suspects) > 0:
-		return fmt.Sprintf("in the slowest steps only: look at %s in %s", suspects[0].Name, suspects[0].Target.text())
+		return fmt.Sprintf("in the slowest steps only: see %s in %s", suspects[0].Name, suspects[0].Target.text())
 	case c.tailGrown():
 		return fmt.Sprintf("in the slowest steps only: the longest takes %s, before %s",
 			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
 	case len(suspects) > 0:
-		return fmt.Sprintf("%s, but look at %s in %s: too few to be sure", conclusionWords[None], suspects[0].Name, suspects[0].Target.text())
+		return fmt.Sprintf("%s, but see %s in %s: too few to be sure", conclusionWords[None], suspects[0].Name, suspects[0].Target.text())
 	case c.tailSuspect():
-		return fmt.Sprintf("%s, but look at the longest step, of %s: too few are as long to be sure", conclusionWords[None], micros(c.summary(wallMax).Target))
+		return fmt.Sprintf("%s, but see the longest step, of %s: too few are as long to be sure", conclusionWords[None], micros(c.summary(wallMax).Target))
 	}
 	return conclusionWords[None]
 }

@@ -22,7 +22,7 @@
 //	              and libraries loaded, and functions looked up in them
 //	other         the rest, graph administration and capture probes among them
 //
-// A call that is listed for one of the two APIs counts for its twin in the other
+// A call that is listed for one of the two APIs counts for its counterpart in the other
 // too: cuEventRecord is what cudaEventRecord is. So do AMD's, hip in place of cuda;
 // their launches have names of their own (hipModuleLaunchKernel, hipExtLaunchKernel).
 //

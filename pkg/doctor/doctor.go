@@ -246,7 +246,7 @@ func where(f *found, q *Question) {
 
 // graphs asks what gaps says about kernels in CUDA graphs.
 func graphs(f *found, q *Question) {
-	q.Question, q.Command = "Which kernels run in CUDA graphs, and which beside them?", "gaps"
+	q.Question, q.Command = "Which kernels run in CUDA graphs, and which outside of them?", "gaps"
 	switch {
 	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0:
 		q.Because = "no CUDA graph is launched"

@@ -22,10 +22,10 @@ const (
 // launching thread is blocked until others do something. That is an association: nobody
 // knows whether that thread is who it waits for.
 type Meanwhile struct {
-	Rank   int32 `json:"rank"`
+	Rank   int32 `json:"rank"`   // of the thread's process
 	Thread int64 `json:"thread"` // thread id
 	// Us is the time that it was on a CPU while launching threads of the rank waited, over
-	// all lanes; Share its share of their waiting, WindowShare that of the window in which it
+	// all tracks; Share its share of their waiting, WindowShare that of the window in which it
 	// was on a CPU, Lift how many times as large the former is.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
@@ -35,7 +35,7 @@ type Meanwhile struct {
 
 // Placement is where a launching thread ran in the window.
 type Placement struct {
-	Rank   int32 `json:"rank"`
+	Rank   int32 `json:"rank"`   // of the thread's process
 	Thread int64 `json:"thread"` // thread id
 	// Migrations is how often it came to another CPU than its last one; PerStep the same
 	// per rank-step, null without steps.

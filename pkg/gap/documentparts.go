@@ -16,9 +16,9 @@ func (rep *Report) graph(s *report.Section) {
 		s.Say("No kernels.")
 		return
 	case g.Whole > 0 && g.Coverage == nil:
-		s.Say("%d graph replays were recorded as a whole, without their kernels; no kernels ran beside them.", g.Whole)
+		s.Say("%d graph replays were recorded as a whole, without their kernels; no kernels ran outside of them.", g.Whole)
 	case g.Whole > 0:
-		s.Say("%d graph replays were recorded as a whole, without their kernels; %d kernels ran beside them, %s of them replayed.",
+		s.Say("%d graph replays were recorded as a whole, without their kernels; %d kernels ran outside of them, %s of these replayed.",
 			g.Whole, g.Kernels, report.Percent(*g.Coverage))
 	default:
 		s.Say("%s of %d kernels were replayed from graphs.", report.Strong(report.Percent(*g.Coverage)), g.Kernels)
@@ -56,8 +56,8 @@ func (rep *Report) pattern(s *report.Section) {
 		s.Say("None: no sequence of kernels repeats within a step, or whole-graph rows hide them.")
 		return
 	}
-	s.Say("A unit of %s in %s (%s; %d kernels before, %d after; %s of the kernels, %d steps agree).",
-		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), p.Prologue, p.Epilogue, report.Percent(p.Covered), p.Steps)
+	s.Say("A unit of %s in %s (%s; %d %s before, %d after; %s of the kernels, %d steps agree).",
+		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), p.Prologue, plural(p.Prologue, "kernel", "kernels"), p.Epilogue, report.Percent(p.Covered), p.Steps)
 	if p.Sentence != "" {
 		s.Say("%s.", report.Strong(p.Sentence))
 	}

@@ -59,7 +59,7 @@ func (f *finder) graphs() {
 		f.fallback(g)
 	}
 	if g.replayed > 0 && g.beside >= int64(g.replayed) {
-		f.expand(g.beside, g.replayed, "beside the graph that is replayed")
+		f.expand(g.beside, g.replayed, "outside the graph that is replayed")
 	}
 }
 

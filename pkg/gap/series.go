@@ -19,8 +19,8 @@ const (
 // Series is how the steps that count went, one after the other and rank by rank. Times
 // are in us per step and GPU.
 type Series struct {
-	Causes []string // that are told apart, the largest first; what else there is comes after
-	Bins   []Bin
+	Causes []string     // that are shown one by one, the largest first; what else there is comes after
+	Bins   []Bin        // in the order of steps
 	Ranks  []RankSeries // in order; of many those with the most idle time
 	Left   int          // how many ranks are not among them
 }
@@ -36,8 +36,8 @@ type Bin struct {
 
 // RankSeries is the steps of a rank.
 type RankSeries struct {
-	Rank  int32
-	Steps int
+	Rank  int32     // number of the rank
+	Steps int       // in its window
 	Parts []float64 // as those of a Bin
 }
 

@@ -26,7 +26,7 @@ var Treatments = []Treatment{
 	},
 	{
 		"AFFINITY", []string{"descheduled"}, "are ready to run and have no CPU, or wait inside the kernel",
-		"give each a CPU of its own (taskset, numactl), and look at the limits of the container",
+		"give each a CPU of its own (taskset, numactl), and check the limits of the container",
 	},
 	{
 		"JIT", []string{"load"}, "wait for code that is compiled or loaded",

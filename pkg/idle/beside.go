@@ -36,7 +36,7 @@ func (b *Beside) Add(o Beside) {
 type ThreadBeside struct {
 	Group    int   // as Cut was told
 	Thread   int64 // its number
-	Launches bool
+	Launches bool  // it launched GPU work, too
 	Beside
 }
 

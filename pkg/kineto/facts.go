@@ -249,7 +249,7 @@ func (d *document) warn() {
 		say("the trace was cut short: what came last is missing")
 	}
 	if n := d.counts.rows[pythonCategory]; n > 0 {
-		say("recorded with Python stacks, %d functions beside %d other events: that slows the host down, and idle time is larger than without", n, kept)
+		say("recorded with Python stacks, %d functions and %d other events: that slows the host down, and idle time is larger than without", n, kept)
 	}
 	gpu := d.counts.rows[kernelCategory] + d.counts.rows[memcpyCategory] + d.counts.rows[memsetCategory]
 	switch {

@@ -93,7 +93,7 @@ func setFacts(h *event.Header, rows []eventtest.Row, seed uint64) {
 	}
 }
 
-func TestAgainstTwin(t *testing.T) {
+func TestAgainstReference(t *testing.T) {
 	seeds := uint64(1500)
 	if testing.Short() {
 		seeds = 300
@@ -116,7 +116,7 @@ func TestAgainstTwin(t *testing.T) {
 			h    *event.Header
 			rows []eventtest.Row
 		}{{tagged, isolated}, {h, rows}} {
-			want := twin(in.h, in.rows, opt)
+			want := reference(in.h, in.rows, opt)
 			for _, batch := range []int{1, 7, 8192} {
 				got := compute(t, in.h, in.rows, opt, batch)
 				for i := range got.Rows {

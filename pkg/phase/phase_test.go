@@ -32,8 +32,8 @@ func isolated(t *testing.T, seed uint64, by string) (*event.Header, []eventtest.
 	return it.Header(), out
 }
 
-// twin is the same, obviously: it looks up the step of each row.
-func twin(rows []eventtest.Row, unnamed event.Phase) []eventtest.Row {
+// reference is the same, obviously: it looks up the step of each row.
+func reference(rows []eventtest.Row, unnamed event.Phase) []eventtest.Row {
 	type key struct {
 		rank int32
 		step int64
@@ -76,7 +76,7 @@ func twin(rows []eventtest.Row, unnamed event.Phase) []eventtest.Row {
 	return out
 }
 
-func TestAgainstTwin(t *testing.T) {
+func TestAgainstReference(t *testing.T) {
 	phases := map[event.Phase]int{}
 	for seed := range uint64(600) {
 		by := step.Methods[1+seed%3]
@@ -85,7 +85,7 @@ func TestAgainstTwin(t *testing.T) {
 		if by == step.Graph {
 			unnamed = event.Generation
 		}
-		want := twin(rows, unnamed)
+		want := reference(rows, unnamed)
 		for _, batch := range []int{1, 7, 8, 9, 8192} {
 			tagged, err := phase.New(eventtest.Source(h, rows, batch), nil)
 			if err != nil {

@@ -5,10 +5,10 @@ import "github.com/hostbound/hostbound/pkg/figure"
 // Drawing is a figure with the table of what it shows. Renderers of text have the table
 // in its place, or nothing.
 type Drawing struct {
-	Title string // what it is of
-	Alt   string // what it shows, in a sentence, for those who do not see it
-	Plot  figure.Plot
-	Table *Table
+	Title string      // what it is of
+	Alt   string      // what it shows, in a sentence, for those who do not see it
+	Plot  figure.Plot // what is drawn
+	Table *Table      // the figures that it shows
 	// Extra says that the table has nothing that those who read text look for.
 	Extra bool
 }

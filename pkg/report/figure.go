@@ -41,7 +41,7 @@ const percentDecimals = 1
 
 // Signed puts a plus sign before a figure that grew.
 func Signed(shown string) string {
-	if shown == "" || strings.ContainsAny(shown[:1], "-+?<") || strings.Trim(strings.Fields(shown)[0], "0.") == "" {
+	if shown == "" || strings.ContainsAny(shown[:1], "-+?<>") || strings.Trim(strings.Fields(shown)[0], "0.") == "" {
 		return shown
 	}
 	return "+" + shown
@@ -96,8 +96,8 @@ const maxDecimals = 3
 
 // scaleOf chooses the scale for numbers: a unit of which the largest has one or more,
 // and as many decimals as it takes for the smallest to have three digits, but not so
-// many that the largest has more than four, unless the smallest would have none. A column whose largest and smallest lie too far apart for that takes
-// the unit of the smaller ones.
+// many that the largest has more than four, unless the smallest would have none. A column
+// whose largest and smallest lie too far apart for that takes the unit of the smaller ones.
 func scaleOf(numbers []float64, durations bool) scale {
 	least, most := math.Inf(1), 0.0
 	for _, x := range numbers {

@@ -27,7 +27,7 @@ func TestSentenceFigures(t *testing.T) {
 			t.Errorf("%v is %q, want %q", ratio, got, want)
 		}
 	}
-	for in, want := range map[string]string{"1.5": "+1.5", "-1.5": "-1.5", "0.00": "0.00", "0 µs": "0 µs", "?": "?", "< 0.1": "< 0.1", "": ""} {
+	for in, want := range map[string]string{"1.5": "+1.5", "-1.5": "-1.5", "0.00": "0.00", "0 µs": "0 µs", "?": "?", "< 0.1": "< 0.1", "> -0.1 %": "> -0.1 %", "": ""} {
 		if got := Signed(in); got != want {
 			t.Errorf("%q with a sign is %q, want %q", in, got, want)
 		}

@@ -22,7 +22,7 @@ type Result struct {
 
 // Round is one round.
 type Round struct {
-	Name      string   `json:"name"`
+	Name      string   `json:"name"`        // as its profile is called
 	Against   *string  `json:"against"`     // the round it is compared with; null for the baseline
 	TotalUs   float64  `json:"total_us"`    // profiled time, of all outermost functions
 	Steps     int64    `json:"steps"`       // 0 not known
@@ -43,7 +43,7 @@ type Round struct {
 	BenchAgainst *string         `json:"benchmark_against"`
 	Decisive     *MetricDecision `json:"decided_by"` // null for the baseline, and where nothing can be compared
 
-	Verdict  Verdict   `json:"verdict"`
+	Verdict  Verdict   `json:"verdict"`   // on its change
 	Reason   string    `json:"reason"`    // what Verdict rests on, as text; "" for the baseline
 	RollBack bool      `json:"roll_back"` // it regressed, or its tests failed
 	Pitfalls []Pitfall `json:"pitfalls"`  // what a regression looks like
@@ -72,7 +72,7 @@ type Change struct {
 
 // MetricChange is a figure of a round's benchmark.
 type MetricChange struct {
-	Metric   Metric      `json:"metric"`
+	Metric   Metric      `json:"metric"`   // its name says the unit
 	Mean     float64     `json:"mean"`     // over runs, in the unit that Metric names
 	Runs     int         `json:"runs"`     // at least 1
 	Interval *[2]float64 `json:"interval"` // 95 % of the mean; null with one run
@@ -104,42 +104,42 @@ type Rule struct {
 // Summary is what there is to report at the end: the number of rounds, and six lists.
 // None of these is null.
 type Summary struct {
-	Rounds          int             `json:"rounds"`          // after the baseline
-	Improved        int             `json:"improved"`        // of these
-	Cumulative      *Cumulative     `json:"cumulative"`      // null with the baseline alone, or where nothing can be compared
-	Benchmark       []BenchmarkLine `json:"benchmark"`       // of the metrics that both ends have
-	Changes         []Made          `json:"changes"`         // those that were kept, by rounds
-	Failed          []Attempt       `json:"failed_attempts"` // those that were not
-	Remaining       []Remaining     `json:"remaining_hotspots"`
-	Recommendations []string        `json:"recommendations"` // sentences, the most urgent first
+	Rounds          int             `json:"rounds"`             // after the baseline
+	Improved        int             `json:"improved"`           // of these
+	Cumulative      *Cumulative     `json:"cumulative"`         // null with the baseline alone, or where nothing can be compared
+	Benchmark       []BenchmarkLine `json:"benchmark"`          // of the metrics that both ends have
+	Changes         []Made          `json:"changes"`            // those that were kept, by rounds
+	Failed          []Attempt       `json:"failed_attempts"`    // those that were not
+	Remaining       []Remaining     `json:"remaining_hotspots"` // of the last kept round, the largest first
+	Recommendations []string        `json:"recommendations"`    // sentences, the most urgent first
 }
 
 // Cumulative is the improvement from the baseline to the last round that was kept. Times
 // are of the outermost functions that both have.
 type Cumulative struct {
-	From      string  `json:"from"`      // the baseline's name
-	To        string  `json:"to"`        // the last kept round's
-	BeforeUs  float64 `json:"before_us"` // per step where PerStep is set
-	AfterUs   float64 `json:"after_us"`  // likewise
-	ChangeUs  float64 `json:"change_us"` // likewise; negative: faster
-	ChangePct float64 `json:"change_pct"`
-	PerStep   bool    `json:"per_step"` // times are per step, not totals
+	From      string  `json:"from"`       // the baseline's name
+	To        string  `json:"to"`         // the last kept round's
+	BeforeUs  float64 `json:"before_us"`  // per step where PerStep is set
+	AfterUs   float64 `json:"after_us"`   // likewise
+	ChangeUs  float64 `json:"change_us"`  // likewise; negative: faster
+	ChangePct float64 `json:"change_pct"` // negative: faster
+	PerStep   bool    `json:"per_step"`   // times are per step, not totals
 }
 
 // BenchmarkLine is a figure at the baseline and at the end, in the unit that its metric
 // names.
 type BenchmarkLine struct {
-	Metric    Metric      `json:"metric"`
-	Baseline  float64     `json:"baseline"` // mean over its runs
-	Final     float64     `json:"final"`    // mean over the runs of Round
-	ChangePct float64     `json:"change_pct"`
+	Metric    Metric      `json:"metric"`              // its name says the unit
+	Baseline  float64     `json:"baseline"`            // mean over its runs
+	Final     float64     `json:"final"`               // mean over the runs of Round
+	ChangePct float64     `json:"change_pct"`          // positive: more of it
 	ChangeCI  *[2]float64 `json:"change_interval_pct"` // null with one run on each side
 	Round     string      `json:"round"`               // the last kept one that has the metric
 }
 
 // Made is a change that was kept.
 type Made struct {
-	Round     string   `json:"round"`
+	Round     string   `json:"round"`      // that kept it
 	Change    string   `json:"change"`     // "" where no notes say
 	File      string   `json:"file"`       // "" not known
 	Line      int      `json:"line"`       // in the round before; 0 not known
@@ -157,11 +157,11 @@ type Attempt struct {
 
 // Remaining is a hotspot of the last round that was kept, other than real work.
 type Remaining struct {
-	Function  string   `json:"function"`
-	File      string   `json:"file"` // reduced path
-	Line      int      `json:"line"` // the first of the hotspot
-	Type      string   `json:"type"` // of waste
-	TimeUs    float64  `json:"time_us"`
+	Function  string   `json:"function"`    // as its profile names it
+	File      string   `json:"file"`        // reduced path
+	Line      int      `json:"line"`        // the first of the hotspot
+	Type      string   `json:"type"`        // of waste
+	TimeUs    float64  `json:"time_us"`     // of all its steps
 	UsPerStep *float64 `json:"us_per_step"` // null where steps are not known
 	Share     float64  `json:"share"`       // of the profiled time, 0 to 1
 	Source    string   `json:"-"`           // of Line; in reports only

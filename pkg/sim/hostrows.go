@@ -27,7 +27,10 @@ type CPUSample struct {
 }
 
 // Frame is a function in a stack.
-type Frame struct{ Symbol, Module StringID }
+type Frame struct {
+	Symbol StringID // name of the function
+	Module StringID // path of its library or program
+}
 
 var tableSwitch = table{name: "SCHED_EVENTS", columns: []column{
 	must("start", i64).says(noteStart), must("cpu", i32), must("isSchedIn", u8), maybe("globalTid", u64).says(noteID),

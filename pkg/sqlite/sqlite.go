@@ -173,7 +173,7 @@ func checkFile(f *os.File, path string) (p pager, err error) {
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if s, err := os.Stat(path + suffix); err == nil && s.Size() > 0 {
-			return p, &Error{path, "a journal lies beside it, so the database is being written or was left half-written",
+			return p, &Error{path, "there is a journal next to it, so the database is being written or was left half-written",
 				"wait for the writer, or open it once with sqlite3 to recover it"}
 		}
 	}

@@ -54,7 +54,7 @@ type Timeline struct {
 
 // Step is what happened in a step of a rank.
 type Step struct {
-	Rank   int32
+	Rank   int32       // number of the rank
 	Number int64       // of the step in the stream, -1 where the stream has no steps
 	Phase  event.Phase // Unknown where nothing says
 	Ctx    int64       // context requests, step.Unknown where nothing says
@@ -75,8 +75,8 @@ type Step struct {
 
 // Event is a row of the trace.
 type Event struct {
-	Start, End  int64 // ns
-	Kind        event.Kind
+	Start, End  int64       // ns
+	Kind        event.Kind  // as in the stream
 	Class       event.Class // -1 for none
 	Name        int32       // in Step.Names
 	Device      int32       // of GPU rows
@@ -91,7 +91,7 @@ type Event struct {
 
 // Gap is a stretch of time in which a GPU is idle for one reason.
 type Gap struct {
-	Device     int32
+	Device     int32  // number of the GPU that waits
 	Start, End int64  // ns
 	Cause      string // of section "Causes" of package idle
 	Site       string // the call or kernel that it arose in, "" for none

@@ -84,7 +84,7 @@ func (r *Report) why() report.Text {
 		if s.value[gpuIdle] == nil {
 			return report.Plain("There is nothing to measure.")
 		}
-		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: look at what the GPUs do, not at the host.",
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: examine what the GPUs do, not the host.",
 			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes)
 	}
 	s := r.worst()

@@ -10,7 +10,7 @@ import (
 
 // Row is a row as a value. Null is -1 in the columns that can be null.
 type Row struct {
-	Kind                    event.Kind
+	Kind                    event.Kind  // of the row
 	Start, End              int64       // ns
 	Rank, Device            int32       // as in event.Batch, like all that follow
 	Stream, Thread          int64       // CUDA stream, thread id

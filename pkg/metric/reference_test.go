@@ -33,19 +33,19 @@ func in(t int64, w []span) bool {
 	return slices.ContainsFunc(w, func(s span) bool { return s.Has(t) })
 }
 
-// twinStep is a step with its period.
-type twinStep struct {
+// referenceStep is a step with its period.
+type referenceStep struct {
 	eventtest.Row
 	period span
 	parts  []span // of it that were recorded
 	last   bool   // of its segment, or not all recorded
 }
 
-// twinRank is a rank with all its rows.
-type twinRank struct {
+// referenceRank is a rank with all its rows.
+type referenceRank struct {
 	id      int32
 	rows    []eventtest.Row
-	steps   []twinStep
+	steps   []referenceStep
 	window  *eventtest.Row
 	trace   []span
 	lost    []span // not recorded
@@ -53,20 +53,20 @@ type twinRank struct {
 	devices []int32
 }
 
-// twin is Compute, obviously: it looks at all rows at once.
-func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Result {
+// reference is Compute, obviously: it looks at all rows at once.
+func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Result {
 	res := &metric.Result{}
 	res.Window, res.HiddenGraphs, res.Warnings = metric.WindowBenchmark, h.Rows(event.Graph), h.Warnings()
 	res.Kernels, res.Launches = h.Rows(event.Kernel), h.ClassRows(event.Launch)
 	if h.Isolation != nil {
 		res.Method = h.Isolation.Method
 	}
-	var ranks []*twinRank
+	var ranks []*referenceRank
 	steps := 0
 	for id := range int32(10) {
-		if tw := newTwinRank(h, rows, id, opt); tw != nil {
-			ranks = append(ranks, tw)
-			steps += len(tw.steps)
+		if ref := newReferenceRank(h, rows, id, opt); ref != nil {
+			ranks = append(ranks, ref)
+			steps += len(ref.steps)
 		}
 	}
 	if steps == 0 || opt.Window == metric.WindowTrace {
@@ -77,18 +77,18 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		res.Method, res.NoSteps = "", true
 	}
 	for _, name := range prepNames(opt) {
-		any := slices.ContainsFunc(ranks, func(tw *twinRank) bool { return len(tw.prepNamed(name)) > 0 })
+		any := slices.ContainsFunc(ranks, func(ref *referenceRank) bool { return len(ref.prepNamed(name)) > 0 })
 		if any && res.Prep == "" {
 			res.Prep = name
 		}
 	}
 	var all figures
-	for _, tw := range ranks {
-		w := tw.aggregate(res.Window)
-		all.add(tw, w)
-		res.Lanes += len(tw.devices)
-		res.Ranks = append(res.Ranks, tw.summary(w))
-		res.Markers += int64(len(tw.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && r.Class == event.StepMarker })))
+	for _, ref := range ranks {
+		w := ref.aggregate(res.Window)
+		all.add(ref, w)
+		res.Lanes += len(ref.devices)
+		res.Ranks = append(res.Ranks, ref.summary(w))
+		res.Markers += int64(len(ref.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && r.Class == event.StepMarker })))
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(metric.Aggregate)
@@ -97,17 +97,17 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 		var f figures
 		ph := metric.Phase{Phase: name}
 		var periods []float64
-		for _, tw := range ranks {
-			w, n := tw.inPhase(event.Phase(p))
-			f.add(tw, w)
+		for _, ref := range ranks {
+			w, n := ref.inPhase(event.Phase(p))
+			f.add(ref, w)
 			ph.Steps += n
 			ph.Iterations = max(ph.Iterations, n)
-			for _, s := range tw.inBenchmark() {
+			for _, s := range ref.inBenchmark() {
 				if s.Phase == event.Phase(p) && !s.last {
 					periods = append(periods, float64(s.period.Len()))
 				}
 			}
-			for _, r := range tw.rows {
+			for _, r := range ref.rows {
 				if in(r.Start, w) && r.Kind <= event.Memset && (r.GraphNode >= 0 || r.Kind == event.Graph) {
 					ph.Replayed++
 				}
@@ -123,9 +123,9 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 			requestWait(res, ranks, name, &f)
 		}
 	}
-	res.Steady = twinSteady(ranks)
-	for _, tw := range ranks {
-		switch w := tw.window; {
+	res.Steady = referenceSteady(ranks)
+	for _, ref := range ranks {
+		switch w := ref.window; {
 		case w == nil || w.Segment < 0:
 		case res.Span == nil:
 			res.Span = &[2]int64{w.Start, w.End}
@@ -136,99 +136,99 @@ func twin(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Res
 	return res
 }
 
-func newTwinRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Options) *twinRank {
-	tw := &twinRank{id: id, opt: opt}
+func newReferenceRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Options) *referenceRank {
+	ref := &referenceRank{id: id, opt: opt}
 	for _, r := range rows {
 		switch {
 		case r.Rank != id:
 		case r.Kind == event.Step:
-			tw.steps = append(tw.steps, twinStep{Row: r})
+			ref.steps = append(ref.steps, referenceStep{Row: r})
 		case r.Kind == event.Window:
-			tw.window = &r
+			ref.window = &r
 		default:
-			tw.rows = append(tw.rows, r)
-			if tw.isBusy(&r) && !slices.Contains(tw.devices, r.Device) {
-				tw.devices = append(tw.devices, r.Device)
+			ref.rows = append(ref.rows, r)
+			if ref.isBusy(&r) && !slices.Contains(ref.devices, r.Device) {
+				ref.devices = append(ref.devices, r.Device)
 			}
 		}
 	}
-	if len(tw.rows) == 0 {
+	if len(ref.rows) == 0 {
 		return nil
 	}
 	for _, u := range h.Span(id).Unrecorded {
-		tw.lost = append(tw.lost, spanOf(u[0], u[1]))
+		ref.lost = append(ref.lost, spanOf(u[0], u[1]))
 	}
-	for i := range tw.steps {
-		s := &tw.steps[i]
+	for i := range ref.steps {
+		s := &ref.steps[i]
 		s.period = spanOf(s.Start, s.End)
-		for _, o := range tw.steps {
+		for _, o := range ref.steps {
 			if o.Segment == s.Segment {
 				s.period.To = max(s.period.To, o.End)
 			}
 		}
-		s.last = i+1 == len(tw.steps) || tw.steps[i+1].Segment != s.Segment
+		s.last = i+1 == len(ref.steps) || ref.steps[i+1].Segment != s.Segment
 		if !s.last {
-			s.period.To = tw.steps[i+1].Start
+			s.period.To = ref.steps[i+1].Start
 		}
-		s.parts = minus([]span{s.period}, tw.lost)
+		s.parts = minus([]span{s.period}, ref.lost)
 		s.last = s.last || interval.Length(s.parts) < s.period.To-s.period.From
 	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for i := range tw.rows {
-		if r := &tw.rows[i]; tw.isBusy(r) {
+	for i := range ref.rows {
+		if r := &ref.rows[i]; ref.isBusy(r) {
 			first, last = min(first, r.Start), max(last, r.End)
 		}
 	}
-	tw.trace = minus([]span{spanOf(first, last)}, tw.lost)
-	return tw
+	ref.trace = minus([]span{spanOf(first, last)}, ref.lost)
+	return ref
 }
 
-func (tw *twinRank) isBusy(r *eventtest.Row) bool {
+func (ref *referenceRank) isBusy(r *eventtest.Row) bool {
 	switch r.Kind {
 	case event.Kernel, event.Graph:
 		return r.End > r.Start
 	case event.Memcpy, event.Memset:
-		return tw.opt.BusyAll && r.End > r.Start
+		return ref.opt.BusyAll && r.End > r.Start
 	}
 	return false
 }
 
 // inBenchmark returns the steps of the benchmark segment, or all of them.
-func (tw *twinRank) inBenchmark() (steps []twinStep) {
-	for _, s := range tw.steps {
-		if tw.window.Segment < 0 || s.Segment == tw.window.Segment {
+func (ref *referenceRank) inBenchmark() (steps []referenceStep) {
+	for _, s := range ref.steps {
+		if ref.window.Segment < 0 || s.Segment == ref.window.Segment {
 			steps = append(steps, s)
 		}
 	}
 	return steps
 }
 
-func (tw *twinRank) aggregate(window string) []span {
+func (ref *referenceRank) aggregate(window string) []span {
 	if window == metric.WindowTrace {
-		return tw.trace
+		return ref.trace
 	}
-	if tw.window == nil {
+	if ref.window == nil {
 		return nil
 	}
-	return minus([]span{spanOf(tw.window.Start, tw.window.End)}, tw.lost)
+	return minus([]span{spanOf(ref.window.Start, ref.window.End)}, ref.lost)
 }
 
-func (tw *twinRank) inPhase(p event.Phase) (w []span, n int64) {
-	for _, s := range tw.inBenchmark() {
+func (ref *referenceRank) inPhase(p event.Phase) (w []span, n int64) {
+	for _, s := range ref.inBenchmark() {
 		if s.Phase == p {
 			w = append(w, s.period)
 			n++
 		}
 	}
-	w = minus(w, tw.lost)
+	w = minus(w, ref.lost)
 	return w, n
 }
 
 // spans returns the spans of the rows for which keep holds.
-func (tw *twinRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
-	for i := range tw.rows {
-		if keep(&tw.rows[i]) {
-			spans = append(spans, spanOf(tw.rows[i].Start, tw.rows[i].End))
+func (ref *referenceRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
+	for i := range ref.rows {
+		if keep(&ref.rows[i]) {
+			spans = append(spans, spanOf(ref.rows[i].Start, ref.rows[i].End))
 		}
 	}
 	return spans
@@ -243,31 +243,31 @@ func prepNames(opt metric.Options) []string {
 }
 
 // prepNamed returns the ranges with a text in their name.
-func (tw *twinRank) prepNamed(name string) []span {
-	return tw.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && strings.Contains(r.Name, name) })
+func (ref *referenceRank) prepNamed(name string) []span {
+	return ref.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && strings.Contains(r.Name, name) })
 }
 
 // prep returns the ranges of input preparation.
-func (tw *twinRank) prep() []span {
-	for _, name := range prepNames(tw.opt) {
-		if found := tw.prepNamed(name); len(found) > 0 {
+func (ref *referenceRank) prep() []span {
+	for _, name := range prepNames(ref.opt) {
+		if found := ref.prepNamed(name); len(found) > 0 {
 			return found
 		}
 	}
 	return nil
 }
 
-func (tw *twinRank) summary(w []span) metric.Rank {
-	s := metric.Rank{Rank: tw.id, Total: int64(len(tw.steps))}
-	if tw.window != nil {
-		s.CommonSize = tw.window.Size
-		s.Segments = tw.steps[len(tw.steps)-1].Segment + 1
-		if n := int64(len(tw.inBenchmark())); tw.window.Segment >= 0 {
+func (ref *referenceRank) summary(w []span) metric.Rank {
+	s := metric.Rank{Rank: ref.id, Total: int64(len(ref.steps))}
+	if ref.window != nil {
+		s.CommonSize = ref.window.Size
+		s.Segments = ref.steps[len(ref.steps)-1].Segment + 1
+		if n := int64(len(ref.inBenchmark())); ref.window.Segment >= 0 {
 			s.Benchmark = &n
 		}
 	}
 	first := map[int64]bool{}
-	for _, r := range tw.rows {
+	for _, r := range ref.rows {
 		switch {
 		case r.Kind == event.API && r.Class == event.GraphLaunch && in(r.Start, w):
 			s.GraphLaunches++
@@ -288,12 +288,12 @@ type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, requests int64
 }
 
-func (f *figures) add(tw *twinRank, w []span) {
+func (f *figures) add(ref *referenceRank, w []span) {
 	f.wall += interval.Length(interval.Union(w))
-	prep := tw.prep()
-	for _, device := range tw.devices {
+	prep := ref.prep()
+	for _, device := range ref.devices {
 		onLane := func(keep func(*eventtest.Row) bool) []span {
-			return tw.spans(func(r *eventtest.Row) bool { return r.Device == device && tw.isBusy(r) && keep(r) })
+			return ref.spans(func(r *eventtest.Row) bool { return r.Device == device && ref.isBusy(r) && keep(r) })
 		}
 		busy := onLane(func(*eventtest.Row) bool { return true })
 		f.capacity += interval.Length(interval.Union(w))
@@ -307,15 +307,15 @@ func (f *figures) add(tw *twinRank, w []span) {
 		f.prep += within(prep, w)
 		overlap := interval.Intersection(interval.Union(prep), interval.Union(busy))
 		f.exposed += within(prep, w) - within(overlap, w)
-		f.requests += within(minus(interval.Union(tw.requests()), busy), w)
+		f.requests += within(minus(interval.Union(ref.requests()), busy), w)
 	}
 	for thread := range int64(10) {
 		onThread := func(class event.Class) []span {
-			return tw.spans(func(r *eventtest.Row) bool {
+			return ref.spans(func(r *eventtest.Row) bool {
 				return r.Kind == event.API && r.Class == class && r.Thread == thread
 			})
 		}
-		full := tw.spans(func(r *eventtest.Row) bool {
+		full := ref.spans(func(r *eventtest.Row) bool {
 			return r.Kind == event.Overhead && r.Thread == thread && r.Name == "Command Buffer Full"
 		})
 		waited := interval.Length(interval.Intersection(interval.Intersection(interval.Union(full), interval.Union(onThread(event.Launch))), interval.Union(w)))
@@ -327,10 +327,10 @@ func (f *figures) add(tw *twinRank, w []span) {
 
 // requests returns when threads wait for requests that have launched a tenth of all there
 // was, or waited for a full queue.
-func (tw *twinRank) requests() (waits []span) {
+func (ref *referenceRank) requests() (waits []span) {
 	launching, fetching := map[int64]bool{}, map[int64]int64{}
 	launches, all := map[int64]int64{}, int64(0)
-	for _, r := range tw.rows {
+	for _, r := range ref.rows {
 		switch {
 		case r.Kind == event.API && (r.Class == event.Launch || r.Class == event.GraphLaunch), r.Kind == event.Overhead && r.Name == "Command Buffer Full" && r.End > r.Start:
 			launching[r.Thread] = true
@@ -348,9 +348,9 @@ func (tw *twinRank) requests() (waits []span) {
 }
 
 // requestWait sets the waits for requests of a scope, where calls of the system are known.
-func requestWait(res *metric.Result, ranks []*twinRank, scope string, f *figures) {
-	for _, tw := range ranks {
-		if slices.ContainsFunc(tw.rows, func(r eventtest.Row) bool { return r.Kind == event.OS }) {
+func requestWait(res *metric.Result, ranks []*referenceRank, scope string, f *figures) {
+	for _, ref := range ranks {
+		if slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool { return r.Kind == event.OS }) {
 			if res.RequestWait == nil {
 				res.RequestWait = map[string]int64{}
 			}
@@ -377,9 +377,9 @@ func (f *figures) rows(scope string) []metric.Row {
 }
 
 // steadySteps returns the steady steps; if whole, without the last of a segment.
-func (tw *twinRank) steadySteps(whole bool) (steady []twinStep) {
+func (ref *referenceRank) steadySteps(whole bool) (steady []referenceStep) {
 	counted, most := false, int64(-1)
-	for _, s := range tw.inBenchmark() {
+	for _, s := range ref.inBenchmark() {
 		if s.last && whole {
 			continue
 		}
@@ -388,7 +388,7 @@ func (tw *twinRank) steadySteps(whole bool) (steady []twinStep) {
 			most = max(most, s.Gen)
 		}
 	}
-	for _, s := range tw.inBenchmark() {
+	for _, s := range ref.inBenchmark() {
 		if !(s.last && whole) && (!counted && s.Phase != event.Context || counted && s.Ctx == 0 && s.Gen == most) {
 			steady = append(steady, s)
 		}
@@ -396,20 +396,20 @@ func (tw *twinRank) steadySteps(whole bool) (steady []twinStep) {
 	return steady
 }
 
-func twinSteady(ranks []*twinRank) *metric.Steady {
-	var steady []twinStep
+func referenceSteady(ranks []*referenceRank) *metric.Steady {
+	var steady []referenceStep
 	kernels, whole := 0, 0
-	for _, tw := range ranks {
-		if tw.window == nil {
+	for _, ref := range ranks {
+		if ref.window == nil {
 			continue
 		}
-		chosen := tw.steadySteps(true)
+		chosen := ref.steadySteps(true)
 		if len(chosen) == 0 {
-			chosen = tw.steadySteps(false)
+			chosen = ref.steadySteps(false)
 		}
 		for _, s := range chosen {
 			steady = append(steady, s)
-			for _, r := range tw.rows {
+			for _, r := range ref.rows {
 				if in(r.Start, s.parts) {
 					switch r.Kind {
 					case event.Kernel:

@@ -16,7 +16,7 @@ import (
 )
 
 // small makes small random traces, whose times are single nanoseconds, so that a
-// twin can look at each instant.
+// reference can look at each instant.
 type small struct {
 	rng  *rand.Rand
 	rows []eventtest.Row
@@ -127,7 +127,7 @@ func (s *small) marker(rank int32) {
 	s.rows = append(s.rows, r)
 }
 
-// figures are those that the twin computes.
+// figures are those that the reference computes.
 type figures struct {
 	causes   map[string]int64 // by scope and cause
 	count    [9]int64
@@ -138,9 +138,9 @@ type figures struct {
 	eager    map[string]int64
 }
 
-// twinOf computes the figures instant by instant. The rows of a stream of one
+// referenceOf computes the figures instant by instant. The rows of a stream of one
 // rank are in its order.
-func twinOf(h *event.Header, rows []eventtest.Row, opt gap.Options) *figures {
+func referenceOf(h *event.Header, rows []eventtest.Row, opt gap.Options) *figures {
 	f := &figures{causes: map[string]int64{}, eager: map[string]int64{}}
 	if !slices.ContainsFunc(rows, func(r eventtest.Row) bool { return r.Kind == event.Step }) {
 		opt.Window = gap.WindowTrace // there is no other
@@ -151,15 +151,15 @@ func twinOf(h *event.Header, rows []eventtest.Row, opt gap.Options) *figures {
 			byRank[r.Rank] = append(byRank[r.Rank], r)
 		}
 	}
-	var tops []twinGap
+	var tops []referenceGap
 	for rank, rows := range byRank {
-		start, end, ok := twinWindow(h, rank, rows, opt)
+		start, end, ok := referenceWindow(h, rank, rows, opt)
 		if !ok {
 			continue
 		}
 		tops = append(tops, f.rank(rows, start, end, opt)...)
 	}
-	slices.SortFunc(tops, func(a, b twinGap) int {
+	slices.SortFunc(tops, func(a, b referenceGap) int {
 		return cmp.Or(cmp.Compare(b.gap, a.gap), cmp.Compare(a.start, b.start), cmp.Compare(a.rank, b.rank), cmp.Compare(a.device, b.device), cmp.Compare(a.stream, b.stream))
 	})
 	for _, g := range tops {
@@ -168,15 +168,15 @@ func twinOf(h *event.Header, rows []eventtest.Row, opt gap.Options) *figures {
 	return f
 }
 
-type twinGap struct {
+type referenceGap struct {
 	gap, start   int64
 	rank, device int32
 	stream       int64
 	names        string
 }
 
-// twinWindow returns the window of a rank.
-func twinWindow(h *event.Header, rank int32, rows []eventtest.Row, opt gap.Options) (start, end int64, ok bool) {
+// referenceWindow returns the window of a rank.
+func referenceWindow(h *event.Header, rank int32, rows []eventtest.Row, opt gap.Options) (start, end int64, ok bool) {
 	if h.Isolation == nil || opt.Window == gap.WindowTrace {
 		rep := h.Report(rank)
 		from, to := rep.GPUStart, rep.GPUEnd
@@ -197,7 +197,7 @@ func twinWindow(h *event.Header, rank int32, rows []eventtest.Row, opt gap.Optio
 }
 
 // rank adds up one rank.
-func (f *figures) rank(rows []eventtest.Row, start, end int64, opt gap.Options) (tops []twinGap) {
+func (f *figures) rank(rows []eventtest.Row, start, end int64, opt gap.Options) (tops []referenceGap) {
 	busy := func(r *eventtest.Row) bool {
 		gpu := r.Kind == event.Kernel || r.Kind == event.Graph || opt.BusyAll && (r.Kind == event.Memcpy || r.Kind == event.Memset)
 		return gpu && r.End > r.Start
@@ -245,7 +245,7 @@ func (f *figures) rank(rows []eventtest.Row, start, end int64, opt gap.Options) 
 				k, _ := slices.BinarySearch(limits, g+1)
 				f.count[k]++
 				f.total[k] += g
-				tops = append(tops, twinGap{g, a.End, a.Rank, a.Device, key[1], a.Name + " " + b.Name})
+				tops = append(tops, referenceGap{g, a.End, a.Rank, a.Device, key[1], a.Name + " " + b.Name})
 			}
 		}
 	}
@@ -381,7 +381,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// figuresOf brings a report into the form of the twin's.
+// figuresOf brings a report into the form of the reference's.
 func figuresOf(rep *gap.Report) *figures {
 	f := &figures{causes: map[string]int64{}, eager: map[string]int64{}, kernels: rep.Graph.Kernels, replayed: rep.Graph.Replayed}
 	add := func(scope string, causes []gap.Cause) {
@@ -439,7 +439,7 @@ func smallSteps(t *testing.T, h *event.Header, rows []eventtest.Row, by string, 
 	return testrun.PhasedRows(t, h, rows, step.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
 }
 
-func TestAgainstTwin(t *testing.T) {
+func TestAgainstReference(t *testing.T) {
 	seeds := uint64(500)
 	if testing.Short() {
 		seeds = 100
@@ -462,7 +462,7 @@ func TestAgainstTwin(t *testing.T) {
 			h    *event.Header
 			rows []eventtest.Row
 		}{{tagged, isolated}, {h, rows}} {
-			want := twinOf(in.h, in.rows, opt)
+			want := referenceOf(in.h, in.rows, opt)
 			for _, batch := range []int{1, 7, 8192} {
 				rep, err := gap.Compute(eventtest.Source(in.h, in.rows, batch), opt)
 				if err != nil {

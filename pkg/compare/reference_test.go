@@ -14,7 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// The twin computes the figures of one run from all rows at once, as they are
+// The reference computes the figures of one run from all rows at once, as they are
 // defined and with no thought of speed.
 
 type span = interval.Span
@@ -26,7 +26,7 @@ func within(spans []span, w span) int64 {
 	return interval.Length(interval.Intersection(interval.Union(spans), []span{w}))
 }
 
-type twinStep struct {
+type referenceStep struct {
 	rank   int32
 	number int64
 	row    eventtest.Row
@@ -34,9 +34,9 @@ type twinStep struct {
 	whole  bool // the period ends with another step
 }
 
-type twin struct {
+type reference struct {
 	rows   []eventtest.Row
-	steps  []twinStep // steady
+	steps  []referenceStep // steady
 	lanes  map[int32]map[int32][]span
 	totals map[string]float64
 	ops    map[string]*[3]float64 // inclusive, self, exposed
@@ -46,8 +46,8 @@ type twin struct {
 	gaps   []float64
 }
 
-func newTwin(rows []eventtest.Row) *twin {
-	w := &twin{rows: rows, lanes: map[int32]map[int32][]span{}, totals: map[string]float64{}, ops: map[string]*[3]float64{},
+func newReference(rows []eventtest.Row) *reference {
+	w := &reference{rows: rows, lanes: map[int32]map[int32][]span{}, totals: map[string]float64{}, ops: map[string]*[3]float64{},
 		kernel: map[string]float64{}, class: map[string]float64{}, api: map[string]float64{}}
 	for _, r := range rows {
 		if r.Rank >= 0 && (r.Kind == event.Kernel || r.Kind == event.Graph) && r.End > r.Start {
@@ -67,11 +67,11 @@ func newTwin(rows []eventtest.Row) *twin {
 }
 
 // choose finds the steady steps of a rank.
-func (w *twin) choose(window eventtest.Row) {
-	var all []twinStep
+func (w *reference) choose(window eventtest.Row) {
+	var all []referenceStep
 	for _, r := range w.rows {
 		if r.Kind == event.Step && r.Rank == window.Rank {
-			all = append(all, twinStep{rank: r.Rank, number: r.Step, row: r})
+			all = append(all, referenceStep{rank: r.Rank, number: r.Step, row: r})
 		}
 	}
 	for i := range all {
@@ -87,7 +87,7 @@ func (w *twin) choose(window eventtest.Row) {
 			}
 		}
 	}
-	whole := slices.DeleteFunc(slices.Clone(all), func(s twinStep) bool { return !s.whole })
+	whole := slices.DeleteFunc(slices.Clone(all), func(s referenceStep) bool { return !s.whole })
 	chosen := steadyOf(whole, window)
 	if len(chosen) == 0 {
 		chosen = steadyOf(all, window)
@@ -96,7 +96,7 @@ func (w *twin) choose(window eventtest.Row) {
 }
 
 // steadyOf returns the steady ones of some steps.
-func steadyOf(all []twinStep, window eventtest.Row) (chosen []twinStep) {
+func steadyOf(all []referenceStep, window eventtest.Row) (chosen []referenceStep) {
 	counts, gen := false, int64(-1)
 	for _, s := range all {
 		if window.Segment >= 0 && s.row.Segment != window.Segment {
@@ -117,7 +117,7 @@ func steadyOf(all []twinStep, window eventtest.Row) (chosen []twinStep) {
 	return chosen
 }
 
-func (w *twin) measure() {
+func (w *reference) measure() {
 	n := float64(len(w.steps))
 	for _, s := range w.steps {
 		wall, extent := s.period.To-s.period.From, s.row.End-s.row.Start
@@ -140,7 +140,7 @@ func (w *twin) measure() {
 }
 
 // row adds a row of a steady step.
-func (w *twin) row(i int, n float64) {
+func (w *reference) row(i int, n float64) {
 	r := &w.rows[i]
 	us := float64(r.End-r.Start) / 1e3 / n
 	switch r.Kind {
@@ -172,7 +172,7 @@ func counted(r *eventtest.Row) bool {
 	return r.Kind == event.NVTX && r.Class != event.StepMarker && r.Class != event.GIL
 }
 
-func (w *twin) operation(i int, us, n float64) {
+func (w *reference) operation(i int, us, n float64) {
 	r := &w.rows[i]
 	var nested []span
 	for j, o := range w.rows {
@@ -213,9 +213,9 @@ func withRanges(rows []eventtest.Row, seed uint64) []eventtest.Row {
 	return rows
 }
 
-// TestTwin compares the profile of random traces, in batches of several sizes,
-// with the twin.
-func TestTwin(t *testing.T) {
+// TestReference compares the profile of random traces, in batches of several sizes,
+// with the reference.
+func TestReference(t *testing.T) {
 	used := 0
 	for seed := range uint64(600) {
 		_, rows := eventtest.Random(seed)
@@ -245,11 +245,11 @@ func TestTwin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newTwin(phased)
+		w := newReference(phased)
 		if len(w.steps) > 0 {
 			used++
 		}
-		checkTwin(t, seed, c, w)
+		checkReference(t, seed, c, w)
 		if t.Failed() {
 			t.FailNow()
 		}
@@ -259,7 +259,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-func checkTwin(t *testing.T, seed uint64, c *compare.Comparison, w *twin) {
+func checkReference(t *testing.T, seed uint64, c *compare.Comparison, w *reference) {
 	f := c.Steady.Baseline
 	if f.Steps != len(w.steps) || f.Gap.N != len(w.gaps) {
 		t.Fatalf("seed %d: %d steps, %d gaps; want %d, %d", seed, f.Steps, f.Gap.N, len(w.steps), len(w.gaps))
