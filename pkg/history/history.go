@@ -121,7 +121,7 @@ func Examine(before []Run, run Run, opt Options) *Result {
 		}
 	}
 	if len(res.Series) == 0 {
-		res.CannotTell = fmt.Sprintf("there are %d runs before it with the same metrics, and it takes %d", len(before), MinRuns)
+		res.CannotTell = fmt.Sprintf("fewer than %d runs before it have the same metrics", MinRuns)
 		return res
 	}
 	for i, adjusted := range stat.Holm(p, nil) {
