@@ -265,8 +265,7 @@ func (k *runMaker) end(p *runs) error {
 // report's clock.
 func (r *report) extent() (low, high int64) {
 	low, high = maxTime, -maxTime
-	for slot := range r.ranks {
-		p := r.part(slot)
+	for _, p := range r.parts() {
 		low, high = min(low, p.firstRow-r.info.Offset), max(high, p.lastRow-r.info.Offset)
 	}
 	if end := r.info.BusyEnd; end != nil {

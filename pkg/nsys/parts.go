@@ -43,12 +43,26 @@ func sameGPUs(a, b []string) bool {
 // assign numbers the ranks of report n: those that reports before it have parts
 // of are known again, the others follow.
 func (r *Reader) assign(n int, rep *report, path string) error {
+	type key struct {
+		pid, device int64
+	}
+	known := map[key][]int{} // the parts of reports before this one
+	for k, s := range r.parts {
+		id := key{s.id.process.pid(), s.id.device}
+		known[id] = append(known[id], k)
+	}
+	all := rep.parts()
 	for slot, id := range rep.ranks {
-		p := rep.part(slot)
+		p := all[slot]
 		p.report, p.path = n, path
-		k := slices.IndexFunc(r.parts, func(s parts) bool { return !r.opts.Separate && rep.continues(&s, id, n) })
-		if k < 0 {
-			k = len(r.parts)
+		k := len(r.parts)
+		for _, i := range known[key{id.process.pid(), id.device}] {
+			if !r.opts.Separate && rep.continues(&r.parts[i], n) {
+				k = i
+				break
+			}
+		}
+		if k == len(r.parts) {
 			r.parts = append(r.parts, parts{number: int32(k), id: id, gpus: rep.uuids})
 		}
 		if err := r.parts[k].add(p); err != nil {
@@ -60,10 +74,10 @@ func (r *Reader) assign(n int, rep *report, path string) error {
 	return nil
 }
 
-// continues tells whether rank id of report n is a part of s. Without clocks
-// nobody knows which comes first.
-func (r *report) continues(s *parts, id rankID, n int) bool {
-	return id.process.pid() == s.id.process.pid() && id.device == s.id.device && r.clocked && r.comparable &&
+// continues tells whether the rank of report n with the process and device of s is a part
+// of it. Without clocks nobody knows which comes first.
+func (r *report) continues(s *parts, n int) bool {
+	return r.clocked && r.comparable &&
 		sameGPUs(r.uuids, s.gpus) && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
 }
 
@@ -89,21 +103,28 @@ func (s *parts) add(p part) error {
 	return nil
 }
 
-// part says when the rows of a rank start, on the clock of the stream.
-func (r *report) part(slot int) part {
-	gpu, host := nothing, nothing
+// parts says when the rows of each rank start, on the clock of the stream.
+func (r *report) parts() []part {
+	gpu, host := make([]span, len(r.ranks)), make([]span, len(r.ranks))
+	for slot := range r.ranks {
+		gpu[slot], host[slot] = nothing, nothing
+	}
 	for n := range r.trackFacts {
-		if f := &r.trackFacts[n]; int(r.tracks[n].slot) == slot {
-			gpu.add(f.busy.start, f.latest)
+		if f, slot := &r.trackFacts[n], r.tracks[n].slot; slot != noSlot {
+			gpu[slot].add(f.busy.start, f.latest)
 		}
 	}
 	for n := range r.threadFacts {
-		if int(r.threads[n].slot) == slot {
-			host.add(r.threadFacts[n].starts.start, r.threadFacts[n].starts.end)
+		if slot := r.threads[n].slot; slot != noSlot {
+			host[slot].add(r.threadFacts[n].starts.start, r.threadFacts[n].starts.end)
 		}
 	}
-	offset := r.info.Offset
-	return part{slot: slot, first: gpu.start + offset, firstRow: min(gpu.start, host.start) + offset, lastRow: max(gpu.end, host.end) + offset}
+	all, offset := make([]part, len(r.ranks)), r.info.Offset
+	for slot, g := range gpu {
+		h := host[slot]
+		all[slot] = part{slot: slot, first: g.start + offset, firstRow: min(g.start, h.start) + offset, lastRow: max(g.end, h.end) + offset}
+	}
+	return all
 }
 
 // unit is the rows of one rank in one report, or its rows without a rank.
