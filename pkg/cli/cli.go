@@ -34,6 +34,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 )
@@ -223,12 +224,18 @@ func (c *Call) complain(err error) {
 	}
 }
 
-// oneLine joins the lines of a text.
+// oneLine joins the lines of a text, without what would move a terminal's cursor, change
+// its colours or turn the direction of writing: names of files and values are in it.
 func oneLine(text string) string {
-	if !strings.ContainsAny(text, "\r\n") {
-		return text
+	if strings.ContainsAny(text, "\r\n") {
+		text = strings.Join(strings.Fields(text), " ")
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // version is the version of the module that the command was built from: its tag,

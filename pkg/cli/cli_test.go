@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 )
@@ -181,4 +182,12 @@ func ExampleRun() {
 	// hello: error: unknown --to none
 	// hello: hint: --to takes you or all
 	// 2
+}
+
+// TestErrorsHoldNoControls: what a name in an error says to a terminal is not said.
+func TestErrorsHoldNoControls(t *testing.T) {
+	_, _, stderr := run("--by", "\x1b[31mred\u202e\b\n")
+	if i := strings.IndexFunc(stderr, func(r rune) bool { return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }); i >= 0 || strings.Count(stderr, "\n") != 2 {
+		t.Errorf("%q", stderr)
+	}
 }
