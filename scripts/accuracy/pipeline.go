@@ -103,7 +103,7 @@ func (s *isolation) take(b *event.Batch) {
 // right ones and are no excuse for wrong ones.
 var caveats = []string{
 	"NCCL kernels take", "the YES rests on idle GPUs alone", "the verdict is borderline", "graph replays recorded as a whole",
-	"graph replays have one row each", "kernel launches without a kernel", "have no launching call", "context steps: too few for reliable figures", "generation steps: too few for reliable figures",
+	"graph replays have one row each", "kernel launches without a kernel", "have no launching call", "too few for reliable figures",
 }
 
 // about are the warnings that are about the steps.
