@@ -15,22 +15,50 @@ type launch struct {
 }
 
 // ring finds recent launches by their correlation, whose low bits are its place:
-// a process numbers its calls one after the other.
+// a process numbers its calls one after the other. It becomes as large as it must be for
+// each to have a place of its own, up to ringSize: few of many ranks have many calls.
 type ring struct{ slots []launch }
 
-func newRing() ring {
-	r := ring{make([]launch, ringSize)}
-	for i := range r.slots {
-		r.slots[i].correlation = none
+// ringStart is the size of a ring with its first launch.
+const ringStart = 1 << 8
+
+// newSlots returns slots without launches.
+func newSlots(n int) []launch {
+	slots := make([]launch, n)
+	for i := range slots {
+		slots[i].correlation = none
 	}
-	return r
+	return slots
 }
 
 // add remembers a launch, of several with one correlation the first.
 func (r *ring) add(correlation, start int64, path, name int32) {
-	l := &r.slots[correlation&(ringSize-1)]
+	if r.slots == nil {
+		r.slots = newSlots(ringStart)
+	}
+	l := r.slot(correlation)
+	for l.correlation != correlation && l.correlation != none && len(r.slots) < ringSize {
+		r.grow()
+		l = r.slot(correlation)
+	}
 	if l.correlation != correlation {
 		*l = launch{correlation: correlation, start: start, path: path, name: name}
+	}
+}
+
+// slot returns the place of a correlation.
+func (r *ring) slot(correlation int64) *launch {
+	return &r.slots[correlation&int64(len(r.slots)-1)]
+}
+
+// grow makes the ring twice as large. What a pointer to a slot says is not up to date after.
+func (r *ring) grow() {
+	old := r.slots
+	r.slots = newSlots(2 * len(old))
+	for _, l := range old {
+		if l.correlation != none {
+			*r.slot(l.correlation) = l
+		}
 	}
 }
 
@@ -39,7 +67,7 @@ func (r *ring) find(correlation, start int64) *launch {
 	if r.slots == nil {
 		return nil
 	}
-	l := &r.slots[correlation&(ringSize-1)]
+	l := r.slot(correlation)
 	if l.correlation != correlation || l.start != start {
 		return nil
 	}

@@ -76,7 +76,7 @@ type pending struct {
 }
 
 func newRank(c *computer, id int32) *rank {
-	r := &rank{c: c, id: id, report: -1, ring: newRing(), kept: c.store.NewLog(numStepColumns, 0)}
+	r := &rank{c: c, id: id, report: -1, kept: c.store.NewLog(numStepColumns, 0)}
 	for k := range c.header.Reports {
 		if &c.header.Reports[k] == c.header.Report(id) {
 			r.report = k
