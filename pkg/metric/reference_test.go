@@ -88,6 +88,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 		all.add(ref, w)
 		res.Lanes += len(ref.devices)
 		res.Ranks = append(res.Ranks, ref.summary(w))
+		rankWait(&res.Ranks[len(res.Ranks)-1], ref, w, metric.Aggregate)
 		res.Markers += int64(len(ref.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && r.Class == event.StepMarker })))
 	}
 	res.GPUActivity = all.busy > 0
@@ -97,9 +98,10 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 		var f figures
 		ph := metric.Phase{Phase: name}
 		var periods []float64
-		for _, ref := range ranks {
+		for k, ref := range ranks {
 			w, n := ref.inPhase(event.Phase(p))
 			f.add(ref, w)
+			rankWait(&res.Ranks[k], ref, w, name)
 			ph.Steps += n
 			ph.Iterations = max(ph.Iterations, n)
 			for _, s := range ref.inBenchmark() {
@@ -357,6 +359,18 @@ func requestWait(res *metric.Result, ranks []*referenceRank, scope string, f *fi
 			res.RequestWait[scope] = f.requests
 		}
 	}
+}
+
+// rankWait sets the waits for requests of one rank.
+func rankWait(s *metric.Rank, ref *referenceRank, w []span, scope string) {
+	var f figures
+	if f.add(ref, w); f.requests == 0 {
+		return
+	}
+	if s.RequestWait == nil {
+		s.Lanes, s.RequestWait = int64(len(ref.devices)), map[string]int64{}
+	}
+	s.RequestWait[scope] = f.requests
 }
 
 func (f *figures) rows(scope string) []metric.Row {

@@ -79,6 +79,17 @@ func (c *computer) requestWait(res *Result, scope string, f *figures) {
 	}
 }
 
+// addRequestWait adds what was measured of a rank in a scope.
+func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
+	if !r.requests.any || t.loaded == t.busy {
+		return
+	}
+	if s.RequestWait == nil {
+		s.Lanes, s.RequestWait = int64(len(r.lanes)), map[string]int64{}
+	}
+	s.RequestWait[scope] = t.loaded - t.busy
+}
+
 // addRequestWait adds up the waits for requests of two parts of a run.
 func (res *Result) addRequestWait(other map[string]int64) {
 	if res.RequestWait == nil && len(other) > 0 {

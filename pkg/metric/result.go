@@ -141,6 +141,10 @@ type Rank struct {
 	// 0 where the reports do not say.
 	TraceGraphLaunches int64 `json:"trace_graph_launches,omitempty"`
 	TraceReplays       int64 `json:"trace_replays,omitempty"`
+	// Lanes is how many GPUs it has, RequestWait its part of that of the run, by scope; both
+	// are left out where it waits for none.
+	Lanes       int64            `json:"lanes,omitempty"`
+	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
 }
 
 // Phase describes the steps of a phase in the benchmark segments.
@@ -261,6 +265,7 @@ func (c *computer) result() *Result {
 		res.Lanes += len(r.lanes)
 		facts := c.header.RankFacts(r.id)
 		res.Ranks = append(res.Ranks, r.summary(&w, facts))
+		res.Ranks[len(res.Ranks)-1].addRequestWait(Aggregate, &w, r)
 		if facts != nil && c.countsMarkers(r.id) {
 			res.Markers += facts.Markers
 		}
@@ -310,9 +315,10 @@ func (c *computer) phases(res *Result) {
 		name := p.String()
 		var f figures
 		phase := Phase{Phase: name}
-		for _, r := range c.ranks {
+		for k, r := range c.ranks {
 			t, n := r.inPhase(p)
 			f.add(&t, r)
+			res.Ranks[k].addRequestWait(name, &t, r)
 			phase.Steps += n
 			phase.Iterations = max(phase.Iterations, n)
 			phase.Replayed += t.replayed

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"math"
+
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -28,14 +30,31 @@ func (r *Report) lowLoad() *LowLoad {
 	if waits == nil || all.idle <= 0 {
 		return nil
 	}
-	l := &LowLoad{WaitUs: float64(waits[metric.Aggregate]) / 1e3, Share: float64(waits[metric.Aggregate]) / float64(all.idle)}
+	wait := r.requestWait(metric.Aggregate)
+	l := &LowLoad{WaitUs: float64(wait) / 1e3, Share: float64(wait) / float64(all.idle)}
 	l.Explains = r.Verdict == Yes
 	for i := range r.Scopes {
-		if s := &r.Scopes[i]; s.Verdict == Yes && verdictOf(s.without(waits[s.Name])) == Yes {
+		if s := &r.Scopes[i]; s.Verdict == Yes && verdictOf(s.without(r.requestWait(s.Name))) == Yes {
 			l.Explains = false
 		}
 	}
 	return l
+}
+
+// requestWait is the idle time of a scope for want of requests, in ns over all lanes. Ranks
+// that communicate run the same requests: what one of them waits longer than another it
+// waits for that one.
+func (r *Report) requestWait(scope string) int64 {
+	wait, communicate := r.run.RequestWait[scope], r.Scopes[0].value[comm]
+	if communicate == nil || *communicate == 0 || len(r.run.Ranks) < 2 {
+		return wait
+	}
+	least := math.Inf(1)
+	for i := range r.run.Ranks {
+		own := &r.run.Ranks[i]
+		least = min(least, float64(own.RequestWait[scope])/float64(max(1, own.Lanes)))
+	}
+	return min(wait, int64(least*float64(r.run.Lanes)))
 }
 
 // without is how many votes a scope would have if so much idle time had not been: the

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -44,6 +45,20 @@ func TestLowLoad(t *testing.T) {
 		}
 		if title, _, _ := strings.Cut(page.String(), "\n"); strings.Contains(title, "low load") != test.explains {
 			t.Errorf("%s: %s", test.name, title)
+		}
+	}
+}
+
+// Ranks that communicate want for requests only while all of them wait.
+func TestLowLoadOfRanks(t *testing.T) {
+	const two = `{"window": "benchmark", "method": "nvtx", "lanes": 3, "gpu_activity": true, "request_wait_ns": {"aggregate": 500}, "ranks": [
+		{"rank": 0, "total": 30, "common_size": 1, "segments": 2, "benchmark": 20, "lanes": 2, "request_wait_ns": {"aggregate": 400}},
+		{"rank": 1, "total": 30, "common_size": 1, "segments": 2, "benchmark": 20, "lanes": 1, "request_wait_ns": {"aggregate": 100}}]}`
+	for communicate, want := range map[float64]float64{0: 0.5, 0.2: 0.3} {
+		figures := []float64{0.6, 0.02, na, na, na, 0.4, communicate, 0, communicate}
+		r := Decide(metrics(t, two, map[string][]float64{metric.Aggregate: figures}), Defaults())
+		if r.LowLoad == nil || math.Abs(r.LowLoad.WaitUs-want) > 1e-9 {
+			t.Errorf("communicating for %v: %+v, want %v us", communicate, r.LowLoad, want)
 		}
 	}
 }
