@@ -172,8 +172,12 @@ func (c *Comparison) explainWhysOfOne() {
 	}
 }
 
-// adviseWhys gives the advice for what threads wait, the most grown first.
+// adviseWhys gives the advice for what threads wait, the most grown first, where there is
+// more idle time: else a wait has but taken the place of something else.
 func (c *Comparison) adviseWhys() {
+	if c.summary(idleTime).grown() == 0 {
+		return
+	}
 	for _, g := range c.grownWhys() {
 		if t := hoststate.TreatmentOf(g.why); t != nil && !g.waits {
 			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, g.title(), t.Do, change(g.delta))

@@ -131,6 +131,29 @@ func TestRequestsOfRanks(t *testing.T) {
 	}
 }
 
+// Who is off its CPU because it waits for the interpreter lock does not wait for a message,
+// nor has it lost its CPU to others.
+func TestOffForTheLock(t *testing.T) {
+	for _, call := range []string{"pthread_cond_timedwait", ""} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, e.layer, func() {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+			if call != "" {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+400_000, call, event.OSWait, -1))
+			}
+			e.span("Waiting for GIL", event.GIL, func() { e.now += 400_000 })
+			from = e.now
+		})
+		e.rows = append(e.rows, hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		rep := e.report(t)
+		if has(rep, gap.GIL) == nil || has(rep, gap.Comm) != nil || has(rep, gap.Affinity) != nil {
+			t.Errorf("%q: found %+v", call, rep.Findings)
+		}
+	}
+}
+
 // TestSampledFamilies has the launching thread collect garbage for 120 of 400 us between
 // steps, while the GPU is idle, which samples alone show: they come ten times as often there as in the rest of
 // the step. Without collections nothing is found.

@@ -84,6 +84,11 @@ func (w Why) Name() int32 { return int32(max(w-Call, -1)) }
 // OnCPU tells whether the thread is known to be on a CPU.
 func (w Why) OnCPU() bool { return w == Spin || w == Running || w >= Call }
 
+// OffCPU tells whether the thread is known to be off its CPU.
+func (w Why) OffCPU() bool {
+	return w == BlockedCUDA || w == Descheduled || w == Off || w >= Blocked && w < In
+}
+
 // InCall tells whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }
 
