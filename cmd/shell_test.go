@@ -21,6 +21,21 @@ func installed(t *testing.T) string {
 	return dir
 }
 
+// TestInstallReplacesNothing wants scripts/install.sh to leave what others have called by
+// the name of a command, and then to install nothing.
+func TestInstallReplacesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "gaps"), []byte("mine"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := shell(root, goTools(t), "scripts/install.sh "+dir); err == nil || !strings.Contains(err.Error(), "none of hostbound's") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v are there", files, err)
+	}
+}
+
 // program skips the test where a program is not to be had.
 func program(t *testing.T, name string) string {
 	t.Helper()

@@ -8,7 +8,8 @@
 # /usr/local/bin), where man and the shells look for them, and else into DIR/share.
 #
 # The command in cmd/diff is called tracediff there, so that it never stands in
-# front of the system's diff.
+# front of the system's diff. A file of somebody else that has the name of a command is
+# not replaced: nothing is installed then.
 set -euo pipefail
 dir=${1:?usage: scripts/install.sh DIR}
 mkdir -p "$dir"
@@ -16,6 +17,23 @@ dir=$(cd "$dir" && pwd)
 share=$dir/share
 [ "$(basename "$dir")" = bin ] && share=$(dirname "$dir")/share
 cd "$(dirname "$0")/.."
+
+# named prints what the command in a folder of cmd is installed as.
+named() {
+	local name
+	name=$(basename "$1")
+	[ "$name" = diff ] && name=tracediff
+	echo "$name"
+}
+
+for command in cmd/*/main.go; do
+	file=$dir/$(named "$(dirname "$command")")
+	if [ -e "$file" ] && [ "$(readlink "$file")" != hostbound ] && ! grep -qs github.com/hostbound/hostbound "$file"; then
+		echo "install: error: $file is there, and is none of hostbound's" >&2
+		echo "install: hint: give another folder, or move it away" >&2
+		exit 2
+	fi
+done
 
 CGO_ENABLED=0 go build -o "$dir/.hostbound" -trimpath -ldflags='-s -w' ./cmd/hostbound
 mv -f "$dir/.hostbound" "$dir/hostbound" # at once: someone may be running it
@@ -26,8 +44,7 @@ zsh=$share/zsh/site-functions
 fish=$share/fish/vendor_completions.d
 mkdir -p "$man" "$bash" "$zsh" "$fish"
 for command in cmd/*/main.go; do
-	name=$(basename "$(dirname "$command")")
-	[ "$name" = diff ] && name=tracediff
+	name=$(named "$(dirname "$command")")
 	if [ "$name" != hostbound ]; then
 		ln -sf hostbound "$dir/$name"
 		"$dir/$name" --man >"$man/$name.1"

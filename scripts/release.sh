@@ -13,6 +13,7 @@
 # and dpkg-deb.
 set -euo pipefail
 export LC_ALL=C
+umask 022 # modes are in archives
 targets='linux/amd64 linux/arm64 darwin/amd64 darwin/arm64'
 home=https://github.com/hostbound/hostbound
 about='says whether the host holds the GPUs of an LLM inference run back'

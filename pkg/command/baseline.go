@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/source"
 )
@@ -88,6 +89,9 @@ func (c *Context) checkBaseline(runs [][]string) error {
 		return nil
 	}
 	path := filepath.Join(c.String("baselines"), name)
+	if err := checkpoint.Check(filepath.Join(path, "new")); err != nil { // which is never there
+		return err
+	}
 	if _, err := os.Lstat(path); err == nil && !isBaseline(path) {
 		return cli.Misuse(path+" is there, and is no baseline", "give another name, or another folder: --baselines DIR")
 	} else if err == nil && !c.Bool("replace-baseline") {

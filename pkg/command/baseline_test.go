@@ -56,6 +56,7 @@ func TestBaselineReplaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	refused(t, &Diff, "not a directory", trace, "--baselines", filepath.Join(trace, "x"), "--save-baseline", "main")
 	refused(t, &Diff, "docs is there, and is no baseline", trace, "--baselines", home, "--save-baseline", "docs", "--replace-baseline")
 	for range 2 { // the second time it is replaced
 		var stdout, stderr bytes.Buffer
