@@ -7,7 +7,7 @@
 // the columns of event.Fields in theirs, after them those that nobody here
 // knows (as int64, double or text; a value of any other type becomes text).
 // Null is null. The columns kind, class, domain, phase and name are text out of
-// a dictionary, unless the texts of a row group are so many different ones that
+// a dictionary, unless a row group has so many different strings that
 // a dictionary does not pay; times, correlation and step are stored as
 // differences; everything is compressed with zstd. Row groups have 128 Ki rows,
 // in the order of the stream, with bounds for every column; the window rows at

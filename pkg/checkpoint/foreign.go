@@ -8,7 +8,7 @@ import (
 )
 
 // Columns that nobody here knows are written after the others where they are
-// whole numbers, floating point numbers or texts, and as text otherwise.
+// whole numbers, floating point numbers or strings, and as text otherwise.
 
 // foreignColumns returns the columns that are not ours of what is written
 // after header h.

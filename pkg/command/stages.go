@@ -122,7 +122,7 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 	return in, nil
 }
 
-// columnsOf returns the columns that are looked at of rows that are behind a
+// columnsOf returns the columns that are read of rows that come after a
 // header.
 func (c *Context) columnsOf(h *event.Header) event.Set {
 	if c.columns != 0 && source.StageOf(h) == source.Raw {

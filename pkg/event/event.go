@@ -284,7 +284,7 @@ const (
 
 // Field describes a column.
 type Field struct {
-	Name     string // in streams, checkpoints and error texts
+	Name     string // in streams, checkpoints and error messages
 	Type     Type   // of its values
 	Nullable bool   // rows may lack it
 }

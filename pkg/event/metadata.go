@@ -33,7 +33,7 @@ const SchemaName = "events"
 // MetadataKeys are the keys, in the order in which they are written.
 var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation, KeyWarnings, KeyValues}
 
-// Metadata returns the header as texts by their keys, with Extra.
+// Metadata returns the header as strings by their keys, with Extra.
 func (h *Header) Metadata() map[string]string {
 	reports, domains := h.Reports, h.Domains
 	if reports == nil {
@@ -61,7 +61,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// ParseMetadata returns the header that texts by their keys stand for. Keys that
+// ParseMetadata returns the header that strings by their keys stand for. Keys that
 // are not ours become its Extra.
 func ParseMetadata(meta map[string]string) (*Header, error) {
 	if err := checkVersion(meta); err != nil {

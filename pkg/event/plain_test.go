@@ -7,7 +7,7 @@ import (
 )
 
 // TestPlain appends and slices columns of each type at random and compares
-// them with lists of texts.
+// them with lists of strings.
 func TestPlain(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))

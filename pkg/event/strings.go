@@ -2,23 +2,23 @@ package event
 
 import "slices"
 
-// Strings is a column of texts. Without a Dict text i is
+// Strings is a column of strings. Without a Dict string i is
 // Data[Offsets[i]:Offsets[i+1]].
 type Strings struct {
-	Offsets []int32 // one more than there are own texts
+	Offsets []int32 // one more than there are own strings
 	Data    []byte  // their bytes, one after the other
 
 	// Where Dict is not nil, row i has text Codes[i] of Dict, or, where that is
 	// negative, text ^Codes[i] of Offsets and Data. It spares those who read
-	// texts that repeat, and those who pass them on, the copies.
+	// strings that repeat, and those who pass them on, the copies.
 	Dict  *Dict
 	Codes []int32
 }
 
-// Dict is texts, text i of which is Data[Offsets[i]:Offsets[i+1]]. It does not
+// Dict is strings, number i of which is Data[Offsets[i]:Offsets[i+1]]. It does not
 // change once a column has it, so that columns can share it.
 type Dict struct {
-	Offsets []int32 // one more than there are texts
+	Offsets []int32 // one more than there are strings
 	Data    []byte  // their bytes
 }
 
@@ -61,7 +61,7 @@ func (c *Strings) Flatten(i, j int, scratch *Strings) Strings {
 	return *scratch
 }
 
-// Size returns the length of the texts of rows i to j together.
+// Size returns the length of the strings of rows i to j together.
 func (c *Strings) Size(i, j int) int {
 	if c.Dict == nil {
 		return int(c.Offsets[j] - c.Offsets[i])
@@ -122,7 +122,7 @@ func (c *Strings) reset() {
 	c.Dict, c.Codes = nil, c.Codes[:0]
 }
 
-// slice is texts i to j without a copy.
+// slice is strings i to j without a copy.
 func (c *Strings) slice(i, j int) Strings {
 	if c.Dict != nil {
 		return Strings{Offsets: c.Offsets, Data: c.Data, Dict: c.Dict, Codes: c.Codes[i:j]}
@@ -131,7 +131,7 @@ func (c *Strings) slice(i, j int) Strings {
 }
 
 // appendRange appends rows i to j of src. A column adopts the first Dict
-// that comes; the texts of another one are copied.
+// that comes; the strings of another one are copied.
 func (c *Strings) appendRange(src *Strings, i, j int) {
 	c.adopt(src.Dict)
 	switch {
@@ -183,7 +183,7 @@ func (c *Strings) appendCodes(src *Strings, i, j int) {
 	n := len(c.Codes)
 	c.Codes = append(c.Codes, src.Codes[i:j]...)
 	if len(src.Offsets) <= 1 {
-		return // src has no texts of its own
+		return // src has no strings of its own
 	}
 	for k, code := range c.Codes[n:] {
 		if code < 0 {
@@ -195,7 +195,7 @@ func (c *Strings) appendCodes(src *Strings, i, j int) {
 }
 
 // appendOther appends rows i to j of a column with another Dict, copying each of
-// its texts once.
+// its strings once.
 func (c *Strings) appendOther(src *Strings, i, j int) {
 	codes := make([]int32, len(src.Dict.Offsets)) // of those that were copied, below 0
 	for _, code := range src.Codes[i:j] {
@@ -211,7 +211,7 @@ func (c *Strings) appendOther(src *Strings, i, j int) {
 	}
 }
 
-// appendEmpty appends n empty texts.
+// appendEmpty appends n empty strings.
 func (c *Strings) appendEmpty(n int) {
 	for range n {
 		c.Append("")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// randomStrings makes a column of n texts, with or without one of the
-// dictionaries, and the texts.
+// randomStrings makes a column of n strings, with or without one of the
+// dictionaries, and the strings.
 func randomStrings(rng *rand.Rand, dicts []*Dict, n int) (*Strings, []string) {
 	c := &Strings{Offsets: []int32{0}}
 	var want []string
@@ -29,7 +29,7 @@ func randomStrings(rng *rand.Rand, dicts []*Dict, n int) (*Strings, []string) {
 	return c, want
 }
 
-// texts spells a column out.
+// texts returns the values of a column.
 func (c *Strings) texts(n int) (all []string) {
 	for i := range n {
 		all = append(all, string(c.Get(i)))
@@ -38,7 +38,7 @@ func (c *Strings) texts(n int) (all []string) {
 }
 
 // TestStrings appends pieces of columns with and without dictionaries at random,
-// as stages do, and compares the result with lists of texts.
+// as stages do, and compares the result with lists of strings.
 func TestStrings(t *testing.T) {
 	var dicts []*Dict
 	for _, texts := range [][]string{{"a", "", "ccc"}, {"ccc", "dd"}, {"e"}} {

@@ -33,7 +33,7 @@ type found struct {
 type sample struct {
 	stack   int32
 	family  event.Class
-	cluster int32 // samples of one cluster may be alike
+	cluster int32 // samples of one cluster may be correlated
 }
 
 // exactNs is the time in stacks of calls.
@@ -188,7 +188,7 @@ func (c *computer) counts(f *found) map[int32]int64 {
 	return all
 }
 
-// inOrder returns stacks in the order of their texts.
+// inOrder returns stacks in alphabetical order.
 func (c *computer) inOrder(of map[int32]int64) []int32 {
 	var order []int32
 	for stack := range of {

@@ -91,7 +91,7 @@ func Append(t *table.Table, name string, res *metric.Result) {
 	}
 	tags := ""
 	if len(others) > 0 {
-		b, _ := json.Marshal(others) // texts can be marshalled
+		b, _ := json.Marshal(others) // strings can be marshalled
 		tags = string(b)
 	}
 	var time any

@@ -1,6 +1,6 @@
 package kineto
 
-// fields are those of an event that matter, as they stand in the document: texts
+// fields are those of an event that matter, as they stand in the document: strings
 // with their quotes. What the event lacks is nil.
 type fields struct {
 	ph, cat, name, pid, tid, ts, dur []byte

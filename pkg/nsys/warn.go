@@ -234,7 +234,7 @@ var hostDiagnostics = []struct {
 
 const lostEvents = "nsys lost CUDA events: kernels and calls are missing, and what looks idle may have been busy"
 
-// zeroCount is the number 0 behind a colon, as diagnostics end.
+// zeroCount is the number 0 after a colon, as diagnostics end.
 var zeroCount = regexp.MustCompile(`:\s*0\.?\s*$`)
 
 // applies tells whether a text, in lower case, is diagnostic k.

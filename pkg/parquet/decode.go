@@ -141,7 +141,7 @@ func plainBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// rleBits appends n bits of runs, which stand behind their length in bytes.
+// rleBits appends n bits of runs, which stand after their length in bytes.
 func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	if len(src) < 4 {
 		return dst, io.ErrUnexpectedEOF
@@ -193,7 +193,7 @@ func (r *chunkReader) decodeTexts(p *page, dst *Strings) error {
 	return r.unsupported(p.encoding)
 }
 
-// plainTexts appends n texts, each behind its length in four bytes. It grows dst only by
+// plainTexts appends n texts, each after its length in four bytes. It grows dst only by
 // what src can hold.
 func plainTexts(dst *Strings, src []byte, n int) error {
 	if n <= len(src)/4 {

@@ -313,7 +313,7 @@ func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	return dst
 }
 
-// appendTexts appends texts i to j, each behind its length in four bytes.
+// appendTexts appends texts i to j, each after its length in four bytes.
 func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
 	for ; i < j; i++ {
 		t := texts.Get(i)

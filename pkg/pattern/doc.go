@@ -25,7 +25,7 @@
 // repeats. A unit without a mixer is none in a step that has mixers.
 //
 // What is left over before the alignment is the prologue (embedding, first norm),
-// what is left over behind it the epilogue (last product, sampling). A sequence that
+// what is left over after it the epilogue (last product, sampling). A sequence that
 // repeats may be said to begin anywhere; where the alignment is longer than whole
 // repetitions, the unit begins at the first place within that excess that follows a
 // norm or a collective, as layers do. Places that less than a third of the
@@ -40,7 +40,7 @@
 // models and linear attention (Roles.Mixer). A run of such kernels up to the next
 // matrix product is one mixer. What follows it is its feed-forward part: dense with an
 // activation after a product (or, where a model has no activation kernels, by the
-// number of products), MoE with kernels of that class. A feed-forward part behind a norm
+// number of products), MoE with kernels of that class. A feed-forward part after a norm
 // or collective without a mixer of its own is a layer whose mixer has no known name.
 //
 // Where all mixers have a feed-forward part, or none, or all of one kind do and all of
@@ -57,7 +57,7 @@
 // # Steps as rings
 //
 // Steps that are told by their first collective begin in the middle of the first
-// layer, whose front is at the end of the step before. Steady steps are alike, so
+// layer, whose front is at the end of the step before. Steady steps are similar, so
 // the end of a step stands for that of the one before: the step is a ring, which is
 // also cut where the left-over begins and at the longest gap, and the cut that gives
 // the best alignment counts. A trace without steps is no ring.
@@ -68,7 +68,7 @@
 // over all their repetitions.
 //
 // A model with one layer repeats nothing inside a step. Where a step has
-// attention in one place and no unit, the layer is taken to go from behind the norm,
+// attention in one place and no unit, the layer is taken to go from after the norm,
 // collective or copy before it to the last norm or collective after it.
 //
 // Rejected: suffix trees and exact maximal repetitions, which one missing kernel

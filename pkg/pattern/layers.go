@@ -199,7 +199,7 @@ func (c *cutter) end(i int) {
 // into its mixer and out of it.
 const projections = 2
 
-// feed takes a kernel of a feed-forward part. One that follows another behind a norm or
+// feed takes a kernel of a feed-forward part. One that follows another after a norm or
 // collective, with products enough for a mixer between, is that of a layer whose mixer has
 // no known name.
 func (c *cutter) feed(i int, channel int32, moe bool) {

@@ -40,7 +40,7 @@ type Pattern struct {
 	Layers int
 	Types  []LayerType
 	// Prologue and Epilogue are how many kernels of a step are before the first and
-	// behind the last repetition.
+	// after the last repetition.
 	Prologue, Epilogue int
 	// Kernels is how many kernels a step has, Covered the share of them that were
 	// aligned.
@@ -70,7 +70,7 @@ const MinCover = 0.5
 // Find finds the unit that most of the steps repeat, nil where there is none. ring
 // tells that each sequence is a step among others like it.
 func Find(steps [][]Kernel, roles Roles, ring bool) *Pattern {
-	// Steps are mostly alike: each sequence is looked at once.
+	// Steps are mostly equal: each sequence is examined once.
 	seen := map[string]*alignment{}
 	var found []match
 	for _, step := range steps {

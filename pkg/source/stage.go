@@ -15,7 +15,7 @@ const (
 	Phased                // with phases
 )
 
-// StageOf returns the stage of the rows that are behind a header.
+// StageOf returns the stage of the rows that come after a header.
 func StageOf(h *event.Header) Stage {
 	switch {
 	case h.Columns&event.PhaseCols == event.PhaseCols:
@@ -26,7 +26,7 @@ func StageOf(h *event.Header) Stage {
 	return Raw
 }
 
-// choice returns what is to be chosen of rows behind a header.
+// choice returns what is to be chosen of rows after a header.
 func (o *Options) choice(h *event.Header) (checkpoint.Selection, error) {
 	s := o.Selection
 	if StageOf(h) == Raw {

@@ -7,7 +7,7 @@ package sqlite
 //
 // A page begins with a header: its type, two bytes about free space, two with
 // the number of cells, three that do not matter here and, on an interior page,
-// the number of its rightmost child. Behind the header stands where in the page
+// the number of its rightmost child. After the header stands where in the page
 // each cell begins, two bytes each; the cells fill the page from its end. The
 // cell of an interior page is the number of the left child and a row id, as a
 // varint. record.go says what a cell of a leaf is.
@@ -61,7 +61,7 @@ func (c *cursor) start(root uint32, low, high int64) error {
 	return c.enter(root, root, -1<<63, 1<<63-1)
 }
 
-// next goes to the next leaf. It returns false behind the last one.
+// next goes to the next leaf. It returns false after the last one.
 func (c *cursor) next() (bool, error) {
 	for c.depth > 0 {
 		l := &c.path[c.depth-1]
@@ -115,7 +115,7 @@ func (c *cursor) child(l *level) (child uint32, from, to int64, err error) {
 }
 
 // ahead returns the last page to read along with a child: the children after it
-// mostly lie behind it in the file.
+// mostly lie after it in the file.
 func (c *cursor) ahead(l *level, child uint32) uint32 {
 	last := child
 	limit := child + uint32(max(pieceSize/c.size, 1)) - 1

@@ -5,7 +5,7 @@ type payload struct {
 	part []byte
 	at   int    // where in the payload the part begins
 	size int    // of the payload
-	next uint32 // the overflow page with the part behind this one
+	next uint32 // the overflow page with the part after this one
 }
 
 // open begins the payload of size bytes at leaf[at], which has overflow pages.
@@ -30,7 +30,7 @@ func (c *cursor) local(size int) int {
 }
 
 // bytes returns n bytes of the payload from at on, valid until the next call.
-// They lie behind those of the calls before.
+// They lie after those of the calls before.
 func (r *reader) bytes(at, n int) ([]byte, error) {
 	p := &r.overflow
 	for at-p.at >= len(p.part) && n > 0 {

@@ -55,7 +55,7 @@ const (
 	// maxGap is how many bytes between two wanted pages are read along, as they
 	// cost less than a second read would.
 	maxGap = 16 << 10
-	// pagePad is how far behind the end of a page its bytes may be read without
+	// pagePad is how far after the end of a page its bytes may be read without
 	// looking: numbers are loaded as 8 bytes, varints are up to 9.
 	pagePad = 32
 )

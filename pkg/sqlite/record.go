@@ -180,7 +180,7 @@ func (r *reader) resolve(s *shape) bool {
 var zeros [pagePad]byte
 
 // typeAt decodes the type at a place in a header of length end, and returns the
-// size of a value of that type and of the type itself. Behind the header are
+// size of a value of that type and of the type itself. After the header are
 // the columns that were added to the table later: they are null.
 func (r *reader) typeAt(pos, end int) (t uint64, width, n int) {
 	if pos >= end {

@@ -76,7 +76,7 @@ func (r *reader) guard(err *error) {
 }
 
 // rows appends rows of the leaf until the block is full or the leaf ends. It
-// returns true behind the last wanted row of the table.
+// returns true after the last wanted row of the table.
 func (r *reader) rows(size int) (done bool, err error) {
 	first := leafHeader + 2*r.cells // where cells may begin
 	leaf := r.leaf
@@ -144,7 +144,7 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 }
 
 // setNumbers puts the numbers at some places of a record, of which shape has
-// made sure that they lie in it, where they belong. Behind the record there are
+// made sure that they lie in it, where they belong. After the record there are
 // pagePad bytes.
 func setNumbers(into []int64, at []int, places []place, record *byte) {
 	places = places[:len(at)]

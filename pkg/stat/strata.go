@@ -7,7 +7,7 @@ import "math"
 type Drawn struct {
 	Weight  float64 // more than 0, in the unit of the sizes
 	Stratum int32   // number, from 0 on without gaps
-	Cluster int32   // samples of one cluster may be alike
+	Cluster int32   // samples of one cluster may be correlated
 	Kind    int32   // what was drawn, from 0 on
 }
 
@@ -23,7 +23,7 @@ type Share struct {
 const minStratum = 10
 
 // Shares returns the shares of kinds 0 to kinds-1 in all strata together. Samples may be
-// drawn at different rates of different strata: only within one all are alike.
+// drawn at different rates of different strata: only within one are all drawn at the same rate.
 //
 // The interval is Wilson's, with as many samples as would have the variance of the
 // weighted mean. That variance is the sum over strata of m(1-m)/n times the squared size,

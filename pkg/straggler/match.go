@@ -160,7 +160,7 @@ func (s *stepMatcher) byName() {
 }
 
 // shiftOf returns by how many steps a rank has to be moved to match another one, by the
-// ends of their steps' last collectives. Steps are numbered alike in most runs, so another
+// ends of their steps' last collectives. Steps have the same numbers in most runs, so another
 // shift has to agree clearly better: they have less than half the spread.
 func shiftOf(x, y []int64) int {
 	best, spread := 0, spreadOf(x, y, 0)

@@ -2,8 +2,8 @@ package table
 
 import "github.com/hostbound/hostbound/pkg/event"
 
-// FromEvents returns the rows of b, which come behind header h, as a table:
-// the columns of h in their order, enum columns as text, and behind them the
+// FromEvents returns the rows of b, which come after header h, as a table:
+// the columns of h in their order, enum columns as text, and after them the
 // columns that this program does not know where they can be put in words. It
 // shares the memory of b where it can and is valid as long as b is.
 func FromEvents(h *event.Header, b *event.Batch) *Table {

@@ -60,7 +60,7 @@ func writeAll(w io.Writer, format Format, tables []*Table) error {
 // Close writes what is left. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.w.Flush() }
 
-// Write writes the rows of t, the first time behind a header.
+// Write writes the rows of t, the first time after a header.
 func (w *Writer) Write(t *Table) error {
 	if w.fields == nil {
 		for i := range t.Columns {
