@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/term"
@@ -61,10 +63,38 @@ func WriteFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	defer f.Cleanup()
+	defer removeWhenTold(f.Name())()
 	if err := write(f); err != nil {
 		return err
 	}
 	return f.CloseAtomicallyReplace()
+}
+
+// removeWhenTold removes an unfinished file when the process is told to end, which then
+// ends as it would have; until the function that it returns is called.
+func removeWhenTold(path string) (stop func()) {
+	told := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		if !signal.Ignored(s) {
+			signal.Notify(told, s)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-told:
+			os.Remove(path)
+			signal.Reset(s)
+			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
+				os.Exit(2)
+			}
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(told)
+		close(done)
+	}
 }
 
 // isStream tells whether a file is a device or a pipe, which may be input and
