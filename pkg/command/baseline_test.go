@@ -120,3 +120,12 @@ func TestDoctorFormats(t *testing.T) {
 	refused(t, &Nsys2arrow, "--format html is for --doctor", "absent.sqlite", "--format", "html")
 	refused(t, &Nsys2arrow, "does not write html", "absent.sqlite", "-o", filepath.Join(t.TempDir(), "x.html"))
 }
+
+// TestPerfettoSaysThatItIsEmpty wants a trace without steps not to pass for one of steps.
+func TestPerfettoSaysThatItIsEmpty(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	status := cli.Run(&Gaps, []string{"../../testdata/llama_tp2.sqlite", "--from", "1000000", "--perfetto", filepath.Join(t.TempDir(), "x.json")}, strings.NewReader(""), &stdout, &stderr)
+	if status != 0 || !strings.Contains(stderr.String(), "x.json is empty: no steps were read") {
+		t.Errorf("status %d, %s", status, &stderr)
+	}
+}

@@ -48,7 +48,9 @@ func (c *Context) writeWorst(lines *timeline.Collector) error {
 		return nil
 	}
 	path, t := c.String("perfetto"), lines.Close()
-	if n := len(t.Steps); n < t.Seen {
+	if n := len(t.Steps); n == 0 {
+		c.Log(path + " is empty: no steps were read")
+	} else if n < t.Seen {
 		c.Log(fmt.Sprintf("%s holds %d of %d steps: those with the most idle time", path, n, t.Seen))
 	}
 	return cli.WriteFile(path, func(w io.Writer) error { return perfetto.Writer(path)(w, t) })
