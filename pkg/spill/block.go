@@ -15,8 +15,8 @@ const (
 // packer packs the rows of a block. Its columns are those that are stored.
 type packer struct {
 	columns []packing
-	size    int // bytes of the block
-	order   [2][BlockRows]int64
+	size    int        // bytes of the block
+	order   [2][]int64 // memory for what is stored of Then and Seq
 	rows    int
 }
 
@@ -40,13 +40,13 @@ func (p *packer) plan(rows Rows) {
 	for c, v := range rows {
 		switch {
 		case c == Then:
-			then, keys := p.order[0][:len(v)], rows[Key][:len(v)]
+			then, keys := p.memory(0, len(v)), rows[Key][:len(v)]
 			for i := range v {
 				then[i] = v[i] - keys[i]
 			}
 			v = then
 		case c == Seq:
-			seq := p.order[1][:len(v)]
+			seq := p.memory(1, len(v))
 			for i := range v {
 				seq[i] = v[i] - int64(i)
 			}
@@ -65,6 +65,15 @@ func (p *packer) plan(rows Rows) {
 		p.columns = append(p.columns, k)
 		p.size += columnHead + k.width*p.rows
 	}
+}
+
+// memory returns memory for n values: small blocks, of which there are many writers, need
+// little.
+func (p *packer) memory(which, n int) []int64 {
+	if cap(p.order[which]) < n {
+		p.order[which] = make([]int64, n)
+	}
+	return p.order[which][:n]
 }
 
 // pack writes the block, of p.size bytes.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 const columns = Payload + 3
@@ -279,4 +280,12 @@ func BenchmarkEncode(b *testing.B) {
 		p.pack(buf)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*BlockRows), "ns/row")
+}
+
+// TestSizeOfLog wants logs of few rows to be small: there is one for each row of a
+// comparison and rank.
+func TestSizeOfLog(t *testing.T) {
+	if n := unsafe.Sizeof(Log{}); n > 1<<10 {
+		t.Errorf("a log takes %d bytes without a row", n)
+	}
 }
