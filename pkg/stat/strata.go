@@ -1,6 +1,10 @@
 package stat
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // Drawn is a sample drawn of a stratum whose size is known: it stands for Weight of it,
 // the size by the number of samples in the stratum.
@@ -50,6 +54,7 @@ type strata struct {
 	counts   []float64   // samples of each stratum
 	hits     [][]float64 // of each stratum, samples of each kind
 	clusters map[int32]float64
+	order    []int32 // of the clusters: sums of floats depend on theirs
 }
 
 func newStrata(drawn []Drawn, kinds int) *strata {
@@ -65,6 +70,7 @@ func newStrata(drawn []Drawn, kinds int) *strata {
 		s.total += d.Weight
 		s.clusters[d.Cluster] = 0
 	}
+	s.order = slices.Sorted(maps.Keys(s.clusters))
 	return s
 }
 
@@ -108,7 +114,8 @@ func (s *strata) clustered(k int, p float64) float64 {
 		s.clusters[d.Cluster] += u
 	}
 	together, g := 0.0, float64(len(s.clusters))
-	for _, u := range s.clusters {
+	for _, c := range s.order {
+		u := s.clusters[c]
 		together += u * u
 	}
 	if alone == 0 || g < 2 {

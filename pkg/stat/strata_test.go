@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -84,4 +85,19 @@ func draw(rng *rand.Rand, clusters int, per, spell float64, rates []float64, sha
 		}
 	}
 	return all, counts
+}
+
+// The same samples have the same shares, to the last bit.
+func TestSharesAreTheSame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	var drawn []Drawn
+	for range 3000 {
+		drawn = append(drawn, Drawn{Weight: rng.Float64(), Stratum: rng.Int32N(9), Cluster: rng.Int32N(60), Kind: rng.Int32N(5)})
+	}
+	want := Shares(drawn, 5)
+	for range 20 {
+		if got := Shares(drawn, 5); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
 }
