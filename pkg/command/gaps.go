@@ -120,7 +120,7 @@ func (c *Context) gaps() error {
 		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
 	}
 	if closeups != nil {
-		closeups.Close().Document(d.SectionAfter(gap.IdleSection, "Steps seen close"), result.Palette())
+		closeups.Close().Document(d.SectionAfter(gap.IdleSection, "Steps in detail"), result.Palette())
 	}
 	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
 }

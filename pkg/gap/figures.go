@@ -102,7 +102,7 @@ func (rep *Report) ranksFigure(s *report.Section) {
 		}
 	}
 	alt := fmt.Sprintf("Rank %d is idle most, %s per step; rank %d least, %s.", rep.Series.Ranks[most].Rank, report.Micros(idle(most)), rep.Series.Ranks[least].Rank, report.Micros(idle(least)))
-	s.Extra("Ranks against one another: GPU busy, and idle by cause, per step and GPU"+without(rep.Series.Left), alt, p, t)
+	s.Extra("Ranks compared: GPU busy, and idle by cause, per step and GPU"+without(rep.Series.Left), alt, p, t)
 }
 
 // without says how many ranks are not in a figure.
