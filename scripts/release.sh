@@ -33,6 +33,7 @@ tag=$1
 [[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] || usage "$tag is not a version such as v1.2.3"
 version=${tag#v}
 mkdir -p "$2"
+[ -z "$(ls -A "$2")" ] || usage "$2 is not empty: its sums would be of other files, too"
 dir=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
 git rev-parse -q --verify "refs/tags/$tag" >/dev/null || usage "there is no tag $tag"

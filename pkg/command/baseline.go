@@ -18,7 +18,7 @@ import (
 // baselineFlags keep runs under names that --baseline takes: a folder NAME in that of
 // --baselines, with a checkpoint for each run.
 var baselineFlags = []cli.Flag{
-	{Name: "save-baseline", Usage: "keep the runs of the target, or of the only side, as the baseline `NAME`", Check: checkBaselineName},
+	{Name: "save-baseline", Usage: "keep the runs of the target, or of the only side, as the baseline `NAME`, unless a condition of --fail-on is met", Check: checkBaselineName},
 	{Name: "replace-baseline", Usage: "let --save-baseline replace one that is there", Default: false},
 	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines")},
 }

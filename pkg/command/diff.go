@@ -91,6 +91,9 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(target) == 0 && (c.IsSet("junit") || len(c.Strings("fail-on")) > 0) {
+		return nil, cli.Misuse("--junit and --fail-on of one run: there is nothing to compare with", "give a target")
+	}
 	memory := c.keep(len(baseline) + len(target))
 	first, decided, err := c.readSide(baseline, len(target) == 0, memory)
 	if err != nil {
@@ -115,7 +118,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
 	}
-	return result, c.saveBaseline(newest(baseline, target))
+	return result, nil
 }
 
 // labelRuns gives the sides the names that were given for them.
@@ -277,7 +280,15 @@ func (c *Context) diff() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.checkGates(result)
+	status, err := c.checkGates(result)
+	if status != 0 || err != nil || !c.IsSet("save-baseline") {
+		return status, err
+	}
+	baseline, target, err := c.sides()
+	if err != nil {
+		return 0, err
+	}
+	return 0, c.saveBaseline(newest(baseline, target))
 }
 
 // checkGates checks the conditions of --fail-on, of which --junit has one where none
