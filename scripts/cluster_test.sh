@@ -118,7 +118,7 @@ status=0
 scripts/archive.sh "$tree" "$work/stopped" >"$work/again.log" 2>&1 || status=$?
 [ "$status" -eq 2 ] || fail "archive.sh ends with status $status where a report is bad"
 grep -Eq '^archive: 17 reports: [0-9]+ done, [1-9][0-9]* kept, 1 failed$' "$work/again.log" || fail "archive.sh started again: $(cat "$work/again.log")"
-grep -q '^archive: failed: bad.sqlite: .*cut off' "$work/again.log" || fail "archive.sh does not list the bad report: $(cat "$work/again.log")"
+grep -q '^archive: failed: bad.sqlite: .*truncated' "$work/again.log" || fail "archive.sh does not list the bad report: $(cat "$work/again.log")"
 rm "$tree/bad.sqlite" "$work/stopped/bad.failed" "$work/stopped/.bad.archive"
 compare "$work/stopped"
 

@@ -248,16 +248,7 @@ func (c *computer) result() *Result {
 	if name < len(c.prep) {
 		res.Prep = c.prep[name]
 	}
-	if steps == 0 || c.opt.Window == WindowTrace {
-		res.Window = WindowTrace
-	}
-	if steps == 0 && res.Method != "" {
-		const w = "no steps were found: the figures are of the whole trace"
-		c.opt.Log(w)
-		res.Warnings = append(res.Warnings, w)
-		res.Method, res.NoSteps = "", true
-	}
-	res.NoSteps = res.NoSteps || c.opt.NoSteps
+	c.decideWindow(res, steps)
 	var all figures
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)
@@ -282,6 +273,21 @@ func (c *computer) result() *Result {
 	res.Steady = steady(c.ranks)
 	res.Span = span(c.ranks)
 	return res
+}
+
+// decideWindow decides what the aggregate is of, and says where it is the whole trace
+// for want of steps.
+func (c *computer) decideWindow(res *Result, steps int) {
+	if steps == 0 || c.opt.Window == WindowTrace {
+		res.Window = WindowTrace
+	}
+	if steps == 0 && res.Method != "" {
+		const w = "no steps were found: the figures are of the whole trace"
+		c.opt.Log(w)
+		res.Warnings = append(res.Warnings, w)
+		res.Method, res.NoSteps = "", true
+	}
+	res.NoSteps = res.NoSteps || c.opt.NoSteps
 }
 
 // countsMarkers tells whether the header counts the marker ranges of the rank

@@ -255,6 +255,9 @@ func TestWideRowIDs(t *testing.T) {
 // TestManyRanks reads a report in which every row is of another process: memory
 // and time go by the rows and not by their square.
 func TestManyRanks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("30,000 ranks take minutes under the race detector: left out with -short")
+	}
 	path := database(t, `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", globalPid, deviceId);
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 30000)
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, i+1, i<<24, 30001-i FROM n`)
