@@ -73,7 +73,7 @@ deb() {
 		Description: $about
 	END
 	find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-	dpkg-deb --root-owner-group -Zxz --build "$root" "$dir/hostbound_${version}_$arch.deb" >/dev/null
+	dpkg-deb --root-owner-group -Zgzip --build "$root" "$dir/hostbound_${version}_$arch.deb" >/dev/null
 }
 
 # blob puts a file among those of an image and prints what a manifest says of it.
