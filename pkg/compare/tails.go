@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
@@ -288,7 +289,7 @@ func (c *Comparison) compareEvents(r *Rare) {
 	}
 	r.P = number(min(1, p))
 	if n := a.Steps + b.Steps; n > 0 && lookedFor(stat.LeastOfEvents(n, a.Of, b.Of), 1)/shareOften > c.opt.Alpha*sharePeak {
-		r.CannotTell = fmt.Sprintf("%s in %d steps", plural(n, "event"), a.Of+b.Of)
+		r.CannotTell = fmt.Sprintf("%s in %d steps", report.Counted(n, "event"), a.Of+b.Of)
 	}
 }
 
@@ -310,14 +311,6 @@ func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
 		return stat.Constant(share(-1), s.bins, float64(s.slots))
 	}
 	return s.perRun(func(run int) float64 { return share(int32(run)) })
-}
-
-// plural is a number of things.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // fewAtMost tells whether most of an operation's time lies in few steps, or it

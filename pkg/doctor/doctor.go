@@ -202,7 +202,7 @@ func bound(f *found, q *Question) {
 	var evidence []string
 	add := func(n int64, what string) {
 		if n > 0 {
-			evidence = append(evidence, count(n, what))
+			evidence = append(evidence, report.Counted(n, what))
 		}
 	}
 	add(f.facts.Markers, "forward-step range")
@@ -214,7 +214,7 @@ func bound(f *found, q *Question) {
 		q.Instead = "profile while the model runs, with CUDA traced, and wait for the profiler to write its events"
 		q.record = &capture.Options{Ranges: true}
 	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
-		q.Can, q.Because = No, count(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
+		q.Can, q.Because = No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
 		q.Instead = "record replays, as a row each or by their kernels"
 		q.record = &capture.Options{Ranges: true}
 	case len(evidence) == 0:
@@ -234,7 +234,7 @@ func where(f *found, q *Question) {
 	ranges := f.kinds[event.NVTX]
 	switch {
 	case ranges > 0 && f.kinds[event.API] > 0:
-		q.Because = count(ranges, "range") + " of the engine, " + count(f.kinds[event.API], "CUDA call")
+		q.Because = report.Counted(ranges, "range") + " of the engine, " + report.Counted(f.kinds[event.API], "CUDA call")
 	case f.kinds[event.API] > 0:
 		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges of the engine", "trace NVTX, and turn the engine's own ranges on"
 		q.record = &capture.Options{Ranges: true}
@@ -251,14 +251,14 @@ func graphs(f *found, q *Question) {
 	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0:
 		q.Because = "no CUDA graph is launched"
 	case f.facts.Graphs > 0:
-		q.Can, q.Because = No, count(f.facts.Graphs, "replay")+" without the kernels in them"
+		q.Can, q.Because = No, report.Counted(f.facts.Graphs, "replay")+" without the kernels in them"
 		q.Instead = "record the kernels (--cuda-graph-trace=node), which costs the host more"
 		q.record = &capture.Options{}
 	case f.facts.Replays == 0:
 		q.Can, q.Because, q.Instead = No, "no replay was recorded", "record the kernels (--cuda-graph-trace=node)"
 		q.record = &capture.Options{}
 	default:
-		q.Because = count(f.facts.Replays, "replay") + " with the kernels in them"
+		q.Because = report.Counted(f.facts.Replays, "replay") + " with the kernels in them"
 	}
 }
 
@@ -305,7 +305,7 @@ func collected(f *found, q *Question) {
 	q.Question, q.Command = "Does garbage collection stop the host?", "gaps"
 	switch {
 	case f.gc > 0:
-		q.Because = count(f.gc, "range") + " of collections"
+		q.Because = report.Counted(f.gc, "range") + " of collections"
 	case f.kinds[event.Sample] > 0:
 		q.Can, q.Because = InPart, "by samples of the CPU: there are no ranges of collections"
 	default:
@@ -322,23 +322,12 @@ func late(f *found, q *Question) {
 	q.Question, q.Command = "Which rank do the others wait for?", "gaps"
 	switch {
 	case f.ranks < 2:
-		q.Can, q.Because, q.Instead = No, count(int64(f.ranks), "rank")+" in this recording", "give the reports of all ranks of the run together, if it has more"
+		q.Can, q.Because, q.Instead = No, report.Counted(f.ranks, "rank")+" in this recording", "give the reports of all ranks of the run together, if it has more"
 	case f.facts.Allreduces == 0 && f.ClassRows(event.Allreduce) == 0:
-		q.Can, q.Because = InPart, count(int64(f.ranks), "rank")+", without all-reduce kernels, which show who comes last"
+		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+", without all-reduce kernels, which show who comes last"
 	case len(f.Reports) > 1 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.Origin == 0 }):
-		q.Can, q.Because = InPart, count(int64(f.ranks), "rank")+" whose clocks are compared by the ends of their collectives alone: a report does not say when it began"
+		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+" whose clocks are compared by the ends of their collectives alone: a report does not say when it began"
 	default:
-		q.Because = count(int64(f.ranks), "rank") + ", compared by their all-reduce kernels"
+		q.Because = report.Counted(f.ranks, "rank") + ", compared by their all-reduce kernels"
 	}
-}
-
-// count is a number and what it counts.
-func count(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-		if rest, is := strings.CutSuffix(what, "chs"); is {
-			what = rest + "ches"
-		}
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

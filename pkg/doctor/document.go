@@ -19,10 +19,10 @@ func (d *Diagnosis) Document() *report.Document {
 		}
 	}
 	doc, first := report.New(report.Textf("This recording answers %d of %d questions", answered, len(d.Questions)))
-	parts := []string{count(int64(len(d.Reports)), "report"), count(int64(d.Ranks), "rank")}
+	parts := []string{report.Counted(len(d.Reports), "report"), report.Counted(d.Ranks, "rank")}
 	for _, one := range [][2]string{{"kernel", "kernel"}, {"graph", "whole graph replay"}, {"api", "CUDA call"}, {"nvtx", "range"}} {
 		if n := d.Rows[one[0]]; n > 0 {
-			parts = append(parts, count(n, one[1]))
+			parts = append(parts, report.Counted(n, one[1]))
 		}
 	}
 	first.Say("%s.", strings.Join(parts, ", "))

@@ -85,7 +85,7 @@ func (h *Hotspot) place() string {
 
 // sayBasis says what was read, and what is not known of it.
 func (r *Report) sayBasis(s *report.Section, v View) {
-	what := fmt.Sprintf("%s in %s", report.Micros(r.TotalUs), count(len(r.Functions), "function"))
+	what := fmt.Sprintf("%s in %s", report.Micros(r.TotalUs), report.Counted(len(r.Functions), "function"))
 	if n := len(r.Profiles); n > 1 {
 		what += fmt.Sprintf(" of %d profiles", n)
 	}
@@ -103,13 +103,6 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 		s.Note(report.Warn, "line_profiler does not know whether the CPU is the bottleneck: a line may take long while the GPUs are busy. A trace knows:")
 		s.Code("verdict trace.sqlite --format json | hotspots --evidence - profile.txt")
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // hotspotTable lists the hotspots.

@@ -43,6 +43,18 @@ type Text []Span
 // Plain is text without emphasis.
 func Plain(s string) Text { return Text{{text: s}} }
 
+// Counted is a number and what it counts, which is in the plural but after 1: "2 steps".
+func Counted[N int | int32 | int64](n N, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 // Strong is the part of a sentence that it is about.
 func Strong(s string) Span { return Span{text: s, style: strong} }
 

@@ -111,7 +111,7 @@ func (s *Scope) signals() string {
 			all = append(all, one.name)
 		}
 	}
-	return fmt.Sprintf(" %s: %s.", capital(count(len(all), "independent signal")), strings.Join(all, ", "))
+	return fmt.Sprintf(" %s: %s.", capital(report.Counted(len(all), "independent signal")), strings.Join(all, ", "))
 }
 
 // worst returns the scope that the explanation is about: the phase that the
@@ -160,7 +160,7 @@ func (r *Report) heading(s *Scope) string {
 	if p := r.phaseRun(s.Name); p != nil {
 		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
 	}
-	return fmt.Sprintf("%s (%s, %s)", title, count(len(r.run.Ranks), "rank"), count(r.run.Lanes, "GPU"))
+	return fmt.Sprintf("%s (%s, %s)", title, report.Counted(len(r.run.Ranks), "rank"), report.Counted(r.run.Lanes, "GPU"))
 }
 
 var columns = []report.Column{
@@ -355,14 +355,6 @@ func limit(v float64) string { return fmt.Sprintf("%.4g %%", 100*v) }
 
 // percent shows a ratio, "unknown" where there is none.
 func percent(v *float64) string { return percentOr(v, "unknown") }
-
-// count is a number of things.
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
 
 // capital is a text with its first letter in upper case.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,11 +1,11 @@
 package verdict
 
 import (
+	"fmt"
 	"strings"
 
-	"fmt"
-
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -115,7 +115,7 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 	}
 	for i := range run.Phases {
 		if p := &run.Phases[i]; p.Iterations < fewSteps {
-			steps := count(int(p.Iterations), strings.TrimSuffix(scopeNames[p.Phase], "s"))
+			steps := report.Counted(int(p.Iterations), strings.TrimSuffix(scopeNames[p.Phase], "s"))
 			say("only %s: too few for reliable figures", steps)
 		}
 	}
