@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/source"
 )
 
@@ -31,19 +32,23 @@ what to do; --gap splits at gaps instead.`,
 		"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
 	},
 	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
-	Run: Body(func(c *Context) error {
-		choose := c.keptKinds()
-		c.wantHost(c.String("without"))
-		src, err := c.Events(source.Raw)
-		if err != nil {
-			return err
-		}
-		if src, err = c.Isolate(src); err != nil {
-			return err
-		}
-		if src, err = choose(src); err != nil {
-			return err
-		}
-		return c.WriteEvents(src)
-	}),
+	Run:   Body(func(c *Context) error { return c.annotate(source.Raw, c.Isolate) }),
+}
+
+// annotate passes on events of a stage with what one filter adds to them: rows, or
+// columns. A choice of kinds is made among what it writes.
+func (c *Context) annotate(from source.Stage, filter func(event.Source) (event.Source, error)) error {
+	choose := c.keptKinds()
+	c.wantHost(c.String(withoutFlag.Name))
+	src, err := c.Events(from)
+	if err != nil {
+		return err
+	}
+	if src, err = filter(src); err != nil {
+		return err
+	}
+	if src, err = choose(src); err != nil {
+		return err
+	}
+	return c.WriteEvents(src)
 }

@@ -27,18 +27,6 @@ generation; the phase of the others is unknown.`,
 		if err := c.needSteps("verdict --by none and gaps --by none answer for the whole trace"); err != nil {
 			return err
 		}
-		choose := c.keptKinds()
-		c.wantHost(c.String("without"))
-		src, err := c.Events(source.Isolated)
-		if err != nil {
-			return err
-		}
-		if src, err = c.Phase(src); err != nil {
-			return err
-		}
-		if src, err = choose(src); err != nil {
-			return err
-		}
-		return c.WriteEvents(src)
+		return c.annotate(source.Isolated, c.Phase)
 	}),
 }

@@ -38,14 +38,5 @@ stage whether that is nsys2arrow's to read or torch2arrow's.`,
 		"verdict profile/*.json.gz",
 	},
 	Flags: slices.Concat(readerFlags, checkpointFlags, torchFlags, selectFlags),
-	Run: Body(func(c *Context) error {
-		if c.Bool(doctorFlag.Name) {
-			return c.doctor()
-		}
-		src, err := c.Reports()
-		if err != nil {
-			return err
-		}
-		return c.WriteEvents(src)
-	}),
+	Run:   Body((*Context).read),
 }
