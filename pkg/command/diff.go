@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +64,7 @@ var diffFlags = []cli.Flag{
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
 	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
 	{Name: "why", Usage: "divide idle time by why launching threads did not go on, too: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
-	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkFlame},
+	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
 	topFlag,
 	sourceMapFlag,
@@ -212,16 +211,13 @@ func (c *Context) writeStacks(result *compare.Comparison) error {
 		return nil
 	}
 	baseline, target := result.Stacks()
-	write := func(path string, stacks []flame.Stack) error {
-		return cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, stacks) })
-	}
 	if result.Steady.Target == nil {
-		return write(path, baseline)
+		return writeFlame(path, baseline)
 	}
-	if err := write(baselineOf(path), baseline); err != nil {
+	if err := writeFlame(baselineOf(path), baseline); err != nil {
 		return err
 	}
-	return write(path, target)
+	return writeFlame(path, target)
 }
 
 // baselineOf returns the name of the flame graph of the baseline beside that of the target.

@@ -50,19 +50,16 @@ var gapsFlags = []cli.Flag{
 	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	perfettoFlag,
-	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkFlame},
+	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
 	strictFlag,
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
 }
 
-// checkFlame refuses files of no format of flame graphs, and those that cannot be written.
-func checkFlame(path string) error {
-	if flame.Writer(path) == nil {
-		return cli.Misuse("--flame "+path+": the extension says no format", "--flame takes a file that ends in "+strings.Join(flame.Extensions, ", "))
-	}
-	return checkOutput(path)
+// writeFlame writes a flame graph.
+func writeFlame(path string, stacks []flame.Stack) error {
+	return cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, stacks) })
 }
 
 // checkPart refuses a report that the other flags leave nothing to say.
@@ -149,8 +146,7 @@ func (c *Context) watchCloseups(src event.Source) (event.Source, *timeline.Colle
 // writeBeside writes what goes into files of its own.
 func (c *Context) writeBeside(result *gap.Report, worst *timeline.Collector) error {
 	if path := c.String("flame"); path != "" {
-		err := cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, result.Stacks) })
-		if err != nil {
+		if err := writeFlame(path, result.Stacks); err != nil {
 			return err
 		}
 	}

@@ -12,21 +12,13 @@ import (
 )
 
 // perfettoFlag writes steps for a viewer of traces.
-var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE`, for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for; with --from and --to up to %d steps of that range; by its extension: %s", worstSteps, rangeSteps, strings.Join(perfetto.Extensions, ", ")), File: cli.Writes, Check: checkPerfetto}
+var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE`, for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for; with --from and --to up to %d steps of that range; by its extension: %s", worstSteps, rangeSteps, strings.Join(perfetto.Extensions, ", ")), File: cli.Writes, Check: checkExtension("perfetto", perfetto.Extensions, perfetto.Writer)}
 
 // worstSteps is how many steps --perfetto writes, rangeSteps how many of a range.
 const (
 	worstSteps = 10
 	rangeSteps = 100
 )
-
-// checkPerfetto refuses files of no format of timelines, and those that cannot be written.
-func checkPerfetto(path string) error {
-	if perfetto.Writer(path) == nil {
-		return cli.Misuse("--perfetto "+path+": the extension says no format", "--perfetto takes a file that ends in "+strings.Join(perfetto.Extensions, ", "))
-	}
-	return checkOutput(path)
-}
 
 // watchWorst returns a source of the same rows, and what keeps the steps that --perfetto
 // asks for, nil where it does not.

@@ -143,6 +143,17 @@ func checkOutput(path string) error {
 	return checkpoint.CheckDir(dir)
 }
 
+// checkExtension makes the check of a flag whose file is written as its extension says:
+// it is one of those, for which there is a writer.
+func checkExtension[T any](flag string, extensions []string, writer func(path string) func(io.Writer, T) error) func(path string) error {
+	return func(path string) error {
+		if writer(path) == nil {
+			return cli.Misuse("--"+flag+" "+path+": the extension says no format", "--"+flag+" takes a file that ends in "+strings.Join(extensions, ", "))
+		}
+		return checkOutput(path)
+	}
+}
+
 // checkReplaced refuses to replace what the filter before this one may be reading
 // and this one does not write: a profiler's report, or rows by a text.
 func (c *Context) checkReplaced() error {
