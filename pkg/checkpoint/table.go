@@ -84,7 +84,11 @@ func ReadTable(path string) (*table.Table, error) {
 	for _, key := range f.MetadataKeys() {
 		t.Meta[key], _ = f.Metadata(key)
 	}
-	if t.Schema = t.Meta[event.KeySchema]; t.Schema != "" {
+	switch t.Schema = t.Meta[event.KeySchema]; t.Schema {
+	case "":
+	case event.SchemaName: // which may be more than memory holds
+		return nil, fmt.Errorf("%s: holds events, not rows of a result", path)
+	default:
 		if t.Version, err = strconv.Atoi(t.Meta[event.KeyVersion]); err != nil {
 			return nil, fmt.Errorf("%s: version %q of %s", path, t.Meta[event.KeyVersion], t.Schema)
 		}

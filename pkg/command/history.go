@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/history"
 	"github.com/hostbound/hostbound/pkg/metric"
-	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/table"
 )
 
@@ -89,7 +87,7 @@ func (c *Context) manyRuns() (*table.Table, error) {
 	}
 	t, seen := history.New(), map[string]int{}
 	for k, files := range runs {
-		if old := earlier(files); old != nil {
+		if old := c.earlier(files); old != nil {
 			if err := history.Extend(t, old); err != nil {
 				return nil, err
 			}
@@ -113,14 +111,14 @@ func (c *Context) manyRuns() (*table.Table, error) {
 }
 
 // earlier returns the rows of runs that a file holds already, nil where it is another.
-func earlier(files []string) *table.Table {
+func (c *Context) earlier(files []string) *table.Table {
 	if len(files) != 1 || fromStdin(files) || cli.IsStream(files[0]) {
 		return nil
 	}
 	if ext := extension(files[0]); ext != ".parquet" && ext != ".arrows" {
 		return nil
 	}
-	t, err := readRows(files[0])
+	t, err := c.readRows(files[0], "", "")
 	if err != nil || t.Schema != history.Schema {
 		return nil
 	}
@@ -163,29 +161,14 @@ func (c *Context) pastRuns() ([]history.Run, error) {
 		}
 		return nil, nil
 	}
-	t, err := readRows(path)
+	const advice = "metrics --runs FILE... -o runs.parquet writes one"
+	t, err := c.readRows(path, "rows of runs", advice)
 	if err != nil {
 		return nil, err
 	}
 	runs, err := history.Read(t)
 	if err != nil {
-		return nil, cli.Misuse(path+": "+err.Error(), "metrics --runs FILE... -o runs.parquet writes one")
+		err = notThis(path, advice)(err)
 	}
-	return runs, nil
-}
-
-// readRows reads the rows of a result, a stream or Parquet, of whoever wrote that.
-func readRows(path string) (*table.Table, error) {
-	if f := source.Recognise(path); f != nil && f.Name == "checkpoint" {
-		return checkpoint.ReadTable(path)
-	}
-	in, err := source.Open([]string{path}, &source.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	if in.Table == nil {
-		return nil, cli.Misuse(path+": holds events, not rows of runs", "metrics --runs FILE... -o runs.parquet writes one")
-	}
-	return in.Table, nil
+	return runs, err
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io"
 	"os"
 	"strconv"
 
@@ -151,22 +152,14 @@ func (c *Context) evidence(plan *roundPlan) (*exposure.Trace, error) {
 	if path == "" {
 		return nil, nil
 	}
-	in := c.Stdin
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	} else if plan.stdin {
+	blame := notThis("--evidence "+path, "it takes the JSON of a report: gaps trace.sqlite --format json | hotspots --evidence - profile.txt")
+	switch {
+	case path != "-":
+		return readFile(path, exposure.Read, blame)
+	case plan.stdin:
 		return nil, cli.Misuse("profile and evidence both from standard input", "name the file of one of them")
 	}
-	trace, err := exposure.Read(in)
-	if err != nil {
-		return nil, cli.Misuse("--evidence "+path+": "+err.Error(), "it takes the JSON of a report: gaps trace.sqlite --format json | hotspots --evidence - profile.txt")
-	}
-	return trace, nil
+	return readStream(c.Stdin, exposure.Read, blame)
 }
 
 // readNotes reads the notes, nil where there are none.
@@ -174,17 +167,11 @@ func readNotes(path string) (*round.Notes, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	notes, err := round.ReadNotes(f)
-	if err != nil {
-		return nil, cli.Misuse(path+": "+err.Error(), "see the documentation of package round for what notes hold")
-	}
-	return notes, nil
+	return readFile(path, round.ReadNotes, notThis(path, "see the documentation of package round for what notes hold"))
 }
+
+// benchAdvice says what a benchmark may be.
+const benchAdvice = "--bench takes what trtllm-bench --report_json, vllm bench serve --save-result or sglang.bench_serving --output-file wrote"
 
 // readRound reads the profiles and benchmarks of a round, and analyses them.
 func (c *Context) readRound(r *roundFiles) (round.Input, error) {
@@ -197,7 +184,7 @@ func (c *Context) readRound(r *roundFiles) (round.Input, error) {
 		in.Profiles = append(in.Profiles, p)
 	}
 	for _, path := range r.bench {
-		runs, err := readBench(path)
+		runs, err := readFile(path, round.ReadBench, notThis(path, benchAdvice))
 		if err != nil {
 			return in, err
 		}
@@ -209,47 +196,30 @@ func (c *Context) readRound(r *roundFiles) (round.Input, error) {
 	return in, nil
 }
 
-func readBench(path string) ([]round.Benchmark, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// readProfile reads one profile, "-" for standard input.
+func (c *Context) readProfile(path string) (p *lineprof.Profile, err error) {
+	blame := func(err error) error { return profileError(path, err) }
+	if path == "-" {
+		p, err = readStream(c.Stdin, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read("", r) }, blame)
+	} else {
+		p, err = readFile(path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(path, r) }, blame)
 	}
-	defer f.Close()
-	runs, err := round.ReadBench(f)
-	if err != nil {
-		return nil, cli.Misuse(path+": "+err.Error(), "--bench takes what trtllm-bench --report_json, vllm bench serve --save-result or sglang.bench_serving --output-file wrote")
+	if dir := c.String("source"); err == nil && dir != "" {
+		err = addSource(p, dir)
 	}
-	return runs, nil
+	return p, err
 }
 
-// readProfile reads one profile, "-" for standard input.
-func (c *Context) readProfile(path string) (*lineprof.Profile, error) {
-	in, name := c.Stdin, ""
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in, name = f, path
-	}
-	p, err := lineprof.Read(name, in)
+// addSource adds the source that a profile lacks, from files below a folder.
+func addSource(p *lineprof.Profile, dir string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, profileError(path, err)
+		return err
 	}
-	if dir := c.String("source"); dir != "" {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		missing, err := p.AddSource(root.FS())
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range missing {
-			p.Warnings = append(p.Warnings, "no source of "+f.Name+" ("+f.File+") in the folder of --source")
-		}
+	defer root.Close()
+	missing, err := p.AddSource(root.FS())
+	for _, f := range missing {
+		p.Warnings = append(p.Warnings, "no source of "+f.Name+" ("+f.File+") in the folder of --source")
 	}
-	return p, nil
+	return err
 }

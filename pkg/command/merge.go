@@ -2,16 +2,10 @@ package command
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/metric"
-	"github.com/hostbound/hostbound/pkg/table"
-	"github.com/hostbound/hostbound/pkg/wire"
 )
 
 // mergeFlags make metrics add up what it wrote for the parts of a run.
@@ -39,79 +33,35 @@ func (c *Context) merge() (*metric.Result, error) {
 	}
 	var sum *metric.Result
 	for _, path := range files {
-		part, err := c.openPart(path)
-		if err == nil && sum != nil {
-			if sum.Label != part.Label && !c.IsSet("label") {
-				err = cli.Misuse("the parts are of different runs, "+sum.Label+" and "+part.Label, "--runs keeps them apart; --label NAME adds them up as one")
-			} else {
-				err = sum.Add(part)
-			}
+		part, err := c.readPart(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case sum == nil:
+			sum = part
+			continue
+		case sum.Label != part.Label && !c.IsSet("label"):
+			err = cli.Misuse("the parts are of different runs, "+sum.Label+" and "+part.Label, "--runs keeps them apart; --label NAME adds them up as one")
+		default:
+			err = sum.Add(part)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", streamName(path), err)
-		}
-		if sum == nil {
-			sum = part
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return sum, nil
 }
 
-// streamName is what an error calls a stream of the command line.
-func streamName(path string) string {
-	if path == "-" {
-		return "standard input"
-	}
-	return path
-}
-
-// openPart reads the metric rows of one part.
-func (c *Context) openPart(path string) (*metric.Result, error) {
-	if path == "-" {
-		return readPart(c.Stdin)
-	}
-	if checkpoint.IsTable(path) {
-		rows, err := checkpoint.ReadTable(path)
-		if err != nil {
-			return nil, unwrapped(err)
-		}
-		return partOf(rows)
-	}
-	f, err := os.Open(path)
+// readPart reads the metric rows of one part.
+func (c *Context) readPart(path string) (*metric.Result, error) {
+	const advice = "--merge takes the streams that metrics writes: metrics REPORT -o part.arrows"
+	rows, err := c.readRows(path, "metric rows", advice)
 	if err != nil {
-		return nil, unwrapped(err)
+		return nil, err
 	}
-	defer f.Close()
-	return readPart(f)
-}
-
-// unwrapped is a file's error without its name.
-func unwrapped(err error) error {
-	if e, ok := err.(*os.PathError); ok {
-		return e.Err
+	part, err := metric.FromTable(rows)
+	if err != nil {
+		err = notThis(path, advice)(err)
 	}
-	return err
-}
-
-// mergeAdvice is what to do about a part that is none.
-const mergeAdvice = "--merge takes the streams that metrics writes: metrics REPORT -o part.arrows"
-
-// readPart reads a stream of metric rows to its end.
-func readPart(r io.Reader) (*metric.Result, error) {
-	events, rows, err := wire.Open(r)
-	switch {
-	case err != nil:
-		return nil, unwrapped(err)
-	case events != nil:
-		return nil, &event.Error{Msg: "holds events, not metric rows", Advice: mergeAdvice}
-	}
-	return partOf(rows)
-}
-
-// partOf is the result that rows hold; those of another result are an error.
-func partOf(rows *table.Table) (*metric.Result, error) {
-	if rows.Schema != metric.Schema {
-		return nil, &event.Error{Msg: "holds " + rows.Schema + " rows, not metric rows", Advice: mergeAdvice}
-	}
-	return metric.FromTable(rows)
+	return part, err
 }

@@ -2,10 +2,8 @@ package command
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/compare"
@@ -111,14 +109,5 @@ func (c *Context) sources() (*compare.Sources, error) {
 	if path == "" {
 		return known, nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	known, err = known.Extend(f)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return known, err
+	return readFile(path, known.Extend, inFile(path))
 }

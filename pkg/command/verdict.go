@@ -1,8 +1,7 @@
 package command
 
 import (
-	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,13 +99,9 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 func (c *Context) thresholds() (verdict.Thresholds, error) {
 	t := verdict.Defaults()
 	if path := c.String("thresholds"); path != "" {
-		f, err := os.Open(path)
-		if err != nil {
+		read := func(r io.Reader) (any, error) { return nil, t.Read(r) }
+		if _, err := readFile(path, read, inFile(path)); err != nil {
 			return t, err
-		}
-		defer f.Close()
-		if err := t.Read(f); err != nil {
-			return t, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	given := map[string]bool{}
