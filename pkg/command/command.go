@@ -26,6 +26,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/timeline"
 )
 
 // All are the commands, in the order of the pipe.
@@ -35,15 +36,17 @@ var All = []*cli.Command{&Nsys2arrow, &Torch2arrow, &Isolate, &Phase, &Metrics, 
 type Context struct {
 	*cli.Call
 
-	format   string               // of the output
-	selected checkpoint.Selection // the rows that are read
-	columns  event.Set            // what is looked at once there are steps, 0 for all
-	host     []event.Kind         // rows about host threads that are read
-	kept     bool                 // --checkpoint holds the rows already
-	whole    bool                 // where no steps can be identified, the whole trace will do
-	noSteps  bool                 // none could be
-	keeps    int64                // bytes for what the analysis keeps
-	saved    bool                 // a named baseline is read, whose steps were found when it was kept
+	format   string                // of the output
+	selected checkpoint.Selection  // the rows that are read
+	columns  event.Set             // what is looked at once there are steps, 0 for all
+	host     []event.Kind          // rows about host threads that are read
+	kept     bool                  // --checkpoint holds the rows already
+	whole    bool                  // where no steps can be identified, the whole trace will do
+	noSteps  bool                  // none could be
+	keeps    int64                 // bytes for what the analysis keeps
+	closeups *timeline.Collector   // of steps that a page shows closely, nil for none
+	shown    []*timeline.Collector // those of the first run of each side of diff
+	saved    bool                  // a named baseline is read, whose steps were found when it was kept
 
 	files    []string        // in place of the arguments, nil for these
 	inputs   []*source.Input // that were opened

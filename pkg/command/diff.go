@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/compare"
@@ -138,7 +137,7 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 	for k, files := range runs {
 		own := *c // so that its warnings are known to be of this run
 		own.inputs, own.warnings, own.saved = nil, nil, c.isSaved(files)
-		run, v, err := own.profile(files, decide && k == 0, memory)
+		run, v, err := own.profile(files, decide && k == 0, k == 0, memory)
 		c.inputs = append(c.inputs, own.inputs...)
 		if err != nil {
 			return nil, nil, err
@@ -147,6 +146,7 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 		run.Warnings = own.MergeWarnings(run.Warnings)
 		if all = append(all, run); k == 0 {
 			decided = v
+			c.shown = append(c.shown, own.closeups)
 		}
 	}
 	joined, err := compare.Join(all)
@@ -156,17 +156,23 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 	return joined, decided, nil
 }
 
-// profile reads one run.
-func (c *Context) profile(files []string, decide bool, memory int64) (*compare.Run, *handoff.Handoff, error) {
+// profile reads one run, decides about it, and keeps steps that a page shows.
+func (c *Context) profile(files []string, decide, show bool, memory int64) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
 	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: c.Bool("why"), Stacks: c.String("flame") != "", Memory: memory}
 	if opt.Why || opt.Stacks {
 		c.wantHost("")
 		c.columns |= event.HostCols
 	}
+	if show && c.format == formatHTML {
+		c.columns |= closeupColumns
+	}
 	src, err := c.eventsOf(files, source.Phased)
 	if err != nil {
 		return nil, nil, err
+	}
+	if show {
+		src, c.closeups = c.watchCloseups(src, 0)
 	}
 	if !decide {
 		run, err := compare.Profile(src, opt)
@@ -176,32 +182,12 @@ func (c *Context) profile(files []string, decide bool, memory int64) (*compare.R
 	if err != nil {
 		return nil, nil, err
 	}
-	measured, err := metric.Compute(&shown{Source: src, show: profiler.Add}, metric.Options{BusyAll: opt.BusyAll})
+	measured, err := metric.Compute(event.Tee(src, profiler.Add), metric.Options{BusyAll: opt.BusyAll})
 	if err != nil {
 		return nil, nil, err
 	}
 	run, err := profiler.Run()
 	return run, &verdict.Decide(measured, verdict.Defaults()).Handoff, err
-}
-
-// shown is a source whose batches are shown to somebody else at the same time.
-type shown struct {
-	event.Source
-	show   func(*event.Batch) error
-	beside sync.WaitGroup
-	err    error // of show
-}
-
-// Next returns the next batch, when the one before has been seen by both.
-func (s *shown) Next() (*event.Batch, error) {
-	if s.beside.Wait(); s.err != nil {
-		return nil, s.err
-	}
-	b, err := s.Source.Next()
-	if err == nil {
-		s.beside.Go(func() { s.err = s.show(b) })
-	}
-	return b, err
 }
 
 // writeStacks writes the flame graphs that were asked for.
@@ -268,6 +254,7 @@ func (c *Context) diff() (int, error) {
 		return 0, err
 	}
 	d, evidence := result.Document(), "diff --baseline a.sqlite --target b.sqlite"
+	c.showSides(d, result.StepsSection())
 	if result.Steady.Target == nil {
 		evidence = "diff trace.sqlite"
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/source"
@@ -100,7 +99,9 @@ func (c *Context) gaps() error {
 		if err != nil {
 			return err
 		}
-		src, closeups = c.watchCloseups(src)
+		if part == "" || part == "idle" {
+			src, closeups = c.watchCloseups(src, slowestShown)
+		}
 		src, worst = c.watchWorst(src)
 		result, err = gap.Compute(src, opt)
 		return err
@@ -117,30 +118,9 @@ func (c *Context) gaps() error {
 		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
 	}
 	if closeups != nil {
-		closeups.Close().Document(d.SectionAfter(gap.IdleSection, "Steps in detail"), result.Palette())
+		closeups.Close().Document(d.SectionAfter(gap.IdleSection, stepsInDetail), result.Palette())
 	}
 	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
-}
-
-// Of the steps that a page shows closely: how many are the slowest, in all and of a range
-// that was chosen, and of how many drawn by chance one of median length is.
-const (
-	slowestShown = 2
-	chosenShown  = 5
-	drawnSteps   = 12
-)
-
-// watchCloseups keeps the steps that a page shows closely, nil for other formats.
-func (c *Context) watchCloseups(src event.Source) (event.Source, *timeline.Collector) {
-	if part := c.String("report"); c.format != formatHTML || part != "" && part != "idle" {
-		return src, nil
-	}
-	opt := timeline.Options{BusyAll: c.busyAll(), Worst: slowestShown, Spread: drawnSteps, Slowest: true}
-	if c.selected.Time != nil || c.selected.Steps != nil {
-		opt.Worst = chosenShown
-	}
-	t := timeline.New(src.Header(), opt)
-	return t.Watch(src), t
 }
 
 // writeBeside writes what goes into files of its own.

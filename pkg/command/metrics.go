@@ -89,6 +89,9 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 		return c.merge()
 	}
 	c.columns = metricColumns
+	if c.format == formatHTML {
+		c.columns |= closeupColumns
+	}
 	var res *metric.Result
 	err := c.orWhole(func() (err error) {
 		res, err = c.measure(accepted)
@@ -124,5 +127,8 @@ func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
 			return nil, err
 		}
 	}
-	return metric.Compute(src, metric.Options{Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Log: c.Log})
+	src, c.closeups = c.watchCloseups(src, slowestShown)
+	return metric.Compute(src, metric.Options{
+		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.format == formatHTML, Log: c.Log,
+	})
 }

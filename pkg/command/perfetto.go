@@ -31,7 +31,7 @@ func (c *Context) watchWorst(src event.Source) (event.Source, *timeline.Collecto
 		opt.Worst = rangeSteps
 	}
 	lines := timeline.New(src.Header(), opt)
-	return lines.Watch(src), lines
+	return event.Tee(src, lines.Add), lines
 }
 
 // writeWorst writes the file of --perfetto.

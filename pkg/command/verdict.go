@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/timeline"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
 
@@ -46,6 +47,10 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 			return 0, err
 		}
 		d := r.Document()
+		if c.closeups != nil {
+			steps := c.closeups.Close()
+			steps.Document(d.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
+		}
 		c.goOn(d, &r.Handoff, "gaps trace.sqlite")
 		if err := c.writeReport(r, d, nil); err != nil {
 			return 0, err

@@ -20,7 +20,7 @@ func (c *Comparison) Document() *report.Document {
 	first.Items(c.Explanation)
 	d.Section("Warnings").Items(c.Warnings)
 	d.Section("What to do").Items(c.Mitigations)
-	c.steps(d.Section(fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())))
+	c.steps(d.Section(c.StepsSection()))
 	c.few(d.Section("In few steps"))
 	c.idleSection(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)))
 	c.whySection(d.Section(fmt.Sprintf("Why launching threads did not go on (%s steps)", c.opt.Phase)))
@@ -30,6 +30,11 @@ func (c *Comparison) Document() *report.Document {
 	c.rows(d.Details("CUDA API calls"), c.API, false)
 	c.howToRead(d.Details("How to read this"))
 	return d
+}
+
+// StepsSection is the title of the section on what a step takes.
+func (c *Comparison) StepsSection() string {
+	return fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())
 }
 
 // title is the answer in a line.

@@ -1,6 +1,9 @@
 package event
 
-import "io"
+import (
+	"io"
+	"sync"
+)
 
 // Each calls fn with every batch of src, to its end.
 func Each(src Source, fn func(*Batch) error) error {
@@ -16,6 +19,30 @@ func Each(src Source, fn func(*Batch) error) error {
 			return err
 		}
 	}
+}
+
+// Tee returns a source of the same batches as src, each of which show is called with, too,
+// while the reader has it: neither may change it. When the end or an error was returned
+// all calls have ended.
+func Tee(src Source, show func(*Batch) error) Source { return &tee{Source: src, show: show} }
+
+type tee struct {
+	Source
+	show   func(*Batch) error
+	beside sync.WaitGroup
+	err    error // of show
+}
+
+// Next returns the next batch, when the one before has been seen by both.
+func (s *tee) Next() (*Batch, error) {
+	if s.beside.Wait(); s.err != nil {
+		return nil, s.err
+	}
+	b, err := s.Source.Next()
+	if err == nil {
+		s.beside.Go(func() { s.err = s.show(b) })
+	}
+	return b, err
 }
 
 // EachRank calls fn for every stretch of rows i to j that are of one rank, and

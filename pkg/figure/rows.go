@@ -43,7 +43,7 @@ func (p *Intervals) legend() []Series { return nil }
 func (p *Intervals) height() float64  { return rowHeight*float64(len(p.Rows)) + axisRoom }
 
 // axis holds all values, and intervals up to three times the reach of the values: wider
-// ones say nothing but that they are wide.
+// ones say nothing but that they are wide. Where all values are 0 it holds the intervals.
 func (p *Intervals) axis() axis {
 	if p.Unit == Ratio && !p.Zero {
 		return newAxis(Ratio, 0, 1, 5)
@@ -55,6 +55,11 @@ func (p *Intervals) axis() axis {
 		}
 	}
 	reach := 3 * max(high, -low)
+	for i := range p.Rows {
+		if r := &p.Rows[i]; low == high && r.known() && !math.IsInf(*r.High-*r.Low, 0) {
+			reach = max(reach, -*r.Low, *r.High)
+		}
+	}
 	for i := range p.Rows {
 		if r := &p.Rows[i]; r.known() {
 			low, high = min(low, max(*r.Low, -reach)), max(high, min(*r.High, reach))
@@ -143,7 +148,7 @@ func (p *Bars) Zoom() {
 		}
 		low = min(low, end)
 	}
-	if low > 2*(high-low) {
+	if low > 2*(high-low) && high-low > 1e-6*high {
 		p.Low = low - (high-low)/4
 	}
 }

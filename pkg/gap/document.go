@@ -137,8 +137,7 @@ func (rep *Report) idle(s *report.Section) {
 	if i.WindowUs == 0 {
 		return
 	}
-	rep.stepsFigure(s)
-	rep.ranksFigure(s)
+	rep.seriesFigures(s)
 	rep.flameFigure(s)
 	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
 	i.sites(s)

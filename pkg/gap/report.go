@@ -6,6 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/series"
 	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
@@ -29,8 +30,8 @@ type Report struct {
 	// asked for; they add up to it, in ns.
 	Stacks []flame.Stack `json:"-"`
 	// Series is how the steps went, where that was asked for and there are any.
-	Series   *Series  `json:"-"`
-	Warnings []string `json:"warnings"` // what limits the report, a sentence each
+	Series   *series.Series `json:"-"`
+	Warnings []string       `json:"warnings"` // what limits the report, a sentence each
 
 	reason string // why there is nothing to say, "" where there is something
 }

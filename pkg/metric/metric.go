@@ -73,6 +73,8 @@ type Options struct {
 	// NoSteps tells that the stream has no steps because they were looked for and
 	// could not be identified.
 	NoSteps bool
+	// Samples keeps what was measured of each step.
+	Samples bool
 	// Log takes remarks, a sentence each; nil drops them.
 	Log func(string)
 }

@@ -103,7 +103,7 @@ func TestAgainstReference(t *testing.T) {
 		h, rows := random(seed)
 		all := seed%4 == 0
 		by := step.Methods[1+seed%3]
-		opt := metric.Options{BusyAll: all}
+		opt := metric.Options{BusyAll: all, Samples: true}
 		if seed%5 == 0 {
 			opt.Window = metric.WindowTrace
 		}
@@ -119,6 +119,8 @@ func TestAgainstReference(t *testing.T) {
 			want := reference(in.h, in.rows, opt)
 			for _, batch := range []int{1, 7, 8192} {
 				got := compute(t, in.h, in.rows, opt, batch)
+				checkSamples(t, got)
+				got.Samples = nil
 				for i := range got.Rows {
 					got.Rows[i].Interval = nil // see TestIntervals
 				}
@@ -145,6 +147,21 @@ func TestAgainstReference(t *testing.T) {
 	if applicable < 500 || unsegmented < 100 || replays < 1000 || waits < 100 {
 		t.Errorf("%d scopes with exposed preparation, %d ranks without a benchmark, %d replays, %d traces with waits for requests: the traces show too little",
 			applicable, unsegmented, replays, waits)
+	}
+}
+
+// checkSamples wants the steps to add up to the aggregate, where that is of steps alone.
+func checkSamples(t *testing.T, res *metric.Result) {
+	t.Helper()
+	if res.Window != metric.WindowBenchmark || slices.ContainsFunc(res.Ranks, func(r metric.Rank) bool { return r.Benchmark == nil }) {
+		return
+	}
+	var capacity, busy, exposed int64
+	for _, s := range res.Samples {
+		capacity, busy, exposed = capacity+s.Capacity, busy+s.Busy, exposed+s.Exposed
+	}
+	if idle, impact := &res.Rows[0], &res.Rows[3]; idle.Denominator != capacity || idle.Numerator != capacity-busy || impact.Numerator != exposed {
+		t.Fatalf("%d steps come to %d ns, %d busy, %d exposed; want %+v, %+v", len(res.Samples), capacity, busy, exposed, *idle, *impact)
 	}
 }
 

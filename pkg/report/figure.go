@@ -17,12 +17,15 @@ var units = [...]unit{{"s", 1e6}, {"ms", 1e3}, {"µs", 1}}
 
 // Micros shows a duration in a sentence, with three digits.
 func Micros(us float64) string {
-	if math.IsInf(us, 0) || math.IsNaN(us) {
+	if !finite(us) {
 		return "?"
 	}
 	u := unitOf(us)
 	return digits(us/u.us) + " " + u.name
 }
+
+// finite tells whether a number is one that can be shown.
+func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
 
 // unitOf returns the largest unit of which a duration has one or more.
 func unitOf(us float64) unit {
@@ -73,7 +76,7 @@ func digits(x float64) string {
 // zero: it is less than the least that could be shown.
 func fixed(x float64, decimals int) string {
 	switch {
-	case math.IsInf(x, 0) || math.IsNaN(x):
+	case !finite(x):
 		return "?"
 	case x != 0 && math.Abs(x) < 0.5*math.Pow10(-decimals):
 		least := strconv.FormatFloat(math.Pow10(-decimals), 'f', decimals, 64)
@@ -151,6 +154,9 @@ func (s scale) cell(c *Column, v *Cell) string {
 	case number:
 		text = s.show(c, v.low)
 	case interval:
+		if !finite(v.low) && !finite(v.high) {
+			return "unknown"
+		}
 		text = s.show(c, v.low) + " to " + s.show(c, v.high)
 	}
 	if c.Kind == Ratio {

@@ -30,22 +30,6 @@ func New(h *event.Header, opt Options) *Collector {
 	return &Collector{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(16 << 20), labels: map[idle.Key]Gap{}, last: worst{limit: opt.Worst}, all: worst{limit: opt.Worst}}
 }
 
-// Watch returns a source of the same rows, which c observes as they are read.
-func (c *Collector) Watch(src event.Source) event.Source { return &watched{src, c} }
-
-type watched struct {
-	event.Source
-	c *Collector
-}
-
-func (w *watched) Next() (*event.Batch, error) {
-	b, err := w.Source.Next()
-	if err != nil {
-		return nil, err
-	}
-	return b, w.c.Add(b)
-}
-
 // Add observes the rows of a batch.
 func (c *Collector) Add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error {

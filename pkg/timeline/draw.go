@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,22 +25,77 @@ const (
 	callsColor = figure.Color(12)
 )
 
-// Document adds the slowest steps and one that is as long as most are, as figures. colors
+// Palette gives each of the causes of idle time in the steps of some runs a colour, the
+// largest first.
+func Palette(of ...*Timeline) figure.Palette {
+	total := map[string]int64{}
+	for _, t := range of {
+		for _, s := range t.Steps {
+			for _, g := range s.Gaps {
+				total[g.Cause] += g.End - g.Start
+			}
+		}
+	}
+	p := figure.Palette{}
+	for _, cause := range slices.SortedFunc(maps.Keys(total), func(a, b string) int { return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b)) }) {
+		p.Color(cause)
+	}
+	return p
+}
+
+// Document adds a step that is as long as most are, and the slowest, as figures. colors
 // are those of the causes of idle time, by name.
 func (t *Timeline) Document(s *report.Section, colors figure.Palette) {
 	for _, c := range t.closeups() {
-		title := c.what
-		if c.step.Number >= 0 {
-			title = fmt.Sprintf("%s: step %d of rank %d, %s", c.what, c.step.Number, c.step.Rank, report.Micros(us(c.step.Until-c.step.Start)))
-		}
-		plot, left := c.step.plot(colors)
-		alt := fmt.Sprintf("What host threads and GPUs did in %s; the GPUs are idle %s of it.", report.Micros(us(c.step.Until-c.step.Start)), report.Micros(us(c.step.Idle)))
-		if len(left) > 0 {
-			alt += " Not drawn: " + strings.Join(left, ", ") + "."
-			title += " (not drawn: " + strings.Join(left, ", ") + ")"
-		}
-		s.Extra(title, alt, plot, c.step.table())
+		c.draw(s, colors, 0)
 	}
+}
+
+// Side is one of the runs that are compared.
+type Side struct {
+	Name string // of the side, in titles
+	*Timeline
+}
+
+// Beside adds a step of median length of each side, one below the other and on one scale,
+// as figures; of the phase that most steps of the first side have, where the side has
+// such steps.
+func Beside(s *report.Section, sides ...Side) {
+	var all []closeup
+	var lines []*Timeline
+	var longest int64
+	for _, side := range sides {
+		steps := side.closeups()
+		if len(steps) == 0 {
+			continue
+		}
+		k := max(0, slices.IndexFunc(steps, func(c closeup) bool { return len(all) > 0 && c.step.Phase == all[0].step.Phase }))
+		one := steps[k]
+		one.what = side.Name + ", " + strings.ToLower(one.what[:1]) + one.what[1:]
+		longest = max(longest, one.step.Until-one.step.Start)
+		all, lines = append(all, one), append(lines, side.Timeline)
+	}
+	colors := Palette(lines...)
+	for _, one := range all {
+		one.draw(s, colors, longest)
+	}
+}
+
+// draw adds the step, with room for one of some length, ns.
+func (c closeup) draw(s *report.Section, colors figure.Palette, room int64) {
+	length := report.Micros(us(c.step.Until - c.step.Start))
+	title := c.what
+	if c.step.Number >= 0 {
+		title = fmt.Sprintf("%s: step %d of rank %d, %s", c.what, c.step.Number, c.step.Rank, length)
+	}
+	plot, left := c.step.plot(colors)
+	plot.To = max(plot.To, plot.From+us(room))
+	alt := fmt.Sprintf("What host threads and GPUs did in %s; the GPUs are idle %s of it.", length, report.Micros(us(c.step.Idle)))
+	if len(left) > 0 {
+		alt += " Not drawn: " + strings.Join(left, ", ") + "."
+		title += " (not drawn: " + strings.Join(left, ", ") + ")"
+	}
+	s.Extra(title, alt, plot, c.step.table())
 }
 
 // closeup is a step that is shown, and what it is shown as.

@@ -21,7 +21,7 @@ func collect(t *testing.T, c sim.Config, by string, opt timeline.Options) (*time
 	t.Helper()
 	src := testrun.Open(t, by, testrun.Simulate(t, c, false)...)
 	lines := timeline.New(src.Header(), opt)
-	rep, err := gap.Compute(lines.Watch(src), gap.Options{PerStep: true, BusyAll: opt.BusyAll})
+	rep, err := gap.Compute(event.Tee(src, lines.Add), gap.Options{PerStep: true, BusyAll: opt.BusyAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,9 @@ var sentences = [numVotes]string{
 	gpuUtilization:  "the GPUs are busy %s of the time (limit %s)",
 }
 
+// StepsSection is the title of the section on the steps over time.
+const StepsSection = "Steps over time"
+
 // Document returns the report for people.
 func (r *Report) Document() *report.Document {
 	d, first := report.New(r.title())
@@ -40,6 +43,7 @@ func (r *Report) Document() *report.Document {
 		s.Detail = scope != r.worst()
 		s.Figure(scope.figure())
 	}
+	r.seriesFigures(d.Details(StepsSection))
 	r.interpretation(d.Section("What it means"))
 	d.Details("Keep in mind").Items(r.caveats())
 	r.nextSteps(d.Section("Next steps"))

@@ -110,6 +110,7 @@ type Report struct {
 
 	remedies []remedy // of the reasons
 	run      *metric.Run
+	samples  []metric.Sample // for figures, nil for none
 }
 
 // Phases are the verdicts of the phases, nil for a phase without steps.
@@ -159,7 +160,7 @@ const FirstLaunch = "launch"
 
 // Decide returns the verdict on what was measured.
 func Decide(res *metric.Result, th Thresholds) *Report {
-	r := &Report{run: &res.Run, Warnings: []string{}, Window: res.Window, Label: res.Label}
+	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label}
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
 	for _, name := range []string{metric.Context, metric.Generation} {
 		if r.phaseRun(name) != nil {
