@@ -4,8 +4,9 @@
 // Coverage is the share of the kernels that start in a window which have a graph node.
 // Graph launches and recorded replays (whole-graph rows, or correlations with graph
 // nodes) are counted by where their first row starts; where launches outnumber replays by
-// more than two and by more than a hundredth the recording is partial, and what looks idle
-// may be work that was lost. Kernels that should be captured are gemm, norm, allreduce,
+// more than two and by more than a hundredth, in the window and in the whole trace, the
+// recording is partial, and what looks idle may be work that was lost. (Where the host runs
+// ahead, replays of the last launches begin after the window.) Kernels that should be captured are gemm, norm, allreduce,
 // activation, rope and quant.
 package coverage
 
@@ -32,10 +33,13 @@ func (c *Counts) Add(d *Counts) {
 }
 
 // Partial tells whether so many replays are missing that the recording cannot be
-// trusted.
-func (c *Counts) Partial() bool {
+// trusted. Trace is what is known of the rank's whole trace, nil where nothing is.
+func (c *Counts) Partial(trace *event.RankFacts) bool {
 	missing := c.GraphLaunches - c.Recorded
-	return missing > 2 && 100*missing > c.GraphLaunches
+	if trace != nil && trace.GraphLaunches >= c.GraphLaunches {
+		missing = min(missing, trace.GraphLaunches-trace.Graphs-trace.Replays)
+	}
+	return missing > 2 && 100*missing > c.Recorded
 }
 
 // Capturable tells whether kernels of a class, one of event's, belong into a graph.

@@ -33,9 +33,27 @@ func TestPartial(t *testing.T) {
 	for _, c := range []struct {
 		launches, recorded int64
 		want               bool
-	}{{0, 0, false}, {2, 0, false}, {3, 0, true}, {300, 298, false}, {300, 297, false}, {300, 296, true}, {5, 9, false}} {
-		if got := (&Counts{GraphLaunches: c.launches, Recorded: c.recorded}).Partial(); got != c.want {
+	}{{0, 0, false}, {2, 0, false}, {3, 0, true}, {300, 298, false}, {300, 298, false}, {304, 301, false}, {300, 296, true}, {5, 9, false}} {
+		if got := (&Counts{GraphLaunches: c.launches, Recorded: c.recorded}).Partial(nil); got != c.want {
 			t.Errorf("%d launches, %d recorded: partial %v", c.launches, c.recorded, got)
+		}
+	}
+}
+
+// Replays of what was launched last begin after the window where the host runs ahead.
+func TestReplaysAfterTheWindow(t *testing.T) {
+	c := Counts{GraphLaunches: 867, Recorded: 855}
+	for _, trace := range []struct {
+		event.RankFacts
+		want bool
+	}{
+		{event.RankFacts{GraphLaunches: 901, Replays: 901}, false},
+		{event.RankFacts{GraphLaunches: 901, Replays: 880, Graphs: 20}, false},
+		{event.RankFacts{GraphLaunches: 901, Replays: 889}, true},
+		{event.RankFacts{}, true}, // nothing is known of it
+	} {
+		if got := c.Partial(&trace.RankFacts); got != trace.want {
+			t.Errorf("of %+v: partial %v", trace.RankFacts, got)
 		}
 	}
 }
@@ -51,8 +69,8 @@ func TestReport(t *testing.T) {
 	both.Merge(&first)
 	both.Merge(&second)
 	var s Summary
-	s.AddRank(0, Counts{Kernels: 30, Replayed: 15, KernelLaunches: 13, GraphLaunches: 5, Recorded: 5}, 10)
-	s.AddRank(1, Counts{Kernels: 30, GraphLaunches: 5, Recorded: 1, Whole: 1}, 10)
+	s.AddRank(0, Counts{Kernels: 30, Replayed: 15, KernelLaunches: 13, GraphLaunches: 5, Recorded: 5}, nil, 10)
+	s.AddRank(1, Counts{Kernels: 30, GraphLaunches: 5, Recorded: 1, Whole: 1}, nil, 10)
 	s.AddKernels(&both, event.Generation)
 	rep := s.Report(texts{})
 	if *rep.Coverage != 0.25 || *rep.GraphLaunchesPerStep != 0.5 || len(rep.Partial) != 1 || rep.Partial[0] != (PartialRank{1, 5, 1}) {
@@ -76,7 +94,7 @@ func Example() {
 	var k Kernels
 	k.Add(Site{Name: 1, Path: 0}, event.Norm, 32, 64_000)
 	var s Summary
-	s.AddRank(0, Counts{Kernels: 128, Replayed: 96}, 1)
+	s.AddRank(0, Counts{Kernels: 128, Replayed: 96}, nil, 1)
 	s.AddKernels(&k, event.Generation)
 	rep := s.Report(texts{})
 	fmt.Printf("%.0f %% replayed; %d %s launched in %s\n", 100**rep.Coverage, rep.Eager[0].Count, rep.Eager[0].Name, rep.Eager[0].Range)

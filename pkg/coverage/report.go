@@ -81,11 +81,12 @@ type eagerSum struct {
 	paths                 map[int32]int64
 }
 
-// AddRank adds what started in the window of a rank, which has a number of steps.
-func (s *Summary) AddRank(rank int32, c Counts, steps int64) {
+// AddRank adds what started in the window of a rank, which has a number of steps. Trace is
+// as in Partial.
+func (s *Summary) AddRank(rank int32, c Counts, trace *event.RankFacts, steps int64) {
 	s.counts.Add(&c)
 	s.steps += steps
-	if c.Partial() {
+	if c.Partial(trace) {
 		s.partial = append(s.partial, PartialRank{rank, c.GraphLaunches, c.Recorded})
 	}
 }

@@ -9,7 +9,7 @@ import (
 func (c *computer) graphReport(views []*view) coverage.Report {
 	var sum coverage.Summary
 	for _, v := range views {
-		sum.AddRank(v.id, v.started(), v.steps)
+		sum.AddRank(v.id, v.started(), c.header.RankFacts(v.id), v.steps)
 		for _, seg := range v.segments {
 			for phase, g := range seg.groups {
 				if g != nil {

@@ -293,7 +293,11 @@ func (it *Isolator) enter(id int32) error {
 		return nil
 	}
 	plan, say := it.planOf(id)
-	if say != "" {
+	switch {
+	case say == "":
+	case it.header.ClassRows(event.Allreduce) == 0:
+		it.opt.Warn(say) // not what was asked for
+	default:
 		it.opt.Log(say)
 	}
 	it.cur = newRank(id, plan, &it.pool, &it.header)

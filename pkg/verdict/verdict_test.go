@@ -99,6 +99,9 @@ func TestInconclusive(t *testing.T) {
 		// What was launched outside the window left no trace.
 		{`{"gpu_activity": true, "ranks": [{"trace_graph_launches": 80, "total": 6}], "markers": 6}`, Inconclusive, "launched 80 CUDA graphs, but only 0"},
 		{`{"gpu_activity": true, "ranks": [{"trace_graph_launches": 80, "trace_replays": 45}]}`, Yes, ""},
+		// The host runs ahead: replays of the last launches begin after the window.
+		{`{"gpu_activity": true, "ranks": [{"graph_launches": 867, "replays": 855, "trace_graph_launches": 901, "trace_replays": 901}]}`, Yes, ""},
+		{`{"gpu_activity": true, "ranks": [{"graph_launches": 867, "replays": 855, "trace_graph_launches": 901, "trace_replays": 889}]}`, Inconclusive, "only 855 replays"},
 		{`{"gpu_activity": true, "ranks": [{"total": 20}, {"total": 19}], "markers": 79}`, Inconclusive, "only 39 of 79 forward-step marker ranges"},
 		{`{"gpu_activity": true, "ranks": [{"total": 20}, {"total": 20}], "markers": 80}`, Yes, ""},
 		{`{"gpu_activity": true, "window": "trace", "markers": 80}`, Yes, ""}, // no steps were asked for
