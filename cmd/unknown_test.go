@@ -19,7 +19,7 @@ func writeUnknown(t *testing.T, from, to string) (added int) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	src, err := wire.NewReader(in)
+	src, _, err := wire.Open(in)
 	if err != nil {
 		t.Fatal(err)
 	}

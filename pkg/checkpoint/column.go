@@ -18,21 +18,13 @@ var encodings = [event.NumCols]parquet.Encoding{
 	event.ColStep:        parquet.Delta,
 }
 
-// enum returns the values of an enum column, nil for other columns.
+// enum returns the values of an enum column by their codes, nil for other columns
+// alone: of an enum column without values all rows are null.
 func enum(c event.Col, h *event.Header) []string {
-	switch c {
-	case event.ColKind:
-		return event.Kinds
-	case event.ColClass:
-		return event.Classes
-	case event.ColPhase:
-		return event.Phases
-	case event.ColDomain:
-		return append([]string{}, h.Domains...) // not nil
-	case event.ColStack:
-		return append([]string{}, h.Stacks...)
+	if event.Fields[c].Type != event.Enum {
+		return nil
 	}
-	return nil
+	return append([]string{}, h.Values(c)...)
 }
 
 // columns returns the columns of a file of rows after h, in the order of event.Fields.

@@ -115,7 +115,7 @@ func toStream(t testing.TB, src event.Source) []byte {
 
 func fromStream(t testing.TB, stream []byte) event.Source {
 	t.Helper()
-	r, err := wire.NewReader(bytes.NewReader(stream))
+	r, _, err := wire.Open(bytes.NewReader(stream))
 	if err != nil {
 		t.Fatal(err)
 	}

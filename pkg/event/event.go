@@ -332,6 +332,25 @@ const (
 // Has tells whether c is in the set.
 func (s Set) Has(c Col) bool { return s>>c&1 != 0 }
 
+// Values returns the values of enum column c by their codes, nil for other columns.
+// Those of kind and class grow where a stream has ones that this program does not
+// know; nobody changes the slice.
+func (h *Header) Values(c Col) []string {
+	switch c {
+	case ColKind:
+		return Kinds
+	case ColClass:
+		return Classes
+	case ColPhase:
+		return Phases
+	case ColDomain:
+		return h.Domains
+	case ColStack:
+		return h.Stacks
+	}
+	return nil
+}
+
 // Source is a stream of batches after a header.
 type Source interface {
 	// Header is known before the first batch and does not change.

@@ -23,23 +23,6 @@ func FromEvents(h *event.Header, b *event.Batch) *Table {
 	return t
 }
 
-// names returns the values of enum column c of a stream, nil for other columns.
-func names(h *event.Header, c event.Col) []string {
-	switch c {
-	case event.ColKind:
-		return event.Kinds
-	case event.ColClass:
-		return event.Classes
-	case event.ColPhase:
-		return event.Phases
-	case event.ColDomain:
-		return h.Domains
-	case event.ColStack:
-		return h.Stacks
-	}
-	return nil
-}
-
 func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	f := event.Fields[c]
 	col := Column{Field: Field{f.Name, Int}}
@@ -57,7 +40,7 @@ func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	case *event.Ints[int32]:
 		col.Nulls = nulls(src.Valid, b.Len)
 		if f.Type == event.Enum {
-			col.Texts = spell(src, names(h, c), b.Len)
+			col.Texts = spell(src, h.Values(c), b.Len)
 		} else {
 			col.Ints = widen(src.Values[:b.Len])
 		}

@@ -57,7 +57,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ResetTimer()
 	read := 0
 	for read < b.N {
-		in, err := NewReader(bytes.NewReader(stream))
+		in, err := openEvents(bytes.NewReader(stream))
 		for ; err == nil && read < b.N; read++ {
 			if _, err = in.Next(); err == io.EOF {
 				break
@@ -90,7 +90,7 @@ func BenchmarkPipe(b *testing.B) {
 		}
 		done <- errors.Join(err, out.Close(), w.Close())
 	}()
-	in, err := NewReader(r)
+	in, err := openEvents(r)
 	for err == nil {
 		_, err = in.Next()
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
 
@@ -41,7 +42,7 @@ func (e *enum) find(value string) int32 {
 	code, ok := e.codes[value]
 	if !ok {
 		if code = -1; e.grow != nil {
-			code = e.grow(value)
+			code = e.grow(strings.ToValidUTF8(value, "\ufffd")) // as it is written on
 		}
 		if code >= 0 {
 			e.codes[value] = code

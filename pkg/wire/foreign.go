@@ -102,7 +102,8 @@ func (c *column) Slice(i, j int) event.Foreign {
 // damaged array holds is not there.
 func (c *column) Text(i int) (string, bool) {
 	for _, p := range c.between(i, i+1) {
-		return asText(p.arr, p.from)
+		text, ok, _ := format(p.arr, p.from)
+		return text, ok
 	}
 	return "", false
 }

@@ -184,7 +184,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 func TestForeignColumnsSurvive(t *testing.T) {
 	h := testHeader(event.BaseCols)
 	rec := foreignRecord(t, randomBatch(seeded(4), 50, event.BaseCols, 3), h, nil, len(extra))
-	in, err := NewReader(bytes.NewReader(encodeRecord(t, rec)))
+	in, err := openEvents(bytes.NewReader(encodeRecord(t, rec)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func checkForeign(t *testing.T, stream []byte, rec arrow.Record, from []int) {
 }
 
 func TestForeignColumnsAreCutBack(t *testing.T) {
-	in, err := NewReader(bytes.NewReader(foreignStream(t, 1)))
+	in, err := openEvents(bytes.NewReader(foreignStream(t, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestTwoColumnsOfOneName(t *testing.T) {
 	meta := rec.Schema().Metadata()
 	fields[rec.Schema().FieldIndices("extra0")[0]].Name = "rank"
 	twice := array.NewRecord(arrow.NewSchema(fields, &meta), rec.Columns(), rec.NumRows())
-	if _, err := NewReader(bytes.NewReader(encodeRecord(t, twice))); err == nil || !strings.Contains(err.Error(), "two columns rank") {
+	if _, err := openEvents(bytes.NewReader(encodeRecord(t, twice))); err == nil || !strings.Contains(err.Error(), "two columns rank") {
 		t.Error(err)
 	}
 }
@@ -339,7 +339,7 @@ func TestForeignMemoryIsLimited(t *testing.T) {
 	read := func(stream []byte) error {
 		m := newMessages(bytes.NewReader(stream))
 		m.limit = 128 << 10
-		in, err := newReader(m)
+		in, err := eventsOf(m)
 		for err == nil {
 			_, err = in.Next()
 		}
@@ -377,7 +377,7 @@ func TestForeignArraysOfAnotherLength(t *testing.T) {
 }
 
 func TestForeignColumnsAreShown(t *testing.T) {
-	in, err := NewReader(bytes.NewReader(foreignStream(t, 2)))
+	in, err := openEvents(bytes.NewReader(foreignStream(t, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,9 +117,20 @@ func encode(t testing.TB, h *event.Header, batches ...*event.Batch) []byte {
 	return out.Bytes()
 }
 
+// openEvents opens a stream of events.
+func openEvents(r io.Reader) (*Reader, error) { return eventsOf(newMessages(r)) }
+
+func eventsOf(m *messages) (*Reader, error) {
+	in, t, err := open(m)
+	if t != nil {
+		err = errors.New("a table")
+	}
+	return in, err
+}
+
 // readAll reads a stream to its end into one batch.
 func readAll(r io.Reader) (*event.Header, *event.Batch, error) {
-	in, err := NewReader(r)
+	in, err := openEvents(r)
 	if err != nil {
 		return nil, nil, err
 	}

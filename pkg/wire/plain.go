@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -77,28 +78,35 @@ func foreignOf(h *event.Header) (*foreign, error) {
 }
 
 // Plain returns the column as a plain one, which shares no memory with it. What
-// a damaged array holds is null, and so are texts beyond maxBody bytes.
+// a damaged array holds is null.
 func (c *column) Plain() *event.Plain {
-	p := &event.Plain{Type: plainType(c.typ)}
+	p, _ := c.plain()
+	return p
+}
+
+// plain is Plain, and tells whether an array is damaged. Strings that do not fit
+// into maxBody bytes with those before them count as that.
+func (c *column) plain() (p *event.Plain, err error) {
+	p = &event.Plain{Type: plainType(c.typ)}
 	switch p.Type {
 	case event.PlainInt:
-		p.Ints, p.Valid = numbers(c, appendInts)
+		p.Ints, p.Valid, err = numbers(c, appendInts)
 	case event.PlainFloat:
-		p.Floats, p.Valid = numbers(c, appendFloats)
+		p.Floats, p.Valid, err = numbers(c, appendFloats)
 	default:
-		p.Texts, p.Valid = texts(c, maxBody)
+		p.Texts, p.Valid, err = formatted(c, maxBody)
 	}
 	if nulls(p.Valid, c.n) == 0 {
 		p.Valid = nil
 	}
-	return p
+	return p, err
 }
 
 // numbers returns the values of a column, 0 for nulls. appendTo appends those
-// of a part that is not nil.
-func numbers[T int64 | float64](c *column, appendTo func(values []T, p part) []T) ([]T, event.Bitmap) {
-	values := make([]T, 0, c.n)
-	valid := make(event.Bitmap, (c.n+7)/8)
+// of a part that is not nil. The error is the first that an array has.
+func numbers[T int64 | float64](c *column, appendTo func(values []T, p part) []T) (values []T, valid event.Bitmap, err error) {
+	values = make([]T, 0, c.n)
+	valid = make(event.Bitmap, (c.n+7)/8)
 	for _, p := range c.parts {
 		at := len(values)
 		if p.arr == nil {
@@ -107,52 +115,52 @@ func numbers[T int64 | float64](c *column, appendTo func(values []T, p part) []T
 		}
 		values = appendTo(values, p)
 		for i := at; i < len(values); i++ {
-			if there(p.arr, p.from+i-at) {
-				valid.Fill(i, i+1, true)
-			} else {
+			ok, damaged := there(p.arr, p.from+i-at)
+			valid.Fill(i, i+1, ok)
+			if !ok {
 				values[i] = 0
 			}
+			err = cmp.Or(err, damaged)
 		}
 	}
-	return values, valid
+	return values, valid, err
 }
 
-// texts returns the values of a column as text, "" for nulls, up to limit
-// bytes.
-func texts(c *column, limit int) (event.Strings, event.Bitmap) {
-	values := event.Strings{Offsets: make([]int32, 1, c.n+1)}
-	valid := make(event.Bitmap, (c.n+7)/8)
+// formatted returns the values of a column as strings, "" for nulls, up to limit
+// bytes. The error is the first that an array has.
+func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, err error) {
+	values = event.Strings{Offsets: make([]int32, 1, c.n+1)}
+	valid = make(event.Bitmap, (c.n+7)/8)
 	row := 0
 	for _, p := range c.parts {
 		for i := p.from; i < p.to; i++ {
-			text, ok := asText(p.arr, i)
-			if ok = ok && len(values.Data)+len(text) <= limit; !ok {
-				text = ""
+			text, ok, damaged := format(p.arr, i)
+			if len(values.Data)+len(text) > limit {
+				text, ok, damaged = "", false, errShort
 			}
 			values.Append(text)
 			valid.Fill(row, row+1, ok)
+			err = cmp.Or(err, damaged)
 			row++
 		}
 	}
-	return values, valid
+	return values, valid, err
 }
 
-// asText returns value i of an array as text and whether it is there, as
-// column.Text does.
-func asText(arr arrow.Array, i int) (text string, ok bool) {
-	var damaged error
+// format returns value i of an array as a string and whether it is there, which it is
+// not in a damaged array.
+func format(arr arrow.Array, i int) (text string, ok bool, damaged error) {
 	defer caught(&damaged)
 	if missing(arr, i) {
-		return "", false
+		return "", false, nil
 	}
-	return arr.ValueStr(i), true
+	return arr.ValueStr(i), true, nil
 }
 
 // there tells whether value i of an array is, which it is not in a damaged one.
-func there(arr arrow.Array, i int) (ok bool) {
-	var damaged error
+func there(arr arrow.Array, i int) (ok bool, damaged error) {
 	defer caught(&damaged)
-	return !missing(arr, i)
+	return !missing(arr, i), nil
 }
 
 // missing tells whether value i of an array is null, also where that stands in

@@ -119,15 +119,15 @@ func TestPlainNullsAreZero(t *testing.T) {
 	}
 }
 
-func TestPlainTextsAreLimited(t *testing.T) {
+func TestPlainStringsAreLimited(t *testing.T) {
 	arr, _, err := array.FromJSON(memory.DefaultAllocator, arrow.BinaryTypes.String, strings.NewReader(`["aa", "bbb", "c"]`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	col := &column{typ: arr.DataType(), n: 3, parts: []part{{arr, 0, 3}}}
-	values, valid := texts(col, 4)
-	if got := inPlain(&event.Plain{Texts: values, Valid: valid}); !reflect.DeepEqual(got, []string{"aa", "null", "c"}) {
-		t.Errorf("%q", got)
+	values, valid, err := formatted(col, 4)
+	if got := inPlain(&event.Plain{Texts: values, Valid: valid}); !reflect.DeepEqual(got, []string{"aa", "null", "c"}) || err == nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
@@ -243,7 +243,7 @@ func writePlain(t testing.TB, h *event.Header, b *event.Batch) {
 }
 
 func TestPlainThereAndBack(t *testing.T) {
-	in, err := NewReader(bytes.NewReader(foreignStream(t, len(extra))))
+	in, err := openEvents(bytes.NewReader(foreignStream(t, len(extra))))
 	if err != nil {
 		t.Fatal(err)
 	}

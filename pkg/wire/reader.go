@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -40,22 +39,8 @@ type Reader struct {
 
 var _ event.Source = (*Reader)(nil)
 
-// NewReader reads the header of a stream of events.
-func NewReader(r io.Reader) (*Reader, error) {
-	return newReader(newMessages(r))
-}
-
-// newReader reads the schema, and refuses one that is not of events.
-func newReader(m *messages) (r *Reader, err error) {
-	defer caught(&err)
-	head, err := readHead(m)
-	if err != nil {
-		return nil, err
-	}
-	return newEventReader(m, head)
-}
-
-// newEventReader reads on after a schema, up to the first record batch (lookAhead).
+// newEventReader reads on after the schema of a stream of events, up to the first
+// record batch (lookAhead).
 func newEventReader(m *messages, head *head) (*Reader, error) {
 	h, err := event.ParseMetadata(head.meta)
 	if err != nil {
@@ -67,16 +52,19 @@ func newEventReader(m *messages, head *head) (*Reader, error) {
 	}
 	h.Columns = have
 	r := &Reader{in: m, header: h, fields: head.fields, cols: cols}
-	if err := r.lookAhead(); err != nil {
-		return nil, err
+	for c := range event.NumCols {
+		if event.Fields[c].Type == event.Enum {
+			r.enums[c] = newEnum(h.Values(c))
+		}
 	}
-	r.enums[event.ColKind] = newEnum(event.Kinds)
-	r.enums[event.ColClass] = newEnum(event.Classes)
 	r.enums[event.ColKind].grow = func(name string) int32 { return int32(event.AddKind(name)) }
 	r.enums[event.ColClass].grow = func(name string) int32 { return int32(event.AddClass(name)) }
-	r.enums[event.ColPhase] = newEnum(event.Phases)
-	r.enums[event.ColDomain] = newEnum(h.Domains)
-	r.enums[event.ColStack] = newEnum(h.Stacks)
+	r.enums[event.ColStack].grow = func(stack string) int32 {
+		h.Stacks = append(h.Stacks, stack)
+		return int32(len(h.Stacks) - 1)
+	}
+	r.lookAhead()
+	r.enums[event.ColStack].grow = nil // the header has gone out
 	r.batch.Columns = have
 	r.findForeign(head)
 	return r, nil
@@ -178,76 +166,45 @@ func (r *Reader) advance() error {
 	}
 }
 
-// step reads one message and adopts dictionaries of ours.
-func (r *Reader) step() (*message, error) {
-	msg, err := r.next()
-	if err != nil {
-		return nil, err
+// step takes the next message, read ahead or not.
+func (r *Reader) step() (msg *message, err error) {
+	switch {
+	case len(r.ahead) > 0:
+		msg, r.ahead = r.ahead[0], r.ahead[1:]
+	case r.aheadErr != nil:
+		err = r.aheadErr
+	default:
+		msg, err = r.next()
 	}
 	r.msg = msg
-	switch msg.kind {
-	case schemaMessage:
-		return nil, errors.New("damaged stream: a second schema")
-	case dictionaryMessage:
+	return msg, err
+}
+
+// next reads one message and adopts dictionaries of ours.
+func (r *Reader) next() (*message, error) {
+	msg, err := r.in.next()
+	switch {
+	case err != nil:
+	case msg.kind == schemaMessage:
+		err = errors.New("damaged stream: a second schema")
+	case msg.kind == dictionaryMessage:
 		err = r.define(msg)
 	}
 	return msg, err
 }
 
-// next returns the next message.
-func (r *Reader) next() (*message, error) {
-	if len(r.ahead) > 0 {
-		msg := r.ahead[0]
-		r.ahead = r.ahead[1:]
-		return msg, nil
-	}
-	if r.aheadErr != nil {
-		return nil, r.aheadErr
-	}
-	return r.in.next()
-}
-
 // lookAhead reads the messages up to the first record batch, as the dictionaries
 // before it have the kinds and classes that nobody here knows, and the stacks:
 // whoever writes the rows on has to know them before the first.
-func (r *Reader) lookAhead() error {
+func (r *Reader) lookAhead() {
 	for {
-		msg, err := r.in.next()
+		msg, err := r.next()
 		if err != nil {
 			r.aheadErr = err
-			return nil
+			return
 		}
-		r.ahead = append(r.ahead, msg.clone())
-		switch msg.kind {
-		case recordMessage:
-			return nil
-		case dictionaryMessage:
-			r.addValues(msg)
-		}
-	}
-}
-
-// addValues gives codes to the kinds, classes and stacks in a dictionary.
-func (r *Reader) addValues(msg *message) {
-	for i, c := range r.cols {
-		d, ok := r.fields[i].Type.(*arrow.DictionaryType)
-		if !ok || r.fields[i].dictionary != msg.dictionary || c != event.ColKind && c != event.ColClass && c != event.ColStack {
-			continue
-		}
-		values, err := dictionaryValues(msg, d.ValueType)
-		if err != nil {
-			return // define says so
-		}
-		if c == event.ColStack {
-			r.header.Stacks = append(r.header.Stacks, values...)
-			continue
-		}
-		for _, v := range values {
-			if c == event.ColKind {
-				event.AddKind(v)
-			} else {
-				event.AddClass(v)
-			}
+		if r.ahead = append(r.ahead, msg.clone()); msg.kind == recordMessage {
+			return
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
 	flatbuffers "github.com/google/flatbuffers/go"
 	"github.com/zeebo/xxh3"
 
@@ -68,203 +70,112 @@ func (d *digest) padding(b []byte) {
 	}
 }
 
-// sink is where a stream goes: it hashes what passes, or holds it back. It finds
-// the messages in what is written, in whatever pieces that comes.
+// sink is what an Arrow writer writes a stream to, message by message: it hashes
+// what passes, and makes the last record batch the seal.
 type sink struct {
 	out    *bufio.Writer
-	hold   bool
-	held   []byte
 	digest digest
+	hold   bool   // the next messages are not written: the last of them becomes the seal
+	meta   []byte // of the message that came last, padded to a multiple of 8 bytes
+	body   []byte // of that, while hold is set
 
-	m    messages // the message under way
-	head []byte   // its prefix and metadata so far
-	body int64    // bytes of its body that are missing, -1 before the body
-	at   int64    // in the body
-	next int      // buffer that ends after at
-	part []byte   // of that buffer, where it comes in parts
+	at int64 // bytes of the body under way that were written
 }
 
-// Write hashes and passes on what is written, or keeps it while hold is set.
+// newOutput returns a sink. Arrow writes each buffer and each padding on its own, and
+// every write to a pipe wakes the reader; but columns should not be copied on their
+// way. A small bufio.Writer after the sink does both: what is larger than it goes past
+// it. (Measured: writev is no faster for batches of event.BatchRows rows, and slower
+// for small ones.)
+func newOutput(w io.Writer) *sink {
+	widenPipe(w)
+	return &sink{out: bufio.NewWriterSize(w, 16<<10)}
+}
+
+// Start is ipc.PayloadWriter's.
+func (s *sink) Start() error { return nil }
+
+// WritePayload is ipc.PayloadWriter's: it writes a message.
+func (s *sink) WritePayload(p ipc.Payload) error {
+	meta := p.Meta()
+	defer meta.Release()
+	s.meta = pad(append(s.meta[:0], meta.Bytes()...))
+	s.body, s.at = s.body[:0], 0
+	if s.hold {
+		return p.SerializeBody(s)
+	}
+	head := prefix(len(s.meta))
+	s.digest.head(head, s.meta)
+	if _, err := s.out.Write(head); err != nil {
+		return err
+	}
+	if _, err := s.out.Write(s.meta); err != nil {
+		return err
+	}
+	return p.SerializeBody(s)
+}
+
+// Write writes part of a body: a whole buffer, which begins at a multiple of 8 bytes,
+// or the padding after one.
 func (s *sink) Write(p []byte) (int, error) {
 	if s.hold {
-		s.held = append(s.held, p...)
+		s.body = append(s.body, p...)
 		return len(p), nil
 	}
-	if err := s.add(p); err != nil {
-		return 0, err
+	if s.at%8 == 0 {
+		s.digest.piece(p)
 	}
+	s.at += int64(len(p))
 	return s.out.Write(p)
 }
 
-// flush has everything out that is not held.
-func (s *sink) flush() error {
-	if s.hold {
-		return nil
-	}
-	return s.out.Flush()
+// Close is ipc.PayloadWriter's: it ends the stream with the seal and the end-of-stream
+// marker.
+func (s *sink) Close() error {
+	_, err := s.out.Write(prefix(0))
+	return errors.Join(err, s.out.Flush())
 }
 
-// add hashes what is written next.
-func (s *sink) add(p []byte) error {
-	for len(p) > 0 {
-		n, err := 0, error(nil)
-		if s.body < 0 {
-			n, err = s.addHead(p)
-		} else {
-			n = s.addBody(p)
-		}
-		if err != nil {
-			return err
-		}
-		p = p[n:]
-	}
-	return nil
+// prefix is what stands before metadata of size bytes, and with 0 the end-of-stream
+// marker.
+func prefix(size int) []byte {
+	return binary.LittleEndian.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, uint32(size))
 }
 
-// addHead takes what of p belongs to the prefix and the metadata.
-func (s *sink) addHead(p []byte) (int, error) {
-	want := 8
-	if len(s.head) >= 8 {
-		want += int(binary.LittleEndian.Uint32(s.head[4:]))
-	}
-	n := min(len(p), want-len(s.head))
-	if s.head = append(s.head, p[:n]...); len(s.head) < want || want == 8 && binary.LittleEndian.Uint32(s.head[4:]) > 0 {
-		return n, nil
-	}
-	s.m.msg.meta = s.head[8:]
-	length, err := s.m.metadata()
-	if err != nil {
-		return 0, fmt.Errorf("BUG: wrote what cannot be read: %w", err)
-	}
-	s.digest.head(s.head[:8], s.head[8:])
-	s.head, s.body, s.at, s.next = s.head[:0], length, 0, 0
-	if length == 0 {
-		s.body = -1
-	}
-	return n, nil
-}
+// pad appends zeros up to a multiple of 8 bytes.
+func pad(b []byte) []byte { return append(b, make([]byte, -len(b)&7)...) }
 
-// addBody takes what of p belongs to the next buffer, or to the padding before it.
-func (s *sink) addBody(p []byte) int {
-	buffers := s.m.msg.buffers
-	for s.next < len(buffers) && buffers[s.next].length == 0 {
-		s.next++
-	}
-	n := s.body // padding to the end
-	if s.next < len(buffers) {
-		b := buffers[s.next]
-		if n = b.offset - s.at; n <= 0 {
-			n = b.offset + b.length - s.at
-			s.buffer(p[:min(int64(len(p)), n)], n)
-		}
-	}
-	n = min(int64(len(p)), n)
-	s.at += n
-	if s.body -= n; s.body == 0 {
-		s.body = -1
-	}
-	return int(n)
-}
-
-// buffer hashes a buffer of which p comes next and missing bytes are not yet
-// there.
-func (s *sink) buffer(p []byte, missing int64) {
-	if int64(len(p)) < missing || len(s.part) > 0 {
-		s.part = append(s.part, p...)
-	}
-	if int64(len(p)) < missing {
-		return
-	}
-	if len(s.part) > 0 {
-		p = s.part
-	}
-	s.digest.piece(p)
-	s.part = s.part[:0]
-	s.next++
-}
-
-// newOutput returns what an Arrow writer is to write to. It writes each buffer
-// and each padding on its own, and every write to a pipe wakes the reader; but
-// columns should not be copied on their way. A small bufio.Writer after the sink
-// does both: what is larger than it goes past it. (Measured: writev is no faster
-// for batches of event.BatchRows rows, and slower for small ones.)
-func newOutput(w io.Writer) *sink {
-	widenPipe(w)
-	return &sink{out: bufio.NewWriterSize(w, 16<<10), m: messages{limit: maxBody}, body: -1}
-}
-
-// finish seals a stream and ends it. empty writes a record batch without rows,
-// after the dictionaries where they were not written before; end writes the
-// end-of-stream marker.
-func (s *sink) finish(begun bool, warnings []string, empty, end func() error) error {
-	if !begun { // the schema and the dictionaries
-		if err := empty(); err != nil {
+// finish seals and ends the stream of stream, whose sink s is. empty is a record
+// batch without rows; begun says that the schema and the dictionaries are written.
+func (s *sink) finish(stream *ipc.Writer, begun bool, warnings []string, empty arrow.Record) error {
+	if !begun {
+		if err := stream.Write(empty); err != nil {
 			return err
 		}
 	}
-	s.hold = true
-	if err := empty(); err != nil {
+	s.hold = true // ahead of it dictionaries of columns that are not ours may come, which no row needs
+	if err := stream.Write(empty); err != nil {
 		return err
 	}
-	seal, err := sealed(s.held, s.digest, warnings)
-	if err != nil {
+	if _, err := s.out.Write(s.seal(warnings)); err != nil {
 		return err
 	}
-	if _, err := s.out.Write(seal); err != nil {
-		return err
-	}
-	s.held = nil
-	if err := end(); err != nil {
-		return err
-	}
-	if _, err := s.out.Write(s.held); err != nil {
-		return err
-	}
-	return s.out.Flush()
+	return stream.Close()
 }
 
-// sealed makes a record batch without rows, the last one of some messages, the
-// seal of a stream with the hash so far. What comes before it are dictionaries
-// of columns that are not ours, which no row needs.
-func sealed(messages []byte, d digest, warnings []string) ([]byte, error) {
-	m, body, err := lastMessage(messages)
-	if err != nil || m.msg.kind != recordMessage || m.msg.rows != 0 {
-		return nil, fmt.Errorf("BUG: no record batch to be sealed: %v", err)
+// seal makes the record batch without rows that is held the seal.
+func (s *sink) seal(warnings []string) []byte {
+	m := messages{limit: maxBody}
+	m.msg.meta = s.meta
+	if _, err := m.metadata(); err != nil || m.msg.kind != recordMessage || m.msg.rows != 0 {
+		panic(fmt.Sprintf("BUG: no record batch to be sealed: %v", err))
 	}
-	body = slices.Concat(body, []byte(sealMark+noSeal))
+	body := slices.Concat(s.body, []byte(sealMark+noSeal))
 	meta := sealMeta(&m.msg, int64(len(body)), warnings)
-	seal := binary.LittleEndian.AppendUint32(nil, 0xffffffff)
-	seal = binary.LittleEndian.AppendUint32(seal, uint32(len(meta)))
-	seal = append(append(seal, meta...), body...)
-	d.piece(seal)
-	copy(seal[len(seal)-len(noSeal):], hex16(d.sum))
-	return seal, nil
-}
-
-// lastMessage returns the last of some messages and its body.
-func lastMessage(b []byte) (*messages, []byte, error) {
-	m := &messages{limit: maxBody}
-	for {
-		if len(b) < 8 {
-			return nil, nil, errors.New("no message")
-		}
-		size := int(binary.LittleEndian.Uint32(b[4:]))
-		if size > len(b)-8 {
-			return nil, nil, errors.New("half a message")
-		}
-		m.msg.meta = b[8 : 8+size]
-		length, err := m.metadata()
-		b = b[8+size:]
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case length > int64(len(b)):
-			return nil, nil, errors.New("half a body")
-		case length == int64(len(b)):
-			return m, b, nil
-		}
-		b = b[length:]
-	}
+	seal := slices.Concat(prefix(len(meta)), meta, body)
+	s.digest.piece(seal)
+	copy(seal[len(seal)-len(noSeal):], hex16(s.digest.sum))
+	return seal
 }
 
 func hex16(v uint64) string { return fmt.Sprintf("%016x", v) }
@@ -309,8 +220,7 @@ func sealMeta(msg *message, body int64, warnings []string) []byte {
 	b.PrependInt16Slot(0, metadataV5, 0)
 	b.PrependByteSlot(1, recordMessage, 0)
 	b.Finish(b.EndObject())
-	meta := b.FinishedBytes()
-	return append(meta[:len(meta):len(meta)], make([]byte, -len(meta)&7)...)
+	return pad(b.FinishedBytes())
 }
 
 const metadataV5 = 4

@@ -110,7 +110,7 @@ func TestWarningsTravel(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReader(&out)
+	r, err := openEvents(&out)
 	if err != nil {
 		t.Fatal(err)
 	}

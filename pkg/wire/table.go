@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -39,14 +38,13 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	sorted := sortedMetadata(meta)
 	schema := arrow.NewSchema(fields, &sorted)
 	out := newOutput(w)
-	stream := ipc.NewWriter(out, ipc.WithSchema(schema))
+	stream := ipc.NewWriterWithPayloadWriter(out, ipc.WithSchema(schema))
 	for from := 0; from < t.Len(); from += event.MaxBatchRows {
 		if err := stream.Write(tableRecord(schema, t, from)); err != nil {
 			return err
 		}
 	}
-	empty := func() error { return stream.Write(tableRecord(schema, t, t.Len())) }
-	return out.finish(t.Len() > 0, nil, empty, stream.Close)
+	return out.finish(stream, t.Len() > 0, nil, tableRecord(schema, t, t.Len()))
 }
 
 // tableRecord returns the rows of one batch, from row from on.
@@ -76,22 +74,14 @@ func tableRecord(schema *arrow.Schema, t *table.Table, from int) arrow.Record {
 	return b.NewRecord()
 }
 
-// ReadTable reads a result table, to its checked end.
-func ReadTable(r io.Reader) (t *table.Table, err error) {
-	defer caught(&err)
-	m := newMessages(r)
-	head, err := readHead(m)
-	if err != nil {
-		return nil, err
-	}
-	return readTable(m, head)
+// Open reads what comes: a stream of events, of which it reads the header, or
+// a result table, which it reads to its checked end. The other result is nil.
+func Open(r io.Reader) (events *Reader, t *table.Table, err error) {
+	return open(newMessages(r))
 }
 
-// Open reads what comes: a stream of events, of which it reads the header, or
-// a result table, which it reads whole. The other result is nil.
-func Open(r io.Reader) (events *Reader, t *table.Table, err error) {
+func open(m *messages) (events *Reader, t *table.Table, err error) {
 	defer caught(&err)
-	m := newMessages(r)
 	head, err := readHead(m)
 	if err != nil {
 		return nil, nil, err
@@ -108,32 +98,71 @@ func Open(r io.Reader) (events *Reader, t *table.Table, err error) {
 // memory than their bodies do.
 const maxTableBody = 64 << 20
 
-// readTable reads all rows of a result table, of which the bytes are limited.
+// readTable reads all rows of a result table, of which the bytes are limited. Its
+// columns are read as those of events that are not ours are: a table is small.
 func readTable(m *messages, head *head) (*table.Table, error) {
 	m.limit = min(m.limit, maxTableBody)
 	t, err := newTable(head)
 	if err != nil {
 		return nil, err
 	}
-	words := make([]words, len(head.fields))
+	in := &others{head: head, limit: m.limit}
+	for i := range head.fields {
+		in.at = append(in.at, i)
+	}
+	head.feed.next = m.next
 	for {
-		msg, err := m.next()
-		switch {
-		case err == io.EOF:
+		if err := in.advance(); err == io.EOF {
 			return t, nil
-		case err != nil:
+		} else if err != nil {
 			return nil, err
-		case msg.kind == dictionaryMessage:
-			err = defineWords(msg, head.fields, words)
-		case msg.kind == recordMessage:
-			err = readRows(t, msg, head.fields, words, m.limit)
-		default:
-			err = errors.New("damaged stream: a second schema")
 		}
-		if err != nil {
-			return nil, err
+		if err := appendRecord(t, in); err != nil {
+			return nil, fmt.Errorf("damaged batch after %s: %w", rows(int64(t.Len())), err)
 		}
 	}
+}
+
+// appendRecord appends the rows of the record batch that was read.
+func appendRecord(t *table.Table, in *others) error {
+	columns, err := in.columns(nil)
+	if err != nil {
+		return err
+	}
+	plain := make([]*event.Plain, len(columns))
+	for k := range columns {
+		if plain[k], err = columns[k].(*column).plain(); err != nil {
+			return fmt.Errorf("column %s: %w", t.Columns[k].Name, err)
+		}
+	}
+	row := make([]any, len(columns))
+	for i := range int(in.head.arrow.Record().NumRows()) {
+		for k, p := range plain {
+			if row[k], err = tableValue(p, i, t.Columns[k].Type); err != nil {
+				return fmt.Errorf("column %s: %w", t.Columns[k].Name, err)
+			}
+		}
+		t.Append(row...)
+	}
+	return nil
+}
+
+// tableValue returns value i of a column as one of type typ, nil for null. Truth
+// values are plain text, and so are numbers of type uint64.
+func tableValue(p *event.Plain, i int, typ table.Type) (any, error) {
+	switch {
+	case !p.Valid.Get(i):
+		return nil, nil
+	case p.Type == event.PlainInt:
+		return p.Ints[i], nil
+	case p.Type == event.PlainFloat:
+		return p.Floats[i], nil
+	case typ == table.Int:
+		return strconv.ParseInt(string(p.Texts.Get(i)), 10, 64)
+	case typ == table.Bool:
+		return strconv.ParseBool(string(p.Texts.Get(i)))
+	}
+	return string(p.Texts.Get(i)), nil
 }
 
 // newTable returns the table without rows that a stream describes.
@@ -141,9 +170,6 @@ func newTable(head *head) (*table.Table, error) {
 	name, ok := head.meta[event.KeySchema]
 	if !ok {
 		return nil, fmt.Errorf("not a hostbound stream: its metadata lack %s", event.KeySchema)
-	}
-	if name == event.SchemaName {
-		return nil, errors.New("a stream of events where a result table is wanted")
 	}
 	version, err := strconv.Atoi(head.meta[event.KeyVersion])
 	if err != nil {
@@ -180,103 +206,5 @@ func tableType(typ arrow.DataType) (table.Type, bool) {
 		return table.Bool, true
 	default:
 		return table.Int, arrow.IsInteger(id)
-	}
-}
-
-// defineWords gives the values of a dictionary to the columns that use it.
-func defineWords(msg *message, fields []field, words []words) error {
-	for i := range fields {
-		d, ok := fields[i].Type.(*arrow.DictionaryType)
-		if !ok || fields[i].dictionary != msg.dictionary {
-			continue
-		}
-		values, err := dictionaryValues(msg, d.ValueType)
-		if err != nil {
-			return fmt.Errorf("damaged dictionary of column %s: %w", fields[i].Name, err)
-		}
-		words[i].define(values, msg.delta)
-	}
-	return nil
-}
-
-// readRows appends the rows of a record batch to t.
-func readRows(t *table.Table, msg *message, fields []field, words []words, limit int64) error {
-	if msg.rows == 0 {
-		return nil
-	}
-	cur := &cursor{msg: msg, rows: int(msg.rows)}
-	for i := range t.Columns {
-		if err := readValues(&t.Columns[i], cur, fields[i].Type, &words[i], t.Len(), limit); err != nil {
-			return fmt.Errorf("damaged batch after %s: column %s: %w", rows(int64(t.Len())), fields[i].Name, err)
-		}
-	}
-	t.SetLen(t.Len() + cur.rows)
-	return nil
-}
-
-// readValues appends the values of one column after the have rows of c.
-func readValues(c *table.Column, cur *cursor, typ arrow.DataType, w *words, have int, limit int64) error {
-	var valid event.Bitmap
-	var err error
-	switch c.Type {
-	case table.Text:
-		var texts event.Strings
-		if d, ok := typ.(*arrow.DictionaryType); ok {
-			texts, valid, err = w.read(cur, d, limit)
-		} else {
-			texts, valid, err = text(cur, typ, &w.indices)
-		}
-		for i := 0; i < cur.rows && err == nil; i++ {
-			c.Texts = append(c.Texts, string(texts.Get(i)))
-		}
-	case table.Int:
-		var scratch []int64
-		var col event.Ints[int64]
-		col, err = ints(cur, typ, &scratch)
-		c.Ints, valid = append(c.Ints, col.Values...), col.Valid
-	case table.Float:
-		var b []byte
-		if valid, b, err = plain(cur, 64); err == nil {
-			c.Floats = append(c.Floats, cast[float64](b, cur.rows)...)
-		}
-	case table.Bool:
-		var b []byte
-		if valid, b, err = plain(cur, 1); err == nil {
-			for i := range cur.rows {
-				c.Bools = append(c.Bools, event.Bitmap(b).Get(i))
-			}
-		}
-	}
-	if err == nil {
-		appendNulls(c, valid, have, cur.rows)
-	}
-	return err
-}
-
-// plain takes the validity and the values of a column of so many bits a row.
-func plain(cur *cursor, bits int) (event.Bitmap, []byte, error) {
-	valid, err := cur.validity()
-	if err != nil {
-		return nil, nil, err
-	}
-	b, err := cur.nextBuffer((cur.rows*bits + 7) / 8)
-	return valid, b, err
-}
-
-// appendNulls marks which of n rows after the have rows of c are null, and
-// makes their values zero.
-func appendNulls(c *table.Column, valid event.Bitmap, have, n int) {
-	if c.Nulls == nil && valid == nil {
-		return
-	}
-	if c.Nulls == nil {
-		c.Nulls = make([]bool, have)
-	}
-	for i := range n {
-		null := !valid.Get(i)
-		c.Nulls = append(c.Nulls, null)
-		if null {
-			c.SetNull(have + i)
-		}
 	}
 }

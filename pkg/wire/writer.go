@@ -54,6 +54,9 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 		if c := event.Col(c); h.Columns.Has(c) {
 			wr.cols = append(wr.cols, c)
 			fields = append(fields, arrow.Field{Name: f.Name, Type: arrowType(c), Nullable: f.Nullable})
+			if f.Type == event.Enum {
+				wr.dicts[c] = dictionary(validTexts(h.Values(c)))
+			}
 		}
 	}
 	for _, f := range f.fields {
@@ -61,12 +64,7 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 		wr.extra = append(wr.extra, f)
 	}
 	wr.schema = arrow.NewSchema(append(fields, wr.extra...), &meta)
-	wr.ipc = ipc.NewWriter(wr.out, ipc.WithSchema(wr.schema))
-	wr.dicts[event.ColKind] = dictionary(event.Kinds)
-	wr.dicts[event.ColClass] = dictionary(event.Classes)
-	wr.dicts[event.ColPhase] = dictionary(event.Phases)
-	wr.dicts[event.ColDomain] = dictionary(validTexts(h.Domains))
-	wr.dicts[event.ColStack] = dictionary(validTexts(h.Stacks))
+	wr.ipc = ipc.NewWriterWithPayloadWriter(wr.out, ipc.WithSchema(wr.schema))
 	return wr, nil
 }
 
@@ -90,7 +88,7 @@ func (w *Writer) Write(b *event.Batch) error {
 		if i > 0 || j < b.Len {
 			part = b.Slice(i, j)
 		}
-		w.err = w.record(part)
+		w.err = w.write(part)
 		i = j
 	}
 	return w.err
@@ -130,13 +128,29 @@ func (w *Writer) Close() error {
 	none := new(event.Batch)
 	none.Blank(0, w.set())
 	none.Name.Offsets = []int32{0}
-	err := w.out.finish(w.begun, w.warnings, func() error { return w.record(none) }, w.ipc.Close)
+	empty, err := w.record(none)
+	if err == nil {
+		err = w.out.finish(w.ipc, w.begun, w.warnings, empty)
+	}
 	w.err = errors.New("BUG: written to after Close")
 	return err
 }
 
-// record writes one record batch.
-func (w *Writer) record(b *event.Batch) error {
+// write writes one record batch, and has it out.
+func (w *Writer) write(b *event.Batch) error {
+	rec, err := w.record(b)
+	if err != nil {
+		return err
+	}
+	w.begun = true
+	if err := w.ipc.Write(rec); err != nil {
+		return err
+	}
+	return w.out.out.Flush()
+}
+
+// record returns the rows of b as a record batch over their memory.
+func (w *Writer) record(b *event.Batch) (arrow.Record, error) {
 	arrays := make([]arrow.Array, 0, len(w.cols)+len(w.extra))
 	for _, c := range w.cols {
 		arrays = append(arrays, w.array(b, c))
@@ -144,16 +158,11 @@ func (w *Writer) record(b *event.Batch) error {
 	for k, f := range w.extra {
 		arr, err := w.foreign(b, k)
 		if err != nil {
-			return fmt.Errorf("column %s (%s): %w", f.Name, f.Type, err)
+			return nil, fmt.Errorf("column %s (%s): %w", f.Name, f.Type, err)
 		}
 		arrays = append(arrays, arr)
 	}
-	rec := array.NewRecord(w.schema, arrays, int64(b.Len))
-	w.begun = true
-	if err := w.ipc.Write(rec); err != nil {
-		return err
-	}
-	return w.out.flush()
+	return array.NewRecord(w.schema, arrays, int64(b.Len)), nil
 }
 
 // foreign returns column k of those that are not ours.
