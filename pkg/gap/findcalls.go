@@ -27,7 +27,6 @@ type wait struct {
 	own, after int64   // idle time in it, and after it until new work came, ns
 	count      float64 // calls per step
 	callNs     int64   // time of all calls
-	drains     int64   // how often the GPU ran out of work in it
 	source     string
 }
 
@@ -73,10 +72,8 @@ func (f *finder) waitList() []*wait {
 	at := map[place]*wait{}
 	get := func(p place) *wait {
 		if at[p] == nil {
-			at[p] = &wait{place: p}
-			if k := f.calls[p]; k != nil {
-				at[p].count, at[p].callNs = float64(k.count)/f.steps, k.ns
-			}
+			k := f.calls[p]
+			at[p] = &wait{place: p, count: float64(k.count) / f.steps, callNs: k.ns}
 		}
 		return at[p]
 	}
@@ -91,7 +88,6 @@ func (f *finder) waitList() []*wait {
 			path := f.c.sites.Path(k)
 			w := get(place{f.c.sites.Name(k), f.c.sites.PathText(path)})
 			w.after += d.ns
-			w.drains += d.count
 			w.source = f.c.Source(path)
 		}
 	}
@@ -119,7 +115,7 @@ func (f *finder) describeWait(w *wait) (what string, ok bool) {
 		return layer + "waits for the GPU", true
 	case cudaname.EffectOf(w.call)&cudaname.Blocks != 0:
 		return layer + "a copy that blocks", true
-	case k != nil && us(k.ns)/float64(max(1, k.count)) >= blockingUs:
+	case k.count > 0 && us(k.ns)/float64(k.count) >= blockingUs:
 		return layer + "a copy that should only be queued, and blocks: its host memory is pageable, pin it", true
 	}
 	return "", false
@@ -134,7 +130,7 @@ func (f *finder) where(p place) string {
 	for _, g := range f.groups {
 		for s, n := range g.after {
 			if s.path >= 0 && f.c.kernels.text(s.name) == p.call {
-				counts[s.path] += n
+				counts[s.path] += n.count
 			}
 		}
 	}
@@ -215,7 +211,7 @@ func (f *finder) objects() {
 	found := 0
 	f.sites(event.Classes[event.Alloc], func(s *Site) {
 		k := f.calls[place{s.Site, s.Path}]
-		if k == nil || cudaname.EffectOf(s.Site) != cudaname.MakesObjects || !f.worth(s.Us) || found == maxPlaces {
+		if k.count == 0 || cudaname.EffectOf(s.Site) != cudaname.MakesObjects || !f.worth(s.Us) || found == maxPlaces {
 			return
 		}
 		found++

@@ -46,7 +46,7 @@ type finder struct {
 	views  []*view
 	groups []*group
 	steps  float64 // rank-steps that count, 1 where there are none
-	calls  map[place]*calls
+	calls  map[place]tally
 }
 
 // place is a call and the ranges around it, as text.
@@ -95,15 +95,9 @@ func compareBool(a, b bool) int {
 
 // countCalls sums up the calls of each place.
 func (f *finder) countCalls() {
-	f.calls = map[place]*calls{}
 	for _, g := range f.groups {
-		for s, k := range g.calls {
-			at := place{f.c.kernels.text(s.name), f.c.sites.PathText(s.path)}
-			if f.calls[at] == nil {
-				f.calls[at] = &calls{class: k.class}
-			}
-			f.calls[at].count += k.count
-			f.calls[at].ns += k.ns
+		for s, n := range g.calls {
+			tallied(&f.calls, place{f.c.kernels.text(s.name), f.c.sites.PathText(s.path)}, n)
 		}
 	}
 }

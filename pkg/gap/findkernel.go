@@ -16,20 +16,14 @@ const (
 // chains finds chains of view operations before launches, worth the time for which the GPU
 // is idle in them.
 func (f *finder) chains() {
-	sums := map[int32]*chains{}
-	var all chains
+	var sums map[int32]tally
 	for _, g := range f.groups {
-		for path, c := range g.chains {
-			if sums[path] == nil {
-				sums[path] = &chains{}
-			}
-			sums[path].count += c.count
-			sums[path].ns += c.ns
-			all.count, all.ops, all.ns = all.count+c.count, all.ops+c.ops, all.ns+c.ns
-		}
+		merged(&sums, g.chains)
 	}
+	var all tally
 	best := int32(-2)
 	for path, c := range sums {
+		all = tally{all.count + c.count, all.parts + c.parts, all.ns + c.ns}
 		if best == -2 || c.ns > sums[best].ns || c.ns == sums[best].ns && path < best {
 			best = path
 		}
@@ -45,7 +39,7 @@ func (f *finder) chains() {
 	}
 	path := f.c.sites.PathText(best)
 	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.Source(best)}, "%.1f chains of tensor views before a launch %s, %.1f operations and %s each%s: the GPU is idle %s in them",
-		float64(all.count)/f.steps, f.each(), float64(all.ops)/float64(all.count), report.Micros(us(all.ns)/float64(all.count)), in(path), f.per(worth))
+		float64(all.count)/f.steps, f.each(), float64(all.parts)/float64(all.count), report.Micros(us(all.ns)/float64(all.count)), in(path), f.per(worth))
 }
 
 // smallKernels finds rows of small kernels in the layer, which one kernel could

@@ -7,26 +7,37 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// group adds up what happened in the steps of one phase of one segment.
+// group adds up what happened in the steps of one phase of one segment. Its maps are
+// nil while they are empty: most groups are.
 type group struct {
 	eager  coverage.Kernels
-	calls  map[site]*calls
-	chains map[int32]*chains // by path
-	drains map[idle.Key]*drain
-	after  map[site]int64 // calls outside of any range, by the last range before
+	calls  map[site]tally     // that wait, copy or make something
+	chains map[int32]tally    // rows of view operations before a launch, by path of ranges
+	drains map[idle.Key]tally // idle time after a wait for the GPU, until the next work comes that the waiting thread launched
+	after  map[site]tally     // calls outside of any range, by the last range before
 }
 
 // site is a name and the ranges around it.
 type site struct{ name, path int32 }
 
-// calls are calls that wait, copy or make something.
-type calls struct {
-	class     event.Class
-	count, ns int64
+// tally adds up things that happened. What is not measured of them is 0.
+type tally struct{ count, parts, ns int64 }
+
+// tallied adds n to what a map has for a key; the map may be nil.
+func tallied[K comparable](m *map[K]tally, k K, n tally) {
+	if *m == nil {
+		*m = map[K]tally{}
+	}
+	t := (*m)[k]
+	(*m)[k] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 }
 
-// chains are rows of view operations before a launch.
-type chains struct{ count, ops, ns int64 }
+// merged adds what another map has.
+func merged[K comparable](m *map[K]tally, other map[K]tally) {
+	for k, n := range other {
+		tallied(m, k, n)
+	}
+}
 
 // group returns the group of a phase of the segment.
 func (s *segment) group(phase event.Phase) *group {
@@ -88,63 +99,11 @@ func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
 	}
 }
 
-func (g *group) call(class event.Class, name, path int32, ns int64) {
-	if g.calls == nil {
-		g.calls = make(map[site]*calls)
-	}
-	c := g.calls[site{name, path}]
-	if c == nil {
-		c = &calls{class: class}
-		g.calls[site{name, path}] = c
-	}
-	c.count++
-	c.ns += ns
-}
-
-func (g *group) chain(path int32, ops, ns int64) {
-	if g.chains == nil {
-		g.chains = make(map[int32]*chains)
-	}
-	c := g.chains[path]
-	if c == nil {
-		c = &chains{}
-		g.chains[path] = c
-	}
-	c.count++
-	c.ops += ops
-	c.ns += ns
-}
-
-// follow counts a call outside of any range that comes after one.
-func (g *group) follow(s site) {
-	if g.after == nil {
-		g.after = make(map[site]int64)
-	}
-	g.after[s]++
-}
-
 // merge adds what happened in another group.
 func (g *group) merge(o *group) {
 	g.eager.Merge(&o.eager)
-	for s, c := range o.calls {
-		g.call(c.class, s.name, s.path, 0)
-		e := g.calls[s]
-		e.count += c.count - 1
-		e.ns += c.ns
-	}
-	for s, n := range o.after {
-		g.follow(s)
-		g.after[s] += n - 1
-	}
-	for k, d := range o.drains {
-		g.drain(k, d.ns)
-		g.drains[k].count += d.count - 1
-	}
-	for path, c := range o.chains {
-		g.chain(path, 0, 0)
-		e := g.chains[path]
-		e.count += c.count - 1
-		e.ops += c.ops
-		e.ns += c.ns
-	}
+	merged(&g.calls, o.calls)
+	merged(&g.chains, o.chains)
+	merged(&g.drains, o.drains)
+	merged(&g.after, o.after)
 }

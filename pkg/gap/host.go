@@ -31,9 +31,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 		}
 	case event.APISync, event.Memop, event.Alloc:
 		if g := r.group(b, i); g != nil {
-			g.call(h.Class, h.Name, h.Path, b.End.Values[i]-b.Start.Values[i])
+			tallied(&g.calls, site{h.Name, h.Path}, tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]})
 			if h.Path < 0 && h.Class != event.Alloc {
-				g.follow(site{h.Name, r.chain(h.Thread).outer - 1})
+				tallied(&g.after, site{h.Name, r.chain(h.Thread).outer - 1}, tally{count: 1})
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (r *rank) chain(thread int) *viewChain {
 func (r *rank) endChain(c *viewChain, t int64, path int32) {
 	if c.ops >= minChain {
 		if g := r.openGroup(); g != nil {
-			g.chain(r.outerPath(path), c.ops, t-c.start)
+			tallied(&g.chains, r.outerPath(path), tally{1, c.ops, t - c.start})
 		}
 	}
 	c.ops = 0

@@ -113,7 +113,7 @@ func (r *rank) addIdle(f *stepFact, l *idle.Lane) {
 		return
 	}
 	if g := r.openGroup(); g != nil {
-		g.drain(k, l.GapEnd-l.GapStart-ns)
+		tallied(&g.drains, k, tally{ns: l.GapEnd - l.GapStart - ns})
 	}
 }
 
@@ -129,23 +129,6 @@ func (c *computer) waits(k idle.Key) bool {
 		}
 	}
 	return c.waiting[k] > 0
-}
-
-// drain is idle time after a wait for the GPU, until the next work comes that the
-// waiting thread launched.
-type drain struct{ count, ns int64 }
-
-func (g *group) drain(k idle.Key, ns int64) {
-	if g.drains == nil {
-		g.drains = make(map[idle.Key]*drain)
-	}
-	d := g.drains[k]
-	if d == nil {
-		d = &drain{}
-		g.drains[k] = d
-	}
-	d.count++
-	d.ns += ns
 }
 
 // addOverhead observes a span of the driver's or the profiler's own work.
