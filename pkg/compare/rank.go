@@ -51,7 +51,6 @@ type rank struct {
 	opens    opens                // ranges
 	sections [numSections]section // rows by the number of their name
 	store    *store               // that these are in
-	nvtx     bool                 // there are ranges in its steps
 }
 
 // newRank returns a rank of the stream that h describes, of which nothing was
@@ -220,7 +219,6 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	if step == noStep {
 		return
 	}
-	r.nvtx = true
 	around := int32(-1)
 	if parent >= 0 {
 		around = r.opens.all[parent].name

@@ -40,7 +40,6 @@ type profile struct {
 	steady   []int32 // indices of steps
 	sections [numSections]section
 	store    *store // that these are in
-	ranges   bool   // there are NVTX ranges in its steps
 	from, to int    // the steps of the benchmark segment
 	counts   bool   // numbers of requests are known in the benchmark segment
 }
@@ -60,7 +59,7 @@ func (r *rank) profile() *profile {
 // measured returns the profile of a rank of which the steps from and to are the
 // benchmark segment.
 func (r *rank) measured(from, to int) *profile {
-	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, store: r.store, ranges: r.nvtx, from: from, to: to}
+	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, store: r.store, from: from, to: to}
 	if len(r.lanes) > 0 {
 		p.device = r.lanes[0].device
 	}

@@ -11,7 +11,6 @@ import (
 
 // Trace is what a trace says of the functions of the host.
 type Trace struct {
-	From        string  // gaps, diff or verdict
 	Verdict     string  // YES, NO or INCONCLUSIVE; "" where the evidence has none
 	FirstTarget string  // what to begin with: a function, a range or a call; "" where nothing is named
 	WallUs      float64 // period of a step, 0 not known
@@ -82,13 +81,10 @@ func Read(r io.Reader) (*Trace, error) {
 	d.header(t)
 	switch {
 	case d.Metrics != nil:
-		t.From = "verdict"
 		t.addVerdict(&d)
 	case d.Operations != nil:
-		t.From = "diff"
 		t.addDiff(&d)
 	case len(d.Idle) > 0 && d.Idle[0] == '{':
-		t.From = "gaps"
 		var idle idleCauses
 		if err := json.Unmarshal(d.Idle, &idle); err != nil {
 			return nil, fmt.Errorf("no evidence: idle: %w", err)

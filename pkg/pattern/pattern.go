@@ -42,26 +42,21 @@ type Pattern struct {
 	// Prologue and Epilogue are how many kernels of a step are before the first and
 	// after the last repetition.
 	Prologue, Epilogue int
-	// Kernels is how many kernels a step has, Covered the share of them that were
-	// aligned.
-	Kernels int
+	// Covered is the share of a step's kernels that were aligned.
 	Covered float64
 	// Steps is how many of the steps agree.
 	Steps int
-	// Single is set where the step has one layer, which repeats nothing.
-	Single bool
 }
 
 // Place is a kernel of the unit.
 type Place struct {
-	Symbol int32   // of all kernels that stand there
-	Class  int32   // of all kernels that stand there
-	Name   int32   // the most frequent
-	Names  int     // how many different ones
-	Seen   int     // repetitions of all steps that have it
-	Gap    float64 // mean time before it in which nothing ran, ns
-	Time   float64 // mean duration, ns
-	gaps   int     // that are known
+	Class int32   // of all kernels that stand there
+	Name  int32   // the most frequent
+	Names int     // how many different ones
+	Seen  int     // repetitions of all steps that have it
+	Gap   float64 // mean time before it in which nothing ran, ns
+	Time  float64 // mean duration, ns
+	gaps  int     // that are known
 }
 
 // MinCover is the share of a step's kernels that a unit has to cover.
@@ -164,10 +159,10 @@ func agree(found []match) *alignment {
 // pattern returns the alignment as a pattern without figures.
 func (a *alignment) pattern() *Pattern {
 	p := &Pattern{
-		Repetitions: a.repetitions, Prologue: a.prologue, Epilogue: a.epilogue, Kernels: len(a.symbols), Single: a.single,
+		Repetitions: a.repetitions, Prologue: a.prologue, Epilogue: a.epilogue,
 	}
-	for j, symbol := range a.unit {
-		p.Places = append(p.Places, Place{Symbol: symbol, Class: a.unitClasses[j], Name: -1})
+	for _, class := range a.unitClasses {
+		p.Places = append(p.Places, Place{Class: class, Name: -1})
 	}
 	return p
 }

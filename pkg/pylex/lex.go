@@ -23,7 +23,6 @@ type Token struct {
 	Kind Kind   // what it is
 	Text string // of a String its prefix and first quotes only where it holds code or several lines
 	Line int    // index of the physical line
-	Col  int    // bytes from the line's start
 }
 
 var keywords = map[string]bool{}
@@ -70,13 +69,13 @@ func Lex(lines []string) []Token {
 }
 
 func (l *lexer) emit(k Kind, text string) {
-	l.tokens = append(l.tokens, Token{k, text, l.line, l.col})
+	l.tokens = append(l.tokens, Token{k, text, l.line})
 }
 
 // end ends the statement under way, of which line is the last.
 func (l *lexer) end(line int) {
 	if n := len(l.tokens); n > 0 && l.tokens[n-1].Kind != End {
-		l.tokens = append(l.tokens, Token{End, "", line, 0})
+		l.tokens = append(l.tokens, Token{End, "", line})
 	}
 	l.depth, l.nested = 0, nil
 }

@@ -357,7 +357,7 @@ func (p *parser) close(closer string) {
 func (p *parser) call(path string, begin int) {
 	p.i++
 	start := p.i
-	c := Call{Path: path, Line: p.tokens[begin].Line, Assigned: begin > 0 && p.tokens[begin-1].Text == "="}
+	c := Call{Path: path, Assigned: begin > 0 && p.tokens[begin-1].Text == "="}
 	at := len(p.s.Calls)
 	p.s.Calls = append(p.s.Calls, c)
 	args := p.expressions(")")

@@ -24,7 +24,6 @@ type Statement struct {
 // A Call is one call within a statement.
 type Call struct {
 	Path     string            // what is called: "torch.cuda.synchronize", "self.f", "x[].item", "f().cpu"
-	Line     int               // index of the physical line
 	Args     int               // positional and keyword arguments
 	Keys     map[string]string // keyword arguments: name to its text
 	First    string            // text of the first positional argument

@@ -32,7 +32,6 @@ func keyOf(file, name string) functionKey {
 type cost struct {
 	ns, hits int64
 	number   int // the line's number, the first of several equal ones
-	order    int
 }
 
 // profile is what one round's functions and lines cost.
@@ -100,7 +99,7 @@ func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 		p.texts[k][l.Number] = text
 		c, seen := p.lines[k][text]
 		if !seen {
-			c.number, c.order = l.Number, len(p.lines[k])
+			c.number = l.Number
 			p.source[k][text] = strings.TrimSpace(l.Source)
 		}
 		c.ns += l.Ns

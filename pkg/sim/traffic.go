@@ -55,7 +55,7 @@ func (s *simulator) ofRank(info stepInfo, r *rank) stepInfo {
 	}
 	info.ctx, info.tokens, info.gen, info.eager = 0, 0, s.c.Batch, true
 	t := r.true
-	t.Ctx, t.Tokens, t.Gen = info.ctx, info.tokens, info.gen
+	t.Ctx, t.Gen = info.ctx, info.gen
 	return info
 }
 

@@ -23,10 +23,10 @@ type TrueRank struct {
 
 // TrueStep is one iteration of the engine on one rank.
 type TrueStep struct {
-	Number           int  // as the marker says, less one
-	Ctx, Tokens, Gen int  // context requests, their tokens, generation requests
-	Segment          int  // how many stretches without requests came before, the one after the warm-up included
-	Eager            bool // no graph was replayed
+	Number   int  // as the marker says, less one
+	Ctx, Gen int  // context and generation requests
+	Segment  int  // how many stretches without requests came before, the one after the warm-up included
+	Eager    bool // no graph was replayed
 	// HostStart and HostEnd are the forward-step range, recorded as a marker
 	// or not.
 	HostStart, HostEnd int64
@@ -78,7 +78,7 @@ func (s *simulator) conclude() {
 func (s *simulator) beginTruth(info stepInfo) {
 	for i, r := range s.ranks {
 		t := &s.truth.Ranks[i]
-		t.Steps = append(t.Steps, TrueStep{Number: info.number, Ctx: info.ctx, Tokens: info.tokens, Gen: info.gen,
+		t.Steps = append(t.Steps, TrueStep{Number: info.number, Ctx: info.ctx, Gen: info.gen,
 			Segment: s.segment, Start: math.MaxInt64, First: math.MaxInt64, Eager: true})
 		r.true = &t.Steps[len(t.Steps)-1]
 	}

@@ -11,7 +11,6 @@ import (
 type eager struct {
 	kernels int32 // that no replay ran, in the period of the open step so far
 	forward int32 // how many of them make a forward pass, 0: not known
-	steps   int   // whose period holds one
 }
 
 // How many periods there must be to know what is usual, and how many kernels a
@@ -48,7 +47,6 @@ func (e *eager) mark(b *event.Batch, row int) {
 	if e.forward == 0 || e.kernels < e.forward {
 		return
 	}
-	e.steps++
 	if b.Columns.Has(event.ColClass) {
 		b.Class.Set(row, event.Launch)
 	}

@@ -80,7 +80,6 @@ type Result struct {
 // Summary sums up a rank over all matched collectives.
 type Summary struct {
 	Late      int64 // ns
-	Last      int   // collectives at which it came last, by more than the clock error
 	Straggler int   // steps
 	Wait      int64 // ns, for the last one
 	Transfer  int64 // ns
@@ -91,7 +90,6 @@ type Step struct {
 	Step      int   // of the first rank
 	Straggler int   // index of the rank, -1: nobody
 	Late      int64 // of that rank, ns
-	Wait      int64 // of all ranks, ns
 }
 
 // Name sums up the collectives of a name.
@@ -207,7 +205,6 @@ func (s *summing) add(number int64) {
 	if by := last - before; by > s.res.ClockError {
 		s.late[who] += by
 		name.Late += by
-		ranks[who].Last++
 	}
 	for r, start := range s.starts {
 		wait := max(0, min(last, s.ends[r])-start)
@@ -216,7 +213,6 @@ func (s *summing) add(number int64) {
 		ranks[r].Transfer += transfer
 		name.Wait += wait
 		name.Transfer += transfer
-		s.step.Wait += wait
 	}
 }
 

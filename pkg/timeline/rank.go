@@ -57,7 +57,7 @@ func newRank(c *Collector, id int32) *rank {
 // begin makes a new step the one under way, which begins with what is open.
 func (r *rank) begin(number, start int64) {
 	before := r.now
-	r.now = &Step{Rank: r.id, Number: number, Phase: event.Unknown, Ctx: step.Unknown, Gen: step.Unknown, Start: start}
+	r.now = &Step{Rank: r.id, Number: number, Phase: event.Unknown, Start: start}
 	r.names = map[string]int32{}
 	if before == nil {
 		return
@@ -110,7 +110,7 @@ func (r *rank) Step(b *event.Batch, i, k int) {
 	}
 	r.open.steps++
 	r.begin(b.Step.Values[i], s.Start)
-	r.now.Phase, r.now.Ctx, r.now.Gen = s.Phase, s.Ctx, s.Gen
+	r.now.Phase = s.Phase
 	r.idle.Step(s.Start, s.End)
 }
 

@@ -57,8 +57,6 @@ type Step struct {
 	Rank   int32       // number of the rank
 	Number int64       // of the step in the stream, -1 where the stream has no steps
 	Phase  event.Phase // Unknown where nothing says
-	Ctx    int64       // context requests, step.Unknown where nothing says
-	Gen    int64       // generation requests, likewise
 	Start  int64       // ns, of its period
 	Until  int64       // ns, where its period ends
 	Idle   int64       // ns, over the rank's GPUs
