@@ -66,7 +66,7 @@ func TestSlowly(t *testing.T) {
 	if n := improbable(0, 0); n < 2 || n > 30 {
 		t.Errorf("independent steps: %d of %d", n, runs)
 	}
-	if n := improbable(0.2, 0); n > 60 {
+	if n := improbable(0.2, 0); n > 80 {
 		t.Errorf("walks: %d of %d", n, runs)
 	}
 	if n := improbable(0, 6); n < 320 {
