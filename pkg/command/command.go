@@ -40,6 +40,7 @@ type Context struct {
 	selected checkpoint.Selection  // the rows that are read
 	columns  event.Set             // what is looked at once there are steps, 0 for all
 	host     []event.Kind          // rows about host threads that are read
+	callers  bool                  // of those, what threads do that no GPU waits for is not wanted
 	kept     bool                  // --checkpoint holds the rows already
 	whole    bool                  // where no steps can be identified, the whole trace will do
 	noSteps  bool                  // none could be

@@ -85,6 +85,7 @@ func (c *Context) gaps() error {
 		return err
 	}
 	c.wantHost("")
+	c.callers = !c.drawsThreads()
 	opt := gap.Options{
 		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function,
 		Stacks: c.String("flame") != "" || c.format == formatHTML, Series: c.format == formatHTML, Memory: c.keep(1),
@@ -122,6 +123,9 @@ func (c *Context) gaps() error {
 	}
 	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
 }
+
+// drawsThreads tells whether an output draws what every thread does.
+func (c *Context) drawsThreads() bool { return c.format == formatHTML || c.String("perfetto") != "" }
 
 // writeBeside writes what goes into files of its own.
 func (c *Context) writeBeside(result *gap.Report, worst *timeline.Collector) error {

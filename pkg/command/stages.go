@@ -94,7 +94,7 @@ func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 
 
 // open opens files, or standard input where there are none.
 func (c *Context) open(files []string) (in *source.Input, err error) {
-	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Host: c.host}
+	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Host: c.host, Callers: c.callers}
 	if fromStdin(files) {
 		if cli.IsTerminal(c.Stdin) {
 			return nil, cli.Misuse("no input", "give a file, or pipe a stream in; '"+c.Name+" --help' shows how")

@@ -23,6 +23,7 @@ type emitter struct {
 	ours    ourNames
 	stacks  []int32   // codes in the header by the report's numbers
 	slots   [][]*runs // of each rank, those without one last
+	idle    []bool    // by number of the thread: what it does nobody wants to know; nil for none
 
 	batch *event.Batch
 	at    int // rows of the batch that are filled
@@ -42,8 +43,8 @@ type ourNames struct {
 }
 
 // newEmitter prepares the writing of a report's rows.
-func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32) *emitter {
-	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot()}
+func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32, callers map[caller]bool) *emitter {
+	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot(), idle: r.idle(callers)}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
 	e.apis = make([]int32, r.strings.len())
 	codes := map[string]int32{}
@@ -117,7 +118,11 @@ func (e *emitter) rows(t *table, rows spill.Rows, i, j int) (err error) {
 	for k := range kinds {
 		kinds[k] = t.kind
 	}
+	choosy := e.idle != nil && t.host && t.kind != event.Run
 	for ; i < j && err == nil; i++ {
+		if choosy && e.idle[rows[colOwner][i]] {
+			continue
+		}
 		if t.gpu {
 			err = e.gpuRow(t.kind, rows, i)
 		} else {

@@ -18,6 +18,7 @@ const (
 	tallyLaunch
 	tallyGraphLaunch
 	tallyMarker
+	tallyLock
 	tallyOther
 	tallies
 )
@@ -31,6 +32,7 @@ var tallyOf = func() (of [64]uint8) {
 	}
 	of[event.Allreduce], of[event.Launch] = tallyAllreduce, tallyLaunch
 	of[event.GraphLaunch], of[event.StepMarker] = tallyGraphLaunch, tallyMarker
+	of[event.GIL] = tallyLock
 	return of
 }()
 

@@ -273,3 +273,51 @@ func (r *report) extent() (low, high int64) {
 	}
 	return low, high
 }
+
+// caller is a thread of a rank that calls CUDA.
+type caller struct {
+	rank int32
+	tid  int64 // anyThread for all of the rank
+}
+
+// anyThread stands for all threads of a rank: each may hold its interpreter lock.
+const anyThread = int64(-2)
+
+// callers are the threads that Options.Callers means, in all reports, as one rank may have
+// several; nil where nothing is left out.
+func (r *Reader) callers() map[caller]bool {
+	if !r.opts.Callers {
+		return nil
+	}
+	callers := map[caller]bool{}
+	for _, rep := range r.reports {
+		for n, t := range rep.threads {
+			if t.slot == noSlot || n >= len(rep.threadFacts) {
+				continue
+			}
+			rank, f := rep.info.Ranks[t.slot], &rep.threadFacts[n]
+			if f.calls > 0 {
+				callers[caller{rank, t.tid}] = true
+			}
+			if f.tally[tallyLock] > 0 {
+				callers[caller{rank, anyThread}] = true
+			}
+		}
+	}
+	return callers
+}
+
+// idle returns by number which threads of ranks are no callers, nil where all count.
+func (r *report) idle(callers map[caller]bool) []bool {
+	if callers == nil {
+		return nil
+	}
+	idle := make([]bool, len(r.threads))
+	for n, t := range r.threads {
+		if t.slot != noSlot {
+			rank := r.info.Ranks[t.slot]
+			idle[n] = !callers[caller{rank, t.tid}] && !callers[caller{rank, anyThread}]
+		}
+	}
+	return idle
+}

@@ -56,6 +56,10 @@ type Options struct {
 	// Host are the kinds of rows about host threads that are wanted, of event.OS,
 	// event.Run, event.Sample and event.Backtrace: no others are read.
 	Host []event.Kind
+	// Callers leaves out the rows of these kinds, other than event.Run, of threads that
+	// call CUDA nowhere, of ranks without ranges of the interpreter lock: no GPU waits
+	// for what such a thread does.
+	Callers bool
 	// Columns returns the columns that are wanted of what has this header, 0 for all.
 	// nil: all.
 	Columns func(*event.Header) event.Set
@@ -255,10 +259,11 @@ func (r *Reader) produce() {
 	}
 	emitters := make([]*emitter, len(r.reports))
 	var now *emitter
+	callers := r.callers()
 	for _, u := range r.plan() {
 		e := emitters[u.report]
 		if e == nil {
-			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, r.header.Columns, codes, r.stacks[u.report])
+			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, r.header.Columns, codes, r.stacks[u.report], callers)
 			emitters[u.report] = e
 		}
 		if r.err = r.produceUnit(e, now, u); r.err != nil {

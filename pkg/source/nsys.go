@@ -44,7 +44,7 @@ var (
 )
 
 func openNsys(paths []string, opt *Options) (*Input, error) {
-	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Columns: opt.Columns, Host: opt.Host})
+	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Columns: opt.Columns, Host: opt.Host, Callers: opt.Callers})
 	if err != nil {
 		return nil, err
 	}

@@ -78,6 +78,9 @@ type Options struct {
 	// event.Run: reading them takes time, and few filters look at them. Streams and
 	// checkpoints have what they have.
 	Host []event.Kind
+	// Callers leaves out those of threads of which no GPU waits for what they do: see
+	// nsys.Options. That is no more than a saving, which only reports make.
+	Callers bool
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool
