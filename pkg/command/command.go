@@ -44,6 +44,8 @@ type Context struct {
 	kept     bool                  // --checkpoint holds the rows already
 	whole    bool                  // where no steps can be identified, the whole trace will do
 	noSteps  bool                  // none could be
+	onePass  bool                  // what is written, or measured, can say at its end that there are none
+	unclear  *step.NotFound        // why that is so, nil where it is not
 	keeps    int64                 // bytes for what the analysis keeps
 	closeups *timeline.Collector   // of steps that a page shows closely, nil for none
 	shown    []*timeline.Collector // those of the first run of each side of diff

@@ -25,7 +25,8 @@ on the GPU (--by graph). It says on standard error which it took and why.
 Without forward-step ranges the all-reduce kernels of a step are identified by
 what recurs once a step around them: embeddings, sampling, copies, the host's
 waits, graph replays. Where that is not clear isolate ends with status 2 and says
-what to do; --gap splits at gaps instead.`,
+what to do; --gap splits at gaps instead. In a pipe, between two filters, it warns
+and passes the rows on without steps: metrics and verdict answer for the whole trace.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 		"isolate --by nvtx trace.sqlite --format csv | grep ^step",
@@ -36,8 +37,12 @@ what to do; --gap splits at gaps instead.`,
 }
 
 // annotate passes on events of a stage with what one filter adds to them: rows, or
-// columns. A choice of kinds is made among what it writes.
+// columns. A choice of kinds is made among what it writes. A stream into a pipe is whole
+// also where steps cannot be identified, and says so: filters that can do without go on.
+// As long as this one is a filter itself, that is no error.
 func (c *Context) annotate(from source.Stage, filter func(event.Source) (event.Source, error)) error {
+	path := c.OutputPath()
+	c.onePass = c.format == formatArrow && (path == "" || cli.IsStream(path)) && !c.IsSet("checkpoint")
 	choose := c.keptKinds()
 	c.wantHost(c.String(withoutFlag.Name))
 	src, err := c.Events(from)
@@ -50,5 +55,8 @@ func (c *Context) annotate(from source.Stage, filter func(event.Source) (event.S
 	if src, err = choose(src); err != nil {
 		return err
 	}
-	return c.WriteEvents(src)
+	if err := c.WriteEvents(src); err != nil || c.unclear == nil || c.readOnce() {
+		return err
+	}
+	return c.unclear
 }

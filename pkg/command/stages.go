@@ -177,6 +177,9 @@ func (c *Context) without(src event.Source, err error) error {
 	return err
 }
 
+// wholeTrace goes on after why no steps were found.
+const wholeTrace = ": the figures are of the whole trace"
+
 // doWithout tells whether the whole trace will do where no steps can be identified,
 // and says that it does.
 func (c *Context) doWithout(none *step.NotFound) bool {
@@ -184,21 +187,26 @@ func (c *Context) doWithout(none *step.NotFound) bool {
 		return false
 	}
 	c.noSteps = true
-	c.Warn(none.Msg + ": the figures are of the whole trace")
+	c.Warn(none.Msg + wholeTrace)
 	return true
 }
 
 // strictFlag keeps an analysis from doing without steps.
 var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 where no steps can be found, in place of figures of the whole trace", Default: false, Group: findingSteps}
 
+// readOnce tells whether the input cannot be read again: standard input and pipes.
+func (c *Context) readOnce() bool {
+	return fromStdin(c.arguments()) || slices.ContainsFunc(c.arguments(), cli.IsStream)
+}
+
 // orWhole runs an analysis, and where it turns out that the steps cannot be identified
-// when the input has been read, runs it again without them. Standard input and pipes
-// cannot be read again: there the error stays.
+// when the input has been read, runs it again without them. Where it cannot be read again
+// the error stays, unless the analysis can do without steps at that point (onePass).
 func (c *Context) orWhole(run func() error) error {
 	c.whole = true
 	err := run()
 	var none *step.NotFound
-	if !errors.As(err, &none) || fromStdin(c.arguments()) || slices.ContainsFunc(c.arguments(), cli.IsStream) {
+	if !errors.As(err, &none) || c.readOnce() {
 		return err
 	}
 	c.inputs, c.warnings = nil, nil // they are of the steps
@@ -215,11 +223,25 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 	}
 	opt := c.steps()
 	opt.BusyAll, opt.Columns, opt.Hold = c.busyAll(), c.columns, aheadBatches
+	if c.onePass = c.onePass && !c.Bool("strict") && c.selected.Steps == nil; c.onePass {
+		opt.Unclear = c.withoutSteps
+	}
 	isolated, err := step.New(src, opt)
+	if none := (*step.NotFound)(nil); c.onePass && errors.As(err, &none) {
+		c.withoutSteps(none)
+		return step.Without(src), nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return c.chooseSteps(c.ahead(isolated))
+}
+
+// withoutSteps notes that steps cannot be identified, which is in every report from here
+// on. What was said of them before is of no interest any more.
+func (c *Context) withoutSteps(none *step.NotFound) {
+	c.unclear, c.warnings = none, nil
+	c.Warn(none.Msg + wholeTrace)
 }
 
 // steps are the settings of the command line that say how to find steps.

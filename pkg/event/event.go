@@ -37,7 +37,8 @@
 // not look ahead for them. Their start and end are the extent of the step; its
 // period ends at the next step of its segment. The window row of a rank spans
 // its benchmark window; size is the common size, step the number of steps and
-// segment the number of the benchmark segment, null where there is none.
+// segment the number of the benchmark segment, null where there is none. All three are
+// null where it turned out that steps cannot be identified: step rows are void then.
 //
 // # Order
 //

@@ -104,7 +104,8 @@ type Report struct {
 
 // Isolation says how steps were isolated.
 type Isolation struct {
-	// Method is allreduce, nvtx or graph.
+	// Method is allreduce, nvtx or graph; none where the header leaves nothing to find
+	// steps by, and the stream has no step rows.
 	Method string `json:"method"`
 	// Marker is the expression for forward-step markers, "" for the presets.
 	Marker string `json:"marker,omitempty"`

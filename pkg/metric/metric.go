@@ -51,8 +51,11 @@
 package metric
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // Windows for the aggregate.
@@ -102,7 +105,26 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	for _, r := range c.ranks {
 		r.walk.Finish()
 	}
+	if c.unclear() {
+		c.dropSteps()
+	}
 	return c.result(), nil
+}
+
+// unclear tells whether the steps of the stream could not be identified.
+func (c *computer) unclear() bool {
+	return c.header.Isolation != nil && c.header.Isolation.Method == step.None ||
+		slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Unclear })
+}
+
+// dropSteps has the stream be one without steps, though they were looked for.
+func (c *computer) dropSteps() {
+	h := *c.header
+	h.Isolation = nil
+	c.header, c.opt.NoSteps = &h, true
+	for _, r := range c.ranks {
+		r.walk.RankSteps, r.steps = step.RankSteps{Rank: r.id}, nil
+	}
 }
 
 // computer is the state of Compute.

@@ -92,6 +92,7 @@
 package step
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -105,6 +106,9 @@ const (
 	NVTX      = "nvtx"
 	Graph     = "graph"
 )
+
+// None is the method of a stream in whose header there is nothing to find steps by.
+const None = "none"
 
 // Methods lists the methods, the default first.
 var Methods = []string{Auto, Allreduce, NVTX, Graph}
@@ -141,6 +145,11 @@ type Options struct {
 	// Warn takes warnings, a sentence each, which belong into every report; nil
 	// gives them to Log.
 	Warn func(string)
+	// Unclear has the stream end whole where it turns out at its end that steps cannot be
+	// identified: it is called with that error, and the window rows have no number of
+	// steps, which says to whoever reads them that its steps are none. nil: Next
+	// returns the error.
+	Unclear func(*NotFound)
 }
 
 // Isolator is the stream with steps. It is an event.Source.
@@ -336,5 +345,11 @@ func (it *Isolator) finish() error {
 			return r.err
 		}
 	}
-	return it.addWindows()
+	err := it.addWindows()
+	if none := (*NotFound)(nil); it.opt.Unclear != nil && errors.As(err, &none) {
+		it.opt.Unclear(none)
+		it.addUnclear()
+		return nil
+	}
+	return err
 }

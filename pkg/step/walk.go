@@ -19,8 +19,9 @@ type Walker struct {
 	// RankSteps is what the rows so far tell; complete after Finish.
 	RankSteps
 
-	acc    Accumulator
-	phased bool
+	acc     Accumulator
+	phased  bool
+	unclear bool // streams whose steps are none will do
 
 	last int64 // start of the last row
 	next int64 // the next cut that is known ahead
@@ -41,6 +42,9 @@ type WalkOptions struct {
 	Trace bool
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
+	// Unclear takes streams whose steps turned out at their end not to be identifiable
+	// (RankSteps.Unclear); without it Add fails.
+	Unclear bool
 }
 
 // NewWalker returns a walker through the rows of a rank of the stream that h
@@ -49,7 +53,7 @@ type WalkOptions struct {
 // stream has them.
 func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *Walker {
 	w := &Walker{
-		RankSteps: RankSteps{Rank: rank}, acc: acc, phased: h.Columns&event.PhaseCols == event.PhaseCols,
+		RankSteps: RankSteps{Rank: rank}, acc: acc, unclear: opt.Unclear, phased: h.Columns&event.PhaseCols == event.PhaseCols,
 		last: none, traceStart: never, traceEnd: never, segEnd: none, now: Slice{Start: none},
 	}
 	span := h.Span(rank)
@@ -115,6 +119,12 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 		switch t := starts[i]; {
 		case kinds[i] == event.Window:
 			w.setWindow(b, i)
+			if w.Unclear && !w.unclear {
+				return &event.Error{
+					Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
+					Advice: "isolate says why; give the report itself in place of a stream: what can do without steps reads it again",
+				}
+			}
 			i++
 		case t < w.last || w.done:
 			return &event.Error{
@@ -171,6 +181,7 @@ func (w *Walker) setWindow(b *event.Batch, i int) {
 	if n, ok := b.Segment.Get(i); ok {
 		w.Window.segment = n
 	}
+	w.Unclear = !b.Step.Valid.Get(i)
 }
 
 // addStep ends the open step, if there is one, and begins that of row i.

@@ -82,6 +82,9 @@ type RankSteps struct {
 	Segments []Segment // in order
 	// Window is what the window row says, nil before it came.
 	Window *Window
+	// Unclear: the steps could not be identified, and what Steps and Segments hold is no
+	// evidence.
+	Unclear bool
 }
 
 // Step is a step of a rank.

@@ -81,6 +81,9 @@ func (c *Collector) Close() *Timeline {
 	bench := true
 	for _, r := range c.ranks {
 		r.close()
+		if r.walk.Unclear {
+			return t
+		}
 		from, to := r.walk.BenchmarkSteps()
 		t.Seen += to - from
 		bench = bench && r.lastIsBenchmark()

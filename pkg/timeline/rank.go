@@ -50,7 +50,7 @@ func newRank(c *Collector, id int32) *rank {
 	}
 	r.idle = idle.NewRank(c.sites, opt)
 	r.begin(-1, None)
-	r.walk = step.NewWalker(c.header, id, step.WalkOptions{BusyAll: c.opt.BusyAll}, r)
+	r.walk = step.NewWalker(c.header, id, step.WalkOptions{BusyAll: c.opt.BusyAll, Unclear: true}, r)
 	return r
 }
 

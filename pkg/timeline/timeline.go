@@ -9,7 +9,8 @@
 // from each rank's last segment of five steps or more, which as a rule is that of its
 // benchmark window, or from all its steps where that is another one. Spread ones are
 // drawn from the first rank's, by chance and always the same, so that some are as most are. A stream without
-// steps is one step of number -1: its trace.
+// steps is one step of number -1: its trace. Of a stream whose steps turned out at its end
+// not to be identifiable none are kept.
 //
 // # What of a step is kept
 //
