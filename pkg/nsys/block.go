@@ -89,11 +89,24 @@ func longer[T int32 | int64](v []T, n int) []T { return slices.Grow(v, n)[:len(v
 // appendRows appends rows of a column to numbers, none for null.
 func appendRows(to []int64, v *sqlite.Vector, rows []int32) []int64 {
 	first, last := int(rows[0]), int(rows[len(rows)-1])
-	if v.Full && last-first+1 == len(rows) { // Fast path: no nulls, and no row left out.
+	switch {
+	case v.Full && last-first+1 == len(rows): // Fast path: no nulls, and no row left out.
 		return append(to, v.Int[first:last+1]...)
+	case v.Full:
+		return gather(to, v.Int, rows)
 	}
 	for _, i := range rows {
 		to = append(to, orNone(v, i))
+	}
+	return to
+}
+
+// gather appends the numbers at some places.
+func gather(to, from []int64, places []int32) []int64 {
+	n := len(to)
+	to = longer(to, len(places))
+	for k, i := range places {
+		to[n+k] = from[i]
 	}
 	return to
 }

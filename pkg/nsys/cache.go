@@ -4,7 +4,7 @@ import "hash/maphash"
 
 // caches are what a loader found out about numbers that rows repeat.
 type caches struct {
-	tracks  cache[trackEntry]
+	tracks  cache[ownerEntry]
 	threads cache[ownerEntry]
 	kernels cache[nameEntry] // by short, demangled and mangled name
 	calls   cache[callEntry] // by name
@@ -18,12 +18,6 @@ type caches struct {
 
 // ownerEntry is the number of a track or thread and that of its process.
 type ownerEntry struct{ number, process int32 }
-
-// trackEntry is a track's number and what was said of it already.
-type trackEntry struct {
-	ownerEntry
-	active, allreduce bool
-}
 
 // nameEntry is the number of a name and the code of its class.
 type nameEntry struct {

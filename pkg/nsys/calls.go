@@ -45,7 +45,6 @@ func (l *loader) isCall(class *sqlite.Vector, i int) bool {
 // addHost appends what calls and overheads have in common.
 func (l *loader) addHost(p *chunk, b *block, rows []int32) {
 	l.addSpans(p, b, rows)
-	l.addThreads(p, b, rows)
 	p.correlation = appendRows(p.correlation, b.column("correlationId"), rows)
 }
 

@@ -6,11 +6,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/spill"
 )
 
-// chunkRows is the number of row ids that one task covers, and the most rows that
-// a chunk holds: few enough to be sorted in a processor's cache.
 const (
-	chunkRows = 1 << 15
-	maxTasks  = 1 << 12 // of a table, before those that hold too many rows are split
+	// taskRows is the number of row ids that one task covers, of maxTasks of a table
+	// at the most: beyond, tasks cover more.
+	taskRows = 1 << 15
+	maxTasks = 1 << 12
+	// chunkRows is the most rows that the chunks of a sorter hold together: few enough
+	// for the second-level cache, where they are written, sorted and packed.
+	chunkRows = 1 << 13
 )
 
 // The columns of events in runs, in the order of package spill.
@@ -30,18 +33,14 @@ const (
 	numColumns
 )
 
-// chunk holds rows of a table of events, in the order of the table, as columns
-// of numbers, until they are sorted and written as runs. Those that its kind of
-// rows has no use for stay empty.
+// chunk holds rows of one process in a table of events, in the order of the table,
+// as columns of numbers, until they are sorted and written as a run. Those that its
+// kind of rows has no use for stay empty.
 type chunk struct {
 	table *table
-	order int64 // of its runs: its place in the export
-	tag   int   // of its runs: the place of its table in eventTables
-	// switches: its rows are not yet of kind Run, but the points that become such.
-	switches bool
 
 	start, end []int64 // ns on the report's clock
-	process    []int32 // number of the row's process
+	seq        []int64 // places among the rows of all processes
 	owner      []int64 // number of the row's track, where table.gpu, or thread
 	name       []int64 // number in the string table or of a literal; of a copy or synchronisation its kind
 	class      []int64 // event.Class, none for none
@@ -57,42 +56,28 @@ func (c *chunk) len() int { return len(c.start) }
 
 // reset empties the chunk.
 func (c *chunk) reset() {
-	c.process = c.process[:0]
 	for _, column := range c.columns() {
 		*column = (*column)[:0]
 	}
 }
 
-// columns returns all columns of numbers by their place in runs, but for colSeq.
-func (c *chunk) columns() []*[]int64 {
-	return []*[]int64{&c.start, &c.end, &c.owner, &c.name, &c.class, &c.correlation, &c.node, &c.bytes, &c.domain}
+// columns returns all columns by their place in runs.
+func (c *chunk) columns() [numColumns]*[]int64 {
+	return [...]*[]int64{&c.start, &c.end, &c.seq, &c.owner, &c.name, &c.class, &c.correlation, &c.node, &c.bytes, &c.domain}
 }
 
-// rows returns the rows for runs.
-func (c *chunk) rows() spill.Rows {
-	n := c.len()
-	rows := make(spill.Rows, 0, numColumns)
+// rows returns the rows for a run, nil for columns without values.
+func (c *chunk) rows() (rows [numColumns][]int64) {
 	for i, column := range c.columns() {
-		if i == colSeq {
-			rows = append(rows, places[:n])
-		}
-		if len(*column) == 0 {
-			rows = append(rows, nil)
-		} else {
-			rows = append(rows, *column)
+		if len(*column) > 0 {
+			rows[i] = *column
 		}
 	}
 	return rows
 }
 
-// blank is a column without values, places one of the places of rows in a chunk.
-var blank, places = slices.Repeat([]int64{none}, chunkRows), func() []int64 {
-	v := make([]int64, chunkRows)
-	for i := range v {
-		v[i] = int64(i)
-	}
-	return v
-}()
+// blank is a column without values.
+var blank = slices.Repeat([]int64{none}, chunkRows)
 
 // afterTasks is the order of runs after those of all tasks.
 const afterTasks = int64(1) << 62

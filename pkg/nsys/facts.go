@@ -202,7 +202,9 @@ func (r *report) collectFacts(loaders []*loader) {
 		r.profiler = append(r.profiler, l.profiler...)
 	}
 	for n := range r.trackFacts {
-		classes.add(&r.trackFacts[n].classes)
+		f, t := &r.trackFacts[n], r.tracks[n]
+		t.active, t.allreduce = f.classes.sum()+f.graphs > 0, f.classes[tallyAllreduce] > 0
+		classes.add(&f.classes)
 		widen(&r.info.GPUStart, &r.info.GPUEnd, r.trackFacts[n].span)
 		widen(&r.info.BusyStart, &r.info.BusyEnd, r.trackFacts[n].busy)
 	}

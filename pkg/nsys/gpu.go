@@ -98,7 +98,6 @@ func (l *loader) addGPU(p *chunk, b *block, rows []int32) {
 	l.addSpans(p, b, rows)
 	p.correlation = appendRows(p.correlation, b.column("correlationId"), rows)
 	l.addNodes(p, b, rows)
-	l.addTracks(p, b, rows)
 	l.countGPU(p, first)
 }
 
@@ -131,33 +130,16 @@ func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 	}
 }
 
-// addTracks appends the tracks of rows, and marks what tracks have.
-func (l *loader) addTracks(p *chunk, b *block, rows []int32) {
+// addTracks adds GPU rows by their tracks.
+func (l *loader) addTracks(b *block, rows []int32) {
 	process, device, stream := b.column("globalPid"), b.column("deviceId"), b.column("streamId")
-	n := len(p.owner)
-	p.owner, p.process = longer(p.owner, len(rows)), longer(p.process, len(rows))
-	owners, processes := p.owner[n:], p.process[n:]
-	var classes []int64 // that say which tracks have kernels, and of which class
-	switch p.table.kind {
-	case event.Kernel:
-		classes = p.class[n:]
-	case event.Graph:
-		classes = blank[:len(rows)]
-	}
-	for k, i := range rows {
+	for _, i := range rows {
 		key := triple{orNone(process, i), orNone(device, i), orNone(stream, i)}
 		entry, known := l.tracks.at(key)
 		if !known {
-			*entry = trackEntry{ownerEntry: l.shared.track(newTrack(key))}
+			*entry = l.shared.track(newTrack(key))
 			l.trackFacts = grown(l.trackFacts, entry.number, noTrackFacts)
 		}
-		owners[k], processes[k] = int64(entry.number), entry.process
-		if k >= len(classes) {
-			continue
-		}
-		if allreduce := classes[k] == int64(event.Allreduce); !entry.active || allreduce && !entry.allreduce {
-			entry.active, entry.allreduce = true, entry.allreduce || allreduce
-			l.shared.mark(entry.number, allreduce)
-		}
+		l.owned(*entry, i)
 	}
 }

@@ -35,7 +35,6 @@ func (l *loader) pickOSCalls(t *task, b *block) []int32 {
 // addOSCalls appends calls of the system's libraries.
 func (l *loader) addOSCalls(p *chunk, b *block, rows []int32) {
 	l.addSpans(p, b, rows)
-	l.addThreads(p, b, rows)
 	names := b.column("nameId")
 	for _, i := range rows {
 		entry, known := l.osCalls.at(triple{orNone(names, i)})
@@ -89,7 +88,6 @@ func (l *loader) pickSwitches(_ *task, b *block) []int32 {
 func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
 	in, cpus := b.column("isSchedIn"), b.column("cpu")
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("start"), rows)
-	l.addThreads(p, b, rows)
 	for _, i := range rows {
 		came, cpu := int64(0), cpus.Int[i]
 		if in.Int[i] != 0 {
@@ -160,11 +158,10 @@ type switched struct {
 
 // runMaker makes rows of kind run of the switches of a process.
 type runMaker struct {
-	sorter    *sorter
-	chunk     chunk
+	*sorter
 	process   int32
 	low, high int64 // ns on the report's clock, of all rows of ranks
-	limit     int   // rows of a chunk
+	limit     int   // rows of a run
 	threads   []switched
 }
 
@@ -182,8 +179,7 @@ func (r *report) addRuns(process int32, p *runs) error {
 	}
 	k := &runMaker{sorter: newSorter(r.store), process: process, limit: r.limits.chunkRows, threads: make([]switched, len(r.threads))}
 	k.low, k.high = r.extent()
-	k.chunk.tag = slices.IndexFunc(eventTables, func(t table) bool { return t.name == schedTable })
-	k.chunk.table, k.chunk.order = &eventTables[k.chunk.tag], afterTasks
+	k.begin(tagOf(schedTable), afterTasks)
 	for {
 		_, rows, i, j, err := m.Next(spill.BlockRows)
 		if err != nil {
@@ -224,23 +220,12 @@ func (k *runMaker) run(thread, start, end, cpu int64) error {
 	if start >= end {
 		return nil
 	}
-	c := &k.chunk
-	c.start, c.end, c.owner = append(c.start, start), append(c.end, end), append(c.owner, thread)
-	c.process, c.bytes = append(c.process, k.process), append(c.bytes, cpu)
-	if c.len() < k.limit {
+	c := k.of(k.process)
+	c.start, c.end, c.owner, c.bytes = append(c.start, start), append(c.end, end), append(c.owner, thread), append(c.bytes, cpu)
+	if k.added(c); k.rows < k.limit {
 		return nil
 	}
 	return k.flush()
-}
-
-func (k *runMaker) flush() error {
-	if k.chunk.len() == 0 {
-		return nil
-	}
-	err := k.sorter.write(&k.chunk)
-	k.chunk.order++
-	k.chunk.reset()
-	return err
 }
 
 // end ends the runs that are under way, and adds them all to the rows of the process.
@@ -255,7 +240,7 @@ func (k *runMaker) end(p *runs) error {
 	if err := k.flush(); err != nil {
 		return err
 	}
-	if made := k.sorter.processes; int(k.process) < len(made) {
+	if made := k.processes; int(k.process) < len(made) {
 		p.events = append(p.events, made[k.process].events...)
 	}
 	return nil

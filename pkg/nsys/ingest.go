@@ -57,7 +57,7 @@ type limits struct {
 	store     int64 // bytes of rows in memory
 	strings   int64 // bytes of a string table
 	fanIn     int   // runs that are read at a time
-	chunkRows int   // rows that are sorted at a time, up to chunkRows
+	chunkRows int   // rows that a sorter holds, up to chunkRows
 }
 
 // DefaultMemory is the memory that a process takes at most, as far as reading
@@ -190,7 +190,7 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 		if low < -maxTime || high > maxTime {
 			return nil, problem(r.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
 		}
-		size := int64(chunkRows)
+		size := int64(taskRows)
 		for (high-low)/size > maxTasks { // row ids with wide holes between them
 			size *= 2
 		}

@@ -14,8 +14,8 @@ type loader struct {
 	shared  *interner
 	columns map[string][]string // of the export's tables
 
-	unusable map[string]int64 // rows without usable times, by table
-	rows     map[event.Kind]int64
+	unusable map[string]int64     // rows without usable times, by table
+	kinds    map[event.Kind]int64 // rows
 	domains  map[domainKey]domainName
 	apiNames map[int64]bool // the strings that name API calls
 	untimed  int64          // whole-graph rows without times
@@ -30,15 +30,16 @@ type loader struct {
 	caches
 	*sorter
 
-	chunk  chunk   // rows that are not yet written
-	picked []int32 // the rows of a block that become events
-	err    error   // of the store, checked with each block
+	picked []int32   // the rows of a block that become events
+	parts  [][]int32 // those of each process, by its number
+	in     []int32   // the processes that have some
+	err    error     // of the store, checked with each block
 }
 
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
 	return &loader{
 		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store),
-		unusable: map[string]int64{}, rows: map[event.Kind]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{},
+		unusable: map[string]int64{}, kinds: map[event.Kind]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{},
 	}
 }
 
@@ -62,18 +63,19 @@ func (l *loader) run(e export, next func() *task) error {
 
 // read reads the rows of a task.
 func (l *loader) read(s scanner, t *task) error {
-	table, c := t.table, &l.chunk
+	table := t.table
 	if table.stacks != "" {
 		if err := l.report.stacksLoaded(); err != nil {
 			return err
 		}
 	}
-	c.table, c.tag, c.order, c.switches = table, t.tag, int64(t.number)<<32, table.kind == event.Run
+	l.begin(t.tag, int64(t.number)<<32)
+	l.switches = table.kind == event.Run
 	err := scan(s, table.name, l.columns[table.name], table.columns(), t.low, t.high, func(b *block) error {
 		for rows := table.pick(l, t, b); len(rows) > 0; {
-			k := min(len(rows), l.report.limits.chunkRows-c.len())
-			table.add(l, c, b, rows[:k])
-			if rows = rows[k:]; c.len() == l.report.limits.chunkRows {
+			k := min(len(rows), l.report.limits.chunkRows-l.rows)
+			l.add(table, b, rows[:k])
+			if rows = rows[k:]; l.rows == l.report.limits.chunkRows {
 				if err := l.flush(); err != nil {
 					return err
 				}
@@ -87,19 +89,44 @@ func (l *loader) read(s scanner, t *task) error {
 	return l.flush()
 }
 
-// flush writes the rows of the chunk.
+// add adds rows of a block to the chunks of their processes.
+func (l *loader) add(table *table, b *block, rows []int32) {
+	if !table.host { // those are counted when it is known which are of a rank
+		l.kinds[table.kind] += int64(len(rows))
+	}
+	if table.gpu {
+		l.addTracks(b, rows)
+	} else {
+		l.addThreads(b, rows)
+	}
+	for _, p := range l.in {
+		table.add(l, l.chunks[p], b, l.parts[p])
+		l.parts[p] = l.parts[p][:0]
+	}
+	l.in = l.in[:0]
+}
+
+// owned adds row i of a block, which is of an owner, to the rows of its process.
+func (l *loader) owned(owner ownerEntry, i int32) {
+	p := owner.process
+	if int(p) >= len(l.parts) {
+		l.parts = grown(l.parts, p, nil)
+	}
+	if len(l.parts[p]) == 0 {
+		l.in = append(l.in, p)
+	}
+	l.parts[p] = append(l.parts[p], i)
+	c := l.of(p)
+	c.owner = append(c.owner, int64(owner.number))
+	l.added(c)
+}
+
+// flush writes the rows that are not yet written.
 func (l *loader) flush() error {
-	c := &l.chunk
-	if l.err != nil || c.len() == 0 {
+	if l.err != nil {
 		return l.err
 	}
-	if !c.table.host { // those are counted when it is known which are of a rank
-		l.rows[c.table.kind] += int64(c.len())
-	}
-	err := l.sorter.write(c)
-	c.order++
-	c.reset()
-	return err
+	return l.sorter.flush()
 }
 
 // maxTime bounds the times that are believed: 73 years, so that sums and
@@ -138,19 +165,16 @@ func (l *loader) addSpans(p *chunk, b *block, rows []int32) {
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("end"), rows)
 }
 
-// addThreads appends the threads of host rows.
-func (l *loader) addThreads(p *chunk, b *block, rows []int32) {
+// addThreads adds host rows by their threads.
+func (l *loader) addThreads(b *block, rows []int32) {
 	ids := b.column("globalTid")
-	n := len(p.owner)
-	p.owner, p.process = longer(p.owner, len(rows)), longer(p.process, len(rows))
-	owners, processes := p.owner[n:], p.process[n:]
-	for k, i := range rows {
+	for _, i := range rows {
 		global := orNone(ids, i)
 		entry, known := l.threads.at(triple{global})
 		if !known {
 			*entry = l.shared.thread(newThread(global))
 		}
-		owners[k], processes[k] = int64(entry.number), entry.process
+		l.owned(*entry, i)
 	}
 }
 
@@ -159,7 +183,7 @@ func (r *report) collect(loaders []*loader) {
 	r.info.Rows = map[string]int64{}
 	r.runs = make([]runs, len(r.processes))
 	for _, l := range loaders {
-		for kind, n := range l.rows {
+		for kind, n := range l.kinds {
 			r.info.Rows[event.Kinds[kind]] += n
 		}
 		for table, n := range l.unusable {

@@ -69,7 +69,6 @@ func (l *loader) domainName(b *block, i int32) string {
 // addRanges appends ranges.
 func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
 	l.addSpans(p, b, rows)
-	l.addThreads(p, b, rows)
 	p.domain = appendRows(p.domain, b.column("domainId"), rows)
 	first := len(p.name)
 	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))

@@ -141,19 +141,17 @@ func (p *pythonSamples) write() error {
 	if err != nil {
 		return err
 	}
-	to, c := newSorter(p.r.store), &chunk{order: afterTasks}
-	c.tag = slices.IndexFunc(eventTables, func(t table) bool { return t.name == sampleTable })
-	c.table = &eventTables[c.tag]
+	to := newSorter(p.r.store)
+	to.begin(tagOf(sampleTable), afterTasks)
 	for i, row := range p.rows {
+		c := to.of(row.owner.process)
 		c.start, c.end, c.owner = append(c.start, row.start), append(c.end, row.start), append(c.owner, int64(row.owner.number))
-		c.process, c.name = append(c.process, row.owner.process), append(c.name, literal(at, len(event.PythonSample)))
-		c.class, c.node = append(c.class, int64(event.Interpreter)), append(c.node, int64(row.stack))
-		if c.len() == p.r.limits.chunkRows || i == len(p.rows)-1 {
-			if err := to.write(c); err != nil {
+		c.name, c.class = append(c.name, literal(at, len(event.PythonSample))), append(c.class, int64(event.Interpreter))
+		c.node = append(c.node, int64(row.stack))
+		if to.added(c); to.rows == p.r.limits.chunkRows || i == len(p.rows)-1 {
+			if err := to.flush(); err != nil {
 				return err
 			}
-			c.order++
-			c.reset()
 		}
 	}
 	for n, made := range to.processes {

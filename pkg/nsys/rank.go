@@ -81,8 +81,13 @@ type interner struct {
 }
 
 func newInterner(r *report) *interner {
-	return &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
+	in := &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
+	in.process(0)
+	return in
 }
+
+// unnamed is the number of the process of rows that do not say theirs.
+const unnamed = int32(0)
 
 // track returns the numbers of a track and its process, which are new or not.
 func (in *interner) track(t track) ownerEntry {
@@ -119,15 +124,6 @@ func (in *interner) process(p process) int32 {
 		in.report.processes = append(in.report.processes, p)
 	}
 	return n
-}
-
-// mark records that a track has GPU activity, or allreduce kernels.
-func (in *interner) mark(n int32, allreduce bool) {
-	in.Lock()
-	defer in.Unlock()
-	t := in.report.tracks[n]
-	t.active = true
-	t.allreduce = t.allreduce || allreduce
 }
 
 // rankID says which process a rank is.

@@ -24,113 +24,166 @@ const (
 	numCallColumns
 )
 
-// sorter sorts the rows of chunks and writes them as runs. It belongs to one
-// loader.
+// sorter divides the rows of a table by process, sorts those of each and writes them
+// as runs. It belongs to one goroutine.
 type sorter struct {
-	writer    *spill.Writer
-	processes []runs // by number of the process
+	writer *spill.Writer
+	table  *table
+	tag    int   // of the runs: the place of the table in eventTables
+	order  int64 // of the runs that come next: the place of their rows in the export
+	// switches: the rows are not yet of kind Run, but the points that become such.
+	switches bool
 
-	split    [][]int32 // places of the rows of each process in the chunk
-	present  []int32   // the processes that have any
-	places   []int32
-	other    []int32
-	callRows spill.Rows
-	ids      []int64
+	processes []runs   // by number of the process
+	chunks    []*chunk // by number of the process, nil where it has no rows
+	present   []int32  // the processes that have some
+	spare     []*chunk
+	rows      int // in all chunks
+
+	places, other []int32
+	callRows      spill.Rows
+	ids           []int64
 }
 
 func newSorter(s *spill.Store) *sorter {
 	return &sorter{writer: spill.NewWriter(s), callRows: make(spill.Rows, numCallColumns)}
 }
 
-// write writes the rows of a chunk, which is not empty, as a run for each
-// process.
-func (s *sorter) write(c *chunk) error {
-	rows := c.rows()
-	s.present = s.present[:0]
-	for i, p := range c.process {
-		if int(p) >= len(s.split) {
-			s.split = grown(s.split, p, nil)
-		}
-		if len(s.split[p]) == 0 {
-			s.present = append(s.present, p)
-		}
-		s.split[p] = append(s.split[p], int32(i))
+// begin makes the rows that come next those of the table at a place in eventTables.
+func (s *sorter) begin(tag int, order int64) { s.table, s.tag, s.order = &eventTables[tag], tag, order }
+
+// of returns the chunk for the rows of a process.
+func (s *sorter) of(process int32) *chunk {
+	if int(process) >= len(s.chunks) {
+		s.chunks = grown(s.chunks, process, nil)
 	}
+	c := s.chunks[process]
+	if c != nil {
+		return c
+	}
+	if n := len(s.spare); n > 0 {
+		c, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		c = &chunk{}
+	}
+	c.table = s.table
+	s.chunks[process], s.present = c, append(s.present, process)
+	return c
+}
+
+// added gives the last row of a chunk its place among all rows.
+func (s *sorter) added(c *chunk) {
+	c.seq = append(c.seq, int64(s.rows))
+	s.rows++
+}
+
+// flush writes the rows of all chunks, as a run for each process.
+func (s *sorter) flush() error {
 	for _, p := range s.present {
 		s.processes = grown(s.processes, p, runs{})
-		if err := s.writeProcess(c, &s.processes[p], rows, &s.split[p]); err != nil {
+		c := s.chunks[p]
+		if s.alone() {
+			c.seq = c.seq[:0]
+		}
+		if err := s.write(c, &s.processes[p]); err != nil {
 			return err
 		}
-		s.split[p] = s.split[p][:0]
+		c.reset()
+		s.chunks[p], s.spare = nil, append(s.spare, c)
 	}
+	if s.rows > 0 {
+		s.order++
+	}
+	s.present, s.rows = s.present[:0], 0
 	return nil
 }
 
-// writeProcess writes the rows of a process: those at some places of rows, which it
-// puts in order.
-func (s *sorter) writeProcess(c *chunk, to *runs, rows spill.Rows, places *[]int32) error {
-	if c.table.kind == event.API {
-		if err := s.writeCalls(to, c, rows, *places); err != nil {
+// alone tells whether no rows of two chunks come together in one rank, so that their
+// order within each says all: kernels and whole graphs make each process a rank, but for
+// those of unnamed, which may turn out to be of another.
+func (s *sorter) alone() bool {
+	return len(s.present) == 1 || s.table.isWork() && s.chunks[unnamed] == nil
+}
+
+// write writes the rows of a chunk, which is not empty, as a run.
+func (s *sorter) write(c *chunk, to *runs) error {
+	columns := c.rows()
+	rows := spill.Rows(columns[:])
+	if s.table.kind == event.API {
+		if err := s.writeCalls(to, rows); err != nil {
 			return err
 		}
 	}
-	*places, s.other = sortRuns(*places, s.other, &order{key: rows[colStart], then: rows[colEnd], down: true})
-	if err := s.writer.WriteAt(rows, *places); err != nil {
+	err := s.writeSorted(rows, &order{key: c.start, then: c.end, down: true})
+	if err != nil {
 		return err
 	}
-	run, err := s.writer.End(c.order, c.tag)
+	run, err := s.writer.End(s.order, s.tag)
 	switch {
 	case err != nil:
 		return err
-	case c.switches:
+	case s.switches:
 		to.switches = append(to.switches, run)
 		return nil
 	}
 	to.events = append(to.events, run)
-	if c.table.gpu && c.table.kind != event.Sync && len(c.node) > 0 {
-		return s.writeReplays(to, c, rows, *places)
+	if s.table.gpu && s.table.kind != event.Sync && len(c.node) > 0 {
+		return s.writeReplays(to, c)
 	}
 	return nil
 }
 
-// writeCalls writes the API calls at some places by their correlation.
-func (s *sorter) writeCalls(to *runs, c *chunk, rows spill.Rows, places []int32) error {
-	ids, start, seq := rows[colCorrelation], rows[colStart], rows[colSeq]
+// writeSorted writes rows in order.
+func (s *sorter) writeSorted(rows spill.Rows, by *order) error {
+	if by.holds() {
+		return s.writer.Write(rows)
+	}
 	s.places = s.places[:0]
-	for _, i := range places {
-		if ids[i] != none {
-			s.places = append(s.places, i)
+	for i := range by.key {
+		s.places = append(s.places, int32(i))
+	}
+	s.places, s.other = sortRuns(s.places, s.other, by)
+	return s.writer.WriteAt(rows, s.places)
+}
+
+// writeCalls writes the API calls among rows by their correlation.
+func (s *sorter) writeCalls(to *runs, rows spill.Rows) error {
+	ids, start := rows[colCorrelation], rows[colStart]
+	s.places = s.places[:0]
+	for i, id := range ids {
+		if id != none {
+			s.places = append(s.places, int32(i))
 		}
 	}
 	if len(s.places) == 0 {
 		return nil
 	}
 	s.places, s.other = sortRuns(s.places, s.other, &order{key: ids, then: start})
-	for k := range s.callRows {
-		s.callRows[k] = s.callRows[k][:0]
-	}
-	for k, i := range s.places {
-		if k > 0 && ids[i] == ids[s.places[k-1]] {
+	s.places = slices.CompactFunc(s.places, func(a, b int32) bool { return ids[a] == ids[b] })
+	for at, column := range [numCallColumns]int{colCorrelation, colStart, colSeq, colEnd, colOwner} {
+		if rows[column] == nil {
+			s.callRows[at] = nil
 			continue
 		}
-		for at, v := range [numCallColumns]int64{ids[i], -start[i], seq[i], rows[colEnd][i], rows[colOwner][i]} {
-			s.callRows[at] = append(s.callRows[at], v)
-		}
+		s.callRows[at] = gather(s.callRows[at][:0], rows[column], s.places)
+	}
+	for k, t := range s.callRows[spill.Then] {
+		s.callRows[spill.Then][k] = -t
 	}
 	if err := s.writer.Write(s.callRows); err != nil {
 		return err
 	}
-	run, err := s.writer.End(c.order, 0)
+	run, err := s.writer.End(s.order, 0)
 	to.calls = append(to.calls, run)
 	return err
 }
 
 // writeReplays writes the correlations of rows that graph replays ran, each
 // once.
-func (s *sorter) writeReplays(to *runs, c *chunk, rows spill.Rows, at []int32) error {
+func (s *sorter) writeReplays(to *runs, c *chunk) error {
 	s.ids = s.ids[:0]
-	for _, i := range at {
-		node, id := rows[colNode][i], rows[colCorrelation][i]
+	for i, node := range c.node {
+		id := c.correlation[i]
 		if n := len(s.ids); node != none && id != none && (n == 0 || s.ids[n-1] != id) {
 			s.ids = append(s.ids, id)
 		}
@@ -140,10 +193,10 @@ func (s *sorter) writeReplays(to *runs, c *chunk, rows spill.Rows, at []int32) e
 	}
 	slices.Sort(s.ids)
 	s.ids = slices.Compact(s.ids)
-	if err := s.writer.Write(spill.Rows{s.ids, s.ids, places[:len(s.ids)]}); err != nil {
+	if err := s.writer.Write(spill.Rows{s.ids, s.ids, nil}); err != nil {
 		return err
 	}
-	run, err := s.writer.End(c.order, 0)
+	run, err := s.writer.End(s.order, 0)
 	to.replays = append(to.replays, run)
 	return err
 }
@@ -153,6 +206,16 @@ func (s *sorter) writeReplays(to *runs, c *chunk, rows spill.Rows, at []int32) e
 type order struct {
 	key, then []int64
 	down      bool
+}
+
+// holds tells whether rows are in order as they are.
+func (o *order) holds() bool {
+	for i := 1; i < len(o.key); i++ {
+		if o.key[i] <= o.key[i-1] && o.less(int32(i), int32(i-1)) {
+			return false
+		}
+	}
+	return true
 }
 
 // less tells whether row a goes before row b.

@@ -154,6 +154,14 @@ func (t *table) in(columns map[string][]string) bool {
 	return !slices.ContainsFunc(t.required, func(c string) bool { return !slices.Contains(columns[t.name], c) })
 }
 
+// isWork tells whether the rows are what makes a process a rank.
+func (t *table) isWork() bool { return t.kind == event.Kernel || t.kind == event.Graph }
+
+// tagOf returns the first place of a table in eventTables.
+func tagOf(name string) int {
+	return slices.IndexFunc(eventTables, func(t table) bool { return t.name == name })
+}
+
 // columns are all columns of the table that are read.
 func (t *table) columns() []sqlite.Column {
 	return slices.Concat(ints(t.required...), ints(t.optional...), texts(t.texts...))

@@ -138,10 +138,9 @@ func (l *loader) addBacktraces(p *chunk, b *block, rows []int32) {
 	l.addStacks(p, b, rows, "callchainId")
 }
 
-// addStacks appends the threads of rows, and their stacks and the families of these by the
-// column that holds the ids.
+// addStacks appends the stacks of rows and the families of these by the column that
+// holds the ids.
 func (l *loader) addStacks(p *chunk, b *block, rows []int32, id string) {
-	l.addThreads(p, b, rows)
 	ids, chains := b.column(id), l.report.chains[p.table.stacks]
 	for _, i := range rows {
 		family, number := none, none

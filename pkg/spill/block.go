@@ -17,6 +17,7 @@ type packer struct {
 	columns []packing
 	size    int        // bytes of the block
 	order   [2][]int64 // memory for what is stored of Then and Seq
+	first   [1]int64   // likewise, of Seq that is nil
 	rows    int
 }
 
@@ -34,8 +35,9 @@ const columnHead = 9
 // noValue stands for a column that is nil.
 var noValue = [1]int64{None}
 
-// plan finds out how rows, of which there are BlockRows at most, are packed.
-func (p *packer) plan(rows Rows) {
+// plan finds out how rows, of which there are BlockRows at most, are packed. first is
+// the place of the first one in its run.
+func (p *packer) plan(rows Rows, first int64) {
 	p.columns, p.rows, p.size = p.columns[:0], rows.Len(), headerSize+pad
 	for c, v := range rows {
 		switch {
@@ -45,6 +47,9 @@ func (p *packer) plan(rows Rows) {
 				then[i] = v[i] - keys[i]
 			}
 			v = then
+		case c == Seq && v == nil:
+			p.first[0] = first
+			v = p.first[:]
 		case c == Seq:
 			seq := p.memory(1, len(v))
 			for i := range v {

@@ -32,22 +32,13 @@ func (l *Log) Add(key int64, payload ...int64) {
 	}
 }
 
-// places are the Seq of the rows of any block.
-var places = func() (p [BlockRows]int64) {
-	for i := range p {
-		p[i] = int64(i)
-	}
-	return p
-}()
-
 // flush puts the rows that make no block yet into the store.
 func (l *Log) flush() {
-	n := len(l.rows[Key])
-	l.rows[Then], l.rows[Seq] = l.rows[Key], places[:n]
+	l.rows[Then] = l.rows[Key]
 	if err := l.writer.block(l.rows); err != nil {
 		l.writer.store.fail(err)
 	}
-	l.rows[Then], l.rows[Seq] = nil, nil
+	l.rows[Then] = nil
 	for c := range l.rows {
 		l.rows[c] = l.rows[c][:0]
 	}

@@ -77,7 +77,7 @@ func (w *Writer) WriteAt(rows Rows, places []int32) error {
 // block writes rows as a block.
 func (w *Writer) block(rows Rows) error {
 	p := &w.packer
-	p.plan(rows)
+	p.plan(rows, w.run.Rows)
 	addr, to, err := w.store.reserve(p.size)
 	if err != nil {
 		return err

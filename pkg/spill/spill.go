@@ -50,7 +50,7 @@ const None = int64(-1) << 63
 const BlockRows = 1024
 
 // Rows are rows as columns of one length. To be written, a column beyond Seq may
-// be nil: all its values are None then.
+// be nil: all its values are None then. So may Seq: it is the place in the run.
 type Rows [][]int64
 
 // Len returns the number of rows.

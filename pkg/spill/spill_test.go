@@ -275,7 +275,7 @@ func BenchmarkEncode(b *testing.B) {
 	var buf []byte
 	var p packer
 	for b.Loop() {
-		p.plan(rows)
+		p.plan(rows, 0)
 		buf = slices.Grow(buf[:0], p.size)[:p.size]
 		p.pack(buf)
 	}
