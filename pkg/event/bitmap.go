@@ -17,18 +17,32 @@ func allValid(n int) Bitmap { return Bitmap{}.appendSame(0, n, true) }
 
 // Fill sets bits i to j.
 func (m Bitmap) Fill(i, j int, v bool) {
-	for ; i < j && i&7 != 0; i++ {
-		m.set(i, v)
+	if i >= j {
+		return
 	}
+	first, last := i>>3, (j-1)>>3
+	head, tail := byte(0xff)<<(i&7), byte(0xff)>>(7-(j-1)&7)
+	if first == last {
+		m.mask(first, head&tail, v)
+		return
+	}
+	m.mask(first, head, v)
 	b := byte(0)
 	if v {
 		b = 0xff
 	}
-	for ; i+8 <= j; i += 8 {
-		m[i>>3] = b
+	for k := first + 1; k < last; k++ {
+		m[k] = b
 	}
-	for ; i < j; i++ {
-		m.set(i, v)
+	m.mask(last, tail, v)
+}
+
+// mask sets bits of byte k.
+func (m Bitmap) mask(k int, bits byte, v bool) {
+	if v {
+		m[k] |= bits
+	} else {
+		m[k] &^= bits
 	}
 }
 

@@ -98,6 +98,17 @@ func (c *Strings) AppendCode(d *Dict, code int32) {
 	c.AppendBytes(d.Data[d.Offsets[code]:d.Offsets[code+1]])
 }
 
+// AppendCodes appends n strings of the column's Dict, which d is or becomes, and returns
+// their codes to be set.
+func (c *Strings) AppendCodes(d *Dict, n int) []int32 {
+	if c.adopt(d); c.Dict != d {
+		panic("BUG: a column of another dictionary")
+	}
+	k := len(c.Codes)
+	c.Codes = slices.Grow(c.Codes, n)[:k+n]
+	return c.Codes[k:]
+}
+
 // appended makes a row of the bytes after the last text.
 func (c *Strings) appended() {
 	if len(c.Offsets) == 0 {

@@ -112,25 +112,71 @@ func (e *emitter) emit(slot int, from int64) error {
 	}
 }
 
-// rows appends rows i to j of a table to the batch.
-func (e *emitter) rows(t *table, rows spill.Rows, i, j int) (err error) {
-	kinds := e.batch.Kind.Values[e.at : e.at+j-i]
+// rows appends rows i to j of a table to the batch, but for those of idle threads.
+func (e *emitter) rows(t *table, rows spill.Rows, i, j int) error {
+	if e.idle == nil || !t.host || t.kind == event.Run {
+		return e.put(t, rows, i, j)
+	}
+	owners := rows[colOwner]
+	for i < j {
+		k := i
+		for k < j && !e.idle[owners[k]] {
+			k++
+		}
+		if err := e.put(t, rows, i, k); err != nil {
+			return err
+		}
+		for i = k; i < j && e.idle[owners[i]]; i++ {
+		}
+	}
+	return nil
+}
+
+// put appends rows i to j of a table to the batch.
+func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
+	b, at := e.batch, e.at
+	kinds := b.Kind.Values[at : at+j-i]
 	for k := range kinds {
 		kinds[k] = t.kind
 	}
-	choosy := e.idle != nil && t.host && t.kind != event.Run
-	for ; i < j && err == nil; i++ {
-		if choosy && e.idle[rows[colOwner][i]] {
-			continue
-		}
-		if t.gpu {
-			err = e.gpuRow(t.kind, rows, i)
-		} else {
-			err = e.hostRow(t.kind, rows, i)
-		}
-		e.at++
+	shift(b.Start.Values[at:], rows[colStart][i:j], e.offset)
+	shift(b.End.Values[at:], rows[colEnd][i:j], e.offset)
+	setAll(&b.Class, at, rows[colClass][i:j])
+	if e.columns.Has(event.ColCorrelation) {
+		setAll(&b.Correlation, at, rows[colCorrelation][i:j])
 	}
+	if t.gpu {
+		err = e.gpuRows(t.kind, rows, i, j)
+	} else {
+		err = e.hostRows(t.kind, rows, i, j)
+	}
+	e.at += j - i
 	return err
+}
+
+// shift puts times plus an offset into a column.
+func shift(to, times []int64, offset int64) {
+	to = to[:len(times)]
+	for k, t := range times {
+		to[k] = t + offset
+	}
+}
+
+// setAll gives the rows of a column from at on, which are null, values.
+func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
+	if !slices.Contains(values, none) { // Fast path
+		to := c.Values[at:][:len(values)]
+		for k, v := range values {
+			to[k] = T(v)
+		}
+		c.Valid.Fill(at, at+len(values), true)
+		return
+	}
+	for k, v := range values {
+		if v != none {
+			c.Set(at+k, T(v))
+		}
+	}
 }
 
 // next hands out the batch.
@@ -154,39 +200,42 @@ func (e *emitter) setRank(rank int32) {
 	c.Valid.Fill(e.at, len(c.Values), false)
 }
 
-// gpuRow makes row i of GPU rows that of the batch which is to be filled next.
-func (e *emitter) gpuRow(kind event.Kind, rows spill.Rows, i int) error {
-	b, at, t := e.batch, e.at, e.r.tracks[rows[colOwner][i]]
-	b.Start.Values[at] = rows[colStart][i] + e.offset
-	b.End.Values[at] = rows[colEnd][i] + e.offset
-	if t.device != none || kind != event.Sync {
-		b.Device.Set(at, t.shown)
+// gpuRows makes rows i to j of GPU rows those of the batch from at on.
+func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
+	b, at := e.batch, e.at
+	if e.columns.Has(event.ColGraphNode) {
+		setAll(&b.GraphNode, at, rows[colNode][i:j])
 	}
-	if t.stream != none && e.columns.Has(event.ColStream) {
-		b.Stream.Set(at, t.stream)
+	if e.columns.Has(event.ColBytes) {
+		setAll(&b.Bytes, at, rows[colBytes][i:j])
 	}
-	if class := rows[colClass][i]; class != none {
-		b.Class.Set(at, event.Class(class))
+	codes, names := b.Name.AppendCodes(e.names, j-i), rows[colName][i:j]
+	for k := range codes {
+		codes[k] = e.gpuName(kind, names[k])
 	}
-	if node := rows[colNode][i]; node != none && e.columns.Has(event.ColGraphNode) {
-		b.GraphNode.Set(at, node)
+	owners, ids := rows[colOwner], rows[colCorrelation]
+	for i < j {
+		owner, id, from := owners[i], ids[i], at
+		for ; i < j && owners[i] == owner && ids[i] == id; i++ {
+			at++
+		}
+		t := e.r.tracks[owner]
+		if t.device != none || kind != event.Sync {
+			b.Device.Fill(from, at, t.shown)
+		}
+		if t.stream != none && e.columns.Has(event.ColStream) {
+			b.Stream.Fill(from, at, t.stream)
+		}
+		if err := e.setLaunch(t, id, from, at); err != nil {
+			return err
+		}
 	}
-	if bytes := rows[colBytes][i]; bytes != none && e.columns.Has(event.ColBytes) {
-		b.Bytes.Set(at, bytes)
-	}
-	b.Name.AppendCode(e.names, e.gpuName(kind, rows[colName][i]))
-	return e.setLaunch(t, rows[colCorrelation][i])
+	return nil
 }
 
-// setLaunch sets what the batch's next row has of the call that launched it.
-func (e *emitter) setLaunch(t *track, correlation int64) error {
-	if correlation == none {
-		return nil
-	}
-	b, at := e.batch, e.at
-	if e.columns.Has(event.ColCorrelation) {
-		b.Correlation.Set(at, correlation)
-	}
+// setLaunch sets what rows from to to of the batch, of one track, have of the call that
+// launched them.
+func (e *emitter) setLaunch(t *track, correlation int64, from, to int) error {
 	if e.columns&launchColumns == 0 {
 		return nil
 	}
@@ -194,17 +243,15 @@ func (e *emitter) setLaunch(t *track, correlation int64) error {
 	if !ok || err != nil {
 		return err
 	}
+	b := e.batch
 	if e.columns.Has(event.ColLaunchStart) {
-		b.LaunchStart.Set(at, c.start+e.offset)
+		b.LaunchStart.Fill(from, to, c.start+e.offset)
 	}
 	if e.columns.Has(event.ColLaunchEnd) {
-		b.LaunchEnd.Set(at, c.end+e.offset)
+		b.LaunchEnd.Fill(from, to, c.end+e.offset)
 	}
-	if !e.columns.Has(event.ColLaunchThread) {
-		return nil
-	}
-	if tid := e.r.threads[c.thread].tid; tid != none {
-		b.LaunchThread.Set(at, tid)
+	if tid := e.r.threads[c.thread].tid; tid != none && e.columns.Has(event.ColLaunchThread) {
+		b.LaunchThread.Fill(from, to, tid)
 	}
 	return nil
 }
@@ -242,45 +289,49 @@ func nameOf(names []int32, code int64) int32 {
 	return names[code]
 }
 
-// hostRow makes row i of host rows that of the batch which is to be filled next.
-func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i int) error {
-	b, at, t := e.batch, e.at, e.r.threads[rows[colOwner][i]]
-	b.Start.Values[at] = rows[colStart][i] + e.offset
-	b.End.Values[at] = rows[colEnd][i] + e.offset
-	if t.tid != none {
-		b.Thread.Set(at, t.tid)
-	}
-	if class := rows[colClass][i]; class != none {
-		b.Class.Set(at, event.Class(class))
-	}
-	if id := rows[colCorrelation][i]; id != none && e.columns.Has(event.ColCorrelation) {
-		b.Correlation.Set(at, id)
-	}
-	if id := rows[colDomain][i]; id != 0 && id != none && e.columns.Has(event.ColDomain) {
-		if d := e.domain(t.process, id); d >= 0 {
-			b.Domain.Set(at, d)
+// hostRows makes rows i to j of host rows those of the batch from at on.
+func (e *emitter) hostRows(kind event.Kind, rows spill.Rows, i, j int) error {
+	b := e.batch
+	for at := e.at; i < j; i, at = i+1, at+1 {
+		t := e.r.threads[rows[colOwner][i]]
+		if t.tid != none {
+			b.Thread.Set(at, t.tid)
+		}
+		if id := rows[colDomain][i]; id != 0 && id != none && e.columns.Has(event.ColDomain) {
+			if d := e.domain(t.process, id); d >= 0 {
+				b.Domain.Set(at, d)
+			}
+		}
+		if stack := rows[colNode][i]; stack != none && e.columns.Has(event.ColStack) {
+			b.Stack.Set(at, e.stacks[stack])
+		}
+		if cpu := rows[colBytes][i]; cpu != none && e.columns.Has(event.ColCPU) {
+			b.CPU.Set(at, int32(cpu))
+		}
+		if err := e.hostName(kind, rows[colName][i]); err != nil {
+			return err
 		}
 	}
-	if stack := rows[colNode][i]; stack != none && e.columns.Has(event.ColStack) {
-		b.Stack.Set(at, e.stacks[stack])
-	}
-	if cpu := rows[colBytes][i]; cpu != none && e.columns.Has(event.ColCPU) {
-		b.CPU.Set(at, int32(cpu))
-	}
-	switch name := rows[colName][i]; {
+	return nil
+}
+
+// hostName appends the name of a host row.
+func (e *emitter) hostName(kind event.Kind, name int64) error {
+	names := &e.batch.Name
+	switch {
 	case name == noString || name == none:
-		b.Name.AppendCode(e.names, e.ours.none)
+		names.AppendCode(e.names, e.ours.none)
 	case kind == event.API:
-		b.Name.AppendCode(e.names, e.apis[name])
+		names.AppendCode(e.names, e.apis[name])
 	case name >= 0:
-		b.Name.AppendCode(e.names, int32(name))
+		names.AppendCode(e.names, int32(name))
 	default:
 		at, length := literalAt(name)
 		text, err := e.r.store.Get(at, length, &e.scratch)
 		if err != nil {
 			return err
 		}
-		b.Name.AppendBytes(text)
+		names.AppendBytes(text)
 	}
 	return nil
 }

@@ -114,9 +114,8 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 	return r, nil
 }
 
-// maxLoaders bounds the tasks that are done at a time: more do not make it
-// faster, as somebody must put their rows in order.
-const maxLoaders = 8
+// maxLoaders bounds the tasks that are done at a time, each of which takes some 2 MB.
+const maxLoaders = 16
 
 // loadEvents reads the tables of events, as many chunks at a time as there are
 // processors.

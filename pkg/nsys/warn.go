@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -146,8 +147,8 @@ func (r *report) orphans() (orphans, sampled int64, err error) {
 			}
 		}
 	}
-	stride := 1 + (r.count(event.Kernel)+r.count(event.Graph))/maxSampled
-	parts := min(len(runs), maxLoaders)
+	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
+	parts := min(len(runs), runtime.GOMAXPROCS(0), maxLoaders)
 	lost, seen := make([]int64, parts), make([]int64, parts)
 	err = together(parts, func(k int) error {
 		tracks := r.viewTracks()
@@ -182,15 +183,13 @@ func (r *report) viewTracks() []track {
 
 // orphansOf counts, of one row of each stride, those of a run whose launching call is
 // not there.
-func (r *report) orphansOf(run *spill.Run, tracks []track, stride int64) (orphans, sampled int64, err error) {
-	set := spill.Columns(colSeq, colOwner, colCorrelation)
+func (r *report) orphansOf(run *spill.Run, tracks []track, stride int) (orphans, sampled int64, err error) {
+	set := spill.Columns(colOwner, colCorrelation)
 	err = r.store.Scan(run, set, run.First, run.Last, func(rows spill.Rows) error {
-		for i, seq := range rows[colSeq] {
-			if seq%stride != 0 {
-				continue
-			}
+		owners, ids := rows[colOwner], rows[colCorrelation]
+		for i := 0; i < len(owners); i += stride {
 			sampled++
-			_, ok, err := tracks[rows[colOwner][i]].launch(rows[colCorrelation][i])
+			_, ok, err := tracks[owners[i]].launch(ids[i])
 			if err != nil {
 				return err
 			}
