@@ -87,6 +87,7 @@ func (e *emitter) emit(slot int, from int64) error {
 	if err != nil {
 		return err
 	}
+	m.Only(e.stored())
 	e.setRank(rank)
 	for {
 		run, rows, i, j, err := m.Next(event.BatchRows - e.at)
@@ -112,6 +113,20 @@ func (e *emitter) emit(slot int, from int64) error {
 	}
 }
 
+// stored are the columns of runs that the columns of the stream are made of.
+func (e *emitter) stored() uint64 {
+	set := spill.Columns(colOwner, colName, colClass)
+	for column, of := range map[int]event.Set{
+		colCorrelation: 1<<event.ColCorrelation | launchColumns, colNode: 1<<event.ColGraphNode | event.StackCols,
+		colBytes: 1<<event.ColBytes | event.HostCols, colDomain: 1 << event.ColDomain,
+	} {
+		if e.columns&of != 0 {
+			set |= spill.Columns(column)
+		}
+	}
+	return set
+}
+
 // rows appends rows i to j of a table to the batch, but for those of idle threads.
 func (e *emitter) rows(t *table, rows spill.Rows, i, j int) error {
 	if e.idle == nil || !t.host || t.kind == event.Run {
@@ -132,7 +147,7 @@ func (e *emitter) rows(t *table, rows spill.Rows, i, j int) error {
 	return nil
 }
 
-// put appends rows i to j of a table to the batch.
+// put appends rows i to j of a table to the batch. It uses the columns that are stored.
 func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
 	b, at := e.batch, e.at
 	kinds := b.Kind.Values[at : at+j-i]
@@ -192,12 +207,16 @@ func (e *emitter) next() (err error) {
 // setRank makes all rows of the batch from the next one on those of a rank.
 func (e *emitter) setRank(rank int32) {
 	c := &e.batch.Rank
+	if e.at == 0 && rank != nullRank {
+		c.Valid = nil // nearly all batches are of one rank
+	}
 	if rank != nullRank {
 		c.Fill(e.at, len(c.Values), rank)
 		return
 	}
-	clear(c.Values[e.at:])
-	c.Valid.Fill(e.at, len(c.Values), false)
+	for i := e.at; i < len(c.Values); i++ {
+		c.SetNull(i)
+	}
 }
 
 // gpuRows makes rows i to j of GPU rows those of the batch from at on.
@@ -214,6 +233,9 @@ func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 		codes[k] = e.gpuName(kind, names[k])
 	}
 	owners, ids := rows[colOwner], rows[colCorrelation]
+	if e.columns&launchColumns == 0 {
+		ids = owners // one launch is as good as another
+	}
 	for i < j {
 		owner, id, from := owners[i], ids[i], at
 		for ; i < j && owners[i] == owner && ids[i] == id; i++ {
@@ -297,16 +319,16 @@ func (e *emitter) hostRows(kind event.Kind, rows spill.Rows, i, j int) error {
 		if t.tid != none {
 			b.Thread.Set(at, t.tid)
 		}
-		if id := rows[colDomain][i]; id != 0 && id != none && e.columns.Has(event.ColDomain) {
-			if d := e.domain(t.process, id); d >= 0 {
+		if e.columns.Has(event.ColDomain) {
+			if d := e.domain(t.process, rows[colDomain][i]); d >= 0 {
 				b.Domain.Set(at, d)
 			}
 		}
-		if stack := rows[colNode][i]; stack != none && e.columns.Has(event.ColStack) {
-			b.Stack.Set(at, e.stacks[stack])
+		if e.columns.Has(event.ColStack) && rows[colNode][i] != none {
+			b.Stack.Set(at, e.stacks[rows[colNode][i]])
 		}
-		if cpu := rows[colBytes][i]; cpu != none && e.columns.Has(event.ColCPU) {
-			b.CPU.Set(at, int32(cpu))
+		if e.columns.Has(event.ColCPU) && rows[colBytes][i] != none {
+			b.CPU.Set(at, int32(rows[colBytes][i]))
 		}
 		if err := e.hostName(kind, rows[colName][i]); err != nil {
 			return err
@@ -336,8 +358,12 @@ func (e *emitter) hostName(kind event.Kind, name int64) error {
 	return nil
 }
 
-// domain returns the code of a process's domain, -1 where its name is unknown.
+// domain returns the code of a process's domain, -1 where there is none or its name is
+// unknown.
 func (e *emitter) domain(p process, id int64) int32 {
+	if id == 0 || id == none {
+		return -1
+	}
 	key := domainKey{p, id}
 	if key != e.domainKey {
 		e.domainKey, e.domainNow = key, -1

@@ -120,52 +120,61 @@ func grown[T any](s []T, n int32, blank T) []T {
 
 // countGPU counts the rows of a chunk from first on, of tracks that have facts.
 func (l *loader) countGPU(p *chunk, first int) {
-	tracks := p.owner[first:]
-	starts, ends := p.start[first:][:len(tracks)], p.end[first:][:len(tracks)]
-	switch p.table.kind {
-	case event.Kernel:
-		classes := p.class[first:][:len(tracks)]
-		for i, n := range tracks {
-			f := &l.trackFacts[n]
-			f.span.add(starts[i], ends[i])
-			f.latest = max(f.latest, starts[i])
-			f.classes[tallyOf[classes[i]&63]]++
+	eachOwner(p.owner, first, func(n int64, i, j int) {
+		f := &l.trackFacts[n]
+		s := spanOf(p.start[i:j], p.end[i:j])
+		switch p.table.kind {
+		case event.Kernel:
+			f.span.add(s.start, s.end)
+			for _, class := range p.class[i:j] {
+				f.classes[tallyOf[class&63]]++
+			}
+		case event.Graph:
+			f.span.add(s.start, s.end)
+			f.graphs += int64(j - i)
+		case event.Memcpy, event.Memset:
+			f.busy.add(s.start, s.end)
+		default:
+			return
 		}
-	case event.Graph:
-		for i, n := range tracks {
-			f := &l.trackFacts[n]
-			f.span.add(starts[i], ends[i])
-			f.latest = max(f.latest, starts[i])
-			f.graphs++
+		f.latest = max(f.latest, slices.Max(p.start[i:j]))
+	})
+}
+
+// eachOwner calls fn for each stretch of rows i to j of one owner, from row first on.
+func eachOwner(owners []int64, first int, fn func(owner int64, i, j int)) {
+	for i := first; i < len(owners); {
+		j := i + 1
+		for j < len(owners) && owners[j] == owners[i] {
+			j++
 		}
-	case event.Memcpy, event.Memset:
-		for i, n := range tracks {
-			f := &l.trackFacts[n]
-			f.busy.add(starts[i], ends[i])
-			f.latest = max(f.latest, starts[i])
-		}
+		fn(owners[i], i, j)
+		i = j
 	}
 }
 
+// spanOf returns the span from the first start to the last end.
+func spanOf(starts, ends []int64) span { return span{slices.Min(starts), slices.Max(ends)} }
+
 // countHost counts the rows of a chunk from first on by their threads.
 func (l *loader) countHost(p *chunk, first int) {
-	for i, c := range p.class[first:] {
-		t := int32(p.owner[first+i])
-		if int(t) >= len(l.threadFacts) {
-			l.threadFacts = grown(l.threadFacts, t, noThreadFacts)
-		}
-		f := &l.threadFacts[t]
-		f.starts.add(p.start[first+i], p.start[first+i])
-		if c >= 0 {
-			f.tally[tallyOf[c&63]]++
+	eachOwner(p.owner, first, func(n int64, i, j int) {
+		l.threadFacts = grown(l.threadFacts, int32(n), noThreadFacts)
+		f := &l.threadFacts[n]
+		s := spanOf(p.start[i:j], p.start[i:j])
+		f.starts.add(s.start, s.end)
+		for _, c := range p.class[i:j] {
+			if c >= 0 {
+				f.tally[tallyOf[c&63]]++
+			}
 		}
 		switch p.table.kind {
 		case event.API:
-			f.calls++
+			f.calls += int64(j - i)
 		case event.NVTX:
-			f.ranges++
+			f.ranges += int64(j - i)
 		}
-	}
+	})
 }
 
 // profilerCall is a call that stops the profiler, or starts it.

@@ -130,16 +130,16 @@ func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 	}
 }
 
-// addTracks adds GPU rows by their tracks.
-func (l *loader) addTracks(b *block, rows []int32) {
+// findTracks finds the tracks of GPU rows.
+func (l *loader) findTracks(b *block, rows []int32) {
 	process, device, stream := b.column("globalPid"), b.column("deviceId"), b.column("streamId")
-	for _, i := range rows {
+	for k, i := range rows {
 		key := triple{orNone(process, i), orNone(device, i), orNone(stream, i)}
 		entry, known := l.tracks.at(key)
 		if !known {
 			*entry = l.shared.track(newTrack(key))
 			l.trackFacts = grown(l.trackFacts, entry.number, noTrackFacts)
 		}
-		l.owned(*entry, i)
+		l.owners[k] = *entry
 	}
 }

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/sqlite"
@@ -30,10 +31,11 @@ type loader struct {
 	caches
 	*sorter
 
-	picked []int32   // the rows of a block that become events
-	parts  [][]int32 // those of each process, by its number
-	in     []int32   // the processes that have some
-	err    error     // of the store, checked with each block
+	picked []int32      // the rows of a block that become events
+	owners []ownerEntry // of the first of those that are added next
+	parts  [][]int32    // their places among these, by number of the process
+	in     []int32      // the processes that have some
+	err    error        // of the store, checked with each block
 }
 
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
@@ -94,31 +96,35 @@ func (l *loader) add(table *table, b *block, rows []int32) {
 	if !table.host { // those are counted when it is known which are of a rank
 		l.kinds[table.kind] += int64(len(rows))
 	}
+	l.owners = slices.Grow(l.owners[:0], len(rows))[:len(rows)]
 	if table.gpu {
-		l.addTracks(b, rows)
+		l.findTracks(b, rows)
 	} else {
-		l.addThreads(b, rows)
+		l.findThreads(b, rows)
+	}
+	for k := range l.owners {
+		p := l.owners[k].process
+		if int(p) >= len(l.parts) {
+			l.parts = grown(l.parts, p, nil)
+		}
+		if len(l.parts[p]) == 0 {
+			l.in = append(l.in, p)
+		}
+		l.parts[p] = append(l.parts[p], int32(k))
 	}
 	for _, p := range l.in {
-		table.add(l, l.chunks[p], b, l.parts[p])
-		l.parts[p] = l.parts[p][:0]
+		c, part := l.of(p), l.parts[p]
+		n := c.len()
+		c.owner, c.seq = longer(c.owner, len(part)), longer(c.seq, len(part))
+		owners, seq := c.owner[n:], c.seq[n:]
+		for i, k := range part {
+			owners[i], seq[i] = int64(l.owners[k].number), int64(l.rows+int(k))
+			part[i] = rows[k]
+		}
+		table.add(l, c, b, part)
+		l.parts[p] = part[:0]
 	}
-	l.in = l.in[:0]
-}
-
-// owned adds row i of a block, which is of an owner, to the rows of its process.
-func (l *loader) owned(owner ownerEntry, i int32) {
-	p := owner.process
-	if int(p) >= len(l.parts) {
-		l.parts = grown(l.parts, p, nil)
-	}
-	if len(l.parts[p]) == 0 {
-		l.in = append(l.in, p)
-	}
-	l.parts[p] = append(l.parts[p], i)
-	c := l.of(p)
-	c.owner = append(c.owner, int64(owner.number))
-	l.added(c)
+	l.in, l.rows = l.in[:0], l.rows+len(rows)
 }
 
 // flush writes the rows that are not yet written.
@@ -165,16 +171,16 @@ func (l *loader) addSpans(p *chunk, b *block, rows []int32) {
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("end"), rows)
 }
 
-// addThreads adds host rows by their threads.
-func (l *loader) addThreads(b *block, rows []int32) {
+// findThreads finds the threads of host rows.
+func (l *loader) findThreads(b *block, rows []int32) {
 	ids := b.column("globalTid")
-	for _, i := range rows {
+	for k, i := range rows {
 		global := orNone(ids, i)
 		entry, known := l.threads.at(triple{global})
 		if !known {
 			*entry = l.shared.thread(newThread(global))
 		}
-		l.owned(*entry, i)
+		l.owners[k] = *entry
 	}
 }
 

@@ -155,20 +155,23 @@ func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
 	return low, high, true
 }
 
-// extremes returns the least and the largest value: of every other one and of the
-// rest, so that one comparison need not wait for the one before.
+// extremes returns the least and the largest value: those of every fourth one first, so
+// that one comparison need not wait for the one before.
 func extremes(v []int64) (low, high int64) {
 	low, high = v[0], v[0]
-	low2, high2 := low, high
-	for len(v) >= 2 {
-		low, high = min(low, v[0]), max(high, v[0])
-		low2, high2 = min(low2, v[1]), max(high2, v[1])
-		v = v[2:]
+	low2, high2, low3, high3, low4, high4 := low, high, low, high, low, high
+	for len(v) >= 4 {
+		q := (*[4]int64)(v)
+		low, high = min(low, q[0]), max(high, q[0])
+		low2, high2 = min(low2, q[1]), max(high2, q[1])
+		low3, high3 = min(low3, q[2]), max(high3, q[2])
+		low4, high4 = min(low4, q[3]), max(high4, q[3])
+		v = v[4:]
 	}
-	if len(v) > 0 {
-		low, high = min(low, v[0]), max(high, v[0])
+	for _, x := range v {
+		low, high = min(low, x), max(high, x)
 	}
-	return min(low, low2), max(high, high2)
+	return min(low, low2, low3, low4), max(high, high2, high3, high4)
 }
 
 var errBlock = errors.New("BUG: a block that is none")

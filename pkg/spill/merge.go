@@ -12,6 +12,7 @@ type Merge struct {
 	heap    []*cursor
 	spare   []*cursor
 	last    *cursor // that the last rows came from
+	columns uint64  // that are decoded
 }
 
 // cursor is an open run. Its rows from at on have not been handed out.
@@ -39,9 +40,27 @@ func NewMerge(s *Store, runs []*Run, fanIn int) (*Merge, error) {
 		}
 		runs = fewer
 	}
-	m := &Merge{store: s, waiting: slices.Clone(runs)}
+	return s.newMerge(runs), nil
+}
+
+// newMerge merges runs, all at a time where they overlap.
+func (s *Store) newMerge(runs []*Run) *Merge {
+	m := &Merge{store: s, waiting: slices.Clone(runs), columns: All}
 	slices.SortStableFunc(m.waiting, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
-	return m, nil
+	return m
+}
+
+// Only leaves out columns that are not in a set, but for Key and Then: nobody knows what
+// they hold. It goes before the first Next.
+func (m *Merge) Only(set uint64) {
+	m.columns = set | Columns(Key, Then)
+	orders := map[int64]bool{}
+	for _, r := range m.waiting {
+		if orders[r.Order] {
+			m.columns |= Columns(Seq)
+		}
+		orders[r.Order] = true
+	}
 }
 
 // overlap returns the largest number of runs with one key between their bounds.
@@ -98,9 +117,7 @@ func group(runs []*Run, fanIn int) int {
 
 // merge makes one run of some.
 func (s *Store) merge(runs []*Run) (*Run, error) {
-	m := &Merge{store: s, waiting: slices.Clone(runs)}
-	slices.SortStableFunc(m.waiting, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
-	w := NewWriter(s)
+	m, w := s.newMerge(runs), NewWriter(s)
 	for seq := int64(0); ; {
 		_, rows, i, j, err := m.Next(BlockRows)
 		if err != nil {
@@ -197,7 +214,7 @@ func (m *Merge) settle(c *cursor) (ok bool, err error) {
 			return false, nil
 		}
 		ref := &c.run.blocks[c.block]
-		if err := c.buf.load(m.store, c.run.columns, ref, All); err != nil {
+		if err := c.buf.load(m.store, c.run.columns, ref, m.columns); err != nil {
 			return false, err
 		}
 		c.block, c.at, c.n = c.block+1, 0, int(ref.rows)
