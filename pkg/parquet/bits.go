@@ -72,40 +72,6 @@ func allOnes(src []byte, count int) bool {
 	return err == nil && !r.packed && r.count == count && r.data[0] == 1
 }
 
-// encodeBits appends the n bits of m as runs: bytes that are all zeros or all
-// ones, where there are some in a row, and pieces of the bitmap.
-func encodeBits(dst, m []byte, n int) []byte {
-	size := (n + 7) / 8
-	for i := 0; i < size; {
-		j := i + sameBytes(m[i:size])
-		if (m[i] == 0 || m[i] == 0xff) && (j-i >= 4 || j == size) {
-			dst = binary.AppendUvarint(dst, uint64(min(8*j, n)-8*i)<<1)
-			dst = append(dst, m[i]&1)
-			i = j
-			continue
-		}
-		for j = i + 1; j < size; j++ {
-			if (m[j] == 0 || m[j] == 0xff) && sameBytes(m[j:size]) >= 4 {
-				break
-			}
-		}
-		dst = binary.AppendUvarint(dst, uint64(j-i)<<1|1)
-		dst = append(dst, m[i:j]...)
-		i = j
-	}
-	return dst
-}
-
-// sameBytes returns how many bytes at the start of b, up to 4 where it matters
-// and all of them where they are many, equal the first.
-func sameBytes(b []byte) int {
-	n := 1
-	for n < len(b) && b[n] == b[0] {
-		n++
-	}
-	return n
-}
-
 // countBits returns the number of ones among bits i to j.
 func countBits(m []byte, i, j int) int {
 	n := 0

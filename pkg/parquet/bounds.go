@@ -2,8 +2,6 @@ package parquet
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
@@ -17,28 +15,21 @@ func (f *File) IntBounds(g int, column string) (low, high int64, ok bool) {
 	if s == nil || !col.Type.IsInt() || col.Type == Bool || col.Type == Uint64 {
 		return 0, 0, false
 	}
-	size := 8
-	if col.physical == format.Int32 {
-		size = 4
-	}
+	size := sizeOf(col.physical)
 	if len(s.MinValue) != size || len(s.MaxValue) != size {
 		return 0, 0, false
 	}
-	bounds := [2]int64{}
-	for i, b := range [][]byte{s.MinValue, s.MaxValue} {
-		if size == 8 {
-			bounds[i] = int64(binary.LittleEndian.Uint64(b))
-			continue
-		}
-		bounds[i] = int64(binary.LittleEndian.Uint32(b))
+	bounds, err := plainInts(nil, slices.Concat(s.MinValue, s.MaxValue), 2, size)
+	if err != nil {
+		return 0, 0, false
 	}
 	if size == 4 {
-		widen(bounds[:], col.Type)
+		widen(bounds, col.Type)
 	}
 	return bounds[0], bounds[1], true
 }
 
-// TextBounds does for texts what IntBounds does for numbers.
+// TextBounds does for values what IntBounds does for numbers.
 func (f *File) TextBounds(g int, column string) (low, high string, ok bool) {
 	s, col := f.statistics(g, column)
 	if s == nil || !col.Type.IsText() || s.MinValue == nil || s.MaxValue == nil {
@@ -58,7 +49,7 @@ func (f *File) statistics(g int, column string) (*format.Statistics, *leaf) {
 	return &f.meta.RowGroups[g].Columns[col.chunk].MetaData.Statistics, col
 }
 
-// statistics returns the bounds of the values and the number of nulls.
+// statistics returns the number of nulls, and the bounds of whole numbers and strings.
 func (c *encoder) statistics(rows int) format.Statistics {
 	s := format.Statistics{NullCount: int64(rows - c.v.count(c.col))}
 	if c.v.count(c.col) == 0 {
@@ -71,16 +62,6 @@ func (c *encoder) statistics(rows int) format.Statistics {
 	case c.col.Type.IsInt():
 		s.MinValue = appendPlain(nil, []int64{slices.Min(c.v.Int)}, c.meta.Type)
 		s.MaxValue = appendPlain(nil, []int64{slices.Max(c.v.Int)}, c.meta.Type)
-	case c.col.Type == Float64 && !slices.ContainsFunc(c.v.Float, math.IsNaN):
-		low, high := slices.Min(c.v.Float), slices.Max(c.v.Float)
-		if low == 0 { // either zero may be among the values
-			low = math.Copysign(0, -1)
-		}
-		if high == 0 {
-			high = 0
-		}
-		s.MinValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(low))
-		s.MaxValue = binary.LittleEndian.AppendUint64(nil, math.Float64bits(high))
 	}
 	return s
 }
@@ -91,13 +72,13 @@ const maxBound = 64
 // textBounds returns the least and the greatest text, nil where one is longer than the
 // bounds of a chunk may be: shortened, it would be no bound.
 func (c *encoder) textBounds() (low, high []byte) {
-	texts := &c.v.Text
+	values := &c.v.Text
 	if c.indexed {
-		texts = &c.dict.textValues
+		values = &c.dict.textValues
 	}
-	low, high = texts.Get(0), texts.Get(0)
-	for i := range texts.Len() {
-		if t := texts.Get(i); bytes.Compare(t, low) < 0 {
+	low, high = values.Get(0), values.Get(0)
+	for i := range values.Len() {
+		if t := values.Get(i); bytes.Compare(t, low) < 0 {
 			low = t
 		} else if bytes.Compare(t, high) > 0 {
 			high = t

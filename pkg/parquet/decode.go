@@ -11,10 +11,10 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxText bounds the text of one page, which Vector addresses with 31 bits.
-const maxText = 1 << 30
+// maxStrings bounds the text of one page, which Vector addresses with 31 bits.
+const maxStrings = 1 << 30
 
-var errText = errors.New("damaged page: length of a text")
+var errLength = errors.New("damaged page: length of a text")
 
 // values appends the values of a page to v.
 func (r *chunkReader) values(p *page, v *Vector) error {
@@ -48,7 +48,7 @@ func (r *chunkReader) direct(p *page, v *Vector) error {
 	case r.col.Type.IsFloat():
 		return r.floats(p, v)
 	}
-	return r.decodeTexts(p, &v.Text)
+	return r.decodeStrings(p, &v.Text)
 }
 
 // appendNarrow appends values that fit into 32 bits.
@@ -73,10 +73,8 @@ func (r *chunkReader) ints(p *page, v *Vector) (err error) {
 		v.Int, err = rleBits(v.Int, p.data, p.values)
 	case r.col.physical == format.Boolean:
 		return r.unsupported(p.encoding)
-	case p.encoding == format.Plain && r.col.physical == format.Int32:
-		v.Int, err = plainInt32(v.Int, p.data, p.values)
 	case p.encoding == format.Plain:
-		v.Int, err = plainInt64(v.Int, p.data, p.values)
+		v.Int, err = plainInts(v.Int, p.data, p.values, sizeOf(r.col.physical))
 	case p.encoding == format.DeltaBinaryPacked:
 		v.Int, _, err = deltaInts(v.Int, p.data, p.values)
 	default:
@@ -102,30 +100,23 @@ func widen(values []int64, t Type) {
 	}
 }
 
-// plainInt64 appends n numbers of eight bytes.
-func plainInt64(dst []int64, src []byte, n int) ([]int64, error) {
-	if len(src)/8 < n {
+// plainInts appends n numbers of size bytes, 4 or 8. What the upper half of those of 4
+// is, widen says.
+func plainInts(dst []int64, src []byte, n, size int) ([]int64, error) {
+	if len(src)/size < n {
 		return dst, io.ErrUnexpectedEOF
 	}
-	dst = slices.Grow(dst, n)
 	have := len(dst)
-	dst = dst[:have+n]
-	for i, out := 0, dst[have:]; i < len(out); i++ {
+	dst = slices.Grow(dst, n)[:have+n]
+	out := dst[have:]
+	if size == 4 {
+		for i := range out {
+			out[i] = int64(binary.LittleEndian.Uint32(src[4*i:]))
+		}
+		return dst, nil
+	}
+	for i := range out {
 		out[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
-	}
-	return dst, nil
-}
-
-// plainInt32 appends n numbers of four bytes, with their sign.
-func plainInt32(dst []int64, src []byte, n int) ([]int64, error) {
-	if len(src)/4 < n {
-		return dst, io.ErrUnexpectedEOF
-	}
-	dst = slices.Grow(dst, n)
-	have := len(dst)
-	dst = dst[:have+n]
-	for i, out := 0, dst[have:]; i < len(out); i++ {
-		out[i] = int64(binary.LittleEndian.Uint32(src[4*i:]))
 	}
 	return dst, nil
 }
@@ -153,13 +144,18 @@ func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return plainBits(dst, m, n)
 }
 
+// sizeOf is how many bytes a number takes.
+func sizeOf(t format.Type) int {
+	if t == format.Int32 || t == format.Float {
+		return 4
+	}
+	return 8
+}
+
 // floats appends the values of a page of floating point numbers, of which only the plain
 // encoding is read.
 func (r *chunkReader) floats(p *page, v *Vector) error {
-	size, data := 8, p.data
-	if r.col.physical == format.Float {
-		size = 4
-	}
+	size, data := sizeOf(r.col.physical), p.data
 	switch {
 	case p.encoding != format.Plain:
 		return r.unsupported(p.encoding)
@@ -176,26 +172,26 @@ func (r *chunkReader) floats(p *page, v *Vector) error {
 	return nil
 }
 
-// decodeTexts appends the texts of a page.
-func (r *chunkReader) decodeTexts(p *page, dst *Strings) error {
+// decodeStrings appends the strings of a page.
+func (r *chunkReader) decodeStrings(p *page, dst *Strings) error {
 	if len(dst.Offsets) == 0 {
 		dst.Offsets = append(dst.Offsets, 0)
 	}
-	if len(dst.Data)+len(p.data) > maxText {
-		return errText
+	if len(dst.Data)+len(p.data) > maxStrings {
+		return errLength
 	}
 	switch p.encoding {
 	case format.Plain:
-		return plainTexts(dst, p.data, p.values)
+		return plainStrings(dst, p.data, p.values)
 	case format.DeltaLengthByteArray:
-		return deltaLengthTexts(dst, p.data, p.values)
+		return deltaLengthStrings(dst, p.data, p.values)
 	}
 	return r.unsupported(p.encoding)
 }
 
-// plainTexts appends n texts, each after its length in four bytes. It grows dst only by
+// plainStrings appends n strings, each after its length in four bytes. It grows dst only by
 // what src can hold.
-func plainTexts(dst *Strings, src []byte, n int) error {
+func plainStrings(dst *Strings, src []byte, n int) error {
 	if n <= len(src)/4 {
 		dst.Offsets = slices.Grow(dst.Offsets, n)
 		dst.Data = slices.Grow(dst.Data, len(src)-4*n)
@@ -206,7 +202,7 @@ func plainTexts(dst *Strings, src []byte, n int) error {
 		}
 		size := binary.LittleEndian.Uint32(src)
 		if uint64(size) > uint64(len(src)-4) {
-			return errText
+			return errLength
 		}
 		dst.Append(src[4 : 4+size])
 		src = src[4+size:]
@@ -214,15 +210,15 @@ func plainTexts(dst *Strings, src []byte, n int) error {
 	return nil
 }
 
-// deltaLengthTexts appends n texts of DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes.
-func deltaLengthTexts(dst *Strings, src []byte, n int) error {
+// deltaLengthStrings appends n strings of DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes.
+func deltaLengthStrings(dst *Strings, src []byte, n int) error {
 	lengths, src, err := deltaInts(nil, src, n)
 	if err != nil {
 		return err
 	}
 	for _, size := range lengths {
 		if size = int64(int32(size)); size < 0 || size > int64(len(src)) {
-			return errText
+			return errLength
 		}
 		dst.Append(src[:size])
 		src = src[size:]

@@ -58,7 +58,8 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	return nil
 }
 
-// indexed reads a page of numbers of the dictionary.
+// indexed reads a page of numbers of the dictionary: the bits of each in a byte, then runs.
+// A repeated number is looked up as often as a block holds it, like packed ones.
 func (r *chunkReader) indexed(p *page, v *Vector) error {
 	if !r.dict.read {
 		return errors.New("damaged chunk: a page without its dictionary")
@@ -76,61 +77,28 @@ func (r *chunkReader) indexed(p *page, v *Vector) error {
 		src, want = rest, want-run.count
 		if !run.packed {
 			unpack(block[:1], run.data, width)
-			if err := r.repeat(v, block[0], run.count); err != nil {
-				return err
+			for i := range block[:min(len(block), run.count)] {
+				block[i] = block[0]
 			}
-			continue
 		}
 		for run.count > 0 {
 			n := min(len(block), run.count)
-			unpack(block[:n], run.data, width)
+			if run.packed {
+				unpack(block[:n], run.data, width)
+				run.data = run.data[uint(n)*width/8:]
+			}
 			if err := r.lookup(v, block[:n]); err != nil {
 				return err
 			}
 			run.count -= n
-			run.data = run.data[uint(n)*width/8:]
 		}
 	}
 	return nil
 }
 
-// repeat appends value i of the dictionary count times.
-func (r *chunkReader) repeat(v *Vector, i uint32, count int) error {
-	if uint64(i) >= uint64(r.dict.n) {
-		return errIndex
-	}
-	switch {
-	case r.numbered:
-		v.Int32 = appendRepeated(v.Int32, int32(i), count)
-	case r.narrow:
-		v.Int32 = appendRepeated(v.Int32, r.dict.narrow[i], count)
-	case r.col.isInt():
-		v.Int = appendRepeated(v.Int, r.dict.values.Int[i], count)
-	case r.col.Type.IsFloat():
-		v.Float = appendRepeated(v.Float, r.dict.values.Float[i], count)
-	default:
-		text := r.dict.values.Text.Get(int(i))
-		if len(v.Text.Data)+len(text)*count > maxText {
-			return errText
-		}
-		for range count {
-			v.Text.Append(text)
-		}
-	}
-	return nil
-}
-
-// appendRepeated appends a value count times.
-func appendRepeated[T any](dst []T, value T, count int) []T {
-	n := len(dst)
-	dst = slices.Grow(dst, count)[:n+count]
-	for i := range dst[n:] {
-		dst[n+i] = value
-	}
-	return dst
-}
-
-// lookup appends the values of the dictionary with the given numbers.
+// lookup appends the values of the dictionary with the given numbers, to the slice of v
+// that the reader's mode and the column's type say. A number that the dictionary does not
+// have is an error; v is of no use then.
 func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 	switch {
 	case r.numbered:
@@ -178,7 +146,7 @@ func appendNumbers(dst []int32, numbers []uint32, n int) ([]int32, error) {
 	return dst, nil
 }
 
-// gather appends texts with the given numbers to dst.
+// gather appends strings with the given numbers to dst.
 func (s *Strings) gather(dst *Strings, numbers []uint32) error {
 	if len(dst.Offsets) == 0 {
 		dst.Offsets = append(dst.Offsets, 0)
@@ -188,8 +156,8 @@ func (s *Strings) gather(dst *Strings, numbers []uint32) error {
 		size += int(s.Offsets[k+1] - s.Offsets[k])
 		dst.Offsets = append(dst.Offsets, int32(size))
 	}
-	if size > maxText {
-		return errText
+	if size > maxStrings {
+		return errLength
 	}
 	at := len(dst.Data)
 	dst.Data = slices.Grow(dst.Data, size-at)[:size]
@@ -199,40 +167,40 @@ func (s *Strings) gather(dst *Strings, numbers []uint32) error {
 	return nil
 }
 
-// enum numbers the texts of a column that is read as numbers.
+// enum numbers the strings of a column that is read as numbers.
 type enum struct {
 	codes map[string]int64
-	texts Strings
+	page  Strings // scratch: of the page under way
 }
 
-// newEnum numbers texts by their place.
-func newEnum(texts []string) *enum {
-	e := &enum{codes: make(map[string]int64, len(texts))}
-	for i, t := range texts {
+// newEnum numbers strings by their place.
+func newEnum(names []string) *enum {
+	e := &enum{codes: make(map[string]int64, len(names))}
+	for i, t := range names {
 		e.codes[t] = int64(i)
 	}
 	return e
 }
 
-// appendCodes appends the numbers of texts.
-func (e *enum) appendCodes(dst []int64, texts *Strings) ([]int64, error) {
-	for i := range texts.Len() {
-		code, ok := e.codes[string(texts.Get(i))]
+// appendCodes appends the numbers of strings.
+func (e *enum) appendCodes(dst []int64, values *Strings) ([]int64, error) {
+	for i := range values.Len() {
+		code, ok := e.codes[string(values.Get(i))]
 		if !ok {
-			return dst, fmt.Errorf("unknown value %q", texts.Get(i))
+			return dst, fmt.Errorf("unknown value %q", values.Get(i))
 		}
 		dst = append(dst, code)
 	}
 	return dst, nil
 }
 
-// enumValues reads a page of texts as numbers.
+// enumValues reads a page of strings as numbers.
 func (r *chunkReader) enumValues(p *page, v *Vector) (err error) {
-	texts := &r.enum.texts
-	texts.Offsets, texts.Data = append(texts.Offsets[:0], 0), texts.Data[:0]
-	if err := r.decodeTexts(p, texts); err != nil {
+	values := &r.enum.page
+	values.Reset()
+	if err := r.decodeStrings(p, values); err != nil {
 		return err
 	}
-	v.Int, err = r.enum.appendCodes(v.Int, texts)
+	v.Int, err = r.enum.appendCodes(v.Int, values)
 	return err
 }

@@ -37,7 +37,7 @@ type chunkWriter struct {
 // who writes many files fills one after the other.
 var vectors [2]sync.Pool
 
-// pool is where the values of the chunk come from and go back to: those of texts are larger.
+// pool is where the values of the chunk come from and go back to: those of strings are larger.
 func (c *chunkWriter) pool() *sync.Pool {
 	if c.col.Type.IsText() && c.col.Enum == nil {
 		return &vectors[1]
@@ -123,7 +123,7 @@ func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 	return nil
 }
 
-// appendValues appends values i to j of src to what the chunk holds. Texts of a chunk have
+// appendValues appends values i to j of src to what the chunk holds. Strings of a chunk have
 // to fit into 2 GiB, since their offsets have 32 bits.
 func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	switch {
@@ -131,7 +131,7 @@ func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 		c.v.Int = append(c.v.Int, src.Int[i:j]...)
 	case c.col.Type.IsFloat():
 		c.v.Float = append(c.v.Float, src.Float[i:j]...)
-	case len(c.v.Text.Data)+int(src.Text.Offsets[j]-src.Text.Offsets[i]) > maxText:
+	case len(c.v.Text.Data)+int(src.Text.Offsets[j]-src.Text.Offsets[i]) > maxStrings:
 		return errors.New("too much text in one row group")
 	default:
 		c.v.Text.appendRange(&src.Text, i, j)
@@ -139,7 +139,8 @@ func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	return nil
 }
 
-// encoder is what encoding a chunk takes besides its rows.
+// encoder is what encoding a chunk takes besides its rows. It belongs to one goroutine
+// while it encodes, and its memory to the next chunk after that.
 type encoder struct {
 	*chunkWriter
 	dict     builder
@@ -202,7 +203,7 @@ func (c *encoder) chooseEncoding() {
 	case c.col.Encoding == Dictionary && c.col.Type.IsInt():
 		c.indexed = c.dict.ints(c.v.Int)
 	case c.col.Encoding == Dictionary:
-		c.indexed = c.dict.texts(&c.v.Text)
+		c.indexed = c.dict.strings(&c.v.Text)
 	}
 	if c.indexed {
 		c.encoding = format.RLEDictionary
@@ -217,7 +218,7 @@ func (c *encoder) dictionaryPage() {
 	n := len(d.intValues)
 	if c.col.Type.IsText() {
 		n = d.textValues.Len()
-		c.page = appendTexts(c.page[:0], &d.textValues, 0, n)
+		c.page = appendStrings(c.page[:0], &d.textValues, 0, n)
 	} else {
 		c.page = appendPlain(c.page[:0], d.intValues, physical(c.col.Type))
 	}
@@ -253,7 +254,8 @@ func (c *encoder) dataPage(row, value, rows int) (int, int) {
 	return next, value + values
 }
 
-// levels writes which rows are null, after their length.
+// levels writes which rows are null, after their length: one run, or else the bitmap as
+// one packed run. (Runs of equal rows within it would save nothing: it is compressed.)
 func (c *encoder) levels(from, to, values int) {
 	c.page = append(c.page, 0, 0, 0, 0)
 	switch rows := uint64(to - from); {
@@ -262,7 +264,8 @@ func (c *encoder) levels(from, to, values int) {
 	case values == 0:
 		c.page = append(binary.AppendUvarint(c.page, rows<<1), 0)
 	default:
-		c.page = encodeBits(c.page, appendBitRange(nil, 0, c.v.Valid, from, to), to-from)
+		c.page = binary.AppendUvarint(c.page, (rows+7)/8<<1|1)
+		c.page = append(c.page, appendBitRange(nil, 0, c.v.Valid, from, to)...)
 	}
 	binary.LittleEndian.PutUint32(c.page, uint32(len(c.page)-4))
 }
@@ -293,7 +296,7 @@ func (c *encoder) encodeValues(i, j int) {
 			c.page = binary.LittleEndian.AppendUint64(c.page, math.Float64bits(v))
 		}
 	default:
-		c.page = appendTexts(c.page, &c.v.Text, i, j)
+		c.page = appendStrings(c.page, &c.v.Text, i, j)
 	}
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -313,10 +316,10 @@ func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	return dst
 }
 
-// appendTexts appends texts i to j, each after its length in four bytes.
-func appendTexts(dst []byte, texts *Strings, i, j int) []byte {
+// appendStrings appends strings i to j, each after its length in four bytes.
+func appendStrings(dst []byte, values *Strings, i, j int) []byte {
 	for ; i < j; i++ {
-		t := texts.Get(i)
+		t := values.Get(i)
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t)))
 		dst = append(dst, t...)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -155,7 +156,7 @@ func (f *File) Metadata(key string) (string, bool) {
 	return "", false
 }
 
-// MetadataKeys returns the keys of the texts that SetMetadata set.
+// MetadataKeys returns the keys of the strings that SetMetadata set.
 func (f *File) MetadataKeys() []string {
 	var keys []string
 	for i := range f.meta.KeyValueMetadata {
@@ -224,11 +225,8 @@ func (f *File) skipGroup(i int) (leaves, next int) {
 
 // typeOf returns the type of a leaf, false for one that is left out.
 func typeOf(e *format.SchemaElement) (Type, bool) {
-	switch e.LogicalType.Value.(type) {
-	case *format.DecimalType:
-		return 0, false
-	}
-	if e.ConvertedType.Valid && e.ConvertedType.V == convertedDecimal {
+	_, decimal := e.LogicalType.Value.(*format.DecimalType)
+	if decimal || e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Decimal {
 		return 0, false
 	}
 	switch e.Type.V {

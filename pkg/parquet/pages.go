@@ -13,7 +13,7 @@ import (
 
 // Bounds on what a page header may claim.
 const (
-	maxHeader = 16 << 20 // statistics of long texts included
+	maxHeader = 16 << 20 // statistics of long strings included
 	maxPage   = 1 << 30
 	maxRows   = 1 << 26 // of a page
 	readAhead = 256 << 10
@@ -22,7 +22,8 @@ const (
 	mostExpected = 1 << 20
 )
 
-// window gives the bytes of a part of a file in order.
+// window gives the bytes of a part of a file in order. It reads readAhead bytes at a time,
+// or as many as are asked for, and never beyond end.
 type window struct {
 	r        io.ReaderAt
 	off, end int64 // of what was not read yet
@@ -68,6 +69,12 @@ func (w *window) next(n int) ([]byte, error) {
 
 // chunkReader reads the rows of one column chunk. The zero value is ready for
 // reset; it keeps its memory from one chunk to the next.
+//
+// Nothing that a page says of itself is believed: its sizes are compared with what is
+// left of the chunk, its rows with those left of the row group, and decoders take the
+// number of values from the levels and run out of bytes with an error. So memory is
+// bounded by what the file has, times what its codec or run lengths can expand, which
+// TotalUncompressedSize and the rows of the row group bound.
 type chunkReader struct {
 	col   *leaf
 	codec format.CompressionCodec
@@ -77,7 +84,7 @@ type chunkReader struct {
 	plain []byte
 	dict  dictionary
 	enum  *enum
-	// narrow makes numbers Vector.Int32 instead of Int, numbered leaves texts
+	// narrow makes numbers Vector.Int32 instead of Int, numbered leaves strings
 	// their numbers in the dictionary.
 	narrow, numbered bool
 

@@ -1,5 +1,5 @@
 // Package parquet is the project's only door to Parquet files: flat tables of
-// numbers and texts, read and written as plain slices. It knows nothing of
+// numbers and strings, read and written as plain slices. It knows nothing of
 // events; packages checkpoint and nsys give the columns their meaning.
 //
 // # What is read
@@ -88,9 +88,9 @@ type Column struct {
 	Nullable bool   // the column is optional
 	// Encoding is how a writer stores the values. Readers ignore it.
 	Encoding Encoding
-	// Enum, of a Text column, makes its vectors hold numbers of these texts in
-	// Int, so that few texts need not be looked at row by row. The file holds
-	// the texts. Set by whoever writes, or by whoever reads in ReadColumn.
+	// Enum, of a Text column, makes its vectors hold numbers of these strings in
+	// Int, so that few strings need not be looked at row by row. The file holds
+	// the strings. Set by whoever writes, or by whoever reads in ReadColumn.
 	Enum []string
 }
 

@@ -11,7 +11,6 @@ import (
 
 // Chunk is some rows of the columns that Scan was asked for, in that order.
 type Chunk struct {
-	Row  int64    // the number of the first one in the file
 	N    int      // rows
 	Cols []Vector // one a column
 }
@@ -54,10 +53,10 @@ func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 	})
 }
 
-// ReadNumbered is ReadColumn for texts, which it leaves as they are stored
+// ReadNumbered is ReadColumn for strings, which it leaves as they are stored
 // where that is as numbers of a dictionary and none is null: v.Int32 has the
 // numbers, and the dictionary, which nobody changes, is returned. Else it
-// returns nil, and v.Text has the texts.
+// returns nil, and v.Text has the strings.
 func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *Strings, err error) {
 	err = f.readColumn(g, name, nil, v, func(r *chunkReader) error {
 		if !r.col.Type.IsText() {
@@ -176,7 +175,7 @@ func (f *File) Scan(columns []string, rows [2]int64, chunk int, fn func(*Chunk) 
 		n := f.meta.RowGroups[g].NumRows
 		from, to := max(rows[0]-first, 0), min(rows[1]-first, n)
 		if from < to {
-			if err := s.group(g, first, from, to); err != nil {
+			if err := s.group(g, from, to); err != nil {
 				return err
 			}
 		}
@@ -185,7 +184,8 @@ func (f *File) Scan(columns []string, rows [2]int64, chunk int, fn func(*Chunk) 
 	return s.flush()
 }
 
-// scan is a Scan under way. Chunks go on from one row group to the next.
+// scan is a Scan under way. Chunks go on from one row group to the next. It holds a page
+// of each column at a time, besides the chunk.
 type scan struct {
 	f       *File
 	cols    []*leaf
@@ -195,8 +195,8 @@ type scan struct {
 	fn      func(*Chunk) error
 }
 
-// group gives out rows from to to of row group g, whose first is row first.
-func (s *scan) group(g int, first, from, to int64) error {
+// group gives out rows from to to of row group g.
+func (s *scan) group(g int, from, to int64) error {
 	for i := range s.readers {
 		s.readers[i].reset(s.f, &s.f.meta.RowGroups[g], s.cols[i])
 		if err := s.read(g, i, from, 0); err != nil {
@@ -204,9 +204,6 @@ func (s *scan) group(g int, first, from, to int64) error {
 		}
 	}
 	for row := from; row < to; {
-		if s.out.N == 0 {
-			s.out.Row = first + row
-		}
 		n := int(min(int64(s.size-s.out.N), to-row))
 		for i := range s.readers {
 			if err := s.read(g, i, 0, n); err != nil {
@@ -268,8 +265,8 @@ func (r *chunkReader) read(v *Vector, have int, skip int64, n int) error {
 		if skip > 0 {
 			take = 0
 		}
-		if len(v.Text.Data)+len(r.page.Text.Data) > maxText {
-			return errText
+		if len(v.Text.Data)+len(r.page.Text.Data) > maxStrings {
+			return errLength
 		}
 		v.appendRows(&r.col.Column, have, &r.page, r.pos, r.pos+take)
 		r.pos, have, n = r.pos+take, have+take, n-take

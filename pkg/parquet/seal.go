@@ -80,7 +80,7 @@ func checkSeal(footer []byte, f *File) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	b := bytes.Clone(footer) // the texts of f are in the memory of footer
+	b := bytes.Clone(footer) // the strings of f are in the memory of footer
 	at := sealAt(b)
 	if at < 0 || len(want) != len(noSeal) {
 		return false, errors.New("damaged footer: no checksum")

@@ -6,8 +6,6 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-const convertedDecimal = deprecated.Decimal
-
 // intTypes tells how each type of whole numbers is annotated.
 var intTypes = [...]struct {
 	bits      int8

@@ -18,13 +18,14 @@ type Vector struct {
 	spare []byte // the memory of Valid while that is nil
 }
 
-// Strings is texts: text i is Data[Offsets[i]:Offsets[i+1]].
+// Strings is strings one after the other: string i is Data[Offsets[i]:Offsets[i+1]]. An
+// empty one may have no offsets at all.
 type Strings struct {
-	Offsets []int32 // one more than there are texts
+	Offsets []int32 // one more than there are strings
 	Data    []byte  // their bytes
 }
 
-// Len returns the number of texts.
+// Len returns the number of strings.
 func (s *Strings) Len() int { return max(len(s.Offsets)-1, 0) }
 
 // Get returns text i, which shares the memory of s.
@@ -39,13 +40,16 @@ func (s *Strings) Append(text []byte) {
 	s.Offsets = append(s.Offsets, int32(len(s.Data)))
 }
 
+// Reset empties s and keeps its memory.
+func (s *Strings) Reset() { s.Offsets, s.Data = append(s.Offsets[:0], 0), s.Data[:0] }
+
 // IsNull tells whether row i is null.
 func (v *Vector) IsNull(i int) bool { return v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0 }
 
 // Reset empties the vector and keeps its memory.
 func (v *Vector) Reset() {
-	v.Int, v.Int32, v.Float, v.Text.Data = v.Int[:0], v.Int32[:0], v.Float[:0], v.Text.Data[:0]
-	v.Text.Offsets = append(v.Text.Offsets[:0], 0)
+	v.Int, v.Int32, v.Float = v.Int[:0], v.Int32[:0], v.Float[:0]
+	v.Text.Reset()
 	if v.Valid != nil {
 		v.Valid, v.spare = nil, v.Valid
 	}
@@ -88,7 +92,7 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	}
 }
 
-// appendRange appends texts i to j of src.
+// appendRange appends strings i to j of src.
 func (s *Strings) appendRange(src *Strings, i, j int) {
 	if len(s.Offsets) == 0 {
 		s.Offsets = append(s.Offsets, 0)
@@ -119,7 +123,9 @@ func (v *Vector) spread(c *Column, rows int) {
 	}
 }
 
-// spread works from the end, where the room is, so that it needs no copy.
+// spread moves values to the rows whose bit in valid is set, and makes the others 0. It
+// works from the end, where the room is, so that it needs no copy: up to row i, from
+// values are still to be moved.
 func spread[T int32 | int64 | float64](values []T, valid []byte, rows int) []T {
 	from, i := len(values), rows
 	values = slices.Grow(values, rows-from)[:rows]
@@ -180,6 +186,8 @@ var places = func() (all [256][8]uint8) {
 	return all
 }()
 
+// spread does for strings what the function does for numbers: rows without a bit get the
+// offset of the string after them, so they are empty.
 func (s *Strings) spread(valid []byte, rows int) {
 	from := len(s.Offsets) - 1
 	s.Offsets = slices.Grow(s.Offsets, rows-from)[:rows+1]
@@ -225,7 +233,7 @@ func appendBitRange(m []byte, n int, src []byte, i, j int) []byte {
 	return m
 }
 
-// growBits returns m with room for n bits.
+// growBits returns m with a length of at least n bits. New ones may be anything.
 func growBits(m []byte, n int) []byte {
 	size := (n + 7) >> 3
 	if size <= len(m) {

@@ -25,14 +25,14 @@ type Options struct {
 // maxGroups is what the footer has numbers for.
 const maxGroups = 1<<15 - 1
 
-// maxHeld is the memory at which a row group ends early: long texts would make
+// maxHeld is the memory at which a row group ends early: long strings would make
 // it a burden for who reads it.
 const maxHeld = 64 << 20
 
 // createdBy is what files say about their writer.
 const createdBy = "hostbound"
 
-// Writer writes a Parquet file. Rows are held until a row group is full, which
+// Writer writes a Parquet file. It is used by one goroutine. Rows are held until a row group is full, which
 // is then written whole, its columns encoded on all processors. The file is one only after Close.
 type Writer struct {
 	w      io.Writer
