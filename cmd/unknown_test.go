@@ -34,10 +34,7 @@ func writeUnknown(t *testing.T, from, to string) (added int) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	out, err := wire.NewWriter(file, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := wire.NewWriter(file, h)
 	err = event.Each(src, func(b *event.Batch) error {
 		next := new(event.Batch)
 		next.Reset(b.Columns)

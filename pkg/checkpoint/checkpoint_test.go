@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -152,9 +153,6 @@ func TestFile(t *testing.T) {
 		if !reflect.DeepEqual(got.Reports, h.Reports) || got.Stage != h.Stage || !reflect.DeepEqual(got.Isolation, h.Isolation) || got.Columns != h.Columns {
 			t.Errorf("header\n%+v instead of\n%+v", got, h)
 		}
-		if err := Verify(path); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -186,9 +184,6 @@ func TestDataSet(t *testing.T) {
 		same(t, back, inSetOrder(rows))
 		if !reflect.DeepEqual(got.Reports, h.Reports) {
 			t.Errorf("reports\n%+v instead of\n%+v", got.Reports, h.Reports)
-		}
-		if err := Verify(dir); err != nil {
-			t.Error(err)
 		}
 		if !IsDataSet(dir) {
 			t.Error("not a data set")
@@ -293,7 +288,7 @@ func TestPushdown(t *testing.T) {
 
 // choose is the obvious reference for Selection.Filter.
 func choose(s Selection, rows []eventtest.Row, path string) []eventtest.Row {
-	if !isFile(path) {
+	if !strings.HasSuffix(path, suffix) {
 		rows = inSetOrder(rows)
 	}
 	var out []eventtest.Row

@@ -74,12 +74,12 @@ func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 	case *event.Strings:
 		mem := event.Strings{Offsets: own.Text.Offsets, Data: own.Text.Data}
 		plain := col.Flatten(0, b.Len, &mem)
-		own.Text = texts(&mem)
-		v.Text = texts(&plain)
+		own.Text = parquetStrings(&mem)
+		v.Text = parquetStrings(&plain)
 	}
 }
 
-// texts returns the texts of a column without a dictionary.
-func texts(col *event.Strings) parquet.Strings {
+// parquetStrings returns the strings of a column without a dictionary, over its memory.
+func parquetStrings(col *event.Strings) parquet.Strings {
 	return parquet.Strings{Offsets: col.Offsets, Data: col.Data}
 }

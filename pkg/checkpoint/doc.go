@@ -10,7 +10,7 @@
 // a dictionary, unless a row group has so many different strings that
 // a dictionary does not pay; times, correlation and step are stored as
 // differences; everything is compressed with zstd. Row groups have 128 Ki rows,
-// in the order of the stream, with bounds for every column; the window rows at
+// in the order of the stream, with bounds of whole numbers and strings; the window rows at
 // the end have row groups of their own.
 //
 // The footer has the header of the stream under the keys of package event

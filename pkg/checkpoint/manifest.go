@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/parquet"
@@ -31,10 +30,6 @@ type manifestFile struct {
 
 // is tells whether f is the file that the manifest means.
 func (m *manifestFile) is(f *parquet.File) bool { return f.Hash() == m.Hash && f.Rows() == m.Rows }
-
-func isFile(path string) bool { return strings.HasSuffix(path, suffix) }
-
-func dirOf(path string) string { return filepath.Dir(path) }
 
 // readManifest reads the manifest of a data set.
 func readManifest(dir string) (*manifest, error) {

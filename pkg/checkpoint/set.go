@@ -109,12 +109,10 @@ func CheckDir(dir string) error {
 }
 
 // Create starts a part of the data set: one file for each rank in the rows.
-func (s *Set) Create(h *event.Header, opt Options) (*Writer, error) {
-	w, err := newWriter(h, opt)
-	if err == nil {
-		w.set = s
-	}
-	return w, err
+func (s *Set) Create(h *event.Header, opt Options) *Writer {
+	w := newWriter(h, opt)
+	w.set = s
+	return w
 }
 
 // partition returns the name of the directory of a rank.
@@ -143,11 +141,6 @@ func (s *Set) begin() error {
 	}
 	s.begun = true
 	return nil
-}
-
-// add takes a file that was written into the data set.
-func (s *Set) add(p *part) {
-	s.keep(p.path, p.rank, p.out.Rows(), p.out.Hash())
 }
 
 // keep notes a file of the checkpoint in place of one of the same path. It may be called
@@ -266,23 +259,10 @@ func (s *Set) Commit() error {
 	return renameio.WriteFile(filepath.Join(s.dir, manifestName), append(text, '\n'), 0o644, renameio.WithTempDir(s.dir))
 }
 
-// compareFiles orders files by rank, those of no rank last, and by their parts.
+// compareFiles orders files by rank, those of no rank last, and by the numbers of the
+// reports in their names: report-10 comes after report-9.
 func compareFiles(a, b manifestFile) int {
-	switch {
-	case a.Rank == nil && b.Rank == nil:
-		return comparePaths(a.Path, b.Path)
-	case a.Rank == nil:
-		return 1
-	case b.Rank == nil:
-		return -1
-	}
-	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), comparePaths(a.Path, b.Path))
-}
-
-// comparePaths compares names of the same partition, by the numbers of the
-// reports in them: report-10 comes after report-9.
-func comparePaths(a, b string) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(uint32(a.rank()), uint32(b.rank())), cmp.Compare(len(a.Path), len(b.Path)), strings.Compare(a.Path, b.Path))
 }
 
 // syncDir waits until the names in a folder are on the disk, too.

@@ -103,10 +103,7 @@ func each(src event.Source, do func(*event.Batch) error) error {
 func toStream(t testing.TB, src event.Source) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := wire.NewWriter(&out, src.Header())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := wire.NewWriter(&out, src.Header())
 	if err := errors.Join(each(src, w.Write), w.Close()); err != nil {
 		t.Fatal(err)
 	}

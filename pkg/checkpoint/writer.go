@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/google/renameio/v2"
 
@@ -66,45 +68,36 @@ const noRank = -1
 // .parquet, else a data set, of which nothing else remains after Commit. One
 // of Commit and Abort must follow.
 func Create(path string, h *event.Header, opt Options) (*Writer, error) {
-	if isFile(path) {
-		w, err := newWriter(h, opt)
-		if err == nil {
-			_, err = w.open(path, noRank, h)
-		}
+	if strings.HasSuffix(path, suffix) {
+		w := newWriter(h, opt)
+		_, err := w.open(path, noRank, h)
 		return w, err
 	}
 	set, err := OpenSet(path)
 	if err != nil {
 		return nil, err
 	}
-	w, err := set.Create(h, opt)
-	if err == nil {
-		w.own = true
-	}
-	return w, err
+	w := set.Create(h, opt)
+	w.own = true
+	return w, nil
 }
 
-// newWriter fails where the columns that nobody here knows are in a form that no Parquet
-// file can hold.
-func newWriter(h *event.Header, opt Options) (*Writer, error) {
-	if opt.Name == "" {
-		opt.Name = "events"
+func newWriter(h *event.Header, opt Options) *Writer {
+	opt.Name = cmp.Or(opt.Name, "events")
+	w := &Writer{header: h, opt: opt, cols: members(h.Columns)}
+	if h.Foreign != nil {
+		w.others = h.Foreign.PlainFields()
 	}
-	others, err := foreignColumns(h)
-	if err != nil {
-		return nil, err
-	}
-	w := &Writer{header: h, opt: opt, cols: members(h.Columns), others: others}
-	w.schema = append(columns(h), foreignSchema(others)...)
+	w.schema = append(columns(h), foreignSchema(w.others)...)
 	w.chunk.Cols = make([]parquet.Vector, len(w.schema))
 	w.mem = make([]parquet.Vector, len(w.cols))
-	return w, nil
+	return w
 }
 
 // open starts a file. Its temporary name begins with a dot and does not end in
 // .parquet, so that nothing takes it for a part of the data set.
 func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
-	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(dirOf(path)), renameio.WithPermissions(0o644))
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +285,7 @@ func (w *Writer) commit() error {
 			return w.err
 		}
 		if w.err = p.file.CloseAtomicallyReplace(); w.err == nil && w.set != nil {
-			w.set.add(p)
+			w.set.keep(p.path, p.rank, p.out.Rows(), p.out.Hash())
 		}
 	}
 	if w.err == nil {
@@ -316,7 +309,7 @@ func (w *Writer) complete() error {
 			return err
 		}
 	}
-	slices.SortFunc(w.parts, func(a, b *part) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(w.parts, func(a, b *part) int { return cmp.Compare(a.rank, b.rank) }) // noRank first
 	return nil
 }
 

@@ -143,9 +143,8 @@ func (r *recorder) begin(part int) error {
 			return nil
 		}
 	}
-	var err error
-	p.out, err = r.set.Create(header, opt)
-	return err
+	p.out = r.set.Create(header, opt)
+	return nil
 }
 
 // end completes a part, of which there may have been no rows.

@@ -206,10 +206,7 @@ func (c *Context) WriteEvents(src event.Source) error {
 
 // writeStream writes a stream with the marker of its end if and only if it succeeds.
 func (c *Context) writeStream(w io.Writer, src event.Source) error {
-	out, err := wire.NewWriter(w, src.Header())
-	if err != nil {
-		return err
-	}
+	out := wire.NewWriter(w, src.Header())
 	if err := event.Each(src, out.Write); err != nil {
 		return err // and no end-of-stream marker: the next filter must not take this for a whole stream
 	}

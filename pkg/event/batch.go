@@ -49,6 +49,10 @@ type Foreign interface {
 	Append(n int, src Foreign, i, j int) Foreign
 	// Slice returns rows i to j.
 	Slice(i, j int) Foreign
+	// Plain returns the column in the form that all formats share.
+	Plain() *Plain
+	// Text returns the value of row i as text, false where it is null.
+	Text(i int) (string, bool)
 }
 
 // columnOf returns a pointer to each column: *Ints[int32], *Ints[int64] or

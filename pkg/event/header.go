@@ -19,8 +19,8 @@ type Header struct {
 	// Extra is the metadata that this program does not know, which it passes on.
 	Extra map[string]string
 	// Foreign describes the columns that this program does not know, in the
-	// form of the format that they came in.
-	Foreign any
+	// form of the format that they came in; nil where there are none.
+	Foreign ForeignFields
 }
 
 // Readers are the filters that make events of reports, by the Source of these. A stream

@@ -25,14 +25,15 @@ type Plain struct {
 	Valid  Bitmap    // nil where no row is null
 }
 
-// PlainFields describes columns that are Plain, in Header.Foreign. The Foreign
-// of another format that can be made so has methods
-//
-//	PlainFields() PlainFields   of what is in Header.Foreign
-//	Plain() *Plain              of each column
-//
-// What else a format keeps in Header.Foreign, such as metadata of other
-// programs, stays back where rows go over to another format.
+// ForeignFields describes columns that this program does not know, in the form of
+// the format that they came in. What else a format keeps in it, such as metadata of
+// other programs, stays back where rows go over to another format.
+type ForeignFields interface {
+	// PlainFields describes them as Foreign.Plain returns each.
+	PlainFields() PlainFields
+}
+
+// PlainFields describes columns that are Plain.
 type PlainFields []PlainField
 
 // PlainField describes one such column.

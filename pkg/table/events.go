@@ -4,7 +4,7 @@ import "github.com/hostbound/hostbound/pkg/event"
 
 // FromEvents returns the rows of b, which come after header h, as a table:
 // the columns of h in their order, enum columns as text, and after them the
-// columns that this program does not know where they can be put in words. It
+// columns that this program does not know as text. It
 // shares the memory of b where it can and is valid as long as b is.
 func FromEvents(h *event.Header, b *event.Batch) *Table {
 	t := &Table{Schema: "events", Version: event.Version, rows: b.Len}
@@ -13,12 +13,11 @@ func FromEvents(h *event.Header, b *event.Batch) *Table {
 			t.Columns = append(t.Columns, eventColumn(h, b, c))
 		}
 	}
-	named, ok := h.Foreign.(interface{ Names() []string })
-	if !ok {
+	if h.Foreign == nil {
 		return t
 	}
-	for k, name := range named.Names() {
-		t.Columns = append(t.Columns, foreignColumn(name, b, k))
+	for k, f := range h.Foreign.PlainFields() {
+		t.Columns = append(t.Columns, foreignColumn(f.Name, b, k))
 	}
 	return t
 }
@@ -101,16 +100,12 @@ func texts(src *event.Strings, n int) []string {
 // foreignColumn returns column k of those that this program does not know.
 func foreignColumn(name string, b *event.Batch, k int) Column {
 	col := Column{Field: Field{name, Text}}
-	var src interface{ Text(i int) (string, bool) }
-	if k < len(b.Foreign) {
-		src, _ = b.Foreign[k].(interface{ Text(i int) (string, bool) })
-	}
-	if src == nil {
+	if k >= len(b.Foreign) {
 		col.allNull(b.Len)
 		return col
 	}
 	for i := range b.Len {
-		if text, ok := src.Text(i); ok {
+		if text, ok := b.Foreign[k].Text(i); ok {
 			col.append(i, text)
 		} else {
 			col.append(i, nil)

@@ -16,15 +16,6 @@ type foreign struct {
 	fields []arrow.Field
 }
 
-// Names returns the names of the columns.
-func (f *foreign) Names() []string {
-	names := make([]string, len(f.fields))
-	for i := range f.fields {
-		names[i] = f.fields[i].Name
-	}
-	return names
-}
-
 // others reads the columns that are not ours with Arrow's own reader, which
 // copies them: they stay valid after their batch.
 type others struct {
@@ -98,8 +89,7 @@ func (c *column) Slice(i, j int) event.Foreign {
 	return &column{typ: c.typ, n: j - i, parts: c.between(i, j)}
 }
 
-// Text returns the value of row i as text and whether it is there. What a
-// damaged array holds is not there.
+// Text is event.Foreign's. What a damaged array holds is null.
 func (c *column) Text(i int) (string, bool) {
 	for _, p := range c.between(i, i+1) {
 		text, ok, _ := format(p.arr, p.from)

@@ -391,14 +391,6 @@ func TestForeignColumnsAreShown(t *testing.T) {
 	}
 }
 
-func TestForeignColumnsOfAnotherFormat(t *testing.T) {
-	h := testHeader(event.BaseCols)
-	h.Foreign = "parquet"
-	if _, err := NewWriter(io.Discard, h); err == nil {
-		t.Error("no error")
-	}
-}
-
 // Stacks have to be known before the first row: a dictionary says them, of any
 // numbering, and plain text does not.
 func TestStacksThatOthersWrote(t *testing.T) {

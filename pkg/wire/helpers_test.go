@@ -102,10 +102,7 @@ func codes(c event.Col, domains int) int32 {
 func encode(t testing.TB, h *event.Header, batches ...*event.Batch) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWriter(&out, h)
 	for _, b := range batches {
 		if err := w.Write(b); err != nil {
 			t.Fatal(err)

@@ -61,24 +61,21 @@ func (f *foreign) PlainFields() event.PlainFields {
 
 // foreignOf returns what of a header is not ours, with plain columns where it
 // comes from another format.
-func foreignOf(h *event.Header) (*foreign, error) {
-	switch f := h.Foreign.(type) {
-	case nil:
-		return &foreign{}, nil
-	case *foreign:
-		return f, nil
-	case interface{ PlainFields() event.PlainFields }:
-		out := &foreign{}
-		for _, field := range f.PlainFields() {
-			out.fields = append(out.fields, arrow.Field{Name: strings.ToValidUTF8(field.Name, "\ufffd"), Type: plainTypes[field.Type]})
-		}
-		return out, nil
+func foreignOf(h *event.Header) (fields []arrow.Field) {
+	if f, ok := h.Foreign.(*foreign); ok {
+		return f.fields
 	}
-	return nil, fmt.Errorf("columns of another format (%T) cannot be written to an Arrow stream", h.Foreign)
+	if h.Foreign == nil {
+		return nil
+	}
+	for _, f := range h.Foreign.PlainFields() {
+		fields = append(fields, arrow.Field{Name: strings.ToValidUTF8(f.Name, "\ufffd"), Type: plainTypes[f.Type]})
+	}
+	return fields
 }
 
-// Plain returns the column as a plain one, which shares no memory with it. What
-// a damaged array holds is null.
+// Plain is event.Foreign's: it shares no memory with the column. What a damaged array
+// holds is null.
 func (c *column) Plain() *event.Plain {
 	p, _ := c.plain()
 	return p

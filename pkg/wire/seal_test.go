@@ -102,10 +102,7 @@ func TestAfterTheSeal(t *testing.T) {
 func TestWarningsTravel(t *testing.T) {
 	want := []string{"rank 0 has no benchmark segment", "a \"quoted\" one ☃"}
 	var out bytes.Buffer
-	w, err := NewWriter(&out, testHeader(event.BaseCols))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWriter(&out, testHeader(event.BaseCols))
 	w.Warn(want)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,8 @@ func TestRoundTripOfAnything(t *testing.T) {
 			batches = append(batches, b)
 		}
 		var out bytes.Buffer
-		w, err := NewWriter(&out, h)
+		var err error
+		w := NewWriter(&out, h)
 		for _, b := range batches {
 			err = errors.Join(err, w.Write(b))
 		}
@@ -141,9 +142,8 @@ func TestThroughAPipe(t *testing.T) {
 	want := randomBatch(seeded(9), 3*event.MaxBatchRows, allCols, 3)
 	done := make(chan error)
 	go func() {
-		out, err := NewWriter(w, h)
-		err = errors.Join(err, out.Write(want), out.Close(), w.Close())
-		done <- err
+		out := NewWriter(w, h)
+		done <- errors.Join(out.Write(want), out.Close(), w.Close())
 	}()
 	_, got, err := readAll(r)
 	if err = errors.Join(err, <-done); err == nil {
@@ -187,10 +187,7 @@ func TestBatchesAreCut(t *testing.T) {
 
 func TestNoEndAfterAnyError(t *testing.T) {
 	var out bytes.Buffer
-	w, err := NewWriter(&out, testHeader(event.BaseCols))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWriter(&out, testHeader(event.BaseCols))
 	w.err = errors.New("a column that cannot be written")
 	if err := w.Close(); err == nil || out.Len() > 0 {
 		t.Errorf("%v, and %d bytes written", err, out.Len())
@@ -211,10 +208,7 @@ func TestNoEndAfterAnError(t *testing.T) {
 	h := testHeader(event.BaseCols)
 	b := randomBatch(seeded(1), 5000, event.BaseCols, 3)
 	out := &failing{left: 100_000}
-	w, err := NewWriter(out, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWriter(out, h)
 	if err := w.Write(b); err == nil {
 		t.Fatal("no error from a full disk")
 	}
@@ -230,10 +224,7 @@ func TestPipeErrorsAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	out, err := NewWriter(w, testHeader(event.BaseCols))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := NewWriter(w, testHeader(event.BaseCols))
 	if err := out.Write(randomBatch(seeded(1), 50, event.BaseCols, 3)); !errors.Is(err, os.ErrClosed) && err == nil {
 		t.Error("no error from a broken pipe")
 	}

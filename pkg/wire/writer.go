@@ -37,13 +37,8 @@ type Writer struct {
 }
 
 // NewWriter prepares a stream to w after header h. The schema goes out with
-// the first batch. h.Foreign must come from a Reader of this package or have
-// PlainFields (event.PlainFields).
-func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
-	f, err := foreignOf(h)
-	if err != nil {
-		return nil, err
-	}
+// the first batch.
+func NewWriter(w io.Writer, h *event.Header) *Writer {
 	if err := complete(h.Columns); err != nil {
 		panic("BUG: " + err.Error())
 	}
@@ -59,13 +54,13 @@ func NewWriter(w io.Writer, h *event.Header) (*Writer, error) {
 			}
 		}
 	}
-	for _, f := range f.fields {
+	for _, f := range foreignOf(h) {
 		f.Nullable = true // rows of ours have none
 		wr.extra = append(wr.extra, f)
 	}
 	wr.schema = arrow.NewSchema(append(fields, wr.extra...), &meta)
 	wr.ipc = ipc.NewWriterWithPayloadWriter(wr.out, ipc.WithSchema(wr.schema))
-	return wr, nil
+	return wr
 }
 
 // dictionary returns the values of an enum column. All batches share it: the
@@ -174,7 +169,7 @@ func (w *Writer) foreign(b *event.Batch, k int) (arrow.Array, error) {
 	if col, ok := b.Foreign[k].(*column); ok {
 		return col.array(memory.DefaultAllocator)
 	}
-	return plainArray(b.Foreign[k].(interface{ Plain() *event.Plain }).Plain(), b.Len), nil
+	return plainArray(b.Foreign[k].Plain(), b.Len), nil
 }
 
 // array returns column c of b as an array over its memory.
