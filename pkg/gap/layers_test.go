@@ -44,7 +44,7 @@ func TestLayersOfModels(t *testing.T) {
 			for _, by := range []string{"nvtx", "allreduce"} {
 				c := sim.Default()
 				c.Layers, c.Mode = test.layers, mode
-				c.Warmup, c.Steps, c.Tail = 0, 14, 0
+				c.Warmup, c.Steps, c.Tail = 0, 10, 0
 				test.change(&c)
 				if by == "allreduce" && (mode == sim.Whole || c.Ranks == 1 || c.Model.AllToAll) {
 					continue
