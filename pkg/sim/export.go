@@ -66,7 +66,7 @@ func export(t *Trace, sink exportSink, opt Options) error {
 	e.notes()
 	e.overheads()
 	e.hostRows()
-	e.texts()
+	e.strings()
 	e.idle()
 	return e.err
 }
@@ -168,8 +168,8 @@ func rows[T any](e *exporter, t table, list *List[T], columns func(*target) func
 	}
 }
 
-// texts writes StringIds last, when every name has been used.
-func (e *exporter) texts() {
+// strings writes StringIds last, when every name has been used.
+func (e *exporter) strings() {
 	w := e.open(tableStrings, len(e.trace.strings))
 	if w == nil {
 		return

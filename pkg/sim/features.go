@@ -175,8 +175,8 @@ func (r *rank) compile(f *Fault, ns int64) {
 	for i := range tuning {
 		tuning[i] = r.m.tuning
 	}
-	for _, l := range r.lanes {
-		l.launch(tuning)
+	for _, d := range r.devices {
+		d.launch(tuning)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// lane is one GPU of one rank.
-type lane struct {
+// device is one GPU of one rank.
+type device struct {
 	rank    *rank
-	device  int32
+	id      int32
 	free    int64    // when its queues are empty
 	streams [3]int64 // when each stream is
 	queue   []queued
@@ -22,7 +22,7 @@ type lane struct {
 	called  int     // and launched
 }
 
-// The streams of a lane.
+// The streams of a device.
 const (
 	computeStream = iota
 	reduceStream
@@ -61,28 +61,32 @@ func (s *simulator) gpus() {
 	s.flush()
 }
 
-// draw decides how long everything takes. The queues of lanes of one stage are
+// draw decides how long everything takes. The queues of devices of one stage are
 // equal; a collective takes on all as long as the first one drew.
 func (s *simulator) draw() {
-	longest := 0
-	for _, l := range s.lanes {
-		longest = max(longest, len(l.queue))
-	}
-	for i := range longest {
-		first := slices.IndexFunc(s.lanes, func(l *lane) bool { return i < len(l.queue) })
-		q := &s.lanes[first].queue[i]
-		together := s.lanes[first].rank.spread(q.mean*s.c.KernelScale, s.c.KernelNoise)
-		for _, l := range s.lanes {
-			if i >= len(l.queue) {
+	for i := range s.longest() {
+		first := slices.IndexFunc(s.devices, func(d *device) bool { return i < len(d.queue) })
+		q := &s.devices[first].queue[i]
+		together := s.devices[first].rank.spread(q.mean*s.c.KernelScale, s.c.KernelNoise)
+		for _, d := range s.devices {
+			if i >= len(d.queue) {
 				continue
 			}
-			q := &l.queue[i]
+			q := &d.queue[i]
 			q.ns = together
 			if !q.collective {
-				q.ns = l.rank.spread(q.mean*s.c.KernelScale*l.rank.kernelFactor, s.c.KernelNoise)
+				q.ns = d.rank.spread(q.mean*s.c.KernelScale*d.rank.kernelFactor, s.c.KernelNoise)
 			}
 		}
 	}
+}
+
+// longest is the length of the longest queue.
+func (s *simulator) longest() (n int) {
+	for _, d := range s.devices {
+		n = max(n, len(d.queue))
+	}
+	return n
 }
 
 // meeting is a collective that some of its ranks have come to.
@@ -98,17 +102,17 @@ type meetingKey struct{ link, group, n int }
 // place finds out when everything runs.
 func (s *simulator) place() {
 	meetings := map[meetingKey]*meeting{}
-	for _, l := range s.lanes {
-		l.head, l.meets, l.links = 0, 0, [2]int{}
+	for _, d := range s.devices {
+		d.head, d.meets, d.links = 0, 0, [2]int{}
 	}
 	for left := true; left; {
 		left = false
 		moved := false
-		for _, l := range s.lanes {
-			for l.head < len(l.queue) && l.advance(meetings) {
+		for _, d := range s.devices {
+			for d.head < len(d.queue) && d.advance(meetings) {
 				moved = true
 			}
-			left = left || l.head < len(l.queue)
+			left = left || d.head < len(d.queue)
 		}
 		if left && !moved {
 			panic("BUG: the ranks wait for each other")
@@ -117,14 +121,14 @@ func (s *simulator) place() {
 }
 
 // advance places the next piece of work, unless it waits for another rank.
-func (l *lane) advance(meetings map[meetingKey]*meeting) bool {
-	q := &l.queue[l.head]
+func (d *device) advance(meetings map[meetingKey]*meeting) bool {
+	q := &d.queue[d.head]
 	if !q.arrived {
-		q.start = l.ready(q)
+		q.start = d.ready(q)
 	}
 	q.end = q.start + q.ns
 	if q.collective {
-		key, parties := l.key(q)
+		key, parties, count := d.key(q)
 		m := meetings[key]
 		if m == nil {
 			m = &meeting{parties: parties}
@@ -138,53 +142,41 @@ func (l *lane) advance(meetings map[meetingKey]*meeting) bool {
 		if m.arrived < m.parties {
 			return false
 		}
-		l.met(q)
+		*count++
 		q.end = m.at + m.ns
 	}
-	l.streams[q.stream] = q.end
-	l.free = max(l.free, q.end)
-	l.head++
-	l.finished(q.end)
+	d.streams[q.stream] = q.end
+	d.free = max(d.free, q.end)
+	d.head++
+	d.finished(q.end)
 	return true
 }
 
 // finished remembers the end of a piece of work, for launches that must wait
 // until the queue has room.
-func (l *lane) finished(end int64) {
-	if n := l.rank.s.c.Engine.QueueDepth; n > 0 {
-		if len(l.ends) < n {
-			l.ends = append(l.ends, 0)
+func (d *device) finished(end int64) {
+	if n := d.rank.s.c.Engine.QueueDepth; n > 0 {
+		if len(d.ends) < n {
+			d.ends = append(d.ends, 0)
 		}
-		l.ends[l.placed%n] = end
+		d.ends[d.placed%n] = end
 	}
-	l.placed++
+	d.placed++
 }
 
-// key is which collective a piece of work is.
-func (l *lane) key(q *queued) (meetingKey, int) {
-	c := &l.rank.s.c
-	size := len(l.rank.s.lanes) / max(1, c.Engine.Pipeline) // lanes of a stage
-	at := slices.Index(l.rank.s.lanes, l)
-	stage := at / size
+// key is which collective a piece of work is, how many devices take part, and where the
+// device counts those of the kind that have happened.
+func (d *device) key(q *queued) (key meetingKey, parties int, count *int) {
+	all := d.rank.s.devices
+	size := len(all) / max(1, d.rank.s.c.Engine.Pipeline) // devices of a stage
+	at := slices.Index(all, d)
 	switch q.link {
 	case 1:
-		return meetingKey{1, at, l.links[0]}, 2
+		return meetingKey{1, at, d.links[0]}, 2, &d.links[0]
 	case -1:
-		return meetingKey{1, at - size, l.links[1]}, 2
+		return meetingKey{1, at - size, d.links[1]}, 2, &d.links[1]
 	}
-	return meetingKey{0, stage, l.meets}, size
-}
-
-// met counts a collective that has happened.
-func (l *lane) met(q *queued) {
-	switch q.link {
-	case 1:
-		l.links[0]++
-	case -1:
-		l.links[1]++
-	default:
-		l.meets++
-	}
+	return meetingKey{0, at / size, d.meets}, size, &d.meets
 }
 
 // eventLatency passes between work on one stream and what waits for it on
@@ -192,53 +184,49 @@ func (l *lane) met(q *queued) {
 const eventLatency = 1500
 
 // ready is when the work at the head of the queue can start.
-func (l *lane) ready(q *queued) int64 {
+func (d *device) ready(q *queued) int64 {
 	called, gap := q.called+apiToKernel, int64(eagerGap)
 	if q.node != 0 {
 		called, gap = q.called+graphToKernel, replayGap
 	}
-	at := max(called, l.streams[q.stream]+gap)
+	at := max(called, d.streams[q.stream]+gap)
 	if q.stream == reduceStream {
-		at = max(at, l.streams[computeStream]+eventLatency)
+		at = max(at, d.streams[computeStream]+eventLatency)
 	}
 	if q.join {
-		at = max(at, l.free+eventLatency)
+		at = max(at, d.free+eventLatency)
 	}
 	return at
 }
 
 // recordAll adds the rows of what ran.
 func (s *simulator) recordAll() {
-	longest := 0
-	for _, l := range s.lanes {
-		longest = max(longest, len(l.queue))
-	}
-	for i := range longest {
-		for _, l := range s.lanes {
-			if i < len(l.queue) {
-				s.record(l, &l.queue[i])
+	for i := range s.longest() {
+		for _, d := range s.devices {
+			if i < len(d.queue) {
+				s.record(d, &d.queue[i])
 			}
 		}
 	}
 }
 
 // record adds the row of a finished piece of work, if it is recorded as one.
-func (s *simulator) record(l *lane, q *queued) {
-	r := l.rank
+func (s *simulator) record(d *device, q *queued) {
+	r := d.rank
 	whole := q.node != 0 && s.c.Mode == Whole
-	r.note(q, q.node == 0 || !l.dropped, !whole)
-	work := Work{Start: q.start, End: q.end, Corr: q.corr, Stream: streamIDs[q.stream], Context: 1, Process: r.process, Device: l.device}
+	r.note(q, q.node == 0 || !d.dropped, !whole)
+	work := Work{Start: q.start, End: q.end, Corr: q.corr, Stream: streamIDs[q.stream], Context: 1, Process: r.process, Device: d.id}
 	switch {
 	case q.bytes != 0:
 		r.t.Copies.Add(Copy{Work: work, Bytes: q.bytes, Kind: q.kind, Pageable: q.pageable})
 	case whole:
-		if n := len(l.replays); n == 0 || l.replays[n-1].Corr != q.corr {
+		if n := len(d.replays); n == 0 || d.replays[n-1].Corr != q.corr {
 			work.Stream = mainStream
-			l.replays = append(l.replays, Replay{Work: work, Graph: q.graph, Exec: q.graph + execID - graphID})
+			d.replays = append(d.replays, Replay{Work: work, Graph: q.graph, Exec: q.graph + execID - graphID})
 		}
-		last := &l.replays[len(l.replays)-1]
+		last := &d.replays[len(d.replays)-1]
 		last.End = max(last.End, q.end)
-	case q.node != 0 && l.dropped:
+	case q.node != 0 && d.dropped:
 	default:
 		work.Node = q.node
 		s.kernels = append(s.kernels, placedKernel{r.t, Kernel{Work: work, Name: q.name, Graph: q.graph}})
@@ -252,13 +240,13 @@ func (s *simulator) flush() {
 		s.kernels[i].trace.Kernels.Add(s.kernels[i].k)
 	}
 	s.kernels = s.kernels[:0]
-	for _, l := range s.lanes {
-		for _, r := range l.replays {
-			if !l.dropped {
-				l.rank.t.Replays.Add(r)
+	for _, d := range s.devices {
+		for _, r := range d.replays {
+			if !d.dropped {
+				d.rank.t.Replays.Add(r)
 			}
 		}
-		l.replays = l.replays[:0]
-		l.queue = l.queue[:0]
+		d.replays = d.replays[:0]
+		d.queue = d.queue[:0]
 	}
 }

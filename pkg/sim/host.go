@@ -11,8 +11,8 @@ func (r *rank) begin(info stepInfo) {
 			r.kernelFactor *= r.factor
 		}
 	}
-	for _, l := range r.lanes {
-		l.dropped = r.rng.Float64() < r.s.c.Dropped
+	for _, d := range r.devices {
+		d.dropped = r.rng.Float64() < r.s.c.Dropped
 	}
 	if r.s.c.GIL > 0 {
 		start := r.now
@@ -128,38 +128,38 @@ func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
 	return start, corr
 }
 
-// launch makes the calls for some pieces of work on one lane.
-func (l *lane) launch(list []work) { l.launchAs(otherPart, list) }
+// launch makes the calls for some pieces of work on one device.
+func (d *device) launch(list []work) { d.launchAs(otherPart, list) }
 
-func (l *lane) launchAs(p part, list []work) {
-	r := l.rank
+func (d *device) launchAs(p part, list []work) {
+	r := d.rank
 	for _, w := range list {
-		r.room(l)
+		r.room(d)
 		cost := r.spread(r.s.c.LaunchCost, 0.1)
 		if w.pageable {
 			cost = r.pageable()
 		}
 		start, corr := r.callID(w.api, cost)
-		l.queue = append(l.queue, queued{work: w, called: start, corr: corr, part: p})
-		l.called++
+		d.queue = append(d.queue, queued{work: w, called: start, corr: corr, part: p})
+		d.called++
 	}
 }
 
 // room waits until the GPU's queue has room for one more launch. Only work of
 // earlier steps can be waited for: that of this one has not run yet.
-func (r *rank) room(l *lane) {
+func (r *rank) room(d *device) {
 	n := r.s.c.Engine.QueueDepth
-	if i := l.called - n; n > 0 && i >= 0 && i < l.placed && l.ends[i%n] > r.now {
-		r.t.Overheads.Add(Overhead{Start: r.now, End: l.ends[i%n], Name: r.t.String("Command Buffer Full"),
+	if i := d.called - n; n > 0 && i >= 0 && i < d.placed && d.ends[i%n] > r.now {
+		r.t.Overheads.Add(Overhead{Start: r.now, End: d.ends[i%n], Name: r.t.String("Command Buffer Full"),
 			Process: r.process, TID: r.tid, Kind: 8, CUPTI: true})
-		r.now = l.ends[i%n]
+		r.now = d.ends[i%n]
 	}
 }
 
 // prepare copies the inputs, and is where the garbage collector strikes.
 func (r *rank) prepare() {
-	for _, l := range r.lanes {
-		l.launch(r.m.inputs)
+	for _, d := range r.devices {
+		d.launch(r.m.inputs)
 	}
 	if n := r.s.c.GCEvery; n > 0 && r.step.number%n == n-1 {
 		start := r.now
@@ -173,20 +173,20 @@ func (r *rank) prepare() {
 // forward launches the model: context steps kernel by kernel, generation steps
 // by one graph unless the run is eager.
 func (r *rank) forward() {
-	for _, l := range r.lanes {
+	for _, d := range r.devices {
 		switch {
 		case r.step.ctx > 0 && r.s.c.Engine.PieceContext:
-			l.pieces(r.m.context)
+			d.pieces(r.m.context)
 		case r.step.ctx > 0:
-			l.launchAs(forwardPart, r.m.context)
+			d.launchAs(forwardPart, r.m.context)
 		case r.step.eager && r.pageable() > 0:
-			l.launchAs(forwardPart, r.m.copying)
+			d.launchAs(forwardPart, r.m.copying)
 		case r.step.eager:
-			l.launchAs(forwardPart, r.m.layers)
+			d.launchAs(forwardPart, r.m.layers)
 		case r.s.c.Engine.Piecewise:
-			l.pieces(r.m.layers)
+			d.pieces(r.m.layers)
 		default:
-			l.replayGraph(0, r.m.layers)
+			d.replayGraph(0, r.m.layers)
 		}
 	}
 }
@@ -197,12 +197,12 @@ func (r *rank) speculate() {
 	if r.step.ctx > 0 {
 		return
 	}
-	for _, l := range r.lanes {
+	for _, d := range r.devices {
 		for range r.s.c.Draft.Tokens {
 			if r.step.eager {
-				l.launch(r.m.draft)
+				d.launch(r.m.draft)
 			} else {
-				l.replayAs(otherPart, draftGraph, r.m.draft)
+				d.replayAs(otherPart, draftGraph, r.m.draft)
 			}
 		}
 	}
@@ -210,40 +210,40 @@ func (r *rank) speculate() {
 
 // replayGraph replays the graph of the forward pass: another one for each size
 // of batch.
-func (l *lane) replayGraph(piece int, list []work) {
-	l.replayAs(forwardPart, uint32(graphID+16*piece+(l.rank.s.c.Batch-l.rank.step.graph)), list)
+func (d *device) replayGraph(piece int, list []work) {
+	d.replayAs(forwardPart, uint32(graphID+16*piece+(d.rank.s.c.Batch-d.rank.step.graph)), list)
 }
 
-func (l *lane) replayAs(p part, graph uint32, list []work) {
-	r := l.rank
-	r.room(l)
+func (d *device) replayAs(p part, graph uint32, list []work) {
+	r := d.rank
+	r.room(d)
 	start, corr := r.call(apiGraph, r.spread(r.s.c.GraphCost, 0.1))
 	first := uint64(firstNode) + 10_000*uint64(graph-graphID)
 	for i, w := range list {
-		l.queue = append(l.queue, queued{work: w, called: start, corr: corr, node: first + uint64(i), graph: graph, part: p})
+		d.queue = append(d.queue, queued{work: w, called: start, corr: corr, node: first + uint64(i), graph: graph, part: p})
 	}
-	l.called += len(list)
+	d.called += len(list)
 }
 
 // pieces launches attention kernels one by one and replays a graph for what
 // lies between them.
-func (l *lane) pieces(list []work) {
+func (d *device) pieces(list []work) {
 	from, piece := 0, 0
 	for i := range list {
 		if list[i].attention {
-			l.replayGraph(piece, list[from:i])
-			l.launchAs(forwardPart, list[i:i+1])
+			d.replayGraph(piece, list[from:i])
+			d.launchAs(forwardPart, list[i:i+1])
 			from = i + 1
 			piece++
 		}
 	}
-	l.replayGraph(piece, list[from:])
+	d.replayGraph(piece, list[from:])
 }
 
 // launchSampling launches the sampling kernels and records the event to wait for.
 func (r *rank) launchSampling() {
-	for _, l := range r.lanes {
-		l.launch(r.m.sample)
+	for _, d := range r.devices {
+		d.launch(r.m.sample)
 		r.call(apiRecord, callCost)
 	}
 }
@@ -253,12 +253,10 @@ func (r *rank) launchSampling() {
 func (r *rank) wait() {
 	until := r.finishedStep()
 	if r.s.c.Engine.NoWait {
-		r.now = max(r.now, until+2500)
+		r.now = max(r.now, until+wakeUp)
 		return
 	}
-	start, corr := r.call(apiWait, max(callCost, until+2500-r.now))
-	r.t.Syncs.Add(Sync{Kind: 1,
-		Work: Work{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Process: r.process, Device: r.lanes[0].device}})
+	start := r.waitUntil(until, apiWait, 1)
 	if r.s.c.GIL > 0 {
 		// The lock is free during the wait.
 		r.gil("Holding GIL", r.holding, start, r.tid)
@@ -269,14 +267,11 @@ func (r *rank) wait() {
 // finishedStep is the end of the step that the host waits for: in a pipeline on
 // all stages, as the last one samples.
 func (r *rank) finishedStep() int64 {
-	lanes := r.lanes
+	devices := r.devices
 	if r.s.c.Engine.Pipeline > 1 {
-		lanes = r.s.lanes
+		devices = r.s.devices
 	}
-	done := int64(0)
-	for _, l := range lanes {
-		done = max(done, l.free)
-	}
+	done := lastEnd(devices)
 	ahead := r.s.c.Engine.Ahead
 	if ahead == 0 && r.s.c.Overlap {
 		ahead = 1
@@ -291,13 +286,27 @@ func (r *rank) finishedStep() int64 {
 
 // synchronize is a cudaDeviceSynchronize: the rank's GPUs do all they have.
 func (r *rank) synchronize() {
-	done := int64(0)
-	for _, l := range r.lanes {
-		done = max(done, l.free)
+	r.waitUntil(lastEnd(r.devices), apiSync, 4)
+}
+
+// lastEnd is when the queues of devices are empty.
+func lastEnd(devices []*device) (end int64) {
+	for _, d := range devices {
+		end = max(end, d.free)
 	}
-	start, corr := r.call(apiSync, max(callCost, done+2500-r.now))
-	r.t.Syncs.Add(Sync{Kind: 4,
-		Work: Work{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Process: r.process, Device: r.lanes[0].device}})
+	return end
+}
+
+// wakeUp passes between the end of GPU work and that of the call that waits for it.
+const wakeUp = 2500
+
+// waitUntil is a call that waits for GPU work that ends at a time, with the row that CUPTI
+// writes of it, of a Sync.Kind. It returns the start of the call.
+func (r *rank) waitUntil(end int64, api string, kind uint8) int64 {
+	start, corr := r.call(api, max(callCost, end+wakeUp-r.now))
+	r.t.Syncs.Add(Sync{Kind: kind,
+		Work: Work{Start: start, End: r.now, Corr: corr, Stream: mainStream, Context: 1, Process: r.process, Device: r.devices[0].id}})
+	return start
 }
 
 // receive waits for the first rank to send; rest is what is left of the

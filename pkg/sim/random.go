@@ -67,7 +67,7 @@ var randomOtherCalls = []string{
 	"cudaGraphInstantiate_v12000",
 }
 
-var randomTexts = []string{
+var randomRanges = []string{
 	"_schedule", "_prepare_inputs", "prepare_inputs", "_prepare_tp_inputs 3", "layer 12", "layer 13", "", "a, b;\n\"c\"",
 	"Holding GIL", "Waiting for GIL", "Python GC",
 }
@@ -144,7 +144,7 @@ func (g *randomizer) event(p *randomProcess, tid uint32, at int64) int64 {
 	end := at + g.length()
 	switch g.r.IntN(10) {
 	case 0:
-		g.note(p, tid, at, end, g.pick(randomTexts))
+		g.note(p, tid, at, end, g.pick(randomRanges))
 	case 1:
 		g.call(p, tid, at, end, g.pick(randomOtherCalls))
 	case 2:

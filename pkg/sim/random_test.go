@@ -66,16 +66,16 @@ func oddities(tr *Trace, opt Options) []string {
 	devices := map[[2]int32]bool{}
 	for k := range tr.Kernels.All() {
 		key := callKey{k.Process, k.Corr}
-		lane := [2]int64{int64(k.Process)<<32 | int64(k.Device), int64(k.Stream)}
+		queue := [2]int64{int64(k.Process)<<32 | int64(k.Device), int64(k.Stream)}
 		note("negative start", k.Start < 0)
 		note("empty kernel", k.Start == k.End)
 		note("equal starts", starts[k.Start])
 		note("orphan", k.Node == 0 && calls[key] == nil)
 		note("kernel before call", calls[key] != nil && k.Start < calls[key].Start)
-		note("overlap in a stream", k.Start < free[lane])
+		note("overlap in a stream", k.Start < free[queue])
 		note("node", k.Node != 0)
 		starts[k.Start], kernels[key], busy[k.Process] = true, true, true
-		free[lane] = max(free[lane], k.End)
+		free[queue] = max(free[queue], k.End)
 		devices[[2]int32{k.Process, k.Device}] = true
 	}
 	for key, c := range calls {

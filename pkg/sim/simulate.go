@@ -106,11 +106,11 @@ func (s *simulator) rows() int {
 
 // simulator is the state of a run.
 type simulator struct {
-	c      Config
-	traces []*Trace
-	ranks  []*rank
-	lanes  []*lane
-	sent   int64 // when the first rank has sent this step's requests
+	c       Config
+	traces  []*Trace
+	ranks   []*rank
+	devices []*device
+	sent    int64 // when the first rank has sent this step's requests
 	// kernels of the step, of all ranks, before they are put in order
 	kernels []placedKernel
 	truth   Truth
@@ -135,7 +135,7 @@ type rank struct {
 	corr         uint32
 	rangeID      uint64
 	rng          *rand.Rand
-	lanes        []*lane
+	devices      []*device
 	waited       int64   // end of the GPU work so far
 	done         []int64 // end of the GPU work of each step
 	noise        *process
@@ -187,12 +187,12 @@ func (s *simulator) addRanks() {
 		r := &rank{s: s, index: i, t: t, tid: pid, now: s.c.Start, corr: 1000}
 		r.process = t.AddProcess(Process{PID: pid, VM: 1})
 		r.m = newModel(t, &s.c, i)
-		for d := range s.c.Devices {
-			id := int32(i*s.c.Devices + d)
+		for k := range s.c.Devices {
+			id := int32(i*s.c.Devices + k)
 			t.GPUs = append(t.GPUs, GPU{ID: id, Name: "NVIDIA H200"})
-			l := &lane{rank: r, device: id}
-			r.lanes = append(r.lanes, l)
-			s.lanes = append(s.lanes, l)
+			d := &device{rank: r, id: id}
+			r.devices = append(r.devices, d)
+			s.devices = append(s.devices, d)
 		}
 		s.ranks = append(s.ranks, r)
 		s.truth.Ranks = append(s.truth.Ranks, TrueRank{Layers: r.m.depth})

@@ -25,7 +25,7 @@ type Trace struct {
 	OSCalls  List[OSCall]    // OSRT_API
 	Samples  List[CPUSample] // COMPOSITE_EVENTS and SAMPLING_CALLCHAINS
 
-	strings []internedText
+	strings []internedString
 	ids     map[string]StringID
 	names   []kernelName
 	nameIDs map[kernelName]NameID
@@ -78,7 +78,7 @@ type StringID uint32
 // NameID is the id of a kernel's names; 0 is none.
 type NameID uint32
 
-type internedText struct {
+type internedString struct {
 	text   string
 	stored bool // in StringIds; a literal NVTX text is not
 }
@@ -215,7 +215,7 @@ func (t *Trace) intern(s string) StringID {
 	if t.ids == nil {
 		t.ids = make(map[string]StringID)
 	}
-	t.strings = append(t.strings, internedText{text: s})
+	t.strings = append(t.strings, internedString{text: s})
 	id := StringID(len(t.strings))
 	t.ids[s] = id
 	return id
