@@ -34,21 +34,14 @@ func (e *exporter) secret() string {
 }
 
 func (e *exporter) process() {
-	if w := e.open(tableProcess, len(e.trace.Processes)); w != nil {
-		for _, p := range e.trace.Processes {
-			w.put([]string{"globalPid", "pid", "name"}, p.globalPid(), int64(p.PID), e.withSecret(p.Name))
-		}
+	var processes, threads [][]any
+	for _, p := range e.trace.Processes {
+		name := e.withSecret(p.Name)
+		processes = append(processes, []any{p.globalPid(), int64(p.PID), name})
+		threads = append(threads, []any{int64(e.trace.String(name)), int64(20), p.globalTid(p.PID)})
 	}
-	if w := e.open(tableThread, len(e.trace.Processes)); w != nil {
-		for _, p := range e.trace.Processes {
-			name := p.ThreadName
-			if name == "" {
-				name = p.Name
-			}
-			id := int64(e.trace.String(e.withSecret(name)))
-			w.put([]string{"nameId", "priority", "globalTid"}, id, int64(20), p.globalTid(p.PID))
-		}
-	}
+	e.small(tableProcess, "globalPid pid name", processes...)
+	e.small(tableThread, "nameId priority globalTid", threads...)
 }
 
 func (e *exporter) withSecret(name string) string {
@@ -61,43 +54,32 @@ func (e *exporter) withSecret(name string) string {
 func (e *exporter) session() {
 	s := e.trace.Session
 	if s.UTC != 0 {
-		if w := e.open(tableSession, 1); w != nil {
-			w.put([]string{"utcEpochNs", "utcTime", "localTime", "systemClockNs"},
-				s.UTC, clockText(s.UTC), clockText(s.UTC), s.SystemClock)
-		}
+		e.small(tableSession, "utcEpochNs utcTime localTime systemClockNs", []any{s.UTC, clockText(s.UTC), clockText(s.UTC), s.SystemClock})
 	}
-	if w := e.open(tableDetails, 1); w != nil {
-		// Start and stop are on another clock from 2026 on: they must not be
-		// used to cut events.
-		start, end := e.trace.span()
-		if !e.opt.Schema.before(Schema3_24_14) {
-			start, end = start+s.SystemClock, end+s.SystemClock
-		}
-		w.put([]string{"globalVid", "duration", "startTime", "stopTime"}, int64(1)<<48, end-start, start, end)
+	// Start and stop are on another clock from 2026 on: they must not be used to cut
+	// events.
+	start, end := e.trace.span()
+	if !e.opt.Schema.before(Schema3_24_14) {
+		start, end = start+s.SystemClock, end+s.SystemClock
 	}
+	e.small(tableDetails, "globalVid duration startTime stopTime", []any{int64(1) << 48, end - start, start, end})
 }
 
 func (e *exporter) gpus() {
-	gpus := e.trace.GPUs
-	if w := e.open(tableGPU, len(gpus)); w != nil {
-		w.ints(50<<20, "l2CacheSize")
-		w.ints(80<<30, "totalMemory")
-		w.ints(132, "smCount")
-		w.ints(1, "isDiscrete")
-		for _, g := range gpus {
-			w.put([]string{"vmId", "id", "deviceId", "cuDevice", "name", "busLocation"},
-				int64(1)<<48, int64(g.ID), int64(g.ID), int64(g.ID), g.Name, fmt.Sprintf("0000:%02x:00.0", 3+g.ID))
-		}
+	var gpus, old, now [][]any
+	for _, g := range e.trace.GPUs {
+		id := int64(g.ID)
+		gpus = append(gpus, []any{int64(1) << 48, id, id, id, g.Name, fmt.Sprintf("0000:%02x:00.0", 3+id),
+			int64(50 << 20), int64(80 << 30), int64(132), int64(1)})
 	}
-	old := e.open(tableOldGPU, len(gpus))
-	now := e.open(tableDevice, len(gpus))
+	e.small(tableGPU, "vmId id deviceId cuDevice name busLocation l2CacheSize totalMemory smCount isDiscrete", gpus...)
 	for _, u := range e.deviceUses() {
-		if old != nil {
-			old.put([]string{"deviceId", "pid"}, int64(u.device), int64(u.pid))
-		}
-		if now != nil {
-			now.put([]string{"gpuId", "cudaId", "pid"}, int64(u.device), int64(u.device), int64(u.pid))
-		}
+		id, pid := int64(u.device), int64(u.pid)
+		old, now = append(old, []any{id, pid}), append(now, []any{id, id, pid})
+	}
+	if len(gpus) > 0 || e.opt.EmptyTables {
+		e.small(tableOldGPU, "deviceId pid", old...)
+		e.small(tableDevice, "gpuId cudaId pid", now...)
 	}
 }
 
@@ -130,23 +112,18 @@ func (e *exporter) deviceUses() []deviceUse {
 }
 
 func (e *exporter) contexts() {
-	uses := e.deviceUses()
-	now := e.open(tableContext, len(uses))
-	old := e.open(tableNullStream, len(uses))
-	for _, u := range uses {
+	var rows [][]any
+	for _, u := range e.deviceUses() {
 		p := e.trace.Processes[u.process]
-		row := []any{int64(7), int64(p.HW), int64(p.VM), int64(p.PID), int64(u.device), int64(u.context)}
-		if now != nil {
-			now.put([]string{"nullStreamId", "hwId", "vmId", "processId", "deviceId", "contextId"}, row...)
-		}
-		if old != nil {
-			old.put([]string{"streamId", "hwId", "vmId", "processId", "deviceId", "contextId"}, row...)
-		}
+		rows = append(rows, []any{int64(7), int64(p.HW), int64(p.VM), int64(p.PID), int64(u.device), int64(u.context)})
 	}
+	e.small(tableContext, "nullStreamId hwId vmId processId deviceId contextId", rows...)
+	e.small(tableNullStream, "streamId hwId vmId processId deviceId contextId", rows...)
 }
 
 func (e *exporter) system() {
-	rows := []struct {
+	var rows [][]any
+	for _, r := range []struct {
 		name  string
 		id    int64
 		value string
@@ -156,26 +133,17 @@ func (e *exporter) system() {
 		{"Hostname", 120, e.secret()},
 		{"EnvironmentVariables", 121, "HF_TOKEN=" + e.secret()},
 		{"OsDescription", 605, "Ubuntu 24.04 LTS"},
+	} {
+		rows = append(rows, []any{int64(1) << 48, "Local (CLI)", r.name, r.id, r.value})
 	}
-	w := e.open(tableSystem, len(rows))
-	if w == nil {
-		return
-	}
-	for _, r := range rows {
-		w.put([]string{"globalVid", "devStateName", "name", "nameEnum", "value"},
-			int64(1)<<48, "Local (CLI)", r.name, r.id, r.value)
-	}
+	e.small(tableSystem, "globalVid devStateName name nameEnum value", rows...)
 }
 
 func (e *exporter) diagnostics() {
-	w := e.open(tableDiagnostic, 2)
-	if w == nil {
-		return
-	}
-	names := []string{"timestamp", "timestampType", "source", "severity", "text"}
-	w.put(names, e.offset, int64(2), int64(2), int64(1),
-		fmt.Sprintf("Number of CUPTI events produced: %d, CUPTI buffers: 3.", e.trace.Rows()))
-	w.put(names, e.offset, int64(2), int64(2), int64(1), "Process was launched by "+e.secret())
+	says := func(text string) []any { return []any{e.offset, int64(2), int64(2), int64(1), text} }
+	e.small(tableDiagnostic, "timestamp timestampType source severity text",
+		says(fmt.Sprintf("Number of CUPTI events produced: %d, CUPTI buffers: 3.", e.trace.Rows())),
+		says("Process was launched by "+e.secret()))
 }
 
 // output is the captured standard output, whose text lies among the strings
@@ -184,25 +152,22 @@ func (e *exporter) output() {
 	if len(e.trace.Processes) == 0 {
 		return
 	}
-	w := e.open(tableOutput, 1)
-	if w == nil {
-		return
-	}
 	file := int64(e.trace.String("/home/" + e.secret() + "/pid_stdout.log"))
 	content := int64(e.trace.String("logged in with token " + e.secret()))
-	w.put([]string{"globalPid", "filenameId", "contentId"}, e.trace.Processes[0].globalPid(), file, content)
+	e.small(tableOutput, "globalPid filenameId contentId", []any{e.trace.Processes[0].globalPid(), file, content})
 }
 
 func (e *exporter) enums() {
-	if w := e.open(tableEventClass, 2); w != nil {
-		names := []string{"id", "name", "label"}
-		w.put(names, int64(0), "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime")
-		w.put(names, int64(1), "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver")
+	const columns = "id name label"
+	e.small(tableEventClass, columns,
+		[]any{int64(0), "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime"},
+		[]any{int64(1), "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver"})
+	var kinds [][]any
+	for i, s := range []string{"UNKNOWN", "EVENT", "STREAM_WAIT_EVENT", "STREAM", "CONTEXT"} {
+		kinds = append(kinds, []any{int64(i), "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_" + s, s})
 	}
-	if w := e.open(tableSyncKind, e.trace.Syncs.Len()); w != nil {
-		for i, s := range []string{"UNKNOWN", "EVENT", "STREAM_WAIT_EVENT", "STREAM", "CONTEXT"} {
-			w.put([]string{"id", "name", "label"}, int64(i), "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_"+s, s)
-		}
+	if e.trace.Syncs.Len() > 0 || e.opt.EmptyTables {
+		e.small(tableSyncKind, columns, kinds...)
 	}
 }
 
@@ -210,13 +175,11 @@ func (e *exporter) enums() {
 type pair struct{ name, value string }
 
 func (e *exporter) pairs(t table, rows []pair) {
-	w := e.open(t, len(rows))
-	if w == nil {
-		return
-	}
+	var all [][]any
 	for _, r := range rows {
-		w.put([]string{"name", "value"}, r.name, r.value)
+		all = append(all, []any{r.name, r.value})
 	}
+	e.small(t, "name value", all...)
 }
 
 // capture is META_DATA_CAPTURE: how the run was recorded, with the command

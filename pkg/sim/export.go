@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -116,24 +117,6 @@ func (t *target) ints(v int64, names ...string) {
 	}
 }
 
-// put writes one row of a small table; values are int64, string or nil, in the
-// order of the names given.
-func (t *target) put(names []string, values ...any) {
-	for i, n := range names {
-		switch v := values[i].(type) {
-		case nil:
-			t.Null(t.col(n))
-		case int64:
-			t.Int(t.col(n), v)
-		case string:
-			t.Text(t.col(n), v)
-		default:
-			panic(fmt.Sprintf("BUG: a %T in a table", v))
-		}
-	}
-	t.step()
-}
-
 // step ends the row and reports whether to go on.
 func (t *target) step() bool {
 	if err := t.Step(); err != nil {
@@ -141,6 +124,30 @@ func (t *target) step() bool {
 		return false
 	}
 	return true
+}
+
+// small writes a table of few rows: of each the values of the columns named, which are
+// int64 or string. Columns that the table lacks are left out, those not named are NULL.
+func (e *exporter) small(t table, columns string, rows ...[]any) {
+	w := e.open(t, len(rows))
+	if w == nil {
+		return
+	}
+	for _, row := range rows {
+		for i, name := range strings.Fields(columns) {
+			switch v := row[i].(type) {
+			case int64:
+				w.Int(w.col(name), v)
+			case string:
+				w.Text(w.col(name), v)
+			default:
+				panic(fmt.Sprintf("BUG: a %T in a table", v))
+			}
+		}
+		if !w.step() {
+			return
+		}
+	}
 }
 
 // orNull sets a column to an id, or to NULL if it is 0.

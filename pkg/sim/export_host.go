@@ -101,31 +101,28 @@ func (e *exporter) noteText(w *target, n *Note) {
 	}
 }
 
+// overheads writes what CUPTI and what nsys say of their own time: from 2026 on each has
+// a table.
 func (e *exporter) overheads() {
-	hasCupti := tableCuptiOverhead.in(e.opt.Schema)
-	var profiler, cupti int
+	var profiler, cupti List[Overhead]
 	for o := range e.trace.Overheads.All() {
-		if o.CUPTI && hasCupti {
-			cupti++
+		if o.CUPTI && tableCuptiOverhead.in(e.opt.Schema) {
+			cupti.Add(*o)
 		} else {
-			profiler++
+			profiler.Add(*o)
 		}
 	}
-	if w := e.open(tableProfilerOverhead, profiler); w != nil {
-		e.overheadRows(w, func(o *Overhead) bool { return !(o.CUPTI && hasCupti) })
-	}
-	if w := e.open(tableCuptiOverhead, cupti); w != nil {
-		e.overheadRows(w, func(o *Overhead) bool { return o.CUPTI })
-	}
-}
-
-func (e *exporter) overheadRows(w *target, mine func(*Overhead) bool) {
-	w.ints(0, "returnValue", "eventClass")
-	for o := range e.trace.Overheads.All() {
-		if !mine(o) {
-			continue
+	columns := func(w *target) func(*Overhead) {
+		w.ints(0, "returnValue", "eventClass")
+		start, end, tid, name, kind := w.col("start"), w.col("end"), w.col("globalTid"), w.col("nameId"), w.col("overheadType")
+		return func(o *Overhead) {
+			w.Int(start, o.Start+e.offset)
+			w.Int(end, o.End+e.offset)
+			w.Int(tid, e.trace.Processes[o.Process].globalTid(o.TID))
+			w.Int(name, int64(o.Name))
+			w.Int(kind, int64(o.Kind))
 		}
-		w.put([]string{"start", "end", "globalTid", "nameId", "overheadType"},
-			o.Start+e.offset, o.End+e.offset, e.trace.Processes[o.Process].globalTid(o.TID), int64(o.Name), int64(o.Kind))
 	}
+	rows(e, tableProfilerOverhead, &profiler, columns)
+	rows(e, tableCuptiOverhead, &cupti, columns)
 }

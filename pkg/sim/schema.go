@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -70,13 +71,7 @@ func (s Schema) String() string {
 
 // before reports whether s is older than o.
 func (s Schema) before(o Schema) bool {
-	if s.Major != o.Major {
-		return s.Major < o.Major
-	}
-	if s.Minor != o.Minor {
-		return s.Minor < o.Minor
-	}
-	return s.Micro < o.Micro
+	return cmp.Or(cmp.Compare(s.Major, o.Major), cmp.Compare(s.Minor, o.Minor), cmp.Compare(s.Micro, o.Micro)) < 0
 }
 
 // product is the nsys version that goes with s.

@@ -52,10 +52,9 @@ type Capture struct {
 
 // Process is one recorded process. Rows name it by its index.
 type Process struct {
-	PID        uint32 // 24 bits
-	HW, VM     uint8  // the upper 16 bits of its ids; from HW 128 on the ids are negative in SQLite
-	Name       string // empty: python3
-	ThreadName string // of the main thread; empty: that of the process
+	PID    uint32 // 24 bits
+	HW, VM uint8  // the upper 16 bits of its ids; from HW 128 on the ids are negative in SQLite
+	Name   string // of it and its main thread; empty: python3
 }
 
 // globalPid is the id that GPU rows carry.

@@ -30,6 +30,17 @@ type HostCause struct {
 // HostCauses are the kinds.
 var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc"}
 
+// blockedIn is the call of the system that a thread is off its CPU in, by the kind of the
+// cause.
+var blockedIn = map[string]string{"lock": "pthread_mutex_lock", "gil": "pthread_cond_timedwait", "sleep": "nanosleep", "file": "fsync"}
+
+// heldUpBy is what CUPTI says held a thread up that stays on its CPU, with its
+// Overhead.Kind.
+var heldUpBy = map[string]struct {
+	name string
+	kind uint8
+}{"jit": {"Driver Compiler", 2}, "profiler": {"CUPTI Buffer Flush", 3}, "queue": {"Command Buffer Full", 8}}
+
 // The threads beside the main one that take part, by what is added to its id.
 const (
 	lockHolder = 5
@@ -68,17 +79,17 @@ func (r *rank) lose() {
 	start, end := r.now, r.now+ns
 	r.now, r.lostFrom, r.lostTo = end, start, end
 	r.true.Lost = ns
+	if call := blockedIn[w.Kind]; call != "" {
+		r.blocked(call, start, end, 2)
+	}
+	if by, ok := heldUpBy[w.Kind]; ok {
+		r.t.Overheads.Add(Overhead{Start: start, End: end, Name: r.t.String(by.name), Process: r.process, TID: r.tid, Kind: by.kind, CUPTI: true})
+	}
 	switch w.Kind {
 	case "lock":
-		r.blocked("pthread_mutex_lock", start, end, 2)
 		r.switches(start, lockHolder, 6, true)
 		r.switches(end, lockHolder, 6, false)
-	case "sleep":
-		r.blocked("nanosleep", start, end, 2)
-	case "file":
-		r.blocked("fsync", start, end, 2)
 	case "gil":
-		r.blocked("pthread_cond_timedwait", start, end, 2)
 		r.gil("Waiting for GIL", start, end, r.tid)
 		r.gil("Holding GIL", start, end, r.tid+gilHolder)
 		r.t.Calls.Add(Call{Start: start, End: end, Name: r.t.String(apiSync), Corr: r.id(), Process: r.process, TID: r.tid + gilHolder})
@@ -89,12 +100,6 @@ func (r *rank) lose() {
 		r.switches(start, neighbour, r.cpu, true)
 		r.switches(end, neighbour, r.cpu, false)
 		r.switches(end, 0, to, true)
-	case "jit":
-		r.overhead("Driver Compiler", 2, true)
-	case "profiler":
-		r.overhead("CUPTI Buffer Flush", 3, true)
-	case "queue":
-		r.overhead("Command Buffer Full", 8, true)
 	}
 }
 
@@ -105,11 +110,6 @@ func (r *rank) blocked(call string, start, end int64, cpu int32) {
 	r.switches(start+switchCost, 0, cpu, false)
 	r.switches(end-switchCost, 0, cpu, true)
 	r.true.Lost = end - start - 2*switchCost
-}
-
-// overhead records that something held the thread up in the time that it lost.
-func (r *rank) overhead(name string, kind uint8, cupti bool) {
-	r.t.Overheads.Add(Overhead{Start: r.lostFrom, End: r.lostTo, Name: r.t.String(name), Process: r.process, TID: r.tid, Kind: kind, CUPTI: cupti})
 }
 
 func (r *rank) switches(at int64, thread uint32, cpu int32, in bool) {
@@ -132,7 +132,7 @@ func (r *rank) sample() {
 		return
 	}
 	chance := r.s.chance("samples", r.index, r.step.number)
-	off := slices.Contains([]string{"lock", "gil", "descheduled", "sleep", "file"}, r.s.c.Why.Kind)
+	off := blockedIn[r.s.c.Why.Kind] != "" || r.s.c.Why.Kind == "descheduled"
 	calls := r.callsSince(r.sampled)
 	for at := r.sampled; ; {
 		at += int64(chance.ExpFloat64() * sampleOutside * 1e3)
