@@ -88,8 +88,9 @@
 //
 //	SYNC, HOIST     a call waits for the GPU, or a copy blocks (HOIST: in each layer). Its
 //	                sites are the idle time in the call and, where the GPU ran out of
-//	                work in it, what comes until the next work of that thread; of the
-//	                latter no more than the calls took. An asynchronous copy blocks where
+//	                work in it, what comes until the next work of that thread, and until
+//	                its next wait what its launches are late by; of the latter no more
+//	                than the calls took. An asynchronous copy blocks where
 //	                its calls take 20 us and more. One wait per step, outside of the
 //	                forward pass and not for the whole device, is how tokens come back.
 //	ALLOC           calls that make or free memory, streams or events

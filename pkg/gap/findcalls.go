@@ -24,7 +24,7 @@ const (
 // wait is a call that waits for the GPU, at one place.
 type wait struct {
 	place
-	own, after int64   // idle time in it, and after it until new work came, ns
+	own, after int64   // idle time in it, and after it that work queued ahead would have filled, ns
 	count      float64 // calls per step
 	callNs     int64   // time of all calls
 	source     string
@@ -64,7 +64,7 @@ func (f *finder) afterwards(w *wait) string {
 	if w.after == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %s after it until work comes that could have been queued", f.per(us(w.after)))
+	return fmt.Sprintf(", and %s after it, which work queued ahead would have filled", f.per(us(w.after)))
 }
 
 // waitList lists the calls that wait, the most costly first.

@@ -285,6 +285,42 @@ func TestWaitThatDrains(t *testing.T) {
 	}
 }
 
+// What a wait costs is not over with the first small kernel after it: the launches that
+// follow are late, too, until the thread waits again for what it launched last.
+func TestWaitBeforeSmallKernels(t *testing.T) {
+	long := strings.Split(strings.Repeat("gemm ", 400), " ")[:400]
+	for _, c := range []struct {
+		name   string
+		older  bool // the wait for tokens is for those of the step before
+		lo, hi float64
+	}{{"tokens of the step before", true, 250, 340}, {"tokens of this step", false, 0, 40}} {
+		e := &engine{}
+		for i := range 20 { // the host runs ahead, but for the waits
+			e.span(fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 4 gen reqs", i), event.StepMarker, func() {
+				e.call("cudaDeviceSynchronize", event.APISync, max(4_000, e.free-e.now+2_000))
+				e.launch("index", event.Elementwise)
+				e.launch("index", event.Elementwise)
+				if !c.older {
+					e.call("cudaStreamSynchronize", event.APISync, max(4_000, e.free-e.now+2_000))
+				}
+				e.now += 300_000
+				e.replay(long...)
+			})
+			e.call("cudaEventSynchronize", event.APISync, 5_000)
+		}
+		eventtest.Sort(e.rows)
+		var got float64
+		for _, f := range e.report(t).Findings {
+			if f.Site == "cudaDeviceSynchronize" {
+				got = f.UsStep
+			}
+		}
+		if got < c.lo || got > c.hi {
+			t.Errorf("%s: the wait is worth %.1f us per step, want %v to %v", c.name, got, c.lo, c.hi)
+		}
+	}
+}
+
 // Kernels that are tried out in one step show that code is compiled there, also where no
 // call says so; a step that runs its forward pass eagerly does not.
 func TestBurst(t *testing.T) {

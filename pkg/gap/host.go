@@ -30,6 +30,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.endChain(c, start, h.Path)
 		}
 	case event.APISync, event.Memop, event.Alloc:
+		if h.Class != event.Alloc {
+			r.addBlocked(h, b.Thread.Values[i], b.Start.Values[i], b.End.Values[i])
+		}
 		if g := r.group(b, i); g != nil {
 			tallied(&g.calls, site{h.Name, h.Path}, tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]})
 			if h.Path < 0 && h.Class != event.Alloc {

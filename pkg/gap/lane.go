@@ -9,9 +9,12 @@ import (
 // lane is a device of a rank.
 type lane struct {
 	*idle.Lane
-	seen    int64 // idle time so far, when the last gap was observed
-	streams []*stream
-	stream  *stream // of the last row
+	seen int64 // idle time so far, when the last gap was observed
+	lead lead  // what it lost in the last wait
+	// When the call began that launched its last activity; NoTime where it is not known.
+	launched int64
+	streams  []*stream
+	stream   *stream // of the last row
 
 	collectives *straggler.Collectives // nil where there are none
 }
@@ -65,9 +68,9 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity, f *stepFact) {
 		r.lane = r.findLane(l)
 	}
 	if f != nil && l.Idle != r.lane.seen {
-		r.addIdle(f, l)
+		r.addIdle(f, r.lane, a)
 	}
-	r.lane.seen = l.Idle
+	r.lane.seen, r.lane.launched = l.Idle, a.LaunchStart
 	r.addStream(r.lane, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)

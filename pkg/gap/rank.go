@@ -49,6 +49,9 @@ type rank struct {
 	lanes  []*lane
 	lane   *lane // of the last GPU row
 	chains []viewChain
+	// The last waits, of which there have been numBlocked.
+	blocked    [16]blocked
+	numBlocked int
 
 	ring ring
 	// Launches that are not in the ring, of which a replay and a kernel was seen.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/slack"
 	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -101,34 +100,14 @@ func inForward(class event.Class) bool {
 	return false
 }
 
-// addIdle observes the gap of a lane that has just ended.
-func (r *rank) addIdle(f *stepFact, l *idle.Lane) {
+// addIdle observes the gap of a lane that a has just ended.
+func (r *rank) addIdle(f *stepFact, l *lane, a *activity) {
 	from := max(l.GapStart, r.segStart)
 	if from >= l.GapEnd {
 		return
 	}
 	f.idle += l.GapEnd - from
-	k, ns, ok := r.idle.GapOpening()
-	if !ok || !r.c.waits(k) {
-		return
-	}
-	if g := r.openGroup(); g != nil {
-		tallied(&g.drains, k, tally{ns: l.GapEnd - l.GapStart - ns})
-	}
-}
-
-// waits tells whether a key is of a call that waits for the GPU.
-func (c *computer) waits(k idle.Key) bool {
-	for int(k) >= len(c.waiting) {
-		c.waiting = append(c.waiting, make([]int8, max(64, len(c.waiting)))...)
-	}
-	if c.waiting[k] == 0 {
-		c.waiting[k] = -1
-		if cause := c.sites.Cause(k); cause == idle.Sync || cause == idle.Memop {
-			c.waiting[k] = 1
-		}
-	}
-	return c.waiting[k] > 0
+	r.addDrain(l, a)
 }
 
 // addOverhead observes a span of the driver's or the profiler's own work.

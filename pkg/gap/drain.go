@@ -1,0 +1,82 @@
+package gap
+
+import (
+	"github.com/hostbound/hostbound/pkg/cudaname"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
+)
+
+// blocked is a call in which a thread waits for the GPU, ns.
+type blocked struct{ thread, start, end int64 }
+
+// lead is what a lane lost when the GPU ran out of work in a wait. Without the wait all
+// launches after it would have come earlier, by as long as it took, so that much of the
+// idle time until the thread waits again is its doing; the first small kernel after it
+// does not end that. Nor does a wait for older work, as is shown where the GPU still runs
+// what was launched before it. (Whether an event is older, its record would say, which is
+// not in the stream: in doubt it is not.)
+type lead struct {
+	wait blocked
+	key  idle.Key // of the wait
+	left int64    // of its length, not yet found as idle time, ns
+}
+
+// addBlocked observes a call that waits for the GPU, or an asynchronous copy, which does
+// where it takes long.
+func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
+	if h.Class == event.APISync || us(end-start) >= blockingUs || r.c.kernels.of(h.Name).effect&cudaname.Blocks != 0 {
+		r.blocked[r.numBlocked%len(r.blocked)] = blocked{thread, start, end}
+		r.numBlocked++
+	}
+}
+
+// lastBlocked returns a thread's last wait that began before t, no time where none is
+// known.
+func (r *rank) lastBlocked(thread, t int64) (last blocked) {
+	for _, w := range r.blocked {
+		if w.thread == thread && w.start < t && w.start >= last.start {
+			last = w
+		}
+	}
+	return last
+}
+
+// addDrain observes the gap of a lane that a has just ended: is it a wait's doing?
+func (r *rank) addDrain(l *lane, a *activity) {
+	k, ns, ok := r.idle.GapOpening()
+	g := r.openGroup()
+	if !ok || g == nil {
+		return
+	}
+	switch wait := r.lastBlocked(a.LaunchThread, a.LaunchStart); {
+	case wait == l.lead.wait:
+	case l.GapStart > wait.end && l.launched < wait.start: // for older work
+		l.lead.wait = wait
+	default:
+		l.lead = lead{wait: wait}
+		if r.c.waits(k) {
+			after := l.GapEnd - l.GapStart - ns
+			l.lead.key, l.lead.left = k, max(0, wait.end-wait.start-after)
+			tallied(&g.drains, k, tally{ns: after})
+			return
+		}
+	}
+	if late := min(max(0, a.LaunchEnd-l.GapStart), l.GapEnd-l.GapStart, l.lead.left); late > 0 {
+		l.lead.left -= late
+		tallied(&g.drains, l.lead.key, tally{ns: late})
+	}
+}
+
+// waits tells whether a key is of a call that waits for the GPU.
+func (c *computer) waits(k idle.Key) bool {
+	for int(k) >= len(c.waiting) {
+		c.waiting = append(c.waiting, make([]int8, max(64, len(c.waiting)))...)
+	}
+	if c.waiting[k] == 0 {
+		c.waiting[k] = -1
+		if cause := c.sites.Cause(k); cause == idle.Sync || cause == idle.Memop {
+			c.waiting[k] = 1
+		}
+	}
+	return c.waiting[k] > 0
+}
