@@ -294,7 +294,7 @@ func TestPythonSamples(t *testing.T) {
 		}
 		return text
 	}
-	two := hex(7, 2<<32|1, 11, 12, 30, 10, 12, 7) // state 1, two frames
+	two := hex(7, 2<<32|1, 11, 12, 815<<32|30, 10, 12, 7) // state 1, two frames
 	const tables = kernels + `(100,200,0,7,1,16777216,NULL,NULL,NULL), (900,1000,0,7,2,16777216,NULL,NULL,NULL);
 		CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 		INSERT INTO StringIds VALUES (10, 'main'), (11, 'step'), (12, '/home/CANARY/serve.py');
@@ -303,14 +303,14 @@ func TestPythonSamples(t *testing.T) {
 	row := func(at int, thread int64, payload string) string {
 		return fmt.Sprintf("(%d,NULL,34,%d,NULL,NULL,3,x'%s')", at, 16777216+thread, payload)
 	}
-	good := row(300, 5, two) + ", " + row(310, 5, hex(3, 0, 64, 64)+two) + ", " + row(320, 6, two) // nobody knows thread 6
+	good := row(300, 5, two) + ", " + row(310, 5, hex(1, 1<<32|2, 64, 32)+two) + ", " + row(320, 6, two) // nobody knows thread 6
 	want := []string{"sample 300-300 rank 0 thread 5 interpreter main (serve.py:7);step (serve.py:30)", "sample 310-310 rank 0 thread 5 interpreter main (serve.py:7);step (serve.py:30)"}
 	for rows, want := range map[string][]string{
 		good:                                want,
 		good + ", " + row(330, 5, two+"00"): nil,
 		good + ", " + row(330, 5, two[:48]): nil,
 		good + ", " + row(330, 5, hex(7, 2<<32|1, 99, 12, 30, 10, 12, 7)):                            nil, // no such string
-		good + ", " + row(330, 5, hex(7, 1<<32|1, 11, 12, 1<<40)):                                    nil,
+		good + ", " + row(330, 5, hex(7, 1<<32|1, 11, 12, 1<<30)):                                    nil,
 		good + ", (330,NULL,34,16777221,NULL,NULL,3,NULL), (330,NULL,34,16777221,NULL,NULL,0,x'00')": want, // without blobs; another domain
 	} {
 		path := database(t, tables+rows)

@@ -12,14 +12,15 @@ import (
 
 // Samples of Python functions (nsys profile --python-sampling) are NVTX marks of a domain
 // of their own, each with a binary payload that an export has where it was asked for
-// (nsys export --include-blobs=true). NVIDIA does not say how that is laid out. What is
-// read here, little-endian, is
+// (nsys export --include-blobs=true). NVIDIA documents no layout. What is read here is what
+// nsys 2025.3 writes, and its table NVTX_PAYLOAD_SCHEMA_ENTRIES agrees: little-endian,
 //
-//	[32 bytes  u32 domain, u32 0, u32 schema, u32 0, u64 size, u64 total]
-//	u64        not looked at
+//	[u64 × 4   domain, schema, size of what follows, 32]
+//	u64        number of the thread's state, not looked at
 //	u32        state of the thread
 //	u32        number of frames, the leaf first, and for each
-//	u64 × 3    function and file, numbers of StringIds, and line
+//	u64 × 2    function and file, numbers of StringIds
+//	u32 × 2    line, and what memory held there before
 //
 // Where one payload of a report is anything else, none of them is read, and a warning says
 // so.
@@ -109,7 +110,7 @@ func (p *pythonSamples) add(b *block) error {
 // stack returns the stack in a payload, ok false for one of another layout.
 func (p *pythonSamples) stack(b []byte) (text string, ok bool) {
 	u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
-	if rest := len(b) - payloadHeader; rest >= sampleHeader && u32(b[4:]) == 0 && u32(b[12:]) == 0 && u64(b[16:]) == uint64(rest) && u64(b[24:]) >= uint64(rest) {
+	if rest := len(b) - payloadHeader; rest >= sampleHeader && u64(b[16:]) == uint64(rest) {
 		b = b[payloadHeader:]
 	}
 	if len(b) < sampleHeader || len(b)-sampleHeader != int(u32(b[12:]))*frameBytes || u32(b[8:]) > maxState {
@@ -117,7 +118,7 @@ func (p *pythonSamples) stack(b []byte) (text string, ok bool) {
 	}
 	var frames []string
 	for b = b[sampleHeader:]; len(b) > 0; b = b[frameBytes:] {
-		function, file, line := p.text(u64(b)), p.text(u64(b[8:])), u64(b[16:])
+		function, file, line := p.text(u64(b)), p.text(u64(b[8:])), u32(b[16:])
 		if function == "" || file == "" || line > maxLine {
 			return "", false
 		}

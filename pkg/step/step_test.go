@@ -648,6 +648,7 @@ func TestWarnings(t *testing.T) {
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
+		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200ms divide them into 3 segments; where these are stalls of one benchmark, --segment-gap 399ms counts them"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},
 	}
@@ -690,6 +691,20 @@ func unevenSegment() (rows []eventtest.Row) {
 			r.LaunchStart, r.LaunchEnd, r.LaunchThread = from-50, from-40, 1
 			rows = append(rows, r)
 		}
+	}
+	return rows
+}
+
+// stalls is three times 6 steps of one all-reduce kernel each, 200 ms apart.
+func stalls() (rows []eventtest.Row) {
+	for i := range int64(18) {
+		at := i*10_000_000 + i/6*190_000_000
+		m := eventtest.New(event.NVTX, 0, at, at+50_000, fmt.Sprintf("_forward_step %d: 0 ctx reqs, 1 gen reqs", i))
+		m.Class, m.Thread = event.StepMarker, 1
+		r := eventtest.New(event.Kernel, 0, at+100, at+600, "allreduce")
+		r.Class, r.Device = event.Allreduce, 0
+		r.LaunchStart, r.LaunchEnd, r.LaunchThread = at+50, at+60, 1
+		rows = append(rows, m, r)
 	}
 	return rows
 }

@@ -3,6 +3,7 @@ package step
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/hostbound/hostbound/pkg/event"
 )
@@ -47,6 +48,15 @@ func (r *rank) window() window {
 		w.start, w.end = r.segments[w.segment].start, r.segments[w.segment].end
 	}
 	return w
+}
+
+// longestPause returns the longest time from the end of a segment to the start of the next.
+func (r *rank) longestPause() time.Duration {
+	longest := int64(0)
+	for i := 1; i < len(r.segments); i++ {
+		longest = max(longest, r.segments[i].start-r.segments[i-1].end)
+	}
+	return time.Duration(longest)
 }
 
 // lastStep returns the number after that of the last step of segment i.
@@ -164,13 +174,18 @@ func (it *Isolator) nothing() string {
 // addWindow appends the rank's window row.
 func (r *rank) addWindow(b *event.Batch) error {
 	w := r.window()
-	if w.segment < 0 {
+	switch {
+	case w.segment < 0:
 		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking every step (%d)",
 			r.id, minSteps, len(r.sizes))
-	}
-	if w.segment >= 0 && w.refused > w.steps {
+	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
+	case 2*w.steps < len(r.sizes):
+		pause := r.longestPause()
+		r.warn("the benchmark window of rank %d holds %d of its %d steps: pauses of up to %v divide them into %d segments; "+
+			"where these are stalls of one benchmark, --segment-gap %v counts them",
+			r.id, w.steps, len(r.sizes), pause.Round(time.Millisecond), len(r.segments), (2 * pause).Truncate(time.Millisecond))
 	}
 	if err := r.check(&w); err != nil {
 		return err

@@ -99,11 +99,14 @@ func Frame(function, module string, resolved bool) string {
 	return clean(function)
 }
 
+// entities are what nsys writes for the brackets of names such as <module>.
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
 // Python returns the name of the frame of a function of Python, line 0 for one that is
 // not known.
 func Python(function, file string, line int64) string {
-	name := clean(function)
-	if file = clean(Module(file)); file == "" {
+	name := clean(entities.Replace(function))
+	if file = clean(Module(entities.Replace(file))); file == "" {
 		return name
 	}
 	if line <= 0 {

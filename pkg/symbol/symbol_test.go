@@ -71,6 +71,9 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%q in %q is %q, want %q", c.function, c.module, got, c.want)
 		}
 	}
+	if got := Python("&lt;module&gt;", "&lt;frozen site&gt;", 7); got != "<module> (<frozen site>:7)" {
+		t.Errorf("names as nsys escapes them: %q", got)
+	}
 	if got := Python("<module>", "/home/CANARY/m.py", 7); got != "<module> (m.py:7)" {
 		t.Error(got)
 	}
