@@ -72,7 +72,7 @@ func TestReport(t *testing.T) {
 	s.AddRank(0, Counts{Kernels: 30, Replayed: 15, KernelLaunches: 13, GraphLaunches: 5, Recorded: 5}, nil, 10)
 	s.AddRank(1, Counts{Kernels: 30, GraphLaunches: 5, Recorded: 1, Whole: 1}, nil, 10)
 	s.AddKernels(&both, event.Generation)
-	rep := s.Report(texts{})
+	rep := s.Report(texts{}, "nsys")
 	if *rep.Coverage != 0.25 || *rep.GraphLaunchesPerStep != 0.5 || len(rep.Partial) != 1 || rep.Partial[0] != (PartialRank{1, 5, 1}) {
 		t.Errorf("%+v", rep)
 	}
@@ -96,7 +96,7 @@ func Example() {
 	var s Summary
 	s.AddRank(0, Counts{Kernels: 128, Replayed: 96}, nil, 1)
 	s.AddKernels(&k, event.Generation)
-	rep := s.Report(texts{})
+	rep := s.Report(texts{}, "nsys")
 	fmt.Printf("%.0f %% replayed; %d %s launched in %s\n", 100**rep.Coverage, rep.Eager[0].Count, rep.Eager[0].Name, rep.Eager[0].Range)
 	// Output: 75 % replayed; 32 rms_norm launched in forward
 }

@@ -113,8 +113,8 @@ func (s *Summary) AddKernels(k *Kernels, phase event.Phase) {
 	})
 }
 
-// Report reports on what was added.
-func (s *Summary) Report(names Names) Report {
+// Report reports on what was added, of reports that source recorded (event.Header.Source).
+func (s *Summary) Report(names Names, source string) Report {
 	n := &s.counts
 	rep := Report{
 		Kernels: n.Kernels, Replayed: n.Replayed, GraphLaunches: n.GraphLaunches, Recorded: n.Recorded, Whole: n.Whole,
@@ -126,7 +126,7 @@ func (s *Summary) Report(names Names) Report {
 		coverage := float64(n.Replayed) / float64(n.Kernels)
 		rep.Coverage = &coverage
 	}
-	rep.Recapture = recapture(&rep)
+	rep.Recapture = recapture(&rep, source)
 	for name, sum := range s.kernels {
 		path := mostRange(sum.paths, names)
 		class := ""
@@ -154,9 +154,11 @@ func (s *Summary) perStep(n int64) *float64 {
 	return &x
 }
 
-// recapture returns the command line that records what is missing, "" where nothing is.
-func recapture(rep *Report) string {
+// recapture returns the command line, or the argument of PyTorch's profiler, that records what is missing, "" where nothing is.
+func recapture(rep *Report, source string) string {
 	switch {
+	case len(rep.Partial) > 0 && source == "torch":
+		return capture.TorchFewer
 	case rep.Whole > 0, len(rep.Partial) > 0 && rep.Recorded == 0:
 		return capture.Command(capture.Options{GIL: true})
 	case len(rep.Partial) > 0:

@@ -54,9 +54,11 @@ type Diagnosis struct {
 	// Recurring are ranges that may be steps, the most likely first; empty where the steps
 	// have ranges of their own.
 	Recurring []Range `json:"recurring_ranges,omitempty"`
-	// Record is the command line that records what is missing, "" where nothing is
-	// that recording in another way would add.
+	// Record is the command line of Nsight Systems that records what is missing, "" where
+	// nothing is that it would add. Torch is the same of PyTorch's profiler, in Python; a
+	// recording of it that lacks what only Nsight Systems sees may have both.
 	Record string `json:"record,omitempty"`
+	Torch  string `json:"record_torch,omitempty"`
 	// Warnings are those of the reports.
 	Warnings []string `json:"warnings"`
 }
@@ -69,13 +71,22 @@ type found struct {
 	gil, gc int64             // ranges about the interpreter lock and garbage collections
 	ranges  map[string]*tally // of ranks, by folded name
 	facts   event.RankFacts
-	ranks   int    // with GPU work
-	source  string // who recorded, "" where that differs
+	ranks   int  // with GPU work
+	torch   bool // PyTorch's profiler recorded
+}
+
+// by chooses among what to do with Nsight Systems, and with PyTorch's profiler.
+func (f *found) by(nsys, torch string) string {
+	if f.torch {
+		return torch
+	}
+	return nsys
 }
 
 // Examine reads the rows of a recording, all kinds of them, to their end.
 func Examine(src event.Source) (*Diagnosis, error) {
-	f := &found{Header: src.Header(), kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
+	h := src.Header()
+	f := &found{Header: h, torch: h.Source() == "torch", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
 	if err := event.Each(src, f.count); err != nil {
 		return nil, err
 	}
@@ -94,27 +105,30 @@ func Examine(src event.Source) (*Diagnosis, error) {
 		ask(f, &q)
 		d.Questions = append(d.Questions, q)
 	}
-	d.Record, d.Recurring = record(d.Questions), f.recurring()
+	d.record(f.torch)
+	d.Recurring = f.recurring()
 	return d, nil
 }
 
-// record is the command line that records what all questions lack, "" where nothing is
-// to be recorded.
-func record(questions []Question) string {
+// record says how to record what all questions lack.
+func (d *Diagnosis) record(torch bool) {
 	var all capture.Options
 	any := false
-	for _, q := range questions {
-		if o := q.record; o != nil {
+	for _, q := range d.Questions {
+		switch o := q.record; {
+		case o == nil:
+		case torch && !o.Host:
+			d.Torch = capture.Torch
+		default:
 			any = true
 			all.Host = all.Host || o.Host
 			all.Collections = all.Collections || o.Collections
 			all.Ranges = all.Ranges || o.Ranges
 		}
 	}
-	if !any {
-		return ""
+	if any {
+		d.Record = capture.Command(all)
 	}
-	return capture.Command(all)
 }
 
 // count counts the rows of a batch.
@@ -153,17 +167,18 @@ func (f *found) sum() {
 				f.paused += span[1] - span[0]
 			}
 		}
-		if i == 0 {
-			f.source = r.Source
-		} else if f.source != r.Source {
-			f.source = ""
-		}
 	}
 	f.ranks = f.NumRanks()
 }
 
 // onGPU is how many rows are work of a GPU.
 func (f *found) onGPU() int64 { return f.kinds[event.Kernel] + f.kinds[event.Graph] }
+
+// What of PyTorch's profiler records more.
+const (
+	fewer  = "record fewer steps at a time, so that the profiler keeps up"
+	cpuToo = "record ProfilerActivity.CPU, too"
+)
 
 // whole asks whether the profiler has kept everything.
 func whole(f *found, q *Question) {
@@ -211,15 +226,16 @@ func bound(f *found, q *Question) {
 	switch {
 	case f.onGPU() == 0:
 		q.Can, q.Because = No, "no kernel and no graph replay was recorded"
-		q.Instead = "profile while the model runs, with CUDA traced, and wait for the profiler to write its events"
+		q.Instead = f.by("profile while the model runs, with CUDA traced, and wait for the profiler to write its events",
+			"profile while the model runs, with ProfilerActivity.CUDA among the activities")
 		q.record = &capture.Options{Ranges: true}
 	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
 		q.Can, q.Because = No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
-		q.Instead = "record replays, as a row each or by their kernels"
+		q.Instead = f.by("record replays, as a row each or by their kernels", fewer)
 		q.record = &capture.Options{Ranges: true}
 	case len(evidence) == 0:
 		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
-		q.Instead = "turn the engine's own ranges on"
+		q.Instead = f.by("turn the engine's own ranges on", "call the profiler's step() after each iteration, or put record_function around it")
 		q.record = &capture.Options{Ranges: true}
 	case slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.LostEvents }):
 		q.Can, q.Because = No, "the profiler lost CUDA events"
@@ -236,10 +252,10 @@ func where(f *found, q *Question) {
 	case ranges > 0 && f.kinds[event.API] > 0:
 		q.Because = report.Counted(ranges, "range") + " of the engine, " + report.Counted(f.kinds[event.API], "CUDA call")
 	case f.kinds[event.API] > 0:
-		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges of the engine", "trace NVTX, and turn the engine's own ranges on"
+		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges of the engine", f.by("trace NVTX, and turn the engine's own ranges on", cpuToo)
 		q.record = &capture.Options{Ranges: true}
 	default:
-		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", "trace CUDA on the host's side, too"
+		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", f.by("trace CUDA on the host's side, too", cpuToo)
 		q.record = &capture.Options{Ranges: true}
 	}
 }
@@ -255,7 +271,7 @@ func graphs(f *found, q *Question) {
 		q.Instead = "record the kernels (--cuda-graph-trace=node), which costs the host more"
 		q.record = &capture.Options{}
 	case f.facts.Replays == 0:
-		q.Can, q.Because, q.Instead = No, "no replay was recorded", "record the kernels (--cuda-graph-trace=node)"
+		q.Can, q.Because, q.Instead = No, "no replay was recorded", f.by("record the kernels (--cuda-graph-trace=node)", fewer)
 		q.record = &capture.Options{}
 	default:
 		q.Because = report.Counted(f.facts.Replays, "replay") + " with the kernels in them"
@@ -290,10 +306,7 @@ func why(f *found, q *Question) {
 	default:
 		q.Can, q.Because = InPart, "recorded: "+strings.Join(have, ", ")+"; not recorded: "+strings.Join(lack, ", ")
 	}
-	q.Instead = "record what threads do, which slows the host"
-	if f.source == "torch" {
-		q.Instead = "record with Nsight Systems: PyTorch's profiler does not see the operating system"
-	}
+	q.Instead = f.by("record what threads do, which slows the host", "record with Nsight Systems: PyTorch's profiler does not see the operating system")
 	if f.kinds[event.Run] == 0 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.NoSwitches == event.SwitchesDenied }) {
 		q.Instead += "; the system did not let the profiler see when threads run: lower kernel.perf_event_paranoid, or run as root"
 	}
@@ -312,8 +325,8 @@ func collected(f *found, q *Question) {
 		q.Can, q.Because = No, "there are no ranges of collections and no samples of the CPU"
 	}
 	if q.Can != Yes {
-		q.Instead = "have TensorRT-LLM mark collections, or mark them in gc.callbacks"
-		q.record = &capture.Options{Collections: true}
+		q.Instead = f.by("have TensorRT-LLM mark collections, or mark them in gc.callbacks", "record with Nsight Systems, whose samples of the CPU show them")
+		q.record = &capture.Options{Collections: true, Host: f.torch}
 	}
 }
 

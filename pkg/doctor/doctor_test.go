@@ -1,11 +1,51 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 )
+
+// A recording of PyTorch's profiler gets advice for that, and ranges of its own alone are
+// proposed as steps.
+func TestTorch(t *testing.T) {
+	rows := []eventtest.Row{eventtest.New(event.Kernel, 0, 0, 5, "k"), eventtest.New(event.API, 0, 0, 1, "cudaLaunchKernel")}
+	for i := range int64(20) {
+		for _, name := range []string{"aten::to", "my step"} {
+			r := eventtest.New(event.NVTX, 0, 10+20*i, 10, name)
+			r.Thread, r.Class = 1, event.Range
+			rows = append(rows, r)
+		}
+	}
+	h := eventtest.Header(rows)
+	h.Domains = []string{"aten", "torch"}
+	for k := range h.Reports {
+		h.Reports[k].Source = "torch"
+	}
+	d, err := Examine(domains{eventtest.Source(h, rows, 7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(d.Torch, "record_function(") || !strings.Contains(d.Record, "--sample") || len(d.Recurring) != 1 || d.Recurring[0].Name != "my step" {
+		t.Errorf("%q, %q, %+v", d.Torch, d.Record, d.Recurring)
+	}
+}
+
+// domains are rows of which those with names of operators are in the first domain.
+type domains struct{ event.Source }
+
+func (d domains) Next() (*event.Batch, error) {
+	b, err := d.Source.Next()
+	for i := 0; err == nil && i < b.Len; i++ {
+		b.Domain.Set(i, 1)
+		if strings.HasPrefix(string(b.Name.Get(i)), "aten::") {
+			b.Domain.Set(i, 0)
+		}
+	}
+	return b, err
+}
 
 // Where all that shows what threads do was recorded, nothing is said to be missing.
 func TestNothingMissing(t *testing.T) {

@@ -39,10 +39,18 @@ func (d *Diagnosis) Document() *report.Document {
 	}
 	doc.Section("Warnings").Items(d.Warnings)
 	d.proposeSteps(doc.Section("Ranges that recur, and may be steps"))
+	missing := doc.Section("Record what is missing")
+	if d.Torch != "" {
+		missing.Say("With PyTorch's profiler, in a loop of your own:")
+		missing.Code(d.Torch)
+		missing.Say("In an engine:")
+		missing.Code(capture.TorchEngines)
+		missing.Say("%s", capture.TorchStacks)
+	}
 	if d.Record != "" {
-		s := doc.Section("Record what is missing")
-		s.Code(d.Record + "\n" + capture.Export)
-		s.Say("%s does this for a given engine.", report.Command("scripts/capture.sh"))
+		missing.Say("With Nsight Systems:")
+		missing.Code(d.Record + "\n" + capture.Export)
+		missing.Say("%s does this for a given engine.", report.Command("scripts/capture.sh"))
 	}
 	return doc
 }

@@ -38,6 +38,9 @@ func (f *found) addRange(b *event.Batch, i int) {
 	if !b.Rank.Valid.Get(i) {
 		return
 	}
+	if k, ok := b.Domain.Get(i); f.torch && ok && int(k) < len(f.Domains) && f.Domains[k] != "torch" {
+		return // an operator or a function, which is no step
+	}
 	name := marker.Fold(string(b.Name.Get(i)))
 	t := f.ranges[name]
 	if t == nil && len(f.ranges) == maxNames {
@@ -75,5 +78,5 @@ func (d *Diagnosis) proposeSteps(s *report.Section) {
 	for _, r := range d.Recurring {
 		t.Row(report.Str(r.Name), report.Int(r.Count), report.Num(r.Us))
 	}
-	s.Say("To take the first for steps: %s and, in quotes, %s.", report.Command("--by nvtx"), report.Command("--marker "+d.Recurring[0].Marker))
+	s.Say("To take the first for steps: %s.", report.Command("--by nvtx --marker '"+strings.ReplaceAll(d.Recurring[0].Marker, "'", `'\''`)+"'"))
 }

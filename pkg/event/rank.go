@@ -165,6 +165,19 @@ func (h *Header) StartOnly() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.StartOnly })
 }
 
+// Source is what recorded the reports, "" where that differs or is not known.
+func (h *Header) Source() string {
+	for i := range h.Reports {
+		if h.Reports[i].Source != h.Reports[0].Source {
+			return ""
+		}
+	}
+	if len(h.Reports) == 0 {
+		return ""
+	}
+	return h.Reports[0].Source
+}
+
 // RankNumbers returns the numbers of all ranks, ascending, each once.
 func (h *Header) RankNumbers() []int32 {
 	var all []int32

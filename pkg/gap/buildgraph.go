@@ -18,5 +18,5 @@ func (c *computer) graphReport(views []*view) coverage.Report {
 			}
 		}
 	}
-	return sum.Report(c)
+	return sum.Report(c, c.header.Source())
 }

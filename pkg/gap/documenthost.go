@@ -53,7 +53,7 @@ func (i *Idle) whys(s *report.Section) {
 	for _, u := range i.Unrecorded {
 		what = append(what, u.What+" ("+u.Option+")")
 	}
-	s.Say("Not recorded: %s. To see why launching threads do not go on, record again:", strings.Join(what, ", "))
+	s.Say("Not recorded: %s. To see why launching threads do not go on, record with Nsight Systems:", strings.Join(what, ", "))
 	s.Code(i.Record)
 }
 

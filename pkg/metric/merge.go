@@ -30,6 +30,9 @@ func (res *Result) Add(other *Result) error {
 	res.addPhases(other.Phases)
 	res.addSteady(other.Steady)
 	res.Span = nil
+	if res.Source != other.Source {
+		res.Source = ""
+	}
 	res.Lanes += other.Lanes
 	res.GPUActivity = res.GPUActivity || other.GPUActivity
 	res.HiddenGraphs += other.HiddenGraphs

@@ -104,6 +104,9 @@ type Run struct {
 	Tags map[string]string `json:"tags,omitempty"`
 	// Time is when the first report began, in ns since 1970, 0 where that is not known.
 	Time int64 `json:"time_ns,omitempty"`
+	// Source is what recorded the reports, such as "nsys" or "torch", "" where the header
+	// does not say or they differ.
+	Source string `json:"source,omitempty"`
 	// Method is how steps were isolated, "" where they were not.
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.
@@ -331,7 +334,7 @@ func (c *computer) countsMarkers(rank int32) bool {
 func (c *computer) run() Run {
 	h := c.header
 	run := Run{
-		Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
+		Source: h.Source(), Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
 		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), StartOnly: h.StartOnly(), Warnings: h.Warnings(),
 	}
 	if h.Isolation != nil {

@@ -92,11 +92,15 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	case h.ClassRows(event.GraphLaunch) > 0:
 		return Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
 	}
-	return "", "", &NotFound{
+	none := &NotFound{
 		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
 		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM has them always, " +
 			"vLLM with a profiler configured), or name yours with --marker",
 	}
+	if h.Source() == "torch" {
+		none.Advice = "call the profiler's step() after each iteration, or put record_function around it and name that range with --marker"
+	}
+	return "", "", none
 }
 
 // NotFound is the error of a stream whose steps cannot be identified, though it is

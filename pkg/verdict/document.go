@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -302,47 +301,6 @@ func (r *Report) nextSteps(d *report.Section) {
 	if s.crossed[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
 		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
 	}
-}
-
-// remedy says what to do about an INCONCLUSIVE.
-func (r *Report) remedy(d *report.Section) {
-	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
-	record := capture.Options{}
-	if has(recordGPU) {
-		d.Item("Record CUDA in the processes that use the GPUs, while they do: -t cuda, of the engine's start and not of its client.")
-	}
-	if has(recordLess) {
-		d.Item("Record less, so that the profiler can keep up: some fifty iterations, and whole replays of CUDA graphs.")
-		record = capture.Options{WholeGraphs: true, Iterations: true}
-	}
-	if has(recordMore) {
-		d.Item("Record several steps: the first after the profiler's start is no evidence.")
-	}
-	if has(recordReplays) {
-		d.Item("Record the kernels of CUDA graphs: %s.", report.Command("--cuda-graph-trace=node"))
-	}
-	if has(countMarkers) {
-		d.Item("Compare with %s: steps may have been taken for one another.", report.Command("--by nvtx"))
-	}
-	if has(recordMarkers) {
-		r.markSteps(d)
-	}
-	d.Say("To record again:")
-	d.Code(capture.Command(record) + "\n" + capture.Export)
-	if !record.Iterations {
-		d.Say("With TensorRT-LLM, of some fifty iterations:")
-		d.Code(capture.Command(capture.Options{Iterations: true}))
-	}
-}
-
-// markSteps says how to get steps where none were found, and what there is without.
-func (r *Report) markSteps(d *report.Section) {
-	d.Item("Ranges that this trace may have already around each iteration: %s names them, and %s lists those that recur.",
-		report.Command("--by nvtx --marker 'REGEX'"), report.Command("nsys2arrow --doctor"))
-	d.Item("TensorRT-LLM marks its steps always (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
-		"a program of your own with an NVTX range around each iteration. In PyTorch's profiler, call step() after each and record several.")
-	d.Item("%s shows where the idle time of the whole trace goes, and %s gives it a verdict, if all of it is the work in question.",
-		report.Command("gaps"), report.Command("verdict --by none"))
 }
 
 // text returns the threshold of a metric for people.

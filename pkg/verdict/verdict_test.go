@@ -119,6 +119,12 @@ func TestInconclusive(t *testing.T) {
 		if err := report.Markdown(&text, r.Document(), report.Options{}); err != nil || strings.Contains(text.String(), "YES") || strings.Contains(text.String(), ": NO") {
 			t.Errorf("%s: text %q, %v", test.run, text.String(), err)
 		}
+		r.run.Source = "torch" // has advice of its own
+		var torch bytes.Buffer
+		if err := report.Markdown(&torch, r.Document(), report.Options{}); err != nil || strings.Contains(torch.String(), "nsys profile") ||
+			!strings.Contains(torch.String(), "record_function(") || !strings.Contains(torch.String(), "schedule(wait=") || strings.Contains(text.String(), "record_function(") {
+			t.Errorf("%s: %s, %v", test.run, torch.String(), err)
+		}
 		if !strings.HasPrefix(r.Warnings[0], "inconclusive: ") || len(r.Borderline) > 0 {
 			t.Errorf("%s: warnings %q, borderline %q", test.run, r.Warnings, r.Borderline)
 		}
