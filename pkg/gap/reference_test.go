@@ -463,7 +463,7 @@ func TestAgainstReference(t *testing.T) {
 			rows []eventtest.Row
 		}{{tagged, isolated}, {h, rows}} {
 			want := referenceOf(in.h, in.rows, opt)
-			for _, batch := range []int{1, 7, 8192} {
+			for _, batch := range eventtest.BatchSizes(seed / 3) {
 				rep, err := gap.Compute(eventtest.Source(in.h, in.rows, batch), opt)
 				if err != nil {
 					t.Fatal(err)

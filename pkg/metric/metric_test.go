@@ -117,7 +117,7 @@ func TestAgainstReference(t *testing.T) {
 			rows []eventtest.Row
 		}{{tagged, isolated}, {h, rows}} {
 			want := reference(in.h, in.rows, opt)
-			for _, batch := range []int{1, 7, 8192} {
+			for _, batch := range eventtest.BatchSizes(seed / 3) {
 				got := compute(t, in.h, in.rows, opt, batch)
 				checkSamples(t, got)
 				got.Samples = nil

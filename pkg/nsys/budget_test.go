@@ -40,7 +40,7 @@ func sameInAll(t *testing.T, paths ...string) []row {
 func TestBudgets(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	seeds := uint64(220)
+	seeds := uint64(120)
 	if testing.Short() {
 		seeds = 30
 	}

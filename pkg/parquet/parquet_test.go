@@ -401,20 +401,18 @@ func TestDamage(t *testing.T) {
 	}
 	same := 0
 	for i := range b {
-		for _, flip := range []byte{0x01, 0x80, 0xff} {
-			bad := bytes.Clone(b)
-			bad[i] ^= flip
-			f, err := NewFile(bytes.NewReader(bad), int64(len(bad)))
-			if err != nil || !f.Sealed() {
-				continue
-			}
-			got, err := readAll(f)
-			if err != nil {
-				continue
-			}
-			same++
-			compare(t, got, want)
+		bad := bytes.Clone(b)
+		bad[i] ^= []byte{0x01, 0x80, 0xff}[i%3]
+		f, err := NewFile(bytes.NewReader(bad), int64(len(bad)))
+		if err != nil || !f.Sealed() {
+			continue
 		}
+		got, err := readAll(f)
+		if err != nil {
+			continue
+		}
+		same++
+		compare(t, got, want)
 	}
 	t.Logf("%d bytes, %d flips that change nothing", len(b), same)
 	for n := 0; n < len(b); n += 16 {

@@ -90,7 +90,7 @@ func write(t *testing.T, s *Store, all []made) []*Run {
 // and in the file, and for merges of merges.
 func TestMerge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	seeds := uint64(60)
+	seeds := uint64(30)
 	if testing.Short() {
 		seeds = 12
 	}

@@ -55,7 +55,7 @@ func TestAgainstReference(t *testing.T) {
 		for _, by := range []string{Allreduce, NVTX, Graph} {
 			opt := testOptions(by, seed%4 == 0)
 			want := reference(rows, opt)
-			for _, batch := range []int{1, 2, 7, 8192} {
+			for _, batch := range eventtest.BatchSizes(seed / 4) {
 				got := isolate(t, h, rows, opt, batch)
 				for i := range got { // see TestEagerForward
 					if got[i].Kind == event.Step {
