@@ -74,7 +74,7 @@ var below = []struct {
 	// analyses, which know nothing of each other, nor of formats
 	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
-	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/spill", "pkg/thread"}},
+	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/spill", "pkg/stat", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/spill", "pkg/step"}},
 	{"pkg/perfetto", []string{"pkg/event", "pkg/timeline"}},
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},

@@ -75,8 +75,8 @@
 // those with callers before those without. Never does the number of samples say how long
 // anything took: they come up to forty times as often in one situation as in another.
 // Shares of families of functions (package symbol) over several strata are weighted by
-// the strata's times, and have intervals ([stat.Shares]) that samples of one step are a
-// cluster in; without 30 independent samples there is none.
+// the strata's times, and have intervals ([stat.Shares]) for what was in this window;
+// without 30 independent samples there is none.
 //
 // # Findings
 //

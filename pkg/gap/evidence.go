@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // Samples come up to forty times as often in one situation as in another. So they never
@@ -25,15 +26,18 @@ type stratum struct {
 type found struct {
 	ns      int64
 	exact   map[int32]int64 // ns in stacks of calls
-	samples []sample        // of the CPU, while it was in no such stack
+	samples []sample        // of the CPU, while it was in no such stack; in the order of time
 	python  map[int32]int64 // samples of Python functions
+	drawn   stat.Counts     // of which parts of gaps the samples of the CPU are, in the whole trace
 }
 
 // sample is a sample of the CPU.
 type sample struct {
-	stack   int32
-	family  event.Class
-	cluster int32 // samples of one cluster may be correlated
+	stack    int32
+	family   event.Class
+	at       int64
+	from, to int64 // the part of a gap that it is in
+	lanes    int64 // that were idle then
 }
 
 // exactNs is the time in stacks of calls.
@@ -55,17 +59,21 @@ func (c *computer) strata(views []*view) map[stratum]*found {
 			}
 			all[s].ns += t.Ns
 		})
-		v.eachEvidence(func(of *scope, cluster int32, e *idle.Evidence) {
+		v.eachEvidence(func(of *scope, e *idle.Evidence) {
 			if f := all[stratum{v.id, of.phase, e.Key}]; f != nil {
-				f.add(e, cluster)
+				f.add(e)
+				f.drawn = v.idle.Drawn(e.Key)
 			}
 		})
+	}
+	for _, f := range all {
+		f.join()
 	}
 	return all
 }
 
 // add adds evidence.
-func (f *found) add(e *idle.Evidence, cluster int32) {
+func (f *found) add(e *idle.Evidence) {
 	switch {
 	case e.Ns > 0:
 		if f.exact == nil {
@@ -78,30 +86,31 @@ func (f *found) add(e *idle.Evidence, cluster int32) {
 		}
 		f.python[e.Stack]++
 	case e.Stack >= 0: // else nobody knows what it shows
-		f.samples = append(f.samples, sample{e.Stack, e.Family, cluster})
+		f.samples = append(f.samples, sample{e.Stack, e.Family, e.At, e.From, e.To, 1})
 	}
 }
 
-// minClusters is how many steps there are at least where each is a cluster of samples, and
-// into how many stretches of equal length the window is cut where there are fewer.
-const minClusters = 8
+// join puts samples in the order of time, of several lanes that one thread keeps idle each
+// only once.
+func (f *found) join() {
+	slices.SortStableFunc(f.samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	joined := f.samples[:0]
+	for _, s := range f.samples {
+		if n := len(joined); n > 0 && joined[n-1].at == s.at && joined[n-1].stack == s.stack {
+			joined[n-1].lanes++
+			continue
+		}
+		joined = append(joined, s)
+	}
+	f.samples = joined
+}
 
-// eachEvidence calls f with the stacks that were found in the window, and the cluster that
-// each is of.
-func (v *view) eachEvidence(f func(of *scope, cluster int32, e *idle.Evidence)) {
-	first, last := int64(never), int64(none)
-	v.idle.EachEvidence(v.end, func(e *idle.Evidence) { first, last = min(first, e.At), max(last, e.At) })
+// eachEvidence calls f with the stacks that were found in the window.
+func (v *view) eachEvidence(f func(of *scope, e *idle.Evidence)) {
 	v.idle.EachEvidence(v.end, func(e *idle.Evidence) {
-		s := &v.slices[e.Slice]
-		of := &v.scopes[s.scope]
-		if !v.has(of) {
-			return
+		if of := &v.scopes[v.slices[e.Slice].scope]; v.has(of) {
+			f(of, e)
 		}
-		cluster := s.step
-		if v.steps < minClusters {
-			cluster = int32((e.At - first) / ((last-first)/(4*minClusters) + 1))
-		}
-		f(of, cluster, e)
 	})
 }
 
@@ -178,8 +187,8 @@ func (c *computer) counts(f *found) map[int32]int64 {
 	}
 	deep, all := map[int32]int64{}, map[int32]int64{}
 	for _, s := range f.samples {
-		if all[s.stack]++; strings.Contains(c.header.Stacks[s.stack], ";") {
-			deep[s.stack]++
+		if all[s.stack] += s.lanes; strings.Contains(c.header.Stacks[s.stack], ";") {
+			deep[s.stack] += s.lanes
 		}
 	}
 	if len(deep) > 0 {

@@ -38,7 +38,8 @@ const minSamples = 30
 type pool struct {
 	ns, sampled int64
 	drawn       []stat.Drawn
-	strata      int32
+	counts      []stat.Counts // of each stratum with samples
+	lengths     []float64     // of the parts of gaps that have samples, as stat.Sampler wants them
 }
 
 // add adds a stratum. What is in stacks of calls is known without samples.
@@ -49,11 +50,18 @@ func (p *pool) add(f *found) {
 		return
 	}
 	p.sampled += rest
-	weight := float64(rest) / float64(len(f.samples))
+	lanes := int64(0)
 	for _, s := range f.samples {
-		p.drawn = append(p.drawn, stat.Drawn{Weight: weight, Stratum: p.strata, Cluster: s.cluster, Kind: int32(s.family)})
+		lanes += s.lanes
 	}
-	p.strata++
+	weight, rate := float64(rest)/float64(lanes), f.drawn.Rate()
+	for i, s := range f.samples {
+		if i == 0 || s.from != f.samples[i-1].from {
+			p.lengths = append(p.lengths, rate*float64(s.to-s.from))
+		}
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.lanes), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family)})
+	}
+	p.counts = append(p.counts, f.drawn)
 }
 
 // families returns the shares of families of which enough is known.
@@ -67,7 +75,7 @@ func (p *pool) families() []Family {
 	for _, d := range p.drawn {
 		kinds, seen[d.Kind] = max(kinds, d.Kind+1), true
 	}
-	for k, s := range stat.Shares(p.drawn, int(kinds)) {
+	for k, s := range stat.Shares(p.drawn, int(kinds), stat.NewSampler(p.counts, p.lengths, len(p.drawn))) {
 		if seen[int32(k)] && math.Round(s.N) >= minSamples {
 			list = append(list, Family{event.Class(k).String(), s.Share, s.Low, s.High, us(p.sampled) * s.Share})
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // Evidence is a stack that a host thread was in while a lane was idle because of it: for a
@@ -17,6 +18,9 @@ type Evidence struct {
 	Python bool        // the stack is one of Python functions
 	At     int64       // ns: when it began
 	Ns     int64       // idle time in it; 0 for a sample
+	// From and To are, of a sample, the part of the gap in which the thread was in the
+	// state of Key, in ns.
+	From, To int64
 
 	until int64 // the end of the gap
 }
@@ -93,17 +97,36 @@ func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
 	if cause := r.sites.Cause(key); why.InCall() || cause >= Launch && cause <= API {
 		r.lookCalls(h, from, to, key, g)
 	}
-	k := sort.Search(len(h.samples), func(i int) bool { return h.samples[i].start >= from })
+	k, drawn := sort.Search(len(h.samples), func(i int) bool { return h.samples[i].start >= from }), 0
 	for ; k < len(h.samples) && h.samples[k].start < to; k++ {
 		s := &h.samples[k]
-		if !s.python && !why.OnCPU() {
+		switch {
+		case s.python:
+		case !why.OnCPU():
 			continue
+		default:
+			drawn++
 		}
 		slice := r.sliceAt(s.start)
 		if r.slices[slice].group != NoGroup {
-			r.evidence = append(r.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, g.until})
+			r.evidence = append(r.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
 		}
 	}
+	if why.OnCPU() && len(h.samples) > 0 {
+		for int(key) >= len(r.drawn) {
+			r.drawn = append(r.drawn, make([]stat.Counts, max(64, len(r.drawn)))...)
+		}
+		r.drawn[key].Add(drawn, to-from)
+	}
+}
+
+// Drawn returns how many samples of the CPU were drawn of the parts of gaps with a key that
+// is divided by why.
+func (r *Rank) Drawn(key Key) stat.Counts {
+	if int(key) >= len(r.drawn) {
+		return stat.Counts{}
+	}
+	return r.drawn[key]
 }
 
 // lookCalls finds the stacks of calls: at each instant that of the call that began last.
@@ -138,7 +161,7 @@ func (r *Rank) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 		_, end := r.Bounds(k)
 		end = min(end, to)
 		if r.slices[k].group != NoGroup && from < end {
-			r.evidence = append(r.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, g.until})
+			r.evidence = append(r.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, g.until})
 		}
 		from = max(from, end)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/spill"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
@@ -82,6 +83,7 @@ type Rank struct {
 	holds     []hold // of the interpreter lock, in the order of their start
 	pauses    []span
 	evidence  []Evidence
+	drawn     []stat.Counts      // by key: samples of the CPU in parts of gaps
 	runs      bool               // there are runs of threads
 	besides   []besideAt         // that are not in beside yet
 	beside    map[int32][]Beside // by group and thread

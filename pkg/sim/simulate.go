@@ -145,9 +145,10 @@ type rank struct {
 	holding      int64   // since when the thread holds the interpreter lock
 	step         stepInfo
 
-	cpu              int32 // that its thread is on, where that is recorded
-	lostFrom, lostTo int64 // what the host lost in this step
-	sampled          int64 // samples are recorded up to here
+	cpu              int32      // that its thread is on, where that is recorded
+	lostFrom, lostTo int64      // what the host lost in this step
+	sampled          int64      // samples are recorded up to here
+	spells           [][2]int64 // collections of garbage of this step
 	stacks           map[string][]Frame
 }
 

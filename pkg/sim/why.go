@@ -24,7 +24,23 @@ type HostCause struct {
 	//	queue        the GPU's queue is said to be full
 	//	gc           collects garbage, which only samples show
 	Kind string
-	US   float64 // mean microseconds per step
+	US   float64 // mean microseconds per step that loses any
+	// OneIn is how many steps there are to each that loses time, 0 for one; Together says
+	// that such steps come in runs of up to 8.
+	OneIn    int
+	Together bool
+	// Spells is how many collections of garbage a step has, 0 for one.
+	Spells int
+	// SampleUS is the distance between samples in microseconds, 0 for samples at random.
+	SampleUS float64
+}
+
+// strikes tells whether step k loses time.
+func (w *HostCause) strikes(k int) bool {
+	if w.Together {
+		k /= 8
+	}
+	return w.OneIn < 2 || k%w.OneIn == w.OneIn/2
 }
 
 // HostCauses are the kinds.
@@ -71,7 +87,7 @@ func (r *rank) beginHost() {
 // lose makes the host lose time, all of which the GPUs are idle.
 func (r *rank) lose() {
 	w := &r.s.c.Why
-	if w.Kind == "" {
+	if w.Kind == "" || !w.strikes(r.step.number) {
 		return
 	}
 	chance := r.s.chance("why", r.index, r.step.number)
@@ -86,6 +102,8 @@ func (r *rank) lose() {
 		r.t.Overheads.Add(Overhead{Start: start, End: end, Name: r.t.String(by.name), Process: r.process, TID: r.tid, Kind: by.kind, CUPTI: true})
 	}
 	switch w.Kind {
+	case "gc":
+		r.collect(ns, chance)
 	case "lock":
 		r.switches(start, lockHolder, 6, true)
 		r.switches(end, lockHolder, 6, false)
@@ -101,6 +119,22 @@ func (r *rank) lose() {
 		r.switches(end, neighbour, r.cpu, false)
 		r.switches(end, 0, to, true)
 	}
+}
+
+// collect makes the lost time one of several collections, with other work between them.
+func (r *rank) collect(ns int64, chance *rand.Rand) {
+	spells := int64(max(1, r.s.c.Why.Spells))
+	r.spells = r.spells[:0]
+	for k := range spells {
+		if k > 0 {
+			r.lostTo += int64(20e3 + 60e3*chance.Float64())
+		} else {
+			r.lostTo = r.lostFrom
+		}
+		r.spells = append(r.spells, [2]int64{r.lostTo, r.lostTo + ns/spells})
+		r.lostTo += ns / spells
+	}
+	r.now, r.true.Lost = r.lostTo, ns/spells*spells
 }
 
 // blocked records a call in which the main thread is off its CPU but for the cost of
@@ -125,8 +159,9 @@ const (
 	sampleOutside = 25
 )
 
-// sample records the samples since the last ones. They come at random, far more often
-// outside of CUDA calls than inside. In a collection all are the collector's.
+// sample records the samples since the last ones. They come at random, or at equal
+// distances, far more often outside of CUDA calls than inside. In a collection all are the
+// collector's.
 func (r *rank) sample() {
 	if r.s.c.Why.Kind == "" {
 		return
@@ -134,23 +169,30 @@ func (r *rank) sample() {
 	chance := r.s.chance("samples", r.index, r.step.number)
 	off := blockedIn[r.s.c.Why.Kind] != "" || r.s.c.Why.Kind == "descheduled"
 	calls := r.callsSince(r.sampled)
-	for at := r.sampled; ; {
-		at += int64(chance.ExpFloat64() * sampleOutside * 1e3)
+	for {
+		distance := chance.ExpFloat64() * sampleOutside
+		if fixed := r.s.c.Why.SampleUS; fixed > 0 {
+			distance = fixed
+		}
+		at := r.sampled + int64(distance*1e3)
 		if at >= r.now {
 			break
 		}
+		r.sampled = at
 		inLost := at >= r.lostFrom && at < r.lostTo
 		inCall := slices.ContainsFunc(calls, func(c Call) bool { return at >= c.Start && at < c.End })
 		if inLost && off || inCall && chance.IntN(sampleInCall/sampleOutside) > 0 {
 			continue
 		}
 		stack := "gc_collect_main visit_decref"
-		if !inLost || r.s.c.Why.Kind != "gc" {
+		if !slices.ContainsFunc(r.spells, func(s [2]int64) bool { return at >= s[0] && at < s[1] }) {
 			stack = r.function(chance, inCall)
 		}
 		r.t.Samples.Add(CPUSample{At: at, Process: r.process, TID: r.tid, Stack: r.stack(stack, chance.IntN(4) == 0)})
 	}
-	r.sampled = r.now
+	if r.s.c.Why.SampleUS == 0 {
+		r.sampled = r.now
+	}
 }
 
 // callsSince returns the calls of the main thread since a time.

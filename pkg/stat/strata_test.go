@@ -6,97 +6,157 @@ import (
 	"testing"
 )
 
-// Strata drawn at rates of 1 to 40, with kinds that come in spells: intervals hold the
-// true share about as often as they say, and the plain share of the samples does not.
-func TestSharesCover(t *testing.T) {
-	const runs = 1000
-	for _, test := range []struct {
-		name     string
-		clusters int
-		per      float64 // samples of a cluster in the stratum of rate 1
-		spell    float64 // how much of a cluster is of one kind
-	}{{"independent", 60, 8, 0}, {"spells", 60, 8, 0.3}, {"few clusters", 12, 30, 0.1}} {
-		var covered, drawn, biased [3]float64
-		for seed := range uint64(runs) {
-			rng := rand.New(rand.NewPCG(seed, 5))
-			sizes := []float64{100, 300, 50}
-			rates := []float64{1, 0.1, 4}
-			shares := [][]float64{{0.1, 0.5, 0.4}, {0.6, 0.1, 0.3}, {0.02, 0.9, 0.08}}
-			samples, counts := draw(rng, test.clusters, test.per, test.spell, rates, shares)
-			for i := range samples {
-				samples[i].Weight = sizes[samples[i].Stratum] / counts[samples[i].Stratum]
-			}
-			total := sizes[0] + sizes[1] + sizes[2]
-			for k, s := range Shares(samples, 3) {
-				truth := (sizes[0]*shares[0][k] + sizes[1]*shares[1][k] + sizes[2]*shares[2][k]) / total
-				plain := 0.0
-				for _, d := range samples {
-					if int(d.Kind) == k {
-						plain += 1 / float64(len(samples))
-					}
-				}
-				drawn[k]++
-				if s.Low <= truth && truth <= s.High {
-					covered[k]++
-				}
-				if s.Low <= plain && plain <= s.High {
-					biased[k]++
-				}
-			}
-		}
-		for k := range covered {
-			if c := covered[k] / drawn[k]; c < 0.93 || c > 0.97 {
-				t.Errorf("%s, kind %d: %.3f of the intervals hold the true share", test.name, k, c)
-			}
-		}
-		if biased[1] > runs/2 {
-			t.Errorf("%s: the rates do not matter", test.name)
-		}
-	}
+// spells is how a kind comes while a GPU is idle: in one of so many steps, for so long, in
+// so many spells; near says that those steps are next to each other. In microseconds.
+type spells struct {
+	name   string
+	oneIn  int
+	us     float64
+	number int
+	near   bool
 }
 
-// draw draws samples of each stratum in clusters, whose kinds are those of the stratum but
-// for a part that is of one kind.
-func draw(rng *rand.Rand, clusters int, per, spell float64, rates []float64, shares [][]float64) (all []Drawn, counts []float64) {
-	counts = make([]float64, len(rates))
-	kind := func(of []float64) int32 {
-		u := rng.Float64()
-		for k, p := range of {
-			if u -= p; u < 0 {
-				return int32(k)
-			}
+var allSpells = []spells{
+	{"each step", 1, 700, 1, false}, {"many short", 1, 400, 8, false}, {"few long", 7, 9000, 1, false}, {"clustered", 6, 2500, 3, true},
+}
+
+// Samplers: the mean distance between samples in microseconds, and how much of it is random.
+var samplers = []struct {
+	name         string
+	us           float64
+	random       float64 // of the distance, 1: Poisson
+	bursts, bias bool
+}{
+	{"at random", 100, 1, false, false}, {"1 kHz", 1000, 0, false, false}, {"1 kHz, jitter", 1000, 0.5, false, false}, {"200 Hz", 5000, 0, false, false},
+	{"10 kHz", 100, 0, false, false}, {"biased by situation", 100, 1, false, true}, {"in bursts", 100, 1, true, false},
+}
+
+// timeline is a run with idle time in each step, of two strata, and what was drawn of it.
+type timeline struct {
+	drawn   []Drawn
+	sizes   []float64
+	counts  []Counts
+	lengths []float64
+	truth   float64
+}
+
+// simulate draws a run. Strata are sampled at rates of 1 and, where it is biased, 1/10.
+func simulate(rng *rand.Rand, of spells, every, jitter float64, bursts, bias bool) *timeline {
+	t := &timeline{sizes: make([]float64, 2), counts: make([]Counts, 2)}
+	var hit, left float64
+	part, steps := int32(0), 120
+	left = rng.Float64() * every
+	next := func() float64 {
+		if jitter == 1 {
+			return rng.ExpFloat64() * every
 		}
-		return int32(len(of) - 1)
+		return every * (1 + jitter*(rng.Float64()-0.5))
 	}
-	for c := range clusters {
-		for s, rate := range rates {
-			common := kind(shares[s])
-			for n := per * rate; n > 0; n-- {
-				if rng.Float64() > n {
+	on := true
+	for step := range steps {
+		if bursts && rng.Float64() < 0.2 {
+			on = !on
+		}
+		for left -= 3000 + rng.Float64()*4000; left < 0; { // the GPU is busy
+			left += next()
+		}
+		struck := step%of.oneIn == 0
+		if of.near {
+			struck = step/20%of.oneIn == 0
+		}
+		for stratum := range int32(2) {
+			length, inside := 600+rng.Float64()*800, [][2]float64{}
+			if struck && stratum == 0 {
+				for range of.number {
+					spell := of.us / float64(of.number) * (0.7 + 0.6*rng.Float64())
+					inside = append(inside, [2]float64{length, length + spell})
+					length += spell + 50*rng.Float64()
+					hit += spell
+				}
+				length += 300
+			}
+			slow := 1.0
+			if bias && stratum == 1 {
+				slow = 10
+			}
+			n := 0
+			at := left * slow
+			for ; at < length; at += next() * slow {
+				if !on {
 					continue
 				}
-				k := common
-				if rng.Float64() >= spell {
-					k = kind(shares[s])
+				d := Drawn{Stratum: stratum, Part: part}
+				for _, s := range inside {
+					if at >= s[0] && at < s[1] {
+						d.Kind = 1
+					}
 				}
-				all = append(all, Drawn{Stratum: int32(s), Cluster: int32(c), Kind: k})
-				counts[s]++
+				t.drawn = append(t.drawn, d)
+				n++
+			}
+			left = (at - length) / slow
+			t.counts[stratum].Add(n, int64(length))
+			t.sizes[stratum] += length
+			if n > 0 {
+				t.lengths = append(t.lengths, length)
+				part++
 			}
 		}
 	}
-	return all, counts
+	for i := range t.drawn {
+		d := &t.drawn[i]
+		d.Weight = t.sizes[d.Stratum] / t.counts[d.Stratum].n
+		if i == 0 || t.drawn[i-1].Part != d.Part {
+			t.lengths[d.Part] *= t.counts[d.Stratum].Rate()
+		}
+	}
+	t.truth = hit / (t.sizes[0] + t.sizes[1])
+	return t
+}
+
+// Intervals hold the true share of a run about as often as they say, however a kind comes
+// and samples are drawn.
+func TestSharesCover(t *testing.T) {
+	const runs = 120
+	all, held := 0.0, 0.0
+	for _, of := range allSpells {
+		for _, s := range samplers {
+			covered, random, width := 0.0, 0.0, 0.0
+			for seed := range uint64(runs) {
+				line := simulate(rand.New(rand.NewPCG(seed, 5)), of, s.us, s.random, s.bursts, s.bias)
+				r := NewSampler(line.counts, line.lengths, len(line.drawn))
+				share := Shares(line.drawn, 2, r)[1]
+				random += r.Random / runs
+				width += (share.High - share.Low) / runs / line.truth
+				if share.Low <= line.truth && line.truth <= share.High {
+					covered += 1.0 / runs
+				}
+			}
+			t.Logf("%s, %s: %.3f of the intervals hold the truth, random %.2f, width %.2f of it", of.name, s.name, covered, random, width)
+			switch {
+			case s.bursts && of.near: // what was missed nobody knows: those intervals are too narrow
+			case covered < 0.88:
+				t.Errorf("%s, %s: %.3f of the intervals hold the true share", of.name, s.name, covered)
+			case s.random == 1 && !s.bursts:
+				all, held = all+1, held+covered
+			}
+		}
+	}
+	if mean := held / all; mean < 0.93 || mean > 0.97 {
+		t.Errorf("at random %.3f of the intervals hold the true share", mean)
+	}
 }
 
 // The same samples have the same shares, to the last bit.
 func TestSharesAreTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	var drawn []Drawn
-	for range 3000 {
-		drawn = append(drawn, Drawn{Weight: rng.Float64(), Stratum: rng.Int32N(9), Cluster: rng.Int32N(60), Kind: rng.Int32N(5)})
+	for i := range 3000 {
+		drawn = append(drawn, Drawn{Weight: rng.Float64(), Stratum: rng.Int32N(9), Part: int32(i / 3), Kind: rng.Int32N(5)})
 	}
-	want := Shares(drawn, 5)
+	want := Shares(drawn, 5, Sampler{0.5, make([]float64, 1000)})
 	for range 20 {
-		if got := Shares(drawn, 5); !slices.Equal(got, want) {
+		if got := Shares(drawn, 5, Sampler{0.5, make([]float64, 1000)}); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}

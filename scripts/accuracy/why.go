@@ -49,11 +49,11 @@ func runWhy(w io.Writer, o options) error {
 	}
 	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
 		c := &hostCauses[i]
-		with, truth, err := whyRun(dir, c.kind, seed)
+		with, truth, err := whyRun(dir, sim.HostCause{Kind: c.kind, US: 700}, seed)
 		if err != nil {
 			return nil, err
 		}
-		without, _, err := whyRun(dir, "running", seed)
+		without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -67,17 +67,80 @@ func runWhy(w io.Writer, o options) error {
 		}
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", hostCauses[i].kind, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, near, held, count{r.silent, r.runs})
 	}
+	if err != nil {
+		return err
+	}
+	return runCollections(w, o)
+}
+
+// collections are ways in which garbage is collected and sampled.
+var collections = func() (all []collection) {
+	for _, c := range []collection{
+		{"one per step", sim.HostCause{US: 700}}, {"many short ones", sim.HostCause{US: 600, Spells: 8}},
+		{"few long ones", sim.HostCause{US: 9000, OneIn: 7}}, {"clustered", sim.HostCause{US: 1500, OneIn: 3, Together: true}},
+	} {
+		for _, s := range []struct {
+			name string
+			us   float64
+		}{{"at random", 0}, {"10 kHz", 100}, {"1 kHz", 1000}, {"200 Hz", 5000}} {
+			of := c
+			of.name, of.why.Kind, of.why.SampleUS = of.name+", "+s.name, "gc", s.us
+			all = append(all, of)
+		}
+	}
+	return all
+}()
+
+type collection struct {
+	name string
+	why  sim.HostCause
+}
+
+// collectionRuns is how many runs of a way there are for each seed: coverage takes many.
+const collectionRuns = 5
+
+// runCollections counts how often the interval of the collector's time holds it.
+func runCollections(w io.Writer, o options) error {
+	type row struct {
+		runs, shown, held int
+		width             float64
+	}
+	rows, names := make([]row, len(collections)), []string{}
+	for _, c := range collections {
+		names = append(names, c.name)
+	}
+	o.seeds *= collectionRuns
+	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
+		rep, truth, err := whyRun(dir, collections[i].why, seed)
+		if err != nil {
+			return nil, err
+		}
+		_, low, high := hostCauses[len(hostCauses)-1].time(rep)
+		return func() {
+			r := &rows[i]
+			if r.runs++; high > low {
+				r.shown++
+				r.held += one(low <= truth && truth <= high)
+				r.width += (high - low) / truth
+			}
+		}, nil
+	})
+	fmt.Fprintf(w, "\n| collections, samples | runs | with an interval | it holds the truth | its width |\n|:--|--:|--:|--:|--:|\n")
+	for i, r := range rows {
+		fmt.Fprintf(w, "| %s | %d | %d | %s | %.0f %% |\n", names[i], r.runs, r.shown, count{r.held, r.shown}, 100*r.width/float64(max(1, r.shown)))
+	}
 	return err
 }
 
 // whyRun simulates a run whose hosts lose time in a way, and reports on it. truth is the
 // time that they lose in the benchmark windows, in us.
-func whyRun(dir, kind string, seed int) (rep *gap.Report, truth float64, err error) {
+func whyRun(dir string, cause sim.HostCause, seed int) (rep *gap.Report, truth float64, err error) {
 	c := sim.Default()
 	c.Seed, c.Steps = uint64(seed+1), 40+seed%5*8
 	c.Layers = 12 + seed%4*6
 	c.Noise = noises[seed%len(noises)]
-	c.Why = sim.HostCause{Kind: kind, US: 700 + float64(seed%7)*100}
+	c.Why = cause
+	c.Why.US *= 1 + float64(seed%7)/7
 	traces, true, err := sim.SimulateTruth(c, false)
 	if err != nil {
 		return nil, 0, err
