@@ -3,6 +3,7 @@ package gap_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -216,7 +217,8 @@ func TestJSON(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		if err := table.WriteJSON(&out, tab); err != nil {
+		w := table.NewWriter(&out, table.JSON)
+		if err := errors.Join(w.Write(tab), w.Close()); err != nil {
 			t.Error(err)
 		}
 		if err := report.Markdown(&out, rep.Document(part), report.Options{}); err != nil {

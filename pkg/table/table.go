@@ -1,7 +1,7 @@
 // Package table holds small results: rows with typed columns that flow from
 // one filter to the next (metric rows, differences, findings) or are shown to
 // people. Package wire carries tables over pipes, package checkpoint keeps
-// them as Parquet; WriteCSV and WriteJSON write them for programs without either.
+// them as Parquet; Writer writes them for programs without either.
 package table
 
 import "fmt"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"io"
 	"math"
 	"reflect"
 	"strings"
@@ -21,9 +22,20 @@ func sample() *Table {
 	return t
 }
 
+// writeAll writes tables as one.
+func writeAll(w io.Writer, format Format, tables ...*Table) error {
+	out := NewWriter(w, format)
+	for _, t := range tables {
+		if err := out.Write(t); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
 func TestCSV(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteCSV(&out, sample(), sample()); err != nil {
+	if err := writeAll(&out, CSV, sample(), sample()); err != nil {
 		t.Fatal(err)
 	}
 	rows := "gpu_idle,3,0.3333333333333333,true\n" +
@@ -44,7 +56,7 @@ func TestCSVOnTerminals(t *testing.T) {
 	tbl.Append("\x1b[31mred\x07\u009b1m\xff\u202e")
 	tbl.Append("C:\\größe ☃")
 	var out bytes.Buffer
-	if err := WriteCSV(&out, tbl); err != nil {
+	if err := writeAll(&out, CSV, tbl); err != nil {
 		t.Fatal(err)
 	}
 	if want := "name\n" + `\x1b[31mred\a\u009b1m\xff\u202e` + "\n" + `C:\größe ☃` + "\n"; out.String() != want {
@@ -57,7 +69,7 @@ func TestJSON(t *testing.T) {
 	tbl.Append("tab\t<&>\u2028 ☃ \xff", nil, math.NaN(), nil)
 	tbl.Append("inf", nil, math.Inf(-1), nil)
 	var out bytes.Buffer
-	if err := WriteJSON(&out, tbl); err != nil {
+	if err := writeAll(&out, JSON, tbl); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -82,7 +94,7 @@ func TestHeaderOfAnEmptyTable(t *testing.T) {
 	empty := New("s", 1, Field{"a", Text}, Field{"b", Int})
 	for format, want := range map[Format]string{CSV: "a,b\n", JSON: ""} {
 		var out bytes.Buffer
-		if err := writeAll(&out, format, []*Table{empty, empty}); err != nil || out.String() != want {
+		if err := writeAll(&out, format, empty, empty); err != nil || out.String() != want {
 			t.Errorf("format %d: %q, %v, want %q", format, out.String(), err, want)
 		}
 	}
@@ -90,7 +102,7 @@ func TestHeaderOfAnEmptyTable(t *testing.T) {
 
 func TestTablesOfDifferentColumns(t *testing.T) {
 	other := New("s", 1, Field{"a", Text})
-	if err := WriteCSV(&bytes.Buffer{}, sample(), other); err == nil {
+	if err := writeAll(&bytes.Buffer{}, CSV, sample(), other); err == nil {
 		t.Error("no error")
 	}
 }
@@ -101,7 +113,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, bytes.ErrTooLarge }
 
 func TestWriteErrorsAreReported(t *testing.T) {
 	for _, format := range []Format{CSV, JSON} {
-		if err := writeAll(fullDisk{}, format, []*Table{sample()}); err == nil {
+		if err := writeAll(fullDisk{}, format, sample()); err == nil {
 			t.Errorf("format %d: no error from a full disk", format)
 		}
 	}
@@ -175,7 +187,7 @@ func TestFromEvents(t *testing.T) {
 		t.Errorf("columns %v", names)
 	}
 	var out bytes.Buffer
-	if err := WriteCSV(&out, tbl); err != nil {
+	if err := writeAll(&out, CSV, tbl); err != nil {
 		t.Fatal(err)
 	}
 	want := "nvtx,0,0,,,,,first,gil,,,,,,,,,,\n" +

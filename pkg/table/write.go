@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -31,9 +32,9 @@ const (
 type Writer struct {
 	w      *bufio.Writer
 	format Format
-	fields []Field // of the first table
+	fields []Field  // of the first table
+	keys   []string // of JSON, what stands before the value of each field; not nil
 	line   []byte
-	keys   [][]byte
 }
 
 // NewWriter returns a writer to w. Close it when all is written.
@@ -41,71 +42,39 @@ func NewWriter(w io.Writer, format Format) *Writer {
 	return &Writer{w: bufio.NewWriterSize(w, 64<<10), format: format}
 }
 
-// WriteCSV writes tables of the same columns as CSV.
-func WriteCSV(w io.Writer, tables ...*Table) error { return writeAll(w, CSV, tables) }
-
-// WriteJSON writes tables of the same columns as one JSON object a row.
-func WriteJSON(w io.Writer, tables ...*Table) error { return writeAll(w, JSON, tables) }
-
-func writeAll(w io.Writer, format Format, tables []*Table) error {
-	out := NewWriter(w, format)
-	for _, t := range tables {
-		if err := out.Write(t); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
-
 // Close writes what is left. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.w.Flush() }
 
-// Write writes the rows of t, the first time after a header.
+// Write writes the rows of t, the first time after a header. A table with other columns
+// than the first is an error.
 func (w *Writer) Write(t *Table) error {
-	if w.fields == nil {
-		for i := range t.Columns {
-			w.fields = append(w.fields, t.Columns[i].Field)
-		}
+	var fields []Field
+	for i := range t.Columns {
+		fields = append(fields, t.Columns[i].Field)
 	}
-	if err := w.same(t); err != nil {
-		return err
+	if w.keys == nil {
+		w.fields = fields
+		w.begin()
 	}
-	if w.format == CSV {
-		return w.csv(t)
-	}
-	return w.json(t)
-}
-
-// same makes sure that t has the columns of the first table.
-func (w *Writer) same(t *Table) error {
-	ok := len(t.Columns) == len(w.fields)
-	for i := 0; ok && i < len(w.fields); i++ {
-		ok = t.Columns[i].Field == w.fields[i]
-	}
-	if !ok {
+	if !slices.Equal(fields, w.fields) {
 		return fmt.Errorf("table %s has other columns than the one before it", t.Schema)
 	}
-	return nil
-}
-
-func (w *Writer) csv(t *Table) error {
-	if w.keys == nil {
-		w.keys = [][]byte{}
-		for i, f := range w.fields {
-			w.line = appendField(separate(w.line, i, ','), f.Name)
-		}
-		w.line = append(w.line, '\n')
-	}
+	json := w.format == JSON
 	for row := range t.rows {
+		if json {
+			w.line = append(w.line, '{')
+		}
 		for i := range t.Columns {
-			w.line = separate(w.line, i, ',')
-			switch c := &t.Columns[i]; {
-			case c.Null(row):
-			case c.Type == Text:
-				w.line = appendField(w.line, c.Texts[row])
-			default:
-				w.line = appendPlain(w.line, c, row)
+			if i > 0 {
+				w.line = append(w.line, ',')
 			}
+			if json {
+				w.line = append(w.line, w.keys[i]...)
+			}
+			w.value(&t.Columns[i], row)
+		}
+		if json {
+			w.line = append(w.line, '}')
 		}
 		w.line = append(w.line, '\n')
 		if err := w.flushLine(); err != nil {
@@ -115,19 +84,44 @@ func (w *Writer) csv(t *Table) error {
 	return w.flushLine()
 }
 
+// begin makes the keys of w.fields, and of CSV the line of names.
+func (w *Writer) begin() {
+	w.keys = []string{}
+	for i, f := range w.fields {
+		switch {
+		case w.format == JSON:
+			w.keys = append(w.keys, string(appendQuoted(nil, f.Name))+":")
+			continue
+		case i > 0:
+			w.line = append(w.line, ',')
+		}
+		w.line = appendField(w.line, f.Name)
+	}
+	if w.format == CSV {
+		w.line = append(w.line, '\n')
+	}
+}
+
+// value appends a value to the line.
+func (w *Writer) value(c *Column, row int) {
+	switch {
+	case w.format == CSV && c.Null(row):
+	case c.Null(row), w.format == JSON && c.Type == Float && (math.IsNaN(c.Floats[row]) || math.IsInf(c.Floats[row], 0)):
+		w.line = append(w.line, "null"...)
+	case c.Type != Text:
+		w.line = appendPlain(w.line, c, row)
+	case w.format == CSV:
+		w.line = appendField(w.line, c.Texts[row])
+	default:
+		w.line = appendQuoted(w.line, c.Texts[row])
+	}
+}
+
 // flushLine hands over the line.
 func (w *Writer) flushLine() error {
 	_, err := w.w.Write(w.line)
 	w.line = w.line[:0]
 	return err
-}
-
-// separate appends a separator before every field but the first.
-func separate(line []byte, i int, by byte) []byte {
-	if i > 0 {
-		line = append(line, by)
-	}
-	return line
 }
 
 // appendField appends a text as CSV.
@@ -163,34 +157,6 @@ func appendFloat(line []byte, f float64) []byte {
 	return strconv.AppendFloat(line, f, form, -1, 64)
 }
 
-func (w *Writer) json(t *Table) error {
-	if w.keys == nil {
-		w.keys = make([][]byte, len(w.fields))
-		for i, f := range w.fields {
-			w.keys[i] = append(appendQuoted(separate([]byte{}, i, ','), f.Name), ':')
-		}
-	}
-	for row := range t.rows {
-		w.line = append(w.line, '{')
-		for i := range t.Columns {
-			w.line = append(w.line, w.keys[i]...)
-			switch c := &t.Columns[i]; {
-			case c.Null(row), c.Type == Float && (math.IsNaN(c.Floats[row]) || math.IsInf(c.Floats[row], 0)):
-				w.line = append(w.line, "null"...)
-			case c.Type == Text:
-				w.line = appendQuoted(w.line, c.Texts[row])
-			default:
-				w.line = appendPlain(w.line, c, row)
-			}
-		}
-		w.line = append(w.line, "}\n"...)
-		if err := w.flushLine(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // appendQuoted appends a text as JSON.
 func appendQuoted(line []byte, s string) []byte {
 	simple := true
@@ -210,19 +176,14 @@ func appendQuoted(line []byte, s string) []byte {
 	return append(line, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }
 
-// visible spells out what is not printable in a text.
+// visible returns a text with what is not printable escaped, as Go does: control
+// characters, and bytes that are no UTF-8.
 func visible(s string) string {
-	for i := 0; i < len(s); i++ { // Fast path: printable ASCII.
-		if s[i] < ' ' || s[i] > '~' {
-			return spellOut(s)
-		}
+	ascii := 0
+	for ascii < len(s) && ' ' <= s[ascii] && s[ascii] <= '~' { // Fast path.
+		ascii++
 	}
-	return s
-}
-
-func spellOut(s string) string {
-	plain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
-	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+	if strings.IndexFunc(s[ascii:], func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0 {
 		return s
 	}
 	quoted := strconv.QuoteToGraphic(s)

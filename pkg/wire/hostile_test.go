@@ -446,7 +446,7 @@ func FuzzReader(f *testing.F) {
 		}
 		h := *in.Header()
 		if h.Foreign != nil { // which may be damaged inside, and then is not written
-			table.WriteCSV(io.Discard, table.FromEvents(&h, b))
+			table.NewWriter(io.Discard, table.CSV).Write(table.FromEvents(&h, b))
 			writePlain(t, &h, b)
 			NewWriter(io.Discard, &h).Write(b)
 			return
