@@ -104,25 +104,11 @@ func lineOf(item any, unit float64) (l Line, err error) {
 	if !ok || !ok2 || number < 0 || number > math.MaxInt32 || hits < 0 {
 		return l, errShape
 	}
-	l = Line{Number: int(number), Hits: hits, Time: Exact}
-	if whole, is := t[2].(int64); is {
-		l.Ns = wholeNumber(whole).toNs(scaleOf(unit))
-		return l, nil
-	}
-	time, is := t[2].(float64)
-	if !is || math.IsNaN(time) {
+	time, ok := toFloat(t[2])
+	if !ok || math.IsNaN(time) {
 		return l, errShape
 	}
-	l.Ns = roundNs(time * scaleOf(unit))
-	return l, nil
-}
-
-// wholeNumber is a whole number as a printed one is kept.
-func wholeNumber(n int64) number {
-	if n < 0 {
-		return number{negative: true}
-	}
-	return number{whole: uint64(n), value: float64(n)}
+	return Line{Number: int(number), Hits: hits, Time: Exact, Ns: roundNs(time * scaleOf(unit))}, nil
 }
 
 func toFloat(v any) (float64, bool) {

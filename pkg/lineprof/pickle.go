@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"strings"
 )
 
@@ -14,7 +13,6 @@ const (
 	maxPickle = 64 << 20 // bytes of a file
 	maxValues = 6 << 20  // values made by one file
 	maxMarks  = 1000     // marks open at once: depth of containers under construction
-	maxLong   = 32       // bytes of an integer
 )
 
 // Values of the machine are nil, int64, float64, string, *list, *dict, tuple, mark,
@@ -179,7 +177,7 @@ func (m *machine) pushNumber(op byte) error {
 	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 }
 
-// pushLong pushes an integer of any length, as a float64 where int64 does not hold it.
+// pushLong pushes an integer of up to 8 bytes, which hold 292 years in ns.
 func (m *machine) pushLong() error {
 	n, err := m.uint(1)
 	if err != nil {
@@ -189,22 +187,12 @@ func (m *machine) pushLong() error {
 	if err != nil {
 		return err
 	}
-	if n > maxLong {
-		return errors.New("an integer of more than 32 bytes")
+	if n > 8 {
+		return errors.New("an integer of more than 8 bytes")
 	}
-	big1 := make([]byte, n)
-	for i, x := range b {
-		big1[n-1-i] = x
-	}
-	v := new(big.Int).SetBytes(big1)
-	if n > 0 && b[n-1] >= 0x80 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*n)))
-	}
-	if v.IsInt64() {
-		return m.push(v.Int64())
-	}
-	f, _ := new(big.Float).SetInt(v).Float64()
-	return m.push(f)
+	var wide [8]byte // shifted left, so that its sign is where an int64 has it
+	copy(wide[8-n:], b)
+	return m.push(int64(binary.LittleEndian.Uint64(wide[:])) >> (8 * (8 - n)))
 }
 
 func (m *machine) pushString(op byte) error {

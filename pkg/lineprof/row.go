@@ -2,18 +2,16 @@ package lineprof
 
 import (
 	"bytes"
-	"math"
+	"errors"
+	"strconv"
 )
 
-// number is a printed number: whole + frac, before any power of ten.
+// number is a printed number.
 type number struct {
-	value      float64
-	whole      uint64 // the digits before the point
-	tenths     uint64 // the first after it
-	decimals   int
-	scientific bool
+	value      float64 // without its sign
+	point      bool    // it has decimals
+	scientific bool    // it is printed with an exponent
 	negative   bool
-	tooLong    bool // whole does not hold it
 }
 
 // row is one line of a table.
@@ -136,60 +134,29 @@ func (c *columns) sameShape(line []byte) bool {
 	return digits
 }
 
-// parseNumber reads a number that ends at a blank or the line's end.
+// parseNumber reads a number that ends at a blank or the line's end. One that is too
+// large for a float64 is infinite.
 func parseNumber(line []byte, i int) (n number, end int, ok bool) {
 	if i < len(line) && line[i] == '-' {
 		n.negative = true
 		i++
 	}
-	start := i
-	for ; i < len(line) && isDigit(line[i]); i++ {
-		if n.whole > (math.MaxUint64-9)/10 {
-			n.tooLong = true
-		}
-		n.whole = n.whole*10 + uint64(line[i]-'0')
-		n.value = n.value*10 + float64(line[i]-'0')
-	}
-	if i == start {
-		return n, i, false
-	}
-	if i < len(line) && line[i] == '.' {
-		scale := 0.1
-		for i++; i < len(line) && isDigit(line[i]); i++ {
-			if n.decimals == 0 {
-				n.tenths = uint64(line[i] - '0')
-			}
-			n.value += float64(line[i]-'0') * scale
-			scale /= 10
-			n.decimals++
+	for end = i; end < len(line) && line[end] != ' ' && line[end] != '\t'; end++ {
+		switch c := line[end]; {
+		case isDigit(c):
+		case end == i: // no digit, as of inf
+			return n, end, false
+		case c == '.':
+			n.point = true
+		case c == 'e' || c == 'E':
+			n.scientific = true
+		case c != '+' && c != '-':
+			return n, end, false
 		}
 	}
-	if i < len(line) && (line[i] == 'e' || line[i] == 'E') {
-		if i, ok = n.exponent(line, i+1); !ok {
-			return n, i, false
-		}
-	}
-	if !n.tooLong && n.decimals == 0 && !n.scientific {
-		n.value = float64(n.whole)
-	}
-	return n, i, i == len(line) || line[i] == ' ' || line[i] == '\t'
-}
-
-func (n *number) exponent(line []byte, i int) (end int, ok bool) {
-	sign, exp := 1, 0
-	if i < len(line) && (line[i] == '+' || line[i] == '-') {
-		if line[i] == '-' {
-			sign = -1
-		}
-		i++
-	}
-	start := i
-	for ; i < len(line) && isDigit(line[i]) && i-start < 3; i++ {
-		exp = exp*10 + int(line[i]-'0')
-	}
-	n.scientific = true
-	n.value *= math.Pow10(sign * exp)
-	return i, i > start
+	var err error
+	n.value, err = strconv.ParseFloat(string(line[i:end]), 64)
+	return n, end, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 func isDigit(b byte) bool { return b-'0' <= 9 }

@@ -114,9 +114,6 @@ func (b *table) add(r row) {
 	f := figure{ran: r.ran, time: r.time, perHit: r.perHit, share: r.share, hits: r.hits.value}
 	if r.ran {
 		l.Hits, l.HitsRounded = int64(math.Min(r.hits.value, 1<<62)), r.hits.scientific
-		if !r.hits.scientific && !r.hits.tooLong {
-			l.Hits = int64(min(r.hits.whole, math.MaxInt64))
-		}
 	}
 	b.fn.Lines = append(b.fn.Lines, l)
 	b.figures = append(b.figures, f)

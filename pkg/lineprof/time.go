@@ -53,13 +53,10 @@ func snap(u float64) float64 {
 }
 
 // toNs is a time in ns, 0 where it is negative, and the largest where it is
-// more than int64 holds.
+// more than int64 holds. Beyond 104 days it is right to 53 bits.
 func (n number) toNs(scale float64) int64 {
 	if n.negative {
 		return 0
-	}
-	if s := uint64(scale); float64(s) == scale && !n.scientific && !n.tooLong && n.decimals <= 1 && n.whole < math.MaxInt64/(s+1) {
-		return int64(n.whole*s + (n.tenths*s+5)/10)
 	}
 	return roundNs(n.value * scale)
 }
@@ -82,7 +79,7 @@ func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 		return roundNs(f.share / 100 * totalNs), FromShare
 	case scale == 0:
 		return 0, NoTime
-	case !f.time.scientific && (f.time.decimals == 0 || unit < 1.5e-9 && f.time.tenths == 0):
+	case !f.time.scientific && (!f.time.point || unit < 1.5e-9 && f.time.value == math.Trunc(f.time.value)):
 		return f.time.toNs(scale), Exact
 	}
 	return f.time.toNs(scale), Rounded
