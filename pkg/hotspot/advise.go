@@ -65,17 +65,13 @@ func riskOrder(r Risk) int { return slices.Index([]Risk{"none", "low", "medium",
 
 // tests are the unit tests that cover the hotspot's file.
 func (h *Hotspot) tests() []string {
-	all := []string{}
+	var all []string
 	for _, c := range Knowledge().Targets.Class {
 		if strings.HasSuffix(h.File, c.file()) {
-			for _, t := range c.Tests {
-				if !slices.Contains(all, t) {
-					all = append(all, t)
-				}
-			}
+			all = append(all, c.Tests...)
 		}
 	}
-	return all
+	return unique(all)
 }
 
 // Bound keeps the savings of a hotspot's options within what a trace says is exposed,

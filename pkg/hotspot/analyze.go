@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/lineprof"
 	"github.com/hostbound/hostbound/pkg/pylex"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // maxBodies is how many functions are looked into, those that took longest. A profile
@@ -115,17 +116,10 @@ func (b *body) mainLoop() int64 {
 	best, most := int64(0), int64(0)
 	for i := range b.stmts {
 		s := &b.stmts[i]
-		if (s.Keyword != "for" && s.Keyword != "while") || s.loop >= 0 {
+		if !s.isLoop() || s.loop >= 0 {
 			continue
 		}
-		ns, hits := s.ns, int64(0)
-		for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {
-			ns += b.stmts[j].ns
-			if b.stmts[j].parent == i {
-				hits = max(hits, b.stmts[j].hits)
-			}
-		}
-		if ns > most {
+		if ns, hits := b.block(i); ns > most {
 			most, best = ns, hits
 		}
 	}
@@ -229,7 +223,7 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 			h.Evidence = append(h.Evidence, fmt.Sprintf("with the plain lines of its body, to line %d", h.LastLine))
 		}
 		if callees := g.calls[f][i]; len(callees) > 0 {
-			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", micros(float64(g.inner(f, i))/1e3), callees[0].Name))
+			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", report.Micros(float64(g.inner(f, i))/1e3), callees[0].Name))
 		}
 		r.Hotspots = append(r.Hotspots, h)
 	}
@@ -240,7 +234,7 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 func (b *body) owners(st *steps) []int {
 	looped := map[int]bool{}
 	for i := range b.stmts {
-		if k := b.stmts[i].Keyword; (k == "for" || k == "while") && b.stmts[i].hits > 0 {
+		if b.stmts[i].isLoop() && b.stmts[i].hits > 0 {
 			first := b.classify(i, NoScope, st)[0].kind
 			looped[i] = first == PyLoop || first == RedundantIter
 		}
@@ -264,7 +258,7 @@ func (b *body) belongs(i int, st *steps) bool {
 	first := b.classify(i, NoScope, st)[0]
 	switch first.kind {
 	case Container, FuncCall, RedundantIter, PyLoop:
-		return !s.Comprehension && s.Keyword != "for" && s.Keyword != "while"
+		return !s.Comprehension && !s.isLoop()
 	case Compute:
 		return s.usPerHit() < 5
 	}

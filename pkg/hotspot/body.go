@@ -33,6 +33,9 @@ type stmt struct {
 	loop   int      // innermost for or while around it, -1 none
 }
 
+// isLoop is whether a statement is a loop's header.
+func (s *stmt) isLoop() bool { return s.Keyword == "for" || s.Keyword == "while" }
+
 // newBody reads a function's source. Lines without source become statements of nothing.
 func newBody(fn *lineprof.Function) *body {
 	b := &body{fn: fn, at: make([]int, len(fn.Lines)), entries: fn.Entries()}
@@ -102,10 +105,7 @@ func (b *body) time() {
 }
 
 // compound are keywords of statements that have others inside.
-var compound = map[string]bool{
-	"for": true, "while": true, "if": true, "elif": true, "else": true, "with": true, "try": true,
-	"except": true, "finally": true, "def": true, "class": true,
-}
+var compound = set("for while if elif else with try except finally def class")
 
 // nest finds from the indentation what is inside what.
 func (b *body) nest() {
@@ -123,7 +123,7 @@ func (b *body) nest() {
 			s.parent = open[n-1]
 			p := &b.stmts[s.parent]
 			s.loop = p.loop
-			if p.Keyword == "for" || p.Keyword == "while" {
+			if p.isLoop() {
 				s.loop = s.parent
 			}
 		}
@@ -187,7 +187,7 @@ func (b *body) timesEntered(i int) int64 {
 		p := &b.stmts[s.parent]
 		switch {
 		case p.Keyword == "def" || p.Keyword == "class" || p.hits == 0:
-		case p.Keyword == "for" || p.Keyword == "while":
+		case p.isLoop():
 			return max(1, p.hits-b.timesEntered(s.parent))
 		default:
 			return p.hits
@@ -205,7 +205,7 @@ func (b *body) loopless() int64 {
 	least := int64(0)
 	for i := range b.stmts {
 		s := &b.stmts[i]
-		if s.hits > 0 && s.Keyword != "for" && s.Keyword != "while" && (s.parent < 0 || b.stmts[s.parent].Keyword == "def") && (least == 0 || s.hits < least) {
+		if s.hits > 0 && !s.isLoop() && (s.parent < 0 || b.stmts[s.parent].Keyword == "def") && (least == 0 || s.hits < least) {
 			least = s.hits
 		}
 	}

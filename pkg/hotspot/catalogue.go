@@ -157,7 +157,7 @@ func (t *Targets) class(name string) *Class {
 func (t *Targets) classOfMethod(file, method string) *Class {
 	for i := range t.Class {
 		c := &t.Class[i]
-		if strings.HasSuffix(file, c.file()) && (slices.Contains(c.Defaults, method) || slices.Contains(c.Methods, method)) {
+		if strings.HasSuffix(file, c.file()) && c.has(method) {
 			return c
 		}
 	}
@@ -167,6 +167,10 @@ func (t *Targets) classOfMethod(file, method string) *Class {
 // file is the base name of a class's file.
 func (c *Class) file() string { return c.Module[strings.LastIndexByte(c.Module, '.')+1:] + ".py" }
 
+// has is whether a method is one of the class.
 func (c *Class) has(method string) bool {
 	return slices.Contains(c.Defaults, method) || slices.Contains(c.Methods, method)
 }
+
+// full is a method's name as profilers want it.
+func (c *Class) full(method string) string { return c.Module + "." + c.Name + "." + method }

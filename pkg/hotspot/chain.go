@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,11 @@ func set(names string) map[string]bool {
 		all[n] = true
 	}
 	return all
+}
+
+// hasWord is whether one of some words is in a set.
+func hasWord(words []string, in map[string]bool) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return in[w] })
 }
 
 // tensorOps counts small tensor operations of a statement; alone is whether it does

@@ -6,22 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
 	"github.com/hostbound/hostbound/pkg/pylex"
+	"github.com/hostbound/hostbound/pkg/report"
 )
-
-// Classify says what one line of a function is; line is an index of f.Lines. It is
-// what Analyze does with every hot line, but that it knows of no other functions:
-// options say the number of steps and layers.
-func Classify(f *lineprof.Function, line int, o Options) Hotspot {
-	b := newBody(f)
-	if line < 0 || line >= len(b.at) || b.at[line] < 0 {
-		h := Hotspot{Function: f.Name, File: f.File}
-		h.classified([]finding{{kind: Compute, confidence: "low", evidence: "no code on this line ran"}})
-		return h
-	}
-	return b.hotspot(b.at[line], b.stmts[b.at[line]].ns, &steps{number: o.Steps, layers: o.Layers})
-}
 
 // hotspot makes the hotspot of statement i, of which ns are its own.
 func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
@@ -180,10 +167,10 @@ func (b *body) compute(i int, refused []string, other []pylex.Call) finding {
 		if torchModules[root] || strongOps[c.Name()] || weakOps[c.Name()] {
 			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
 		}
-	case slices.ContainsFunc(s.Operators, arithmetic):
+	case hasWord(s.Operators, arithmetic):
 		f.confidence, f.evidence = "medium", "arithmetic"
 		if us := s.usPerHit(); us > 1000 {
-			f.confidence, f.evidence = "low", fmt.Sprintf("arithmetic that takes %s: large arrays, or a wait for the GPU that the line does not show", micros(us))
+			f.confidence, f.evidence = "low", fmt.Sprintf("arithmetic that takes %s: large arrays, or a wait for the GPU that the line does not show", report.Micros(us))
 		}
 	default:
 		f.evidence = "nothing on the line points to waste"
@@ -229,7 +216,7 @@ func (b *body) locks(i int) []finding {
 		return nil
 	}
 	for _, path := range append(slices.Clone(s.Attributes), s.Names...) {
-		if slices.ContainsFunc(lastWords(path), func(w string) bool { return lockWords[w] }) {
+		if hasWord(lastWords(path), lockWords) {
 			return []finding{{kind: GIL, confidence: "high", evidence: short(path) + " is taken, and given back"}}
 		}
 	}

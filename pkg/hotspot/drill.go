@@ -113,11 +113,10 @@ func ownerOf(f *function) *Class {
 // resolve returns the full name of what a call calls, "" where it cannot be told.
 func (t *Targets) resolve(owner *Class, f *function, c *pylex.Call) string {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
-	last := receiver[strings.LastIndexByte(receiver, '.')+1:]
 	switch {
 	case receiver == "self":
 		if owner != nil {
-			return owner.Module + "." + owner.Name + "." + c.Name()
+			return owner.full(c.Name())
 		}
 		if module := moduleOf(f.File); module != "" && f.class() != "" {
 			return module + "." + f.class() + "." + c.Name()
@@ -127,9 +126,8 @@ func (t *Targets) resolve(owner *Class, f *function, c *pylex.Call) string {
 		return ""
 	}
 	for _, r := range t.Receiver {
-		if r.Name == last {
-			class := t.class(r.Class)
-			return class.Module + "." + class.Name + "." + c.Name()
+		if r.Name == lastName(receiver) {
+			return t.class(r.Class).full(c.Name())
 		}
 	}
 	return ""
@@ -178,22 +176,28 @@ func (g *graph) targets(next []string) []string {
 	t := &Knowledge().Targets
 	for _, c := range t.Class {
 		for _, m := range c.Defaults {
-			all = append(all, c.Module+"."+c.Name+"."+m)
+			all = append(all, c.full(m))
 		}
 	}
 	for _, c := range t.Class {
 		for _, m := range c.Methods {
-			if full := c.Module + "." + c.Name + "." + m; g.profiled(full) {
+			if full := c.full(m); g.profiled(full) {
 				all = append(all, full)
 			}
 		}
 	}
 	all = append(all, next...)
 	slices.SortStableFunc(all[len(all)-len(next):], strings.Compare)
-	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(full string) bool {
-		again := seen[full]
-		seen[full] = true
-		return again
-	})
+	return unique(all)
+}
+
+// unique returns a list without what comes a second time, never nil.
+func unique(all []string) []string {
+	once := []string{}
+	for _, s := range all {
+		if !slices.Contains(once, s) {
+			once = append(once, s)
+		}
+	}
+	return once
 }

@@ -118,7 +118,7 @@ func agrees(f, callee *function, c *pylex.Call) bool {
 	case receiver == "torch" || receiver == "np" || receiver == "F" || receiver == "math":
 		return false
 	}
-	last := receiver[strings.LastIndexByte(receiver, '.')+1:]
+	last := lastName(receiver)
 	for _, r := range t.Receiver {
 		if r.Name != last {
 			continue

@@ -157,10 +157,8 @@ func (b *body) hoistable(i int, sc Scope) []finding {
 		return nil
 	}
 	for _, c := range s.Calls {
-		for _, w := range lastWords(c.Path) {
-			if unrepeatable[w] {
-				return nil
-			}
+		if hasWord(lastWords(c.Path), unrepeatable) {
+			return nil
 		}
 	}
 	if s.loop >= 0 && s.Keyword == "" && len(s.Targets) > 0 && b.stmts[s.loop].Keyword == "for" && b.invariant(i) {
@@ -268,7 +266,7 @@ func stepWide(s *stmt) bool {
 	}
 	for _, name := range s.Names {
 		switch {
-		case slices.ContainsFunc(words(name), func(w string) bool { return stepWords[w] }) && !local[name]:
+		case hasWord(words(name), stepWords) && !local[name]:
 			shared = true
 		case !local[name]:
 			return false

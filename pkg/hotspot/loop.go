@@ -3,6 +3,8 @@ package hotspot
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // wrappers are functions that go over their argument.
@@ -112,7 +114,7 @@ func (b *body) leaves(p int) bool {
 	}
 	switch b.stmts[last].Keyword {
 	case "return", "raise", "continue", "break":
-		return b.stmts[p].Keyword != "for" && b.stmts[p].Keyword != "while" && b.stmts[p].Keyword != "with"
+		return !b.stmts[p].isLoop() && b.stmts[p].Keyword != "with"
 	}
 	return false
 }
@@ -134,7 +136,7 @@ func (b *body) changed(path string, i, j int) bool {
 func (b *body) loops(i int) []finding {
 	s := &b.stmts[i]
 	switch {
-	case s.Keyword == "for" || s.Keyword == "while":
+	case s.isLoop():
 		n := b.iterations(i)
 		if n < someItems {
 			return nil
@@ -143,7 +145,7 @@ func (b *body) loops(i int) []finding {
 		if us > plainUs {
 			return nil
 		}
-		f := finding{kind: PyLoop, confidence: "medium", evidence: fmt.Sprintf("%.0f iterations each time, %s each", n, micros(us))}
+		f := finding{kind: PyLoop, confidence: "medium", evidence: fmt.Sprintf("%.0f iterations each time, %s each", n, report.Micros(us))}
 		if n > manyItems {
 			f.confidence = "high"
 		}
@@ -155,7 +157,7 @@ func (b *body) loops(i int) []finding {
 		}
 		f := finding{kind: PyLoop, confidence: "medium", evidence: "a comprehension"}
 		if us > 0 {
-			f.evidence += fmt.Sprintf(" that takes %s each time", micros(us))
+			f.evidence += fmt.Sprintf(" that takes %s each time", report.Micros(us))
 		}
 		return []finding{f}
 	}
@@ -164,12 +166,19 @@ func (b *body) loops(i int) []finding {
 
 // usPerIteration is the time of a loop's own statements for each iteration.
 func (b *body) usPerIteration(i int) float64 {
-	ns, hits := b.stmts[i].ns, int64(1)
+	ns, hits := b.block(i)
+	return float64(ns) / 1e3 / float64(max(hits, 1))
+}
+
+// block is the time of a loop with all that is in it, and the hits of the statement
+// right in it that ran most often: its iterations.
+func (b *body) block(i int) (ns, hits int64) {
+	ns = b.stmts[i].ns
 	for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {
 		ns += b.stmts[j].ns
 		if b.stmts[j].parent == i {
 			hits = max(hits, b.stmts[j].hits)
 		}
 	}
-	return float64(ns) / 1e3 / float64(max(hits, 1))
+	return ns, hits
 }

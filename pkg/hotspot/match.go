@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/pylex"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // finding is a type that a line may have, and why.
@@ -49,7 +50,7 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 			case ind.LeastUs > 0 && us < ind.LeastUs: // unknown, too
 				f.confidence = f.confidence.lower(1)
 			case ind.LeastUs > 0:
-				f.evidence += fmt.Sprintf(": %s per hit", micros(us))
+				f.evidence += fmt.Sprintf(": %s per hit", report.Micros(us))
 			}
 			found = append(found, f)
 			break
@@ -64,9 +65,9 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 // refusal says why a call is not what it looks like.
 func (ind *Indicator) refusal(c *pylex.Call, us float64) string {
 	if ind.Type == Sync {
-		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), micros(us))
+		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), report.Micros(us))
 	}
-	return fmt.Sprintf("%s takes %s per hit, too little to matter", short(c.Path), micros(us))
+	return fmt.Sprintf("%s takes %s per hit, too little to matter", short(c.Path), report.Micros(us))
 }
 
 // bare takes from a path what is called and indexed on the way.
@@ -85,11 +86,7 @@ func (ind *Indicator) matches(c *pylex.Call, path string) bool {
 }
 
 // builtins are names of the indicators that mean something else after a dot.
-var builtins = map[string]bool{
-	"isinstance": true, "issubclass": true, "hasattr": true, "getattr": true, "setattr": true, "callable": true, "len": true, "type": true,
-	"id": true, "super": true, "sorted": true, "dict": true, "list": true, "set": true, "tuple": true, "frozenset": true, "zip": true,
-	"reversed": true, "enumerate": true, "bytearray": true,
-}
+var builtins = set("isinstance issubclass hasattr getattr setattr callable len type id super sorted dict list set tuple frozenset zip reversed enumerate bytearray")
 
 // fits is whether a call's receiver and arguments are those of the indicator.
 func (ind *Indicator) fits(b *body, c *pylex.Call, i int) bool {
@@ -114,8 +111,7 @@ func (ind *Indicator) fits(b *body, c *pylex.Call, i int) bool {
 
 // lastWords are the words of the last name of a path.
 func lastWords(path string) []string {
-	path = strings.TrimRight(path, "[]()")
-	return words(path[strings.LastIndexByte(path, '.')+1:])
+	return words(lastName(strings.TrimRight(path, "[]()")))
 }
 
 // begins is whether a word is r, or for longer ones begins with it.
@@ -131,17 +127,4 @@ func short(path string) string {
 		path = "..." + path[cut:]
 	}
 	return path
-}
-
-// micros is a time for a sentence.
-func micros(us float64) string {
-	switch {
-	case us >= 1e6:
-		return fmt.Sprintf("%.3g s", us/1e6)
-	case us >= 1e3:
-		return fmt.Sprintf("%.3g ms", us/1e3)
-	case us >= 100:
-		return fmt.Sprintf("%.0f us", us)
-	}
-	return fmt.Sprintf("%.2g us", us)
 }

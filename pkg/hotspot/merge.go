@@ -19,7 +19,7 @@ type function struct {
 }
 
 // last is the last component of its name: "f" of "A.f" and of "g.<locals>.f".
-func (f *function) last() string { return f.Name[strings.LastIndexByte(f.Name, '.')+1:] }
+func (f *function) last() string { return lastName(f.Name) }
 
 // class is the class of a qualified name, "" where there is none.
 func (f *function) class() string {

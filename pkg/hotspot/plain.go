@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/pylex"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Limits of what the structure of a function says.
@@ -22,7 +23,7 @@ const (
 // plain classifies by what is left: containers, helpers, arithmetic.
 func (b *body) plain(i int, other []pylex.Call, often bool) []finding {
 	s := &b.stmts[i]
-	if s.Keyword == "for" || s.Keyword == "while" {
+	if s.isLoop() {
 		return nil // what they cost, loops says
 	}
 	var found []finding
@@ -39,19 +40,14 @@ func (b *body) plain(i int, other []pylex.Call, often bool) []finding {
 	if f := b.container(i, us, len(other) > 0); f.kind != "" {
 		found = append(found, f)
 	}
-	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < 20 && !slices.ContainsFunc(s.Operators, arithmetic) {
+	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < 20 && !hasWord(s.Operators, arithmetic) {
 		found = append(found, b.property(s, us))
 	}
 	return found
 }
 
-func arithmetic(op string) bool {
-	switch op {
-	case "+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "&", "|", "^", "+=", "-=", "*=", "/=", "//=":
-		return true
-	}
-	return false
-}
+// arithmetic are the operators that compute.
+var arithmetic = set("+ - * / // % ** @ << >> & | ^ += -= *= /= //=")
 
 // boundWords are names of objects that live in C++ behind a binding.
 var boundWords = set("impl bindings binding cpp pybind nanobind ext")
@@ -61,12 +57,10 @@ var requestWords = set("request req requests reqs")
 
 // property is the finding for an attribute that takes longer than an attribute.
 func (b *body) property(s *stmt, us float64) finding {
-	f := finding{kind: FuncCall, confidence: "low", evidence: fmt.Sprintf("%s is a property or crosses into C++: %s per hit", short(s.Attributes[0]), micros(us))}
+	f := finding{kind: FuncCall, confidence: "low", evidence: fmt.Sprintf("%s is a property or crosses into C++: %s per hit", short(s.Attributes[0]), report.Micros(us))}
 	for _, p := range s.Attributes {
-		for _, w := range words(p) {
-			if boundWords[w] || requestWords[w] {
-				f.sub, f.confidence = "boundary", "medium"
-			}
+		if hasWord(words(p), boundWords) || hasWord(words(p), requestWords) {
+			f.sub, f.confidence = "boundary", "medium"
 		}
 	}
 	return f
@@ -88,15 +82,15 @@ func (b *body) helper(c *pylex.Call, us float64) finding {
 		return finding{}
 	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords[parts[len(parts)-1]] && us < 8:
 		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path)), anyway: true}
-	case slices.ContainsFunc(words(c.Receiver()), func(w string) bool { return boundWords[w] }) && us < 8:
+	case hasWord(words(c.Receiver()), boundWords) && us < 8:
 		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++", anyway: true}
 	case name[0] >= 'A' && name[0] <= 'Z':
 		return finding{}
-	case us > helperUs && us <= 8 && slices.ContainsFunc(lastWords(c.Receiver()), func(w string) bool { return requestWords[w] }):
-		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: fmt.Sprintf("%s crosses into C++: %s per hit", short(c.Path), micros(us))}
+	case us > helperUs && us <= 8 && hasWord(lastWords(c.Receiver()), requestWords):
+		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: fmt.Sprintf("%s crosses into C++: %s per hit", short(c.Path), report.Micros(us))}
 	case us >= 0 && us <= helperUs:
-		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), micros(us)), anyway: getters[parts[0]] && c.Args <= 1}
-		if slices.ContainsFunc(lastWords(c.Receiver()), func(w string) bool { return requestWords[w] }) {
+		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), report.Micros(us)), anyway: getters[parts[0]] && c.Args <= 1}
+		if hasWord(lastWords(c.Receiver()), requestWords) {
 			f.sub = "boundary"
 		}
 		return f

@@ -31,13 +31,13 @@ var notLayers = set("layers metadata manager engine executor scheduler sampler p
 // perLayerCode is whether a function is by its name of a model's layer.
 func (b *body) perLayerCode() bool {
 	own := words(b.fn.Name)
-	if slices.ContainsFunc(own, func(w string) bool { return notLayers[w] }) {
+	if hasWord(own, notLayers) {
 		return false
 	}
-	if slices.ContainsFunc(own, func(w string) bool { return layerWords[w] }) {
+	if hasWord(own, layerWords) {
 		return true
 	}
-	return slices.ContainsFunc(b.words, func(w string) bool { return layerWords[w] }) && !slices.ContainsFunc(b.words, func(w string) bool { return notLayers[w] })
+	return hasWord(b.words, layerWords) && !hasWord(b.words, notLayers)
 }
 
 // itemWords are names of what a step has many of, other than layers.
@@ -54,7 +54,7 @@ func (b *body) perItemCode() bool {
 		}
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
-		return slices.ContainsFunc(words(name), func(w string) bool { return itemWords[w] })
+		return hasWord(words(name), itemWords)
 	})
 }
 
@@ -73,7 +73,7 @@ func (b *body) certainlyPerLayer(i int, st *steps) bool {
 // loopOf is the loop around statement i, or i where it is the header of one: that runs
 // as often as its block.
 func (b *body) loopOf(i int) int {
-	if k := b.stmts[i].Keyword; k == "for" || k == "while" {
+	if b.stmts[i].isLoop() {
 		return i
 	}
 	return b.stmts[i].loop
