@@ -73,9 +73,9 @@ func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
 		b.Correlation.Set(i, id)
 	}
 	if category.isGPU() {
-		return e.gpu(b, i, category, e.d.tracks[owner], rows[colCorrelation][k], rows[colExtra][k])
+		return e.gpu(b, i, category, e.d.tracks.list[owner], rows[colCorrelation][k], rows[colExtra][k])
 	}
-	if id := e.d.threads[owner]; id != none {
+	if id := e.d.threads.list[owner]; id != none {
 		b.Thread.Set(i, id)
 	}
 	if code := domainCodes[category]; code >= 0 {
@@ -115,7 +115,7 @@ func (e *emitter) gpu(b *event.Batch, i int, c category, t track, id, extra int6
 	}
 	b.LaunchStart.Set(i, call.start+e.shift)
 	b.LaunchEnd.Set(i, call.end+e.shift)
-	if id := e.d.threads[call.thread]; id != none {
+	if id := e.d.threads.list[call.thread]; id != none {
 		b.LaunchThread.Set(i, id)
 	}
 	if !call.graph {

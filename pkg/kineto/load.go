@@ -22,8 +22,8 @@ type document struct {
 
 	python  bool // ranges of Python functions are rows
 	names   *names
-	tracks  []track
-	threads []int64 // ids, none where the document does not say
+	tracks  numbering[track]
+	threads numbering[int64] // ids, none where the document does not say
 	rows    sorted
 	counts  counts
 
@@ -83,7 +83,7 @@ func problem(path, msg, advice string) error {
 func (d *document) split(s *splitter, opt *Options) error {
 	var wg sync.WaitGroup
 	read := make(chan *block, 2*runtime.GOMAXPROCS(0))
-	shared := &shared{doc: d, tracks: map[track]int32{}, threads: map[int64]int32{}}
+	shared := &shared{doc: d}
 	loaders := make([]*loader, runtime.GOMAXPROCS(0))
 	for i := range loaders {
 		l := newLoader(shared, opt.Python)
@@ -115,38 +115,39 @@ func (d *document) split(s *splitter, opt *Options) error {
 	return cmp.Or(err, shared.failed())
 }
 
-// shared numbers the tracks and threads that all loaders meet, and takes their runs.
+// shared is what all loaders have in common.
 type shared struct {
 	sync.Mutex
-	doc     *document
-	err     error // of the store, or of the names
-	tracks  map[track]int32
-	threads map[int64]int32
+	doc *document
+	err error // of the store, or of the names
 }
 
-// track returns the number of a track, which is new or not.
-func (s *shared) track(t track) int32 {
-	s.Lock()
-	defer s.Unlock()
-	return numberOf(t, s.tracks, &s.doc.tracks)
+// numbering numbers values in the order in which they first come.
+type numbering[T comparable] struct {
+	sync.Mutex
+	numbers map[T]int32
+	list    []T // by number
 }
 
-// thread returns the number of a thread, which is new or not.
-func (s *shared) thread(id int64) int32 {
-	s.Lock()
-	defer s.Unlock()
-	return numberOf(id, s.threads, &s.doc.threads)
-}
-
-// numberOf returns the place of v in list, and appends it where it has none.
-func numberOf[T comparable](v T, numbers map[T]int32, list *[]T) int32 {
-	n, ok := numbers[v]
-	if !ok {
-		n = int32(len(*list))
-		numbers[v] = n
-		*list = append(*list, v)
+// of returns the number of a value, which is new or not. own is what the caller, one
+// goroutine, has seen of the numbers.
+func (n *numbering[T]) of(v T, own map[T]int32) int32 {
+	if number, ok := own[v]; ok { // Fast path: nearly all.
+		return number
 	}
-	return n
+	n.Lock()
+	defer n.Unlock()
+	number, ok := n.numbers[v]
+	if !ok {
+		if n.numbers == nil {
+			n.numbers = map[T]int32{}
+		}
+		number = int32(len(n.list))
+		n.numbers[v] = number
+		n.list = append(n.list, v)
+	}
+	own[v] = number
+	return number
 }
 
 // fail ends the reading.
@@ -277,7 +278,7 @@ func (l *loader) event(place uint32) {
 		r.owner, device = l.track(f)
 		rows = &l.gpu
 	} else {
-		r.owner = l.thread(f.tid)
+		r.owner = l.shared.doc.threads.of(threadID(f.tid), l.threads)
 	}
 	l.counts.row(&r, device)
 	if *rows = append(*rows, r); len(*rows) >= chunkRows {
@@ -338,22 +339,7 @@ func (l *loader) track(f *fields) (number int32, device int64) {
 	if t.device > 1<<16 {
 		t.device = none
 	}
-	n, ok := l.tracks[t]
-	if !ok {
-		n = l.shared.track(t)
-		l.tracks[t] = n
-	}
-	return n, t.device
-}
-
-func (l *loader) thread(tid []byte) int32 {
-	id := threadID(tid)
-	n, ok := l.threads[id]
-	if !ok {
-		n = l.shared.thread(id)
-		l.threads[id] = n
-	}
-	return n
+	return l.shared.doc.tracks.of(t, l.tracks), t.device
 }
 
 // threadID returns the number of a thread or stream: 25738, "25738", "stream 7";

@@ -1,6 +1,10 @@
 package kineto
 
-import "math"
+import (
+	"errors"
+	"math"
+	"strconv"
+)
 
 // Times are decimal text in microseconds. As floating point numbers they lose
 // what counts: those since the epoch have 19 digits in ns.
@@ -29,108 +33,64 @@ func unquoted(b []byte) []byte {
 
 // decimal returns the decimal number in b times 10^shift, rounded to a whole
 // number, half away from zero; false where b is none, or the number above limit.
+// Numbers with an exponent are taken as float64: whoever writes them had one.
 func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
 		b = b[1:]
 	}
-	digits, scale, n := digitsOf(b)
-	if n == 0 {
+	v, n, ok := fixed(b, shift, limit)
+	if 0 < n && n < len(b) && (b[n] == 'e' || b[n] == 'E') {
+		f, err := strconv.ParseFloat(string(b), 64)
+		f = math.Round(f * math.Pow10(shift))
+		v, ok = uint64(f), (err == nil || errors.Is(err, strconv.ErrRange)) && f < float64(limit)
+	} else if n < len(b) {
 		return 0, false
 	}
-	if scale += shift; n < len(b) {
-		exponent, ok := exponentOf(b[n:])
-		if !ok {
-			return 0, false
-		}
-		scale += exponent
+	switch {
+	case !ok:
+		return 0, false
+	case negative:
+		return -int64(v), true
 	}
-	v, ok := scaled(digits, scale, limit)
-	if negative {
-		v = -v
-	}
-	return v, ok
+	return int64(v), true
 }
 
-// digitsOf reads the digits that b begins with, and the point among them: the number
-// is digits times 10^scale. n is how many bytes that is, 0 for no number. Digits
-// beyond the 19th do not fit and count as zeros; a time has 16.
-func digitsOf(b []byte) (digits uint64, scale, n int) {
-	count := 0 // significant digits so far
-	point := false
+// fixed reads the digits that b begins with, and the point among them: n is how many
+// bytes they are, 0 for no number. It returns the number times 10^shift, and false
+// where that is above limit, an int64's at most. Of the decimals beyond it the first
+// rounds.
+func fixed(b []byte, shift int, limit uint64) (v uint64, n int, ok bool) {
+	most := limit / 10 // what can have one more digit
+	some, point, up := false, false, uint64(0)
+	ok = true
+number:
 	for ; n < len(b); n++ {
-		c := b[n]
+		d := uint64(b[n] - '0')
 		switch {
-		case c == '.' && !point:
+		case b[n] == '.' && !point:
 			point = true
-		case c < '0' || c > '9':
-			return digits, scale, atLeast(n, point)
-		case count < 19:
-			if digits = 10*digits + uint64(c-'0'); digits > 0 {
-				count++
-			}
+			continue
+		case d > 9:
+			break number
+		case !point || shift > 0:
+			ok = ok && v <= most
+			v = 10*v + d
 			if point {
-				scale--
+				shift--
 			}
-		case !point:
-			scale++
+		case shift == 0:
+			up = d / 5
+			shift = -1
 		}
+		some = true
 	}
-	return digits, scale, atLeast(n, point)
-}
-
-// atLeast returns n where it is a digit at least, besides the point; else 0.
-func atLeast(n int, point bool) int {
-	if n == 1 && point {
-		return 0
+	if !some {
+		return 0, 0, false
 	}
-	return n
-}
-
-// scaled returns digits times 10^scale, rounded; false where it is above limit.
-func scaled(digits uint64, scale int, limit uint64) (int64, bool) {
-	for ; scale > 0 && digits > 0; scale-- {
-		if digits > limit/10 {
-			return 0, false
-		}
-		digits *= 10
+	for ; shift > 0; shift-- {
+		ok = ok && v <= most
+		v *= 10
 	}
-	if scale < -19 {
-		digits, scale = 0, 0
-	}
-	up := false
-	for ; scale < 0; scale++ {
-		up = digits%10 >= 5
-		digits /= 10
-	}
-	if up {
-		digits++
-	}
-	return int64(digits), digits <= limit
-}
-
-// exponentOf reads what follows the digits of a number: e, a sign, digits.
-func exponentOf(b []byte) (int, bool) {
-	if len(b) < 2 || b[0] != 'e' && b[0] != 'E' {
-		return 0, false
-	}
-	b = b[1:]
-	negative := b[0] == '-'
-	if negative || b[0] == '+' {
-		b = b[1:]
-	}
-	if len(b) == 0 || len(b) > 3 {
-		return 0, false
-	}
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + int(c-'0')
-	}
-	if negative {
-		n = -n
-	}
-	return n, true
+	return v + up, n, ok && v+up <= limit
 }
