@@ -26,7 +26,8 @@ const (
 	// unlikeSteps is how many times as many steps one side may have.
 	unlikeSteps = 10
 	// leastEffective is the least number of independent steps that the correlated
-	// ones of a row must be worth.
+	// ones of a row must be worth, or half of them where that is less: independent steps
+	// are not worth their number, either.
 	leastEffective = 8
 	// The machine may wander in a run of less than fewOfState steps that are worth
 	// fewer independent ones than leastSteady, or than steadyShare of their number.

@@ -70,6 +70,7 @@ func (c *Comparison) examineSide(s *side) {
 		c.refuse("%s has %d %s steps a rank: a comparison needs %d at least, and 20 to see much", name, n, c.opt.Phase, minSteps)
 	}
 	c.examineSizes(s)
+	c.examineMarkers(s)
 	if lanes := c.lanes(s); lanes == 0 && len(s.run.ranks) > 0 {
 		c.refuse("%s has no GPU activity", name)
 	}

@@ -154,7 +154,7 @@ func tested(rows []*Row) []*Row {
 // it, which it says. Such a row keeps its share of the false alarms: where most are
 // of that kind the others are likely to be, too.
 func (c *Comparison) chance(r *Row) float64 {
-	if r.effective < leastEffective {
+	if r.effective < min(leastEffective, float64(min(c.base.samples.slots, c.target.samples.slots))/2) {
 		r.CannotTell = fmt.Sprintf("neighbouring steps are so similar that all are worth %.0f independent ones", max(1, math.Floor(r.effective)))
 		return 1
 	}

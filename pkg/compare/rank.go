@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -23,6 +24,9 @@ type step struct {
 	ctx, gen              int32 // unknown: not known
 	size                  int32 // the number of its allreduce kernels, or 1
 	phase                 event.Phase
+	// markers is how many forward-step markers start in the period, decoding how many
+	// of them are of no context requests.
+	markers, decoding int16
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
 	cut bool
@@ -43,6 +47,8 @@ type rank struct {
 
 	idle    attribution
 	sites   *idle.Sites
+	markers *marker.Set // that steps were found by
+	marked  int64       // when the last forward-step marker began
 	now     steps.Slice // under way
 	began   int64       // busy time before it
 	pending int64       // busy time in pending slices
@@ -56,7 +62,7 @@ type rank struct {
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
 func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
-	r := &rank{id: id, busy: busy, due: never, sites: sites, sections: sectionsIn(run.store), store: run.store}
+	r := &rank{id: id, busy: busy, due: never, sites: sites, markers: cmp.Or(markers, marker.Presets), marked: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
@@ -208,6 +214,7 @@ func (r *rank) busyUntil(t int64) int64 {
 // interpreter lock are left out: what is nested in them counts as nested in what
 // is around them.
 func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
+	r.observeMarker(b, i, t)
 	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
 		return
 	}
@@ -224,6 +231,23 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 		around = r.opens.all[parent].name
 	}
 	r.sections[operations].at(name).place.vote(around, t-r.walk.Steps[step].Start)
+}
+
+// observeMarker counts a range that is a forward-step marker.
+func (r *rank) observeMarker(b *event.Batch, i int, t int64) {
+	k := r.stepOf(b, i)
+	if class, _ := b.Class.Get(i); k == noStep || class != event.StepMarker && r.markers == marker.Presets {
+		return
+	}
+	counts, ok := r.markers.Parse(string(b.Name.Get(i)))
+	if !ok || r.marked != none && t-r.marked <= steps.MergeMarkers {
+		return
+	}
+	r.marked = t
+	r.steps[k].markers++
+	if counts.Ctx == 0 {
+		r.steps[k].decoding++
+	}
 }
 
 // closeRanges closes the ranges that end at t or before, in the order of their ends.

@@ -9,7 +9,9 @@ import (
 // eager tells by graph whether the period of a step holds a whole forward pass
 // that no replay ran, besides what every period holds: inputs, logits, sampling.
 type eager struct {
-	kernels int32 // that no replay ran, in the period of the open step so far
+	// kernels is how many no replay ran, in the period of the open step so far. Elementwise
+	// ones do not count: code that is compiled launches them by the thousand.
+	kernels int32
 	forward int32 // how many of them make a forward pass, 0: not known
 }
 

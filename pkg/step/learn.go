@@ -132,7 +132,7 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
 	case event.Kernel, event.Graph:
-		l.kernels += int32(b2n(!isReplay(b, k)))
+		l.kernels += int32(b2n(!isReplay(b, k) && class != event.Elementwise))
 		if b.Device.Values[k] == l.device {
 			l.kernel(r, b, k, class)
 		}

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// mergeWithin is how long, in ns, after the first range of a marker another one
+// MergeMarkers is how long, in ns, after the first range of a marker another one
 // with the same number starts at most that is the same marker.
-const mergeWithin = 100_000
+const MergeMarkers = 100_000
 
 // maxMarkers is how many marker ranges of a rank are remembered at least. A
 // launch waits in a queue of some thousand at most, so the range that it was
@@ -40,8 +40,8 @@ func (m *markers) add(start, end, number int64, text string) (id int64, fresh bo
 	}
 	id, first, fresh := m.ids, start, true
 	if number != noNumber {
-		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= mergeWithin; i-- {
-			if r := &m.ranges[i]; r.number == number && start-r.first <= mergeWithin {
+		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= MergeMarkers; i-- {
+			if r := &m.ranges[i]; r.number == number && start-r.first <= MergeMarkers {
 				id, first, fresh = r.id, r.first, false
 				break
 			}

@@ -48,14 +48,15 @@ type rank struct {
 	unrecorded [][2]int64 // in order, those that begin after the last row
 	border     int64      // where the first of them begins, never
 
-	open     bool // a segment, and a step in it, is open
-	step     openStep
-	recent   []openStep // steps before it that a range or a replay may still prolong
-	segments []segment
-	unclear  []string // of each closed segment why its structure was not clear
-	sizes    []int32  // of all steps
-	joined   []int32  // of all steps, the collectives launched outside of markers
-	leading  int      // steps without a marker before those with one, where they are several
+	open         bool // a segment, and a step in it, is open
+	step         openStep
+	recent       []openStep // steps before it that a range or a replay may still prolong
+	segments     []segment
+	unclear      []string // of each closed segment why its structure was not clear
+	sizes        []int32  // of all steps
+	lacksMarkers bool     // in more than a tenth of its steps there is an iteration without one
+	joined       []int32  // of all steps, the collectives launched outside of markers
+	leading      int      // steps without a marker before those with one, where they are several
 }
 
 // openStep is a step whose row is still held.
@@ -241,7 +242,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {
-				kernels += int32(b2n(kind == uint32(event.Kernel)))
+				kernels += int32(b2n(kind == uint32(event.Kernel) && classes[i] != event.Elementwise))
 				continue
 			}
 			stop = wanted
@@ -297,7 +298,7 @@ func (r *rank) endStep(end int64) {
 	switch r.plan.method {
 	case NVTX:
 		r.recent = append(r.recent, r.step)
-		for old < len(r.recent) && end-r.recent[old].start > mergeWithin {
+		for old < len(r.recent) && end-r.recent[old].start > MergeMarkers {
 			old++
 		}
 	case Graph:

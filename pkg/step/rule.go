@@ -241,7 +241,7 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 		r.context.host(b, k)
 		return
 	}
-	r.eager.kernels++
+	r.eager.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
 	if b.Device.Values[k] == r.device {
 		t := r.context.names.token(&b.Name, k)
 		r.pending.add(t, r.rule.of(t, &r.context.names))

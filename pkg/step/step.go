@@ -14,8 +14,8 @@
 // the call was made does not matter, the host may run far ahead. Where replays
 // come in a fixed cycle, as those of piecewise graphs do, a step is one cycle. What
 // runs eagerly between two replays is in the period of the former. Where that is a
-// whole forward pass, a prefill, the step row has the class launch: 16 kernels more
-// than twice as many as lie between those replays that have few between them (the
+// whole forward pass, a prefill, the step row has the class launch: 16 kernels (without
+// elementwise ones) more than twice as many as lie between those replays that have few between them (the
 // lower quartile of what was learned from).
 //
 // With "allreduce" the kernels of class allreduce of one device, the lowest of

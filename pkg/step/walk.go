@@ -182,6 +182,8 @@ func (w *Walker) setWindow(b *event.Batch, i int) {
 		w.Window.segment = n
 	}
 	w.Unclear = !b.Step.Valid.Get(i)
+	class, ok := b.Class.Get(i)
+	w.Window.LacksMarkers = ok && class == event.StepMarker
 }
 
 // addStep ends the open step, if there is one, and begins that of row i.

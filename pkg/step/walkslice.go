@@ -123,7 +123,10 @@ type Segment struct {
 type Window struct {
 	Start, End int64 // ns
 	CommonSize int64 // the most frequent size of steps
-	segment    int64 // number of the benchmark segment, -1: none
+	// LacksMarkers tells that more than a tenth of the steps, found by markers, hold an
+	// iteration more, which has none. The window row has the class step then.
+	LacksMarkers bool
+	segment      int64 // number of the benchmark segment, -1: none
 }
 
 // Benchmark returns the index of the benchmark segment, -1 where there is none,

@@ -201,6 +201,9 @@ func (r *rank) addWindow(b *event.Batch) error {
 	if w.segment >= 0 {
 		b.Segment.Set(i, int64(w.segment))
 	}
+	if r.lacksMarkers && b.Columns.Has(event.ColClass) {
+		b.Class.Set(i, event.StepMarker)
+	}
 	return nil
 }
 
@@ -224,7 +227,9 @@ func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format
 // checkMarkers warns where each step is a marker range, and some markers may be
 // missing.
 func (r *rank) checkMarkers() {
-	if n := r.outside.unmarked(); 50*n > len(r.sizes) {
+	n := r.outside.unmarked()
+	r.lacksMarkers = 10*n > len(r.sizes)
+	if 50*n > len(r.sizes) {
 		r.warn("after %d of %d forward-step markers of rank %d another step's worth of kernels or graphs is launched outside of markers: "+
 			"some iterations may have none", n, len(r.sizes), r.id)
 	}
