@@ -261,12 +261,16 @@ func (a *alignedRows) Close() error {
 	return a.out.Close()
 }
 
-// documentOf is result rows for a terminal, which may have no room for times in ns.
+// documentOf is result rows for a terminal, which may have no room for times in ns, nor
+// for what is true or false.
 func documentOf(t *table.Table) *report.Document {
 	d, s := report.New(report.Textf("%d rows of %s", t.Len(), t.Schema))
 	columns := columnsOf(t)
 	for i := range columns {
-		if strings.HasSuffix(columns[i].Title, "_ns") {
+		switch {
+		case strings.HasSuffix(columns[i].Title, "_ns"):
+			columns[i].Minor = 2
+		case t.Columns[i].Type == table.Bool:
 			columns[i].Minor = 1
 		}
 	}
