@@ -44,8 +44,8 @@ func (f *finder) hostTimes() map[string]*hostTime {
 	for _, v := range f.views {
 		v.eachTotal(func(_ *scope, t *idle.Total) {
 			key, why := f.c.sites.Undivided(t.Key)
-			if why == hoststate.None || f.c.sites.Cause(key) == idle.GIL && why.OffCPU() {
-				return // who waits for the interpreter lock is off its CPU for that reason
+			if why == hoststate.None || f.c.sites.Cause(key) == idle.GIL && why.OffCPU() && !v.idle.Free(t.Key) {
+				return // who waits for an interpreter lock that another holds is off its CPU for that reason
 			}
 			what, name := why.String(), f.c.sites.Calls.Text(why.Name())
 			if why.Name() >= 0 {

@@ -219,6 +219,20 @@ func (c *Cause) heldBy() string {
 	return text
 }
 
+// freeUs is the idle time in which launching threads wait for an interpreter lock that
+// nobody holds: what they lack is a CPU.
+func (f *finder) freeUs() float64 {
+	ns := int64(0)
+	for _, v := range f.views {
+		v.eachTotal(func(_ *scope, t *idle.Total) {
+			if v.idle.Free(t.Key) {
+				ns += t.Ns
+			}
+		})
+	}
+	return us(ns)
+}
+
 // runtime finds idle time that the language's runtime takes.
 func (f *finder) runtime() {
 	for _, c := range f.rep.Idle.Causes {
@@ -229,7 +243,10 @@ func (f *finder) runtime() {
 		case event.Classes[event.GC]:
 			f.add(GCManage, c.Us, Finding{}, "the GPU waits %s for garbage collections, %.1f %% of idle time: freeze what is long-lived, collect between steps", f.per(c.Us), 100*c.Share)
 		case event.Classes[event.GIL]:
-			f.add(GIL, c.Us, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time%s", f.per(c.Us), 100*c.Share, c.heldBy())
+			if held := c.Us - f.freeUs(); f.worth(held) {
+				f.add(GIL, held, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time%s",
+					f.per(held), 100*held/f.rep.Idle.TotalUs, c.heldBy())
+			}
 		}
 	}
 }

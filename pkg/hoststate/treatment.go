@@ -18,8 +18,8 @@ type Treatment struct {
 // Treatments are the treatments of whys that have one.
 var Treatments = []Treatment{
 	{"SERIALIZE", []string{"blocked:lock"}, "wait for a lock that another thread holds", "let one thread launch, or hold it for less"},
-	{"HOIST", []string{"blocked:file", "os:file"}, "read and write files", "leave that to another thread"},
-	{"DEAD_WORK", []string{"blocked:sleep"}, "sleep", "where they poll or limit a rate that may be intended, else wait for what they wait for"},
+	{"HOIST", []string{"blocked:file", "os:file"}, "read and write files, or pipes and sockets as if they were files", "leave that to another thread"},
+	{"DEAD_WORK", []string{"blocked:sleep"}, "sleep", "replace polling by waiting for the event itself; a rate limit may be intended"},
 	{
 		"COMM", []string{"blocked:io", "blocked:wait", "blocked:join"}, "wait for what another thread or process sends",
 		"see what that one does, take it off the way, or let the next step begin without it",

@@ -16,6 +16,13 @@ const (
 	maxOverlap = 16
 )
 
+// Free reports whether a key is time in which a thread waits for the interpreter lock, and
+// nobody is recorded to hold it where holders are.
+func (r *Rank) Free(k Key) bool {
+	h, ok := r.sites.Holder(k)
+	return ok && r.held && h.Thread == NoTime
+}
+
 // creditState credits the time between from and to to the state of a thread, and where
 // that waits for the interpreter lock, to who holds it.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, g gapOf) {

@@ -81,6 +81,7 @@ type Rank struct {
 	gap       []latePiece // what the last gap was attributed to
 	edges     edges
 	holds     []hold // of the interpreter lock, in the order of their start
+	held      bool   // holds of the interpreter lock are recorded
 	pauses    []span
 	evidence  []Evidence
 	drawn     []stat.Counts      // by key: samples of the CPU in parts of gaps
@@ -218,6 +219,7 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 		h.Wait(start, end)
 	case host.Class == event.GIL:
 		h.Hold(start, end)
+		r.held = true
 		if r.opt.Why {
 			r.holds = append(r.holds, hold{start, end, h})
 		}
