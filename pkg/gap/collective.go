@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
@@ -15,8 +16,22 @@ func (r *rank) addCollective(a *activity) {
 		r.lane.collectives = straggler.NewCollectives(r.c.store)
 	}
 	r.lane.collectives.Add(straggler.Collective{
-		Step: int32(n - 1), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
+		Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
 	})
+}
+
+// launchStep returns the step in which the collective of an activity was launched, where
+// steps are ranges of the host, and else in which it runs. (Where hosts run ahead, that
+// differs from rank to rank.) It never goes back.
+func (r *rank) launchStep(a *activity) int {
+	k := len(r.walk.Steps) - 1
+	if r.c.method == step.NVTX && a.LaunchStart != none {
+		for k > 0 && r.walk.Steps[k].Start > a.LaunchStart {
+			k--
+		}
+	}
+	r.lane.step = max(r.lane.step, k)
+	return r.lane.step
 }
 
 // kernelTime is the time of a step's kernels by class.

@@ -171,11 +171,12 @@ func (f *finder) straggler() {
 			when, strings.Join(parts, ", "))
 		return
 	}
-	// What the others wait is no idle time: the worth is what its own GPU idles more.
+	// What the others wait is no idle time: the worth is what its own GPU idles more, in
+	// whatever the host does then. (Where it runs ahead, that is later than its cause.)
 	what, worth := "", 0.0
 	at := Finding{}
 	for _, w := range s.Why {
-		if w.What == "idle" && slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:")) {
+		if w.What == "idle" && (s.Side == "host" || slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:"))) {
 			worth += w.ExcessUs
 		}
 	}

@@ -17,6 +17,7 @@ type lane struct {
 	stream   *stream // of the last row
 
 	collectives *straggler.Collectives // nil where there are none
+	step        int                    // of the last of them
 }
 
 // activity is a row of the GPU.

@@ -21,9 +21,15 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 			of = append(of, &compared{view: v})
 		}
 	}
-	res := straggler.Find(ranks, c.store)
+	res, group := straggler.FindGroup(ranks, c.store)
 	if res == nil {
 		return nil
+	}
+	if len(group) < len(ranks) {
+		ranks, of = chosen(ranks, group), chosen(of, group)
+	}
+	if c.pipeline(res) {
+		res.Kind, res.Rank, res.Reason = straggler.Unknown, -1, "the ranks only send to one another, as the stages of a pipeline do, which wait for one another without being late"
 	}
 	rep := res.Report(ranks, c.kernels.text)
 	if res.Kind != straggler.Persistent {
@@ -39,6 +45,29 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	}
 	rep.Explain(res.Rank, times, c.opt.Source)
 	return rep
+}
+
+// maxSends is how often per step stages of a pipeline send to one another at most: what is
+// more may be an all-to-all.
+const maxSends = 2
+
+// pipeline tells whether all that ranks have in common is what stages of a pipeline send.
+func (c *computer) pipeline(res *straggler.Result) bool {
+	n := 0
+	for _, name := range res.PerName {
+		if n += name.Count; !strings.Contains(c.kernels.text(name.Name), "SendRecv") {
+			return false
+		}
+	}
+	return n > 0 && n <= maxSends*res.Steps
+}
+
+// chosen returns some of a list, by their numbers.
+func chosen[T any](list []T, numbers []int) (some []T) {
+	for _, k := range numbers {
+		some = append(some, list[k])
+	}
+	return some
 }
 
 // compared is a rank whose collectives are compared.

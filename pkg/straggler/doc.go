@@ -24,6 +24,13 @@
 // the last end of a matched collective are below, with 95 % confidence (of few, the
 // largest). Two starts that are less than that apart count as at once.
 //
+// # Groups
+//
+// Ranks that do not end their collectives together (the stages of a pipeline, replicas of
+// a model) wait for ranks of their own group only. Where the clock error is above 50 us,
+// those whose collectives' ends are that close in most cases are such a group, and the one
+// in which a rank is late most is reported.
+//
 // # What cannot be told
 //
 // Less than 16 matched collectives in 8 steps say nothing. Ranks of different reports

@@ -163,6 +163,43 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Ranks wait for those only that run collectives with them: in the stages of a pipeline
+// the rank that is late in its stage is found, and where every stage is one rank nothing is
+// said.
+func TestGroups(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	stages := func(ranks int, late func(*rand.Rand, int, int) int64) (all []listed) {
+		for stage := range 2 {
+			of := run{ranks: ranks, steps: 40, late: late, report: func(int) int { return 0 }}.make()
+			rng := rand.New(rand.NewPCG(3, 4)) // what the stages are apart by
+			for r := range of {
+				of[r].ID = int32(len(all))
+				all = append(all, of[r])
+			}
+			for i := range of[0].Collectives {
+				by := int64(stage) * (400_000 + rng.Int64N(300_000))
+				for r := range of {
+					of[r].Collectives[i].Start += by
+					of[r].Collectives[i].End += by
+				}
+			}
+		}
+		return all
+	}
+	res, group := FindGroup(stored(stages(2, second), store), store)
+	if res.Kind != Persistent || len(group) != 2 || group[res.Rank]%2 != 1 {
+		t.Errorf("two by two: %s, rank %d of %v", res.Kind, res.Rank, group)
+	}
+	if late := res.perStep(); late < 380_000 || late > 430_000 {
+		t.Errorf("late by %d ns per step, want 400000", late)
+	}
+	res, group = FindGroup(stored(stages(1, nil), store), store)
+	if res.Kind != Unknown || res.Reason == "" || len(group) != 2 {
+		t.Errorf("two stages: %s, %q, %v", res.Kind, res.Reason, group)
+	}
+}
+
 // What is less than the clock error is not claimed.
 func TestBelowClockError(t *testing.T) {
 	late := func(_ *rand.Rand, _, rank int) int64 { return int64(rank) * 15_000 }

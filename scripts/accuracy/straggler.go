@@ -29,12 +29,22 @@ var races = []race{
 		c.KernelScale = 6
 		c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 1, Factor: 1.25}}
 	}},
+	{"a pipeline of two by two", -1, "", "", func(c *sim.Config) { pipelined(c) }},
+	{"a slow GPU in a pipeline", 1, "gpu", "kernels:gemm", func(c *sim.Config) {
+		pipelined(c)
+		c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 1, Factor: 1.25}}
+	}},
 	{"late in turn", -1, "", "", func(c *sim.Config) {
 		c.Faults = []sim.Fault{{Kind: sim.FaultRotate, Rank: -1, US: 600}}
 	}},
 	{"one pause of 30 ms", -1, "", "", func(c *sim.Config) {
 		c.Faults = []sim.Fault{{Kind: sim.FaultTail, Rank: 1, Every: 25, US: 30000}}
 	}},
+}
+
+// pipelined makes a run one of two stages of two ranks each.
+func pipelined(c *sim.Config) {
+	c.Ranks, c.Engine.Pipeline, c.Engine.Ahead, c.KernelScale = 4, 2, 1, 6
 }
 
 // trial makes the report on the run of a seed.
