@@ -204,7 +204,7 @@ func (d *document) countLaunched() error {
 		return nil
 	}
 	for _, run := range d.rows.gpu {
-		if err := d.rows.store.Scan(run, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
+		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
 			return err
 		}
 		if len(ids) == 0 {

@@ -122,7 +122,7 @@ func grown[T any](s []T, n int32, blank T) []T {
 func (l *loader) countGPU(p *chunk, first int) {
 	eachOwner(p.owner, first, func(n int64, i, j int) {
 		f := &l.trackFacts[n]
-		s := spanOf(p.start[i:j], p.end[i:j])
+		s, latest := extent(p.start[i:j], p.end[i:j])
 		switch p.table.kind {
 		case event.Kernel:
 			f.span.add(s.start, s.end)
@@ -137,7 +137,7 @@ func (l *loader) countGPU(p *chunk, first int) {
 		default:
 			return
 		}
-		f.latest = max(f.latest, slices.Max(p.start[i:j]))
+		f.latest = max(f.latest, latest)
 	})
 }
 
@@ -153,16 +153,23 @@ func eachOwner(owners []int64, first int, fn func(owner int64, i, j int)) {
 	}
 }
 
-// spanOf returns the span from the first start to the last end.
-func spanOf(starts, ends []int64) span { return span{slices.Min(starts), slices.Max(ends)} }
+// extent returns the span from the first start to the last end, and the last start.
+func extent(starts, ends []int64) (s span, latest int64) {
+	low, high, latest := starts[0], ends[0], starts[0]
+	ends = ends[:len(starts)]
+	for i, t := range starts {
+		low, latest, high = min(low, t), max(latest, t), max(high, ends[i])
+	}
+	return span{low, high}, latest
+}
 
 // countHost counts the rows of a chunk from first on by their threads.
 func (l *loader) countHost(p *chunk, first int) {
 	eachOwner(p.owner, first, func(n int64, i, j int) {
 		l.threadFacts = grown(l.threadFacts, int32(n), noThreadFacts)
 		f := &l.threadFacts[n]
-		s := spanOf(p.start[i:j], p.start[i:j])
-		f.starts.add(s.start, s.end)
+		s, latest := extent(p.start[i:j], p.end[i:j])
+		f.starts.add(s.start, latest)
 		for _, c := range p.class[i:j] {
 			if c >= 0 {
 				f.tally[tallyOf[c&63]]++
@@ -317,7 +324,7 @@ func (r *report) recorded(s [2]int64, of []*runs) (found bool, err error) {
 			if t := &eventTables[run.Tag]; found || !t.gpu || t.kind == event.Sync || run.Last < s[0] || run.First >= s[1] {
 				continue
 			}
-			err := r.store.Scan(run, spill.Columns(colStart), s[0], s[1], func(rows spill.Rows) error {
+			err := r.store.Scan([]*spill.Run{run}, spill.Columns(colStart), s[0], s[1], func(rows spill.Rows) error {
 				i, _ := slices.BinarySearch(rows[colStart], s[0])
 				found = found || i < len(rows[colStart]) && rows[colStart][i] < s[1]
 				return nil

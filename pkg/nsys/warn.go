@@ -150,16 +150,10 @@ func (r *report) orphans() (orphans, sampled int64, err error) {
 	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
 	parts := min(len(runs), runtime.GOMAXPROCS(0), maxLoaders)
 	lost, seen := make([]int64, parts), make([]int64, parts)
-	err = together(parts, func(k int) error {
+	err = together(parts, func(k int) (err error) {
 		tracks := r.viewTracks()
-		for _, run := range runs[k*len(runs)/parts : (k+1)*len(runs)/parts] {
-			o, n, err := r.orphansOf(run, tracks, stride)
-			if err != nil {
-				return err
-			}
-			lost[k], seen[k] = lost[k]+o, seen[k]+n
-		}
-		return nil
+		lost[k], seen[k], err = r.orphansOf(runs[k*len(runs)/parts:(k+1)*len(runs)/parts], tracks, stride)
+		return err
 	})
 	for k := range parts {
 		orphans, sampled = orphans+lost[k], sampled+seen[k]
@@ -181,11 +175,11 @@ func (r *report) viewTracks() []track {
 	return tracks
 }
 
-// orphansOf counts, of one row of each stride, those of a run whose launching call is
+// orphansOf counts, of one row of each stride, those of runs whose launching call is
 // not there.
-func (r *report) orphansOf(run *spill.Run, tracks []track, stride int) (orphans, sampled int64, err error) {
+func (r *report) orphansOf(runs []*spill.Run, tracks []track, stride int) (orphans, sampled int64, err error) {
 	set := spill.Columns(colOwner, colCorrelation)
-	err = r.store.Scan(run, set, run.First, run.Last, func(rows spill.Rows) error {
+	err = r.store.Scan(runs, set, -maxTime, maxTime, func(rows spill.Rows) error {
 		owners, ids := rows[colOwner], rows[colCorrelation]
 		for i := 0; i < len(owners); i += stride {
 			sampled++

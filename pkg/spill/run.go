@@ -160,7 +160,7 @@ func (b *buffer) load(s *Store, columns int, ref *blockRef, set uint64) error {
 	}
 	b.rows, b.same = b.rows[:columns], b.same[:columns]
 	for c := range b.rows {
-		if cap(b.rows[c]) < int(ref.rows) {
+		if set>>c&1 != 0 && cap(b.rows[c]) < int(ref.rows) {
 			b.rows[c], b.same[c] = make([]int64, ref.rows), constant{}
 		}
 	}
@@ -182,20 +182,22 @@ func Columns(columns ...int) (set uint64) {
 // All are all columns.
 const All = uint64(1)<<63 - 1
 
-// Scan hands the blocks of a run whose rows may have keys from low to high to
+// Scan hands the blocks of runs whose rows may have keys from low to high to
 // fn, with the columns of a set, and Key where Then is one of them. They are
 // valid until fn returns.
-func (s *Store) Scan(r *Run, set uint64, low, high int64, fn func(rows Rows) error) error {
+func (s *Store) Scan(runs []*Run, set uint64, low, high int64, fn func(rows Rows) error) error {
 	var b buffer
-	for i := range r.blocks {
-		if r.blocks[i].first > high || i+1 < len(r.blocks) && r.blocks[i+1].first < low {
-			continue
-		}
-		if err := b.load(s, r.columns, &r.blocks[i], set); err != nil {
-			return err
-		}
-		if err := fn(b.rows); err != nil {
-			return err
+	for _, r := range runs {
+		for i := range r.blocks {
+			if r.blocks[i].first > high || i+1 < len(r.blocks) && r.blocks[i+1].first < low {
+				continue
+			}
+			if err := b.load(s, r.columns, &r.blocks[i], set); err != nil {
+				return err
+			}
+			if err := fn(b.rows); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

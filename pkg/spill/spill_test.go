@@ -176,7 +176,7 @@ func TestScan(t *testing.T) {
 	}
 	for _, span := range [][2]int64{{0, 0}, {500, 700}, {1700, 1e9}, {-5, 1e9}} {
 		seen := map[int64]int{}
-		err := s.Scan(run, Columns(Key, 4), span[0], span[1], func(rows Rows) error {
+		err := s.Scan([]*Run{run}, Columns(Key, 4), span[0], span[1], func(rows Rows) error {
 			for i, key := range rows[Key] {
 				if seen[key]++; rows[4][i] != key {
 					t.Fatalf("%d beside key %d", rows[4][i], key)

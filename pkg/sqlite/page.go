@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 )
 
@@ -143,6 +144,12 @@ func (p *pager) read(into []byte, first uint32) error {
 // in the ninth. b has 9 bytes at least.
 func varint(b []byte) (v uint64, n int) {
 	_ = b[8]
+	// Fast path: row ids up to 268 million, from the four bytes at once.
+	if w := binary.BigEndian.Uint32(b); w&0x80808080 != 0x80808080 {
+		n = bits.LeadingZeros32(^w&0x80808080)/8 + 1
+		w >>= 32 - 8*n
+		return uint64(w&0x7f | w>>1&(0x7f<<7) | w>>2&(0x7f<<14) | w>>3&(0x7f<<21)), n
+	}
 	for i := range 8 {
 		v = v<<7 | uint64(b[i]&0x7f)
 		if b[i] < 0x80 {
@@ -152,15 +159,12 @@ func varint(b []byte) (v uint64, n int) {
 	return v<<8 | uint64(b[8]), 9
 }
 
-// short is varint, for numbers that are mostly of one or two bytes.
+// short is varint, for numbers that are mostly of one byte.
 func short(b []byte) (v uint64, n int) {
-	if b[0] < 0x80 {
-		return uint64(b[0]), 1
+	if v, n = uint64(b[0]), 1; v >= 0x80 {
+		v, n = varint(b)
 	}
-	if b[1] < 0x80 {
-		return uint64(b[0]&0x7f)<<7 | uint64(b[1]), 2
-	}
-	return varint(b)
+	return
 }
 
 func be16(b []byte) int    { return int(binary.BigEndian.Uint16(b)) }

@@ -27,6 +27,9 @@ import (
 // three bytes each.
 const maxHeader = 98307
 
+// maxRecord bounds a record, as SQLite does.
+const maxRecord = 1<<31 - 1
+
 // field is a wanted column as a record holds it.
 type field struct {
 	skip   int // columns between the wanted one before it and this
@@ -41,11 +44,10 @@ const maxFields = 64
 // number is load>>shift&mask|or, with load the 8 bytes from its place on, which
 // takes no branch: the widths of neighbours cannot be guessed.
 type place struct {
-	at       int
-	width    int
-	mask, or int64
-	shift    uint8
-	null     bool
+	at, width int32
+	mask, or  int8
+	shift     uint8
+	null      bool
 }
 
 // numbers are the places of numbers by their type, and last that of any other
@@ -68,7 +70,7 @@ var numbers = [13]place{
 
 // number returns the number at the beginning of b, which has 8 bytes at least.
 func (p *place) number(b []byte) int64 {
-	return int64(binary.BigEndian.Uint64(b))>>(p.shift&63)&p.mask | p.or
+	return int64(binary.BigEndian.Uint64(b))>>(p.shift&63)&int64(p.mask) | int64(p.or)
 }
 
 // widths are the sizes of values by the first byte of their type, where that is
@@ -143,7 +145,7 @@ func (r *reader) resolve(s *shape) bool {
 	r.header = append(append(r.header[:0], s.header...), zeros[:]...)
 	types := r.header[:len(s.header)]
 	v, pos := varint(r.header)
-	at, largest := int(v), int(r.pages)*r.size
+	at, largest := int(v), min(int(r.pages)*r.size, maxRecord)
 	s.numbers, s.texts, s.nulls = s.numbers[:0], s.texts[:0], 0
 	for i := range r.fields {
 		f := &r.fields[i]
@@ -161,7 +163,7 @@ func (r *reader) resolve(s *shape) bool {
 			return false
 		}
 		p := numbers[min(t, 12)]
-		p.at, p.width = at, width
+		p.at, p.width = int32(at), int32(width)
 		if f.number {
 			s.numbers = append(s.numbers, p)
 		} else {

@@ -211,7 +211,7 @@ func (r *reader) long(at, size, n int) error {
 		} else {
 			p, texts = &s.texts[texts], texts+1
 		}
-		value, err := r.bytes(p.at, min(p.width, maxText))
+		value, err := r.bytes(int(p.at), min(int(p.width), maxText))
 		if err != nil {
 			return err
 		}
