@@ -1,7 +1,12 @@
 // Bench measures the filters as whole processes on generated traces: events a
 // second and peak memory, the median of several runs. With --scale it takes
-// several sizes and compares what an event takes in each. With --torch it measures how
-// a trace of PyTorch's profiler is read.
+// several sizes and compares what an event takes in each, with --cores several numbers of
+// processors. With --torch it measures how a trace of PyTorch's profiler is read.
+//
+// Where there is no Go, it runs what was built elsewhere:
+//
+//	CGO_ENABLED=0 go build -o bin/ ./cmd/... ./scripts/gentrace ./scripts/bench
+//	bin/bench --bin bin --cores 1,2,4,8,16
 package main
 
 import (
@@ -10,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // Floors, for a machine with two cores.
@@ -33,7 +39,9 @@ func main() {
 	check := flag.Bool("check", false, "fail where a floor is not reached")
 	traces := flag.Bool("torch", false, "measure reading a trace of PyTorch's profiler")
 	scaled := flag.Bool("scale", false, "compare several sizes")
-	ranks := flag.Int("ranks", 2, "`ranks` of the traces of --scale")
+	ranks := flag.Int("ranks", 2, "`ranks` of the traces of --scale and --cores")
+	counts := flag.String("cores", "", "compare these `numbers` of processors, such as 1,2,4")
+	built := flag.String("bin", "", "run the commands in `dir`, and build none")
 	keep := flag.String("dir", "", "keep the trace and streams in `dir`")
 	host := hostRows{}
 	flag.IntVar(&host.calls, "calls", 1_000_000, "`rows` of calls of the system's libraries, for gaps with host rows")
@@ -56,13 +64,23 @@ func main() {
 		defer os.RemoveAll(tmp)
 		dir = tmp
 	}
-	ok := false
-	if *traces {
-		ok, err = torch(dir, sizes[0], *runs)
-	} else if *scaled {
-		ok, err = scale(dir, sizes, *ranks, *runs)
-	} else {
-		ok, err = bench(dir, sizes[0], *runs, host)
+	ok, bin := false, *built
+	if bin == "" {
+		bin, err = build(dir)
+	}
+	switch {
+	case err != nil:
+	case *traces:
+		ok, err = torch(dir, bin, sizes[0], *runs)
+	case *scaled:
+		ok, err = scale(dir, bin, sizes, *ranks, *runs)
+	case *counts != "":
+		var numbers []int
+		if numbers, err = numbersOf(strings.Split(*counts, ","), 1, "--cores"); err == nil {
+			ok, err = cores(dir, bin, numbers, sizes[0], *ranks, *runs)
+		}
+	default:
+		ok, err = bench(dir, bin, sizes[0], *runs, host)
 	}
 	if err != nil {
 		os.RemoveAll(dir)
@@ -84,15 +102,19 @@ func sizesOf(args []string, scaled bool) ([]int, error) {
 	if len(args) > 1 && !scaled {
 		return nil, errors.New("more than one size takes --scale")
 	}
-	var sizes []int
+	return numbersOf(args, 1000, "EVENTS")
+}
+
+// numbersOf returns numbers of at least least.
+func numbersOf(args []string, least int, what string) (numbers []int, err error) {
 	for _, arg := range args {
 		n, err := strconv.Atoi(arg)
-		if err != nil || n < 1000 {
-			return nil, fmt.Errorf("EVENTS must be a number of at least 1000, not %s", arg)
+		if err != nil || n < least {
+			return nil, fmt.Errorf("%s must be numbers of at least %d, not %s", what, least, arg)
 		}
-		sizes = append(sizes, n)
+		numbers = append(numbers, n)
 	}
-	return sizes, nil
+	return numbers, nil
 }
 
 func fail(err error) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +24,16 @@ func build(dir string) (string, error) {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return bin, nil
+}
+
+// generate makes a trace.
+func generate(bin, path string, events, ranks, seed int) error {
+	out, err := exec.Command(filepath.Join(bin, "gentrace"), "--events", strconv.Itoa(events), "--ranks", strconv.Itoa(ranks),
+		"--seed", strconv.Itoa(seed), "-o", path).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("gentrace: %w: %s", err, out)
+	}
+	return nil
 }
 
 // cost is what a pipeline took.

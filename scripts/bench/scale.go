@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -23,18 +22,13 @@ SELECT total(start), total("end"), total(globalTid), total(correlationId), total
 SELECT total(start), total("end"), total(globalTid), total(eventType), total(textId), total(domainId), total(length(text)), total(length(jsonText)) FROM NVTX_EVENTS;`
 
 // scale measures the filters on traces of several sizes, one after the other.
-func scale(dir string, sizes []int, ranks, runs int) (bool, error) {
-	bin, err := build(dir)
-	if err != nil {
-		return false, err
-	}
+func scale(dir, bin string, sizes []int, ranks, runs int) (bool, error) {
 	fmt.Printf("%d ranks; medians of %d runs on %s; x: wall and CPU time of an event, by those of the first size\n", ranks, runs, machine())
 	first, ok := map[string]cost{}, true
 	for _, events := range sizes {
 		trace, begin := filepath.Join(dir, "trace.sqlite"), time.Now()
-		made := exec.Command(filepath.Join(bin, "gentrace"), "--events", strconv.Itoa(events), "--ranks", strconv.Itoa(ranks), "--seed", "1", "-o", trace)
-		if out, err := made.CombinedOutput(); err != nil {
-			return false, fmt.Errorf("gentrace: %w: %s", err, out)
+		if err := generate(bin, trace, events, ranks, 1); err != nil {
+			return false, err
 		}
 		fmt.Printf("\n%d events, %s, made at %.2f M events/s\n\n", events, size(trace), float64(events)/1e6/time.Since(begin).Seconds())
 		fmt.Printf("| %-24s | wall s |  CPU s | peak MiB | x wall | x CPU | |\n|%s|-------:|-------:|---------:|-------:|------:|---|\n", "command", strings.Repeat("-", 26))

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -40,19 +38,15 @@ func (f *files) tool(name string, args ...string) []string {
 }
 
 // prepare makes the files.
-func prepare(dir string, events int, host hostRows) (*files, error) {
+func prepare(dir, bin string, events int, host hostRows) (*files, error) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	f := &files{
-		trace: in("trace.sqlite"), other: in("other.sqlite"), hosted: in("hosted.sqlite"),
+		bin: bin, trace: in("trace.sqlite"), other: in("other.sqlite"), hosted: in("hosted.sqlite"),
 		streams: [3]string{in("stage0.arrows"), in("stage1.arrows"), in("stage2.arrows")}, raw: in("raw"), phased: in("phased"),
 	}
-	var err error
-	if f.bin, err = build(dir); err != nil {
-		return nil, err
-	}
-	for path, seed := range map[string]string{f.trace: "1", f.other: "2", f.hosted: "1"} {
-		if err := exec.Command(filepath.Join(f.bin, "gentrace"), "--events", strconv.Itoa(events), "--seed", seed, "-o", path).Run(); err != nil {
-			return nil, fmt.Errorf("gentrace: %w", err)
+	for path, seed := range map[string]int{f.trace: 1, f.other: 2, f.hosted: 1} {
+		if err := generate(bin, path, events, 2, seed); err != nil {
+			return nil, err
 		}
 	}
 	if err := host.add(f.hosted); err != nil {
@@ -89,8 +83,8 @@ func (f *files) measurements(events int) []measurement {
 	}
 }
 
-func bench(dir string, events, runs int, host hostRows) (bool, error) {
-	f, err := prepare(dir, events, host)
+func bench(dir, bin string, events, runs int, host hostRows) (bool, error) {
+	f, err := prepare(dir, bin, events, host)
 	if err != nil {
 		return false, err
 	}

@@ -21,11 +21,7 @@ const (
 // torch measures torch2arrow on a trace of one process with so many events, a third of
 // which are Python functions, beside Python's reading of the same file, where Python is
 // installed.
-func torch(dir string, events, runs int) (bool, error) {
-	bin, err := build(dir)
-	if err != nil {
-		return false, err
-	}
+func torch(dir, bin string, events, runs int) (bool, error) {
 	trace := filepath.Join(dir, "trace.json")
 	// The simulator counts rows, of which a fiftieth are ranges: 16 functions of each.
 	made := exec.Command(filepath.Join(bin, "gentrace"), "--kineto", "2.7", "--ranks", "1", "--layers", "32",
