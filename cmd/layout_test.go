@@ -59,6 +59,7 @@ var below = []struct {
 	{"pkg/straggler", []string{"pkg/spill"}},
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
+	{"pkg/outfile", nil},
 	{"pkg/event", nil},
 	{"pkg/coverage", []string{"pkg/capture", "pkg/event"}},
 	{"pkg/doctor", []string{"pkg/capture", "pkg/event", "pkg/marker", "pkg/report"}},
@@ -68,7 +69,7 @@ var below = []struct {
 	{"pkg/table", []string{"pkg/event"}},
 	// formats, which know nothing of each other
 	{"pkg/wire", []string{"pkg/event", "pkg/table"}},
-	{"pkg/checkpoint", []string{"pkg/event", "pkg/parquet", "pkg/table"}},
+	{"pkg/checkpoint", []string{"pkg/event", "pkg/outfile", "pkg/parquet", "pkg/table"}},
 	{"pkg/kineto", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/spill"}},
 	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite", "pkg/symbol"}},
 	// analyses, which know nothing of each other, nor of formats
@@ -93,7 +94,7 @@ var below = []struct {
 	// what joins the formats, what every command has, and what joins it all: a new
 	// source is one file in pkg/source, a new command one in pkg/command
 	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/kineto", "pkg/nsys", "pkg/table", "pkg/wire"}},
-	{"pkg/cli", nil},
+	{"pkg/cli", []string{"pkg/outfile"}},
 	{"pkg/gentrace", []string{"pkg/cli", "pkg/sim"}},
 	{"pkg/command", []string{"pkg/flame", everything}},
 	{"pkg/testrun", []string{"pkg/event", "pkg/event/eventtest", "pkg/nsys", "pkg/phase", "pkg/sim", "pkg/step"}},

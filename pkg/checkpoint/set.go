@@ -124,9 +124,8 @@ func partition(rank int32) string {
 }
 
 // place returns where the file of a rank goes.
-func (s *Set) place(rank int32, name string) (string, error) {
-	dir := filepath.Join(s.dir, partition(rank))
-	return filepath.Join(dir, name+suffix), os.MkdirAll(dir, 0o755)
+func (s *Set) place(rank int32, name string) string {
+	return filepath.Join(s.dir, partition(rank), name+suffix)
 }
 
 // begin makes the data set unfinished.
@@ -281,8 +280,12 @@ func leftovers(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := filepath.Glob(filepath.Join(dir, "rank=*", ".*"+suffix+"*"))
-	return append(manifests, parts...), err
+	parts, err := filepath.Glob(filepath.Join(dir, ".*"+suffix+"*"))
+	if err != nil {
+		return nil, err
+	}
+	older, err := filepath.Glob(filepath.Join(dir, "rank=*", ".*"+suffix+"*")) // before version 2
+	return slices.Concat(manifests, parts, older), err
 }
 
 // clean removes what killed writers left, the files in the partitions that

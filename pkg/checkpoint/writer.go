@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/outfile"
 	"github.com/hostbound/hostbound/pkg/parquet"
 )
 
@@ -56,7 +54,7 @@ type Writer struct {
 type part struct {
 	path    string
 	rank    int32 // noRank for none
-	file    *renameio.PendingFile
+	file    *outfile.File
 	out     *parquet.Writer
 	windows bool // the window rows have begun
 }
@@ -94,10 +92,15 @@ func newWriter(h *event.Header, opt Options) *Writer {
 	return w
 }
 
-// open starts a file. Its temporary name begins with a dot and does not end in
-// .parquet, so that nothing takes it for a part of the data set.
+// open starts a file. A temporary name that it may have begins with a dot and does not
+// end in .parquet, so that nothing takes it for a part of the data set; it is in the
+// folder of that, so that those of ranks are made for whole files only.
 func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
-	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
+	within := ""
+	if w.set != nil {
+		within = w.set.dir
+	}
+	file, err := outfile.Create(path, within)
 	if err != nil {
 		return nil, err
 	}
@@ -205,11 +208,7 @@ func (w *Writer) part(rank int32) (*part, error) {
 			return p, nil
 		}
 	}
-	path, err := w.set.place(rank, w.opt.Name)
-	if err != nil {
-		return nil, err
-	}
-	return w.open(path, rank, partHeader(w.header, rank))
+	return w.open(w.set.place(rank, w.opt.Name), rank, partHeader(w.header, rank))
 }
 
 // partHeader returns the header of the file of one rank: the report that it
@@ -284,7 +283,7 @@ func (w *Writer) commit() error {
 		if w.err != nil {
 			return w.err
 		}
-		if w.err = p.file.CloseAtomicallyReplace(); w.err == nil && w.set != nil {
+		if w.err = p.file.Commit(); w.err == nil && w.set != nil {
 			w.set.keep(p.path, p.rank, p.out.Rows(), p.out.Hash())
 		}
 	}
@@ -319,7 +318,7 @@ func (w *Writer) Abort() {
 		w.err = errors.New("given up")
 	}
 	for _, p := range w.parts {
-		p.file.Cleanup() // nothing is left to be done about an error
+		p.file.Abort()
 	}
 	w.parts = nil
 }

@@ -34,6 +34,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -100,6 +101,9 @@ func Misuse(msg, advice string) error { return &UsageError{msg, advice} }
 // StatusTrouble is the exit status for bad usage and bad input.
 const StatusTrouble = 2
 
+// statusPipe is what a shell makes of a process that SIGPIPE ended.
+const statusPipe = 128 + 13
+
 // memoryLimit is where the garbage collector starts to work harder, so that a
 // process stays below half a GiB.
 const memoryLimit = 400 << 20
@@ -138,7 +142,10 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	if err == nil {
 		err = app.Run(append([]string{cmd.Name}, args...))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EPIPE): // a pipe whose reader has enough, as of standard output
+		return statusPipe
+	case err != nil:
 		c.complain(err)
 		return StatusTrouble
 	}

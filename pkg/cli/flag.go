@@ -152,6 +152,9 @@ func (c *Call) check(cmd *Command) error {
 	if err := refuse((*Flag).checkValues); err != nil {
 		return err
 	}
+	if slices.Contains(c.Files, "") {
+		return Misuse("the name of a file is empty", "give a name, or none to read standard input")
+	}
 	if err := c.Guard(nil, nil); err != nil {
 		return err
 	}
@@ -163,12 +166,26 @@ func (c *Call) check(cmd *Command) error {
 	})
 }
 
-// checkValues refuses a value that is not among those of the manual, where it has any.
+// checkValues refuses a value that is not among those of the manual, where it has any, and
+// files without a name.
 func (f *Flag) checkValues(value string) error {
-	if len(f.Values) == 0 || slices.Contains(f.Values, value) {
+	switch {
+	case f.File != NoFile:
+		return NotEmpty(f.Name)(value)
+	case len(f.Values) == 0 || slices.Contains(f.Values, value):
 		return nil
 	}
 	return Misuse("unknown --"+f.Name+" "+value, "--"+f.Name+" takes "+Or(f.Values))
+}
+
+// NotEmpty makes the check of a flag that names a file or a folder.
+func NotEmpty(name string) func(value string) error {
+	return func(value string) error {
+		if value == "" {
+			return Misuse("--"+name+" is empty", "give a name, or leave --"+name+" out")
+		}
+		return nil
+	}
 }
 
 // Or lists words: "a", "a or b", "a, b or c".

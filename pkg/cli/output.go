@@ -5,11 +5,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/google/renameio/v2"
 	"golang.org/x/term"
+
+	"github.com/hostbound/hostbound/pkg/outfile"
 )
 
 // IsTerminal tells whether a stream is a terminal.
@@ -58,43 +57,15 @@ func WriteFile(path string, write func(io.Writer) error) error {
 		}
 		return errors.Join(write(f), f.Close())
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	f, err := outfile.Create(path, "")
 	if err != nil {
 		return err
 	}
-	defer f.Cleanup()
-	defer removeWhenTold(f.Name())()
+	defer f.Abort()
 	if err := write(f); err != nil {
 		return err
 	}
-	return f.CloseAtomicallyReplace()
-}
-
-// removeWhenTold removes an unfinished file when the process is told to end, which then
-// ends as it would have; until the function that it returns is called.
-func removeWhenTold(path string) (stop func()) {
-	told := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		if !signal.Ignored(s) {
-			signal.Notify(told, s)
-		}
-	}
-	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-told:
-			os.Remove(path)
-			signal.Reset(s)
-			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
-				os.Exit(2)
-			}
-		case <-done:
-		}
-	}()
-	return func() {
-		signal.Stop(told)
-		close(done)
-	}
+	return f.Commit()
 }
 
 // isStream tells whether a file is a device or a pipe, which may be input and

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/outfile"
 	"github.com/hostbound/hostbound/pkg/source"
 )
 
@@ -20,7 +21,7 @@ import (
 var baselineFlags = []cli.Flag{
 	{Name: "save-baseline", Usage: "keep the runs of the target, or of the only side, as the baseline `NAME`, unless a condition of --fail-on is met", Check: checkBaselineName},
 	{Name: "replace-baseline", Usage: "let --save-baseline replace one that is there", Default: false},
-	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines")},
+	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines"), Check: cli.NotEmpty("baselines")},
 }
 
 // baselineName is what a baseline, and the key of a tag, may be called: a name that is one
@@ -131,15 +132,18 @@ func (c *Context) saveBaseline(runs [][]string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	told := outfile.RemoveWhenTold(tmp)
 	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
 	if err := os.Mkdir(part, 0o755); err != nil {
 		return err
 	}
 	for k, files := range runs {
 		if err := c.saveRun(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
+			told()
 			return err
 		}
 	}
+	told()                // from here on there is an old one to lose
 	if isBaseline(path) { // one that --replace-baseline replaces
 		if err := os.Rename(path, filepath.Join(tmp, "old")); err != nil {
 			return err

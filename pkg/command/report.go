@@ -28,8 +28,8 @@ var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`
 
 // checkJUnit refuses standard output, where the report goes, and a file that cannot be written.
 func checkJUnit(path string) error {
-	if path == "" || path == "-" {
-		return cli.Misuse("--junit '"+path+"' is no file", "--junit report.xml")
+	if path == "-" {
+		return cli.Misuse("--junit - is no file", "--junit report.xml")
 	}
 	return checkOutput(path)
 }

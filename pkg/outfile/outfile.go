@@ -1,0 +1,117 @@
+// Package outfile writes files that appear whole or not at all.
+//
+// On Linux a file that is being written has no name, so that nothing of it is left
+// whatever ends the process. Where the file system has no such files (NFS, some overlays)
+// and elsewhere it has a hidden one, which is removed where the process is told to end; a
+// process that is killed leaves it. A file that is there is replaced in one step: whoever
+// reads it goes on with the old one.
+package outfile
+
+import (
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+)
+
+// File is a file that has not appeared yet. Its owner calls Commit, and Abort in any case.
+type File struct {
+	*os.File
+	path string
+	end  func() error // replaces what is at path; nil once that is done, or given up
+	drop func()       // gives the file up
+}
+
+// Create begins a file. Until it appears it is in the folder within, "" for that of the
+// path, which must be of the same file system. The folder of the path is made
+// when the file appears.
+func Create(path, within string) (*File, error) {
+	if within == "" {
+		within = filepath.Dir(path)
+	}
+	f, err := unnamed(path, within)
+	if f != nil || err != nil {
+		return f, err
+	}
+	return hidden(path, within)
+}
+
+// hidden begins a file with a name of its own.
+func hidden(path, within string) (*File, error) {
+	p, err := renameio.NewPendingFile(path, renameio.WithTempDir(within), renameio.WithPermissions(0o644))
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	stop := RemoveWhenTold(p.Name())
+	return &File{p.File, path, func() error { defer stop(); return p.CloseAtomicallyReplace() }, func() { p.Cleanup(); stop() }}, nil
+}
+
+// Commit has the file appear. One that is there keeps its permissions.
+func (f *File) Commit() error {
+	if info, err := os.Stat(f.path); err == nil {
+		if err := f.Chmod(info.Mode().Perm()); err != nil {
+			return pathError(f.path, err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+		return err
+	}
+	if err := f.end(); err != nil {
+		return pathError(f.path, err)
+	}
+	f.end, f.drop = nil, nil
+	return nil
+}
+
+// Abort gives up a file that has not appeared; of one that has it does nothing.
+func (f *File) Abort() {
+	if f.drop != nil {
+		f.drop()
+		f.end, f.drop = nil, nil
+	}
+}
+
+// pathError is an error about the file by the name that it is to have.
+func pathError(path string, err error) error {
+	for {
+		switch e := err.(type) {
+		case *os.PathError:
+			err = e.Err
+		case *os.LinkError:
+			err = e.Err
+		case *os.SyscallError:
+			err = e.Err
+		default:
+			return &os.PathError{Op: "write", Path: path, Err: err}
+		}
+	}
+}
+
+// RemoveWhenTold removes a file, or a folder with all that it holds, when the process is
+// told to end, which then ends as it would have; until stop is called.
+func RemoveWhenTold(path string) (stop func()) {
+	told := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(told, s)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-told:
+			os.RemoveAll(path)
+			signal.Reset(s)
+			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
+				os.Exit(2)
+			}
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(told)
+		close(done)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package outfile
+
+// unnamed begins a file without a name, which this system does not have.
+func unnamed(string, string) (*File, error) { return nil, nil }
