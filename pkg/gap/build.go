@@ -39,6 +39,7 @@ func (c *computer) report() *Report {
 	rep.Slack = c.slackReport(views)
 	strata := c.strata(views)
 	c.running(rep, strata)
+	rep.Idle.Python = c.pythonLines(rep.Idle.TotalUs, strata)
 	c.find(rep, views)
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {

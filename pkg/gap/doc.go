@@ -74,6 +74,9 @@
 // functions, which come whether a thread runs or not, go before those of the CPU, and
 // those with callers before those without. Never does the number of samples say how long
 // anything took: they come up to forty times as often in one situation as in another.
+// Lines of Python ([PythonLine]) divide the time of a cause and range by samples of Python
+// functions, whatever the why: the profiler stops a thread to take one.
+//
 // Shares of families of functions (package symbol) over several strata are weighted by
 // the strata's times, and have intervals ([stat.Shares]) for what was in this window;
 // without 30 independent samples there is none.

@@ -45,6 +45,7 @@ func (i *Idle) whys(s *report.Section) {
 	}
 	i.holders(s)
 	i.Running.table(s, i.Steps)
+	i.pythonTable(s)
 	i.besideSections(s)
 	if len(i.Unrecorded) == 0 {
 		return

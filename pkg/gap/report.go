@@ -50,6 +50,9 @@ type Idle struct {
 	Causes []Cause `json:"causes"` // they add up to TotalUs, the largest first
 	// Running is what launching threads did on a CPU, null without samples.
 	Running *Running `json:"running,omitempty"`
+	// Python are the lines of Python at which launching threads were, the longest first;
+	// none without samples of Python functions.
+	Python []PythonLine `json:"python,omitempty"`
 	// Unrecorded is what the recording lacks to say why host threads did not go on, and
 	// Record the command that records it, "" where it lacks nothing.
 	Unrecorded []idle.Missing `json:"not_recorded"`

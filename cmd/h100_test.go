@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// inflated returns the path of a decompressed copy of a recording in testdata/h100.
+func inflated(t *testing.T, name string) string {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("../testdata/h100", name+".sqlite.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	in, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name+".sqlite")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestRecordedStalls has gaps name the stalls of programs that ran on a real GPU, and
+// compares their size with what the programs say. Part of a stall is before the GPU runs
+// dry, and the programs' times include their own work around it.
+func TestRecordedStalls(t *testing.T) {
+	data, err := os.ReadFile("../testdata/h100/truth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var truth map[string]map[string]struct{ Ns float64 }
+	if err := json.Unmarshal(data, &truth); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, pattern string
+		least         float64 // of the program's own time
+	}{
+		{"sleep", "DEAD_WORK", 0.95},
+		{"lock", "COMM", 0.95}, // Python's locks are semaphores: who posts one nobody knows
+		{"poll", "HOIST", 0.9},
+		{"fsync", "HOIST", 0.85},
+		{"gil", "GIL_CONTENTION", 0}, // how long it waited the program does not know
+		{"neighbour", "AFFINITY", 0},
+	} {
+		var out struct {
+			Findings []struct {
+				Pattern  string
+				Evidence string
+				UsStep   float64 `json:"us_per_step"`
+			}
+		}
+		if err := json.Unmarshal(must(t, nil, "gaps", inflated(t, test.name), "--format", "json"), &out); err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Findings) == 0 || out.Findings[0].Pattern != test.pattern {
+			t.Errorf("%s: found %+v, want %s first", test.name, out.Findings, test.pattern)
+			continue
+		}
+		for _, f := range out.Findings[1:] {
+			if f.Pattern == "GIL_CONTENTION" {
+				t.Errorf("%s: %s", test.name, f.Evidence)
+			}
+		}
+		const steps = 60
+		if is, said := out.Findings[0].UsStep*steps*1e3, truth[test.name][test.name].Ns; said > 0 && (is < test.least*said || is > 1.02*said) {
+			t.Errorf("%s: %.1f ms, the program says %.1f", test.name, is/1e6, said/1e6)
+		}
+	}
+}
+
+// TestRecordedCollections finds the line that collects garbage, by samples of Python
+// functions: this interpreter has no symbols. The collections of 90 ms and more split the
+// run into segments, which is a warning.
+func TestRecordedCollections(t *testing.T) {
+	path := inflated(t, "gc")
+	var out struct {
+		Warnings []string
+		Idle     struct {
+			TotalUs float64 `json:"total_us"`
+			Python  []struct {
+				Line string
+				Us   float64
+			}
+		}
+	}
+	if err := json.Unmarshal(must(t, nil, "gaps", path, "--format", "json"), &out); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "--segment-gap") }) {
+		t.Errorf("warnings %q do not say how to count the stalls in", out.Warnings)
+	}
+	if err := json.Unmarshal(must(t, nil, "gaps", path, "--segment-gap", "1s", "--format", "json"), &out); err != nil {
+		t.Fatal(err)
+	}
+	const said = 1_162_950 // us
+	if first := out.Idle.Python[0]; first.Line != "prepare (engine.py:99)" || first.Us < 0.97*said || first.Us > 1.03*said {
+		t.Errorf("first is %+v, the program collects for %d us", first, said)
+	}
+}
