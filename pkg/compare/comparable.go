@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -39,6 +40,9 @@ func (c *Comparison) sides() []*side {
 	}
 	return []*side{c.base, c.target}
 }
+
+// latest returns the target, or where there is one run only that.
+func (c *Comparison) latest() *side { return cmp.Or(c.target, c.base) }
 
 // refuse says why the runs cannot be compared.
 func (c *Comparison) refuse(format string, args ...any) {

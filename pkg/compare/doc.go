@@ -99,9 +99,10 @@
 // several runs it is how far apart two of them are.
 //
 // Sides that cannot be compared (other ranks, other workload, markers or ranges on
-// one side only, other methods of isolation or of recording graphs, steps that
-// are not the iterations that forward-step markers show, fewer than five steps) are said to be so: their rows have deltas and nothing more, and the
-// conclusion is not_comparable.
+// one side only, other methods of isolation or of recording graphs, steps that are
+// not the iterations that forward-step markers show, fewer than five steps) are said
+// to be so: their rows have deltas and nothing more, and the conclusion is
+// not_comparable.
 //
 // A side may be several runs of one version, put together by [Join]. What differs
 // between two starts of one engine is beyond what one run a side can tell: it is in

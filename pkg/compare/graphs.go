@@ -21,20 +21,14 @@ func (c *Comparison) adviseGraphs() bool {
 	if c.target != nil && c.lostGraphs() {
 		return true
 	}
-	found := false
-	for _, s := range c.sides() {
-		if s == c.base && c.target != nil {
-			continue
-		}
-		f := s.fallbacks()
-		if f.share <= fewFallbacks || c.target != nil && f.share <= c.base.fallbacks().share+fewFallbacks {
-			continue
-		}
-		found = true
-		c.mitigate("%d of %d %s steps (%.0f %%) of %s run without the CUDA graph that the others replay: they launch %s kernels one by one and take %s, the others %s. Capture the shapes that these steps have, or find what keeps them from the graph.",
-			f.steps, f.of, c.opt.Phase, 100*f.share, s.run.Name, report.Digits(f.eager), report.Micros(f.wall*us), report.Micros(f.otherWall*us))
+	s := c.latest()
+	f := s.fallbacks()
+	if f.share <= fewFallbacks || c.target != nil && f.share <= c.base.fallbacks().share+fewFallbacks {
+		return false
 	}
-	return found
+	c.mitigate("%d of %d %s steps (%.0f %%) of %s run without the CUDA graph that the others replay: they launch %s kernels one by one and take %s, the others %s. Capture the shapes that these steps have, or find what keeps them from the graph.",
+		f.steps, f.of, c.opt.Phase, 100*f.share, s.run.Name, report.Digits(f.eager), report.Micros(f.wall*us), report.Micros(f.otherWall*us))
+	return true
 }
 
 // lostGraphs looks for graphs that the baseline replays and the target does not.
@@ -48,17 +42,16 @@ func (c *Comparison) lostGraphs() bool {
 	if *a.Replays > 0 {
 		what, before, after = "graph replays", *a.Replays, *b.Replays
 	}
-	launches := func(s *side) float64 { return s.calls(isLaunch) }
 	c.mitigate("CUDA graphs are lost: %s per step %s before and %s now, kernels launched one by one %s and %s, launch calls %s and %s. Find why the graph is not replayed any more: a shape or a batch that was not captured, or an operation that cannot be.",
-		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(launches(c.base)), report.Digits(launches(c.target)))
+		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.launches()), report.Digits(c.target.launches()))
 	return true
 }
 
-// calls is how many API calls of some names there are per step.
-func (s *side) calls(of func(name string) bool) float64 {
+// launches is how many API calls that launch a kernel there are per step.
+func (s *side) launches() float64 {
 	n := 0.0
 	for name, one := range s.rows[calls] {
-		if of(name) {
+		if isLaunch(name) {
 			n += one.count
 		}
 	}
@@ -121,21 +114,17 @@ const (
 // adviseBursts looks for a few steps with many more kernels than the others: code
 // is compiled, loaded or tuned in them.
 func (c *Comparison) adviseBursts() {
-	for _, s := range c.sides() {
-		if s == c.base && c.target != nil {
-			continue
-		}
-		b := s.bursts()
-		if len(b) == 0 || c.target != nil && len(b) <= len(c.base.bursts()) {
-			continue
-		}
-		evidence := "as it does while code is compiled, loaded or tuned"
-		if names := s.compiles(b); len(names) > 0 {
-			evidence = "with " + strings.Join(names, ", ")
-		}
-		c.mitigate("%s launches up to %d kernels in %s of %d %s steps and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
-			s.run.Name, s.most(b), few(len(b)), len(s.samples.step), c.opt.Phase, report.Digits(s.usualKernels()), evidence)
+	s := c.latest()
+	b := s.bursts()
+	if len(b) == 0 || c.target != nil && len(b) <= len(c.base.bursts()) {
+		return
 	}
+	evidence := "as it does while code is compiled, loaded or tuned"
+	if names := s.compiles(b); len(names) > 0 {
+		evidence = "with " + strings.Join(names, ", ")
+	}
+	c.mitigate("%s launches up to %d kernels in %s of %d %s steps and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
+		s.run.Name, s.most(b), few(len(b)), len(s.samples.step), c.opt.Phase, report.Digits(s.usualKernels()), evidence)
 }
 
 // few is a number in a sentence.

@@ -15,10 +15,7 @@ const topOps = 10
 func (c *Comparison) handoff() {
 	h := &c.Handoff
 	h.TopRegressingOps = []handoff.Operation{}
-	f := c.Steady.Target
-	if f == nil {
-		f = c.Steady.Baseline
-	}
+	f := cmp.Or(c.Steady.Target, c.Steady.Baseline)
 	h.Wall, h.GapP50 = f.Wall, f.Gap.P50
 	if f.Eager != nil && f.Graph != nil {
 		h.Kernels = number(*f.Eager + *f.Graph)

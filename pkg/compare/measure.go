@@ -208,11 +208,7 @@ func (s *side) operation(one *item, id int, t *times) {
 
 // average is the weighted mean over all positions.
 func (s *side) average(x []float64) float64 {
-	clear(s.samples.all)
-	for p, v := range x {
-		s.samples.all[s.samples.group[p]].sum += v
-		s.samples.all[s.samples.group[p]].n++
-	}
+	s.samples.add(x)
 	return s.samples.mean(s.samples.all)
 }
 

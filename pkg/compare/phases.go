@@ -33,8 +33,7 @@ func (s *side) phase() *PhaseFigures {
 		Steps: len(s.samples.step), Wall: number(s.figures[wall].mean),
 		Busy: number(s.figures[busyTime].mean), Idle: number(s.figures[idleTime].mean),
 	}
-	total := s.figures[idleTime].mean * float64(f.Steps)
-	f.TotalIdle = number(total)
+	f.TotalIdle = number(s.figures[idleTime].mean * float64(f.Steps))
 	return f
 }
 

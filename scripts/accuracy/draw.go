@@ -36,6 +36,10 @@ var stepNoises = []noise{
 	{"a pause every 20 steps", false, pauses(20, 1), normal(0, 0.05)},
 	{"drift of 10 %", true, drift(0.1), normal(0, 0.05)},
 	{"random walk, 0.5 % per step", true, walk(0.005), normal(0, 0.05)},
+	// Those from here on were added when the method stood.
+	{"throttling, 30 to 50 steps, 10 %", false, throttled(0.1), normal(0, 0.05)},
+	{"housekeeping every 10 steps, 30 %", false, pauses(10, 0.3), normal(0, 0.05)},
+	{"a batch that grows, 10 %", false, growing(0.1), normal(0, 0.05)},
 }
 
 func quiet(_ *rand.Rand, n int) []float64 { return slices.Repeat([]float64{1}, n) }
@@ -107,6 +111,33 @@ func pauses(every int, shift float64) func(*rand.Rand, int) []float64 {
 			if t%every == first {
 				x[t] += shift
 			}
+		}
+		return x
+	}
+}
+
+// throttled rises by share, on average, until the clock recovers after 30 to 50 steps.
+func throttled(share float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		period := 30 + rng.IntN(21)
+		at := rng.IntN(period)
+		for t := range x {
+			x[t] = 1 + share*(2*float64(at)/float64(period)-1)
+			if at++; at >= period {
+				at, period = 0, 30+rng.IntN(21)
+			}
+		}
+		return x
+	}
+}
+
+// growing rises by share over any run, which is 0 on average.
+func growing(share float64) func(*rand.Rand, int) []float64 {
+	return func(_ *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		for t := range x {
+			x[t] = 1 + share*((float64(t)+0.5)/float64(n)-0.5)
 		}
 		return x
 	}

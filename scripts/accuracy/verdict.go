@@ -38,6 +38,28 @@ var hostNoises = []hostNoise{
 	{"long memory, d = 0.3", longMemory},
 	{"three states, eight steps each", threeStates},
 	{"half as long again, one step in twenty", slowSteps},
+	{"throttling, 30 to 50 steps", over(throttled(noiseScale))},
+	{"housekeeping every 10 steps", over(housekeeping)},
+}
+
+// over adds a kind of noise to independent steps.
+func over(kind func(*rand.Rand, int) []float64) func(*rand.Rand, int) []float64 {
+	return func(rng *rand.Rand, n int) []float64 {
+		x := normal(0, noiseScale)(rng, n)
+		for t, v := range kind(rng, n) {
+			x[t] += v - 1
+		}
+		return x
+	}
+}
+
+// housekeeping takes a third of a step, every tenth step; the mean is 1.
+func housekeeping(rng *rand.Rand, n int) []float64 {
+	x := pauses(10, 0.3)(rng, n)
+	for t := range x {
+		x[t] -= 0.03
+	}
+	return x
 }
 
 // moving is the mean of the last so many independent draws.
