@@ -100,7 +100,7 @@ func TestDroppedTables(t *testing.T) {
 			"some " + calls + ", which the profiler may have lost: who seems descheduled may have been in one", nil, []string{"running", "os:", "blocked:file", "descheduled"},
 		},
 		"overheads": {"DROP TABLE PROFILER_OVERHEAD", "", nil, []string{"running"}},
-		"samples":   {"DROP TABLE SAMPLING_CALLCHAINS", "", nil, []string{"running"}},
+		"samples":   {"DROP TABLE SAMPLING_CALLCHAINS", "which functions threads ran, as the export has no stacks of its samples", nil, []string{"running"}},
 		"ranges":    {"DROP TABLE NVTX_EVENTS", "", nil, []string{"running"}},
 		"runs only": {"DROP TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "", nil, []string{"running"}},
 	} {

@@ -43,7 +43,7 @@ func (c *computer) report() *Report {
 	c.find(rep, views)
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {
-		rep.Idle.Unrecorded = c.unrecorded(views)
+		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && bare(strata))
 	}
 	if len(rep.Idle.Unrecorded) > 0 {
 		rep.Idle.Record = capture.Command(capture.Options{Host: true})

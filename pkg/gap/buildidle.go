@@ -160,6 +160,7 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 // holders lists who held the interpreter lock, the largest first.
 func (c *computer) holders(sums keySums) []Holder {
 	type who struct {
+		rank             int32
 		thread           int64
 		doing, path, why string
 	}
@@ -171,7 +172,7 @@ func (c *computer) holders(sums keySums) []Holder {
 		w := who{thread: idle.NoTime}
 		if h, ok := c.sites.Holder(k); ok && h.Thread != idle.NoTime {
 			_, why := c.sites.Undivided(h.Doing)
-			w = who{h.Thread, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
+			w = who{h.Rank, h.Thread, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
 			if name := c.sites.Name(h.Doing); name != "" {
 				w.doing += " " + name
 			}
@@ -182,16 +183,24 @@ func (c *computer) holders(sums keySums) []Holder {
 	for w, ns := range times {
 		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns)}
 		if w.thread != idle.NoTime {
-			h.Thread = &w.thread
+			h.Rank, h.Thread = &w.rank, &w.thread
 		}
 		if ns != 0 {
 			list = append(list, h)
 		}
 	}
 	slices.SortFunc(list, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), -compareBool(a.Thread == nil, b.Thread == nil))
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), -compareBool(a.Thread == nil, b.Thread == nil), comparePlace(a, b))
 	})
 	return list
+}
+
+// comparePlace orders holders by rank and thread.
+func comparePlace(a, b Holder) int {
+	if a.Thread == nil || b.Thread == nil {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), cmp.Compare(*a.Thread, *b.Thread))
 }
 
 // undivided adds up time by keys that are not divided by why, and what is divided by cause

@@ -65,16 +65,16 @@ func (i *Idle) holders(s *report.Section) {
 			continue
 		}
 		t := s.Table("Who holds the interpreter lock meanwhile",
-			report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "doing", Kind: report.Names},
+			report.Column{Title: "rank", Kind: report.Names}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "doing", Kind: report.Names},
 			report.Column{Title: "why", Kind: report.Names, Minor: 1}, report.Column{Title: "per step", Kind: report.Duration, Minor: 2, Adds: true},
 			report.Column{Title: "share", Kind: report.Ratio, Adds: true})
 		t.Top = maxWhys
 		for _, h := range c.Holders {
-			thread := ""
+			rank, thread := "", ""
 			if h.Thread != nil {
-				thread = strconv.FormatInt(*h.Thread, 10)
+				rank, thread = strconv.Itoa(int(*h.Rank)), strconv.FormatInt(*h.Thread, 10)
 			}
-			t.Row(report.Str(thread), report.Str(cmp.Or(h.Path, h.Doing)), report.Str(h.Why), report.Opt(perStep(h.Us, i.Steps)), report.Num(ratio(h.Ns, c.Ns)))
+			t.Row(report.Str(rank), report.Str(thread), report.Str(cmp.Or(h.Path, h.Doing)), report.Str(h.Why), report.Opt(perStep(h.Us, i.Steps)), report.Num(ratio(h.Ns, c.Ns)))
 		}
 	}
 }

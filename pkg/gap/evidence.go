@@ -28,6 +28,7 @@ type found struct {
 	exact   map[int32]int64 // ns in stacks of calls
 	samples []sample        // of the CPU, while it was in no such stack; in the order of time
 	python  map[int32]int64 // samples of Python functions
+	bare    bool            // there are samples without a stack
 	drawn   stat.Counts     // of which parts of gaps the samples of the CPU are, in the whole trace
 }
 
@@ -85,9 +86,21 @@ func (f *found) add(e *idle.Evidence) {
 			f.python = map[int32]int64{}
 		}
 		f.python[e.Stack]++
-	case e.Stack >= 0: // else nobody knows what it shows
+	case e.Stack < 0: // nobody knows what it shows
+		f.bare = true
+	default:
 		f.samples = append(f.samples, sample{e.Stack, e.Family, e.At, e.From, e.To, 1})
 	}
+}
+
+// bare tells whether there are samples without stacks.
+func bare(strata map[stratum]*found) bool {
+	for _, f := range strata {
+		if f.bare {
+			return true
+		}
+	}
+	return false
 }
 
 // join puts samples in the order of time, of several lanes that one thread keeps idle each

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/figure"
 	"github.com/hostbound/hostbound/pkg/flame"
+	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/series"
 	"github.com/hostbound/hostbound/pkg/straggler"
@@ -41,8 +42,17 @@ func (rep *Report) flameFigure(s *report.Section) {
 	for i := range stacks {
 		p.Root.Value += us(stacks[i].Ns)
 	}
+	told := map[level]bool{}
+	for i := range stacks {
+		if st := &stacks[i]; st.Why != "" && st.Why != unknown {
+			told[parentOf(st)] = true
+		}
+	}
 	for i := range stacks {
 		st := &stacks[i]
+		if !told[parentOf(st)] { // a level that says nothing
+			st.Why = ""
+		}
 		at := &p.Root
 		for depth, name := range st.Frames() {
 			at = at.Part(name)
@@ -56,6 +66,17 @@ func (rep *Report) flameFigure(s *report.Section) {
 	first := &rep.Idle.Causes[0]
 	alt := fmt.Sprintf("The idle time by rank, phase, cause, why, ranges and call. The largest cause is %s with %s of it.", first.Cause, report.Percent(first.Share))
 	s.Extra("Idle time by rank, phase, cause, and where it arises", alt, p, t)
+}
+
+// unknown is the why of what no row says.
+var unknown = hoststate.Unknown.String()
+
+// parentOf is where a stack's why stands.
+func parentOf(s *flame.Stack) level { return level{s.Rank, s.Phase, s.Cause} }
+
+type level struct {
+	rank         int32
+	phase, cause string
 }
 
 // bucketsFigure draws how the time of gaps is distributed over their lengths.

@@ -260,8 +260,9 @@ func (f *finder) distrust(times map[string]*hostTime) {
 	}
 }
 
-// unrecorded says what is not known of host threads on which GPUs waited.
-func (c *computer) unrecorded(views []*view) []idle.Missing {
+// unrecorded says what is not known of host threads on which GPUs waited; bare says that
+// none of the samples of them has a stack.
+func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	var ranks []int32
 	for _, v := range views {
 		ranks = append(ranks, v.id)
@@ -269,6 +270,8 @@ func (c *computer) unrecorded(views []*view) []idle.Missing {
 	missing := idle.Unrecorded(c.header, ranks)
 	if slices.ContainsFunc(ranks, func(rank int32) bool { return !c.header.Records(event.Sample, rank) }) {
 		missing = append(missing, idle.Missing{What: "which functions threads ran", Option: "--sample=process-tree"})
+	} else if bare {
+		missing = append(missing, idle.Missing{What: "which functions threads ran, as the export has no stacks of its samples", Option: "--sample=process-tree"})
 	}
 	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return strings.Contains(name, "GIL") }) {
 		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})

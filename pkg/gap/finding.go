@@ -207,7 +207,7 @@ func (c *Cause) heldBy() string {
 		return ""
 	}
 	first := c.Holders[0]
-	text := fmt.Sprintf("; for %.0f %% of that thread %d holds it, in %s", 100*ratio(first.Ns, c.Ns), *first.Thread, cmp.Or(innermost(first.Path), first.Doing))
+	text := fmt.Sprintf("; for %.0f %% of that thread %d of rank %d holds it, in %s", 100*ratio(first.Ns, c.Ns), *first.Thread, *first.Rank, cmp.Or(innermost(first.Path), first.Doing))
 	waits := int64(0)
 	for _, h := range c.Holders {
 		if strings.HasPrefix(h.Doing, idle.Sync.String()) || strings.HasPrefix(h.Why, "blocked:") {

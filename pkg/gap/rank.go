@@ -86,7 +86,7 @@ func newRank(c *computer, id int32) *rank {
 		}
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
-		BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
+		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
 		Why: true, Stacks: true, Beside: true, OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})

@@ -101,6 +101,7 @@ type Why struct {
 
 // Holder is a thread that held the interpreter lock while another one waited for it.
 type Holder struct {
+	Rank   *int32 `json:"rank"`   // whose thread it is, null where nobody knows
 	Thread *int64 `json:"thread"` // thread id, null where nobody knows who it is
 	// Doing is what it was in: a call of CUDA, or a range, by the name of a cause and its
 	// site; Path the ranges around it, the outermost first, and Why why it did not go on.

@@ -45,7 +45,7 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, g gapOf
 				until = min(end, runs[k+1].At)
 			}
 			if from < until {
-				r.credit(from, until, r.sites.held(key, Holder{by.id, Key(runs[k].State)}), g)
+				r.credit(from, until, r.sites.held(key, Holder{r.opt.Rank, by.id, Key(runs[k].State)}), g)
 				from = until
 			}
 		}

@@ -18,6 +18,8 @@ const (
 
 // Options says what to attribute.
 type Options struct {
+	// Rank is its number, by which holders of the interpreter lock are distinguished.
+	Rank int32
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
 	// PerSite keeps the sites of each slice, and no totals of groups.

@@ -101,6 +101,7 @@ func (s *Sites) Undivided(k Key) (Key, hoststate.Why) {
 
 // Holder is who holds the interpreter lock, and what that thread does.
 type Holder struct {
+	Rank   int32 // as in Options
 	Thread int64 // its number, NoTime where nobody knows who it is
 	Doing  Key   // divided by why; Key(Untraced) where nobody knows
 }
@@ -113,7 +114,7 @@ const (
 )
 
 // nobody stands for a holder that is not known.
-var nobody = Holder{NoTime, Key(Untraced)}
+var nobody = Holder{Thread: NoTime, Doing: Key(Untraced)}
 
 // held returns the key of the part of k during which h holds the lock.
 func (s *Sites) held(k Key, h Holder) Key {

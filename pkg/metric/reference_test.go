@@ -349,16 +349,18 @@ func (ref *referenceRank) requests() (waits []span) {
 	return waits
 }
 
-// requestWait sets the waits for requests of a scope, where calls of the system are known.
+// requestWait sets the waits for requests of a scope, where calls of the system are known
+// of all ranks.
 func requestWait(res *metric.Result, ranks []*referenceRank, scope string, f *figures) {
 	for _, ref := range ranks {
-		if slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool { return r.Kind == event.OS }) {
-			if res.RequestWait == nil {
-				res.RequestWait = map[string]int64{}
-			}
-			res.RequestWait[scope] = f.requests
+		if !slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool { return r.Kind == event.OS }) {
+			return
 		}
 	}
+	if res.RequestWait == nil {
+		res.RequestWait = map[string]int64{}
+	}
+	res.RequestWait[scope] = f.requests
 }
 
 // rankWait sets the waits for requests of one rank.

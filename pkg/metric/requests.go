@@ -67,16 +67,17 @@ func (r *rank) launching(id int64) *thread {
 }
 
 // requestWait says how long the lanes of a scope were idle while threads waited for
-// requests, where calls of the system were recorded on any rank.
+// requests, where calls of the system were recorded on all ranks.
 func (c *computer) requestWait(res *Result, scope string, f *figures) {
 	for _, r := range c.ranks {
-		if r.requests.recorded {
-			if res.RequestWait == nil {
-				res.RequestWait = map[string]int64{}
-			}
-			res.RequestWait[scope] = f.waiting
+		if !r.requests.recorded {
+			return
 		}
 	}
+	if res.RequestWait == nil {
+		res.RequestWait = map[string]int64{}
+	}
+	res.RequestWait[scope] = f.waiting
 }
 
 // addRequestWait adds what was measured of a rank in a scope.
@@ -90,10 +91,12 @@ func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
 	s.RequestWait[scope] = t.loaded - t.busy
 }
 
-// addRequestWait adds up the waits for requests of two parts of a run.
+// addRequestWait adds up the waits for requests of two parts of a run, where both know
+// them.
 func (res *Result) addRequestWait(other map[string]int64) {
-	if res.RequestWait == nil && len(other) > 0 {
-		res.RequestWait = map[string]int64{}
+	if res.RequestWait == nil || other == nil {
+		res.RequestWait = nil
+		return
 	}
 	for scope, ns := range other {
 		res.RequestWait[scope] += ns

@@ -142,7 +142,8 @@ type Run struct {
 	StartOnly  bool `json:"start_only,omitempty"`
 	// RequestWait is the idle time of each scope during which launching threads wait for
 	// requests, in ns over all lanes: in a call of the system that waits, inside a range
-	// that fetches requests. Null where calls of the system were not recorded, or left out.
+	// that fetches requests. Null where calls of the system were not recorded on all ranks,
+	// or were left out.
 	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
 	// Prep is the text in the names of the ranges of input preparation, of
 	// several the first; "" where there are none.

@@ -220,6 +220,19 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// Functions of one name in several modules are of the family of their own module, whichever
+// comes first.
+func TestStacksOfOneName(t *testing.T) {
+	path := database(t, hostExport+`
+		INSERT INTO StringIds VALUES (10, 'copy'), (11, '/lib/libtorch_cpu.so'), (12, '/lib/libc.so.6');
+		CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start, globalTid); INSERT INTO COMPOSITE_EVENTS VALUES (1,310,16777221), (2,320,16777221);
+		CREATE TABLE SAMPLING_CALLCHAINS (id, symbol, module, unresolved, stackDepth); INSERT INTO SAMPLING_CALLCHAINS VALUES (1,10,11,0,0), (2,10,12,0,0)`)
+	want := []string{"sample 310-310 rank 0 thread 5 torch copy", "sample 320-320 rank 0 thread 5 libc copy"}
+	if got := stackLines(t, Options{}, path); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // stackLines describes the rows with stacks of an export.
 func stackLines(t *testing.T, opts Options, path string) (lines []string) {
 	t.Helper()

@@ -17,28 +17,36 @@ const (
 // otherStack stands for stacks beyond the bounds.
 const otherStack = "(other)"
 
-// stackTable is the stacks of a report, numbered.
+// stackTable is the stacks of a report, numbered. Functions of one name may be of several
+// modules, which a text does not say: each family has a number of its own, so that what a
+// sample is does not depend on which came first.
 type stackTable struct {
 	texts    []string
 	families []event.Class // of each
-	numbers  map[string]int32
+	numbers  map[stackKey]int32
 	size     int    // of the texts
 	used     []bool // by number: a row of a rank has it
 }
 
+// stackKey is what makes a stack another one.
+type stackKey struct {
+	text   string
+	family event.Class
+}
+
 // number returns the number of a stack.
 func (t *stackTable) number(text string, family event.Class) int32 {
-	if k, ok := t.numbers[text]; ok {
+	if k, ok := t.numbers[stackKey{text, family}]; ok {
 		return k
 	}
 	if text != otherStack && (len(t.texts) >= maxStacks || t.size+len(text) > maxStackText) {
 		return t.number(otherStack, event.Other)
 	}
 	if t.numbers == nil {
-		t.numbers = map[string]int32{}
+		t.numbers = map[stackKey]int32{}
 	}
 	k := int32(len(t.texts))
-	t.numbers[text] = k
+	t.numbers[stackKey{text, family}] = k
 	t.texts, t.families, t.used = append(t.texts, text), append(t.families, family), append(t.used, false)
 	t.size += len(text)
 	return k

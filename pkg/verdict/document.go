@@ -217,6 +217,9 @@ func (r *Report) interpretation(d *report.Section) {
 		d.Item("%s: launching threads wait for a full queue %s of the time. That is not launch overhead: the GPUs have work queued then.",
 			capital(r.about(s)), percent(s.value[backpressure]))
 	}
+	if r.LowLoad == nil && r.Verdict == Yes {
+		d.Item("Whether GPUs are idle for want of requests is not known: %s.", notLookedAt)
+	}
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]
 		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""

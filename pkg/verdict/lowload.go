@@ -22,6 +22,11 @@ type LowLoad struct {
 	Explains bool `json:"explains"`
 }
 
+// notLookedAt is why it is not known what of the idle time is for want of requests. It is
+// the same of a file and of a pipe in which calls were not recorded: only a pipe has rows
+// of them.
+const notLookedAt = "calls of the system's libraries were not looked at, or not recorded on all ranks; 'nsys2arrow FILE | isolate | phase | metrics | verdict' looks at them"
+
 // lowLoad returns what of the idle time is for want of requests, nil where that was not
 // recorded.
 func (r *Report) lowLoad() *LowLoad {

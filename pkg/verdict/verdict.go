@@ -93,9 +93,11 @@ type Report struct {
 	CrossedDetails    Votes  `json:"crossed_details"`
 	Phases            Phases `json:"phases"`
 	Steps             Steps  `json:"steps"`
-	// LowLoad is what of the idle time is for want of requests, null where the input has no
-	// rows that say it: calls of the system's libraries, which pass through the pipe.
-	LowLoad *LowLoad `json:"low_load,omitempty"`
+	// LowLoad is what of the idle time is for want of requests, null where the input does
+	// not have the rows that say it of all ranks: calls of the system's libraries, which pass
+	// through the pipe only. LowLoadUnknown says so then, else it is "".
+	LowLoad        *LowLoad `json:"low_load"`
+	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
 	// History says whether the run is worse than those before, null where it was not
 	// compared with any.
 	History *history.Result `json:"history,omitempty"`
@@ -184,7 +186,9 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 		r.Verdict = Inconclusive
 	}
 	r.Borderline = r.borderline()
-	r.LowLoad = r.lowLoad()
+	if r.LowLoad = r.lowLoad(); r.LowLoad == nil {
+		r.LowLoadUnknown = notLookedAt
+	}
 	r.Handoff = r.handoff()
 	r.warn()
 	return r
