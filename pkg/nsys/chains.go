@@ -109,6 +109,10 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 func (c *chains) add(b *block, ordered bool) error {
 	ids, depths := b.column("id"), b.column("stackDepth")
 	symbols, modules, unresolved := b.column("symbol"), b.column("module"), b.column("unresolved")
+	last, rows := chainFrame{chain: math.MinInt64}, c.rows
+	if n := len(rows); n > 0 {
+		last = rows[n-1]
+	}
 	for i := range b.n {
 		if ids.Null[i] || depths.Null[i] {
 			continue
@@ -119,14 +123,14 @@ func (c *chains) add(b *block, ordered bool) error {
 			*frame = c.frame(frameKey{key[0], key[1], !unresolved.Null[i] && unresolved.Int[i] != 0})
 		}
 		f := chainFrame{ids.Int[i], int32(max(0, min(depths.Int[i], math.MaxInt32))), *frame}
-		if n := len(c.rows); ordered && n > 0 && c.rows[n-1].compare(f) > 0 {
+		if ordered && (f.chain < last.chain || f.chain == last.chain && f.depth < last.depth) {
 			return errOrder
 		}
-		if len(c.rows) <= maxLoose {
-			c.rows = append(c.rows, f)
+		if last = f; len(rows) <= maxLoose {
+			rows = append(rows, f)
 		}
 	}
-	if ordered {
+	if c.rows = rows; ordered {
 		c.join(false)
 	}
 	return nil

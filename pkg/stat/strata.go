@@ -97,12 +97,15 @@ func (s *strata) share(k int, by Sampler) Share {
 	const z = normal975
 	p, n := s.kinds[k]/s.total, float64(len(s.drawn))
 	prior := (p*n + z*z/2) / (n + z*z)
-	variance := 0.0
+	variance, times := 0.0, max(1, by.Random)
+	if p > 0 {
+		times = s.times(k, p, by)
+	}
 	for i, count := range s.counts {
 		m, w := (s.hits[i][k]+prior*z*z)/(count+z*z), s.sizes[i]/s.total
 		variance += w * w * m * (1 - m) / count
 	}
-	n = prior * (1 - prior) / (variance * s.times(k, p, by))
+	n = prior * (1 - prior) / (variance * times)
 	low, high := wilson(p, n, z)
 	return Share{p, low, high, n}
 }
