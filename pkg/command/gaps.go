@@ -74,25 +74,35 @@ func (c *Context) checkPart(part string) error {
 	return nil
 }
 
+// gapOptions are what the flags say of the report. A page has more to draw than a text.
+func (c *Context) gapOptions() (opt gap.Options, err error) {
+	known, err := c.sources()
+	if err != nil {
+		return opt, err
+	}
+	page := c.format == formatHTML
+	opt = gap.Options{
+		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function,
+		Stacks: c.String("flame") != "" || page, Series: page, Memory: c.keep(1),
+	}
+	if opt.Top == 0 {
+		opt.Top = -1 // none
+	}
+	return opt, nil
+}
+
 // gaps reports on where the idle time goes and writes it.
 func (c *Context) gaps() error {
 	part := c.String("report")
 	if err := c.checkPart(part); err != nil {
 		return err
 	}
-	known, err := c.sources()
+	opt, err := c.gapOptions()
 	if err != nil {
 		return err
 	}
 	c.wantHost("")
 	c.callers = !c.drawsThreads()
-	opt := gap.Options{
-		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function,
-		Stacks: c.String("flame") != "" || c.format == formatHTML, Series: c.format == formatHTML, Memory: c.keep(1),
-	}
-	if opt.Top == 0 {
-		opt.Top = -1 // none
-	}
 	var result *gap.Report
 	var closeups, worst *timeline.Collector
 	err = c.orWhole(func() error {
