@@ -17,7 +17,7 @@ const maxChanges = 10
 func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 	da, db, known := perStep(before, after)
 	r.PerStep = known
-	keys, missing := comparable(before, after)
+	keys, missing := sharedRoots(before, after)
 	var a, b float64
 	var entries [2]int64
 	for _, k := range keys {
@@ -44,60 +44,70 @@ func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 	return warnings
 }
 
+// changedFunctions compares the functions of two rounds, by their key.
 func changedFunctions(before, after *profile, da, db float64) []Change {
 	var all []Change
 	for k, a := range before.functions {
-		b, both := after.functions[k]
-		all = append(all, change(k, "", a, b, both, da, db))
+		all = append(all, change(k, "", &a, costOf(after.functions, k), da, db))
 	}
 	for k, b := range after.functions {
-		if _, both := before.functions[k]; !both {
-			all = append(all, added(k, "", b, db))
+		if costOf(before.functions, k) == nil {
+			all = append(all, change(k, "", nil, &b, da, db))
 		}
 	}
 	return largest(all)
 }
 
+// changedLines compares the lines of the functions that both rounds have: of a function
+// that one lacks it is said once, not for each of its lines.
 func changedLines(before, after *profile, da, db float64) []Change {
 	var all []Change
 	for k, lines := range before.lines {
-		if _, both := after.functions[k]; !both {
-			continue // the function is gone, which says it for all of its lines
+		if costOf(after.functions, k) == nil {
+			continue
 		}
 		for text, a := range lines {
-			b, both := after.lines[k][text]
-			all = append(all, change(k, before.source[k][text], a, b, both, da, db))
+			all = append(all, change(k, before.source[k][text], &a, costOf(after.lines[k], text), da, db))
 		}
 	}
 	for k, lines := range after.lines {
-		if _, both := before.functions[k]; !both {
+		if costOf(before.functions, k) == nil {
 			continue
 		}
 		for text, b := range lines {
-			if _, both := before.lines[k][text]; !both {
-				all = append(all, added(k, after.source[k][text], b, db))
+			if costOf(before.lines[k], text) == nil {
+				all = append(all, change(k, after.source[k][text], nil, &b, da, db))
 			}
 		}
 	}
 	return largest(all)
 }
 
-func change(k functionKey, source string, a, b cost, both bool, da, db float64) Change {
-	us := float64(a.ns) / 1000 / da
-	c := Change{Function: k.name, File: k.file, Line: a.number, Source: source, BeforeUs: &us, DeltaUs: -us, Status: "REMOVED"}
-	c.PerHitUs[0] = perHit(a)
-	if both {
-		now := float64(b.ns) / 1000 / db
-		c.AfterUs, c.DeltaUs, c.Status, c.Line = &now, now-us, "", b.number
-		c.PerHitUs[1] = perHit(b)
+// costOf is what a map has for a key, nil for nothing.
+func costOf[K comparable](costs map[K]cost, k K) *cost {
+	if c, ok := costs[k]; ok {
+		return &c
 	}
-	return c
+	return nil
 }
 
-func added(k functionKey, source string, b cost, db float64) Change {
-	now := float64(b.ns) / 1000 / db
-	return Change{Function: k.name, File: k.file, Line: b.number, Source: source, AfterUs: &now, DeltaUs: now,
-		Status: "NEW", PerHitUs: [2]*float64{nil, perHit(b)}}
+// change is how a function, or its line with that source, went from a to b, of which one
+// may be nil: it was not there. Times are divided by da and db, the steps of each.
+func change(k functionKey, source string, a, b *cost, da, db float64) Change {
+	c := Change{Function: k.name, File: k.file, Source: source}
+	if a != nil {
+		us := float64(a.ns) / 1000 / da
+		c.Line, c.BeforeUs, c.DeltaUs, c.PerHitUs[0] = a.number, &us, -us, perHit(*a)
+	} else {
+		c.Status = "NEW"
+	}
+	if b != nil {
+		us := float64(b.ns) / 1000 / db
+		c.Line, c.AfterUs, c.DeltaUs, c.PerHitUs[1] = b.number, &us, c.DeltaUs+us, perHit(*b)
+	} else {
+		c.Status = "REMOVED"
+	}
+	return c
 }
 
 func perHit(c cost) *float64 {
@@ -145,19 +155,22 @@ func estimate(x []float64) stat.Estimate {
 	return stat.Repeated(mean, u, stat.MinSamples*len(x))
 }
 
-// interval is the 95 % interval of b less a, nil where nothing is known of it: a side
-// with one run is taken to differ from the next as much as those of the other do.
-func interval(a, b []float64) *[2]float64 {
+// changed is how much the mean of a metric changed from a to b, in percent of a's, and the
+// 95 % interval of that, nil where nothing is known of it: a side with one run is taken to
+// differ from the next as much as those of the other do.
+func changed(a, b []float64) (pct float64, interval *[2]float64) {
+	base := stat.Mean(a)
+	pct = 100 * (stat.Mean(b) - base) / base
 	if len(a) < 2 && len(b) < 2 {
-		return nil
+		return pct, nil
 	}
 	ea, eb := estimate(a), estimate(b)
 	var w stat.Estimator
 	d := w.Compare(&ea, &eb)
 	if math.IsNaN(d.Lo) || math.IsNaN(d.Hi) {
-		return nil
+		return pct, nil
 	}
-	return &[2]float64{d.Lo, d.Hi}
+	return pct, &[2]float64{100 * d.Lo / base, 100 * d.Hi / base}
 }
 
 // compareBench fills in the round's benchmark, and how it differs from before.
@@ -172,12 +185,9 @@ func (r *Round) compareBench(before, after []Benchmark) {
 			c.Interval = meanInterval(x)
 		}
 		if old := values(before, m); len(old) > 0 {
-			base := stat.Mean(old)
-			pct := 100 * (c.Mean - base) / base
+			var pct float64
+			pct, c.ChangeCI = changed(old, x)
 			c.ChangePct = &pct
-			if ci := interval(old, x); ci != nil {
-				c.ChangeCI = &[2]float64{100 * ci[0] / base, 100 * ci[1] / base}
-			}
 		}
 		r.Benchmark = append(r.Benchmark, c)
 	}

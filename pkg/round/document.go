@@ -153,12 +153,21 @@ func pctCell(x *float64) report.Cell {
 }
 
 func (r *Round) metricCell(m Metric) report.Cell {
-	for _, b := range r.Benchmark {
-		if b.Metric == m {
-			return report.Str(m.show(b.Mean))
-		}
+	if mean := r.mean(m); mean != nil {
+		return report.Str(m.show(*mean))
 	}
 	return report.Cell{}
+}
+
+// mean is a metric of the round's benchmark, in the metric's unit, nil where it was not
+// measured.
+func (r *Round) mean(m Metric) *float64 {
+	for i := range r.Benchmark {
+		if r.Benchmark[i].Metric == m {
+			return &r.Benchmark[i].Mean
+		}
+	}
+	return nil
 }
 
 // show is a figure of a metric with its unit.

@@ -150,17 +150,15 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 // where there is no such line; nil where that is not there, either. Equal lines are one.
 func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change {
 	if text, there := a.texts[fn][number]; there {
-		now, both := b.lines[fn][text]
-		t := change(fn, a.source[fn][text], a.lines[fn][text], now, both, da, db)
+		t := change(fn, a.source[fn][text], costOf(a.lines[fn], text), costOf(b.lines[fn], text), da, db)
 		t.Line = number
 		return &t
 	}
-	was, there := a.functions[fn]
-	if !there {
+	was := costOf(a.functions, fn)
+	if was == nil {
 		return nil
 	}
-	now, both := b.functions[fn]
-	t := change(fn, "", was, now, both, da, db)
+	t := change(fn, "", was, costOf(b.functions, fn), da, db)
 	return &t
 }
 

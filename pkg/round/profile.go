@@ -108,9 +108,9 @@ func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 	}
 }
 
-// comparable are the functions whose times add up to what two rounds can be compared
+// sharedRoots are the functions whose times add up to what two rounds can be compared
 // by, and why these are not all outermost functions, where they are not.
-func comparable(a, b *profile) (keys []functionKey, missing []string) {
+func sharedRoots(a, b *profile) (keys []functionKey, missing []string) {
 	for k := range a.roots {
 		if !a.roots[k] {
 			continue

@@ -15,13 +15,7 @@ func (res *Result) Rows() *table.Table {
 		r := &res.Rounds[i]
 		row := []any{r.Name, r.Against, r.TotalUs, r.Steps, r.UsPerStep, r.ChangePct}
 		for _, m := range Metrics {
-			var mean *float64
-			for k := range r.Benchmark {
-				if r.Benchmark[k].Metric == m {
-					mean = &r.Benchmark[k].Mean
-				}
-			}
-			row = append(row, mean)
+			row = append(row, r.mean(m))
 		}
 		t.Append(append(row, string(r.Verdict), r.RollBack)...)
 	}

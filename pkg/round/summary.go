@@ -57,11 +57,8 @@ func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
 			if len(final) == 0 || !rounds[i].kept {
 				continue
 			}
-			a, b := stat.Mean(base), stat.Mean(final)
-			l := BenchmarkLine{Metric: m, Baseline: a, Final: b, ChangePct: 100 * (b - a) / a, Round: in[i].Name}
-			if ci := interval(base, final); ci != nil {
-				l.ChangeCI = &[2]float64{100 * ci[0] / a, 100 * ci[1] / a}
-			}
+			l := BenchmarkLine{Metric: m, Baseline: stat.Mean(base), Final: stat.Mean(final), Round: in[i].Name}
+			l.ChangePct, l.ChangeCI = changed(base, final)
 			lines = append(lines, l)
 			break
 		}
