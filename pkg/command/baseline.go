@@ -31,6 +31,7 @@ var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 // baselineRun is what a run in a baseline is called.
 var baselineRun = regexp.MustCompile(`^run[0-9]{2,}\.parquet$`)
 
+// checkBaselineName refuses what could be no folder, a hidden one, or one elsewhere.
 func checkBaselineName(name string) error {
 	if !baselineName.MatchString(name) {
 		return cli.Misuse("--save-baseline "+name+" is no name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")

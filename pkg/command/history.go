@@ -34,6 +34,7 @@ var (
 	tagFlag  = cli.Flag{Name: "tag", Usage: "say of the run that `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; again for more", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
 )
 
+// checkChance refuses what is no probability: 0 would never, 1 always call a run worse.
 func checkChance(text string) error {
 	var v float64
 	if _, err := fmt.Sscan(text, &v); err != nil || !(v > 0 && v < 1) {

@@ -25,6 +25,7 @@ var withoutFlag = cli.Flag{
 	Name: "without", Usage: "leave out the rows of KINDS about host threads, of " + kindNames() + " (with the stacks of calls), as `KINDS` such as os,run", Check: checkWithout,
 }
 
+// kindNames lists the names of hostKinds for people.
 func kindNames() string {
 	var names []string
 	for _, k := range hostKinds {
@@ -33,6 +34,8 @@ func kindNames() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
+// checkWithout refuses names that are not of hostKinds: rows of other kinds are what
+// analyses rest on.
 func checkWithout(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.ContainsFunc(hostKinds, func(k hostKind) bool { return k.name == name }) {

@@ -136,6 +136,8 @@ func (c *Context) writeHotspots(rep *hotspot.Report, result *round.Result, view 
 		func() (*table.Table, error) { return c.hotspotRows(rep, result), nil })
 }
 
+// hotspotRows are the rows of the unit that --by names. Source text is among them only
+// where --source asks for it: rows travel further than reports.
 func (c *Context) hotspotRows(rep *hotspot.Report, result *round.Result) *table.Table {
 	switch c.String("by") {
 	case byFunction:

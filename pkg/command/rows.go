@@ -214,6 +214,8 @@ func (c *Context) writeStream(w io.Writer, src event.Source) error {
 	return out.Close()
 }
 
+// writeRows writes events by one of the formats of newRowWriter. It holds one batch, but
+// for what an aligned table looks ahead.
 func writeRows(w io.Writer, format string, src event.Source) error {
 	out := newRowWriter(w, format)
 	err := event.Each(src, func(b *event.Batch) error { return out.Write(table.FromEvents(src.Header(), b)) })
@@ -229,6 +231,8 @@ type rowWriter interface {
 	Close() error
 }
 
+// newRowWriter returns a writer of CSV, of JSON with a row per line, or else of an aligned
+// table. Nothing is sealed before Close, which a failed write must not reach.
 func newRowWriter(w io.Writer, format string) rowWriter {
 	switch format {
 	case formatCSV:

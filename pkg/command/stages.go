@@ -44,6 +44,7 @@ func positive(name string) func(string) error {
 	}
 }
 
+// checkMarker refuses an expression that cannot be compiled, or has groups that mean nothing.
 func checkMarker(expr string) error {
 	if _, err := marker.Compile(expr); err != nil {
 		return cli.Misuse("--marker: "+err.Error(), "for example 'step (?P<step>[0-9]+): (?P<ctx>[0-9]+)\\+(?P<gen>[0-9]+)'")

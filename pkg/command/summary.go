@@ -36,6 +36,7 @@ func (c *Context) writeSummary(w io.Writer, src event.Source) error {
 	return c.writeDocument(w, s.document(src.Header()))
 }
 
+// add counts the rows of a batch, a stretch of one rank at a time; it keeps nothing of it.
 func (s *summary) add(b *event.Batch) error {
 	s.rows += int64(b.Len)
 	phased := b.Columns.Has(event.ColPhase)

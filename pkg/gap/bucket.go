@@ -62,6 +62,7 @@ func (g *topGap) before(h *topGap) int {
 		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
 }
 
+// add counts a gap of some ns; insert keeps it, if it is one of the longest.
 func (t *gapTally) add(ns int64) {
 	i := bucketOf(ns)
 	t.count[i]++
@@ -131,6 +132,7 @@ func (r *rank) addStream(l *lane, id int64, a *activity) {
 	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, l.Idle
 }
 
+// findStream returns the stream with an id, which may be a new one: few are in use at once.
 func (l *lane) findStream(id int64) *stream {
 	for _, s := range l.streams {
 		if s.id == id {

@@ -83,6 +83,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 	}
 }
 
+// us is a time in microseconds, as reports have it: not rounded.
 func us(ns int64) float64 { return float64(ns) / 1e3 }
 
 // ratio is 0 where there is nothing to divide by.
@@ -143,6 +144,8 @@ func (c *computer) gapReport(views []*view) Gaps {
 	return gaps
 }
 
+// topGap is one of the longest gaps as the report has it: numbers become names, and parts of
+// one cause are added up, the largest first.
 func (c *computer) topGap(g *topGap) TopGap {
 	t := TopGap{
 		GapUs: us(g.gap), Previous: c.kernels.text(g.previous), Next: c.kernels.text(g.next),

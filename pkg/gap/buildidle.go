@@ -97,6 +97,7 @@ func (c *computer) stepReport(views []*view) []StepIdle {
 // keySums is time by cause and site, in ns.
 type keySums map[idle.Key]int64
 
+// add adds time to a key; the map may be nil.
 func (s *keySums) add(k idle.Key, ns int64) {
 	if *s == nil {
 		*s = make(keySums)
@@ -104,6 +105,7 @@ func (s *keySums) add(k idle.Key, ns int64) {
 	(*s)[k] += ns
 }
 
+// total is the sum over all keys: the parts of idle time add up to it, to the ns.
 func (s keySums) total() (ns int64) {
 	for _, v := range s {
 		ns += v

@@ -59,6 +59,8 @@ func (rep *Report) title() report.Text {
 	return report.Plain("Where the GPUs wait")
 }
 
+// summary says how much of the window the GPUs are idle, and what most of that is; nothing
+// where there is no window.
 func (rep *Report) summary(s *report.Section) {
 	i := &rep.Idle
 	if i.WindowUs == 0 {
@@ -105,6 +107,7 @@ func plural(n int, one, many string) string {
 	return many
 }
 
+// sourceText is a function in brackets, nothing where none is known.
 func sourceText(source string) report.Text {
 	if source == "" {
 		return nil
@@ -112,6 +115,7 @@ func sourceText(source string) report.Text {
 	return report.Textf(" (%s)", report.Name(source))
 }
 
+// findings lists what to do, in the order of the findings.
 func (rep *Report) findings(s *report.Section) {
 	if rep.Idle.WindowUs == 0 {
 		return
@@ -132,6 +136,8 @@ func (rep *Report) findings(s *report.Section) {
 	}
 }
 
+// idle shows the causes of the idle time in the window, with figures where Series and Stacks
+// were asked for.
 func (rep *Report) idle(s *report.Section) {
 	i := &rep.Idle
 	if i.WindowUs == 0 {
@@ -172,6 +178,8 @@ var causeColumns = []report.Column{
 	{Title: "in", Kind: report.Names, Minor: 3}, {Title: "source", Kind: report.Names, Minor: 4},
 }
 
+// causes fills a table of causeColumns. Its columns of time and share add up to the whole,
+// so that what a short table leaves out can be said in one row.
 func causes(t *report.Table, causes []Cause) {
 	t.Top = maxRows
 	for _, c := range causes {
@@ -215,6 +223,8 @@ func (i *Idle) sites(s *report.Section) {
 	}
 }
 
+// gaps shows the gaps of streams by length, and the longest. They are not idle time: other
+// streams may run in them.
 func (rep *Report) gaps(s *report.Section) {
 	g := &rep.Gaps
 	if g.Dominant == "" {

@@ -9,6 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
+// graph shows what share of the kernels graphs replayed, what was not recorded, and which
+// kernels were launched one by one.
 func (rep *Report) graph(s *report.Section) {
 	g := &rep.Graph
 	switch {
@@ -50,6 +52,7 @@ func (rep *Report) graph(s *report.Section) {
 	}
 }
 
+// pattern shows the repeated unit, its groups and its kernels, or that there is none.
 func (rep *Report) pattern(s *report.Section) {
 	p := rep.Pattern
 	if p == nil {
@@ -101,6 +104,7 @@ func layersText(p *pattern.Report) string {
 	return text
 }
 
+// straggler shows which rank the others wait for, how certain that is, and why.
 func (rep *Report) straggler(s *report.Section) {
 	t := rep.Straggler
 	if t == nil {
@@ -155,6 +159,8 @@ func stragglerSays(s *report.Section, t *straggler.Report) {
 	}
 }
 
+// slack shows how far ahead of the GPU the host runs, in all and step by step where these
+// were asked for.
 func (rep *Report) slack(s *report.Section) {
 	l := rep.Slack
 	if l == nil {

@@ -222,6 +222,7 @@ func (c *computer) inOrder(of map[int32]int64) []int32 {
 	return order
 }
 
+// stackText is a stack as the header has it: functions joined by ";", "" for -1.
 func (c *computer) stackText(stack int32) string {
 	if stack < 0 {
 		return ""

@@ -91,6 +91,8 @@ type computer struct {
 	store *spill.Store // of what grows with the run
 }
 
+// newComputer prepares to read a stream with this header. It fails where columns are
+// missing that the report rests on, or an option says what it does not know.
 func newComputer(h *event.Header, opt Options) (*computer, error) {
 	c := &computer{header: h, opt: opt, sites: idle.NewSites(), stepped: h.Isolation != nil, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}

@@ -78,6 +78,7 @@ type pending struct {
 	group        group
 }
 
+// newRank begins a rank, when its first row comes.
 func newRank(c *computer, id int32) *rank {
 	r := &rank{c: c, id: id, report: -1, kept: c.store.NewLog(numStepColumns, 0)}
 	for k := range c.header.Reports {

@@ -101,6 +101,7 @@ func ReadBench(r io.Reader) ([]Benchmark, error) {
 	return runs, nil
 }
 
+// notJSON says why a document is no result: that it was cut short is worth saying apart.
 func notJSON(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the JSON ends in the middle: the benchmark was cut short")
@@ -178,6 +179,8 @@ type strictJSON struct {
 	word     bool // within such a word
 }
 
+// Read reads on. Words are replaced in place, by as many bytes, wherever a read ends: the
+// state is kept between calls.
 func (s *strictJSON) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	for i, c := range p[:n] {

@@ -110,6 +110,7 @@ func change(k functionKey, source string, a, b *cost, da, db float64) Change {
 	return c
 }
 
+// perHit is the time of a hit in us, nil where it was never hit.
 func perHit(c cost) *float64 {
 	if c.hits <= 0 {
 		return nil

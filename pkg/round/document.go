@@ -52,6 +52,7 @@ func (res *Result) With(profile *report.Document) *report.Document {
 	return d
 }
 
+// title is the verdict on the last round, and what all of them came to.
 func (res *Result) title() report.Text {
 	last := &res.Rounds[len(res.Rounds)-1]
 	if len(res.Rounds) == 1 {
@@ -138,6 +139,7 @@ func (res *Result) summarySections(d *report.Document) {
 	res.changeSections(d)
 }
 
+// signedMicros is a change in us, with its sign in any case.
 func signedMicros(us float64) string {
 	if us < 0 {
 		return "-" + report.Micros(-us)
@@ -145,6 +147,7 @@ func signedMicros(us float64) string {
 	return "+" + report.Micros(us)
 }
 
+// pctCell is a change in percent, empty where it is not known.
 func pctCell(x *float64) report.Cell {
 	if x == nil {
 		return report.Cell{}
@@ -152,6 +155,7 @@ func pctCell(x *float64) report.Cell {
 	return report.Str(fmt.Sprintf("%+.1f %%", *x))
 }
 
+// metricCell is a metric of the round with its unit, empty where it was not measured.
 func (r *Round) metricCell(m Metric) report.Cell {
 	if mean := r.mean(m); mean != nil {
 		return report.Str(m.show(*mean))
@@ -181,6 +185,8 @@ func (m Metric) show(x float64) string {
 	return fmt.Sprintf("%.4g ms", x)
 }
 
+// benchmarkSection compares the baseline with the last kept round that was measured, metric
+// by metric.
 func (res *Result) benchmarkSection(d *report.Document) {
 	s := d.Section("Summary: benchmark")
 	if len(res.Summary.Benchmark) == 0 {
@@ -204,6 +210,7 @@ func (res *Result) benchmarkSection(d *report.Document) {
 	}
 }
 
+// changeSections list what was kept, what was not, what is left and what to do next.
 func (res *Result) changeSections(d *report.Document) {
 	s := d.Section("Summary: changes")
 	if len(res.Summary.Changes) == 0 {

@@ -55,6 +55,7 @@ func Evaluate(in []Input, o Options) *Result {
 	return res
 }
 
+// begin is a round before it is compared: no list of it is null.
 func begin(in *Input, notes *Notes) Round {
 	r := Round{Name: in.Name, TotalUs: in.Report.TotalUs, Steps: in.Report.Steps, Note: notes.of(in.Name),
 		Functions: []Change{}, Lines: []Change{}, Pitfalls: []Pitfall{}}
@@ -197,6 +198,8 @@ func decisive(bench []MetricChange) *MetricChange {
 	return nil
 }
 
+// decideByBenchmark decides by a metric of which both rounds have figures: an interval that
+// leaves out zero where one is known, else a change of [SingleRun] and more.
 func (r *Round) decideByBenchmark(by *MetricChange) {
 	pct := *by.ChangePct
 	r.Decisive = &MetricDecision{string(by.Metric), pct}
@@ -238,6 +241,7 @@ func (r *Round) contradiction() {
 	}
 }
 
+// decideByProfile decides by the profiled time, of which [ProfileNoise] and more counts.
 func (r *Round) decideByProfile() {
 	p := *r.ChangePct
 	r.Decisive = &MetricDecision{"profile", p}

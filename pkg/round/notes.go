@@ -82,6 +82,7 @@ func ReadNotes(r io.Reader) (*Notes, error) {
 	return n, n.check()
 }
 
+// check refuses notes that would be read in two ways.
 func (n *Notes) check() error {
 	seen := map[string]bool{}
 	for _, r := range n.Rounds {

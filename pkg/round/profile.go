@@ -20,6 +20,8 @@ type Input struct {
 // functionKey identifies a function in all rounds.
 type functionKey struct{ file, name string }
 
+// keyOf leaves out of names what differs from profiler to profiler: folders, the class, and
+// the brackets of a call.
 func keyOf(file, name string) functionKey {
 	name = strings.TrimSuffix(name, "()")
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
@@ -45,6 +47,8 @@ type profile struct {
 	stepsFrom string
 }
 
+// newProfile adds up what a round spent. Functions are those of the report, which knows of
+// ranks and parts; lines come from the profiles, as the report lists only the hot ones.
 func newProfile(in *Input) *profile {
 	p := &profile{
 		functions: map[functionKey]cost{}, roots: map[functionKey]bool{},
@@ -90,6 +94,8 @@ func (p *profile) addLines(in *Input) {
 	}
 }
 
+// addFunction adds the lines of a function that were hit and hold code. Equal lines are one,
+// with the number of the first.
 func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 	for _, l := range f.Lines {
 		text := normalised(l.Source)

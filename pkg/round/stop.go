@@ -34,6 +34,7 @@ func (res *Result) lastGain() string {
 	return fmt.Sprintf("; the last one brought %.1f %%, under %.0f %%", 100**gain, 100*MinGain)
 }
 
+// testsFailed holds where the notes say so of the last round; without notes nobody knows.
 func (res *Result) testsFailed() Rule {
 	r := Rule{Rule: "tests failed", Detail: "no notes of tests of the last round"}
 	if n := res.Rounds[len(res.Rounds)-1].Note; n != nil && n.Tests != "" {

@@ -28,6 +28,9 @@ func (res *Result) summarise(in []Input, profiles []*profile, last int) {
 	s.Recommendations = res.recommend(in[last].Report)
 }
 
+// cumulative compares the last kept round with the baseline directly: changes of single
+// rounds do not add up, as each is of the functions that its two sides share. nil where
+// nothing can be compared.
 func cumulative(in []Input, profiles []*profile, last int) *Cumulative {
 	all := Round{Name: in[last].Name, Against: &in[0].Name}
 	all.compareProfiles(profiles[0], profiles[last])
@@ -100,6 +103,7 @@ func (res *Result) changes() (made []Made, failed []Attempt) {
 	return made, failed
 }
 
+// remaining are the largest hotspots of a report other than real work, as it orders them.
 func remaining(rep *hotspot.Report) []Remaining {
 	left := []Remaining{}
 	for _, h := range rep.Hotspots {

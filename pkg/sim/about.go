@@ -65,6 +65,8 @@ func (e *exporter) session() {
 	e.small(tableDetails, "globalVid duration startTime stopTime", []any{int64(1) << 48, end - start, start, end})
 }
 
+// gpus describes the devices, and which process used which: in a table of its own before
+// 2022 and since 2025, not at all between.
 func (e *exporter) gpus() {
 	var gpus, old, now [][]any
 	for _, g := range e.trace.GPUs {
@@ -111,6 +113,8 @@ func (e *exporter) deviceUses() []deviceUse {
 	return uses
 }
 
+// contexts are the CUDA contexts, of which readers want the default stream. The table has
+// had another name since 2024.
 func (e *exporter) contexts() {
 	var rows [][]any
 	for _, u := range e.deviceUses() {
@@ -139,6 +143,7 @@ func (e *exporter) system() {
 	e.small(tableSystem, "globalVid devStateName name nameEnum value", rows...)
 }
 
+// diagnostics are messages of the profiler, one of which holds a secret.
 func (e *exporter) diagnostics() {
 	says := func(text string) []any { return []any{e.offset, int64(2), int64(2), int64(1), text} }
 	e.small(tableDiagnostic, "timestamp timestampType source severity text",
@@ -157,6 +162,8 @@ func (e *exporter) output() {
 	e.small(tableOutput, "globalPid filenameId contentId", []any{e.trace.Processes[0].globalPid(), file, content})
 }
 
+// enums are names of numbers; those of waits only where there are any, or the export is not
+// lazy.
 func (e *exporter) enums() {
 	const columns = "id name label"
 	e.small(tableEventClass, columns,

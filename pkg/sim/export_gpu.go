@@ -50,6 +50,7 @@ func (e *exporter) kernels() {
 	})
 }
 
+// replays writes whole graphs. Times of 0 stay: those of a replay that was not collected.
 func (e *exporter) replays() {
 	rows(e, tableReplay, &e.trace.Replays, func(w *target) func(*Replay) {
 		at, graph, exec := w.gpu(), w.col("graphId"), w.col("graphExecId")

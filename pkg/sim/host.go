@@ -105,6 +105,8 @@ func (r *rank) push(name string, start int64) {
 		Domain: domain, Process: r.process, TID: r.tid})
 }
 
+// gil records what a thread does with the interpreter lock, in a domain of its own as nsys
+// does.
 func (r *rank) gil(what string, start, end int64, tid uint32) {
 	r.t.Notes.Add(Note{Start: start, End: end, Kind: NotePushPop, Text: r.t.String(what),
 		Domain: gilDomain, Process: r.process, TID: tid})
@@ -131,6 +133,8 @@ func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
 // launch makes the calls for some pieces of work on one device.
 func (d *device) launch(list []work) { d.launchAs(otherPart, list) }
 
+// launchAs makes a call for each piece of work: a launch returns when it is queued, unless
+// the queue is full or the copy is pageable.
 func (d *device) launchAs(p part, list []work) {
 	r := d.rank
 	for _, w := range list {
@@ -214,6 +218,8 @@ func (d *device) replayGraph(piece int, list []work) {
 	d.replayAs(forwardPart, uint32(graphID+16*piece+(d.rank.s.c.Batch-d.rank.step.graph)), list)
 }
 
+// replayAs makes one call for all pieces, whose node ids are those of the graph: the same
+// in every replay of it.
 func (d *device) replayAs(p part, graph uint32, list []work) {
 	r := d.rank
 	r.room(d)

@@ -52,6 +52,8 @@ func (b *modelBuilder) logits(scale float64) work {
 	return b.kernel("nvjet_tst_192x8_64x8_2x1_v_bz_TNT", 21*scale, apiLaunchEx)
 }
 
+// attention is the kernel that mixes tokens: another one in context steps, which read all
+// tokens of a prompt at once.
 func (b *modelBuilder) attention(scale float64, context bool) work {
 	w := b.named(decodeKernel, 5.1*scale, apiDriver)
 	if context {

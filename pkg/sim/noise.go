@@ -82,6 +82,7 @@ func (p *process) next() float64 {
 	return 1
 }
 
+// positive keeps a factor from making time run backwards, however far out the noise is.
 func positive(x float64) float64 { return max(0.2, x) }
 
 // addNoise gives each rank its sequence.

@@ -86,6 +86,7 @@ type parquetTable struct {
 	err    error
 }
 
+// Int sets a column to a number; which of its bits are kept is up to the width.
 func (t *parquetTable) Int(i int, v int64) {
 	if i < 0 {
 		return
@@ -110,6 +111,7 @@ func (t *parquetTable) Null(i int) {
 	}
 }
 
+// set sets a value with its definition level, which says that it is not null.
 func (t *parquetTable) set(i int, v parquet.Value) {
 	level := 0
 	if t.columns[i].optional {
@@ -129,6 +131,7 @@ func (t *parquetTable) Step() error {
 	return t.err
 }
 
+// flush hands the collected rows to the library; the first error is kept.
 func (t *parquetTable) flush() {
 	if _, err := t.writer.WriteRows(t.batch); err != nil && t.err == nil {
 		t.err = err

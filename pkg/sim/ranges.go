@@ -132,6 +132,7 @@ func (t *Trace) cut(ranges []recorded) *Trace {
 	return &c
 }
 
+// keep copies the rows that are wanted. Those of the list stay as they are.
 func keep[T any](l *List[T], want func(*T) bool) (kept List[T]) {
 	for v := range l.All() {
 		if want(v) {

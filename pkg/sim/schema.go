@@ -111,6 +111,8 @@ type column struct {
 	note        string // the comment in its CREATE TABLE line
 }
 
+// must and maybe are columns that are NOT NULL and that may be NULL, in every version and
+// also in reduced exports unless the methods below say otherwise.
 func must(name string, w width) column  { return column{name: name, width: w} }
 func maybe(name string, w width) column { return column{name: name, width: w, optional: true} }
 
@@ -120,6 +122,7 @@ func (c column) extra() column         { c.full = true; return c }
 func (c column) primary() column       { c.key = true; return c }
 func (c column) says(s string) column  { c.note = s; return c }
 
+// in tells whether the exports of a version have the column.
 func (c column) in(s Schema, reduced bool) bool {
 	return !(reduced && c.full) && !s.before(c.since) && (c.till == Schema{} || s.before(c.till))
 }
@@ -155,6 +158,7 @@ type table struct {
 	columns     []column
 }
 
+// in tells whether the exports of a version have the table.
 func (t table) in(s Schema) bool {
 	return !s.before(t.since) && (t.till == Schema{} || s.before(t.till))
 }

@@ -75,6 +75,7 @@ func simulate(c Config, split bool) (*simulator, error) {
 	return s, nil
 }
 
+// at is the i-th of some times in us, in ns; those that are not given are 0.
 func at(us []float64, i int) int64 {
 	if i >= len(us) {
 		return 0
@@ -96,6 +97,7 @@ func (s *simulator) run() {
 	s.endProfile()
 }
 
+// rows is how many rows all reports hold so far.
 func (s *simulator) rows() int {
 	n := 0
 	for _, t := range s.traces {

@@ -70,6 +70,8 @@ func (p *textParser) session(l *textLine) {
 	}
 }
 
+// chooseProcess makes a process that of the lines which follow. Options of one that was
+// seen before have no effect.
 func (p *textParser) chooseProcess(l *textLine) {
 	pid := uint32(l.number(l.word("pid"), "pid", 24))
 	proc := Process{PID: pid, Name: l.option("name", ""), HW: uint8(l.id("hw", 8, 0)), VM: uint8(l.id("vm", 8, 1))}
@@ -113,6 +115,7 @@ func (p *textParser) note(l *textLine, n Note) {
 	p.t.Notes.Add(n)
 }
 
+// noteRange reads a range. Its kind follows from its options, unless type= says it.
 func (p *textParser) noteRange(l *textLine) {
 	n := Note{Start: l.time("start"), Kind: NotePushPop}
 	if end := l.word("end"); end == "-" {

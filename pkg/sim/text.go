@@ -112,6 +112,7 @@ func cutWord(s string) (word, rest string, err error) {
 	return "", "", fmt.Errorf("%s: no space after the quotes", quoted)
 }
 
+// fail keeps the first error of a line: later ones follow from it.
 func (l *textLine) fail(format string, args ...any) {
 	if l.err == nil {
 		l.err = fmt.Errorf(format, args...)

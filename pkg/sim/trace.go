@@ -207,6 +207,8 @@ func (t *Trace) String(s string) StringID {
 // which keep it themselves.
 func (t *Trace) LiteralText(s string) StringID { return t.intern(s) }
 
+// intern returns the id of a text. Ids are given in the order of first use, which is that of
+// StringIds: so equal runs have equal bytes.
 func (t *Trace) intern(s string) StringID {
 	if id, ok := t.ids[s]; ok {
 		return id

@@ -146,6 +146,8 @@ func (r *rank) blocked(call string, start, end int64, cpu int32) {
 	r.true.Lost = end - start - 2*switchCost
 }
 
+// switches records that a thread, by what is added to the main one's id, came to a CPU or
+// left it. Of the main thread it is remembered where that is.
 func (r *rank) switches(at int64, thread uint32, cpu int32, in bool) {
 	r.t.Switches.Add(Switch{At: at, Process: r.process, TID: r.tid + thread, CPU: cpu, In: in})
 	if thread == 0 {
