@@ -1,6 +1,7 @@
 package lineprof
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ type (
 )
 
 // machine runs the opcodes of a pickle that build plain values. It has none that call
-// anything: what is not in [machine.step] ends it.
+// anything: what is not in opcodes ends it.
 type machine struct {
 	in     []byte
 	at     int
@@ -49,13 +50,16 @@ func unpickle(in []byte) (v any, err error) {
 		}
 		op := m.in[m.at]
 		m.at++
-		if op == '.' {
-			if len(m.stack) != 1 {
-				return nil, fmt.Errorf("%d values at the end of the pickle", len(m.stack))
-			}
+		run := opcodes[op]
+		switch {
+		case op == '.' && len(m.stack) == 1:
 			return m.stack[0], nil
+		case op == '.':
+			return nil, fmt.Errorf("%d values at the end of the pickle", len(m.stack))
+		case run == nil:
+			return nil, fmt.Errorf("opcode %#02x is not of a line_profiler file: it could run code, or is damage", op)
 		}
-		if err := m.step(op); err != nil {
+		if err := run(m); err != nil {
 			return nil, err
 		}
 		if m.values > maxValues {
@@ -69,34 +73,20 @@ var (
 	errShape = errors.New("the pickle does not fit together")
 )
 
-// step runs one opcode.
-func (m *machine) step(op byte) error {
-	switch op {
-	case 0x80, 0x95: // PROTO, FRAME: the rest tells as much
-		_, err := m.bytes(map[byte]int{0x80: 1, 0x95: 8}[op])
-		return err
-	case 'N':
-		return m.push(nil)
-	case 0x88, 0x89: // NEWTRUE, NEWFALSE
-		return m.push(int64(0x89 - op))
-	case 'K', 'M', 'J', 0x8a, 'G':
-		return m.pushNumber(op)
-	case 'X', 0x8c, 0x8d, 'U', 'T':
-		return m.pushString(op)
-	case ')', '(', ']', '}':
-		return m.pushEmpty(op)
-	case 't', 0x85, 0x86, 0x87:
-		return m.pushTuple(op)
-	case 'a', 'e', 's', 'u':
-		return m.extend(op)
-	case 0x94, 'q', 'r', 'h', 'j':
-		return m.remember(op)
-	case 'c', 0x93:
-		return m.pushClass(op)
-	case 0x81, 'b':
-		return m.build(op)
-	}
-	return fmt.Errorf("opcode %#02x is not of a line_profiler file: it could run code, or is damage", op)
+// opcodes are those that files of line_profiler have, by any protocol. Their names are
+// those of Python's pickletools.
+var opcodes = map[byte]func(*machine) error{
+	0x80: skip(1), 0x95: skip(8), // PROTO, FRAME: the rest tells as much
+	'N': constant(nil), 0x88: constant(int64(1)), 0x89: constant(int64(0)), // NONE, NEWTRUE, NEWFALSE
+	'K': integer(1, false), 'M': integer(2, false), 'J': integer(4, true), // BININT1, BININT2, BININT
+	0x8a: (*machine).long, 'G': (*machine).float, // LONG1, BINFLOAT
+	'X': text(4), 0x8c: text(1), 0x8d: text(8), 'U': text(1), 'T': text(4), // …BINUNICODE…, …BINSTRING
+	'(': (*machine).mark,                                                                                 // MARK
+	')': constant(tuple(nil)), 't': tupleOf(above), 0x85: tupleOf(1), 0x86: tupleOf(2), 0x87: tupleOf(3), // …TUPLE…
+	']': func(m *machine) error { return m.push(&list{}) }, 'a': extend(1, false), 'e': extend(above, false), // EMPTY_LIST, APPEND, APPENDS
+	'}': func(m *machine) error { return m.push(&dict{}) }, 's': extend(2, true), 'u': extend(above, true), // EMPTY_DICT, SETITEM, SETITEMS
+	0x94: store(0), 'q': store(1), 'r': store(4), 'h': fetch(1), 'j': fetch(4), // MEMOIZE, BINPUT, LONG_BINPUT, BINGET, LONG_BINGET
+	'c': (*machine).global, 0x93: (*machine).stackGlobal, 0x81: (*machine).newObject, 'b': (*machine).build, // GLOBAL, STACK_GLOBAL, NEWOBJ, BUILD
 }
 
 // bytes returns the next n bytes of the file, which stay the file's.
@@ -108,244 +98,249 @@ func (m *machine) bytes(n int) ([]byte, error) {
 	return m.in[m.at-n : m.at], nil
 }
 
-// uint reads an unsigned number of n bytes.
-func (m *machine) uint(n int) (int, error) {
+// littleEndian is the number that up to 8 bytes are.
+func littleEndian(b []byte, signed bool) int64 {
+	var wide [8]byte // its last bytes, where the sign of an int64 is
+	copy(wide[8-len(b):], b)
+	u, unused := binary.LittleEndian.Uint64(wide[:]), 64-8*len(b)
+	if signed {
+		return int64(u) >> unused
+	}
+	return int64(u >> unused)
+}
+
+// length reads a number of n bytes that says how many bytes, or which value, comes. What
+// does not fit 31 bits is more than any file that is read has left.
+func (m *machine) length(n int) (int, error) {
 	b, err := m.bytes(n)
 	if err != nil {
 		return 0, err
 	}
-	var wide [8]byte
-	copy(wide[:], b)
-	u := binary.LittleEndian.Uint64(wide[:])
-	if u > math.MaxInt32 {
-		return 0, errCut // more than any file that is read has left
+	v := littleEndian(b, false)
+	if v < 0 || v > math.MaxInt32 {
+		return 0, errCut
 	}
-	return int(u), nil
+	return int(v), nil
 }
 
+// push puts a value on the stack. It never fails: opcodes end with it.
 func (m *machine) push(v any) error {
 	m.values++
 	m.stack = append(m.stack, v)
 	return nil
 }
 
-// pop takes n values off the stack, which are valid until the next push.
-func (m *machine) pop(n int) ([]any, error) {
-	if n > len(m.stack) {
-		return nil, errShape
-	}
-	top := m.stack[len(m.stack)-n:]
-	m.stack = m.stack[:len(m.stack)-n]
-	for _, v := range top {
-		if _, is := v.(mark); is {
-			return nil, errShape
-		}
-	}
-	return top, nil
-}
+// above, in place of a number, stands for the values above the last mark.
+const above = -1
 
-// popMark takes the values above the last mark, and the mark.
-func (m *machine) popMark() ([]any, error) {
-	for i := len(m.stack) - 1; i >= 0; i-- {
-		if _, is := m.stack[i].(mark); is {
-			items := m.stack[i+1:]
+// pop takes n values off the stack, or those above the last mark and the mark. They are
+// valid until the next push.
+func (m *machine) pop(n int) ([]any, error) {
+	for i := len(m.stack) - 1; i >= 0 && n != 0; i-- {
+		_, is := m.stack[i].(mark)
+		switch {
+		case is && n != above:
+			return nil, errShape
+		case is, n == len(m.stack)-i:
+			top := m.stack[i:]
 			m.stack = m.stack[:i]
-			m.marks--
-			return items, nil
+			if is {
+				m.marks--
+				top = top[1:]
+			}
+			return top, nil
 		}
 	}
 	return nil, errShape
 }
 
-func (m *machine) pushNumber(op byte) error {
-	n := map[byte]int{'K': 1, 'M': 2, 'J': 4, 'G': 8}[op]
-	if op == 0x8a {
-		return m.pushLong()
-	}
-	b, err := m.bytes(n)
-	if err != nil {
-		return err
-	}
-	switch op {
-	case 'K':
-		return m.push(int64(b[0]))
-	case 'M':
-		return m.push(int64(binary.LittleEndian.Uint16(b)))
-	case 'J':
-		return m.push(int64(int32(binary.LittleEndian.Uint32(b))))
-	}
-	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+func skip(n int) func(*machine) error {
+	return func(m *machine) error { _, err := m.bytes(n); return err }
 }
 
-// pushLong pushes an integer of up to 8 bytes, which hold 292 years in ns.
-func (m *machine) pushLong() error {
-	n, err := m.uint(1)
-	if err != nil {
-		return err
+func constant(v any) func(*machine) error {
+	return func(m *machine) error { return m.push(v) }
+}
+
+// integer pushes an integer of n bytes.
+func integer(n int, signed bool) func(*machine) error {
+	return func(m *machine) error {
+		b, err := m.bytes(n)
+		if err != nil {
+			return err
+		}
+		return m.push(littleEndian(b, signed))
 	}
-	b, err := m.bytes(n)
+}
+
+// long pushes an integer after its length, of up to 8 bytes, which hold 292 years in ns.
+func (m *machine) long() error {
+	n, err := m.length(1)
 	if err != nil {
 		return err
 	}
 	if n > 8 {
 		return errors.New("an integer of more than 8 bytes")
 	}
-	var wide [8]byte // shifted left, so that its sign is where an int64 has it
-	copy(wide[8-n:], b)
-	return m.push(int64(binary.LittleEndian.Uint64(wide[:])) >> (8 * (8 - n)))
+	return integer(n, true)(m)
 }
 
-func (m *machine) pushString(op byte) error {
-	n, err := m.uint(map[byte]int{'X': 4, 0x8c: 1, 0x8d: 8, 'U': 1, 'T': 4}[op])
+func (m *machine) float() error {
+	b, err := m.bytes(8)
 	if err != nil {
 		return err
 	}
-	b, err := m.bytes(n)
-	if err != nil {
-		return err
-	}
-	return m.push(string(b))
+	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 }
 
-func (m *machine) pushEmpty(op byte) error {
-	switch op {
-	case ')':
-		return m.push(tuple(nil))
-	case ']':
-		return m.push(&list{})
-	case '}':
-		return m.push(&dict{})
+// text pushes a string after its length of n bytes.
+func text(n int) func(*machine) error {
+	return func(m *machine) error {
+		size, err := m.length(n)
+		if err != nil {
+			return err
+		}
+		b, err := m.bytes(size)
+		if err != nil {
+			return err
+		}
+		return m.push(string(b))
 	}
+}
+
+// mark begins a container of any length.
+func (m *machine) mark() error {
 	if m.marks++; m.marks > maxMarks {
 		return fmt.Errorf("nested more than %d deep", maxMarks)
 	}
 	return m.push(mark{})
 }
 
-func (m *machine) pushTuple(op byte) error {
-	var items []any
-	var err error
-	if op == 't' {
-		items, err = m.popMark()
-	} else {
-		items, err = m.pop(int(op) - 0x84)
+func tupleOf(n int) func(*machine) error {
+	return func(m *machine) error {
+		items, err := m.pop(n)
+		if err != nil {
+			return err
+		}
+		return m.push(append(tuple(nil), items...))
 	}
-	if err != nil {
-		return err
-	}
-	return m.push(append(tuple(nil), items...))
 }
 
-// extend adds to the list or dict below: one item, those above a mark, one pair, the
-// pairs above a mark.
-func (m *machine) extend(op byte) error {
-	var items []any
-	var err error
-	switch op {
-	case 'a':
-		items, err = m.pop(1)
-	case 's':
-		items, err = m.pop(2)
-	default:
-		items, err = m.popMark()
-	}
-	if err != nil || len(m.stack) == 0 {
+// extend adds values to the list below them, or pairs to the dict.
+func extend(n int, pairs bool) func(*machine) error {
+	return func(m *machine) error {
+		items, err := m.pop(n)
+		if err != nil || len(m.stack) == 0 {
+			return errShape
+		}
+		m.values += len(items)
+		switch below := m.stack[len(m.stack)-1].(type) {
+		case *list:
+			below.items = append(below.items, items...)
+			if !pairs {
+				return nil
+			}
+		case *dict:
+			below.items = append(below.items, items...)
+			if pairs && len(items)%2 == 0 {
+				return nil
+			}
+		}
 		return errShape
 	}
-	m.values += len(items)
-	switch below := m.stack[len(m.stack)-1].(type) {
-	case *list:
-		if op == 'a' || op == 'e' {
-			below.items = append(below.items, items...)
-			return nil
-		}
-	case *dict:
-		if (op == 's' || op == 'u') && len(items)%2 == 0 {
-			below.items = append(below.items, items...)
-			return nil
-		}
-	}
-	return errShape
 }
 
-// remember stores the value on top in the memo, or pushes one from there.
-func (m *machine) remember(op byte) error {
-	n := len(m.memo)
-	var err error
-	switch op {
-	case 'q', 'h':
-		n, err = m.uint(1)
-	case 'r', 'j':
-		n, err = m.uint(4)
+// store keeps the value on top in the memo, by the number in the next n bytes; with none
+// it is the next number.
+func store(n int) func(*machine) error {
+	return func(m *machine) error {
+		number, err := m.length(n)
+		if n == 0 {
+			number = len(m.memo)
+		}
+		if err != nil || len(m.stack) == 0 {
+			return cmp.Or(err, errShape)
+		}
+		top := m.stack[len(m.stack)-1]
+		if _, is := top.(mark); is {
+			return errShape
+		}
+		m.values++
+		m.memo[number] = top
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if op == 'h' || op == 'j' {
-		v, known := m.memo[n]
+}
+
+// fetch pushes a value from the memo.
+func fetch(n int) func(*machine) error {
+	return func(m *machine) error {
+		number, err := m.length(n)
+		if err != nil {
+			return err
+		}
+		v, known := m.memo[number]
 		if !known {
 			return errShape
 		}
 		return m.push(v)
 	}
-	if len(m.stack) == 0 {
-		return errShape
-	}
-	top := m.stack[len(m.stack)-1]
-	if _, is := top.(mark); is {
-		return errShape
-	}
-	m.values++
-	m.memo[n] = top
-	return nil
 }
 
-// pushClass pushes the one class that there can be.
-func (m *machine) pushClass(op byte) error {
-	module, name := "", ""
-	if op == 'c' {
-		lines := strings.SplitN(string(m.in[m.at:min(len(m.in), m.at+1000)]), "\n", 3)
-		if len(lines) < 3 {
-			return errCut
-		}
-		module, name = lines[0], lines[1]
-		m.at += len(module) + len(name) + 2
-	} else {
-		names, err := m.pop(2)
-		if err != nil {
-			return err
-		}
-		var ok1, ok2 bool
-		module, ok1 = names[0].(string)
-		name, ok2 = names[1].(string)
-		if !ok1 || !ok2 {
-			return errShape
-		}
+// global pushes the class that two lines name.
+func (m *machine) global() error {
+	lines := strings.SplitN(string(m.in[m.at:min(len(m.in), m.at+1000)]), "\n", 3)
+	if len(lines) < 3 {
+		return errCut
 	}
+	m.at += len(lines[0]) + len(lines[1]) + 2
+	return m.class(lines[0], lines[1])
+}
+
+// stackGlobal pushes the class that two strings name.
+func (m *machine) stackGlobal() error {
+	names, err := m.pop(2)
+	if err != nil {
+		return err
+	}
+	module, ok := names[0].(string)
+	name, ok2 := names[1].(string)
+	if !ok || !ok2 {
+		return errShape
+	}
+	return m.class(module, name)
+}
+
+// class pushes the one class that there can be.
+func (m *machine) class(module, name string) error {
 	if name != "LineStats" || !strings.HasSuffix(module, "line_profiler") {
 		return fmt.Errorf("it names %.40q of %.40q, where a line_profiler file has its LineStats only", name, module)
 	}
 	return m.push(class{name})
 }
 
-// build makes an empty record of a class (NEWOBJ), or gives it its state (BUILD).
-func (m *machine) build(op byte) error {
+// newObject makes an empty record of a class.
+func (m *machine) newObject() error {
 	v, err := m.pop(2)
 	if err != nil {
 		return err
 	}
-	below, top := v[0], v[1]
-	if op == 0x81 {
-		c, is := below.(class)
-		if args, tuples := top.(tuple); !is || !tuples || len(args) != 0 {
-			return errShape
-		}
-		return m.push(&record{class: c})
+	c, is := v[0].(class)
+	if args, tuples := v[1].(tuple); !is || !tuples || len(args) != 0 {
+		return errShape
 	}
-	r, is := below.(*record)
+	return m.push(&record{class: c})
+}
+
+// build gives a record its state, once.
+func (m *machine) build() error {
+	v, err := m.pop(2)
+	if err != nil {
+		return err
+	}
+	r, is := v[0].(*record)
 	if !is || r.state != nil {
 		return errShape
 	}
-	r.state = top
+	r.state = v[1]
 	return m.push(r)
 }
