@@ -69,6 +69,7 @@ type groups struct {
 	err   error
 }
 
+// Header is event.Source's.
 func (s *groups) Header() *event.Header { return s.r.header }
 
 // Next gives out a piece of a row group.

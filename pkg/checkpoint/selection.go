@@ -35,6 +35,7 @@ type Range struct {
 	To   int64 // the first after it
 }
 
+// has tells whether a number is in the range.
 func (r *Range) has(v int64) bool { return v >= r.From && v < r.To }
 
 // all tells whether the selection chooses all rows.
@@ -165,6 +166,7 @@ type filter struct {
 	out    event.Batch
 }
 
+// Header is event.Source's: what the selection leaves of that of the rows.
 func (f *filter) Header() *event.Header { return f.header }
 
 // Next passes batches on whose rows are all chosen, and copies the rows of the

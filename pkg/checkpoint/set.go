@@ -313,6 +313,7 @@ func (s *Set) clean() error {
 	return nil
 }
 
+// lists tells whether a path, relative to the data set, is among those of its files.
 func lists(files []manifestFile, rel string) bool {
 	return slices.ContainsFunc(files, func(f manifestFile) bool { return f.Path == filepath.ToSlash(rel) })
 }

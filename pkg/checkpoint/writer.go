@@ -80,6 +80,8 @@ func Create(path string, h *event.Header, opt Options) (*Writer, error) {
 	return w, nil
 }
 
+// newWriter returns a writer without files. Columns that nobody here knows come after ours,
+// as plain ones.
 func newWriter(h *event.Header, opt Options) *Writer {
 	opt.Name = cmp.Or(opt.Name, "events")
 	w := &Writer{header: h, opt: opt, cols: members(h.Columns)}

@@ -61,6 +61,7 @@ func remedies(h *Hotspot) []Remedy {
 	return all[:min(len(all), maxOptions)]
 }
 
+// riskOrder is smaller for what is safer.
 func riskOrder(r Risk) int { return slices.Index([]Risk{"none", "low", "medium", "high"}, r) }
 
 // tests are the unit tests that cover the hotspot's file.

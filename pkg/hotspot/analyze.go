@@ -53,6 +53,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	return r
 }
 
+// warn adds a warning, a sentence without a full stop.
 func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
@@ -126,6 +127,8 @@ func (b *body) mainLoop() int64 {
 	return best
 }
 
+// addProfiles describes the inputs. The total of one is that of the functions that no
+// profiled function calls, so that nothing counts twice.
 func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 	for at, p := range profiles {
 		info := Profile{Name: p.Name, Format: string(p.Format)}
@@ -144,6 +147,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 	}
 }
 
+// addFunctions lists the functions, with the time that each has in every profile.
 func (r *Report) addFunctions(g *graph) {
 	for _, f := range g.fns {
 		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.Entries(), Share: r.share(f.Ns), Root: g.root(f)}

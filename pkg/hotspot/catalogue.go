@@ -96,6 +96,7 @@ var Knowledge = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
+// load reads the data files. An entry that they have and nobody reads is an error.
 func load() (*Catalogue, error) {
 	var all struct {
 		Type      []TypeInfo

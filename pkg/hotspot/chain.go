@@ -10,6 +10,7 @@ import (
 var strongOps = set("view reshape permute transpose unsqueeze squeeze expand expand_as contiguous narrow flatten unflatten chunk to half float bfloat16 type_as movedim swapaxes T mT view_as repeat unbind")
 var weakOps = set("split slice select index_select gather cat stack masked_fill masked_fill_ roll flip copy_ fill_ zero_ add_ sub_ mul_ div_ add sub mul div clamp clamp_ neg pow square sqrt rsqrt mean sum exp log sigmoid softmax where type tril triu abs tanh silu relu amax argmax max min size dim numel ones_like zeros_like clone detach long int bool tensor_split")
 
+// set is the set of names between blanks.
 func set(names string) map[string]bool {
 	all := map[string]bool{}
 	for _, n := range strings.Fields(names) {

@@ -270,6 +270,8 @@ func (b *body) tensorText(text string, i int) bool {
 	})
 }
 
+// onGPU is whether what a path holds may be on the GPU: a tensor, or what nothing is known
+// of.
 func (b *body) onGPU(path string, i int) bool {
 	k := b.kindOf(path, i)
 	return k == tensorKind || k == unknownKind
@@ -311,6 +313,7 @@ func (b *body) allocates(i int) []finding {
 	return nil
 }
 
+// wordy is whether a token is a value by itself.
 func wordy(t pylex.Token) bool { return t.Kind == pylex.Name || t.Kind == pylex.Number }
 
 // displayEnds is whether the bracket that closes at token at is a list and no subscript.

@@ -188,6 +188,7 @@ func (r *Report) drillDownSection(d *report.Document) {
 	}
 }
 
+// sentence is a note as one, after a blank; "" without a note.
 func sentence(note string) string {
 	if note == "" {
 		return ""

@@ -78,6 +78,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	return d, targets, true
 }
 
+// fnLine is the number in its file of the line at an index.
 func (f *function) fnLine(at int) int { return f.Lines[at].Number }
 
 // hiding is the last call of a statement that goes into Python code, nil without one.

@@ -117,6 +117,7 @@ func (b *body) onlyFills(j int, names []string) bool {
 	return len(s.Targets) == 0 && len(s.Calls) > 0 && fills[s.Calls[0].Name()] && slices.Contains(names, s.Calls[0].Receiver()) && occurrences(s.Names, names) == 1
 }
 
+// occurrences is how many of all are among names.
 func occurrences(all, names []string) int {
 	n := 0
 	for _, x := range all {
@@ -127,10 +128,13 @@ func occurrences(all, names []string) int {
 	return n
 }
 
+// reads is whether a statement reads one of some names.
 func reads(s *stmt, names []string) bool {
 	return slices.ContainsFunc(s.Names, func(n string) bool { return slices.Contains(names, n) })
 }
 
+// insideDef is whether a statement is in a function within the function, or begins one:
+// when that runs, nothing tells.
 func insideDef(b *body, j int) bool {
 	for p := b.stmts[j].parent; p >= 0; p = b.stmts[p].parent {
 		if b.stmts[p].Keyword == "def" && b.stmts[p].parent >= 0 {
@@ -200,6 +204,7 @@ func pure(s *stmt) bool {
 	return true
 }
 
+// longChain is whether a statement follows three attributes or more in a row.
 func longChain(s *stmt) bool {
 	return slices.ContainsFunc(s.Attributes, func(p string) bool { return strings.Count(p, ".") >= 3 })
 }

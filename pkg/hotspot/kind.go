@@ -29,6 +29,8 @@ const maxFollow = 6
 // kindOf is the kind of a path as it is used in statement i.
 func (b *body) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxFollow) }
 
+// kindFrom is kindOf with a limit on how many assignments are followed. What the path
+// itself says comes first, then what its first name was given, then how it is called.
 func (b *body) kindFrom(path string, i, depth int) kind {
 	if k := resultKind(path); k != unknownKind {
 		return k

@@ -73,6 +73,7 @@ func (ind *Indicator) refusal(c *pylex.Call, us float64) string {
 // bare takes from a path what is called and indexed on the way.
 var bare = strings.NewReplacer("()", "", "[]", "")
 
+// lastName is what follows the last dot of a path.
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // matches is whether a call has one of the names; path is its bare path.

@@ -26,6 +26,7 @@ const never = int64(1<<63 - 1)
 // extent is a stretch of time, empty where its end is none.
 type extent struct{ start, end int64 }
 
+// add makes the extent reach from start to end, both in ns.
 func (e *extent) add(start, end int64) { e.start, e.end = min(e.start, start), max(e.end, end) }
 
 // span returns the extent as the header has it: with times since origin, nil for none.
@@ -37,6 +38,7 @@ func (e *extent) span(origin int64) (start, end *int64) {
 	return &from, &to
 }
 
+// newCounts returns the counts of no rows.
 func newCounts() counts {
 	return counts{
 		first: never, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,

@@ -19,6 +19,9 @@ type emitter struct {
 	device int32 // of rows that do not say theirs
 }
 
+// newEmitter begins to write the rows of a document, of which info is what the header
+// says: its rank, and the offset of its clock. It reads the store of the document, which
+// has to stay open.
 func newEmitter(d *document, info *event.Report) (*emitter, error) {
 	e := &emitter{
 		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: newOrdinals(),
@@ -65,7 +68,7 @@ func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
 	if e.rank >= 0 {
 		b.Rank.Set(i, e.rank)
 	}
-	b.Name.AppendCode(&e.d.names.texts, name)
+	b.Name.AppendCode(&e.d.names.dict, name)
 	if class := e.d.classOf(name, rows[colPlace][k]); class >= 0 {
 		b.Class.Set(i, class)
 	}

@@ -127,6 +127,7 @@ type finder struct {
 	ok   bool
 }
 
+// newFinder returns a finder for one goroutine: it keeps the call that it found last.
 func newFinder(d *document) *finder { return &finder{d: d, id: none} }
 
 // find returns the call with a correlation, false where there is none.

@@ -35,6 +35,8 @@ func (f *fields) read(b []byte) bool {
 	})
 }
 
+// arg keeps an argument of an event where it matters. Names are compared as they stand,
+// quotes included: no writer escapes them.
 func (f *fields) arg(key, value []byte) bool {
 	switch string(key) {
 	case `"device"`:

@@ -85,6 +85,7 @@ type inputError struct{ msg, advice string }
 
 func (e *inputError) Error() string { return e.msg }
 
+// wrong is the error of an input, and what to do about it.
 func wrong(advice, format string, args ...any) error {
 	return &inputError{fmt.Sprintf(format, args...), advice}
 }
@@ -111,6 +112,8 @@ type gzipFile struct {
 	gzip *gzip.Reader
 }
 
+// newGzipFile reads the head of the first member. A file that ends within it is one that
+// was cut, which Read says.
 func newGzipFile(file *bufio.Reader) (*gzipFile, error) {
 	z, err := gzip.NewReader(file)
 	if err != nil && !isEnd(err) {
@@ -124,12 +127,15 @@ func newGzipFile(file *bufio.Reader) (*gzipFile, error) {
 	return m, nil
 }
 
+// isEnd tells whether an input ended, properly or not.
 func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
+// damaged is the error of compressed data whose checksum or structure is wrong.
 func damaged(err error) error {
 	return wrong(copyAgain, "the compressed data is damaged: %v", err)
 }
 
+// Read is io.Reader's. It never returns data of two members at once.
 func (m *gzipFile) Read(p []byte) (int, error) {
 	for m.gzip != nil {
 		n, err := m.gzip.Read(p)

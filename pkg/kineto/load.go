@@ -75,6 +75,7 @@ func (d *document) check(opt *Options) error {
 	return nil
 }
 
+// problem is an error that names the file and says what to do about it.
 func problem(path, msg, advice string) error {
 	return &event.Error{Msg: path + ": " + msg, Advice: advice}
 }
@@ -177,6 +178,7 @@ type loader struct {
 	fields    fields
 }
 
+// newLoader returns a loader for one goroutine.
 func newLoader(s *shared, python bool) *loader {
 	l := &loader{
 		shared: s, python: python, counts: newCounts(), sorter: newSorter(s.doc.rows.store),

@@ -69,15 +69,16 @@ type nameKey struct {
 type names struct {
 	sync.Mutex
 	numbers map[nameKey]name
-	texts   event.Dict
+	dict    event.Dict
 	classes []event.Class // of each, -1 for none
 	size    int64         // bytes, about
 	limit   int64         // of it
 }
 
+// newNames returns no names, which may take limit bytes.
 func newNames(limit int64) *names {
 	n := &names{limit: limit, numbers: map[nameKey]name{}}
-	n.texts.Offsets = []int32{0}
+	n.dict.Offsets = []int32{0}
 	return n
 }
 
@@ -119,15 +120,15 @@ func (n *names) number(key nameKey) (name, error) {
 		}
 	}
 	n.numbers[key] = k
-	n.texts.Data = append(n.texts.Data, text...)
-	n.texts.Offsets = append(n.texts.Offsets, int32(len(n.texts.Data)))
+	n.dict.Data = append(n.dict.Data, text...)
+	n.dict.Offsets = append(n.dict.Offsets, int32(len(n.dict.Data)))
 	n.classes = append(n.classes, class)
 	return k, nil
 }
 
 // text returns the text of a name.
 func (n *names) text(k int32) string {
-	return string(n.texts.Data[n.texts.Offsets[k]:n.texts.Offsets[k+1]])
+	return string(n.dict.Data[n.dict.Offsets[k]:n.dict.Offsets[k+1]])
 }
 
 // resolve returns a name as the stream has it, and its class.
@@ -182,11 +183,11 @@ func unquote(quoted string) string {
 
 // copyName is "memcpy HtoD" for Memcpy HtoD (Pinned -> Device).
 func copyName(text string) string {
-	words := strings.Fields(text)
-	if len(words) < 2 || !strings.EqualFold(words[0], "memcpy") {
+	parts := strings.Fields(text)
+	if len(parts) < 2 || !strings.EqualFold(parts[0], "memcpy") {
 		return "memcpy"
 	}
-	return "memcpy " + words[1]
+	return "memcpy " + parts[1]
 }
 
 // installed is what stands before the packages in the path of a source file.

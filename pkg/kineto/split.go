@@ -25,6 +25,8 @@ type block struct {
 // blocks are those that are done with: most documents have thousands.
 var blocks = sync.Pool{New: func() any { return &block{buf: make([]byte, 0, blockSize+blockSize/8)} }}
 
+// newBlock returns an empty block, with the memory of one that is done with where there
+// is one.
 func newBlock() *block {
 	b := blocks.Get().(*block)
 	b.buf, b.events = b.buf[:0], b.events[:0]
@@ -85,9 +87,9 @@ func (s *splitter) peek() (byte, bool) {
 	}
 }
 
-// take takes the string, number, word, object or array that comes next; it is
+// value returns the string, number, word, object or array that comes next; it is
 // valid until the next call.
-func (s *splitter) take(limit int) ([]byte, error) {
+func (s *splitter) value(limit int) ([]byte, error) {
 	c, ok := s.peek()
 	if !ok {
 		return nil, io.ErrUnexpectedEOF
@@ -189,7 +191,7 @@ func (s *splitter) end(err error) error {
 
 // member reads a key of the document and its value.
 func (s *splitter) member(emit func(*block) error) error {
-	v, err := s.take(1 << 10)
+	v, err := s.value(1 << 10)
 	if err != nil {
 		return err
 	}
@@ -209,7 +211,7 @@ func (s *splitter) member(emit func(*block) error) error {
 		s.head.events = true
 		return s.events(emit)
 	}
-	if v, err = s.take(maxHeader); err != nil {
+	if v, err = s.value(maxHeader); err != nil {
 		return err
 	}
 	s.head.member(key, v)

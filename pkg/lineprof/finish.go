@@ -48,6 +48,8 @@ func (t *textReader) addSums() {
 	}
 }
 
+// warnAll says what was inferred, left out or contradicts itself, each kind of thing once
+// with its number and first place.
 func (t *textReader) warnAll() {
 	p := t.profile
 	if len(t.inferred) > 0 {
@@ -77,6 +79,7 @@ func (t *textReader) warnAll() {
 	}
 }
 
+// warn adds a warning, a sentence without a full stop.
 func (p *Profile) warn(format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }

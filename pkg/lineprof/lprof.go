@@ -15,6 +15,8 @@ func isPickle(head []byte) bool {
 
 const pickleHint = "write it again (kernprof, or dump_stats), or give the text that line_profiler printed"
 
+// readPickle reads a .lprof file, which is held in memory whole. Any error is the
+// file's fault.
 func readPickle(name string, r io.Reader) (*Profile, error) {
 	in, err := io.ReadAll(io.LimitReader(r, maxPickle+1))
 	if err != nil {
@@ -69,6 +71,8 @@ func (d *dict) get(key string) any {
 	return nil
 }
 
+// functionOf is a function by its entry in the timings. Its total is the sum of its
+// lines, saturated; lines come in the order of their numbers.
 func functionOf(key, value any, unit float64) (*Function, error) {
 	k, ok := key.(tuple)
 	l, ok2 := value.(*list)
@@ -94,6 +98,7 @@ func functionOf(key, value any, unit float64) (*Function, error) {
 	return f, nil
 }
 
+// lineOf is a line by its (number, hits, time), the time in units of so many seconds.
 func lineOf(item any, unit float64) (l Line, err error) {
 	t, ok := item.(tuple)
 	if !ok || len(t) != 3 {
@@ -111,6 +116,7 @@ func lineOf(item any, unit float64) (l Line, err error) {
 	return Line{Number: int(number), Hits: hits, Time: Exact, Ns: roundNs(time * scaleOf(unit))}, nil
 }
 
+// toFloat returns a number of either kind.
 func toFloat(v any) (float64, bool) {
 	switch n := v.(type) {
 	case float64:

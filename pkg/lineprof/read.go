@@ -15,6 +15,7 @@ type Error struct {
 	Hint string // what to do next
 }
 
+// Error is the message with the input's name ahead of it.
 func (e *Error) Error() string {
 	if e.Name == "" {
 		return e.Msg

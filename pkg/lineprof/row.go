@@ -161,6 +161,8 @@ func parseNumber(line []byte, i int) (n number, end int, ok bool) {
 
 func isDigit(b byte) bool { return b-'0' <= 9 }
 
+// skipBlanks returns the place of the first byte from i on that is no blank, the line's
+// length without one.
 func skipBlanks(line []byte, i int) int {
 	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 		i++

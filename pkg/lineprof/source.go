@@ -43,6 +43,7 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 	return missing, nil
 }
 
+// hasSource is whether any line has its source.
 func (f *Function) hasSource() bool {
 	for _, l := range f.Lines {
 		if l.Source != "" {

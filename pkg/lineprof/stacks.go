@@ -25,6 +25,7 @@ type stacks struct {
 
 type frameKey struct{ name, path string }
 
+// newStacks returns a profile of no stacks.
 func newStacks(name string, format Format) stacks {
 	return stacks{
 		profile: &Profile{Name: name, Format: format, Runs: 1},
@@ -81,6 +82,8 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 	leaf.SelfNs = addNs(leaf.SelfNs, ns)
 }
 
+// addCaller notes once that a function was called by another. One that calls itself has no
+// caller by that.
 func (s *stacks) addCaller(caller, f *Function) {
 	if pair := [2]*Function{caller, f}; caller != f && !s.callers[pair] {
 		s.callers[pair] = true
@@ -95,6 +98,7 @@ type stackReader struct {
 	frames []*Function
 }
 
+// newStackReader follows a text of the given name.
 func newStackReader(name string) *stackReader {
 	return &stackReader{stacks: newStacks(name, Collapsed)}
 }

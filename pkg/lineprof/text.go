@@ -59,6 +59,7 @@ type table struct {
 	ends    []int  // in source, of each row
 }
 
+// newTextReader follows a text of the given name.
 func newTextReader(name string) *textReader {
 	return &textReader{
 		profile: &Profile{Name: name, Format: Text},
@@ -105,6 +106,7 @@ func (t *textReader) addRow(line []byte, last bool) bool {
 	return true
 }
 
+// add keeps a row. Its source is copied, since the line is the reader's.
 func (b *table) add(r row) {
 	if len(b.figures) == 0 && b.fn.Line == 0 {
 		b.fn.Line = r.number
@@ -187,6 +189,7 @@ func (t *textReader) cutLine(line []byte) {
 	}
 }
 
+// addUnit reads a "Timer unit" line. It ends a table, and holds until the next one.
 func (t *textReader) addUnit(line []byte) {
 	m := unitLine.FindSubmatch(line)
 	if m == nil {
@@ -208,10 +211,12 @@ func (t *textReader) addFile(line []byte) {
 	t.ahead.path, t.ahead.filed = strings.TrimSpace(string(line[at+len("File: "):])), true
 }
 
+// started is whether a table was announced.
 func (p *preamble) started() bool { return p.total >= 0 || p.named || p.filed }
 
 func isWordRune(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'z' }
 
+// addSummary reads a line of the summary, which rich terminals print with links.
 func (t *textReader) addSummary(line []byte) {
 	m := sumLine.FindSubmatch(linkMark.ReplaceAll(line, nil))
 	if m == nil {
@@ -324,6 +329,7 @@ func (t *textReader) addFunction(fn *Function) {
 	p.Functions = append(p.Functions, fn)
 }
 
+// identity is what two functions of one run cannot share.
 func identity(path string, line int, name string) string {
 	return fmt.Sprintf("%s\x00%d\x00%s", path, line, name)
 }
@@ -339,6 +345,7 @@ func (f *Function) title() string {
 
 func clean(b []byte) string { return strings.TrimSpace(string(b)) }
 
+// atoi is a number that a pattern matched: at most 9 digits.
 func atoi(b []byte) int {
 	n, _ := strconv.Atoi(string(b))
 	return n

@@ -101,6 +101,8 @@ func (f *figure) outvoted(scale, totalNs float64) bool {
 		!f.agreesShare(f.time, 1, scale, totalNs) && f.agreesShare(f.perHit, f.hits, scale, totalNs)
 }
 
+// agreesPerHit is whether hits times the time per hit is the time, as far as the printed
+// digits tell: each of the two is right to half of its first decimal.
 func (f *figure) agreesPerHit() bool {
 	if f.hits <= 0 || f.time.scientific || f.perHit.scientific {
 		return true

@@ -59,6 +59,8 @@ func appendNarrow(dst []int32, values []int64) []int32 {
 	return dst
 }
 
+// unsupported is the error of a page in an encoding that is not read. It names both, so
+// that whoever wrote the file knows what to change.
 func (r *chunkReader) unsupported(e format.Encoding) error {
 	return fmt.Errorf("encoding %s of %s is not supported", e, r.col.physical)
 }

@@ -31,6 +31,7 @@ type window struct {
 	pos      int // in buf, of what was not taken yet
 }
 
+// reset makes the window one over bytes off to end of a file, and keeps its memory.
 func (w *window) reset(r io.ReaderAt, off, end int64) {
 	w.r, w.off, w.end, w.buf, w.pos = r, off, end, w.buf[:0], 0
 }

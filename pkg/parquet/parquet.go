@@ -70,6 +70,7 @@ const (
 var typeNames = [...]string{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 	"float32", "float64", "text", "bytes"}
 
+// String is the name of the type in errors.
 func (t Type) String() string { return typeNames[t] }
 
 // IsInt tells whether values of the type are in Vector.Int.

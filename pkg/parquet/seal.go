@@ -25,6 +25,7 @@ func Reserved(key string) bool { return key == hashKey || key == sealKey }
 // Sum64 returns the xxHash64 of b.
 func Sum64(b []byte) uint64 { return xxhash.Sum64(b) }
 
+// hex is a hash as files hold it: 16 digits, so that a seal has a length of its own.
 func hex(v uint64) string { return fmt.Sprintf("%016x", v) }
 
 // contentHash returns the hash of all rows of a file.

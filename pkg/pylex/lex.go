@@ -25,19 +25,18 @@ type Token struct {
 	Line int    // index of the physical line
 }
 
-var keywords = map[string]bool{}
-
-func init() {
-	for _, k := range strings.Fields("and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False") {
-		keywords[k] = true
-	}
-}
+var keywords = set("and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False")
 
 // begins are keywords that only ever begin a statement: where one begins a line within
 // brackets, the brackets' end was cut off.
-var begins = map[string]bool{
-	"def": true, "class": true, "return": true, "import": true, "try": true, "while": true,
-	"raise": true, "with": true, "assert": true, "except": true, "finally": true, "elif": true,
+var begins = set("def class return import try while raise with assert except finally elif")
+
+func set(words string) map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		all[w] = true
+	}
+	return all
 }
 
 // lexer follows source line by line.
@@ -68,6 +67,7 @@ func Lex(lines []string) []Token {
 	return l.tokens
 }
 
+// emit adds a token that begins where the lexer is.
 func (l *lexer) emit(k Kind, text string) {
 	l.tokens = append(l.tokens, Token{k, text, l.line})
 }
@@ -96,7 +96,7 @@ func (l *lexer) lexLine() {
 			l.col = len(l.lines[l.line])
 			return
 		case c >= '0' && c <= '9' || c == '.' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9':
-			l.take(Number, numberLen(rest))
+			l.read(Number, numberLen(rest))
 		case c == '"' || c == '\'':
 			l.lexString(0)
 		case isNameStart(rest):
@@ -110,13 +110,17 @@ func (l *lexer) lexLine() {
 	}
 }
 
+// rest is what is left of the line.
 func (l *lexer) rest() string { return l.lines[l.line][l.col:] }
 
-func (l *lexer) take(k Kind, n int) {
+// read makes the next n bytes a token.
+func (l *lexer) read(k Kind, n int) {
 	l.emit(k, l.rest()[:n])
 	l.col += n
 }
 
+// firstWord is the lower-case word that a line begins with, "" where it is part of a longer
+// name.
 func firstWord(s string) string {
 	s = strings.TrimLeft(s, " \t")
 	n := 0
@@ -138,6 +142,8 @@ func isNameStart(s string) bool {
 	return unicode.IsLetter(r)
 }
 
+// nameLen is how many bytes of s, from its first, are a name: any letters, as Python
+// allows.
 func nameLen(s string) int {
 	for i, r := range s {
 		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
@@ -147,6 +153,8 @@ func nameLen(s string) int {
 	return len(s)
 }
 
+// numberLen is how many bytes of s are a number of any base or notation. It takes more
+// than Python would, and never less.
 func numberLen(s string) int {
 	for i := range len(s) {
 		c := s[i]
@@ -167,10 +175,10 @@ func (l *lexer) lexName(rest string) {
 		return
 	}
 	if keywords[rest[:n]] {
-		l.take(Keyword, n)
+		l.read(Keyword, n)
 		return
 	}
-	l.take(Name, n)
+	l.read(Name, n)
 }
 
 // lexString reads a literal whose prefix has n bytes.
@@ -209,7 +217,7 @@ func (l *lexer) literal(quote string, formatted bool) {
 				i++
 			case formatted && rest[i] == '{':
 				l.col += i
-				l.take(Op, 1)
+				l.read(Op, 1)
 				l.nested = append(l.nested, fstring{quote, l.depth})
 				l.depth++
 				return
@@ -226,6 +234,8 @@ func (l *lexer) literal(quote string, formatted bool) {
 
 var operators = []string{"**=", "//=", ">>=", "<<=", "...", ":=", "->", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**", "//", ">>", "<<"}
 
+// lexOp reads an operator, the longest that fits, or a byte that is none, and counts
+// brackets.
 func (l *lexer) lexOp(rest string) {
 	if l.leaveExpression(rest[0]) {
 		return
@@ -252,7 +262,7 @@ func (l *lexer) lexOp(rest string) {
 			return
 		}
 	}
-	l.take(Op, n)
+	l.read(Op, n)
 }
 
 // leaveExpression handles what ends the code in an f-string: "}", and the conversion or
@@ -276,7 +286,7 @@ func (l *lexer) leaveExpression(c byte) bool {
 			end = open
 			l.col += end
 			l.depth++ // its "}" takes one off again
-			l.take(Op, 1)
+			l.read(Op, 1)
 			return true
 		}
 		l.col += end
@@ -285,7 +295,7 @@ func (l *lexer) leaveExpression(c byte) bool {
 		f := l.nested[n-1]
 		l.nested = l.nested[:n-1]
 		l.depth--
-		l.take(Op, 1)
+		l.read(Op, 1)
 		l.literal(f.quote, true)
 		return true
 	}

@@ -24,6 +24,8 @@ func (p *parser) at(text string) bool {
 	return p.more() && p.tokens[p.i].Text == text && (p.tokens[p.i].Kind == Op || p.tokens[p.i].Kind == Keyword)
 }
 
+// statement reads all tokens. What calls and reads a definition or an import seems to have
+// is not its own doing, and left out.
 func (p *parser) statement() {
 	p.targets()
 	for p.more() {
@@ -118,6 +120,7 @@ func followed(tokens []Token, i int) bool {
 	return i+1 < len(tokens) && tokens[i+1].Kind == Op && (tokens[i+1].Text == "." || tokens[i+1].Text == "[")
 }
 
+// withTargets collects what a with statement binds.
 func (p *parser) withTargets() {
 	for i, t := range p.tokens {
 		if t.Kind == Keyword && t.Text == "as" && i+1 < len(p.tokens) {
@@ -347,6 +350,7 @@ func (p *parser) bracket(open string) string {
 	return open + closer
 }
 
+// close steps over a closing bracket, where it is there: it may have been cut off.
 func (p *parser) close(closer string) {
 	if p.at(closer) {
 		p.i++

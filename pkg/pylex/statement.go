@@ -73,6 +73,7 @@ func Statements(lines []string) []Statement {
 // maxTokens is how much of a statement is looked into; longer ones are data.
 const maxTokens = 4000
 
+// newStatement parses the tokens of one statement, whose last line is last.
 func newStatement(lines []string, tokens []Token, last int) Statement {
 	s := Statement{First: tokens[0].Line, Last: last, Tokens: tokens}
 	s.Indent = indentOf(lines[s.First])
@@ -93,6 +94,7 @@ func newStatement(lines []string, tokens []Token, last int) Statement {
 	return s
 }
 
+// indentOf is the width of the blanks that a line begins with, as Python counts them.
 func indentOf(line string) int {
 	n := 0
 	for _, c := range []byte(line) {

@@ -43,6 +43,7 @@ var (
 	}
 )
 
+// openNsys opens exports of any form, numbering their ranks together.
 func openNsys(paths []string, opt *Options) (*Input, error) {
 	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Columns: opt.Columns, Host: opt.Host, Callers: opt.Callers})
 	if err != nil {

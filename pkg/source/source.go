@@ -175,7 +175,7 @@ func recognise(paths []string) (found []*Format, err error) {
 		if path == "-" {
 			return nil, refused("give either", "standard input cannot be read together with files")
 		}
-		f, err := look(path)
+		f, err := inspect(path)
 		if err != nil {
 			return nil, err
 		}
@@ -198,8 +198,8 @@ func recognise(paths []string) (found []*Format, err error) {
 	return found, nil
 }
 
-// look reads the first bytes of a file.
-func look(path string) (*File, error) {
+// inspect reads the first bytes of a file.
+func inspect(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func unknown(path string) *Format {
 // Recognise returns the format that a file is certainly of, nil where it is none of
 // ours, may be something else or cannot be read.
 func Recognise(path string) *Format {
-	f, err := look(path)
+	f, err := inspect(path)
 	if err != nil {
 		return nil
 	}

@@ -104,6 +104,7 @@ type unread struct {
 	r      io.Reader
 }
 
+// Read is io.Reader's.
 func (u unread) Read(p []byte) (int, error) {
 	if n := u.peeked.Buffered(); n > 0 {
 		return u.peeked.Read(p[:min(n, len(p))])

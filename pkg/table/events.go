@@ -22,6 +22,8 @@ func FromEvents(h *event.Header, b *event.Batch) *Table {
 	return t
 }
 
+// eventColumn is column c of b: all null where the batch lacks it. Enum columns become
+// text, numbers of any width Int.
 func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	f := event.Fields[c]
 	col := Column{Field: Field{f.Name, Int}}

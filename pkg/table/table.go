@@ -19,6 +19,7 @@ const (
 
 var typeNames = [...]string{"text", "int", "float", "bool"}
 
+// String is the name of the type in errors.
 func (t Type) String() string { return typeNames[t] }
 
 // Field describes a column.
@@ -78,6 +79,8 @@ func (t *Table) Append(values ...any) {
 	t.rows++
 }
 
+// append appends a value as row number row. One of another type than the column's is our
+// own mistake.
 func (c *Column) append(row int, v any) {
 	v = deref(v)
 	if v == nil && c.Nulls == nil {
@@ -136,6 +139,7 @@ func value[T any](p *T) any {
 	return *p
 }
 
+// toInt returns a whole number of any width.
 func toInt(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:

@@ -112,7 +112,7 @@ func (e *enum) remap(col *event.Ints[int32]) error {
 
 // readText takes a column that somebody wrote as plain text.
 func (e *enum) readText(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
-	texts, valid, err := text(c, t, &e.indices)
+	values, valid, err := text(c, t, &e.indices)
 	if err != nil {
 		return event.Ints[int32]{}, err
 	}
@@ -123,7 +123,7 @@ func (e *enum) readText(c *cursor, t arrow.DataType) (event.Ints[int32], error) 
 		if !valid.Get(i) {
 			continue
 		}
-		if v := texts.Get(i); e.code < 0 || string(v) != e.last {
+		if v := values.Get(i); e.code < 0 || string(v) != e.last {
 			code := e.find(string(v))
 			if code < 0 {
 				return event.Ints[int32]{}, fmt.Errorf("unknown value %q", v)
@@ -141,30 +141,31 @@ func dictionaryValues(msg *message, t arrow.DataType) ([]string, error) {
 		return nil, nil
 	}
 	var scratch []int32
-	texts, valid, err := text(&cursor{msg: msg, rows: int(msg.rows)}, t, &scratch)
+	column, valid, err := text(&cursor{msg: msg, rows: int(msg.rows)}, t, &scratch)
 	if err != nil {
 		return nil, err
 	}
 	if valid != nil {
 		return nil, fmt.Errorf("it has a null")
 	}
-	all := string(texts.Data)
+	all := string(column.Data)
 	values := make([]string, msg.rows)
 	for i := range values {
-		values[i] = all[texts.Offsets[i]:texts.Offsets[i+1]]
+		values[i] = all[column.Offsets[i]:column.Offsets[i+1]]
 	}
 	return values, nil
 }
 
-// words reads column name where somebody wrote it as a dictionary.
-type words struct {
+// coded reads column name where somebody wrote it as a dictionary. Unlike an enum it
+// may have any number of values.
+type coded struct {
 	values  []string
 	indices []int32
 	text    event.Strings
 }
 
 // define is as enum's.
-func (w *words) define(values []string, delta bool) {
+func (w *coded) define(values []string, delta bool) {
 	if !delta {
 		w.values = nil
 	}
@@ -172,7 +173,7 @@ func (w *words) define(values []string, delta bool) {
 }
 
 // read takes the column from a batch and resolves its values, up to limit bytes.
-func (w *words) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Strings, event.Bitmap, error) {
+func (w *coded) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Strings, event.Bitmap, error) {
 	col, err := ints(c, t.IndexType, &w.indices)
 	if err != nil {
 		return event.Strings{}, nil, err

@@ -39,6 +39,7 @@ func (f *flat) at(pos, n int) []byte {
 	return f.buf[pos : pos+n]
 }
 
+// u16 returns the number of two bytes at pos, 0 outside of the buffer, as u32 and i64 do.
 func (f *flat) u16(pos int) int {
 	if b := f.at(pos, 2); b != nil {
 		return int(binary.LittleEndian.Uint16(b))

@@ -182,9 +182,9 @@ type capped struct {
 	left int64
 }
 
-// take takes n bytes off what is left, and panics where there are not as many: the caller
+// spend takes n bytes off what is left, and panics where there are not as many: the caller
 // is the library, which returns no errors there (caught).
-func (c *capped) take(n int) {
+func (c *capped) spend(n int) {
 	if c.left -= int64(n); n < 0 || c.left < 0 {
 		panic(errors.New("a batch takes too much memory"))
 	}
@@ -192,12 +192,12 @@ func (c *capped) take(n int) {
 
 // Allocate is memory.Allocator's.
 func (c *capped) Allocate(n int) []byte {
-	c.take(n)
+	c.spend(n)
 	return c.GoAllocator.Allocate(n)
 }
 
 // Reallocate is memory.Allocator's.
 func (c *capped) Reallocate(n int, b []byte) []byte {
-	c.take(n)
+	c.spend(n)
 	return c.GoAllocator.Reallocate(n, b)
 }

@@ -236,6 +236,8 @@ func (m *messages) metadata() (body int64, err error) {
 	return body, err
 }
 
+// damaged is the error of metadata that do not hold together. Nothing that they say is
+// quoted: it may be anything.
 func (m *messages) damaged() error {
 	return fmt.Errorf("damaged stream after %s: bad metadata", rows(m.rows))
 }

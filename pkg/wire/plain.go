@@ -243,21 +243,19 @@ func plainArray(p *event.Plain, n int) arrow.Array {
 	return array.MakeFromData(array.NewData(plainTypes[p.Type], n, buffers, nil, nulls, 0))
 }
 
-// validStrings returns n texts as UTF-8, as they are where they are that.
-func validStrings(texts *event.Strings, n int) *event.Strings {
-	for i := range n {
-		if !utf8.Valid(texts.Get(i)) {
-			return sanitise(texts, n)
-		}
+// validStrings returns n strings as UTF-8, which utf8 columns have to be: col itself
+// where they are that.
+func validStrings(col *event.Strings, n int) *event.Strings {
+	i := 0
+	for i < n && utf8.Valid(col.Get(i)) {
+		i++
 	}
-	return texts
-}
-
-// sanitise returns texts that are valid UTF-8, as utf8 has to be.
-func sanitise(texts *event.Strings, n int) *event.Strings {
+	if i == n {
+		return col
+	}
 	out := new(event.Strings)
 	for i := range n {
-		out.AppendBytes(bytes.ToValidUTF8(texts.Get(i), []byte("\ufffd")))
+		out.AppendBytes(bytes.ToValidUTF8(col.Get(i), []byte("\ufffd")))
 	}
 	return out
 }

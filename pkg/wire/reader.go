@@ -21,7 +21,7 @@ type Reader struct {
 	cols   []event.Col // of the fields
 
 	enums   [event.NumCols]*enum
-	names   words
+	names   coded
 	scratch [event.NumCols]struct {
 		short []int32
 		long  []int64

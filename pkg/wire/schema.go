@@ -85,14 +85,14 @@ func (f *feed) Release() {}
 // encodeHeader returns the schema's metadata.
 func encodeHeader(h *event.Header) arrow.Metadata {
 	valid := *h
-	valid.Domains = validTexts(h.Domains) // as in their dictionary
+	valid.Domains = validUTF8(h.Domains) // as in their dictionary
 	return sortedMetadata(valid.Metadata())
 }
 
-// validTexts returns texts as UTF-8, which Arrow and JSON demand.
-func validTexts(texts []string) []string {
-	valid := make([]string, len(texts))
-	for i, t := range texts {
+// validUTF8 returns strings as UTF-8, which Arrow and JSON demand.
+func validUTF8(all []string) []string {
+	valid := make([]string, len(all))
+	for i, t := range all {
 		valid[i] = strings.ToValidUTF8(t, "\ufffd")
 	}
 	return valid

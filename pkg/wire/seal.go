@@ -44,6 +44,7 @@ func (d *digest) head(prefix, meta []byte) {
 	d.piece(d.buf)
 }
 
+// piece adds bytes that are hashed in one call, on both ends alike.
 func (d *digest) piece(b []byte) { d.sum = xxh3.HashSeed(b, d.sum) }
 
 // body adds the buffers in the body of a message.
@@ -178,6 +179,7 @@ func (s *sink) seal(warnings []string) []byte {
 	return seal
 }
 
+// hex16 is a hash in as many digits as noSeal has.
 func hex16(v uint64) string { return fmt.Sprintf("%016x", v) }
 
 // sealMeta returns the metadata of a seal, a flatbuffer as Arrow's Message.fbs

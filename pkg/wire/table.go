@@ -62,7 +62,7 @@ func tableRecord(schema *arrow.Schema, t *table.Table, from int) arrow.Record {
 		}
 		switch f := b.Field(i).(type) {
 		case *array.StringBuilder:
-			f.AppendValues(validTexts(c.Texts[from:to]), valid)
+			f.AppendValues(validUTF8(c.Texts[from:to]), valid)
 		case *array.Int64Builder:
 			f.AppendValues(c.Ints[from:to], valid)
 		case *array.Float64Builder:
@@ -80,6 +80,7 @@ func Open(r io.Reader) (events *Reader, t *table.Table, err error) {
 	return open(newMessages(r))
 }
 
+// open is Open for messages, on which a test may set a limit.
 func open(m *messages) (events *Reader, t *table.Table, err error) {
 	defer caught(&err)
 	head, err := readHead(m)

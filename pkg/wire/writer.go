@@ -50,7 +50,7 @@ func NewWriter(w io.Writer, h *event.Header) *Writer {
 			wr.cols = append(wr.cols, c)
 			fields = append(fields, arrow.Field{Name: f.Name, Type: arrowType(c), Nullable: f.Nullable})
 			if f.Type == event.Enum {
-				wr.dicts[c] = dictionary(validTexts(h.Values(c)))
+				wr.dicts[c] = dictionary(validUTF8(h.Values(c)))
 			}
 		}
 	}
