@@ -142,9 +142,8 @@ func (s *Set) begin() error {
 	return nil
 }
 
-// keep notes a file of the checkpoint in place of one of the same path. It may be called
-// by several goroutines.
-func (s *Set) keep(path string, rank int32, rows int64, hash string) {
+// file is the entry of a file in the manifest.
+func (s *Set) file(path string, rank int32, rows int64, hash string) manifestFile {
 	rel, err := filepath.Rel(s.dir, path)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -153,6 +152,12 @@ func (s *Set) keep(path string, rank int32, rows int64, hash string) {
 	if rank != noRank {
 		f.Rank = &rank
 	}
+	return f
+}
+
+// keep makes a file one of the data set, in place of one of the same path. It may be
+// called by several goroutines.
+func (s *Set) keep(f manifestFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files = append(slices.DeleteFunc(s.files, func(g manifestFile) bool { return g.Path == f.Path }), f)
@@ -163,19 +168,9 @@ func (s *Set) keep(path string, rank int32, rows int64, hash string) {
 // of h.Reports. It reads all of it to be sure. What it holds stays; what it does
 // not hold is to be written again.
 func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
-	type file struct {
-		path string
-		rank int32
-		f    *parquet.File
-	}
-	var files []file
-	defer func() {
-		for _, f := range files {
-			f.f.Close()
-		}
-	}()
-	ranks, rows := ranksOf(h), int64(0)
-	for _, rank := range append(ranks, noRank) {
+	var found []manifestFile
+	rows := int64(0)
+	for _, rank := range append(ranksOf(h), noRank) {
 		path := filepath.Join(s.dir, partition(rank), name+suffix)
 		f, err := parquet.Open(path)
 		if err != nil {
@@ -184,17 +179,19 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 			}
 			return false
 		}
-		files = append(files, file{path, rank, f})
-		rows += f.Rows()
-		if !madeOf(f, partHeader(h, rank), source) || f.Verify() != nil {
+		whole := madeOf(f, partHeader(h, rank), source) && f.Verify() == nil
+		f.Close()
+		if !whole {
 			return false
 		}
+		found = append(found, s.file(path, rank, f.Rows(), f.Hash()))
+		rows += f.Rows()
 	}
-	if len(files) == 0 || h.Whole() && rows != rowsOf(h) {
+	if len(found) == 0 || h.Whole() && rows != rowsOf(h) {
 		return false // a file was taken away
 	}
-	for _, f := range files {
-		s.keep(f.path, f.rank, f.f.Rows(), f.f.Hash())
+	for _, f := range found {
+		s.keep(f)
 	}
 	return true
 }

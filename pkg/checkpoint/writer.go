@@ -286,7 +286,7 @@ func (w *Writer) commit() error {
 			return w.err
 		}
 		if w.err = p.file.Commit(); w.err == nil && w.set != nil {
-			w.set.keep(p.path, p.rank, p.out.Rows(), p.out.Hash())
+			w.set.keep(w.set.file(p.path, p.rank, p.out.Rows(), p.out.Hash()))
 		}
 	}
 	if w.err == nil {

@@ -42,7 +42,7 @@ func (h *header) guess(tail []byte) {
 		tail = tail[i+len(key):]
 		if i = skipSpace(tail, 0); i < len(tail) && tail[i] == ':' {
 			i = skipSpace(tail, i+1)
-			h.member("baseTimeNanoseconds", tail[i:anyEnd(tail, i)])
+			h.member("baseTimeNanoseconds", tail[i:min(anyEnd(tail, i), len(tail))])
 		}
 	}
 }

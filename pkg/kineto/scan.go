@@ -88,23 +88,36 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// anyEnd returns the index after the value that begins at b[i], more than len(b)
-// where it is broken. Words, such as NaN and inf, are values.
-func anyEnd(b []byte, i int) int {
-	if i == len(b) {
-		return i + 1
-	}
+// scanValue returns the index after the value that begins at b[i], of any kind. Words,
+// such as NaN and inf, are values; one that goes up to the end of b may go on.
+func scanValue(b []byte, i int) (int, status) {
 	switch meaning[b[i]] {
 	case quote:
-		return stringEnd(b, i)
-	case opens:
-		if end, st := valueEnd(b, i); st == whole {
-			return end
+		if i = stringEnd(b, i); i > len(b) {
+			return i, more
 		}
-		return len(b) + 1
+		return i, whole
+	case opens:
+		return valueEnd(b, i)
 	}
 	for i < len(b) && !follows[b[i]] && b[i] != '"' {
 		i++
 	}
-	return i
+	if i == len(b) {
+		return i, more
+	}
+	return i, whole
+}
+
+// anyEnd is scanValue for bytes of which no more come: it returns more than len(b) where
+// the value is broken or not whole, but for a word.
+func anyEnd(b []byte, i int) int {
+	if i == len(b) {
+		return i + 1
+	}
+	end, st := scanValue(b, i)
+	if st == broken || st == more && meaning[b[i]] == opens {
+		return len(b) + 1
+	}
+	return end
 }

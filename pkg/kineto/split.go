@@ -90,28 +90,11 @@ func (s *splitter) peek() (byte, bool) {
 // value returns the string, number, word, object or array that comes next; it is
 // valid until the next call.
 func (s *splitter) value(limit int) ([]byte, error) {
-	c, ok := s.peek()
-	if !ok {
+	if _, ok := s.peek(); !ok {
 		return nil, io.ErrUnexpectedEOF
 	}
 	for {
-		end, st := 0, whole
-		switch {
-		case c == '"':
-			if end = stringEnd(s.buf, s.pos); end > len(s.buf) {
-				st = more
-			}
-		case meaning[c] == opens:
-			end, st = valueEnd(s.buf, s.pos)
-		default:
-			end = s.pos
-			for end < len(s.buf) && !follows[s.buf[end]] {
-				end++
-			}
-			if end == len(s.buf) {
-				st = more
-			}
-		}
+		end, st := scanValue(s.buf, s.pos)
 		switch {
 		case st == whole && end > s.pos:
 			v := s.buf[s.pos:end]

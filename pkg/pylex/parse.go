@@ -24,8 +24,7 @@ func (p *parser) at(text string) bool {
 	return p.more() && p.tokens[p.i].Text == text && (p.tokens[p.i].Kind == Op || p.tokens[p.i].Kind == Keyword)
 }
 
-// statement reads all tokens. What calls and reads a definition or an import seems to have
-// is not its own doing, and left out.
+// statement reads all tokens. What a definition or an import seems to call is left out.
 func (p *parser) statement() {
 	p.targets()
 	for p.more() {

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -82,32 +81,9 @@ func openStream(r io.Reader) (*Input, error) {
 
 // OpenStdin opens a stream on standard input.
 func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
-	br := bufio.NewReaderSize(r, 64)
-	head, err := br.Peek(16)
-	if len(head) == 0 && err == io.EOF {
-		return nil, refused("the filter that wrote it failed or was killed: its own message comes before this one", "empty input, cut short before its first byte")
-	}
-	if bytes.HasPrefix(head, []byte(sqliteHead)) || bytes.HasPrefix(head, []byte("PAR1")) {
-		return nil, refused("give its name as an argument", "standard input is a file that cannot be read front to back")
-	}
-	in, err := openStream(unread{br, r})
+	in, err := openStream(r)
 	if err != nil {
 		return nil, err
 	}
 	return in, in.choose(opt)
-}
-
-// unread reads what was peeked at and then the input itself, without the copy
-// through the buffer.
-type unread struct {
-	peeked *bufio.Reader
-	r      io.Reader
-}
-
-// Read is io.Reader's.
-func (u unread) Read(p []byte) (int, error) {
-	if n := u.peeked.Buffered(); n > 0 {
-		return u.peeked.Read(p[:min(n, len(p))])
-	}
-	return u.r.Read(p)
 }

@@ -4,7 +4,10 @@
 // them as Parquet; Writer writes them for programs without either.
 package table
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Type is the type of a column.
 type Type int
@@ -66,9 +69,9 @@ func (t *Table) Len() int { return t.rows }
 // SetLen says how many rows the columns hold, for who fills them directly.
 func (t *Table) SetLen(n int) { t.rows = n }
 
-// Append appends a row, a value for each column: a string, an int, int32 or
-// int64, a float64, a bool, a pointer to one of these (nil for null), or nil
-// for null.
+// Append appends a row, a value for each column: of a kind of string, of signed whole
+// number, of floating point number or bool, a pointer to one of these (nil for null), or
+// nil for null.
 func (t *Table) Append(values ...any) {
 	if len(values) != len(t.Columns) {
 		panic(fmt.Sprintf("BUG: %d values for the %d columns of table %s", len(values), len(t.Columns), t.Schema))
@@ -79,77 +82,38 @@ func (t *Table) Append(values ...any) {
 	t.rows++
 }
 
+// zeros are what null rows hold, by the type of the column.
+var zeros = [...]reflect.Value{Text: reflect.ValueOf(""), Int: reflect.ValueOf(0), Float: reflect.ValueOf(0.0), Bool: reflect.ValueOf(false)}
+
 // append appends a value as row number row. One of another type than the column's is our
 // own mistake.
-func (c *Column) append(row int, v any) {
-	v = deref(v)
-	if v == nil && c.Nulls == nil {
+func (c *Column) append(row int, value any) {
+	v := reflect.ValueOf(value)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	null := !v.IsValid()
+	if null && c.Nulls == nil {
 		c.Nulls = make([]bool, row, row+1)
 	}
 	if c.Nulls != nil {
-		c.Nulls = append(c.Nulls, v == nil)
+		c.Nulls = append(c.Nulls, null)
 	}
-	ok := true
-	switch c.Type {
-	case Text:
-		var x string
-		x, ok = v.(string)
-		c.Texts = append(c.Texts, x)
-	case Int:
-		var x int64
-		x, ok = toInt(v)
-		c.Ints = append(c.Ints, x)
-	case Float:
-		var x float64
-		x, ok = v.(float64)
-		c.Floats = append(c.Floats, x)
-	case Bool:
-		var x bool
-		x, ok = v.(bool)
-		c.Bools = append(c.Bools, x)
+	if null {
+		v = zeros[c.Type]
 	}
-	if !ok && v != nil {
-		panic(fmt.Sprintf("BUG: a %T in column %s of type %s", v, c.Name, c.Type))
+	switch {
+	case c.Type == Text && v.Kind() == reflect.String:
+		c.Texts = append(c.Texts, v.String())
+	case c.Type == Int && v.CanInt():
+		c.Ints = append(c.Ints, v.Int())
+	case c.Type == Float && v.CanFloat():
+		c.Floats = append(c.Floats, v.Float())
+	case c.Type == Bool && v.Kind() == reflect.Bool:
+		c.Bools = append(c.Bools, v.Bool())
+	default:
+		panic(fmt.Sprintf("BUG: a %T in column %s of type %s", value, c.Name, c.Type))
 	}
-}
-
-// deref returns what a pointer points to, nil for a nil pointer.
-func deref(v any) any {
-	switch p := v.(type) {
-	case *string:
-		return value(p)
-	case *int64:
-		return value(p)
-	case *int32:
-		return value(p)
-	case *int:
-		return value(p)
-	case *float64:
-		return value(p)
-	case *bool:
-		return value(p)
-	}
-	return v
-}
-
-func value[T any](p *T) any {
-	if p == nil {
-		return nil
-	}
-	return *p
-}
-
-// toInt returns a whole number of any width.
-func toInt(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return n, true
-	case int32:
-		return int64(n), true
-	case int:
-		return int64(n), true
-	}
-	return 0, false
 }
 
 // Null tells whether row i is null.

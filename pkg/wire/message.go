@@ -131,6 +131,8 @@ func (m *messages) prefix() (size int64, head [8]byte, err error) {
 		return 0, head, notArrow(head[:n])
 	}
 	switch {
+	case !m.begun && n == 0 && err == io.EOF:
+		return 0, head, fmt.Errorf("empty input: %w before its first byte", ErrCut)
 	case err != nil:
 		return 0, head, m.failed(err)
 	case binary.LittleEndian.Uint32(head[:]) != 0xffffffff:
@@ -326,14 +328,15 @@ func rows(n int64) string {
 func notArrow(head []byte) error {
 	const msg = "not an Arrow IPC stream: "
 	const advice = "filters read what nsys2arrow and the filters after it write"
+	const byName = "give its name as an argument"
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("ARROW1")):
 		return &event.Error{Msg: msg + "it is an Arrow file", Advice: "write it in the stream format"}
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		return &event.Error{Msg: msg + "it is a Parquet file", Advice: advice}
+		return &event.Error{Msg: msg + "it is a Parquet file, which cannot be read front to back", Advice: byName}
 	case bytes.HasPrefix(head, []byte("SQLite")):
-		return &event.Error{Msg: msg + "it is an SQLite database", Advice: "nsys2arrow reads nsys exports"}
+		return &event.Error{Msg: msg + "it is an SQLite database, which cannot be read front to back", Advice: byName}
 	case bytes.HasPrefix(trimmed, []byte("{")), bytes.HasPrefix(trimmed, []byte("[")):
 		return &event.Error{Msg: msg + "it looks like JSON", Advice: "give a trace of PyTorch's profiler by its name; " + advice}
 	}
