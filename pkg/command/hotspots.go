@@ -193,7 +193,7 @@ func (c *Context) readRound(r *roundFiles) (round.Input, error) {
 		in.Bench = append(in.Bench, runs...)
 	}
 	in.Report = hotspot.Analyze(in.Profiles, hotspot.Options{
-		Steps: int64(c.Int("steps")), Layers: c.Int("layers"), Sum: in.Sum, MinShare: -1,
+		Steps: int64(c.Int("steps")), Layers: c.Int("layers"), Sum: in.Sum,
 	})
 	return in, nil
 }

@@ -74,14 +74,3 @@ func (h *Hotspot) tests() []string {
 	}
 	return unique(all)
 }
-
-// Bound keeps the savings of a hotspot's options within what a trace says is exposed,
-// in us per step.
-func (h *Hotspot) Bound(exposedUs float64) {
-	h.ExposedUsPerStep = &exposedUs
-	for i := range h.Options {
-		if s := h.Options[i].SavingsUs; s != nil {
-			h.Options[i].SavingsUs = &[2]float64{min(s[0], exposedUs), min(s[1], exposedUs)}
-		}
-	}
-}

@@ -15,8 +15,8 @@ import (
 // of an engine has some dozens.
 const maxBodies = 1000
 
-// defaultShare is the share of the profiled time from which a line is a hotspot.
-const defaultShare = 0.001
+// leastShare is the share of the profiled time from which a line is a hotspot.
+const leastShare = 0.001
 
 // thin is how many hotspots are shown where none has the least share.
 const thin = 100
@@ -44,9 +44,6 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	r.TotalUs, r.Steps, r.StepsFrom = float64(r.ProfiledNs)/1e3, st.number, st.from
 	r.addProfiles(profiles, g)
 	r.addFunctions(g)
-	if o.MinShare < 0 || o.MinShare == 0 && o.Top == 0 {
-		o.MinShare = defaultShare
-	}
 	r.addHotspots(g, st, o)
 	r.drill(g)
 	r.checkSource(fns)
@@ -176,7 +173,7 @@ func (r *Report) share(ns int64) float64 {
 
 // addHotspots makes the hotspots of all functions, by falling time.
 func (r *Report) addHotspots(g *graph, st *steps, o Options) {
-	for _, least := range []float64{o.MinShare * float64(r.ProfiledNs), 0} {
+	for _, least := range []float64{leastShare * float64(r.ProfiledNs), 0} {
 		for _, f := range g.fns {
 			switch {
 			case float64(f.Ns) < least || f.Ns == 0:

@@ -14,17 +14,13 @@ type View struct {
 	ByFunction bool     // functions in place of lines
 	Remarks    []string // what a trace says of the whole
 	Trace      bool     // a trace has weighed the hotspots
-	Detail     int      // hotspots whose options are shown; COMPUTE has none; 0: DefaultDetail
 }
 
-// DefaultDetail is how many hotspots are shown with their options.
-const DefaultDetail = 5
+// detailed is how many hotspots are shown with their options; COMPUTE has none.
+const detailed = 5
 
 // Document is the report for people. Source text is in it, and nowhere else.
 func (r *Report) Document(v View) *report.Document {
-	if v.Detail == 0 {
-		v.Detail = DefaultDetail
-	}
 	d, first := report.New(r.title(v))
 	r.sayBasis(first, v)
 	for _, w := range r.Warnings {
@@ -38,7 +34,7 @@ func (r *Report) Document(v View) *report.Document {
 	r.hotspotTable(d.Section("Hotspots"), v)
 	shown := 0
 	for i := range r.Hotspots {
-		if h := &r.Hotspots[i]; h.Type != Compute && shown < v.Detail {
+		if h := &r.Hotspots[i]; h.Type != Compute && shown < detailed {
 			h.section(d)
 			shown++
 		}

@@ -2,14 +2,10 @@ package hotspot
 
 // Options are what the profile does not say.
 type Options struct {
-	Top    int   // hotspots to return, 0: all that have at least MinShare
+	Top    int   // hotspots to return, 0: all that have the least share (package comment)
 	Steps  int64 // forward steps that were profiled, 0: from the hits of the outermost function
 	Layers int   // layers of the model, 0: not known
 	Sum    bool  // profiles are parts of a run and add up; otherwise they are its ranks
-
-	// MinShare is the share of the profiled time below which a line is no hotspot;
-	// negative: 0.001.
-	MinShare float64
 }
 
 // Report is what Analyze found. Its JSON is that of the command.

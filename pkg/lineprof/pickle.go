@@ -23,11 +23,8 @@ type (
 	list   struct{ items []any }
 	dict   struct{ items []any } // key, value, key, value, …
 	mark   struct{}
-	class  struct{ name string }
-	record struct {
-		class class
-		state any
-	}
+	class  struct{} // LineStats, the one that there can be
+	record struct{ state any }
 )
 
 // machine runs the opcodes of a pickle that build plain values. It has none that call
@@ -315,7 +312,7 @@ func (m *machine) class(module, name string) error {
 	if name != "LineStats" || !strings.HasSuffix(module, "line_profiler") {
 		return fmt.Errorf("it names %.40q of %.40q, where a line_profiler file has its LineStats only", name, module)
 	}
-	return m.push(class{name})
+	return m.push(class{})
 }
 
 // newObject makes an empty record of a class.
@@ -324,11 +321,11 @@ func (m *machine) newObject() error {
 	if err != nil {
 		return err
 	}
-	c, is := v[0].(class)
+	_, is := v[0].(class)
 	if args, tuples := v[1].(tuple); !is || !tuples || len(args) != 0 {
 		return errShape
 	}
-	return m.push(&record{class: c})
+	return m.push(&record{})
 }
 
 // build gives a record its state, once.

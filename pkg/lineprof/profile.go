@@ -102,12 +102,11 @@ const (
 
 // A Line is one line of a function.
 type Line struct {
-	Number      int       // in its file, from 1
-	Hits        int64     // executions, 0 where it never ran; see Time
-	Ns          int64     // time in ns, what the line calls included
-	Time        Exactness // how Ns was come by
-	HitsRounded bool      // Hits was printed in scientific notation
-	Source      string    // as written, indented, without the line's end; "" not known
+	Number int       // in its file, from 1
+	Hits   int64     // executions, 0 where it never ran; see Time
+	Ns     int64     // time in ns, what the line calls included
+	Time   Exactness // how Ns was come by
+	Source string    // as written, indented, without the line's end; "" not known
 }
 
 // addNs adds times that cannot be negative, and stays at the largest.

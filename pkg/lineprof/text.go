@@ -115,7 +115,7 @@ func (b *table) add(r row) {
 	l := Line{Number: r.number}
 	f := figure{ran: r.ran, time: r.time, perHit: r.perHit, share: r.share, hits: r.hits.value}
 	if r.ran {
-		l.Hits, l.HitsRounded = int64(math.Min(r.hits.value, 1<<62)), r.hits.scientific
+		l.Hits = int64(math.Min(r.hits.value, 1<<62))
 	}
 	b.fn.Lines = append(b.fn.Lines, l)
 	b.figures = append(b.figures, f)

@@ -119,24 +119,6 @@ func (c *Column) append(row int, value any) {
 // Null tells whether row i is null.
 func (c *Column) Null(i int) bool { return c.Nulls != nil && c.Nulls[i] }
 
-// SetNull makes row i null.
-func (c *Column) SetNull(i int) {
-	switch c.Type {
-	case Text:
-		c.Texts[i] = ""
-	case Int:
-		c.Ints[i] = 0
-	case Float:
-		c.Floats[i] = 0
-	case Bool:
-		c.Bools[i] = false
-	}
-	if c.Nulls == nil {
-		c.Nulls = make([]bool, len(c.Texts)+len(c.Ints)+len(c.Floats)+len(c.Bools))
-	}
-	c.Nulls[i] = true
-}
-
 // Value returns the value of row i: a string, int64, float64 or bool, nil for
 // null.
 func (c *Column) Value(i int) any {

@@ -146,10 +146,6 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%v is not there", f)
 		}
 	}
-	tbl.Columns[1].SetNull(0)
-	if tbl.Value(0, "n") != nil || tbl.Value(3, "n") != int64(0) {
-		t.Error("SetNull")
-	}
 }
 
 func TestOurMistakesPanic(t *testing.T) {
