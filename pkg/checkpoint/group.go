@@ -58,7 +58,9 @@ func (r *Reader) wanted(f *parquet.File, g int, windows bool) bool {
 	return s.Time == nil || s.Time.From < s.Time.To && meets(event.ColStart, s.Time.From, s.Time.To-1)
 }
 
-// groups is the source of all rows of some row groups.
+// groups is the source of all rows of some row groups, in their order. While one is given
+// out the next is read: two are in memory at a time. Batches share the memory of theirs,
+// and are valid until the following call of Next.
 type groups struct {
 	r     *Reader
 	units []unit

@@ -230,7 +230,8 @@ func (f *filter) chosen(b *event.Batch, i int) bool {
 	return true
 }
 
-// noteStep notes where the chosen steps of a rank begin and end.
+// noteStep keeps where the chosen steps of a rank begin and end. Step rows come before the
+// window row, so that its part is known when it comes.
 func (f *filter) noteStep(b *event.Batch, i int) {
 	step, ok := b.Step.Get(i)
 	if !ok {

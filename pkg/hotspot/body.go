@@ -215,7 +215,9 @@ func (b *body) loopless() int64 {
 	return least
 }
 
-// iterations is how many items a for or while goes over each time, -1 not known.
+// iterations is how many items a for or while goes over each time, -1 not known. A header
+// is counted once for each item and once when there are no more: items are hits less
+// times entered.
 func (b *body) iterations(i int) float64 {
 	s := &b.stmts[i]
 	if s.hits == 0 {

@@ -10,7 +10,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// hotspot makes the hotspot of statement i, of which ns are its own.
+// hotspot makes the hotspot of statement i, of which ns are its own: without what profiled
+// functions took that it calls. Line and hits are those of the statement's line that has
+// most of its time.
 func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
 	s := &b.stmts[i]
 	l := b.fn.Lines[s.line]

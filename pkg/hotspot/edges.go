@@ -7,7 +7,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
-// graph says which profiled function each statement calls.
+// graph says which profiled function each statement calls. An edge is made where it is
+// certain enough that the time of the callee may be taken off the line: what is taken off
+// wrongly would hide a hotspot, what is not counts twice.
 type graph struct {
 	fns    []*function
 	byName map[string][]*function

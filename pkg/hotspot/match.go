@@ -9,7 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// finding is a type that a line may have, and why.
+// finding is a type that a line may have, and why. Detectors return those that hold, in any
+// order; classify puts them in the order of triage.
 type finding struct {
 	kind       Type
 	sub        string

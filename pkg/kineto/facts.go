@@ -182,7 +182,10 @@ func (d *document) count() {
 	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{reduces}
 }
 
-// countLaunched counts GPU rows by how they were launched.
+// countLaunched counts GPU rows by how they were launched: those without a call, and the
+// graph launches of which rows were recorded. It reads only the columns that it takes,
+// run by run; replays may go on from one run to the next, so that their ids are counted
+// over all runs at the end.
 func (d *document) countLaunched() error {
 	f, w := newFinder(d), spill.NewWriter(d.rows.store)
 	var replays []*spill.Run // by correlation, one row for each

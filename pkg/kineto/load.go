@@ -204,7 +204,8 @@ func (l *loader) block(b *block) {
 	}
 }
 
-// flush hands over the rows under way.
+// flush hands over the rows under way as a sorted run, and of host rows the calls besides.
+// An error of the store ends the reading of the document.
 func (l *loader) flush(rows *[]row) {
 	if len(*rows) == 0 {
 		return

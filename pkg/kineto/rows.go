@@ -11,7 +11,8 @@ import (
 // none stands for a number that is not there.
 const none = spill.None
 
-// row is an event that was read.
+// row is an event that was read. Names, tracks and threads are numbers in the document's
+// tables, so that a row has one size and no pointers.
 type row struct {
 	start, end  int64 // ns as in the document
 	correlation int64 // none where there is none

@@ -20,7 +20,7 @@ type builder struct {
 }
 
 // limit is the number of different values among n up to which a dictionary
-// pays.
+// pays: a quarter of them, and a few for short columns.
 func limit(n int) int { return min(n/4+16, maxDictionary) }
 
 // ints numbers values. It returns false, having given up, where there are too

@@ -229,7 +229,10 @@ func deltaLengthStrings(dst *Strings, src []byte, n int) error {
 }
 
 // deltaInts appends the n numbers in DELTA_BINARY_PACKED at the start of src
-// and returns what follows them.
+// and returns what follows them. That is a head (how many numbers a block has, in how many
+// parts it comes, how many numbers there are, the first of them) and blocks: the least
+// difference, a byte for each part with the bits of a number, and what each difference
+// exceeds the least by. Sums wrap around, as those of writers do.
 func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err error) {
 	var head [3]uint64 // numbers of a block, parts of a block, numbers in all
 	for i := range head {

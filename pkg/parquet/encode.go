@@ -227,7 +227,8 @@ func (c *encoder) dictionaryPage() {
 }
 
 // dataPage writes one page of rows from row on, the values of which start at
-// value. It returns where the next one starts.
+// value; nulls have none. It returns where the next one starts. A page of strings is
+// halved until it is short enough, or one row.
 func (c *encoder) dataPage(row, value, rows int) (int, int) {
 	next := min(row+pageRows, rows)
 	values := next - row

@@ -245,7 +245,7 @@ func (s *scan) flush() error {
 }
 
 // read steps over skip rows and appends the n rows after them to v, which has
-// have rows.
+// have rows. Pages that lie in the skipped rows whole are not decompressed.
 func (r *chunkReader) read(v *Vector, have int, skip int64, n int) error {
 	for skip > 0 || n > 0 {
 		if r.pos == r.rows {

@@ -75,7 +75,8 @@ func seal(footer []byte) {
 }
 
 // checkSeal tells whether a footer has a checksum. One that is wrong is an
-// error.
+// error. It hashes the bytes as they are read, not what was decoded of them: no field
+// that this package does not know can differ unnoticed.
 func checkSeal(footer []byte, f *File) (bool, error) {
 	want, ok := f.Metadata(sealKey)
 	if !ok {

@@ -13,7 +13,10 @@ import (
 )
 
 // cursor walks over the arrays of a record batch in their order and takes them
-// out of its body, without a copy where the bytes are what we want.
+// out of its body, without a copy where the bytes are what we want. A batch lists its
+// arrays (nodes) and their buffers depth first, as the schema has its fields: of each
+// array the validity bitmap, then offsets, then values, as far as its type has them.
+// What is taken is the message's memory, and valid as long as that is.
 type cursor struct {
 	msg                    *message
 	rows                   int
@@ -50,7 +53,8 @@ func (c *cursor) anyBuffer() ([]byte, error) {
 	return c.msg.body[s.offset : s.offset+s.length], nil
 }
 
-// validity takes the node and the bitmap of an array of the batch's length.
+// validity takes the node and the bitmap of an array of the batch's length: nil where no
+// row is null. Writers may not know how many are (nulls < 0), or have a bitmap of ones.
 func (c *cursor) validity() (event.Bitmap, error) {
 	n, err := c.nextNode()
 	if err != nil {
@@ -97,8 +101,9 @@ type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// cast returns the first n numbers in b, in place where they are aligned.
-func cast[T integer | float64](b []byte, n int) []T {
+// cast returns the first n numbers in b, in place where they are aligned, else in memory
+// of their own. They have the byte order of the machine, which the schema was checked for.
+func cast[T integer](b []byte, n int) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	if n == 0 {
@@ -114,7 +119,7 @@ func cast[T integer | float64](b []byte, n int) []T {
 }
 
 // ints takes a column of whole numbers of type t. Numbers of another type are
-// converted into scratch.
+// converted into scratch; one that T does not hold is an error, but where it is null.
 func ints[T int32 | int64](c *cursor, t arrow.DataType, scratch *[]T) (event.Ints[T], error) {
 	var col event.Ints[T]
 	valid, err := c.validity()

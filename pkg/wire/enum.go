@@ -11,7 +11,8 @@ import (
 )
 
 // enum reads a column of text out of few values as codes of a given list,
-// however the stream numbers its values.
+// however the stream numbers its values. Codes that are the stream's own, as of whatever
+// we wrote, are the message's memory; others are the enum's, until it reads again.
 type enum struct {
 	codes map[string]int32 // its values' codes
 	last  string           // the value looked up last, and its code

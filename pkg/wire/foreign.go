@@ -17,7 +17,9 @@ type foreign struct {
 }
 
 // others reads the columns that are not ours with Arrow's own reader, which
-// copies them: they stay valid after their batch.
+// copies them: they stay valid after their batch. It is fed with messages that were
+// checked, so no length is beyond what is there, and what it takes for one batch is
+// limited by capped. Streams without such columns do without it.
 type others struct {
 	head  *head
 	at    []int // which columns they are
@@ -57,7 +59,8 @@ func (o *others) columns(all []event.Foreign) ([]event.Foreign, error) {
 }
 
 // column is an event.Foreign: parts of arrays one after the other, joined
-// when they are written.
+// when they are written. Arrays are shared with other columns and never changed, so rows
+// that pass cost no copy until then.
 type column struct {
 	typ   arrow.DataType
 	n     int

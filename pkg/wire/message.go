@@ -67,7 +67,9 @@ func (msg *message) clone() *message {
 }
 
 // messages reads the messages of one stream, up to and including its end. It
-// owns the memory of the current message and uses it again for the next one.
+// owns the memory of the current message and uses it again for the next one. It hashes
+// what it reads, and verifies the seal where there is one, before it says that the stream
+// is at its end. An error is final.
 type messages struct {
 	in    *bufio.Reader
 	limit int64 // on a body
@@ -280,7 +282,10 @@ func (m *messages) checkPairs(t flatTable, n int) {
 	}
 }
 
-// record reads the description of a record batch.
+// record reads the description of a record batch, whose body has so many bytes. After it
+// every buffer lies in the body; that they are long enough for the rows, their columns
+// check. A batch cannot have more rows than its body has bits, whatever it claims: every
+// column of events and tables takes a bit a row at least.
 func (m *messages) record(t flatTable, body int64) error {
 	msg, f := &m.msg, &m.flat
 	if _, ok := t.table(3); ok {

@@ -209,7 +209,9 @@ func (r *Reader) lookAhead() {
 	}
 }
 
-// define gives the values of a dictionary to the columns that use it.
+// define gives the values of a dictionary to the columns that use it. One that comes again
+// replaces the values, or as a delta adds to them: rows before it keep their codes, which
+// are ours.
 func (r *Reader) define(msg *message) error {
 	for i, c := range r.cols {
 		d, ok := r.fields[i].Type.(*arrow.DictionaryType)

@@ -20,7 +20,8 @@ type field struct {
 }
 
 // head is the beginning of a stream: its schema, and Arrow's own reader after
-// it for who needs that.
+// it for who needs that. The schema is Arrow's to read: it can be of any types, and its
+// vectors and strings were checked (checkFields).
 type head struct {
 	fields []field
 	meta   map[string]string
