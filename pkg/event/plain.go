@@ -42,15 +42,6 @@ type PlainField struct {
 	Type PlainType // of its values
 }
 
-// Names returns the names of the columns.
-func (f PlainFields) Names() []string {
-	names := make([]string, len(f))
-	for i := range f {
-		names[i] = f[i].Name
-	}
-	return names
-}
-
 // PlainFields returns f.
 func (f PlainFields) PlainFields() PlainFields { return f }
 
