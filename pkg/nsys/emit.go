@@ -179,17 +179,20 @@ func shift(to, times []int64, offset int64) {
 
 // setAll gives the rows of a column from at on, which are null, values.
 func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
-	if !slices.Contains(values, none) { // Fast path
-		to := c.Values[at:][:len(values)]
-		for k, v := range values {
-			to[k] = T(v)
-		}
+	to, all := c.Values[at:][:len(values)], true
+	for k, v := range values {
+		to[k] = T(v)
+		all = all && v != none
+	}
+	if all { // Fast path
 		c.Valid.Fill(at, at+len(values), true)
 		return
 	}
 	for k, v := range values {
 		if v != none {
 			c.Set(at+k, T(v))
+		} else {
+			to[k] = 0
 		}
 	}
 }
