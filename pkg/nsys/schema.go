@@ -52,7 +52,7 @@ type table struct {
 	required, optional, texts []string
 
 	// pick returns the rows of a block that become events, valid until its next
-	// call. add appends rows that were picked to a chunk with room for them.
+	// call. add appends rows of one process that were picked to its chunk.
 	pick func(l *loader, t *task, b *block) []int32
 	add  func(l *loader, p *chunk, b *block, rows []int32)
 }

@@ -51,8 +51,8 @@ func (e *damage) Error() string { return fmt.Sprintf("page %d: %s", e.page, e.wh
 
 const (
 	// pieceSize is how much of the file is read at a time. It fits into the
-	// second-level cache beside a block.
-	pieceSize = 256 << 10
+	// second-level cache beside a block and what is made of it.
+	pieceSize = 128 << 10
 	// maxGap is how many bytes between two wanted pages are read along, as they
 	// cost less than a second read would.
 	maxGap = 16 << 10

@@ -21,11 +21,13 @@ import (
 // Floors, for a machine with two cores.
 const (
 	floorPipe    = 1.5e6 // events/s
-	floorVerdict = 2.5e6
+	floorVerdict = 8e6
 	floorStage   = 3e6
 	floorGaps    = 2e6
-	slowestDiff  = 2.2       // times what verdict FILE takes, for two exports
-	slowestRead  = 1 / 3.0   // likewise, for a checkpoint
+	floorFile    = 4e6       // of gaps for an export
+	floorDiff    = 5e6       // for two exports, of the events of both
+	floorRead    = 10e6      // for a checkpoint
+	slowestScan  = 0.5       // times what SQLite's C scan takes, verdict FILE
 	slowestHost  = 1.4       // times what gaps FILE takes, with rows about host threads
 	ceiling      = 512 << 20 // bytes, of any process
 

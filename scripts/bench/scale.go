@@ -64,7 +64,7 @@ func scaleMeasurements(bin, dir, trace string) []measurement {
 		{name: "nsys2arrow FILE", commands: [][]string{tool("nsys2arrow", trace)}, times: slowestOther},
 		{name: "nsys2arrow --checkpoint", commands: [][]string{{"sh", "-c", `rm -rf "$2" && "$0" "$1" --checkpoint "$2" >/dev/null`, filepath.Join(bin, "nsys2arrow"), trace, checkpoint}}, times: slowestOther},
 		{name: "the pipe of all five", commands: [][]string{tool("nsys2arrow", trace), tool("isolate"), tool("phase"), tool("metrics"), tool("verdict")}, times: slowestOther},
-		{name: "SQLite's C scan", commands: scanOf(trace)},
+		{name: cScanName, commands: scanOf(trace)},
 	}
 	return all
 }

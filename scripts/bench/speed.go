@@ -17,12 +17,15 @@ type measurement struct {
 	commands [][]string
 	floor    float64 // events/s
 	events   int
-	times    float64 // how often it may take what another one took, instead of a floor
+	times    float64 // how often it may take what another one took, 0 for any; with a floor, both count
 	of       string  // that one
 }
 
-// gapsFile is what gaps with rows about host threads is compared with.
-const gapsFile = "gaps FILE"
+// What others are compared with, too.
+const (
+	gapsFile  = "gaps FILE" // with rows about host threads
+	cScanName = "SQLite's C scan"
+)
 
 // files are what is measured on.
 type files struct {
@@ -73,13 +76,13 @@ func (f *files) measurements(events int) []measurement {
 		{name: "metrics STREAM", commands: one("metrics", f.streams[2]), floor: floorStage, events: events},
 		{name: "gaps STREAM", commands: one("gaps", f.streams[2]), floor: floorGaps, events: events},
 		{name: "the pipe of all five", commands: [][]string{f.tool("nsys2arrow", f.trace), f.tool("isolate"), f.tool("phase"), f.tool("metrics"), f.tool("verdict")}, floor: floorPipe, events: events},
-		{name: verdictFile, commands: one("verdict", f.trace), floor: floorVerdict, events: events},
-		{name: "diff FILE FILE", commands: one("diff", f.trace, f.other), events: 2 * events, times: slowestDiff, of: verdictFile},
-		{name: "verdict CHECKPOINT", commands: one("verdict", f.raw), events: events, times: slowestRead, of: verdictFile},
-		{name: "verdict CHECKPOINT of phase", commands: one("verdict", f.phased), events: events, times: slowestRead, of: verdictFile},
-		{name: gapsFile, commands: one("gaps", f.trace), events: events},
+		{name: cScanName, commands: scanOf(f.trace), events: events},
+		{name: verdictFile, commands: one("verdict", f.trace), floor: floorVerdict, events: events, times: slowestScan, of: cScanName},
+		{name: "diff FILE FILE", commands: one("diff", f.trace, f.other), floor: floorDiff, events: 2 * events},
+		{name: "verdict CHECKPOINT", commands: one("verdict", f.raw), floor: floorRead, events: events},
+		{name: "verdict CHECKPOINT of phase", commands: one("verdict", f.phased), floor: floorRead, events: events},
+		{name: gapsFile, commands: one("gaps", f.trace), floor: floorFile, events: events},
 		{name: "gaps FILE with host rows", commands: one("gaps", f.hosted), events: events, times: slowestHost, of: gapsFile},
-		{name: "SQLite's C scan", commands: scanOf(f.trace), events: events},
 	}
 }
 
@@ -96,8 +99,8 @@ func bench(dir, bin string, events, runs int, host hostRows) (bool, error) {
 		if m.commands == nil {
 			continue
 		}
-		if m.times > 0 {
-			m.floor = float64(m.events) / (m.times * walls[m.of].Seconds())
+		if wall := walls[m.of]; m.times > 0 && wall > 0 {
+			m.floor = max(m.floor, float64(m.events)/(m.times*wall.Seconds()))
 		}
 		wall, good, err := measure(m, runs)
 		if err != nil {
