@@ -49,7 +49,7 @@ var kernelNames = map[string]names{
 		layer: [numKernels]string{
 			embedKernel:      "triton_poi_fused_bitwise_and_bitwise_or_embedding_ge_lt_masked_fill_mul_sub_0",
 			normKernel:       "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_1",
-			ropeKernel:       "triton_poi_fused_cat_mul_slice_split_with_sizes_sub_2",
+			ropeKernel:       "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(const long *, T1 *, T1 *, const T1 *, int, long, long, int, int, int)",
 			decodeKernel:     "void flash::FlashAttnFwdSm90<flash::enable_sm90_or_later<flash::CollectiveMainloopFwdSm90<2>>>(T1::Params)",
 			prefillKernel:    "void flash::FlashAttnFwdSm90<flash::enable_sm90_or_later<flash::CollectiveMainloopFwdSm90<2>>>(T1::Params)",
 			activationKernel: "triton_poi_fused_mul_silu_slice_3",

@@ -85,9 +85,12 @@ func (s *run) longGaps() []int32 {
 }
 
 // isEmbedding says whether a kernel of that name looks up embeddings, which is
-// where a forward pass begins.
+// where a forward pass begins. (rotary_embedding_kernel does not: each layer has it.)
 func isEmbedding(name string) bool {
 	name = strings.ToLower(name)
+	if strings.Contains(name, "rotary") || strings.Contains(name, "rope") {
+		return false
+	}
 	return strings.Contains(name, "embedding") || strings.Contains(name, "indexselect") ||
 		strings.Contains(name, "index_select") || strings.Contains(name, "vectorized_gather_kernel")
 }

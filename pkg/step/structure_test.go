@@ -294,3 +294,17 @@ func TestStructure(t *testing.T) {
 		t.Errorf("of %d runs only %d are right", seeds, right)
 	}
 }
+
+// Embeddings are looked up once in a forward pass; rotary ones are applied in each layer.
+func TestIsEmbedding(t *testing.T) {
+	for name, want := range map[string]bool{
+		"embedding_lookup_kernel": true, "indexSelectSmallIndex": true, "vectorized_gather_kernel": true,
+		"triton_poi_fused_embedding_ge_lt_masked_fill_0": true,
+		"rotary_embedding_kernel":                        false, "batched_rotary_embedding_kernel": false,
+		"fused_rope_with_position_embedding": false, "rms_norm_kernel": false,
+	} {
+		if got := isEmbedding(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
