@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/andybalholm/brotli"
+	"github.com/dsnet/compress/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -39,7 +39,11 @@ func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byt
 		}
 		return dst, readExactly(r, dst)
 	case format.Brotli:
-		return dst, readExactly(brotli.NewReader(bytes.NewReader(src)), dst)
+		r, err := brotli.NewReader(bytes.NewReader(src), nil)
+		if err != nil {
+			return nil, err
+		}
+		return dst, readExactly(r, dst)
 	case format.Zstd:
 		out, err := zstdDecoder().DecodeAll(src, dst[:0:size])
 		if err == nil && len(out) != size {
