@@ -83,6 +83,29 @@ func TestRecordedStalls(t *testing.T) {
 	}
 }
 
+// TestRecordedClean finds nothing on the host where it runs ahead of the GPU.
+func TestRecordedClean(t *testing.T) {
+	path := inflated(t, "clean")
+	var gaps struct{ Findings []struct{ Evidence string } }
+	if err := json.Unmarshal(must(t, nil, "gaps", path, "--format", "json"), &gaps); err != nil || len(gaps.Findings) > 0 {
+		t.Errorf("found %+v, %v", gaps.Findings, err)
+	}
+	var answer struct{ Verdict string }
+	if err := json.Unmarshal(must(t, nil, "verdict", path, "--format", "json"), &answer); err != nil || answer.Verdict != "NO" {
+		t.Errorf("verdict %q, %v", answer.Verdict, err)
+	}
+}
+
+// TestRecordedDifference has diff say what one recording has and the other has not.
+func TestRecordedDifference(t *testing.T) {
+	for target, want := range map[string]string{"sleep": "launching threads sleep, in host work in \\_prepare_inputs (+3.1", "gil": "waiting for the interpreter lock (GIL)"} {
+		out := string(must(t, nil, "diff", "--why", inflated(t, "lock"), inflated(t, target)))
+		if first, _, _ := strings.Cut(out, "\n"); !strings.HasPrefix(first, "# Root cause: inter-step host overhead: "+want) {
+			t.Errorf("from lock to %s: %s", target, first)
+		}
+	}
+}
+
 // TestRecordedCollections finds the line that collects garbage, by samples of Python
 // functions: this interpreter has no symbols. The collections of 90 ms and more split the
 // run into segments, which is a warning.

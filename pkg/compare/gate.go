@@ -117,7 +117,7 @@ func (c *Comparison) regressed() (bool, string) {
 			}
 		}
 	}
-	return false, "nothing beyond the noise"
+	return false, c.fewHeadline()
 }
 
 // find returns the row of a name, nil where there is none.

@@ -99,6 +99,9 @@ func (c *Comparison) explainFew() {
 	}
 }
 
+// undecided is the headline where nothing can be told of the wall time.
+const undecided = "cannot tell whether a step takes longer or shorter"
+
 // fewHeadline is the conclusion where nothing changed in the mean.
 func (c *Comparison) fewHeadline() string {
 	switch proven, suspects := c.inFewSteps(true), c.inFewSteps(false); {
@@ -113,6 +116,8 @@ func (c *Comparison) fewHeadline() string {
 		return fmt.Sprintf("%s, but see %s in %s: too few to be sure", conclusionWords[None], suspects[0].Name, suspects[0].Target.text())
 	case c.tailSuspect():
 		return fmt.Sprintf("%s, but see the longest step, of %s: too few are as long to be sure", conclusionWords[None], micros(c.summary(wallMax).Target))
+	case c.summary(wall).CannotTell != "":
+		return undecided
 	}
 	return conclusionWords[None]
 }
