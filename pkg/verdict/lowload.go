@@ -25,7 +25,7 @@ type LowLoad struct {
 // notLookedAt is why it is not known what of the idle time is for want of requests. It is
 // the same of a file and of a pipe in which calls were not recorded: only a pipe has rows
 // of them.
-const notLookedAt = "calls of the system's libraries were not looked at, or not recorded on all ranks; 'nsys2arrow FILE | isolate | phase | metrics | verdict' looks at them"
+const notLookedAt = "calls of the system's libraries were not looked at, which only the pipe from nsys2arrow on does, or not recorded on all ranks"
 
 // lowLoad returns what of the idle time is for want of requests, nil where that was not
 // recorded.
