@@ -177,20 +177,20 @@ func printNoise(w io.Writer, all []*slice, z *noise) {
 
 // runPower is the section power: how often changes of all operations are found.
 func runPower(w io.Writer, o options) error {
-	fmt.Fprintf(w, "| all operations +3 %%, equal lengths | wall found | of the wrong sign |\n|:--|--:|--:|\n")
-	for _, c := range []struct{ kind, steps int }{{0, 50}, {0, 200}, {0, 1000}, {1, 200}, {4, 200}, {11, 200}} {
+	fmt.Fprintf(w, "| all operations take more, equal lengths | wall found | of the wrong sign |\n|:--|--:|--:|\n")
+	for _, c := range []struct{ kind, steps, percent int }{{0, 20, 5}, {0, 50, 3}, {0, 200, 3}, {0, 1000, 3}, {1, 200, 3}, {4, 200, 3}, {11, 200, 3}} {
 		var found, wrong count
 		var mu sync.Mutex
 		forEach(numbers(o.pairs), func(k int) {
 			rng := rand.New(rand.NewPCG(uint64(k), uint64(c.steps)<<8|5))
 			z := &stepNoises[c.kind]
-			r := find(compared(z.draw(rng, c.steps, 2, 1, nil), z.draw(rng, c.steps, 2, 1.03, nil)).Summary, "wall")
+			r := find(compared(z.draw(rng, c.steps, 2, 1, nil), z.draw(rng, c.steps, 2, 1+float64(c.percent)/100, nil)).Summary, "wall")
 			mu.Lock()
 			defer mu.Unlock()
 			found.add(r.Significant && *r.Delta > 0)
 			wrong.add(r.Significant && *r.Delta < 0)
 		})
-		fmt.Fprintf(w, "| %s, %d steps | %v | %v |\n", stepNoises[c.kind].name, c.steps, found, wrong)
+		fmt.Fprintf(w, "| %s, %d steps, +%d %% | %v | %v |\n", stepNoises[c.kind].name, c.steps, c.percent, found, wrong)
 	}
 	return nil
 }
