@@ -321,6 +321,26 @@ func TestWaitBeforeSmallKernels(t *testing.T) {
 	}
 }
 
+// The step in which the driver compiles is named alone where only it is longer.
+func TestCompiledStep(t *testing.T) {
+	e := &engine{}
+	steps := 0
+	e.steps(30, func() {
+		if steps++; steps == 10 {
+			r := eventtest.New(event.Overhead, 0, e.now, e.now+30_000_000, "Driver Compiler")
+			r.Thread = 1
+			e.rows = append(e.rows, r)
+			e.now = r.End
+		}
+		e.now += int64(steps%3/2) * 20_000 // the step after it is longer than most, too
+		e.replay("nvjet_a", "nvjet_b", "nvjet_c")
+	}, nothing)
+	f := has(e.report(t), gap.JIT)
+	if f == nil || !strings.Contains(f.Evidence, "in 1 of 30 rank-steps (step ") || f.UsStep < 990 || f.UsStep > 1010 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // Kernels that are tried out in one step show that code is compiled there, also where no
 // call says so; a step that runs its forward pass eagerly does not.
 func TestBurst(t *testing.T) {

@@ -47,6 +47,10 @@ func (f *finder) compiling() {
 		c.rankSteps, f.steps, c.listed(), c.evidence(at.Site), f.per(worth), report.Micros(worth/float64(max(1, c.rankSteps))))
 }
 
+// minPart is how many times less idle than the other one is of two steps in a row that
+// compiling touches, that one is left out.
+const minPart = 5
+
 // add looks at the steps of a rank.
 func (c *compilation) add(v *view) {
 	facts := v.facts()
@@ -63,6 +67,10 @@ func (c *compilation) add(v *view) {
 	}
 	usual := loose[(len(loose)-1)*9/10]
 	c.usual = max(c.usual, usual)
+	excess := func(k int) int64 {
+		list := idle[v.walk.Steps[v.from+k].Phase]
+		return max(0, facts[k].idle-list[len(list)/2])
+	}
 	hit := map[int]bool{}
 	for k := range facts {
 		fact := &facts[k]
@@ -72,14 +80,16 @@ func (c *compilation) add(v *view) {
 		}
 		if fact.loads > 0 || fact.compiled > 0 {
 			c.loads, c.loadNs, c.compiled = c.loads+int64(fact.loads), c.loadNs+fact.loadNs, c.compiled+int64(fact.compiled)
-			hit[k] = true
-			// The host is ahead: the GPU may feel it in the next step only.
-			hit[min(k+1, len(facts)-1)] = true
+			// The host is ahead: the GPU may feel it in the next step only, or in both.
+			next := min(k+1, len(facts)-1)
+			most := max(excess(k), excess(next))
+			for _, i := range []int{k, next} {
+				hit[i] = hit[i] || minPart*excess(i) >= most
+			}
 		}
 	}
-	for k := range hit {
-		list := idle[v.walk.Steps[v.from+k].Phase]
-		if more := facts[k].idle - list[len(list)/2]; more > 0 {
+	for k, is := range hit {
+		if more := excess(k); is && more > 0 {
 			c.excess += more
 			c.steps[v.from+k] = true
 			c.rankSteps++
