@@ -92,10 +92,18 @@ func TestCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Abort()
+		taken := filepath.Join(dir, "sub") // a folder, which no file replaces
+		if f, err = begin(taken, dir); err != nil {
+			t.Fatal(err)
+		}
+		var wrong *fs.PathError
+		if err := f.Commit(); !errors.As(err, &wrong) || wrong.Path != taken {
+			t.Errorf("%s: a file in place of a folder: %v", how, err)
+		}
+		f.Abort()
 		if left, _ := os.ReadDir(dir); len(left) != 2 {
 			t.Errorf("%s: %v", how, left)
 		}
-		var wrong *fs.PathError
 		if _, err := begin(filepath.Join(dir, "none", "x.html"), filepath.Join(dir, "none")); !errors.As(err, &wrong) || wrong.Path != filepath.Join(dir, "none", "x.html") {
 			t.Errorf("%s: %v", how, err)
 		}

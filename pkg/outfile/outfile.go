@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/google/renameio/v2"
@@ -90,7 +91,7 @@ func pathError(path string, err error) error {
 }
 
 // RemoveWhenTold removes a file, or a folder with all that it holds, when the process is
-// told to end, which then ends as it would have; until stop is called.
+// told to end, which then ends as it would have; until stop is called, once or more often.
 func RemoveWhenTold(path string) (stop func()) {
 	told := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -110,8 +111,8 @@ func RemoveWhenTold(path string) (stop func()) {
 		case <-done:
 		}
 	}()
-	return func() {
+	return sync.OnceFunc(func() {
 		signal.Stop(told)
 		close(done)
-	}
+	})
 }
