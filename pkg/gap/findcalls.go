@@ -54,8 +54,8 @@ func (f *finder) waits() {
 			pattern = Hoist
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
-			"%s (%s) %.3g times %s, %s each%s: the GPU is idle %s in it%s",
-			w.call, what, w.count, f.each(), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.afterwards(w))
+			"%s (%s) %s, %s each%s: the GPU is idle %s in it%s",
+			w.call, what, f.often(w.count), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.afterwards(w))
 	}
 }
 
@@ -215,7 +215,7 @@ func (f *finder) objects() {
 			return
 		}
 		found++
-		f.add(Alloc, s.Us, Finding{Site: s.Site, Path: s.Path, Source: s.Source}, "%s (makes or frees objects) %.3g times %s, %s each%s: the GPU is idle %s in it",
-			s.Site, float64(k.count)/f.steps, f.each(), report.Micros(us(k.ns)/float64(k.count)), in(s.Path), f.per(s.Us))
+		f.add(Alloc, s.Us, Finding{Site: s.Site, Path: s.Path, Source: s.Source}, "%s (makes or frees objects) %s, %s each%s: the GPU is idle %s in it",
+			s.Site, f.often(float64(k.count)/f.steps), report.Micros(us(k.ns)/float64(k.count)), in(s.Path), f.per(s.Us))
 	})
 }

@@ -246,8 +246,8 @@ func (f *finder) split() {
 		}
 	})
 	if f.worth(worth) {
-		f.add(GraphSplit, worth, Finding{Path: path, Source: f.c.Source(best.path)}, "%.1f times per step one operation between two graph replays launches kernels that cannot be captured and kernels that can: %s%s; the GPU is idle %s in these calls",
-			float64(most)/float64(steps), best.names, in(path), f.per(worth))
+		f.add(GraphSplit, worth, Finding{Path: path, Source: f.c.Source(best.path)}, "%s one operation between two graph replays launches kernels that cannot be captured and kernels that can: %s%s; the GPU is idle %s in these calls",
+			f.often(float64(most)/float64(steps)), best.names, in(path), f.per(worth))
 	}
 }
 

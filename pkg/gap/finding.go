@@ -128,6 +128,14 @@ func (f *finder) each() string {
 	return "per step"
 }
 
+// often says how many times per step something happens.
+func (f *finder) often(n float64) string {
+	if fmt.Sprintf("%.3g", n) == "1" {
+		return "once " + f.each()
+	}
+	return report.Digits(n) + " times " + f.each()
+}
+
 // per is an amount of time of the window per step, as text.
 func (f *finder) per(us float64) string { return report.Micros(us/f.steps) + " " + f.each() }
 
@@ -207,7 +215,11 @@ func (c *Cause) heldBy() string {
 		return ""
 	}
 	first := c.Holders[0]
-	text := fmt.Sprintf("; for %.0f %% of that thread %d of rank %d holds it, in %s", 100*ratio(first.Ns, c.Ns), *first.Thread, *first.Rank, cmp.Or(innermost(first.Path), first.Doing))
+	where := ", in " + cmp.Or(innermost(first.Path), first.Doing)
+	if first.Path == "" && first.Doing == idle.Untraced.String() {
+		where = " outside of any range and call that was recorded"
+	}
+	text := fmt.Sprintf("; for %.0f %% of that thread %d of rank %d holds it%s", 100*ratio(first.Ns, c.Ns), *first.Thread, *first.Rank, where)
 	waits := int64(0)
 	for _, h := range c.Holders {
 		if strings.HasPrefix(h.Doing, idle.Sync.String()) || strings.HasPrefix(h.Why, "blocked:") {

@@ -134,7 +134,7 @@ func TestFindings(t *testing.T) {
 						e.layer()
 					}
 				}
-			}, nil, gap.Sync, []string{"cudaStreamSynchronize", "1 times per step", "70.0 µs"}, []string{gap.Hoist},
+			}, nil, gap.Sync, []string{"cudaStreamSynchronize", "once per step", "70.0 µs"}, []string{gap.Hoist},
 		},
 		{
 			"a blocking copy in the forward step", func(e *engine) func() {
@@ -176,7 +176,7 @@ func TestFindings(t *testing.T) {
 					}
 					e.replay("nvjet_head")
 				}
-			}, nil, gap.GraphSplit, []string{"6.0 times per step", "rms_norm, fmha", "attention"}, nil,
+			}, nil, gap.GraphSplit, []string{"6 times per step", "rms_norm, fmha", "attention"}, nil,
 		},
 		{
 			"view chains", func(e *engine) func() {
@@ -241,15 +241,20 @@ func TestSlackAndRuntime(t *testing.T) {
 		r.Thread, r.Class = 1, event.GC
 		w := eventtest.New(event.NVTX, 0, e.now+400_000, e.now+600_000, "Waiting for GIL")
 		w.Thread, w.Class = 1, event.GIL
-		e.rows = append(e.rows, r, w)
+		h := eventtest.New(event.NVTX, 0, e.now+400_000, e.now+600_000, "Holding GIL")
+		h.Thread, h.Class = 2, event.GIL
+		e.rows = append(e.rows, r, w, h)
 		e.now += 600_000
 	})
 	rep := e.report(t)
 	if has(rep, gap.GCManage) == nil || has(rep, gap.GIL) == nil {
-		t.Errorf("no findings of the runtime in %+v", rep.Findings)
+		t.Fatalf("no findings of the runtime in %+v", rep.Findings)
+	}
+	if text := has(rep, gap.GIL).Evidence; !strings.Contains(text, "; for 100 % of that thread 2 of rank 0 holds it outside of any range and call that was recorded") {
+		t.Errorf("the holder: %s", text)
 	}
 	s := rep.Slack
-	if s == nil || *s.TrendUs < -0.1 || s.Launches < 19*20 || s.NearZero == 0 || s.TrendUs == nil || *s.TrendUs > 0.1 || s.MinUs != 0.5 {
+	if s == nil || s.TrendUs == nil || *s.TrendUs < -0.1 || *s.TrendUs > 0.1 || s.Launches < 19*20 || s.NearZero == 0 || s.MinUs != 0.5 {
 		t.Errorf("slack %+v", s)
 	}
 	if p := rep.Pattern; p == nil || p.Length != 4 || p.Layers == nil || *p.Layers != 5 {

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,8 +26,37 @@ type PythonLine struct {
 //
 // Time is divided by cause and range only, not by why: to take a sample the profiler stops
 // the thread, which is then found waiting for the interpreter lock whatever it did before.
-func (c *computer) pythonLines(total float64, strata map[stratum]*found) []PythonLine {
-	parts, samples := map[stratum]*found{}, int64(0)
+func (c *computer) pythonLines(total float64, strata map[stratum]*found) (list []PythonLine) {
+	lines, samples := map[string]*PythonLine{}, int64(0)
+	for _, f := range c.whole(strata) {
+		order := c.inOrder(f.python)
+		for k, ns := range shared(f.ns, order, f.python) {
+			text := c.stackText(order[k])
+			leaf := text[strings.LastIndexByte(text, ';')+1:]
+			if lines[leaf] == nil {
+				lines[leaf] = &PythonLine{Line: leaf}
+			}
+			n := f.python[order[k]]
+			lines[leaf].ns, lines[leaf].Samples, samples = lines[leaf].ns+ns, lines[leaf].Samples+n, samples+n
+		}
+	}
+	if samples < minSamples {
+		return nil
+	}
+	for _, l := range lines {
+		l.Us = us(l.ns)
+		l.Share = l.Us / total
+		list = append(list, *l)
+	}
+	slices.SortFunc(list, func(a, b PythonLine) int {
+		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.Line, b.Line))
+	})
+	return list
+}
+
+// whole adds up the strata that have samples of Python functions, not divided by why.
+func (c *computer) whole(strata map[stratum]*found) map[stratum]*found {
+	parts := map[stratum]*found{}
 	for of, f := range strata {
 		key, why := c.sites.Undivided(of.key)
 		if why == hoststate.None {
@@ -39,38 +69,10 @@ func (c *computer) pythonLines(total float64, strata map[stratum]*found) []Pytho
 		parts[of].ns += f.ns
 		for stack, n := range f.python {
 			parts[of].python[stack] += n
-			samples += n
 		}
 	}
-	lines := map[string]*PythonLine{}
-	for _, f := range parts {
-		if len(f.python) == 0 {
-			continue
-		}
-		order := c.inOrder(f.python)
-		for k, ns := range shared(f.ns, order, f.python) {
-			text := c.stackText(order[k])
-			leaf := text[strings.LastIndexByte(text, ';')+1:]
-			if lines[leaf] == nil {
-				lines[leaf] = &PythonLine{Line: leaf}
-			}
-			lines[leaf].ns += ns
-			lines[leaf].Samples += f.python[order[k]]
-		}
-	}
-	if samples < minSamples {
-		return nil
-	}
-	var list []PythonLine
-	for _, l := range lines {
-		l.Us = us(l.ns)
-		l.Share = l.Us / total
-		list = append(list, *l)
-	}
-	slices.SortFunc(list, func(a, b PythonLine) int {
-		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.Line, b.Line))
-	})
-	return list
+	maps.DeleteFunc(parts, func(_ stratum, f *found) bool { return len(f.python) == 0 })
+	return parts
 }
 
 // maxLines is how many lines of Python are listed.
