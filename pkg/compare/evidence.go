@@ -155,7 +155,11 @@ func tested(rows []*Row) []*Row {
 // of that kind the others are likely to be, too.
 func (c *Comparison) chance(r *Row) float64 {
 	if r.effective < min(leastEffective, float64(min(c.base.samples.slots, c.target.samples.slots))/2) {
-		r.CannotTell = fmt.Sprintf("neighbouring steps are so similar that all are worth %.0f independent ones", max(1, math.Floor(r.effective)))
+		worth := "one that is independent"
+		if n := int(r.effective); n > 1 {
+			worth = fmt.Sprintf("%d independent ones", n)
+		}
+		r.CannotTell = "neighbouring steps are so similar that all are worth " + worth
 		return 1
 	}
 	return *r.P

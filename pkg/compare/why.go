@@ -102,7 +102,9 @@ func (c *Comparison) grownWhys() []whyChange {
 				g.holder = *r.Holder
 			}
 		}
-		k := slices.IndexFunc(all, func(o whyChange) bool { return o.why == g.why && o.holder == g.holder && o.waits == g.waits })
+		k := slices.IndexFunc(all, func(o whyChange) bool {
+			return sameWords(o.why, g.why) && o.holder == g.holder && o.waits == g.waits
+		})
 		if k < 0 {
 			k = len(all)
 			all = append(all, g)
@@ -119,9 +121,17 @@ func (c *Comparison) grownWhys() []whyChange {
 	return all
 }
 
+// sameWords tells whether a reader cannot distinguish two whys: a file is written on a CPU
+// and off it.
+func sameWords(a, b string) bool {
+	return a == b || hoststate.Phrase(a) != "" && hoststate.Phrase(a) == hoststate.Phrase(b)
+}
+
 // title says what launching threads do, and where.
 func (g *whyChange) title() string {
 	switch {
+	case g.waits && g.holder == idle.Untraced.String():
+		return causeWords[waitsForGIL] + ", held by a thread outside of all ranges and calls"
 	case g.waits && g.holder != "":
 		return causeWords[waitsForGIL] + ", held by the thread in " + g.holder
 	case g.waits:
@@ -147,12 +157,18 @@ func (c *Comparison) mainWhy() *whyChange {
 	return &grown[0]
 }
 
-// explainWhys says why launching threads did not go on while there is more idle time.
+// explainWhys says why launching threads did not go on while there is more idle time. What
+// shrank meanwhile is no part of what grew: shares are of that alone, and add up to 1 at most.
 func (c *Comparison) explainWhys() {
-	whole := c.summary(idleTime).delta()
+	grew := 0.0
+	for i := range c.IdleWhy {
+		if d := c.IdleWhy[i].Delta; d != nil {
+			grew += max(0, *d)
+		}
+	}
 	for i, g := range c.grownWhys() {
-		if i < 3 && whole > 0 {
-			c.say("%s per step, %s of the idle time that grew: %s.", change(g.delta), report.Percent(min(1, g.delta/whole)), g.title())
+		if i < 3 && c.summary(idleTime).delta() > 0 {
+			c.say("%s per step, %s of the idle time that grew: %s.", change(g.delta), report.Percent(g.delta/grew), g.title())
 		}
 	}
 }
@@ -173,9 +189,10 @@ func (c *Comparison) explainWhysOfOne() {
 }
 
 // adviseWhys gives the advice for what threads wait, the most grown first, where there is
-// more idle time: else a wait has but taken the place of something else.
+// more idle time, or seems to be and nothing can be told of the whole: else a wait has but
+// taken the place of something else.
 func (c *Comparison) adviseWhys() {
-	if c.summary(idleTime).grown() == 0 {
+	if whole := c.summary(idleTime); whole.grown() == 0 && (whole.CannotTell == "" || whole.delta() <= 0) {
 		return
 	}
 	for _, g := range c.grownWhys() {
