@@ -47,14 +47,24 @@ func (c *Call) Output(write func(io.Writer) error) error {
 	return WriteFile(path, write)
 }
 
-// WriteFile runs write on a file that appears when write has succeeded, or on a device or
-// pipe.
+// WriteFile runs write on a file that appears when write has succeeded, on a device or
+// pipe, or on a file that is open already, whose name is that of its descriptor.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && isStream(info) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
+		return errors.Join(write(f), f.Close())
+	}
+	switch fd := outfile.Descriptor(path); fd {
+	case -1:
+	case int(os.Stdout.Fd()):
+		return write(os.Stdout)
+	case int(os.Stderr.Fd()):
+		return write(os.Stderr)
+	default:
+		f := os.NewFile(uintptr(fd), path)
 		return errors.Join(write(f), f.Close())
 	}
 	f, err := outfile.Create(path, "")

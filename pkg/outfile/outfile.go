@@ -27,8 +27,9 @@ type File struct {
 
 // Create begins a file. Until it appears it is in the folder within, "" for that of the
 // path, which must be of the same file system. The folder of the path is made
-// when the file appears.
+// when the file appears. Where the path is a link what it names is replaced, not the link.
 func Create(path, within string) (*File, error) {
+	path = follow(path, func(string) bool { return false })
 	if within == "" {
 		within = filepath.Dir(path)
 	}
