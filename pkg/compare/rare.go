@@ -99,8 +99,14 @@ func (c *Comparison) explainFew() {
 	}
 }
 
-// undecided is the headline where nothing can be told of the wall time.
-const undecided = "cannot tell whether a step takes longer or shorter"
+// unchanged is the conclusion where nothing changed in the mean, or nothing can be told of
+// the wall time.
+func (c *Comparison) unchanged() string {
+	if c.summary(wall).CannotTell != "" {
+		return "unknown: cannot tell whether a step takes longer or shorter"
+	}
+	return conclusionWords[None]
+}
 
 // fewHeadline is the conclusion where nothing changed in the mean.
 func (c *Comparison) fewHeadline() string {
@@ -113,13 +119,11 @@ func (c *Comparison) fewHeadline() string {
 		return fmt.Sprintf("in the slowest steps only: the longest takes %s, before %s",
 			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
 	case len(suspects) > 0:
-		return fmt.Sprintf("%s, but see %s in %s: too few to be sure", conclusionWords[None], suspects[0].Name, suspects[0].Target.text())
+		return fmt.Sprintf("%s, but see %s in %s: too few to be sure", c.unchanged(), suspects[0].Name, suspects[0].Target.text())
 	case c.tailSuspect():
-		return fmt.Sprintf("%s, but see the longest step, of %s: too few are as long to be sure", conclusionWords[None], micros(c.summary(wallMax).Target))
-	case c.summary(wall).CannotTell != "":
-		return undecided
+		return fmt.Sprintf("%s, but see the longest step, of %s: too few are as long to be sure", c.unchanged(), micros(c.summary(wallMax).Target))
 	}
-	return conclusionWords[None]
+	return c.unchanged()
 }
 
 // evidence says whether a change of what is rare is real, as that of a Row does.
