@@ -111,6 +111,27 @@ func TestRecordedDifference(t *testing.T) {
 	}
 }
 
+// TestRecordedAdvice finds the steps of a trace that was recorded as verdict advises: 50,
+// but for the first after the profiler started.
+func TestRecordedAdvice(t *testing.T) {
+	var out struct {
+		Steps struct {
+			Method  string
+			PerRank []struct{ Total, Benchmark int } `json:"per_rank"`
+		}
+		Phases map[string]any
+	}
+	if err := json.Unmarshal(must(t, nil, "verdict", "../testdata/h100/torch.json.gz", "--format", "json"), &out); err != nil {
+		t.Fatal(err)
+	}
+	if s := out.Steps; s.Method != "nvtx" || len(s.PerRank) != 1 || s.PerRank[0].Benchmark != 49 {
+		t.Errorf("steps %+v", s)
+	}
+	if _, ok := out.Phases["generation"]; !ok {
+		t.Errorf("phases %v have no generation", out.Phases)
+	}
+}
+
 // TestRecordedCollections finds the line that collects garbage, by samples of Python
 // functions: this interpreter has no symbols. The collections of 90 ms and more split the
 // run into segments, which is a warning.
