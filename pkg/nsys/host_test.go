@@ -317,10 +317,12 @@ func TestPythonSamples(t *testing.T) {
 		return fmt.Sprintf("(%d,NULL,34,%d,NULL,NULL,3,x'%s')", at, 16777216+thread, payload)
 	}
 	good := row(300, 5, two) + ", " + row(310, 5, hex(1, 1<<32|2, 64, 32)+two) + ", " + row(320, 6, two) // nobody knows thread 6
+	deep := hex(append([]uint64{7, 300<<32 | 1, 11, 12, 30}, slices.Repeat([]uint64{10, 12, 7}, 299)...)...)
 	want := []string{"sample 300-300 rank 0 thread 5 interpreter main (serve.py:7);step (serve.py:30)", "sample 310-310 rank 0 thread 5 interpreter main (serve.py:7);step (serve.py:30)"}
 	for rows, want := range map[string][]string{
 		good:                                want,
 		good + ", " + row(330, 5, two+"00"): nil,
+		row(300, 5, deep):                   {"sample 300-300 rank 0 thread 5 interpreter " + cutFrame + strings.Repeat(";main (serve.py:7)", maxStackDepth-1) + ";step (serve.py:30)"},
 		good + ", " + row(330, 5, two[:48]): nil,
 		good + ", " + row(330, 5, hex(7, 2<<32|1, 99, 12, 30, 10, 12, 7)):                            nil, // no such string
 		good + ", " + row(330, 5, hex(7, 1<<32|1, 11, 12, 1<<30)):                                    nil,

@@ -124,8 +124,11 @@ func (p *pythonSamples) stack(b []byte) (text string, ok bool) {
 		}
 		frames = append(frames, symbol.Python(function, file, int64(line)))
 	}
+	if len(frames) > maxStackDepth { // the leaf comes first
+		frames = append(frames[:maxStackDepth], cutFrame)
+	}
 	slices.Reverse(frames)
-	return strings.Join(frames[:min(len(frames), maxStackDepth)], ";"), len(frames) > 0
+	return strings.Join(frames, ";"), len(frames) > 0
 }
 
 // text returns a string of the report by its number, "" where there is none.
