@@ -49,8 +49,9 @@ func (f chainFrame) compare(g chainFrame) int {
 type chains struct {
 	strings *stringTable
 	table   *stackTable
-	stacks  map[int64]int32 // numbers in the table by id
-	calls   bool            // the profiler recorded them in a call: its own frames next to the leaf are left out
+	ids     []int64 // of its stacks, ascending
+	stacks  []int32 // of each its number in the table
+	calls   bool    // the profiler recorded them in a call: its own frames next to the leaf are left out
 
 	numbers map[frameKey]int32
 	recent  cache[int32]  // of numbers, by symbol, module and unresolved
@@ -79,7 +80,7 @@ func (r *report) readChains(s scanner, columns map[string][]string, table string
 // scanChains reads a table of callchains, whose rows are in order where ordered is set.
 func (r *report) scanChains(s scanner, columns map[string][]string, table string, ordered bool) (*chains, error) {
 	c := &chains{
-		strings: &r.strings, table: &r.stacks, stacks: map[int64]int32{}, calls: table == cudaStacksTable,
+		strings: &r.strings, table: &r.stacks, calls: table == cudaStacksTable,
 		numbers: map[frameKey]int32{}, same: map[string]int32{},
 	}
 	required := []string{"id", "symbol", "stackDepth"}
@@ -179,10 +180,25 @@ func (c *chains) join(all bool) {
 			number = c.table.number(c.textOf(frames), c.familyOf(frames))
 			c.same[string(key)] = number
 		}
-		c.stacks[c.rows[i].chain] = number
+		c.ids, c.stacks = append(c.ids, c.rows[i].chain), append(c.stacks, number)
 		i = end
 	}
 	c.rows = append(c.rows[:0], c.rows[i:min(len(c.rows), i+maxStackDepth+1)]...) // more of the last one is cut in any case
+}
+
+// number returns the number in the table of the stack with an id.
+func (c *chains) number(id int64) (number int32, ok bool) {
+	if len(c.ids) == 0 {
+		return 0, false
+	}
+	if k := uint64(id - c.ids[0]); k < uint64(len(c.ids)) && c.ids[k] == id { // Fast path: no id is left out.
+		return c.stacks[k], true
+	}
+	k, ok := slices.BinarySearch(c.ids, id)
+	if !ok {
+		return 0, false
+	}
+	return c.stacks[k], true
 }
 
 // textOf returns the text of a stack whose leaf comes first.
@@ -232,7 +248,7 @@ func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) e
 			}
 			name := cudaname.API(r.strings.str(r.strings.find(orNone(names, int32(i)))))
 			for shift := range wrong {
-				if k, ok := c.stacks[ids.Int[i]+int64(shift)]; ok && isOfOther(name, c.table.texts[k]) {
+				if k, ok := c.number(ids.Int[i] + int64(shift)); ok && isOfOther(name, c.table.texts[k]) {
 					wrong[shift]++
 				}
 			}
@@ -242,15 +258,13 @@ func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) e
 	if err != nil || wrong[0] == 0 {
 		return err
 	}
-	shifted := map[int64]int32{}
-	if wrong[1] == 0 {
-		for id, k := range c.stacks {
-			shifted[id-1] = k
-		}
-	} else {
+	if wrong[1] > 0 {
 		r.warn("%d stacks of CUDA calls are those of other calls: all are left out", wrong[0])
+		c.ids, c.stacks = nil, nil
 	}
-	c.stacks = shifted
+	for k := range c.ids {
+		c.ids[k]--
+	}
 	return nil
 }
 

@@ -125,14 +125,14 @@ func (l *loader) addSamples(p *chunk, b *block, rows []int32) {
 // pickBacktraces picks the calls of known threads that have a stack.
 func (l *loader) pickBacktraces(t *task, b *block) []int32 {
 	start, end, threads, class := b.column("start"), b.column("end"), b.column("globalTid"), b.column("eventClass")
-	ids, stacks := b.column("callchainId"), l.report.chains[t.table.stacks].stacks
+	ids, chains := b.column("callchainId"), l.report.chains[t.table.stacks]
 	l.picked = l.picked[:0]
 	for i := range b.n {
 		switch {
 		case ids.Null[i] || threads.Null[i] || !isSpan(start, end, i):
 		case !class.Null[i] && (t.table.name == runtimeTable && class.Int[i] != backtrace || t.table.name == osTable && class.Int[i] != osCall):
 		default:
-			if _, ok := stacks[ids.Int[i]]; ok {
+			if _, ok := chains.number(ids.Int[i]); ok {
 				l.picked = append(l.picked, int32(i))
 			}
 		}
@@ -152,7 +152,7 @@ func (l *loader) addStacks(p *chunk, b *block, rows []int32, id string) {
 	ids, chains := b.column(id), l.report.chains[p.table.stacks]
 	for _, i := range rows {
 		family, number := none, none
-		if k, ok := chains.stacks[orNone(ids, i)]; ok {
+		if k, ok := chains.number(orNone(ids, i)); ok {
 			family, number = int64(chains.table.families[k]), int64(k)
 		}
 		p.class, p.node = append(p.class, family), append(p.node, number)

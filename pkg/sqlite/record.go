@@ -90,11 +90,12 @@ var widths = func() (w [128]uint8) {
 // came before it.
 type shape struct {
 	header  []byte
-	numbers []place // of the fields that are numbers
-	texts   []place // of the others
-	nulls   uint64  // a bit for each field, that of the first the lowest
-	size    int     // of a record up to its last wanted value
-	whole   bool    // that is the end of the record
+	ends    [2]uint64 // as endsOf returns them for it
+	numbers []place   // of the fields that are numbers
+	texts   []place   // of the others
+	nulls   uint64    // a bit for each field, that of the first the lowest
+	size    int       // of a record up to its last wanted value
+	whole   bool      // that is the end of the record
 }
 
 // shapeBits is the logarithm of the number of shapes that are kept. The tables
@@ -103,9 +104,11 @@ const shapeBits = 10
 
 // shape returns the shape of a record of size bytes with a header.
 func (r *reader) shape(header []byte, size int) (*shape, error) {
-	s := &r.shapes[hash(header)]
-	if string(s.header) != string(header) {
-		s.header = append(s.header[:0], header...)
+	ends := endsOf(header)
+	s := &r.shapes[hash(header, ends)]
+	// Fast path: the ends of short headers say all.
+	if len(s.header) != len(header) || s.ends != ends || len(header) > 16 && string(s.header) != string(header) {
+		s.header, s.ends = append(s.header[:0], header...), ends
 		if !r.resolve(s) {
 			s.header = s.header[:0]
 			return nil, r.contradiction()
@@ -121,22 +124,31 @@ func (r *reader) contradiction() error {
 	return &damage{r.number, "the size of a row contradicts the types of its values"}
 }
 
-// hash returns the number under which the shape of a header is kept. What eight
-// bytes come to does not wait for those before them.
-func hash(header []byte) uint64 {
-	const factor = 0x9e3779b97f4a7c15
-	h := uint64(len(header))
-	if len(header) < 8 {
-		for _, b := range header {
-			h = h<<8 | uint64(b)
-		}
-		return h * factor >> (64 - shapeBits)
+// endsOf returns the first and the last bytes of a header: eight of each, or where there
+// are not as many, four, or all bytes.
+func endsOf(header []byte) (ends [2]uint64) {
+	switch n := len(header); {
+	case n >= 8:
+		return [2]uint64{binary.LittleEndian.Uint64(header), binary.LittleEndian.Uint64(header[n-8:])}
+	case n >= 4:
+		return [2]uint64{uint64(binary.LittleEndian.Uint32(header)), uint64(binary.LittleEndian.Uint32(header[n-4:]))}
 	}
-	last := binary.LittleEndian.Uint64(header[len(header)-8:])
-	for i := 0; len(header) > 8; i, header = i+11, header[8:] {
+	for _, b := range header {
+		ends[0] = ends[0]<<8 | uint64(b)
+	}
+	return ends
+}
+
+// hash returns the number under which the shape of a header with these ends is kept. What
+// eight bytes come to does not wait for those before them.
+func hash(header []byte, ends [2]uint64) uint64 {
+	const factor = 0x9e3779b97f4a7c15
+	h := uint64(len(header)) + ends[0]*factor
+	for i := 11; len(header) > 16; i += 11 {
+		header = header[8:]
 		h += bits.RotateLeft64(binary.LittleEndian.Uint64(header)*factor, i)
 	}
-	return (h ^ last) * factor >> (64 - shapeBits)
+	return (h ^ ends[1]) * factor >> (64 - shapeBits)
 }
 
 // resolve decodes the header of a shape. It returns false where that makes no
