@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/marker"
+	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
 // ProfileOptions says what a profile records.
@@ -54,6 +55,9 @@ func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
 func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if h.Isolation == nil {
 		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate and phase before it"}
+	}
+	if h.Isolation.Method == steps.None {
+		return nil, &event.Error{Msg: "no steps could be found in " + fileNames(h), Advice: "isolate says why; verdict and gaps answer for the whole trace"}
 	}
 	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes)
 	if err := h.Require(need | event.StepCols); err != nil {

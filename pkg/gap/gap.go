@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/spill"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // Windows of the report.
@@ -94,7 +95,8 @@ type computer struct {
 // newComputer prepares to read a stream with this header. It fails where columns are
 // missing that the report rests on, or an option says what it does not know.
 func newComputer(h *event.Header, opt Options) (*computer, error) {
-	c := &computer{header: h, opt: opt, sites: idle.NewSites(), stepped: h.Isolation != nil, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
+	c := &computer{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
+	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
 	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}
 	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
 	if c.stepped {
