@@ -1,8 +1,6 @@
 package idle
 
 import (
-	"sort"
-
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/osname"
@@ -87,7 +85,7 @@ func (h *hostThread) overlap(from, to int64, f func(run cpuRun, before int32)) {
 
 // lastCPU returns the CPU that a thread was on last at a time, -1 where nobody knows.
 func (h *hostThread) lastCPU(t int64) int32 {
-	k := sort.Search(len(h.ran), func(i int) bool { return h.ran[i].start > t }) - 1
+	k := searchBack(len(h.ran), func(i int) bool { return h.ran[i].start > t }) - 1
 	if k < 0 {
 		return -1
 	}

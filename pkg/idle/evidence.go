@@ -97,7 +97,7 @@ func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
 	if cause := r.sites.Cause(key); why.InCall() || cause >= Launch && cause <= API {
 		r.lookCalls(h, from, to, key, g)
 	}
-	k, drawn := sort.Search(len(h.samples), func(i int) bool { return h.samples[i].start >= from }), 0
+	k, drawn := searchBack(len(h.samples), func(i int) bool { return h.samples[i].start >= from }), 0
 	for ; k < len(h.samples) && h.samples[k].start < to; k++ {
 		s := &h.samples[k]
 		switch {
@@ -120,6 +120,19 @@ func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
 	}
 }
 
+// searchBack is sort.Search, in steps as few as the place is near to the end: what is asked
+// for is recent.
+func searchBack(n int, holds func(int) bool) int {
+	low, high := n, n
+	for step := 1; low > 0; step *= 2 {
+		if low = max(0, high-step); !holds(low) {
+			break
+		}
+		high = low
+	}
+	return low + sort.Search(high-low, func(i int) bool { return holds(low + i) })
+}
+
 // Drawn returns how many samples of the CPU were drawn of the parts of gaps with a key that
 // is divided by why.
 func (r *Rank) Drawn(key Key) stat.Counts {
@@ -131,7 +144,7 @@ func (r *Rank) Drawn(key Key) stat.Counts {
 
 // lookCalls finds the stacks of calls: at each instant that of the call that began last.
 func (r *Rank) lookCalls(h *hostThread, from, to int64, key Key, g gapOf) {
-	k := sort.Search(len(h.called), func(i int) bool { return h.called[i].start > from })
+	k := searchBack(len(h.called), func(i int) bool { return h.called[i].start > from })
 	first := max(0, k-maxCalls)
 	for from < to {
 		end := to

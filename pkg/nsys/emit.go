@@ -88,6 +88,9 @@ func (e *emitter) emit(slot int, from int64) error {
 		return err
 	}
 	m.Only(e.stored())
+	if e.idle != nil {
+		m.Drop(colOwner, e.idle, func(tag int) bool { return eventTables[tag].host && eventTables[tag].kind != event.Run })
+	}
 	e.setRank(rank)
 	for {
 		run, rows, i, j, err := m.Next(event.BatchRows - e.at)
@@ -101,7 +104,7 @@ func (e *emitter) emit(slot int, from int64) error {
 			skip, _ := slices.BinarySearch(rows[colStart][i:j], from)
 			i += skip
 		}
-		if err := e.rows(&eventTables[run.Tag], rows, i, j); err != nil {
+		if err := e.put(&eventTables[run.Tag], rows, i, j); err != nil {
 			return e.r.explain(err)
 		}
 		if e.at == event.BatchRows {
@@ -125,26 +128,6 @@ func (e *emitter) stored() uint64 {
 		}
 	}
 	return set
-}
-
-// rows appends rows i to j of a table to the batch, but for those of idle threads.
-func (e *emitter) rows(t *table, rows spill.Rows, i, j int) error {
-	if e.idle == nil || !t.host || t.kind == event.Run {
-		return e.put(t, rows, i, j)
-	}
-	owners := rows[colOwner]
-	for i < j {
-		k := i
-		for k < j && !e.idle[owners[k]] {
-			k++
-		}
-		if err := e.put(t, rows, i, k); err != nil {
-			return err
-		}
-		for i = k; i < j && e.idle[owners[i]]; i++ {
-		}
-	}
-	return nil
 }
 
 // put appends rows i to j of a table to the batch. It uses the columns that are stored.

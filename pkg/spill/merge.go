@@ -8,11 +8,18 @@ import (
 // Merge hands out the rows of runs in their order.
 type Merge struct {
 	store   *Store
-	waiting []*Run // in the order in which they are to be opened
-	heap    []*cursor
+	waiting []*Run  // in the order in which they are to be opened
+	heap    []entry // of open runs
 	spare   []*cursor
 	last    *cursor // that the last rows came from
 	columns uint64  // that are decoded
+
+	// Of runs of these tags the rows whose value in a column is the place of a true one are
+	// left out.
+	dropColumn int
+	dropped    []bool
+	dropTag    func(tag int) bool
+	kept       []int32 // of the rows of a block
 }
 
 // cursor is an open run. Its rows from at on have not been handed out.
@@ -21,8 +28,12 @@ type cursor struct {
 	block int // the one that comes next
 	buf   buffer
 	at, n int
+}
 
-	key, then int64 // of the row at
+// entry is an open run with the key and then of its row at.
+type entry struct {
+	key, then int64
+	*cursor
 }
 
 // NewMerge merges runs, none of which is empty. It has no more than fanIn of them
@@ -60,6 +71,38 @@ func (m *Merge) Only(set uint64) {
 			m.columns |= Columns(Seq)
 		}
 		orders[r.Order] = true
+	}
+}
+
+// Drop leaves out rows of the runs whose tag is one of some: those whose value in a column,
+// which is not left out itself, is the place of a true one in dropped. It goes before the
+// first Next.
+func (m *Merge) Drop(column int, dropped []bool, tag func(int) bool) {
+	m.dropColumn, m.dropped, m.dropTag = column, dropped, tag
+}
+
+// drop leaves rows of the block of a run out.
+func (m *Merge) drop(c *cursor) {
+	rows, of := c.buf.rows, c.buf.rows[m.dropColumn]
+	n := 0
+	for n < c.n && !m.dropped[of[n]] {
+		n++
+	}
+	m.kept = m.kept[:0]
+	for i := n; i < c.n; i++ {
+		if !m.dropped[of[i]] {
+			m.kept = append(m.kept, int32(i))
+		}
+	}
+	c.n = n + len(m.kept)
+	for k := range rows {
+		if m.columns>>k&1 == 0 || c.buf.same[k].rows > 0 { // Fast path: all rows are the same.
+			continue
+		}
+		column := rows[k]
+		for at, i := range m.kept {
+			column[n+at] = column[i]
+		}
 	}
 }
 
@@ -137,7 +180,7 @@ func (s *Store) merge(runs []*Run) (*Run, error) {
 }
 
 // before tells whether the next row of a goes before that of b.
-func before(a, b *cursor) bool {
+func (a *entry) before(b *entry) bool {
 	if a.key != b.key {
 		return a.key < b.key
 	}
@@ -162,7 +205,7 @@ func (m *Merge) Next(limit int) (run *Run, rows Rows, i, j int, err error) {
 	if len(m.heap) == 0 {
 		return nil, nil, 0, 0, nil
 	}
-	c := m.heap[0]
+	c := m.heap[0].cursor
 	m.last = c
 	i, j = c.at, c.at+1
 	end := min(c.n, i+limit)
@@ -193,7 +236,7 @@ func (m *Merge) advance() error {
 		return nil
 	}
 	m.last = nil
-	ok, err := m.settle(c)
+	ok, err := m.settle(&m.heap[0])
 	if err != nil {
 		return err
 	}
@@ -208,8 +251,8 @@ func (m *Merge) advance() error {
 }
 
 // settle makes key and then those of the next row of a run, if it has one.
-func (m *Merge) settle(c *cursor) (ok bool, err error) {
-	if c.at == c.n {
+func (m *Merge) settle(c *entry) (ok bool, err error) {
+	for c.at == c.n {
 		if c.block == len(c.run.blocks) {
 			return false, nil
 		}
@@ -218,6 +261,9 @@ func (m *Merge) settle(c *cursor) (ok bool, err error) {
 			return false, err
 		}
 		c.block, c.at, c.n = c.block+1, 0, int(ref.rows)
+		if m.dropped != nil && m.dropTag(c.run.Tag) {
+			m.drop(c.cursor)
+		}
 	}
 	c.key, c.then = c.buf.rows[Key][c.at], c.buf.rows[Then][c.at]
 	return true, nil
@@ -226,17 +272,21 @@ func (m *Merge) settle(c *cursor) (ok bool, err error) {
 // open opens the runs that the next row may be of.
 func (m *Merge) open() error {
 	for len(m.waiting) > 0 && (len(m.heap) == 0 || m.waiting[0].First <= m.heap[0].key) {
-		c := &cursor{}
+		c := entry{cursor: &cursor{}}
 		if n := len(m.spare); n > 0 {
-			c, m.spare = m.spare[n-1], m.spare[:n-1]
+			c.cursor, m.spare = m.spare[n-1], m.spare[:n-1]
 		}
 		c.run, c.block, c.at, c.n = m.waiting[0], 0, 0, 0
 		m.waiting = m.waiting[1:]
-		if _, err := m.settle(c); err != nil {
+		switch ok, err := m.settle(&c); {
+		case err != nil:
 			return err
+		case !ok: // all of its rows are left out
+			m.spare = append(m.spare, c.cursor)
+		default:
+			m.heap = append(m.heap, c)
+			m.up()
 		}
-		m.heap = append(m.heap, c)
-		m.up()
 	}
 	return nil
 }
@@ -246,7 +296,7 @@ func (m *Merge) up() {
 	h := m.heap
 	for i := len(h) - 1; i > 0; {
 		parent := (i - 1) / 2
-		if !before(h[i], h[parent]) {
+		if !h[i].before(&h[parent]) {
 			return
 		}
 		h[i], h[parent] = h[parent], h[i]
@@ -262,10 +312,10 @@ func (m *Merge) down() {
 		if child >= len(h) {
 			return
 		}
-		if child+1 < len(h) && before(h[child+1], h[child]) {
+		if child+1 < len(h) && h[child+1].before(&h[child]) {
 			child++
 		}
-		if !before(h[child], h[i]) {
+		if !h[child].before(&h[i]) {
 			return
 		}
 		h[i], h[child] = h[child], h[i]
