@@ -70,7 +70,7 @@ func (d *document) check(opt *Options) error {
 	case !d.head.events:
 		return problem(d.path, "JSON, but no trace: it has no traceEvents", giveTrace)
 	case d.cut && !opt.Partial:
-		return problem(d.path, fmt.Sprintf("file is truncated after %d events", total), "write it again, or take what is there with --partial")
+		return problem(d.path, fmt.Sprintf("file is truncated after %d events", total), "write it again, or take what is there: torch2arrow --partial")
 	}
 	return nil
 }

@@ -218,7 +218,7 @@ func (r *Report) interpretation(d *report.Section) {
 			capital(r.about(s)), percent(s.value[backpressure]))
 	}
 	if r.LowLoad == nil && r.Verdict == Yes {
-		d.Item("Whether GPUs are idle for want of requests is not known: %s.", notLookedAt)
+		d.Item("Whether GPUs are idle for want of requests is not known: %s.", r.LowLoadUnknown)
 	}
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]

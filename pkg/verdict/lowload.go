@@ -27,6 +27,17 @@ type LowLoad struct {
 // of them.
 const notLookedAt = "calls of the system's libraries were not looked at, which only the pipe from nsys2arrow on does, or not recorded on all ranks"
 
+// notRecorded is why it is not known of what PyTorch's profiler recorded.
+const notRecorded = "PyTorch's profiler records no calls of the system's libraries"
+
+// lowLoadUnknown says why it is not known what of the idle time is for want of requests.
+func (r *Report) lowLoadUnknown() string {
+	if r.run.Source == "torch" {
+		return notRecorded
+	}
+	return notLookedAt
+}
+
 // lowLoad returns what of the idle time is for want of requests, nil where that was not
 // recorded.
 func (r *Report) lowLoad() *LowLoad {

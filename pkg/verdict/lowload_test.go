@@ -49,6 +49,22 @@ func TestLowLoad(t *testing.T) {
 	}
 }
 
+// What PyTorch's profiler recorded no pipe says more of.
+func TestLowLoadUnknown(t *testing.T) {
+	in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: {0.5, 0.2, na, na, na, 0.5, 0, 0, 0}})
+	for source, want := range map[string]string{"nsys": notLookedAt, "torch": notRecorded} {
+		in.Source = source
+		r := Decide(in, Defaults())
+		var page bytes.Buffer
+		if err := report.Markdown(&page, r.Document(), report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if r.LowLoadUnknown != want || !strings.Contains(page.String(), want) {
+			t.Errorf("%s: %q, page\n%s", source, r.LowLoadUnknown, page.String())
+		}
+	}
+}
+
 // Ranks that communicate want for requests only while all of them wait.
 func TestLowLoadOfRanks(t *testing.T) {
 	const two = `{"window": "benchmark", "method": "nvtx", "lanes": 3, "gpu_activity": true, "request_wait_ns": {"aggregate": 500}, "ranks": [

@@ -187,7 +187,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	}
 	r.Borderline = r.borderline()
 	if r.LowLoad = r.lowLoad(); r.LowLoad == nil {
-		r.LowLoadUnknown = notLookedAt
+		r.LowLoadUnknown = r.lowLoadUnknown()
 	}
 	r.Handoff = r.handoff()
 	r.warn()
