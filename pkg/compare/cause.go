@@ -121,13 +121,14 @@ func (c *Comparison) explainCauses() {
 	}
 }
 
-// adviseCauses gives the advice of the causes that grew, the most grown first.
-func (c *Comparison) adviseCauses() {
+// causeAdvices is the advice of the causes that grew.
+func (c *Comparison) causeAdvices() (all []adviceFor) {
 	for _, g := range c.grownCauses() {
 		if advice := causeAdvice[g.cause]; advice != "" {
-			c.mitigate("%s: %s", g.String(), advice)
+			all = append(all, adviceFor{g.delta, g.String() + ": " + advice})
 		}
 	}
+	return all
 }
 
 // ownWork tells whether an operation takes longer by what it does itself: less than

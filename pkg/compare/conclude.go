@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -235,12 +237,21 @@ func (c *Comparison) advise() {
 		c.adviseKernels()
 	}
 	c.adviseBursts()
-	c.adviseWhys()
-	c.adviseCauses()
-	c.adviseTopics()
+	c.adviseGrown()
 	c.adviseNew()
 	c.adviseWarmUp()
 	c.advisePhase()
+}
+
+// adviseGrown gives the advice for what grew: what threads wait for, which is the most
+// exact, then the rest, the most grown first.
+func (c *Comparison) adviseGrown() {
+	c.adviseWhys()
+	grown := append(c.causeAdvices(), c.topicAdvices()...)
+	slices.SortStableFunc(grown, func(a, b adviceFor) int { return cmp.Compare(b.delta, a.delta) })
+	for _, one := range grown {
+		c.mitigate("%s", one.text)
+	}
 }
 
 // mitigate adds a sentence on what to do.
@@ -290,13 +301,20 @@ func (c *Comparison) kernelsChanged() bool {
 	return false
 }
 
-// adviseTopics gives the advice of the topics that grew, the most grown first.
-func (c *Comparison) adviseTopics() {
+// adviceFor is advice for what grew by delta, in us per step.
+type adviceFor struct {
+	delta float64
+	text  string
+}
+
+// topicAdvices is the advice of the topics that grew, but for operations that wait: what they
+// wait for has its own.
+func (c *Comparison) topicAdvices() (all []adviceFor) {
 	seen := map[string]bool{}
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		topic, advice := c.opt.Sources.advice(r.Name)
-		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) {
+		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
 			continue
 		}
 		seen[topic] = true
@@ -309,8 +327,9 @@ func (c *Comparison) adviseTopics() {
 				total += *o.Delta
 			}
 		}
-		c.mitigate("%s (%s per step): %s", strings.Join(names, ", "), change(total), advice)
+		all = append(all, adviceFor{total, fmt.Sprintf("%s (%s per step): %s", strings.Join(names, ", "), change(total), advice)})
 	}
+	return all
 }
 
 // adviseNew adds up operations that were not there.

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/hoststate"
@@ -35,5 +36,34 @@ func TestSayWhys(t *testing.T) {
 	c.Summary[0].Delta, c.Mitigations = &less, nil
 	if c.adviseWhys(); c.Mitigations != nil {
 		t.Errorf("%q where there is less idle time", c.Mitigations)
+	}
+}
+
+// TestAdviceOrder gives the advice for what grew most first, and none but that of the wait
+// for an operation that waits.
+func TestAdviceOrder(t *testing.T) {
+	delta, copies, waited, sleeps := 1000.0, 10.0, 900.0, "blocked:sleep"
+	row := func(name string, delta *float64) Row { return Row{Name: name, Delta: delta, Significant: true} }
+	c := &Comparison{
+		Summary:    []Row{{Name: idleTime, Delta: &delta, Significant: true}},
+		Operations: []Row{row("_prepare_inputs", &delta)},
+		Idle:       []IdleRow{{Row: row("memop", &copies), Cause: "memop", InterStep: &Part{Delta: &copies}}},
+	}
+	c.opt.Sources = DefaultSources()
+	order := func() (first []string) {
+		c.Mitigations = nil
+		c.adviseGrown()
+		for _, m := range c.Mitigations {
+			name, _, _ := strings.Cut(m, " ")
+			first = append(first, name)
+		}
+		return first
+	}
+	if got := order(); !slices.Equal(got, []string{"_prepare_inputs", "copies"}) {
+		t.Errorf("%q", got)
+	}
+	c.IdleWhy = []IdleRow{{Row: row("", &waited), Cause: "host:_prepare_inputs", Why: &sleeps}}
+	if got := order(); !slices.Equal(got, []string{"DEAD_WORK", "copies"}) {
+		t.Errorf("waiting: %q", got)
 	}
 }

@@ -188,11 +188,16 @@ func (c *Comparison) explainWhysOfOne() {
 	}
 }
 
-// adviseWhys gives the advice for what threads wait, the most grown first, where there is
-// more idle time, or seems to be and nothing can be told of the whole: else a wait has but
-// taken the place of something else.
+// moreIdle tells whether there is more idle time, or seems to be and nothing can be told of
+// the whole: else a wait has but taken the place of something else.
+func (c *Comparison) moreIdle() bool {
+	whole := c.summary(idleTime)
+	return whole.grown() > 0 || whole.CannotTell != "" && whole.delta() > 0
+}
+
+// adviseWhys gives the advice for what threads wait, the most grown first.
 func (c *Comparison) adviseWhys() {
-	if whole := c.summary(idleTime); whole.grown() == 0 && (whole.CannotTell == "" || whole.delta() <= 0) {
+	if !c.moreIdle() {
 		return
 	}
 	for _, g := range c.grownWhys() {
@@ -200,6 +205,19 @@ func (c *Comparison) adviseWhys() {
 			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, g.title(), t.Do, change(g.delta))
 		}
 	}
+}
+
+// waits tells whether an operation takes longer because launching threads wait in it: half
+// of its growth or more is idle time that adviseWhys says what to do about.
+func (c *Comparison) waits(r *Row) bool {
+	waited := 0.0
+	for i := range c.IdleWhy {
+		one := &c.IdleWhy[i]
+		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && hoststate.TreatmentOf(*one.Why) != nil {
+			waited += *one.Delta
+		}
+	}
+	return c.moreIdle() && waited > 0 && 2*waited >= r.grown()
 }
 
 // whySection adds the idle time by cause and why.
