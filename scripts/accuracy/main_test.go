@@ -52,6 +52,9 @@ func TestStepFloors(t *testing.T) {
 		if b.total[marked][wrongSilent] > 0 || float64(right.n) < floor*float64(right.of) {
 			t.Errorf("markers %v: right in %v, silently wrong in %d:\n%s", marked == 1, right, b.total[marked][wrongSilent], log.String())
 		}
+		if b.by["pauses between requests"][marked][rightSteps] != 1 {
+			t.Errorf("markers %v: that a window is short counts as a warning about its steps:\n%s", marked == 1, log.String())
+		}
 	}
 }
 
