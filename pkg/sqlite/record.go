@@ -89,13 +89,13 @@ var widths = func() (w [128]uint8) {
 // has few shapes, so a header is decoded only where it is not one of those that
 // came before it.
 type shape struct {
-	header  []byte
-	ends    [2]uint64 // as endsOf returns them for it
-	numbers []place   // of the fields that are numbers
-	texts   []place   // of the others
-	nulls   uint64    // a bit for each field, that of the first the lowest
-	size    int       // of a record up to its last wanted value
-	whole   bool      // that is the end of the record
+	header      []byte
+	first, last uint64  // as endsOf returns them for it
+	numbers     []place // of the fields that are numbers
+	texts       []place // of the others
+	nulls       uint64  // a bit for each field, that of the first the lowest
+	size        int     // of a record up to its last wanted value
+	whole       bool    // that is the end of the record
 }
 
 // shapeBits is the logarithm of the number of shapes that are kept. The tables
@@ -104,11 +104,11 @@ const shapeBits = 10
 
 // shape returns the shape of a record of size bytes with a header.
 func (r *reader) shape(header []byte, size int) (*shape, error) {
-	ends := endsOf(header)
-	s := &r.shapes[hash(header, ends)]
+	first, last := endsOf(header)
+	s := &r.shapes[hash(header, first, last)]
 	// Fast path: the ends of short headers say all.
-	if len(s.header) != len(header) || s.ends != ends || len(header) > 16 && string(s.header) != string(header) {
-		s.header, s.ends = append(s.header[:0], header...), ends
+	if len(s.header) != len(header) || s.first != first || s.last != last || len(header) > 16 && string(s.header) != string(header) {
+		s.header, s.first, s.last = append(s.header[:0], header...), first, last
 		if !r.resolve(s) {
 			s.header = s.header[:0]
 			return nil, r.contradiction()
@@ -126,29 +126,29 @@ func (r *reader) contradiction() error {
 
 // endsOf returns the first and the last bytes of a header: eight of each, or where there
 // are not as many, four, or all bytes.
-func endsOf(header []byte) (ends [2]uint64) {
+func endsOf(header []byte) (first, last uint64) {
 	switch n := len(header); {
 	case n >= 8:
-		return [2]uint64{binary.LittleEndian.Uint64(header), binary.LittleEndian.Uint64(header[n-8:])}
+		return binary.LittleEndian.Uint64(header), binary.LittleEndian.Uint64(header[n-8:])
 	case n >= 4:
-		return [2]uint64{uint64(binary.LittleEndian.Uint32(header)), uint64(binary.LittleEndian.Uint32(header[n-4:]))}
+		return uint64(binary.LittleEndian.Uint32(header)), uint64(binary.LittleEndian.Uint32(header[n-4:]))
 	}
 	for _, b := range header {
-		ends[0] = ends[0]<<8 | uint64(b)
+		first = first<<8 | uint64(b)
 	}
-	return ends
+	return first, 0
 }
 
 // hash returns the number under which the shape of a header with these ends is kept. What
 // eight bytes come to does not wait for those before them.
-func hash(header []byte, ends [2]uint64) uint64 {
+func hash(header []byte, first, last uint64) uint64 {
 	const factor = 0x9e3779b97f4a7c15
-	h := uint64(len(header)) + ends[0]*factor
+	h := uint64(len(header)) + first*factor
 	for i := 11; len(header) > 16; i += 11 {
 		header = header[8:]
 		h += bits.RotateLeft64(binary.LittleEndian.Uint64(header)*factor, i)
 	}
-	return (h ^ ends[1]) * factor >> (64 - shapeBits)
+	return (h ^ last) * factor >> (64 - shapeBits)
 }
 
 // resolve decodes the header of a shape. It returns false where that makes no
