@@ -34,7 +34,7 @@ func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
 // known.
 func (r *rank) lastBlocked(thread, t int64) (last blocked) {
 	for _, w := range r.blocked {
-		if w.thread == thread && w.start < t && w.start >= last.start {
+		if w.thread == thread && w.start < t && (w.start >= last.start || last == blocked{}) {
 			last = w
 		}
 	}
