@@ -109,7 +109,7 @@ type Isolation struct {
 	Method string `json:"method"`
 	// Marker is the expression for forward-step markers, "" for the presets.
 	Marker string `json:"marker,omitempty"`
-	// Gap and SegmentGap are the holes, in ns, that end a step without markers
+	// Gap and SegmentGap are the gaps, in ns, that end a step without markers
 	// and a segment.
 	Gap        int64 `json:"gap_ns"`
 	SegmentGap int64 `json:"segment_gap_ns"`
