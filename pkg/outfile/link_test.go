@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,24 @@ func TestLink(t *testing.T) {
 			if err != nil || info.Mode()&os.ModeSymlink == 0 || string(got) != text {
 				t.Errorf("%s: %v, %v, %q", name, info, err, got)
 			}
+		}
+	}
+}
+
+// TestLongName replaces a file whose name is as long as a name can be.
+func TestLongName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("a", 255))
+	for _, text := range []string{"new", "replaced"} {
+		f, err := unnamed(path, filepath.Dir(path))
+		if f == nil {
+			t.Skip("no files without names here: ", err)
+		}
+		io.WriteString(f, text)
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); string(got) != text {
+			t.Errorf("%q, %v", got, err)
 		}
 	}
 }

@@ -10,6 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// longestBase is how much of a file's name its other name begins with: with a dot and a
+// number it is no longer than the 255 bytes that a name may have.
+const longestBase = 230
+
 // unnamed begins a file without a name; both are nil where there are none.
 func unnamed(path, within string) (*File, error) {
 	fd, err := unix.Open(within, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
@@ -43,7 +47,8 @@ func (f *File) appear(self, within string) error {
 		return err
 	}
 	for {
-		name := filepath.Join(within, fmt.Sprintf(".%s%d", filepath.Base(f.path), rand.Uint64()))
+		base := filepath.Base(f.path)
+		name := filepath.Join(within, fmt.Sprintf(".%s%d", base[:min(len(base), longestBase)], rand.Uint64()))
 		if err = link(name); errors.Is(err, unix.EEXIST) {
 			continue
 		} else if err != nil {
