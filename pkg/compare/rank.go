@@ -26,7 +26,7 @@ type step struct {
 	phase                 event.Phase
 	// markers is how many forward-step markers start in the period, decoding how many
 	// of them are of no context requests.
-	markers, decoding int16
+	markers, decoding int32
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
 	cut bool
