@@ -97,24 +97,7 @@ func TestMerge(t *testing.T) {
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		all := random(r, 2*(1+r.IntN(12)), []int{3, 40, BlockRows - 1, BlockRows, BlockRows + 1, 3 * BlockRows}[seed%6])
-		var want []string
-		type placed struct {
-			order int64
-			tag   int
-			row   [columns]int64
-		}
-		var sorted []placed
-		for _, m := range all {
-			for _, row := range m.rows {
-				sorted = append(sorted, placed{m.order, m.tag, row})
-			}
-		}
-		slices.SortStableFunc(sorted, func(a, b placed) int {
-			return cmp.Or(cmp.Compare(a.row[Key], b.row[Key]), cmp.Compare(b.row[Then], a.row[Then]), cmp.Compare(a.order, b.order), cmp.Compare(a.row[Seq], b.row[Seq]))
-		})
-		for _, p := range sorted {
-			want = append(want, fmt.Sprint(p.tag, p.row[Key], p.row[Then], p.row[Payload:]))
-		}
+		want := sorted(all)
 		for _, limit := range []int64{0, slabSize, 1 << 30} {
 			for _, fanIn := range []int{2, 3, 1000} {
 				s := NewStore(limit)
@@ -127,6 +110,64 @@ func TestMerge(t *testing.T) {
 					t.Error(err)
 				}
 			}
+		}
+	}
+}
+
+// sorted returns the rows of runs in their order, as compare has them.
+func sorted(all []made) (want []string) {
+	type placed struct {
+		order int64
+		tag   int
+		row   [columns]int64
+	}
+	var rows []placed
+	for _, m := range all {
+		for _, row := range m.rows {
+			rows = append(rows, placed{m.order, m.tag, row})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.row[Key], b.row[Key]), cmp.Compare(b.row[Then], a.row[Then]), cmp.Compare(a.order, b.order), cmp.Compare(a.row[Seq], b.row[Seq]))
+	})
+	for _, p := range rows {
+		want = append(want, fmt.Sprint(p.tag, p.row[Key], p.row[Then], p.row[Payload:]))
+	}
+	return want
+}
+
+// TestDrop compares merges that leave rows out with what those of all rows have left,
+// where runs lose some rows, all and none.
+func TestDrop(t *testing.T) {
+	dropped, ofTag := []bool{false, true, false, true}, func(tag int) bool { return tag != 1 }
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		all := random(r, 8, 2*BlockRows)
+		var wanted []made
+		for k := range all {
+			m := made{order: all[k].order, tag: all[k].tag}
+			for i := range all[k].rows {
+				row := &all[k].rows[i]
+				if row[Payload] = int64(k); k != 1 && k != 2 {
+					row[Payload] = r.Int64N(4)
+				}
+				if !dropped[row[Payload]] || !ofTag(m.tag) {
+					m.rows = append(m.rows, *row)
+				}
+			}
+			if len(m.rows) > 0 {
+				wanted = append(wanted, m)
+			}
+		}
+		s := NewStore(1 << 30)
+		m, err := NewMerge(s, write(t, s, all), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Drop(Payload, dropped, ofTag)
+		compare(t, m, 1+r.IntN(5000), sorted(wanted))
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
