@@ -132,24 +132,37 @@ func TestRequestsOfRanks(t *testing.T) {
 }
 
 // Who is off its CPU because it waits for the interpreter lock does not wait for a message,
-// nor has it lost its CPU to others.
+// nor has it lost its CPU to others; unless nobody holds that lock, where holders are
+// recorded: then who is in no call lacks a CPU, and does not contend.
 func TestOffForTheLock(t *testing.T) {
-	for _, call := range []string{"pthread_cond_timedwait", ""} {
+	for _, test := range []struct {
+		call     string
+		holders  bool // are recorded
+		affinity bool
+	}{
+		{"pthread_cond_timedwait", false, false}, {"", false, false},
+		{"pthread_cond_timedwait", true, false}, {"", true, true},
+	} {
 		e := &engine{now: 1_000}
 		from := e.now
 		e.steps(40, e.layer, func() {
 			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
-			if call != "" {
-				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+400_000, call, event.OSWait, -1))
+			if test.call != "" {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+400_000, test.call, event.OSWait, -1))
 			}
 			e.span("Waiting for GIL", event.GIL, func() { e.now += 400_000 })
 			from = e.now
 		})
 		e.rows = append(e.rows, hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		if test.holders {
+			hold := eventtest.New(event.NVTX, 0, 1, 2, "Holding GIL")
+			hold.Class, hold.Thread = event.GIL, 9
+			e.rows = append(e.rows, hold)
+		}
 		eventtest.Sort(e.rows)
 		rep := e.report(t)
-		if has(rep, gap.GIL) == nil || has(rep, gap.Comm) != nil || has(rep, gap.Affinity) != nil {
-			t.Errorf("%q: found %+v", call, rep.Findings)
+		if (has(rep, gap.GIL) == nil) != test.affinity || has(rep, gap.Comm) != nil || (has(rep, gap.Affinity) != nil) != test.affinity {
+			t.Errorf("%+v: found %+v", test, rep.Findings)
 		}
 	}
 }

@@ -64,10 +64,13 @@ func (c *computer) whole(strata map[stratum]*found) map[stratum]*found {
 		}
 		of.key = key
 		if parts[of] == nil {
-			parts[of] = &found{python: map[int32]int64{}}
+			parts[of] = &found{}
 		}
 		parts[of].ns += f.ns
 		for stack, n := range f.python {
+			if parts[of].python == nil {
+				parts[of].python = map[int32]int64{}
+			}
 			parts[of].python[stack] += n
 		}
 	}

@@ -1,6 +1,10 @@
 package idle
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/hoststate"
+)
 
 // hold is a stretch in which a thread holds the interpreter lock.
 type hold struct {
@@ -16,11 +20,12 @@ const (
 	maxOverlap = 16
 )
 
-// Free reports whether a key is time in which a thread waits for the interpreter lock, and
-// nobody is recorded to hold it where holders are.
+// Free reports whether a key is time in which a thread that is ready to run waits for the
+// interpreter lock, and nobody is recorded to hold it where holders are.
 func (r *Rank) Free(k Key) bool {
 	h, ok := r.sites.Holder(k)
-	return ok && r.held && h.Thread == NoTime
+	_, why := r.sites.Undivided(k)
+	return ok && r.held && h.Thread == NoTime && why == hoststate.Descheduled
 }
 
 // creditState credits the time between from and to to the state of a thread, and where
