@@ -78,6 +78,9 @@ type messages struct {
 	flat  flat
 	msg   message
 
+	views           int           // arrays of views in a record batch
+	dictionaryViews map[int64]int // and in that of a dictionary, by its id
+
 	digest   digest
 	sealed   bool     // nothing may follow but the end
 	warnings []string // that the seal has
@@ -222,15 +225,16 @@ func (m *messages) metadata() (body int64, err error) {
 	switch kind {
 	case schemaMessage:
 		msg.buffers = msg.buffers[:0]
-		err = m.checkFields(header.tables(1), 0)
+		m.dictionaryViews = map[int64]int{}
+		m.views, err = m.checkFields(header.tables(1), 0)
 		m.checkPairs(header, 2)
 		header.vector(3, 8)
 	case dictionaryMessage:
 		msg.dictionary, msg.delta = header.i64(0), header.byte(2) != 0
 		data, _ := header.table(1)
-		err = m.record(data, body)
+		err = m.record(data, body, m.dictionaryViews[msg.dictionary])
 	case recordMessage:
-		err = m.record(header, body)
+		err = m.record(header, body, m.views)
 	default:
 		err = fmt.Errorf("message of unknown type %d", kind)
 	}
@@ -250,10 +254,11 @@ func (m *messages) damaged() error {
 const maxDepth = 64
 
 // checkFields makes sure that every vector and text in the descriptions of
-// fields lies in the buffer.
-func (m *messages) checkFields(fields []flatTable, depth int) error {
+// fields lies in the buffer. It returns how many arrays of views a batch of them has, and
+// notes that of their dictionaries.
+func (m *messages) checkFields(fields []flatTable, depth int) (views int, err error) {
 	if depth > maxDepth {
-		return errors.New("columns nested too deep")
+		return 0, errors.New("columns nested too deep")
 	}
 	for _, f := range fields {
 		f.vector(0, 1) // the name
@@ -261,18 +266,31 @@ func (m *messages) checkFields(fields []flatTable, depth int) error {
 		if f.byte(2) == unionType {
 			typ.vector(1, 4)
 		}
+		m.checkPairs(f, 6)
+		below, err := m.checkFields(f.tables(5), depth+1)
+		if err != nil {
+			return 0, err
+		}
+		if t := f.byte(2); t == binaryViewType || t == textViewType {
+			below++
+		}
 		if dictionary, ok := f.table(4); ok {
 			dictionary.table(1)
-		}
-		m.checkPairs(f, 6)
-		if err := m.checkFields(f.tables(5), depth+1); err != nil {
-			return err
+			id := dictionary.i64(0)
+			m.dictionaryViews[id] = max(m.dictionaryViews[id], below)
+		} else {
+			views += below
 		}
 	}
-	return nil
+	return views, nil
 }
 
-const unionType = 14
+// Types of fields, as schemas number them.
+const (
+	unionType      = 14
+	binaryViewType = 23
+	textViewType   = 24
+)
 
 // checkPairs does so for the custom metadata in field n of t.
 func (m *messages) checkPairs(t flatTable, n int) {
@@ -285,8 +303,10 @@ func (m *messages) checkPairs(t flatTable, n int) {
 // record reads the description of a record batch, whose body has so many bytes. After it
 // every buffer lies in the body; that they are long enough for the rows, their columns
 // check. A batch cannot have more rows than its body has bits, whatever it claims: every
-// column of events and tables takes a bit a row at least.
-func (m *messages) record(t flatTable, body int64) error {
+// column of events and tables takes a bit a row at least. It has to say of how many buffers
+// each of so many arrays of views consists: Arrow's reader takes what follows for that
+// where it does not, and memory for as many.
+func (m *messages) record(t flatTable, body int64, views int) error {
 	msg, f := &m.msg, &m.flat
 	if _, ok := t.table(3); ok {
 		return &event.Error{Msg: "compressed record batches are not supported", Advice: "write the stream uncompressed"}
@@ -314,7 +334,7 @@ func (m *messages) record(t flatTable, body int64) error {
 		ok = ok && n >= 0 && n <= int64(len(msg.buffers))
 		msg.variadic = append(msg.variadic, n)
 	}
-	if !ok || f.bad {
+	if !ok || f.bad || count < views {
 		return m.damaged()
 	}
 	return nil
