@@ -44,12 +44,12 @@ func (e *eager) learn(between []int32, u *rule) {
 	e.forward = 2*periods[len(periods)/4] + minForward
 }
 
+// isForward says whether the period of the open step holds such a forward pass.
+func (e *eager) isForward() bool { return e.forward > 0 && e.kernels >= e.forward }
+
 // mark gives a step row whose period holds such a forward pass the class launch.
 func (e *eager) mark(b *event.Batch, row int) {
-	if e.forward == 0 || e.kernels < e.forward {
-		return
-	}
-	if b.Columns.Has(event.ColClass) {
+	if e.isForward() && b.Columns.Has(event.ColClass) {
 		b.Class.Set(row, event.Launch)
 	}
 }

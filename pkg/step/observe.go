@@ -163,6 +163,12 @@ func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
 	}
 }
 
+// asksContext says whether text is a marker of a step with context requests.
+func (r *rank) asksContext(text string) bool {
+	counts, ok := r.plan.marker.Parse(text)
+	return ok && counts.HasCounts && counts.Ctx > 0
+}
+
 // observeReplay uses a GPU row that a graph launch ran.
 func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 	launch, ok := b.Correlation.Get(k)
@@ -183,6 +189,7 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		return from
 	}
 	_, text := r.launchRange(b, k)
+	r.shifted += b2n(r.eager.isForward() && r.asksContext(text))
 	from = r.begin(b, from, k, openStep{id: launch, start: start, end: end, size: 1}, text)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from

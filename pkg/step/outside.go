@@ -47,6 +47,11 @@ func (o *outside) marker(end int64, fresh bool) {
 	o.end = max(o.end, end)
 }
 
+// drains says whether less than another step is launched after the last marker.
+func (o *outside) drains() bool {
+	return o.now.graphsAfter <= o.now.graphs && o.now.kernelsAfter < max(o.now.kernels, minForward)
+}
+
 // minLaunches is how many launches, of graphs one, make a step at least.
 const minLaunches = 8
 

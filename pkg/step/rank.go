@@ -56,6 +56,7 @@ type rank struct {
 	sizes        []int32  // of all steps
 	lacksMarkers bool     // in more than a tenth of its steps there is an iteration without one
 	joined       []int32  // of all steps, the collectives launched outside of markers
+	shifted      int      // steps by graph that begin only after an eager forward pass of theirs
 	leading      int      // steps without a marker before those with one, where they are several
 }
 
@@ -72,6 +73,9 @@ type openStep struct {
 type segment struct {
 	first      int // number of its first step
 	start, end int64
+	// drained is when the GPU is done with what came before the long idle stretch, by
+	// nvtx and where nothing else is launched by then; else 0.
+	drained int64
 }
 
 // newRank returns a rank of which no row was seen. What the header knows of it (which
@@ -318,6 +322,9 @@ const maxReplays = 8
 func (r *rank) closeSegment() {
 	r.out.flush(never)
 	r.endStep(r.segments[len(r.segments)-1].end)
+	if r.plan.method == NVTX && r.outside.drains() {
+		r.segments[len(r.segments)-1].drained = r.frontier
+	}
 	r.open, r.limit = false, never
 	r.outside.end = never
 	r.step.id = none

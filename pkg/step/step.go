@@ -29,6 +29,10 @@
 // a segment begins, as a recording may with a draft model's, and that make up one
 // step before that of a marker, belong to no step.
 //
+// With "nvtx" a warning says where the host runs so far ahead of the GPU that markers are
+// not as far apart as the steps of the GPU; with "graph" one says where the replays of
+// markers are a draft's after an eager prefill, or more than one a marker.
+//
 // With "nvtx" and "allreduce" a warning says where so much is launched outside of
 // markers as makes a step: some iterations may have none.
 //

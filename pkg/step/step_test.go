@@ -645,6 +645,9 @@ func TestWarnings(t *testing.T) {
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
 		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9", "4 steps of rank 0 come before those with a forward-step marker"}},
 		{"lost", lostPrefill(), NVTX, []string{"after 3 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
+		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU: that is done 15.85ms after the last marker of a window of 3.9ms, "}},
+		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
+		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 the forward pass of their context requests runs eagerly"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
@@ -733,6 +736,34 @@ func lostPrefill() (rows []eventtest.Row) {
 			}
 		}
 	}
+	return rows
+}
+
+// replaysOf is steps 200 us apart on the host that replay a graph each, the GPU's work
+// of all of which takes so long, and the last ones of which begin with an eager prefill.
+func replaysOf(steps, gpu int64, prefills int64) (rows []eventtest.Row) {
+	for i := range steps {
+		at, on := i*200_000, 100+i*gpu/steps
+		m := eventtest.New(event.NVTX, 0, at, at+100_000, fmt.Sprintf("_forward_step %d: %d ctx reqs, 1 gen reqs", i, b2i(i >= steps-prefills)))
+		m.Class, m.Thread = event.StepMarker, 1
+		c := eventtest.New(event.API, 0, at+10, at+20, "cudaGraphLaunch")
+		c.Class, c.Thread = event.GraphLaunch, 1
+		rows = append(rows, m, c)
+		k := eventtest.New(event.Kernel, 0, 0, 0, "k")
+		k.Class, k.Device, k.LaunchStart, k.LaunchEnd, k.LaunchThread, k.Correlation = event.Other, 0, at+10, at+20, 1, 1000+i
+		for n := range int64(30) {
+			k.Start, k.End = on+n*gpu/steps/40, on+(n+1)*gpu/steps/40
+			k.GraphNode = n
+			switch {
+			case n < 20 && i < steps-prefills:
+				continue
+			case n < 20:
+				k.GraphNode = -1
+			}
+			rows = append(rows, k)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b eventtest.Row) int { return int(a.Start - b.Start) })
 	return rows
 }
 

@@ -213,12 +213,26 @@ func (r *rank) check(w *window) error {
 	switch {
 	case r.plan.method == NVTX:
 		r.checkMarkers()
+		r.checkAhead(w)
 	case r.plan.method == Allreduce && r.markers.ids > 0:
 		r.checkMarked(w)
 	default:
+		r.checkReplays()
 		return r.checkUnmarked(w)
 	}
 	return nil
+}
+
+// checkReplays warns where steps by graph are not those of the markers.
+func (r *rank) checkReplays() {
+	switch n, m := int64(len(r.sizes)), r.markers.ids; {
+	case r.plan.method != Graph || m == 0:
+	case 20*(n-m) > m:
+		r.warn("rank %d has %d steps by graph, but %d forward-step markers: several replays may be one step, compare with --by nvtx", r.id, n, m)
+	case 50*r.shifted > len(r.sizes):
+		r.warn("before the replays of %d of %d steps of rank %d the forward pass of their context requests runs eagerly: "+
+			"it is in the period of the step before, compare with --by nvtx", r.shifted, n, r.id)
+	}
 }
 
 // warn adds a warning about the rank.
@@ -234,6 +248,27 @@ func (r *rank) checkMarkers() {
 			"some iterations may have none", n, len(r.sizes), r.id)
 	}
 }
+
+// checkAhead warns where the GPU is still at work on the window's steps long after its
+// last marker, by a tenth of the window and more than the few steps that an engine
+// schedules ahead: markers are then as far apart as the host makes them, which is less
+// than the GPU takes.
+func (r *rank) checkAhead(w *window) {
+	for i, seg := range r.segments {
+		n := int64(r.lastStep(i) - seg.first)
+		late, length := seg.drained-seg.end, seg.end-seg.start
+		if w.segment >= 0 && i != w.segment || 10*late <= length || late*n <= maxScheduled*length {
+			continue
+		}
+		r.warn("the host of rank %d runs ahead of its GPU: that is done %v after the last marker of a window of %v, "+
+			"so that step lengths are those of the host, not the throughput; compare with --by graph or --by allreduce",
+			r.id, time.Duration(late).Round(10*time.Microsecond), time.Duration(length).Round(10*time.Microsecond))
+		return
+	}
+}
+
+// maxScheduled is how many steps engines keep on the GPU while the host prepares more.
+const maxScheduled = 3
 
 // checkMarked warns where markers and collectives do not go together.
 func (r *rank) checkMarked(w *window) {
