@@ -225,6 +225,8 @@ func (c *Call) complain(err error) {
 		hint = "check the name"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "check the permissions of the file"
+	case errors.Is(err, syscall.ENOSPC):
+		hint = "make room there, or write elsewhere"
 	}
 	if hint != "" {
 		c.Log("hint: " + hint)

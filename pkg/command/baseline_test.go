@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,12 @@ func TestOutputsThatOnlyTheCommandKnows(t *testing.T) {
 	}
 	refused(t, &Metrics, "the output is the input", "--runs", "night="+rows, "-o", rows)
 	refused(t, &Metrics, "--runs and --merge", "--runs", "--merge", rows)
+	part := filepath.Join(dir, "part.arrows")
+	if status := cli.Run(&Metrics, []string{trace, "-o", part}, strings.NewReader(""), io.Discard, io.Discard); status != 0 {
+		t.Fatal(status)
+	}
+	refused(t, &Metrics, "are the same file", "--merge", part, dir+"/./part.arrows")
+	refused(t, &Gaps, "hint: a size is a number of bytes", trace, "--memory", "1")
 	refused(t, &Verdict, "--last without --history", other, "--last", "3")
 }
 
@@ -124,8 +131,15 @@ func TestDoctorFormats(t *testing.T) {
 // TestPerfettoSaysThatItIsEmpty wants a trace without steps not to pass for one of steps.
 func TestPerfettoSaysThatItIsEmpty(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	status := cli.Run(&Gaps, []string{"../../testdata/llama_tp2.sqlite", "--from", "1000000", "--perfetto", filepath.Join(t.TempDir(), "x.json")}, strings.NewReader(""), &stdout, &stderr)
+	status := cli.Run(&Gaps, []string{"../../testdata/llama_tp2.sqlite", "--to", "51ms", "--perfetto", filepath.Join(t.TempDir(), "x.json")}, strings.NewReader(""), &stdout, &stderr)
 	if status != 0 || !strings.Contains(stderr.String(), "x.json is empty: no steps were read") {
 		t.Errorf("status %d, %s", status, &stderr)
+	}
+}
+
+// TestNothingChosen wants a range in which nothing lies not to pass for an answer.
+func TestNothingChosen(t *testing.T) {
+	for _, from := range []string{"1000000", "999s"} {
+		refused(t, &Gaps, "nothing of the trace lies between --from and --to", "../../testdata/llama_tp2.sqlite", "--from", from)
 	}
 }

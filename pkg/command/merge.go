@@ -32,7 +32,10 @@ func (c *Context) merge() (*metric.Result, error) {
 		return nil, cli.Misuse("standard input can be read once only", "write the parts to files")
 	}
 	var sum *metric.Result
-	for _, path := range files {
+	for i, path := range files {
+		if k := slices.IndexFunc(files[:i], func(o string) bool { return cli.SameFile(o, path) }); k >= 0 {
+			return nil, cli.Misuse(path+" and "+files[k]+" are the same file", "give each part once: it would count twice")
+		}
 		part, err := c.readPart(path)
 		switch {
 		case err != nil:

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -155,7 +156,33 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 // chooseSteps reads of events that were just given their steps those that are
 // chosen.
 func (c *Context) chooseSteps(src event.Source) (event.Source, error) {
-	return (&checkpoint.Selection{Steps: c.selected.Steps}).Filter(src)
+	chosen, err := (&checkpoint.Selection{Steps: c.selected.Steps}).Filter(src)
+	return c.notEmpty(chosen), err
+}
+
+// notEmpty returns the rows that were chosen, and an error at their end where --from and
+// --to leave none: an answer of nothing would pass for one of the trace.
+func (c *Context) notEmpty(chosen event.Source) event.Source {
+	if c.selected.Time == nil && c.selected.Steps == nil || c.selected.Kinds != nil {
+		return chosen
+	}
+	return &notEmpty{Source: chosen}
+}
+
+type notEmpty struct {
+	event.Source
+	some bool // there were rows
+}
+
+// Next is event.Source's.
+func (s *notEmpty) Next() (*event.Batch, error) {
+	b, err := s.Source.Next()
+	if err == io.EOF && !s.some {
+		return nil, cli.Misuse("nothing of the trace lies between --from and --to",
+			"'verdict FILE' without them says how many steps there are, 'nsys2arrow FILE --format csv' at which times")
+	}
+	s.some = s.some || err == nil && b.Len > 0
+	return b, err
 }
 
 // refuseSteps refuses a choice of steps where there are none.

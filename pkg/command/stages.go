@@ -116,6 +116,7 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 		if err := c.checkChosen(in.Events.Header()); err != nil {
 			return nil, err
 		}
+		in.Events = c.notEmpty(in.Events)
 	}
 	if in.Fresh {
 		c.logReports(in.Events.Header())

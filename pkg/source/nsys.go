@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/nsys"
@@ -65,8 +66,21 @@ func exportCapture(ctx context.Context, path, dir string) (string, error) {
 	base := filepath.Base(path)
 	out := filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base))+".sqlite")
 	cmd := exec.CommandContext(ctx, program, "export", "--type", "sqlite", "--output", out, path)
-	if err := cmd.Run(); err != nil { // what it prints may hold the command line of the capture
-		return "", refused("run it by hand to see why: nsys export --type sqlite "+path, "%s: nsys export failed: %v", path, err)
+	err = cmd.Run() // what it prints may hold the command line of the capture
+	if err == nil {
+		_, err = os.Stat(out)
+	}
+	if err != nil {
+		return "", refused("an nsys older than the one that recorded it cannot read it: export it with that one or a newer one; to see what it says: nsys export --type sqlite "+path,
+			"%s: %s, found on PATH, did not export it", path, versionOf(ctx, program))
 	}
 	return out, nil
 }
+
+// versionOf returns what to call a program nsys: by its version, where it says it.
+func versionOf(ctx context.Context, program string) string {
+	said, _ := exec.CommandContext(ctx, program, "--version").Output()
+	return strings.TrimSpace("nsys " + version.FindString(string(said)))
+}
+
+var version = regexp.MustCompile(`\d+(\.\d+)+`)

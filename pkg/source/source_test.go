@@ -171,3 +171,22 @@ func TestStage(t *testing.T) {
 		in.Close()
 	}
 }
+
+// TestCaptureNotExported wants to know which nsys did not export a capture, and why that
+// may be: what the program says is not passed on.
+func TestCaptureNotExported(t *testing.T) {
+	const want = "nsys 2021.1.1, found on PATH, did not export it"
+	for _, does := range []string{"exit 1", "exit 0"} {
+		at, dir := inputs(t), t.TempDir()
+		script := "#!/bin/sh\n[ \"$1\" = --version ] && echo 'NVIDIA Nsight Systems version 2021.1.1' && exit\necho secret >&2\n" + does + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "nsys"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir)
+		_, err := source.Open([]string{at("c.nsys-rep")}, &source.Options{Context: t.Context()})
+		var advice interface{ Hint() string }
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &advice) || !strings.Contains(advice.Hint(), "older than the one that recorded it") || strings.Contains(err.Error()+advice.Hint(), "secret") {
+			t.Errorf("%s: %v", does, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -114,6 +115,16 @@ func (s *sink) WritePayload(p ipc.Payload) error {
 		return err
 	}
 	return p.SerializeBody(s)
+}
+
+// cause is the error of the output in what Arrow makes of it, which speaks of messages
+// and bodies where the disk is full.
+func cause(err error) error {
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return file
+	}
+	return err
 }
 
 // Write writes part of a body: a whole buffer, which begins at a multiple of 8 bytes,

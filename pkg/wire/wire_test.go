@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -199,7 +200,7 @@ type failing struct{ left int }
 
 func (f *failing) Write(p []byte) (int, error) {
 	if f.left -= len(p); f.left < 0 {
-		return 0, errors.New("full")
+		return 0, &fs.PathError{Op: "write", Path: "x.arrows", Err: errors.New("full")}
 	}
 	return len(p), nil
 }
@@ -207,14 +208,16 @@ func (f *failing) Write(p []byte) (int, error) {
 func TestNoEndAfterAnError(t *testing.T) {
 	h := testHeader(event.BaseCols)
 	b := randomBatch(seeded(1), 5000, event.BaseCols, 3)
-	out := &failing{left: 100_000}
-	w := NewWriter(out, h)
-	if err := w.Write(b); err == nil {
-		t.Fatal("no error from a full disk")
-	}
-	out.left = 1 << 30
-	if err := w.Close(); err == nil || out.left != 1<<30 {
-		t.Errorf("closing after an error: %v, and %d bytes written", err, 1<<30-out.left)
+	for _, room := range []int{0, 100, 2000, 100_000} {
+		out := &failing{left: room}
+		w := NewWriter(out, h)
+		if err := w.Write(b); err == nil || err.Error() != "write x.arrows: full" {
+			t.Fatalf("after %d bytes on a full disk: %v", room, err)
+		}
+		out.left = 1 << 30
+		if err := w.Close(); err == nil || out.left != 1<<30 {
+			t.Errorf("closing after an error: %v, and %d bytes written", err, 1<<30-out.left)
+		}
 	}
 }
 

@@ -139,7 +139,7 @@ func (w *Writer) write(b *event.Batch) error {
 	}
 	w.begun = true
 	if err := w.ipc.Write(rec); err != nil {
-		return err
+		return cause(err)
 	}
 	return w.out.out.Flush()
 }
