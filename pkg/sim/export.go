@@ -197,7 +197,7 @@ func (e *exporter) strings() {
 // idle adds the empty tables of an export that is not lazy.
 func (e *exporter) idle() {
 	for _, name := range idleTables {
-		e.open(table{name: name, columns: append(startEnd(), maybe("globalTid", u64), must("nameId", u32))}, 0)
+		e.open(table{name: name, columns: join(startEnd(), maybe("globalTid", u64), must("nameId", u32))}, 0)
 	}
 }
 

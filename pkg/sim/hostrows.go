@@ -32,24 +32,24 @@ type Frame struct {
 	Module StringID // path of its library or program
 }
 
-var tableSwitch = table{name: "SCHED_EVENTS", columns: []column{
+var tableSwitch = table{name: "SCHED_EVENTS", columns: join(
 	must("start", i64).says(noteStart), must("cpu", i32), must("isSchedIn", u8), maybe("globalTid", u64).says(noteID),
-}}
+)}
 
-var tableOSCall = table{name: "OSRT_API", columns: append(startEnd(),
+var tableOSCall = table{name: "OSRT_API", columns: join(startEnd(),
 	must("eventClass", u8), maybe("globalTid", u64).says(noteID), must("nameId", u32).says(noteString),
 	must("returnValue", i32), must("nestingLevel", u32), must("callchainId", u32),
 )}
 
-var tableSample = table{name: "COMPOSITE_EVENTS", columns: []column{
+var tableSample = table{name: "COMPOSITE_EVENTS", columns: join(
 	must("id", u64).primary(), must("start", i64).says(noteStart), maybe("cpu", i32), maybe("threadState", u8),
 	maybe("globalTid", u64).says(noteID), must("cpuCycles", u64),
-}}
+)}
 
-var tableSampleStack = table{name: "SAMPLING_CALLCHAINS", columns: []column{
+var tableSampleStack = table{name: "SAMPLING_CALLCHAINS", columns: join(
 	must("id", u64), must("symbol", u32).says(noteString), must("module", u32).says(noteString), maybe("kernelMode", u8),
 	maybe("unresolved", u8), maybe("unwindMethod", u8), must("stackDepth", u16),
-}}
+)}
 
 // hostRows writes what the operating system did with threads.
 func (e *exporter) hostRows() {

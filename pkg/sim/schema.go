@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -111,16 +112,37 @@ type column struct {
 	note        string // the comment in its CREATE TABLE line
 }
 
-// must and maybe are columns that are NOT NULL and that may be NULL, in every version and
-// also in reduced exports unless the methods below say otherwise.
-func must(name string, w width) column  { return column{name: name, width: w} }
-func maybe(name string, w width) column { return column{name: name, width: w, optional: true} }
+// columns are some columns of a table, in their order.
+type columns []column
 
-func (c column) from(s Schema) column  { c.since = s; return c }
-func (c column) until(s Schema) column { c.till = s; return c }
-func (c column) extra() column         { c.full = true; return c }
-func (c column) primary() column       { c.key = true; return c }
-func (c column) says(s string) column  { c.note = s; return c }
+// must and maybe are columns of one width, named with spaces between, that are NOT NULL and
+// that may be NULL: in every version and also in reduced exports unless the methods below
+// say otherwise.
+func must(names string, w width) columns {
+	return maybe(names, w).each(func(c *column) { c.optional = false })
+}
+func maybe(names string, w width) (c columns) {
+	for name := range strings.FieldsSeq(names) {
+		c = append(c, column{name: name, width: w, optional: true})
+	}
+	return c
+}
+
+// join puts columns one after the other.
+func join(parts ...columns) columns { return slices.Concat(parts...) }
+
+func (c columns) each(change func(*column)) columns {
+	for i := range c {
+		change(&c[i])
+	}
+	return c
+}
+
+func (c columns) from(s Schema) columns  { return c.each(func(c *column) { c.since = s }) }
+func (c columns) until(s Schema) columns { return c.each(func(c *column) { c.till = s }) }
+func (c columns) extra() columns         { return c.each(func(c *column) { c.full = true }) }
+func (c columns) primary() columns       { return c.each(func(c *column) { c.key = true }) }
+func (c columns) says(s string) columns  { return c.each(func(c *column) { c.note = s }) }
 
 // in tells whether the exports of a version have the column.
 func (c column) in(s Schema, reduced bool) bool {
@@ -155,7 +177,7 @@ func (c column) ddl() string {
 type table struct {
 	name        string
 	since, till Schema
-	columns     []column
+	columns     columns
 }
 
 // in tells whether the exports of a version have the table.

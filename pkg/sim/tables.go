@@ -9,13 +9,13 @@ const (
 	noteCorr   = "REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId), if the call was recorded"
 )
 
-func startEnd() []column {
-	return []column{must("start", i64).says(noteStart), must("end", i64).says("Event end timestamp (ns).")}
+func startEnd() columns {
+	return join(must("start", i64).says(noteStart), must("end", i64).says("Event end timestamp (ns)."))
 }
 
 // gpuColumns begin every table of GPU work.
-func gpuColumns() []column {
-	return append(startEnd(),
+func gpuColumns() columns {
+	return join(startEnd(),
 		must("deviceId", u32).says("Device ID."),
 		must("contextId", u32).extra(),
 		maybe("greenContextId", u32).from(Schema3_16_1).extra(),
@@ -25,78 +25,60 @@ func gpuColumns() []column {
 	)
 }
 
-var tableStrings = table{name: "StringIds", columns: []column{
+var tableStrings = table{name: "StringIds", columns: join(
 	must("id", u32).primary().says("ID reference value."),
 	must("value", str).says("String value."),
-}}
+)}
 
-var tableKernel = table{name: "CUPTI_ACTIVITY_KIND_KERNEL", columns: append(gpuColumns(),
-	must("demangledName", u32).says(noteString),
-	must("shortName", u32).says(noteString),
+var tableKernel = table{name: "CUPTI_ACTIVITY_KIND_KERNEL", columns: join(gpuColumns(),
+	must("demangledName shortName", u32).says(noteString),
 	maybe("mangledName", u32).from(Schema2_9_1).extra(),
-	maybe("launchType", u8).extra(),
-	maybe("cacheConfig", u8).extra(),
+	maybe("launchType cacheConfig", u8).extra(),
 	must("registersPerThread", u16).extra(),
-	must("gridX", u32), must("gridY", u32), must("gridZ", u32),
-	must("blockX", u32), must("blockY", u32), must("blockZ", u32),
-	must("staticSharedMemory", u32).extra(),
-	must("dynamicSharedMemory", u32).extra(),
-	must("localMemoryPerThread", u32).extra(),
-	must("localMemoryTotal", u32).extra(),
+	must("gridX gridY gridZ blockX blockY blockZ", u32),
+	must("staticSharedMemory dynamicSharedMemory localMemoryPerThread localMemoryTotal", u32).extra(),
 	must("gridId", i64).extra(),
 	maybe("sharedMemoryExecuted", u32).extra(),
 	maybe("graphNodeId", u64).says("REFERENCES CUDA_GRAPH_NODE_EVENTS(graphNodeId)").extra(),
 	maybe("sharedMemoryLimitConfig", u8).from(Schema2_9_1).extra(),
-	maybe("qmdBulkReleaseDone", i64).from(Schema3_24_14).extra(),
-	maybe("qmdPreexitDone", i64).from(Schema3_24_14).extra(),
-	maybe("qmdLastCtaDone", i64).from(Schema3_24_14).extra(),
-	maybe("graphId", u32).from(Schema3_24_14).extra(),
-	maybe("clusterX", u32).from(Schema3_24_14).extra(),
-	maybe("clusterY", u32).from(Schema3_24_14).extra(),
-	maybe("clusterZ", u32).from(Schema3_24_14).extra(),
-	maybe("clusterSchedulingPolicy", u32).from(Schema3_24_14).extra(),
-	maybe("maxPotentialClusterSize", u32).from(Schema3_24_14).extra(),
-	maybe("maxActiveClusters", u32).from(Schema3_24_14).extra(),
+	maybe("qmdBulkReleaseDone qmdPreexitDone qmdLastCtaDone", i64).from(Schema3_24_14).extra(),
+	maybe("graphId clusterX clusterY clusterZ clusterSchedulingPolicy maxPotentialClusterSize maxActiveClusters", u32).from(Schema3_24_14).extra(),
 	maybe("sharedMemoryRequestedPercentage", u8).from(Schema3_24_14).extra(),
 	must("tensorSizeMinusOneElements", str).from(Schema3_25_0).extra(),
 )}
 
-var tableReplay = table{name: "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns: append(gpuColumns(),
+var tableReplay = table{name: "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns: join(gpuColumns(),
 	must("graphId", u32).says("REFERENCES CUDA_GRAPH_EVENTS(graphId)"),
 	must("graphExecId", u32).says("REFERENCES CUDA_GRAPH_EVENTS(graphExecId)"),
 )}
 
-var tableCopy = table{name: "CUPTI_ACTIVITY_KIND_MEMCPY", columns: append(gpuColumns(),
+var tableCopy = table{name: "CUPTI_ACTIVITY_KIND_MEMCPY", columns: join(gpuColumns(),
 	must("bytes", u64).says("Number of bytes transferred (B)."),
 	must("copyKind", u8).says("REFERENCES ENUM_CUDA_MEMCPY_OPER(id)"),
 	maybe("deprecatedSrcId", u32).extra(),
-	maybe("srcKind", u8).extra(),
-	maybe("dstKind", u8).extra(),
-	maybe("srcDeviceId", u32).extra(),
-	maybe("srcContextId", u32).extra(),
-	maybe("dstDeviceId", u32).extra(),
-	maybe("dstContextId", u32).extra(),
+	maybe("srcKind dstKind", u8).extra(),
+	maybe("srcDeviceId srcContextId dstDeviceId dstContextId", u32).extra(),
 	maybe("migrationCause", u8).from(Schema2_9_1).extra(),
 	maybe("graphNodeId", u64).extra(),
 	maybe("virtualAddress", u64).from(Schema2_9_1).extra(),
 	maybe("copyCount", u64).from(Schema3_24_14).extra(),
 )}
 
-var tableFill = table{name: "CUPTI_ACTIVITY_KIND_MEMSET", columns: append(gpuColumns(),
+var tableFill = table{name: "CUPTI_ACTIVITY_KIND_MEMSET", columns: join(gpuColumns(),
 	must("value", u32),
 	must("bytes", u64),
 	maybe("graphNodeId", u64).extra(),
 	maybe("memKind", u8).extra(),
 )}
 
-var tableSync = table{name: "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns: append(gpuColumns(),
+var tableSync = table{name: "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns: join(gpuColumns(),
 	maybe("deprecatedSyncType", u8).from(Schema3_24_14).extra(),
 	must("syncType", u8).says("REFERENCES ENUM_CUPTI_SYNC_TYPE(id)"),
 	must("eventId", u32),
 	maybe("eventSyncId", u64).from(Schema3_24_14).extra(),
 )}
 
-var tableCall = table{name: "CUPTI_ACTIVITY_KIND_RUNTIME", columns: append(startEnd(),
+var tableCall = table{name: "CUPTI_ACTIVITY_KIND_RUNTIME", columns: join(startEnd(),
 	must("eventClass", u8).says("REFERENCES ENUM_NSYS_EVENT_CLASS(id)").extra(),
 	maybe("globalTid", u64).says(noteID),
 	maybe("correlationId", u32).says("ID used to identify events that this function call has triggered."),
@@ -105,7 +87,7 @@ var tableCall = table{name: "CUPTI_ACTIVITY_KIND_RUNTIME", columns: append(start
 	maybe("callchainId", u32).from(Schema2_9_1).extra(),
 )}
 
-var tableNote = table{name: "NVTX_EVENTS", columns: []column{
+var tableNote = table{name: "NVTX_EVENTS", columns: join(
 	must("eventId", i64).primary().from(Schema3_28_1),
 	must("start", i64).says(noteStart),
 	maybe("end", i64).says("Event end timestamp (ns)."),
@@ -114,22 +96,15 @@ var tableNote = table{name: "NVTX_EVENTS", columns: []column{
 	maybe("category", u32),
 	maybe("color", u32).says("Encoded ARGB color value."),
 	maybe("text", str).says("Explicit name/text (non-registered string)"),
-	maybe("globalTid", u64).says(noteID),
-	maybe("endGlobalTid", u64).says(noteID),
+	maybe("globalTid endGlobalTid", u64).says(noteID),
 	maybe("textId", u32).says(noteString),
-	maybe("domainId", u64),
-	maybe("uint64Value", u64),
-	maybe("int64Value", i64),
-	maybe("doubleValue", f64),
-	maybe("uint32Value", u32),
-	maybe("int32Value", i32),
-	maybe("floatValue", f64),
-	maybe("jsonTextId", u32),
-	maybe("jsonText", str),
+	maybe("domainId uint64Value", u64),
+	maybe("int64Value", i64), maybe("doubleValue", f64), maybe("uint32Value", u32), maybe("int32Value", i32), maybe("floatValue", f64),
+	maybe("jsonTextId", u32), maybe("jsonText", str),
 	maybe("binaryData", str).from(Schema3_16_1),
-}}
+)}
 
-var tableProfilerOverhead = table{name: "PROFILER_OVERHEAD", columns: append(startEnd(),
+var tableProfilerOverhead = table{name: "PROFILER_OVERHEAD", columns: join(startEnd(),
 	maybe("globalTid", u64),
 	maybe("correlationId", u32).until(Schema2_9_1),
 	must("nameId", u32).says(noteString),
@@ -137,7 +112,7 @@ var tableProfilerOverhead = table{name: "PROFILER_OVERHEAD", columns: append(sta
 	must("overheadType", u8).from(Schema3_24_14).says("REFERENCES ENUM_CUPTI_OVERHEAD_TYPE(id)"),
 )}
 
-var tableCuptiOverhead = table{name: "CUPTI_ACTIVITY_KIND_OVERHEAD", since: Schema3_24_14, columns: append(startEnd(),
+var tableCuptiOverhead = table{name: "CUPTI_ACTIVITY_KIND_OVERHEAD", since: Schema3_24_14, columns: join(startEnd(),
 	must("eventClass", u8),
 	maybe("globalTid", u64),
 	maybe("correlationId", u32),
@@ -145,72 +120,50 @@ var tableCuptiOverhead = table{name: "CUPTI_ACTIVITY_KIND_OVERHEAD", since: Sche
 	must("overheadType", u8),
 )}
 
-var tableProcess = table{name: "PROCESSES", since: Schema2_9_1, columns: []column{
-	maybe("globalPid", u64), maybe("pid", u32), maybe("name", str),
-}}
+var tableProcess = table{name: "PROCESSES", since: Schema2_9_1, columns: join(maybe("globalPid", u64), maybe("pid", u32), maybe("name", str))}
 
-var tableThread = table{name: "ThreadNames", columns: []column{
-	must("nameId", u32), maybe("priority", u32), maybe("globalTid", u64),
-}}
+var tableThread = table{name: "ThreadNames", columns: join(must("nameId", u32), maybe("priority", u32), maybe("globalTid", u64))}
 
-var tableOutput = table{name: "ProcessStreams", columns: []column{
-	must("globalPid", u64), must("filenameId", u32), must("contentId", u32),
-}}
+var tableOutput = table{name: "ProcessStreams", columns: join(must("globalPid", u64), must("filenameId contentId", u32))}
 
-var tableSession = table{name: "TARGET_INFO_SESSION_START_TIME", columns: []column{
-	maybe("utcEpochNs", i64), maybe("utcTime", str), maybe("localTime", str),
-	maybe("systemClockNs", i64).from(Schema3_24_14),
+var tableSession = table{name: "TARGET_INFO_SESSION_START_TIME", columns: join(
+	maybe("utcEpochNs", i64), maybe("utcTime localTime", str), maybe("systemClockNs", i64).from(Schema3_24_14),
 	maybe("sessionStartCntVctNs", i64).from(Schema3_28_1),
-}}
+)}
 
-var tableDetails = table{name: "ANALYSIS_DETAILS", columns: []column{
-	must("globalVid", u64), must("duration", i64), must("startTime", i64), must("stopTime", i64),
-}}
+var tableDetails = table{name: "ANALYSIS_DETAILS", columns: join(must("globalVid", u64), must("duration startTime stopTime", i64))}
 
-var tableGPU = table{name: "TARGET_INFO_GPU", columns: []column{
-	must("vmId", u64),
-	must("deviceId", u32).until(Schema2_9_1),
-	must("id", u32).from(Schema2_9_1),
-	maybe("name", str),
-	maybe("busLocation", str),
-	maybe("isDiscrete", u8),
-	maybe("l2CacheSize", u64).from(Schema2_9_1),
-	maybe("totalMemory", u64).from(Schema2_9_1),
-	maybe("smCount", u32).from(Schema2_9_1),
-	maybe("uuid", str).from(Schema2_9_1),
-	maybe("cuDevice", u32).from(Schema2_9_1),
-	maybe("numaNodeId", i32).from(Schema3_28_1),
-}}
+var tableGPU = table{name: "TARGET_INFO_GPU", columns: join(
+	must("vmId", u64), must("deviceId", u32).until(Schema2_9_1), must("id", u32).from(Schema2_9_1), maybe("name busLocation", str),
+	maybe("isDiscrete", u8), maybe("l2CacheSize totalMemory", u64).from(Schema2_9_1), maybe("smCount", u32).from(Schema2_9_1),
+	maybe("uuid", str).from(Schema2_9_1), maybe("cuDevice", u32).from(Schema2_9_1), maybe("numaNodeId", i32).from(Schema3_28_1),
+)}
 
-var tableOldGPU = table{name: "TARGET_INFO_CUDA_GPU", till: Schema2_9_1, columns: []column{
-	must("deviceId", u32), must("pid", u32), maybe("name", str),
-}}
+var tableOldGPU = table{name: "TARGET_INFO_CUDA_GPU", till: Schema2_9_1, columns: join(must("deviceId pid", u32), maybe("name", str))}
 
-var tableDevice = table{name: "TARGET_INFO_CUDA_DEVICE", since: Schema3_20_3, columns: []column{
-	maybe("gpuId", u32), must("cudaId", u32), must("pid", u32),
-	maybe("uuid", str).from(Schema3_24_14),
+var tableDevice = table{name: "TARGET_INFO_CUDA_DEVICE", since: Schema3_20_3, columns: join(
+	maybe("gpuId", u32), must("cudaId pid", u32), maybe("uuid", str).from(Schema3_24_14),
 	maybe("numMultiprocessors", u32).from(Schema3_24_14),
-}}
+)}
 
-var tableContext = table{name: "TARGET_INFO_CUDA_CONTEXT_INFO", since: Schema3_16_1, columns: []column{
-	must("nullStreamId", u32), must("hwId", u32), must("vmId", u32), must("processId", u32),
-	must("deviceId", u32), must("contextId", u32), maybe("parentContextId", u32), maybe("isGreenContext", u8),
+var tableContext = table{name: "TARGET_INFO_CUDA_CONTEXT_INFO", since: Schema3_16_1, columns: join(
+	must("nullStreamId hwId vmId processId deviceId contextId", u32), maybe("parentContextId", u32), maybe("isGreenContext", u8),
 	maybe("numMultiprocessors", u32).from(Schema3_24_14),
-}}
+)}
 
-var tableNullStream = table{name: "TARGET_INFO_CUDA_NULL_STREAM", till: Schema3_16_1, columns: []column{
-	must("streamId", u32), must("hwId", u32), must("vmId", u32), must("processId", u32),
-	must("deviceId", u32), must("contextId", u32),
-}}
+var tableNullStream = table{name: "TARGET_INFO_CUDA_NULL_STREAM", till: Schema3_16_1, columns: join(
+	must("streamId hwId vmId processId deviceId contextId", u32),
+)}
 
-var tableSystem = table{name: "TARGET_INFO_SYSTEM_ENV", columns: []column{
-	maybe("globalVid", u64), must("devStateName", str), must("name", str), must("nameEnum", u32), must("value", str),
-}}
+var tableSystem = table{name: "TARGET_INFO_SYSTEM_ENV", columns: join(
+	maybe("globalVid", u64), must("devStateName name", str), must("nameEnum", u32), must("value", str),
+)}
 
-var tableDiagnostic = table{name: "DIAGNOSTIC_EVENT", since: Schema3_16_1, columns: []column{
-	must("timestamp", i64), must("timestampType", u8), must("source", u8), must("severity", u8),
+var tableDiagnostic = table{name: "DIAGNOSTIC_EVENT", since: Schema3_16_1, columns: join(
+	must("timestamp", i64),
+	must("timestampType source severity", u8),
 	must("text", str).says("Diagnostic message text"), maybe("globalPid", u64),
-}}
+)}
 
 var (
 	tableExportOld = metaTable("EXPORT_META_DATA", Schema2_9_1, Schema3_4_0)
@@ -219,9 +172,9 @@ var (
 )
 
 func metaTable(name string, since, till Schema) table {
-	return table{name: name, since: since, till: till, columns: []column{
+	return table{name: name, since: since, till: till, columns: join(
 		must("name", str).says("Name of meta-data record"), maybe("value", str).says("Value of meta-data record"),
-	}}
+	)}
 }
 
 var (
@@ -230,9 +183,9 @@ var (
 )
 
 func enumTable(name string) table {
-	return table{name: name, since: Schema2_9_1, columns: []column{
+	return table{name: name, since: Schema2_9_1, columns: join(
 		must("id", u32).primary(), maybe("name", str), maybe("label", str),
-	}}
+	)}
 }
 
 // idleTables are tables of other kinds of tracing, which an export that is not
