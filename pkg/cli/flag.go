@@ -74,8 +74,6 @@ func (f *Flag) declare() cli.Flag {
 		return &cli.StringSliceFlag{Name: f.Name, Value: cli.NewStringSlice(value...)}
 	case int:
 		return &cli.IntFlag{Name: f.Name, Value: value}
-	case int64:
-		return &cli.Int64Flag{Name: f.Name, Value: value}
 	case uint64:
 		return &cli.Uint64Flag{Name: f.Name, Value: value}
 	case float64:
@@ -101,9 +99,6 @@ func (c *Call) Strings(name string) []string { return c.flags.StringSlice(name) 
 
 // Int returns the value of a flag.
 func (c *Call) Int(name string) int { return c.flags.Int(name) }
-
-// Int64 returns the value of a flag.
-func (c *Call) Int64(name string) int64 { return c.flags.Int64(name) }
 
 // Uint64 returns the value of a flag.
 func (c *Call) Uint64(name string) uint64 { return c.flags.Uint64(name) }
@@ -285,7 +280,7 @@ func valueError(cmd *Command, err error) error {
 	switch cmd.find(m[2], false).Default.(type) {
 	case time.Duration:
 		what, advice = "time", "a time has a unit: 500us, 1ms, 1.5s"
-	case int, int64, uint64:
+	case int, uint64:
 		what = "whole number"
 	case float64:
 		what = "number"

@@ -38,10 +38,8 @@ var exportFlags = []cli.Flag{
 	{Name: "random", Usage: "write the small adversarial trace number `N` instead of simulating", Default: uint64(0)},
 	{Name: "schema", Usage: "schema `VERSION`: 2020, 2.9.1, 3.4.0, 3.16.1, 3.20.3, 3.24.14, 3.25.0, 3.28.1", Default: sim.Schema3_25_0.String()},
 	{Name: "empty-tables", Usage: "also write tables without rows", Default: false},
-	{Name: "reduced", Usage: "leave out globalPid, contextId, eventClass and all metadata", Default: false},
 	{Name: "drop", Usage: "leave out a `TABLE` or TABLE.column", Default: []string{}},
 	{Name: "normalize", Usage: "times since 1970, as nsys export --ts-normalize", Default: false},
-	{Name: "shift", Usage: "add `NS` to all times, as nsys export --ts-shift", Default: int64(0)},
 	{Name: "canary", Usage: "plant `TEXT` where captures keep secrets"},
 }
 
@@ -57,21 +55,14 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "devices", Usage: "GPUs in each process", Default: d.Devices},
 		{Name: "layers", Usage: "layers of the model", Default: d.Layers},
 		{Name: "fused", Usage: "7 kernels a layer, not 9", Default: false},
-		{Name: "batch", Usage: "generation requests of a steady step", Default: d.Batch},
 		{Name: "context-every", Usage: "one step in `N` is a context step", Default: d.ContextEvery},
-		{Name: "prefill-scale", Usage: "how much longer kernels take in a context step", Default: d.PrefillScale},
 		{Name: "mode", Usage: "`MODE` of CUDA graphs: eager, node, graph", Default: string(d.Mode)},
 		{Name: "markers", Usage: "`WORDING` of the steps: trtllm1 to trtllm4, vllm, vllm2, sglang, none", Default: string(d.Markers)},
-		{Name: "literal", Usage: "TensorRT-LLM ranges as literal text", Default: false},
-		{Name: "collective", Usage: "allreduce `KIND`: trtllm, nccl, vllm", Default: d.Collective},
 		{Name: "dropped", Usage: "`SHARE` of graph replays that were not recorded", Default: 0.0},
 		{Name: "host", Usage: "`NAME=US`: mean cost of a host operation", Default: []string{}},
 		{Name: "host-scale", Usage: "`FACTOR` on all host operations", Default: 1.0},
 		{Name: "host-noise", Usage: "relative standard `DEVIATION` of all host operations; negative: as built in", Default: -1.0},
 		{Name: "kernel-scale", Usage: "`FACTOR` on all kernels", Default: d.KernelScale},
-		{Name: "launch-cost", Usage: "`US` of a launch call", Default: d.LaunchCost},
-		{Name: "overlap", Usage: "the host waits for the step before", Default: false},
-		{Name: "alloc-every", Usage: "allocate memory in one step of `N`", Default: 0},
 		{Name: "gc-every", Usage: "collect garbage in one step of `N`", Default: 0},
 		{Name: "gil", Usage: "wait `US` a step for the interpreter lock, and record it", Default: 0.0},
 		{Name: "slow-rank", Usage: "`RANK` that is slow on the host; -1: none", Default: d.SlowRank},
@@ -79,7 +70,7 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "slow-op", Usage: "in the host `OPERATION`", Default: d.SlowOp},
 		{Name: "frontend", Usage: "add a process without GPU", Default: false},
 		{Name: "overheads", Usage: "add time of the profiler itself", Default: false},
-		{Name: "set", Usage: "change the simulation's Config by `JSON`, such as {\"Traffic\":{\"Chunks\":3}}"},
+		{Name: "set", Usage: "change anything else of the simulation's Config by `JSON`, such as {\"Batch\":8,\"Traffic\":{\"Chunks\":3}}"},
 		{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
 		{Name: "kineto", Usage: "write traces of PyTorch's profiler of the `ERA` instead: 2020, 1.8, 1.12, 2.4, 2.7, 2026; one for each process, with %d in the name its rank"},
 		{Name: "functions", Usage: "with --kineto: record `N` Python functions for each range", Default: 0},
@@ -87,7 +78,6 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "broken", Usage: "with --kineto: break one event of 97 in the `WAY` that real ones are: " + strings.Join(sim.KinetoBreakages, ", ")},
 		{Name: "reports", Usage: "one report for each rank", Default: false},
 		{Name: "clock-offset", Usage: "with --reports: the last report's clock is `US` late and its session start as early", Default: 0.0},
-		{Name: "clock-error", Usage: "with --reports: the last report's session start is off by `US`", Default: 0.0},
 	}
 }
 
@@ -115,7 +105,6 @@ func generate(c *cli.Call) error {
 		if c.IsSet("canary") {
 			t.Capture.Secret = c.String("canary")
 		}
-		t.Session.Shift += c.Int64("shift")
 		t.Session.Normalize = t.Session.Normalize || c.Bool("normalize")
 		if c.IsSet("kineto") {
 			if err := writeKineto(c, t, i, len(traces)); err != nil {
@@ -136,7 +125,6 @@ func options(c *cli.Call) (sim.Options, error) {
 	return sim.Options{
 		Schema:      schema,
 		EmptyTables: c.Bool("empty-tables"),
-		Reduced:     c.Bool("reduced"),
 		Drop:        c.Strings("drop"),
 	}, err
 }
@@ -193,7 +181,6 @@ func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 		own.Schema = flags.Schema
 	}
 	own.EmptyTables = own.EmptyTables || flags.EmptyTables
-	own.Reduced = own.Reduced || flags.Reduced
 	own.Drop = append(own.Drop, flags.Drop...)
 	return own
 }
@@ -203,15 +190,12 @@ func config(c *cli.Call) (sim.Config, error) {
 	cfg.Seed = c.Uint64("seed")
 	cfg.Events, cfg.Steps, cfg.Warmup, cfg.Hole = c.Int("events"), c.Int("steps"), c.Int("warmup"), c.Float("hole")
 	cfg.Ranks, cfg.Devices, cfg.Layers, cfg.Fused = c.Int("ranks"), c.Int("devices"), c.Int("layers"), c.Bool("fused")
-	cfg.Batch, cfg.ContextEvery, cfg.PrefillScale = c.Int("batch"), c.Int("context-every"), c.Float("prefill-scale")
-	cfg.Mode, cfg.Markers, cfg.Literal = sim.Mode(c.String("mode")), sim.Markers(c.String("markers")), c.Bool("literal")
-	cfg.Collective, cfg.Dropped = c.String("collective"), c.Float("dropped")
-	cfg.KernelScale, cfg.LaunchCost, cfg.Overlap = c.Float("kernel-scale"), c.Float("launch-cost"), c.Bool("overlap")
-	cfg.AllocEvery, cfg.GCEvery, cfg.GIL = c.Int("alloc-every"), c.Int("gc-every"), c.Float("gil")
+	cfg.ContextEvery, cfg.Dropped, cfg.KernelScale = c.Int("context-every"), c.Float("dropped"), c.Float("kernel-scale")
+	cfg.Mode, cfg.Markers = sim.Mode(c.String("mode")), sim.Markers(c.String("markers"))
+	cfg.GCEvery, cfg.GIL = c.Int("gc-every"), c.Float("gil")
 	cfg.SlowRank, cfg.Slow, cfg.SlowOp = c.Int("slow-rank"), c.Float("slow"), c.String("slow-op")
 	cfg.Frontend, cfg.Overheads = c.Bool("frontend"), c.Bool("overheads")
 	cfg.ClockOffset = last(cfg.Ranks, c.Float("clock-offset"))
-	cfg.ClockError = last(cfg.Ranks, c.Float("clock-error"))
 	cfg.Host = sim.HostOps(cfg.Markers)
 	for i := range cfg.Host {
 		cfg.Host[i].Mean *= c.Float("host-scale")
