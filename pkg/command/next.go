@@ -20,7 +20,7 @@ func (c *Context) goOn(d *report.Document, h *handoff.Handoff, evidence string) 
 	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
 		return
 	}
-	s := d.Details("Go on with the Python lines")
+	s := d.Details("Find the Python lines")
 	names := functionsOf(h)
 	if assignment := hotspot.ProfilerFunctions(names); assignment != "" {
 		s.Say("Profile %s with line_profiler. TensorRT-LLM has it built in and takes a list of functions, its own included:", nameList(names))

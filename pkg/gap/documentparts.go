@@ -112,7 +112,7 @@ func (rep *Report) straggler(s *report.Section) {
 		return
 	}
 	stragglerSays(s, t)
-	s.Say("%d collectives of %d steps were matched; nine in ten end within %s of each other, and arrivals closer than that count as simultaneous.",
+	s.Say("%d collectives in %d steps were matched. The clocks of the ranks agree to within %s: arrivals closer than that count as simultaneous.",
 		t.Matched, t.Steps, report.Micros(t.ClockErrorUs))
 	ranks := &report.Table{Columns: []report.Column{{Title: "rank", Kind: report.Count}, {Title: "straggler", Kind: report.Ratio},
 		{Title: "late per step", Kind: report.Duration}, {Title: "waits per step", Kind: report.Duration},
@@ -170,7 +170,7 @@ func (rep *Report) slack(s *report.Section) {
 	s.Say("Median lead of the host over the GPU: %s (P10 %s, minimum %s); at %s of %d launches the GPU was already waiting.",
 		report.Strong(report.Micros(l.P50Us)), report.Micros(l.P10Us), report.Micros(l.MinUs), report.Percent(l.NearZero), l.Launches)
 	if l.TrendUs != nil {
-		s.Say("It changes by %s from one step to the next.", report.Micros(*l.TrendUs))
+		s.Say("The lead changes by %s per step.", report.Micros(*l.TrendUs))
 	}
 	if len(l.Steps) == 0 {
 		return

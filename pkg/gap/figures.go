@@ -84,9 +84,9 @@ func (g *Gaps) bucketsFigure() (title, alt string, plot figure.Plot) {
 	p := &figure.Bars{Unit: figure.Ratio, Series: []figure.Series{{Name: "share of the time in gaps", Color: figure.Busy}}}
 	for i := range g.Buckets {
 		b := &g.Buckets[i]
-		p.Rows = append(p.Rows, figure.Bar{Label: b.name(), Parts: []float64{b.Share}, Text: report.Percent(b.Share), More: fmt.Sprintf("%s in %d gaps", report.Micros(b.TotalUs), b.Count)})
+		p.Rows = append(p.Rows, figure.Bar{Label: b.name(), Parts: []float64{b.Share}, Text: report.Percent(b.Share), More: fmt.Sprintf("(%s in %d gaps)", report.Micros(b.TotalUs), b.Count)})
 	}
-	return "Time in gaps by their length", "Most of the time: " + g.Dominant + ".", p
+	return "Time in gaps by their length", "Most of the time in gaps: " + g.Dominant + ".", p
 }
 
 // ranksLate draws how late each rank is, and how long it waits.
@@ -96,7 +96,7 @@ func lateFigure(rep *Report) (title, alt string, plot figure.Plot) {
 	ranks, left := series.MostOf(rep.Straggler.Ranks, func(r straggler.RankReport) float64 { return r.LateUs })
 	for i, r := range ranks {
 		p.Rows = append(p.Rows, figure.Bar{Label: fmt.Sprintf("rank %d", r.Rank), Parts: []float64{r.LateUs, r.WaitUs},
-			Text: "late " + report.Micros(r.LateUs), More: "last in " + report.Percent(r.ShareOfSteps) + " of the steps"})
+			Text: "late " + report.Micros(r.LateUs), More: "(last in " + report.Percent(r.ShareOfSteps) + " of steps)"})
 		if r.LateUs > ranks[latest].LateUs {
 			latest = i
 		}

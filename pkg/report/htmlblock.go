@@ -80,7 +80,7 @@ func (p *page) block(b Block) {
 		p.text(b.Text)
 		p.Close()
 	case Code:
-		p.Open("pre", "tabindex", "0")
+		p.Open("pre")
 		p.Open("code")
 		p.lines(string(b))
 		p.Close()
