@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // The cell of a leaf is the size of the row's payload and its row id, as
@@ -85,32 +87,66 @@ var widths = func() (w [128]uint8) {
 	return w
 }()
 
-// shape is where the wanted values lie in all records with one header. A table
-// has few shapes, so a header is decoded only where it is not one of those that
-// came before it.
+// shape is where the wanted values lie in all records with one beginning of the header. A
+// table has few shapes, so a header is decoded only where it is not one of those that came
+// before it.
 type shape struct {
-	header      []byte
-	first, last uint64  // as endsOf returns them for it
-	numbers     []place // of the fields that are numbers
-	texts       []place // of the others
-	nulls       uint64  // a bit for each field, that of the first the lowest
-	size        int     // of a record up to its last wanted value
-	whole       bool    // that is the end of the record
+	prefix  prefix
+	header  []byte  // all of it, where the prefix does not say all that counts; nil for none
+	numbers []place // of the fields that are numbers
+	texts   []place // of the others
+	nulls   uint64  // a bit for each field, that of the first the lowest
+	size    int     // of a record up to its last wanted value
+	whole   bool    // that is the end of the record
+	known   bool
+}
+
+// prefix is the beginning of a header, up to the type of the last wanted field, should all
+// types have one byte: its first bytes, or of a longer one the first 24 and the last 8. What
+// is not used of it is 0.
+type prefix [prefixSize / 8]uint64
+
+// prefixSize is no more than pagePad, so that as many bytes can be read of any header.
+const prefixSize = 32
+
+var ones = bytes.Repeat([]byte{0xff}, prefixSize)
+
+// prefixOf returns the prefix of a header, of which n bytes count.
+func prefixOf(header []byte, n int) (p prefix) {
+	var b [prefixSize]byte
+	copy(b[:], header[:min(n, prefixSize)])
+	for i := range p {
+		p[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return p
+}
+
+// hash returns the number under which a shape is kept.
+func (p *prefix) hash() uint64 {
+	const factor = 0x9e3779b97f4a7c15
+	a, b := p[0]^bits.RotateLeft64(p[1], 21), p[2]^bits.RotateLeft64(p[3], 43)
+	return (a*factor ^ bits.RotateLeft64(b*factor, 32)) * factor >> (64 - shapeBits)
 }
 
 // shapeBits is the logarithm of the number of shapes that are kept. The tables
 // of real exports have up to 32, and one for each length of a text.
 const shapeBits = 10
 
-// shape returns the shape of a record of size bytes with a header.
-func (r *reader) shape(header []byte, size int) (*shape, error) {
-	first, last := endsOf(header)
-	s := &r.shapes[hash(header, first, last)]
-	// Fast path: the ends of short headers say all.
-	if len(s.header) != len(header) || s.first != first || s.last != last || len(header) > 16 && string(s.header) != string(header) {
-		s.header, s.first, s.last = append(s.header[:0], header...), first, last
-		if !r.resolve(s) {
-			s.header = s.header[:0]
+// shape returns the shape of a record of size bytes whose header has length bytes. After
+// these come pagePad bytes or more.
+func (r *reader) shape(record []byte, length, size int) (*shape, error) {
+	var p prefix
+	if length >= r.prefix { // Fast path
+		m, b := &r.mask, (*[prefixSize - 8]byte)(record)
+		p[0], p[1] = binary.LittleEndian.Uint64(b[:])&m[0], binary.LittleEndian.Uint64(b[8:])&m[1]
+		p[2], p[3] = binary.LittleEndian.Uint64(b[16:])&m[2], binary.LittleEndian.Uint64(record[r.last:])&m[3]
+	} else { // as of a record from before the last columns were added
+		p = prefixOf(record, length)
+	}
+	s := &r.shapes[p.hash()]
+	if s.prefix != p || !s.known || s.header != nil && string(s.header) != string(record[:length]) {
+		s.prefix = p
+		if s.known = r.resolve(s, record[:length]); !s.known {
 			return nil, r.contradiction()
 		}
 	}
@@ -124,38 +160,11 @@ func (r *reader) contradiction() error {
 	return &damage{r.number, "the size of a row contradicts the types of its values"}
 }
 
-// endsOf returns the first and the last bytes of a header: eight of each, or where there
-// are not as many, four, or all bytes.
-func endsOf(header []byte) (first, last uint64) {
-	switch n := len(header); {
-	case n >= 8:
-		return binary.LittleEndian.Uint64(header), binary.LittleEndian.Uint64(header[n-8:])
-	case n >= 4:
-		return uint64(binary.LittleEndian.Uint32(header)), uint64(binary.LittleEndian.Uint32(header[n-4:]))
-	}
-	for _, b := range header {
-		first = first<<8 | uint64(b)
-	}
-	return first, 0
-}
-
-// hash returns the number under which the shape of a header with these ends is kept. What
-// eight bytes come to does not wait for those before them.
-func hash(header []byte, first, last uint64) uint64 {
-	const factor = 0x9e3779b97f4a7c15
-	h := uint64(len(header)) + first*factor
-	for i := 11; len(header) > 16; i += 11 {
-		header = header[8:]
-		h += bits.RotateLeft64(binary.LittleEndian.Uint64(header)*factor, i)
-	}
-	return (h ^ last) * factor >> (64 - shapeBits)
-}
-
 // resolve decodes the header of a shape. It returns false where that makes no
 // sense.
-func (r *reader) resolve(s *shape) bool {
-	r.header = append(append(r.header[:0], s.header...), zeros[:]...)
-	types := r.header[:len(s.header)]
+func (r *reader) resolve(s *shape, header []byte) bool {
+	r.header = append(append(r.header[:0], header...), zeros[:]...)
+	types := r.header[:len(header)]
 	v, pos := varint(r.header)
 	at, largest := int(v), min(int(r.pages)*r.size, maxRecord)
 	s.numbers, s.texts, s.nulls = s.numbers[:0], s.texts[:0], 0
@@ -187,7 +196,10 @@ func (r *reader) resolve(s *shape) bool {
 		}
 		at += width
 	}
-	s.size, s.whole = at, pos >= len(types)
+	s.size, s.whole, s.header = at, pos >= len(types), nil
+	if pos > min(r.prefix, prefixSize) {
+		s.header = slices.Clone(header)
+	}
 	return at <= largest
 }
 

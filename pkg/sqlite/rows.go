@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math"
 	"runtime"
 	"unsafe"
 )
@@ -13,11 +14,15 @@ type reader struct {
 	texts   []*Vector
 	ids     []*Vector // columns that are the row id
 	block   *Block
-	shapes  [1 << shapeBits]shape // by the hash of their header
+	shapes  [1 << shapeBits]shape // by the hash of their prefix
+	prefix  int                   // bytes of a header up to the last wanted field, where each type has one
+	last    int                   // where the last part of a prefix lies in a header
+	mask    prefix                // the bits of a prefix that are used
 
 	nulls [BlockRows]uint64 // of the rows of the block, as those of their shapes
 	some  uint64            // the fields that are null in some of these rows
 
+	id       rowID
 	overflow payload // of the row that is being read
 	header   []byte  // of the shape that is being made, with pagePad bytes
 	value    []byte  // that lies in several pages
@@ -41,9 +46,14 @@ func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vect
 		v.Full = true
 	}
 	for i := range r.shapes {
-		r.shapes[i].header = r.shapes[i].header[:0]
+		r.shapes[i].known = false
 	}
-	r.some = 0
+	r.prefix = 1
+	for _, f := range fields {
+		r.prefix += f.skip + 1
+	}
+	r.last, r.mask = max(r.prefix, prefixSize)-8, prefixOf(ones, r.prefix)
+	r.some, r.id.word = 0, math.MaxUint32
 	return r.start(root, low, high)
 }
 
@@ -90,9 +100,8 @@ func (r *reader) rows(size int) (done bool, err error) {
 		if bytes > uint64(r.pages)*uint64(r.size) {
 			return false, &damage{r.number, "a row is larger than the file"}
 		}
-		key, n := varint(leaf[at:])
-		at += n
-		id := int64(key)
+		at += r.id.next(leaf[at:])
+		id := r.id.id
 		r.cell++
 		if id < r.from || id > r.to || id == r.to && r.cell < r.cells {
 			return false, &damage{r.number, "row ids out of order"}
@@ -112,6 +121,35 @@ func (r *reader) rows(size int) (done bool, err error) {
 	return false, nil
 }
 
+// rowID is the last row id that was decoded. Most are one more than the one before, which
+// is easily seen: the last byte is one more, and the others are the same.
+type rowID struct {
+	id    int64
+	word  uint32 // its bytes as a number, where they are 4 at most
+	shift uint32 // bits that are too many where 4 bytes are loaded for it
+}
+
+// next decodes the row id at the beginning of b, which has 9 bytes at least, and returns how
+// many bytes it has.
+func (r *rowID) next(b []byte) (n int) {
+	if w := be32(b) >> (r.shift & 31); w == r.word+1 && w&0x7f != 0 { // Fast path
+		r.id, r.word = r.id+1, w
+		return 4 - int(r.shift>>3)
+	}
+	return r.decode(b)
+}
+
+// decode is next for any row id.
+func (r *rowID) decode(b []byte) int {
+	id, n := varint(b)
+	r.id, r.word, r.shift = int64(id), math.MaxUint32, 0
+	if n <= 4 {
+		r.shift = uint32(32 - 8*n)
+		r.word = be32(b) >> r.shift
+	}
+	return n
+}
+
 // row decodes a row from the payload of size bytes that begins at leaf[at].
 func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	n := r.block.N
@@ -129,13 +167,15 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	if header == 0 || header > uint64(size) {
 		return r.contradiction()
 	}
-	s, err := r.shape(record[:header], size)
+	s, err := r.shape(record, int(header), size)
 	if err != nil {
 		return err
 	}
 	r.nulls[n] = s.nulls
 	r.some |= s.nulls
-	setNumbers(r.block.numbers[n:], r.numbers, s.numbers, &record[0])
+	if len(r.numbers) > 0 {
+		setNumbers(&r.block.numbers[n], r.numbers, s.numbers[:len(r.numbers)], &record[0])
+	}
 	for i, v := range r.texts {
 		p := &s.texts[i]
 		v.addText(p.null, record[p.at:p.at+p.width]) // a page is not larger than maxText
@@ -143,14 +183,19 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	return nil
 }
 
-// setNumbers puts the numbers at some places of a record, of which shape has
-// made sure that they lie in it, where they belong. After the record there are
-// pagePad bytes.
-func setNumbers(into []int64, at []int, places []place, record *byte) {
-	places = places[:len(at)]
-	for i, k := range at {
-		p := &places[i]
-		into[k] = p.number((*[8]byte)(unsafe.Add(unsafe.Pointer(record), p.at))[:])
+// setNumbers puts the numbers at some places of a record, of which shape has made sure that
+// they lie in it, where they belong: at the numbers of at after into, of which begin has made
+// sure that they are in the block. After the record there are pagePad bytes. It is the loop
+// in which the decoder spends most of its time, and where it is inlined there are too few
+// registers for it.
+//
+//go:noinline
+func setNumbers(into *int64, at []int, places []place, record *byte) {
+	p := unsafe.SliceData(places)
+	for _, k := range at {
+		v := p.number((*[8]byte)(unsafe.Add(unsafe.Pointer(record), p.at))[:])
+		*(*int64)(unsafe.Add(unsafe.Pointer(into), k*8)) = v
+		p = (*place)(unsafe.Add(unsafe.Pointer(p), unsafe.Sizeof(*p)))
 	}
 }
 
@@ -197,7 +242,8 @@ func (r *reader) long(at, size, n int) error {
 	if err != nil {
 		return err
 	}
-	s, err := r.shape(header, size)
+	r.header = append(append(r.header[:0], header...), zeros[:]...)
+	s, err := r.shape(r.header, len(header), size)
 	if err != nil {
 		return err
 	}
