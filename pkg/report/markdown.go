@@ -160,7 +160,8 @@ func escape(s string) string {
 	words := strings.Split(s, " ")
 	for i, word := range words {
 		if active.MatchString(word) {
-			words[i] = verbatim(strings.ReplaceAll(word, "|", "¦"))
+			bare := strings.TrimRight(word, ",;:")
+			words[i] = verbatim(strings.ReplaceAll(bare, "|", "¦")) + word[len(bare):]
 		} else {
 			words[i] = escapeWord([]rune(word))
 		}

@@ -130,3 +130,10 @@ func htmlCell(page string) string {
 	cell = strings.NewReplacer("<code>", "", "</code>", "", "&lt;", "<", "&gt;", ">", "&quot;", `"`).Replace(cell)
 	return strings.ReplaceAll(cell, "&amp;", "&")
 }
+
+// TestPunctuationAfterName wants what ends a clause after a name outside of the name.
+func TestPunctuationAfterName(t *testing.T) {
+	if got, want := escape("aten::copy_: 3 ms, of @a;"), "`aten::copy_`: 3 ms, of `@a`;"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
