@@ -110,6 +110,8 @@ func isLaunch(name string) bool {
 		"hipLaunchCooperativeKernel", "hipLaunchCooperativeKernelMultiDevice", "hipExtLaunchMultiKernelMultiDevice",
 		"hipModuleLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernelMultiDevice":
 		return true
+	case "urEnqueueKernelLaunch", "urEnqueueKernelLaunchCustomExp", "zeCommandListAppendLaunchKernel": // of XPUs
+		return true
 	case "cudaLaunch", "cudaLaunchKernel", "cudaLaunchKernelExC",
 		"cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernelMultiDevice",
 		"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync",

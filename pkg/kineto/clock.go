@@ -66,9 +66,16 @@ func align(docs []*document) string {
 	first := docs[0]
 	var worst, moved int64
 	ranks, total := 0, 0
-	for _, d := range docs[1:] {
+	parts := map[int64][]*document{} // of each rank so far
+	for _, d := range docs {
 		d.info.Offset = d.info.Origin - first.info.Origin
-		offset, spread, matched := first.apart(d)
+		rank := d.rankOr()
+		part := len(parts[rank])
+		parts[rank] = append(parts[rank], d)
+		if rank == first.rankOr() || part >= len(parts[first.rankOr()]) {
+			continue
+		}
+		offset, spread, matched := parts[first.rankOr()][part].apart(d)
 		if matched < minMatched {
 			continue
 		}
@@ -82,6 +89,8 @@ func align(docs []*document) string {
 		worst = max(worst, spread, offset, -offset)
 	}
 	switch {
+	case len(parts) == 1:
+		return ""
 	case ranks == 0:
 		return "no collectives by which the clocks of the traces could be compared: they are taken for one"
 	case moved > 0:

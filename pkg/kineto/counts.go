@@ -1,6 +1,8 @@
 package kineto
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
@@ -13,6 +15,8 @@ type counts struct {
 	fine    int64 // times with a part of a microsecond
 
 	first       int64             // the earliest start, never where there are no rows
+	last        int64             // the latest start, none likewise
+	processes   []process         // of the calls, at most maxProcesses
 	kernels     extent            // of kernels
 	busy        extent            // of copies and memsets, too
 	device      int64             // the lowest of GPU rows, none where no row says it
@@ -41,7 +45,7 @@ func (e *extent) span(origin int64) (start, end *int64) {
 // newCounts returns the counts of no rows.
 func newCounts() counts {
 	return counts{
-		first: never, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,
+		first: never, last: none, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,
 		collectives: map[int32][]int64{},
 	}
 }
@@ -57,7 +61,7 @@ func lowest(a, b int64) int64 {
 // row counts a row, of a GPU on a device.
 func (c *counts) row(r *row, device int64) {
 	c.rows[r.category]++
-	c.first = min(c.first, r.start)
+	c.first, c.last = min(c.first, r.start), max(c.last, r.start)
 	if r.start%1000 != 0 {
 		c.fine++
 	}
@@ -84,6 +88,42 @@ func (c *counts) row(r *row, device int64) {
 	}
 }
 
+// process is one whose calls a document has.
+type process struct {
+	pid   string // as it stands in the document
+	calls int64
+}
+
+// maxProcesses is how many are told apart: a document should have one.
+const maxProcesses = 64
+
+// caller counts calls of a process.
+func (c *counts) caller(pid []byte, calls int64) {
+	k := slices.IndexFunc(c.processes, func(p process) bool { return p.pid == string(pid) })
+	switch {
+	case k >= 0:
+		c.processes[k].calls += calls
+	case len(c.processes) < maxProcesses:
+		c.processes = append(c.processes, process{string(pid), calls})
+	default:
+		c.processes[maxProcesses-1].calls += calls
+	}
+}
+
+// process returns the pid that most calls have, "" for none, and whether the document
+// is of several processes: more than one call in ten is of another.
+func (c *counts) process() (pid string, merged bool) {
+	var most process
+	all := int64(0)
+	for _, p := range c.processes {
+		all += p.calls
+		if p.calls > most.calls {
+			most = p
+		}
+	}
+	return most.pid, 10*(all-most.calls) > all
+}
+
 // add adds up.
 func (c *counts) add(d *counts) {
 	for i, n := range d.rows {
@@ -95,7 +135,10 @@ func (c *counts) add(d *counts) {
 	c.broken += d.broken
 	c.untimed += d.untimed
 	c.fine += d.fine
-	c.first = min(c.first, d.first)
+	c.first, c.last = min(c.first, d.first), max(c.last, d.last)
+	for _, p := range d.processes {
+		c.caller([]byte(p.pid), p.calls)
+	}
 	c.kernels.add(d.kernels.start, d.kernels.end)
 	c.busy.add(d.busy.start, d.busy.end)
 	c.device, c.reduces = lowest(c.device, d.device), lowest(c.reduces, d.reduces)

@@ -1,6 +1,9 @@
 // Package kineto reads traces of PyTorch's profiler (Kineto) of any version as
 // events: JSON, or that compressed by gzip, in one member or several, told by what
-// it is and not by its name. One file is one process. A byte order mark of UTF-8 is
+// it is and not by its name. One file is of one process; one with the calls of several,
+// as tools merge them, is refused: their launches have the same numbers. Several files of
+// one process that do not overlap in time, as a schedule of several cycles writes them,
+// are parts of one rank. A byte order mark of UTF-8 is
 // left out; UTF-16, and what follows a document or its compressed form, is refused.
 //
 // # What becomes of an event
@@ -10,7 +13,8 @@
 //	kernel                     kernel; name and class as everywhere, from the demangled name
 //	gpu_memcpy, memcpy         memcpy: "memcpy HtoD"
 //	gpu_memset, memset         memset
-//	cuda_runtime, cuda_driver, runtime    api; HIP's calls have these categories, too
+//	cuda_runtime, cuda_driver, runtime    api; HIP's calls have these categories, too, those
+//	                           of others their own: xpu_runtime
 //	cuda_sync                  sync
 //	user_annotation            nvtx, domain torch, with the markers of package marker
 //	cpu_op, operator           nvtx, domain aten, class range

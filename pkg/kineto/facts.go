@@ -259,6 +259,8 @@ func (d *document) warn() {
 	switch {
 	case d.counts.rows[kernelCategory] == 0:
 		say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
+	case d.untraced == gpu:
+		say("no GPU row has a launching call: why the GPU was idle is not known; record with ProfilerActivity.CPU, too")
 	case d.untraced > 0:
 		say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
 	}

@@ -90,7 +90,7 @@ func (r *Reader) Close() { r.store.Close() }
 // rank gives each trace with GPU work the number of its rank: what the trace says,
 // or else its name; where neither does for all of them, their order.
 func (r *Reader) rank() error {
-	of := map[int32]string{}
+	of := map[int32][]*document{}
 	numbers := make([]int32, len(r.docs))
 	known := true
 	for i, d := range r.docs {
@@ -105,27 +105,60 @@ func (r *Reader) rank() error {
 			known = false
 			continue
 		}
-		if other := of[n]; other != "" {
-			return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other),
-				"ranks that write to one path overwrite each other's traces: give each its own; of several stages of one rank give one at a time")
+		for _, other := range of[n] {
+			if !r.parts(other, d) {
+				return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
+					"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
+			}
 		}
-		of[n] = d.path
+		of[n] = append(of[n], d)
 	}
+	if !known {
+		r.inOrder(numbers)
+	}
+	for i, d := range r.docs {
+		if d.active {
+			d.info.Ranks[0], d.info.RankFacts[0].Rank = numbers[i], numbers[i]
+		}
+	}
+	slices.SortStableFunc(r.docs, func(a, b *document) int {
+		return cmp.Or(cmp.Compare(a.rankOr(), b.rankOr()), cmp.Compare(a.began(), b.began()))
+	})
+	return nil
+}
+
+// inOrder numbers the ranks in the order of the traces. Parts of one rank have one number.
+func (r *Reader) inOrder(numbers []int32) {
 	next := int32(0)
 	for i, d := range r.docs {
 		if !d.active {
 			continue
 		}
-		n := numbers[i]
-		if !known {
-			n = next
-			next++
+		k := slices.IndexFunc(r.docs[:i], func(other *document) bool { return other.active && r.parts(other, d) })
+		if k >= 0 {
+			numbers[i] = numbers[k]
+			continue
 		}
-		d.info.Ranks[0], d.info.RankFacts[0].Rank = n, n
+		numbers[i] = next
+		next++
 	}
-	slices.SortStableFunc(r.docs, func(a, b *document) int { return cmp.Compare(a.rankOr(), b.rankOr()) })
-	return nil
 }
+
+// parts tells whether two traces are parts of one rank: the same process and device, one
+// after the other, as the profiler's schedule writes a trace for each of its cycles. Time
+// between them was not recorded.
+func (r *Reader) parts(a, b *document) bool {
+	if a.began() > b.began() {
+		a, b = b, a
+	}
+	process, _ := a.counts.process()
+	other, _ := b.counts.process()
+	return !r.opt.Separate && process != "" && process == other && a.counts.device == b.counts.device &&
+		a.info.Origin != 0 && b.info.Origin != 0 && max(a.counts.busy.end, a.counts.last)+a.head.base <= b.began()
+}
+
+// began is when the first row of a trace starts, by its own clock.
+func (d *document) began() int64 { return d.counts.first + d.head.base }
 
 // rankOr is the number of the rank, or a number after all of them.
 func (d *document) rankOr() int64 {

@@ -58,6 +58,7 @@ func load(path string, store *spill.Store, opt *Options) (*document, error) {
 
 // check refuses what is no trace, or half of one.
 func (d *document) check(opt *Options) error {
+	_, merged := d.counts.process()
 	total := d.counts.untimed + d.counts.broken + d.skipped
 	for _, n := range d.counts.rows {
 		total += n
@@ -69,6 +70,8 @@ func (d *document) check(opt *Options) error {
 		return problem(d.path, "file is truncated before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
 	case !d.head.events:
 		return problem(d.path, "JSON, but no trace: it has no traceEvents", giveTrace)
+	case merged:
+		return problem(d.path, "it holds the calls of several processes, which number their launches alike", "give the trace of each rank, as the profiler wrote it: of merged ones nobody can tell which call launched what")
 	case d.cut && !opt.Partial:
 		return problem(d.path, fmt.Sprintf("file is truncated after %d events", total), "write it again, or take what is there: torch2arrow --partial")
 	}
@@ -232,10 +235,10 @@ func (l *loader) flush(rows *[]row) {
 	}
 }
 
-// categoryOf returns the category of an event with a duration, noCategory for
-// those that nobody wants.
+// categoryOf returns the category of an event with a duration, or of the beginning of
+// one, which lacks it, noCategory for those that nobody wants.
 func (f *fields) categoryOf() category {
-	if string(f.ph) != `"X"` || len(f.cat) < 2 {
+	if string(f.ph) != `"X"` && string(f.ph) != `"B"` || len(f.cat) < 2 {
 		return noCategory
 	}
 	cat := f.cat[1 : len(f.cat)-1]
@@ -282,6 +285,9 @@ func (l *loader) event(place uint32) {
 		rows = &l.gpu
 	} else {
 		r.owner = l.shared.doc.threads.of(threadID(f.tid), l.threads)
+	}
+	if c == apiCategory {
+		l.counts.caller(f.pid, 1)
 	}
 	l.counts.row(&r, device)
 	if *rows = append(*rows, r); len(*rows) >= chunkRows {

@@ -35,6 +35,7 @@ var categories = map[string]category{
 	"gpu_memcpy": memcpyCategory, "memcpy": memcpyCategory,
 	"gpu_memset": memsetCategory, "memset": memsetCategory,
 	"cuda_runtime": apiCategory, "cuda_driver": apiCategory, "runtime": apiCategory, "driver": apiCategory,
+	"xpu_runtime": apiCategory, "xpu_driver": apiCategory, "privateuse1_runtime": apiCategory, "privateuse1_driver": apiCategory,
 	"cuda_sync":       syncCategory,
 	"user_annotation": annotationCategory,
 	"cpu_op":          operatorCategory, "operator": operatorCategory,

@@ -1,0 +1,105 @@
+package kineto
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// cycle is a trace of a few kernels that a process launched, from a time in us on.
+func cycle(pid string, from, rank int) string {
+	var b strings.Builder
+	fmt.Fprint(&b, `{"schemaVersion":1,"baseTimeNanoseconds":1770000000000000000,`)
+	if rank >= 0 {
+		fmt.Fprintf(&b, `"distributedInfo":{"backend":"nccl","rank":%d,"world_size":2},`, rank)
+	}
+	fmt.Fprint(&b, `"traceEvents":[`)
+	for i := range 5 {
+		at := from + 100*i
+		fmt.Fprintf(&b, `{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":%s,"tid":7,"ts":%d,"dur":5,"args":{"correlation":%d}},`, pid, at, i+1)
+		fmt.Fprintf(&b, `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":%d,"dur":50,"args":{"device":0,"stream":7,"correlation":%d}},`, at+10, i+1)
+	}
+	return strings.TrimSuffix(b.String(), ",") + "]}"
+}
+
+// TestCycles gives the traces that a schedule writes of one process: parts of one rank, in
+// order of time, with nothing recorded between. Other processes are other ranks.
+func TestCycles(t *testing.T) {
+	for name, test := range map[string]struct {
+		traces []string
+		want   string // ranks, and what was not recorded of the first
+	}{
+		"cycles":            {[]string{cycle("9", 5000, -1), cycle("9", 1000, -1), cycle("9", 9000, -1)}, "[0] [[460000 4010000] [4460000 8010000]]"},
+		"cycles of a rank":  {[]string{cycle("9", 5000, 3), cycle("9", 1000, 3)}, "[3] [[460000 4010000]]"},
+		"two processes":     {[]string{cycle("9", 1000, -1), cycle("8", 5000, -1)}, "[0 1] []"},
+		"two of each":       {[]string{cycle("9", 1000, 0), cycle("8", 1000, 1), cycle("8", 5000, 1), cycle("9", 5000, 0)}, "[0 1] [[460000 4010000]]"},
+		"at the same time":  {[]string{cycle("9", 1000, -1), cycle("9", 1200, -1)}, "[0 1] []"},
+		"same rank at once": {[]string{cycle("9", 1000, 0), cycle("9", 1200, 0)}, "is of rank 0, as is"},
+		"another's rank":    {[]string{cycle("9", 1000, 0), cycle("8", 5000, 0)}, "is of rank 0, as is"},
+	} {
+		var paths []string
+		dir := t.TempDir()
+		for i, text := range test.traces {
+			paths = append(paths, filepath.Join(dir, fmt.Sprintf("x%d.json", i)))
+			if err := os.WriteFile(paths[i], []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Open(paths, Options{})
+		got := fmt.Sprint(err)
+		if err == nil {
+			h := r.Header()
+			got = fmt.Sprint(h.RankNumbers(), " ", h.RankFacts(h.RankNumbers()[0]).Unrecorded)
+			for last := int64(-1); ; {
+				b, err := r.Next()
+				if err != nil {
+					break
+				}
+				if start := b.Start.Values[0]; b.Rank.Values[0] == h.RankNumbers()[0] {
+					if start < last {
+						t.Errorf("%s: a part that starts at %d comes after %d", name, start, last)
+					}
+					last = start
+				}
+			}
+			r.Close()
+		}
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// TestMerged refuses a document of several processes, whose launches have the same numbers.
+func TestMerged(t *testing.T) {
+	const between = `"traceEvents":[`
+	own, other := cycle(`"[TP00] 9"`, 1000, 0), cycle(`"[TP01] 9"`, 1000, 1)
+	_, events, _ := strings.Cut(other, between)
+	got := readBytes(t, []byte(strings.Replace(own, between, between+strings.TrimSuffix(events, "]}")+",", 1)), Options{})
+	if got.err == nil || !strings.Contains(got.err.Error(), "calls of several processes") {
+		t.Errorf("%v", got.err)
+	}
+	if got := readBytes(t, []byte(own), Options{}); got.err != nil || got.rows != 10 {
+		t.Errorf("%d rows, %v", got.rows, got.err)
+	}
+}
+
+// TestOtherAccelerators reads calls of other APIs than CUDA's and HIP's, and says where
+// none are there; a beginning without its end has no time.
+func TestOtherAccelerators(t *testing.T) {
+	text := cycle("9", 1000, -1)
+	xpu := strings.NewReplacer("cuda_runtime", "xpu_runtime", "cudaLaunchKernel", "urEnqueueKernelLaunch").Replace(text)
+	if got := readBytes(t, []byte(xpu), Options{}); got.err != nil || got.rows != 10 || got.warned("launching call") {
+		t.Errorf("%d rows, %v", got.rows, got.err)
+	}
+	if got := readBytes(t, []byte(strings.ReplaceAll(text, "cuda_runtime", "unknown")), Options{}); !got.warned("no GPU row has a launching call") {
+		t.Error("no warning of kernels alone")
+	}
+	begun := strings.ReplaceAll(text, `"ph":"X","cat":"kernel"`, `"ph":"B","cat":"kernel"`)
+	begun = strings.ReplaceAll(begun, `"dur":50,`, "")
+	if got := readBytes(t, []byte(begun), Options{}); got.err != nil || !got.warned("5 events without usable times") {
+		t.Errorf("%v", got.err)
+	}
+}
