@@ -76,6 +76,7 @@ type found struct {
 }
 
 // by chooses among what to do with Nsight Systems, and with PyTorch's profiler.
+// Questions are asked of both profilers alike; only the remedies differ.
 func (f *found) by(nsys, torch string) string {
 	if f.torch {
 		return torch
@@ -84,6 +85,8 @@ func (f *found) by(nsys, torch string) string {
 }
 
 // Examine reads the rows of a recording, all kinds of them, to their end.
+// The order of the questions is that of the report: whether the recording is whole,
+// then from what verdict needs to what only some runs have. An error is the source's own.
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
 	f := &found{Header: h, torch: h.Source() == "torch", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
@@ -111,6 +114,8 @@ func Examine(src event.Source) (*Diagnosis, error) {
 }
 
 // record says how to record what all questions lack.
+// One recording is to answer all of them: what the questions ask for is joined. Of a trace
+// by PyTorch's profiler only what the operating system knows takes another profiler.
 func (d *Diagnosis) record(torch bool) {
 	var all capture.Options
 	any := false
@@ -132,6 +137,7 @@ func (d *Diagnosis) record(torch bool) {
 }
 
 // count counts the rows of a batch.
+// Kinds that are not event's own are counted, too; rows of no rank count as others do.
 func (f *found) count(b *event.Batch) error {
 	for len(f.kinds) < len(event.Kinds) { // kinds that others added
 		f.kinds = append(f.kinds, 0)
@@ -181,6 +187,8 @@ const (
 )
 
 // whole asks whether the profiler has kept everything.
+// Lost CUDA events make every figure doubtful, as they do to verdict; lost system calls
+// leave out some reasons only. Pauses that were asked for are no loss, but are in no figure.
 func whole(f *found, q *Question) {
 	q.Question, q.Because = "Is the recording complete?", "nothing says that events were lost"
 	var lost []string
@@ -212,6 +220,9 @@ func whole(f *found, q *Question) {
 }
 
 // bound asks what verdict answers.
+// The order is that of verdict's own doubts: without GPU work there is nothing to measure,
+// graphs whose replays are missing look idle (two of them verdict does not mind, either),
+// and without steps there are figures of the whole trace only.
 func bound(f *found, q *Question) {
 	q.Question, q.Command = "Does the host hold the GPUs back?", "verdict"
 	var evidence []string
@@ -245,6 +256,7 @@ func bound(f *found, q *Question) {
 }
 
 // where asks what gaps and diff say about operations.
+// Ranges without calls leave no launching thread to look at, so calls decide.
 func where(f *found, q *Question) {
 	q.Question, q.Command = "What does the host do while a GPU waits?", "gaps"
 	ranges := f.kinds[event.NVTX]
@@ -261,6 +273,8 @@ func where(f *found, q *Question) {
 }
 
 // graphs asks what gaps says about kernels in CUDA graphs.
+// A row for a whole replay hides its kernels; such a recording answers the other questions
+// as well as any, at less cost, so that the remedy names what it costs.
 func graphs(f *found, q *Question) {
 	q.Question, q.Command = "Which kernels run in CUDA graphs, and which outside of them?", "gaps"
 	switch {
@@ -279,6 +293,8 @@ func graphs(f *found, q *Question) {
 }
 
 // why asks what gaps says of threads that do not go on.
+// There are four witnesses, each of which says something that the others do not; each
+// one that is missing leaves part of the idle time unknown.
 func why(f *found, q *Question) {
 	q.Question, q.Command = "Why do launching threads not go on?", "gaps"
 	var have, lack []string
@@ -314,6 +330,7 @@ func why(f *found, q *Question) {
 }
 
 // collected asks for garbage collections.
+// Ranges say when a collection ran; samples only how much of the time was one.
 func collected(f *found, q *Question) {
 	q.Question, q.Command = "Does garbage collection stop the host?", "gaps"
 	switch {
@@ -331,6 +348,8 @@ func collected(f *found, q *Question) {
 }
 
 // late asks what gaps says of ranks that the others wait for.
+// Ranks are compared where they meet, in collectives. Reports that do not say when they
+// began are put on one clock by the ends of those, which leaves an error of its own.
 func late(f *found, q *Question) {
 	q.Question, q.Command = "Which rank do the others wait for?", "gaps"
 	switch {

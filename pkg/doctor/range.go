@@ -34,6 +34,8 @@ const (
 type tally struct{ n, ns int64 }
 
 // addRange counts a range of a rank under its name.
+// Of PyTorch's profiler only what users mark is counted: its operators recur, too, many
+// times per step. Names beyond maxNames are left out: one that comes late is no step.
 func (f *found) addRange(b *event.Batch, i int) {
 	if !b.Rank.Valid.Get(i) {
 		return
@@ -55,6 +57,8 @@ func (f *found) addRange(b *event.Batch, i int) {
 
 // recurring returns the ranges that recur and take most of the time, where no others are
 // known to be steps.
+// A range that encloses a step takes no less time than it, so of ranges that recur often
+// enough the longest in all are the best guess, and a guess it is: the user chooses.
 func (f *found) recurring() (all []Range) {
 	if f.facts.Markers > 0 {
 		return nil

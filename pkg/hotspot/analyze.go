@@ -57,6 +57,8 @@ func (r *Report) warn(format string, args ...any) {
 
 // root is whether no other profiled function calls f. Of functions that only call each
 // other the longest is one.
+// Callers are followed upward: where that leads to a function that nobody calls, or to one
+// that took longer, f is none.
 func (g *graph) root(f *function) bool {
 	if !f.called {
 		return true
@@ -79,6 +81,8 @@ func (g *graph) root(f *function) bool {
 // findSteps says how many forward steps were profiled: the option, the entries of a
 // function that runs once per step, or of the outermost one. Where that runs once,
 // its loop runs once per step.
+// One or two entries are taken for no number of steps: they may be a warm-up and a loop.
+// number is 0 where it is not known, and then nothing is per step.
 func findSteps(g *graph, o Options) *steps {
 	st := &steps{number: o.Steps, layers: o.Layers}
 	if o.Steps > 0 {
@@ -126,6 +130,7 @@ func (b *body) mainLoop() int64 {
 
 // addProfiles describes the inputs. The total of one is that of the functions that no
 // profiled function calls, so that nothing counts twice.
+// A function that some inputs lack counts nothing there: per is nil for it, not 0.
 func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 	for at, p := range profiles {
 		info := Profile{Name: p.Name, Format: string(p.Format)}
@@ -172,6 +177,8 @@ func (r *Report) share(ns int64) float64 {
 }
 
 // addHotspots makes the hotspots of all functions, by falling time.
+// They are sorted by their own time and cut to Options.Top afterwards, so that what is
+// cut off is always the smallest.
 func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 	for _, least := range []float64{leastShare * float64(r.ProfiledNs), 0} {
 		for _, f := range g.fns {
@@ -201,6 +208,9 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 
 // addLines makes the hotspots of one function: statements less what profiled functions
 // took that they call, and loops with the plain lines in them.
+// Each statement's time is in one hotspot: its own, or its loop's (owners). What a callee
+// took is off, since it has hotspots of its own: so hotspots add up to the profiled time,
+// but for lines below the least share.
 func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 	b := f.body
 	owner := b.owners(st)
@@ -232,6 +242,8 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 
 // owners says for each statement which one's hotspot it belongs to: its own, or that
 // of the loop in Python around it.
+// A loop of a plain kind and its plain body lines are one thing to change. Lines in it with
+// a type of their own, such as a wait, are not its.
 func (b *body) owners(st *steps) []int {
 	looped := map[int]bool{}
 	for i := range b.stmts {
@@ -251,6 +263,8 @@ func (b *body) owners(st *steps) []int {
 }
 
 // belongs is whether a statement in a loop is plain Python: what the loop costs.
+// A line of real work of 5 us and more each time is something that a loop without Python
+// would have to do, too.
 func (b *body) belongs(i int, st *steps) bool {
 	s := &b.stmts[i]
 	if s.hits == 0 {
@@ -283,6 +297,9 @@ func (r *Report) addWhole(f *function, st *steps, least float64) {
 }
 
 // byName classifies a function by its module and name alone.
+// It is classified as a call of that name would be. A name is no evidence of what a
+// function does with its time, so the confidence is low, and only waits and allocations
+// are believed at all.
 func byName(f *function) []finding {
 	module := strings.TrimSuffix(strings.TrimSuffix(f.File, ".py"), "/__init__")
 	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name

@@ -37,6 +37,8 @@ type stmt struct {
 func (s *stmt) isLoop() bool { return s.Keyword == "for" || s.Keyword == "while" }
 
 // newBody reads a function's source. Lines without source become statements of nothing.
+// The order of the passes matters: statements, then who reads and sets what, then times,
+// then nesting, which takes the loops, then hits, which take the nesting.
 func newBody(fn *lineprof.Function) *body {
 	b := &body{fn: fn, at: make([]int, len(fn.Lines)), entries: fn.Entries()}
 	b.words = append(words(fn.Name), words(strings.TrimSuffix(fn.File, ".py"))...)
@@ -64,6 +66,8 @@ func newBody(fn *lineprof.Function) *body {
 }
 
 // index finds the statements that read, set and go over each name.
+// A statement stands once under each name, however often it has that; lists are in the
+// order of the statements.
 func (b *body) index() {
 	b.overBy, b.readBy, b.setBy = map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i := range b.stmts {
@@ -82,6 +86,8 @@ func (b *body) index() {
 }
 
 // time sums up the lines of each statement.
+// CPython traces lines, not statements: of one on several lines each has hits. The least of
+// them is how often it was executed, as a line is entered again after a call on another.
 func (b *body) time() {
 	for i := range b.stmts {
 		s := &b.stmts[i]
@@ -108,6 +114,7 @@ func (b *body) time() {
 var compound = set("for while if elif else with try except finally def class")
 
 // nest finds from the indentation what is inside what.
+// Statements without source have no indentation, and are in nothing.
 func (b *body) nest() {
 	var open []int
 	for i := range b.stmts {
@@ -176,6 +183,9 @@ func (s *stmt) usPerHit() float64 {
 
 // timesEntered is how often execution came to a statement from above: hits of what
 // stands before it in its block, or of the block.
+// A loop's header in its block was hit once more than it has turns each time that it was
+// entered, which is taken off for a statement right inside. Where nothing above says, it is
+// how often the function was entered.
 func (b *body) timesEntered(i int) int64 {
 	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
@@ -236,6 +246,7 @@ func (b *body) iterations(i int) float64 {
 }
 
 // words are the parts of names, in lower case: "getKVCache_np" is get, kv, cache, np.
+// A run of capitals is one part, but for its last letter where a small one follows it.
 func words(name string) []string {
 	var all []string
 	start := 0

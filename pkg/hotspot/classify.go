@@ -58,6 +58,10 @@ func (h *Hotspot) classified(found []finding) {
 
 // classify returns all that statement i may be: what is doubtful last, and of equal
 // confidence in the order of triage. There is at least one.
+// Each finder looks for one kind of evidence and knows of no other. A wait in code that
+// runs per layer is worse than the same elsewhere, and is a type of its own. Where what is
+// first only accompanies another type, or is doubtful and something else was refused,
+// COMPUTE goes ahead of it.
 func (b *body) classify(i int, sc Scope, st *steps) []finding {
 	s := &b.stmts[i]
 	if len(s.Tokens) == 0 {
@@ -94,6 +98,8 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 // weigh puts findings in order, and leaves out what does not count. What is cheap by
 // nature is waste where it is repeated, and no reason for a long time: a look-up on a
 // line that calls something unknown for milliseconds.
+// The limits, in us per hit, are far above what a look-up or a call costs in CPython.
+// other are the calls of which nothing is known, often is what repeated says.
 func (b *body) weigh(i int, found []finding, other []pylex.Call, often bool) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()
@@ -155,6 +161,8 @@ func (b *body) repeated(i int, st *steps) bool {
 }
 
 // compute is the finding where nothing else holds.
+// refused is why a finding that a name suggested was dropped: it is evidence that the line
+// does what it seems to, which is worth more than no evidence.
 func (b *body) compute(i int, refused []string, other []pylex.Call) finding {
 	s := &b.stmts[i]
 	f := finding{kind: Compute, confidence: "low"}
@@ -182,6 +190,8 @@ func (b *body) compute(i int, refused []string, other []pylex.Call) finding {
 
 // implicit finds waits that no call names: int() of a tensor, a tensor as condition, a
 // copy to the host.
+// Below 16 us per hit a line is taken for one that does not wait. Without times it may,
+// with low confidence.
 func (b *body) implicit(i int) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()
@@ -228,6 +238,9 @@ func (b *body) locks(i int) []finding {
 var lockWords = set("lock rlock mutex cond condition cv semaphore sem")
 
 // masked finds masks as indices, whose result has as many items as the mask says.
+// A mask is a comparison, or something called one; text in the index makes it a key of a
+// dict, and a colon a slice with a mask's name in it. Assigning through a mask is no such
+// break: the shape of what is assigned does not depend on the data.
 func (b *body) masked(i int) []finding {
 	s := &b.stmts[i]
 	for _, x := range s.Indexes {
@@ -253,6 +266,7 @@ func comparison(text string) bool {
 }
 
 // tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
+// A size or an item of a tensor is on the host already.
 func (b *body) tensorText(text string, i int) bool {
 	inner := pylex.Statements([]string{text})
 	if len(inner) != 1 {
@@ -280,6 +294,8 @@ func (b *body) onGPU(path string, i int) bool {
 }
 
 // allocates finds lists that are made by multiplying or copying: [None] * n, x[:].
+// Views of tensors and arrays copy nothing. "[…] * n" is told from a product of a list's
+// item by where the bracket was opened (displayEnds).
 func (b *body) allocates(i int) []finding {
 	s := &b.stmts[i]
 	for _, x := range s.Indexes {

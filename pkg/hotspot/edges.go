@@ -17,6 +17,7 @@ type graph struct {
 }
 
 // newGraph resolves the calls of all functions whose source was looked into.
+// Calls by name come first, then those that only modules explain, then what stacks know.
 func newGraph(fns []*function) *graph {
 	g := &graph{fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}}
 	for _, f := range fns {
@@ -73,6 +74,9 @@ func (g *graph) stacks() {
 
 // resolve returns the profiled function that a call in statement i of f calls, nil where
 // it is none or not certain.
+// Names are compared, then times, then receivers; of several that fit those of the same
+// file go first, and then the one whose hits and time are the line's. nil is the safe
+// answer: the callee is a hotspot beside the line then, and the time counts twice.
 func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
 	var fit []*function
 	for _, callee := range g.byName[c.Name()] {
@@ -108,6 +112,10 @@ func perEntry(f *function) float64 {
 }
 
 // agrees is whether a call's receiver can be the callee's.
+// A plain call can be a function or a class; "self" something of the same class, or of a
+// base, which is told apart only where both classes are known engines'. A receiver of a
+// known name has a known class; any other has to share a word with the callee's class, or
+// the method to have a name that few classes have.
 func agrees(f, callee *function, c *pylex.Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	class := callee.class()

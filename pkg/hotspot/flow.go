@@ -7,6 +7,8 @@ import (
 )
 
 // dead finds that what statement i makes is hardly read.
+// Nothing is said where the names are read in a function within: hits do not say when that
+// runs. "At most" is meant: a line that reads a name may do so on one of its branches only.
 func (b *body) dead(i int) []finding {
 	s := &b.stmts[i]
 	names := b.makes(i)
@@ -155,6 +157,9 @@ func (b *body) complete() bool {
 var unrepeatable = set("iter pop popleft next get_nowait read recv recvmsg readline time perf_counter monotonic random rand randn choice append extend add update insert remove send put push acquire release wait step sample write print log debug info warning error sleep item run forward execute launch")
 
 // hoistable finds that nothing a statement in a loop reads changes in it.
+// Calls whose names say that each answer is another, or that they act on something, are
+// never the same; of others the pure ones are certain. Outside of loops a line that runs
+// per layer may be the same for the whole step, which only names can tell.
 func (b *body) hoistable(i int, sc Scope) []finding {
 	s := &b.stmts[i]
 	if s.Keyword != "" && s.Keyword != "if" || len(s.Calls) == 0 && !longChain(s) {
@@ -210,6 +215,9 @@ func longChain(s *stmt) bool {
 }
 
 // invariant is whether no name that a statement reads is set within its loop.
+// Assigned within the loop are targets of statements and loops, attributes of self by their
+// path, and receivers of calls that change them. A statement that reads what it assigns
+// adds something up.
 func (b *body) invariant(i int) bool {
 	loop := b.stmts[i].loop
 	if len(b.stmts[i].Targets) == 1 && slices.Contains(b.stmts[i].Names, b.stmts[i].Targets[0]) {
@@ -256,6 +264,9 @@ var stepWords = set("metadata meta batch positions position seq seqlens lens len
 
 // stepWide is whether a statement reads only what all layers of a step share: names
 // of the step's metadata, the object's own configuration, or nothing but constants.
+// It takes one name of the step's own to say so; a name that is neither that nor local, or
+// a path that speaks of a layer, says the contrary. That is a guess by names, and the
+// finding's confidence says so.
 func stepWide(s *stmt) bool {
 	shared := false
 	local := map[string]bool{"self": true, "torch": true, "math": true, "np": true, "F": true, "os": true}
@@ -289,6 +300,8 @@ func stepWide(s *stmt) bool {
 
 // guards is whether statement j is a branch, rarely gone into, that tests one of the
 // names and in which it is read, too.
+// Rarely is at most that share of the tests; every statement of the branch has to be as
+// rare, or the branch decides nothing.
 func (b *body) guards(j int, names []string) bool {
 	o := &b.stmts[j]
 	if o.Keyword != "if" && o.Keyword != "elif" {

@@ -31,6 +31,7 @@ func (b *body) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxF
 
 // kindFrom is kindOf with a limit on how many assignments are followed. What the path
 // itself says comes first, then what its first name was given, then how it is called.
+// Certain is only what code says; what names suggest is last, and is unknownKind for most.
 func (b *body) kindFrom(path string, i, depth int) kind {
 	if k := resultKind(path); k != unknownKind {
 		return k
@@ -99,6 +100,7 @@ func inherit(k kind, rest string) kind {
 }
 
 // assigned is the kind of the value that a name was last given before statement i.
+// Branches are not told apart: it is the last assignment above, whichever way it was reached.
 func (b *body) assigned(name string, i, depth int) kind {
 	if depth == 0 {
 		return unknownKind
@@ -116,6 +118,8 @@ func (b *body) assigned(name string, i, depth int) kind {
 }
 
 // valueKind is the kind of what a statement assigns.
+// A conditional expression may be one of two, so it is unknown. "cpu" among the arguments
+// of to() or device= puts a tensor on the host whatever makes it.
 func (b *body) valueKind(s *stmt, i, depth int) kind {
 	value := rightSide(s.Tokens)
 	if len(value) == 0 || slices.Contains(s.Operators, "if") {

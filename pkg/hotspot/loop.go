@@ -12,6 +12,8 @@ var wrappers = set("enumerate zip range len reversed sorted list tuple iter set"
 
 // collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b. A number
 // of turns, as in range(n), is no collection.
+// Texts are compared as they stand, so two names of one list are two collections, and
+// nothing is claimed of them.
 func collections(over string) []string {
 	over = strings.TrimSpace(over)
 	if open := strings.IndexByte(over, '('); open > 0 && strings.HasSuffix(over, ")") && wrappers[over[:open]] {
@@ -54,6 +56,9 @@ func splitArgs(text string) []string {
 }
 
 // redundant finds another loop over what statement i goes over.
+// Not redundant are loops within one another, those of which only one runs, a collection
+// that changes between them, and those with a few items. Of two the second could go, and
+// has the finding; the first only hears of it.
 func (b *body) redundant(i int) []finding {
 	s := &b.stmts[i]
 	for _, over := range s.over {
@@ -88,6 +93,7 @@ func many(b *body, i int) bool {
 
 // exclusive is whether of two statements, i ahead of j, only one runs: they are in
 // different branches of one if, or the branch of the first leaves.
+// All pairs of ancestors are looked at: the branches may be any number of blocks further up.
 func (b *body) exclusive(i, j int) bool {
 	for x := i; x >= 0; x = b.stmts[x].parent {
 		if p := b.stmts[x].parent; p >= 0 && compound[b.stmts[p].Keyword] && !b.inside(j, p) && b.leaves(p) {
@@ -133,6 +139,8 @@ func (b *body) changed(path string, i, j int) bool {
 }
 
 // loops finds that a statement is a loop in Python over many items.
+// A loop whose turns take long is no cost of looping, whatever it does; a comprehension
+// has no hits of its own for its turns, so only its time can tell.
 func (b *body) loops(i int) []finding {
 	s := &b.stmts[i]
 	switch {

@@ -64,6 +64,8 @@ func publicName(name string) string {
 const maxDepth = 10_000
 
 // addStack adds time to the functions of a stack, once to one that is on it twice.
+// frames are from the root to the leaf; ns goes to each function on the stack, and to the
+// leaf's own time, too. Sums end at the largest number that there is.
 func (s *stacks) addStack(frames []*Function, ns int64) {
 	if len(frames) == 0 || ns == 0 {
 		return
@@ -104,6 +106,8 @@ func newStackReader(name string) *stackReader {
 }
 
 // add reads one line, and is false where no stack is in it.
+// A stack is frames joined by ";" and a number after the last blank. Lines of a log may end
+// in numbers, too, which is why finish wants one stack with several frames.
 func (s *stackReader) add(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] == '#' {
@@ -163,6 +167,8 @@ const speedscopeHint = "write it again (py-spy record --format speedscope)"
 
 // readSpeedscope reads speedscope's file format: shared frames, and profiles of
 // samples with weights or of events that open and close frames.
+// Profiles of all threads are added up. The limit is on the file: its frames and samples
+// take a few times as much memory.
 func readSpeedscope(name string, in io.Reader) (*Profile, error) {
 	s := newStacks(name, Speed)
 	var file struct {
@@ -209,6 +215,8 @@ var speedscopeUnits = map[string]float64{
 }
 
 // addTo adds a profile's stacks, and returns what is wrong with it.
+// wrong is "" where nothing is. Weights that are negative or infinite are left out, as
+// are those without frames.
 func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) {
 	unit, known := speedscopeUnits[p.Unit]
 	if !known {
@@ -246,6 +254,8 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 
 // addEvents follows frames that open and close. A function's time is from its outermost
 // opening to that one's close.
+// Between two events time goes to the innermost open frame. Frames close in the reverse of
+// the order in which they opened; anything else, or one left open, is an error.
 func (p *speedscopeProfile) addEvents(s *stacks, frames []*Function, unit float64) (wrong string) {
 	type opened struct {
 		count int

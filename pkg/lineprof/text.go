@@ -88,6 +88,10 @@ func (t *textReader) add(line []byte, last bool) {
 }
 
 // addRow reads a line as a row of the table under way.
+// It returns false for a line that ends the table: one that is no row, or whose number does
+// not go up. Blank lines do not end it, since source has such; but after one the table goes
+// on with the very next number only. The last line of an input that is not terminated may be
+// half a row, so it is counted as cut where its figures are not complete.
 func (t *textReader) addRow(line []byte, last bool) bool {
 	b := t.table
 	if len(bytes.TrimSpace(line)) == 0 || len(b.prefix) > 0 && bytes.Equal(bytes.TrimSpace(line), b.prefix) {
@@ -138,6 +142,9 @@ var (
 )
 
 // addOther reads a line that is no row.
+// Lines are known by a phrase wherever it stands in them, since logs put times and names
+// ahead; what a phrase says is believed only where the rest of the line is as line_profiler
+// writes it. Anything else is a line of a log, and is passed over.
 func (t *textReader) addOther(line []byte, last bool) {
 	if c, ok := parseHeader(line); ok {
 		t.begin(c)
@@ -214,6 +221,7 @@ func (t *textReader) addFile(line []byte) {
 // started is whether a table was announced.
 func (p *preamble) started() bool { return p.total >= 0 || p.named || p.filed }
 
+// isWordRune tells whether a rune is part of a word, and so no comment mark.
 func isWordRune(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'z' }
 
 // addSummary reads a line of the summary, which rich terminals print with links.
@@ -229,6 +237,8 @@ func (t *textReader) addSummary(line []byte) {
 }
 
 // begin starts the table whose header was read.
+// What was read ahead of the table is the function's, and is used up by it: the next table
+// has a preamble of its own, or none. The memory of the last table serves this one.
 func (t *textReader) begin(c columns) {
 	t.end()
 	t.found, t.timer = true, false
@@ -241,6 +251,8 @@ func (t *textReader) begin(c columns) {
 }
 
 // end closes the table under way.
+// Only now are times known: where the text says no unit it follows from the table's total
+// and shares. The strings of all lines are parts of one, which is made once.
 func (t *textReader) end() {
 	b := t.table
 	if b == nil {
@@ -266,6 +278,9 @@ func (t *textReader) end() {
 }
 
 // fill sets the times of a closed table.
+// unit is seconds, 0 for not known. A function's time is what "Total time" says, in ns, or
+// where nothing does the sum of its lines. Shares decide where the printed time was rounded
+// so far that it contradicts them (figure.outvoted).
 func (t *textReader) fill(b *table, unit float64) {
 	scale := scaleOf(unit)
 	totalNs := max(0, b.total) * 1e9
@@ -298,6 +313,8 @@ func (t *textReader) fill(b *table, unit float64) {
 }
 
 // check counts a table of which much is missing.
+// Its lines add up to 100 % in a whole table; under five sixths, lines were left out by more
+// than rounding explains.
 func (t *textReader) check(b *table) {
 	shares, seen := 0.0, false
 	for _, f := range b.figures {
@@ -314,6 +331,8 @@ func (t *textReader) check(b *table) {
 }
 
 // addFunction adds a function to the run; one that is in it already begins another.
+// A run is one print of the profiler, which prints a function once; engines may print more
+// than once. Which of the runs counts is not decided here.
 func (t *textReader) addFunction(fn *Function) {
 	p := t.profile
 	if p.Runs == 0 {
@@ -343,6 +362,7 @@ func (f *Function) title() string {
 	return fmt.Sprintf("%s (%s:%d)", name, base(f.File), f.Line)
 }
 
+// clean is a match without blanks around it.
 func clean(b []byte) string { return strings.TrimSpace(string(b)) }
 
 // atoi is a number that a pattern matched: at most 9 digits.

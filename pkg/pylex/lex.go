@@ -31,6 +31,7 @@ var keywords = set("and as assert async await break class continue def del elif 
 // brackets, the brackets' end was cut off.
 var begins = set("def class return import try while raise with assert except finally elif")
 
+// set is the words of a text, to be looked up.
 func set(words string) map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(words) {
@@ -133,6 +134,7 @@ func firstWord(s string) string {
 	return s[:n]
 }
 
+// isNameStart tells whether a text, which is not empty, begins as names do.
 func isNameStart(s string) bool {
 	c := s[0]
 	if c < utf8.RuneSelf {
@@ -182,6 +184,8 @@ func (l *lexer) lexName(rest string) {
 }
 
 // lexString reads a literal whose prefix has n bytes.
+// A literal on one line without code becomes a token with all of its text; of others the
+// text is prefix and quotes, and code in them follows as tokens of its own.
 func (l *lexer) lexString(n int) {
 	rest := l.rest()
 	quote := rest[n : n+1]
@@ -200,6 +204,9 @@ func (l *lexer) lexString(n int) {
 
 // literal goes on to the end of a literal, or to the code in an f-string. A string in
 // single quotes ends with its line.
+// A triple-quoted one that nothing ends goes on to the last line. In f-strings doubled
+// braces are text; after a single one the code up to its "}" is read as tokens are, and
+// leaveExpression comes back here for the rest.
 func (l *lexer) literal(quote string, formatted bool) {
 	for {
 		rest := l.rest()
@@ -267,6 +274,8 @@ func (l *lexer) lexOp(rest string) {
 
 // leaveExpression handles what ends the code in an f-string: "}", and the conversion or
 // format ahead of it.
+// It returns whether it has moved on. Brackets within the code keep it from ending: only
+// at the depth of its own "{" does "!", ":" or "}" belong to the f-string.
 func (l *lexer) leaveExpression(c byte) bool {
 	n := len(l.nested)
 	if n == 0 || l.depth != l.nested[n-1].depth+1 {

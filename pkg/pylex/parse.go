@@ -17,6 +17,7 @@ type parser struct {
 // maxDepth is how deep brackets are followed; deeper ones count as operators.
 const maxDepth = 60
 
+// more tells whether there are tokens left.
 func (p *parser) more() bool { return p.i < len(p.tokens) }
 
 // at is whether the next token is an operator or a keyword.
@@ -25,6 +26,8 @@ func (p *parser) at(text string) bool {
 }
 
 // statement reads all tokens. What a definition or an import seems to call is left out.
+// It never fails: a statement that was cut off, or that is no Python, leaves what was
+// collected up to there. Each token is stepped over once, so the time is linear.
 func (p *parser) statement() {
 	p.targets()
 	for p.more() {
@@ -42,6 +45,8 @@ func (p *parser) statement() {
 
 // targets collects what the statement assigns, and what it reads there: subscripts and
 // receivers on the left, and x in x += 1.
+// What is left of the last "=" is read twice: here for its names, and by a parser of its
+// own for calls and subscripts in it, of which attributes are dropped: they are written.
 func (p *parser) targets() {
 	last := lastAssignment(p.tokens)
 	if last < 0 || p.s.Keyword != "" {
@@ -93,6 +98,8 @@ func lastAssignment(tokens []Token) int {
 }
 
 // Outside yields the operators outside of brackets, with their places.
+// A closing bracket that was never opened makes the depth negative, and what follows is
+// outside of nothing: no operator of such a statement is yielded any more.
 func Outside(tokens []Token) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		depth := 0
@@ -129,6 +136,8 @@ func (p *parser) withTargets() {
 }
 
 // paths are the assigned paths among the tokens left of an "=".
+// A subscript is part of its path as "[]", whatever the index; the type of an annotation
+// is none of the targets.
 func paths(tokens []Token) []string {
 	var all []string
 	path, depth, annotated := "", 0, false
@@ -167,6 +176,8 @@ func paths(tokens []Token) []string {
 
 // expressions reads up to a closing bracket, or to the end. It returns the number of
 // elements between commas.
+// closer is the bracket that is awaited, "" at the top of a statement. It is left for the
+// caller to step over, since it may be missing where a statement was cut off.
 func (p *parser) expressions(closer string) (elements int) {
 	start := p.i
 	for p.more() {
@@ -200,9 +211,12 @@ func (p *parser) expressions(closer string) (elements int) {
 	return elements
 }
 
+// literal tells whether a keyword is a value, and no operator.
 func literal(t Token) bool { return t.Text == "None" || t.Text == "True" || t.Text == "False" }
 
 // loop reads "for targets in", and what it goes over.
+// closer is the bracket around a comprehension, "" of a for statement. Its place among the
+// loops is taken before what it goes over is read: that may hold loops of its own.
 func (p *parser) loop(closer string) {
 	p.i++
 	var l Loop
@@ -236,6 +250,8 @@ func (p *parser) loop(closer string) {
 }
 
 // primary reads an atom with what follows it: attributes, calls, subscripts.
+// It returns the path as Call.Path has it, with "()" and "[]" for what stood in brackets. A
+// path that ends in a call is among the calls, any other with a dot among the attributes.
 func (p *parser) primary() (path string) {
 	begin := p.i
 	path = p.atom()
@@ -269,6 +285,7 @@ func (p *parser) primary() (path string) {
 }
 
 // atom reads a name, a literal, or what brackets hold.
+// Strings are ” whatever they say: no finding may rest on what is in them.
 func (p *parser) atom() string {
 	t := p.tokens[p.i]
 	p.i++
@@ -288,6 +305,8 @@ func (p *parser) atom() string {
 }
 
 // postfix reads a call or a subscript.
+// begin is where the expression began, which tells a call whether it is all that is
+// assigned. What it returns ends in "()" or "[]", as primary expects.
 func (p *parser) postfix(path string, begin int) string {
 	if p.at("(") {
 		p.call(path, begin)
@@ -333,6 +352,8 @@ func holdsCode(t Token) bool {
 }
 
 // bracket reads a display, a comprehension or a group, of which the opening is past.
+// What is no bracket, or is nested too deeply, is returned as it is. A display is a list,
+// dict or set written out; one with a loop in it is a comprehension.
 func (p *parser) bracket(open string) string {
 	closer := map[string]string{"(": ")", "[": "]", "{": "}"}[open]
 	if closer == "" || p.depth >= maxDepth {
@@ -357,6 +378,8 @@ func (p *parser) close(closer string) {
 }
 
 // call reads the arguments of a call.
+// Calls are in the order of their names, so the place is taken before the arguments are
+// read, in which there may be more.
 func (p *parser) call(path string, begin int) {
 	p.i++
 	start := p.i
@@ -373,6 +396,7 @@ func (p *parser) call(path string, begin int) {
 }
 
 // arguments returns the text of the first positional argument and of the keyword ones.
+// Commas in brackets separate nothing. keys is nil where there are none.
 func arguments(tokens []Token) (first string, keys map[string]string) {
 	start, n := 0, 0
 	add := func(arg []Token) {

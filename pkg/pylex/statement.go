@@ -74,6 +74,8 @@ func Statements(lines []string) []Statement {
 const maxTokens = 4000
 
 // newStatement parses the tokens of one statement, whose last line is last.
+// Of the tokens beyond maxTokens nothing is collected, but Tokens has them. Keywords that
+// begin an expression are not the statement's.
 func newStatement(lines []string, tokens []Token, last int) Statement {
 	s := Statement{First: tokens[0].Line, Last: last, Tokens: tokens}
 	s.Indent = indentOf(lines[s.First])
@@ -122,4 +124,5 @@ func Text(tokens []Token) string {
 	return b.String()
 }
 
+// wordy tells whether a token would run into the next one without a blank.
 func wordy(t Token) bool { return t.Kind == Name || t.Kind == Keyword || t.Kind == Number }
