@@ -17,6 +17,8 @@ type unit struct{ file, group int }
 
 // plan returns the row groups that may have rows which are chosen, in the order
 // of the stream.
+// A row group of nothing but window rows is known by the bounds of its kinds. Without bounds,
+// which only files of others lack, it counts as rows.
 func (r *Reader) plan() []unit {
 	var rows, windows []unit
 	for i, f := range r.files {
@@ -37,6 +39,8 @@ func (r *Reader) plan() []unit {
 
 // wanted tells from the bounds of a row group whether it may have rows that are
 // chosen.
+// It never leaves out a row that is chosen: unknown bounds want the group, but for those of
+// ranks, which are missing only where all are null.
 func (r *Reader) wanted(f *parquet.File, g int, windows bool) bool {
 	meets := func(c event.Col, from, to int64) bool { // to inclusive
 		low, high, ok := f.IntBounds(g, event.Fields[c].Name)
@@ -130,6 +134,8 @@ type group struct {
 
 // read reads a row group. Where no row can be chosen because of its kind, the
 // other columns are not read, and there are no rows.
+// The kinds are read first and alone, as they may say that nothing else is wanted. Each
+// column has a goroutine, and writes to its own vector and column only.
 func (g *group) read(r *Reader, u unit) error {
 	f := r.files[u.file]
 	g.batch.Len, g.batch.Columns = 0, r.header.Columns

@@ -33,6 +33,8 @@ type Identity struct {
 }
 
 // Identify returns the identity of a report: a file, or a directory of files.
+// A file that was changed in its middle alone, with the same length and time, has the same
+// identity: that much is believed of whoever recorded it. Links are followed.
 func Identify(path string) (Identity, error) {
 	var id Identity
 	var edges []byte
@@ -82,6 +84,7 @@ func PartName(n int) string { return fmt.Sprintf("report-%d", n) }
 // MadeOf tells whether a data set is complete and undamaged, was made of these
 // reports and of nothing else, and gives their rows as nsys2arrow does. It reads
 // all of the data set to be sure, and next to nothing of the reports.
+// Any doubt, an error included, is a no: then the data set is written again.
 func MadeOf(dir string, reports []string) bool {
 	m, err := readManifest(dir)
 	if err != nil {

@@ -178,6 +178,8 @@ func parseHeader(f *parquet.File) (*event.Header, error) {
 }
 
 // merge adds the header of one more file.
+// Files of one data set have to agree on what their rows are; reports and domains that
+// several files name are listed once, in the order in which they come.
 func (r *Reader) merge(h *event.Header) error {
 	if r.stored == nil {
 		r.stored = h

@@ -167,6 +167,8 @@ func (s *Set) keep(f manifestFile) {
 // given name that was made of source as stage h.Stage with the ranks and times
 // of h.Reports. It reads all of it to be sure. What it holds stays; what it does
 // not hold is to be written again.
+// A part without rows of no rank has no file for these: that is no evidence of a loss, the
+// number of all rows is.
 func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 	var found []manifestFile
 	rows := int64(0)

@@ -263,6 +263,8 @@ func (w *Writer) Commit() error {
 
 // commit completes the files, and only when all of them are complete gives them their
 // names, one after the other; the manifest, written last, makes them a checkpoint.
+// Whatever fails before the old manifest is taken away leaves the data set as it was; what
+// fails after that leaves an unfinished one.
 func (w *Writer) commit() error {
 	if w.set != nil && w.err == nil {
 		w.err = w.complete()

@@ -60,6 +60,7 @@ func versionGoes(version string, runtime bool) bool {
 	return digits == 1
 }
 
+// cutStreamMark takes the mark of the per-thread default stream off a name.
 func cutStreamMark(name string) (string, bool) {
 	if s, ok := strings.CutSuffix(name, "_ptsz"); ok {
 		return s, true
@@ -67,6 +68,7 @@ func cutStreamMark(name string) (string, bool) {
 	return strings.CutSuffix(name, "_ptds")
 }
 
+// isDigit tells whether c is an ASCII digit.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // ClassAPI returns the class of an API call by its canonical name: one of
@@ -103,6 +105,8 @@ func cutAPI(canonical string) (call string, ok bool) {
 	return canonical, false
 }
 
+// isLaunch tells whether a canonical name is of a call that launches kernels. They are
+// listed: cudaLaunchHostFunc, which begins in the same way, launches none.
 func isLaunch(name string) bool {
 	switch name {
 	case "hipLaunchKernel", "hipLaunchKernelExC", "hipDrvLaunchKernelEx", "hipLaunchByPtr",
@@ -130,6 +134,8 @@ var allocFamilies = []string{
 	"ModuleLoad", "LibraryLoad",
 }
 
+// isAlloc tells whether a call, less cuda, cu or hip, makes, maps or frees something: memory,
+// streams, events or code.
 func isAlloc(call string) bool {
 	switch call {
 	case "HostAlloc", "HostMalloc", "HostFree", "HostRegister", "HostUnregister",

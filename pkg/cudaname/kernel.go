@@ -22,10 +22,12 @@ func newPattern(yes, no []string) pattern {
 	return p
 }
 
+// anyOf compiles alternatives to one expression, without regard to case.
 func anyOf(alternatives []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
 }
 
+// match tells whether a name is of the pattern.
 func (p pattern) match(s string) bool {
 	return p.yes.MatchString(s) && (p.no == nil || !p.no.MatchString(s))
 }

@@ -109,6 +109,8 @@ type stream struct {
 
 // addStream observes an activity of a stream; idle time of the lane before it is
 // attributed.
+// Rows of equal start come the longer first, while gaps take the shorter for the earlier: one
+// that starts with the last is put before it.
 func (r *rank) addStream(l *lane, id int64, a *activity) {
 	if l.stream == nil || l.stream.id != id {
 		l.stream = l.findStream(id)
@@ -178,6 +180,8 @@ func (r *rank) addGap(l *lane, s *stream, a *activity) {
 
 // tallyOf returns where a gap counts: between the end of an activity and the start
 // of the next, both of which may be at the very limits of a window.
+// Where the window's end is not known yet the gap waits in pending: it is the segment's, or
+// one across segments, as the next step says.
 func (r *rank) tallyOf(end, start int64) *gapTally {
 	if r.tracing() {
 		if from, to, ok := r.walk.TraceWindow(); ok && from <= end && start <= to {

@@ -115,6 +115,8 @@ func (s keySums) total() (ns int64) {
 
 // causes lists causes with their sites, the largest first. Ranges of one name are one
 // cause.
+// sums is by key, of any scope; steps is what UsPerStep divides by, 0 makes it null. Each key
+// is a site of its own. Equal times are in the order of names: maps have none.
 func (c *computer) causes(sums keySums, steps int64) []Cause {
 	total := sums.total()
 	byName := map[string]*Cause{}
@@ -160,6 +162,8 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 }
 
 // holders lists who held the interpreter lock, the largest first.
+// A holder is a thread with what it did; of those that nobody knows rank and thread are
+// null. Together they have the time of the cause.
 func (c *computer) holders(sums keySums) []Holder {
 	type who struct {
 		rank             int32

@@ -42,6 +42,9 @@ func (r *rank) lastBlocked(thread, t int64) (last blocked) {
 }
 
 // addDrain observes the gap of a lane that a has just ended: is it a wait's doing?
+// The first gap of a lane after a wait is divided by idle already: what lies in the call is
+// the call's, the rest is drained here. Of later gaps the launch's lateness counts, up to
+// the length of the wait, until another wait of the same thread begins.
 func (r *rank) addDrain(l *lane, a *activity) {
 	k, ns, ok := r.idle.GapOpening()
 	g := r.openGroup()

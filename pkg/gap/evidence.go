@@ -50,6 +50,7 @@ func (f *found) exactNs() (ns int64) {
 }
 
 // strata returns the idle time in the window by stratum.
+// Strata add up to the idle time in the window; evidence of what has none there is dropped.
 func (c *computer) strata(views []*view) map[stratum]*found {
 	all := map[stratum]*found{}
 	for _, v := range views {

@@ -36,6 +36,8 @@ func (w *wait) worth() float64 { return us(w.own + min(w.after, max(0, w.callNs-
 
 // waits finds calls that wait for the GPU where work could be queued: synchronisation and
 // copies that block. One wait per step is how tokens come back, and none of the findings.
+// That one wait is left out wherever its idle time is large: a step that is host-bound idles
+// in it, too, and not because of it.
 func (f *finder) waits() {
 	list := f.waitList()
 	tokens := f.tokenWait(list)
@@ -68,6 +70,8 @@ func (f *finder) afterwards(w *wait) string {
 }
 
 // waitList lists the calls that wait, the most costly first.
+// A call may stand in it by its own idle time, by what came after it (drains), or by both;
+// places are compared by text, since ranges of several ranks have numbers of their own.
 func (f *finder) waitList() []*wait {
 	at := map[place]*wait{}
 	get := func(p place) *wait {
@@ -143,6 +147,8 @@ func (f *finder) where(p place) string {
 // tokenWait returns the wait that brings back tokens, nil where none is: of those that come
 // about once per step, outside of the forward pass, an event before a stream. A wait for
 // the whole device is never meant for them.
+// About once is 0.5 to 1.5 times per step. Of equal ones the first by name is it, so that
+// the same run always has the same answer.
 func (f *finder) tokenWait(list []*wait) *wait {
 	var best *wait
 	score := 0
@@ -170,6 +176,7 @@ func (w *wait) sameAs(o *wait) bool {
 	return o != nil && w.call == o.call && innermost(w.path) == innermost(o.path)
 }
 
+// innermost is the last range of a path as text.
 func innermost(path string) string {
 	if i := strings.LastIndex(path, " > "); i >= 0 {
 		return path[i+3:]

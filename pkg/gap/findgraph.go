@@ -20,6 +20,8 @@ const (
 	maxSteps       = 6    // that are listed
 )
 
+// partial reports ranks whose replays were not recorded: worth nothing, it says that idle
+// time may be work.
 func (f *finder) partial() {
 	for _, p := range f.rep.Graph.Partial {
 		f.add(Recapture, 0, Finding{}, "rank %d launched %d graphs, but only %d replays (%.0f %%) were recorded: its idle time is too large, record again with %s",
@@ -64,6 +66,9 @@ func (f *finder) graphs() {
 }
 
 // generation looks at the generation steps of all ranks.
+// A step is eager where more of its kernels were launched by themselves than replayed, and
+// at least forwardKernels. What eager steps idle more is by each rank's own median of the
+// others. Steps beside a context step are left out.
 func (f *finder) generation() *generation {
 	g := &generation{eagerGen: map[int64]bool{}, replayedGen: map[int64]bool{}}
 	for _, v := range f.views {
@@ -185,6 +190,8 @@ func (f *finder) launchIdle() (us float64, path, source string) {
 
 // capturableShares returns, by path of ranges, the share of the kernels launched by
 // themselves in generation steps that could be captured; mostly is all.
+// Idle time is known by site and not by kernel, so that of a range is divided by its
+// kernels' numbers.
 func (f *finder) capturableShares() map[string]float64 {
 	can, all := map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {
@@ -218,6 +225,8 @@ type stretch struct {
 
 // split finds operations between replays that launch kernels which could be captured
 // together with some that cannot.
+// It is looked for in the steps that were kept for the layer, the steady ones first, and
+// reported where it comes once in each of them at least.
 func (f *finder) split() {
 	counts := map[stretch]int{}
 	steps := 0

@@ -54,6 +54,9 @@ type place struct{ call, path string }
 
 // find fills in the findings: what costs idle time and has a known treatment, by the
 // idle time that it is worth.
+// Findings come from the idle time of sites, never from the time of calls: what runs while a
+// GPU is busy costs nothing. One idle instant may be in two findings, as a wait and as the
+// straggler's, so that worths do not add up. RECAPTURE goes first: it doubts all others.
 func (c *computer) find(rep *Report, views []*view) {
 	f := &finder{c: c, rep: rep, views: views, steps: float64(max(1, rep.Idle.Steps))}
 	for _, v := range views {
@@ -83,6 +86,7 @@ func (c *computer) find(rep *Report, views []*view) {
 	})
 }
 
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -108,6 +112,8 @@ func (f *finder) worth(us float64) bool {
 }
 
 // add adds a finding that is worth us of idle time over the window.
+// at says where; the other fields are filled in here. A share is of the idle time, and null
+// where the worth is of the others' waiting, which is none of it.
 func (f *finder) add(pattern string, us float64, at Finding, format string, args ...any) {
 	at.Pattern, at.Evidence, at.UsStep = pattern, fmt.Sprintf(format, args...), us/f.steps
 	if total := f.rep.Idle.TotalUs; total > 0 && pattern != Coordinator && pattern != SlowGPU {
@@ -150,6 +156,7 @@ func in(path string) string {
 // sites calls fn with the sites of the causes, over all phases.
 func (f *finder) sites(cause string, fn func(*Site)) { eachSite(f.rep.Idle.Causes, cause, fn) }
 
+// eachSite calls fn with the sites of a cause, which fn may not keep beyond the report.
 func eachSite(causes []Cause, cause string, fn func(*Site)) {
 	for i := range causes {
 		if causes[i].Cause != cause {
@@ -161,6 +168,9 @@ func eachSite(causes []Cause, cause string, fn func(*Site)) {
 	}
 }
 
+// straggler reports a rank that the others wait for: one whose own kernels take longer by
+// its lateness, any other by what its own GPU idles more than the others', and by no more
+// than it is late.
 func (f *finder) straggler() {
 	s := f.rep.Straggler
 	if s == nil || s.Rank == nil || s.LateUs < minLateShare*f.stepUs() {

@@ -12,6 +12,9 @@ import (
 
 // stragglerReport compares the ranks' collectives, nil where there is nothing to
 // compare.
+// Only ranks that share collectives can be compared: of several groups the one that
+// straggler.FindGroup takes. Why is asked only where one rank is late all the time: causes of
+// lateness that goes round would be those of nobody.
 func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	var ranks []straggler.Rank
 	var of []*compared
@@ -122,6 +125,7 @@ func (v *compared) kernelTimes() map[string]float64 {
 // hostTimes returns the time per step that launching threads spend in each state, in
 // us: ranges by their name, and calls and the like by their class. Waiting for the
 // GPU is left out: those who wait for the straggler do more of it.
+// Over steps with matched collectives only, so that ranks are compared in the same steps.
 func (v *compared) hostTimes() map[string]float64 {
 	times := map[string]float64{}
 	v.idle.EachHostTime(func(s idle.Sample) {

@@ -32,6 +32,7 @@ func newSlots(n int) []launch {
 }
 
 // add remembers a launch, of several with one correlation the first.
+// In a full ring the new one takes the place of an older one, which is not found any more.
 func (r *ring) add(correlation, start int64, path, name int32) {
 	if r.slots == nil {
 		r.slots = newSlots(ringStart)

@@ -59,6 +59,8 @@ func (c *computer) stepless(views []*view) bool {
 
 // keptSteps returns the kernels of the steps that were kept. Of segments that differ
 // in their requests those with the most count.
+// Steps of all ranks are one sample of the model: with the same requests they run the same
+// kernels.
 func (c *computer) keptSteps(views []*view, kept func(*segment) *pattern.Keeper) [][]pattern.Sampled {
 	var steps [][]pattern.Sampled
 	gen := int64(-1)

@@ -169,6 +169,9 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 }
 
 // EndStep ends step k.
+// All that waited for this moment goes where owner says: gaps and groups to the segment, to
+// the time between segments, or to nothing; idle slices and sums to the scope; launch slack
+// and samples to the step, unless they are dropped.
 func (r *rank) EndStep(k int, owner step.Owner) {
 	s := &r.walk.Steps[k]
 	seg, p := &r.segments[s.Segment], &r.pending

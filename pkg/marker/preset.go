@@ -27,6 +27,8 @@ func parsePreset(text string) (Counts, bool) {
 // schedulePrefix is what the steps of the schedule of PyTorch's profiler begin with.
 const schedulePrefix = "ProfilerStep#"
 
+// parseSchedule reads the step of PyTorch's own schedule, "ProfilerStep#12", which says
+// nothing of requests.
 func parseSchedule(text string) (c Counts, ok bool) {
 	s, ok := strings.CutPrefix(text, schedulePrefix)
 	if !ok {
@@ -39,6 +41,12 @@ func parseSchedule(text string) (c Counts, ok bool) {
 	return c, true
 }
 
+// parseTensorRT reads the wordings of TensorRT-LLM, old and new:
+//
+//	_forward_step: 0 ctx reqs, 4 gen reqs
+//	[Executor] _forward_step 7: 2 ctx reqs, 512 ctx tokens, 4 gen reqs
+//
+// What follows the generation requests may be anything.
 func parseTensorRT(text string) (c Counts, ok bool) {
 	s := strings.TrimPrefix(text, "[Executor] ")
 	if s, ok = strings.CutPrefix(s, "_forward_step"); !ok {
@@ -73,6 +81,13 @@ func parseTensorRT(text string) (c Counts, ok bool) {
 	return c, true
 }
 
+// parseVLLM reads the wordings of vLLM, and of what follows it:
+//
+//	execute_new_2_cached_4
+//	execute_6_context_2(512)_generation_4(4)
+//	execute_model context_2(512) generation_4(4)
+//
+// The numbers in parentheses are tokens, which are passed over.
 func parseVLLM(text string) (c Counts, ok bool) {
 	s, ok := strings.CutPrefix(text, "execute_")
 	if !ok {
@@ -119,6 +134,9 @@ func parseCounts(s, ctx, gen string, parentheses bool) (c Counts, ok bool) {
 	return c, true
 }
 
+// parseSGLang reads SGLang's wording, "step[DECODE bs=4]", in which more may follow the
+// size. Of a mixed batch it says no more than the sum: one request is taken for the context's.
+// A mode that is not known makes a marker all the same, without counts.
 func parseSGLang(text string) (Counts, bool) {
 	s, ok := strings.CutPrefix(text, "step[")
 	if !ok {
@@ -162,6 +180,7 @@ func number(s string) (n int64, rest string, ok bool) {
 	return n, s[i:], i > 0
 }
 
+// skipDigits is s without the digits that it starts with.
 func skipDigits(s string) string {
 	for s != "" && isDigit(s[0]) {
 		s = s[1:]
@@ -178,6 +197,7 @@ func skipParenthesis(s string) (rest string, ok bool) {
 	return rest, ok
 }
 
+// isWord tells whether s is ASCII letters, digits and underscores, one at least.
 func isWord(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isDigit(c) && c != '_' && (c|0x20 < 'a' || 'z' < c|0x20) {
@@ -187,4 +207,5 @@ func isWord(s string) bool {
 	return s != ""
 }
 
+// isDigit tells whether c is an ASCII digit.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

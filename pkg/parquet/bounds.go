@@ -50,6 +50,7 @@ func (f *File) statistics(g int, column string) (*format.Statistics, *leaf) {
 }
 
 // statistics returns the number of nulls, and the bounds of whole numbers and strings.
+// Bounds of numbers are as the column stores them; booleans and floats have none.
 func (c *encoder) statistics(rows int) format.Statistics {
 	s := format.Statistics{NullCount: int64(rows - c.v.count(c.col))}
 	if c.v.count(c.col) == 0 {

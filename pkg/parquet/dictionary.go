@@ -28,6 +28,8 @@ func (d *dictionary) reset() {
 }
 
 // readDictionary reads a dictionary page.
+// It has to come before the first page that uses it, and only once. With numbered its strings
+// are handed out, so they get memory of their own.
 func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	n := int(h.DictionaryPageHeader.V.NumValues)
 	if n < 0 || r.dict.read {

@@ -81,6 +81,8 @@ func (c *chunkWriter) reset() {
 }
 
 // append adds rows i to j of src to the rows that are held.
+// rows is how many the chunk has. Values of nulls are left out here, so that the rows to
+// come need no room for them; the bitmap begins with the first null.
 func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 	if c.v == nil {
 		c.v, _ = c.pool().Get().(*Vector)
@@ -229,6 +231,7 @@ func (c *encoder) dictionaryPage() {
 // dataPage writes one page of rows from row on, the values of which start at
 // value; nulls have none. It returns where the next one starts. A page of strings is
 // halved until it is short enough, or one row.
+// The page's values are in one piece of c.v, which is why both ends are handed on.
 func (c *encoder) dataPage(row, value, rows int) (int, int) {
 	next := min(row+pageRows, rows)
 	values := next - row

@@ -177,6 +177,8 @@ func (f *File) ChunkSize(g int, column string) int64 {
 }
 
 // readSchema fills f.cols and returns the number of chunks of a row group.
+// Elements are in the order of a walk through the tree: a group is followed by its children.
+// Chunks are numbered over all leaves, those included that are left out of f.cols.
 func (f *File) readSchema() (chunks int, err error) {
 	if len(f.meta.Schema) == 0 {
 		return 0, errors.New("damaged footer: no schema")

@@ -170,6 +170,8 @@ func (r *chunkReader) inflate(b []byte, size int) (_ []byte, err error) {
 // to v, which has n rows, and their bitmap to v.Valid; it returns the number of
 // rows. The first skip rows of the chunk's rest are not wanted: a page that
 // lies in them whole is stepped over, which skipped tells.
+// Dictionaries are read on the way, other pages stepped over. An error leaves v of no use and
+// the reader at no certain place: it is not to be asked again before a reset.
 func (r *chunkReader) nextPage(v *Vector, n int, skip int64) (rows int, skipped bool, err error) {
 	for {
 		h, err := r.header()

@@ -162,6 +162,7 @@ func spread[T int32 | int64 | float64](values []T, valid []byte, rows int) []T {
 
 // spread8 moves values from src to the rows of dst that have a bit in valid, and
 // makes the others 0.
+// Both arrays may overlap: all of src is read before dst is written.
 func spread8[T int32 | int64 | float64](dst, src *[8]T, valid byte) {
 	var in [16]T
 	*(*[8]T)(in[:]) = *src

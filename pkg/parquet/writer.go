@@ -82,6 +82,7 @@ func (w *Writer) SetMetadata(key, value string) {
 func (w *Writer) Append(c *Chunk) error { return w.AppendRange(c, 0, c.N) }
 
 // AppendRange is Append for rows i to j of the chunk.
+// It may write a row group, or several. The chunk can be used again at once.
 func (w *Writer) AppendRange(c *Chunk, i, j int) error {
 	for i < j && w.err == nil {
 		n := min(j-i, w.opt.GroupRows-w.rows)
@@ -124,6 +125,8 @@ func (w *Writer) Rows() int64 { return w.meta.NumRows + int64(w.rows) }
 func (w *Writer) Hash() string { return hex(contentHash(&w.meta)) }
 
 // Flush ends the row group.
+// The next rows begin another one. Without rows nothing is written. The memory of the columns
+// goes back to what all writers share.
 func (w *Writer) Flush() error {
 	if w.err != nil || w.rows == 0 {
 		return w.err
