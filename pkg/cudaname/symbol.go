@@ -83,6 +83,7 @@ scan:
 	return scope, name[:end]
 }
 
+// lastComponent is what follows the last "::" of a scope.
 func lastComponent(scope string) string {
 	if i := strings.LastIndex(scope, "::"); i >= 0 && i+2 < len(scope) {
 		return scope[i+2:]

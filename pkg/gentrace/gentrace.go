@@ -120,6 +120,7 @@ func generate(c *cli.Call) error {
 	return nil
 }
 
+// options say how traces are written.
 func options(c *cli.Call) (sim.Options, error) {
 	schema, err := sim.ParseSchema(c.String("schema"))
 	return sim.Options{
@@ -167,6 +168,7 @@ func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
 	return ts, opt, err
 }
 
+// writeTruth writes what was simulated.
 func writeTruth(truth *sim.Truth, name string) error {
 	text, err := json.MarshalIndent(truth, "", " ")
 	if err != nil {
@@ -185,6 +187,7 @@ func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 	return own
 }
 
+// config is what is simulated: the flags, then --set over them.
 func config(c *cli.Call) (sim.Config, error) {
 	cfg := sim.Default()
 	cfg.Seed = c.Uint64("seed")
@@ -231,6 +234,7 @@ func last(n int, v float64) []float64 {
 	return list
 }
 
+// write writes a trace as the name of the output says.
 func write(t *sim.Trace, name string, opt sim.Options) error {
 	if strings.HasSuffix(name, "_pqtdir") || strings.HasSuffix(name, "/") {
 		return t.WriteParquetDir(strings.TrimSuffix(name, "/"), opt)

@@ -43,6 +43,9 @@ type ourNames struct {
 }
 
 // newEmitter prepares the writing of a report's rows.
+// The report's own strings are numbered as the export numbers them; names that it lacks are
+// put after them, so that batches of one report share one dictionary. The strings must not
+// change from here on.
 func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32, callers map[caller]bool) *emitter {
 	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot(), idle: r.idle(callers)}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
@@ -75,6 +78,8 @@ func newEmitter(r *report, offset int64, columns event.Set, domains map[string]i
 
 // emit writes the rows of a rank, or those without one, that start at from or
 // later on the clock of the stream.
+// Slots are numbered as the header numbers the report's ranks; that after the last has what
+// belongs to none. A batch may hold the end of one slot and the beginning of the next.
 func (e *emitter) emit(slot int, from int64) error {
 	rank := nullRank
 	if slot < len(e.r.info.Ranks) {
@@ -206,6 +211,8 @@ func (e *emitter) setRank(rank int32) {
 }
 
 // gpuRows makes rows i to j of GPU rows those of the batch from at on.
+// Rows of one launch stand together as a rule, so that device, stream and launch are looked
+// up once for a stretch of them. Synchronisations without a device keep null there.
 func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 	b, at := e.batch, e.at
 	if e.columns.Has(event.ColGraphNode) {
@@ -346,6 +353,7 @@ func (e *emitter) hostName(kind event.Kind, name int64) error {
 
 // domain returns the code of a process's domain, -1 where there is none or its name is
 // unknown.
+// The last one is kept, as ranges of one domain come one after the other.
 func (e *emitter) domain(p process, id int64) int32 {
 	if id == 0 || id == none {
 		return -1

@@ -36,12 +36,14 @@ var tallyOf = func() (of [64]uint8) {
 	return of
 }()
 
+// add adds another tally.
 func (t *tally) add(u *tally) {
 	for i, n := range u {
 		t[i] += n
 	}
 }
 
+// sum is the number of rows of all classes.
 func (t *tally) sum() (n int64) {
 	for _, k := range t {
 		n += k
@@ -290,6 +292,8 @@ func (r *report) findReplays(f *event.RankFacts, slot int32, of []*runs) (err er
 // unrecorded returns the spans between a call of the process in a slot that stops
 // the profiler and the next one that starts it, of those in which none of its
 // GPU rows starts.
+// A stop without a start after it ends the recording, which is no span; a second stop before
+// the next start changes nothing.
 func (r *report) unrecorded(slot int32, of []*runs) ([][2]int64, error) {
 	var spans [][2]int64
 	stopped, since := false, int64(0)

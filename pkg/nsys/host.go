@@ -59,6 +59,7 @@ func (l *loader) osCall(id int64) nameEntry {
 // maxCallName is how long the name of a call of the system's libraries may be.
 const maxCallName = 64
 
+// isCallName tells whether a text may be the name of a function.
 func isCallName(text string) bool {
 	if len(text) > maxCallName {
 		return false

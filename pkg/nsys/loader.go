@@ -38,6 +38,8 @@ type loader struct {
 	err    error        // of the store, checked with each block
 }
 
+// newLoader returns a loader of tables with these columns, for one goroutine; shared is what
+// all loaders of the report have in common.
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
 	return &loader{
 		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store),

@@ -317,6 +317,8 @@ func (r *Reader) put(f filled) error {
 	}
 }
 
+// blank returns a batch of rows without values, in memory that nobody reads any more. It is
+// an error that the reading was stopped meanwhile.
 func (r *Reader) blank() (*event.Batch, error) {
 	select {
 	case b := <-r.free:

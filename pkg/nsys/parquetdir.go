@@ -16,6 +16,7 @@ type parquetDir struct {
 	files map[string]string // by table
 }
 
+// openParquetDir finds the files of the tables that are read; others are no concern of it.
 func openParquetDir(path string) (*parquetDir, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -52,8 +53,10 @@ func (d *parquetDir) columns() (map[string][]string, error) {
 	return tables, nil
 }
 
+// open returns a scanner for one goroutine.
 func (d *parquetDir) open() (scanner, error) { return &parquetScanner{dir: d}, nil }
 
+// file opens the file of a table.
 func (d *parquetDir) file(table string) (*parquet.File, error) {
 	f, err := parquet.Open(d.files[table])
 	if err != nil {
@@ -62,6 +65,7 @@ func (d *parquetDir) file(table string) (*parquet.File, error) {
 	return f, nil
 }
 
+// damaged is an error in the file of a table, with what to do about it.
 func (d *parquetDir) damaged(table string, err error) error {
 	return problem(filepath.Join(d.path, table+".parquet"), strings.TrimPrefix(err.Error(), d.files[table]+": "),
 		"copy the directory again or repeat 'nsys export --type parquetdir'")
@@ -74,6 +78,7 @@ type parquetScanner struct {
 	file  *parquet.File
 }
 
+// close closes the file, if one is open.
 func (s *parquetScanner) close() {
 	if s.file != nil {
 		s.file.Close()
@@ -81,6 +86,7 @@ func (s *parquetScanner) close() {
 	s.file = nil
 }
 
+// use opens the file of a table, unless it is the one that is open.
 func (s *parquetScanner) use(table string) error {
 	if s.file != nil && s.table == table {
 		return nil
@@ -91,6 +97,8 @@ func (s *parquetScanner) use(table string) error {
 	return err
 }
 
+// rows returns the range of the rows of a table, which have no ids but are numbered from 0;
+// low > high where there are none.
 func (s *parquetScanner) rows(table string) (int64, int64, error) {
 	if err := s.use(table); err != nil {
 		return 0, -1, err
@@ -98,6 +106,8 @@ func (s *parquetScanner) rows(table string) (int64, int64, error) {
 	return 0, s.file.Rows() - 1, nil
 }
 
+// scan is sqlite.DB.Scan for Parquet: rows low to high, both included, in blocks that belong
+// to the scan. An error of fn is returned as it is, any other names the file.
 func (s *parquetScanner) scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
 	if err := s.use(table); err != nil {
 		return err

@@ -12,8 +12,12 @@ import (
 // id cut off. 0 is the process of rows that do not say theirs.
 type process uint64
 
+// processOf is the process part of a global id: all but the lowest 24 bits, which are the
+// thread's.
 func processOf(global int64) process { return process(uint64(global) &^ 0xffffff) }
-func (p process) pid() int64         { return int64(p >> 24 & 0xffffff) }
+
+// pid is the process id, of 24 bits, as the operating system numbers it.
+func (p process) pid() int64 { return int64(p >> 24 & 0xffffff) }
 
 // noSlot is the slot of processes without GPU work.
 const noSlot = int32(-1)
@@ -80,6 +84,8 @@ type interner struct {
 	processes map[process]int32
 }
 
+// newInterner returns numbers for the tracks, threads and processes of a report, all of which
+// its loaders share. Number 0 is the process of rows that name none.
 func newInterner(r *report) *interner {
 	in := &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
 	in.process(0)

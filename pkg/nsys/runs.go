@@ -45,6 +45,7 @@ type sorter struct {
 	ids           []int64
 }
 
+// newSorter returns a sorter that writes to a store.
 func newSorter(s *spill.Store) *sorter {
 	return &sorter{writer: spill.NewWriter(s), callRows: make(spill.Rows, numCallColumns)}
 }
@@ -147,6 +148,8 @@ func (s *sorter) writeSorted(rows spill.Rows, by *order) error {
 }
 
 // writeCalls writes the API calls among rows by their correlation.
+// Of calls with one correlation the first to start is the one that launched; the others are
+// dropped here, within a chunk, and when runs are merged. Calls without one launch nothing.
 func (s *sorter) writeCalls(to *runs, rows spill.Rows) error {
 	ids, start := rows[colCorrelation], rows[colStart]
 	s.places = s.places[:0]
@@ -232,6 +235,7 @@ func (o *order) less(a, b int32) bool {
 // sortRuns sorts places in a stable way, with other as more memory, and returns
 // both. It merges the runs that are there already: exports hold rows in order, or
 // a few sequences of rows in order, one for each thread.
+// The number of merges follows that of runs, so rows in order cost one comparison each.
 func sortRuns(places, other []int32, by *order) (sorted, spare []int32) {
 	bounds := []int{0}
 	for i := 1; i < len(places); i++ {

@@ -167,9 +167,13 @@ func (t *table) columns() []sqlite.Column {
 	return slices.Concat(ints(t.required...), ints(t.optional...), texts(t.texts...))
 }
 
-func ints(names ...string) []sqlite.Column  { return typed(sqlite.Int, names) }
+// ints names columns of whole numbers.
+func ints(names ...string) []sqlite.Column { return typed(sqlite.Int, names) }
+
+// texts names columns of strings.
 func texts(names ...string) []sqlite.Column { return typed(sqlite.Text, names) }
 
+// typed names columns of one type.
 func typed(t sqlite.Type, names []string) []sqlite.Column {
 	columns := make([]sqlite.Column, len(names))
 	for i, name := range names {

@@ -49,6 +49,7 @@ func (r *Reader) checkTogether(loose []bool) error {
 	return nil
 }
 
+// sharesRank tells whether two reports have a rank in common: they are parts of it.
 func (r *Reader) sharesRank(i, k int) bool {
 	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
 }

@@ -80,7 +80,10 @@ func (r *report) warnOfNoWork() {
 	}
 }
 
-func (r *report) count(kind event.Kind) int64   { return r.info.Rows[event.Kinds[kind]] }
+// count is the number of rows of a kind that were read.
+func (r *report) count(kind event.Kind) int64 { return r.info.Rows[event.Kinds[kind]] }
+
+// class is the number of rows of a class that were read.
 func (r *report) class(class event.Class) int64 { return r.info.Classes[event.Classes[class]] }
 
 // warnOfTimes counts the rows that are left out.
@@ -235,6 +238,7 @@ func applies(k int, text []byte) bool {
 	return containsAll(text, diagnostics[k].has) && !(diagnostics[k].lost && zeroCount.Match(text))
 }
 
+// containsAll tells whether a text has all of some parts, in any order.
 func containsAll(text []byte, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
 }

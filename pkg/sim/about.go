@@ -33,6 +33,7 @@ func (e *exporter) secret() string {
 	return e.trace.Capture.Secret
 }
 
+// process names processes and their main threads; a secret is in the names of both.
 func (e *exporter) process() {
 	var processes, threads [][]any
 	for _, p := range e.trace.Processes {
@@ -44,6 +45,7 @@ func (e *exporter) process() {
 	e.small(tableThread, "nameId priority globalTid", threads...)
 }
 
+// withSecret is a process's name as its command line would be.
 func (e *exporter) withSecret(name string) string {
 	if e.trace.Capture.Secret == "" {
 		return name
@@ -51,6 +53,7 @@ func (e *exporter) withSecret(name string) string {
 	return name + " --user=" + e.trace.Capture.Secret
 }
 
+// session says when the recording began, where it is known, and how long it went on.
 func (e *exporter) session() {
 	s := e.trace.Session
 	if s.UTC != 0 {
@@ -125,6 +128,7 @@ func (e *exporter) contexts() {
 	e.small(tableNullStream, "streamId hwId vmId processId deviceId contextId", rows...)
 }
 
+// system describes the machine: its name and the environment are what must not get out.
 func (e *exporter) system() {
 	var rows [][]any
 	for _, r := range []struct {
@@ -181,6 +185,7 @@ func (e *exporter) enums() {
 // pair is one row of a table of metadata.
 type pair struct{ name, value string }
 
+// pairs writes a table of metadata.
 func (e *exporter) pairs(t table, rows []pair) {
 	var all [][]any
 	for _, r := range rows {

@@ -5,6 +5,7 @@ import "math"
 // gpuAt is where the columns are that all tables of GPU work have.
 type gpuAt struct{ start, end, device, context, stream, corr, pid, node int }
 
+// gpu finds the columns, of which a version may lack some.
 func (t *target) gpu() gpuAt {
 	return gpuAt{t.col("start"), t.col("end"), t.col("deviceId"), t.col("contextId"),
 		t.col("streamId"), t.col("correlationId"), t.col("globalPid"), t.col("graphNodeId")}
@@ -22,6 +23,7 @@ func (t *target) work(at gpuAt, w *Work) {
 	t.orNull(at.node, w.Node)
 }
 
+// kernels writes the kernels. What of them no reader needs is the same in every row.
 func (e *exporter) kernels() {
 	rows(e, tableKernel, &e.trace.Kernels, func(w *target) func(*Kernel) {
 		w.ints(0, "cacheConfig", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread",
@@ -68,6 +70,7 @@ func (e *exporter) replays() {
 	})
 }
 
+// copies writes the copies, with the kinds of memory at both ends.
 func (e *exporter) copies() {
 	rows(e, tableCopy, &e.trace.Copies, func(w *target) func(*Copy) {
 		w.ints(1, "copyCount")
@@ -106,6 +109,7 @@ func pageable(kind int64) int64 {
 	return kind
 }
 
+// fills writes the memsets.
 func (e *exporter) fills() {
 	rows(e, tableFill, &e.trace.Fills, func(w *target) func(*Fill) {
 		w.ints(0, "value")
@@ -121,6 +125,7 @@ func (e *exporter) fills() {
 // noStream is what CUPTI writes as the stream of a wait for an event.
 const noStream = math.MaxUint32
 
+// syncs writes the waits; one for an event has no stream.
 func (e *exporter) syncs() {
 	rows(e, tableSync, &e.trace.Syncs, func(w *target) func(*Sync) {
 		at, kind, event := w.gpu(), w.col("syncType"), w.col("eventId")

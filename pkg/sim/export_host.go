@@ -55,6 +55,8 @@ func eventClass(api string) int64 {
 	return 0
 }
 
+// notes writes ranges, marks and domains; NULL is the end of what was never closed, and the
+// thread that ended a range where it is the one that began it.
 func (e *exporter) notes() {
 	rows(e, tableNote, &e.trace.Notes, func(w *target) func(*Note) {
 		event, start, end, kind := w.col("eventId"), w.col("start"), w.col("end"), w.col("eventType")

@@ -14,6 +14,7 @@ import (
 // sqliteSink writes the tables into one SQLite file.
 type sqliteSink struct{ w *sqlite.Writer }
 
+// add begins a table. Its error is that of Close.
 func (s sqliteSink) add(name string, columns []column) rowSink {
 	lines := make([]string, len(columns))
 	for i, c := range columns {

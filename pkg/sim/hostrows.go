@@ -103,6 +103,7 @@ type sampleFrame struct {
 	Frame
 }
 
+// bit is 1 for true.
 func bit(b bool) int {
 	if b {
 		return 1

@@ -213,6 +213,7 @@ func (k *kinetoWriter) gpu(category, name string, w *Work, own string) {
 		fmt.Sprintf(`"device": %d, "context": %d, "stream": %d, "correlation": %d%s`, w.Device, w.Context, w.Stream, w.Corr, own))
 }
 
+// pid is the process id as traces have it.
 func (k *kinetoWriter) pid() string { return strconv.Itoa(int(k.t.Processes[k.opt.Process].PID)) }
 
 func (k *kinetoWriter) tid(id uint32) string {

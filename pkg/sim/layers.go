@@ -48,6 +48,7 @@ func joined(seq []work) []work {
 	return seq
 }
 
+// logits is the product that ends the forward pass.
 func (b *modelBuilder) logits(scale float64) work {
 	return b.kernel("nvjet_tst_192x8_64x8_2x1_v_bz_TNT", 21*scale, apiLaunchEx)
 }
@@ -95,6 +96,7 @@ func (b *modelBuilder) attend(seq []work, attention work, scale float64) []work 
 	return b.reduceTo(seq, scale)
 }
 
+// norm is a residual addition with its norm, where no allreduce has it within.
 func (b *modelBuilder) norm(scale float64) work {
 	return b.kernel("void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.6*scale, apiLaunchEx)
 }

@@ -124,6 +124,8 @@ type modelBuilder struct {
 	context     bool // building a context step
 }
 
+// kernel is a kernel by its demangled name, with its mean duration in microseconds and the
+// call that launches it.
 func (b *modelBuilder) kernel(demangled string, mean float64, api string) work {
 	return work{name: b.t.KernelName("", demangled), mean: mean, api: b.t.String(api)}
 }

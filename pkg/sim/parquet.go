@@ -19,6 +19,7 @@ type parquetSink struct {
 	tables []*parquetTable
 }
 
+// add begins a table in a file of its own. Its error is that of Step, and of close.
 func (s *parquetSink) add(name string, columns []column) rowSink {
 	t := &parquetTable{row: make(parquet.Row, len(columns)), columns: columns}
 	s.tables = append(s.tables, t)
@@ -99,12 +100,14 @@ func (t *parquetTable) Int(i int, v int64) {
 	}
 }
 
+// Text sets a column to a string, which is copied.
 func (t *parquetTable) Text(i int, s string) {
 	if i >= 0 {
 		t.set(i, parquet.ByteArrayValue([]byte(s)))
 	}
 }
 
+// Null sets a column to NULL.
 func (t *parquetTable) Null(i int) {
 	if i >= 0 {
 		t.row[i] = parquet.NullValue().Level(0, 0, i)
@@ -120,6 +123,7 @@ func (t *parquetTable) set(i int, v parquet.Value) {
 	t.row[i] = v.Level(0, level, i)
 }
 
+// Step ends the row and keeps a copy of it until there are parquetBatch of them.
 func (t *parquetTable) Step() error {
 	if t.err != nil {
 		return t.err

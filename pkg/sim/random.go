@@ -90,6 +90,7 @@ type randomProcess struct {
 // among picks one of the values.
 func (g *randomizer) among(values ...int64) int64 { return values[g.r.IntN(len(values))] }
 
+// pick is one of the texts.
 func (g *randomizer) pick(list []string) string { return list[g.r.IntN(len(list))] }
 
 // oneIn is true once in n.
@@ -100,6 +101,7 @@ func (g *randomizer) length() int64 {
 	return g.among(0, 1, 1_000, 2_000, 5_000, 10_000, 50_000, g.r.Int64N(200_000))
 }
 
+// session draws the clock, which the export may not tell.
 func (g *randomizer) session() {
 	g.t.Session.UTC = g.among(0, 1_780_000_000_000_000_000, 1_779_999_999_999_000_000)
 	g.t.Session.Shift = g.among(0, 0, 0, 1_000_000, -1_000_000)
@@ -108,6 +110,7 @@ func (g *randomizer) session() {
 	g.t.Capture.Secret = "CANARY-random"
 }
 
+// process adds a process, which may have no device, or one that others have, too.
 func (g *randomizer) process() {
 	p := randomProcess{pid: uint32(100 * (len(g.processes) + 1)), corr: uint32(g.among(0, 4))}
 	p.markers = AllMarkers()[g.r.IntN(len(AllMarkers()))]
@@ -201,6 +204,7 @@ func (g *randomizer) graph(p *randomProcess, tid uint32, at, end int64) {
 	}
 }
 
+// kernel adds a kernel.
 func (g *randomizer) kernel(p *randomProcess, start, end int64, corr uint32, node uint64, device int32) {
 	g.t.Kernels.Add(Kernel{Name: g.t.KernelName("", g.pick(randomKernels)),
 		Work: Work{Start: start, End: end, Corr: corr, Node: node, Stream: g.stream(), Context: 1, Process: p.index, Device: device}})
@@ -212,8 +216,10 @@ func (g *randomizer) gpu(called int64) (start, end int64) {
 	return start, start + g.length()
 }
 
+// stream is a stream's id, most often the default one.
 func (g *randomizer) stream() uint32 { return uint32(g.among(7, 7, 13, 14)) }
 
+// device is one of the process's devices, of which there has to be one.
 func (g *randomizer) device(p *randomProcess) int32 { return p.devices[g.r.IntN(len(p.devices))] }
 
 // call adds a call and returns its id, which other processes use too, and now
@@ -245,6 +251,7 @@ func (g *randomizer) note(p *randomProcess, tid uint32, start, end int64, text s
 	g.t.Notes.Add(n)
 }
 
+// options draw the schema and what the export lacks.
 func (g *randomizer) options() Options {
 	opt := Options{
 		Schema:      Schemas()[g.r.IntN(len(Schemas()))],

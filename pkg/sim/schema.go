@@ -121,6 +121,8 @@ type columns []column
 func must(names string, w width) columns {
 	return maybe(names, w).each(func(c *column) { c.optional = false })
 }
+
+// maybe makes the columns; see must.
 func maybe(names string, w width) (c columns) {
 	for name := range strings.FieldsSeq(names) {
 		c = append(c, column{name: name, width: w, optional: true})
@@ -131,6 +133,7 @@ func maybe(names string, w width) (c columns) {
 // join puts columns one after the other.
 func join(parts ...columns) columns { return slices.Concat(parts...) }
 
+// each changes all of the columns, which are c's own.
 func (c columns) each(change func(*column)) columns {
 	for i := range c {
 		change(&c[i])
@@ -138,6 +141,9 @@ func (c columns) each(change func(*column)) columns {
 	return c
 }
 
+// from, until, extra, primary and says change all of the columns: the first version that has
+// them, the first that has them no more, that reduced exports lack them, that they are the
+// key, and their comment in CREATE TABLE.
 func (c columns) from(s Schema) columns  { return c.each(func(c *column) { c.since = s }) }
 func (c columns) until(s Schema) columns { return c.each(func(c *column) { c.till = s }) }
 func (c columns) extra() columns         { return c.each(func(c *column) { c.full = true }) }

@@ -51,6 +51,7 @@ func SimulateReports(c Config) ([]*Trace, error) {
 	return s.traces, nil
 }
 
+// simulate runs the simulation to its end; split makes each rank a report of its own.
 func simulate(c Config, split bool) (*simulator, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)

@@ -51,6 +51,7 @@ var textRows = map[string]func(*textParser, *textLine){
 	"overhead": (*textParser).overhead,
 }
 
+// schema reads how the trace is written.
 func (p *textParser) schema(l *textLine) {
 	v, err := ParseSchema(l.word("version"))
 	if err != nil {
@@ -61,6 +62,7 @@ func (p *textParser) schema(l *textLine) {
 	p.opt.EmptyTables = l.flag("empty-tables")
 }
 
+// session reads the clock. Without the statement there is no session start.
 func (p *textParser) session(l *textLine) {
 	p.t.Session = Session{
 		UTC:         l.signed("utc", 64),
@@ -84,12 +86,15 @@ func (p *textParser) chooseProcess(l *textLine) {
 	p.process = p.pids[pid]
 }
 
+// tid takes an option that is a thread id of 24 bits.
 func (p *textParser) tid(l *textLine, name string, missing uint32) uint32 {
 	return uint32(l.id(name, 24, uint64(missing)))
 }
 
+// mainThread is the id of the process's main thread, which is that of the process.
 func (p *textParser) mainThread() uint32 { return p.t.Processes[p.process].PID }
 
+// domain reads the registration of an NVTX domain.
 func (p *textParser) domain(l *textLine) {
 	id := l.number(l.word("id"), "domain", 32)
 	p.t.Notes.Add(Note{
@@ -131,10 +136,12 @@ func (p *textParser) noteRange(l *textLine) {
 	p.note(l, n)
 }
 
+// mark reads an instant, which has no end.
 func (p *textParser) mark(l *textLine) {
 	p.note(l, Note{Start: l.time("time"), Open: true, Kind: NoteMark})
 }
 
+// api reads a call. Its id may be one that is in use: the first call launched.
 func (p *textParser) api(l *textLine) {
 	p.t.Calls.Add(Call{
 		Start: l.time("start"), End: l.time("end"), Name: p.t.String(l.word("name")),
@@ -152,28 +159,34 @@ func (p *textParser) work(l *textLine) Work {
 	}
 }
 
+// kernel reads a kernel; a demangled name that is not given is made up (Trace.KernelName).
 func (p *textParser) kernel(l *textLine) {
 	p.t.Kernels.Add(Kernel{
 		Work: p.work(l), Graph: uint32(l.id("graphid", 32, 0)), Name: p.t.KernelName(l.word("name"), l.option("demangled", "")),
 	})
 }
 
+// replay reads a graph that ran whole. With both times 0 it was not collected.
 func (p *textParser) replay(l *textLine) {
 	p.t.Replays.Add(Replay{Work: p.work(l), Graph: uint32(l.id("id", 32, 1)), Exec: uint32(l.id("exec", 32, 1))})
 }
 
+// memcpy reads a copy, from the host to the device unless kind= says otherwise.
 func (p *textParser) memcpy(l *textLine) {
 	p.t.Copies.Add(Copy{Work: p.work(l), Bytes: int64(l.id("bytes", 63, 0)), Kind: uint8(l.id("kind", 8, 1))})
 }
 
+// memset reads a memset.
 func (p *textParser) memset(l *textLine) {
 	p.t.Fills.Add(Fill{Work: p.work(l), Bytes: int64(l.id("bytes", 63, 0))})
 }
 
+// sync reads a wait as CUPTI records it, for a stream unless type= says otherwise.
 func (p *textParser) sync(l *textLine) {
 	p.t.Syncs.Add(Sync{Work: p.work(l), Kind: uint8(l.id("type", 8, 3))})
 }
 
+// overhead reads time of the profiler; with cupti it goes where CUPTI's own is.
 func (p *textParser) overhead(l *textLine) {
 	p.t.Overheads.Add(Overhead{
 		Start: l.time("start"), End: l.time("end"), Name: p.t.String(l.word("name")),

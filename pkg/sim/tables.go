@@ -9,6 +9,7 @@ const (
 	noteCorr   = "REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId), if the call was recorded"
 )
 
+// startEnd begin every table of events, in ns.
 func startEnd() columns {
 	return join(must("start", i64).says(noteStart), must("end", i64).says("Event end timestamp (ns)."))
 }
@@ -171,6 +172,7 @@ var (
 	tableCapture   = metaTable("META_DATA_CAPTURE", Schema3_4_0, Schema{})
 )
 
+// metaTable is a table of names and values.
 func metaTable(name string, since, till Schema) table {
 	return table{name: name, since: since, till: till, columns: join(
 		must("name", str).says("Name of meta-data record"), maybe("value", str).says("Value of meta-data record"),
@@ -182,6 +184,7 @@ var (
 	tableSyncKind   = enumTable("ENUM_CUPTI_SYNC_TYPE")
 )
 
+// enumTable is a table that names the numbers in other tables' columns.
 func enumTable(name string) table {
 	return table{name: name, since: Schema2_9_1, columns: join(
 		must("id", u32).primary(), maybe("name", str), maybe("label", str),

@@ -160,6 +160,7 @@ func (l *textLine) id(name string, bits int, missing uint64) uint64 {
 	return l.number(v, name, bits)
 }
 
+// number reads a number of so many bits; what names it in an error.
 func (l *textLine) number(s, what string, bits int) uint64 {
 	n, err := strconv.ParseUint(s, 10, bits)
 	if err != nil {
@@ -181,6 +182,7 @@ func (l *textLine) signed(name string, bits int) int64 {
 // time takes a time.
 func (l *textLine) time(what string) int64 { return l.duration(l.word(what), what) }
 
+// duration reads a time with its unit as ns, of any sign.
 func (l *textLine) duration(s, what string) int64 {
 	d, err := time.ParseDuration(s)
 	if err != nil && l.err == nil {

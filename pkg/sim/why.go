@@ -68,6 +68,7 @@ const (
 // back, in ns.
 const switchCost = 1000
 
+// check says what is wrong with it.
 func (w *HostCause) check() error {
 	if w.Kind != "" && !slices.Contains(HostCauses, w.Kind) {
 		return fmt.Errorf("host cause %q is none of %v", w.Kind, HostCauses)

@@ -60,6 +60,8 @@ func Simulate(t testing.TB, c sim.Config, split bool) (paths []string) {
 	return paths
 }
 
+// simulated returns the exports of a run, which were made before or are made now; the
+// caller does not change them.
 func simulated(t testing.TB, key string, c sim.Config, split bool) [][]byte {
 	t.Helper()
 	runs.Lock()

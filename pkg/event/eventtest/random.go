@@ -49,6 +49,7 @@ func (g *generator) time() int64 {
 	return (at + 1) * Unit
 }
 
+// length is a duration in ns, often 0 or a multiple of Unit, so that ends meet starts.
 func (g *generator) length() int64 {
 	switch g.rng.IntN(6) {
 	case 0:
@@ -61,6 +62,7 @@ func (g *generator) length() int64 {
 	return g.rng.Int64N(3) * Unit
 }
 
+// rank adds the rows of a rank, in no order.
 func (g *generator) rank(rank int32) {
 	g.span = 20 + g.rng.Int64N(200)
 	kernels, markers := g.rng.IntN(80), g.rng.IntN(20)
@@ -82,6 +84,7 @@ func (g *generator) rank(rank int32) {
 	}
 }
 
+// thread is one of two threads.
 func (g *generator) thread() int64 { return 1 + g.rng.Int64N(2) }
 
 // gpu adds a call and the GPU rows that it launched.
@@ -119,6 +122,7 @@ func (g *generator) gpu(rank int32) {
 	}
 }
 
+// classify gives a kernel a class and a name, which need not agree: NCCL by its name alone.
 func (g *generator) classify(r *Row) {
 	if r.Kind != event.Kernel {
 		r.Name = event.Kinds[r.Kind]
@@ -136,6 +140,7 @@ func (g *generator) classify(r *Row) {
 	}
 }
 
+// marker adds a forward-step marker, now and then two that overlap.
 func (g *generator) marker(rank int32, i int) {
 	texts := []string{
 		fmt.Sprintf("[Executor] _forward_step %d: %d ctx reqs, %d gen reqs", i/2, g.rng.IntN(2), g.rng.IntN(3)),
@@ -191,6 +196,7 @@ func Header(rows []Row) *event.Header {
 	return h
 }
 
+// count counts a row in the header of its report, as readers do.
 func count(rep *event.Report, r *Row) {
 	rep.Rows[event.Kinds[r.Kind]]++
 	if r.Class >= 0 {

@@ -78,6 +78,7 @@ func Append(b *event.Batch, rows ...Row) {
 	}
 }
 
+// set sets those columns that the batch has; -1 leaves null what can be null.
 func set[T int32 | int64](columns []number[T], b *event.Batch, i int, r *Row) {
 	for _, c := range columns {
 		if v := *c.field(r); b.Columns.Has(c.col) && (!event.Fields[c.col].Nullable || v >= 0) {
@@ -97,6 +98,7 @@ func Rows(b *event.Batch) []Row {
 	return rows
 }
 
+// get reads those columns that the batch has; what is null stays as it is.
 func get[T int32 | int64](columns []number[T], b *event.Batch, i int, r *Row) {
 	for _, c := range columns {
 		if !b.Columns.Has(c.col) {
@@ -126,8 +128,10 @@ func Source(h *event.Header, rows []Row, size int) event.Source {
 	return &source{header: h, rows: rows, size: size}
 }
 
+// Header is event.Source's.
 func (s *source) Header() *event.Header { return s.header }
 
+// Next is event.Source's. The batch is valid until the next call.
 func (s *source) Next() (*event.Batch, error) {
 	if len(s.rows) == 0 {
 		return nil, io.EOF
