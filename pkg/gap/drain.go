@@ -31,14 +31,14 @@ func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
 }
 
 // lastBlocked returns a thread's last wait that began before t, no time where none is
-// known.
-func (r *rank) lastBlocked(thread, t int64) (last blocked) {
-	for _, w := range r.blocked {
-		if w.thread == thread && w.start < t && (w.start >= last.start || last == blocked{}) {
-			last = w
+// known. Waits are remembered in the order of their start.
+func (r *rank) lastBlocked(thread, t int64) blocked {
+	for k := r.numBlocked - 1; k >= max(0, r.numBlocked-len(r.blocked)); k-- {
+		if w := &r.blocked[k%len(r.blocked)]; w.thread == thread && w.start < t {
+			return *w
 		}
 	}
-	return last
+	return blocked{}
 }
 
 // addDrain observes the gap of a lane that a has just ended: is it a wait's doing?
@@ -46,12 +46,16 @@ func (r *rank) lastBlocked(thread, t int64) (last blocked) {
 // the call's, the rest is drained here. Of later gaps the launch's lateness counts, up to
 // the length of the wait, until another wait of the same thread begins.
 func (r *rank) addDrain(l *lane, a *activity) {
+	wait := r.lastBlocked(a.LaunchThread, a.LaunchStart)
+	if wait == l.lead.wait && l.lead.left == 0 { // Fast path: most gaps are no wait's doing.
+		return
+	}
 	k, ns, ok := r.idle.GapOpening()
 	g := r.openGroup()
 	if !ok || g == nil {
 		return
 	}
-	switch wait := r.lastBlocked(a.LaunchThread, a.LaunchStart); {
+	switch {
 	case wait == l.lead.wait:
 	case l.GapStart > wait.end && l.launched < wait.start: // for older work
 		l.lead.wait = wait

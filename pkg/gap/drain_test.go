@@ -7,7 +7,7 @@ import "testing"
 func TestLastBlocked(t *testing.T) {
 	r := &rank{}
 	waits := []blocked{{1, -100, -90}, {1, -50, -40}, {2, -30, -20}, {1, 10, 20}}
-	copy(r.blocked[:], waits)
+	r.numBlocked = copy(r.blocked[:], waits)
 	for _, c := range []struct {
 		thread, before int64
 		want           blocked
