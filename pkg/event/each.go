@@ -1,8 +1,10 @@
 package event
 
 import (
+	"bytes"
 	"io"
 	"sync"
+	"unsafe"
 )
 
 // Each calls fn with every batch of src, to its end.
@@ -65,19 +67,17 @@ func (b *Batch) EachRank(fn func(rank int32, i, j int) error) error {
 func (b *Batch) RankEnd(i int) int {
 	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	rank, known := ranks[i], valid.Get(i)
-	if valid == nil {
-		for ; i+4 <= len(ranks); i += 4 {
-			if q := (*[4]int32)(ranks[i:]); (q[0]^rank)|(q[1]^rank)|(q[2]^rank)|(q[3]^rank) != 0 {
-				break
-			}
-		}
-		for i < len(ranks) && ranks[i] == rank {
-			i++
-		}
-		return i
+	if valid == nil && ranks[len(ranks)-1] == rank && same(ranks[i:]) { // Fast path: nearly all batches are of one rank.
+		return len(ranks)
 	}
 	for i < len(ranks) && valid.Get(i) == known && (ranks[i] == rank || !known) {
 		i++
 	}
 	return i
+}
+
+// same tells whether all numbers are equal: each to the next one.
+func same(all []int32) bool {
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), 4*len(all))
+	return len(all) < 2 || bytes.Equal(b[4:], b[:len(b)-4])
 }
