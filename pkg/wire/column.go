@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -86,8 +87,11 @@ func nulls(m event.Bitmap, n int) int {
 	if m == nil {
 		return 0
 	}
-	ones := 0
-	for _, b := range m[:n>>3] {
+	ones, whole := 0, m[:n>>3]
+	for ; len(whole) >= 8; whole = whole[8:] {
+		ones += bits.OnesCount64(binary.LittleEndian.Uint64(whole))
+	}
+	for _, b := range whole {
 		ones += bits.OnesCount8(b)
 	}
 	if n&7 != 0 {
