@@ -19,21 +19,28 @@ const (
 
 // is tells whether the test holds for the name of row i; it is the same test each time.
 func (n *nameCache) is(names *event.Strings, i int, test func([]byte) bool) bool {
-	if names.Dict == nil || names.Codes[i] < 0 {
-		return test(names.Get(i))
-	}
-	if names.Dict != n.dict {
-		n.dict = names.Dict
-		n.known = make([]answer, len(n.dict.Offsets))
-	}
-	known := &n.known[names.Codes[i]]
-	if *known == unknown {
-		*known = no
-		if test(names.Get(i)) {
-			*known = yes
+	if d := names.Dict; d != nil && d == n.dict && names.Codes[i] >= 0 {
+		if known := n.known[names.Codes[i]]; known != unknown { // Fast path
+			return known == yes
 		}
 	}
-	return *known == yes
+	return n.examine(names, i, test)
+}
+
+// examine finds out whether the test holds, and remembers it of a name of a dictionary.
+func (n *nameCache) examine(names *event.Strings, i int, test func([]byte) bool) bool {
+	holds := test(names.Get(i))
+	if names.Dict == nil || names.Codes[i] < 0 {
+		return holds
+	}
+	if names.Dict != n.dict {
+		n.dict, n.known = names.Dict, make([]answer, len(names.Dict.Offsets))
+	}
+	known := &n.known[names.Codes[i]]
+	if *known = no; holds {
+		*known = yes
+	}
+	return holds
 }
 
 // isNCCL tells whether name contains "nccl", in any case.
