@@ -289,84 +289,24 @@ func stepAt(rows []eventtest.Row, t int64) (int, int32) {
 
 // instant returns why a lane is idle at t, "" where it is busy.
 func instant(rows []eventtest.Row, lane []*eventtest.Row, t, end int64) string {
-	var before, next *eventtest.Row
-	for _, r := range lane {
-		switch {
-		case r.Start <= t && t < r.End:
-			return ""
-		case r.End <= t && (before == nil || r.End >= before.End):
-			before = r
-		case r.Start > t && next == nil:
-			next = r
-		}
-	}
-	if next == nil || next.Start >= end {
+	before, next, busy := eventtest.Around(lane, t)
+	switch {
+	case busy:
+		return ""
+	case next == nil || next.Start >= end:
 		return "tail"
-	}
-	replayed := func(r *eventtest.Row) bool { return r.GraphNode >= 0 || r.Kind == event.Graph }
-	if before != nil && replayed(before) && replayed(next) && before.Correlation == next.Correlation {
+	case eventtest.OneReplay(before, next):
 		return "graph"
-	}
-	if next.LaunchStart < 0 {
+	case next.LaunchStart < 0:
 		return "untraced"
-	}
-	if t >= next.LaunchEnd {
+	case t >= next.LaunchEnd:
 		return "queued"
 	}
-	return doing(rows, next.LaunchThread, t)
-}
-
-// doing returns what a thread does at t.
-func doing(rows []eventtest.Row, thread, t int64) string {
-	var call, named *eventtest.Row
-	wait, hold, gc := false, false, false
-	order := map[string]int{"launch": 0, "sync": 1, "memop": 2, "alloc": 3, "api": 4}
-	for i := range rows {
-		r := &rows[i]
-		if r.Thread != thread || t < r.Start || t >= r.End {
-			continue
-		}
-		switch {
-		case r.Kind == event.API:
-			if call == nil || r.Start > call.Start || r.Start == call.Start && r.End < call.End ||
-				r.Start == call.Start && r.End == call.End && order[classOf(r)] < order[classOf(call)] {
-				call = r
-			}
-		case r.Kind != event.NVTX:
-		case r.Class == event.GIL:
-			wait = wait || r.Name == "Waiting for GIL"
-			hold = hold || r.Name == "Holding GIL"
-		case r.Class == event.GC:
-			gc = true
-		case named == nil || r.Start > named.Start || r.Start == named.Start && r.End <= named.End:
-			named = r
-		}
+	cause, by := eventtest.Doing(rows, next.LaunchThread, t)
+	if cause == "host" {
+		cause += ":" + fold(by.Name)
 	}
-	switch {
-	case call != nil:
-		return classOf(call)
-	case wait && !hold:
-		return "gil"
-	case gc:
-		return "gc"
-	case named != nil:
-		return "host:" + fold(named.Name)
-	}
-	return "untraced"
-}
-
-func classOf(r *eventtest.Row) string {
-	switch r.Class {
-	case event.Launch, event.GraphLaunch:
-		return "launch"
-	case event.APISync:
-		return "sync"
-	case event.Memop:
-		return "memop"
-	case event.Alloc:
-		return "alloc"
-	}
-	return "api"
+	return cause
 }
 
 func fold(s string) string {

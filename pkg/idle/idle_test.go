@@ -123,16 +123,9 @@ func firsts(rows []eventtest.Row, lane []*eventtest.Row) map[*eventtest.Row]bool
 
 // instant returns why a lane is idle at t, "" where it is busy.
 func instant(rows []eventtest.Row, lane []*eventtest.Row, first map[*eventtest.Row]bool, pauses [][2]int64, t, end int64) string {
-	var before, next *eventtest.Row
-	for _, r := range lane {
-		switch {
-		case r.Start <= t && t < r.End:
-			return ""
-		case r.End <= t && (before == nil || r.End >= before.End):
-			before = r
-		case r.Start > t && next == nil:
-			next = r
-		}
+	before, next, busy := eventtest.Around(lane, t)
+	if busy {
+		return ""
 	}
 	for _, p := range pauses {
 		if t < p[0] && (next == nil || next.Start >= p[0]) {
@@ -149,7 +142,7 @@ func instant(rows []eventtest.Row, lane []*eventtest.Row, first map[*eventtest.R
 	if first[next] {
 		where = " inter"
 	}
-	if before != nil && before.GraphNode >= 0 && next.GraphNode >= 0 && before.Correlation == next.Correlation {
+	if eventtest.OneReplay(before, next) {
 		return "graph " + next.Name + "[]" + where
 	}
 	switch {
@@ -167,43 +160,18 @@ func instant(rows []eventtest.Row, lane []*eventtest.Row, first map[*eventtest.R
 
 // doing returns what a thread does at t, with its site.
 func doing(rows []eventtest.Row, thread, t int64) string {
-	var call, named *eventtest.Row
-	wait, hold, gc := false, false, false
-	for i := range rows {
-		r := &rows[i]
-		if r.Thread != thread || t < r.Start || t >= r.End {
-			continue
-		}
-		switch {
-		case r.Kind == event.API:
-			if call == nil || r.Start > call.Start || r.End < call.End || callStates[r.Class] <= callStates[call.Class] {
-				call = r
-			}
-		case r.Kind != event.NVTX: // of the operating system
-		case r.Class == event.GIL:
-			wait = wait || r.Name == "Waiting for GIL"
-			hold = hold || r.Name == "Holding GIL"
-		case r.Class == event.GC:
-			gc = true
-		default:
-			named = r
-		}
-	}
+	cause, by := eventtest.Doing(rows, thread, t)
 	switch {
-	case call != nil:
-		return causeNames[callStates[call.Class]] + " " + call.Name + "[" + path(rows, call) + "]"
-	case wait && !hold:
-		return "gil []"
-	case gc:
-		return "gc []"
-	case named != nil:
-		p := path(rows, named)
-		if p != "" {
-			p += " > "
-		}
-		return "host:" + fold(named.Name) + " [" + p + fold(named.Name) + "]"
+	case by == nil:
+		return cause + " []"
+	case cause != "host":
+		return cause + " " + by.Name + "[" + path(rows, by) + "]"
 	}
-	return "untraced []"
+	p := path(rows, by)
+	if p != "" {
+		p += " > "
+	}
+	return "host:" + fold(by.Name) + " [" + p + fold(by.Name) + "]"
 }
 
 func fold(s string) string { return string(marker.AppendFolded(nil, []byte(s))) }
