@@ -82,6 +82,7 @@ func (c *Context) noBaseline(name string) error {
 
 // checkBaseline refuses a baseline that would be replaced, or made of what can be read
 // only once.
+// It comes before the runs are read, and changes nothing.
 func (c *Context) checkBaseline(runs [][]string) error {
 	name := c.String("save-baseline")
 	if name == "" {
@@ -119,6 +120,9 @@ func isBaseline(path string) bool {
 }
 
 // saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
+// All is written into a folder beside it that begins with a dot. The old baseline is moved in
+// there before the new one takes its name: between two renames there is none, never half a
+// one. A signal until then leaves nothing.
 func (c *Context) saveBaseline(runs [][]string) error {
 	name := c.String("save-baseline")
 	if name == "" {

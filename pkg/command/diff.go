@@ -76,6 +76,8 @@ var diffFlags = []cli.Flag{
 const diffColumns = metricColumns | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
 // Diff compares the runs of the command line.
+// All that flags and names of files can be wrong about is refused before the first run is
+// read. An *event.Error is of the runs, any other of Compare's options.
 func (c *Context) Diff() (*compare.Comparison, error) {
 	if err := c.needSteps("gaps --by none shows where the idle time of each trace goes"); err != nil {
 		return nil, err
@@ -131,6 +133,8 @@ func (c *Context) labelRuns(baseline, target *compare.Run) {
 
 // readSide reads the runs of a side; the one to be optimised also gets its
 // verdict, of its first run, for the hand-off.
+// memory is what one run may keep of its samples, in bytes. Warnings of each run stay with it,
+// so that they can be told apart; what was opened is closed when the command ends.
 func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare.Run, *handoff.Handoff, error) {
 	var all []*compare.Run
 	var decided *handoff.Handoff
@@ -157,6 +161,7 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 }
 
 // profile reads one run, decides about it, and keeps steps that a page shows.
+// Where decide is set one pass feeds the profile and the metrics: the run is read once.
 func (c *Context) profile(files []string, decide, show bool, memory int64) (*compare.Run, *handoff.Handoff, error) {
 	c.columns = diffColumns
 	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: c.Bool("why"), Stacks: c.String("flame") != "", Memory: memory}
@@ -276,6 +281,7 @@ func (c *Context) diff() (int, error) {
 
 // checkGates checks the conditions of --fail-on, of which --junit has one where none
 // is given, and returns the exit status. The first that cannot be decided is an error.
+// Where one cannot be decided its test is in trouble, neither passed nor failed.
 func (c *Context) checkGates(result *compare.Comparison) (status int, err error) {
 	gates, err := c.gates()
 	if err != nil {

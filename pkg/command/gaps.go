@@ -92,6 +92,8 @@ func (c *Context) gapOptions() (opt gap.Options, err error) {
 }
 
 // gaps reports on where the idle time goes and writes it.
+// Files beside the report are written first: a report on standard output says that all is
+// done.
 func (c *Context) gaps() error {
 	part := c.String("report")
 	if err := c.checkPart(part); err != nil {

@@ -67,6 +67,8 @@ func (c *Context) describe(res *metric.Result) {
 }
 
 // manyRuns measures each file as a run of its own.
+// Rows that a file holds already are taken over, in the order of the arguments. Runs of one
+// name are numbered: rows of one run have one name.
 func (c *Context) manyRuns() (*table.Table, error) {
 	if c.Bool("merge") {
 		return nil, cli.Misuse("--runs and --merge", "--merge makes one run of the files, --runs one of each: leave one of them out")

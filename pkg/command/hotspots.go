@@ -89,6 +89,8 @@ type hotspotsJSON struct {
 }
 
 // hotspots reads profiles, and rounds of them, and writes what they show.
+// All inputs are read before anything is written. Profiles that are no rounds are one round,
+// of which nothing is said in the answer.
 func (c *Context) hotspots() error {
 	if c.Bool("types") {
 		known := hotspot.Knowledge()

@@ -16,6 +16,8 @@ var mergeFlags = []cli.Flag{
 // merge reads the streams of metric rows of the command line, - for standard
 // input, one after the other, and adds them up. The same streams in the same
 // order make the same rows to the byte.
+// Ratios are added up as their numerators and denominators, to the ns. Parts of different
+// labels are refused, unless --label says what they are together.
 func (c *Context) merge() (*metric.Result, error) {
 	flags := names(slices.Concat(isolateFlags, metricsFlags, selectFlags))
 	if err := c.refuse(flags, "the metrics of the parts were computed already"); err != nil {

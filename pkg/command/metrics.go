@@ -84,6 +84,9 @@ const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<
 
 // Measure opens the input and returns its metric rows, with --merge those of
 // all parts together.
+// accepted are the stages at which a stream on standard input is measured as it is; files are
+// always brought to phases. Input that cannot be read twice is measured in one pass, which
+// says at its end where steps turn out not to be there (withoutSteps).
 func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 	if c.Bool("merge") {
 		return c.merge()

@@ -123,6 +123,8 @@ func (r *recorder) advance(part int) error {
 }
 
 // begin begins a part where that was not done before.
+// A part that the data set holds already, of the same report with the same ranks and times,
+// is not written again: its rows are passed on only.
 func (r *recorder) begin(part int) error {
 	p := &r.parts[part]
 	if p.begun {

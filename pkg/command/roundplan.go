@@ -40,6 +40,8 @@ var roundFile = regexp.MustCompile(`^(round[0-9]{1,4}(?:_[A-Za-z0-9][A-Za-z0-9_+
 const roundHint = "rounds are named round0_baseline, round1_one_loop: hotspots round0_baseline=a.txt round1_one_loop=b.txt"
 
 // planRounds sorts the arguments and --bench into rounds.
+// An argument with "=" names a round, unless there is a file of that very name. Rounds are in
+// the order of their numbers, whatever that of the arguments; one without is refused.
 func (c *Context) planRounds() (*roundPlan, error) {
 	p := &roundPlan{notes: c.String("notes")}
 	plain := roundFiles{name: "profile"}
@@ -84,6 +86,7 @@ func (p *roundPlan) add(name, path string) error {
 }
 
 // round returns the round of that name, a new one where there is none.
+// Numbers say the order, so two rounds of one number are a mistake.
 func (p *roundPlan) round(name string) (*roundFiles, error) {
 	m := roundName.FindStringSubmatch(name)
 	if m == nil {
@@ -106,6 +109,8 @@ func (p *roundPlan) round(name string) (*roundFiles, error) {
 }
 
 // addFolder adds the files of a folder whose names are those of rounds, and its notes.
+// Files of other names are passed over, since such folders hold traces and logs, too; one
+// without a single round is refused. --notes goes before notes that lie there.
 func (p *roundPlan) addFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

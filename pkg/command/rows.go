@@ -176,6 +176,8 @@ func (c *Context) checkReplaced() error {
 }
 
 // WriteEvents writes a stream of events to its end.
+// With --checkpoint the rows go to the data set and on to standard output, if anybody reads
+// there. A stream is sealed at its end only where all of it was written.
 func (c *Context) WriteEvents(src event.Source) error {
 	if err := c.refuseSteps(src); err != nil {
 		return err

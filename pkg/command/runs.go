@@ -14,6 +14,8 @@ import (
 
 // sides returns the runs of baseline and target, each as its files; of one run
 // alone the target is nil.
+// An argument is a run; with --baseline given, all arguments are runs of the target. A run of
+// nil files is standard input.
 func (c *Context) sides() (baseline, target [][]string, err error) {
 	a, b := c.Strings("baseline"), c.Strings("target")
 	if len(a)+len(b) == 0 {

@@ -33,6 +33,8 @@ var choiceFlags = []cli.Flag{
 }
 
 // selection is what the flags choose.
+// Nothing of it depends on the input: ranks and steps that the input lacks are found out when
+// it is read.
 func (c *Context) selection() (s checkpoint.Selection, err error) {
 	for _, text := range list(c.String("rank")) {
 		rank, err := strconv.ParseInt(text, 10, 32)
@@ -127,6 +129,8 @@ func list(text string) []string {
 }
 
 // setRange sets one end of the range of steps or times.
+// An end that is not given stays at the limit of int64. Steps and times may not be mixed,
+// which checkRange finds.
 func setRange(s *checkpoint.Selection, name, text string) error {
 	end, isStep := int64(0), true
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -94,6 +94,8 @@ func (c *Context) eventsOf(files []string, want source.Stage, accepted ...source
 func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 && files[0] == "-" }
 
 // open opens files, or standard input where there are none.
+// An input is closed when the command ends. What it says of itself is logged once, by the
+// first filter that reads the reports.
 func (c *Context) open(files []string) (in *source.Input, err error) {
 	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Host: c.host, Callers: c.callers}
 	if fromStdin(files) {
@@ -134,6 +136,9 @@ func (c *Context) columnsOf(h *event.Header) event.Set {
 }
 
 // bring runs the stages between where src is and want.
+// Stages are run in order, those that src has passed are left out. Flags of a stage that was
+// passed are refused and not ignored. Where steps cannot be found src itself is returned, if
+// the analysis can do without.
 func (c *Context) bring(src event.Source, want source.Stage) (event.Source, error) {
 	have := source.StageOf(src.Header())
 	if have > source.Raw && !c.saved {

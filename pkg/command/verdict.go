@@ -82,6 +82,8 @@ var verdictFlags = []cli.Flag{
 }
 
 // Verdict opens the input, brings it to metric rows and decides.
+// What can be wrong with thresholds and history is said before the trace is read, which takes
+// longest.
 func (c *Context) Verdict() (*verdict.Report, error) {
 	limits, err := c.thresholds()
 	if err != nil {
@@ -101,6 +103,8 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 }
 
 // thresholds are the defaults, changed by --thresholds and then by --threshold.
+// A threshold that is given twice is an error and not the last one: which of two values a
+// script means is not to be guessed.
 func (c *Context) thresholds() (verdict.Thresholds, error) {
 	t := verdict.Defaults()
 	if path := c.String("thresholds"); path != "" {
@@ -124,6 +128,7 @@ func (c *Context) thresholds() (verdict.Thresholds, error) {
 }
 
 // setThreshold carries out one [SCOPE.]METRIC=VALUE.
+// A value is a share from 0 to 1, or a percentage; without a scope it is set in all three.
 func setThreshold(t *verdict.Thresholds, setting string) error {
 	refused := func(what, advice string) error {
 		return cli.Misuse("--threshold "+setting+": "+what, advice)

@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -164,22 +166,10 @@ func (c *Comparison) rareRows() []Rare {
 	for name := range names {
 		rows = append(rows, c.rareRow(name))
 	}
-	slices.SortFunc(rows, byRarity)
+	slices.SortFunc(rows, func(a, b Rare) int { // what changed most first
+		return cmp.Or(cmp.Compare(b.size(), a.size()), strings.Compare(a.Name, b.Name))
+	})
 	return rows
-}
-
-// byRarity puts what changed most first.
-func byRarity(a, b Rare) int {
-	if x, y := a.size(), b.size(); x != y {
-		if x > y {
-			return -1
-		}
-		return 1
-	}
-	if a.Name < b.Name {
-		return -1
-	}
-	return 1
 }
 
 // size is what rare operations are sorted by, us per step.
@@ -237,12 +227,7 @@ func heavy(x, y []float64) float64 {
 	if float64(len(all)) < rareSteps*float64(len(x)+len(y)) {
 		return 0
 	}
-	slices.SortFunc(all, func(a, b float64) int {
-		if a > b {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
 	sum, half := 0.0, 0.0
 	for _, v := range all {
 		sum += v

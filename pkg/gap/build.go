@@ -13,6 +13,8 @@ import (
 )
 
 // report makes the report of all ranks.
+// The order is that of what rests on what: findings on all parts, the hand-off on findings,
+// and warnings come last, as any part may add some.
 func (c *computer) report() *Report {
 	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return len(r.walk.Steps) > 0 })
 	c.wholeTrace = c.wholeTrace || none

@@ -133,6 +133,8 @@ func (v *view) eachEvidence(f func(of *scope, e *idle.Evidence)) {
 const noSample = "[no sample]"
 
 // stacks returns the idle time in the window as stacks: they add up to it, in ns.
+// Time that is not divided by why is a stack of its own. Where threads were on a CPU and
+// samples were taken, that none lies there is said, too.
 func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stack {
 	devices := map[int32]*int32{}
 	sampled := map[int32]bool{}
@@ -162,6 +164,8 @@ func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stac
 }
 
 // divide appends the time of a stratum by the stacks in which its thread was found.
+// Stacks of calls have exact times and go first; only what they leave is divided by samples.
+// Exact times of more than the stratum would be a contradiction, and are not believed.
 func (c *computer) divide(stacks []flame.Stack, s flame.Stack, f *found, asked bool) []flame.Stack {
 	rest := s.Ns
 	if exact := f.exactNs(); exact <= rest {

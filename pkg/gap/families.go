@@ -43,6 +43,9 @@ type pool struct {
 }
 
 // add adds a stratum. What is in stacks of calls is known without samples.
+// weight is the time that one sample stands for: that of the stratum by its samples. Samples
+// of one part of a gap are not independent, so the parts go along, with their lengths in
+// samples that were to be expected.
 func (p *pool) add(f *found) {
 	p.ns += f.ns
 	rest := f.ns - f.exactNs()
@@ -65,6 +68,8 @@ func (p *pool) add(f *found) {
 }
 
 // families returns the shares of families of which enough is known.
+// N is how many independent samples a share rests on: under minSamples nothing is said. What
+// never was seen has no share at all, not 0.
 func (p *pool) families() []Family {
 	list := []Family{}
 	if len(p.drawn) < minSamples {
@@ -87,6 +92,7 @@ func (p *pool) families() []Family {
 }
 
 // running fills in what launching threads ran, in all and by cause and why.
+// Strata are taken in a fixed order: sums of floating point numbers depend on theirs.
 func (c *computer) running(rep *Report, strata map[stratum]*found) {
 	type part struct{ cause, why string }
 	all, parts := &pool{}, map[part]*pool{}

@@ -31,6 +31,8 @@ type compilation struct {
 }
 
 // compiling finds steps in which code is compiled, tried out or loaded.
+// The worth is what such steps idle more than the median of their phase, or the idle time in
+// the calls themselves where that is more.
 func (f *finder) compiling() {
 	c := &compilation{steps: map[int]bool{}}
 	for _, v := range f.views {
@@ -52,6 +54,8 @@ func (f *finder) compiling() {
 const minPart = 5
 
 // add looks at the steps of a rank.
+// What shows a step is calls that load code, spans of the driver, or many more kernels outside
+// of the forward pass than in nine of ten steps: those are tried out.
 func (c *compilation) add(v *view) {
 	facts := v.facts()
 	loose := make([]int32, len(facts))

@@ -49,6 +49,7 @@ func (s *segment) group(phase event.Phase) *group {
 }
 
 // group returns where row i counts, nil for nowhere.
+// In the trace's window a row's phase is its own column's; with steps it is the step's.
 func (r *rank) group(b *event.Batch, i int) *group {
 	if r.tracing() {
 		if !r.at.Trace {

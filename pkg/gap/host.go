@@ -9,6 +9,7 @@ import (
 )
 
 // addCall observes an API call.
+// Calls without a thread count in totals only.
 func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
 	switch h.Class {

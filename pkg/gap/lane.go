@@ -28,6 +28,8 @@ type activity struct {
 }
 
 // addGPU observes a kernel, a whole-graph row, a copy or a memset.
+// Copies count as activity under BusyAll only, but a replay's are evidence that it was
+// recorded. What one row adds is the step's, the window's and the lane's.
 func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	busy := r.idle.IsActivity(b, i)
 	if kind.IsCopy() && !busy && !b.GraphNode.Valid.Get(i) {

@@ -55,6 +55,8 @@ func (c *computer) pythonLines(total float64, strata map[stratum]*found) (list [
 }
 
 // whole adds up the strata that have samples of Python functions, not divided by why.
+// The profiler stops a thread to sample its Python stack, so that samples lie where threads
+// are off their CPU more often than they should: why says nothing of them.
 func (c *computer) whole(strata map[stratum]*found) map[stratum]*found {
 	parts := map[stratum]*found{}
 	for of, f := range strata {

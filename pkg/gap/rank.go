@@ -79,6 +79,7 @@ type pending struct {
 }
 
 // newRank begins a rank, when its first row comes.
+// What only a comparison of ranks asks for, or an answer per step, is not kept without.
 func newRank(c *computer, id int32) *rank {
 	r := &rank{c: c, id: id, report: -1, kept: c.store.NewLog(numStepColumns, 0)}
 	for k := range c.header.Reports {

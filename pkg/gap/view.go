@@ -20,6 +20,7 @@ type view struct {
 }
 
 // views returns the ranks that have a window, in order.
+// Without a benchmark segment all of a rank's segments count, with the time between them.
 func (c *computer) views() []*view {
 	var all []*view
 	for _, r := range c.ranks {

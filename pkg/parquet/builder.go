@@ -25,6 +25,7 @@ func limit(n int) int { return min(n/4+16, maxDictionary) }
 
 // ints numbers values. It returns false, having given up, where there are too
 // many different ones.
+// Runs of equal values cost one look-up.
 func (b *builder) ints(values []int64) bool {
 	b.intValues, b.numbers, b.ofInt = b.intValues[:0], b.numbers[:0], emptied(b.ofInt)
 	most := limit(len(values))

@@ -54,6 +54,7 @@ func (c *chunkWriter) held() int64 {
 }
 
 // shrink puts the rows into memory of their size, where they have much more.
+// Memory that is hardly larger than what it holds is left alone.
 func (c *chunkWriter) shrink() {
 	v := c.v
 	if v == nil {
@@ -275,6 +276,7 @@ func (c *encoder) levels(from, to, values int) {
 }
 
 // encodeValues appends values i to j to c.page.
+// An encoder of the library cannot fail on what is in memory: an error is our own.
 func (c *encoder) encodeValues(i, j int) {
 	var b []byte
 	var err error

@@ -58,6 +58,7 @@ func Open(path string) (*File, error) {
 }
 
 // NewFile opens a file of the given size.
+// All that the footer says of places and sizes is compared with the size before it is used.
 func NewFile(r io.ReaderAt, size int64) (f *File, err error) {
 	defer recovered(&err)
 	footer, err := readFooter(r, size)

@@ -109,6 +109,7 @@ func (r *chunkReader) reset(f *File, group *format.RowGroup, col *leaf) {
 }
 
 // header reads the next page header.
+// How long it is nothing says: it is looked at in growing pieces until it is whole.
 func (r *chunkReader) header() (*format.PageHeader, error) {
 	for n := 256; ; n *= 8 {
 		b, err := r.win.peek(n)
@@ -261,6 +262,7 @@ func (r *chunkReader) levelsV1(h *format.PageHeader, b []byte, p *page, v *Vecto
 }
 
 // levelsV2 reads the levels in front of the values, which are not compressed.
+// Lengths are in the header, and the values alone may be compressed.
 func (r *chunkReader) levelsV2(h *format.PageHeader, b []byte, p *page, v *Vector, n int) error {
 	head := &h.DataPageHeaderV2.V
 	rep, def := int(head.RepetitionLevelsByteLength), int(head.DefinitionLevelsByteLength)

@@ -196,6 +196,7 @@ type scan struct {
 }
 
 // group gives out rows from to to of row group g.
+// What comes before from is stepped over by whole pages where it can.
 func (s *scan) group(g int, from, to int64) error {
 	for i := range s.readers {
 		s.readers[i].reset(s.f, &s.f.meta.RowGroups[g], s.cols[i])

@@ -201,6 +201,7 @@ func (s *Strings) spread(valid []byte, rows int) {
 }
 
 // appendBits appends count equal bits to the n bits in m.
+// Bits of the last byte beyond them may be anything.
 func appendBits(m []byte, n, count int, v bool) []byte {
 	m = growBits(m, n+count)
 	fill := byte(0)

@@ -110,6 +110,7 @@ func notJSON(err error) error {
 }
 
 // walk reads an object whose opening brace is read, and keeps its wanted numbers.
+// path is that of the object, with a "/" at its end; keys are compared with it in front.
 func walk(dec *json.Decoder, path string, depth int, found map[string]float64) error {
 	if depth > maxBenchDepth {
 		return errors.New("nested too deep for a benchmark")
@@ -150,6 +151,7 @@ func value(dec *json.Decoder, path string, depth int, found map[string]float64) 
 }
 
 // skipArray reads to the end of an array.
+// Results within arrays are of single requests, none of which is the benchmark's.
 func skipArray(dec *json.Decoder, depth int) error {
 	for open := 1; open > 0; {
 		t, err := dec.Token()

@@ -14,6 +14,9 @@ import (
 const maxChanges = 10
 
 // compareProfiles fills in how the round's profile differs from before.
+// The change is that of the outermost functions of both: what they call is in their time. It
+// is per step where steps of both are known, else of the whole, and null where no such
+// function is shared.
 func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 	da, db, known := perStep(before, after)
 	r.PerStep = known
@@ -175,6 +178,8 @@ func changed(a, b []float64) (pct float64, interval *[2]float64) {
 }
 
 // compareBench fills in the round's benchmark, and how it differs from before.
+// Metrics that the round lacks are left out; those that only the earlier one lacks have no
+// change.
 func (r *Round) compareBench(before, after []Benchmark) {
 	for _, m := range Metrics {
 		x := values(after, m)

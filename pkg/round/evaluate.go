@@ -126,6 +126,7 @@ func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 }
 
 // noted is the function and line of the round before that a note names.
+// A line goes before a function, as it says more. Paths are compared as profiles reduce them.
 func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 	if n == nil {
 		return fn, 0, false
@@ -164,6 +165,9 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 }
 
 // decide sets the verdict, and what speaks for it.
+// A benchmark of both rounds decides alone. Where none is, the profile does, and a benchmark
+// of an earlier round can only make it worse. Failed tests call for taking it back, whatever
+// the verdict.
 func (r *Round) decide() {
 	by := decisive(r.Benchmark)
 	switch {

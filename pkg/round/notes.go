@@ -55,6 +55,8 @@ type Failed struct {
 const maxNotes = 4 << 20
 
 // ReadNotes reads notes in JSON or TOML, which their first character tells.
+// Keys that notes do not have are errors: a change that is noted under a wrong one would
+// be lost without a word.
 func ReadNotes(r io.Reader) (*Notes, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxNotes+1))
 	if err != nil {

@@ -44,6 +44,7 @@ func (res *Result) testsFailed() Rule {
 }
 
 // littleGain holds where each of the last two rounds gained little.
+// A gain is a share; a round that cannot be compared has none, and is no evidence of little.
 func (res *Result) littleGain() Rule {
 	r := Rule{Rule: fmt.Sprintf("under %.0f %% in each of the last two rounds", 100*MinGain), Detail: "fewer than two rounds"}
 	n := len(res.Rounds)
@@ -66,6 +67,7 @@ func (res *Result) littleGain() Rule {
 }
 
 // onlyCompute holds where no hotspot is left that is not real work.
+// Lines that hide where their time goes may be waste, too, and without source nobody knows.
 func onlyCompute(rep *hotspot.Report) Rule {
 	waste, first := 0, ""
 	for _, h := range rep.Hotspots {

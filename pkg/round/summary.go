@@ -31,6 +31,8 @@ func (res *Result) summarise(in []Input, profiles []*profile, last int) {
 // cumulative compares the last kept round with the baseline directly: changes of single
 // rounds do not add up, as each is of the functions that its two sides share. nil where
 // nothing can be compared.
+// Times before and after follow from change and percentage, which are those of the shared
+// functions: so they agree with each other.
 func cumulative(in []Input, profiles []*profile, last int) *Cumulative {
 	all := Round{Name: in[last].Name, Against: &in[0].Name}
 	all.compareProfiles(profiles[0], profiles[last])
@@ -48,6 +50,7 @@ func cumulative(in []Input, profiles []*profile, last int) *Cumulative {
 }
 
 // benchmarkTable compares the baseline with the last kept round that was measured.
+// Each metric may be of another round: the last kept one that measured it, which it names.
 func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
 	lines := []BenchmarkLine{}
 	for _, m := range Metrics {
@@ -70,6 +73,8 @@ func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
 }
 
 // changes are what was changed and kept, and what was tried and did not pay.
+// What a note says goes before what the profile shows. A round that was kept can have failed
+// attempts, too: those that its note names.
 func (res *Result) changes() (made []Made, failed []Attempt) {
 	made, failed = []Made{}, []Attempt{}
 	for i := 1; i < len(res.Rounds); i++ {

@@ -100,6 +100,8 @@ type meeting struct {
 type meetingKey struct{ link, group, n int }
 
 // place finds out when everything runs.
+// Queues are worked off in turn until each waits for a rank that has not come to a
+// collective yet; that all wait at once would be a mistake in the model.
 func (s *simulator) place() {
 	meetings := map[meetingKey]*meeting{}
 	for _, d := range s.devices {
@@ -121,6 +123,8 @@ func (s *simulator) place() {
 }
 
 // advance places the next piece of work, unless it waits for another rank.
+// It returns whether it did. A collective begins on each rank when that is ready and ends on
+// all when the last to come has had its time.
 func (d *device) advance(meetings map[meetingKey]*meeting) bool {
 	q := &d.queue[d.head]
 	if !q.arrived {
@@ -211,6 +215,7 @@ func (s *simulator) recordAll() {
 }
 
 // record adds the row of a finished piece of work, if it is recorded as one.
+// Truth knows of it in any case; of a replay that was not recorded there is no row.
 func (s *simulator) record(d *device, q *queued) {
 	r := d.rank
 	whole := q.node != 0 && s.c.Mode == Whole

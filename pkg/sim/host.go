@@ -1,6 +1,8 @@
 package sim
 
 // begin starts a step on the host.
+// All that the step draws comes from a source of its own, in this order: what is drawn later
+// must come after, or other runs change their bytes.
 func (r *rank) begin(info stepInfo) {
 	r.step = info
 	r.rng = r.s.random(r.index, info.number)
@@ -123,6 +125,7 @@ func (r *rank) call(name string, ns int64) (start int64, corr uint32) {
 	return r.callID(r.t.String(name), ns)
 }
 
+// callID is call for a name that is interned already.
 func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
 	start, corr = r.now, r.id()
 	r.now += ns

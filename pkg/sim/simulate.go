@@ -247,6 +247,7 @@ func (s *simulator) begin() {
 	}
 }
 
+// overheads are time of the profiler at the beginning, by nsys and by CUPTI.
 func (r *rank) overheads() {
 	start := r.now
 	r.now += 260_000

@@ -170,6 +170,8 @@ func Check(paths []string) error {
 }
 
 // recognise returns the formats of files that can be read together.
+// Reports of one profiler can be read together, anything else alone. Files are opened for
+// their first bytes only, so that a mistake in the last name costs nothing.
 func recognise(paths []string) (found []*Format, err error) {
 	for i, path := range paths {
 		if path == "-" {
@@ -199,6 +201,8 @@ func recognise(paths []string) (found []*Format, err error) {
 }
 
 // inspect reads the first bytes of a file.
+// A directory has no first bytes; an empty file is an error, since nothing tells what it was
+// to be.
 func inspect(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
