@@ -1,6 +1,7 @@
 package step
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -54,6 +55,35 @@ func TestEagerForward(t *testing.T) {
 			if got := s.Class == event.Launch; got != test.want(i) {
 				t.Errorf("%s: step %d: class %d", name, i, s.Class)
 			}
+		}
+	}
+}
+
+// Where a draft model's replays follow an eager prefill a warning says that their step begins late.
+func TestDraftAfterPrefill(t *testing.T) {
+	for _, every := range []int{12, 1000} {
+		e := &engine{rng: rand.New(rand.NewPCG(3, 4)), host: 1_000_000}
+		for i := range 48 {
+			e.host += 200_000
+			e.copy("memcpy HtoD")
+			for r := range 3 {
+				eager := r == 0 && (i+1)%every == 0
+				if !eager {
+					e.replay(100 * int64(r+1))
+				}
+				for k := range 30 {
+					e.kernel([]string{"norm", "gemm"}[k%2], event.GEMM, 4)
+				}
+				e.eager()
+			}
+			e.kernel("argmax_kernel", event.Sampling, 4)
+			e.copy("memcpy DtoH")
+			e.wait(e.gpu)
+		}
+		eventtest.Sort(e.rows)
+		steps, warnings, err := found(t, e.rows, Options{By: Graph})
+		if err != nil || len(steps) != 48 || len(warnings) != b2i(every < 48) {
+			t.Errorf("every %d: %d steps, warnings %q, error %v", every, len(steps), warnings, err)
 		}
 	}
 }

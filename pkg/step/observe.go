@@ -105,7 +105,11 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 			r.leading += n + 1
 		}
 	}
-	if r.open && !r.startsStep(id, start, boundary) {
+	begins := !r.open || r.startsStep(id, start, boundary)
+	if r.structured() {
+		r.between.collective(begins, !r.open)
+	}
+	if !begins {
 		r.step.size++
 		r.units++
 		r.step.joined += int32(b2n(id == none))
@@ -189,8 +193,9 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		return from
 	}
 	_, text := r.launchRange(b, k)
-	r.shifted += b2n(r.eager.isForward() && r.asksContext(text))
-	from = r.begin(b, from, k, openStep{id: launch, start: start, end: end, size: 1}, text)
+	eager := r.eager.isForward()
+	r.shifted += b2n(eager && r.rule.single && r.asksContext(text))
+	from = r.begin(b, from, k, openStep{id: launch, start: start, end: end, size: 1, eager: eager}, text)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
 }

@@ -42,8 +42,9 @@ type rank struct {
 	pending   pending
 	outside   outside // by nvtx
 	eager     eager
-	inside    int   // how often the input was copied inside a step, by a rule that it confirms
-	units     int32 // collectives, or replays, of the open step
+	between   between // by structure
+	inside    int     // how often the input was copied inside a step, by a rule that it confirms
+	units     int32   // collectives, or replays, of the open step
 
 	unrecorded [][2]int64 // in order, those that begin after the last row
 	border     int64      // where the first of them begins, never
@@ -67,6 +68,7 @@ type openStep struct {
 	start, end int64
 	size       int32
 	joined     int32 // collectives launched outside of markers
+	eager      bool  // graph: an eager forward pass lies before it
 }
 
 // segment is a number of steps without a long idle stretch between them.
@@ -141,6 +143,9 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	from := i // the first row that is not in the output yet
 	for i < j {
 		k, stop := r.scan(b, i, j)
+		if r.structured() {
+			r.between.rows(b, i, k)
+		}
 		switch stop {
 		case unsorted:
 			return k, &event.Error{
@@ -172,6 +177,9 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	}
 	return j, nil
 }
+
+// structured says whether the structure of collectives tells the open segment's steps.
+func (r *rank) structured() bool { return r.rule != nil && r.plan.method == Allreduce }
 
 // wait puts rows from to j into the output, but for those that start at t, which
 // wait for what comes.
@@ -297,6 +305,7 @@ func (r *rank) endStep(end int64) {
 	r.patch(&r.step)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
+	r.shifted += b2n(r.rule.eagerFirst(r.units) && r.step.eager)
 	r.joined = append(r.joined, r.step.joined)
 	old := 0
 	switch r.plan.method {

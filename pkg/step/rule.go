@@ -283,6 +283,12 @@ func cycle(u *rule) *rule {
 	return &rule{single: true, clear: true}
 }
 
+// eagerFirst says whether a cycle of so many replays lacks some, as one does whose
+// first part, after an eager forward pass, ran in place of a replay.
+func (u *rule) eagerFirst(replays int32) bool {
+	return u != nil && u.usual > 1 && !u.single && replays < u.usual
+}
+
 // setRule sets the rule of the segment that begins; one that is not clear gives
 // way to one that was, in a segment before.
 func (r *rank) setRule(u *rule) {

@@ -647,7 +647,7 @@ func TestWarnings(t *testing.T) {
 		{"lost", lostPrefill(), NVTX, []string{"after 3 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
 		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU: that is done 15.85ms after the last marker of a window of 3.9ms, "}},
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
-		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 the forward pass of their context requests runs eagerly"}},
+		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},

@@ -308,3 +308,30 @@ func TestIsEmbedding(t *testing.T) {
 		}
 	}
 }
+
+// Context steps whose collectives are others than all-reduces, as those of sequence
+// parallelism, are no steps without markers, and a warning says so.
+func TestOtherCollectives(t *testing.T) {
+	for _, every := range []int{8, 1000} {
+		e := &engine{rng: rand.New(rand.NewPCG(1, 2)), host: 1_000_000, layers: 12, gap: 200_000}
+		n := 0
+		for i := range 48 {
+			from := len(e.rows)
+			e.step(i)
+			if i%every != every-1 {
+				continue
+			}
+			n++
+			for k := range e.rows[from:] {
+				if r := &e.rows[from+k]; r.Class == event.Allreduce {
+					r.Class, r.Name = event.Comm, "reduce_scatter"
+				}
+			}
+		}
+		eventtest.Sort(e.rows)
+		starts, warnings, err := found(t, e.rows, Options{By: Allreduce})
+		if err != nil || len(starts) != 48-n || (len(warnings) > 0) != (n > 0) {
+			t.Errorf("%d other steps: found %d, warnings %q, error %v", n, len(starts), warnings, err)
+		}
+	}
+}

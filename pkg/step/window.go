@@ -226,12 +226,12 @@ func (r *rank) check(w *window) error {
 // checkReplays warns where steps by graph are not those of the markers.
 func (r *rank) checkReplays() {
 	switch n, m := int64(len(r.sizes)), r.markers.ids; {
-	case r.plan.method != Graph || m == 0:
-	case 20*(n-m) > m:
+	case r.plan.method != Graph:
+	case m > 0 && 20*(n-m) > m:
 		r.warn("rank %d has %d steps by graph, but %d forward-step markers: several replays may be one step, compare with --by nvtx", r.id, n, m)
 	case 50*r.shifted > len(r.sizes):
-		r.warn("before the replays of %d of %d steps of rank %d the forward pass of their context requests runs eagerly: "+
-			"it is in the period of the step before, compare with --by nvtx", r.shifted, n, r.id)
+		r.warn("before the replays of %d of %d steps of rank %d a forward pass that seems to be theirs runs eagerly: "+
+			"it is in the period of the step before; with forward-step markers, compare with --by nvtx", r.shifted, n, r.id)
 	}
 }
 
@@ -272,7 +272,7 @@ const maxScheduled = 3
 
 // checkMarked warns where markers and collectives do not go together.
 func (r *rank) checkMarked(w *window) {
-	if n, m := int64(len(r.sizes)), r.markers.ids; 20*max(n-m, m-n) > m {
+	if n, m := int64(len(r.sizes)), r.markers.ids; 20*max(n-m, m-n) > m || m-n > 1 && 50*(m-n) > m {
 		r.warn("rank %d has %d steps by allreduce, but %d forward-step markers: "+
 			"steps may be torn or grown together, compare with --by nvtx", r.id, n, m)
 	}
@@ -302,6 +302,10 @@ func (r *rank) checkUnmarked(w *window) error {
 	}
 	if r.differ {
 		r.warn("the steps of rank %d differ by more than half from one segment to another: those of one may be layers, or several steps", r.id)
+	}
+	if n := r.between.passes(); 50*n > len(r.sizes) {
+		r.warn("after %d of %d steps of rank %d, which has no forward-step markers, another step's worth of kernels runs without all-reduce kernels: "+
+			"some iterations are part of the step before", n, len(r.sizes), r.id)
 	}
 	if n, of := r.odd(w); 10*n >= of {
 		r.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
