@@ -42,17 +42,18 @@
 //	             routing, top-k gating, grouped top-k; kernels in a namespace with
 //	             moe in it; group(ed) GEMM and TensorRT-LLM's bmm_*
 //	attention    flash, fmha, mha, mla, paged and linear attention, their split
-//	             and merge kernels, masked softmax, and what writes or indexes the
-//	             KV cache: that is part of the attention operator, not a copy
-//	gemm         GEMM, GEMV, nvjet, matmul, bmm, split-K epilogues, implicit-GEMM
-//	             convolutions
+//	             and merge kernels, masked softmax, softmax of rows shorter than
+//	             any vocabulary (softmax_warp_forward), and what writes or indexes
+//	             the KV cache: that is part of the attention operator, not a copy
+//	gemm         GEMM, GEMV, nvjet, matmul, mul_mat, bmm, split-K epilogues,
+//	             implicit-GEMM convolutions
 //	norm         RMS, layer, group and batch norm, fused with what they may be
 //	rope         rotary embeddings
 //	activation   act_and_mul, SiLU, GELU, ReLU and the like
 //	quant        quantise, dequantise, cvt_*
 //	sampling     top-k and top-p, softmax, argmax, penalties, speculative checks.
-//	             A plain softmax is here: where attention is not fused it is taken
-//	             for sampling, since nothing in its name tells the two apart
+//	             A softmax of long rows (cunn_SoftMaxForward) is here: attention that
+//	             is not fused may launch it, too, and nothing in its name says which
 //	copy         cat, gather, scatter, copy, transpose, index_select, embedding
 //	elementwise  elementwise and pointwise kernels, CuPy's ufuncs, fills,
 //	             Inductor's triton_poi_*

@@ -74,13 +74,16 @@ var rules = []struct {
 		`(batch|single)_?(decode|prefill)_?with`, `merge_?states?`,
 		`^_fwd_(kernel|grouped)`,
 		`(mask(ed)?|triang\w*|bias)_?soft_?max`,
+		// PyTorch's for rows of up to 1,024, which no vocabulary is, and ggml's, which
+		// samples on the host.
+		`softmax_warp_forward`, `^soft_max_f32`,
 		`kv_?cache`, `(reshape|concat)_and_cache`, `paged_?kv`, `kv_ind(ices|ptr)`,
 	}, []string{inductor})},
 	{MoE, newPattern([]string{
 		`^bmm_`, `group(ed)?_?gemm`, `group_?problem_?shape`,
 	}, []string{inductor})},
 	{GEMM, newPattern([]string{
-		`gemm`, `gemv`, `nvjet`, `matmul`, `bmm`, `(^|_)(add|scaled_)?mm(_|$)`,
+		`gemm`, `gemv`, `nvjet`, `matmul`, `mul_mat`, `bmm`, `(^|_)(add|scaled_)?mm(_|$)`,
 		`split_?k_?reduce`, `cijk_`, `block_fp8`, `marlin`,
 		`fprop`, `dgrad`, `wgrad`, `implicit_conv`,
 	}, []string{inductor})},

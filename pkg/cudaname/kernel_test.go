@@ -120,6 +120,9 @@ var kernelTests = []struct{ short, demangled, class string }{
 	{"BatchDecodeWithPagedKVCacheKernel", "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(int)1>(T1)", Attention},
 	{"flash_fwd_splitkv_mla_kernel", "", Attention},
 	{"masked_softmax_kernel", "", Attention},
+	{"softmax_warp_forward", "void <unnamed>::softmax_warp_forward<float, float, float, (int)6, (bool)0, (bool)0>(T2 *, const T1 *, int, int, int, const bool *, int, bool)", Attention},
+	{"soft_max_f32", "", Attention},
+	{"mul_mat_vec_q", "", GEMM},
 	{"scaled_masked_softmax_warp_forward", "", Attention},
 	{"applyBiasRopeUpdateKVCacheV2", "void tensorrt_llm::applyBiasRopeUpdateKVCacheV2<__nv_bfloat16>(int)", Attention},
 	{"reshape_and_cache_flash_kernel", "", Attention},
@@ -170,7 +173,6 @@ var kernelTests = []struct{ short, demangled, class string }{
 
 	// Sampling, copy.
 	{"fast_greedy_sample_kernel", "void tensorrt_llm::fast_greedy_sample_kernel<__nv_bfloat16>(int)", Sampling},
-	{"softmax_warp_forward", "void <unnamed>::softmax_warp_forward<float, float, float, (int)6, (bool)0, (bool)0>(T2 *, const T1 *, int, int, int, const bool *, int, bool)", Sampling},
 	{"cunn_SoftMaxForward", "", Sampling},
 	{"gatherTopK", "", Sampling},
 	{"TopKTopPSamplingFromProbKernel", "", Sampling},
