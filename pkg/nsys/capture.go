@@ -118,7 +118,7 @@ func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 			return err
 		}
 	}
-	return nil
+	return r.readDevices(s, columns)
 }
 
 // version returns s if it looks like a version number, so that nothing else

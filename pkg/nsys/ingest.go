@@ -49,7 +49,8 @@ type report struct {
 	clocked bool
 	// comparable: its times are on the clock of the stream.
 	comparable bool
-	uuids      []string // of the machine's GPUs, where the export has them
+	uuids      []string             // of the machine's GPUs, where the export has them
+	gpus       map[cudaDevice]int64 // which of the machine's a process uses, likewise
 }
 
 // limits are what a reader may use.

@@ -48,6 +48,7 @@ func (r *report) describe() error {
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()
+	r.warnOfSharing()
 	return r.warnOfLaunches()
 }
 

@@ -3,6 +3,8 @@ package nsys
 import (
 	"bytes"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // TestDiagnostics sorts texts of the profiler: what says that CUDA events are
@@ -33,6 +35,27 @@ func TestDiagnostics(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Processes that work on one GPU are said to, by the GPU and not by their number of it.
+func TestSharing(t *testing.T) {
+	for name, test := range map[string]struct {
+		gpu, kernels int64
+		want         int
+	}{
+		"one each":    {1, 500, 0},
+		"shared":      {0, 500, 1},
+		"few kernels": {0, 5, 0},
+	} {
+		r := &report{gpus: map[cudaDevice]int64{{1, 0}: 0, {2, 0}: test.gpu}}
+		r.info.RankFacts = []event.RankFacts{{Kernels: 1000}, {Kernels: test.kernels}}
+		for slot := range int32(2) {
+			r.tracks = append(r.tracks, &track{process: process(slot+1) << 24, active: true, slot: slot})
+		}
+		if r.warnOfSharing(); len(r.info.Warnings) != test.want {
+			t.Errorf("%s: %q", name, r.info.Warnings)
 		}
 	}
 }
