@@ -42,7 +42,9 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	for k, v := range of {
 		v.matched, v.n = make([]bool, len(v.walk.Steps)), len(res.PerStep)
 		for _, s := range res.PerStep {
-			v.matched[v.from+s.Step-res.Shifts[k]] = true
+			if i := v.from + s.Step - res.Shifts[k]; 0 <= i && i < len(v.matched) {
+				v.matched[i] = true
+			}
 		}
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes()}
 	}

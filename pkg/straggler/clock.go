@@ -20,6 +20,9 @@ func (m *matched) witnesses() int {
 	return m.n
 }
 
+// witness tells whether a collective is of those whose ends are compared.
+func (m *matched) witness(c *Collective) bool { return c.Allreduce || m.reduces < minAllreduces }
+
 // each calls f with all matched collectives of some ranks, as rows of each.
 func (m *matched) each(ranks []int, f func(of []spill.Rows)) {
 	readers, of := make([]*spill.LogReader, len(ranks)), make([]spill.Rows, len(ranks))
@@ -65,6 +68,8 @@ func (m *matched) correct(r int, t int64) int64 {
 // was done.
 func (m *matched) align(res *Result) {
 	w := m.witnesses()
+	clear(m.offset)
+	clear(m.drift)
 	at := 0
 	m.eachWitness([]int{0}, func(ends []int64) {
 		if at == w/2 {

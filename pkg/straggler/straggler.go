@@ -117,6 +117,14 @@ func Find(ranks []Rank, store *spill.Store) *Result {
 		res.Window = min(res.Window, r.To-r.From)
 	}
 	m.align(res)
+	if res.ClockError > agreeNs {
+		if again := m.byEnd(store); again != nil {
+			m = again
+			res.Matched, res.Unmatched, res.Drift = m.n, m.unmatched, nil
+			res.Window = int(m.last[0].Step-m.first[0].Step) + 1
+			m.align(res)
+		}
+	}
 	m.sum(res)
 	res.Window = max(res.Window, res.Steps)
 	if res.Reason = m.doubt(res); res.Reason != "" {

@@ -211,6 +211,41 @@ func TestBelowClockError(t *testing.T) {
 	}
 }
 
+// Ranks that leave out other steps, as those of dummy batches have no marker, are matched by
+// when their collectives end; where that is not clear nothing is said.
+func TestOtherSteps(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		r := run{ranks: 3, steps: 64, report: func(int) int { return 0 }}
+		if late {
+			r.late = second
+		}
+		ranks := r.make()
+		for k := range ranks {
+			from, to := int32(8*k+8), int32(8*k+16)
+			for i := range ranks[k].Collectives {
+				switch c := &ranks[k].Collectives[i]; {
+				case c.Step >= to:
+					c.Step -= to - from
+				case c.Step >= from:
+					c.Step = from - 1
+				}
+			}
+			ranks[k].To -= int(to - from)
+		}
+		if res := find(ranks); res == nil || res.ClockError > 5000 || res.Matched < 400 || (res.Kind == Persistent && res.Rank == 1) != late {
+			t.Errorf("late %v: %+v", late, res)
+		}
+		for k := range ranks { // all-reduces that do not end together either
+			for i := range ranks[k].Collectives {
+				ranks[k].Collectives[i].End += int64(i) * int64(k) * 13_000
+			}
+		}
+		if res := find(ranks); res == nil || res.Kind != Unknown || res.Reason == "" {
+			t.Errorf("apart: %+v, want unknown", res)
+		}
+	}
+}
+
 // Ranks of one report have one clock: what looks like an offset is lateness.
 func TestOneClock(t *testing.T) {
 	one := run{ranks: 2, steps: 40, late: second, report: func(int) int { return 0 }, offset: func(k int, _ int64) int64 { return int64(k) * 50_000 }}
