@@ -16,6 +16,8 @@ func TestHomes(t *testing.T) {
 		{annotationCategory, "~ann/model.bin", "model.bin"},
 		{operatorCategory, "compiled(/home/ann)", "compiled()"},
 		{annotationCategory, "step / home", "step / home"},
+		{overheadCategory, "/home/ann/x.so", "x.so"},
+		{syncCategory, "/home/ann/x", "x"},
 	} {
 		if got, _ := resolve(nameKey{c.category, `"` + c.in + `"`}); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.in, got, c.want)

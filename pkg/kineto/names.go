@@ -135,6 +135,9 @@ func (n *names) text(k int32) string {
 // resolve returns a name as the stream has it, and its class.
 func resolve(key nameKey) (string, event.Class) {
 	text := unquote(key.text)
+	if key.category != pythonCategory {
+		text = marker.Homeless(text)
+	}
 	switch key.category {
 	case kernelCategory:
 		text = cudaname.Demangle(text)
@@ -149,13 +152,11 @@ func resolve(key nameKey) (string, event.Class) {
 	case syncCategory:
 		return strings.ToLower(text), -1
 	case annotationCategory:
-		text = homeless(text)
 		return text, event.ClassCode(marker.ClassNVTX(text))
 	case pythonCategory:
-		text = homeless(pythonName(text))
+		text = marker.Homeless(pythonName(text))
 		return text, prepOrRange(text)
 	case operatorCategory: // in old traces annotations, too
-		text = homeless(text)
 		return text, prepOrRange(text)
 	}
 	return text, -1
@@ -194,18 +195,6 @@ func copyName(text string) string {
 // installed is what stands before the packages in the path of a source file.
 var installed = regexp.MustCompile(`^.*/(?:site-packages|dist-packages|lib/python[0-9.]+)/`)
 
-// home is what leads to and names a user's directory.
-var home = regexp.MustCompile(`[^\s"'(),=\[\]]*/(?:home|Users)/[^/\s"'(),\[\]]+/?|~[^/\s"'(),]*/`)
-
-// homeless returns a name without the home directories in it: whoever writes a
-// range may put a path into it.
-func homeless(text string) string {
-	if !strings.Contains(text, "/") {
-		return text
-	}
-	return home.ReplaceAllString(text, "")
-}
-
 // pythonName is the name of a Python function without what its path says of the
 // machine and of whoever uses it: of an absolute path the package's part stays, or
 // the last two names.
@@ -217,7 +206,7 @@ func pythonName(text string) string {
 	if at := installed.FindStringIndex(path); at != nil {
 		return path[at[1]:] + "(" + rest
 	}
-	path = home.ReplaceAllString(path, "/")
+	path = marker.Home.ReplaceAllString(path, "/")
 	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "..") {
 		parts := strings.Split(path, "/")
 		path = strings.Join(parts[max(len(parts)-2, 1):], "/")

@@ -39,6 +39,9 @@ type callEntry struct {
 // unclassed stands for a class that has not been found yet.
 const unclassed = int64(-2)
 
+// ownText stands for a string whose text a range cannot have as it is.
+const ownText = int64(-3)
+
 // newCaches returns caches for a string table of this length.
 func newCaches(strings int) caches {
 	c := caches{seed: maphash.MakeSeed(), kernelClass: map[[2]int64]int64{}, rangeClass: make([]int64, strings)}

@@ -63,7 +63,7 @@ func (l *loader) domainName(b *block, i int32) string {
 	if name != noString {
 		text = l.report.strings.get(name)
 	}
-	return string(clean(text))
+	return marker.Homeless(string(clean(text)))
 }
 
 // addRanges appends ranges.
@@ -87,7 +87,14 @@ func (l *loader) rangeName(b *block, i int32) nameEntry {
 		return l.keep(text)
 	}
 	if l.rangeClass[name] == unclassed {
-		l.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(l.report.strings.str(name))))
+		shared := l.report.strings.str(name)
+		l.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(shared)))
+		if marker.Homeless(shared) != shared {
+			l.rangeClass[name] = ownText
+		}
+	}
+	if l.rangeClass[name] == ownText {
+		return l.keep(l.report.strings.get(name))
 	}
 	return nameEntry{name, l.rangeClass[name]}
 }
@@ -141,7 +148,7 @@ func (l *loader) keep(text []byte) nameEntry {
 	if len(text) <= maxRepeated {
 		entry.text = string(text)
 	}
-	text = clean(text)
+	text = clean([]byte(marker.Homeless(string(text))))
 	at, err := l.report.store.Put(text)
 	if err != nil && l.err == nil {
 		l.err = l.report.explain(err)

@@ -62,3 +62,22 @@ func noSecret(t *testing.T, path, word string) {
 		}
 	}
 }
+
+// TestHomesInRanges wants no user's directory in the name of a range, from the string table
+// or its own, nor of a domain.
+func TestHomesInRanges(t *testing.T) {
+	file := database(t, kernels+`(100,200,0,7,1,16777216,NULL,NULL,NULL);
+		CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+		INSERT INTO StringIds VALUES (1, 'load /home/CANARY/model.bin'), (2, 'run');
+		CREATE TABLE NVTX_EVENTS (start, "end", eventType, globalTid, text, textId, domainId);
+		INSERT INTO NVTX_EVENTS VALUES (1,NULL,75,16777221,'~CANARY/d',NULL,3), (10,20,59,16777221,NULL,1,3), (30,40,59,16777221,'/Users/CANARY/x.py',NULL,3), (50,60,59,16777221,NULL,1,3), (70,80,59,16777221,NULL,2,3);`)
+	noSecret(t, file, "CANARY")
+	_, rows := readWith(t, Options{}, file)
+	text := ""
+	for _, r := range rows {
+		text += r.String() + "\n"
+	}
+	if strings.Count(text, "load model.bin") != 2 || !strings.Contains(text, "x.py") || !strings.Contains(text, "run") {
+		t.Error(text)
+	}
+}
