@@ -30,6 +30,7 @@ const noNumber = math.MinInt64
 type markers struct {
 	ranges []markerRange
 	ids    int64 // how many different ones there were
+	inside int   // how many without a number lie in one of the same text that began just before
 }
 
 // add appends a range, which starts no earlier than those before it, and returns
@@ -52,7 +53,9 @@ func (m *markers) add(start, end, number int64, text string) (id int64, fresh bo
 	}
 	maxEnd := end
 	if n := len(m.ranges); n > 0 {
-		maxEnd = max(end, m.ranges[n-1].maxEnd)
+		last := &m.ranges[n-1]
+		m.inside += b2n(number == noNumber && end <= last.end && start-last.start <= MergeMarkers && text == last.text)
+		maxEnd = max(end, last.maxEnd)
 	}
 	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text})
 	return id, fresh

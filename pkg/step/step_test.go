@@ -649,6 +649,7 @@ func TestWarnings(t *testing.T) {
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
 		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
+		{"twice", twice(), NVTX, []string{"10 of 20 forward-step markers of rank 0 lie inside another of the same text"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
 		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200ms divide them into 3 segments; where these are stalls of one benchmark, --segment-gap 399ms counts them"}},
@@ -764,6 +765,16 @@ func replaysOf(steps, gpu int64, prefills int64) (rows []eventtest.Row) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b eventtest.Row) int { return int(a.Start - b.Start) })
+	return rows
+}
+
+// twice is steps of which each has a marker inside another.
+func twice() (rows []eventtest.Row) {
+	for i := range int64(20) {
+		m := eventtest.New(event.NVTX, 0, i/2*1_000_000+i%2*1000, i/2*1_000_000+500_000-i%2, "_forward_step: 0 ctx reqs, 1 gen reqs")
+		m.Class, m.Thread = event.StepMarker, 1
+		rows = append(rows, m)
+	}
 	return rows
 }
 

@@ -241,6 +241,10 @@ func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format
 // checkMarkers warns where each step is a marker range, and some markers may be
 // missing.
 func (r *rank) checkMarkers() {
+	if k := r.markers.inside; 50*k > len(r.sizes) {
+		r.warn("%d of %d forward-step markers of rank %d lie inside another of the same text: "+
+			"where each step has two, it counts twice; name one with --marker", k, r.markers.ids, r.id)
+	}
 	n := r.outside.unmarked()
 	r.lacksMarkers = 10*n > len(r.sizes)
 	if 50*n > len(r.sizes) {
