@@ -2,6 +2,7 @@ package straggler
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/spill"
@@ -24,10 +25,6 @@ func (m *matched) doubt(res *Result) string {
 		return fmt.Sprintf("only %d collectives of %d steps were matched, %d of %d are needed", m.n, res.Steps, minMatched, minSteps)
 	}
 	first := m.stepEnds(0)
-	if period := periodOf(first); res.ClockError > period {
-		return fmt.Sprintf("the collectives of the same number in the same step end up to %v apart, with steps of %v: the ranks' steps are not the same",
-			time.Duration(res.ClockError).Round(time.Microsecond), time.Duration(period).Round(time.Microsecond))
-	}
 	done := map[int]bool{m.ranks[0].Report: true}
 	for r := 1; r < len(m.ranks); r++ {
 		if done[m.ranks[r].Report] {
@@ -60,11 +57,26 @@ func (m *matched) stepEnds(r int) (ends []int64) {
 	return ends
 }
 
-// periodOf returns the median distance of the ends of steps.
+// apartBySteps calls who is late unknown where matched collectives end more than a step
+// apart.
+func (res *Result) apartBySteps() {
+	if res.Kind == Unknown || res.ClockError <= res.period {
+		return
+	}
+	res.Kind, res.Rank, res.Share, res.ShareLate = Unknown, -1, 0, 0
+	res.Reason = fmt.Sprintf("collectives of the same number in the same step end up to %v apart, with steps of %v: the ranks' steps are not the same",
+		time.Duration(res.ClockError).Round(time.Microsecond), time.Duration(res.period).Round(time.Microsecond))
+}
+
+// periodOf returns the median distance of the ends of steps, without end where there are
+// none.
 func periodOf(ends []int64) int64 {
 	var periods []int64
 	for k := 1; k < len(ends); k++ {
 		periods = append(periods, ends[k]-ends[k-1])
+	}
+	if len(periods) == 0 {
+		return math.MaxInt64
 	}
 	return median(periods)
 }

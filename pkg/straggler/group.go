@@ -15,6 +15,14 @@ const maxGrouped = 64
 // those of the stages of a pipeline. Of the groups that do it returns the result of the one
 // in which a rank is late most, and the numbers of its ranks.
 func FindGroup(ranks []Rank, store *spill.Store) (res *Result, group []int) {
+	res, group = findGroup(ranks, store)
+	if res != nil {
+		res.apartBySteps()
+	}
+	return res, group
+}
+
+func findGroup(ranks []Rank, store *spill.Store) (res *Result, group []int) {
 	all := make([]int, len(ranks))
 	for r := range all {
 		all[r] = r

@@ -75,6 +75,7 @@ type Result struct {
 	PerName []Name
 
 	squares float64 // of each rank's lateness in each step
+	period  int64   // of a step of the first rank, ns; without end where no clock error matters
 }
 
 // Summary sums up a rank over all matched collectives.
@@ -126,6 +127,9 @@ func Find(ranks []Rank, store *spill.Store) *Result {
 		}
 	}
 	m.sum(res)
+	if res.period = math.MaxInt64; res.ClockError > agreeNs {
+		res.period = periodOf(m.stepEnds(0))
+	}
 	res.Window = max(res.Window, res.Steps)
 	if res.Reason = m.doubt(res); res.Reason != "" {
 		res.Kind = Unknown

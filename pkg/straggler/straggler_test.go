@@ -169,7 +169,7 @@ func TestFind(t *testing.T) {
 func TestGroups(t *testing.T) {
 	store := spill.NewStore(1 << 20)
 	defer store.Close()
-	stages := func(ranks int, late func(*rand.Rand, int, int) int64) (all []listed) {
+	stages := func(ranks int, late func(*rand.Rand, int, int) int64, apart int64) (all []listed) {
 		for stage := range 2 {
 			of := run{ranks: ranks, steps: 40, late: late, report: func(int) int { return 0 }}.make()
 			rng := rand.New(rand.NewPCG(3, 4)) // what the stages are apart by
@@ -178,7 +178,7 @@ func TestGroups(t *testing.T) {
 				all = append(all, of[r])
 			}
 			for i := range of[0].Collectives {
-				by := int64(stage) * (400_000 + rng.Int64N(300_000))
+				by := int64(stage) * (apart + rng.Int64N(300_000))
 				for r := range of {
 					of[r].Collectives[i].Start += by
 					of[r].Collectives[i].End += by
@@ -187,14 +187,16 @@ func TestGroups(t *testing.T) {
 		}
 		return all
 	}
-	res, group := FindGroup(stored(stages(2, second), store), store)
-	if res.Kind != Persistent || len(group) != 2 || group[res.Rank]%2 != 1 {
-		t.Errorf("two by two: %s, rank %d of %v", res.Kind, res.Rank, group)
+	for _, apart := range []int64{400_000, 20_000_000} { // replicas may be steps apart
+		res, group := FindGroup(stored(stages(2, second, apart), store), store)
+		if res.Kind != Persistent || len(group) != 2 || group[res.Rank]%2 != 1 {
+			t.Errorf("two by two: %s, rank %d of %v", res.Kind, res.Rank, group)
+		}
+		if late := res.perStep(); late < 380_000 || late > 430_000 {
+			t.Errorf("late by %d ns per step, want 400000", late)
+		}
 	}
-	if late := res.perStep(); late < 380_000 || late > 430_000 {
-		t.Errorf("late by %d ns per step, want 400000", late)
-	}
-	res, group = FindGroup(stored(stages(1, nil), store), store)
+	res, group := FindGroup(stored(stages(1, nil, 400_000), store), store)
 	if res.Kind != Unknown || res.Reason == "" || len(group) != 2 {
 		t.Errorf("two stages: %s, %q, %v", res.Kind, res.Reason, group)
 	}
@@ -240,9 +242,11 @@ func TestOtherSteps(t *testing.T) {
 				ranks[k].Collectives[i].End += int64(i) * int64(k) * 13_000
 			}
 		}
-		if res := find(ranks); res == nil || res.Kind != Unknown || res.Reason == "" {
+		store := spill.NewStore(1 << 20)
+		if res, _ := FindGroup(stored(ranks, store), store); res == nil || res.Kind != Unknown || res.Reason == "" {
 			t.Errorf("apart: %+v, want unknown", res)
 		}
+		store.Close()
 	}
 }
 
