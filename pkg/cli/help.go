@@ -30,10 +30,13 @@ func help(cmd *Command, name string) string {
 func (cmd *Command) examples(name string) []string {
 	var all []string
 	for _, e := range cmd.Examples {
-		if rest, begins := strings.CutPrefix(e, cmd.Name+" "); begins {
-			e = name + " " + rest
+		parts := strings.Split(e, " && ")
+		for i, part := range parts {
+			if rest, begins := strings.CutPrefix(part, cmd.Name+" "); begins {
+				parts[i] = name + " " + rest
+			}
 		}
-		all = append(all, e)
+		all = append(all, strings.Join(parts, " && "))
 	}
 	return all
 }

@@ -19,14 +19,14 @@ var Gaps = cli.Command{
 	Summary: "say where the idle time of the GPUs goes",
 	Args:    "[FILE...]",
 	Description: `Gaps splits the idle time of each GPU by what the thread that launches its next
-work did meanwhile (idle); sorts gaps between kernels by length (gaps); tells how
+work did meanwhile (idle); sorts gaps between kernels by length (gaps); measures how
 much of the work CUDA graphs replay and what runs outside of them (graph); finds
 the repeated layer of the model and where in it the GPU waits (pattern); names
 the rank that the others wait for, and why (straggler); and shows how far ahead
 of the GPU the host runs (slack).
 
 Where a recording has them, context switches and calls of the system's libraries
-say why those threads did not go on, and samples of the CPU which functions they
+say why those threads stalled, and samples of the CPU which functions they
 ran: a share of a time that is known exactly, as an interval. Flame graphs
 (--flame) go down to these functions.
 

@@ -88,7 +88,7 @@ func (c *Context) writeDocument(w io.Writer, d *report.Document) error {
 		return report.Markdown(w, d, opt)
 	}
 	opt.Width, opt.Color = c.Screen()
-	opt.Brief, opt.More = true, "All of it: -o report.md, or pipe it into a pager."
+	opt.Brief, opt.More = true, "To see everything: -o report.md, or pipe into a pager."
 	return report.Terminal(w, d, opt)
 }
 

@@ -18,7 +18,7 @@ var Torch2arrow = cli.Command{
 	Summary: "read PyTorch profiler traces as a stream of events",
 	Args:    "FILE...",
 	Description: `Each FILE is a trace of one process as PyTorch's profiler writes it (.json or
-.json.gz, told by content), of CUDA or ROCm, from torch.profiler, vLLM, SGLang or
+.json.gz, recognised by content), of CUDA or ROCm, from torch.profiler, vLLM, SGLang or
 TensorRT-LLM. Several files are the ranks of one run: a trace's rank is what it
 says itself, or its name says; the same rank twice is refused. Clocks are compared,
 and where need be aligned, by the ends of the collectives that ranks have in common.

@@ -78,7 +78,7 @@ var verdictFlags = []cli.Flag{
 	topFlag,
 	strictFlag,
 	labelFlag, tagFlag,
-	{Name: "trace", Usage: "another `FILE` of the run, as the arguments are", Default: []string{}, File: cli.Reads},
+	{Name: "trace", Usage: "another `FILE` of the run, like an argument", Default: []string{}, File: cli.Reads},
 }
 
 // Verdict opens the input, brings it to metric rows and decides.

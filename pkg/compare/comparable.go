@@ -71,7 +71,7 @@ func (c *Comparison) examineSide(s *side) {
 	case n == 0:
 		c.refuse("%s has no %s steps", name, c.opt.Phase)
 	case n < minSteps:
-		c.refuse("%s has %d %s steps a rank: a comparison needs %d at least, and 20 to see much", name, n, c.opt.Phase, minSteps)
+		c.refuse("%s has %d %s steps per rank: a comparison needs at least %d, and 20 to see much", name, n, c.opt.Phase, minSteps)
 	}
 	c.examineSizes(s)
 	c.examineMarkers(s)
@@ -102,7 +102,7 @@ func (c *Comparison) examinePair() {
 		return
 	}
 	if x, y := len(a.run.ranks), len(b.run.ranks); x != y {
-		c.refuse("the baseline has %d ranks with steps and the target %d: a step does another share of the work", x, y)
+		c.refuse("baseline and target have steps on %d and %d ranks: each step does a different share of the work", x, y)
 	}
 	if x, y := c.lanes(a), c.lanes(b); x != y && len(a.run.ranks) == len(b.run.ranks) {
 		c.refuse("the baseline runs on %d GPUs and the target on %d", x, y)
@@ -115,7 +115,7 @@ func (c *Comparison) examinePair() {
 		}
 		c.refuse("%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.run.Name)
 	case !x:
-		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever they did")
+		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever their phase")
 	default:
 		c.examineWorkload()
 	}
@@ -140,7 +140,7 @@ func (c *Comparison) examineLengths() {
 	}
 	for _, s := range []*side{c.base, c.target} {
 		if n := s.perRank(); n < fewTails {
-			c.warn("%s has %d %s steps a rank: of what happens in one step of twenty, P99 and the maximum nothing can be told", s.run.Name, n, c.opt.Phase)
+			c.warn("%s has %d %s steps per rank: too few for P99, the maximum and what happens in one step of twenty", s.run.Name, n, c.opt.Phase)
 		}
 	}
 	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > unlikeSteps*min(n, m) {
@@ -259,7 +259,7 @@ func (c *Comparison) examineSetup() {
 	x, _ := a.sizes()
 	y, _ := b.sizes()
 	if x != y && x > 0 && y > 0 {
-		c.refuse("a step has %d all-reduce kernels in the baseline and %d in the target: it is another model or another parallelism, or steps were cut differently; --by nvtx cuts them by markers", x, y)
+		c.refuse("baseline and target have %d and %d all-reduce kernels per step: the model or its parallelism differs, or steps were found differently; --by nvtx finds them by markers", x, y)
 	}
 	if a.run.setup.marker != b.run.setup.marker {
 		c.refuse("steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", a.run.setup.marker, b.run.setup.marker)

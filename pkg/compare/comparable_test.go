@@ -46,7 +46,7 @@ func TestSetups(t *testing.T) {
 		want   string // "": comparable
 	}{
 		"clean": {again, same, ""},
-		"sizes": {deeper, same, "a step has 7 all-reduce kernels in the baseline and 9 in the target"},
+		"sizes": {deeper, same, "baseline and target have 7 and 9 all-reduce kernels per step"},
 		"torn": {again, func(_ *event.Header, rows []eventtest.Row) {
 			n := 0
 			for i := range rows {

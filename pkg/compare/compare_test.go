@@ -142,8 +142,8 @@ func TestBadPairs(t *testing.T) {
 		target engine
 		want   string
 	}{
-		"few steps":      {few, "4 steady steps a rank"},
-		"other ranks":    {oneRank, "2 ranks"},
+		"few steps":      {few, "4 steady steps per rank"},
+		"other ranks":    {oneRank, "steps on 2 and 1 ranks"},
 		"other workload": {other, "8 generation requests in the baseline, 16 generation requests in the target"},
 		"no markers":     {unmarked, "no forward-step markers"},
 		"no steps":       {empty, "has no steps"},

@@ -70,7 +70,7 @@ func (c *Comparison) conclude() {
 			reasons[i] = "not comparable: " + r
 		}
 		c.Warnings = append(reasons, c.Warnings...)
-		c.say("Not comparable: %s. So no change has a status, and nothing is concluded.", strings.Join(c.Reasons, "; "))
+		c.say("The runs cannot be compared (see the warnings): no change has a status, and nothing is concluded.")
 		return
 	}
 	idle, busy := c.summary(idleTime).grown(), c.summary(busyTime).grown()

@@ -159,7 +159,7 @@ func (c *Comparison) chance(r *Row) float64 {
 		if n := int(r.effective); n > 1 {
 			worth = fmt.Sprintf("%d independent ones", n)
 		}
-		r.CannotTell = "neighbouring steps are so similar that all are worth " + worth
+		r.CannotTell = "neighbouring steps are so correlated that all together are worth " + worth
 		return 1
 	}
 	return *r.P

@@ -64,7 +64,7 @@ func (c *Comparison) compareWhys() {
 			return
 		}
 		if missing := lacks(s.run.missing); missing != "" {
-			c.warn("%s has no record of %s: why its launching threads did not go on is known in part at most", s.run.Name, missing)
+			c.warn("%s has no record of %s: why its launching threads stalled is known only in part", s.run.Name, missing)
 		}
 	}
 	c.IdleWhy = c.idleRows(whyTimes)

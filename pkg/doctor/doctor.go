@@ -296,7 +296,7 @@ func graphs(f *found, q *Question) {
 // There are four witnesses, each of which says something that the others do not; each
 // one that is missing leaves part of the idle time unknown.
 func why(f *found, q *Question) {
-	q.Question, q.Command = "Why do launching threads not go on?", "gaps"
+	q.Question, q.Command = "Why do launching threads stall?", "gaps"
 	var have, lack []string
 	for _, one := range []struct {
 		n    int64

@@ -66,7 +66,7 @@ func TestNothingMissing(t *testing.T) {
 			if q.Can == Yes && (q.Instead != "" || q.record != nil) {
 				t.Errorf("%d kinds: %q can be answered, and yet: %q", n, q.Question, q.Instead)
 			}
-			if all := n == len(rows); q.Question == "Why do launching threads not go on?" && (q.Can == Yes) != all {
+			if all := n == len(rows); q.Question == "Why do launching threads stall?" && (q.Can == Yes) != all {
 				t.Errorf("%d kinds: %q: %s, %s", n, q.Question, q.Can, q.Because)
 			}
 		}

@@ -82,5 +82,5 @@ func (d *Diagnosis) proposeSteps(s *report.Section) {
 	for _, r := range d.Recurring {
 		t.Row(report.Str(r.Name), report.Int(r.Count), report.Num(r.Us))
 	}
-	s.Say("To take the first for steps: %s.", report.Command("--by nvtx --marker '"+strings.ReplaceAll(d.Recurring[0].Marker, "'", `'\''`)+"'"))
+	s.Say("To use the first as steps: %s.", report.Command("--by nvtx --marker '"+strings.ReplaceAll(d.Recurring[0].Marker, "'", `'\''`)+"'"))
 }

@@ -35,7 +35,7 @@ func (i *Idle) whys(s *report.Section) {
 	}
 	if known && len(rows) > 0 {
 		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
-		t := s.Table("Why the launching threads did not go on",
+		t := s.Table("Why the launching threads stalled",
 			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "why", Kind: report.Names},
 			report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true})
 		t.Top = maxWhys
@@ -54,7 +54,7 @@ func (i *Idle) whys(s *report.Section) {
 	for _, u := range i.Unrecorded {
 		what = append(what, u.What+" ("+u.Option+")")
 	}
-	s.Say("Not recorded: %s. To see why launching threads do not go on, record with Nsight Systems:", strings.Join(what, ", "))
+	s.Say("Not recorded: %s. To see why launching threads stall, record with Nsight Systems:", strings.Join(what, ", "))
 	s.Code(i.Record)
 }
 

@@ -192,7 +192,7 @@ func (f *finder) sampled() {
 			report.Micros(share.Us/f.steps), report.Micros(share.Low*times/f.steps), report.Micros(share.High*times/f.steps), s.text)
 	}
 	if share := f.rep.Idle.Running.share(event.ByProfiler); share != nil && f.worth(share.Low/max(share.Share, math.SmallestNonzeroFloat64)*share.Us) {
-		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf("the profiler's own functions take %s of idle time, by samples of the CPU: without it there is less", report.Micros(share.Us)))
+		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf("the profiler's own functions take %s of idle time, by samples of the CPU: without the profiler there is less", report.Micros(share.Us)))
 	}
 }
 

@@ -253,7 +253,7 @@ func (f *finder) distrust(times map[string]*hostTime) {
 		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf(format, args...))
 	}
 	if h := times["profiler"]; h != nil && f.worth(us(h.ns)) {
-		warn("%s of idle time is the profiler's own work on launching threads: without it there is less", report.Micros(us(h.ns)))
+		warn("%s of idle time is the profiler's own work on launching threads: without the profiler there is less", report.Micros(us(h.ns)))
 	}
 	if h := times["queue_full"]; h != nil && f.worth(us(h.ns)) {
 		warn("for %s of idle time a launch waits for a full queue: the GPU is busy with work that was not recorded", report.Micros(us(h.ns)))

@@ -66,7 +66,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	targets = slices.DeleteFunc(targets, g.profiled)
 	switch {
 	case d.Target == nil && len(targets) > 0:
-		d.Target, d.Note = &targets[0], "by the usual way from here: the line does not tell"
+		d.Target, d.Note = &targets[0], "by the usual path from here: the line does not say"
 	case d.Target == nil:
 		d.Note = "what it calls cannot be told from the line: add it to the profile by hand"
 	case owner == nil:

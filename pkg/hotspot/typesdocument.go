@@ -11,7 +11,7 @@ import (
 // and what to do about it, with the sources.
 func (c *Catalogue) Document() *report.Document {
 	d, first := report.New(report.Plain("Types of host waste"))
-	first.Say("In the order in which a line is tried for them. What is not told by one of them is COMPUTE.")
+	first.Say("In the order in which they are tried. A line that matches none is COMPUTE.")
 	for _, t := range c.Types {
 		s := d.Section(string(t.Name))
 		s.Say("Severity %s. The line %s.", string(t.Severity), t.What)

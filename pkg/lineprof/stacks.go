@@ -156,7 +156,7 @@ func (s *stackReader) finish() *Profile {
 		return nil
 	}
 	s.profile.Unit, s.profile.UnitInferred = sampleNs/1e9, true
-	s.profile.warn("collapsed stacks hold numbers of samples: 100 a second are taken for granted, shares need no such thing")
+	s.profile.warn("collapsed stacks hold sample counts: 100 samples per second are assumed, which shares do not depend on")
 	return s.profile
 }
 
@@ -225,7 +225,7 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 	s.profile.Unit = unit
 	if unit == sampleNs/1e9 && !s.profile.UnitInferred {
 		s.profile.UnitInferred = true
-		s.profile.warn("the weights have no unit: they are taken for samples, 100 a second")
+		s.profile.warn("the weights have no unit: they are read as samples, 100 per second")
 	}
 	if p.Type == "evented" {
 		return p.addEvents(s, frames, unit)

@@ -100,7 +100,7 @@ func changeTable(s *report.Section, changes []Change, what string, perStep bool)
 		unit = " per step"
 	}
 	t := s.Table("", report.Column{Title: what, Kind: report.Names}, report.Column{Title: "before" + unit, Kind: report.Duration},
-		report.Column{Title: "after" + unit, Kind: report.Duration}, report.Column{Title: "change", Kind: report.Duration, Signed: true}, report.Column{Title: "", Minor: 1})
+		report.Column{Title: "after" + unit, Kind: report.Duration}, report.Column{Title: "change", Kind: report.Duration, Signed: true}, report.Column{Title: "status", Minor: 1})
 	t.OneUnit = true
 	for _, c := range changes {
 		name := c.Function
@@ -206,7 +206,7 @@ func (res *Result) benchmarkSection(d *report.Document) {
 		t.Row(report.Str(metricNames[l.Metric]), report.Str(l.Metric.show(l.Baseline)), report.Str(l.Metric.show(l.Final)), pctCell(&l.ChangePct), ci, report.Str(l.Round))
 	}
 	if single {
-		s.Say("One run on each side: how far two runs of the same code differ is not known. Give several (--bench NAME=FILE again) for an interval.")
+		s.Say("One run per side: the variation between runs of the same code is unknown. Give several (--bench NAME=FILE again) for an interval.")
 	}
 }
 
@@ -236,7 +236,7 @@ func (res *Result) changeSections(d *report.Document) {
 	}
 	rem := d.Section("Summary: remaining hotspots")
 	if len(res.Summary.Remaining) == 0 {
-		rem.Say("None that is not real work.")
+		rem.Say("None: what is left is real work.")
 	}
 	for _, h := range res.Summary.Remaining {
 		rem.Item("%s %s, %s of the profiled time: %s", h.Type, report.Name(fmt.Sprintf("%s:%d", h.File, h.Line)), report.Percent(h.Share), report.Name(h.Source))

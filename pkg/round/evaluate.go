@@ -228,7 +228,7 @@ func (r *Round) decideByBenchmark(by *MetricChange) {
 		}
 		r.Reason = fmt.Sprintf("%s %+.1f %%", label, pct)
 		if ci == nil {
-			r.Reason += ", of single runs: how far two runs of the same code differ is not known"
+			r.Reason += ", of single runs: the variation between runs of the same code is unknown"
 		}
 	}
 	r.contradiction()

@@ -139,7 +139,7 @@ func (res *Result) recommend(rep *hotspot.Report) []string {
 		if h.Type == hotspot.Compute || len(h.Options) == 0 {
 			continue
 		}
-		out = append(out, fmt.Sprintf("Next: %s at %s:%d in %s: %s (risk %s).", h.Type, h.File, h.Line, h.Function, h.Options[0].Description, h.Options[0].Risk))
+		out = append(out, fmt.Sprintf("Next, at risk %s: %s at %s:%d in %s: %s", h.Options[0].Risk, h.Type, h.File, h.Line, h.Function, h.Options[0].Description))
 		break
 	}
 	if res.Stop.Reason != nil {

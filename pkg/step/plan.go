@@ -94,7 +94,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	}
 	none := &NotFound{
 		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
-		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM has them always, " +
+		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM always has them, " +
 			"vLLM with a profiler configured), or name yours with --marker",
 	}
 	if h.Source() == "torch" {

@@ -122,7 +122,7 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 			if w.Unclear && !w.unclear {
 				return &event.Error{
 					Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
-					Advice: "isolate says why; give the report itself in place of a stream: what can do without steps reads it again",
+					Advice: "isolate says why; without isolate and phase before them (gaps FILE, verdict FILE, or nsys2arrow FILE | gaps) verdict and gaps answer for the whole trace",
 				}
 			}
 			i++

@@ -176,7 +176,7 @@ func (r *rank) addWindow(b *event.Batch) error {
 	w := r.window()
 	switch {
 	case w.segment < 0:
-		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): taking every step (%d)",
+		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): all %d steps are used",
 			r.id, minSteps, len(r.sizes))
 	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
@@ -184,7 +184,7 @@ func (r *rank) addWindow(b *event.Batch) error {
 	case 2*w.steps < len(r.sizes):
 		pause := r.longestPause()
 		r.warn("the benchmark window of rank %d holds %d of its %d steps: pauses of up to %v divide them into %d segments; "+
-			"where these are stalls of one benchmark, --segment-gap %v counts them",
+			"if these are stalls within one benchmark, --segment-gap %v includes them",
 			r.id, w.steps, len(r.sizes), pause.Round(time.Millisecond), len(r.segments), (2 * pause).Truncate(time.Millisecond))
 	}
 	if err := r.check(&w); err != nil {

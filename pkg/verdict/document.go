@@ -56,7 +56,7 @@ func (r *Report) title() report.Text {
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
 		if l := r.LowLoad; l != nil && l.Explains {
-			text, tone = "the GPUs are idle, but for want of requests: low load, not host overhead", report.Warn
+			text, tone = "the GPUs are idle, but for lack of requests: low load, not host overhead", report.Warn
 		}
 	case Inconclusive:
 		text, tone = "this trace cannot tell", report.Warn
@@ -218,7 +218,7 @@ func (r *Report) interpretation(d *report.Section) {
 			capital(r.about(s)), percent(s.value[backpressure]))
 	}
 	if r.LowLoad == nil && r.Verdict == Yes {
-		d.Item("Whether GPUs are idle for want of requests is not known: %s.", r.LowLoadUnknown)
+		d.Item("Whether the GPUs are idle for lack of requests is unknown: %s.", r.LowLoadUnknown)
 	}
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]

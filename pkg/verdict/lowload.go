@@ -25,7 +25,7 @@ type LowLoad struct {
 // notLookedAt is why it is not known what of the idle time is for want of requests. It is
 // the same of a file and of a pipe in which calls were not recorded: only a pipe has rows
 // of them.
-const notLookedAt = "calls of the system's libraries were not looked at, which only the pipe from nsys2arrow on does, or not recorded on all ranks"
+const notLookedAt = "calls of the operating system were not read (only the pipe from nsys2arrow reads them), or not recorded on every rank"
 
 // notRecorded is why it is not known of what PyTorch's profiler recorded.
 const notRecorded = "PyTorch's profiler records no calls of the system's libraries"

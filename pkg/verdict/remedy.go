@@ -38,7 +38,7 @@ func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
 	}
 	if has(recordMarkers) {
 		markedAlready(d, "nsys2arrow")
-		d.Item("TensorRT-LLM marks its steps always (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
+		d.Item("TensorRT-LLM always marks its steps (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
 			"a program of your own with an NVTX range around each iteration.")
 		withoutSteps(d)
 	}
