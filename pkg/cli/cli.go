@@ -68,7 +68,7 @@ type Command struct {
 // Call is one call of a command. Its methods are for the goroutine that Run is
 // called in; Stderr may be written to from others.
 type Call struct {
-	// Name is the command's.
+	// Name is the command's, or the one that it is installed under where it was called by that.
 	Name string
 	// Context ends the programs that the call starts.
 	Context context.Context
@@ -130,6 +130,9 @@ func Run(cmd *Command, args []string, stdin io.Reader, stdout, stderr io.Writer)
 // run runs a command that was called by the given name.
 func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &Call{cmd: cmd, Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	if name == cmd.Installed {
+		c.Name = name
+	}
 	defer c.end()
 	status := 0
 	app := c.parser(cmd, name, args)
@@ -138,7 +141,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 		status, err = c.answer(cmd, name)
 		return err
 	}
-	args, err := arrange(cmd, args)
+	args, err := arrange(cmd, c.Name, args)
 	if err == nil {
 		err = app.Run(append([]string{cmd.Name}, args...))
 	}
@@ -168,7 +171,7 @@ func (c *Call) parser(cmd *Command, name string, args []string) *cli.App {
 		Writer:                    c.Stdout,
 		ErrWriter:                 c.Stderr,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return valueError(cmd, err) },
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return valueError(cmd, c.Name, err) },
 	}
 	for _, f := range cmd.allFlags() {
 		app.Flags = append(app.Flags, f.declare())

@@ -203,12 +203,13 @@ func (cmd *Command) find(name string, short bool) *Flag {
 }
 
 // arrange puts flags ahead of files, which the library wants but people do not,
-// and writes each as --name=value. It refuses flags that there are not.
-func arrange(cmd *Command, args []string) ([]string, error) {
+// and writes each as --name=value. It refuses flags that there are not, with advice for
+// who called the command by that name.
+func arrange(cmd *Command, name string, args []string) ([]string, error) {
 	if len(args) > 0 && args[len(args)-1] == completeArgument {
 		return args[len(args)-1:], nil
 	}
-	advice := "'" + cmd.Name + " --help' lists the flags"
+	advice := "'" + name + " --help' lists the flags"
 	var flags, files []string
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -270,8 +271,8 @@ func (f *Flag) isBool() bool {
 var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]+): `)
 
 // valueError says what to do about a value that is not of its flag's type.
-func valueError(cmd *Command, err error) error {
-	advice := "'" + cmd.Name + " --help' lists the flags"
+func valueError(cmd *Command, name string, err error) error {
+	advice := "'" + name + " --help' lists the flags"
 	m := badValue.FindStringSubmatch(err.Error())
 	if m == nil {
 		return Misuse(err.Error(), advice)

@@ -73,7 +73,7 @@ func (c *Context) noBaseline(name string) error {
 			known = append(known, e.Name())
 		}
 	}
-	advice := "diff RUN --save-baseline " + name + " makes one"
+	advice := c.Name + " RUN --save-baseline " + name + " makes one"
 	if len(known) > 0 {
 		advice = "there is " + strings.Join(known, ", ") + "; " + advice
 	}

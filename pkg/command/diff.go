@@ -116,7 +116,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, cli.Misuse(err.Error(), "'diff --help' lists what the flags take")
+		return nil, cli.Misuse(err.Error(), "'"+c.Name+" --help' lists what the flags take")
 	}
 	return result, nil
 }

@@ -50,7 +50,7 @@
       button.addEventListener("click", act);
       tools.append(button);
     }
-    said.textContent = plot.classList.contains("flame") ? "Click a frame to zoom." : "Zoom with Ctrl and the wheel, drag to move.";
+    said.textContent = plot.classList.contains("flame") ? "Click a frame to zoom." : "Zoom with Ctrl and the wheel or + and \u2212, move by dragging or with the arrow keys.";
     tools.append(said);
     plot.before(tools);
     plot.tabIndex = 0;
