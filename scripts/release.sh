@@ -62,6 +62,7 @@ deb() {
 	mkdir -p "$root/usr" "$root/DEBIAN" "$root/usr/share/doc/hostbound"
 	cp -a "$1/bin" "$1/share" "$root/usr/"
 	cp LICENSE "$root/usr/share/doc/hostbound/copyright"
+	gzip -n9 "$root"/usr/share/man/man1/*.1
 	cat >"$root/DEBIAN/control" <<-END
 		Package: hostbound
 		Version: ${version//-/\~}
@@ -71,6 +72,8 @@ deb() {
 		Section: science
 		Priority: optional
 		Description: $about
+		 Filters over traces of Nsight Systems and PyTorch's profiler: steps, metrics,
+		 a verdict, where idle time goes, and what changed between two runs.
 	END
 	find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 	dpkg-deb --root-owner-group -Zgzip --build "$root" "$dir/hostbound_${version}_$arch.deb" >/dev/null
