@@ -23,7 +23,7 @@ func (c *Comparison) Document() *report.Document {
 	c.steps(d.Section(c.StepsSection()))
 	c.few(d.Section("In few steps"))
 	c.idleSection(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)))
-	c.whySection(d.Section(fmt.Sprintf("Why launching threads stalled (%s steps)", c.opt.Phase)))
+	c.whySection(d.Section(fmt.Sprintf("What launching threads did meanwhile (%s steps)", c.opt.Phase)))
 	c.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
 	c.rows(d.Details("GPU kernels by class"), c.Classes, false)
 	c.rows(d.Details("GPU kernels by name"), c.Kernels, false)

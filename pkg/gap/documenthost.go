@@ -35,8 +35,8 @@ func (i *Idle) whys(s *report.Section) {
 	}
 	if known && len(rows) > 0 {
 		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
-		t := s.Table("Why the launching threads stalled",
-			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "why", Kind: report.Names},
+		t := s.Table("What the launching threads did meanwhile",
+			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "state", Kind: report.Names},
 			report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true})
 		t.Top = maxWhys
 		for _, r := range rows {

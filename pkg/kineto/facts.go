@@ -267,9 +267,9 @@ func (d *document) warn() {
 	switch {
 	case d.markers == 1:
 		d.info.StartOnly = true
-		say("the only forward step is the first after the profiler started, which is no evidence: it is not taken for a step; record more than one")
+		say("the only forward step is the first after the profiler started, which is left out: it holds what starting took; record more than one")
 	case d.markers > 1:
-		say("the first forward step after the profiler started is no evidence and is not taken for a step")
+		say("the first forward step after the profiler started is left out: it holds what starting took")
 	}
 	if d.head.base == 0 && d.counts.fine > 0 {
 		say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")

@@ -33,9 +33,9 @@ func (p *page) contents(d *Document) {
 
 // shortTitle is the title of a section up to its colon, where no other one begins so.
 func (d *Document) shortTitle(s *Section) string {
-	short, _, _ := strings.Cut(s.Title, ":")
+	short, _, _ := strings.Cut(s.Title, ": ")
 	for _, other := range d.Sections {
-		if title, _, _ := strings.Cut(other.Title, ":"); other != s && title == short {
+		if title, _, _ := strings.Cut(other.Title, ": "); other != s && title == short {
 			return s.Title
 		}
 	}

@@ -36,7 +36,7 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 			continue
 		}
 		if s.Detail && opt.Brief {
-			title, _, _ := strings.Cut(s.Title, ":")
+			title, _, _ := strings.Cut(s.Title, ": ")
 			omitted = append(omitted, title)
 			continue
 		}

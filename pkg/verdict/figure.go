@@ -13,7 +13,7 @@ import (
 // figure draws the metrics of a scope against their limits, with their intervals.
 func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Table) {
 	p := &figure.Intervals{Unit: figure.Ratio}
-	title = "Metrics against their limits; how sure they are is not known"
+	title = "Metrics against their limits, without intervals"
 	for m, name := range metric.Names {
 		row := figure.Interval{Label: name, Value: s.value[m], Color: figure.Busy, Text: percentOr(s.value[m], "not applicable")}
 		if i := s.interval[m]; i != nil && s.value[m] != nil {
