@@ -12,6 +12,18 @@ type Bitmap []byte
 // Get returns bit i.
 func (m Bitmap) Get(i int) bool { return m == nil || m[i>>3]>>(i&7)&1 != 0 }
 
+// all tells whether bits i to j are set.
+func (m Bitmap) all(i, j int) bool {
+	for ; m != nil && i < j; i++ {
+		if i&7 == 0 && i+8 <= j && m[i>>3] == 0xff { // Fast path
+			i += 7
+		} else if !m.Get(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // allValid returns n ones; it is never nil, so that what is appended counts.
 func allValid(n int) Bitmap { return Bitmap{}.appendSame(0, n, true) }
 

@@ -67,7 +67,7 @@ func (b *Batch) EachRank(fn func(rank int32, i, j int) error) error {
 func (b *Batch) RankEnd(i int) int {
 	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	rank, known := ranks[i], valid.Get(i)
-	if valid == nil && ranks[len(ranks)-1] == rank && same(ranks[i:]) { // Fast path: nearly all batches are of one rank.
+	if known && ranks[len(ranks)-1] == rank && same(ranks[i:]) && valid.all(i, len(ranks)) { // Fast path: nearly all batches are of one rank.
 		return len(ranks)
 	}
 	for i < len(ranks) && valid.Get(i) == known && (ranks[i] == rank || !known) {
