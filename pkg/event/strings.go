@@ -149,8 +149,11 @@ func (c *Strings) appendRange(src *Strings, i, j int) {
 	case c.Dict == nil:
 		shift := int32(len(c.Data)) - src.Offsets[i]
 		c.Data = append(c.Data, src.Data[src.Offsets[i]:src.Offsets[j]]...)
-		for _, o := range src.Offsets[i+1 : j+1] {
-			c.Offsets = append(c.Offsets, o+shift)
+		n := len(c.Offsets)
+		c.Offsets = slices.Grow(c.Offsets, j-i)[:n+j-i]
+		to := c.Offsets[n:]
+		for k, o := range src.Offsets[i+1 : j+1] {
+			to[k] = o + shift
 		}
 	case c.Dict == src.Dict:
 		c.appendCodes(src, i, j)
