@@ -39,20 +39,31 @@
 // anybody who has only these two runs; one that does so seldom is noticed where a run
 // has been near the level of the other ([CompareLevels]).
 //
+// Where a sequence seems to be worth fewer than sixteen, the error is not taken for
+// smaller than the two lowest coefficients make it: which pairs get an answer is itself
+// chance, and where few do these are the ones that seem better than they are. (To answer
+// less, on an upper bound for the memory, makes it worse: fewer and more extreme pairs are
+// left. To widen by such a bound costs more where all get an answer.)
+//
 // A ratio of one run ([Estimator.Ratio]) has no other run beside it that shows what
-// this one may have missed, but also no many rows among which it must be sure. Its
-// interval goes by the two lowest coefficients alone, and a t of two degrees of freedom
-// (Lazarus, Lewis, Stock and Watson 2018, with fewer coefficients than they recommend).
-// Where steps are independent that is exact; where they are not it is nearly so as long
-// as the coefficients are about as large as that of the mean, whatever the shape. What
-// lasts for a tenth of the run or more makes them smaller, so the level is set for
-// independent steps at 96.6 %, and down to 93 % are left of it ([levelIndependent]). The
-// price is width: about two and a half times that of an interval for independent steps.
-// More coefficients, or the mixture above, whose intervals are narrow where a run looks
-// independent by chance, hold the truth too seldom in states of twenty steps (75 % at
-// 60 steps), and the wider of two intervals too often in independent steps (98 %). To
-// tell the shape from higher coefficients and widen by it helps autoregressions (96 % at
-// 60 steps), but not such states, and holds a mean of eight steps too often (98 %).
+// this one may have missed, but also no many rows among which it must be sure. Its scale
+// is that of the two lowest coefficients alone, which leaves a t of two degrees of freedom
+// (Lazarus, Lewis, Stock and Watson 2018, with fewer coefficients than they recommend):
+// so it hardly matters what is true of the others. What matters is how much more the mean
+// varies than these two do. Where steps are independent that is nothing; where
+// correlations have no sum it is three times as much (fractionally integrated noise of
+// order 0.3; Robinson 2005 and Abadir, Distaso and Giraitis 2009 for standard errors with
+// an estimated order). All coefficients together say how probable each is ([memories]),
+// and the error has the mixture of what they make of it, as above. The level is 95.7 %,
+// for what a run happens not to show. The price is width: two and a half times that of an
+// interval for independent steps, three to four where neighbours are similar.
+//
+// Rejected for ratios: two coefficients without such weights, at 96.6 %, which hold
+// long memory in 91 %; more coefficients, or the scale of all of them, whose intervals are
+// narrow where a run looks independent by chance and hold the truth too seldom in states
+// of twenty steps (75 % at 60 steps); the wider of two intervals, too often in independent
+// steps (98 %); orders above 0.35, and long memory without autoregressions beside it,
+// which hold the truth in 98 to 99.7 % where memory is short.
 //
 // What is not in the run cannot be in the interval: a burst that did not come, a
 // state that was not left. Nor would it help to give no interval where a run is

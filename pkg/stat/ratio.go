@@ -6,12 +6,10 @@ import "math"
 // is. With three, or with more the longer the run, kinds of noise lie further apart.
 const lowest = 2
 
-// levelIndependent is the probability with which the interval of a ratio holds the truth
-// where steps are independent: above Level, as what lasts for a tenth of a run or more
-// adds less to the coefficients than to the mean. It is chosen so that of runs of 60
-// steps an autoregression of 0.9, bursts and states of twenty steps are held with 0.93
-// to 0.95 (Müller 2014 chooses critical values so, for a class of ways to be similar).
-const levelIndependent = 0.966
+// levelRatio is the probability that the interval of a ratio is made for: above Level, as
+// what a run happens not to show of a burst or a state is not in its coefficients. At
+// Level itself bursts and states of twenty steps are held in 93 % of runs of 60 steps.
+const levelRatio = 0.957
 
 // Ratio returns the interval that holds, with probability Level, the ratio of the
 // sums of two sequences that num and den are samples of, made of so many steps:
@@ -33,9 +31,154 @@ func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok
 		u[i] = (num[i] - r*den[i]) / y
 	}
 	e := w.Influence(r, u, steps)
-	variance, df := e.slowly()
-	half := math.Sqrt(variance) * tQuantile(df, (1+levelIndependent)/2)
+	if e.zero {
+		return r, r, true
+	}
+	if n := min(e.N, maxMemories); w.memories == nil || w.memories.n != n {
+		w.memories = newMemories(n)
+	}
+	m := w.memories.error(&e)
+	half := m.beyond(1 - levelRatio)
 	return r - half, r + half, true
+}
+
+// maxMemories is the number of samples up to which ways are worked out. Of longer
+// sequences the coefficients are nearly those of the means of neighbours.
+const maxMemories = 256
+
+// memories are the ways in which the samples of one sequence may resemble one another:
+// not at all, for a time that is short compared with the sequence, or without an end.
+type memories struct {
+	n     int
+	ways  []way
+	power int // how many coefficients a sequence has
+}
+
+// way is one of them, for samples of variance 1, or what is left of it after subtraction
+// of what came before.
+type way struct {
+	prior    float64   // the logarithm of how probable it is beforehand
+	expected []float64 // squares of the cosine coefficients
+	logs     float64   // half the sum of their logarithms
+	ofMean   float64   // variance of the mean, times the number of samples
+}
+
+// Beforehand it is as probable that the influence of a sample has an end as that it has
+// none, and if it has, as probable that there is none at all. Within these, all ways are
+// equally probable.
+const (
+	priorNone    = 0.25
+	priorShort   = 0.25
+	priorLasting = 0.5
+)
+
+// newMemories works the ways out for sequences of n samples: states that are forgotten
+// within up to a quarter of the sequence (autoregressions of first order), alone or below
+// as much noise or four times as much; and fractionally integrated noise, whose
+// correlations die out too slowly to have a sum (Hosking 1981), of orders up to 0.35:
+// from there on the mean varies five times as much as any coefficient shows, and more.
+func newMemories(n int) *memories {
+	m := &memories{n: n, power: cosinesFor(n)}
+	var short, lasting [][]float64
+	for tau := 1.0; tau <= float64(n)/4; tau *= 2 {
+		for _, white := range []float64{0, 0.5, 0.8} {
+			short = append(short, covariances(n, func(k float64, _ float64) float64 { return (1 - white) * math.Exp(-k/tau) }))
+		}
+	}
+	for percent := 5; percent <= 35; percent += 5 {
+		d := float64(percent) / 100
+		lasting = append(lasting, covariances(n, func(k, before float64) float64 { return before * (k - 1 + d) / (k - d) }))
+	}
+	waves := m.waves()
+	m.add(waves, priorNone, covariances(n, func(_, _ float64) float64 { return 0 }))
+	m.add(waves, priorShort, short...)
+	m.add(waves, priorLasting, lasting...)
+	return m
+}
+
+// covariances of samples of variance 1 that are 0 to n-1 apart, of which next says the
+// one of those k apart, given that of those k-1 apart.
+func covariances(n int, next func(k, before float64) float64) []float64 {
+	c := make([]float64, n)
+	c[0] = 1
+	for k := 1; k < n; k++ {
+		c[k] = next(float64(k), c[k-1])
+	}
+	return c
+}
+
+// waves says in row j how much the covariances of samples 0 to n-1 apart count in the
+// expected square of coefficient j; row 0 is that of the mean, times n.
+func (m *memories) waves() [][]float64 {
+	n := float64(m.n)
+	rows := make([][]float64, m.power+1)
+	for j := range rows {
+		rows[j] = make([]float64, m.n)
+		omega := math.Pi * float64(j) / n
+		rows[j][0] = 1
+		for k := 1; k < m.n; k++ {
+			apart := float64(k)
+			rows[j][k] = 2 * (1 - apart/n)
+			if j > 0 {
+				sin, cos := math.Sincos(omega * apart)
+				rows[j][k] = 2 * ((1-apart/n)*cos - sin/math.Sin(omega)/n)
+			}
+		}
+	}
+	return rows
+}
+
+// add adds ways of so much probability together.
+func (m *memories) add(waves [][]float64, prior float64, covariances ...[]float64) {
+	for _, c := range covariances {
+		w := way{prior: math.Log(prior / float64(len(covariances)))}
+		for j, row := range waves {
+			sum := 0.0
+			for k, v := range row {
+				sum += v * c[k]
+			}
+			if j == 0 {
+				w.ofMean = sum
+				continue
+			}
+			w.expected = append(w.expected, sum)
+			w.logs += math.Log(sum) / 2
+		}
+		m.ways = append(m.ways, w)
+	}
+}
+
+// error is the distribution of the error of a mean. How probable a way is all coefficients
+// say (the likelihood of Whittle 1953, with the best scale); the scale is that of the
+// lowest ones alone.
+func (m *memories) error(e *Estimate) mixture {
+	all := mixture{}
+	best := math.Inf(-1)
+	for k := range m.ways {
+		w := &m.ways[k]
+		fit := w.prior - w.logs - float64(len(e.power))/2*math.Log(w.scale(e.power))
+		all.of = append(all.of, component{fit, w.scale(e.power[:lowest]) * w.ofMean / float64(e.N), lowest})
+		best = max(best, fit)
+	}
+	total := 0.0
+	for k := range all.of {
+		all.of[k].weight = math.Exp(all.of[k].weight - best)
+		total += all.of[k].weight
+	}
+	for k := range all.of {
+		all.of[k].weight /= total
+	}
+	all.of = lump(all.of)
+	return all
+}
+
+// scale is the variance of the samples, by their lowest coefficients.
+func (w *way) scale(power []float64) float64 {
+	sum := 0.0
+	for j, c := range power {
+		sum += c / w.expected[j]
+	}
+	return sum / float64(len(power))
 }
 
 // Slowly is the probability of means as far apart by chance, if each varies as much as
@@ -44,10 +187,16 @@ func Slowly(a, b *Estimate) float64 {
 	if !a.Known() || !b.Known() {
 		return math.NaN()
 	}
+	m := slowly(a, b)
+	return m.tail(math.Abs(b.Mean - a.Mean))
+}
+
+// slowly is the distribution of the error of b - a, if each mean varies as the lowest
+// coefficients of its sequence do.
+func slowly(a, b *Estimate) mixture {
 	va, dfa := a.slowly()
 	vb, dfb := b.slowly()
-	m := mixture{of: []component{welch(va, dfa, vb, dfb)}}
-	return m.tail(math.Abs(b.Mean - a.Mean))
+	return mixture{of: []component{welch(va, dfa, vb, dfb)}}
 }
 
 // slowly is the variance of a mean, and of how many degrees of freedom it is, if the

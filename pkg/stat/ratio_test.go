@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -34,6 +35,36 @@ func TestRatioHolds(t *testing.T) {
 		if held := holds(step); held < 455 || held > 492 {
 			t.Errorf("states %g from the mean: %d of %d intervals hold the truth", step, held, runs)
 		}
+	}
+}
+
+// TestRatioLongMemory: the same where correlations have no sum. What goes by two
+// coefficients alone holds nine in ten.
+func TestRatioLongMemory(t *testing.T) {
+	const runs, n, before, d = 500, 120, 400, 0.3
+	var est Estimator
+	weight := []float64{1}
+	for k := 1.0; k < before; k++ {
+		weight = append(weight, weight[len(weight)-1]*(k-1+d)/k)
+	}
+	held, den := 0, slices.Repeat([]float64{3}, n)
+	for k := range runs {
+		rng := rand.New(rand.NewPCG(uint64(k), 7))
+		num, z := slices.Repeat([]float64{1}, n), make([]float64, n+before)
+		for i := range z {
+			z[i] = rng.NormFloat64()
+		}
+		for i := range num {
+			for k, w := range weight {
+				num[i] += 0.1 * w * z[i+before-k]
+			}
+		}
+		if lo, hi, ok := est.Ratio(num, den, n); ok && lo <= 1.0/3 && 1.0/3 <= hi {
+			held++
+		}
+	}
+	if held < 465 || held > 490 {
+		t.Errorf("%d of %d intervals hold the truth", held, runs)
 	}
 }
 

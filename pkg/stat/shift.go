@@ -50,9 +50,8 @@ func (w *Estimator) bounded(s *Sequence, p float64) (lo, q, hi float64) {
 	all := s.Sorted()
 	q = Quantile(all, p)
 	e := w.share(s, func(v float64) bool { return v <= q })
-	none := Constant(0, e.N, e.Steps)
-	m := w.mix(&e, &none, false)
-	half := m.beyond(1 - Level)
+	none := Constant(e.Mean, e.N, e.Steps)
+	half := w.Compare(&none, &e).Hi
 	lo, hi = math.Inf(-1), math.Inf(1)
 	// Between the outermost samples and the end of the distribution lies a share
 	// of 1/n: a bound there is as good as none.
@@ -104,10 +103,9 @@ func (w *Estimator) comparePooled(a, b *Estimate) Difference {
 	if !a.Known() || !b.Known() {
 		return d
 	}
-	m := w.mix(a, b, true)
-	d.error, d.Effective = &m, m.effective
+	d.erring(a, b, w.mix(a, b, true))
 	if d.P = 1; d.Delta != 0 {
-		d.P = max(m.tail(math.Abs(d.Delta)), leastP(a.N, b.N))
+		d.P = max(d.tail(math.Abs(d.Delta)), leastP(a.N, b.N))
 	}
 	return d
 }

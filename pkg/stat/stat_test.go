@@ -184,6 +184,25 @@ func TestCannotTell(t *testing.T) {
 	}
 }
 
+// TestFewAnswers: where 100 steps are worth five, few pairs seem to be worth eight. The
+// intervals of these hold the truth, too, though they seem better than they are.
+func TestFewAnswers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	var w Estimator
+	told, held := 0, 0
+	for range 800 {
+		if d := compare(&w, sequence(rng, 100, 0.9), sequence(rng, 100, 0.9)); d.Effective >= 8 {
+			told++
+			if d.Lo <= 0 && 0 <= d.Hi {
+				held++
+			}
+		}
+	}
+	if share := float64(held) / float64(told); told < 80 || told > 240 || share < 0.87 {
+		t.Errorf("of 800 pairs %d seem to be worth eight steps; %.0f %% of the intervals of these hold the truth", told, 100*share)
+	}
+}
+
 // TestEvents has probabilities that can be counted.
 func TestEvents(t *testing.T) {
 	if got := dealt(0, 20, 4, 20); math.Abs(got-2*20*19*18*17/(40.0*39*38*37)) > 1e-12 {
