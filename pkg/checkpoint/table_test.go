@@ -13,8 +13,7 @@ import (
 // TestTable writes rows of every type, with and without nulls, and wants them back.
 func TestTable(t *testing.T) {
 	for _, rows := range []int{0, 1, 9, 1000} {
-		want := table.New("made up", 3, table.Field{Name: "name", Type: table.Text}, table.Field{Name: "n", Type: table.Int},
-			table.Field{Name: "share", Type: table.Float}, table.Field{Name: "yes", Type: table.Bool}, table.Field{Name: "none", Type: table.Bool})
+		want := table.New("made up", 3, table.Fields("name text, n int, share float, yes bool, none bool")...)
 		want.Meta["key"] = "value"
 		for i := range rows {
 			values := []any{"row", int64(i), float64(i) / 3, i%3 == 0, nil}

@@ -16,15 +16,11 @@ const (
 // counts, operations, kernels, kernel_classes, api, idle and idle_why. Figures are in the unit of
 // the row, us or count, a step; null where missing.
 func (c *Comparison) Table() *table.Table {
-	float := func(name string) table.Field { return table.Field{Name: name, Type: table.Float} }
-	text := func(name string) table.Field { return table.Field{Name: name, Type: table.Text} }
-	t := table.New(Schema, SchemaVersion,
-		text("section"), text("name"), text("unit"),
-		float("baseline"), float("target"), float("delta"), float("delta_percent"), float("ci_low"), float("ci_high"),
-		float("p_value"), float("p_adjusted"), float("q_value"), table.Field{Name: "significant", Type: table.Bool}, text("status"),
-		float("noise_floor"), float("detectable"), float("baseline_count"), float("target_count"),
-		float("baseline_self"), float("target_self"), float("baseline_exposed"), float("target_exposed"),
-		float("gain_ceiling"), text("likely_rename"), text("source_function"))
+	t := table.New(Schema, SchemaVersion, table.Fields("section text, name text, unit text, "+
+		"baseline float, target float, delta float, delta_percent float, ci_low float, ci_high float, "+
+		"p_value float, p_adjusted float, q_value float, significant bool, status text, noise_floor float, detectable float, "+
+		"baseline_count float, target_count float, baseline_self float, target_self float, baseline_exposed float, target_exposed float, "+
+		"gain_ceiling float, likely_rename text, source_function text")...)
 	t.Meta["conclusion"] = c.Conclusion
 	add := func(section, unit string, rows []*Row) {
 		for _, r := range rows {
@@ -38,7 +34,7 @@ func (c *Comparison) Table() *table.Table {
 			}
 			t.Append(section, r.Name, unit, r.Baseline, r.Target, r.Delta, r.DeltaPercent, low, high,
 				r.P, r.Adjusted, r.QValue, r.Significant, r.Status, r.Noise, r.Detectable, r.BaselineCount, r.TargetCount,
-				self.Baseline, self.Target, exposed.Baseline, exposed.Target, r.Ceiling, textOrNil(r.Rename), textOrNil(r.Source))
+				self.Baseline, self.Target, exposed.Baseline, exposed.Target, r.Ceiling, table.OrNull(r.Rename), table.OrNull(r.Source))
 		}
 	}
 	var counts []*Row
@@ -54,14 +50,6 @@ func (c *Comparison) Table() *table.Table {
 	add("idle", "us", idlePointers(c.Idle))
 	add("idle_why", "us", idlePointers(c.IdleWhy))
 	return t
-}
-
-// textOrNil is null for an empty text.
-func textOrNil(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // MarshalJSON writes a count under keys without a unit.

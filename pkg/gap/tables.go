@@ -28,33 +28,15 @@ func (rep *Report) Table(part string) (*table.Table, error) {
 	return nil, fmt.Errorf("no report is called %q", part)
 }
 
-// fields makes fields of names and types that take turns.
-func fields(list ...any) []table.Field {
-	var all []table.Field
-	for i := 0; i < len(list); i += 2 {
-		all = append(all, table.Field{Name: list[i].(string), Type: list[i+1].(table.Type)})
-	}
-	return all
-}
-
-// orNull is nil for "".
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 // idleTable has a row for each cause in the window (scope "window"), in the steps
 // of each phase (the phase), and in each step ("step"), and one for each site of a
 // cause in the window ("site").
 func (rep *Report) idleTable() *table.Table {
-	t := table.New("idle", TableVersion, fields(
-		"scope", table.Text, "rank", table.Int, "step", table.Int, "cause", table.Text, "ns", table.Int, "us", table.Float,
-		"share", table.Float, "us_per_step", table.Float, "path", table.Text, "source", table.Text, "site", table.Text)...)
+	t := table.New("idle", TableVersion, table.Fields("scope text, rank int, step int, cause text, ns int, us float, share float, us_per_step float, path text, source text, "+
+		"site text")...)
 	add := func(scope string, rank, step any, causes []Cause) {
 		for _, c := range causes {
-			t.Append(scope, rank, step, c.Cause, c.Ns, c.Us, c.Share, c.UsPerStep, orNull(c.Path), orNull(c.Source), nil)
+			t.Append(scope, rank, step, c.Cause, c.Ns, c.Us, c.Share, c.UsPerStep, table.OrNull(c.Path), table.OrNull(c.Source), nil)
 		}
 	}
 	add("window", nil, nil, rep.Idle.Causes)
@@ -66,7 +48,7 @@ func (rep *Report) idleTable() *table.Table {
 	}
 	for _, c := range rep.Idle.Causes {
 		for _, s := range c.Sites {
-			t.Append("site", nil, nil, c.Cause, s.Ns, s.Us, s.Us/rep.Idle.TotalUs, perStep(s.Us, rep.Idle.Steps), orNull(s.Path), orNull(s.Source), orNull(s.Site))
+			t.Append("site", nil, nil, c.Cause, s.Ns, s.Us, s.Us/rep.Idle.TotalUs, perStep(s.Us, rep.Idle.Steps), table.OrNull(s.Path), table.OrNull(s.Source), table.OrNull(s.Site))
 		}
 	}
 	t.Meta["window"] = rep.Idle.Window
@@ -75,11 +57,9 @@ func (rep *Report) idleTable() *table.Table {
 
 // gapTable has a row for each bucket and each of the longest gaps.
 func (rep *Report) gapTable() *table.Table {
-	t := table.New("gaps", TableVersion, fields(
-		"kind", table.Text, "lower_us", table.Float, "upper_us", table.Float, "count", table.Int, "total_us", table.Float,
-		"share", table.Float, "source", table.Text, "gap_us", table.Float, "previous", table.Text, "next", table.Text,
-		"rank", table.Int, "device", table.Int, "stream", table.Int, "step", table.Int, "start", table.Int,
-		"call", table.Text, "range", table.Text, "path", table.Text, "idle_us", table.Float, "cause", table.Text)...)
+	t := table.New("gaps", TableVersion, table.Fields("kind text, lower_us float, upper_us float, count int, total_us float, share float, source text, gap_us float, "+
+		"previous text, next text, rank int, device int, stream int, step int, start int, call text, range text, path text, "+
+		"idle_us float, cause text")...)
 	for _, b := range rep.Gaps.Buckets {
 		t.Append("bucket", b.LowerUs, b.UpperUs, b.Count, b.TotalUs, b.Share, b.Source,
 			nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil)
@@ -90,7 +70,7 @@ func (rep *Report) gapTable() *table.Table {
 			cause = g.Causes[0].Cause
 		}
 		t.Append("gap", nil, nil, nil, nil, nil, nil, g.GapUs, g.Previous, g.Next, g.Rank, g.Device, g.Stream, g.Step, g.StartNs,
-			orNull(g.Call), orNull(g.Range), orNull(g.Path), g.IdleUs, orNull(cause))
+			table.OrNull(g.Call), table.OrNull(g.Range), table.OrNull(g.Path), g.IdleUs, table.OrNull(cause))
 	}
 	t.Meta["dominant"] = rep.Gaps.Dominant
 	return t
@@ -100,10 +80,8 @@ func (rep *Report) gapTable() *table.Table {
 // each kernel that was launched by itself.
 func (rep *Report) graphTable() *table.Table {
 	g := &rep.Graph
-	t := table.New("graph", TableVersion, fields(
-		"kind", table.Text, "name", table.Text, "rank", table.Int, "count", table.Int, "share", table.Float, "class", table.Text,
-		"range", table.Text, "path", table.Text, "us", table.Float, "per_step", table.Float, "generation", table.Int,
-		"capturable", table.Bool)...)
+	t := table.New("graph", TableVersion, table.Fields("kind text, name text, rank int, count int, share float, class text, range text, path text, us float, per_step float, "+
+		"generation int, capturable bool")...)
 	total := func(name string, n int64, share any, perStep *float64) {
 		t.Append("total", name, nil, n, share, nil, nil, nil, nil, perStep, nil, nil)
 	}
@@ -116,7 +94,7 @@ func (rep *Report) graphTable() *table.Table {
 		t.Append("partial", nil, p.Rank, p.Recorded, ratio(p.Recorded, p.GraphLaunches), nil, nil, nil, nil, nil, nil, nil)
 	}
 	for _, e := range g.Eager {
-		t.Append("eager", e.Name, nil, e.Count, ratio(e.Count, g.Kernels), orNull(e.Class), orNull(e.Range), orNull(e.Path), e.Us,
+		t.Append("eager", e.Name, nil, e.Count, ratio(e.Count, g.Kernels), table.OrNull(e.Class), table.OrNull(e.Range), table.OrNull(e.Path), e.Us,
 			e.PerStep, e.Generation, e.Capturable)
 	}
 	if g.Recapture != "" {
@@ -127,10 +105,8 @@ func (rep *Report) graphTable() *table.Table {
 
 // patternTable has a row for each kernel of the repeated unit.
 func (rep *Report) patternTable() *table.Table {
-	t := table.New("pattern", TableVersion, fields(
-		"index", table.Int, "name", table.Text, "class", table.Text, "variants", table.Int, "gap_us", table.Float, "us", table.Float,
-		"repetitions", table.Int, "gap_us_per_step", table.Float, "group", table.Text, "group_gap_us", table.Float,
-		"priority", table.Text)...)
+	t := table.New("pattern", TableVersion, table.Fields("index int, name text, class text, variants int, gap_us float, us float, repetitions int, gap_us_per_step float, "+
+		"group text, group_gap_us float, priority text")...)
 	p := rep.Pattern
 	if p == nil {
 		return t
@@ -148,10 +124,9 @@ func (rep *Report) patternTable() *table.Table {
 // stragglerTable has a row for each rank, and for what the straggler spends more on
 // than the others.
 func (rep *Report) stragglerTable() *table.Table {
-	t := table.New("straggler", TableVersion, fields(
-		"kind", table.Text, "rank", table.Int, "straggler", table.Bool, "share_of_steps", table.Float, "late_us_per_step", table.Float,
-		"wait_us_per_step", table.Float, "transfer_us_per_step", table.Float, "offset_us", table.Float, "name", table.Text,
-		"us_per_step", table.Float, "others_us_per_step", table.Float, "excess_us_per_step", table.Float)...)
+	t := table.New("straggler", TableVersion, table.Fields("kind text, rank int, straggler bool, share_of_steps float, late_us_per_step float, wait_us_per_step float, "+
+		"transfer_us_per_step float, offset_us float, name text, us_per_step float, others_us_per_step float, "+
+		"excess_us_per_step float")...)
 	s := rep.Straggler
 	if s == nil {
 		return t
@@ -171,9 +146,8 @@ func (rep *Report) stragglerTable() *table.Table {
 // slackTable has a row for the window, without rank and step, and one for each step
 // where these were asked for.
 func (rep *Report) slackTable() *table.Table {
-	t := table.New("slack", TableVersion, fields(
-		"rank", table.Int, "step", table.Int, "launches", table.Int, "p50_us", table.Float, "p10_us", table.Float,
-		"min_us", table.Float, "near_zero_share", table.Float, "trend_us_per_step", table.Float)...)
+	t := table.New("slack", TableVersion, table.Fields("rank int, step int, launches int, p50_us float, p10_us float, min_us float, near_zero_share float, "+
+		"trend_us_per_step float")...)
 	s := rep.Slack
 	if s == nil {
 		return t

@@ -172,7 +172,7 @@ func Of(name string, res *metric.Result) Run {
 // Read returns the runs that rows are of, in the order of their times, those without one
 // first, else of the rows.
 func Read(t *table.Table) ([]Run, error) {
-	if err := t.Check(fields[0], table.Field{Name: "scope"}, table.Field{Name: "metric"}, table.Field{Name: "value", Type: table.Float}); err != nil {
+	if err := t.Check(table.Fields("run text, scope text, metric text, value float")...); err != nil {
 		return nil, fmt.Errorf("no history of runs: %w", err)
 	}
 	var runs []Run

@@ -14,13 +14,8 @@ const (
 	Version = 1
 )
 
-var fields = []table.Field{
-	{Name: "run", Type: table.Text}, {Name: "label", Type: table.Text}, {Name: "version", Type: table.Text},
-	{Name: "commit", Type: table.Text}, {Name: "tags", Type: table.Text}, {Name: "time_ns", Type: table.Int},
-	{Name: "scope", Type: table.Text}, {Name: "metric", Type: table.Text}, {Name: "value", Type: table.Float},
-	{Name: "low", Type: table.Float}, {Name: "high", Type: table.Float},
-	{Name: "numerator_ns", Type: table.Int}, {Name: "denominator_ns", Type: table.Int},
-}
+var fields = table.Fields("run text, label text, version text, commit text, tags text, time_ns int, " +
+	"scope text, metric text, value float, low float, high float, numerator_ns int, denominator_ns int")
 
 // figure is a figure of a run; what is not known is nil.
 type figure struct {
@@ -77,12 +72,6 @@ func Extend(t, old *table.Table) error {
 
 // Append adds the rows of a run.
 func Append(t *table.Table, name string, res *metric.Result) {
-	text := func(s string) any {
-		if s == "" {
-			return nil
-		}
-		return s
-	}
 	others := map[string]string{}
 	for key, value := range res.Tags {
 		if key != "version" && key != "commit" {
@@ -99,7 +88,7 @@ func Append(t *table.Table, name string, res *metric.Result) {
 		time = res.Time
 	}
 	for _, f := range figures(res) {
-		t.Append(name, text(res.Label), text(res.Tags["version"]), text(res.Tags["commit"]), text(tags), time,
+		t.Append(name, table.OrNull(res.Label), table.OrNull(res.Tags["version"]), table.OrNull(res.Tags["commit"]), table.OrNull(tags), time,
 			f.scope, f.metric, f.value, f.low, f.high, f.numerator, f.denominator)
 	}
 }

@@ -9,18 +9,13 @@ import (
 // HotspotRows are the hotspots as rows, a line each. Source text is in them only where
 // the caller asks for it: rows go on into streams and databases.
 func (r *Report) HotspotRows(source bool) *table.Table {
-	fields := []table.Field{
-		{Name: "function", Type: table.Text}, {Name: "file", Type: table.Text}, {Name: "line", Type: table.Int}, {Name: "last_line", Type: table.Int},
-		{Name: "hits", Type: table.Int}, {Name: "time_us", Type: table.Float}, {Name: "per_hit_us", Type: table.Float}, {Name: "us_per_step", Type: table.Float},
-		{Name: "share", Type: table.Float}, {Name: "share_of_function", Type: table.Float},
-		{Name: "type", Type: table.Text}, {Name: "sub_kind", Type: table.Text}, {Name: "types", Type: table.Text}, {Name: "severity", Type: table.Text},
-		{Name: "confidence", Type: table.Text}, {Name: "scope", Type: table.Text}, {Name: "exposed_us_per_step", Type: table.Float},
-		{Name: "option", Type: table.Text}, {Name: "risk", Type: table.Text}, {Name: "tests", Type: table.Text},
-	}
+	columns := "function text, file text, line int, last_line int, hits int, time_us float, per_hit_us float, us_per_step float, " +
+		"share float, share_of_function float, type text, sub_kind text, types text, severity text, confidence text, scope text, " +
+		"exposed_us_per_step float, option text, risk text, tests text"
 	if source {
-		fields = append(fields, table.Field{Name: "source", Type: table.Text})
+		columns += ", source text"
 	}
-	t := table.New("hotspots", 1, fields...)
+	t := table.New("hotspots", 1, table.Fields(columns)...)
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
 		var option, risk any
@@ -44,9 +39,7 @@ func (r *Report) HotspotRows(source bool) *table.Table {
 
 // FunctionRows are the functions as rows.
 func (r *Report) FunctionRows() *table.Table {
-	t := table.New("hotspot_functions", 1,
-		table.Field{Name: "function", Type: table.Text}, table.Field{Name: "file", Type: table.Text}, table.Field{Name: "line", Type: table.Int},
-		table.Field{Name: "total_us", Type: table.Float}, table.Field{Name: "hits", Type: table.Int}, table.Field{Name: "share", Type: table.Float}, table.Field{Name: "root", Type: table.Bool})
+	t := table.New("hotspot_functions", 1, table.Fields("function text, file text, line int, total_us float, hits int, share float, root bool")...)
 	for _, f := range r.Functions {
 		t.Append(f.Function, f.File, f.Line, f.TotalUs, f.Hits, f.Share, f.Root)
 	}

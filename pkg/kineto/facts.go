@@ -149,6 +149,7 @@ func (f *finder) find(id int64) (*call, bool, error) {
 }
 
 // count fills in the report and what is known of its rank.
+// The counts of steps are those of markers less the first, which is none.
 func (d *document) count() {
 	info, c := &d.info, &d.counts
 	info.Source, info.Ranks = "torch", []int32{}

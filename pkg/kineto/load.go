@@ -57,6 +57,8 @@ func load(path string, store *spill.Store, opt *Options) (*document, error) {
 }
 
 // check refuses what is no trace, or half of one.
+// Damage and being cut short are told apart: of the latter an error says how much there was,
+// and Options.Partial takes it.
 func (d *document) check(opt *Options) error {
 	_, merged := d.counts.process()
 	total := d.counts.untimed + d.counts.broken + d.skipped
@@ -84,6 +86,9 @@ func problem(path, msg, advice string) error {
 }
 
 // split reads the events, on all processors.
+// One goroutine finds where events end, as many as there are processors read them. Blocks are
+// numbered, so that rows have a place in the document whoever read them. The first error ends
+// all of them.
 func (d *document) split(s *splitter, opt *Options) error {
 	var wg sync.WaitGroup
 	read := make(chan *block, 2*runtime.GOMAXPROCS(0))
@@ -252,6 +257,9 @@ func (f *fields) categoryOf() category {
 }
 
 // event makes a row of the event in l.fields.
+// place is that of the event in the document, by which equal rows are put in order. What has
+// no usable time is counted and left out; of Python functions only their number is kept where
+// nobody asked for them.
 func (l *loader) event(place uint32) {
 	f := &l.fields
 	c := f.categoryOf()

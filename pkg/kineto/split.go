@@ -89,6 +89,7 @@ func (s *splitter) peek() (byte, bool) {
 
 // value returns the string, number, word, object or array that comes next; it is
 // valid until the next call.
+// What it returns is only as certain to be JSON as its brackets and quotes are.
 func (s *splitter) value(limit int) ([]byte, error) {
 	if _, ok := s.peek(); !ok {
 		return nil, io.ErrUnexpectedEOF
@@ -115,6 +116,7 @@ func (s *splitter) at() int64 { return s.read - int64(len(s.buf)-s.pos) }
 
 // run reads the document and calls emit with its blocks, which are the callee's to
 // give back.
+// A document that ends early is no error here: cut says so, and what was read stands.
 func (s *splitter) run(emit func(*block) error) error {
 	c, ok := s.peek()
 	switch {
@@ -202,6 +204,8 @@ func (s *splitter) member(emit func(*block) error) error {
 }
 
 // events reads the array of events, in which s is, to its end.
+// Events are in s.buf one after the other, and a block is a stretch of it: nothing is moved
+// for each. Commas are not counted, as writers leave some out and others in.
 func (s *splitter) events(emit func(*block) error) error {
 	s.head.events = true
 	g := gatherer{s: s, emit: emit, block: newBlock(), from: s.pos}
@@ -277,6 +281,8 @@ func (g *gatherer) flush() error {
 
 // interrupted deals with an event that goes on after what was read, or is broken.
 // It tells whether no more events come.
+// Of an event that does not end, that it is broken is certain only where another one seems to
+// begin after it; else the document is cut short there.
 func (g *gatherer) interrupted(st status) (done bool, err error) {
 	if err := g.flush(); err != nil {
 		return true, err

@@ -117,6 +117,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 }
 
 // observeGPU observes a kernel, a whole-graph row, a copy or a memset.
+// t and e are its start and end; what takes no time is counted, and is no activity.
 func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if kind == event.Kernel {
 		r.acc.kernels++
@@ -200,6 +201,7 @@ func (r *rank) observeLaunch(id, t, e int64, class event.Class) {
 }
 
 // threadOf returns the thread with a number, which may be a new one.
+// Launches come from one thread as a rule, so the last one is asked first.
 func (r *rank) threadOf(id int64) *thread {
 	if r.thread < len(r.threads) && r.threads[r.thread].id == id {
 		return &r.threads[r.thread]

@@ -26,16 +26,7 @@ const (
 	MetaRun = "run"
 )
 
-var fields = []table.Field{
-	{Name: "scope", Type: table.Text},
-	{Name: "metric", Type: table.Text},
-	{Name: "numerator_ns", Type: table.Int},
-	{Name: "denominator_ns", Type: table.Int},
-	{Name: "applicable", Type: table.Bool},
-	{Name: "value", Type: table.Float},
-	{Name: "low", Type: table.Float},
-	{Name: "high", Type: table.Float},
-}
+var fields = table.Fields("scope text, metric text, numerator_ns int, denominator_ns int, applicable bool, value float, low float, high float")
 
 // Table returns the result as a table.
 func (res *Result) Table() *table.Table {

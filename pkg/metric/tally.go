@@ -25,6 +25,7 @@ type tally struct {
 }
 
 // add adds what was measured in other stretches, none of which overlap those of t.
+// Lengths of unions add up only because a union is cut at each slice's end (End).
 func (t *tally) add(u *tally) {
 	t.wall += u.wall
 	t.busy += u.busy
@@ -116,6 +117,7 @@ type seen struct {
 }
 
 // first tells whether this is the first row with that correlation.
+// At least the last seenSize correlations are known, at most twice as many.
 func (s *seen) first(correlation int64) bool {
 	if s.any && s.last == correlation {
 		return false

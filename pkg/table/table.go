@@ -7,6 +7,8 @@ package table
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 )
 
 // Type is the type of a column.
@@ -29,6 +31,31 @@ func (t Type) String() string { return typeNames[t] }
 type Field struct {
 	Name string // unique in its table
 	Type Type   // of its values
+}
+
+// Fields reads columns as they are written in a line, each with its type:
+//
+//	name text, count int, share float, found bool
+//
+// A type that there is not is our own mistake.
+func Fields(line string) (fields []Field) {
+	for column := range strings.SplitSeq(line, ",") {
+		name, typ, _ := strings.Cut(strings.TrimSpace(column), " ")
+		k := slices.Index(typeNames[:], typ)
+		if k < 0 {
+			panic("BUG: no type of the column " + column)
+		}
+		fields = append(fields, Field{name, Type(k)})
+	}
+	return fields
+}
+
+// OrNull is a text for Append, null where it is empty.
+func OrNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // Column is a column of a table. Of the slices of values only that of its type

@@ -36,6 +36,8 @@ const (
 
 // inconclusive says why the trace cannot answer, a sentence each, and for each of
 // them what would help.
+// Reasons are in the order of their weight: what is missing altogether, then what is missing
+// in part, then what the steps may not be.
 func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	say := func(what remedy, format string, args ...any) {
 		reasons, remedies = append(reasons, fmt.Sprintf(format, args...)), append(remedies, what)

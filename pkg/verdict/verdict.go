@@ -161,6 +161,8 @@ type Rank struct {
 const FirstLaunch = "launch"
 
 // Decide returns the verdict on what was measured.
+// Thresholds have been checked. INCONCLUSIVE goes before everything else; what was measured
+// is in the report all the same. A phase can make the verdict YES, and never NO.
 func Decide(res *metric.Result, th Thresholds) *Report {
 	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label}
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
@@ -195,6 +197,8 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 }
 
 // borderline names the measurements that could change the verdict.
+// Only measurements of scopes with the run's own verdict count, as only those decide it; and
+// none where the aggregate's YES is certain, whatever a phase would say.
 func (r *Report) borderline() []string {
 	names := []string{}
 	all := &r.Scopes[0]

@@ -16,7 +16,7 @@ import (
 // sealedStreams are streams of all kinds: with rows, without, and a table.
 func sealedStreams(t testing.TB) map[string][]byte {
 	b := randomBatch(seeded(7), 300, allCols, 3)
-	tab := table.New("metrics", 1, table.Field{Name: "a", Type: table.Int}, table.Field{Name: "b", Type: table.Text})
+	tab := table.New("metrics", 1, table.Fields("a int, b text")...)
 	tab.Columns[0].Ints, tab.Columns[1].Texts = []int64{1, 2, 3}, []string{"x", "y", ""}
 	tab.SetLen(3)
 	var out bytes.Buffer

@@ -12,8 +12,7 @@ import (
 )
 
 func testTable(n int) *table.Table {
-	t := table.New("metrics", 3, table.Field{Name: "name", Type: table.Text}, table.Field{Name: "n", Type: table.Int},
-		table.Field{Name: "x", Type: table.Float}, table.Field{Name: "ok", Type: table.Bool})
+	t := table.New("metrics", 3, table.Fields("name text, n int, x float, ok bool")...)
 	t.Meta["window"] = "benchmark"
 	for i := range n {
 		if i%5 == 1 {
