@@ -103,7 +103,7 @@ const (
 	// What the operating system knows of host threads, of recordings that have it.
 
 	OS        // a call of the system's libraries
-	Run       // a stretch in which a thread is on the CPU of column cpu; cpu is null where nobody knows whether it is
+	Run       // a stretch in which a thread, of any process, is on the CPU of column cpu; cpu is null where nobody knows whether it is
 	Sample    // an instant at which a thread was found in the stack of column stack, on a CPU unless its name is Python
 	Backtrace // the stack of column stack that a thread was in during a call; it may start and end a little outside of that
 )

@@ -22,10 +22,10 @@ const (
 // launching thread is blocked until others do something. That is an association: nobody
 // knows whether that thread is who it waits for.
 type Meanwhile struct {
-	Rank   int32 `json:"rank"`   // of the thread's process
-	Thread int64 `json:"thread"` // thread id
-	// Us is the time that it was on a CPU while launching threads of the rank waited, over
-	// all tracks; Share its share of their waiting, WindowShare that of the window in which it
+	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
+	Thread int64  `json:"thread"` // thread id
+	// Us is the time that it was on a CPU while launching threads of the rank waited, or of all
+	// ranks where Rank is null, over all tracks; Share its share of their waiting, WindowShare that of the window in which it
 	// was on a CPU, Lift how many times as large the former is.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
@@ -82,7 +82,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			waited, took = waited+t.Waited, took+t.Took
 		}
 		for _, t := range all {
-			if m, ok := meanwhile(v.id, &t, waited, window); ok {
+			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
 			}
 			if t.Launches && t.Ran > 0 {
@@ -94,14 +94,16 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 		}
 	}
+	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
 }
 
-// meanwhile says what a thread did while others of its process waited for so long; ok is
-// false where that is no more than else.
-func meanwhile(rank int32, t *idle.ThreadBeside, waited, window int64) (m Meanwhile, ok bool) {
-	m = Meanwhile{rank, t.Thread, us(t.OnCPU), ratio(t.OnCPU, waited), ratio(t.Ran, window), 0}
+// meanwhile says what a thread did while launching threads waited for so long: it was on a
+// CPU for beside of that, and for ran of the window; ok is false where that is no more than
+// else.
+func meanwhile(rank *int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
+	m = Meanwhile{rank, thread, us(beside), ratio(beside, waited), ratio(ran, window), 0}
 	if m.WindowShare > 0 {
 		m.Lift = m.Share / m.WindowShare
 	}
@@ -115,7 +117,11 @@ func (i *Idle) besideSections(s *report.Section) {
 			report.Column{Title: "rank", Right: true}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
 			report.Column{Title: "in the window", Kind: report.Ratio, Minor: 1}, report.Column{Title: "times as much", Right: true, Minor: 2})
 		for _, m := range i.Meanwhile {
-			t.Row(report.Str(strconv.Itoa(int(m.Rank))), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
+			rank := "none" // a process without a GPU
+			if m.Rank != nil {
+				rank = strconv.Itoa(int(*m.Rank))
+			}
+			t.Row(report.Str(rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
 		}
 	}
 	for _, p := range i.Placement {

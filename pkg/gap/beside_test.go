@@ -7,6 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // TestMeanwhile has the launching thread wait for 400 us between steps while thread 2 runs,
@@ -65,3 +67,51 @@ func TestMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// TestMeanwhileElsewhere has the launching thread of rank 0 wait for a thread of a process
+// that is no rank, whose rows come at the end: it is named as such. What runs all the time is
+// not, and neither is anyone where nobody knows whose machine it ran on.
+func TestMeanwhileElsewhere(t *testing.T) {
+	const off, other, always = 400_000, 77, 78
+	e := &engine{now: 1_000}
+	var elsewhere []eventtest.Row
+	run := func(thread, from, to int64) {
+		r := hostRow(event.Run, from, to, "", -1, 5)
+		r.Rank, r.Thread = -1, thread
+		elsewhere = append(elsewhere, r)
+	}
+	from := e.now
+	e.steps(40, func() { e.layer(); e.layer() }, func() {
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, e.now+off, "poll", event.OSIO, -1))
+		run(other, e.now+off/4, e.now+off)
+		e.now += off
+		from = e.now
+	})
+	e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+	eventtest.Sort(e.rows)
+	run(always, 0, e.now)
+	eventtest.Sort(elsewhere)
+	rows := append(e.rows, elsewhere...)
+	for reports := 1; reports <= 2; reports++ {
+		h := eventtest.Header(rows)
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 40}}
+		if reports == 2 {
+			h.Reports = append(h.Reports, event.Report{File: "other.sqlite"})
+		}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := rep.Idle.Meanwhile
+		switch {
+		case reports == 2 && len(m) > 0:
+			t.Errorf("of two reports: %+v", m)
+		case reports == 2:
+		case len(m) != 1 || m[0].Thread != other || m[0].Rank != nil || m[0].Share < 0.74 || m[0].Share > 0.76 || m[0].Lift < minLift:
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// minLift is how much more than in the window a thread runs that is named.
+const minLift = 1.5

@@ -59,9 +59,10 @@
 // # Meanwhile, and placement
 //
 // While a launching thread is blocked until others do something (blocked:wait, blocked:io,
-// blocked:join), a thread of its process that is on a CPU for a larger share of that time
-// than of the window is named: three at most, of a share of 5 % and 1.5 times that of the
-// window at least. It need not be who is waited for. Of launching threads the changes of
+// blocked:join), a thread of its process, or of one that is no rank and of the same report,
+// that is on a CPU for a larger share of that time than of the window is named: three at
+// most, of a share of 5 % and 1.5 times that of the window at least. It need not be who is
+// waited for. Of launching threads the changes of
 // their CPU in the window are counted, and while they have lost theirs the time that other
 // threads of the process are seen on it.
 //

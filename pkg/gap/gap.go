@@ -83,6 +83,8 @@ type computer struct {
 	method  string // how steps were isolated, "" without
 	markers *marker.Set
 
+	others others // than the ranks' processes
+
 	waiting []int8          // by key of sites: 1 where it is a call that waits, -1 where not, 0: not looked at
 	marked  map[string]bool // names of forward-step markers, at the end
 
@@ -121,6 +123,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	default:
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
+	c.others = others{wanted: hasOthers(h), threads: map[int64]*cpuTime{}}
 	c.compared = c.stepped && h.NumRanks() > 1
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	switch {
@@ -137,6 +140,9 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 
 // add hands the rows of a batch to their ranks, a run of one rank at a time.
 func (c *computer) add(b *event.Batch) error {
+	if c.others.wanted {
+		c.others.add(b)
+	}
 	return b.EachRank(func(id int32, i, j int) error {
 		if err := c.rank(id).walk.Add(b, i, j); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/osname"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // Beside is what a thread did in a group of slices while others waited, and where it ran.
@@ -126,6 +127,9 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
 			one = Beside{Lost: to - start}
 		}
 		r.addBeside(k, waiting, one)
+		if waits && r.waits != nil {
+			r.waits.Add(int64(k), start, to)
+		}
 		for _, h := range r.threads {
 			if h == waiting {
 				continue
@@ -205,6 +209,29 @@ func (r *Rank) EachBeside(f func(ThreadBeside)) {
 			if one != (Beside{}) {
 				f(ThreadBeside{int(group), r.numbers[n].id, r.numbers[n].launches, one})
 			}
+		}
+	}
+}
+
+// EachWait calls f with each time of the slices of a group in which a lane is idle because a
+// launching thread is blocked until another thread or process does something, where the
+// option Waits is set. Times of several lanes may be the same.
+func (r *Rank) EachWait(f func(group int, from, to int64)) {
+	const from, to = spill.Payload, spill.Payload + 1
+	r.waits.Each(spill.Columns(from, to), func(rows spill.Rows) {
+		for i, slice := range rows[spill.Key] {
+			if group := r.slices[slice].group; group >= 0 {
+				f(int(group), rows[from][i], rows[to][i])
+			}
+		}
+	})
+}
+
+// EachSlice calls f with each slice of a group.
+func (r *Rank) EachSlice(f func(group int, from, to int64)) {
+	for k, s := range r.slices {
+		if start, end := r.Bounds(k); s.group >= 0 {
+			f(int(s.group), start, end)
 		}
 	}
 }

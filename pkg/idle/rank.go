@@ -34,6 +34,9 @@ type Options struct {
 	Stacks bool
 	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
 	Beside bool
+	// Waits keeps, with Beside, when launching threads waited for others, who may be in other
+	// processes.
+	Waits bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
 	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
@@ -91,6 +94,7 @@ type Rank struct {
 	besides   []besideAt         // that are not in beside yet
 	beside    map[int32][]Beside // by group and thread
 	numbers   []threadNumber     // at the end
+	waits     *spill.Log         // by slice: when launching threads waited for others; nil where nobody asks
 }
 
 // Kept returns an error, an *event.Error, where a store could not keep all.
@@ -125,6 +129,9 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	}
 	if r.unknown = Key(Untraced); opt.Why {
 		r.unknown = sites.divide(r.unknown, hoststate.Unknown)
+	}
+	if opt.Waits {
+		r.waits = opt.Store.NewLog(2, 0)
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset
@@ -320,6 +327,9 @@ func (r *Rank) Close() {
 		l.Seal()
 	}
 	r.settleBeside()
+	if r.waits != nil {
+		r.waits.Seal()
+	}
 	for _, h := range r.threads {
 		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // What the operating system did with host threads is read for the filters that ask for
-// it (Options.Host), of the threads of ranks: calls of the system's libraries become
-// rows of kind os, and from the points at which a thread came to a CPU and left it come
-// its runs.
+// it (Options.Host): calls of the system's libraries become rows of kind os, and from the
+// points at which a thread came to a CPU and left it come its runs. Of processes that are
+// no ranks, which a rank may wait for, the runs alone are kept.
 
 // osCall is the class of rows of osTable that are calls; others mark starts and ends.
 const osCall = 27
@@ -101,19 +101,20 @@ func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
 	}
 }
 
-// addHost makes runs of the switches of ranks, and leaves out what is of other processes.
-// It counts the rows about host threads of each rank.
+// addHost makes runs of the switches of all processes, and leaves out what else is of those
+// that are no ranks. It counts the rows about host threads of each rank.
 func (r *report) addHost() error {
 	for n := range r.runs {
 		p, slot := &r.runs[n], r.slots[n]
+		f := &event.RankFacts{} // of nobody
 		if slot == noSlot {
 			p.events = slices.DeleteFunc(p.events, func(run *spill.Run) bool { return eventTables[run.Tag].host })
-			continue
+		} else {
+			f = &r.info.RankFacts[slot]
 		}
 		if err := r.addRuns(int32(n), p); err != nil {
 			return r.explain(err)
 		}
-		f := &r.info.RankFacts[slot]
 		for _, run := range p.events {
 			t := &eventTables[run.Tag]
 			if !t.host {

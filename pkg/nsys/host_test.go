@@ -31,7 +31,7 @@ func hostLines(t *testing.T, opts Options, paths ...string) []string {
 	}
 	var lines []string
 	var times []time
-	var counts [2]int64
+	var counts, ofRanks [2]int64
 	others := 0
 	for {
 		b, err := h.Next()
@@ -57,6 +57,9 @@ func hostLines(t *testing.T, opts Options, paths ...string) []string {
 				continue
 			}
 			counts[b.Kind.Values[i]-event.OS]++
+			if ok {
+				ofRanks[b.Kind.Values[i]-event.OS]++
+			}
 			cpu, class := "", ""
 			if b.Columns.Has(event.ColCPU) {
 				if v, ok := b.CPU.Get(i); ok {
@@ -84,7 +87,7 @@ func hostLines(t *testing.T, opts Options, paths ...string) []string {
 			facts[0], facts[1] = facts[0]+f.OSCalls, facts[1]+f.Runs
 		}
 	}
-	if counts != facts || h.Header().Rows(event.OS) != counts[0] || h.Header().Rows(event.Run) != counts[1] {
+	if ofRanks != facts || h.Header().Rows(event.OS) != counts[0] || h.Header().Rows(event.Run) != counts[1] {
 		t.Errorf("the header counts %v, there are %v", facts, counts)
 	}
 	return lines
@@ -114,6 +117,8 @@ func TestHostRows(t *testing.T) {
 		"run 470-480 rank 0 thread 5",        // left twice
 		"run 600-1000 rank 0 thread 5 cpu 2", // until the last row
 		"os 700-800 rank 0 thread 5 other",
+		"run 100-300 rank 1048576 thread 5", // of process 2, which is no rank: runs alone
+		"run 300-1000 rank 1048576 thread 5 cpu 1",
 	}
 	path := database(t, hostExport)
 	for _, opts := range append(budgets, Options{}) {
