@@ -80,6 +80,11 @@ type Report struct {
 	// NoSwitches says why nothing is known of when threads were on a CPU:
 	// SwitchesDenied, SwitchesDeduced, or "" where the profiler did not say.
 	NoSwitches string `json:"no_switches,omitempty"`
+	// Sockets and Nodes are the socket and the NUMA node of each CPU, by its number, -1 for
+	// one of which that is not known; nil where the report says it of none, or has no rows of
+	// kind run.
+	Sockets []int32 `json:"sockets,omitempty"`
+	Nodes   []int32 `json:"numa_nodes,omitempty"`
 	// Rows counts the rows of each kind, Classes those of the classes
 	// allreduce, launch, graph_launch and step.
 	Rows    map[string]int64 `json:"rows"`

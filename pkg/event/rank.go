@@ -45,6 +45,9 @@ type RankFacts struct {
 	Runs       int64 `json:"runs,omitempty"`
 	Samples    int64 `json:"samples,omitempty"`
 	Backtraces int64 `json:"backtraces,omitempty"`
+	// GPUNodes are the NUMA nodes that the rank's GPUs are in, each once, ascending; nil
+	// where that is not known of one of them, or there are no rows of kind run.
+	GPUNodes []int32 `json:"gpu_numa_nodes,omitempty"`
 }
 
 // RankFacts returns what is known of a rank over all reports that have parts of
@@ -102,6 +105,9 @@ func (f *RankFacts) add(g *RankFacts) {
 	f.Runs += g.Runs
 	f.Samples += g.Samples
 	f.Backtraces += g.Backtraces
+	if !slices.Equal(f.GPUNodes, g.GPUNodes) { // it cannot be on two machines
+		f.GPUNodes = nil
+	}
 }
 
 // Span is the span of a rank over all reports that have parts of it. Where they

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -41,6 +43,13 @@ type Placement struct {
 	// per rank-step, null without steps.
 	Migrations int64    `json:"migrations"`
 	PerStep    *float64 `json:"migrations_per_step"`
+	// Crossings are the migrations between sockets, null where it is not known which CPU is in
+	// which.
+	Crossings *int64 `json:"socket_crossings"`
+	// FarUs is the part of OnCPUUs on CPUs of another NUMA node than those in GPUNodes, where
+	// the rank's GPUs are; both null where that is not known.
+	FarUs    *float64 `json:"far_from_gpu_us"`
+	GPUNodes []int32  `json:"gpu_numa_nodes"`
 	// OnCPUUs is the time that it was on a CPU, LostUs the idle time, over all lanes, in
 	// which it had lost its CPU, of which OthersUs while another thread of the process was
 	// seen there; the others were not recorded.
@@ -87,6 +96,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 			if t.Launches && t.Ran > 0 {
 				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(took, t.Lost))}
+				p.locate(placesOf(c.header, v.id), &t.Beside)
 				if v.steps > 0 {
 					p.PerStep = perStep(float64(t.Moves), v.steps)
 				}
@@ -97,6 +107,28 @@ func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
+}
+
+// placesOf returns where the CPUs and GPUs of a rank are.
+func placesOf(h *event.Header, rank int32) (p idle.Places) {
+	if rep := h.Report(rank); rep != nil {
+		p.Sockets, p.Nodes = rep.Sockets, rep.Nodes
+	}
+	if f := h.RankFacts(rank); f != nil {
+		p.GPUNodes = f.GPUNodes
+	}
+	return p
+}
+
+// locate says how the thread ran between sockets, and away from the GPUs.
+func (p *Placement) locate(places idle.Places, b *idle.Beside) {
+	if places.Sockets != nil {
+		p.Crossings = &b.Crossed
+	}
+	if places.Nodes != nil && len(places.GPUNodes) > 0 {
+		far := us(b.Far)
+		p.FarUs, p.GPUNodes = &far, places.GPUNodes
+	}
 }
 
 // meanwhile says what a thread did while launching threads waited for so long: it was on a
@@ -125,8 +157,8 @@ func (i *Idle) besideSections(s *report.Section) {
 		}
 	}
 	for _, p := range i.Placement {
-		if p.PerStep != nil && *p.PerStep > maxMoves {
-			s.Say("%s", p.text())
+		if text := p.text(); text != "" {
+			s.Say("%s", text)
 		}
 	}
 }
@@ -134,11 +166,37 @@ func (i *Idle) besideSections(s *report.Section) {
 // maxMoves is how many times per step a launching thread changes its CPU without a word.
 const maxMoves = 1
 
-// text says where a launching thread ran.
+// maxFar is which part of its time a launching thread runs away from its GPUs without a word.
+const maxFar = 0.1
+
+// text says where a launching thread ran, if it ought to have run elsewhere.
 func (p *Placement) text() string {
-	text := fmt.Sprintf("Launching thread %d of rank %d came to another CPU %s times per step", p.Thread, p.Rank, report.Digits(*p.PerStep))
-	if p.OthersUs > 0 {
-		text += fmt.Sprintf("; while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs))
+	var parts []string
+	if p.PerStep != nil && *p.PerStep > maxMoves {
+		parts = append(parts, fmt.Sprintf("came to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossed()))
+		if p.OthersUs > 0 {
+			parts = append(parts, fmt.Sprintf("while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs)))
+		}
 	}
-	return text + ": pin it (taskset, numactl)."
+	far := p.FarUs != nil && *p.FarUs > maxFar*p.OnCPUUs
+	if far {
+		parts = append(parts, fmt.Sprintf("spent %s of its time on a CPU in another NUMA node than its GPU's", report.Percent(*p.FarUs/p.OnCPUUs)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	pin := "pin it (taskset, numactl)"
+	if far && len(p.GPUNodes) == 1 {
+		pin = fmt.Sprintf("pin it to CPUs of that node (numactl --cpunodebind=%d)", p.GPUNodes[0])
+	}
+	return fmt.Sprintf("Launching thread %d of rank %d %s: %s.", p.Thread, p.Rank, strings.Join(parts, "; "), pin)
+}
+
+// crossed says how many of the migrations were between sockets, "" for none or where that is
+// not known.
+func (p *Placement) crossed() string {
+	if p.Crossings == nil || *p.Crossings == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d times in another socket)", *p.Crossings, p.Migrations)
 }

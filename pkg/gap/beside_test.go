@@ -115,3 +115,46 @@ func TestMeanwhileElsewhere(t *testing.T) {
 
 // minLift is how much more than in the window a thread runs that is named.
 const minLift = 1.5
+
+// TestPlacement has the launching thread change between CPUs 3 and 4 with each step: between
+// sockets and away from the GPU, where the recording says so, else that is null.
+func TestPlacement(t *testing.T) {
+	const off = 400_000
+	for _, test := range []struct {
+		sockets, nodes, gpus []int32
+		crossings, far       bool // known
+		text                 string
+	}{
+		{text: "changes of the CPU per step)"},
+		{sockets: []int32{0, 0, 0, 0, 1}, crossings: true, text: "100 % of them to another socket"},
+		{sockets: []int32{0, 0, 0, 0, 0}, nodes: []int32{0, 0, 0, 0, 1}, gpus: []int32{1}, crossings: true, far: true, text: "NUMA node"},
+		{sockets: []int32{0}, nodes: []int32{0, 0, 0, 0, 1}, crossings: true},
+	} {
+		e := &engine{now: 1_000}
+		from, cpu := e.now, int32(3)
+		e.steps(40, func() { e.layer(); e.layer() }, func() {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, cpu))
+			e.now += off
+			from, cpu = e.now, 7-cpu
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, cpu), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		h := eventtest.Header(e.rows)
+		h.Reports[0].Sockets, h.Reports[0].Nodes = test.sockets, test.nodes
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 1, GPUNodes: test.gpus}}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := rep.Idle.Placement[0]
+		if (p.Crossings != nil) != test.crossings || (p.FarUs != nil) != test.far {
+			t.Errorf("%+v: %+v", test, p)
+		}
+		if test.far && (*p.FarUs < 0.4*p.OnCPUUs || *p.FarUs > 0.6*p.OnCPUUs) {
+			t.Errorf("%v us of %v us far from the GPU", *p.FarUs, p.OnCPUUs)
+		}
+		if f := has(rep, gap.Affinity); f == nil || !strings.Contains(f.Evidence, test.text) {
+			t.Errorf("%+v: %+v", test, f)
+		}
+	}
+}

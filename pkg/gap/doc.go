@@ -64,7 +64,9 @@
 // most, of a share of 5 % and 1.5 times that of the window at least. It need not be who is
 // waited for. Of launching threads the changes of
 // their CPU in the window are counted, and while they have lost theirs the time that other
-// threads of the process are seen on it.
+// threads of the process are seen on it. Where the recording says which socket and NUMA node
+// each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
+// node are told apart; unknown is null.
 //
 // # Stacks and samples
 //

@@ -105,7 +105,7 @@ func (f *finder) hostFindings() {
 	f.lowLoad(times)
 	for _, t := range hoststate.Treatments {
 		h := sum(times, t.Whys...)
-		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || t.Pattern == JIT && f.raise(JIT, h) {
+		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs && !f.misplaced() || t.Pattern == JIT && f.raise(JIT, h) {
 			continue
 		}
 		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+": "+t.Do)
@@ -142,20 +142,42 @@ func (f *finder) detail(h *hostTime, pattern string) string {
 	return ""
 }
 
-// placed says how often launching threads changed their CPU, and who took it.
-func (f *finder) placed() (text string) {
-	moves, others := 0.0, 0.0
+// misplaced tells whether launching threads ran where they should not have.
+func (f *finder) misplaced() bool {
+	return slices.ContainsFunc(f.rep.Idle.Placement, func(p Placement) bool { return p.text() != "" })
+}
+
+// placed says how often launching threads changed their CPU, who took it, and whether it was
+// far from their GPUs.
+func (f *finder) placed() string {
+	moves, crossings, others, far, on := 0.0, 0.0, 0.0, 0.0, 0.0
 	for _, p := range f.rep.Idle.Placement {
 		moves, others = moves+float64(p.Migrations), others+p.OthersUs
-	}
-	if moves > 0 {
-		text = fmt.Sprintf(" (%s changes of the CPU %s", report.Digits(moves/f.steps), f.each())
-		if f.worth(others) {
-			text += fmt.Sprintf("; for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each())
+		if p.Crossings != nil {
+			crossings += float64(*p.Crossings)
 		}
-		text += ")"
+		if p.FarUs != nil {
+			far, on = far+*p.FarUs, on+p.OnCPUUs
+		}
 	}
-	return text
+	var parts []string
+	if moves > 0 {
+		text := fmt.Sprintf("%s changes of the CPU %s", report.Digits(moves/f.steps), f.each())
+		if crossings > 0 {
+			text += fmt.Sprintf(", %.0f %% of them to another socket", 100*crossings/moves)
+		}
+		parts = append(parts, text)
+		if f.worth(others) {
+			parts = append(parts, fmt.Sprintf("for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each()))
+		}
+	}
+	if far > maxFar*on {
+		parts = append(parts, fmt.Sprintf("%s of their time on a CPU in another NUMA node than their GPU's", report.Percent(far/on)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
 }
 
 // waits are the whys for which a thread waits for what comes from elsewhere, or may do so.

@@ -89,7 +89,7 @@ func newRank(c *computer, id int32) *rank {
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
-		Why: true, Stacks: true, Beside: true, Waits: c.others.wanted, OSCalls: c.header.Records(event.OS, id), Store: c.store,
+		Why: true, Stacks: true, Beside: true, Waits: c.others.wanted, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)

@@ -1,6 +1,8 @@
 package idle
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/osname"
@@ -12,6 +14,9 @@ import (
 type Beside struct {
 	Ran   int64 // on a CPU in all
 	Moves int64 // it came to a CPU that was not its last one
+	// Crossed counts those moves between sockets, and Far is the time that it was on a CPU
+	// whose NUMA node has none of the rank's GPUs; 0 where nobody knows which are (see [Places]).
+	Crossed, Far int64
 	// While a lane is idle because of a launching thread that is blocked until another
 	// thread or process does something (calls of the classes wait, io and join): OnCPU is
 	// the time that this thread was on a CPU, of the waiting thread itself Waited.
@@ -25,10 +30,36 @@ type Beside struct {
 func (b *Beside) Add(o Beside) {
 	b.Ran += o.Ran
 	b.Moves += o.Moves
+	b.Crossed += o.Crossed
+	b.Far += o.Far
 	b.OnCPU += o.OnCPU
 	b.Waited += o.Waited
 	b.Took += o.Took
 	b.Lost += o.Lost
+}
+
+// Places says where CPUs are: of each by its number the socket and the NUMA node, -1 where
+// that is not known, and the nodes of a rank's GPUs. Lists are nil where nothing is known.
+type Places struct{ Sockets, Nodes, GPUNodes []int32 }
+
+// crosses tells whether two CPUs are known to be in two sockets.
+func (p *Places) crosses(a, b int32) bool {
+	s, t := at(p.Sockets, a), at(p.Sockets, b)
+	return s >= 0 && t >= 0 && s != t
+}
+
+// far tells whether a CPU is known to be in a NUMA node without a GPU of the rank.
+func (p *Places) far(cpu int32) bool {
+	node := at(p.Nodes, cpu)
+	return node >= 0 && len(p.GPUNodes) > 0 && !slices.Contains(p.GPUNodes, node)
+}
+
+// at is the place of a CPU, -1 where it is not known.
+func at(places []int32, cpu int32) int32 {
+	if cpu < 0 || int(cpu) >= len(places) {
+		return -1
+	}
+	return places[cpu]
 }
 
 // ThreadBeside is what is known of one thread in one group.
@@ -160,6 +191,12 @@ func (r *Rank) closeBeside(k int, at int64) {
 			one.Ran += run.end - run.start
 			if before >= 0 && before != run.cpu {
 				one.Moves++
+				if r.opt.Places.crosses(before, run.cpu) {
+					one.Crossed++
+				}
+			}
+			if r.opt.Places.far(run.cpu) {
+				one.Far += run.end - run.start
 			}
 		})
 		r.addBeside(k, h, one)

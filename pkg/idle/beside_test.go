@@ -62,7 +62,7 @@ func TestBesideAgainstReference(t *testing.T) {
 			t.Fatalf("seed %d: more than there is: %v", seed, got)
 		}
 	}
-	if seen.OnCPU < 400 || seen.Waited < 400 || seen.Took < 400 || seen.Lost < 400 || seen.Moves < 400 || seen.Ran < 400 {
+	if seen.OnCPU < 400 || seen.Waited < 400 || seen.Took < 400 || seen.Lost < 400 || seen.Moves < 400 || seen.Ran < 400 || seen.Crossed < 400 || seen.Far < 400 {
 		t.Errorf("the traces show too little: %+v", seen)
 	}
 }
@@ -70,7 +70,7 @@ func TestBesideAgainstReference(t *testing.T) {
 // besidesOf runs a rank over the rows; all groups but the first are pending for long.
 func besidesOf(t *testing.T, rows []eventtest.Row, cuts []int64) map[[2]int64]Beside {
 	t.Helper()
-	r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), Why: true, OSCalls: true, Beside: true})
+	r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), Why: true, OSCalls: true, Beside: true, Waits: true, Places: Places{[]int32{7, 7, 3}, []int32{0, 2}, []int32{2}}})
 	h := eventtest.Header(rows)
 	h.Columns |= event.HostCols
 	b, err := eventtest.Source(h, rows, 8192).Next()
@@ -99,6 +99,13 @@ func besidesOf(t *testing.T, rows []eventtest.Row, cuts []int64) map[[2]int64]Be
 	r.Close()
 	all := map[[2]int64]Beside{}
 	r.EachBeside(func(t ThreadBeside) { all[[2]int64{int64(t.Group), t.Thread}] = t.Beside })
+	waited := map[int]int64{}
+	r.EachWait(func(group int, from, to int64) { waited[group] += to - from })
+	for key, one := range all {
+		if key[1] == 1 && waited[int(key[0])] != one.Waited {
+			t.Errorf("group %d: waits of %d ns, want %d", key[0], waited[int(key[0])], one.Waited)
+		}
+	}
 	return all
 }
 
@@ -118,14 +125,14 @@ func besideAtInstant(rows []eventtest.Row, at, group int64, sums map[[2]int64]Be
 			continue
 		}
 		if r.Start == at && last[r.Thread] >= 0 && last[r.Thread] != r.CPU {
-			add(r.Thread, Beside{Moves: 1})
+			add(r.Thread, Beside{Moves: 1, Crossed: int64(max(last[r.Thread], r.CPU) / 2)}) // CPU 2 is in another socket
 		}
 		if last[r.Thread] = r.CPU; at < r.End {
 			on[r.Thread] = r.CPU
 		}
 	}
-	for thread := range on {
-		add(thread, Beside{Ran: 1})
+	for thread, cpu := range on {
+		add(thread, Beside{Ran: 1, Far: int64(1 - min(cpu, 1))}) // CPU 0 is in another node than the GPU
 	}
 	why := whyOfLauncher(rows, at)
 	for thread := int64(1); thread <= 3; thread++ {

@@ -34,6 +34,8 @@ type Options struct {
 	Stacks bool
 	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
 	Beside bool
+	// Places says, with Beside, where the CPUs and the rank's GPUs are.
+	Places Places
 	// Waits keeps, with Beside, when launching threads waited for others, who may be in other
 	// processes.
 	Waits bool

@@ -3,6 +3,7 @@ package nsys
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,11 @@ func (r *report) readInfo(s scanner, columns map[string][]string) error {
 	}
 	if err := r.readGPUs(s, columns); err != nil {
 		return err
+	}
+	if slices.Contains(r.host, event.Run) {
+		if err := r.readTopology(s, columns); err != nil {
+			return err
+		}
 	}
 	return r.readDiagnostics(s, columns)
 }

@@ -138,6 +138,11 @@ func (r *report) addHost() error {
 			}
 		}
 	}
+	if r.count(event.Run) > 0 {
+		r.placeGPUs()
+	} else {
+		r.info.Sockets, r.info.Nodes = nil, nil
+	}
 	return nil
 }
 

@@ -393,3 +393,33 @@ func TestSamplesOfParquet(t *testing.T) {
 		t.Errorf("%d rows, want %d: %q, %q", len(got), len(want), got[:min(3, len(got))], want[:min(3, len(want))])
 	}
 }
+
+// TestTopology reads where CPUs and GPUs are, of exports that say it in part, wrongly, or
+// among secrets; and nothing of it where nobody asks for runs.
+func TestTopology(t *testing.T) {
+	const system = `CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid, devStateName, name, nameEnum, value);
+		INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (1,'x','EnvironmentVariables',2,'HF_TOKEN=CANARY'), (1,'x','CpuInfo',1,'%s');`
+	const gpus = `CREATE TABLE TARGET_INFO_GPU (id, numaNodeId); INSERT INTO TARGET_INFO_GPU VALUES (4,1), (5,0);
+		CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid); INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (4,0,1), (5,1,1), (5,0,2);`
+	for _, test := range []struct {
+		info, gpus               string
+		sockets, nodes, gpuNodes []int32
+	}{
+		{`{"items":[{"cpuid":0,"socket":0,"maxfreqhz":1},{"cpuid":2,"socket":1}]}`, "", []int32{0, -1, 1}, nil, nil},
+		{`{"items":[{"cpuid":1,"socket":0,"NumaNodeId":1},{"cpuid":0,"socket":0,"NumaNodeId":0}]}`, gpus, []int32{0, 0}, []int32{0, 1}, []int32{1}},
+		{`{"items":[{"cpuid":-1,"socket":0},{"cpuid":99999999999,"socket":0},{"socket":3},{"cpuid":1,"socket":-7}]}`, "", nil, nil, nil},
+		{`{"items":"CANARY"}`, gpus, nil, nil, []int32{1}},
+		{`CANARY`, "", nil, nil, nil},
+	} {
+		path := database(t, hostExport+fmt.Sprintf(system, test.info)+test.gpus)
+		h, _ := readWith(t, Options{Host: []event.Kind{event.Run}}, path)
+		rep := &h.Reports[0]
+		if !slices.Equal(rep.Sockets, test.sockets) || !slices.Equal(rep.Nodes, test.nodes) || !slices.Equal(rep.RankFacts[0].GPUNodes, test.gpuNodes) {
+			t.Errorf("%s: %v %v %v", test.info, rep.Sockets, rep.Nodes, rep.RankFacts[0].GPUNodes)
+		}
+		noSecret(t, path, "CANARY")
+		if h, _ := readWith(t, Options{}, path); h.Reports[0].Sockets != nil || h.Reports[0].RankFacts[0].GPUNodes != nil {
+			t.Errorf("%s: it was read for nobody: %+v", test.info, h.Reports[0])
+		}
+	}
+}

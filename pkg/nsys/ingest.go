@@ -51,6 +51,7 @@ type report struct {
 	comparable bool
 	uuids      []string             // of the machine's GPUs, where the export has them
 	gpus       map[cudaDevice]int64 // which of the machine's a process uses, likewise
+	gpuNodes   map[int64]int32      // NUMA nodes of the machine's GPUs, likewise
 }
 
 // limits are what a reader may use.

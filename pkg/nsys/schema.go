@@ -141,7 +141,7 @@ var eventTables = []table{
 
 // infoTables are the other tables that are read: names, and what the export says
 // of itself. Those who read them name their columns.
-var infoTables = []string{stringsTable, exportTable, oldExportTable, captureTable, sessionTable, diagnosticTable, gpuTable, deviceTable}
+var infoTables = []string{stringsTable, exportTable, oldExportTable, captureTable, sessionTable, diagnosticTable, gpuTable, deviceTable, systemTable}
 
 // known tells whether a table is one of those that are read.
 func known(name string) bool {

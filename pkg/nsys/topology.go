@@ -1,0 +1,94 @@
+package nsys
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Where CPUs and GPUs are is among what an export says of the machine, beside all of its
+// environment: only the rows that are named here are looked at.
+
+// systemTable has the pairs of names and values that describe the machine.
+const systemTable = "TARGET_INFO_SYSTEM_ENV"
+
+// maxCPUs and maxPlace bound the numbers of CPUs, and of sockets and NUMA nodes.
+const (
+	maxCPUs  = 1 << 13
+	maxPlace = 1 << 10
+)
+
+// cpuInfo is the value of the pair CpuInfo. Which NUMA node a CPU is in, only exports since
+// 2026.4 say.
+type cpuInfo struct {
+	Items []struct {
+		CPU    *int `json:"cpuid"`
+		Socket *int `json:"socket"`
+		Node   *int `json:"NumaNodeId"`
+	} `json:"items"`
+}
+
+// readTopology reads which socket and NUMA node each CPU is in, and the nodes of GPUs.
+func (r *report) readTopology(s scanner, columns map[string][]string) error {
+	var info cpuInfo
+	err := eachPair(s, columns, systemTable, func(name, value string) {
+		if name == "CpuInfo" && json.Unmarshal([]byte(value), &info) != nil {
+			info = cpuInfo{} // in no form that is known
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range info.Items {
+		if c.CPU == nil || *c.CPU < 0 || *c.CPU >= maxCPUs {
+			continue
+		}
+		r.info.Sockets = place(r.info.Sockets, *c.CPU, c.Socket)
+		r.info.Nodes = place(r.info.Nodes, *c.CPU, c.Node)
+	}
+	return r.readGPUNodes(s, columns)
+}
+
+// place puts the place of a CPU, nil for one that is not known, into a list by CPU.
+func place(list []int32, cpu int, at *int) []int32 {
+	if at == nil || *at < 0 || *at >= maxPlace {
+		return list
+	}
+	list = grown(list, int32(cpu), -1)
+	list[cpu] = int32(*at)
+	return list
+}
+
+// readGPUNodes reads the NUMA node of each of the machine's GPUs.
+func (r *report) readGPUNodes(s scanner, columns map[string][]string) error {
+	r.gpuNodes = map[int64]int32{}
+	return scanAll(s, columns, gpuTable, ints("id", "numaNodeId"), func(b *block) error {
+		ids, at := b.column("id"), b.column("numaNodeId")
+		for i := range b.n {
+			if !ids.Null[i] && !at.Null[i] && at.Int[i] >= 0 && at.Int[i] < maxPlace {
+				r.gpuNodes[ids.Int[i]] = int32(at.Int[i])
+			}
+		}
+		return nil
+	})
+}
+
+// placeGPUs says of each rank in which NUMA nodes its GPUs are, if all of them are known.
+func (r *report) placeGPUs() {
+	for slot := range r.info.RankFacts {
+		var nodes []int32
+		for _, t := range r.tracks {
+			if t.slot != int32(slot) || !t.active {
+				continue
+			}
+			gpu, known := r.gpus[cudaDevice{t.process.pid(), int64(t.shown)}]
+			node, ok := r.gpuNodes[gpu]
+			if !known || !ok {
+				nodes = nil
+				break
+			}
+			nodes = append(nodes, node)
+		}
+		slices.Sort(nodes)
+		r.info.RankFacts[slot].GPUNodes = slices.Compact(nodes)
+	}
+}
