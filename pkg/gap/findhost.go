@@ -27,6 +27,7 @@ const minDescheduled = 0.05
 type hostTime struct {
 	ns      int64
 	inCalls int64            // of it inside CUDA calls
+	unseen  int64            // of it inside calls of the system, and nobody knows whether on a CPU
 	names   map[string]int64 // by the names of calls of the system, where they are known
 	paths   map[int32]int64  // by path of ranges
 	fetches map[fetch]int64  // of it in ranges that fetch requests
@@ -58,6 +59,9 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			}
 			path := f.c.sites.Path(key)
 			h.ns += t.Ns
+			if why.InCall() && !why.OnCPU() && !why.OffCPU() {
+				h.unseen += t.Ns
+			}
 			h.names[name] += t.Ns
 			h.paths[path] += t.Ns
 			if slices.Contains(waits, what) && marker.FetchesRequests(f.c.PathText(path)) {
@@ -76,7 +80,7 @@ func sum(times map[string]*hostTime, whys ...string) *hostTime {
 	all := &hostTime{names: map[string]int64{}, paths: map[int32]int64{}}
 	for _, why := range whys {
 		if h := times[why]; h != nil {
-			all.ns, all.inCalls = all.ns+h.ns, all.inCalls+h.inCalls
+			all.ns, all.inCalls, all.unseen = all.ns+h.ns, all.inCalls+h.inCalls, all.unseen+h.unseen
 			for k, ns := range h.names {
 				all.names[k] += ns
 			}
@@ -108,7 +112,7 @@ func (f *finder) hostFindings() {
 		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs && !f.misplaced() || t.Pattern == JIT && f.raise(JIT, h) {
 			continue
 		}
-		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+": "+t.Do)
+		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+unseen(h)+": "+t.Do)
 	}
 	f.distrust(times)
 }
@@ -140,6 +144,14 @@ func (f *finder) detail(h *hostTime, pattern string) string {
 		return ", most of it in " + name
 	}
 	return ""
+}
+
+// unseen says where the calls that threads are in are all that is known.
+func unseen(h *hostTime) string {
+	if h.unseen == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (for %.0f %% of that as far as their calls say: when they are on a CPU was not recorded)", 100*ratio(h.unseen, h.ns))
 }
 
 // misplaced tells whether launching threads ran where they should not have.
@@ -181,7 +193,7 @@ func (f *finder) placed() string {
 }
 
 // waits are the whys for which a thread waits for what comes from elsewhere, or may do so.
-var waits = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off"}
+var waits = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off", "in:io", "in:wait", "in:join", "in:sleep"}
 
 // lowLoad finds the waits for requests, and takes them off the others.
 func (f *finder) lowLoad(times map[string]*hostTime) {
@@ -198,6 +210,9 @@ func (f *finder) lowLoad(times map[string]*hostTime) {
 			h.ns -= ns
 			h.paths[at.path] -= ns
 			h.names[at.name] -= ns
+			if h.unseen > 0 {
+				h.unseen -= ns
+			}
 		}
 	}
 	f.addHost(LowLoad, requests, "launching threads wait for requests: the GPU has nothing to do, and no change of host code will give it any"+f.batches())

@@ -26,7 +26,7 @@ func TestHostFindings(t *testing.T) {
 	for _, test := range []struct {
 		call, span string
 		class      event.Class
-		runs       bool
+		runs       bool // all the time; or, in a call, nobody knows when
 		pattern    string
 		why        string
 	}{
@@ -38,6 +38,10 @@ func TestHostFindings(t *testing.T) {
 		{"poll", "_fetch_new_requests", event.OSIO, false, gap.LowLoad, "blocked:io"},
 		{"poll", "_process_outputs", event.OSIO, false, gap.Comm, "blocked:io"},
 		{"", "_update_requests", -1, true, "", "running"},
+		{"poll", "_process_outputs", event.OSIO, true, gap.Comm, "in:io"},
+		{"poll", "_fetch_new_requests", event.OSIO, true, gap.LowLoad, "in:io"},
+		{"pthread_mutex_lock", "", event.OSLock, true, gap.Serialize, "in:lock"},
+		{"write", "", event.OSFile, true, "", "in:file"}, // it may run there
 	} {
 		e := &engine{}
 		e.now = 1_000
@@ -61,7 +65,9 @@ func TestHostFindings(t *testing.T) {
 				pause()
 			}
 		})
-		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		if e.rows = append(e.rows, hostRow(event.OS, 0, 1, "read", event.OSFile, -1)); test.call == "" || !test.runs {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+		}
 		eventtest.Sort(e.rows)
 		rep := e.report(t)
 		name := test.call + " in " + test.span

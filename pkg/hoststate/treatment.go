@@ -15,13 +15,15 @@ type Treatment struct {
 	Do      string   // what to do, as an order
 }
 
-// Treatments are the treatments of whys that have one.
+// Treatments are the treatments of whys that have one. Who is in a call of the classes lock,
+// sleep, io, wait and join is nearly always blocked there, so that in them it is no matter
+// whether the recording says when threads were on a CPU; of other classes it is.
 var Treatments = []Treatment{
-	{"SERIALIZE", []string{"blocked:lock"}, "wait for a lock that another thread holds", "let one thread launch, or hold it for less"},
+	{"SERIALIZE", []string{"blocked:lock", "in:lock"}, "wait for a lock that another thread holds", "let one thread launch, or hold it for less"},
 	{"HOIST", []string{"blocked:file", "os:file"}, "read and write files, or pipes and sockets as if they were files", "leave that to another thread"},
-	{"DEAD_WORK", []string{"blocked:sleep"}, "sleep", "replace polling by waiting for the event itself; a rate limit may be intended"},
+	{"DEAD_WORK", []string{"blocked:sleep", "in:sleep"}, "sleep", "replace polling by waiting for the event itself; a rate limit may be intended"},
 	{
-		"COMM", []string{"blocked:io", "blocked:wait", "blocked:join"}, "wait for what another thread or process sends",
+		"COMM", []string{"blocked:io", "blocked:wait", "blocked:join", "in:io", "in:wait", "in:join"}, "wait for what another thread or process sends",
 		"see what that one does, take it off the way, or let the next step begin without it",
 	},
 	{
@@ -49,7 +51,7 @@ func TreatmentOf(why string) *Treatment {
 // Phrase says what launching threads do for which a why, as text, holds: it goes on from
 // "launching threads". It is "" where that is not known.
 func Phrase(why string) string {
-	if t := TreatmentOf(why); t != nil {
+	if t := TreatmentOf(why); t != nil && !strings.HasPrefix(why, In.prefix()) {
 		return t.What
 	}
 	class := strings.TrimPrefix(why, Blocked.prefix())
