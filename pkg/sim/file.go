@@ -14,11 +14,18 @@ import (
 // sqliteSink writes the tables into one SQLite file.
 type sqliteSink struct{ w *sqlite.Writer }
 
+// bulkRows is from how many rows on a table is written past SQLite.
+const bulkRows = 50_000
+
 // add begins a table. Its error is that of Close.
-func (s sqliteSink) add(name string, columns []column) rowSink {
-	lines := make([]string, len(columns))
+func (s sqliteSink) add(name string, columns []column, rows int) rowSink {
+	lines, keyed := make([]string, len(columns)), false
 	for i, c := range columns {
 		lines[i] = c.ddl()
+		keyed = keyed || c.key
+	}
+	if rows >= bulkRows && !keyed {
+		return s.w.Bulk(name, lines)
 	}
 	return s.w.Table(name, lines)
 }

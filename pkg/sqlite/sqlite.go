@@ -18,7 +18,7 @@
 //
 // page.go reads pages, cursor.go walks the tree of a table, record.go and
 // rows.go make rows of the leaves and overflow.go continues rows that do not fit
-// into one. Every number from the file is checked before it is used: a damaged
+// into one. bulk.go goes the other way, for the large tables of made-up exports. Every number from the file is checked before it is used: a damaged
 // file is an error, and at worst one that has lost rows without a trace, which
 // SQLite would not see either, as pages have no checksums.
 //

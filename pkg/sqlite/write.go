@@ -28,9 +28,11 @@ BEGIN`
 // goroutine.
 type Writer struct {
 	path   string
+	file   string // likewise, absolute
 	tls    *libc.TLS
-	db     uintptr // sqlite3*, 0 once closed
+	db     uintptr // sqlite3*, 0 while it is closed
 	tables []*Inserter
+	bulk   *bulk // the table whose pages are made here, nil for none
 	err    error
 }
 
@@ -46,21 +48,29 @@ func Create(path string) (*Writer, error) {
 	if st, err := os.Stat(abs); err == nil && st.Size() > 0 {
 		return nil, fmt.Errorf("create %s: the file is there and not empty", path)
 	}
-	w := &Writer{path: path, tls: libc.NewTLS()}
-	if err := w.open(abs); err != nil {
-		w.release()
-		return nil, err
-	}
-	if err := w.Exec(writerPragmas); err != nil {
+	w := &Writer{path: path, file: abs, tls: libc.NewTLS()}
+	if err := w.Exec(""); err != nil {
 		w.release()
 		return nil, err
 	}
 	return w, nil
 }
 
+// begin has SQLite open the file for more tables.
+func (w *Writer) begin() error {
+	w.endBulk()
+	if w.db != 0 || w.err != nil {
+		return w.err
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	return w.Exec(writerPragmas)
+}
+
 // open connects to the file; on failure w.db may still be a handle to close.
-func (w *Writer) open(abs string) error {
-	name, err := libc.CString(abs)
+func (w *Writer) open() error {
+	name, err := libc.CString(w.file)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", w.path, err)
 	}
@@ -79,8 +89,8 @@ func (w *Writer) open(abs string) error {
 // Exec runs SQL statements that return nothing of interest, separated by
 // semicolons.
 func (w *Writer) Exec(sql string) error {
-	if w.err != nil {
-		return w.err
+	if err := w.begin(); err != nil {
+		return err
 	}
 	text, err := libc.CString(sql)
 	if err != nil {
@@ -129,28 +139,43 @@ func joinColumns(columns []string) string {
 // Close ends the transaction and the file and returns the first error there
 // was. After an error the file is of no use. A second Close does nothing.
 func (w *Writer) Close() error {
-	if w.db == 0 {
+	if w.db == 0 && w.bulk == nil {
 		return w.err
 	}
-	for _, in := range w.tables {
-		in.release()
-	}
-	if w.err == nil {
-		w.Exec("COMMIT")
-	}
+	w.endBulk()
+	w.commit()
 	w.release()
 	return w.err
 }
 
-// release frees the connection and the thread's state, and keeps the first error.
-func (w *Writer) release() {
-	if w.db != 0 {
-		rc := sqlite3.Xsqlite3_close_v2(w.tls, w.db)
-		if rc != sqlite3.SQLITE_OK && w.err == nil {
-			w.fail("close", rc)
-		}
-		w.db = 0
+// commit ends the transaction and has SQLite close the file.
+func (w *Writer) commit() error {
+	for _, in := range w.tables {
+		in.release()
 	}
+	w.tables = nil
+	if w.err == nil && w.db != 0 {
+		w.Exec("COMMIT")
+	}
+	w.disconnect()
+	return w.err
+}
+
+// disconnect frees the connection and keeps the first error.
+func (w *Writer) disconnect() {
+	if w.db == 0 {
+		return
+	}
+	rc := sqlite3.Xsqlite3_close_v2(w.tls, w.db)
+	if rc != sqlite3.SQLITE_OK && w.err == nil {
+		w.fail("close", rc)
+	}
+	w.db = 0
+}
+
+// release frees the connection and the thread's state.
+func (w *Writer) release() {
+	w.disconnect()
 	w.tls.Close()
 }
 
@@ -184,7 +209,8 @@ var errTextTooLong = errors.New("a text is longer than SQLite can store")
 // have is an error.
 type Inserter struct {
 	w       *Writer
-	stmt    uintptr // sqlite3_stmt*, 0 in a table that could not be made
+	stmt    uintptr // sqlite3_stmt*, 0 in a table that could not be made, or has ended
+	bulk    *bulk   // nil where SQLite takes the rows
 	columns int
 	texts   []textBuffer
 	rows    int64
@@ -215,8 +241,24 @@ func (in *Inserter) prepare(sql string) {
 	in.texts = make([]textBuffer, in.columns)
 }
 
+// value is where a column is set whose pages are made here, nil for any other.
+func (in *Inserter) value(i int) *value {
+	if in.bulk == nil || i < 0 {
+		return nil
+	}
+	if i >= in.columns {
+		in.check(sqlite3.SQLITE_RANGE)
+		return nil
+	}
+	return &in.bulk.values[i]
+}
+
 // Int sets column i to v.
 func (in *Inserter) Int(i int, v int64) {
+	if to := in.value(i); to != nil {
+		to.setInt(v)
+		return
+	}
 	if i < 0 || in.stmt == 0 {
 		return
 	}
@@ -225,6 +267,10 @@ func (in *Inserter) Int(i int, v int64) {
 
 // Float sets column i to v.
 func (in *Inserter) Float(i int, v float64) {
+	if to := in.value(i); to != nil {
+		to.kind, to.number = 7, math.Float64bits(v)
+		return
+	}
 	if i < 0 || in.stmt == 0 {
 		return
 	}
@@ -233,6 +279,10 @@ func (in *Inserter) Float(i int, v float64) {
 
 // Null sets column i to NULL.
 func (in *Inserter) Null(i int) {
+	if to := in.value(i); to != nil {
+		to.kind = 0
+		return
+	}
 	if i < 0 || in.stmt == 0 {
 		return
 	}
@@ -241,6 +291,10 @@ func (in *Inserter) Null(i int) {
 
 // Text sets column i to s, which is copied and need not be valid UTF-8.
 func (in *Inserter) Text(i int, s string) {
+	if to := in.value(i); to != nil {
+		to.kind, to.text = 13+2*uint64(len(s)), s
+		return
+	}
 	if i < 0 || in.stmt == 0 {
 		return
 	}
@@ -285,6 +339,13 @@ func (in *Inserter) grow(b *textBuffer, n int) bool {
 func (in *Inserter) Step() error {
 	w := in.w
 	if w.err != nil {
+		return w.err
+	}
+	if in.bulk != nil && in.bulk == w.bulk {
+		if err := in.bulk.step(); err != nil {
+			w.keep(err)
+		}
+		in.rows++
 		return w.err
 	}
 	if rc := sqlite3.Xsqlite3_step(w.tls, in.stmt); rc != sqlite3.SQLITE_DONE {
