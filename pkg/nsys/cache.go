@@ -9,6 +9,7 @@ type caches struct {
 	kernels cache[nameEntry] // by short, demangled and mangled name
 	calls   cache[callEntry] // by name
 	osCalls cache[nameEntry] // likewise
+	named   cache[nameEntry] // ranges, by the number of their name
 	ranges  cache[textEntry] // literal texts, by their hash
 	seed    maphash.Seed
 

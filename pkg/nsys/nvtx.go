@@ -73,11 +73,31 @@ func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
 	first := len(p.name)
 	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
 	names, classes := p.name[first:], p.class[first:]
+	literals, ids := b.column("text"), b.column("textId")
 	for k, i := range rows {
-		entry := l.rangeName(b, i)
+		var entry nameEntry
+		if len(literals.Text(int(i))) == 0 && !ids.Null[i] { // Fast path
+			entry = l.rangeOf(b, i, ids.Int[i])
+		}
+		if entry == (nameEntry{}) {
+			entry = l.rangeName(b, i)
+		}
 		names[k], classes[k] = entry.name, entry.class
 	}
 	l.countHost(p, first)
+}
+
+// rangeOf is rangeName for a row whose name has a number and that has no text of its own,
+// the zero value where no string has that number.
+func (l *loader) rangeOf(b *block, i int32, id int64) nameEntry {
+	entry, known := l.named.at(triple{id})
+	if !known {
+		*entry = nameEntry{}
+		if l.report.strings.find(id) != noString {
+			*entry = l.rangeName(b, i)
+		}
+	}
+	return *entry
 }
 
 // rangeName finds the name of an NVTX row and its class.
