@@ -91,16 +91,15 @@ func (b *bulk) step() error {
 	if length > 127 { // of a header of 126 bytes the size takes one, of up to 16381 two
 		length++
 	}
-	size := len(appendVarint(nil, length)) + len(b.header) + len(b.body)
+	size := int(length) + len(b.body)
 	b.rows++
 	var start [32]byte
 	cell := appendVarint(appendVarint(start[:0], uint64(size)), uint64(b.rows))
 	cell = appendVarint(cell, length)
-	room := len(cell) + len(b.header) + len(b.body)
 	if size > bulkPage-35 {
 		return b.long(cell, size)
 	}
-	at, err := b.room(room)
+	at, err := b.room(len(cell) + len(b.header) + len(b.body))
 	if err != nil {
 		return err
 	}
