@@ -132,11 +132,11 @@ func (b *bulk) long(cell []byte, size int) error {
 		return err
 	}
 	copy(b.leaf[at:], all[:n])
-	binary.BigEndian.PutUint32(b.leaf[at+n:], b.last+1)
+	binary.BigEndian.PutUint32(b.leaf[at+n:], pageAfter(b.last))
 	for rest := all[n:]; len(rest) > 0; {
 		var page [bulkPage]byte
 		if rest = rest[copy(page[4:], rest):]; len(rest) > 0 {
-			binary.BigEndian.PutUint32(page[:], b.last+2)
+			binary.BigEndian.PutUint32(page[:], pageAfter(pageAfter(b.last)))
 		}
 		if err := b.put(page[:]); err != nil {
 			return err
@@ -145,12 +145,30 @@ func (b *bulk) long(cell []byte, size int) error {
 	return nil
 }
 
+// lockPage is never used: in its place in the file SQLite puts its locks.
+const lockPage = 1<<30/bulkPage + 1
+
+// pageAfter returns the number of the page that is appended after one.
+func pageAfter(n uint32) uint32 {
+	if n+1 == lockPage {
+		return lockPage + 1
+	}
+	return n + 1
+}
+
 // put appends a page to the file.
 func (b *bulk) put(page []byte) error {
-	if b.last == math.MaxUint32-1 {
+	if b.last >= math.MaxUint32-2 {
 		return errors.New("more pages than a database has")
 	}
-	b.last++
+	n := pageAfter(b.last)
+	if n != b.last+1 {
+		var unused [bulkPage]byte
+		if _, err := b.out.Write(unused[:]); err != nil {
+			return err
+		}
+	}
+	b.last = n
 	_, err := b.out.Write(page)
 	return err
 }

@@ -116,3 +116,37 @@ func TestBulkOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestBulkLockPage has tables go over the page that SQLite does not read.
+func TestBulkLockPage(t *testing.T) {
+	for _, width := range []int{100, 70_000} { // leaves, overflow pages
+		path := filepath.Join(t.TempDir(), "x.sqlite")
+		w, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := w.Bulk("made", []string{"a INTEGER", "b TEXT"})
+		w.bulk.last = lockPage - 3 // what is before is never written, and takes no room on the disk
+		if _, err := w.bulk.file.Seek((lockPage-3)*bulkPage, 0); err != nil {
+			t.Fatal(err)
+		}
+		const rows = 400
+		in.Text(1, strings.Repeat("x", width))
+		for i := range rows {
+			in.Int(0, int64(i))
+			in.Step()
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{fmt.Sprintf("%d %d %d|", rows, rows*(rows-1)/2, rows*width)}
+		if got := rowsOf(t, db, "SELECT count(*) || ' ' || sum(a) || ' ' || sum(length(b)) FROM made", 1); !slices.Equal(got, want) {
+			t.Errorf("SQLite reads %q, want %q", got, want)
+		}
+		db.Close()
+	}
+}
