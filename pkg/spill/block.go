@@ -61,11 +61,7 @@ func (p *packer) plan(rows Rows, first int64) {
 		}
 		k := packing{values: v}
 		var high int64
-		if c == Key { // Fast path: rows are in its order
-			k.low, high = v[0], v[len(v)-1]
-		} else {
-			k.low, high, k.null = bounds(v, c >= Payload)
-		}
+		k.low, high, k.null = bounds(v, c >= Payload)
 		size := uint64(high) - uint64(k.low)
 		if k.null {
 			size++
