@@ -69,3 +69,22 @@ func TestLogFails(t *testing.T) {
 	}
 	l.Each(All, func(Rows) { t.Error("rows") })
 }
+
+// The rows of a log may be in no order.
+func TestLogDisorder(t *testing.T) {
+	store := NewStore(1 << 30)
+	defer store.Close()
+	l := store.NewLog(0, 0)
+	for i := range int64(5000) {
+		l.Add(i * 7919 % 5003)
+	}
+	i := int64(0)
+	l.Each(All, func(rows Rows) {
+		for _, key := range rows[Key] {
+			if key != i*7919%5003 {
+				t.Fatalf("row %d is %d", i, key)
+			}
+			i++
+		}
+	})
+}
