@@ -53,7 +53,8 @@ func (c *Context) readRows(path, what, advice string) (*table.Table, error) {
 	case f != nil && f.Reports != "":
 		return nil, noRows
 	case f != nil && f.Name == "checkpoint":
-		return checkpoint.ReadTable(path)
+		rows, err := checkpoint.ReadTable(path)
+		return rows, source.Advised(err)
 	default:
 		in, err = source.Open([]string{path}, &source.Options{})
 	}

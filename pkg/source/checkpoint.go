@@ -20,15 +20,15 @@ var parquetCheckpoint = Format{
 func openCheckpoint(paths []string, opt *Options) (*Input, error) {
 	if checkpoint.IsTable(paths[0]) {
 		rows, err := checkpoint.ReadTable(paths[0])
-		return &Input{Table: rows}, err
+		return &Input{Table: rows}, Advised(err)
 	}
 	r, err := checkpoint.Open(paths[0], checkpoint.ReadOptions{
 		Selection: checkpoint.Selection{Ranks: opt.Selection.Ranks}, Columns: ^event.StackCols, // which takes time, where they are wanted
 	})
 	if err != nil {
-		return nil, err
+		return nil, Advised(err)
 	}
-	in := &Input{Events: r, Warner: warner(r), chosen: true, closers: []func(){func() { r.Close() }}}
+	in := &Input{Events: &sound{r}, Warner: warner(r), chosen: true, closers: []func(){func() { r.Close() }}}
 	var need checkpoint.ReadOptions
 	if need.Selection, err = opt.choice(r.Header()); err == nil {
 		if opt.Columns != nil {
@@ -38,7 +38,7 @@ func openCheckpoint(paths []string, opt *Options) (*Input, error) {
 	}
 	if err != nil {
 		in.Close()
-		return nil, err
+		return nil, Advised(err)
 	}
 	return in, nil
 }

@@ -33,6 +33,7 @@ func inputs(t *testing.T) func(name string) string {
 	}
 	for name, text := range map[string]string{
 		"c.nsys-rep": "a capture", "empty": "", "notes.txt": "some notes", "answer.json": "{\n  \"verdict\": \"NO\"\n}\n",
+		"bad.arrows": "\xff\xff\xff\xff\x10\x00\x00\x00sixteen bytes ..", "cut.parquet": "PAR1, and nothing more",
 		"torch.json": "{\n  \"schemaVersion\": 1,\n  \"traceEvents\": []\n}\n", "torch.gz": "\x1f\x8b\x08",
 	} {
 		if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
@@ -109,6 +110,8 @@ func TestRefused(t *testing.T) {
 		{files: "a.sqlite torch.json", want: "cannot read"},
 		{files: "raw.arrows stream", want: "one stream or checkpoint at a time"},
 		{files: "a.sqlite -", want: "standard input cannot be read together with files"},
+		{files: "bad.arrows", want: "damaged"},
+		{files: "cut.parquet", want: "truncated"},
 		{files: "raw.arrows", want: "--separate ", opt: source.Options{Separate: true}},
 		{files: "raw.arrows", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},
 		{files: "phased.parquet", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},

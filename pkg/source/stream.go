@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -55,7 +56,27 @@ func (n *named) of(err error) error {
 	if n.regular && errors.Is(err, wire.ErrCut) {
 		return refused("write it again: what wrote it failed, was stopped, or is still at it", "%s: file is truncated: %v", n.path, err)
 	}
-	return fmt.Errorf("%s: %w", n.path, err)
+	return Advised(fmt.Errorf("%s: %w", n.path, err))
+}
+
+// Advised is an error of a stream or checkpoint with what to do about it, where it does not
+// say so itself: it is damaged.
+func Advised(err error) error {
+	var advice interface{ Hint() string }
+	if err == nil || err == io.EOF || errors.As(err, &advice) || errors.As(err, new(*fs.PathError)) {
+		return err
+	}
+	return &damaged{err}
+}
+
+// damaged is an error of an input that was not read as it was written.
+type damaged struct{ error }
+
+func (e *damaged) Unwrap() error { return e.error }
+
+// Hint tells what to do about it.
+func (e *damaged) Hint() string {
+	return "copy it again or write it again: it is not as it was written"
 }
 
 // Next returns the next batch.
@@ -65,6 +86,15 @@ func (n *named) Next() (*event.Batch, error) {
 		err = n.of(err)
 	}
 	return b, err
+}
+
+// sound is a source whose errors say what to do about them.
+type sound struct{ event.Source }
+
+// Next is event.Source's.
+func (s *sound) Next() (*event.Batch, error) {
+	b, err := s.Source.Next()
+	return b, Advised(err)
 }
 
 // openStream opens a stream of events at any stage, or of the rows of a result.
@@ -83,7 +113,10 @@ func openStream(r io.Reader) (*Input, error) {
 func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
 	in, err := openStream(r)
 	if err != nil {
-		return nil, err
+		return nil, Advised(err)
+	}
+	if in.Events != nil {
+		in.Events = &sound{in.Events}
 	}
 	return in, in.choose(opt)
 }
