@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -101,7 +102,10 @@ func (r *Reader) openSet(dir string) error {
 // openFile opens a file; want is what a data set says of it, nil for nothing.
 func (r *Reader) openFile(path string, want *manifestFile) error {
 	f, err := parquet.Open(path)
-	if err != nil {
+	switch {
+	case want != nil && errors.Is(err, fs.ErrNotExist):
+		return &event.Error{Msg: path + ": is missing from the data set", Advice: "run the command that writes the checkpoint again; what is right is kept"}
+	case err != nil:
 		return err
 	}
 	r.files, r.paths = append(r.files, f), append(r.paths, path)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,13 +207,19 @@ func TestRefused(t *testing.T) {
 	h, rows := trace(1)
 	set := filepath.Join(t.TempDir(), "set")
 	write(t, set, h, rows, Options{})
-	if err := os.Remove(filepath.Join(set, manifestName)); err != nil {
-		t.Fatal(err)
+	part, err := filepath.Glob(filepath.Join(set, "rank=*", "*.parquet"))
+	if err != nil || len(part) == 0 {
+		t.Fatal(part, err)
 	}
-	_, _, err := read(set, ReadOptions{})
-	var hint interface{ Hint() string }
-	if err == nil || !errors.As(err, &hint) {
-		t.Errorf("unfinished data set: %v", err)
+	for _, name := range []string{part[0], filepath.Join(set, manifestName)} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := read(set, ReadOptions{})
+		var hint interface{ Hint() string }
+		if err == nil || !errors.As(err, &hint) || !strings.Contains(hint.Hint(), "run the command that writes") {
+			t.Errorf("data set without %s: %v", filepath.Base(name), err)
+		}
 	}
 }
 
