@@ -19,9 +19,12 @@ var Torch2arrow = cli.Command{
 	Args:    "FILE...",
 	Description: `Each FILE is a trace of one process as PyTorch's profiler writes it (.json or
 .json.gz, recognised by content), of CUDA or ROCm, from torch.profiler, vLLM, SGLang or
-TensorRT-LLM. Several files are the ranks of one run: a trace's rank is what it
-says itself, or its name says; the same rank twice is refused. Clocks are compared,
-and where need be aligned, by the ends of the collectives that ranks have in common.
+TensorRT-LLM; one that holds the calls of several, merged by a tool, is refused.
+Several files are the ranks of one run: a trace's rank is what it says itself, or
+its name says. Files of one process that do not overlap in time, as a schedule of
+several cycles writes them, are parts of one rank; the same rank twice is refused
+otherwise. Clocks are compared, and where need be aligned, by the ends of the
+collectives that ranks have in common.
 
 A row is an event as nsys2arrow has it: kernels, copies and memsets with the call
 that launched them, runtime and driver calls, ranges of the domains torch
