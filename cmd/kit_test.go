@@ -37,7 +37,7 @@ func TestGitHubKit(t *testing.T) {
 	}
 	k.night("--seed", "3")
 	k.has("summary.md", "Root cause: nothing beyond the noise")
-	k.has("diff.xml", `<testsuite name="diff" tests="1" failures="0" errors="0">`)
+	k.has("diff.xml", `<testsuite name="tracediff" tests="1" failures="0" errors="0">`)
 	k.regresses()
 }
 
