@@ -20,6 +20,8 @@ type Running struct {
 	SampledUs float64  `json:"sampled_us"` // of it in strata with samples: Families divide this
 	Samples   int64    `json:"samples"`    // of the CPU, in it
 	Families  []Family `json:"families"`   // the largest first; those of which enough is known
+	// FamiliesUnknown is why Families is empty, "" where it is not.
+	FamiliesUnknown string `json:"families_unknown,omitempty"`
 }
 
 // Family is the part of time on a CPU that functions of one family took, by samples.
@@ -67,20 +69,29 @@ func (p *pool) add(f *found) {
 	p.counts = append(p.counts, f.drawn)
 }
 
-// families returns the shares of families of which enough is known.
+// maxBursts is by how many times the number of samples in a stretch may vary more than
+// chance has it. Above that a sampler was off for times of which nobody knows what ran in
+// them: intervals would hold for the rest alone.
+const maxBursts = 2
+
+// families returns the shares of families of which enough is known, or why none is.
 // N is how many independent samples a share rests on: under minSamples nothing is said. What
 // never was seen has no share at all, not 0.
-func (p *pool) families() []Family {
-	list := []Family{}
+func (p *pool) families() (list []Family, unknown string) {
+	list = []Family{}
 	if len(p.drawn) < minSamples {
-		return list
+		return list, "too few samples"
+	}
+	by := stat.NewSampler(p.counts, p.lengths, len(p.drawn))
+	if by.Random > maxBursts {
+		return list, "samples come in bursts, and what ran between these is not known"
 	}
 	kinds := int32(0)
 	seen := map[int32]bool{}
 	for _, d := range p.drawn {
 		kinds, seen[d.Kind] = max(kinds, d.Kind+1), true
 	}
-	for k, s := range stat.Shares(p.drawn, int(kinds), stat.NewSampler(p.counts, p.lengths, len(p.drawn))) {
+	for k, s := range stat.Shares(p.drawn, int(kinds), by) {
 		if seen[int32(k)] && math.Round(s.N) >= minSamples {
 			list = append(list, Family{event.Class(k).String(), s.Share, s.Low, s.High, us(p.sampled) * s.Share})
 		}
@@ -88,7 +99,10 @@ func (p *pool) families() []Family {
 	slices.SortFunc(list, func(a, b Family) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Family, b.Family))
 	})
-	return list
+	if len(list) == 0 {
+		unknown = "too few samples that are independent of each other"
+	}
+	return list, unknown
 }
 
 // running fills in what launching threads ran, in all and by cause and why.
@@ -118,12 +132,14 @@ func (c *computer) running(rep *Report, strata map[stratum]*found) {
 	if len(all.drawn) == 0 {
 		return
 	}
-	rep.Idle.Running = &Running{us(all.ns), us(all.sampled), int64(len(all.drawn)), all.families()}
+	families, unknown := all.families()
+	rep.Idle.Running = &Running{us(all.ns), us(all.sampled), int64(len(all.drawn)), families, unknown}
 	for i := range rep.Idle.Causes {
 		cause := &rep.Idle.Causes[i]
 		for k := range cause.Why {
 			if p := parts[part{cause.Cause, cause.Why[k].Why}]; p != nil {
-				cause.Why[k].Samples, cause.Why[k].Families = int64(len(p.drawn)), p.families()
+				cause.Why[k].Samples = int64(len(p.drawn))
+				cause.Why[k].Families, _ = p.families()
 			}
 		}
 	}
@@ -146,7 +162,11 @@ const maxFamilies = 8
 
 // table lists the families.
 func (r *Running) table(s *report.Section, steps int64) {
-	if r == nil || len(r.Families) == 0 {
+	switch {
+	case r == nil:
+		return
+	case len(r.Families) == 0:
+		s.Say("What launching threads ran on their CPUs meanwhile cannot be told from %s of the CPU: %s.", report.Counted(r.Samples, "sample"), r.FamiliesUnknown)
 		return
 	}
 	t := s.Table("What launching threads ran on their CPUs meanwhile",

@@ -175,9 +175,11 @@ func TestOffForTheLock(t *testing.T) {
 
 // TestSampledFamilies has the launching thread collect garbage for 120 of 400 us between
 // steps, while the GPU is idle, which samples alone show: they come ten times as often there as in the rest of
-// the step. Without collections nothing is found.
+// the step. Without collections nothing is found, and with a sampler that is off in every
+// other four steps nothing is told.
 func TestSampledFamilies(t *testing.T) {
-	for _, collects := range []bool{true, false} {
+	for _, test := range []struct{ collects, bursts bool }{{true, false}, {false, false}, {true, true}} {
+		collects, step := test.collects, 0
 		rng := rand.New(rand.NewPCG(1, 2))
 		e := &engine{now: 1_000}
 		e.steps(60, func() {
@@ -189,6 +191,9 @@ func TestSampledFamilies(t *testing.T) {
 		}, func() {
 			start := e.now
 			e.span("_update_requests", event.Range, func() { e.now += 400_000 })
+			if step++; test.bursts && step/4%2 == 0 {
+				return
+			}
 			for range 40 {
 				at := start + rng.Int64N(400_000)
 				r := hostRow(event.Sample, at, at, "", event.Interpreter, -1)
@@ -202,6 +207,12 @@ func TestSampledFamilies(t *testing.T) {
 		eventtest.Sort(e.rows)
 		rep := e.report(t)
 		f := has(rep, gap.GCManage)
+		if r := rep.Idle.Running; test.bursts {
+			if f != nil || len(r.Families) != 0 || !strings.Contains(r.FamiliesUnknown, "bursts") {
+				t.Errorf("in bursts: %+v, found %+v", r, f)
+			}
+			continue
+		}
 		if (f != nil) != collects {
 			t.Fatalf("collects %v: found %+v", collects, f)
 		}

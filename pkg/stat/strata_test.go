@@ -134,7 +134,7 @@ func TestSharesCover(t *testing.T) {
 			}
 			t.Logf("%s, %s: %.3f of the intervals hold the truth, random %.2f, width %.2f of it", of.name, s.name, covered, random, width)
 			switch {
-			case s.bursts && of.near: // what was missed nobody knows: those intervals are too narrow
+			case s.bursts && of.near: // what was missed nobody knows: those intervals are too narrow, and not to be used
 			case covered < 0.88:
 				t.Errorf("%s, %s: %.3f of the intervals hold the true share", of.name, s.name, covered)
 			case s.random == 1 && !s.bursts:
