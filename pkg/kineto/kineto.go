@@ -127,20 +127,20 @@ func (r *Reader) rank() error {
 	return nil
 }
 
-// inOrder numbers the ranks in the order of the traces. Parts of one rank have one number.
+// inOrder numbers the ranks in the order of the traces. A trace is of the first rank that all
+// of its traces are parts of: processes of several containers may have one pid.
 func (r *Reader) inOrder(numbers []int32) {
-	next := int32(0)
+	var ranks [][]*document
 	for i, d := range r.docs {
 		if !d.active {
 			continue
 		}
-		k := slices.IndexFunc(r.docs[:i], func(other *document) bool { return other.active && r.parts(other, d) })
-		if k >= 0 {
-			numbers[i] = numbers[k]
-			continue
+		other := func(part *document) bool { return !r.parts(part, d) }
+		k := slices.IndexFunc(ranks, func(parts []*document) bool { return !slices.ContainsFunc(parts, other) })
+		if k < 0 {
+			k, ranks = len(ranks), append(ranks, nil)
 		}
-		numbers[i] = next
-		next++
+		ranks[k], numbers[i] = append(ranks[k], d), int32(k)
 	}
 }
 

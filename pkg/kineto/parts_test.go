@@ -35,6 +35,7 @@ func TestCycles(t *testing.T) {
 		"cycles of a rank":  {[]string{cycle("9", 5000, 3), cycle("9", 1000, 3)}, "[3] [[460000 4010000]]"},
 		"two processes":     {[]string{cycle("9", 1000, -1), cycle("8", 5000, -1)}, "[0 1] []"},
 		"two of each":       {[]string{cycle("9", 1000, 0), cycle("8", 1000, 1), cycle("8", 5000, 1), cycle("9", 5000, 0)}, "[0 1] [[460000 4010000]]"},
+		"two of one number": {[]string{cycle("9", 1000, -1), cycle("9", 5000, -1), cycle("9", 1000, -1), cycle("9", 5000, -1)}, "[0 1] [[460000 4010000]]"},
 		"at the same time":  {[]string{cycle("9", 1000, -1), cycle("9", 1200, -1)}, "[0 1] []"},
 		"same rank at once": {[]string{cycle("9", 1000, 0), cycle("9", 1200, 0)}, "is of rank 0, as is"},
 		"another's rank":    {[]string{cycle("9", 1000, 0), cycle("8", 5000, 0)}, "is of rank 0, as is"},
