@@ -89,6 +89,9 @@ func TestMeanwhileElsewhere(t *testing.T) {
 	})
 	e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
 	eventtest.Sort(e.rows)
+	for len(elsewhere)%8 != 7 { // so that their nulls fill whole bytes of a bitmap
+		run(always+1, 0, 1)
+	}
 	run(always, 0, e.now)
 	eventtest.Sort(elsewhere)
 	rows := append(e.rows, elsewhere...)

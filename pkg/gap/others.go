@@ -41,7 +41,7 @@ func hasOthers(h *event.Header) bool {
 func (o *others) add(b *event.Batch) {
 	for i := 0; i < b.Len; {
 		j := b.RankEnd(i)
-		for ; !b.Rank.Valid.Get(i) && i < j; i++ {
+		for ; i < j && !b.Rank.Valid.Get(i); i++ {
 			if b.Kind.Values[i] == event.Run {
 				o.run(b, i)
 			}
