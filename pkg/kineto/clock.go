@@ -59,42 +59,87 @@ func (d *document) collectivesByName() map[string][]int64 {
 	return byName
 }
 
-// align brings the clocks of documents together by what they state, and where
-// collectives show that these are apart by those. It returns what is to be said of
-// it, "" for nothing.
+// align brings the clocks of documents, in the order of their ranks, together by what they
+// state, and where collectives show that these are apart by those. It returns what is to be
+// said of it, "" for nothing.
 func align(docs []*document) string {
-	first := docs[0]
-	var worst, moved int64
-	ranks, total := 0, 0
-	parts := map[int64][]*document{} // of each rank so far
-	for _, d := range docs {
-		d.info.Offset = d.info.Origin - first.info.Origin
-		rank := d.rankOr()
-		part := len(parts[rank])
-		parts[rank] = append(parts[rank], d)
-		if rank == first.rankOr() || part >= len(parts[first.rankOr()]) {
-			continue
+	parts := byRank(docs)
+	var a agreement
+	for n, of := range parts {
+		matched, correction := a.matched, int64(0) // of the clock of the rank's process
+		for k, d := range of {
+			if n > 0 {
+				correction = a.compare(counterpart(parts[0], of, k), d, correction)
+			}
+			d.info.Offset = d.info.Origin - docs[0].info.Origin - correction
 		}
-		offset, spread, matched := parts[first.rankOr()][part].apart(d)
-		if matched < minMatched {
-			continue
+		if a.matched > matched {
+			a.ranks++
 		}
-		total += matched
-		ranks++
-		if max(offset, -offset) > sameClock && max(offset, -offset) > 4*spread {
-			d.info.Offset -= offset
-			moved = max(moved, offset, -offset)
-			offset = 0
-		}
-		worst = max(worst, spread, offset, -offset)
 	}
 	switch {
 	case len(parts) == 1:
 		return ""
-	case ranks == 0:
+	case a.ranks == 0:
 		return "no collectives by which the clocks of the traces could be compared: they are taken for one"
-	case moved > 0:
-		return fmt.Sprintf("clocks were aligned by the ends of %d collectives of %d ranks, by up to %.1f us: they agree within %.1f us", total, ranks+1, float64(moved)/1e3, float64(worst)/1e3)
+	case a.moved > 0:
+		return fmt.Sprintf("clocks were aligned by the ends of %d collectives of %d ranks, by up to %.1f us: they agree within %.1f us", a.matched, a.ranks+1, float64(a.moved)/1e3, float64(a.worst)/1e3)
 	}
-	return fmt.Sprintf("clocks agree within %.1f us by the ends of %d collectives of %d ranks", float64(worst)/1e3, total, ranks+1)
+	return fmt.Sprintf("clocks agree within %.1f us by the ends of %d collectives of %d ranks", float64(a.worst)/1e3, a.matched, a.ranks+1)
 }
+
+// agreement is what collectives show of clocks: of how many ranks besides the first, by how
+// many collectives, and in ns how far clocks were moved and are still apart, at most.
+type agreement struct {
+	ranks, matched int
+	moved, worst   int64
+}
+
+// compare returns by how much the clock of a document is ahead of that of a part of the first
+// rank, 0 where it is the same one, and correction where that cannot be told or the part is nil.
+func (a *agreement) compare(part, d *document, correction int64) int64 {
+	if part == nil {
+		return correction
+	}
+	offset, spread, matched := part.apart(d)
+	if matched < minMatched {
+		return correction
+	}
+	a.matched += matched
+	if far := max(offset, -offset); far > sameClock && far > 4*spread {
+		a.moved, a.worst = max(a.moved, far), max(a.worst, spread)
+		return offset
+	}
+	a.worst = max(a.worst, spread, offset, -offset)
+	return 0
+}
+
+// byRank divides documents, in the order of their ranks, into those of each.
+func byRank(docs []*document) (parts [][]*document) {
+	for i, d := range docs {
+		if i == 0 || d.rankOr() != docs[i-1].rankOr() {
+			parts = append(parts, nil)
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], d)
+	}
+	return parts
+}
+
+// counterpart returns that part of the first rank that is of the same time as part k of
+// another: a rank may lack some. Where none of them is by the stated clocks, these are far
+// apart, and parts are matched in order if there are as many; nil where none is known.
+func counterpart(first, of []*document, k int) *document {
+	for _, d := range first {
+		if of[k].overlaps(d) {
+			return d
+		}
+	}
+	apart := !slices.ContainsFunc(of, func(d *document) bool { return slices.ContainsFunc(first, d.overlaps) })
+	if apart && len(first) == len(of) {
+		return first[k]
+	}
+	return nil
+}
+
+// overlaps tells whether two documents have rows of one time, by their own clocks.
+func (d *document) overlaps(e *document) bool { return d.began() < e.ended() && e.began() < d.ended() }

@@ -154,11 +154,14 @@ func (r *Reader) parts(a, b *document) bool {
 	process, _ := a.counts.process()
 	other, _ := b.counts.process()
 	return !r.opt.Separate && process != "" && process == other && a.counts.device == b.counts.device &&
-		a.info.Origin != 0 && b.info.Origin != 0 && max(a.counts.busy.end, a.counts.last)+a.head.base <= b.began()
+		a.info.Origin != 0 && b.info.Origin != 0 && a.ended() <= b.began()
 }
 
 // began is when the first row of a trace starts, by its own clock.
 func (d *document) began() int64 { return d.counts.first + d.head.base }
+
+// ended is when its last row starts or its GPU work ends, by its own clock.
+func (d *document) ended() int64 { return max(d.counts.busy.end, d.counts.last) + d.head.base }
 
 // rankOr is the number of the rank, or a number after all of them.
 func (d *document) rankOr() int64 {

@@ -104,3 +104,33 @@ func TestOtherAccelerators(t *testing.T) {
 		t.Errorf("%v", got.err)
 	}
 }
+
+// TestClocksOfCycles has clocks compared by the collectives of cycles at one time, also where
+// a rank lacks the trace of one: those of another are as far apart as the cycles are.
+func TestClocksOfCycles(t *testing.T) {
+	for name, starts := range map[string][2][]int{
+		"the first is not there": {{1000, 5000, 9000}, {5000, 9000}},
+		"one more":               {{5000, 9000}, {1000, 5000, 9000}},
+		"others":                 {{1000, 9000}, {5000, 9000}},
+	} {
+		var paths []string
+		dir := t.TempDir()
+		for rank, starts := range starts {
+			for _, from := range starts {
+				text := strings.ReplaceAll(cycle(fmt.Sprint(7+rank), from, rank), "gemm", "ncclDevKernel_AllReduce_Sum_f16_RING_LL")
+				paths = append(paths, filepath.Join(dir, fmt.Sprintf("rank%d_%d.json", rank, from)))
+				if err := os.WriteFile(paths[len(paths)-1], []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r, err := Open(paths, Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if said := fmt.Sprint(r.docs[0].info.Warnings); !strings.Contains(said, "clocks agree within 0.0 us") {
+			t.Errorf("%s: %s", name, said)
+		}
+		r.Close()
+	}
+}
