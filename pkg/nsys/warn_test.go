@@ -39,20 +39,24 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// Processes that work on one GPU are said to, by the GPU and not by their number of it.
+// Processes that work on one GPU at the same time are said to, by the GPU and not by their
+// number of it.
 func TestSharing(t *testing.T) {
 	for name, test := range map[string]struct {
-		gpu, kernels int64
-		want         int
+		gpu, kernels, start int64
+		want                int
 	}{
-		"one each":    {1, 500, 0},
-		"shared":      {0, 500, 1},
-		"few kernels": {0, 5, 0},
+		"one each":          {1, 500, 5, 0},
+		"shared":            {0, 500, 5, 1},
+		"few kernels":       {0, 5, 5, 0},
+		"one after another": {0, 500, 10, 0},
 	} {
 		r := &report{gpus: map[cudaDevice]int64{{1, 0}: 0, {2, 0}: test.gpu}}
 		r.info.RankFacts = []event.RankFacts{{Kernels: 1000}, {Kernels: test.kernels}}
 		for slot := range int32(2) {
 			r.tracks = append(r.tracks, &track{process: process(slot+1) << 24, active: true, slot: slot})
+			start := test.start * int64(slot)
+			r.trackFacts = append(r.trackFacts, trackFacts{span: span{start, start + 10}})
 		}
 		if r.warnOfSharing(); len(r.info.Warnings) != test.want {
 			t.Errorf("%s: %q", name, r.info.Warnings)
