@@ -66,7 +66,7 @@
 // their CPU in the window are counted, and while they have lost theirs the time that other
 // threads of the process are seen on it. Where the recording says which socket and NUMA node
 // each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
-// node are told apart; unknown is null.
+// node are counted, too; what is not known is null.
 //
 // # Stacks and samples
 //

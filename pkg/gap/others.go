@@ -1,7 +1,6 @@
 package gap
 
 import (
-	"maps"
 	"slices"
 	"sort"
 
@@ -89,15 +88,36 @@ func (o *others) meanwhile(views []*view) (all []Meanwhile) {
 	if len(o.threads) == 0 {
 		return nil
 	}
-	numbers := slices.Sorted(maps.Keys(o.threads))
+	waits := func(v *view, f func(group int, from, to int64)) { v.idle.EachWait(f) }
+	_, waited := o.within(nil, views, waits)
+	if waited == 0 {
+		return nil
+	}
+	numbers := o.busy(waited, views)
 	ran, window := o.within(numbers, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
-	beside, waited := o.within(numbers, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachWait(f) })
+	beside, _ := o.within(numbers, views, waits)
 	for k, thread := range numbers {
 		if m, ok := meanwhile(nil, thread, beside[k], waited, ran[k], window); ok {
 			all = append(all, m)
 		}
 	}
 	return all
+}
+
+// busy returns the threads, in order, that were on a CPU for long enough to matter beside so
+// much waiting, which is over all lanes. Of a whole machine's threads these are few.
+func (o *others) busy(waited int64, views []*view) (numbers []int64) {
+	lanes := 0
+	for _, v := range views {
+		lanes += len(v.lanes)
+	}
+	for thread, t := range o.threads {
+		if n := len(t.ends); n > 0 && float64(lanes)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(waited) {
+			numbers = append(numbers, thread)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
 }
 
 // within returns how long each thread was on a CPU in the times of the views' windows that

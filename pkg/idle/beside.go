@@ -38,9 +38,12 @@ func (b *Beside) Add(o Beside) {
 	b.Lost += o.Lost
 }
 
-// Places says where CPUs are: of each by its number the socket and the NUMA node, -1 where
-// that is not known, and the nodes of a rank's GPUs. Lists are nil where nothing is known.
-type Places struct{ Sockets, Nodes, GPUNodes []int32 }
+// Places says where CPUs and GPUs are. Lists are nil where nothing is known.
+type Places struct {
+	Sockets  []int32 // of each CPU by its number, -1 where that is not known
+	Nodes    []int32 // NUMA nodes, likewise
+	GPUNodes []int32 // those of a rank's GPUs, in ascending order
+}
 
 // crosses tells whether two CPUs are known to be in two sockets.
 func (p *Places) crosses(a, b int32) bool {
