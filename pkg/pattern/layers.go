@@ -54,36 +54,48 @@ func (a *alignment) countLayers(roles Roles, ring bool) {
 		}
 		return
 	}
-	at, types, ok := mainModel(a.classes, models(a.symbols, a.classes, a.unit, roles, ring), roles)
-	a.limit(at)
-	if ok && total(types) >= a.repetitions {
+	passes, types, ok := mainModel(a.classes, models(a.symbols, a.classes, a.unit, roles, ring), roles)
+	if ring {
+		passes = passes[len(passes)-1:]
+	}
+	a.limit(passes)
+	if ok && total(types)*len(passes) >= a.repetitions {
 		a.types = types
 	}
 }
 
-// mainModel returns the forward pass that most of the layers are of, and its layers. Of
-// passes with as many layers all count: a trace without steps has many.
-func mainModel(classes []int32, parts []span, roles Roles) (best span, types []LayerType, ok bool) {
-	weights := map[int]int{}
+// mainModel returns the forward passes that most of the layers are of, in order, and the
+// layers of one. Of passes with as many layers all count: a trace without steps has many.
+func mainModel(classes []int32, parts []span, roles Roles) (passes []span, types []LayerType, ok bool) {
+	by := map[int][]span{} // by number of layers
 	most := -1
 	for _, part := range parts {
 		t, known := layerTypes(turn(classes, part.from)[:part.n], roles)
 		n := total(t)
-		if weights[n] += n; weights[n] > most {
-			best, types, ok, most = part, t, known, weights[n]
+		if n > 0 || by[n] == nil {
+			by[n] = append(by[n], part)
+		}
+		if weight := n * len(by[n]); weight > most {
+			passes, types, ok, most = by[n], t, known, weight
 		}
 	}
-	return best, types, ok
+	return passes, types, ok
 }
 
-// limit takes kernels outside of a stretch out of the alignment.
-func (a *alignment) limit(at span) {
+// limit takes kernels outside of some stretches out of the alignment.
+func (a *alignment) limit(to []span) {
 	n := len(a.places)
-	if at.n == n {
-		return
+	inside := make([]bool, n)
+	for _, at := range to {
+		if at.n == n {
+			return
+		}
+		for i := range at.n {
+			inside[(at.from+i)%n] = true
+		}
 	}
 	for i := range a.places {
-		if (i-at.from+n)%n >= at.n {
+		if !inside[i] {
 			a.places[i] = -1
 		}
 	}

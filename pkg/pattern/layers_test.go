@@ -197,3 +197,17 @@ func TestLayersWithMissingKernels(t *testing.T) {
 		}
 	}
 }
+
+// A trace without steps is many forward passes, all of which count.
+func TestLayersOfTrace(t *testing.T) {
+	var b builder
+	for range 10 {
+		b.add("embed")
+		b.add(model(8, every(1, 0, dense, "")))
+		b.add("head sample")
+	}
+	p := Find([][]Kernel{b.kernels}, roles, false)
+	if p == nil || p.Repetitions != 80 || p.Layers != 8 || p.Prologue != 1 || p.Epilogue != 2 || p.Covered < 0.9 {
+		t.Errorf("%+v, want 80 repetitions of 8 layers", describe(p))
+	}
+}
