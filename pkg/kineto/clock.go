@@ -78,7 +78,7 @@ func align(docs []*document) string {
 		}
 	}
 	switch {
-	case len(parts) == 1:
+	case len(parts) == 1 || !parts[1][0].active: // of one rank, and maybe traces without GPU work
 		return ""
 	case a.ranks == 0:
 		return "no collectives by which the clocks of the traces could be compared: they are taken for one"

@@ -134,3 +134,22 @@ func TestClocksOfCycles(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestClockOfOne says nothing of clocks where one trace alone has GPU work.
+func TestClockOfOne(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")}
+	for i, text := range []string{cycle("9", 1000, -1), strings.ReplaceAll(cycle("9", 5000, -1), `"cat":"kernel"`, `"cat":"other"`)} {
+		if err := os.WriteFile(paths[i], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open(paths, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if said := fmt.Sprint(r.docs[0].info.Warnings); len(r.docs) != 2 || strings.Contains(said, "clocks") {
+		t.Errorf("%d traces: %s", len(r.docs), said)
+	}
+}
