@@ -56,14 +56,13 @@ func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
 }
 
 // intervals gives the rows of a scope their intervals.
-func (s *series) intervals(rows []Row) {
+func (s *series) intervals(est *stat.Estimator, rows []Row) {
 	n := len(s.samples)
 	num, den := make([]float64, n), make([]float64, n)
 	samples := make([][]Row, n)
 	for i := range samples {
 		samples[i] = s.samples[i].rows("")
 	}
-	var est stat.Estimator
 	for m := range rows {
 		if !rows[m].Applicable {
 			continue

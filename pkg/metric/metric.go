@@ -55,6 +55,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -133,6 +134,7 @@ type computer struct {
 	opt    Options
 	rules
 	ranks []*rank
+	est   stat.Estimator // of the intervals of all scopes, whose tables it keeps
 }
 
 // rules are what the options come to for the loop over rows.

@@ -273,7 +273,7 @@ func (c *computer) result() *Result {
 	res.Rows = all.rows(Aggregate)
 	c.requestWait(res, Aggregate, &all)
 	if res.Window == WindowBenchmark {
-		newSeries(c.ranks, func(*rank, int) bool { return true }).intervals(res.Rows)
+		newSeries(c.ranks, func(*rank, int) bool { return true }).intervals(&c.est, res.Rows)
 	}
 	if c.header.Columns&event.PhaseCols == event.PhaseCols {
 		c.phases(res)
@@ -342,7 +342,7 @@ func (c *computer) phases(res *Result) {
 		}
 		if phase.Steps > 0 {
 			rows := f.rows(name)
-			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == p }).intervals(rows)
+			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == p }).intervals(&c.est, rows)
 			res.Rows = append(res.Rows, rows...)
 			c.requestWait(res, name, &f)
 			phase.P50, phase.P90 = periods(c.ranks, p)
