@@ -45,7 +45,8 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if !fresh && r.prolong(id, end) {
 		return from
 	}
-	return r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1}, text)
+	context := counts.HasCounts && counts.Ctx > 0
+	return r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1, context: context}, text)
 }
 
 // prolong moves the end of the step with the given id, if its row is still

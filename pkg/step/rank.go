@@ -69,6 +69,7 @@ type openStep struct {
 	size       int32
 	joined     int32 // collectives launched outside of markers
 	eager      bool  // graph: an eager forward pass lies before it
+	context    bool  // nvtx: it has context requests
 }
 
 // segment is a number of steps without a long idle stretch between them.
@@ -331,7 +332,7 @@ const maxReplays = 8
 func (r *rank) closeSegment() {
 	r.out.flush(never)
 	r.endStep(r.segments[len(r.segments)-1].end)
-	if r.plan.method == NVTX && r.outside.drains() {
+	if r.plan.method == NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier
 	}
 	r.open, r.limit = false, never

@@ -646,6 +646,8 @@ func TestWarnings(t *testing.T) {
 		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9", "4 steps of rank 0 come before those with a forward-step marker"}},
 		{"lost", lostPrefill(), NVTX, []string{"after 3 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
 		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU: that is done 15.85ms after the last marker of a window of 3.9ms, "}},
+		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
+		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has no benchmark segment"}},
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
 		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},

@@ -256,12 +256,13 @@ func (r *rank) checkMarkers() {
 // checkAhead warns where the GPU is still at work on the window's steps long after its
 // last marker, by a tenth of the window and more than the few steps that an engine
 // schedules ahead: markers are then as far apart as the host makes them, which is less
-// than the GPU takes.
+// than the GPU takes. Of fewer steps than a benchmark has nobody can tell, nor where the last
+// one has context requests: it may take the GPU as long as many others.
 func (r *rank) checkAhead(w *window) {
 	for i, seg := range r.segments {
 		n := int64(r.lastStep(i) - seg.first)
 		late, length := seg.drained-seg.end, seg.end-seg.start
-		if w.segment >= 0 && i != w.segment || 10*late <= length || late*n <= maxScheduled*length {
+		if w.segment >= 0 && i != w.segment || n < minSteps || 10*late <= length || late*n <= maxScheduled*length {
 			continue
 		}
 		r.warn("the host of rank %d runs ahead of its GPU: that is done %v after the last marker of a window of %v, "+
