@@ -76,7 +76,7 @@ const (
 // within up to a quarter of the sequence (autoregressions of first order), alone or below
 // as much noise or four times as much; and fractionally integrated noise, whose
 // correlations die out too slowly to have a sum (Hosking 1981), of orders up to 0.35:
-// from there on the mean varies five times as much as any coefficient shows, and more.
+// from there on the mean varies five times as much as the lowest coefficients show, and more.
 func newMemories(n int) *memories {
 	m := &memories{n: n, power: cosinesFor(n)}
 	var short, lasting [][]float64
