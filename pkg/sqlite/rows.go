@@ -191,11 +191,11 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 //
 //go:noinline
 func setNumbers(into *int64, at []int, places []place, record *byte) {
-	p := unsafe.SliceData(places)
-	for _, k := range at {
+	places = places[:len(at)]
+	for i, k := range at {
+		p := &places[i]
 		v := p.number((*[8]byte)(unsafe.Add(unsafe.Pointer(record), p.at))[:])
 		*(*int64)(unsafe.Add(unsafe.Pointer(into), k*8)) = v
-		p = (*place)(unsafe.Add(unsafe.Pointer(p), unsafe.Sizeof(*p)))
 	}
 }
 
