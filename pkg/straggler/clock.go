@@ -120,14 +120,14 @@ func (m *matched) alignRank(r, w int) {
 	distances := func(add func(int64)) {
 		m.eachWitness([]int{0, r}, func(ends []int64) { add(m.correct(r, ends[1]) - ends[0]) })
 	}
-	sizes := func(add func(int64)) { distances(func(d int64) { add(max(d, -d)) }) }
+	sizes := func(add func(int64)) { distances(func(d int64) { add(abs(d)) }) }
 	m.offset[r] = medianOf(w, distances)
 	if w < 8*stretches {
 		return
 	}
 	constant := percentile90(w, sizes)
 	slope := m.slope(r, w)
-	if max(slope, -slope) > maxDrift {
+	if math.Abs(slope) > maxDrift {
 		return
 	}
 	m.drift[r] = slope

@@ -97,7 +97,7 @@ func together(first, own []int64) bool {
 	var periods, others, distances, differences []int64
 	for k := range first {
 		d := own[k] - first[k]
-		distances = append(distances, max(d, -d))
+		distances = append(distances, abs(d))
 		if k == 0 {
 			continue
 		}
@@ -124,7 +124,7 @@ func valuesOf(values []int64) func(add func(int64)) {
 func deviation(values []int64) int64 {
 	mid := median(values)
 	for i := range values {
-		values[i] = max(values[i]-mid, mid-values[i])
+		values[i] = abs(values[i] - mid)
 	}
 	return median(values)
 }
