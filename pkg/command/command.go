@@ -44,6 +44,8 @@ type Context struct {
 	kept     bool                  // --checkpoint holds the rows already
 	whole    bool                  // where no steps can be identified, the whole trace will do
 	noSteps  bool                  // none could be
+	apart    bool                  // ranks whose steps cannot be identified are left out of the figures of the others'
+	leave    []int32               // those that are, in an analysis that must know it before it begins
 	onePass  bool                  // what is written, or measured, can say at its end that there are none
 	unclear  *step.NotFound        // why that is so, nil where it is not
 	keeps    int64                 // bytes for what the analysis keeps

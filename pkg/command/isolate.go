@@ -26,7 +26,8 @@ Without forward-step ranges the all-reduce kernels of a step are identified by
 what recurs once a step around them: embeddings, sampling, copies, the host's
 waits, graph replays. Where that is not clear isolate ends with status 2 and says
 what to do; --gap splits at gaps instead. In a pipe, between two filters, it warns
-and passes the rows on without steps: metrics and verdict answer for the whole trace.`,
+and passes the rows on without steps: metrics and verdict answer for the whole trace,
+or where other ranks have forward-step ranges, for these.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 		"isolate --by nvtx trace.sqlite --format csv | grep ^step",

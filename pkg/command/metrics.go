@@ -95,7 +95,7 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 	if c.format == formatHTML {
 		c.columns |= closeupColumns
 	}
-	c.onePass = c.readOnce()
+	c.onePass, c.apart = c.readOnce(), true
 	var res *metric.Result
 	err := c.orWhole(func() (err error) {
 		res, err = c.measure(accepted)

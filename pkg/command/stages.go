@@ -207,8 +207,8 @@ func (c *Context) readOnce() bool {
 }
 
 // orWhole runs an analysis, and where it turns out that the steps cannot be identified
-// when the input has been read, runs it again without them. Where it cannot be read again
-// the error stays, unless the analysis can do without steps at that point (onePass).
+// when the input has been read, runs it again without them, or without the ranks of which
+// that is so where others are known. Where it cannot be read again the error stays, unless the analysis can do without steps at that point (onePass).
 func (c *Context) orWhole(run func() error) error {
 	c.whole = true
 	err := run()
@@ -217,7 +217,11 @@ func (c *Context) orWhole(run func() error) error {
 		return err
 	}
 	c.inputs, c.warnings = nil, nil // they are of the steps
-	if !c.doWithout(none) {
+	switch {
+	case len(none.Ranks) > 0 && !c.Bool("strict"):
+		c.leave = none.Ranks
+		c.Warn(none.Msg + step.LeftOut)
+	case !c.doWithout(none):
 		return err
 	}
 	return run()
@@ -233,6 +237,7 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 	if c.onePass = c.onePass && !c.Bool("strict") && c.selected.Steps == nil; c.onePass {
 		opt.Unclear = c.withoutSteps
 	}
+	opt.Apart, opt.Leave = (c.apart || c.onePass) && !c.Bool("strict"), c.leave
 	isolated, err := step.New(src, opt)
 	if none := (*step.NotFound)(nil); c.onePass && errors.As(err, &none) {
 		c.withoutSteps(none)

@@ -28,7 +28,9 @@ The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
 activity, replays of CUDA graphs were launched and not recorded, the profiler lost
 CUDA events, fewer than half of the forward-step ranges became steps, or no steps
 were found: then the figures are of the whole trace (--by none gives them a verdict,
---strict ends with status 2 instead).
+--strict ends with status 2 instead). A rank whose steps cannot be identified beside
+others that have forward-step ranges is left out, and a warning names it; only where
+its figures would change the verdict that is INCONCLUSIVE, too.
 
 FILE is an nsys export (several for several ranks), or what any filter wrote;
 the flags for finding steps and for measuring are those of isolate and metrics.`,

@@ -81,3 +81,38 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 }
+
+// The figures of a rank whose steps could not be identified are apart: with them the others'
+// are those of all, and where no rank is left the figures are of the whole trace.
+func TestApart(t *testing.T) {
+	rows, _, _ := steps(30, 2)
+	h := eventtest.Header(rows)
+	h.Columns |= event.StepCols | event.PhaseCols
+	h.Isolation = &event.Isolation{Method: "allreduce"}
+	whole := compute(t, h, rows, metric.Options{}, 100)
+	rows[len(rows)-1].Step = -1 // the window of rank 1
+	res := compute(t, h, rows, metric.Options{}, 100)
+	if res.Window != metric.WindowBenchmark || res.Lanes != 1 || res.NoSteps || res.Ranks[0].Apart || !res.Ranks[1].Apart || res.Ranks[1].Total != 0 || res.Ranks[0].Total != 30 {
+		t.Errorf("%s, %d lanes, %+v", res.Window, res.Lanes, res.Ranks)
+	}
+	with, err := res.WithApart(metric.Aggregate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range with {
+		a, b := with[i], whole.Rows[i]
+		if a.Metric != b.Metric || a.Numerator != b.Numerator || a.Denominator != b.Denominator || res.Rows[i].Numerator > b.Numerator || res.Rows[i].Interval == nil && a.Metric == metric.GPUIdle {
+			t.Errorf("%+v with rank 1, want %+v; without %+v", a, b, res.Rows[i])
+		}
+	}
+	if back, err := metric.FromTable(res.Table()); err != nil || diff(back, res) != "" {
+		t.Errorf("through a table: %v", err)
+	}
+	if traced := compute(t, h, rows, metric.Options{Window: metric.WindowTrace}, 100); traced.Apart != nil || traced.Lanes != 2 {
+		t.Errorf("of the whole trace %d lanes, apart %v", traced.Lanes, traced.Apart)
+	}
+	rows[len(rows)-2].Step = -1
+	if none := compute(t, h, rows, metric.Options{}, 100); none.Window != metric.WindowTrace || !none.NoSteps || none.Apart != nil || none.Lanes != 2 {
+		t.Errorf("no steps at all: %+v", none.Run)
+	}
+}

@@ -23,9 +23,15 @@ func (res *Result) Add(other *Result) error {
 			Advice: "measure all parts with the same options",
 		}
 	}
-	if err := res.addRows(other.Rows); err != nil {
+	rows, err := sumRows(res.Rows, other.Rows)
+	if err != nil {
 		return err
 	}
+	apart, err := sumRows(res.Apart, other.Apart)
+	if err != nil {
+		return err
+	}
+	res.Rows, res.Apart = rows, apart
 	res.addRanks(other.Ranks)
 	res.addPhases(other.Phases)
 	res.addSteady(other.Steady)
@@ -83,20 +89,29 @@ func (res *Result) addRanks(others []Rank) {
 	}
 }
 
-// addRows adds numerators and denominators, metric by metric. A scope that one part
+// WithApart returns the rows of a scope as they would be if the ranks whose steps could
+// not be identified did in it what they did in their windows.
+func (res *Result) WithApart(scope string) ([]Row, error) {
+	apart := slices.Clone(res.Apart)
+	for i := range apart {
+		apart[i].Scope = scope
+	}
+	return sumRows(slices.DeleteFunc(slices.Clone(res.Rows), func(r Row) bool { return r.Scope != scope }), apart)
+}
+
+// sumRows adds numerators and denominators, metric by metric. A scope that one part
 // alone has is that part's. An error is a sum that does not fit.
-func (res *Result) addRows(others []Row) error {
-	var rows []Row
+func sumRows(one, others []Row) (rows []Row, err error) {
 	for _, scope := range Scopes {
 		sum := make([]Row, 0, len(Names))
 		for _, name := range Names {
 			r := Row{Scope: scope, Metric: name}
 			n := 0
-			for _, part := range [][]Row{res.Rows, others} {
+			for _, part := range [][]Row{one, others} {
 				for _, o := range part {
 					if o.Scope == scope && o.Metric == name {
 						if !r.add(&o) {
-							return fmt.Errorf("%s of scope %s does not add up: the sum takes more than 64 bits", name, scope)
+							return nil, fmt.Errorf("%s of scope %s does not add up: the sum takes more than 64 bits", name, scope)
 						}
 						n++
 					}
@@ -111,8 +126,7 @@ func (res *Result) addRows(others []Row) error {
 			rows = append(rows, sum...)
 		}
 	}
-	res.Rows = rows
-	return nil
+	return rows, nil
 }
 
 // add adds another row of the same metric, unless a sum would overflow.

@@ -51,8 +51,6 @@
 package metric
 
 import (
-	"slices"
-
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -106,26 +104,35 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	for _, r := range c.ranks {
 		r.walk.Finish()
 	}
-	if c.unclear() {
-		c.dropSteps()
-	}
+	c.dropUnclear()
 	return c.result(), nil
 }
 
-// unclear tells whether the steps of the stream could not be identified.
-func (c *computer) unclear() bool {
-	return c.header.Isolation != nil && c.header.Isolation.Method == step.None ||
-		slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Unclear })
+// dropUnclear drops the steps of the ranks in which they could not be identified. Where
+// none is left the stream is one without steps, though they were looked for.
+func (c *computer) dropUnclear() {
+	none := c.header.Isolation != nil && c.header.Isolation.Method == step.None
+	clear := 0
+	for _, r := range c.ranks {
+		switch {
+		case r.walk.Unclear:
+			none = true
+			r.dropSteps()
+		case len(r.walk.Steps) > 0:
+			clear++
+		}
+	}
+	if none && clear == 0 {
+		h := *c.header
+		h.Isolation = nil
+		c.header, c.opt.NoSteps = &h, true
+	}
 }
 
-// dropSteps has the stream be one without steps, though they were looked for.
-func (c *computer) dropSteps() {
-	h := *c.header
-	h.Isolation = nil
-	c.header, c.opt.NoSteps = &h, true
-	for _, r := range c.ranks {
-		r.walk.RankSteps, r.steps = step.RankSteps{Rank: r.id}, nil
-	}
+// dropSteps has the rank be one without steps, whose window is known all the same.
+func (r *rank) dropSteps() {
+	r.apart = r.aggregate(WindowBenchmark)
+	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, nil, tally{}
 }
 
 // computer is the state of Compute.

@@ -35,6 +35,7 @@ type rank struct {
 	steps   []tally // as RankSteps.Steps
 	pending tally
 	gaps    tally
+	apart   tally // of the window, where its steps could not be identified
 }
 
 // newRank returns a rank of which nothing was measured, with its first slice open.

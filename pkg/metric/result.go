@@ -88,7 +88,7 @@ type Run struct {
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.
 	Window string `json:"window"`
-	// Lanes is the number of lanes.
+	// Lanes is the number of lanes that the figures are of.
 	Lanes int `json:"lanes"`
 	// GPUActivity tells whether any lane was busy in the window.
 	GPUActivity bool `json:"gpu_activity"`
@@ -125,6 +125,10 @@ type Run struct {
 	// Prep is the text in the names of the ranges of input preparation, of
 	// several the first; "" where there are none.
 	Prep string `json:"prep,omitempty"`
+	// Apart are the metrics of the ranks whose steps could not be identified, in their
+	// windows, which are not in the rows; left out where there are none, or the window is
+	// that of the trace.
+	Apart []Row `json:"apart,omitempty"`
 	// Warnings are those of the reports.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -141,6 +145,8 @@ type Rank struct {
 	CommonSize int64  `json:"common_size"`
 	Segments   int64  `json:"segments"`
 	Benchmark  *int64 `json:"benchmark"`
+	// Apart tells that it has steps that could not be identified, where others have some.
+	Apart bool `json:"apart,omitempty"`
 	// GraphLaunches is the number of graph launch calls in the rank's window,
 	// Replays that of the replays recorded there.
 	GraphLaunches int64 `json:"graph_launches"`
@@ -257,11 +263,14 @@ func (c *computer) result() *Result {
 		res.Prep = c.prep[name]
 	}
 	c.decideWindow(res, steps)
-	var all figures
+	var all, apart figures
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)
 		all.add(&w, r)
-		res.Lanes += len(r.lanes)
+		apart.add(&r.apart, r)
+		if r.apart.wall == 0 || res.Window == WindowTrace {
+			res.Lanes += len(r.lanes)
+		}
 		facts := c.header.RankFacts(r.id)
 		res.Ranks = append(res.Ranks, r.summary(&w, facts))
 		res.Ranks[len(res.Ranks)-1].addRequestWait(Aggregate, &w, r)
@@ -273,6 +282,9 @@ func (c *computer) result() *Result {
 	res.Rows = all.rows(Aggregate)
 	c.requestWait(res, Aggregate, &all)
 	if res.Window == WindowBenchmark {
+		if apart.wall > 0 {
+			res.Apart = apart.rows(Aggregate)
+		}
 		newSeries(c.ranks, func(*rank, int) bool { return true }).intervals(&c.est, res.Rows)
 	}
 	if c.header.Columns&event.PhaseCols == event.PhaseCols {
@@ -383,7 +395,7 @@ func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 // summary describes the rank, of whose window w was measured.
 func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 	s := Rank{
-		Rank: r.id, Total: int64(len(r.walk.Steps)), Segments: int64(len(r.walk.Segments)),
+		Rank: r.id, Total: int64(len(r.walk.Steps)), Segments: int64(len(r.walk.Segments)), Apart: r.apart.wall > 0,
 		GraphLaunches: w.calls, Replays: w.replays,
 	}
 	if facts != nil {

@@ -107,6 +107,10 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 // whole: an analysis may do without them.
 type NotFound struct {
 	Msg, Advice string // as in event.Error
+	// Ranks are those whose steps cannot be identified where others have steps by
+	// their forward-step markers: an analysis may do without these alone. nil: none
+	// of the stream's steps are known.
+	Ranks []int32
 }
 
 func (e *NotFound) Error() string { return e.Msg }

@@ -23,6 +23,7 @@ type rank struct {
 	out      output
 	lastRow  int64 // number of its last row among all rows of the stream
 	finished bool
+	left     bool  // its rows pass as they are
 	err      error // in rows that were held
 
 	last     int64 // start of the last row
@@ -114,7 +115,7 @@ func (r *rank) passBorders(t int64) {
 
 // take uses rows i to j, or holds them back to learn from.
 func (r *rank) take(b *event.Batch, i, j int) error {
-	if r.id == noRank {
+	if r.id == noRank || r.left {
 		r.out.add(b, i, j)
 		r.out.seal(event.BatchRows)
 		return nil

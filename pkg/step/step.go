@@ -99,6 +99,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
 )
@@ -154,6 +155,12 @@ type Options struct {
 	// steps, which says to whoever reads them that its steps are none. nil: Next
 	// returns the error.
 	Unclear func(*NotFound)
+	// Apart takes streams in which the steps of some ranks alone cannot be identified: a
+	// warning says so, and their window rows have no number of steps. Without it Next
+	// returns the error, which names them.
+	Apart bool
+	// Leave are ranks whose rows pass as they are, without steps.
+	Leave []int32
 }
 
 // Isolator is the stream with steps. It is an event.Source.
@@ -306,14 +313,16 @@ func (it *Isolator) enter(id int32) error {
 		return nil
 	}
 	plan, say := it.planOf(id)
+	left := slices.Contains(it.opt.Leave, id)
 	switch {
-	case say == "":
+	case say == "", left:
 	case it.header.ClassRows(event.Allreduce) == 0:
 		it.opt.Warn(say) // not what was asked for
 	default:
 		it.opt.Log(say)
 	}
 	it.cur = newRank(id, plan, &it.pool, &it.header)
+	it.cur.left = left
 	it.ranks = append(it.ranks, it.cur)
 	return nil
 }

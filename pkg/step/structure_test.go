@@ -1,6 +1,7 @@
 package step
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -332,6 +333,75 @@ func TestOtherCollectives(t *testing.T) {
 		starts, warnings, err := found(t, e.rows, Options{By: Allreduce})
 		if err != nil || len(starts) != 48-n || (len(warnings) > 0) != (n > 0) {
 			t.Errorf("%d other steps: found %d, warnings %q, error %v", n, len(starts), warnings, err)
+		}
+	}
+}
+
+// A rank whose steps cannot be identified is left out where others have markers, and the
+// error says which one it is where that is not asked for.
+func TestApart(t *testing.T) {
+	rows := func(marked bool) []eventtest.Row {
+		var all []eventtest.Row
+		for rank := range int32(2) {
+			// Nothing recurs between the collectives.
+			e := &engine{rng: rand.New(rand.NewPCG(1, 2)), layers: 3, gap: 10_000, plain: true, noHost: true, sampler: 1, odd: 0.5}
+			for i := range 30 {
+				e.host = max(e.host, e.gpu)
+				if rank == 0 && marked {
+					mark := eventtest.New(event.NVTX, 0, e.host, 0, fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 8 gen reqs", i))
+					e.step(i)
+					mark.End, mark.Class, mark.Thread = e.host, event.StepMarker, 1
+					e.rows = append(e.rows, mark)
+					continue
+				}
+				for k := range 7 {
+					e.kernel(fmt.Sprint("kernel_", i*7+k), event.GEMM, 5)
+					e.kernel("all_reduce", event.Allreduce, 6)
+				}
+			}
+			for i := range e.rows {
+				e.rows[i].Rank = rank
+			}
+			eventtest.Sort(e.rows)
+			all = append(all, e.rows...)
+		}
+		return all
+	}
+	none := new(NotFound)
+	if _, _, err := found(t, rows(true), Options{By: Allreduce}); !errors.As(err, &none) || !slices.Equal(none.Ranks, []int32{1}) {
+		t.Fatalf("%v, of ranks %v", err, none.Ranks)
+	}
+	if _, _, err := found(t, rows(false), Options{By: Allreduce, Apart: true}); !errors.As(err, &none) || none.Ranks != nil {
+		t.Errorf("without markers %v, of ranks %v", err, none.Ranks)
+	}
+	for _, opt := range []Options{{By: Allreduce, Apart: true}, {By: Allreduce, Leave: []int32{1}}} {
+		var warnings []string
+		opt.Warn = func(s string) { warnings = append(warnings, s) }
+		in := rows(true)
+		it, err := New(eventtest.Source(eventtest.Header(in), in, 100), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := eventtest.Collect(it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, windows, others := [2]int{}, [2]int{}, 0
+		for _, r := range got {
+			switch {
+			case r.Kind == event.Step:
+				steps[r.Rank]++
+			case r.Kind == event.Window && (r.Step >= 0) == (r.Rank == 0):
+				windows[r.Rank]++
+			case r.Rank == 1 && r.Kind != event.Window:
+				others++
+			}
+		}
+		if steps[0] != 30 || windows[0] != 1 || others != 30*14 {
+			t.Errorf("%d and %d steps, %d and %d windows, %d rows of rank 1", steps[0], steps[1], windows[0], windows[1], others)
+		}
+		if said := slices.ContainsFunc(warnings, func(s string) bool { return strings.HasSuffix(s, LeftOut) }); said != opt.Apart || windows[1] != b2i(said) || !said && steps[1] > 0 {
+			t.Errorf("%d steps of rank 1, %d windows, warnings %q", steps[1], windows[1], warnings)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -99,34 +100,77 @@ func (it *Isolator) addWindows() error {
 	}
 	sort.Slice(ranks, func(i, j int) bool { return ranks[i].id < ranks[j].id })
 	b := it.pool.get()
+	var unclear []*NotFound
+	marked := false
 	for _, r := range ranks {
 		if len(r.sizes) == 0 {
-			it.opt.Warn(fmt.Sprintf("rank %d has no steps", r.id))
-			continue
+			it.sayWithout(r)
+		} else if none := r.addWindow(b); none != nil {
+			r.addUnclear(b)
+			none.Ranks = []int32{r.id}
+			unclear = append(unclear, none)
+		} else {
+			marked = marked || r.markers.ids > 0
 		}
-		if err := r.addWindow(b); err != nil {
-			return err
-		}
+	}
+	if err := it.leaveOut(unclear, marked); err != nil {
+		return err
 	}
 	it.ready = append(it.ready, b)
 	return nil
+}
+
+// leaveOut warns of ranks whose steps cannot be identified. It fails where they may not be
+// left out, or no other rank has steps by its markers.
+func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) error {
+	switch {
+	case len(unclear) == 0:
+		return nil
+	case !marked:
+		unclear[0].Ranks = nil
+		return unclear[0]
+	case it.opt.Apart:
+		for _, none := range unclear {
+			it.opt.Warn(none.Msg + LeftOut)
+		}
+		return nil
+	}
+	for _, none := range unclear[1:] {
+		unclear[0].Ranks = append(unclear[0].Ranks, none.Ranks...)
+		unclear[0].Msg += "; " + none.Msg
+	}
+	return unclear[0]
+}
+
+// LeftOut goes on after why a rank's steps cannot be identified where those of others can.
+const LeftOut = ": it is not in the figures of steps, which are those of the other ranks"
+
+// sayWithout warns of a rank without steps, unless that is what was asked for.
+func (it *Isolator) sayWithout(r *rank) {
+	if !slices.Contains(it.opt.Leave, r.id) {
+		it.opt.Warn(fmt.Sprintf("rank %d has no steps", r.id))
+	}
 }
 
 // addUnclear makes the last batch: window rows that say that there are no steps.
 func (it *Isolator) addUnclear() {
 	b := it.pool.get()
 	for _, r := range it.ranks {
-		if len(r.sizes) == 0 {
-			continue
+		if len(r.sizes) > 0 {
+			r.addUnclear(b)
 		}
-		w, i := r.window(), b.AppendNulls()
-		b.Kind.Set(i, event.Window)
-		b.Start.Set(i, w.start)
-		b.End.Set(i, w.end)
-		b.Rank.Set(i, r.id)
-		b.Name.SetLast("window")
 	}
 	it.ready = append(it.ready, b)
+}
+
+// addUnclear appends a window row that says that the rank has no steps.
+func (r *rank) addUnclear(b *event.Batch) {
+	w, i := r.window(), b.AppendNulls()
+	b.Kind.Set(i, event.Window)
+	b.Start.Set(i, w.start)
+	b.End.Set(i, w.end)
+	b.Rank.Set(i, r.id)
+	b.Name.SetLast("window")
 }
 
 // Without returns the rows of a stream whose steps cannot be found, as those of a stream
@@ -171,8 +215,8 @@ func (it *Isolator) nothing() string {
 	return "no rank has a recorded replay of a CUDA graph"
 }
 
-// addWindow appends the rank's window row.
-func (r *rank) addWindow(b *event.Batch) error {
+// addWindow appends the rank's window row, unless its steps cannot be identified.
+func (r *rank) addWindow(b *event.Batch) *NotFound {
 	w := r.window()
 	switch {
 	case w.segment < 0:
@@ -209,7 +253,7 @@ func (r *rank) addWindow(b *event.Batch) error {
 
 // check warns of steps that may be torn or grown together. An error says that the
 // steps of a rank without markers cannot be identified.
-func (r *rank) check(w *window) error {
+func (r *rank) check(w *window) *NotFound {
 	switch {
 	case r.plan.method == NVTX:
 		r.checkMarkers()
@@ -293,7 +337,7 @@ func (r *rank) checkMarked(w *window) {
 
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
-func (r *rank) checkUnmarked(w *window) error {
+func (r *rank) checkUnmarked(w *window) *NotFound {
 	if why := r.notClear(w.segment); why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce) {
 		r.warn("rank %d: %s", r.id, why)
 	} else if why != "" {

@@ -163,7 +163,11 @@ func (r *Report) heading(s *Scope) string {
 	if p := r.phaseRun(s.Name); p != nil {
 		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
 	}
-	return fmt.Sprintf("%s (%s, %s)", title, report.Counted(len(r.run.Ranks), "rank"), report.Counted(r.run.Lanes, "GPU"))
+	ranks := report.Counted(len(r.run.Ranks), "rank")
+	if n := len(r.ranksApart()); n > 0 {
+		ranks = fmt.Sprintf("%d of %s", len(r.run.Ranks)-n, ranks)
+	}
+	return fmt.Sprintf("%s (%s, %s)", title, ranks, report.Counted(r.run.Lanes, "GPU"))
 }
 
 var columns = []report.Column{

@@ -71,6 +71,41 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	return reasons, remedies
 }
 
+// withApart is what the verdict would be if the ranks whose steps could not be identified
+// counted with what they did in their windows.
+func (r *Report) withApart(res *metric.Result, th *Thresholds) string {
+	if len(r.run.Apart) == 0 {
+		return r.Verdict
+	}
+	for i := range r.Scopes {
+		name := r.Scopes[i].Name
+		rows, err := res.WithApart(name)
+		if err != nil {
+			return Inconclusive
+		}
+		if s := classify(name, rows, th.Scope(name)); s.Verdict == Yes {
+			return Yes
+		}
+	}
+	return No
+}
+
+// apart says why it cannot be told whether the verdict holds.
+func (r *Report) apart() string {
+	return fmt.Sprintf("the steps of rank %s cannot be identified, and what it did in its window would change the verdict of the others",
+		strings.Join(r.ranksApart(), ", "))
+}
+
+// ranksApart are the numbers of the ranks that the figures are not of.
+func (r *Report) ranksApart() (ranks []string) {
+	for i := range r.run.Ranks {
+		if rank := &r.run.Ranks[i]; rank.Apart && r.run.Window != metric.WindowTrace {
+			ranks = append(ranks, fmt.Sprint(rank.Rank))
+		}
+	}
+	return ranks
+}
+
 // missingReplays returns how many graphs were launched in the window of a rank beyond the
 // replays recorded there. Where the host runs ahead the last ones' replays begin after
 // it, so at most as many are missing as in the whole trace.
@@ -127,9 +162,9 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 	}
 	for i := range run.Ranks {
 		switch r := &run.Ranks[i]; {
-		case r.Total == 0:
+		case r.Total == 0 && !r.Apart: // of which it was said before
 			say("rank %d has no steps and is not in the figures of steps", r.Rank)
-		case r.Benchmark == nil:
+		case r.Benchmark == nil && r.Total > 0:
 			say("rank %d has no benchmark segment: every step is taken (%d), warm-up included", r.Rank, r.Total)
 		}
 	}

@@ -184,6 +184,10 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 		}
 	}
 	r.Reasons, r.remedies = inconclusive(r.run)
+	if r.withApart(res, &th) != r.Verdict {
+		r.Reasons = append(r.Reasons, r.apart())
+		r.remedies = append(r.remedies, recordMarkers)
+	}
 	if len(r.Reasons) > 0 {
 		r.Verdict = Inconclusive
 	}

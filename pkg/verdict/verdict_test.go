@@ -83,7 +83,13 @@ func TestInconclusive(t *testing.T) {
 		return fmt.Sprintf(`{"window": "trace", "gpu_activity": %v, "ranks": [{"rank": 3, "graph_launches": %d, "replays": %d}]}`,
 			activity, calls, replays)
 	}
-	busy := []float64{0.5, 0.2, na, na, na, 0.5, 0, 0, 0}
+	apart := func(idle, busy int) string {
+		return fmt.Sprintf(`{"window": "benchmark", "method": "allreduce", "gpu_activity": true, "ranks": [{"rank": 0, "total": 30, "benchmark": 30}, {"rank": 1, "apart": true}],
+			"apart": [{"Scope": "aggregate", "Metric": "gpu_idle_ratio", "Numerator": %d, "Denominator": 1000, "Applicable": true},
+				{"Scope": "aggregate", "Metric": "launch_overhead_ratio", "Denominator": 10000, "Applicable": true},
+				{"Scope": "aggregate", "Metric": "gpu_utilization", "Numerator": %d, "Denominator": 1000, "Applicable": true}]}`, idle, busy)
+	}
+	busy := []float64{0.5, 0.2, na, na, na, 0.5, 0, 0, 0, 0}
 	tests := []struct {
 		run, want, reason string
 	}{
@@ -105,6 +111,9 @@ func TestInconclusive(t *testing.T) {
 		{`{"gpu_activity": true, "ranks": [{"total": 20}, {"total": 19}], "markers": 79}`, Inconclusive, "only 39 of 79 forward-step marker ranges"},
 		{`{"gpu_activity": true, "ranks": [{"total": 20}, {"total": 20}], "markers": 80}`, Yes, ""},
 		{`{"gpu_activity": true, "window": "trace", "markers": 80}`, Yes, ""}, // no steps were asked for
+		// The steps of a rank cannot be identified: what it did could change the verdict, or not.
+		{apart(900, 100), Yes, ""},
+		{apart(5, 995), Inconclusive, "the steps of rank 1 cannot be identified, and what it did in its window would change"},
 	}
 	for _, test := range tests {
 		r := Decide(metrics(t, test.run, map[string][]float64{metric.Aggregate: busy}), Defaults())
