@@ -27,12 +27,13 @@ type wait struct {
 	own, after int64   // idle time in it, and after it that work queued ahead would have filled, ns
 	count      float64 // calls per step
 	callNs     int64   // time of all calls
+	locked     int64   // idle time in it for want of a lock, which is none of own, ns
 	source     string
 }
 
 // worth is the idle time that the wait costs, in us: what lies in it, and what comes after
 // it, of which more than the calls took cannot be had back.
-func (w *wait) worth() float64 { return us(w.own + min(w.after, max(0, w.callNs-w.own))) }
+func (w *wait) worth() float64 { return us(w.own + min(w.after, max(0, w.callNs-w.own-w.locked))) }
 
 // waits finds calls that wait for the GPU where work could be queued: synchronisation and
 // copies that block. One wait per step is how tokens come back, and none of the findings.
@@ -51,6 +52,7 @@ func (f *finder) waits() {
 			continue
 		}
 		found++
+		f.claimed[w.place] = true
 		pattern := Sync
 		if f.oncePerLayer(w.count) && !strings.Contains(w.call, "Memcpy") {
 			pattern = Hoist
@@ -84,7 +86,8 @@ func (f *finder) waitList() []*wait {
 	for _, cause := range []idle.Cause{idle.Sync, idle.Memop} {
 		f.sites(cause.String(), func(s *Site) {
 			w := get(place{s.Site, s.Path})
-			w.own, w.source = s.Ns, s.Source
+			w.locked, w.source = f.locked[w.place], s.Source
+			w.own = s.Ns - w.locked
 		})
 	}
 	for _, g := range f.groups {
@@ -217,12 +220,14 @@ func (f *finder) oncePerLayer(count float64) bool {
 func (f *finder) objects() {
 	found := 0
 	f.sites(event.Classes[event.Alloc], func(s *Site) {
-		k := f.calls[place{s.Site, s.Path}]
-		if k.count == 0 || cudaname.EffectOf(s.Site) != cudaname.MakesObjects || !f.worth(s.Us) || found == maxPlaces {
+		at := place{s.Site, s.Path}
+		k, own := f.calls[at], us(s.Ns-f.locked[at])
+		if k.count == 0 || cudaname.EffectOf(s.Site) != cudaname.MakesObjects || !f.worth(own) || found == maxPlaces {
 			return
 		}
 		found++
-		f.add(Alloc, s.Us, Finding{Site: s.Site, Path: s.Path, Source: s.Source}, "%s (makes or frees objects) %s, %s each%s: the GPU is idle %s in it",
-			s.Site, f.often(float64(k.count)/f.steps), report.Micros(us(k.ns)/float64(k.count)), in(s.Path), f.per(s.Us))
+		f.claimed[at] = true
+		f.add(Alloc, own, Finding{Site: s.Site, Path: s.Path, Source: s.Source}, "%s (makes or frees objects) %s, %s each%s: the GPU is idle %s in it",
+			s.Site, f.often(float64(k.count)/f.steps), report.Micros(us(k.ns)/float64(k.count)), in(s.Path), f.per(own))
 	})
 }

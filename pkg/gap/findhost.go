@@ -16,8 +16,8 @@ import (
 )
 
 // What the operating system says of idle time, and what there is to do about it. These
-// findings stand beside those of calls and ranges: the same time may be in both, seen from
-// two sides.
+// findings stand beside those of calls and ranges, and no time in a call is in both: what it
+// is off its CPU for is the call's, but where that is a lock.
 
 // minDescheduled is the share of the idle time from which on it matters that launching
 // threads had to give up their CPU.
@@ -49,8 +49,14 @@ func (f *finder) hostTimes() map[string]*hostTime {
 				return // who waits for an interpreter lock that another holds is off its CPU for that reason
 			}
 			what, name := why.String(), f.c.sites.Calls.Text(why.Name())
-			if why.Name() >= 0 {
+			switch {
+			case why.Name() >= 0:
 				what = "os:" + osname.ClassOf(name)
+			case why.Lost():
+				what = hoststate.Descheduled.String()
+			}
+			if f.claims(key) && !forLock(why) {
+				return
 			}
 			h := times[what]
 			if h == nil {
@@ -73,6 +79,44 @@ func (f *finder) hostTimes() map[string]*hostTime {
 		})
 	}
 	return times
+}
+
+// forLock tells whether a thread waits for a lock, wherever that is taken.
+func forLock(why hoststate.Why) bool {
+	return !why.Lost() && !why.OnCPU() && strings.HasSuffix(why.String(), ":"+osname.Lock)
+}
+
+// claims tells whether what happens in a call is another finding's: a wait for the GPU blocks
+// until that is done, in whatever calls of the system.
+func (f *finder) claims(k idle.Key) bool {
+	return f.c.sites.Cause(k) == idle.Sync || len(f.claimed) > 0 && f.claimed[place{f.c.sites.Name(k), f.c.PathText(f.c.sites.Path(k))}]
+}
+
+// lockedNs returns the idle time in CUDA calls that wait for a lock, by place.
+func (f *finder) lockedNs() map[place]int64 {
+	locked := map[place]int64{}
+	for _, v := range f.views {
+		v.eachTotal(func(_ *scope, t *idle.Total) {
+			key, why := f.c.sites.Undivided(t.Key)
+			if cause := f.c.sites.Cause(key); cause >= idle.Launch && cause <= idle.API && forLock(why) {
+				locked[place{f.c.sites.Name(key), f.c.PathText(f.c.sites.Path(key))}] += t.Ns
+			}
+		})
+	}
+	return locked
+}
+
+// lostUs is the idle time of a cause in which launching threads had lost their CPU.
+func (f *finder) lostUs(cause idle.Cause) float64 {
+	ns := int64(0)
+	for _, v := range f.views {
+		v.eachTotal(func(_ *scope, t *idle.Total) {
+			if key, why := f.c.sites.Undivided(t.Key); f.c.sites.Cause(key) == cause && why.Lost() {
+				ns += t.Ns
+			}
+		})
+	}
+	return us(ns)
 }
 
 // sum puts several whys together.

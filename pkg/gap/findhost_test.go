@@ -173,6 +173,67 @@ func TestOffForTheLock(t *testing.T) {
 	}
 }
 
+// TestClaimedOnce has the launching thread off its CPU for 400 us between steps, which one
+// finding claims: that of the evidence. Who leaves its CPU in a call that does not wait has
+// lost it, who does so in a wait for the GPU waits for that, and who waits for a lock in a
+// call of CUDA does not allocate.
+func TestClaimedOnce(t *testing.T) {
+	const off = 400_000
+	patterns := []string{gap.Serialize, gap.Hoist, gap.Sync, gap.Alloc, gap.Affinity, gap.Comm, gap.GCManage}
+	for _, test := range []struct {
+		system string
+		class  event.Class
+		cuda   string
+		of     event.Class
+		want   string
+	}{
+		{"pthread_cond_signal", event.OSWait, "", 0, gap.Affinity},
+		{"pthread_cond_wait", event.OSWait, "", 0, gap.Comm},
+		{"pthread_mutex_unlock", event.OSLock, "", 0, gap.Affinity},
+		{"pthread_mutex_lock", event.OSLock, "", 0, gap.Serialize},
+		{"poll", event.OSIO, "cudaDeviceSynchronize", event.APISync, gap.Sync},
+		{"poll", event.OSIO, "cudaLaunchHostFunc", event.Other, gap.Comm},
+		{"pthread_mutex_lock", event.OSLock, "cudaDeviceSynchronize", event.APISync, gap.Serialize},
+		{"pthread_mutex_lock", event.OSLock, "cudaMalloc", event.Alloc, gap.Serialize},
+		{"read", event.OSFile, "cudaMalloc", event.Alloc, gap.Alloc},
+		{"", -1, "collect", event.GC, gap.Affinity},
+	} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, func() {
+			e.layer()
+			e.now = max(e.now, e.free) // what waits for the GPU waits for nothing then
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+			if test.system != "" {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+off, test.system, test.class, -1))
+			}
+			from = e.now + off
+			switch {
+			case test.cuda == "":
+				e.now += off
+			case test.of == event.GC:
+				e.span(test.cuda, event.GC, func() { e.now = from })
+			default:
+				e.call(test.cuda, test.of, off)
+			}
+			e.layer()
+		}, nothing)
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		rep, found := e.report(t), ""
+		for _, f := range rep.Findings {
+			if slices.Contains(patterns, f.Pattern) {
+				if found += f.Pattern; f.UsStep < 0.9*off/1e3 || f.UsStep > 1.1*off/1e3 {
+					t.Errorf("%+v: %s is worth %v us per step, want 400: %s", test, f.Pattern, f.UsStep, f.Evidence)
+				}
+			}
+		}
+		if found != test.want {
+			t.Errorf("%+v: found %q", test, found)
+		}
+	}
+}
+
 // TestSampledFamilies has the launching thread collect garbage for 120 of 400 us between
 // steps, while the GPU is idle, which samples alone show: they come ten times as often there as in the rest of
 // the step. Without collections nothing is found, and with a sampler that is off in every

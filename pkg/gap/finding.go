@@ -47,6 +47,10 @@ type finder struct {
 	groups []*group
 	steps  float64 // rank-steps that count, 1 where there are none
 	calls  map[place]tally
+	// What lies in the calls of a place is claimed by a finding about it, but for what they
+	// wait for locks, locked, in ns, which is one of its own.
+	claimed map[place]bool
+	locked  map[place]int64
 }
 
 // place is a call and the ranges around it, as text.
@@ -58,7 +62,7 @@ type place struct{ call, path string }
 // GPU is busy costs nothing. One idle instant may be in two findings, as a wait and as the
 // straggler's, so that worths do not add up. RECAPTURE goes first: it doubts all others.
 func (c *computer) find(rep *Report, views []*view) {
-	f := &finder{c: c, rep: rep, views: views, steps: float64(max(1, rep.Idle.Steps))}
+	f := &finder{c: c, rep: rep, views: views, steps: float64(max(1, rep.Idle.Steps)), claimed: map[place]bool{}}
 	for _, v := range views {
 		for _, s := range v.segments {
 			for _, g := range s.groups {
@@ -69,6 +73,7 @@ func (c *computer) find(rep *Report, views []*view) {
 		}
 	}
 	f.countCalls()
+	f.locked = f.lockedNs()
 	f.straggler()
 	f.partial()
 	f.graphs()
@@ -264,7 +269,10 @@ func (f *finder) runtime() {
 		}
 		switch c.Cause {
 		case event.Classes[event.GC]:
-			f.add(GCManage, c.Us, Finding{}, "the GPU waits %s for garbage collections, %.1f %% of idle time: freeze what is long-lived, collect between steps", f.per(c.Us), 100*c.Share)
+			if own := c.Us - f.lostUs(idle.GC); f.worth(own) {
+				f.add(GCManage, own, Finding{}, "the GPU waits %s for garbage collections, %.1f %% of idle time: freeze what is long-lived, collect between steps",
+					f.per(own), 100*own/f.rep.Idle.TotalUs)
+			}
 		case event.Classes[event.GIL]:
 			if held := c.Us - f.freeUs(); f.worth(held) {
 				f.add(GIL, held, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time%s",

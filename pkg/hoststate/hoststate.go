@@ -38,8 +38,9 @@ import "github.com/hostbound/hostbound/pkg/osname"
 // Why is why a thread did not go on.
 type Why int32
 
-// The answers. Blocked and In are followed by one for each class of calls, in the order of
-// osname.Classes.
+// The answers. Blocked, Preempted and In are followed by one for each class of calls, in the
+// order of osname.Classes. Preempted is as text what Blocked is, and means that the call is
+// one that does not wait: the thread has lost its CPU in it.
 const (
 	None Why = iota // not asked
 	Profiler
@@ -51,9 +52,10 @@ const (
 	Spin
 	Running
 	Unknown
-	Blocked // of the first class
-	In      = Blocked + maxClasses
-	Call    = In + maxClasses // os:NAME, of the name with number 0; the others follow
+	Blocked   // of the first class
+	Preempted = Blocked + maxClasses
+	In        = Preempted + maxClasses
+	Call      = In + maxClasses // os:NAME, of the name with number 0; the others follow
 )
 
 // maxClasses is the room for classes of calls.
@@ -71,6 +73,8 @@ func (w Why) String() string {
 		return "os:"
 	case w >= In:
 		return "in:" + osname.Classes[w-In]
+	case w >= Preempted:
+		return "blocked:" + osname.Classes[w-Preempted]
 	case w >= Blocked:
 		return "blocked:" + osname.Classes[w-Blocked]
 	}
@@ -88,6 +92,9 @@ func (w Why) OnCPU() bool { return w == Spin || w == Running || w >= Call }
 func (w Why) OffCPU() bool {
 	return w == BlockedCUDA || w == Descheduled || w == Off || w >= Blocked && w < In
 }
+
+// Lost tells whether the thread is known to be off its CPU although it waits for nothing.
+func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 
 // InCall tells whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }
@@ -130,6 +137,7 @@ type Host struct {
 type call struct {
 	end         int64
 	class, name int32
+	off         Why // of the class where the thread is off its CPU: Blocked or Preempted
 }
 
 // New returns a thread of which nothing is known before time at; calls tells whether calls
@@ -142,8 +150,8 @@ func New(at int64, calls bool) *Host {
 func (h *Host) Hold(by Overhead, end int64) { h.held[by], h.told = max(h.held[by], end), true }
 
 // Call observes a call of the system's libraries, of the class with an index in
-// osname.Classes, and the number of its name.
-func (h *Host) Call(start, end int64, class, name int32) {
+// osname.Classes, and the number of its name; waits tells whether it may wait.
+func (h *Host) Call(start, end int64, class, name int32, waits bool) {
 	if end <= start {
 		return
 	}
@@ -151,7 +159,11 @@ func (h *Host) Call(start, end int64, class, name int32) {
 	for n > 0 && h.calls[n-1].end <= end { // This one hides it from here on.
 		n--
 	}
-	h.calls, h.told = append(h.calls[:n], call{end, class, name}), true
+	off := Preempted
+	if waits {
+		off = Blocked
+	}
+	h.calls, h.told = append(h.calls[:n], call{end, class, name, off + Why(class)}), true
 }
 
 // Run observes a stretch in which the thread is on a CPU, or, where known is not set,
@@ -173,7 +185,7 @@ func (h *Host) At(now, limit int64, in CUDA) (Why, int64) {
 		limit = min(limit, c.end)
 		switch {
 		case off:
-			return Blocked + Why(c.class), limit
+			return c.off, limit
 		case on:
 			return Call + Why(c.name), limit
 		}

@@ -15,6 +15,9 @@ type row struct {
 	cuda       CUDA // of what: 6, a CUDA call
 }
 
+// waits tells whether a call may wait.
+func (r *row) waits() bool { return r.class < 7 }
+
 func randomRows(rng *rand.Rand) []row {
 	var all []row
 	for range rng.IntN(40) {
@@ -62,6 +65,8 @@ func at(rows []row, t int64) Why {
 		return QueueFull
 	case held[ByLoad]:
 		return Load
+	case off && inside != nil && !inside.waits():
+		return Preempted + Why(inside.class)
 	case off && inside != nil:
 		return Blocked + Why(inside.class)
 	case off && cuda != nil:
@@ -127,14 +132,14 @@ func TestHost(t *testing.T) {
 			case 0, 1, 2:
 				h.Hold(Overhead(r.what), r.end)
 			case 3:
-				h.Call(r.start, r.end, r.class, r.class)
+				h.Call(r.start, r.end, r.class, r.class, r.waits())
 			case 4, 5:
 				h.Run(r.end, r.what == 4)
 			}
 		}
 		advance(400)
 	}
-	for _, why := range []Why{Profiler, QueueFull, Load, BlockedCUDA, Descheduled, Off, Spin, Running, Unknown, Blocked + 3, In + 5, Call + 8} {
+	for _, why := range []Why{Profiler, QueueFull, Load, BlockedCUDA, Descheduled, Off, Spin, Running, Unknown, Blocked + 3, Preempted + 8, In + 5, Call + 8} {
 		if seen[why] == 0 {
 			t.Errorf("no test of %d", why)
 		}

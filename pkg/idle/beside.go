@@ -5,7 +5,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
-	"github.com/hostbound/hostbound/pkg/osname"
 	"github.com/hostbound/hostbound/pkg/spill"
 )
 
@@ -129,11 +128,8 @@ func (h *hostThread) lastCPU(t int64) int32 {
 
 // waitsForOthers tells whether a thread goes on when another one has done something.
 func waitsForOthers(why hoststate.Why) bool {
-	if why < hoststate.Blocked || why >= hoststate.In {
-		return false
-	}
-	switch osname.Classes[why-hoststate.Blocked] {
-	case "wait", "io", "join":
+	switch why.String() {
+	case "blocked:wait", "blocked:io", "blocked:join":
 		return true
 	}
 	return false

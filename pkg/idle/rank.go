@@ -280,7 +280,8 @@ func (r *Rank) Host(b *event.Batch, i int) {
 	h.Advance(start)
 	switch b.Kind.Values[i] {
 	case event.OS:
-		h.Host.Call(start, end, osClass(class), r.sites.Calls.Of(&b.Name, i))
+		name := r.sites.Calls.Of(&b.Name, i)
+		h.Host.Call(start, end, osClass(class), name, r.sites.mayWait(name))
 	case event.Run:
 		r.observeRun(h, b, i)
 	case event.Overhead:

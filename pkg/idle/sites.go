@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/flame"
 	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/osname"
 	"github.com/hostbound/hostbound/pkg/thread"
 )
 
@@ -20,11 +21,20 @@ type Sites struct {
 	holders   []Holder // of the interpreter lock
 	holderIDs map[Holder]int32
 	ended     [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
+	waiting   []bool   // by number in Calls: such a call may wait
 }
 
 // NewSites returns sites of which there are none yet.
 func NewSites() *Sites {
 	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false)}
+}
+
+// mayWait tells whether a call of the system, by its number in Calls, may wait.
+func (s *Sites) mayWait(call int32) bool {
+	for n := int32(len(s.waiting)); n <= call; n++ {
+		s.waiting = append(s.waiting, osname.Waits(s.Calls.Text(n)))
+	}
+	return s.waiting[call]
 }
 
 const (
