@@ -196,6 +196,9 @@ func (r *report) addRuns(process int32, p *runs) error {
 			break
 		}
 		for ; i < j; i++ {
+			if r.isOwn(rows[colOwner][i]) {
+				continue
+			}
 			now := switched{rows[colStart][i], rows[colBytes][i], true, rows[colClass][i] != 0}
 			if err := k.add(rows[colOwner][i], now); err != nil {
 				return err

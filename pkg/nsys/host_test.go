@@ -103,6 +103,17 @@ const hostExport = kernels + `(100,200,0,7,1,16777216,NULL,NULL,NULL), (900,1000
 	INSERT INTO SCHED_EVENTS VALUES (250,3,0,16777221), (450,4,1,16777221), (460,4,1,16777221), (470,4,0,16777221), (480,4,0,16777221), (600,2,1,16777221),
 		(300,1,1,16777222), (300,1,0,16777222), (350,1,1,16777222), (400,1,0,16777222), (300,1,1,33554437);`
 
+// The profiler's own threads have no runs, by the names of theirs; nobody else is left out.
+func TestOwnThreads(t *testing.T) {
+	for name, left := range map[string]bool{"[NSys]": true, "[NSys Comms]": true, "*2CommsProcesso": true, "CUPTI worker th": true, "NSys": false, "worker [NSys]": false, "* 2": false} {
+		path := database(t, hostExport+`CREATE TABLE ThreadNames (nameId, priority, globalTid); INSERT INTO StringIds VALUES (9, '`+name+`'); INSERT INTO ThreadNames VALUES (9, 20, 16777222);`)
+		lines := hostLines(t, Options{Host: []event.Kind{event.Run}}, path)
+		if there := slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "thread 6") }); there == left || len(lines) < 3 {
+			t.Errorf("%s: %q", name, lines)
+		}
+	}
+}
+
 func TestHostRows(t *testing.T) {
 	both := []event.Kind{event.OS, event.Run}
 	want := []string{

@@ -44,6 +44,7 @@ type report struct {
 	threadFacts []threadFacts  // by number of the thread
 	profiler    []profilerCall // in order of start
 
+	own map[thread]bool // threads of the profiler
 	// origin is the UTC time that the report's time 0 stands for, if clocked.
 	origin  int64
 	clocked bool
@@ -105,6 +106,11 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 		return nil, problem(path, err.Error(), "give more memory with --memory")
 	} else if err != nil {
 		return nil, r.explain(err)
+	}
+	if slices.Contains(host, event.Run) {
+		if err := r.readOwnThreads(s, columns); err != nil {
+			return nil, r.explain(err)
+		}
 	}
 	if err := r.loadEvents(e, s, columns, progress); err != nil {
 		return nil, err

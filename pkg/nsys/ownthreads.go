@@ -1,0 +1,37 @@
+package nsys
+
+import "regexp"
+
+// threadTable names threads. What users call theirs may be a command line, with whatever
+// secrets are in that: names serve here to leave threads out, and go no further.
+const threadTable = "ThreadNames"
+
+// ownThread matches the names of the profiler's own threads, which Linux cuts to 15 bytes.
+// They run for no reason of the program's.
+var ownThread = regexp.MustCompile(`^(\[NSys|\*\d[A-Z]|CUPTI worker t)`)
+
+// readOwnThreads reads which threads are the profiler's own.
+func (r *report) readOwnThreads(s scanner, columns map[string][]string) error {
+	return scanAll(s, columns, threadTable, ints("nameId", "globalTid"), func(b *block) error {
+		names, ids := b.column("nameId"), b.column("globalTid")
+		for i := range b.n {
+			if ids.Null[i] || names.Null[i] || !ownThread.MatchString(r.strings.str(r.strings.find(names.Int[i]))) {
+				continue
+			}
+			if r.own == nil {
+				r.own = map[thread]bool{}
+			}
+			r.own[newThread(ids.Int[i])] = true
+		}
+		return nil
+	})
+}
+
+// isOwn tells whether a thread, by its number, is the profiler's own.
+func (r *report) isOwn(number int64) bool {
+	if len(r.own) == 0 { // Fast path: nobody is named.
+		return false
+	}
+	t := r.threads[number]
+	return r.own[thread{process: t.process, tid: t.tid, slot: noSlot}]
+}
