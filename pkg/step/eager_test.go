@@ -87,3 +87,38 @@ func TestDraftAfterPrefill(t *testing.T) {
 		}
 	}
 }
+
+// A step is one replay in decoding, and where it has prompts one of each piece with eager
+// attention between: what the host does once a step says so.
+func TestPiecesAndWholeGraphs(t *testing.T) {
+	for _, every := range []int{4, 13, 1000} {
+		e := &engine{rng: rand.New(rand.NewPCG(3, 4)), host: 1_000_000}
+		for i := range 120 {
+			e.host += 200_000
+			before := e.gpu
+			e.copy("memcpy HtoD")
+			pieces := 1
+			if (i+1)%every == 0 {
+				pieces = 9
+			}
+			for p := range pieces {
+				e.replay(100 * int64(p+1))
+				for range 6 {
+					e.kernel("gemm", event.GEMM, 4)
+				}
+				e.eager()
+				if pieces > 1 {
+					e.kernel("flash_fwd", event.Attention, 9)
+				}
+			}
+			e.kernel("argmax_kernel", event.Sampling, 4)
+			e.copy("memcpy DtoH")
+			e.wait(before)
+		}
+		eventtest.Sort(e.rows)
+		steps, warnings, err := found(t, e.rows, Options{By: Graph})
+		if err != nil || len(steps) != 120 || len(warnings) > 0 {
+			t.Errorf("every %d: %d steps, warnings %q, error %v", every, len(steps), warnings, err)
+		}
+	}
+}

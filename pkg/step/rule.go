@@ -39,6 +39,7 @@ type rule struct {
 	kinds    int           // kinds of evidence that agree
 	stray    int           // how often inputs are copied or embeddings looked up inside them
 	host     bool          // the host waits or copies where the steps begin
+	solid    bool          // three kinds of evidence say exactly where they begin, and tokens are known for it
 	each     bool          // it does before most of the collectives or replays
 	why      string        // what is not clear
 }
@@ -272,11 +273,18 @@ func (r *rank) boundary(b *event.Batch, k int) bool {
 }
 
 // cycle is the rule for graph replays: each is a step, unless what was learned of
-// them is that the host does its work once in several.
+// them is that the host does its work once in several. Engines replay whole graphs in some
+// steps and pieces in others (vLLM, for decoding and for what has prompts).
 func cycle(u *rule) *rule {
 	switch several := u.usual > 1 && !u.each; {
 	case several && u.clear && u.host:
 		return u
+	case u.usual == 1 && u.host && u.solid:
+		pieces := *u // a replay before which the host does nothing is a piece of the step so far
+		pieces.clear, pieces.why = true, ""
+		return &pieces
+	case u.usual == 1 && !u.each && u.kinds > 1:
+		return &rule{single: true, why: "a step may be one graph replay, or several"}
 	case several && (u.clear || u.kinds > 1):
 		return &rule{single: true, why: fmt.Sprintf("a step may be one graph replay, or a cycle of %d", u.usual)}
 	}

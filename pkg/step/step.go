@@ -12,7 +12,8 @@
 // With "graph" it is one replay of a CUDA graph on the rank's device, from the
 // first start to the last end of the GPU activity with its launch identity; when
 // the call was made does not matter, the host may run far ahead. Where replays
-// come in a fixed cycle, as those of piecewise graphs do, a step is one cycle. What
+// come in a fixed cycle, as those of piecewise graphs do, a step is one cycle; where one replay
+// makes a step in most, replays before which the host does nothing are pieces of theirs. What
 // runs eagerly between two replays is in the period of the former. Where that is a
 // whole forward pass, a prefill, the step row has the class launch: 16 kernels (without
 // elementwise ones) more than twice as many as lie between those replays that have few between them (the

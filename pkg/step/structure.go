@@ -75,7 +75,7 @@ func (s *run) rule(n *names) *rule {
 		u.why = "it is not clear which of what recurs once a step comes first"
 	case s.coarser(best, places, &kinds):
 		u.why = "what recurs once a step recurs on two levels"
-	case rival != nil && rival.score >= 0.8*best.score && rival.kinds >= 2:
+	case rival != nil && rival.score >= 0.8*best.score && rival.kinds >= 2 && 2*rival.same >= best.same:
 		u.why = fmt.Sprintf("as much speaks for steps of %d of them as for steps of %d", best.usual, rival.usual)
 	}
 	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byInput], 0.7) == 1
@@ -300,6 +300,7 @@ func (s *run) ruleFor(p *borders, places [][]int32, n *names) *rule {
 	if covered := u.cover(p, places, tokens, n); covered < 0.98*float64(len(p.at)) {
 		u.why = "what they begin with also occurs inside them"
 	}
+	u.solid = u.why == "" && p.solid >= 3
 	u.spare()
 	return u
 }
