@@ -33,7 +33,7 @@ func (p *Steps) height() float64 { return stepsHeight + axisRoom }
 func (p *Steps) legend() []Series {
 	all := p.Series
 	if p.High != nil {
-		all = append(all[:len(all):len(all)], Series{"median of the whole", Ink}, Series{"least and most of the whole", Other})
+		all = append(all[:len(all):len(all)], Series{"median step", Ink}, Series{"minimum and maximum", Other})
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/figure"
@@ -142,7 +143,7 @@ func (p *page) table(g *grid) {
 	p.Open("thead")
 	p.Open("tr")
 	for i := range g.columns {
-		p.Leaf("th", clip(g.columns[i].title, maxTitle), "scope", "col", class(g.columns[i].right(), "n"), "n")
+		p.Leaf("th", clip(g.columns[i].title, maxTitle), "scope", "col", class(g.columns[i].right(), "class"), "n")
 	}
 	p.Close()
 	p.Close()
@@ -203,10 +204,20 @@ func joined(a, b string) string {
 	return a + " " + b
 }
 
+// unbroken are the parts of a name between which a line may end.
+var unbroken = regexp.MustCompile(`_*[^_.:/,]+[.:/,]*|[_.:/,]+`)
+
 // name writes a name out of a trace: short, and in full where it is pointed at.
 func (p *page) name(s string) {
 	short := shorten(s, maxName, true)
-	p.Leaf("code", short, class(short != s, "title"), clip(s, maxTitle))
+	p.Open("code", class(short != s, "title"), clip(s, maxTitle))
+	for k, word := range unbroken.FindAllString(short, -1) {
+		if k > 0 {
+			p.Empty("wbr")
+		}
+		p.Text(word)
+	}
+	p.Close()
 }
 
 // text writes a text with its styles.
