@@ -72,7 +72,8 @@ type ThreadBeside struct {
 	Beside
 }
 
-// cpuRun is a stretch that a thread was on a CPU, in ns.
+// cpuRun is a stretch that a thread was on a CPU, in ns; its number is -1 where it is not
+// known whether the thread was on any.
 type cpuRun struct {
 	start, end int64
 	cpu        int32
@@ -80,6 +81,10 @@ type cpuRun struct {
 
 // maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
 const maxCPURuns = 1 << 15
+
+// few is how many runs, or stacks, of a thread are kept before those that no gap reaches back
+// to are let go of.
+var few = 1 << 13 // changed by tests only
 
 // maxBesides is how much of single slices is kept before it is added up.
 const maxBesides = 4096
@@ -90,12 +95,55 @@ type besideAt struct {
 	Beside
 }
 
+// reach returns the time that the gaps of lanes reach back to, none where one is yet to
+// appear.
+func (r *Rank) reach() int64 {
+	if len(r.lanes) == 0 {
+		return none
+	}
+	from := r.last
+	for _, l := range r.lanes {
+		from = min(from, l.End)
+	}
+	return from
+}
+
+// lately returns the runs of a list that end after a time and the one before them, at most
+// half of maxCPURuns.
+func lately(list []cpuRun, from int64) []cpuRun {
+	k := 0
+	for k+1 < len(list) && list[k].end <= from && list[k+1].end <= from {
+		k++
+	}
+	return append(list[:0], list[max(k, len(list)-maxCPURuns/2):]...)
+}
+
 // onCPU observes a run on a CPU that is known.
-func (h *hostThread) onCPU(run cpuRun) {
-	if len(h.ran) >= maxCPURuns {
-		h.ran = append(h.ran[:0], h.ran[maxCPURuns/2:]...)
+func (r *Rank) onCPU(h *hostThread, run cpuRun) {
+	if len(h.ran) >= max(few, h.room) {
+		h.ran = lately(h.ran, min(r.reach(), r.slices[len(r.slices)-1].start))
+		h.room = min(2*len(h.ran), maxCPURuns)
 	}
 	h.ran = append(h.ran, run)
+}
+
+// keepQuiet keeps a run of a thread that is quiet.
+func (r *Rank) keepQuiet(h *hostThread, run cpuRun) {
+	h.early = append(h.early, run)
+	if len(h.early) < maxCPURuns {
+		return
+	}
+	h.early = lately(h.early, r.reach())
+	h.Skip(h.early[0].start)
+}
+
+// wake observes the runs of a thread that was quiet.
+func (h *hostThread) wake() {
+	for _, run := range h.early {
+		h.Advance(run.start)
+		h.Host.Run(run.end, run.cpu >= 0)
+	}
+	h.quiet, h.early = false, nil
 }
 
 // overlap calls f with the runs of a thread between two times, cut to them, the last first,
@@ -278,15 +326,21 @@ type threadNumber struct {
 	launches bool
 }
 
-// observeRun observes a row of kind run.
+// observeRun observes row i, of kind run, of a thread.
 func (r *Rank) observeRun(h *hostThread, b *event.Batch, i int) {
-	cpu, known := int32(0), false
+	run := cpuRun{b.Start.Values[i], b.End.Values[i], -1}
 	if b.Columns.Has(event.ColCPU) {
-		cpu, known = b.CPU.Get(i)
+		if cpu, ok := b.CPU.Get(i); ok {
+			run.cpu = cpu
+		}
 	}
-	start, end := b.Start.Values[i], b.End.Values[i]
-	h.Host.Run(end, known)
-	if r.runs = true; known && r.opt.Beside {
-		h.onCPU(cpuRun{start, end, cpu})
+	if h.quiet {
+		r.keepQuiet(h, run)
+	} else {
+		h.Advance(run.start)
+		h.Host.Run(run.end, run.cpu >= 0)
+	}
+	if r.runs = true; run.cpu >= 0 && r.opt.Beside {
+		r.onCPU(h, run)
 	}
 }

@@ -33,6 +33,12 @@ type stackAt struct {
 	python     bool
 }
 
+// stackList is stacks of a thread, and how many there may be before some are let go of.
+type stackList struct {
+	at   []stackAt
+	room int
+}
+
 // maxStacksAt is how many samples, and how many stacks of calls, are kept of a thread
 // while nobody knows which gaps they are in. maxCalls is how many stacks of calls are
 // looked through for one that is open.
@@ -64,42 +70,35 @@ func (r *Rank) Stack(b *event.Batch, i int) {
 		list = &h.called
 	}
 	s.python = b.Kind.Values[i] == event.Sample && string(b.Name.Get(i)) == event.PythonSample
-	if *list = append(*list, s); len(*list) >= maxStacksAt {
-		*list = r.stillOpen(*list)
+	if list.at = append(list.at, s); len(list.at) >= max(few, list.room) {
+		list.keep(r.reach())
 	}
 }
 
-// stillOpen returns the stacks that a gap may reach back to, but not more than half of
-// what is kept.
-func (r *Rank) stillOpen(list []stackAt) []stackAt {
-	from := r.last
-	for _, l := range r.lanes {
-		from = min(from, l.End)
-	}
-	if len(r.lanes) == 0 {
-		from = none
-	}
-	kept := list[:0]
-	for i, s := range list {
-		if s.end >= from && i >= len(list)-maxStacksAt/2 {
+// keep keeps the stacks that a gap which began at a time may reach back to, but not more than
+// half of maxStacksAt.
+func (l *stackList) keep(from int64) {
+	kept := l.at[:0]
+	for i, s := range l.at {
+		if s.end >= from && i >= len(l.at)-maxStacksAt/2 {
 			kept = append(kept, s)
 		}
 	}
-	return kept
+	l.at, l.room = kept, min(2*len(kept), maxStacksAt)
 }
 
 // look finds the stacks of a thread during a part of a gap, in which it was in a state.
 func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
-	if len(h.samples)+len(h.called) == 0 {
+	if len(h.samples.at)+len(h.called.at) == 0 {
 		return
 	}
 	_, why := r.sites.Undivided(key)
 	if cause := r.sites.Cause(key); why.InCall() || cause >= Launch && cause <= API {
 		r.lookCalls(h, from, to, key, g)
 	}
-	k, drawn := searchBack(len(h.samples), func(i int) bool { return h.samples[i].start >= from }), 0
-	for ; k < len(h.samples) && h.samples[k].start < to; k++ {
-		s := &h.samples[k]
+	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
+	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
+		s := &h.samples.at[k]
 		switch {
 		case s.python:
 		case !why.OnCPU():
@@ -112,7 +111,7 @@ func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
 			r.evidence = append(r.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
 		}
 	}
-	if why.OnCPU() && len(h.samples) > 0 {
+	if why.OnCPU() && len(h.samples.at) > 0 {
 		for int(key) >= len(r.drawn) {
 			r.drawn = append(r.drawn, make([]stat.Counts, max(64, len(r.drawn)))...)
 		}
@@ -144,17 +143,17 @@ func (r *Rank) Drawn(key Key) stat.Counts {
 
 // lookCalls finds the stacks of calls: at each instant that of the call that began last.
 func (r *Rank) lookCalls(h *hostThread, from, to int64, key Key, g gapOf) {
-	k := searchBack(len(h.called), func(i int) bool { return h.called[i].start > from })
+	k := searchBack(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
 	first := max(0, k-maxCalls)
 	for from < to {
 		end := to
-		if k < len(h.called) {
-			end = min(end, h.called[k].start)
+		if k < len(h.called.at) {
+			end = min(end, h.called.at[k].start)
 		}
 		var open *stackAt
 		for i := k - 1; i >= first && open == nil; i-- {
-			if h.called[i].end > from {
-				open = &h.called[i]
+			if h.called.at[i].end > from {
+				open = &h.called.at[i]
 			}
 		}
 		if open != nil {
@@ -162,7 +161,7 @@ func (r *Rank) lookCalls(h *hostThread, from, to int64, key Key, g gapOf) {
 			r.inStack(from, end, open, key, g)
 		}
 		from = end
-		for k < len(h.called) && h.called[k].start <= from {
+		for k < len(h.called.at) && h.called.at[k].start <= from {
 			k++
 		}
 	}

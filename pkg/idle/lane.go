@@ -113,7 +113,7 @@ func (r *Rank) endGap(l *Lane, a *Activity, first bool) {
 		}
 	}
 	l.GapStart, l.GapEnd = from, a.Start
-	l.partial, l.folded, l.foldEnd = nil, r.numFolded, none
+	l.partial, l.folded, l.foldEnd = l.partial[:0], r.numFolded, none
 }
 
 // Part is a part of a gap.
@@ -178,7 +178,9 @@ type span struct{ start, end int64 }
 func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 	var h *hostThread
 	if id != none {
-		h = r.byID[id]
+		if h = r.byID[id]; h != nil && h.quiet {
+			h.wake()
+		}
 	}
 	from, to := s.start, s.end
 	if from < l.foldEnd {

@@ -114,9 +114,15 @@ type hostThread struct {
 	number   int32
 	launches bool
 
-	ran     []cpuRun  // in the order of their start
-	samples []stackAt // in the order of their start, as called
-	called  []stackAt // stacks of calls
+	// While it is quiet nothing is known of it but its runs, early: what it did is found out
+	// when somebody asks. Most threads only ever run.
+	quiet bool
+	early []cpuRun
+
+	ran     []cpuRun  // on known CPUs, in the order of their start
+	room    int       // how many of them there may be before some are let go of
+	samples stackList // in the order of their start, as called
+	called  stackList // stacks of calls
 }
 
 // NewRank returns a rank of which nothing was observed.
@@ -276,14 +282,16 @@ func (r *Rank) Host(b *event.Batch, i int) {
 		class = event.Other
 	}
 	r.last = start
+	if b.Kind.Values[i] == event.Run {
+		r.observeRun(r.threadOf(id, start, true), b, i)
+		return
+	}
 	h := r.hostThread(id, start)
 	h.Advance(start)
 	switch b.Kind.Values[i] {
 	case event.OS:
 		name := r.sites.Calls.Of(&b.Name, i)
 		h.Host.Call(start, end, osClass(class), name, r.sites.mayWait(name))
-	case event.Run:
-		r.observeRun(h, b, i)
 	case event.Overhead:
 		if by, ok := heldBy[class]; ok {
 			h.Host.Hold(by, end)
@@ -291,14 +299,25 @@ func (r *Rank) Host(b *event.Batch, i int) {
 	}
 }
 
-// hostThread returns the thread with the given number, of which a row starts at t.
+// hostThread returns the thread with the given number, of which a row starts at t that is
+// not of kind run.
 func (r *Rank) hostThread(id, t int64) *hostThread {
+	h := r.threadOf(id, t, false)
+	if h.quiet {
+		h.wake()
+	}
+	return h
+}
+
+// threadOf returns the thread with the given number, of which a row starts at t; a new one
+// may be quiet.
+func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
 	if r.thread != nil && r.thread.id == id {
 		return r.thread
 	}
 	h := r.byID[id]
 	if h == nil {
-		h = &hostThread{Thread: *thread.New(t), id: id, number: int32(len(r.threads))}
+		h = &hostThread{Thread: *thread.New(t), id: id, number: int32(len(r.threads)), quiet: quiet}
 		if r.opt.Why {
 			h.Host = hoststate.New(t, r.opt.OSCalls)
 			h.Divide = func(s thread.State, why hoststate.Why) thread.State { return thread.State(r.sites.divide(Key(s), why)) }

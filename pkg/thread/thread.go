@@ -40,6 +40,12 @@ func New(at int64) *Thread {
 	return &Thread{now: at, wait: at, hold: at, gc: at}
 }
 
+// Skip makes a thread of which nothing was observed yet one of which nothing is known before
+// a later time.
+func (t *Thread) Skip(to int64) {
+	t.now, t.wait, t.hold, t.gc = max(t.now, to), max(t.wait, to), max(t.hold, to), max(t.gc, to)
+}
+
 // Now is the time up to which the thread's runs go.
 func (t *Thread) Now() int64 { return t.now }
 
