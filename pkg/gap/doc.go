@@ -106,8 +106,11 @@
 //	                these steps are idle more than the median step of their phase.
 //	GRAPH_FALLBACK  generation steps without a graph where others replay one, likewise
 //	GRAPH_EXPAND    kernels that could be captured and are not: the idle time of generation
-//	                steps in the calls that launch kernels where these are
-//	GRAPH_SPLIT     operations between replays that mix such kernels with others, likewise
+//	                steps in the calls that launch kernels where these are; and where
+//	                nothing is replayed, what the host makes the GPU wait between the first
+//	                and the last of a step's forward pass
+//	GRAPH_SPLIT     operations between replays that mix such kernels with others, by the
+//	                idle time in the calls that launch these
 //	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of
 //	                small kernels in a layer, by their gaps
 //	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it

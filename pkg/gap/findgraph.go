@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // Limits of what is said of graphs.
@@ -35,6 +36,7 @@ type generation struct {
 	eager           []eagerStep
 	launched        int64 // kernels that could be captured and were launched by themselves
 	beside          int64 // the same in steps that replay something
+	within          int64 // idle time that a graph of the forward pass would not have, ns
 	excess          int64 // idle time of eager steps above the median of the others, ns
 	eagerGen        map[int64]bool
 	replayedGen     map[int64]bool
@@ -56,41 +58,49 @@ func (f *finder) graphs() {
 	}
 	switch {
 	case g.replayed == 0 && f.rep.Graph.GraphLaunches == 0:
-		f.expand(g.launched, g.steps, "no graph is replayed at all")
+		worth, path, source := f.launchIdle()
+		worth = max(worth, min(us(g.within), f.eagerIdle()))
+		f.expand(g.launched, g.steps, "no graph is replayed at all", "between the first and the last of them", worth, Finding{Path: path, Source: source})
 	case float64(len(g.eager)) >= minFallback*float64(g.steps) && len(g.eager) > 1:
 		f.fallback(g)
 	}
 	if g.replayed > 0 && g.beside >= int64(g.replayed) {
-		f.expand(g.beside, g.replayed, "outside the graph that is replayed")
+		worth, path, source := f.launchIdle()
+		f.expand(g.beside, g.replayed, "outside the graph that is replayed", "in these calls", worth, Finding{Path: path, Source: source})
 	}
 }
 
 // generation looks at the generation steps of all ranks.
-// A step is eager where more of its kernels were launched by themselves than replayed, and
-// at least forwardKernels. What eager steps idle more is by each rank's own median of the
-// others. Steps beside a context step are left out.
+// What eager steps idle more is by each rank's own median of the others. Steps beside a
+// context step are left out, and of what runs beside a graph those after an eager step:
+// some of its kernels may run in their period.
 func (f *finder) generation() *generation {
 	g := &generation{eagerGen: map[int64]bool{}, replayedGen: map[int64]bool{}}
 	for _, v := range f.views {
 		var idle, without []int64
 		facts := v.facts()
+		eager := f.eagerSteps(facts)
 		for k := v.from; k < v.to; k++ {
-			s, fact := &v.walk.Steps[k], &facts[k-v.from]
+			s, at := &v.walk.Steps[k], k-v.from
+			fact := &facts[at]
 			if s.Phase != event.Generation || v.besideContext(k) {
 				continue
 			}
 			g.steps++
 			g.launched += int64(fact.forward)
-			switch eager := fact.forward >= forwardKernels && fact.forward > fact.replayed; {
-			case !eager && fact.replayed > 0:
-				g.replayed++
-				g.beside += int64(fact.forward)
-				g.replayedGen[s.Gen] = true
-				idle = append(idle, fact.idle)
-			case eager:
+			g.within += fact.within
+			switch {
+			case eager[at]:
 				g.eager = append(g.eager, eagerStep{v.id, k})
 				g.eagerGen[s.Gen] = true
 				without = append(without, fact.idle)
+			case fact.replayed > 0:
+				g.replayedGen[s.Gen] = true
+				idle = append(idle, fact.idle)
+				if at == 0 || !eager[at-1] {
+					g.replayed++
+					g.beside += int64(fact.forward)
+				}
 			}
 		}
 		slices.Sort(idle)
@@ -101,6 +111,36 @@ func (f *finder) generation() *generation {
 		}
 	}
 	return g
+}
+
+// eagerSteps tells of each step of a rank whether it runs eagerly: at least forwardKernels
+// of its kernels were launched by themselves, and more than were replayed. Where steps are
+// told by what the host did, so is this: a step without a graph launch, with forwardKernels
+// launches more than half of the steps that have one. (The replay that was launched before
+// an eager step may run in its period.)
+func (f *finder) eagerSteps(facts []stepFact) []bool {
+	eager := make([]bool, len(facts))
+	if f.c.method != step.NVTX {
+		for k, fact := range facts {
+			eager[k] = fact.forward >= forwardKernels && fact.forward > fact.replayed
+		}
+		return eager
+	}
+	var beside []int32
+	for _, fact := range facts {
+		if fact.graphs > 0 {
+			beside = append(beside, fact.launches)
+		}
+	}
+	slices.Sort(beside)
+	least := int32(forwardKernels)
+	if n := len(beside); n > 0 {
+		least += beside[n/2]
+	}
+	for k, fact := range facts {
+		eager[k] = fact.graphs == 0 && fact.launches >= least
+	}
+	return eager
 }
 
 // besideContext tells whether the step before or after one is a context step, some of
@@ -149,10 +189,9 @@ func (g *generation) requests() string {
 	return ", with " + strings.Join(texts, ", ") + " requests, for which no step replays one"
 }
 
-// expand reports n kernels in steps that belong into a graph; what they cost is the idle
-// time in the calls that launch them.
-func (f *finder) expand(n int64, steps int, where string) {
-	worth, path, source := f.launchIdle()
+// expand reports n kernels in steps that belong into a graph; worth is the idle time where
+// says, in us.
+func (f *finder) expand(n int64, steps int, which, where string, worth float64, at Finding) {
 	if n < int64(steps) || !f.worth(worth) {
 		return
 	}
@@ -162,8 +201,30 @@ func (f *finder) expand(n int64, steps int, where string) {
 			names = append(names, fmt.Sprintf("%s (%s)", e.Name, e.Class))
 		}
 	}
-	f.add(GraphExpand, worth, Finding{Path: path, Source: source}, "%.1f kernels per generation step that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s in these calls",
-		float64(n)/float64(steps), where, strings.Join(names, ", "), in(path), f.per(worth))
+	f.add(GraphExpand, worth, at, "%.1f kernels per generation step that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",
+		float64(n)/float64(steps), which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
+}
+
+// eagerIdle returns the idle time of generation steps that the host spent in calls that
+// launch one kernel, in other calls, or in its own code, in us: not in waits for the GPU,
+// for memory or for the interpreter lock.
+func (f *finder) eagerIdle() (us float64) {
+	for _, p := range f.rep.Idle.Phases {
+		if p.Phase != event.Phases[event.Generation] {
+			continue
+		}
+		for _, c := range p.Causes {
+			switch c.Cause {
+			case event.Classes[event.Launch], "api", "untraced":
+				us += c.Us
+			default:
+				if strings.HasPrefix(c.Cause, hostPrefix) {
+					us += c.Us
+				}
+			}
+		}
+	}
+	return us
 }
 
 // launchIdle returns the idle time of generation steps in calls that launch kernels which

@@ -12,11 +12,18 @@ import (
 // Calls without a thread count in totals only.
 func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
+	f := r.openFact()
 	switch h.Class {
 	case event.Launch:
 		r.now.KernelLaunches++
+		if f != nil {
+			f.launches++
+		}
 	case event.GraphLaunch:
 		r.now.GraphLaunches++
+		if f != nil {
+			f.graphs++
+		}
 	}
 	if h.Thread < 0 {
 		return

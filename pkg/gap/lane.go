@@ -50,17 +50,16 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if !kind.IsCopy() && a.LaunchStart != none && r.firstOf(a) && r.counting() {
 		r.slackNow.Add(a.Start - a.LaunchEnd)
 	}
-	f := r.openFact()
-	if f != nil && !kind.IsCopy() {
-		f.run(a)
-	}
 	if kind == event.Kernel {
 		r.addKernel(b, i, a)
 	}
-	if !busy {
-		return
+	f := r.openFact()
+	if busy {
+		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a, f)
 	}
-	r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a, f)
+	if f != nil && !kind.IsCopy() {
+		f.run(a)
+	}
 }
 
 // addBusy observes an activity of a stream; f is what is known of the open step, nil

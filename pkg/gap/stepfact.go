@@ -18,13 +18,22 @@ type stepFact struct {
 	replayed int32 // kernels, or whole graphs, that were replayed
 	loads    int32 // calls that load code
 	compiled int32 // spans in which the driver compiled or loaded code
+	launches int32 // calls that launch one kernel
+	graphs   int32 // calls that launch a graph
+
+	// within is the idle time before kernels that were launched by themselves, until their
+	// launch returned, and between the first and the last of the forward pass: what a graph
+	// of it would not have, ns. open is what belongs to it if another kernel follows, and
+	// begun tells that there was a first.
+	within, open int64
+	begun        bool
 }
 
 // The columns of what is kept of a step.
 const (
 	colSlack       = spill.Payload
 	colFact        = colSlack + 5
-	colOwn         = colFact + 7
+	colOwn         = colFact + 10
 	numStepColumns = colOwn + len(kernelTime{}) - spill.Payload
 )
 
@@ -34,6 +43,7 @@ func (r *rank) keepStep(k int, s slack.Step) {
 	row := [numStepColumns]int64{
 		s.Launches, s.Near, s.Min, s.P10, s.P50,
 		f.idle, f.loadNs, int64(f.forward), int64(f.loose), int64(f.replayed), int64(f.loads), int64(f.compiled),
+		int64(f.launches), int64(f.graphs), f.within,
 	}
 	copy(row[colOwn-spill.Payload:], r.own[:])
 	r.kept.Add(int64(k), row[:]...)
@@ -63,6 +73,7 @@ func (v *view) facts() []stepFact {
 		of := func(c int) int64 { return rows[colFact+c][i] }
 		all = append(all, stepFact{
 			idle: of(0), loadNs: of(1), forward: int32(of(2)), loose: int32(of(3)), replayed: int32(of(4)), loads: int32(of(5)), compiled: int32(of(6)),
+			launches: int32(of(7)), graphs: int32(of(8)), within: of(9),
 		})
 	})
 	return all
@@ -79,13 +90,18 @@ func (r *rank) openFact() *stepFact {
 	return nil
 }
 
-// run counts a kernel, or a replay that was recorded as a whole.
+// run counts a kernel, or a replay that was recorded as a whole, after the gap that it ends.
 func (f *stepFact) run(a *activity) {
 	switch {
 	case a.Replayed:
 		f.replayed++
+		f.begun = false
 	case inForward(a.class):
 		f.forward++
+		if f.begun {
+			f.within += f.open
+		}
+		f.begun, f.open = true, 0
 	default:
 		f.loose++
 	}
@@ -107,6 +123,9 @@ func (r *rank) addIdle(f *stepFact, l *lane, a *activity) {
 		return
 	}
 	f.idle += l.GapEnd - from
+	if !a.Replayed && a.LaunchStart != none {
+		f.open += max(0, min(l.GapEnd, a.LaunchEnd)-from)
+	}
 	r.addDrain(l, a)
 }
 
