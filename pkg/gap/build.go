@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
@@ -71,6 +72,9 @@ func (c *computer) warn(rep *Report, views []*view) {
 		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)
 	}
 	var estimated int64
+	if calls := rep.nodeLaunches(); calls != "" {
+		add("%s", calls)
+	}
 	for _, v := range views {
 		if v.walk.Window == nil && len(v.walk.Steps) > 0 {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
@@ -86,6 +90,27 @@ func (c *computer) warn(rep *Report, views []*view) {
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)
 	}
+}
+
+// minNodeLaunches is the share of the idle time in calls that launch graphs from which it is
+// said that the recording makes them slow.
+const minNodeLaunches = 0.1
+
+// nodeLaunches warns of idle time in calls that launch graphs whose nodes were recorded one
+// by one, "" where there is little. (On an H100 that made the launch of 468 nodes five times
+// as long: 0.7 ms for 0.13.)
+func (rep *Report) nodeLaunches() string {
+	total, nodes := 0.0, rep.Graph.Recorded-rep.Graph.Whole
+	eachSite(rep.Idle.Causes, event.Classes[event.Launch], func(s *Site) {
+		if strings.HasSuffix(s.Site, "GraphLaunch") {
+			total += s.Us
+		}
+	})
+	if nodes == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
+		return ""
+	}
+	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: recording the kernels of each replay makes these calls slower, without it there is less (nsys's --cuda-graph-trace=graph does not record them)",
+		report.Percent(total/rep.Idle.TotalUs))
 }
 
 // us is a time in microseconds, as reports have it: not rounded.

@@ -2,6 +2,7 @@ package gap_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -411,6 +412,50 @@ func TestFallback(t *testing.T) {
 	}
 	if f := has(rep, gap.GraphExpand); f != nil {
 		t.Errorf("beside no graph: %s", f.Evidence)
+	}
+}
+
+// An eager step is one whose host launches no graph, also where the replay of the step
+// before runs in its period, with more kernels than it has.
+func TestFallbackAfterReplay(t *testing.T) {
+	e := &engine{now: 1_000_000, slow: 3_000}
+	graph := slices.Repeat([]string{"nvjet_a", "vectorized_elementwise_kernel"}, 100)
+	for i := range 40 {
+		e.span(fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 4 gen reqs", i), event.StepMarker, func() {
+			if i%4 != 3 {
+				e.replay(graph...)
+				return
+			}
+			for range 20 {
+				e.layer()
+			}
+		})
+		e.now = max(e.now, e.free-400_000) // ahead of the GPU
+	}
+	eventtest.Sort(e.rows)
+	rep := e.report(t)
+	if f := has(rep, gap.GraphFallback); f == nil || !strings.Contains(f.Evidence, "9 of 39 generation steps") && !strings.Contains(f.Evidence, "10 of 40 generation steps") {
+		t.Errorf("findings %+v", rep.Findings)
+	}
+	if f := has(rep, gap.GraphExpand); f != nil {
+		t.Errorf("beside no graph: %s", f.Evidence)
+	}
+}
+
+// Where nothing is replayed a graph would save what the host makes the GPU wait between the
+// kernels of a forward pass: more than the idle time in the calls that launch them.
+func TestExpandIsWorthTheForwardPass(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(30, func() {
+		for range 10 {
+			e.layer()
+			e.now += 50_000 // the interpreter
+		}
+	}, nothing)
+	rep := e.report(t)
+	f := has(rep, gap.GraphExpand)
+	if f == nil || f.UsStep < 400 || f.UsStep > 500 { // nine of ten lie between two layers
+		t.Fatalf("findings %+v", rep.Findings)
 	}
 }
 

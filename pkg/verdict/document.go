@@ -271,9 +271,15 @@ func (s *Scope) ceiling() string {
 // seconds is a point in time of the recording.
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
+// minGraphLaunch is the graph_launch_ratio from which what recording adds to it is mentioned.
+const minGraphLaunch = 0.05
+
 // caveats are what holds of all such figures.
 func (r *Report) caveats() []string {
 	out := []string{"Profiling itself takes time on the host: figures of short steps are upper bounds of what the host costs."}
+	if v := r.Scopes[0].value[graphLaunch]; v != nil && *v >= minGraphLaunch && r.run.HiddenGraphs == 0 {
+		out = append(out, fmt.Sprintf("Launching CUDA graphs takes %s of the time (graph_launch_ratio): recording the kernels of each replay makes these calls slower, and without it the GPUs may idle less.", report.Percent(*v)))
+	}
 	if r.Metrics.PrepExposed == nil {
 		out = append(out, "The three metrics of input preparation do not apply (-): no such ranges in the window. --prep names others.")
 	}
