@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/markup"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/table"
 )
@@ -98,7 +99,7 @@ func writeJSON(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(text, '\n'))
+	_, err = w.Write(append(markup.EscapeJSON(text), '\n'))
 	return err
 }
 

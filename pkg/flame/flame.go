@@ -32,6 +32,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/hostbound/hostbound/pkg/markup"
 )
 
 // Stack is idle time in one place.
@@ -82,18 +84,9 @@ func (s *Stack) Frames() []string {
 // Compare orders stacks by their frames.
 func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.Frames(), o.Frames()) }
 
-// clean replaces what would end a frame or a line, and what no terminal should see.
+// clean replaces what would end a frame, and what neither a line nor a terminal can hold.
 func clean(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r == ';':
-			return ','
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029:
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(name, "\ufffd"))
-	return cmp.Or(strings.TrimSpace(name), "?")
+	return cmp.Or(strings.TrimSpace(markup.Printable(strings.ReplaceAll(name, ";", ","))), "?")
 }
 
 // folded is stacks of the same frames.

@@ -18,7 +18,7 @@ func some() []Stack {
 		{Rank: 1, Device: &device, Phase: "generation", Cause: "host:a;b", Why: "blocked:lock", Evidence: Exact, Path: []string{"step\n#", "a;b"}, Ns: 700},
 		{Rank: 0, Phase: "", Cause: "queued", Leaf: "nvjet", Ns: 1},
 		{Rank: 1, Device: &device, Phase: "generation", Cause: "host:a;b", Why: "blocked:lock", Evidence: Exact, Path: []string{"step\n#", "a;b"}, Ns: 299},
-		{Rank: 0, Phase: "context", Cause: "sync", Why: "spin", Evidence: Exact, Path: []string{"\x1b[31m", ""}, Leaf: "cudaStreamSynchronize", Ns: 1 << 40},
+		{Rank: 0, Phase: "context", Cause: "sync", Why: "spin", Evidence: Exact, Path: []string{"\x1b\u202e[31m", ""}, Leaf: "cudaStreamSynchronize", Ns: 1 << 40},
 		{Rank: 0, Cause: "tail", Ns: 0},
 	}
 }
@@ -42,7 +42,7 @@ func written(t *testing.T, path string) []byte {
 
 func TestFolded(t *testing.T) {
 	got := string(written(t, "x.folded"))
-	want := "rank 0;context;sync;spin;[31m;?;cudaStreamSynchronize 1099511627776\n" +
+	want := "rank 0;context;sync;spin;\ufffd\ufffd[31m;?;cudaStreamSynchronize 1099511627776\n" +
 		"rank 0;outside of steps;queued;nvjet 1\nrank 1;generation;host:a,b;blocked:lock;step #;a,b 999\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -1,7 +1,7 @@
 // Package markup writes HTML and SVG of which every name and attribute is ours and
 // every text may be anybody's: there is no way to put text into a page that is not
 // escaped, other than Raw, which is for the style and the script that are part of the
-// program.
+// program. Printable and EscapeJSON do the same for other outputs.
 //
 // Elements are closed in the order that they were opened in, and a Writer that is
 // asked for its bytes with elements open panics: a page is well-formed, or a mistake
@@ -10,9 +10,11 @@ package markup
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // Writer collects a page. Its zero value is ready to use.
@@ -119,4 +121,26 @@ func Printable(s string) string {
 		}
 	}
 	return s
+}
+
+// EscapeJSON escapes in a JSON text what Printable would replace: its strings have the same
+// values, and a terminal shows them as they are. ASCII control characters are escaped in any
+// JSON, but for DEL.
+func EscapeJSON(text []byte) []byte {
+	hidden := func(r rune) bool { return r > '~' && !unicode.IsPrint(r) }
+	if bytes.IndexFunc(text, hidden) < 0 { // Fast path: nothing to escape.
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
 }

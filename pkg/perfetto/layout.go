@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/markup"
 	"github.com/hostbound/hostbound/pkg/timeline"
 )
 
@@ -272,7 +272,7 @@ const maxName = 1 << 10
 
 // clean returns a name as it is written.
 func clean(name string) string {
-	name = strings.ToValidUTF8(name, "\ufffd")
+	name = markup.Printable(name)
 	if len(name) <= maxName {
 		return name
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hostbound/hostbound/pkg/markup"
 )
 
 // Format is a form of tables for other programs.
@@ -162,7 +164,7 @@ func appendQuoted(line []byte, s string) []byte {
 	simple := true
 	for i := 0; i < len(s); i++ {
 		b := s[i]
-		simple = simple && b >= ' ' && b < utf8.RuneSelf && b != '"' && b != '\\'
+		simple = simple && b >= ' ' && b <= '~' && b != '"' && b != '\\'
 	}
 	if simple { // Fast path: nothing to escape.
 		line = append(line, '"')
@@ -173,7 +175,7 @@ func appendQuoted(line []byte, s string) []byte {
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
 	e.Encode(s) // a string has no error
-	return append(line, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
+	return append(line, markup.EscapeJSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
 // visible returns a text with what is not printable escaped, as Go does: control
