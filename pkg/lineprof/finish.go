@@ -74,6 +74,9 @@ func (t *textReader) warnAll() {
 	if t.huge > 0 {
 		p.warn("%d lines have more than 292 years, and count as that", t.huge)
 	}
+	if t.many > 0 {
+		p.warn("%d lines have more than %.1e hits, and count as that", t.many, float64(maxHits))
+	}
 	if p.Runs > 1 {
 		p.warn("it holds %d runs one after another", p.Runs)
 	}

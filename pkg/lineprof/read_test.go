@@ -197,6 +197,7 @@ Continuing without the function's contents.
 		{"cut ahead of the table", unit + oneTable + "\nTotal time: 3.1", 1, 1, 1e-6, "in the middle"},
 		{"summary", unit + oneTable + "\n  2.00 seconds - /home/someone/app/x.py:10 - f\n  0.50 seconds - /home/someone/app/x.py:30 - g\n", 2, 1, 1e-6, ""},
 		{"contradiction", unit + strings.Replace(oneTable, "1500000.0 1500000.0", "7500000.0 1500000.0", 1), 1, 1, 1e-6, "contradict"},
+		{"hits beyond int64", unit + strings.Replace(oneTable, "        1    1500000.0 1500000.0", strings.Repeat("9", 20)+"    1500000.0       0.0", 1), 1, 1, 1e-6, "1 lines have more than 4.6e+18 hits"},
 		{"dashed rule", unit + strings.Replace(oneTable, "==============================================================", "=====  =====  ----", 1), 1, 1, 1e-6, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -258,6 +259,10 @@ Total calls  Total (ms)  Avg (us)  Min (us)  Max (us)  Exceptions  Function
 	}
 	if f := p.Functions[1]; f.Name != "_group" || f.File != "tensorrt_llm/_torch/pyexecutor/sampler.py" || f.Entries() != 10 {
 		t.Errorf("%+v", f)
+	}
+	p = mustRead(t, strings.Replace(text, "      4100", strings.Repeat("9", 20), 1))
+	if len(p.Functions) != 2 || p.Functions[0].Calls != maxHits || len(p.Warnings) != 1 {
+		t.Errorf("calls beyond int64: %+v", p)
 	}
 	if p := mustRead(t, "Timer unit: 1e-06 s\n\n"+oneTable+"\n"+text); p.Format != Text || len(p.Functions) != 3 || p.Unit != 1e-6 {
 		t.Errorf("%+v", p)

@@ -24,11 +24,11 @@ type textReader struct {
 	run   map[string]int // identities of the current run, to the function's place
 	sums  []summary      // lines of summaries
 
-	cut, contradicting, negative, huge int // rows; see warn
-	firstContradicting                 int // line of the input
-	short                              int // tables of which a sixth of the time is missing
-	firstShort                         string
-	inferred                           []float64
+	cut, contradicting, negative, huge, many int // rows; see warnAll
+	firstContradicting                       int // line of the input
+	short                                    int // tables of which a sixth of the time is missing
+	firstShort                               string
+	inferred                                 []float64
 }
 
 // preamble is what stands ahead of a table, in any order.
@@ -106,9 +106,15 @@ func (t *textReader) addRow(line []byte, last bool) bool {
 		t.cut++
 		return true
 	}
+	if r.hits.value > maxHits {
+		t.many++
+	}
 	b.add(r)
 	return true
 }
+
+// maxHits is what more hits or calls of a line or function count as.
+const maxHits = 1 << 62
 
 // add keeps a row. Its source is copied, since the line is the reader's.
 func (b *table) add(r row) {
@@ -119,7 +125,7 @@ func (b *table) add(r row) {
 	l := Line{Number: r.number}
 	f := figure{ran: r.ran, time: r.time, perHit: r.perHit, share: r.share, hits: r.hits.value}
 	if r.ran {
-		l.Hits = int64(math.Min(r.hits.value, 1<<62))
+		l.Hits = int64(math.Min(r.hits.value, maxHits))
 	}
 	b.fn.Lines = append(b.fn.Lines, l)
 	b.figures = append(b.figures, f)

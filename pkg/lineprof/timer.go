@@ -2,6 +2,7 @@ package lineprof
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,10 @@ func (t *textReader) addTimer(line []byte) bool {
 	}
 	calls, err1 := strconv.ParseInt(string(fields[0]), 10, 64)
 	ms, err2 := strconv.ParseFloat(string(fields[1]), 64)
+	if errors.Is(err1, strconv.ErrRange) && calls > 0 {
+		t.many++
+		calls, err1 = maxHits, nil
+	}
 	if err1 != nil || err2 != nil || calls < 0 || !(ms >= 0) {
 		return isRule(line, nil) || bytes.Contains(line, []byte("Total calls"))
 	}
