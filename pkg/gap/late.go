@@ -46,7 +46,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 				v.matched[i] = true
 			}
 		}
-		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes()}
+		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes(), Wall: v.wall()}
 	}
 	rep.Explain(res.Rank, times, c.opt.Source)
 	return rep
@@ -122,6 +122,17 @@ func (v *compared) kernelTimes() map[string]float64 {
 		}
 	}
 	return times
+}
+
+// wall returns the time per step of the steps that are compared, in us.
+func (v *compared) wall() float64 {
+	ns := int64(0)
+	for k, s := range v.walk.Steps {
+		if v.matched[k] {
+			ns += s.Until - s.Start - s.Unrecorded
+		}
+	}
+	return us(ns) / float64(v.n)
 }
 
 // hostTimes returns the time per step that launching threads spend in each state, in

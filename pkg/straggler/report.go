@@ -115,6 +115,7 @@ type Times struct {
 	Kernels    map[string]float64 // of the kernels that it runs by itself, by class
 	Operations map[string]float64 // of what its launching threads do: ranges, and calls by class
 	Idle       map[string]float64 // of its idle GPUs, by cause; host:NAME is a range
+	Wall       float64            // of those steps; 0: not known
 }
 
 // Shares of the lateness: what an operation explains at least to be called a cause of it,
@@ -143,14 +144,14 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 		operations[i].Source = source(operations[i].Name)
 	}
 	rep.Why = slices.Concat(kernels, operations, idle)
-	enough := enoughExcess * rep.LateUs
+	enough, most := enoughExcess*rep.LateUs, mostExcess*(rep.LateUs-rep.hidden(k, ranks))
 	gpu := 0.0
 	for _, w := range kernels {
 		if gpu += w.ExcessUs; w.ExcessUs >= enough {
 			rep.Causes = append(rep.Causes, "kernels:"+w.Name)
 		}
 	}
-	if gpu >= mostExcess*rep.LateUs {
+	if gpu > 0 && gpu >= most {
 		rep.Side = "gpu"
 	}
 	host := 0.0
@@ -163,9 +164,38 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 		host += w.ExcessUs
 		rep.Causes = append(rep.Causes, w.Name)
 	}
-	if rep.Side == "" && host >= mostExcess*rep.LateUs {
+	if rep.Side == "" && host > 0 && host >= most {
 		rep.Side = "host"
 	}
+}
+
+// hidden is how much of the lateness, in us per step, the other ranks do not lose: they run
+// kernels of their own while a collective waits on another stream, as two batches in turn do.
+func (rep *Report) hidden(k int, ranks []Times) (us float64) {
+	if len(rep.Ranks) != len(ranks) {
+		return 0
+	}
+	for i := range ranks {
+		if beside := max(0, rep.beside(i, &ranks[i])); i == k {
+			us -= beside
+		} else {
+			us += beside / float64(len(ranks)-1)
+		}
+	}
+	return min(max(0, us), rep.LateUs)
+}
+
+// beside is by how much a rank's kernels and collectives are longer than its steps, in us
+// per step: so much of them at least runs at the same time.
+func (rep *Report) beside(i int, t *Times) float64 {
+	if t.Wall == 0 {
+		return 0
+	}
+	us := rep.Ranks[i].WaitUs + rep.Ranks[i].TransferUs - t.Wall
+	for _, own := range t.Kernels {
+		us += own
+	}
+	return us
 }
 
 // excess lists what ranks[k] spends more on than each of the others, the most first.
