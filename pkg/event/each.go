@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -21,6 +22,39 @@ func Each(src Source, fn func(*Batch) error) error {
 			return err
 		}
 	}
+}
+
+// PartsOf returns the parts of a source, none where it has none.
+func PartsOf(src Source) (parts []Source, beside int) {
+	if p, ok := src.(Parted); ok {
+		return p.Parts()
+	}
+	return nil, 0
+}
+
+// Beside calls fn with 0 to n-1, beside of them at a time, and returns the error of the
+// lowest. After an error it begins no more.
+func Beside(n, beside int, fn func(k int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wg sync.WaitGroup
+	for range min(n, beside) {
+		wg.Go(func() {
+			for k := int(next.Add(1)) - 1; k < n && !failed.Load(); k = int(next.Add(1)) - 1 {
+				if errs[k] = fn(k); errs[k] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Tee returns a source of the same batches as src, each of which show is called with, too,

@@ -98,7 +98,7 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
 	c := newComputer(h, opt)
-	if err := event.Each(src, c.add); err != nil {
+	if err := c.read(src); err != nil {
 		return nil, err
 	}
 	for _, r := range c.ranks {
@@ -106,6 +106,30 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	}
 	c.dropUnclear()
 	return c.result(), nil
+}
+
+// read measures all rows of a source, its parts side by side.
+func (c *computer) read(src event.Source) error {
+	parts, beside := event.PartsOf(src)
+	if len(parts) == 0 {
+		return event.Each(src, c.add)
+	}
+	of := make([]*computer, len(parts))
+	err := event.Beside(len(parts), beside, func(k int) error {
+		of[k] = newComputer(c.header, c.opt)
+		return event.Each(parts[k], of[k].add)
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range of {
+		c.ranks = append(c.ranks, one.ranks...)
+	}
+	rest, err := src.(event.Parted).Rest()
+	if err != nil {
+		return err
+	}
+	return event.Each(rest, c.add)
 }
 
 // dropUnclear drops the steps of the ranks in which they could not be identified. Where

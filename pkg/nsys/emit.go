@@ -78,9 +78,9 @@ func newEmitter(r *report, offset int64, columns event.Set, domains map[string]i
 
 // emit writes the rows of a rank, or those without one, that start at from or
 // later on the clock of the stream.
-// Slots are numbered as the header numbers the report's ranks; that after the last has what
+// fanIn is how many runs it reads at a time. Slots are numbered as the header numbers the report's ranks; that after the last has what
 // belongs to none. A batch may hold the end of one slot and the beginning of the next.
-func (e *emitter) emit(slot int, from int64) error {
+func (e *emitter) emit(slot int, from int64, fanIn int) error {
 	rank := nullRank
 	if slot < len(e.r.info.Ranks) {
 		rank = e.r.info.Ranks[slot]
@@ -88,7 +88,7 @@ func (e *emitter) emit(slot int, from int64) error {
 	if from != longAgo {
 		from -= e.offset
 	}
-	m, err := e.r.merge(e.slots[slot])
+	m, err := e.r.merge(e.slots[slot], fanIn)
 	if err != nil {
 		return err
 	}

@@ -278,12 +278,9 @@ type caller struct {
 // anyThread stands for all threads of a rank: each may hold its interpreter lock.
 const anyThread = int64(-2)
 
-// callers are the threads that Options.Callers means, in all reports, as one rank may have
-// several; nil where nothing is left out.
-func (r *Reader) callers() map[caller]bool {
-	if !r.opts.Callers {
-		return nil
-	}
+// findCallers returns the threads that Options.Callers means, in all reports, as one rank may
+// have several.
+func (r *Reader) findCallers() map[caller]bool {
 	callers := map[caller]bool{}
 	for _, rep := range r.reports {
 		for n, t := range rep.threads {

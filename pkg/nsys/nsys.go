@@ -37,9 +37,8 @@ package nsys
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/spill"
@@ -78,14 +77,15 @@ type Reader struct {
 	header  event.Header
 	reports []*report
 	paths   []string
-	parts   []parts   // by number of the rank
-	stacks  [][]int32 // of each report: codes in the header by the report's numbers
+	parts   []parts         // by number of the rank
+	stacks  [][]int32       // of each report: codes in the header by the report's numbers
+	callers map[caller]bool // whose rows about host threads are wanted, nil for all
 
-	full    chan filled
-	free    chan *event.Batch
-	stop    chan struct{}
-	current filled
-	err     error // set before full is closed
+	// live are those who write rows, and left how many of them have not ended: all writes
+	// those of all units, where they are not read in parts.
+	live []*producer
+	left atomic.Int32
+	all  *producer
 }
 
 // filled is a batch of rows of one report.
@@ -202,129 +202,3 @@ func (r *report) align(first *report) {
 
 // Header describes the reports.
 func (r *Reader) Header() *event.Header { return &r.header }
-
-// batches is the number of batches in use: one being filled, one waiting, one
-// with the caller.
-const batches = 3
-
-// Next returns the next batch. A goroutine fills batches ahead of the caller.
-func (r *Reader) Next() (*event.Batch, error) {
-	if r.full == nil {
-		r.full, r.free, r.stop = make(chan filled, batches), make(chan *event.Batch, batches), make(chan struct{})
-		for range batches {
-			r.free <- new(event.Batch)
-		}
-		go r.produce()
-	}
-	if r.current.batch != nil {
-		r.free <- r.current.batch
-		r.current.batch = nil
-	}
-	next, ok := <-r.full
-	if !ok {
-		if r.err == nil {
-			return nil, io.EOF
-		}
-		return nil, r.err
-	}
-	r.current = next
-	return next.batch, nil
-}
-
-// Report returns the number of the report that the rows of the last batch come
-// from: no batch has rows of two.
-func (r *Reader) Report() int { return r.current.report }
-
-// Close ends the goroutine that fills batches and gives back what the reader
-// holds. Batches are not valid any more.
-func (r *Reader) Close() {
-	if r.stop != nil {
-		close(r.stop)
-		for range r.full { // until produce has closed it
-		}
-		r.stop = nil
-	}
-	r.store.Close()
-}
-
-var errStopped = errors.New("stopped")
-
-// produce writes the rows of all reports.
-func (r *Reader) produce() {
-	defer close(r.full)
-	defer r.store.Close()
-	codes := map[string]int32{}
-	for k, name := range r.header.Domains {
-		codes[name] = int32(k)
-	}
-	emitters := make([]*emitter, len(r.reports))
-	var now *emitter
-	callers := r.callers()
-	for _, u := range r.plan() {
-		e := emitters[u.report]
-		if e == nil {
-			e = newEmitter(r.reports[u.report], r.header.Reports[u.report].Offset, r.header.Columns, codes, r.stacks[u.report], callers)
-			emitters[u.report] = e
-		}
-		if r.err = r.produceUnit(e, now, u); r.err != nil {
-			return
-		}
-		if now = e; u.last {
-			emitters[u.report], r.reports[u.report] = nil, nil
-		}
-	}
-	if now != nil {
-		now.batch.Truncate(now.at)
-		r.err = r.put(filled{now.batch, now.report})
-	}
-}
-
-// produceUnit writes the rows of a unit, into the batch under way where that is
-// of the same report.
-func (r *Reader) produceUnit(e, now *emitter, u unit) (err error) {
-	if now != e {
-		if now != nil {
-			now.batch.Truncate(now.at)
-			if err := r.put(filled{now.batch, now.report}); err != nil {
-				return err
-			}
-		}
-		e.report, e.at = u.report, 0
-		e.flush = func(b *event.Batch) (*event.Batch, error) {
-			if err := r.put(filled{b, u.report}); err != nil {
-				return nil, err
-			}
-			return r.blank()
-		}
-		if e.batch, err = r.blank(); err != nil {
-			return err
-		}
-	}
-	return e.emit(u.slot, u.from)
-}
-
-// put hands out a batch, or keeps an empty one.
-func (r *Reader) put(f filled) error {
-	if f.batch.Len == 0 {
-		r.free <- f.batch
-		return nil
-	}
-	select {
-	case r.full <- f:
-		return nil
-	case <-r.stop:
-		return errStopped
-	}
-}
-
-// blank returns a batch of rows without values, in memory that nobody reads any more. It is
-// an error that the reading was stopped meanwhile.
-func (r *Reader) blank() (*event.Batch, error) {
-	select {
-	case b := <-r.free:
-		b.Blank(event.BatchRows, r.header.Columns)
-		return b, nil
-	case <-r.stop:
-		return nil, errStopped
-	}
-}

@@ -18,12 +18,12 @@ func (r *report) bySlot() [][]*runs {
 
 // merge merges the rows of a slot: by their start, of equal starts the longer
 // first, of those that are equal by tables and within these as they are there.
-func (r *report) merge(of []*runs) (*spill.Merge, error) {
+func (r *report) merge(of []*runs, fanIn int) (*spill.Merge, error) {
 	var all []*spill.Run
 	for _, p := range of {
 		all = append(all, p.events...)
 	}
-	m, err := spill.NewMerge(r.store, all, r.limits.fanIn)
+	m, err := spill.NewMerge(r.store, all, fanIn)
 	if err != nil {
 		return nil, r.explain(err)
 	}

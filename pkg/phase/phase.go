@@ -43,6 +43,8 @@ type Tagger struct {
 	eager    int64 // whose period holds a forward pass that no replay ran
 	log      func(string)
 	reported bool
+
+	parts []*Tagger // that have the ranks, where they are read in parts
 }
 
 // rank is the phase that a rank is in.
@@ -100,6 +102,29 @@ func (t *Tagger) Next() (*event.Batch, error) {
 	t.out.Phase, t.out.Ctx, t.out.Gen = own.Phase, own.Ctx, own.Gen
 	t.tag(&t.out)
 	return &t.out, nil
+}
+
+// Parts returns the rows with phases of each part of the source. It is event.Parted's.
+func (t *Tagger) Parts() (parts []event.Source, beside int) {
+	sources, beside := event.PartsOf(t.src)
+	for _, src := range sources {
+		one := &Tagger{src: src, header: t.header, marker: t.marker, unnamed: t.unnamed, reported: true}
+		t.parts, parts = append(t.parts, one), append(parts, one)
+	}
+	return parts, beside
+}
+
+// Rest returns what comes after the parts, and reports of all. It is event.Parted's.
+func (t *Tagger) Rest() (event.Source, error) {
+	for _, one := range t.parts {
+		t.counted += one.counted
+		t.steps += one.steps
+		t.eager += one.eager
+	}
+	t.parts = nil
+	rest, err := t.src.(event.Parted).Rest()
+	t.src = rest
+	return t, err
 }
 
 // tag fills the three columns.

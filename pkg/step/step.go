@@ -180,6 +180,9 @@ type Isolator struct {
 	lent  []*event.Batch // those that the caller may read, oldest first
 	pool  pool
 	done  bool
+
+	parts []*Isolator // that have the ranks, where they are read in parts
+	part  bool        // it is one of these: the window rows come from another
 }
 
 // New returns the rows of src with steps. It fails where the method does not
@@ -347,7 +350,7 @@ func (it *Isolator) release() {
 	}
 }
 
-// finish closes all ranks and adds the window rows.
+// finish closes all ranks and adds the window rows, but for a part.
 func (it *Isolator) finish() error {
 	it.done = true
 	for _, r := range it.ranks {
@@ -358,6 +361,9 @@ func (it *Isolator) finish() error {
 		if r.err != nil {
 			return r.err
 		}
+	}
+	if it.part {
+		return nil
 	}
 	err := it.addWindows()
 	if none := (*NotFound)(nil); it.opt.Unclear != nil && errors.As(err, &none) {

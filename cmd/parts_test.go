@@ -1,0 +1,31 @@
+package cmd
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testrun"
+)
+
+// TestSideBySide wants ranks that are read side by side to give the answer of ranks that
+// are read one after the other, whatever their steps are found by, also where they cannot
+// be found, in one report and in one for each rank.
+func TestSideBySide(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, by := range []string{"auto", "nvtx", "graph"} {
+		for _, split := range []bool{false, true} {
+			for _, markers := range []sim.Markers{sim.Default().Markers, sim.NoMarkers} {
+				c := sim.Default()
+				c.Ranks, c.Layers, c.Steps, c.Warmup, c.Markers = 3, 2, 12, 2, markers
+				args := append([]string{"--format", "json", "--by", by}, testrun.Simulate(t, c, split)...)
+				runtime.GOMAXPROCS(1)
+				want := call(t, nil, "verdict", args...)
+				runtime.GOMAXPROCS(8)
+				if got := call(t, nil, "verdict", args...); got != want {
+					t.Errorf("--by %s, a report for each rank: %v, markers %q: %v\nside by side %v", by, split, markers, want, got)
+				}
+			}
+		}
+	}
+}
