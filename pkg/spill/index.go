@@ -9,8 +9,20 @@ import (
 type Index struct {
 	store   *Store
 	columns int
-	blocks  []blockRef // in the order of their keys, which are all different
-	cache   [indexBlocks]indexBlock
+	layers  []layer // each with all of some runs; a Key may be in several
+}
+
+// maxLayers is how many layers an index has at most. Looking into another one costs less
+// than merging runs, as where the calls of a few threads stand one thread after the other.
+const maxLayers = 3
+
+// layer is blocks of runs that do not overlap, in the order of their keys, which are all
+// different.
+type layer struct {
+	blocks []blockRef
+	orders []int64 // of the runs that the blocks are of
+	last   int64   // the largest key
+	cache  []indexBlock
 }
 
 // indexBlocks is how many blocks an index keeps unpacked. Look-ups that follow
@@ -23,33 +35,77 @@ type indexBlock struct {
 }
 
 // Hint is where a look-up found its row, a good place for the next one to begin.
-type Hint struct{ block, row int }
+type Hint [maxLayers]struct{ block, row int }
 
-// NewIndex makes an index of runs, none of which has a Key twice. Those that
-// overlap are merged first, fanIn of them at a time.
+// NewIndex makes an index of runs, none of which has a Key twice. Where more of them overlap
+// than there may be layers they are merged first, fanIn of them at a time.
 func NewIndex(s *Store, runs []*Run, fanIn int) (*Index, error) {
+	x := &Index{store: s}
+	err := eachOverlap(runs, func(runs []*Run) error {
+		x.columns = runs[0].columns
+		if overlap(runs) <= maxLayers {
+			for _, r := range runs {
+				x.add(r)
+			}
+			return nil
+		}
+		one, err := s.mergeUnique(runs, fanIn)
+		if err != nil {
+			return err
+		}
+		x.add(one)
+		return nil
+	})
+	x.start()
+	return x, err
+}
+
+// eachOverlap calls fn with each group of runs that overlap no others, by their keys.
+func eachOverlap(runs []*Run, fn func([]*Run) error) error {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
-	x := &Index{store: s}
 	for len(runs) > 0 {
 		n, last := 1, runs[0].Last
 		for ; n < len(runs) && runs[n].First <= last; n++ {
 			last = max(last, runs[n].Last)
 		}
-		one := runs[0]
-		if n > 1 {
-			var err error
-			if one, err = s.mergeUnique(runs[:n], fanIn); err != nil {
-				return nil, err
-			}
+		if err := fn(runs[:n]); err != nil {
+			return err
 		}
-		x.columns, x.blocks, runs = one.columns, append(x.blocks, one.blocks...), runs[n:]
+		runs = runs[n:]
 	}
-	return x, nil
+	return nil
+}
+
+// add adds a run to the first layer that ends before it.
+func (x *Index) add(r *Run) {
+	k := 0
+	for k < len(x.layers) && x.layers[k].last >= r.First {
+		k++
+	}
+	if k == len(x.layers) {
+		x.layers = append(x.layers, layer{})
+	}
+	l := &x.layers[k]
+	l.blocks, l.last = append(l.blocks, r.blocks...), r.Last
+	for range r.blocks {
+		l.orders = append(l.orders, r.Order)
+	}
+}
+
+// start makes memory for look-ups.
+func (x *Index) start() {
+	for k := range x.layers {
+		x.layers[k].cache = make([]indexBlock, indexBlocks/len(x.layers))
+	}
 }
 
 // View returns the same index for another goroutine.
-func (x *Index) View() *Index { return &Index{store: x.store, columns: x.columns, blocks: x.blocks} }
+func (x *Index) View() *Index {
+	v := &Index{store: x.store, columns: x.columns, layers: slices.Clone(x.layers)}
+	v.start()
+	return v
+}
 
 // mergeUnique makes one run of some, with one row of each Key.
 func (s *Store) mergeUnique(runs []*Run, fanIn int) (*Run, error) {
@@ -83,60 +139,92 @@ func (s *Store) mergeUnique(runs []*Run, fanIn int) (*Run, error) {
 	}
 }
 
-// CountKeys returns how many different keys runs have.
+// CountKeys returns how many different keys runs have, none of which has a Key twice.
 func CountKeys(s *Store, runs []*Run, fanIn int) (n int64, err error) {
-	x, err := NewIndex(s, runs, fanIn)
-	if err != nil {
-		return 0, err
-	}
-	for i := range x.blocks {
-		n += int64(x.blocks[i].rows)
-	}
-	return n, nil
+	err = eachOverlap(runs, func(runs []*Run) (err error) {
+		one := runs[0]
+		if len(runs) > 1 {
+			one, err = s.mergeUnique(runs, fanIn)
+		}
+		if err == nil {
+			n += one.Rows
+		}
+		return err
+	})
+	return n, err
 }
 
 // Find returns the row with a Key as row i of rows, which are valid until the
 // next call.
 func (x *Index) Find(key int64, hint *Hint) (rows Rows, i int, ok bool, err error) {
-	b := hint.block
-	if b >= len(x.blocks) || x.blocks[b].first > key || b+1 < len(x.blocks) && x.blocks[b+1].first <= key {
-		b, ok = slices.BinarySearchFunc(x.blocks, key, func(r blockRef, key int64) int { return cmp.Compare(r.first, key) })
+	var order int64
+	for k := range x.layers {
+		l := &x.layers[k]
+		found, at, has, err := l.find(x, key, &hint[k].block, &hint[k].row)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		if !has {
+			continue
+		}
+		if by := l.orders[hint[k].block]; !ok || first(found, at, by, rows, i, order) {
+			rows, i, ok, order = found, at, true, by
+		}
+	}
+	return rows, i, ok, nil
+}
+
+// first tells whether row i of a goes before row j of b, which has the same Key, where
+// they are of runs of these orders.
+func first(a Rows, i int, orderA int64, b Rows, j int, orderB int64) bool {
+	return cmp.Or(cmp.Compare(b[Then][j], a[Then][i]), cmp.Compare(orderA, orderB), cmp.Compare(a[Seq][i], b[Seq][j])) < 0
+}
+
+// find is Find for one layer, where the last look-up ended at a row of a block.
+func (l *layer) find(x *Index, key int64, block, row *int) (rows Rows, i int, ok bool, err error) {
+	b := *block
+	if b >= len(l.blocks) || l.blocks[b].first > key || b+1 < len(l.blocks) && l.blocks[b+1].first <= key {
+		b, ok = slices.BinarySearchFunc(l.blocks, key, func(r blockRef, key int64) int { return cmp.Compare(r.first, key) })
 		if !ok {
 			b--
 		}
 		if b < 0 {
 			return nil, 0, false, nil
 		}
-		hint.block, hint.row = b, 0
+		*block, *row = b, 0
 	}
-	rows, err = x.load(b)
+	rows, err = l.load(x, b)
 	if err != nil {
 		return nil, 0, false, err
 	}
 	keys := rows[Key]
-	i = min(hint.row, len(keys)-1)
+	i = min(*row, len(keys)-1)
 	for range 8 {
 		if i < len(keys)-1 && keys[i] < key {
 			i++
 		}
 	}
 	if keys[i] != key {
+		if keys[i] > key && i > 0 && keys[i-1] < key { // Fast path: it would stand here.
+			*row = i
+			return nil, 0, false, nil
+		}
 		if i, ok = slices.BinarySearch(keys, key); !ok {
 			return nil, 0, false, nil
 		}
 	}
-	hint.row = i
+	*row = i
 	return rows, i, true, nil
 }
 
 // load returns the rows of a block.
-func (x *Index) load(b int) (Rows, error) {
-	c := &x.cache[b%indexBlocks]
+func (l *layer) load(x *Index, b int) (Rows, error) {
+	c := &l.cache[b%len(l.cache)]
 	if c.number == b+1 {
 		return c.buf.rows, nil
 	}
 	c.number = 0
-	if err := c.buf.load(x.store, x.columns, &x.blocks[b], All); err != nil {
+	if err := c.buf.load(x.store, x.columns, &l.blocks[b], All); err != nil {
 		return nil, err
 	}
 	c.number = b + 1
