@@ -97,7 +97,7 @@ func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 
 // An input is closed when the command ends. What it says of itself is logged once, by the
 // first filter that reads the reports.
 func (c *Context) open(files []string) (in *source.Input, err error) {
-	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Host: c.host, Callers: c.callers}
+	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Launched: c.launchedOf, Host: c.host, Callers: c.callers}
 	if fromStdin(files) {
 		if cli.IsTerminal(c.Stdin) {
 			return nil, cli.Misuse("no input", "give a file, or pipe a stream in; '"+c.Name+" --help' shows how")
@@ -133,6 +133,17 @@ func (c *Context) columnsOf(h *event.Header) event.Set {
 		return c.columns | step.Columns(h, c.steps())
 	}
 	return c.columns
+}
+
+// launchedOf returns the class of the kernels whose launching calls are read of rows that
+// come after a header, false for all: finding steps may take few of them, and be all that
+// looks at them.
+func (c *Context) launchedOf(h *event.Header) (event.Class, bool) {
+	const launch event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+	if c.columns == 0 || c.columns&launch != 0 {
+		return 0, false
+	}
+	return step.Launched(h, c.steps())
 }
 
 // bring runs the stages between where src is and want.

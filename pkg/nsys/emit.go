@@ -25,6 +25,9 @@ type emitter struct {
 	slots   [][]*runs // of each rank, those without one last
 	idle    []bool    // by number of the thread: what it does nobody wants to know; nil for none
 
+	fewLaunched bool // launching calls are wanted only of kernels of the class launched
+	launched    event.Class
+
 	batch *event.Batch
 	at    int // rows of the batch that are filled
 	// flush hands out the batch, full or at the end, and returns an empty one.
@@ -77,8 +80,8 @@ func newEmitter(r *report, offset int64, columns event.Set, domains map[string]i
 }
 
 // emit writes the rows of a rank, or those without one, that start at from or
-// later on the clock of the stream.
-// fanIn is how many runs it reads at a time. Slots are numbered as the header numbers the report's ranks; that after the last has what
+// later on the clock of the stream, fanIn runs at a time.
+// Slots are numbered as the header numbers the report's ranks; that after the last has what
 // belongs to none. A batch may hold the end of one slot and the beginning of the next.
 func (e *emitter) emit(slot int, from int64, fanIn int) error {
 	rank := nullRank
@@ -226,8 +229,13 @@ func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 		codes[k] = e.gpuName(kind, names[k])
 	}
 	owners, ids := rows[colOwner], rows[colCorrelation]
-	if e.columns&launchColumns == 0 {
+	if e.columns&launchColumns == 0 || e.fewLaunched {
 		ids = owners // one launch is as good as another
+	}
+	if e.fewLaunched && kind == event.Kernel {
+		if err := e.setLaunches(rows, i, j); err != nil {
+			return err
+		}
 	}
 	for i < j {
 		owner, id, from := owners[i], ids[i], at
@@ -241,7 +249,25 @@ func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 		if t.stream != none && e.columns.Has(event.ColStream) {
 			b.Stream.Fill(from, at, t.stream)
 		}
+		if e.fewLaunched {
+			continue
+		}
 		if err := e.setLaunch(t, id, from, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setLaunches sets what those of rows i to j, kernels that are the rows of the batch from at
+// on, have of the calls that launched them whose class asks for it.
+func (e *emitter) setLaunches(rows spill.Rows, i, j int) error {
+	for k, class := range rows[colClass][i:j] {
+		if event.Class(class) != e.launched {
+			continue
+		}
+		at := e.at + k
+		if err := e.setLaunch(e.r.tracks[rows[colOwner][i+k]], rows[colCorrelation][i+k], at, at+1); err != nil {
 			return err
 		}
 	}

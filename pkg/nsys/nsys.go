@@ -62,6 +62,9 @@ type Options struct {
 	// Columns returns the columns that are wanted of what has this header, 0 for all.
 	// nil: all.
 	Columns func(*event.Header) event.Set
+	// Launched returns the class of the kernels whose launching calls are wanted, false where
+	// those of all GPU rows are. nil: of all.
+	Launched func(*event.Header) (event.Class, bool)
 	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
 	// What does not fit goes to a temporary file.
 	Memory int64

@@ -47,6 +47,9 @@ func (r *Reader) emitter(report int) *emitter {
 	}
 	e := newEmitter(r.reports[report], r.header.Reports[report].Offset, r.header.Columns, codes, r.stacks[report], r.callers)
 	e.report = report
+	if r.opts.Launched != nil {
+		e.launched, e.fewLaunched = r.opts.Launched(&r.header)
+	}
 	return e
 }
 

@@ -46,7 +46,9 @@ var (
 
 // openNsys opens exports of any form, numbering their ranks together.
 func openNsys(paths []string, opt *Options) (*Input, error) {
-	r, err := nsys.Open(paths, nsys.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Columns: opt.Columns, Host: opt.Host, Callers: opt.Callers})
+	r, err := nsys.Open(paths, nsys.Options{
+		Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Columns: opt.Columns, Launched: opt.Launched, Host: opt.Host, Callers: opt.Callers,
+	})
 	if err != nil {
 		return nil, err
 	}

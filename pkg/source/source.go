@@ -74,6 +74,10 @@ type Options struct {
 	// Columns returns the columns that are looked at of what has this header,
 	// 0 for all. nil: all.
 	Columns func(*event.Header) event.Set
+	// Launched returns the class of the kernels whose launching calls are looked at of what
+	// has this header, false where those of all GPU rows are. nil: of all. It is no more than a
+	// saving, which only reports of Nsight Systems make.
+	Launched func(*event.Header) (event.Class, bool)
 	// Host are the kinds of rows about host threads that are wanted, of event.OS and
 	// event.Run: reading them takes time, and few filters look at them. Streams and
 	// checkpoints have what they have.

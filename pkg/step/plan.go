@@ -13,6 +13,13 @@ func Columns(h *event.Header, opt Options) event.Set {
 	return columns(method, structured(h, &opt))
 }
 
+// Launched returns the class of the kernels whose launching calls finding steps takes, false
+// where it takes those of all GPU rows.
+func Launched(h *event.Header, opt Options) (event.Class, bool) {
+	method, _, _ := choose(h, &opt)
+	return event.Allreduce, method == Allreduce && !structured(h, &opt)
+}
+
 // structured says whether a rank may have to be told its steps by structure.
 func structured(h *event.Header, opt *Options) bool {
 	if opt.Gap > 0 {
