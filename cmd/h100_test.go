@@ -132,6 +132,21 @@ func TestRecordedAdvice(t *testing.T) {
 	}
 }
 
+// TestRecordedFallback counts the eager steps of a run whose every third step replays no
+// graph, where the replay before each runs in its period. The first step is left out.
+func TestRecordedFallback(t *testing.T) {
+	var out struct {
+		Findings []struct{ Pattern, Evidence string }
+	}
+	if err := json.Unmarshal(must(t, nil, "gaps", "../testdata/h100/eager_third.json.gz", "--format", "json"), &out); err != nil {
+		t.Fatal(err)
+	}
+	const want = "6 of 18 generation steps (33 %) run eagerly though the others replay a graph: steps 1, 4, 7, 10, 13, 16 of rank 0"
+	if f := out.Findings; len(f) == 0 || f[0].Pattern != "GRAPH_FALLBACK" || !strings.HasPrefix(f[0].Evidence, want) {
+		t.Errorf("findings %+v", f)
+	}
+}
+
 // TestRecordedCollections finds the line that collects garbage, by samples of Python
 // functions: this interpreter has no symbols. The collections of 90 ms and more split the
 // run into segments, which is a warning.
