@@ -26,9 +26,14 @@ the rank that the others wait for, and why (straggler); and shows how far ahead
 of the GPU the host runs (slack).
 
 Where a recording has them, context switches and calls of the system's libraries
-say why those threads stalled, and samples of the CPU which functions they
-ran: a share of a time that is known exactly, as an interval. Flame graphs
-(--flame) go down to these functions.
+say why those threads stalled (why: running, blocked:lock, blocked:io, descheduled
+and so on; unknown where nothing was recorded), who holds the interpreter lock
+(holders), who else ran while they waited (meanwhile, which is no evidence that they
+were waited for), and where they ran (placement: changes of the CPU, of the socket
+and of the NUMA node, and who took their CPU). Samples of the CPU say which functions
+they ran (families): a share of a time that is known exactly, as an interval. What the
+profiler lost or did not record is said, with the option that records it. Flame
+graphs (--flame) go down to these functions.
 
 Without --report all of it is one page, the most important first.`,
 	Examples: []string{

@@ -26,9 +26,12 @@ const (
 type Meanwhile struct {
 	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
 	Thread int64  `json:"thread"` // thread id
-	// Us is the time that it was on a CPU while launching threads of the rank waited, or of all
-	// ranks where Rank is null, over all tracks; Share its share of their waiting, WindowShare that of the window in which it
-	// was on a CPU, Lift how many times as large the former is.
+	// Elsewhere: those who waited are in other processes, of all other ranks.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Us is the time that it was on a CPU while launching threads of the rank waited, or,
+	// Elsewhere, of the other ranks, over all tracks; Share its share of their waiting,
+	// WindowShare that of the window in which it was on a CPU, Lift how many times as large the
+	// former is.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
 	WindowShare float64 `json:"window_share"`
@@ -56,6 +59,35 @@ type Placement struct {
 	OnCPUUs  float64 `json:"on_cpu_us"`
 	LostUs   float64 `json:"descheduled_us"`
 	OthersUs float64 `json:"neighbours_us"`
+	// Neighbours are the threads of other processes that were recorded on the CPU that it had
+	// lost, the longest first, three at most.
+	Neighbours []Neighbour `json:"neighbours,omitempty"`
+}
+
+// Neighbour is a thread of another process.
+type Neighbour struct {
+	Rank   *int32  `json:"rank"`   // of its process, null for a process that is no rank
+	Thread int64   `json:"thread"` // thread id
+	Us     float64 `json:"us"`     // idle time in which it was on the CPU that the launching thread had lost, over all lanes
+}
+
+// named is the thread as text.
+func (n *Neighbour) named() string {
+	if n.Rank == nil {
+		return fmt.Sprintf("thread %d of a process without a GPU", n.Thread)
+	}
+	return fmt.Sprintf("thread %d of rank %d", n.Thread, *n.Rank)
+}
+
+// largestOf lists neighbours by their time, in ns.
+func largestOf(times map[who]int64) (list []Neighbour) {
+	for w, ns := range times {
+		list = append(list, Neighbour{w.number(), w.thread, us(ns)})
+	}
+	slices.SortFunc(list, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.named(), b.named()))
+	})
+	return list[:min(len(list), maxMeanwhile)]
 }
 
 // besides adds up what threads of a rank did in its window, by thread id.
@@ -84,8 +116,13 @@ func (v *view) besides() (all []idle.ThreadBeside, window int64) {
 // ran.
 func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
+	runs := c.others.byCPU()
 	for _, v := range views {
 		all, window := v.besides()
+		neighbours := map[int64]map[who]int64{}
+		if c.others.wanted {
+			neighbours = c.others.neighbours(v, runs)
+		}
 		var waited, took int64
 		for _, t := range all {
 			waited, took = waited+t.Waited, took+t.Took
@@ -96,6 +133,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 			if t.Launches && t.Ran > 0 {
 				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(took, t.Lost))}
+				p.Neighbours = largestOf(neighbours[t.Thread])
 				p.locate(placesOf(c.header, v.id), &t.Beside)
 				if v.steps > 0 {
 					p.PerStep = perStep(float64(t.Moves), v.steps)
@@ -135,7 +173,7 @@ func (p *Placement) locate(places idle.Places, b *idle.Beside) {
 // CPU for beside of that, and for ran of the window; ok is false where that is no more than
 // else.
 func meanwhile(rank *int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
-	m = Meanwhile{rank, thread, us(beside), ratio(beside, waited), ratio(ran, window), 0}
+	m = Meanwhile{Rank: rank, Thread: thread, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
 	if m.WindowShare > 0 {
 		m.Lift = m.Share / m.WindowShare
 	}
@@ -152,6 +190,9 @@ func (i *Idle) besideSections(s *report.Section) {
 			rank := "none" // a process without a GPU
 			if m.Rank != nil {
 				rank = strconv.Itoa(int(*m.Rank))
+				if m.Elsewhere {
+					rank += ", for others"
+				}
 			}
 			t.Row(report.Str(rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
 		}
@@ -177,6 +218,10 @@ func (p *Placement) text() string {
 		if p.OthersUs > 0 {
 			parts = append(parts, fmt.Sprintf("while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs)))
 		}
+	}
+	if len(p.Neighbours) > 0 && p.Neighbours[0].Us >= minBesideShare*p.LostUs {
+		n := &p.Neighbours[0]
+		parts = append(parts, fmt.Sprintf("had lost its CPU for %s, in %s of which %s ran there", report.Micros(p.LostUs), report.Micros(n.Us), n.named()))
 	}
 	far := p.FarUs != nil && *p.FarUs > maxFar*p.OnCPUUs
 	if far {

@@ -1,6 +1,7 @@
 package gap_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,77 @@ func TestMeanwhileElsewhere(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
+}
+
+// TestNeighbourRank has the launching thread of rank 0 wait in a call, or lose CPU 3, for 400
+// us of each step while a thread of rank 1 in the same report runs: on that CPU it took it, and
+// while the former waits it is named; what it does elsewhere, or all the time, is no evidence.
+func TestNeighbourRank(t *testing.T) {
+	const off = 400_000
+	for _, test := range []struct {
+		call, always, meanwhile bool
+		cpu                     int32
+		neighbours              int
+	}{
+		{call: true, cpu: 3, meanwhile: true}, {call: true, always: true, cpu: 9}, {cpu: 3, neighbours: 1}, {cpu: 4},
+	} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, func() { e.layer(); e.layer() }, func() {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+			if test.call {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+off, "poll", event.OSIO, -1))
+			}
+			if !test.always {
+				e.rows = append(e.rows, ofRankOne(hostRow(event.Run, e.now, e.now+off, "", -1, test.cpu)))
+			}
+			e.now += off
+			from = e.now
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		if test.always {
+			e.rows = append(e.rows, ofRankOne(hostRow(event.Run, 0, e.now, "", -1, test.cpu)))
+		}
+		for _, r := range slices.Clone(e.rows) { // rank 1 works as rank 0 does, and nobody knows when its thread 1 runs
+			if r.Kind != event.Run && r.Kind != event.OS {
+				e.rows = append(e.rows, ofRankOne(r))
+			}
+		}
+		eventtest.Sort(e.rows)
+		h := eventtest.Header(e.rows)
+		one := h.Reports[0]
+		for _, k := range []event.Kind{event.Kernel, event.API, event.NVTX, event.Run} {
+			one.Rows[event.Kinds[k]] += h.Reports[1].Rows[event.Kinds[k]]
+		}
+		for class, n := range h.Reports[1].Classes {
+			one.Classes[class] += n
+		}
+		one.Ranks, one.RankFacts = []int32{0, 1}, []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 41}, {Rank: 1, Runs: one.Rows["run"] - 41}}
+		h.Reports = []event.Report{one}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := rep.Idle.Meanwhile
+		if test.meanwhile != (len(m) == 1) || test.meanwhile && (m[0].Rank == nil || *m[0].Rank != 1 || m[0].Thread != 5 || !m[0].Elsewhere || m[0].Share < 0.95) {
+			t.Errorf("%+v: %+v", test, m)
+		}
+		p, f := rep.Idle.Placement[0], has(rep, gap.Affinity)
+		if len(p.Neighbours) != test.neighbours || (f != nil) == test.call || f != nil && strings.Contains(f.Evidence, "thread 5 of rank 1") != (test.neighbours > 0) {
+			t.Errorf("%+v: %+v, %+v", test, p, f)
+		}
+		if test.neighbours > 0 && (*p.Neighbours[0].Rank != 1 || p.Neighbours[0].Us < 0.95*p.LostUs) {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// ofRankOne is a row of rank 1, of thread 5 where it is a run.
+func ofRankOne(r eventtest.Row) eventtest.Row {
+	if r.Rank = 1; r.Kind == event.Run {
+		r.Thread = 5
+	}
+	return r
 }
 
 // minLift is how much more than in the window a thread runs that is named.

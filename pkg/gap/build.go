@@ -84,8 +84,10 @@ func (c *computer) warn(rep *Report, views []*view) {
 	if estimated > 0 {
 		add("the causes of %s of idle time are estimates: the launches that ended it were made long before", report.Micros(us(estimated)))
 	}
-	if c.others.full {
-		add("threads of processes without a GPU came to a CPU more than %d times: which of them ran while launching threads waited is not known", maxOtherRuns)
+	for of, threads := range []string{"threads of processes without a GPU", "threads of ranks"} {
+		if c.others.full[of] {
+			add("%s came to a CPU more than %d times: which of them ran while launching threads of another process waited is not known", threads, maxOtherRuns)
+		}
 	}
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)

@@ -59,12 +59,12 @@
 // # Meanwhile, and placement
 //
 // While a launching thread is blocked until others do something (blocked:wait, blocked:io,
-// blocked:join), a thread of its process, or of one that is no rank and of the same report,
-// that is on a CPU for a larger share of that time than of the window is named: three at
+// blocked:join), a thread of its process, or of another one of the same report, that is on a CPU for a larger share of that time than of the window is named: three at
 // most, of a share of 5 % and 1.5 times that of the window at least. It need not be who is
 // waited for. Of launching threads the changes of
 // their CPU in the window are counted, and while they have lost theirs the time that other
-// threads of the process are seen on it. Where the recording says which socket and NUMA node
+// threads are seen on it: of the process together, and of other processes of the same report
+// each of the three that are there longest. Where the recording says which socket and NUMA node
 // each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
 // node are counted, too; what is not known is null.
 //

@@ -227,6 +227,9 @@ func (f *finder) placed() string {
 			parts = append(parts, fmt.Sprintf("for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each()))
 		}
 	}
+	if n := f.neighbour(); n != nil {
+		parts = append(parts, fmt.Sprintf("for %s %s %s runs on the one they had", report.Micros(n.Us/f.steps), f.each(), n.named()))
+	}
 	if far > maxFar*on {
 		parts = append(parts, fmt.Sprintf("%s of their time on a CPU in another NUMA node than their GPU's", report.Percent(far/on)))
 	}
@@ -234,6 +237,20 @@ func (f *finder) placed() string {
 		return ""
 	}
 	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// neighbour returns the thread of another process that was on the CPU of a launching thread
+// for longest, nil where that is not worth a word.
+func (f *finder) neighbour() (most *Neighbour) {
+	for _, p := range f.rep.Idle.Placement {
+		if len(p.Neighbours) > 0 && (most == nil || p.Neighbours[0].Us > most.Us) {
+			most = &p.Neighbours[0]
+		}
+	}
+	if most == nil || !f.worth(most.Us) {
+		return nil
+	}
+	return most
 }
 
 // waits are the whys for which a thread waits for what comes from elsewhere, or may do so.

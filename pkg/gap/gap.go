@@ -123,7 +123,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	default:
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
-	c.others = others{wanted: hasOthers(h), threads: map[int64]*cpuTime{}}
+	c.others = newOthers(h)
 	c.compared = c.stepped && h.NumRanks() > 1
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	switch {

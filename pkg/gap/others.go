@@ -1,48 +1,86 @@
 package gap
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 )
 
-// maxOtherRuns bounds the runs that are kept of threads of processes that are no ranks.
+// maxOtherRuns bounds the runs that are kept of threads of processes that are no ranks, and
+// of threads of ranks.
 const maxOtherRuns = 1 << 18
 
-// others is when threads of processes that are no ranks were on a CPU: those of the report
-// that the ranks are of. Of several reports nobody knows which of them ran beside a rank, and
-// nothing is kept.
+// others is when threads were on a CPU beside a rank of another process: those of processes
+// that are no ranks, and where there are several ranks, theirs. All are of one report: of
+// several nobody knows which of them ran on one machine, and nothing is kept.
 type others struct {
 	wanted  bool
-	full    bool // there were more runs than are kept: nothing is known
-	runs    int  // in all
-	threads map[int64]*cpuTime
+	ranks   bool    // threads of ranks, too
+	full    [2]bool // there are more runs than are kept, of ranks in the second: nothing is known
+	runs    [2]int  // in all, likewise
+	threads map[who]*cpuTime
 }
 
-// cpuTime is when a thread was on a CPU: its runs, ns, which do not overlap, in order, and
-// how long it had been before each of them.
-type cpuTime struct{ starts, ends, before []int64 }
+// who is a thread of a rank, or with noRank of a process that is none.
+type who struct {
+	rank   int32
+	thread int64
+}
 
-// hasOthers tells whether there are rows of kind run beyond those of ranks.
-func hasOthers(h *event.Header) bool {
-	if len(h.Reports) != 1 {
-		return false
+const noRank = -1
+
+// compare orders threads.
+func (w who) compare(o who) int {
+	return cmp.Or(cmp.Compare(w.rank, o.rank), cmp.Compare(w.thread, o.thread))
+}
+
+// number returns the rank as reports have it.
+func (w who) number() *int32 {
+	if w.rank == noRank {
+		return nil
 	}
-	of := h.Rows(event.Run)
+	return &w.rank
+}
+
+// cpuTime is when a thread was on a CPU: its runs, ns, which do not overlap, in order, with
+// the CPU, and how long it had been on any before each of them.
+type cpuTime struct {
+	starts, ends, before []int64
+	cpus                 []int32
+}
+
+// newOthers returns others of which nothing was observed.
+func newOthers(h *event.Header) others {
+	o := others{threads: map[who]*cpuTime{}}
+	if len(h.Reports) != 1 || !h.Columns.Has(event.ColCPU) || h.Reports[0].RankFacts == nil {
+		return o
+	}
+	ofRanks, with := int64(0), 0
 	for _, f := range h.Reports[0].RankFacts {
-		of -= f.Runs
+		if ofRanks += f.Runs; f.Runs > 0 {
+			with++
+		}
 	}
-	return of > 0 && h.Columns.Has(event.ColCPU) && h.Reports[0].RankFacts != nil
+	elsewhere := h.Rows(event.Run) - ofRanks
+	o.full = [2]bool{elsewhere > maxOtherRuns, with > 1 && ofRanks > maxOtherRuns}
+	o.ranks = with > 1 && !o.full[1]
+	o.wanted = o.ranks || elsewhere > 0 && !o.full[0]
+	return o
 }
 
-// add keeps the runs among the rows of a batch that are of no rank.
+// add keeps runs among the rows of a batch.
 func (o *others) add(b *event.Batch) {
 	for i := 0; i < b.Len; {
-		j := b.RankEnd(i)
-		for ; i < j && !b.Rank.Valid.Get(i); i++ {
+		j, rank := b.RankEnd(i), int32(noRank)
+		if id, ok := b.Rank.Get(i); ok {
+			rank = id
+		}
+		for ; i < j && (rank == noRank || o.ranks); i++ {
 			if b.Kind.Values[i] == event.Run {
-				o.run(b, i)
+				o.run(b, i, rank)
 			}
 		}
 		i = j
@@ -50,26 +88,33 @@ func (o *others) add(b *event.Batch) {
 }
 
 // run keeps row i, a run on a known CPU.
-func (o *others) run(b *event.Batch, i int) {
+func (o *others) run(b *event.Batch, i int, rank int32) {
 	thread, ok := b.Thread.Get(i)
-	if _, known := b.CPU.Get(i); !ok || !known || o.full {
+	cpu, known := b.CPU.Get(i)
+	of := min(int(rank)+1, 1)
+	if !ok || !known || o.full[of] {
 		return
 	}
-	if o.runs++; o.runs > maxOtherRuns {
-		o.full, o.threads = true, nil
+	if o.runs[of]++; o.runs[of] > maxOtherRuns { // the header was wrong
+		o.full[of] = true
+		for w := range o.threads {
+			if min(int(w.rank)+1, 1) == of {
+				delete(o.threads, w)
+			}
+		}
 		return
 	}
-	t := o.threads[thread]
+	t := o.threads[who{rank, thread}]
 	if t == nil {
 		t = &cpuTime{}
-		o.threads[thread] = t
+		o.threads[who{rank, thread}] = t
 	}
 	start, before := b.Start.Values[i], int64(0)
 	if n := len(t.ends); n > 0 {
 		start, before = max(start, t.ends[n-1]), t.until(t.ends[n-1])
 	}
 	if end := b.End.Values[i]; start < end {
-		t.starts, t.ends, t.before = append(t.starts, start), append(t.ends, end), append(t.before, before)
+		t.starts, t.ends, t.before, t.cpus = append(t.starts, start), append(t.ends, end), append(t.before, before), append(t.cpus, cpu)
 	}
 }
 
@@ -82,59 +127,117 @@ func (t *cpuTime) until(at int64) int64 {
 	return t.before[k] + min(at, t.ends[k]) - t.starts[k]
 }
 
-// meanwhile says which threads of other processes ran while launching threads of any rank
+// meanwhile says which threads of other processes ran while launching threads of ranks
 // waited.
 func (o *others) meanwhile(views []*view) (all []Meanwhile) {
 	if len(o.threads) == 0 {
 		return nil
 	}
-	waits := func(v *view, f func(group int, from, to int64)) { v.idle.EachWait(f) }
-	_, waited := o.within(nil, views, waits)
-	if waited == 0 {
-		return nil
+	waits := func(v *view, f func(group int, from, to int64)) {
+		v.idle.EachWait(func(w idle.Wait) {
+			if w.CPU < 0 {
+				f(w.Group, w.From, w.To)
+			}
+		})
 	}
-	numbers := o.busy(waited, views)
-	ran, window := o.within(numbers, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
-	beside, _ := o.within(numbers, views, waits)
-	for k, thread := range numbers {
-		if m, ok := meanwhile(nil, thread, beside[k], waited, ran[k], window); ok {
+	list := o.busy(views, waits)
+	window := o.within(list, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
+	beside := o.within(list, views, waits)
+	for k, w := range list {
+		if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok {
+			m.Elsewhere = true
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-// busy returns the threads, in order, that were on a CPU for long enough to matter beside so
-// much waiting, which is over all lanes. Of a whole machine's threads these are few.
-func (o *others) busy(waited int64, views []*view) (numbers []int64) {
-	lanes := 0
+// busy returns the threads, in order, that were on a CPU for long enough to matter beside the
+// waits of others, which are over all lanes. Of a whole machine's threads these are few.
+func (o *others) busy(views []*view, waits eachTime) (list []who) {
+	lanes, ranks := 0, []who{{rank: noRank}}
 	for _, v := range views {
-		lanes += len(v.lanes)
+		lanes, ranks = lanes+len(v.lanes), append(ranks, who{rank: v.id})
 	}
-	for thread, t := range o.threads {
-		if n := len(t.ends); n > 0 && float64(lanes)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(waited) {
-			numbers = append(numbers, thread)
+	waited := map[int32]int64{}
+	for k, all := range o.within(ranks, views, waits) {
+		waited[ranks[k].rank] = all.ns
+	}
+	for w, t := range o.threads {
+		if n, ns := len(t.ends), waited[w.rank]; n > 0 && ns > 0 && float64(lanes)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(ns) {
+			list = append(list, w)
 		}
 	}
-	slices.Sort(numbers)
-	return numbers
+	slices.SortFunc(list, who.compare)
+	return list
 }
 
-// within returns how long each thread was on a CPU in the times of the views' windows that
-// each hands out, and how long these are.
-func (o *others) within(numbers []int64, views []*view, each func(*view, func(group int, from, to int64))) (ran []int64, ns int64) {
-	ran = make([]int64, len(numbers))
+// eachTime calls f with times of a view, ns, and the groups of slices that these are in.
+type eachTime func(v *view, f func(group int, from, to int64))
+
+// during is how long a thread was on a CPU in some times, and how long these are, in ns.
+type during struct{ ran, ns int64 }
+
+// within returns that of each thread and the times of other ranks' windows that each hands
+// out.
+func (o *others) within(list []who, views []*view, each eachTime) []during {
+	all := make([]during, len(list))
 	for _, v := range views {
 		each(v, func(group int, from, to int64) {
 			if !v.has(&v.scopes[group]) {
 				return
 			}
-			ns += to - from
-			for k, thread := range numbers {
-				t := o.threads[thread]
-				ran[k] += t.until(to) - t.until(from)
+			for k, w := range list {
+				if w.rank == v.id {
+					continue
+				}
+				if all[k].ns += to - from; o.threads[w] != nil {
+					all[k].ran += o.threads[w].until(to) - o.threads[w].until(from)
+				}
 			}
 		})
 	}
-	return ran, ns
+	return all
+}
+
+// cpuRun is a run of a thread, ns.
+type cpuRun struct {
+	start, end int64
+	by         who
+}
+
+// byCPU returns the runs on each CPU, in order. Those of one CPU do not overlap.
+func (o *others) byCPU() map[int32][]cpuRun {
+	all := map[int32][]cpuRun{}
+	for w, t := range o.threads {
+		for i, cpu := range t.cpus {
+			all[cpu] = append(all[cpu], cpuRun{t.starts[i], t.ends[i], w})
+		}
+	}
+	for _, runs := range all {
+		slices.SortFunc(runs, func(a, b cpuRun) int { return cmp.Or(cmp.Compare(a.start, b.start), a.by.compare(b.by)) })
+	}
+	return all
+}
+
+// neighbours returns who of other processes ran on the CPUs that the launching threads of a
+// rank had lost meanwhile, and for how long, ns, by these threads.
+func (o *others) neighbours(v *view, runs map[int32][]cpuRun) map[int64]map[who]int64 {
+	all := map[int64]map[who]int64{}
+	v.idle.EachWait(func(w idle.Wait) {
+		if w.CPU < 0 || !v.has(&v.scopes[w.Group]) {
+			return
+		}
+		list := runs[w.CPU]
+		k := sort.Search(len(list), func(i int) bool { return list[i].end > w.From })
+		for ; k < len(list) && list[k].start < w.To; k++ {
+			if ns := min(list[k].end, w.To) - max(list[k].start, w.From); ns > 0 && list[k].by.rank != v.id {
+				if all[w.Thread] == nil {
+					all[w.Thread] = map[who]int64{}
+				}
+				all[w.Thread][list[k].by] += ns
+			}
+		}
+	})
+	return all
 }

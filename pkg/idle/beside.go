@@ -205,8 +205,11 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
 			one = Beside{Lost: to - start}
 		}
 		r.addBeside(k, waiting, one)
-		if waits && r.waits != nil {
-			r.waits.Add(int64(k), start, to)
+		if on := int64(cpu); r.waits != nil && (waits || on >= 0) {
+			if waits {
+				on = -1
+			}
+			r.waits.Add(int64(k), start, to, on, waiting.id)
 		}
 		for _, h := range r.threads {
 			if h == waiting {
@@ -297,15 +300,23 @@ func (r *Rank) EachBeside(f func(ThreadBeside)) {
 	}
 }
 
-// EachWait calls f with each time of the slices of a group in which a lane is idle because a
-// launching thread is blocked until another thread or process does something, where the
-// option Waits is set. Times of several lanes may be the same.
-func (r *Rank) EachWait(f func(group int, from, to int64)) {
-	const from, to = spill.Payload, spill.Payload + 1
-	r.waits.Each(spill.Columns(from, to), func(rows spill.Rows) {
+// Wait is a time, ns, in which a lane is idle because a launching thread is blocked until
+// another thread or process does something, or has lost its CPU.
+type Wait struct {
+	Group    int   // of slices, as Cut was told
+	Thread   int64 // the number of the launching thread
+	From, To int64 // ns
+	CPU      int32 // that it has lost, -1 where it is blocked
+}
+
+// EachWait calls f with each such time, where the option Waits is set. Those of several lanes
+// may be the same.
+func (r *Rank) EachWait(f func(Wait)) {
+	const from, to, cpu, thread = spill.Payload, spill.Payload + 1, spill.Payload + 2, spill.Payload + 3
+	r.waits.Each(spill.Columns(from, to, cpu, thread), func(rows spill.Rows) {
 		for i, slice := range rows[spill.Key] {
 			if group := r.slices[slice].group; group >= 0 {
-				f(int(group), rows[from][i], rows[to][i])
+				f(Wait{int(group), rows[thread][i], rows[from][i], rows[to][i], int32(rows[cpu][i])})
 			}
 		}
 	})

@@ -102,10 +102,17 @@ func besidesOf(t *testing.T, rows []eventtest.Row, cuts []int64) map[[2]int64]Be
 	all := map[[2]int64]Beside{}
 	r.EachBeside(func(t ThreadBeside) { all[[2]int64{int64(t.Group), t.Thread}] = t.Beside })
 	waited := map[int]int64{}
-	r.EachWait(func(group int, from, to int64) { waited[group] += to - from })
+	lost := map[int]int64{}
+	r.EachWait(func(w Wait) {
+		if w.CPU < 0 {
+			waited[w.Group] += w.To - w.From
+		} else {
+			lost[w.Group] += w.To - w.From
+		}
+	})
 	for key, one := range all {
-		if key[1] == 1 && waited[int(key[0])] != one.Waited {
-			t.Errorf("group %d: waits of %d ns, want %d", key[0], waited[int(key[0])], one.Waited)
+		if group := int(key[0]); key[1] == 1 && (waited[group] != one.Waited || lost[group] > one.Lost) {
+			t.Errorf("group %d: waits of %d ns, want %d; %d ns without a CPU of %d", group, waited[group], one.Waited, lost[group], one.Lost)
 		}
 	}
 	return all

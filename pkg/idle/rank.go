@@ -37,7 +37,7 @@ type Options struct {
 	// Places says, with Beside, where the CPUs and the rank's GPUs are.
 	Places Places
 	// Waits keeps, with Beside, when launching threads waited for others, who may be in other
-	// processes.
+	// processes, and when they had lost their CPU.
 	Waits bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
@@ -96,7 +96,7 @@ type Rank struct {
 	besides   []besideAt         // that are not in beside yet
 	beside    map[int32][]Beside // by group and thread
 	numbers   []threadNumber     // at the end
-	waits     *spill.Log         // by slice: when launching threads waited for others; nil where nobody asks
+	waits     *spill.Log         // by slice: the Waits; nil where nobody asks
 }
 
 // Kept returns an error, an *event.Error, where a store could not keep all.
@@ -139,7 +139,7 @@ func NewRank(sites *Sites, opt Options) *Rank {
 		r.unknown = sites.divide(r.unknown, hoststate.Unknown)
 	}
 	if opt.Waits {
-		r.waits = opt.Store.NewLog(2, 0)
+		r.waits = opt.Store.NewLog(4, 0)
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset
