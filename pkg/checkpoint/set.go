@@ -48,17 +48,19 @@ type Set struct {
 	mu    sync.Mutex
 	files []manifestFile // those that belong to it now
 	begun bool           // the manifest was taken away
+	made  bool           // there was no folder before
 }
 
 // OpenSet opens a data set for writing. A directory that is not there is made.
 func OpenSet(dir string) (*Set, error) {
+	_, missing := os.Lstat(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	if err := Check(dir); err != nil {
 		return nil, err
 	}
-	s := &Set{dir: dir}
+	s := &Set{dir: dir, made: missing != nil}
 	if m, err := readManifest(dir); err == nil {
 		s.old = m
 	}
@@ -255,6 +257,17 @@ func (s *Set) Commit() error {
 		return err
 	}
 	return renameio.WriteFile(filepath.Join(s.dir, manifestName), append(text, '\n'), 0o644, renameio.WithTempDir(s.dir))
+}
+
+// Abandon removes the folder where OpenSet made it and nothing was kept in it.
+func (s *Set) Abandon() {
+	if !s.made {
+		return
+	}
+	ranks, _ := filepath.Glob(filepath.Join(s.dir, "rank=*"))
+	for _, empty := range append(ranks, s.dir) {
+		os.Remove(empty) // which fails where something is in it
+	}
 }
 
 // compareFiles orders files by rank, those of no rank last, and by the numbers of the

@@ -192,6 +192,34 @@ func TestAbort(t *testing.T) {
 	}
 }
 
+// TestAbandon leaves no folder that a data set made and kept nothing in.
+func TestAbandon(t *testing.T) {
+	h, rows := trace(2)
+	for name, test := range map[string]struct{ there, kept, stays bool }{"new": {}, "there": {there: true, stays: true}, "kept": {kept: true, stays: true}} {
+		dir := filepath.Join(t.TempDir(), "set")
+		if test.there {
+			os.Mkdir(dir, 0o755)
+		}
+		set, err := OpenSet(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := set.Create(h, Options{})
+		copyRows(t, w, h, rows)
+		if test.kept {
+			if err := w.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Abort()
+		os.Mkdir(filepath.Join(dir, "rank=77"), 0o755) // of a file that did not appear
+		set.Abandon()
+		if _, err := os.Stat(dir); (err == nil) != test.stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestRefused checks what is no checkpoint.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()

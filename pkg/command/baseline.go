@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -122,7 +123,8 @@ func isBaseline(path string) bool {
 // saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
 // All is written into a folder beside it that begins with a dot. The old baseline is moved in
 // there before the new one takes its name: between two renames there is none, never half a
-// one. A signal until then leaves nothing.
+// one. A signal until then leaves nothing. A process that is killed leaves the folder, until
+// the next save of that name succeeds.
 func (c *Context) saveBaseline(runs [][]string) error {
 	name := c.String("save-baseline")
 	if name == "" {
@@ -137,6 +139,9 @@ func (c *Context) saveBaseline(runs [][]string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	if held := hold(tmp); held != nil {
+		defer held.Close()
+	}
 	told := outfile.RemoveWhenTold(tmp)
 	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
 	if err := os.Mkdir(part, 0o755); err != nil {
@@ -157,8 +162,40 @@ func (c *Context) saveBaseline(runs [][]string) error {
 	if err := os.Rename(part, path); err != nil {
 		return err
 	}
+	sweep(dir, name)
 	c.Log("saved as baseline " + name)
 	return nil
+}
+
+// hold keeps others from taking a folder for one that was left. The lock goes with the file,
+// and with the process; nil where another has it, or the file system has none.
+func hold(dir string) *os.File {
+	f, err := os.Open(dir)
+	if err == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		return f
+	}
+	f.Close()
+	return nil
+}
+
+// sweep removes the folders of saves of a baseline that were killed: those that nobody
+// holds, and that have nothing in them but what saveBaseline makes.
+func sweep(dir, name string) {
+	left := regexp.MustCompile(`^\.` + regexp.QuoteMeta(name) + `\.tmp[0-9]+$`)
+	entries, _ := os.ReadDir(dir) // what cannot be read stays
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !left.MatchString(e.Name()) || !e.IsDir() {
+			continue
+		}
+		if held := hold(path); held != nil {
+			parts, err := os.ReadDir(path)
+			if err == nil && !slices.ContainsFunc(parts, func(p os.DirEntry) bool { return p.Name() != "new" && p.Name() != "old" }) {
+				os.RemoveAll(path)
+			}
+			held.Close()
+		}
+	}
 }
 
 // saveRun writes a run, with its steps and phases, as a checkpoint.

@@ -59,6 +59,14 @@ func TestBaselineReplaces(t *testing.T) {
 	}
 	refused(t, &Diff, "not a directory", trace, "--baselines", filepath.Join(trace, "x"), "--save-baseline", "main")
 	refused(t, &Diff, "docs is there, and is no baseline", trace, "--baselines", home, "--save-baseline", "docs", "--replace-baseline")
+	left := filepath.Join(home, ".main.tmp1234567890")
+	for _, of := range []string{left, filepath.Join(home, ".main.tmp77"), filepath.Join(home, ".mine")} {
+		if err := os.MkdirAll(filepath.Join(of, "new"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := hold(filepath.Join(home, ".main.tmp77")) // by a save that is under way
+	defer held.Close()
 	for range 2 { // the second time it is replaced
 		var stdout, stderr bytes.Buffer
 		if status := cli.Run(&Diff, []string{trace, "--baselines", home, "--save-baseline", "main", "--replace-baseline"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
@@ -68,8 +76,11 @@ func TestBaselineReplaces(t *testing.T) {
 	for _, name := range []string{"docs", "main.tmp"} {
 		unchanged(t, filepath.Join(home, name, "thesis.txt"), "precious")
 	}
-	if left, err := os.ReadDir(home); err != nil || len(left) != 3 {
-		t.Errorf("%v, %v are left", left, err)
+	if all, err := os.ReadDir(home); err != nil || len(all) != 5 {
+		t.Errorf("%v, %v are left", all, err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what a killed save left is still there")
 	}
 	kept := filepath.Join(home, "main", "run00.parquet")
 	refused(t, &Diff, "the output is the input", "--baselines", home, "--baseline", "main", trace, "-o", kept)

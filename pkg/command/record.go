@@ -175,13 +175,15 @@ func (r *recorder) finish() error {
 	return r.set.Commit()
 }
 
-// abort takes away the parts that are not complete; those that are stay in the data set.
+// abort takes away the parts that are not complete; those that are stay in the data set. Of
+// a new one without any no folder is left.
 func (r *recorder) abort() {
 	for k := range r.parts {
 		if out := r.parts[k].out; out != nil {
 			out.Abort()
 		}
 	}
+	r.set.Abandon()
 }
 
 // nobodyReads tells whether rows that are kept need not be passed on, too: to a
@@ -199,9 +201,6 @@ func (c *Context) passOn(r *recorder, write func(io.Writer, event.Source) error)
 	err := c.Output(func(w io.Writer) error { return write(w, r) })
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return event.Each(r, func(*event.Batch) error { return nil })
-	}
-	if err != nil {
-		r.abort()
 	}
 	return err
 }

@@ -199,7 +199,10 @@ func (c *Context) WriteEvents(src event.Source) error {
 		if err != nil {
 			return err
 		}
-		return c.passOn(r, write)
+		if err = c.passOn(r, write); err != nil {
+			r.abort()
+		}
+		return err
 	case c.format == formatParquet:
 		return c.writeCheckpoint(c.OutputPath(), src)
 	}

@@ -64,11 +64,11 @@ func killed(t *testing.T, how string, by os.Signal) {
 	}
 }
 
-// TestCommit replaces a file in one step, keeps its permissions, makes folders, and leaves
+// TestCommit replaces a file in one step, keeps its permissions and owner, makes folders, and leaves
 // nothing of what was given up; errors name the file that was asked for.
 func TestCommit(t *testing.T) {
 	for how, begin := range map[string]func(string, string) (*File, error){"Create": Create, "hidden": hidden} {
-		dir := t.TempDir()
+		dir, given := t.TempDir(), false
 		for k, path := range []string{filepath.Join(dir, "a"), filepath.Join(dir, "a"), filepath.Join(dir, "sub", "b")} {
 			f, err := begin(path, dir)
 			if err != nil {
@@ -82,9 +82,14 @@ func TestCommit(t *testing.T) {
 			if got, err := os.ReadFile(path); string(got) != how[:k+1] {
 				t.Errorf("%s, file %d: %q, %v", how, k, got, err)
 			}
-			if info, _ := os.Stat(path); k == 1 && info.Mode().Perm() != 0o600 {
+			info, _ := os.Stat(path)
+			if k == 1 && info.Mode() != 0o600 {
 				t.Errorf("%s: permissions are %v", how, info.Mode())
 			}
+			if owner := info.Sys().(*syscall.Stat_t).Uid; k == 1 && given && owner != 4242 {
+				t.Errorf("%s: the owner is %d", how, owner)
+			}
+			given = os.Chown(path, 4242, 4242) == nil // as root
 			os.Chmod(path, 0o600)
 		}
 		f, err := begin(filepath.Join(dir, "given up"), dir)

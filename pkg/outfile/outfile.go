@@ -4,7 +4,8 @@
 // whatever ends the process. Where the file system has no such files (NFS, some overlays)
 // and elsewhere it has a hidden one, which is removed where the process is told to end; a
 // process that is killed leaves it. A file that is there is replaced in one step: whoever
-// reads it goes on with the old one.
+// reads it goes on with the old one. The new one has its permissions and, where that is
+// allowed, its owner and group, as if it had been written over.
 package outfile
 
 import (
@@ -50,9 +51,12 @@ func hidden(path, within string) (*File, error) {
 	return &File{p.File, path, func() error { defer stop(); return p.CloseAtomicallyReplace() }, func() { p.Cleanup(); stop() }}, nil
 }
 
-// Commit has the file appear. One that is there keeps its permissions.
+// Commit has the file appear.
 func (f *File) Commit() error {
 	if info, err := os.Stat(f.path); err == nil {
+		if was, ok := info.Sys().(*syscall.Stat_t); ok { // first, as it clears bits of the mode
+			_ = f.Chown(int(was.Uid), int(was.Gid)) // only root may, and need not
+		}
 		if err := f.Chmod(info.Mode().Perm()); err != nil {
 			return pathError(f.path, err)
 		}
