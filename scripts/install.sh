@@ -47,8 +47,8 @@ for command in cmd/*/main.go; do
 	name=$(named "$(dirname "$command")")
 	if [ "$name" != hostbound ]; then
 		ln -sf hostbound "$dir/$name"
-		"$dir/$name" --man >"$man/$name.1"
 	fi
+	"$dir/$name" --man >"$man/$name.1"
 	"$dir/$name" --completion bash >"$bash/$name"
 	"$dir/$name" --completion zsh >"$zsh/_$name"
 	"$dir/$name" --completion fish >"$fish/$name.fish"

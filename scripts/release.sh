@@ -62,6 +62,9 @@ deb() {
 	mkdir -p "$root/usr" "$root/DEBIAN" "$root/usr/share/doc/hostbound"
 	cp -a "$1/bin" "$1/share" "$root/usr/"
 	cp LICENSE "$root/usr/share/doc/hostbound/copyright"
+	gzip -n9c .github/CHANGELOG.md >"$root/usr/share/doc/hostbound/CHANGELOG.md.gz"
+	printf 'hostbound (%s) unstable; urgency=medium\n\n  * What changed is in CHANGELOG.md.gz.\n\n -- hostbound <%s>  %s\n' \
+		"${version//-/\~}" "$home" "$(date -uRd "@$SOURCE_DATE_EPOCH")" | gzip -n9 >"$root/usr/share/doc/hostbound/changelog.gz"
 	gzip -n9 "$root"/usr/share/man/man1/*.1
 	cat >"$root/DEBIAN/control" <<-END
 		Package: hostbound

@@ -9,10 +9,7 @@ import (
 // in roff's macros for manuals.
 func manPage(cmd *Command, called string) string {
 	var b strings.Builder
-	name := roff(called)
-	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+version())
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(cmd.Summary))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[flags] %s\n", name, roff(cmd.Args))
+	manHead(&b, called, cmd.Summary, "[flags] "+roff(cmd.Args))
 	b.WriteString(".SH DESCRIPTION\n" + paragraphs(cmd.Description))
 	b.WriteString(".SH OPTIONS\n")
 	for k, g := range cmd.groups() {
@@ -30,6 +27,13 @@ func manPage(cmd *Command, called string) string {
 	}
 	b.WriteString(".EE\n")
 	return b.String()
+}
+
+// manHead begins a manual page.
+func manHead(b *strings.Builder, called, summary, args string) {
+	fmt.Fprintf(b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+version())
+	fmt.Fprintf(b, ".SH NAME\n%s \\- %s\n", roff(called), roff(summary))
+	fmt.Fprintf(b, ".SH SYNOPSIS\n.B %s\n%s\n", roff(called), args)
 }
 
 // manual writes what a manual page says of a flag.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -38,6 +39,8 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 		writeNames(cmds, word, stdout)
 	case word == "--help" || word == "-h" || word == "help":
 		_, err = io.WriteString(stdout, helpOf(name, cmds))
+	case word == "--"+manFlag:
+		_, err = io.WriteString(stdout, manOf(name, cmds))
 	case word == "--"+versionFlag:
 		_, err = fmt.Fprintln(stdout, name, "version", version())
 	case word == "--"+completionFlag && len(args) == 3:
@@ -69,6 +72,24 @@ func writeNames(cmds []*Command, begin string, w io.Writer) {
 			fmt.Fprintf(w, "%s\t%s\n", c.Name, c.Summary)
 		}
 	}
+}
+
+// manOf is the manual page of a binary of several commands.
+func manOf(name string, cmds []*Command) string {
+	var b strings.Builder
+	manHead(&b, name, "filters over traces of GPUs that say whether the host holds them back", `\fICOMMAND\fR [flags] [FILE...]`)
+	b.WriteString(".SH COMMANDS\n")
+	for _, c := range cmds {
+		fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", roff(c.Name), roff(c.Summary))
+	}
+	b.WriteString(".SH DESCRIPTION\n" + roff("A link to "+name+" that has the name of a command is that command.") + "\n.SH SEE ALSO\n")
+	for k, c := range cmds {
+		if k > 0 {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(&b, `\fB%s\fR(1)`, roff(cmp.Or(c.Installed, c.Name)))
+	}
+	return b.String() + "\n"
 }
 
 // helpOf is the usage text of a binary of several commands.
