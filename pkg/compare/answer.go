@@ -2,6 +2,7 @@ package compare
 
 import (
 	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // The statuses of a row. One without evidence of a change has none, however large
@@ -73,6 +74,9 @@ type Row struct {
 	Source string `json:"source_function,omitempty"`
 
 	effective float64 // how many independent steps the samples are worth
+	// beyond is the change of rows that no change of level inside either run explains, nil
+	// for others.
+	beyond *stat.Difference
 }
 
 // Part is a part of the time of a row, with the unit and nulls of that.

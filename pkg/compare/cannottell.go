@@ -27,8 +27,11 @@ const (
 	unlikeSteps = 10
 	// leastEffective is the least number of independent steps that the correlated
 	// ones of a row must be worth, or half of them where that is less: independent steps
-	// are not worth their number, either.
-	leastEffective = 8
+	// are not worth their number, either. A run that rises in a straight line seems to be
+	// worth between four and five. leastOfTail is the same of the tail, where events are
+	// counted and the lowest coefficients say nothing of their number.
+	leastEffective = 5
+	leastOfTail    = 8
 	// The machine may wander in a run of less than fewOfState steps that are worth
 	// fewer independent ones than leastSteady, or than steadyShare of their number.
 	steadyShare = 0.5

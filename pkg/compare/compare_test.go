@@ -210,6 +210,29 @@ func TestMatchBatch(t *testing.T) {
 }
 
 // TestSelf compares a run with itself, and twice.
+// TestLevelShift: a change of level within the runs makes their steps worth few. Small changes
+// cannot be told then; one far above any such change can, with an interval that says so.
+func TestLevelShift(t *testing.T) {
+	shifted := func(seed uint64, times float64) engine {
+		e := plain(seed)
+		e.first = 300
+		for name, cost := range e.ops {
+			e = e.with(name, cost*times)
+		}
+		return e
+	}
+	for times, told := range map[float64]bool{1.1: false, 4: true, 0.2: true} {
+		c := compared(t, shifted(1, 1), shifted(2, times), compare.Options{})
+		w := row(t, c.Summary, "wall")
+		if w.Significant != told || (w.CannotTell == "") != told || (w.Status != "") != told {
+			t.Errorf("%v times as long: %+.0f %%, status %q, significant %v, %q", times, *w.DeltaPercent, w.Status, w.Significant, w.CannotTell)
+		}
+		if told && (w.CI[0] > *w.Delta || w.CI[1] < *w.Delta || w.CI[0] <= 0 && w.CI[1] >= 0) {
+			t.Errorf("%v times as long: %v in %v", times, *w.Delta, *w.CI)
+		}
+	}
+}
+
 func TestSelf(t *testing.T) {
 	run := plain(1).run()
 	var first []byte

@@ -154,7 +154,16 @@ func tested(rows []*Row) []*Row {
 // it, which it says. Such a row keeps its share of the false alarms: where most are
 // of that kind the others are likely to be, too.
 func (c *Comparison) chance(r *Row) float64 {
-	if r.effective < min(leastEffective, float64(min(c.base.samples.slots, c.target.samples.slots))/2) {
+	least := float64(leastEffective)
+	if r.Name == wallP99 || r.Name == wallMax {
+		least = leastOfTail
+	}
+	few := r.effective < min(least, float64(min(c.base.samples.slots, c.target.samples.slots))/2)
+	if few && r.beyond != nil && r.large() != "" {
+		r.P, r.CI = &r.beyond.P, &Interval{r.beyond.Lo, r.beyond.Hi}
+		return r.beyond.P
+	}
+	if few {
 		worth := "one that is independent"
 		if n := int(r.effective); n > 1 {
 			worth = fmt.Sprintf("%d independent ones", n)
@@ -242,17 +251,23 @@ func (r *Row) decide(alpha float64, control string) {
 	if control == Discovery {
 		p = r.QValue
 	}
-	if r.Significant = p != nil && *p <= alpha; !r.Significant {
-		return
+	if r.Significant = p != nil && *p <= alpha; r.Significant {
+		r.Status = r.large()
 	}
+}
+
+// large is the status that a row has if its change is real, "" where it is too small for
+// one.
+func (r *Row) large() string {
 	switch {
 	case r.Baseline == nil || *r.Baseline == 0 && *r.Target > 0:
-		r.Status = New
+		return New
 	case r.Target == nil || *r.Target == 0 && *r.Baseline > 0:
-		r.Status = Removed
+		return Removed
 	case r.DeltaPercent != nil && *r.DeltaPercent > regressionPercent:
-		r.Status = Regression
+		return Regression
 	case r.DeltaPercent != nil && *r.DeltaPercent < improvedPercent:
-		r.Status = Improved
+		return Improved
 	}
+	return ""
 }

@@ -147,6 +147,9 @@ func (c *Comparison) fill(r *Row, base, target *value) {
 		d = c.base.samples.est.Compare(&base.est, &target.est)
 	}
 	c.difference(r, d)
+	if d, ok := stat.Beyond(&base.est, &target.est); ok && c.Comparable {
+		r.beyond = &d
+	}
 }
 
 // nothing is the value of a row that a run does not have.

@@ -22,8 +22,9 @@ type Estimate struct {
 	N     int
 	Steps float64
 
-	power []float64 // squares of the lowest cosine coefficients of the samples
-	zero  bool      // all of them are 0
+	power  []float64 // squares of the lowest cosine coefficients of the samples
+	zero   bool      // all of them are 0
+	extent extent
 
 	// Of several runs: how many, and the variance of their mean.
 	runs     int
@@ -88,6 +89,7 @@ func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate
 	if !e.Known() {
 		return e
 	}
+	e.extent = extentOf(mean, u)
 	if slices.ContainsFunc(u, func(v float64) bool { return v != 0 }) {
 		w.transform(u, e.power)
 	}
@@ -190,11 +192,15 @@ const fewEffective = 16
 // erring says what distribution the error of b - a has. Where it is as if it had been
 // worth few independent steps, or fewer than half of them all, how few is uncertain: a
 // run in which less lasts by chance than usual is taken for a better one. The lowest
-// coefficients have less of that chance, as they are of no shape.
+// coefficients have less of that chance, as they are of no shape. What they say fades
+// until there are half as many again: the same runs, with their steps found in another
+// way, seem to be worth a little more or less, and the answer must not hang on that.
 func (d *Difference) erring(a, b *Estimate, m mixture) {
 	d.error, d.Effective = &m, m.effective
-	if m.effective < min(fewEffective, min(a.Steps, b.Steps)/2) {
+	few := min(fewEffective, min(a.Steps, b.Steps)/2)
+	if left := min(1, 3-2*m.effective/few); left > 0 {
 		slow := slowly(a, b)
+		slow.of[0].variance *= left
 		d.slow = &slow
 	}
 }

@@ -34,7 +34,7 @@ func newTable(n int, steps, reach float64) *table {
 		m := s.ofMean(steps)
 		t.logs = append(t.logs, sum)
 		t.ofMean = append(t.ofMean, m)
-		t.effective = append(t.effective, m/(s.white+s.state))
+		t.effective = append(t.effective, m/s.variance())
 	}
 	return t
 }

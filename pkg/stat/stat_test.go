@@ -184,23 +184,156 @@ func TestCannotTell(t *testing.T) {
 	}
 }
 
-// TestFewAnswers: where 100 steps are worth five, few pairs seem to be worth eight. The
+// TestFewAnswers: where 100 steps are worth five, some pairs seem to be worth no less. The
 // intervals of these hold the truth, too, though they seem better than they are.
 func TestFewAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	var w Estimator
 	told, held := 0, 0
 	for range 800 {
-		if d := compare(&w, sequence(rng, 100, 0.9), sequence(rng, 100, 0.9)); d.Effective >= 8 {
+		if d := compare(&w, sequence(rng, 100, 0.9), sequence(rng, 100, 0.9)); d.Effective >= 5 {
 			told++
 			if d.Lo <= 0 && 0 <= d.Hi {
 				held++
 			}
 		}
 	}
-	if share := float64(held) / float64(told); told < 80 || told > 240 || share < 0.87 {
-		t.Errorf("of 800 pairs %d seem to be worth eight steps; %.0f %% of the intervals of these hold the truth", told, 100*share)
+	if share := float64(held) / float64(told); told < 300 || told > 600 || share < 0.93 {
+		t.Errorf("of 800 pairs %d seem to be worth five steps; %.0f %% of the intervals of these hold the truth", told, 100*share)
 	}
+}
+
+// TestFewEnds: what the lowest coefficients say fades. Runs that seem to be worth a little
+// more than others have intervals that are a little narrower.
+func TestFewEnds(t *testing.T) {
+	// A slow wave below a fast one: the lowest coefficients are larger than most.
+	x := make([]float64, 100)
+	for i := range x {
+		x[i] = 0.3*math.Cos(math.Pi*float64(i)/75) + math.Cos(2*float64(i))
+	}
+	var w Estimator
+	a := w.Mean(x)
+	m := w.error(&a, &a)
+	half := func(effective float64) float64 {
+		m.effective = effective
+		var d Difference
+		d.erring(&a, &a, m)
+		return d.beyond(1 - Level)
+	}
+	for effective := 15.0; effective <= 25; effective += 0.1 {
+		if now, before := half(effective), half(effective-0.1); math.Abs(now-before) > 0.1*before {
+			t.Errorf("with %.1f steps the interval is %.3f wide, with 0.1 fewer %.3f", effective, now, before)
+		}
+	}
+	if slow := slowly(&a, &a); half(25) != m.beyond(1-Level) || half(15) != slow.beyond(1-Level) || half(25) > 0.6*half(15) {
+		t.Errorf("the interval is %.3f wide with 15 steps and %.3f with 25", half(15), half(25))
+	}
+}
+
+// TestIntegrated: noise whose correlations have no sum has the variance of its mean, and of
+// its coefficients, that its covariances say, and holds where one time of memory does not.
+func TestIntegrated(t *testing.T) {
+	for _, n := range []int{20, 200, 1500} {
+		for _, order := range []float64{0.05, 0.2, 0.35} {
+			s := shape{order: order}
+			c := covariances(n, func(k, before float64) float64 { return before * (k - 1 + order) / (k - order) })
+			m := memories{n: n, power: 5}
+			for j, row := range m.waves() {
+				sum := 0.0
+				for k, v := range row {
+					sum += v * c[k] * s.variance()
+				}
+				got, most := s.ofMean(float64(n))*float64(n), 1e-6
+				if j > 0 {
+					got, most = s.density(math.Pi*float64(j)/float64(n), 1), 0.3 // the lowest are off where memory is longest
+				}
+				if math.Abs(got/sum-1) > most {
+					t.Errorf("%d steps, order %v, coefficient %d: %v, want %v", n, order, j, got, sum)
+				}
+			}
+		}
+	}
+	// The sum of a short and a long time of memory.
+	rng := rand.New(rand.NewPCG(9, 9))
+	var w Estimator
+	held := 0
+	two := func() []float64 {
+		x, y := sequence(rng, 200, 0.3), sequence(rng, 200, 0.95)
+		for i := range x {
+			x[i] += y[i]
+		}
+		return x
+	}
+	for range 400 {
+		d := compare(&w, two(), two())
+		held += b2i(d.Lo <= 0 && 0 <= d.Hi)
+	}
+	if held < 364 {
+		t.Errorf("of 400 intervals of two times of memory only %d hold the truth", held)
+	}
+}
+
+// TestBeyond: a difference far above any change of level inside the runs is told from one
+// that is not, and from a wandering level that the runs are too short to show.
+func TestBeyond(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var w Estimator
+	run := func(n int, level, shift float64) Estimate {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = level * (1 + 0.02*rng.NormFloat64())
+			if 2*i > n {
+				x[i] *= 1 + shift
+			}
+		}
+		return w.Mean(x)
+	}
+	for _, n := range []int{20, 40, 400, 2000} {
+		a, near, far := run(n, 1, 0.1), run(n, 1.2, 0.1), run(n, 2.6, 0.1)
+		if d := w.Compare(&a, &far); d.Effective > 5 {
+			t.Errorf("%d steps with a change of level seem to be worth %v", n, d.Effective)
+		}
+		if _, ok := Beyond(&a, &near); ok {
+			t.Errorf("%d steps: 20 %% more is beyond a change of 10 %%", n)
+		}
+		if d, ok := Beyond(&a, &far); !ok || d.P > 0.001 || d.Lo < 1 || d.Hi > 2.5 {
+			t.Errorf("%d steps: 160 %% more is %+v, %v", n, d, ok)
+		}
+		if d, ok := Beyond(&far, &a); !ok || d.P > 0.001 || d.Hi > -1 {
+			t.Errorf("%d steps: 160 %% less is %+v, %v", n, d, ok)
+		}
+	}
+	nothing, some := w.Mean(make([]float64, 50)), run(50, 1, 0.1)
+	if d, ok := Beyond(&nothing, &some); !ok || d.P > 0.001 {
+		t.Errorf("something in place of nothing: %+v, %v", d, ok)
+	}
+	if _, ok := Beyond(&nothing, &nothing); ok {
+		t.Error("nothing is beyond nothing")
+	}
+	wander := func() Estimate {
+		x := sequence(rng, 20, 0.98)
+		for i := range x {
+			x[i] = math.Exp(0.4 * x[i])
+		}
+		return w.Mean(x)
+	}
+	beyond := 0
+	for range 1000 {
+		a, b := wander(), wander()
+		if d, ok := Beyond(&a, &b); ok && d.P < 0.0065 && (d.Delta > 0.5*a.Mean || d.Delta < -0.3*a.Mean) {
+			beyond++
+		}
+	}
+	if beyond > 20 {
+		t.Errorf("%d of 1000 pairs that wander are beyond one another", beyond)
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // TestEvents has probabilities that can be counted.

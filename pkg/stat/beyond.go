@@ -1,0 +1,73 @@
+package stat
+
+import "math"
+
+// quarters is how many parts of a run show how its level changes.
+const quarters = 4
+
+// extent is how the samples of a sequence lie.
+type extent struct {
+	least, most float64           // of all samples
+	means       [quarters]float64 // of the parts in the order of time
+}
+
+// extentOf returns it for a mean to which the samples contributed u.
+func extentOf(mean float64, u []float64) (s extent) {
+	n := float64(len(u))
+	s.least, s.most = math.Inf(1), math.Inf(-1)
+	var of [quarters]float64
+	for t, v := range u {
+		s.least, s.most = min(s.least, mean+n*v), max(s.most, mean+n*v)
+		of[t*quarters/len(u)]++
+		s.means[t*quarters/len(u)] += v
+	}
+	for k := range s.means {
+		s.means[k] = mean + n*s.means[k]/of[k]
+	}
+	return s
+}
+
+// error is the variance of the mean of the quarters, with its degrees of freedom.
+func (s *extent) error() (variance, df float64) {
+	mean := Mean(s.means[:])
+	for _, v := range s.means {
+		variance += (v - mean) * (v - mean)
+	}
+	return variance / (quarters * (quarters - 1)), quarters - 1
+}
+
+// showsLevels is the number of steps below which a run may show less of its levels than
+// there is to them.
+const showsLevels = 40
+
+// Beyond tells of two runs, however alike their neighbouring samples are, whether no change
+// of level inside either explains how far they are apart: all samples of one are beyond all
+// of the other by more than those of either are from one another, in runs of less than
+// showsLevels steps by as many times more. Then the difference is that of a t-test of the
+// means of the runs' quarters (Ibragimov and Müller 2010), which are not independent where
+// a level lasts for longer than one: it is for differences that are too large for a state
+// of the machine, which the caller must know.
+//
+// Measured with noise as large as the differences, 600 pairs of each kind and length from 12
+// to 200 steps: a p below 0.0065 in at most 0.8 % of pairs of autoregressions of 0.9 and
+// 0.98 with deviations of 30 to 120 %, 2.5 % of two and four states and of levels that
+// differ by 30 %; of levels that differ by a factor of two, 8 % at 50 steps each. Without
+// the factor for short runs it is 12 % at 0.98 and 12 steps.
+func Beyond(a, b *Estimate) (d Difference, ok bool) {
+	d = Unknown(b.Mean - a.Mean)
+	if a.runs > 1 || b.runs > 1 || !a.Known() || !b.Known() {
+		return d, false
+	}
+	x, y := &a.extent, &b.extent
+	gap, inside := max(x.least-y.most, y.least-x.most), max(x.most-x.least, y.most-y.least)
+	if !(gap > inside*max(1, showsLevels/min(a.Steps, b.Steps))) {
+		return d, false
+	}
+	va, dfa := x.error()
+	vb, dfb := y.error()
+	m := mixture{of: []component{welch(va, dfa, vb, dfb)}}
+	half := m.beyond(1 - Level)
+	d.Lo, d.Hi = d.Delta-half, d.Delta+half
+	d.P = max(m.tail(math.Abs(d.Delta)), leastP(a.N, b.N))
+	return d, true
+}
