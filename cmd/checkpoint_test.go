@@ -185,7 +185,7 @@ func TestKilledCheckpoint(t *testing.T) {
 				old = before
 			}
 			runWriter(t, stage, trace, set, killMoment(rng, i, whole))
-			outcomes[judge(t, set, want, old)]++
+			outcomes[classify(t, set, want, old)]++
 			runWriter(t, stage, trace, set, time.Hour)
 			if got := call(t, nil, "verdict", set, "--format", "json"); got.stdout != want {
 				t.Fatalf("%s: what the next run left gives another answer, status %d: %s", stage, got.status, got.stderr)
@@ -227,9 +227,9 @@ func runWriter(t *testing.T, stage, trace, set string, after time.Duration) {
 	}
 }
 
-// judge says what a killed writer left, and fails where it is neither right nor
+// classify says what a killed writer left, and fails where it is neither right nor
 // refused.
-func judge(t *testing.T, set, want, old string) string {
+func classify(t *testing.T, set, want, old string) string {
 	t.Helper()
 	r := call(t, nil, "verdict", set, "--format", "json")
 	switch {

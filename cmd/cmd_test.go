@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// result is what a command left behind.
+// result is what a command left.
 type result struct {
 	stdout, stderr string
 	status         int

@@ -20,7 +20,8 @@ import (
 // expected is what a file TRACE.METHOD.expected.json says of a trace. Its keys
 // are all that such a file may have, so that none goes unchecked.
 type expected struct {
-	Ranks, Lanes    int
+	Ranks           int
+	GPUs            int `json:"lanes"`
 	Kernels, Graphs int64
 	Steps           map[string]struct {
 		Total, Segments, Bench int64
@@ -41,7 +42,7 @@ type expected struct {
 
 type expectedScope struct {
 	Verdict           string
-	CrossedCount      int  `json:"crossed_count"`
+	OverCount         int  `json:"crossed_count"`
 	ApplicableCount   int  `json:"applicable_count"`
 	HostPrepConfirmed bool `json:"host_prep_confirmed"`
 	NCCLCaveat        bool `json:"nccl_caveat"`
@@ -165,7 +166,7 @@ func checkVerdict(t *testing.T, args []string, want *expected) {
 	var got struct {
 		Verdict           string
 		AggregateMetrics  map[string]*float64 `json:"aggregate_metrics"`
-		CrossedCount      int                 `json:"crossed_count"`
+		OverCount         int                 `json:"crossed_count"`
 		ApplicableCount   int                 `json:"applicable_count"`
 		HostPrepConfirmed bool                `json:"host_prep_confirmed"`
 		NCCLCaveat        bool                `json:"nccl_caveat"`
@@ -188,11 +189,11 @@ func checkVerdict(t *testing.T, args []string, want *expected) {
 	}
 	// The document has the verdict of the aggregate only as its count of votes.
 	verdict := "NO"
-	if got.CrossedCount >= 2 {
+	if got.OverCount >= 2 {
 		verdict = "YES"
 	}
 	checkScope(t, "aggregate", expectedScope{
-		verdict, got.CrossedCount, got.ApplicableCount, got.HostPrepConfirmed, got.NCCLCaveat, 0, got.AggregateMetrics,
+		verdict, got.OverCount, got.ApplicableCount, got.HostPrepConfirmed, got.NCCLCaveat, 0, got.AggregateMetrics,
 	}, want.Aggregate)
 	if g, w := slices.Sorted(maps.Keys(got.Phases)), slices.Sorted(maps.Keys(want.Phases)); !slices.Equal(g, w) {
 		t.Errorf("phases %q, want %q", g, w)
@@ -255,9 +256,9 @@ func checkMetrics(t *testing.T, args []string, want *expected) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Ranks) != want.Ranks || got.Lanes != want.Lanes || got.Kernels != want.Kernels || got.HiddenGraphs != want.Graphs {
-		t.Errorf("%d ranks, %d lanes, %d kernels, %d graphs; want %d, %d, %d, %d", len(got.Ranks), got.Lanes, got.Kernels, got.HiddenGraphs,
-			want.Ranks, want.Lanes, want.Kernels, want.Graphs)
+	if len(got.Ranks) != want.Ranks || got.GPUs != want.GPUs || got.Kernels != want.Kernels || got.HiddenGraphs != want.Graphs {
+		t.Errorf("%d ranks, %d GPUs, %d kernels, %d graphs; want %d, %d, %d, %d", len(got.Ranks), got.GPUs, got.Kernels, got.HiddenGraphs,
+			want.Ranks, want.GPUs, want.Kernels, want.Graphs)
 	}
 	scopes := maps.Clone(want.Phases)
 	if scopes == nil {

@@ -33,7 +33,7 @@ func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType
 	if p.Type != typ {
 		panic("BUG: a column that is not of its field's type")
 	}
-	*v = parquet.Vector{Int: p.Ints, Float: p.Floats, Text: parquetStrings(&p.Texts), Valid: p.Valid}
+	*v = parquet.Vector{Int: p.Ints, Float: p.Floats, Text: parquetStrings(&p.Strings), Valid: p.Valid}
 }
 
 // foreignFields returns the columns of a file that are not ours.
@@ -59,5 +59,5 @@ func foreignFields(f *parquet.File) event.PlainFields {
 
 // fromForeign makes a column of v. It shares its memory.
 func fromForeign(v *parquet.Vector, typ event.PlainType) *event.Plain {
-	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Texts: event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}, Valid: v.Valid}
+	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Strings: event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}, Valid: v.Valid}
 }

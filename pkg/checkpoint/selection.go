@@ -211,7 +211,7 @@ func (f *filter) choose(b *event.Batch) (windows bool) {
 func (f *filter) chosen(b *event.Batch, i int) bool {
 	s, kind := f.sel, b.Kind.Values[i]
 	if s.Steps != nil && kind == event.Step {
-		f.noteStep(b, i)
+		f.recordStep(b, i)
 	}
 	if s.Ranks != nil && !slices.Contains(s.Ranks, rankOf(b, i)) || s.Kinds != nil && !slices.Contains(s.Kinds, kind) {
 		return false
@@ -230,9 +230,9 @@ func (f *filter) chosen(b *event.Batch, i int) bool {
 	return true
 }
 
-// noteStep keeps where the chosen steps of a rank begin and end. Step rows come before the
+// recordStep keeps where the chosen steps of a rank begin and end. Step rows come before the
 // window row, so that its part is known when it comes.
-func (f *filter) noteStep(b *event.Batch, i int) {
+func (f *filter) recordStep(b *event.Batch, i int) {
 	step, ok := b.Step.Get(i)
 	if !ok {
 		return

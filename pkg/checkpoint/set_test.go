@@ -415,12 +415,12 @@ func TestForeign(t *testing.T) {
 			break
 		}
 		c := *b
-		note, weight, mark := &event.Plain{Texts: event.Strings{Offsets: []int32{0}}}, &event.Plain{Type: event.PlainFloat}, &event.Plain{Type: event.PlainInt}
+		record, weight, mark := &event.Plain{Strings: event.Strings{Offsets: []int32{0}}}, &event.Plain{Type: event.PlainFloat}, &event.Plain{Type: event.PlainInt}
 		for i := range b.Len {
-			note.Texts.Append(fmt.Sprint("note ", n+i))
+			record.Strings.Append(fmt.Sprint("note ", n+i))
 			weight.Floats, mark.Ints = append(weight.Floats, float64(n+i)/2), append(mark.Ints, int64(n+i))
 		}
-		c.Foreign = []event.Foreign{note, weight, mark}
+		c.Foreign = []event.Foreign{record, weight, mark}
 		if n == 128 {
 			c.Foreign = nil // null in this batch
 		}
@@ -449,10 +449,10 @@ func TestForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range b.Len {
-			note, ok := b.Foreign[0].(*event.Plain).Text(i)
+			record, ok := b.Foreign[0].(*event.Plain).Text(i)
 			mark, _ := b.Foreign[2].(*event.Plain).Text(i)
-			if null := n >= 128 && n < 192; ok == null || !null && (note != fmt.Sprint("note ", n) || mark != fmt.Sprint(n)) {
-				t.Fatalf("row %d: %q, %v, %q", n, note, ok, mark)
+			if null := n >= 128 && n < 192; ok == null || !null && (record != fmt.Sprint("note ", n) || mark != fmt.Sprint(n)) {
+				t.Fatalf("row %d: %q, %v, %q", n, record, ok, mark)
 			}
 			n++
 		}

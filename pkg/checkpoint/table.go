@@ -40,7 +40,7 @@ func WriteTable(w io.Writer, t *table.Table) error {
 // tableVector returns the n values of a column.
 func tableVector(c *table.Column, n int) parquet.Vector {
 	v := parquet.Vector{Int: c.Ints, Float: c.Floats}
-	for _, text := range c.Texts {
+	for _, text := range c.Strings {
 		v.Text.Append([]byte(text))
 	}
 	for _, yes := range c.Bools {
@@ -119,7 +119,7 @@ func readTableColumn(f *parquet.File, g int, c *table.Column) error {
 		c.Nulls = append(c.Nulls, v.IsNull(i))
 		switch c.Type {
 		case table.Text:
-			c.Texts = append(c.Texts, string(v.Text.Get(i)))
+			c.Strings = append(c.Strings, string(v.Text.Get(i)))
 		case table.Int:
 			c.Ints = append(c.Ints, v.Int[i])
 		case table.Float:

@@ -23,7 +23,7 @@ func TestForeignThroughStreams(t *testing.T) {
 		h.Extra = map[string]string{"theirs": "kept", "hostbound.future": "too", keySource: "not ours", "hostbound.seal": "neither"}
 		marked := &marks{Source: eventtest.Source(h, rows, 64)}
 		stream := toStream(t, marked)
-		want := foreignTexts(t, fromStream(t, stream))
+		want := foreignStrings(t, fromStream(t, stream))
 
 		path := filepath.Join(t.TempDir(), name)
 		src := fromStream(t, stream)
@@ -47,7 +47,7 @@ func TestForeignThroughStreams(t *testing.T) {
 		if extra := r.Header().Extra; len(extra) != 2 || extra["theirs"] != "kept" || extra["hostbound.future"] != "too" {
 			t.Errorf("%s: metadata %v", name, extra)
 		}
-		got := foreignTexts(t, fromStream(t, toStream(t, r)))
+		got := foreignStrings(t, fromStream(t, toStream(t, r)))
 		if len(got) != len(rows) || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %d rows instead of %d, or other values", name, len(got), len(rows))
 		}
@@ -68,13 +68,13 @@ func (m *marks) Next() (*event.Batch, error) {
 	c := *b
 	c.Foreign = nil
 	for _, f := range m.Header().Foreign.(event.PlainFields) {
-		var col event.Foreign = (&event.Plain{Type: f.Type, Texts: event.Strings{Offsets: []int32{0}}}).Slice(0, 0)
+		var col event.Foreign = (&event.Plain{Type: f.Type, Strings: event.Strings{Offsets: []int32{0}}}).Slice(0, 0)
 		for i := range b.Len {
 			if n := m.n + i; n%5 == 3 {
 				col = col.Append(i, nil, 0, 1)
 			} else {
 				value := &event.Plain{Type: f.Type, Ints: []int64{int64(n)}, Floats: []float64{float64(n) / 8}}
-				value.Texts.Append(fmt.Sprint("note ", n))
+				value.Strings.Append(fmt.Sprint("note ", n))
 				col = col.Append(i, value, 0, 1)
 			}
 		}
@@ -119,9 +119,9 @@ func fromStream(t testing.TB, stream []byte) event.Source {
 	return r
 }
 
-// foreignTexts counts the rows of a source, each with its foreign values in
+// foreignStrings counts the rows of a source, each with its foreign values in
 // words: a data set has another order.
-func foreignTexts(t testing.TB, src event.Source) map[string]int {
+func foreignStrings(t testing.TB, src event.Source) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	err := each(src, func(b *event.Batch) error {

@@ -142,18 +142,18 @@ func (c *Context) saveBaseline(runs [][]string) error {
 	if held := hold(tmp); held != nil {
 		defer held.Close()
 	}
-	told := outfile.RemoveWhenTold(tmp)
+	stopRemoving := outfile.RemoveOnSignal(tmp)
 	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
 	if err := os.Mkdir(part, 0o755); err != nil {
 		return err
 	}
 	for k, files := range runs {
 		if err := c.saveRun(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
-			told()
+			stopRemoving()
 			return err
 		}
 	}
-	told()                // from here on there is an old one to lose
+	stopRemoving()        // from here on there is an old one to lose
 	if isBaseline(path) { // one that --replace-baseline replaces
 		if err := os.Rename(path, filepath.Join(tmp, "old")); err != nil {
 			return err

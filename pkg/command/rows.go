@@ -259,7 +259,7 @@ func (a *alignedRows) Write(t *table.Table) error {
 	if a.out == nil {
 		a.out = report.NewRows(a.w, columnsOf(t))
 	}
-	return a.out.Write(textsOf(t))
+	return a.out.Write(stringsOf(t))
 }
 
 // Close writes what is left.
@@ -284,9 +284,9 @@ func documentOf(t *table.Table) *report.Document {
 		}
 	}
 	rows := s.Table("", columns...)
-	for _, texts := range textsOf(t) {
+	for _, row := range stringsOf(t) {
 		var cells []report.Cell
-		for _, text := range texts {
+		for _, text := range row {
 			cells = append(cells, report.Str(text))
 		}
 		rows.Row(cells...)
@@ -307,8 +307,8 @@ func columnsOf(t *table.Table) []report.Column {
 	return columns
 }
 
-// textsOf are the values of a table as textOf has them, a slice for each row.
-func textsOf(t *table.Table) [][]string {
+// stringsOf are the values of a table as textOf has them, a slice for each row.
+func stringsOf(t *table.Table) [][]string {
 	rows, width := make([][]string, t.Len()), len(t.Columns)
 	all := make([]string, len(rows)*width)
 	for i := range rows {
@@ -326,7 +326,7 @@ func textOf(c *table.Column, row int) string {
 	case c.Null(row):
 		return "-"
 	case c.Type == table.Text:
-		return c.Texts[row]
+		return c.Strings[row]
 	case c.Type == table.Int:
 		return strconv.FormatInt(c.Ints[row], 10)
 	case c.Type == table.Bool:

@@ -46,9 +46,9 @@ type Row struct {
 	// Regression, Improved, or "" where it is not or the change is smaller.
 	Significant bool   `json:"significant"`
 	Status      string `json:"status"`
-	// CannotTell says why a change cannot be told from chance, however large it is;
+	// Unknown says why a change cannot be told from chance, however large it is;
 	// such a row has no status.
-	CannotTell string `json:"cannot_tell,omitempty"`
+	Unknown string `json:"cannot_tell,omitempty"`
 	// Noise is how far halves of the same run are apart by chance, the larger of
 	// both runs; Detectable the least change that would have been found.
 	Noise      *float64 `json:"noise_floor_us"`

@@ -15,8 +15,8 @@ const (
 	collects    = "gc"
 )
 
-// causeWords are causes of idle time as words; host:NAME is not among them.
-var causeWords = map[string]string{
+// causeText are causes of idle time as text; host:NAME is not among them.
+var causeText = map[string]string{
 	"launch": "launching kernels", "sync": "calls that wait for the GPU", "memop": "copies and fills",
 	"alloc": "allocating and freeing memory", "api": "other CUDA calls",
 	waitsForGIL: "waiting for the interpreter lock (GIL)", collects: "garbage collection (GC)",
@@ -68,7 +68,7 @@ func (c *Comparison) grownCauses() []causeChange {
 	return all
 }
 
-// title is the cause as words.
+// title is the cause as text.
 func (g *causeChange) title() string { return causeTitle(g.cause) }
 
 // causeTitle is a cause of package idle for people.
@@ -76,7 +76,7 @@ func causeTitle(cause string) string {
 	if name, ok := strings.CutPrefix(cause, "host:"); ok {
 		return "host work in " + name
 	}
-	if words := causeWords[cause]; words != "" {
+	if words := causeText[cause]; words != "" {
 		return words
 	}
 	return cause
@@ -176,7 +176,7 @@ func (c *Comparison) explainIdle() {
 	}
 }
 
-// title is the cause as words, with the site of a call.
+// title is the cause as text, with the site of a call.
 func (r *IdleRow) title() string {
 	if r.Site == nil || strings.HasPrefix(r.Cause, "host:") {
 		return causeTitle(r.Cause)

@@ -75,7 +75,7 @@ func (c *Comparison) examineSide(s *side) {
 	}
 	c.examineSizes(s)
 	c.examineMarkers(s)
-	if lanes := c.lanes(s); lanes == 0 && len(s.run.ranks) > 0 {
+	if gpus := c.gpus(s); gpus == 0 && len(s.run.ranks) > 0 {
 		c.refuse("%s has no GPU activity", name)
 	}
 	if !s.run.Ranges {
@@ -86,11 +86,11 @@ func (c *Comparison) examineSide(s *side) {
 	}
 }
 
-// lanes is the number of lanes of all ranks.
-func (c *Comparison) lanes(s *side) int {
+// gpus is the number of GPUs of all ranks.
+func (c *Comparison) gpus(s *side) int {
 	n := 0
 	for _, p := range s.run.ranks {
-		n += p.lanes
+		n += p.gpus
 	}
 	return n
 }
@@ -104,7 +104,7 @@ func (c *Comparison) examinePair() {
 	if x, y := len(a.run.ranks), len(b.run.ranks); x != y {
 		c.refuse("baseline and target have steps on %d and %d ranks: each step does a different share of the work", x, y)
 	}
-	if x, y := c.lanes(a), c.lanes(b); x != y && len(a.run.ranks) == len(b.run.ranks) {
+	if x, y := c.gpus(a), c.gpus(b); x != y && len(a.run.ranks) == len(b.run.ranks) {
 		c.refuse("the baseline runs on %d GPUs and the target on %d", x, y)
 	}
 	switch x, y := a.run.hasCounts(), b.run.hasCounts(); {

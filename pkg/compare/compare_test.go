@@ -97,7 +97,7 @@ func TestConclusions(t *testing.T) {
 		"the same again":          {plain(2), compare.None},
 		"work between steps":      {plain(2).with("_update_requests", 700), compare.HostInterStep},
 		"a new operation":         {plain(2).with("broadcast_requests", 250), compare.HostInterStep},
-		"holes inside the step":   {stretched, compare.HostInStep},
+		"gaps inside the step":    {stretched, compare.HostInStep},
 		"slower kernels":          {slowGPU, compare.GPU},
 		"faster":                  {plain(2).with("_sample_async", 300), compare.None},
 		"more and less, in total": {plain(2).with("_sample_async", 600).with("_update_requests", 700), compare.None},
@@ -224,8 +224,8 @@ func TestLevelShift(t *testing.T) {
 	for times, told := range map[float64]bool{1.1: false, 4: true, 0.2: true} {
 		c := compared(t, shifted(1, 1), shifted(2, times), compare.Options{})
 		w := row(t, c.Summary, "wall")
-		if w.Significant != told || (w.CannotTell == "") != told || (w.Status != "") != told {
-			t.Errorf("%v times as long: %+.0f %%, status %q, significant %v, %q", times, *w.DeltaPercent, w.Status, w.Significant, w.CannotTell)
+		if w.Significant != told || (w.Unknown == "") != told || (w.Status != "") != told {
+			t.Errorf("%v times as long: %+.0f %%, status %q, significant %v, %q", times, *w.DeltaPercent, w.Status, w.Significant, w.Unknown)
 		}
 		if told && (w.CI[0] > *w.Delta || w.CI[1] < *w.Delta || w.CI[0] <= 0 && w.CI[1] >= 0) {
 			t.Errorf("%v times as long: %v in %v", times, *w.Delta, *w.CI)

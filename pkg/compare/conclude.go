@@ -20,8 +20,8 @@ const (
 	NotComparable = "not_comparable"
 )
 
-// Conclusions as words.
-var conclusionWords = map[string]string{
+// Conclusions as text.
+var conclusionText = map[string]string{
 	HostInterStep: "inter-step host overhead",
 	HostInStep:    "host overhead inside the steps",
 	GPU:           "GPU execution",
@@ -128,8 +128,8 @@ func (c *Comparison) explainOne() {
 	if f.Wall == nil || *f.Wall == 0 {
 		return
 	}
-	lanes := float64(max(1, f.Lanes)) / float64(max(1, f.Ranks))
-	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*lanes)), c.opt.Phase)
+	gpus := float64(max(1, f.GPUs)) / float64(max(1, f.Ranks))
+	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*gpus)), c.opt.Phase)
 	var best *Row
 	for i := range c.Operations {
 		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
@@ -183,8 +183,8 @@ func (c *Comparison) explainWall() {
 		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
 			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Signed(report.Percent(*w.DeltaPercent/100)), change(w.CI[0]), change(w.CI[1]),
 			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
-	case w.CannotTell != "":
-		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.CannotTell)
+	case w.Unknown != "":
+		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.Unknown)
 	default:
 		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s.", change(w.delta()), interval(w.CI))
 		if d := w.Detectable; d != nil && *d > 0 {

@@ -20,8 +20,8 @@
 //
 //	wall       the period of a step: from its start to that of the next one in its
 //	           segment
-//	busy       the GPU activity of the rank's lanes inside the period, summed over
-//	           lanes; idle is the rest of lanes x wall
+//	busy       the activity of the rank's GPUs inside the period, summed over
+//	           GPUs; idle is the rest of GPUs x wall
 //	duration   the extent of the step: from the start of its first to the end of
 //	           its last kernel, or the marker range or graph launch that it is
 //	gap        period - extent, where that is positive: mean, P50, P90
@@ -41,8 +41,8 @@
 //	           that start no earlier and end no later, and come after it in the
 //	           stream. Markers and lock ranges are looked through, so that self
 //	           times add up to the time covered by any range.
-//	exposed    the part during which lanes of the rank were idle, on average over
-//	           its lanes. Only that can be won back: it is the ceiling on the gain
+//	exposed    the part during which GPUs of the rank were idle, on average over
+//	           its GPUs. Only that can be won back: it is the ceiling on the gain
 //	           if the operation went to zero.
 //
 // Idle time goes by cause and site, as package idle has it: the rows of all causes
@@ -120,7 +120,7 @@
 //
 // # Cost
 //
-// Rows of a rank come in the order of their start. So a lane's busy time before t
+// Rows of a rank come in the order of their start. So a GPU's busy time before t
 // is known when the first row at or after t comes, and a range's exposed time is
 // the difference of two such readings; a heap of the open ranges says when. The
 // nested ranges of one are a union that grows at its end. The samples

@@ -51,10 +51,10 @@ func (c *Comparison) title() report.Text {
 // headline is the conclusion as text, with the main cause of idle time.
 func (c *Comparison) headline() string {
 	if g := c.mainWhy(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)", conclusionWords[c.Conclusion], g.title(), change(g.delta))
+		return fmt.Sprintf("%s: %s (%s per step)", conclusionText[c.Conclusion], g.title(), change(g.delta))
 	}
 	if g := c.mainCause(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)", conclusionWords[c.Conclusion], g.title(), change(g.delta))
+		return fmt.Sprintf("%s: %s (%s per step)", conclusionText[c.Conclusion], g.title(), change(g.delta))
 	}
 	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 && len(c.inFewSteps(true)) == 0 {
 		return fmt.Sprintf("unknown: a step takes %s longer, but neither idle nor busy time alone grew beyond the noise", report.Micros(*w.Delta))
@@ -62,7 +62,7 @@ func (c *Comparison) headline() string {
 	if c.Conclusion == None {
 		return c.fewHeadline()
 	}
-	return conclusionWords[c.Conclusion]
+	return conclusionText[c.Conclusion]
 }
 
 // matched says whether batches were matched, after the name of the steps.
@@ -183,11 +183,11 @@ func evidenceCell(text string) report.Cell {
 
 // evidence says whether a change is real: its status, "changed" for one that is
 // neither a regression nor an improvement, "~" where there is no evidence.
-func (r *Row) evidence() string { return evidence(r.P, r.CannotTell, r.Significant, r.Status) }
+func (r *Row) evidence() string { return evidence(r.P, r.Unknown, r.Significant, r.Status) }
 
-func evidence(p *float64, cannotTell string, significant bool, status string) string {
+func evidence(p *float64, unknown string, significant bool, status string) string {
 	switch {
-	case p == nil, cannotTell != "":
+	case p == nil, unknown != "":
 		return "?"
 	case !significant:
 		return "~"

@@ -99,7 +99,7 @@ func (c *Comparison) forest(s *report.Section, what string, rows []Row) {
 			one.Low, one.High = &r.CI[0], &r.CI[1]
 			one.More = fmt.Sprintf("(%s to %s) %s", change(r.CI[0]), change(r.CI[1]), one.More)
 		}
-		if r.Significant && r.CannotTell == "" {
+		if r.Significant && r.Unknown == "" {
 			sure++
 			if one.Color = figure.Bad; *r.Delta < 0 {
 				one.Color = figure.Good

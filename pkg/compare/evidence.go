@@ -121,7 +121,7 @@ func (c *Comparison) decide(rows []*Row) {
 	}
 	if why := c.onlyLarge(); why != "" {
 		for _, r := range small {
-			r.Significant, r.CannotTell = false, why
+			r.Significant, r.Unknown = false, why
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (c *Comparison) chance(r *Row) float64 {
 		if n := int(r.effective); n > 1 {
 			worth = fmt.Sprintf("%d independent ones", n)
 		}
-		r.CannotTell = "neighbouring steps are so correlated that all together are worth " + worth
+		r.Unknown = "neighbouring steps are so correlated that all together are worth " + worth
 		return 1
 	}
 	return *r.P
@@ -202,7 +202,7 @@ func (c *Comparison) weighTail() []*Row {
 func (c *Comparison) weighRare(share float64) {
 	p := make([]float64, len(c.Rare))
 	for i := range c.Rare {
-		if p[i] = math.NaN(); c.Rare[i].P != nil && c.Rare[i].CannotTell == "" {
+		if p[i] = math.NaN(); c.Rare[i].P != nil && c.Rare[i].Unknown == "" {
 			p[i] = *c.Rare[i].P
 		}
 	}

@@ -51,7 +51,7 @@ func TestOneSlowStep(t *testing.T) {
 // TestFewEvents finds pauses where they are many and says so where they are few.
 func TestFewEvents(t *testing.T) {
 	few := compareRuns(t, paused(1, 60, 0), paused(2, 60, 30000, 7, 19, 33, 48))
-	if r := few.Rare[0]; r.Significant || r.CannotTell != "4 events in 120 steps" || r.Target.Steps != 4 || *r.Target.Mean != 30000 {
+	if r := few.Rare[0]; r.Significant || r.Unknown != "4 events in 120 steps" || r.Target.Steps != 4 || *r.Target.Mean != 30000 {
 		t.Errorf("four pauses: %+v", r)
 	}
 	var at []int
@@ -88,7 +88,7 @@ func TestShortRuns(t *testing.T) {
 		return e
 	}
 	c := compared(t, short(plain(1)), short(plain(2).with("_update_requests", 500).with("_sample_async", 1800)), compare.Options{})
-	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.CannotTell, "20 steps") {
+	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.Unknown, "20 steps") {
 		t.Errorf("a quarter more: %+v", r)
 	}
 	if r := row(t, c.Operations, "_sample_async"); r.Status != compare.Regression {

@@ -12,13 +12,13 @@ type Figures struct {
 	Name     string   `json:"name"`           // of the run
 	Method   string   `json:"method"`         // by which its steps were isolated
 	Ranks    int      `json:"ranks"`          // with steps; of repeated runs all of them
-	Lanes    int      `json:"lanes"`          // pairs of rank and device
+	GPUs     int      `json:"lanes"`          // pairs of rank and device
 	Steps    int      `json:"steps"`          // rank-steps
 	Ctx      *float64 `json:"ctx"`            // context requests, null where not known of all steps
 	Gen      *float64 `json:"gen"`            // generation requests, likewise
 	Wall     *float64 `json:"wall_us"`        // period
-	Busy     *float64 `json:"busy_us"`        // GPU activity of the rank's lanes in the period
-	Idle     *float64 `json:"idle_us"`        // the rest of lanes x period
+	Busy     *float64 `json:"busy_us"`        // activity of the rank's GPUs in the period
+	Idle     *float64 `json:"idle_us"`        // the rest of GPUs x period
 	Duration *float64 `json:"duration_us"`    // extent, as Method.Duration says
 	Gap      Spread   `json:"gap_us"`         // as Method.Gap says
 	Eager    *float64 `json:"eager_kernels"`  // launched one by one
@@ -52,7 +52,7 @@ func (s *side) pair() *Figures {
 		WallP50: s.walls.quantile(0.5), WallP90: s.walls.quantile(0.9),
 	}
 	for _, p := range s.run.ranks {
-		f.Lanes += p.lanes
+		f.GPUs += p.gpus
 	}
 	f.Ctx = s.request(func(st *step) int32 { return st.ctx })
 	f.Gen = s.request(func(st *step) int32 { return st.gen })

@@ -49,7 +49,7 @@ func (s *side) stacks() []flame.Stack {
 		sums := map[place]float64{}
 		devices := map[int32]*int32{}
 		for k, r := range s.samples.c.ranks {
-			if r.rank.lanes == 1 {
+			if r.rank.gpus == 1 {
 				devices[r.rank.id] = &r.rank.device
 			}
 			row := r.rank.sections[stackTimes].row(id)

@@ -99,8 +99,8 @@ func (r *Row) tellable(g Gate) error {
 	switch {
 	case r.P == nil:
 		return fmt.Errorf("condition %q: there are too few samples: %s", g.text, r.found())
-	case r.CannotTell != "":
-		return fmt.Errorf("condition %q is undecided: %s", g.text, r.CannotTell)
+	case r.Unknown != "":
+		return fmt.Errorf("condition %q is undecided: %s", g.text, r.Unknown)
 	}
 	return nil
 }

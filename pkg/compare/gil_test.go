@@ -61,7 +61,7 @@ func decoding(t *testing.T, seed uint64, own, wait int64) *compare.Run {
 	return run
 }
 
-// Waiting for the interpreter lock in the middle of an operation is not the
+// Waiting for the interpreter lock within an operation is not the
 // operation's own work; more work of its own is.
 func TestWaitingIsNotOwnWork(t *testing.T) {
 	for _, c := range []struct {

@@ -37,8 +37,8 @@ func TestIdleAddsUp(t *testing.T) {
 	}
 }
 
-// Idle time lies within or between steps alike, however the steps were found.
-func TestInterStepAlike(t *testing.T) {
+// Idle time lies within or between steps in the same way, however the steps were found.
+func TestInterStepByMethod(t *testing.T) {
 	path := filepath.Join(testrun.Folder(t, "TRACES"), "sim/base.sqlite")
 	between := func(by string) float64 {
 		one, err := compare.Compare(profileOf(t, by, path), nil, compare.Options{})

@@ -21,8 +21,8 @@ type side struct {
 type item struct {
 	value       // us per rank-step
 	self  value // of operations, outside of nested ones; of idle time, between steps
-	// exposed is the part of value during which lanes were idle, on average over
-	// the lanes.
+	// exposed is the part of value during which GPUs were idle, on average over
+	// the GPUs.
 	exposed value
 	count   float64 // per rank-step
 	rare    bool    // it comes in few steps, or takes most of its time in few
@@ -194,7 +194,7 @@ func (s *side) operation(one *item, id int, t *times) {
 	one.rare = fewAtMost(s.samples.largest(t.total))
 	one.self = s.samples.estimate(t.self, us)
 	for p := range t.total {
-		t.total[p] -= t.hidden[p] / max(1, s.samples.lanes[p])
+		t.total[p] -= t.hidden[p] / max(1, s.samples.gpus[p])
 	}
 	one.exposed = s.samples.estimate(t.total, us)
 	var spots []place

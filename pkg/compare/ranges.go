@@ -7,18 +7,18 @@ const (
 	none  = spans.None
 )
 
-// lane is a device of the rank.
-type lane struct {
+// gpu is a device of the rank.
+type gpu struct {
 	device int32
 	closed int64 // ns of its GPU activity in pieces that are done
 	busy   spans.Growing
 }
 
 // add adds the span [t, e). Spans come in the order of their start.
-func (l *lane) add(t, e int64) { l.closed += l.busy.Add(t, e) }
+func (d *gpu) add(t, e int64) { d.closed += d.busy.Add(t, e) }
 
 // until is the busy time before t, which is not before the last span's start.
-func (l *lane) until(t int64) int64 { return l.closed + l.busy.Until(t) }
+func (d *gpu) until(t int64) int64 { return d.closed + d.busy.Until(t) }
 
 // open is a range that has not ended.
 type open struct {

@@ -11,12 +11,12 @@ import (
 	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
-// step is what was measured of one step, in ns. busy and gpu are sums over lanes.
+// step is what was measured of one step, in ns. busy and gpu are sums over GPUs.
 type step struct {
 	start, end int64
 	period     int64 // without what was not recorded
 	busy       int64 // in the period
-	inter      int64 // idle time between steps, summed over lanes
+	inter      int64 // idle time between steps, summed over GPUs
 	gpu        int64 // full durations of what starts in the period
 	// Kernels launched by hand, kernels that graph replays ran, and replays
 	// recorded as a whole.
@@ -41,9 +41,9 @@ type rank struct {
 	busy uint32
 	walk *steps.Walker
 
-	lanes []lane // in the order of their first activity
-	lane  int    // index of that of the last GPU row
-	due   int64  // when the next range closes
+	gpus []gpu // in the order of their first activity
+	gpu  int   // index of that of the last GPU row
+	due  int64 // when the next range closes
 
 	idle    attribution
 	sites   *idle.Sites
@@ -153,10 +153,10 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		r.idle.Read(b, i, &a)
 		name = a.Name
 		r.idle.Activity(&a)
-		if r.lane >= len(r.lanes) || r.lanes[r.lane].device != a.Device {
-			r.lane = r.findLane(a.Device)
+		if r.gpu >= len(r.gpus) || r.gpus[r.gpu].device != a.Device {
+			r.gpu = r.findGPU(a.Device)
 		}
-		r.lanes[r.lane].add(t, e)
+		r.gpus[r.gpu].add(t, e)
 	}
 	if kind.IsCopy() {
 		return
@@ -189,23 +189,23 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	r.sections[classes].at(int32(class)).add(k, e-t, 0, 0)
 }
 
-// findLane returns the index of the lane of a device, which may be a new one.
-func (r *rank) findLane(device int32) int {
-	for k := range r.lanes {
-		if r.lanes[k].device == device {
+// findGPU returns the index of a device, which may be a new one.
+func (r *rank) findGPU(device int32) int {
+	for k := range r.gpus {
+		if r.gpus[k].device == device {
 			return k
 		}
 	}
-	r.lanes = append(r.lanes, lane{device: device, busy: spans.Empty})
-	return len(r.lanes) - 1
+	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty})
+	return len(r.gpus) - 1
 }
 
-// busyUntil is the busy time before t over all lanes. No GPU row that was taken
+// busyUntil is the busy time before t over all GPUs. No GPU row that was taken
 // starts after t, and all that start before were.
 func (r *rank) busyUntil(t int64) int64 {
 	sum := int64(0)
-	for k := range r.lanes {
-		sum += r.lanes[k].until(t)
+	for k := range r.gpus {
+		sum += r.gpus[k].until(t)
 	}
 	return sum
 }

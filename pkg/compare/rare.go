@@ -102,10 +102,10 @@ func (c *Comparison) explainFew() {
 // unchanged is the conclusion where nothing changed in the mean, or nothing can be told of
 // the wall time.
 func (c *Comparison) unchanged() string {
-	if c.summary(wall).CannotTell != "" {
+	if c.summary(wall).Unknown != "" {
 		return "unknown: cannot tell whether a step takes longer or shorter"
 	}
-	return conclusionWords[None]
+	return conclusionText[None]
 }
 
 // fewHeadline is the conclusion where nothing changed in the mean.
@@ -127,4 +127,4 @@ func (c *Comparison) fewHeadline() string {
 }
 
 // evidence says whether a change of what is rare is real, as that of a Row does.
-func (r *Rare) evidence() string { return evidence(r.P, r.CannotTell, r.Significant, r.Status) }
+func (r *Rare) evidence() string { return evidence(r.P, r.Unknown, r.Significant, r.Status) }

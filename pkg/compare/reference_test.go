@@ -37,7 +37,7 @@ type referenceStep struct {
 type reference struct {
 	rows   []eventtest.Row
 	steps  []referenceStep // steady
-	lanes  map[int32]map[int32][]span
+	gpus   map[int32]map[int32][]span
 	totals map[string]float64
 	ops    map[string]*[3]float64 // inclusive, self, exposed
 	kernel map[string]float64
@@ -47,14 +47,14 @@ type reference struct {
 }
 
 func newReference(rows []eventtest.Row) *reference {
-	w := &reference{rows: rows, lanes: map[int32]map[int32][]span{}, totals: map[string]float64{}, ops: map[string]*[3]float64{},
+	w := &reference{rows: rows, gpus: map[int32]map[int32][]span{}, totals: map[string]float64{}, ops: map[string]*[3]float64{},
 		kernel: map[string]float64{}, class: map[string]float64{}, api: map[string]float64{}}
 	for _, r := range rows {
 		if r.Rank >= 0 && (r.Kind == event.Kernel || r.Kind == event.Graph) && r.End > r.Start {
-			if w.lanes[r.Rank] == nil {
-				w.lanes[r.Rank] = map[int32][]span{}
+			if w.gpus[r.Rank] == nil {
+				w.gpus[r.Rank] = map[int32][]span{}
 			}
-			w.lanes[r.Rank][r.Device] = append(w.lanes[r.Rank][r.Device], spanOf(r.Start, r.End))
+			w.gpus[r.Rank][r.Device] = append(w.gpus[r.Rank][r.Device], spanOf(r.Start, r.End))
 		}
 	}
 	for _, r := range rows {
@@ -123,8 +123,8 @@ func (w *reference) measure() {
 		wall, extent := s.period.To-s.period.From, s.row.End-s.row.Start
 		w.totals["wall"] += float64(wall) / 1e3 / n
 		w.totals["duration"] += float64(extent) / 1e3 / n
-		for _, lane := range w.lanes[s.rank] {
-			busy := within(lane, s.period)
+		for _, gpu := range w.gpus[s.rank] {
+			busy := within(gpu, s.period)
 			w.totals["busy"] += float64(busy) / 1e3 / n
 			w.totals["idle"] += float64(wall-busy) / 1e3 / n
 		}
@@ -181,8 +181,8 @@ func (w *reference) operation(i int, us, n float64) {
 		}
 	}
 	hidden := 0.0
-	for _, lane := range w.lanes[r.Rank] {
-		hidden += float64(within(lane, spanOf(r.Start, r.End))) / float64(len(w.lanes[r.Rank]))
+	for _, gpu := range w.gpus[r.Rank] {
+		hidden += float64(within(gpu, spanOf(r.Start, r.End))) / float64(len(w.gpus[r.Rank]))
 	}
 	name := marker.Fold(r.Name)
 	if w.ops[name] == nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// likeCost is how far apart, as a share of the larger, the costs of an operation
+// similarCost is how far apart, as a share of the larger, the costs of an operation
 // and of what took its place may be.
-const likeCost = 0.2
+const similarCost = 0.2
 
 // Rename is an operation that is gone and one, or several, that are new, of like
 // cost and in the same place; or several that are gone and one that is new.
@@ -82,7 +82,7 @@ func (c *Comparison) renames() {
 	before, after := func(r *Row) float64 { return *r.Baseline }, func(r *Row) float64 { return *r.Target }
 	for _, g := range gone {
 		var best *Row
-		for _, n := range unnamed(fresh, func(n *Row) bool { return near(g, n) && like(before(g), after(n)) }) {
+		for _, n := range unnamed(fresh, func(n *Row) bool { return near(g, n) && similar(before(g), after(n)) }) {
 			if best == nil || math.Abs(after(n)-before(g)) < math.Abs(after(best)-before(g)) {
 				best = n
 			}
@@ -92,12 +92,12 @@ func (c *Comparison) renames() {
 		}
 	}
 	for _, g := range unnamed(gone, nil) {
-		if parts := unnamed(fresh, func(n *Row) bool { return near(g, n) }); len(parts) > 1 && like(before(g), sum(parts, after)) {
+		if parts := unnamed(fresh, func(n *Row) bool { return near(g, n) }); len(parts) > 1 && similar(before(g), sum(parts, after)) {
 			c.rename([]*Row{g}, parts)
 		}
 	}
 	for _, n := range unnamed(fresh, nil) {
-		if parts := unnamed(gone, func(g *Row) bool { return near(g, n) }); len(parts) > 1 && like(sum(parts, before), after(n)) {
+		if parts := unnamed(gone, func(g *Row) bool { return near(g, n) }); len(parts) > 1 && similar(sum(parts, before), after(n)) {
 			c.rename(parts, []*Row{n})
 		}
 	}
@@ -120,8 +120,8 @@ func (c *Comparison) replaced() (gone, fresh []*Row, both map[string]bool) {
 	return gone, fresh, both
 }
 
-// like tells whether two costs are about the same.
-func like(a, b float64) bool { return math.Abs(a-b) <= likeCost*max(a, b) }
+// similar tells whether two costs are about the same.
+func similar(a, b float64) bool { return math.Abs(a-b) <= similarCost*max(a, b) }
 
 // unnamed returns the rows that are in no rename so far and that fit, nil: any.
 func unnamed(rows []*Row, fits func(*Row) bool) []*Row {

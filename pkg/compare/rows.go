@@ -21,7 +21,7 @@ type entry struct {
 	step      int32 // noStep: none
 	count, ns int64
 	// self and hidden are for operations: the time outside nested ranges, and the
-	// time during which lanes were busy, summed over the lanes. Of idle time self is
+	// time during which GPUs were busy, summed over the GPUs. Of idle time self is
 	// what lies between steps.
 	self, hidden int64
 }

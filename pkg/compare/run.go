@@ -33,7 +33,7 @@ type Run struct {
 type profile struct {
 	run      int   // of several that are repeats of one another
 	id       int32 // its number in the stream
-	lanes    int   // devices with activity
+	gpus     int   // devices with activity
 	device   int32 // the first of them
 	size     int64 // the most frequent size of its steps, 0: not known
 	steps    []step
@@ -60,9 +60,9 @@ func (r *rank) profile() *profile {
 // measured returns the profile of a rank of which the steps from and to are the
 // benchmark segment.
 func (r *rank) measured(from, to int) *profile {
-	p := &profile{id: r.id, lanes: len(r.lanes), steps: r.steps, sections: r.sections, store: r.store, from: from, to: to}
-	if len(r.lanes) > 0 {
-		p.device = r.lanes[0].device
+	p := &profile{id: r.id, gpus: len(r.gpus), steps: r.steps, sections: r.sections, store: r.store, from: from, to: to}
+	if len(r.gpus) > 0 {
+		p.device = r.gpus[0].device
 	}
 	p.counts = slices.ContainsFunc(r.steps[from:to], func(s step) bool { return s.ctx != unknown })
 	return p

@@ -30,7 +30,7 @@ type sampleTable struct {
 	runs   int       // that repeat one another
 	runOf  []int32   // by slot
 	weight []float64 // by group; they add up to 1
-	lanes  []float64 // of the rank, by sample
+	gpus   []float64 // of the rank, by sample
 
 	// Room that estimates share: so a table is for one goroutine.
 	est      stat.Estimator
@@ -76,7 +76,7 @@ func newSampleTable(c choice, w weights) *sampleTable {
 			at[i] = int32(len(s.step))
 			s.step = append(s.step, one)
 			s.group = append(s.group, g)
-			s.lanes = append(s.lanes, float64(r.rank.lanes))
+			s.gpus = append(s.gpus, float64(r.rank.gpus))
 		}
 		s.at = append(s.at, at)
 	}
@@ -255,17 +255,17 @@ func (s *sampleTable) weights() []float64 {
 }
 
 // each returns a number for each sample.
-func (s *sampleTable) each(f func(st *step, lanes float64) float64) []float64 {
+func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
 	x := make([]float64, len(s.step))
 	for p, st := range s.step {
-		x[p] = f(st, s.lanes[p])
+		x[p] = f(st, s.gpus[p])
 	}
 	return x
 }
 
 // spread returns a figure of each sample, with those that are there by bin and in
 // ascending order.
-func (s *sampleTable) spread(f func(st *step, lanes float64) float64) spread {
+func (s *sampleTable) spread(f func(st *step, gpus float64) float64) spread {
 	x := s.each(f)
 	bins := make([][]float64, s.bins)
 	for p, v := range x {
@@ -305,16 +305,16 @@ func (s *sampleTable) perRun(figure func(run int) float64) stat.Estimate {
 // The figures of a step that stand in the summary, in ns.
 func wallOf(s *step, _ float64) float64 { return float64(s.period) }
 
-// busyOf is the GPU activity of all lanes.
+// busyOf is the activity of all GPUs.
 func busyOf(s *step, _ float64) float64 { return float64(s.busy) }
 
-// idleOf is what of the period of all lanes is not busy.
-func idleOf(s *step, lanes float64) float64 { return lanes*float64(s.period) - float64(s.busy) }
+// idleOf is what of the period of all GPUs is not busy.
+func idleOf(s *step, gpus float64) float64 { return gpus*float64(s.period) - float64(s.busy) }
 
 // idleOutOf is the idle time between steps, idleInOf the rest of it.
 func idleOutOf(s *step, _ float64) float64 { return float64(s.inter) }
-func idleInOf(s *step, lanes float64) float64 {
-	return idleOf(s, lanes) - float64(s.inter)
+func idleInOf(s *step, gpus float64) float64 {
+	return idleOf(s, gpus) - float64(s.inter)
 }
 
 // durationOf is the extent of the step, gpuOf the full durations of what it runs on GPUs.

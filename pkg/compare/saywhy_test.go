@@ -17,7 +17,7 @@ func TestSayWhys(t *testing.T) {
 	}
 	delta, less := 1000.0, -1000.0
 	c := &Comparison{
-		Summary: []Row{{Name: idleTime, Delta: &delta, CannotTell: "noise"}},
+		Summary: []Row{{Name: idleTime, Delta: &delta, Unknown: "noise"}},
 		IdleWhy: []IdleRow{row("blocked:file", 1200), row("os:write", 300), row(hoststate.Running.String(), 500), row("queued", -1000)},
 	}
 	c.explainWhys()

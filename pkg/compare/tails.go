@@ -35,12 +35,12 @@ type Rare struct {
 	// which the operation comes.
 	Above float64 `json:"above_us"`
 	// P is the probability of numbers of steps, or durations, as far apart where
-	// nothing differs; P, Adjusted, Status and CannotTell are as in Row.
+	// nothing differs; P, Adjusted, Status and Unknown are as in Row.
 	P           *float64 `json:"p_value"`
 	Adjusted    *float64 `json:"p_adjusted"`
 	Significant bool     `json:"significant"`
 	Status      string   `json:"status"`
-	CannotTell  string   `json:"cannot_tell,omitempty"`
+	Unknown     string   `json:"cannot_tell,omitempty"`
 }
 
 // RareEvents is in how many steps of how many something happened, and what it took
@@ -71,13 +71,13 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 		compare = a.est.ComparePeaks
 	}
 	d := compare(a.largest(c.base.walls.of), b.largest(c.target.walls.of), c.memory())
-	r.P, r.Detectable = number(lookedFor(d.P, *r.Delta)), nil
+	r.P, r.Detectable = number(twoSided(d.P, *r.Delta)), nil
 	return r
 }
 
-// lookedFor is the probability p of a difference on either side, where most of the
+// twoSided is the probability p of a difference on either side, where most of the
 // share of false alarms is for one that is an increase.
-func lookedFor(p, delta float64) float64 {
+func twoSided(p, delta float64) float64 {
 	part := 1 - shareSlower
 	if delta > 0 {
 		part = shareSlower
@@ -268,13 +268,13 @@ func (c *Comparison) compareEvents(r *Rare) {
 		return
 	}
 	often := c.base.samples.est.CompareEvents(a.marks, b.marks)
-	p := lookedFor(often.P, often.Delta) / shareOften
+	p := twoSided(often.P, often.Delta) / shareOften
 	if long := stat.RankSum(a.times, b.times); !math.IsNaN(long) {
 		p = min(p, long/(1-shareOften))
 	}
 	r.P = number(min(1, p))
-	if n := a.Steps + b.Steps; n > 0 && lookedFor(stat.LeastOfEvents(n, a.Of, b.Of), 1)/shareOften > c.opt.Alpha*sharePeak {
-		r.CannotTell = fmt.Sprintf("%s in %d steps", report.Counted(n, "event"), a.Of+b.Of)
+	if n := a.Steps + b.Steps; n > 0 && twoSided(stat.LeastOfEvents(n, a.Of, b.Of), 1)/shareOften > c.opt.Alpha*sharePeak {
+		r.Unknown = fmt.Sprintf("%s in %d steps", report.Counted(n, "event"), a.Of+b.Of)
 	}
 }
 

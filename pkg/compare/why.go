@@ -73,7 +73,7 @@ func (c *Comparison) compareWhys() {
 	}
 	why := "the two sides do not have the same record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
 	for _, r := range idlePointers(c.IdleWhy) {
-		r.P, r.CI, r.CannotTell = nil, nil, why
+		r.P, r.CI, r.Unknown = nil, nil, why
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *Comparison) grownWhys() []whyChange {
 			}
 		}
 		k := slices.IndexFunc(all, func(o whyChange) bool {
-			return sameWords(o.why, g.why) && o.holder == g.holder && o.waits == g.waits
+			return sameText(o.why, g.why) && o.holder == g.holder && o.waits == g.waits
 		})
 		if k < 0 {
 			k = len(all)
@@ -121,9 +121,9 @@ func (c *Comparison) grownWhys() []whyChange {
 	return all
 }
 
-// sameWords tells whether a reader cannot distinguish two whys: a file is written on a CPU
+// sameText tells whether a reader cannot distinguish two whys: a file is written on a CPU
 // and off it.
-func sameWords(a, b string) bool {
+func sameText(a, b string) bool {
 	return a == b || hoststate.Phrase(a) != "" && hoststate.Phrase(a) == hoststate.Phrase(b)
 }
 
@@ -131,11 +131,11 @@ func sameWords(a, b string) bool {
 func (g *whyChange) title() string {
 	switch {
 	case g.waits && g.holder == idle.Untraced.String():
-		return causeWords[waitsForGIL] + ", held by a thread outside of all ranges and calls"
+		return causeText[waitsForGIL] + ", held by a thread outside of all ranges and calls"
 	case g.waits && g.holder != "":
-		return causeWords[waitsForGIL] + ", held by the thread in " + g.holder
+		return causeText[waitsForGIL] + ", held by the thread in " + g.holder
 	case g.waits:
-		return causeWords[waitsForGIL]
+		return causeText[waitsForGIL]
 	}
 	text := "launching threads " + hoststate.Phrase(g.why)
 	if g.cause != "" && g.cause != idle.Untraced.String() {
@@ -192,7 +192,7 @@ func (c *Comparison) explainWhysOfOne() {
 // the whole: else a wait has but taken the place of something else.
 func (c *Comparison) moreIdle() bool {
 	whole := c.summary(idleTime)
-	return whole.grown() > 0 || whole.CannotTell != "" && whole.delta() > 0
+	return whole.grown() > 0 || whole.Unknown != "" && whole.delta() > 0
 }
 
 // adviseWhys gives the advice for what threads wait, the most grown first.

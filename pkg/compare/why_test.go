@@ -131,7 +131,7 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s, equal runs: %s, %q", c.why, clean.Conclusion, clean.Mitigations)
 		}
 		for _, r := range whyOf(t, a, waiting(t, 2, after, false)).IdleWhy {
-			if r.Significant || r.CannotTell == "" {
+			if r.Significant || r.Unknown == "" {
 				t.Errorf("%s: %+v, though the target has no record of it", c.why, r.Row)
 			}
 		}

@@ -8,26 +8,26 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// texts names kernels, and paths by their last letter.
-type texts struct{}
+// names names kernels, and paths by their last letter.
+type names struct{}
 
-func (texts) Kernel(name int32) string { return []string{"nvjet", "rms_norm", "argmax"}[name] }
-func (texts) Range(path int32) int32 {
+func (names) Kernel(name int32) string { return []string{"nvjet", "rms_norm", "argmax"}[name] }
+func (names) Range(path int32) int32 {
 	if path < 0 {
 		return -1
 	}
 	return path % 2
 }
-func (t texts) RangeText(path int32) string {
+func (t names) RangeText(path int32) string {
 	if path < 0 {
 		return ""
 	}
 	return []string{"forward", "sample"}[t.Range(path)]
 }
-func (t texts) PathText(path int32) string {
+func (t names) PathText(path int32) string {
 	return strings.Repeat("x > ", int(max(0, path/2))) + t.RangeText(path)
 }
-func (texts) Source(int32) string { return "" }
+func (names) Source(int32) string { return "" }
 
 func TestPartial(t *testing.T) {
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestReport(t *testing.T) {
 	s.AddRank(0, Counts{Kernels: 30, Replayed: 15, KernelLaunches: 13, GraphLaunches: 5, Recorded: 5}, nil, 10)
 	s.AddRank(1, Counts{Kernels: 30, GraphLaunches: 5, Recorded: 1, Whole: 1}, nil, 10)
 	s.AddKernels(&both, event.Generation)
-	rep := s.Report(texts{}, "nsys")
+	rep := s.Report(names{}, "nsys")
 	if *rep.Coverage != 0.25 || *rep.GraphLaunchesPerStep != 0.5 || len(rep.Partial) != 1 || rep.Partial[0] != (PartialRank{1, 5, 1}) {
 		t.Errorf("%+v", rep)
 	}
@@ -96,7 +96,7 @@ func Example() {
 	var s Summary
 	s.AddRank(0, Counts{Kernels: 128, Replayed: 96}, nil, 1)
 	s.AddKernels(&k, event.Generation)
-	rep := s.Report(texts{}, "nsys")
+	rep := s.Report(names{}, "nsys")
 	fmt.Printf("%.0f %% replayed; %d %s launched in %s\n", 100**rep.Coverage, rep.Eager[0].Count, rep.Eager[0].Name, rep.Eager[0].Range)
 	// Output: 75 % replayed; 32 rms_norm launched in forward
 }

@@ -76,7 +76,7 @@ type found struct {
 }
 
 // by chooses among what to do with Nsight Systems, and with PyTorch's profiler.
-// Questions are asked of both profilers alike; only the remedies differ.
+// Questions are asked of both profilers in the same way; only the remedies differ.
 func (f *found) by(nsys, torch string) string {
 	if f.torch {
 		return torch

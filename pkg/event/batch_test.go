@@ -42,15 +42,15 @@ func TestAppendRows(t *testing.T) {
 			t.Fatalf("%d rows instead of %d", got.Len, want.Len)
 		}
 		for i := range want.Len {
-			if g, w := spell(&got, i), spell(&want, i); !reflect.DeepEqual(g, w) {
+			if g, w := format(&got, i), format(&want, i); !reflect.DeepEqual(g, w) {
 				t.Fatalf("seed %d, row %d: %v instead of %v", seed, i, g, w)
 			}
 		}
 	}
 }
 
-// spell returns the values of row i, nil for null.
-func spell(b *Batch, i int) (all []any) {
+// format returns the values of row i, nil for null.
+func format(b *Batch, i int) (all []any) {
 	for c := Col(0); BaseCols.Has(c); c++ {
 		switch col := b.Column(c).(type) {
 		case *Ints[int32]:

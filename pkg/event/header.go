@@ -90,7 +90,7 @@ type Report struct {
 	Rows    map[string]int64 `json:"rows"`
 	Classes map[string]int64 `json:"classes"`
 	// GPUStart and GPUEnd are the span of the report's kernels and graph
-	// replays over all its lanes; both null where it has none.
+	// replays over all its GPUs; both null where it has none.
 	GPUStart *int64 `json:"gpu_start_ns"`
 	GPUEnd   *int64 `json:"gpu_end_ns"`
 	// BusyStart and BusyEnd are the same with copies and memsets; nil where the

@@ -18,11 +18,11 @@ const (
 // Plain is a Foreign in a form that all formats share, so that a column
 // survives the way from one format to another. Null rows have the value 0 or "".
 type Plain struct {
-	Type   PlainType // which of the following has the values, one a row
-	Ints   []int64   // of PlainInt
-	Floats []float64 // of PlainFloat
-	Texts  Strings   // of PlainText
-	Valid  Bitmap    // nil where no row is null
+	Type    PlainType // which of the following has the values, one a row
+	Ints    []int64   // of PlainInt
+	Floats  []float64 // of PlainFloat
+	Strings Strings   // of PlainText
+	Valid   Bitmap    // nil where no row is null
 }
 
 // ForeignFields describes columns that this program does not know, in the form of
@@ -56,7 +56,7 @@ func (p *Plain) Len() int {
 	case PlainFloat:
 		return len(p.Floats)
 	}
-	return max(len(p.Texts.Offsets)-1, 0)
+	return max(len(p.Strings.Offsets)-1, 0)
 }
 
 // Append is Foreign's.
@@ -73,7 +73,7 @@ func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
 	case PlainFloat:
 		out.Floats = append(out.Floats, s.Floats[i:j]...)
 	default:
-		out.Texts.appendRange(&s.Texts, i, j)
+		out.Strings.appendRange(&s.Strings, i, j)
 	}
 	if out.Valid == nil && s.Valid != nil {
 		out.Valid = allValid(n)
@@ -97,9 +97,9 @@ func (p *Plain) first(n int) *Plain {
 	case PlainFloat:
 		out.Floats = p.Floats[:n]
 	default:
-		out.Texts = Strings{Offsets: []int32{0}}
+		out.Strings = Strings{Offsets: []int32{0}}
 		if n > 0 {
-			out.Texts.Offsets, out.Texts.Data = p.Texts.Offsets[:n+1], p.Texts.Data[:p.Texts.Offsets[n]]
+			out.Strings.Offsets, out.Strings.Data = p.Strings.Offsets[:n+1], p.Strings.Data[:p.Strings.Offsets[n]]
 		}
 	}
 	return out
@@ -113,7 +113,7 @@ func (p *Plain) appendNulls(n, count int) {
 	case PlainFloat:
 		p.Floats = append(p.Floats, make([]float64, count)...)
 	default:
-		p.Texts.appendEmpty(count)
+		p.Strings.appendEmpty(count)
 	}
 	if p.Valid == nil {
 		p.Valid = allValid(n)
@@ -130,7 +130,7 @@ func (p *Plain) Slice(i, j int) Foreign {
 	case PlainFloat:
 		out.Floats = slices.Clip(p.Floats[i:j])
 	default:
-		out.Texts = Strings{Offsets: slices.Clip(p.Texts.Offsets[i : j+1]), Data: slices.Clip(p.Texts.Data)}
+		out.Strings = Strings{Offsets: slices.Clip(p.Strings.Offsets[i : j+1]), Data: slices.Clip(p.Strings.Data)}
 	}
 	if p.Valid != nil {
 		out.Valid = Bitmap{}.appendRange(0, p.Valid, i, j)
@@ -149,5 +149,5 @@ func (p *Plain) Text(i int) (string, bool) {
 	case PlainFloat:
 		return strconv.FormatFloat(p.Floats[i], 'g', -1, 64), true
 	}
-	return string(p.Texts.Get(i)), true
+	return string(p.Strings.Get(i)), true
 }

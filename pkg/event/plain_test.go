@@ -13,7 +13,7 @@ func TestPlain(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		for _, typ := range []PlainType{PlainText, PlainInt, PlainFloat} {
 			src, words := randomPlain(rng, typ, 100)
-			var col Foreign = (&Plain{Type: typ, Texts: Strings{Offsets: []int32{0}}}).Slice(0, 0)
+			var col Foreign = (&Plain{Type: typ, Strings: Strings{Offsets: []int32{0}}}).Slice(0, 0)
 			var want []string
 			for range 20 {
 				i := rng.IntN(100)
@@ -41,7 +41,7 @@ func TestPlain(t *testing.T) {
 
 // randomPlain makes a column and its values as text, "" for null.
 func randomPlain(rng *rand.Rand, typ PlainType, n int) (*Plain, []string) {
-	p := &Plain{Type: typ, Texts: Strings{Offsets: []int32{0}}}
+	p := &Plain{Type: typ, Strings: Strings{Offsets: []int32{0}}}
 	words := make([]string, n)
 	for i := range words {
 		if rng.IntN(5) == 0 && n > 0 {
@@ -56,7 +56,7 @@ func randomPlain(rng *rand.Rand, typ PlainType, n int) (*Plain, []string) {
 		case PlainFloat:
 			p.Floats = append(p.Floats, float64(v))
 		default:
-			p.Texts.Append(words[i])
+			p.Strings.Append(words[i])
 		}
 		if p.Valid != nil {
 			p.Valid = p.Valid.appendSame(i, 1, true)

@@ -9,7 +9,7 @@ import (
 // are ns on the clock of the stream.
 type RankSpan struct {
 	// GPUStart and GPUEnd are the span of the rank's kernels and graph replays
-	// over all its lanes, BusyStart and BusyEnd the same with copies and
+	// over all its GPUs, BusyStart and BusyEnd the same with copies and
 	// memsets; null where it has none.
 	GPUStart  *int64 `json:"gpu_start_ns"`
 	GPUEnd    *int64 `json:"gpu_end_ns"`

@@ -29,8 +29,8 @@ func randomStrings(rng *rand.Rand, dicts []*Dict, n int) (*Strings, []string) {
 	return c, want
 }
 
-// texts returns the values of a column.
-func (c *Strings) texts(n int) (all []string) {
+// all returns the values of a column.
+func (c *Strings) all(n int) (all []string) {
 	for i := range n {
 		all = append(all, string(c.Get(i)))
 	}
@@ -41,9 +41,9 @@ func (c *Strings) texts(n int) (all []string) {
 // as stages do, and compares the result with lists of strings.
 func TestStrings(t *testing.T) {
 	var dicts []*Dict
-	for _, texts := range [][]string{{"a", "", "ccc"}, {"ccc", "dd"}, {"e"}} {
+	for _, all := range [][]string{{"a", "", "ccc"}, {"ccc", "dd"}, {"e"}} {
 		d := &Dict{Offsets: []int32{0}}
-		for _, text := range texts {
+		for _, text := range all {
 			d.Data = append(d.Data, text...)
 			d.Offsets = append(d.Offsets, int32(len(d.Data)))
 		}
@@ -66,27 +66,27 @@ func TestStrings(t *testing.T) {
 				c.SetLast("step")
 				want = append(want, "", "step")
 			default:
-				src, texts := randomStrings(rng, dicts, 20)
+				src, all := randomStrings(rng, dicts, 20)
 				i := rng.IntN(20)
 				j := i + rng.IntN(20-i)
 				if rng.IntN(2) == 0 {
 					part := src.slice(i, 20)
-					src, texts, i, j = &part, texts[i:], 0, j-i
+					src, all, i, j = &part, all[i:], 0, j-i
 				}
 				if rng.IntN(2) == 0 {
 					c.appendRange(src, i, j)
-					want = append(want, texts[i:j]...)
+					want = append(want, all[i:j]...)
 					break
 				}
 				var rows []int32
 				for k := i; k < j; k += 1 + rng.IntN(2) {
 					rows = append(rows, int32(k))
-					want = append(want, texts[k])
+					want = append(want, all[k])
 				}
 				c.appendRows(src, rows)
 			}
 		}
-		if got := c.texts(len(want)); !slices.Equal(got, want) {
+		if got := c.all(len(want)); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %q instead of %q", seed, got, want)
 		}
 		if len(want) == 0 {
@@ -94,7 +94,7 @@ func TestStrings(t *testing.T) {
 		}
 		i := rng.IntN(len(want))
 		plain := c.Flatten(i, len(want), &scratch)
-		if got := plain.texts(len(want) - i); plain.Dict != nil || !slices.Equal(got, want[i:]) {
+		if got := plain.all(len(want) - i); plain.Dict != nil || !slices.Equal(got, want[i:]) {
 			t.Fatalf("seed %d: plain, from row %d: %q instead of %q", seed, i, got, want[i:])
 		}
 		size := 0

@@ -10,7 +10,7 @@ import (
 // they know and ignore these. Readers add them when they open their input, before
 // anything else looks at the lists.
 
-// MaxKinds and MaxClasses bound the codes: sets of them are words of bits.
+// MaxKinds and MaxClasses bound the codes: sets of them are integers of bits.
 const (
 	MaxKinds   = 32
 	MaxClasses = 64

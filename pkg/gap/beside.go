@@ -20,7 +20,7 @@ const (
 	maxMeanwhile   = 3
 )
 
-// Meanwhile is a thread that is on a CPU more than else while a lane is idle because a
+// Meanwhile is a thread that is on a CPU more than else while a GPU is idle because a
 // launching thread is blocked until others do something. That is an association: nobody
 // knows whether that thread is who it waits for.
 type Meanwhile struct {
@@ -53,7 +53,7 @@ type Placement struct {
 	// the rank's GPUs are; both null where that is not known.
 	FarUs    *float64 `json:"far_from_gpu_us"`
 	GPUNodes []int32  `json:"gpu_numa_nodes"`
-	// OnCPUUs is the time that it was on a CPU, LostUs the idle time, over all lanes, in
+	// OnCPUUs is the time that it was on a CPU, LostUs the idle time, over all GPUs, in
 	// which it had lost its CPU, of which OthersUs while another thread of the process was
 	// seen there; the others were not recorded.
 	OnCPUUs  float64 `json:"on_cpu_us"`
@@ -123,16 +123,16 @@ func (c *computer) beside(rep *Idle, views []*view) {
 		if c.others.wanted {
 			neighbours = c.others.neighbours(v, runs)
 		}
-		var waited, took int64
+		var waited, sameCPU int64
 		for _, t := range all {
-			waited, took = waited+t.Waited, took+t.Took
+			waited, sameCPU = waited+t.Waited, sameCPU+t.SameCPU
 		}
 		for _, t := range all {
 			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
 			}
 			if t.Launches && t.Ran > 0 {
-				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(took, t.Lost))}
+				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(sameCPU, t.Lost))}
 				p.Neighbours = largestOf(neighbours[t.Thread])
 				p.locate(placesOf(c.header, v.id), &t.Beside)
 				if v.steps > 0 {
@@ -161,7 +161,7 @@ func placesOf(h *event.Header, rank int32) (p idle.Places) {
 // locate says how the thread ran between sockets, and away from the GPUs.
 func (p *Placement) locate(places idle.Places, b *idle.Beside) {
 	if places.Sockets != nil {
-		p.Crossings = &b.Crossed
+		p.Crossings = &b.Crossings
 	}
 	if places.Nodes != nil && len(places.GPUNodes) > 0 {
 		far := us(b.Far)
@@ -214,7 +214,7 @@ const maxFar = 0.1
 func (p *Placement) text() string {
 	var parts []string
 	if p.PerStep != nil && *p.PerStep > maxMoves {
-		parts = append(parts, fmt.Sprintf("came to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossed()))
+		parts = append(parts, fmt.Sprintf("came to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossings()))
 		if p.OthersUs > 0 {
 			parts = append(parts, fmt.Sprintf("while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs)))
 		}
@@ -237,9 +237,9 @@ func (p *Placement) text() string {
 	return fmt.Sprintf("Launching thread %d of rank %d %s: %s.", p.Thread, p.Rank, strings.Join(parts, "; "), pin)
 }
 
-// crossed says how many of the migrations were between sockets, "" for none or where that is
+// crossings says how many of the migrations were between sockets, "" for none or where that is
 // not known.
-func (p *Placement) crossed() string {
+func (p *Placement) crossings() string {
 	if p.Crossings == nil || *p.Crossings == 0 {
 		return ""
 	}

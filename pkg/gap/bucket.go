@@ -52,7 +52,7 @@ type topGap struct {
 	step           int32
 	previous, next int32 // names of kernels
 	call, path     int32 // the launching call of next
-	idle           int64 // in which the whole lane was idle
+	idle           int64 // in which the whole GPU was idle
 	parts          []idle.Part
 }
 
@@ -97,25 +97,25 @@ func (t *gapTally) merge(u *gapTally, n int) {
 	t.top = t.top[max(0, len(t.top)-n):]
 }
 
-// stream is a CUDA stream of a lane.
+// stream is a CUDA stream of a GPU.
 type stream struct {
 	id         int64
 	start, end int64 // of the activity before
 	name       int32
-	idle       int64 // lane.idle when it began
+	idle       int64 // gpu.idle when it began
 	top        *topGap
 	topEnd     int64 // end of the activity after top
 }
 
-// addStream observes an activity of a stream; idle time of the lane before it is
+// addStream observes an activity of a stream; idle time of the GPU before it is
 // attributed.
 // Rows of equal start come the longer first, while gaps take the shorter for the earlier: one
 // that starts with the last is put before it.
-func (r *rank) addStream(l *lane, id int64, a *activity) {
-	if l.stream == nil || l.stream.id != id {
-		l.stream = l.findStream(id)
+func (r *rank) addStream(d *gpu, id int64, a *activity) {
+	if d.stream == nil || d.stream.id != id {
+		d.stream = d.findStream(id)
 	}
-	s := l.stream
+	s := d.stream
 	if s.start == a.Start && s.end > none {
 		// Activities are in the order of start, then end, but come the longer
 		// first: this one goes before the one before it.
@@ -129,32 +129,32 @@ func (r *rank) addStream(l *lane, id int64, a *activity) {
 	}
 	s.top = nil
 	if s.end > none && a.Start > s.end {
-		r.addGap(l, s, a)
+		r.addGap(d, s, a)
 	}
-	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, l.Idle
+	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, d.Idle
 }
 
 // findStream returns the stream with an id, which may be a new one: few are in use at once.
-func (l *lane) findStream(id int64) *stream {
-	for _, s := range l.streams {
+func (d *gpu) findStream(id int64) *stream {
+	for _, s := range d.streams {
 		if s.id == id {
 			return s
 		}
 	}
 	s := &stream{id: id, end: none}
-	l.streams = append(l.streams, s)
+	d.streams = append(d.streams, s)
 	return s
 }
 
 // pause makes that no gap reaches over what was not recorded.
-func (l *lane) pause() {
-	for _, s := range l.streams {
+func (d *gpu) pause() {
+	for _, s := range d.streams {
 		s.end = none
 	}
 }
 
 // addGap observes the gap between the last activity of a stream and a.
-func (r *rank) addGap(l *lane, s *stream, a *activity) {
+func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	t := r.tallyOf(s.end, a.Start)
 	if t == nil {
 		return
@@ -165,13 +165,13 @@ func (r *rank) addGap(l *lane, s *stream, a *activity) {
 		return
 	}
 	g := &topGap{
-		gap: gap, start: s.end, rank: r.id, device: l.Device, stream: s.id, step: int32(len(r.walk.Steps)) - 1,
-		previous: s.name, next: a.Name, call: -1, path: -1, idle: l.Idle - s.idle,
+		gap: gap, start: s.end, rank: r.id, device: d.Device, stream: s.id, step: int32(len(r.walk.Steps)) - 1,
+		previous: s.name, next: a.Name, call: -1, path: -1, idle: d.Idle - s.idle,
 	}
 	if a.launch != nil {
 		g.call, g.path = a.launch.name, a.launch.path
 	}
-	if l.GapEnd == a.Start { // the lane was idle before a
+	if d.GapEnd == a.Start { // the GPU was idle before a
 		g.parts = r.idle.LastGap()
 	}
 	t.insert(g, r.c.opt.Top)

@@ -19,12 +19,12 @@ func (c *computer) idleReport(views []*view) Idle {
 	var whole keySums
 	var window, inter int64
 	for _, v := range views {
-		lanes := int64(len(v.lanes))
-		rep.Lanes += len(v.lanes)
+		gpus := int64(len(v.gpus))
+		rep.GPUs += len(v.gpus)
 		rep.Steps += v.steps
 		for k := range v.scopes {
 			if v.has(&v.scopes[k]) {
-				window += v.sums[k].ns * lanes
+				window += v.sums[k].ns * gpus
 			}
 		}
 		v.eachTotal(func(_ *scope, t *idle.Total) {
@@ -55,11 +55,11 @@ func (c *computer) phaseReport(views []*view) []PhaseIdle {
 	var sums [noPhase]keySums
 	var window, steps [noPhase]int64
 	for _, v := range views {
-		lanes := int64(len(v.lanes))
+		gpus := int64(len(v.gpus))
 		v.eachStepTotal(func(of *scope, t *idle.Total) { sums[of.phase].add(t.Key, t.Ns) })
 		for k := range v.scopes {
 			if of := &v.scopes[k]; v.ofStep(of) {
-				window[of.phase] += v.sums[k].ns * lanes
+				window[of.phase] += v.sums[k].ns * gpus
 			}
 		}
 		for _, s := range v.counted() {
@@ -87,7 +87,7 @@ func (c *computer) stepReport(views []*view) []StepIdle {
 		for i, s := range v.counted() {
 			list = append(list, StepIdle{
 				Rank: v.id, Step: v.from + i, Phase: event.Phases[s.Phase], TotalUs: us(sums[i].total()),
-				WindowUs: us(s.Period() * int64(len(v.lanes))), Causes: c.causes(sums[i], 1),
+				WindowUs: us(s.Period() * int64(len(v.gpus))), Causes: c.causes(sums[i], 1),
 			})
 		}
 	}

@@ -12,10 +12,10 @@ func (r *rank) addCollective(a *activity) {
 	if !r.c.compared || n == 0 {
 		return
 	}
-	if r.lane.collectives == nil {
-		r.lane.collectives = straggler.NewCollectives(r.c.store)
+	if r.gpu.collectives == nil {
+		r.gpu.collectives = straggler.NewCollectives(r.c.store)
 	}
-	r.lane.collectives.Add(straggler.Collective{
+	r.gpu.collectives.Add(straggler.Collective{
 		Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
 	})
 }
@@ -30,8 +30,8 @@ func (r *rank) launchStep(a *activity) int {
 			k--
 		}
 	}
-	r.lane.step = max(r.lane.step, k)
-	return r.lane.step
+	r.gpu.step = max(r.gpu.step, k)
+	return r.gpu.step
 }
 
 // kernelTime is the time of a step's kernels by class.

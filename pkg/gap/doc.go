@@ -5,7 +5,7 @@
 //
 // # Windows
 //
-// A lane is a pair of rank and device with GPU activity: kernels and whole-graph
+// A GPU is a pair of rank and device with activity: kernels and whole-graph
 // replays, with Options.BusyAll copies and memsets, too; rows without a length are
 // none. Everything is said of the benchmark window of each rank, or, with WindowTrace
 // and for streams without steps, of the time from the rank's first GPU activity to its
@@ -17,18 +17,18 @@
 //
 // # Idle causes
 //
-// Package idle splits the idle time of a lane without remainder, by cause and by site.
+// Package idle splits the idle time of a GPU without remainder, by cause and by site.
 // A gap over the border of steps is split by time. One that begins in a window and
 // ends after it is tail inside.
 //
 // # Gaps
 //
-// A gap is what is between two consecutive activities of one stream of a lane, in the
+// A gap is what is between two consecutive activities of one stream of a GPU, in the
 // order of start, then end, where that is positive. It counts where the former ends
 // at or after the begin of the window and the latter starts at or before its end.
 // While a stream has a gap, others may run: of the longest gaps the report says for how
-// long the whole lane was idle, and what the thread that launched the next kernel did
-// in the last idle stretch of the lane before it.
+// long the whole GPU was idle, and what the thread that launched the next kernel did
+// in the last idle stretch of the GPU before it.
 //
 // # Graph coverage
 //

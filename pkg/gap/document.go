@@ -66,7 +66,7 @@ func (rep *Report) summary(s *report.Section) {
 	if i.WindowUs == 0 {
 		return
 	}
-	over := fmt.Sprintf("%s of %s on %d %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), i.Lanes, plural(i.Lanes, "GPU", "GPUs"))
+	over := fmt.Sprintf("%s of %s on %d %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), i.GPUs, plural(i.GPUs, "GPU", "GPUs"))
 	if i.Steps > 0 {
 		over += fmt.Sprintf(", %s in each of %d rank-steps", report.Micros(i.TotalUs/float64(i.Steps)), i.Steps)
 	}

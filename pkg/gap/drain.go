@@ -9,7 +9,7 @@ import (
 // blocked is a call in which a thread waits for the GPU, ns.
 type blocked struct{ thread, start, end int64 }
 
-// lead is what a lane lost when the GPU ran out of work in a wait. Without the wait all
+// lead is what a GPU lost when it ran out of work in a wait. Without the wait all
 // launches after it would have come earlier, by as long as it took, so that much of the
 // idle time until the thread waits again is its doing; the first small kernel after it
 // does not end that. Nor does a wait for older work, as is shown where the GPU still runs
@@ -41,13 +41,13 @@ func (r *rank) lastBlocked(thread, t int64) blocked {
 	return blocked{}
 }
 
-// addDrain observes the gap of a lane that a has just ended: is it a wait's doing?
-// The first gap of a lane after a wait is divided by idle already: what lies in the call is
+// addDrain observes the gap of a GPU that a has just ended: is it a wait's doing?
+// The first gap of a GPU after a wait is divided by idle already: what lies in the call is
 // the call's, the rest is drained here. Of later gaps the launch's lateness counts, up to
 // the length of the wait, until another wait of the same thread begins.
-func (r *rank) addDrain(l *lane, a *activity) {
+func (r *rank) addDrain(d *gpu, a *activity) {
 	wait := r.lastBlocked(a.LaunchThread, a.LaunchStart)
-	if wait == l.lead.wait && l.lead.left == 0 { // Fast path: most gaps are no wait's doing.
+	if wait == d.lead.wait && d.lead.left == 0 { // Fast path: most gaps are no wait's doing.
 		return
 	}
 	k, ns, ok := r.idle.GapOpening()
@@ -56,21 +56,21 @@ func (r *rank) addDrain(l *lane, a *activity) {
 		return
 	}
 	switch {
-	case wait == l.lead.wait:
-	case l.GapStart > wait.end && l.launched < wait.start: // for older work
-		l.lead.wait = wait
+	case wait == d.lead.wait:
+	case d.GapStart > wait.end && d.launched < wait.start: // for older work
+		d.lead.wait = wait
 	default:
-		l.lead = lead{wait: wait}
+		d.lead = lead{wait: wait}
 		if r.c.waits(k) {
-			after := l.GapEnd - l.GapStart - ns
-			l.lead.key, l.lead.left = k, max(0, wait.end-wait.start-after)
+			after := d.GapEnd - d.GapStart - ns
+			d.lead.key, d.lead.left = k, max(0, wait.end-wait.start-after)
 			tallied(&g.drains, k, tally{ns: after})
 			return
 		}
 	}
-	if late := min(max(0, a.LaunchEnd-l.GapStart), l.GapEnd-l.GapStart, l.lead.left); late > 0 {
-		l.lead.left -= late
-		tallied(&g.drains, l.lead.key, tally{ns: late})
+	if late := min(max(0, a.LaunchEnd-d.GapStart), d.GapEnd-d.GapStart, d.lead.left); late > 0 {
+		d.lead.left -= late
+		tallied(&g.drains, d.lead.key, tally{ns: late})
 	}
 }
 

@@ -38,7 +38,7 @@ type sample struct {
 	family   event.Class
 	at       int64
 	from, to int64 // the part of a gap that it is in
-	lanes    int64 // that were idle then
+	gpus     int64 // that were idle then
 }
 
 // exactNs is the time in stacks of calls.
@@ -104,14 +104,14 @@ func bare(strata map[stratum]*found) bool {
 	return false
 }
 
-// join puts samples in the order of time, of several lanes that one thread keeps idle each
+// join puts samples in the order of time, of several GPUs that one thread keeps idle each
 // only once.
 func (f *found) join() {
 	slices.SortStableFunc(f.samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
 	joined := f.samples[:0]
 	for _, s := range f.samples {
 		if n := len(joined); n > 0 && joined[n-1].at == s.at && joined[n-1].stack == s.stack {
-			joined[n-1].lanes++
+			joined[n-1].gpus++
 			continue
 		}
 		joined = append(joined, s)
@@ -139,8 +139,8 @@ func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stac
 	devices := map[int32]*int32{}
 	sampled := map[int32]bool{}
 	for _, v := range views {
-		if len(v.lanes) == 1 {
-			devices[v.id] = &v.lanes[0].Device
+		if len(v.gpus) == 1 {
+			devices[v.id] = &v.gpus[0].Device
 		}
 		sampled[v.id] = c.header.Records(event.Sample, v.id)
 	}
@@ -205,8 +205,8 @@ func (c *computer) counts(f *found) map[int32]int64 {
 	}
 	deep, all := map[int32]int64{}, map[int32]int64{}
 	for _, s := range f.samples {
-		if all[s.stack] += s.lanes; strings.Contains(c.header.Stacks[s.stack], ";") {
-			deep[s.stack] += s.lanes
+		if all[s.stack] += s.gpus; strings.Contains(c.header.Stacks[s.stack], ";") {
+			deep[s.stack] += s.gpus
 		}
 	}
 	if len(deep) > 0 {

@@ -29,7 +29,7 @@ func TestDivide(t *testing.T) {
 	c := &computer{header: &event.Header{Stacks: []string{"main;a", "main;b", "leaf", "main;call"}}}
 	of := func(stacks ...int32) (list []sample) {
 		for _, s := range stacks {
-			list = append(list, sample{stack: s, lanes: 1})
+			list = append(list, sample{stack: s, gpus: 1})
 		}
 		return list
 	}

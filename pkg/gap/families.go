@@ -16,7 +16,7 @@ import (
 
 // Running is what launching threads did on a CPU while GPUs were idle, by samples.
 type Running struct {
-	Us        float64  `json:"us"`         // idle time in which they were on a CPU, over all lanes
+	Us        float64  `json:"us"`         // idle time in which they were on a CPU, over all GPUs
 	SampledUs float64  `json:"sampled_us"` // of it in strata with samples: Families divide this
 	Samples   int64    `json:"samples"`    // of the CPU, in it
 	Families  []Family `json:"families"`   // the largest first; those of which enough is known
@@ -30,7 +30,7 @@ type Family struct {
 	Share  float64 `json:"share"`  // 0 to 1
 	Low    float64 `json:"low"`    // the lower end of its 95 % interval
 	High   float64 `json:"high"`   // the upper end of that
-	Us     float64 `json:"us"`     // the share of the time, over all lanes
+	Us     float64 `json:"us"`     // the share of the time, over all GPUs
 }
 
 // minSamples is how many independent samples a share takes.
@@ -55,16 +55,16 @@ func (p *pool) add(f *found) {
 		return
 	}
 	p.sampled += rest
-	lanes := int64(0)
+	gpus := int64(0)
 	for _, s := range f.samples {
-		lanes += s.lanes
+		gpus += s.gpus
 	}
-	weight, rate := float64(rest)/float64(lanes), f.drawn.Rate()
+	weight, rate := float64(rest)/float64(gpus), f.drawn.Rate()
 	for i, s := range f.samples {
 		if i == 0 || s.from != f.samples[i-1].from {
 			p.lengths = append(p.lengths, rate*float64(s.to-s.from))
 		}
-		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.lanes), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family)})
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family)})
 	}
 	p.counts = append(p.counts, f.drawn)
 }

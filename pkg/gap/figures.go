@@ -42,15 +42,15 @@ func (rep *Report) flameFigure(s *report.Section) {
 	for i := range stacks {
 		p.Root.Value += us(stacks[i].Ns)
 	}
-	told := map[level]bool{}
+	described := map[level]bool{}
 	for i := range stacks {
 		if st := &stacks[i]; st.Why != "" && st.Why != unknown {
-			told[parentOf(st)] = true
+			described[parentOf(st)] = true
 		}
 	}
 	for i := range stacks {
 		st := &stacks[i]
-		if !told[parentOf(st)] { // a level that says nothing
+		if !described[parentOf(st)] { // a level that says nothing
 			st.Why = ""
 		}
 		at := &p.Root

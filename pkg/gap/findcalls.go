@@ -190,15 +190,15 @@ func innermost(path string) string {
 // forward tells whether a path is inside a forward-step marker.
 func (f *finder) forward(path string) bool {
 	for _, name := range strings.Split(path, " > ") {
-		if f.c.markerTexts()[name] {
+		if f.c.markerNames()[name] {
 			return true
 		}
 	}
 	return false
 }
 
-// markerTexts are the names of forward-step markers.
-func (c *computer) markerTexts() map[string]bool {
+// markerNames are the names of forward-step markers.
+func (c *computer) markerNames() map[string]bool {
 	if c.marked == nil {
 		c.marked = map[string]bool{}
 		for id := range int32(c.ranges.Len()) {

@@ -182,11 +182,11 @@ func (g *generation) requests() string {
 		list = append(list, n)
 	}
 	slices.Sort(list)
-	var texts []string
+	var counts []string
 	for _, n := range list[:min(maxSteps, len(list))] {
-		texts = append(texts, fmt.Sprint(n))
+		counts = append(counts, fmt.Sprint(n))
 	}
-	return ", with " + strings.Join(texts, ", ") + " requests, for which no step replays one"
+	return ", with " + strings.Join(counts, ", ") + " requests, for which no step replays one"
 }
 
 // expand reports n kernels in steps that belong into a graph; worth is the idle time where

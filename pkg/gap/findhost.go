@@ -283,22 +283,22 @@ func (f *finder) lowLoad(times map[string]*hostTime) {
 // want of them. Ranks that reduce together run the same requests: where one of them waits
 // less than another, the other waits for that one in the rest of the time.
 func (f *finder) forRequests(times map[string]*hostTime) map[int32]float64 {
-	parts, perLane := map[int32]float64{}, map[int32]float64{}
+	parts, perGPU := map[int32]float64{}, map[int32]float64{}
 	for _, why := range waits {
 		if h := times[why]; h != nil {
 			for at, ns := range h.fetches {
-				perLane[at.rank] += float64(ns)
+				perGPU[at.rank] += float64(ns)
 			}
 		}
 	}
 	least := math.Inf(1)
 	for _, v := range f.views {
-		perLane[v.id] /= float64(max(1, len(v.lanes)))
-		least = min(least, perLane[v.id])
+		perGPU[v.id] /= float64(max(1, len(v.gpus)))
+		least = min(least, perGPU[v.id])
 	}
 	for _, v := range f.views {
-		if parts[v.id] = 1; f.c.header.ClassRows(event.Allreduce) > 0 && perLane[v.id] > 0 {
-			parts[v.id] = least / perLane[v.id]
+		if parts[v.id] = 1; f.c.header.ClassRows(event.Allreduce) > 0 && perGPU[v.id] > 0 {
+			parts[v.id] = least / perGPU[v.id]
 		}
 	}
 	return parts

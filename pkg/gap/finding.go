@@ -128,7 +128,7 @@ func (f *finder) add(pattern string, us float64, at Finding, format string, args
 	f.rep.Findings = append(f.rep.Findings, at)
 }
 
-// stepUs is the length of a step on a lane.
+// stepUs is the length of a step on a GPU.
 func (f *finder) stepUs() float64 { return f.rep.Idle.WindowUs / f.steps }
 
 // each says what a figure is for.

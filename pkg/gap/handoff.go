@@ -44,7 +44,7 @@ func onHost(cause string) bool {
 }
 
 // firstTarget returns what to look at first, nil for nothing.
-// It is what costs most per step, of findings and of ranges alike: a function where that is
+// It is what costs most per step, of findings and of ranges: a function where that is
 // known, else a range or call. Waiting for requests is no target where there is too little
 // load.
 func (r *Report) firstTarget() *string {

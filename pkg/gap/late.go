@@ -86,9 +86,9 @@ type compared struct {
 // none has.
 func (v *view) collectives() (all *straggler.Collectives) {
 	lowest := int32(math.MaxInt32)
-	for _, l := range v.lanes {
-		if l.collectives != nil && l.Device <= lowest {
-			all, lowest = l.collectives, l.Device
+	for _, d := range v.gpus {
+		if d.collectives != nil && d.Device <= lowest {
+			all, lowest = d.collectives, d.Device
 		}
 	}
 	return all

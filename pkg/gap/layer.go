@@ -93,9 +93,9 @@ func (v *view) sampled() []*segment {
 	return all
 }
 
-// addSample observes a kernel of the rank's first lane, for the layer.
+// addSample observes a kernel of the rank's first GPU, for the layer.
 func (r *rank) addSample(stream int32, a *activity) {
-	if r.lane != r.lanes[0] {
+	if r.gpu != r.gpus[0] {
 		return
 	}
 	path := int32(-1)

@@ -153,18 +153,18 @@ func (o *others) meanwhile(views []*view) (all []Meanwhile) {
 }
 
 // busy returns the threads, in order, that were on a CPU for long enough to matter beside the
-// waits of others, which are over all lanes. Of a whole machine's threads these are few.
+// waits of others, which are over all GPUs. Of a whole machine's threads these are few.
 func (o *others) busy(views []*view, waits eachTime) (list []who) {
-	lanes, ranks := 0, []who{{rank: noRank}}
+	gpus, ranks := 0, []who{{rank: noRank}}
 	for _, v := range views {
-		lanes, ranks = lanes+len(v.lanes), append(ranks, who{rank: v.id})
+		gpus, ranks = gpus+len(v.gpus), append(ranks, who{rank: v.id})
 	}
 	waited := map[int32]int64{}
 	for k, all := range o.within(ranks, views, waits) {
 		waited[ranks[k].rank] = all.ns
 	}
 	for w, t := range o.threads {
-		if n, ns := len(t.ends), waited[w.rank]; n > 0 && ns > 0 && float64(lanes)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(ns) {
+		if n, ns := len(t.ends), waited[w.rank]; n > 0 && ns > 0 && float64(gpus)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(ns) {
 			list = append(list, w)
 		}
 	}

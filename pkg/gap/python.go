@@ -14,7 +14,7 @@ import (
 // samples of Python functions. Those are taken by the clock, on a CPU and off it.
 type PythonLine struct {
 	Line    string  `json:"line"`    // the function, and in brackets its file without folder and the line
-	Us      float64 `json:"us"`      // idle time, over all lanes: exact by cause, divided by samples
+	Us      float64 `json:"us"`      // idle time, over all GPUs: exact by cause, divided by samples
 	Share   float64 `json:"share"`   // of the idle time
 	Samples int64   `json:"samples"` // at it
 

@@ -46,8 +46,8 @@ type rank struct {
 
 	activity activity // of the row under way
 
-	lanes  []*lane
-	lane   *lane // of the last GPU row
+	gpus   []*gpu
+	gpu    *gpu // of the last GPU row
 	chains []viewChain
 	// The last waits, of which there have been numBlocked.
 	blocked    [16]blocked
@@ -126,8 +126,8 @@ func (r *rank) End(s step.Slice, t int64) {
 	}
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
-		for _, l := range r.lanes {
-			l.pause()
+		for _, d := range r.gpus {
+			d.pause()
 		}
 	}
 }
@@ -261,9 +261,9 @@ func (r *rank) seal() {
 	}
 	r.idle.Close()
 	r.kept.Seal()
-	for _, l := range r.lanes {
-		if l.collectives != nil {
-			l.collectives.Seal()
+	for _, d := range r.gpus {
+		if d.collectives != nil {
+			d.collectives.Seal()
 		}
 	}
 	r.ring, r.chains = ring{}, nil

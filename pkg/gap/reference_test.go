@@ -44,7 +44,7 @@ func randomRows(seed uint64) (*event.Header, []eventtest.Row) {
 	return eventtest.Header(s.rows), s.rows
 }
 
-// at is a time in one of the bursts between the holes.
+// at is a time in one of the bursts between the gaps.
 func (s *small) at() int64 {
 	t := s.rng.Int64N(s.span)
 	if s.span > 200 && t%200 > 130 {
@@ -202,12 +202,12 @@ func (f *figures) rank(rows []eventtest.Row, start, end int64, opt gap.Options) 
 		gpu := r.Kind == event.Kernel || r.Kind == event.Graph || opt.BusyAll && (r.Kind == event.Memcpy || r.Kind == event.Memset)
 		return gpu && r.End > r.Start
 	}
-	lanes := map[int32][]*eventtest.Row{}
+	gpus := map[int32][]*eventtest.Row{}
 	streams := map[[2]int64][]*eventtest.Row{}
 	for i := range rows {
 		r := &rows[i]
 		if busy(r) {
-			lanes[r.Device] = append(lanes[r.Device], r)
+			gpus[r.Device] = append(gpus[r.Device], r)
 			key := [2]int64{int64(r.Device), r.Stream}
 			streams[key] = append(streams[key], r)
 		}
@@ -220,16 +220,16 @@ func (f *figures) rank(rows []eventtest.Row, start, end int64, opt gap.Options) 
 			}
 		}
 	}
-	for _, lane := range lanes {
+	for _, gpu := range gpus {
 		for t := start; t < end; t++ {
-			if cause := instant(rows, lane, t, end); cause != "" {
+			if cause := instant(rows, gpu, t, end); cause != "" {
 				f.causes["all "+cause]++
 			}
 		}
 		for _, w := range rows {
 			for t := w.Start; w.Kind == event.Window && t < w.End; t++ {
 				n, phase := stepAt(rows, t)
-				if cause := instant(rows, lane, t, w.End); cause != "" && n >= 0 {
+				if cause := instant(rows, gpu, t, w.End); cause != "" && n >= 0 {
 					f.causes[event.Phases[phase]+" "+cause]++
 					f.causes[fmt.Sprintf("step %d %d %s", rows[0].Rank, n, cause)]++
 				}
@@ -287,9 +287,9 @@ func stepAt(rows []eventtest.Row, t int64) (int, int32) {
 	return -1, -1
 }
 
-// instant returns why a lane is idle at t, "" where it is busy.
-func instant(rows []eventtest.Row, lane []*eventtest.Row, t, end int64) string {
-	before, next, busy := eventtest.Around(lane, t)
+// instant returns why a GPU is idle at t, "" where it is busy.
+func instant(rows []eventtest.Row, gpu []*eventtest.Row, t, end int64) string {
+	before, next, busy := eventtest.Around(gpu, t)
 	switch {
 	case busy:
 		return ""

@@ -36,14 +36,14 @@ type Report struct {
 	reason string // why there is nothing to say, "" where there is something
 }
 
-// Idle is the idle time of all lanes in the window and what it went to.
+// Idle is the idle time of all GPUs in the window and what it went to.
 type Idle struct {
-	TotalUs  float64 `json:"total_us"`  // idle time, over all lanes
-	WindowUs float64 `json:"window_us"` // length of the windows of all lanes
+	TotalUs  float64 `json:"total_us"`  // idle time, over all GPUs
+	WindowUs float64 `json:"window_us"` // length of the windows of all GPUs
 	// InterStepUs is the part between steps (package idle tells which gaps that
 	// are); null without steps.
 	InterStepUs *float64 `json:"inter_step_us"`
-	Lanes       int      `json:"lanes"`
+	GPUs        int      `json:"lanes"`
 	Steps       int64    `json:"rank_steps"` // of the benchmark segments
 	// Window is "benchmark" or "trace".
 	Window string  `json:"window"`
@@ -68,7 +68,7 @@ type Idle struct {
 // Cause is a part of idle time. The parts add up to the whole, in ns.
 type Cause struct {
 	Cause     string   `json:"cause"`       // as package idle names it
-	Ns        int64    `json:"ns"`          // over all lanes
+	Ns        int64    `json:"ns"`          // over all GPUs
 	Us        float64  `json:"us"`          // the same
 	Share     float64  `json:"share"`       // of the idle time
 	UsPerStep *float64 `json:"us_per_step"` // per rank-step, null without steps
@@ -91,7 +91,7 @@ type Cause struct {
 // Why is a part of a cause of idle time.
 type Why struct {
 	Why string  `json:"why"` // as package hoststate names it
-	Ns  int64   `json:"ns"`  // over all lanes
+	Ns  int64   `json:"ns"`  // over all GPUs
 	Us  float64 `json:"us"`  // the same
 	// Samples counts the samples of the CPU in it, and Families divides it by them, the
 	// largest first; of what is on a CPU, where enough is known.
@@ -108,7 +108,7 @@ type Holder struct {
 	Doing string  `json:"doing"`
 	Path  string  `json:"path"`
 	Why   string  `json:"why"`
-	Ns    int64   `json:"ns"` // over all lanes
+	Ns    int64   `json:"ns"` // over all GPUs
 	Us    float64 `json:"us"` // the same
 }
 
@@ -120,7 +120,7 @@ type Site struct {
 	// Path are the ranges that the call was made in, the outermost first; "" for
 	// none.
 	Path   string  `json:"path"`
-	Ns     int64   `json:"ns"`               // over all lanes
+	Ns     int64   `json:"ns"`               // over all GPUs
 	Us     float64 `json:"us"`               // the same
 	Source string  `json:"source,omitempty"` // the function that the innermost known range stands for
 }
@@ -128,8 +128,8 @@ type Site struct {
 // PhaseIdle is the idle time in the periods of the steps of a phase.
 type PhaseIdle struct {
 	Phase    string  `json:"phase"`      // one of event.Phases
-	TotalUs  float64 `json:"total_us"`   // over all lanes
-	WindowUs float64 `json:"window_us"`  // the periods of all lanes
+	TotalUs  float64 `json:"total_us"`   // over all GPUs
+	WindowUs float64 `json:"window_us"`  // the periods of all GPUs
 	Steps    int64   `json:"rank_steps"` // 1 or more
 	Causes   []Cause `json:"causes"`     // they add up to TotalUs, the largest first
 }
@@ -139,8 +139,8 @@ type StepIdle struct {
 	Rank     int32   `json:"rank"`      // number of the rank
 	Step     int     `json:"step"`      // number in its rank, from 0
 	Phase    string  `json:"phase"`     // one of event.Phases
-	TotalUs  float64 `json:"total_us"`  // over the rank's lanes
-	WindowUs float64 `json:"window_us"` // the period times the lanes
+	TotalUs  float64 `json:"total_us"`  // over the rank's GPUs
+	WindowUs float64 `json:"window_us"` // the period times the GPUs
 	Causes   []Cause `json:"causes"`    // they add up to TotalUs, the largest first
 }
 

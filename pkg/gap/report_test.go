@@ -282,7 +282,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// A lane that is idle for long, and one that appears late, are as exact as if all
+// A GPU that is idle for long, and one that appears late, are as exact as if all
 // were kept, because what ends their gaps was launched just before.
 func TestFoldIsExact(t *testing.T) {
 	var rows []eventtest.Row

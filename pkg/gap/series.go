@@ -32,10 +32,10 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *series.Series {
 	b := series.NewBuilder(first, last, len(shown)+1)
 	known := map[idle.Key]int{} // parts
 	for _, v := range views {
-		lanes := float64(max(len(v.lanes), 1))
+		gpus := float64(max(len(v.gpus), 1))
 		r := b.Rank(v.id, v.from, int(v.steps))
 		v.eachStepSample(func(k int32, sample *idle.Sample) {
-			r.Idle(int(k), c.partOf(known, shown, sample.Key), us(sample.Ns)/lanes)
+			r.Idle(int(k), c.partOf(known, shown, sample.Key), us(sample.Ns)/gpus)
 		})
 		for i, st := range v.counted() {
 			r.Step(v.from+i, us(st.Period()))

@@ -11,7 +11,7 @@ import (
 
 // stepFact is what one step of a rank did, as far as findings ask.
 type stepFact struct {
-	idle     int64 // of all lanes, in gaps that end in the step, ns
+	idle     int64 // of all GPUs, in gaps that end in the step, ns
 	loadNs   int64 // in calls that load code
 	forward  int32 // kernels of a forward pass that were launched by themselves
 	loose    int32 // other kernels that were
@@ -116,17 +116,17 @@ func inForward(class event.Class) bool {
 	return false
 }
 
-// addIdle observes the gap of a lane that a has just ended.
-func (r *rank) addIdle(f *stepFact, l *lane, a *activity) {
-	from := max(l.GapStart, r.segStart)
-	if from >= l.GapEnd {
+// addIdle observes the gap of a GPU that a has just ended.
+func (r *rank) addIdle(f *stepFact, d *gpu, a *activity) {
+	from := max(d.GapStart, r.segStart)
+	if from >= d.GapEnd {
 		return
 	}
-	f.idle += l.GapEnd - from
+	f.idle += d.GapEnd - from
 	if !a.Replayed && a.LaunchStart != none {
-		f.open += max(0, min(l.GapEnd, a.LaunchEnd)-from)
+		f.open += max(0, min(d.GapEnd, a.LaunchEnd)-from)
 	}
-	r.addDrain(l, a)
+	r.addDrain(d, a)
 }
 
 // addOverhead observes a span of the driver's or the profiler's own work.

@@ -50,7 +50,7 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "events", Usage: "go on until there are `N` rows, instead of --steps", Default: 0},
 		{Name: "steps", Usage: "steps of the benchmark segment", Default: d.Steps},
 		{Name: "warmup", Usage: "steps of the warm-up segment", Default: d.Warmup},
-		{Name: "hole", Usage: "idle `MS` after the warm-up", Default: d.Hole},
+		{Name: "hole", Usage: "idle `MS` after the warm-up", Default: d.Pause},
 		{Name: "ranks", Usage: "processes in tensor parallel", Default: d.Ranks},
 		{Name: "devices", Usage: "GPUs in each process", Default: d.Devices},
 		{Name: "layers", Usage: "layers of the model", Default: d.Layers},
@@ -191,7 +191,7 @@ func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 func config(c *cli.Call) (sim.Config, error) {
 	cfg := sim.Default()
 	cfg.Seed = c.Uint64("seed")
-	cfg.Events, cfg.Steps, cfg.Warmup, cfg.Hole = c.Int("events"), c.Int("steps"), c.Int("warmup"), c.Float("hole")
+	cfg.Events, cfg.Steps, cfg.Warmup, cfg.Pause = c.Int("events"), c.Int("steps"), c.Int("warmup"), c.Float("hole")
 	cfg.Ranks, cfg.Devices, cfg.Layers, cfg.Fused = c.Int("ranks"), c.Int("devices"), c.Int("layers"), c.Bool("fused")
 	cfg.ContextEvery, cfg.Dropped, cfg.KernelScale = c.Int("context-every"), c.Float("dropped"), c.Float("kernel-scale")
 	cfg.Mode, cfg.Markers = sim.Mode(c.String("mode")), sim.Markers(c.String("markers"))

@@ -5,8 +5,8 @@ import "github.com/hostbound/hostbound/pkg/report"
 // Report says for people whether the run is worse than those before.
 func (res *Result) Report(s *report.Section) {
 	switch {
-	case res.CannotTell != "":
-		s.Say("Cannot tell: %s.", res.CannotTell)
+	case res.Unknown != "":
+		s.Say("Cannot tell: %s.", res.Unknown)
 		return
 	case res.Worse:
 		s.Say("%s than the last %d runs (chance of a false alarm at most %s):", report.Strong("Worse"), res.Runs, report.Percent(res.Alpha))

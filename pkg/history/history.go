@@ -79,10 +79,10 @@ type Options struct {
 type Result struct {
 	// Runs is the number of runs that it was compared with.
 	Runs int `json:"runs"`
-	// Worse tells that some series rose; CannotTell says why that is not known, "" where it
+	// Worse tells that some series rose; Unknown says why that is not known, "" where it
 	// is.
-	Worse      bool   `json:"worse"`
-	CannotTell string `json:"cannot_tell,omitempty"`
+	Worse   bool   `json:"worse"`
+	Unknown string `json:"cannot_tell,omitempty"`
 	// Alpha bounds the chance that Worse is a false alarm.
 	Alpha float64 `json:"alpha"`
 	// Series has an entry for each series that was tested, the surest rise first.
@@ -121,7 +121,7 @@ func Examine(before []Run, run Run, opt Options) *Result {
 		}
 	}
 	if len(res.Series) == 0 {
-		res.CannotTell = fmt.Sprintf("fewer than %d runs before it have the same metrics", MinRuns)
+		res.Unknown = fmt.Sprintf("fewer than %d runs before it have the same metrics", MinRuns)
 		return res
 	}
 	for i, adjusted := range stat.Holm(p, nil) {

@@ -81,7 +81,7 @@ func TestEdges(t *testing.T) {
 	if Examine(runs[:30], runs[30], Options{}).Worse {
 		t.Error("what got better is worse")
 	}
-	if res := Examine(runs[:MinRuns-1], runs[30], Options{}); res.CannotTell == "" || res.Worse {
+	if res := Examine(runs[:MinRuns-1], runs[30], Options{}); res.Unknown == "" || res.Worse {
 		t.Errorf("%+v", res)
 	}
 	same := simulate(r, func(*rand.Rand) float64 { return 0 }, 20, 0, 0)

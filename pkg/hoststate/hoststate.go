@@ -129,8 +129,8 @@ type Host struct {
 	known bool             // of the last run
 	end   int64            // of the last run
 
-	silent bool // calls were not recorded
-	told   bool // anything was observed
+	silent   bool // calls were not recorded
+	observed bool // anything was observed
 }
 
 // call is an open call of the system's libraries.
@@ -147,7 +147,7 @@ func New(at int64, calls bool) *Host {
 }
 
 // Hold observes a stretch in which an overhead holds the thread up.
-func (h *Host) Hold(by Overhead, end int64) { h.held[by], h.told = max(h.held[by], end), true }
+func (h *Host) Hold(by Overhead, end int64) { h.held[by], h.observed = max(h.held[by], end), true }
 
 // Call observes a call of the system's libraries, of the class with an index in
 // osname.Classes, and the number of its name; waits tells whether it may wait.
@@ -163,16 +163,16 @@ func (h *Host) Call(start, end int64, class, name int32, waits bool) {
 	if waits {
 		off = Blocked
 	}
-	h.calls, h.told = append(h.calls[:n], call{end, class, name, off + Why(class)}), true
+	h.calls, h.observed = append(h.calls[:n], call{end, class, name, off + Why(class)}), true
 }
 
 // Run observes a stretch in which the thread is on a CPU, or, where known is not set,
 // nobody knows whether it is.
-func (h *Host) Run(end int64, known bool) { h.ran, h.told, h.known, h.end = true, true, known, end }
+func (h *Host) Run(end int64, known bool) { h.ran, h.observed, h.known, h.end = true, true, known, end }
 
 // At returns why at a time, and until when that lasts, at most limit. Times do not go back.
 func (h *Host) At(now, limit int64, in CUDA) (Why, int64) {
-	if !h.told { // Fast path: most recordings say nothing.
+	if !h.observed { // Fast path: most recordings say nothing.
 		return Unknown, limit
 	}
 	for by, end := range h.held {

@@ -70,7 +70,7 @@ type Targets struct {
 	Source   string                         // where the names are from
 	Class    []Class                        // those that can be profiled
 	Receiver []struct{ Name, Class string } // attributes and variables, and what they hold
-	// Chain says where the time goes that a function hides behind calls.
+	// Chain says where the time goes that a function hides in calls.
 	Chain []struct {
 		Function string   // Class.method that is known to hide its time
 		Next     []string // Class.method each: where that goes

@@ -12,7 +12,7 @@ var wrappers = set("enumerate zip range len reversed sorted list tuple iter set"
 
 // collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b. A number
 // of turns, as in range(n), is no collection.
-// Texts are compared as they stand, so two names of one list are two collections, and
+// Names are compared as they stand, so two names of one list are two collections, and
 // nothing is claimed of them.
 func collections(over string) []string {
 	over = strings.TrimSpace(over)

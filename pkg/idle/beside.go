@@ -9,31 +9,31 @@ import (
 )
 
 // Beside is what a thread did in a group of slices while others waited, and where it ran.
-// Times are ns, those while lanes are idle summed over lanes.
+// Times are ns, those while GPUs are idle summed over GPUs.
 type Beside struct {
 	Ran   int64 // on a CPU in all
 	Moves int64 // it came to a CPU that was not its last one
-	// Crossed counts those moves between sockets, and Far is the time that it was on a CPU
+	// Crossings counts those moves between sockets, and Far is the time that it was on a CPU
 	// whose NUMA node has none of the rank's GPUs; 0 where nobody knows which are (see [Places]).
-	Crossed, Far int64
-	// While a lane is idle because of a launching thread that is blocked until another
+	Crossings, Far int64
+	// While a GPU is idle because of a launching thread that is blocked until another
 	// thread or process does something (calls of the classes wait, io and join): OnCPU is
 	// the time that this thread was on a CPU, of the waiting thread itself Waited.
 	OnCPU, Waited int64
-	// While a lane is idle because of a launching thread that has lost its CPU: Took is the
+	// While a GPU is idle because of a launching thread that has lost its CPU: Took is the
 	// time that this thread was on the same one, of the launching thread itself Lost.
-	Took, Lost int64
+	SameCPU, Lost int64
 }
 
 // Add adds what it did in other slices.
 func (b *Beside) Add(o Beside) {
 	b.Ran += o.Ran
 	b.Moves += o.Moves
-	b.Crossed += o.Crossed
+	b.Crossings += o.Crossings
 	b.Far += o.Far
 	b.OnCPU += o.OnCPU
 	b.Waited += o.Waited
-	b.Took += o.Took
+	b.SameCPU += o.SameCPU
 	b.Lost += o.Lost
 }
 
@@ -44,8 +44,8 @@ type Places struct {
 	GPUNodes []int32 // those of a rank's GPUs, in ascending order
 }
 
-// crosses tells whether two CPUs are known to be in two sockets.
-func (p *Places) crosses(a, b int32) bool {
+// betweenSockets tells whether two CPUs are known to be in two sockets.
+func (p *Places) betweenSockets(a, b int32) bool {
 	s, t := at(p.Sockets, a), at(p.Sockets, b)
 	return s >= 0 && t >= 0 && s != t
 }
@@ -95,14 +95,14 @@ type besideAt struct {
 	Beside
 }
 
-// reach returns the time that the gaps of lanes reach back to, none where one is yet to
+// reach returns the time that the gaps of GPUs reach back to, none where one is yet to
 // appear.
 func (r *Rank) reach() int64 {
-	if len(r.lanes) == 0 {
+	if len(r.gpus) == 0 {
 		return none
 	}
 	from := r.last
-	for _, l := range r.lanes {
+	for _, l := range r.gpus {
 		from = min(from, l.End)
 	}
 	return from
@@ -183,7 +183,7 @@ func waitsForOthers(why hoststate.Why) bool {
 	return false
 }
 
-// observeBeside observes that a lane is idle between two times because of a thread in the
+// observeBeside observes that a GPU is idle between two times because of a thread in the
 // state of a key: what the others do meanwhile.
 func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
 	if !r.opt.Beside || !r.runs { // Fast path: most recordings have none.
@@ -221,7 +221,7 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
 				case waits:
 					one.OnCPU += run.end - run.start
 				case run.cpu == cpu:
-					one.Took += run.end - run.start
+					one.SameCPU += run.end - run.start
 				}
 			})
 			r.addBeside(k, h, one)
@@ -241,8 +241,8 @@ func (r *Rank) closeBeside(k int, at int64) {
 			one.Ran += run.end - run.start
 			if before >= 0 && before != run.cpu {
 				one.Moves++
-				if r.opt.Places.crosses(before, run.cpu) {
-					one.Crossed++
+				if r.opt.Places.betweenSockets(before, run.cpu) {
+					one.Crossings++
 				}
 			}
 			if r.opt.Places.far(run.cpu) {
@@ -300,7 +300,7 @@ func (r *Rank) EachBeside(f func(ThreadBeside)) {
 	}
 }
 
-// Wait is a time, ns, in which a lane is idle because a launching thread is blocked until
+// Wait is a time, ns, in which a gpu is idle because a launching thread is blocked until
 // another thread or process does something, or has lost its CPU.
 type Wait struct {
 	Group    int   // of slices, as Cut was told
@@ -309,7 +309,7 @@ type Wait struct {
 	CPU      int32 // that it has lost, -1 where it is blocked
 }
 
-// EachWait calls f with each such time, where the option Waits is set. Those of several lanes
+// EachWait calls f with each such time, where the option Waits is set. Those of several gpus
 // may be the same.
 func (r *Rank) EachWait(f func(Wait)) {
 	const from, to, cpu, thread = spill.Payload, spill.Payload + 1, spill.Payload + 2, spill.Payload + 3

@@ -21,7 +21,7 @@ func TestBesideAgainstReference(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 21))
 		few = []int{1, 4, 1 << 13}[seed%3]
 		var rows []eventtest.Row
-		// One lane, thread 1 launches: each kernel ends a gap that thread 1 is the cause of.
+		// One GPU, thread 1 launches: each kernel ends a gap that thread 1 is the cause of.
 		for at, n := int64(5), int64(0); at < 400; n++ {
 			call := eventtest.New(event.API, 0, at, at+2, "cudaLaunchKernel")
 			call.Thread, call.Class, call.Correlation = 1, event.Launch, n
@@ -64,7 +64,7 @@ func TestBesideAgainstReference(t *testing.T) {
 			t.Fatalf("seed %d: more than there is: %v", seed, got)
 		}
 	}
-	if seen.OnCPU < 400 || seen.Waited < 400 || seen.Took < 400 || seen.Lost < 400 || seen.Moves < 400 || seen.Ran < 400 || seen.Crossed < 400 || seen.Far < 400 {
+	if seen.OnCPU < 400 || seen.Waited < 400 || seen.SameCPU < 400 || seen.Lost < 400 || seen.Moves < 400 || seen.Ran < 400 || seen.Crossings < 400 || seen.Far < 400 {
 		t.Errorf("the traces show too little: %+v", seen)
 	}
 }
@@ -134,7 +134,7 @@ func besideAtInstant(rows []eventtest.Row, at, group int64, sums map[[2]int64]Be
 			continue
 		}
 		if r.Start == at && last[r.Thread] >= 0 && last[r.Thread] != r.CPU {
-			add(r.Thread, Beside{Moves: 1, Crossed: int64(max(last[r.Thread], r.CPU) / 2)}) // CPU 2 is in another socket
+			add(r.Thread, Beside{Moves: 1, Crossings: int64(max(last[r.Thread], r.CPU) / 2)}) // CPU 2 is in another socket
 		}
 		if last[r.Thread] = r.CPU; at < r.End {
 			on[r.Thread] = r.CPU
@@ -154,12 +154,12 @@ func besideAtInstant(rows []eventtest.Row, at, group int64, sums map[[2]int64]Be
 		case thread != 1 && running && why == "waits":
 			add(thread, Beside{OnCPU: 1})
 		case thread != 1 && running && why == "lost" && cpu == last[1]:
-			add(thread, Beside{Took: 1})
+			add(thread, Beside{SameCPU: 1})
 		}
 	}
 }
 
-// whyOfLauncher says whether the lane is idle because thread 1 waits for others, or has lost
+// whyOfLauncher says whether the GPU is idle because thread 1 waits for others, or has lost
 // its CPU.
 func whyOfLauncher(rows []eventtest.Row, at int64) string {
 	next := false

@@ -2,7 +2,7 @@ package idle
 
 import "github.com/hostbound/hostbound/pkg/thread"
 
-// Cause is why a lane is idle.
+// Cause is why a GPU is idle.
 type Cause int32
 
 // The causes. Those before Graph are the states of a thread.

@@ -1,14 +1,14 @@
 // Package idle attributes the idle time of GPUs: it splits each nanosecond in which
-// a lane (a pair of rank and device) is idle by its cause and by the site of that,
+// a GPU (a pair of rank and device) is idle by its cause and by the site of that,
 // and tells idle time within steps from that between them.
 //
 // # Causes
 //
-// For each idle gap of a lane take the activity that ends it, in the order of the
+// For each idle gap of a GPU take the activity that ends it, in the order of the
 // stream (of equal starts the longer one), and the one after which it began (of equal
 // ends the later row). An instant of the gap is, the first that holds,
 //
-//	tail        no activity of the lane starts any more before the window ends, or
+//	tail        no activity of the GPU starts any more before the window ends, or
 //	            before the recording pauses
 //	graph       both belong to one graph replay: they have one correlation, and both
 //	            have a graph node or are whole-graph rows
@@ -43,10 +43,10 @@
 // # In-step and inter-step
 //
 // A gap is inter-step, wherever the steps were cut, when the activity that ends it is
-// the lane's first that was launched during a forward-step marker range (of several
+// the GPU's first that was launched during a forward-step marker range (of several
 // ranges around the launch the one that starts last; ranges of one number that start
 // within 100 us are one). While no marker was seen on the rank, the method by which
-// steps were isolated decides: under allreduce the longest gap of each lane between
+// steps were isolated decides: under allreduce the longest gap of each GPU between
 // the end of one step and the first activity after the start of the next, under graph
 // the gap before the first activity of a step. All other gaps are in-step.
 //

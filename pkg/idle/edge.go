@@ -31,8 +31,8 @@ type markerRange struct {
 
 const noNumber = -1
 
-// laneEdge is what is known of the steps of one lane.
-type laneEdge struct {
+// gpuEdge is what is known of the steps of one GPU.
+type gpuEdge struct {
 	seen []bool // by id of a marker: an activity launched during it was seen
 	// While there were known many ranges, launches between from and to are in one
 	// that was seen, or in none.
@@ -41,7 +41,7 @@ type laneEdge struct {
 	awaited  bool  // no activity was seen since the start of the open step
 	start    int64 // that start
 	length   int64 // of the candidate
-	gap      []latePiece
+	gap      []lateAttribution
 }
 
 func newEdges(opt Options) edges {
@@ -97,9 +97,9 @@ func (e *edges) number(text []byte) int64 {
 	return noNumber
 }
 
-// first tells whether an activity is the lane's first that was launched during its
+// first tells whether an activity is the GPU's first that was launched during its
 // marker range.
-func (e *edges) first(l *laneEdge, a *Activity) bool {
+func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	t := a.LaunchStart
 	if len(e.ranges) == 0 || t < e.ranges[0].start {
 		return false
@@ -127,7 +127,7 @@ func (e *edges) first(l *laneEdge, a *Activity) bool {
 }
 
 // see tells whether a marker is seen for the first time.
-func (l *laneEdge) see(id int) bool {
+func (l *gpuEdge) see(id int) bool {
 	for id >= len(l.seen) {
 		l.seen = append(l.seen, make([]bool, max(64, len(l.seen)))...)
 	}
@@ -143,16 +143,16 @@ func (r *Rank) Step(start, end int64) {
 		return
 	}
 	if e.stepEnd != never { // not the first one
-		for _, l := range r.lanes {
-			l.edge.awaited, l.edge.start = true, start
+		for _, d := range r.gpus {
+			d.edge.awaited, d.edge.start = true, start
 		}
 	}
 	e.stepEnd = end
 }
 
-// matchEdge observes a gap of a lane that has just been attributed as in-step.
-func (r *Rank) matchEdge(l *Lane, from, to int64) {
-	e := &l.edge
+// matchEdge observes a gap of a GPU that has just been attributed as in-step.
+func (r *Rank) matchEdge(d *GPU, from, to int64) {
+	e := &d.edge
 	between := r.edges.longest && to > r.edges.stepEnd
 	if e.awaited {
 		between = from < e.start
@@ -162,16 +162,16 @@ func (r *Rank) matchEdge(l *Lane, from, to int64) {
 		e.gap = append(e.gap[:0], r.gap...)
 	}
 	if e.awaited {
-		r.passEdge(l)
+		r.passEdge(d)
 	}
 }
 
-// passEdge observes the first activity of a step on a lane: the candidate is
+// passEdge observes the first activity of a step on a GPU: the candidate is
 // inter-step.
-func (r *Rank) passEdge(l *Lane) {
-	e := &l.edge
+func (r *Rank) passEdge(d *GPU) {
+	e := &d.edge
 	for _, p := range e.gap {
-		inter := latePiece{piece{p.at, p.code | interBit, p.ns}, p.until}
+		inter := lateAttribution{attribution{p.at, p.code | interBit, p.ns}, p.until}
 		p.ns = -p.ns
 		r.move(p)
 		r.move(inter)
@@ -179,8 +179,8 @@ func (r *Rank) passEdge(l *Lane) {
 	e.awaited, e.length, e.gap = false, 0, e.gap[:0]
 }
 
-// move adds a piece, which may be of a closed slice.
-func (r *Rank) move(p latePiece) {
+// move adds an attribution, which may be of a closed slice.
+func (r *Rank) move(p lateAttribution) {
 	if int(p.at) == len(r.slices)-1 {
 		r.now.add(p.code, p.ns)
 	} else {

@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/spill"
 )
 
-// kernels makes kernels of one lane that are busy between pairs of times.
+// kernels makes kernels of one GPU that are busy between pairs of times.
 func kernels(spans ...int64) (rows []eventtest.Row) {
 	for i := 0; i < len(spans); i += 2 {
 		k := eventtest.New(event.Kernel, 0, spans[i], spans[i+1], "k")

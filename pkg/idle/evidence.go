@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Evidence is a stack that a host thread was in while a lane was idle because of it: for a
+// Evidence is a stack that a host thread was in while a GPU was idle because of it: for a
 // time that is known, as the stack is that of a call, or at the instant of a sample.
 type Evidence struct {
 	Slice  int         // as Cut returned it
@@ -87,14 +87,14 @@ func (l *stackList) keep(from int64) {
 	l.at, l.room = kept, min(2*len(kept), maxStacksAt)
 }
 
-// look finds the stacks of a thread during a part of a gap, in which it was in a state.
-func (r *Rank) look(h *hostThread, from, to int64, key Key, g gapOf) {
+// collect finds the stacks of a thread during a part of a gap, in which it was in a state.
+func (r *Rank) collect(h *hostThread, from, to int64, key Key, g gapOf) {
 	if len(h.samples.at)+len(h.called.at) == 0 {
 		return
 	}
 	_, why := r.sites.Undivided(key)
 	if cause := r.sites.Cause(key); why.InCall() || cause >= Launch && cause <= API {
-		r.lookCalls(h, from, to, key, g)
+		r.collectCalls(h, from, to, key, g)
 	}
 	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
 	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
@@ -141,8 +141,8 @@ func (r *Rank) Drawn(key Key) stat.Counts {
 	return r.drawn[key]
 }
 
-// lookCalls finds the stacks of calls: at each instant that of the call that began last.
-func (r *Rank) lookCalls(h *hostThread, from, to int64, key Key, g gapOf) {
+// collectCalls finds the stacks of calls: at each instant that of the call that began last.
+func (r *Rank) collectCalls(h *hostThread, from, to int64, key Key, g gapOf) {
 	k := searchBack(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
 	first := max(0, k-maxCalls)
 	for from < to {

@@ -11,15 +11,15 @@ import (
 // defaultMaxRuns is how many runs of a rank's threads are kept.
 const defaultMaxRuns = 1 << 17
 
-// foldedPiece is time that a thread spent in one state in one slice.
-type foldedPiece struct {
+// foldedAttribution is time that a thread spent in one state in one slice.
+type foldedAttribution struct {
 	thread int32
-	piece
+	attribution
 }
 
 // Bound bounds what is kept of what the threads did; it is to be called every few
 // thousand rows. An idle gap needs all of that since its beginning, because only its
-// end tells which thread matters, and when that one's launch was made; and a lane that
+// end tells which thread matters, and when that one's launch was made; and a GPU that
 // is yet to appear has been idle since the first slice. When too much is kept, it is
 // replaced by the time that each launching thread spent in each state in each slice.
 // Of a gap that reaches back before that, all is still exact, except where the launch
@@ -45,14 +45,14 @@ func (r *Rank) Bound() {
 
 // fold replaces what is known of the time before to by sums.
 func (r *Rank) fold(to int64) {
-	for _, l := range r.lanes {
-		if from := max(l.End, r.origin); from < to && from >= r.folds {
-			l.partial = l.partial[:0]
+	for _, d := range r.gpus {
+		if from := max(d.End, r.origin); from < to && from >= r.folds {
+			d.partial = d.partial[:0]
 			for _, h := range r.threads {
-				l.partial = r.appendFolded(l.partial, h, from, to)
+				d.partial = r.appendFolded(d.partial, h, from, to)
 			}
 			// What is folded now it has.
-			l.folded, l.foldEnd = -1, to
+			d.folded, d.foldEnd = -1, to
 		}
 	}
 	for _, h := range r.threads {
@@ -65,19 +65,19 @@ func (r *Rank) fold(to int64) {
 		}
 		h.Forget(to)
 	}
-	for _, l := range r.lanes {
-		if l.folded < 0 {
-			l.folded = r.numFolded
+	for _, d := range r.gpus {
+		if d.folded < 0 {
+			d.folded = r.numFolded
 		}
-		if l.foldEnd > none {
-			l.foldEnd = to
+		if d.foldEnd > none {
+			d.foldEnd = to
 		}
 	}
 	r.folds = to
 }
 
 // appendFolded appends what a thread did between from and to.
-func (r *Rank) appendFolded(list []foldedPiece, h *hostThread, from, to int64) []foldedPiece {
+func (r *Rank) appendFolded(list []foldedAttribution, h *hostThread, from, to int64) []foldedAttribution {
 	if !h.launches {
 		return list
 	}
@@ -97,12 +97,12 @@ func (r *Rank) appendFolded(list []foldedPiece, h *hostThread, from, to int64) [
 
 // folder sums up what a thread did, slice by slice.
 type folder struct {
-	r      *Rank
-	list   []foldedPiece
-	number int32
-	slice  int
-	sum    sums
-	pieces []piece
+	r            *Rank
+	list         []foldedAttribution
+	number       int32
+	slice        int
+	sum          sums
+	attributions []attribution
 }
 
 // add adds a run, none of which starts before those added already end.
@@ -121,24 +121,24 @@ func (f *folder) add(from, to int64, state thread.State) {
 }
 
 func (f *folder) drain() {
-	f.pieces = f.sum.drain(f.pieces[:0], int32(f.slice))
-	for _, p := range f.pieces {
-		f.list = append(f.list, foldedPiece{f.number, p})
+	f.attributions = f.sum.drain(f.attributions[:0], int32(f.slice))
+	for _, p := range f.attributions {
+		f.list = append(f.list, foldedAttribution{f.number, p})
 	}
 }
 
-// attributeFolded credits the part of a span before the lane's fold, and returns
+// attributeFolded credits the part of a span before the GPU's fold, and returns
 // where the rest begins.
-func (r *Rank) attributeFolded(l *Lane, h *hostThread, s span, g gapOf) int64 {
-	end := min(l.foldEnd, s.end)
-	if s.end < l.foldEnd {
+func (r *Rank) attributeFolded(d *GPU, h *hostThread, s span, g gapOf) int64 {
+	end := min(d.foldEnd, s.end)
+	if s.end < d.foldEnd {
 		r.estimated += s.end - s.start
 	}
 	number := int32(-1)
 	if h != nil {
 		number = h.number
 	}
-	mine := r.foldedOf(l, number)
+	mine := r.foldedOf(d, number)
 	var sum sums
 	first := r.sliceAt(s.start)
 	if len(mine) > 0 {
@@ -158,24 +158,24 @@ func (r *Rank) attributeFolded(l *Lane, h *hostThread, s span, g gapOf) int64 {
 	return end
 }
 
-// foldedOf returns what was folded of a thread during the lane's gap, by slice.
-func (r *Rank) foldedOf(l *Lane, number int32) []piece {
-	var mine []piece
-	for _, p := range l.partial {
+// foldedOf returns what was folded of a thread during the GPU's gap, by slice.
+func (r *Rank) foldedOf(d *GPU, number int32) []attribution {
+	var mine []attribution
+	for _, p := range d.partial {
 		if p.thread == number {
-			mine = append(mine, p.piece)
+			mine = append(mine, p.attribution)
 		}
 	}
 	const thread, at, key, ns = spill.Payload, spill.Payload + 1, spill.Payload + 2, spill.Payload + 3
-	all := r.folded.Read(l.folded)
+	all := r.folded.Read(d.folded)
 	for rows := all.Next(spill.All); rows != nil; rows = all.Next(spill.All) {
 		for i, fold := range rows[spill.Key] {
-			if fold >= l.folded && rows[thread][i] == int64(number) {
-				mine = append(mine, piece{int32(rows[at][i]), code(rows[key][i]), rows[ns][i]})
+			if fold >= d.folded && rows[thread][i] == int64(number) {
+				mine = append(mine, attribution{int32(rows[at][i]), code(rows[key][i]), rows[ns][i]})
 			}
 		}
 	}
-	slices.SortStableFunc(mine, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(mine, func(a, b attribution) int { return cmp.Compare(a.at, b.at) })
 	return mine
 }
 

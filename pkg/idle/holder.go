@@ -81,8 +81,8 @@ func (r *Rank) forgetHolds() {
 		return
 	}
 	from := r.last
-	for _, l := range r.lanes {
-		from = min(from, l.End)
+	for _, d := range r.gpus {
+		from = min(from, d.End)
 	}
 	kept := r.holds[:0]
 	for i, h := range r.holds {

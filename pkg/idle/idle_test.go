@@ -74,20 +74,20 @@ func randomRows(rng *rand.Rand, markers bool) []eventtest.Row {
 
 // reference adds up idle time instant by instant, as "slice key inter".
 func reference(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64) map[string]int64 {
-	lanes := map[int32][]*eventtest.Row{}
+	gpus := map[int32][]*eventtest.Row{}
 	for i := range rows {
 		if r := &rows[i]; r.Kind == event.Kernel && r.End > r.Start {
-			lanes[r.Device] = append(lanes[r.Device], r)
+			gpus[r.Device] = append(gpus[r.Device], r)
 		}
 	}
 	sum := map[string]int64{}
-	for _, lane := range lanes {
-		first := firsts(rows, lane)
+	for _, gpu := range gpus {
+		first := firsts(rows, gpu)
 		for t := cuts[0]; t < end; t++ {
 			if slices.ContainsFunc(pauses, func(p [2]int64) bool { return p[0] <= t && t < p[1] }) {
 				continue
 			}
-			if key := instant(rows, lane, first, pauses, t, end); key != "" {
+			if key := instant(rows, gpu, first, pauses, t, end); key != "" {
 				sum[fmt.Sprint(sliceOf(cuts, t), " ", key)]++
 			}
 		}
@@ -103,11 +103,11 @@ func sliceOf(cuts []int64, t int64) int {
 	return k + 1
 }
 
-// firsts returns the lane's activities that are the first of a marker range.
-func firsts(rows []eventtest.Row, lane []*eventtest.Row) map[*eventtest.Row]bool {
+// firsts returns the GPU's activities that are the first of a marker range.
+func firsts(rows []eventtest.Row, gpu []*eventtest.Row) map[*eventtest.Row]bool {
 	first := map[*eventtest.Row]bool{}
 	seen := map[*eventtest.Row]bool{}
-	for _, a := range lane {
+	for _, a := range gpu {
 		var around *eventtest.Row
 		for i := range rows {
 			if m := &rows[i]; m.Class == event.StepMarker && m.Start <= a.LaunchStart && a.LaunchStart < m.End {
@@ -121,9 +121,9 @@ func firsts(rows []eventtest.Row, lane []*eventtest.Row) map[*eventtest.Row]bool
 	return first
 }
 
-// instant returns why a lane is idle at t, "" where it is busy.
-func instant(rows []eventtest.Row, lane []*eventtest.Row, first map[*eventtest.Row]bool, pauses [][2]int64, t, end int64) string {
-	before, next, busy := eventtest.Around(lane, t)
+// instant returns why a GPU is idle at t, "" where it is busy.
+func instant(rows []eventtest.Row, gpu []*eventtest.Row, first map[*eventtest.Row]bool, pauses [][2]int64, t, end int64) string {
+	before, next, busy := eventtest.Around(gpu, t)
 	if busy {
 		return ""
 	}
@@ -276,7 +276,7 @@ func TestAgainstReference(t *testing.T) {
 		if len(rows) == 0 {
 			continue
 		}
-		// The reference knows no lane before its first activity: it counts from the first cut.
+		// The reference knows no GPU before its first activity: it counts from the first cut.
 		cuts := []int64{1 + rng.Int64N(30)}
 		for range rng.IntN(6) {
 			cuts = append(cuts, cuts[len(cuts)-1]+1+rng.Int64N(90))

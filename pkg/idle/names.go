@@ -19,7 +19,7 @@ type Names struct {
 	cache [512]cachedName
 	buf   []byte
 	dict  *event.Dict
-	codes []int32 // numbers of the texts of dict, one more than they are; 0: not looked up yet
+	codes []int32 // numbers of the strings of dict, one more than they are; 0: not looked up yet
 }
 
 // cachedName is a name as it came and its number.
@@ -34,7 +34,7 @@ func NewNames(fold bool) *Names {
 	return &Names{fold: fold, ids: make(map[string]int32)}
 }
 
-// Of returns the number of the name in row i. Texts in a dictionary are looked up
+// Of returns the number of the name in row i. Strings of a dictionary are looked up
 // once.
 func (n *Names) Of(c *event.Strings, i int) int32 {
 	if c.Dict == nil || c.Codes[i] < 0 {

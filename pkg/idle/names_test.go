@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// TestNamesOf finds the same numbers for texts of dictionaries and others.
+// TestNamesOf finds the same numbers for strings of dictionaries and others.
 func TestNamesOf(t *testing.T) {
 	for _, fold := range []bool{false, true} {
 		n := NewNames(fold)

@@ -30,7 +30,7 @@ type Options struct {
 	// OSCalls says that calls of the system's libraries were recorded in the rank's
 	// process.
 	Why, OSCalls bool
-	// Stacks keeps in which stacks threads were found while lanes were idle. It takes Why.
+	// Stacks keeps in which stacks threads were found while GPUs were idle. It takes Why.
 	Stacks bool
 	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
 	Beside bool
@@ -51,7 +51,7 @@ type Options struct {
 	Markers *marker.Set
 }
 
-// Rank attributes the idle time of one rank's lanes. It observes the rows of the rank
+// Rank attributes the idle time of one rank's GPUs. It observes the rows of the rank
 // in their order.
 type Rank struct {
 	sites *Sites
@@ -60,32 +60,32 @@ type Rank struct {
 
 	last   int64 // start of the last row
 	origin int64 // start of the first slice in a group
-	closed []piece
+	closed []attribution
 
 	slices  []slice // the last one is open
 	now     sums    // of the open slice
 	samples log
-	causes  []piece // of the slice that is being kept
-	totals  []piece
-	pending []piece
+	causes  []attribution // of the slice that is being kept
+	totals  []attribution
+	pending []attribution
 	late    log
 	host    log
 	open    []groupSums
 
-	lanes   []*Lane
-	lane    *Lane // of the last activity
+	gpus    []*GPU
+	gpu     *GPU // of the last activity
 	threads []*hostThread
 	byID    map[int64]*hostThread
 	thread  *hostThread // of the last host row
 	folds   int64       // time up to which runs were folded
 	folded  *spill.Log  // by fold: what a launching thread did before it
-	buf     []foldedPiece
+	buf     []foldedAttribution
 	// numFolded is the number of folds, of each launching thread one.
 	numFolded int64
 
 	unknown   Key // what nobody knows a thread to be doing
 	estimated int64
-	gap       []latePiece // what the last gap was attributed to
+	gap       []lateAttribution // what the last gap was attributed to
 	edges     edges
 	holds     []hold // of the interpreter lock, in the order of their start
 	held      bool   // holds of the interpreter lock are recorded
@@ -339,8 +339,8 @@ func (r *Rank) Close() {
 	if r.slices[len(r.slices)-1].start < never {
 		r.slices = append(r.slices, slice{never, NoGroup})
 	}
-	for _, l := range r.lanes {
-		r.endLane(l, never)
+	for _, d := range r.gpus {
+		r.endGPU(d, never)
 	}
 	for _, g := range r.open {
 		r.totals = g.sums.drain(r.totals, g.group)

@@ -243,9 +243,9 @@ func (s *Sites) RangeText(path int32) string { return s.Ranges.Text(s.paths.Name
 
 // PathText returns the ranges of a path as one text, the outermost first.
 func (s *Sites) PathText(path int32) string {
-	var texts []string
+	var ranges []string
 	for _, name := range s.paths.Names(path) {
-		texts = append(texts, s.Ranges.Text(name))
+		ranges = append(ranges, s.Ranges.Text(name))
 	}
-	return strings.Join(texts, " > ")
+	return strings.Join(ranges, " > ")
 }

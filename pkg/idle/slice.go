@@ -21,7 +21,7 @@ type slice struct {
 	group int32
 }
 
-// Sample is idle time of all lanes of a rank in one slice. Several samples of one
+// Sample is idle time of all GPUs of a rank in one slice. Several samples of one
 // slice and key add up; a single one may be negative.
 type Sample struct {
 	Slice int   // as Cut returned it
@@ -30,7 +30,7 @@ type Sample struct {
 	Ns    int64 // idle time
 }
 
-// Total is idle time of all lanes of a rank in a group of slices. Several totals of
+// Total is idle time of all GPUs of a rank in a group of slices. Several totals of
 // one group and key add up; a single one may be negative.
 type Total struct {
 	Group int   // as Cut was told
@@ -54,48 +54,48 @@ func (k Key) code(inter bool) code {
 func (c code) key() Key    { return Key(c >> 1) }
 func (c code) inter() bool { return c&interBit != 0 }
 
-// piece is idle time of one code in one slice, or in one group.
-type piece struct {
+// attribution is idle time of one code in one slice, or in one group.
+type attribution struct {
 	at   int32
 	code code
 	ns   int64
 }
 
-// log is pieces in a store.
+// log is attributions in a store.
 type log struct{ *spill.Log }
 
-// The columns of a log of pieces, which is by slice.
+// The columns of a log of attributions, which is by slice.
 const (
 	logCode = spill.Payload + iota
 	logNs
-	logUntil // of late pieces
+	logUntil // of late attributions
 )
 
-func (l log) add(pieces []piece) {
-	for _, p := range pieces {
+func (l log) add(attributions []attribution) {
+	for _, p := range attributions {
 		l.Add(int64(p.at), int64(p.code), p.ns)
 	}
 }
 
-// each calls f with each piece.
-func (l log) each(f func(piece)) {
+// each calls f with each attribution.
+func (l log) each(f func(attribution)) {
 	l.Each(spill.Columns(logCode, logNs), func(rows spill.Rows) {
 		codes, ns := rows[logCode], rows[logNs]
 		for i, at := range rows[spill.Key] {
-			f(piece{int32(at), code(codes[i]), ns[i]})
+			f(attribution{int32(at), code(codes[i]), ns[i]})
 		}
 	})
 }
 
-// latePiece is a piece of a gap that goes on after its slice: it is tail for windows
+// lateAttribution is an attribution of a gap that goes on after its slice: it is tail for windows
 // that end at or before until, where the gap ends.
-type latePiece struct {
-	piece
+type lateAttribution struct {
+	attribution
 	until int64
 }
 
-// keepLate keeps a piece of a closed slice, if that may be in a window.
-func (r *Rank) keepLate(p latePiece) {
+// keepLate keeps an attribution of a closed slice, if that may be in a window.
+func (r *Rank) keepLate(p lateAttribution) {
 	if r.slices[p.at].group != NoGroup {
 		r.late.Add(int64(p.at), int64(p.code), p.ns, p.until)
 	}
@@ -117,16 +117,16 @@ func (s *sums) add(c code, ns int64) {
 	s.ns[c] += ns
 }
 
-// drain empties s, appending its time to pieces of a slice or group.
-func (s *sums) drain(pieces []piece, at int32) []piece {
+// drain empties s, appending its time to attributions of a slice or group.
+func (s *sums) drain(attributions []attribution, at int32) []attribution {
 	for _, c := range s.touched {
 		if ns := s.ns[c]; ns != 0 {
-			pieces = append(pieces, piece{at, c, ns})
+			attributions = append(attributions, attribution{at, c, ns})
 			s.ns[c] = 0
 		}
 	}
 	s.touched = s.touched[:0]
-	return pieces
+	return attributions
 }
 
 // groupSums are the sums of a group.
@@ -175,42 +175,42 @@ func (r *Rank) closeSlice(at int64) {
 	}
 }
 
-// keep keeps the pieces of closed slices of one group.
-func (r *Rank) keep(pieces []piece, group int32) {
+// keep keeps the attributions of closed slices of one group.
+func (r *Rank) keep(attributions []attribution, group int32) {
 	if !r.opt.PerSite {
 		total := r.groupSums(group)
-		for _, p := range pieces {
+		for _, p := range attributions {
 			total.add(p.code, p.ns)
 		}
 	}
 	if !r.opt.TotalsOnly {
 		if !r.opt.PerSite {
-			r.causes = r.appendSamples(r.causes[:0], pieces)
-			pieces = r.causes
+			r.causes = r.appendSamples(r.causes[:0], attributions)
+			attributions = r.causes
 		}
-		r.samples.add(pieces)
+		r.samples.add(attributions)
 	}
 }
 
-// appendSamples appends pieces, of which those of one slice stand together, as they
+// appendSamples appends attributions, of which those of one slice stand together, as they
 // are reported of single slices.
-func (r *Rank) appendSamples(list, pieces []piece) []piece {
+func (r *Rank) appendSamples(list, attributions []attribution) []attribution {
 	if r.opt.PerSite {
-		return append(list, pieces...)
+		return append(list, attributions...)
 	}
 	var causes [2 * named]int64
-	for i, p := range pieces {
+	for i, p := range attributions {
 		if c := r.sites.WithoutSite(p.code.key()).code(p.code.inter()); c < code(len(causes)) {
 			causes[c] += p.ns
 		} else {
 			list = append(list, p)
 		}
-		if i+1 < len(pieces) && pieces[i+1].at == p.at {
+		if i+1 < len(attributions) && attributions[i+1].at == p.at {
 			continue
 		}
 		for c, ns := range causes {
 			if ns != 0 {
-				list = append(list, piece{p.at, code(c), ns})
+				list = append(list, attribution{p.at, code(c), ns})
 			}
 		}
 		clear(causes[:])
@@ -274,7 +274,7 @@ func (r *Rank) closeHostTime(at int64, k int32) {
 		r.closed = r.closed[:0]
 		h.Spent(func(state thread.State, ns int64) {
 			if wanted {
-				r.closed = append(r.closed, piece{k, Key(state).code(false), ns})
+				r.closed = append(r.closed, attribution{k, Key(state).code(false), ns})
 			}
 		})
 		r.causes = r.appendSamples(r.causes[:0], r.closed)
@@ -298,9 +298,9 @@ func (r *Rank) Each(windowEnd int64, f func(Sample)) {
 	if r.opt.TotalsOnly {
 		panic("BUG: slices were not kept")
 	}
-	emit := func(p piece) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
+	emit := func(p attribution) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
 	r.samples.each(emit)
-	r.eachLate(windowEnd, func(p piece) {
+	r.eachLate(windowEnd, func(p attribution) {
 		if !r.opt.PerSite {
 			p.code = r.sites.WithoutSite(p.code.key()).code(p.code.inter())
 		}
@@ -308,12 +308,12 @@ func (r *Rank) Each(windowEnd int64, f func(Sample)) {
 	})
 }
 
-// eachLate calls f with the late pieces of slices in a group, for windows that end at a
+// eachLate calls f with the late attributions of slices in a group, for windows that end at a
 // time.
-func (r *Rank) eachLate(windowEnd int64, f func(piece)) {
+func (r *Rank) eachLate(windowEnd int64, f func(attribution)) {
 	r.late.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
 		for i, at := range rows[spill.Key] {
-			p := piece{int32(at), code(rows[logCode][i]), rows[logNs][i]}
+			p := attribution{int32(at), code(rows[logCode][i]), rows[logNs][i]}
 			if r.slices[p.at].group < 0 {
 				continue
 			}
@@ -331,11 +331,11 @@ func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
 	if r.opt.PerSite {
 		panic("BUG: totals were not kept")
 	}
-	emit := func(p piece) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
+	emit := func(p attribution) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
 	for _, p := range r.totals {
 		emit(p)
 	}
-	r.eachLate(windowEnd, func(p piece) {
+	r.eachLate(windowEnd, func(p attribution) {
 		p.at = r.slices[p.at].group
 		emit(p)
 	})
@@ -344,7 +344,7 @@ func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
 // EachHostTime calls f with the time that launching threads spent in each state in the
 // slices of a group, where the option HostTime is set.
 func (r *Rank) EachHostTime(f func(Sample)) {
-	r.host.each(func(p piece) { f(Sample{int(p.at), p.code.key(), false, p.ns}) })
+	r.host.each(func(p attribution) { f(Sample{int(p.at), p.code.key(), false, p.ns}) })
 }
 
 // sliceAt returns the slice that holds a time.

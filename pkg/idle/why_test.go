@@ -118,20 +118,20 @@ func stackRows(rng *rand.Rand) (rows []eventtest.Row) {
 // evidenceOf is the stacks that are to be found, by the definition.
 func evidenceOf(rows []eventtest.Row, cuts []int64, end int64) map[string]int64 {
 	sum := map[string]int64{}
-	lanes := map[int32][]*eventtest.Row{}
+	gpus := map[int32][]*eventtest.Row{}
 	for i := range rows {
 		if r := &rows[i]; r.Kind == event.Kernel && r.End > r.Start {
-			lanes[r.Device] = append(lanes[r.Device], r)
+			gpus[r.Device] = append(gpus[r.Device], r)
 		}
 	}
-	for _, lane := range lanes {
+	for _, gpu := range gpus {
 		for t := cuts[0]; t < end; t++ {
-			key := instant(rows, lane, nil, nil, t, end)
-			next := slices.IndexFunc(lane, func(r *eventtest.Row) bool { return r.Start > t })
-			if key == "" || next < 0 || strings.HasPrefix(key, "queued") || strings.HasPrefix(key, "graph") || lane[next].Start >= end || lane[next].LaunchStart < 0 {
+			key := instant(rows, gpu, nil, nil, t, end)
+			next := slices.IndexFunc(gpu, func(r *eventtest.Row) bool { return r.Start > t })
+			if key == "" || next < 0 || strings.HasPrefix(key, "queued") || strings.HasPrefix(key, "graph") || gpu[next].Start >= end || gpu[next].LaunchStart < 0 {
 				continue
 			}
-			thread := lane[next].LaunchThread
+			thread := gpu[next].LaunchThread
 			what, why := doing(rows, thread, t), whyAt(rows, thread, t)
 			cause, _, _ := strings.Cut(what, " ")
 			inCall := slices.Contains([]string{"launch", "sync", "memop", "alloc", "api"}, cause) ||

@@ -17,12 +17,12 @@ import (
 )
 
 // expected are the figures of a trace that other code computed: its rows by kind,
-// Python functions, lanes, the window of all GPU rows, the time in which they were
+// Python functions, GPUs, the window of all GPU rows, the time in which they were
 // busy or idle, GPU rows without a launching call and those of graph launches.
 type expected struct {
 	Rows      map[string]int64 `json:"rows"`
 	Functions int64            `json:"python_functions"`
-	Lanes     int64            `json:"lanes_all"`
+	GPUs      int64            `json:"lanes_all"`
 	Window    int64            `json:"window_ns"`
 	Busy      int64            `json:"busy_ns"`
 	Idle      int64            `json:"idle_ns"`
@@ -76,7 +76,7 @@ func checkFigures(t *testing.T, paths []string, want []expected) {
 	}
 	got := make([]*tally, len(r.Header().Reports))
 	for i := range got {
-		got[i] = &tally{rows: map[string]int64{}, lanes: map[int32]*lane{}}
+		got[i] = &tally{rows: map[string]int64{}, gpus: map[int32]*gpu{}}
 	}
 	last := int64(-1 << 62)
 	report := -1
@@ -106,20 +106,20 @@ func checkFigures(t *testing.T, paths []string, want []expected) {
 			fmt.Sscanf(said, "recorded with Python stacks, %d functions", &g.Functions)
 		}
 		if g.Functions != w.Functions || !maps.Equal(g.Rows, w.Rows) || g.Window != w.Window || g.Busy != w.Busy || g.Idle != w.Idle ||
-			g.Untraced != w.Untraced || g.Replayed != w.Replayed || g.Lanes != w.Lanes {
+			g.Untraced != w.Untraced || g.Replayed != w.Replayed || g.GPUs != w.GPUs {
 			t.Errorf("rank %d: got %+v\nwant %+v", i, g, w)
 		}
 		t.Log(rep.Warnings)
 	}
 }
 
-// lane is the GPU rows of one device.
-type lane struct{ start, end, busy int64 }
+// gpu is the GPU rows of one device.
+type gpu struct{ start, end, busy int64 }
 
 // tally adds up rows, by the obvious means.
 type tally struct {
 	rows               map[string]int64
-	lanes              map[int32]*lane
+	gpus               map[int32]*gpu
 	untraced, replayed int64
 }
 
@@ -136,22 +136,22 @@ func (y *tally) add(b *event.Batch, i int) {
 		y.replayed++
 	}
 	start, end := b.Start.Values[i], b.End.Values[i]
-	l := y.lanes[b.Device.Values[i]]
-	if l == nil {
-		l = &lane{start: start, end: start}
-		y.lanes[b.Device.Values[i]] = l
+	d := y.gpus[b.Device.Values[i]]
+	if d == nil {
+		d = &gpu{start: start, end: start}
+		y.gpus[b.Device.Values[i]] = d
 	}
-	if from := max(start, l.end); end > from {
-		l.busy += end - from
-		l.end = end
+	if from := max(start, d.end); end > from {
+		d.busy += end - from
+		d.end = end
 	}
 }
 
 func (y *tally) figures() expected {
-	e := expected{Rows: y.rows, Untraced: y.untraced, Replayed: y.replayed, Lanes: int64(len(y.lanes))}
-	for _, l := range y.lanes {
-		e.Window += l.end - l.start
-		e.Busy += l.busy
+	e := expected{Rows: y.rows, Untraced: y.untraced, Replayed: y.replayed, GPUs: int64(len(y.gpus))}
+	for _, d := range y.gpus {
+		e.Window += d.end - d.start
+		e.Busy += d.busy
 	}
 	e.Idle = e.Window - e.Busy
 	return e

@@ -24,7 +24,7 @@ import (
 func simulated(t testing.TB, opt sim.KinetoOptions, change func(*sim.Config)) ([]byte, *sim.Trace) {
 	t.Helper()
 	c := sim.Default()
-	c.Ranks, c.Layers, c.Warmup, c.Steps, c.Hole, c.Markers = 1, 2, 1, 4, 1, sim.VLLM
+	c.Ranks, c.Layers, c.Warmup, c.Steps, c.Pause, c.Markers = 1, 2, 1, 4, 1, sim.VLLM
 	if change != nil {
 		change(&c)
 	}

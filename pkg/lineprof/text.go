@@ -214,7 +214,7 @@ func (t *textReader) addUnit(line []byte) {
 	}
 }
 
-// addFile reads a "File: " that stands at a line's start, comment marks aside.
+// addFile reads a "File: " that stands at a line's start, but for comment marks.
 func (t *textReader) addFile(line []byte) {
 	at := bytes.Index(line, []byte("File: "))
 	if bytes.ContainsFunc(line[:at], isWordRune) && !t.ahead.started() {

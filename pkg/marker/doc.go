@@ -1,5 +1,5 @@
 // Package marker reads the NVTX ranges that inference engines write: the markers
-// of their forward steps and the batch that a step runs, and the few other texts
+// of their forward steps and the batch that a step runs, and the few other names
 // that analyses tell apart.
 //
 // # Forward-step markers

@@ -29,7 +29,7 @@ var Presets = &Set{}
 // Parse is [Set.Parse] of the [Presets].
 func Parse(text string) (Counts, bool) { return parsePreset(text) }
 
-// Compile returns the set of the texts in which the regular expression expr is
+// Compile returns the set of the names in which the regular expression expr is
 // found. Its named groups step, ctx and gen, none of which it must have, capture
 // the decimal numbers that go into [Counts]; other named groups are an error. A
 // name may stand in several alternatives: the first that captured counts.

@@ -6,7 +6,7 @@ import (
 )
 
 // parsePreset tries the engine that text's first byte points to, so that one of
-// the many texts that are no marker costs a comparison or two.
+// the many names that are no marker costs a comparison or two.
 func parsePreset(text string) (Counts, bool) {
 	if text == "" {
 		return Counts{}, false

@@ -92,8 +92,8 @@ func TestApart(t *testing.T) {
 	whole := compute(t, h, rows, metric.Options{}, 100)
 	rows[len(rows)-1].Step = -1 // the window of rank 1
 	res := compute(t, h, rows, metric.Options{}, 100)
-	if res.Window != metric.WindowBenchmark || res.Lanes != 1 || res.NoSteps || res.Ranks[0].Apart || !res.Ranks[1].Apart || res.Ranks[1].Total != 0 || res.Ranks[0].Total != 30 {
-		t.Errorf("%s, %d lanes, %+v", res.Window, res.Lanes, res.Ranks)
+	if res.Window != metric.WindowBenchmark || res.GPUs != 1 || res.NoSteps || res.Ranks[0].Apart || !res.Ranks[1].Apart || res.Ranks[1].Total != 0 || res.Ranks[0].Total != 30 {
+		t.Errorf("%s, %d GPUs, %+v", res.Window, res.GPUs, res.Ranks)
 	}
 	with, err := res.WithApart(metric.Aggregate)
 	if err != nil {
@@ -108,11 +108,11 @@ func TestApart(t *testing.T) {
 	if back, err := metric.FromTable(res.Table()); err != nil || diff(back, res) != "" {
 		t.Errorf("through a table: %v", err)
 	}
-	if traced := compute(t, h, rows, metric.Options{Window: metric.WindowTrace}, 100); traced.Apart != nil || traced.Lanes != 2 {
-		t.Errorf("of the whole trace %d lanes, apart %v", traced.Lanes, traced.Apart)
+	if traced := compute(t, h, rows, metric.Options{Window: metric.WindowTrace}, 100); traced.Apart != nil || traced.GPUs != 2 {
+		t.Errorf("of the whole trace %d GPUs, apart %v", traced.GPUs, traced.Apart)
 	}
 	rows[len(rows)-2].Step = -1
-	if none := compute(t, h, rows, metric.Options{}, 100); none.Window != metric.WindowTrace || !none.NoSteps || none.Apart != nil || none.Lanes != 2 {
+	if none := compute(t, h, rows, metric.Options{}, 100); none.Window != metric.WindowTrace || !none.NoSteps || none.Apart != nil || none.GPUs != 2 {
 		t.Errorf("no steps at all: %+v", none.Run)
 	}
 }

@@ -39,7 +39,7 @@ func (res *Result) Add(other *Result) error {
 	if res.Source != other.Source {
 		res.Source = ""
 	}
-	res.Lanes += other.Lanes
+	res.GPUs += other.GPUs
 	res.GPUActivity = res.GPUActivity || other.GPUActivity
 	res.HiddenGraphs += other.HiddenGraphs
 	res.Kernels += other.Kernels

@@ -4,16 +4,16 @@
 // # Definitions
 //
 // All figures are lengths of unions of spans, cut to a set W of windows of each
-// rank. A lane is a pair of rank and device with GPU activity: kernels and
+// rank. A GPU is a pair of rank and device with activity: kernels and
 // whole-graph replays, with Options.BusyAll copies and memsets, too. In terms of
 //
 //	wall      |W| summed over ranks
-//	capacity  |W| summed over lanes
-//	busy      the union of a lane's GPU activity, summed over lanes
+//	capacity  |W| summed over GPUs
+//	busy      the union of a GPU's activity, summed over GPUs
 //	idle      capacity − busy
 //	prep      the union of a rank's ranges that prepare the input of a step,
-//	          summed over lanes
-//	exposed   the part of prep during which the lane is not busy
+//	          summed over GPUs
+//	exposed   the part of prep during which the GPU is not busy
 //
 // the metrics are
 //
@@ -24,16 +24,16 @@
 //	host_prep_perf_impact       exposed / capacity
 //	host_prep_idle_attribution  exposed / idle
 //	gpu_utilization             busy / capacity
-//	nccl_ratio                  the union of a lane's NCCL kernels / busy
+//	nccl_ratio                  the union of a GPU's NCCL kernels / busy
 //	graph_launch_ratio          the union of a thread's graph launches / wall
-//	comm_ratio                  the union of a lane's collectives / busy
+//	comm_ratio                  the union of a GPU's collectives / busy
 //	launch_backpressure_ratio   the part of the union of a thread's kernel
 //	                            launches in which it waits for a full queue
 //	                            (cudaname.QueueFull) / wall: the GPU is late
 //	                            then, not the host
 //
 // The scope "aggregate" has the benchmark windows for W, or for each rank the span
-// of its GPU activity over all its lanes (WindowTrace, and streams without steps).
+// of activity on any of its GPUs (WindowTrace, and streams without steps).
 // The scopes "context" and "generation" have the periods of such steps in the
 // benchmark segments; in all segments of a rank that has no such segment. What was
 // not recorded is in none of them.

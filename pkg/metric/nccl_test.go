@@ -7,7 +7,7 @@ import (
 )
 
 func TestNCCLNames(t *testing.T) {
-	texts := map[string]bool{
+	names := map[string]bool{
 		"ncclDevKernel_AllGather": true, "my_NCCL_kernel": true, "xnccl": true, "nccl": true, "NcCl2": true,
 		"ncc": false, "ncc_l": false, "": false, "gemm": false, "nnccll": true, "cccl::reduce": false,
 	}
@@ -15,7 +15,7 @@ func TestNCCLNames(t *testing.T) {
 	second := &event.Strings{Offsets: []int32{0}, Dict: &event.Dict{Offsets: []int32{0}}}
 	plain := &event.Strings{}
 	var want []bool
-	for text, is := range texts {
+	for text, is := range names {
 		want = append(want, is)
 		plain.Append(text)
 		first.Codes = append(first.Codes, int32(len(first.Codes)))

@@ -18,8 +18,8 @@ type rank struct {
 
 	acc tally // since the slice under way began
 
-	lanes    []lane // in the order of their first activity
-	lane     int    // index of that of the last GPU row
+	gpus     []gpu // in the order of their first activity
+	gpu      int   // index of that of the last GPU row
 	threads  []thread
 	launches int64            // of all threads so far
 	thread   int              // index of that of the last launch
@@ -53,8 +53,8 @@ func (r *rank) Begin(step.Slice) {}
 // began to where it belongs.
 func (r *rank) End(s step.Slice, t int64) {
 	acc := &r.acc
-	for k := range r.lanes {
-		r.lanes[k].cut(t, acc)
+	for k := range r.gpus {
+		r.gpus[k].cut(t, acc)
 	}
 	for k := range r.threads {
 		r.threads[k].cut(t, acc)
@@ -134,25 +134,25 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		return
 	}
 	device := b.Device.Values[i]
-	if r.lane >= len(r.lanes) || r.lanes[r.lane].device != device {
-		r.lane = r.findLane(device)
+	if r.gpu >= len(r.gpus) || r.gpus[r.gpu].device != device {
+		r.gpu = r.findGPU(device)
 	}
-	l := &r.lanes[r.lane]
-	r.acc.busy += l.busy.Add(t, e)
+	d := &r.gpus[r.gpu]
+	r.acc.busy += d.busy.Add(t, e)
 	if r.name < len(r.rules.prep) {
-		r.acc.either += l.either.Add(t, e)
+		r.acc.either += d.either.Add(t, e)
 	}
 	if r.requests.any {
-		r.acc.loaded += l.loaded.Add(t, e)
+		r.acc.loaded += d.loaded.Add(t, e)
 	}
 	if kind != event.Kernel {
 		return
 	}
 	if class := b.Class.Values[i]; class.IsCollective() && b.Class.Valid.Get(i) {
-		r.acc.comm += l.comm.Add(t, e)
+		r.acc.comm += d.comm.Add(t, e)
 	}
 	if r.rules.nccl.is(&b.Name, i, isNCCL) {
-		r.acc.nccl += l.nccl.Add(t, e)
+		r.acc.nccl += d.nccl.Add(t, e)
 	}
 }
 
@@ -164,17 +164,17 @@ func (r *rank) observeReplayed(b *event.Batch, i int) {
 	}
 }
 
-// findLane returns the index of the lane of a device, which may be a new one.
-func (r *rank) findLane(device int32) int {
-	for k := range r.lanes {
-		if r.lanes[k].device == device {
+// findGPU returns the index of a device, which may be a new one.
+func (r *rank) findGPU(device int32) int {
+	for k := range r.gpus {
+		if r.gpus[k].device == device {
 			return k
 		}
 	}
-	// Until now the lane was idle: prep ∪ busy was prep.
-	r.lanes = append(r.lanes, lane{device, interval.Empty, interval.Empty, interval.Empty, r.prep, r.requests.waits})
+	// Until now the GPU was idle: prep ∪ busy was prep.
+	r.gpus = append(r.gpus, gpu{device, interval.Empty, interval.Empty, interval.Empty, r.prep, r.requests.waits})
 	r.eachTally(func(t *tally) { t.either, t.loaded = t.either+t.prep, t.loaded+t.waiting })
-	return len(r.lanes) - 1
+	return len(r.gpus) - 1
 }
 
 // eachTally calls f with all that was measured so far.
@@ -230,8 +230,8 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 		r.prefer(name)
 	}
 	r.acc.prep += r.prep.Add(t, e)
-	for k := range r.lanes {
-		r.acc.either += r.lanes[k].either.Add(t, e)
+	for k := range r.gpus {
+		r.acc.either += r.gpus[k].either.Add(t, e)
 	}
 }
 
@@ -240,7 +240,7 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 func (r *rank) prefer(name int) {
 	r.name, r.prep = name, interval.Empty
 	r.eachTally(func(t *tally) { t.prep, t.either = 0, t.busy })
-	for k := range r.lanes {
-		r.lanes[k].either = r.lanes[k].busy
+	for k := range r.gpus {
+		r.gpus[k].either = r.gpus[k].busy
 	}
 }

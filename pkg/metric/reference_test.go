@@ -86,7 +86,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 	for _, ref := range ranks {
 		w := ref.aggregate(res.Window)
 		all.add(ref, w)
-		res.Lanes += len(ref.devices)
+		res.GPUs += len(ref.devices)
 		res.Ranks = append(res.Ranks, ref.summary(w))
 		rankWait(&res.Ranks[len(res.Ranks)-1], ref, w, metric.Aggregate)
 		res.Markers += int64(len(ref.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && r.Class == event.StepMarker })))
@@ -236,7 +236,7 @@ func (ref *referenceRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
 	return spans
 }
 
-// prepNames are the texts of input preparation, the preferred one first.
+// prepNames are the names of input preparation, the preferred one first.
 func prepNames(opt metric.Options) []string {
 	if opt.Prep != "" {
 		return []string{opt.Prep}
@@ -294,16 +294,16 @@ func (f *figures) add(ref *referenceRank, w []span) {
 	f.wall += interval.Length(interval.Union(w))
 	prep := ref.prep()
 	for _, device := range ref.devices {
-		onLane := func(keep func(*eventtest.Row) bool) []span {
+		onGPU := func(keep func(*eventtest.Row) bool) []span {
 			return ref.spans(func(r *eventtest.Row) bool { return r.Device == device && ref.isBusy(r) && keep(r) })
 		}
-		busy := onLane(func(*eventtest.Row) bool { return true })
+		busy := onGPU(func(*eventtest.Row) bool { return true })
 		f.capacity += interval.Length(interval.Union(w))
 		f.busy += within(busy, w)
-		f.nccl += within(onLane(func(r *eventtest.Row) bool {
+		f.nccl += within(onGPU(func(r *eventtest.Row) bool {
 			return r.Kind == event.Kernel && strings.Contains(strings.ToLower(r.Name), "nccl")
 		}), w)
-		f.comm += within(onLane(func(r *eventtest.Row) bool {
+		f.comm += within(onGPU(func(r *eventtest.Row) bool {
 			return r.Class == event.Allreduce || r.Class == event.Comm
 		}), w)
 		f.prep += within(prep, w)
@@ -370,7 +370,7 @@ func rankWait(s *metric.Rank, ref *referenceRank, w []span, scope string) {
 		return
 	}
 	if s.RequestWait == nil {
-		s.Lanes, s.RequestWait = int64(len(ref.devices)), map[string]int64{}
+		s.GPUs, s.RequestWait = int64(len(ref.devices)), map[string]int64{}
 	}
 	s.RequestWait[scope] = f.requests
 }

@@ -45,14 +45,14 @@ func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 	if !r.requests.any { // Until now waits were none: waits ∪ busy was busy.
 		r.requests.any = true
 		r.eachTally(func(t *tally) { t.loaded = t.busy })
-		for k := range r.lanes {
-			r.lanes[k].loaded = r.lanes[k].busy
+		for k := range r.gpus {
+			r.gpus[k].loaded = r.gpus[k].busy
 		}
 	}
 	e = min(e, h.fetching)
 	r.acc.waiting += r.requests.waits.Add(t, e)
-	for k := range r.lanes {
-		r.acc.loaded += r.lanes[k].loaded.Add(t, e)
+	for k := range r.gpus {
+		r.acc.loaded += r.gpus[k].loaded.Add(t, e)
 	}
 }
 
@@ -66,7 +66,7 @@ func (r *rank) launching(id int64) *thread {
 	return nil
 }
 
-// requestWait says how long the lanes of a scope were idle while threads waited for
+// requestWait says how long the GPUs of a scope were idle while threads waited for
 // requests, where calls of the system were recorded on all ranks.
 func (c *computer) requestWait(res *Result, scope string, f *figures) {
 	for _, r := range c.ranks {
@@ -86,7 +86,7 @@ func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
 		return
 	}
 	if s.RequestWait == nil {
-		s.Lanes, s.RequestWait = int64(len(r.lanes)), map[string]int64{}
+		s.GPUs, s.RequestWait = int64(len(r.gpus)), map[string]int64{}
 	}
 	s.RequestWait[scope] = t.loaded - t.busy
 }

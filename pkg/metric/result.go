@@ -88,9 +88,9 @@ type Run struct {
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.
 	Window string `json:"window"`
-	// Lanes is the number of lanes that the figures are of.
-	Lanes int `json:"lanes"`
-	// GPUActivity tells whether any lane was busy in the window.
+	// GPUs is the number of GPUs that the figures are of.
+	GPUs int `json:"lanes"`
+	// GPUActivity tells whether one was busy in the window.
 	GPUActivity bool `json:"gpu_activity"`
 	// Ranks has an entry for each rank.
 	Ranks []Rank `json:"ranks"`
@@ -118,7 +118,7 @@ type Run struct {
 	LostEvents bool `json:"lost_events,omitempty"`
 	StartOnly  bool `json:"start_only,omitempty"`
 	// RequestWait is the idle time of each scope during which launching threads wait for
-	// requests, in ns over all lanes: in a call of the system that waits, inside a range
+	// requests, in ns over all GPUs: in a call of the system that waits, inside a range
 	// that fetches requests. Null where calls of the system were not recorded on all ranks,
 	// or were left out.
 	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
@@ -155,9 +155,9 @@ type Rank struct {
 	// 0 where the reports do not say.
 	TraceGraphLaunches int64 `json:"trace_graph_launches,omitempty"`
 	TraceReplays       int64 `json:"trace_replays,omitempty"`
-	// Lanes is how many GPUs it has, RequestWait its part of that of the run, by scope; both
+	// GPUs is how many GPUs it has, RequestWait its part of that of the run, by scope; both
 	// are left out where it waits for none.
-	Lanes       int64            `json:"lanes,omitempty"`
+	GPUs        int64            `json:"lanes,omitempty"`
 	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
 }
 
@@ -201,9 +201,9 @@ type figures struct {
 
 // add adds what was measured of a rank.
 func (f *figures) add(t *tally, r *rank) {
-	lanes := int64(len(r.lanes))
+	gpus := int64(len(r.gpus))
 	f.wall += t.wall
-	f.capacity += lanes * t.wall
+	f.capacity += gpus * t.wall
 	f.busy += t.busy
 	f.nccl += t.nccl
 	f.comm += t.comm
@@ -211,7 +211,7 @@ func (f *figures) add(t *tally, r *rank) {
 	f.graphLaunch += t.graphLaunch
 	f.waited += t.waited
 	if r.name < len(r.rules.prep) {
-		f.prep += lanes * t.prep
+		f.prep += gpus * t.prep
 		f.exposed += t.either - t.busy
 	}
 	if r.requests.any {
@@ -269,7 +269,7 @@ func (c *computer) result() *Result {
 		all.add(&w, r)
 		apart.add(&r.apart, r)
 		if r.apart.wall == 0 || res.Window == WindowTrace {
-			res.Lanes += len(r.lanes)
+			res.GPUs += len(r.gpus)
 		}
 		facts := c.header.RankFacts(r.id)
 		res.Ranks = append(res.Ranks, r.summary(&w, facts))

@@ -1,13 +1,13 @@
 package metric
 
-// Sample is what was measured of a step. Times are in ns, over the lanes of its rank.
+// Sample is what was measured of a step. Times are in ns, over the GPUs of its rank.
 type Sample struct {
 	Rank     int32 // number of the rank
 	Step     int   // its place among the rank's steps, from 0
-	Lanes    int   // of the rank
+	GPUs     int   // of the rank
 	Capacity int64 // what was recorded of its period
 	Busy     int64 // of that
-	Exposed  int64 // the part of input preparation during which the lane is not busy
+	Exposed  int64 // the part of input preparation during which the GPU is not busy
 }
 
 // samples are the steps that count.
@@ -17,7 +17,7 @@ func samples(ranks []*rank) (all []Sample) {
 		for k := from; k < to; k++ {
 			var f figures
 			f.add(&r.steps[k], r)
-			all = append(all, Sample{r.id, k, len(r.lanes), f.capacity, f.busy, f.exposed})
+			all = append(all, Sample{r.id, k, len(r.gpus), f.capacity, f.busy, f.exposed})
 		}
 	}
 	return all

@@ -6,7 +6,7 @@ import "github.com/hostbound/hostbound/pkg/interval"
 type tally struct {
 	wall int64 // length of the stretches, ns
 
-	// ns, summed over lanes. either is |prep ∪ busy|, kept while the rank has
+	// ns, summed over GPUs. either is |prep ∪ busy|, kept while the rank has
 	// input preparation at all.
 	busy, nccl, comm, either int64
 	// loaded is |waiting ∪ busy|, kept while the rank waits for requests at all.
@@ -45,8 +45,8 @@ func (t *tally) add(u *tally) {
 	t.whole += u.whole
 }
 
-// lane is a device of a rank.
-type lane struct {
+// gpu is a device of a rank.
+type gpu struct {
 	device     int32
 	busy       interval.Growing // all GPU activity
 	nccl, comm interval.Growing // of it, NCCL's kernels and collectives by class
@@ -55,12 +55,12 @@ type lane struct {
 }
 
 // cut credits the open pieces up to t, where a slice ends.
-func (l *lane) cut(t int64, acc *tally) {
-	acc.busy += l.busy.Cut(t)
-	acc.nccl += l.nccl.Cut(t)
-	acc.comm += l.comm.Cut(t)
-	acc.either += l.either.Cut(t)
-	acc.loaded += l.loaded.Cut(t)
+func (d *gpu) cut(t int64, acc *tally) {
+	acc.busy += d.busy.Cut(t)
+	acc.nccl += d.nccl.Cut(t)
+	acc.comm += d.comm.Cut(t)
+	acc.either += d.either.Cut(t)
+	acc.loaded += d.loaded.Cut(t)
 }
 
 // thread is a thread of a rank that launches.

@@ -10,7 +10,7 @@ type caches struct {
 	calls   cache[callEntry] // by name
 	osCalls cache[nameEntry] // likewise
 	named   cache[nameEntry] // ranges, by the number of their name
-	ranges  cache[textEntry] // literal texts, by their hash
+	ranges  cache[textEntry] // literal strings, by their hash
 	seed    maphash.Seed
 
 	kernelClass map[[2]int64]int64 // by the strings of the short and the demangled name

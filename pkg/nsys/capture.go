@@ -98,7 +98,7 @@ func (r *report) readOrigin(s scanner, columns map[string][]string, normalised b
 
 // eachPair calls fn for the rows of a table of names and values.
 func eachPair(s scanner, columns map[string][]string, table string, fn func(name, value string)) error {
-	return scanAll(s, columns, table, texts("name", "value"), func(b *block) error {
+	return scanAll(s, columns, table, textColumns("name", "value"), func(b *block) error {
 		names, values := b.column("name"), b.column("value")
 		for i := range b.n {
 			fn(string(names.Text(i)), string(values.Text(i)))
@@ -111,7 +111,7 @@ func eachPair(s scanner, columns map[string][]string, table string, fn func(name
 // no stream.
 func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 	for _, table := range []string{gpuTable, deviceTable} {
-		err := scanAll(s, columns, table, texts("uuid"), func(b *block) error {
+		err := scanAll(s, columns, table, textColumns("uuid"), func(b *block) error {
 			ids := b.column("uuid")
 			for i := range b.n {
 				if id := string(ids.Text(i)); id != "" {

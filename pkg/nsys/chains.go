@@ -248,7 +248,7 @@ func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) e
 			}
 			name := cudaname.API(r.strings.str(r.strings.find(orNone(names, int32(i)))))
 			for shift := range wrong {
-				if k, ok := c.number(ids.Int[i] + int64(shift)); ok && isOfOther(name, c.table.texts[k]) {
+				if k, ok := c.number(ids.Int[i] + int64(shift)); ok && isOfOther(name, c.table.stacks[k]) {
 					wrong[shift]++
 				}
 			}

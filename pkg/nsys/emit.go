@@ -33,7 +33,7 @@ type emitter struct {
 	// flush hands out the batch, full or at the end, and returns an empty one.
 	flush func(*event.Batch) (*event.Batch, error)
 
-	scratch   []byte // of texts
+	scratch   []byte // of strings
 	domainKey domainKey
 	domainNow int32
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// TestExpected compares ranks, lanes, kernels and graph replays with those that
+// TestExpected compares ranks, GPUs, kernels and graph replays with those that
 // other code counted in real and simulated exports: TRACE.METHOD.expected.json
 // beside TRACE.sqlite, in the folders under the one that HOSTBOUND_TRACES names.
 // Nor is their canary to be in any row.
@@ -41,7 +41,11 @@ func TestExpected(t *testing.T) {
 }
 
 // counts are the figures of an expected.json that are this package's business.
-type counts struct{ Ranks, Lanes, Kernels, Graphs int }
+type counts struct {
+	Ranks           int
+	GPUs            int `json:"lanes"`
+	Kernels, Graphs int
+}
 
 func checkCounts(t *testing.T, file string, traces []string) {
 	t.Helper()
@@ -54,7 +58,7 @@ func checkCounts(t *testing.T, file string, traces []string) {
 		t.Fatal(err)
 	}
 	h, rows := read(t, traces...)
-	lanes := map[[2]string]bool{}
+	gpus := map[[2]string]bool{}
 	got := counts{Ranks: h.NumRanks()}
 	for _, r := range rows {
 		switch r[event.ColKind] {
@@ -64,13 +68,13 @@ func checkCounts(t *testing.T, file string, traces []string) {
 			got.Graphs++
 		}
 		if k := r[event.ColKind]; k == "kernel" || k == "graph" {
-			lanes[[2]string{r[event.ColRank], r[event.ColDevice]}] = true
+			gpus[[2]string{r[event.ColRank], r[event.ColDevice]}] = true
 		}
 		if strings.Contains(r.String(), "CANARY") {
 			t.Fatalf("a secret in a row: %s", r)
 		}
 	}
-	if got.Lanes = len(lanes); got != want {
+	if got.GPUs = len(gpus); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if int64(got.Kernels) != h.Rows(event.Kernel) || int64(got.Graphs) != h.Rows(event.Graph) {

@@ -198,7 +198,7 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 			return nil, problem(r.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
 		}
 		size := int64(taskRows)
-		for (high-low)/size > maxTasks { // row ids with wide holes between them
+		for (high-low)/size > maxTasks { // row ids with wide gaps between them
 			size *= 2
 		}
 		for ; low <= high; low += size {

@@ -66,7 +66,7 @@ func TestOddExports(t *testing.T) {
 				"overhead 5..6 thread=1 name=\"as the export calls it\"\n" +
 				"overhead 7..8 thread=1 name=\"\"\n" +
 				"overhead 9..10 thread=1 name=\"as the export calls it\"\n"},
-		"event types are texts": {
+		"event types are strings": {
 			`CREATE TABLE NVTX_EVENTS (start, "end", eventType, text); INSERT INTO NVTX_EVENTS VALUES (1, 5, '59', 'a'), (2, 5, 59, 'b'), (3, 5, NULL, 'c')`,
 			"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n" +
 				"nvtx 2..5 name=\"b\" class=range\n"},
@@ -217,8 +217,8 @@ func TestSampledLaunches(t *testing.T) {
 	}
 }
 
-// TestLongTexts cuts texts that are longer than anything reads.
-func TestLongTexts(t *testing.T) {
+// TestLongStrings cuts strings that are longer than anything reads.
+func TestLongStrings(t *testing.T) {
 	path := database(t, stringIDs+`(1, printf('%.*c', 100000, 'x'));
 		CREATE TABLE NVTX_EVENTS (start, "end", eventType, text, textId);
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 300)
@@ -235,8 +235,8 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// TestWideRowIDs reads tables whose row ids have holes everywhere: memory goes
-// by the rows and not by the holes.
+// TestWideRowIDs reads tables whose row ids have gaps everywhere: memory goes
+// by the rows and not by the gaps.
 func TestWideRowIDs(t *testing.T) {
 	path := database(t, `CREATE TABLE NVTX_EVENTS (eventId INTEGER PRIMARY KEY, start, "end", eventType, text);
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 4999)

@@ -302,7 +302,7 @@ func TestClockWarnings(t *testing.T) {
 	}
 }
 
-// TestClose stops after any number of batches: no goroutine stays behind.
+// TestClose stops after any number of batches: no goroutine stays.
 func TestClose(t *testing.T) {
 	tr := simulate(t, small(func(c *sim.Config) { c.Steps, c.Layers = 200, 8 }))
 	path, _ := written(t, tr, sim.Options{})
@@ -358,10 +358,10 @@ func TestBatches(t *testing.T) {
 			}
 			n := &got[r.Report()]
 			if *n%event.BatchRows != 0 || b.Len == 0 || b.Len > event.BatchRows {
-				t.Fatalf("a batch of %d rows behind %d", b.Len, *n)
+				t.Fatalf("a batch of %d rows after %d", b.Len, *n)
 			}
 			if b.Start.Values[0] != int64(*n) || b.Columns != event.BaseCols || b.Rank.Values[b.Len-1] != int32(r.Report()) {
-				t.Fatalf("batch behind %d rows begins with %s", *n, rowOf(r.Header(), b, 0))
+				t.Fatalf("batch after %d rows begins with %s", *n, rowOf(r.Header(), b, 0))
 			}
 			*n += b.Len
 		}
@@ -389,7 +389,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// digest is a hash of all rows behind the header.
+// digest is a hash of all rows after the header.
 func digest(t *testing.T, path string) string {
 	t.Helper()
 	r, err := Open([]string{path}, Options{})

@@ -47,7 +47,7 @@ func inOrder(t *testing.T, rows []row) map[string]int {
 			t.Fatalf("row %d: rank %s again", i, rank)
 		}
 		if rank == last && start < lastStart {
-			t.Fatalf("row %d starts at %d, behind one at %d", i, start, lastStart)
+			t.Fatalf("row %d starts at %d, after one at %d", i, start, lastStart)
 		}
 		counts[rank]++
 		last, lastStart = rank, start

@@ -72,7 +72,7 @@ func (r *report) readPython(s scanner, columns map[string][]string) error {
 	}
 	low, high, err := s.rows(nvtxTable)
 	if err == nil {
-		err = scan(s, nvtxTable, columns[nvtxTable], append(ints(required[:4]...), texts("binaryData")...), low, high, p.add)
+		err = scan(s, nvtxTable, columns[nvtxTable], append(ints(required[:4]...), textColumns("binaryData")...), low, high, p.add)
 	}
 	switch {
 	case err != nil:

@@ -118,8 +118,8 @@ func hull(start, end **int64, r *referenceRow) {
 // domains returns the domains that the header must name.
 func (w *reference) domains() []string {
 	names := map[string]bool{}
-	for n := range w.t.Notes.All() {
-		if name := w.domain(n.Process, n.Domain); name != "" && w.has(nvtxTable, "domainId") && n.Kind == sim.NoteDomain {
+	for n := range w.t.NVTX.All() {
+		if name := w.domain(n.Process, n.Domain); name != "" && w.has(nvtxTable, "domainId") && n.Kind == sim.NVTXDomain {
 			names[name] = true
 		}
 	}

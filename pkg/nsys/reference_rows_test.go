@@ -7,16 +7,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/sim"
 )
 
-func (w *reference) notes() {
+func (w *reference) nvtx() {
 	if !w.has(nvtxTable, "start", "end") {
 		return
 	}
-	for n := range w.t.Notes.All() {
-		range_ := n.Kind == sim.NotePushPop || n.Kind == sim.NoteStartEnd || n.Kind == 70 || n.Kind == 71
+	for n := range w.t.NVTX.All() {
+		range_ := n.Kind == sim.NVTXPushPop || n.Kind == sim.NVTXStartEnd || n.Kind == 70 || n.Kind == 71
 		if !range_ && w.has(nvtxTable, "eventType") || n.Open || n.End < n.Start {
 			continue
 		}
-		r := &referenceRow{kind: event.NVTX, start: n.Start + w.offset, end: n.End + w.offset, name: w.noteText(n)}
+		r := &referenceRow{kind: event.NVTX, start: n.Start + w.offset, end: n.End + w.offset, name: w.nvtxText(n)}
 		r.process = w.processID(nvtxTable, "globalTid", n.Process)
 		if r.process != 0 {
 			r.thread = number(int64(n.TID))
@@ -29,7 +29,7 @@ func (w *reference) notes() {
 	}
 }
 
-func (w *reference) noteText(n *sim.Note) string {
+func (w *reference) nvtxText(n *sim.NVTXEvent) string {
 	switch {
 	case n.Text == 0:
 		return ""
@@ -45,9 +45,9 @@ func (w *reference) noteText(n *sim.Note) string {
 
 // domain is the first name that a process gave a domain, whose rows say so.
 func (w *reference) domain(process int32, id uint32) string {
-	for n := range w.t.Notes.All() {
-		if n.Kind == sim.NoteDomain && n.Domain == id && n.Process == process && id != 0 && w.has(nvtxTable, "eventType") {
-			return w.noteText(n)
+	for n := range w.t.NVTX.All() {
+		if n.Kind == sim.NVTXDomain && n.Domain == id && n.Process == process && id != 0 && w.has(nvtxTable, "eventType") {
+			return w.nvtxText(n)
 		}
 	}
 	return ""

@@ -54,7 +54,7 @@ func newReference(t *sim.Trace, columns map[string][]string) *reference {
 	if t.Session.Normalize {
 		w.offset += t.Session.UTC
 	}
-	w.notes()
+	w.nvtx()
 	w.calls()
 	w.work()
 	w.overheads()
@@ -89,7 +89,7 @@ func (w *reference) processID(table, column string, p int32) uint64 {
 	return uint64(q.HW)<<56 | uint64(q.VM)<<48 | uint64(q.PID)<<24
 }
 
-// text is a text of StringIds behind a column.
+// text is a text of StringIds that a column refers to.
 func (w *reference) text(table, column string, id sim.StringID) string {
 	if !w.has(table, column) || !w.has("StringIds", "id", "value") {
 		return ""
@@ -97,20 +97,20 @@ func (w *reference) text(table, column string, id sim.StringID) string {
 	return w.t.Text(id)
 }
 
-// adopt gives rows that do not say their process to the one with most lanes, or
+// adopt gives rows that do not say their process to the one with most GPUs, or
 // else most launches, calls, markers, ranges.
 func (w *reference) adopt() {
-	lanes := map[string]uint64{}
+	streams := map[string]uint64{}
 	unnamed := false
 	for _, r := range w.gpu {
 		if r.process == 0 {
 			unnamed = true
 			continue
 		}
-		lanes[strconv.FormatUint(r.process, 10)+" "+word(r.device)+" "+word(r.stream)] = r.process
+		streams[strconv.FormatUint(r.process, 10)+" "+word(r.device)+" "+word(r.stream)] = r.process
 	}
 	counts := map[uint64]int{}
-	for _, p := range lanes {
+	for _, p := range streams {
 		counts[p]++
 	}
 	rules := []func(r *referenceRow) bool{

@@ -48,8 +48,8 @@ type table struct {
 
 	// required are columns of whole numbers without which the table is not
 	// read; those of optional read as null where the export lacks them, as do
-	// those of texts.
-	required, optional, texts []string
+	// those of strings.
+	required, optional, textColumns []string
 
 	// pick returns the rows of a block that become events, valid until its next
 	// call. add appends rows of one process that were picked to its chunk.
@@ -73,7 +73,7 @@ var (
 var eventTables = []table{
 	{
 		name: nvtxTable, kind: event.NVTX, required: spanColumns,
-		optional: []string{"eventType", "globalTid", "textId", "domainId", "jsonTextId"}, texts: []string{"text", "jsonText"},
+		optional: []string{"eventType", "globalTid", "textId", "domainId", "jsonTextId"}, textColumns: []string{"text", "jsonText"},
 		pick: (*loader).pickRanges, add: (*loader).addRanges,
 	},
 	{
@@ -164,14 +164,14 @@ func tagOf(name string) int {
 
 // columns are all columns of the table that are read.
 func (t *table) columns() []sqlite.Column {
-	return slices.Concat(ints(t.required...), ints(t.optional...), texts(t.texts...))
+	return slices.Concat(ints(t.required...), ints(t.optional...), textColumns(t.textColumns...))
 }
 
 // ints names columns of whole numbers.
 func ints(names ...string) []sqlite.Column { return typed(sqlite.Int, names) }
 
-// texts names columns of strings.
-func texts(names ...string) []sqlite.Column { return typed(sqlite.Text, names) }
+// textColumns names columns of strings.
+func textColumns(names ...string) []sqlite.Column { return typed(sqlite.Text, names) }
 
 // typed names columns of one type.
 func typed(t sqlite.Type, names []string) []sqlite.Column {

@@ -21,10 +21,10 @@ const otherStack = "(other)"
 // modules, which a text does not say: each family has a number of its own, so that what a
 // sample is does not depend on which came first.
 type stackTable struct {
-	texts    []string
+	stacks   []string
 	families []event.Class // of each
 	numbers  map[stackKey]int32
-	size     int    // of the texts
+	size     int    // of the stacks
 	used     []bool // by number: a row of a rank has it
 }
 
@@ -39,40 +39,40 @@ func (t *stackTable) number(text string, family event.Class) int32 {
 	if k, ok := t.numbers[stackKey{text, family}]; ok {
 		return k
 	}
-	if text != otherStack && (len(t.texts) >= maxStacks || t.size+len(text) > maxStackText) {
+	if text != otherStack && (len(t.stacks) >= maxStacks || t.size+len(text) > maxStackText) {
 		return t.number(otherStack, event.Other)
 	}
 	if t.numbers == nil {
 		t.numbers = map[stackKey]int32{}
 	}
-	k := int32(len(t.texts))
+	k := int32(len(t.stacks))
 	t.numbers[stackKey{text, family}] = k
-	t.texts, t.families, t.used = append(t.texts, text), append(t.families, family), append(t.used, false)
+	t.stacks, t.families, t.used = append(t.stacks, text), append(t.families, family), append(t.used, false)
 	t.size += len(text)
 	return k
 }
 
 // joinStacks returns the stacks that rows of several reports have, each once, in order,
 // so that equal rows make equal streams; and for each report their places by its numbers.
-func joinStacks(reports []*report) (texts []string, places [][]int32) {
+func joinStacks(reports []*report) (stacks []string, places [][]int32) {
 	for _, r := range reports {
-		for k, text := range r.stacks.texts {
+		for k, text := range r.stacks.stacks {
 			if r.stacks.used[k] {
-				texts = append(texts, text)
+				stacks = append(stacks, text)
 			}
 		}
 	}
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
+	slices.Sort(stacks)
+	stacks = slices.Compact(stacks)
 	for _, r := range reports {
-		of := make([]int32, len(r.stacks.texts))
-		for k, text := range r.stacks.texts {
-			at, _ := slices.BinarySearch(texts, text)
+		of := make([]int32, len(r.stacks.stacks))
+		for k, text := range r.stacks.stacks {
+			at, _ := slices.BinarySearch(stacks, text)
 			of[k] = int32(at)
 		}
 		places = append(places, of)
 	}
-	return texts, places
+	return stacks, places
 }
 
 // loadStacks reads the stacks of samples and calls, as far as their rows are wanted.

@@ -101,7 +101,7 @@ var errStrings = errors.New("its names do not fit into the memory that may be us
 // load reads StringIds, which is held in memory and must not have more than limit
 // bytes.
 func (t *stringTable) load(s scanner, columns map[string][]string, limit int64) error {
-	want := append(ints("id"), texts("value")...)
+	want := append(ints("id"), textColumns("value")...)
 	return scanAll(s, columns, stringsTable, want, func(b *block) error {
 		ids, values := b.column("id"), b.column("value")
 		for i := range b.n {

@@ -222,7 +222,7 @@ var diagnostics = []struct {
 // ask: they are facts in the header, and no warnings.
 var hostDiagnostics = []struct {
 	has  []string
-	note func(*event.Report)
+	warn func(*event.Report)
 }{
 	{[]string{"not all os runtime libraries events"}, func(r *event.Report) { r.LostCalls = true }},
 	{[]string{"scheduling information is absent"}, func(r *event.Report) { r.NoSwitches = event.SwitchesDeduced }},
@@ -250,7 +250,7 @@ const severeDiagnostic = 3
 // readDiagnostics passes on what the profiler itself complained of.
 func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
 	said, severe := make([]bool, len(diagnostics)), 0
-	want := append(ints("severity"), texts("text")...)
+	want := append(ints("severity"), textColumns("text")...)
 	err := scanAll(s, columns, diagnosticTable, want, func(b *block) error {
 		severity, lines := b.column("severity"), b.column("text")
 		for i := range b.n {
@@ -263,7 +263,7 @@ func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
 			}
 			for _, d := range hostDiagnostics {
 				if containsAll(text, d.has) {
-					d.note(&r.info)
+					d.warn(&r.info)
 				}
 			}
 		}

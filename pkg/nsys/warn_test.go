@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// TestDiagnostics sorts texts of the profiler: what says that CUDA events are
+// TestDiagnostics sorts messages of the profiler: what says that CUDA events are
 // lost, what says that they may be, and what says neither.
 func TestDiagnostics(t *testing.T) {
 	const lost, maybe, neither = "lost", "maybe", ""

@@ -47,7 +47,7 @@ func hidden(path, within string) (*File, error) {
 	if err != nil {
 		return nil, pathError(path, err)
 	}
-	stop := RemoveWhenTold(p.Name())
+	stop := RemoveOnSignal(p.Name())
 	return &File{p.File, path, func() error { defer stop(); return p.CloseAtomicallyReplace() }, func() { p.Cleanup(); stop() }}, nil
 }
 
@@ -95,19 +95,19 @@ func pathError(path string, err error) error {
 	}
 }
 
-// RemoveWhenTold removes a file, or a folder with all that it holds, when the process is
+// RemoveOnSignal removes a file, or a folder with all that it holds, when the process is
 // told to end, which then ends as it would have; until stop is called, once or more often.
-func RemoveWhenTold(path string) (stop func()) {
-	told := make(chan os.Signal, 1)
+func RemoveOnSignal(path string) (stop func()) {
+	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
-			signal.Notify(told, s)
+			signal.Notify(signals, s)
 		}
 	}
 	done := make(chan struct{})
 	go func() {
 		select {
-		case s := <-told:
+		case s := <-signals:
 			os.RemoveAll(path)
 			signal.Reset(s)
 			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
@@ -117,7 +117,7 @@ func RemoveWhenTold(path string) (stop func()) {
 		}
 	}()
 	return sync.OnceFunc(func() {
-		signal.Stop(told)
+		signal.Stop(signals)
 		close(done)
 	})
 }

@@ -195,7 +195,7 @@ func TestReadSmall(t *testing.T) {
 	}
 	var v Vector
 	if err := f.ReadInt32(0, "text", nil, &v); err == nil {
-		t.Error("texts were read as numbers")
+		t.Error("strings were read as numbers")
 	}
 }
 
@@ -439,16 +439,16 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// TestManyTexts checks that a column of strings that all differ is not held
+// TestManyStrings checks that a column of strings that all differ is not held
 // twice, and that its dictionary stays small.
-func TestManyTexts(t *testing.T) {
+func TestManyStrings(t *testing.T) {
 	var b builder
 	var s Strings
 	for i := range 200000 {
 		s.Append(fmt.Appendf(nil, "some long literal text of a range that differs from all others by a number, %d", i))
 	}
 	if b.strings(&s) || len(b.numbers) > 4*maxDictionary {
-		t.Errorf("a dictionary of %d texts", b.textValues.Len())
+		t.Errorf("a dictionary of %d strings", b.textValues.Len())
 	}
 	b.strings(&Strings{Offsets: []int32{0, 1, 2}, Data: []byte("aa")})
 	if len(b.ofText) > 1<<12 || !slices.Equal(b.numbers, []int32{0, 0}) {
@@ -456,9 +456,9 @@ func TestManyTexts(t *testing.T) {
 	}
 }
 
-// TestLongTexts checks that long strings do not make a row group too large to
+// TestLongStrings checks that long strings do not make a row group too large to
 // hold.
-func TestLongTexts(t *testing.T) {
+func TestLongStrings(t *testing.T) {
 	cols := []Column{{Name: "text", Type: Text}}
 	var b bytes.Buffer
 	w := NewWriter(&b, cols, Options{Sealed: true})

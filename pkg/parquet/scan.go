@@ -262,15 +262,15 @@ func (r *chunkReader) read(v *Vector, have int, skip int64, n int) error {
 		over := int(min(skip, int64(r.rows-r.pos)))
 		r.pos += over
 		skip -= int64(over)
-		take := min(n, r.rows-r.pos)
+		rows := min(n, r.rows-r.pos)
 		if skip > 0 {
-			take = 0
+			rows = 0
 		}
 		if len(v.Text.Data)+len(r.page.Text.Data) > maxStrings {
 			return errLength
 		}
-		v.appendRows(&r.col.Column, have, &r.page, r.pos, r.pos+take)
-		r.pos, have, n = r.pos+take, have+take, n-take
+		v.appendRows(&r.col.Column, have, &r.page, r.pos, r.pos+rows)
+		r.pos, have, n = r.pos+rows, have+rows, n-rows
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ const (
 	maxMissing   = 4 // kernels in a row
 )
 
-// maxCells bounds the work of one alignment: of longer sequences only the first
+// maxTable bounds the work of one alignment: of longer sequences only the first
 // part is aligned.
-const maxCells = 1 << 24
+const maxTable = 1 << 24
 
 // alignment is a unit and which kernel of a step is at which place of it.
 type alignment struct {
@@ -47,7 +47,7 @@ const (
 // of which it may be any part, and fills in score, places, turn and turns.
 func (a *alignment) align() {
 	p := len(a.unit)
-	n := min(len(a.symbols), maxCells/p)
+	n := min(len(a.symbols), maxTable/p)
 	scores, next := make([]int32, p), make([]int32, p)
 	back := make([]int8, n*p)
 	bestAt, bestPlace := -1, 0

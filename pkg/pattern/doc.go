@@ -56,7 +56,7 @@
 //
 // # Steps as rings
 //
-// Steps that are told by their first collective begin in the middle of the first
+// Steps that are identified by their first collective begin in the middle of the first
 // layer, whose front is at the end of the step before. Steady steps are similar, so
 // the end of a step stands for that of the one before: the step is a ring, which is
 // also cut where the left-over begins and at the longest gap, and the cut that gives

@@ -70,7 +70,7 @@ func Find(steps [][]Kernel, roles Roles, ring bool) *Pattern {
 	var found []match
 	for _, step := range steps {
 		symbols, classes := columns(step)
-		key := spell(symbols)
+		key := keyOf(symbols)
 		a, known := seen[key]
 		if !known {
 			a = findIn(symbols, classes, roles)
@@ -123,8 +123,8 @@ func columns(step []Kernel) (symbols, classes []int32) {
 	return symbols, classes
 }
 
-// spell returns a text that is the same for the same symbols.
-func spell(symbols []int32) string {
+// keyOf returns a text that is the same for the same symbols.
+func keyOf(symbols []int32) string {
 	var key []byte
 	for _, s := range symbols {
 		key = binary.AppendVarint(key, int64(s))
@@ -180,7 +180,7 @@ func (p *Pattern) merge(best *alignment, found []match) {
 		kernels += len(m.kernels)
 		for i, at := range m.places {
 			if at >= 0 {
-				p.Places[at].take(&m.kernels[(i+m.cut)%len(m.kernels)], &names[at])
+				p.Places[at].add(&m.kernels[(i+m.cut)%len(m.kernels)], &names[at])
 			}
 		}
 	}
@@ -190,8 +190,8 @@ func (p *Pattern) merge(best *alignment, found []match) {
 	p.Covered = float64(covered) / float64(kernels)
 }
 
-// take adds a kernel that is at this place.
-func (p *Place) take(k *Kernel, names *map[int32]int) {
+// add adds a kernel that is at this place.
+func (p *Place) add(k *Kernel, names *map[int32]int) {
 	p.Seen++
 	if g := k.gap(); g >= 0 {
 		p.gaps++

@@ -27,7 +27,7 @@ var roles = Roles{
 	Borders: []int32{norm, reduce}, Before: []int32{cat, embedding}, Ends: []int32{sampling, embedding},
 }
 
-// Layers as words, whose class is that of the first letter's kernel.
+// Layers as text, whose class is that of the first letter's kernel.
 var words = map[string]int32{
 	"qkv": gemm, "o": gemm, "up": gemm, "down": gemm, "head": gemm, "gate": gemm,
 	"attn": attention, "attn2": attention, "norm": norm, "norm2": norm, "ar": reduce, "rope": rope, "act": activation,

@@ -71,7 +71,7 @@ func TestUnitsAndDigitsAreThoseOfTheColumn(t *testing.T) {
 
 // What a column shows is what it was given, as exactly as its last digit says, and
 // what is not zero is not shown as zero.
-func TestColumnsTellTheTruth(t *testing.T) {
+func TestColumnsShowTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		xs := rapid.SliceOfN(rapid.Float64Range(-1e9, 1e9), 1, 5).Draw(t, "xs")
 		s := scaleOf(xs, true)

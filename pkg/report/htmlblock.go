@@ -171,14 +171,14 @@ func (p *page) table(g *grid) {
 // cell writes a cell. The first one of a row says what the row is about.
 func (p *page) cell(c *gridColumn, row int, first bool) {
 	cell := &c.cells[row]
-	look := toneClass[cell.tone]
+	name := toneClass[cell.tone]
 	if c.right() {
-		look = joined("n", look)
+		name = joined("n", name)
 	}
 	if first {
-		p.Open("th", "scope", "row", class(look != "", "class"), look)
+		p.Open("th", "scope", "row", class(name != "", "class"), name)
 	} else {
-		p.Open("td", class(look != "", "class"), look)
+		p.Open("td", class(name != "", "class"), name)
 	}
 	if cell.name && cell.text != "" {
 		p.name(cell.text)

@@ -26,7 +26,7 @@ type Options struct {
 // Renderer writes documents in a format.
 type Renderer func(io.Writer, *Document, Options) error
 
-// grid is a table as it is shown: columns of texts below their titles.
+// grid is a table as it is shown: columns of strings below their titles.
 type grid struct {
 	table   *Table
 	columns []gridColumn

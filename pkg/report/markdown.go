@@ -81,15 +81,15 @@ func (m *markdown) table(g *grid) {
 	lines := make([]string, 2+len(g.columns[0].cells))
 	for i := range g.columns {
 		c := &g.columns[i]
-		texts, wide := []string{escape(c.title), ""}, 3
+		column, wide := []string{escape(c.title), ""}, 3
 		for _, cell := range c.cells {
-			texts = append(texts, cell.markdown())
+			column = append(column, cell.markdown())
 		}
-		for _, text := range texts {
+		for _, text := range column {
 			wide = max(wide, width(text))
 		}
-		texts[1] = strings.Repeat("-", wide)
-		for k, text := range texts {
+		column[1] = strings.Repeat("-", wide)
+		for k, text := range column {
 			lines[k] += "| " + pad(text, wide, c.right()) + " "
 		}
 		if c.right() {

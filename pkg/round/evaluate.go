@@ -111,7 +111,7 @@ func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 			continue
 		}
 		fn := keyOf(h.File, h.Function)
-		for number := range a.texts[fn] {
+		for number := range a.keys[fn] {
 			if number < h.Line || number > h.LastLine { // a loop, and what it does
 				continue
 			}
@@ -132,8 +132,8 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 		return fn, 0, false
 	}
 	if n.Line > 0 && n.File != "" {
-		for k, texts := range a.texts {
-			if _, there := texts[n.Line]; there && k.file == keyOf(n.File, "").file {
+		for k, keys := range a.keys {
+			if _, there := keys[n.Line]; there && k.file == keyOf(n.File, "").file {
 				return k, n.Line, true
 			}
 		}
@@ -151,7 +151,7 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 // changeOf is how a line of a function changed, by its number before, or the function
 // where there is no such line; nil where that is not there, either. Equal lines are one.
 func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change {
-	if text, there := a.texts[fn][number]; there {
+	if text, there := a.keys[fn][number]; there {
 		t := change(fn, a.source[fn][text], costOf(a.lines[fn], text), costOf(b.lines[fn], text), da, db)
 		t.Line = number
 		return &t

@@ -42,7 +42,7 @@ type profile struct {
 	roots     map[functionKey]bool // no profiled function calls them
 	lines     map[functionKey]map[string]cost
 	source    map[functionKey]map[string]string // the source as it stands, without indentation
-	texts     map[functionKey]map[int]string    // the key of lines, by number
+	keys      map[functionKey]map[int]string    // the key of lines, by number
 	steps     int64
 	stepsFrom string
 }
@@ -52,7 +52,7 @@ type profile struct {
 func newProfile(in *Input) *profile {
 	p := &profile{
 		functions: map[functionKey]cost{}, roots: map[functionKey]bool{},
-		lines: map[functionKey]map[string]cost{}, source: map[functionKey]map[string]string{}, texts: map[functionKey]map[int]string{},
+		lines: map[functionKey]map[string]cost{}, source: map[functionKey]map[string]string{}, keys: map[functionKey]map[int]string{},
 		steps: in.Report.Steps, stepsFrom: in.Report.StepsFrom,
 	}
 	for _, f := range in.Report.Functions {
@@ -85,7 +85,7 @@ func (p *profile) addLines(in *Input) {
 			}
 			longest[k] = ns
 			if p.lines[k] == nil || !in.Sum {
-				p.lines[k], p.source[k], p.texts[k] = map[string]cost{}, map[string]string{}, map[int]string{}
+				p.lines[k], p.source[k], p.keys[k] = map[string]cost{}, map[string]string{}, map[int]string{}
 			}
 			for _, f := range byKey[k] {
 				p.addFunction(k, f)
@@ -102,7 +102,7 @@ func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 		if text == "" || l.Hits == 0 {
 			continue
 		}
-		p.texts[k][l.Number] = text
+		p.keys[k][l.Number] = text
 		c, seen := p.lines[k][text]
 		if !seen {
 			c.number = l.Number

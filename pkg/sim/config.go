@@ -33,7 +33,7 @@ type Config struct {
 	Dropped    float64 // share of graph replays that were not recorded
 
 	Warmup       int     // steps of the warm-up segment
-	Hole         float64 // idle milliseconds after the warm-up
+	Pause        float64 // idle milliseconds after the warm-up
 	Steps        int     // steps of the benchmark segment
 	Events       int     // if not 0: instead of Steps, go on until the trace has so many rows
 	ContextEvery int     // one step in so many is a context step; 0: only the first
@@ -81,7 +81,7 @@ func Default() Config {
 	return Config{
 		Seed: 1, Ranks: 2, Devices: 1,
 		Mode: Node, Markers: TRTLLM4, Collective: "trtllm", Layers: 16,
-		Warmup: 4, Hole: 400, Steps: 30, ContextEvery: 8, Batch: 4, Tail: 2, Tokens: 512, PrefillScale: 3,
+		Warmup: 4, Pause: 400, Steps: 30, ContextEvery: 8, Batch: 4, Tail: 2, Tokens: 512, PrefillScale: 3,
 		Host:        HostOps(TRTLLM4),
 		KernelScale: 1, LaunchCost: 3.5, GraphCost: 28, KernelNoise: 0.04,
 		GC: 900, SlowRank: -1, SlowOp: "_prepare_inputs",

@@ -58,11 +58,11 @@ func eventClass(api string) int64 {
 // notes writes ranges, marks and domains; NULL is the end of what was never closed, and the
 // thread that ended a range where it is the one that began it.
 func (e *exporter) notes() {
-	rows(e, tableNote, &e.trace.Notes, func(w *target) func(*Note) {
+	rows(e, tableNVTX, &e.trace.NVTX, func(w *target) func(*NVTXEvent) {
 		event, start, end, kind := w.col("eventId"), w.col("start"), w.col("end"), w.col("eventType")
 		rangeID, tid, endTid, domain := w.col("rangeId"), w.col("globalTid"), w.col("endGlobalTid"), w.col("domainId")
 		serial := int64(0)
-		return func(n *Note) {
+		return func(n *NVTXEvent) {
 			p := e.trace.Processes[n.Process]
 			serial++
 			w.Int(event, serial)
@@ -79,13 +79,13 @@ func (e *exporter) notes() {
 				w.Null(endTid)
 			}
 			w.Int(domain, int64(n.Domain))
-			e.noteText(w, n)
+			e.nvtxText(w, n)
 		}
 	})
 }
 
-// noteText puts the text of a note where its form keeps it.
-func (e *exporter) noteText(w *target, n *Note) {
+// nvtxText puts the text of an NVTX row where its form keeps it.
+func (e *exporter) nvtxText(w *target, n *NVTXEvent) {
 	text, id, json := w.col("text"), w.col("textId"), w.col("jsonText")
 	w.Null(text)
 	w.Null(id)

@@ -42,23 +42,23 @@ type Draft struct {
 // Engine is how steps are scheduled and launched. Its zero value is a plain
 // loop.
 type Engine struct {
-	Ahead         int     // the host waits for the step so many before this one, at most 64; 0: as Config.Overlap says
-	NoWait        bool    // the wait is not recorded as a call, as where another thread waits
-	SampleComm    string  // collective of the sampler, outside the markers: "", "allreduce", "allgather"
-	SampleComms   int     // how many of them per step
-	Piecewise     bool    // a graph per piece between eager attention calls, as vLLM compiles
-	PieceContext  bool    // context steps replay pieces, too
-	EagerShare    float64 // share of the generation steps that find no graph and run eagerly
-	Pipeline      int     // pipeline stages, each of Ranks/Pipeline tensor-parallel ranks; 0, 1: none
-	RecordSteps   int     // cudaProfilerStart and Stop around so many benchmark steps at a time; 0: all is recorded
-	SkipSteps     int     // steps between two such ranges
-	SplitRanges   bool    // each range is a report of its own (--capture-range-end=repeat)
-	QueueDepth    int     // launches that fit into the GPU's queue: one more blocks; 0: no limit
-	PrepKernels   int     // small kernels that prepare the inputs of a step, ahead of the forward pass
-	LostMarkers   float64 // share of the forward-step ranges that the profiler lost
-	CutFrom       float64 // recording begins after this share of the run, in the middle of things
-	CutTo         float64 // and ends here; 0: with the run
-	LogitsOutside bool    // the sampler computes the logits, outside the graph and the marker
+	Ahead            int     // the host waits for the step so many before this one, at most 64; 0: as Config.Overlap says
+	NoWait           bool    // the wait is not recorded as a call, as where another thread waits
+	SampleComm       string  // collective of the sampler, outside the markers: "", "allreduce", "allgather"
+	SampleComms      int     // how many of them per step
+	Piecewise        bool    // a graph per piece between eager attention calls, as vLLM compiles
+	PiecewiseContext bool    // context steps replay pieces, too
+	EagerShare       float64 // share of the generation steps that find no graph and run eagerly
+	Pipeline         int     // pipeline stages, each of Ranks/Pipeline tensor-parallel ranks; 0, 1: none
+	RecordSteps      int     // cudaProfilerStart and Stop around so many benchmark steps at a time; 0: all is recorded
+	SkipSteps        int     // steps between two such ranges
+	SplitRanges      bool    // each range is a report of its own (--capture-range-end=repeat)
+	QueueDepth       int     // launches that fit into the GPU's queue: one more blocks; 0: no limit
+	PrepKernels      int     // small kernels that prepare the inputs of a step, ahead of the forward pass
+	LostMarkers      float64 // share of the forward-step ranges that the profiler lost
+	CutFrom          float64 // recording begins after this share of the run, in the middle of things
+	CutTo            float64 // and ends here; 0: with the run
+	LogitsOutside    bool    // the sampler computes the logits, outside the graph and the marker
 }
 
 // The kinds of a Fault.

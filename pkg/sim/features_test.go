@@ -33,7 +33,7 @@ var features = map[string]func(*Config){
 	"logits": func(c *Config) {
 		c.Engine.LogitsOutside, c.Engine.SampleComm, c.Engine.SampleComms = true, "allgather", 1
 	},
-	"pieces":       func(c *Config) { c.Engine.Piecewise, c.Engine.PieceContext = true, true },
+	"pieces":       func(c *Config) { c.Engine.Piecewise, c.Engine.PiecewiseContext = true, true },
 	"whole pieces": func(c *Config) { c.Mode, c.Engine.Piecewise = Whole, true },
 	"a third":      func(c *Config) { c.Engine.EagerShare = 1.0 / 3 },
 	"pipeline":     func(c *Config) { c.Engine.Pipeline, c.Engine.Ahead = 2, 1 },
@@ -97,7 +97,7 @@ func checkStreams(t *testing.T, tr *Trace) {
 func checkTruth(t *testing.T, c *Config, tr *Trace, truth *Truth) {
 	t.Helper()
 	markers := map[int32]int{}
-	for n := range tr.Notes.All() {
+	for n := range tr.NVTX.All() {
 		if strings.Contains(tr.Text(n.Text), "_forward_step") {
 			markers[n.Process]++
 		}
@@ -147,7 +147,7 @@ func TestLosses(t *testing.T) {
 	c := Default()
 	c.Engine.LostMarkers = 0.5
 	lossy := mustSimulate(t, func(d *Config) { *d = c })
-	if all, left := mustSimulate(t, nil).Notes.Len(), lossy.Notes.Len(); left >= all-20 || left <= all-48 {
+	if all, left := mustSimulate(t, nil).NVTX.Len(), lossy.NVTX.Len(); left >= all-20 || left <= all-48 {
 		t.Errorf("%d rows of ranges, %d with half of the markers lost", all, left)
 	}
 	c = Default()

@@ -31,7 +31,7 @@ func (s sqliteSink) add(name string, columns []column, rows int) rowSink {
 }
 
 // WriteSQLite writes the trace as a SQLite export. The file appears whole or
-// not at all; the same trace and options give the same bytes. Texts that go
+// not at all; the same trace and options give the same bytes. Strings that go
 // with the description of the target are interned on the way, so a trace
 // belongs to one writer at a time.
 func (t *Trace) WriteSQLite(path string, opt Options) error {

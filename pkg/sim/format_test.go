@@ -131,9 +131,9 @@ func (f *textWriter) host() {
 		f.line("api %s %s %s tid=%d%s return=%d", textTime(c.Start), textTime(c.End), strconv.Quote(f.t.Text(c.Name)),
 			c.TID, option("corr", uint64(c.Corr)), c.Return)
 	}
-	for n := range f.t.Notes.All() {
+	for n := range f.t.NVTX.All() {
 		f.of(n.Process)
-		f.note(n)
+		f.nvtx(n)
 	}
 	for o := range f.t.Overheads.All() {
 		f.of(o.Process)
@@ -142,8 +142,8 @@ func (f *textWriter) host() {
 	}
 }
 
-func (f *textWriter) note(n *Note) {
-	if n.Kind == NoteDomain {
+func (f *textWriter) nvtx(n *NVTXEvent) {
+	if n.Kind == NVTXDomain {
 		f.line("domain %d %s tid=%d at=%s", n.Domain, strconv.Quote(f.t.Text(n.Text)), n.TID, textTime(n.Start))
 		return
 	}

@@ -219,7 +219,7 @@ func (s *simulator) recordAll() {
 func (s *simulator) record(d *device, q *queued) {
 	r := d.rank
 	whole := q.node != 0 && s.c.Mode == Whole
-	r.note(q, q.node == 0 || !d.dropped, !whole)
+	r.recordTruth(q, q.node == 0 || !d.dropped, !whole)
 	work := Work{Start: q.start, End: q.end, Corr: q.corr, Stream: streamIDs[q.stream], Context: 1, Process: r.process, Device: d.id}
 	switch {
 	case q.bytes != 0:

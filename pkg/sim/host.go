@@ -103,14 +103,14 @@ func (r *rank) push(name string, start int64) {
 	if form == Registered {
 		text = r.t.String
 	}
-	r.t.Notes.Add(Note{Start: start, End: r.now, Kind: NotePushPop, Text: text(name), Form: form,
+	r.t.NVTX.Add(NVTXEvent{Start: start, End: r.now, Kind: NVTXPushPop, Text: text(name), Form: form,
 		Domain: domain, Process: r.process, TID: r.tid})
 }
 
 // gil records what a thread does with the interpreter lock, in a domain of its own as nsys
 // does.
 func (r *rank) gil(what string, start, end int64, tid uint32) {
-	r.t.Notes.Add(Note{Start: start, End: end, Kind: NotePushPop, Text: r.t.String(what),
+	r.t.NVTX.Add(NVTXEvent{Start: start, End: end, Kind: NVTXPushPop, Text: r.t.String(what),
 		Domain: gilDomain, Process: r.process, TID: tid})
 }
 
@@ -172,7 +172,7 @@ func (r *rank) prepare() {
 		start := r.now
 		r.now += r.spread(r.s.c.GC, 0.2)
 		r.rangeID++
-		r.t.Notes.Add(Note{Start: start, End: r.now, Kind: NoteStartEnd, Text: r.t.LiteralText("Python GC"), Form: Literal,
+		r.t.NVTX.Add(NVTXEvent{Start: start, End: r.now, Kind: NVTXStartEnd, Text: r.t.LiteralText("Python GC"), Form: Literal,
 			RangeID: r.rangeID, Process: r.process, TID: r.tid, EndTID: r.tid})
 	}
 }
@@ -182,8 +182,8 @@ func (r *rank) prepare() {
 func (r *rank) forward() {
 	for _, d := range r.devices {
 		switch {
-		case r.step.ctx > 0 && r.s.c.Engine.PieceContext:
-			d.pieces(r.m.context)
+		case r.step.ctx > 0 && r.s.c.Engine.PiecewiseContext:
+			d.piecewise(r.m.context)
 		case r.step.ctx > 0:
 			d.launchAs(forwardPart, r.m.context)
 		case r.step.eager && r.pageable() > 0:
@@ -191,7 +191,7 @@ func (r *rank) forward() {
 		case r.step.eager:
 			d.launchAs(forwardPart, r.m.layers)
 		case r.s.c.Engine.Piecewise:
-			d.pieces(r.m.layers)
+			d.piecewise(r.m.layers)
 		default:
 			d.replayGraph(0, r.m.layers)
 		}
@@ -217,8 +217,8 @@ func (r *rank) speculate() {
 
 // replayGraph replays the graph of the forward pass: another one for each size
 // of batch.
-func (d *device) replayGraph(piece int, list []work) {
-	d.replayAs(forwardPart, uint32(graphID+16*piece+(d.rank.s.c.Batch-d.rank.step.graph)), list)
+func (d *device) replayGraph(part int, list []work) {
+	d.replayAs(forwardPart, uint32(graphID+16*part+(d.rank.s.c.Batch-d.rank.step.graph)), list)
 }
 
 // replayAs makes one call for all pieces, whose node ids are those of the graph: the same
@@ -234,19 +234,19 @@ func (d *device) replayAs(p part, graph uint32, list []work) {
 	d.called += len(list)
 }
 
-// pieces launches attention kernels one by one and replays a graph for what
+// piecewise launches attention kernels one by one and replays a graph for what
 // lies between them.
-func (d *device) pieces(list []work) {
-	from, piece := 0, 0
+func (d *device) piecewise(list []work) {
+	from, part := 0, 0
 	for i := range list {
 		if list[i].attention {
-			d.replayGraph(piece, list[from:i])
+			d.replayGraph(part, list[from:i])
 			d.launchAs(forwardPart, list[i:i+1])
 			from = i + 1
-			piece++
+			part++
 		}
 	}
-	d.replayGraph(piece, list[from:])
+	d.replayGraph(part, list[from:])
 }
 
 // launchSampling launches the sampling kernels and records the event to wait for.

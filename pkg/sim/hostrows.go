@@ -12,7 +12,7 @@ type Switch struct {
 // OSCall is a call of the operating system's libraries: a row of OSRT_API.
 type OSCall struct {
 	Start, End int64    // ns
-	Name       StringID // as the library spells it
+	Name       StringID // as the library names it
 	Process    int32    // index in Trace.Processes
 	TID        uint32   // thread id
 }
@@ -33,21 +33,21 @@ type Frame struct {
 }
 
 var tableSwitch = table{name: "SCHED_EVENTS", columns: join(
-	must("start", i64).says(noteStart), must("cpu", i32), must("isSchedIn", u8), maybe("globalTid", u64).says(noteID),
+	must("start", i64).says(nvtxStart), must("cpu", i32), must("isSchedIn", u8), maybe("globalTid", u64).says(nvtxID),
 )}
 
 var tableOSCall = table{name: "OSRT_API", columns: join(startEnd(),
-	must("eventClass", u8), maybe("globalTid", u64).says(noteID), must("nameId", u32).says(noteString),
+	must("eventClass", u8), maybe("globalTid", u64).says(nvtxID), must("nameId", u32).says(nvtxString),
 	must("returnValue", i32), must("nestingLevel", u32), must("callchainId", u32),
 )}
 
 var tableSample = table{name: "COMPOSITE_EVENTS", columns: join(
-	must("id", u64).primary(), must("start", i64).says(noteStart), maybe("cpu", i32), maybe("threadState", u8),
-	maybe("globalTid", u64).says(noteID), must("cpuCycles", u64),
+	must("id", u64).primary(), must("start", i64).says(nvtxStart), maybe("cpu", i32), maybe("threadState", u8),
+	maybe("globalTid", u64).says(nvtxID), must("cpuCycles", u64),
 )}
 
 var tableSampleStack = table{name: "SAMPLING_CALLCHAINS", columns: join(
-	must("id", u64), must("symbol", u32).says(noteString), must("module", u32).says(noteString), maybe("kernelMode", u8),
+	must("id", u64), must("symbol", u32).says(nvtxString), must("module", u32).says(nvtxString), maybe("kernelMode", u8),
 	maybe("unresolved", u8), maybe("unwindMethod", u8), must("stackDepth", u16),
 )}
 

@@ -117,8 +117,8 @@ func (k *kinetoWriter) document() {
 
 // all writes the host's events, and then the GPUs', as Kineto does.
 func (k *kinetoWriter) all() {
-	for n := range k.t.Notes.All() {
-		if n.Process == k.opt.Process && !n.Open && n.Kind == NotePushPop && n.Domain != gilDomain && n.Text != 0 {
+	for n := range k.t.NVTX.All() {
+		if n.Process == k.opt.Process && !n.Open && n.Kind == NVTXPushPop && n.Domain != gilDomain && n.Text != 0 {
 			k.annotation(n)
 		}
 	}
@@ -187,7 +187,7 @@ func kinetoText(s string) string { return `"` + kinetoEscapes.Replace(s) + `"` }
 var kinetoEscapes = strings.NewReplacer(`\`, `/`, `"`, `\"`, "\n", "", "\r", "")
 
 // annotation writes a range, and the Python functions that it was called from.
-func (k *kinetoWriter) annotation(n *Note) {
+func (k *kinetoWriter) annotation(n *NVTXEvent) {
 	k.id++
 	name := k.t.Text(n.Text)
 	if strings.HasPrefix(name, "Python GC") {

@@ -25,7 +25,7 @@ var collectiveNames = map[string]string{
 	"vllm":   "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData *, vllm::RankSignals, vllm::Signal *, T1 *, int, int)",
 }
 
-// The launching calls, in the spelling of the exports.
+// The launching calls, as exports name them.
 const (
 	apiLaunch   = "cudaLaunchKernel_v7000"
 	apiLaunchEx = "cudaLaunchKernelExC_v11060"

@@ -8,7 +8,7 @@ import (
 
 // Noise is what makes steps differ beyond the noise of each operation: a factor
 // on all host work of a step, and with Kernels on its kernels, too. All ranks
-// feel Shared of it alike. Its zero value is none.
+// feel Shared of it equally. Its zero value is none.
 type Noise struct {
 	// Kind is one of
 	//

@@ -105,7 +105,7 @@ func TestParquetDir(t *testing.T) {
 		t.Error("a directory was overwritten")
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("left: %v", left)
 	}
 }
 

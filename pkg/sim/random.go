@@ -7,7 +7,7 @@ import (
 // Random is a small trace made to find mistakes, with the way to write it:
 // several processes, devices, streams and threads; equal starts, empty and
 // overlapping kernels; ranges that nest, overlap, never close or begin before
-// the session; launches without kernels and kernels without launches; holes
+// the session; launches without kernels and kernels without launches; gaps
 // around the limits of 1 ms and 100 ms; tables and columns that are missing. A
 // few hundred rows at most. The same seed gives the same trace.
 func Random(seed uint64) (*Trace, Options) {
@@ -90,7 +90,7 @@ type randomProcess struct {
 // among picks one of the values.
 func (g *randomizer) among(values ...int64) int64 { return values[g.r.IntN(len(values))] }
 
-// pick is one of the texts.
+// pick is one of the names.
 func (g *randomizer) pick(list []string) string { return list[g.r.IntN(len(list))] }
 
 // oneIn is true once in n.
@@ -137,7 +137,7 @@ func (g *randomizer) step(p *randomProcess, number int) {
 		at = start
 	}
 	if text := p.markers.Marker(number, int(g.among(0, 0, 1)), 7, int(g.among(0, 4, 4))); text != "" && !g.oneIn(6) {
-		g.note(p, tid, start, at, text)
+		g.addRange(p, tid, start, at, text)
 	}
 	g.now = start + (at-start)*g.among(0, 1, 1)
 }
@@ -147,7 +147,7 @@ func (g *randomizer) event(p *randomProcess, tid uint32, at int64) int64 {
 	end := at + g.length()
 	switch g.r.IntN(10) {
 	case 0:
-		g.note(p, tid, at, end, g.pick(randomRanges))
+		g.addRange(p, tid, at, end, g.pick(randomRanges))
 	case 1:
 		g.call(p, tid, at, end, g.pick(randomOtherCalls))
 	case 2:
@@ -232,23 +232,23 @@ func (g *randomizer) call(p *randomProcess, tid uint32, start, end int64, name s
 	return p.corr
 }
 
-// note adds a range, a mark, or one that was never closed, in any form.
-func (g *randomizer) note(p *randomProcess, tid uint32, start, end int64, text string) {
-	n := Note{Start: start, End: end, Kind: NotePushPop, Process: p.index, TID: tid, Domain: uint32(g.r.IntN(2)),
+// addRange adds a range, a mark, or one that was never closed, in any form.
+func (g *randomizer) addRange(p *randomProcess, tid uint32, start, end int64, text string) {
+	n := NVTXEvent{Start: start, End: end, Kind: NVTXPushPop, Process: p.index, TID: tid, Domain: uint32(g.r.IntN(2)),
 		Form: TextForm(g.r.IntN(3))}
 	n.Text = g.t.String(text)
 	switch g.r.IntN(12) {
 	case 0:
 		n.Open = true
 	case 1:
-		n.Kind, n.Open = NoteMark, true
+		n.Kind, n.Open = NVTXMark, true
 	case 2, 3:
-		n.Kind, n.RangeID, n.EndTID = NoteStartEnd, uint64(g.t.Notes.Len()+1), tid+1
+		n.Kind, n.RangeID, n.EndTID = NVTXStartEnd, uint64(g.t.NVTX.Len()+1), tid+1
 	}
 	if n.Open {
 		n.End = 0
 	}
-	g.t.Notes.Add(n)
+	g.t.NVTX.Add(n)
 }
 
 // options draw the schema and what the export lacks.

@@ -44,21 +44,21 @@ func TestRandom(t *testing.T) {
 // oddities names what is odd about a trace.
 func oddities(tr *Trace, opt Options) []string {
 	var list []string
-	note := func(name string, is bool) {
+	count := func(name string, is bool) {
 		if is {
 			list = append(list, name)
 		}
 	}
-	note("nothing", tr.Rows() == 0)
-	note("reduced", opt.Reduced)
-	note("empty tables", opt.EmptyTables)
-	note("dropped", len(opt.Drop) > 0)
-	note("schema 2020", opt.Schema == Schema2020)
+	count("nothing", tr.Rows() == 0)
+	count("reduced", opt.Reduced)
+	count("empty tables", opt.EmptyTables)
+	count("dropped", len(opt.Drop) > 0)
+	count("schema 2020", opt.Schema == Schema2020)
 	calls, kernels := map[callKey]*Call{}, map[callKey]bool{}
 	threads, busy := map[uint32]bool{}, map[int32]bool{}
 	for c := range tr.Calls.All() {
 		key := callKey{c.Process, c.Corr}
-		note("id twice", calls[key] != nil)
+		count("id twice", calls[key] != nil)
 		calls[key] = c
 		threads[c.TID] = true
 	}
@@ -67,36 +67,36 @@ func oddities(tr *Trace, opt Options) []string {
 	for k := range tr.Kernels.All() {
 		key := callKey{k.Process, k.Corr}
 		queue := [2]int64{int64(k.Process)<<32 | int64(k.Device), int64(k.Stream)}
-		note("negative start", k.Start < 0)
-		note("empty kernel", k.Start == k.End)
-		note("equal starts", starts[k.Start])
-		note("orphan", k.Node == 0 && calls[key] == nil)
-		note("kernel before call", calls[key] != nil && k.Start < calls[key].Start)
-		note("overlap in a stream", k.Start < free[queue])
-		note("node", k.Node != 0)
+		count("negative start", k.Start < 0)
+		count("empty kernel", k.Start == k.End)
+		count("equal starts", starts[k.Start])
+		count("orphan", k.Node == 0 && calls[key] == nil)
+		count("kernel before call", calls[key] != nil && k.Start < calls[key].Start)
+		count("overlap in a stream", k.Start < free[queue])
+		count("node", k.Node != 0)
 		starts[k.Start], kernels[key], busy[k.Process] = true, true, true
 		free[queue] = max(free[queue], k.End)
 		devices[[2]int32{k.Process, k.Device}] = true
 	}
 	for key, c := range calls {
-		note("launch without kernel", !kernels[key] && eventClass(tr.Text(c.Name)) == 0)
+		count("launch without kernel", !kernels[key] && eventClass(tr.Text(c.Name)) == 0)
 	}
 	for r := range tr.Replays.All() {
-		note("whole graph", true)
-		note("no times", r.End == 0)
+		count("whole graph", true)
+		count("no times", r.End == 0)
 	}
-	for n := range tr.Notes.All() {
-		note("open range", n.Open && n.Kind == NotePushPop)
-		note("start/end range", n.Kind == NoteStartEnd)
-		note("JSON text", n.Form == JSON)
-		note("literal text", n.Form == Literal)
+	for n := range tr.NVTX.All() {
+		count("open range", n.Open && n.Kind == NVTXPushPop)
+		count("start/end range", n.Kind == NVTXStartEnd)
+		count("JSON text", n.Form == JSON)
+		count("literal text", n.Form == Literal)
 	}
 	for i, p := range tr.Processes {
-		note("negative id", p.globalPid() < 0)
-		note("process without GPU", !busy[int32(i)])
+		count("negative id", p.globalPid() < 0)
+		count("process without GPU", !busy[int32(i)])
 	}
-	note("several threads", len(threads) > 1)
-	note("several devices", len(devices) > len(busy))
+	count("several threads", len(threads) > 1)
+	count("several devices", len(devices) > len(busy))
 	return list
 }
 

@@ -123,8 +123,8 @@ func (t *Trace) cut(ranges []recorded) *Trace {
 	c.Copies = keep(&t.Copies, func(c *Copy) bool { return in(c.Start) })
 	c.Fills = keep(&t.Fills, func(f *Fill) bool { return in(f.Start) })
 	c.Calls = keep(&t.Calls, func(c *Call) bool { return in(c.Start) })
-	c.Notes = keep(&t.Notes, func(n *Note) bool { return n.Kind == NoteDomain || in(n.Start) })
-	for n := range c.Notes.All() {
+	c.NVTX = keep(&t.NVTX, func(n *NVTXEvent) bool { return n.Kind == NVTXDomain || in(n.Start) })
+	for n := range c.NVTX.All() {
 		n.Open = n.Open || !in(n.End-1)
 	}
 	c.Syncs = keep(&t.Syncs, func(s *Sync) bool { return in(s.Start) })

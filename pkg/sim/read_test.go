@@ -51,7 +51,7 @@ func (w *written) ints(table, column string) []int64 {
 
 const null = -1 << 63
 
-// texts is a column of texts.
+// texts is a column of strings.
 func (w *written) texts(table, column string) []string {
 	w.t.Helper()
 	var list []string

@@ -87,7 +87,7 @@ func (s Schema) product() string {
 }
 
 // width is how a directory of Parquet files stores a column; SQLite has but
-// signed integers, reals and texts.
+// signed integers, reals and text.
 type width uint8
 
 const (
@@ -109,7 +109,7 @@ type column struct {
 	key         bool
 	full        bool   // absent from reduced exports
 	since, till Schema // till excluded; zero: no bound
-	note        string // the comment in its CREATE TABLE line
+	comment     string // the comment in its CREATE TABLE line
 }
 
 // columns are some columns of a table, in their order.
@@ -148,7 +148,7 @@ func (c columns) from(s Schema) columns  { return c.each(func(c *column) { c.sin
 func (c columns) until(s Schema) columns { return c.each(func(c *column) { c.till = s }) }
 func (c columns) extra() columns         { return c.each(func(c *column) { c.full = true }) }
 func (c columns) primary() columns       { return c.each(func(c *column) { c.key = true }) }
-func (c columns) says(s string) columns  { return c.each(func(c *column) { c.note = s }) }
+func (c columns) says(s string) columns  { return c.each(func(c *column) { c.comment = s }) }
 
 // in tells whether the exports of a version have the column.
 func (c column) in(s Schema, reduced bool) bool {
@@ -173,8 +173,8 @@ func (c column) ddl() string {
 	if c.key {
 		b.WriteString(" PRIMARY KEY")
 	}
-	if c.note != "" {
-		b.WriteString(" -- " + c.note)
+	if c.comment != "" {
+		b.WriteString(" -- " + c.comment)
 	}
 	return b.String()
 }

@@ -51,8 +51,8 @@ func TestSchemaGenerations(t *testing.T) {
 			if n := len(w.ints("CUPTI_ACTIVITY_KIND_KERNEL", "start")); n != tr.Kernels.Len() {
 				t.Errorf("%d kernels, want %d", n, tr.Kernels.Len())
 			}
-			if n := len(w.ints("NVTX_EVENTS", "start")); n != tr.Notes.Len() {
-				t.Errorf("%d NVTX rows, want %d", n, tr.Notes.Len())
+			if n := len(w.ints("NVTX_EVENTS", "start")); n != tr.NVTX.Len() {
+				t.Errorf("%d NVTX rows, want %d", n, tr.NVTX.Len())
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func simulate(c Config, split bool) (*simulator, error) {
 		s.step(s.warmup(i))
 	}
 	if c.Warmup > 0 {
-		s.idle(int64(c.Hole * 1e6))
+		s.idle(int64(c.Pause * 1e6))
 	}
 	s.run()
 	s.conclude()
@@ -151,7 +151,7 @@ type rank struct {
 	cpu              int32      // that its thread is on, where that is recorded
 	lostFrom, lostTo int64      // what the host lost in this step
 	sampled          int64      // samples are recorded up to here
-	spells           [][2]int64 // collections of garbage of this step
+	bursts           [][2]int64 // collections of garbage of this step
 	stacks           map[string][]Frame
 }
 
@@ -212,7 +212,7 @@ func (r *rank) domain(id uint32, name string) {
 	if d, _ := r.s.c.domain(); id == engineDomain && d == 0 {
 		return
 	}
-	r.t.Notes.Add(Note{Start: r.now - 30_000_000, Kind: NoteDomain, Text: r.t.LiteralText(name),
+	r.t.NVTX.Add(NVTXEvent{Start: r.now - 30_000_000, Kind: NVTXDomain, Text: r.t.LiteralText(name),
 		Form: Literal, Domain: id, Process: r.process, TID: r.tid, Open: true})
 }
 
@@ -224,10 +224,10 @@ func (s *simulator) addFrontend() {
 	start := s.c.Start
 	for i := range 40 {
 		at := start + int64(i)*9_000_000
-		t.Notes.Add(Note{Start: at, End: at + 450_000, Kind: NotePushPop, Text: t.String("tokenize prompt"), Process: p, TID: firstPID - 100})
-		t.Notes.Add(Note{Start: at + 500_000, End: at + 700_000, Kind: NotePushPop, Text: t.String("chat_stream_post_processor"), Process: p, TID: firstPID - 99})
+		t.NVTX.Add(NVTXEvent{Start: at, End: at + 450_000, Kind: NVTXPushPop, Text: t.String("tokenize prompt"), Process: p, TID: firstPID - 100})
+		t.NVTX.Add(NVTXEvent{Start: at + 500_000, End: at + 700_000, Kind: NVTXPushPop, Text: t.String("chat_stream_post_processor"), Process: p, TID: firstPID - 99})
 	}
-	t.Notes.Add(Note{Start: start, End: start + 5_000_000, Kind: NotePushPop, Text: t.String("prepare_inputs"), Process: p, TID: firstPID - 100})
+	t.NVTX.Add(NVTXEvent{Start: start, End: start + 5_000_000, Kind: NVTXPushPop, Text: t.String("prepare_inputs"), Process: p, TID: firstPID - 100})
 }
 
 // begin loads modules and allocates memory on every rank.
@@ -290,7 +290,7 @@ func (t *Trace) shiftClock(offset, clockError int64) {
 	shift(&t.Copies, offset, func(c *Copy) (_, _ *int64) { return &c.Start, &c.End })
 	shift(&t.Fills, offset, func(f *Fill) (_, _ *int64) { return &f.Start, &f.End })
 	shift(&t.Calls, offset, func(c *Call) (_, _ *int64) { return &c.Start, &c.End })
-	shift(&t.Notes, offset, func(n *Note) (_, _ *int64) { return &n.Start, &n.End })
+	shift(&t.NVTX, offset, func(n *NVTXEvent) (_, _ *int64) { return &n.Start, &n.End })
 	shift(&t.Syncs, offset, func(s *Sync) (_, _ *int64) { return &s.Start, &s.End })
 	shift(&t.Overheads, offset, func(o *Overhead) (_, _ *int64) { return &o.Start, &o.End })
 	shift(&t.OSCalls, offset, func(c *OSCall) (_, _ *int64) { return &c.Start, &c.End })

@@ -148,10 +148,10 @@ func TestModes(t *testing.T) {
 // hostMeans are the mean durations of ranges by name, in microseconds.
 func hostMeans(tr *Trace) map[string]float64 {
 	sum, n := map[string]float64{}, map[string]float64{}
-	for note := range tr.Notes.All() {
-		if !note.Open {
-			name := tr.Text(note.Text)
-			sum[name] += float64(note.End-note.Start) / 1e3
+	for row := range tr.NVTX.All() {
+		if !row.Open {
+			name := tr.Text(row.Text)
+			sum[name] += float64(row.End-row.Start) / 1e3
 			n[name]++
 		}
 	}
@@ -185,9 +185,9 @@ func TestHostCosts(t *testing.T) {
 // TestNesting wants nested operations inside their parents.
 func TestNesting(t *testing.T) {
 	tr := mustSimulate(t, nil)
-	find := func(name string) []Note {
-		var list []Note
-		for n := range tr.Notes.All() {
+	find := func(name string) []NVTXEvent {
+		var list []NVTXEvent
+		for n := range tr.NVTX.All() {
 			if n.Process == 0 && strings.Contains(tr.Text(n.Text), name) && !n.Open {
 				list = append(list, *n)
 			}
@@ -210,25 +210,25 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-func TestWarmupHole(t *testing.T) {
+func TestPauseAfterWarmup(t *testing.T) {
 	tr := mustSimulate(t, func(c *Config) { c.Ranks = 1 })
 	var last int64
-	holes := 0
+	pauses := 0
 	for k := range tr.Kernels.All() {
 		if last != 0 && k.Start-last > 100e6 {
-			holes++
+			pauses++
 		}
 		last = k.End
 	}
-	if holes != 1 {
-		t.Errorf("%d holes of more than 100 ms, want 1", holes)
+	if pauses != 1 {
+		t.Errorf("%d pauses of more than 100 ms, want 1", pauses)
 	}
 }
 
 func TestSlowRank(t *testing.T) {
 	tr := mustSimulate(t, func(c *Config) { c.Ranks, c.SlowRank, c.Slow = 3, 1, 700 })
 	sum := make([]float64, 3)
-	for n := range tr.Notes.All() {
+	for n := range tr.NVTX.All() {
 		if tr.Text(n.Text) == "_prepare_inputs" {
 			sum[n.Process] += float64(n.End-n.Start) / 1e3 / 34
 		}
@@ -238,7 +238,7 @@ func TestSlowRank(t *testing.T) {
 	}
 }
 
-// TestReports wants the clocks of the reports apart by the offsets, and alike
+// TestReports wants the clocks of the reports apart by the offsets, and equal
 // once the session starts are taken into account.
 func TestReports(t *testing.T) {
 	c := Default()
@@ -276,8 +276,8 @@ func TestExtras(t *testing.T) {
 		c.GCEvery, c.GIL, c.AllocEvery, c.Frontend, c.Overheads = 5, 80, 2, true, true
 	})
 	counts := map[string]int{}
-	for n := range tr.Notes.All() {
-		if n.Kind == NoteStartEnd && (n.RangeID == 0 || n.EndTID != n.TID) {
+	for n := range tr.NVTX.All() {
+		if n.Kind == NVTXStartEnd && (n.RangeID == 0 || n.EndTID != n.TID) {
 			t.Errorf("a start/end range without id: %+v", *n)
 		}
 		counts[tr.Text(n.Text)]++

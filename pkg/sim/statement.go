@@ -40,7 +40,7 @@ func (p *textParser) row(verb string, l *textLine) {
 // textRows are the statements about something that happened.
 var textRows = map[string]func(*textParser, *textLine){
 	"domain":   (*textParser).domain,
-	"range":    (*textParser).noteRange,
+	"range":    (*textParser).nvtxRange,
 	"mark":     (*textParser).mark,
 	"api":      (*textParser).api,
 	"kernel":   (*textParser).kernel,
@@ -97,15 +97,15 @@ func (p *textParser) mainThread() uint32 { return p.t.Processes[p.process].PID }
 // domain reads the registration of an NVTX domain.
 func (p *textParser) domain(l *textLine) {
 	id := l.number(l.word("id"), "domain", 32)
-	p.t.Notes.Add(Note{
-		Start: l.duration(l.option("at", "0"), "at"), Open: true, Kind: NoteDomain,
+	p.t.NVTX.Add(NVTXEvent{
+		Start: l.duration(l.option("at", "0"), "at"), Open: true, Kind: NVTXDomain,
 		Text: p.t.LiteralText(l.word("name")), Form: Literal, Domain: uint32(id),
 		Process: p.process, TID: p.tid(l, "tid", p.mainThread()),
 	})
 }
 
-// note reads what ranges and marks have in common.
-func (p *textParser) note(l *textLine, n Note) {
+// nvtx reads what ranges and marks have in common.
+func (p *textParser) nvtx(l *textLine, n NVTXEvent) {
 	text := l.word("text")
 	switch {
 	case l.flag("literal"):
@@ -117,28 +117,28 @@ func (p *textParser) note(l *textLine, n Note) {
 	}
 	n.Domain = uint32(l.id("domain", 32, 0))
 	n.Process, n.TID = p.process, p.tid(l, "tid", p.mainThread())
-	p.t.Notes.Add(n)
+	p.t.NVTX.Add(n)
 }
 
-// noteRange reads a range. Its kind follows from its options, unless type= says it.
-func (p *textParser) noteRange(l *textLine) {
-	n := Note{Start: l.time("start"), Kind: NotePushPop}
+// nvtxRange reads a range. Its kind follows from its options, unless type= says it.
+func (p *textParser) nvtxRange(l *textLine) {
+	n := NVTXEvent{Start: l.time("start"), Kind: NVTXPushPop}
 	if end := l.word("end"); end == "-" {
 		n.Open = true
 	} else {
 		n.End = l.duration(end, "end")
 	}
 	if n.RangeID = l.id("id", 64, 0); n.RangeID != 0 {
-		n.Kind = NoteStartEnd
+		n.Kind = NVTXStartEnd
 	}
-	n.Kind = NoteKind(l.id("type", 8, uint64(n.Kind)))
+	n.Kind = NVTXKind(l.id("type", 8, uint64(n.Kind)))
 	n.EndTID = p.tid(l, "endtid", 0)
-	p.note(l, n)
+	p.nvtx(l, n)
 }
 
 // mark reads an instant, which has no end.
 func (p *textParser) mark(l *textLine) {
-	p.note(l, Note{Start: l.time("time"), Open: true, Kind: NoteMark})
+	p.nvtx(l, NVTXEvent{Start: l.time("time"), Open: true, Kind: NVTXMark})
 }
 
 // api reads a call. Its id may be one that is in use: the first call launched.

@@ -3,15 +3,15 @@ package sim
 // The notes that hold commas, brackets and a quote are there to trouble
 // readers that parse CREATE TABLE.
 const (
-	noteStart  = "Event start timestamp (ns)."
-	noteString = "REFERENCES StringIds(id) -- a name, or other text"
-	noteID     = "Serialized GlobalId."
-	noteCorr   = "REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId), if the call was recorded"
+	nvtxStart  = "Event start timestamp (ns)."
+	nvtxString = "REFERENCES StringIds(id) -- a name, or other text"
+	nvtxID     = "Serialized GlobalId."
+	nvtxCorr   = "REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId), if the call was recorded"
 )
 
 // startEnd begin every table of events, in ns.
 func startEnd() columns {
-	return join(must("start", i64).says(noteStart), must("end", i64).says("Event end timestamp (ns)."))
+	return join(must("start", i64).says(nvtxStart), must("end", i64).says("Event end timestamp (ns)."))
 }
 
 // gpuColumns begin every table of GPU work.
@@ -21,8 +21,8 @@ func gpuColumns() columns {
 		must("contextId", u32).extra(),
 		maybe("greenContextId", u32).from(Schema3_16_1).extra(),
 		must("streamId", u32).says("Stream ID."),
-		maybe("correlationId", u32).says(noteCorr),
-		maybe("globalPid", u64).says(noteID).extra(),
+		maybe("correlationId", u32).says(nvtxCorr),
+		maybe("globalPid", u64).says(nvtxID).extra(),
 	)
 }
 
@@ -32,7 +32,7 @@ var tableStrings = table{name: "StringIds", columns: join(
 )}
 
 var tableKernel = table{name: "CUPTI_ACTIVITY_KIND_KERNEL", columns: join(gpuColumns(),
-	must("demangledName shortName", u32).says(noteString),
+	must("demangledName shortName", u32).says(nvtxString),
 	maybe("mangledName", u32).from(Schema2_9_1).extra(),
 	maybe("launchType cacheConfig", u8).extra(),
 	must("registersPerThread", u16).extra(),
@@ -81,24 +81,24 @@ var tableSync = table{name: "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns: join
 
 var tableCall = table{name: "CUPTI_ACTIVITY_KIND_RUNTIME", columns: join(startEnd(),
 	must("eventClass", u8).says("REFERENCES ENUM_NSYS_EVENT_CLASS(id)").extra(),
-	maybe("globalTid", u64).says(noteID),
+	maybe("globalTid", u64).says(nvtxID),
 	maybe("correlationId", u32).says("ID used to identify events that this function call has triggered."),
 	must("nameId", u32).says("REFERENCES StringIds(id) -- Function's name"),
 	must("returnValue", i32).extra(),
 	maybe("callchainId", u32).from(Schema2_9_1).extra(),
 )}
 
-var tableNote = table{name: "NVTX_EVENTS", columns: join(
+var tableNVTX = table{name: "NVTX_EVENTS", columns: join(
 	must("eventId", i64).primary().from(Schema3_28_1),
-	must("start", i64).says(noteStart),
+	must("start", i64).says(nvtxStart),
 	maybe("end", i64).says("Event end timestamp (ns)."),
 	must("eventType", u8).says("REFERENCES ENUM_NSYS_EVENT_TYPE(id)"),
 	maybe("rangeId", u64).says("Correlation ID returned from a nvtxRangeStart call."),
 	maybe("category", u32),
 	maybe("color", u32).says("Encoded ARGB color value."),
 	maybe("text", str).says("Explicit name/text (non-registered string)"),
-	maybe("globalTid endGlobalTid", u64).says(noteID),
-	maybe("textId", u32).says(noteString),
+	maybe("globalTid endGlobalTid", u64).says(nvtxID),
+	maybe("textId", u32).says(nvtxString),
 	maybe("domainId uint64Value", u64),
 	maybe("int64Value", i64), maybe("doubleValue", f64), maybe("uint32Value", u32), maybe("int32Value", i32), maybe("floatValue", f64),
 	maybe("jsonTextId", u32), maybe("jsonText", str),
@@ -108,7 +108,7 @@ var tableNote = table{name: "NVTX_EVENTS", columns: join(
 var tableProfilerOverhead = table{name: "PROFILER_OVERHEAD", columns: join(startEnd(),
 	maybe("globalTid", u64),
 	maybe("correlationId", u32).until(Schema2_9_1),
-	must("nameId", u32).says(noteString),
+	must("nameId", u32).says(nvtxString),
 	must("returnValue", i32).until(Schema3_24_14),
 	must("overheadType", u8).from(Schema3_24_14).says("REFERENCES ENUM_CUPTI_OVERHEAD_TYPE(id)"),
 )}
@@ -117,7 +117,7 @@ var tableCuptiOverhead = table{name: "CUPTI_ACTIVITY_KIND_OVERHEAD", since: Sche
 	must("eventClass", u8),
 	maybe("globalTid", u64),
 	maybe("correlationId", u32),
-	maybe("nameId", u32).says(noteString),
+	maybe("nameId", u32).says(nvtxString),
 	must("overheadType", u8),
 )}
 

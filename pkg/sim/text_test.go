@@ -85,8 +85,8 @@ func TestDocumentedExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in:\n%s", err, example)
 	}
-	if tr.Kernels.Len() != 1 || tr.Calls.Len() != 1 || tr.Notes.Len() != 2 {
-		t.Errorf("rows: %d kernels, %d calls, %d NVTX", tr.Kernels.Len(), tr.Calls.Len(), tr.Notes.Len())
+	if tr.Kernels.Len() != 1 || tr.Calls.Len() != 1 || tr.NVTX.Len() != 2 {
+		t.Errorf("rows: %d kernels, %d calls, %d NVTX", tr.Kernels.Len(), tr.Calls.Len(), tr.NVTX.Len())
 	}
 	w := write(t, tr, opt)
 	texts := w.strings()

@@ -12,14 +12,14 @@ type Trace struct {
 	Processes []Process // that rows name by their index
 	GPUs      []GPU     // of the machine
 
-	Kernels   List[Kernel]   // CUPTI_ACTIVITY_KIND_KERNEL
-	Replays   List[Replay]   // CUPTI_ACTIVITY_KIND_GRAPH_TRACE
-	Copies    List[Copy]     // CUPTI_ACTIVITY_KIND_MEMCPY
-	Fills     List[Fill]     // CUPTI_ACTIVITY_KIND_MEMSET
-	Calls     List[Call]     // CUPTI_ACTIVITY_KIND_RUNTIME
-	Notes     List[Note]     // NVTX_EVENTS
-	Syncs     List[Sync]     // CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
-	Overheads List[Overhead] // PROFILER_OVERHEAD and CUPTI_ACTIVITY_KIND_OVERHEAD
+	Kernels   List[Kernel]    // CUPTI_ACTIVITY_KIND_KERNEL
+	Replays   List[Replay]    // CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+	Copies    List[Copy]      // CUPTI_ACTIVITY_KIND_MEMCPY
+	Fills     List[Fill]      // CUPTI_ACTIVITY_KIND_MEMSET
+	Calls     List[Call]      // CUPTI_ACTIVITY_KIND_RUNTIME
+	NVTX      List[NVTXEvent] // NVTX_EVENTS
+	Syncs     List[Sync]      // CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
+	Overheads List[Overhead]  // PROFILER_OVERHEAD and CUPTI_ACTIVITY_KIND_OVERHEAD
 
 	Switches List[Switch]    // SCHED_EVENTS
 	OSCalls  List[OSCall]    // OSRT_API
@@ -125,24 +125,24 @@ type Fill struct {
 // Call is one call of the CUDA runtime or driver.
 type Call struct {
 	Start, End int64    // ns
-	Name       StringID // with its version, as exports spell it
+	Name       StringID // with its version, as exports write it
 	Corr       uint32   // correlationId; 0: NULL
 	Process    int32    // index in Trace.Processes
 	TID        uint32   // thread id, 24 bits
 	Return     int32    // returnValue; 0: success
 }
 
-// NoteKind is the event type of an NVTX row.
-type NoteKind uint8
+// NVTXKind is the event type of an NVTX row.
+type NVTXKind uint8
 
 // The event types that occur.
 const (
-	NoteCategory NoteKind = 33
-	NoteMark     NoteKind = 34
-	NoteThread   NoteKind = 39
-	NotePushPop  NoteKind = 59
-	NoteStartEnd NoteKind = 60
-	NoteDomain   NoteKind = 75
+	NVTXCategory NVTXKind = 33
+	NVTXMark     NVTXKind = 34
+	NVTXThread   NVTXKind = 39
+	NVTXPushPop  NVTXKind = 59
+	NVTXStartEnd NVTXKind = 60
+	NVTXDomain   NVTXKind = 75
 )
 
 // TextForm is where an NVTX row keeps its text.
@@ -155,8 +155,8 @@ const (
 	JSON
 )
 
-// Note is one NVTX row: a range, a mark, a domain.
-type Note struct {
+// NVTXEvent is one NVTX row: a range, a mark, a domain.
+type NVTXEvent struct {
 	Start   int64    // ns
 	End     int64    // ns; of Open notes: ignored
 	RangeID uint64   // rangeId of a start/end range; 0: NULL
@@ -165,7 +165,7 @@ type Note struct {
 	Process int32    // index in Trace.Processes
 	TID     uint32   // thread id
 	EndTID  uint32   // thread that ended a start/end range; 0: TID
-	Kind    NoteKind // eventType
+	Kind    NVTXKind // eventType
 	Form    TextForm // where the text is kept
 	Open    bool     // no end: a mark, a domain, a range that was never closed
 }
@@ -277,5 +277,5 @@ func shortKernelName(demangled string) string {
 // overheads there are.
 func (t *Trace) Rows() int {
 	return t.Kernels.Len() + t.Replays.Len() + t.Copies.Len() + t.Fills.Len() +
-		t.Calls.Len() + t.Notes.Len() + t.Syncs.Len() + t.Overheads.Len()
+		t.Calls.Len() + t.NVTX.Len() + t.Syncs.Len() + t.Overheads.Len()
 }

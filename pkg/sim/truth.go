@@ -84,8 +84,8 @@ func (s *simulator) beginTruth(info stepInfo) {
 	}
 }
 
-// note adds a piece of GPU work to the truth.
-func (r *rank) note(q *queued, recorded, visible bool) {
+// recordTruth adds a piece of GPU work to the truth.
+func (r *rank) recordTruth(q *queued, recorded, visible bool) {
 	t := r.true
 	t.First, t.Last = min(t.First, q.start), max(t.Last, q.end)
 	if q.part != forwardPart {

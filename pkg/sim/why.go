@@ -29,8 +29,8 @@ type HostCause struct {
 	// that such steps come in runs of up to 8.
 	OneIn    int
 	Together bool
-	// Spells is how many collections of garbage a step has, 0 for one.
-	Spells int
+	// Bursts is how many collections of garbage a step has, 0 for one.
+	Bursts int
 	// SampleUS is the distance between samples in microseconds, 0 for samples at random.
 	SampleUS float64
 }
@@ -124,18 +124,18 @@ func (r *rank) lose() {
 
 // collect makes the lost time one of several collections, with other work between them.
 func (r *rank) collect(ns int64, chance *rand.Rand) {
-	spells := int64(max(1, r.s.c.Why.Spells))
-	r.spells = r.spells[:0]
-	for k := range spells {
+	bursts := int64(max(1, r.s.c.Why.Bursts))
+	r.bursts = r.bursts[:0]
+	for k := range bursts {
 		if k > 0 {
 			r.lostTo += int64(20e3 + 60e3*chance.Float64())
 		} else {
 			r.lostTo = r.lostFrom
 		}
-		r.spells = append(r.spells, [2]int64{r.lostTo, r.lostTo + ns/spells})
-		r.lostTo += ns / spells
+		r.bursts = append(r.bursts, [2]int64{r.lostTo, r.lostTo + ns/bursts})
+		r.lostTo += ns / bursts
 	}
-	r.now, r.true.Lost = r.lostTo, ns/spells*spells
+	r.now, r.true.Lost = r.lostTo, ns/bursts*bursts
 }
 
 // blocked records a call in which the main thread is off its CPU but for the cost of
@@ -188,7 +188,7 @@ func (r *rank) sample() {
 			continue
 		}
 		stack := "gc_collect_main visit_decref"
-		if !slices.ContainsFunc(r.spells, func(s [2]int64) bool { return at >= s[0] && at < s[1] }) {
+		if !slices.ContainsFunc(r.bursts, func(s [2]int64) bool { return at >= s[0] && at < s[1] }) {
 			stack = r.function(chance, inCall)
 		}
 		r.t.Samples.Add(CPUSample{At: at, Process: r.process, TID: r.tid, Stack: r.stack(stack, chance.IntN(4) == 0)})

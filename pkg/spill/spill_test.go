@@ -287,7 +287,7 @@ func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	s := NewStore(0)
-	piece := make([]byte, MaxPiece)
+	piece := make([]byte, MaxRecord)
 	for i := range 3 {
 		piece[0] = byte(i)
 		at, err := s.Put(piece)

@@ -31,8 +31,8 @@ const (
 	slabSize = 4 << 20
 	tailSize = 1 << 20
 	inFile   = Addr(1) << 46 // beside the offset in the file
-	// MaxPiece bounds a piece.
-	MaxPiece = 1 << 20
+	// MaxRecord bounds a piece.
+	MaxRecord = 1 << 20
 	// MaxAddr bounds an Addr: it leaves room beside it in a column of numbers.
 	MaxAddr = inFile << 1
 )
@@ -51,9 +51,9 @@ func (e *FileError) Error() string { return "temporary file in " + e.Dir + ": " 
 // Unwrap returns the error of the file system.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Put keeps a copy of b, of 1 to MaxPiece bytes.
+// Put keeps a copy of b, of 1 to MaxRecord bytes.
 func (s *Store) Put(b []byte) (Addr, error) {
-	if len(b) == 0 || len(b) > MaxPiece {
+	if len(b) == 0 || len(b) > MaxRecord {
 		panic("BUG: a piece that is empty or too long")
 	}
 	a, to, err := s.reserve(len(b))

@@ -118,7 +118,7 @@ func (c *cursor) child(l *level) (child uint32, from, to int64, err error) {
 // mostly lie after it in the file.
 func (c *cursor) ahead(l *level, child uint32) uint32 {
 	last := child
-	limit := child + uint32(max(pieceSize/c.size, 1)) - 1
+	limit := child + uint32(max(bufferSize/c.size, 1)) - 1
 	for i := l.next; i <= l.cells && last < limit; i++ {
 		sibling := be32(l.page[atRightmost:])
 		if i < l.cells {

@@ -158,16 +158,16 @@ func TestDamageKinds(t *testing.T) {
 		{"a child twice", func(d []byte) { put32(page(d, middle)[cell(page(d, middle), 1):], leaf) }, "row ids out of order"},
 		{"child 0", func(d []byte) { put32(page(d, middle)[cell(page(d, middle), 0):], 0) }, "not in the file"},
 		{"the schema for a child", func(d []byte) { put32(page(d, middle)[cell(page(d, middle), 0):], 1) }, "not in the file"},
-		{"a child behind the file", func(d []byte) { put32(page(d, middle)[atRightmost:], uint32(len(d)/512+1)) }, "not in the file"},
-		{"a child far behind the file", func(d []byte) { put32(page(d, middle)[atRightmost:], 1<<32-1) }, "not in the file"},
+		{"a child after the file", func(d []byte) { put32(page(d, middle)[atRightmost:], uint32(len(d)/512+1)) }, "not in the file"},
+		{"a child far after the file", func(d []byte) { put32(page(d, middle)[atRightmost:], 1<<32-1) }, "not in the file"},
 		{"a page of an index", func(d []byte) { page(d, leaf)[0] = 0x0a }, "not a page of a table"},
 		{"a page of nothing", func(d []byte) { clear(page(d, leaf)) }, "not a page of a table"},
 		{"too many cells", func(d []byte) { put16(page(d, leaf)[atCells:], 253) }, "room for"},
 		{"too many children", func(d []byte) { put16(page(d, middle)[atCells:], 65535) }, "room for"},
 		{"a cell in the header", func(d []byte) { put16(page(d, leaf)[leafHeader:], 3) }, "outside of the page"},
-		{"a cell behind the page", func(d []byte) { put16(page(d, leaf)[leafHeader:], 65535) }, "outside of the page"},
+		{"a cell after the page", func(d []byte) { put16(page(d, leaf)[leafHeader:], 65535) }, "outside of the page"},
 		{"a cell at the end of the page", func(d []byte) { put16(page(d, leaf)[leafHeader:], 509) }, "outside of the page"},
-		{"a child's cell behind the page", func(d []byte) { put16(page(d, middle)[interiorHeader:], 508) }, "outside of the page"},
+		{"a child's cell after the page", func(d []byte) { put16(page(d, middle)[interiorHeader:], 508) }, "outside of the page"},
 		{"a child's row id runs over", func(d []byte) {
 			put16(page(d, middle)[interiorHeader:], 507)
 			page(d, middle)[511] = 0x81
@@ -262,7 +262,7 @@ func TestDamagedOverflow(t *testing.T) {
 	}{
 		{"no overflow page", func(d, leaf []byte) { binary.BigEndian.PutUint32(leaf[spill:], 0) }, "missing"},
 		{"no second overflow page", func(d, leaf []byte) { binary.BigEndian.PutUint32(d[(next-1)*512:], 0) }, "missing"},
-		{"a page behind the file", func(d, leaf []byte) { binary.BigEndian.PutUint32(leaf[spill:], 1<<30) }, "not in the file"},
+		{"a page after the file", func(d, leaf []byte) { binary.BigEndian.PutUint32(leaf[spill:], 1<<30) }, "not in the file"},
 		{"over the end", func(d, leaf []byte) {
 			copy(leaf[cell+2:], leaf[cell:])
 			binary.BigEndian.PutUint16(leaf[leafHeader:], uint16(cell+2))

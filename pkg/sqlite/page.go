@@ -50,9 +50,9 @@ type damage struct {
 func (e *damage) Error() string { return fmt.Sprintf("page %d: %s", e.page, e.what) }
 
 const (
-	// pieceSize is how much of the file is read at a time. It fits into the
+	// bufferSize is how much of the file is read at a time. It fits into the
 	// second-level cache beside a block and what is made of it.
-	pieceSize = 128 << 10
+	bufferSize = 128 << 10
 	// maxGap is how many bytes between two wanted pages are read along, as they
 	// cost less than a second read would.
 	maxGap = 16 << 10
@@ -69,11 +69,11 @@ type pager struct {
 	usable int    // bytes of a page that may hold data
 	pages  uint32 // 0 where SQLite is to read the whole database
 
-	// piece is pages first, first+1, … and pagePad bytes.
-	piece []byte
-	first uint32
-	count uint32
-	spare []byte // one page and pagePad bytes
+	// buffer is pages first, first+1, … and pagePad bytes.
+	buffer []byte
+	first  uint32
+	count  uint32
+	spare  []byte // one page and pagePad bytes
 }
 
 // newPager returns the pages of a file of this size. It has none in a file that
@@ -96,18 +96,18 @@ func (p *pager) cached(n uint32) ([]byte, bool) {
 		return nil, false
 	}
 	at := int(i) * p.size
-	return p.piece[at : at+p.size+pagePad : at+p.size+pagePad], true
+	return p.buffer[at : at+p.size+pagePad : at+p.size+pagePad], true
 }
 
 // load reads pages first to last, which is at least first, as the new piece.
 func (p *pager) load(first, last uint32) error {
 	size := int(last-first+1) * p.size
-	if cap(p.piece) < size+pagePad {
-		p.piece = make([]byte, max(size, pieceSize)+pagePad)
+	if cap(p.buffer) < size+pagePad {
+		p.buffer = make([]byte, max(size, bufferSize)+pagePad)
 	}
 	p.count = 0
-	p.piece = p.piece[:size+pagePad]
-	if err := p.read(p.piece[:size], first); err != nil {
+	p.buffer = p.buffer[:size+pagePad]
+	if err := p.read(p.buffer[:size], first); err != nil {
 		return err
 	}
 	p.first, p.count = first, last-first+1

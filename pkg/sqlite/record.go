@@ -36,7 +36,7 @@ const maxRecord = 1<<31 - 1
 type field struct {
 	skip   int // columns between the wanted one before it and this
 	vector *Vector
-	number bool // it is a column of numbers, not of texts
+	number bool // it is a column of numbers, not of text
 }
 
 // maxFields bounds the wanted columns: a word has a bit for each.
@@ -94,7 +94,7 @@ type shape struct {
 	prefix  prefix
 	header  []byte  // all of it, where the prefix does not say all that counts; nil for none
 	numbers []place // of the fields that are numbers
-	texts   []place // of the others
+	others  []place // of the others
 	nulls   uint64  // a bit for each field, that of the first the lowest
 	size    int     // of a record up to its last wanted value
 	whole   bool    // that is the end of the record
@@ -167,7 +167,7 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 	types := r.header[:len(header)]
 	v, pos := varint(r.header)
 	at, largest := int(v), min(int(r.pages)*r.size, maxRecord)
-	s.numbers, s.texts, s.nulls = s.numbers[:0], s.texts[:0], 0
+	s.numbers, s.others, s.nulls = s.numbers[:0], s.others[:0], 0
 	for i := range r.fields {
 		f := &r.fields[i]
 		for range f.skip {
@@ -189,7 +189,7 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 			s.numbers = append(s.numbers, p)
 		} else {
 			p.null = t < 12
-			s.texts = append(s.texts, p)
+			s.others = append(s.others, p)
 		}
 		if p.null {
 			s.nulls |= 1 << i

@@ -177,7 +177,7 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 		setNumbers(&r.block.numbers[n], r.numbers, s.numbers[:len(r.numbers)], &record[0])
 	}
 	for i, v := range r.texts {
-		p := &s.texts[i]
+		p := &s.others[i]
 		v.addText(p.null, record[p.at:p.at+p.width]) // a page is not larger than maxText
 	}
 	return nil
@@ -255,7 +255,7 @@ func (r *reader) long(at, size, n int) error {
 		if f.number {
 			p, numbers = &s.numbers[numbers], numbers+1
 		} else {
-			p, texts = &s.texts[texts], texts+1
+			p, texts = &s.others[texts], texts+1
 		}
 		value, err := r.bytes(int(p.at), min(int(p.width), maxText))
 		if err != nil {

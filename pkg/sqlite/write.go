@@ -212,7 +212,7 @@ type Inserter struct {
 	stmt    uintptr // sqlite3_stmt*, 0 in a table that could not be made, or has ended
 	bulk    *bulk   // nil where SQLite takes the rows
 	columns int
-	texts   []textBuffer
+	buffers []textBuffer
 	rows    int64
 }
 
@@ -238,7 +238,7 @@ func (in *Inserter) prepare(sql string) {
 		return
 	}
 	in.stmt = *(*uintptr)(pointer(slot))
-	in.texts = make([]textBuffer, in.columns)
+	in.buffers = make([]textBuffer, in.columns)
 }
 
 // value is where a column is set whose pages are made here, nil for any other.
@@ -302,7 +302,7 @@ func (in *Inserter) Text(i int, s string) {
 		in.check(sqlite3.SQLITE_RANGE)
 		return
 	}
-	b := &in.texts[i]
+	b := &in.buffers[i]
 	if !in.grow(b, len(s)) {
 		return
 	}
@@ -372,10 +372,10 @@ func (in *Inserter) release() {
 		sqlite3.Xsqlite3_finalize(in.w.tls, in.stmt)
 		in.stmt = 0
 	}
-	for _, b := range in.texts {
+	for _, b := range in.buffers {
 		if b.at != 0 {
 			libc.Xfree(in.w.tls, b.at)
 		}
 	}
-	in.texts = nil
+	in.buffers = nil
 }

@@ -24,8 +24,8 @@ func TestWriterRoundTrip(t *testing.T) {
 		"constant INTEGER",
 	})
 	in.Int(3, 7)
-	texts := []string{"a", "", "größe 核", "nul\x00inside", "\xff not UTF-8", strings.Repeat("x", 70000), "b"}
-	for i, s := range texts {
+	values := []string{"a", "", "größe 核", "nul\x00inside", "\xff not UTF-8", strings.Repeat("x", 70000), "b"}
+	for i, s := range values {
 		in.Int(0, int64(-i)<<60)
 		in.Text(1, s)
 		in.Float(2, float64(i)/2)
@@ -42,8 +42,8 @@ func TestWriterRoundTrip(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if in.Rows() != int64(len(texts)+1) {
-		t.Errorf("Rows() = %d, want %d", in.Rows(), len(texts)+1)
+	if in.Rows() != int64(len(values)+1) {
+		t.Errorf("Rows() = %d, want %d", in.Rows(), len(values)+1)
 	}
 
 	db, err := Open(path)
@@ -60,16 +60,16 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 	columns := []Column{{"end", Int}, {"name", Text}, {"constant", Int}}
 	err = db.Scan("events", columns, 0, 1000, func(b *Block) error {
-		if b.N != len(texts)+1 {
-			t.Fatalf("%d rows, want %d", b.N, len(texts)+1)
+		if b.N != len(values)+1 {
+			t.Fatalf("%d rows, want %d", b.N, len(values)+1)
 		}
-		for i, s := range texts {
+		for i, s := range values {
 			s = s[:min(len(s), maxText)]
 			if b.Cols[0].Int[i] != int64(-i)<<60 || string(b.Cols[1].Text(i)) != s || b.Cols[2].Int[i] != 7 {
 				t.Errorf("row %d: %d %q %d", i, b.Cols[0].Int[i], b.Cols[1].Text(i), b.Cols[2].Int[i])
 			}
 		}
-		if last := len(texts); !b.Cols[1].Null[last] || !b.Cols[2].Null[last] {
+		if last := len(values); !b.Cols[1].Null[last] || !b.Cols[2].Null[last] {
 			t.Error("NULL was not written")
 		}
 		return nil

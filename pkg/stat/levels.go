@@ -28,9 +28,9 @@ func CompareLevels(a, b []float64) (apart, shared bool) {
 	if !(math.Abs(y-x) > levelsApart*max(jitter(a), jitter(b))) {
 		return false, false
 	}
-	middle := (x + y) / 2
-	n, p := visits(a, middle, y > x)
-	m, q := visits(b, middle, x > y)
+	center := (x + y) / 2
+	n, p := visits(a, center, y > x)
+	m, q := visits(b, center, x > y)
 	return true, (p || q) && n+m < manyVisits
 }
 

@@ -156,15 +156,15 @@ func TestEnds(t *testing.T) {
 		z[at] += 100
 		return compare(&w, x, z)
 	}
-	first, last, middle := slow(0), slow(39), slow(20)
-	if math.Abs(first.P-last.P) > 1e-6 || first.P < 0.05 || middle.P < 0.05 {
-		t.Errorf("one slow step first, last and in the middle: p %v, %v, %v", first.P, last.P, middle.P)
+	first, last, center := slow(0), slow(39), slow(20)
+	if math.Abs(first.P-last.P) > 1e-6 || first.P < 0.05 || center.P < 0.05 {
+		t.Errorf("one slow step first, last and in the middle: p %v, %v, %v", first.P, last.P, center.P)
 	}
 }
 
-// TestCannotTell says of sequences that wander or keep one of two states that they
+// TestTooFewSamples says of sequences that wander or keep one of two states that they
 // are worth few steps, of independent ones that they are not.
-func TestCannotTell(t *testing.T) {
+func TestTooFewSamples(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	var w Estimator
 	worth := func(n int, x func() []float64) float64 {
@@ -359,7 +359,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("ten slow steps: p %v", d.P)
 	}
 	if d, few := w.ComparePeaks(calm, spread, 0), w.ComparePeaks(calm, spread, 25); few.P < 10*d.P {
-		t.Errorf("ten slow steps of a run in which steps resemble those 25 behind: p %v, of independent ones %v", few.P, d.P)
+		t.Errorf("ten slow steps of a run in which steps resemble those 25 before: p %v, of independent ones %v", few.P, d.P)
 	}
 }
 

@@ -38,14 +38,14 @@ type Sampler struct {
 // drawn at different rates of different strata: only within one are all drawn at the same rate.
 //
 // What is estimated is the share of the strata as they were, not of those that another run
-// would have: that a kind comes in a few long spells, or in some parts of strata only, is
+// would have: that a kind comes in a few long stretches, or in some parts of strata only, is
 // no error, as samples are drawn of all of them.
 //
 // The interval is Wilson's, with as many samples as would have the variance of the
 // weighted mean. For samples at random that variance is the sum over strata of m(1-m)/n
 // times the squared size, m being the stratum's share of the kind with prior samples of the
 // share in all, as many as Wilson's interval adds, so that strata in which few were drawn are
-// not taken to know it. Samples at equal distances miss less: of a spell between two others
+// not taken to know it. Samples at equal distances miss less: of a stretch between two others
 // only where it begins and ends is uncertain, by a distance each, which is a variance of 1/12;
 // likewise of a part. But of what is shorter than a distance, whether it was met is chance.
 // Between the two the variance is in proportion. In bursts samples of one part come together,
@@ -174,8 +174,8 @@ func (s *strata) residual(j, k int, p float64) float64 {
 	return u * d.Weight
 }
 
-// borders is the variance of where spells of kind k begin and end within a part: 1/12 of a
-// sample, 1/2 beside a spell that one sample found.
+// borders is the variance of where stretches of kind k begin and end within a part: 1/12 of a
+// sample, 1/2 beside a stretch that one sample found.
 func (s *strata) borders(part []Drawn, k int) (sum float64) {
 	is := func(j int) bool { return int(part[j].Kind) == k }
 	for j := 1; j < len(part); j++ {
@@ -247,6 +247,6 @@ func wilson(p, n, z float64) (low, high float64) {
 		return 0, 1
 	}
 	d := 1 + z*z/n
-	middle, half := (p+z*z/(2*n))/d, z/d*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(0, middle-half), min(1, middle+half)
+	center, half := (p+z*z/(2*n))/d, z/d*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(0, center-half), min(1, center+half)
 }

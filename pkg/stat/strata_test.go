@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// spells is how a kind comes while a GPU is idle: in one of so many steps, for so long, in
-// so many spells; near says that those steps are next to each other. In microseconds.
-type spells struct {
+// bursts is how a kind comes while a GPU is idle: in one of so many steps, for so long, in
+// so many bursts; near says that those steps are next to each other. In microseconds.
+type bursts struct {
 	name   string
 	oneIn  int
 	us     float64
@@ -16,7 +16,7 @@ type spells struct {
 	near   bool
 }
 
-var allSpells = []spells{
+var allBursts = []bursts{
 	{"each step", 1, 700, 1, false}, {"many short", 1, 400, 8, false}, {"few long", 7, 9000, 1, false}, {"clustered", 6, 2500, 3, true},
 }
 
@@ -41,7 +41,7 @@ type timeline struct {
 }
 
 // simulate draws a run. Strata are sampled at rates of 1 and, where it is biased, 1/10.
-func simulate(rng *rand.Rand, of spells, every, jitter float64, bursts, bias bool) *timeline {
+func simulate(rng *rand.Rand, of bursts, every, jitter float64, bursts, bias bool) *timeline {
 	t := &timeline{sizes: make([]float64, 2), counts: make([]Counts, 2)}
 	var hit, left float64
 	part, steps := int32(0), 120
@@ -68,10 +68,10 @@ func simulate(rng *rand.Rand, of spells, every, jitter float64, bursts, bias boo
 			length, inside := 600+rng.Float64()*800, [][2]float64{}
 			if struck && stratum == 0 {
 				for range of.number {
-					spell := of.us / float64(of.number) * (0.7 + 0.6*rng.Float64())
-					inside = append(inside, [2]float64{length, length + spell})
-					length += spell + 50*rng.Float64()
-					hit += spell
+					burst := of.us / float64(of.number) * (0.7 + 0.6*rng.Float64())
+					inside = append(inside, [2]float64{length, length + burst})
+					length += burst + 50*rng.Float64()
+					hit += burst
 				}
 				length += 300
 			}
@@ -119,7 +119,7 @@ func simulate(rng *rand.Rand, of spells, every, jitter float64, bursts, bias boo
 func TestSharesCover(t *testing.T) {
 	const runs = 120
 	all, held := 0.0, 0.0
-	for _, of := range allSpells {
+	for _, of := range allBursts {
 		for _, s := range samplers {
 			covered, random, width := 0.0, 0.0, 0.0
 			for seed := range uint64(runs) {

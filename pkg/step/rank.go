@@ -113,8 +113,8 @@ func (r *rank) passBorders(t int64) {
 	}
 }
 
-// take uses rows i to j, or holds them back to learn from.
-func (r *rank) take(b *event.Batch, i, j int) error {
+// feed uses rows i to j, or holds them back to learn from.
+func (r *rank) feed(b *event.Batch, i, j int) error {
 	if r.id == noRank || r.left {
 		r.out.add(b, i, j)
 		r.out.seal(event.BatchRows)

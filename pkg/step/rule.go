@@ -56,7 +56,7 @@ func (u *rule) of(t int32, n *names) evidence {
 	return 0
 }
 
-// names numbers the names of kernels. Texts in a dictionary are looked up once.
+// names numbers the names of kernels. Strings of a dictionary are looked up once.
 type names struct {
 	ids   map[string]int32
 	list  []string // of the tokens from firstName on

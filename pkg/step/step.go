@@ -70,7 +70,7 @@
 //
 // # Segments and periods
 //
-// A segment ends where, after the latest end of its steps, all lanes of the
+// A segment ends where, after the latest end of its steps, all GPUs of the
 // rank are idle for one stretch of more than SegmentGap, and where the recording
 // does. The period of a step goes from its start to that of the next step of its
 // segment, the last one's to the latest end of the segment's steps. Thus periods
@@ -262,7 +262,7 @@ func (it *Isolator) Next() (*event.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := it.take(b); err != nil {
+		if err := it.add(b); err != nil {
 			return nil, err
 		}
 	}
@@ -272,8 +272,8 @@ func (it *Isolator) Next() (*event.Batch, error) {
 	return b, nil
 }
 
-// take hands the rows of a batch to their ranks, a run of one rank at a time.
-func (it *Isolator) take(b *event.Batch) error {
+// add hands the rows of a batch to their ranks, a run of one rank at a time.
+func (it *Isolator) add(b *event.Batch) error {
 	for i := 0; i < b.Len; {
 		id, known := b.Rank.Get(i)
 		j := b.RankEnd(i)
@@ -283,7 +283,7 @@ func (it *Isolator) take(b *event.Batch) error {
 		if err := it.enter(id); err != nil {
 			return err
 		}
-		if err := it.cur.take(b, i, j); err != nil {
+		if err := it.cur.feed(b, i, j); err != nil {
 			return err
 		}
 		it.rows += int64(j - i)

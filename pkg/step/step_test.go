@@ -73,7 +73,7 @@ func TestAgainstReference(t *testing.T) {
 		}
 	}
 	if steps < 1000 || split < 300 {
-		t.Errorf("%d steps, %d of them behind a hole: the traces show too little", steps, split)
+		t.Errorf("%d steps, %d of them after a gap: the traces show too little", steps, split)
 	}
 }
 
@@ -331,7 +331,7 @@ type referenceRank struct {
 	steps   []referenceStep
 }
 
-// longestIdle returns the longest stretch in [from, to) in which no lane is busy.
+// longestIdle returns the longest stretch in [from, to) in which no GPU is busy.
 func (ref *referenceRank) longestIdle(from, to int64) int64 {
 	longest := int64(0)
 	for _, r := range ref.rows { // in the order of their start

@@ -38,7 +38,7 @@ type Walker struct {
 // WalkOptions says what a Walker is to know besides the rows.
 type WalkOptions struct {
 	// Trace cuts time at the limits of the rank's trace window, too: from its
-	// first GPU activity's start to its last one's end, over all its lanes.
+	// first activity's start to its last one's end, over all its GPUs.
 	Trace bool
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool

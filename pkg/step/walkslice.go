@@ -20,7 +20,7 @@ import (
 // whose the pending sum is. Spans that go on after the end of a slice (a kernel,
 // a range) are the accumulator's to split there.
 //
-// Slices are in order, without holes, from the beginning of time to its end
+// Slices are in order, without gaps, from the beginning of time to its end
 // (the smallest and the largest int64); they are empty only where several steps,
 // or a step and its end, are at one time. A step's first slice begins InStep at
 // its start unless that was not recorded.

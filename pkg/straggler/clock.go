@@ -177,18 +177,18 @@ func median(values []int64) int64 {
 	if n%2 == 1 {
 		return values[n/2]
 	}
-	return middle(values[n/2-1], values[n/2])
+	return midpoint(values[n/2-1], values[n/2])
 }
 
-// middle is what lies between two values, the lower first.
-func middle(a, b int64) int64 { return a + (b-a)/2 }
+// midpoint is what lies between two values, the lower first.
+func midpoint(a, b int64) int64 { return a + (b-a)/2 }
 
 // medianOf returns the middle of n values.
 func medianOf(n int, each func(add func(int64))) int64 {
 	if n%2 == 1 {
 		return nthOf(n, n/2, each)
 	}
-	return middle(nthOf(n, n/2-1, each), nthOf(n, n/2, each))
+	return midpoint(nthOf(n, n/2-1, each), nthOf(n, n/2, each))
 }
 
 // percentile90 returns what nine in ten of n values are below, with 95 % confidence: of less

@@ -41,12 +41,12 @@ func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	case *event.Ints[int32]:
 		col.Nulls = nulls(src.Valid, b.Len)
 		if f.Type == event.Enum {
-			col.Texts = spell(src, h.Values(c), b.Len)
+			col.Strings = format(src, h.Values(c), b.Len)
 		} else {
 			col.Ints = widen(src.Values[:b.Len])
 		}
 	case *event.Strings:
-		col.Texts = texts(src, b.Len)
+		col.Strings = stringsOf(src, b.Len)
 	}
 	return col
 }
@@ -63,8 +63,8 @@ func nulls(valid event.Bitmap, n int) []bool {
 	return null
 }
 
-// spell returns the names of the first n codes; a null has "".
-func spell(src *event.Ints[int32], names []string, n int) []string {
+// format returns the names of the first n codes; a null has "".
+func format(src *event.Ints[int32], names []string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
 		if v, ok := src.Get(i); ok {
@@ -83,8 +83,8 @@ func widen(src []int32) []int64 {
 	return all
 }
 
-// texts returns n texts with one allocation for all their bytes.
-func texts(src *event.Strings, n int) []string {
+// stringsOf returns n strings with one allocation for all their bytes.
+func stringsOf(src *event.Strings, n int) []string {
 	all := make([]string, n)
 	if n == 0 {
 		return all
@@ -123,7 +123,7 @@ func (c *Column) allNull(n int) {
 		c.Nulls[i] = true
 	}
 	if c.Type == Text {
-		c.Texts = make([]string, n)
+		c.Strings = make([]string, n)
 	} else {
 		c.Ints = make([]int64, n)
 	}

@@ -62,11 +62,11 @@ func OrNull(text string) any {
 // is in use. A row that is null has a zero there.
 type Column struct {
 	Field
-	Texts  []string  // of a Text, a string for each row
-	Ints   []int64   // of an Int
-	Floats []float64 // of a Float; NaN and infinities are values
-	Bools  []bool    // of a Bool
-	Nulls  []bool    // which rows are null; nil where none is
+	Strings []string  // of a Text, a string for each row
+	Ints    []int64   // of an Int
+	Floats  []float64 // of a Float; NaN and infinities are values
+	Bools   []bool    // of a Bool
+	Nulls   []bool    // which rows are null; nil where none is
 }
 
 // Table is a number of rows as columns, all of the same length. Every column
@@ -75,7 +75,7 @@ type Table struct {
 	// Schema names what the rows are, Version the version of that.
 	Schema  string
 	Version int
-	// Meta are further texts about the whole table, by key.
+	// Meta are further values about the whole table, by key.
 	Meta    map[string]string
 	Columns []Column
 	rows    int
@@ -131,7 +131,7 @@ func (c *Column) append(row int, value any) {
 	}
 	switch {
 	case c.Type == Text && v.Kind() == reflect.String:
-		c.Texts = append(c.Texts, v.String())
+		c.Strings = append(c.Strings, v.String())
 	case c.Type == Int && v.CanInt():
 		c.Ints = append(c.Ints, v.Int())
 	case c.Type == Float && v.CanFloat():
@@ -154,7 +154,7 @@ func (c *Column) Value(i int) any {
 	}
 	switch c.Type {
 	case Text:
-		return c.Texts[i]
+		return c.Strings[i]
 	case Int:
 		return c.Ints[i]
 	case Float:

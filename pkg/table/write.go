@@ -23,7 +23,7 @@ type Format int
 const (
 	// CSV has a line of names and a line per row, ended by a line feed. Null is
 	// an empty field, an empty text is "". Control characters, which a terminal
-	// would obey and which would break lines, are spelled out.
+	// would obey and which would break lines, are escaped.
 	CSV Format = iota
 	// JSON has an object a row and a line an object. Numbers are not rounded;
 	// those that JSON has no form for, and null, are null.
@@ -113,9 +113,9 @@ func (w *Writer) value(c *Column, row int) {
 	case c.Type != Text:
 		w.line = appendPlain(w.line, c, row)
 	case w.format == CSV:
-		w.line = appendField(w.line, c.Texts[row])
+		w.line = appendField(w.line, c.Strings[row])
 	default:
-		w.line = appendQuoted(w.line, c.Texts[row])
+		w.line = appendQuoted(w.line, c.Strings[row])
 	}
 }
 

@@ -26,7 +26,7 @@ type rank struct {
 	walk *step.Walker
 	idle *idle.Rank
 
-	lanes   []*lane
+	gpus    []*gpu
 	now     *Step            // under way: the open step, or what is before the first
 	names   map[string]int32 // of now.Names
 	open    segment          // under way
@@ -36,9 +36,9 @@ type rank struct {
 	closed  bool
 }
 
-// lane is a GPU of the rank.
-type lane struct {
-	*idle.Lane
+// gpu is a GPU of the rank.
+type gpu struct {
+	*idle.GPU
 	seen int64 // end of its last gap
 }
 
@@ -89,8 +89,8 @@ func (r *rank) End(s step.Slice, t int64) {
 	if !s.Unrecorded {
 		return
 	}
-	for _, l := range r.lanes {
-		r.addGap(Gap{Device: l.Device, Start: l.Lane.End, End: s.Start, Cause: idle.Tail.String()})
+	for _, d := range r.gpus {
+		r.addGap(Gap{Device: d.Device, Start: d.GPU.End, End: s.Start, Cause: idle.Tail.String()})
 	}
 	r.idle.Pause(s.Start, t)
 }
@@ -138,8 +138,8 @@ func (r *rank) end(until int64) {
 		s.Idle += max(0, min(g.End, until)-g.Start)
 	}
 	late := false
-	for _, l := range r.lanes {
-		if open := until - max(l.Lane.End, s.Start); open > 0 {
+	for _, d := range r.gpus {
+		if open := until - max(d.GPU.End, s.Start); open > 0 {
 			s.Idle += open
 			late = true
 		}
@@ -161,7 +161,7 @@ func (r *rank) end(until int64) {
 
 // complete tells whether nothing is to come of a step, or nobody wants it any more.
 func (r *rank) complete(s *Step) bool {
-	return s.refs == 0 || !slices.ContainsFunc(r.lanes, func(l *lane) bool { return l.Lane.End < s.Until })
+	return s.refs == 0 || !slices.ContainsFunc(r.gpus, func(d *gpu) bool { return d.GPU.End < s.Until })
 }
 
 // Rows observes rows i to j.
@@ -189,21 +189,21 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 	if !r.idle.IsActivity(b, i) {
 		return
 	}
-	if !r.stepped() && len(r.lanes) == 0 {
+	if !r.stepped() && len(r.gpus) == 0 {
 		r.idle.Cut(b.Start.Values[i], 0)
 		r.now.Start = b.Start.Values[i]
 	}
 	var a idle.Activity
 	r.idle.Read(b, i, &a)
-	l := r.lane(r.idle.Activity(&a))
-	if l.GapEnd != a.Start || l.seen == a.Start {
+	d := r.gpu(r.idle.Activity(&a))
+	if d.GapEnd != a.Start || d.seen == a.Start {
 		return
 	}
-	l.seen = a.Start
-	at := l.GapStart
+	d.seen = a.Start
+	at := d.GapStart
 	for _, part := range r.idle.LastGap() {
 		g := r.c.label(part.Key)
-		g.Device, g.Start, g.End = l.Device, at, at+part.Ns
+		g.Device, g.Start, g.End = d.Device, at, at+part.Ns
 		r.addGap(g)
 		at = g.End
 	}
@@ -212,15 +212,15 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 // stepped tells whether the stream has steps.
 func (r *rank) stepped() bool { return r.c.header.Isolation != nil }
 
-// lane returns the lane of idle's, which may be a new one.
-func (r *rank) lane(of *idle.Lane) *lane {
-	for _, l := range r.lanes {
-		if l.Lane == of {
-			return l
+// gpu returns the one of idle's, which may be a new one.
+func (r *rank) gpu(of *idle.GPU) *gpu {
+	for _, d := range r.gpus {
+		if d.GPU == of {
+			return d
 		}
 	}
-	r.lanes = append(r.lanes, &lane{of, None})
-	return r.lanes[len(r.lanes)-1]
+	r.gpus = append(r.gpus, &gpu{of, None})
+	return r.gpus[len(r.gpus)-1]
 }
 
 // addGap adds idle time to the step under way, and to those before it that it reaches
@@ -274,16 +274,16 @@ func (r *rank) close() {
 	}
 	r.closed = true
 	r.walk.Finish()
-	if !r.stepped() && len(r.lanes) > 0 {
+	if !r.stepped() && len(r.gpus) > 0 {
 		end := None
-		for _, l := range r.lanes {
-			end = max(end, l.Lane.End)
+		for _, d := range r.gpus {
+			end = max(end, d.GPU.End)
 		}
 		r.end(end)
 	}
 	r.now = &Step{Start: 1<<63 - 1}
-	for _, l := range r.lanes {
-		r.addGap(Gap{Device: l.Device, Start: l.Lane.End, End: 1<<63 - 1, Cause: idle.Tail.String()})
+	for _, d := range r.gpus {
+		r.addGap(Gap{Device: d.Device, Start: d.GPU.End, End: 1<<63 - 1, Cause: idle.Tail.String()})
 	}
 	r.endSegment()
 	for _, s := range r.last.worst.steps {

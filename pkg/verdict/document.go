@@ -92,7 +92,7 @@ func (r *Report) why() report.Text {
 	}
 	s := r.worst()
 	return report.Textf("In the %s %s are over the limit: %s.%s Next: %s.",
-		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Crossed, s.Applicable)), s.evidence(), s.signals(), r.first())
+		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.first())
 }
 
 // about is what a scope is called.
@@ -110,7 +110,7 @@ func (s *Scope) signals() string {
 		{"idle GPUs", []int{gpuIdle, gpuUtilization}}, {"kernel launches", []int{launch}},
 		{"input preparation", []int{prepExposed, prepImpact, prepAttribution}},
 	} {
-		if slices.ContainsFunc(one.votes, func(m int) bool { return s.crossed[m] }) {
+		if slices.ContainsFunc(one.votes, func(m int) bool { return s.over[m] }) {
 			all = append(all, one.name)
 		}
 	}
@@ -135,7 +135,7 @@ func (r *Report) worst() *Scope {
 func (s *Scope) evidence() string {
 	var parts []string
 	for m := range numVotes {
-		if s.crossed[m] && (m != gpuUtilization || !s.crossed[gpuIdle]) {
+		if s.over[m] && (m != gpuUtilization || !s.over[gpuIdle]) {
 			parts = append(parts, fmt.Sprintf(sentences[m], percent(s.value[m]), limit(*s.limits.at(m))))
 		}
 	}
@@ -148,7 +148,7 @@ func (r *Report) first() report.Text {
 	switch {
 	case s.HostPrep:
 		return report.Plain("shorten input preparation, or overlap it with GPU work")
-	case s.crossed[launch]:
+	case s.over[launch]:
 		return report.Plain("launch fewer kernels one by one, with CUDA graphs or fusion")
 	}
 	return report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
@@ -158,7 +158,7 @@ func (r *Report) first() report.Text {
 func (r *Report) heading(s *Scope) string {
 	title := capital(r.about(s))
 	if r.Verdict != Inconclusive {
-		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Crossed, s.Applicable)
+		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Over, s.Applicable)
 	}
 	if p := r.phaseRun(s.Name); p != nil {
 		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
@@ -167,7 +167,7 @@ func (r *Report) heading(s *Scope) string {
 	if n := len(r.ranksApart()); n > 0 {
 		ranks = fmt.Sprintf("%d of %s", len(r.run.Ranks)-n, ranks)
 	}
-	return fmt.Sprintf("%s (%s, %s)", title, ranks, report.Counted(r.run.Lanes, "GPU"))
+	return fmt.Sprintf("%s (%s, %s)", title, ranks, report.Counted(r.run.GPUs, "GPU"))
 }
 
 var columns = []report.Column{
@@ -184,9 +184,9 @@ func (s *Scope) table(t *report.Table) {
 			switch {
 			case s.value[m] == nil:
 				over = "-"
-			case s.crossed[m] && m == nccl:
+			case s.over[m] && m == nccl:
 				over, tone = "caveat", report.Warn
-			case s.crossed[m]:
+			case s.over[m]:
 				over, tone = "yes", report.Bad
 			}
 		}
@@ -311,7 +311,7 @@ func (r *Report) nextSteps(d *report.Section) {
 	}
 	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
 	d.Item("%s compares with a faster run, operation by operation.", report.Command("diff"))
-	if s.crossed[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
+	if s.over[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
 		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
 	}
 }

@@ -23,7 +23,7 @@ func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Tab
 		}
 		if m <= nccl {
 			row.Limit, row.Below = s.limits.at(m), m == gpuUtilization
-			if row.Text += ", limit " + s.limits.text(m); s.crossed[m] {
+			if row.Text += ", limit " + s.limits.text(m); s.over[m] {
 				row.Color = figure.Bad
 			}
 		}
@@ -34,7 +34,7 @@ func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Tab
 	}
 	table = &report.Table{Columns: columns}
 	s.table(table)
-	alt = fmt.Sprintf("%d of %d metrics are over the limit.", s.Crossed, s.Applicable)
+	alt = fmt.Sprintf("%d of %d metrics are over the limit.", s.Over, s.Applicable)
 	if over := s.evidence(); over != "" {
 		alt += " " + capital(over) + "."
 	}
@@ -69,7 +69,7 @@ func (r *Report) seriesFigures(s *report.Section) {
 		rank := b.Rank(all[0].Rank, all[0].Step, n)
 		for i := range all[:n] {
 			one := &all[i]
-			us := func(ns int64) float64 { return float64(ns) / 1e3 / float64(max(one.Lanes, 1)) }
+			us := func(ns int64) float64 { return float64(ns) / 1e3 / float64(max(one.GPUs, 1)) }
 			rank.Idle(one.Step, 0, us(one.Exposed))
 			rank.Idle(one.Step, rest, us(one.Capacity-one.Busy-one.Exposed))
 			rank.Step(one.Step, us(one.Capacity))

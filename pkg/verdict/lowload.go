@@ -13,7 +13,7 @@ const lowLoadWorth = 0.1
 // LowLoad is idle time in which launching threads wait for requests: the GPUs have nothing
 // to do, and no change of the host's code gives them any.
 type LowLoad struct {
-	// WaitUs is the idle time, over all lanes of the aggregate, in which they wait inside
+	// WaitUs is the idle time, over all GPUs of the aggregate, in which they wait inside
 	// a call of the system, in a range that fetches requests; Share its share of all.
 	WaitUs float64 `json:"wait_us"`
 	Share  float64 `json:"share_of_idle"`
@@ -22,10 +22,10 @@ type LowLoad struct {
 	Explains bool `json:"explains"`
 }
 
-// notLookedAt is why it is not known what of the idle time is for want of requests. It is
+// notRead is why it is not known what of the idle time is for want of requests. It is
 // the same of a file and of a pipe in which calls were not recorded: only a pipe has rows
 // of them.
-const notLookedAt = "calls of the operating system were not read (only the pipe from nsys2arrow reads them), or not recorded on every rank"
+const notRead = "calls of the operating system were not read (only the pipe from nsys2arrow reads them), or not recorded on every rank"
 
 // notRecorded is why it is not known of what PyTorch's profiler recorded.
 const notRecorded = "PyTorch's profiler records no calls of the system's libraries"
@@ -35,7 +35,7 @@ func (r *Report) lowLoadUnknown() string {
 	if r.run.Source == "torch" {
 		return notRecorded
 	}
-	return notLookedAt
+	return notRead
 }
 
 // lowLoad returns what of the idle time is for want of requests, nil where that was not
@@ -57,7 +57,7 @@ func (r *Report) lowLoad() *LowLoad {
 	return l
 }
 
-// requestWait is the idle time of a scope for want of requests, in ns over all lanes. Ranks
+// requestWait is the idle time of a scope for want of requests, in ns over all GPUs. Ranks
 // that communicate run the same requests: what one of them waits longer than another it
 // waits for that one.
 func (r *Report) requestWait(scope string) int64 {
@@ -68,9 +68,9 @@ func (r *Report) requestWait(scope string) int64 {
 	least := math.Inf(1)
 	for i := range r.run.Ranks {
 		own := &r.run.Ranks[i]
-		least = min(least, float64(own.RequestWait[scope])/float64(max(1, own.Lanes)))
+		least = min(least, float64(own.RequestWait[scope])/float64(max(1, own.GPUs)))
 	}
-	return min(wait, int64(least*float64(r.run.Lanes)))
+	return min(wait, int64(least*float64(r.run.GPUs)))
 }
 
 // without is how many votes a scope would have if so much idle time had not been: the

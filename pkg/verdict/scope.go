@@ -28,8 +28,8 @@ const (
 type Scope struct {
 	Name    string // one of metric.Scopes
 	Verdict string // Yes or No
-	// Crossed is how many metrics are, out of Applicable ones.
-	Crossed, Applicable int
+	// Over is how many metrics are, out of Applicable ones.
+	Over, Applicable int
 	// HostPrep tells whether input preparation is confirmed as a cause, NCCL
 	// whether NCCL kernels take so much of the busy time that it needs a caveat.
 	HostPrep, NCCL bool
@@ -39,9 +39,9 @@ type Scope struct {
 
 	value    [numMetrics]*float64 // nil: not applicable
 	interval [numMetrics]*metric.Interval
-	idle     int64 // ns, of all lanes
-	capacity int64 // ns, the windows of all lanes
-	crossed  [numMetrics]bool
+	idle     int64 // ns, of all GPUs
+	capacity int64 // ns, the windows of all GPUs
+	over     [numMetrics]bool
 	limits   *Limits
 }
 
@@ -61,15 +61,15 @@ func classify(name string, rows []metric.Row, limits *Limits) Scope {
 			s.idle, s.capacity = r.Numerator, r.Denominator
 		}
 	}
-	s.crossed, s.Crossed = s.votes(s.at)
+	s.over, s.Over = s.votes(s.at)
 	for m := range numVotes {
 		if s.value[m] != nil {
 			s.Applicable++
 		}
 	}
-	s.Verdict = verdictOf(s.Crossed)
-	s.HostPrep = s.crossed[prepImpact] && s.crossed[prepAttribution]
-	s.NCCL = s.crossed[nccl]
+	s.Verdict = verdictOf(s.Over)
+	s.HostPrep = s.over[prepImpact] && s.over[prepAttribution]
+	s.NCCL = s.over[nccl]
 	s.Borderline = s.borderline()
 	return s
 }
@@ -85,20 +85,20 @@ func verdictOf(votes int) string {
 // at is where a metric was measured.
 func (s *Scope) at(m int) float64 { return *s.value[m] }
 
-// votes counts the votes and tells which metrics are crossed, those that are
+// votes counts the votes and tells which metrics are over the limit, those that are
 // applicable lying where at says.
-func (s *Scope) votes(at func(m int) float64) (crossed [numMetrics]bool, n int) {
+func (s *Scope) votes(at func(m int) float64) (over [numMetrics]bool, n int) {
 	for m := range numVotes + 1 {
-		crossed[m] = s.value[m] != nil && s.limits.crossed(m, at(m))
-		if crossed[m] && m < numVotes {
+		over[m] = s.value[m] != nil && s.limits.over(m, at(m))
+		if over[m] && m < numVotes {
 			n++
 		}
 	}
-	return crossed, n
+	return over, n
 }
 
 // borderline moves one measurement at a time to either end of its interval and
-// names those that are crossed, or no longer crossed, where that changes the
+// names those that are over it, or no longer, where that changes the
 // verdict. The votes are monotonic in each measurement, so the ends are enough.
 func (s *Scope) borderline() (names []string) {
 	moved := map[int]bool{}
@@ -107,7 +107,7 @@ func (s *Scope) borderline() (names []string) {
 			continue
 		}
 		for _, v := range []float64{s.interval[m].Low, s.interval[m].High} {
-			crossed, n := s.votes(func(k int) float64 {
+			over, n := s.votes(func(k int) float64 {
 				switch {
 				case k == m:
 					return v
@@ -120,7 +120,7 @@ func (s *Scope) borderline() (names []string) {
 				continue
 			}
 			for k := range numVotes {
-				if crossed[k] != s.crossed[k] {
+				if over[k] != s.over[k] {
 					moved[k] = true
 				}
 			}
@@ -143,7 +143,7 @@ func (s *Scope) figures() (values Metrics, ends Intervals, votes Votes) {
 			*ends.at(m) = &[2]float64{i.Low, i.High}
 		}
 		if m < numVotes {
-			*votes.vote(m) = s.crossed[m]
+			*votes.vote(m) = s.over[m]
 		}
 	}
 	return values, ends, votes

@@ -11,7 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/metric"
 )
 
-// Limits are the thresholds of a scope. A metric is crossed where it is more than
+// Limits are the thresholds of a scope. A metric is over the limit where it is more than
 // its threshold, GPUUtilization where it is less.
 type Limits struct{ PerMetric[float64] }
 
@@ -55,8 +55,8 @@ func (l *Limits) Limit(name string) *float64 {
 	return nil
 }
 
-// crossed tells whether a value of a metric, by its place, is over the limit.
-func (l *Limits) crossed(m int, value float64) bool {
+// over tells whether a value of a metric, by its place, is over the limit.
+func (l *Limits) over(m int, value float64) bool {
 	if m == gpuUtilization {
 		return value < *l.at(m)
 	}

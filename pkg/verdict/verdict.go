@@ -10,7 +10,7 @@
 // with two votes, which keeps thresholds and counts comparable with those of
 // TensorRT-LLM's own analysis; the report says so where no other vote makes a
 // YES.) Input preparation is confirmed as a cause where host_prep_perf_impact and
-// host_prep_idle_attribution are both crossed.
+// host_prep_idle_attribution are both over the limit.
 //
 // The verdict is INCONCLUSIVE where the trace cannot answer:
 //
@@ -51,7 +51,7 @@ const (
 	Inconclusive = "INCONCLUSIVE"
 )
 
-// votesForYes is how many metrics are crossed in a YES.
+// votesForYes is how many metrics are over the limit in a YES.
 const votesForYes = 2
 
 // fewSteps is the number of steps below which figures are not reliable: how sure they are
@@ -80,17 +80,17 @@ type Report struct {
 	Borderline []string `json:"borderline"`
 	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
 	Window string `json:"scope"`
-	// The figures from here to CrossedDetails are those of the aggregate: of the metrics
-	// that vote, CrossedCount of ApplicableCount are over their limits.
+	// The figures from here to OverDetails are those of the aggregate: of the metrics
+	// that vote, OverCount of ApplicableCount are over their limits.
 	Metrics         Metrics   `json:"aggregate_metrics"`
 	Intervals       Intervals `json:"intervals"`
-	CrossedCount    int       `json:"crossed_count"`
+	OverCount       int       `json:"crossed_count"`
 	ApplicableCount int       `json:"applicable_count"`
 	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
 	// kernels take so much of the busy time that idle GPUs may be counted as busy.
 	HostPrepConfirmed bool   `json:"host_prep_confirmed"`
 	NCCLCaveat        bool   `json:"nccl_caveat"`
-	CrossedDetails    Votes  `json:"crossed_details"`
+	OverDetails       Votes  `json:"crossed_details"`
 	Phases            Phases `json:"phases"`
 	Steps             Steps  `json:"steps"`
 	// LowLoad is what of the idle time is for want of requests, null where the input does
@@ -127,7 +127,7 @@ type Phase struct {
 	IterationCount int64 `json:"iteration_count"`
 	// The rest is as in Report, of the steps of the phase in the benchmark segments.
 	Verdict           string    `json:"verdict"`
-	CrossedCount      int       `json:"crossed_count"`
+	OverCount         int       `json:"crossed_count"`
 	ApplicableCount   int       `json:"applicable_count"`
 	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
 	Metrics           Metrics   `json:"metrics"`
@@ -172,8 +172,8 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 		}
 	}
 	all := &r.Scopes[0]
-	r.Metrics, r.Intervals, r.CrossedDetails = all.figures()
-	r.CrossedCount, r.ApplicableCount = all.Crossed, all.Applicable
+	r.Metrics, r.Intervals, r.OverDetails = all.figures()
+	r.OverCount, r.ApplicableCount = all.Over, all.Applicable
 	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
 	r.Phases = Phases{r.phase(metric.Context), r.phase(metric.Generation)}
 	r.Steps = steps(r.run)
@@ -265,7 +265,7 @@ func (r *Report) phase(name string) *Phase {
 	}
 	found := r.phaseRun(name)
 	p := &Phase{
-		IterationCount: found.Iterations, Verdict: s.Verdict, CrossedCount: s.Crossed,
+		IterationCount: found.Iterations, Verdict: s.Verdict, OverCount: s.Over,
 		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep,
 	}
 	p.Metrics, p.Intervals, _ = s.figures()
@@ -308,7 +308,7 @@ func (r *Report) firstTarget() *string {
 		case r.Verdict != Yes || s.Verdict != Yes:
 		case s.HostPrep && r.run.Prep != "":
 			target = r.run.Prep
-		case s.crossed[launch] && target == "":
+		case s.over[launch] && target == "":
 			target = FirstLaunch
 		}
 	}
@@ -345,7 +345,7 @@ func (r *Report) idleAlone() bool {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
 		for m := range numVotes {
-			if s.Verdict == Yes && s.crossed[m] && m != gpuIdle && m != gpuUtilization {
+			if s.Verdict == Yes && s.over[m] && m != gpuIdle && m != gpuUtilization {
 				return false
 			}
 		}

@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 		name                           string
 		aggregate, context, generation []float64
 		verdict                        string
-		crossed, applicable            int
+		over, applicable               int
 		hostPrep, nccl, alone          bool
 	}{
 		{"calm", calm, calm, calm, No, 0, 3, false, false, false},
@@ -63,10 +63,10 @@ func TestDecide(t *testing.T) {
 	for _, test := range tests {
 		in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: test.aggregate, metric.Context: test.context, metric.Generation: test.generation})
 		r := Decide(in, Defaults())
-		if r.Verdict != test.verdict || r.CrossedCount != test.crossed || r.ApplicableCount != test.applicable ||
+		if r.Verdict != test.verdict || r.OverCount != test.over || r.ApplicableCount != test.applicable ||
 			r.HostPrepConfirmed != test.hostPrep || r.NCCLCaveat != test.nccl {
-			t.Errorf("%s: %s, %d of %d crossed, host prep %v, NCCL %v", test.name,
-				r.Verdict, r.CrossedCount, r.ApplicableCount, r.HostPrepConfirmed, r.NCCLCaveat)
+			t.Errorf("%s: %s, %d of %d over, host prep %v, NCCL %v", test.name,
+				r.Verdict, r.OverCount, r.ApplicableCount, r.HostPrepConfirmed, r.NCCLCaveat)
 		}
 		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "one measurement with two votes"); alone != test.alone {
 			t.Errorf("%s: warnings %q", test.name, r.Warnings)
@@ -194,7 +194,7 @@ func TestJSON(t *testing.T) {
 		`"phases":{"context":{"iteration_count":9,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
 		`,"intervals":` + none + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
 		`,"intervals":` + none + `,"cuda_graphs_detected":true}},` +
-		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"low_load":null,"low_load_unknown":"` + notLookedAt + `","warnings":[],` +
+		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"low_load":null,"low_load_unknown":"` + notRead + `","warnings":[],` +
 		`"optimization_handoff":{"verdict":"YES","primary_bottleneck_phase":"context","host_prep_confirmed":false,` +
 		`"top_regressing_ops":null,"top_idle_causes":null,"recommended_first_target":"launch","idle_us_per_step":null,` +
 		`"wall_time_per_step_us":null,"inter_step_gap_p50_us":null,"kernels_per_step":null}}`

@@ -10,7 +10,7 @@
 //
 //	kind, class, domain, phase,  dictionary<int32, utf8>, the dictionary sent
 //	stack                        once, before the first batch, never changed
-//	name                         utf8: literal NVTX texts may all differ, and a
+//	name                         utf8: literal NVTX strings may all differ, and a
 //	                             dictionary must go out before the first batch
 //	rank, device                 int32
 //	the rest                     int64

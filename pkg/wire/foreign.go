@@ -139,21 +139,21 @@ func (c *column) add(p part) {
 // array returns the column as one array.
 func (c *column) array(mem memory.Allocator) (arr arrow.Array, err error) {
 	defer caught(&err)
-	pieces := make([]arrow.Array, len(c.parts))
+	parts := make([]arrow.Array, len(c.parts))
 	for k, p := range c.parts {
 		if p.arr == nil {
-			pieces[k] = c.nulls(mem, p.to-p.from)
+			parts[k] = c.nulls(mem, p.to-p.from)
 		} else {
-			pieces[k] = array.NewSlice(p.arr, int64(p.from), int64(p.to))
+			parts[k] = array.NewSlice(p.arr, int64(p.from), int64(p.to))
 		}
 	}
-	switch len(pieces) {
+	switch len(parts) {
 	case 0:
 		return c.nulls(mem, 0), nil
 	case 1:
-		return pieces[0], nil
+		return parts[0], nil
 	}
-	return array.Concatenate(pieces, mem)
+	return array.Concatenate(parts, mem)
 }
 
 // nulls returns n nulls, in the dictionary of the column where it has one.

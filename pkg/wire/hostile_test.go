@@ -52,7 +52,7 @@ func TestNothingMayFollowTheEnd(t *testing.T) {
 	for _, more := range []string{"x", string(stream)} {
 		_, _, err := readAll(strings.NewReader(string(stream) + more))
 		if err == nil || !strings.Contains(err.Error(), "one stream at a time") {
-			t.Errorf("%d bytes behind the end: %v", len(more), err)
+			t.Errorf("%d bytes after the end: %v", len(more), err)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func readLimited(stream []byte, limit int64) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestDamageNeitherPanicsNorTakesMemory(t *testing.T) {
+func TestDamageNeitherPanicsNorAllocates(t *testing.T) {
 	ours := encode(t, testHeader(event.BaseCols), randomBatch(seeded(5), 9, event.BaseCols, 3))
 	for name, stream := range map[string][]byte{"ours": ours, "foreign": foreignStream(t, 3)} {
 		for i := range stream {
@@ -307,7 +307,7 @@ func TestMetadataIsChecked(t *testing.T) {
 			start, _ := h.vector(1, 16)
 			return put(start+8, 10)
 		},
-		"a buffer behind the body": func(h flatTable) func([]byte) {
+		"a buffer after the body": func(h flatTable) func([]byte) {
 			start, _ := h.vector(2, 16)
 			return put(start+16, 1<<20)
 		},

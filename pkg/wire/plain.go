@@ -24,7 +24,7 @@ var plainTypes = [...]arrow.DataType{
 	event.PlainFloat: arrow.PrimitiveTypes.Float64,
 }
 
-// plainType returns what a column of type t is as a plain one. Texts hold all
+// plainType returns what a column of type t is as a plain one. Strings hold all
 // that a uint64 can be, and an int64 does not.
 func plainType(t arrow.DataType) event.PlainType {
 	switch id := t.ID(); {
@@ -91,7 +91,7 @@ func (c *column) plain() (p *event.Plain, err error) {
 	case event.PlainFloat:
 		p.Floats, p.Valid, err = numbers(c, appendFloats)
 	default:
-		p.Texts, p.Valid, err = formatted(c, maxBody)
+		p.Strings, p.Valid, err = formatted(c, maxBody)
 	}
 	if nulls(p.Valid, c.n) == 0 {
 		p.Valid = nil
@@ -237,7 +237,7 @@ func plainArray(p *event.Plain, n int) arrow.Array {
 		buffers = append(buffers, buffer(p.Floats[:n]))
 	default:
 		var moved []int32
-		offsets, text := rebase(validStrings(&p.Texts, n), n, &moved)
+		offsets, text := rebase(validStrings(&p.Strings, n), n, &moved)
 		buffers = append(buffers, buffer(offsets), buffer(text))
 	}
 	return array.MakeFromData(array.NewData(plainTypes[p.Type], n, buffers, nil, nulls, 0))

@@ -126,7 +126,7 @@ func TestPlainStringsAreLimited(t *testing.T) {
 	}
 	col := &column{typ: arr.DataType(), n: 3, parts: []part{{arr, 0, 3}}}
 	values, valid, err := formatted(col, 4)
-	if got := inPlain(&event.Plain{Texts: values, Valid: valid}); !reflect.DeepEqual(got, []string{"aa", "null", "c"}) || err == nil {
+	if got := inPlain(&event.Plain{Strings: values, Valid: valid}); !reflect.DeepEqual(got, []string{"aa", "null", "c"}) || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -150,7 +150,7 @@ var plainFields = event.PlainFields{{Name: "note", Type: event.PlainText}, {Name
 func plainColumns(n int) []event.Foreign {
 	cols := make([]event.Foreign, len(plainFields))
 	for k, f := range plainFields {
-		one := &event.Plain{Type: f.Type, Texts: event.Strings{Offsets: []int32{0}}}
+		one := &event.Plain{Type: f.Type, Strings: event.Strings{Offsets: []int32{0}}}
 		cols[k] = one.Slice(0, 0)
 		for i := range n {
 			if i > 8 && i%3 == 0 {
@@ -158,7 +158,7 @@ func plainColumns(n int) []event.Foreign {
 				continue
 			}
 			value := &event.Plain{Type: f.Type, Ints: []int64{math.MaxInt64 - int64(i)}, Floats: []float64{float64(i) / 4}}
-			value.Texts.Append(fmt.Sprint("note ", i))
+			value.Strings.Append(fmt.Sprint("note ", i))
 			cols[k] = cols[k].Append(i, value, 0, 1)
 		}
 	}
@@ -201,7 +201,7 @@ func TestPlainTypes(t *testing.T) {
 	for range 10 {
 		bad.AppendBytes([]byte("a\xff\xfeb"))
 	}
-	b.Foreign[0] = &event.Plain{Texts: bad}
+	b.Foreign[0] = &event.Plain{Strings: bad}
 	r, err := ipc.NewReader(bytes.NewReader(encode(t, h, b)))
 	if err != nil || !r.Next() {
 		t.Fatal(err)

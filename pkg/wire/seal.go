@@ -42,11 +42,11 @@ type digest struct {
 // head adds the prefix and the metadata of a message.
 func (d *digest) head(prefix, meta []byte) {
 	d.buf = append(append(d.buf[:0], prefix...), meta...)
-	d.piece(d.buf)
+	d.block(d.buf)
 }
 
-// piece adds bytes that are hashed in one call, on both ends alike.
-func (d *digest) piece(b []byte) { d.sum = xxh3.HashSeed(b, d.sum) }
+// block adds bytes that are hashed in one call, on on both ends in the same way.
+func (d *digest) block(b []byte) { d.sum = xxh3.HashSeed(b, d.sum) }
 
 // body adds the buffers in the body of a message.
 func (d *digest) body(msg *message) {
@@ -58,7 +58,7 @@ func (d *digest) body(msg *message) {
 		}
 		d.padding(msg.body[at:s.offset])
 		if s.length > 0 {
-			d.piece(msg.body[s.offset : s.offset+s.length])
+			d.block(msg.body[s.offset : s.offset+s.length])
 		}
 		at = s.offset + s.length
 	}
@@ -135,7 +135,7 @@ func (s *sink) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if s.at%8 == 0 {
-		s.digest.piece(p)
+		s.digest.block(p)
 	}
 	s.at += int64(len(p))
 	return s.out.Write(p)
@@ -185,7 +185,7 @@ func (s *sink) seal(warnings []string) []byte {
 	body := slices.Concat(s.body, []byte(sealMark+noSeal))
 	meta := sealMeta(&m.msg, int64(len(body)), warnings)
 	seal := slices.Concat(prefix(len(meta)), meta, body)
-	s.digest.piece(seal)
+	s.digest.block(seal)
 	copy(seal[len(seal)-len(noSeal):], hex16(s.digest.sum))
 	return seal
 }
@@ -282,7 +282,7 @@ func (m *messages) checkSeal(head []byte) error {
 	}
 	want := string(msg.body[at:])
 	copy(msg.body[at:], noSeal)
-	m.digest.piece(slices.Concat(head, msg.meta, msg.body))
+	m.digest.block(slices.Concat(head, msg.meta, msg.body))
 	if m.digest.pad || hex16(m.digest.sum) != want {
 		return fmt.Errorf("damaged stream: the hash of its %s is wrong", rows(m.rows))
 	}

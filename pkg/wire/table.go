@@ -62,7 +62,7 @@ func tableRecord(schema *arrow.Schema, t *table.Table, from int) arrow.Record {
 		}
 		switch f := b.Field(i).(type) {
 		case *array.StringBuilder:
-			f.AppendValues(validUTF8(c.Texts[from:to]), valid)
+			f.AppendValues(validUTF8(c.Strings[from:to]), valid)
 		case *array.Int64Builder:
 			f.AppendValues(c.Ints[from:to], valid)
 		case *array.Float64Builder:
@@ -159,11 +159,11 @@ func tableValue(p *event.Plain, i int, typ table.Type) (any, error) {
 	case p.Type == event.PlainFloat:
 		return p.Floats[i], nil
 	case typ == table.Int:
-		return strconv.ParseInt(string(p.Texts.Get(i)), 10, 64)
+		return strconv.ParseInt(string(p.Strings.Get(i)), 10, 64)
 	case typ == table.Bool:
-		return strconv.ParseBool(string(p.Texts.Get(i)))
+		return strconv.ParseBool(string(p.Strings.Get(i)))
 	}
-	return string(p.Texts.Get(i)), nil
+	return string(p.Strings.Get(i)), nil
 }
 
 // newTable returns the table without rows that a stream describes.

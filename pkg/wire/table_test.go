@@ -69,7 +69,7 @@ func TestDamagedTables(t *testing.T) {
 	}
 }
 
-func TestOpenTakesEither(t *testing.T) {
+func TestOpenReadsEither(t *testing.T) {
 	in, tbl, err := Open(bytes.NewReader(small(t)))
 	if err != nil || in == nil || tbl != nil || in.Header().Stage != "nsys2arrow" {
 		t.Errorf("events: %v %v %v", in, tbl, err)

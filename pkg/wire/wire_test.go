@@ -85,7 +85,7 @@ func TestNullAtEveryPosition(t *testing.T) {
 	}
 }
 
-func TestWhatLiesBehindTheLastRowIsNotWritten(t *testing.T) {
+func TestWhatLiesAfterTheLastRowIsNotWritten(t *testing.T) {
 	clean := randomBatch(seeded(3), 11, event.BaseCols, 3)
 	for _, col := range []*event.Ints[int64]{&clean.Bytes, &clean.Stream} {
 		col.Fill(0, 11, 5)

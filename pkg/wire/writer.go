@@ -235,7 +235,7 @@ func bitmap(m event.Bitmap, n int, scratch *event.Bitmap) (*memory.Buffer, int) 
 	return memory.NewBufferBytes(m), count
 }
 
-// rebase returns the offsets, from 0 on, and the bytes of n texts. Offsets that
+// rebase returns the offsets, from 0 on, and the bytes of n strings. Offsets that
 // begin elsewhere are copied into scratch.
 func rebase(col *event.Strings, n int, scratch *[]int32) ([]int32, []byte) {
 	offsets := col.Offsets[:n+1]

@@ -189,7 +189,7 @@ func (z *noise) draw(rng *rand.Rand, steps, ranks int, factor float64, change fu
 			}
 			one.Operations[opName(i)] = x
 		}
-		one.Kernels, one.Calls = alike(rng, "kernel", kernelNames, 0.04, steps), alike(rng, "call", callNames, 0.1, steps)
+		one.Kernels, one.Calls = similar(rng, "kernel", kernelNames, 0.04, steps), similar(rng, "call", callNames, 0.1, steps)
 		if change != nil {
 			change(&one)
 		}
@@ -206,8 +206,8 @@ func times(by float64, x []float64) []float64 {
 	return y
 }
 
-// alike are rows that do not differ between runs.
-func alike(rng *rand.Rand, name string, n int, sd float64, steps int) map[string][]float64 {
+// similar are rows that do not differ between runs.
+func similar(rng *rand.Rand, name string, n int, sd float64, steps int) map[string][]float64 {
 	rows := map[string][]float64{}
 	for i := range n {
 		rows[fmt.Sprint(name, i)] = times(20, normal(0, sd)(rng, steps))

@@ -69,8 +69,8 @@ func (s *slice) run(pairs int) {
 			s.worst = name
 		}
 		w := find(c.Summary, "wall")
-		s.untold.add(w.CannotTell != "")
-		if w.CannotTell == "" {
+		s.untold.add(w.Unknown != "")
+		if w.Unknown == "" {
 			s.held.add(w.CI != nil && w.CI[0] <= 0 && 0 <= w.CI[1])
 		}
 	}

@@ -40,11 +40,11 @@ var patterns = []pattern{
 		c.Engine.LogitsOutside, c.Engine.SampleComm, c.Engine.SampleComms = true, "allgather", 1
 	}, false},
 	{"vLLM, piecewise", sim.VLLM2, func(c *sim.Config, r *rand.Rand) {
-		c.Engine.Piecewise, c.Engine.PieceContext, c.Engine.LogitsOutside = true, true, true
+		c.Engine.Piecewise, c.Engine.PiecewiseContext, c.Engine.LogitsOutside = true, true, true
 		c.Engine.SampleComm, c.Engine.SampleComms = "allgather", 1
 	}, false},
 	{"vLLM, piecewise, one GPU, whole graphs", sim.VLLM2, func(c *sim.Config, r *rand.Rand) {
-		c.Ranks, c.Mode, c.Engine.Piecewise, c.Engine.PieceContext, c.Engine.LogitsOutside = 1, sim.Whole, true, true, true
+		c.Ranks, c.Mode, c.Engine.Piecewise, c.Engine.PiecewiseContext, c.Engine.LogitsOutside = 1, sim.Whole, true, true, true
 	}, false},
 	{"vLLM, async scheduling", sim.VLLM, func(c *sim.Config, r *rand.Rand) { c.Overlap, c.KernelScale = true, 2 }, false},
 	{"sampler's all-reduce outside markers", "", func(c *sim.Config, r *rand.Rand) {
@@ -173,10 +173,10 @@ var patterns = []pattern{
 		c.Traffic.IdleEvery, c.Traffic.IdleMin, c.Traffic.IdleMax = 2, 2, 90
 	}, false},
 	{"recording begins and ends in a step", "", func(c *sim.Config, r *rand.Rand) {
-		c.Engine.CutFrom, c.Engine.CutTo, c.Hole = 0.2+0.1*r.Float64(), 0.8+0.1*r.Float64(), 0
+		c.Engine.CutFrom, c.Engine.CutTo, c.Pause = 0.2+0.1*r.Float64(), 0.8+0.1*r.Float64(), 0
 	}, false},
 	{"recording begins and ends in a step, eager", "", func(c *sim.Config, r *rand.Rand) {
-		c.Mode, c.Engine.CutFrom, c.Engine.CutTo, c.Hole = sim.Eager, 0.2+0.1*r.Float64(), 0.8+0.1*r.Float64(), 0
+		c.Mode, c.Engine.CutFrom, c.Engine.CutTo, c.Pause = sim.Eager, 0.2+0.1*r.Float64(), 0.8+0.1*r.Float64(), 0
 	}, false},
 	{"some markers lost", "", func(c *sim.Config, r *rand.Rand) { c.Engine.LostMarkers = 0.05 + 0.3*r.Float64() }, false},
 	{"some markers lost, eager", "", func(c *sim.Config, r *rand.Rand) {

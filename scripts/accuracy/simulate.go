@@ -106,7 +106,7 @@ func (c cell) simulate(rng *rand.Rand, factor []float64) *compare.Run {
 	return compare.FromSamples(s)
 }
 
-// steady draws rows that are alike in all runs.
+// steady draws rows that are equal in all runs.
 func (c cell) steady(rng *rand.Rand, name string, n int, noise float64) map[string][]float64 {
 	rows := map[string][]float64{}
 	for i := range n {

@@ -24,9 +24,9 @@ func (c count) interval() (low, high float64) {
 	}
 	const z = 1.959964
 	n, p := float64(c.of), float64(c.n)/float64(c.of)
-	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	center := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(0, middle-half), min(1, middle+half)
+	return max(0, center-half), min(1, center+half)
 }
 
 // String is the share with its interval.

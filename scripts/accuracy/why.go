@@ -76,7 +76,7 @@ func runWhy(w io.Writer, o options) error {
 // collections are ways in which garbage is collected and sampled.
 var collections = func() (all []collection) {
 	for _, c := range []collection{
-		{"one per step", sim.HostCause{US: 700}}, {"many short ones", sim.HostCause{US: 600, Spells: 8}},
+		{"one per step", sim.HostCause{US: 700}}, {"many short ones", sim.HostCause{US: 600, Bursts: 8}},
 		{"few long ones", sim.HostCause{US: 9000, OneIn: 7}}, {"clustered", sim.HostCause{US: 1500, OneIn: 3, Together: true}},
 	} {
 		for _, s := range []struct {

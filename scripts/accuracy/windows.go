@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// segmentGap is how long no lane of a rank is busy between two segments, ns: the
+// segmentGap is how long no GPU of a rank is busy between two segments, ns: the
 // default of the commands.
 const segmentGap = 100_000_000
 

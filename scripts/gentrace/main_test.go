@@ -113,7 +113,7 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob("*x.sqlite*"); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("left: %v", left)
 	}
 }
 

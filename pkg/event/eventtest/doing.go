@@ -5,10 +5,10 @@ import "github.com/hostbound/hostbound/pkg/event"
 // What follows is the reference for the causes of idle time: their definition (package
 // idle), followed for one instant at a time, in whatever time that takes.
 
-// Around returns the activities of a lane, in order, that an idle instant lies between, nil
+// Around returns the activities of a GPU, in order, that an idle instant lies between, nil
 // where there is none; busy is true where one goes on.
-func Around(lane []*Row, t int64) (before, next *Row, busy bool) {
-	for _, r := range lane {
+func Around(gpu []*Row, t int64) (before, next *Row, busy bool) {
+	for _, r := range gpu {
 		switch {
 		case r.Start <= t && t < r.End:
 			return nil, nil, true

@@ -21,7 +21,7 @@ type generator struct {
 
 // Random returns a random trace: a few ranks with several devices and threads,
 // kernels, graph replays of both kinds, copies, launches, nested and overlapping
-// forward-step markers, input preparation, and holes. GPU work is launched before
+// forward-step markers, input preparation, and gaps. GPU work is launched before
 // it starts; else nothing is as it should be.
 func Random(seed uint64) (*event.Header, []Row) {
 	g := &generator{rng: rand.New(rand.NewPCG(seed, 7))}
@@ -40,11 +40,11 @@ func Random(seed uint64) (*event.Header, []Row) {
 	return Header(g.rows), g.rows
 }
 
-// time returns a time in one of the bursts between the holes.
+// time returns a time in one of the bursts between the gaps.
 func (g *generator) time() int64 {
 	at := g.rng.Int64N(g.span)
 	if g.span > 60 && at%60 > 35 {
-		at -= 25 // a hole
+		at -= 25 // a gap
 	}
 	return (at + 1) * Unit
 }
@@ -142,12 +142,12 @@ func (g *generator) classify(r *Row) {
 
 // marker adds a forward-step marker, now and then two that overlap.
 func (g *generator) marker(rank int32, i int) {
-	texts := []string{
+	names := []string{
 		fmt.Sprintf("[Executor] _forward_step %d: %d ctx reqs, %d gen reqs", i/2, g.rng.IntN(2), g.rng.IntN(3)),
 		fmt.Sprintf("_forward_step: %d ctx reqs, %d gen reqs", g.rng.IntN(2), g.rng.IntN(3)),
 		"step[WHAT bs=3]",
 	}
-	r := New(event.NVTX, rank, g.time(), 0, texts[g.rng.IntN(len(texts))])
+	r := New(event.NVTX, rank, g.time(), 0, names[g.rng.IntN(len(names))])
 	r.End, r.Thread, r.Class = r.Start+g.length(), g.thread(), event.StepMarker
 	g.rows = append(g.rows, r)
 	if g.rng.IntN(4) == 0 {

@@ -4,8 +4,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
-// Lane is a device of the rank.
-type Lane struct {
+// GPU is a device of the rank.
+type GPU struct {
 	Device int32 // CUDA device number
 	End    int64 // busy up to here
 	Idle   int64 // idle time between its activities so far, in ns
@@ -13,13 +13,13 @@ type Lane struct {
 	GapStart, GapEnd int64
 
 	replay  int64 // correlation of the graph replay that the latest end belongs to, none where it does not
-	partial []foldedPiece
+	partial []foldedAttribution
 	folded  int64 // number of the fold from which its gap goes on
 	foldEnd int64
-	edge    laneEdge
+	edge    gpuEdge
 }
 
-// Activity is a row that keeps a lane busy.
+// Activity is a row that keeps a GPU busy.
 type Activity struct {
 	Start, End   int64      // ns
 	Device       int32      // CUDA device number
@@ -35,7 +35,7 @@ type Activity struct {
 // NoTime stands for what is null in an [Activity].
 const NoTime = none
 
-// IsActivity tells whether row i, of the GPU, keeps its lane busy.
+// IsActivity tells whether row i, of the GPU, keeps it busy.
 func (r *Rank) IsActivity(b *event.Batch, i int) bool {
 	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
 }
@@ -60,60 +60,60 @@ func (r *Rank) Read(b *event.Batch, i int, a *Activity) {
 }
 
 // Activity observes an activity, which starts no earlier than the rows before, and
-// returns its lane.
-func (r *Rank) Activity(a *Activity) *Lane {
-	l := r.lane
-	if l == nil || l.Device != a.Device {
-		l = r.findLane(a.Device)
-		r.lane = l
+// returns its GPU.
+func (r *Rank) Activity(a *Activity) *GPU {
+	d := r.gpu
+	if d == nil || d.Device != a.Device {
+		d = r.findGPU(a.Device)
+		r.gpu = d
 	}
 	r.last = a.Start
-	first := r.edges.first(&l.edge, a)
-	if a.Start > l.End {
-		r.endGap(l, a, first)
-	} else if l.edge.awaited {
-		r.passEdge(l)
+	first := r.edges.first(&d.edge, a)
+	if a.Start > d.End {
+		r.endGap(d, a, first)
+	} else if d.edge.awaited {
+		r.passEdge(d)
 	}
-	if a.End >= l.End {
-		l.End, l.replay = a.End, none
+	if a.End >= d.End {
+		d.End, d.replay = a.End, none
 		if a.Replayed {
-			l.replay = a.Correlation
+			d.replay = a.Correlation
 		}
 	}
-	return l
+	return d
 }
 
-// findLane returns the lane of a device, which may be a new one.
-func (r *Rank) findLane(device int32) *Lane {
-	for _, l := range r.lanes {
-		if l.Device == device {
-			return l
+// findGPU returns that of a device, which may be a new one.
+func (r *Rank) findGPU(device int32) *GPU {
+	for _, d := range r.gpus {
+		if d.Device == device {
+			return d
 		}
 	}
-	l := &Lane{Device: device, End: none, replay: none, foldEnd: r.folds}
+	d := &GPU{Device: device, End: none, replay: none, foldEnd: r.folds}
 	for _, s := range r.pauses {
-		r.pauseLane(l, s)
+		r.pauseGPU(d, s)
 	}
-	r.lanes = append(r.lanes, l)
-	return l
+	r.gpus = append(r.gpus, d)
+	return d
 }
 
 // endGap observes the end of an idle gap; first tells whether a is the first activity
-// of a step on the lane.
-func (r *Rank) endGap(l *Lane, a *Activity, first bool) {
-	from := max(l.End, r.origin)
-	if l.End > none {
-		l.Idle += a.Start - l.End
+// of a step on the GPU.
+func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
+	from := max(d.End, r.origin)
+	if d.End > none {
+		d.Idle += a.Start - d.End
 	}
 	r.gap = r.gap[:0]
 	if from < a.Start {
-		r.attribute(l, from, a, first)
+		r.attribute(d, from, a, first)
 		if !r.edges.marked() {
-			r.matchEdge(l, from, a.Start)
+			r.matchEdge(d, from, a.Start)
 		}
 	}
-	l.GapStart, l.GapEnd = from, a.Start
-	l.partial, l.folded, l.foldEnd = l.partial[:0], r.numFolded, none
+	d.GapStart, d.GapEnd = from, a.Start
+	d.partial, d.folded, d.foldEnd = d.partial[:0], r.numFolded, none
 }
 
 // Part is a part of a gap.
@@ -145,11 +145,11 @@ func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
 	return k, ns, len(r.gap) > 0
 }
 
-// attribute splits the idle time of the lane before a by its causes.
-func (r *Rank) attribute(l *Lane, from int64, a *Activity, inter bool) {
+// attribute splits the idle time of the GPU before a by its causes.
+func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
 	to := a.Start
 	g := gapOf{until: to, inter: inter}
-	if a.Replayed && l.replay != none && l.replay == a.Correlation {
+	if a.Replayed && d.replay != none && d.replay == a.Correlation {
 		r.credit(from, to, r.sites.endedBy(Graph, a.Name), g)
 		return
 	}
@@ -159,7 +159,7 @@ func (r *Rank) attribute(l *Lane, from int64, a *Activity, inter bool) {
 	}
 	called := min(max(a.LaunchEnd, from), to)
 	if from < called {
-		r.attributeHost(l, span{from, called}, a.LaunchThread, g)
+		r.attributeHost(d, span{from, called}, a.LaunchThread, g)
 	}
 	if called < to {
 		r.credit(called, to, r.sites.endedBy(Queued, a.Name), g)
@@ -175,7 +175,7 @@ type gapOf struct {
 type span struct{ start, end int64 }
 
 // attributeHost credits a span with what a thread did then.
-func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
+func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 	var h *hostThread
 	if id != none {
 		if h = r.byID[id]; h != nil && h.quiet {
@@ -183,8 +183,8 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 		}
 	}
 	from, to := s.start, s.end
-	if from < l.foldEnd {
-		from = r.attributeFolded(l, h, s, g)
+	if from < d.foldEnd {
+		from = r.attributeFolded(d, h, s, g)
 	}
 	if h == nil {
 		r.credit(from, to, r.unknown, g)
@@ -208,7 +208,7 @@ func (r *Rank) attributeHost(l *Lane, s span, id int64, g gapOf) {
 		if from < end {
 			r.observeBeside(from, end, h, Key(runs[k].State))
 			r.creditState(from, end, h, Key(runs[k].State), g)
-			r.look(h, from, end, Key(runs[k].State), g)
+			r.collect(h, from, end, Key(runs[k].State), g)
 			from = end
 		}
 	}
@@ -224,14 +224,14 @@ func (r *Rank) credit(from, to int64, key Key, g gapOf) {
 	c := key.code(g.inter)
 	k := len(r.slices) - 1
 	if start := r.slices[k].start; to > start { // Fast path: the gap began in the open slice.
-		p := piece{int32(k), c, to - max(from, start)}
+		p := attribution{int32(k), c, to - max(from, start)}
 		r.now.add(c, p.ns)
-		r.gap = append(r.gap, latePiece{p, g.until})
+		r.gap = append(r.gap, lateAttribution{p, g.until})
 		to = start
 	}
 	for k--; from < to; k-- {
 		if start := r.slices[k].start; to > start {
-			p := latePiece{piece{int32(k), c, to - max(from, start)}, g.until}
+			p := lateAttribution{attribution{int32(k), c, to - max(from, start)}, g.until}
 			r.gap = append(r.gap, p)
 			r.keepLate(p)
 			to = start
@@ -243,21 +243,21 @@ func (r *Rank) credit(from, to int64, key Key, g gapOf) {
 // What is idle before is tail.
 func (r *Rank) Pause(from, to int64) {
 	r.pauses = append(r.pauses, span{from, to})
-	for _, l := range r.lanes {
-		r.pauseLane(l, span{from, to})
+	for _, d := range r.gpus {
+		r.pauseGPU(d, span{from, to})
 	}
 }
 
-func (r *Rank) pauseLane(l *Lane, s span) {
-	if l.End < s.start {
-		r.endLane(l, s.start)
+func (r *Rank) pauseGPU(d *GPU, s span) {
+	if d.End < s.start {
+		r.endGPU(d, s.start)
 	}
-	l.End, l.replay = max(l.End, s.end), none
+	d.End, d.replay = max(d.End, s.end), none
 }
 
-// endLane credits the end of a lane's activity up to a time.
-func (r *Rank) endLane(l *Lane, to int64) {
-	from := max(l.End, r.origin)
+// endGPU credits the end of a GPU's activity up to a time.
+func (r *Rank) endGPU(d *GPU, to int64) {
+	from := max(d.End, r.origin)
 	for k := len(r.slices) - 1; k >= 0; k-- {
 		start, end := r.Bounds(k)
 		end = min(end, to)
@@ -265,7 +265,7 @@ func (r *Rank) endLane(l *Lane, to int64) {
 			return
 		}
 		if max(from, start) < end {
-			r.keepLate(latePiece{piece{int32(k), Key(Tail).code(false), end - max(from, start)}, never})
+			r.keepLate(lateAttribution{attribution{int32(k), Key(Tail).code(false), end - max(from, start)}, never})
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
-// lane is a device of a rank.
-type lane struct {
-	*idle.Lane
+// gpu is a device of a rank.
+type gpu struct {
+	*idle.GPU
 	seen int64 // idle time so far, when the last gap was observed
 	lead lead  // what it lost in the last wait
 	// When the call began that launched its last activity; NoTime where it is not known.
@@ -29,7 +29,7 @@ type activity struct {
 
 // addGPU observes a kernel, a whole-graph row, a copy or a memset.
 // Copies count as activity under BusyAll only, but a replay's are evidence that it was
-// recorded. What one row adds is the step's, the window's and the lane's.
+// recorded. What one row adds is the step's, the window's and the GPU's.
 func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	busy := r.idle.IsActivity(b, i)
 	if kind.IsCopy() && !busy && !b.GraphNode.Valid.Get(i) {
@@ -65,15 +65,15 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 // addBusy observes an activity of a stream; f is what is known of the open step, nil
 // where there is none.
 func (r *rank) addBusy(stream int64, inStep bool, a *activity, f *stepFact) {
-	l := r.idle.Activity(&a.Activity)
-	if r.lane == nil || r.lane.Lane != l {
-		r.lane = r.findLane(l)
+	d := r.idle.Activity(&a.Activity)
+	if r.gpu == nil || r.gpu.GPU != d {
+		r.gpu = r.findGPU(d)
 	}
-	if f != nil && l.Idle != r.lane.seen {
-		r.addIdle(f, r.lane, a)
+	if f != nil && d.Idle != r.gpu.seen {
+		r.addIdle(f, r.gpu, a)
 	}
-	r.lane.seen, r.lane.launched = l.Idle, a.LaunchStart
-	r.addStream(r.lane, stream, a)
+	r.gpu.seen, r.gpu.launched = d.Idle, a.LaunchStart
+	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)
 		switch collective := a.class.IsCollective(); {
@@ -115,14 +115,14 @@ func (r *rank) firstOf(a *activity) bool {
 	return true
 }
 
-// findLane returns the lane of idle's, which may be a new one.
-func (r *rank) findLane(of *idle.Lane) *lane {
-	for _, l := range r.lanes {
-		if l.Lane == of {
-			return l
+// findGPU returns the GPU of idle's, which may be a new one.
+func (r *rank) findGPU(of *idle.GPU) *gpu {
+	for _, d := range r.gpus {
+		if d.GPU == of {
+			return d
 		}
 	}
-	l := &lane{Lane: of}
-	r.lanes = append(r.lanes, l)
-	return l
+	d := &gpu{GPU: of}
+	r.gpus = append(r.gpus, d)
+	return d
 }
