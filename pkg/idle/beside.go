@@ -120,6 +120,12 @@ func lately(list []cpuRun, from int64) []cpuRun {
 
 // onCPU observes a run on a CPU that is known.
 func (r *Rank) onCPU(h *hostThread, run cpuRun) {
+	if n := len(h.ran); n > 0 { // two at a time are one
+		run.start = max(run.start, h.ran[n-1].end)
+	}
+	if run.start >= run.end {
+		return
+	}
 	if len(h.ran) >= max(few, h.room) {
 		h.ran = lately(h.ran, min(r.reach(), r.slices[len(r.slices)-1].start))
 		h.room = min(2*len(h.ran), maxCPURuns)

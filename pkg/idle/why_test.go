@@ -26,7 +26,7 @@ func hostRows(rng *rand.Rand) []eventtest.Row {
 	}
 	for range 10 + rng.IntN(60) {
 		k := rng.IntN(3)
-		add(event.OS, 1+rng.Int64N(3), 1+rng.Int64N(400), rng.Int64N(40), []string{"read", "poll", "ioctl"}[k],
+		add(event.OS, 1+rng.Int64N(3), 1+rng.Int64N(400), rng.Int64N(45)-5, []string{"read", "poll", "ioctl"}[k],
 			[]event.Class{event.OSFile, event.OSIO, event.OSDriver}[k], -1)
 	}
 	for range rng.IntN(12) {
@@ -36,9 +36,9 @@ func hostRows(rng *rand.Rand) []eventtest.Row {
 	}
 	for thread := range int64(2) {
 		for at := rng.Int64N(60); at < 450; {
-			length := 1 + rng.Int64N(50)
+			length := rng.Int64N(50)
 			add(event.Run, thread+1, at, length, "", -1, int32(rng.IntN(5)-1))
-			at += length + rng.Int64N(3)*rng.Int64N(20)
+			at += max(1, length+rng.Int64N(3)*rng.Int64N(20)-rng.Int64N(2)*rng.Int64N(40))
 		}
 	}
 	return rows

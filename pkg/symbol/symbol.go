@@ -43,8 +43,11 @@ func match(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 
 // rules are in the order in which they are tried.
 var rules = []rule{
-	// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14).
-	{event.GC, match(`^_?(PyGC_|gc_(collect|alloc|select|mark)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|move_unreachable|move_legacy|update_refs|delete_garbage|untrack_(tuples|dicts)|handle_weakrefs|finalize_garbage|mark_(all_reachable|stacks|reachable))`), match(`python|^$`), true},
+	// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14), the
+	// types' own functions that list what an object refers to among it: nobody else calls these.
+	{event.GC, match(`^_?(PyGC_|gc_(collect|select|mark|list|visit|decref)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|` +
+		`move_unreachable|move_legacy|has_legacy|update_refs|delete_garbage|clear_unreachable|untrack_(tuples|dicts)|handle_(weakrefs|legacy|resurrected)|finalize_garbage|` +
+		`mark_(all_reachable|stacks|reachable|global)|expand_region|PyObject_Visit(Instance|Managed)|Py(Tuple|Dict)_MaybeUntrack|\w+_tp_clear(\.|$)|\w+traverse(\.|$))`), match(`python|^$`), true},
 	{event.GIL, match(`^(take_gil|drop_gil|create_gil|_?PyEval_(RestoreThread|AcquireThread|AcquireLock)|PyGILState_Ensure|_PyMutex_LockSlow|_PyParkingLot_Park)`), nil, true},
 	{event.ByProfiler, nil, match(`^(libcupti|libToolsInjection|libnsys|libInterceptor|libnvperf|libAgent|nsys)`), false},
 	{event.OSKernel, nil, match(`^\[?(kernel\.kallsyms|vmlinux|guest\.kernel)`), false},

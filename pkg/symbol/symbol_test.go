@@ -16,6 +16,12 @@ func TestFamily(t *testing.T) {
 		{"gc_collect_main", "/opt/conda/lib/libpython3.12.so.1.0", event.GC},
 		{"gc_collect_region.constprop.0", "libpython3.14.so", event.GC},
 		{"visit_decref", "/usr/lib/libruby.so", event.Other},
+		{"list_traverse", "/usr/lib/libpython3.11.so.1.0", event.GC},
+		{"tupletraverse.lto_priv.0", "/usr/bin/python3.12", event.GC},
+		{"_PyObject_VisitInstanceAttributes", "libpython3.11.so.1.0", event.GC},
+		{"THPVariable_subclass_traverse(_object*, int (*)(_object*, void*), void*)", "libtorch_python.so", event.Torch},
+		{"list_traverse", "/home/me/a.out", event.Other},
+		{"gc_alloc", "libpython3.11.so.1.0", event.Interpreter}, // makes an object, and may collect in a function of its own
 		{"take_gil", "/usr/bin/python3.11", event.GIL},
 		{"PyEval_RestoreThread", "/usr/bin/python3", event.GIL},
 		{"_PyEval_EvalFrameDefault", "/usr/bin/python3.11", event.Interpreter},
