@@ -170,24 +170,31 @@ func (c *computer) holders(sums keySums) []Holder {
 		thread           int64
 		doing, path, why string
 	}
-	times := map[who]int64{}
+	times, waits, lost := map[who]int64{}, map[who]int64{}, map[who]int64{}
 	for k, ns := range sums {
 		if c.sites.Cause(k) != idle.GIL {
 			continue
 		}
 		w := who{thread: idle.NoTime}
+		var why hoststate.Why
 		if h, ok := c.sites.Holder(k); ok && h.Thread != idle.NoTime {
-			_, why := c.sites.Undivided(h.Doing)
+			_, why = c.sites.Undivided(h.Doing)
 			w = who{h.Rank, h.Thread, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
 			if name := c.sites.Name(h.Doing); name != "" {
 				w.doing += " " + name
+			}
+			switch {
+			case why.Lost():
+				lost[w] += ns
+			case c.sites.Cause(h.Doing) == idle.Sync || why.OffCPU() && why != hoststate.Off:
+				waits[w] += ns
 			}
 		}
 		times[w] += ns
 	}
 	var list []Holder
 	for w, ns := range times {
-		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns)}
+		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns), waits: waits[w], lost: lost[w]}
 		if w.thread != idle.NoTime {
 			h.Rank, h.Thread = &w.rank, &w.thread
 		}

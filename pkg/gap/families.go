@@ -208,8 +208,8 @@ func (f *finder) sampled() {
 		if share.Low*times < s.least*f.rep.Idle.TotalUs || !f.worth(share.Us) {
 			continue
 		}
-		f.add(s.pattern, share.Us, Finding{}, "%s of idle time per step, %s to %s by samples of the CPU: %s",
-			report.Micros(share.Us/f.steps), report.Micros(share.Low*times/f.steps), report.Micros(share.High*times/f.steps), s.text)
+		f.add(s.pattern, share.Us, Finding{}, "%s of idle time %s, %s to %s by samples of the CPU: %s",
+			report.Micros(share.Us/f.steps), f.each(), report.Micros(share.Low*times/f.steps), report.Micros(share.High*times/f.steps), s.text)
 	}
 	if share := f.rep.Idle.Running.share(event.ByProfiler); share != nil && f.worth(share.Low/max(share.Share, math.SmallestNonzeroFloat64)*share.Us) {
 		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf("the profiler's own functions take %s of idle time, by samples of the CPU: without the profiler there is less", report.Micros(share.Us)))

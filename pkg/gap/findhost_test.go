@@ -173,6 +173,44 @@ func TestOffForTheLock(t *testing.T) {
 	}
 }
 
+// TestHolderOff has thread 2 hold the interpreter lock for the 400 us of each step in which
+// the launching thread waits for it, in two pieces, and be off its CPU in the second: it waits
+// in a call that may wait, and in others it has lost its CPU.
+func TestHolderOff(t *testing.T) {
+	for call, want := range map[string]string{
+		"":                    "for 76 % its holder is ready to run and has no CPU",
+		"pthread_cond_signal": "for 76 % its holder is ready to run and has no CPU",
+		"pthread_cond_wait":   "for 76 % its holder waits for the GPU or for others",
+	} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, e.layer, func() {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+			hold := eventtest.New(event.NVTX, 0, e.now, e.now+400_000, "Holding GIL")
+			hold.Class, hold.Thread = event.GIL, 2
+			run := hostRow(event.Run, e.now, e.now+100_000, "", -1, 3)
+			run.Thread = 2
+			e.rows = append(e.rows, hold, run)
+			if call != "" {
+				r := hostRow(event.OS, e.now+100_000, e.now+400_000, call, event.OSWait, -1)
+				r.Thread = 2
+				e.rows = append(e.rows, r)
+			}
+			wait := eventtest.New(event.NVTX, 0, e.now, e.now+400_000, "Waiting for GIL")
+			wait.Class, wait.Thread = event.GIL, 1
+			e.rows = append(e.rows, wait)
+			e.now += 400_000
+			from = e.now
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		f := has(e.report(t), gap.GIL)
+		if f == nil || !strings.Contains(f.Evidence, "for 100 % of that thread 2 of rank 0 holds it") || !strings.Contains(f.Evidence, want) || strings.Count(f.Evidence, "its holder") != 1 {
+			t.Errorf("%q: %+v", call, f)
+		}
+	}
+}
+
 // TestClaimedOnce has the launching thread off its CPU for 400 us between steps, which one
 // finding claims: that of the evidence. Who leaves its CPU in a call that does not wait has
 // lost it, who does so in a wait for the GPU waits for that, and who waits for a lock in a

@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -224,25 +225,36 @@ const minLateShare = 0.005
 // whoever holds it waits, too.
 const heldShare = 0.2
 
-// heldBy says who holds the interpreter lock most, and whether that thread waits with it.
+// heldBy says who holds the interpreter lock most, and whether holders wait with it, or have
+// no CPU to go on.
 func (c *Cause) heldBy() string {
-	if len(c.Holders) == 0 || c.Holders[0].Thread == nil {
+	threads, whole := map[who]int64{}, map[who]Holder{}
+	waits, lost := int64(0), int64(0)
+	for _, h := range c.Holders {
+		waits, lost = waits+h.waits, lost+h.lost
+		if h.Thread == nil {
+			continue
+		}
+		of := who{*h.Rank, *h.Thread}
+		if threads[of] += h.Ns; whole[of].Thread == nil { // the longest it does goes first
+			whole[of] = h
+		}
+	}
+	if len(threads) == 0 {
 		return ""
 	}
-	first := c.Holders[0]
+	most := slices.SortedFunc(maps.Keys(threads), func(a, b who) int { return cmp.Or(cmp.Compare(threads[b], threads[a]), a.compare(b)) })[0]
+	first := whole[most]
 	where := ", in " + cmp.Or(innermost(first.Path), first.Doing)
 	if first.Path == "" && first.Doing == idle.Untraced.String() {
 		where = " outside of any range and call that was recorded"
 	}
-	text := fmt.Sprintf("; for %.0f %% of that thread %d of rank %d holds it%s", 100*ratio(first.Ns, c.Ns), *first.Thread, *first.Rank, where)
-	waits := int64(0)
-	for _, h := range c.Holders {
-		if strings.HasPrefix(h.Doing, idle.Sync.String()) || strings.HasPrefix(h.Why, "blocked:") {
-			waits += h.Ns
-		}
-	}
+	text := fmt.Sprintf("; for %.0f %% of that thread %d of rank %d holds it%s", 100*ratio(threads[most], c.Ns), *first.Thread, *first.Rank, where)
 	if float64(waits) >= heldShare*float64(c.Ns) {
 		text += fmt.Sprintf("; for %.0f %% its holder waits for the GPU or for others: release it around what blocks", 100*ratio(waits, c.Ns))
+	}
+	if float64(lost) >= heldShare*float64(c.Ns) {
+		text += fmt.Sprintf("; for %.0f %% its holder is ready to run and has no CPU: give each thread one of its own", 100*ratio(lost, c.Ns))
 	}
 	return text
 }

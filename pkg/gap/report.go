@@ -110,6 +110,9 @@ type Holder struct {
 	Why   string  `json:"why"`
 	Ns    int64   `json:"ns"` // over all GPUs
 	Us    float64 `json:"us"` // the same
+
+	// Of Ns, in which it waits for the GPU or for others, and in which it had lost its CPU.
+	waits, lost int64
 }
 
 // Site is where a cause of idle time arose.
