@@ -10,6 +10,21 @@ import (
 // tones are how answers look.
 var tones = map[Can]report.Tone{Yes: report.Good, InPart: report.Warn, No: report.Bad}
 
+// answer says whether a question can be answered, and by what. Of one that a command answers
+// that is no YES or NO, which would be taken for the answer itself.
+func (q *Question) answer() report.Text {
+	toned := func(s string) report.Text { return report.Textf("%s", report.Toned(tones[q.Can], s)) }
+	switch {
+	case q.Command == "":
+		return toned(strings.ToUpper(string(q.Can)))
+	case q.Can == No:
+		return toned("Cannot be answered")
+	case q.Can == InPart:
+		return append(toned("Answered in part"), report.Textf(" by %s", report.Command(q.Command))...)
+	}
+	return append(toned("Answered"), report.Textf(" by %s", report.Command(q.Command))...)
+}
+
 // Document returns the diagnosis for people.
 func (d *Diagnosis) Document() *report.Document {
 	answered := 0
@@ -28,11 +43,7 @@ func (d *Diagnosis) Document() *report.Document {
 	first.Say("%s.", strings.Join(parts, ", "))
 	for _, q := range d.Questions {
 		s := doc.Section(q.Question)
-		text := report.Textf("%s: %s.", report.Toned(tones[q.Can], strings.ToUpper(string(q.Can))), q.Because)
-		if q.Can != No && q.Command != "" {
-			text = append(text, report.Textf(" Ask %s.", report.Command(q.Command))...)
-		}
-		s.Blocks = append(s.Blocks, report.Paragraph(text))
+		s.Say("%s: %s.", q.answer(), q.Because)
 		if q.Instead != "" {
 			s.Say("To do: %s.", q.Instead)
 		}

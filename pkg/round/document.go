@@ -2,6 +2,7 @@ package round
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -81,7 +82,7 @@ func (r *Round) section(d *report.Document) {
 		if t.AfterUs != nil {
 			after = report.Micros(*t.AfterUs)
 		}
-		s.Say("Target: %s, %s before and %s after.", what, report.Micros(*t.BeforeUs), after)
+		s.Say("Target: %s, %s%s before and %s after.", what, report.Micros(*t.BeforeUs), unitOf(r.PerStep), after)
 	}
 	changeTable(s, r.Functions, "function", r.PerStep)
 	changeTable(s, r.Lines, "line", r.PerStep)
@@ -90,24 +91,41 @@ func (r *Round) section(d *report.Document) {
 	}
 }
 
-// changeTable lists changes of functions or of lines.
+// unitOf is what times of a round are per.
+func unitOf(perStep bool) string {
+	if perStep {
+		return " per step"
+	}
+	return ""
+}
+
+// changeTable lists changes of functions or of lines, and counts those that are small
+// beside the largest.
 func changeTable(s *report.Section, changes []Change, what string, perStep bool) {
 	if len(changes) == 0 {
 		return
 	}
-	unit := ""
-	if perStep {
-		unit = " per step"
-	}
+	unit := unitOf(perStep)
 	t := s.Table("", report.Column{Title: what, Kind: report.Names}, report.Column{Title: "before" + unit, Kind: report.Duration},
 		report.Column{Title: "after" + unit, Kind: report.Duration}, report.Column{Title: "change", Kind: report.Duration, Signed: true}, report.Column{Title: "status", Minor: 1})
 	t.OneUnit = true
+	largest, small := 0.0, 0
 	for _, c := range changes {
+		largest = max(largest, math.Abs(c.DeltaUs))
+	}
+	for _, c := range changes {
+		if c.Status == "" && math.Abs(c.DeltaUs) < 0.01*largest {
+			small++
+			continue
+		}
 		name := c.Function
 		if what == "line" {
 			name = c.Source
 		}
 		t.Row(report.Str(name), report.Opt(c.BeforeUs), report.Opt(c.AfterUs), report.Num(c.DeltaUs), report.Str(c.Status))
+	}
+	if small > 0 {
+		s.Say("Of %s the time changed by less than a hundredth of the largest change.", report.Counted(small, "other "+what))
 	}
 }
 

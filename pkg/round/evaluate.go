@@ -269,7 +269,7 @@ func (r *Round) decideByProfile() {
 func (r *Round) checkBenchmark(by *MetricChange) {
 	if by == nil {
 		if r.Verdict != NoChange {
-			r.Reason += "; no benchmark of both rounds says that throughput followed"
+			r.Reason += "; no benchmark covers both rounds: whether throughput followed is unknown"
 		}
 		return
 	}
