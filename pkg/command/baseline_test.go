@@ -136,7 +136,7 @@ func TestDoctorFormats(t *testing.T) {
 		}
 	}
 	refused(t, &Nsys2arrow, "--format html is for --doctor", "absent.sqlite", "--format", "html")
-	refused(t, &Nsys2arrow, "does not write html", "absent.sqlite", "-o", filepath.Join(t.TempDir(), "x.html"))
+	refused(t, &Nsys2arrow, "does not write .html", "absent.sqlite", "-o", filepath.Join(t.TempDir(), "x.html"))
 }
 
 // TestPerfettoSaysThatItIsEmpty wants a trace without steps not to pass for one of steps.

@@ -73,7 +73,7 @@ func (c *Context) outputFormat() (string, error) {
 	case ext != "" && byName == "":
 		return "", cli.Misuse(path+": the extension "+ext+" says no format", c.extensions()+", or give --format")
 	case byName != "" && !c.writes(byName):
-		return "", cli.Misuse(path+": "+c.Name+" does not write "+byName, c.extensions())
+		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, c.extensions())
 	case byName != "":
 		return byName, nil
 	case format == "" && c.ToTerminal():

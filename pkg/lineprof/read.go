@@ -30,7 +30,7 @@ const (
 	buffer  = 64 << 10
 )
 
-const formatsHint = "give what line_profiler printed, a .lprof file, collapsed stacks or speedscope JSON"
+const formatsHint = "give what line_profiler printed, a .lprof file, collapsed stacks or speedscope JSON; a trace is for verdict and gaps"
 
 // Read reads one profile of any format, which its content tells. Name may be a path: its base
 // is kept. The error is an [*Error] where the input is at fault, and r's own
