@@ -99,7 +99,9 @@ func (r *Reader) openSet(dir string) error {
 	return nil
 }
 
-// openFile opens a file; want is what a data set says of it, nil for nothing.
+// openFile opens a file and merges its header into that of the reader; want is what a data
+// set says of it, nil for nothing. A file that is open is in r.files whatever comes after, so
+// that closing the reader closes it also where this fails.
 func (r *Reader) openFile(path string, want *manifestFile) error {
 	f, err := parquet.Open(path)
 	switch {

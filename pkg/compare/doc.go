@@ -1,4 +1,4 @@
-// Package compare finds what costs more a step in one run than in another, and
+// Package compare finds what costs more per step in one run than in another, and
 // whether that is real; of one run alone it tells what a step consists of.
 //
 // [Profile] (or a [Profiler], where the pass over the stream serves others, too)

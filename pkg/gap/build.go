@@ -62,7 +62,9 @@ func (c *computer) report() *Report {
 	return rep
 }
 
-// warn says what limits the report.
+// warn says what limits the report: what was not recorded, what the limits on memory made
+// estimates of, and what recording itself made slow. The report stays right in what it says;
+// each warning names the part that is less than a reader would take it for.
 func (c *computer) warn(rep *Report, views []*view) {
 	add := func(format string, args ...any) { rep.Warnings = append(rep.Warnings, fmt.Sprintf(format, args...)) }
 	for _, p := range rep.Graph.Partial {
@@ -135,7 +137,10 @@ func perStep(x float64, steps int64) *float64 {
 	return &x
 }
 
-// gapReport lists buckets and the longest gaps.
+// gapReport lists buckets and the longest gaps. Gaps of segments outside of the report's
+// window are none of them: v.segments are those that count. Shares are of the time in all
+// gaps, and the dominant bucket is the one with most time, not with most gaps. Streams of a
+// GPU have gaps side by side, so that the sum may be more than its idle time.
 func (c *computer) gapReport(views []*view) Gaps {
 	var all gapTally
 	for _, v := range views {

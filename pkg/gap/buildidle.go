@@ -10,7 +10,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/idle"
 )
 
-// idleReport sums up idle time and its causes.
+// idleReport sums up idle time and its causes in the window. Its capacity (WindowUs) is the
+// length of each rank's window times its GPUs, so that TotalUs / WindowUs is the idle ratio;
+// the causes add up to TotalUs to the nanosecond. Time between steps is null, not 0, where
+// there are no steps.
 func (c *computer) idleReport(views []*view) Idle {
 	rep := Idle{Window: WindowBenchmark, Phases: []PhaseIdle{}}
 	if c.wholeTrace {
@@ -50,7 +53,9 @@ func (c *computer) idleReport(views []*view) Idle {
 	return rep
 }
 
-// phaseReport sums up the idle time in the steps that count, by phase.
+// phaseReport sums up the idle time in the steps that count, by phase. It is of the periods of
+// steps whatever the window of the report is, so that the phases of a report of the whole
+// trace do not add up to its total. A phase without steps is left out.
 func (c *computer) phaseReport(views []*view) []PhaseIdle {
 	var sums [noPhase]keySums
 	var window, steps [noPhase]int64

@@ -105,7 +105,8 @@ func (p *pool) families() (list []Family, unknown string) {
 	return list, unknown
 }
 
-// running fills in what launching threads ran, in all and by cause and why.
+// running fills in what launching threads ran, in all and by cause and why, out of samples of
+// the CPU. Only time on a CPU has samples: it is the denominator, not all of the idle time.
 // Strata are taken in a fixed order: sums of floating point numbers depend on theirs.
 func (c *computer) running(rep *Report, strata map[stratum]*found) {
 	type part struct{ cause, why string }

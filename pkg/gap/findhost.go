@@ -39,7 +39,12 @@ type fetch struct {
 	name       string // of the call of the system
 }
 
-// hostTimes adds up the idle time in the window by why, calls on a CPU by their class.
+// hostTimes adds up the idle time in the window by why the launching thread did not go on:
+// in a call of the system by its class ("os:" and a class of osname, whatever the call is
+// named), without its CPU under one name however it was lost, else the why itself. Time that
+// another finding explains is left out, so that none is counted twice: that of a wait for an
+// interpreter lock that is held, and that of calls which are a finding of their own (claims),
+// but for locks inside these.
 func (f *finder) hostTimes() map[string]*hostTime {
 	times := map[string]*hostTime{}
 	for _, v := range f.views {

@@ -96,6 +96,10 @@ type computer struct {
 
 // newComputer prepares to read a stream with this header. It fails where columns are
 // missing that the report rests on, or an option says what it does not know.
+//
+// Of a stream without steps the window is the whole trace. Ranks are compared only where
+// steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
+// and a negative number for none.
 func newComputer(h *event.Header, opt Options) (*computer, error) {
 	c := &computer{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None

@@ -8,8 +8,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/idle"
 )
 
-// addCall observes an API call.
-// Calls without a thread count in totals only.
+// addCall observes an API call. Calls without a thread count in totals only.
+//
+// A launch ends the chain of operations that its thread has been at since the launch before,
+// and stays in the ring until its kernel comes, by correlation. A call that waits or moves
+// memory is kept as what its thread was blocked in, too; outside of all ranges it is counted
+// a second time, under the range that the thread left last: what a wait comes after is often
+// what it belongs to.
 func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
 	f := r.openFact()

@@ -224,7 +224,9 @@ func (r *rank) dropPending() {
 	}
 }
 
-// Rows observes rows i to j.
+// Rows observes rows i to j, which are in order of start. Kinds that are not named here are
+// ignored: what a later version of the stream adds passes by. What is kept of host threads is
+// bounded once for all of the rows, not for each: a walker hands over at most a batch.
 func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds := b.Kind.Values[:j]
 	for ; i < j; i++ {

@@ -250,17 +250,28 @@ func applicable(rows []Row) {
 	}
 }
 
-// result makes the result out of what the ranks measured.
+// prepName is the name by which input preparation was found, the preferred one of those that
+// any rank has, "" for none.
+func (c *computer) prepName() string {
+	best := len(c.prep)
+	for _, r := range c.ranks {
+		best = min(best, r.name)
+	}
+	if best == len(c.prep) {
+		return ""
+	}
+	return c.prep[best]
+}
+
+// result makes the result out of what the ranks measured. Ranks without steps are kept apart
+// from the aggregate of those that have some: their window is another one.
 func (c *computer) result() *Result {
 	slices.SortFunc(c.ranks, func(a, b *rank) int { return int(a.id) - int(b.id) })
 	res := &Result{Run: c.run()}
-	steps, name := 0, len(c.prep)
+	res.Prep = c.prepName()
+	steps := 0
 	for _, r := range c.ranks {
 		steps += len(r.walk.Steps)
-		name = min(name, r.name)
-	}
-	if name < len(c.prep) {
-		res.Prep = c.prep[name]
 	}
 	c.decideWindow(res, steps)
 	var all, apart figures

@@ -65,7 +65,8 @@ func (r *chunkReader) unsupported(e format.Encoding) error {
 	return fmt.Errorf("encoding %s of %s is not supported", e, r.col.physical)
 }
 
-// ints reads whole numbers and booleans.
+// ints reads whole numbers and booleans, a page of them, and appends them to v.Int as int64,
+// booleans as 0 and 1. Dictionary pages go another way (indexed).
 func (r *chunkReader) ints(p *page, v *Vector) (err error) {
 	n := len(v.Int)
 	switch {

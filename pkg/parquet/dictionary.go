@@ -61,7 +61,9 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 }
 
 // indexed reads a page of numbers of the dictionary: the bits of each in a byte, then runs.
-// A repeated number is looked up as often as a block holds it, like packed ones.
+// A repeated number is looked up as often as a block holds it, like packed ones: one path
+// for both, and a run that claims to be long costs no memory, as blocks are of fixed length
+// and p.values bounds their sum.
 func (r *chunkReader) indexed(p *page, v *Vector) error {
 	if !r.dict.read {
 		return errors.New("damaged chunk: a page without its dictionary")

@@ -275,7 +275,9 @@ func (c *encoder) levels(from, to, values int) {
 	binary.LittleEndian.PutUint32(c.page, uint32(len(c.page)-4))
 }
 
-// encodeValues appends values i to j to c.page.
+// encodeValues appends values i to j to c.page, in the encoding that was chosen for the chunk:
+// numbers of the dictionary, differences for whole numbers, else plain. Nulls have no place
+// among the values: i and j count those that are there.
 // An encoder of the library cannot fail on what is in memory: an error is our own.
 func (c *encoder) encodeValues(i, j int) {
 	var b []byte

@@ -226,7 +226,10 @@ func (f *File) skipGroup(i int) (leaves, next int) {
 	return leaves, i
 }
 
-// typeOf returns the type of a leaf, false for one that is left out.
+// typeOf returns the type of a leaf, false for one that is left out: decimals, whose integers
+// are not the values, INT96 and FIXED_LEN_BYTE_ARRAY, which nothing that is read here uses.
+// The annotation decides whether bytes are text, and how wide an integer is and whether it
+// has a sign; Parquet has only two widths of its own.
 func typeOf(e *format.SchemaElement) (Type, bool) {
 	_, decimal := e.LogicalType.Value.(*format.DecimalType)
 	if decimal || e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Decimal {

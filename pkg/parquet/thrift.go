@@ -105,7 +105,9 @@ func (w *walker) structure(depth int) error {
 	}
 }
 
-// value walks over a value of a type.
+// value walks over a value of a type and decodes nothing. Lengths come from the file: skip
+// refuses those beyond the end, and structures count their depth, so that a hostile footer
+// costs neither memory nor stack.
 func (w *walker) value(typ byte, depth int) error {
 	switch {
 	case typ == thriftByte:

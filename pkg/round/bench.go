@@ -62,6 +62,10 @@ const maxBenchDepth = 64
 
 // ReadBench reads the JSON that a serving benchmark wrote: one object, or several one
 // after another, each a run. Memory does not grow with what else is in it.
+//
+// Tools name one figure differently, and some nest it: of the paths of a metric (benchKeys)
+// the first that is there counts. An object with none of them is an error: it is most likely
+// another file.
 func ReadBench(r io.Reader) ([]Benchmark, error) {
 	dec := json.NewDecoder(&strictJSON{r: r})
 	dec.UseNumber()

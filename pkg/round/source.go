@@ -17,7 +17,9 @@ func skeleton(source string) string {
 }
 
 // split cuts a line's comment off and folds blanks outside of strings; bare is the
-// same with empty strings. A string that goes on in the next line ends here.
+// same with empty strings. A string that goes on in the next line ends here. It takes no
+// notice of prefixes (r"", f"") and of triple quotes, whose first two are an empty string:
+// lines are compared with each other, and both are cut in the same way.
 func split(source string) (code, bare string) {
 	var c, b strings.Builder
 	quote := byte(0)

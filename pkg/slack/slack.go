@@ -75,6 +75,7 @@ type Step struct {
 	Min, P10, P50 int64 // of the launches; 0 where there are none
 }
 
+// summarise sums up the slack of launches, in ns, and sorts values in place.
 func summarise(values []int64) (s Step) {
 	if len(values) == 0 {
 		return s

@@ -1,5 +1,5 @@
 // Package straggler finds the rank that the others wait for: it matches the
-// collectives of several ranks and looks who comes last.
+// collectives of several ranks and finds who comes last.
 //
 // # Matching
 //

@@ -48,7 +48,8 @@ func NewWriter(w io.Writer, format Format) *Writer {
 func (w *Writer) Close() error { return w.w.Flush() }
 
 // Write writes the rows of t, the first time after a header. A table with other columns
-// than the first is an error.
+// than the first is an error. Nothing is kept of t. Rows reach the underlying writer when a
+// buffer is full, or with Close: an error may belong to an earlier row.
 func (w *Writer) Write(t *Table) error {
 	var fields []Field
 	for i := range t.Columns {

@@ -1,4 +1,4 @@
-// Package testrun is what tests of several packages look at: simulated runs, and
+// Package testrun is what tests of several packages read: simulated runs, and
 // folders of recorded ones, with the stages that come before an analysis.
 package testrun
 
