@@ -270,6 +270,10 @@ func (c *Ints[T]) Set(i int, v T) {
 
 // Fill gives rows i to j the value v.
 func (c *Ints[T]) Fill(i, j int, v T) {
+	if j == i+1 { // Fast path
+		c.Set(i, v)
+		return
+	}
 	values := c.Values[i:j]
 	for k := range values {
 		values[k] = v

@@ -119,9 +119,11 @@ type seen struct {
 // first tells whether this is the first row with that correlation.
 // At least the last seenSize correlations are known, at most twice as many.
 func (s *seen) first(correlation int64) bool {
-	if s.any && s.last == correlation {
-		return false
-	}
+	return !(s.any && s.last == correlation) && s.another(correlation)
+}
+
+// another is first for a correlation that is not that of the row before.
+func (s *seen) another(correlation int64) bool {
 	s.last, s.any = correlation, true
 	if _, ok := s.now[correlation]; ok {
 		return false

@@ -170,6 +170,12 @@ func shift(to, times []int64, offset int64) {
 
 // setAll gives the rows of a column from at on, which are null, values.
 func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
+	if len(values) == 1 { // Fast path: rows of calls and of kernels are mostly by turns.
+		if values[0] != none {
+			c.Set(at, T(values[0]))
+		}
+		return
+	}
 	to, all := c.Values[at:][:len(values)], true
 	for k, v := range values {
 		to[k] = T(v)
@@ -224,10 +230,7 @@ func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 	if e.columns.Has(event.ColBytes) {
 		setAll(&b.Bytes, at, rows[colBytes][i:j])
 	}
-	codes, names := b.Name.AppendCodes(e.names, j-i), rows[colName][i:j]
-	for k := range codes {
-		codes[k] = e.gpuName(kind, names[k])
-	}
+	e.gpuNames(b.Name.AppendCodes(e.names, j-i), kind, rows[colName][i:j])
 	owners, ids := rows[colOwner], rows[colCorrelation]
 	if e.columns&launchColumns == 0 || e.fewLaunched {
 		ids = owners // one launch is as good as another
@@ -307,19 +310,29 @@ var (
 	syncNames = []string{"sync", "event sync", "stream wait event", "stream sync", "context sync"}
 )
 
-// gpuName is the code of a row's name, which may be that of its kind.
-func (e *emitter) gpuName(kind event.Kind, code int64) int32 {
-	switch {
-	case kind == event.Kernel && code >= 0:
-		return int32(code)
-	case kind == event.Kernel:
-		return e.ours.none
-	case kind == event.Memcpy:
-		return nameOf(e.ours.copies, code)
-	case kind == event.Sync:
-		return nameOf(e.ours.syncs, code)
+// gpuNames makes codes those of the names of rows of a kind, which may be that of the kind.
+func (e *emitter) gpuNames(codes []int32, kind event.Kind, names []int64) {
+	names = names[:len(codes)]
+	switch kind {
+	case event.Kernel:
+		for k := range codes {
+			if codes[k] = int32(names[k]); names[k] < 0 {
+				codes[k] = e.ours.none
+			}
+		}
+	case event.Memcpy:
+		for k := range codes {
+			codes[k] = nameOf(e.ours.copies, names[k])
+		}
+	case event.Sync:
+		for k := range codes {
+			codes[k] = nameOf(e.ours.syncs, names[k])
+		}
+	default:
+		for k := range codes {
+			codes[k] = e.ours.kinds[kind]
+		}
 	}
-	return e.ours.kinds[kind]
 }
 
 // nameOf returns the name of a code, the first one for a code without.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"unsafe"
 )
 
 const (
@@ -106,7 +107,7 @@ func (p *packer) pack(to []byte) {
 	clear(to)
 }
 
-// pack writes values less shift, of width bytes each.
+// pack writes values less shift, of width bytes each. After the values are pad bytes.
 func pack(to []byte, v []int64, width int, shift uint64) {
 	switch width {
 	case 1:
@@ -115,14 +116,14 @@ func pack(to []byte, v []int64, width int, shift uint64) {
 			to[i] = byte(uint64(x) - shift)
 		}
 	case 2:
-		for _, x := range v {
-			binary.LittleEndian.PutUint16(to, uint16(uint64(x)-shift))
-			to = to[2:]
+		at := unsafe.Pointer(unsafe.SliceData(to[:2*len(v)]))
+		for i, x := range v {
+			binary.LittleEndian.PutUint16((*[2]byte)(unsafe.Add(at, 2*i))[:], uint16(uint64(x)-shift))
 		}
 	default: // the bytes of a value beyond its width are written over by the next one
-		for _, x := range v {
-			binary.LittleEndian.PutUint64(to, uint64(x)-shift)
-			to = to[width:]
+		at := unsafe.Pointer(unsafe.SliceData(to[:width*len(v)+pad]))
+		for i, x := range v {
+			binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(at, width*i))[:], uint64(x)-shift)
 		}
 	}
 }
@@ -237,14 +238,14 @@ func decodeColumn(v []int64, b []byte, width int, low uint64, null bool) {
 			v[i] = int64(uint64(b[i]) + low)
 		}
 	case 2:
-		b = b[:2*len(v)]
+		at := unsafe.Pointer(unsafe.SliceData(b[:2*len(v)]))
 		for i := range v {
-			v[i] = int64(uint64(binary.LittleEndian.Uint16(b[2*i:])) + low)
+			v[i] = int64(uint64(binary.LittleEndian.Uint16((*[2]byte)(unsafe.Add(at, 2*i))[:])) + low)
 		}
 	default:
-		mask := maskOf(width)
+		mask, at := maskOf(width), unsafe.Pointer(unsafe.SliceData(b[:width*len(v)+pad]))
 		for i := range v {
-			v[i] = int64(binary.LittleEndian.Uint64(b[i*width:])&mask + low)
+			v[i] = int64(binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(at, width*i))[:])&mask + low)
 		}
 	}
 }
