@@ -67,7 +67,7 @@ func (r *Reader) Report() int { return r.all.current.report }
 
 // partMemory is what reading another rank beside one takes at most, with what finding its
 // steps holds of it.
-const partMemory = 48 << 20
+const partMemory = 32 << 20
 
 // Parts returns the rows of each rank, and how many of them to read at a time: each keeps
 // about two processors busy. Those without a rank come last. It is event.Parted's.
