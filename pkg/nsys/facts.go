@@ -264,13 +264,10 @@ func (r *report) findFacts() error {
 		f.GraphLaunches += c[tallyGraphLaunch]
 	}
 	r.info.RankFacts = facts
-	for slot, of := range r.bySlot() {
-		if slot == len(r.ranks) {
-			break
-		}
-		if err := r.findReplays(&facts[slot], int32(slot), of); err != nil {
-			return r.explain(err)
-		}
+	slots := r.bySlot()
+	err := together(len(r.ranks), func(slot int) error { return r.findReplays(&facts[slot], int32(slot), slots[slot]) })
+	if err != nil {
+		return r.explain(err)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@
 // each: in memory as long as there is some, then in a temporary file. When all
 // tables of all reports are read and it is known which process is which rank, the
 // runs of each rank are merged into batches. The launching calls are found in an
-// index by process and correlation, which is a run as well. What must be in memory
+// index by process and correlation, which is runs as well. Analyses that look at one
+// rank at a time may have several of them merged side by side (Parts). What must be in memory
 // is the string table, what is counted of each thread and stream, and a block of
 // each run that the merge is in: however large the report, and whatever the order
 // of its tables and rows.
