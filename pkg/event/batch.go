@@ -333,7 +333,7 @@ func (c *Ints[T]) slice(i, j int) Ints[T] {
 // appendRange appends rows i to j of src.
 func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
 	n := len(c.Values)
-	c.Values = append(c.Values, src.Values[i:j]...)
+	c.Values = append(room(c.Values, j-i), src.Values[i:j]...)
 	switch {
 	case src.Valid != nil:
 		if c.Valid == nil {
@@ -343,6 +343,15 @@ func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
 	case c.Valid != nil:
 		c.Valid = c.Valid.appendSame(n, j-i, true)
 	}
+}
+
+// room returns values with room for n more. What gets long is given room for all rows of a
+// batch at once: most get about as many as readers put into one, and the rest of a step.
+func room[T any](values []T, n int) []T {
+	if have := len(values); have+n > cap(values) && have+n > BatchRows/8 {
+		return slices.Grow(values, max(n, BatchRows+BatchRows/8-have))
+	}
+	return values
 }
 
 // appendRows appends the rows of src of the given numbers, in their order.
@@ -369,7 +378,7 @@ func (c *Ints[T]) appendRows(src *Ints[T], rows []int32) {
 // appendNulls appends n zeros, which are nulls if null is set.
 func (c *Ints[T]) appendNulls(n int, null bool) {
 	have := len(c.Values)
-	c.Values = slices.Grow(c.Values, n)[:have+n]
+	c.Values = slices.Grow(room(c.Values, n), n)[:have+n]
 	clear(c.Values[have:])
 	if c.Valid == nil && null {
 		c.Valid = c.allValid(have)

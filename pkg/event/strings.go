@@ -195,7 +195,7 @@ func (c *Strings) appendRows(src *Strings, rows []int32) {
 // appendCodes appends rows i to j of a column with the same Dict.
 func (c *Strings) appendCodes(src *Strings, i, j int) {
 	n := len(c.Codes)
-	c.Codes = append(c.Codes, src.Codes[i:j]...)
+	c.Codes = append(room(c.Codes, j-i), src.Codes[i:j]...)
 	if len(src.Offsets) <= 1 {
 		return // src has no strings of its own
 	}
