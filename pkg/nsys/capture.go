@@ -124,6 +124,9 @@ func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 			return err
 		}
 	}
+	if err := r.readUUIDs(s, columns); err != nil {
+		return err
+	}
 	return r.readDevices(s, columns)
 }
 

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/hostbound/hostbound/pkg/sqlite"
@@ -43,6 +44,18 @@ func (f sqliteFile) columns() (map[string][]string, error) {
 		return nil, err
 	}
 	defer db.Close()
+	unlisted, err := db.Unlisted()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range eventTables {
+		for _, name := range []string{t.name, stringsTable, t.stacks} {
+			if what, ok := unlisted[name]; ok {
+				return nil, problem(string(f), fmt.Sprintf("%s is %s: nsys writes tables with row ids, and no other is read", name, what),
+					"repeat 'nsys export', or make a table of it: CREATE TABLE new AS SELECT * FROM "+name)
+			}
+		}
+	}
 	return db.Tables()
 }
 

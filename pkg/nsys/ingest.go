@@ -53,6 +53,9 @@ type report struct {
 	uuids      []string             // of the machine's GPUs, where the export has them
 	gpus       map[cudaDevice]int64 // which of the machine's a process uses, likewise
 	gpuNodes   map[int64]int32      // NUMA nodes of the machine's GPUs, likewise
+	gpuUUIDs   map[int64]string     // likewise
+	// deviceUUIDs are those of processes' devices, which may be parts of a GPU (MIG), likewise.
+	deviceUUIDs map[cudaDevice]string
 }
 
 // limits are what a reader may use.

@@ -151,6 +151,7 @@ func (r *Reader) open() error {
 		return err
 	}
 	r.sortReports()
+	r.warnOfSharing()
 	r.header.Stacks, r.stacks = joinStacks(r.reports)
 	r.warnOfCut()
 	r.chooseColumns()

@@ -2,7 +2,10 @@ package nsys
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // cudaDevice is a GPU as one process numbers it.
@@ -25,54 +28,114 @@ func (r *report) readDevices(s scanner, columns map[string][]string) error {
 	})
 }
 
+// readUUIDs reads which GPU is which on any machine.
+func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
+	r.gpuUUIDs, r.deviceUUIDs = map[int64]string{}, map[cudaDevice]string{}
+	err := scanAll(s, columns, gpuTable, append(ints("id"), texts("uuid")...), func(b *block) error {
+		ids, uuids := b.column("id"), b.column("uuid")
+		for i := range b.n {
+			if !ids.Null[i] {
+				r.gpuUUIDs[ids.Int[i]] = string(uuids.Text(i))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return scanAll(s, columns, deviceTable, append(ints("pid", "cudaId"), texts("uuid")...), func(b *block) error {
+		pids, devices, uuids := b.column("pid"), b.column("cudaId"), b.column("uuid")
+		for i := range b.n {
+			if !pids.Null[i] && !devices.Null[i] {
+				r.deviceUUIDs[cudaDevice{pids.Int[i], devices.Int[i]}] = string(uuids.Text(i))
+			}
+		}
+		return nil
+	})
+}
+
+// gpuOf identifies the GPU, or the part of one, that a process calls a device: by its UUID
+// where that is known, else by its number on the machine; "" where neither is.
+func (r *report) gpuOf(d cudaDevice) string {
+	if uuid := r.deviceUUIDs[d]; uuid != "" {
+		return uuid
+	}
+	gpu, ok := r.gpus[d]
+	if !ok {
+		return ""
+	}
+	return cmp.Or(r.gpuUUIDs[gpu], localGPU+strconv.FormatInt(gpu, 10))
+}
+
+// localGPU begins what identifies a GPU in its report alone.
+const localGPU = "#"
+
 // fewKernels: a process with fewer than one in so many of another's kernels is not worth
 // a word.
 const fewKernels = 100
 
 // sharer is what a process did on a GPU.
 type sharer struct {
-	slot int32 // of its rank
-	span span  // from the first of its kernels and replays to the end of the last, ns
+	rank int32
+	work int64 // kernels and whole-graph replays of the rank
+	span span  // from the first of its kernels and replays to the end of the last, ns on the report's clock
 }
 
-// warnOfSharing says where processes share a GPU at the same time: what is idle time of one
-// may be the work of another.
-func (r *report) warnOfSharing() {
-	sharers := map[int64][]sharer{}
+// sharers returns by GPU the ranks that work on it.
+func (r *report) sharers() map[string][]sharer {
+	sharers := map[string][]sharer{}
 	for i, t := range r.tracks {
-		gpu, ok := r.gpus[cudaDevice{t.process.pid(), t.device}]
-		if !ok || !t.active || t.slot == noSlot {
+		if !t.active || t.slot == noSlot {
 			continue
 		}
-		k := slices.IndexFunc(sharers[gpu], func(s sharer) bool { return s.slot == t.slot })
+		gpu := r.gpuOf(cudaDevice{t.process.pid(), t.device})
+		if gpu == "" {
+			continue
+		}
+		rank := &r.info.RankFacts[t.slot]
+		k := slices.IndexFunc(sharers[gpu], func(s sharer) bool { return s.rank == rank.Rank })
 		if k < 0 {
 			k = len(sharers[gpu])
-			sharers[gpu] = append(sharers[gpu], sharer{t.slot, nothing})
+			sharers[gpu] = append(sharers[gpu], sharer{rank.Rank, rank.Kernels + rank.Graphs, nothing})
 		}
 		sharers[gpu][k].span.add(r.trackFacts[i].span.start, r.trackFacts[i].span.end)
 	}
-	n := 0
-	for _, of := range sharers {
-		if r.share(of) {
-			n++
+	return sharers
+}
+
+// warnOfSharing says where processes share a GPU at the same time: what is idle time of one
+// may be the work of another. They may be of one report, or of several whose clocks can be
+// compared.
+func (r *Reader) warnOfSharing() {
+	all := map[string][]sharer{} // of the reports so far, on the clock of the stream
+	for i, rep := range r.reports {
+		shared := int64(0)
+		for gpu, of := range rep.sharers() {
+			if rep.comparable && !strings.HasPrefix(gpu, localGPU) {
+				for k := range of {
+					of[k].span = span{of[k].span.start + rep.info.Offset, of[k].span.end + rep.info.Offset}
+				}
+				all[gpu] = append(all[gpu], of...)
+				if share(of, all[gpu]) {
+					shared++
+				}
+			} else if share(of, of) {
+				shared++
+			}
 		}
-	}
-	if n > 0 {
-		r.warn("several processes work on %s: time in which it is idle for one may be the work of another", plural(int64(n), "GPU"))
+		if shared > 0 {
+			h := &r.header.Reports[i]
+			h.Warnings = append(h.Warnings, fmt.Sprintf("several processes work on %s: time in which it is idle for one may be the work of another", plural(shared, "GPU")))
+		}
 	}
 }
 
-// share tells whether two of them, neither with hardly any work beside the other's, are at
-// work at the same time.
-func (r *report) share(of []sharer) bool {
-	work := func(s sharer) int64 { return r.info.RankFacts[s.slot].Kernels + r.info.RankFacts[s.slot].Graphs }
-	slices.SortFunc(of, func(a, b sharer) int { return cmp.Compare(work(b), work(a)) })
-	for i, a := range of {
-		for _, b := range of[i+1:] {
-			if work(b)*fewKernels < work(a) {
-				break
-			}
-			if a.span.start < b.span.end && b.span.start < a.span.end {
+// share tells whether one of some ranks is at work at the same time as another of all,
+// neither with hardly any work beside the other's.
+func share(some, all []sharer) bool {
+	for _, a := range some {
+		for _, b := range all {
+			if a.rank != b.rank && min(a.work, b.work)*fewKernels >= max(a.work, b.work) && a.span.start < b.span.end && b.span.start < a.span.end {
 				return true
 			}
 		}

@@ -48,7 +48,6 @@ func (r *report) describe() error {
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()
-	r.warnOfSharing()
 	return r.warnOfLaunches()
 }
 

@@ -40,26 +40,52 @@ func TestDiagnostics(t *testing.T) {
 }
 
 // Processes that work on one GPU at the same time are said to, by the GPU and not by their
-// number of it.
+// number of it, also where they are of two reports; parts of a GPU are other GPUs.
 func TestSharing(t *testing.T) {
 	for name, test := range map[string]struct {
 		gpu, kernels, start int64
-		want                int
+		uuids               [2]string // of the GPUs, where they are known
+		parts               [2]string // of the devices
+		one, two            int       // warnings, as one report and as two
 	}{
-		"one each":          {1, 500, 5, 0},
-		"shared":            {0, 500, 5, 1},
-		"few kernels":       {0, 5, 5, 0},
-		"one after another": {0, 500, 10, 0},
+		"one each":            {gpu: 1, kernels: 500, start: 5},
+		"shared":              {kernels: 500, start: 5, one: 1},
+		"few kernels":         {kernels: 5, start: 5},
+		"one after another":   {kernels: 500, start: 10},
+		"two reports":         {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-1"}, one: 1, two: 1},
+		"two, in turn":        {kernels: 500, start: 10, uuids: [2]string{"GPU-1", "GPU-1"}},
+		"two machines":        {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-2"}, one: 1},
+		"two parts of a GPU":  {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-1"}, parts: [2]string{"MIG-1", "MIG-2"}},
+		"both on one of them": {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-1"}, parts: [2]string{"MIG-1", "MIG-1"}, one: 1, two: 1},
 	} {
-		r := &report{gpus: map[cudaDevice]int64{{1, 0}: 0, {2, 0}: test.gpu}}
-		r.info.RankFacts = []event.RankFacts{{Kernels: 1000}, {Kernels: test.kernels}}
-		for slot := range int32(2) {
-			r.tracks = append(r.tracks, &track{process: process(slot+1) << 24, active: true, slot: slot})
-			start := test.start * int64(slot)
-			r.trackFacts = append(r.trackFacts, trackFacts{span: span{start, start + 10}})
-		}
-		if r.warnOfSharing(); len(r.info.Warnings) != test.want {
-			t.Errorf("%s: %q", name, r.info.Warnings)
+		for reports := 1; reports <= 2; reports++ {
+			r := &Reader{}
+			for len(r.reports) < reports {
+				r.reports = append(r.reports, &report{gpus: map[cudaDevice]int64{}, gpuUUIDs: map[int64]string{}, deviceUUIDs: map[cudaDevice]string{}, comparable: true})
+			}
+			for k := range 2 {
+				rep, device := r.reports[k%reports], cudaDevice{int64(k + 1), 0}
+				gpu := test.gpu * int64(k)
+				rep.gpus[device], rep.deviceUUIDs[device] = gpu, test.parts[k]
+				if rep.gpuUUIDs[gpu] == "" {
+					rep.gpuUUIDs[gpu] = test.uuids[k]
+				}
+				rep.tracks = append(rep.tracks, &track{process: process(k+1) << 24, active: true, slot: int32(len(rep.tracks))})
+				rep.info.RankFacts = append(rep.info.RankFacts, event.RankFacts{Rank: int32(k), Kernels: 1000 - (1000-test.kernels)*int64(k)})
+				start := test.start * int64(k)
+				rep.trackFacts = append(rep.trackFacts, trackFacts{span: span{start, start + 10}})
+			}
+			for _, rep := range r.reports {
+				r.header.Reports = append(r.header.Reports, rep.info)
+			}
+			r.warnOfSharing()
+			n := 0
+			for _, h := range r.header.Reports {
+				n += len(h.Warnings)
+			}
+			if want := []int{test.one, test.two}[reports-1]; n != want {
+				t.Errorf("%s, %d reports: %d warnings, want %d", name, reports, n, want)
+			}
 		}
 	}
 }

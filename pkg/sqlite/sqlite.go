@@ -215,6 +215,21 @@ func (d *DB) Tables() (map[string][]string, error) {
 	return tables, err
 }
 
+// Unlisted returns what cannot be read as a table, by name: "a view", "a virtual table", or
+// "a table without row ids".
+func (d *DB) Unlisted() (map[string]string, error) {
+	what := map[string]string{}
+	sql := `SELECT m.name, CASE WHEN m.type = 'view' THEN 'a view' WHEN m.rootpage = 0 THEN 'a virtual table' ELSE 'a table without row ids' END
+		FROM sqlite_master m WHERE m.type = 'view' OR m.type = 'table' AND (m.rootpage = 0 OR rtrim(m.sql, ' ;' || char(9, 10, 13)) LIKE '%WITHOUT%ROWID')`
+	err := d.query(sql, []Type{Text, Text}, BlockRows, func(b *Block) error {
+		for i := range b.N {
+			what[string(b.Cols[0].Text(i))] = string(b.Cols[1].Text(i))
+		}
+		return nil
+	})
+	return what, err
+}
+
 // Rows returns the range of row ids of a table, low > high where it is empty.
 func (d *DB) Rows(table string) (low, high int64, err error) {
 	low, high = 0, -1
