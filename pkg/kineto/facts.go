@@ -193,6 +193,9 @@ func (d *document) countLaunched() error {
 	var ids []int64          // of replays in one run of rows
 	launched := func(rows spill.Rows) error {
 		for i, owner := range rows[colOwner] {
+			if again(rows, i) {
+				d.again++
+			}
 			if category(owner&(1<<categoryBits-1)) == syncCategory {
 				continue
 			}
@@ -209,7 +212,7 @@ func (d *document) countLaunched() error {
 		return nil
 	}
 	for _, run := range d.rows.gpu {
-		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
+		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colStart, colEnd, colCorrelation, colName, colOwner), run.First, run.Last, launched); err != nil {
 			return err
 		}
 		if len(ids) == 0 {
@@ -231,6 +234,20 @@ func (d *document) countLaunched() error {
 	d.info.RankFacts[0].Replays = n
 	return err
 }
+
+// again tells whether a row stands before, too, among those of the same time: a stream runs
+// nothing twice at once.
+func again(rows spill.Rows, i int) bool {
+	for k := i - 1; k >= max(0, i-maxAtOnce) && rows[colStart][k] == rows[colStart][i] && rows[colEnd][k] == rows[colEnd][i]; k-- {
+		if rows[colCorrelation][k] == rows[colCorrelation][i] && rows[colName][k] == rows[colName][i] && rows[colOwner][k] == rows[colOwner][i] {
+			return true
+		}
+	}
+	return false
+}
+
+// maxAtOnce bounds how many GPU rows of the same time are compared.
+const maxAtOnce = 32
 
 // warn says what somebody should know before believing figures made of the trace.
 // The sentences are ours, with numbers in them, and never a text of the trace.
@@ -264,6 +281,9 @@ func (d *document) warn() {
 		say("no GPU row has a launching call: why the GPU was idle is not known; record with ProfilerActivity.CPU, too")
 	case d.untraced > 0:
 		say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
+	}
+	if d.again > 0 {
+		say("%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", d.again, gpu)
 	}
 	switch {
 	case d.markers == 1:

@@ -268,3 +268,26 @@ func TestSpill(t *testing.T) {
 		}
 	}
 }
+
+// Traces that were put together twice have each row twice, which doubles all that is counted.
+func TestTwice(t *testing.T) {
+	kernel := func(ts, stream int) string {
+		return fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":%d,"ts":%d,"dur":3,"args":{"device":0,"stream":%d,"correlation":7}}`, stream, ts, stream)
+	}
+	for _, times := range []int{1, 2} {
+		var rows []string
+		for i := range 20 { // on two streams at the same time
+			for range times {
+				rows = append(rows, kernel(10*i, 7), kernel(10*i, 8))
+			}
+		}
+		got := readBytes(t, []byte(`{"traceEvents":[`+strings.Join(rows, ",")+`]}`), Options{})
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		twice := slices.ContainsFunc(got.header.Reports[0].Warnings, func(s string) bool { return strings.Contains(s, "once more") })
+		if twice != (times == 2) {
+			t.Errorf("%d times: %q", times, got.header.Reports[0].Warnings)
+		}
+	}
+}
