@@ -31,7 +31,7 @@ func (r *report) readDevices(s scanner, columns map[string][]string) error {
 // readUUIDs reads which GPU is which on any machine.
 func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
 	r.gpuUUIDs, r.deviceUUIDs = map[int64]string{}, map[cudaDevice]string{}
-	err := scanAll(s, columns, gpuTable, append(ints("id"), texts("uuid")...), func(b *block) error {
+	err := scanAll(s, columns, gpuTable, append(ints("id"), textColumns("uuid")...), func(b *block) error {
 		ids, uuids := b.column("id"), b.column("uuid")
 		for i := range b.n {
 			if !ids.Null[i] {
@@ -43,7 +43,7 @@ func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	return scanAll(s, columns, deviceTable, append(ints("pid", "cudaId"), texts("uuid")...), func(b *block) error {
+	return scanAll(s, columns, deviceTable, append(ints("pid", "cudaId"), textColumns("uuid")...), func(b *block) error {
 		pids, devices, uuids := b.column("pid"), b.column("cudaId"), b.column("uuid")
 		for i := range b.n {
 			if !pids.Null[i] && !devices.Null[i] {
