@@ -228,9 +228,9 @@ func (f *finder) placed() string {
 			text += fmt.Sprintf(", %.0f %% of them to another socket", 100*crossings/moves)
 		}
 		parts = append(parts, text)
-		if f.worth(others) {
-			parts = append(parts, fmt.Sprintf("for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each()))
-		}
+	}
+	if f.worth(others) {
+		parts = append(parts, fmt.Sprintf("for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each()))
 	}
 	if n := f.neighbour(); n != nil {
 		parts = append(parts, fmt.Sprintf("for %s %s %s runs on the one they had", report.Micros(n.Us/f.steps), f.each(), n.named()))
