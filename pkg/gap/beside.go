@@ -116,12 +116,11 @@ func (v *view) besides() (all []idle.ThreadBeside, window int64) {
 // ran.
 func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
-	runs := c.others.byCPU()
 	for _, v := range views {
 		all, window := v.besides()
 		neighbours := map[int64]map[who]int64{}
 		if c.others.wanted {
-			neighbours = c.others.neighbours(v, runs)
+			neighbours = c.others.neighbours(v)
 		}
 		var waited, sameCPU int64
 		for _, t := range all {

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -22,7 +23,14 @@ type others struct {
 	full    [2]bool // there are more runs than are kept, of ranks in the second: nothing is known
 	runs    [2]int  // in all, likewise
 	threads map[who]*cpuTime
+	cpus    map[cpuOf][]cpuRun // in order
 }
+
+// cpuOf is a CPU as the threads of a rank had it.
+type cpuOf struct{ rank, cpu int32 }
+
+// cpuRun is a run of a thread, ns.
+type cpuRun struct{ start, end, thread int64 }
 
 // who is a thread of a rank, or with noRank of a process that is none.
 type who struct {
@@ -45,16 +53,13 @@ func (w who) number() *int32 {
 	return &w.rank
 }
 
-// cpuTime is when a thread was on a CPU: its runs, ns, which do not overlap, in order, with
-// the CPU, and how long it had been on any before each of them.
-type cpuTime struct {
-	starts, ends, before []int64
-	cpus                 []int32
-}
+// cpuTime is when a thread was on a CPU: its runs, ns, which do not overlap, in order, and
+// how long it had been on one before each of them.
+type cpuTime struct{ starts, ends, before []int64 }
 
 // newOthers returns others of which nothing was observed.
 func newOthers(h *event.Header) others {
-	o := others{threads: map[who]*cpuTime{}}
+	o := others{threads: map[who]*cpuTime{}, cpus: map[cpuOf][]cpuRun{}}
 	if len(h.Reports) != 1 || !h.Columns.Has(event.ColCPU) || h.Reports[0].RankFacts == nil {
 		return o
 	}
@@ -97,11 +102,8 @@ func (o *others) run(b *event.Batch, i int, rank int32) {
 	}
 	if o.runs[of]++; o.runs[of] > maxOtherRuns { // the header was wrong
 		o.full[of] = true
-		for w := range o.threads {
-			if min(int(w.rank)+1, 1) == of {
-				delete(o.threads, w)
-			}
-		}
+		maps.DeleteFunc(o.threads, func(w who, _ *cpuTime) bool { return min(int(w.rank)+1, 1) == of })
+		maps.DeleteFunc(o.cpus, func(c cpuOf, _ []cpuRun) bool { return min(int(c.rank)+1, 1) == of })
 		return
 	}
 	t := o.threads[who{rank, thread}]
@@ -111,10 +113,11 @@ func (o *others) run(b *event.Batch, i int, rank int32) {
 	}
 	start, before := b.Start.Values[i], int64(0)
 	if n := len(t.ends); n > 0 {
-		start, before = max(start, t.ends[n-1]), t.until(t.ends[n-1])
+		start, before = max(start, t.ends[n-1]), t.before[n-1]+t.ends[n-1]-t.starts[n-1]
 	}
 	if end := b.End.Values[i]; start < end {
-		t.starts, t.ends, t.before, t.cpus = append(t.starts, start), append(t.ends, end), append(t.before, before), append(t.cpus, cpu)
+		t.starts, t.ends, t.before = append(t.starts, start), append(t.ends, end), append(t.before, before)
+		o.cpus[cpuOf{rank, cpu}] = append(o.cpus[cpuOf{rank, cpu}], cpuRun{start, end, thread})
 	}
 }
 
@@ -200,42 +203,29 @@ func (o *others) within(list []who, views []*view, each eachTime) []during {
 	return all
 }
 
-// cpuRun is a run of a thread, ns.
-type cpuRun struct {
-	start, end int64
-	by         who
-}
-
-// byCPU returns the runs on each CPU, in order. Those of one CPU do not overlap.
-func (o *others) byCPU() map[int32][]cpuRun {
-	all := map[int32][]cpuRun{}
-	for w, t := range o.threads {
-		for i, cpu := range t.cpus {
-			all[cpu] = append(all[cpu], cpuRun{t.starts[i], t.ends[i], w})
-		}
-	}
-	for _, runs := range all {
-		slices.SortFunc(runs, func(a, b cpuRun) int { return cmp.Or(cmp.Compare(a.start, b.start), a.by.compare(b.by)) })
-	}
-	return all
-}
-
 // neighbours returns who of other processes ran on the CPUs that the launching threads of a
 // rank had lost meanwhile, and for how long, ns, by these threads.
-func (o *others) neighbours(v *view, runs map[int32][]cpuRun) map[int64]map[who]int64 {
+func (o *others) neighbours(v *view) map[int64]map[who]int64 {
 	all := map[int64]map[who]int64{}
+	ranks := map[int32]bool{}
+	for c := range o.cpus {
+		ranks[c.rank] = c.rank != v.id
+	}
 	v.idle.EachWait(func(w idle.Wait) {
 		if w.CPU < 0 || !v.has(&v.scopes[w.Group]) {
 			return
 		}
-		list := runs[w.CPU]
-		k := sort.Search(len(list), func(i int) bool { return list[i].end > w.From })
-		for ; k < len(list) && list[k].start < w.To; k++ {
-			if ns := min(list[k].end, w.To) - max(list[k].start, w.From); ns > 0 && list[k].by.rank != v.id {
+		for rank, other := range ranks {
+			if !other {
+				continue
+			}
+			list := o.cpus[cpuOf{rank, w.CPU}]
+			k := sort.Search(len(list), func(i int) bool { return list[i].end > w.From })
+			for ; k < len(list) && list[k].start < w.To; k++ {
 				if all[w.Thread] == nil {
 					all[w.Thread] = map[who]int64{}
 				}
-				all[w.Thread][list[k].by] += ns
+				all[w.Thread][who{rank, list[k].thread}] += max(0, min(list[k].end, w.To)-max(list[k].start, w.From))
 			}
 		}
 	})
