@@ -40,10 +40,12 @@ func TestRealCapture(t *testing.T) {
 	}
 }
 
-// stretch is what the program did from start to end, in ns of the session.
+// stretch is what the program did from start to end, in ns of the session, and for how many
+// of them it was on a CPU.
 type stretch struct {
 	name       string
 	start, end int64
+	ran        int64
 }
 
 func (s stretch) ms() float64 { return float64(s.end-s.start) / 1e6 }
@@ -86,13 +88,14 @@ func parse(t *testing.T, text []byte) (did []stretch) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {
 		f := strings.Fields(lines.Text())
-		if len(f) != 3 {
+		if len(f) != 4 {
 			continue
 		}
 		start, err := strconv.ParseInt(f[1], 10, 64)
 		end, err2 := strconv.ParseInt(f[2], 10, 64)
-		if err == nil && err2 == nil {
-			did = append(did, stretch{f[0], start, end})
+		ran, err3 := strconv.ParseInt(f[3], 10, 64)
+		if err == nil && err2 == nil && err3 == nil {
+			did = append(did, stretch{f[0], start, end, ran})
 		}
 	}
 	if len(did) != 9 {
@@ -157,10 +160,12 @@ type bounds struct{ low, high float64 }
 // program asked for, and what passed until it went on, which on a busy machine is
 // more.
 func expectedWhy(did []stretch) map[string]bounds {
-	took := map[string]float64{}
+	took, ran, all := map[string]float64{}, map[string]float64{}, 0.0
 	for _, s := range did {
-		took[s.name] = s.ms()
+		took[s.name], ran[s.name] = s.ms(), float64(s.ran)/1e6
+		all += ran[s.name]
 	}
+	lost := took["neighbour"] - ran["neighbour"] + took["running"] - ran["running"]
 	const slack = 1 // ms: begin is not at once
 	return map[string]bounds{
 		"blocked:sleep": {300 - slack, took["sleep"]},
@@ -169,8 +174,8 @@ func expectedWhy(did []stretch) map[string]bounds {
 		"blocked:file":  {220 * 0.8, took["pipe"] + took["files"]},
 		"blocked:io":    {180 - slack, took["poll"]},
 		"blocked:join":  {150 * 0.8, took["join"]},
-		"descheduled":   {took["neighbour"] * 0.2, took["neighbour"] + took["running"] + took["files"] + 100},
-		"running":       {(took["running"] + took["neighbour"]) * 0.2, took["running"] + took["neighbour"] + took["files"] + 50},
+		"descheduled":   {lost * 0.97, lost + took["files"] + 100},
+		"running":       {(ran["running"] + ran["neighbour"]) * 0.97, all*1.03 + slack},
 	}
 }
 

@@ -1,5 +1,6 @@
 // Does one thing after the other that makes a GPU wait, and prints for each its
-// name, when it began and when it was over (CLOCK_REALTIME, ns).
+// name, when it began and when it was over (CLOCK_REALTIME, ns), and how long the
+// thread was on a CPU meanwhile, in ns.
 //
 //	cc -O1 -pthread -o host host.c && ./host
 #define _GNU_SOURCE
@@ -19,11 +20,13 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static volatile int held, ready, stop;
 static int fds[2];
 
-static int64_t now(void) {
+static int64_t by(clockid_t clock) {
 	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+static int64_t now(void) { return by(CLOCK_REALTIME); }
 
 static void busy(int64_t ns) {
 	for (int64_t end = now() + ns; now() < end;)
@@ -91,14 +94,18 @@ static void pin(int on) {
 	sched_setaffinity(0, sizeof all, on ? &one : &all);
 }
 
-static int64_t began;
+static int64_t began, ran;
 
 static void begin(void) {
 	busy(2000000);
+	ran = by(CLOCK_THREAD_CPUTIME_ID);
 	began = now();
 }
 
-static void end(const char *name) { printf("%s %lld %lld\n", name, (long long)began, (long long)now()); }
+static void end(const char *name) {
+	int64_t over = now();
+	printf("%s %lld %lld %lld\n", name, (long long)began, (long long)over, (long long)(by(CLOCK_THREAD_CPUTIME_ID) - ran));
+}
 
 int main(void) {
 	char byte;
