@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/figure"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // What is drawn of many rows: those that changed most. The tables have more.
@@ -15,6 +16,8 @@ const (
 	maxForest    = 15
 	maxWaterfall = 10
 	wallBins     = 40
+	maxParts     = 80 // of a run, in the order of time
+	minParts     = 4
 )
 
 // figures adds what a page shows of the comparison.
@@ -23,6 +26,7 @@ func (c *Comparison) figures(s *report.Section) {
 		c.waterfall(s)
 	}
 	c.distributions(s)
+	c.overTime(s)
 }
 
 // changed is a part of the time of a step, and by how much it changed, us.
@@ -141,6 +145,55 @@ func (c *Comparison) distributions(s *report.Section) {
 		title += fmt.Sprintf("; the last one has all up to %s", report.Micros(most))
 	}
 	s.Extra(title, alt, p, densityTable(p))
+}
+
+// overTime draws the wall time of each side's steps in the order of time, so that it is seen
+// whether a difference is there all the time. A side of several runs has no such order.
+func (c *Comparison) overTime(s *report.Section) {
+	p := &figure.Lines{First: "start of the run", End: "end"}
+	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "part of the run", Right: true}}}
+	parts := maxParts
+	var bins [][][]float64 // of each side, those with steps
+	for _, one := range c.sides() {
+		if one.samples.runs > 1 {
+			return
+		}
+		some := slices.DeleteFunc(slices.Clone(one.walls.Bins), func(bin []float64) bool { return len(bin) == 0 })
+		bins, parts = append(bins, some), min(parts, len(some))
+	}
+	if parts < minParts {
+		return
+	}
+	alt := "Wall time per step in the order of time."
+	for k, name := range []string{"baseline", "target"}[:len(bins)] {
+		p.Series = append(p.Series, figure.Series{Name: name, Color: []figure.Color{1, 6}[k]})
+		p.Values = append(p.Values, medians(bins[k], parts))
+		t.Columns = append(t.Columns, report.Column{Title: name + ", median", Kind: report.Duration})
+		alt += fmt.Sprintf(" Median of the %s: %s in the first part, %s in the last.", name, report.Micros(p.Values[k][0]), report.Micros(p.Values[k][parts-1]))
+	}
+	for i := range parts {
+		row := []report.Cell{report.Int(i + 1)}
+		for _, values := range p.Values {
+			row = append(row, report.Num(values[i]))
+		}
+		t.Row(row...)
+	}
+	title := fmt.Sprintf("Wall time of steps over time: median in each of %d parts of the run", parts)
+	if low := p.Low(); low > 0 {
+		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(low))
+	}
+	s.Extra(title, alt, p, t)
+}
+
+// medians are those of so many parts of samples in the order of time, us.
+func medians(bins [][]float64, parts int) []float64 {
+	m := make([]float64, parts)
+	for i := range m {
+		all := slices.Concat(bins[i*len(bins)/parts : (i+1)*len(bins)/parts]...)
+		slices.Sort(all)
+		m[i] = stat.Quantile(all, 0.5) * us
+	}
+	return m
 }
 
 // wallsOf are the shortest wall time of all sides, where the bins end, and the longest, us;
