@@ -112,8 +112,11 @@ func (rep *Report) straggler(s *report.Section) {
 		return
 	}
 	stragglerSays(s, t)
-	s.Say("%d collectives in %d steps were matched. The clocks of the ranks agree to within %s: arrivals closer than that count as simultaneous.",
-		t.Matched, t.Steps, report.Micros(t.ClockErrorUs))
+	clocks := "The ranks share one clock"
+	if t.ClockErrorUs > 0 {
+		clocks = fmt.Sprintf("The clocks of the ranks agree to within %s: arrivals closer than that count as simultaneous", report.Micros(t.ClockErrorUs))
+	}
+	s.Say("%d collectives in %d steps were matched. %s.", t.Matched, t.Steps, clocks)
 	ranks := &report.Table{Columns: []report.Column{{Title: "rank", Kind: report.Count}, {Title: "straggler", Kind: report.Ratio},
 		{Title: "late per step", Kind: report.Duration}, {Title: "waits per step", Kind: report.Duration},
 		{Title: "transfer per step", Kind: report.Duration, Minor: 2}, {Title: "clock offset", Kind: report.Duration, Minor: 1}}}
