@@ -141,13 +141,19 @@ func (h *Hotspot) kind() string {
 	return kind
 }
 
+// often says how often lines of a scope run.
+var often = map[Scope]string{
+	PerRun: "runs less than once per step", PerStep: "runs about once per step", PerLayer: "runs about once per layer",
+	PerKernel: "runs more than once per layer", PerItem: "runs once per request or token", NoScope: "how often it runs per step is unknown",
+}
+
 // section shows one hotspot, why it is one, and what to do about it.
 func (h *Hotspot) section(d *report.Document) {
 	s := d.Section(fmt.Sprintf("%s at %s", h.Type, path.Base(h.place())))
 	if h.Source != "" {
 		s.Code(h.Source)
 	}
-	s.Say("%s of the profiled time, %s of %s; runs %s. Place: %s", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), string(h.Scope), report.Name(h.place()))
+	s.Say("%s of the profiled time, %s of %s; %s. Place: %s.", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), often[h.Scope], report.Name(h.place()))
 	s.Items(h.Evidence)
 	for _, o := range h.Options {
 		saves := fmt.Sprintf("%.1f to %.1f %% of the profiled time", o.SavingsPct[0], o.SavingsPct[1])
