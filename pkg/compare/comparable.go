@@ -95,7 +95,9 @@ func (c *Comparison) gpus(s *side) int {
 	return n
 }
 
-// examinePair compares what must be equal for a difference to mean something.
+// examinePair compares what must be equal for a difference to mean something. What differs is
+// refused, that is, both sides are shown and no change is called one; where nothing is known
+// on either side there is a warning. Sides without steps are examined elsewhere.
 func (c *Comparison) examinePair() {
 	a, b := c.base, c.target
 	if len(a.samples.step) == 0 || len(b.samples.step) == 0 {

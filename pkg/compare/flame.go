@@ -37,6 +37,8 @@ func (c *Comparison) Stacks() (baseline, target []flame.Stack) {
 	return c.base.stacks(), target
 }
 
+// stacks weighs the stacks of the samples as the means that were compared weigh their steps,
+// by rank and phase. A stack names its device only where its rank has just one.
 func (s *side) stacks() []flame.Stack {
 	type place struct {
 		rank  int32

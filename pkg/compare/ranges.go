@@ -139,6 +139,8 @@ func (o *opens) up(i int) {
 	}
 }
 
+// down restores the order of the heap below i: the range that ends first is at the top.
+// container/heap would call through an interface for each range of a trace.
 func (o *opens) down(i int) {
 	for {
 		c := 2*i + 1

@@ -86,7 +86,12 @@ func newSampleTable(c choice, w weights) *sampleTable {
 	return s
 }
 
-// putInBins gives each sample its slot and its bin.
+// putInBins gives each sample its slot and its bin. A slot is a place in the order of a run's
+// steps: ranks do the same step at the same time, and what one sample of it shows the others
+// show, too, so that they share a slot and count as one observation. The ranks with fewer
+// steps are spread over the slots of that with most. Slots are joined to at most
+// stat.MaxBins bins of neighbours; of several runs each is one bin, as runs differ from
+// each other more than their steps show.
 func (s *sampleTable) putInBins() {
 	s.runs = max(1, s.c.run.repeats)
 	length, first := make([]int, s.runs), make([]int, s.runs)

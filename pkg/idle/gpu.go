@@ -174,7 +174,11 @@ type gapOf struct {
 
 type span struct{ start, end int64 }
 
-// attributeHost credits a span with what a thread did then.
+// attributeHost credits a span with what a thread did then, run by run of its states. What is
+// not known of the thread is credited to no state but to r.unknown: time before its first
+// row, after its last one, and all of it where no launching call was recorded. So the parts
+// add up to the span whatever is missing. Time before the GPU's fold has lost its order, and
+// is credited by sums.
 func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 	var h *hostThread
 	if id != none {

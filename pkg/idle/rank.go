@@ -213,7 +213,10 @@ func (r *Rank) Call(b *event.Batch, i int) HostRow {
 	return host
 }
 
-// Range observes row i, an NVTX range.
+// Range observes row i, an NVTX range, and returns what it is to an analysis: Thread is -1
+// where the row names none, Path that of the ranges which are open around it, -1 for none. Ranges
+// of the interpreter lock and of the garbage collector are states of the thread and never
+// part of a path: a site's name must not depend on who held the lock.
 func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	host := HostRow{Thread: -1, Class: event.Range, Path: -1}
 	if class, ok := b.Class.Get(i); ok {

@@ -95,7 +95,10 @@ var domainCodes = func() (codes [noCategory]int32) {
 	return codes
 }()
 
-// gpu writes what only GPU rows have.
+// gpu writes what only GPU rows have: where they ran and the call that launched them, which
+// is found by its correlation (id). extra is the number of bytes of a copy, or the graph node of
+// a kernel. Where a replayed kernel names no node, its place among the rows of its launch
+// stands for it: replays of one graph run the same nodes in the same order.
 func (e *emitter) gpu(b *event.Batch, i int, c category, t track, id, extra int64) error {
 	switch {
 	case t.device != none:

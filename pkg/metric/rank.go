@@ -88,7 +88,8 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 	r.pending = tally{}
 }
 
-// Rows measures rows i to j.
+// Rows measures rows i to j. Other kinds than these pass by, those of later versions of the
+// stream, too. A class that is null reads as some class: its validity counts.
 func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]

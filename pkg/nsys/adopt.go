@@ -38,7 +38,9 @@ func (r *report) adoptUnnamed() {
 	}
 }
 
-// adopt makes the rows of an unnamed process those of process p.
+// adopt makes the rows of an unnamed process (0) those of process p: rows hold the numbers of
+// tracks and threads, so that none of them has to be written again. A domain that p has
+// already keeps its name.
 func (r *report) adopt(p process) {
 	for _, t := range r.tracks {
 		if t.process == 0 {

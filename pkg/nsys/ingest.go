@@ -79,7 +79,10 @@ func limitsOf(memory int64) limits {
 	return limits{store: memory / 4, strings: memory / 4, fanIn: max(16, int(memory/5/openRun)), chunkRows: chunkRows}
 }
 
-// load reads an export into a store.
+// load reads an export into a store: first what says of which kind and version it is, then
+// the strings, which events name by number, then the events, and last the samples of Python,
+// which are those of threads that events have. Who owns rows that name no process is decided
+// at the end, when all processes are known.
 func load(path string, store *spill.Store, limits limits, host []event.Kind, progress func(rows int64)) (*report, error) {
 	e, err := openExport(path)
 	if err != nil {

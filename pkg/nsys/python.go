@@ -52,7 +52,10 @@ type pythonRow struct {
 	stack int32
 }
 
-// readPython reads the samples of Python functions of threads that other rows have.
+// readPython reads the samples of Python functions of threads that other rows have. They are
+// NVTX events with a binary payload whose layout no document states: where a single one does
+// not fit what is known of it, none is believed, and that is said. Without such samples, or
+// where nobody asked for them, the table is not read a second time.
 func (r *report) readPython(s scanner, columns map[string][]string) error {
 	p := &pythonSamples{r: r, domains: map[domainKey]bool{}, known: map[int64]ownerEntry{}}
 	for key, d := range r.domains {

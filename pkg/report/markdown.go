@@ -41,6 +41,8 @@ type markdown struct {
 
 func (m *markdown) line(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
 
+// block writes a block. The fence around code is longer than any in it, so that no line of
+// code can end it. Drawings have no form in Markdown.
 func (m *markdown) block(b Block) {
 	switch b := b.(type) {
 	case Paragraph:
@@ -169,6 +171,9 @@ func escape(s string) string {
 	return strings.Join(words, " ")
 }
 
+// escapeWord puts a backslash before what Markdown would make something of: only there, so that
+// the text stays legible to who reads it unrendered. Whether a star, an underscore or a tilde
+// means something depends on its neighbours; a blank stands beyond both ends of a word.
 func escapeWord(word []rune) string {
 	var b strings.Builder
 	at := func(i int) rune {

@@ -87,7 +87,11 @@ func (r *rank) launchRange(b *event.Batch, k int) (id int64, text string) {
 	return none, "step"
 }
 
-// observeCollective uses a kernel of the class whose kernels make a step.
+// observeCollective uses row k, a kernel of the class whose kernels make a step, and returns
+// from, or where the rows of a step that begins with it go on. One device of the rank counts
+// (r.device): the others run the same collectives. A segment that
+// begins without a marker and goes on with one may have begun with another model's
+// collectives, which is what retract and leading are about.
 func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	device := b.Device.Values[k]
 	if r.device < 0 {

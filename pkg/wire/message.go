@@ -93,7 +93,10 @@ func newMessages(r io.Reader) *messages {
 	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody}
 }
 
-// next returns the next message, io.EOF at a proper end of the stream.
+// next returns the next message, io.EOF at a proper end of the stream: any other end is an
+// error. The message and its buffers are valid until the next call. A seal is checked
+// against all that came before it and is not returned; nothing may follow it. Lengths come
+// from the stream: read makes room as bytes arrive, and not by what the head claims.
 func (m *messages) next() (*message, error) {
 	size, head, err := m.prefix()
 	if err != nil {
