@@ -42,28 +42,29 @@ const (
 )
 
 // onlyLarge says why changes too small for a status cannot be told, "" where they
-// can.
-func (c *Comparison) onlyLarge() string {
+// can; and whether that is clear without a change that seems to be real, so that
+// intervals are no answer, either.
+func (c *Comparison) onlyLarge() (why string, sure bool) {
 	if why := c.short(); why != "" {
-		return why
+		return why, true
 	}
 	a, b := c.base.samples, c.target.samples
 	if a.runs > 1 || b.runs > 1 {
-		return ""
+		return "", false
 	}
 	apart, shared := stat.CompareLevels(a.largest(a.each(wallOf)), b.largest(b.each(wallOf)))
 	n := min(a.slots, b.slots)
 	switch {
 	case shared:
-		return "the wall time has levels that last many steps, and one run was for a while where the other is"
+		return "the wall time has levels that last many steps, and one run was for a while where the other is", true
 	case n >= fewOfState || !c.everywhere():
-		return ""
+		return "", false
 	case apart:
-		return fmt.Sprintf("in %d steps a change of all operations cannot be distinguished from a state of the machine that outlasts the run", n)
+		return fmt.Sprintf("in %d steps a change of all operations cannot be distinguished from a state of the machine that outlasts the run", n), true
 	case c.summary(wall).effective < max(leastSteady, steadyShare*float64(n)), c.wanders():
-		return fmt.Sprintf("in %d steps, each similar to the one before, a change of all operations cannot be distinguished from a machine that wanders", n)
+		return fmt.Sprintf("in %d steps, each similar to the one before, a change of all operations cannot be distinguished from a machine that wanders", n), c.summary(wall).effective < float64(n)/2
 	}
-	return ""
+	return "", false
 }
 
 // wanders tells whether the wall time's slow changes within the runs are enough to

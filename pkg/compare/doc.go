@@ -75,15 +75,17 @@
 // (more than +50 %), IMPROVED (less than -30 %), or none where the change is smaller.
 //
 // Where nothing can be told a row says why and has no status: neighbouring steps
-// are so similar that all are worth fewer than eight independent ones (below 100
-// steps no row counts as worth more than half of the operations' time is: one row
-// alone shows too little); or a run has fewer than 12 steps, or one side more than ten
+// are so similar that all are worth fewer than five independent ones, of the tail eight
+// (below 100 steps no row counts as worth more than half of the operations' time is: one
+// row alone shows too little), and the change is not both large enough for a status and
+// far above any change of level inside either run (stat.Beyond); or a run has fewer than 12 steps, or one side more than ten
 // times as many as the other, and the change is not large enough to have a status. So
 // it is where the wall time was for a while, in one run, where it is in the other
 // (levels that last many steps), and below 100 steps where all operations change by
 // the same factor and that is far beyond the noise of a step, or neighbouring steps
 // are similar, or slow changes within the runs are enough to explain it: then it may
-// be the machine. Several runs a side lift all but the first.
+// be the machine. Rows without evidence say the same where their interval excludes 0.
+// Several runs a side lift all but the first.
 //
 // Quantiles near the end of their samples have no bound there. How the largest wall
 // times differ is told by counting: how many steps of one run are above the longest

@@ -108,21 +108,31 @@ func (c *Comparison) weigh() {
 
 // decide gives rows their statuses. Small changes, which have none, are taken back where
 // something about both runs together says that they may be the machine's: that is
-// asked once there are any, as it goes through all steps.
+// asked once there are any, as it goes through all steps. In short runs it is asked, too,
+// where an interval excludes 0 without evidence: then that is no answer, either.
 func (c *Comparison) decide(rows []*Row) {
-	var small []*Row
+	var small, doubtful []*Row
 	for _, r := range rows {
-		if r.decide(c.opt.Alpha, c.opt.Control); r.Significant && r.Status == "" {
+		r.decide(c.opt.Alpha, c.opt.Control)
+		switch {
+		case r.Significant && r.Status == "":
 			small = append(small, r)
+		case !r.Significant && r.Unknown == "" && r.large() == "" && r.P != nil && *r.P < 1-stat.Level:
+			doubtful = append(doubtful, r)
 		}
 	}
-	if len(small) == 0 {
+	if len(small) == 0 && (len(doubtful) == 0 || min(c.base.samples.slots, c.target.samples.slots) >= fewOfState) {
 		return
 	}
-	if why := c.onlyLarge(); why != "" {
-		for _, r := range small {
-			r.Significant, r.Unknown = false, why
-		}
+	why, sure := c.onlyLarge()
+	switch {
+	case why == "":
+		return
+	case sure:
+		small = append(small, doubtful...)
+	}
+	for _, r := range small {
+		r.Significant, r.Unknown = false, why
 	}
 }
 

@@ -27,6 +27,23 @@ func TestNoiseFloors(t *testing.T) {
 	}
 }
 
+// TestFewStates: where two states last as long as a run of 50 steps most pairs get no answer,
+// and the intervals of the others hold the truth.
+func TestFewStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, s := range noiseSlices("two states, 20 steps, 10 %") {
+		if s.steps != 50 || s.ratio > 1 || s.ranks != 2 {
+			continue
+		}
+		s.run(50)
+		if told := s.held.of; told < 5 || told > 35 || s.held.of-s.held.n > 3 {
+			t.Errorf("%v: of 50 pairs %d get an answer, %d hold the truth", s, told, s.held.n)
+		}
+	}
+}
+
 // TestSectionsOfDiff prints those sections of which no more is asked here.
 func TestSectionsOfDiff(t *testing.T) {
 	if testing.Short() {
