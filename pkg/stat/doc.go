@@ -41,7 +41,7 @@
 // has been near the level of the other ([CompareLevels]).
 //
 // Where a sequence seems to be worth fewer than sixteen, the error is not taken for
-// smaller than the two lowest coefficients make it, and by less and less up to twenty-four:
+// smaller than the two lowest coefficients make it, and above ten by less and less:
 // which pairs get an answer is itself
 // chance, and where few do these are the ones that seem better than they are. (To answer
 // less, on an upper bound for the memory, makes it worse: fewer and more extreme pairs are

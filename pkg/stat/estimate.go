@@ -193,12 +193,12 @@ const fewEffective = 16
 // worth few independent steps, or fewer than half of them all, how few is uncertain: a
 // run in which less lasts by chance than usual is taken for a better one. The lowest
 // coefficients have less of that chance, as they are of no shape. What they say fades
-// until there are half as many again: the same runs, with their steps found in another
-// way, seem to be worth a little more or less, and the answer must not hang on that.
+// over the last third of that: the same runs, with their steps found in another way, seem
+// to be worth a little more or less, and the answer must not hang on that.
 func (d *Difference) erring(a, b *Estimate, m mixture) {
 	d.error, d.Effective = &m, m.effective
 	few := min(fewEffective, min(a.Steps, b.Steps)/2)
-	if left := min(1, 3-2*m.effective/few); left > 0 {
+	if left := min(1, 3*(1-m.effective/few)); left > 0 {
 		slow := slowly(a, b)
 		slow.of[0].variance *= left
 		d.slow = &slow

@@ -92,11 +92,15 @@ func (w *Estimator) mix(a, b *Estimate, pooled bool) mixture {
 		total += of[k].weight
 	}
 	m := mixture{}
+	ends := 0.0 // the weight of memory that has an end, of which alone it is known for how many steps it lasts
 	for k := range of {
 		of[k].weight /= total
-		m.effective += of[k].weight * max(x.effective[k], y.effective[k])
+		if x.shapes[k].order == 0 {
+			ends += of[k].weight
+			m.effective += of[k].weight * max(x.effective[k], y.effective[k])
+		}
 	}
-	m.effective = 1 / m.effective
+	m.effective = max(1, ends/max(m.effective, 1e-300))
 	m.of = lump(of)
 	return m
 }

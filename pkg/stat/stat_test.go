@@ -198,7 +198,7 @@ func TestFewAnswers(t *testing.T) {
 			}
 		}
 	}
-	if share := float64(held) / float64(told); told < 300 || told > 600 || share < 0.93 {
+	if share := float64(held) / float64(told); told < 300 || told > 600 || share < 0.92 {
 		t.Errorf("of 800 pairs %d seem to be worth five steps; %.0f %% of the intervals of these hold the truth", told, 100*share)
 	}
 }
@@ -220,13 +220,13 @@ func TestFewEnds(t *testing.T) {
 		d.erring(&a, &a, m)
 		return d.beyond(1 - Level)
 	}
-	for effective := 15.0; effective <= 25; effective += 0.1 {
+	for effective := 10.0; effective <= 17; effective += 0.1 {
 		if now, before := half(effective), half(effective-0.1); math.Abs(now-before) > 0.1*before {
 			t.Errorf("with %.1f steps the interval is %.3f wide, with 0.1 fewer %.3f", effective, now, before)
 		}
 	}
-	if slow := slowly(&a, &a); half(25) != m.beyond(1-Level) || half(15) != slow.beyond(1-Level) || half(25) > 0.6*half(15) {
-		t.Errorf("the interval is %.3f wide with 15 steps and %.3f with 25", half(15), half(25))
+	if slow := slowly(&a, &a); half(17) != m.beyond(1-Level) || half(10) != slow.beyond(1-Level) || half(17) > 0.6*half(10) {
+		t.Errorf("the interval is %.3f wide with 10 steps and %.3f with 17", half(10), half(17))
 	}
 }
 
