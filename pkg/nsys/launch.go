@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/spill"
 )
 
@@ -81,3 +82,44 @@ func (t *track) launch(correlation int64) (c call, ok bool, err error) {
 	}
 	return t.lastCall, ok, nil
 }
+
+// setLaunches sets what those of rows i to j, kernels that are the rows of the batch from at
+// on, have of the calls that launched them whose class asks for it.
+func (e *emitter) setLaunches(rows spill.Rows, i, j int) error {
+	for k, class := range rows[colClass][i:j] {
+		if event.Class(class) != e.launched {
+			continue
+		}
+		at := e.at + k
+		if err := e.setLaunch(e.r.tracks[rows[colOwner][i+k]], rows[colCorrelation][i+k], at, at+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setLaunch sets what rows from to to of the batch, of one track, have of the call that
+// launched them.
+func (e *emitter) setLaunch(t *track, correlation int64, from, to int) error {
+	if e.columns&launchColumns == 0 {
+		return nil
+	}
+	c, ok, err := t.launch(correlation)
+	if !ok || err != nil {
+		return err
+	}
+	b := e.batch
+	if e.columns.Has(event.ColLaunchStart) {
+		b.LaunchStart.Fill(from, to, c.start+e.offset)
+	}
+	if e.columns.Has(event.ColLaunchEnd) {
+		b.LaunchEnd.Fill(from, to, c.end+e.offset)
+	}
+	if tid := e.r.threads[c.thread].tid; tid != none && e.columns.Has(event.ColLaunchThread) {
+		b.LaunchThread.Fill(from, to, tid)
+	}
+	return nil
+}
+
+// launchColumns are those of the call that launched a row.
+const launchColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
