@@ -186,7 +186,11 @@ func (c *Comparison) explainWall() {
 	case w.Unknown != "":
 		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.Unknown)
 	default:
-		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s.", change(w.delta()), interval(w.CI))
+		chance := ""
+		if w.CI != nil && (w.CI[0] > 0 || w.CI[1] < 0) {
+			chance = ", which may be chance among so many comparisons"
+		}
+		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s%s.", change(w.delta()), interval(w.CI), chance)
 		if d := w.Detectable; d != nil && *d > 0 {
 			c.say("A change of %s would have been found.", report.Micros(*d))
 		}

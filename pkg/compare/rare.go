@@ -99,13 +99,39 @@ func (c *Comparison) explainFew() {
 	}
 }
 
-// unchanged is the conclusion where nothing changed in the mean, or nothing can be told of
-// the wall time.
+// unchanged is the conclusion where nothing grew in the mean, or nothing can be told of the
+// wall time.
 func (c *Comparison) unchanged() string {
-	if c.summary(wall).Unknown != "" {
+	switch w := c.summary(wall); {
+	case w.Unknown != "":
 		return "unknown: cannot tell whether a step takes longer or shorter"
+	case w.Significant && *w.Delta < 0:
+		return fmt.Sprintf("none, a step takes %s less", report.Micros(-*w.Delta))
 	}
 	return conclusionText[None]
+}
+
+// minPart is the share of the wall time before from which the growth of a part of a step is
+// in the headline.
+const minPart = 0.01
+
+// grownPart names what made GPUs idle longer beyond the noise where the step as a whole does
+// not take longer, "" where it is little or the step takes less: a cause, else an operation.
+func (c *Comparison) grownPart() string {
+	if w := c.summary(wall); w.Significant {
+		return ""
+	}
+	least := minPart * *c.Steady.Baseline.Wall
+	if grown := c.grownCauses(); len(grown) > 0 && grown[0].delta >= least {
+		return fmt.Sprintf("%s (%s of idle time per step)", grown[0].title(), change(grown[0].delta))
+	}
+	for i := range c.Operations {
+		r := &c.Operations[i]
+		if r.grown() > 0 && r.Rename == "" && r.Exposed != nil && r.Exposed.Delta != nil && *r.Exposed.Delta >= least && c.ownWork(r) {
+			return fmt.Sprintf("%s (%s of idle time per step)", r.Name, change(*r.Exposed.Delta))
+		}
+	}
+	return ""
 }
 
 // fewHeadline is the conclusion where nothing changed in the mean.
@@ -118,6 +144,8 @@ func (c *Comparison) fewHeadline() string {
 	case c.tailGrown():
 		return fmt.Sprintf("in the slowest steps only: the longest takes %s, before %s",
 			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
+	case c.grownPart() != "":
+		return c.unchanged() + ", but see " + c.grownPart()
 	case len(suspects) > 0:
 		return fmt.Sprintf("%s, but see %s in %s: too few to be sure", c.unchanged(), suspects[0].Name, suspects[0].Target.text())
 	case c.tailSuspect():
