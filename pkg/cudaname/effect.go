@@ -10,6 +10,7 @@ const (
 	Blocks       Effect = 1 << iota // a copy or fill that blocks the calling thread
 	MakesObjects                    // makes or drops memory, streams, events or code: a steady step should not
 	LoadsCode                       // loads code, or links it
+	Polls                           // asks whether the GPU is done, and does not wait for it
 )
 
 // EffectOf returns what a call does, by its canonical name; 0 for anything else.
@@ -22,6 +23,8 @@ func EffectOf(canonical string) Effect {
 		return Blocks
 	case strings.HasPrefix(call, "ModuleLoad"), strings.HasPrefix(call, "LibraryLoad"), strings.HasPrefix(call, "Link"):
 		return MakesObjects | LoadsCode
+	case call == "EventQuery", call == "StreamQuery":
+		return Polls
 	case makesObjects(call):
 		return MakesObjects
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 func TestEffectOf(t *testing.T) {
 	for name, want := range map[string]Effect{
-		"cudaMemcpy": Blocks, "cuMemcpyDtoH": Blocks, "cudaMemcpyAsync": 0, "cudaMemsetAsync": 0,
+		"cudaMemcpy": Blocks, "cuMemcpyDtoH": Blocks, "cudaMemcpyAsync": 0, "cudaEventQuery": Polls, "cuStreamQuery": Polls, "cudaMemsetAsync": 0,
 		"cudaMalloc": MakesObjects, "cuMemCreate": MakesObjects, "cudaStreamDestroy": MakesObjects, "cudaEventCreateWithFlags": MakesObjects,
 		"cudaMallocAsync": 0, "cudaMemGetInfo": 0, "cudaEventRecord": 0, "cudaLaunchKernel": 0,
 		"cuModuleLoadDataEx": MakesObjects | LoadsCode, "cuLinkAddData": MakesObjects | LoadsCode, "cuModuleUnload": MakesObjects,

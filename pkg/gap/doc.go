@@ -96,7 +96,8 @@
 //	                sites are the idle time in the call and, where the GPU ran out of
 //	                work in it, what comes until the next work of that thread, and until
 //	                its next wait what its launches are late by; of the latter no more
-//	                than the calls took. An asynchronous copy blocks where
+//	                than the calls took. Calls of one thread that ask
+//	                again and again whether the GPU is done are one wait. An asynchronous copy blocks where
 //	                its calls take 20 us and more. One wait per step, outside of the
 //	                forward pass and not for the whole device, is how tokens come back.
 //	ALLOC           calls that make or free memory, streams or events

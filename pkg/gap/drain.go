@@ -6,8 +6,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/idle"
 )
 
-// blocked is a call in which a thread waits for the GPU, ns.
-type blocked struct{ thread, start, end int64 }
+// blocked is a call in which a thread waits for the GPU, or a run of polls, ns.
+type blocked struct {
+	thread, start, end int64
+	polls              idle.Key // of the calls of a run, 0 where it is one call
+}
 
 // lead is what a GPU lost when it ran out of work in a wait. Without the wait all
 // launches after it would have come earlier, by as long as it took, so that much of the
@@ -25,8 +28,66 @@ type lead struct {
 // where it takes long.
 func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
 	if h.Class == event.APISync || us(end-start) >= blockingUs || r.c.kernels.of(h.Name).effect&cudaname.Blocks != 0 {
-		r.blocked[r.numBlocked%len(r.blocked)] = blocked{thread, start, end}
-		r.numBlocked++
+		r.block(blocked{thread: thread, start: start, end: end})
+	}
+}
+
+// block remembers a wait, which is the last in the order of starts.
+func (r *rank) block(w blocked) {
+	r.blocked[r.numBlocked%len(r.blocked)] = w
+	r.numBlocked++
+}
+
+// What a run of polls is: so many calls of one thread in a row that ask whether the GPU is
+// done, with pauses of pollPause at most (a loop in Python, or a short sleep).
+const (
+	minPolls  = 3
+	pollPause = 100_000 // ns
+)
+
+// polling is the run of polls of a thread so far.
+type polling struct {
+	n          int
+	start, end int64
+	number     int // of its wait, once there is one
+}
+
+// addPoll observes a call: one more of a run of polls, which is one wait as long as all of
+// it, or the end of the run.
+func (r *rank) addPoll(h idle.HostRow, b *event.Batch, i int) {
+	polls := r.c.kernels.of(h.Name).effect&cudaname.Polls != 0
+	for polls && h.Thread >= len(r.polls) {
+		r.polls = append(r.polls, polling{})
+	}
+	if h.Thread >= len(r.polls) {
+		return
+	}
+	p, start, end := &r.polls[h.Thread], b.Start.Values[i], b.End.Values[i]
+	if !polls || start-p.end > pollPause {
+		p.n = 0
+	}
+	if !polls {
+		return
+	}
+	if p.n++; p.n == 1 {
+		p.start = start
+	}
+	p.end = end
+	longer := tally{ns: end - p.start}
+	switch {
+	case p.n < minPolls:
+		return
+	case p.n == minPolls:
+		p.number, longer.count = r.numBlocked, 1
+		r.block(blocked{b.Thread.Values[i], p.start, end, r.c.sites.Call(idle.API, h.Path, h.Name)})
+	case r.numBlocked-p.number > len(r.blocked):
+		return // forgotten
+	default:
+		w := &r.blocked[p.number%len(r.blocked)]
+		longer.ns, w.end = max(0, end-w.end), max(end, w.end)
+	}
+	if g := r.group(b, i); g != nil {
+		tallied(&g.calls, site{h.Name, h.Path}, longer)
 	}
 }
 
@@ -61,6 +122,10 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 		d.lead.wait = wait
 	default:
 		d.lead = lead{wait: wait}
+		if wait.polls != 0 && d.GapStart <= wait.end {
+			r.addPolled(g, d, wait)
+			return
+		}
 		if r.c.waits(k) {
 			after := d.GapEnd - d.GapStart - ns
 			d.lead.key, d.lead.left = k, max(0, wait.end-wait.start-after)
@@ -71,6 +136,19 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 	if late := min(max(0, a.LaunchEnd-d.GapStart), d.GapEnd-d.GapStart, d.lead.left); late > 0 {
 		d.lead.left -= late
 		tallied(&g.drains, d.lead.key, tally{ns: late})
+	}
+}
+
+// addPolled observes the first gap of a GPU after a run of polls: all of it where it began
+// during the run, else what lies in the run.
+func (r *rank) addPolled(g *group, d *gpu, w blocked) {
+	from, to := d.GapStart, d.GapEnd
+	if from < w.start {
+		from, to = w.start, min(to, w.end)
+	}
+	if ns := to - from; ns > 0 {
+		d.lead.key, d.lead.left = w.polls, max(0, w.end-w.start-ns)
+		tallied(&g.drains, w.polls, tally{ns: ns})
 	}
 }
 

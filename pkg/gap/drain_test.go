@@ -6,7 +6,7 @@ import "testing"
 // before the first one.
 func TestLastBlocked(t *testing.T) {
 	r := &rank{}
-	waits := []blocked{{1, -100, -90}, {1, -50, -40}, {2, -30, -20}, {1, 10, 20}}
+	waits := []blocked{{1, -100, -90, 0}, {1, -50, -40, 0}, {2, -30, -20, 0}, {1, 10, 20, 0}}
 	r.numBlocked = copy(r.blocked[:], waits)
 	for _, c := range []struct {
 		thread, before int64

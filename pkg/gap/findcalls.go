@@ -2,7 +2,6 @@ package gap
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -58,17 +57,24 @@ func (f *finder) waits() {
 			pattern = Hoist
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
-			"%s (%s) %s, %s each%s: the GPU is idle %s in it%s",
-			w.call, what, f.often(w.count), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.per(us(w.own)), f.afterwards(w))
+			"%s (%s) %s, %s each%s: the GPU is idle %s",
+			w.call, what, f.often(w.count), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w))
 	}
 }
 
-// afterwards says how long the GPU is idle after a wait.
-func (f *finder) afterwards(w *wait) string {
-	if w.after == 0 {
-		return ""
+// inAndAfter says how long the GPU is idle in a wait, and after it.
+func (f *finder) inAndAfter(w *wait) string {
+	if cudaname.EffectOf(w.call)&cudaname.Polls != 0 {
+		return f.per(us(w.after)) + " in these calls, between them and after them, which work queued ahead would have filled"
 	}
-	return fmt.Sprintf(", and %s after it, which work queued ahead would have filled", f.per(us(w.after)))
+	var parts []string
+	if w.own > 0 || w.after == 0 {
+		parts = append(parts, f.per(us(w.own))+" in it")
+	}
+	if w.after > 0 {
+		parts = append(parts, f.per(us(w.after))+" after it, which work queued ahead would have filled")
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // waitList lists the calls that wait, the most costly first.
@@ -122,6 +128,8 @@ func (f *finder) describeWait(w *wait) (what string, ok bool) {
 		return layer + "waits for the GPU", true
 	case cudaname.EffectOf(w.call)&cudaname.Blocks != 0:
 		return layer + "a copy that blocks", true
+	case cudaname.EffectOf(w.call)&cudaname.Polls != 0:
+		return layer + "asks again and again whether the GPU is done", true
 	case k.count > 0 && us(k.ns)/float64(k.count) >= blockingUs:
 		return layer + "a copy that should only be queued, and blocks: its host memory is pageable, pin it", true
 	}
@@ -164,7 +172,7 @@ func (f *finder) tokenWait(list []*wait) *wait {
 			s = 3
 		case strings.HasSuffix(at.call, "StreamSynchronize"):
 			s = 2
-		case cudaname.EffectOf(at.call)&cudaname.Blocks != 0:
+		case cudaname.EffectOf(at.call)&(cudaname.Blocks|cudaname.Polls) != 0:
 			s = 1
 		}
 		if s > score || s == score && s > 0 && at.path+at.call < best.path+best.call {

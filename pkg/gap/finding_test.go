@@ -138,6 +138,35 @@ func TestFindings(t *testing.T) {
 			}, nil, gap.Sync, []string{"cudaStreamSynchronize", "once per step", "70.0 µs"}, []string{gap.Hoist},
 		},
 		{
+			"polls in the forward step", func(e *engine) func() {
+				return func() {
+					for range 35 {
+						e.call("cudaEventQuery", event.Other, 1_000)
+						e.now += 1_000 // the interpreter
+					}
+					for range 12 {
+						e.layer()
+					}
+				}
+			}, func(e *engine) func() { return func() { e.now = min(e.now, e.free) - 305_000 } },
+			gap.Sync, []string{"cudaEventQuery", "again and again", "once per step", "69.0 µs each"}, []string{gap.Hoist},
+		},
+		{
+			"polls that bring back tokens", func(e *engine) func() {
+				return func() {
+					for range 12 {
+						e.layer()
+					}
+				}
+			}, func(e *engine) func() {
+				return func() {
+					for e.now < e.free || e.corr%7 != 0 {
+						e.call("cudaEventQuery", event.Other, 1_000)
+					}
+				}
+			}, "", nil, []string{gap.Sync, gap.Hoist},
+		},
+		{
 			"a blocking copy in the forward step", func(e *engine) func() {
 				return func() {
 					e.call("cudaMemcpy", event.Memop, 70_000)

@@ -33,6 +33,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	if h.Thread < 0 {
 		return
 	}
+	r.addPoll(h, b, i)
 	switch h.Class {
 	case event.Launch, event.GraphLaunch:
 		start := b.Start.Values[i]

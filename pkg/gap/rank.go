@@ -52,6 +52,7 @@ type rank struct {
 	// The last waits, of which there have been numBlocked.
 	blocked    [16]blocked
 	numBlocked int
+	polls      []polling // by thread
 
 	ring ring
 	// Launches that are not in the ring, of which a replay and a kernel was seen.
@@ -268,7 +269,7 @@ func (r *rank) seal() {
 			d.collectives.Seal()
 		}
 	}
-	r.ring, r.chains = ring{}, nil
+	r.ring, r.chains, r.polls = ring{}, nil, nil
 }
 
 // tracing tells whether what comes counts for the window of the trace: that was

@@ -47,6 +47,9 @@ func (s *Sites) call(cause Cause, path, name int32) Key {
 	return named + Key(s.paths.Child(path, ^(name<<causeBits|int32(cause))))
 }
 
+// Call returns the key of the time in a call in a path of ranges.
+func (s *Sites) Call(cause Cause, path, name int32) Key { return s.call(cause, path, name) }
+
 // endedBy returns the key of a gap of cause Graph or Queued that a kernel ended.
 func (s *Sites) endedBy(cause Cause, name int32) Key {
 	list := &s.ended[cause-Graph]
