@@ -218,12 +218,7 @@ func (d *document) countLaunched() error {
 		if len(ids) == 0 {
 			continue
 		}
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		if err := w.Write(spill.Rows{ids, ids, ids}); err != nil {
-			return err
-		}
-		of, err := w.End(0, 0)
+		of, err := writeSet(w, ids)
 		if err != nil {
 			return err
 		}
@@ -233,6 +228,16 @@ func (d *document) countLaunched() error {
 	n, err := spill.CountKeys(d.rows.store, replays, fanIn)
 	d.info.RankFacts[0].Replays = n
 	return err
+}
+
+// writeSet writes a run with a row for each of some ids, which it sorts.
+func writeSet(w *spill.Writer, ids []int64) (*spill.Run, error) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if err := w.Write(spill.Rows{ids, ids, ids}); err != nil {
+		return nil, err
+	}
+	return w.End(0, 0)
 }
 
 // again tells whether a row stands before, too, among those of the same time: a stream runs
