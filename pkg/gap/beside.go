@@ -29,7 +29,7 @@ type Meanwhile struct {
 	// Elsewhere: those who waited are in other processes, of all other ranks.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Us is the time that it was on a CPU while launching threads of the rank waited, or,
-	// Elsewhere, of the other ranks, over all tracks; Share its share of their waiting,
+	// Elsewhere, of the other ranks, over all GPUs; Share its share of their waiting,
 	// WindowShare that of the window in which it was on a CPU, Lift how many times as large the
 	// former is.
 	Us          float64 `json:"us"`
@@ -68,7 +68,7 @@ type Placement struct {
 type Neighbour struct {
 	Rank   *int32  `json:"rank"`   // of its process, null for a process that is no rank
 	Thread int64   `json:"thread"` // thread id
-	Us     float64 `json:"us"`     // idle time in which it was on the CPU that the launching thread had lost, over all lanes
+	Us     float64 `json:"us"`     // idle time in which it was on the CPU that the launching thread had lost, over all GPUs
 }
 
 // named is the thread as text.
@@ -209,6 +209,10 @@ const maxMoves = 1
 // maxFar is which part of its time a launching thread runs away from its GPUs without a word.
 const maxFar = 0.1
 
+// minTaken is how long a thread of another process has the CPU of a launching thread, as a part
+// of the time that the latter is on one, for a word.
+const minTaken = 0.01
+
 // text says where a launching thread ran, if it ought to have run elsewhere.
 func (p *Placement) text() string {
 	var parts []string
@@ -218,7 +222,7 @@ func (p *Placement) text() string {
 			parts = append(parts, fmt.Sprintf("while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs)))
 		}
 	}
-	if len(p.Neighbours) > 0 && p.Neighbours[0].Us >= minBesideShare*p.LostUs {
+	if len(p.Neighbours) > 0 && p.Neighbours[0].Us >= max(minBesideShare*p.LostUs, minTaken*p.OnCPUUs) {
 		n := &p.Neighbours[0]
 		parts = append(parts, fmt.Sprintf("had lost its CPU for %s, in %s of which %s ran there", report.Micros(p.LostUs), report.Micros(n.Us), n.named()))
 	}

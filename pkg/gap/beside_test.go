@@ -124,10 +124,11 @@ func TestNeighbourRank(t *testing.T) {
 	const off = 400_000
 	for _, test := range []struct {
 		call, always, meanwhile bool
+		post                    bool // it loses its CPU in a call that does not wait
 		cpu                     int32
 		neighbours              int
 	}{
-		{call: true, cpu: 3, meanwhile: true}, {call: true, always: true, cpu: 9}, {cpu: 3, neighbours: 1}, {cpu: 4},
+		{call: true, cpu: 3, meanwhile: true}, {call: true, always: true, cpu: 9}, {cpu: 3, neighbours: 1}, {cpu: 4}, {post: true, cpu: 3, neighbours: 1},
 	} {
 		e := &engine{now: 1_000}
 		from := e.now
@@ -135,6 +136,9 @@ func TestNeighbourRank(t *testing.T) {
 			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
 			if test.call {
 				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+off, "poll", event.OSIO, -1))
+			}
+			if test.post {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+off, "sem_post", event.OSWait, -1))
 			}
 			if !test.always {
 				e.rows = append(e.rows, ofRankOne(hostRow(event.Run, e.now, e.now+off, "", -1, test.cpu)))

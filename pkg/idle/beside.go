@@ -196,7 +196,8 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
 		return
 	}
 	_, why := r.sites.Undivided(key)
-	waits, lost := waitsForOthers(why), why == hoststate.Descheduled || why == hoststate.Off
+	lost := why.Lost() || why == hoststate.Off
+	waits := !lost && waitsForOthers(why)
 	if !waits && !lost {
 		return
 	}
