@@ -110,7 +110,7 @@ func (rep *Report) nodeLaunches() string {
 			total += s.Us
 		}
 	})
-	if nodes == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
+	if nodes == 0 || total == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
 		return ""
 	}
 	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: recording the kernels of each replay makes these calls slower, without it there is less (nsys's --cuda-graph-trace=graph does not record them)",

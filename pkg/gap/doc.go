@@ -59,10 +59,10 @@
 // # Meanwhile, and placement
 //
 // While a launching thread is blocked until others do something (blocked:wait, blocked:io,
-// blocked:join), a thread of its process, or of another one of the same report, that is on a CPU for a larger share of that time than of the window is named: three at
-// most, of a share of 5 % and 1.5 times that of the window at least. It need not be who is
-// waited for. Of launching threads the changes of
-// their CPU in the window are counted, and while they have lost theirs the time that other
+// blocked:join), a thread of its process, or of another one of the same report, that is on a
+// CPU for a larger share of that time than of the window is named: three at most, of a share
+// of 5 % and 1.5 times that of the window at least. It need not be who is waited for. Of
+// launching threads the changes of their CPU in the window are counted, and while they have lost theirs the time that other
 // threads are seen on it: of the process together, and of other processes of the same report
 // each of the three that are there longest. Where the recording says which socket and NUMA node
 // each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
@@ -96,8 +96,8 @@
 //	                sites are the idle time in the call and, where the GPU ran out of
 //	                work in it, what comes until the next work of that thread, and until
 //	                its next wait what its launches are late by; of the latter no more
-//	                than the calls took. Calls of one thread that ask
-//	                again and again whether the GPU is done are one wait. An asynchronous copy blocks where
+//	                than the calls took. Calls of one thread that ask again and again
+//	                whether the GPU is done are one wait. An asynchronous copy blocks where
 //	                its calls take 20 us and more. One wait per step, outside of the
 //	                forward pass and not for the whole device, is how tokens come back.
 //	ALLOC           calls that make or free memory, streams or events
@@ -118,7 +118,9 @@
 //	SERIALIZE, COMM, DEAD_WORK, AFFINITY, LOW_LOAD, HOIST   what launching threads wait for
 //	                by what the operating system says: locks, messages, time, a CPU,
 //	                requests (an engine's range that fetches them: no host overhead), files.
-//	                These see the time of causes and ranges from another side: do not add
+//	                Time in a call that is SYNC, HOIST or ALLOC is not in these, but for
+//	                locks, which are not in those. Time in ranges and in calls that launch
+//	                may be in these and in CUSTOM_OP, GRAPH_* or COORDINATOR: do not add
 //	                the two up
 //	COORDINATOR     a rank is late, by what its own GPU idles more in what it spends more
 //	                on; SLOW_GPU: its own kernels take longer, by its lateness

@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -59,8 +60,13 @@ func (f *finder) graphs() {
 	switch {
 	case g.replayed == 0 && f.rep.Graph.GraphLaunches == 0:
 		worth, path, source := f.launchIdle()
-		worth = max(worth, min(us(g.within), f.eagerIdle()))
-		f.expand(g.launched, g.steps, "no graph is replayed at all", "between the first and the last of them", worth, Finding{Path: path, Source: source})
+		where, at := "in these calls", Finding{Path: path, Source: source}
+		if within := min(us(g.within), f.eagerIdle()); within > worth { // of all of the forward pass, and not of the range with most
+			worth, where = within, "between the first and the last of them"
+			at.Path, _, _ = strings.Cut(path, " > ")
+			at.Source = f.c.opt.Source(at.Path)
+		}
+		f.expand(g.launched, g.steps, "no graph is replayed at all", where, worth, at)
 	case float64(len(g.eager)) >= minFallback*float64(g.steps) && len(g.eager) > 1:
 		f.fallback(g)
 	}
@@ -117,10 +123,11 @@ func (f *finder) generation() *generation {
 // of its kernels were launched by themselves, and more than were replayed. Where steps are
 // told by what the host did, so is this: a step without a graph launch, with forwardKernels
 // launches more than half of the steps that have one. (The replay that was launched before
-// an eager step may run in its period.)
+// an eager step may run in its period.) Without a record of calls only the kernels tell.
 func (f *finder) eagerSteps(facts []stepFact) []bool {
 	eager := make([]bool, len(facts))
-	if f.c.method != step.NVTX {
+	calls := slices.ContainsFunc(facts, func(fact stepFact) bool { return fact.launches+fact.graphs > 0 })
+	if f.c.method != step.NVTX || !calls {
 		for k, fact := range facts {
 			eager[k] = fact.forward >= forwardKernels && fact.forward > fact.replayed
 		}
@@ -151,8 +158,8 @@ func (v *view) besideContext(k int) bool {
 
 // fallback reports generation steps that find no graph to replay.
 func (f *finder) fallback(g *generation) {
-	f.add(GraphFallback, us(g.excess), Finding{}, "%d of %d generation steps (%.0f %%) run eagerly though the others replay a graph: %s%s; the GPU is idle %s more in them: capture graphs for what they run",
-		len(g.eager), g.steps, 100*float64(len(g.eager))/float64(g.steps), g.listed(), g.requests(), f.per(us(g.excess)))
+	f.add(GraphFallback, us(g.excess), Finding{}, "%d of %d generation steps (%.0f %%) run eagerly though the others replay a graph: %s%s; in each of them the GPU is idle %s longer on average: capture graphs for what they run",
+		len(g.eager), g.steps, 100*float64(len(g.eager))/float64(g.steps), g.listed(), g.requests(), report.Micros(us(g.excess)/float64(len(g.eager))))
 }
 
 // listed names the first eager steps.

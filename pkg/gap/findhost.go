@@ -16,8 +16,9 @@ import (
 )
 
 // What the operating system says of idle time, and what there is to do about it. These
-// findings stand beside those of calls and ranges, and no time in a call is in both: what it
-// is off its CPU for is the call's, but where that is a lock.
+// findings stand beside those of calls and ranges. No time in a call that is a finding of its own
+// (one that waits or allocates) is in both: what it is off its CPU for is the call's, but where
+// that is a lock. Time in ranges and in calls that launch may be in both.
 
 // minDescheduled is the share of the idle time from which on it matters that launching
 // threads had to give up their CPU.

@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testrun"
 )
@@ -434,13 +435,17 @@ func TestFallback(t *testing.T) {
 	if f == nil {
 		t.Fatalf("findings %+v", rep.Findings)
 	}
-	for _, want := range []string{"10 of 40 generation steps (25 %)", "steps 3, 7, 11, 15, 19, 23 and 4 others of rank 0", "with 5 requests"} {
+	for _, want := range []string{"10 of 40 generation steps (25 %)", fmt.Sprintf("idle %s longer", report.Micros(4*f.UsStep)), "steps 3, 7, 11, 15, 19, 23 and 4 others of rank 0", "with 5 requests"} {
 		if !strings.Contains(f.Evidence, want) {
 			t.Errorf("no %q in %q", want, f.Evidence)
 		}
 	}
 	if f := has(rep, gap.GraphExpand); f != nil {
 		t.Errorf("beside no graph: %s", f.Evidence)
+	}
+	e.rows = slices.DeleteFunc(e.rows, func(r eventtest.Row) bool { return r.Kind == event.API })
+	if f := has(e.report(t), gap.GraphFallback); f == nil || !strings.Contains(f.Evidence, "10 of 40") {
+		t.Errorf("without a record of calls: %+v", f)
 	}
 }
 
@@ -477,7 +482,7 @@ func TestExpandIsWorthTheForwardPass(t *testing.T) {
 	e := &engine{now: 1_000_000}
 	e.steps(30, func() {
 		for range 10 {
-			e.layer()
+			e.span("attention", event.Range, e.layer)
 			e.now += 50_000 // the interpreter
 		}
 	}, nothing)
@@ -485,6 +490,9 @@ func TestExpandIsWorthTheForwardPass(t *testing.T) {
 	f := has(rep, gap.GraphExpand)
 	if f == nil || f.UsStep < 400 || f.UsStep > 500 { // nine of ten lie between two layers
 		t.Fatalf("findings %+v", rep.Findings)
+	}
+	if strings.Contains(f.Path, "attention") || !strings.Contains(f.Path, "_forward_step") { // it is of the whole pass
+		t.Errorf("in %q", f.Path)
 	}
 }
 
@@ -504,6 +512,17 @@ func TestPageableCopies(t *testing.T) {
 			t.Errorf("copies of %d ns: %s", ns, f.Evidence)
 		case ns > 20_000 && (f == nil || !strings.Contains(f.Evidence, "once a layer") || !strings.Contains(f.Evidence, "pageable")):
 			t.Errorf("copies of %d ns: %+v", ns, f)
+		}
+	}
+}
+
+// A replay that leaves no GPU idle has no share of the idle time.
+func TestNoIdleTime(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.replay("nvjet_a")
+	for _, w := range e.report(t).Warnings {
+		if strings.Contains(w, "NaN") {
+			t.Error(w)
 		}
 	}
 }
