@@ -56,7 +56,7 @@ var below = []struct {
 	{"pkg/report", []string{"pkg/figure", "pkg/markup"}},
 	{"pkg/series", []string{"pkg/figure", "pkg/report"}},
 	{"pkg/spill", nil},
-	{"pkg/straggler", []string{"pkg/spill"}},
+	{"pkg/straggler", []string{"pkg/report", "pkg/spill"}},
 	{"pkg/sqlite", nil},
 	{"pkg/parquet", nil},
 	{"pkg/outfile", nil},
@@ -73,7 +73,7 @@ var below = []struct {
 	{"pkg/kineto", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/spill"}},
 	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite", "pkg/symbol"}},
 	// analyses, which know nothing of each other, nor of formats
-	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker"}},
+	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker", "pkg/report"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/spill", "pkg/stat", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/spill", "pkg/step"}},
@@ -84,7 +84,7 @@ var below = []struct {
 	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/spill", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/capture", "pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/series", "pkg/slack", "pkg/spill", "pkg/stat", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
-	{"pkg/lineprof", nil},
+	{"pkg/lineprof", []string{"pkg/report"}},
 	{"pkg/pylex", nil},
 	{"pkg/hotspot", []string{"pkg/lineprof", "pkg/pylex", "pkg/report", "pkg/table"}},
 	{"pkg/exposure", []string{"pkg/hotspot", "pkg/lineprof"}},

@@ -1,6 +1,10 @@
 package lineprof
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
 
 // finish closes the text and returns its profile, nil where it holds none.
 func (t *textReader) finish() *Profile {
@@ -63,19 +67,19 @@ func (t *textReader) warnAll() {
 		p.warn("it ends in the middle of a table: the end is missing")
 	}
 	if t.short > 0 {
-		p.warn("%d tables were cut or edited: the first, of %s", t.short, t.firstShort)
+		p.warn("%s cut or edited, the first of %s", report.Counted(t.short, "table"), t.firstShort)
 	}
 	if t.contradicting > 0 {
-		p.warn("columns of %d lines contradict each other, the first about line %d: damaged or edited", t.contradicting, t.firstContradicting)
+		p.warn("columns of %s contradict each other, the first about line %d: damaged or edited", report.Counted(t.contradicting, "line"), t.firstContradicting)
 	}
 	if t.negative > 0 {
-		p.warn("%d lines have negative times, which count as 0: the clock went back", t.negative)
+		p.warn("negative times in %s, which count as 0: the clock went back", report.Counted(t.negative, "line"))
 	}
 	if t.huge > 0 {
-		p.warn("%d lines have more than 292 years, and count as that", t.huge)
+		p.warn("more than 292 years in %s, which count as that", report.Counted(t.huge, "line"))
 	}
 	if t.many > 0 {
-		p.warn("%d lines have more than %.1e hits, and count as that", t.many, float64(maxHits))
+		p.warn("more than %.1e hits in %s, which count as that", float64(maxHits), report.Counted(t.many, "line"))
 	}
 	if p.Runs > 1 {
 		p.warn("it holds %d runs one after another", p.Runs)

@@ -643,18 +643,18 @@ func TestWarnings(t *testing.T) {
 		want []string
 	}{
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
-		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9", "4 steps of rank 0 come before those with a forward-step marker"}},
+		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9", "ahead of those of rank 0 with a forward-step marker gaps alone distinguish 4 steps: "}},
 		{"lost", lostPrefill(), NVTX, []string{"after 3 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
-		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU: that is done 15.85ms after the last marker of a window of 3.9ms, "}},
+		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU: that is done 15.9 ms after the last marker of a window of 3.90 ms, "}},
 		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has no benchmark segment"}},
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
 		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
-		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment", "rank 0 has 2 steps by allreduce, but 1"}},
+		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment (5 steps or more, half of them of the common size): its window is all that it has, 2 steps", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"twice", twice(), NVTX, []string{"10 of 20 forward-step markers of rank 0 lie inside another of the same text"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
-		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200ms divide them into 3 segments; if these are stalls within one benchmark, --segment-gap 399ms includes them"}},
+		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200 ms divide them into 3 segments; if these are stalls within one benchmark, --segment-gap 399ms includes them"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},
 	}

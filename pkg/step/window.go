@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // minSteps is how many steps a benchmark segment has at least.
@@ -189,16 +190,16 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	w := r.window()
 	switch {
 	case w.segment < 0:
-		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): all %d steps are used",
-			r.id, minSteps, len(r.sizes))
+		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): its window is all that it has, %s",
+			r.id, minSteps, report.Counted(len(r.sizes), "step"))
 	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
 	case 2*w.steps < len(r.sizes):
 		pause := r.longestPause()
-		r.warn("the benchmark window of rank %d holds %d of its %d steps: pauses of up to %v divide them into %d segments; "+
+		r.warn("the benchmark window of rank %d holds %d of its %d steps: pauses of up to %s divide them into %d segments; "+
 			"if these are stalls within one benchmark, --segment-gap %v includes them",
-			r.id, w.steps, len(r.sizes), pause.Round(time.Millisecond), len(r.segments), (2 * pause).Truncate(time.Millisecond))
+			r.id, w.steps, len(r.sizes), shown(int64(pause)), len(r.segments), (2 * pause).Truncate(time.Millisecond))
 	}
 	if err := r.check(&w); err != nil {
 		return err
@@ -248,6 +249,9 @@ func (r *rank) checkReplays() {
 	}
 }
 
+// shown is ns in a sentence.
+func shown(ns int64) string { return report.Micros(float64(ns) / 1e3) }
+
 // warn adds a warning about the rank.
 func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
 
@@ -278,9 +282,9 @@ func (r *rank) checkAhead(w *window) {
 		if w.segment >= 0 && i != w.segment || n < minSteps || 10*late <= length || late*n <= maxScheduled*length {
 			continue
 		}
-		r.warn("the host of rank %d runs ahead of its GPU: that is done %v after the last marker of a window of %v, "+
+		r.warn("the host of rank %d runs ahead of its GPU: that is done %s after the last marker of a window of %s, "+
 			"so that step lengths are those of the host, not the throughput; compare with --by graph or --by allreduce",
-			r.id, time.Duration(late).Round(10*time.Microsecond), time.Duration(length).Round(10*time.Microsecond))
+			r.id, shown(late), shown(length))
 		return
 	}
 }
@@ -295,8 +299,8 @@ func (r *rank) checkMarked(w *window) {
 			"steps may be torn or grown together, compare with --by nvtx", r.id, n, m)
 	}
 	if r.leading > 0 {
-		r.warn("%d steps of rank %d come before those with a forward-step marker, and are distinguished by gaps alone: "+
-			"several may be one, or none", r.leading, r.id)
+		r.warn("ahead of those of rank %d with a forward-step marker gaps alone distinguish %s: several may be one, or none",
+			r.id, report.Counted(r.leading, "step"))
 	}
 	if n := r.grown(w.size); n > 0 {
 		r.warn("%d of %d steps of rank %d hold another step's worth of all-reduce kernels launched outside of markers: "+
@@ -316,7 +320,7 @@ func (r *rank) checkUnmarked(w *window) *NotFound {
 		}
 	}
 	if n := r.unclearSegments(); n > 0 {
-		r.warn("the steps of %d segments of rank %d before or after its benchmark window are not clear", n, r.id)
+		r.warn("the steps of %s of rank %d before or after its benchmark window are not clear", report.Counted(n, "segment"), r.id)
 	}
 	if r.differ {
 		r.warn("the steps of rank %d differ by more than half from one segment to another: those of one may be layers, or several steps", r.id)

@@ -3,8 +3,8 @@ package straggler
 import (
 	"fmt"
 	"math"
-	"time"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/spill"
 )
 
@@ -64,8 +64,8 @@ func (res *Result) apartBySteps() {
 		return
 	}
 	res.Kind, res.Rank, res.Share, res.ShareLate = Unknown, -1, 0, 0
-	res.Reason = fmt.Sprintf("collectives of the same number in the same step end up to %v apart, with steps of %v: the ranks' steps are not the same",
-		time.Duration(res.ClockError).Round(time.Microsecond), time.Duration(res.period).Round(time.Microsecond))
+	res.Reason = fmt.Sprintf("collectives of the same number in the same step end up to %s apart, with steps of %s: the ranks' steps are not the same",
+		report.Micros(float64(res.ClockError)/1e3), report.Micros(float64(res.period)/1e3))
 }
 
 // periodOf returns the median distance of the ends of steps, without end where there are
