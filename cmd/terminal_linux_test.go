@@ -120,6 +120,9 @@ func TestEventsOnTerminals(t *testing.T) {
 	}
 	for _, columns := range []uint16{80, 120, 200} { // result rows fit, too
 		page := onTerminal(t, columns, "metrics", trace)
+		if strings.Contains(page, "…") || !strings.Contains(page, "host_prep_idle_attribution") {
+			t.Errorf("metrics at %d columns: names are cut before columns go:\n%s", columns, page)
+		}
 		for line := range strings.SplitSeq(page, "\n") {
 			if n := utf8.RuneCountInString(line); n > int(columns) || strings.Count(page, "gpu_idle_ratio") != 3 {
 				t.Errorf("metrics at %d columns: a line of %d: %s", columns, n, line)

@@ -281,6 +281,8 @@ func documentOf(t *table.Table) *report.Document {
 			columns[i].Minor = 2
 		case t.Columns[i].Type == table.Bool:
 			columns[i].Minor = 1
+		case columns[i].Title == "metric": // which are named here, not in traces
+			columns[i].Kind = report.Words
 		}
 	}
 	rows := s.Table("", columns...)

@@ -10,8 +10,8 @@ import (
 // maxLine is how wide prose gets on a terminal: longer lines are hard to read.
 const maxLine = 100
 
-// How short names are made before columns are left out: those in the first column
-// say what the row is about.
+// How short text is made before columns are left out: that in the first column says what
+// the row is about, and words of ours are few.
 const (
 	minFirst = 30
 	minName  = 20
@@ -237,10 +237,13 @@ func (g *grid) fit(limit int) (columns []*gridColumn, widths []int, left []strin
 	}
 	for {
 		widths = widths[:0]
-		least := max(0, min(columns[0].natural(), minFirst)-columns[0].least())
-		for _, c := range columns {
+		least := 0
+		for i, c := range columns {
 			widths = append(widths, c.natural())
 			least += c.least() + gutter
+			if i == 0 || c.Kind == Words {
+				least += max(0, min(c.natural(), minFirst)-c.least())
+			}
 		}
 		if least-gutter <= limit {
 			break
