@@ -32,6 +32,12 @@ var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 // baselineRun is what a run in a baseline is called.
 var baselineRun = regexp.MustCompile(`^run[0-9]{2,}\.parquet$`)
 
+// saveParts and saveRuns are the names in the folder of a save, and in its parts.
+var (
+	saveParts = regexp.MustCompile(`^(new|old)$`)
+	saveRuns  = regexp.MustCompile(`^(run[0-9]{2,}\.parquet|\.run[0-9]{2,}\.parquet[0-9]*)$`)
+)
+
 // checkBaselineName refuses what could be no folder, a hidden one, or one elsewhere.
 func checkBaselineName(name string) error {
 	if !baselineName.MatchString(name) {
@@ -111,13 +117,17 @@ func (c *Context) checkBaseline(runs [][]string) error {
 
 // isBaseline tells whether a path is a folder that holds nothing but what saveBaseline
 // writes, so that no other folder is ever replaced.
-func isBaseline(path string) bool {
+func isBaseline(path string) bool { return holdsOnly(path, baselineRun) }
+
+// holdsOnly tells whether a path is a folder, and no link to one, of which all entries have
+// names of a pattern.
+func holdsOnly(path string, names *regexp.Regexp) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
 		return false
 	}
 	entries, err := os.ReadDir(path)
-	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !baselineRun.MatchString(e.Name()) })
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !names.MatchString(e.Name()) })
 }
 
 // saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
@@ -189,13 +199,21 @@ func sweep(dir, name string) {
 			continue
 		}
 		if held := hold(path); held != nil {
-			parts, err := os.ReadDir(path)
-			if err == nil && !slices.ContainsFunc(parts, func(p os.DirEntry) bool { return p.Name() != "new" && p.Name() != "old" }) {
+			if isSave(path) {
 				os.RemoveAll(path)
 			}
 			held.Close()
 		}
 	}
+}
+
+// isSave tells whether a folder holds nothing but what saveBaseline puts there: "new" with
+// runs, of which the last may be under way, and "old".
+func isSave(path string) bool {
+	entries, _ := os.ReadDir(path)
+	return holdsOnly(path, saveParts) && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return !holdsOnly(filepath.Join(path, e.Name()), saveRuns)
+	})
 }
 
 // saveRun writes a run, with its steps and phases, as a checkpoint.

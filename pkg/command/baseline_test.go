@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -60,10 +61,17 @@ func TestBaselineReplaces(t *testing.T) {
 	refused(t, &Diff, "not a directory", trace, "--baselines", filepath.Join(trace, "x"), "--save-baseline", "main")
 	refused(t, &Diff, "docs is there, and is no baseline", trace, "--baselines", home, "--save-baseline", "docs", "--replace-baseline")
 	left := filepath.Join(home, ".main.tmp1234567890")
+	precious := filepath.Join(home, ".main.tmp88", "new", "thesis.txt") // of somebody else
+	if err := errors.Join(os.MkdirAll(filepath.Dir(precious), 0o755), os.WriteFile(precious, []byte("precious"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	for _, of := range []string{left, filepath.Join(home, ".main.tmp77"), filepath.Join(home, ".mine")} {
 		if err := os.MkdirAll(filepath.Join(of, "new"), 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(left, "new", ".run00.parquet12345"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	held := hold(filepath.Join(home, ".main.tmp77")) // by a save that is under way
 	defer held.Close()
@@ -76,7 +84,8 @@ func TestBaselineReplaces(t *testing.T) {
 	for _, name := range []string{"docs", "main.tmp"} {
 		unchanged(t, filepath.Join(home, name, "thesis.txt"), "precious")
 	}
-	if all, err := os.ReadDir(home); err != nil || len(all) != 5 {
+	unchanged(t, precious, "precious")
+	if all, err := os.ReadDir(home); err != nil || len(all) != 6 {
 		t.Errorf("%v, %v are left", all, err)
 	}
 	if _, err := os.Stat(left); err == nil {
