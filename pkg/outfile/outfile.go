@@ -55,7 +55,9 @@ func hidden(path, within string) (*File, error) {
 func (f *File) Commit() error {
 	if info, err := os.Stat(f.path); err == nil {
 		if was, ok := info.Sys().(*syscall.Stat_t); ok { // first, as it clears bits of the mode
-			_ = f.Chown(int(was.Uid), int(was.Gid)) // only root may, and need not
+			if f.Chown(int(was.Uid), int(was.Gid)) != nil { // only root may, and need not
+				_ = f.Chown(-1, int(was.Gid)) // whose members may
+			}
 		}
 		if err := f.Chmod(info.Mode().Perm()); err != nil {
 			return pathError(f.path, err)
