@@ -39,6 +39,7 @@ package nsys
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -75,15 +76,17 @@ type Options struct {
 
 // Reader reads the events of one or several reports. It is an event.Source.
 type Reader struct {
-	opts    Options
-	limits  limits
-	store   *spill.Store
-	header  event.Header
-	reports []*report
-	paths   []string
-	parts   []parts         // by number of the rank
-	stacks  [][]int32       // of each report: codes in the header by the report's numbers
-	callers map[caller]bool // whose rows about host threads are wanted, nil for all
+	opts     Options
+	limits   limits
+	store    *spill.Store
+	header   event.Header
+	reports  []*report
+	paths    []string
+	parts    []parts         // by number of the rank
+	stacks   [][]int32       // of each report: codes in the header by the report's numbers
+	mu       sync.Mutex      // of the two below, while rows are written
+	emitters []*emitter      // of each report, nil before its first row and after its last
+	callers  map[caller]bool // whose rows about host threads are wanted, nil for all
 
 	// live are those who write rows, and left how many of them have not ended: all writes
 	// those of all units, where they are not read in parts.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sim"
 )
 
 // textReport writes a report of a text trace.
@@ -151,5 +153,31 @@ func TestEarlyRows(t *testing.T) {
 	}
 	if w := h.Warnings(); len(w) != 1 || !strings.Contains(w[0], "rows of rank 0 that start before the last one of") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+// TestPartsApart reads each rank by itself: together they have the rows of all, and one
+// that has ended holds no batches any more, as there may be hundreds.
+func TestPartsApart(t *testing.T) {
+	paths := reports(t, small(func(c *sim.Config) { c.Ranks = 3 }), nil)
+	_, want := read(t, paths...)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	r, err := Open(paths, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	parts, _ := r.Parts()
+	rows := 0
+	for _, src := range parts {
+		if err := event.Each(src, func(b *event.Batch) error { rows += b.Len; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if p := src.(*producer); p.free != nil || p.emitters != nil && p.full != nil {
+			t.Errorf("a part that has ended holds %d batches, %d emitters", len(p.free), len(p.emitters))
+		}
+	}
+	if len(parts) != 4 || rows != len(want) {
+		t.Errorf("%d parts with %d rows, want 4 with %d", len(parts), rows, len(want))
 	}
 }

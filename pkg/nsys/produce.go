@@ -14,8 +14,8 @@ import (
 type producer struct {
 	r        *Reader
 	units    []unit
-	emitters []*emitter // by number of the report, nil before its first row and after its last
-	fanIn    int        // runs that are read at a time
+	emitters map[int]*emitter // its own, by number of the report, from its first row there on
+	fanIn    int              // runs that are read at a time
 
 	full    chan filled
 	free    chan *event.Batch
@@ -29,15 +29,40 @@ type producer struct {
 const batches = 3
 
 // producer returns one of some units, which starts with the first batch that it is asked for.
-func (r *Reader) producer(units []unit, emitters []*emitter, fanIn int) *producer {
-	p := &producer{r: r, units: units, emitters: emitters, fanIn: fanIn, stop: make(chan struct{})}
+func (r *Reader) producer(units []unit, fanIn int) *producer {
+	p := &producer{r: r, units: units, emitters: map[int]*emitter{}, fanIn: fanIn, stop: make(chan struct{})}
 	r.live = append(r.live, p)
 	r.left.Add(1)
 	return p
 }
 
-// emitter returns one of a report's rows.
+// emitter returns the producer's own one of a report's rows.
+func (p *producer) emitter(report int) *emitter {
+	e := p.emitters[report]
+	if e == nil {
+		one := *p.r.emitter(report)
+		e = &one
+		p.emitters[report] = e
+	}
+	return e
+}
+
+// emitter returns one of a report's rows, to be copied: what it has in common with others of
+// the report is made once.
 func (r *Reader) emitter(report int) *emitter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.emitters == nil {
+		r.emitters = make([]*emitter, len(r.reports))
+	}
+	if r.emitters[report] == nil {
+		r.emitters[report] = r.newEmitter(report)
+	}
+	return r.emitters[report]
+}
+
+// newEmitter makes one of a report's rows.
+func (r *Reader) newEmitter(report int) *emitter {
 	if r.callers == nil && r.opts.Callers {
 		r.callers = r.findCallers()
 	}
@@ -56,7 +81,7 @@ func (r *Reader) emitter(report int) *emitter {
 // Next returns the next batch.
 func (r *Reader) Next() (*event.Batch, error) {
 	if r.all == nil {
-		r.all = r.producer(r.plan(), make([]*emitter, len(r.reports)), r.limits.fanIn)
+		r.all = r.producer(r.plan(), r.limits.fanIn)
 	}
 	return r.all.Next()
 }
@@ -85,24 +110,15 @@ func (r *Reader) Parts() (parts []event.Source, beside int) {
 		u.last = false
 		units[rank] = append(units[rank], u)
 	}
-	emitters := make([]emitter, len(r.reports))
-	for k := range emitters {
-		emitters[k] = *r.emitter(k)
-	}
 	for _, of := range units {
-		own := make([]*emitter, len(emitters))
-		for k := range emitters {
-			one := emitters[k]
-			own[k] = &one
-		}
-		parts = append(parts, r.producer(of, own, max(r.limits.fanIn/beside, 16)))
+		parts = append(parts, r.producer(of, max(r.limits.fanIn/beside, 16)))
 	}
 	return parts, beside
 }
 
 // Rest returns no rows: all are in parts. It is event.Parted's.
 func (r *Reader) Rest() (event.Source, error) {
-	r.all = r.producer(nil, nil, 0)
+	r.all = r.producer(nil, 0)
 	return r, nil
 }
 
@@ -137,6 +153,7 @@ func (p *producer) Next() (*event.Batch, error) {
 	}
 	next, ok := <-p.full
 	if !ok {
+		p.free, p.emitters = nil, nil // of many ranks most are done
 		if p.err == nil {
 			return nil, io.EOF
 		}
@@ -167,16 +184,12 @@ func (p *producer) produce() {
 	}()
 	var now *emitter
 	for _, u := range p.units {
-		e := p.emitters[u.report]
-		if e == nil {
-			e = p.r.emitter(u.report)
-			p.emitters[u.report] = e
-		}
+		e := p.emitter(u.report)
 		if p.err = p.produceUnit(e, now, u); p.err != nil {
 			return
 		}
 		if now = e; u.last {
-			p.emitters[u.report], p.r.reports[u.report] = nil, nil
+			p.emitters[u.report], p.r.emitters[u.report], p.r.reports[u.report] = nil, nil, nil
 		}
 	}
 	if now != nil {

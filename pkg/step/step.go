@@ -363,6 +363,7 @@ func (it *Isolator) finish() error {
 		}
 	}
 	if it.part {
+		it.pool.free, it.lent = nil, nil // of many ranks most are done
 		return nil
 	}
 	err := it.addWindows()
