@@ -1,11 +1,8 @@
 package nsys
 
 import (
-	"errors"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/spill"
@@ -40,21 +37,9 @@ func (r *report) joinLaunches() error {
 }
 
 // together calls fn with 0 to n-1, as many at a time as there are processors, and
-// returns one of the errors.
+// returns the error of the lowest.
 func together(n int, fn func(k int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0), maxLoaders)
-	errs := make([]error, workers)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for k := int(next.Add(1)) - 1; k < n && errs[w] == nil; k = int(next.Add(1)) - 1 {
-				errs[w] = fn(k)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return event.Beside(n, min(runtime.GOMAXPROCS(0), maxLoaders), fn)
 }
 
 // call is an API call that launched a GPU row: times in ns on the report's clock
