@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -62,17 +63,22 @@ func (f *finder) waits() {
 	}
 }
 
-// inAndAfter says how long the GPU is idle in a wait, and after it.
+// inAndAfter says how long the GPU is idle in a wait, and after it, and what of the latter the
+// wait is worth.
 func (f *finder) inAndAfter(w *wait) string {
+	filled := ", which work queued ahead would have filled"
+	if most := w.worth() - us(w.own); most < 0.995*us(w.after) {
+		filled = fmt.Sprintf(", of which work queued ahead would have filled %s at most, as long as the calls take", report.Micros(max(0, most)/f.steps))
+	}
 	if cudaname.EffectOf(w.call)&cudaname.Polls != 0 {
-		return f.per(us(w.after)) + " in these calls, between them and after them, which work queued ahead would have filled"
+		return f.per(us(w.after)) + " in these calls, between them and after them" + filled
 	}
 	var parts []string
 	if w.own > 0 || w.after == 0 {
 		parts = append(parts, f.per(us(w.own))+" in it")
 	}
 	if w.after > 0 {
-		parts = append(parts, f.per(us(w.after))+" after it, which work queued ahead would have filled")
+		parts = append(parts, f.per(us(w.after))+" after it"+filled)
 	}
 	return strings.Join(parts, ", and ")
 }

@@ -116,6 +116,7 @@ func (f *finder) generation() *generation {
 			}
 		}
 	}
+	g.excess = min(g.excess, int64(f.rep.Idle.TotalUs*1e3)) // gaps that end in a step may begin before the window
 	return g
 }
 
@@ -199,6 +200,7 @@ func (g *generation) requests() string {
 // expand reports n kernels in steps that belong into a graph; worth is the idle time where
 // says, in us.
 func (f *finder) expand(n int64, steps int, which, where string, worth float64, at Finding) {
+	worth = min(worth, f.rep.Idle.TotalUs) // phases go beyond the window of the trace
 	if n < int64(steps) || !f.worth(worth) {
 		return
 	}

@@ -526,3 +526,32 @@ func TestNoIdleTime(t *testing.T) {
 		}
 	}
 }
+
+// Where more comes after a wait than it took, that is said to be worth as much as it took.
+func TestWaitIsWorthItsCalls(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(30, func() {
+		e.layer()
+		e.call("cudaDeviceSynchronize", event.APISync, 40_000)
+		e.now += 200_000
+		e.layer()
+	}, nothing)
+	f := has(e.report(t), gap.Sync)
+	if f == nil || f.UsStep > 40.1 || !strings.Contains(f.Evidence, "at most, as long as the calls take") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// No finding is worth more than all idle time, also where the trace's window ends before the
+// steps do.
+func TestWorthIsOfTheIdleTime(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(1, e.layer, nothing)
+	rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: "nvtx"}), gap.Options{Window: gap.WindowTrace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := has(rep, gap.GraphExpand); f == nil || *f.Share > 1 {
+		t.Errorf("findings %+v", rep.Findings)
+	}
+}

@@ -41,7 +41,7 @@ func (f *finder) compiling() {
 		}
 	}
 	own, at := f.loadSites()
-	worth := max(us(c.excess), own)
+	worth := min(max(us(c.excess), own), f.rep.Idle.TotalUs)
 	if len(c.steps) == 0 || !f.worth(worth) {
 		return
 	}
