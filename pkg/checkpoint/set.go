@@ -264,9 +264,9 @@ func (s *Set) Abandon() {
 	if !s.made {
 		return
 	}
-	ranks, _ := filepath.Glob(filepath.Join(s.dir, "rank=*"))
-	for _, empty := range append(ranks, s.dir) {
-		os.Remove(empty) // which fails where something is in it
+	ranks, _ := fs.Glob(os.DirFS(s.dir), "rank=*")
+	for _, rank := range append(ranks, "") {
+		os.Remove(filepath.Join(s.dir, rank)) // which fails where something is in it
 	}
 }
 

@@ -196,7 +196,7 @@ func TestAbort(t *testing.T) {
 func TestAbandon(t *testing.T) {
 	h, rows := trace(2)
 	for name, test := range map[string]struct{ there, kept, stays bool }{"new": {}, "there": {there: true, stays: true}, "kept": {kept: true, stays: true}} {
-		dir := filepath.Join(t.TempDir(), "set")
+		dir := filepath.Join(t.TempDir(), "set[1]")
 		if test.there {
 			os.Mkdir(dir, 0o755)
 		}

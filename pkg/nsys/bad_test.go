@@ -190,6 +190,7 @@ func TestNoTable(t *testing.T) {
 		`CREATE VIEW NVTX_EVENTS AS SELECT 1 AS start, 2 AS "end"`:                           "NVTX_EVENTS is a view",
 		`CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT) WITHOUT  ROWID`:         "StringIds is a table without row ids",
 		`CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT) STRICT, without rowid;`: "StringIds is a table without row ids",
+		`CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT) WITHOUT ROWID, STRICT`:  "StringIds is a table without row ids",
 		`CREATE VIEW cudaAPIStats AS SELECT 1; CREATE TABLE other (a PRIMARY KEY) WITHOUT ROWID;
 			CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)`: "",
 	} {

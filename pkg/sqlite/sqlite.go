@@ -219,8 +219,10 @@ func (d *DB) Tables() (map[string][]string, error) {
 // "a table without row ids".
 func (d *DB) Unlisted() (map[string]string, error) {
 	what := map[string]string{}
+	// Options of a table stand after the last parenthesis.
 	sql := `SELECT m.name, CASE WHEN m.type = 'view' THEN 'a view' WHEN m.rootpage = 0 THEN 'a virtual table' ELSE 'a table without row ids' END
-		FROM sqlite_master m WHERE m.type = 'view' OR m.type = 'table' AND (m.rootpage = 0 OR rtrim(m.sql, ' ;' || char(9, 10, 13)) LIKE '%WITHOUT%ROWID')`
+		FROM sqlite_master m WHERE m.type = 'view' OR m.type = 'table' AND
+		(m.rootpage = 0 OR replace(m.sql, rtrim(m.sql, replace(m.sql, ')', '')), '') LIKE '%WITHOUT%ROWID%')`
 	err := d.query(sql, []Type{Text, Text}, BlockRows, func(b *Block) error {
 		for i := range b.N {
 			what[string(b.Cols[0].Text(i))] = string(b.Cols[1].Text(i))
