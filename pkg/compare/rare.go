@@ -118,7 +118,7 @@ const minPart = 0.01
 // grownPart names what made GPUs idle longer beyond the noise where the step as a whole does
 // not take longer, "" where it is little or the step takes less: a cause, else an operation.
 func (c *Comparison) grownPart() string {
-	if w := c.summary(wall); w.Significant {
+	if w := c.summary(wall); w.Significant || c.Steady.Baseline.Wall == nil {
 		return ""
 	}
 	least := minPart * *c.Steady.Baseline.Wall
