@@ -1,0 +1,178 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// advise says what to do, one sentence for each pattern that fits.
+func (c *Comparison) advise() {
+	if !c.adviseGraphs() {
+		c.adviseKernels()
+	}
+	c.adviseBursts()
+	c.adviseGrown()
+	c.adviseNew()
+	c.adviseWarmUp()
+	c.advisePhase()
+}
+
+// adviseGrown gives the advice for what grew: what threads wait for, which is the most
+// exact, then the rest, the most grown first.
+func (c *Comparison) adviseGrown() {
+	c.adviseWhys()
+	grown := append(c.causeAdvices(), c.topicAdvices()...)
+	slices.SortStableFunc(grown, func(a, b adviceFor) int { return cmp.Compare(b.delta, a.delta) })
+	for _, one := range grown {
+		c.mitigate("%s", one.text)
+	}
+}
+
+// mitigate adds a sentence on what to do.
+func (c *Comparison) mitigate(format string, args ...any) {
+	c.Mitigations = append(c.Mitigations, fmt.Sprintf(format, args...))
+}
+
+// What makes a pattern, as shares of the baseline.
+const (
+	moreKernels    = 0.1
+	similarGPUTime = 0.1
+)
+
+// adviseKernels looks for more kernels at similar GPU time.
+func (c *Comparison) adviseKernels() {
+	a, b := c.Steady.Baseline, c.Steady.Target
+	before, after := kernelsOf(a), kernelsOf(b)
+	if before == 0 || after <= before*(1+moreKernels) || !c.kernelsChanged() {
+		return
+	}
+	if c.summary(gpuTime).delta() > similarGPUTime**a.GPU {
+		return
+	}
+	what := "a fusion is lost, or what was one kernel is launched in pieces"
+	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *b.Graph+*b.Replays > 0 {
+		what = "they are launched one by one outside the CUDA graph: bring them into it, or fuse them"
+	}
+	c.mitigate("More kernels at similar GPU time (%s to %s per step): %s.", report.Digits(before), report.Digits(after), what)
+}
+
+// kernelsOf is the number of kernels per step, replayed ones included, 0 where it is not
+// known.
+func kernelsOf(f *Figures) float64 {
+	if f == nil || f.Eager == nil || f.Graph == nil {
+		return 0
+	}
+	return *f.Eager + *f.Graph
+}
+
+// kernelsChanged tells whether there is evidence of another number of kernels.
+func (c *Comparison) kernelsChanged() bool {
+	for i := range c.Counts {
+		if r := &c.Counts[i]; r.Name != graphLaunches && r.grown() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// adviceFor is advice for what grew by delta, in us per step.
+type adviceFor struct {
+	delta float64
+	text  string
+}
+
+// topicAdvices is the advice of the topics that grew, but for operations that wait: what they
+// wait for has its own.
+func (c *Comparison) topicAdvices() (all []adviceFor) {
+	seen := map[string]bool{}
+	for i := range c.Operations {
+		r := &c.Operations[i]
+		topic, advice := c.opt.Sources.advice(r.Name)
+		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
+			continue
+		}
+		seen[topic] = true
+		var names []string
+		total := 0.0
+		for j := i; j < len(c.Operations); j++ {
+			o := &c.Operations[j]
+			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && o.Rename == "" && c.ownWork(o) {
+				names = append(names, o.Name)
+				total += *o.Delta
+			}
+		}
+		all = append(all, adviceFor{total, fmt.Sprintf("%s (%s per step): %s", strings.Join(names, ", "), change(total), advice)})
+	}
+	return all
+}
+
+// adviseNew adds up operations that were not there.
+func (c *Comparison) adviseNew() {
+	var names []string
+	total := 0.0
+	for i := range c.Operations {
+		if r := &c.Operations[i]; r.Status == New && r.Rename == "" {
+			names = append(names, r.Name)
+			total += *r.Delta
+		}
+	}
+	if len(names) > 0 {
+		c.mitigate("New in each step (%s): %s. Is it needed in every step, and before the next launch?", change(total), strings.Join(names, ", "))
+	}
+}
+
+// adviseWarmUp looks for a run that was still warming up.
+func (c *Comparison) adviseWarmUp() {
+	for _, s := range c.sides() {
+		var walls []float64
+		for _, bin := range s.walls.Bins {
+			if len(bin) > 0 {
+				walls = append(walls, stat.Mean(bin))
+			}
+		}
+		if first := len(walls) / 4; first >= stat.MinSamples {
+			a, b := s.samples.est.Mean(walls[first:]), s.samples.est.Mean(walls[:first])
+			d := s.samples.est.Compare(&a, &b)
+			if d.P < 0.001 && d.Delta > 0.1*a.Mean {
+				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
+			}
+		}
+	}
+	var names []string
+	for i := range c.API {
+		r := &c.API[i]
+		if r.grown() > 0 && setsUp(r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) > 0 {
+		c.mitigate("%s in steady steps: memory is allocated or code loaded, as in warm-up; run a few steps before profiling, or keep the buffers.", strings.Join(names, ", "))
+	}
+}
+
+// setsUp tells whether an API call belongs to warm-up.
+func setsUp(name string) bool {
+	for _, prefix := range []string{"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cudaGraphInstantiate",
+		"cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemMap", "cuModuleLoad", "cuLibraryLoad", "cuGraphInstantiate"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// advisePhase looks for a change in the context phase only.
+func (c *Comparison) advisePhase() {
+	ctx, ok := c.Phases[Context]
+	if !ok || c.opt.Phase != Steady || ctx.Wall.P == nil || *ctx.Wall.P > c.opt.Alpha/10 || *ctx.Wall.Delta <= 0 {
+		return
+	}
+	if w := c.summary(wall); w.grown() == 0 {
+		c.mitigate("Only context steps take longer (%s): compare prefill with --phase context.", change(*ctx.Wall.Delta))
+	}
+}
