@@ -138,6 +138,7 @@ func TestRecordedAdvice(t *testing.T) {
 func TestRecordedFallback(t *testing.T) {
 	var out struct {
 		Findings []struct{ Pattern, Evidence string }
+		Pattern  struct{ Layers int }
 	}
 	if err := json.Unmarshal(must(t, nil, "gaps", "../testdata/h100/eager_third.json.gz", "--format", "json"), &out); err != nil {
 		t.Fatal(err)
@@ -145,6 +146,9 @@ func TestRecordedFallback(t *testing.T) {
 	const want = "6 of 18 generation steps (33 %) run eagerly though the others replay a graph: steps 1, 4, 7, 10, 13, 16 of rank 0"
 	if f := out.Findings; len(f) == 0 || f[0].Pattern != "GRAPH_FALLBACK" || !strings.HasPrefix(f[0].Evidence, want) {
 		t.Errorf("findings %+v", f)
+	}
+	if out.Pattern.Layers != 16 { // and not those of the replay, too
+		t.Errorf("%d layers", out.Pattern.Layers)
 	}
 }
 

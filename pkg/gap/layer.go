@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -17,7 +18,8 @@ func (c *computer) patternReport(views []*view) *pattern.Report {
 		if c.stepless(views) {
 			of = pattern.OfTrace
 		}
-		if p := pattern.Make(c.keptSteps(views, what.kept), c.kernels.text, of); p != nil {
+		steps := slices.DeleteFunc(c.keptSteps(views, what.kept), twoPasses)
+		if p := pattern.Make(steps, c.kernels.text, of); p != nil {
 			p.Sentence = sentence(p)
 			return p
 		}
@@ -55,6 +57,24 @@ func sentence(p *pattern.Report) string {
 // stepless tells whether no rank has steps.
 func (c *computer) stepless(views []*view) bool {
 	return !slices.ContainsFunc(views, func(v *view) bool { return len(v.walk.Steps) > 0 })
+}
+
+// twoPasses tells whether a step's period holds two forward passes: a replay and one whose
+// kernels were launched by themselves, each with a quarter of the matrix products at least.
+// (Where the host runs ahead the replay of the step before may run in an eager step's
+// period, and the layers of both would count.)
+func twoPasses(kernels []pattern.Sampled) bool {
+	eager, replayed := 0, 0
+	for i := range kernels {
+		switch k := &kernels[i]; {
+		case k.Class != event.GEMM:
+		case k.Replayed:
+			replayed++
+		default:
+			eager++
+		}
+	}
+	return 3*min(eager, replayed) >= max(eager, replayed) && min(eager, replayed) >= forwardKernels
 }
 
 // keptSteps returns the kernels of the steps that were kept. Of segments that differ
