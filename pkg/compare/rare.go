@@ -136,7 +136,8 @@ func (c *Comparison) grownPart() string {
 
 // fewHeadline is the conclusion where nothing changed in the mean.
 func (c *Comparison) fewHeadline() string {
-	switch proven, suspects := c.inFewSteps(true), c.inFewSteps(false); {
+	proven, suspects, part := c.inFewSteps(true), c.inFewSteps(false), c.grownPart()
+	switch {
 	case len(proven) > 0:
 		return "in few steps: " + proven[0].Name + " in " + proven[0].Target.text()
 	case c.tailGrown() && len(suspects) > 0:
@@ -144,8 +145,8 @@ func (c *Comparison) fewHeadline() string {
 	case c.tailGrown():
 		return fmt.Sprintf("in the slowest steps only: the longest takes %s, before %s",
 			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
-	case c.grownPart() != "":
-		return c.unchanged() + ", but see " + c.grownPart()
+	case part != "":
+		return c.unchanged() + ", but see " + part
 	case len(suspects) > 0:
 		return fmt.Sprintf("%s, but see %s in %s: too few to be sure", c.unchanged(), suspects[0].Name, suspects[0].Target.text())
 	case c.tailSuspect():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -218,22 +219,27 @@ func (f *finder) expand(n int64, steps int, which, where string, worth float64, 
 // launch one kernel, in other calls, or in its own code, in us: not in waits for the GPU,
 // for memory or for the interpreter lock.
 func (f *finder) eagerIdle() (us float64) {
-	for _, p := range f.rep.Idle.Phases {
-		if p.Phase != event.Phases[event.Generation] {
-			continue
-		}
-		for _, c := range p.Causes {
-			switch c.Cause {
-			case event.Classes[event.Launch], "api", "untraced":
+	for _, c := range f.generationCauses() {
+		switch c.Cause {
+		case idle.Launch.String(), idle.API.String(), idle.Untraced.String():
+			us += c.Us
+		default:
+			if strings.HasPrefix(c.Cause, hostPrefix) {
 				us += c.Us
-			default:
-				if strings.HasPrefix(c.Cause, hostPrefix) {
-					us += c.Us
-				}
 			}
 		}
 	}
 	return us
+}
+
+// generationCauses are the causes of the idle time of generation steps.
+func (f *finder) generationCauses() []Cause {
+	for _, p := range f.rep.Idle.Phases {
+		if p.Phase == event.Phases[event.Generation] {
+			return p.Causes
+		}
+	}
+	return nil
 }
 
 // launchIdle returns the idle time of generation steps in calls that launch kernels which
@@ -241,20 +247,15 @@ func (f *finder) eagerIdle() (us float64) {
 func (f *finder) launchIdle() (us float64, path, source string) {
 	shares := f.capturableShares()
 	most := 0.0
-	for _, p := range f.rep.Idle.Phases {
-		if p.Phase != event.Phases[event.Generation] {
-			continue
+	eachSite(f.generationCauses(), event.Classes[event.Launch], func(s *Site) {
+		if s.launchesGraphs() {
+			return
 		}
-		eachSite(p.Causes, event.Classes[event.Launch], func(s *Site) {
-			if strings.HasSuffix(s.Site, "GraphLaunch") {
-				return
-			}
-			part := s.Us * shares[s.Path]
-			if us += part; part > most {
-				most, path, source = part, s.Path, s.Source
-			}
-		})
-	}
+		part := s.Us * shares[s.Path]
+		if us += part; part > most {
+			most, path, source = part, s.Path, s.Source
+		}
+	})
 	return us, path, source
 }
 
@@ -320,7 +321,7 @@ func (f *finder) split() {
 	}
 	path, worth := f.c.sites.PathText(best.path), 0.0
 	f.sites(event.Classes[event.Launch], func(s *Site) {
-		if s.Path == path && !strings.HasSuffix(s.Site, "GraphLaunch") {
+		if s.Path == path && !s.launchesGraphs() {
 			worth += s.Us
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -161,6 +162,9 @@ func in(path string) string {
 
 // sites calls fn with the sites of the causes, over all phases.
 func (f *finder) sites(cause string, fn func(*Site)) { eachSite(f.rep.Idle.Causes, cause, fn) }
+
+// launchesGraphs tells whether a site is a call that launches graphs.
+func (s *Site) launchesGraphs() bool { return cudaname.ClassAPI(s.Site) == cudaname.GraphLaunch }
 
 // eachSite calls fn with the sites of a cause, which fn may not keep beyond the report.
 func eachSite(causes []Cause, cause string, fn func(*Site)) {

@@ -96,14 +96,14 @@ func (o *others) add(b *event.Batch) {
 func (o *others) run(b *event.Batch, i int, rank int32) {
 	thread, ok := b.Thread.Get(i)
 	cpu, known := b.CPU.Get(i)
-	of := min(int(rank)+1, 1)
+	of := kindOf(rank)
 	if !ok || !known || o.full[of] {
 		return
 	}
 	if o.runs[of]++; o.runs[of] > maxOtherRuns { // the header was wrong
 		o.full[of] = true
-		maps.DeleteFunc(o.threads, func(w who, _ *cpuTime) bool { return min(int(w.rank)+1, 1) == of })
-		maps.DeleteFunc(o.cpus, func(c cpuOf, _ []cpuRun) bool { return min(int(c.rank)+1, 1) == of })
+		maps.DeleteFunc(o.threads, func(w who, _ *cpuTime) bool { return kindOf(w.rank) == of })
+		maps.DeleteFunc(o.cpus, func(c cpuOf, _ []cpuRun) bool { return kindOf(c.rank) == of })
 		return
 	}
 	t := o.threads[who{rank, thread}]
@@ -120,6 +120,9 @@ func (o *others) run(b *event.Batch, i int, rank int32) {
 		o.cpus[cpuOf{rank, cpu}] = append(o.cpus[cpuOf{rank, cpu}], cpuRun{start, end, thread})
 	}
 }
+
+// kindOf is the place of a rank's threads in full and runs: 0 for noRank, 1 for ranks.
+func kindOf(rank int32) int { return min(int(rank)+1, 1) }
 
 // until returns how long the thread was on a CPU before a time.
 func (t *cpuTime) until(at int64) int64 {

@@ -48,11 +48,9 @@ const showsLevels = 40
 // a level lasts for longer than one: it is for differences that are too large for a state
 // of the machine, which the caller must know.
 //
-// Measured with noise as large as the differences, 600 pairs of each kind and length from 12
-// to 200 steps: a p below 0.0065 in at most 0.8 % of pairs of autoregressions of 0.9 and
-// 0.98 with deviations of 30 to 120 %, 2.5 % of two and four states and of levels that
-// differ by 30 %; of levels that differ by a factor of two, 8 % at 50 steps each. Without
-// the factor for short runs it is 12 % at 0.98 and 12 steps.
+// The factor for short runs is for levels that wander by more than they show there
+// (TestBeyond counts how often such pairs are taken for a change). What it cannot know is a
+// level that did not change within either run, and differs by as much as the runs do.
 func Beyond(a, b *Estimate) (d Difference, ok bool) {
 	d = Unknown(b.Mean - a.Mean)
 	if a.runs > 1 || b.runs > 1 || !a.Known() || !b.Known() {
