@@ -109,7 +109,9 @@
 //	GRAPH_EXPAND    kernels that could be captured and are not: the idle time of generation
 //	                steps in the calls that launch kernels where these are; and where
 //	                nothing is replayed, what the host makes the GPU wait between the first
-//	                and the last of a step's forward pass
+//	                and the last of a step's forward pass. Where nothing is replayed and phases
+//	                are not known, it is of all steps, and without steps of the whole trace,
+//	                in the calls alone
 //	GRAPH_SPLIT     operations between replays that mix such kernels with others, by the
 //	                idle time in the calls that launch these
 //	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of

@@ -53,35 +53,65 @@ type eagerStep struct {
 // graphs finds generation steps that run eagerly, and kernels that belong into a graph
 // and are launched by themselves beside it.
 func (f *finder) graphs() {
-	g := f.generation()
-	// What was launched as a graph and not recorded looks like a step without one.
-	if g.steps == 0 || len(f.rep.Graph.Partial) > 0 {
+	if len(f.rep.Graph.Partial) > 0 { // what was launched as a graph and not recorded looks like a step without one
+		return
+	}
+	g := f.generation(event.Generation)
+	if g.steps == 0 {
+		f.unphased()
 		return
 	}
 	switch {
 	case g.replayed == 0 && f.rep.Graph.GraphLaunches == 0:
-		worth, path, source := f.launchIdle()
-		where, at := "in these calls", Finding{Path: path, Source: source}
-		if within := min(us(g.within), f.eagerIdle()); within > worth { // of all of the forward pass, and not of the range with most
-			worth, where = within, "between the first and the last of them"
-			at.Path, _, _ = strings.Cut(path, " > ")
-			at.Source = f.c.opt.Source(at.Path)
-		}
-		f.expand(g.launched, g.steps, "no graph is replayed at all", where, worth, at)
+		f.eagerOnly(g, event.Generation)
 	case float64(len(g.eager)) >= minFallback*float64(g.steps) && len(g.eager) > 1:
 		f.fallback(g)
 	}
 	if g.replayed > 0 && g.beside >= int64(g.replayed) {
-		worth, path, source := f.launchIdle()
-		f.expand(g.beside, g.replayed, "outside the graph that is replayed", "in these calls", worth, Finding{Path: path, Source: source})
+		worth, path, source := f.launchIdle(event.Generation)
+		f.expand(event.Generation, g.beside, g.replayed, "outside the graph that is replayed", "in these calls", worth, Finding{Path: path, Source: source})
 	}
 }
 
-// generation looks at the generation steps of all ranks.
+// unphased is the same where it is not known which steps generate tokens, or no steps are:
+// found is only that nothing is replayed at all. Without steps there is no forward pass, and
+// the worth is of launch calls alone.
+func (f *finder) unphased() {
+	if f.rep.Graph.GraphLaunches+f.rep.Graph.Replayed+f.rep.Graph.Whole > 0 {
+		return
+	}
+	if f.rep.Idle.Steps > 0 {
+		if g := f.generation(event.Unknown); int64(g.steps) == f.rep.Idle.Steps {
+			f.eagerOnly(g, event.Unknown)
+		}
+		return
+	}
+	g := &generation{steps: 1}
+	f.eachEager(noPhase, func(_ string, k coverage.Eager) {
+		if coverage.Capturable(k.Class) {
+			g.launched += k.Count
+		}
+	})
+	f.eagerOnly(g, noPhase)
+}
+
+// eagerOnly reports steps of a phase in which no graph is replayed at all.
+func (f *finder) eagerOnly(g *generation, phase event.Phase) {
+	worth, path, source := f.launchIdle(phase)
+	where, at := "in these calls", Finding{Path: path, Source: source}
+	if within := min(us(g.within), f.eagerIdle(phase)); within > worth { // of all of the forward pass, and not of the range with most
+		worth, where = within, "between the first and the last of them"
+		at.Path, _, _ = strings.Cut(path, " > ")
+		at.Source = f.c.opt.Source(at.Path)
+	}
+	f.expand(phase, g.launched, g.steps, "no graph is replayed at all", where, worth, at)
+}
+
+// generation looks at the steps of a phase, the generation steps as a rule, of all ranks.
 // What eager steps idle more is by each rank's own median of the others. Steps beside a
 // context step are left out, and of what runs beside a graph those after an eager step:
 // some of its kernels may run in their period.
-func (f *finder) generation() *generation {
+func (f *finder) generation(phase event.Phase) *generation {
 	g := &generation{eagerGen: map[int64]bool{}, replayedGen: map[int64]bool{}}
 	for _, v := range f.views {
 		var idle, without []int64
@@ -90,7 +120,7 @@ func (f *finder) generation() *generation {
 		for k := v.from; k < v.to; k++ {
 			s, at := &v.walk.Steps[k], k-v.from
 			fact := &facts[at]
-			if s.Phase != event.Generation || v.besideContext(k) {
+			if s.Phase != phase || v.besideContext(k) {
 				continue
 			}
 			g.steps++
@@ -198,28 +228,35 @@ func (g *generation) requests() string {
 	return ", with " + strings.Join(counts, ", ") + " requests, for which no step replays one"
 }
 
-// expand reports n kernels in steps that belong into a graph; worth is the idle time where
-// says, in us.
-func (f *finder) expand(n int64, steps int, which, where string, worth float64, at Finding) {
+// stepsOf names what kernels are counted in, by the phase of the steps; noPhase is of no steps.
+var stepsOf = map[event.Phase]string{
+	event.Generation: "generation step", noPhase: "trace (in which no steps were found)",
+	event.Unknown: "step (of which was not recorded whether it generates tokens)",
+}
+
+// expand reports n kernels in steps of a phase that belong into a graph; worth is the idle time
+// where says, in us.
+func (f *finder) expand(phase event.Phase, n int64, steps int, which, where string, worth float64, at Finding) {
 	worth = min(worth, f.rep.Idle.TotalUs) // phases go beyond the window of the trace
 	if n < int64(steps) || !f.worth(worth) {
 		return
 	}
 	var names []string
 	for _, e := range f.rep.Graph.Eager {
-		if e.Capturable && len(names) < 3 {
+		can := e.Capturable || phase != event.Generation && coverage.Capturable(event.Class(slices.Index(event.Classes, e.Class)))
+		if can && len(names) < 3 {
 			names = append(names, fmt.Sprintf("%s (%s)", e.Name, e.Class))
 		}
 	}
-	f.add(GraphExpand, worth, at, "%.1f kernels per generation step that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",
-		float64(n)/float64(steps), which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
+	f.add(GraphExpand, worth, at, "%.1f kernels per %s that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",
+		float64(n)/float64(steps), stepsOf[phase], which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
 }
 
-// eagerIdle returns the idle time of generation steps that the host spent in calls that
+// eagerIdle returns the idle time of the steps of a phase that the host spent in calls that
 // launch one kernel, in other calls, or in its own code, in us: not in waits for the GPU,
 // for memory or for the interpreter lock.
-func (f *finder) eagerIdle() (us float64) {
-	for _, c := range f.generationCauses() {
+func (f *finder) eagerIdle(phase event.Phase) (us float64) {
+	for _, c := range f.phaseCauses(phase) {
 		switch c.Cause {
 		case idle.Launch.String(), idle.API.String(), idle.Untraced.String():
 			us += c.Us
@@ -232,22 +269,25 @@ func (f *finder) eagerIdle() (us float64) {
 	return us
 }
 
-// generationCauses are the causes of the idle time of generation steps.
-func (f *finder) generationCauses() []Cause {
+// phaseCauses are the causes of the idle time of the steps of a phase, of all of it for noPhase.
+func (f *finder) phaseCauses(phase event.Phase) []Cause {
+	if phase == noPhase {
+		return f.rep.Idle.Causes
+	}
 	for _, p := range f.rep.Idle.Phases {
-		if p.Phase == event.Phases[event.Generation] {
+		if p.Phase == event.Phases[phase] {
 			return p.Causes
 		}
 	}
 	return nil
 }
 
-// launchIdle returns the idle time of generation steps in calls that launch kernels which
+// launchIdle returns the idle time of the steps of a phase in calls that launch kernels which
 // could be captured, in us, and where most of it is.
-func (f *finder) launchIdle() (us float64, path, source string) {
-	shares := f.capturableShares()
+func (f *finder) launchIdle(phase event.Phase) (us float64, path, source string) {
+	shares := f.capturableShares(phase)
 	most := 0.0
-	eachSite(f.generationCauses(), event.Classes[event.Launch], func(s *Site) {
+	eachSite(f.phaseCauses(phase), event.Classes[event.Launch], func(s *Site) {
 		if s.launchesGraphs() {
 			return
 		}
@@ -259,26 +299,29 @@ func (f *finder) launchIdle() (us float64, path, source string) {
 	return us, path, source
 }
 
-// capturableShares returns, by path of ranges, the share of the kernels launched by
-// themselves in generation steps that could be captured; mostly is all.
-// Idle time is known by site and not by kernel, so that of a range is divided by its
-// kernels' numbers.
-func (f *finder) capturableShares() map[string]float64 {
-	can, all := map[string]int64{}, map[string]int64{}
+// eachEager calls fn with the kernels launched by themselves in the steps of a phase, by path
+// of ranges.
+func (f *finder) eachEager(phase event.Phase, fn func(path string, k coverage.Eager)) {
 	for _, v := range f.views {
 		for _, s := range v.segments {
-			g := s.groups[event.Generation]
-			if g == nil {
-				continue
+			if g := s.groups[phase]; g != nil {
+				g.eager.Each(func(at coverage.Site, k coverage.Eager) { fn(f.c.sites.PathText(at.Path), k) })
 			}
-			g.eager.Each(func(at coverage.Site, k coverage.Eager) {
-				path := f.c.sites.PathText(at.Path)
-				if all[path] += k.Count; coverage.Capturable(k.Class) {
-					can[path] += k.Count
-				}
-			})
 		}
 	}
+}
+
+// capturableShares returns, by path of ranges, the share of the kernels launched by
+// themselves in the steps of a phase that could be captured; mostly is all.
+// Idle time is known by site and not by kernel, so that of a range is divided by its
+// kernels' numbers.
+func (f *finder) capturableShares(phase event.Phase) map[string]float64 {
+	can, all := map[string]int64{}, map[string]int64{}
+	f.eachEager(phase, func(path string, k coverage.Eager) {
+		if all[path] += k.Count; coverage.Capturable(k.Class) {
+			can[path] += k.Count
+		}
+	})
 	shares := map[string]float64{}
 	for path, n := range can {
 		if shares[path] = float64(n) / float64(all[path]); shares[path] >= 0.5 {

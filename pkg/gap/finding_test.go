@@ -496,6 +496,44 @@ func TestExpandIsWorthTheForwardPass(t *testing.T) {
 	}
 }
 
+// Where phases or steps are not known a run that replays nothing is told so, and one with
+// a replay is not.
+func TestExpandWithoutPhases(t *testing.T) {
+	for _, marker := range []string{"", "ProfilerStep#7"} {
+		for _, replayed := range []bool{false, true} {
+			e := &engine{now: 1_000_000, slow: 10_000}
+			for range 30 {
+				step := func() {
+					for range 10 {
+						e.layer()
+					}
+					if replayed {
+						e.replay("nvjet_moe")
+					}
+				}
+				if marker != "" {
+					e.span(marker, event.StepMarker, step)
+				} else {
+					step()
+				}
+				e.now = max(e.now, e.free) + 300_000
+			}
+			eventtest.Sort(e.rows)
+			src := eventtest.Source(eventtest.Header(e.rows), e.rows, 512)
+			if marker != "" {
+				src = testrun.Phased(t, src, step.Options{By: "nvtx"})
+			}
+			rep, err := gap.Compute(src, gap.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := has(rep, gap.GraphExpand); (f == nil) != replayed || f != nil && !strings.Contains(f.Evidence, "nvjet_qkv (gemm)") {
+				t.Errorf("marker %q, with a replay %v: %+v", marker, replayed, rep.Findings)
+			}
+		}
+	}
+}
+
 // Copies that block their calls are found, and those that are queued are not.
 func TestPageableCopies(t *testing.T) {
 	for _, ns := range []int64{60_000, 4_000} {
