@@ -71,18 +71,17 @@ func (s *series) intervals(est *stat.Estimator, rows []Row) {
 			num[i], den[i] = float64(samples[i][m].Numerator), float64(samples[i][m].Denominator)
 		}
 		if lo, hi, ok := est.Ratio(num, den, float64(s.steps)); ok {
-			rows[m].Interval = rows[m].bound(lo, hi)
+			rows[m].Interval = rows[m].bound(lo, hi, stat.Mean(num)/stat.Mean(den))
 		}
 	}
 }
 
-// bound is the interval of the row, given that of the whole steps, kept to what the
-// ratio can be. The row counts cut steps, too, whose share is another in a run of
-// another length: the interval is as wide about the ratio of all steps as about that
-// of the whole ones, and holds both.
-func (r *Row) bound(lo, hi float64) *Interval {
-	v, whole, half := r.Value(), (lo+hi)/2, (hi-lo)/2
-	lo, hi = max(0, min(v, whole)-half), max(v, whole)+half
+// bound is the interval of the row, given that of the whole steps and their ratio, kept
+// to what the ratio can be. The row counts cut steps, too, whose share is another in a run
+// of another length: the interval is moved to the ratio of all steps, and holds both.
+func (r *Row) bound(lo, hi, whole float64) *Interval {
+	moved := r.Value() - whole
+	lo, hi = max(0, lo+min(0, moved)), hi+max(0, moved)
 	switch r.Metric {
 	case Launch, GraphLaunch, Backpressure: // sums over threads
 	default:

@@ -14,8 +14,9 @@ const levelRatio = 0.957
 // Ratio returns the interval that holds, with probability Level, the ratio of the
 // sums of two sequences that num and den are samples of, made of so many steps:
 // the ratio is made linear in both, and what each sample contributes to it beyond
-// its share is a sequence as for Influence. ok is false where there are fewer than
-// MinSamples samples, or den adds up to nothing.
+// its share is a sequence as for Influence. The interval reaches no further than the
+// ratios of single stretches do ([stretches]), and holds the ratio of all. ok is false
+// where there are fewer than MinSamples samples, or den adds up to nothing.
 func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok bool) {
 	var x, y float64
 	for i := range num {
@@ -39,7 +40,42 @@ func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok
 	}
 	m := w.memories.error(&e)
 	half := m.beyond(1 - levelRatio)
-	return r - half, r + half, true
+	least, most := extremes(num, den)
+	return max(r-half, min(r, least)), min(r+half, max(r, most)), true
+}
+
+// stretches is the number of parts of a sequence whose ratios bound the interval of the
+// whole: that all lie on the same side of the truth is as improbable as that many tosses
+// of a coin with the same result (Hartigan 1969), and still improbable where neighbours are
+// correlated. With twelve the interval is a third narrower for independent steps, but
+// correlations of 0.9 and those without a sum are held less often, by three in a hundred.
+const stretches = 30
+
+// minStretches is the number of parts with a denominator below which they bound nothing.
+const minStretches = 10
+
+// extremes returns the least and the largest ratio of a stretch of the sequences, and no
+// bounds where there are too few.
+func extremes(num, den []float64) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	parts, known := min(stretches, len(num)), 0
+	for k := range parts {
+		var x, y float64
+		for i := k * len(num) / parts; i < (k+1)*len(num)/parts; i++ {
+			x += num[i]
+			y += den[i]
+		}
+		if y > 0 {
+			known++
+			least, most = min(least, x/y), max(most, x/y)
+		} else if x > 0 {
+			most = math.Inf(1)
+		}
+	}
+	if known < minStretches {
+		return math.Inf(-1), math.Inf(1)
+	}
+	return least, most
 }
 
 // maxMemories is the number of samples up to which ways are worked out. Of longer

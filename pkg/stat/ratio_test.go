@@ -68,6 +68,34 @@ func TestRatioLongMemory(t *testing.T) {
 	}
 }
 
+// TestRatioWithinStretches: two bursts in sixty steps make the interval wide, but not below
+// what any pair of steps idles, nor above; where few stretches have a denominator they
+// bound nothing.
+func TestRatioWithinStretches(t *testing.T) {
+	const n = 60
+	var est Estimator
+	num, den := make([]float64, n), make([]float64, n)
+	for i := range num {
+		num[i] = 0.56 + 0.001*float64(i%3)
+	}
+	num[11], num[21], num[22] = 1.5, 6, 1
+	for i := range den {
+		den[i] = num[i] + 0.44
+	}
+	lo, hi, ok := est.Ratio(num, den, n)
+	if !ok || lo < 0.56 || lo > 0.565 || hi < 0.65 || hi > 0.93 {
+		t.Errorf("two bursts: %.3f to %.3f, %v", lo, hi, ok)
+	}
+	for i := range num {
+		if num[i], den[i] = 0, 0; i%10 == 0 {
+			num[i], den[i] = 1+float64(i/30), 3
+		}
+	}
+	if lo, _, ok := est.Ratio(num, den, n); !ok || lo > 0.33 {
+		t.Errorf("six steps with a denominator: from %.3f, %v", lo, ok)
+	}
+}
+
 // TestSlowly: means of two equal runs are rarely improbable, whether steps are independent
 // or wander, and those of runs that differ by six standard errors are.
 func TestSlowly(t *testing.T) {
