@@ -297,7 +297,7 @@ func (d *document) warn() {
 	case d.markers > 1:
 		say("the first forward step after the profiler started is left out: it holds what starting took")
 	}
-	if d.head.base == 0 && d.counts.fine > 0 {
+	if d.head.base == 0 && d.origin > epoch && d.counts.fine > 0 {
 		say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
 	}
 }

@@ -68,3 +68,17 @@ func rankOfName(path string) (int32, bool) {
 	}
 	return 0, false
 }
+
+// place is what names of files say of a process's place among others, of each kind of
+// parallelism: dp1_pp0_tp0_dcp0_ep1_rank0 (vLLM), TP-0-DP-1-EP-1 (SGLang).
+var place = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:dp|pp|tp|ep|d?cp|rank|worker)[-_]?(\d{1,6})`)
+
+// placeOfName returns the numbers of the place that a file's name says, in the order in which
+// they stand there.
+func placeOfName(path string) (at []int) {
+	for _, m := range place.FindAllStringSubmatch(filepath.Base(path), -1) {
+		n, _ := strconv.Atoi(m[1]) // six digits
+		at = append(at, n)
+	}
+	return at
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -87,38 +88,62 @@ func (r *Reader) load(paths []string) error {
 // Close gives back what the rows took. A second call does nothing.
 func (r *Reader) Close() { r.store.Close() }
 
-// rank gives each trace with GPU work the number of its rank: what the trace says,
-// or else its name; where neither does for all of them, their order.
+// rank gives each trace with GPU work the number of its rank: what the trace says, or else its
+// name, or else the lowest that is free, in the order of the traces. Where traces of several
+// processes say one number and their names place them apart, as those of data-parallel
+// replicas do, all are numbered in the order of these places.
 func (r *Reader) rank() error {
-	of := map[int32][]*document{}
-	numbers := make([]int32, len(r.docs))
-	known := true
-	for i, d := range r.docs {
+	ranks := map[int32][]*document{}
+	var unnamed []*document
+	for _, d := range r.docs {
 		if !d.active {
 			continue
 		}
-		n, ok := d.head.rank, d.head.ranked
+		n, ok := d.saysRank()
 		if !ok {
-			n, ok = rankOfName(d.path)
-		}
-		if numbers[i] = n; !ok {
-			known = false
+			unnamed = append(unnamed, d)
 			continue
 		}
-		for _, other := range of[n] {
-			if !r.parts(other, d) {
+		for _, other := range ranks[n] {
+			if r.parts(other, d) {
+				continue
+			}
+			if slices.Equal(placeOfName(other.path), placeOfName(d.path)) {
 				return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
 					"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
 			}
+			return r.rankByPlace(n)
 		}
-		of[n] = append(of[n], d)
+		ranks[n] = append(ranks[n], d)
 	}
-	if !known {
-		r.inOrder(numbers)
+	return r.number(ranks, unnamed)
+}
+
+// rankByPlace numbers all traces in the order of where their names place them: several say n.
+func (r *Reader) rankByPlace(n int32) error {
+	active := slices.DeleteFunc(slices.Clone(r.docs), func(d *document) bool { return !d.active })
+	slices.SortStableFunc(active, func(a, b *document) int { return slices.Compare(placeOfName(a.path), placeOfName(b.path)) })
+	active[0].info.Warnings = append(active[0].info.Warnings,
+		fmt.Sprintf("several processes are of rank %d: ranks are numbered in the order of the replicas and stages that the names of the files say", n))
+	return r.number(map[int32][]*document{}, active)
+}
+
+// number gives traces that no number is known of the lowest that is free, or that of the rank
+// which all of its traces are parts of: processes of several containers may have one pid. Then
+// it puts all traces in the order of their ranks.
+func (r *Reader) number(ranks map[int32][]*document, unnamed []*document) error {
+	for _, d := range unnamed {
+		for _, n := range slices.Sorted(maps.Keys(ranks)) {
+			if i := slices.IndexFunc(ranks[n], d.copyOf); i >= 0 {
+				return problem(d.path, "it holds the same rows as "+ranks[n][i].path, "give each trace once")
+			}
+		}
+		n := r.rankFor(d, ranks)
+		ranks[n] = append(ranks[n], d)
 	}
-	for i, d := range r.docs {
-		if d.active {
-			d.info.Ranks[0], d.info.RankFacts[0].Rank = numbers[i], numbers[i]
+	for n, docs := range ranks {
+		for _, d := range docs {
+			d.info.Ranks[0], d.info.RankFacts[0].Rank = n, n
 		}
 	}
 	slices.SortStableFunc(r.docs, func(a, b *document) int {
@@ -127,21 +152,35 @@ func (r *Reader) rank() error {
 	return nil
 }
 
-// inOrder numbers the ranks in the order of the traces. A trace is of the first rank that all
-// of its traces are parts of: processes of several containers may have one pid.
-func (r *Reader) inOrder(numbers []int32) {
-	var ranks [][]*document
-	for i, d := range r.docs {
-		if !d.active {
-			continue
+// rankFor is the rank of a trace that does not say it.
+func (r *Reader) rankFor(d *document, ranks map[int32][]*document) int32 {
+	other := func(part *document) bool { return !r.parts(part, d) }
+	for _, n := range slices.Sorted(maps.Keys(ranks)) {
+		if !slices.ContainsFunc(ranks[n], other) {
+			return n
 		}
-		other := func(part *document) bool { return !r.parts(part, d) }
-		k := slices.IndexFunc(ranks, func(parts []*document) bool { return !slices.ContainsFunc(parts, other) })
-		if k < 0 {
-			k, ranks = len(ranks), append(ranks, nil)
-		}
-		ranks[k], numbers[i] = append(ranks[k], d), int32(k)
 	}
+	free := int32(0)
+	for ranks[free] != nil {
+		free++
+	}
+	return free
+}
+
+// saysRank returns the rank that a trace or else its name says.
+func (d *document) saysRank() (int32, bool) {
+	if d.head.ranked {
+		return d.head.rank, true
+	}
+	return rankOfName(d.path)
+}
+
+// copyOf tells whether two traces of one process hold the same rows.
+func (d *document) copyOf(e *document) bool {
+	process, _ := d.counts.process()
+	other, _ := e.counts.process()
+	return process != "" && process == other && d.began() == e.began() && d.ended() == e.ended() &&
+		d.counts.rows == e.counts.rows && d.counts.busy == e.counts.busy
 }
 
 // parts tells whether two traces are parts of one rank: the same process and device, one

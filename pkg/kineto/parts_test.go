@@ -35,7 +35,9 @@ func TestCycles(t *testing.T) {
 		"cycles of a rank":  {[]string{cycle("9", 5000, 3), cycle("9", 1000, 3)}, "[3] [[460000 4010000]]"},
 		"two processes":     {[]string{cycle("9", 1000, -1), cycle("8", 5000, -1)}, "[0 1] []"},
 		"two of each":       {[]string{cycle("9", 1000, 0), cycle("8", 1000, 1), cycle("8", 5000, 1), cycle("9", 5000, 0)}, "[0 1] [[460000 4010000]]"},
-		"two of one number": {[]string{cycle("9", 1000, -1), cycle("9", 5000, -1), cycle("9", 1000, -1), cycle("9", 5000, -1)}, "[0 1] [[460000 4010000]]"},
+		"two of one number": {[]string{cycle("9", 1000, -1), cycle("9", 5000, -1), cycle("9", 1001, -1), cycle("9", 5001, -1)}, "[0 1] [[460000 4010000]]"},
+		"the same twice":    {[]string{cycle("9", 1000, -1), cycle("8", 1000, -1), cycle("9", 1000, -1)}, "x2.json: it holds the same rows as"},
+		"one says its rank": {[]string{cycle("9", 1000, 1), cycle("8", 1000, -1)}, "[0 1] []"},
 		"at the same time":  {[]string{cycle("9", 1000, -1), cycle("9", 1200, -1)}, "[0 1] []"},
 		"same rank at once": {[]string{cycle("9", 1000, 0), cycle("9", 1200, 0)}, "is of rank 0, as is"},
 		"another's rank":    {[]string{cycle("9", 1000, 0), cycle("8", 5000, 0)}, "is of rank 0, as is"},
@@ -69,6 +71,44 @@ func TestCycles(t *testing.T) {
 		}
 		if !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// TestPlaces numbers processes of one rank that names of files place in several replicas or
+// stages, and refuses those that they do not.
+func TestPlaces(t *testing.T) {
+	for names, want := range map[string]string{
+		"dp1_pp0_tp0_rank0.1.json dp0_pp0_tp0_rank0.2.json dp10_pp0_tp0_rank0.3.json": "dp0 dp1 dp10",
+		"5-TP-0-PP-1.json 5-TP-0-PP-0.json":                                           "5-TP-0-PP-0 5-TP-0-PP-1",
+		"rank0.1.json rank0.2.json":                                                   "is of rank 0, as is",
+	} {
+		var paths []string
+		dir := t.TempDir()
+		for i, name := range strings.Fields(names) {
+			paths = append(paths, filepath.Join(dir, name))
+			if err := os.WriteFile(paths[i], []byte(cycle(fmt.Sprint(7+i), 1000, -1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Open(paths, Options{})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = ""
+			for i, d := range r.docs {
+				if d.info.Ranks[0] != int32(i) {
+					t.Errorf("%s is of rank %d", d.path, d.info.Ranks[0])
+				}
+				name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(d.path), ".json"), "_")
+				got += name + " "
+			}
+			if !strings.Contains(fmt.Sprint(r.docs[0].info.Warnings), "several processes are of rank 0") {
+				t.Errorf("no warning: %s", r.docs[0].info.Warnings)
+			}
+			r.Close()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", names, got, want)
 		}
 	}
 }
