@@ -35,7 +35,7 @@ for command in cmd/*/main.go; do
 	fi
 done
 
-CGO_ENABLED=0 go build -o "$dir/.hostbound" -trimpath -ldflags='-s -w' ./cmd/hostbound
+CGO_ENABLED=0 go build -o "$dir/.hostbound" -trimpath -pgo=scripts/hostbound.pgo -ldflags='-s -w' ./cmd/hostbound
 mv -f "$dir/.hostbound" "$dir/hostbound" # at once: someone may be running it
 
 man=$share/man/man1

@@ -143,7 +143,7 @@ for target in $targets; do
 	name=hostbound-$version-$os-$arch
 	rm -rf "${tmp:?}/$name"
 	cp -a "$tmp/native" "$tmp/$name"
-	GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$tmp/$name/bin/hostbound" ./cmd/hostbound
+	GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -pgo=scripts/hostbound.pgo -ldflags='-s -w' -o "$tmp/$name/bin/hostbound" ./cmd/hostbound
 	if [ "$os" = linux ]; then
 		deb "$tmp/$name" "$arch"
 		image "$tmp/$name" "$arch"

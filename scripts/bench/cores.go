@@ -32,7 +32,7 @@ func cores(dir, bin string, counts []int, events, ranks, runs int) (bool, error)
 	for _, name := range []string{"verdict", "nsys2arrow", "gaps"} {
 		var first cost
 		for k, n := range counts {
-			c, err := median([][]string{{"env", "GOMAXPROCS=" + strconv.Itoa(n), filepath.Join(bin, name), trace}}, runs)
+			c, err := median([][]string{append([]string{"env", "GOMAXPROCS=" + strconv.Itoa(n)}, tool(bin, name, trace)...)}, runs)
 			if err != nil {
 				return false, err
 			}

@@ -1,11 +1,14 @@
 // Bench measures the filters as whole processes on generated traces: events a
 // second and peak memory, the median of several runs. With --scale it takes
 // several sizes and compares what an event takes in each, with --cores several numbers of
-// processors. With --torch it measures how a trace of PyTorch's profiler is read.
+// processors. With --torch it measures how a trace of PyTorch's profiler is read. With
+// --profile it writes the profile that the installed binary is optimised by:
+//
+//	go run ./scripts/bench --profile scripts/hostbound.pgo
 //
 // Where there is no Go, it runs what was built elsewhere:
 //
-//	CGO_ENABLED=0 go build -o bin/ ./cmd/... ./scripts/gentrace ./scripts/bench
+//	CGO_ENABLED=0 go build -pgo=scripts/hostbound.pgo -o bin/ ./cmd/hostbound ./scripts/gentrace ./scripts/bench
 //	bin/bench --bin bin --cores 1,2,4,8,16
 package main
 
@@ -42,6 +45,7 @@ func main() {
 	traces := flag.Bool("torch", false, "measure reading a trace of PyTorch's profiler")
 	scaled := flag.Bool("scale", false, "compare several sizes")
 	ranks := flag.Int("ranks", 2, "`ranks` of the traces of --scale and --cores")
+	profiled := flag.String("profile", "", "measure nothing, and write a profile for the compiler to `file`")
 	counts := flag.String("cores", "", "compare these `numbers` of processors, such as 1,2,4")
 	built := flag.String("bin", "", "run the commands in `dir`, and build none")
 	keep := flag.String("dir", "", "keep the trace and streams in `dir`")
@@ -72,6 +76,9 @@ func main() {
 	}
 	switch {
 	case err != nil:
+	case *profiled != "":
+		err = profile(dir, bin, *profiled, sizes[0], host)
+		ok = true
 	case *traces:
 		ok, err = torch(dir, bin, sizes[0], *runs)
 	case *scaled:

@@ -14,16 +14,25 @@ import (
 	"time"
 )
 
+// build builds the commands as they are installed, and the generator, and returns the folder that they are in.
 func build(dir string) (string, error) {
 	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", bin, "./cmd/...", "./scripts/gentrace").CombinedOutput()
+	out, err := exec.Command("go", "build", "-pgo=scripts/hostbound.pgo", "-o", bin, "./cmd/"+binary, "./scripts/gentrace").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return bin, nil
+}
+
+// binary is what has all commands: what scripts/install.sh installs.
+const binary = "hostbound"
+
+// tool is a command of ours with its arguments.
+func tool(bin, name string, args ...string) []string {
+	return append([]string{filepath.Join(bin, binary), name}, args...)
 }
 
 // generate makes a trace.

@@ -55,15 +55,14 @@ func scale(dir, bin string, sizes []int, ranks, runs int) (bool, error) {
 // scaleMeasurements are what is measured for each size; times is what an event
 // may take of its time in the first one, 0 for anything.
 func scaleMeasurements(bin, dir, trace string) []measurement {
-	tool := func(name string, args ...string) []string { return append([]string{filepath.Join(bin, name)}, args...) }
 	checkpoint := filepath.Join(dir, "checkpoint")
 	all := []measurement{
-		{name: verdictFile, commands: [][]string{tool("verdict", trace)}, times: slowestVerdict},
-		{name: "gaps FILE", commands: [][]string{tool("gaps", trace)}, times: slowestOther},
-		{name: "diff FILE FILE", commands: [][]string{tool("diff", trace, trace)}, times: slowestOther},
-		{name: "nsys2arrow FILE", commands: [][]string{tool("nsys2arrow", trace)}, times: slowestOther},
-		{name: "nsys2arrow --checkpoint", commands: [][]string{{"sh", "-c", `rm -rf "$2" && "$0" "$1" --checkpoint "$2" >/dev/null`, filepath.Join(bin, "nsys2arrow"), trace, checkpoint}}, times: slowestOther},
-		{name: "the pipe of all five", commands: [][]string{tool("nsys2arrow", trace), tool("isolate"), tool("phase"), tool("metrics"), tool("verdict")}, times: slowestOther},
+		{name: verdictFile, commands: [][]string{tool(bin, "verdict", trace)}, times: slowestVerdict},
+		{name: "gaps FILE", commands: [][]string{tool(bin, "gaps", trace)}, times: slowestOther},
+		{name: "diff FILE FILE", commands: [][]string{tool(bin, "diff", trace, trace)}, times: slowestOther},
+		{name: "nsys2arrow FILE", commands: [][]string{tool(bin, "nsys2arrow", trace)}, times: slowestOther},
+		{name: "nsys2arrow --checkpoint", commands: [][]string{{"sh", "-c", `rm -rf "$2" && "$0" nsys2arrow "$1" --checkpoint "$2" >/dev/null`, filepath.Join(bin, binary), trace, checkpoint}}, times: slowestOther},
+		{name: "the pipe of all five", commands: [][]string{tool(bin, "nsys2arrow", trace), tool(bin, "isolate"), tool(bin, "phase"), tool(bin, "metrics"), tool(bin, "verdict")}, times: slowestOther},
 		{name: cScanName, commands: scanOf(trace)},
 	}
 	return all

@@ -37,7 +37,7 @@ type files struct {
 
 // tool is a command of ours.
 func (f *files) tool(name string, args ...string) []string {
-	return append([]string{filepath.Join(f.bin, name)}, args...)
+	return tool(f.bin, name, args...)
 }
 
 // prepare makes the files.

@@ -29,13 +29,12 @@ func torch(dir, bin string, events, runs int) (bool, error) {
 	fmt.Printf("; medians of %d runs on %s\n\n", runs, machine())
 	fmt.Printf("| %-24s | wall s |  CPU s | peak MiB | at most |\n|%s|-------:|-------:|---------:|--------:|\n", "command", strings.Repeat("-", 26))
 	t := torchTable{binding: events >= torchEvents}
-	read := []string{filepath.Join(bin, "torch2arrow"), trace}
-	json, err := median([][]string{read}, runs)
+	json, err := median([][]string{tool(bin, "torch2arrow", trace)}, runs)
 	if err != nil {
 		return false, err
 	}
 	t.row("torch2arrow FILE.json", json, slowestJSON)
-	zipped, err := median([][]string{{read[0], trace + ".gz"}}, runs)
+	zipped, err := median([][]string{tool(bin, "torch2arrow", trace+".gz")}, runs)
 	if err != nil {
 		return false, err
 	}
