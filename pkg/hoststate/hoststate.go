@@ -96,6 +96,18 @@ func (w Why) OffCPU() bool {
 // Lost tells whether the thread is known to be off its CPU although it waits for nothing.
 func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 
+// forOthers are the classes of calls in which a thread goes on when another one, or another
+// process, has done something, by their index in osname.Classes.
+var forOthers = func() (is [maxClasses]bool) {
+	for k, class := range osname.Classes {
+		is[k] = class == osname.Wait || class == osname.IO || class == osname.Join
+	}
+	return is
+}()
+
+// ForOthers tells whether the thread is blocked until another one has done something.
+func (w Why) ForOthers() bool { return w >= Blocked && w < Preempted && forOthers[w-Blocked] }
+
 // InCall tells whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }
 

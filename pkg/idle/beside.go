@@ -86,9 +86,6 @@ const maxCPURuns = 1 << 15
 // to are let go of.
 var few = 1 << 13 // changed by tests only
 
-// maxBesides is how much of single slices is kept before it is added up.
-const maxBesides = 4096
-
 // besideAt is what a thread did in one slice.
 type besideAt struct {
 	slice, thread int32
@@ -126,11 +123,28 @@ func (r *Rank) onCPU(h *hostThread, run cpuRun) {
 	if run.start >= run.end {
 		return
 	}
+	r.runOf(h, run)
 	if len(h.ran) >= max(few, h.room) {
 		h.ran = lately(h.ran, min(r.reach(), r.slices[len(r.slices)-1].start))
 		h.room = min(2*len(h.ran), maxCPURuns)
 	}
 	h.ran = append(h.ran, run)
+}
+
+// runOf adds a run, which comes after h.ran, to what its thread did in the open slice: all of
+// it, of which closeBeside leaves what comes after the slice to the next one.
+func (r *Rank) runOf(h *hostThread, run cpuRun) {
+	one := &h.beside
+	one.Ran += run.end - run.start
+	if n := len(h.ran); n > 0 && h.ran[n-1].cpu != run.cpu {
+		one.Moves++
+		if r.opt.Places.betweenSockets(h.ran[n-1].cpu, run.cpu) {
+			one.Crossings++
+		}
+	}
+	if r.opt.Places.far(run.cpu) {
+		one.Far += run.end - run.start
+	}
 }
 
 // keepQuiet keeps a run of a thread that is quiet.
@@ -152,23 +166,14 @@ func (h *hostThread) wake() {
 	h.quiet, h.early = false, nil
 }
 
-// overlap calls f with the runs of a thread between two times, cut to them, the last first,
-// and the CPU before each, -1 where that is not known.
-func (h *hostThread) overlap(from, to int64, f func(run cpuRun, before int32)) {
+// ranOn is how long a thread was on a CPU between two times, -1 for any.
+func (h *hostThread) ranOn(cpu int32, from, to int64) (ns int64) {
 	for k := len(h.ran) - 1; k >= 0 && h.ran[k].end > from; k-- {
-		run, before := h.ran[k], int32(-1)
-		if k > 0 {
-			before = h.ran[k-1].cpu
+		if run := &h.ran[k]; run.start < to && (cpu < 0 || run.cpu == cpu) {
+			ns += min(run.end, to) - max(run.start, from)
 		}
-		if run.start >= to {
-			continue
-		}
-		if run.start < from { // it was there already
-			run.start, before = from, run.cpu
-		}
-		run.end = min(run.end, to)
-		f(run, before)
 	}
+	return ns
 }
 
 // lastCPU returns the CPU that a thread was on last at a time, -1 where nobody knows.
@@ -180,119 +185,109 @@ func (h *hostThread) lastCPU(t int64) int32 {
 	return h.ran[k].cpu
 }
 
-// waitsForOthers tells whether a thread goes on when another one has done something.
-func waitsForOthers(why hoststate.Why) bool {
-	switch why.String() {
-	case "blocked:wait", "blocked:io", "blocked:join":
-		return true
-	}
-	return false
-}
-
-// observeBeside observes that a GPU is idle between two times because of a thread in the
-// state of a key: what the others do meanwhile.
-func (r *Rank) observeBeside(from, to int64, waiting *hostThread, key Key) {
+// observeBeside observes that a GPU is idle between two times because of what a thread does:
+// what the others do meanwhile, where it has lost its CPU or waits for others.
+func (r *Rank) observeBeside(from, to int64, waiting *hostThread, why hoststate.Why) {
 	if !r.opt.Beside || !r.runs { // Fast path: most recordings have none.
 		return
 	}
-	_, why := r.sites.Undivided(key)
 	lost := why.Lost() || why == hoststate.Off
-	waits := !lost && waitsForOthers(why)
-	if !waits && !lost {
+	if !lost && !why.ForOthers() {
 		return
 	}
-	cpu := waiting.lastCPU(from)
+	cpu := int32(-1) // that was lost; -1 where the thread waits
+	if lost {
+		cpu = waiting.lastCPU(from)
+	}
 	for k := len(r.slices) - 1; k >= 0 && from < to; k-- {
 		start := max(from, r.slices[k].start)
 		if start >= to {
 			continue
 		}
-		one := Beside{Waited: to - start}
-		if lost {
-			one = Beside{Lost: to - start}
+		if r.waits != nil && (!lost || cpu >= 0) {
+			r.waits.Add(int64(k), start, to, int64(cpu), waiting.id)
 		}
-		r.addBeside(k, waiting, one)
-		if on := int64(cpu); r.waits != nil && (waits || on >= 0) {
-			if waits {
-				on = -1
-			}
-			r.waits.Add(int64(k), start, to, on, waiting.id)
-		}
-		for _, h := range r.threads {
-			if h == waiting {
-				continue
-			}
-			var one Beside
-			h.overlap(start, to, func(run cpuRun, _ int32) {
-				switch {
-				case waits:
-					one.OnCPU += run.end - run.start
-				case run.cpu == cpu:
-					one.SameCPU += run.end - run.start
-				}
-			})
-			r.addBeside(k, h, one)
-		}
+		r.besideIn(k, waiting, start, to, lost, cpu)
 		to = start
 	}
 }
 
-// closeBeside observes the end of a slice: when threads were on a CPU in it, and where.
+// besideIn observes that of one slice.
+func (r *Rank) besideIn(k int, waiting *hostThread, from, to int64, lost bool, cpu int32) {
+	for _, h := range r.threads {
+		var one Beside
+		switch {
+		case h == waiting && lost:
+			one.Lost = to - from
+		case h == waiting:
+			one.Waited = to - from
+		case lost && cpu >= 0:
+			one.SameCPU = h.ranOn(cpu, from, to)
+		case !lost:
+			one.OnCPU = h.ranOn(cpu, from, to)
+		}
+		if k == len(r.slices)-1 {
+			h.beside.Add(one)
+		} else {
+			r.addBeside(k, h, one)
+		}
+	}
+}
+
+// closeBeside observes the end of the open slice at a time: what ran on after it did so in
+// the next one.
 func (r *Rank) closeBeside(k int, at int64) {
-	if !r.opt.Beside || r.slices[k].group == NoGroup {
+	if !r.opt.Beside || !r.runs {
 		return
 	}
 	for _, h := range r.threads {
-		var one Beside
-		h.overlap(r.slices[k].start, at, func(run cpuRun, before int32) {
-			one.Ran += run.end - run.start
-			if before >= 0 && before != run.cpu {
-				one.Moves++
-				if r.opt.Places.betweenSockets(before, run.cpu) {
-					one.Crossings++
-				}
+		var after Beside
+		for n := len(h.ran) - 1; n >= 0 && h.ran[n].end > at; n-- {
+			ns := h.ran[n].end - max(at, h.ran[n].start)
+			if after.Ran += ns; r.opt.Places.far(h.ran[n].cpu) {
+				after.Far += ns
 			}
-			if r.opt.Places.far(run.cpu) {
-				one.Far += run.end - run.start
-			}
-		})
-		r.addBeside(k, h, one)
-	}
-	if len(r.besides) >= maxBesides {
-		r.settleBeside()
+		}
+		h.beside.Ran -= after.Ran
+		h.beside.Far -= after.Far
+		r.addBeside(k, h, h.beside)
+		h.beside = after
 	}
 }
 
-// addBeside keeps what a thread did in a slice.
+// addBeside adds what a thread did in a closed slice to its group, or keeps it until that is
+// known.
 func (r *Rank) addBeside(k int, h *hostThread, one Beside) {
-	if one != (Beside{}) && r.slices[k].group != NoGroup {
+	switch group := r.slices[k].group; {
+	case one == Beside{} || group == NoGroup:
+	case group == Pending:
 		r.besides = append(r.besides, besideAt{int32(k), h.number, one})
+	default:
+		r.groupBeside(group, h.number).Add(one)
 	}
 }
 
-// settleBeside adds up what is of slices whose group is known.
-func (r *Rank) settleBeside() {
-	kept := r.besides[:0]
-	for _, b := range r.besides {
-		group := r.slices[b.slice].group
-		switch group {
-		case Pending:
-			kept = append(kept, b)
-			continue
-		case NoGroup:
-			continue
-		}
-		if r.beside == nil {
-			r.beside = map[int32][]Beside{}
-		}
-		list := r.beside[group]
-		for int(b.thread) >= len(list) {
-			list = append(list, Beside{})
-		}
-		list[b.thread].Add(b.Beside)
+// groupBeside is what a thread, by its number, did in a group.
+func (r *Rank) groupBeside(group, thread int32) *Beside {
+	if r.beside == nil {
+		r.beside = map[int32][]Beside{}
+	}
+	list := r.beside[group]
+	if n := int(thread) + 1 - len(list); n > 0 {
+		list = append(list, make([]Beside, n)...)
 		r.beside[group] = list
 	}
-	r.besides = kept
+	return &list[thread]
+}
+
+// settleBeside adds up what was kept of slices that were pending.
+func (r *Rank) settleBeside() {
+	for _, b := range r.besides {
+		if group := r.slices[b.slice].group; group >= 0 {
+			r.groupBeside(group, b.thread).Add(b.Beside)
+		}
+	}
+	r.besides = r.besides[:0]
 }
 
 // EachBeside calls f with what is known of each thread in each group, in no particular

@@ -87,13 +87,13 @@ func (l *stackList) keep(from int64) {
 	l.at, l.room = kept, min(2*len(kept), maxStacksAt)
 }
 
-// collect finds the stacks of a thread during a part of a gap, in which it was in a state.
-func (r *Rank) collect(h *hostThread, from, to int64, key Key, g gapOf) {
+// collect finds the stacks of a thread during a part of a gap, in which it was in the state of a
+// key, of this cause and why.
+func (r *Rank) collect(h *hostThread, from, to int64, key Key, cause Cause, why hoststate.Why, g gapOf) {
 	if len(h.samples.at)+len(h.called.at) == 0 {
 		return
 	}
-	_, why := r.sites.Undivided(key)
-	if cause := r.sites.Cause(key); why.InCall() || cause >= Launch && cause <= API {
+	if why.InCall() || cause >= Launch && cause <= API {
 		r.collectCalls(h, from, to, key, g)
 	}
 	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0

@@ -210,9 +210,12 @@ func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 			end = min(to, runs[k+1].At)
 		}
 		if from < end {
-			r.observeBeside(from, end, h, Key(runs[k].State))
-			r.creditState(from, end, h, Key(runs[k].State), g)
-			r.collect(h, from, end, Key(runs[k].State), g)
+			key := Key(runs[k].State)
+			undivided, why := r.sites.Undivided(key)
+			cause := r.sites.Cause(undivided)
+			r.observeBeside(from, end, h, why)
+			r.creditState(from, end, h, key, cause, g)
+			r.collect(h, from, end, key, cause, why, g)
 			from = end
 		}
 	}

@@ -30,8 +30,8 @@ func (r *Rank) Free(k Key) bool {
 
 // creditState credits the time between from and to to the state of a thread, and where
 // that waits for the interpreter lock, to who holds it.
-func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, g gapOf) {
-	if !r.opt.Why || r.sites.Cause(key) != GIL {
+func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, g gapOf) {
+	if !r.opt.Why || cause != GIL {
 		r.credit(from, to, key, g)
 		return
 	}

@@ -93,7 +93,7 @@ type Rank struct {
 	evidence  []Evidence
 	drawn     []stat.Counts      // by key: samples of the CPU in parts of gaps
 	runs      bool               // there are runs of threads
-	besides   []besideAt         // that are not in beside yet
+	besides   []besideAt         // of pending slices, not in beside yet
 	beside    map[int32][]Beside // by group and thread
 	numbers   []threadNumber     // at the end
 	waits     *spill.Log         // by slice: the Waits; nil where nobody asks
@@ -119,6 +119,7 @@ type hostThread struct {
 	quiet bool
 	early []cpuRun
 
+	beside  Beside    // in the open slice so far
 	ran     []cpuRun  // on known CPUs, in the order of their start
 	room    int       // how many of them there may be before some are let go of
 	samples stackList // in the order of their start, as called
@@ -351,7 +352,6 @@ func (r *Rank) Close() {
 	for _, l := range []*spill.Log{r.samples.Log, r.host.Log, r.late.Log} {
 		l.Seal()
 	}
-	r.settleBeside()
 	if r.waits != nil {
 		r.waits.Seal()
 	}

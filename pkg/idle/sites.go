@@ -17,8 +17,9 @@ type Sites struct {
 	// paths holds the paths of ranges, and as leaves the sites of calls and
 	// kernels, whose name is below -1 and holds the cause.
 	paths     thread.Paths
-	unknown   []Key    // by key: the part of it of which nobody knows why; 0: none yet
-	holders   []Holder // of the interpreter lock
+	parts     [1 << partBits]part // that were looked up last
+	unknown   []Key               // by key: the part of it of which nobody knows why; 0: none yet
+	holders   []Holder            // of the interpreter lock
 	holderIDs map[Holder]int32
 	ended     [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
 	waiting   []bool   // by number in Calls: such a call may wait
@@ -68,7 +69,11 @@ const whyLeaf = 1 << 26
 // divide returns the key of the part of k for which why holds.
 func (s *Sites) divide(k Key, why hoststate.Why) Key {
 	if why != hoststate.Unknown {
-		return s.part(k, why)
+		recent := &s.parts[(uint32(k)*0x9e3779b1^uint32(why)*0x85ebca6b)>>(32-partBits)]
+		if recent.of != k || recent.why != why {
+			*recent = part{k, why, s.part(k, why)}
+		}
+		return recent.key
 	}
 	for int(k) >= len(s.unknown) { // Fast path: most recordings know nothing of threads.
 		s.unknown = append(s.unknown, make([]Key, max(64, len(s.unknown)))...)
@@ -78,6 +83,15 @@ func (s *Sites) divide(k Key, why hoststate.Why) Key {
 	}
 	return s.unknown[k]
 }
+
+// part is the key of the part of another one for which why holds.
+type part struct {
+	of  Key
+	why hoststate.Why
+	key Key
+}
+
+const partBits = 10
 
 // part looks the key of a part up.
 func (s *Sites) part(k Key, why hoststate.Why) Key {

@@ -259,6 +259,7 @@ func (r *Rank) SettleEach(group func(slice int) int) {
 		pending = pending[n:]
 	}
 	r.pending = r.pending[:0]
+	r.settleBeside()
 }
 
 // closeHostTime keeps what the launching threads did in the open slice.

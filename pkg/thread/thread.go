@@ -114,12 +114,14 @@ func (t *Thread) Path() int32 {
 func (t *Thread) Advance(to int64) {
 	for t.now < to {
 		in, state, until := t.state(to)
+		part := state
 		if t.Host != nil {
 			var why hoststate.Why
 			why, until = t.Host.At(t.now, until, in)
-			state = t.Divide(state, why)
+			part = t.Divide(state, why)
 		}
-		t.emit(state, until)
+		t.spend(state, until-t.now)
+		t.emit(part, until)
 	}
 }
 
@@ -164,17 +166,21 @@ func (t *Thread) emit(state State, until int64) {
 	if n := len(t.runs); n == t.first || t.runs[n-1].State != state {
 		t.runs = append(t.runs, Run{t.now, state})
 	}
+	t.now = until
+}
+
+// spend adds up the time in a state.
+func (t *Thread) spend(state State, ns int64) {
 	for int(state) >= len(t.spent) {
 		t.spent = append(t.spent, make([]int64, max(64, len(t.spent)))...)
 	}
 	if t.spent[state] == 0 {
 		t.touched = append(t.touched, state)
 	}
-	t.spent[state] += until - t.now
-	t.now = until
+	t.spent[state] += ns
 }
 
-// Spent calls f with the time in each state since it was last called, in no
+// Spent calls f with the time in each state, undivided, since it was last called, in no
 // order in particular.
 func (t *Thread) Spent(f func(State, int64)) {
 	for _, state := range t.touched {
