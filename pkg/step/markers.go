@@ -22,6 +22,7 @@ type markerRange struct {
 	id         int64 // which marker this is, the same for ranges that are one
 	first      int64 // where the first range with this id starts
 	text       string
+	thread     int64 // that opened it
 }
 
 const noNumber = math.MinInt64
@@ -31,11 +32,13 @@ type markers struct {
 	ranges []markerRange
 	ids    int64 // how many different ones there were
 	inside int   // how many without a number lie in one of the same text that began just before
+	// crossed is how many begin during one that another thread opened, and are none of its step.
+	crossed int
 }
 
 // add appends a range, which starts no earlier than those before it, and returns
 // its id and whether that is a new one.
-func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
+func (m *markers) add(start, end, number, thread int64, text string) (id int64, fresh bool) {
 	if len(m.ranges) >= 2*maxMarkers {
 		m.ranges = append(m.ranges[:0], m.ranges[maxMarkers:]...)
 	}
@@ -55,9 +58,10 @@ func (m *markers) add(start, end, number int64, text string) (id int64, fresh bo
 	if n := len(m.ranges); n > 0 {
 		last := &m.ranges[n-1]
 		m.inside += b2n(number == noNumber && end <= last.end && start-last.start <= MergeMarkers && text == last.text)
+		m.crossed += b2n(fresh && last.end > start && last.thread != thread)
 		maxEnd = max(end, last.maxEnd)
 	}
-	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text})
+	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text, thread})
 	return id, fresh
 }
 

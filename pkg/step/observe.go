@@ -36,11 +36,12 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 		number = counts.Step
 	}
 	start, end := b.Start.Values[k], b.End.Values[k]
-	id, fresh := r.markers.add(start, end, number, text)
+	thread, _ := b.Thread.Get(k)
+	id, fresh := r.markers.add(start, end, number, thread, text)
 	if r.plan.method != NVTX {
 		return from
 	}
-	r.outside.marker(end, fresh)
+	r.outside.marker(thread, end, fresh)
 	end = min(end, r.border)
 	if !fresh && r.prolong(id, end) {
 		return from

@@ -13,14 +13,30 @@ type outside struct {
 	end     int64 // latest end of the markers so far, never: none in this segment
 	now     launches
 	markers []launches
+	threads []markerThread
+	opened  int // index of the thread of the last marker, -1 where that is of several
+}
+
+// markerThread is a thread that opens markers.
+type markerThread struct {
+	id       int64
+	markers  int  // that are of no other thread, too
+	launches bool // a kernel or a graph, after its first marker
 }
 
 // launches are calls that launch kernels, and graphs, during a marker and from its
 // end to the next one.
 type launches struct{ kernels, graphs, kernelsAfter, graphsAfter int32 }
 
-// call counts an API call of the given class that starts at t.
-func (o *outside) call(class event.Class, t int64) {
+// call counts an API call of the given class that a thread begins at t.
+func (o *outside) call(class event.Class, thread, t int64) {
+	if class == event.Launch || class == event.GraphLaunch {
+		for i := range o.threads {
+			if o.threads[i].id == thread {
+				o.threads[i].launches = true
+			}
+		}
+	}
 	switch {
 	case class == event.Launch && t < o.end:
 		o.now.kernels++
@@ -33,9 +49,22 @@ func (o *outside) call(class event.Class, t int64) {
 	}
 }
 
-// marker begins a marker that ends at end; one that is not fresh is a part of one
+// marker begins a marker of a thread that ends at end; one that is not fresh is a part of one
 // before. What was launched before the first one of a segment is not counted.
-func (o *outside) marker(end int64, fresh bool) {
+func (o *outside) marker(thread, end int64, fresh bool) {
+	i := slices.IndexFunc(o.threads, func(t markerThread) bool { return t.id == thread })
+	if i < 0 {
+		i = len(o.threads)
+		o.threads = append(o.threads, markerThread{id: thread})
+	}
+	switch {
+	case fresh:
+		o.threads[i].markers++
+		o.opened = i
+	case o.opened >= 0 && o.opened != i: // a marker of several threads is nobody's
+		o.threads[o.opened].markers--
+		o.opened = -1
+	}
 	if o.end == never {
 		o.now, o.end = launches{}, end
 		return
@@ -50,6 +79,17 @@ func (o *outside) marker(end int64, fresh bool) {
 // drains says whether less than another step is launched after the last marker.
 func (o *outside) drains() bool {
 	return o.now.graphsAfter <= o.now.graphs && o.now.kernelsAfter < max(o.now.kernels, minForward)
+}
+
+// idleThreads returns how many markers are of threads that launched nothing since their first
+// one, where others with markers did.
+func (o *outside) idleThreads() (n int) {
+	launching := false
+	for _, t := range o.threads {
+		launching = launching || t.launches
+		n += t.markers * b2n(!t.launches)
+	}
+	return n * b2n(launching)
 }
 
 // minLaunches is how many launches, of graphs one, make a step at least.

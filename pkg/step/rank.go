@@ -252,7 +252,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 			}
 		}
 		if calls && kind == uint32(event.API) {
-			r.outside.call(classes[i], t)
+			r.outside.call(classes[i], b.Thread.Values[i], t)
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {

@@ -616,6 +616,26 @@ func TestProlongedStep(t *testing.T) {
 	}
 }
 
+// besideThread is ten markers of 100 ns, each with a launch, and after each by so many ns one
+// of a thread that launches nothing.
+func besideThread(after int64) (rows []eventtest.Row) {
+	for i := range int64(10) {
+		start := i * 10_000
+		for thread, at := range []int64{start, start + after} {
+			m := eventtest.New(event.NVTX, 0, at, at+100, "_forward_step: 0 ctx reqs, 1 gen reqs")
+			m.Class, m.Thread = event.StepMarker, int64(1+thread)
+			rows = append(rows, m)
+		}
+		call := eventtest.New(event.API, 0, start+10, start+20, "cudaLaunchKernel")
+		call.Class, call.Thread = event.Launch, 1
+		kernel := eventtest.New(event.Kernel, 0, start+30, start+5000, "k")
+		kernel.Device = 0
+		rows = append(rows, call, kernel)
+	}
+	eventtest.Sort(rows)
+	return rows
+}
+
 func TestWarnings(t *testing.T) {
 	var rows []eventtest.Row
 	for i := range int64(10) {
@@ -652,6 +672,8 @@ func TestWarnings(t *testing.T) {
 		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment (5 steps or more, half of them of the common size): its window is all that it has, 2 steps", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"twice", twice(), NVTX, []string{"10 of 20 forward-step markers of rank 0 lie inside another of the same text"}},
+		{"beside the launching thread", besideThread(1000), NVTX, []string{"10 of 20 forward-step markers of rank 0 are of threads that launch nothing"}},
+		{"across threads", besideThread(60), NVTX, []string{"10 of 20 forward-step markers of rank 0 begin during one of another thread", "10 of 20 forward-step markers of rank 0 are of threads"}},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
 		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200 ms divide them into 3 segments; if these are stalls within one benchmark, --segment-gap 399ms includes them"}},
