@@ -111,13 +111,19 @@ func (c *Comparison) mainCause() *causeChange {
 // explainCauses says why there is more idle time.
 func (c *Comparison) explainCauses() {
 	var parts []string
+	sum := 0.0
 	for _, g := range c.grownCauses() {
+		sum += g.delta
 		if len(parts) < 4 {
 			parts = append(parts, g.String())
 		}
 	}
-	if len(parts) > 0 {
-		c.say("Idle time that grew, by cause: %s.", strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		return
+	}
+	c.say("Idle time that grew, by cause: %s.", strings.Join(parts, ", "))
+	if all := c.summary(idleTime).grown(); 2*sum < all {
+		c.say("These are %s of the %s that idle time grew by; the rest lies in causes that stay within the noise one by one.", report.Micros(sum), report.Micros(all))
 	}
 }
 

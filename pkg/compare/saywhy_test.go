@@ -39,6 +39,19 @@ func TestSayWhys(t *testing.T) {
 	}
 }
 
+// TestTrifles says what part of the idle time that grew its causes are, where that is small.
+func TestTrifles(t *testing.T) {
+	for grown, want := range map[float64]int{500: 2, 15: 1} {
+		ten := 10.0
+		row := Row{Delta: &ten, Significant: true}
+		c := &Comparison{Summary: []Row{{Name: idleTime, Delta: &grown, Significant: true}}, Idle: []IdleRow{{Row: row, Cause: "memop", InterStep: &Part{Delta: &ten}}}}
+		c.explainCauses()
+		if len(c.Explanation) != want || want == 2 && !strings.Contains(c.Explanation[1], "10.0 µs of the 500 µs that idle time grew by") {
+			t.Errorf("idle time grew by %v: %q", grown, c.Explanation)
+		}
+	}
+}
+
 // TestAdviceOrder gives the advice for what grew most first, and none but that of the wait
 // for an operation that waits.
 func TestAdviceOrder(t *testing.T) {

@@ -46,8 +46,8 @@ func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
 	return scanAll(s, columns, deviceTable, append(ints("pid", "cudaId"), textColumns("uuid")...), func(b *block) error {
 		pids, devices, uuids := b.column("pid"), b.column("cudaId"), b.column("uuid")
 		for i := range b.n {
-			if !pids.Null[i] && !devices.Null[i] {
-				r.deviceUUIDs[cudaDevice{pids.Int[i], devices.Int[i]}] = string(uuids.Text(i))
+			if uuid := string(uuids.Text(i)); uuid != "" && !pids.Null[i] && !devices.Null[i] {
+				r.deviceUUIDs[cudaDevice{pids.Int[i], devices.Int[i]}] = uuid
 			}
 		}
 		return nil
@@ -124,8 +124,12 @@ func (r *Reader) warnOfSharing() {
 			}
 		}
 		if shared > 0 {
+			unless := ""
+			if len(rep.deviceUUIDs) == 0 { // before schema 3.24
+				unless = " (unless it is divided into instances, MIG, of which this version of the export tells nothing)"
+			}
 			h := &r.header.Reports[i]
-			h.Warnings = append(h.Warnings, fmt.Sprintf("several processes work on %s: time in which it is idle for one may be the work of another", plural(shared, "GPU")))
+			h.Warnings = append(h.Warnings, fmt.Sprintf("several processes work on %s: time in which it is idle for one may be the work of another%s", plural(shared, "GPU"), unless))
 		}
 	}
 }
