@@ -46,7 +46,15 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 	case word == "--"+completionFlag && len(args) == 3:
 		err = writeCompletion(name, args[2], stdout)
 	default:
-		err = Misuse("unknown command: "+word, "'"+name+" --help' lists the commands")
+		advice := "'" + name + " --help' lists the commands"
+		var names []string
+		for _, c := range cmds {
+			names = append(names, c.Name, c.Installed)
+		}
+		if meant := closest(word, names); meant != "" {
+			advice = "did you mean " + meant + "? " + advice
+		}
+		err = Misuse("unknown command: "+word, advice)
 	}
 	if err != nil {
 		c.complain(err)
