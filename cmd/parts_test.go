@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/sim"
@@ -25,6 +26,22 @@ func TestSideBySide(t *testing.T) {
 				if got := call(t, nil, "verdict", args...); got != want {
 					t.Errorf("--by %s, a report for each rank: %v, markers %q: %v\nside by side %v", by, split, markers, want, got)
 				}
+			}
+		}
+	}
+}
+
+// TestPartNoSurer wants a verdict on chosen steps, or times, to be no surer than that on the
+// whole run, whose markers were to have become steps: before and after steps are found.
+func TestPartNoSurer(t *testing.T) {
+	for share, want := range map[float64]string{0: "YES", 0.75: "INCONCLUSIVE"} {
+		c := sim.Default()
+		c.Ranks, c.Layers, c.Steps, c.Engine.EagerShare = 1, 4, 60, share
+		files := testrun.Simulate(t, c, false)
+		for _, part := range [][]string{nil, {"--from", "3", "--to", "12"}, {"--from", "450ms", "--to", "900ms"}} {
+			args := append([]string{"--format", "json", "--by", "graph"}, part...)
+			if got := call(t, nil, "verdict", append(args, files...)...); !strings.Contains(got.stdout, `"verdict": "`+want+`"`) {
+				t.Errorf("%v of eager steps, %v: not %s:\n%.500s", share, part, want, got.stdout)
 			}
 		}
 	}

@@ -120,6 +120,8 @@ type Isolation struct {
 	SegmentGap int64 `json:"segment_gap_ns"`
 	// Busy is what counts as GPU activity: "kernels" or "all".
 	Busy string `json:"busy"`
+	// Chosen: steps were looked for in a choice of a report's rows.
+	Chosen bool `json:"chosen,omitempty"`
 }
 
 // Error is an error in what a stage was asked to do with a stream, with the

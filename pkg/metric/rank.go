@@ -25,7 +25,8 @@ type rank struct {
 	thread   int              // index of that of the last launch
 	prep     interval.Growing // ranges that prepare input, of all threads
 	requests requests
-	name     int // index in rules.prep of the text of prep, past the end: none yet
+	markers  int64 // forward-step marker ranges among the rows
+	name     int   // index in rules.prep of the text of prep, past the end: none yet
 	seen     seen
 
 	// What the slices before come to: those of the trace's window, of the period
@@ -108,6 +109,9 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.NVTX:
 			if r.rules.anyRange || classes[i] == event.Prep && b.Class.Valid.Get(i) {
 				r.observePrep(b.Name.Get(i), starts[i], ends[i])
+			}
+			if classes[i] == event.StepMarker && b.Class.Valid.Get(i) {
+				r.markers++
 			}
 			if r.requests.recorded {
 				r.observeFetch(b, i, ends[i])

@@ -164,9 +164,7 @@ func (c *computer) result() *Result {
 		facts := c.header.RankFacts(r.id)
 		res.Ranks = append(res.Ranks, r.summary(&w, facts))
 		res.Ranks[len(res.Ranks)-1].addRequestWait(Aggregate, &w, r)
-		if facts != nil && c.countsMarkers(r.id) {
-			res.Markers += facts.Markers
-		}
+		res.Markers += c.markers(r, facts)
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(Aggregate)
@@ -203,11 +201,21 @@ func (c *computer) decideWindow(res *Result, steps int) {
 	res.NoSteps = res.NoSteps || c.opt.NoSteps
 }
 
-// countsMarkers tells whether the header counts the marker ranges of the rank
-// that its steps are to be compared with: the presets', of all of its rows.
-func (c *computer) countsMarkers(rank int32) bool {
-	report, isolation := c.header.Report(rank), c.header.Isolation
-	return (report == nil || !report.Chosen) && (isolation == nil || isolation.Marker == "")
+// markers is the number of marker ranges that the steps of a rank are to be compared with:
+// the presets', as the header counts them in all of a report's rows. Of rows that were chosen
+// it is what there are of them, or, if steps had been identified before, as large a share as
+// of the steps, so that a part is no surer than the whole.
+func (c *computer) markers(r *rank, facts *event.RankFacts) int64 {
+	report, isolation := c.header.Report(r.id), c.header.Isolation
+	switch {
+	case facts == nil || isolation != nil && isolation.Marker != "":
+		return 0
+	case report == nil || !report.Chosen:
+		return facts.Markers
+	case isolation == nil || isolation.Chosen || r.walk.Window == nil || r.walk.Window.Steps == 0:
+		return r.markers
+	}
+	return facts.Markers * int64(len(r.walk.Steps)) / r.walk.Window.Steps
 }
 
 // run is what the header says of the run.

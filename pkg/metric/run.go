@@ -36,7 +36,8 @@ type Run struct {
 	Kernels  int64 `json:"kernels"`
 	Launches int64 `json:"launches"`
 	// Markers is the number of forward-step marker ranges of the ranks, 0 where
-	// the reports do not say or other ranges were asked for.
+	// the reports do not say or other ranges were asked for. Of a choice of steps it is
+	// the share of them that the chosen steps have of all.
 	Markers int64 `json:"markers,omitempty"`
 	// NoSteps tells that steps were looked for and none found; LostEvents that
 	// the profiler said that it lost CUDA events; StartOnly that a trace has no forward

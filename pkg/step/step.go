@@ -240,6 +240,7 @@ func (it *Isolator) describe() {
 	if it.opt.BusyAll {
 		it.header.Isolation.Busy = "all"
 	}
+	it.header.Isolation.Chosen = slices.ContainsFunc(it.header.Reports, func(r event.Report) bool { return r.Chosen })
 }
 
 // Header returns the header of the stream with steps.

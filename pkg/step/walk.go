@@ -176,7 +176,7 @@ func (w *Walker) Finish() {
 // setWindow keeps what the window row says.
 func (w *Walker) setWindow(b *event.Batch, i int) {
 	w.Window = &Window{
-		Start: b.Start.Values[i], End: b.End.Values[i], CommonSize: b.Size.Values[i], segment: -1,
+		Start: b.Start.Values[i], End: b.End.Values[i], CommonSize: b.Size.Values[i], Steps: b.Step.Values[i], segment: -1,
 	}
 	if n, ok := b.Segment.Get(i); ok {
 		w.Window.segment = n

@@ -126,6 +126,7 @@ type Window struct {
 	// LacksMarkers tells that more than a tenth of the steps, found by markers, hold an
 	// iteration more, which has none. The window row has the class step then.
 	LacksMarkers bool
+	Steps        int64 // of the rank when they were identified, before any choice
 	segment      int64 // number of the benchmark segment, -1: none
 }
 
