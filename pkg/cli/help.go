@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,10 +120,7 @@ type group struct {
 func (cmd *Command) groups() []group {
 	var all []group
 	for _, f := range cmd.allFlags() {
-		heading := f.Group
-		if heading == "" {
-			heading = "Flags"
-		}
+		heading := cmp.Or(f.Group, "Flags")
 		k := slices.IndexFunc(all, func(g group) bool { return g.heading == heading })
 		if k < 0 {
 			k = len(all)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"slices"
@@ -105,10 +106,7 @@ func (c *Context) keptKinds() func(event.Source) (event.Source, error) {
 
 // checkRange checks that the range makes sense, and with the window asked for.
 func (c *Context) checkRange(s *checkpoint.Selection) error {
-	r := s.Time
-	if r == nil {
-		r = s.Steps
-	}
+	r := cmp.Or(s.Time, s.Steps)
 	switch {
 	case s.Time != nil && s.Steps != nil:
 		return cli.Misuse("--from and --to mix steps and times", "give two step numbers, or two times with their units")

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -81,16 +82,12 @@ func (s *summary) document(h *event.Header) *report.Document {
 			t.Row(report.Str(event.Kind(kind).String()), report.Int(n))
 		}
 	}
-	ids := make([]int32, 0, len(s.ranks))
-	for id := range s.ranks {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+
 	t = d.Section("Ranks").Table("", report.Column{Title: "rank", Right: true}, report.Column{Title: "rows", Kind: report.Count},
 		report.Column{Title: "steps", Kind: report.Count, Minor: 1}, report.Column{Title: event.Context.String(), Kind: report.Count, Minor: 2},
 		report.Column{Title: event.Generation.String(), Kind: report.Count, Minor: 2}, report.Column{Title: "benchmark window", Kind: report.Duration, Minor: 1})
 	t.Top = defaultTop
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(s.ranks)) {
 		t.Row(s.ranks[id].cells(id)...)
 	}
 	return d

@@ -157,14 +157,12 @@ func (c *Comparison) adviseWarmUp() {
 
 // setsUp tells whether an API call belongs to warm-up.
 func setsUp(name string) bool {
-	for _, prefix := range []string{"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cudaGraphInstantiate",
-		"cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemMap", "cuModuleLoad", "cuLibraryLoad", "cuGraphInstantiate"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(setUpCalls, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
+
+// setUpCalls are how the names of such calls begin.
+var setUpCalls = []string{"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cudaGraphInstantiate",
+	"cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemMap", "cuModuleLoad", "cuLibraryLoad", "cuGraphInstantiate"}
 
 // advisePhase looks for a change in the context phase only.
 func (c *Comparison) advisePhase() {

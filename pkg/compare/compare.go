@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -47,12 +48,8 @@ func (o *Options) check() error {
 			o.Phase = All
 		}
 	}
-	if o.Alpha == 0 {
-		o.Alpha = 0.05
-	}
-	if o.Control == "" {
-		o.Control = Family
-	}
+	o.Alpha = cmp.Or(o.Alpha, 0.05)
+	o.Control = cmp.Or(o.Control, Family)
 	if o.Sources == nil {
 		o.Sources = DefaultSources()
 	}

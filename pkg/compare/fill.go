@@ -35,8 +35,7 @@ func (c *Comparison) figureRow(name string) Row {
 	base := c.base.figures[name]
 	var target *value
 	if c.target != nil {
-		v := c.target.figures[name]
-		target = &v
+		target = new(c.target.figures[name])
 	}
 	c.fill(&r, &base, target)
 	return r

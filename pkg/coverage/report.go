@@ -123,8 +123,7 @@ func (s *Summary) Report(names Names, source string) Report {
 	}
 	rep.Partial = append(rep.Partial, s.partial...)
 	if n.Kernels > 0 {
-		coverage := float64(n.Replayed) / float64(n.Kernels)
-		rep.Coverage = &coverage
+		rep.Coverage = new(float64(n.Replayed) / float64(n.Kernels))
 	}
 	rep.Recapture = recapture(&rep, source)
 	for name, sum := range s.kernels {
@@ -150,8 +149,7 @@ func (s *Summary) perStep(n int64) *float64 {
 	if s.steps == 0 {
 		return nil
 	}
-	x := float64(n) / float64(s.steps)
-	return &x
+	return new(float64(n) / float64(s.steps))
 }
 
 // recapture returns the command line, or the argument of PyTorch's profiler, that records what is missing, "" where nothing is.

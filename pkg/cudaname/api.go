@@ -1,6 +1,9 @@
 package cudaname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // API returns the canonical form of a recorded CUDA API name: without the marks
 // of the per-thread default stream (_ptsz, _ptds) and without its version, which
@@ -152,10 +155,5 @@ func isAlloc(call string) bool {
 		"LibraryUnload", "LibraryGetKernel", "GetFuncBySymbol":
 		return true
 	}
-	for _, family := range allocFamilies {
-		if strings.HasPrefix(call, family) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(allocFamilies, func(family string) bool { return strings.HasPrefix(call, family) })
 }

@@ -1,6 +1,9 @@
 package cudaname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Effect is what a call does that matters to whoever waits for it, as bits.
 type Effect uint8
@@ -45,10 +48,5 @@ func makesObjects(call string) bool {
 	case "MallocAsync", "FreeAsync", "MemAllocAsync", "MemFreeAsync", "MallocFromPoolAsync", "MemAllocFromPoolAsync":
 		return false // out of a pool: as cheap as a launch
 	}
-	for _, p := range objectCalls {
-		if strings.HasPrefix(call, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(objectCalls, func(p string) bool { return strings.HasPrefix(call, p) })
 }

@@ -1,6 +1,7 @@
 package cudaname
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -36,9 +37,7 @@ func Demangle(name string) string {
 // A short name that is in fact a demangled one, as some text reports have it, is
 // read the same.
 func newSymbol(short, demangled string) symbol {
-	if demangled == "" {
-		demangled = short
-	}
+	demangled = cmp.Or(demangled, short)
 	scope, head := splitDemangled(demangled)
 	base := lastComponent(scope)
 	if short != "" && short != demangled {

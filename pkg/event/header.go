@@ -1,5 +1,10 @@
 package event
 
+import (
+	"maps"
+	"slices"
+)
+
 // Header is what goes ahead of the rows, so that a stage can decide before the
 // first one.
 type Header struct {
@@ -30,12 +35,7 @@ var Readers = map[string]string{"nsys": "nsys2arrow", "torch": "torch2arrow"}
 // Whole tells whether the rows are those of the reports, all of them and no others:
 // a reader wrote them.
 func (h *Header) Whole() bool {
-	for _, reader := range Readers {
-		if h.Stage == reader {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(Readers)), h.Stage)
 }
 
 // Why there are no context switches in a report.

@@ -65,8 +65,7 @@ func (p *Flame) height() float64 {
 
 func (p *Flame) draw(c *canvas) {
 	c.Open("svg", "class", "zoom", "x", "0", "y", "0", "width", "100%", "height", "100%")
-	left := maxNodes
-	p.node(c, &p.Root, nil, 0, 0, &left)
+	p.node(c, &p.Root, nil, 0, 0, new(maxNodes))
 	c.Close()
 }
 

@@ -163,8 +163,7 @@ func (p *Placement) locate(places idle.Places, b *idle.Beside) {
 		p.Crossings = &b.Crossings
 	}
 	if places.Nodes != nil && len(places.GPUNodes) > 0 {
-		far := us(b.Far)
-		p.FarUs, p.GPUNodes = &far, places.GPUNodes
+		p.FarUs, p.GPUNodes = new(us(b.Far)), places.GPUNodes
 	}
 }
 

@@ -132,8 +132,7 @@ func perStep(x float64, steps int64) *float64 {
 	if steps == 0 {
 		return nil
 	}
-	x /= float64(steps)
-	return &x
+	return new(x / float64(steps))
 }
 
 // gapReport lists buckets and the longest gaps. Gaps of segments outside of the report's
@@ -165,8 +164,7 @@ func (c *computer) gapReport(views []*view) Gaps {
 			b.LowerUs = us(bucketLimits[i-1])
 		}
 		if i < len(bucketLimits) {
-			upper := us(bucketLimits[i])
-			b.UpperUs = &upper
+			b.UpperUs = new(us(bucketLimits[i]))
 		}
 		gaps.Buckets = append(gaps.Buckets, b)
 	}

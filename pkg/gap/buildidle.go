@@ -38,8 +38,7 @@ func (c *computer) idleReport(views []*view) Idle {
 		})
 	}
 	if rep.Steps > 0 {
-		x := us(inter)
-		rep.InterStepUs = &x
+		rep.InterStepUs = new(us(inter))
 	}
 	rep.TotalUs, rep.WindowUs = us(whole.total()), us(window)
 	rep.Causes = c.causes(whole, rep.Steps)

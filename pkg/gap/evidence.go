@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -217,14 +218,9 @@ func (c *computer) counts(f *found) map[int32]int64 {
 
 // inOrder returns stacks in alphabetical order.
 func (c *computer) inOrder(of map[int32]int64) []int32 {
-	var order []int32
-	for stack := range of {
-		order = append(order, stack)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
+	return slices.SortedFunc(maps.Keys(of), func(a, b int32) int {
 		return cmp.Or(strings.Compare(c.stackText(a), c.stackText(b)), cmp.Compare(a, b))
 	})
-	return order
 }
 
 // stackText is a stack as the header has it: functions joined by ";", "" for -1.

@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -111,11 +112,7 @@ func (p *pool) families() (list []Family, unknown string) {
 func (c *computer) running(rep *Report, strata map[stratum]*found) {
 	type part struct{ cause, why string }
 	all, parts := &pool{}, map[part]*pool{}
-	order := make([]stratum, 0, len(strata))
-	for of := range strata {
-		order = append(order, of)
-	}
-	slices.SortFunc(order, func(a, b stratum) int {
+	order := slices.SortedFunc(maps.Keys(strata), func(a, b stratum) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
 	})
 	for _, of := range order {

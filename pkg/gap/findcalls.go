@@ -203,12 +203,7 @@ func innermost(path string) string {
 
 // forward tells whether a path is inside a forward-step marker.
 func (f *finder) forward(path string) bool {
-	for _, name := range strings.Split(path, " > ") {
-		if f.c.markerNames()[name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(path, " > "), func(name string) bool { return f.c.markerNames()[name] })
 }
 
 // markerNames are the names of forward-step markers.

@@ -175,8 +175,7 @@ func (f *finder) raise(pattern string, h *hostTime) bool {
 		return false
 	}
 	if worth := us(h.ns); worth/f.steps > f.rep.Findings[k].UsStep {
-		share := worth / f.rep.Idle.TotalUs
-		f.rep.Findings[k].UsStep, f.rep.Findings[k].Share = worth/f.steps, &share
+		f.rep.Findings[k].UsStep, f.rep.Findings[k].Share = worth/f.steps, new(worth/f.rep.Idle.TotalUs)
 		f.rep.Findings[k].Evidence += "; it holds launching threads up for " + f.per(worth) + " of idle time"
 	}
 	return true

@@ -124,8 +124,7 @@ func (f *finder) worth(us float64) bool {
 func (f *finder) add(pattern string, us float64, at Finding, format string, args ...any) {
 	at.Pattern, at.Evidence, at.UsStep = pattern, fmt.Sprintf(format, args...), us/f.steps
 	if total := f.rep.Idle.TotalUs; total > 0 && pattern != Coordinator && pattern != SlowGPU {
-		share := us / total
-		at.Share = &share
+		at.Share = new(us / total)
 	}
 	f.rep.Findings = append(f.rep.Findings, at)
 }

@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -120,9 +121,7 @@ func (c *compilation) listed() string {
 func (c *compilation) evidence(call string) string {
 	var parts []string
 	if c.loads > 0 {
-		if call == "" {
-			call = "that load code"
-		}
+		call = cmp.Or(call, "that load code")
 		parts = append(parts, fmt.Sprintf("%d calls (%s) of %s", c.loads, call, report.Micros(us(c.loadNs))))
 	}
 	if c.compiled > 0 {

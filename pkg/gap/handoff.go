@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,8 +24,7 @@ func (r *Report) handoff() handoff.Handoff {
 	most := 0.0
 	for _, p := range r.Idle.Phases {
 		if p.TotalUs > most && p.Phase != event.Phases[event.Unknown] {
-			phase := p.Phase
-			h.Phase, most = &phase, p.TotalUs
+			h.Phase, most = new(p.Phase), p.TotalUs
 		}
 	}
 	h.FirstTarget = r.firstTarget()
@@ -52,13 +52,7 @@ func (r *Report) firstTarget() *string {
 	most, target := 0.0, ""
 	low := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Pattern == LowLoad })
 	for _, f := range r.Findings {
-		name := f.Source
-		if name == "" {
-			name = innermost(f.Path)
-		}
-		if name == "" {
-			name = f.Site
-		}
+		name := cmp.Or(f.Source, innermost(f.Path), f.Site)
 		if name != "" && f.Pattern != LowLoad && f.UsStep > most {
 			most, target = f.UsStep, name
 		}
@@ -68,10 +62,7 @@ func (r *Report) firstTarget() *string {
 		if !ok || c.Share < minIdleShare || c.Us/steps <= most || low && marker.FetchesRequests(name) {
 			continue
 		}
-		most, target = c.Us/steps, name
-		if c.Source != "" {
-			target = c.Source
-		}
+		most, target = c.Us/steps, cmp.Or(c.Source, name)
 	}
 	return handoff.OrNull(target)
 }

@@ -44,8 +44,7 @@ func figures(res *metric.Result) (all []figure) {
 			ns   *float64
 		}{{StepP50, p.P50}, {StepP90, p.P90}} {
 			if q.ns != nil {
-				us := *q.ns / 1e3
-				all = append(all, figure{scope: p.Phase, metric: q.name, value: &us})
+				all = append(all, figure{scope: p.Phase, metric: q.name, value: new(*q.ns / 1e3)})
 			}
 		}
 	}

@@ -159,8 +159,7 @@ func (r *Report) addFunctions(g *graph) {
 		for _, ns := range f.per {
 			var us *float64
 			if ns != nil {
-				x := float64(*ns) / 1e3
-				us = &x
+				us = new(float64(*ns) / 1e3)
 			}
 			info.PerProfileUs = append(info.PerProfileUs, us)
 		}

@@ -35,8 +35,7 @@ func (h *Hotspot) fill(st *steps) {
 		h.PerHitUs = h.TimeUs / float64(h.Hits)
 	}
 	if st.number > 0 {
-		us := h.TimeUs / float64(st.number)
-		h.UsPerStep = &us
+		h.UsPerStep = new(h.TimeUs / float64(st.number))
 	}
 }
 
@@ -257,12 +256,8 @@ func (b *body) masked(i int) []finding {
 
 // comparison is whether the text of an index compares.
 func comparison(text string) bool {
-	for _, op := range []string{"<", ">", "==", "!=", "~", ".gt(", ".lt(", ".eq(", ".ne(", ".ge(", ".le("} {
-		if strings.Contains(text, op) {
-			return true
-		}
-	}
-	return false
+	operators := []string{"<", ">", "==", "!=", "~", ".gt(", ".lt(", ".eq(", ".ne(", ".ge(", ".le("}
+	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(text, op) })
 }
 
 // tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.

@@ -58,8 +58,7 @@ func merge(profiles []*lineprof.Profile, sum bool) []*function {
 			} else {
 				m.join(f, sum)
 			}
-			ns := f.Ns
-			m.per[at] = &ns
+			m.per[at] = new(f.Ns)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *function) int { return cmp.Compare(b.Ns, a.Ns) })
@@ -108,10 +107,7 @@ func (f *function) join(other *lineprof.Function, sum bool) {
 func warnings(profiles []*lineprof.Profile) []string {
 	all := []string{}
 	for _, p := range profiles {
-		name := p.Name
-		if name == "" {
-			name = "standard input"
-		}
+		name := cmp.Or(p.Name, "standard input")
 		for _, w := range p.Warnings {
 			all = append(all, name+": "+w)
 		}

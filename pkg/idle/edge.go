@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/marker"
@@ -45,10 +46,7 @@ type gpuEdge struct {
 }
 
 func newEdges(opt Options) edges {
-	set := opt.Markers
-	if set == nil {
-		set = marker.Presets
-	}
+	set := cmp.Or(opt.Markers, marker.Presets)
 	return edges{set: set, custom: opt.Markers != nil, longest: opt.Method == "allreduce", rows: opt.Method == "allreduce" || opt.Method == "graph", stepEnd: never}
 }
 

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -133,9 +134,7 @@ func NewRank(sites *Sites, opt Options) *Rank {
 		byID: map[int64]*hostThread{}, slices: []slice{{none, NoGroup}}, edges: newEdges(opt),
 		samples: log{opt.Store.NewLog(2, 0)}, host: log{opt.Store.NewLog(2, 0)}, late: log{opt.Store.NewLog(3, 0)}, folded: opt.Store.NewLog(4, 0),
 	}
-	if r.opt.MaxRuns == 0 {
-		r.opt.MaxRuns = defaultMaxRuns
-	}
+	r.opt.MaxRuns = cmp.Or(r.opt.MaxRuns, defaultMaxRuns)
 	if r.unknown = Key(Untraced); opt.Why {
 		r.unknown = sites.divide(r.unknown, hoststate.Unknown)
 	}

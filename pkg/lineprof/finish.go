@@ -1,6 +1,7 @@
 package lineprof
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -18,9 +19,7 @@ func (t *textReader) finish() *Profile {
 	if t.timers > 0 && t.timers == len(p.Functions) {
 		p.Format = Timer
 	}
-	if p.Unit == 0 {
-		p.Unit = t.unit
-	}
+	p.Unit = cmp.Or(p.Unit, t.unit)
 	t.warnAll()
 	return p
 }
@@ -41,9 +40,7 @@ func (t *textReader) addSums() {
 	for _, s := range t.sums {
 		run := max(0, s.run-1)
 		if f := at[place{s.path, s.line, run}]; f != nil {
-			if f.Name == "" {
-				f.Name = s.name
-			}
+			f.Name = cmp.Or(f.Name, s.name)
 			continue
 		}
 		f := &Function{Name: s.name, path: s.path, File: Reduce(s.path), Line: s.line, Run: run, Ns: roundNs(s.seconds * 1e9), SelfNs: -1, Calls: -1}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -45,12 +46,7 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 
 // hasSource is whether any line has its source.
 func (f *Function) hasSource() bool {
-	for _, l := range f.Lines {
-		if l.Source != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Lines, func(l Line) bool { return l.Source != "" })
 }
 
 // openTail opens the file that has the longest tail of a path.

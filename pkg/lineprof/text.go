@@ -2,6 +2,7 @@ package lineprof
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -341,9 +342,7 @@ func (t *textReader) check(b *table) {
 // than once. Which of the runs counts is not decided here.
 func (t *textReader) addFunction(fn *Function) {
 	p := t.profile
-	if p.Runs == 0 {
-		p.Runs = 1
-	}
+	p.Runs = cmp.Or(p.Runs, 1)
 	id := identity(fn.path, fn.Line, fn.Name)
 	if _, again := t.run[id]; again {
 		p.Runs++
@@ -361,10 +360,7 @@ func identity(path string, line int, name string) string {
 
 // title names a function in a sentence.
 func (f *Function) title() string {
-	name := f.Name
-	if name == "" {
-		name = "a function"
-	}
+	name := cmp.Or(f.Name, "a function")
 	return fmt.Sprintf("%s (%s:%d)", name, base(f.File), f.Line)
 }
 

@@ -171,8 +171,7 @@ func (res *Result) addSteady(o *Steady) {
 		n := float64(s.Steps + o.Steps)
 		s.Wall = (s.Wall*float64(s.Steps) + o.Wall*float64(o.Steps)) / n
 		if s.Kernels != nil && o.Kernels != nil {
-			mean := (*s.Kernels*float64(s.Steps) + *o.Kernels*float64(o.Steps)) / n
-			s.Kernels = &mean
+			s.Kernels = new((*s.Kernels*float64(s.Steps) + *o.Kernels*float64(o.Steps)) / n)
 		} else {
 			s.Kernels = nil
 		}

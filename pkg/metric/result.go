@@ -303,8 +303,7 @@ func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 		s.CommonSize = r.walk.Window.CommonSize
 	}
 	if k := r.walk.Benchmark(); k >= 0 {
-		n := int64(r.walk.Segments[k].Steps)
-		s.Benchmark = &n
+		s.Benchmark = new(int64(r.walk.Segments[k].Steps))
 	}
 	return s
 }

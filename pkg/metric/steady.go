@@ -65,13 +65,11 @@ func steady(ranks []*rank) *Steady {
 	}
 	s.Wall = float64(period) / float64(s.Steps)
 	if whole == 0 {
-		mean := float64(kernels) / float64(s.Steps)
-		s.Kernels = &mean
+		s.Kernels = new(float64(kernels) / float64(s.Steps))
 	}
 	if len(gaps) > 0 {
 		slices.Sort(gaps)
-		m := stat.Quantile(gaps, 0.5)
-		s.GapP50 = &m
+		s.GapP50 = new(stat.Quantile(gaps, 0.5))
 	}
 	return &s
 }

@@ -40,8 +40,7 @@ func (r *Reader) producer(units []unit, fanIn int) *producer {
 func (p *producer) emitter(report int) *emitter {
 	e := p.emitters[report]
 	if e == nil {
-		one := *p.r.emitter(report)
-		e = &one
+		e = new(*p.r.emitter(report))
 		p.emitters[report] = e
 	}
 	return e

@@ -3,6 +3,7 @@ package nsys
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
 	"runtime"
 	"slices"
@@ -88,12 +89,7 @@ func (r *report) class(class event.Class) int64 { return r.info.Classes[event.Cl
 
 // warnOfTimes counts the rows that are left out.
 func (r *report) warnOfTimes() {
-	names := make([]string, 0, len(r.unusable))
-	for table := range r.unusable {
-		names = append(names, table)
-	}
-	slices.Sort(names)
-	for _, table := range names {
+	for _, table := range slices.Sorted(maps.Keys(r.unusable)) {
 		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
 	}
 	if r.noCalls > 0 {

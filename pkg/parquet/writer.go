@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,9 +48,7 @@ type Writer struct {
 
 // NewWriter starts a file.
 func NewWriter(w io.Writer, cols []Column, opt Options) *Writer {
-	if opt.GroupRows == 0 {
-		opt.GroupRows = 128 << 10
-	}
+	opt.GroupRows = cmp.Or(opt.GroupRows, 128<<10)
 	f := &Writer{w: w, cols: slices.Clone(cols), opt: opt, chunks: make([]chunkWriter, len(cols))}
 	root := format.SchemaElement{Name: "schema", NumChildren: thrift.New(int32(len(cols)))}
 	f.meta = format.FileMetaData{Version: 2, Schema: []format.SchemaElement{root}, CreatedBy: createdBy}

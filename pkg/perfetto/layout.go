@@ -3,6 +3,7 @@ package perfetto
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -228,11 +229,7 @@ func (b *builder) arrow(from, to place) {
 
 // finish returns the tracks in their order, each with slices that nest.
 func (b *builder) finish() (all []track) {
-	keys := make([]trackKey, 0, len(b.tracks))
-	for k := range b.tracks {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y trackKey) int {
+	keys := slices.SortedFunc(maps.Keys(b.tracks), func(x, y trackKey) int {
 		return cmp.Or(cmp.Compare(x.section, y.section), cmp.Compare(x.id, y.id), cmp.Compare(x.part, y.part))
 	})
 	for _, k := range keys {

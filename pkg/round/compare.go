@@ -118,8 +118,7 @@ func perHit(c cost) *float64 {
 	if c.hits <= 0 {
 		return nil
 	}
-	us := float64(c.ns) / 1000 / float64(c.hits)
-	return &us
+	return new(float64(c.ns) / 1000 / float64(c.hits))
 }
 
 // largest are the largest changes.

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -235,10 +236,7 @@ func (res *Result) changeSections(d *report.Document) {
 		s.Say("None was kept.")
 	}
 	for _, c := range res.Summary.Changes {
-		what := c.Change
-		if what == "" {
-			what = "(no notes say what was changed)"
-		}
+		what := cmp.Or(c.Change, "(no notes say what was changed)")
 		s.Item("%s: %s%s%s", report.Name(c.Round), what, at(c.File, c.Line, c.Type), pctText(c.ChangePct))
 	}
 	f := d.Section("Summary: failed attempts")
@@ -246,10 +244,7 @@ func (res *Result) changeSections(d *report.Document) {
 		f.Say("None.")
 	}
 	for _, a := range res.Summary.Failed {
-		what := a.Change
-		if what == "" {
-			what = "the change"
-		}
+		what := cmp.Or(a.Change, "the change")
 		f.Item("%s: %s%s: %s", report.Name(a.Round), what, at("", 0, a.Type), a.Reason)
 	}
 	rem := d.Section("Summary: remaining hotspots")

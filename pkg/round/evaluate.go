@@ -60,8 +60,7 @@ func begin(in *Input, notes *Notes) Round {
 	r := Round{Name: in.Name, TotalUs: in.Report.TotalUs, Steps: in.Report.Steps, Note: notes.of(in.Name),
 		Functions: []Change{}, Lines: []Change{}, Pitfalls: []Pitfall{}}
 	if r.Steps > 0 {
-		us := r.TotalUs / float64(r.Steps)
-		r.UsPerStep = &us
+		r.UsPerStep = new(r.TotalUs / float64(r.Steps))
 	}
 	return r
 }
@@ -160,8 +159,7 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 	if was == nil {
 		return nil
 	}
-	t := change(fn, "", was, costOf(b.functions, fn), da, db)
-	return &t
+	return new(change(fn, "", was, costOf(b.functions, fn), da, db))
 }
 
 // decide sets the verdict, and what speaks for it.
@@ -211,8 +209,7 @@ func (r *Round) decideByBenchmark(by *MetricChange) {
 	if !by.Metric.HigherIsBetter() {
 		better = -pct
 	}
-	gain := better / 100
-	r.gain = &gain
+	r.gain = new(better / 100)
 	label := metricNames[by.Metric]
 	switch ci := by.ChangeCI; {
 	case ci != nil && ci[0] <= 0 && ci[1] >= 0:
@@ -249,8 +246,7 @@ func (r *Round) contradiction() {
 func (r *Round) decideByProfile() {
 	p := *r.ChangePct
 	r.Decisive = &MetricDecision{"profile", p}
-	gain := -p / 100
-	r.gain = &gain
+	r.gain = new(-p / 100)
 	r.Reason = fmt.Sprintf("profiled time %+.1f %%", p)
 	switch {
 	case math.Abs(p) < 100*ProfileNoise:

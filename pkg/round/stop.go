@@ -18,8 +18,7 @@ func (res *Result) stop(last *Input, o Options) {
 	}
 	for i := range res.Stop.Rules {
 		if r := &res.Stop.Rules[i]; r.Holds {
-			reason := r.Rule + ": " + r.Detail
-			res.Stop.Reason = &reason
+			res.Stop.Reason = new(r.Rule + ": " + r.Detail)
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,10 +28,7 @@ func (e *exporter) about() {
 
 // secret is the planted text, or a harmless one.
 func (e *exporter) secret() string {
-	if e.trace.Capture.Secret == "" {
-		return "x"
-	}
-	return e.trace.Capture.Secret
+	return cmp.Or(e.trace.Capture.Secret, "x")
 }
 
 // process names processes and their main threads; a secret is in the names of both.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -41,9 +42,7 @@ type KinetoOptions struct {
 // no ranges of the interpreter lock and the garbage collector, no names of calls
 // with versions, and no whole-graph rows, which it does not know.
 func (t *Trace) WriteKineto(w io.Writer, opt KinetoOptions) error {
-	if opt.Era == "" {
-		opt.Era = Kineto2_7
-	}
+	opt.Era = cmp.Or(opt.Era, Kineto2_7)
 	if !slices.Contains(KinetoEras, opt.Era) {
 		return fmt.Errorf("era %q is not one of %v", opt.Era, KinetoEras)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -58,9 +59,7 @@ func (s *simulator) cutShare() {
 	for _, r := range s.ranks {
 		last = max(last, r.now, r.waited)
 	}
-	if e.CutTo == 0 {
-		e.CutTo = 1
-	}
+	e.CutTo = cmp.Or(e.CutTo, 1)
 	at := func(share float64) int64 { return first + int64(share*float64(last-first)) }
 	s.ranges = []recorded{{at(e.CutFrom), at(e.CutTo)}}
 }
@@ -108,12 +107,7 @@ func (s *simulator) cutTruth() {
 // cut is the trace with the rows that start inside one of the ranges.
 func (t *Trace) cut(ranges []recorded) *Trace {
 	in := func(at int64) bool {
-		for _, r := range ranges {
-			if r.from <= at && at < r.to {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(ranges, func(r recorded) bool { return r.from <= at && at < r.to })
 	}
 	c := *t
 	c.strings, c.names = slices.Clone(t.strings), slices.Clone(t.names)

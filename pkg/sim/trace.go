@@ -1,6 +1,9 @@
 package sim
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Trace is one run as the profiler saw it, in neutral rows: what an export of
 // any version can be written from. Times are nanoseconds since the session
@@ -189,9 +192,7 @@ type Overhead struct {
 
 // AddProcess adds a process and returns its index.
 func (t *Trace) AddProcess(p Process) int32 {
-	if p.Name == "" {
-		p.Name = "python3"
-	}
+	p.Name = cmp.Or(p.Name, "python3")
 	t.Processes = append(t.Processes, p)
 	return int32(len(t.Processes) - 1)
 }
@@ -236,9 +237,7 @@ func (t *Trace) KernelName(short, demangled string) NameID {
 	if short == "" {
 		short = shortKernelName(demangled)
 	}
-	if demangled == "" {
-		demangled = "void " + short + "<__nv_bfloat16>(int)"
-	}
+	demangled = cmp.Or(demangled, "void "+short+"<__nv_bfloat16>(int)")
 	key := kernelName{t.String(short), t.String(demangled)}
 	if id, ok := t.nameIDs[key]; ok {
 		return id

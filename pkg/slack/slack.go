@@ -186,8 +186,7 @@ func (s *Summary) Report() *Report {
 	rep.NearZero = float64(s.near) / float64(rep.Launches)
 	if len(s.trends) > 0 {
 		slices.SortFunc(s.trends, cmp.Compare[float64])
-		t := s.trends[len(s.trends)/2] / 1e3
-		rep.TrendUs = &t
+		rep.TrendUs = new(s.trends[len(s.trends)/2] / 1e3)
 	}
 	return &rep
 }

@@ -1,5 +1,7 @@
 package spill
 
+import "cmp"
+
 // Log is rows in the order in which they are added: a Key, in any order, and so many
 // columns of payload. What it holds in memory beside the store is less than a block.
 //
@@ -15,9 +17,7 @@ type Log struct {
 // NewLog returns a log of rows with so many columns of payload. Every block rows, 0 for
 // BlockRows, go to the store; who has many logs has small blocks.
 func (s *Store) NewLog(payload, block int) *Log {
-	if block == 0 {
-		block = BlockRows
-	}
+	block = cmp.Or(block, BlockRows)
 	return &Log{writer: Writer{store: s}, rows: make(Rows, Payload+payload), block: block}
 }
 

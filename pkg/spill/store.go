@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -145,9 +146,7 @@ func (s *Store) flush() error {
 func (s *Store) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed == nil {
-		s.failed = err
-	}
+	s.failed = cmp.Or(s.failed, err)
 }
 
 // Err returns the first error that putting a piece into the file, or a log, has met.

@@ -50,8 +50,7 @@ func (w *Estimator) bounded(s *Sequence, p float64) (lo, q, hi float64) {
 	all := s.Sorted()
 	q = Quantile(all, p)
 	e := w.share(s, func(v float64) bool { return v <= q })
-	none := Constant(e.Mean, e.N, e.Steps)
-	half := w.Compare(&none, &e).Hi
+	half := w.Compare(new(Constant(e.Mean, e.N, e.Steps)), &e).Hi
 	lo, hi = math.Inf(-1), math.Inf(1)
 	// Between the outermost samples and the end of the distribution lies a share
 	// of 1/n: a bound there is as good as none.

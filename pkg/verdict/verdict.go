@@ -270,8 +270,7 @@ func (r *Report) phase(name string) *Phase {
 	}
 	p.Metrics, p.Intervals, _ = s.figures()
 	if name == metric.Generation {
-		graphs := found.Replayed > 0
-		p.CUDAGraphs = &graphs
+		p.CUDAGraphs = new(found.Replayed > 0)
 	}
 	return p
 }
@@ -287,11 +286,9 @@ func (r *Report) handoff() handoff.Handoff {
 		}
 	}
 	if s := r.run.Steady; s != nil {
-		wall := s.Wall / 1e3
-		h.Wall, h.Kernels = &wall, s.Kernels
+		h.Wall, h.Kernels = new(s.Wall/1e3), s.Kernels
 		if s.GapP50 != nil {
-			gap := *s.GapP50 / 1e3
-			h.GapP50 = &gap
+			h.GapP50 = new(*s.GapP50 / 1e3)
 		}
 	}
 	h.FirstTarget = r.firstTarget()

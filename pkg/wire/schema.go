@@ -3,7 +3,8 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -101,11 +102,7 @@ func validUTF8(all []string) []string {
 
 // sortedMetadata is metadata in the order of its keys: equal input, equal bytes.
 func sortedMetadata(meta map[string]string) arrow.Metadata {
-	keys := make([]string, 0, len(meta))
-	for k := range meta {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
+	keys := slices.Sorted(maps.Keys(meta))
 	values := make([]string, len(keys))
 	for i, k := range keys {
 		values[i] = meta[k]

@@ -35,8 +35,7 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	for i := range t.Columns {
 		fields[i] = arrow.Field{Name: t.Columns[i].Name, Type: tableTypes[t.Columns[i].Type], Nullable: true}
 	}
-	sorted := sortedMetadata(meta)
-	schema := arrow.NewSchema(fields, &sorted)
+	schema := arrow.NewSchema(fields, new(sortedMetadata(meta)))
 	out := newOutput(w)
 	stream := ipc.NewWriterWithPayloadWriter(out, ipc.WithSchema(schema))
 	for from := 0; from < t.Len(); from += event.MaxBatchRows {

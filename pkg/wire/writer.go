@@ -192,8 +192,7 @@ func (w *Writer) array(b *event.Batch, c event.Col) arrow.Array {
 		valid, nulls := bitmap(col.Valid, n, &w.tails[c])
 		data = array.NewData(t, n, []*memory.Buffer{valid, buffer(col.Values[:n])}, nil, nulls, 0)
 	case *event.Strings:
-		plain := col.Flatten(0, n, &w.text)
-		offsets, bytes := rebase(&plain, n, &w.offsets)
+		offsets, bytes := rebase(new(col.Flatten(0, n, &w.text)), n, &w.offsets)
 		data = array.NewData(t, n, []*memory.Buffer{nil, buffer(offsets), buffer(bytes)}, nil, 0, 0)
 	}
 	return array.MakeFromData(data)
