@@ -78,7 +78,7 @@ func (r *rank) addPoll(h idle.HostRow, b *event.Batch, i int) {
 	case p.n < minPolls:
 		return
 	case p.n == minPolls:
-		p.number, longer.count = r.numBlocked, 1
+		p.number, longer.count, longer.parts = r.numBlocked, 1, r.launcher(h.Thread)
 		r.block(blocked{b.Thread.Values[i], p.start, end, r.c.sites.Call(idle.API, h.Path, h.Name)})
 	case r.numBlocked-p.number > len(r.blocked):
 		return // forgotten

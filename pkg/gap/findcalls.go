@@ -163,7 +163,8 @@ func (f *finder) where(p place) string {
 
 // tokenWait returns the wait that brings back tokens, nil where none is: of those that come
 // about once per step, outside of the forward pass, an event before a stream. A wait for
-// the whole device is never meant for them.
+// the whole device is never meant for them, and who polls or copies and launches nothing is a
+// watchdog, or fetches something else.
 // About once is 0.5 to 1.5 times per step. Of equal ones the first by name is it, so that
 // the same run always has the same answer.
 func (f *finder) tokenWait(list []*wait) *wait {
@@ -178,7 +179,8 @@ func (f *finder) tokenWait(list []*wait) *wait {
 			s = 3
 		case strings.HasSuffix(at.call, "StreamSynchronize"):
 			s = 2
-		case cudaname.EffectOf(at.call)&(cudaname.Blocks|cudaname.Polls) != 0:
+		case cudaname.EffectOf(at.call)&(cudaname.Blocks|cudaname.Polls) == 0:
+		case k.parts > 0:
 			s = 1
 		}
 		if s > score || s == score && s > 0 && at.path+at.call < best.path+best.call {

@@ -44,7 +44,7 @@ type fetch struct {
 // in a call of the system by its class ("os:" and a class of osname, whatever the call is
 // named), without its CPU under one name however it was lost, else the why itself. Time that
 // another finding explains is left out, so that none is counted twice: that of a wait for an
-// interpreter lock that is held, and that of calls which are a finding of their own (claims),
+// interpreter lock that is held, that of a garbage collection, and that of calls which are a finding of their own (claims),
 // but for locks inside these.
 func (f *finder) hostTimes() map[string]*hostTime {
 	times := map[string]*hostTime{}
@@ -61,7 +61,7 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			case why.Lost():
 				what = hoststate.Descheduled.String()
 			}
-			if f.claims(key) && !forLock(why) {
+			if f.claims(key) && !forLock(why) || f.c.sites.Cause(key) == idle.GC && !why.Lost() { // a collection's time is GC_MGMT's
 				return
 			}
 			h := times[what]

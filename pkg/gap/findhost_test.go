@@ -213,8 +213,8 @@ func TestHolderOff(t *testing.T) {
 
 // TestClaimedOnce has the launching thread off its CPU for 400 us between steps, which one
 // finding claims: that of the evidence. Who leaves its CPU in a call that does not wait has
-// lost it, who does so in a wait for the GPU waits for that, and who waits for a lock in a
-// call of CUDA does not allocate.
+// lost it, who does so in a wait for the GPU waits for that, who waits for a lock in a
+// call of CUDA does not allocate, and who waits in a garbage collection collects.
 func TestClaimedOnce(t *testing.T) {
 	const off = 400_000
 	patterns := []string{gap.Serialize, gap.Hoist, gap.Sync, gap.Alloc, gap.Affinity, gap.Comm, gap.GCManage}
@@ -235,6 +235,8 @@ func TestClaimedOnce(t *testing.T) {
 		{"pthread_mutex_lock", event.OSLock, "cudaMalloc", event.Alloc, gap.Serialize},
 		{"read", event.OSFile, "cudaMalloc", event.Alloc, gap.Alloc},
 		{"", -1, "collect", event.GC, gap.Affinity},
+		{"pthread_mutex_lock", event.OSLock, "collect", event.GC, gap.GCManage},
+		{"poll", event.OSIO, "collect", event.GC, gap.GCManage},
 	} {
 		e := &engine{now: 1_000}
 		from := e.now

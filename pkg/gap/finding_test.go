@@ -357,6 +357,29 @@ func TestWaitBeforeSmallKernels(t *testing.T) {
 	}
 }
 
+// A watchdog that polls in each step is not how tokens come back: the copy that brings them
+// is no finding, as it is none without the watchdog.
+func TestWatchdog(t *testing.T) {
+	for _, watched := range []bool{false, true} {
+		e := &engine{now: 1_000_000}
+		e.steps(20, func() { e.replay("nvjet_a", "nvjet_b", "nvjet_c") }, func() {
+			at := e.now
+			for range 4 {
+				if poll := e.call("cudaEventQuery", event.Other, 1_000); watched {
+					poll.Thread = 9
+				} else {
+					e.rows = e.rows[:len(e.rows)-1]
+				}
+			}
+			e.now = at
+			e.call("cudaMemcpy", event.Memop, max(0, e.free-e.now)+100_000)
+		})
+		if f := has(e.report(t), gap.Sync); f != nil {
+			t.Errorf("watched %v: %s", watched, f.Evidence)
+		}
+	}
+}
+
 // The step in which the driver compiles is named alone where only it is longer.
 func TestCompiledStep(t *testing.T) {
 	e := &engine{}

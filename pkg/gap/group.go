@@ -11,7 +11,7 @@ import (
 // nil while they are empty: most groups are.
 type group struct {
 	eager  coverage.Kernels
-	calls  map[site]tally     // that wait, copy or make something
+	calls  map[site]tally     // that wait, copy or make something; parts are those of threads that launch
 	chains map[int32]tally    // rows of view operations before a launch, by path of ranges
 	drains map[idle.Key]tally // idle time after a wait for the GPU, until the next work comes that the waiting thread launched
 	after  map[site]tally     // calls outside of any range, by the last range before

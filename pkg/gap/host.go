@@ -40,7 +40,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 		if c, ok := b.Correlation.Get(i); ok && c >= 0 {
 			r.ring.add(c, start, h.Path, h.Name)
 		}
-		if c := r.chain(h.Thread); c.ops > 0 {
+		c := r.chain(h.Thread)
+		c.launches = true
+		if c.ops > 0 {
 			r.endChain(c, start, h.Path)
 		}
 	case event.APISync, event.Memop, event.Alloc:
@@ -48,7 +50,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.addBlocked(h, b.Thread.Values[i], b.Start.Values[i], b.End.Values[i])
 		}
 		if g := r.group(b, i); g != nil {
-			tallied(&g.calls, site{h.Name, h.Path}, tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]})
+			tallied(&g.calls, site{h.Name, h.Path}, tally{count: 1, parts: r.launcher(h.Thread), ns: b.End.Values[i] - b.Start.Values[i]})
 			if h.Path < 0 && h.Class != event.Alloc {
 				tallied(&g.after, site{h.Name, r.chain(h.Thread).outer - 1}, tally{count: 1})
 			}
@@ -98,11 +100,21 @@ func isNamed(h idle.HostRow) bool {
 // minChain is how many view operations before a launch are a chain.
 const minChain = 3
 
-// viewChain is the view operations of a thread since its last launch.
+// viewChain is the view operations of a thread since its last launch, and whether it launches.
 type viewChain struct {
 	ops   int64
 	start int64 // of the first of them
 	outer int32 // the thread's last range that no other is around, plus 1
+
+	launches bool // the thread has launched something
+}
+
+// launcher is 1 for a thread that has launched something, for counting.
+func (r *rank) launcher(thread int) int64 {
+	if r.chain(thread).launches {
+		return 1
+	}
+	return 0
 }
 
 // chain returns the chain of a thread.
