@@ -24,11 +24,23 @@ func hasWord(words []string, in map[string]bool) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return in[w] })
 }
 
-// tensorOps counts small tensor operations of a statement; alone is whether it does
-// nothing else.
-func (b *body) tensorOps(i int) (strong, weak int, alone bool) {
+// ops are the small tensor operations of a statement.
+type ops struct {
+	strong, weak int
+	sure         bool // its values are tensors whatever the operations are called
+	alone        bool // it does nothing else
+}
+
+// tensorOps counts small tensor operations of a statement. What takes less than viewUs is of
+// arrays or strings, whose methods have the same names; what slices several dimensions and
+// takes longer is a tensor.
+func (b *body) tensorOps(i int) ops {
 	s := &b.stmts[i]
-	alone = true
+	us := s.usPerHit()
+	if us >= 0 && us < viewUs {
+		return ops{}
+	}
+	n := ops{alone: true}
 	for _, c := range s.Calls {
 		name := c.Name()
 		kind := unknownKind
@@ -36,49 +48,62 @@ func (b *body) tensorOps(i int) (strong, weak int, alone bool) {
 			kind = b.kindOf(r, i)
 		}
 		onTensor := c.Receiver() != "" && (kind == tensorKind || kind == unknownKind || kind == cpuKind)
+		n.sure = n.sure || kind == tensorKind
 		switch {
 		case strongOps[name] && onTensor:
-			strong++
+			n.strong++
 		case weakOps[name] && onTensor:
-			weak++
+			n.weak++
 		default:
-			alone = false
+			n.alone = false
 		}
 	}
 	for _, x := range s.Indexes {
-		if strings.Contains(x.Text, ":") && (strings.Contains(x.Text, ",") || strings.Contains(x.Text, "...") || b.kindOf(x.Path, i) == tensorKind) {
-			weak++
+		if dims := strings.Contains(x.Text, ",") || strings.Contains(x.Text, "..."); strings.Contains(x.Text, ":") && (dims || b.kindOf(x.Path, i) == tensorKind) {
+			n.weak++
+			n.sure = n.sure || us > 0 && b.onGPU(x.Path, i)
 		}
 	}
-	return strong, weak, alone
+	if len(s.Targets) > 0 && b.computes(s, i, maxFollow) {
+		n.weak++
+		n.sure = true
+	}
+	return n
 }
 
-// chain finds three or more lines of small tensor operations around statement i.
+// computes is whether a statement does arithmetic with a tensor, item by item.
+func (b *body) computes(s *stmt, i, depth int) bool {
+	isTensor := func(path string) bool { return path != "torch" && b.kindFrom(path, i, depth) == tensorKind }
+	return hasWord(s.Operators, arithmetic) && !slices.Contains(s.Operators, "@") && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
+}
+
+// chain finds three or more lines of small tensor operations around statement i: such as move
+// or view in at least two, or such as are known to be of tensors in all.
 func (b *body) chain(i int, sc Scope) []finding {
-	strong, weak, alone := b.tensorOps(i)
-	if strong+weak == 0 || !alone {
+	own := b.tensorOps(i)
+	if own.strong+own.weak == 0 || !own.alone {
 		return nil
 	}
 	first, last := i, i
-	lines, strongs := 1, strong
+	lines, strong, sure := 1, own.strong, own.sure
 	for _, step := range []int{-1, 1} {
 		for j := i + step; j >= 0 && j < len(b.stmts) && b.stmts[j].parent == b.stmts[i].parent; j += step {
-			st, w, alone := b.tensorOps(j)
-			if st+w == 0 || !alone || compound[b.stmts[j].Keyword] || b.stmts[j].Keyword == "return" {
+			n := b.tensorOps(j)
+			if n.strong+n.weak == 0 || !n.alone || compound[b.stmts[j].Keyword] || b.stmts[j].Keyword == "return" {
 				break
 			}
-			lines, strongs, first, last = lines+1, strongs+st, min(first, j), max(last, j)
+			lines, strong, sure, first, last = lines+1, strong+n.strong, sure && n.sure, min(first, j), max(last, j)
 		}
 	}
 	f := finding{kind: CustomOp, confidence: "medium"}
 	switch {
-	case lines >= chainLines && strongs >= 2:
+	case lines >= chainLines && (strong >= 2 || sure):
 		f.evidence = fmt.Sprintf("lines %d to %d are %d small tensor operations in a row", b.number(first), b.number(last), lines)
-		if lines > chainLines && strongs >= chainLines && (sc == PerLayer || sc == PerKernel) {
+		if lines > chainLines && strong >= chainLines && (sc == PerLayer || sc == PerKernel) {
 			f.confidence = "high"
 		}
-	case strong+weak >= chainLines && strong >= 2:
-		f.evidence = fmt.Sprintf("%d small tensor operations on one line", strong+weak)
+	case own.strong+own.weak >= chainLines && own.strong >= 2:
+		f.evidence = fmt.Sprintf("%d small tensor operations on one line", own.strong+own.weak)
 	default:
 		return nil
 	}

@@ -209,7 +209,7 @@ func (b *body) implicit(i int) []finding {
 	for _, c := range s.Calls {
 		text := strings.ReplaceAll(c.Text, `"`, "'")
 		switch name := c.Name(); {
-		case (c.Path == "int" || c.Path == "float" || c.Path == "bool") && b.tensorText(c.First, i):
+		case (c.Path == "int" || c.Path == "float" || c.Path == "bool" || c.Path == "print") && b.tensorText(c.First, i):
 			return []finding{{kind: Sync, confidence: conf, evidence: fmt.Sprintf("%s() of a tensor reads it from the GPU", c.Path)}}
 		case (s.Keyword == "if" || s.Keyword == "while" || s.Keyword == "elif" || s.Keyword == "assert") && (name == "any" || name == "all") && c.Receiver() != "" && b.onGPU(c.Receiver(), i):
 			return []finding{{kind: Sync, confidence: conf, evidence: "a tensor as condition is read from the GPU"}}

@@ -36,6 +36,14 @@ func (b *body) kindFrom(path string, i, depth int) kind {
 	if k := resultKind(path); k != unknownKind {
 		return k
 	}
+	if of, isCall := strings.CutSuffix(path, "()"); isCall && depth > 0 { // of a tensor's method
+		if at := strings.LastIndexByte(of, '.'); at > 0 && (strongOps[of[at+1:]] || weakOps[of[at+1:]]) {
+			switch k := b.kindFrom(of[:at], i, depth-1); k {
+			case tensorKind, cpuKind, numpyKind:
+				return k
+			}
+		}
+	}
 	root, rest := splitRoot(path)
 	switch {
 	case root == "np" || root == "numpy":
@@ -148,6 +156,8 @@ func (b *body) valueKind(s *stmt, i, depth int) kind {
 		return dictKind
 	case t.Kind == pylex.Name && len(value) <= 5 && !slices.ContainsFunc(value, func(t pylex.Token) bool { return t.Kind == pylex.Op && t.Text != "." }):
 		return b.kindFrom(pylex.Text(value), i, depth)
+	case b.computes(s, i, depth):
+		return tensorKind
 	}
 	return unknownKind
 }

@@ -108,8 +108,18 @@ func (ind *Indicator) fits(b *body, c *pylex.Call, i int) bool {
 	if slices.ContainsFunc(words(receiver), func(w string) bool { return slices.Contains(ind.But, w) }) {
 		return false
 	}
-	return len(ind.Kinds) == 0 || receiver == "" || slices.Contains(ind.Kinds, string(b.kindOf(receiver, i)))
+	if receiver == "" {
+		return true
+	}
+	k := b.kindOf(receiver, i)
+	if len(ind.Kinds) == 0 { // what is named as a queue may be a dict
+		return len(ind.Receivers) == 0 || !plainKinds[k]
+	}
+	return slices.Contains(ind.Kinds, string(k))
 }
+
+// plainKinds are Python's own containers and values, which never wait.
+var plainKinds = map[kind]bool{listKind: true, dictKind: true, setKind: true, strKind: true, numberKind: true}
 
 // lastWords are the words of the last name of a path.
 func lastWords(path string) []string {

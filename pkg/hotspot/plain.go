@@ -16,6 +16,7 @@ const (
 	plainUs    = 50.0 // time per iteration above which a loop's body does real work
 	rarely     = 0.1  // share of the cases in which a result is used, to be rarely used
 	chainLines = 3    // small tensor operations in a row that one would do
+	viewUs     = 1.0  // time per hit that the smallest tensor operation takes
 	helperUs   = 2.5  // time per hit of a call that does next to nothing, the profiler's own included
 	propertyUs = 0.8  // time per hit of a plain attribute above which it is a property or a binding
 )
