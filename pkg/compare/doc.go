@@ -78,7 +78,8 @@
 // are so similar that all are worth fewer than five independent ones, of the tail eight
 // (below 100 steps no row counts as worth more than half of the operations' time is: one
 // row alone shows too little), and the change is not both large enough for a status and
-// far above any change of level inside either run (stat.Beyond); or a run has fewer than 12 steps, or one side more than ten
+// far above any change of level inside either run, or in every step more than three times
+// what any step of the other run takes (stat.Beyond); or a run has fewer than 12 steps, or one side more than ten
 // times as many as the other, and the change is not large enough to have a status. So
 // it is where the wall time was for a while, in one run, where it is in the other
 // (levels that last many steps), and below 100 steps where all operations change by

@@ -40,10 +40,14 @@ func (s *extent) error() (variance, df float64) {
 // there is to them.
 const showsLevels = 40
 
+// farApart is by how many times all samples of one run are above all of the other where no
+// scatter within them matters, in runs of showsLevels steps.
+const farApart = 3
+
 // Beyond tells of two runs, however alike their neighbouring samples are, whether no change
 // of level inside either explains how far they are apart: all samples of one are beyond all
 // of the other by more than those of either are from one another, in runs of less than
-// showsLevels steps by as many times more. Then the difference is that of a t-test of the
+// showsLevels steps by as many times more; or, in longer ones, by a factor of farApart. Then the difference is that of a t-test of the
 // means of the runs' quarters (Ibragimov and Müller 2010), which are not independent where
 // a level lasts for longer than one: it is for differences that are too large for a state
 // of the machine, which the caller must know.
@@ -57,8 +61,13 @@ func Beyond(a, b *Estimate) (d Difference, ok bool) {
 		return d, false
 	}
 	x, y := &a.extent, &b.extent
-	gap, inside := max(x.least-y.most, y.least-x.most), max(x.most-x.least, y.most-y.least)
-	if !(gap > inside*max(1, showsLevels/min(a.Steps, b.Steps))) {
+	low, high := x, y
+	if low.least > high.least {
+		low, high = y, x
+	}
+	steps, inside := min(a.Steps, b.Steps), max(x.most-x.least, y.most-y.least)
+	far := steps >= showsLevels && low.least > 0 && high.least > farApart*low.most
+	if !far && !(high.least-low.most > inside*max(1, showsLevels/steps)) {
 		return d, false
 	}
 	va, dfa := x.error()

@@ -310,22 +310,41 @@ func TestBeyond(t *testing.T) {
 	if _, ok := Beyond(&nothing, &nothing); ok {
 		t.Error("nothing is beyond nothing")
 	}
-	wander := func() Estimate {
-		x := sequence(rng, 20, 0.98)
+	scattered := func(n int, level float64) Estimate {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = level * (1 + rng.Float64())
+			if 2*i > n {
+				x[i] *= 1.1
+			}
+		}
+		return w.Mean(x)
+	}
+	a, b, c := scattered(60, 1), scattered(60, 4), scattered(60, 10)
+	if _, ok := Beyond(&a, &b); ok {
+		t.Error("four times as much is beyond a scatter of twice as much")
+	}
+	if d, ok := Beyond(&a, &c); !ok || d.P > 0.002 {
+		t.Errorf("ten times as much is %+v, %v", d, ok)
+	}
+	wander := func(n int) Estimate {
+		x := sequence(rng, n, 0.98)
 		for i := range x {
 			x[i] = math.Exp(0.4 * x[i])
 		}
 		return w.Mean(x)
 	}
-	beyond := 0
-	for range 1000 {
-		a, b := wander(), wander()
-		if d, ok := Beyond(&a, &b); ok && d.P < 0.0065 && (d.Delta > 0.5*a.Mean || d.Delta < -0.3*a.Mean) {
-			beyond++
+	for _, n := range []int{20, 40, 60} {
+		beyond := 0
+		for range 1000 {
+			a, b := wander(n), wander(n)
+			if d, ok := Beyond(&a, &b); ok && d.P < 0.0065 && (d.Delta > 0.5*a.Mean || d.Delta < -0.3*a.Mean) {
+				beyond++
+			}
 		}
-	}
-	if beyond > 20 {
-		t.Errorf("%d of 1000 pairs that wander are beyond one another", beyond)
+		if beyond > 20 {
+			t.Errorf("%d of 1000 pairs of %d steps that wander are beyond one another", beyond, n)
+		}
 	}
 }
 
