@@ -292,6 +292,13 @@ func TestStacks(t *testing.T) {
 	if p.Format != Speed || f.Ns != 2_030_000_000 || f.SelfNs != 510_000_000 || g.Ns != 1_520_000_000 {
 		t.Errorf("%+v %+v", f, g)
 	}
+	p = mustRead(t, `{"shared":{"frames":[{"name":"step (/home/me/m.py:20)"},{"name":"load(/home/me/a.bin) at C:\\Users\\me\\b.dll"},{"name":"operator/ (int)"}]},
+	"profiles":[{"type":"sampled","unit":"seconds","samples":[[0,1,2]],"weights":[1]}]}`)
+	for i, want := range []string{"step m.py", "load(a.bin) at b.dll ", "operator/ (int) "} {
+		if f := p.Functions[i]; f.Name+" "+f.File != want {
+			t.Errorf("%q of %q, want %q", f.Name, f.File, want)
+		}
+	}
 }
 
 func TestErrors(t *testing.T) {

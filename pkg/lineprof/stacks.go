@@ -57,8 +57,11 @@ func publicName(name string) string {
 	if !strings.HasPrefix(name, "<") && !strings.Contains(name, "(") {
 		return base(name)
 	}
-	return name
+	return absolute.ReplaceAllStringFunc(name, func(path string) string { return path[:1] + Reduce(path[1:]) })
 }
+
+// absolute is a path from the root of a machine within a name, and what stands before it.
+var absolute = regexp.MustCompile(`[\s(\["'=@](?:[A-Za-z]:|~)?[/\\][^\s()"'<>,]*[/\\][^\s()"'<>,]+`)
 
 // maxDepth is how deep stacks may be. Python stops at 1,000 unless told otherwise.
 const maxDepth = 10_000
@@ -188,6 +191,9 @@ func readSpeedscope(name string, in io.Reader) (*Profile, error) {
 	}
 	frames := make([]*Function, len(file.Shared.Frames))
 	for i, f := range file.Shared.Frames {
+		if name, path := parseFrame(f.Name); f.File == "" && strings.ContainsAny(path, `/\.`) { // made of collapsed stacks
+			f.Name, f.File = name, path
+		}
 		frames[i] = s.function(f.Name, f.File)
 	}
 	for i := range file.Profiles {
