@@ -12,7 +12,7 @@ type Effect uint8
 const (
 	Blocks       Effect = 1 << iota // a copy or fill that blocks the calling thread
 	MakesObjects                    // makes or drops memory, streams, events or code: a steady step should not
-	LoadsCode                       // loads code, or links it
+	LoadsCode                       // loads code, links it, or makes a graph ready to replay
 	Polls                           // asks whether the GPU is done, and does not wait for it
 )
 
@@ -26,6 +26,8 @@ func EffectOf(canonical string) Effect {
 		return Blocks
 	case strings.HasPrefix(call, "ModuleLoad"), strings.HasPrefix(call, "LibraryLoad"), strings.HasPrefix(call, "Link"):
 		return MakesObjects | LoadsCode
+	case strings.HasPrefix(call, "GraphInstantiate"): // of what was captured
+		return LoadsCode
 	case call == "EventQuery", call == "StreamQuery":
 		return Polls
 	case makesObjects(call):

@@ -101,7 +101,7 @@
 //	                its calls take 20 us and more. One wait per step, outside of the
 //	                forward pass and not for the whole device, is how tokens come back.
 //	ALLOC           calls that make or free memory, streams or events
-//	JIT             code is compiled or loaded in the window: steps with such calls or with
+//	JIT             code is compiled or loaded, or a graph made ready, in the window: steps with such calls or with
 //	                the driver's own spans of it, or with so many more kernels outside of a
 //	                forward pass than others that they are tried out. Its sites are what
 //	                these steps are idle more than the median step of their phase.

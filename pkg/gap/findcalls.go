@@ -58,9 +58,18 @@ func (f *finder) waits() {
 			pattern = Hoist
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
-			"%s (%s) %s, %s each%s: the GPU is idle %s",
-			w.call, what, f.often(w.count), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w))
+			"%s (%s) %s, %s each%s: the GPU is idle %s%s",
+			w.call, what, f.often(w.count), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w), f.perhapsTokens(w))
 	}
+}
+
+// perhapsTokens says of a wait in a trace without steps that it may be the one per step which
+// brings tokens back, as far as its name goes.
+func (f *finder) perhapsTokens(w *wait) string {
+	if f.rep.Idle.Steps > 0 || strings.HasSuffix(w.call, "DeviceSynchronize") {
+		return ""
+	}
+	return "; if it comes once a step that is how tokens come back, and no fault: steps were not found"
 }
 
 // inAndAfter says how long the GPU is idle in a wait, and after it, and what of the latter the

@@ -38,6 +38,7 @@ type generation struct {
 	eager           []eagerStep
 	launched        int64 // kernels that could be captured and were launched by themselves
 	beside          int64 // the same in steps that replay something
+	besideNs        int64 // idle time of these in the calls that launched them, ns
 	within          int64 // idle time that a graph of the forward pass would not have, ns
 	excess          int64 // idle time of eager steps above the median of the others, ns
 	eagerGen        map[int64]bool
@@ -68,7 +69,8 @@ func (f *finder) graphs() {
 		f.fallback(g)
 	}
 	if g.replayed > 0 && g.beside >= int64(g.replayed) {
-		worth, path, source := f.launchIdle(event.Generation)
+		worth, path, source := f.launchIdle(event.Generation) // of launches that are captured, too
+		worth = min(worth, us(g.besideNs))
 		f.expand(event.Generation, g.beside, g.replayed, "outside the graph that is replayed", "in these calls", worth, Finding{Path: path, Source: source})
 	}
 }
@@ -137,6 +139,7 @@ func (f *finder) generation(phase event.Phase) *generation {
 				if at == 0 || !eager[at-1] {
 					g.replayed++
 					g.beside += int64(fact.forward)
+					g.besideNs += fact.calls
 				}
 			}
 		}

@@ -380,6 +380,30 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
+// A step in which a graph is captured is said to, and what it launches into the graph is not
+// taken for kernels beside one.
+func TestCapturedStep(t *testing.T) {
+	e, steps := &engine{slow: 20_000}, 0
+	e.steps(30, func() {
+		if steps++; steps == 10 {
+			for range 400 {
+				e.call("cudaLaunchKernel", event.Launch, 4_000)
+			}
+			e.call("cudaGraphInstantiate", event.Other, 2_000_000)
+		}
+		e.replay("nvjet_a", "nvjet_b", "nvjet_c")
+		e.now = max(e.now, e.free)
+		e.layer()
+	}, nothing)
+	rep := e.report(t)
+	if f := has(rep, gap.JIT); f == nil || rep.Findings[0].Pattern != gap.JIT || f.UsStep < 3600/30. || f.UsStep > 3800/30. {
+		t.Errorf("%+v", rep.Findings)
+	}
+	if f := has(rep, gap.GraphExpand); f == nil || f.UsStep > 4*24 { // a layer has four launches
+		t.Errorf("%+v", f)
+	}
+}
+
 // The step in which the driver compiles is named alone where only it is longer.
 func TestCompiledStep(t *testing.T) {
 	e := &engine{}

@@ -46,7 +46,7 @@ func (f *finder) compiling() {
 	if len(c.steps) == 0 || !f.worth(worth) {
 		return
 	}
-	f.add(JIT, worth, at, "code is compiled or loaded in the benchmark window, in %d of %.0f rank-steps (%s): %s; the GPU is idle %s more there than in other steps, %s in each: warm up what they run before requests come",
+	f.add(JIT, worth, at, "code is compiled or loaded, or a graph captured, in the benchmark window, in %d of %.0f rank-steps (%s): %s; the GPU is idle %s more there than in other steps, %s in each: warm up what they run before requests come",
 		c.rankSteps, f.steps, c.listed(), c.evidence(at.Site), f.per(worth), report.Micros(worth/float64(max(1, c.rankSteps))))
 }
 

@@ -27,13 +27,16 @@ type stepFact struct {
 	// begun tells that there was a first.
 	within, open int64
 	begun        bool
+	// calls is of the idle time before kernels of the forward pass that were launched by
+	// themselves what lies in the calls that launched them, ns.
+	calls int64
 }
 
 // The columns of what is kept of a step.
 const (
 	colSlack       = spill.Payload
 	colFact        = colSlack + 5
-	colOwn         = colFact + 10
+	colOwn         = colFact + 11
 	numStepColumns = colOwn + len(kernelTime{}) - spill.Payload
 )
 
@@ -43,7 +46,7 @@ func (r *rank) keepStep(k int, s slack.Step) {
 	row := [numStepColumns]int64{
 		s.Launches, s.Near, s.Min, s.P10, s.P50,
 		f.idle, f.loadNs, int64(f.forward), int64(f.loose), int64(f.replayed), int64(f.loads), int64(f.compiled),
-		int64(f.launches), int64(f.graphs), f.within,
+		int64(f.launches), int64(f.graphs), f.within, f.calls,
 	}
 	copy(row[colOwn-spill.Payload:], r.own[:])
 	r.kept.Add(int64(k), row[:]...)
@@ -73,7 +76,7 @@ func (v *view) facts() []stepFact {
 		of := func(c int) int64 { return rows[colFact+c][i] }
 		all = append(all, stepFact{
 			idle: of(0), loadNs: of(1), forward: int32(of(2)), loose: int32(of(3)), replayed: int32(of(4)), loads: int32(of(5)), compiled: int32(of(6)),
-			launches: int32(of(7)), graphs: int32(of(8)), within: of(9),
+			launches: int32(of(7)), graphs: int32(of(8)), within: of(9), calls: of(10),
 		})
 	})
 	return all
@@ -125,6 +128,9 @@ func (r *rank) addIdle(f *stepFact, d *gpu, a *activity) {
 	f.idle += d.GapEnd - from
 	if !a.Replayed && a.LaunchStart != none {
 		f.open += max(0, min(d.GapEnd, a.LaunchEnd)-from)
+		if inForward(a.class) {
+			f.calls += max(0, min(d.GapEnd, a.LaunchEnd)-max(from, a.LaunchStart))
+		}
 	}
 	r.addDrain(d, a)
 }
