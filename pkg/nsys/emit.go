@@ -23,7 +23,6 @@ type emitter struct {
 	ours    ourNames
 	stacks  []int32   // codes in the header by the report's numbers
 	slots   [][]*runs // of each rank, those without one last
-	idle    []bool    // by number of the thread: what it does nobody wants to know; nil for none
 
 	fewLaunched bool // launching calls are wanted only of kernels of the class launched
 	launched    event.Class
@@ -49,8 +48,8 @@ type ourNames struct {
 // The report's own strings are numbered as the export numbers them; names that it lacks are
 // put after them, so that batches of one report share one dictionary. The strings must not
 // change from here on.
-func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32, callers map[caller]bool) *emitter {
-	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot(), idle: r.idle(callers)}
+func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32) *emitter {
+	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot()}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
 	e.apis = make([]int32, r.strings.len())
 	codes := map[string]int32{}
@@ -96,9 +95,6 @@ func (e *emitter) emit(slot int, from int64, fanIn int) error {
 		return err
 	}
 	m.Only(e.stored())
-	if e.idle != nil {
-		m.Drop(colOwner, e.idle, func(tag int) bool { return eventTables[tag].host && eventTables[tag].kind != event.Run })
-	}
 	e.setRank(rank)
 	for {
 		run, rows, i, j, err := m.Next(event.BatchRows - e.at)

@@ -102,15 +102,16 @@ func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
 }
 
 // addHost makes runs of the switches of all processes, and leaves out what else is of those
-// that are no ranks. It counts the rows about host threads of each rank.
+// that are no ranks. It counts the rows about host threads of each rank,
+// with those that nobody wants.
 func (r *report) addHost() error {
 	for n := range r.runs {
 		p, slot := &r.runs[n], r.slots[n]
-		f := &event.RankFacts{} // of nobody
+		f, counts := &event.RankFacts{}, [event.MaxKinds]int64{} // of nobody
 		if slot == noSlot {
 			p.events = slices.DeleteFunc(p.events, func(run *spill.Run) bool { return eventTables[run.Tag].host })
 		} else {
-			f = &r.info.RankFacts[slot]
+			f, counts = &r.info.RankFacts[slot], r.dropped[n]
 		}
 		if err := r.addRuns(int32(n), p); err != nil {
 			return r.explain(err)
@@ -125,18 +126,15 @@ func (r *report) addHost() error {
 					return r.explain(err)
 				}
 			}
-			r.info.Rows[t.kind.String()] += run.Rows
-			switch t.kind {
-			case event.OS:
-				f.OSCalls += run.Rows
-			case event.Run:
-				f.Runs += run.Rows
-			case event.Sample:
-				f.Samples += run.Rows
-			case event.Backtrace:
-				f.Backtraces += run.Rows
+			counts[t.kind] += run.Rows
+		}
+		for kind, rows := range counts {
+			if rows > 0 {
+				r.info.Rows[event.Kind(kind).String()] += rows
 			}
 		}
+		f.OSCalls, f.Runs = f.OSCalls+counts[event.OS], f.Runs+counts[event.Run]
+		f.Samples, f.Backtraces = f.Samples+counts[event.Sample], f.Backtraces+counts[event.Backtrace]
 	}
 	if r.count(event.Run) > 0 {
 		r.placeGPUs()
@@ -269,47 +267,42 @@ func (r *report) extent() (low, high int64) {
 	return low, high
 }
 
-// caller is a thread of a rank that calls CUDA.
-type caller struct {
-	rank int32
-	tid  int64 // anyThread for all of the rank
-}
+// ofCallers tells whether rows of a table are wanted, with Options.Callers, of some threads only.
+func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
 
-// anyThread stands for all threads of a rank: each may hold its interpreter lock.
-const anyThread = int64(-2)
-
-// findCallers returns the threads that Options.Callers means, in all reports, as one rank may
-// have several.
-func (r *Reader) findCallers() map[caller]bool {
-	callers := map[caller]bool{}
-	for _, rep := range r.reports {
-		for n, t := range rep.threads {
-			if t.slot == noSlot || n >= len(rep.threadFacts) {
-				continue
-			}
-			rank, f := rep.info.Ranks[t.slot], &rep.threadFacts[n]
-			if f.calls > 0 {
-				callers[caller{rank, t.tid}] = true
-			}
-			if f.tally[tallyLock] > 0 {
-				callers[caller{rank, anyThread}] = true
-			}
+// findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
+// read. Threads that no such row has are none.
+func (r *report) findCallers(loaders []*loader) {
+	if !r.onlyCallers {
+		return
+	}
+	r.callers = make([]bool, len(r.threads))
+	for _, l := range loaders {
+		for n := range l.threadFacts {
+			f := &l.threadFacts[n]
+			r.callers[n] = r.callers[n] || f.calls > 0 || f.tally[tallyLock] > 0
 		}
 	}
-	return callers
 }
 
-// idle returns by number which threads of ranks are no callers, nil where all count.
-func (r *report) idle(callers map[caller]bool) []bool {
-	if callers == nil {
-		return nil
-	}
-	idle := make([]bool, len(r.threads))
-	for n, t := range r.threads {
-		if t.slot != noSlot {
-			rank := r.info.Ranks[t.slot]
-			idle[n] = !callers[caller{rank, t.tid}] && !callers[caller{rank, anyThread}]
+// isCaller tells whether such rows are wanted of a thread, by its number.
+func (r *report) isCaller(thread int32) bool {
+	return !r.onlyCallers || int(thread) < len(r.callers) && r.callers[thread]
+}
+
+// dropOthers leaves out those of rows, whose owners are known, that nobody wants, and counts
+// them.
+func (l *loader) dropOthers(kind event.Kind, rows []int32) []int32 {
+	kept := 0
+	for k, owner := range l.owners {
+		if !l.report.isCaller(owner.number) {
+			l.dropped = grown(l.dropped, owner.process, [event.MaxKinds]int64{})
+			l.dropped[owner.process][kind]++
+			continue
 		}
+		l.owners[kept], rows[kept] = owner, rows[k]
+		kept++
 	}
-	return idle
+	l.owners = l.owners[:kept]
+	return rows[:kept]
 }

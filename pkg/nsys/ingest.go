@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"errors"
 	"runtime"
 	"slices"
@@ -13,12 +14,17 @@ import (
 
 // report is an export whose rows are in a store, in order.
 type report struct {
-	path    string
-	store   *spill.Store
-	limits  limits
-	host    []event.Kind // the kinds of rows about host threads that are wanted
-	info    event.Report // what the stream's header says of it
-	strings stringTable
+	path   string
+	store  *spill.Store
+	limits limits
+	host   []event.Kind // the kinds of rows about host threads that are wanted
+	// onlyCallers: of these only those of threads that call CUDA, or have ranges of the
+	// interpreter lock, which callers tells by number once these are read.
+	onlyCallers bool
+	callers     []bool
+	dropped     [][event.MaxKinds]int64 // the other ones, by number of the process
+	info        event.Report            // what the stream's header says of it
+	strings     stringTable
 
 	tracks    []*track
 	threads   []*thread
@@ -83,7 +89,7 @@ func limitsOf(memory int64) limits {
 // the strings, which events name by number, then the events, and last the samples of Python,
 // which are those of threads that events have. Who owns rows that name no process is decided
 // at the end, when all processes are known.
-func load(path string, store *spill.Store, limits limits, host []event.Kind, progress func(rows int64)) (*report, error) {
+func load(path string, store *spill.Store, limits limits, opts *Options) (*report, error) {
 	e, err := openExport(path)
 	if err != nil {
 		return nil, err
@@ -104,7 +110,7 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, store: store, limits: limits, host: host, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
+	r := &report{path: path, store: store, limits: limits, host: opts.Host, onlyCallers: opts.Callers, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}
@@ -113,10 +119,14 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 	} else if err != nil {
 		return nil, r.explain(err)
 	}
-	if slices.Contains(host, event.Run) {
+	if slices.Contains(r.host, event.Run) {
 		if err := r.readOwnThreads(s, columns); err != nil {
 			return nil, r.explain(err)
 		}
+	}
+	var progress func(rows int64)
+	if opts.Progress != nil {
+		progress = func(rows int64) { opts.Progress(path, rows) }
 	}
 	if err := r.loadEvents(e, s, columns, progress); err != nil {
 		return nil, err
@@ -132,35 +142,35 @@ func load(path string, store *spill.Store, limits limits, host []event.Kind, pro
 const maxLoaders = 16
 
 // loadEvents reads the tables of events, as many chunks at a time as there are
-// processors.
+// processors: those about host threads last, when it is known of which threads they are wanted.
 func (r *report) loadEvents(e export, s scanner, columns map[string][]string, progress func(int64)) error {
 	tasks, err := r.tasks(s, columns)
 	if err != nil {
 		return err
 	}
+	shared := newInterner(r)
+	loaders := make([]*loader, min(runtime.GOMAXPROCS(0), maxLoaders, max(len(tasks), 1)))
+	for w := range loaders {
+		loaders[w] = newLoader(r, shared, columns)
+		defer loaders[w].close()
+	}
+	host := slices.IndexFunc(tasks, func(t task) bool { return t.table.host })
+	if host < 0 {
+		host = len(tasks)
+	}
+	all := &queue{tasks: tasks[:host], progress: progress}
+	if err := all.run(loaders, e); err != nil {
+		return r.explain(err)
+	}
+	r.findCallers(loaders)
 	r.stacksLoaded = sync.OnceValue(func() error { return r.loadStacks(e, columns) })
 	if n := len(tasks); n > 0 && tasks[n-1].table.stacks != "" {
 		go r.stacksLoaded() // while others read what takes none
 		defer r.stacksLoaded()
 	}
-	queue := &queue{tasks: tasks, progress: progress}
-	shared := newInterner(r)
-	loaders := make([]*loader, min(runtime.GOMAXPROCS(0), maxLoaders, max(len(tasks), 1)))
-	errs := make([]error, len(loaders))
-	var wg sync.WaitGroup
-	for w := range loaders {
-		loaders[w] = newLoader(r, shared, columns)
-		wg.Go(func() {
-			if errs[w] = loaders[w].run(e, queue.next); errs[w] != nil {
-				queue.failed.Store(true)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return r.explain(err)
-		}
+	all.tasks = tasks
+	if err := all.run(loaders, e); err != nil {
+		return r.explain(err)
 	}
 	r.collect(loaders)
 	return nil
@@ -172,7 +182,26 @@ type queue struct {
 	taken    atomic.Int64
 	failed   atomic.Bool
 	rows     atomic.Int64
+	done     int64            // tasks of the runs before
 	progress func(rows int64) // nil where nobody wants to know
+}
+
+// run has loaders do all tasks that are left. Of several errors it returns that of the first
+// loader.
+func (q *queue) run(loaders []*loader, e export) error {
+	q.taken.Store(q.done)
+	errs := make([]error, len(loaders))
+	var wg sync.WaitGroup
+	for w, l := range loaders {
+		wg.Go(func() {
+			if errs[w] = l.run(e, q.next); errs[w] != nil {
+				q.failed.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	q.done = int64(len(q.tasks))
+	return cmp.Or(errs...)
 }
 
 // next returns the next task, nil where there is none.

@@ -27,7 +27,9 @@ type loader struct {
 	trackFacts  []trackFacts  // by number of the track
 	threadFacts []threadFacts // by number of the thread
 	profiler    []profilerCall
+	dropped     [][event.MaxKinds]int64 // rows about host threads that nobody wants, by number of the process
 
+	scanner scanner // nil before its first task
 	caches
 	*sorter
 
@@ -47,22 +49,27 @@ func newLoader(r *report, shared *interner, columns map[string][]string) *loader
 	}
 }
 
-// run reads tasks until there is none left.
-func (l *loader) run(e export, next func() *task) error {
-	var s scanner
+// run reads tasks until there is none left. The loader has a scanner of its own from its first
+// task on, which whoever made it closes.
+func (l *loader) run(e export, next func() *task) (err error) {
 	for t := next(); t != nil; t = next() {
-		if s == nil {
-			var err error
-			if s, err = e.open(); err != nil {
+		if l.scanner == nil {
+			if l.scanner, err = e.open(); err != nil {
 				return err
 			}
-			defer s.close()
 		}
-		if err := l.read(s, t); err != nil {
+		if err := l.read(l.scanner, t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// close closes the scanner.
+func (l *loader) close() {
+	if l.scanner != nil {
+		l.scanner.close()
+	}
 }
 
 // read reads the rows of a task.
@@ -103,6 +110,9 @@ func (l *loader) add(table *table, b *block, rows []int32) {
 		l.findTracks(b, rows)
 	} else {
 		l.findThreads(b, rows)
+	}
+	if table.ofCallers() && l.report.onlyCallers {
+		rows = l.dropOthers(table.kind, rows)
 	}
 	for k := range l.owners {
 		p := l.owners[k].process
@@ -189,7 +199,7 @@ func (l *loader) findThreads(b *block, rows []int32) {
 // collect takes over what the loaders have read.
 func (r *report) collect(loaders []*loader) {
 	r.info.Rows = map[string]int64{}
-	r.runs = make([]runs, len(r.processes))
+	r.runs, r.dropped = make([]runs, len(r.processes)), make([][event.MaxKinds]int64, len(r.processes))
 	for _, l := range loaders {
 		for kind, n := range l.kinds {
 			r.info.Rows[event.Kinds[kind]] += n
@@ -207,6 +217,11 @@ func (r *report) collect(loaders []*loader) {
 			r.runs[n].calls = append(r.runs[n].calls, of.calls...)
 			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
 			r.runs[n].switches = append(r.runs[n].switches, of.switches...)
+		}
+		for n := range l.dropped {
+			for kind, rows := range l.dropped[n] {
+				r.dropped[n][kind] += rows
+			}
 		}
 		maps.Copy(r.apiNames, l.apiNames)
 		r.untimed += l.untimed

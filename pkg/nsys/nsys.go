@@ -57,9 +57,9 @@ type Options struct {
 	// Host are the kinds of rows about host threads that are wanted, of event.OS,
 	// event.Run, event.Sample and event.Backtrace: no others are read.
 	Host []event.Kind
-	// Callers leaves out the rows of these kinds, other than event.Run, of threads that
-	// call CUDA nowhere, of ranks without ranges of the interpreter lock: no GPU waits
-	// for what such a thread does.
+	// Callers leaves out the rows of these kinds, other than event.Run, of threads that in
+	// their report neither call CUDA nor have ranges of the interpreter lock: no GPU waits
+	// for what such a thread does. The header counts them nevertheless.
 	Callers bool
 	// Columns returns the columns that are wanted of what has this header, 0 for all.
 	// nil: all.
@@ -82,11 +82,10 @@ type Reader struct {
 	header   event.Header
 	reports  []*report
 	paths    []string
-	parts    []parts         // by number of the rank
-	stacks   [][]int32       // of each report: codes in the header by the report's numbers
-	mu       sync.Mutex      // of the two below, while rows are written
-	emitters []*emitter      // of each report, nil before its first row and after its last
-	callers  map[caller]bool // whose rows about host threads are wanted, nil for all
+	parts    []parts    // by number of the rank
+	stacks   [][]int32  // of each report: codes in the header by the report's numbers
+	mu       sync.Mutex // of emitters, while rows are written
+	emitters []*emitter // of each report, nil before its first row and after its last
 
 	// live are those who write rows, and left how many of them have not ended: all writes
 	// those of all units, where they are not read in parts.
@@ -180,11 +179,7 @@ func (r *Reader) Paths() []string { return r.paths }
 
 // load reads one report.
 func (r *Reader) load(path string) (*report, error) {
-	var progress func(int64)
-	if r.opts.Progress != nil {
-		progress = func(rows int64) { r.opts.Progress(path, rows) }
-	}
-	rep, err := load(path, r.store, r.limits, r.opts.Host, progress)
+	rep, err := load(path, r.store, r.limits, &r.opts)
 	if err != nil {
 		return nil, err
 	}

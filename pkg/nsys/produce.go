@@ -62,14 +62,11 @@ func (r *Reader) emitter(report int) *emitter {
 
 // newEmitter makes one of a report's rows.
 func (r *Reader) newEmitter(report int) *emitter {
-	if r.callers == nil && r.opts.Callers {
-		r.callers = r.findCallers()
-	}
 	codes := map[string]int32{}
 	for k, name := range r.header.Domains {
 		codes[name] = int32(k)
 	}
-	e := newEmitter(r.reports[report], r.header.Reports[report].Offset, r.header.Columns, codes, r.stacks[report], r.callers)
+	e := newEmitter(r.reports[report], r.header.Reports[report].Offset, r.header.Columns, codes, r.stacks[report])
 	e.report = report
 	if r.opts.Launched != nil {
 		e.launched, e.fewLaunched = r.opts.Launched(&r.header)

@@ -103,7 +103,11 @@ func (p *pythonSamples) add(b *block) error {
 		if !ok {
 			p.wrong++
 		}
-		if owner, known := p.known[threads.Int[i]]; ok && known && isSpan(start, start, i) {
+		switch owner, known := p.known[threads.Int[i]]; {
+		case !ok || !known || !isSpan(start, start, i):
+		case !p.r.isCaller(owner.number):
+			p.r.dropped[owner.process][event.Sample]++
+		default:
 			p.rows = append(p.rows, pythonRow{start.Int[i], owner, p.r.stacks.number(stack, event.Interpreter)})
 		}
 	}

@@ -13,13 +13,6 @@ type Merge struct {
 	spare   []*cursor
 	last    *cursor // that the last rows came from
 	columns uint64  // that are decoded
-
-	// Of runs of these tags the rows whose value in a column is the place of a true one are
-	// left out.
-	dropColumn int
-	dropped    []bool
-	dropTag    func(tag int) bool
-	kept       []int32 // of the rows of a block
 }
 
 // cursor is an open run. Its rows from at on have not been handed out.
@@ -71,38 +64,6 @@ func (m *Merge) Only(set uint64) {
 			m.columns |= Columns(Seq)
 		}
 		orders[r.Order] = true
-	}
-}
-
-// Drop leaves out rows of the runs whose tag is one of some: those whose value in a column,
-// which is not left out itself, is the place of a true one in dropped. It goes before the
-// first Next.
-func (m *Merge) Drop(column int, dropped []bool, tag func(int) bool) {
-	m.dropColumn, m.dropped, m.dropTag = column, dropped, tag
-}
-
-// drop leaves rows of the block of a run out.
-func (m *Merge) drop(c *cursor) {
-	rows, of := c.buf.rows, c.buf.rows[m.dropColumn]
-	n := 0
-	for n < c.n && !m.dropped[of[n]] {
-		n++
-	}
-	m.kept = m.kept[:0]
-	for i := n; i < c.n; i++ {
-		if !m.dropped[of[i]] {
-			m.kept = append(m.kept, int32(i))
-		}
-	}
-	c.n = n + len(m.kept)
-	for k := range rows {
-		if m.columns>>k&1 == 0 || c.buf.same[k].rows > 0 { // Fast path: all rows are the same.
-			continue
-		}
-		column := rows[k]
-		for at, i := range m.kept {
-			column[n+at] = column[i]
-		}
 	}
 }
 
@@ -261,9 +222,6 @@ func (m *Merge) settle(c *entry) (ok bool, err error) {
 			return false, err
 		}
 		c.block, c.at, c.n = c.block+1, 0, int(ref.rows)
-		if m.dropped != nil && m.dropTag(c.run.Tag) {
-			m.drop(c.cursor)
-		}
 	}
 	c.key, c.then = c.buf.rows[Key][c.at], c.buf.rows[Then][c.at]
 	return true, nil
@@ -278,15 +236,11 @@ func (m *Merge) open() error {
 		}
 		c.run, c.block, c.at, c.n = m.waiting[0], 0, 0, 0
 		m.waiting = m.waiting[1:]
-		switch ok, err := m.settle(&c); {
-		case err != nil:
+		if _, err := m.settle(&c); err != nil {
 			return err
-		case !ok: // all of its rows are left out
-			m.spare = append(m.spare, c.cursor)
-		default:
-			m.heap = append(m.heap, c)
-			m.up()
 		}
+		m.heap = append(m.heap, c)
+		m.up()
 	}
 	return nil
 }

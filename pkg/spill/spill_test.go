@@ -136,42 +136,6 @@ func sorted(all []made) (want []string) {
 	return want
 }
 
-// TestDrop compares merges that leave rows out with what those of all rows have left,
-// where runs lose some rows, all and none.
-func TestDrop(t *testing.T) {
-	dropped, ofTag := []bool{false, true, false, true}, func(tag int) bool { return tag != 1 }
-	for seed := range uint64(6) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		all := random(r, 8, 2*BlockRows)
-		var wanted []made
-		for k := range all {
-			m := made{order: all[k].order, tag: all[k].tag}
-			for i := range all[k].rows {
-				row := &all[k].rows[i]
-				if row[Payload] = int64(k); k != 1 && k != 2 {
-					row[Payload] = r.Int64N(4)
-				}
-				if !dropped[row[Payload]] || !ofTag(m.tag) {
-					m.rows = append(m.rows, *row)
-				}
-			}
-			if len(m.rows) > 0 {
-				wanted = append(wanted, m)
-			}
-		}
-		s := NewStore(1 << 30)
-		m, err := NewMerge(s, write(t, s, all), 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Drop(Payload, dropped, ofTag)
-		compare(t, m, 1+r.IntN(5000), sorted(wanted))
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func compare(t *testing.T, m *Merge, limit int, want []string) {
 	t.Helper()
 	n := 0
