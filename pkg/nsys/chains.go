@@ -49,9 +49,10 @@ func (f chainFrame) compare(g chainFrame) int {
 type chains struct {
 	strings *stringTable
 	table   *stackTable
-	ids     []int64 // of its stacks, ascending
-	stacks  []int32 // of each its number in the table
-	calls   bool    // the profiler recorded them in a call: its own frames next to the leaf are left out
+	wanted  *wantedStacks // nil for all
+	ids     []int64       // of its stacks, ascending
+	stacks  []int32       // of each its number in the table
+	calls   bool          // the profiler recorded them in a call: its own frames next to the leaf are left out
 
 	numbers map[frameKey]int32
 	recent  cache[int32]  // of numbers, by symbol, module and unresolved
@@ -59,28 +60,48 @@ type chains struct {
 	family  []event.Class // of frames
 	inside  []bool        // the family holds for what the frame calls
 
-	rows []chainFrame
-	same map[string]int32 // numbers in the table by the bytes of their frames' numbers
-	text strings.Builder
+	loose  []chainFrame     // all, where those of a stack lie apart
+	last   chainFrame       // the one before
+	some   bool             // there was one
+	frames []int32          // that are kept of its stack so far
+	same   map[string]int32 // numbers in the table by the bytes of their frames' numbers
+	text   strings.Builder
+}
+
+// wantedStacks are the ids of the stacks that rows have, ascending.
+type wantedStacks struct {
+	ids  []int64
+	next int // the first that is not less than the id that was asked for last
+}
+
+// has tells whether a stack is wanted. Ids come in ascending order as a rule.
+func (w *wantedStacks) has(id int64) bool {
+	if w.next > 0 && w.ids[w.next-1] >= id {
+		w.next, _ = slices.BinarySearch(w.ids, id)
+	}
+	for w.next < len(w.ids) && w.ids[w.next] < id {
+		w.next++
+	}
+	return w.next < len(w.ids) && w.ids[w.next] == id
 }
 
 // errOrder says that frames of one stack lie apart in their table.
 var errOrder = errors.New("frames out of order")
 
-// readChains reads a table of callchains. In every export seen the frames of a stack
-// stand together, so that those of one block are held at a time; where they do not, all are.
-func (r *report) readChains(s scanner, columns map[string][]string, table string) (*chains, error) {
-	c, err := r.scanChains(s, columns, table, true)
+// readChains reads the wanted stacks of a table of callchains. In every export seen the frames
+// of a stack stand together, so that one stack is held at a time; where they do not, all are.
+func (r *report) readChains(s scanner, columns map[string][]string, table string, wanted *wantedStacks) (*chains, error) {
+	c, err := r.scanChains(s, columns, table, wanted, true)
 	if err == errOrder {
-		c, err = r.scanChains(s, columns, table, false)
+		c, err = r.scanChains(s, columns, table, wanted, false)
 	}
 	return c, err
 }
 
 // scanChains reads a table of callchains, whose rows are in order where ordered is set.
-func (r *report) scanChains(s scanner, columns map[string][]string, table string, ordered bool) (*chains, error) {
+func (r *report) scanChains(s scanner, columns map[string][]string, table string, stacks *wantedStacks, ordered bool) (*chains, error) {
 	c := &chains{
-		strings: &r.strings, table: &r.stacks, calls: table == cudaStacksTable,
+		strings: &r.strings, table: &r.stacks, wanted: stacks, calls: table == cudaStacksTable,
 		numbers: map[frameKey]int32{}, same: map[string]int32{},
 	}
 	required := []string{"id", "symbol", "stackDepth"}
@@ -96,26 +117,31 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 	if err != nil {
 		return nil, err
 	}
-	if len(c.rows) > maxLoose {
+	if len(c.loose) > maxLoose {
 		r.warn("%s has %d frames and more in no order: no stack of it is read", table, maxLoose)
-		c.rows = nil
+		c.loose = nil
 	}
-	slices.SortStableFunc(c.rows, chainFrame.compare)
-	c.join(true)
+	slices.SortStableFunc(c.loose, chainFrame.compare)
+	for _, f := range c.loose {
+		c.put(f)
+	}
+	c.end()
+	c.loose = nil
 	return c, nil
 }
 
-// add takes the frames of a block, up to one more than maxLoose; those of the last stack
-// wait for more of it.
+// add adds the frames of a block; where they are not ordered, they wait for all others, up to
+// one more than maxLoose.
 func (c *chains) add(b *block, ordered bool) error {
 	ids, depths := b.column("id"), b.column("stackDepth")
 	symbols, modules, unresolved := b.column("symbol"), b.column("module"), b.column("unresolved")
-	last, rows := chainFrame{chain: math.MinInt64}, c.rows
-	if n := len(rows); n > 0 {
-		last = rows[n-1]
-	}
+	asked, wanted := none, false
 	for i := range b.n {
-		if ids.Null[i] || depths.Null[i] {
+		id := ids.Int[i]
+		if c.wanted != nil && id != asked {
+			asked, wanted = id, c.wanted.has(id)
+		}
+		if ids.Null[i] || depths.Null[i] || c.wanted != nil && !wanted {
 			continue
 		}
 		key := triple{orNone(symbols, int32(i)), orNone(modules, int32(i)), unresolved.Int[i]}
@@ -123,16 +149,15 @@ func (c *chains) add(b *block, ordered bool) error {
 		if !known {
 			*frame = c.frame(frameKey{key[0], key[1], !unresolved.Null[i] && unresolved.Int[i] != 0})
 		}
-		f := chainFrame{ids.Int[i], int32(max(0, min(depths.Int[i], math.MaxInt32))), *frame}
-		if ordered && (f.chain < last.chain || f.chain == last.chain && f.depth < last.depth) {
+		f := chainFrame{id, int32(max(0, min(depths.Int[i], math.MaxInt32))), *frame}
+		switch {
+		case ordered && c.some && f.compare(c.last) < 0:
 			return errOrder
+		case ordered:
+			c.put(f)
+		case len(c.loose) <= maxLoose:
+			c.loose = append(c.loose, f)
 		}
-		if last = f; len(rows) <= maxLoose {
-			rows = append(rows, f)
-		}
-	}
-	if c.rows = rows; ordered {
-		c.join(false)
 	}
 	return nil
 }
@@ -152,38 +177,34 @@ func (c *chains) frame(key frameKey) int32 {
 	return k
 }
 
-// join puts the frames of each stack together; more of the last one may follow but for
-// where all is set.
-func (c *chains) join(all bool) {
-	var frames []int32
-	i := 0
-	for i < len(c.rows) {
-		end := i + 1
-		for end < len(c.rows) && c.rows[end].chain == c.rows[i].chain {
-			end++
-		}
-		if end == len(c.rows) && !all {
-			break
-		}
-		frames = frames[:0]
-		for k, f := range c.rows[i:end] {
-			if c.calls && len(frames) == 0 && c.family[f.frame] == event.ByProfiler && i+k+1 < end {
-				continue
-			}
-			if len(frames) <= maxStackDepth {
-				frames = append(frames, f.frame)
-			}
-		}
-		key := unsafe.Slice((*byte)(unsafe.Pointer(&frames[0])), 4*len(frames))
-		number, ok := c.same[string(key)]
-		if !ok {
-			number = c.table.number(c.textOf(frames), c.familyOf(frames))
-			c.same[string(key)] = number
-		}
-		c.ids, c.stacks = append(c.ids, c.rows[i].chain), append(c.stacks, number)
-		i = end
+// put adds a frame of the stack under way or, where that has none left, of the next one.
+func (c *chains) put(f chainFrame) {
+	if f.chain != c.last.chain {
+		c.end()
 	}
-	c.rows = append(c.rows[:0], c.rows[i:min(len(c.rows), i+maxStackDepth+1)]...) // more of the last one is cut in any case
+	skip := c.calls && len(c.frames) == 0 && c.family[f.frame] == event.ByProfiler
+	if !skip && len(c.frames) <= maxStackDepth {
+		c.frames = append(c.frames, f.frame)
+	}
+	c.last, c.some = f, true
+}
+
+// end ends the stack under way, if there is one.
+func (c *chains) end() {
+	if !c.some {
+		return
+	}
+	if len(c.frames) == 0 { // all are the profiler's
+		c.frames = append(c.frames, c.last.frame)
+	}
+	key := unsafe.Slice((*byte)(unsafe.Pointer(&c.frames[0])), 4*len(c.frames))
+	number, ok := c.same[string(key)]
+	if !ok {
+		number = c.table.number(c.textOf(c.frames), c.familyOf(c.frames))
+		c.same[string(key)] = number
+	}
+	c.ids, c.stacks = append(c.ids, c.last.chain), append(c.stacks, number)
+	c.frames = c.frames[:0]
 }
 
 // number returns the number in the table of the stack with an id.

@@ -276,11 +276,12 @@ func (r *report) findCallers(loaders []*loader) {
 	if !r.onlyCallers {
 		return
 	}
-	r.callers = make([]bool, len(r.threads))
+	r.callers, r.calling = make([]bool, len(r.threads)), map[thread]bool{}
 	for _, l := range loaders {
 		for n := range l.threadFacts {
-			f := &l.threadFacts[n]
-			r.callers[n] = r.callers[n] || f.calls > 0 || f.tally[tallyLock] > 0
+			if f := &l.threadFacts[n]; f.calls > 0 || f.tally[tallyLock] > 0 {
+				r.callers[n], r.calling[*r.threads[n]] = true, true
+			}
 		}
 	}
 }

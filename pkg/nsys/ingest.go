@@ -19,9 +19,10 @@ type report struct {
 	limits limits
 	host   []event.Kind // the kinds of rows about host threads that are wanted
 	// onlyCallers: of these only those of threads that call CUDA, or have ranges of the
-	// interpreter lock, which callers tells by number once these are read.
+	// interpreter lock, which callers tells by number once these are read, and calling as a set.
 	onlyCallers bool
 	callers     []bool
+	calling     map[thread]bool
 	dropped     [][event.MaxKinds]int64 // the other ones, by number of the process
 	info        event.Report            // what the stream's header says of it
 	strings     stringTable

@@ -88,7 +88,13 @@ func (r *report) loadStacks(e export, columns map[string][]string) error {
 		if t.stacks == "" || !t.in(columns) || !slices.Contains(r.host, t.kind) {
 			continue
 		}
-		if r.chains[t.stacks], err = r.readChains(s, columns, t.stacks); err != nil {
+		var wanted *wantedStacks
+		if t.kind == event.Sample && r.onlyCallers {
+			if wanted, err = r.sampled(s, columns); err != nil {
+				return r.explain(err)
+			}
+		}
+		if r.chains[t.stacks], err = r.readChains(s, columns, t.stacks, wanted); err != nil {
 			return r.explain(err)
 		}
 	}
@@ -98,6 +104,30 @@ func (r *report) loadStacks(e export, columns map[string][]string) error {
 		}
 	}
 	return nil
+}
+
+// sampled returns the stacks of samples of callers: most frames of most recordings are of other
+// threads.
+func (r *report) sampled(s scanner, columns map[string][]string) (*wantedStacks, error) {
+	w, known := &wantedStacks{}, new(cache[bool])
+	err := scanAll(s, columns, sampleTable, ints("id", "globalTid"), func(b *block) error {
+		ids, threads := b.column("id"), b.column("globalTid")
+		for i := range b.n {
+			if ids.Null[i] || threads.Null[i] {
+				continue
+			}
+			wanted, ok := known.at(triple{threads.Int[i]})
+			if !ok {
+				*wanted = r.calling[newThread(threads.Int[i])]
+			}
+			if *wanted {
+				w.ids = append(w.ids, ids.Int[i])
+			}
+		}
+		return nil
+	})
+	slices.Sort(w.ids)
+	return w, err
 }
 
 // sampledRunning is the state of a thread that was found on a CPU.
