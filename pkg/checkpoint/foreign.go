@@ -33,7 +33,12 @@ func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType
 	if p.Type != typ {
 		panic("BUG: a column that is not of its field's type")
 	}
-	*v = parquet.Vector{Int: p.Ints, Float: p.Floats, Text: parquetStrings(&p.Strings), Valid: p.Valid}
+	*v = toPlain(p)
+}
+
+// toPlain makes a vector of a plain column. It shares its memory.
+func toPlain(p *event.Plain) parquet.Vector {
+	return parquet.Vector{Int: p.Ints, Float: p.Floats, Text: parquetStrings(&p.Strings), Valid: p.Valid}
 }
 
 // foreignFields returns the columns of a file that are not ours.

@@ -23,7 +23,7 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		cols[i] = parquet.Column{Name: c.Name, Type: tableTypes[c.Type], Nullable: true}
-		chunk.Cols[i] = tableVector(c, t.Len())
+		chunk.Cols[i] = toPlain(&c.Values)
 	}
 	out := parquet.NewWriter(w, cols, parquet.Options{Sealed: true})
 	out.SetMetadata(event.KeySchema, t.Schema)
@@ -35,30 +35,6 @@ func WriteTable(w io.Writer, t *table.Table) error {
 		return err
 	}
 	return out.Close()
-}
-
-// tableVector returns the n values of a column.
-func tableVector(c *table.Column, n int) parquet.Vector {
-	v := parquet.Vector{Int: c.Ints, Float: c.Floats}
-	for _, text := range c.Strings {
-		v.Text.Append([]byte(text))
-	}
-	for _, yes := range c.Bools {
-		v.Int = append(v.Int, 0)
-		if yes {
-			v.Int[len(v.Int)-1] = 1
-		}
-	}
-	if c.Nulls == nil {
-		return v
-	}
-	v.Valid = make([]byte, (n+7)/8)
-	for i := range n {
-		if !c.Nulls[i] {
-			v.Valid[i>>3] |= 1 << (i & 7)
-		}
-	}
-	return v
 }
 
 // IsTable tells whether a file is one that WriteTable wrote.
@@ -98,35 +74,27 @@ func ReadTable(path string) (*table.Table, error) {
 		if typ < 0 {
 			continue
 		}
-		t.Columns = append(t.Columns, table.Column{Field: table.Field{Name: col.Name, Type: table.Type(typ)}})
-		for g := range f.Groups() {
-			if err := readTableColumn(f, g, &t.Columns[len(t.Columns)-1]); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
+		c, err := readTableColumn(f, table.NewColumn(table.Field{Name: col.Name, Type: table.Type(typ)}))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		t.Columns = append(t.Columns, c)
 	}
 	t.SetLen(int(f.Rows()))
 	return t, nil
 }
 
-// readTableColumn appends the values that a column has in a row group.
-func readTableColumn(f *parquet.File, g int, c *table.Column) error {
+// readTableColumn returns a column with its values in all row groups.
+func readTableColumn(f *parquet.File, c table.Column) (table.Column, error) {
 	var v parquet.Vector
-	if err := f.ReadColumn(g, c.Name, nil, &v); err != nil {
-		return err
-	}
-	for i := range int(f.GroupRows(g)) {
-		c.Nulls = append(c.Nulls, v.IsNull(i))
-		switch c.Type {
-		case table.Text:
-			c.Strings = append(c.Strings, string(v.Text.Get(i)))
-		case table.Int:
-			c.Ints = append(c.Ints, v.Int[i])
-		case table.Float:
-			c.Floats = append(c.Floats, v.Float[i])
-		case table.Bool:
-			c.Bools = append(c.Bools, v.Int[i] != 0)
+	rows := 0
+	for g := range f.Groups() {
+		if err := f.ReadColumn(g, c.Name, nil, &v); err != nil {
+			return c, err
 		}
+		n := int(f.GroupRows(g))
+		c.Extend(rows, fromForeign(&v, c.Values.Type), n)
+		rows += n
 	}
-	return nil
+	return c, nil
 }

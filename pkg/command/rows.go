@@ -324,21 +324,20 @@ func stringsOf(t *table.Table) [][]string {
 
 // textOf is a value for people: "-" for null, six digits of a float.
 func textOf(c *table.Column, row int) string {
-	switch {
-	case c.Null(row):
-		return "-"
-	case c.Type == table.Text:
-		return c.Strings[row]
-	case c.Type == table.Int:
-		return strconv.FormatInt(c.Ints[row], 10)
-	case c.Type == table.Bool:
-		return strconv.FormatBool(c.Bools[row])
+	switch v := c.Value(row).(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		if a := math.Abs(v); a >= 1e6 && a < 1e21 { // of readable length without an exponent
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
-	v := c.Floats[row]
-	if a := math.Abs(v); a >= 1e6 && a < 1e21 { // of readable length without an exponent
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 6, 64)
+	return "-"
 }
 
 // WriteTable writes result rows.

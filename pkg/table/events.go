@@ -26,49 +26,37 @@ func FromEvents(h *event.Header, b *event.Batch) *Table {
 // text, numbers of any width Int.
 func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	f := event.Fields[c]
-	col := Column{Field: Field{f.Name, Int}}
+	col := NewColumn(Field{f.Name, Int})
 	if f.Type == event.Text || f.Type == event.Enum {
-		col.Type = Text
+		col = NewColumn(Field{f.Name, Text})
 	}
-	if !b.Columns.Has(c) {
-		col.allNull(b.Len)
+	if !b.Columns.Has(c) || b.Len == 0 {
+		col.Extend(0, nil, b.Len)
 		return col
 	}
+	v := &col.Values
 	switch src := b.Column(c).(type) {
 	case *event.Ints[int64]:
-		col.Nulls = nulls(src.Valid, b.Len)
-		col.Ints = src.Values[:b.Len]
+		v.Ints, v.Valid = src.Values[:b.Len], src.Valid
 	case *event.Ints[int32]:
-		col.Nulls = nulls(src.Valid, b.Len)
-		if f.Type == event.Enum {
-			col.Strings = format(src, h.Values(c), b.Len)
+		if v.Valid = src.Valid; f.Type == event.Enum {
+			v.Strings = format(src, h.Values(c), b.Len)
 		} else {
-			col.Ints = widen(src.Values[:b.Len])
+			v.Ints = widen(src.Values[:b.Len])
 		}
 	case *event.Strings:
-		col.Strings = stringsOf(src, b.Len)
+		v.Strings = src.Flatten(0, b.Len, new(event.Strings))
 	}
 	return col
 }
 
-// nulls returns which of n rows are null, nil where none is.
-func nulls(valid event.Bitmap, n int) []bool {
-	if valid == nil {
-		return nil
-	}
-	null := make([]bool, n)
-	for i := range null {
-		null[i] = !valid.Get(i)
-	}
-	return null
-}
-
 // format returns the names of the first n codes; a null has "".
-func format(src *event.Ints[int32], names []string, n int) []string {
-	all := make([]string, n)
-	for i := range all {
+func format(src *event.Ints[int32], names []string, n int) (all event.Strings) {
+	for i := range n {
 		if v, ok := src.Get(i); ok {
-			all[i] = names[v]
+			all.Append(names[v])
+		} else {
+			all.Append("")
 		}
 	}
 	return all
@@ -83,48 +71,19 @@ func widen(src []int32) []int64 {
 	return all
 }
 
-// stringsOf returns n strings with one allocation for all their bytes.
-func stringsOf(src *event.Strings, n int) []string {
-	all := make([]string, n)
-	if n == 0 {
-		return all
-	}
-	plain := src.Flatten(0, n, new(event.Strings))
-	offsets := plain.Offsets
-	first := offsets[0]
-	data := string(plain.Data[first:offsets[n]])
-	for i := range all {
-		all[i] = data[offsets[i]-first : offsets[i+1]-first]
-	}
-	return all
-}
-
 // foreignColumn returns column k of those that this program does not know.
 func foreignColumn(name string, b *event.Batch, k int) Column {
-	col := Column{Field: Field{name, Text}}
+	col := NewColumn(Field{name, Text})
 	if k >= len(b.Foreign) {
-		col.allNull(b.Len)
+		col.Extend(0, nil, b.Len)
 		return col
 	}
+	v := &col.Values
+	v.Valid = make(event.Bitmap, (b.Len+7)/8)
 	for i := range b.Len {
-		if text, ok := b.Foreign[k].Text(i); ok {
-			col.append(i, text)
-		} else {
-			col.append(i, nil)
-		}
+		text, ok := b.Foreign[k].Text(i)
+		v.Strings.Append(text)
+		v.Valid.Fill(i, i+1, ok)
 	}
 	return col
-}
-
-// allNull makes the column n nulls.
-func (c *Column) allNull(n int) {
-	c.Nulls = make([]bool, n)
-	for i := range c.Nulls {
-		c.Nulls[i] = true
-	}
-	if c.Type == Text {
-		c.Strings = make([]string, n)
-	} else {
-		c.Ints = make([]int64, n)
-	}
 }

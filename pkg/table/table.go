@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // Type is the type of a column.
@@ -58,15 +60,19 @@ func OrNull(text string) any {
 	return text
 }
 
-// Column is a column of a table. Of the slices of values only that of its type
-// is in use. A row that is null has a zero there.
+// Column is a column of a table. Its Values are one a row, those of a Bool 0 and 1 among
+// the Ints; a row that is null has a zero, or "".
 type Column struct {
 	Field
-	Strings []string  // of a Text, a string for each row
-	Ints    []int64   // of an Int
-	Floats  []float64 // of a Float; NaN and infinities are values
-	Bools   []bool    // of a Bool
-	Nulls   []bool    // which rows are null; nil where none is
+	Values event.Plain // of the type that holds those of the column's
+}
+
+// plainTypes are what holds the values of each type.
+var plainTypes = [...]event.PlainType{Text: event.PlainText, Int: event.PlainInt, Float: event.PlainFloat, Bool: event.PlainInt}
+
+// NewColumn returns a column without rows.
+func NewColumn(f Field) Column {
+	return Column{f, event.Plain{Type: plainTypes[f.Type], Strings: event.Strings{Offsets: []int32{0}}}}
 }
 
 // Table is a number of rows as columns, all of the same length. Every column
@@ -85,7 +91,7 @@ type Table struct {
 func New(schema string, version int, fields ...Field) *Table {
 	t := &Table{Schema: schema, Version: version, Meta: map[string]string{}}
 	for _, f := range fields {
-		t.Columns = append(t.Columns, Column{Field: f})
+		t.Columns = append(t.Columns, NewColumn(f))
 	}
 	return t
 }
@@ -109,59 +115,64 @@ func (t *Table) Append(values ...any) {
 	t.rows++
 }
 
-// zeros are what null rows hold, by the type of the column.
-var zeros = [...]reflect.Value{Text: reflect.ValueOf(""), Int: reflect.ValueOf(0), Float: reflect.ValueOf(0.0), Bool: reflect.ValueOf(false)}
-
-// append appends a value as row number row. One of another type than the column's is our
-// own mistake.
+// append appends a value as row number row.
 func (c *Column) append(row int, value any) {
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	null := !v.IsValid()
-	if null && c.Nulls == nil {
-		c.Nulls = make([]bool, row, row+1)
+	var one event.Foreign // nil for null
+	if v.IsValid() {
+		one = c.plain(v)
 	}
-	if c.Nulls != nil {
-		c.Nulls = append(c.Nulls, null)
-	}
-	if null {
-		v = zeros[c.Type]
-	}
+	c.Extend(row, one, 1)
+}
+
+// plain is one value of the column. One of another type than the column's is our own mistake.
+func (c *Column) plain(v reflect.Value) *event.Plain {
+	one := &event.Plain{Type: c.Values.Type}
 	switch {
 	case c.Type == Text && v.Kind() == reflect.String:
-		c.Strings = append(c.Strings, v.String())
+		one.Strings.Append(v.String())
 	case c.Type == Int && v.CanInt():
-		c.Ints = append(c.Ints, v.Int())
+		one.Ints = []int64{v.Int()}
 	case c.Type == Float && v.CanFloat():
-		c.Floats = append(c.Floats, v.Float())
+		one.Floats = []float64{v.Float()}
 	case c.Type == Bool && v.Kind() == reflect.Bool:
-		c.Bools = append(c.Bools, v.Bool())
+		one.Ints = []int64{0}
+		if v.Bool() {
+			one.Ints[0] = 1
+		}
 	default:
-		panic(fmt.Sprintf("BUG: a %T in column %s of type %s", value, c.Name, c.Type))
+		panic(fmt.Sprintf("BUG: a %s in column %s of type %s", v.Type(), c.Name, c.Type))
+	}
+	return one
+}
+
+// Extend appends n values, nulls where values is nil, to a column of so many rows.
+func (c *Column) Extend(rows int, values event.Foreign, n int) {
+	if n > 0 {
+		c.Values = *c.Values.Append(rows, values, 0, n).(*event.Plain)
 	}
 }
 
 // Null tells whether row i is null.
-func (c *Column) Null(i int) bool { return c.Nulls != nil && c.Nulls[i] }
+func (c *Column) Null(i int) bool { return !c.Values.Valid.Get(i) }
 
 // Value returns the value of row i: a string, int64, float64 or bool, nil for
 // null.
 func (c *Column) Value(i int) any {
-	if c.Null(i) {
+	switch {
+	case c.Null(i):
 		return nil
+	case c.Type == Text:
+		return string(c.Values.Strings.Get(i))
+	case c.Type == Int:
+		return c.Values.Ints[i]
+	case c.Type == Float:
+		return c.Values.Floats[i]
 	}
-	switch c.Type {
-	case Text:
-		return c.Strings[i]
-	case Int:
-		return c.Ints[i]
-	case Float:
-		return c.Floats[i]
-	default:
-		return c.Bools[i]
-	}
+	return c.Values.Ints[i] != 0
 }
 
 // Column returns the column of that name, nil where there is none.

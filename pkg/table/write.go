@@ -93,12 +93,12 @@ func (w *Writer) begin() {
 	for i, f := range w.fields {
 		switch {
 		case w.format == JSON:
-			w.keys = append(w.keys, string(appendQuoted(nil, f.Name))+":")
+			w.keys = append(w.keys, string(appendQuoted(nil, []byte(f.Name)))+":")
 			continue
 		case i > 0:
 			w.line = append(w.line, ',')
 		}
-		w.line = appendField(w.line, f.Name)
+		w.line = appendField(w.line, []byte(f.Name))
 	}
 	if w.format == CSV {
 		w.line = append(w.line, '\n')
@@ -109,14 +109,14 @@ func (w *Writer) begin() {
 func (w *Writer) value(c *Column, row int) {
 	switch {
 	case w.format == CSV && c.Null(row):
-	case c.Null(row), w.format == JSON && c.Type == Float && (math.IsNaN(c.Floats[row]) || math.IsInf(c.Floats[row], 0)):
+	case c.Null(row), w.format == JSON && c.Type == Float && (math.IsNaN(c.Values.Floats[row]) || math.IsInf(c.Values.Floats[row], 0)):
 		w.line = append(w.line, "null"...)
 	case c.Type != Text:
 		w.line = appendPlain(w.line, c, row)
 	case w.format == CSV:
-		w.line = appendField(w.line, c.Strings[row])
+		w.line = appendField(w.line, c.Values.Strings.Get(row))
 	default:
-		w.line = appendQuoted(w.line, c.Strings[row])
+		w.line = appendQuoted(w.line, c.Values.Strings.Get(row))
 	}
 }
 
@@ -128,13 +128,13 @@ func (w *Writer) flushLine() error {
 }
 
 // appendField appends a text as CSV.
-func appendField(line []byte, s string) []byte {
+func appendField(line, s []byte) []byte {
 	s = visible(s)
-	if s != "" && !strings.ContainsAny(s, ",\"") && s[0] != ' ' && s[len(s)-1] != ' ' {
+	if len(s) > 0 && !bytes.ContainsAny(s, ",\"") && s[0] != ' ' && s[len(s)-1] != ' ' {
 		return append(line, s...)
 	}
 	line = append(line, '"')
-	line = append(line, strings.ReplaceAll(s, `"`, `""`)...)
+	line = append(line, bytes.ReplaceAll(s, []byte(`"`), []byte(`""`))...)
 	return append(line, '"')
 }
 
@@ -142,11 +142,11 @@ func appendField(line []byte, s string) []byte {
 func appendPlain(line []byte, c *Column, row int) []byte {
 	switch c.Type {
 	case Int:
-		return strconv.AppendInt(line, c.Ints[row], 10)
+		return strconv.AppendInt(line, c.Values.Ints[row], 10)
 	case Float:
-		return appendFloat(line, c.Floats[row])
+		return appendFloat(line, c.Values.Floats[row])
 	default:
-		return strconv.AppendBool(line, c.Bools[row])
+		return strconv.AppendBool(line, c.Values.Ints[row] != 0)
 	}
 }
 
@@ -161,10 +161,9 @@ func appendFloat(line []byte, f float64) []byte {
 }
 
 // appendQuoted appends a text as JSON.
-func appendQuoted(line []byte, s string) []byte {
+func appendQuoted(line, s []byte) []byte {
 	simple := true
-	for i := 0; i < len(s); i++ {
-		b := s[i]
+	for _, b := range s {
 		simple = simple && b >= ' ' && b <= '~' && b != '"' && b != '\\'
 	}
 	if simple { // Fast path: nothing to escape.
@@ -175,20 +174,20 @@ func appendQuoted(line []byte, s string) []byte {
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
-	e.Encode(s) // a string has no error
+	e.Encode(string(s)) // a string has no error
 	return append(line, markup.EscapeJSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
 // visible returns a text with what is not printable escaped, as Go does: control
 // characters, and bytes that are no UTF-8.
-func visible(s string) string {
+func visible(s []byte) []byte {
 	ascii := 0
 	for ascii < len(s) && ' ' <= s[ascii] && s[ascii] <= '~' { // Fast path.
 		ascii++
 	}
-	if strings.IndexFunc(s[ascii:], func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0 {
+	if bytes.IndexFunc(s[ascii:], func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0 {
 		return s
 	}
-	quoted := strconv.QuoteToGraphic(s)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	quoted := strconv.QuoteToGraphic(string(s))
+	return []byte(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
 }

@@ -99,7 +99,7 @@ func columnAs(t testing.TB, c *table.Column, typ arrow.DataType, n int) arrow.Ar
 	values := table.New("", 0, table.Field{Name: c.Name, Type: table.Text})
 	seen := map[string]int{}
 	for row := n - 1; row >= 0; row-- {
-		if v := c.Strings[row]; !c.Null(row) && seen[v] == 0 {
+		if v := string(c.Values.Strings.Get(row)); !c.Null(row) && seen[v] == 0 {
 			values.Append(v)
 			seen[v] = values.Len()
 		}
@@ -108,7 +108,7 @@ func columnAs(t testing.TB, c *table.Column, typ arrow.DataType, n int) arrow.Ar
 		if c.Null(row) {
 			codes.Append(nil)
 		} else {
-			codes.Append(seen[c.Strings[row]] - 1)
+			codes.Append(seen[string(c.Values.Strings.Get(row))] - 1)
 		}
 	}
 	return array.NewDictionaryArray(typ, columnAs(t, &codes.Columns[0], dict.IndexType, n),

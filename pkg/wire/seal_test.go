@@ -17,8 +17,9 @@ import (
 func sealedStreams(t testing.TB) map[string][]byte {
 	b := randomBatch(seeded(7), 300, allCols, 3)
 	tab := table.New("metrics", 1, table.Fields("a int, b text")...)
-	tab.Columns[0].Ints, tab.Columns[1].Strings = []int64{1, 2, 3}, []string{"x", "y", ""}
-	tab.SetLen(3)
+	for i, text := range []string{"x", "y", ""} {
+		tab.Append(i+1, text)
+	}
 	var out bytes.Buffer
 	if err := WriteTable(&out, tab); err != nil {
 		t.Fatal(err)

@@ -49,28 +49,27 @@ func WriteTable(w io.Writer, t *table.Table) error {
 // tableRecord returns the rows of one batch, from row from on.
 func tableRecord(schema *arrow.Schema, t *table.Table, from int) arrow.Record {
 	to := min(t.Len(), from+event.MaxBatchRows)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	arrays := make([]arrow.Array, len(t.Columns))
 	for i := range t.Columns {
-		c := &t.Columns[i]
-		var valid []bool
-		if c.Nulls != nil {
-			valid = make([]bool, to-from)
-			for k := range valid {
-				valid[k] = !c.Nulls[from+k]
-			}
-		}
-		switch f := b.Field(i).(type) {
-		case *array.StringBuilder:
-			f.AppendValues(validUTF8(c.Strings[from:to]), valid)
-		case *array.Int64Builder:
-			f.AppendValues(c.Ints[from:to], valid)
-		case *array.Float64Builder:
-			f.AppendValues(c.Floats[from:to], valid)
-		case *array.BooleanBuilder:
-			f.AppendValues(c.Bools[from:to], valid)
+		values := t.Columns[i].Values.Slice(from, to).(*event.Plain)
+		if t.Columns[i].Type == table.Bool {
+			arrays[i] = boolArray(values)
+		} else {
+			arrays[i] = plainArray(values, to-from)
 		}
 	}
-	return b.NewRecord()
+	return array.NewRecord(schema, arrays, int64(to-from))
+}
+
+// boolArray returns truth values, which a table has as numbers.
+func boolArray(p *event.Plain) arrow.Array {
+	b := array.NewBooleanBuilder(memory.DefaultAllocator)
+	values, valid := make([]bool, len(p.Ints)), make([]bool, len(p.Ints))
+	for i, v := range p.Ints {
+		values[i], valid[i] = v != 0, p.Valid.Get(i)
+	}
+	b.AppendValues(values, valid)
+	return b.NewArray()
 }
 
 // Open reads what comes: a stream of events, of which it reads the header, or
@@ -129,40 +128,40 @@ func appendRecord(t *table.Table, in *others) error {
 	if err != nil {
 		return err
 	}
-	plain := make([]*event.Plain, len(columns))
-	for k := range columns {
-		if plain[k], err = columns[k].(*column).plain(); err != nil {
+	n := int(in.head.arrow.Record().NumRows())
+	for k := range t.Columns {
+		p, err := columns[k].(*column).plain()
+		if err == nil {
+			p, err = numbered(p, t.Columns[k].Type)
+		}
+		if err != nil {
 			return fmt.Errorf("column %s: %w", t.Columns[k].Name, err)
 		}
+		t.Columns[k].Extend(t.Len(), p, n)
 	}
-	row := make([]any, len(columns))
-	for i := range int(in.head.arrow.Record().NumRows()) {
-		for k, p := range plain {
-			if row[k], err = tableValue(p, i, t.Columns[k].Type); err != nil {
-				return fmt.Errorf("column %s: %w", t.Columns[k].Name, err)
-			}
-		}
-		t.Append(row...)
-	}
+	t.SetLen(t.Len() + n)
 	return nil
 }
 
-// tableValue returns value i of a column as one of type typ, nil for null. Truth
-// values are plain text, and so are numbers of type uint64.
-func tableValue(p *event.Plain, i int, typ table.Type) (any, error) {
-	switch {
-	case !p.Valid.Get(i):
-		return nil, nil
-	case p.Type == event.PlainInt:
-		return p.Ints[i], nil
-	case p.Type == event.PlainFloat:
-		return p.Floats[i], nil
-	case typ == table.Int:
-		return strconv.ParseInt(string(p.Strings.Get(i)), 10, 64)
-	case typ == table.Bool:
-		return strconv.ParseBool(string(p.Strings.Get(i)))
+// numbered returns a column as one that tables of type typ have. Truth values come as
+// text, and so do numbers of type uint64.
+func numbered(p *event.Plain, typ table.Type) (_ *event.Plain, err error) {
+	if p.Type != event.PlainText || typ == table.Text {
+		return p, nil
 	}
-	return string(p.Strings.Get(i)), nil
+	numbers := &event.Plain{Type: event.PlainInt, Ints: make([]int64, p.Len()), Valid: p.Valid}
+	for i := range numbers.Ints {
+		switch text, ok := p.Text(i); {
+		case !ok || typ == table.Bool && text == "false":
+		case typ == table.Bool:
+			numbers.Ints[i] = 1
+		default:
+			if numbers.Ints[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return numbers, nil
 }
 
 // newTable returns the table without rows that a stream describes.
