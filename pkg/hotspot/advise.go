@@ -34,13 +34,13 @@ func (h *Hotspot) advise(r *Report, st *steps) {
 func remedies(h *Hotspot) []Remedy {
 	var all []Remedy
 	for _, m := range Knowledge().Remedies {
-		if m.Type == h.Type && (m.Sub == "" || m.Sub == h.Sub) {
+		if m.Type == h.Type && (m.Sub == "" || m.Sub == h.Sub) && m.fits(h) {
 			all = append(all, m)
 		}
 	}
 	if len(h.Types) > 1 && len(all) < maxOptions && h.Types[1] != Compute && h.Type != Compute {
 		for _, m := range Knowledge().Remedies {
-			if m.Type == h.Types[1] && m.Sub == "" && m.Risk == "none" && !slices.ContainsFunc(all, func(x Remedy) bool { return x.Option == m.Option }) {
+			if m.Type == h.Types[1] && m.Sub == "" && m.Risk == "none" && m.fits(h) && !slices.ContainsFunc(all, func(x Remedy) bool { return x.Option == m.Option }) {
 				all = append(all, m)
 				break
 			}
@@ -59,6 +59,13 @@ func remedies(h *Hotspot) []Remedy {
 		return cmp.Compare(b.Savings[0]+b.Savings[1], a.Savings[0]+a.Savings[1])
 	})
 	return all[:min(len(all), maxOptions)]
+}
+
+// fits is whether a hotspot's evidence is what the entry is for.
+func (m *Remedy) fits(h *Hotspot) bool {
+	return m.Evidence == nil || slices.ContainsFunc(h.Evidence, func(said string) bool {
+		return slices.ContainsFunc(m.Evidence, func(text string) bool { return strings.Contains(said, text) })
+	})
 }
 
 // riskOrder is smaller for what is safer.

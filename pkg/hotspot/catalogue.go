@@ -47,6 +47,7 @@ type Indicator struct {
 type Remedy struct {
 	Type        Type       `json:"type"`        // that it is for
 	Sub         string     `json:"sub"`         // of hotspots of this sub-kind alone; "" of all
+	Evidence    []string   `json:"evidence"`    // of hotspots whose evidence has one of these texts alone; null of all
 	Option      string     `json:"option"`      // in a few words, lower case
 	Description string     `json:"description"` // in a sentence or two
 	Savings     [2]float64 `json:"savings"`     // least and most, of the hotspot's time: 0 to 1

@@ -32,15 +32,6 @@ func TestCatalogue(t *testing.T) {
 		if typ.What == "" || typ.Evidence == "" {
 			t.Errorf("%+v", typ)
 		}
-		n := 0
-		for _, r := range c.Remedies {
-			if r.Type == typ.Name && r.Sub == "" {
-				n++
-			}
-		}
-		if n < 2 || n > 4 {
-			t.Errorf("%s has %d options, want 2 to 4", typ.Name, n)
-		}
 	}
 	if severities["critical"] != 3 || severities["high"] != 6 || severities["medium"] != 5 || severities["low"] != 2 {
 		t.Errorf("severities %v", severities)
@@ -56,6 +47,9 @@ func TestCatalogue(t *testing.T) {
 	for _, i := range c.Indicators {
 		entry := strings.Join(append(i.Calls, i.Methods...), " ")
 		source(entry, i.Source)
+		for _, name := range append(i.Calls, i.Methods...) {
+			remediesOf(t, i.Type, i.Sub, "x."+name+" "+i.Why)
+		}
 		c.Info(i.Type)
 		if entry == "" || i.Why == "" || !slices.Contains(confidences, i.Confidence) || i.LeastUs < 0 {
 			t.Errorf("%+v", i)
@@ -64,6 +58,40 @@ func TestCatalogue(t *testing.T) {
 			if !slices.Contains([]kind{unknownKind, tensorKind, cpuKind, numpyKind, listKind, dictKind, setKind, strKind, numberKind}, kind(k)) {
 				t.Errorf("%s: kind %s", entry, k)
 			}
+		}
+	}
+}
+
+// remediesOf asks for two to four things to do about a hotspot with that evidence.
+func remediesOf(t *testing.T, typ Type, sub, evidence string) {
+	t.Helper()
+	types := []Type{typ}
+	if typ == Sync {
+		types = append(types, HostSync)
+	}
+	for _, typ := range types {
+		if n := len(remedies(&Hotspot{Type: typ, Sub: sub, Evidence: []string{evidence}})); n < 2 || n > maxOptions {
+			t.Errorf("%s, %s: %d options, want 2 to 4", typ, evidence, n)
+		}
+	}
+}
+
+// TestRemedies has things to do for every kind of evidence that is no call's.
+func TestRemedies(t *testing.T) {
+	for evidence, typ := range map[string]Type{
+		"x.data of a tensor reads a number from the GPU": Sync, "int() of a tensor reads it from the GPU": Sync,
+		"a tensor as condition is read from the GPU": Sync, "x.copy_ copies to the host and waits": Sync,
+		"4 small tensor operations on one line": CustomOp, "x[mask]: a mask as index makes a shape that depends on the data": GraphBreak,
+		"x[:] copies a list each time": Alloc, "dict(x) copies a container each time": Alloc, "makes a list of that length each time": Alloc,
+		"lock is taken, and given back": GIL, "formats a string for a look-up: a tuple as key is ten times faster": Container,
+		"makes a container": Container, "formats a string each time": Container, "looks for a member": Container, "looks up an item": Container, "follows a chain of attributes": Container, "x does next to nothing: 1.00 us per hit": FuncCall,
+		"a comprehension": PyLoop, "nothing in the function reads o": DeadWork,
+	} {
+		remediesOf(t, typ, "", evidence)
+	}
+	for _, o := range remedies(&Hotspot{Type: Container, Evidence: []string{"x.append works on a container"}}) {
+		if strings.Contains(o.Option+o.Description, "key") || strings.Contains(o.Option, "membership") {
+			t.Errorf("append: %s", o.Option)
 		}
 	}
 }

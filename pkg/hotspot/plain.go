@@ -124,7 +124,7 @@ func (b *body) container(i int, us float64, calls bool) finding {
 	case s.Display && len(s.Targets) > 0:
 		return finding{kind: Container, confidence: conf, evidence: "makes a container"}
 	case s.Formatted && len(s.Targets) > 0:
-		return finding{kind: Container, confidence: "low", evidence: "formats a string"}
+		return finding{kind: Container, confidence: "low", evidence: "formats a string each time"}
 	}
 	return finding{}
 }

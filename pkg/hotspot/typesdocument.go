@@ -15,14 +15,14 @@ func (c *Catalogue) Document() *report.Document {
 	for _, t := range c.Types {
 		s := d.Section(string(t.Name))
 		s.Say("Severity %s. The line %s.", string(t.Severity), t.What)
-		s.Say("Evidence: %s. Source: %s.", t.Evidence, t.Source)
+		s.Say("Evidence: %s. Source: %s", t.Evidence, t.Source)
 		if calls := c.calls(t.Name); calls != "" {
 			s.Say("Known by: %s.", calls)
 		}
 		for _, o := range c.Remedies {
 			if o.Type == t.Name {
-				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s. Source: %s.", report.Strong(o.label()),
-					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, o.Source)
+				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s.%s Source: %s", report.Strong(o.label()),
+					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, o.only(), o.Source)
 			}
 		}
 	}
@@ -42,6 +42,14 @@ func (c *Catalogue) calls(t Type) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// only says which evidence the option is for, "" where it is for all.
+func (r *Remedy) only() string {
+	if r.Evidence == nil {
+		return ""
+	}
+	return " Only where the evidence says " + strings.TrimSpace(strings.Join(r.Evidence, ", ")) + "."
 }
 
 // label is the option, with the sub-kind that it is for.

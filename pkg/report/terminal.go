@@ -207,7 +207,7 @@ func (t *terminal) table(g *grid) {
 		t.prose(Plain("… "+g.more), "", sgrFaint)
 	}
 	if len(left) > 0 {
-		t.prose(Plain("(no room for: "+strings.Join(left, ", ")+")"), "", sgrFaint)
+		t.prose(Plain("(columns left out at this width: "+strings.Join(left, ", ")+")"), "", sgrFaint)
 	}
 }
 

@@ -41,11 +41,11 @@ func TestTerminalFitsItsWidth(t *testing.T) {
 				t.Errorf("at %d columns %q is missing:\n%s", wide, want, page)
 			}
 		}
-		if all := strings.Contains(page, "no room for"); all != (wide < 120) {
+		if all := strings.Contains(page, "left out at this width"); all != (wide < 120) {
 			t.Errorf("at %d columns: columns are left out is %v\n%s", wide, all, page)
 		}
 	}
-	if page := render(t, Terminal, wideDocument(), Options{Width: 60}); !strings.Contains(page, "(no room for: source, path, total (ms))") {
+	if page := render(t, Terminal, wideDocument(), Options{Width: 60}); !strings.Contains(page, "(columns left out at this width: source, path, total (ms))") {
 		t.Errorf("left out are not the least important columns:\n%s", page)
 	}
 }

@@ -213,7 +213,7 @@ func (res *Result) benchmarkSection(d *report.Document) {
 		return
 	}
 	t := s.Table("", report.Column{Title: "metric"}, report.Column{Title: "baseline", Right: true}, report.Column{Title: "final", Right: true},
-		report.Column{Title: "change", Right: true}, report.Column{Title: "95 % interval", Right: true}, report.Column{Title: "of", Kind: report.Names, Minor: 1})
+		report.Column{Title: "change", Right: true}, report.Column{Title: "95 % interval", Right: true}, report.Column{Title: "final round", Kind: report.Names, Minor: 1})
 	single := false
 	for _, l := range res.Summary.Benchmark {
 		ci := report.Cell{}
