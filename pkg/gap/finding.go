@@ -203,7 +203,7 @@ func (f *finder) straggler() {
 	what, worth := "", 0.0
 	at := Finding{}
 	for _, w := range s.Why {
-		if w.What == "idle" && (s.Side == "host" || slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:"))) {
+		if w.What == "idle" && (s.Side == "host" || w.Name == idle.Untraced.String() || slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:"))) {
 			worth += w.ExcessUs
 		}
 	}
@@ -213,6 +213,12 @@ func (f *finder) straggler() {
 			at = Finding{Site: w.Name, Source: w.Source}
 			break
 		}
+	}
+	if len(s.Causes) == 0 && worth >= s.LateUs/2 {
+		what = fmt.Sprintf("its own GPU idles %s per step more than the others' while its host does what no range names: record ranges to see what", report.Micros(worth))
+	}
+	if what == "" {
+		return
 	}
 	if !f.worth(worth * f.steps) { // there is nothing to take off it
 		return

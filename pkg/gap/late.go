@@ -155,12 +155,14 @@ func (v *compared) hostTimes() map[string]float64 {
 	return times
 }
 
-// idleTimes returns the idle time per step of each cause, in us.
+// idleTimes returns the idle time per step of each cause, in us. What is untraced counts where
+// launches were recorded: the host was late then, whatever it did.
 func (v *compared) idleTimes() map[string]float64 {
-	times := map[string]float64{}
+	times, started := map[string]float64{}, v.started()
+	launches := started.KernelLaunches+started.GraphLaunches > 0
 	v.eachStepSample(func(k int32, s *idle.Sample) {
 		cause := v.c.sites.Cause(s.Key)
-		if !v.matched[k] || cause == idle.Sync || cause == idle.Untraced || cause == idle.Tail {
+		if !v.matched[k] || cause == idle.Sync || cause == idle.Untraced && !launches || cause == idle.Tail {
 			return
 		}
 		times[v.c.sites.CauseName(s.Key)] += us(s.Ns) / float64(v.n)

@@ -1,8 +1,11 @@
 package gap_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/nsys"
 	"github.com/hostbound/hostbound/pkg/sim"
@@ -82,6 +85,31 @@ func TestStragglerOfRuns(t *testing.T) {
 			if len(s.Causes) == 0 || s.Causes[0] != "_prepare_inputs" {
 				t.Errorf("%s, clock error %v us: causes %q, want _prepare_inputs first: %+v", mode, err, s.Causes, s.Why)
 			}
+		}
+	}
+}
+
+// A rank whose host is slow is a finding where no range says in what, too, and worth about
+// what it is late.
+func TestStragglerWithoutRanges(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Steps, c.Mode, c.ContextEvery = 3, 20, sim.Node, 0
+	for _, slow := range []float64{0, 400} {
+		if c.Slow = slow; slow > 0 {
+			c.SlowRank, c.SlowOp = 1, "_prepare_inputs"
+		}
+		src := testrun.Open(t, "none", testrun.Simulate(t, c, true)...)
+		rows, err := eventtest.Collect(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = slices.DeleteFunc(rows, func(r eventtest.Row) bool { return r.Kind == event.NVTX })
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(src.Header(), rows, event.BatchRows), step.Options{By: step.Allreduce}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := has(rep, gap.Coordinator); (f != nil) != (slow > 0) || f != nil && (f.UsStep < 0.9*slow || f.UsStep < 0.8*rep.Straggler.LateUs) {
+			t.Errorf("slower by %v us: %+v", slow, f)
 		}
 	}
 }
