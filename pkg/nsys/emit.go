@@ -144,12 +144,15 @@ func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
 	shift(b.Start.Values[at:], rows[colStart][i:j], e.offset)
 	shift(b.End.Values[at:], rows[colEnd][i:j], e.offset)
 	setAll(&b.Class, at, rows[colClass][i:j])
-	if e.columns.Has(event.ColCorrelation) {
+	if e.columns.Has(event.ColCorrelation) && !t.host {
 		setAll(&b.Correlation, at, rows[colCorrelation][i:j])
 	}
-	if t.gpu {
+	switch {
+	case t.gpu:
 		err = e.gpuRows(t.kind, rows, i, j)
-	} else {
+	case t.kind == event.Run:
+		e.runRows(rows, i, j)
+	default:
 		err = e.hostRows(t.kind, rows, i, j)
 	}
 	e.at += j - i
@@ -322,6 +325,20 @@ func (e *emitter) hostRows(kind event.Kind, rows spill.Rows, i, j int) error {
 		}
 	}
 	return nil
+}
+
+// runRows makes rows i to j, of kind run, those of the batch from at on: they have a thread, no
+// name, and a CPU where that is known.
+func (e *emitter) runRows(rows spill.Rows, i, j int) {
+	b := e.batch
+	codes := b.Name.AppendCodes(e.names, j-i)
+	for k := range codes {
+		codes[k] = e.ours.none
+		b.Thread.Set(e.at+k, e.r.threads[rows[colOwner][i+k]].tid)
+	}
+	if e.columns.Has(event.ColCPU) {
+		setAll(&b.CPU, e.at, rows[colBytes][i:j])
+	}
 }
 
 // hostName appends the name of a host row.
