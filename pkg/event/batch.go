@@ -109,8 +109,8 @@ func (b *Batch) Reset(columns Set) {
 	b.Foreign = b.Foreign[:0]
 }
 
-// Blank makes the batch n rows long: numbers 0, columns that can be null null,
-// and no names yet, which are to be appended in the order of the rows.
+// Blank makes the batch n rows long, with columns that can be null null and 0. The others are
+// to be set, and names to be appended, in the order of the rows.
 func (b *Batch) Blank(n int, columns Set) {
 	b.Reset(columns)
 	b.Len = n
@@ -292,14 +292,14 @@ func (c *Ints[T]) SetNull(i int) {
 	c.Valid[i>>3] &^= 1 << (i & 7)
 }
 
-// blank makes the column n zeros, which are nulls if null is set. What it held is lost.
+// blank makes the column n long, all nulls if null is set. What it held is lost.
 func (c *Ints[T]) blank(n int, null bool) {
 	if cap(c.Values) < n {
 		c.Values = make([]T, n)
 	}
 	c.Values = c.Values[:n]
-	clear(c.Values)
 	if c.Valid = nil; null {
+		clear(c.Values)
 		c.Valid = make(Bitmap, (n+7)>>3)
 	}
 }

@@ -52,8 +52,9 @@ func newCaches(strings int) caches {
 	return c
 }
 
-// triple is up to three numbers of a row that decide something together.
-type triple [3]int64
+// triple is up to three numbers of a row that decide something together. (An array of them
+// would be made in memory for each row.)
+type triple struct{ a, b, c int64 }
 
 // cache holds what was found out for triples, the last of those with the same
 // hash. Rows repeat a few of them in turns, so it is nearly always right, and
@@ -72,8 +73,8 @@ const cacheBits = 10
 // is for the caller to set.
 func (m *cache[V]) at(key triple) (value *V, known bool) {
 	const factor = 0x9e3779b97f4a7c15
-	h := uint64(key[0])*factor + uint64(key[1])
-	h = h*factor + uint64(key[2])
+	h := uint64(key.a)*factor + uint64(key.b)
+	h = h*factor + uint64(key.c)
 	s := &m.slots[h*factor>>(64-cacheBits)]
 	if s.known && s.key == key {
 		return &s.value, true

@@ -147,7 +147,7 @@ func (c *chains) add(b *block, ordered bool) error {
 		key := triple{orNone(symbols, int32(i)), orNone(modules, int32(i)), unresolved.Int[i]}
 		frame, known := c.recent.at(key)
 		if !known {
-			*frame = c.frame(frameKey{key[0], key[1], !unresolved.Null[i] && unresolved.Int[i] != 0})
+			*frame = c.frame(frameKey{key.a, key.b, !unresolved.Null[i] && unresolved.Int[i] != 0})
 		}
 		f := chainFrame{id, int32(max(0, min(depths.Int[i], math.MaxInt32))), *frame}
 		switch {

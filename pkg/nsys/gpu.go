@@ -50,12 +50,12 @@ func (l *loader) addKernels(p *chunk, b *block, rows []int32) {
 // mangled name.
 func (l *loader) kernel(names triple) nameEntry {
 	t := &l.report.strings
-	key := [2]int64{t.find(names[0]), t.find(names[1])}
+	key := [2]int64{t.find(names.a), t.find(names.b)}
 	if key[0] == noString {
 		key[0] = key[1]
 	}
 	if key[0] == noString {
-		key[0] = t.find(names[2])
+		key[0] = t.find(names.c)
 	}
 	class, ok := l.kernelClass[key]
 	if !ok {

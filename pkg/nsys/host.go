@@ -37,7 +37,7 @@ func (l *loader) addOSCalls(p *chunk, b *block, rows []int32) {
 	l.addSpans(p, b, rows)
 	names := b.column("nameId")
 	for _, i := range rows {
-		entry, known := l.osCalls.at(triple{orNone(names, i)})
+		entry, known := l.osCalls.at(triple{a: orNone(names, i)})
 		if !known {
 			*entry = l.osCall(orNone(names, i))
 		}

@@ -90,7 +90,7 @@ func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
 // rangeOf is rangeName for a row whose name has a number and that has no text of its own,
 // the zero value where no string has that number.
 func (l *loader) rangeOf(b *block, i int32, id int64) nameEntry {
-	entry, known := l.named.at(triple{id})
+	entry, known := l.named.at(triple{a: id})
 	if !known {
 		*entry = nameEntry{}
 		if l.report.strings.find(id) != noString {
@@ -160,7 +160,7 @@ func (l *loader) keep(text []byte) nameEntry {
 	if text = text[:min(len(text), maxText)]; len(text) == 0 {
 		return nameEntry{noString, int64(event.ClassCode(marker.ClassNVTX("")))}
 	}
-	entry, known := l.ranges.at(triple{int64(maphash.Bytes(l.seed, text))})
+	entry, known := l.ranges.at(triple{a: int64(maphash.Bytes(l.seed, text))})
 	if known && entry.text == string(text) {
 		return entry.nameEntry
 	}

@@ -47,9 +47,9 @@ const (
 
 // newTrack returns the track of a globalPid, deviceId and streamId.
 func newTrack(key triple) track {
-	t := track{device: key[1], stream: key[2], slot: noSlot, lastID: none}
-	if key[0] != none {
-		t.process = processOf(key[0])
+	t := track{device: key.b, stream: key.c, slot: noSlot, lastID: none}
+	if key.a != none {
+		t.process = processOf(key.a)
 	}
 	if t.device >= hostDevice || t.device < 0 {
 		t.device = none

@@ -116,7 +116,7 @@ func (r *report) sampled(s scanner, columns map[string][]string) (*wantedStacks,
 			if ids.Null[i] || threads.Null[i] {
 				continue
 			}
-			wanted, ok := known.at(triple{threads.Int[i]})
+			wanted, ok := known.at(triple{a: threads.Int[i]})
 			if !ok {
 				*wanted = r.calling[newThread(threads.Int[i])]
 			}

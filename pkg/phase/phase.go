@@ -24,7 +24,6 @@ package phase
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
@@ -37,6 +36,7 @@ type Tagger struct {
 	marker   *marker.Set
 	unnamed  event.Phase // phase of steps without numbers
 	out      event.Batch
+	numbered []int32 // the rows of out that have numbers of requests
 	ranks    []rank
 	counted  int64
 	steps    int64
@@ -130,9 +130,13 @@ func (t *Tagger) Rest() (event.Source, error) {
 
 // tag fills the three columns.
 func (t *Tagger) tag(b *event.Batch) {
-	clearColumn(&b.Phase.Values, &b.Phase.Valid, b.Len)
-	clearColumn(&b.Ctx.Values, &b.Ctx.Valid, b.Len)
-	clearColumn(&b.Gen.Values, &b.Gen.Valid, b.Len)
+	for _, i := range t.numbered { // of the batch before
+		b.Ctx.Values[i], b.Gen.Values[i] = 0, 0
+	}
+	t.numbered = t.numbered[:0]
+	nulls(&b.Phase, b.Len) // whose values are set below
+	nulls(&b.Ctx, b.Len)
+	nulls(&b.Gen, b.Len)
 	if b.Step.Valid == nil {
 		b.Phase.Fill(0, b.Len, event.Unknown)
 	} else {
@@ -209,6 +213,7 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	case !known:
 		return t.unnamed
 	}
+	t.numbered = append(t.numbered, int32(i))
 	b.Ctx.Set(i, counts.Ctx)
 	b.Gen.Set(i, counts.Gen)
 	switch {
@@ -253,10 +258,11 @@ func (t *Tagger) report() {
 	}
 }
 
-// clearColumn makes a column of n nulls in the memory it has.
-func clearColumn[T ~int32 | int64](values *[]T, valid *event.Bitmap, n int) {
-	*values = slices.Grow((*values)[:0], n)[:n]
-	clear(*values)
-	*valid = slices.Grow((*valid)[:0], (n+7)/8)[:(n+7)/8]
-	clear(*valid)
+// nulls makes a column n nulls in the memory that it has, whose values stay what they are.
+func nulls[T ~int32 | int64](c *event.Ints[T], n int) {
+	if cap(c.Values) < n {
+		c.Values, c.Valid = make([]T, n), make(event.Bitmap, (n+7)/8)
+	}
+	c.Values, c.Valid = c.Values[:n], c.Valid[:(n+7)/8]
+	clear(c.Valid)
 }

@@ -103,8 +103,8 @@ type shape struct {
 
 // prefix is the beginning of a header, up to the type of the last wanted field, should all
 // types have one byte: its first bytes, or of a longer one the first 24 and the last 8. What
-// is not used of it is 0.
-type prefix [prefixSize / 8]uint64
+// is not used of it is 0. (An array would be made in memory for each row.)
+type prefix struct{ a, b, c, d uint64 }
 
 // prefixSize is no more than pagePad, so that as many bytes can be read of any header.
 const prefixSize = 32
@@ -112,19 +112,17 @@ const prefixSize = 32
 var ones = bytes.Repeat([]byte{0xff}, prefixSize)
 
 // prefixOf returns the prefix of a header, of which n bytes count.
-func prefixOf(header []byte, n int) (p prefix) {
+func prefixOf(header []byte, n int) prefix {
 	var b [prefixSize]byte
 	copy(b[:], header[:min(n, prefixSize)])
-	for i := range p {
-		p[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return p
+	word := binary.LittleEndian.Uint64
+	return prefix{word(b[:]), word(b[8:]), word(b[16:]), word(b[24:])}
 }
 
 // hash returns the number under which a shape is kept.
-func (p *prefix) hash() uint64 {
+func (p prefix) hash() uint64 {
 	const factor = 0x9e3779b97f4a7c15
-	a, b := p[0]^bits.RotateLeft64(p[1], 21), p[2]^bits.RotateLeft64(p[3], 43)
+	a, b := p.a^bits.RotateLeft64(p.b, 21), p.c^bits.RotateLeft64(p.d, 43)
 	return (a*factor ^ bits.RotateLeft64(b*factor, 32)) * factor >> (64 - shapeBits)
 }
 
@@ -138,8 +136,8 @@ func (r *reader) shape(record []byte, length, size int) (*shape, error) {
 	var p prefix
 	if length >= r.prefix { // Fast path
 		m, b := &r.mask, (*[prefixSize - 8]byte)(record)
-		p[0], p[1] = binary.LittleEndian.Uint64(b[:])&m[0], binary.LittleEndian.Uint64(b[8:])&m[1]
-		p[2], p[3] = binary.LittleEndian.Uint64(b[16:])&m[2], binary.LittleEndian.Uint64(record[r.last:])&m[3]
+		p.a, p.b = binary.LittleEndian.Uint64(b[:])&m.a, binary.LittleEndian.Uint64(b[8:])&m.b
+		p.c, p.d = binary.LittleEndian.Uint64(b[16:])&m.c, binary.LittleEndian.Uint64(record[r.last:])&m.d
 	} else { // as of a record from before the last columns were added
 		p = prefixOf(record, length)
 	}

@@ -56,6 +56,9 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 		RankSteps: RankSteps{Rank: rank}, acc: acc, unclear: opt.Unclear, phased: h.Columns&event.PhaseCols == event.PhaseCols,
 		last: none, traceStart: never, traceEnd: never, segEnd: none, now: Slice{Start: none},
 	}
+	if f := h.RankFacts(rank); f != nil {
+		w.Steps = make([]Step, 0, min(max(f.Markers, f.Replays+f.Graphs, 0), mostExpected))
+	}
 	span := h.Span(rank)
 	w.unrecorded = span.Unrecorded
 	if opt.Trace {
@@ -64,6 +67,9 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 	w.begin(w.at(none))
 	return w
 }
+
+// mostExpected bounds the steps that there is memory for before they come.
+const mostExpected = 1 << 16
 
 // traceWindow is the window of the trace of a rank, empty at the end of all time
 // where it has no GPU activity.
