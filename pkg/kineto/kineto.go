@@ -108,7 +108,7 @@ func (r *Reader) rank() error {
 			if r.parts(other, d) {
 				continue
 			}
-			if slices.Equal(placeOfName(other.path), placeOfName(d.path)) {
+			if at, place := placeOfName(other.path), placeOfName(d.path); at == nil || place == nil || slices.Equal(at, place) {
 				return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
 					"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
 			}

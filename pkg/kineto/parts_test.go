@@ -82,12 +82,13 @@ func TestPlaces(t *testing.T) {
 		"dp1_pp0_tp0_rank0.1.json dp0_pp0_tp0_rank0.2.json dp10_pp0_tp0_rank0.3.json": "dp0 dp1 dp10",
 		"5-TP-0-PP-1.json 5-TP-0-PP-0.json":                                           "5-TP-0-PP-0 5-TP-0-PP-1",
 		"rank0.1.json rank0.2.json":                                                   "is of rank 0, as is",
+		"rank0.json old.json":                                                         "is of rank 0, as is",
 	} {
 		var paths []string
 		dir := t.TempDir()
 		for i, name := range strings.Fields(names) {
 			paths = append(paths, filepath.Join(dir, name))
-			if err := os.WriteFile(paths[i], []byte(cycle(fmt.Sprint(7+i), 1000, -1)), 0o644); err != nil {
+			if err := os.WriteFile(paths[i], []byte(cycle(fmt.Sprint(7+i), 1000, 0)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
