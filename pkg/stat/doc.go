@@ -66,8 +66,9 @@
 // interval for independent steps, three to four where neighbours are similar.
 // What no stretch of the run came to is not in the interval ([Estimator.Ratio]): a burst
 // makes it wide on the side of the burst, and not on the other. Where steps are independent
-// that takes away next to nothing, with a correlation of 0.9, in 60 steps, three tenths of
-// the width, and less than one in a hundred of the truths held.
+// that takes away next to nothing, where few bursts are, in 60 steps, three tenths of the
+// width, and less than one in a hundred of the truths held. Where neighbouring stretches are
+// similar the run does not show how far it goes, and the bounds are further off.
 //
 // Rejected for ratios: two coefficients without such weights, at 96.6 %, which hold
 // long memory in 91 %; more coefficients, or the scale of all of them, whose intervals are

@@ -96,6 +96,40 @@ func TestRatioWithinStretches(t *testing.T) {
 	}
 }
 
+// TestRatioOfSmooth: where neighbouring stretches are similar the run does not show how far
+// it goes, and more of the intervals hold the truth than if it did.
+func TestRatioOfSmooth(t *testing.T) {
+	const runs, n = 2000, 60
+	rng := rand.New(rand.NewPCG(4, 8))
+	var est Estimator
+	held, den := 0, slices.Repeat([]float64{3}, n)
+	for range runs {
+		num := sequence(rng, n, 0.95)
+		for i := range num {
+			num[i] = 1 + 0.1*(num[i]-5)
+		}
+		if lo, hi, ok := est.Ratio(num, den, n); ok && lo <= 1.0/3 && 1.0/3 <= hi {
+			held++
+		}
+	}
+	if held < 1810 {
+		t.Errorf("%d of %d intervals hold the truth", held, runs)
+	}
+	// All stretches are equal, and one has no denominator.
+	num := make([]float64, n)
+	for i := range num {
+		num[i] = float64(i % 2)
+	}
+	if lo, hi, ok := est.Ratio(num, den, n); !ok || !(lo <= 1.0/6 && 1.0/6 <= hi) {
+		t.Errorf("equal stretches: %v to %v, %v", lo, hi, ok)
+	}
+	den = slices.Clone(den)
+	den[20], den[21] = 0, 0
+	if lo, hi, ok := est.Ratio(num, den, n); !ok || !(lo < hi) {
+		t.Errorf("a stretch without a denominator: %v to %v, %v", lo, hi, ok)
+	}
+}
+
 // TestSlowly: means of two equal runs are rarely improbable, whether steps are independent
 // or wander, and those of runs that differ by six standard errors are.
 func TestSlowly(t *testing.T) {
