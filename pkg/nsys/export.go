@@ -32,17 +32,21 @@ func openExport(path string) (export, error) {
 	if info.IsDir() {
 		return openParquetDir(path)
 	}
-	return sqliteFile(path), nil
-}
-
-// sqliteFile is an SQLite export.
-type sqliteFile string
-
-func (f sqliteFile) columns() (map[string][]string, error) {
-	db, err := sqlite.Open(string(f))
+	db, err := sqlite.Open(path)
 	if err != nil {
 		return nil, err
 	}
+	return sqliteFile{path, db}, nil
+}
+
+// sqliteFile is an SQLite export. Its database is open until its columns are known.
+type sqliteFile struct {
+	path string
+	db   *sqlite.DB
+}
+
+func (f sqliteFile) columns() (map[string][]string, error) {
+	db := f.db
 	defer db.Close()
 	unlisted, err := db.Unlisted()
 	if err != nil {
@@ -51,7 +55,7 @@ func (f sqliteFile) columns() (map[string][]string, error) {
 	for _, t := range eventTables {
 		for _, name := range []string{t.name, stringsTable, t.stacks} {
 			if what, ok := unlisted[name]; ok {
-				return nil, problem(string(f), fmt.Sprintf("%s is %s: nsys writes tables with row ids, and no other is read", name, what),
+				return nil, problem(f.path, fmt.Sprintf("%s is %s: nsys writes tables with row ids, and no other is read", name, what),
 					"repeat 'nsys export', or make a table of it: CREATE TABLE new AS SELECT * FROM "+name)
 			}
 		}
@@ -60,7 +64,7 @@ func (f sqliteFile) columns() (map[string][]string, error) {
 }
 
 func (f sqliteFile) open() (scanner, error) {
-	db, err := sqlite.Open(string(f))
+	db, err := f.db.Another()
 	if err != nil {
 		return nil, err
 	}

@@ -67,20 +67,15 @@ func (d *DB) Scan(table string, columns []Column, low, high int64, fn func(*Bloc
 		return err
 	}
 	block := d.spare
-	if d.spare = nil; block == nil || !block.has(columns) {
-		block = newBlock(typesOf(columns), BlockRows)
+	if d.spare = nil; block == nil {
+		block = &Block{}
 	}
 	defer func() { d.spare = block }()
-	block.reset()
+	block.begin(typesOf(columns), BlockRows)
 	if fields, ids, ok := l.fields(columns, block); ok {
 		return d.decode(uint32(l.root), fields, ids, low, high, block, fn)
 	}
 	return d.step(table, l.rowID, columns, low, high, fn)
-}
-
-// has tells whether the columns of a block are of the types of some columns.
-func (b *Block) has(columns []Column) bool {
-	return slices.EqualFunc(b.Cols, columns, func(v Vector, c Column) bool { return (v.Int == nil) == (c.Type == Text) })
 }
 
 func typesOf(columns []Column) []Type {
@@ -208,18 +203,32 @@ func (d *DB) readRow(stmt uintptr, b *Block, types []Type) {
 const columnPad = 24
 
 func newBlock(types []Type, size int) *Block {
+	b := &Block{}
+	b.begin(types, size)
+	return b
+}
+
+// begin makes the block one without rows, of columns of some types and always the same size,
+// in the memory that it has.
+func (b *Block) begin(types []Type, size int) {
 	stride := size + columnPad
-	b := &Block{Cols: make([]Vector, len(types)), numbers: make([]int64, len(types)*stride)}
+	b.Cols = slices.Grow(b.Cols[:0], len(types))[:len(types)]
+	if len(b.numbers) < len(types)*stride {
+		b.numbers = make([]int64, len(types)*stride)
+	}
 	for i, t := range types {
-		b.Cols[i].Null = make([]bool, size)
-		if t == Int {
-			b.Cols[i].at = i * stride
-			b.Cols[i].Int = b.numbers[i*stride:][:size:size]
-		} else {
-			b.Cols[i].Offsets = make([]int32, 1, size+1)
+		v := &b.Cols[i]
+		if v.Null == nil {
+			v.Null = make([]bool, size)
+		}
+		switch v.Int, v.at = nil, i*stride; {
+		case t == Int:
+			v.Int = b.numbers[v.at:][:size:size]
+		case v.Offsets == nil:
+			v.Offsets = make([]int32, 1, size+1)
 		}
 	}
-	return b
+	b.reset()
 }
 
 // note fills in what the columns say of themselves as a whole.

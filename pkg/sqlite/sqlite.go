@@ -63,7 +63,7 @@ type DB struct {
 	tls     *libc.TLS
 	db      uintptr
 	file    pager
-	layouts map[string]*layout
+	layouts *layouts
 	idle    *reader // of the last scan, nil while one is under way
 	spare   *Block  // likewise
 }
@@ -79,13 +79,23 @@ func Open(path string) (*DB, error) {
 		f.Close()
 		return nil, err
 	}
-	d := &DB{path: path, tls: libc.NewTLS(), file: pages, layouts: map[string]*layout{}}
+	d := &DB{path: path, tls: libc.NewTLS(), file: pages, layouts: &layouts{}}
 	runtime.SetFinalizer(d, (*DB).Close)
 	if err := d.connect(path); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// Another opens the database once more, for another goroutine, which need not find out again
+// how tables lie in the file. d may be closed.
+func (d *DB) Another() (*DB, error) {
+	other, err := Open(d.path)
+	if err == nil {
+		other.layouts = d.layouts
+	}
+	return other, err
 }
 
 // connect has SQLite open the file.

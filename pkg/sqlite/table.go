@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // layout is how the rows of a table lie in the file.
@@ -12,6 +13,9 @@ type layout struct {
 	columns []stored
 	rowID   string // a name for the row id that no column has
 }
+
+// layouts are those of tables that are known, by name: a *layout each, which does not change.
+type layouts struct{ sync.Map }
 
 // stored is a column as the records of a table hold it.
 type stored struct {
@@ -39,8 +43,8 @@ const layoutQuery = `SELECT c.name, c.type,
 // where columns are generated: not all of those are in the records. A database
 // with text in UTF-16 has no pages for the decoder at all.
 func (d *DB) layout(table string) (*layout, error) {
-	if l := d.layouts[table]; l != nil {
-		return l, nil
+	if l, ok := d.layouts.Load(table); ok {
+		return l.(*layout), nil
 	}
 	l, decoded := &layout{}, true
 	sql := strings.Replace(layoutQuery, "%s", literal(table), 1)
@@ -68,7 +72,7 @@ func (d *DB) layout(table string) (*layout, error) {
 	if !decoded || !d.isTable(l.root) {
 		l.root = 0
 	}
-	d.layouts[table] = l
+	d.layouts.Store(table, l)
 	return l, nil
 }
 
