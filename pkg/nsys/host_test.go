@@ -233,6 +233,11 @@ func TestSamples(t *testing.T) {
 				t.Errorf("%s got\n%s\nwant\n%s", order, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
+		// Thread 6 calls no CUDA, and its stacks are not looked for either.
+		calling := slices.DeleteFunc(slices.Clone(want), func(line string) bool { return strings.Contains(line, "thread 6") })
+		if got := stackLines(t, Options{Callers: true}, path); !slices.Equal(got, calling) {
+			t.Errorf("%s of callers: got\n%s\nwant\n%s", order, strings.Join(got, "\n"), strings.Join(calling, "\n"))
+		}
 	}
 }
 
