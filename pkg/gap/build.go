@@ -7,9 +7,12 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/capture"
+	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/slack"
+	"github.com/hostbound/hostbound/pkg/spill"
 )
 
 // report makes the report of all ranks.
@@ -198,4 +201,40 @@ func (c *computer) topGap(g *topGap) TopGap {
 	}
 	slices.SortStableFunc(t.Causes, func(a, b CausePart) int { return cmp.Compare(b.Us, a.Us) })
 	return t
+}
+
+// graphReport sums up graph coverage.
+func (c *computer) graphReport(views []*view) coverage.Report {
+	var sum coverage.Summary
+	for _, v := range views {
+		sum.AddRank(v.id, v.started(), c.header.RankFacts(v.id), v.steps)
+		for _, seg := range v.segments {
+			for phase, g := range seg.groups {
+				if g != nil {
+					sum.AddKernels(&g.eager, event.Phase(phase))
+				}
+			}
+		}
+	}
+	return sum.Report(c, c.header.Source())
+}
+
+// slackReport sums up launch slack over the steps of the window, nil where no launch
+// is known.
+func (c *computer) slackReport(views []*view) *slack.Report {
+	var sum slack.Summary
+	for _, v := range views {
+		v.eachStep(columnsFrom(colSlack, colFact), func(k int, rows spill.Rows, i int) {
+			s := slackOf(rows, i)
+			sum.Add(s, v.walk.Steps[k].Ctx <= 0)
+			if c.opt.PerStep {
+				sum.List(v.id, k, s)
+			}
+		})
+		sum.EndRank()
+		if len(v.walk.Steps) == 0 {
+			sum.Add(v.trace.slack, false)
+		}
+	}
+	return sum.Report()
 }
