@@ -30,7 +30,7 @@ func enum(c event.Col, h *event.Header) []string {
 // columns returns the columns of a file of rows after h, in the order of event.Fields.
 func columns(h *event.Header) []parquet.Column {
 	var cols []parquet.Column
-	for _, c := range members(h.Columns) {
+	for c := range h.Columns.All() {
 		f := event.Fields[c]
 		col := parquet.Column{Name: f.Name, Type: parquet.Int64, Nullable: f.Nullable, Encoding: encodings[c]}
 		switch f.Type {
@@ -40,17 +40,6 @@ func columns(h *event.Header) []parquet.Column {
 			col.Type, col.Enum = parquet.Text, enum(c, h)
 		}
 		cols = append(cols, col)
-	}
-	return cols
-}
-
-// members returns the columns in a set in their order.
-func members(set event.Set) []event.Col {
-	var cols []event.Col
-	for c := event.Col(0); c < event.NumCols; c++ {
-		if set.Has(c) {
-			cols = append(cols, c)
-		}
 	}
 	return cols
 }

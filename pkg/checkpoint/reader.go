@@ -72,7 +72,7 @@ func (r *Reader) Choose(opt ReadOptions) (err error) {
 		}
 		r.stored.Stacks = h.Stacks
 	}
-	r.opt, r.header, r.columns = opt, &h, members(h.Columns)
+	r.opt, r.header, r.columns = opt, &h, slices.Collect(h.Columns.All())
 	r.others, _ = h.Foreign.(event.PlainFields)
 	r.src, err = opt.Selection.Filter(&groups{r: r, units: r.plan()})
 	return err

@@ -84,7 +84,7 @@ func Create(path string, h *event.Header, opt Options) (*Writer, error) {
 // as plain ones.
 func newWriter(h *event.Header, opt Options) *Writer {
 	opt.Name = cmp.Or(opt.Name, "events")
-	w := &Writer{header: h, opt: opt, cols: members(h.Columns)}
+	w := &Writer{header: h, opt: opt, cols: slices.Collect(h.Columns.All())}
 	if h.Foreign != nil {
 		w.others = h.Foreign.PlainFields()
 	}

@@ -55,33 +55,43 @@ type Foreign interface {
 	Text(i int) (string, bool)
 }
 
-// columnOf returns a pointer to each column: *Ints[int32], *Ints[int64] or
-// *Strings.
-var columnOf = [NumCols]func(*Batch) any{
-	ColKind:         func(b *Batch) any { return codes(&b.Kind) },
-	ColStart:        func(b *Batch) any { return &b.Start },
-	ColEnd:          func(b *Batch) any { return &b.End },
-	ColRank:         func(b *Batch) any { return &b.Rank },
-	ColDevice:       func(b *Batch) any { return &b.Device },
-	ColStream:       func(b *Batch) any { return &b.Stream },
-	ColThread:       func(b *Batch) any { return &b.Thread },
-	ColName:         func(b *Batch) any { return &b.Name },
-	ColClass:        func(b *Batch) any { return codes(&b.Class) },
-	ColCorrelation:  func(b *Batch) any { return &b.Correlation },
-	ColLaunchStart:  func(b *Batch) any { return &b.LaunchStart },
-	ColLaunchEnd:    func(b *Batch) any { return &b.LaunchEnd },
-	ColLaunchThread: func(b *Batch) any { return &b.LaunchThread },
-	ColGraphNode:    func(b *Batch) any { return &b.GraphNode },
-	ColDomain:       func(b *Batch) any { return &b.Domain },
-	ColBytes:        func(b *Batch) any { return &b.Bytes },
-	ColStep:         func(b *Batch) any { return &b.Step },
-	ColSegment:      func(b *Batch) any { return &b.Segment },
-	ColSize:         func(b *Batch) any { return &b.Size },
-	ColPhase:        func(b *Batch) any { return codes(&b.Phase) },
-	ColCtx:          func(b *Batch) any { return &b.Ctx },
-	ColGen:          func(b *Batch) any { return &b.Gen },
-	ColCPU:          func(b *Batch) any { return &b.CPU },
-	ColStack:        func(b *Batch) any { return &b.Stack },
+// column is what the columns of a batch, *Ints[int32], *Ints[int64] and *Strings, have in
+// common. Two that meet are of one type.
+type column interface {
+	reset()
+	blank(n int, null bool)
+	appendRange(src column, i, j int)
+	appendRows(src column, rows []int32)
+	appendNulls(n int, null bool)
+	share(src column, i, j int) // makes it rows i to j of src, without a copy
+}
+
+// columnOf returns a pointer to each column.
+var columnOf = [NumCols]func(*Batch) column{
+	ColKind:         func(b *Batch) column { return codes(&b.Kind) },
+	ColStart:        func(b *Batch) column { return &b.Start },
+	ColEnd:          func(b *Batch) column { return &b.End },
+	ColRank:         func(b *Batch) column { return &b.Rank },
+	ColDevice:       func(b *Batch) column { return &b.Device },
+	ColStream:       func(b *Batch) column { return &b.Stream },
+	ColThread:       func(b *Batch) column { return &b.Thread },
+	ColName:         func(b *Batch) column { return &b.Name },
+	ColClass:        func(b *Batch) column { return codes(&b.Class) },
+	ColCorrelation:  func(b *Batch) column { return &b.Correlation },
+	ColLaunchStart:  func(b *Batch) column { return &b.LaunchStart },
+	ColLaunchEnd:    func(b *Batch) column { return &b.LaunchEnd },
+	ColLaunchThread: func(b *Batch) column { return &b.LaunchThread },
+	ColGraphNode:    func(b *Batch) column { return &b.GraphNode },
+	ColDomain:       func(b *Batch) column { return &b.Domain },
+	ColBytes:        func(b *Batch) column { return &b.Bytes },
+	ColStep:         func(b *Batch) column { return &b.Step },
+	ColSegment:      func(b *Batch) column { return &b.Segment },
+	ColSize:         func(b *Batch) column { return &b.Size },
+	ColPhase:        func(b *Batch) column { return codes(&b.Phase) },
+	ColCtx:          func(b *Batch) column { return &b.Ctx },
+	ColGen:          func(b *Batch) column { return &b.Gen },
+	ColCPU:          func(b *Batch) column { return &b.CPU },
+	ColStack:        func(b *Batch) column { return &b.Stack },
 }
 
 // codes returns a column of codes as the numbers that they are.
@@ -96,15 +106,8 @@ func (b *Batch) Column(c Col) any { return columnOf[c](b) }
 // Reset empties the batch and keeps its memory; it will have the given columns.
 func (b *Batch) Reset(columns Set) {
 	b.Len, b.Columns = 0, columns
-	for c := Col(0); c < NumCols; c++ {
-		switch col := b.Column(c).(type) {
-		case *Ints[int32]:
-			col.reset()
-		case *Ints[int64]:
-			col.reset()
-		case *Strings:
-			col.reset()
-		}
+	for _, of := range columnOf {
+		of(b).reset()
 	}
 	b.Foreign = b.Foreign[:0]
 }
@@ -114,16 +117,8 @@ func (b *Batch) Reset(columns Set) {
 func (b *Batch) Blank(n int, columns Set) {
 	b.Reset(columns)
 	b.Len = n
-	for c := Col(0); c < NumCols; c++ {
-		if !columns.Has(c) {
-			continue
-		}
-		switch col := b.Column(c).(type) {
-		case *Ints[int32]:
-			col.blank(n, Fields[c].Nullable)
-		case *Ints[int64]:
-			col.blank(n, Fields[c].Nullable)
-		}
+	for c := range columns.All() {
+		columnOf[c](b).blank(n, Fields[c].Nullable)
 	}
 }
 
@@ -137,21 +132,11 @@ func (b *Batch) AppendRange(src *Batch, i, j int) {
 	if i >= j {
 		return
 	}
-	for c := Col(0); c < NumCols; c++ {
-		if !b.Columns.Has(c) {
-			continue
-		}
-		if !src.Columns.Has(c) {
-			b.appendNull(c, j-i)
-			continue
-		}
-		switch col := b.Column(c).(type) {
-		case *Ints[int32]:
-			col.appendRange(src.Column(c).(*Ints[int32]), i, j)
-		case *Ints[int64]:
-			col.appendRange(src.Column(c).(*Ints[int64]), i, j)
-		case *Strings:
-			col.appendRange(src.Column(c).(*Strings), i, j)
+	for c := range b.Columns.All() {
+		if col := columnOf[c]; src.Columns.Has(c) {
+			col(b).appendRange(col(src), i, j)
+		} else {
+			col(b).appendNulls(j-i, Fields[c].Nullable)
 		}
 	}
 	b.appendForeign(src, i, j)
@@ -178,18 +163,8 @@ func (b *Batch) appendForeign(src *Batch, i, j int) {
 
 // AppendRows appends rows of src, which has the same columns.
 func (b *Batch) AppendRows(src *Batch, rows []int32) {
-	for c := Col(0); c < NumCols; c++ {
-		if !b.Columns.Has(c) {
-			continue
-		}
-		switch col := b.Column(c).(type) {
-		case *Ints[int32]:
-			col.appendRows(src.Column(c).(*Ints[int32]), rows)
-		case *Ints[int64]:
-			col.appendRows(src.Column(c).(*Ints[int64]), rows)
-		case *Strings:
-			col.appendRows(src.Column(c).(*Strings), rows)
-		}
+	for c := range b.Columns.All() {
+		columnOf[c](b).appendRows(columnOf[c](src), rows)
 	}
 	for k := 0; k < len(rows); { // foreign columns know ranges only
 		i := k
@@ -203,10 +178,8 @@ func (b *Batch) AppendRows(src *Batch, rows []int32) {
 // AppendNulls appends a row in which every column is null, or zero where it
 // cannot be null, and returns its number.
 func (b *Batch) AppendNulls() int {
-	for c := Col(0); c < NumCols; c++ {
-		if b.Columns.Has(c) {
-			b.appendNull(c, 1)
-		}
+	for c := range b.Columns.All() {
+		columnOf[c](b).appendNulls(1, Fields[c].Nullable)
 	}
 	for k, f := range b.Foreign {
 		b.Foreign[k] = f.Append(b.Len, nil, 0, 1)
@@ -215,34 +188,11 @@ func (b *Batch) AppendNulls() int {
 	return b.Len - 1
 }
 
-// appendNull appends n rows without a value: null where the column may be, else 0 or "".
-func (b *Batch) appendNull(c Col, n int) {
-	null := Fields[c].Nullable
-	switch col := b.Column(c).(type) {
-	case *Ints[int32]:
-		col.appendNulls(n, null)
-	case *Ints[int64]:
-		col.appendNulls(n, null)
-	case *Strings:
-		col.appendEmpty(n)
-	}
-}
-
 // Slice returns rows i to j, sharing the memory of b. i is a multiple of 8.
 func (b *Batch) Slice(i, j int) *Batch {
 	s := &Batch{Len: j - i, Columns: b.Columns}
-	for c := Col(0); c < NumCols; c++ {
-		if !b.Columns.Has(c) {
-			continue
-		}
-		switch col := b.Column(c).(type) {
-		case *Ints[int32]:
-			*s.Column(c).(*Ints[int32]) = col.slice(i, j)
-		case *Ints[int64]:
-			*s.Column(c).(*Ints[int64]) = col.slice(i, j)
-		case *Strings:
-			*s.Column(c).(*Strings) = col.slice(i, j)
-		}
+	for c := range b.Columns.All() {
+		columnOf[c](s).share(columnOf[c](b), i, j)
 	}
 	for _, f := range b.Foreign {
 		s.Foreign = append(s.Foreign, f.Slice(i, j))
@@ -321,18 +271,18 @@ func (c *Ints[T]) allValid(n int) Bitmap {
 	return c.spare[:0].appendSame(0, n, true)
 }
 
-// slice is rows i to j without a copy, i being a multiple of 8.
-func (c *Ints[T]) slice(i, j int) Ints[T] {
-	s := Ints[T]{Values: c.Values[i:j]}
-	if c.Valid != nil {
-		s.Valid = c.Valid[i>>3 : (j+7)>>3]
+// share makes the column rows i to j of src without a copy, i being a multiple of 8.
+func (c *Ints[T]) share(from column, i, j int) {
+	src := from.(*Ints[T])
+	*c = Ints[T]{Values: src.Values[i:j]}
+	if src.Valid != nil {
+		c.Valid = src.Valid[i>>3 : (j+7)>>3]
 	}
-	return s
 }
 
 // appendRange appends rows i to j of src.
-func (c *Ints[T]) appendRange(src *Ints[T], i, j int) {
-	n := len(c.Values)
+func (c *Ints[T]) appendRange(from column, i, j int) {
+	src, n := from.(*Ints[T]), len(c.Values)
 	c.Values = append(room(c.Values, j-i), src.Values[i:j]...)
 	switch {
 	case src.Valid != nil:
@@ -355,8 +305,8 @@ func room[T any](values []T, n int) []T {
 }
 
 // appendRows appends the rows of src of the given numbers, in their order.
-func (c *Ints[T]) appendRows(src *Ints[T], rows []int32) {
-	n := len(c.Values)
+func (c *Ints[T]) appendRows(from column, rows []int32) {
+	src, n := from.(*Ints[T]), len(c.Values)
 	c.Values = slices.Grow(c.Values, len(rows))[:n+len(rows)]
 	for k, i := range rows {
 		c.Values[n+k] = src.Values[i]

@@ -69,7 +69,11 @@
 // is part of BaseCols only if every version 1 stream has it.
 package event
 
-import "slices"
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
 
 // Version is the version of the schema "events". Since version 2 reports say
 // more of their ranks (RankFacts), and a stream ends with a hash. What is of
@@ -332,6 +336,14 @@ const (
 
 // Has tells whether c is in the set.
 func (s Set) Has(c Col) bool { return s>>c&1 != 0 }
+
+// All goes through the columns of the set, in their order.
+func (s Set) All() iter.Seq[Col] {
+	return func(yield func(Col) bool) {
+		for ; s != 0 && yield(Col(bits.TrailingZeros32(uint32(s)))); s &= s - 1 {
+		}
+	}
+}
 
 // Values returns the values of enum column c by their codes, nil for other columns.
 // Those of kind and class grow where a stream has ones that this program does not

@@ -113,7 +113,7 @@ func (p *Plain) appendNulls(n, count int) {
 	case PlainFloat:
 		p.Floats = append(p.Floats, make([]float64, count)...)
 	default:
-		p.Strings.appendEmpty(count)
+		p.Strings.appendNulls(count, true)
 	}
 	if p.Valid == nil {
 		p.Valid = allValid(n)

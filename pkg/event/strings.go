@@ -143,7 +143,8 @@ func (c *Strings) slice(i, j int) Strings {
 
 // appendRange appends rows i to j of src. A column adopts the first Dict
 // that comes; the strings of another one are copied.
-func (c *Strings) appendRange(src *Strings, i, j int) {
+func (c *Strings) appendRange(from column, i, j int) {
+	src := from.(*Strings)
 	c.adopt(src.Dict)
 	switch {
 	case c.Dict == nil:
@@ -181,7 +182,8 @@ func (c *Strings) adopt(d *Dict) {
 }
 
 // appendRows appends rows of src.
-func (c *Strings) appendRows(src *Strings, rows []int32) {
+func (c *Strings) appendRows(from column, rows []int32) {
+	src := from.(*Strings)
 	c.adopt(src.Dict)
 	for _, i := range rows {
 		if c.Dict != nil && c.Dict == src.Dict && src.Codes[i] >= 0 {
@@ -225,8 +227,14 @@ func (c *Strings) appendOther(src *Strings, i, j int) {
 	}
 }
 
-// appendEmpty appends n empty strings.
-func (c *Strings) appendEmpty(n int) {
+// share makes the column rows i to j of src without a copy.
+func (c *Strings) share(src column, i, j int) { *c = src.(*Strings).slice(i, j) }
+
+// blank leaves the column empty: names are appended in the order of the rows.
+func (c *Strings) blank(int, bool) {}
+
+// appendNulls appends n empty strings: names are never null.
+func (c *Strings) appendNulls(n int, _ bool) {
 	for range n {
 		c.Append("")
 	}

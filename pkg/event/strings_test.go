@@ -62,7 +62,7 @@ func TestStrings(t *testing.T) {
 				c.AppendCode(d, code)
 				want = append(want, string(d.Data[d.Offsets[code]:d.Offsets[code+1]]))
 			case 0:
-				c.appendEmpty(2)
+				c.appendNulls(2, false)
 				c.SetLast("step")
 				want = append(want, "", "step")
 			default:

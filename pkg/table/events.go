@@ -8,10 +8,8 @@ import "github.com/hostbound/hostbound/pkg/event"
 // shares the memory of b where it can and is valid as long as b is.
 func FromEvents(h *event.Header, b *event.Batch) *Table {
 	t := &Table{Schema: "events", Version: event.Version, rows: b.Len}
-	for c := event.Col(0); c < event.NumCols; c++ {
-		if h.Columns.Has(c) {
-			t.Columns = append(t.Columns, eventColumn(h, b, c))
-		}
+	for c := range h.Columns.All() {
+		t.Columns = append(t.Columns, eventColumn(h, b, c))
 	}
 	if h.Foreign == nil {
 		return t
