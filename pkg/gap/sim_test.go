@@ -23,7 +23,7 @@ func compute(t testing.TB, by string, opt gap.Options, paths ...string) *gap.Rep
 }
 
 func TestPatternOfModels(t *testing.T) {
-	layers := []int{1, 2, 3, 4, 5, 8, 16, 22, 32, 48, 61, 80, 96, 126}
+	layers := []int{1, 2, 3, 5, 16, 32, 61}
 	if testing.Short() {
 		layers = []int{2, 16}
 	}
@@ -116,31 +116,30 @@ func TestStragglerWithoutRanges(t *testing.T) {
 
 // A slow GPU is named, and its host is not blamed; ranks that are late in turn are not.
 func TestStragglerByFault(t *testing.T) {
-	for seed := range uint64(3) {
-		for _, mode := range []sim.Mode{sim.Node, sim.Eager} {
-			c := sim.Default()
-			c.Ranks, c.Steps, c.Mode, c.Seed = 4, 40, mode, seed
-			c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 2, Factor: 1.25}}
-			rep := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...)
-			s := rep.Straggler
-			if s == nil || s.Rank == nil || *s.Rank != 2 || s.Side != "gpu" || len(s.Causes) == 0 || s.Causes[0] != "kernels:gemm" {
-				t.Errorf("%s, seed %d: slow GPU: %+v", mode, seed, s)
-			}
-			if f := has(rep, gap.Coordinator); f != nil {
-				t.Errorf("%s, seed %d: %s", mode, seed, f.Evidence)
-			}
-			if has(rep, gap.SlowGPU) == nil {
-				t.Errorf("%s, seed %d: no finding of the slow GPU: %+v", mode, seed, rep.Findings)
-			}
-			c.Faults = []sim.Fault{{Kind: sim.FaultRotate, Rank: -1, US: 600}}
-			if s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler; s == nil || s.Rank != nil {
-				t.Errorf("%s, seed %d: late in turn: %+v", mode, seed, s)
-			}
-			c.Faults = []sim.Fault{{Kind: sim.FaultTail, At: "_prepare_inputs", Rank: 1, Share: 0.6, US: 900}}
-			if s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler; s == nil || s.Rank == nil || *s.Rank != 1 ||
-				s.Side != "host" || s.Causes[0] != "_prepare_inputs" {
-				t.Errorf("%s, seed %d: late in six of ten steps: %+v", mode, seed, s)
-			}
+	for k, mode := range []sim.Mode{sim.Node, sim.Eager} { // scripts/accuracy (straggler) has more runs
+		seed := uint64(k)
+		c := sim.Default()
+		c.Ranks, c.Steps, c.Mode, c.Seed = 4, 40, mode, seed
+		c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 2, Factor: 1.25}}
+		rep := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...)
+		s := rep.Straggler
+		if s == nil || s.Rank == nil || *s.Rank != 2 || s.Side != "gpu" || len(s.Causes) == 0 || s.Causes[0] != "kernels:gemm" {
+			t.Errorf("%s, seed %d: slow GPU: %+v", mode, seed, s)
+		}
+		if f := has(rep, gap.Coordinator); f != nil {
+			t.Errorf("%s, seed %d: %s", mode, seed, f.Evidence)
+		}
+		if has(rep, gap.SlowGPU) == nil {
+			t.Errorf("%s, seed %d: no finding of the slow GPU: %+v", mode, seed, rep.Findings)
+		}
+		c.Faults = []sim.Fault{{Kind: sim.FaultRotate, Rank: -1, US: 600}}
+		if s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler; s == nil || s.Rank != nil {
+			t.Errorf("%s, seed %d: late in turn: %+v", mode, seed, s)
+		}
+		c.Faults = []sim.Fault{{Kind: sim.FaultTail, At: "_prepare_inputs", Rank: 1, Share: 0.6, US: 900}}
+		if s := compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, true)...).Straggler; s == nil || s.Rank == nil || *s.Rank != 1 ||
+			s.Side != "host" || s.Causes[0] != "_prepare_inputs" {
+			t.Errorf("%s, seed %d: late in six of ten steps: %+v", mode, seed, s)
 		}
 	}
 }
