@@ -24,8 +24,10 @@ type series struct {
 
 // addRank adds steps of a rank, in order.
 func (s *series) addRank(r *rank, steps []int) {
-	for i, k := range steps {
-		s.samples[i*len(s.samples)/len(steps)].add(&r.steps[k], r)
+	i := 0
+	for _, t := range r.steps.among(steps) {
+		s.samples[i*len(s.samples)/len(steps)].add(t, r)
+		i++
 	}
 }
 

@@ -101,8 +101,9 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	if err := c.read(src); err != nil {
 		return nil, err
 	}
-	for _, r := range c.ranks {
+	for i, r := range c.ranks {
 		r.walk.Finish()
+		c.pack(i)
 	}
 	c.dropUnclear()
 	return c.result(), nil
@@ -156,7 +157,14 @@ func (c *computer) dropUnclear() {
 // dropSteps has the rank be one without steps, whose window is known all the same.
 func (r *rank) dropSteps() {
 	r.apart = r.aggregate(WindowBenchmark)
-	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, nil, tally{}
+	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
+}
+
+// pack packs the steps of a rank of which no more rows are expected, where there are many.
+func (c *computer) pack(i int) {
+	if i >= manyRanks {
+		c.ranks[i].steps.pack()
+	}
 }
 
 // computer is the state of Compute.
@@ -207,6 +215,7 @@ func (c *computer) rank(id int32) *rank {
 			return c.ranks[k]
 		}
 	}
+	c.pack(len(c.ranks) - 1)
 	r := newRank(c.header, id, &c.rules, c.opt.BusyAll)
 	c.ranks = append(c.ranks, r)
 	return r

@@ -33,7 +33,7 @@ type rank struct {
 	// of each step, of the time whose owner is not known yet, and of the gaps
 	// between segments.
 	trace   tally
-	steps   []tally // as RankSteps.Steps
+	steps   tallies // as RankSteps.Steps
 	pending tally
 	gaps    tally
 	apart   tally // of the window, where its steps could not be identified
@@ -44,7 +44,7 @@ func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	r := &rank{id: id, rules: rules, prep: interval.Empty, name: len(rules.prep)}
 	r.requests = requests{recorded: h.Records(event.OS, id), waits: interval.Empty}
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll, Unclear: true}, r)
-	r.steps = make([]tally, 0, cap(r.walk.Steps))
+	r.steps.open = make([]tally, 0, cap(r.walk.Steps))
 	return r
 }
 
@@ -69,7 +69,7 @@ func (r *rank) End(s step.Slice, t int64) {
 	}
 	switch s.Place {
 	case step.InStep:
-		r.steps[s.Step].add(acc)
+		r.steps.at(int(s.Step)).add(acc)
 	case step.Pending:
 		r.pending.add(acc)
 	}
@@ -77,13 +77,13 @@ func (r *rank) End(s step.Slice, t int64) {
 }
 
 // Step begins a step.
-func (r *rank) Step(*event.Batch, int, int) { r.steps = append(r.steps, tally{}) }
+func (r *rank) Step(*event.Batch, int, int) { r.steps.append() }
 
 // EndStep ends a step.
 func (r *rank) EndStep(k int, owner step.Owner) {
 	switch owner {
 	case step.StepOwner:
-		r.steps[k].add(&r.pending)
+		r.steps.at(k).add(&r.pending)
 	case step.GapOwner:
 		r.gaps.add(&r.pending)
 	}
@@ -189,8 +189,8 @@ func (r *rank) eachTally(f func(*tally)) {
 	f(&r.trace)
 	f(&r.pending)
 	f(&r.gaps)
-	for k := range r.steps {
-		f(&r.steps[k])
+	for k := range r.steps.len() {
+		f(r.steps.at(k))
 	}
 }
 

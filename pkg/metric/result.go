@@ -268,8 +268,8 @@ func (r *rank) aggregate(window string) tally {
 	}
 	var sum tally
 	from, to := r.walk.BenchmarkSteps()
-	for k := from; k < to; k++ {
-		sum.add(&r.steps[k])
+	for _, t := range r.steps.between(from, to) {
+		sum.add(t)
 	}
 	if r.walk.Benchmark() < 0 {
 		sum.add(&r.gaps)
@@ -281,9 +281,9 @@ func (r *rank) aggregate(window string) tally {
 // number.
 func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	from, to := r.walk.BenchmarkSteps()
-	for k := from; k < to; k++ {
+	for k, t := range r.steps.between(from, to) {
 		if r.walk.Steps[k].Phase == p {
-			sum.add(&r.steps[k])
+			sum.add(t)
 			steps++
 		}
 	}

@@ -14,9 +14,9 @@ type Sample struct {
 func samples(ranks []*rank) (all []Sample) {
 	for _, r := range ranks {
 		from, to := r.walk.BenchmarkSteps()
-		for k := from; k < to; k++ {
+		for k, t := range r.steps.between(from, to) {
 			var f figures
-			f.add(&r.steps[k], r)
+			f.add(t, r)
 			all = append(all, Sample{r.id, k, len(r.gpus), f.capacity, f.busy, f.exposed})
 		}
 	}

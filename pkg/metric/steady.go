@@ -49,8 +49,8 @@ func steady(ranks []*rank) *Steady {
 	var period, kernels, whole int64
 	var gaps []int64
 	for _, r := range ranks {
-		for _, k := range r.walk.Steady() {
-			one, t := &r.walk.Steps[k], &r.steps[k]
+		for k, t := range r.steps.among(r.walk.Steady()) {
+			one := &r.walk.Steps[k]
 			s.Steps++
 			period += one.Period()
 			kernels += t.kernels

@@ -27,22 +27,18 @@ type tally struct {
 // add adds what was measured in other stretches, none of which overlap those of t.
 // Lengths of unions add up only because a union is cut at each slice's end (End).
 func (t *tally) add(u *tally) {
-	t.wall += u.wall
-	t.busy += u.busy
-	t.nccl += u.nccl
-	t.comm += u.comm
-	t.either += u.either
-	t.loaded += u.loaded
-	t.launch += u.launch
-	t.graphLaunch += u.graphLaunch
-	t.waited += u.waited
-	t.prep += u.prep
-	t.waiting += u.waiting
-	t.kernels += u.kernels
-	t.replayed += u.replayed
-	t.calls += u.calls
-	t.replays += u.replays
-	t.whole += u.whole
+	from := u.fields()
+	for i, v := range t.fields() {
+		*v += *from[i]
+	}
+}
+
+// fields are all that is measured, in one order.
+func (t *tally) fields() [16]*int64 {
+	return [...]*int64{
+		&t.wall, &t.busy, &t.nccl, &t.comm, &t.either, &t.loaded, &t.launch, &t.graphLaunch, &t.waited,
+		&t.prep, &t.waiting, &t.kernels, &t.replayed, &t.calls, &t.replays, &t.whole,
+	}
 }
 
 // gpu is a device of a rank.
