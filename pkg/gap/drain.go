@@ -102,6 +102,10 @@ func (r *rank) lastBlocked(thread, t int64) blocked {
 	return blocked{}
 }
 
+// ownCauses are the causes of idle time that is a finding of its own wherever it lies: after a
+// wait it is none of that's doing.
+const ownCauses = 1<<idle.Alloc | 1<<idle.GC | 1<<idle.GIL
+
 // addDrain observes the gap of a GPU that a has just ended: is it a wait's doing?
 // The first gap of a GPU after a wait is divided by idle already: what lies in the call is
 // the call's, the rest is drained here. Of later gaps the launch's lateness counts, up to
@@ -116,6 +120,7 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 	if !ok || g == nil {
 		return
 	}
+	others := r.idle.GapIn(ownCauses)
 	switch {
 	case wait == d.lead.wait:
 	case d.GapStart > wait.end && d.launched < wait.start: // for older work
@@ -127,13 +132,13 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 			return
 		}
 		if r.c.waits(k) {
-			after := d.GapEnd - d.GapStart - ns
+			after := d.GapEnd - d.GapStart - ns - others
 			d.lead.key, d.lead.left = k, max(0, wait.end-wait.start-after)
 			tallied(&g.drains, k, tally{ns: after})
 			return
 		}
 	}
-	if late := min(max(0, a.LaunchEnd-d.GapStart), d.GapEnd-d.GapStart, d.lead.left); late > 0 {
+	if late := min(max(0, a.LaunchEnd-d.GapStart), d.GapEnd-d.GapStart-others, d.lead.left); late > 0 {
 		d.lead.left -= late
 		tallied(&g.drains, d.lead.key, tally{ns: late})
 	}

@@ -357,6 +357,23 @@ func TestWaitBeforeSmallKernels(t *testing.T) {
 	}
 }
 
+// What is freed after a wait for the GPU is the allocator's time and not the wait's, too.
+func TestWaitBeforeFree(t *testing.T) {
+	e, long := &engine{now: 1_000_000}, slices.Repeat([]string{"nvjet"}, 400)
+	e.steps(20, func() {
+		e.replay(long...)
+		e.call("cudaDeviceSynchronize", event.APISync, e.free-e.now+100_000)
+		e.call("cudaFree", event.Alloc, 900_000)
+	}, func() { e.call("cudaEventSynchronize", event.APISync, 3_000) })
+	sum, rep := 0.0, e.report(t)
+	for _, f := range rep.Findings {
+		sum += f.UsStep
+	}
+	if has(rep, gap.Sync) == nil || has(rep, gap.Alloc) == nil || sum > rep.Idle.TotalUs/float64(rep.Idle.Steps) {
+		t.Errorf("worth %v us of %v: %+v", sum, rep.Idle.TotalUs/float64(rep.Idle.Steps), rep.Findings)
+	}
+}
+
 // A watchdog that polls in each step is not how tokens come back: the copy that brings them
 // is no finding, as it is none without the watchdog.
 func TestWatchdog(t *testing.T) {

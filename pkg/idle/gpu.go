@@ -132,6 +132,16 @@ func (r *Rank) LastGap() []Part {
 	return parts
 }
 
+// GapIn returns how long the last idle gap was for causes of a set, of bits 1 << [Cause], in ns.
+func (r *Rank) GapIn(causes uint) (ns int64) {
+	for i := range r.gap {
+		if causes>>uint(r.sites.Cause(r.gap[i].code.key()))&1 != 0 {
+			ns += r.gap[i].ns
+		}
+	}
+	return ns
+}
+
 // GapOpening returns what the last idle gap began in, with its site, undivided, and how
 // long that lasted; ok is false where nothing was attributed.
 func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
