@@ -8,3 +8,6 @@ func SetMaxRuns(t *testing.T, n int) {
 	maxRuns = n
 	t.Cleanup(func() { maxRuns = old })
 }
+
+// TwoPasses tells whether kernels are of two forward passes.
+var TwoPasses = twoPasses

@@ -60,21 +60,39 @@ func (c *computer) stepless(views []*view) bool {
 }
 
 // twoPasses tells whether a step's period holds two forward passes: a replay and one whose
-// kernels were launched by themselves, each with a quarter of the matrix products at least.
+// kernels were launched by themselves, each with a quarter of the matrix products at least, or
+// apartKernels of these on streams on which nothing is replayed.
 // (Where the host runs ahead the replay of the step before may run in an eager step's
-// period, and the layers of both would count.)
+// period, and the layers of both would count. A prefill may run beside the replays of decode.)
 func twoPasses(kernels []pattern.Sampled) bool {
-	eager, replayed := 0, 0
+	replays := map[int32]bool{} // by stream
+	replayed := 0
 	for i := range kernels {
-		switch k := &kernels[i]; {
-		case k.Class != event.GEMM:
-		case k.Replayed:
-			replayed++
-		default:
-			eager++
+		if k := &kernels[i]; k.Replayed {
+			replays[k.Stream] = true
+			replayed += b2n(k.Class == event.GEMM)
 		}
 	}
-	return 3*min(eager, replayed) >= max(eager, replayed) && min(eager, replayed) >= forwardKernels
+	eager, apart := 0, 0
+	for i := range kernels {
+		if k := &kernels[i]; !k.Replayed && k.Class == event.GEMM {
+			eager++
+			apart += b2n(!replays[k.Stream])
+		}
+	}
+	return 3*min(eager, replayed) >= max(eager, replayed) && min(eager, replayed) >= forwardKernels ||
+		apart >= apartKernels && replayed >= forwardKernels
+}
+
+// apartKernels is how many matrix products beside replays are a forward pass, or a part of one.
+const apartKernels = 4
+
+// b2n is 1 for true, for counting.
+func b2n(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // keptSteps returns the kernels of the steps that were kept. Of segments that differ
