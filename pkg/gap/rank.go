@@ -1,6 +1,8 @@
 package gap
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
@@ -270,6 +272,8 @@ func (r *rank) seal() {
 		}
 	}
 	r.ring, r.chains, r.polls = ring{}, nil, nil
+	r.activity = activity{}           // which points into the ring
+	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }
 
 // tracing tells whether what comes counts for the window of the trace: that was

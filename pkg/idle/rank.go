@@ -359,4 +359,5 @@ func (r *Rank) Close() {
 	}
 	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges = sums{}, edges{}
+	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }
