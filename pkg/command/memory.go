@@ -55,14 +55,21 @@ func (c *Context) budget() int64 {
 }
 
 // memory returns how many bytes reading exports may take, and tells the garbage
-// collector: a quarter is rows, which it does not know of (package nsys), so is what an
-// analysis keeps (with half as much for reading it), and a little is the program itself.
+// collector: a quarter is rows, which it does not know of (package nsys).
 func (c *Context) memory() int64 {
 	size := c.budget()
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(max(size-size/4-c.keeps*3/2-24<<20, 24<<20))
-	}
+	c.limit(size, size/4)
 	return size
+}
+
+// limit tells the garbage collector what it has of a budget: not the rows, which it does
+// not know of, nor what an analysis keeps (with half as much for reading it), nor the
+// little that is the program itself, and never all of it.
+func (c *Context) limit(size, rows int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		others := max(rows+c.keeps*3/2+24<<20, size/5)
+		debug.SetMemoryLimit(max(size-others, 24<<20))
+	}
 }
 
 // keep sets an eighth of the budget aside for what is kept of runs, and returns how much

@@ -114,6 +114,9 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 	}
 	c.Cleanup(in.Close)
 	c.inputs = append(c.inputs, in)
+	if !slices.ContainsFunc(c.inputs, func(in *source.Input) bool { return in.Fresh }) {
+		c.limit(c.budget(), 0) // streams and checkpoints keep no rows
+	}
 	if in.Events != nil {
 		if err := c.checkChosen(in.Events.Header()); err != nil {
 			return nil, err

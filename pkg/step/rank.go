@@ -56,6 +56,7 @@ type rank struct {
 	segments     []segment
 	unclear      []string // of each closed segment why its structure was not clear
 	sizes        []int32  // of all steps
+	unmarked     int      // at the end: after how many markers as much again is launched
 	lacksMarkers bool     // in more than a tenth of its steps there is an iteration without one
 	joined       []int32  // of all steps, the collectives launched outside of markers
 	shifted      int      // steps by graph that begin only after an eager forward pass of theirs
@@ -380,4 +381,5 @@ func (r *rank) finish() {
 	r.out.flush(never)
 	r.out.close()
 	r.markers.ranges = nil
+	r.unmarked, r.outside.markers = r.outside.unmarked(), nil
 }

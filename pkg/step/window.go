@@ -267,7 +267,7 @@ func (r *rank) checkMarkers() {
 		r.warn("%d of %d forward-step markers of rank %d are of threads that launch nothing, beside one with markers that does: "+
 			"they may be no steps, but counted as such; name the others with --marker", k, len(r.sizes), r.id)
 	}
-	n := r.outside.unmarked()
+	n := r.unmarked
 	r.lacksMarkers = 10*n > len(r.sizes)
 	if 50*n > len(r.sizes) {
 		r.warn("after %d of %d forward-step markers of rank %d another step's worth of kernels or graphs is launched outside of markers: "+
