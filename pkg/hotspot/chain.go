@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // strongOps are tensor operations that move or view; weakOps compute elementwise.
@@ -48,7 +50,7 @@ func (b *body) tensorOps(i int) ops {
 			kind = b.kindOf(r, i)
 		}
 		onTensor := c.Receiver() != "" && (kind == tensorKind || kind == unknownKind || kind == cpuKind)
-		n.sure = n.sure || kind == tensorKind
+		n.sure = n.sure || kind == tensorKind && !described[name]
 		switch {
 		case strongOps[name] && onTensor:
 			n.strong++
@@ -71,10 +73,24 @@ func (b *body) tensorOps(i int) ops {
 	return n
 }
 
-// computes is whether a statement does arithmetic with a tensor, item by item.
+// computes is whether a statement does arithmetic with a tensor, item by item, and not with
+// what describes one.
 func (b *body) computes(s *stmt, i, depth int) bool {
 	isTensor := func(path string) bool { return path != "torch" && b.kindFrom(path, i, depth) == tensorKind }
-	return hasWord(s.Operators, arithmetic) && !slices.Contains(s.Operators, "@") && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
+	return hasWord(s.Operators, arithmetic) && !slices.Contains(s.Operators, "@") && !describes(s.Tokens) && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
+}
+
+// described are attributes, methods and functions of tensors and types whose values are Python's.
+var described = set("shape size dim ndim numel nelement element_size stride storage_offset device dtype itemsize nbytes get_device data_ptr finfo iinfo pi inf nan")
+
+// describes is whether a statement reads what describes a tensor: its shape, its type, its place.
+func describes(tokens []pylex.Token) bool {
+	for k, t := range tokens {
+		if t.Kind == pylex.Name && (described[t.Text] && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
+			return true
+		}
+	}
+	return false
 }
 
 // chain finds three or more lines of small tensor operations around statement i: such as move
