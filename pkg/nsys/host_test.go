@@ -358,6 +358,10 @@ func TestPythonSamples(t *testing.T) {
 		if warned != (want == nil) {
 			t.Errorf("%s: warnings %q", rows, h.Warnings())
 		}
+		all := h.Reports[0].Rows["sample"]
+		if h, _ = readWith(t, Options{Host: []event.Kind{event.Sample}, Callers: true}, path); h.Reports[0].Rows["sample"] != all {
+			t.Errorf("%s: the header counts %d samples, and %d where those of callers are wanted", rows, all, h.Reports[0].Rows["sample"])
+		}
 	}
 }
 

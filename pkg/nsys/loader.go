@@ -190,13 +190,14 @@ var every = func() (all [sqlite.BlockRows]int32) {
 	return all
 }()
 
-// areSpans tells whether all rows have times that make sense.
+// areSpans tells whether all rows have times that make sense. (Each limit is tried, as the
+// difference of times that are beyond them can overflow.)
 func areSpans(starts, ends []int64) bool {
 	ends = ends[:len(starts)]
 	wrong := int64(0) // less than 0 where one of them is
 	for i, s := range starts {
 		e := ends[i]
-		wrong |= (e - s) | (s + maxTime) | (maxTime - e)
+		wrong |= (e - s) | (s + maxTime) | (maxTime - s) | (maxTime - e)
 	}
 	return wrong >= 0
 }

@@ -41,8 +41,9 @@ type pythonSamples struct {
 	domains map[domainKey]bool
 	known   map[int64]ownerEntry // threads by globalTid
 	rows    []pythonRow
-	marks   int // of the domains
-	wrong   int // of them, with another layout
+	dropped map[int32]int64 // samples that nobody wants, by number of the process
+	marks   int             // of the domains
+	wrong   int             // of them, with another layout
 }
 
 // pythonRow is a sample.
@@ -57,7 +58,7 @@ type pythonRow struct {
 // not fit what is known of it, none is believed, and that is said. Without such samples, or
 // where nobody asked for them, the table is not read a second time.
 func (r *report) readPython(s scanner, columns map[string][]string) error {
-	p := &pythonSamples{r: r, domains: map[domainKey]bool{}, known: map[int64]ownerEntry{}}
+	p := &pythonSamples{r: r, domains: map[domainKey]bool{}, known: map[int64]ownerEntry{}, dropped: map[int32]int64{}}
 	for key, d := range r.domains {
 		if d.name == pythonDomain {
 			p.domains[key] = true
@@ -84,6 +85,9 @@ func (r *report) readPython(s scanner, columns map[string][]string) error {
 		r.warn("%d of %s of Python functions are laid out in a way that is not known: none is read", p.wrong, plural(int64(p.marks), "sample"))
 		return nil
 	}
+	for process, n := range p.dropped {
+		r.dropped[process][event.Sample] += n
+	}
 	if err := p.write(); err != nil {
 		return r.explain(err)
 	}
@@ -106,7 +110,7 @@ func (p *pythonSamples) add(b *block) error {
 		switch owner, known := p.known[threads.Int[i]]; {
 		case !ok || !known || !isSpan(start, start, i):
 		case !p.r.isCaller(owner.number):
-			p.r.dropped[owner.process][event.Sample]++
+			p.dropped[owner.process]++
 		default:
 			p.rows = append(p.rows, pythonRow{start.Int[i], owner, p.r.stacks.number(stack, event.Interpreter)})
 		}
