@@ -102,8 +102,8 @@ func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
 }
 
 // addHost makes runs of the switches of all processes, and leaves out what else is of those
-// that are no ranks. It counts the rows about host threads of each rank,
-// with those that nobody wants.
+// that are no ranks. It counts the rows about host threads of each rank, with those that nobody
+// wants.
 func (r *report) addHost() error {
 	for n := range r.runs {
 		p, slot := &r.runs[n], r.slots[n]

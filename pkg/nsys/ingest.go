@@ -99,12 +99,8 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 	if err != nil {
 		return nil, err
 	}
-	if isNvprof(columns) {
-		return nil, problem(path, "a database of nvprof, not an nsys export", "profile with Nsight Systems: 'nsys profile -t cuda,nvtx', then 'nsys export --type sqlite'")
-	}
-	if !isExport(columns) {
-		return nil, problem(path, "not an nsys export: it has none of its tables",
-			"profile with 'nsys profile -t cuda,nvtx' and export with 'nsys export --type sqlite'")
+	if err := checkExport(path, columns); err != nil {
+		return nil, err
 	}
 	s, err := e.open()
 	if err != nil {
@@ -137,6 +133,18 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 	}
 	r.adoptUnnamed()
 	return r, nil
+}
+
+// checkExport says what a file is, by its tables, that is no export.
+func checkExport(path string, columns map[string][]string) error {
+	switch {
+	case isNvprof(columns):
+		return problem(path, "a database of nvprof, not an nsys export", "profile with Nsight Systems: 'nsys profile -t cuda,nvtx', then 'nsys export --type sqlite'")
+	case !isExport(columns):
+		return problem(path, "not an nsys export: it has none of its tables",
+			"profile with 'nsys profile -t cuda,nvtx' and export with 'nsys export --type sqlite'")
+	}
+	return nil
 }
 
 // maxLoaders bounds the tasks that are done at a time, each of which takes some 2 MB.
