@@ -108,9 +108,8 @@ func (r *Reader) rank() error {
 			if r.parts(other, d) {
 				continue
 			}
-			if at, place := placeOfName(other.path), placeOfName(d.path); at == nil || place == nil || slices.Equal(at, place) {
-				return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
-					"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
+			if placeOfName(other.path) == nil || placeOfName(d.path) == nil {
+				return d.sameRank(n, other)
 			}
 			return r.rankByPlace(n)
 		}
@@ -119,13 +118,33 @@ func (r *Reader) rank() error {
 	return r.number(ranks, unnamed)
 }
 
-// rankByPlace numbers all traces in the order of where their names place them: several say n.
+// rankByPlace numbers all traces in the order of where their names place them: several processes
+// say n. It is an error if a name says no place, or two processes have the same one.
 func (r *Reader) rankByPlace(n int32) error {
 	active := slices.DeleteFunc(slices.Clone(r.docs), func(d *document) bool { return !d.active })
-	slices.SortStableFunc(active, func(a, b *document) int { return slices.Compare(placeOfName(a.path), placeOfName(b.path)) })
+	places := map[*document][]int{}
+	for _, d := range active {
+		if places[d] = placeOfName(d.path); places[d] == nil {
+			return problem(d.path, fmt.Sprintf("several traces are of rank %d, and its name does not say which replica or stage it is of", n), "name it as the others are named")
+		}
+	}
+	slices.SortStableFunc(active, func(a, b *document) int { return slices.Compare(places[a], places[b]) })
+	for i, d := range active {
+		for _, other := range active[:i] {
+			if slices.Equal(places[d], places[other]) && !r.parts(other, d) {
+				return d.sameRank(n, other)
+			}
+		}
+	}
 	active[0].info.Warnings = append(active[0].info.Warnings,
 		fmt.Sprintf("several processes are of rank %d: ranks are numbered in the order of the replicas and stages that the names of the files say", n))
 	return r.number(map[int32][]*document{}, active)
+}
+
+// sameRank refuses a trace that says the rank of one of another process, or of the same time.
+func (d *document) sameRank(n int32, other *document) error {
+	return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
+		"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
 }
 
 // number gives traces that no number is known of the lowest that is free, or that of the rank

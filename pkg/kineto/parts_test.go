@@ -83,6 +83,9 @@ func TestPlaces(t *testing.T) {
 		"5-TP-0-PP-1.json 5-TP-0-PP-0.json":                                           "5-TP-0-PP-0 5-TP-0-PP-1",
 		"rank0.1.json rank0.2.json":                                                   "is of rank 0, as is",
 		"rank0.json old.json":                                                         "is of rank 0, as is",
+		"dp0_rank0.1.json dp1_rank0.2.json dp1_rank0.3.json":                          "is of rank 0, as is",
+		"dp1_rank0.2.json dp1_rank0.3.json dp0_rank0.1.json":                          "is of rank 0, as is",
+		"dp0_rank0.1.json dp1_rank0.2.json old.json":                                  "old.json: several traces",
 	} {
 		var paths []string
 		dir := t.TempDir()
