@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// build builds the commands as they are installed, and the generator, and returns the folder that they are in.
+// build builds the commands as scripts/install.sh does, and the generator, and returns the folder that they are in.
 func build(dir string) (string, error) {
 	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-pgo=scripts/hostbound.pgo", "-o", bin, "./cmd/"+binary, "./scripts/gentrace").CombinedOutput()
+	cmd := exec.Command("go", "build", "-trimpath", "-pgo=scripts/hostbound.pgo", "-ldflags=-s -w", "-o", bin, "./cmd/"+binary, "./scripts/gentrace")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
