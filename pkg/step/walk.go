@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -57,7 +58,7 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 		last: none, traceStart: never, traceEnd: never, segEnd: none, now: Slice{Start: none},
 	}
 	if f := h.RankFacts(rank); f != nil {
-		w.Steps = make([]Step, 0, min(max(f.Markers, f.Replays+f.Graphs, 0), mostExpected))
+		w.Steps = make([]Step, 0, max(0, min(cmp.Or(f.Markers, f.Replays+f.Graphs), mostExpected)))
 	}
 	span := h.Span(rank)
 	w.unrecorded = span.Unrecorded
@@ -68,8 +69,9 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 	return w
 }
 
-// mostExpected bounds the steps that there is memory for before they come.
-const mostExpected = 1 << 16
+// mostExpected bounds the steps that there is memory for before they come: a step may have
+// dozens of replays, and of those that a report counts few may have been chosen.
+const mostExpected = 1 << 12
 
 // traceWindow is the window of the trace of a rank, empty at the end of all time
 // where it has no GPU activity.

@@ -305,6 +305,26 @@ func TestWalkerErrors(t *testing.T) {
 	}
 }
 
+// TestExpectedSteps: what a header counts decides only a little how much memory steps get
+// before they come, as each may have many replays, or few of them may have been chosen.
+func TestExpectedSteps(t *testing.T) {
+	h, _ := eventtest.Random(1)
+	for _, test := range []struct {
+		facts event.RankFacts
+		most  int
+	}{
+		{event.RankFacts{Markers: 100, Replays: 1 << 20}, 200},
+		{event.RankFacts{Replays: 1 << 20, Graphs: 1 << 20}, 1 << 13},
+		{event.RankFacts{Markers: 1 << 40}, 1 << 13},
+		{event.RankFacts{Markers: -1, Replays: -1}, 0},
+	} {
+		h.Reports[0].RankFacts = slices.Repeat([]event.RankFacts{test.facts}, len(h.Reports[0].Ranks))
+		if got := cap(step.NewWalker(h, h.Reports[0].Ranks[0], step.WalkOptions{}, &recorder{t: t}).Steps); got > test.most {
+			t.Errorf("%+v: memory for %d steps, want %d at most", test.facts, got, test.most)
+		}
+	}
+}
+
 func TestSteady(t *testing.T) {
 	one := func(ctx, gen int64, whole bool) step.Step {
 		return step.Step{Ctx: ctx, Gen: gen, Whole: whole, Phase: event.Unknown}

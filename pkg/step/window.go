@@ -255,35 +255,6 @@ func shown(ns int64) string { return report.Micros(float64(ns) / 1e3) }
 // warn adds a warning about the rank.
 func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
 
-// checkMarkers warns where each step is a marker range, and some markers may be
-// missing.
-func (r *rank) checkMarkers() {
-	if k := r.markers.inside; 50*k > len(r.sizes) {
-		r.warn("%d of %d forward-step markers of rank %d lie inside another of the same text: "+
-			"where each step has two, it counts twice; name one with --marker", k, r.markers.ids, r.id)
-	}
-	r.checkThreads()
-	if k := r.outside.idleThreads(); 50*k > len(r.sizes) {
-		r.warn("%d of %d forward-step markers of rank %d are of threads that launch nothing, beside one with markers that does: "+
-			"they may be no steps, but counted as such; name the others with --marker", k, len(r.sizes), r.id)
-	}
-	n := r.unmarked
-	r.lacksMarkers = 10*n > len(r.sizes)
-	if 50*n > len(r.sizes) {
-		r.warn("after %d of %d forward-step markers of rank %d another step's worth of kernels or graphs is launched outside of markers: "+
-			"some iterations may have none", n, len(r.sizes), r.id)
-	}
-}
-
-// checkThreads warns where markers of several threads overlap: steps of engines that share a
-// process, or ranges beside those of the thread that launches.
-func (r *rank) checkThreads() {
-	if n := int64(r.markers.crossed); 50*n > r.markers.ids {
-		r.warn("%d of %d forward-step markers of rank %d begin during one of another thread: "+
-			"where these are of several engines, or copies of one another, their steps are torn; name those of one with --marker", n, r.markers.ids, r.id)
-	}
-}
-
 // checkAhead warns where the GPU is still at work on the window's steps long after its
 // last marker, by a tenth of the window and more than the few steps that an engine
 // schedules ahead: markers are then as far apart as the host makes them, which is less
