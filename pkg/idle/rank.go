@@ -358,6 +358,6 @@ func (r *Rank) Close() {
 		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
 	}
 	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil
-	r.now, r.edges = sums{}, edges{}
+	r.now, r.edges, r.pending, r.closed, r.causes, r.besides = sums{}, edges{}, nil, nil, nil, nil
 	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }

@@ -5,16 +5,17 @@ import (
 	"iter"
 )
 
-// manyRanks is from how many ranks on the steps of those that have passed are packed:
-// that of a rank of fewer would be time spent for nothing.
+// manyRanks is how many ranks keep their steps open: packing those of a run that has no more
+// ranks would be time spent for nothing.
 const manyRanks = 8
 
 // tallies are those of the steps of a rank. They can be packed to a quarter of their
-// size, so that the ranks of a large run are kept to its end.
+// size, so that the ranks of a large run are kept to its end. Only pack packs, and only what
+// it packed is decoded.
 type tallies struct {
-	open   []tally
-	packed []byte // of n steps, all fields as varints; nil where they are open
-	n      int
+	open   []tally // nil where they are packed
+	packed []byte  // of n steps, all fields as varints; nil where they are open
+	n      int     // 0 where they are open
 }
 
 // append adds a step of which nothing was measured.
@@ -23,7 +24,7 @@ func (s *tallies) append() {
 	s.open = append(s.open, tally{})
 }
 
-// at returns the tally of a step, which is valid until the next call.
+// at returns the tally of a step, which is valid until the next call of append or pack.
 func (s *tallies) at(k int) *tally {
 	s.unpack()
 	return &s.open[k]
@@ -32,8 +33,8 @@ func (s *tallies) at(k int) *tally {
 // len returns the number of steps.
 func (s *tallies) len() int { return max(s.n, len(s.open)) }
 
-// between returns the steps from from to to, without to, and their tallies, which are
-// not to be changed and are valid for that step only.
+// between goes through the steps at from and after it, up to to and without it: the index of
+// each, and its tally, which is not to be changed and valid until the next one.
 func (s *tallies) between(from, to int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
 		var t tally
@@ -52,7 +53,7 @@ func (s *tallies) between(from, to int) iter.Seq2[int, *tally] {
 	}
 }
 
-// among returns those of between that are steps, which are in order.
+// among is between for the steps at some indices, which ascend.
 func (s *tallies) among(steps []int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
 		if len(steps) == 0 {
