@@ -60,6 +60,9 @@
 // more than all else and is worth one.) Otherwise stragglers rotate, or there are none,
 // when in most steps nobody is late. Steps without collectives to compare are steps in
 // which nobody is known to be late.
+// What equal ranks show by chance is for steps that are independent. Where hosts do not wait for
+// one another they are not: a rank that fell behind stays behind for a while, and in 20 steps
+// may have nine in ten. It is named, since the others did wait for it.
 //
 // # Memory
 //
