@@ -49,6 +49,7 @@ type Context struct {
 	onePass  bool                  // what is written, or measured, can say at its end that there are none
 	unclear  *step.NotFound        // why that is so, nil where it is not
 	keeps    int64                 // bytes for what the analysis keeps
+	reports  bool                  // some were opened: their rows take memory until the command ends
 	closeups *timeline.Collector   // of steps that a page shows closely, nil for none
 	shown    []*timeline.Collector // those of the first run of each side of diff
 	saved    bool                  // a named baseline is read, whose steps were found when it was kept

@@ -142,7 +142,7 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 		own := *c // so that its warnings are known to be of this run
 		own.inputs, own.warnings, own.saved = nil, nil, c.isSaved(files)
 		run, v, err := own.profile(files, decide && k == 0, k == 0, memory)
-		c.inputs = append(c.inputs, own.inputs...)
+		c.inputs, c.reports = append(c.inputs, own.inputs...), own.reports
 		if err != nil {
 			return nil, nil, err
 		}

@@ -114,7 +114,7 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 	}
 	c.Cleanup(in.Close)
 	c.inputs = append(c.inputs, in)
-	if !slices.ContainsFunc(c.inputs, func(in *source.Input) bool { return in.Fresh }) {
+	if c.reports = c.reports || in.Fresh; !c.reports {
 		c.limit(c.budget(), 0) // streams and checkpoints keep no rows
 	}
 	if in.Events != nil {
