@@ -92,7 +92,7 @@ func (t *Tagger) Next() (*event.Batch, error) {
 	b, err := t.src.Next()
 	if err == io.EOF {
 		t.report()
-		t.out = event.Batch{} // of many ranks most are done
+		t.out, t.numbered = event.Batch{}, nil // of many ranks most are done
 	}
 	if err != nil {
 		return nil, err
