@@ -137,11 +137,6 @@ func (rep *Report) straggler(s *report.Section) {
 	}
 }
 
-// fewSteps is the number of steps below which a rank that nothing explains may be late by chance:
-// of simulated runs of four equal ranks one was named in two of five of 20 steps, in a
-// quarter of those of 60, and in none of 200.
-const fewSteps = 100
-
 // stragglerSays says which rank the others wait for, and why.
 func stragglerSays(s *report.Section, t *straggler.Report) {
 	switch t.Kind {
@@ -157,7 +152,7 @@ func stragglerSays(s *report.Section, t *straggler.Report) {
 		default:
 			s.Say("Neither its own kernels nor its host operations explain it.")
 		}
-		if t.Side == "" && t.Steps < fewSteps {
+		if t.Side == "" && t.Steps < straggler.FewSteps {
 			s.Say("In %d steps that may pass: where hosts do not wait for one another, a rank that fell behind stays behind for a while. A longer recording shows whether it lasts.", t.Steps)
 		}
 	case "rotating":

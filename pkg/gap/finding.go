@@ -214,7 +214,7 @@ func (f *finder) straggler() {
 			break
 		}
 	}
-	if len(s.Causes) == 0 && worth >= s.LateUs/2 {
+	if len(s.Causes) == 0 && worth >= s.LateUs/2 && s.Lasts() {
 		what = fmt.Sprintf("its own GPU idles %s per step more than the others' while its host does what no range names: record ranges to see what", report.Micros(worth))
 	}
 	if what == "" {
