@@ -3,50 +3,67 @@ package metric
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 )
 
-// manyRanks is how many ranks keep their steps open: packing those of a run that has no more
-// ranks would be time spent for nothing.
+// manyRanks is how many ranks keep their last steps open: packing those of a run that has no
+// more ranks would be time spent for nothing.
 const manyRanks = 8
 
-// tallies are those of the steps of a rank. They can be packed to a quarter of their
-// size, so that the ranks of a large run are kept to its end. Only pack packs, and only what
-// it packed is decoded.
+// openSteps is how many of its last steps a rank keeps open at least.
+const openSteps = 8192
+
+// tallies are those of the steps of a rank. All but the last ones are packed, to a quarter of
+// their size: they are kept to the end of the run.
 type tallies struct {
-	open   []tally // nil where they are packed
-	packed []byte  // of n steps, all fields as varints; nil where they are open
-	n      int     // 0 where they are open
+	packed [][]byte // of the first steps, all fields as varints
+	n      int      // how many these are
+	open   []tally  // of the steps after
 }
 
 // append adds a step of which nothing was measured.
 func (s *tallies) append() {
-	s.unpack()
+	if len(s.open) >= 2*openSteps {
+		s.packFirst(len(s.open) - openSteps)
+	}
 	s.open = append(s.open, tally{})
 }
 
 // at returns the tally of a step, which is valid until the next call of append or pack.
 func (s *tallies) at(k int) *tally {
-	s.unpack()
-	return &s.open[k]
+	if k < s.n {
+		s.unpack()
+	}
+	return &s.open[k-s.n]
 }
 
 // len returns the number of steps.
-func (s *tallies) len() int { return max(s.n, len(s.open)) }
+func (s *tallies) len() int { return s.n + len(s.open) }
 
-// between goes through the steps at from and after it, up to to and without it: the index of
-// each, and its tally, which is not to be changed and valid until the next one.
+// all goes through all steps: the index of each, and its tally, which is not to be changed
+// and valid until the next one.
+func (s *tallies) all(yield func(int, *tally) bool) {
+	var t tally
+	k := 0
+	for _, b := range s.packed {
+		for ; len(b) > 0; k++ {
+			if b = t.decode(b); !yield(k, &t) {
+				return
+			}
+		}
+	}
+	for i := range s.open {
+		if !yield(k+i, &s.open[i]) {
+			return
+		}
+	}
+}
+
+// between is all for the steps at from and after it, up to to and without it.
 func (s *tallies) between(from, to int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
-		var t tally
-		b := s.packed
-		for k := range to {
-			one := &t
-			if s.packed == nil {
-				one = &s.open[k]
-			} else {
-				b = t.decode(b)
-			}
-			if k >= from && !yield(k, one) {
+		for k, t := range s.all {
+			if k >= to || k >= from && !yield(k, t) {
 				return
 			}
 		}
@@ -72,28 +89,25 @@ func (s *tallies) among(steps []int) iter.Seq2[int, *tally] {
 }
 
 // pack packs all steps.
-func (s *tallies) pack() {
-	if s.packed != nil {
-		return
-	}
+func (s *tallies) pack() { s.packFirst(len(s.open)) }
+
+// packFirst packs the first n of the open steps.
+func (s *tallies) packFirst(n int) {
 	var b []byte
-	for k := range s.open {
+	for k := range s.open[:n] {
 		for _, v := range s.open[k].fields() {
 			b = binary.AppendVarint(b, *v)
 		}
 	}
-	*s = tallies{packed: append(make([]byte, 0, len(b)), b...), n: len(s.open)}
+	s.packed, s.n = append(s.packed, slices.Clone(b)), s.n+n
+	s.open = slices.Clone(s.open[n:])
 }
 
 // unpack has all steps open.
 func (s *tallies) unpack() {
-	if s.packed == nil {
-		return
-	}
-	open := make([]tally, s.n)
-	b := s.packed
-	for k := range open {
-		b = open[k].decode(b)
+	open := make([]tally, 0, s.len())
+	for _, t := range s.all {
+		open = append(open, *t)
 	}
 	*s = tallies{open: open}
 }

@@ -50,7 +50,18 @@ func TestTallies(t *testing.T) {
 	check("packed")
 	s.append() // rows of a rank that seemed to have passed
 	want = append(want, tally{})
+	check("some packed, one open")
+	s.at(2).add(&tally{wall: 1})
+	want[2].add(&tally{wall: 1})
 	check("open again")
+	for range 2*openSteps + 5 {
+		s.append()
+		want = append(want, tally{})
+	}
+	if s.n == 0 {
+		t.Error("of many steps none are packed")
+	}
+	check("the first of many packed")
 	var none tallies
 	none.pack()
 	for range none.among(nil) {
