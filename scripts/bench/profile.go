@@ -33,15 +33,17 @@ func profile(dir, bin, path string, events int, host hostRows) error {
 			commands = append(commands, m.commands[0])
 		}
 	}
-	w, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	if err := pprof.StartCPUProfile(w); err != nil {
-		return err
-	}
-	defer pprof.StopCPUProfile()
+	return cli.WriteFile(path, func(w io.Writer) error {
+		if err := pprof.StartCPUProfile(w); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+		return repeat(commands)
+	})
+}
+
+// repeat runs commands in this process, each for the same time.
+func repeat(commands [][]string) error {
 	for _, args := range commands {
 		for begin := time.Now(); time.Since(begin) < profileTime; {
 			if err := inProcess(args); err != nil {
