@@ -74,7 +74,7 @@ func riskOrder(r Risk) int { return slices.Index([]Risk{"none", "low", "medium",
 // tests are the unit tests that cover the hotspot's file.
 func (h *Hotspot) tests() []string {
 	var all []string
-	for _, c := range Knowledge().Targets.Class {
+	for _, c := range engines().Class {
 		if strings.HasSuffix(h.File, c.file()) {
 			all = append(all, c.Tests...)
 		}

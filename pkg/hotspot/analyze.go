@@ -89,7 +89,7 @@ func findSteps(g *graph, o Options) *steps {
 		st.from = "option"
 		return st
 	}
-	for _, known := range Knowledge().Targets.Step {
+	for _, known := range engines().Step {
 		for _, f := range g.byName[known.Function] {
 			if f.body != nil && f.body.loopless() > 1 {
 				st.number, st.from = f.body.loopless(), f.Name

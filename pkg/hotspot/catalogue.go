@@ -61,7 +61,7 @@ type Catalogue struct {
 	Types      []TypeInfo  `json:"types"`      // in the order in which a line is tried for them
 	Indicators []Indicator `json:"indicators"` // of a call the first that holds counts
 	Remedies   []Remedy    `json:"remedies"`   // in the order of their file
-	Targets    Targets     `json:"targets"`    // names for drilling down
+	Targets    *Targets    `json:"targets"`    // names for drilling down
 
 	byLast map[string][]*Indicator // by the last part of their names, in order
 }
@@ -90,36 +90,15 @@ type Class struct {
 
 // Knowledge returns the embedded catalogue, which must not be changed.
 var Knowledge = sync.OnceValue(func() *Catalogue {
-	c, err := load()
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return c
-})
-
-// load reads the data files. An entry that they have and nobody reads is an error.
-func load() (*Catalogue, error) {
 	var all struct {
 		Type      []TypeInfo
 		Indicator []Indicator
 		Option    []Remedy
 	}
-	c := &Catalogue{}
-	for name, into := range map[string]any{"types": &all, "indicators": &all, "options": &all, "targets": &c.Targets} {
-		text, err := files.ReadFile("data/" + name + ".toml")
-		if err != nil {
-			return nil, err
-		}
-		meta, err := toml.Decode(string(text), into)
-		if err != nil {
-			return nil, fmt.Errorf("%s.toml: %w", name, err)
-		}
-		if extra := meta.Undecoded(); len(extra) > 0 {
-			return nil, fmt.Errorf("%s.toml: unknown %v", name, extra)
-		}
+	for _, name := range []string{"types", "indicators", "options"} {
+		load(name, &all)
 	}
-	c.Types, c.Indicators, c.Remedies = all.Type, all.Indicator, all.Option
-	c.byLast = map[string][]*Indicator{}
+	c := &Catalogue{Types: all.Type, Indicators: all.Indicator, Remedies: all.Option, Targets: engines(), byLast: map[string][]*Indicator{}}
 	for i := range c.Indicators {
 		ind := &c.Indicators[i]
 		for _, name := range append(slices.Clone(ind.Calls), ind.Methods...) {
@@ -128,7 +107,27 @@ func load() (*Catalogue, error) {
 			}
 		}
 	}
-	return c, nil
+	return c
+})
+
+// engines returns the catalogue's targets alone: reports of other commands name functions
+// to profile, and need a tenth of what the files say.
+var engines = sync.OnceValue(func() *Targets {
+	t := &Targets{}
+	load("targets", t)
+	return t
+})
+
+// load reads a data file. An entry that it has and nobody reads is a mistake of ours.
+func load(name string, into any) {
+	text, err := files.ReadFile("data/" + name + ".toml")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	meta, err := toml.Decode(string(text), into)
+	if err != nil || len(meta.Undecoded()) > 0 {
+		panic(fmt.Sprintf("BUG: %s.toml: %v, unknown %v", name, err, meta.Undecoded()))
+	}
 }
 
 // Info returns what is known of a type.

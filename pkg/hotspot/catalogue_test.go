@@ -97,7 +97,7 @@ func TestRemedies(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	targets := &Knowledge().Targets
+	targets := engines()
 	if !repository.MatchString(targets.Source) {
 		t.Errorf("source %q", targets.Source)
 	}

@@ -54,7 +54,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 		return d, nil, false
 	}
 	d.Callee = call.Path
-	t := &Knowledge().Targets
+	t := engines()
 	owner := ownerOf(f)
 	if target := t.resolve(owner, f, call); target != "" {
 		d.Target = &target
@@ -104,7 +104,7 @@ var pyBuiltins = set("print range sum min max abs any all map filter iter next o
 
 // ownerOf is the known class that a function is of, nil for others.
 func ownerOf(f *function) *Class {
-	t := &Knowledge().Targets
+	t := engines()
 	if class := f.class(); class != "" {
 		return t.class(class)
 	}
@@ -174,7 +174,7 @@ func (g *graph) profiled(full string) bool {
 // profiled beside them, and what is new.
 func (g *graph) targets(next []string) []string {
 	var all []string
-	t := &Knowledge().Targets
+	t := engines()
 	for _, c := range t.Class {
 		for _, m := range c.Defaults {
 			all = append(all, c.full(m))

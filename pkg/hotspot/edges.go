@@ -119,7 +119,7 @@ func perEntry(f *function) float64 {
 func agrees(f, callee *function, c *pylex.Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	class := callee.class()
-	t := &Knowledge().Targets
+	t := engines()
 	switch {
 	case receiver == "":
 		return class == "" || callee.last() == "__init__" || callee.File == f.File && class == f.class()
@@ -149,7 +149,7 @@ func agrees(f, callee *function, c *pylex.Call) bool {
 
 // bothKnown is whether two classes certainly differ: both are known engines' classes.
 func bothKnown(a, b string) bool {
-	t := &Knowledge().Targets
+	t := engines()
 	return t.class(a) != nil && t.class(b) != nil && a != b
 }
 

@@ -6,7 +6,7 @@ import "strings"
 // named functions ("PyTorchModelEngine._prepare_inputs") beside those that it profiles
 // anyway; "" where none of them is of a class that is known.
 func ProfilerFunctions(names []string) string {
-	t := &Knowledge().Targets
+	t := engines()
 	var next []string
 	for _, name := range names {
 		class, method, ok := strings.Cut(name, ".")

@@ -21,6 +21,7 @@ package osname
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The classes.
@@ -39,24 +40,27 @@ const (
 // Classes are all classes, in the order in which they are tried.
 var Classes = []string{Lock, Wait, Join, Sleep, IO, Driver, Memory, File, Other}
 
-var patterns = map[string]*regexp.Regexp{
-	Lock:   regexp.MustCompile(`^pthread_(mutex|rwlock|spin)_`),
-	Wait:   regexp.MustCompile(`^(pthread_(cond|barrier)_|sem_|futex)`),
-	Join:   regexp.MustCompile(`^(pthread_\w*join|wait(pid|id|3|4)?$)`),
-	Sleep:  regexp.MustCompile(`^(sleep|usleep|nanosleep|clock_nanosleep)$`),
-	IO:     regexp.MustCompile(`^(p?poll|p?select|epoll_p?wait|recv|send|accept|connect|mq_)`),
-	Driver: regexp.MustCompile(`^ioctl$`),
-	Memory: regexp.MustCompile(`^(mmap|munmap|mremap|madvise|mprotect|s?brk$)`),
-	File: regexp.MustCompile(`^(open|creat|fopen|fdopen|freopen|close|fclose|p?read|fread|p?write|fwrite|fget|fput|getline|` +
-		`fflush|fsync|fdatasync|sync|l?stat|fstat|access|unlink|rename|lseek|fseek|f?truncate)`),
-}
+// patterns are compiled when a call is first classified: most recordings have none.
+var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		Lock:   regexp.MustCompile(`^pthread_(mutex|rwlock|spin)_`),
+		Wait:   regexp.MustCompile(`^(pthread_(cond|barrier)_|sem_|futex)`),
+		Join:   regexp.MustCompile(`^(pthread_\w*join|wait(pid|id|3|4)?$)`),
+		Sleep:  regexp.MustCompile(`^(sleep|usleep|nanosleep|clock_nanosleep)$`),
+		IO:     regexp.MustCompile(`^(p?poll|p?select|epoll_p?wait|recv|send|accept|connect|mq_)`),
+		Driver: regexp.MustCompile(`^ioctl$`),
+		Memory: regexp.MustCompile(`^(mmap|munmap|mremap|madvise|mprotect|s?brk$)`),
+		File: regexp.MustCompile(`^(open|creat|fopen|fdopen|freopen|close|fclose|p?read|fread|p?write|fwrite|fget|fput|getline|` +
+			`fflush|fsync|fdatasync|sync|l?stat|fstat|access|unlink|rename|lseek|fseek|f?truncate)`),
+	}
+})
 
 // ClassOf returns the class of a call by its name. It is meant to be asked once for a name,
 // not once for a row.
 func ClassOf(name string) string {
 	name = strings.TrimLeft(name, "_")
 	for _, class := range Classes {
-		if p := patterns[class]; p != nil && p.MatchString(name) {
+		if p := patterns()[class]; p != nil && p.MatchString(name) {
 			return class
 		}
 	}

@@ -3,6 +3,7 @@ package round
 import (
 	_ "embed"
 	"regexp"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -29,7 +30,8 @@ type pitfallRule struct {
 //go:embed pitfalls.toml
 var pitfallFile string
 
-var pitfallRules = func() []pitfallRule {
+// pitfallRules are read when they are first asked for: most commands never do.
+var pitfallRules = sync.OnceValue(func() []pitfallRule {
 	var f struct {
 		Pitfall []pitfallRule `toml:"pitfall"`
 	}
@@ -40,7 +42,7 @@ var pitfallRules = func() []pitfallRule {
 		f.Pitfall[i].expr = regexp.MustCompile(f.Pitfall[i].Pattern)
 	}
 	return f.Pitfall
-}()
+})
 
 // pitfalls are those that the lines look like which came with a change, or became
 // slower per hit by it: the first that fits each line.
@@ -52,7 +54,7 @@ func pitfalls(lines []Change) []Pitfall {
 			continue
 		}
 		code := skeleton(l.Source)
-		for _, r := range pitfallRules {
+		for _, r := range pitfallRules() {
 			if r.expr.MatchString(code) {
 				found = append(found, Pitfall{r.Name, l.Function, l.Line, l.Source, r.Reason})
 				break

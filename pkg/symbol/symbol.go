@@ -27,6 +27,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hostbound/hostbound/pkg/event"
 )
@@ -41,29 +42,32 @@ type rule struct {
 
 func match(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 
-// rules are in the order in which they are tried.
-var rules = []rule{
-	// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14), the
-	// types' own functions that list what an object refers to among it: nobody else calls these.
-	{event.GC, match(`^_?(PyGC_|gc_(collect|select|mark|list|visit|decref)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|` +
-		`move_unreachable|move_legacy|has_legacy|update_refs|delete_garbage|clear_unreachable|untrack_(tuples|dicts)|handle_(weakrefs|legacy|resurrected)|finalize_garbage|` +
-		`mark_(all_reachable|stacks|reachable|global)|expand_region|PyObject_Visit(Instance|Managed)|Py(Tuple|Dict)_MaybeUntrack|\w+_tp_clear(\.|$)|\w+traverse(\.|$))`), match(`python|^$`), true},
-	{event.GIL, match(`^(take_gil|drop_gil|create_gil|_?PyEval_(RestoreThread|AcquireThread|AcquireLock)|PyGILState_Ensure|_PyMutex_LockSlow|_PyParkingLot_Park)`), nil, true},
-	{event.ByProfiler, nil, match(`^(libcupti|libToolsInjection|libnsys|libInterceptor|libnvperf|libAgent|nsys)`), false},
-	{event.OSKernel, nil, match(`^\[?(kernel\.kallsyms|vmlinux|guest\.kernel)`), false},
-	{event.JIT, nil, match(`^(libnvrtc|libnvJitLink|libnvptxcompiler|libnvidia-ptxjitcompiler|libnvvm|libLLVM|libtriton|libclang|libtvm|libmlir|libtinyjit)`), false},
-	{event.NCCL, nil, match(`^(libnccl|librccl|libnvshmem)`), false},
-	{event.NCCL, match(`^p?nccl[A-Z]`), nil, false},
-	{event.CUDALibrary, nil, match(`^(libcuda|libcublas|libcudnn|libcufft|libcurand|libcusparse|libcusolver|libnvidia-|libnvinfer|libnvToolsExt|libnvtx|libcutensor|libcufile|libnvml)`), false},
-	{event.CUDALibrary, match(`^(libcudart_static_|cuda[A-Z]|cu[A-Z][a-z]+[A-Z_])`), nil, false},
-	{event.Tokenizer, nil, match(`^(tokenizers|libtokenizers|tiktoken|_tiktoken|libsentencepiece|_sentencepiece|xgrammar|libxgrammar|outlines_core|llguidance|_lowlevel_llguidance)`), false},
-	{event.Alloc, match(`^(__libc_)?(malloc|calloc|realloc|free|cfree|memalign|posix_memalign|aligned_alloc)$|^_int_(malloc|free|realloc|memalign)|^(malloc_consolidate|sysmalloc|unlink_chunk|tcache_|systrim|arena_get|mremap_chunk)|^(je_|tc_|mi_)(malloc|free|calloc|realloc|new|delete)|^operator (new|delete)|^_?Py(Object|Mem)_(Malloc|Calloc|Realloc|Free|RawMalloc|RawFree)|^(pymalloc_|_PyMem_|arena_)`), nil, false},
-	{event.Alloc, nil, match(`^lib(jemalloc|tcmalloc|mimalloc)`), false},
-	{event.Torch, nil, match(`^(libtorch|libc10|_C\.|libshm|libcaffe2|libkineto|libaoti)`), false},
-	{event.Interpreter, nil, match(`^(libpython|python[23]?(\.[0-9]+)?(t|d|m)?(\.exe)?$)`), false},
-	{event.Interpreter, match(`^(_?Py[A-Z]|_Py_|py::|_PyEval|method_vectorcall|cfunction_)`), nil, false},
-	{event.Libc, nil, match(`^(libc|libm|libpthread|libdl|librt|ld|ld-linux[-\w]*|ld-musl[-\w]*|libstdc\+\+|libgcc_s|libgomp|libiomp5|libmvec)[-.]|^\[vdso\]$|^\[vsyscall\]$`), false},
-}
+// rules are in the order in which they are tried. They are compiled when a stack is first
+// looked at: most recordings have none.
+var rules = sync.OnceValue(func() []rule {
+	return []rule{
+		// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14), the
+		// types' own functions that list what an object refers to among it: nobody else calls these.
+		{event.GC, match(`^_?(PyGC_|gc_(collect|select|mark|list|visit|decref)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|` +
+			`move_unreachable|move_legacy|has_legacy|update_refs|delete_garbage|clear_unreachable|untrack_(tuples|dicts)|handle_(weakrefs|legacy|resurrected)|finalize_garbage|` +
+			`mark_(all_reachable|stacks|reachable|global)|expand_region|PyObject_Visit(Instance|Managed)|Py(Tuple|Dict)_MaybeUntrack|\w+_tp_clear(\.|$)|\w+traverse(\.|$))`), match(`python|^$`), true},
+		{event.GIL, match(`^(take_gil|drop_gil|create_gil|_?PyEval_(RestoreThread|AcquireThread|AcquireLock)|PyGILState_Ensure|_PyMutex_LockSlow|_PyParkingLot_Park)`), nil, true},
+		{event.ByProfiler, nil, match(`^(libcupti|libToolsInjection|libnsys|libInterceptor|libnvperf|libAgent|nsys)`), false},
+		{event.OSKernel, nil, match(`^\[?(kernel\.kallsyms|vmlinux|guest\.kernel)`), false},
+		{event.JIT, nil, match(`^(libnvrtc|libnvJitLink|libnvptxcompiler|libnvidia-ptxjitcompiler|libnvvm|libLLVM|libtriton|libclang|libtvm|libmlir|libtinyjit)`), false},
+		{event.NCCL, nil, match(`^(libnccl|librccl|libnvshmem)`), false},
+		{event.NCCL, match(`^p?nccl[A-Z]`), nil, false},
+		{event.CUDALibrary, nil, match(`^(libcuda|libcublas|libcudnn|libcufft|libcurand|libcusparse|libcusolver|libnvidia-|libnvinfer|libnvToolsExt|libnvtx|libcutensor|libcufile|libnvml)`), false},
+		{event.CUDALibrary, match(`^(libcudart_static_|cuda[A-Z]|cu[A-Z][a-z]+[A-Z_])`), nil, false},
+		{event.Tokenizer, nil, match(`^(tokenizers|libtokenizers|tiktoken|_tiktoken|libsentencepiece|_sentencepiece|xgrammar|libxgrammar|outlines_core|llguidance|_lowlevel_llguidance)`), false},
+		{event.Alloc, match(`^(__libc_)?(malloc|calloc|realloc|free|cfree|memalign|posix_memalign|aligned_alloc)$|^_int_(malloc|free|realloc|memalign)|^(malloc_consolidate|sysmalloc|unlink_chunk|tcache_|systrim|arena_get|mremap_chunk)|^(je_|tc_|mi_)(malloc|free|calloc|realloc|new|delete)|^operator (new|delete)|^_?Py(Object|Mem)_(Malloc|Calloc|Realloc|Free|RawMalloc|RawFree)|^(pymalloc_|_PyMem_|arena_)`), nil, false},
+		{event.Alloc, nil, match(`^lib(jemalloc|tcmalloc|mimalloc)`), false},
+		{event.Torch, nil, match(`^(libtorch|libc10|_C\.|libshm|libcaffe2|libkineto|libaoti)`), false},
+		{event.Interpreter, nil, match(`^(libpython|python[23]?(\.[0-9]+)?(t|d|m)?(\.exe)?$)`), false},
+		{event.Interpreter, match(`^(_?Py[A-Z]|_Py_|py::|_PyEval|method_vectorcall|cfunction_)`), nil, false},
+		{event.Libc, nil, match(`^(libc|libm|libpthread|libdl|librt|ld|ld-linux[-\w]*|ld-musl[-\w]*|libstdc\+\+|libgcc_s|libgomp|libiomp5|libmvec)[-.]|^\[vdso\]$|^\[vsyscall\]$`), false},
+	}
+})
 
 // Module returns the base name of a module.
 func Module(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
@@ -72,7 +76,7 @@ func Module(path string) string { return path[strings.LastIndexAny(path, `/\`)+1
 // it holds for all that the function calls. One that is not known has the name "".
 func Family(function, module string) (family event.Class, inside bool) {
 	module = Module(module)
-	for _, r := range rules {
+	for _, r := range rules() {
 		if (r.functions == nil || r.functions.MatchString(function)) && (r.modules == nil || r.modules.MatchString(module)) {
 			return r.family, r.inside
 		}
