@@ -34,9 +34,9 @@ var selections = [][]string{
 // export.
 func TestCheckpointEqualsStream(t *testing.T) {
 	inputs := map[string][]string{
-		"reports":  reports(generate(t, "--ranks", "3", "--steps", "12", "--layers", "2", "--reports", "--clock-offset", "700"), 3),
-		"frontend": {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--frontend", "--overheads", "--gil", "20")},
-		"graph":    {generate(t, "--ranks", "2", "--devices", "2", "--steps", "12", "--layers", "2", "--mode", "graph")},
+		"reports":  reports(generate(t, "--ranks", "3", "--steps", "12", "--layers", "2", "--reports", "--set", `{"ClockOffset":[0,0,700]}`), 3),
+		"frontend": {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--set", `{"Frontend":true,"Overheads":true,"GIL":20}`)},
+		"graph":    {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--mode", "graph", "--set", `{"Devices":2}`)},
 		"vllm":     {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--mode", "eager", "--markers", "vllm")},
 	}
 	for name, files := range inputs {

@@ -44,7 +44,7 @@ func (i *idleTime) causes() map[string]float64 {
 //   - waits for the interpreter lock, outside of ranges here: nobody knows of them
 //   - the first forward step, which is no evidence and no step
 func TestSameRunTwoFormats(t *testing.T) {
-	run := []string{"--gil", "80", "--gc-every", "5"}
+	run := []string{"--set", `{"GIL":80,"GCEvery":5}`}
 	export := generate(t, append(run, "--schema", "3.25.0")...)
 	pattern := filepath.Join(t.TempDir(), "rank%d.json")
 	must(t, nil, "gentrace", append(run, "--kineto", "2.7", "-o", pattern)...)

@@ -40,7 +40,7 @@ node "$work/page.mjs" "$root/scripts/DOWNSTREAM.md" "$@"
 # Exports of every kind; of the made-up ones at random, whose tables hold oddities,
 # only rows are compared, not the tables that they come from.
 gentrace --ranks 2 --mode graph --steps 8 --layers 2 --empty-tables --schema 3.28.1 -o whole.sqlite 2>/dev/null
-gentrace --ranks 1 --mode eager --steps 8 --layers 2 --markers vllm --overheads -o eager.sqlite 2>/dev/null
+gentrace --ranks 1 --mode eager --steps 8 --layers 2 --markers vllm --set '{"Overheads":true}' -o eager.sqlite 2>/dev/null
 exports=(testdata/llama_tp2.sqlite whole.sqlite eager.sqlite)
 for seed in 1 2 3 4 5 6; do
 	gentrace --random "$seed" -o "random$seed.sqlite" 2>/dev/null

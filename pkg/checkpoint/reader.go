@@ -161,7 +161,7 @@ func readHeader(f *parquet.File) (*event.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	for c := event.Col(0); c < event.NumCols; c++ {
+	for c := range event.NumCols {
 		if f.Has(event.Fields[c].Name) {
 			h.Columns |= 1 << c
 		}

@@ -119,7 +119,7 @@ func filesOf(arg string) (files []string, err error) {
 	if _, err := os.Lstat(arg); err == nil || arg == "-" {
 		return []string{arg}, nil
 	}
-	for _, part := range strings.Split(arg, ",") {
+	for part := range strings.SplitSeq(arg, ",") {
 		if _, err := os.Lstat(part); err == nil || !strings.ContainsAny(part, "*?[") {
 			files = append(files, part)
 			continue

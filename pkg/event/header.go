@@ -138,7 +138,7 @@ func (e *Error) Hint() string { return e.Advice }
 
 // Require returns an error where the stream lacks one of the columns.
 func (h *Header) Require(columns Set) error {
-	for c := Col(0); c < NumCols; c++ {
+	for c := range NumCols {
 		if columns.Has(c) && !h.Columns.Has(c) {
 			return &Error{"the stream has no column " + Fields[c].Name, "take what nsys2arrow and the filters after it write"}
 		}
@@ -172,10 +172,8 @@ func (h *Header) NumRanks() int { return len(h.RankNumbers()) }
 // rank.
 func (h *Header) Report(rank int32) *Report {
 	for i := range h.Reports {
-		for _, r := range h.Reports[i].Ranks {
-			if r == rank {
-				return &h.Reports[i]
-			}
+		if slices.Contains(h.Reports[i].Ranks, rank) {
+			return &h.Reports[i]
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ var Command = cli.Command{
 of it. The same flags give the same bytes.`,
 	Examples: []string{
 		"gentrace --mode graph --schema 3.20.3 --markers trtllm2 -o whole.sqlite",
-		"gentrace --reports --ranks 3 --slow-rank 1 --slow 600 -o rank%d.sqlite",
+		"gentrace --reports --ranks 3 --set '{\"SlowRank\":1,\"Slow\":600}' -o rank%d.sqlite",
 	},
 	Flags: slices.Concat(exportFlags, runFlags(sim.Default())),
 	Run:   func(c *cli.Call) (int, error) { return 0, generate(c) },
@@ -50,26 +50,11 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "events", Usage: "go on until there are `N` rows, instead of --steps", Default: 0},
 		{Name: "steps", Usage: "steps of the benchmark segment", Default: d.Steps},
 		{Name: "warmup", Usage: "steps of the warm-up segment", Default: d.Warmup},
-		{Name: "hole", Usage: "idle `MS` after the warm-up", Default: d.Pause},
 		{Name: "ranks", Usage: "processes in tensor parallel", Default: d.Ranks},
-		{Name: "devices", Usage: "GPUs in each process", Default: d.Devices},
 		{Name: "layers", Usage: "layers of the model", Default: d.Layers},
-		{Name: "fused", Usage: "7 kernels a layer, not 9", Default: false},
-		{Name: "context-every", Usage: "one step in `N` is a context step", Default: d.ContextEvery},
 		{Name: "mode", Usage: "`MODE` of CUDA graphs: eager, node, graph", Default: string(d.Mode)},
 		{Name: "markers", Usage: "`WORDING` of the steps: trtllm1 to trtllm4, vllm, vllm2, sglang, none", Default: string(d.Markers)},
-		{Name: "dropped", Usage: "`SHARE` of graph replays that were not recorded", Default: 0.0},
 		{Name: "host", Usage: "`NAME=US`: mean cost of a host operation", Default: []string{}},
-		{Name: "host-scale", Usage: "`FACTOR` on all host operations", Default: 1.0},
-		{Name: "host-noise", Usage: "relative standard `DEVIATION` of all host operations; negative: as built in", Default: -1.0},
-		{Name: "kernel-scale", Usage: "`FACTOR` on all kernels", Default: d.KernelScale},
-		{Name: "gc-every", Usage: "collect garbage in one step of `N`", Default: 0},
-		{Name: "gil", Usage: "wait `US` a step for the interpreter lock, and record it", Default: 0.0},
-		{Name: "slow-rank", Usage: "`RANK` that is slow on the host; -1: none", Default: d.SlowRank},
-		{Name: "slow", Usage: "by `US` a step", Default: 500.0},
-		{Name: "slow-op", Usage: "in the host `OPERATION`", Default: d.SlowOp},
-		{Name: "frontend", Usage: "add a process without GPU", Default: false},
-		{Name: "overheads", Usage: "add time of the profiler itself", Default: false},
 		{Name: "set", Usage: "change anything else of the simulation's Config by `JSON`, such as {\"Batch\":8,\"Traffic\":{\"Chunks\":3}}"},
 		{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
 		{Name: "kineto", Usage: "write traces of PyTorch's profiler of the `ERA` instead: 2020, 1.8, 1.12, 2.4, 2.7, 2026; one for each process, with %d in the name its rank"},
@@ -77,7 +62,6 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "rocm", Usage: "with --kineto: with AMD's names of calls and collectives", Default: false},
 		{Name: "broken", Usage: "with --kineto: break one event of 97 in the `WAY` that real ones are: " + strings.Join(sim.KinetoBreakages, ", ")},
 		{Name: "reports", Usage: "one report for each rank", Default: false},
-		{Name: "clock-offset", Usage: "with --reports: the last report's clock is `US` late and its session start as early", Default: 0.0},
 	}
 }
 
@@ -153,11 +137,6 @@ func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
 	if err != nil {
 		return nil, opt, err
 	}
-	if c.Bool("reports") {
-		if cfg.Ranks > 1 && !strings.Contains(c.String("output"), "%d") {
-			return nil, opt, errors.New("--reports needs a %d in the name of the output")
-		}
-	}
 	ts, truth, err := sim.SimulateTruth(cfg, c.Bool("reports"))
 	if err == nil && c.IsSet("truth") {
 		err = writeTruth(truth, c.String("truth"))
@@ -191,21 +170,10 @@ func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 func config(c *cli.Call) (sim.Config, error) {
 	cfg := sim.Default()
 	cfg.Seed = c.Uint64("seed")
-	cfg.Events, cfg.Steps, cfg.Warmup, cfg.Pause = c.Int("events"), c.Int("steps"), c.Int("warmup"), c.Float("hole")
-	cfg.Ranks, cfg.Devices, cfg.Layers, cfg.Fused = c.Int("ranks"), c.Int("devices"), c.Int("layers"), c.Bool("fused")
-	cfg.ContextEvery, cfg.Dropped, cfg.KernelScale = c.Int("context-every"), c.Float("dropped"), c.Float("kernel-scale")
+	cfg.Events, cfg.Steps, cfg.Warmup = c.Int("events"), c.Int("steps"), c.Int("warmup")
+	cfg.Ranks, cfg.Layers = c.Int("ranks"), c.Int("layers")
 	cfg.Mode, cfg.Markers = sim.Mode(c.String("mode")), sim.Markers(c.String("markers"))
-	cfg.GCEvery, cfg.GIL = c.Int("gc-every"), c.Float("gil")
-	cfg.SlowRank, cfg.Slow, cfg.SlowOp = c.Int("slow-rank"), c.Float("slow"), c.String("slow-op")
-	cfg.Frontend, cfg.Overheads = c.Bool("frontend"), c.Bool("overheads")
-	cfg.ClockOffset = last(cfg.Ranks, c.Float("clock-offset"))
 	cfg.Host = sim.HostOps(cfg.Markers)
-	for i := range cfg.Host {
-		cfg.Host[i].Mean *= c.Float("host-scale")
-		if noise := c.Float("host-noise"); noise >= 0 {
-			cfg.Host[i].Noise = noise
-		}
-	}
 	for _, set := range c.Strings("host") {
 		name, value, _ := strings.Cut(set, "=")
 		us, err := strconv.ParseFloat(value, 64)
@@ -221,17 +189,6 @@ func config(c *cli.Call) (sim.Config, error) {
 		}
 	}
 	return cfg, nil
-}
-
-// last is a list of n values of which all but the last are 0, and empty where
-// there are no other reports to differ from.
-func last(n int, v float64) []float64 {
-	if n < 2 || v == 0 {
-		return nil
-	}
-	list := make([]float64, n)
-	list[n-1] = v
-	return list
 }
 
 // write writes a trace as the name of the output says.

@@ -15,7 +15,7 @@ var weakOps = set("split slice select index_select gather cat stack masked_fill 
 // set is the set of names between blanks.
 func set(names string) map[string]bool {
 	all := map[string]bool{}
-	for _, n := range strings.Fields(names) {
+	for n := range strings.FieldsSeq(names) {
 		all[n] = true
 	}
 	return all

@@ -134,7 +134,7 @@ func readLabelled(t *testing.T, path string) []labelled {
 				continue
 			}
 			l := labelled{file: place, fn: fn, index: len(fn.Lines) - 1, options: options, why: why}
-			for _, label := range strings.Split(labels, "/") {
+			for label := range strings.SplitSeq(labels, "/") {
 				if !slices.Contains(allTypes, hotspot.Type(label)) {
 					t.Fatalf("%s: no type %s", place, label)
 				}

@@ -217,7 +217,7 @@ func TestWhyAgainstReference(t *testing.T) {
 		for key, ns := range want {
 			_, site, _ := strings.Cut(key, " ")
 			all[site] += ns
-			for _, why := range strings.Fields(site[strings.LastIndexByte(site, ']')+1:]) {
+			for why := range strings.FieldsSeq(site[strings.LastIndexByte(site, ']')+1:]) {
 				seen[why] += ns
 			}
 		}

@@ -231,8 +231,8 @@ func libraryRows(text []byte, python bool) (rows int64, ok bool) {
 		cat, _ := e["cat"].(string)
 		c, known := categories[strings.ToLower(cat)]
 		_, named := e["name"].(string)
-		start, ok1 := nanoseconds([]byte(fmt.Sprint(e["ts"])))
-		length, ok2 := nanoseconds([]byte(fmt.Sprint(e["dur"])))
+		start, ok1 := nanoseconds(fmt.Append(nil, e["ts"]))
+		length, ok2 := nanoseconds(fmt.Append(nil, e["dur"]))
 		if e["ph"] == "X" && known && (c != pythonCategory || python) && named && ok1 && ok2 && length >= 0 && start <= maxTime {
 			rows++
 		}

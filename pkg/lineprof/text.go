@@ -217,12 +217,12 @@ func (t *textReader) addUnit(line []byte) {
 
 // addFile reads a "File: " that stands at a line's start, but for comment marks.
 func (t *textReader) addFile(line []byte) {
-	at := bytes.Index(line, []byte("File: "))
-	if bytes.ContainsFunc(line[:at], isWordRune) && !t.ahead.started() {
+	before, after, _ := bytes.Cut(line, []byte("File: "))
+	if bytes.ContainsFunc(before, isWordRune) && !t.ahead.started() {
 		return
 	}
 	t.end()
-	t.ahead.path, t.ahead.filed = strings.TrimSpace(string(line[at+len("File: "):])), true
+	t.ahead.path, t.ahead.filed = strings.TrimSpace(string(after)), true
 }
 
 // started is whether a table was announced.

@@ -110,7 +110,7 @@ func (w *reference) unrecorded(rank int, calls []*referenceRow) (spans [][2]int6
 
 func hull(start, end **int64, r *referenceRow) {
 	if *start == nil {
-		*start, *end = number(r.start), number(r.end)
+		*start, *end = new(r.start), new(r.end)
 	}
 	**start, **end = min(**start, r.start), max(**end, r.end)
 }

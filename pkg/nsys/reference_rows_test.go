@@ -19,7 +19,7 @@ func (w *reference) nvtx() {
 		r := &referenceRow{kind: event.NVTX, start: n.Start + w.offset, end: n.End + w.offset, name: w.nvtxText(n)}
 		r.process = w.processID(nvtxTable, "globalTid", n.Process)
 		if r.process != 0 {
-			r.thread = number(int64(n.TID))
+			r.thread = new(int64(n.TID))
 		}
 		if w.has(nvtxTable, "domainId") {
 			r.domain = w.domain(n.Process, n.Domain)
@@ -87,7 +87,7 @@ func (w *reference) call(c *sim.Call) {
 	r.class = apiClass(r.name)
 	r.corr = w.optional(runtimeTable, "correlationId", int64(c.Corr))
 	if r.process = w.processID(runtimeTable, "globalTid", c.Process); r.process != 0 {
-		r.thread = number(int64(c.TID))
+		r.thread = new(int64(c.TID))
 	}
 	w.host = append(w.host, r)
 }
@@ -114,7 +114,7 @@ func (w *reference) overheads() {
 				r.name, r.class = name, standardClasses[int(o.Kind)]
 			}
 			if r.process = w.processID(table, "globalTid", o.Process); r.process != 0 {
-				r.thread = number(int64(o.TID))
+				r.thread = new(int64(o.TID))
 			}
 			w.host = append(w.host, r)
 		}
@@ -165,13 +165,13 @@ func (w *reference) work() {
 			}
 			r.node = w.optional(memcpyTable, "graphNodeId", int64(c.Node))
 			if w.has(memcpyTable, "bytes") {
-				r.bytes = number(c.Bytes)
+				r.bytes = new(c.Bytes)
 			}
 		}
 	}
 	for f := range w.t.Fills.All() {
 		if r := w.gpuRow(memsetTable, 5, event.Memset, f.Start+w.offset, f.End+w.offset, f.Process, f.Device, f.Stream, f.Corr); r != nil {
-			r.node, r.bytes = w.optional(memsetTable, "graphNodeId", int64(f.Node)), number(f.Bytes)
+			r.node, r.bytes = w.optional(memsetTable, "graphNodeId", int64(f.Node)), new(f.Bytes)
 		}
 	}
 	syncs := []string{"sync", "event sync", "stream wait event", "stream sync", "context sync"}
@@ -193,10 +193,10 @@ func (w *reference) gpuRow(table string, order int, kind event.Kind, start, end 
 	}
 	r := &referenceRow{kind: kind, table: order, start: start, end: end, name: event.Kinds[kind], process: w.processID(table, "globalPid", process)}
 	if device != 1<<31-1 && w.has(table, "deviceId") {
-		r.device = number(int64(device))
+		r.device = new(int64(device))
 	}
 	if stream != 1<<32-1 && w.has(table, "streamId") {
-		r.stream = number(int64(stream))
+		r.stream = new(int64(stream))
 	}
 	r.corr = w.optional(table, "correlationId", int64(corr))
 	w.gpu = append(w.gpu, r)

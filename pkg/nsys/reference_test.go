@@ -45,8 +45,6 @@ type referenceRow struct {
 	launch            *referenceRow
 }
 
-func number(v int64) *int64 { return &v }
-
 // newReference makes that of a trace that was written to an export with these
 // columns.
 func newReference(t *sim.Trace, columns map[string][]string) *reference {
@@ -167,7 +165,7 @@ func (w *reference) number() {
 	})
 	for _, r := range w.gpu {
 		if r.device == nil && r.kind != event.Sync {
-			r.device = number(w.device[r.process])
+			r.device = new(w.device[r.process])
 		}
 	}
 }

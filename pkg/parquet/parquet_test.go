@@ -65,7 +65,7 @@ func (v *Vector) appendValue(c *Column, i int, null bool, rng *rand.Rand) {
 	case null:
 		v.Text.Append(nil)
 	default:
-		v.Text.Append([]byte(fmt.Sprint("text ", x)))
+		v.Text.Append(fmt.Append(nil, "text ", x))
 	}
 	switch {
 	case null:

@@ -41,7 +41,7 @@ type builder struct {
 }
 
 func (b *builder) add(text string) {
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		w, variant, _ := strings.Cut(w, "/")
 		class, ok := words[w]
 		if !ok {
@@ -183,7 +183,7 @@ func TestMissingAndVariants(t *testing.T) {
 			var b builder
 			b.add("embed ar norm")
 			for range layers {
-				for _, w := range strings.Fields(layer) {
+				for w := range strings.FieldsSeq(layer) {
 					if rng.IntN(60) == 0 {
 						continue
 					}

@@ -34,7 +34,7 @@ var begins = set("def class return import try while raise with assert except fin
 // set is the words of a text, to be looked up.
 func set(words string) map[string]bool {
 	all := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		all[w] = true
 	}
 	return all

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,12 +98,7 @@ func (w *written) has(name string) bool {
 	if !both || !ok {
 		return ok
 	}
-	for _, c := range columns {
-		if c == column {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(columns, column)
 }
 
 // mustSimulate simulates a changed default.

@@ -117,7 +117,7 @@ func TestRefused(t *testing.T) {
 		{files: "phased.parquet", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},
 	} {
 		var paths []string
-		for _, name := range strings.Fields(c.files) {
+		for name := range strings.FieldsSeq(c.files) {
 			if name != "-" {
 				name = at(name)
 			}

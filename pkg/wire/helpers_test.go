@@ -47,7 +47,7 @@ func randomBatch(rng *rand.Rand, n int, columns event.Set, domains int) *event.B
 	for range n {
 		b.AppendNulls()
 	}
-	for c := event.Col(0); c < event.NumCols; c++ {
+	for c := range event.NumCols {
 		if !columns.Has(c) {
 			continue
 		}
@@ -163,7 +163,7 @@ func differ(got, want *event.Batch) error {
 	if got.Len != want.Len || got.Columns != want.Columns {
 		return fmt.Errorf("%d rows of columns %b, want %d of %b", got.Len, got.Columns, want.Len, want.Columns)
 	}
-	for c := event.Col(0); c < event.NumCols; c++ {
+	for c := range event.NumCols {
 		for i := range want.Len {
 			if g, w := cellOf(got, c, i), cellOf(want, c, i); g != w {
 				return fmt.Errorf("row %d column %s: %v, want %v", i, event.Fields[c].Name, g, w)

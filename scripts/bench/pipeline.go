@@ -106,7 +106,7 @@ func size(path string) string {
 func machine() string {
 	model := "this machine"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for _, line := range strings.Split(string(text), "\n") {
+		for line := range strings.SplitSeq(string(text), "\n") {
 			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
 				model = strings.TrimSpace(v)
 				break

@@ -5,7 +5,7 @@
 //	go run ./scripts/gentrace --events 5000000 --seed 1 -o large.sqlite
 //	go run ./scripts/gentrace --mode graph --schema 3.20.3 --markers trtllm2 -o whole.sqlite
 //	go run ./scripts/gentrace --host _schedule=420 --seed 2 -o slower.sqlite
-//	go run ./scripts/gentrace --reports --ranks 3 --slow-rank 1 --slow 600 -o rank%d.sqlite
+//	go run ./scripts/gentrace --reports --ranks 3 --set '{"SlowRank":1,"Slow":600}' -o rank%d.sqlite
 //	go run ./scripts/gentrace --set '{"Engine":{"Ahead":10},"KernelScale":5}' --truth run.json -o ahead.sqlite
 //	go run ./scripts/gentrace --text testdata/traces/orphan.trace -o orphan.sqlite
 //	go run ./scripts/gentrace --random 7 -o random.sqlite
@@ -17,8 +17,9 @@
 //
 // The committed trace, a host-bound Llama of 16 layers on two ranks, is made by
 //
-//	go run ./scripts/gentrace --seed 1 --schema 3.20.3 --fused --steps 29 --context-every 10 \
-//	    --warmup 3 --hole 300 --frontend --overheads --canary CANARY-hostbound -o testdata/llama_tp2.sqlite
+//	go run ./scripts/gentrace --seed 1 --schema 3.20.3 --steps 29 --warmup 3 \
+//	    --set '{"Fused":true,"ContextEvery":10,"Pause":300,"Frontend":true,"Overheads":true}' \
+//	    --canary CANARY-hostbound -o testdata/llama_tp2.sqlite
 package main
 
 import (

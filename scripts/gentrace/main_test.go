@@ -13,7 +13,7 @@ import (
 )
 
 // llamaFlags make testdata/llama_tp2.sqlite, but for the output.
-const llamaFlags = "--seed 1 --schema 3.20.3 --fused --steps 29 --context-every 10 --warmup 3 --hole 300 --frontend --overheads --canary CANARY-hostbound"
+const llamaFlags = `--seed 1 --schema 3.20.3 --steps 29 --warmup 3 --set {"Fused":true,"ContextEvery":10,"Pause":300,"Frontend":true,"Overheads":true} --canary CANARY-hostbound`
 
 // run runs the command.
 func run(args ...string) (status int, stdout, stderr string) {
@@ -46,7 +46,7 @@ func TestCommittedTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	continued := regexp.MustCompile(` \\\n//\s*`).ReplaceAllString(string(manual), " ")
+	continued := regexp.MustCompile(` \\\n//\s*`).ReplaceAllString(strings.ReplaceAll(string(manual), "'", ""), " ")
 	if !strings.Contains(continued, "go run ./scripts/gentrace "+llamaFlags+" -o testdata/llama_tp2.sqlite") {
 		t.Error("the manual does not say how the committed trace is made")
 	}
@@ -60,11 +60,11 @@ func TestOutputs(t *testing.T) {
 		want []string
 	}{
 		"simulated": {"--steps 2 --layers 1 -o a.sqlite", []string{"a.sqlite"}},
-		"reports":   {"--steps 2 --layers 1 --ranks 3 --reports --clock-offset 1500 -o rank%d.sqlite", []string{"rank0.sqlite", "rank1.sqlite", "rank2.sqlite"}},
+		"reports":   {`--steps 2 --layers 1 --ranks 3 --reports --set {"ClockOffset":[0,0,1500]} -o rank%d.sqlite`, []string{"rank0.sqlite", "rank1.sqlite", "rank2.sqlite"}},
 		"random":    {"--random 3 -o r.sqlite", []string{"r.sqlite"}},
 		"parquet":   {"--steps 2 --layers 1 -o p_pqtdir", []string{"p_pqtdir/CUPTI_ACTIVITY_KIND_KERNEL.parquet"}},
 		"text":      {"--text t.trace -o t.sqlite", []string{"t.sqlite"}},
-		"host":      {"--steps 2 --layers 1 --host _schedule=400 --host-noise 0 --host-scale 2 -o h.sqlite", []string{"h.sqlite"}},
+		"host":      {"--steps 2 --layers 1 --host _schedule=400 -o h.sqlite", []string{"h.sqlite"}},
 	}
 	t.Chdir(dir)
 	if err := os.WriteFile("t.trace", []byte("# odd\nprocess 1\nkernel 1us 2us k\n"), 0o644); err != nil {
