@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/sqlite"
 	"github.com/hostbound/hostbound/pkg/symbol"
 )
 
@@ -63,9 +64,11 @@ type chains struct {
 	loose  []chainFrame     // all, where those of a stack lie apart
 	last   chainFrame       // the one before
 	some   bool             // there was one
+	done   bool             // its stack is among ids
 	frames []int32          // that are kept of its stack so far
 	same   map[string]int32 // numbers in the table by the bytes of their frames' numbers
 	text   strings.Builder
+	came   *[1 << cameBits]cameStack // stacks that came last, where they are ordered
 }
 
 // wantedStacks are the ids of the stacks that rows have, ascending.
@@ -113,6 +116,9 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 		return nil, err
 	}
 	wanted := ints(append(required, "module", "unresolved")...)
+	if stacks != nil {
+		wanted[0].Keep = stacks.has
+	}
 	err = scan(s, table, columns[table], wanted, low, high, func(b *block) error { return c.add(b, ordered) })
 	if err != nil {
 		return nil, err
@@ -130,34 +136,71 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 	return c, nil
 }
 
+// frameRows are the rows of a block of a table of callchains.
+type frameRows struct{ ids, depths, symbols, modules, unresolved *sqlite.Vector }
+
+// stack returns how many rows from row i of n on are of one stack, as far as one sees.
+func (f *frameRows) stack(i, n int) int {
+	if !f.ids.Full {
+		return 1
+	}
+	k, ids := i+1, f.ids.Int
+	for id := ids[i]; k < n && ids[k] == id; k++ {
+	}
+	return k - i
+}
+
 // add adds the frames of a block; where they are not ordered, they wait for all others, up to
-// one more than maxLoose.
+// one more than maxLoose. A stack of which all rows are seen and that came lately is not put
+// together again.
 func (c *chains) add(b *block, ordered bool) error {
-	ids, depths := b.column("id"), b.column("stackDepth")
-	symbols, modules, unresolved := b.column("symbol"), b.column("module"), b.column("unresolved")
-	asked, wanted := none, false
-	for i := range b.n {
-		id := ids.Int[i]
-		if c.wanted != nil && id != asked {
-			asked, wanted = id, c.wanted.has(id)
-		}
-		if ids.Null[i] || depths.Null[i] || c.wanted != nil && !wanted {
+	f := &frameRows{b.column("id"), b.column("stackDepth"), b.column("symbol"), b.column("module"), b.column("unresolved")}
+	for i, n := 0, 0; i < b.n; i += n {
+		n = f.stack(i, b.n)
+		id := f.ids.Int[i]
+		if c.wanted != nil && !c.wanted.has(id) {
 			continue
 		}
-		key := triple{orNone(symbols, int32(i)), orNone(modules, int32(i)), unresolved.Int[i]}
-		frame, known := c.recent.at(key)
-		if !known {
-			*frame = c.frame(frameKey{key.a, key.b, !unresolved.Null[i] && unresolved.Int[i] != 0})
+		var came *cameStack
+		if ordered && i+n < b.n && (!c.some || id > c.last.chain) {
+			if came = c.cameAs(f, i, n); came != nil && came.is(f, i, n) {
+				c.end()
+				c.ids, c.stacks = append(c.ids, id), append(c.stacks, came.number)
+				c.last, c.some, c.done = chainFrame{chain: id}, true, true
+				continue
+			}
 		}
-		f := chainFrame{id, int32(max(0, min(depths.Int[i], math.MaxInt32))), *frame}
-		switch {
-		case ordered && c.some && f.compare(c.last) < 0:
-			return errOrder
-		case ordered:
-			c.put(f)
-		case len(c.loose) <= maxLoose:
-			c.loose = append(c.loose, f)
+		for k := range n {
+			if err := c.addRow(f, int32(i+k), ordered); err != nil {
+				return err
+			}
 		}
+		if came != nil {
+			c.end()
+			came.set(f, i, n, c.stacks[len(c.stacks)-1])
+		}
+	}
+	return nil
+}
+
+// addRow adds the frame in a row.
+func (c *chains) addRow(rows *frameRows, i int32, ordered bool) error {
+	if rows.ids.Null[i] || rows.depths.Null[i] {
+		return nil
+	}
+	key := triple{orNone(rows.symbols, i), orNone(rows.modules, i), rows.unresolved.Int[i]}
+	frame, known := c.recent.at(key)
+	if !known {
+		*frame = c.frame(frameKey{key.a, key.b, !rows.unresolved.Null[i] && key.c != 0})
+	}
+	f := chainFrame{rows.ids.Int[i], int32(max(0, min(rows.depths.Int[i], math.MaxInt32))), *frame}
+	switch {
+	case ordered && c.some && (f.compare(c.last) < 0 || c.done && f.chain == c.last.chain):
+		return errOrder
+	case ordered:
+		c.put(f)
+	case len(c.loose) <= maxLoose:
+		c.loose = append(c.loose, f)
 	}
 	return nil
 }
@@ -186,12 +229,12 @@ func (c *chains) put(f chainFrame) {
 	if !skip && len(c.frames) <= maxStackDepth {
 		c.frames = append(c.frames, f.frame)
 	}
-	c.last, c.some = f, true
+	c.last, c.some, c.done = f, true, false
 }
 
 // end ends the stack under way, if there is one.
 func (c *chains) end() {
-	if !c.some {
+	if !c.some || c.done {
 		return
 	}
 	if len(c.frames) == 0 { // all are the profiler's
@@ -204,7 +247,7 @@ func (c *chains) end() {
 		c.same[string(key)] = number
 	}
 	c.ids, c.stacks = append(c.ids, c.last.chain), append(c.stacks, number)
-	c.frames = c.frames[:0]
+	c.frames, c.done = c.frames[:0], true
 }
 
 // number returns the number in the table of the stack with an id.

@@ -241,6 +241,28 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// Stacks that come again and again, some of which differ by little, are the same whether their
+// frames stand together or not, and where they end at the end of a block.
+func TestStacksAgain(t *testing.T) {
+	tables := hostExport + `
+		INSERT INTO StringIds SELECT 10 + column1, 'f' || column1 FROM (VALUES (0), (1), (2), (3), (4));
+		CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, "end", globalTid, correlationId, nameId); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1002,1010,16777221,9,10);
+		CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start, globalTid);
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4000) INSERT INTO COMPOSITE_EVENTS SELECT i, 300+i, 16777221+i%7/5 FROM n;
+		CREATE TABLE SAMPLING_CALLCHAINS (id, symbol, module, unresolved, stackDepth);
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4000), d(k) AS (SELECT 0 UNION ALL SELECT k+1 FROM d WHERE k < 7)
+			INSERT INTO SAMPLING_CALLCHAINS SELECT i, 10+(i%3*k+i/16%2*(k=6))%5, iif(i>3000 AND i%5=k, NULL, 10+i%2), i%13=k, k FROM n, d WHERE k < 1+i%8`
+	read := func(order string, callers bool) []string {
+		return stackLines(t, Options{Callers: callers}, database(t, tables+order))
+	}
+	for _, callers := range []bool{false, true} {
+		want := read(" ORDER BY k, i", callers)
+		if got := read(" ORDER BY i, k", callers); len(got) < 1000 || !slices.Equal(got, want) {
+			t.Errorf("callers %t: %d stacks in order, %d apart, or others", callers, len(got), len(want))
+		}
+	}
+}
+
 // Functions of one name in several modules are of the family of their own module, whichever
 // comes first.
 func TestStacksOfOneName(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var damageColumns = []Column{{"a", Int}, {"b", Text}, {"c", Int}}
+var damageColumns = []Column{{Name: "a", Type: Int}, {Name: "b", Type: Text}, {Name: "c", Type: Int}}
 
 // fragile returns the bytes of a database with three levels of pages, long rows
 // and rows that were deleted.
@@ -195,7 +195,7 @@ func TestDamageKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = db.Scan("t", append(damageColumns, Column{"d", Text}), lowest, highest, func(*Block) error { return nil })
+		err = db.Scan("t", append(damageColumns, Column{Name: "d", Type: Text}), lowest, highest, func(*Block) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "damaged or truncated") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

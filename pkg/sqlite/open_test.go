@@ -85,7 +85,7 @@ func TestOpenOddHeaders(t *testing.T) {
 			return 0, err
 		}
 		rows := 0
-		err = db.Scan("t", []Column{{"a", Int}, {"b", Text}}, lowest, highest, func(b *Block) error {
+		err = db.Scan("t", []Column{{Name: "a", Type: Int}, {Name: "b", Type: Text}}, lowest, highest, func(b *Block) error {
 			rows += b.N
 			return nil
 		})
@@ -173,7 +173,7 @@ func TestOpenLeavesNothing(t *testing.T) {
 				t.Errorf("%q: %v", path, err)
 				continue
 			}
-			same(t, db, "t", []Column{{"a", Int}, {"b", Text}}, lowest, highest)
+			same(t, db, "t", []Column{{Name: "a", Type: Int}, {Name: "b", Type: Text}}, lowest, highest)
 			if _, high, err := db.Rows("t"); high != 100 || err != nil {
 				t.Errorf("%q: Rows() ends with %d, %v", path, high, err)
 			}

@@ -36,7 +36,8 @@ const maxRecord = 1<<31 - 1
 type field struct {
 	skip   int // columns between the wanted one before it and this
 	vector *Vector
-	number bool // it is a column of numbers, not of text
+	number bool             // it is a column of numbers, not of text
+	keep   func(int64) bool // of Column
 }
 
 // maxFields bounds the wanted columns: a word has a bit for each.

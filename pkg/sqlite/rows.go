@@ -13,6 +13,7 @@ type reader struct {
 	numbers []int   // where in the numbers of the block those of each field begin
 	texts   []*Vector
 	ids     []*Vector // columns that are the row id
+	keep    keeper
 	block   *Block
 	shapes  [1 << shapeBits]shape // by the hash of their prefix
 	prefix  int                   // bytes of a header up to the last wanted field, where each type has one
@@ -33,7 +34,10 @@ type reader struct {
 func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vector, b *Block) (err error) {
 	defer r.guard(&err)
 	r.fields, r.ids, r.block = fields, ids, b
-	r.numbers, r.texts = r.numbers[:0], r.texts[:0]
+	r.numbers, r.texts, r.keep = r.numbers[:0], r.texts[:0], keeper{}
+	if len(fields) > 0 && fields[0].skip == 0 {
+		r.keep.wanted = fields[0].keep
+	}
 	for _, f := range fields {
 		if f.number {
 			r.numbers = append(r.numbers, f.vector.at)
@@ -116,9 +120,29 @@ func (r *reader) rows(size int) (done bool, err error) {
 		if err := r.row(leaf, at, int(bytes), id); err != nil {
 			return false, err
 		}
-		r.block.N++
 	}
 	return false, nil
+}
+
+// keeper tells which rows are wanted by the number that their first column is.
+type keeper struct {
+	wanted func(int64) bool // nil where all are
+	last   int64            // that was asked for
+	answer bool             // for it
+	asked  bool
+}
+
+// has tells whether a record whose header has length bytes, of which the first is all of its
+// size, is wanted. Neighbours mostly have one number. After the header come 8 bytes or more.
+func (k *keeper) has(record []byte, length int) bool {
+	t := record[1]
+	if t > 9 || numbers[t].null || length < 2 {
+		return true
+	}
+	if v := numbers[t].number(record[length:]); v != k.last || !k.asked {
+		k.last, k.answer, k.asked = v, k.wanted(v), true
+	}
+	return k.answer
 }
 
 // rowID is the last row id that was decoded. Most are one more than the one before, which
@@ -150,7 +174,7 @@ func (r *rowID) decode(b []byte) int {
 	return n
 }
 
-// row decodes a row from the payload of size bytes that begins at leaf[at].
+// row appends a row, if it is wanted, from the payload of size bytes that begins at leaf[at].
 func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	n := r.block.N
 	for _, v := range r.ids {
@@ -167,12 +191,16 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	if header == 0 || header > uint64(size) {
 		return r.contradiction()
 	}
+	if r.keep.wanted != nil && header < 0x80 && !r.keep.has(record, int(header)) {
+		return nil
+	}
 	s, err := r.shape(record, int(header), size)
 	if err != nil {
 		return err
 	}
 	r.nulls[n] = s.nulls
 	r.some |= s.nulls
+	r.block.N++
 	if len(r.numbers) > 0 {
 		setNumbers(&r.block.numbers[n], r.numbers, s.numbers[:len(r.numbers)], &record[0])
 	}
@@ -227,7 +255,7 @@ func (v *Vector) addText(null bool, text []byte) {
 	v.Offsets = append(v.Offsets, int32(len(v.Data)))
 }
 
-// long decodes row n of the block from a payload that overflow pages hold a
+// long appends row n of the block from a payload that overflow pages hold a
 // part of. Its header comes first and then the columns in their order, so those
 // pages are read once and forwards, and only up to the last wanted column.
 func (r *reader) long(at, size, n int) error {
@@ -269,5 +297,6 @@ func (r *reader) long(at, size, n int) error {
 		copy(load[:], value)
 		f.vector.Int[n] = p.number(load[:])
 	}
+	r.block.N++
 	return nil
 }

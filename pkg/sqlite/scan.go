@@ -32,6 +32,9 @@ const (
 type Column struct {
 	Name string // in any case
 	Type Type   // values of another one read as null
+	// Keep, where not nil, tells with which values of an Int column rows are wanted. Others
+	// may be left out, where it is the first column of the table.
+	Keep func(int64) bool
 }
 
 // Block is a number of rows as columns. It belongs to the scan that made it

@@ -241,7 +241,7 @@ func compareRandom(t *testing.T, seed uint64) (decoded, left int) {
 	for _, span := range ranges {
 		var wanted []Column
 		for _, c := range r.Perm(columns)[:r.IntN(columns)+1] {
-			wanted = append(wanted, Column{fmt.Sprintf([]string{"c%d", "C%d"}[r.IntN(2)], c), Type(r.IntN(2))})
+			wanted = append(wanted, Column{Name: fmt.Sprintf([]string{"c%d", "C%d"}[r.IntN(2)], c), Type: Type(r.IntN(2))})
 		}
 		wanted = wanted[:min(len(wanted), 1+r.IntN(10))]
 		if same(t, db, "t", wanted, span[0], span[1]) {
@@ -282,17 +282,17 @@ func TestWhoReads(t *testing.T) {
 		decoded bool
 		want    string
 	}{
-		{"plain", []Column{{"id", Int}, {"a", Int}, {"b", Text}, {"q", Int}}, true, "7,1,\"x\",4,\n"},
-		{"PLAIN", []Column{{"B", Text}, {"ID", Int}, {"r", Text}}, true, "\"x\",7,null,\n"},
-		{"plain", []Column{{"id", Text}, {"a", Int}}, false, "null,1,\n"},
-		{"plain", []Column{{"a", Int}, {"a", Text}}, false, "1,null,\n"},
-		{"plain", []Column{{"r", Int}}, false, "null,\n"},
-		{"plain", []Column{{"p", Int}}, false, "3,\n"},
-		{"odd 'name", []Column{{`a "b`, Int}, {"rowid", Int}}, true, "8,9,\n"},
-		{"keyed", []Column{{"id", Int}, {"a", Int}}, true, "5,6,\n"},
-		{"pair", []Column{{"b", Int}, {"a", Int}}, true, "4,3,\n"},
-		{"made", []Column{{"b", Int}, {"c", Int}}, false, "21,30,\n"},
-		{"kept", []Column{{"b", Int}}, false, "21,\n"},
+		{"plain", []Column{{Name: "id", Type: Int}, {Name: "a", Type: Int}, {Name: "b", Type: Text}, {Name: "q", Type: Int}}, true, "7,1,\"x\",4,\n"},
+		{"PLAIN", []Column{{Name: "B", Type: Text}, {Name: "ID", Type: Int}, {Name: "r", Type: Text}}, true, "\"x\",7,null,\n"},
+		{"plain", []Column{{Name: "id", Type: Text}, {Name: "a", Type: Int}}, false, "null,1,\n"},
+		{"plain", []Column{{Name: "a", Type: Int}, {Name: "a", Type: Text}}, false, "1,null,\n"},
+		{"plain", []Column{{Name: "r", Type: Int}}, false, "null,\n"},
+		{"plain", []Column{{Name: "p", Type: Int}}, false, "3,\n"},
+		{"odd 'name", []Column{{Name: `a "b`, Type: Int}, {Name: "rowid", Type: Int}}, true, "8,9,\n"},
+		{"keyed", []Column{{Name: "id", Type: Int}, {Name: "a", Type: Int}}, true, "5,6,\n"},
+		{"pair", []Column{{Name: "b", Type: Int}, {Name: "a", Type: Int}}, true, "4,3,\n"},
+		{"made", []Column{{Name: "b", Type: Int}, {Name: "c", Type: Int}}, false, "21,30,\n"},
+		{"kept", []Column{{Name: "b", Type: Int}}, false, "21,\n"},
 	} {
 		got, want, decoded, err, wantErr := both(t, db, c.table, c.columns, lowest, highest)
 		if err != nil || wantErr != nil || strings.Join(got, "") != c.want || strings.Join(want, "") != c.want {
@@ -303,11 +303,11 @@ func TestWhoReads(t *testing.T) {
 		}
 	}
 	for _, table := range []string{"without", "nowhere"} {
-		if err := db.Scan(table, []Column{{"a", Int}}, lowest, highest, func(*Block) error { return nil }); err == nil {
+		if err := db.Scan(table, []Column{{Name: "a", Type: Int}}, lowest, highest, func(*Block) error { return nil }); err == nil {
 			t.Errorf("%s was read", table)
 		}
 	}
-	if err := db.Scan("seen", []Column{{"nothing", Int}}, 0, 1, func(*Block) error { return nil }); err == nil {
+	if err := db.Scan("seen", []Column{{Name: "nothing", Type: Int}}, 0, 1, func(*Block) error { return nil }); err == nil {
 		t.Error("a column that is not there was read")
 	}
 }
@@ -332,7 +332,7 @@ func TestBlockBorders(t *testing.T) {
 		if err != nil || low != 0 || high != n-1 {
 			t.Errorf("Rows() = %d, %d, %v, want 0, %d", low, high, err, n-1)
 		}
-		columns := []Column{{"b", Text}, {"id", Int}, {"a", Int}}
+		columns := []Column{{Name: "b", Type: Text}, {Name: "id", Type: Int}, {Name: "a", Type: Int}}
 		if !same(t, db, "t", columns, lowest, highest) {
 			t.Error("not decoded")
 		}
@@ -370,7 +370,7 @@ func TestRowSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, columns := range [][]Column{
-			{{"a", Int}, {"b", Text}, {"c", Int}, {"d", Text}, {"e", Int}}, {{"e", Int}}, {{"d", Text}, {"a", Int}}, {{"c", Int}},
+			{{Name: "a", Type: Int}, {Name: "b", Type: Text}, {Name: "c", Type: Int}, {Name: "d", Type: Text}, {Name: "e", Type: Int}}, {{Name: "e", Type: Int}}, {{Name: "d", Type: Text}, {Name: "a", Type: Int}}, {{Name: "c", Type: Int}},
 		} {
 			if !same(t, db, "t", columns, lowest, highest) {
 				t.Error("not decoded")
@@ -433,7 +433,7 @@ func TestTraces(t *testing.T) {
 			for _, kind := range []Type{Int, Text} {
 				var columns []Column
 				for _, name := range names {
-					columns = append(columns, Column{name, kind})
+					columns = append(columns, Column{Name: name, Type: kind})
 				}
 				for _, c := range append(slices.Collect(slices.Chunk(columns, 1)), columns) {
 					if same(t, db, table, c, lowest, highest) {
@@ -450,8 +450,8 @@ func TestTraces(t *testing.T) {
 }
 
 // kernelColumns are columns like those wanted of kernels: 10 of 28.
-var kernelColumns = []Column{{"c0", Int}, {"c1", Int}, {"c2", Int}, {"c5", Int}, {"c6", Int}, {"c7", Int}, {"c8", Int},
-	{"c9", Int}, {"c10", Int}, {"c26", Int}}
+var kernelColumns = []Column{{Name: "c0", Type: Int}, {Name: "c1", Type: Int}, {Name: "c2", Type: Int}, {Name: "c5", Type: Int}, {Name: "c6", Type: Int}, {Name: "c7", Type: Int}, {Name: "c8", Type: Int},
+	{Name: "c9", Type: Int}, {Name: "c10", Type: Int}, {Name: "c26", Type: Int}}
 
 // fillKernels makes a table like that of the kernels of an export: of a few
 // kinds of kernels with the same geometry each time.
@@ -528,5 +528,47 @@ func BenchmarkScan(b *testing.B) {
 			}
 			b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
+	}
+}
+
+// Rows that nobody wants are left out, wherever their values lie; those without a number there
+// may be wanted.
+func TestKeep(t *testing.T) {
+	const rows = 3 * BlockRows
+	db, err := Open(build(t, "PRAGMA page_size=512", func(w *Writer) {
+		in := w.Table("t", []string{"b INTEGER", "a TEXT", "c INTEGER"})
+		for i := range int64(rows) {
+			in.Text(1, strings.Repeat("x", int(i%7)*int(i%13)*10)) // some in several pages
+			if in.Int(0, i/5); i%11 == 0 {
+				in.Null(0)
+			}
+			in.Int(2, i)
+			in.Step()
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	kept := map[int64]bool{}
+	err = db.Scan("t", []Column{{Name: "c", Type: Int}, {Name: "b", Type: Int, Keep: func(v int64) bool { return v%2 == 0 }}}, lowest, highest, func(b *Block) error {
+		for i, v := range b.Cols[0].Int[:b.N] {
+			if null := v%11 == 0; null != b.Cols[1].Null[i] || !null && b.Cols[1].Int[i] != v/5 {
+				t.Fatalf("row %d has %d (null: %t)", v, b.Cols[1].Int[i], b.Cols[1].Null[i])
+			}
+			kept[v] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(rows) {
+		if wanted := i%11 == 0 || i/5%2 == 0; wanted && !kept[i] {
+			t.Fatalf("row %d was left out", i)
+		}
+	}
+	if len(kept) > rows*9/10 { // those in several pages are kept
+		t.Errorf("%d of %d rows came out", len(kept), rows)
 	}
 }

@@ -120,7 +120,7 @@ func (l *layout) fields(columns []Column, b *Block) (fields []field, ids []*Vect
 		if c.id {
 			ids = append(ids, &b.Cols[i])
 		} else {
-			fields = append(fields, field{skip: at, vector: &b.Cols[i], number: want.Type == Int})
+			fields = append(fields, field{skip: at, vector: &b.Cols[i], number: want.Type == Int, keep: want.Keep})
 		}
 	}
 	slices.SortFunc(fields, func(a, b field) int { return cmp.Compare(a.skip, b.skip) })

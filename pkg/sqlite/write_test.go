@@ -58,7 +58,7 @@ func TestWriterRoundTrip(t *testing.T) {
 	if got := fmt.Sprint(tables); got != "map[empty:[id] events:[end name share constant]]" {
 		t.Errorf("tables: %s", got)
 	}
-	columns := []Column{{"end", Int}, {"name", Text}, {"constant", Int}}
+	columns := []Column{{Name: "end", Type: Int}, {Name: "name", Type: Text}, {Name: "constant", Type: Int}}
 	err = db.Scan("events", columns, 0, 1000, func(b *Block) error {
 		if b.N != len(values)+1 {
 			t.Fatalf("%d rows, want %d", b.N, len(values)+1)
