@@ -13,6 +13,7 @@ type eager struct {
 	// ones do not count: code that is compiled launches them by the thousand.
 	kernels int32
 	forward int32 // how many of them make a forward pass, 0: not known
+	steps   int   // steps so far whose periods hold one
 }
 
 // How many periods there must be to know what is usual, and how many kernels a
@@ -49,7 +50,11 @@ func (e *eager) isForward() bool { return e.forward > 0 && e.kernels >= e.forwar
 
 // mark gives a step row whose period holds such a forward pass the class launch.
 func (e *eager) mark(b *event.Batch, row int) {
-	if e.isForward() && b.Columns.Has(event.ColClass) {
+	if !e.isForward() {
+		return
+	}
+	e.steps++
+	if b.Columns.Has(event.ColClass) {
 		b.Class.Set(row, event.Launch)
 	}
 }

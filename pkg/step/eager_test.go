@@ -48,8 +48,9 @@ func TestEagerForward(t *testing.T) {
 	} {
 		rows := replays(test.steps, test.extra)
 		steps, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: Graph}, 0)
-		if len(steps) != test.steps {
-			t.Fatalf("%s: %d steps", name, len(steps))
+		_, warnings, _ := found(t, rows, Options{By: Graph})
+		if len(steps) != test.steps || len(warnings) != b2i(test.want(1) || test.want(7) || test.steps < minSteps) {
+			t.Fatalf("%s: %d steps, warnings %q", name, len(steps), warnings)
 		}
 		for i, s := range steps {
 			if got := s.Class == event.Launch; got != test.want(i) {
@@ -119,6 +120,35 @@ func TestPiecesAndWholeGraphs(t *testing.T) {
 		steps, warnings, err := found(t, e.rows, Options{By: Graph})
 		if err != nil || len(steps) != 120 || len(warnings) > 0 {
 			t.Errorf("every %d: %d steps, warnings %q, error %v", every, len(steps), warnings, err)
+		}
+	}
+}
+
+// Where a draft model replays its graph as often as it likes before the model's, so that
+// nothing recurs but the host's wait, a warning says that a step may be several replays;
+// where the host waits before each one there is none.
+func TestDraftsOfAnyNumber(t *testing.T) {
+	for _, wait := range []bool{true, false} {
+		e := &engine{rng: rand.New(rand.NewPCG(3, 4)), host: 1_000_000}
+		n := 0
+		for range 60 {
+			e.host += 200_000
+			drafts := 2 + e.rng.IntN(4)
+			for d := range drafts {
+				if n++; d > 0 && wait {
+					e.wait(e.gpu)
+				}
+				e.replay(100)
+				e.kernel("gemm", event.GEMM, 9)
+				e.eager()
+				e.kernel([]string{"argmax_kernel", "rejection_kernel"}[b2i(d == drafts-1)], event.Sampling, 4)
+			}
+			e.wait(e.gpu)
+		}
+		eventtest.Sort(e.rows)
+		steps, warnings, err := found(t, e.rows, Options{By: Graph})
+		if err != nil || len(steps) != n || len(warnings) > 0 == wait {
+			t.Errorf("wait %v: %d steps of %d, warnings %q, error %v", wait, len(steps), n, warnings, err)
 		}
 	}
 }

@@ -41,6 +41,7 @@ type rule struct {
 	host     bool          // the host waits or copies where the steps begin
 	solid    bool          // three kinds of evidence say exactly where they begin, and tokens are known for it
 	each     bool          // it does before most of the collectives or replays
+	some     bool          // it does before a twentieth of them, or more
 	why      string        // what is not clear
 }
 
@@ -283,7 +284,7 @@ func cycle(u *rule) *rule {
 		pieces := *u // a replay before which the host does nothing is a piece of the step so far
 		pieces.clear, pieces.why = true, ""
 		return &pieces
-	case u.usual == 1 && !u.each && u.kinds > 1:
+	case u.usual <= 1 && !u.each && (u.some || u.kinds > 1):
 		return &rule{single: true, why: "a step may be one graph replay, or several"}
 	case several && (u.clear || u.kinds > 1):
 		return &rule{single: true, why: fmt.Sprintf("a step may be one graph replay, or a cycle of %d", u.usual)}

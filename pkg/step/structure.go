@@ -57,8 +57,10 @@ func (s *run) rule(n *names) *rule {
 	places := s.places()
 	kinds := s.kinds(places, n)
 	best, rival := s.best(places, &kinds)
+	often := max(len(kinds[bySync]), len(kinds[byInput]))
+	each, some := 10*often >= 7*len(s.ends), 20*often >= len(s.ends)
 	if best == nil {
-		return &rule{embed: true, why: "nothing recurs between the all-reduce kernels"}
+		return &rule{embed: true, each: each, some: some, why: "nothing recurs between the all-reduce kernels"}
 	}
 	onset := best.setOnset(&kinds)
 	s.vote(best, &kinds)
@@ -79,7 +81,7 @@ func (s *run) rule(n *names) *rule {
 		u.why = fmt.Sprintf("as much speaks for steps of %d of them as for steps of %d", best.usual, rival.usual)
 	}
 	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byInput], 0.7) == 1
-	u.each = 10*max(len(kinds[bySync]), len(kinds[byInput])) >= 7*len(s.ends)
+	u.each, u.some = each, some
 	u.groups, u.kinds = best.groups, best.kinds
 	for _, k := range []kind{byEmbedding, byInput} {
 		if exact(best.at, kinds[k]) >= 0.9 {

@@ -243,6 +243,9 @@ func (r *rank) checkReplays() {
 	case r.plan.method != Graph:
 	case m > 0 && 20*(n-m) > m:
 		r.warn("rank %d has %d steps by graph, but %d forward-step markers: several replays may be one step, compare with --by nvtx", r.id, n, m)
+	case m == 0 && 50*r.eager.steps > len(r.sizes):
+		r.warn("the periods of %d of %d steps by graph of rank %d also hold forward passes that no replay ran, a prefill or several: "+
+			"there are fewer steps than iterations, and those count as context", r.eager.steps, n, r.id)
 	case 50*r.shifted > len(r.sizes):
 		r.warn("before the replays of %d of %d steps of rank %d a forward pass that seems to be theirs runs eagerly: "+
 			"it is in the period of the step before; with forward-step markers, compare with --by nvtx", r.shifted, n, r.id)
