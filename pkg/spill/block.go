@@ -15,6 +15,7 @@ const (
 
 // packer packs the rows of a block. Its columns are those that are stored.
 type packer struct {
+	loose   bool // keys are in any order
 	columns []packing
 	size    int        // bytes of the block
 	order   [2][]int64 // memory for what is stored of Then and Seq
@@ -42,10 +43,14 @@ func (p *packer) plan(rows Rows, first int64) {
 	p.columns, p.rows, p.size = p.columns[:0], rows.Len(), headerSize+pad
 	for c, v := range rows {
 		switch {
+		case c == Key && !p.loose: // Fast path: they are in order.
+			p.column(v, v[0], v[len(v)-1], false)
+			continue
 		case c == Then:
-			then, keys := p.memory(0, len(v)), rows[Key][:len(v)]
-			for i := range v {
-				then[i] = v[i] - keys[i]
+			then, seen := p.differences(v, rows[Key])
+			if seen >= 0 { // Fast path: no row ends before it starts.
+				p.column(then, 0, seen, false)
+				continue
 			}
 			v = then
 		case c == Seq && v == nil:
@@ -60,17 +65,31 @@ func (p *packer) plan(rows Rows, first int64) {
 		case v == nil:
 			v = noValue[:]
 		}
-		k := packing{values: v}
-		var high int64
-		k.low, high, k.null = bounds(v, c >= Payload)
-		size := uint64(high) - uint64(k.low)
-		if k.null {
-			size++
-		}
-		k.width = (bits.Len64(size) + 7) / 8
-		p.columns = append(p.columns, k)
-		p.size += columnHead + k.width*p.rows
+		low, high, null := bounds(v, c >= Payload)
+		p.column(v, low, high, null)
 	}
+}
+
+// column plans a column with values from low to high.
+func (p *packer) column(v []int64, low, high int64, null bool) {
+	size := uint64(high) - uint64(low)
+	if null {
+		size++
+	}
+	width := (bits.Len64(size) + 7) / 8
+	p.columns = append(p.columns, packing{v, width, low, null})
+	p.size += columnHead + width*p.rows
+}
+
+// differences returns what is stored of Then, and all bits that occur in it.
+func (p *packer) differences(then, keys []int64) (v []int64, seen int64) {
+	v, keys = p.memory(0, len(then))[:len(then)], keys[:len(then)]
+	for i, t := range then {
+		d := t - keys[i]
+		v[i] = d
+		seen |= d
+	}
+	return v, seen
 }
 
 // memory returns memory for n values: small blocks, of which there are many writers, need
@@ -143,6 +162,13 @@ func packNullable(to []byte, v []int64, width int, shift uint64) {
 // bounds returns the least and the largest value, and whether some values are
 // None and others not; where all are, they are the bounds.
 func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
+	n := 1
+	for n < len(v) && v[n] == v[0] {
+		n++
+	}
+	if n == len(v) { // Fast path: many a column has one value.
+		return v[0], v[0], false
+	}
 	low, high = extremes(v)
 	if !hasNone || low != None || high == None {
 		return low, high, false

@@ -18,7 +18,7 @@ type Log struct {
 // BlockRows, go to the store; who has many logs has small blocks.
 func (s *Store) NewLog(payload, block int) *Log {
 	block = cmp.Or(block, BlockRows)
-	return &Log{writer: Writer{store: s}, rows: make(Rows, Payload+payload), block: block}
+	return &Log{writer: Writer{store: s, packer: packer{loose: true}}, rows: make(Rows, Payload+payload), block: block}
 }
 
 // Add adds a row, with a value for each column of payload.
