@@ -10,7 +10,6 @@ import (
 type reader struct {
 	cursor
 	fields  []field // in the order of the table
-	numbers []int   // where in the numbers of the block those of each field begin
 	texts   []*Vector
 	ids     []*Vector // columns that are the row id
 	keep    keeper
@@ -34,14 +33,12 @@ type reader struct {
 func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vector, b *Block) (err error) {
 	defer r.guard(&err)
 	r.fields, r.ids, r.block = fields, ids, b
-	r.numbers, r.texts, r.keep = r.numbers[:0], r.texts[:0], keeper{}
+	r.texts, r.keep = r.texts[:0], keeper{}
 	if len(fields) > 0 && fields[0].skip == 0 {
 		r.keep.wanted = fields[0].keep
 	}
 	for _, f := range fields {
-		if f.number {
-			r.numbers = append(r.numbers, f.vector.at)
-		} else {
+		if !f.number {
 			r.texts = append(r.texts, f.vector)
 		}
 	}
@@ -139,7 +136,11 @@ func (k *keeper) has(record []byte, length int) bool {
 	if t > 9 || numbers[t].null || length < 2 {
 		return true
 	}
-	if v := numbers[t].number(record[length:]); v != k.last || !k.asked {
+	v := int64(numbers[t].or)
+	if numbers[t].width > 0 {
+		v = numbers[t].number(record[length:])
+	}
+	if v != k.last || !k.asked {
 		k.last, k.answer, k.asked = v, k.wanted(v), true
 	}
 	return k.answer
@@ -201,8 +202,8 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 	r.nulls[n] = s.nulls
 	r.some |= s.nulls
 	r.block.N++
-	if len(r.numbers) > 0 {
-		setNumbers(&r.block.numbers[n], r.numbers, s.numbers[:len(r.numbers)], &record[0])
+	if len(s.numbers) > 0 {
+		setNumbers(&r.block.numbers[n], s.numbers, &record[0])
 	}
 	for i, v := range r.texts {
 		p := &s.others[i]
@@ -212,18 +213,17 @@ func (r *reader) row(leaf []byte, at, size int, id int64) error {
 }
 
 // setNumbers puts the numbers at some places of a record, of which shape has made sure that
-// they lie in it, where they belong: at the numbers of at after into, of which begin has made
-// sure that they are in the block. After the record there are pagePad bytes. It is the loop
-// in which the decoder spends most of its time, and where it is inlined there are too few
+// they lie in it, where they belong: in the columns that begin at into, of which begin has
+// made sure that they are in the block. After the record there are pagePad bytes. It is the
+// loop in which the decoder spends most of its time, and where it is inlined there are too few
 // registers for it.
 //
 //go:noinline
-func setNumbers(into *int64, at []int, places []place, record *byte) {
-	places = places[:len(at)]
-	for i, k := range at {
+func setNumbers(into *int64, places []place, record *byte) {
+	for i := range places {
 		p := &places[i]
 		v := p.number((*[8]byte)(unsafe.Add(unsafe.Pointer(record), p.at))[:])
-		*(*int64)(unsafe.Add(unsafe.Pointer(into), k*8)) = v
+		*(*int64)(unsafe.Add(unsafe.Pointer(into), p.to)) = v
 	}
 }
 
@@ -285,6 +285,11 @@ func (r *reader) long(at, size, n int) error {
 		} else {
 			p, texts = &s.others[texts], texts+1
 		}
+		var load [8]byte
+		if f.number && p.shift == noBytes {
+			f.vector.Int[n] = p.number(load[:])
+			continue
+		}
 		value, err := r.bytes(int(p.at), min(int(p.width), maxText))
 		if err != nil {
 			return err
@@ -293,7 +298,6 @@ func (r *reader) long(at, size, n int) error {
 			f.vector.addText(p.null, value)
 			continue
 		}
-		var load [8]byte
 		copy(load[:], value)
 		f.vector.Int[n] = p.number(load[:])
 	}
