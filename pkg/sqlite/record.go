@@ -160,12 +160,15 @@ func (r *reader) shape(record []byte, length, size int) (*shape, error) {
 	return s, nil
 }
 
+//go:noinline
 func (r *reader) contradiction() error {
 	return &damage{r.number, "the size of a row contradicts the types of its values"}
 }
 
 // resolve decodes the header of a shape. It returns false where that makes no
-// sense.
+// sense. It is done for few rows, and takes room where it is inlined.
+//
+//go:noinline
 func (r *reader) resolve(s *shape, header []byte) bool {
 	r.header = append(append(r.header[:0], header...), zeros[:]...)
 	types := r.header[:len(header)]

@@ -9,20 +9,21 @@ import (
 // reader decodes the wanted columns of the rows of a table.
 type reader struct {
 	cursor
-	fields  []field // in the order of the table
-	texts   []*Vector
-	ids     []*Vector // columns that are the row id
-	keep    keeper
-	block   *Block
-	shapes  [1 << shapeBits]shape // by the hash of their prefix
-	prefix  int                   // bytes of a header up to the last wanted field, where each type has one
-	last    int                   // where the last part of a prefix lies in a header
-	mask    prefix                // the bits of a prefix that are used
+	fields []field // in the order of the table
+	texts  []*Vector
+	ids    []*Vector // columns that are the row id
+	keep   keeper
+	block  *Block
+	shapes [1 << shapeBits]shape // by the hash of their prefix
+	prefix int                   // bytes of a header up to the last wanted field, where each type has one
+	last   int                   // where the last part of a prefix lies in a header
+	mask   prefix                // the bits of a prefix that are used
 
 	nulls [BlockRows]uint64 // of the rows of the block, as those of their shapes
 	some  uint64            // the fields that are null in some of these rows
 
 	id       rowID
+	found    [maxFound]found
 	overflow payload // of the row that is being read
 	header   []byte  // of the shape that is being made, with pagePad bytes
 	value    []byte  // that lies in several pages
@@ -89,36 +90,16 @@ func (r *reader) guard(err *error) {
 // rows appends rows of the leaf until the block is full or the leaf ends. It
 // returns true after the last wanted row of the table.
 func (r *reader) rows(size int) (done bool, err error) {
-	first := leafHeader + 2*r.cells // where cells may begin
-	leaf := r.leaf
-	for r.block.N < size && r.cell < r.cells {
-		at := be16(leaf[leafHeader+2*r.cell:])
-		if at < first || at > r.usable-4 {
-			return false, &damage{r.number, "a cell lies outside of the page"}
-		}
-		bytes, n := short(leaf[at:])
-		at += n
-		if bytes > uint64(r.pages)*uint64(r.size) {
-			return false, &damage{r.number, "a row is larger than the file"}
-		}
-		at += r.id.next(leaf[at:])
-		id := r.id.id
-		r.cell++
-		if id < r.from || id > r.to || id == r.to && r.cell < r.cells {
-			return false, &damage{r.number, "row ids out of order"}
-		}
-		if id > r.high {
-			return true, nil
-		}
-		r.from = id + 1
-		if id < r.low {
-			continue
-		}
-		if err := r.row(leaf, at, int(bytes), id); err != nil {
+	n, done, err := r.find(min(size-r.block.N, len(r.found)))
+	if err != nil {
+		return false, err
+	}
+	for i := range r.found[:n] {
+		if err := r.row(&r.found[i]); err != nil {
 			return false, err
 		}
 	}
-	return false, nil
+	return done, nil
 }
 
 // keeper tells which rows are wanted by the number that their first column is.
@@ -146,6 +127,56 @@ func (k *keeper) has(record []byte, length int) bool {
 	return k.answer
 }
 
+// find finds the next n rows of the leaf, or what it has of them. It returns true after the
+// last wanted row of the table. (They are found before any is decoded, so that the processor
+// need not wait for one after the other to come from memory.)
+func (r *reader) find(limit int) (n int, done bool, err error) {
+	first, last := leafHeader+2*r.cells, r.usable-4 // where cells may begin
+	leaf, largest := r.leaf, uint64(r.pages)*uint64(r.size)
+	cell, cells, id, from := r.cell, r.cells, r.id, r.from
+	for ; n < limit && cell < cells; cell++ {
+		at := be16(leaf[leafHeader+2*cell:])
+		if at < first || at > last {
+			return 0, false, &damage{r.number, "a cell lies outside of the page"}
+		}
+		size, k := short(leaf[at:])
+		at += k
+		if size > largest {
+			return 0, false, &damage{r.number, "a row is larger than the file"}
+		}
+		if w := be32(leaf[at:]) >> (id.shift & 31); w == id.word+1 && w&0x7f != 0 { // Fast path
+			id.id, id.word = id.id+1, w
+			at += 4 - int(id.shift>>3)
+		} else {
+			id, k = decodeRowID(leaf[at:])
+			at += k
+		}
+		if id.id < from || id.id > r.to || id.id == r.to && cell+1 < cells {
+			return 0, false, &damage{r.number, "row ids out of order"}
+		}
+		if id.id > r.high {
+			done = true
+			break
+		}
+		if from = id.id + 1; id.id < r.low {
+			continue
+		}
+		r.found[n&(maxFound-1)] = found{at, int(size), id.id}
+		n++
+	}
+	r.cell, r.id, r.from = cell, id, from
+	return n, done, nil
+}
+
+// found is a row of the leaf.
+type found struct {
+	at, size int   // its payload
+	id       int64 // row id
+}
+
+// maxFound is the most rows that are found before they are decoded.
+const maxFound = 64
+
 // rowID is the last row id that was decoded. Most are one more than the one before, which
 // is easily seen: the last byte is one more, and the others are the same.
 type rowID struct {
@@ -154,32 +185,25 @@ type rowID struct {
 	shift uint32 // bits that are too many where 4 bytes are loaded for it
 }
 
-// next decodes the row id at the beginning of b, which has 9 bytes at least, and returns how
-// many bytes it has.
-func (r *rowID) next(b []byte) (n int) {
-	if w := be32(b) >> (r.shift & 31); w == r.word+1 && w&0x7f != 0 { // Fast path
-		r.id, r.word = r.id+1, w
-		return 4 - int(r.shift>>3)
-	}
-	return r.decode(b)
-}
-
-// decode is next for any row id.
-func (r *rowID) decode(b []byte) int {
+// decodeRowID decodes the row id at the beginning of b, which has 9 bytes at least, and returns
+// how many bytes it has.
+//
+//go:noinline
+func decodeRowID(b []byte) (r rowID, n int) {
 	id, n := varint(b)
-	r.id, r.word, r.shift = int64(id), math.MaxUint32, 0
+	r = rowID{int64(id), math.MaxUint32, 0}
 	if n <= 4 {
 		r.shift = uint32(32 - 8*n)
 		r.word = be32(b) >> r.shift
 	}
-	return n
+	return r, n
 }
 
-// row appends a row, if it is wanted, from the payload of size bytes that begins at leaf[at].
-func (r *reader) row(leaf []byte, at, size int, id int64) error {
-	n := r.block.N
+// row appends a row, if it is wanted.
+func (r *reader) row(f *found) error {
+	n, leaf, at, size := r.block.N, r.leaf, f.at, f.size
 	for _, v := range r.ids {
-		v.Int[n] = id
+		v.Int[n] = f.id
 	}
 	if size > r.usable-35 {
 		return r.long(at, size, n)
