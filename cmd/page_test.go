@@ -24,7 +24,7 @@ addEventListener("load", () => {
   const found = [...document.querySelectorAll("iframe")].map((frame) => {
     const page = frame.contentDocument, root = page.documentElement, wide = [], small = [], bare = [];
     for (const e of page.querySelectorAll("body *")) {
-      if (e.closest(".table, pre, svg") && !e.matches(".table, pre") || e.closest(".skip")) continue;
+      if (e.closest(".table, pre, svg") && !e.matches(".table, pre, caption") || e.closest(".skip")) continue;
       if (e.getBoundingClientRect().right > frame.clientWidth + 1) wide.push(e.outerHTML.slice(0, 80));
       if (e.textContent.trim() && parseFloat(frame.contentWindow.getComputedStyle(e).fontSize) < 11) small.push(e.tagName);
     }

@@ -172,6 +172,7 @@ func short(s string, to int) string {
 type axis struct {
 	unit      Unit
 	low, high float64
+	step      float64 // from tick to tick
 	ticks     []float64
 }
 
@@ -181,7 +182,7 @@ func newAxis(u Unit, low, high float64, n int) axis {
 		high = low + 1
 	}
 	step := nice((high - low) / float64(n))
-	a := axis{unit: u, low: low, high: high}
+	a := axis{unit: u, low: low, high: high, step: step}
 	for x := math.Ceil(low/step-1e-9) * step; x <= high+step*1e-9; x += step {
 		a.ticks = append(a.ticks, math.Round(x/step)*step+0) // no -0
 	}
@@ -197,6 +198,25 @@ func nice(x float64) float64 {
 		}
 	}
 	return 10 * power
+}
+
+// label is what a tick says: all those of an axis are in one unit, with as many decimals as
+// it takes to tell them apart.
+func (a *axis) label(x float64) string {
+	by, unit := 1.0, ""
+	switch most := max(math.Abs(a.ticks[0]), math.Abs(a.ticks[len(a.ticks)-1])); {
+	case a.unit == Ratio:
+		by, unit = 0.01, " %"
+	case a.unit == Count:
+	case most >= 1e6:
+		by, unit = 1e6, " s"
+	case most >= 1e3:
+		by, unit = 1e3, " ms"
+	default:
+		unit = " µs"
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(a.step/by)+1e-9)))
+	return strconv.FormatFloat(x/by, 'f', decimals, 64) + unit
 }
 
 // at is where a value lies, from 0 to 1; what lies outside is at the end.
@@ -217,9 +237,9 @@ func (a *axis) below(c *canvas, top, y float64) {
 		}
 		c.line("grid", at, top, at, y)
 		if class := "tick"; i%2 == 1 && len(a.ticks) > 5 {
-			c.text(class+" minor", anchor, at, y+15, a.unit.Show(x))
+			c.text(class+" minor", anchor, at, y+15, a.label(x))
 		} else {
-			c.text(class, anchor, at, y+15, a.unit.Show(x))
+			c.text(class, anchor, at, y+15, a.label(x))
 		}
 	}
 }
@@ -228,7 +248,7 @@ func (a *axis) below(c *canvas, top, y float64) {
 func (a *axis) beside(c *canvas, y func(float64) float64) {
 	for _, t := range a.ticks {
 		c.line("grid", 0, y(t), 1, y(t))
-		c.Leaf("text", a.unit.Show(t), "class", "tick", "text-anchor", atEnd, "x", "-6", "y", markup.Num(y(t)+4))
+		c.Leaf("text", a.label(t), "class", "tick", "text-anchor", atEnd, "x", "-6", "y", markup.Num(y(t)+4))
 	}
 }
 

@@ -134,16 +134,18 @@ func TestAxis(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{Micros, 0, 4000, "0 µs, 1 ms, 2 ms, 3 ms, 4 ms"},
+		{Micros, 0, 4000, "0 ms, 1 ms, 2 ms, 3 ms, 4 ms"},
 		{Micros, -120, 300, "-100 µs, 0 µs, 100 µs, 200 µs, 300 µs"},
+		{Micros, 2970, 4390, "3.0 ms, 3.5 ms, 4.0 ms"},
+		{Ratio, 0, 0.02, "0.0 %, 0.5 %, 1.0 %, 1.5 %, 2.0 %"},
 		{Ratio, 0, 1, "0 %, 20 %, 40 %, 60 %, 80 %, 100 %"},
-		{Micros, 3e6, 3.4e6, "3 s, 3.10 s, 3.20 s, 3.30 s, 3.40 s"},
-		{Count, 0, 0, "0, 0.20, 0.40, 0.60, 0.80, 1"},
+		{Micros, 3e6, 3.4e6, "3.0 s, 3.1 s, 3.2 s, 3.3 s, 3.4 s"},
+		{Count, 0, 0, "0.0, 0.2, 0.4, 0.6, 0.8, 1.0"},
 	} {
 		a := newAxis(c.unit, c.low, c.high, 5)
 		var ticks []string
 		for _, x := range a.ticks {
-			ticks = append(ticks, c.unit.Show(x))
+			ticks = append(ticks, a.label(x))
 		}
 		if got := strings.Join(ticks, ", "); got != c.want {
 			t.Errorf("%g to %g: %s, want %s", c.low, c.high, got, c.want)

@@ -70,11 +70,11 @@ func (i *Idle) holders(s *report.Section) {
 			report.Column{Title: "share", Kind: report.Ratio, Adds: true})
 		t.Top = maxWhys
 		for _, h := range c.Holders {
-			rank, thread := "", ""
+			rank, thread := report.Label("unknown"), report.Label("unknown")
 			if h.Thread != nil {
-				rank, thread = strconv.Itoa(int(*h.Rank)), strconv.FormatInt(*h.Thread, 10)
+				rank, thread = report.Str(strconv.Itoa(int(*h.Rank))), report.Str(strconv.FormatInt(*h.Thread, 10))
 			}
-			t.Row(report.Str(rank), report.Str(thread), report.Str(cmp.Or(h.Path, h.Doing)), report.Str(h.Why), report.Opt(perStep(h.Us, i.Steps)), report.Num(ratio(h.Ns, c.Ns)))
+			t.Row(rank, thread, report.Str(cmp.Or(h.Path, h.Doing)), report.Str(h.Why), report.Opt(perStep(h.Us, i.Steps)), report.Num(ratio(h.Ns, c.Ns)))
 		}
 	}
 }

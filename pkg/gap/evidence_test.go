@@ -2,10 +2,12 @@ package gap
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/flame"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // Time is divided to the ns, also where it is less than the samples are.
@@ -54,5 +56,16 @@ func TestDivide(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%+v: got %v, want %v", test.found, got, test.want)
 		}
+	}
+}
+
+// Time in which nobody knows who holds the interpreter lock is a row that says so.
+func TestUnknownHolder(t *testing.T) {
+	i := &Idle{Steps: 1, Causes: []Cause{{Ns: 2000, Holders: []Holder{{Rank: new(int32(0)), Thread: new(int64(7)), Ns: 1500}, {Ns: 500}}}}}
+	d, s := report.New(report.Plain("x"))
+	i.holders(s)
+	var page strings.Builder
+	if err := report.Markdown(&page, d, report.Options{}); err != nil || !strings.Contains(page.String(), "| unknown | unknown |") {
+		t.Errorf("%v:\n%s", err, page.String())
 	}
 }

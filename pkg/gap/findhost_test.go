@@ -205,7 +205,7 @@ func TestHolderOff(t *testing.T) {
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
 		eventtest.Sort(e.rows)
 		f := has(e.report(t), gap.GIL)
-		if f == nil || !strings.Contains(f.Evidence, "for 100 % of that thread 2 of rank 0 holds it") || !strings.Contains(f.Evidence, want) || strings.Count(f.Evidence, "its holder") != 1 {
+		if f == nil || !strings.Contains(f.Evidence, "for 100 % of that time, thread 2 of rank 0 holds it") || !strings.Contains(f.Evidence, want) || strings.Count(f.Evidence, "its holder") != 1 {
 			t.Errorf("%q: %+v", call, f)
 		}
 	}

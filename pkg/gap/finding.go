@@ -256,9 +256,9 @@ func (c *Cause) heldBy() string {
 	first := whole[most]
 	where := ", in " + cmp.Or(innermost(first.Path), first.Doing)
 	if first.Path == "" && first.Doing == idle.Untraced.String() {
-		where = " outside of any range and call that was recorded"
+		where = ", outside any recorded range or call"
 	}
-	text := fmt.Sprintf("; for %.0f %% of that thread %d of rank %d holds it%s", 100*ratio(threads[most], c.Ns), *first.Thread, *first.Rank, where)
+	text := fmt.Sprintf("; for %.0f %% of that time, thread %d of rank %d holds it%s", 100*ratio(threads[most], c.Ns), *first.Thread, *first.Rank, where)
 	if float64(waits) >= heldShare*float64(c.Ns) {
 		text += fmt.Sprintf("; for %.0f %% its holder waits for the GPU or for others: release it around what blocks", 100*ratio(waits, c.Ns))
 	}

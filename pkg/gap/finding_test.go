@@ -281,7 +281,7 @@ func TestSlackAndRuntime(t *testing.T) {
 	if has(rep, gap.GCManage) == nil || has(rep, gap.GIL) == nil {
 		t.Fatalf("no findings of the runtime in %+v", rep.Findings)
 	}
-	if text := has(rep, gap.GIL).Evidence; !strings.Contains(text, "; for 100 % of that thread 2 of rank 0 holds it outside of any range and call that was recorded") {
+	if text := has(rep, gap.GIL).Evidence; !strings.Contains(text, "; for 100 % of that time, thread 2 of rank 0 holds it, outside any recorded range or call") {
 		t.Errorf("the holder: %s", text)
 	}
 	s := rep.Slack

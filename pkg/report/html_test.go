@@ -131,3 +131,16 @@ func TestHTMLTable(t *testing.T) {
 		}
 	}
 }
+
+// No line of a page ends between a number and its unit, and what is copied from it is as it
+// was.
+func TestHTMLMeasures(t *testing.T) {
+	d, first := New(Plain("86.6 % of 5.63 ms"))
+	first.Say("in 3 steps of %s, 7 µs and %s: %s", Strong("1.21 s"), Name("wait 5 ms"), Command("sleep 2 s"))
+	page := render(t, HTML, d, Options{})
+	for _, want := range []string{"86.6\u00a0% of 5.63\u00a0ms</h1>", "in 3 steps of <strong>1.21\u00a0s</strong>, 7\u00a0µs and", "wait 5 ms", "sleep 2 s"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+}

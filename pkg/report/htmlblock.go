@@ -48,7 +48,7 @@ func (p *page) section(k int, s *Section) {
 		p.Open("section", "class", "first", "aria-label", "Answer")
 	} else {
 		p.Open("section", "aria-labelledby", anchor(k))
-		p.Leaf("h2", clip(s.Title, maxHTMLText), "id", anchor(k))
+		p.leaf("h2", s.Title, "id", anchor(k))
 	}
 	p.title = s.Title
 	for k, b := range s.Blocks {
@@ -98,7 +98,7 @@ func (p *page) figure(f *Drawing) {
 	p.figures++
 	id := fmt.Sprintf("f%d", p.figures)
 	p.Open("figure")
-	p.Leaf("figcaption", clip(f.Title, maxHTMLText))
+	p.leaf("figcaption", f.Title)
 	if drawing := figure.Draw(f.Plot, id, clip(f.Title, maxTitle), clip(f.Alt, maxHTMLText)); len(drawing) <= smallFigure || p.Len()+len(drawing) <= maxFigures {
 		p.Raw(string(drawing))
 	} else {
@@ -138,7 +138,7 @@ func (p *page) table(g *grid) {
 	p.Open("div", "class", "table", "role", "region", "aria-label", clip(label, maxTitle), "tabindex", "0")
 	p.Open("table")
 	if g.table.Title != "" {
-		p.Leaf("caption", clip(g.table.Title, maxHTMLText))
+		p.leaf("caption", g.table.Title)
 	}
 	p.Open("thead")
 	p.Open("tr")
@@ -229,11 +229,34 @@ func (p *page) text(t Text) {
 		case code:
 			p.Leaf("code", clip(s.text, maxHTMLText))
 		case strong:
-			p.Leaf("strong", clip(s.text, maxHTMLText), class(s.tone != Neutral, "class"), toneClass[s.tone])
+			p.leaf("strong", s.text, class(s.tone != Neutral, "class"), toneClass[s.tone])
 		default:
-			p.Text(clip(s.text, maxHTMLText))
+			p.prose(s.text)
 		}
 	}
+}
+
+// leaf writes an element that has only prose.
+func (p *page) leaf(element, text string, attrs ...string) {
+	p.Open(element, attrs...)
+	p.prose(text)
+	p.Close()
+}
+
+// measure is a number with its unit or sign.
+var measure = regexp.MustCompile(`[0-9] (?:%|[nmµ]?s\b)`)
+
+// prose writes a text whose lines do not end between a number and its unit. Commands and
+// names are not prose: they are copied as they are.
+func (p *page) prose(s string) {
+	s = clip(s, maxHTMLText)
+	from := 0
+	for _, at := range measure.FindAllStringIndex(s, -1) {
+		p.Text(s[from : at[0]+1])
+		p.Raw("\u00a0")
+		from = at[0] + 2
+	}
+	p.Text(s[from:])
 }
 
 // lines writes lines of text as they are.
