@@ -255,7 +255,7 @@ func (f *finder) expand(phase event.Phase, n int64, steps int, which, where stri
 
 // eagerIdle returns the idle time of the steps of a phase that the host spent in calls that
 // launch one kernel, in other calls, or in its own code, in us: not in waits for the GPU,
-// for memory or for the interpreter lock.
+// for memory, for the interpreter lock or for a CPU.
 func (f *finder) eagerIdle(phase event.Phase) (us float64) {
 	for _, c := range f.phaseCauses(phase) {
 		switch c.Cause {
@@ -267,7 +267,7 @@ func (f *finder) eagerIdle(phase event.Phase) (us float64) {
 			}
 		}
 	}
-	return us
+	return us - f.lostUs(phase, idle.Launch, idle.API, idle.Untraced, idle.Host)
 }
 
 // phaseCauses are the causes of the idle time of the steps of a phase, of all of it for noPhase.
@@ -284,20 +284,21 @@ func (f *finder) phaseCauses(phase event.Phase) []Cause {
 }
 
 // launchIdle returns the idle time of the steps of a phase in calls that launch kernels which
-// could be captured, in us, and where most of it is.
-func (f *finder) launchIdle(phase event.Phase) (us float64, path, source string) {
-	shares := f.capturableShares(phase)
+// could be captured, without what launching threads had lost their CPU for, in us, and where
+// most of it is.
+func (f *finder) launchIdle(phase event.Phase) (worth float64, path, source string) {
+	shares, lost := f.capturableShares(phase), f.lostIn(phase, idle.Launch)
 	most := 0.0
 	eachSite(f.phaseCauses(phase), event.Classes[event.Launch], func(s *Site) {
 		if s.launchesGraphs() {
 			return
 		}
-		part := s.Us * shares[s.Path]
-		if us += part; part > most {
+		part := (s.Us - us(lost[place{s.Site, s.Path}])) * shares[s.Path]
+		if worth += part; part > most {
 			most, path, source = part, s.Path, s.Source
 		}
 	})
-	return us, path, source
+	return worth, path, source
 }
 
 // eachEager calls fn with the kernels launched by themselves in the steps of a phase, by path

@@ -18,7 +18,8 @@ import (
 // What the operating system says of idle time, and what there is to do about it. These
 // findings stand beside those of calls and ranges. No time in a call that is a finding of its own
 // (one that waits or allocates) is in both: what it is off its CPU for is the call's, but where
-// that is a lock. Time in ranges and in calls that launch may be in both.
+// that is a lock. What launching threads have lost their CPU for is in no finding about graphs or
+// code that is compiled; other time in ranges and in calls that launch may be in both.
 
 // minDescheduled is the share of the idle time from which on it matters that launching
 // threads had to give up their CPU.
@@ -112,17 +113,28 @@ func (f *finder) lockedNs() map[place]int64 {
 	return locked
 }
 
-// lostUs is the idle time of a cause in which launching threads had lost their CPU.
-func (f *finder) lostUs(cause idle.Cause) float64 {
-	ns := int64(0)
+// lostIn adds up the idle time of the steps of a phase, of all of it for noPhase, in which
+// launching threads had lost their CPU, by place of some causes.
+func (f *finder) lostIn(phase event.Phase, causes ...idle.Cause) map[place]int64 {
+	lost := map[place]int64{}
 	for _, v := range f.views {
-		v.eachTotal(func(_ *scope, t *idle.Total) {
-			if key, why := f.c.sites.Undivided(t.Key); f.c.sites.Cause(key) == cause && why.Lost() {
-				ns += t.Ns
+		v.eachTotal(func(of *scope, t *idle.Total) {
+			key, why := f.c.sites.Undivided(t.Key)
+			if why.Lost() && (phase == noPhase || of.phase == phase) && slices.Contains(causes, f.c.sites.Cause(key)) {
+				lost[place{f.c.sites.Name(key), f.c.PathText(f.c.sites.Path(key))}] += t.Ns
 			}
 		})
 	}
-	return us(ns)
+	return lost
+}
+
+// lostUs adds that up over all places.
+func (f *finder) lostUs(phase event.Phase, causes ...idle.Cause) float64 {
+	all := int64(0)
+	for _, ns := range f.lostIn(phase, causes...) {
+		all += ns
+	}
+	return us(all)
 }
 
 // sum puts several whys together.

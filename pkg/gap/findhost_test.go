@@ -274,6 +274,74 @@ func TestClaimedOnce(t *testing.T) {
 	}
 }
 
+// TestPreemptedLaunch has the launching thread lose its CPU for 400 us in a call that launches
+// a kernel which a graph could hold: that time is AFFINITY's alone, and the finding about the
+// graph is worth what it is where nothing is lost.
+func TestPreemptedLaunch(t *testing.T) {
+	const off = 400_000
+	for _, test := range []struct {
+		want  string
+		eager func(step int) bool // else a graph is replayed
+		split bool
+	}{
+		{gap.GraphExpand, func(int) bool { return true }, false},
+		{gap.GraphFallback, func(step int) bool { return step%3 == 0 }, false},
+		{gap.GraphSplit, func(int) bool { return false }, true},
+	} {
+		worth := map[int64]float64{}
+		for _, lost := range []int64{0, off} {
+			e := &engine{now: 1_000}
+			from, step := int64(0), 0
+			preempted := func() {
+				e.now = max(e.now, e.free) + 20_000
+				e.rows = append(e.rows, hostRow(event.Run, from, e.now+1_000, "", -1, 3))
+				from = e.now + 1_000 + lost
+				e.rows = append(e.rows, hostRow(event.OS, e.now+900, from+100, "pthread_mutex_unlock", event.OSLock, -1))
+				e.slow = lost
+				e.launch("nvjet_qkv", event.GEMM)
+				e.slow = 0
+			}
+			e.steps(60, func() {
+				switch {
+				case test.split:
+					for range 6 {
+						e.replay("g1", "g2")
+						e.span("attention", event.Range, func() {
+							e.now = max(e.now, e.free) + 20_000
+							e.launch("rms_norm", event.Norm)
+							preempted()
+							e.launch("fmha", event.Attention)
+						})
+					}
+					e.replay("g1", "g2")
+				case test.eager(step):
+					for range 4 {
+						e.layer()
+					}
+					preempted()
+					e.layer()
+				default:
+					e.replay("g1", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "g9", "g10", "g11", "g12")
+				}
+				step++
+			}, nothing)
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+			eventtest.Sort(e.rows)
+			rep := e.report(t)
+			f, affinity := has(rep, test.want), has(rep, gap.Affinity)
+			if f == nil || (affinity != nil) != (lost > 0) {
+				t.Fatalf("%s, %d ns are lost: findings %+v", test.want, lost, rep.Findings)
+			}
+			if worth[lost] = f.UsStep; affinity != nil && f.UsStep+affinity.UsStep > rep.Idle.TotalUs/float64(rep.Idle.Steps) {
+				t.Errorf("%s and AFFINITY are worth %v and %v us of %v", test.want, f.UsStep, affinity.UsStep, rep.Idle.TotalUs/float64(rep.Idle.Steps))
+			}
+		}
+		if d := worth[off] - worth[0]; d < -30 || d > 30 {
+			t.Errorf("%s is worth %v us per step, and %v where the thread loses its CPU", test.want, worth[0], worth[off])
+		}
+	}
+}
+
 // TestSampledFamilies has the launching thread collect garbage for 120 of 400 us between
 // steps, while the GPU is idle, which samples alone show: they come ten times as often there as in the rest of
 // the step. Without collections nothing is found, and with a sampler that is off in every

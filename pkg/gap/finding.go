@@ -290,7 +290,7 @@ func (f *finder) runtime() {
 		}
 		switch c.Cause {
 		case event.Classes[event.GC]:
-			if own := c.Us - f.lostUs(idle.GC); f.worth(own) {
+			if own := c.Us - f.lostUs(noPhase, idle.GC); f.worth(own) {
 				f.add(GCManage, own, Finding{}, "the GPU waits %s for garbage collections, %.1f %% of idle time: freeze what is long-lived, collect between steps",
 					f.per(own), 100*own/f.rep.Idle.TotalUs)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
 )
 
@@ -40,10 +41,10 @@ func (f *finder) split() {
 	if most == 0 || most < steps { // less than once per step
 		return
 	}
-	path, worth := f.c.sites.PathText(best.path), 0.0
+	path, worth, lost := f.c.sites.PathText(best.path), 0.0, f.lostIn(noPhase, idle.Launch)
 	f.sites(event.Classes[event.Launch], func(s *Site) {
 		if s.Path == path && !s.launchesGraphs() {
-			worth += s.Us
+			worth += s.Us - us(lost[place{s.Site, s.Path}])
 		}
 	})
 	if f.worth(worth) {

@@ -11,7 +11,9 @@ import (
 
 // stepFact is what one step of a rank did, as far as findings ask.
 type stepFact struct {
-	idle     int64 // of all GPUs, in gaps that end in the step, ns
+	// idle is of all GPUs, in gaps that end in the step, ns. Here and below it is without what
+	// launching threads had lost their CPUs for, which is AFFINITY's.
+	idle     int64
 	loadNs   int64 // in calls that load code
 	forward  int32 // kernels of a forward pass that were launched by themselves
 	loose    int32 // other kernels that were
@@ -125,11 +127,12 @@ func (r *rank) addIdle(f *stepFact, d *gpu, a *activity) {
 	if from >= d.GapEnd {
 		return
 	}
-	f.idle += d.GapEnd - from
+	lost := r.idle.GapLost()
+	f.idle += max(0, d.GapEnd-from-lost)
 	if !a.Replayed && a.LaunchStart != none {
-		f.open += max(0, min(d.GapEnd, a.LaunchEnd)-from)
+		f.open += max(0, min(d.GapEnd, a.LaunchEnd)-from-lost)
 		if inForward(a.class) {
-			f.calls += max(0, min(d.GapEnd, a.LaunchEnd)-max(from, a.LaunchStart))
+			f.calls += max(0, min(d.GapEnd, a.LaunchEnd)-max(from, a.LaunchStart)-lost)
 		}
 	}
 	r.addDrain(d, a)

@@ -191,6 +191,9 @@ func (r *Rank) creditShares(sum *sums, whole int64, s span, g gapOf) {
 			ns = int64(float64(ns) / float64(whole) * float64(length))
 		}
 		ns = min(ns, s.end-at)
+		if _, why := r.sites.Undivided(c.key()); why.Lost() {
+			r.gapLost += ns
+		}
 		r.credit(at, at+ns, c.key(), g)
 		at += ns
 	}

@@ -105,7 +105,7 @@ func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	if d.End > none {
 		d.Idle += a.Start - d.End
 	}
-	r.gap = r.gap[:0]
+	r.gap, r.gapLost = r.gap[:0], 0
 	if from < a.Start {
 		r.attribute(d, from, a, first)
 		if !r.edges.marked() {
@@ -141,6 +141,9 @@ func (r *Rank) GapIn(causes uint) (ns int64) {
 	}
 	return ns
 }
+
+// GapLost returns for how long of the last idle gap the launching thread had lost its CPU, in ns.
+func (r *Rank) GapLost() int64 { return r.gapLost }
 
 // GapOpening returns what the last idle gap began in, with its site, undivided, and how
 // long that lasted; ok is false where nothing was attributed.
@@ -223,6 +226,9 @@ func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 			key := Key(runs[k].State)
 			undivided, why := r.sites.Undivided(key)
 			cause := r.sites.Cause(undivided)
+			if why.Lost() {
+				r.gapLost += end - from
+			}
 			r.observeBeside(from, end, h, why)
 			r.creditState(from, end, h, key, cause, g)
 			r.collect(h, from, end, key, cause, why, g)

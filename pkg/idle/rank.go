@@ -87,6 +87,7 @@ type Rank struct {
 	unknown   Key // what nobody knows a thread to be doing
 	estimated int64
 	gap       []lateAttribution // what the last gap was attributed to
+	gapLost   int64             // ns of it in which the launching thread had lost its CPU
 	edges     edges
 	holds     []hold // of the interpreter lock, in the order of their start
 	held      bool   // holds of the interpreter lock are recorded
