@@ -126,9 +126,11 @@ func (r *Row) time() float64 {
 
 // everywhere tells whether most of the operations' time changed by about the same
 // factor, as it does where the machine is in another state; an engine that changes
-// does so in places. It is false where there are no operations to ask.
+// does so in places. One operation is a place, however long it takes: where there are
+// others, a quarter of their time must have changed so, too. It is false where there are no
+// operations to ask.
 func (c *Comparison) everywhere() bool {
-	before, delta, same := 0.0, 0.0, 0.0
+	before, delta, longest := 0.0, 0.0, 0.0
 	each := func(f func(base, delta float64)) {
 		for i := range c.Operations {
 			if s := c.Operations[i].Self; s.Baseline != nil && s.Target != nil {
@@ -136,13 +138,17 @@ func (c *Comparison) everywhere() bool {
 			}
 		}
 	}
-	each(func(b, d float64) { before, delta = before+b, delta+d })
+	each(func(b, d float64) { before, delta, longest = before+b, delta+d, max(longest, b) })
+	same, others := 0.0, 0.0
 	each(func(b, d float64) {
 		if ratio := d * before / (b * delta); ratio > 0.5 && ratio < 2 {
 			same += b
+			if b < longest {
+				others += b
+			}
 		}
 	})
-	return before > 0 && 2*same >= before
+	return before > 0 && 2*same >= before && 4*others >= before-longest
 }
 
 // short says why small changes cannot be told, "" where they can.

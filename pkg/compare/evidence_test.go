@@ -80,18 +80,23 @@ func TestUnboundedQuantile(t *testing.T) {
 	}
 }
 
-// TestShortRuns says of a change in twenty steps that it may be a state that
-// outlasts them, unless it is large.
+// TestShortRuns says of a change of all operations in twenty steps that it may be a state
+// that outlasts them, unless it is large; not of one that most of them had no part in.
 func TestShortRuns(t *testing.T) {
 	short := func(e engine) engine {
 		e.steps = 20
 		return e
 	}
-	c := compared(t, short(plain(1)), short(plain(2).with("_update_requests", 500).with("_sample_async", 1800)), compare.Options{})
+	state := short(plain(2)).with("_update_requests", 500).with("_sample_async", 1800).with("_schedule", 180).with("_handle_responses", 450)
+	c := compared(t, short(plain(1)), state, compare.Options{})
 	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.Unknown, "20 steps") {
 		t.Errorf("a quarter more: %+v", r)
 	}
 	if r := row(t, c.Operations, "_sample_async"); r.Status != compare.Regression {
 		t.Errorf("twice as much: %+v", r)
+	}
+	c = compared(t, short(plain(1)), short(plain(2)).with("_sample_async", 1170), compare.Options{})
+	if r := row(t, c.Summary, "wall"); !r.Significant || r.Unknown != "" {
+		t.Errorf("the longest operation alone: %+v", r)
 	}
 }
