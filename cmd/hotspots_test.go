@@ -207,7 +207,7 @@ func TestHotspotsEvidence(t *testing.T) {
 	if got := order(alone); got[0] != "_process_requests" {
 		t.Fatalf("by time: %v", got)
 	}
-	if text := string(must(t, nil, "hotspots", profile)); !strings.Contains(text, "does not know whether the CPU is the bottleneck") {
+	if text := string(must(t, nil, "hotspots", profile)); !strings.Contains(text, "cannot tell whether the CPU is the bottleneck") {
 		t.Errorf("without a trace the report does not say what it cannot know:\n%s", text)
 	}
 	for _, from := range []string{"gaps", "diff"} {

@@ -55,7 +55,7 @@ tracediff.`,
 const statusFound = 1
 
 var diffFlags = []cli.Flag{
-	{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, a pattern such as 'a/*.sqlite', or the name of one that --save-baseline kept; again for each repetition", Default: []string{}, File: cli.Reads},
+	{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, a pattern such as 'a/*.sqlite', or the name of one that --save-baseline kept; repeatable, once for each repetition", Default: []string{}, File: cli.Reads},
 	{Name: "target", Usage: "a `RUN` of the target, likewise", Default: []string{}, File: cli.Reads},
 	{Name: "baseline-label", Usage: "call the baseline `NAME`", Check: checkLabel},
 	{Name: "target-label", Usage: "call the target `NAME`", Check: checkLabel},
@@ -64,7 +64,7 @@ var diffFlags = []cli.Flag{
 	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
 	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
 	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
-	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; again for more", Default: []string{}, Check: checkGate},
+	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
 	topFlag,
 	sourceMapFlag,
 	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),

@@ -18,7 +18,7 @@ import (
 var historyFlags = []cli.Flag{
 	{Name: "history", Usage: "say whether the run is worse than those before it, in the `FILE` that metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
 	{Name: "last", Usage: "compare with the last `N` runs", Default: history.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
-	{Name: "false-alarms", Usage: "call a run worse where nothing changed with at most the `CHANCE`", Default: history.DefaultAlpha, Check: checkChance, Group: manyRunsGroup},
+	{Name: "false-alarms", Usage: "the `CHANCE`, at most, that a run is called worse though nothing changed", Default: history.DefaultAlpha, Check: checkChance, Group: manyRunsGroup},
 	{Name: "fail-worse", Usage: "end with status 4 where the run is worse than those before it", Default: false, Group: manyRunsGroup},
 }
 
@@ -31,7 +31,7 @@ const statusWorse = 4
 // runsFlag and tagFlag make rows of many runs.
 var (
 	runsFlag = cli.Flag{Name: "runs", Usage: "each file, or NAME=FILE, is a run of its own: a trace, a stream, or metric rows; write a row for each run, scope and metric, after those that a FILE holds already", Default: false, Group: manyRunsGroup}
-	tagFlag  = cli.Flag{Name: "tag", Usage: "say of the run that `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; again for more", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
+	tagFlag  = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
 )
 
 // checkChance refuses what is no probability: 0 would never, 1 always call a run worse.

@@ -25,7 +25,7 @@ time, says of each what kind of waste it is and what to do about it, and which
 functions to profile next where a call hides the time. Several files are the
 ranks of one run: the largest time that a function has in any of them counts.
 
-A profile does not know whether the CPU is the bottleneck. A trace does:
+A profile cannot tell whether the CPU is the bottleneck. A trace can:
 --evidence takes the JSON of verdict, diff or gaps and puts first what a GPU
 waits for.
 
@@ -62,10 +62,10 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
 	{Name: "source", Usage: "read the source that a profile lacks from files below `DIR`; rows have it then, too", File: cli.Reads},
 	{Name: "evidence", Usage: "rank by how long a GPU waits, as the JSON `FILE` of verdict, diff or gaps says; - for standard input", File: cli.Reads},
-	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; again for more runs and rounds", Default: []string{}},
+	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
-	{Name: "types", Usage: "print the types of waste, what they are known by, and what to do about them", Default: false},
+	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
 	formatFlag("text (Markdown), html (a page), json, or rows as arrow, table, csv or jsonl", reportFormats...),
 	outputFlag,
 }

@@ -27,7 +27,7 @@ A stream without steps on standard input is measured over all GPU activity of
 each rank, as with --window trace.
 
 With --merge the files hold metric rows of parts of a run, as this command writes
-them, one part a process, a task or a machine. Times are added exactly; a rank
+them, one part per process, task or machine. Times are added exactly; a rank
 whose number an earlier file has gets the next free one; the same files in the
 same order make the same bytes. The median gap of steady steps and the intervals
 do not follow from those of the parts and are null.`,

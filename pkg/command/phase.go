@@ -14,7 +14,7 @@ var Phase = cli.Command{
 	Args:    "[FILE...]",
 	Description: `Phase reads the numbers of context and generation requests from the forward-step
 range that a step was launched under and adds them to the step's row (ctx, gen).
-A step with context requests is of the phase context, also when it has
+A step with context requests is of the phase context, even when it has
 generation requests as well; one with only generation requests of the phase
 generation; the phase of the others is unknown.`,
 	Examples: []string{

@@ -22,7 +22,7 @@ const choosingRows = "Choosing rows"
 // selectFlags are the flags that choose rows of the input. A checkpoint reads
 // little more than what they choose.
 var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
-	Name: "separate", Usage: "take several exports though they do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
+	Name: "separate", Usage: "take several exports even though they do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
 }, memoryFlag)
 
 // choiceFlags leave rows out.

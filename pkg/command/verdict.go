@@ -75,7 +75,7 @@ var verdictFlags = []cli.Flag{
 	outputFlag,
 	junitFlag,
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
-	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without one it is set in all; again for more", Default: []string{}},
+	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without it all three; repeatable", Default: []string{}},
 	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
 	topFlag,
 	strictFlag,

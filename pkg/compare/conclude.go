@@ -168,7 +168,7 @@ func (c *Comparison) explain() {
 		c.say("%s (%s).", r, change(r.Delta))
 	}
 	if !c.Runs.repeated() {
-		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes at least two runs per side, and there are %d and %d.", c.Runs.Baseline, c.Runs.Target)
+		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes at least two runs per side; the baseline has %d, the target %d.", c.Runs.Baseline, c.Runs.Target)
 	}
 }
 

@@ -41,6 +41,7 @@ type Question struct {
 	Instead string `json:"instead,omitempty"`
 
 	record *capture.Options // what to record so that it can; nil where recording does not help
+	keep   capture.Options  // what it was answered by, which a new recording is to have again
 }
 
 // Diagnosis is what a recording can answer.
@@ -114,12 +115,14 @@ func Examine(src event.Source) (*Diagnosis, error) {
 }
 
 // record says how to record what all questions lack.
-// One recording is to answer all of them: what the questions ask for is joined. Of a trace
-// by PyTorch's profiler only what the operating system knows takes another profiler.
+// One recording is to answer all of them: what the questions ask for is joined, with what
+// answered the others. Of a trace by PyTorch's profiler only what the operating system knows
+// takes another profiler.
 func (d *Diagnosis) record(torch bool) {
 	var all capture.Options
 	any := false
 	for _, q := range d.Questions {
+		all.Host, all.Collections = all.Host || q.keep.Host, all.Collections || q.keep.Collections
 		switch o := q.record; {
 		case o == nil:
 		case torch && !o.Host:
@@ -316,6 +319,7 @@ func why(f *found, q *Question) {
 	switch {
 	case len(lack) == 0:
 		q.Because = "recorded: " + strings.Join(have, ", ")
+		q.keep.Host = true
 		return
 	case len(have) == 0:
 		q.Can, q.Because = No, "not recorded: "+strings.Join(lack, ", ")
@@ -336,6 +340,7 @@ func collected(f *found, q *Question) {
 	switch {
 	case f.gc > 0:
 		q.Because = report.Counted(f.gc, "range") + " of collections"
+		q.keep.Collections = true
 	case f.kinds[event.Sample] > 0:
 		q.Can, q.Because = InPart, "by samples of the CPU: there are no ranges of collections"
 	default:

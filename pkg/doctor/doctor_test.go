@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 )
@@ -69,6 +70,10 @@ func TestNothingMissing(t *testing.T) {
 			if all := n == len(rows); q.Question == "Why do launching threads stall?" && (q.Can == Yes) != all {
 				t.Errorf("%d kinds: %q: %s, %s", n, q.Question, q.Can, q.Because)
 			}
+		}
+		// What is recorded again for collections has what answered the other questions.
+		if again := capture.Command(capture.Options{Host: true, Collections: true, Ranges: true}); n == len(rows) && d.Record != again {
+			t.Errorf("record %q, want %q", d.Record, again)
 		}
 	}
 }

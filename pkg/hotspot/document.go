@@ -88,7 +88,7 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 	if r.Steps > 0 {
 		what += fmt.Sprintf(", %s per step (%d steps, by %s)", report.Micros(r.TotalUs/float64(r.Steps)), r.Steps, r.StepsFrom)
 	}
-	s.Say("Profiled: %s. The profiler slows lines down, short ones most: compare shares, and rounds with each other.", what)
+	s.Say("Profiled: %s. The profiler slows lines down, short ones most: compare shares within a run, and rounds with one another.", what)
 	if len(r.Hotspots) > 0 && !r.HasSource() {
 		s.Note(report.Warn, "The profile holds no source text. Run it where the code is, and say where: %s", report.Command("hotspots --source DIR profile.lprof"))
 	}
@@ -96,7 +96,7 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 		s.Say("%s", remark)
 	}
 	if !v.Trace {
-		s.Note(report.Warn, "line_profiler does not know whether the CPU is the bottleneck: a line may take long while the GPUs are busy. A trace knows:")
+		s.Note(report.Warn, "line_profiler cannot tell whether the CPU is the bottleneck: a line may take long while the GPUs are busy. A trace can:")
 		s.Code("verdict trace.sqlite --format json | hotspots --evidence - profile.txt")
 	}
 }

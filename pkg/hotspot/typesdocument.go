@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Document is the catalogue for people: of each type what it is, what it is known by,
+// Document is the catalogue for people: of each type what it is, what it is recognised by,
 // and what to do about it, with the sources.
 func (c *Catalogue) Document() *report.Document {
 	d, first := report.New(report.Plain("Types of host waste"))
@@ -17,7 +17,7 @@ func (c *Catalogue) Document() *report.Document {
 		s.Say("Severity %s. The line %s.", string(t.Severity), t.What)
 		s.Say("Evidence: %s. Source: %s", t.Evidence, t.Source)
 		if calls := c.calls(t.Name); calls != "" {
-			s.Say("Known by: %s.", calls)
+			s.Say("Recognised by: %s.", calls)
 		}
 		for _, o := range c.Remedies {
 			if o.Type == t.Name {
