@@ -259,13 +259,24 @@ var osClasses = []event.Class{
 	event.OSLock, event.OSWait, event.OSJoin, event.OSSleep, event.OSIO, event.OSDriver, event.OSMemory, event.OSFile, event.Other,
 }
 
+// osIndex are the indices of classes in osname.Classes, that of other for those that are none.
+var osIndex = func() []int32 {
+	all := make([]int32, len(event.Classes))
+	for class := range all {
+		if all[class] = int32(slices.Index(osClasses, event.Class(class))); all[class] < 0 {
+			all[class] = int32(len(osClasses) - 1)
+		}
+	}
+	return all
+}()
+
 // osClass returns the index of a class in osname.Classes, that of other for one that is
 // not known.
 func osClass(class event.Class) int32 {
-	if k := slices.Index(osClasses, class); k >= 0 {
-		return int32(k)
+	if class < 0 || int(class) >= len(osIndex) {
+		class = event.Other
 	}
-	return int32(len(osClasses) - 1)
+	return osIndex[class]
 }
 
 // heldBy are the classes of overheads that hold a thread up.
@@ -281,14 +292,14 @@ func (r *Rank) Host(b *event.Batch, i int) {
 		return
 	}
 	start, end := b.Start.Values[i], b.End.Values[i]
-	class, ok := b.Class.Get(i)
-	if !ok {
-		class = event.Other
-	}
 	r.last = start
 	if b.Kind.Values[i] == event.Run {
 		r.observeRun(r.threadOf(id, start, true), b, i)
 		return
+	}
+	class, ok := b.Class.Get(i)
+	if !ok {
+		class = event.Other
 	}
 	h := r.hostThread(id, start)
 	h.Advance(start)
