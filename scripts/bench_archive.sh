@@ -53,7 +53,7 @@ measure() {
 million() { awk -v n="$1" 'BEGIN { print n / 1e6 }'; }
 
 mkdir -p "$work/tree/run"
-for ((from = 0; from < ranks; from += 4)); do # four at a time: gentrace holds them in memory
+for ((from = 0; from < ranks; from += 4)); do
 	n=$((ranks - from < 4 ? ranks - from : 4))
 	gentrace --ranks "$n" --events $((n * events)) --seed "$from" --reports -o "$work/%d.sqlite" 2>/dev/null
 	for ((i = 0; i < n; i++)); do mv "$work/$i.sqlite" "$work/tree/run/rank$((from + i)).sqlite"; done

@@ -137,14 +137,23 @@ func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
 	if err != nil {
 		return nil, opt, err
 	}
-	ts, truth, err := sim.SimulateTruth(cfg, c.Bool("reports"))
-	if err == nil && c.IsSet("truth") {
-		err = writeTruth(truth, c.String("truth"))
-	}
+	ts, err := simulated(c, cfg)
 	if len(ts) > 1 && !strings.Contains(c.String("output"), "%d") {
 		return nil, opt, errors.New("several reports need a %d in the name of the output")
 	}
 	return ts, opt, err
+}
+
+// simulated are the traces of a run, whose truth is written where that was asked for.
+func simulated(c *cli.Call, cfg sim.Config) ([]*sim.Trace, error) {
+	if !c.IsSet("truth") {
+		return sim.SimulateTraces(cfg, c.Bool("reports"))
+	}
+	ts, truth, err := sim.SimulateTruth(cfg, c.Bool("reports"))
+	if err == nil {
+		err = writeTruth(truth, c.String("truth"))
+	}
+	return ts, err
 }
 
 // writeTruth writes what was simulated.

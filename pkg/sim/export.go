@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -69,7 +70,7 @@ func export(t *Trace, sink exportSink, opt Options) error {
 	e.hostRows()
 	e.strings()
 	e.idle()
-	return e.err
+	return errors.Join(e.err, t.err())
 }
 
 // target is one open table and where its columns are.

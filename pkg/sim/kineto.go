@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -58,7 +59,7 @@ func (t *Trace) WriteKineto(w io.Writer, opt KinetoOptions) error {
 		k.offset -= k.base
 	}
 	k.document()
-	return k.w.Flush()
+	return errors.Join(k.w.Flush(), t.err())
 }
 
 const quarter = 91 * 86400 * 1_000_000_000

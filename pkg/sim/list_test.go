@@ -1,6 +1,9 @@
 package sim
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // TestList looks at sizes around the borders of the chunks.
 func TestList(t *testing.T) {
@@ -34,5 +37,56 @@ func TestList(t *testing.T) {
 		for range l.All() {
 			break
 		}
+	}
+}
+
+// TestListFile looks at rows that are not in memory, and at those that have to be.
+func TestListFile(t *testing.T) {
+	const n = listRoom + 3*listChunk + 5
+	var l List[Fill]
+	var samples List[CPUSample]
+	for i := range n {
+		l.Add(Fill{Bytes: int64(i)})
+		samples.Add(CPUSample{At: int64(i), Stack: []Frame{{1, 2}}})
+	}
+	held := 0
+	for _, chunk := range l.chunks {
+		held += cap(chunk)
+	}
+	if held > listRoom+2*listChunk {
+		t.Errorf("%d of %d rows are in memory", held, n)
+	}
+	l.Change(func(f *Fill) { f.Bytes *= 2 })
+	want := int64(0)
+	for f := range l.All() {
+		if f.Bytes != want {
+			t.Fatalf("row %d is %d", want/2, f.Bytes)
+		}
+		want += 2
+	}
+	at := int64(0)
+	for s := range samples.All() {
+		if s.At != at || s.Stack[0] != (Frame{1, 2}) {
+			t.Fatalf("sample %d is %v", at, *s)
+		}
+		at++
+	}
+	if want != 2*n || at != n || l.err != nil || samples.file != nil {
+		t.Errorf("%d and %d of %d rows, %v, a file for pointers: %v", want/2, at, n, l.err, samples.file != nil)
+	}
+}
+
+// TestListFull looks at a folder that takes no file: the trace is not written.
+func TestListFull(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()+"/missing")
+	var tr Trace
+	tr.AddProcess(Process{})
+	for range listRoom + 2*listChunk {
+		tr.Fills.Add(Fill{})
+	}
+	if path := t.TempDir() + "/x.sqlite"; tr.WriteSQLite(path, Options{}) == nil {
+		t.Error("no error")
+	} else if _, err := os.Stat(path); err == nil {
+		t.Error("a file")
 	}
 }

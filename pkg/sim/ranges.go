@@ -118,9 +118,7 @@ func (t *Trace) cut(ranges []recorded) *Trace {
 	c.Fills = keep(&t.Fills, func(f *Fill) bool { return in(f.Start) })
 	c.Calls = keep(&t.Calls, func(c *Call) bool { return in(c.Start) })
 	c.NVTX = keep(&t.NVTX, func(n *NVTXEvent) bool { return n.Kind == NVTXDomain || in(n.Start) })
-	for n := range c.NVTX.All() {
-		n.Open = n.Open || !in(n.End-1)
-	}
+	c.NVTX.Change(func(n *NVTXEvent) { n.Open = n.Open || !in(n.End-1) })
 	c.Syncs = keep(&t.Syncs, func(s *Sync) bool { return in(s.Start) })
 	c.Overheads = keep(&t.Overheads, func(o *Overhead) bool { return in(o.Start) })
 	return &c

@@ -34,7 +34,7 @@ const (
 // Each GPU is one queue: a kernel starts when its call was made and the kernel
 // before it is done, and a collective ends on all ranks at once.
 func Simulate(c Config) (*Trace, error) {
-	s, err := simulate(c, false)
+	s, err := simulate(c, false, false)
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +43,24 @@ func Simulate(c Config) (*Trace, error) {
 
 // SimulateReports is Simulate with one report for each rank, on clocks as far
 // apart as the Config says.
-func SimulateReports(c Config) ([]*Trace, error) {
-	s, err := simulate(c, true)
+func SimulateReports(c Config) ([]*Trace, error) { return SimulateTraces(c, true) }
+
+// SimulateTraces is SimulateTruth without the truth, of which nothing is kept.
+func SimulateTraces(c Config, split bool) ([]*Trace, error) {
+	s, err := simulate(c, split, false)
 	if err != nil {
 		return nil, err
 	}
 	return s.traces, nil
 }
 
-// simulate runs the simulation to its end; split makes each rank a report of its own.
-func simulate(c Config, split bool) (*simulator, error) {
+// simulate runs the simulation to its end; split makes each rank a report of its own, and
+// without told the truth of a step is forgotten when the next one begins.
+func simulate(c Config, split, told bool) (*simulator, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	s := &simulator{c: c}
+	s := &simulator{c: c, told: told}
 	s.newTraces(split)
 	s.addRanks()
 	s.addNoise()
@@ -117,6 +121,7 @@ type simulator struct {
 	// kernels of the step, of all ranks, before they are put in order
 	kernels []placedKernel
 	truth   Truth
+	told    bool // the truth of all steps is kept
 	segment int
 	ranges  []recorded // what was recorded, empty where all was
 }
@@ -300,11 +305,11 @@ func (t *Trace) shiftClock(offset, clockError int64) {
 
 // shift adds to the start and end of rows.
 func shift[T any](rows *List[T], offset int64, times func(*T) (start, end *int64)) {
-	for r := range rows.All() {
+	rows.Change(func(r *T) {
 		start, end := times(r)
 		*start += offset
 		*end += offset
-	}
+	})
 }
 
 // step simulates one step: the hosts up to their wait, the GPUs, the rest of

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"cmp"
-	"iter"
+	"errors"
 	"strings"
 )
 
@@ -280,40 +280,8 @@ func (t *Trace) Rows() int {
 		t.Calls.Len() + t.NVTX.Len() + t.Syncs.Len() + t.Overheads.Len()
 }
 
-// listChunk is the largest number of rows a List allocates at once.
-const listChunk = 1 << 14
-
-// List is a growing sequence of rows that never moves them: a trace of millions
-// of rows costs their size and no more. Its zero value is empty.
-type List[T any] struct {
-	chunks [][]T
-	n      int
-}
-
-// Add appends a row.
-func (l *List[T]) Add(v T) {
-	last := len(l.chunks) - 1
-	if last < 0 || len(l.chunks[last]) == cap(l.chunks[last]) {
-		l.chunks = append(l.chunks, make([]T, 0, min(max(8, l.n), listChunk)))
-		last++
-	}
-	l.chunks[last] = append(l.chunks[last], v)
-	l.n++
-}
-
-// Len is the number of rows.
-func (l *List[T]) Len() int { return l.n }
-
-// All goes through the rows in the order they were added. The pointers stay
-// valid, and a row may be changed through them.
-func (l *List[T]) All() iter.Seq[*T] {
-	return func(yield func(*T) bool) {
-		for _, chunk := range l.chunks {
-			for i := range chunk {
-				if !yield(&chunk[i]) {
-					return
-				}
-			}
-		}
-	}
+// err says why rows could not be kept, if they could not.
+func (t *Trace) err() error {
+	return errors.Join(t.Kernels.err, t.Replays.err, t.Copies.err, t.Fills.err, t.Calls.err, t.NVTX.err,
+		t.Syncs.err, t.Overheads.err, t.Switches.err, t.OSCalls.err, t.Samples.err)
 }

@@ -54,7 +54,7 @@ type TrueStep struct {
 // With Engine.SplitRanges the reports of the first range come first, then those
 // of the second.
 func SimulateTruth(c Config, split bool) ([]*Trace, *Truth, error) {
-	s, err := simulate(c, split)
+	s, err := simulate(c, split, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,6 +78,9 @@ func (s *simulator) conclude() {
 func (s *simulator) beginTruth(info stepInfo) {
 	for i, r := range s.ranks {
 		t := &s.truth.Ranks[i]
+		if !s.told {
+			t.Steps = t.Steps[:0]
+		}
 		t.Steps = append(t.Steps, TrueStep{Number: info.number, Ctx: info.ctx, Gen: info.gen,
 			Segment: s.segment, Start: math.MaxInt64, First: math.MaxInt64, Eager: true})
 		r.true = &t.Steps[len(t.Steps)-1]
