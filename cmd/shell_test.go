@@ -92,6 +92,9 @@ func (sh *terminal) shows(want string, keys ...string) {
 func TestCompletion(t *testing.T) {
 	program(t, "tmux")
 	dir := installed(t)
+	if err := os.WriteFile(filepath.Join(dir, "grown.sqlite"), nil, 0o644); err != nil { // which is no method
+		t.Fatal(err)
+	}
 	for name, s := range map[string]struct {
 		start []string
 		setup string
@@ -104,11 +107,14 @@ func TestCompletion(t *testing.T) {
 			t.Parallel()
 			program(t, name)
 			sh := openShell(t, dir, s.start...)
-			sh.shows("set up", fmt.Sprintf(s.setup, dir)+"; echo set' 'up", "Enter")
+			sh.shows("set up", fmt.Sprintf(s.setup, dir)+"; cd "+dir+"; echo set' 'up", "Enter")
 			for _, c := range [][2]string{
 				{"verdict --by allr", "verdict --by allreduce"},
 				{"tracediff --control dis", "tracediff --control discovery"},
 				{"isolate --segment-g", "isolate --segment-gap"},
+				{"verdict --by gr", "verdict --by graph"},
+				{"verdict gr", "verdict grown.sqlite"},
+				{"verdict --trace gro", "verdict --trace grown.sqlite"},
 				{"hostbound verd", "hostbound verdict"},
 				{"hostbound gaps --by gr", "hostbound gaps --by graph"},
 			} {

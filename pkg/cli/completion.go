@@ -30,10 +30,19 @@ _%[1]s() {
 if [[ "$funcstack[1]" == _%[1]s ]]; then _%[1]s "$@"; else compdef _%[1]s %[1]s; fi
 `,
 	"fish": `function _%[1]s_complete
-  set -l words (commandline -opc) (commandline -ct)
-  $words[1] $words[2..-1] --generate-bash-completion 2>/dev/null
+  set -l last (commandline -ct)
+  set -l words (commandline -opc) $last
+  set -l found ($words[1] $words[2..-1] --generate-bash-completion 2>/dev/null)
+  if set -q found[1]
+    printf '%%s\n' $found
+  else
+    set -l flag (string match -r '^--[^=]+=' -- $last)
+    for path in (__fish_complete_path (string replace -r '^--[^=]+=' '' -- $last))
+      echo "$flag$path"
+    end
+  end
 end
-complete -c %[1]s -a '(_%[1]s_complete)'
+complete -c %[1]s -f -a '(_%[1]s_complete)'
 `,
 }
 
