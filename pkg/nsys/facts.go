@@ -128,9 +128,14 @@ func (l *loader) countGPU(p *chunk, first int) {
 		switch p.table.kind {
 		case event.Kernel:
 			f.span.add(s.start, s.end)
+			reduces := int64(0)
 			for _, class := range p.class[i:j] {
-				f.classes[tallyOf[class&63]]++
+				if class == int64(event.Allreduce) {
+					reduces++
+				}
 			}
+			f.classes[tallyAllreduce] += reduces
+			f.classes[tallyOther] += int64(j-i) - reduces
 		case event.Graph:
 			f.span.add(s.start, s.end)
 			f.graphs += int64(j - i)

@@ -104,29 +104,26 @@ func (l *loader) addGPU(p *chunk, b *block, rows []int32) {
 // addNodes appends the graph nodes of rows that were added. Most chunks have none,
 // and then no column for them.
 func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
-	nodes := b.column("graphNodeId")
-	replayed := int64(0)
-	for _, i := range rows {
-		if !nodes.Null[i] && nodes.Int[i] != 0 {
-			replayed++
+	first, some := p.len()-len(rows), len(p.node) > 0
+	if !some {
+		p.node = append(p.node, blank[:first]...)
+	}
+	p.node = longer(p.node, len(rows))
+	to, from, replayed := p.node[first:], b.column("graphNodeId").Int, int64(len(rows))
+	for k, i := range rows {
+		node := from[i]
+		if node == 0 { // CUPTI's word for none, or null
+			node = none
+			replayed--
 		}
+		to[k] = node
+	}
+	if !some && replayed == 0 {
+		p.node = p.node[:0]
 	}
 	l.replayed += replayed
 	if p.table.kind == event.Kernel {
 		l.eager += int64(len(rows)) - replayed
-	}
-	if len(p.node) == 0 {
-		if replayed == 0 {
-			return
-		}
-		p.node = append(p.node, blank[:p.len()-len(rows)]...)
-	}
-	first := len(p.node)
-	p.node = appendRows(p.node, nodes, rows)
-	for i, node := range p.node[first:] {
-		if node == 0 { // CUPTI's word for none
-			p.node[first+i] = none
-		}
 	}
 }
 
