@@ -136,6 +136,9 @@ func (e *emitter) stored() uint64 {
 
 // put appends rows i to j of a table to the batch. It uses the columns that are stored.
 func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
+	if j == i+1 && t.kind != event.Run { // Fast path: rows of calls and of kernels are mostly by turns.
+		return e.putOne(t, rows, i)
+	}
 	b, at := e.batch, e.at
 	kinds := b.Kind.Values[at : at+j-i]
 	for k := range kinds {
@@ -159,6 +162,47 @@ func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
 	return err
 }
 
+// putOne is put for one row, of no kind that runs have.
+func (e *emitter) putOne(t *table, rows spill.Rows, i int) (err error) {
+	b, at := e.batch, e.at
+	b.Kind.Values[at] = t.kind
+	b.Start.Values[at], b.End.Values[at] = rows[colStart][i]+e.offset, rows[colEnd][i]+e.offset
+	setOne(&b.Class, at, rows[colClass][i])
+	if e.columns.Has(event.ColCorrelation) && !t.host {
+		setOne(&b.Correlation, at, rows[colCorrelation][i])
+	}
+	if t.gpu {
+		err = e.gpuRow(t.kind, rows, i)
+	} else {
+		err = e.hostRow(t.kind, rows, i, at)
+	}
+	e.at++
+	return err
+}
+
+// gpuRow is gpuRows for one row.
+func (e *emitter) gpuRow(kind event.Kind, rows spill.Rows, i int) error {
+	b, at := e.batch, e.at
+	if e.columns.Has(event.ColGraphNode) {
+		setOne(&b.GraphNode, at, rows[colNode][i])
+	}
+	if e.columns.Has(event.ColBytes) {
+		setOne(&b.Bytes, at, rows[colBytes][i])
+	}
+	e.gpuNames(b.Name.AppendCodes(e.names, 1), kind, rows[colName][i:i+1])
+	t := e.r.tracks[rows[colOwner][i]]
+	if t.device != none || kind != event.Sync {
+		b.Device.Set(at, t.shown)
+	}
+	if t.stream != none && e.columns.Has(event.ColStream) {
+		b.Stream.Set(at, t.stream)
+	}
+	if e.columns&launchColumns == 0 || e.fewLaunched && (kind != event.Kernel || event.Class(rows[colClass][i]) != e.launched) {
+		return nil
+	}
+	return e.setLaunch(t, rows[colCorrelation][i], at, at+1)
+}
+
 // shift puts times plus an offset into a column.
 func shift(to, times []int64, offset int64) {
 	to = to[:len(times)]
@@ -167,14 +211,15 @@ func shift(to, times []int64, offset int64) {
 	}
 }
 
+// setOne gives a row of a column, which is null, a value.
+func setOne[T ~int32 | int64](c *event.Ints[T], at int, v int64) {
+	if v != none {
+		c.Set(at, T(v))
+	}
+}
+
 // setAll gives the rows of a column from at on, which are null, values.
 func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
-	if len(values) == 1 { // Fast path: rows of calls and of kernels are mostly by turns.
-		if values[0] != none {
-			c.Set(at, T(values[0]))
-		}
-		return
-	}
 	to, all := c.Values[at:][:len(values)], true
 	for k, v := range values {
 		to[k] = T(v)
@@ -299,82 +344,4 @@ func nameOf(names []int32, code int64) int32 {
 		code = 0
 	}
 	return names[code]
-}
-
-// hostRows makes rows i to j of host rows those of the batch from at on.
-func (e *emitter) hostRows(kind event.Kind, rows spill.Rows, i, j int) error {
-	b := e.batch
-	for at := e.at; i < j; i, at = i+1, at+1 {
-		t := e.r.threads[rows[colOwner][i]]
-		if t.tid != none {
-			b.Thread.Set(at, t.tid)
-		}
-		if e.columns.Has(event.ColDomain) {
-			if d := e.domain(t.process, rows[colDomain][i]); d >= 0 {
-				b.Domain.Set(at, d)
-			}
-		}
-		if e.columns.Has(event.ColStack) && rows[colNode][i] != none {
-			b.Stack.Set(at, e.stacks[rows[colNode][i]])
-		}
-		if e.columns.Has(event.ColCPU) && rows[colBytes][i] != none {
-			b.CPU.Set(at, int32(rows[colBytes][i]))
-		}
-		if err := e.hostName(kind, rows[colName][i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// runRows makes rows i to j, of kind run, those of the batch from at on: they have a thread, no
-// name, and a CPU where that is known.
-func (e *emitter) runRows(rows spill.Rows, i, j int) {
-	b := e.batch
-	codes := b.Name.AppendCodes(e.names, j-i)
-	for k := range codes {
-		codes[k] = e.ours.none
-		b.Thread.Set(e.at+k, e.r.threads[rows[colOwner][i+k]].tid)
-	}
-	if e.columns.Has(event.ColCPU) {
-		setAll(&b.CPU, e.at, rows[colBytes][i:j])
-	}
-}
-
-// hostName appends the name of a host row.
-func (e *emitter) hostName(kind event.Kind, name int64) error {
-	names := &e.batch.Name
-	switch {
-	case name == noString || name == none:
-		names.AppendCode(e.names, e.ours.none)
-	case kind == event.API:
-		names.AppendCode(e.names, e.apis[name])
-	case name >= 0:
-		names.AppendCode(e.names, int32(name))
-	default:
-		at, length := literalAt(name)
-		text, err := e.r.store.Get(at, length, &e.scratch)
-		if err != nil {
-			return err
-		}
-		names.AppendBytes(text)
-	}
-	return nil
-}
-
-// domain returns the code of a process's domain, -1 where there is none or its name is
-// unknown.
-// The last one is kept, as ranges of one domain come one after the other.
-func (e *emitter) domain(p process, id int64) int32 {
-	if id == 0 || id == none {
-		return -1
-	}
-	key := domainKey{p, id}
-	if key != e.domainKey {
-		e.domainKey, e.domainNow = key, -1
-		if code, ok := e.domains[e.r.domains[key].name]; ok {
-			e.domainNow = code
-		}
-	}
-	return e.domainNow
 }
