@@ -178,11 +178,11 @@ func (r *report) viewTracks() []track {
 // not there.
 func (r *report) orphansOf(runs []*spill.Run, tracks []track, stride int) (orphans, sampled int64, err error) {
 	set := spill.Columns(colOwner, colCorrelation)
-	err = r.store.Scan(runs, set, -maxTime, maxTime, func(rows spill.Rows) error {
-		owners, ids := rows[colOwner], rows[colCorrelation]
-		for i := 0; i < len(owners); i += stride {
+	err = r.store.Sample(runs, set, stride, func(rows spill.Rows) error {
+		ids := rows[colCorrelation]
+		for i, owner := range rows[colOwner] {
 			sampled++
-			_, ok, err := tracks[owners[i]].launch(ids[i])
+			_, ok, err := tracks[owner].launch(ids[i])
 			if err != nil {
 				return err
 			}

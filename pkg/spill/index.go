@@ -198,6 +198,10 @@ func (l *layer) find(x *Index, key int64, block, row *int) (rows Rows, i int, ok
 		return nil, 0, false, err
 	}
 	keys := rows[Key]
+	if k := uint64(key) - uint64(keys[0]); k < uint64(len(keys)) && keys[k] == key { // Fast path: no key is left out.
+		*row = int(k)
+		return rows, int(k), true, nil
+	}
 	i = min(*row, len(keys)-1)
 	for range 8 {
 		if i < len(keys)-1 && keys[i] < key {
