@@ -14,6 +14,7 @@ func TestHomes(t *testing.T) {
 		{pythonCategory, "/opt/app/serve/x.py(3): f", "serve/x.py(3): f"},
 		{annotationCategory, "load /home/ann/model.bin (2)", "load model.bin (2)"},
 		{annotationCategory, "~ann/model.bin", "model.bin"},
+		{annotationCategory, `C:\\Users\\ann\\model.bin`, "model.bin"},
 		{operatorCategory, "compiled(/home/ann)", "compiled()"},
 		{annotationCategory, "step / home", "step / home"},
 		{overheadCategory, "/home/ann/x.so", "x.so"},
