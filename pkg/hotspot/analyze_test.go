@@ -211,6 +211,22 @@ func TestKinds(t *testing.T) {
 
 const executor = "tensorrt_llm/_torch/pyexecutor/py_executor.py"
 
+// An index by the comparison of plain numbers is no mask; of what may be a tensor it is.
+func TestComparedNumbers(t *testing.T) {
+	r := Analyze([]*lineprof.Profile{profile(fn("A.f", "a.py", 1,
+		line{0, 0, "def f(self, n: int, xs, m):"},
+		line{1000, 9, "    count = len(xs)"},
+		line{1000, 30, "    a = self.table[n > 3]"},
+		line{1000, 30, "    b = self.table[count > 3]"},
+		line{1000, 30, "    c = self.table[len(xs) == 0]"},
+		line{1000, 30, "    d = self.table[m > 3]"}))}, Options{})
+	for number, want := range map[int]bool{3: false, 4: false, 5: false, 6: true} {
+		if h := at(t, r, "A.f", number); (h.Type == GraphBreak) != want {
+			t.Errorf("line %d: %s, %q", number, h.Type, h.Evidence)
+		}
+	}
+}
+
 // TestDrillDown: a line that hides its function's time names the function to profile
 // next, and the variable's whole value.
 func TestDrillDown(t *testing.T) {

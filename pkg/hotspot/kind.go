@@ -116,13 +116,26 @@ func (b *body) assigned(name string, i, depth int) kind {
 	set := b.setBy[name]
 	before, _ := slices.BinarySearch(set, i)
 	if before == 0 {
-		return unknownKind
+		return b.declared(name)
 	}
 	j := set[before-1]
 	if s := &b.stmts[j]; len(s.Targets) == 1 {
 		return b.valueKind(s, j, depth-1)
 	}
 	return unknownKind // one of several: which of the values it got is not looked into
+}
+
+// declared is the kind that the function's head says a parameter is of.
+func (b *body) declared(name string) kind {
+	if len(b.stmts) > 0 && b.stmts[0].Keyword == "def" {
+		t := b.stmts[0].Tokens
+		for i := range max(0, len(t)-2) {
+			if t[i].Text == name && t[i+1].Text == ":" && made[t[i+2].Text] == numberKind {
+				return numberKind
+			}
+		}
+	}
+	return unknownKind
 }
 
 // valueKind is the kind of what a statement assigns.
