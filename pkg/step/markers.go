@@ -23,6 +23,7 @@ type markerRange struct {
 	first      int64 // where the first range with this id starts
 	text       string
 	thread     int64 // that opened it
+	shared     bool  // it is one with that of another thread
 }
 
 const noNumber = math.MinInt64
@@ -34,6 +35,7 @@ type markers struct {
 	inside int   // how many without a number lie in one of the same text that began just before
 	// crossed is how many begin during one that another thread opened, and are none of its step.
 	crossed int
+	shared  int64 // how many have ranges of several threads
 }
 
 // add appends a range, which starts no earlier than those before it, and returns
@@ -42,11 +44,12 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 	if len(m.ranges) >= 2*maxMarkers {
 		m.ranges = append(m.ranges[:0], m.ranges[maxMarkers:]...)
 	}
-	id, first, fresh := m.ids, start, true
+	id, first, fresh, shared := m.ids, start, true, false
 	if number != noNumber {
 		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= MergeMarkers; i-- {
 			if r := &m.ranges[i]; r.number == number && start-r.first <= MergeMarkers {
-				id, first, fresh = r.id, r.first, false
+				id, first, fresh, shared = r.id, r.first, false, r.shared || r.thread != thread
+				m.shared += int64(b2n(shared && !r.shared))
 				break
 			}
 		}
@@ -61,7 +64,7 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 		m.crossed += b2n(fresh && last.end > start && last.thread != thread)
 		maxEnd = max(end, last.maxEnd)
 	}
-	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text, thread})
+	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text, thread, shared})
 	return id, fresh
 }
 

@@ -155,11 +155,15 @@ func (r *rank) checkMarkers() {
 	}
 }
 
-// checkThreads warns where markers of several threads overlap: steps of engines that share a
-// process, or ranges beside those of the thread that launches.
+// checkThreads warns where markers of several threads overlap, or only some of them have the
+// same number at once: steps of engines that share a process, or ranges beside those of the
+// thread that launches.
 func (r *rank) checkThreads() {
 	if n := int64(r.markers.crossed); 50*n > r.markers.ids {
 		r.warn("%d of %d forward-step markers of rank %d begin during one of another thread: "+
 			"where these are of several engines, or copies of one another, their steps are torn; name those of one with --marker", n, r.markers.ids, r.id)
+	} else if n := r.markers.shared; 50*n > r.markers.ids && 10*n < 9*r.markers.ids {
+		r.warn("%d of %d forward-step markers of rank %d are one with a marker of another thread, the others are not: "+
+			"where the threads are several engines, some of their steps are joined; name those of one with --marker", n, r.markers.ids, r.id)
 	}
 }

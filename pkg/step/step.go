@@ -38,8 +38,8 @@
 // With "nvtx" and "allreduce" a warning says where so much is launched outside of
 // markers as makes a step: some iterations may have none. Markers are matched by time,
 // whatever thread opened them, as an engine may launch from another; a warning says where
-// those of several threads overlap, and with "nvtx" where some are of threads that launch
-// nothing beside others that do.
+// those of several threads overlap or only some of them are one, and with "nvtx" where
+// some are of threads that launch nothing beside others that do.
 //
 // A rank without allreduce kernels in a run that has them is a stage of a
 // pipeline: its steps are its marker ranges, or else its replays, or else come

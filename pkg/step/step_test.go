@@ -636,6 +636,25 @@ func besideThread(after int64) (rows []eventtest.Row) {
 	return rows
 }
 
+// engines are two threads of a process that number their own steps, each with a marker, a
+// launch and a kernel: of so many of ten the markers begin at once.
+func engines(together int64) (rows []eventtest.Row) {
+	for i := range int64(10) {
+		for thread := range int64(2) {
+			at := i*1_000_000 + thread*500_000*int64(b2i(i >= together)) + 60*thread
+			m := eventtest.New(event.NVTX, 0, at, at+50, fmt.Sprintf("_forward_step %d: 0 ctx reqs, 1 gen reqs", i))
+			m.Class, m.Thread = event.StepMarker, 1+thread
+			call := eventtest.New(event.API, 0, at+10, at+20, "cudaLaunchKernel")
+			call.Class, call.Thread = event.Launch, 1+thread
+			kernel := eventtest.New(event.Kernel, 0, at+30, at+5000, "k")
+			kernel.Device = int32(thread)
+			rows = append(rows, m, call, kernel)
+		}
+	}
+	eventtest.Sort(rows)
+	return rows
+}
+
 func TestWarnings(t *testing.T) {
 	var rows []eventtest.Row
 	for i := range int64(10) {
@@ -674,6 +693,8 @@ func TestWarnings(t *testing.T) {
 		{"twice", twice(), NVTX, []string{"10 of 20 forward-step markers of rank 0 lie inside another of the same text"}},
 		{"beside the launching thread", besideThread(1000), NVTX, []string{"10 of 20 forward-step markers of rank 0 are of threads that launch nothing"}},
 		{"across threads", besideThread(60), NVTX, []string{"10 of 20 forward-step markers of rank 0 begin during one of another thread", "10 of 20 forward-step markers of rank 0 are of threads"}},
+		{"two engines", engines(4), NVTX, []string{"4 of 16 forward-step markers of rank 0 are one with a marker of another thread, the others are not"}},
+		{"a thread for each GPU", engines(10), NVTX, nil},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
 		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
 		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200 ms divide them into 3 segments; if these are stalls within one benchmark, --segment-gap 399ms includes them"}},
