@@ -267,8 +267,30 @@ func (p *page) lines(s string) {
 			p.Text("…")
 			return
 		}
-		p.Text(clip(strings.TrimRight(line, "\r\n"), maxHTMLText))
+		p.command(clip(strings.TrimRight(line, "\r\n"), maxHTMLText))
 		p.Line()
+	}
+}
+
+// maxCommand is how many characters a command has: a longer line is no command.
+const maxCommand = 400
+
+// command writes a line so that, where it is too long, it is broken between its words: a
+// browser breaks flags at their hyphens.
+func (p *page) command(line string) {
+	if len(line) > maxCommand || p.Len() > maxFigures {
+		p.Text(line)
+		return
+	}
+	for k, word := range strings.Split(line, " ") {
+		if k > 0 {
+			p.Text(" ")
+		}
+		if len(word) > 1 && strings.Contains(word, "-") {
+			p.Leaf("span", word)
+		} else {
+			p.Text(word)
+		}
 	}
 }
 
