@@ -12,6 +12,9 @@ import (
 // maxTime is the largest time, in ns, that is taken for one: 100 years, so that sums fit.
 const maxTime = 100 * 365 * 86400 * 1_000_000_000
 
+// maxExponent is the largest one that is looked at digit by digit.
+const maxExponent = 64
+
 // nanoseconds returns the decimal number of microseconds that b is, rounded to
 // ns, half away from zero; false where it is none, or beyond maxTime.
 func nanoseconds(b []byte) (int64, bool) {
@@ -33,7 +36,8 @@ func unquoted(b []byte) []byte {
 
 // decimal returns the decimal number in b times 10^shift, rounded to a whole
 // number, half away from zero; false where b is none, or the number above limit.
-// Numbers with an exponent are taken as float64: whoever writes them had one.
+// An exponent moves the point, digit by digit; a number that it makes too small for that is
+// taken as a float64.
 func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
@@ -41,9 +45,13 @@ func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	}
 	v, n, ok := fixed(b, shift, limit)
 	if 0 < n && n < len(b) && (b[n] == 'e' || b[n] == 'E') {
-		f, err := strconv.ParseFloat(string(b), 64)
-		f = math.Round(f * math.Pow10(shift))
-		v, ok = uint64(f), (err == nil || errors.Is(err, strconv.ErrRange)) && f < float64(limit)
+		if e, err := strconv.Atoi(string(b[n+1:])); err == nil && shift+e >= 0 && e < maxExponent {
+			v, _, ok = fixed(b[:n], shift+e, limit)
+		} else {
+			f, err := strconv.ParseFloat(string(b), 64)
+			f = math.Round(f * math.Pow10(shift))
+			v, ok = uint64(f), (err == nil || errors.Is(err, strconv.ErrRange)) && f < float64(limit)
+		}
 	} else if n < len(b) {
 		return 0, false
 	}
