@@ -203,17 +203,14 @@ func nice(x float64) float64 {
 // label is what a tick says: all those of an axis are in one unit, with as many decimals as
 // it takes to tell them apart.
 func (a *axis) label(x float64) string {
-	by, unit := 1.0, ""
+	by, unit := 1.0, " µs"
 	switch most := max(math.Abs(a.ticks[0]), math.Abs(a.ticks[len(a.ticks)-1])); {
 	case a.unit == Ratio:
 		by, unit = 0.01, " %"
-	case a.unit == Count:
 	case most >= 1e6:
 		by, unit = 1e6, " s"
 	case most >= 1e3:
 		by, unit = 1e3, " ms"
-	default:
-		unit = " µs"
 	}
 	decimals := max(0, -int(math.Floor(math.Log10(a.step/by)+1e-9)))
 	return strconv.FormatFloat(x/by, 'f', decimals, 64) + unit
@@ -259,7 +256,6 @@ type Unit int8
 const (
 	Micros Unit = iota // microseconds
 	Ratio              // shares, shown in percent
-	Count              // numbers of things
 )
 
 // Show shows a number with its unit, with three digits.
@@ -269,8 +265,6 @@ func (u Unit) Show(x float64) string {
 		return "?"
 	case u == Ratio:
 		return digits(100*x) + " %"
-	case u == Count:
-		return digits(x)
 	case math.Abs(x) >= 999.5e3:
 		return digits(x/1e6) + " s"
 	case math.Abs(x) >= 999.5:
@@ -281,20 +275,12 @@ func (u Unit) Show(x float64) string {
 
 // digits shows three digits of a number, and all of those before the point.
 func digits(x float64) string {
-	s := strconv.FormatFloat(x, 'f', decimals(x), 64)
-	if f, _ := strconv.ParseFloat(s, 64); f == math.Trunc(f) {
-		return strconv.FormatFloat(f, 'f', 0, 64)
-	}
-	return s
-}
-
-func decimals(x float64) int {
-	a := math.Abs(x)
-	switch {
+	decimals := 2
+	switch a := math.Abs(x); {
 	case a >= 99.95 || a == 0:
-		return 0
+		decimals = 0
 	case a >= 9.995:
-		return 1
+		decimals = 1
 	}
-	return 2
+	return strconv.FormatFloat(x, 'f', decimals, 64)
 }

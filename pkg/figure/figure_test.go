@@ -140,7 +140,7 @@ func TestAxis(t *testing.T) {
 		{Ratio, 0, 0.02, "0.0 %, 0.5 %, 1.0 %, 1.5 %, 2.0 %"},
 		{Ratio, 0, 1, "0 %, 20 %, 40 %, 60 %, 80 %, 100 %"},
 		{Micros, 3e6, 3.4e6, "3.0 s, 3.1 s, 3.2 s, 3.3 s, 3.4 s"},
-		{Count, 0, 0, "0.0, 0.2, 0.4, 0.6, 0.8, 1.0"},
+		{Micros, 0, 0, "0.0 µs, 0.2 µs, 0.4 µs, 0.6 µs, 0.8 µs, 1.0 µs"},
 	} {
 		a := newAxis(c.unit, c.low, c.high, 5)
 		var ticks []string
