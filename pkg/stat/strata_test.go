@@ -147,6 +147,37 @@ func TestSharesCover(t *testing.T) {
 	}
 }
 
+// Of many strata, some of one kind, in which few samples each were drawn at random, intervals
+// hold the true share as often as they say, and no more.
+func TestSharesOfManyStrata(t *testing.T) {
+	const runs, strata = 3000, 40
+	held := 0.0
+	for seed := range uint64(runs) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		var drawn []Drawn
+		var lengths []float64
+		hit, size := 0.0, 0.0
+		for stratum := range int32(strata) {
+			share := []float64{0, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5}[stratum%8]
+			length, n := 500+1000*rng.Float64(), 4+rng.IntN(12)
+			hit, size = hit+share*length, size+length
+			for range n {
+				d := Drawn{Weight: length / float64(n), Stratum: stratum, Part: int32(len(drawn))}
+				if rng.Float64() < share {
+					d.Kind = 1
+				}
+				drawn, lengths = append(drawn, d), append(lengths, 1)
+			}
+		}
+		if s := Shares(drawn, 2, Sampler{1, lengths})[1]; s.Low <= hit/size && hit/size <= s.High {
+			held++
+		}
+	}
+	if held /= runs; held < 0.93 || held > 0.97 {
+		t.Errorf("%.3f of the intervals hold the true share", held)
+	}
+}
+
 // The same samples have the same shares, to the last bit.
 func TestSharesAreTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
