@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -174,11 +175,12 @@ func (f *finder) where(p place) string {
 // about once per step, outside of the forward pass, an event before a stream. A wait for
 // the whole device is never meant for them, and who polls or copies and launches nothing is a
 // watchdog, or fetches something else.
-// About once is 0.5 to 1.5 times per step. Of equal ones the first by name is it, so that
-// the same run always has the same answer.
+// About once is 0.5 to 1.5 times per step. Of the same calls one in a range that does not
+// prepare inputs goes first, then the one that takes longest, as that waits for what the step
+// has launched, then the first by name, so that the same run always has the same answer.
 func (f *finder) tokenWait(list []*wait) *wait {
 	var best *wait
-	score := 0
+	score, longest := 0, int64(0)
 	for at, k := range f.calls {
 		n := float64(k.count) / f.steps
 		s := 0
@@ -192,8 +194,11 @@ func (f *finder) tokenWait(list []*wait) *wait {
 		case k.parts > 0:
 			s = 1
 		}
-		if s > score || s == score && s > 0 && at.path+at.call < best.path+best.call {
-			best, score = &wait{place: at}, s
+		if s = 2 * s; s > 0 && at.path != "" && marker.ClassNVTX(innermost(at.path)) != marker.Prep {
+			s++
+		}
+		if s > score || s == score && s > 0 && (k.ns > longest || k.ns == longest && at.path+at.call < best.path+best.call) {
+			best, score, longest = &wait{place: at}, s, k.ns
 		}
 	}
 	return best

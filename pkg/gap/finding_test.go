@@ -357,6 +357,39 @@ func TestWaitBeforeSmallKernels(t *testing.T) {
 	}
 }
 
+// Of two waits with the same call the one that brings tokens back is not the one that prepares
+// inputs; and what a wait is worth goes on behind a small kernel, up to where the thread waits again.
+func TestTwoWaits(t *testing.T) {
+	long := strings.Split(strings.Repeat("gemm ", 400), " ")[:400]
+	for _, c := range []struct {
+		name, call, path string // the wait that can be left out
+		lo, hi           float64
+	}{{"inputs", "cudaStreamSynchronize", "_prepare_inputs", 0, 20}, {"before sampling", "cudaDeviceSynchronize", "", 250, 330}} {
+		e := &engine{}
+		wait := func(call string) { e.call(call, event.APISync, max(4_000, e.free-e.now+2_000)) }
+		e.steps(20, func() { e.replay(long...) }, func() {
+			if c.path == "" {
+				wait(c.call)
+			}
+			e.launch("argmax", event.Sampling)
+			e.now += 300_000
+			e.span("_update_requests", event.Range, func() { wait("cudaStreamSynchronize") })
+			e.span("_prepare_inputs", event.Prep, func() {
+				if e.now += 100_000; c.path != "" {
+					wait(c.call)
+				}
+			})
+		})
+		got := map[string]float64{}
+		for _, f := range e.report(t).Findings {
+			got[f.Site+f.Path] += f.UsStep
+		}
+		if us := got[c.call+c.path]; us < c.lo || us > c.hi || got["cudaStreamSynchronize_update_requests"] > 0 {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 // What is freed after a wait for the GPU is the allocator's time and not the wait's, too.
 func TestWaitBeforeFree(t *testing.T) {
 	e, long := &engine{now: 1_000_000}, slices.Repeat([]string{"nvjet"}, 400)
