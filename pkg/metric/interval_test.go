@@ -61,8 +61,8 @@ func TestIntervals(t *testing.T) {
 					t.Errorf("%d steps: %s.%s is %v in %v", n, r.Scope, r.Metric, v, *r.Interval)
 				}
 				if r.Metric == metric.GPUIdle && n <= 1025 {
-					v, whole, half := r.Value(), (lo+hi)/2, (hi-lo)/2
-					want := metric.Interval{Low: min(v, whole) - half, High: max(v, whole) + half}
+					moved := r.Value() - stat.Mean(idle)/stat.Mean(period)
+					want := metric.Interval{Low: lo + min(0, moved), High: hi + max(0, moved)}
 					if math.Abs(r.Interval.Low-want.Low) > 1e-12 || math.Abs(r.Interval.High-want.High) > 1e-12 {
 						t.Errorf("%d steps of %d ranks: %s in %v, want %v", n, ranks, r.Metric, *r.Interval, want)
 					}

@@ -58,17 +58,20 @@
 // (Lazarus, Lewis, Stock and Watson 2018, with fewer coefficients than they recommend):
 // so it hardly matters what is true of the others. What matters is how much more the mean
 // varies than these two do. Where steps are independent that is nothing; where
-// correlations have no sum it is three times as much (fractionally integrated noise of
-// order 0.3; Robinson 2005 and Abadir, Distaso and Giraitis 2009 for standard errors with
+// correlations have no sum it is three to five times as much (fractionally integrated noise;
+// Robinson 2005 and Abadir, Distaso and Giraitis 2009 for standard errors with
 // an estimated order). All coefficients together say how probable each is ([memories]),
 // and the error has the mixture of what they make of it, as above. The level is 95.7 %,
 // for what a run happens not to show. The price is width: two and a half times that of an
 // interval for independent steps, three to four where neighbours are similar.
-// What no stretch of the run came to is not in the interval ([Estimator.Ratio]): a burst
-// makes it wide on the side of the burst, and not on the other. Where steps are independent
-// that takes away next to nothing, where few bursts are, in 60 steps, three tenths of the
-// width, and less than one in a hundred of the truths held. Where neighbouring stretches are
-// similar the run does not show how far it goes, and the bounds are further off.
+// Where bursts are seldom, a run that had few of them shows too little of their time and of
+// how uncertain it is: the variance of the sum is taken to rise with the sum, by what the third
+// cumulant says ([skew]), which makes the interval longer on the side of the bursts
+// and shorter on the other.
+// What no stretch of the run came to is not in the interval ([Estimator.Ratio]). Where steps
+// are independent that takes away next to nothing, where few bursts are, in 60 steps, a third
+// to a half of the width, and less than one in a hundred of the truths held. Where neighbouring
+// stretches are similar the run does not show how far it goes, and the bounds are further off.
 //
 // Rejected for ratios: two coefficients without such weights, at 96.6 %, which hold
 // long memory in 91 %; more coefficients, or the scale of all of them, whose intervals are

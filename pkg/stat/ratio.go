@@ -14,9 +14,10 @@ const levelRatio = 0.957
 // Ratio returns the interval that holds, with probability Level, the ratio of the
 // sums of two sequences that num and den are samples of, made of so many steps:
 // the ratio is made linear in both, and what each sample contributes to it beyond
-// its share is a sequence as for Influence. The interval reaches no further than the
-// ratios of single stretches do ([stretches]), and holds the ratio of all. ok is false
-// where there are fewer than MinSamples samples, or den adds up to nothing.
+// its share is a sequence as for Influence. Where single stretches ([stretches]) lie far to
+// one side the interval is longer there, and shorter on the other ([skew]); it reaches no
+// further than their ratios do, and holds the ratio of all. ok is false where there are
+// fewer than MinSamples samples, or den adds up to nothing.
 func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok bool) {
 	var x, y float64
 	for i := range num {
@@ -40,8 +41,31 @@ func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok
 	}
 	m := w.memories.error(&e)
 	half := m.beyond(1 - levelRatio)
+	g := half * skew(u) / 2
 	least, most := extremes(num, den, r)
-	return max(r-half, min(r, least)), min(r+half, max(r, most)), true
+	return max(r-half*(math.Hypot(1, g)-g), min(r, least)), min(r+half*(math.Hypot(1, g)+g), max(r, most)), true
+}
+
+// skew is by what share the variance of the sum of u is larger where the true sum is larger
+// by one, as it is where bursts are seldom: a run that had few of them shows too little of
+// both. It is the third cumulant over the square of the second, of stretches, halved, as half
+// of an interval is more than twice the standard error. With x the distance from the
+// sum, the ends solve x² = half² (1 + skew x).
+func skew(u []float64) float64 {
+	var second, third float64
+	parts := min(stretches, len(u))
+	for k := range parts {
+		sum := 0.0
+		for _, v := range u[k*len(u)/parts : (k+1)*len(u)/parts] {
+			sum += v
+		}
+		second += sum * sum
+		third += sum * sum * sum
+	}
+	if second == 0 {
+		return 0
+	}
+	return third / (second * second) / 2
 }
 
 // stretches is the number of parts of a sequence whose ratios bound the interval of the
@@ -113,36 +137,26 @@ type way struct {
 	ofMean   float64   // variance of the mean, times the number of samples
 }
 
-// Beforehand it is as probable that the influence of a sample has an end as that it has
-// none, and if it has, as probable that there is none at all. Within these, all ways are
-// equally probable.
-const (
-	priorNone    = 0.25
-	priorShort   = 0.25
-	priorLasting = 0.5
-)
+// longOrder is the order of integration of noise whose correlations have no sum: from there
+// on the mean varies five times as much as the lowest coefficients show, and more. It stands
+// for the lower orders, too.
+const longOrder = 0.35
 
-// newMemories works the ways out for sequences of n samples: states that are forgotten
-// within up to a quarter of the sequence (autoregressions of first order), alone or below
-// as much noise or four times as much; and fractionally integrated noise, whose
-// correlations die out too slowly to have a sum (Hosking 1981), of orders up to 0.35:
-// from there on the mean varies five times as much as the lowest coefficients show, and more.
+// newMemories works the ways out for sequences of n samples: none; states that are forgotten
+// within up to a quarter of the sequence (autoregressions of first order); and
+// fractionally integrated noise, whose correlations die out too slowly to have a sum
+// (Hosking 1981). Beforehand each of the three is equally probable, and so are all times
+// of memory.
 func newMemories(n int) *memories {
 	m := &memories{n: n, power: cosinesFor(n)}
-	var short, lasting [][]float64
+	var short [][]float64
 	for tau := 1.0; tau <= float64(n)/4; tau *= 2 {
-		for _, white := range []float64{0, 0.5, 0.8} {
-			short = append(short, covariances(n, func(k float64, _ float64) float64 { return (1 - white) * math.Exp(-k/tau) }))
-		}
-	}
-	for percent := 5; percent <= 35; percent += 5 {
-		d := float64(percent) / 100
-		lasting = append(lasting, covariances(n, func(k, before float64) float64 { return before * (k - 1 + d) / (k - d) }))
+		short = append(short, covariances(n, func(k, _ float64) float64 { return math.Exp(-k / tau) }))
 	}
 	waves := m.waves()
-	m.add(waves, priorNone, covariances(n, func(_, _ float64) float64 { return 0 }))
-	m.add(waves, priorShort, short...)
-	m.add(waves, priorLasting, lasting...)
+	m.add(waves, covariances(n, func(_, _ float64) float64 { return 0 }))
+	m.add(waves, short...)
+	m.add(waves, covariances(n, func(k, before float64) float64 { return before * (k - 1 + longOrder) / (k - longOrder) }))
 	return m
 }
 
@@ -178,10 +192,10 @@ func (m *memories) waves() [][]float64 {
 	return rows
 }
 
-// add adds ways of so much probability together.
-func (m *memories) add(waves [][]float64, prior float64, covariances ...[]float64) {
+// add adds ways that together are as probable as others that are added.
+func (m *memories) add(waves [][]float64, covariances ...[]float64) {
 	for _, c := range covariances {
-		w := way{prior: math.Log(prior / float64(len(covariances)))}
+		w := way{prior: -math.Log(float64(len(covariances)))}
 		for j, row := range waves {
 			sum := 0.0
 			for k, v := range row {

@@ -96,6 +96,43 @@ func TestRatioWithinStretches(t *testing.T) {
 	}
 }
 
+// TestRatioOfBursts: a run of few bursts shows too little of both their time and how uncertain
+// it is. Were intervals as long below as above nine in ten would hold the truth. What is
+// left of the time has the same interval, turned around.
+func TestRatioOfBursts(t *testing.T) {
+	const runs, n, chance, size, lasts = 1000, 60, 0.06, 0.6, 3
+	const truth = 1 + chance*size*lasts
+	rng := rand.New(rand.NewPCG(8, 8))
+	var est Estimator
+	held, den, rest := 0, make([]float64, n), slices.Repeat([]float64{3}, n)
+	for range runs {
+		num := make([]float64, n+lasts)
+		for i := range num {
+			if num[i] += 1 + 0.03*rng.NormFloat64(); rng.Float64() < chance {
+				more := size * rng.ExpFloat64()
+				for k := i; k < min(i+lasts, n+lasts); k++ {
+					num[k] += more
+				}
+			}
+		}
+		num = num[lasts:]
+		for i := range den {
+			den[i] = num[i] + rest[i]
+		}
+		lo, hi, ok := est.Ratio(num, den, n)
+		if ok && lo <= truth/(truth+3) && truth/(truth+3) <= hi {
+			held++
+		}
+		low, high, _ := est.Ratio(rest, den, n)
+		if math.Abs(low-(1-hi)) > 1e-12 || math.Abs(high-(1-lo)) > 1e-12 {
+			t.Fatalf("%v to %v, and the rest %v to %v", lo, hi, low, high)
+		}
+	}
+	if held < 915 || held > 980 {
+		t.Errorf("%d of %d intervals hold the truth", held, runs)
+	}
+}
+
 // TestRatioOfSmooth: where neighbouring stretches are similar the run does not show how far
 // it goes, and more of the intervals hold the truth than if it did.
 func TestRatioOfSmooth(t *testing.T) {
