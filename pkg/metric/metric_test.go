@@ -144,7 +144,7 @@ func TestAgainstReference(t *testing.T) {
 			}
 		}
 	}
-	if applicable < 500 || unsegmented < 100 || replays < 1000 || waits < 100 {
+	if applicable < 500 || unsegmented < 100 || replays < 1000 || waits < int(seeds/8) {
 		t.Errorf("%d scopes with exposed preparation, %d ranks without a benchmark, %d replays, %d traces with waits for requests: the traces show too little",
 			applicable, unsegmented, replays, waits)
 	}
