@@ -110,7 +110,7 @@ const ownCauses = 1<<idle.Alloc | 1<<idle.GC | 1<<idle.GIL
 // The first gap of a GPU after a wait is divided by idle already: what lies in the call is
 // the call's, the rest is drained here. Of later gaps the launch's lateness counts, up to
 // the length of the wait, until another wait of the same thread begins; of a gap in which
-// it begins, what lies before it.
+// it begins, what lies before it, but where it opens in a wait, which is worth the rest.
 func (r *rank) addDrain(d *gpu, a *activity) {
 	wait := r.lastBlocked(a.LaunchThread, a.LaunchStart)
 	if wait == d.lead.wait && d.lead.left == 0 { // Fast path: most gaps are no wait's doing.
@@ -122,7 +122,7 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 		return
 	}
 	others := r.idle.GapIn(ownCauses)
-	if before := min(wait.start, d.GapEnd) - d.GapStart - others; wait != d.lead.wait && d.GapStart >= d.lead.wait.end && before > 0 {
+	if before := min(wait.start, d.GapEnd) - d.GapStart - others; wait != d.lead.wait && d.GapStart >= d.lead.wait.end && before > 0 && !r.c.waits(k) {
 		tallied(&g.drains, d.lead.key, tally{ns: min(before, d.lead.left)})
 	}
 	switch {

@@ -390,6 +390,26 @@ func TestTwoWaits(t *testing.T) {
 	}
 }
 
+// What opens a gap is worth the rest of it: no other wait is worth the same time.
+func TestWaitsInARow(t *testing.T) {
+	long, e := slices.Repeat([]string{"gemm"}, 400), &engine{}
+	wait := func(call string) { e.call(call, event.APISync, max(4_000, e.free-e.now+2_000)) }
+	e.steps(20, func() { e.replay(long...) }, func() {
+		e.span("first", event.Range, func() { wait("cudaDeviceSynchronize") })
+		e.replay(long...)
+		wait("cudaDeviceSynchronize")
+		e.now += 300_000
+		wait("cudaStreamSynchronize")
+	})
+	got := map[string]float64{}
+	for _, f := range e.report(t).Findings {
+		got[f.Site+f.Path] += f.UsStep
+	}
+	if us := got["cudaDeviceSynchronizefirst"]; us > 50 || got["cudaDeviceSynchronize"] < 250 {
+		t.Errorf("%v", got)
+	}
+}
+
 // What is freed after a wait for the GPU is the allocator's time and not the wait's, too.
 func TestWaitBeforeFree(t *testing.T) {
 	e, long := &engine{now: 1_000_000}, slices.Repeat([]string{"nvjet"}, 400)
