@@ -67,14 +67,14 @@ func (c *Context) memory() int64 {
 // little that is the program itself, and never all of it.
 func (c *Context) limit(size, rows int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		others := max(rows+c.keeps*3/2+24<<20, size/5)
+		others := max(rows+c.keeps*3/2+32<<20, size/5)
 		debug.SetMemoryLimit(max(size-others, 24<<20))
 	}
 }
 
-// keep sets an eighth of the budget aside for what is kept of runs, and returns how much
+// keep sets a 32nd of the budget aside for what is kept of runs, and returns how much
 // that is for each.
 func (c *Context) keep(runs int) int64 {
-	c.keeps = c.budget() / 8
+	c.keeps = c.budget() / 32
 	return c.keeps / int64(max(runs, 1))
 }

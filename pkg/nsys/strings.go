@@ -102,7 +102,7 @@ var errStrings = errors.New("its names do not fit into the memory that may be us
 // bytes.
 func (t *stringTable) load(s scanner, columns map[string][]string, limit int64) error {
 	want := append(ints("id"), textColumns("value")...)
-	return scanAll(s, columns, stringsTable, want, func(b *block) error {
+	err := scanAll(s, columns, stringsTable, want, func(b *block) error {
 		ids, values := b.column("id"), b.column("value")
 		for i := range b.n {
 			if int64(len(t.data)+16*len(t.offsets)) > limit {
@@ -114,4 +114,7 @@ func (t *stringTable) load(s scanner, columns map[string][]string, limit int64) 
 		}
 		return nil
 	})
+	// Without the room that it had to grow, which is a fifth of it: a report may have a text for each step.
+	t.data = append(make([]byte, 0, len(t.data)+maxText), t.data...)
+	return err
 }
