@@ -49,23 +49,35 @@ func program(t *testing.T, name string) string {
 // terminal is a shell in a terminal that tests type into.
 type terminal struct {
 	*testing.T
-	socket, dir string
+	socket, dir, home string
 }
 
 // openShell starts a shell. The installed commands are on its PATH, and nobody's own
 // settings are read.
 func openShell(t *testing.T, dir string, start ...string) *terminal {
 	t.Helper()
-	sh := &terminal{t, filepath.Join(t.TempDir(), "s"), dir}
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh := &terminal{t, filepath.Join(t.TempDir(), "s"), dir, home}
 	sh.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "50"}, start...)...)
-	t.Cleanup(func() { sh.tmux("kill-server") })
+	t.Cleanup(func() {
+		sh.tmux("kill-server")
+		for range 100 { // what shells leave running, as fish does when it is new, writes there for a moment
+			if os.RemoveAll(home) == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
 	return sh
 }
 
 func (sh *terminal) tmux(args ...string) string {
 	sh.Helper()
 	cmd := exec.Command("tmux", append([]string{"-S", sh.socket}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+sh.dir+"/bin:"+os.Getenv("PATH"), "HOME="+sh.dir, "TERM=xterm", "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), "PATH="+sh.dir+"/bin:"+os.Getenv("PATH"), "HOME="+sh.home, "TERM=xterm", "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		sh.Fatalf("tmux %q: %v\n%s", args, err, out)
