@@ -139,16 +139,16 @@ func (c *Comparison) everywhere() bool {
 		}
 	}
 	each(func(b, d float64) { before, delta, longest = before+b, delta+d, max(longest, b) })
-	same, others := 0.0, 0.0
+	same, one := 0.0, 0.0 // one of the longest, if it changed so
 	each(func(b, d float64) {
 		if ratio := d * before / (b * delta); ratio > 0.5 && ratio < 2 {
 			same += b
-			if b < longest {
-				others += b
+			if b == longest {
+				one = b
 			}
 		}
 	})
-	return before > 0 && 2*same >= before && 4*others >= before-longest
+	return before > 0 && 2*same >= before && 4*(same-one) >= before-longest
 }
 
 // short says why small changes cannot be told, "" where they can.

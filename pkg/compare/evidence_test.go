@@ -100,3 +100,23 @@ func TestShortRuns(t *testing.T) {
 		t.Errorf("the longest operation alone: %+v", r)
 	}
 }
+
+// TestTwoLongest says the same where the two longest operations take equally long: each has
+// the other to change with.
+func TestTwoLongest(t *testing.T) {
+	short := func(seed uint64, scale float64) *compare.Run {
+		var r compare.RankSamples
+		var each []float64
+		for t := range 20 {
+			us := 900 * scale * (1 + 0.05*math.Mod(float64(t+1)*(0.61803398875+float64(seed)/97), 1))
+			each = append(each, us)
+			r.Busy, r.Duration, r.Wall = append(r.Busy, 500), append(r.Duration, 520), append(r.Wall, 520+2*us)
+		}
+		r.Operations = map[string][]float64{"_sample_async": each, "_update_requests": each}
+		return compare.FromSamples(compare.Samples{Name: "equal", Gen: 8, Ranks: []compare.RankSamples{r}})
+	}
+	c := compareRuns(t, short(1, 1), short(2, 1.25))
+	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.Unknown, "20 steps") {
+		t.Errorf("both a quarter more: %+v", r)
+	}
+}
