@@ -47,8 +47,9 @@ type rank struct {
 	inside    int     // how often the input was copied inside a step, by a rule that it confirms
 	units     int32   // collectives, or replays, of the open step
 
-	unrecorded [][2]int64 // in order, those that begin after the last row
-	border     int64      // where the first of them begins, never
+	lost       [][2]int64 // what was not recorded, in order
+	unrecorded [][2]int64 // those of them that begin after the last row
+	border     int64      // where the first of these begins, never
 
 	open         bool // a segment, and a step in it, is open
 	step         openStep
@@ -91,7 +92,8 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 		last: none, frontier: none, limit: never, device: -1, border: never,
 		outside: outside{end: never},
 	}
-	r.unrecorded = h.Span(id).Unrecorded
+	r.lost = h.Span(id).Unrecorded
+	r.unrecorded = r.lost
 	r.passBorders(none)
 	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
 		for i, n := range report.Ranks {

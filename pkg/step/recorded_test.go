@@ -77,6 +77,25 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
+// A window of the last of several recordings is not one that pauses make short: a
+// --segment-gap of twice their length would not help, and could be below the default.
+func TestUnrecordedWindow(t *testing.T) {
+	const apart = 1_000_000
+	rows := marked(0, 20, apart, event.Allreduce)
+	stop, start := int64(12*apart-5), int64(14*apart-5)
+	rows = slices.DeleteFunc(rows, func(r eventtest.Row) bool { return r.Start >= stop && r.Start < start })
+	h := eventtest.Header(rows)
+	h.Reports[0].RankFacts = []event.RankFacts{{
+		Rank: 0, Markers: 18, Allreduces: 72, RankSpan: event.RankSpan{Unrecorded: [][2]int64{{stop, start}}},
+	}}
+	var said []string
+	_, w := stepsOf(t, h, rows, Options{By: NVTX, Log: func(s string) { said = append(said, s) }}, 0)
+	want := "the benchmark window of rank 0 holds 6 of its 18 steps: what was not recorded in between divides them into 2 segments"
+	if w.Segment != 1 || len(said) != 1 || said[0] != want {
+		t.Errorf("window %+v, said %q, want %q", w, said, want)
+	}
+}
+
 // A sampler's kernel launched after the marker belongs to the step, however late it
 // comes.
 func TestOutsideMarkers(t *testing.T) {

@@ -52,11 +52,15 @@ func (r *rank) window() window {
 	return w
 }
 
-// longestPause returns the longest time from the end of a segment to the start of the next.
+// longestPause returns the longest time from the end of a segment to the start of the next
+// of those that were recorded; 0 where none was.
 func (r *rank) longestPause() time.Duration {
 	longest := int64(0)
 	for i := 1; i < len(r.segments); i++ {
-		longest = max(longest, r.segments[i].start-r.segments[i-1].end)
+		from, to := r.segments[i-1].end, r.segments[i].start
+		if !slices.ContainsFunc(r.lost, func(u [2]int64) bool { return from < u[1] && u[0] < to }) {
+			longest = max(longest, to-from)
+		}
 	}
 	return time.Duration(longest)
 }
@@ -196,10 +200,13 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
 	case 2*w.steps < len(r.sizes):
-		pause := r.longestPause()
-		r.warn("the benchmark window of rank %d holds %d of its %d steps: pauses of up to %s divide them into %d segments; "+
-			"if these are stalls within one benchmark, --segment-gap %v includes them",
-			r.id, w.steps, len(r.sizes), shown(int64(pause)), len(r.segments), (2 * pause).Truncate(time.Millisecond))
+		say := fmt.Sprintf("the benchmark window of rank %d holds %d of its %d steps:", r.id, w.steps, len(r.sizes))
+		if pause := r.longestPause(); pause > 0 {
+			r.warn("%s pauses of up to %s divide them into %d segments; if these are stalls within one benchmark, --segment-gap %v includes them",
+				say, shown(int64(pause)), len(r.segments), (2 * pause).Truncate(time.Millisecond))
+		} else {
+			r.warn("%s what was not recorded in between divides them into %d segments", say, len(r.segments))
+		}
 	}
 	if err := r.check(&w); err != nil {
 		return err
