@@ -26,7 +26,7 @@ func (f *frameRows) columns() [cameColumns]*sqlite.Vector {
 // cameAs returns where the stack in n rows from row i on is, if it came lately; nil where there
 // are nulls among them, or too many of them.
 func (c *chains) cameAs(f *frameRows, i, n int) *cameStack {
-	if n > maxStackDepth {
+	if n > maxStackDepth || !f.ids.Full {
 		return nil
 	}
 	for _, v := range f.columns() {
