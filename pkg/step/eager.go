@@ -24,7 +24,8 @@ const (
 )
 
 // learn sets how many kernels make a forward pass, from how many lie between two
-// replays: far more than in the periods that have few.
+// replays: far more than in the periods that have few, or than in most where these have
+// about as many, such as those of a draft.
 func (e *eager) learn(between []int32, u *rule) {
 	per := 1
 	if !u.single {
@@ -42,7 +43,8 @@ func (e *eager) learn(between []int32, u *rule) {
 		return
 	}
 	slices.Sort(periods)
-	e.forward = 2*periods[len(periods)/4] + minForward
+	low, high := periods[len(periods)/4], periods[3*len(periods)/4]
+	e.forward = minForward + min(2*low, high+2*(high-low)+minForward)
 }
 
 // isForward says whether the period of the open step holds such a forward pass.

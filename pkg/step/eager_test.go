@@ -44,6 +44,8 @@ func TestEagerForward(t *testing.T) {
 		"a third":                {90, third, func(n int) bool { return n%3 == 1 }},
 		"few more kernels":       {90, func(n int) int { return n % 7 }, func(int) bool { return false }},
 		"equally many in all":    {90, func(int) int { return 60 }, func(int) bool { return false }},
+		"beside a draft":         {200, func(n int) int { return 30 + 45*b2i(n%20 == 7) }, func(n int) bool { return n%20 == 7 }},
+		"drafts of any number":   {90, func(n int) int { return 11 * (1 + n*n%7) }, func(int) bool { return false }},
 		"too few to know":        {4, third, func(int) bool { return false }},
 	} {
 		rows := replays(test.steps, test.extra)

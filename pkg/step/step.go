@@ -17,8 +17,9 @@
 // runs eagerly between two replays is in the period of the former. Where that is a
 // whole forward pass, a prefill, the step row has the class launch: 16 kernels (without
 // elementwise ones) more than twice as many as lie between those replays that have few between them (the
-// lower quartile of what was learned from); without markers, where one in fifty steps has it, a warning
-// says that there are more iterations than steps.
+// lower quartile of what was learned from), or 32 more than between most (the upper quartile, and
+// twice what lies between the two) where that is less; without markers, where one in fifty steps
+// has it, a warning says that there are more iterations than steps.
 //
 // With "allreduce" the kernels of class allreduce of one device, the lowest of
 // the rank that has any, are taken in the order of their start. In a rank with
