@@ -291,18 +291,18 @@ func (r *Report) handoff() handoff.Handoff {
 			h.GapP50 = new(*s.GapP50 / 1e3)
 		}
 	}
-	h.FirstTarget = r.firstTarget()
+	h.FirstTarget = r.firstTarget(h.Phase)
 	return h
 }
 
 // firstTarget is what to begin with: the ranges of input preparation where they are
-// confirmed, FirstLaunch where launches are over their limit. It is null where there is
-// no YES or these figures cannot name anything: gaps does.
-func (r *Report) firstTarget() *string {
+// confirmed, FirstLaunch where launches are over their limit, of all steps or of those of the phase
+// to begin with. It is null where there is no YES or these figures cannot name anything: gaps does.
+func (r *Report) firstTarget(phase *string) *string {
 	target := ""
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
-		case r.Verdict != Yes || s.Verdict != Yes:
+		case r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
 		case s.HostPrep && r.run.Prep != "":
 			target = r.run.Prep
 		case s.over[launch] && target == "":

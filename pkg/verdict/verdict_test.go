@@ -331,4 +331,10 @@ func TestFirstTarget(t *testing.T) {
 			t.Errorf("first target %q, want %q", got, want)
 		}
 	}
+	calm, wait := []float64{0.5, 0, na, na, na, 0.5, 0, 0, 0}, []float64{0.6, 0, na, na, na, 0.4, 0, 0, 0}
+	eager := []float64{0.4, 0.3, na, na, na, 0.6, 0, 0, 0}
+	r := Decide(metrics(t, plainRun, map[string][]float64{metric.Aggregate: calm, metric.Context: eager, metric.Generation: wait}), Defaults())
+	if h := r.Handoff; *h.Phase != metric.Generation || h.FirstTarget != nil {
+		t.Errorf("phase %s, first target %q, want none: launches are over their limit in the other phase alone", *h.Phase, *h.FirstTarget)
+	}
 }
