@@ -613,6 +613,31 @@ func TestExpandIsWorthTheForwardPass(t *testing.T) {
 	}
 }
 
+// It is that as well where steps begin with an all-reduce kernel, in the middle of a forward pass, so
+// that the time between two passes lies within a step; with markers and without.
+func TestExpandByAllreduce(t *testing.T) {
+	for _, marked := range []bool{true, false} {
+		e := &engine{now: 1_000_000}
+		e.steps(30, func() {
+			for range 10 {
+				e.layer()
+				e.launch("cross_device_reduce_1stage", event.Allreduce)
+				e.now += 50_000
+			}
+		}, func() { e.launch("argmax_kernel", event.Sampling) })
+		if !marked {
+			e.rows = slices.DeleteFunc(e.rows, func(r eventtest.Row) bool { return r.Kind == event.NVTX })
+		}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: "allreduce"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := has(rep, gap.GraphExpand); f == nil || f.UsStep < 400 || f.UsStep > 500 {
+			t.Errorf("markers %v: findings %+v", marked, rep.Findings)
+		}
+	}
+}
+
 // Where phases or steps are not known a run that replays nothing is told so, and one with
 // a replay is not.
 func TestExpandWithoutPhases(t *testing.T) {

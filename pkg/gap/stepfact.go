@@ -29,6 +29,10 @@ type stepFact struct {
 	// begun tells that there was a first.
 	within, open int64
 	begun        bool
+	// longest is that of the parts of within since the last all-reduce kernel. A step that
+	// begins with one ends with the first kernels of the next pass, before which the time
+	// between passes lies.
+	longest int64
 	// calls is of the idle time before kernels of the forward pass that were launched by
 	// themselves what lies in the calls that launched them, ns.
 	calls int64
@@ -45,6 +49,9 @@ const (
 // keepStep keeps what is known of step k, of which no more comes.
 func (r *rank) keepStep(k int, s slack.Step) {
 	f := &r.fact
+	if r.c.method == step.Allreduce {
+		f.within -= f.longest
+	}
 	row := [numStepColumns]int64{
 		s.Launches, s.Near, s.Min, s.P10, s.P50,
 		f.idle, f.loadNs, int64(f.forward), int64(f.loose), int64(f.replayed), int64(f.loads), int64(f.compiled),
@@ -104,7 +111,10 @@ func (f *stepFact) run(a *activity) {
 	case inForward(a.class):
 		f.forward++
 		if f.begun {
-			f.within += f.open
+			f.within, f.longest = f.within+f.open, max(f.longest, f.open)
+		}
+		if a.class == event.Allreduce {
+			f.longest = 0
 		}
 		f.begun, f.open = true, 0
 	default:
