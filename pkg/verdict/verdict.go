@@ -296,8 +296,9 @@ func (r *Report) handoff() handoff.Handoff {
 }
 
 // firstTarget is what to begin with: the ranges of input preparation where they are
-// confirmed, FirstLaunch where launches are over their limit, of all steps or of those of the phase
-// to begin with. It is null where there is no YES or these figures cannot name anything: gaps does.
+// confirmed, FirstLaunch where launches are over their limit and may be a third of the idle time, of
+// all steps or of those of the phase to begin with. It is null where there is no YES or these
+// figures cannot name anything: gaps does.
 func (r *Report) firstTarget(phase *string) *string {
 	target := ""
 	for i := range r.Scopes {
@@ -305,7 +306,7 @@ func (r *Report) firstTarget(phase *string) *string {
 		case r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
 		case s.HostPrep && r.run.Prep != "":
 			target = r.run.Prep
-		case s.over[launch] && target == "":
+		case s.over[launch] && 3*s.at(launch)*float64(s.capacity) >= float64(s.idle) && target == "":
 			target = FirstLaunch
 		}
 	}

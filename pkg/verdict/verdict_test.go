@@ -334,6 +334,9 @@ func TestFirstTarget(t *testing.T) {
 	calm, wait := []float64{0.5, 0, na, na, na, 0.5, 0, 0, 0}, []float64{0.6, 0, na, na, na, 0.4, 0, 0, 0}
 	eager := []float64{0.4, 0.3, na, na, na, 0.6, 0, 0, 0}
 	r := Decide(metrics(t, plainRun, map[string][]float64{metric.Aggregate: calm, metric.Context: eager, metric.Generation: wait}), Defaults())
+	if few := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: {0.7, 0.2, na, na, na, 0.3, 0, 0, 0}}), Defaults()); few.Handoff.FirstTarget != nil {
+		t.Errorf("first target %q, want none: more than two thirds of the idle time are no launch's", *few.Handoff.FirstTarget)
+	}
 	if h := r.Handoff; *h.Phase != metric.Generation || h.FirstTarget != nil {
 		t.Errorf("phase %s, first target %q, want none: launches are over their limit in the other phase alone", *h.Phase, *h.FirstTarget)
 	}
