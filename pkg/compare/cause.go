@@ -139,8 +139,12 @@ func (c *Comparison) causeAdvices() (all []adviceFor) {
 
 // ownWork tells whether an operation takes longer by what it does itself: less than
 // half of what it exposes more is waiting for the interpreter lock, collecting
-// garbage, or the like. Where it is not known it counts as its own.
+// garbage, or the like, and less than half of what it takes more can be waiting for GPUs
+// that are busy for longer. Where it is not known it counts as its own.
 func (c *Comparison) ownWork(r *Row) bool {
+	if c.awaitsGPU(r) {
+		return false
+	}
 	if r.Exposed == nil || r.Exposed.Delta == nil || *r.Exposed.Delta <= 0 || len(c.Idle) == 0 {
 		return true
 	}
@@ -155,6 +159,16 @@ func (c *Comparison) ownWork(r *Row) bool {
 		}
 	}
 	return 2*own >= *r.Exposed.Delta || own >= others
+}
+
+// awaitsGPU tells whether GPUs are busy for most of what an operation takes longer, and
+// are so for longer than before.
+func (c *Comparison) awaitsGPU(r *Row) bool {
+	if c.target == nil || r.grown() == 0 || r.Exposed == nil || r.Exposed.Delta == nil {
+		return false
+	}
+	hidden := r.grown() - *r.Exposed.Delta
+	return 2*hidden > r.grown() && 2*c.summary(busyTime).grown() >= hidden
 }
 
 // within tells whether idle time arose in ranges of a name.

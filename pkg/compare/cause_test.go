@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,22 @@ func TestCauses(t *testing.T) {
 				t.Errorf("clean: %s; %q; %v", c.Conclusion, c.Mitigations, c.Handoff.TopIdleCauses)
 			}
 		})
+	}
+}
+
+// TestSlowGPU makes the kernels slower: the operation that waits for them takes longer, the
+// GPU works meanwhile, and there is nothing to do about the operation.
+func TestSlowGPU(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Steps, before.ContextEvery, before.Layers, before.KernelScale = 11, 120, 0, 8, 8
+	after := before
+	after.Seed, after.KernelScale = 12, 12
+	c := difference(t, before, after)
+	if h := c.Handoff; c.Conclusion != compare.GPU || h.FirstTarget != nil || len(h.TopRegressingOps) > 0 || strings.Contains(strings.Join(c.Mitigations, " "), "Bookkeeping") {
+		t.Errorf("%s: first target %s, operations %+v, advice %q", c.Conclusion, spelled(h.FirstTarget), h.TopRegressingOps, c.Mitigations)
+	}
+	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "but not by their own work") }) {
+		t.Errorf("%q", c.Explanation)
 	}
 }
 

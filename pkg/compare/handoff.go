@@ -57,7 +57,7 @@ func (c *Comparison) topCauses() {
 func (c *Comparison) topRegressions() {
 	for i := range c.Operations {
 		r := &c.Operations[i]
-		if r.grown() == 0 || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
+		if r.grown() == 0 || r.Rename != "" || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
 			continue
 		}
 		c.Handoff.TopRegressingOps = append(c.Handoff.TopRegressingOps, handoff.Operation{
@@ -79,7 +79,7 @@ func (c *Comparison) firstTarget() *string {
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		weight := r.grown()
-		if !c.ownWork(r) {
+		if r.Rename != "" || !c.ownWork(r) {
 			weight = 0
 		}
 		switch {
