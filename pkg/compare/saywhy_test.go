@@ -30,7 +30,7 @@ func TestSayWhys(t *testing.T) {
 		t.Errorf("%q, want %q", c.Explanation, want)
 	}
 	c.adviseWhys()
-	if want := []string{"HOIST (" + files + "): leave that to another thread (+1.50 ms per step)."}; !slices.Equal(c.Mitigations, want) {
+	if want := []string{"HOIST (" + files + "): leave that to another thread, or see who is late at the other end of a pipe (+1.50 ms per step)."}; !slices.Equal(c.Mitigations, want) {
 		t.Errorf("%q, want %q", c.Mitigations, want)
 	}
 	c.Summary[0].Delta, c.Mitigations = &less, nil

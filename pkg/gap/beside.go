@@ -130,6 +130,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
 			}
+			rep.addBeside(who{v.id, t.Thread}, false, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
 			if t.Launches && t.Ran > 0 {
 				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(sameCPU, t.Lost))}
 				p.Neighbours = largestOf(neighbours[t.Thread])
@@ -141,7 +142,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 		}
 	}
-	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views)...)
+	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views, rep)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
 }

@@ -45,7 +45,7 @@ func (c *computer) report() *Report {
 	strata := c.strata(views)
 	c.running(rep, strata)
 	rep.Idle.Python = c.pythonLines(rep.Idle.TotalUs, strata)
-	c.find(rep, views)
+	c.find(rep, views, strata)
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {
 		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && bare(strata))

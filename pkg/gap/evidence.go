@@ -27,6 +27,7 @@ type stratum struct {
 type found struct {
 	ns      int64
 	exact   map[int32]int64 // ns in stacks of calls
+	locked  int64           // ns of that in stacks that wait for the interpreter lock
 	samples []sample        // of the CPU, while it was in no such stack; in the order of time
 	python  map[int32]int64 // samples of Python functions
 	bare    bool            // there are samples without a stack
@@ -83,6 +84,9 @@ func (f *found) add(e *idle.Evidence) {
 			f.exact = map[int32]int64{}
 		}
 		f.exact[e.Stack] += e.Ns
+		if e.Family == event.GIL {
+			f.locked += e.Ns
+		}
 	case e.Python:
 		if f.python == nil {
 			f.python = map[int32]int64{}

@@ -50,7 +50,7 @@ type fetch struct {
 func (f *finder) hostTimes() map[string]*hostTime {
 	times := map[string]*hostTime{}
 	for _, v := range f.views {
-		v.eachTotal(func(_ *scope, t *idle.Total) {
+		v.eachTotal(func(of *scope, t *idle.Total) {
 			key, why := f.c.sites.Undivided(t.Key)
 			if why == hoststate.None || f.c.sites.Cause(key) == idle.GIL && why.OffCPU() && !v.idle.Free(t.Key) {
 				return // who waits for an interpreter lock that another holds is off its CPU for that reason
@@ -70,18 +70,18 @@ func (f *finder) hostTimes() map[string]*hostTime {
 				h = &hostTime{names: map[string]int64{}, paths: map[int32]int64{}, fetches: map[fetch]int64{}}
 				times[what] = h
 			}
-			path := f.c.sites.Path(key)
-			h.ns += t.Ns
+			path, ns := f.c.sites.Path(key), t.Ns-f.forInterpreter(v, of, t, why)
+			h.ns += ns
 			if why.InCall() && !why.OnCPU() && !why.OffCPU() {
-				h.unseen += t.Ns
+				h.unseen += ns
 			}
-			h.names[name] += t.Ns
-			h.paths[path] += t.Ns
+			h.names[name] += ns
+			h.paths[path] += ns
 			if slices.Contains(waits, what) && marker.FetchesRequests(f.c.PathText(path)) {
-				h.fetches[fetch{v.id, path, name}] += t.Ns
+				h.fetches[fetch{v.id, path, name}] += ns
 			}
 			if cause := f.c.sites.Cause(key); cause >= idle.Launch && cause <= idle.API {
-				h.inCalls += t.Ns
+				h.inCalls += ns
 			}
 		})
 	}
@@ -168,13 +168,14 @@ func largest[K cmp.Ordered](times map[K]int64) (best K, ns int64) {
 // idle.
 func (f *finder) hostFindings() {
 	times := f.hostTimes()
+	f.interpreter()
 	f.lowLoad(times)
 	for _, t := range hoststate.Treatments {
 		h := sum(times, t.Whys...)
 		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs && !f.misplaced() || t.Pattern == JIT && f.raise(JIT, h) {
 			continue
 		}
-		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+unseen(h)+": "+t.Do)
+		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+unseen(h)+": "+f.order(h, &t))
 	}
 	f.distrust(times)
 }
@@ -201,10 +202,14 @@ func (f *finder) detail(h *hostTime, pattern string) string {
 	if pattern == Serialize && h.inCalls > 0 {
 		return fmt.Sprintf(", %.0f %% of that inside CUDA calls, for locks of the driver", 100*ratio(h.inCalls, h.ns))
 	}
+	text := ""
 	if name, _ := largest(h.names); name != "" {
-		return ", most of it in " + name
+		text = ", most of it in " + name
 	}
-	return ""
+	if pattern == Comm {
+		text += f.ranBeside(ranMore)
+	}
+	return text
 }
 
 // unseen says where the calls that threads are in are all that is known.

@@ -32,6 +32,8 @@ func TestHostFindings(t *testing.T) {
 	}{
 		{"pthread_mutex_lock", "", event.OSLock, false, gap.Serialize, "blocked:lock"},
 		{"fsync", "", event.OSFile, false, gap.Hoist, "blocked:file"},
+		{"flock", "", event.Other, false, gap.Hoist, "blocked:other"},
+		{"sched_yield", "", event.Other, false, gap.Affinity, "blocked:other"},
 		{"nanosleep", "", event.OSSleep, false, gap.DeadWork, "blocked:sleep"},
 		{"", "", -1, false, gap.Affinity, "descheduled"},
 		{"pthread_cond_wait", "", event.OSWait, false, gap.Comm, "blocked:wait"},

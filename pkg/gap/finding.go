@@ -53,6 +53,10 @@ type finder struct {
 	// wait for locks, locked, in ns, which is one of its own.
 	claimed map[place]bool
 	locked  map[place]int64
+	// What is in stacks of calls that wait for the interpreter lock, ns, and how much of it is
+	// met and in no other finding.
+	stacked   map[stratum]int64
+	stackedNs int64
 }
 
 // place is a call and the ranges around it, as text.
@@ -63,8 +67,8 @@ type place struct{ call, path string }
 // Findings come from the idle time of sites, never from the time of calls: what runs while a
 // GPU is busy costs nothing. One idle instant may be in two findings, as a wait and as the
 // straggler's, so that worths do not add up. RECAPTURE goes first: it doubts all others.
-func (c *computer) find(rep *Report, views []*view) {
-	f := &finder{c: c, rep: rep, views: views, steps: float64(max(1, rep.Idle.Steps)), claimed: map[place]bool{}}
+func (c *computer) find(rep *Report, views []*view, strata map[stratum]*found) {
+	f := &finder{c: c, rep: rep, views: views, steps: float64(max(1, rep.Idle.Steps)), claimed: map[place]bool{}, stacked: inLockStacks(strata)}
 	for _, v := range views {
 		for _, s := range v.segments {
 			for _, g := range s.groups {

@@ -135,7 +135,7 @@ func (t *cpuTime) until(at int64) int64 {
 
 // meanwhile says which threads of other processes ran while launching threads of ranks
 // waited.
-func (o *others) meanwhile(views []*view) (all []Meanwhile) {
+func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
 	if len(o.threads) == 0 {
 		return nil
 	}
@@ -149,7 +149,12 @@ func (o *others) meanwhile(views []*view) (all []Meanwhile) {
 	list := o.busy(views, waits)
 	window := o.within(list, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
 	beside := o.within(list, views, waits)
+	gpus := 0
+	for _, v := range views {
+		gpus += len(v.gpus)
+	}
 	for k, w := range list {
+		rep.addBeside(w, true, beside[k], window[k], gpus/len(views))
 		if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok {
 			m.Elsewhere = true
 			all = append(all, m)

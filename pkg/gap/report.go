@@ -61,6 +61,7 @@ type Idle struct {
 	// where launching threads ran. Both are empty where that was not recorded.
 	Meanwhile []Meanwhile `json:"meanwhile"`
 	Placement []Placement `json:"placement"`
+	besides   []Meanwhile // all who ran while launching threads waited; WindowShare is that of the rest of the window
 	Phases    []PhaseIdle `json:"phases"`          // of the steps, empty without phases
 	PerStep   []StepIdle  `json:"steps,omitempty"` // where they were asked for
 }

@@ -68,7 +68,7 @@ func ClassOf(name string) string {
 }
 
 // prompt matches the calls of those classes that come back at once, whatever others do.
-var prompt = regexp.MustCompile(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy))$`)
+var prompt = regexp.MustCompile(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
 
 // Waits tells whether a call may wait at all. Who is off its CPU in one that does not had to
 // give that up: in pthread_cond_signal to the thread that it woke, say.

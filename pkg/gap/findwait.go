@@ -1,0 +1,98 @@
+package gap
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/hoststate"
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// inLockStacks returns the idle time, ns, in stacks of calls that wait for the interpreter lock.
+func inLockStacks(strata map[stratum]*found) map[stratum]int64 {
+	all := map[stratum]int64{}
+	for s, f := range strata {
+		if f.locked > 0 {
+			all[s] = f.locked
+		}
+	}
+	return all
+}
+
+// forInterpreter returns which part of idle time that no finding claims is a wait for the
+// interpreter lock by the stacks of calls, and adds it up. Where ranges say who waits for the
+// lock, they are believed, and it is none.
+func (f *finder) forInterpreter(v *view, of *scope, t *idle.Total, why hoststate.Why) int64 {
+	s := stratum{v.id, of.phase, f.c.sites.WithoutHolder(t.Key)}
+	ns := min(f.stacked[s], t.Ns)
+	if ns == 0 || why.OnCPU() || why.Lost() || f.has(idle.GIL) {
+		return 0
+	}
+	f.stacked[s] -= ns
+	f.stackedNs += ns
+	return ns
+}
+
+// interpreter finds waits for the interpreter lock that stacks of calls show.
+func (f *finder) interpreter() {
+	if worth := us(f.stackedNs); f.worth(worth) {
+		text := f.ranBeside(func(m *Meanwhile) bool { return !m.Elsewhere && m.Rank != nil && m.Share >= 0.5 })
+		f.add(GIL, worth, Finding{}, "the GPU is idle %s, %s of its idle time, while launching threads wait for the interpreter lock, by the stacks of their calls%s: record with -t python-gil to see who holds it",
+			f.per(worth), report.Percent(worth/f.rep.Idle.TotalUs), text)
+	}
+}
+
+// minRan is the share of the time that launching threads wait for others in which a thread is
+// on a CPU that a finding names.
+const minRan = 0.2
+
+// ranMore tells whether a thread runs more while launching threads wait for others than in the
+// rest of the window. Where they wait for most of the window, nobody runs much more than in the
+// whole of it.
+func ranMore(m *Meanwhile) bool { return m.Share >= minRan && m.Share >= minLift*m.WindowShare }
+
+// ranBeside says which of some threads is on a CPU for longest while launching threads wait for
+// others, "" for none.
+func (f *finder) ranBeside(named func(*Meanwhile) bool) string {
+	var most *Meanwhile
+	for k := range f.rep.Idle.besides {
+		if m := &f.rep.Idle.besides[k]; named(m) && f.worth(m.Us) && (most == nil || m.Us > most.Us) {
+			most = m
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	who := Neighbour{Rank: most.Rank, Thread: most.Thread}
+	return fmt.Sprintf(" (meanwhile %s runs, for %s of the time that they wait for others and for %s of the rest)",
+		who.named(), report.Percent(most.Share), report.Percent(most.WindowShare))
+}
+
+// addBeside keeps how long a thread was on a CPU, ns, while launching threads waited for others,
+// beside the rest of the window, over gpus GPUs that may wait at a time.
+func (i *Idle) addBeside(w who, elsewhere bool, while during, window during, gpus int) {
+	n := int64(max(1, gpus))
+	if while.ran > 0 {
+		i.besides = append(i.besides, Meanwhile{
+			Rank: w.number(), Thread: w.thread, Elsewhere: elsewhere, Us: us(while.ran), Share: ratio(while.ran, while.ns),
+			WindowShare: ratio(max(0, window.ran-while.ran/n), max(1, window.ns-while.ns/n)),
+		})
+	}
+}
+
+// order says what to do about launching threads of which something is known. That they lost their
+// CPU to somebody is known only of the time in which somebody is seen there.
+func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
+	seen := 0.0
+	for _, p := range f.rep.Idle.Placement {
+		seen += p.OthersUs
+		for _, n := range p.Neighbours {
+			seen += n.Us
+		}
+	}
+	if t.Pattern != Affinity || us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || 2*seen >= us(h.ns) {
+		return t.Do
+	}
+	return fmt.Sprintf("for %s of it nobody was recorded on the CPU that they had. See who is there (--cpuctxsw=system-wide): if somebody is, %s; if nobody is, "+
+		"they wait for a page of a file, or in a call that is not recorded (sem_clockwait, eventfd_read)", report.Percent(1-seen/us(h.ns)), t.Do)
+}
