@@ -119,11 +119,27 @@ func (c *Comparison) explainCauses() {
 		}
 	}
 	if len(parts) == 0 {
+		c.explainLikely()
 		return
 	}
 	c.say("Idle time that grew, by cause: %s.", strings.Join(parts, ", "))
 	if all := c.summary(idleTime).grown(); 2*sum < all {
 		c.say("These are %s of the %s that idle time grew by; the rest lies in causes that stay within the noise one by one.", report.Micros(sum), report.Micros(all))
+	}
+}
+
+// explainLikely names the cause that most of a growth of the wall time or of idle time lies
+// in, where no cause has grown beyond the noise of all of them: few long events in a short run.
+func (c *Comparison) explainLikely() {
+	all := max(c.summary(wall).grown(), c.summary(idleTime).grown())
+	for i := range c.Idle {
+		if r := &c.Idle[i]; all > 0 && 2*r.delta() >= all && r.CI != nil && r.CI[0] > 0 {
+			g := causeChange{r.Cause, r.delta(), 0, []*IdleRow{r}}
+			if d := r.InterStep.Delta; d != nil {
+				g.inter = *d
+			}
+			c.say("Most of the growth is %s, 95 %% interval %s to %s, which may be chance among so many causes.", g.String(), change(r.CI[0]), change(r.CI[1]))
+		}
 	}
 }
 

@@ -79,6 +79,20 @@ func TestSlowGPU(t *testing.T) {
 	}
 }
 
+// TestLikelyCause adds a collection to one step in four of a short run: the wall time is beyond
+// the noise, the causes of idle time one by one are not, and most of it is named all the same.
+func TestLikelyCause(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Steps, before.ContextEvery, before.Layers = 1, 56, 0, 4
+	after := before
+	after.Seed, after.GCEvery, after.GC = 2, 4, 3000
+	c := difference(t, before, after)
+	said := strings.Join(c.Explanation, " ")
+	if len(c.Handoff.TopIdleCauses) > 0 || !strings.Contains(said, "Most of the growth is garbage collection (GC) +") {
+		t.Errorf("%q", said)
+	}
+}
+
 func difference(t *testing.T, before, after sim.Config) *compare.Comparison {
 	t.Helper()
 	return differenceBy(t, "allreduce", before, after)
