@@ -51,7 +51,7 @@ var rules = sync.OnceValue(func() []rule {
 		{event.GC, match(`^_?(PyGC_|gc_(collect|select|mark|list|visit|decref)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|` +
 			`move_unreachable|move_legacy|has_legacy|update_refs|delete_garbage|clear_unreachable|untrack_(tuples|dicts)|handle_(weakrefs|legacy|resurrected)|finalize_garbage|` +
 			`mark_(all_reachable|stacks|reachable|global)|expand_region|PyObject_Visit(Instance|Managed)|Py(Tuple|Dict)_MaybeUntrack|\w+_tp_clear(\.|$)|\w+traverse(\.|$))`), match(`python|^$`), true},
-		{event.GIL, match(`^(take_gil|drop_gil|create_gil|_?PyEval_(RestoreThread|AcquireThread|AcquireLock)|PyGILState_Ensure|_PyMutex_LockSlow|_PyParkingLot_Park)`), nil, true},
+		{event.GIL, match(`^(take_gil|drop_gil|create_gil|_?PyEval_(RestoreThread|AcquireThread|AcquireLock)|PyGILState_Ensure)`), nil, true},
 		{event.ByProfiler, nil, match(`^(libcupti|libToolsInjection|libnsys|libInterceptor|libnvperf|libAgent|nsys)`), false},
 		{event.OSKernel, nil, match(`^\[?(kernel\.kallsyms|vmlinux|guest\.kernel)`), false},
 		{event.JIT, nil, match(`^(libnvrtc|libnvJitLink|libnvptxcompiler|libnvidia-ptxjitcompiler|libnvvm|libLLVM|libtriton|libclang|libtvm|libmlir|libtinyjit)`), false},

@@ -24,6 +24,8 @@ func TestFamily(t *testing.T) {
 		{"gc_alloc", "libpython3.11.so.1.0", event.Interpreter}, // makes an object, and may collect in a function of its own
 		{"take_gil", "/usr/bin/python3.11", event.GIL},
 		{"PyEval_RestoreThread", "/usr/bin/python3", event.GIL},
+		// Locks, events and ends of threads since 3.13, not that of the interpreter.
+		{"_PyParkingLot_Park", "/usr/lib/libpython3.13.so.1.0", event.Interpreter},
 		{"_PyEval_EvalFrameDefault", "/usr/bin/python3.11", event.Interpreter},
 		{"0x55f3", "/usr/bin/python3.11", event.Interpreter},
 		{"_Py_dg_dtoa", "", event.Interpreter},
