@@ -216,19 +216,21 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, why hoststate.
 func (r *Rank) besideIn(k int, waiting *hostThread, from, to int64, lost bool, cpu int32) {
 	for _, h := range r.threads {
 		var one Beside
+		b, open := &h.beside, k == len(r.slices)-1
+		if !open {
+			b = &one
+		}
 		switch {
 		case h == waiting && lost:
-			one.Lost = to - from
+			b.Lost += to - from
 		case h == waiting:
-			one.Waited = to - from
+			b.Waited += to - from
 		case lost && cpu >= 0:
-			one.SameCPU = h.ranOn(cpu, from, to)
+			b.SameCPU += h.ranOn(cpu, from, to)
 		case !lost:
-			one.OnCPU = h.ranOn(cpu, from, to)
+			b.OnCPU += h.ranOn(cpu, from, to)
 		}
-		if k == len(r.slices)-1 {
-			h.beside.Add(one)
-		} else {
+		if !open {
 			r.addBeside(k, h, one)
 		}
 	}
