@@ -107,7 +107,7 @@ func (r *Run) betweenSteps() string {
 	case r.hasCounts():
 		return "idle time of a GPU that ends with its first activity that was launched in the step's marker range"
 	case r.Method == "graph":
-		return "idle time before the first activity of a step's graph launch"
+		return "idle time before the first activity of a step's graph launch, or before kernels that run right before it"
 	case r.Method == "allreduce":
 		return "the longest idle time between the last all-reduce kernel of a step and the first of the next"
 	}

@@ -48,7 +48,8 @@
 // within 100 us are one). While no marker was seen on the rank, the method by which
 // steps were isolated decides: under allreduce the longest gap of each GPU between
 // the end of one step and the first activity after the start of the next, under graph
-// the gap before the first activity of a step. All other gaps are in-step.
+// the last of these gaps that is at least a quarter as long as the longest of them, as
+// kernels that prepare its input may run right before a graph. All other gaps are in-step.
 //
 // # Use
 //

@@ -16,7 +16,7 @@ type edges struct {
 	set     *marker.Set
 	custom  bool          // set is the user's: any range may be one
 	ranges  []markerRange // in the order of their start
-	longest bool          // without markers: the longest gap between two steps, else the last
+	longest bool          // without markers: the longest gap between two steps, else the last long one
 	rows    bool          // without markers: the rows of steps decide
 	text    []byte        // of the last range
 	stepEnd int64         // of the last step row
@@ -148,15 +148,20 @@ func (r *Rank) Step(start, end int64) {
 	e.stepEnd = end
 }
 
+// longShare is by how much the gap before the step's first kernel is shorter than the longest
+// one since the last step, at most. Before a graph kernels prepare its input: the gap between
+// them and it is that of a call, a fifth of a short wait for the host.
+const longShare = 4
+
 // matchEdge observes a gap of a GPU that has just been attributed as in-step.
 func (r *Rank) matchEdge(d *GPU, from, to int64) {
 	e := &d.edge
-	between := r.edges.longest && to > r.edges.stepEnd
+	between, longer := to > r.edges.stepEnd, to-from > e.length
 	if e.awaited {
 		between = from < e.start
 	}
-	if between && to-from > e.length {
-		e.length = to - from
+	if between && (longer || !r.edges.longest && longShare*(to-from) >= e.length) {
+		e.length = max(e.length, to-from)
 		e.gap = append(e.gap[:0], r.gap...)
 	}
 	if e.awaited {

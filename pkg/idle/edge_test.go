@@ -85,4 +85,10 @@ func TestInterStepWithoutMarkers(t *testing.T) {
 	if got := interOf(t, "graph", rows, starts[:2], ends[:2]); got[0] != 15 || got[1] != 0 {
 		t.Errorf("graph: %v ns inter-step, want 15", got)
 	}
+	// What runs right before the graph is the step's, as kernels are that prepare its input.
+	rows = kernels(10, 20, 25, 40, 50, 55, 95, 99, 105, 110)
+	starts, ends = []int64{10, 105}, []int64{40, 110}
+	if got := interOf(t, "graph", rows, starts, ends); got[0] != 40 || got[1] != 0 {
+		t.Errorf("graph after a kernel: %v ns inter-step, want 40", got)
+	}
 }
