@@ -122,15 +122,16 @@ func (c *computer) beside(rep *Idle, views []*view) {
 		if c.others.wanted {
 			neighbours = c.others.neighbours(v)
 		}
-		var waited, sameCPU int64
+		var waited, atFile, sameCPU int64
 		for _, t := range all {
-			waited, sameCPU = waited+t.Waited, sameCPU+t.SameCPU
+			waited, atFile, sameCPU = waited+t.Waited, atFile+t.AtFile, sameCPU+t.SameCPU
 		}
 		for _, t := range all {
 			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
 			}
-			rep.addBeside(who{v.id, t.Thread}, false, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
+			rep.addBeside(who{v.id, t.Thread}, false, idle.ForOthers, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
+			rep.addBeside(who{v.id, t.Thread}, false, idle.AtFile, during{t.OnCPUAtFile, atFile}, during{t.Ran, window}, len(v.gpus))
 			if t.Launches && t.Ran > 0 {
 				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(sameCPU, t.Lost))}
 				p.Neighbours = largestOf(neighbours[t.Thread])

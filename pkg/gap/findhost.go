@@ -206,8 +206,11 @@ func (f *finder) detail(h *hostTime, pattern string) string {
 	if name, _ := largest(h.names); name != "" {
 		text = ", most of it in " + name
 	}
-	if pattern == Comm {
-		text += f.ranBeside(ranMore)
+	switch pattern {
+	case Comm:
+		text += f.ranBeside(idle.ForOthers, ranMore)
+	case Hoist:
+		text += f.ranBeside(idle.AtFile, ranMore)
 	}
 	return text
 }

@@ -36,7 +36,7 @@ func (f *finder) forInterpreter(v *view, of *scope, t *idle.Total, why hoststate
 // interpreter finds waits for the interpreter lock that stacks of calls show.
 func (f *finder) interpreter() {
 	if worth := us(f.stackedNs); f.worth(worth) {
-		text := f.ranBeside(func(m *Meanwhile) bool { return !m.Elsewhere && m.Rank != nil && m.Share >= 0.5 })
+		text := f.ranBeside(idle.ForOthers, func(m *Meanwhile) bool { return !m.Elsewhere && m.Rank != nil && m.Share >= 0.5 })
 		f.add(GIL, worth, Finding{}, "the GPU is idle %s, %s of its idle time, while launching threads wait for the interpreter lock, by the stacks of their calls%s: record with -t python-gil to see who holds it",
 			f.per(worth), report.Percent(worth/f.rep.Idle.TotalUs), text)
 	}
@@ -51,12 +51,13 @@ const minRan = 0.2
 // whole of it.
 func ranMore(m *Meanwhile) bool { return m.Share >= minRan && m.Share >= minLift*m.WindowShare }
 
-// ranBeside says which of some threads is on a CPU for longest while launching threads wait for
-// others, "" for none.
-func (f *finder) ranBeside(named func(*Meanwhile) bool) string {
+// ranBeside says which of some threads is on a CPU for longest while launching threads are
+// blocked, as idle.Wait says in what, "" for none.
+func (f *finder) ranBeside(blocked int32, named func(*Meanwhile) bool) string {
 	var most *Meanwhile
-	for k := range f.rep.Idle.besides {
-		if m := &f.rep.Idle.besides[k]; named(m) && f.worth(m.Us) && (most == nil || m.Us > most.Us) {
+	list := f.rep.Idle.besides[blocked]
+	for k := range list {
+		if m := &list[k]; named(m) && f.worth(m.Us) && (most == nil || m.Us > most.Us) {
 			most = m
 		}
 	}
@@ -64,20 +65,23 @@ func (f *finder) ranBeside(named func(*Meanwhile) bool) string {
 		return ""
 	}
 	who := Neighbour{Rank: most.Rank, Thread: most.Thread}
-	return fmt.Sprintf(" (meanwhile %s runs, for %s of the time that they wait for others and for %s of the rest)",
-		who.named(), report.Percent(most.Share), report.Percent(most.WindowShare))
+	return fmt.Sprintf(" (meanwhile %s runs: for %s of such time, and for %s of the rest)", who.named(), report.Percent(most.Share), report.Percent(most.WindowShare))
 }
 
-// addBeside keeps how long a thread was on a CPU, ns, while launching threads waited for others,
-// beside the rest of the window, over gpus GPUs that may wait at a time.
-func (i *Idle) addBeside(w who, elsewhere bool, while during, window during, gpus int) {
-	n := int64(max(1, gpus))
-	if while.ran > 0 {
-		i.besides = append(i.besides, Meanwhile{
-			Rank: w.number(), Thread: w.thread, Elsewhere: elsewhere, Us: us(while.ran), Share: ratio(while.ran, while.ns),
-			WindowShare: ratio(max(0, window.ran-while.ran/n), max(1, window.ns-while.ns/n)),
-		})
+// addBeside keeps how long a thread was on a CPU, ns, while launching threads were blocked, and
+// in the window, in which gpus GPUs may wait at a time.
+func (i *Idle) addBeside(w who, elsewhere bool, blocked int32, while, window during, gpus int) {
+	if while.ran == 0 {
+		return
 	}
+	if i.besides == nil {
+		i.besides = map[int32][]Meanwhile{}
+	}
+	n := int64(max(1, gpus))
+	i.besides[blocked] = append(i.besides[blocked], Meanwhile{
+		Rank: w.number(), Thread: w.thread, Elsewhere: elsewhere, Us: us(while.ran), Share: ratio(while.ran, while.ns),
+		WindowShare: ratio(max(0, window.ran-while.ran/n), max(1, window.ns-while.ns/n)),
+	})
 }
 
 // order says what to do about launching threads of which something is known. That they lost their

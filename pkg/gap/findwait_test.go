@@ -42,7 +42,7 @@ func TestLockStacks(t *testing.T) {
 		if (f != nil) != test.gil || (has(rep, gap.Comm) != nil) == test.gil {
 			t.Fatalf("%+v: found %+v", test, rep.Findings)
 		}
-		if by := "by the stacks of their calls (meanwhile thread 2 of rank 0 runs"; f != nil && (f.UsStep < 380 || f.UsStep > 401 || strings.Contains(f.Evidence, by) == test.ranges) {
+		if by := "by the stacks of their calls (meanwhile thread 2 of rank 0 runs:"; f != nil && (f.UsStep < 380 || f.UsStep > 401 || strings.Contains(f.Evidence, by) == test.ranges) {
 			t.Errorf("%+v: %v us per step, %s", test, f.UsStep, f.Evidence)
 		}
 	}
@@ -52,7 +52,11 @@ func TestLockStacks(t *testing.T) {
 // cannot run much more than in the whole of it: it is named if it rests elsewhere, and is not if
 // it runs there, too.
 func TestRanBeside(t *testing.T) {
-	for _, always := range []bool{false, true} {
+	for n, always := range []bool{false, true, false, true} {
+		call, class, pattern := "pthread_cond_wait", event.OSWait, gap.Comm
+		if n >= 2 { // at the end of a pipe
+			call, class, pattern = "read", event.OSFile, gap.Hoist
+		}
 		e := &engine{now: 1_000}
 		from := e.now
 		e.steps(40, e.layer, func() {
@@ -61,15 +65,15 @@ func TestRanBeside(t *testing.T) {
 			if other.Thread = 2; always {
 				other.Start = from
 			}
-			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, end, "pthread_cond_wait", event.OSWait, -1), other)
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, end, call, class, -1), other)
 			e.now, from = end, end
 		})
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
 		eventtest.Sort(e.rows)
 		rep := e.report(t)
-		f := has(rep, gap.Comm)
-		if f == nil || strings.Contains(f.Evidence, "(meanwhile thread 2 of rank 0 runs, for 100.0 % of the time that they wait for others") == always {
-			t.Errorf("always %v: %+v", always, f)
+		f := has(rep, pattern)
+		if f == nil || strings.Contains(f.Evidence, "(meanwhile thread 2 of rank 0 runs: for 100.0 % of such time, and for 1.2 % of the rest)") == always {
+			t.Errorf("%s, always %v: %+v", call, always, f)
 		}
 	}
 }

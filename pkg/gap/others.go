@@ -139,25 +139,27 @@ func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
 	if len(o.threads) == 0 {
 		return nil
 	}
-	waits := func(v *view, f func(group int, from, to int64)) {
-		v.idle.EachWait(func(w idle.Wait) {
-			if w.CPU < 0 {
-				f(w.Group, w.From, w.To)
-			}
-		})
-	}
-	list := o.busy(views, waits)
-	window := o.within(list, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
-	beside := o.within(list, views, waits)
 	gpus := 0
 	for _, v := range views {
 		gpus += len(v.gpus)
 	}
-	for k, w := range list {
-		rep.addBeside(w, true, beside[k], window[k], gpus/len(views))
-		if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok {
-			m.Elsewhere = true
-			all = append(all, m)
+	for _, blocked := range []int32{idle.ForOthers, idle.AtFile} {
+		waits := func(v *view, f func(group int, from, to int64)) {
+			v.idle.EachWait(func(w idle.Wait) {
+				if w.CPU == blocked {
+					f(w.Group, w.From, w.To)
+				}
+			})
+		}
+		list := o.busy(views, waits)
+		window := o.within(list, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
+		beside := o.within(list, views, waits)
+		for k, w := range list {
+			rep.addBeside(w, true, blocked, beside[k], window[k], gpus/len(views))
+			if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok && blocked == idle.ForOthers {
+				m.Elsewhere = true
+				all = append(all, m)
+			}
 		}
 	}
 	return all

@@ -61,9 +61,11 @@ type Idle struct {
 	// where launching threads ran. Both are empty where that was not recorded.
 	Meanwhile []Meanwhile `json:"meanwhile"`
 	Placement []Placement `json:"placement"`
-	besides   []Meanwhile // all who ran while launching threads waited; WindowShare is that of the rest of the window
-	Phases    []PhaseIdle `json:"phases"`          // of the steps, empty without phases
-	PerStep   []StepIdle  `json:"steps,omitempty"` // where they were asked for
+	// besides are all who ran while launching threads were blocked, as idle.Wait says in what;
+	// WindowShare is that of the rest of the window.
+	besides map[int32][]Meanwhile
+	Phases  []PhaseIdle `json:"phases"`          // of the steps, empty without phases
+	PerStep []StepIdle  `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.

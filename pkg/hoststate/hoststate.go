@@ -33,7 +33,11 @@
 // the CPU without knowing that it is: mmap is off for 3 % of its time, poll for 99 %.
 package hoststate
 
-import "github.com/hostbound/hostbound/pkg/osname"
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/osname"
+)
 
 // Why is why a thread did not go on.
 type Why int32
@@ -107,6 +111,13 @@ var forOthers = func() (is [maxClasses]bool) {
 
 // ForOthers tells whether the thread is blocked until another one has done something.
 func (w Why) ForOthers() bool { return w >= Blocked && w < Preempted && forOthers[w-Blocked] }
+
+// AtFile tells whether the thread is blocked at a file, which may be a pipe: then it, too, goes on
+// when another one has done something.
+func (w Why) AtFile() bool { return w == Blocked+file }
+
+// file is the index of that class in osname.Classes.
+var file = Why(slices.Index(osname.Classes, osname.File))
 
 // InCall tells whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }

@@ -20,6 +20,8 @@ type Beside struct {
 	// thread or process does something (calls of the classes wait, io and join): OnCPU is
 	// the time that this thread was on a CPU, of the waiting thread itself Waited.
 	OnCPU, Waited int64
+	// Likewise while such a thread is blocked in a call of the class file.
+	OnCPUAtFile, AtFile int64
 	// While a GPU is idle because of a launching thread that has lost its CPU: Took is the
 	// time that this thread was on the same one, of the launching thread itself Lost.
 	SameCPU, Lost int64
@@ -33,6 +35,8 @@ func (b *Beside) Add(o Beside) {
 	b.Far += o.Far
 	b.OnCPU += o.OnCPU
 	b.Waited += o.Waited
+	b.OnCPUAtFile += o.OnCPUAtFile
+	b.AtFile += o.AtFile
 	b.SameCPU += o.SameCPU
 	b.Lost += o.Lost
 }
@@ -192,12 +196,15 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, why hoststate.
 		return
 	}
 	lost := why.Lost() || why == hoststate.Off
-	if !lost && !why.ForOthers() {
+	if !lost && !why.ForOthers() && !why.AtFile() {
 		return
 	}
-	cpu := int32(-1) // that was lost; -1 where the thread waits
-	if lost {
+	cpu := ForOthers // or the one that was lost
+	switch {
+	case lost:
 		cpu = waiting.lastCPU(from)
+	case why.AtFile():
+		cpu = AtFile
 	}
 	for k := len(r.slices) - 1; k >= 0 && from < to; k-- {
 		start := max(from, r.slices[k].start)
@@ -223,10 +230,14 @@ func (r *Rank) besideIn(k int, waiting *hostThread, from, to int64, lost bool, c
 		switch {
 		case h == waiting && lost:
 			b.Lost += to - from
+		case h == waiting && cpu == AtFile:
+			b.AtFile += to - from
 		case h == waiting:
 			b.Waited += to - from
 		case lost && cpu >= 0:
 			b.SameCPU += h.ranOn(cpu, from, to)
+		case !lost && cpu == AtFile:
+			b.OnCPUAtFile += h.ranOn(cpu, from, to)
 		case !lost:
 			b.OnCPU += h.ranOn(cpu, from, to)
 		}
@@ -310,8 +321,15 @@ type Wait struct {
 	Group    int   // of slices, as Cut was told
 	Thread   int64 // the number of the launching thread
 	From, To int64 // ns
-	CPU      int32 // that it has lost, -1 where it is blocked
+	CPU      int32 // that it has lost, ForOthers or AtFile where it is blocked
 }
+
+// What a launching thread is blocked in that has lost no CPU: a call of the classes wait, io and
+// join, or of the class file.
+const (
+	ForOthers int32 = -1
+	AtFile    int32 = -2
+)
 
 // EachWait calls f with each such time, where the option Waits is set. Those of several gpus
 // may be the same.
