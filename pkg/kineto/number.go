@@ -1,8 +1,10 @@
 package kineto
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -36,8 +38,7 @@ func unquoted(b []byte) []byte {
 
 // decimal returns the decimal number in b times 10^shift, rounded to a whole
 // number, half away from zero; false where b is none, or the number above limit.
-// An exponent moves the point, digit by digit; a number that it makes too small for that is
-// taken as a float64.
+// An exponent moves the point, digit by digit; what it moves too far is taken as a float64.
 func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
@@ -45,12 +46,15 @@ func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	}
 	v, n, ok := fixed(b, shift, limit)
 	if 0 < n && n < len(b) && (b[n] == 'e' || b[n] == 'E') {
-		if e, err := strconv.Atoi(string(b[n+1:])); err == nil && shift+e >= 0 && e < maxExponent {
-			v, _, ok = fixed(b[:n], shift+e, limit)
-		} else {
+		switch e, err := strconv.Atoi(string(b[n+1:])); {
+		case err != nil || e >= maxExponent || e <= -maxExponent:
 			f, err := strconv.ParseFloat(string(b), 64)
 			f = math.Round(f * math.Pow10(shift))
 			v, ok = uint64(f), (err == nil || errors.Is(err, strconv.ErrRange)) && f < float64(limit)
+		case shift+e >= 0:
+			v, _, ok = fixed(b[:n], shift+e, limit)
+		default:
+			v, _, ok = fixed(divided(b[:n], -shift-e), 0, limit)
 		}
 	} else if n < len(b) {
 		return 0, false
@@ -62,6 +66,16 @@ func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 		return -int64(v), true
 	}
 	return int64(v), true
+}
+
+// divided returns a number divided by 10^k, up to the digits of its whole part, which are all
+// that rounds.
+func divided(b []byte, k int) []byte {
+	whole, _, _ := bytes.Cut(b, []byte("."))
+	if len(whole) < k {
+		return []byte("0")
+	}
+	return slices.Concat(whole[:len(whole)-k], []byte("."), whole[len(whole)-k:])
 }
 
 // fixed reads the digits that b begins with, and the point among them: n is how many
