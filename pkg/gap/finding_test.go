@@ -614,9 +614,11 @@ func TestExpandIsWorthTheForwardPass(t *testing.T) {
 }
 
 // It is that as well where steps begin with an all-reduce kernel, in the middle of a forward pass, so
-// that the time between two passes lies within a step; with markers and without.
+// that the time between two passes lies within a step; with markers and without, and of each
+// of two GPUs that a process has a thread for.
 func TestExpandByAllreduce(t *testing.T) {
-	for _, marked := range []bool{true, false} {
+	for n := range 4 {
+		marked, gpus := n%2 == 0, 1+n/2
 		e := &engine{now: 1_000_000}
 		e.steps(30, func() {
 			for range 10 {
@@ -628,12 +630,25 @@ func TestExpandByAllreduce(t *testing.T) {
 		if !marked {
 			e.rows = slices.DeleteFunc(e.rows, func(r eventtest.Row) bool { return r.Kind == event.NVTX })
 		}
+		for _, r := range slices.Clone(e.rows) {
+			if gpus == 1 || r.Kind == event.NVTX {
+				continue
+			}
+			r.Start, r.End, r.Correlation = r.Start+20_000, r.End+20_000, r.Correlation+1_000_000
+			if r.Kind == event.API {
+				r.Thread = 2
+			} else {
+				r.Device, r.LaunchStart, r.LaunchEnd, r.LaunchThread = 1, r.LaunchStart+20_000, r.LaunchEnd+20_000, 2
+			}
+			e.rows = append(e.rows, r)
+		}
+		eventtest.Sort(e.rows)
 		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: "allreduce"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := has(rep, gap.GraphExpand); f == nil || f.UsStep < 400 || f.UsStep > 500 {
-			t.Errorf("markers %v: findings %+v", marked, rep.Findings)
+		if f := has(rep, gap.GraphExpand); f == nil || f.UsStep < 400*float64(gpus) || f.UsStep > 500*float64(gpus) {
+			t.Errorf("markers %v, %d GPUs: findings %+v", marked, gpus, rep.Findings)
 		}
 	}
 }

@@ -11,6 +11,7 @@ type gpu struct {
 	*idle.GPU
 	seen int64 // idle time so far, when the last gap was observed
 	lead lead  // what it lost in the last wait
+	pass pass  // of the open step
 	// When the call began that launched its last activity; NoTime where it is not known.
 	launched int64
 	streams  []*stream
@@ -57,8 +58,8 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if busy {
 		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a, f)
 	}
-	if f != nil && !kind.IsCopy() {
-		f.run(a)
+	if f != nil && !kind.IsCopy() && r.gpu != nil {
+		f.run(&r.gpu.pass, a)
 	}
 }
 

@@ -24,18 +24,25 @@ type stepFact struct {
 	graphs   int32 // calls that launch a graph
 
 	// within is the idle time before kernels that were launched by themselves, until their
-	// launch returned, and between the first and the last of the forward pass: what a graph
-	// of it would not have, ns. open is what belongs to it if another kernel follows, and
-	// begun tells that there was a first.
-	within, open int64
-	begun        bool
-	// longest is that of the parts of within since the last all-reduce kernel. A step that
-	// begins with one ends with the first kernels of the next pass, before which the time
-	// between passes lies.
-	longest int64
+	// launch returned, and between the first and the last of the forward pass on their GPU:
+	// what a graph of it would not have, ns.
+	within int64
 	// calls is of the idle time before kernels of the forward pass that were launched by
 	// themselves what lies in the calls that launched them, ns.
 	calls int64
+}
+
+// pass is the forward pass of a GPU in a step, as far as kernels that were launched by
+// themselves run it.
+type pass struct {
+	// open is idle time that is within it if another kernel follows, ns; begun tells that
+	// there was a first.
+	open  int64
+	begun bool
+	// longest is that of the parts of what is within since the last all-reduce kernel. A step
+	// that begins with one ends with the first kernels of the next pass, before which the time
+	// between passes lies.
+	longest int64
 }
 
 // The columns of what is kept of a step.
@@ -49,8 +56,11 @@ const (
 // keepStep keeps what is known of step k, of which no more comes.
 func (r *rank) keepStep(k int, s slack.Step) {
 	f := &r.fact
-	if r.c.method == step.Allreduce {
-		f.within -= f.longest
+	for _, d := range r.gpus {
+		if r.c.method == step.Allreduce {
+			f.within -= d.pass.longest
+		}
+		d.pass = pass{}
 	}
 	row := [numStepColumns]int64{
 		s.Launches, s.Near, s.Min, s.P10, s.P50,
@@ -103,20 +113,20 @@ func (r *rank) openFact() *stepFact {
 }
 
 // run counts a kernel, or a replay that was recorded as a whole, after the gap that it ends.
-func (f *stepFact) run(a *activity) {
+func (f *stepFact) run(p *pass, a *activity) {
 	switch {
 	case a.Replayed:
 		f.replayed++
-		f.begun = false
+		p.begun = false
 	case inForward(a.class):
 		f.forward++
-		if f.begun {
-			f.within, f.longest = f.within+f.open, max(f.longest, f.open)
+		if p.begun {
+			f.within, p.longest = f.within+p.open, max(p.longest, p.open)
 		}
 		if a.class == event.Allreduce {
-			f.longest = 0
+			p.longest = 0
 		}
-		f.begun, f.open = true, 0
+		p.begun, p.open = true, 0
 	default:
 		f.loose++
 	}
@@ -140,7 +150,7 @@ func (r *rank) addIdle(f *stepFact, d *gpu, a *activity) {
 	lost := r.idle.GapLost()
 	f.idle += max(0, d.GapEnd-from-lost)
 	if !a.Replayed && a.LaunchStart != none {
-		f.open += max(0, min(d.GapEnd, a.LaunchEnd)-from-lost)
+		d.pass.open += max(0, min(d.GapEnd, a.LaunchEnd)-from-lost)
 		if inForward(a.class) {
 			f.calls += max(0, min(d.GapEnd, a.LaunchEnd)-max(from, a.LaunchStart)-lost)
 		}
