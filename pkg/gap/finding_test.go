@@ -634,11 +634,11 @@ func TestExpandByAllreduce(t *testing.T) {
 			if gpus == 1 || r.Kind == event.NVTX {
 				continue
 			}
-			r.Start, r.End, r.Correlation = r.Start+20_000, r.End+20_000, r.Correlation+1_000_000
+			r.Start, r.End, r.Correlation = r.Start-2_000, r.End-2_000, r.Correlation+1_000_000
 			if r.Kind == event.API {
 				r.Thread = 2
 			} else {
-				r.Device, r.LaunchStart, r.LaunchEnd, r.LaunchThread = 1, r.LaunchStart+20_000, r.LaunchEnd+20_000, 2
+				r.Device, r.LaunchStart, r.LaunchEnd, r.LaunchThread = 1, r.LaunchStart-2_000, r.LaunchEnd-2_000, 2
 			}
 			e.rows = append(e.rows, r)
 		}

@@ -39,9 +39,10 @@ type pass struct {
 	// there was a first.
 	open  int64
 	begun bool
-	// longest is that of the parts of what is within since the last all-reduce kernel. A step
-	// that begins with one ends with the first kernels of the next pass, before which the time
-	// between passes lies.
+	// longest is that of the parts of what is within. A step that begins with an all-reduce
+	// kernel ends with the first kernels of the next pass, before which the time between
+	// passes lies: it is one of the parts, as a rule this one. (On another GPU the kernel may
+	// begin before the step.)
 	longest int64
 }
 
@@ -122,9 +123,6 @@ func (f *stepFact) run(p *pass, a *activity) {
 		f.forward++
 		if p.begun {
 			f.within, p.longest = f.within+p.open, max(p.longest, p.open)
-		}
-		if a.class == event.Allreduce {
-			p.longest = 0
 		}
 		p.begun, p.open = true, 0
 	default:
