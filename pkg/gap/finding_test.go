@@ -109,6 +109,24 @@ func has(rep *gap.Report, pattern string) *gap.Finding {
 
 func nothing() {}
 
+// twin has a second thread do the same with a GPU of its own, a little earlier, without markers.
+func (e *engine) twin() {
+	for _, r := range slices.Clone(e.rows) {
+		if r.Class == event.StepMarker && r.Kind == event.NVTX {
+			continue
+		}
+		r.Start, r.End = r.Start-2_000, r.End-2_000
+		if r.Thread = 2; r.Kind != event.NVTX {
+			r.Correlation += 1_000_000
+		}
+		if r.Kind == event.Kernel {
+			r.Thread, r.Device, r.LaunchStart, r.LaunchEnd, r.LaunchThread = -1, 1, r.LaunchStart-2_000, r.LaunchEnd-2_000, 2
+		}
+		e.rows = append(e.rows, r)
+	}
+	eventtest.Sort(e.rows)
+}
+
 func TestFindings(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -390,6 +408,18 @@ func TestTwoWaits(t *testing.T) {
 	}
 }
 
+// With a thread for each of two GPUs tokens come back twice per step of the process.
+func TestTokensOfTwoGPUs(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 100)...) }, func() {
+		e.span("_update_requests", event.Range, func() { e.call("cudaEventSynchronize", event.APISync, e.free-e.now+4_000) })
+	})
+	e.twin()
+	if f := has(e.report(t), gap.Sync); f != nil {
+		t.Errorf("%s", f.Evidence)
+	}
+}
+
 // What opens a gap is worth the rest of it: no other wait is worth the same time.
 func TestWaitsInARow(t *testing.T) {
 	long, e := slices.Repeat([]string{"gemm"}, 400), &engine{}
@@ -630,19 +660,9 @@ func TestExpandByAllreduce(t *testing.T) {
 		if !marked {
 			e.rows = slices.DeleteFunc(e.rows, func(r eventtest.Row) bool { return r.Kind == event.NVTX })
 		}
-		for _, r := range slices.Clone(e.rows) {
-			if gpus == 1 || r.Kind == event.NVTX {
-				continue
-			}
-			r.Start, r.End, r.Correlation = r.Start-2_000, r.End-2_000, r.Correlation+1_000_000
-			if r.Kind == event.API {
-				r.Thread = 2
-			} else {
-				r.Device, r.LaunchStart, r.LaunchEnd, r.LaunchThread = 1, r.LaunchStart-2_000, r.LaunchEnd-2_000, 2
-			}
-			e.rows = append(e.rows, r)
+		if gpus == 2 {
+			e.twin()
 		}
-		eventtest.Sort(e.rows)
 		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: "allreduce"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
