@@ -23,7 +23,7 @@
 //	graph_node          set when the replay of a CUDA graph ran the row
 //	domain     NVTX domain
 //	bytes      size of a copy
-//	cpu        number of the CPU, rows of kind run; streams without such rows have no such column
+//	cpu        number of the CPU, SomeCPU where it is not known which, rows of kind run; streams without such rows have no such column
 //	stack      functions from the root, joined by ";", rows of the kinds sample and backtrace;
 //	           streams without such rows have no such column
 //
@@ -71,6 +71,7 @@ package event
 
 import (
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -391,3 +392,6 @@ type Warner interface {
 	// Warnings are complete when Next has returned io.EOF.
 	Warnings() []string
 }
+
+// SomeCPU is the number in column cpu of a CPU that a thread is known to be on and that has none.
+const SomeCPU = math.MaxInt32

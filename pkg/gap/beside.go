@@ -132,7 +132,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 			rep.addBeside(who{v.id, t.Thread}, false, idle.ForOthers, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
 			rep.addBeside(who{v.id, t.Thread}, false, idle.AtFile, during{t.OnCPUAtFile, atFile}, during{t.Ran, window}, len(v.gpus))
-			if t.Launches && t.Ran > 0 {
+			if t.Launches && t.Ran > 0 && v.idle.Placed() {
 				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(sameCPU, t.Lost))}
 				p.Neighbours = largestOf(neighbours[t.Thread])
 				p.locate(placesOf(c.header, v.id), &t.Beside)

@@ -97,6 +97,10 @@ func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
 	if t.Pattern != Affinity || us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || 2*seen >= us(h.ns) {
 		return t.Do
 	}
-	return fmt.Sprintf("for %s of it nobody was recorded on the CPU that they had. See who is there (--cpuctxsw=system-wide): if somebody is, %s; if nobody is, "+
-		"they wait for a page of a file, or in a call that is not recorded (sem_clockwait, eventfd_read)", report.Percent(1-seen/us(h.ns)), t.Do)
+	said := ""
+	if len(f.rep.Idle.Placement) > 0 {
+		said = fmt.Sprintf("for %s of it nobody was recorded on the CPU that they had, so ", report.Percent(1-seen/us(h.ns)))
+	}
+	return said + "see who is there (--cpuctxsw=system-wide): if somebody is, " + t.Do + "; if nobody is, " +
+		"they wait for a page of a file, or in a call that is not recorded (sem_clockwait, eventfd_read)"
 }

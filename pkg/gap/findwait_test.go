@@ -77,3 +77,29 @@ func TestRanBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestSomeCPU has the launching thread wait, or lose its CPU, while thread 2 runs, in a recording
+// that says when threads ran and not on which CPUs: who ran is told, and not where.
+func TestSomeCPU(t *testing.T) {
+	for _, call := range []string{"pthread_cond_wait", ""} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, e.layer, func() {
+			other := hostRow(event.Run, e.now, e.now+400_000, "", -1, event.SomeCPU)
+			other.Thread = 2
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, event.SomeCPU), other)
+			if call != "" {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+400_000, call, event.OSWait, -1))
+			}
+			e.now += 400_000
+			from = e.now
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, event.SomeCPU), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		rep := e.report(t)
+		f := has(rep, gap.Affinity)
+		if len(rep.Idle.Placement) > 0 || (len(rep.Idle.Meanwhile) == 1) != (call != "") || (f != nil) == (call != "") || f != nil && strings.Contains(f.Evidence, "the one they had") {
+			t.Errorf("%q: %+v, %+v, %+v", call, rep.Idle.Placement, rep.Idle.Meanwhile, f)
+		}
+	}
+}

@@ -117,6 +117,9 @@ func (o *others) run(b *event.Batch, i int, rank int32) {
 	}
 	if end := b.End.Values[i]; start < end {
 		t.starts, t.ends, t.before = append(t.starts, start), append(t.ends, end), append(t.before, before)
+		if cpu == event.SomeCPU {
+			return
+		}
 		o.cpus[cpuOf{rank, cpu}] = append(o.cpus[cpuOf{rank, cpu}], cpuRun{start, end, thread})
 	}
 }

@@ -58,7 +58,8 @@ type Idle struct {
 	Unrecorded []idle.Missing `json:"not_recorded"`
 	Record     string         `json:"record,omitempty"`
 	// Meanwhile is who ran while launching threads waited for others, at most three; Placement
-	// where launching threads ran. Both are empty where that was not recorded.
+	// where launching threads ran. Both are empty where that was not recorded, Placement also where
+	// it is not known on which CPUs.
 	Meanwhile []Meanwhile `json:"meanwhile"`
 	Placement []Placement `json:"placement"`
 	// besides are all who ran while launching threads were blocked, as idle.Wait says in what;

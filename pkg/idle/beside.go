@@ -140,6 +140,9 @@ func (r *Rank) onCPU(h *hostThread, run cpuRun) {
 func (r *Rank) runOf(h *hostThread, run cpuRun) {
 	one := &h.beside
 	one.Ran += run.end - run.start
+	if run.cpu == event.SomeCPU {
+		r.unplaced = true
+	}
 	if n := len(h.ran); n > 0 && h.ran[n-1].cpu != run.cpu {
 		one.Moves++
 		if r.opt.Places.betweenSockets(h.ran[n-1].cpu, run.cpu) {
@@ -183,11 +186,14 @@ func (h *hostThread) ranOn(cpu int32, from, to int64) (ns int64) {
 // lastCPU returns the CPU that a thread was on last at a time, -1 where nobody knows.
 func (h *hostThread) lastCPU(t int64) int32 {
 	k := searchBack(len(h.ran), func(i int) bool { return h.ran[i].start > t }) - 1
-	if k < 0 {
+	if k < 0 || h.ran[k].cpu == event.SomeCPU {
 		return -1
 	}
 	return h.ran[k].cpu
 }
+
+// Placed tells whether it is known of each run on which CPU it was.
+func (r *Rank) Placed() bool { return !r.unplaced }
 
 // observeBeside observes that a GPU is idle between two times because of what a thread does:
 // what the others do meanwhile, where it has lost its CPU or waits for others.

@@ -41,6 +41,9 @@ func (l *loader) addOSCalls(p *chunk, b *block, rows []int32) {
 		if !known {
 			*entry = l.osCall(orNone(names, i))
 		}
+		if entry.name == noString && l.report.strings.find(orNone(names, i)) == noString {
+			l.nameless++
+		}
 		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
 	}
 }
@@ -95,7 +98,7 @@ func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
 			came = 1
 		}
 		if cpus.Null[i] || cpu < 0 || cpu >= math.MaxInt32 {
-			cpu = 0
+			cpu = event.SomeCPU
 		}
 		p.class, p.bytes = append(p.class, came), append(p.bytes, cpu)
 	}

@@ -148,6 +148,19 @@ func TestHostRows(t *testing.T) {
 	}
 }
 
+// Where CPUs have no numbers it is known when threads ran all the same, and nobody ran on CPU 0;
+// calls without names are told.
+func TestNameless(t *testing.T) {
+	path := database(t, hostExport+"UPDATE SCHED_EVENTS SET cpu = NULL")
+	lines := hostLines(t, Options{Host: []event.Kind{event.Run}}, path)
+	if want := fmt.Sprint("run 100-250 rank 0 thread 5 cpu ", event.SomeCPU); !slices.Contains(lines, want) {
+		t.Errorf("%q, want %q among them", lines, want)
+	}
+	if h, _ := readWith(t, Options{Host: []event.Kind{event.OS}}, path); !slices.Contains(h.Warnings(), "1 row of OSRT_API without a name: what threads wait for in them is not known") {
+		t.Errorf("warnings %q", h.Warnings())
+	}
+}
+
 // With Callers the rows of threads that call no CUDA are left out, but for their runs, and
 // but for threads that the interpreter lock was recorded of.
 func TestCallers(t *testing.T) {

@@ -20,6 +20,7 @@ type loader struct {
 	domains  map[domainKey]domainName
 	apiNames map[int64]bool // the strings that name API calls
 	untimed  int64          // whole-graph rows without times
+	nameless int64          // calls of the system's libraries, without a name
 	noCalls  int64          // rows among the API calls that are neither calls nor stacks
 	replayed int64          // GPU rows that a graph replay ran
 	eager    int64          // kernels that none ran
@@ -250,6 +251,7 @@ func (r *report) collect(loaders []*loader) {
 		maps.Copy(r.apiNames, l.apiNames)
 		r.untimed += l.untimed
 		r.noCalls += l.noCalls
+		r.nameless += l.nameless
 		r.replayed += l.replayed
 		r.eager += l.eager
 	}

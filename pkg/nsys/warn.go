@@ -92,6 +92,9 @@ func (r *report) warnOfTimes() {
 	for _, table := range slices.Sorted(maps.Keys(r.unusable)) {
 		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
 	}
+	if r.nameless > 0 {
+		r.warn("%s of %s without a name: what threads wait for in them is not known", plural(r.nameless, "row"), osTable)
+	}
 	if r.noCalls > 0 {
 		r.warn("%s of %s of a class that is no call left out", plural(r.noCalls, "row"), runtimeTable)
 	}
