@@ -25,8 +25,8 @@ type rank struct {
 	thread   int              // index of that of the last launch
 	prep     interval.Growing // ranges that prepare input, of all threads
 	requests requests
-	markers  int64 // forward-step marker ranges among the rows
-	name     int   // index in rules.prep of the text of prep, past the end: none yet
+	markers  markers
+	name     int // index in rules.prep of the text of prep, past the end: none yet
 	seen     seen
 
 	// What the slices before come to: those of the trace's window, of the period
@@ -112,7 +112,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 				r.observePrep(b.Name.Get(i), starts[i], ends[i])
 			}
 			if classes[i] == event.StepMarker && b.Class.Valid.Get(i) {
-				r.markers++
+				r.markers.add(string(b.Name.Get(i)), starts[i])
 			}
 			if r.requests.recorded {
 				r.observeFetch(b, i, ends[i])

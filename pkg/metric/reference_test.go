@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 		res.GPUs += len(ref.devices)
 		res.Ranks = append(res.Ranks, ref.summary(w))
 		rankWait(&res.Ranks[len(res.Ranks)-1], ref, w, metric.Aggregate)
-		res.Markers += int64(len(ref.spans(func(r *eventtest.Row) bool { return r.Kind == event.NVTX && r.Class == event.StepMarker })))
+		res.Markers += ref.markers()
 	}
 	res.GPUActivity = all.busy > 0
 	res.Rows = all.rows(metric.Aggregate)
@@ -234,6 +235,25 @@ func (ref *referenceRank) spans(keep func(*eventtest.Row) bool) (spans []span) {
 		}
 	}
 	return spans
+}
+
+// markers counts forward-step markers; those with the number of the numbered one before that
+// start within 100 us of the first with it are one.
+func (ref *referenceRank) markers() (n int64) {
+	number, first := "", int64(0)
+	for _, r := range ref.rows {
+		if r.Kind != event.NVTX || r.Class != event.StepMarker {
+			continue
+		}
+		m := regexp.MustCompile(`^(?:\[Executor\] )?_forward_step (\d+):`).FindStringSubmatch(r.Name)
+		if m != nil && m[1] == number && r.Start-first <= 100_000 {
+			continue
+		}
+		if n++; m != nil {
+			number, first = m[1], r.Start
+		}
+	}
+	return n
 }
 
 // prepNames are the names of input preparation, the preferred one first.

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // Metrics, in the order in which they are shown. The last three have no vote,
@@ -204,18 +206,43 @@ func (c *computer) decideWindow(res *Result, steps int) {
 // markers is the number of marker ranges that the steps of a rank are to be compared with:
 // the presets', as the header counts them in all of a report's rows. Of rows that were chosen
 // it is what there are of them, or, if steps had been identified before, as large a share as
-// of the steps, so that a part is no surer than the whole.
+// of the steps, so that a part is no surer than the whole. Ranges that are one step count once.
 func (c *computer) markers(r *rank, facts *event.RankFacts) int64 {
 	report, isolation := c.header.Report(r.id), c.header.Isolation
 	switch {
 	case facts == nil || isolation != nil && isolation.Marker != "":
 		return 0
 	case report == nil || !report.Chosen:
-		return facts.Markers
+		return facts.Markers - r.markers.again
 	case isolation == nil || isolation.Chosen || r.walk.Window == nil || r.walk.Window.Steps == 0:
-		return r.markers
+		return r.markers.ranges - r.markers.again
 	}
 	return facts.Markers * int64(len(r.walk.Steps)) / r.walk.Window.Steps
+}
+
+// markers counts forward-step marker ranges among the rows.
+type markers struct {
+	ranges int64
+	// again is how many of them have the number of the one before and are one step with it,
+	// as those of a thread for each GPU are.
+	again  int64
+	number int64 // of the last one that has a number
+	since  int64 // start of the first one with that number
+	some   bool  // there was one
+}
+
+// add counts a range of the presets, which starts no earlier than those before.
+func (m *markers) add(text string, start int64) {
+	m.ranges++
+	counts, ok := marker.Presets.Parse(text)
+	if !ok || !counts.HasStep {
+		return
+	}
+	if m.some && counts.Step == m.number && start-m.since <= step.MergeMarkers {
+		m.again++
+		return
+	}
+	m.number, m.since, m.some = counts.Step, start, true
 }
 
 // run is what the header says of the run.
