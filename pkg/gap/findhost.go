@@ -223,61 +223,6 @@ func unseen(h *hostTime) string {
 	return fmt.Sprintf(" (for %.0f %% of that as far as their calls say: when they are on a CPU was not recorded)", 100*ratio(h.unseen, h.ns))
 }
 
-// misplaced tells whether launching threads ran where they should not have.
-func (f *finder) misplaced() bool {
-	return slices.ContainsFunc(f.rep.Idle.Placement, func(p Placement) bool { return p.text() != "" })
-}
-
-// placed says how often launching threads changed their CPU, who took it, and whether it was
-// far from their GPUs.
-func (f *finder) placed() string {
-	moves, crossings, others, far, on := 0.0, 0.0, 0.0, 0.0, 0.0
-	for _, p := range f.rep.Idle.Placement {
-		moves, others = moves+float64(p.Migrations), others+p.OthersUs
-		if p.Crossings != nil {
-			crossings += float64(*p.Crossings)
-		}
-		if p.FarUs != nil {
-			far, on = far+*p.FarUs, on+p.OnCPUUs
-		}
-	}
-	var parts []string
-	if moves > 0 {
-		text := fmt.Sprintf("%s changes of the CPU %s", report.Digits(moves/f.steps), f.each())
-		if crossings > 0 {
-			text += fmt.Sprintf(", %.0f %% of them to another socket", 100*crossings/moves)
-		}
-		parts = append(parts, text)
-	}
-	if f.worth(others) {
-		parts = append(parts, fmt.Sprintf("for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each()))
-	}
-	if n := f.neighbour(); n != nil {
-		parts = append(parts, fmt.Sprintf("for %s %s %s runs on the one they had", report.Micros(n.Us/f.steps), f.each(), n.named()))
-	}
-	if far > maxFar*on {
-		parts = append(parts, fmt.Sprintf("%s of their time on a CPU in another NUMA node than their GPU's", report.Percent(far/on)))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, "; ") + ")"
-}
-
-// neighbour returns the thread of another process that was on the CPU of a launching thread
-// for longest, nil where that is not worth a word.
-func (f *finder) neighbour() (most *Neighbour) {
-	for _, p := range f.rep.Idle.Placement {
-		if len(p.Neighbours) > 0 && (most == nil || p.Neighbours[0].Us > most.Us) {
-			most = &p.Neighbours[0]
-		}
-	}
-	if most == nil || !f.worth(most.Us) {
-		return nil
-	}
-	return most
-}
-
 // waits are the whys for which a thread waits for what comes from elsewhere, or may do so.
 var waits = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off", "in:io", "in:wait", "in:join", "in:sleep"}
 

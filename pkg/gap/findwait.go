@@ -2,6 +2,8 @@ package gap
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
@@ -84,6 +86,61 @@ func (i *Idle) addBeside(w who, elsewhere bool, blocked int32, while, window dur
 	})
 }
 
+// misplaced tells whether launching threads ran where they should not have.
+func (f *finder) misplaced() bool {
+	return slices.ContainsFunc(f.rep.Idle.Placement, func(p Placement) bool { return p.text() != "" })
+}
+
+// placed says how often launching threads changed their CPU, who took it, and whether it was
+// far from their GPUs.
+func (f *finder) placed() string {
+	moves, crossings, others, far, on := 0.0, 0.0, 0.0, 0.0, 0.0
+	for _, p := range f.rep.Idle.Placement {
+		moves, others = moves+float64(p.Migrations), others+p.OthersUs
+		if p.Crossings != nil {
+			crossings += float64(*p.Crossings)
+		}
+		if p.FarUs != nil {
+			far, on = far+*p.FarUs, on+p.OnCPUUs
+		}
+	}
+	var parts []string
+	if moves > 0 {
+		text := fmt.Sprintf("%s changes of the CPU %s", report.Digits(moves/f.steps), f.each())
+		if crossings > 0 {
+			text += fmt.Sprintf(", %.0f %% of them to another socket", 100*crossings/moves)
+		}
+		parts = append(parts, text)
+	}
+	if f.worth(others) {
+		parts = append(parts, fmt.Sprintf("for %s %s other threads of the process run on the one they had", report.Micros(others/f.steps), f.each()))
+	}
+	if n := f.neighbour(); n != nil {
+		parts = append(parts, fmt.Sprintf("for %s %s %s runs on the one they had", report.Micros(n.Us/f.steps), f.each(), n.named()))
+	}
+	if far > maxFar*on {
+		parts = append(parts, fmt.Sprintf("%s of their time on a CPU in another NUMA node than their GPU's", report.Percent(far/on)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// neighbour returns the thread of another process that was on the CPU of a launching thread
+// for longest, nil where that is not worth a word.
+func (f *finder) neighbour() (most *Neighbour) {
+	for _, p := range f.rep.Idle.Placement {
+		if len(p.Neighbours) > 0 && (most == nil || p.Neighbours[0].Us > most.Us) {
+			most = &p.Neighbours[0]
+		}
+	}
+	if most == nil || !f.worth(most.Us) {
+		return nil
+	}
+	return most
+}
+
 // order says what to do about launching threads of which something is known. That they lost their
 // CPU to somebody is known only of the time in which somebody is seen there.
 func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
@@ -101,6 +158,6 @@ func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
 	if len(f.rep.Idle.Placement) > 0 {
 		said = fmt.Sprintf("for %s of it nobody was recorded on the CPU that they had, so ", report.Percent(1-seen/us(h.ns)))
 	}
-	return said + "see who is there (--cpuctxsw=system-wide): if somebody is, " + t.Do + "; if nobody is, " +
+	return said + "see who is there (--sample=system-wide, which --cpuctxsw follows): if somebody is, " + t.Do + "; if nobody is, " +
 		"they wait for a page of a file, or in a call that is not recorded (sem_clockwait, eventfd_read)"
 }
