@@ -9,37 +9,48 @@ import (
 	"github.com/hostbound/hostbound/pkg/compare"
 )
 
+// meanKind is what becomes of the mean of a run with its length.
+type meanKind int
+
+const (
+	settles meanKind = iota
+	// wanders: it has no long-run mean, and of equal runs the answer may only be that
+	// nothing can be told.
+	wanders
+	// recurs: it comes every so many steps, and the mean hardly varies with it: intervals
+	// that are made for chance hold it always.
+	recurs
+)
+
 // noise is a kind of noise: how much more a step takes than its mean, as a factor.
 type noise struct {
 	name string
-	// wanders tells that it has no long-run mean: of equal runs the answer may only
-	// be that nothing can be told.
-	wanders bool
+	mean meanKind
 	// host draws what all host operations of a rank feel, op what one feels.
 	host, op func(rng *rand.Rand, n int) []float64
 }
 
 // stepNoises are the kinds of noise.
 var stepNoises = []noise{
-	{"independent 10 %", false, quiet, normal(0, 0.1)},
-	{"log-normal 50 %", false, quiet, normal(0, 0.5)},
-	{"Pareto 2.5", false, quiet, pareto(2.5)},
-	{"AR(1) 0.3", false, quiet, normal(0.3, 0.1)},
-	{"AR(1) 0.6", false, quiet, normal(0.6, 0.1)},
-	{"AR(1) 0.9", false, quiet, normal(0.9, 0.1)},
-	{"AR(1) 0.9 of the host", false, normal(0.9, 0.1), normal(0, 0.05)},
-	{"two states, 5 steps, 20 %", false, states(5, 0.2), normal(0, 0.05)},
-	{"two states, 20 steps, 10 %", false, states(20, 0.1), normal(0, 0.05)},
-	{"two states, 20 steps, 30 %", false, states(20, 0.3), normal(0, 0.05)},
-	{"two states, 50 steps, 20 %", false, states(50, 0.2), normal(0, 0.05)},
-	{"bursts", false, bursts(0.01, 6, 0.5), normal(0, 0.05)},
-	{"a pause every 20 steps", false, pauses(20, 1), normal(0, 0.05)},
-	{"drift of 10 %", true, drift(0.1), normal(0, 0.05)},
-	{"random walk, 0.5 % per step", true, walk(0.005), normal(0, 0.05)},
+	{"independent 10 %", settles, quiet, normal(0, 0.1)},
+	{"log-normal 50 %", settles, quiet, normal(0, 0.5)},
+	{"Pareto 2.5", settles, quiet, pareto(2.5)},
+	{"AR(1) 0.3", settles, quiet, normal(0.3, 0.1)},
+	{"AR(1) 0.6", settles, quiet, normal(0.6, 0.1)},
+	{"AR(1) 0.9", settles, quiet, normal(0.9, 0.1)},
+	{"AR(1) 0.9 of the host", settles, normal(0.9, 0.1), normal(0, 0.05)},
+	{"two states, 5 steps, 20 %", settles, states(5, 0.2), normal(0, 0.05)},
+	{"two states, 20 steps, 10 %", settles, states(20, 0.1), normal(0, 0.05)},
+	{"two states, 20 steps, 30 %", settles, states(20, 0.3), normal(0, 0.05)},
+	{"two states, 50 steps, 20 %", settles, states(50, 0.2), normal(0, 0.05)},
+	{"bursts", settles, bursts(0.01, 6, 0.5), normal(0, 0.05)},
+	{"a pause every 20 steps", recurs, pauses(20, 1), normal(0, 0.05)},
+	{"drift of 10 %", wanders, drift(0.1), normal(0, 0.05)},
+	{"random walk, 0.5 % per step", wanders, walk(0.005), normal(0, 0.05)},
 	// Those from here on were added when the method stood.
-	{"throttling, 30 to 50 steps, 10 %", false, throttled(0.1), normal(0, 0.05)},
-	{"housekeeping every 10 steps, 30 %", false, pauses(10, 0.3), normal(0, 0.05)},
-	{"a batch that grows, 10 %", false, growing(0.1), normal(0, 0.05)},
+	{"throttling, 30 to 50 steps, 10 %", recurs, throttled(0.1), normal(0, 0.05)},
+	{"housekeeping every 10 steps, 30 %", recurs, pauses(10, 0.3), normal(0, 0.05)},
+	{"a batch that grows, 10 %", settles, growing(0.1), normal(0, 0.05)},
 }
 
 func quiet(_ *rand.Rand, n int) []float64 { return slices.Repeat([]float64{1}, n) }

@@ -133,7 +133,7 @@ func runNoise(w io.Writer, o options) error {
 			printNoise(w, all, &stepNoises[i])
 		}
 	}
-	var whole, told, held, missed count // the last three of noise with a variance
+	var whole, told, held, missed, chance count // all but the first of noise with a variance; chance: held, of what does not recur
 	worst := all[0]
 	over := 0
 	for _, s := range all {
@@ -142,15 +142,18 @@ func runNoise(w io.Writer, o options) error {
 			worst = s
 		}
 		over += one(s.flagged.surely(len(all)) > 0.05)
-		if !s.noise.wanders {
+		if s.noise.mean == settles {
+			chance.sum(s.held)
+		}
+		if s.noise.mean != wanders {
 			told.sum(count{s.untold.of - s.untold.n, s.untold.of})
 			held.sum(s.held)
 			missed.sum(count{s.held.of - s.held.n, s.untold.of})
 		}
 	}
 	fmt.Fprintf(w, "\nOf all %d pairs %v are flagged. Of %d slices (kind of noise, steps, ranks, ratio of lengths) %d have a lower bound, corrected for their number, above 5 %%; the highest is %.1f %% (%v: %v, such as %s).\n"+
-		"Where the noise has a variance %v of the pairs get an answer, and %v of their intervals hold the truth: %v of all pairs get an interval that does not.\n",
-		whole.of, whole, len(all), over, 100*worst.flagged.surely(len(all)), worst, worst.flagged, worst.worst, told, held, missed)
+		"Where the noise has a variance %v of the pairs get an answer, and %v of their intervals hold the truth: %v of all pairs get an interval that does not. Without what comes every so many steps %v hold it.\n",
+		whole.of, whole, len(all), over, 100*worst.flagged.surely(len(all)), worst, worst.flagged, worst.worst, told, held, missed, chance)
 	return nil
 }
 
