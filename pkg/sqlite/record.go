@@ -195,6 +195,9 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 		p.at, p.width = uint32(at), uint32(width)
 		if f.number {
 			if p.to = uint32(f.vector.at) * 8; p.shift == noBytes {
+				if low < 0 { // Nobody writes nine bytes for a type that is less.
+					return false
+				}
 				p.at, p.width = uint32(low), 0
 			}
 			s.numbers = append(s.numbers, p)
@@ -211,7 +214,7 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 	if pos > min(r.prefix, prefixSize) {
 		s.header = slices.Clone(header)
 	}
-	return at <= largest && low >= 0
+	return at <= largest
 }
 
 var zeros [pagePad]byte

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -570,5 +571,46 @@ func TestKeep(t *testing.T) {
 	}
 	if len(kept) > rows*9/10 { // those in several pages are kept
 		t.Errorf("%d of %d rows came out", len(kept), rows)
+	}
+}
+
+// TestHighHeader wants a record read whose header has no byte below 0x80: nine bytes for each
+// number, which SQLite reads but does not write.
+func TestHighHeader(t *testing.T) {
+	const columns, width, high = 14, 58, "\x80\x80\x80\x80\x80\x80\x80\x80"
+	var names []string
+	record := fmt.Sprint(high, string([]byte{9 * (columns + 1)}))
+	text := ""
+	for c := range columns {
+		names = append(names, fmt.Sprint("c", c, " TEXT"))
+		record += high + string([]byte{13 + 2*width})
+		text += strings.Repeat(string(rune('a'+c)), width)
+	}
+	record += text
+	path := build(t, "PRAGMA page_size=4096", func(w *Writer) {
+		w.Table("t", names)
+		w.Exec("INSERT INTO t VALUES (''" + strings.Repeat(", ''", columns-1) + ")")
+	})
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := data[4096:8192]
+	cell := append(appendVarint(nil, uint64(len(record))), 1)
+	at := len(leaf) - len(cell) - len(record)
+	copy(leaf[at+copy(leaf[at:], cell):], record)
+	for _, place := range []int{leafHeader, 5} { // of the cell, and where cells begin
+		binary.BigEndian.PutUint16(leaf[place:], uint16(at))
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if !same(t, db, "t", []Column{{Name: "c0", Type: Text}, {Name: "c13", Type: Text}}, lowest, highest) {
+		t.Error("SQLite has read it")
 	}
 }
