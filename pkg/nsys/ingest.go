@@ -44,6 +44,7 @@ type report struct {
 	replayed int64            // GPU rows that a graph replay ran
 	eager    int64            // kernels that none ran
 	untimed  int64            // whole-graph rows without times
+	zeros    int64            // rows of the GPU from 0 to 0
 	nameless int64            // calls of the system's libraries, without a name
 	noCalls  int64            // rows among the API calls that are neither calls nor stacks
 	unusable map[string]int64 // rows without usable times, by table

@@ -20,6 +20,7 @@ type loader struct {
 	domains  map[domainKey]domainName
 	apiNames map[int64]bool // the strings that name API calls
 	untimed  int64          // whole-graph rows without times
+	zeros    int64          // rows of the GPU from 0 to 0
 	nameless int64          // calls of the system's libraries, without a name
 	noCalls  int64          // rows among the API calls that are neither calls nor stacks
 	replayed int64          // GPU rows that a graph replay ran
@@ -178,6 +179,9 @@ func (l *loader) pickTimed(t *task, b *block) []int32 {
 	for i := range b.n {
 		if l.usable(t, start, end, i) {
 			l.picked = append(l.picked, int32(i))
+			if t.table.gpu && start.Int[i] == 0 && end.Int[i] == 0 {
+				l.zeros++
+			}
 		}
 	}
 	return l.picked
@@ -191,14 +195,14 @@ var every = func() (all [sqlite.BlockRows]int32) {
 	return all
 }()
 
-// areSpans tells whether all rows have times that make sense. (Each limit is tried, as the
-// difference of times that are beyond them can overflow.)
+// areSpans tells whether all rows have times that make sense, none is before 0, and none both 0.
+// (Each limit is tried, as the difference of times that are beyond them can overflow.)
 func areSpans(starts, ends []int64) bool {
 	ends = ends[:len(starts)]
 	wrong := int64(0) // less than 0 where one of them is
 	for i, s := range starts {
 		e := ends[i]
-		wrong |= (e - s) | (s + maxTime) | (maxTime - s) | (maxTime - e)
+		wrong |= (e - s) | (maxTime - s) | (maxTime - e) | ((s | e) - 1)
 	}
 	return wrong >= 0
 }
@@ -251,6 +255,7 @@ func (r *report) collect(loaders []*loader) {
 		maps.Copy(r.apiNames, l.apiNames)
 		r.untimed += l.untimed
 		r.noCalls += l.noCalls
+		r.zeros += l.zeros
 		r.nameless += l.nameless
 		r.replayed += l.replayed
 		r.eager += l.eager

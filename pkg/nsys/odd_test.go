@@ -82,6 +82,12 @@ func TestOddExports(t *testing.T) {
 				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
 				"kernel -2305843009213693952..-2305843009213693951 rank=0 device=0 stream=7 name=\"\" class=other\n" +
 				"kernel 5..2305843009213693952 rank=0 device=0 stream=7 name=\"\" class=other\n"},
+		"no times": {
+			kernels + `(0,0,0,7,NULL,0,1,1,NULL), (5,9,0,7,NULL,0,1,1,NULL)`,
+			"warning: 1 row of the GPU with no times but 0: the trace seems to begin there, and what they took is missing\n" +
+				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
+				"kernel 0..0 rank=0 device=0 stream=7 name=\"\" class=other\n" +
+				"kernel 5..9 rank=0 device=0 stream=7 name=\"\" class=other\n"},
 		"columns are missing": {
 			`CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ("END" INTEGER, start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 1);
 			CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start); INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (5);

@@ -92,6 +92,9 @@ func (r *report) warnOfTimes() {
 	for _, table := range slices.Sorted(maps.Keys(r.unusable)) {
 		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
 	}
+	if r.zeros > 0 { // CUPTI's word for times that it could not collect
+		r.warn("%s of the GPU with no times but 0: the trace seems to begin there, and what they took is missing", plural(r.zeros, "row"))
+	}
 	if r.nameless > 0 {
 		r.warn("%s of %s without a name: what threads wait for in them is not known", plural(r.nameless, "row"), osTable)
 	}
