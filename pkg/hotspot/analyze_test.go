@@ -211,18 +211,29 @@ func TestKinds(t *testing.T) {
 
 const executor = "tensorrt_llm/_torch/pyexecutor/py_executor.py"
 
-// An index by the comparison of plain numbers is no mask; of what may be a tensor it is.
+// An index by the comparison of what is no tensor's data is no mask; of what may be it is.
 func TestComparedNumbers(t *testing.T) {
-	r := Analyze([]*lineprof.Profile{profile(fn("A.f", "a.py", 1,
-		line{0, 0, "def f(self, n: int, xs, m):"},
-		line{1000, 9, "    count = len(xs)"},
-		line{1000, 30, "    a = self.table[n > 3]"},
-		line{1000, 30, "    b = self.table[count > 3]"},
-		line{1000, 30, "    c = self.table[len(xs) == 0]"},
-		line{1000, 30, "    d = self.table[m > 3]"}))}, Options{})
-	for number, want := range map[int]bool{3: false, 4: false, 5: false, 6: true} {
-		if h := at(t, r, "A.f", number); (h.Type == GraphBreak) != want {
-			t.Errorf("line %d: %s, %q", number, h.Type, h.Evidence)
+	for index, mask := range map[string]bool{
+		"n > 3": false, "flag == True": false, "count > 3": false, "len(xs) == 0": false, "k == 0": false, "not k > 1": false, "i % 2 == 0": false,
+		"m.shape[0] > 64": false, "m.size(0) == 1": false, "m.dtype == torch.half": false, "isinstance(m, int) == flag": false,
+		"self.mode == Mode.DECODE": false, "self.table[j == 0] for j in range(3)": false,
+		"m > 3": true, "m == k": true, "x == 1": true, "m > len(xs)": true, "(m > 0) & (m.size(0) > 1)": true, "m == cfg.PAD": true,
+		"k == q": true, "y == 1": true,
+	} {
+		source := "            a = self.table[" + index + "]"
+		if strings.Contains(index, " for ") {
+			source = "            a = [" + index + "]"
+		}
+		r := Analyze([]*lineprof.Profile{profile(fn("A.f", "a.py", 1,
+			line{0, 0, "def f(self, n: int, flag: bool, xs, m):"},
+			line{1000, 9, "    count = len(xs)"},
+			line{4000, 9, "    for k in range(3):"},
+			line{6000, 9, "        for i, x in enumerate(xs):"},
+			line{3000, 9, "            q = m > 3"},
+			line{3000, 9, "            for y in m:"},
+			line{3000, 30, source}))}, Options{})
+		if h := at(t, r, "A.f", 7); (h.Type == GraphBreak) != mask {
+			t.Errorf("%s: %s, %q", index, h.Type, h.Evidence)
 		}
 	}
 }

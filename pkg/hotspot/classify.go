@@ -236,49 +236,6 @@ func (b *body) locks(i int) []finding {
 
 var lockWords = set("lock rlock mutex cond condition cv semaphore sem")
 
-// masked finds masks as indices, whose result has as many items as the mask says.
-// A mask is a comparison, or something called one; text in the index makes it a key of a
-// dict, and a colon a slice with a mask's name in it. Assigning through a mask is no such
-// break: the shape of what is assigned does not depend on the data.
-func (b *body) masked(i int) []finding {
-	s := &b.stmts[i]
-	for _, x := range s.Indexes {
-		k := b.kindOf(x.Path, i)
-		if k != tensorKind && k != unknownKind || slices.Contains(s.Targets, x.Path+"[]") || strings.Contains(x.Text, "lambda") {
-			continue
-		}
-		if comparison(x.Text) && !strings.ContainsAny(x.Text, `'"`) && !b.numbers(x.Text, i) || slices.Contains(lastWords(x.Text), "mask") && !strings.Contains(x.Text, ":") {
-			return []finding{{kind: GraphBreak, confidence: "medium", evidence: fmt.Sprintf("%s[%s]: a mask as index makes a shape that depends on the data", short(x.Path), short(x.Text))}}
-		}
-	}
-	return nil
-}
-
-// comparison is whether the text of an index compares.
-func comparison(text string) bool {
-	operators := []string{"<", ">", "==", "!=", "~", ".gt(", ".lt(", ".eq(", ".ne(", ".ge(", ".le("}
-	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(text, op) })
-}
-
-// numbers is whether all that the text of an index names is known to be a plain number: a
-// comparison of them is one, too.
-func (b *body) numbers(text string, i int) bool {
-	inner := pylex.Statements([]string{text})
-	if len(inner) != 1 {
-		return false
-	}
-	for _, c := range inner[0].Calls {
-		if made[c.Path] != numberKind {
-			return false
-		}
-	}
-	if len(inner[0].Calls) > 0 {
-		return true // of what is counted nothing else is known
-	}
-	paths := append(slices.Clone(inner[0].Attributes), inner[0].Names...)
-	return len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return b.kindOf(p, i) != numberKind })
-}
-
 // tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
 // A size or an item of a tensor is on the host already.
 func (b *body) tensorText(text string, i int) bool {

@@ -115,14 +115,33 @@ func (b *body) assigned(name string, i, depth int) kind {
 	}
 	set := b.setBy[name]
 	before, _ := slices.BinarySearch(set, i)
-	if before == 0 {
+	j := -1
+	if before > 0 {
+		j = set[before-1]
+	}
+	switch {
+	case b.counts(name, i, j):
+		return numberKind
+	case j < 0:
 		return b.declared(name)
 	}
-	j := set[before-1]
 	if s := &b.stmts[j]; len(s.Targets) == 1 {
 		return b.valueKind(s, j, depth-1)
 	}
 	return unknownKind // one of several: which of the values it got is not looked into
+}
+
+// counts is whether a loop around statement i, or a comprehension in it, counts with a name
+// that was last assigned in statement j, -1 never: for k in range(n), for k, x in enumerate(xs).
+func (b *body) counts(name string, i, j int) bool {
+	for at, inner := i, len(b.stmts); at > j && at < inner; at, inner = b.stmts[at].loop, at {
+		for _, l := range b.stmts[at].Loops {
+			if k := slices.Index(l.Targets, name); k >= 0 {
+				return strings.HasPrefix(l.Over, "range(") || k == 0 && len(l.Targets) > 1 && strings.HasPrefix(l.Over, "enumerate(")
+			}
+		}
+	}
+	return false
 }
 
 // declared is the kind that the function's head says a parameter is of.
@@ -178,6 +197,7 @@ func (b *body) valueKind(s *stmt, i, depth int) kind {
 // made are plain functions with a kind of result.
 var made = map[string]kind{
 	"list": listKind, "sorted": listKind, "dict": dictKind, "set": setKind, "str": strKind, "int": numberKind, "float": numberKind,
+	"bool": numberKind, "isinstance": numberKind, "hasattr": numberKind, "callable": numberKind,
 	"len": numberKind, "sum": unknownKind, "range": listKind, "defaultdict": dictKind, "collections.defaultdict": dictKind, "deque": listKind,
 }
 
