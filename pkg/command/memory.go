@@ -68,7 +68,7 @@ func (c *Context) memory() int64 {
 func (c *Context) limit(size, rows int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		others := max(rows+c.keeps*3/2+32<<20, size/5)
-		debug.SetMemoryLimit(max(size-others, 24<<20))
+		cli.LimitMemory(max(size-others, 24<<20))
 	}
 }
 
