@@ -128,8 +128,12 @@ func (r *report) warnOfLaunches() error {
 		return r.explain(err)
 	}
 	if orphans*missingShare > sampled {
-		r.warn("%.3g %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off",
-			100*float64(orphans)/float64(sampled))
+		percent := 100 * float64(orphans) / float64(sampled)
+		share := fmt.Sprintf("%.3g", percent)
+		if sampled < r.count(event.Kernel)+r.count(event.Graph) {
+			share = fmt.Sprintf("about %.0f", percent)
+		}
+		r.warn("%s %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off", share)
 	}
 	launches := r.class(event.Launch)
 	if lost := launches - r.eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
@@ -139,7 +143,7 @@ func (r *report) warnOfLaunches() error {
 }
 
 // maxSampled is about how many GPU rows orphans samples.
-const maxSampled = 1 << 18
+const maxSampled = 1 << 16
 
 // orphans counts the kernels and graph replays whose launching call is not
 // there, and the rows that it sampled: all, or evenly some of very many.
