@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,8 @@ type cost struct {
 	wall time.Duration
 	cpu  time.Duration // of all processes
 	peak int64         // bytes, of its largest process
+
+	xWall, xCPU float64 // times what the first of those measured in turn took
 }
 
 // pipeline runs commands as a shell's pipe does, the last one's output thrown
@@ -123,19 +126,48 @@ func machine() string {
 // median runs a pipeline several times, after one run to warm up, and returns the
 // medians of what it took and the highest peak.
 func median(commands [][]string, runs int) (cost, error) {
-	var walls, cpus []time.Duration
-	var m cost
+	all, err := inTurn(runs, commands)
+	if err != nil {
+		return cost{}, err
+	}
+	return all[0], nil
+}
+
+// inTurn is median of each of several, which are run in turn.
+func inTurn(runs int, pipelines ...[][]string) ([]cost, error) {
+	all := make([][]cost, len(pipelines))
+	medians := make([]cost, len(pipelines))
 	for i := range runs + 1 {
-		c, err := pipeline(commands)
-		if err != nil {
-			return m, err
-		}
-		if m.peak = max(m.peak, c.peak); i > 0 || runs == 0 {
-			walls, cpus = append(walls, c.wall), append(cpus, c.cpu)
+		for k, commands := range pipelines {
+			c, err := pipeline(commands)
+			if err != nil {
+				return nil, err
+			}
+			if medians[k].peak = max(medians[k].peak, c.peak); i == 0 && runs > 0 {
+				continue
+			}
+			first := c
+			if k > 0 {
+				first = all[0][len(all[0])-1]
+			}
+			c.xWall, c.xCPU = float64(c.wall)/float64(first.wall), float64(c.cpu)/float64(first.cpu)
+			all[k] = append(all[k], c)
 		}
 	}
-	slices.Sort(walls)
-	slices.Sort(cpus)
-	m.wall, m.cpu = walls[len(walls)/2], cpus[len(cpus)/2]
-	return m, nil
+	for k, costs := range all {
+		m := &medians[k]
+		m.wall, m.cpu = middle(costs, func(c cost) time.Duration { return c.wall }), middle(costs, func(c cost) time.Duration { return c.cpu })
+		m.xWall, m.xCPU = middle(costs, func(c cost) float64 { return c.xWall }), middle(costs, func(c cost) float64 { return c.xCPU })
+	}
+	return medians, nil
+}
+
+// middle returns the median of a figure.
+func middle[T cmp.Ordered](costs []cost, of func(cost) T) T {
+	figures := make([]T, len(costs))
+	for i, c := range costs {
+		figures[i] = of(c)
+	}
+	slices.Sort(figures)
+	return figures[len(figures)/2]
 }

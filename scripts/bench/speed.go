@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // verdictFile is what others are compared with.
@@ -17,15 +16,12 @@ type measurement struct {
 	commands [][]string
 	floor    float64 // events/s
 	events   int
-	times    float64 // how often it may take what another one took, 0 for any; with a floor, both count
-	of       string  // that one
+	times    float64      // how often it may take the wall time of the one before or of another size, 0 for any
+	than     *measurement // what it is measured in turn with, the one before
 }
 
-// What others are compared with, too.
-const (
-	gapsFile  = "gaps FILE" // with rows about host threads
-	cScanName = "SQLite's C scan"
-)
+// cScanName is what verdict is measured in turn with.
+const cScanName = "SQLite's C scan"
 
 // files are what is measured on.
 type files struct {
@@ -69,6 +65,8 @@ func prepare(dir, bin string, events int, host hostRows) (*files, error) {
 // measurements are what is measured.
 func (f *files) measurements(events int) []measurement {
 	one := func(name string, args ...string) [][]string { return [][]string{f.tool(name, args...)} }
+	scan := measurement{name: cScanName, commands: scanOf(f.trace), events: events}
+	gaps := measurement{name: "gaps FILE", commands: one("gaps", f.trace), floor: floorFile, events: events}
 	return []measurement{
 		{name: "nsys2arrow FILE", commands: one("nsys2arrow", f.trace), events: events},
 		{name: "isolate STREAM", commands: one("isolate", f.streams[0]), floor: floorStage, events: events},
@@ -76,13 +74,11 @@ func (f *files) measurements(events int) []measurement {
 		{name: "metrics STREAM", commands: one("metrics", f.streams[2]), floor: floorStage, events: events},
 		{name: "gaps STREAM", commands: one("gaps", f.streams[2]), floor: floorGaps, events: events},
 		{name: "the pipe of all five", commands: [][]string{f.tool("nsys2arrow", f.trace), f.tool("isolate"), f.tool("phase"), f.tool("metrics"), f.tool("verdict")}, floor: floorPipe, events: events},
-		{name: cScanName, commands: scanOf(f.trace), events: events},
-		{name: verdictFile, commands: one("verdict", f.trace), floor: floorVerdict, events: events, times: slowestScan, of: cScanName},
+		{name: verdictFile, commands: one("verdict", f.trace), floor: floorVerdict, events: events, times: slowestScan, than: &scan},
 		{name: "diff FILE FILE", commands: one("diff", f.trace, f.other), floor: floorDiff, events: 2 * events},
 		{name: "verdict CHECKPOINT", commands: one("verdict", f.raw), floor: floorRead, events: events},
 		{name: "verdict CHECKPOINT of phase", commands: one("verdict", f.phased), floor: floorRead, events: events},
-		{name: gapsFile, commands: one("gaps", f.trace), floor: floorFile, events: events},
-		{name: "gaps FILE with host rows", commands: one("gaps", f.hosted), events: events, times: slowestHost, of: gapsFile},
+		{name: "gaps FILE with host rows", commands: one("gaps", f.hosted), events: events, times: slowestHost, than: &gaps},
 	}
 }
 
@@ -93,41 +89,48 @@ func bench(dir, bin string, events, runs int, host hostRows) (bool, error) {
 	}
 	fmt.Printf("%d events, %s; with host rows %d calls, %d switches, %d samples; medians of %d runs on %s\n\n",
 		events, size(f.trace), host.calls, host.switches, host.samples, runs, machine())
-	fmt.Printf("| %-28s | wall s |  CPU s | M events/s | peak MiB | floor |\n|%s|-------:|-------:|-----------:|---------:|------:|\n", "command", strings.Repeat("-", 30))
-	walls, ok := map[string]time.Duration{}, true
+	fmt.Printf("| %-28s | wall s |  CPU s | M events/s | peak MiB | floor | x wall | x CPU |  |\n|%s|-------:|-------:|-----------:|---------:|------:|-------:|------:|--|\n", "command", strings.Repeat("-", 30))
+	ok := true
 	for _, m := range f.measurements(events) {
-		if m.commands == nil {
-			continue
-		}
-		if wall := walls[m.of]; m.times > 0 && wall > 0 {
-			m.floor = max(m.floor, float64(m.events)/(m.times*wall.Seconds()))
-		}
-		wall, good, err := measure(m, runs)
+		good, err := measure(m, runs)
 		if err != nil {
 			return false, err
 		}
-		walls[m.name] = wall
 		ok = ok && good
 	}
+	fmt.Println("\nx: times that of the line above, the median of pairs measured in turn")
 	return ok, nil
 }
 
-// measure prints what a measurement took, and returns its wall time and whether
-// it reached its floor.
-func measure(m measurement, runs int) (time.Duration, bool, error) {
-	c, err := median(m.commands, runs)
+// measure prints what a measurement took, and before it what the one did that it is
+// measured in turn with. It returns whether both kept their limits.
+func measure(m measurement, runs int) (good bool, err error) {
+	if m.than == nil || m.than.commands == nil {
+		c, err := median(m.commands, runs)
+		return err == nil && printSpeed(m, c, "", ""), err
+	}
+	c, err := inTurn(runs, m.than.commands, m.commands)
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
-	rate := float64(m.events) / c.wall.Seconds()
-	floor, good := "", c.peak <= ceiling
-	if m.floor > 0 && m.events >= leastEvents {
-		floor = fmt.Sprintf("%.1f", m.floor/1e6)
-		good = good && rate >= m.floor
+	good = printSpeed(*m.than, c[0], "", "")
+	return printSpeed(m, c[1], fmt.Sprintf("%.2f", c[1].xWall), fmt.Sprintf("%.2f", c[1].xCPU)) && good, nil
+}
+
+// printSpeed prints what a measurement took, also in times of what it was measured in turn
+// with, and tells whether it kept its limits.
+func printSpeed(m measurement, c cost, xWall, xCPU string) bool {
+	rate, floor, missed := float64(m.events)/c.wall.Seconds(), "", c.peak > ceiling
+	if m.events >= leastEvents {
+		missed = missed || rate < m.floor || xWall != "" && c.xWall > m.times
+		if m.floor > 0 {
+			floor = fmt.Sprintf("%.1f", m.floor/1e6)
+		}
 	}
-	if !good {
-		floor += " MISSED"
+	note := ""
+	if missed {
+		note = "MISSED"
 	}
-	fmt.Printf("| %-28s | %6.2f | %6.2f | %10.2f | %8.0f | %5s |\n", m.name, c.wall.Seconds(), c.cpu.Seconds(), rate/1e6, float64(c.peak)/(1<<20), floor)
-	return c.wall, good, nil
+	fmt.Printf("| %-28s | %6.2f | %6.2f | %10.2f | %8.0f | %5s | %6s | %5s | %s |\n", m.name, c.wall.Seconds(), c.cpu.Seconds(), rate/1e6, float64(c.peak)/(1<<20), floor, xWall, xCPU, note)
+	return !missed
 }
