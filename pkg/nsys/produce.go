@@ -90,11 +90,13 @@ func (r *Reader) Report() int { return r.all.current.report }
 // steps holds of it.
 const partMemory = 32 << 20
 
-// Parts returns the rows of each rank, and how many of them to read at a time: each keeps
-// about two processors busy. Those without a rank come last. It is event.Parted's.
+// Parts returns the rows of each rank, and how many of them to read at a time: as many as
+// there are processors. (Ranks have no memory in common: two side by side take less time
+// than one whose rows go from processor to processor.) Those without a rank come last. It
+// is event.Parted's.
 func (r *Reader) Parts() (parts []event.Source, beside int) {
 	memory := cmp.Or(r.opts.Memory, DefaultMemory)
-	if beside = min(runtime.GOMAXPROCS(0)/2, 1+int(memory/4/partMemory)); beside < 2 || len(r.parts) < 2 || r.all != nil {
+	if beside = min(runtime.GOMAXPROCS(0), 1+int(memory/4/partMemory)); beside < 2 || len(r.parts) < 2 || r.all != nil {
 		return nil, 0
 	}
 	units := make([][]unit, len(r.parts)+1)
