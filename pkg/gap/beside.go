@@ -54,14 +54,16 @@ type Placement struct {
 	FarUs    *float64 `json:"far_from_gpu_us"`
 	GPUNodes []int32  `json:"gpu_numa_nodes"`
 	// OnCPUUs is the time that it was on a CPU, LostUs the idle time, over all GPUs, in
-	// which it had lost its CPU, of which OthersUs while another thread of the process was
-	// seen there; the others were not recorded.
+	// which it had lost its CPU, of which OthersUs while other threads of its process were
+	// there.
 	OnCPUUs  float64 `json:"on_cpu_us"`
 	LostUs   float64 `json:"descheduled_us"`
 	OthersUs float64 `json:"neighbours_us"`
 	// Neighbours are the threads of other processes that were recorded on the CPU that it had
 	// lost, the longest first, three at most.
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
+
+	seenUs float64 // of LostUs, while anybody was recorded on the lost CPU
 }
 
 // Neighbour is a thread of another process.
@@ -79,15 +81,18 @@ func (n *Neighbour) named() string {
 	return fmt.Sprintf("thread %d of rank %d", n.Thread, *n.Rank)
 }
 
-// largestOf lists neighbours by their time, in ns.
-func largestOf(times map[who]int64) (list []Neighbour) {
+// addNeighbours adds who of other processes had the lost CPU, and for how long, ns.
+func (p *Placement) addNeighbours(times map[who]int64) {
+	var list []Neighbour
+	seen := int64(0)
 	for w, ns := range times {
-		list = append(list, Neighbour{w.number(), w.thread, us(ns)})
+		list, seen = append(list, Neighbour{w.number(), w.thread, us(ns)}), seen+ns
 	}
+	p.seenUs = min(p.OthersUs+us(seen), p.LostUs)
 	slices.SortFunc(list, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.named(), b.named()))
 	})
-	return list[:min(len(list), maxMeanwhile)]
+	p.Neighbours = list[:min(len(list), maxMeanwhile)]
 }
 
 // besides adds up what threads of a rank did in its window, by thread id.
@@ -116,16 +121,19 @@ func (v *view) besides() (all []idle.ThreadBeside, window int64) {
 // ran.
 func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
+	rep.besides, rep.blocked = map[int32][]Meanwhile{}, map[int32]int64{}
 	for _, v := range views {
 		all, window := v.besides()
 		neighbours := map[int64]map[who]int64{}
 		if c.others.wanted {
 			neighbours = c.others.neighbours(v)
 		}
-		var waited, atFile, sameCPU int64
+		var waited, atFile int64
 		for _, t := range all {
-			waited, atFile, sameCPU = waited+t.Waited, atFile+t.AtFile, sameCPU+t.SameCPU
+			waited, atFile = waited+t.Waited, atFile+t.AtFile
 		}
+		rep.blocked[idle.ForOthers] += waited
+		rep.blocked[idle.AtFile] += atFile
 		for _, t := range all {
 			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
@@ -133,8 +141,8 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			rep.addBeside(who{v.id, t.Thread}, false, idle.ForOthers, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
 			rep.addBeside(who{v.id, t.Thread}, false, idle.AtFile, during{t.OnCPUAtFile, atFile}, during{t.Ran, window}, len(v.gpus))
 			if t.Launches && t.Ran > 0 && v.idle.Placed() {
-				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(sameCPU, t.Lost))}
-				p.Neighbours = largestOf(neighbours[t.Thread])
+				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(t.Taken, t.Lost))}
+				p.addNeighbours(neighbours[t.Thread])
 				p.locate(placesOf(c.header, v.id), &t.Beside)
 				if v.steps > 0 {
 					p.PerStep = perStep(float64(t.Moves), v.steps)

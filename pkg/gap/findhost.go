@@ -175,7 +175,7 @@ func (f *finder) hostFindings() {
 		if t.Pattern == Affinity && us(h.ns) < minDescheduled*f.rep.Idle.TotalUs && !f.misplaced() || t.Pattern == JIT && f.raise(JIT, h) {
 			continue
 		}
-		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, t.Pattern)+unseen(h)+": "+f.order(h, &t))
+		f.addHost(t.Pattern, h, "launching threads "+t.What+f.detail(h, &t)+f.meanwhile(times, &t)+unseen(h)+": "+f.order(h, &t))
 	}
 	f.distrust(times)
 }
@@ -195,24 +195,17 @@ func (f *finder) raise(pattern string, h *hostTime) bool {
 }
 
 // detail says what else is known of idle time with a treatment.
-func (f *finder) detail(h *hostTime, pattern string) string {
-	if pattern == Affinity {
+func (f *finder) detail(h *hostTime, t *hoststate.Treatment) string {
+	if t.Pattern == Affinity {
 		return f.placed()
 	}
-	if pattern == Serialize && h.inCalls > 0 {
+	if t.Pattern == Serialize && h.inCalls > 0 {
 		return fmt.Sprintf(", %.0f %% of that inside CUDA calls, for locks of the driver", 100*ratio(h.inCalls, h.ns))
 	}
-	text := ""
 	if name, _ := largest(h.names); name != "" {
-		text = ", most of it in " + name
+		return ", most of it in " + name
 	}
-	switch pattern {
-	case Comm:
-		text += f.ranBeside(idle.ForOthers, ranMore)
-	case Hoist:
-		text += f.ranBeside(idle.AtFile, ranMore)
-	}
-	return text
+	return ""
 }
 
 // unseen says where the calls that threads are in are all that is known.

@@ -38,7 +38,7 @@ func (f *finder) forInterpreter(v *view, of *scope, t *idle.Total, why hoststate
 // interpreter finds waits for the interpreter lock that stacks of calls show.
 func (f *finder) interpreter() {
 	if worth := us(f.stackedNs); f.worth(worth) {
-		text := f.ranBeside(idle.ForOthers, func(m *Meanwhile) bool { return !m.Elsewhere && m.Rank != nil && m.Share >= 0.5 })
+		text := f.ranBeside(idle.ForOthers, f.stackedNs, func(m *Meanwhile) bool { return !m.Elsewhere && m.Rank != nil && m.Share >= 0.5 })
 		f.add(GIL, worth, Finding{}, "the GPU is idle %s, %s of its idle time, while launching threads wait for the interpreter lock, by the stacks of their calls%s: record with -t python-gil to see who holds it",
 			f.per(worth), report.Percent(worth/f.rep.Idle.TotalUs), text)
 	}
@@ -53,13 +53,27 @@ const minRan = 0.2
 // whole of it.
 func ranMore(m *Meanwhile) bool { return m.Share >= minRan && m.Share >= minLift*m.WindowShare }
 
+// meanwhile says who runs while launching threads are blocked in what a treatment is for, "" for
+// nobody, or where that does not matter.
+func (f *finder) meanwhile(times map[string]*hostTime, t *hoststate.Treatment) string {
+	switch {
+	case slices.Contains(t.Whys, "blocked:wait"):
+		return f.ranBeside(idle.ForOthers, sum(times, "blocked:io", "blocked:wait", "blocked:join").ns, ranMore)
+	case slices.Contains(t.Whys, "blocked:file"):
+		return f.ranBeside(idle.AtFile, sum(times, "blocked:file").ns, ranMore)
+	}
+	return ""
+}
+
 // ranBeside says which of some threads is on a CPU for longest while launching threads are
-// blocked, as idle.Wait says in what, "" for none.
-func (f *finder) ranBeside(blocked int32, named func(*Meanwhile) bool) string {
+// blocked, as idle.Wait says in what, "" for none. Ns is how long they are blocked for what is
+// being told: the thread must run in that even where it runs in all the rest.
+func (f *finder) ranBeside(blocked int32, ns int64, named func(*Meanwhile) bool) string {
 	var most *Meanwhile
 	list := f.rep.Idle.besides[blocked]
+	rest := us(max(0, f.rep.Idle.blocked[blocked]-ns))
 	for k := range list {
-		if m := &list[k]; named(m) && f.worth(m.Us) && (most == nil || m.Us > most.Us) {
+		if m := &list[k]; named(m) && f.worth(m.Us-rest) && (most == nil || m.Us > most.Us) {
 			most = m
 		}
 	}
@@ -75,9 +89,6 @@ func (f *finder) ranBeside(blocked int32, named func(*Meanwhile) bool) string {
 func (i *Idle) addBeside(w who, elsewhere bool, blocked int32, while, window during, gpus int) {
 	if while.ran == 0 {
 		return
-	}
-	if i.besides == nil {
-		i.besides = map[int32][]Meanwhile{}
 	}
 	n := int64(max(1, gpus))
 	i.besides[blocked] = append(i.besides[blocked], Meanwhile{
@@ -146,17 +157,18 @@ func (f *finder) neighbour() (most *Neighbour) {
 func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
 	seen := 0.0
 	for _, p := range f.rep.Idle.Placement {
-		seen += p.OthersUs
-		for _, n := range p.Neighbours {
-			seen += n.Us
-		}
+		seen += p.seenUs
 	}
 	if t.Pattern != Affinity || us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || 2*seen >= us(h.ns) {
 		return t.Do
 	}
 	said := ""
 	if len(f.rep.Idle.Placement) > 0 {
-		said = fmt.Sprintf("for %s of it nobody was recorded on the CPU that they had, so ", report.Percent(1-seen/us(h.ns)))
+		nobody := "nobody"
+		if f.c.others.unkept() {
+			nobody = "no other thread of their own process"
+		}
+		said = fmt.Sprintf("for %s of it %s was recorded on the CPU that they had, so ", report.Percent(1-seen/us(h.ns)), nobody)
 	}
 	return said + "see who is there (--sample=system-wide, which --cpuctxsw follows): if somebody is, " + t.Do + "; if nobody is, " +
 		"they wait for a page of a file, or in a call that is not recorded (sem_clockwait, eventfd_read)"

@@ -7,6 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // TestLockStacks has the launching thread wait for 400 us between steps in a call whose stack is
@@ -101,5 +103,112 @@ func TestSomeCPU(t *testing.T) {
 		if len(rep.Idle.Placement) > 0 || (len(rep.Idle.Meanwhile) == 1) != (call != "") || (f != nil) == (call != "") || f != nil && strings.Contains(f.Evidence, "the one they had") {
 			t.Errorf("%q: %+v, %+v, %+v", call, rep.Idle.Placement, rep.Idle.Meanwhile, f)
 		}
+	}
+}
+
+// off has the launching thread off its CPU from now on, in a call unless that has no name, while
+// thread other runs.
+func (e *engine) off(from *int64, ns int64, call string, class event.Class, other int64) {
+	r := hostRow(event.Run, e.now, e.now+ns, "", -1, 9)
+	r.Thread = other
+	e.rows = append(e.rows, r, hostRow(event.Run, *from, e.now, "", -1, 3))
+	if call != "" {
+		e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+ns, call, class, -1))
+	}
+	e.now += ns
+	*from = e.now
+}
+
+// TestOtherWaits has the launching thread wait twice in each step, briefly beside thread 3 and for
+// long beside thread 2, for what is another finding: what is told of the first wait names no
+// thread that runs in the second alone.
+func TestOtherWaits(t *testing.T) {
+	for _, pattern := range []string{gap.GIL, gap.Comm, gap.Hoist} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, e.layer, func() {
+			switch pattern {
+			case gap.GIL:
+				stack := hostRow(event.Backtrace, e.now, e.now+100_000, "", event.GIL, -1)
+				stack.Stack = 0
+				e.rows = append(e.rows, stack)
+				e.off(&from, 100_000, "pthread_cond_timedwait", event.OSWait, 3)
+				e.off(&from, 900_000, "poll", event.OSIO, 2)
+			case gap.Comm:
+				e.off(&from, 100_000, "poll", event.OSIO, 3)
+				sync := e.call("cudaDeviceSynchronize", event.APISync, 902_000)
+				e.now = sync.Start + 1_000
+				e.off(&from, 900_000, "poll", event.OSIO, 2)
+			case gap.Hoist:
+				e.off(&from, 400_000, "flock", event.Other, 3)
+				e.off(&from, 200_000, "read", event.OSFile, 2)
+			}
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+		eventtest.Sort(e.rows)
+		if rep := e.report(t); has(rep, pattern) == nil || strings.Contains(has(rep, pattern).Evidence, "meanwhile") {
+			t.Errorf("%s: %+v", pattern, rep.Findings)
+		}
+	}
+}
+
+// TestSeenNeighbours has the launching thread lose its CPU to ten threads of a process that is no
+// rank, one after the other. Of two reports nothing is known of them.
+func TestSeenNeighbours(t *testing.T) {
+	e := &engine{now: 1_000}
+	from := e.now
+	var elsewhere []eventtest.Row
+	e.steps(40, e.layer, func() {
+		for k := range int64(10) {
+			r := hostRow(event.Run, e.now+k*40_000, e.now+(k+1)*40_000, "", -1, 3)
+			r.Rank, r.Thread = -1, 70+k
+			elsewhere = append(elsewhere, r)
+		}
+		e.off(&from, 400_000, "", 0, 2)
+	})
+	e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+	eventtest.Sort(e.rows)
+	eventtest.Sort(elsewhere)
+	rows := append(e.rows, elsewhere...)
+	h := eventtest.Header(rows)
+	h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 81, OSCalls: 1}}
+	for _, says := range []string{"no other thread of their own process was recorded", ""} {
+		if h.Reports = h.Reports[:1]; says != "" {
+			h.Reports = append(h.Reports, event.Report{File: "other.sqlite"})
+		}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := has(rep, gap.Affinity); f == nil || strings.Contains(f.Evidence, "was recorded") != (says != "") || !strings.Contains(f.Evidence, says) {
+			t.Errorf("%q: %+v", says, f)
+		}
+	}
+}
+
+// TestTaken has two threads of a process lose their CPUs at a time, the first one to thread 5.
+func TestTaken(t *testing.T) {
+	e := &engine{now: 1_000}
+	from := e.now
+	e.steps(40, e.layer, func() {
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+		e.now += 400_000
+		from = e.now
+	})
+	e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+	e.twin()
+	for i, r := range e.rows {
+		switch {
+		case r.Kind == event.Run && r.Thread == 2:
+			e.rows[i].CPU = 4
+		case r.Kind == event.Run:
+			r.Thread, r.Start, r.End = 5, r.End, r.End+400_000
+			e.rows = append(e.rows, r)
+		}
+	}
+	eventtest.Sort(e.rows)
+	p := e.report(t).Idle.Placement
+	if len(p) != 2 || p[0].OthersUs != p[0].LostUs || p[1].OthersUs != 0 || p[1].LostUs < 0.9*p[0].LostUs {
+		t.Errorf("%+v", p)
 	}
 }

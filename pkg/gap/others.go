@@ -18,6 +18,7 @@ const maxOtherRuns = 1 << 18
 // that are no ranks, and where there are several ranks, theirs. All are of one report: of
 // several nobody knows which of them ran on one machine, and nothing is kept.
 type others struct {
+	reports int
 	wanted  bool
 	ranks   bool    // threads of ranks, too
 	full    [2]bool // there are more runs than are kept, of ranks in the second: nothing is known
@@ -59,7 +60,7 @@ type cpuTime struct{ starts, ends, before []int64 }
 
 // newOthers returns others of which nothing was observed.
 func newOthers(h *event.Header) others {
-	o := others{threads: map[who]*cpuTime{}, cpus: map[cpuOf][]cpuRun{}}
+	o := others{reports: len(h.Reports), threads: map[who]*cpuTime{}, cpus: map[cpuOf][]cpuRun{}}
 	if len(h.Reports) != 1 || !h.Columns.Has(event.ColCPU) || h.Reports[0].RankFacts == nil {
 		return o
 	}
@@ -75,6 +76,9 @@ func newOthers(h *event.Header) others {
 	o.wanted = o.ranks || elsewhere > 0 && !o.full[0]
 	return o
 }
+
+// unkept tells whether there may be runs of other processes that were recorded and are not kept.
+func (o *others) unkept() bool { return o.reports > 1 || o.full[0] || o.full[1] }
 
 // add keeps runs among the rows of a batch.
 func (o *others) add(b *event.Batch) {

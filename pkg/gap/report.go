@@ -65,8 +65,9 @@ type Idle struct {
 	// besides are all who ran while launching threads were blocked, as idle.Wait says in what;
 	// WindowShare is that of the rest of the window.
 	besides map[int32][]Meanwhile
-	Phases  []PhaseIdle `json:"phases"`          // of the steps, empty without phases
-	PerStep []StepIdle  `json:"steps,omitempty"` // where they were asked for
+	blocked map[int32]int64 // for how long they were, ns, over all GPUs
+	Phases  []PhaseIdle     `json:"phases"`          // of the steps, empty without phases
+	PerStep []StepIdle      `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.

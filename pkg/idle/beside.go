@@ -22,9 +22,9 @@ type Beside struct {
 	OnCPU, Waited int64
 	// Likewise while such a thread is blocked in a call of the class file.
 	OnCPUAtFile, AtFile int64
-	// While a GPU is idle because of a launching thread that has lost its CPU: Took is the
-	// time that this thread was on the same one, of the launching thread itself Lost.
-	SameCPU, Lost int64
+	// While a GPU is idle because this launching thread has lost its CPU: Lost is that time,
+	// and Taken the part in which another thread of the process was on that CPU.
+	Lost, Taken int64
 }
 
 // Add adds what it did in other slices.
@@ -37,8 +37,8 @@ func (b *Beside) Add(o Beside) {
 	b.Waited += o.Waited
 	b.OnCPUAtFile += o.OnCPUAtFile
 	b.AtFile += o.AtFile
-	b.SameCPU += o.SameCPU
 	b.Lost += o.Lost
+	b.Taken += o.Taken
 }
 
 // Places says where CPUs and GPUs are. Lists are nil where nothing is known.
@@ -227,24 +227,35 @@ func (r *Rank) observeBeside(from, to int64, waiting *hostThread, why hoststate.
 
 // besideIn observes that of one slice.
 func (r *Rank) besideIn(k int, waiting *hostThread, from, to int64, lost bool, cpu int32) {
+	open := k == len(r.slices)-1
+	if lost {
+		one := Beside{Lost: to - from}
+		for _, h := range r.threads {
+			if h != waiting && cpu >= 0 {
+				one.Taken += h.ranOn(cpu, from, to)
+			}
+		}
+		if open {
+			waiting.beside.Add(one)
+		} else {
+			r.addBeside(k, waiting, one)
+		}
+		return
+	}
 	for _, h := range r.threads {
 		var one Beside
-		b, open := &h.beside, k == len(r.slices)-1
+		b := &h.beside
 		if !open {
 			b = &one
 		}
 		switch {
-		case h == waiting && lost:
-			b.Lost += to - from
 		case h == waiting && cpu == AtFile:
 			b.AtFile += to - from
 		case h == waiting:
 			b.Waited += to - from
-		case lost && cpu >= 0:
-			b.SameCPU += h.ranOn(cpu, from, to)
-		case !lost && cpu == AtFile:
+		case cpu == AtFile:
 			b.OnCPUAtFile += h.ranOn(cpu, from, to)
-		case !lost:
+		default:
 			b.OnCPU += h.ranOn(cpu, from, to)
 		}
 		if !open {

@@ -41,7 +41,7 @@ func TestBesideAgainstReference(t *testing.T) {
 		for range 30 {
 			call := eventtest.New(event.OS, 0, rng.Int64N(400), 0, "poll")
 			call.End, call.Thread = call.Start+rng.Int64N(30), 1
-			call.Class = []event.Class{event.OSIO, event.OSWait, event.OSJoin, event.OSSleep}[rng.IntN(4)]
+			call.Class = []event.Class{event.OSIO, event.OSWait, event.OSJoin, event.OSSleep, event.OSFile}[rng.IntN(5)]
 			rows = append(rows, call)
 		}
 		slices.SortStableFunc(rows, func(a, b eventtest.Row) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
@@ -64,7 +64,7 @@ func TestBesideAgainstReference(t *testing.T) {
 			t.Fatalf("seed %d: more than there is: %v", seed, got)
 		}
 	}
-	if seen.OnCPU < 400 || seen.Waited < 400 || seen.SameCPU < 400 || seen.Lost < 400 || seen.Moves < 400 || seen.Ran < 400 || seen.Crossings < 400 || seen.Far < 400 {
+	if seen.OnCPU < 400 || seen.Waited < 400 || seen.OnCPUAtFile < 100 || seen.AtFile < 100 || seen.Taken < 400 || seen.Lost < 400 || seen.Moves < 400 || seen.Ran < 400 || seen.Crossings < 400 || seen.Far < 400 {
 		t.Errorf("the traces show too little: %+v", seen)
 	}
 }
@@ -104,9 +104,9 @@ func besidesOf(t *testing.T, rows []eventtest.Row, cuts []int64) map[[2]int64]Be
 	waited := map[int]int64{}
 	lost := map[int]int64{}
 	r.EachWait(func(w Wait) {
-		if w.CPU < 0 {
+		if w.CPU == ForOthers {
 			waited[w.Group] += w.To - w.From
-		} else {
+		} else if w.CPU >= 0 {
 			lost[w.Group] += w.To - w.From
 		}
 	})
@@ -149,12 +149,16 @@ func besideAtInstant(rows []eventtest.Row, at, group int64, sums map[[2]int64]Be
 		switch {
 		case thread == 1 && why == "waits":
 			add(1, Beside{Waited: 1})
+		case thread == 1 && why == "at a file":
+			add(1, Beside{AtFile: 1})
+		case thread != 1 && running && why == "at a file":
+			add(thread, Beside{OnCPUAtFile: 1})
 		case thread == 1 && why == "lost":
 			add(1, Beside{Lost: 1})
 		case thread != 1 && running && why == "waits":
 			add(thread, Beside{OnCPU: 1})
 		case thread != 1 && running && why == "lost" && cpu == last[1]:
-			add(thread, Beside{SameCPU: 1})
+			add(1, Beside{Taken: 1})
 		}
 	}
 }
@@ -177,6 +181,8 @@ func whyOfLauncher(rows []eventtest.Row, at int64) string {
 	switch whyAt(rows, 1, at) {
 	case " blocked:io", " blocked:wait", " blocked:join":
 		return "waits"
+	case " blocked:file":
+		return "at a file"
 	case " descheduled":
 		return "lost"
 	}

@@ -96,7 +96,7 @@ func (r *report) warnOfTimes() {
 		r.warn("%s of the GPU with no times but 0: the trace seems to begin there, and what they took is missing", plural(r.zeros, "row"))
 	}
 	if r.nameless > 0 {
-		r.warn("%s of %s without a name: what threads wait for in them is not known", plural(r.nameless, "row"), osTable)
+		r.warn("%s of %s or %s without a name: what threads wait for in them is not known", plural(r.nameless, "row"), osTable, syscallTable)
 	}
 	if r.noCalls > 0 {
 		r.warn("%s of %s of a class that is no call left out", plural(r.noCalls, "row"), runtimeTable)
