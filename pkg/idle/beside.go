@@ -156,12 +156,12 @@ func (r *Rank) runOf(h *hostThread, run cpuRun) {
 
 // keepQuiet keeps a run of a thread that is quiet.
 func (r *Rank) keepQuiet(h *hostThread, run cpuRun) {
-	h.early = append(h.early, run)
-	if len(h.early) < maxCPURuns {
-		return
+	if len(h.early) >= max(few, h.earlyRoom) {
+		h.early = lately(h.early, r.reach())
+		h.earlyRoom = min(2*len(h.early), maxCPURuns)
+		h.Skip(h.early[0].start)
 	}
-	h.early = lately(h.early, r.reach())
-	h.Skip(h.early[0].start)
+	h.early = append(h.early, run)
 }
 
 // wake observes the runs of a thread that was quiet.

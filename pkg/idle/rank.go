@@ -119,12 +119,13 @@ type hostThread struct {
 
 	// While it is quiet nothing is known of it but its runs, early: what it did is found out
 	// when somebody asks. Most threads only ever run.
-	quiet bool
-	early []cpuRun
+	quiet     bool
+	early     []cpuRun
+	earlyRoom int // how many of them there may be before some are let go of
 
 	beside  Beside    // in the open slice so far
 	ran     []cpuRun  // on known CPUs, in the order of their start
-	room    int       // how many of them there may be before some are let go of
+	room    int       // likewise of them
 	samples stackList // in the order of their start, as called
 	called  stackList // stacks of calls
 }
