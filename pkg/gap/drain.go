@@ -73,7 +73,7 @@ func (r *rank) addPoll(h idle.HostRow, b *event.Batch, i int) {
 		p.start = start
 	}
 	p.end = end
-	longer := tally{ns: end - p.start}
+	longer := tally{ns: end - p.start, threads: on(h.Thread)}
 	switch {
 	case p.n < minPolls:
 		return

@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -175,10 +176,10 @@ func (f *finder) where(p place) string {
 // about once per step, outside of the forward pass, an event before a stream. A wait for
 // the whole device is never meant for them, and who polls or copies and launches nothing is a
 // watchdog, or fetches something else.
-// About once is 0.5 to 1.5 times per step, or for each GPU, as a process may have a thread for
-// each. Of the same calls one in a range that does not
-// prepare inputs goes first, then the one that takes longest, as that waits for what the step
-// has launched, then the first by name, so that the same run always has the same answer.
+// About once is 0.5 to 1.5 times per step, for each of the threads that wait there where a
+// process has one for each GPU. Of the same calls one in a range that does not prepare inputs
+// goes first, then the one that takes longest, as that waits for what the step has launched, then
+// the first by name, so that the same run always has the same answer.
 func (f *finder) tokenWait(list []*wait) *wait {
 	var best *wait
 	score, longest := 0, int64(0)
@@ -187,7 +188,7 @@ func (f *finder) tokenWait(list []*wait) *wait {
 		n := float64(k.count) / f.steps
 		s := 0
 		switch {
-		case n < 0.5 || n >= 1.5*gpus || f.forward(at.path):
+		case n < 0.5 || n >= 1.5*min(gpus, max(1, float64(bits.OnesCount64(k.threads)))) || f.forward(at.path):
 		case strings.HasSuffix(at.call, "EventSynchronize"):
 			s = 3
 		case strings.HasSuffix(at.call, "StreamSynchronize"):

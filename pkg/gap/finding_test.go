@@ -420,6 +420,24 @@ func TestTokensOfTwoGPUs(t *testing.T) {
 	}
 }
 
+// One thread that drives two GPUs and waits twice per step waits once too often.
+func TestWaitsOfOneThread(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 100)...) }, func() {
+		for range 2 {
+			e.span("sample", event.Range, func() { e.call("cudaStreamSynchronize", event.APISync, max(0, e.free-e.now)+50_000) })
+		}
+	})
+	for i := range e.rows {
+		if r := &e.rows[i]; r.Kind == event.Kernel && r.GraphNode >= 150 {
+			r.Device = 1
+		}
+	}
+	if f := has(e.report(t), gap.Sync); f == nil || !strings.Contains(f.Evidence, "1.90 times per step") {
+		t.Errorf("%+v", f)
+	}
+}
+
 // What opens a gap is worth the rest of it: no other wait is worth the same time.
 func TestWaitsInARow(t *testing.T) {
 	long, e := slices.Repeat([]string{"gemm"}, 400), &engine{}

@@ -24,7 +24,7 @@ func (f *finder) chains() {
 	var all tally
 	best := int32(-2)
 	for path, c := range sums {
-		all = tally{all.count + c.count, all.parts + c.parts, all.ns + c.ns}
+		all = tally{count: all.count + c.count, parts: all.parts + c.parts, ns: all.ns + c.ns}
 		if best == -2 || c.ns > sums[best].ns || c.ns == sums[best].ns && path < best {
 			best = path
 		}

@@ -21,7 +21,13 @@ type group struct {
 type site struct{ name, path int32 }
 
 // tally adds up things that happened. What is not measured of them is 0.
-type tally struct{ count, parts, ns int64 }
+type tally struct {
+	count, parts, ns int64
+	threads          uint64 // that they happened on: a bit for each of 64
+}
+
+// on is the bit of a thread by its number.
+func on(thread int) uint64 { return 1 << (thread & 63) }
 
 // tallied adds n to what a map has for a key; the map may be nil.
 func tallied[K comparable](m *map[K]tally, k K, n tally) {
@@ -29,7 +35,7 @@ func tallied[K comparable](m *map[K]tally, k K, n tally) {
 		*m = map[K]tally{}
 	}
 	t := (*m)[k]
-	(*m)[k] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
+	(*m)[k] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns, t.threads | n.threads}
 }
 
 // merged adds what another map has.

@@ -50,7 +50,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.addBlocked(h, b.Thread.Values[i], b.Start.Values[i], b.End.Values[i])
 		}
 		if g := r.group(b, i); g != nil {
-			tallied(&g.calls, site{h.Name, h.Path}, tally{count: 1, parts: r.launcher(h.Thread), ns: b.End.Values[i] - b.Start.Values[i]})
+			tallied(&g.calls, site{h.Name, h.Path}, tally{1, r.launcher(h.Thread), b.End.Values[i] - b.Start.Values[i], on(h.Thread)})
 			if h.Path < 0 && h.Class != event.Alloc {
 				tallied(&g.after, site{h.Name, r.chain(h.Thread).outer - 1}, tally{count: 1})
 			}
@@ -129,7 +129,7 @@ func (r *rank) chain(thread int) *viewChain {
 func (r *rank) endChain(c *viewChain, t int64, path int32) {
 	if c.ops >= minChain {
 		if g := r.openGroup(); g != nil {
-			tallied(&g.chains, r.outerPath(path), tally{1, c.ops, t - c.start})
+			tallied(&g.chains, r.outerPath(path), tally{count: 1, parts: c.ops, ns: t - c.start})
 		}
 	}
 	c.ops = 0
