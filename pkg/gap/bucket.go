@@ -76,12 +76,17 @@ func (t *gapTally) admits(ns int64, n int) bool {
 
 // insert puts a gap among the n longest, which it is one of.
 func (t *gapTally) insert(g *topGap, n int) {
-	if len(t.top) == n {
-		t.top = t.top[1:]
-	}
 	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *topGap) int { return b.before(a) })
-	t.top = slices.Insert(t.top, i, g)
+	if len(t.top) < n {
+		t.top = slices.Insert(t.top, i, g)
+		return
+	}
+	copy(t.top, t.top[1:i]) // the shortest one goes
+	t.top[i-1] = g
 }
+
+// reset forgets all gaps, and keeps the memory of the longest.
+func (t *gapTally) reset() { *t = gapTally{top: t.top[:0]} }
 
 // merge adds the gaps of u, whose n longest are kept.
 func (t *gapTally) merge(u *gapTally, n int) {

@@ -213,7 +213,9 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 		sum.started.Add(&held.started)
 		sum.ns += held.ns
 	}
-	r.pending, r.held = pending{}, [2]scopeSum{}
+	p.gaps.reset()
+	p.across.reset()
+	p.group, r.held = group{}, [2]scopeSum{}
 	r.keepStep(k, r.slackNow.End())
 	r.marked = false
 	r.sample.End()
