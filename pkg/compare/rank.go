@@ -100,7 +100,7 @@ func (r *rank) Step(b *event.Batch, i, _ int) {
 
 // EndStep ends a step, of which everything is known now.
 func (r *rank) EndStep(k int, owner steps.Owner) {
-	s, known := &r.steps[k], &r.walk.Steps[k]
+	s, known := &r.steps[k], r.walk.Steps.Last()
 	if owner == steps.StepOwner {
 		s.busy += r.pending
 	}
@@ -230,7 +230,7 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	if parent >= 0 {
 		around = r.opens.all[parent].name
 	}
-	r.sections[operations].at(name).place.vote(around, t-r.walk.Steps[step].Start)
+	r.sections[operations].at(name).place.vote(around, t-r.walk.Steps.Last().Start)
 }
 
 // observeMarker counts a range that is a forward-step marker.

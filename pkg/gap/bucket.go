@@ -170,7 +170,7 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 		return
 	}
 	g := &topGap{
-		gap: gap, start: s.end, rank: r.id, device: d.Device, stream: s.id, step: int32(len(r.walk.Steps)) - 1,
+		gap: gap, start: s.end, rank: r.id, device: d.Device, stream: s.id, step: int32(r.walk.Steps.Len()) - 1,
 		previous: s.name, next: a.Name, call: -1, path: -1, idle: d.Idle - s.idle,
 	}
 	if a.launch != nil {

@@ -19,7 +19,7 @@ import (
 // The order is that of what rests on what: findings on all parts, the hand-off on findings,
 // and warnings come last, as any part may add some.
 func (c *computer) report() *Report {
-	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return len(r.walk.Steps) > 0 })
+	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
 	c.wholeTrace = c.wholeTrace || none
 	views := c.views()
 	rep := &Report{Findings: []Finding{}, Warnings: c.header.Warnings()}
@@ -80,7 +80,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 		add("%s", calls)
 	}
 	for _, v := range views {
-		if v.walk.Window == nil && len(v.walk.Steps) > 0 {
+		if v.walk.Window == nil && v.walk.Steps.Len() > 0 {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
 		}
 		estimated += v.idle.Estimated()
@@ -226,13 +226,13 @@ func (c *computer) slackReport(views []*view) *slack.Report {
 	for _, v := range views {
 		v.eachStep(columnsFrom(colSlack, colFact), func(k int, rows spill.Rows, i int) {
 			s := slackOf(rows, i)
-			sum.Add(s, v.walk.Steps[k].Ctx <= 0)
+			sum.Add(s, v.walk.Steps.At(k).Ctx <= 0)
 			if c.opt.PerStep {
 				sum.List(v.id, k, s)
 			}
 		})
 		sum.EndRank()
-		if len(v.walk.Steps) == 0 {
+		if v.walk.Steps.Len() == 0 {
 			sum.Add(v.trace.slack, false)
 		}
 	}

@@ -88,10 +88,11 @@ func (c *computer) stepReport(views []*view) []StepIdle {
 	for _, v := range views {
 		sums := make([]keySums, v.steps)
 		v.eachStepSample(func(k int32, s *idle.Sample) { sums[int(k)-v.from].add(s.Key, s.Ns) })
-		for i, s := range v.counted() {
+		for k, s := range v.counted() {
+			sum := sums[k-v.from]
 			list = append(list, StepIdle{
-				Rank: v.id, Step: v.from + i, Phase: event.Phases[s.Phase], TotalUs: us(sums[i].total()),
-				WindowUs: us(s.Period() * int64(len(v.gpus))), Causes: c.causes(sums[i], 1),
+				Rank: v.id, Step: k, Phase: event.Phases[s.Phase], TotalUs: us(sum.total()),
+				WindowUs: us(s.Period() * int64(len(v.gpus))), Causes: c.causes(sum, 1),
 			})
 		}
 	}

@@ -118,7 +118,7 @@ func (f *finder) generation(phase event.Phase) *generation {
 		facts := v.facts()
 		eager := f.eagerSteps(facts)
 		for k := v.from; k < v.to; k++ {
-			s, at := &v.walk.Steps[k], k-v.from
+			s, at := v.walk.Steps.At(k), k-v.from
 			fact := &facts[at]
 			if s.Phase != phase || v.besideContext(k) {
 				continue
@@ -186,7 +186,7 @@ func (f *finder) eagerSteps(facts []stepFact) []bool {
 // besideContext tells whether the step before or after one is a context step, some of
 // whose kernels may lie in its period.
 func (v *view) besideContext(k int) bool {
-	return k > v.from && v.walk.Steps[k-1].Phase == event.Context || k+1 < v.to && v.walk.Steps[k+1].Phase == event.Context
+	return k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context
 }
 
 // fallback reports generation steps that find no graph to replay.

@@ -273,7 +273,7 @@ func (f *finder) batches() string {
 	var sizes []int64
 	most := int64(0)
 	for _, v := range f.views {
-		for _, s := range v.walk.Steps {
+		for _, s := range v.walk.Steps.Between(0, v.walk.Steps.Len()) {
 			most = max(most, s.Gen)
 		}
 		for _, s := range v.counted() {

@@ -63,7 +63,7 @@ func (c *compilation) add(v *view) {
 	idle := map[event.Phase][]int64{}
 	for k := range facts {
 		loose[k] = facts[k].loose
-		phase := v.walk.Steps[v.from+k].Phase
+		phase := v.walk.Steps.At(v.from + k).Phase
 		idle[phase] = append(idle[phase], facts[k].idle)
 	}
 	slices.Sort(loose)
@@ -73,7 +73,7 @@ func (c *compilation) add(v *view) {
 	usual := loose[(len(loose)-1)*9/10]
 	c.usual = max(c.usual, usual)
 	excess := func(k int) int64 {
-		list := idle[v.walk.Steps[v.from+k].Phase]
+		list := idle[v.walk.Steps.At(v.from+k).Phase]
 		return max(0, facts[k].idle-list[len(list)/2])
 	}
 	hit := map[int]bool{}

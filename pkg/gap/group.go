@@ -80,7 +80,7 @@ func (r *rank) openGroup() *group {
 			return r.trace.group(noPhase)
 		}
 	case r.at.Place == step.InStep:
-		s := &r.walk.Steps[r.at.Step]
+		s := r.walk.Steps.Last()
 		return r.segments[s.Segment].group(s.Phase)
 	case r.at.Place == step.Pending:
 		return &r.pending.group

@@ -41,7 +41,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	}
 	times := make([]straggler.Times, len(of))
 	for k, v := range of {
-		v.matched, v.n = make([]bool, len(v.walk.Steps)), len(res.PerStep)
+		v.matched, v.n = make([]bool, v.walk.Steps.Len()), len(res.PerStep)
 		for _, s := range res.PerStep {
 			if i := v.from + s.Step - res.Shifts[k]; 0 <= i && i < len(v.matched) {
 				v.matched[i] = true
@@ -132,7 +132,7 @@ func (v *compared) wall() float64 {
 		return 0
 	}
 	ns := int64(0)
-	for k, s := range v.walk.Steps {
+	for k, s := range v.walk.Steps.Between(0, v.walk.Steps.Len()) {
 		if v.matched[k] {
 			ns += s.Until - s.Start - s.Unrecorded
 		}
@@ -173,7 +173,7 @@ func (v *compared) idleTimes() map[string]float64 {
 
 // addCollective observes a kernel of class allreduce or comm of a step.
 func (r *rank) addCollective(a *activity) {
-	n := len(r.walk.Steps)
+	n := r.walk.Steps.Len()
 	if !r.c.compared || n == 0 {
 		return
 	}
@@ -189,9 +189,9 @@ func (r *rank) addCollective(a *activity) {
 // steps are ranges of the host, and else in which it runs. (Where hosts run ahead, that
 // differs from rank to rank.) It never goes back.
 func (r *rank) launchStep(a *activity) int {
-	k := len(r.walk.Steps) - 1
+	k := r.walk.Steps.Len() - 1
 	if r.c.method == step.NVTX && a.LaunchStart != none {
-		for k > 0 && r.walk.Steps[k].Start > a.LaunchStart {
+		for k > 0 && r.walk.Steps.At(k).Start > a.LaunchStart {
 			k--
 		}
 	}

@@ -56,7 +56,7 @@ func sentence(p *pattern.Report) string {
 
 // stepless tells whether no rank has steps.
 func (c *computer) stepless(views []*view) bool {
-	return !slices.ContainsFunc(views, func(v *view) bool { return len(v.walk.Steps) > 0 })
+	return !slices.ContainsFunc(views, func(v *view) bool { return v.walk.Steps.Len() > 0 })
 }
 
 // twoPasses tells whether a step's period holds two forward passes: a replay and one whose

@@ -153,7 +153,7 @@ func (r *rank) endSlice(s step.Slice, t int64) {
 
 // Step begins step k.
 func (r *rank) Step(_ *event.Batch, _, k int) {
-	s := &r.walk.Steps[k]
+	s := r.walk.Steps.Last()
 	if int(s.Segment) == len(r.segments) {
 		r.segments = append(r.segments, segment{})
 		r.segStart = s.Start
@@ -177,7 +177,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 // the time between segments, or to nothing; idle slices and sums to the scope; launch slack
 // and samples to the step, unless they are dropped.
 func (r *rank) EndStep(k int, owner step.Owner) {
-	s := &r.walk.Steps[k]
+	s := r.walk.Steps.Last()
 	seg, p := &r.segments[s.Segment], &r.pending
 	own := scope{segment: outside, phase: noPhase}
 	switch owner {
@@ -262,7 +262,7 @@ func (r *rank) seal() {
 	}
 	r.sealed = true
 	r.walk.Finish()
-	if len(r.walk.Steps) == 0 {
+	if r.walk.Steps.Len() == 0 {
 		r.trace.slack = r.slackNow.End()
 		r.sample.EndTrace(&r.trace.steady)
 	}
@@ -280,7 +280,7 @@ func (r *rank) seal() {
 
 // tracing tells whether what comes counts for the window of the trace: that was
 // asked for, or there may be no steps at all.
-func (r *rank) tracing() bool { return r.c.wholeTrace || len(r.walk.Steps) == 0 }
+func (r *rank) tracing() bool { return r.c.wholeTrace || r.walk.Steps.Len() == 0 }
 
 // counting tells whether what starts now may be in a window.
 func (r *rank) counting() bool { return r.at.Place != step.Outside || r.at.Trace }

@@ -37,8 +37,8 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *series.Series {
 		v.eachStepSample(func(k int32, sample *idle.Sample) {
 			r.Idle(int(k), c.partOf(known, shown, sample.Key), us(sample.Ns)/gpus)
 		})
-		for i, st := range v.counted() {
-			r.Step(v.from+i, us(st.Period()))
+		for k, st := range v.counted() {
+			r.Step(k, us(st.Period()))
 		}
 		r.Close()
 	}

@@ -107,7 +107,7 @@ func columnsFrom(from, to int) uint64 { return 1<<to - 1<<from }
 
 // openFact returns what is known of the open step, nil where there is none.
 func (r *rank) openFact() *stepFact {
-	if len(r.walk.Steps) > 0 && r.at.Place != step.Outside {
+	if r.walk.Steps.Len() > 0 && r.at.Place != step.Outside {
 		return &r.fact
 	}
 	return nil

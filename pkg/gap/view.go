@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/coverage"
@@ -63,8 +64,8 @@ func (v *view) stepsEnd() int64 {
 	return segments[len(segments)-1].End
 }
 
-// counted returns the steps that count.
-func (v *view) counted() []step.Step { return v.walk.Steps[v.from:v.to] }
+// counted goes through the steps that count, with their indices.
+func (v *view) counted() iter.Seq2[int, step.Step] { return v.walk.Steps.Between(v.from, v.to) }
 
 // inWindow tells whether step k counts.
 func (v *view) inWindow(k int32) bool { return v.from <= int(k) && int(k) < v.to }
@@ -154,7 +155,7 @@ const noPhase event.Phase = 3
 func (r *rank) scopeOf(s step.Slice) int32 {
 	of := scope{segment: outside, phase: noPhase, trace: s.Trace}
 	if s.Place == step.InStep {
-		one := &r.walk.Steps[s.Step]
+		one := r.walk.Steps.Last()
 		of.segment, of.phase = one.Segment, one.Phase
 	}
 	return r.scopeID(of)

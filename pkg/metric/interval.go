@@ -40,7 +40,7 @@ func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
 	for i, r := range ranks {
 		from, to := r.walk.BenchmarkSteps()
 		for k := from; k < to; k++ {
-			if r.walk.Steps[k].Whole && in(r, k) {
+			if r.walk.Steps.At(k).Whole && in(r, k) {
 				all[i] = append(all[i], k)
 			}
 		}

@@ -143,7 +143,7 @@ func (c *computer) dropUnclear() {
 		case r.walk.Unclear:
 			none = true
 			r.dropSteps()
-		case len(r.walk.Steps) > 0:
+		case r.walk.Steps.Len() > 0:
 			clear++
 		}
 	}

@@ -44,7 +44,6 @@ func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	r := &rank{id: id, rules: rules, prep: interval.Empty, name: len(rules.prep)}
 	r.requests = requests{recorded: h.Records(event.OS, id), waits: interval.Empty}
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll, Unclear: true}, r)
-	r.steps.open = make([]tally, 0, cap(r.walk.Steps))
 	return r
 }
 

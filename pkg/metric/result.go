@@ -152,7 +152,7 @@ func (c *computer) result() *Result {
 	res.Prep = c.prepName()
 	steps := 0
 	for _, r := range c.ranks {
-		steps += len(r.walk.Steps)
+		steps += r.walk.Steps.Len()
 	}
 	c.decideWindow(res, steps)
 	var all, apart figures
@@ -217,7 +217,7 @@ func (c *computer) markers(r *rank, facts *event.RankFacts) int64 {
 	case isolation == nil || isolation.Chosen || r.walk.Window == nil || r.walk.Window.Steps == 0:
 		return r.markers.ranges - r.markers.again
 	}
-	return facts.Markers * int64(len(r.walk.Steps)) / r.walk.Window.Steps
+	return facts.Markers * int64(r.walk.Steps.Len()) / r.walk.Window.Steps
 }
 
 // markers counts forward-step marker ranges among the rows.
@@ -279,7 +279,7 @@ func (c *computer) phases(res *Result) {
 		}
 		if phase.Steps > 0 {
 			rows := f.rows(name)
-			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps[k].Phase == p }).intervals(&c.est, rows)
+			newSeries(c.ranks, func(r *rank, k int) bool { return r.walk.Steps.At(k).Phase == p }).intervals(&c.est, rows)
 			res.Rows = append(res.Rows, rows...)
 			c.requestWait(res, name, &f)
 			phase.P50, phase.P90 = periods(c.ranks, p)
@@ -309,7 +309,7 @@ func (r *rank) aggregate(window string) tally {
 func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	from, to := r.walk.BenchmarkSteps()
 	for k, t := range r.steps.between(from, to) {
-		if r.walk.Steps[k].Phase == p {
+		if r.walk.Steps.At(k).Phase == p {
 			sum.add(t)
 			steps++
 		}
@@ -320,7 +320,7 @@ func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 // summary describes the rank, of whose window w was measured.
 func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 	s := Rank{
-		Rank: r.id, Total: int64(len(r.walk.Steps)), Segments: int64(len(r.walk.Segments)), Apart: r.apart.wall > 0,
+		Rank: r.id, Total: int64(r.walk.Steps.Len()), Segments: int64(len(r.walk.Segments)), Apart: r.apart.wall > 0,
 		GraphLaunches: w.calls, Replays: w.replays,
 	}
 	if facts != nil {

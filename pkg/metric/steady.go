@@ -13,7 +13,7 @@ func periods(ranks []*rank, p event.Phase) (p50, p90 *float64) {
 	for _, r := range ranks {
 		from, to := r.walk.BenchmarkSteps()
 		for k := from; k < to; k++ {
-			if one := &r.walk.Steps[k]; one.Phase == p && one.Whole {
+			if one := r.walk.Steps.At(k); one.Phase == p && one.Whole {
 				all = append(all, float64(one.Period()))
 			}
 		}
@@ -50,7 +50,7 @@ func steady(ranks []*rank) *Steady {
 	var gaps []int64
 	for _, r := range ranks {
 		for k, t := range r.steps.among(r.walk.Steady()) {
-			one := &r.walk.Steps[k]
+			one := r.walk.Steps.At(k)
 			s.Steps++
 			period += one.Period()
 			kernels += t.kernels

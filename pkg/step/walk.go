@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -57,9 +56,6 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 		RankSteps: RankSteps{Rank: rank}, acc: acc, unclear: opt.Unclear, phased: h.Columns&event.PhaseCols == event.PhaseCols,
 		last: none, traceStart: never, traceEnd: never, segEnd: none, now: Slice{Start: none},
 	}
-	if f := h.RankFacts(rank); f != nil {
-		w.Steps = make([]Step, 0, max(0, min(cmp.Or(f.Markers, f.Replays+f.Graphs), mostExpected)))
-	}
 	span := h.Span(rank)
 	w.unrecorded = span.Unrecorded
 	if opt.Trace {
@@ -68,10 +64,6 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 	w.begin(w.at(none))
 	return w
 }
-
-// mostExpected bounds the steps that there is memory for before they come: a step may have
-// dozens of replays, and of those that a report counts few may have been chosen.
-const mostExpected = 1 << 12
 
 // traceWindow is the window of the trace of a rank, empty at the end of all time
 // where it has no GPU activity.
@@ -211,7 +203,7 @@ func (w *Walker) addStep(b *event.Batch, i int) error {
 		w.endStep(t, StepOwner)
 	} else {
 		w.endStep(w.segEnd, GapOwner)
-		w.Segments = append(w.Segments, Segment{Number: number, First: len(w.Steps), Start: t, End: end})
+		w.Segments = append(w.Segments, Segment{Number: number, First: w.Steps.Len(), Start: t, End: end})
 		w.segEnd = end
 		last++
 	}
@@ -219,8 +211,8 @@ func (w *Walker) addStep(b *event.Batch, i int) error {
 	seg.Steps++
 	w.segEnd = max(w.segEnd, end)
 	seg.End = w.segEnd
-	w.Steps = append(w.Steps, w.stepOf(b, i))
-	w.acc.Step(b, i, len(w.Steps)-1)
+	w.Steps.append(w.stepOf(b, i))
+	w.acc.Step(b, i, w.Steps.Len()-1)
 	w.passed(t)
 	w.stepSpan = w.span
 	w.begin(w.at(t))
@@ -250,11 +242,11 @@ func (w *Walker) stepOf(b *event.Batch, i int) Step {
 
 // endStep ends the open step, if there is one, whose period goes on until t.
 func (w *Walker) endStep(t int64, pending Owner) {
-	k := len(w.Steps) - 1
+	k := w.Steps.Len() - 1
 	if k < 0 {
 		return
 	}
-	s := &w.Steps[k]
+	s := w.Steps.Last()
 	s.Until, s.Unrecorded = t, w.lost(w.stepSpan, s.Start, t)
 	s.Whole = pending == StepOwner && s.Unrecorded == 0
 	w.acc.EndStep(k, pending)
@@ -290,7 +282,7 @@ func (w *Walker) at(t int64) Slice {
 		return s
 	}
 	s.Trace = w.traceStart <= t && t < w.traceEnd
-	if k := len(w.Steps) - 1; k >= 0 {
+	if k := w.Steps.Len() - 1; k >= 0 {
 		s.Place, s.Step = InStep, int32(k)
 	}
 	return s

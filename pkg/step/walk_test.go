@@ -233,8 +233,8 @@ func checkWalk(t *testing.T, what string, h *event.Header, r *recorder, rows, ma
 	t.Helper()
 	s := h.Span(r.walk.Rank)
 	all, whole, gaps := periods(marks, s.Unrecorded)
-	if len(r.walk.Steps) != len(marks) || r.ended != len(marks) {
-		t.Fatalf("%s: %d steps, want %d", what, len(r.walk.Steps), len(marks))
+	if r.walk.Steps.Len() != len(marks) || r.ended != len(marks) {
+		t.Fatalf("%s: %d steps, want %d", what, r.walk.Steps.Len(), len(marks))
 	}
 	check := func(name string, got share, want ...span) {
 		t.Helper()
@@ -249,11 +249,11 @@ func checkWalk(t *testing.T, what string, h *event.Header, r *recorder, rows, ma
 		}
 	}
 	for k, m := range marks {
-		g := &r.walk.Steps[k]
+		g := r.walk.Steps.At(k)
 		w := step.Step{Start: m.Start, End: m.End, Until: all[k].to, Ctx: m.Ctx, Gen: m.Gen, Phase: m.Phase,
 			Segment: g.Segment, Whole: whole[k], Unrecorded: all[k].to - all[k].from - all[k].recorded(s.Unrecorded)}
-		if *g != w || r.walk.Segments[g.Segment].Number != m.Segment {
-			t.Fatalf("%s: step %d is %+v, want %+v", what, k, *g, w)
+		if g != w || r.walk.Segments[g.Segment].Number != m.Segment {
+			t.Fatalf("%s: step %d is %+v, want %+v", what, k, g, w)
 		}
 		check(fmt.Sprint("step ", k), r.steps[k], all[k])
 	}
@@ -305,26 +305,6 @@ func TestWalkerErrors(t *testing.T) {
 	}
 }
 
-// TestExpectedSteps: what a header counts decides only a little how much memory steps get
-// before they come, as each may have many replays, or few of them may have been chosen.
-func TestExpectedSteps(t *testing.T) {
-	h, _ := eventtest.Random(1)
-	for _, test := range []struct {
-		facts event.RankFacts
-		most  int
-	}{
-		{event.RankFacts{Markers: 100, Replays: 1 << 20}, 200},
-		{event.RankFacts{Replays: 1 << 20, Graphs: 1 << 20}, 1 << 13},
-		{event.RankFacts{Markers: 1 << 40}, 1 << 13},
-		{event.RankFacts{Markers: -1, Replays: -1}, 0},
-	} {
-		h.Reports[0].RankFacts = slices.Repeat([]event.RankFacts{test.facts}, len(h.Reports[0].Ranks))
-		if got := cap(step.NewWalker(h, h.Reports[0].Ranks[0], step.WalkOptions{}, &recorder{t: t}).Steps); got > test.most {
-			t.Errorf("%+v: memory for %d steps, want %d at most", test.facts, got, test.most)
-		}
-	}
-}
-
 func TestSteady(t *testing.T) {
 	one := func(ctx, gen int64, whole bool) step.Step {
 		return step.Step{Ctx: ctx, Gen: gen, Whole: whole, Phase: event.Unknown}
@@ -340,7 +320,7 @@ func TestSteady(t *testing.T) {
 		{[]step.Step{one(1, 0, true), one(0, 2, false)}, []int{1}}, // nothing else is left
 		{[]step.Step{one(2, 0, true)}, nil},
 	} {
-		r := step.RankSteps{Steps: test.steps}
+		r := step.RankSteps{Steps: step.StepsOf(test.steps)}
 		if got := r.Steady(); !slices.Equal(got, test.want) {
 			t.Errorf("%+v: steady %v, want %v", test.steps, got, test.want)
 		}

@@ -78,7 +78,7 @@ const Unknown = -1
 // RankSteps is the steps of a rank.
 type RankSteps struct {
 	Rank     int32     // its number in the stream
-	Steps    []Step    // in order
+	Steps    Steps     // in order
 	Segments []Segment // in order
 	// Window is what the window row says, nil before it came.
 	Window *Window
@@ -146,7 +146,7 @@ func (r *RankSteps) BenchmarkSteps() (from, to int) {
 		s := &r.Segments[k]
 		return s.First, s.First + s.Steps
 	}
-	return 0, len(r.Steps)
+	return 0, r.Steps.Len()
 }
 
 // Steady returns the indices of the steady steps: of the steps that count those
@@ -164,17 +164,16 @@ func (r *RankSteps) Steady() []int {
 func (r *RankSteps) steady(keep func(*Step) bool) (steady []int) {
 	from, to := r.BenchmarkSteps()
 	counted, most := false, int64(Unknown)
-	for i := from; i < to; i++ {
-		if s := &r.Steps[i]; keep(s) {
+	for _, s := range r.Steps.Between(from, to) {
+		if keep(&s) {
 			counted = counted || s.Ctx != Unknown
 			if s.Ctx == 0 {
 				most = max(most, s.Gen)
 			}
 		}
 	}
-	for i := from; i < to; i++ {
-		s := &r.Steps[i]
-		if keep(s) && (counted && s.Ctx == 0 && s.Gen == most || !counted && s.Phase != event.Context) {
+	for i, s := range r.Steps.Between(from, to) {
+		if keep(&s) && (counted && s.Ctx == 0 && s.Gen == most || !counted && s.Phase != event.Context) {
 			steady = append(steady, i)
 		}
 	}

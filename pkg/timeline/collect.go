@@ -93,7 +93,7 @@ func (c *Collector) Close() *Timeline {
 		chosen = &c.all
 		t.Seen = 0
 		for _, r := range c.ranks {
-			t.Seen += max(len(r.walk.Steps), 1)
+			t.Seen += max(r.walk.Steps.Len(), 1)
 		}
 	}
 	for k, s := range chosen.steps {

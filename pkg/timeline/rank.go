@@ -97,7 +97,7 @@ func (r *rank) End(s step.Slice, t int64) {
 
 // Step begins step k, whose row is row i.
 func (r *rank) Step(b *event.Batch, i, k int) {
-	s := &r.walk.Steps[k]
+	s := r.walk.Steps.Last()
 	if k == 0 {
 		r.idle.Cut(s.Start, 0)
 	}
@@ -128,7 +128,7 @@ func (r *rank) endSegment() {
 }
 
 // EndStep ends step k.
-func (r *rank) EndStep(k int, _ step.Owner) { r.end(r.walk.Steps[k].Until) }
+func (r *rank) EndStep(k int, _ step.Owner) { r.end(r.walk.Steps.Last().Until) }
 
 // end ends the step under way at a time, and keeps it where it is one to keep.
 func (r *rank) end(until int64) {
@@ -240,7 +240,7 @@ func (r *rank) addGap(g Gap) {
 // counts.
 func (r *rank) addEvent(b *event.Batch, i int) {
 	s := r.now
-	if len(s.Events) >= MaxEvents && r.stepped() && len(r.walk.Steps) == 0 {
+	if len(s.Events) >= MaxEvents && r.stepped() && r.walk.Steps.Len() == 0 {
 		at := b.Start.Values[i]
 		r.begin(s.Number, s.Start)
 		r.now.Events = slices.DeleteFunc(r.now.Events, func(e Event) bool { return e.End <= at })
@@ -297,7 +297,7 @@ func (r *rank) close() {
 // lastIsBenchmark tells whether the segment of which steps were kept is that of the
 // benchmark window.
 func (r *rank) lastIsBenchmark() bool {
-	return len(r.walk.Steps) == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index)
+	return r.walk.Steps.Len() == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index)
 }
 
 // cut leaves out what is after the end of a step.
