@@ -65,7 +65,7 @@ func (p *pool) add(f *found) {
 		if i == 0 || s.from != f.samples[i-1].from {
 			p.lengths = append(p.lengths, rate*float64(s.to-s.from))
 		}
-		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family)})
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family), Offset: float32(rate * float64(s.at-s.from))})
 	}
 	p.counts = append(p.counts, f.drawn)
 }
@@ -83,7 +83,7 @@ func (p *pool) families() (list []Family, unknown string) {
 	if len(p.drawn) < minSamples {
 		return list, "too few samples"
 	}
-	by := stat.NewSampler(p.counts, p.lengths, len(p.drawn))
+	by := stat.NewSampler(p.counts, p.lengths, p.drawn)
 	if by.Random > maxBursts {
 		return list, "samples come in bursts, and what ran between these is not known"
 	}
@@ -100,7 +100,11 @@ func (p *pool) families() (list []Family, unknown string) {
 	slices.SortFunc(list, func(a, b Family) int {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Family, b.Family))
 	})
-	if len(list) == 0 {
+	switch {
+	case len(list) > 0:
+	case by.InStep > 1:
+		unknown = "samples come in step with the idle time, at the same moments of it, and what is between these is not known"
+	default:
 		unknown = "too few samples that are independent of each other"
 	}
 	return list, unknown

@@ -85,7 +85,7 @@ func simulate(rng *rand.Rand, of bursts, every, jitter float64, bursts, bias boo
 				if !on {
 					continue
 				}
-				d := Drawn{Stratum: stratum, Part: part}
+				d := Drawn{Stratum: stratum, Part: part, Offset: float32(at)}
 				for _, s := range inside {
 					if at >= s[0] && at < s[1] {
 						d.Kind = 1
@@ -103,15 +103,21 @@ func simulate(rng *rand.Rand, of bursts, every, jitter float64, bursts, bias boo
 			}
 		}
 	}
+	t.scale()
+	t.truth = hit / (t.sizes[0] + t.sizes[1])
+	return t
+}
+
+// scale gives samples their weights, and lengths in mean distances between samples.
+func (t *timeline) scale() {
 	for i := range t.drawn {
 		d := &t.drawn[i]
 		d.Weight = t.sizes[d.Stratum] / t.counts[d.Stratum].n
+		d.Offset *= float32(t.counts[d.Stratum].Rate())
 		if i == 0 || t.drawn[i-1].Part != d.Part {
 			t.lengths[d.Part] *= t.counts[d.Stratum].Rate()
 		}
 	}
-	t.truth = hit / (t.sizes[0] + t.sizes[1])
-	return t
 }
 
 // Intervals hold the true share of a run about as often as they say, however a kind comes
@@ -124,7 +130,7 @@ func TestSharesCover(t *testing.T) {
 			covered, random, width := 0.0, 0.0, 0.0
 			for seed := range uint64(runs) {
 				line := simulate(rand.New(rand.NewPCG(seed, 5)), of, s.us, s.random, s.bursts, s.bias)
-				r := NewSampler(line.counts, line.lengths, len(line.drawn))
+				r := NewSampler(line.counts, line.lengths, line.drawn)
 				share := Shares(line.drawn, 2, r)[1]
 				random += r.Random / runs
 				width += (share.High - share.Low) / runs / line.truth
@@ -169,7 +175,7 @@ func TestSharesOfManyStrata(t *testing.T) {
 				drawn, lengths = append(drawn, d), append(lengths, 1)
 			}
 		}
-		if s := Shares(drawn, 2, Sampler{1, lengths})[1]; s.Low <= hit/size && hit/size <= s.High {
+		if s := Shares(drawn, 2, Sampler{1, 1, lengths})[1]; s.Low <= hit/size && hit/size <= s.High {
 			held++
 		}
 	}
@@ -185,9 +191,9 @@ func TestSharesAreTheSame(t *testing.T) {
 	for i := range 3000 {
 		drawn = append(drawn, Drawn{Weight: rng.Float64(), Stratum: rng.Int32N(9), Part: int32(i / 3), Kind: rng.Int32N(5)})
 	}
-	want := Shares(drawn, 5, Sampler{0.5, make([]float64, 1000)})
+	want := Shares(drawn, 5, Sampler{0.5, 1, make([]float64, 1000)})
 	for range 20 {
-		if got := Shares(drawn, 5, Sampler{0.5, make([]float64, 1000)}); !slices.Equal(got, want) {
+		if got := Shares(drawn, 5, Sampler{0.5, 1, make([]float64, 1000)}); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
