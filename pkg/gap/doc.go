@@ -61,10 +61,11 @@
 // While a launching thread is blocked until others do something (blocked:wait, blocked:io,
 // blocked:join), a thread of its process, or of another one of the same report, that is on a
 // CPU for a larger share of that time than of the window is named: three at most, of a share
-// of 5 % and 1.5 times that of the window at least. It need not be who is waited for. Of
-// launching threads the changes of their CPU in the window are counted, and while they have lost theirs the time that other
-// threads are seen on it: of the process together, and of other processes of the same report
-// each of the three that are there longest. Where the recording says which socket and NUMA node
+// of 5 % and 1.5 times that of the window at least. It need not be who is waited for. Of each
+// launching thread the changes of its CPU in the window are counted, and while it has lost that
+// the time that other threads are seen on it: those of the process together, and of other
+// processes of the same report each of the three that are there longest. Who waits for an
+// interpreter lock that another thread holds has lost no CPU. Where the recording says which socket and NUMA node
 // each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
 // node are counted, too; what is not known is null.
 //
@@ -116,7 +117,8 @@
 //	                idle time in the calls that launch these
 //	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of
 //	                small kernels in a layer, by their gaps
-//	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it
+//	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it, and where no
+//	                ranges say who waits for it, by the stacks of calls
 //	SERIALIZE, COMM, DEAD_WORK, AFFINITY, LOW_LOAD, HOIST   what launching threads wait for
 //	                by what the operating system says: locks, messages, time, a CPU,
 //	                requests (an engine's range that fetches them: no host overhead), files.

@@ -59,8 +59,8 @@ func (rep *Report) pattern(s *report.Section) {
 		s.Say("None: no sequence of kernels repeats within a step, or whole-graph rows hide them.")
 		return
 	}
-	s.Say("A unit of %s in %s (%s; %d %s before, %d after; %s of the kernels, %d steps agree).",
-		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), p.Prologue, plural(p.Prologue, "kernel", "kernels"), p.Epilogue, report.Percent(p.Covered), p.Steps)
+	s.Say("A unit of %s in %s (%s; %d %s before, %d after; %s of the kernels, %d %s).",
+		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), p.Prologue, plural(p.Prologue, "kernel", "kernels"), p.Epilogue, report.Percent(p.Covered), p.Steps, plural(p.Steps, "step agrees", "steps agree"))
 	if p.Sentence != "" {
 		s.Say("%s.", report.Strong(p.Sentence))
 	}

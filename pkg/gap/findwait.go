@@ -38,7 +38,7 @@ func (f *finder) forInterpreter(v *view, of *scope, t *idle.Total, why hoststate
 // interpreter finds waits for the interpreter lock that stacks of calls show.
 func (f *finder) interpreter() {
 	if worth := us(f.stackedNs); f.worth(worth) {
-		text := f.ranBeside(idle.ForOthers, f.stackedNs, func(m *Meanwhile) bool { return !m.Elsewhere && m.Rank != nil && m.Share >= 0.5 })
+		text := f.ranBeside(idle.ForOthers, f.stackedNs, func(m *Meanwhile) bool { return !m.Elsewhere && m.Share >= 0.5 })
 		f.add(GIL, worth, Finding{}, "the GPU is idle %s, %s of its idle time, while launching threads wait for the interpreter lock, by the stacks of their calls%s: record with -t python-gil to see who holds it",
 			f.per(worth), report.Percent(worth/f.rep.Idle.TotalUs), text)
 	}

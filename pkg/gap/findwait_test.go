@@ -212,3 +212,29 @@ func TestTaken(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestLockIsNoCPU has the launching thread wait for the interpreter lock, in a call that is not
+// recorded, while its holder has the CPU, and then be off its CPU, which nobody has: the former is
+// no CPU that it has lost.
+func TestLockIsNoCPU(t *testing.T) {
+	e := &engine{now: 1_000}
+	from := e.now
+	e.steps(40, e.layer, func() {
+		hold := eventtest.New(event.NVTX, 0, e.now, e.now+400_000, "Holding GIL")
+		hold.Thread, hold.Class = 2, event.GIL
+		wait := hold
+		wait.Thread, wait.Name = 1, "Waiting for GIL"
+		run := hostRow(event.Run, e.now, e.now+400_000, "", -1, 3)
+		run.Thread = 2
+		e.rows = append(e.rows, hold, wait, run, hostRow(event.Run, from, e.now, "", -1, 3))
+		e.now += 500_000
+		from = e.now
+	})
+	e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+	eventtest.Sort(e.rows)
+	rep := e.report(t)
+	f := has(rep, gap.Affinity)
+	if p := rep.Idle.Placement[0]; p.OthersUs > 0 || p.LostUs > 41*100 || f == nil || f.UsStep > 101 || !strings.Contains(f.Evidence, "for 100.0 % of it nobody") {
+		t.Errorf("%+v, %+v", p, f)
+	}
+}

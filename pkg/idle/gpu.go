@@ -229,8 +229,7 @@ func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 			if why.Lost() {
 				r.gapLost += end - from
 			}
-			r.observeBeside(from, end, h, why)
-			r.creditState(from, end, h, key, cause, g)
+			r.creditState(from, end, h, key, cause, why, g)
 			r.collect(h, from, end, key, cause, why, g)
 			from = end
 		}

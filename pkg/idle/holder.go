@@ -29,14 +29,19 @@ func (r *Rank) Free(k Key) bool {
 }
 
 // creditState credits the time between from and to to the state of a thread, and where
-// that waits for the interpreter lock, to who holds it.
-func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, g gapOf) {
+// that waits for the interpreter lock, to who holds it. Who waits for a lock that another one
+// holds, or may hold, has lost no CPU.
+func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why hoststate.Why, g gapOf) {
 	if !r.opt.Why || cause != GIL {
+		r.observeBeside(from, to, waiting, why)
 		r.credit(from, to, key, g)
 		return
 	}
 	for from < to {
 		by, end := r.holder(from, to, waiting)
+		if by == nil && r.held || why.ForOthers() || why.AtFile() {
+			r.observeBeside(from, end, waiting, why)
+		}
 		if by == nil {
 			r.credit(from, end, r.sites.held(key, nobody), g)
 			from = end
