@@ -108,6 +108,9 @@ const statusPipe = 128 + 13
 // process stays below half a GiB.
 const memoryLimit = 400 << 20
 
+// The library's help does not say that it could not be written.
+func init() { cli.HelpFlag = nil }
+
 // ballast is heap that nothing uses or touches, so that the system has no pages to
 // give for it. The garbage collector lets a heap double: from next to nothing that is
 // a dozen collections, 4 % of the CPU time of reading five million events.
@@ -144,7 +147,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	}
 	defer c.end()
 	status := 0
-	app := c.parser(cmd, name, args)
+	app := c.parser(cmd, args)
 	app.Action = func(flags *cli.Context) (err error) {
 		c.flags, c.Files = flags, flags.Args().Slice()
 		status, err = c.answer(cmd, name)
@@ -164,13 +167,10 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	return status
 }
 
-// parser returns what reads the command line of a command that was called by the
-// given name, prints help and completes.
-func (c *Call) parser(cmd *Command, name string, args []string) *cli.App {
+// parser returns what reads the command line of a command, and completes.
+func (c *Call) parser(cmd *Command, args []string) *cli.App {
 	app := &cli.App{
 		Name:                      cmd.Name,
-		Description:               help(cmd, name),
-		CustomAppHelpTemplate:     "{{.Description}}",
 		HideHelp:                  true,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,
@@ -191,6 +191,9 @@ func (c *Call) parser(cmd *Command, name string, args []string) *cli.App {
 // answer answers what is asked of the command itself, or runs its body.
 func (c *Call) answer(cmd *Command, name string) (int, error) {
 	switch shell := c.String(completionFlag); {
+	case c.Bool(helpFlag):
+		_, err := io.WriteString(c.Stdout, help(cmd, name))
+		return 0, err
 	case shell != "":
 		return 0, writeCompletion(name, shell, c.Stdout)
 	case c.Bool(manFlag):
@@ -236,7 +239,7 @@ func (c *Call) complain(err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		hint = "check the name"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "check the permissions of the file"
+		hint = "check its permissions"
 	case errors.Is(err, syscall.ENOSPC):
 		hint = "make room there, or write elsewhere"
 	}

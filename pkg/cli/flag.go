@@ -31,6 +31,8 @@ type Flag struct {
 	// Group is the heading of the manual that the flag is under, empty for the
 	// first one.
 	Group string
+	// List says that the value is a list with commas.
+	List bool
 
 	hidden bool
 }
@@ -215,6 +217,7 @@ func arrange(cmd *Command, name string, args []string) ([]string, error) {
 		return Misuse("unknown flag: "+flag, cmd.didYouMean(flag)+advice)
 	}
 	var flags, files []string
+	once := map[string]string{} // of what a second value would replace in silence
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
@@ -237,13 +240,16 @@ func arrange(cmd *Command, name string, args []string) ([]string, error) {
 			i++
 			value, has = args[i], true
 		}
+		if first, again := once[f.Name]; again && first != value {
+			return nil, Misuse("--"+f.Name+" is given twice: "+first+" and "+value, "give it once; a list has commas")
+		}
+		if f.List || f.File == Writes {
+			once[f.Name] = value
+		}
 		if has {
 			value = "=" + value
 		}
 		flags = append(flags, "--"+f.Name+value)
-	}
-	if slices.Contains(flags, "--"+helpFlag) {
-		files = nil // the library takes them for topics
 	}
 	return append(append(flags, "--"), files...), nil
 }
@@ -308,16 +314,16 @@ func valueError(cmd *Command, name string, err error) error {
 	if m == nil {
 		return Misuse(err.Error(), advice)
 	}
-	what := "of its type"
+	what := "not of its type"
 	switch cmd.find(m[2], false).Default.(type) {
 	case time.Duration:
-		what, advice = "time", "a time has a unit: 500us, 1ms, 1.5s"
+		what, advice = "not a time", "a time has a unit: 500us, 1ms, 1.5s"
 	case int, uint64:
-		what = "whole number"
+		what = "not a whole number"
 	case float64:
-		what = "number"
+		what = "not a number"
 	case bool:
-		what = "true or false"
+		what = "neither true nor false"
 	}
-	return Misuse(fmt.Sprintf("--%s %s is no %s", m[2], m[1], what), advice)
+	return Misuse(fmt.Sprintf("--%s %s is %s", m[2], m[1], what), advice)
 }

@@ -41,7 +41,7 @@ var (
 // checkBaselineName refuses what could be no folder, a hidden one, or one elsewhere.
 func checkBaselineName(name string) error {
 	if !baselineName.MatchString(name) {
-		return cli.Misuse("--save-baseline "+name+" is no name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")
+		return cli.Misuse("--save-baseline "+name+" is not the name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (c *Context) checkBaseline(runs [][]string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !isBaseline(path) {
-		return cli.Misuse(path+" is there, and is no baseline", "give another name, or another folder: --baselines DIR")
+		return cli.Misuse(path+" exists and is not a baseline", "give another name, or another folder: --baselines DIR")
 	} else if err == nil && !c.Bool("replace-baseline") {
 		return cli.Misuse("there is a baseline "+name+" already", "give --replace-baseline, or another name")
 	}

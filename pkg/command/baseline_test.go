@@ -59,7 +59,7 @@ func TestBaselineReplaces(t *testing.T) {
 		}
 	}
 	refused(t, &Diff, "not a directory", trace, "--baselines", filepath.Join(trace, "x"), "--save-baseline", "main")
-	refused(t, &Diff, "docs is there, and is no baseline", trace, "--baselines", home, "--save-baseline", "docs", "--replace-baseline")
+	refused(t, &Diff, "docs exists and is not a baseline", trace, "--baselines", home, "--save-baseline", "docs", "--replace-baseline")
 	left := filepath.Join(home, ".main.tmp1234567890")
 	precious := filepath.Join(home, ".main.tmp88", "new", "thesis.txt") // of somebody else
 	if err := errors.Join(os.MkdirAll(filepath.Dir(precious), 0o755), os.WriteFile(precious, []byte("precious"), 0o644)); err != nil {
@@ -131,7 +131,7 @@ func TestOutputsThatCannotBeWritten(t *testing.T) {
 		}
 		refused(t, cmd, "is a directory", "absent.sqlite", flag, filepath.Join(dir, path))
 	}
-	refused(t, &Verdict, "--junit '-' is no file", "absent.sqlite", "--junit", "-")
+	refused(t, &Verdict, "--junit '-' is not a file", "absent.sqlite", "--junit", "-")
 }
 
 // TestDoctorFormats wants a diagnosis in the formats that its flag names, and rows in none

@@ -38,7 +38,7 @@ var (
 func checkChance(text string) error {
 	var v float64
 	if _, err := fmt.Sscan(text, &v); err != nil || !(v > 0 && v < 1) {
-		return cli.Misuse("--false-alarms "+text+" is no chance", "give a share between 0 and 1, such as 0.01")
+		return cli.Misuse("--false-alarms "+text+" is not a probability", "give a share between 0 and 1, such as 0.01")
 	}
 	return nil
 }

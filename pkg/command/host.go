@@ -22,7 +22,7 @@ type hostKind struct {
 
 // withoutFlag belongs to the filters that pass on all rows.
 var withoutFlag = cli.Flag{
-	Name: "without", Usage: "leave out the rows of KINDS about host threads, of " + kindNames() + " (with the stacks of calls), as `KINDS` such as os,run", Check: checkWithout,
+	Name: "without", List: true, Usage: "leave out the rows of KINDS about host threads, of " + kindNames() + " (with the stacks of calls), as `KINDS` such as os,run", Check: checkWithout,
 }
 
 // kindNames lists the names of hostKinds for people.
@@ -39,7 +39,7 @@ func kindNames() string {
 func checkWithout(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.ContainsFunc(hostKinds, func(k hostKind) bool { return k.name == name }) {
-			return cli.Misuse("--without "+name+" is no kind that can be left out", "--without takes "+kindNames())
+			return cli.Misuse("--without "+name+" cannot be left out", "--without takes "+kindNames())
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ var hotspotsFlags = []cli.Flag{
 func checkWhole(flag string) func(string) error {
 	return func(text string) error {
 		if n, err := strconv.Atoi(text); err != nil || n < 0 {
-			return cli.Misuse("--"+flag+" "+text+" is no count", "give a whole number, 0 or more")
+			return cli.Misuse("--"+flag+" "+text+" is not a count", "give a whole number, 0 or more")
 		}
 		return nil
 	}

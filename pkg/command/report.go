@@ -30,7 +30,7 @@ var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`
 // checkJUnit refuses standard output, where the report goes, and a file that cannot be written.
 func checkJUnit(path string) error {
 	if path == "-" {
-		return cli.Misuse("--junit '-' is no file", "--junit report.xml")
+		return cli.Misuse("--junit '-' is not a file", "--junit report.xml")
 	}
 	return checkOutput(path)
 }

@@ -90,7 +90,7 @@ func (p *roundPlan) add(name, path string) error {
 func (p *roundPlan) round(name string) (*roundFiles, error) {
 	m := roundName.FindStringSubmatch(name)
 	if m == nil {
-		return nil, cli.Misuse(fmt.Sprintf("%q is no name of a round", name), roundHint)
+		return nil, cli.Misuse(fmt.Sprintf("%q is not the name of a round", name), roundHint)
 	}
 	number, err := strconv.Atoi(m[1])
 	if err != nil {

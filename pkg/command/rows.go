@@ -71,7 +71,7 @@ func (c *Context) outputFormat() (string, error) {
 	case !c.Takes("format", formatJSON): // it has a form of its own
 		return format, nil
 	case ext != "" && byName == "":
-		return "", cli.Misuse(path+": the extension "+ext+" says no format", c.extensions()+", or give --format")
+		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", c.extensions()+", or give --format")
 	case byName != "" && !c.writes(byName):
 		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, c.extensions())
 	case byName != "":
@@ -148,7 +148,7 @@ func checkOutput(path string) error {
 func checkExtension[T any](flag string, extensions []string, writer func(path string) func(io.Writer, T) error) func(path string) error {
 	return func(path string) error {
 		if writer(path) == nil {
-			return cli.Misuse("--"+flag+" "+path+": the extension says no format", "--"+flag+" takes a file that ends in "+strings.Join(extensions, ", "))
+			return cli.Misuse("--"+flag+" "+path+": its extension is not that of a format", "--"+flag+" takes a file that ends in "+strings.Join(extensions, ", "))
 		}
 		return checkOutput(path)
 	}

@@ -27,10 +27,10 @@ var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
 
 // choiceFlags leave rows out.
 var choiceFlags = []cli.Flag{
-	{Name: "rank", Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
+	{Name: "rank", List: true, Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
 	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time with its unit such as 1.5s", Group: choosingRows},
 	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
-	{Name: "kind", Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all", Group: choosingRows},
+	{Name: "kind", List: true, Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all", Group: choosingRows},
 }
 
 // selection is what the flags choose.
@@ -40,14 +40,14 @@ func (c *Context) selection() (s checkpoint.Selection, err error) {
 	for _, text := range list(c.String("rank")) {
 		rank, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || rank < 0 {
-			return s, cli.Misuse("--rank "+text+" is no rank", "ranks are numbered from 0: --rank 0,2")
+			return s, cli.Misuse("--rank "+text+" is not a rank", "ranks are numbered from 0: --rank 0,2")
 		}
 		s.Ranks = append(s.Ranks, int32(rank))
 	}
 	for _, text := range list(c.String("kind")) {
 		kind := event.KindCode(text)
 		if kind < 0 {
-			return s, cli.Misuse("--kind "+text+" is no kind of row", "kinds are "+strings.Join(event.Kinds, ", "))
+			return s, cli.Misuse("--kind "+text+" is not a kind of row", "kinds are "+strings.Join(event.Kinds, ", "))
 		}
 		s.Kinds = append(s.Kinds, kind)
 	}
@@ -113,7 +113,7 @@ func (c *Context) checkRange(s *checkpoint.Selection) error {
 	case r != nil && r.From >= r.To:
 		return cli.Misuse("--from "+c.String("from")+" --to "+c.String("to")+": nothing lies between", "give the earlier one to --from")
 	case s.Steps != nil && c.String("window") == metric.WindowTrace:
-		return cli.Misuse("--window trace is no choice of steps", "give --from and --to as times with their units, or leave --window out")
+		return cli.Misuse("--window trace does not choose steps", "give --from and --to as times with their units, or leave --window out")
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 	end, isStep := int64(0), true
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if end = n; end < 0 {
-			return cli.Misuse("--"+name+" "+text+" is no step", "steps are numbered from 0; a time has a unit: -1ms")
+			return cli.Misuse("--"+name+" "+text+" is not a step", "steps are numbered from 0; a time has a unit: -1ms")
 		}
 	} else if d, err := time.ParseDuration(text); err == nil {
 		end, isStep = int64(d), false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ const maxLine = 100
 const (
 	minFirst = 30
 	minName  = 20
+	minShort = 8 // where no more columns can go
 )
 
 // inseparable are words that no line begins with after a number.
@@ -229,48 +231,45 @@ func (t *terminal) row(cells []string) {
 // fit chooses the columns that a terminal has room for and how wide they are, and
 // returns the titles of the others. Without a width all of them have room.
 func (g *grid) fit(limit int) (columns []*gridColumn, widths []int, left []string) {
-	for i := range g.columns {
-		columns = append(columns, &g.columns[i])
-	}
 	if limit <= 0 {
 		limit = 1 << 30
 	}
-	for {
-		widths = widths[:0]
-		least := 0
-		for i, c := range columns {
-			widths = append(widths, c.natural())
-			least += c.least() + gutter
-			if i == 0 || c.Kind == Words {
-				least += max(0, min(c.natural(), minFirst)-c.least())
-			}
-		}
-		if least-gutter <= limit {
-			break
-		}
-		minor := 0
-		for i, c := range columns {
-			if c.Minor > 0 && c.Minor >= columns[minor].Minor {
-				minor = i
-			}
-		}
-		if columns[minor].Minor == 0 {
-			break // all of them are needed: better too wide than wrong
-		}
-		left = append(left, columns[minor].title)
-		columns = append(columns[:minor:minor], columns[minor+1:]...)
+	byMinor := make([]int, len(g.columns))
+	for i := range byMinor {
+		byMinor[i] = i
 	}
-	shrink(columns, widths, limit)
+	slices.SortStableFunc(byMinor, func(a, b int) int { return g.columns[a].Minor - g.columns[b].Minor })
+	chosen, least := make([]bool, len(g.columns)), -gutter
+	for _, i := range byMinor {
+		c := &g.columns[i]
+		needs := c.least() + gutter
+		if i == 0 || c.Kind == Words {
+			needs = max(needs, min(c.natural(), minFirst)+gutter)
+		}
+		if c.Minor == 0 || least+needs <= limit {
+			chosen[i], least = true, least+needs
+		} else {
+			left = append(left, c.title)
+		}
+	}
+	for i := range g.columns {
+		if chosen[i] {
+			columns, widths = append(columns, &g.columns[i]), append(widths, g.columns[i].natural())
+		}
+	}
+	slices.Reverse(left)
+	shrink(columns, widths, limit, (*gridColumn).least)
+	shrink(columns, widths, limit, (*gridColumn).shortest) // where all of them are needed; better too wide than wrong
 	return columns, widths, left
 }
 
-// shrink makes the widest columns of text narrower until all fit.
-func shrink(columns []*gridColumn, widths []int, limit int) {
+// shrink makes the widest columns of text narrower until all fit, or none is wider than its least.
+func shrink(columns []*gridColumn, widths []int, limit int, least func(*gridColumn) int) {
 	for {
 		total, widest := -gutter, -1
 		for i, c := range columns {
 			total += widths[i] + gutter
-			if widths[i] > c.least() && (widest < 0 || widths[i] > widths[widest]) {
+			if widths[i] > least(c) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -300,4 +299,13 @@ func (c *gridColumn) least() int {
 		return w
 	}
 	return min(w, max(minName, width(c.title)))
+}
+
+// shortest is least, of text also where nobody can tell what it was.
+func (c *gridColumn) shortest() int {
+	w := c.least()
+	if c.Kind.numeric() || c.Right {
+		return w
+	}
+	return min(w, max(minShort, width(c.title)))
 }

@@ -48,6 +48,21 @@ func TestTerminalFitsItsWidth(t *testing.T) {
 	if page := render(t, Terminal, wideDocument(), Options{Width: 60}); !strings.Contains(page, "(columns left out at this width: source, path, total (ms))") {
 		t.Errorf("left out are not the least important columns:\n%s", page)
 	}
+	d, first := New(Textf("Columns that are all needed, and one that fits where another has no room"))
+	table := first.Table("", Column{Title: "name", Kind: Names}, Column{Title: "delta (ms)", Right: true}, Column{Title: "evidence", Kind: Names},
+		Column{Title: "change", Right: true, Minor: 3}, Column{Title: "95 % interval (ms)", Right: true, Minor: 1})
+	table.Row(Str("_prepare_inputs_of_the_next_step"), Str("+793.6"), Str("REMOVED (now _prepare_tp_inputs)"), Str("+1.0 %"), Str("+780 to +807"))
+	for wide, want := range map[int]string{90: "(columns left out at this width: change)", 80: "(columns left out at this width: 95 % interval (ms))", 44: "+793.6  REMOVED"} {
+		page := render(t, Terminal, d, Options{Width: wide})
+		if !strings.Contains(page, want) {
+			t.Errorf("at %d columns %q is missing:\n%s", wide, want, page)
+		}
+		for line := range strings.Lines(page) {
+			if n := width(strings.TrimSuffix(line, "\n")); n > wide {
+				t.Errorf("at %d columns a line takes %d: %s", wide, n, line)
+			}
+		}
+	}
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
