@@ -420,6 +420,20 @@ func TestTokensOfTwoGPUs(t *testing.T) {
 	}
 }
 
+// Where all steps load code none idles more than others: the finding is of the calls, in all steps.
+func TestLoadsInEachStep(t *testing.T) {
+	for _, noise := range []int64{0, 1_000} {
+		e := &engine{now: 1_000}
+		e.steps(40, func() {
+			e.call("cuModuleLoadData", event.Other, 300_000+e.now%7*noise)
+			e.layer()
+		}, nothing)
+		if f := has(e.report(t), gap.JIT); f == nil || f.UsStep < 295 || f.UsStep > 310 || !strings.Contains(f.Evidence, "in 40 of 40 rank-steps") || !strings.Contains(f.Evidence, "in these calls, 30") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // One thread that drives two GPUs and waits twice per step waits once too often.
 func TestWaitsOfOneThread(t *testing.T) {
 	e := &engine{now: 1_000_000}

@@ -21,33 +21,50 @@ const (
 
 // compilation is what was compiled or loaded in the steps of the window.
 type compilation struct {
-	steps     map[int]bool // of any rank
+	more, called loaded // steps that idle more than others, and those with calls that load code
+	excess       int64  // idle time above the median of steps of the phase, ns
+	loads        int64  // calls
+	loadNs       int64
+	compiled     int64 // spans of the driver's own compiling and loading
+	loose        int32 // the most kernels outside of a forward pass in one of them
+	usual        int32 // in nine of ten steps
+}
+
+// loaded is steps, of any rank, and how many rank-steps they are.
+type loaded struct {
+	steps     map[int]bool
 	rankSteps int
-	excess    int64 // idle time above the median of steps of the phase, ns
-	loads     int64 // calls
-	loadNs    int64
-	compiled  int64 // spans of the driver's own compiling and loading
-	loose     int32 // the most kernels outside of a forward pass in one of them
-	usual     int32 // in nine of ten steps
+}
+
+// add adds step k of a rank.
+func (l *loaded) add(k int) {
+	if l.steps == nil {
+		l.steps = map[int]bool{}
+	}
+	l.steps[k] = true
+	l.rankSteps++
 }
 
 // compiling finds steps in which code is compiled, tried out or loaded.
 // The worth is what such steps idle more than the median of their phase, or the idle time in
 // the calls themselves where that is more.
 func (f *finder) compiling() {
-	c := &compilation{steps: map[int]bool{}}
+	c := &compilation{}
 	for _, v := range f.views {
 		if v.from < v.to {
 			c.add(v)
 		}
 	}
 	own, at := f.loadSites()
-	worth := min(max(us(c.excess), own), f.rep.Idle.TotalUs)
-	if len(c.steps) == 0 || !f.worth(worth) {
+	of, worth, where := c.more, us(c.excess), "more there than in other steps"
+	if own > worth {
+		of, worth, where = c.called, own, "in these calls"
+	}
+	if worth = min(worth, f.rep.Idle.TotalUs); of.rankSteps == 0 || !f.worth(worth) {
 		return
 	}
-	f.add(JIT, worth, at, "code is compiled or loaded, or a graph captured, in the benchmark window, in %d of %.0f rank-steps (%s): %s; the GPU is idle %s more there than in other steps, %s in each: warm up what they run before requests come",
-		c.rankSteps, f.steps, c.listed(), c.evidence(at.Site), f.per(worth), report.Micros(worth/float64(max(1, c.rankSteps))))
+	f.add(JIT, worth, at, "code is compiled or loaded, or a graph captured, in the benchmark window, in %d of %.0f rank-steps (%s): %s; the GPU is idle %s %s, %s in each: warm up what they run before requests come",
+		of.rankSteps, f.steps, of.listed(), c.evidence(at.Site), f.per(worth), where, report.Micros(worth/float64(of.rankSteps)))
 }
 
 // minPart is how many times less idle than the other one is of two steps in a row that
@@ -83,6 +100,9 @@ func (c *compilation) add(v *view) {
 			hit[k] = true
 			c.loose = max(c.loose, fact.loose)
 		}
+		if fact.loads > 0 {
+			c.called.add(v.from + k)
+		}
 		if fact.loads > 0 || fact.compiled > 0 {
 			c.loads, c.loadNs, c.compiled = c.loads+int64(fact.loads), c.loadNs+fact.loadNs, c.compiled+int64(fact.compiled)
 			// The host is ahead: the GPU may feel it in the next step only, or in both.
@@ -96,16 +116,15 @@ func (c *compilation) add(v *view) {
 	for k, is := range hit {
 		if more := excess(k); is && more > 0 {
 			c.excess += more
-			c.steps[v.from+k] = true
-			c.rankSteps++
+			c.more.add(v.from + k)
 		}
 	}
 }
 
 // listed names the steps.
-func (c *compilation) listed() string {
+func (l *loaded) listed() string {
 	var list []string
-	for _, k := range slices.Sorted(maps.Keys(c.steps)) {
+	for _, k := range slices.Sorted(maps.Keys(l.steps)) {
 		list = append(list, fmt.Sprint(k))
 	}
 	if n := len(list) - maxSteps; n > 0 {
