@@ -117,11 +117,18 @@ var rules = []struct {
 	}, []string{`barrier`})},
 }
 
+// maxClassed is how many bytes of each form of a name are looked at: beyond those of any
+// compiler, and a megabyte would take eight seconds.
+const maxClassed = 16 << 10
+
 // ClassKernel returns the class of a kernel by its short name and its demangled
-// one, either of which may be empty. The table of classes and how names are
-// matched are in the package comment.
+// one, either of which may be empty, by the first 16 KiB of each form. The table of
+// classes and how names are matched are in the package comment.
 func ClassKernel(short, demangled string) string {
 	sym := newSymbol(short, demangled)
+	for _, s := range []*string{&sym.base, &sym.scope, &sym.head} {
+		*s = (*s)[:min(len(*s), maxClassed)]
+	}
 	if notCollective.MatchString(sym.base) {
 		return classByRules(sym.base) // its namespaces are the collectives'
 	}

@@ -300,3 +300,14 @@ func TestDemangle(t *testing.T) {
 		t.Error("a long name that is none becomes longer")
 	}
 }
+
+// TestLongName looks up names longer than any compiler's: each takes no more time than what is
+// looked at of it.
+func TestLongName(t *testing.T) {
+	pad := strings.Repeat("a", maxClassed)
+	for name, want := range map[string]string{"gemm" + strings.Repeat(pad, 64): GEMM, pad + "gemm": Other, pad[4:] + "gemm": GEMM} {
+		if got := ClassKernel("", name); got != want {
+			t.Errorf("%d bytes: %s, want %s", len(name), got, want)
+		}
+	}
+}

@@ -23,6 +23,8 @@ type counts struct {
 	reduces     int64             // the lowest with kernels of class allreduce, 0 where these do not say it; none without
 	collectives map[int32][]int64 // ends of those of each name
 	markers     []row             // ranges that may mark a forward step
+	sample      sample            // of GPU rows
+	foreign     int64             // events of accelerators that are not read
 }
 
 const never = int64(1<<63 - 1)
@@ -75,6 +77,7 @@ func (c *counts) row(r *row, device int64) {
 		return
 	}
 	c.busy.add(r.start, r.end)
+	c.sample.add(r.key())
 	c.device = lowest(c.device, device)
 	if r.category != kernelCategory {
 		return
@@ -146,4 +149,46 @@ func (c *counts) add(d *counts) {
 		c.collectives[name] = append(c.collectives[name], ends...)
 	}
 	c.markers = append(c.markers, d.markers...)
+	c.foreign += d.foreign
+	c.sample.shift = max(c.sample.shift, d.sample.shift)
+	for _, key := range d.sample.keys {
+		c.sample.add(key)
+	}
+}
+
+// sample are the keys of GPU rows, or where there are many, of those whose highest bits are 0:
+// which these are does not depend on the order of the rows.
+type sample struct {
+	keys  []uint64
+	shift int // how many bits
+}
+
+// maxSample is how many keys are kept. Tests change it.
+var maxSample = 1 << 14
+
+// key is a number that rows have in common where they are the same: a stream runs nothing
+// twice at once.
+func (r *row) key() uint64 {
+	when := (uint64(r.start)*0x9e3779b97f4a7c15 ^ uint64(r.correlation)) * 0xbf58476d1ce4e5b9
+	when = (when ^ when>>31 ^ uint64(r.end)) * 0x94d049bb133111eb
+	what := (uint64(r.name)<<32 | uint64(r.owner)) * 0x9e3779b97f4a7c15
+	return when&^0xffffffff | (when^what>>32)&0xffffffff
+}
+
+// add adds a key.
+func (s *sample) add(key uint64) {
+	for ; len(s.keys) >= maxSample && s.shift < 32; s.shift++ {
+		s.keys = slices.DeleteFunc(s.keys, func(k uint64) bool { return k>>(63-s.shift) != 0 })
+	}
+	if key>>(64-s.shift) == 0 && len(s.keys) < maxSample {
+		s.keys = append(s.keys, key)
+	}
+}
+
+// again returns how many rows stand in the document before, about so where the sample is not
+// of all of them.
+func (s *sample) again() int64 {
+	all := len(s.keys)
+	slices.Sort(s.keys)
+	return int64(all-len(slices.Compact(s.keys))) << s.shift
 }

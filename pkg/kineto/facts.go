@@ -193,9 +193,6 @@ func (d *document) countLaunched() error {
 	var ids []int64          // of replays in one run of rows
 	launched := func(rows spill.Rows) error {
 		for i, owner := range rows[colOwner] {
-			if again(rows, i) {
-				d.again++
-			}
 			if category(owner&(1<<categoryBits-1)) == syncCategory {
 				continue
 			}
@@ -212,7 +209,7 @@ func (d *document) countLaunched() error {
 		return nil
 	}
 	for _, run := range d.rows.gpu {
-		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colStart, colEnd, colCorrelation, colName, colOwner), run.First, run.Last, launched); err != nil {
+		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
 			return err
 		}
 		if len(ids) == 0 {
@@ -240,20 +237,6 @@ func writeSet(w *spill.Writer, ids []int64) (*spill.Run, error) {
 	return w.End(0, 0)
 }
 
-// again tells whether a row stands before, too, among those of the same time: a stream runs
-// nothing twice at once.
-func again(rows spill.Rows, i int) bool {
-	for k := i - 1; k >= max(0, i-maxAtOnce) && rows[colStart][k] == rows[colStart][i] && rows[colEnd][k] == rows[colEnd][i]; k-- {
-		if rows[colCorrelation][k] == rows[colCorrelation][i] && rows[colName][k] == rows[colName][i] && rows[colOwner][k] == rows[colOwner][i] {
-			return true
-		}
-	}
-	return false
-}
-
-// maxAtOnce bounds how many GPU rows of the same time are compared.
-const maxAtOnce = 32
-
 // warn says what somebody should know before believing figures made of the trace.
 // The sentences are ours, with numbers in them, and never a text of the trace.
 func (d *document) warn() {
@@ -280,6 +263,8 @@ func (d *document) warn() {
 	}
 	gpu := d.counts.rows[kernelCategory] + d.counts.rows[memcpyCategory] + d.counts.rows[memsetCategory]
 	switch {
+	case d.counts.rows[kernelCategory] == 0 && d.counts.foreign > 0:
+		say("no GPU work was recorded: %d events are of an accelerator that is not read (MTIA, HPU)", d.counts.foreign)
 	case d.counts.rows[kernelCategory] == 0:
 		say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
 	case d.untraced == gpu:
@@ -287,8 +272,12 @@ func (d *document) warn() {
 	case d.untraced > 0:
 		say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
 	}
-	if d.again > 0 {
-		say("%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", d.again, gpu)
+	if n := d.counts.sample.again(); n > 0 {
+		about := ""
+		if d.counts.sample.shift > 0 {
+			about = "about "
+		}
+		say("%s%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", about, min(n, gpu), gpu)
 	}
 	switch {
 	case d.markers == 1:

@@ -15,6 +15,7 @@ type header struct {
 	based  bool  // it says so
 	rank   int32 // of the process among those of its run
 	ranked bool  // it says so
+	world  int   // how many processes its run had, 0 where it does not say
 }
 
 // member reads a member of the document. All others, the host's and the user's
@@ -27,10 +28,14 @@ func (h *header) member(key string, value []byte) {
 		}
 	case "distributedInfo":
 		var info struct {
-			Rank *int32 `json:"rank"`
+			Rank  *int32 `json:"rank"`
+			World any    `json:"world_size"`
 		}
 		if json.Unmarshal(value, &info) == nil && info.Rank != nil && *info.Rank >= 0 {
 			h.rank, h.ranked = *info.Rank, true
+			if n, ok := info.World.(float64); ok && n > float64(h.rank) && n <= 1<<24 {
+				h.world = int(n)
+			}
 		}
 	}
 }

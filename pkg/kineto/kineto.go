@@ -240,9 +240,33 @@ func (r *Reader) together() {
 		}
 		return
 	}
-	if said := align(r.docs); said != "" {
-		r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, said)
+	for _, said := range []string{align(r.docs), absent(r.docs)} {
+		if said != "" {
+			r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, said)
+		}
 	}
+}
+
+// absent says that some of the ranks of a run are not among several documents, in the order of
+// their ranks, or that these state runs of different sizes; "" for neither.
+func absent(docs []*document) string {
+	ranks, worlds := 0, map[int]bool{}
+	for _, of := range byRank(docs) {
+		if of[0].active {
+			ranks++
+			worlds[of[0].head.world] = true
+		}
+	}
+	sizes := slices.Sorted(maps.Keys(worlds))
+	switch {
+	case ranks < 2 || sizes[0] == 0: // of one nobody expects more
+		return ""
+	case len(sizes) > 1:
+		return fmt.Sprintf("the traces are of runs of different sizes, of %d ranks and of %d: give those of one run", sizes[0], sizes[len(sizes)-1])
+	case ranks < sizes[0]:
+		return fmt.Sprintf("the run had %d ranks, and %d are here: one that is not may be the one that the others wait for", sizes[0], ranks)
+	}
+	return ""
 }
 
 // Header describes the traces.

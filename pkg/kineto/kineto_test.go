@@ -269,6 +269,43 @@ func TestSpill(t *testing.T) {
 	}
 }
 
+// TestTwiceApart gives a trace twice, one after the other or as two arrays, with the rows of each
+// in runs of their own, and more of them than are compared: about how many there are is told.
+func TestTwiceApart(t *testing.T) {
+	defer func(n, m int) { chunkRows, maxSample = n, m }(chunkRows, maxSample)
+	chunkRows = 7
+	var rows []string
+	for i := range 1000 {
+		rows = append(rows, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"k%d","pid":0,"tid":7,"ts":%d,"dur":3,"args":{"device":0,"stream":7,"correlation":%d}}`, i%5, 10*i, i))
+	}
+	all := strings.Join(rows, ",")
+	for trace, want := range map[string]int64{`[` + all + `]`: 0, `[` + all + `,` + all + `]`: 1000, `[` + all + `],"traceEvents":[` + all + `]`: 1000} {
+		for _, maxSample = range []int{1 << 14, 1 << 9, 1 << 8} {
+			got := readBytes(t, []byte(`{"traceEvents":`+trace+`}`), Options{})
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			var n int64
+			for _, s := range got.header.Reports[0].Warnings {
+				if strings.Contains(s, "once more") {
+					fmt.Sscanf(strings.TrimPrefix(s, "about "), "%d", &n)
+				}
+			}
+			if exact := maxSample == 1<<14; exact && n != want || n < want/2 || n > want*3/2 {
+				t.Errorf("%d rows stand in it once more, and with %d compared %d were told", want, maxSample, n)
+			}
+		}
+	}
+}
+
+// TestForeign reads a trace of an accelerator of which the categories are not read.
+func TestForeign(t *testing.T) {
+	got := readBytes(t, []byte(`{"traceEvents":[{"ph":"X","cat":"mtia_ccp_events","name":"k","pid":0,"tid":7,"ts":1,"dur":3},{"ph":"X","cat":"cpu_op","name":"k","pid":0,"tid":7,"ts":1,"dur":3}]}`), Options{})
+	if got.err != nil || !slices.Contains(got.header.Reports[0].Warnings, "no GPU work was recorded: 1 events are of an accelerator that is not read (MTIA, HPU)") {
+		t.Error(got.err, got.header.Reports[0].Warnings)
+	}
+}
+
 // Traces that were put together twice have each row twice, which doubles all that is counted.
 func TestTwice(t *testing.T) {
 	kernel := func(ts, stream int) string {

@@ -36,7 +36,6 @@ type document struct {
 	markers  int64           // of forward steps, the first one included
 	noSteps  map[uint32]bool // places of markers that are not taken for steps
 	untraced int64           // GPU rows without a launching call
-	again    int64           // GPU rows that stand in the trace before
 	active   bool            // it has kernels
 }
 
@@ -265,8 +264,11 @@ func (l *loader) event(place uint32) {
 	f := &l.fields
 	c := f.categoryOf()
 	if c == noCategory || c == pythonCategory && !l.python {
-		if c == pythonCategory {
+		switch {
+		case c == pythonCategory:
 			l.counts.rows[c]++
+		case bytes.HasPrefix(f.cat, []byte(`"mtia_`)) || bytes.HasPrefix(f.cat, []byte(`"hpu_`)):
+			l.counts.foreign++
 		}
 		return
 	}

@@ -24,6 +24,35 @@ func cycle(pid string, from, rank int) string {
 	return strings.TrimSuffix(b.String(), ",") + "]}"
 }
 
+// TestAbsent gives some of the ranks of a run, and ranks of two runs.
+func TestAbsent(t *testing.T) {
+	for want, test := range map[string][]string{
+		"":                                    {"0 2", "1 2"},
+		"<nil>":                               {"0 4"},
+		"the run had 3 ranks, and 2 are here": {"0 3", "2 3"},
+		"of different sizes, of 2 ranks and of 3": {"0 3", "1 2"},
+	} {
+		var paths []string
+		for i, of := range test {
+			paths = append(paths, filepath.Join(t.TempDir(), "x.json"))
+			rank, world, _ := strings.Cut(of, " ")
+			text := strings.Replace(cycle(fmt.Sprint(9+i), 1000, 7), `"rank":7,"world_size":2`, `"rank":`+rank+`,"world_size":`+world, 1)
+			if err := os.WriteFile(paths[i], []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Open(paths, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(r.Header().Reports[0].Warnings, "\n")
+		if told := strings.Contains(said, "the run had") || strings.Contains(said, "different sizes"); told != (len(want) > 6) || told && !strings.Contains(said, want) {
+			t.Errorf("%q: %q", want, said)
+		}
+		r.Close()
+	}
+}
+
 // TestCycles gives the traces that a schedule writes of one process: parts of one rank, in
 // order of time, with nothing recorded between. Other processes are other ranks.
 func TestCycles(t *testing.T) {
