@@ -128,8 +128,8 @@ type IdleRow struct {
 	Cause string  `json:"cause"`
 	Site  *string `json:"site"`
 	// Why is why the launching thread did not go on (package hoststate), Holder who held
-	// the interpreter lock that it waited for; nil for rows by site, and where it does not
-	// apply.
+	// the interpreter lock that it waited for, ByStacks where only stacks of calls say that it
+	// did; nil for rows by site, and where it does not apply.
 	Why    *string `json:"why,omitempty"`
 	Holder *string `json:"holder,omitempty"`
 	// InStep and InterStep are the parts of it within steps and between them.

@@ -65,7 +65,7 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 	r := &rank{id: id, busy: busy, due: never, sites: sites, markers: cmp.Or(markers, marker.Presets), marked: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
-		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
+		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
 	})
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r
@@ -131,6 +131,8 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			r.observeRange(b, i, t, e, r.idle.Range(b, i).Name)
 		case event.OS, event.Run, event.Overhead:
 			r.idle.Host(b, i)
+		case event.Backtrace:
+			r.idle.Stack(b, i)
 		}
 	}
 	r.idle.Bound()

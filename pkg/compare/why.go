@@ -47,7 +47,11 @@ func byWhy(sites *idle.Sites, k idle.Key) string {
 	if _, why := sites.Undivided(k); why != hoststate.None {
 		n.why = sites.WhyName(why)
 	}
-	if h, ok := sites.Holder(k); ok && h.Thread != idle.NoTime {
+	h, ok := sites.Holder(k)
+	switch {
+	case ok && h.InStack():
+		n.holder = ByStacks
+	case ok && h.Thread != idle.NoTime:
 		n.holder = callIn(sites.Name(h.Doing), sites.RangeText(sites.Path(h.Doing)))
 		if n.holder == "" {
 			n.holder = sites.CauseName(h.Doing)
@@ -55,6 +59,10 @@ func byWhy(sites *idle.Sites, k idle.Key) string {
 	}
 	return n.String()
 }
+
+// ByStacks is the holder of the interpreter lock of whom nothing is known but that stacks of calls
+// wait for the lock.
+const ByStacks = "somebody, by the stacks of calls"
 
 // compareWhys compares the idle time by cause and why, where that was asked for and both
 // sides have what it takes.
@@ -95,7 +103,7 @@ func (c *Comparison) grownWhys() []whyChange {
 		if r.grown() == 0 || r.Why == nil || *r.Why == hoststate.Unknown.String() && r.Cause != waitsForGIL {
 			continue
 		}
-		g := whyChange{why: *r.Why, waits: r.Cause == waitsForGIL}
+		g := whyChange{why: *r.Why, waits: r.Cause == waitsForGIL || r.Holder != nil}
 		if g.waits {
 			g.why = ""
 			if r.Holder != nil {
@@ -130,6 +138,8 @@ func sameText(a, b string) bool {
 // title says what launching threads do, and where.
 func (g *whyChange) title() string {
 	switch {
+	case g.holder == ByStacks:
+		return causeText[waitsForGIL] + ", by the stacks of calls"
 	case g.waits && g.holder == idle.Untraced.String():
 		return causeText[waitsForGIL] + ", held by a thread outside of all ranges and calls"
 	case g.waits && g.holder != "":
@@ -201,6 +211,10 @@ func (c *Comparison) adviseWhys() {
 		return
 	}
 	for _, g := range c.grownWhys() {
+		if g.holder == ByStacks {
+			c.mitigate("GIL_CONTENTION (%s): move what holds the lock to a process of its own, or release the lock around what blocks; record with -t python-gil to see who holds it (%s per step).", g.title(), change(g.delta))
+			continue
+		}
 		if t := hoststate.TreatmentOf(g.why); t != nil && !g.waits {
 			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, g.title(), t.Do, change(g.delta))
 		}

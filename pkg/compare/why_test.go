@@ -26,6 +26,9 @@ type spent struct {
 	gil   bool // it waits for the interpreter lock, which thread 2 holds
 }
 
+// gilCall is the call in which a thread waits for the interpreter lock by its stack.
+const gilCall = "pthread_cond_timedwait"
+
 // waiting is a run of 120 steps on one GPU in which a thread spends time. Without
 // host its rows have nothing of the operating system.
 func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
@@ -39,7 +42,7 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 		if kind == event.NVTX {
 			r.Class = event.ClassCode(marker.ClassNVTX(name))
 		}
-		if host || kind != event.OS && kind != event.Run {
+		if host || kind != event.OS && kind != event.Run && kind != event.Backtrace {
 			rows = append(rows, r)
 		}
 		return &r
@@ -67,6 +70,12 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 			add(event.OS, 1, from, to, s.call)
 			if host {
 				rows[len(rows)-1].Class = s.class
+			}
+			if s.call == gilCall {
+				add(event.Backtrace, 1, from, to, "")
+				if host {
+					rows[len(rows)-1].Stack, rows[len(rows)-1].Class = 0, event.GIL
+				}
 			}
 		}
 		if s.off {
@@ -109,6 +118,8 @@ func TestWhy(t *testing.T) {
 		{spent{0, "write", event.OSFile, false, false}, "os:write", "", "read and write files, or pipes and sockets as if they were files", "HOIST"},
 		{spent{0, "", -1, false, false}, "running", "", "run on a CPU, in host work in _prepare_tp_inputs", ""},
 		{spent{0, "", -1, true, true}, "descheduled", "detokenize", "held by the thread in detokenize", ""},
+		{spent{0, gilCall, event.OSWait, true, false}, "blocked:wait", compare.ByStacks, "waiting for the interpreter lock (GIL), by the stacks of calls", "GIL_CONTENTION"},
+		{spent{0, "pthread_cond_wait", event.OSWait, true, false}, "blocked:wait", "", "wait", "COMM"},
 	} {
 		before, after := c.spent, c.spent
 		before.us, after.us = 50, 350

@@ -27,7 +27,7 @@ func inLockStacks(strata map[stratum]*found) map[stratum]int64 {
 func (f *finder) forInterpreter(v *view, of *scope, t *idle.Total, why hoststate.Why) int64 {
 	s := stratum{v.id, of.phase, f.c.sites.WithoutHolder(t.Key)}
 	ns := min(f.stacked[s], t.Ns)
-	if ns == 0 || why.OnCPU() || why.Lost() || f.has(idle.GIL) {
+	if ns == 0 || !why.MayWait() || f.has(idle.GIL) {
 		return 0
 	}
 	f.stacked[s] -= ns

@@ -100,6 +100,10 @@ func (w Why) OffCPU() bool {
 // Lost tells whether the thread is known to be off its CPU although it waits for nothing.
 func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 
+// MayWait tells whether the thread may wait for something: it is not known to be on a CPU, nor to
+// be ready for one.
+func (w Why) MayWait() bool { return !w.OnCPU() && !w.Lost() }
+
 // forOthers are the classes of calls in which a thread goes on when another one, or another
 // process, has done something, by their index in osname.Classes.
 var forOthers = func() (is [maxClasses]bool) {

@@ -51,7 +51,7 @@ const (
 // option Stacks.
 func (r *Rank) Stack(b *event.Batch, i int) {
 	id, ok := b.Thread.Get(i)
-	if !ok || !r.opt.Stacks {
+	if !ok || !r.opt.Stacks && (!r.opt.LockStacks || b.Kind.Values[i] != event.Backtrace) {
 		return
 	}
 	s := stackAt{start: b.Start.Values[i], end: b.End.Values[i], stack: -1, family: event.Other}
@@ -90,11 +90,11 @@ func (l *stackList) keep(from int64) {
 // collect finds the stacks of a thread during a part of a gap, in which it was in the state of a
 // key, of this cause and why.
 func (r *Rank) collect(h *hostThread, from, to int64, key Key, cause Cause, why hoststate.Why, g gapOf) {
-	if len(h.samples.at)+len(h.called.at) == 0 {
+	if !r.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
 		return
 	}
 	if why.InCall() || cause >= Launch && cause <= API {
-		r.collectCalls(h, from, to, key, g)
+		h.eachCalled(from, to, func(from, to int64, s *stackAt) { r.inStack(from, to, s, key, g) })
 	}
 	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
 	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
@@ -141,8 +141,9 @@ func (r *Rank) Drawn(key Key) stat.Counts {
 	return r.drawn[key]
 }
 
-// collectCalls finds the stacks of calls: at each instant that of the call that began last.
-func (r *Rank) collectCalls(h *hostThread, from, to int64, key Key, g gapOf) {
+// eachCalled calls f with the stacks of calls, in the order of time: at each instant that of the
+// call that began last.
+func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackAt)) {
 	k := searchBack(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
 	first := max(0, k-maxCalls)
 	for from < to {
@@ -158,7 +159,7 @@ func (r *Rank) collectCalls(h *hostThread, from, to int64, key Key, g gapOf) {
 		}
 		if open != nil {
 			end = min(end, open.end)
-			r.inStack(from, end, open, key, g)
+			f(from, end, open)
 		}
 		from = end
 		for k < len(h.called.at) && h.called.at[k].start <= from {

@@ -3,6 +3,7 @@ package idle
 import (
 	"sort"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 )
 
@@ -34,7 +35,7 @@ func (r *Rank) Free(k Key) bool {
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why hoststate.Why, g gapOf) {
 	if !r.opt.Why || cause != GIL {
 		r.observeBeside(from, to, waiting, why)
-		r.credit(from, to, key, g)
+		r.creditStacks(from, to, waiting, key, why, g)
 		return
 	}
 	for from < to {
@@ -62,6 +63,21 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 		r.credit(from, end, r.sites.held(key, nobody), g)
 		from = end
 	}
+}
+
+// creditStacks credits the time between from and to, that in stacks which wait for the
+// interpreter lock as LockStacks has it. Where ranges say who holds the lock they are believed.
+func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why hoststate.Why, g gapOf) {
+	if r.opt.LockStacks && !r.held && len(h.called.at) > 0 && why.MayWait() {
+		h.eachCalled(from, to, func(start, end int64, s *stackAt) {
+			if s.family == event.GIL {
+				r.credit(from, start, key, g)
+				r.credit(start, end, r.sites.held(key, inStack), g)
+				from = end
+			}
+		})
+	}
+	r.credit(from, to, key, g)
 }
 
 // holder returns who holds the lock at a time, nil where nobody knows, and until when, at

@@ -33,6 +33,9 @@ type Options struct {
 	Why, OSCalls bool
 	// Stacks keeps in which stacks threads were found while GPUs were idle. It takes Why.
 	Stacks bool
+	// LockStacks divides, with Why, waits that stacks of calls show to be for the interpreter
+	// lock, as by a holder whom nobody knows (InStack).
+	LockStacks bool
 	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
 	Beside bool
 	// Places says, with Beside, where the CPUs and the rank's GPUs are.

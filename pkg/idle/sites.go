@@ -133,8 +133,8 @@ type Holder struct {
 	Doing  Key   // divided by why; Key(Untraced) where nobody knows
 }
 
-// holderLeaf is above the names of all other leaves: a key of cause GIL that is divided by
-// who holds the lock is a leaf after it. maxHolders is how many are told apart.
+// holderLeaf is above the names of all other leaves: a key that is divided by who holds the
+// lock is a leaf after it. maxHolders is how many are told apart.
 const (
 	holderLeaf = 1 << 29
 	maxHolders = 1 << 16
@@ -142,6 +142,14 @@ const (
 
 // nobody stands for a holder that is not known.
 var nobody = Holder{Thread: NoTime, Doing: Key(Untraced)}
+
+// inStack stands for a holder of whom nothing is known but that another thread waits for the
+// interpreter lock, by its stack.
+var inStack = Holder{Thread: NoTime, Doing: Key(GIL)}
+
+// InStack tells whether that somebody holds the lock is known only by a stack of a thread that
+// waits for it.
+func (h Holder) InStack() bool { return h == inStack }
 
 // held returns the key of the part of k during which h holds the lock.
 func (s *Sites) held(k Key, h Holder) Key {
@@ -162,8 +170,8 @@ func (s *Sites) held(k Key, h Holder) Key {
 	return named + Key(s.paths.Child(int32(k-named), ^(holderLeaf+id)))
 }
 
-// Holder returns who holds the interpreter lock in a key of cause GIL; ok is false for one
-// that is not divided by that.
+// Holder returns who holds the interpreter lock in a key of cause GIL, or in one that a stack
+// is known of; ok is false for one that is not divided by that.
 func (s *Sites) Holder(k Key) (h Holder, ok bool) {
 	if k < named {
 		return h, false
