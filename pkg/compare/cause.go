@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,12 +45,15 @@ type causeChange struct {
 
 // grownCauses are the causes whose idle time grew beyond the noise, the largest
 // growth first. Sites are added up that grew beyond the noise themselves: a cause
-// of which each site changed a little is not among them.
+// of which each site changed a little is not among them. Of what another name took the
+// place of only the difference counts.
 func (c *Comparison) grownCauses() []causeChange {
 	var all []causeChange
+	was := c.idleOfRenamed()
 	for i := range c.Idle {
 		r := &c.Idle[i]
-		if r.grown() == 0 {
+		before := was[i]
+		if r.grown() == 0 || before != nil && r.delta()+before.delta() <= math.Hypot(r.CI.half(), before.CI.half()) {
 			continue
 		}
 		k := slices.IndexFunc(all, func(g causeChange) bool { return g.cause == r.Cause })
@@ -58,9 +62,14 @@ func (c *Comparison) grownCauses() []causeChange {
 			all = append(all, causeChange{cause: r.Cause})
 		}
 		g := &all[k]
-		g.delta += *r.Delta
-		if d := r.InterStep.Delta; d != nil {
-			g.inter += *d
+		for _, one := range []*IdleRow{r, before} {
+			if one == nil {
+				continue
+			}
+			g.delta += one.delta()
+			if d := one.InterStep.Delta; d != nil {
+				g.inter += *d
+			}
 		}
 		g.rows = append(g.rows, r)
 	}

@@ -386,6 +386,9 @@ func TestRenameInPlace(t *testing.T) {
 	if len(c.Renames) != 1 || c.Renames[0].String() != "_handle_responses looks renamed to answer" {
 		t.Errorf("renames %v", c.Renames)
 	}
+	if said := strings.Join(c.Explanation, "\n"); strings.Contains(said, "Idle time that grew") || len(c.Handoff.TopIdleCauses) > 0 {
+		t.Errorf("causes %+v: a name makes no idle time\n%s", c.Handoff.TopIdleCauses, said)
+	}
 }
 
 func TestWarmUp(t *testing.T) {

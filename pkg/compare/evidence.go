@@ -12,6 +12,14 @@ import (
 // infinite, and null in JSON.
 type Interval [2]float64
 
+// half is half of its width, 0 where it is not known.
+func (i *Interval) half() float64 {
+	if i == nil {
+		return 0
+	}
+	return (i[1] - i[0]) / 2
+}
+
 // MarshalJSON writes the bounds.
 func (i Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]*float64{number(i[0]), number(i[1])})

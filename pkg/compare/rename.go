@@ -163,3 +163,50 @@ func (c *Comparison) rename(gone, fresh []*Row) {
 	}
 	c.Renames = append(c.Renames, r)
 }
+
+// idleOfRenamed returns, for rows of idle time that are new because an operation has another
+// name, by index, the row with the old name.
+func (c *Comparison) idleOfRenamed() map[int]*IdleRow {
+	old := map[string]string{}
+	for _, r := range c.Renames {
+		if len(r.Gone) == 1 && len(r.New) == 1 {
+			old[r.New[0]] = r.Gone[0]
+		}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	gone, was := map[string]*IdleRow{}, map[int]*IdleRow{}
+	for i := range c.Idle {
+		if r := &c.Idle[i]; r.Target == nil {
+			gone[r.place(nil)] = r
+		}
+	}
+	for i := range c.Idle {
+		if r := &c.Idle[i]; r.Baseline == nil && gone[r.place(old)] != nil {
+			was[i] = gone[r.place(old)]
+		}
+	}
+	return was
+}
+
+// place is the cause and the site of idle time, where operations have their old names.
+func (r *IdleRow) place(old map[string]string) string {
+	name := func(s string) string { return cmp.Or(old[s], s) }
+	cause := r.Cause
+	if host, ok := strings.CutPrefix(cause, "host:"); ok {
+		cause = "host:" + name(host)
+	}
+	if r.Site == nil {
+		return cause
+	}
+	call, ranges, ok := strings.Cut(*r.Site, " in ")
+	if !ok {
+		call, ranges = "", *r.Site
+	}
+	parts := strings.Split(ranges, " > ")
+	for i := range parts {
+		parts[i] = name(parts[i])
+	}
+	return strings.Join(append(parts, call, cause), "\x00")
+}
