@@ -61,7 +61,7 @@ func (f *finder) graphs() {
 		return
 	}
 	switch {
-	case g.replayed == 0 && f.rep.Graph.GraphLaunches == 0:
+	case len(g.replayedGen) == 0:
 		f.eagerOnly(g, event.Generation)
 	case float64(len(g.eager)) >= minFallback*float64(g.steps) && len(g.eager) > 1:
 		f.fallback(g)
@@ -77,7 +77,7 @@ func (f *finder) graphs() {
 // found is only that nothing is replayed at all. Without steps there is no forward pass, and
 // the worth is of launch calls alone.
 func (f *finder) unphased() {
-	if f.rep.Graph.GraphLaunches+f.rep.Graph.Replayed+f.rep.Graph.Whole > 0 {
+	if f.replays() {
 		return
 	}
 	if f.rep.Idle.Steps > 0 {
@@ -95,6 +95,11 @@ func (f *finder) unphased() {
 	f.eagerOnly(g, noPhase)
 }
 
+// replays tells whether any graph is replayed.
+func (f *finder) replays() bool {
+	return f.rep.Graph.GraphLaunches+f.rep.Graph.Replayed+f.rep.Graph.Whole > 0
+}
+
 // eagerOnly reports steps of a phase in which no graph is replayed at all.
 func (f *finder) eagerOnly(g *generation, phase event.Phase) {
 	worth, path, source := f.launchIdle(phase)
@@ -104,7 +109,11 @@ func (f *finder) eagerOnly(g *generation, phase event.Phase) {
 		at.Path, _, _ = strings.Cut(path, " > ")
 		at.Source = f.c.opt.Source(at.Path)
 	}
-	f.expand(phase, g.launched, g.steps, "no graph is replayed at all", where, worth, at)
+	which := "no graph is replayed at all"
+	if f.replays() {
+		which = "none of these steps replays a graph"
+	}
+	f.expand(phase, g.launched, g.steps, which, where, worth, at)
 }
 
 // generation looks at the steps of a phase, the generation steps as a rule, of all ranks.

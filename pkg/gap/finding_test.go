@@ -420,6 +420,43 @@ func TestTokensOfTwoGPUs(t *testing.T) {
 	}
 }
 
+// Generation steps of which none replays a graph are no fallback where context steps replay one; of
+// those of which every other one does the eager ones are.
+func TestGraphsOfContextSteps(t *testing.T) {
+	for _, test := range []struct {
+		replays       func(i int) bool
+		ctx           int
+		pattern, says string
+	}{
+		{func(i int) bool { return i%8 == 0 }, 1, gap.GraphExpand, "none of these steps replays a graph"},
+		{func(i int) bool { return i%2 == 1 }, 0, gap.GraphFallback, "20 of 40 generation steps"},
+	} {
+		e := &engine{now: 1_000, slow: 5_000}
+		for i := range 40 {
+			ctx := 0
+			if test.replays(i) {
+				ctx = test.ctx
+			}
+			e.span(fmt.Sprintf("[Executor] _forward_step %d: %d ctx reqs, 4 gen reqs", i, ctx), event.StepMarker, func() {
+				if test.replays(i) {
+					e.replay(slices.Repeat([]string{"gemm"}, 40)...)
+					return
+				}
+				for range 10 {
+					e.layer()
+				}
+			})
+			e.now = max(e.now, e.free) + 300_000
+		}
+		eventtest.Sort(e.rows)
+		e.rows = slices.DeleteFunc(e.rows, func(r eventtest.Row) bool { return test.ctx == 0 && r.Class == event.GraphLaunch })
+		rep := e.report(t)
+		if f := has(rep, test.pattern); f == nil || !strings.Contains(f.Evidence, test.says) || has(rep, gap.GraphExpand) != nil && has(rep, gap.GraphFallback) != nil {
+			t.Errorf("%+v", rep.Findings)
+		}
+	}
+}
+
 // Where all steps load code none idles more than others: the finding is of the calls, in all steps.
 func TestLoadsInEachStep(t *testing.T) {
 	for _, noise := range []int64{0, 1_000} {
