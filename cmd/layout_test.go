@@ -73,7 +73,8 @@ var below = []struct {
 	{"pkg/kineto", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/spill"}},
 	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite", "pkg/symbol"}},
 	// analyses, which know nothing of each other, nor of formats
-	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker", "pkg/report"}},
+	{"pkg/packed", nil},
+	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker", "pkg/packed", "pkg/report"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/spill", "pkg/stat", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/spill", "pkg/step"}},
@@ -81,7 +82,7 @@ var below = []struct {
 	{"pkg/metric", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/report", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/history", []string{"pkg/metric", "pkg/report", "pkg/stat", "pkg/table"}},
 	{"pkg/verdict", []string{"pkg/capture", "pkg/figure", "pkg/handoff", "pkg/history", "pkg/metric", "pkg/report", "pkg/series", "pkg/step"}},
-	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/report", "pkg/spill", "pkg/stat", "pkg/step", "pkg/table"}},
+	{"pkg/compare", []string{"pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/packed", "pkg/report", "pkg/spill", "pkg/stat", "pkg/step", "pkg/table"}},
 	{"pkg/gap", []string{"pkg/capture", "pkg/coverage", "pkg/cudaname", "pkg/event", "pkg/figure", "pkg/flame", "pkg/handoff", "pkg/hoststate", "pkg/idle", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/pattern", "pkg/report", "pkg/series", "pkg/slack", "pkg/spill", "pkg/stat", "pkg/step", "pkg/straggler", "pkg/table", "pkg/thread"}},
 	// profiles of Python code
 	{"pkg/lineprof", []string{"pkg/report"}},

@@ -100,7 +100,7 @@ func (c *Comparison) gpus(s *side) int {
 // on either side there is a warning. Sides without steps are examined elsewhere.
 func (c *Comparison) examinePair() {
 	a, b := c.base, c.target
-	if len(a.samples.step) == 0 || len(b.samples.step) == 0 {
+	if a.samples.n == 0 || b.samples.n == 0 {
 		return
 	}
 	if x, y := len(a.run.ranks), len(b.run.ranks); x != y {
@@ -234,7 +234,7 @@ func setupOf(h *event.Header) setup {
 // examineSizes refuses a side in which many of the steps have another size than most.
 func (c *Comparison) examineSizes(s *side) {
 	size, torn := s.sizes()
-	if n := len(s.samples.step); size > 1 && torn > tornShare*float64(n) {
+	if n := s.samples.n; size > 1 && torn > tornShare*float64(n) {
 		c.refuse("the isolation of %s is torn: %.0f of %d %s steps do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
 			s.run.Name, torn, n, c.opt.Phase, size)
 	}
@@ -245,8 +245,9 @@ func (c *Comparison) examineSizes(s *side) {
 func (s *side) sizes() (size int64, torn float64) {
 	for _, r := range s.samples.c.ranks {
 		size = max(size, r.rank.size)
+		steps := r.rank.steps.Reader()
 		for _, k := range r.steps {
-			if one := r.rank.steps[k].size; one != 0 && int64(one) != r.rank.size {
+			if one := steps.At(int(k)).size; one != 0 && int64(one) != r.rank.size {
 				torn++
 			}
 		}

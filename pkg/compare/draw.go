@@ -138,7 +138,7 @@ func (c *Comparison) distributions(s *report.Section) {
 			bin := int((w*us - low) / (high - low) * wallBins)
 			p.Shares[k][min(max(bin, 0), wallBins-1)] += 1 / float64(len(walls))
 		}
-		alt += fmt.Sprintf(" Median of the %s: %s, P90 %s.", p.Series[k].Name, micros(one.walls.quantile(0.5)), micros(one.walls.quantile(0.9)))
+		alt += fmt.Sprintf(" Median of the %s: %s, P90 %s.", p.Series[k].Name, micros(quantile(&one.walls, 0.5)), micros(quantile(&one.walls, 0.9)))
 	}
 	title := fmt.Sprintf("Wall time of steps: share of the steps in each of %d bins", wallBins)
 	if most > high {
@@ -204,7 +204,7 @@ func wallsOf(sides []*side) (low, high, most float64, ok bool) {
 		if len(one.walls.Sorted()) == 0 {
 			return 0, 0, 0, false
 		}
-		low, high, most = min(low, *one.walls.quantile(0)), max(high, *one.walls.quantile(0.99)), max(most, *one.walls.quantile(1))
+		low, high, most = min(low, *quantile(&one.walls, 0)), max(high, *quantile(&one.walls, 0.99)), max(most, *quantile(&one.walls, 1))
 	}
 	if high = low + (high-low)*1.05; most <= low+(high-low)*1.1 {
 		high = most

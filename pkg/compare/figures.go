@@ -42,14 +42,14 @@ type Spread struct {
 func (s *side) pair() *Figures {
 	get := func(name string) *float64 { return number(s.figures[name].mean) }
 	f := &Figures{
-		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: len(s.samples.step),
+		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: s.samples.n,
 		Wall: get(wall), Busy: get(busyTime), Idle: get(idleTime), Duration: get(duration),
 		Eager: get(eagerKernels), Graph: get(graphKernels), Replays: get(graphLaunches), GPU: get(gpuTime),
 		Gap: Spread{
 			N: len(s.gaps.Sorted()), Mean: get(gap),
-			P50: s.gaps.quantile(0.5), P90: s.gaps.quantile(0.9), Max: s.gaps.quantile(1),
+			P50: quantile(&s.gaps, 0.5), P90: quantile(&s.gaps, 0.9), Max: quantile(&s.gaps, 1),
 		},
-		WallP50: s.walls.quantile(0.5), WallP90: s.walls.quantile(0.9),
+		WallP50: quantile(&s.walls, 0.5), WallP90: quantile(&s.walls, 0.9),
 	}
 	for _, p := range s.run.ranks {
 		f.GPUs += p.gpus
@@ -63,11 +63,11 @@ func (s *side) pair() *Figures {
 // known.
 func (s *side) request(of func(*step) int32) *float64 {
 	sum := 0.0
-	for _, st := range s.samples.step {
+	for _, st := range s.samples.steps {
 		if of(st) == unknown {
 			return nil
 		}
 		sum += float64(of(st))
 	}
-	return number(sum / float64(len(s.samples.step)))
+	return number(sum / float64(s.samples.n))
 }

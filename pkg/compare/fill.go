@@ -10,7 +10,7 @@ import (
 
 // compareRows makes all rows.
 func (c *Comparison) compareRows() {
-	figure, gaps := c.figureRow, func(s *side) *spread { return &s.gaps }
+	figure, gaps := c.figureRow, func(s *side) *stat.Sequence { return &s.gaps }
 	c.Summary = []Row{
 		figure(wall), figure(busyTime), figure(idleTime), figure(idleIn), figure(idleOut), figure(duration), figure(gap),
 		c.quantileRow(gapP50, 0.5, gaps), c.quantileRow(gapP90, 0.9, gaps), figure(gpuTime),

@@ -58,9 +58,10 @@ func (s *side) stacks() []flame.Stack {
 			if row == nil {
 				continue
 			}
+			steps := r.rank.steps.Reader()
 			row.each(func(e entry) {
 				if p := s.samples.at[k][e.step]; p >= 0 {
-					sums[place{r.rank.id, r.rank.steps[e.step].phase}] += float64(e.ns) * weight[p]
+					sums[place{r.rank.id, steps.At(int(e.step)).phase}] += float64(e.ns) * weight[p]
 				}
 			})
 		}

@@ -78,7 +78,7 @@ type fallback struct {
 func (s *side) fallbacks() (f fallback) {
 	var eager [2][]float64 // without a graph, with one
 	var walls [2]float64
-	for _, st := range s.samples.step {
+	for _, st := range s.samples.steps {
 		k := 0
 		if st.graph+st.replays > 0 {
 			k = 1
@@ -86,7 +86,7 @@ func (s *side) fallbacks() (f fallback) {
 		eager[k] = append(eager[k], float64(st.eager))
 		walls[k] += float64(st.period)
 	}
-	if f.of = len(s.samples.step); len(eager[0]) < 2 || len(eager[1]) == 0 {
+	if f.of = s.samples.n; len(eager[0]) < 2 || len(eager[1]) == 0 {
 		return f
 	}
 	if f.eager = median(eager[0]); f.eager < 2*median(eager[1])+1 {
@@ -124,7 +124,7 @@ func (c *Comparison) adviseBursts() {
 		evidence = "with " + strings.Join(names, ", ")
 	}
 	c.mitigate("%s launches up to %d kernels in %s of %d %s steps and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
-		s.run.Name, s.most(b), few(len(b)), len(s.samples.step), c.opt.Phase, report.Digits(s.usualKernels()), evidence)
+		s.run.Name, s.most(b), few(len(b)), s.samples.n, c.opt.Phase, report.Digits(s.usualKernels()), evidence)
 }
 
 // few is a number in a sentence.
@@ -137,7 +137,7 @@ func few(n int) string {
 
 // usualKernels is the median number of kernels launched one by one in a step.
 func (s *side) usualKernels() float64 {
-	if len(s.samples.step) == 0 {
+	if s.samples.n == 0 {
 		return 0
 	}
 	return median(s.samples.each(eagerOf))
@@ -145,16 +145,16 @@ func (s *side) usualKernels() float64 {
 
 // bursts returns the positions of the steps that burst with kernels.
 func (s *side) bursts() (at []int) {
-	if len(s.samples.step) < minSteps || s.fallbacks().steps > 0 {
+	if s.samples.n < minSteps || s.fallbacks().steps > 0 {
 		return nil
 	}
 	usual := s.usualKernels()
-	for p, st := range s.samples.step {
+	for p, st := range s.samples.steps {
 		if e := float64(st.eager); e > burstTimes*usual && e > usual+burstMore {
 			at = append(at, p)
 		}
 	}
-	if float64(len(at)) > burstShare*float64(len(s.samples.step)) {
+	if float64(len(at)) > burstShare*float64(s.samples.n) {
 		return nil
 	}
 	return at
@@ -163,8 +163,10 @@ func (s *side) bursts() (at []int) {
 // most is the largest number of kernels launched one by one at some positions.
 func (s *side) most(at []int) int32 {
 	n := int32(0)
-	for _, p := range at {
-		n = max(n, s.samples.step[p].eager)
+	for p, st := range s.samples.steps {
+		if _, ok := slices.BinarySearch(at, p); ok {
+			n = max(n, st.eager)
+		}
 	}
 	return n
 }

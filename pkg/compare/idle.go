@@ -46,6 +46,7 @@ func (r *rank) addIdle(sections []*idleNames) {
 	if w := r.walk.Window; w != nil {
 		end = w.End
 	}
+	between := make([]int64, r.steps.Len())
 	r.idle.Each(end, func(s idle.Sample) {
 		k := r.idle.step[s.Slice]
 		if k == noStep {
@@ -55,11 +56,24 @@ func (r *rank) addIdle(sections []*idleNames) {
 		if s.Inter {
 			inter = s.Ns
 		}
-		r.steps[k].inter += inter
+		between[k] += inter
 		for _, n := range sections {
 			r.sections[n.section].at(n.of(s.Key)).add(k, s.Ns, inter, 0)
 		}
 	})
+	r.setInter(between)
+}
+
+// setInter sets the idle time between steps of each step.
+func (r *rank) setInter(ns []int64) {
+	var all stepList
+	steps := r.steps.Reader()
+	for k := range ns {
+		one := *steps.At(k)
+		one.inter = ns[k]
+		all.Append(one)
+	}
+	r.steps = all
 }
 
 // idleNames numbers keys of idle time as names of the rows of a section.

@@ -12,8 +12,8 @@ type side struct {
 	run     *Run
 	samples *sampleTable
 	figures map[string]value // summary and counts, by name
-	walls   spread           // periods, for their quantiles
-	gaps    spread           // what is positive of the time to the next step
+	walls   stat.Sequence    // periods, for their quantiles
+	gaps    stat.Sequence    // what is positive of the time to the next step
 	rows    [numSections]map[string]*item
 }
 
@@ -79,8 +79,9 @@ func measureFigures(c choice, w weights) *side {
 	} {
 		s.figures[name] = samples.estimate(samples.each(f), 1)
 	}
-	s.walls, s.gaps = samples.spread(wallOf), samples.spread(gapOf)
-	s.figures[gap] = samples.estimate(s.gaps.of, us)
+	gaps := samples.each(gapOf)
+	s.walls, s.gaps = samples.spread(samples.each(wallOf)), samples.spread(gaps)
+	s.figures[gap] = samples.estimate(gaps, us)
 	return s
 }
 
@@ -112,7 +113,7 @@ func (s *side) each(section, id int, f func(p int32, e entry)) {
 // entry in the chosen steps have none.
 func (s *side) measureRows(section int) map[string]*item {
 	rows := map[string]*item{}
-	t := newTimes(len(s.samples.step))
+	t := newTimes(s.samples.n)
 	for id, name := range s.run.names[section].list {
 		if !s.has(section, id) {
 			continue
@@ -193,8 +194,11 @@ func (s *side) item(section, id int, t *times) *item {
 func (s *side) operation(one *item, id int, t *times) {
 	one.rare = fewAtMost(s.samples.largest(t.total))
 	one.self = s.samples.estimate(t.self, us)
-	for p := range t.total {
-		t.total[p] -= t.hidden[p] / max(1, s.samples.gpus[p])
+	for k, r := range s.samples.c.ranks {
+		gpus := max(1, float64(r.rank.gpus))
+		for p := s.samples.first[k]; p < s.samples.first[k+1]; p++ {
+			t.total[p] -= t.hidden[p] / gpus
+		}
 	}
 	one.exposed = s.samples.estimate(t.total, us)
 	var spots []place
@@ -229,11 +233,5 @@ func (s *side) spot(of []place) spot {
 	return where
 }
 
-// spread is a figure of each step, in ns, for its quantiles.
-type spread struct {
-	of []float64 // by position, NaN where there is none
-	stat.Sequence
-}
-
-// quantile returns a quantile in us, nil where the figure is nowhere.
-func (s *spread) quantile(p float64) *float64 { return number(stat.Quantile(s.Sorted(), p) * us) }
+// quantile returns a quantile of what is in ns, in us, nil where it is nowhere.
+func quantile(s *stat.Sequence, p float64) *float64 { return number(stat.Quantile(s.Sorted(), p) * us) }

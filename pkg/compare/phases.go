@@ -26,11 +26,11 @@ type PhaseFigures struct {
 
 // phase returns the means of the steps of a side, nil where there are none.
 func (s *side) phase() *PhaseFigures {
-	if len(s.samples.step) == 0 {
+	if s.samples.n == 0 {
 		return nil
 	}
 	f := &PhaseFigures{
-		Steps: len(s.samples.step), Wall: number(s.figures[wall].mean),
+		Steps: s.samples.n, Wall: number(s.figures[wall].mean),
 		Busy: number(s.figures[busyTime].mean), Idle: number(s.figures[idleTime].mean),
 	}
 	f.TotalIdle = number(s.figures[idleTime].mean * float64(f.Steps))

@@ -8,16 +8,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/idle"
 	spans "github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/packed"
 	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
 // step is what was measured of one step, in ns. busy and gpu are sums over GPUs.
 type step struct {
-	start, end int64
-	period     int64 // without what was not recorded
-	busy       int64 // in the period
-	inter      int64 // idle time between steps, summed over GPUs
-	gpu        int64 // full durations of what starts in the period
+	period int64 // without what was not recorded
+	extent int64 // from its start to its end
+	busy   int64 // in the period
+	inter  int64 // idle time between steps, summed over GPUs
+	gpu    int64 // full durations of what starts in the period
 	// Kernels launched by hand, kernels that graph replays ran, and replays
 	// recorded as a whole.
 	eager, graph, replays int32
@@ -30,6 +31,27 @@ type step struct {
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
 	cut bool
+}
+
+// stepList is the steps of a rank.
+type stepList = packed.List[step, *step]
+
+// Put appends the fields.
+func (s *step) Put(v []int64) []int64 {
+	cut := int64(0)
+	if s.cut {
+		cut = 1
+	}
+	return append(v, s.period, s.extent, s.busy, s.inter, s.gpu, int64(s.eager), int64(s.graph), int64(s.replays),
+		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut, int64(s.markers), int64(s.decoding))
+}
+
+// Take takes what Put has appended.
+func (s *step) Take(v []int64) {
+	*s = step{
+		period: v[0], extent: v[1], busy: v[2], inter: v[3], gpu: v[4], eager: int32(v[5]), graph: int32(v[6]), replays: int32(v[7]),
+		ctx: int32(v[8]), gen: int32(v[9]), size: int32(v[10]), phase: event.Phase(v[11] >> 1), cut: v[11]&1 != 0, markers: int32(v[12]), decoding: int32(v[13]),
+	}
 }
 
 const unknown = -1
@@ -52,7 +74,7 @@ type rank struct {
 	now     steps.Slice // under way
 	began   int64       // busy time before it
 	pending int64       // busy time in pending slices
-	steps   []step
+	steps   stepList
 
 	opens    opens                // ranges
 	sections [numSections]section // rows by the number of their name
@@ -82,7 +104,7 @@ func (r *rank) End(s steps.Slice, t int64) {
 	busy := r.busyUntil(t)
 	switch s.Place {
 	case steps.InStep:
-		r.steps[s.Step].busy += busy - r.began
+		r.steps.Last().busy += busy - r.began
 	case steps.Pending:
 		r.pending += busy - r.began
 	}
@@ -94,19 +116,19 @@ func (r *rank) End(s steps.Slice, t int64) {
 
 // Step begins a step.
 func (r *rank) Step(b *event.Batch, i, _ int) {
-	r.steps = append(r.steps, step{size: int32(b.Size.Values[i])})
+	r.steps.Append(step{size: int32(b.Size.Values[i])})
 	r.idle.Step(b.Start.Values[i], b.End.Values[i])
 }
 
 // EndStep ends a step, of which everything is known now.
-func (r *rank) EndStep(k int, owner steps.Owner) {
-	s, known := &r.steps[k], r.walk.Steps.Last()
+func (r *rank) EndStep(_ int, owner steps.Owner) {
+	s, known := r.steps.Last(), r.walk.Steps.Last()
 	if owner == steps.StepOwner {
 		s.busy += r.pending
 	}
 	r.pending = 0
 	r.idle.endStep(owner)
-	s.start, s.end, s.period, s.cut = known.Start, known.End, known.Period(), !known.Whole
+	s.period, s.extent, s.cut = known.Period(), known.End-known.Start, !known.Whole
 	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase
 }
 
@@ -138,7 +160,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	r.idle.Bound()
 }
 
-// stepOf returns the step that row i belongs to. Where the slice does not tell yet,
+// stepOf returns the step that row i belongs to, the last one or noStep. Where the slice does not tell yet,
 // the stage that found the steps does.
 func (r *rank) stepOf(b *event.Batch, i int) int32 {
 	if r.now.Place == steps.InStep || r.now.Place == steps.Pending && b.Step.Valid.Get(i) {
@@ -167,7 +189,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if k == noStep {
 		return
 	}
-	s := &r.steps[k]
+	s := r.steps.Last()
 	s.gpu += e - t
 	class := event.Other
 	switch {
@@ -246,9 +268,9 @@ func (r *rank) observeMarker(b *event.Batch, i int, t int64) {
 		return
 	}
 	r.marked = t
-	r.steps[k].markers++
-	if counts.Ctx == 0 {
-		r.steps[k].decoding++
+	s := r.steps.Last()
+	if s.markers++; counts.Ctx == 0 {
+		s.decoding++
 	}
 }
 

@@ -36,7 +36,7 @@ type profile struct {
 	gpus     int   // devices with activity
 	device   int32 // the first of them
 	size     int64 // the most frequent size of its steps, 0: not known
-	steps    []step
+	steps    stepList
 	steady   []int32 // indices of steps
 	sections [numSections]section
 	store    *store // that these are in
@@ -64,18 +64,21 @@ func (r *rank) measured(from, to int) *profile {
 	if len(r.gpus) > 0 {
 		p.device = r.gpus[0].device
 	}
-	p.counts = slices.ContainsFunc(r.steps[from:to], func(s step) bool { return s.ctx != unknown })
+	steps := p.steps.Reader()
+	for k := from; k < to && !p.counts; k++ {
+		p.counts = steps.At(k).ctx != unknown
+	}
 	return p
 }
 
 // settle puts the ranks in order and leaves out those without steps.
 func (r *Run) settle() {
 	for _, p := range r.ranks {
-		if len(p.steps) == 0 {
+		if p.steps.Len() == 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("rank %d has no steps and is not in the figures", p.id))
 		}
 	}
-	r.ranks = slices.DeleteFunc(r.ranks, func(p *profile) bool { return len(p.steps) == 0 })
+	r.ranks = slices.DeleteFunc(r.ranks, func(p *profile) bool { return p.steps.Len() == 0 })
 	slices.SortFunc(r.ranks, func(a, b *profile) int { return int(a.id - b.id) })
 }
 
@@ -135,8 +138,9 @@ func (r *Run) choose(keep func(p *profile) []int32) choice {
 // not whole only where there are no others.
 func (p *profile) of(fits func(s *step) bool) []int32 {
 	var whole, cut []int32
+	steps := p.steps.Reader()
 	for i := p.from; i < p.to; i++ {
-		switch s := &p.steps[i]; {
+		switch s := steps.At(i); {
 		case !fits(s):
 		case s.cut:
 			cut = append(cut, int32(i))
@@ -175,8 +179,9 @@ func (r *Run) phase(name string) choice {
 func (c *choice) batches() map[batch]int {
 	count := map[batch]int{}
 	for _, r := range c.ranks {
+		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			s := &r.rank.steps[i]
+			s := steps.At(int(i))
 			count[batch{s.ctx, s.gen}]++
 		}
 	}

@@ -48,10 +48,10 @@ func FromSamples(s Samples) *Run {
 // sampled returns the profile of a rank whose steps are samples: all are whole, and
 // those with the most generation requests are steady.
 func (r *rank) sampled() *profile {
-	p := r.measured(0, len(r.steps))
-	most := int32(unknown)
-	for i := range r.steps {
-		most = max(most, r.steps[i].gen)
+	p := r.measured(0, r.steps.Len())
+	most, steps := int32(unknown), r.steps.Reader()
+	for i := range r.steps.Len() {
+		most = max(most, steps.At(i).gen)
 	}
 	p.steady = p.of(func(s *step) bool { return s.gen == most })
 	return p
@@ -59,21 +59,18 @@ func (r *rank) sampled() *profile {
 
 // fromSamples fills a rank with the samples of all its steps, to the nanosecond.
 func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names) {
-	at := int64(0)
 	for i := range s.Wall {
-		one := step{start: at, period: nanoseconds(s.Wall[i]), gen: gen}
+		one := step{period: nanoseconds(s.Wall[i]), extent: nanoseconds(s.Duration[i]), gen: gen}
 		if s.Gens != nil {
 			one.gen = int32(s.Gens[i])
 		}
 		if one.phase = event.Generation; one.gen < 0 {
 			one.ctx, one.gen, one.phase = unknown, unknown, event.Unknown
 		}
-		one.end = at + nanoseconds(s.Duration[i])
 		one.busy = nanoseconds(s.Busy[i])
-		one.inter = min(max(0, one.period-nanoseconds(s.Duration[i])), one.period-one.busy)
+		one.inter = min(max(0, one.period-one.extent), one.period-one.busy)
 		one.gpu, one.eager = one.busy, int32(len(s.Kernels))
-		r.steps = append(r.steps, one)
-		at += one.period
+		r.steps.Append(one)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {
 		row := r.sections[operations].at(names[operations].add(name))

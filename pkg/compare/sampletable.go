@@ -21,8 +21,9 @@ import (
 type sampleTable struct {
 	c      choice
 	at     [][]int32 // sample of a step, by rank and step; -1: not chosen
-	step   []*step   // by sample
-	group  []int32   // by sample
+	n      int       // of samples
+	first  []int     // sample of each rank, and n
+	group  []int32   // by sample, nil: all are in one
 	slot   []int32   // by sample
 	bin    []int32   // by sample
 	slots  int       // steps of the longest rank, added up over runs
@@ -30,7 +31,6 @@ type sampleTable struct {
 	runs   int       // that repeat one another
 	runOf  []int32   // by slot
 	weight []float64 // by group; they add up to 1
-	gpus   []float64 // of the rank, by sample
 
 	// Room that estimates share: so a table is for one goroutine.
 	est      stat.Estimator
@@ -54,14 +54,15 @@ func newSampleTable(c choice, w weights) *sampleTable {
 		s.weight = s.weight[:0]
 	}
 	for _, r := range c.ranks {
-		at := make([]int32, len(r.rank.steps))
+		at := make([]int32, r.rank.steps.Len())
 		for i := range at {
 			at[i] = -1
 		}
+		s.first = append(s.first, s.n)
+		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			one := &r.rank.steps[i]
-			g := int32(0)
 			if w != nil {
+				one, g := steps.At(int(i)), int32(0)
 				b := batch{one.ctx, one.gen}
 				share, ok := w[b]
 				if !ok {
@@ -72,14 +73,14 @@ func newSampleTable(c choice, w weights) *sampleTable {
 					groups[b] = g
 					s.weight = append(s.weight, share)
 				}
+				s.group = append(s.group, g)
 			}
-			at[i] = int32(len(s.step))
-			s.step = append(s.step, one)
-			s.group = append(s.group, g)
-			s.gpus = append(s.gpus, float64(r.rank.gpus))
+			at[i] = int32(s.n)
+			s.n++
 		}
 		s.at = append(s.at, at)
 	}
+	s.first = append(s.first, s.n)
 	s.putInBins()
 	s.all = make([]sums, len(s.weight))
 	s.u = make([]float64, s.bins)
@@ -95,15 +96,9 @@ func newSampleTable(c choice, w weights) *sampleTable {
 func (s *sampleTable) putInBins() {
 	s.runs = max(1, s.c.run.repeats)
 	length, first := make([]int, s.runs), make([]int, s.runs)
-	chosen := make([][]int32, len(s.at))
-	for k, at := range s.at {
-		for _, p := range at {
-			if p >= 0 {
-				chosen[k] = append(chosen[k], p)
-			}
-		}
+	for k := range s.at {
 		run := s.c.ranks[k].rank.run
-		length[run] = max(length[run], len(chosen[k]))
+		length[run] = max(length[run], s.first[k+1]-s.first[k])
 	}
 	for run, n := range length {
 		first[run] = s.slots
@@ -112,15 +107,16 @@ func (s *sampleTable) putInBins() {
 			s.runOf = append(s.runOf, int32(run))
 		}
 	}
-	s.slot, s.bin = make([]int32, len(s.step)), make([]int32, len(s.step))
+	s.slot, s.bin = make([]int32, s.n), make([]int32, s.n)
 	s.bins = min(s.slots, stat.MaxBins)
 	if s.runs > 1 {
 		s.bins = s.runs
 	}
-	for k, of := range chosen {
+	for k := range s.at {
 		run := s.c.ranks[k].rank.run
-		for i, p := range of {
-			s.slot[p] = int32(first[run] + i*length[run]/len(of))
+		from, of := s.first[k], s.first[k+1]-s.first[k]
+		for p := from; p < from+of; p++ {
+			s.slot[p] = int32(first[run] + (p-from)*length[run]/of)
 			if s.bin[p] = int32(run); s.runs == 1 {
 				s.bin[p] = int32(int(s.slot[p]) * s.bins / s.slots)
 			}
@@ -247,38 +243,75 @@ func (s *sampleTable) total(of []sums) float64 {
 
 // weights is how much each sample counts in a mean over all of them.
 func (s *sampleTable) weights() []float64 {
-	one := make([]float64, len(s.step))
+	one := make([]float64, s.n)
 	for p := range one {
 		one[p] = 1
 	}
 	s.add(one)
 	total := s.total(s.all)
 	for p := range one {
-		one[p] = s.weight[s.group[p]] / total / s.all[s.group[p]].n
+		g := s.groupOf(p)
+		one[p] = s.weight[g] / total / s.all[g].n
 	}
 	return one
 }
 
+// groupOf returns the group of a sample.
+func (s *sampleTable) groupOf(p int) int32 {
+	if s.group == nil {
+		return 0
+	}
+	return s.group[p]
+}
+
+// steps goes through the samples: the number of each and its step, which is there until the
+// next one.
+func (s *sampleTable) steps(yield func(p int, st *step) bool) {
+	p := 0
+	for k, r := range s.c.ranks {
+		steps := r.rank.steps.Reader()
+		for _, i := range r.steps {
+			if s.at[k][i] < 0 {
+				continue
+			}
+			if !yield(p, steps.At(int(i))) {
+				return
+			}
+			p++
+		}
+	}
+}
+
 // each returns a number for each sample.
 func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
-	x := make([]float64, len(s.step))
-	for p, st := range s.step {
-		x[p] = f(st, s.gpus[p])
+	x := make([]float64, s.n)
+	k := 0
+	for p, st := range s.steps {
+		for p >= s.first[k+1] {
+			k++
+		}
+		x[p] = f(st, float64(s.c.ranks[k].rank.gpus))
 	}
 	return x
 }
 
-// spread returns a figure of each sample, with those that are there by bin and in
-// ascending order.
-func (s *sampleTable) spread(f func(st *step, gpus float64) float64) spread {
-	x := s.each(f)
-	bins := make([][]float64, s.bins)
+// spread returns what is there of a figure of each sample by bin and in ascending order.
+func (s *sampleTable) spread(x []float64) stat.Sequence {
+	bins, count := make([][]float64, s.bins), make([]int, s.bins)
+	for p, v := range x {
+		if v == v {
+			count[s.bin[p]]++
+		}
+	}
+	for b, n := range count {
+		bins[b] = make([]float64, 0, n)
+	}
 	for p, v := range x {
 		if v == v {
 			bins[s.bin[p]] = append(bins[s.bin[p]], v)
 		}
 	}
-	d := spread{x, stat.Sequence{Bins: bins, Steps: float64(s.slots)}}
+	d := stat.Sequence{Bins: bins, Steps: float64(s.slots)}
 	d.Sorted() // here, where both runs are measured at a time
 	return d
 }
@@ -323,7 +356,7 @@ func idleInOf(s *step, gpus float64) float64 {
 }
 
 // durationOf is the extent of the step, gpuOf the full durations of what it runs on GPUs.
-func durationOf(s *step, _ float64) float64 { return float64(s.end - s.start) }
+func durationOf(s *step, _ float64) float64 { return float64(s.extent) }
 func gpuOf(s *step, _ float64) float64      { return float64(s.gpu) }
 
 // Numbers of kernels launched one by one, run by replays, and of whole replays.
@@ -334,7 +367,7 @@ func replaysOf(s *step, _ float64) float64 { return float64(s.replays) }
 // gapOf is the time from the end of a step to the next one, NaN where there is
 // none.
 func gapOf(s *step, _ float64) float64 {
-	if gap := s.period - (s.end - s.start); gap > 0 {
+	if gap := s.period - s.extent; gap > 0 {
 		return float64(gap)
 	}
 	return math.NaN()

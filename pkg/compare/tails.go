@@ -60,7 +60,7 @@ type RareEvents struct {
 
 // spreadRow compares a quantile of the wall time, or its maximum (p = 1).
 func (c *Comparison) spreadRow(name string, p float64) Row {
-	r := c.quantileRow(name, p, func(s *side) *spread { return &s.walls })
+	r := c.quantileRow(name, p, func(s *side) *stat.Sequence { return &s.walls })
 	if p < 0.95 || r.P == nil || c.base.samples.runs > 1 || c.target.samples.runs > 1 {
 		return r
 	}
@@ -70,7 +70,7 @@ func (c *Comparison) spreadRow(name string, p float64) Row {
 	if p == 1 {
 		compare = a.est.ComparePeaks
 	}
-	d := compare(a.largest(c.base.walls.of), b.largest(c.target.walls.of), c.memory())
+	d := compare(a.largest(a.each(wallOf)), b.largest(b.each(wallOf)), c.memory())
 	r.P, r.Detectable = number(twoSided(d.P, *r.Delta)), nil
 	return r
 }
@@ -101,14 +101,14 @@ func (c *Comparison) memory() int {
 }
 
 // quantileRow compares quantiles of a figure of each step.
-func (c *Comparison) quantileRow(name string, p float64, of func(*side) *spread) Row {
+func (c *Comparison) quantileRow(name string, p float64, of func(*side) *stat.Sequence) Row {
 	x := of(c.base)
-	r := Row{Name: name, Baseline: x.quantile(p)}
+	r := Row{Name: name, Baseline: quantile(x, p)}
 	if c.target == nil {
 		return r
 	}
 	y := of(c.target)
-	r.Target = y.quantile(p)
+	r.Target = quantile(y, p)
 	if r.Baseline == nil || r.Target == nil {
 		return r
 	}
@@ -122,10 +122,10 @@ func (c *Comparison) quantileRow(name string, p float64, of func(*side) *spread)
 }
 
 // compareQuantiles compares quantiles of x and y, in us.
-func (c *Comparison) compareQuantiles(x, y *spread, p float64) stat.Difference {
+func (c *Comparison) compareQuantiles(x, y *stat.Sequence, p float64) stat.Difference {
 	a, b := c.base.samples, c.target.samples
 	if a.runs == 1 && b.runs == 1 {
-		d := a.est.CompareQuantiles(&x.Sequence, &y.Sequence, p)
+		d := a.est.CompareQuantiles(x, y, p)
 		d.Lo, d.Hi = d.Lo*us, d.Hi*us
 		return d
 	}
@@ -133,15 +133,15 @@ func (c *Comparison) compareQuantiles(x, y *spread, p float64) stat.Difference {
 	d := a.est.Compare(&v, &w)
 	// What is compared is means of the runs' quantiles; what is shown, the
 	// quantiles of all steps.
-	delta := *y.quantile(p) - *x.quantile(p)
+	delta := *quantile(y, p) - *quantile(x, p)
 	d.Lo, d.Hi = min(d.Lo, delta), max(d.Hi, delta)
 	return d
 }
 
 // quantileOfRuns estimates a quantile, in us, from what it is in each run.
-func (s *sampleTable) quantileOfRuns(x *spread, p float64) stat.Estimate {
+func (s *sampleTable) quantileOfRuns(x *stat.Sequence, p float64) stat.Estimate {
 	if s.runs == 1 {
-		return stat.Constant(*x.quantile(p), s.bins, float64(s.slots))
+		return stat.Constant(*quantile(x, p), s.bins, float64(s.slots))
 	}
 	return s.perRun(func(run int) float64 {
 		one := stat.Sequence{Bins: x.Bins[run : run+1]}
@@ -206,7 +206,7 @@ func (c *Comparison) rareRow(name string) Rare {
 // times is what an operation took in each slot on the rank on which it took
 // longest, in us.
 func (s *side) times(name string) []float64 {
-	total := make([]float64, len(s.samples.step))
+	total := make([]float64, s.samples.n)
 	if id, ok := s.run.names[operations].ids[name]; ok {
 		s.each(operations, int(id), func(p int32, e entry) { total[p] += float64(e.ns) * us })
 	}

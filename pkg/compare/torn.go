@@ -31,11 +31,12 @@ func (c *Comparison) examineMarkers(s *side) {
 // markers returns how many forward-step markers start in the benchmark segment, and how
 // many without context requests in some of its steps.
 func (p *profile) markers(of []int32) (all, decoding int) {
+	steps := p.steps.Reader()
 	for k := p.from; k < p.to; k++ {
-		all += int(p.steps[k].markers)
+		all += int(steps.At(k).markers)
 	}
 	for _, k := range of {
-		decoding += int(p.steps[k].decoding)
+		decoding += int(steps.At(int(k)).decoding)
 	}
 	return all, decoding
 }

@@ -1,43 +1,39 @@
 package step
 
 import (
-	"encoding/binary"
 	"iter"
-	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/packed"
 )
 
-// blockSteps is how many steps are packed at a time, and how many of the last ones stay as they
-// are at least.
-const blockSteps = 1024
-
 // Steps are the steps of a rank, in order, which are kept to the end of the run: all but the
-// last ones are packed, to a quarter of their size. The zero Steps are none.
+// last ones are packed, to a third of their size. The zero Steps are none. One goroutine may
+// read them at a time.
 type Steps struct {
-	packed [][]byte // blocks of the first steps
-	open   []Step   // those after
-
-	block int    // of packed, which is unpacked, plus 1
-	room  []Step // what is in it
+	list   packed.List[packedStep, *packedStep]
+	reader packed.Reader[packedStep, *packedStep]
 }
 
-// StepsOf returns some steps, of which no other owner may use the slice.
-func StepsOf(all []Step) Steps { return Steps{open: all} }
+// StepsOf returns some steps.
+func StepsOf(all []Step) (s Steps) {
+	for _, one := range all {
+		s.append(one)
+	}
+	return s
+}
 
 // Len returns the number of steps.
-func (s *Steps) Len() int { return blockSteps*len(s.packed) + len(s.open) }
+func (s *Steps) Len() int { return s.list.Len() }
 
 // At returns step k.
 func (s *Steps) At(k int) Step {
-	if n := blockSteps * len(s.packed); k >= n {
-		return s.open[k-n]
-	}
-	return s.unpacked(k)
+	s.reader.List = &s.list
+	return Step(*s.reader.At(k))
 }
 
 // Last returns the last step, which is there until the next one comes.
-func (s *Steps) Last() *Step { return &s.open[len(s.open)-1] }
+func (s *Steps) Last() *Step { return (*Step)(s.list.Last()) }
 
 // Between goes through the steps at from and after it, up to to and without it: the index of
 // each, and the step.
@@ -49,52 +45,24 @@ func (s *Steps) Between(from, to int) iter.Seq2[int, Step] {
 }
 
 // append adds a step. All before it have ended.
-func (s *Steps) append(one Step) {
-	if len(s.open) >= 2*blockSteps {
-		s.packed = append(s.packed, pack(s.open[:blockSteps]))
-		s.open = s.open[:copy(s.open, s.open[blockSteps:])]
+func (s *Steps) append(one Step) { s.list.Append(packedStep(one)) }
+
+// packedStep is a Step as package packed has it.
+type packedStep Step
+
+// Put appends the fields, times as lengths where they are of one step.
+func (s *packedStep) Put(v []int64) []int64 {
+	whole := int64(0)
+	if s.Whole {
+		whole = 1
 	}
-	s.open = append(s.open, one)
+	return append(v, s.Start, s.Until-s.Start, s.End-s.Until, s.Unrecorded, s.Ctx, s.Gen, int64(s.Phase)<<1|whole, int64(s.Segment))
 }
 
-// pack returns the fields of steps as varints, their times as differences.
-func pack(all []Step) []byte {
-	b := make([]byte, 0, 24*len(all))
-	at := int64(0)
-	for k := range all {
-		s := &all[k]
-		whole := int64(0)
-		if s.Whole {
-			whole = 1
-		}
-		for _, v := range [...]int64{
-			s.Start - at, s.Until - s.Start, s.End - s.Until, s.Unrecorded, s.Ctx, s.Gen, int64(s.Phase)<<1 | whole, int64(s.Segment),
-		} {
-			b = binary.AppendVarint(b, v)
-		}
-		at = s.Until
+// Take takes what Put has appended.
+func (s *packedStep) Take(v []int64) {
+	*s = packedStep{
+		Start: v[0], Until: v[0] + v[1], End: v[0] + v[1] + v[2], Unrecorded: v[3], Ctx: v[4], Gen: v[5],
+		Phase: event.Phase(v[6] >> 1), Whole: v[6]&1 != 0, Segment: int32(v[7]),
 	}
-	return slices.Clip(slices.Clone(b))
-}
-
-// unpacked returns step k, which is packed.
-func (s *Steps) unpacked(k int) Step {
-	if block := k / blockSteps; s.block != block+1 {
-		s.room, s.block = s.room[:0], block+1
-		at := int64(0)
-		for b := s.packed[block]; len(b) > 0; {
-			var v [8]int64
-			for i := range v {
-				x, n := binary.Varint(b)
-				v[i], b = x, b[n:]
-			}
-			start := at + v[0]
-			at = start + v[1]
-			s.room = append(s.room, Step{
-				Start: start, End: at + v[2], Until: at, Unrecorded: v[3], Ctx: v[4], Gen: v[5],
-				Phase: event.Phase(v[6] >> 1), Segment: int32(v[7]), Whole: v[6]&1 != 0,
-			})
-		}
-	}
-	return s.room[k%blockSteps]
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/packed"
 )
 
 // Steps are what was appended, packed or not, in whatever order they are asked for.
@@ -14,7 +15,7 @@ func TestStepsPacked(t *testing.T) {
 	var s Steps
 	var want []Step
 	at := int64(math.MinInt64)
-	for k := range 5*blockSteps + 3 {
+	for k := range 5*packed.BlockLen + 3 {
 		one := Step{Start: at, Phase: event.Phase(rng.IntN(3)), Ctx: rng.Int64N(9) - 1, Gen: rng.Int64N(9) - 1, Segment: int32(k / 3000), Whole: rng.IntN(2) == 0}
 		at += rng.Int64N(1 << 40)
 		one.Until, one.End, one.Unrecorded = at, at+rng.Int64N(2001)-1000, rng.Int64N(3)*rng.Int64N(1<<50)
@@ -28,8 +29,8 @@ func TestStepsPacked(t *testing.T) {
 		s.append(Step{Segment: one.Segment})
 		*s.Last(), want = one, append(want, one)
 	}
-	if s.Len() != len(want) || len(s.packed) == 0 {
-		t.Fatalf("%d steps in %d blocks, want %d", s.Len(), len(s.packed), len(want))
+	if s.Len() != len(want) || s.At(0) != want[0] {
+		t.Fatalf("%d steps, want %d", s.Len(), len(want))
 	}
 	for k, got := range s.Between(0, s.Len()) {
 		if got != want[k] {

@@ -1,0 +1,98 @@
+// Package packed keeps long lists of numbers, such as what was measured of each step of a
+// run, in a part of their size: all elements but the last ones as the differences between
+// neighbours, in as many bytes as these need.
+package packed
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// BlockLen is how many elements are packed at a time, and how many of the last ones stay as
+// they are at least.
+const BlockLen = 1024
+
+// Element is a pointer to a T, which is some numbers. Always as many.
+type Element[T any] interface {
+	*T
+	// Put appends the numbers to a slice, which it returns.
+	Put(numbers []int64) []int64
+	// Take takes the numbers that Put has appended.
+	Take(numbers []int64)
+}
+
+// List is a list that grows. The zero List is empty.
+type List[T any, P Element[T]] struct {
+	packed [][]byte // blocks of the first elements
+	open   []T      // those after
+}
+
+// Of returns a list of elements, whose slice has no other owner.
+func Of[T any, P Element[T]](all []T) List[T, P] { return List[T, P]{open: all} }
+
+// Len returns the number of elements.
+func (l *List[T, P]) Len() int { return BlockLen*len(l.packed) + len(l.open) }
+
+// Last returns the last element, which may be changed until the next one comes.
+func (l *List[T, P]) Last() P { return &l.open[len(l.open)-1] }
+
+// Append appends an element.
+func (l *List[T, P]) Append(one T) {
+	if len(l.open) >= 2*BlockLen {
+		l.packed = append(l.packed, pack[T, P](l.open[:BlockLen]))
+		l.open = l.open[:copy(l.open, l.open[BlockLen:])]
+	}
+	l.open = append(l.open, one)
+}
+
+// pack packs the elements of a block.
+func pack[T any, P Element[T]](all []T) []byte {
+	b := make([]byte, 0, 32*len(all))
+	var last, now []int64
+	for k := range all {
+		now = P(&all[k]).Put(now[:0])
+		last = slices.Grow(last, len(now))[:len(now)]
+		for i, v := range now {
+			b = binary.AppendVarint(b, v-last[i])
+		}
+		last, now = now, last
+	}
+	return slices.Clip(slices.Clone(b))
+}
+
+// Reader reads a list, which must not grow meanwhile. Several may read one list at a time.
+type Reader[T any, P Element[T]] struct {
+	List  *List[T, P]
+	block int // which is unpacked, plus 1
+	room  []T // what is in it
+}
+
+// Reader returns a reader of the list.
+func (l *List[T, P]) Reader() *Reader[T, P] { return &Reader[T, P]{List: l} }
+
+// At returns element k, which is there until the next call. Elements are best read in order.
+func (r *Reader[T, P]) At(k int) P {
+	if n := BlockLen * len(r.List.packed); k >= n {
+		return &r.List.open[k-n]
+	}
+	if block := k / BlockLen; r.block != block+1 {
+		r.unpack(block)
+	}
+	return &r.room[k%BlockLen]
+}
+
+// unpack unpacks a block.
+func (r *Reader[T, P]) unpack(block int) {
+	var zero T
+	numbers := P(&zero).Put(nil)
+	clear(numbers)
+	r.room, r.block = slices.Grow(r.room[:0], BlockLen)[:BlockLen], block+1
+	b := r.List.packed[block]
+	for k := range r.room {
+		for i := range numbers {
+			v, n := binary.Varint(b)
+			numbers[i], b = numbers[i]+v, b[n:]
+		}
+		P(&r.room[k]).Take(numbers)
+	}
+}
