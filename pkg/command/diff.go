@@ -148,6 +148,9 @@ func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare
 		}
 		c.Cleanup(func() { run.Close() })
 		run.Warnings = own.MergeWarnings(run.Warnings)
+		for _, in := range own.inputs { // its rows and names are of no more use
+			in.Done()
+		}
 		if all = append(all, run); k == 0 {
 			decided = v
 			c.shown = append(c.shown, own.closeups)

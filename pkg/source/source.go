@@ -130,7 +130,30 @@ func (in *Input) Close() {
 	for _, f := range in.closers {
 		f()
 	}
+	in.closers = nil
 }
+
+// Done closes an input that was read to its end: its header and its warnings are left.
+func (in *Input) Done() {
+	in.Close()
+	if in.Events != nil {
+		in.Events = &ended{*in.Events.Header()}
+	}
+	if in.Warner != nil {
+		in.Warner = warned(in.Warner.Warnings())
+	}
+}
+
+// ended is events of which no more come.
+type ended struct{ header event.Header }
+
+func (e *ended) Header() *event.Header       { return &e.header }
+func (e *ended) Next() (*event.Batch, error) { return nil, io.EOF }
+
+// warned is warnings that were given.
+type warned []string
+
+func (w warned) Warnings() []string { return w }
 
 // refused is the error of an input that cannot be read, with what to do about it.
 func refused(advice, format string, args ...any) error {
