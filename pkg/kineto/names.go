@@ -200,6 +200,7 @@ var installed = regexp.MustCompile(`^.*/(?:site-packages|dist-packages|lib/pytho
 // the last two names.
 func pythonName(text string) string {
 	path, rest, ok := strings.Cut(text, "(")
+	path = strings.ReplaceAll(path, `\`, "/")
 	if !ok || !strings.Contains(path, "/") {
 		return text
 	}
@@ -207,7 +208,7 @@ func pythonName(text string) string {
 		return path[at[1]:] + "(" + rest
 	}
 	path = marker.Home.ReplaceAllString(path, "/")
-	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "..") {
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "..") || strings.Contains(path, ":/") {
 		parts := strings.Split(path, "/")
 		path = strings.Join(parts[max(len(parts)-2, 1):], "/")
 	}

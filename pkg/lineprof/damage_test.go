@@ -33,6 +33,29 @@ func TestPickle(t *testing.T) {
 	}
 }
 
+// TestOddFiles gives what copies, compressors and editors make of profiles.
+func TestOddFiles(t *testing.T) {
+	speed := `{"shared":{"frames":[{"name":"main","file":"app.py"}]},"profiles":[{"type":"sampled","unit":"seconds","samples":[[0]],"weights":[0.5]}]}`
+	header, _, _ := strings.Cut(oneTable, "===")
+	for name, test := range map[string][2]string{
+		"two pickles":               {somePickle + somePickle, "something follows the pickle"},
+		"gzip":                      {"\x1f\x8b\x08\x00", "compressed by gzip"},
+		"speedscope with a mark":    {"\xef\xbb\xbf" + speed, ""},
+		"cut before the first line": {"Timer unit: 1e-06 s\n\n" + header + "=====\n    10                                           def f():\n", "1 table cut or edited"},
+	} {
+		p, err := Read("x", strings.NewReader(test[0]))
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = strings.Join(p.Warnings, "; ")
+		}
+		if test[1] == "" && got != "" || !strings.Contains(got, test[1]) {
+			t.Errorf("%s: %q, want %q", name, got, test[1])
+		}
+	}
+}
+
 // TestGaps: lines that never ran are filled in, but not the space between lines that
 // are too far from each other to be of one function.
 func TestGaps(t *testing.T) {

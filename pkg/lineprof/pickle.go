@@ -54,6 +54,8 @@ func unpickle(in []byte) (v any, err error) {
 		op := m.bytes(1)[0]
 		run := opcodes[op]
 		switch {
+		case op == '.' && m.at < len(in):
+			fail("something follows the pickle")
 		case op == '.' && len(m.stack) == 1:
 			return m.stack[0], nil
 		case op == '.':

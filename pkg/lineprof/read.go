@@ -45,7 +45,11 @@ func Read(name string, r io.Reader) (*Profile, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if mark := []byte("\xef\xbb\xbf"); bytes.HasPrefix(head, mark) {
+		head = head[len(mark):]
+		in.Discard(len(mark))
+	}
+	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case len(head) == 0:
 		return nil, &Error{Name: name, Msg: "empty input", Hint: formatsHint}
@@ -53,6 +57,8 @@ func Read(name string, r io.Reader) (*Profile, error) {
 		return readPickle(name, in)
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return nil, &Error{Name: name, Msg: "text in UTF-16", Hint: "save it as UTF-8"}
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return nil, &Error{Name: name, Msg: "compressed by gzip", Hint: "give it decompressed: gzip -dc FILE | hotspots"}
 	case isMarshal(head):
 		return nil, &Error{Name: name, Msg: "what cProfile writes has functions and no stacks", Hint: "profile with line_profiler, or with py-spy for stacks"}
 	case len(text) > 0 && text[0] == '{':
@@ -64,7 +70,6 @@ func Read(name string, r io.Reader) (*Profile, error) {
 // readText reads tables, or stacks where no line belongs to a table.
 func readText(name string, in *bufio.Reader) (*Profile, error) {
 	t, s := newTextReader(name), newStackReader(name)
-	first := true
 	for {
 		line, last, err := readLine(in)
 		if err != nil {
@@ -72,10 +77,6 @@ func readText(name string, in *bufio.Reader) (*Profile, error) {
 		}
 		if line == nil {
 			break
-		}
-		if first {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-			first = false
 		}
 		t.add(line, last)
 		if s != nil && (t.found || !s.add(line)) {

@@ -323,13 +323,14 @@ func (t *textReader) fill(b *table, unit float64) {
 // Its lines add up to 100 % in a whole table; under five sixths, lines were left out by more
 // than rounding explains.
 func (t *textReader) check(b *table) {
-	shares, seen := 0.0, false
+	shares, seen, ran := 0.0, false, false
 	for _, f := range b.figures {
+		ran = ran || f.ran
 		if f.ran && f.share >= 0 {
 			shares, seen = shares+f.share, true
 		}
 	}
-	if b.total > 0 && (!seen && len(b.figures) == 0 || seen && shares < 100*5.0/6) {
+	if b.total > 0 && (!ran || seen && shares < 100*5.0/6) {
 		if t.short == 0 {
 			t.firstShort = fmt.Sprintf("%s, has lines for %.0f %% of its time only", b.fn.title(), shares)
 		}
