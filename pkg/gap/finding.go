@@ -238,9 +238,9 @@ const minLateShare = 0.005
 // whoever holds it waits, too.
 const heldShare = 0.2
 
-// heldBy says who holds the interpreter lock most, and whether holders wait with it, or have
-// no CPU to go on.
-func (c *Cause) heldBy() string {
+// heldBy says who holds the interpreter lock for most of the time, us, in which it is waited for
+// and not free, and whether holders wait with it, or have no CPU to go on.
+func (c *Cause) heldBy(held float64) string {
 	threads, whole := map[who]int64{}, map[who]Holder{}
 	waits, lost := int64(0), int64(0)
 	for _, h := range c.Holders {
@@ -262,12 +262,12 @@ func (c *Cause) heldBy() string {
 	if first.Path == "" && first.Doing == idle.Untraced.String() {
 		where = ", outside any recorded range or call"
 	}
-	text := fmt.Sprintf("; for %.0f %% of that time, thread %d of rank %d holds it%s", 100*ratio(threads[most], c.Ns), *first.Thread, *first.Rank, where)
-	if float64(waits) >= heldShare*float64(c.Ns) {
-		text += fmt.Sprintf("; for %.0f %% its holder waits for the GPU or for others: release it around what blocks", 100*ratio(waits, c.Ns))
+	text := fmt.Sprintf("; for %.0f %% of that time, thread %d of rank %d holds it%s", 100*us(threads[most])/held, *first.Thread, *first.Rank, where)
+	if us(waits) >= heldShare*held {
+		text += fmt.Sprintf("; for %.0f %% its holder waits for the GPU or for others: release it around what blocks", 100*us(waits)/held)
 	}
-	if float64(lost) >= heldShare*float64(c.Ns) {
-		text += fmt.Sprintf("; for %.0f %% its holder is ready to run and has no CPU: give each thread one of its own", 100*ratio(lost, c.Ns))
+	if us(lost) >= heldShare*held {
+		text += fmt.Sprintf("; for %.0f %% its holder is ready to run and has no CPU: give each thread one of its own", 100*us(lost)/held)
 	}
 	return text
 }
@@ -301,7 +301,7 @@ func (f *finder) runtime() {
 		case event.Classes[event.GIL]:
 			if held := c.Us - f.freeUs(); f.worth(held) {
 				f.add(GIL, held, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time%s",
-					f.per(held), 100*held/f.rep.Idle.TotalUs, c.heldBy())
+					f.per(held), 100*held/f.rep.Idle.TotalUs, c.heldBy(held))
 			}
 		}
 	}

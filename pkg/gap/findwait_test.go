@@ -214,16 +214,23 @@ func TestTaken(t *testing.T) {
 }
 
 // TestLockIsNoCPU has the launching thread wait for the interpreter lock, in a call that is not
-// recorded, while its holder has the CPU, and then be off its CPU, which nobody has: the former is
-// no CPU that it has lost.
+// recorded, while its holder has the CPU, and then be off its CPU, which nobody has, while it waits
+// for a lock that is free or for none: the former is no CPU that it has lost.
 func TestLockIsNoCPU(t *testing.T) {
+	for _, free := range []int64{0, 100_000} {
+		testLockIsNoCPU(t, free)
+	}
+}
+
+func testLockIsNoCPU(t *testing.T, free int64) {
+	t.Helper()
 	e := &engine{now: 1_000}
 	from := e.now
 	e.steps(40, e.layer, func() {
 		hold := eventtest.New(event.NVTX, 0, e.now, e.now+400_000, "Holding GIL")
 		hold.Thread, hold.Class = 2, event.GIL
 		wait := hold
-		wait.Thread, wait.Name = 1, "Waiting for GIL"
+		wait.Thread, wait.Name, wait.End = 1, "Waiting for GIL", wait.End+free
 		run := hostRow(event.Run, e.now, e.now+400_000, "", -1, 3)
 		run.Thread = 2
 		e.rows = append(e.rows, hold, wait, run, hostRow(event.Run, from, e.now, "", -1, 3))
@@ -236,5 +243,8 @@ func TestLockIsNoCPU(t *testing.T) {
 	f := has(rep, gap.Affinity)
 	if p := rep.Idle.Placement[0]; p.OthersUs > 0 || p.LostUs > 41*100 || f == nil || f.UsStep > 101 || !strings.Contains(f.Evidence, "for 100.0 % of it nobody") {
 		t.Errorf("%+v, %+v", p, f)
+	}
+	if f := has(rep, gap.GIL); f == nil || f.UsStep > 400 || !strings.Contains(f.Evidence, "for 100 % of that time, thread 2 of rank 0 holds it") {
+		t.Errorf("%+v", f)
 	}
 }
