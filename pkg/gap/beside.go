@@ -134,6 +134,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 		}
 		rep.blocked[idle.ForOthers] += waited
 		rep.blocked[idle.AtFile] += atFile
+		rep.addSmall(v, all, waited, window)
 		for _, t := range all {
 			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
@@ -154,6 +155,20 @@ func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views, rep)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
+}
+
+// addSmall adds the threads of a rank of which none runs for long while launching threads wait
+// for others as one, which runs for as long as they do together.
+func (i *Idle) addSmall(v *view, all []idle.ThreadBeside, waited, window int64) {
+	n, ran, in := int64(0), int64(0), int64(0)
+	for _, t := range all {
+		if !t.Launches && float64(t.OnCPU) < minBesideShare*float64(waited) {
+			n, ran, in = n+1, ran+t.OnCPU, in+t.Ran
+		}
+	}
+	if n > 1 {
+		i.addBeside(who{v.id, -n}, false, idle.ForOthers, during{ran, waited}, during{in, window}, len(v.gpus))
+	}
 }
 
 // placesOf returns where the CPUs and GPUs of a rank are.

@@ -67,21 +67,33 @@ func (f *finder) meanwhile(times map[string]*hostTime, t *hoststate.Treatment) s
 
 // ranBeside says which of some threads is on a CPU for longest while launching threads are
 // blocked, as idle.Wait says in what, "" for none. Ns is how long they are blocked for what is
-// being told: the thread must run in that even where it runs in all the rest.
+// being told: the thread must run in that even where it runs in all the rest. Of many that run
+// for short it is said where no one is found.
 func (f *finder) ranBeside(blocked int32, ns int64, named func(*Meanwhile) bool) string {
 	var most *Meanwhile
 	list := f.rep.Idle.besides[blocked]
 	rest := us(max(0, f.rep.Idle.blocked[blocked]-ns))
 	for k := range list {
-		if m := &list[k]; named(m) && f.worth(m.Us-rest) && (most == nil || m.Us > most.Us) {
+		if m := &list[k]; named(m) && f.worth(m.Us-rest) && (most == nil || (m.Thread >= 0) == (most.Thread >= 0) && m.Us > most.Us || m.Thread >= 0 && most.Thread < 0) {
 			most = m
 		}
 	}
 	if most == nil {
 		return ""
 	}
-	who := Neighbour{Rank: most.Rank, Thread: most.Thread}
-	return fmt.Sprintf(" (meanwhile %s runs: for %s of such time, and for %s of the rest)", who.named(), report.Percent(most.Share), report.Percent(most.WindowShare))
+	return fmt.Sprintf(" (meanwhile %s for %s of such time, and for %s of the rest)", most.runs(), report.Percent(most.Share), report.Percent(most.WindowShare))
+}
+
+// runs says that a thread runs, or how many that are taken together.
+func (m *Meanwhile) runs() string {
+	switch {
+	case m.Thread < 0 && m.Rank == nil:
+		return fmt.Sprintf("some of %d threads of processes without a GPU run, none of them for long: together", -m.Thread)
+	case m.Thread < 0:
+		return fmt.Sprintf("some of %d threads of rank %d run, none of them for long: together", -m.Thread, *m.Rank)
+	}
+	who := Neighbour{Rank: m.Rank, Thread: m.Thread}
+	return who.named() + " runs:"
 }
 
 // addBeside keeps how long a thread was on a CPU, ns, while launching threads were blocked, and

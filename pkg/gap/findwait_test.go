@@ -248,3 +248,53 @@ func testLockIsNoCPU(t *testing.T, free int64) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestShortThreads has the launching thread wait while one after the other of many threads runs,
+// each for 1 % of one wait only: they are named together, of its process or another, unless they run
+// all the time.
+func TestShortThreads(t *testing.T) {
+	const off, short = 2_000_000, 20_000
+	for n, named := range []string{" threads of rank 0 run, none of them for long: together for 100.0 %", "some of 4000 threads of processes without a GPU run,", "", ""} {
+		e := &engine{now: 1_000}
+		from, id := e.now, int64(100)
+		var elsewhere []eventtest.Row
+		run := func(from, to int64) {
+			for ; from < to; from += short {
+				r := hostRow(event.Run, from, min(to, from+short), "", -1, 5)
+				r.Thread = id
+				if id++; n%2 == 1 {
+					r.Rank = -1
+					elsewhere = append(elsewhere, r)
+				} else {
+					e.rows = append(e.rows, r)
+				}
+			}
+		}
+		e.steps(40, e.layer, func() {
+			if n >= 2 {
+				run(from, e.now)
+			}
+			run(e.now, e.now+off)
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, e.now+off, "poll", event.OSIO, -1))
+			e.now += off
+			from = e.now
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+		eventtest.Sort(e.rows)
+		for len(elsewhere)%8 != 0 { // so that their nulls fill whole bytes of a bitmap
+			elsewhere = append(elsewhere, elsewhere[0])
+		}
+		eventtest.Sort(elsewhere)
+		rows := append(e.rows, elsewhere...)
+		h := eventtest.Header(rows)
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: int64(len(e.rows) / 2)}}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := has(rep, gap.Comm)
+		if f == nil || strings.Contains(f.Evidence, "meanwhile") != (named != "") || !strings.Contains(f.Evidence, named) {
+			t.Errorf("%q: %+v", named, f)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/interval"
 )
 
 // maxOtherRuns bounds the runs that are kept of threads of processes that are no ranks, and
@@ -33,7 +34,8 @@ type cpuOf struct{ rank, cpu int32 }
 // cpuRun is a run of a thread, ns.
 type cpuRun struct{ start, end, thread int64 }
 
-// who is a thread of a rank, or with noRank of a process that is none.
+// who is a thread of a rank, or with noRank of a process that is none; where the number of the
+// thread is less than 0, as many of them of which none runs for long.
 type who struct {
 	rank   int32
 	thread int64
@@ -163,7 +165,7 @@ func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
 		beside := o.within(list, views, waits)
 		for k, w := range list {
 			rep.addBeside(w, true, blocked, beside[k], window[k], gpus/len(views))
-			if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok && blocked == idle.ForOthers {
+			if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok && blocked == idle.ForOthers && w.thread >= 0 {
 				m.Elsewhere = true
 				all = append(all, m)
 			}
@@ -173,7 +175,8 @@ func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
 }
 
 // busy returns the threads, in order, that were on a CPU for long enough to matter beside the
-// waits of others, which are over all GPUs. Of a whole machine's threads these are few.
+// waits of others, which are over all GPUs. Of a whole machine's threads these are few. All others
+// of processes that are no ranks are one: that some of them ran.
 func (o *others) busy(views []*view, waits eachTime) (list []who) {
 	gpus, ranks := 0, []who{{rank: noRank}}
 	for _, v := range views {
@@ -183,13 +186,37 @@ func (o *others) busy(views []*view, waits eachTime) (list []who) {
 	for k, all := range o.within(ranks, views, waits) {
 		waited[ranks[k].rank] = all.ns
 	}
+	maps.DeleteFunc(o.threads, func(w who, _ *cpuTime) bool { return w.thread < 0 })
+	var small []*cpuTime
 	for w, t := range o.threads {
 		if n, ns := len(t.ends), waited[w.rank]; n > 0 && ns > 0 && float64(gpus)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(ns) {
 			list = append(list, w)
+		} else if w.rank == noRank {
+			small = append(small, t)
 		}
+	}
+	if len(small) > 1 {
+		w := who{noRank, -int64(len(small))}
+		o.threads[w], list = union(small), append(list, w)
 	}
 	slices.SortFunc(list, who.compare)
 	return list
+}
+
+// union returns when any of some threads was on a CPU.
+func union(of []*cpuTime) *cpuTime {
+	var runs []interval.Span
+	for _, t := range of {
+		for k := range t.starts {
+			runs = append(runs, interval.Span{From: t.starts[k], To: t.ends[k]})
+		}
+	}
+	all, before := &cpuTime{}, int64(0)
+	for _, s := range interval.Union(runs) {
+		all.starts, all.ends, all.before = append(all.starts, s.From), append(all.ends, s.To), append(all.before, before)
+		before += s.Len()
+	}
+	return all
 }
 
 // eachTime calls f with times of a view, ns, and the groups of slices that these are in.
