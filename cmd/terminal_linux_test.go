@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -100,6 +101,32 @@ func TestReportsOnTerminals(t *testing.T) {
 		if page := string(must(t, nil, one.name, one.args...)); !strings.HasPrefix(page, "# ") || strings.Contains(page, "\x1b") {
 			t.Errorf("%s into a pipe is not Markdown:\n%s", one.name, page)
 		}
+	}
+}
+
+// A command that nothing is given to and that is called by hand says so, and does not wait.
+func TestNoInputOnTerminals(t *testing.T) {
+	for _, cmd := range commands {
+		if cmd.Name == "gentrace" { // it reads nothing
+			continue
+		}
+		screen, tty := openTerminal(t, 80)
+		ended := make(chan string, 1)
+		go func() {
+			var stderr bytes.Buffer
+			status := cli.Run(cmd, nil, tty, io.Discard, &stderr)
+			ended <- fmt.Sprint(status, " ", stderr.String())
+		}()
+		select {
+		case said := <-ended:
+			if !strings.HasPrefix(said, "2 "+cmd.Name+": error: no input\n"+cmd.Name+": hint: ") {
+				t.Errorf("%s: %s", cmd.Name, said)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s waits for a terminal", cmd.Name)
+		}
+		screen.Close()
+		tty.Close()
 	}
 }
 

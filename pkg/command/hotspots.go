@@ -19,7 +19,7 @@ var Hotspots = cli.Command{
 	Summary: "say what kind of waste the hot lines of a Python profile are, and what to change first",
 	Args:    "[FILE... | NAME=FILE... | FOLDER]",
 	Description: `Hotspots reads what line_profiler wrote (text of any version, with whatever
-stands around it, or .lprof), TensorRT-LLM's table of compiled functions, and
+surrounds it, or .lprof), TensorRT-LLM's table of compiled functions, and
 py-spy's collapsed stacks and speedscope files. It names the lines that take the
 time, says of each what kind of waste it is and what to do about it, and which
 functions to profile next where a call hides the time. Several files are the

@@ -13,7 +13,7 @@ import (
 // memoryFlag bounds what a command takes.
 var memoryFlag = cli.Flag{
 	Name: "memory", Default: "512M", Check: checkMemory, Group: choosingRows,
-	Usage: "take about `SIZE` of memory, at least 64M, such as 256M or 1.5G; rows beyond it go to a temporary file in TMPDIR. A process needs some 20M to 40M for itself, which a SIZE below 128M may not hold. Without the flag GOMEMLIMIT holds, where it is set",
+	Usage: "use about `SIZE` of memory, such as 256M or 1.5G, at least 64M; rows that do not fit go to a temporary file in TMPDIR. The process itself needs 20M to 40M, so it may exceed a SIZE below 128M. Without the flag GOMEMLIMIT applies, if set",
 }
 
 // leastMemory is what a command needs for itself.

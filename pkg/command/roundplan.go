@@ -66,6 +66,9 @@ func (c *Context) planRounds() (*roundPlan, error) {
 	}
 	if p.named = len(p.rounds) > 0; !p.named {
 		if len(plain.profiles) == 0 {
+			if cli.IsTerminal(c.Stdin) {
+				return nil, noInput(c.Name, "a profile")
+			}
 			plain.profiles = []string{"-"}
 		}
 		p.rounds = []roundFiles{plain}

@@ -38,7 +38,7 @@ var rowFormats = []string{formatArrow, formatTable, formatCSV, formatJSON, forma
 // rowFlags are the flags of a filter that writes rows.
 var rowFlags = []cli.Flag{
 	{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: .arrows, .parquet, .csv, .json, .jsonl or .txt, unless --format says how", File: cli.Writes, Check: checkOutput},
-	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table, csv, json (a row per line); on a terminal events are summed up without it, and result rows are a table", Values: rowFormats},
+	{Name: "format", Usage: "`FORMAT` of the rows: arrow (the default into a pipe or file), table, csv, json (a row per line); without it a terminal gets a summary of events, or a table of result rows", Values: rowFormats},
 	topFlag,
 }
 

@@ -93,6 +93,11 @@ func (c *Context) eventsOf(files []string, want source.Stage, accepted ...source
 // fromStdin tells whether these files stand for standard input.
 func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 && files[0] == "-" }
 
+// noInput refuses a terminal as the input: the command would wait for it without a word.
+func noInput(name, what string) error {
+	return cli.Misuse("no input", "give a file, or pipe "+what+" in; '"+name+" --help' shows how")
+}
+
 // open opens files, or standard input where there are none.
 // An input is closed when the command ends. What it says of itself is logged once, by the
 // first filter that reads the reports.
@@ -100,7 +105,7 @@ func (c *Context) open(files []string) (in *source.Input, err error) {
 	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Launched: c.launchedOf, Host: c.host, Callers: c.callers}
 	if fromStdin(files) {
 		if cli.IsTerminal(c.Stdin) {
-			return nil, cli.Misuse("no input", "give a file, or pipe a stream in; '"+c.Name+" --help' shows how")
+			return nil, noInput(c.Name, "a stream")
 		}
 		in, err = source.OpenStdin(c.Stdin, opt)
 	} else {
@@ -213,7 +218,7 @@ func (c *Context) doWithout(none *step.NotFound) bool {
 }
 
 // strictFlag keeps an analysis from doing without steps.
-var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 where no steps can be found, in place of figures of the whole trace", Default: false, Group: findingSteps}
+var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 where no steps can be found, instead of giving figures of the whole trace", Default: false, Group: findingSteps}
 
 // readOnce tells whether the input cannot be read again: standard input and pipes.
 func (c *Context) readOnce() bool {

@@ -246,8 +246,8 @@ func (t *Tagger) report() {
 	}
 	t.reported = true
 	if t.eager > 0 {
-		t.log(fmt.Sprintf("the periods of %d of %d steps hold a forward pass that no graph replay ran, too: they are context steps, "+
-			"or with markers of unknown phase", t.eager, t.steps))
+		t.log(fmt.Sprintf("%d of %d steps also hold a forward pass outside of graph replays: they count as context steps, "+
+			"those of ranks with markers as of unknown phase", t.eager, t.steps))
 	}
 	switch {
 	case t.counted > 0:
