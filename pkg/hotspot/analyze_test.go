@@ -238,6 +238,22 @@ func TestComparedNumbers(t *testing.T) {
 	}
 }
 
+// A method named as a container's is none's of a cache of keys and values, a bar or a hash.
+func TestUpdates(t *testing.T) {
+	for call, want := range map[string]Type{
+		"seen.update(ids)": Container, "past_key_value.update(k, v, self.layer_idx)": Compute, "pbar.update(1)": Compute,
+		"self.hasher.update(ids)": Compute, "encoder.encode_into(outputs, buffer)": Serialize,
+	} {
+		r := Analyze([]*lineprof.Profile{profile(fn("A.f", "a.py", 1,
+			line{0, 0, "def f(self, ids, seen, k, v):"},
+			line{10, 9, "    for x in ids:"},
+			line{200_000, 9, "        a = " + call}))}, Options{})
+		if h := at(t, r, "A.f", 3); h.Type != want {
+			t.Errorf("%s: %s, %q", call, h.Type, h.Evidence)
+		}
+	}
+}
+
 // TestDrillDown: a line that hides its function's time names the function to profile
 // next, and the variable's whole value.
 func TestDrillDown(t *testing.T) {
