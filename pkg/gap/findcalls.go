@@ -43,7 +43,7 @@ func (w *wait) worth() float64 { return us(w.own + min(w.after, max(0, w.callNs-
 // in it, too, and not because of it.
 func (f *finder) waits() {
 	list := f.waitList()
-	tokens := f.tokenWait(list)
+	tokens := f.tokenWait()
 	found := 0
 	for _, w := range list {
 		if w.sameAs(tokens) || !f.worth(w.worth()) || found == maxPlaces {
@@ -180,7 +180,7 @@ func (f *finder) where(p place) string {
 // process has one for each GPU. Of the same calls one in a range that does not prepare inputs
 // goes first, then the one that takes longest, as that waits for what the step has launched, then
 // the first by name, so that the same run always has the same answer.
-func (f *finder) tokenWait(list []*wait) *wait {
+func (f *finder) tokenWait() *wait {
 	var best *wait
 	score, longest := 0, int64(0)
 	gpus := float64(max(1, f.rep.Idle.GPUs)) / float64(max(1, len(f.views))) // of a rank

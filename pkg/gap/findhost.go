@@ -334,7 +334,7 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	} else if bare {
 		missing = append(missing, idle.Missing{What: "which functions threads ran, as the export has no stacks of its samples", Option: "--sample=process-tree"})
 	}
-	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return strings.Contains(name, "GIL") }) {
+	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return marker.GILStateOf(name) != marker.NoGIL }) {
 		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
 	}
 	return missing

@@ -1,12 +1,14 @@
 package gap_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testrun"
 )
@@ -295,6 +297,19 @@ func TestShortThreads(t *testing.T) {
 		f := has(rep, gap.Comm)
 		if f == nil || strings.Contains(f.Evidence, "meanwhile") != (named != "") || !strings.Contains(f.Evidence, named) {
 			t.Errorf("%q: %+v", named, f)
+		}
+	}
+}
+
+// TestRangeNamedLikeTheLock: waits for the interpreter lock are known by the profiler's ranges of it,
+// and by no engine's.
+func TestRangeNamedLikeTheLock(t *testing.T) {
+	for name, known := range map[string]bool{"AGILE scheduler": false, "Holding GIL": true} {
+		e := &engine{now: 1_000}
+		e.steps(40, e.layer, func() { e.span(name, event.Range, func() { e.now += 100_000 }) })
+		missing := slices.ContainsFunc(e.report(t).Idle.Unrecorded, func(m idle.Missing) bool { return m.Option == "-t python-gil" })
+		if missing == known {
+			t.Errorf("%s: told missing %v", name, missing)
 		}
 	}
 }
