@@ -15,7 +15,8 @@ const mergeWithin = 100_000
 type edges struct {
 	set     *marker.Set
 	custom  bool          // set is the user's: any range may be one
-	ranges  []markerRange // in the order of their start
+	ranges  []markerRange // the last ones, in the order of their start
+	dropped int           // how many there were before
 	longest bool          // without markers: the longest gap between two steps, else the last long one
 	rows    bool          // without markers: the rows of steps decide
 	text    []byte        // of the last range
@@ -27,15 +28,22 @@ type markerRange struct {
 	start, end int64
 	maxEnd     int64 // the latest end of this range and all before it
 	number     int64
-	id         int32 // index of the first range that is one with it
+	id         int32 // number of the first range that is one with it
 }
 
 const noNumber = -1
 
+// maxRanges is how many ranges are remembered at least, an eighth more at most: far more
+// launches than can be waiting.
+const maxRanges = 16384
+
+// known is how many ranges there have been.
+func (e *edges) known() int { return e.dropped + len(e.ranges) }
+
 // gpuEdge is what is known of the steps of one GPU.
 type gpuEdge struct {
 	seen []bool // by id of a marker: an activity launched during it was seen
-	// While there were known many ranges, launches between from and to are in one
+	// While there had been known many ranges, launches between from and to are in one
 	// that was seen, or in none.
 	known    int
 	from, to int64
@@ -58,7 +66,11 @@ func (e *edges) marker(start, end int64, text []byte) {
 	if e.custom && !e.isMarker(text) {
 		return
 	}
-	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(len(e.ranges))}
+	if n := len(e.ranges); n >= maxRanges+maxRanges/8 {
+		e.ranges = append(e.ranges[:0], e.ranges[n-maxRanges:]...)
+		e.dropped += n - maxRanges
+	}
+	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(e.known())}
 	if n := len(e.ranges); n > 0 {
 		last := &e.ranges[n-1]
 		m.maxEnd = max(end, last.maxEnd)
@@ -74,7 +86,8 @@ func (e *edges) marker(start, end int64, text []byte) {
 // merge gives a range the id of an earlier one that is one with it.
 func (e *edges) merge(m *markerRange) {
 	for k := len(e.ranges) - 1; k >= 0 && m.number != noNumber && m.start-e.ranges[k].start <= mergeWithin; k-- {
-		if o := &e.ranges[k]; o.number == m.number && m.start-e.ranges[o.id].start <= mergeWithin {
+		o := &e.ranges[k]
+		if first := int(o.id) - e.dropped; o.number == m.number && first >= 0 && m.start-e.ranges[first].start <= mergeWithin {
 			m.id = o.id
 			return
 		}
@@ -102,11 +115,11 @@ func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	if len(e.ranges) == 0 || t < e.ranges[0].start {
 		return false
 	}
-	if l.known == len(e.ranges) && l.from <= t && t < l.to { // Fast path: launches come in runs.
+	if l.known == e.known() && l.from <= t && t < l.to { // Fast path: launches come in runs.
 		return false
 	}
 	k := sort.Search(len(e.ranges), func(i int) bool { return e.ranges[i].start > t }) - 1
-	l.known, l.from, l.to = len(e.ranges), e.ranges[k].start, never
+	l.known, l.from, l.to = e.known(), e.ranges[k].start, never
 	if k+1 < len(e.ranges) {
 		l.to = e.ranges[k+1].start
 	}

@@ -92,3 +92,24 @@ func TestInterStepWithoutMarkers(t *testing.T) {
 		t.Errorf("graph after a kernel: %v ns inter-step, want 40", got)
 	}
 }
+
+// However many markers come, the last ones are remembered, and each is seen once.
+func TestRangesForgotten(t *testing.T) {
+	const waiting = maxRanges / 2 // launches
+	e := newEdges(Options{})
+	var l gpuEdge
+	for k := range int64(3 * maxRanges) {
+		if e.marker(1e6*k, 1e6*k+900_000, []byte("step")); k < waiting {
+			continue
+		}
+		at := 1e6 * (k - waiting)
+		for i, want := range []bool{true, false} {
+			if got := e.first(&l, &Activity{LaunchStart: at + int64(i)}); got != want {
+				t.Fatalf("after %d markers launch %d of the one %d before is the first: %v", k, i, waiting, got)
+			}
+		}
+		if n := len(e.ranges); n > maxRanges*9/8 {
+			t.Fatalf("%d markers are remembered", n)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package step
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -9,10 +10,10 @@ import (
 // with the same number starts at most that is the same marker.
 const MergeMarkers = 100_000
 
-// maxMarkers is how many marker ranges of a rank are remembered at least. A
-// launch waits in a queue of some thousand at most, so the range that it was
+// maxMarkers is how many marker ranges of a rank are remembered at least, an eighth more at
+// most. A launch waits in a queue of some thousand at most, so the range that it was
 // made in is among them.
-const maxMarkers = 65536
+const maxMarkers = 16384
 
 // markerRange is one forward-step marker range.
 type markerRange struct {
@@ -41,8 +42,8 @@ type markers struct {
 // add appends a range, which starts no earlier than those before it, and returns
 // its id and whether that is a new one.
 func (m *markers) add(start, end, number, thread int64, text string) (id int64, fresh bool) {
-	if len(m.ranges) >= 2*maxMarkers {
-		m.ranges = append(m.ranges[:0], m.ranges[maxMarkers:]...)
+	if n := len(m.ranges); n >= maxMarkers+maxMarkers/8 {
+		m.ranges = slices.Delete(m.ranges, 0, n-maxMarkers) // with their texts
 	}
 	id, first, fresh, shared := m.ids, start, true, false
 	if number != noNumber {

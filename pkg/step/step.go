@@ -93,7 +93,7 @@
 // size, and whether rows after the last step's end are still inside the
 // segment; so the rows of the open step are held back, as columns, until the
 // next step starts or the segment closes. That is all the memory it takes,
-// besides two numbers a step and the last 65,536 marker ranges of a rank.
+// besides two numbers a step and the last 16,384 marker ranges of a rank.
 //
 // Without markers, and by graph, the rows of a segment are held back from its first
 // allreduce kernel or replay on until enough is known, 262,144 rows at most. The
