@@ -299,17 +299,16 @@ func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
 }
 
 // fewAtMost tells whether most of an operation's time lies in few steps, or it
-// comes in few.
+// comes in few. Of times, by slot, nothing is left.
 func fewAtMost(times []float64) bool {
-	var there []float64
-	sum := 0.0
+	all, there, sum := len(times), times[:0], 0.0
 	for _, v := range times {
 		if v > 0 {
 			there = append(there, v)
 			sum += v
 		}
 	}
-	few := rareSteps * float64(len(times))
+	few := rareSteps * float64(all)
 	if float64(len(there)) < few {
 		return len(there) > 0
 	}

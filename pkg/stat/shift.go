@@ -71,7 +71,7 @@ func (w *Estimator) CompareQuantiles(a, b *Sequence, p float64) Difference {
 	xl, xq, xh := w.bounded(a, p)
 	yl, yq, yh := w.bounded(b, p)
 	delta := yq - xq
-	q := Quantile(merged(a.Sorted(), b.Sorted()), p)
+	q := quantileOf(a.Sorted(), b.Sorted(), p)
 	below := func(v float64) bool { return v <= q }
 	x, y := w.share(a, below), w.share(b, below)
 	d := w.comparePooled(&x, &y)
@@ -83,16 +83,28 @@ func (w *Estimator) CompareQuantiles(a, b *Sequence, p float64) Difference {
 	return d
 }
 
-// merged returns what is in either of two ascending lists, in ascending order.
-func merged(a, b []float64) []float64 {
-	all := make([]float64, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if b[0] < a[0] {
+// quantileOf returns the p-quantile of two ascending lists together, as Quantile, without
+// putting them together.
+func quantileOf(a, b []float64, p float64) float64 {
+	n := len(a) + len(b)
+	at := p * float64(n-1)
+	i := min(max(int(math.Floor(at)), 0), max(n-2, 0))
+	next := func() float64 {
+		if len(b) == 0 || len(a) > 0 && a[0] <= b[0] {
 			a, b = b, a
 		}
-		all, a = append(all, a[0]), a[1:]
+		v := b[0]
+		b = b[1:]
+		return v
 	}
-	return append(append(all, a...), b...)
+	for range i {
+		next()
+	}
+	var pair [2]float64
+	for k := range min(n, 2) {
+		pair[k] = next()
+	}
+	return Quantile(pair[:min(n, 2)], at-float64(i))
 }
 
 // comparePooled returns the probability of shares so far apart if both have the
