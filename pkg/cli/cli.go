@@ -38,6 +38,8 @@ import (
 	"unicode"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hostbound/hostbound/pkg/outfile"
 )
 
 // Command is a command: its manual and its body.
@@ -225,6 +227,7 @@ func (c *Call) Log(text string) {
 
 // complain writes an error the way every command does.
 func (c *Call) complain(err error) {
+	outfile.Settle()
 	text := err.Error()
 	var file *fs.PathError
 	if errors.As(err, &file) { // without the name of the system call

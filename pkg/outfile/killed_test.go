@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +18,9 @@ import (
 func TestKilled(t *testing.T) {
 	begin := map[string]func(string, string) (*File, error){"Create": Create, "hidden": hidden}
 	if path := os.Getenv("HOSTBOUND_TEST_WRITE"); path != "" {
+		if os.Getenv("HOSTBOUND_TEST_HOW") == "folder" {
+			fillFolder(path)
+		}
 		f, err := begin[os.Getenv("HOSTBOUND_TEST_HOW")](path, filepath.Dir(path))
 		if err != nil {
 			os.Exit(3)
@@ -29,11 +33,27 @@ func TestKilled(t *testing.T) {
 	for how := range begin {
 		killed(t, how, syscall.SIGTERM)
 	}
+	killed(t, "folder", syscall.SIGHUP)
 	if f, err := unnamed(filepath.Join(t.TempDir(), "f"), t.TempDir()); err == nil && f != nil {
 		f.Abort()
 		killed(t, "Create", syscall.SIGKILL)
 	} else {
 		t.Logf("no files without names here: %v", err)
+	}
+}
+
+// fillFolder writes files until one fails, which it reports unless the process was told to end.
+func fillFolder(dir string) {
+	os.Mkdir(dir, 0o755)
+	RemoveOnSignal(dir)
+	for k := 0; ; k++ {
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(k%1000)), nil, 0o644); err != nil {
+			Settle()
+			os.Exit(3)
+		}
+		if k == 1000 {
+			os.Stdout.WriteString("writing")
+		}
 	}
 }
 
@@ -58,6 +78,8 @@ func killed(t *testing.T, how string, by os.Signal) {
 	}
 	if err := c.Wait(); err == nil {
 		t.Error("a process that was told to end says that all went well")
+	} else if status := c.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != by {
+		t.Errorf("%s, %v: it ended with %v", how, by, err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%s, %v: %s is left", how, by, left)

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/google/renameio/v2"
@@ -97,6 +98,17 @@ func pathError(path string, err error) error {
 	}
 }
 
+// ending is set from a signal that ends the process on.
+var ending atomic.Bool
+
+// Settle does not return where a signal is about to end the process: what fails meanwhile
+// fails because its file was removed.
+func Settle() {
+	if ending.Load() {
+		select {}
+	}
+}
+
 // RemoveOnSignal removes a file, or a folder with all that it holds, when the process is
 // told to end, which then ends as it would have; until stop is called, once or more often.
 func RemoveOnSignal(path string) (stop func()) {
@@ -110,7 +122,12 @@ func RemoveOnSignal(path string) (stop func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			os.RemoveAll(path)
+			ending.Store(true)
+			for range 100 { // files that are written meanwhile may be in its way
+				if os.RemoveAll(path) == nil {
+					break
+				}
+			}
 			signal.Reset(s)
 			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
 				os.Exit(2)
