@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // installed installs the commands as scripts/install.sh does, and returns the folder
@@ -99,14 +101,42 @@ func (sh *terminal) shows(want string, keys ...string) {
 	sh.Errorf("after %q there is no %q:\n%s", keys, want, screen)
 }
 
+// reportsFit looks at reports of the installed programs in terminals of three widths: the
+// answer is there, and only commands, which are to be copied, go on in the next line.
+func reportsFit(sh *terminal) {
+	trace, err := filepath.Abs(filepath.Join(root, "testdata", "llama_tp2.sqlite"))
+	if err != nil {
+		sh.Fatal(err)
+	}
+	for _, columns := range []int{80, 120, 200} {
+		sh.tmux("resize-window", "-x", strconv.Itoa(columns), "-y", "180")
+		for name, want := range map[string]string{"verdict": "YES: the host holds", "gaps": "host:_prepare_inputs ", "tracediff": "Where a step's time goes", "metrics": "gpu_idle_ratio", "isolate": "79.1"} {
+			sh.shows(fmt.Sprintf("%s at %d ends with 0", name, columns), fmt.Sprintf("clear; %s %s 2>/dev/null; echo %[1]s at %[3]d ends with $?", name, trace, columns), "Enter")
+			screen := sh.tmux("capture-pane", "-p", "-J") // what was wrapped is one line
+			if !strings.Contains(screen, want) {
+				sh.Errorf("%s at %d columns shows no %q:\n%s", name, columns, want, screen)
+			}
+			for line := range strings.SplitSeq(screen, "\n") {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > columns && !strings.HasPrefix(line, "    ") {
+					sh.Errorf("%s at %d columns: a line of %d: %s", name, columns, n, line)
+				}
+			}
+		}
+	}
+}
+
 // TestCompletion presses the tab key in each shell, after values, flags and the name
-// that diff is installed as.
+// that diff is installed as, and looks at reports in terminals of three widths.
 func TestCompletion(t *testing.T) {
 	program(t, "tmux")
 	dir := installed(t)
 	if err := os.WriteFile(filepath.Join(dir, "grown.sqlite"), nil, 0o644); err != nil { // which is no method
 		t.Fatal(err)
 	}
+	t.Run("widths", func(t *testing.T) {
+		t.Parallel()
+		reportsFit(openShell(t, dir, "bash", "--norc", "--noprofile", "-i"))
+	})
 	for name, s := range map[string]struct {
 		start []string
 		setup string
