@@ -62,6 +62,25 @@ func TestEagerForward(t *testing.T) {
 	}
 }
 
+// One replay more than there are markers is no step of several replays: the first marker of a
+// trace may be left out. Of two more that is told.
+func TestMarkersBesideReplays(t *testing.T) {
+	for without, want := range map[int]int{0: 0, 1: 0, 2: 1} {
+		var all []eventtest.Row
+		for n, rows := 0, replays(16, func(int) int { return 0 }); n < 16; n++ {
+			if n >= without {
+				m := eventtest.New(event.NVTX, 0, rows[45*n].Start-5000, rows[45*n].Start+300_000, "execute_context_0(0)_generation_8(8)")
+				m.Class, m.Thread = event.StepMarker, 1
+				all = append(all, m)
+			}
+			all = append(all, rows[45*n:45*(n+1)]...)
+		}
+		if _, warnings, err := found(t, all, Options{By: Graph}); err != nil || len(warnings) != want {
+			t.Errorf("%d without: %v %q", without, err, warnings)
+		}
+	}
+}
+
 // Where a draft model's replays follow an eager prefill a warning says that their step begins late.
 func TestDraftAfterPrefill(t *testing.T) {
 	for _, every := range []int{12, 1000} {
