@@ -60,8 +60,7 @@ func (c *Comparison) comparePhase(name string) PhasePair {
 	}
 	b := c.target.run.phase(name)
 	w := one.match(&a, &b)
-	one.base, one.target = measureMeans(a, nil), measureMeans(b, nil)
-	p.Baseline, p.Target = one.base.phase(), one.target.phase()
+	p.Baseline, p.Target = measureMeans(a, nil).phase(), measureMeans(b, nil).phase()
 	if len(w) == 0 || !c.Comparable {
 		return p
 	}

@@ -87,11 +87,22 @@ func (r *Reader[T, P]) unpack(block int) {
 	numbers := P(&zero).Put(nil)
 	clear(numbers)
 	r.room, r.block = slices.Grow(r.room[:0], BlockLen)[:BlockLen], block+1
-	b := r.List.packed[block]
+	b, n := r.List.packed[block], 0
 	for k := range r.room {
 		for i := range numbers {
-			v, n := binary.Varint(b)
-			numbers[i], b = numbers[i]+v, b[n:]
+			// As binary.Varint, which is a call for what is one byte as a rule.
+			u := uint64(b[n])
+			if n++; u >= 0x80 {
+				u &= 0x7f
+				for shift := 7; ; shift += 7 {
+					c := b[n]
+					n++
+					if u |= uint64(c&0x7f) << shift; c < 0x80 {
+						break
+					}
+				}
+			}
+			numbers[i] += int64(u>>1) ^ -int64(u&1)
 		}
 		P(&r.room[k]).Take(numbers)
 	}
