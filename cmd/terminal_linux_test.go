@@ -98,6 +98,13 @@ func TestReportsOnTerminals(t *testing.T) {
 		if page := onTerminal(t, 80, one.name, one.args...); !strings.Contains(page, "\x1b[1m") {
 			t.Errorf("%s has no colours:\n%s", one.name, page)
 		}
+		for _, kind := range []string{"", "dumb"} { // of which nobody knows that they have any
+			t.Setenv("TERM", kind)
+			if page := onTerminal(t, 80, one.name, one.args...); strings.Contains(page, "\x1b") {
+				t.Errorf("%s has colours with TERM=%s:\n%s", one.name, kind, page)
+			}
+		}
+		t.Setenv("TERM", "xterm")
 		if page := string(must(t, nil, one.name, one.args...)); !strings.HasPrefix(page, "# ") || strings.Contains(page, "\x1b") {
 			t.Errorf("%s into a pipe is not Markdown:\n%s", one.name, page)
 		}

@@ -34,7 +34,8 @@ func (c *Call) Screen() (width int, color bool) {
 	if file, ok := c.Stdout.(*os.File); ok {
 		width, _, _ = term.GetSize(int(file.Fd()))
 	}
-	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	kind := os.Getenv("TERM")
+	return width, os.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
 }
 
 // Output runs write on where the output goes: standard output, or a file that
