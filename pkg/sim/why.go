@@ -31,8 +31,15 @@ type HostCause struct {
 	Together bool
 	// Bursts is how many collections of garbage a step has, 0 for one.
 	Bursts int
+	// LongIn is how many steps there are to each that has a single collection, of ten times
+	// the time, 0 for none.
+	LongIn int
 	// SampleUS is the distance between samples in microseconds, 0 for samples at random.
-	SampleUS float64
+	// Jitter is by how much of that two of them may differ.
+	SampleUS, Jitter float64
+	// SamplerOff is the share of 20 ms in which no samples are taken, as of a sampler that the system
+	// holds back.
+	SamplerOff float64
 }
 
 // strikes tells whether step k loses time.
@@ -92,7 +99,10 @@ func (r *rank) lose() {
 		return
 	}
 	chance := r.s.chance("why", r.index, r.step.number)
-	ns := int64(w.US * 1e3 * max(0.3, 1+0.2*chance.NormFloat64()))
+	ns, bursts := int64(w.US*1e3*max(0.3, 1+0.2*chance.NormFloat64())), w.Bursts
+	if w.LongIn > 0 && r.step.number%w.LongIn == w.LongIn/2 {
+		ns, bursts = 10*ns, 1
+	}
 	start, end := r.now, r.now+ns
 	r.now, r.lostFrom, r.lostTo = end, start, end
 	r.true.Lost = ns
@@ -104,7 +114,7 @@ func (r *rank) lose() {
 	}
 	switch w.Kind {
 	case "gc":
-		r.collect(ns, chance)
+		r.collect(ns, int64(max(1, bursts)), chance)
 	case "lock":
 		r.switches(start, lockHolder, 6, true)
 		r.switches(end, lockHolder, 6, false)
@@ -123,8 +133,7 @@ func (r *rank) lose() {
 }
 
 // collect makes the lost time one of several collections, with other work between them.
-func (r *rank) collect(ns int64, chance *rand.Rand) {
-	bursts := int64(max(1, r.s.c.Why.Bursts))
+func (r *rank) collect(ns, bursts int64, chance *rand.Rand) {
 	r.bursts = r.bursts[:0]
 	for k := range bursts {
 		if k > 0 {
@@ -175,13 +184,16 @@ func (r *rank) sample() {
 	for {
 		distance := chance.ExpFloat64() * sampleOutside
 		if fixed := r.s.c.Why.SampleUS; fixed > 0 {
-			distance = fixed
+			distance = fixed * (1 + r.s.c.Why.Jitter*(chance.Float64()-0.5))
 		}
 		at := r.sampled + int64(distance*1e3)
 		if at >= r.now {
 			break
 		}
 		r.sampled = at
+		if off := r.s.c.Why.SamplerOff; off > 0 && r.s.chance("off", r.index, int(at/20e6)).Float64() < off {
+			continue
+		}
 		inLost := at >= r.lostFrom && at < r.lostTo
 		inCall := slices.ContainsFunc(calls, func(c Call) bool { return at >= c.Start && at < c.End })
 		if inLost && off || inCall && chance.IntN(sampleInCall/sampleOutside) > 0 {

@@ -49,11 +49,11 @@ func runWhy(w io.Writer, o options) error {
 	}
 	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
 		c := &hostCauses[i]
-		with, truth, err := whyRun(dir, sim.HostCause{Kind: c.kind, US: 700}, seed)
+		with, truth, err := whyRun(dir, sim.HostCause{Kind: c.kind, US: 700}, seed, 0)
 		if err != nil {
 			return nil, err
 		}
-		without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed)
+		without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +76,8 @@ func runWhy(w io.Writer, o options) error {
 // collections are ways in which garbage is collected and sampled.
 var collections = func() (all []collection) {
 	for _, c := range []collection{
-		{"one per step", sim.HostCause{US: 700}}, {"many short ones", sim.HostCause{US: 600, Bursts: 8}},
-		{"few long ones", sim.HostCause{US: 9000, OneIn: 7}}, {"clustered", sim.HostCause{US: 1500, OneIn: 3, Together: true}},
+		{"one per step", sim.HostCause{US: 700}, 0}, {"many short ones", sim.HostCause{US: 600, Bursts: 8}, 0},
+		{"few long ones", sim.HostCause{US: 9000, OneIn: 7}, 0}, {"clustered", sim.HostCause{US: 1500, OneIn: 3, Together: true}, 0},
 	} {
 		for _, s := range []struct {
 			name string
@@ -88,12 +88,30 @@ var collections = func() (all []collection) {
 			all = append(all, of)
 		}
 	}
+	for _, c := range heldOut {
+		c.why.Kind = "gc"
+		all = append(all, c)
+	}
 	return all
 }()
 
 type collection struct {
-	name string
-	why  sim.HostCause
+	name  string
+	why   sim.HostCause
+	steps int // 0: as many as other runs
+}
+
+// heldOut are ways that no choice was made on.
+var heldOut = []collection{
+	{"one per step, 1 kHz that jitters", sim.HostCause{US: 700, SampleUS: 1000, Jitter: 1}, 0},
+	{"one per step, 10 kHz that jitters", sim.HostCause{US: 700, SampleUS: 100, Jitter: 0.5}, 0},
+	{"one per step, 2 kHz that is held back", sim.HostCause{US: 700, SampleUS: 500, SamplerOff: 0.3}, 0},
+	{"one per step of 12, 5 kHz", sim.HostCause{US: 900, SampleUS: 200}, 12},
+	{"shorter than the distance, 3 kHz", sim.HostCause{US: 500, Bursts: 6, SampleUS: 333}, 0},
+	{"a single one, 1 kHz", sim.HostCause{US: 30000, OneIn: 64, SampleUS: 1000}, 0},
+	{"short ones and a few long, at random", sim.HostCause{US: 300, Bursts: 4, LongIn: 9}, 0},
+	{"short ones and a few long, 4 kHz", sim.HostCause{US: 300, Bursts: 4, LongIn: 9, SampleUS: 250}, 0},
+	{"short ones and a few long, 1 kHz", sim.HostCause{US: 300, Bursts: 4, LongIn: 9, SampleUS: 1000}, 0},
 }
 
 // collectionRuns is how many runs of a way there are for each seed: coverage takes many.
@@ -111,7 +129,7 @@ func runCollections(w io.Writer, o options) error {
 	}
 	o.seeds *= collectionRuns
 	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
-		rep, truth, err := whyRun(dir, collections[i].why, seed)
+		rep, truth, err := whyRun(dir, collections[i].why, seed, collections[i].steps)
 		if err != nil {
 			return nil, err
 		}
@@ -133,10 +151,13 @@ func runCollections(w io.Writer, o options) error {
 }
 
 // whyRun simulates a run whose hosts lose time in a way, and reports on it. truth is the
-// time that they lose in the benchmark windows, in us.
-func whyRun(dir string, cause sim.HostCause, seed int) (rep *gap.Report, truth float64, err error) {
+// time that they lose in the benchmark windows, in us. steps is how many there are, 0 for 40 to 72.
+func whyRun(dir string, cause sim.HostCause, seed, steps int) (rep *gap.Report, truth float64, err error) {
 	c := sim.Default()
 	c.Seed, c.Steps = uint64(seed+1), 40+seed%5*8
+	if steps > 0 {
+		c.Steps = steps
+	}
 	c.Layers = 12 + seed%4*6
 	c.Noise = noises[seed%len(noises)]
 	c.Why = cause

@@ -12,12 +12,12 @@ import (
 func TestWhyIsNamed(t *testing.T) {
 	const seed = 3
 	dir := t.TempDir()
-	without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed)
+	without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range hostCauses {
-		rep, truth, err := whyRun(dir, sim.HostCause{Kind: c.kind, US: 700}, seed)
+		rep, truth, err := whyRun(dir, sim.HostCause{Kind: c.kind, US: 700}, seed, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
