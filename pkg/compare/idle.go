@@ -66,7 +66,7 @@ func (r *rank) addIdle(sections []*idleNames) {
 
 // setInter sets the idle time between steps of each step.
 func (r *rank) setInter(ns []int64) {
-	var all stepList
+	all := stepList{Open: r.steps.Open}
 	steps := r.steps.Reader()
 	for k := range ns {
 		one := *steps.At(k)

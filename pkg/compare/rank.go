@@ -89,9 +89,13 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
 	})
+	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
 	return r
 }
+
+// openSteps is how many steps of a run are not packed: each is read some two dozen times.
+const openSteps = 1 << 16
 
 // Begin begins a slice.
 func (r *rank) Begin(s steps.Slice) {

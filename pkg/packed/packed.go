@@ -23,6 +23,9 @@ type Element[T any] interface {
 
 // List is a list that grows. The zero List is empty.
 type List[T any, P Element[T]] struct {
+	// Open is how many elements stay as they are at most, or 2*BlockLen where that is more.
+	Open int
+
 	packed [][]byte // blocks of the first elements
 	open   []T      // those after
 }
@@ -38,9 +41,12 @@ func (l *List[T, P]) Last() P { return &l.open[len(l.open)-1] }
 
 // Append appends an element.
 func (l *List[T, P]) Append(one T) {
-	if len(l.open) >= 2*BlockLen {
-		l.packed = append(l.packed, pack[T, P](l.open[:BlockLen]))
-		l.open = l.open[:copy(l.open, l.open[BlockLen:])]
+	if n := len(l.open); n >= max(l.Open, 2*BlockLen) {
+		whole := n / 2 / BlockLen * BlockLen
+		for k := 0; k < whole; k += BlockLen {
+			l.packed = append(l.packed, pack[T, P](l.open[k:k+BlockLen]))
+		}
+		l.open = l.open[:copy(l.open, l.open[whole:])]
 	}
 	l.open = append(l.open, one)
 }
