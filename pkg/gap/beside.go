@@ -158,7 +158,8 @@ func (c *computer) beside(rep *Idle, views []*view) {
 }
 
 // addSmall adds the threads of a rank of which none runs for long while launching threads wait
-// for others as one, which runs for as long as they do together.
+// for others as one, which runs for as long as all of them, added up: side by side that may
+// be for longer than the launching threads wait.
 func (i *Idle) addSmall(v *view, all []idle.ThreadBeside, waited, window int64) {
 	n, ran, in := int64(0), int64(0), int64(0)
 	for _, t := range all {

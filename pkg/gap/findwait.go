@@ -90,7 +90,7 @@ func (m *Meanwhile) runs() string {
 	case m.Thread < 0 && m.Rank == nil:
 		return fmt.Sprintf("some of %d threads of processes without a GPU run, none of them for long: together", -m.Thread)
 	case m.Thread < 0:
-		return fmt.Sprintf("some of %d threads of rank %d run, none of them for long: together", -m.Thread, *m.Rank)
+		return fmt.Sprintf("some of %d threads of rank %d run, none of them for long: added up,", -m.Thread, *m.Rank)
 	}
 	who := Neighbour{Rank: m.Rank, Thread: m.Thread}
 	return who.named() + " runs:"

@@ -256,7 +256,7 @@ func testLockIsNoCPU(t *testing.T, free int64) {
 // all the time.
 func TestShortThreads(t *testing.T) {
 	const off, short = 2_000_000, 20_000
-	for n, named := range []string{" threads of rank 0 run, none of them for long: together for 100.0 %", "some of 4000 threads of processes without a GPU run,", "", ""} {
+	for n, named := range []string{" threads of rank 0 run, none of them for long: added up, for 100.0 %", "some of 4000 threads of processes without a GPU run,", "", ""} {
 		e := &engine{now: 1_000}
 		from, id := e.now, int64(100)
 		var elsewhere []eventtest.Row
