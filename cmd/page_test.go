@@ -3,16 +3,11 @@ package cmd
 import (
 	"bytes"
 	"database/sql"
-	"encoding/json"
 	"fmt"
-	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -55,17 +50,6 @@ type inspected struct {
 	Zoomed, Title                                               string
 }
 
-// browser returns a Chromium, without which the test is skipped.
-func browser(t *testing.T) string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skip("no Chromium: pages are not looked at in a browser")
-	return ""
-}
-
 // makeHostile copies an export and makes names in it what a browser would obey.
 func makeHostile(t *testing.T, from, to, text string) {
 	t.Helper()
@@ -91,58 +75,57 @@ func makeHostile(t *testing.T, from, to, text string) {
 	}
 }
 
-// TestPagesInBrowser opens the pages of all reports in Chromium, wide, narrow and
-// without scripts: nothing is wider than the window, nothing leaves, figures have marks,
-// and names do nothing.
+// pages are those that are looked at, and how many figures each has at least.
+var pages = []struct {
+	name  string
+	least int
+}{{"verdict", 8}, {"gaps", 9}, {"diff", 5}, {"hostile", 9}}
+
+// TestPagesInBrowser opens the pages of all reports in Chromium.
 func TestPagesInBrowser(t *testing.T) {
-	chromium := browser(t)
+	chromium := openBrowser(t)
 	var hits atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	defer server.Close()
 	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	trace := filepath.Join(root, "testdata", "llama_tp2.sqlite")
-	makeHostile(t, trace, at("hostile.sqlite"), `"'><img src=`+server.URL+` onerror=alert(1)></title></style><script>document.title="pwned"</script>]]>--><svg onload=alert(2)>`+"\x1b[31m")
-	pages := []struct {
-		name  string
-		args  []string
-		least int // figures
-	}{
-		{"verdict", []string{"verdict", trace}, 8},
-		{"gaps", []string{"gaps", trace}, 9},
-		{"diff", []string{"diff", trace, at("hostile.sqlite")}, 5},
-		{"hostile", []string{"gaps", at("hostile.sqlite")}, 9},
+	at := func(name string) string { return filepath.Join(dir, name+".html") }
+	trace, hostile := filepath.Join(root, "testdata", "llama_tp2.sqlite"), filepath.Join(dir, "hostile.sqlite")
+	makeHostile(t, trace, hostile, `"'><img src=`+server.URL+` onerror=alert(1)></title></style><script>document.title="pwned"</script>]]>--><svg onload=alert(2)>`+"\x1b[31m")
+	for name, args := range map[string][]string{"verdict": {"verdict", trace}, "gaps": {"gaps", trace}, "diff": {"diff", trace, hostile}, "hostile": {"gaps", hostile}} {
+		must(t, nil, args[0], append(args[1:], "-o", at(name))...)
+		if page, err := os.ReadFile(at(name)); err != nil || len(page) > 1_000_000 || !bytes.Equal(page, must(t, nil, args[0], append(args[1:], "--format", "html")...)) {
+			t.Errorf("%s: %d bytes, %v, or another page from the same input", name, len(page), err)
+		}
 	}
+	t.Run("frames", func(t *testing.T) { lookAtFrames(t, chromium, dir) })
+	t.Run("colours", func(t *testing.T) { lookAtColours(t, chromium, dir) })
+	t.Run("keys", func(t *testing.T) { lookAtKeys(t, chromium, dir) })
+	t.Run("screen reader", func(t *testing.T) { listen(t, chromium, dir) })
+	t.Run("paper", func(t *testing.T) { lookAtPaper(t, chromium, dir) })
+	if said := chromium.complaints(); len(said) > 0 {
+		t.Errorf("console: %s", said)
+	}
+	if hits.Load() > 0 {
+		t.Errorf("%d requests left the pages", hits.Load())
+	}
+}
+
+// lookAtFrames looks at the pages wide, narrow and without scripts: nothing is wider than
+// the window, nothing leaves, figures have marks, and names do nothing.
+func lookAtFrames(t *testing.T, chromium *browser, dir string) {
 	frames := ""
 	for _, p := range pages {
-		must(t, nil, p.args[0], append(p.args[1:], "-o", at(p.name+".html"))...)
-		if page, err := os.ReadFile(at(p.name + ".html")); err != nil || len(page) > 1_000_000 || !bytes.Equal(page, must(t, nil, p.args[0], append(p.args[1:], "--format", "html")...)) {
-			t.Errorf("%s: %d bytes, %v, or another page from the same input", p.name, len(page), err)
-		}
 		for _, look := range []string{`width="380"`, `width="1600"`, `width="380" sandbox="allow-same-origin"`} {
 			frames += fmt.Sprintf(`<iframe src="%s.html" height="900" style="border:0" %s></iframe>`, p.name, look)
 		}
 	}
-	if err := os.WriteFile(at("inspect.html"), fmt.Appendf(nil, inspect, frames), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "inspect.html"), fmt.Appendf(nil, inspect, frames), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
-		"--allow-file-access-from-files", "--enable-logging=stderr", "--user-data-dir="+at("profile"), "--virtual-time-budget=3000", "--dump-dom", "file://"+at("inspect.html"))
-	var log strings.Builder
-	cmd.Stderr = &log
-	dom, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, log.String())
-	}
-	for line := range strings.Lines(log.String()) {
-		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "Blocked script execution") {
-			t.Errorf("console: %s", line)
-		}
-	}
+	chromium.open(t, filepath.Join(dir, "inspect.html"))
 	var found []inspected
-	text := regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`).FindSubmatch(dom)
-	if text == nil || json.Unmarshal([]byte(html.UnescapeString(string(text[1]))), &found) != nil || len(found) != 3*len(pages) {
-		t.Fatalf("nothing was found: %.2000s\n%s", dom, log.String())
+	if chromium.eval(t, `JSON.parse(document.getElementById("found").textContent)`, &found); len(found) != 3*len(pages) {
+		t.Fatalf("%d frames were found", len(found))
 	}
 	for i, f := range found {
 		p, width := pages[i/3], []int{380, 1600, 380}[i%3]
@@ -165,8 +148,5 @@ func TestPagesInBrowser(t *testing.T) {
 		if want := map[bool]string{true: "200.0000%", false: ""}[i%3 < 2]; f.Zoomed != want {
 			t.Errorf("%s: zoomed to %q, want %q", name, f.Zoomed, want)
 		}
-	}
-	if hits.Load() > 0 {
-		t.Errorf("%d requests left the pages", hits.Load())
 	}
 }

@@ -97,8 +97,8 @@ func (p *page) block(b Block) {
 func (p *page) figure(f *Drawing) {
 	p.figures++
 	id := fmt.Sprintf("f%d", p.figures)
-	p.Open("figure")
-	p.leaf("figcaption", f.Title)
+	p.Open("figure", "aria-labelledby", id)
+	p.leaf("figcaption", f.Title, "id", id)
 	if drawing := figure.Draw(f.Plot, id, clip(f.Title, maxTitle), clip(f.Alt, maxHTMLText)); len(drawing) <= smallFigure || p.Len()+len(drawing) <= maxFigures {
 		p.Raw(string(drawing))
 	} else {
@@ -143,7 +143,9 @@ func (p *page) table(g *grid) {
 	p.Open("thead")
 	p.Open("tr")
 	for i := range g.columns {
-		p.Leaf("th", clip(g.columns[i].title, maxTitle), "scope", "col", class(g.columns[i].right(), "class"), "n")
+		p.Open("th", "scope", "col", class(g.columns[i].right(), "class"), "n")
+		p.words(clip(g.columns[i].title, maxTitle))
+		p.Close()
 	}
 	p.Close()
 	p.Close()
@@ -211,13 +213,18 @@ var unbroken = regexp.MustCompile(`_*[^_.:/,]+[.:/,]*|[_.:/,]+`)
 func (p *page) name(s string) {
 	short := shorten(s, maxName, true)
 	p.Open("code", class(short != s, "title"), clip(s, maxTitle))
-	for k, word := range unbroken.FindAllString(short, -1) {
+	p.words(short)
+	p.Close()
+}
+
+// words writes a text that may be broken between the parts of a name.
+func (p *page) words(s string) {
+	for k, word := range unbroken.FindAllString(s, -1) {
 		if k > 0 {
 			p.Empty("wbr")
 		}
 		p.Text(word)
 	}
-	p.Close()
 }
 
 // text writes a text with its styles.
