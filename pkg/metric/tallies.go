@@ -10,23 +10,38 @@ import (
 // more ranks would be time spent for nothing.
 const manyRanks = 8
 
-// openSteps is how many of its last steps a rank keeps open at least.
+// openSteps is how many of its last steps a rank keeps open at least, a multiple of chunkSteps.
 const openSteps = 8192
+
+// chunkSteps is how many steps are kept in one piece. A slice of all would be copied, and take
+// fresh memory, each time that it grows.
+const chunkSteps = 256
 
 // tallies are those of the steps of a rank. All but the last ones are packed, to a quarter of
 // their size: they are kept to the end of the run.
 type tallies struct {
-	packed [][]byte // of the first steps, all fields as varints
-	n      int      // how many these are
-	open   []tally  // of the steps after
+	packed [][]byte  // of the first steps, all fields as varints
+	n      int       // how many these are
+	open   [][]tally // of the steps after, chunkSteps in all chunks but the last
+	opened int       // how many these are
 }
 
 // append adds a step of which nothing was measured.
 func (s *tallies) append() {
-	if len(s.open) >= 2*openSteps {
-		s.packFirst(len(s.open) - openSteps)
+	if s.opened >= 2*openSteps {
+		s.packFirst(s.opened - openSteps)
 	}
-	s.open = append(s.open, tally{})
+	s.add(tally{})
+}
+
+// add adds a step, and packs none.
+func (s *tallies) add(t tally) {
+	last := s.opened / chunkSteps
+	if last == len(s.open) {
+		s.open = append(s.open, make([]tally, 0, chunkSteps))
+	}
+	s.open[last] = append(s.open[last], t)
+	s.opened++
 }
 
 // at returns the tally of a step, which is valid until the next call of append or pack.
@@ -34,11 +49,12 @@ func (s *tallies) at(k int) *tally {
 	if k < s.n {
 		s.unpack()
 	}
-	return &s.open[k-s.n]
+	k -= s.n
+	return &s.open[k/chunkSteps][k%chunkSteps]
 }
 
 // len returns the number of steps.
-func (s *tallies) len() int { return s.n + len(s.open) }
+func (s *tallies) len() int { return s.n + s.opened }
 
 // all goes through all steps: the index of each, and its tally, which is not to be changed
 // and valid until the next one.
@@ -52,9 +68,12 @@ func (s *tallies) all(yield func(int, *tally) bool) {
 			}
 		}
 	}
-	for i := range s.open {
-		if !yield(k+i, &s.open[i]) {
-			return
+	for _, chunk := range s.open {
+		for i := range chunk {
+			if !yield(k, &chunk[i]) {
+				return
+			}
+			k++
 		}
 	}
 }
@@ -89,27 +108,30 @@ func (s *tallies) among(steps []int) iter.Seq2[int, *tally] {
 }
 
 // pack packs all steps.
-func (s *tallies) pack() { s.packFirst(len(s.open)) }
+func (s *tallies) pack() { s.packFirst(s.opened) }
 
-// packFirst packs the first n of the open steps.
+// packFirst packs the first n of the open steps: all of them, or whole chunks.
 func (s *tallies) packFirst(n int) {
 	var b []byte
-	for k := range s.open[:n] {
-		for _, v := range s.open[k].fields() {
-			b = binary.AppendVarint(b, *v)
+	chunks := (n + chunkSteps - 1) / chunkSteps
+	for _, chunk := range s.open[:chunks] {
+		for k := range chunk {
+			for _, v := range chunk[k].fields() {
+				b = binary.AppendVarint(b, *v)
+			}
 		}
 	}
-	s.packed, s.n = append(s.packed, slices.Clone(b)), s.n+n
-	s.open = slices.Clone(s.open[n:])
+	s.packed, s.n, s.opened = append(s.packed, slices.Clone(b)), s.n+n, s.opened-n
+	s.open = slices.Delete(s.open, 0, chunks)
 }
 
 // unpack has all steps open.
 func (s *tallies) unpack() {
-	open := make([]tally, 0, s.len())
+	var open tallies
 	for _, t := range s.all {
-		open = append(open, *t)
+		open.add(*t)
 	}
-	*s = tallies{open: open}
+	*s = open
 }
 
 // decode reads a tally, and returns what follows it.

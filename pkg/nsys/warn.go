@@ -143,7 +143,7 @@ func (r *report) warnOfLaunches() error {
 }
 
 // maxSampled is about how many GPU rows orphans samples.
-const maxSampled = 1 << 16
+const maxSampled = 1 << 14
 
 // orphans counts the kernels and graph replays whose launching call is not
 // there, and the rows that it sampled: all, or evenly some of very many.

@@ -15,6 +15,9 @@ const MergeMarkers = 100_000
 // made in is among them.
 const maxMarkers = 16384
 
+// fewMarkers is how many there is memory for before there is for all of them.
+const fewMarkers = 1024
+
 // markerRange is one forward-step marker range.
 type markerRange struct {
 	start, end int64
@@ -64,6 +67,9 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 		m.inside += b2n(number == noNumber && end <= last.end && start-last.start <= MergeMarkers && text == last.text)
 		m.crossed += b2n(fresh && last.end > start && last.thread != thread)
 		maxEnd = max(end, last.maxEnd)
+	}
+	if len(m.ranges) == fewMarkers { // no more copies, each to fresh memory
+		m.ranges = slices.Grow(m.ranges, maxMarkers+maxMarkers/8-fewMarkers)
 	}
 	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text, thread, shared})
 	return id, fresh
