@@ -132,7 +132,12 @@ func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
 		}
 	}
 	src, c.closeups = c.watchCloseups(src, slowestShown)
-	return metric.Compute(src, metric.Options{
+	return metric.Compute(src, c.measuring())
+}
+
+// measuring is how the input is measured.
+func (c *Context) measuring() metric.Options {
+	return metric.Options{
 		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.format == formatHTML, Log: c.Log,
-	})
+	}
 }

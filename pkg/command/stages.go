@@ -102,7 +102,8 @@ func noInput(name, what string) error {
 // An input is closed when the command ends. What it says of itself is logged once, by the
 // first filter that reads the reports.
 func (c *Context) open(files []string) (in *source.Input, err error) {
-	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"), Columns: c.columnsOf, Launched: c.launchedOf, Host: c.host, Callers: c.callers}
+	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"),
+		Columns: c.columnsOf, Launched: c.launchedOf, HostClasses: c.hostClassesOf, Host: c.host, Callers: c.callers}
 	if fromStdin(files) {
 		if cli.IsTerminal(c.Stdin) {
 			return nil, noInput(c.Name, "a stream")
@@ -152,6 +153,18 @@ func (c *Context) launchedOf(h *event.Header) (event.Class, bool) {
 		return 0, false
 	}
 	return step.Launched(h, c.steps())
+}
+
+// hostClassesOf returns the classes of API calls and NVTX ranges that are read of rows that
+// come after a header, false for all: measuring looks at few of them. Where rows are chosen all
+// count, as an error says that there are none.
+func (c *Context) hostClassesOf(h *event.Header) (event.ClassSet, bool) {
+	if c.columns != metricColumns || source.StageOf(h) != source.Raw || c.selected.Time != nil || c.selected.Steps != nil {
+		return 0, false
+	}
+	measured, few := metric.HostClasses(h, c.measuring())
+	stepping, fewer := step.HostClasses(h, c.steps())
+	return measured | stepping, few && fewer
 }
 
 // bring runs the stages between where src is and want.

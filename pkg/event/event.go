@@ -213,6 +213,20 @@ var Classes = []string{
 	Libc: "libc", OSKernel: "kernel",
 }
 
+// ClassSet is a set of classes below MaxClasses.
+type ClassSet uint64
+
+// ClassesOf returns the set of some classes.
+func ClassesOf(classes ...Class) (set ClassSet) {
+	for _, c := range classes {
+		set |= 1 << c
+	}
+	return set
+}
+
+// Has tells whether a class is in the set; no null is.
+func (s ClassSet) Has(c Class) bool { return s>>uint32(c)&1 != 0 }
+
 // ClassCode returns the class of that name, -1 for a name that is none.
 func ClassCode(name string) Class { return Class(slices.Index(Classes, name)) }
 

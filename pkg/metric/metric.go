@@ -51,6 +51,8 @@
 package metric
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -182,6 +184,14 @@ type rules struct {
 	prep     []string // what names of input preparation contain, the first that occurs counts
 	anyRange bool     // ranges of any class may be input preparation
 	nccl     nameCache
+}
+
+// HostClasses returns the classes of API calls and NVTX ranges that are measured of a stream,
+// false where those of any class may be.
+func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
+	classes := event.ClassesOf(event.Launch, event.GraphLaunch, event.Prep, event.StepMarker)
+	requests := slices.ContainsFunc(h.RankNumbers(), func(id int32) bool { return h.Records(event.OS, id) })
+	return classes, opt.Prep == "" && !requests
 }
 
 // newComputer returns the state before the first row of the stream that h describes.

@@ -26,6 +26,8 @@ type emitter struct {
 
 	fewLaunched bool // launching calls are wanted only of kernels of the class launched
 	launched    event.Class
+	fewHost     bool // API calls and ranges are wanted only of the classes hostClasses
+	hostClasses event.ClassSet
 
 	batch *event.Batch
 	at    int // rows of the batch that are filled
@@ -108,7 +110,7 @@ func (e *emitter) emit(slot int, from int64, fanIn int) error {
 			skip, _ := slices.BinarySearch(rows[colStart][i:j], from)
 			i += skip
 		}
-		if err := e.put(&eventTables[run.Tag], rows, i, j); err != nil {
+		if err := e.putWanted(&eventTables[run.Tag], rows, i, j); err != nil {
 			return e.r.explain(err)
 		}
 		if e.at == event.BatchRows {
@@ -132,6 +134,30 @@ func (e *emitter) stored() uint64 {
 		}
 	}
 	return set
+}
+
+// putWanted is put for those of the rows that are wanted.
+func (e *emitter) putWanted(t *table, rows spill.Rows, i, j int) error {
+	if !e.fewHost || t.kind != event.API && t.kind != event.NVTX {
+		return e.put(t, rows, i, j)
+	}
+	classes := rows[colClass][:j]
+	for wanted := func(k int) bool { return classes[k] != none && e.hostClasses.Has(event.Class(classes[k])) }; i < j; {
+		for i < j && !wanted(i) {
+			i++
+		}
+		from := i
+		for i < j && wanted(i) {
+			i++
+		}
+		if from == i {
+			continue
+		}
+		if err := e.put(t, rows, from, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // put appends rows i to j of a table to the batch. It uses the columns that are stored.

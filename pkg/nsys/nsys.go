@@ -67,6 +67,10 @@ type Options struct {
 	// Launched returns the class of the kernels whose launching calls are wanted, false where
 	// those of all GPU rows are. nil: of all.
 	Launched func(*event.Header) (event.Class, bool)
+	// HostClasses returns the classes of API calls and NVTX ranges that are wanted of what has
+	// this header, false for all: rows of others are left out. The header counts them
+	// nevertheless. nil: all.
+	HostClasses func(*event.Header) (event.ClassSet, bool)
 	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
 	// What does not fit goes to a temporary file.
 	Memory int64

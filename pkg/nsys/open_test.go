@@ -422,3 +422,38 @@ func digest(t *testing.T, path string) string {
 		}
 	}
 }
+
+// With HostClasses the calls and ranges of other classes are left out, and nothing else; the
+// header counts them nevertheless.
+func TestHostClasses(t *testing.T) {
+	left := 0
+	for seed := range uint64(10) {
+		tr, opt := sim.Random(2000 + seed)
+		path, _ := written(t, tr, opt)
+		header, all := read(t, path)
+		classes := event.ClassesOf(event.Launch, event.StepMarker)
+		few := func(*event.Header) (event.ClassSet, bool) { return classes, true }
+		var want []row
+		for _, r := range all {
+			kind, class := r[event.ColKind], event.ClassCode(r[event.ColClass])
+			if kind != "api" && kind != "nvtx" || class >= 0 && classes.Has(class) {
+				want = append(want, r)
+			}
+		}
+		left += len(all) - len(want)
+		h, got := readWith(t, Options{HostClasses: few}, path)
+		if !slices.Equal(got, want) {
+			t.Errorf("seed %d: %d rows of %d, want %d", seed, len(got), len(all), len(want))
+		}
+		if h.Rows(event.API) != header.Rows(event.API) || h.Rows(event.NVTX) != header.Rows(event.NVTX) {
+			t.Errorf("seed %d: the header counts %d calls and %d ranges, want %d and %d", seed, h.Rows(event.API), h.Rows(event.NVTX), header.Rows(event.API), header.Rows(event.NVTX))
+		}
+		none := func(*event.Header) (event.ClassSet, bool) { return 0, false }
+		if _, got := readWith(t, Options{HostClasses: none}, path); !slices.Equal(got, all) {
+			t.Errorf("seed %d: %d rows where all are wanted, want %d", seed, len(got), len(all))
+		}
+	}
+	if left == 0 {
+		t.Error("no row was left out")
+	}
+}

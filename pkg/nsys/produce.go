@@ -71,6 +71,9 @@ func (r *Reader) newEmitter(report int) *emitter {
 	if r.opts.Launched != nil {
 		e.launched, e.fewLaunched = r.opts.Launched(&r.header)
 	}
+	if r.opts.HostClasses != nil {
+		e.hostClasses, e.fewHost = r.opts.HostClasses(&r.header)
+	}
 	return e
 }
 

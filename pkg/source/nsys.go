@@ -47,7 +47,8 @@ var (
 // openNsys opens exports of any form, numbering their ranks together.
 func openNsys(paths []string, opt *Options) (*Input, error) {
 	r, err := nsys.Open(paths, nsys.Options{
-		Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Columns: opt.Columns, Launched: opt.Launched, Host: opt.Host, Callers: opt.Callers,
+		Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Host: opt.Host, Callers: opt.Callers,
+		Columns: opt.Columns, Launched: opt.Launched, HostClasses: opt.HostClasses,
 	})
 	if err != nil {
 		return nil, err

@@ -78,6 +78,10 @@ type Options struct {
 	// has this header, false where those of all GPU rows are. nil: of all. It is no more than a
 	// saving, which only reports of Nsight Systems make.
 	Launched func(*event.Header) (event.Class, bool)
+	// HostClasses returns the classes of API calls and NVTX ranges that are looked at of what
+	// has this header, false where all are. nil: all. It is no more than a saving, which only
+	// reports of Nsight Systems make.
+	HostClasses func(*event.Header) (event.ClassSet, bool)
 	// Host are the kinds of rows about host threads that are wanted, of event.OS and
 	// event.Run: reading them takes time, and few filters look at them. Streams and
 	// checkpoints have what they have.

@@ -20,6 +20,15 @@ func Launched(h *event.Header, opt Options) (event.Class, bool) {
 	return event.Allreduce, method == Allreduce && !structured(h, &opt)
 }
 
+// HostClasses returns the classes of API calls and NVTX ranges that finding its steps looks
+// at, false where it looks at all: where structure tells steps, rows of any class count among
+// those that it is learned from.
+func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
+	method, _, _ := choose(h, &opt)
+	few := method == NVTX || method == Allreduce && !structured(h, &opt)
+	return event.ClassesOf(event.Launch, event.GraphLaunch, event.APISync, event.StepMarker), few && opt.Marker == ""
+}
+
 // structured says whether a rank may have to be told its steps by structure.
 func structured(h *event.Header, opt *Options) bool {
 	if opt.Gap > 0 {
