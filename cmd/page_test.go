@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -34,7 +36,7 @@ addEventListener("load", () => {
     const zoom = page.querySelector(".tools button"), inner = page.querySelector("svg.zoom");
     if (zoom) zoom.click();
     return {
-      wide, small, bare, figures: page.querySelectorAll("figure").length, tables: page.querySelectorAll("table").length, headings: page.querySelectorAll("h2").length,
+      wide, small, bare, figures: [...page.querySelectorAll("figcaption")].map((c) => c.textContent), tables: page.querySelectorAll("table").length, headings: page.querySelectorAll("h2").length,
       requests: frame.contentWindow.performance.getEntriesByType("resource").length, scroll: root.scrollWidth, text: page.querySelector("main").innerText.length,
       zoomed: zoom ? inner.getAttribute("width") : "", injected: page.querySelectorAll("img, iframe, object, link[rel=stylesheet], script").length, title: page.title,
     };
@@ -45,9 +47,9 @@ addEventListener("load", () => {
 
 // inspected is what is found in a frame.
 type inspected struct {
-	Wide, Small, Bare                                           []string
-	Figures, Tables, Headings, Requests, Scroll, Text, Injected int
-	Zoomed, Title                                               string
+	Wide, Small, Bare, Figures                         []string
+	Tables, Headings, Requests, Scroll, Text, Injected int
+	Zoomed, Title                                      string
 }
 
 // makeHostile copies an export and makes names in it what a browser would obey.
@@ -75,11 +77,28 @@ func makeHostile(t *testing.T, from, to, text string) {
 	}
 }
 
-// pages are those that are looked at, and how many figures each has at least.
+// pages are those that are looked at, and how the captions of their figures begin.
 var pages = []struct {
-	name  string
-	least int
-}{{"verdict", 8}, {"gaps", 9}, {"diff", 5}, {"hostile", 9}}
+	name    string
+	figures []string
+}{
+	{"verdict", []string{"Metrics against their limits", "Metrics against their limits", "Metrics against their limits", "Steps over time", "Ranks compared", medianStep, contextStep, slowest, nextSlowest}},
+	{"gaps", gapsFigures},
+	{"diff", []string{"From baseline to target", "Wall time of steps: share", "Wall time of steps over time", "Baseline, a generation step", "Target, a generation step", "Changes per step of operations, with 95\u00a0% intervals"}},
+	{"hostile", gapsFigures},
+}
+
+const (
+	medianStep  = "A generation step of median length"
+	contextStep = "A context step of median length"
+	slowest     = "The slowest step"
+	nextSlowest = "The next slowest step"
+)
+
+var gapsFigures = []string{
+	"Steps over time: GPU busy, and idle by cause", "Ranks compared: GPU busy, and idle by cause", "Idle time by rank, phase, cause, and where it arises",
+	medianStep, contextStep, slowest, nextSlowest, "Time in gaps by their length", "The repeated unit", "Lateness per rank and step",
+}
 
 // TestPagesInBrowser opens the pages of all reports in Chromium.
 func TestPagesInBrowser(t *testing.T) {
@@ -139,7 +158,7 @@ func lookAtFrames(t *testing.T, chromium *browser, dir string) {
 		if len(f.Small) > 0 {
 			t.Errorf("%s: text is too small: %q", name, f.Small)
 		}
-		if f.Figures < p.least || len(f.Bare) > 0 || f.Tables < f.Figures || f.Headings < 3 || f.Text < 1000 {
+		if !slices.EqualFunc(f.Figures, p.figures, strings.HasPrefix) || len(f.Bare) > 0 || f.Tables < len(f.Figures) || f.Headings < 3 || f.Text < 1000 {
 			t.Errorf("%s: %+v", name, f)
 		}
 		if f.Requests > 0 || f.Injected != 1 || f.Title == "pwned" {

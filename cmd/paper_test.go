@@ -48,7 +48,7 @@ func lookAtPaper(t *testing.T, chromium *browser, dir string) {
 			Blocks          [][]string
 			Cells, Controls []string
 		}
-		if chromium.eval(t, printed, &want); len(want.Controls) > 0 || len(want.Blocks) < p.least || len(want.Cells) < 8 {
+		if chromium.eval(t, printed, &want); len(want.Controls) > 0 || len(want.Blocks) < len(p.figures) || len(want.Cells) < 8 {
 			t.Errorf("%s: %d figures and tables, one of %d cells, and to be clicked: %q", p.name, len(want.Blocks), len(want.Cells), want.Controls)
 		}
 		var pdf struct{ Data []byte }

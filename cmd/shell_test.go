@@ -159,8 +159,13 @@ func TestCompletion(t *testing.T) {
 				{"verdict --trace gro", "verdict --trace grown.sqlite"},
 				{"hostbound verd", "hostbound verdict"},
 				{"hostbound gaps --by gr", "hostbound gaps --by graph"},
+				{"isolate --kind kernel,memc", "isolate --kind kernel,memcpy"},
 			} {
 				sh.shows(c[1], "C-u", c[0], "Tab")
+			}
+			// What is in the input is not known before it is read, and no file is a rank.
+			for _, typed := range []string{"verdict --rank gr", "verdict --rank=gr", "verdict --label gr", "verdict --by gro"} {
+				sh.shows(typed+"xyz", "C-u", typed, "Tab", "xyz")
 			}
 		})
 	}

@@ -149,7 +149,8 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	}
 	defer c.end()
 	status := 0
-	app := c.parser(cmd, args)
+	app, typed := c.parser(cmd), args
+	app.BashComplete = func(*cli.Context) { status = complete(cmd, typed, stdout) }
 	app.Action = func(flags *cli.Context) (err error) {
 		c.flags, c.Files = flags, flags.Args().Slice()
 		status, err = c.answer(cmd, name)
@@ -169,15 +170,14 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	return status
 }
 
-// parser returns what reads the command line of a command, and completes.
-func (c *Call) parser(cmd *Command, args []string) *cli.App {
+// parser returns what reads the command line of a command.
+func (c *Call) parser(cmd *Command) *cli.App {
 	app := &cli.App{
 		Name:                      cmd.Name,
 		HideHelp:                  true,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,
 		EnableBashCompletion:      true,
-		BashComplete:              func(*cli.Context) { complete(cmd, args, c.Stdout) },
 		Reader:                    c.Stdin,
 		Writer:                    c.Stdout,
 		ErrWriter:                 c.Stderr,

@@ -32,6 +32,7 @@ var echo = &cli.Command{
 		{Name: "wait", Usage: "`TIME`", Default: time.Second, Group: "Waiting"},
 		{Name: "share", Usage: "`SHARE`", Default: 0.5, Group: "Waiting"},
 		{Name: "loud", Usage: "shout", Default: false},
+		{Name: "on", Usage: "`DAYS`", List: true, Values: []string{"mon", "tue", "thu"}},
 		{Name: "map", Usage: "read `FILE`", File: cli.Reads},
 		{Name: "odd", Usage: "`NUMBER`", Check: func(v string) error {
 			if strings.HasSuffix(v, "1") {
@@ -150,19 +151,26 @@ func TestManual(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
+		stop int // 1 where files are not to be offered
 	}{
-		{[]string{"--by", ""}, "day\nweek\n"},
-		{[]string{"a", "--by", "=", "w"}, "week\n"},
-		{[]string{"--by", "="}, "day\nweek\n"},
-		{[]string{"--by=w"}, "--by=week\n"},
-		{[]string{"a", "--lo"}, "--loud\tshout\n"},
-		{[]string{"--ma"}, "--map\tread FILE\n"},
-		{[]string{"--map", ""}, ""},
-		{[]string{"--nothing", ""}, ""},
-		{[]string{""}, ""},
-		{nil, ""},
+		{[]string{"--by", ""}, "day\nweek\n", 0},
+		{[]string{"a", "--by", "=", "w"}, "week\n", 0},
+		{[]string{"--by", "="}, "day\nweek\n", 0},
+		{[]string{"--by=w"}, "--by=week\n", 0},
+		{[]string{"--by", "month"}, "", 1},
+		{[]string{"--on", "mon,t"}, "mon,tue\nmon,thu\n", 0},
+		{[]string{"--on=mon,t"}, "--on=mon,tue\n--on=mon,thu\n", 0},
+		{[]string{"--n", ""}, "", 1},
+		{[]string{"--n=3"}, "", 1},
+		{[]string{"a", "--lo"}, "--loud\tshout\n", 0},
+		{[]string{"--ma"}, "--map\tread FILE\n", 0},
+		{[]string{"--map", ""}, "", 0},
+		{[]string{"--loud", ""}, "", 0},
+		{[]string{"--nothing", ""}, "", 0},
+		{[]string{""}, "", 0},
+		{nil, "", 0},
 	} {
-		if status, words, said := run(append(c.args, "--generate-bash-completion")...); status != 0 || words != c.want {
+		if status, words, said := run(append(c.args, "--generate-bash-completion")...); status != c.stop || words != c.want {
 			t.Errorf("%q completes to %q, %d, %s", c.args, words, status, said)
 		}
 	}

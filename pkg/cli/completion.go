@@ -13,18 +13,22 @@ var shells = []string{"bash", "zsh", "fish"}
 const completeArgument = "--generate-bash-completion"
 
 // scripts ask the command itself for its flags and their values, a line each with
-// a tab before what a flag is for; where there are none, shells offer files.
+// a tab before what a flag is for; where there are none, shells offer files, unless the
+// command ends with another status than 0, as it does where no file is wanted.
 var scripts = map[string]string{
 	"bash": `_%[1]s_complete() {
-  local IFS=$'\n'
-  COMPREPLY=($("${COMP_WORDS[0]}" "${COMP_WORDS[@]:1:COMP_CWORD}" --generate-bash-completion 2>/dev/null | cut -f 1))
+  local IFS=$'\n' found
+  found=$("${COMP_WORDS[0]}" "${COMP_WORDS[@]:1:COMP_CWORD}" --generate-bash-completion 2>/dev/null) || compopt +o bashdefault +o default
+  COMPREPLY=($(cut -f 1 <<<"$found"))
 }
 complete -o bashdefault -o default -F _%[1]s_complete %[1]s
 `,
 	"zsh": `#compdef %[1]s
 _%[1]s() {
+  local said
   local -a found
-  found=("${(@f)$("${words[1]}" "${(@)words[2,CURRENT]}" --generate-bash-completion 2>/dev/null | cut -f 1)}")
+  said=$("${words[1]}" "${(@)words[2,CURRENT]}" --generate-bash-completion 2>/dev/null) || return
+  found=("${(@f)$(cut -f 1 <<<"$said")}")
   if [[ -n "$found" ]]; then compadd -- "${found[@]}"; else _files; fi
 }
 if [[ "$funcstack[1]" == _%[1]s ]]; then _%[1]s "$@"; else compdef _%[1]s %[1]s; fi
@@ -33,6 +37,7 @@ if [[ "$funcstack[1]" == _%[1]s ]]; then _%[1]s "$@"; else compdef _%[1]s %[1]s;
   set -l last (commandline -ct)
   set -l words (commandline -opc) $last
   set -l found ($words[1] $words[2..-1] --generate-bash-completion 2>/dev/null)
+  or return
   if set -q found[1]
     printf '%%s\n' $found
   else
@@ -57,8 +62,9 @@ func writeCompletion(name, shell string, w io.Writer) error {
 	return err
 }
 
-// complete writes what the last of the words before completeArgument may become.
-func complete(cmd *Command, args []string, w io.Writer) {
+// complete writes what the last of the words before completeArgument may become, and returns
+// the status with which the command ends.
+func complete(cmd *Command, args []string, w io.Writer) int {
 	var words []string
 	given := args[:len(args)-1]
 	for i, a := range given {
@@ -70,37 +76,55 @@ func complete(cmd *Command, args []string, w io.Writer) {
 		}
 	}
 	if len(words) == 0 {
-		return
+		return 0
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
 	if name, value, has := strings.Cut(last, "="); has && strings.HasPrefix(name, "--") {
-		cmd.completeValue(name, value, name+"=", w)
-		return
+		return cmd.completeValue(cmd.valued(name), value, name+"=", w)
 	}
-	if len(before) > 0 && cmd.completeValue(before[len(before)-1], last, "", w) {
-		return
+	if len(before) > 0 {
+		if f := cmd.valued(before[len(before)-1]); f != nil {
+			return cmd.completeValue(f, last, "", w)
+		}
 	}
 	for _, f := range cmd.allFlags() {
 		if strings.HasPrefix(last, "-") && strings.HasPrefix("--"+f.Name, last) && !f.hidden {
 			fmt.Fprintf(w, "--%s\t%s\n", f.Name, f.purpose())
 		}
 	}
+	return 0
 }
 
-// completeValue writes, after prefix, the values of a flag that begin as given, and
-// tells whether arg is a flag that takes a value.
-func (cmd *Command) completeValue(arg, begin, prefix string, w io.Writer) bool {
+// valued returns the flag that an argument is if it takes a value that may follow, or nil.
+func (cmd *Command) valued(arg string) *Flag {
 	if len(arg) < 2 || arg[0] != '-' {
-		return false
+		return nil
 	}
 	f, _, has := cmd.flagOf(arg)
 	if f == nil || has || f.isBool() {
-		return false
+		return nil
+	}
+	return f
+}
+
+// completeValue writes, after prefix, the values of a flag that begin as given, of a list
+// its last one. It returns a status, which is 1 where there are none and no file will do.
+func (cmd *Command) completeValue(f *Flag, begin, prefix string, w io.Writer) int {
+	if f == nil {
+		return 0
+	}
+	if k := strings.LastIndexByte(begin, ',') + 1; f.List {
+		prefix, begin = prefix+begin[:k], begin[k:]
+	}
+	status := 1
+	if f.File != NoFile || strings.Contains(f.Usage, "FILE`") || strings.Contains(f.Usage, "DIR`") {
+		status = 0
 	}
 	for _, v := range f.Values {
 		if strings.HasPrefix(v, begin) {
+			status = 0
 			fmt.Fprintln(w, prefix+v)
 		}
 	}
-	return true
+	return status
 }

@@ -21,7 +21,8 @@ type Flag struct {
 	// []string (one each time that it is given), int, int64, uint64, float64, bool
 	// or time.Duration. nil is the empty string.
 	Default any
-	// Values are all that the flag takes, in the order of the manual. nil: any.
+	// Values are all that the flag takes, in the order of the manual. nil: any. Of a
+	// list they are what it may hold, which Check or the command checks.
 	Values []string
 	// Check says what is wrong with a value that was given, before the command
 	// begins. nil: nothing is.
@@ -170,7 +171,7 @@ func (f *Flag) checkValues(value string) error {
 	switch {
 	case f.File != NoFile:
 		return NotEmpty(f.Name)(value)
-	case len(f.Values) == 0 || slices.Contains(f.Values, value):
+	case len(f.Values) == 0 || f.List || slices.Contains(f.Values, value):
 		return nil
 	}
 	return Misuse("unknown --"+f.Name+" "+value, "--"+f.Name+" takes "+Or(f.Values))

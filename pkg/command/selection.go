@@ -30,7 +30,7 @@ var choiceFlags = []cli.Flag{
 	{Name: "rank", List: true, Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
 	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time with its unit such as 1.5s", Group: choosingRows},
 	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
-	{Name: "kind", List: true, Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all kinds", Group: choosingRows},
+	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all kinds", Group: choosingRows},
 }
 
 // selection is what the flags choose.
