@@ -108,18 +108,22 @@ func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
 // that are no ranks. It counts the rows about host threads of each rank, with those that nobody
 // wants.
 func (r *report) addHost() error {
-	for n := range r.runs {
-		p, slot := &r.runs[n], r.slots[n]
-		f, counts := &event.RankFacts{}, [event.MaxKinds]int64{} // of nobody
-		if slot == noSlot {
+	err := together(len(r.runs), func(n int) error {
+		p := &r.runs[n]
+		if r.slots[n] == noSlot {
 			p.events = slices.DeleteFunc(p.events, func(run *spill.Run) bool { return eventTables[run.Tag].host })
-		} else {
+		}
+		return r.addRuns(int32(n), p)
+	})
+	if err != nil {
+		return r.explain(err)
+	}
+	for n := range r.runs {
+		f, counts := &event.RankFacts{}, [event.MaxKinds]int64{} // of nobody
+		if slot := r.slots[n]; slot != noSlot {
 			f, counts = &r.info.RankFacts[slot], r.dropped[n]
 		}
-		if err := r.addRuns(int32(n), p); err != nil {
-			return r.explain(err)
-		}
-		for _, run := range p.events {
+		for _, run := range r.runs[n].events {
 			t := &eventTables[run.Tag]
 			if !t.host {
 				continue
@@ -181,7 +185,7 @@ func (r *report) addRuns(process int32, p *runs) error {
 	if len(p.switches) == 0 || r.info.NoSwitches == event.SwitchesDeduced { // which are not from the scheduler
 		return nil
 	}
-	m, err := spill.NewMerge(r.store, p.switches, r.limits.fanIn)
+	m, err := spill.NewMerge(r.store, p.switches, r.limits.fanIn/maxLoaders)
 	if err != nil {
 		return err
 	}
