@@ -93,7 +93,7 @@ func (c *Comparison) topicAdvices() (all []adviceFor) {
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		topic, advice := c.opt.Sources.advice(r.Name)
-		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
+		if r.grown() == 0 || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
 			continue
 		}
 		seen[topic] = true
@@ -101,9 +101,9 @@ func (c *Comparison) topicAdvices() (all []adviceFor) {
 		total := 0.0
 		for j := i; j < len(c.Operations); j++ {
 			o := &c.Operations[j]
-			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && o.Rename == "" && c.ownWork(o) {
+			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && c.ownWork(o) {
 				names = append(names, o.Name)
-				total += *o.Delta
+				total += o.grown()
 			}
 		}
 		all = append(all, adviceFor{total, fmt.Sprintf("%s (%s per step): %s", strings.Join(names, ", "), change(total), advice)})

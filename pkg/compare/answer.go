@@ -73,6 +73,10 @@ type Row struct {
 	// Source is the function that the range comes from, where known.
 	Source string `json:"source_function,omitempty"`
 
+	// net is what is left of the change where other rows took the place of this one, or it
+	// that of others; nil where none did.
+	net *float64
+
 	effective float64 // how many independent steps the samples are worth
 	// beyond is the change of rows that no change of level inside either run explains, nil
 	// for others.

@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -45,15 +44,12 @@ type causeChange struct {
 
 // grownCauses are the causes whose idle time grew beyond the noise, the largest
 // growth first. Sites are added up that grew beyond the noise themselves: a cause
-// of which each site changed a little is not among them. Of what another name took the
-// place of only the difference counts.
+// of which each site changed a little is not among them.
 func (c *Comparison) grownCauses() []causeChange {
 	var all []causeChange
-	was := c.idleOfRenamed()
 	for i := range c.Idle {
 		r := &c.Idle[i]
-		before := was[i]
-		if r.grown() == 0 || before != nil && r.delta()+before.delta() <= math.Hypot(r.CI.half(), before.CI.half()) {
+		if r.grown() == 0 {
 			continue
 		}
 		k := slices.IndexFunc(all, func(g causeChange) bool { return g.cause == r.Cause })
@@ -62,15 +58,8 @@ func (c *Comparison) grownCauses() []causeChange {
 			all = append(all, causeChange{cause: r.Cause})
 		}
 		g := &all[k]
-		for _, one := range []*IdleRow{r, before} {
-			if one == nil {
-				continue
-			}
-			g.delta += one.delta()
-			if d := one.InterStep.Delta; d != nil {
-				g.inter += *d
-			}
-		}
+		g.delta += r.grown()
+		g.inter += r.inter()
 		g.rows = append(g.rows, r)
 	}
 	slices.SortStableFunc(all, func(a, b causeChange) int { return cmp.Compare(b.delta, a.delta) })
@@ -142,11 +131,8 @@ func (c *Comparison) explainCauses() {
 func (c *Comparison) explainLikely() {
 	all := max(c.summary(wall).grown(), c.summary(idleTime).grown())
 	for i := range c.Idle {
-		if r := &c.Idle[i]; all > 0 && 2*r.delta() >= all && r.CI != nil && r.CI[0] > 0 {
-			g := causeChange{r.Cause, r.delta(), 0, []*IdleRow{r}}
-			if d := r.InterStep.Delta; d != nil {
-				g.inter = *d
-			}
+		if r := &c.Idle[i]; all > 0 && r.net == nil && 2*r.delta() >= all && r.CI != nil && r.CI[0] > 0 {
+			g := causeChange{r.Cause, r.delta(), r.inter(), []*IdleRow{r}}
 			c.say("Most of the growth is %s, 95 %% interval %s to %s, which may be chance among so many causes.", g.String(), change(r.CI[0]), change(r.CI[1]))
 		}
 	}
@@ -178,9 +164,9 @@ func (c *Comparison) ownWork(r *Row) bool {
 		switch one := &c.Idle[i]; {
 		case one.grown() == 0:
 		case one.within(r.Name):
-			own += *one.Delta
+			own += one.grown()
 		case one.Cause == waitsForGIL || one.Cause == collects:
-			others += *one.Delta
+			others += one.grown()
 		}
 	}
 	return 2*own >= *r.Exposed.Delta || own >= others
@@ -194,6 +180,18 @@ func (c *Comparison) awaitsGPU(r *Row) bool {
 	}
 	hidden := r.grown() - *r.Exposed.Delta
 	return 2*hidden > r.grown() && 2*c.summary(busyTime).grown() >= hidden
+}
+
+// inter is the part between steps of what is left of a change.
+func (r *IdleRow) inter() float64 {
+	d := r.InterStep.Delta
+	switch {
+	case d == nil:
+		return 0
+	case r.net != nil:
+		return *d * *r.net / *r.Delta
+	}
+	return *d
 }
 
 // within tells whether idle time arose in ranges of a name.

@@ -36,13 +36,20 @@ func (c *Comparison) summary(name string) *Row {
 	panic("BUG: no summary row " + name)
 }
 
-// grown is by how much a row has grown beyond the noise, 0 where it has not.
-func (r *Row) grown() float64 {
-	if r.Significant && *r.Delta > 0 {
+// moved is by how much a row has changed beyond the noise, 0 where it has not. Of what has
+// another name it is the change of both names together.
+func (r *Row) moved() float64 {
+	switch {
+	case r.net != nil:
+		return *r.net
+	case r.Significant:
 		return *r.Delta
 	}
 	return 0
 }
+
+// grown is by how much a row has grown beyond the noise, 0 where it has not.
+func (r *Row) grown() float64 { return max(0, r.moved()) }
 
 // delta is the change of a row, 0 where it is not known.
 func (r *Row) delta() float64 {
@@ -163,10 +170,8 @@ func (c *Comparison) explain() {
 	c.explainCauses()
 	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) })
 	c.sayMovers("Operations that take longer, but not by their own work: %s.", func(r *Row) bool { return r.grown() > 0 && !c.ownWork(r) })
-	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.Significant && *r.Delta < 0 })
-	for _, r := range c.Renames {
-		c.say("%s (%s).", r, change(r.Delta))
-	}
+	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
+	c.sayRenames()
 	if !c.Runs.repeated() {
 		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes at least two runs per side; the baseline has %d, the target %d.", c.Runs.Baseline, c.Runs.Target)
 	}
@@ -213,7 +218,7 @@ func (c *Comparison) sayMovers(format string, of func(*Row) bool) {
 		case len(parts) >= most:
 			more++
 		default:
-			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(*r.Delta)))
+			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(r.moved())))
 		}
 	}
 	if more > 0 {

@@ -90,6 +90,9 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 	if err := r.tellable(g); err != nil {
 		return false, "", err
 	}
+	if r.Target == nil && r.Rename != "" {
+		return false, "", fmt.Errorf("condition %q is undecided: the target seems to call it %s", g.text, r.Rename)
+	}
 	failed = r.exceeds(g)
 	return failed, r.found(), nil
 }
@@ -139,7 +142,7 @@ func (c *Comparison) find(name string) *Row {
 
 // exceeds tells whether a row has grown beyond a limit.
 func (r *Row) exceeds(g Gate) bool {
-	if r.grown() == 0 || r.CI == nil {
+	if !r.Significant || r.CI == nil {
 		return false
 	}
 	limit := g.limit

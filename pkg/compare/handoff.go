@@ -47,7 +47,7 @@ func (c *Comparison) topCauses() {
 	for _, g := range c.grownCauses() {
 		for _, r := range g.rows {
 			if len(c.Handoff.TopIdleCauses) < topOps {
-				c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, handoff.IdleCause{Cause: r.Cause, Site: r.Site, Delta: r.Delta, InterStep: r.InterStep.Delta})
+				c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, handoff.IdleCause{Cause: r.Cause, Site: r.Site, Delta: new(r.grown()), InterStep: new(r.inter())})
 			}
 		}
 	}
@@ -57,11 +57,11 @@ func (c *Comparison) topCauses() {
 func (c *Comparison) topRegressions() {
 	for i := range c.Operations {
 		r := &c.Operations[i]
-		if r.grown() == 0 || r.Rename != "" || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
+		if r.grown() == 0 || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
 			continue
 		}
 		c.Handoff.TopRegressingOps = append(c.Handoff.TopRegressingOps, handoff.Operation{
-			Name: r.Name, Delta: *r.Delta, Function: handoff.OrNull(r.Source), File: handoff.OrNull(c.opt.Sources.File(r.Name)),
+			Name: r.Name, Delta: r.grown(), Function: handoff.OrNull(r.Source), File: handoff.OrNull(c.opt.Sources.File(r.Name)),
 		})
 	}
 }
@@ -79,7 +79,7 @@ func (c *Comparison) firstTarget() *string {
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		weight := r.grown()
-		if r.Rename != "" || !c.ownWork(r) {
+		if !c.ownWork(r) {
 			weight = 0
 		}
 		switch {
@@ -88,7 +88,7 @@ func (c *Comparison) firstTarget() *string {
 			if v := c.opt.Verdict; v != nil && v.HostPrepConfirmed != nil && *v.HostPrepConfirmed && isPrep(r.Name) {
 				weight += *c.Steady.Baseline.Wall
 			}
-		case weight > 0 && r.Self.Delta != nil:
+		case weight > 0 && r.net == nil && r.Self.Delta != nil:
 			weight = *r.Self.Delta
 		}
 		if weight > most {

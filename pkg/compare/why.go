@@ -117,11 +117,11 @@ func (c *Comparison) grownWhys() []whyChange {
 			k = len(all)
 			all = append(all, g)
 		}
-		all[k].delta += *r.Delta
+		all[k].delta += r.grown()
 		all[k].rows = append(all[k].rows, r)
 	}
 	for k := range all {
-		if g := &all[k]; 2**g.rows[0].Delta >= g.delta { // the largest: rows are in that order
+		if g := &all[k]; 2*g.rows[0].grown() >= g.delta { // the largest: rows are in that order
 			g.cause = g.rows[0].Cause
 		}
 	}
@@ -228,7 +228,7 @@ func (c *Comparison) waits(r *Row) bool {
 	for i := range c.IdleWhy {
 		one := &c.IdleWhy[i]
 		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && hoststate.TreatmentOf(*one.Why) != nil {
-			waited += *one.Delta
+			waited += one.grown()
 		}
 	}
 	return c.moreIdle() && waited > 0 && 2*waited >= r.grown()
