@@ -183,7 +183,7 @@ func (c *Comparison) explainWall() {
 	switch {
 	case w.Significant:
 		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
-			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Signed(report.Percent(*w.DeltaPercent/100)), change(w.CI[0]), change(w.CI[1]),
+			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Change(*w.DeltaPercent/100), change(w.CI[0]), change(w.CI[1]),
 			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
 	case w.Unknown != "":
 		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.Unknown)

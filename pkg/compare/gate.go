@@ -169,7 +169,7 @@ func (r *Row) found() string {
 	}
 	percent := ""
 	if r.DeltaPercent != nil {
-		percent = " (" + report.Signed(report.Percent(*r.DeltaPercent/100)) + ")"
+		percent = " (" + report.Change(*r.DeltaPercent/100) + ")"
 	}
 	word := "beyond the noise"
 	if !r.Significant {

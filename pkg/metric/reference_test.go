@@ -1,6 +1,7 @@
 package metric_test
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -82,6 +83,9 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 		if any && res.Prep == "" {
 			res.Prep = name
 		}
+	}
+	if opt.Prep != "" && res.Prep == "" {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", opt.Prep))
 	}
 	var all figures
 	for _, ref := range ranks {

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -155,6 +156,9 @@ func (c *computer) result() *Result {
 		steps += r.walk.Steps.Len()
 	}
 	c.decideWindow(res, steps)
+	if c.anyRange && res.Prep == "" {
+		c.warn(res, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", c.prep[0]))
+	}
 	var all, apart figures
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)
@@ -188,6 +192,12 @@ func (c *computer) result() *Result {
 	return res
 }
 
+// warn says something at once, and in what is made of the result.
+func (c *computer) warn(res *Result, w string) {
+	c.opt.Log(w)
+	res.Warnings = append(res.Warnings, w)
+}
+
 // decideWindow decides what the aggregate is of, and says where it is the whole trace
 // for want of steps.
 func (c *computer) decideWindow(res *Result, steps int) {
@@ -195,9 +205,7 @@ func (c *computer) decideWindow(res *Result, steps int) {
 		res.Window = WindowTrace
 	}
 	if steps == 0 && res.Method != "" {
-		const w = "no steps were found: the figures are of the whole trace"
-		c.opt.Log(w)
-		res.Warnings = append(res.Warnings, w)
+		c.warn(res, "no steps were found: the figures are of the whole trace")
 		res.Method, res.NoSteps = "", true
 	}
 	res.NoSteps = res.NoSteps || c.opt.NoSteps

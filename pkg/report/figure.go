@@ -42,6 +42,15 @@ func Percent(ratio float64) string { return fixed(100*ratio, percentDecimals) + 
 
 const percentDecimals = 1
 
+// Change shows by how much of itself something grew: in per cent, and from many times on
+// what became of it, "×4953", as nobody reads "+495262.5 %".
+func Change(ratio float64) string {
+	if ratio >= 10 && finite(ratio) {
+		return "×" + digits(1+ratio)
+	}
+	return Signed(Percent(ratio))
+}
+
 // Signed puts a plus sign before a figure that grew.
 func Signed(shown string) string {
 	if shown == "" || strings.ContainsAny(shown[:1], "-+?<>") || strings.Trim(strings.Fields(shown)[0], "0.") == "" {
@@ -152,6 +161,9 @@ func (s scale) cell(c *Column, v *Cell) string {
 	case words, label:
 		return printable(v.text)
 	case number:
+		if c.Kind == Ratio && c.Signed {
+			return Change(v.low)
+		}
 		text = s.show(c, v.low)
 	case interval:
 		if !finite(v.low) && !finite(v.high) {

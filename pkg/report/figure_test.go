@@ -27,6 +27,11 @@ func TestSentenceFigures(t *testing.T) {
 			t.Errorf("%v is %q, want %q", ratio, got, want)
 		}
 	}
+	for ratio, want := range map[float64]string{0.123: "+12.3 %", -0.5: "-50.0 %", 0: "0.0 %", 9.99: "+999.0 %", 10: "×11.0", 4952.625: "×4954", math.Inf(1): "?"} {
+		if got := Change(ratio); !strings.HasPrefix(got, want) {
+			t.Errorf("a change by %v is %q, want %q", ratio, got, want)
+		}
+	}
 	for in, want := range map[string]string{"1.5": "+1.5", "-1.5": "-1.5", "0.00": "0.00", "0 µs": "0 µs", "?": "?", "< 0.1": "< 0.1", "> -0.1 %": "> -0.1 %", "": ""} {
 		if got := Signed(in); got != want {
 			t.Errorf("%q with a sign is %q, want %q", in, got, want)

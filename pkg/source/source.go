@@ -253,7 +253,11 @@ func inspect(path string) (*File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case len(f.Head) == 0:
-		return nil, refused("write it again: "+unknown(path).Again, "%s: empty input", path)
+		again := "what is to write it failed, or has yet to begin"
+		if format := unknown(path); format != &nsysDatabase || strings.EqualFold(filepath.Ext(path), ".sqlite") {
+			again = format.Again
+		}
+		return nil, refused("write it again: "+again, "%s: empty input", path)
 	}
 	return f, nil
 }
