@@ -64,6 +64,10 @@ type mixture struct {
 func (w *Estimator) mix(a, b *Estimate, pooled bool) mixture {
 	reach := max(a.Steps, b.Steps)
 	x, y := w.table(a, reach), w.table(b, reach)
+	prior := x.shapes // of the shorter one, which is believed less
+	if b.Steps < a.Steps {
+		prior = y.shapes
+	}
 	of := make([]component, len(x.shapes))
 	best := math.Inf(-1)
 	for k := range of {
@@ -88,7 +92,7 @@ func (w *Estimator) mix(a, b *Estimate, pooled bool) mixture {
 	}
 	total := 0.0
 	for k := range of {
-		of[k].weight = x.shapes[k].prior * math.Exp(of[k].weight-best)
+		of[k].weight = prior[k].prior * math.Exp(of[k].weight-best)
 		total += of[k].weight
 	}
 	m := mixture{}

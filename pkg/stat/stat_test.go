@@ -509,3 +509,31 @@ func TestTail(t *testing.T) {
 		}
 	}
 }
+
+// TestEitherWay compares runs of unlike lengths both ways: what is significant must not depend on
+// which of them is called the baseline.
+func TestEitherWay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var w Estimator
+	for _, steps := range [][2]int{{20, 60}, {40, 44}, {20, 200}, {300, 90}} {
+		var of [2]Estimate
+		var walls [2]Sequence
+		for k, n := range steps {
+			x, bins, last := make([]float64, n), make([][]float64, n), 0.0
+			for i := range x {
+				last = 0.6*last + rng.NormFloat64()
+				x[i] = 10 + last
+				bins[i] = x[i : i+1]
+			}
+			of[k], walls[k] = w.Mean(x), Sequence{Bins: bins, Steps: float64(n)}
+		}
+		there, back := w.Compare(&of[0], &of[1]), w.Compare(&of[1], &of[0])
+		if there.Delta != -back.Delta || math.Abs(there.Lo+back.Hi) > 1e-9 || math.Abs(there.Hi+back.Lo) > 1e-9 || math.Abs(there.P-back.P) > 1e-9 {
+			t.Errorf("%v steps: %+v, the other way %+v", steps, there, back)
+		}
+		there, back = w.CompareQuantiles(&walls[0], &walls[1], 0.5), w.CompareQuantiles(&walls[1], &walls[0], 0.5)
+		if math.Abs(there.Lo+back.Hi) > 1e-9 || math.Abs(there.P-back.P) > 1e-9 {
+			t.Errorf("%v steps, medians: %+v, the other way %+v", steps, there, back)
+		}
+	}
+}
