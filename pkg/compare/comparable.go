@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // minSteps is how many steps of a rank a comparison needs.
@@ -71,7 +72,7 @@ func (c *Comparison) examineSide(s *side) {
 	case n == 0:
 		c.refuse("%s has no %s steps", name, c.opt.Phase)
 	case n < minSteps:
-		c.refuse("%s has %d %s steps per rank: a comparison needs at least %d, and 20 to see much", name, n, c.opt.Phase, minSteps)
+		c.refuse("%s has %s per rank: a comparison needs at least %d, and 20 to see much", name, c.counted(n), minSteps)
 	}
 	c.examineSizes(s)
 	c.examineMarkers(s)
@@ -84,6 +85,14 @@ func (c *Comparison) examineSide(s *side) {
 	if replays := s.figures[graphLaunches].mean; replays > 0 {
 		c.warn("%s holds whole graph replays: the kernels in them are not in the figures of kernels", name)
 	}
+}
+
+// counted is a number of the chosen steps.
+func (c *Comparison) counted(n int) string {
+	if c.opt.Phase == All {
+		return report.Counted(n, "step")
+	}
+	return report.Counted(n, c.opt.Phase+" step")
 }
 
 // gpus is the number of GPUs of all ranks.
@@ -142,7 +151,7 @@ func (c *Comparison) examineLengths() {
 	}
 	for _, s := range []*side{c.base, c.target} {
 		if n := s.perRank(); n < fewTails {
-			c.warn("%s has %d %s steps per rank: too few for P99, the maximum and what happens in one step of twenty", s.run.Name, n, c.opt.Phase)
+			c.warn("%s has %s per rank: too few for P99, the maximum and what happens in one step of twenty", s.run.Name, c.counted(n))
 		}
 	}
 	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > unlikeSteps*min(n, m) {

@@ -134,12 +134,26 @@ func (c *Comparison) grownPart() string {
 	return ""
 }
 
+// mayBeAll tells whether the mean wall time may have grown, too, though that may be chance among
+// so many comparisons.
+func (c *Comparison) mayBeAll() bool {
+	w := c.summary(wall)
+	return w.CI != nil && w.CI[0] > 0
+}
+
 // fewHeadline is the conclusion where nothing changed in the mean.
 func (c *Comparison) fewHeadline() string {
 	proven, suspects, part := c.inFewSteps(true), c.inFewSteps(false), c.grownPart()
 	switch {
 	case len(proven) > 0:
 		return "in few steps: " + proven[0].Name + " in " + proven[0].Target.text()
+	case c.tailGrown() && c.mayBeAll():
+		headline := fmt.Sprintf("unknown: the slowest steps take longer, the longest %s, before %s, and perhaps all do",
+			micros(c.summary(wallMax).Target), micros(c.summary(wallMax).Baseline))
+		if part != "" {
+			headline += ": see " + part
+		}
+		return headline
 	case c.tailGrown() && len(suspects) > 0:
 		return fmt.Sprintf("in the slowest steps only: see %s in %s", suspects[0].Name, suspects[0].Target.text())
 	case c.tailGrown():

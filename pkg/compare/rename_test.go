@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/testrun"
 )
@@ -42,6 +43,37 @@ func renamed(t *testing.T, c sim.Config, longer float64, kernels bool, f func(st
 		}
 	}
 	return profileOf(t, "allreduce", paths...)
+}
+
+// TestSlowestOnly looks at a run in which each step takes longer, which the tail shows best.
+func TestSlowestOnly(t *testing.T) {
+	plain := func(seed uint64) sim.Config {
+		c := sim.Default()
+		c.Seed, c.Steps, c.Layers = seed, 40, 8
+		return c
+	}
+	after := plain(3)
+	after.Host = slices.Clone(after.Host)
+	for i := range after.Host {
+		if after.Host[i].Name == "_update_requests" {
+			after.Host[i].Mean = 400
+		}
+	}
+	c, err := compare.Compare(simulated(t, plain(1)), simulated(t, after), compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := report.Markdown(&b, c.Document(), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	said, _, _ := strings.Cut(b.String(), "\n")
+	if w := row(t, c.Summary, "wall"); w.Significant || w.CI[0] <= 0 || !row(t, c.Operations, "_update_requests").Significant {
+		t.Fatalf("wall %+v: the case is another one now", w)
+	}
+	if strings.Contains(said, "only") || !strings.Contains(said, "_update") {
+		t.Errorf("%s", said)
+	}
 }
 
 // TestOtherNames gives operations and kernels other names: that is no idle time that grew, nothing

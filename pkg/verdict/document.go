@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -178,9 +180,9 @@ var columns = []report.Column{
 // table fills in the metrics of a scope.
 func (s *Scope) table(t *report.Table) {
 	for m, name := range metric.Names {
-		limit, over, tone := "-", "-", report.Neutral
+		bound, over, tone := "-", "-", report.Neutral
 		if m <= nccl {
-			limit, over = s.limits.text(m), "no"
+			bound, over = s.limits.text(m), "no"
 			switch {
 			case s.value[m] == nil:
 				over = "-"
@@ -190,6 +192,9 @@ func (s *Scope) table(t *report.Table) {
 				over, tone = "yes", report.Bad
 			}
 		}
+		if v := s.value[m]; m <= nccl && v != nil && hidden(*v, *s.limits.at(m)) {
+			over += fmt.Sprintf(" (%s)", limit(*v))
+		}
 		if slices.Contains(s.Borderline, name) {
 			over += ", borderline"
 		}
@@ -197,7 +202,7 @@ func (s *Scope) table(t *report.Table) {
 		if i := s.interval[m]; i != nil {
 			ends = report.Range(i.Low, i.High)
 		}
-		t.Row(report.Str(name), report.Opt(s.value[m]), ends, report.Str(limit), report.Str(over).With(tone))
+		t.Row(report.Str(name), report.Opt(s.value[m]), ends, report.Str(bound), report.Str(over).With(tone))
 	}
 }
 
@@ -213,6 +218,9 @@ func (r *Report) interpretation(d *report.Section) {
 		case s.Verdict == Yes:
 			d.Item("%s: the GPUs are idle %s of the time%s; eliminating all idle time would %s.",
 				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling())
+		case s.Over > 0:
+			d.Item("%s: %s over the limit, and a YES takes 2; the GPUs are idle %s of the time.",
+				capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
 		default:
 			d.Item("%s: healthy; the GPUs are idle %s of the time.", capital(r.about(s)), percent(s.value[gpuIdle]))
 		}
@@ -326,7 +334,12 @@ func (l *Limits) text(m int) string {
 }
 
 // limit is a threshold in percent.
-func limit(v float64) string { return fmt.Sprintf("%.4g %%", 100*v) }
+func limit(v float64) string { return fmt.Sprintf("%.10g %%", 100*v) }
+
+// hidden tells whether a ratio lies on another side of a limit than it does as it is shown.
+func hidden(v, limit float64) bool {
+	return cmp.Compare(v, limit) != cmp.Compare(math.Round(1000*v)/1000, limit)
+}
 
 // percent shows a ratio, "unknown" where there is none.
 func percent(v *float64) string { return percentOr(v, "unknown") }

@@ -160,13 +160,21 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 	if run.Method == "" {
 		return
 	}
+	most := int64(0)
 	for i := range run.Ranks {
-		switch r := &run.Ranks[i]; {
+		r := &run.Ranks[i]
+		if most = max(most, r.Total); r.Benchmark != nil {
+			most = max(most, *r.Benchmark)
+		}
+		switch {
 		case r.Total == 0 && !r.Apart: // of which it was said before
 			say("rank %d has no steps and is not in the figures of steps", r.Rank)
 		case r.Benchmark == nil && r.Total > 0:
 			say("rank %d has no benchmark segment: every step is taken (%d), warm-up included", r.Rank, r.Total)
 		}
+	}
+	if most == 1 {
+		say("no rank has more than one step: the idle time from one step to the next is in no figure of steps")
 	}
 	for i := range run.Phases {
 		if p := &run.Phases[i]; p.Iterations < fewSteps {

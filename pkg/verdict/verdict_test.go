@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,6 +169,38 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestNearLimit shows what is on one side of a limit and, rounded, on it or beyond, and a scope of
+// which one metric is over its limit: it is not healthy.
+func TestNearLimit(t *testing.T) {
+	limits := Defaults()
+	if err := limits.Read(strings.NewReader(`{"aggregate": {"launch_overhead_ratio": 0.0846}}`)); err != nil {
+		t.Fatal(err)
+	}
+	in := metrics(t, plainRun, map[string][]float64{
+		metric.Aggregate: {300.02, 84.55, na, na, na, 699.98, 199.99, 0, 0}, metric.Context: {300, 0, na, na, na, 700, 0, 0, 0},
+	})
+	for i := range in.Rows {
+		in.Rows[i].Denominator *= 1000
+	}
+	var b bytes.Buffer
+	if err := report.Markdown(&b, Decide(in, limits).Document(), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| gpu_idle_ratio             | 30.0 % |   > 30 % | yes (30.002 %) |",
+		"| launch_overhead_ratio      |  8.5 % | > 8.46 % | no (8.455 %)   |",
+		"| gpu_utilization            | 70.0 % |   < 60 % | no             |",
+		"| nccl_ratio                 | 20.0 % |   > 20 % | no (19.999 %)  |",
+		"| gpu_idle_ratio             | 30.0 % | > 30 % | no         |",
+		"- Benchmark window: 1 metric over the limit, and a YES takes 2; the GPUs are idle 30.0 % of the time.",
+		"- Context steps: healthy; ",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
 func TestExitCode(t *testing.T) {
 	for verdict, want := range map[string]int{No: 0, Yes: 1, Inconclusive: 3} {
 		if got := ExitCode(verdict); got != want {
@@ -261,6 +294,18 @@ func spread(res *metric.Result, scope string, by map[string]float64) {
 		if r := &res.Rows[i]; r.Scope == scope && r.Applicable {
 			d := by[r.Metric]
 			r.Interval = &metric.Interval{Low: r.Value() - d, High: r.Value() + d}
+		}
+	}
+}
+
+// TestOneStep warns of a window that ends with its only step.
+func TestOneStep(t *testing.T) {
+	for _, benchmark := range []string{"1", "null"} {
+		run := `{"window": "benchmark", "method": "allreduce", "lanes": 1, "gpu_activity": true, "phases": [],
+			"ranks": [{"rank": 0, "total": 1, "common_size": 33, "segments": 1, "benchmark": ` + benchmark + `}]}`
+		r := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: {0.1, 0, na, na, na, 0.9, 0, 0, 0}}), Defaults())
+		if !slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "no rank has more than one step") }) {
+			t.Errorf("benchmark %s: warnings %q", benchmark, r.Warnings)
 		}
 	}
 }
