@@ -128,8 +128,7 @@ func prefixOf(header []byte, n int) prefix {
 // hash returns the number under which a shape is kept.
 func (p prefix) hash() uint64 {
 	const factor = 0x9e3779b97f4a7c15
-	a, b := p.a^bits.RotateLeft64(p.b, 21), p.c^bits.RotateLeft64(p.d, 43)
-	return (a*factor ^ bits.RotateLeft64(b*factor, 32)) * factor >> (64 - shapeBits)
+	return (p.a ^ bits.RotateLeft64(p.b, 21) ^ bits.RotateLeft64(p.c, 11) ^ bits.RotateLeft64(p.d, 43)) * factor >> (64 - shapeBits)
 }
 
 // shapeBits is the logarithm of the number of shapes that are kept. The tables
