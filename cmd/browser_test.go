@@ -43,14 +43,15 @@ func openBrowser(t *testing.T) *browser {
 	if path == "" {
 		t.Skip("no Chromium: pages are not looked at in a browser")
 	}
-	read, to, err := os.Pipe()
-	from, write, err2 := os.Pipe()
-	if err := errors.Join(err, err2); err != nil {
+	profile, err := os.MkdirTemp("", "hostbound-chromium-")
+	read, to, err2 := os.Pipe()
+	from, write, err3 := os.Pipe()
+	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute) // ends calls that hear nothing
 	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
-		"--allow-file-access-from-files", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe")
+		"--allow-file-access-from-files", "--user-data-dir="+profile, "--remote-debugging-pipe")
 	cmd.ExtraFiles = []*os.File{read, write}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -62,6 +63,12 @@ func openBrowser(t *testing.T) *browser {
 		to.Close() // ends it
 		cmd.Wait()
 		stop()
+		for range 100 { // its other processes end after it, and write until then
+			if os.RemoveAll(profile) == nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	var target struct{ TargetID string }
 	b.call(t, "Target.createTarget", `{"url": "about:blank"}`, &target)
