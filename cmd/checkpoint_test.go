@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hostbound/hostbound/pkg/cli"
 )
 
 // stages are the filters that write events, in their order.
@@ -265,4 +268,36 @@ func listFiles(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestCheckpointRemovedMeanwhile takes a data set away while it is written, as another
+// command does that writes to it: that is said, not that there is no such file.
+func TestCheckpointRemovedMeanwhile(t *testing.T) {
+	rows := must(t, nil, "nsys2arrow", generate(t, "--events", "40000", "--layers", "2"))
+	set, stderr := filepath.Join(t.TempDir(), "set"), strings.Builder{}
+	from, to := io.Pipe()
+	status := make(chan int)
+	go func() {
+		for _, cmd := range commands {
+			if cmd.Name == "isolate" {
+				status <- cli.Run(cmd, []string{"--by", "allreduce", "--checkpoint", set}, from, io.Discard, &stderr)
+			}
+		}
+	}()
+	half := len(rows) * 3 / 4
+	to.Write(rows[:half])
+	for range 1000 {
+		if _, err := os.Stat(set); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := os.RemoveAll(set); err != nil {
+		t.Fatal(err)
+	}
+	to.Write(rows[half:])
+	to.Close()
+	if got := <-status; got != 2 || !strings.Contains(stderr.String(), "were removed while they were written") || !strings.Contains(stderr.String(), "does another command write to it?") {
+		t.Errorf("status %d: %s", got, stderr.String())
+	}
 }

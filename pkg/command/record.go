@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -105,7 +106,7 @@ func (r *recorder) Next() (*event.Batch, error) {
 		return nil, err
 	}
 	if out := r.parts[part].out; out != nil {
-		return b, out.Write(b)
+		return b, r.vanished(out.Write(b))
 	}
 	return b, nil
 }
@@ -162,7 +163,16 @@ func (r *recorder) end(part int) error {
 	if r.reports == nil {
 		out.Warn(r.c.lateWarnings(r.Header()))
 	}
-	return out.Commit()
+	return r.vanished(out.Commit())
+}
+
+// vanished says who may have removed what is being written: what another command that writes
+// to the data set takes for left behind.
+func (r *recorder) vanished(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return cli.Misuse(r.c.String("checkpoint")+": files of it were removed while they were written", "does another command write to it? let one do so at a time, or give each a data set of its own")
 }
 
 // finish completes all parts, also those without rows, and then the data set.
@@ -172,7 +182,7 @@ func (r *recorder) finish() error {
 			return err
 		}
 	}
-	return r.set.Commit()
+	return r.vanished(r.set.Commit())
 }
 
 // abort takes away the parts that are not complete; those that are stay in the data set. Of
