@@ -51,10 +51,10 @@ func (c *Comparison) title() report.Text {
 // headline is the conclusion as text, with the main cause of idle time.
 func (c *Comparison) headline() string {
 	if g := c.mainWhy(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)", conclusionText[c.Conclusion], g.title(), change(g.delta))
+		return fmt.Sprintf("%s: %s (%s per step)%s", conclusionText[c.Conclusion], g.title(), change(g.delta), c.butWall())
 	}
 	if g := c.mainCause(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)", conclusionText[c.Conclusion], g.title(), change(g.delta))
+		return fmt.Sprintf("%s: %s (%s per step)%s", conclusionText[c.Conclusion], g.title(), change(g.delta), c.butWall())
 	}
 	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 && len(c.inFewSteps(true)) == 0 {
 		return fmt.Sprintf("unknown: a step takes %s longer, but neither idle nor busy time alone grew beyond the noise", report.Micros(*w.Delta))
@@ -62,7 +62,18 @@ func (c *Comparison) headline() string {
 	if c.Conclusion == None {
 		return c.fewHeadline()
 	}
-	return conclusionText[c.Conclusion]
+	return conclusionText[c.Conclusion] + c.butWall()
+}
+
+// butWall says where idle or busy time grew, and a step takes no longer or even less.
+func (c *Comparison) butWall() string {
+	switch w := c.summary(wall); {
+	case w.Significant && *w.Delta < 0:
+		return fmt.Sprintf(", but a step takes %s less", report.Micros(-*w.Delta))
+	case !w.Significant && w.Unknown == "" && w.CI != nil && w.CI[0] <= 0:
+		return ", but there is no evidence that a step takes longer"
+	}
+	return ""
 }
 
 // matched says whether batches were matched, after the name of the steps.

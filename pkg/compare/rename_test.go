@@ -76,6 +76,32 @@ func TestSlowestOnly(t *testing.T) {
 	}
 }
 
+// TestNoLonger slows kernels down where the host takes as much less, or more than that: a step takes
+// no longer, and the headline says so.
+func TestNoLonger(t *testing.T) {
+	for prepare, want := range map[float64]string{700: "but there is no evidence that a step takes longer", 400: "but a step takes "} {
+		after := sim60(2)
+		after.KernelScale *= 1.1
+		after.Host = slices.Clone(after.Host)
+		for i := range after.Host {
+			if after.Host[i].Name == "_prepare_inputs" {
+				after.Host[i].Mean = prepare
+			}
+		}
+		c, err := compare.Compare(simulated(t, sim60(1)), simulated(t, after), compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := report.Markdown(&b, c.Document(), report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if said, _, _ := strings.Cut(b.String(), "\n"); c.Conclusion != compare.GPU || !strings.Contains(said, want) {
+			t.Errorf("%s: %s, want %s", c.Conclusion, said, want)
+		}
+	}
+}
+
 // TestOtherNames gives operations and kernels other names: that is no idle time that grew, nothing
 // new and nothing to do, and what takes longer under its new name does so by the difference.
 func TestOtherNames(t *testing.T) {
