@@ -13,7 +13,8 @@
 // The series of a scope and metric is its value in the last runs, oldest first, the run
 // in question last. Whether its mean rose at one of the last places is stat.LastRise:
 // there is no fixed threshold, and a rise some nights ago is found better with each
-// night. Of the metrics only those are tested that can be worse by themselves (Tested);
+// night. A ratio of steps that have become shorter is worse only where the time that it is of them
+// rose, too: the same idle time is a larger part of them. Of the metrics only those are tested that can be worse by themselves (Tested);
 // their chances are adjusted for their number by Holm's method, so that a night on which
 // nothing changed is called worse with at most the chance Alpha, over all series
 // together, where runs are independent and their noise is normal. TestFalseAlarms
@@ -53,6 +54,10 @@ const MinRuns = 8
 
 // recent is at how many of the last places a change is looked for.
 const recent = 10
+
+// timeAlpha is the chance up to which steps have become shorter, and the time that a ratio is of
+// them longer: that of a second look, which needs not be as sure.
+const timeAlpha = 0.02
 
 // Key names a series.
 type Key struct {
@@ -139,23 +144,46 @@ func examine(before []Run, run Run, key Key) (s Series, ok bool) {
 	if !ok {
 		return s, false
 	}
-	var x []float64
+	var x, times, lengths []float64 // the values, how long that is in each step, less the steps
 	var names []string
-	for i := range before {
-		if v, ok := before[i].Values[key]; ok {
-			x, names = append(x, v), append(names, before[i].Name)
+	for _, r := range append(slices.Clone(before), run) {
+		v, ok := r.Values[key]
+		if !ok {
+			continue
+		}
+		x, names = append(x, v), append(names, r.Name)
+		if step, ok := r.step(key.Scope); ok {
+			times, lengths = append(times, v*step), append(lengths, -step)
 		}
 	}
-	if len(x) < MinRuns {
+	if len(x) <= MinRuns {
 		return s, false
 	}
-	x, names = append(x, value), append(names, run.Name)
 	since, p := stat.LastRise(x, min(recent, len(x)/2))
 	s = Series{Scope: key.Scope, Metric: key.Metric, Value: value, Before: stat.Mean(x), After: value, P: p}
+	if key.Metric != StepP50 && len(times) == len(x) {
+		_, shorter := stat.LastRise(lengths, min(recent, len(x)/2))
+		if _, longer := stat.LastRise(times, min(recent, len(x)/2)); shorter <= timeAlpha && longer > timeAlpha {
+			s.P = 1
+		}
+	}
 	if p < 1 {
 		s.Before, s.After, s.Since, s.Runs = stat.Mean(x[:since]), stat.Mean(x[since:]), names[since], len(x)-since
 	}
 	return s, true
+}
+
+// step is how long a step of a scope lasts, of the aggregate one of the generation, or else of
+// the context steps.
+func (r *Run) step(scope string) (us float64, ok bool) {
+	if scope != metric.Aggregate {
+		us, ok = r.Values[Key{scope, StepP50}]
+		return us, ok
+	}
+	if us, ok = r.step(metric.Generation); ok {
+		return us, ok
+	}
+	return r.step(metric.Context)
 }
 
 // Of returns the figures of a run that was measured.

@@ -92,6 +92,16 @@ func TestEdges(t *testing.T) {
 	if res := Examine(more[:19], more[19], Options{}); !res.Worse || res.Series[0].Runs != 1 {
 		t.Errorf("%+v", res)
 	}
+	for i := range more[:19] { // steps that last half as long, with the same idle time and less
+		more[i].Values[Key{metric.Generation, StepP50}] = 20
+	}
+	if res := Examine(more[:19], more[19], Options{}); res.Worse {
+		t.Errorf("steps that are shorter are worse: %+v", res)
+	}
+	more[19].Values[Key{metric.Context, metric.Launch}] = 12
+	if res := Examine(more[:19], more[19], Options{}); !res.Worse || res.Series[0].Metric != metric.Launch || res.Series[1].Worse {
+		t.Errorf("launches of context steps take longer: %+v", res)
+	}
 	if len(Before([]Run{{Time: 1}, {Name: "b", Time: 2}, {Time: 2, Values: map[Key]float64{{"a", "b"}: 1}}, {Time: 3}}, Run{Time: 2})) != 2 {
 		t.Error("later runs, or itself, come before")
 	}
