@@ -77,16 +77,23 @@ func makeHostile(t *testing.T, from, to, text string) {
 	}
 }
 
-// pages are those that are looked at, and how the captions of their figures begin.
-var pages = []struct {
+// page is a page, and how the captions of its figures begin.
+type page struct {
 	name    string
 	figures []string
-}{
+}
+
+// pages are those that are looked at, and how the captions of their figures begin.
+var pages = []page{
 	{"verdict", []string{"Metrics against their limits", "Metrics against their limits", "Metrics against their limits", "Steps over time", "Ranks compared", medianStep, contextStep, slowest, nextSlowest}},
 	{"gaps", gapsFigures},
 	{"diff", []string{"From baseline to target", "Wall time of steps: share", "Wall time of steps over time", "Baseline, a generation step", "Target, a generation step", "Changes per step of operations, with 95\u00a0% intervals"}},
 	{"hostile", gapsFigures},
 }
+
+// looked are the pages of which colours are looked at, and that are listened to: also those
+// of other answers.
+var looked = append(pages[:3:3], page{"no", pages[0].figures}, page{"inconclusive", nil}, page{"doctor", nil})
 
 const (
 	medianStep  = "A generation step of median length"
@@ -110,7 +117,9 @@ func TestPagesInBrowser(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name+".html") }
 	trace, hostile := filepath.Join(root, "testdata", "llama_tp2.sqlite"), filepath.Join(dir, "hostile.sqlite")
 	makeHostile(t, trace, hostile, `"'><img src=`+server.URL+` onerror=alert(1)></title></style><script>document.title="pwned"</script>]]>--><svg onload=alert(2)>`+"\x1b[31m")
-	for name, args := range map[string][]string{"verdict": {"verdict", trace}, "gaps": {"gaps", trace}, "diff": {"diff", trace, hostile}, "hostile": {"gaps", hostile}} {
+	for name, args := range map[string][]string{"verdict": {"verdict", trace}, "gaps": {"gaps", trace}, "diff": {"diff", trace, hostile}, "hostile": {"gaps", hostile},
+		"no":           {"verdict", trace, "--threshold", "gpu_idle_ratio=1", "--threshold", "gpu_utilization=0", "--threshold", "host_prep_exposed_ratio=1", "--threshold", "host_prep_perf_impact=1"},
+		"inconclusive": {"verdict", generate(t, "--mode", "eager", "--ranks", "1", "--steps", "10", "--layers", "2", "--markers", "none")}, "doctor": {"nsys2arrow", "--doctor", trace}} {
 		must(t, nil, args[0], append(args[1:], "-o", at(name))...)
 		if page, err := os.ReadFile(at(name)); err != nil || len(page) > 1_000_000 || !bytes.Equal(page, must(t, nil, args[0], append(args[1:], "--format", "html")...)) {
 			t.Errorf("%s: %d bytes, %v, or another page from the same input", name, len(page), err)
