@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -70,7 +71,7 @@ func (c *Comparison) examineSide(s *side) {
 	case n == 0 && c.opt.Match == MatchBatch:
 		c.refuse("%s has no steps with the numbers of requests that the other side has", name)
 	case n == 0:
-		c.refuse("%s has no %s steps", name, c.opt.Phase)
+		c.refuse("%s has no %s", name, c.chosen())
 	case n < minSteps:
 		c.refuse("%s has %s per rank: a comparison needs at least %d, and 20 to see much", name, c.counted(n), minSteps)
 	}
@@ -87,12 +88,17 @@ func (c *Comparison) examineSide(s *side) {
 	}
 }
 
+// chosen names the chosen steps.
+func (c *Comparison) chosen() string {
+	if c.opt.Phase == All {
+		return "steps"
+	}
+	return c.opt.Phase + " steps"
+}
+
 // counted is a number of the chosen steps.
 func (c *Comparison) counted(n int) string {
-	if c.opt.Phase == All {
-		return report.Counted(n, "step")
-	}
-	return report.Counted(n, c.opt.Phase+" step")
+	return report.Counted(n, strings.TrimSuffix(c.chosen(), "s"))
 }
 
 // gpus is the number of GPUs of all ranks.
@@ -192,7 +198,7 @@ func (c *Comparison) examineWorkload() {
 		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target; %s", countsText(x), countsText(y), advice)
 		return
 	}
-	c.refuse("%.0f %% of the %s steps have other numbers of requests than on the other side; %s", 100*apart, c.opt.Phase, advice)
+	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side; %s", 100*apart, c.chosen(), advice)
 }
 
 // common tells whether there are batches with some steps on both sides.
@@ -244,8 +250,8 @@ func setupOf(h *event.Header) setup {
 func (c *Comparison) examineSizes(s *side) {
 	size, torn := s.sizes()
 	if n := s.samples.n; size > 1 && torn > tornShare*float64(n) {
-		c.refuse("the isolation of %s is torn: %.0f of %d %s steps do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
-			s.run.Name, torn, n, c.opt.Phase, size)
+		c.refuse("the isolation of %s is torn: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
+			s.run.Name, torn, c.counted(n), size)
 	}
 }
 

@@ -40,6 +40,8 @@ func (c *Comparison) StepsSection() string {
 // title is the answer in a line.
 func (c *Comparison) title() report.Text {
 	switch {
+	case c.target == nil && c.base.samples.n == 0:
+		return report.Textf("No figures: %s", c.Reasons[0])
 	case c.target == nil:
 		return report.Textf("Where a step's time goes: %s", report.Name(c.Labels[0]))
 	case !c.Comparable:

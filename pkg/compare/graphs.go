@@ -26,8 +26,8 @@ func (c *Comparison) adviseGraphs() bool {
 	if f.share <= fewFallbacks || c.target != nil && f.share <= c.base.fallbacks().share+fewFallbacks {
 		return false
 	}
-	c.mitigate("%d of %d %s steps (%.0f %%) of %s run without the CUDA graph that the others replay: they launch %s kernels one by one and take %s, the others %s. Capture the shapes that these steps have, or find what keeps them from the graph.",
-		f.steps, f.of, c.opt.Phase, 100*f.share, s.run.Name, report.Digits(f.eager), report.Micros(f.wall*us), report.Micros(f.otherWall*us))
+	c.mitigate("%d of %s (%.0f %%) of %s run without the CUDA graph that the others replay: they launch %s kernels one by one and take %s, the others %s. Capture the shapes that these steps have, or find what keeps them from the graph.",
+		f.steps, c.counted(f.of), 100*f.share, s.run.Name, report.Digits(f.eager), report.Micros(f.wall*us), report.Micros(f.otherWall*us))
 	return true
 }
 
@@ -123,8 +123,8 @@ func (c *Comparison) adviseBursts() {
 	if names := s.compiles(b); len(names) > 0 {
 		evidence = "with " + strings.Join(names, ", ")
 	}
-	c.mitigate("%s launches up to %d kernels in %s of %d %s steps and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
-		s.run.Name, s.most(b), few(len(b)), s.samples.n, c.opt.Phase, report.Digits(s.usualKernels()), evidence)
+	c.mitigate("%s launches up to %d kernels in %s of %s and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
+		s.run.Name, s.most(b), few(len(b)), c.counted(s.samples.n), report.Digits(s.usualKernels()), evidence)
 }
 
 // few is a number in a sentence.

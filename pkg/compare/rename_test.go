@@ -102,6 +102,23 @@ func TestNoLonger(t *testing.T) {
 	}
 }
 
+// TestNoSteps looks at a run that has none of the chosen steps: the title says so.
+func TestNoSteps(t *testing.T) {
+	before := sim60(1)
+	before.Markers, before.Steps = sim.NoMarkers, 6
+	run := simulatedBy(t, "graph", before)
+	for phase, want := range map[string]string{compare.Context: "# No figures: ", compare.All: "# Where a step's time goes: "} {
+		c, err := compare.Compare(run, nil, compare.Options{Phase: phase})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := report.Markdown(&b, c.Document(), report.Options{}); err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%s: %.200s, %v", phase, b.String(), err)
+		}
+	}
+}
+
 // TestOtherNames gives operations and kernels other names: that is no idle time that grew, nothing
 // new and nothing to do, and what takes longer under its new name does so by the difference.
 func TestOtherNames(t *testing.T) {

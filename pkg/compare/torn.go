@@ -22,7 +22,7 @@ func (c *Comparison) examineMarkers(s *side) {
 			c.refuse("the isolation of %s is torn: rank %d has %d steps by %s and %d forward-step markers; use --by nvtx", s.run.Name, p.id, p.to-p.from, s.run.Method, all)
 			return
 		case float64(decoding) > (1+tornShare)*float64(len(r.steps))+1:
-			c.refuse("the isolation of %s is torn: %d %s steps of rank %d by %s hold %d forward-step markers; use --by nvtx", s.run.Name, len(r.steps), c.opt.Phase, p.id, s.run.Method, decoding)
+			c.refuse("the isolation of %s is torn: %s of rank %d by %s hold %d forward-step markers; use --by nvtx", s.run.Name, c.counted(len(r.steps)), p.id, s.run.Method, decoding)
 			return
 		}
 	}
