@@ -25,16 +25,26 @@ const (
 
 // learn sets how many kernels make a forward pass, from how many lie between two
 // replays: far more than in the periods that have few, or than in most where these have
-// about as many, such as those of a draft.
+// about as many, such as those of a draft. Where the rule was learned of other replays
+// each step is taken to have as many of them as most had there.
 func (e *eager) learn(between []int32, u *rule) {
-	per := 1
-	if !u.single {
-		per = int(max(1, u.usual))
+	if len(between) < minPeriods { // or steps are not made of replays
+		return
+	}
+	begins := u.begins
+	if len(begins) == 0 {
+		per := 1
+		if !u.single {
+			per = int(max(1, u.usual))
+		}
+		for i := 0; i <= len(between); i += per {
+			begins = append(begins, int32(i))
+		}
 	}
 	var periods []int32
-	for ; len(between) >= per; between = between[per:] {
+	for i := 1; i < len(begins); i++ {
 		n := int32(0)
-		for _, k := range between[:per] {
+		for _, k := range between[begins[i-1]:begins[i]] {
 			n += k
 		}
 		periods = append(periods, n)

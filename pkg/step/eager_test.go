@@ -173,3 +173,57 @@ func TestDraftsOfAnyNumber(t *testing.T) {
 		}
 	}
 }
+
+// Where a step has any number of replays of a draft after an eager pass, what is usual is
+// learned of whole steps: a prefill without a draft is one pass more.
+func TestEagerTargetDrafts(t *testing.T) {
+	var rows []eventtest.Row
+	at, correlation := int64(0), int64(0)
+	kernel := func(name string, launch, replay int64) {
+		k := eventtest.New(event.Kernel, 0, at, at+1000, name)
+		k.Device, k.Thread, k.Class, k.Correlation = 0, -1, event.Other, launch
+		k.LaunchStart, k.LaunchEnd, k.LaunchThread = at-900, at-800, 1
+		if replay != 0 {
+			k.GraphNode, k.LaunchStart, k.Correlation = 1, replay, replay
+		}
+		rows, at = append(rows, k), at+2000
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	steps, prefills := 0, 0
+	for n := range 120 {
+		at += 500_000
+		wait := eventtest.New(event.API, 0, at-400_000, at-10_000, "cudaEventSynchronize")
+		wait.Class, wait.Thread = event.APISync, 1
+		rows = append(rows, wait)
+		copied := eventtest.New(event.Memcpy, 0, at, at+500, "memcpy HtoD")
+		copied.Device, copied.LaunchStart, copied.LaunchEnd, copied.LaunchThread = 0, at-900, at-800, 1
+		rows, at = append(rows, copied), at+2000
+		kernel("embedding_kernel", 0, 0)
+		for range 40 {
+			correlation++
+			kernel("k", -correlation, 0)
+		}
+		kernel("topk_sampling", 0, 0)
+		if n%15 == 7 {
+			prefills++
+			continue
+		}
+		steps++
+		for range 1 + rng.IntN(4) {
+			replay := at
+			for range 8 {
+				kernel("draft", replay, replay)
+			}
+			kernel("argmax", 0, 0)
+		}
+	}
+	got, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: Graph}, 0)
+	_, warnings, err := found(t, rows, Options{By: Graph})
+	marked := 0
+	for _, s := range got {
+		marked += b2i(s.Class == event.Launch)
+	}
+	if len(got) != steps || marked != prefills || len(warnings) != 1 || err != nil {
+		t.Errorf("%d steps, %d with a forward pass besides, want %d and %d; warnings %q, %v", len(got), marked, steps, prefills, warnings, err)
+	}
+}

@@ -166,6 +166,7 @@ func (r *rank) learned() error {
 	if r.marked = l.marked; !r.marked {
 		r.setRule(l.run.rule(&r.context.names))
 		r.eager.learn(l.between, r.rule)
+		r.rule.begins = nil // it may be that of another segment, too
 	}
 	r.context.reset()
 	r.pending.reset()

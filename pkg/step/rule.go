@@ -43,6 +43,7 @@ type rule struct {
 	each     bool          // it does before most of the collectives or replays
 	some     bool          // it does before a twentieth of them, or more
 	why      string        // what is not clear
+	begins   []int32       // the collectives or replays that began steps where the rule was learned
 }
 
 // of returns what a token says. Those that came after the rule was learned say

@@ -82,7 +82,7 @@ func (s *run) rule(n *names) *rule {
 	}
 	u.host = agreement(best.at, kinds[bySync], 0.7) == 1 || agreement(best.at, kinds[byInput], 0.7) == 1
 	u.each, u.some = each, some
-	u.groups, u.kinds = best.groups, best.kinds
+	u.groups, u.kinds, u.begins = best.groups, best.kinds, best.at
 	for _, k := range []kind{byEmbedding, byInput} {
 		if exact(best.at, kinds[k]) >= 0.9 {
 			u.stray = max(u.stray, len(kinds[k])-int(common(best.at, kinds[k])))
