@@ -24,7 +24,7 @@ const (
 // where the other is. Then the engine has levels between which it switches, so
 // seldom that the runs may have had unlike parts of each by chance.
 func CompareLevels(a, b []float64) (apart, shared bool) {
-	x, y := Mean(a), Mean(b)
+	x, y := Mean(withoutHiccups(a)), Mean(withoutHiccups(b))
 	if !(math.Abs(y-x) > levelsApart*max(jitter(a), jitter(b))) {
 		return false, false
 	}
@@ -32,6 +32,19 @@ func CompareLevels(a, b []float64) (apart, shared bool) {
 	n, p := visits(a, center, y > x)
 	m, q := visits(b, center, x > y)
 	return true, (p || q) && n+m < manyVisits
+}
+
+// withoutHiccups returns a run's samples without those that are no visit, by medians of as many
+// as two hiccups and a visit less one: else the mean is far from where the run was at any time.
+func withoutHiccups(x []float64) []float64 {
+	smooth := slices.Clone(x)
+	var near [2*leastVisit - 1]float64
+	for t := leastVisit - 1; t+leastVisit <= len(x); t++ {
+		copy(near[:], x[t-leastVisit+1:])
+		slices.Sort(near[:])
+		smooth[t] = near[leastVisit-1]
+	}
+	return smooth
 }
 
 // visits counts how often samples in a row are beyond a limit, and tells whether one

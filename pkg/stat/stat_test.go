@@ -394,6 +394,12 @@ func TestLevels(t *testing.T) {
 		}
 		return x
 	}
+	paused := func(x []float64) []float64 {
+		for i := 4; i < len(x); i += 25 {
+			x[i] += 900
+		}
+		return x
+	}
 	for _, c := range []struct {
 		name          string
 		a, b          []float64
@@ -404,6 +410,8 @@ func TestLevels(t *testing.T) {
 		{"one was where the other is", run(0, 0), run(20, 100), true, true},
 		{"one ends where the other is", run(95, 100), run(0, 100), true, true},
 		{"a single slow step", run(50, 51), run(0, 100), true, false},
+		{"pauses on one level", run(0, 0), paused(run(0, 0)), false, false},
+		{"pauses on the upper level", run(0, 0), paused(run(0, 100)), true, false},
 	} {
 		for _, back := range []bool{false, true} {
 			if back {
