@@ -147,6 +147,9 @@ func (c *Comparison) examinePair() {
 	if a.run.Ranges != b.run.Ranges {
 		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
 	}
+	if a.run.calls != b.run.calls {
+		c.refuse("only one side has CUDA API calls: all idle time would have another cause")
+	}
 }
 
 // examineLengths says what too few steps, or unlike numbers of them, cannot tell.

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,12 @@ func TestSetups(t *testing.T) {
 				}
 			}
 		}, "the isolation of "},
+		"no calls": {again, func(h *event.Header, _ []eventtest.Row) {
+			h.Reports = slices.Clone(h.Reports)
+			for i := range h.Reports {
+				h.Reports[i].Rows = map[string]int64{event.Kinds[event.Kernel]: 1, event.Kinds[event.NVTX]: 1}
+			}
+		}, "only one side has CUDA API calls"},
 		"few of another size": {again, func(_ *event.Header, rows []eventtest.Row) {
 			for i := range rows {
 				if rows[i].Kind == event.Step && rows[i].Step == 20 {

@@ -82,7 +82,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if opt.Stacks {
 		p.divide(stackTimes, byStack)
 	}
-	p.run.Ranges = h.Rows(event.NVTX) > 0
+	p.run.Ranges, p.run.calls = h.Rows(event.NVTX) > 0, h.Rows(event.API) > 0
 	if p.run.Name == "" {
 		p.run.Name = fileNames(h)
 	}

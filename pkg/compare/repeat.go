@@ -33,7 +33,7 @@ func Join(runs []*Run) (*Run, error) {
 			return nil, err
 		}
 		titles = append(titles, r.Name)
-		all.Ranges = all.Ranges || r.Ranges
+		all.Ranges, all.calls = all.Ranges || r.Ranges, all.calls || r.calls
 		all.why, all.missing = all.why && r.why, unite(all.missing, r.missing)
 		for _, w := range r.Warnings {
 			all.Warnings = append(all.Warnings, r.Name+": "+w)
@@ -55,6 +55,8 @@ func (r *Run) repeatable(other *Run) error {
 		return fmt.Errorf("runs of one side must have equal ranks: %d with steps in %s, %d in %s", len(r.ranks), r.Name, len(other.ranks), other.Name)
 	case r.Ranges != other.Ranges:
 		return fmt.Errorf("runs of one side must be recorded the same way: only one of %s and %s has NVTX ranges", r.Name, other.Name)
+	case r.calls != other.calls:
+		return fmt.Errorf("runs of one side must be recorded the same way: only one of %s and %s has CUDA API calls", r.Name, other.Name)
 	}
 	return nil
 }

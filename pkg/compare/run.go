@@ -20,6 +20,7 @@ type Run struct {
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
 
+	calls   bool // CUDA API calls were recorded
 	setup   setup
 	why     bool           // idle time is divided by why, too
 	missing []idle.Missing // what there is no record of for that

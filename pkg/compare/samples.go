@@ -35,7 +35,7 @@ type RankSamples struct {
 
 // FromSamples returns the profile of such a run.
 func FromSamples(s Samples) *Run {
-	run := &Run{Name: s.Name, Method: "samples", Ranges: true, repeats: 1, names: newSections(), store: newStore(0)}
+	run := &Run{Name: s.Name, Method: "samples", Ranges: true, calls: true, repeats: 1, names: newSections(), store: newStore(0)}
 	for id := range s.Ranks {
 		r := &rank{id: int32(id), gpus: make([]gpu, 1), sections: sectionsIn(run.store), store: run.store}
 		r.fromSamples(&s.Ranks[id], int32(s.Gen), &run.names)
