@@ -238,3 +238,39 @@ func TestPlacement(t *testing.T) {
 		}
 	}
 }
+
+// Runs on a CPU without a number, where they are few, change nothing of where threads ran; of
+// more it is said that this is not known.
+func TestFewRunsWithoutCPU(t *testing.T) {
+	for unknown, known := range map[int]bool{0: true, 1: true, 8: false} {
+		e := &engine{now: 1_000}
+		from, cpu, n := e.now, int32(3), 0
+		next := func() int32 {
+			if n++; n > 20 && n <= 20+unknown {
+				return event.SomeCPU
+			}
+			return cpu
+		}
+		e.steps(150, func() { e.layer(); e.layer() }, func() {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, next()))
+			e.now += 400_000
+			from, cpu = e.now, 7-cpu
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, next()), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		eventtest.Sort(e.rows)
+		h := eventtest.Header(e.rows)
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 151, OSCalls: 1}}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(rep.Warnings, func(w string) bool { return strings.Contains(w, "it is not recorded on which one") })
+		p := rep.Idle.Placement
+		if (len(p) == 1) != known || said == known {
+			t.Fatalf("%d runs without: %+v, warnings %q", unknown, p, rep.Warnings)
+		}
+		if known && (p[0].Migrations > 149 || p[0].Migrations < 145) {
+			t.Errorf("%d runs without: %d migrations", unknown, p[0].Migrations)
+		}
+	}
+}

@@ -84,6 +84,9 @@ func (c *computer) warn(rep *Report, views []*view) {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
 		}
 		estimated += v.idle.Estimated()
+		if !v.idle.Placed() {
+			add("rank %d: of more than 1 %% of the time that its threads were on a CPU it is not recorded on which one: where launching threads ran is not told", v.id)
+		}
 	}
 	if estimated > 0 {
 		add("the causes of %s of idle time are estimates: the launches that ended it were made long before", report.Micros(us(estimated)))

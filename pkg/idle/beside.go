@@ -140,10 +140,9 @@ func (r *Rank) onCPU(h *hostThread, run cpuRun) {
 func (r *Rank) runOf(h *hostThread, run cpuRun) {
 	one := &h.beside
 	one.Ran += run.end - run.start
-	if run.cpu == event.SomeCPU {
-		r.unplaced = true
-	}
-	if n := len(h.ran); n > 0 && h.ran[n-1].cpu != run.cpu {
+	if r.onCPUs += run.end - run.start; run.cpu == event.SomeCPU {
+		r.unplaced += run.end - run.start
+	} else if n := len(h.ran); n > 0 && h.ran[n-1].cpu != run.cpu && h.ran[n-1].cpu != event.SomeCPU {
 		one.Moves++
 		if r.opt.Places.betweenSockets(h.ran[n-1].cpu, run.cpu) {
 			one.Crossings++
@@ -192,8 +191,12 @@ func (h *hostThread) lastCPU(t int64) int32 {
 	return h.ran[k].cpu
 }
 
-// Placed tells whether it is known of each run on which CPU it was.
-func (r *Rank) Placed() bool { return !r.unplaced }
+// minPlaced is the time of runs, as a multiple of that of those on a CPU without a number, from
+// which it is told where threads ran: what they did there changes little.
+const minPlaced = 100
+
+// Placed tells whether it is known of nearly all runs on which CPU they were.
+func (r *Rank) Placed() bool { return minPlaced*r.unplaced <= r.onCPUs }
 
 // observeBeside observes that a GPU is idle between two times because of what a thread does:
 // what the others do meanwhile, where it has lost its CPU or waits for others.

@@ -98,7 +98,8 @@ type Rank struct {
 	evidence  []Evidence
 	drawn     []stat.Counts      // by key: samples of the CPU in parts of gaps
 	runs      bool               // there are runs of threads
-	unplaced  bool               // some on a CPU without a number
+	onCPUs    int64              // ns of these
+	unplaced  int64              // ns of those on a CPU without a number
 	besides   []besideAt         // of pending slices, not in beside yet
 	beside    map[int32][]Beside // by group and thread
 	numbers   []threadNumber     // at the end
