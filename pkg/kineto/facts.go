@@ -240,9 +240,6 @@ func writeSet(w *spill.Writer, ids []int64) (*spill.Run, error) {
 // warn says what somebody should know before believing figures made of the trace.
 // The sentences are ours, with numbers in them, and never a text of the trace.
 func (d *document) warn() {
-	say := func(format string, args ...any) {
-		d.info.Warnings = append(d.info.Warnings, fmt.Sprintf(format, args...))
-	}
 	kept := int64(0)
 	for c, n := range d.counts.rows {
 		if category(c) != pythonCategory {
@@ -250,44 +247,54 @@ func (d *document) warn() {
 		}
 	}
 	if n := d.skipped + d.counts.broken; n > 0 {
-		say("%d events are not JSON and were skipped: what they were is missing", n)
+		d.say("%d events are not JSON and were skipped: what they were is missing", n)
 	}
 	if d.counts.untimed > 0 {
-		say("%d events without usable times left out", d.counts.untimed)
+		d.say("%d events without usable times left out", d.counts.untimed)
 	}
 	if d.cut {
-		say("the trace was cut short: what came last is missing")
+		d.say("the trace was cut short: what came last is missing")
 	}
 	if n := d.counts.rows[pythonCategory]; n > 0 {
-		say("recorded with Python stacks, %d functions and %d other events: that slows the host down, and idle time is larger than without", n, kept)
+		d.say("recorded with Python stacks, %d functions and %d other events: that slows the host down, and idle time is larger than without", n, kept)
 	}
+	d.warnGPU()
+	switch {
+	case d.markers == 1:
+		d.info.StartOnly = true
+		d.say("the only forward step is the first after the profiler started, which is left out: it holds what starting took; record more than one")
+	case d.markers > 1:
+		d.say("the first forward step after the profiler started is left out: it holds what starting took")
+	}
+	if d.head.base == 0 && d.origin > epoch && d.counts.fine > 0 {
+		d.say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
+	}
+}
+
+// say adds a warning.
+func (d *document) say(format string, args ...any) {
+	d.info.Warnings = append(d.info.Warnings, fmt.Sprintf(format, args...))
+}
+
+// warnGPU is warn of what the GPU ran.
+func (d *document) warnGPU() {
 	gpu := d.counts.rows[kernelCategory] + d.counts.rows[memcpyCategory] + d.counts.rows[memsetCategory]
 	switch {
 	case d.counts.rows[kernelCategory] == 0 && d.counts.foreign > 0:
-		say("no GPU work was recorded: %d events are of an accelerator that is not read (MTIA, HPU)", d.counts.foreign)
+		d.say("no GPU work was recorded: %d events are of an accelerator that is not read (MTIA, HPU)", d.counts.foreign)
 	case d.counts.rows[kernelCategory] == 0:
-		say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
+		d.say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
 	case d.untraced == gpu:
-		say("no GPU row has a launching call: why the GPU was idle is not known; record with ProfilerActivity.CPU, too")
+		d.say("no GPU row has a launching call: why the GPU was idle is not known; record with ProfilerActivity.CPU, too")
 	case d.untraced > 0:
-		say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
+		d.say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
 	}
 	if n := d.counts.sample.again(); n > 0 {
 		about := ""
 		if d.counts.sample.shift > 0 {
 			about = "about "
 		}
-		say("%s%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", about, min(n, gpu), gpu)
-	}
-	switch {
-	case d.markers == 1:
-		d.info.StartOnly = true
-		say("the only forward step is the first after the profiler started, which is left out: it holds what starting took; record more than one")
-	case d.markers > 1:
-		say("the first forward step after the profiler started is left out: it holds what starting took")
-	}
-	if d.head.base == 0 && d.origin > epoch && d.counts.fine > 0 {
-		say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
+		d.say("%s%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", about, min(n, gpu), gpu)
 	}
 }
 

@@ -90,6 +90,12 @@ func (w *Estimator) mix(a, b *Estimate, pooled bool) mixture {
 		of[k].weight = la + lb
 		best = max(best, of[k].weight)
 	}
+	return weigh(of, prior, best, x, y)
+}
+
+// weigh makes weights of how well the shapes fit, of which best is the largest, and joins
+// what they say.
+func weigh(of []component, prior []shape, best float64, x, y *table) mixture {
 	total := 0.0
 	for k := range of {
 		of[k].weight = prior[k].prior * math.Exp(of[k].weight-best)
