@@ -144,10 +144,10 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	c.Leaf("text", short(s, maxFull), "class", class, attr, anchor, "x", markup.Share(x), "y", markup.Num(y))
 }
 
-// name writes a label that is a name, short, and in full where it is pointed at.
-func (c *canvas) name(x, y float64, s string) {
+// name writes a label that is a name at the left edge, short, and in full where it is pointed at.
+func (c *canvas) name(y float64, s string) {
 	label := short(s, maxLabel)
-	c.Open("text", "class", "name", "x", markup.Share(x), "y", markup.Num(y))
+	c.Open("text", "class", "name", "x", markup.Share(0), "y", markup.Num(y))
 	if label != s {
 		c.Leaf("title", short(s, maxFull))
 	}
@@ -222,8 +222,8 @@ func (a *axis) at(x float64) float64 {
 }
 
 // below draws the ticks of a horizontal axis, with their labels below y, and lines up to
-// the top.
-func (a *axis) below(c *canvas, top, y float64) {
+// the top of the canvas.
+func (a *axis) below(c *canvas, y float64) {
 	for i, x := range a.ticks {
 		at, anchor := a.at(x), atMiddle
 		switch {
@@ -232,7 +232,7 @@ func (a *axis) below(c *canvas, top, y float64) {
 		case at > 0.97:
 			anchor = atEnd
 		}
-		c.line("grid", at, top, at, y)
+		c.line("grid", at, 0, at, y)
 		if class := "tick"; i%2 == 1 && len(a.ticks) > 5 {
 			c.text(class+" minor", anchor, at, y+15, a.label(x))
 		} else {

@@ -72,7 +72,7 @@ func (p *Intervals) axis() axis {
 func (p *Intervals) draw(c *canvas) {
 	a := p.axis()
 	bottom := rowHeight * float64(len(p.Rows))
-	a.below(c, 0, bottom)
+	a.below(c, bottom)
 	if p.Zero {
 		c.line("zero", a.at(0), 0, a.at(0), bottom)
 	}
@@ -118,7 +118,7 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 // label writes the line of a row: its name, and what there is to say at the end, more of
 // it where there is room.
 func (c *canvas) label(y float64, name, text, more string) {
-	c.name(0, y+rowText, name)
+	c.name(y+rowText, name)
 	c.Open("text", "class", "value", "text-anchor", atEnd, "x", "100%", "y", markup.Num(y+rowText))
 	c.Text(short(text, maxFull))
 	if more != "" {
@@ -190,7 +190,7 @@ func (p *Bars) legend() []Series {
 func (p *Bars) draw(c *canvas) {
 	low, high := p.ends()
 	a := newAxis(p.Unit, max(low, p.Low), high, 8)
-	a.below(c, 0, rowHeight*float64(len(p.Rows)))
+	a.below(c, rowHeight*float64(len(p.Rows)))
 	for i, r := range p.Rows {
 		y := rowHeight * float64(i)
 		c.label(y, r.Label, r.Text, r.More)

@@ -176,7 +176,7 @@ func (p *Density) draw(c *canvas) {
 	up := newAxis(Ratio, 0, top*1.04, 3)
 	y := func(v float64) float64 { return densityHeight * (1 - up.at(v)) }
 	across := newAxis(p.Unit, p.Edges[0], p.Edges[len(p.Edges)-1], 6)
-	across.below(c, 0, densityHeight)
+	across.below(c, densityHeight)
 	c.stretched(len(p.Edges)-1, densityHeight)
 	for k, s := range p.Series {
 		c.area(s.Color.class()+" veil", make([]float64, len(p.Shares[k])), p.Shares[k], y)

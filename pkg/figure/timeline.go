@@ -117,7 +117,7 @@ func (p *Timeline) draw(c *canvas) {
 	a := newAxis(Micros, 0, p.To-p.From, 6)
 	c.Open("svg", "class", "zoom", "x", "0", "y", "0", "width", "100%", "height", "100%", "data-us", markup.Num(p.To-p.From), "data-y", markup.Num(bottom))
 	c.Open("g", "class", "ticks")
-	a.below(c, 0, bottom)
+	a.below(c, bottom)
 	c.Close()
 	single, y := p.quota(), 0.0
 	tops := make([]float64, len(p.Tracks))
@@ -129,7 +129,7 @@ func (p *Timeline) draw(c *canvas) {
 	p.arrows(c, tops)
 	c.Close()
 	for i := range p.Tracks {
-		c.name(0, tops[i]-5, p.Tracks[i].Name)
+		c.name(tops[i]-5, p.Tracks[i].Name)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 const maxOptions = 4
 
 // advise sets a hotspot's options and tests.
-func (h *Hotspot) advise(r *Report, st *steps) {
+func (h *Hotspot) advise(st *steps) {
 	h.Options, h.Tests = []Option{}, h.tests()
 	for _, remedy := range remedies(h) {
 		o := Option{

@@ -201,7 +201,7 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 		r.Hotspots = r.Hotspots[:o.Top]
 	}
 	for i := range r.Hotspots {
-		r.Hotspots[i].advise(r, st)
+		r.Hotspots[i].advise(st)
 	}
 }
 

@@ -76,7 +76,7 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 			found[at].kind = HostSync
 			found[at].evidence += ", in code that runs for each layer"
 			if !b.certainlyPerLayer(i, st) {
-				found[at].confidence = found[at].confidence.lower(1)
+				found[at].confidence = found[at].confidence.lower()
 			}
 		}
 	}

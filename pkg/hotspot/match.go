@@ -23,9 +23,9 @@ type finding struct {
 // confidences from the lowest.
 var confidences = []Confidence{"low", "medium", "high"}
 
-// lower is a confidence n degrees less.
-func (c Confidence) lower(n int) Confidence {
-	return confidences[max(0, slices.Index(confidences, c)-n)]
+// lower is the next lower confidence, and the lowest of itself.
+func (c Confidence) lower() Confidence {
+	return confidences[max(0, slices.Index(confidences, c)-1)]
 }
 
 // calls matches the calls of statement i with the indicators. Of each call the first
@@ -49,7 +49,7 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: short(c.Path) + " " + ind.Why}
 			switch {
 			case ind.LeastUs > 0 && us < ind.LeastUs: // unknown, too
-				f.confidence = f.confidence.lower(1)
+				f.confidence = f.confidence.lower()
 			case ind.LeastUs > 0:
 				f.evidence += fmt.Sprintf(": %s per hit", report.Micros(us))
 			}

@@ -151,7 +151,7 @@ func (s *strata) times(k int, p float64, by Sampler) float64 {
 		alone, together = alone+own, together+sum*sum/float64(end-i)
 		first, last := s.residual(i, k, p), s.residual(end-1, k, p)
 		left := (first*first + last*last) / 2 * leftOver(by.Lengths[s.drawn[i].Part])
-		within := s.borders(i, end, k, p, &edges)
+		within := s.borders(i, end, k, &edges)
 		if within == 0 && (end == i+1 || same == 0) { // of one kind, as far as parts are
 			left = own - same*(own-left)
 		}
@@ -247,7 +247,7 @@ func (s *strata) is(j, k int) int {
 // which are of one part: 1/12 of a sample each, and half of what is unseen of a stretch that
 // one sample found. Of one at an edge of the part all that is left is at its one border, but
 // to miss it is an error of only its neighbour's residual.
-func (s *strata) borders(from, end, k int, p float64, left *[2][2]float64) (sum float64) {
+func (s *strata) borders(from, end, k int, left *[2][2]float64) (sum float64) {
 	for j := from + 1; j < end; j++ {
 		before, after := s.is(j-1, k), s.is(j, k)
 		if before == after {

@@ -251,7 +251,7 @@ func (res *Result) conclude() {
 	switch {
 	case res.stepsOf(often) > Persistence && res.chance(often) < unlikely:
 		res.Kind = Persistent
-	case late > Persistence*total && res.concentrated(most, late/total):
+	case late > Persistence*total && res.concentrated(late/total):
 		res.Kind, who = Persistent, most
 	case float64(quietSteps) > quiet*float64(res.Window):
 		return
@@ -299,7 +299,7 @@ const (
 
 // concentrated tells whether a share of all lateness is more than a few long waits by
 // chance: one pause of 30 ms may be more than all else.
-func (res *Result) concentrated(r int, share float64) bool {
+func (res *Result) concentrated(share float64) bool {
 	var sum float64
 	for _, s := range res.Ranks {
 		sum += float64(s.Late)
