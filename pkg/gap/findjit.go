@@ -77,22 +77,13 @@ const minPart = 5
 func (c *compilation) add(v *view) {
 	facts := v.facts()
 	loose := make([]int32, len(facts))
-	idle := map[event.Phase][]int64{}
 	for k := range facts {
 		loose[k] = facts[k].loose
-		phase := v.walk.Steps.At(v.from + k).Phase
-		idle[phase] = append(idle[phase], facts[k].idle)
 	}
 	slices.Sort(loose)
-	for _, list := range idle {
-		slices.Sort(list)
-	}
 	usual := loose[(len(loose)-1)*9/10]
 	c.usual = max(c.usual, usual)
-	excess := func(k int) int64 {
-		list := idle[v.walk.Steps.At(v.from+k).Phase]
-		return max(0, facts[k].idle-list[len(list)/2])
-	}
+	excess := v.excess(facts)
 	hit := map[int]bool{}
 	for k := range facts {
 		fact := &facts[k]
@@ -118,6 +109,22 @@ func (c *compilation) add(v *view) {
 			c.excess += more
 			c.more.add(v.from + k)
 		}
+	}
+}
+
+// excess returns a function of how much longer than the median of its phase a step is idle, ns.
+func (v *view) excess(facts []stepFact) func(k int) int64 {
+	idle := map[event.Phase][]int64{}
+	phase := func(k int) event.Phase { return v.walk.Steps.At(v.from + k).Phase }
+	for k := range facts {
+		idle[phase(k)] = append(idle[phase(k)], facts[k].idle)
+	}
+	for _, list := range idle {
+		slices.Sort(list)
+	}
+	return func(k int) int64 {
+		list := idle[phase(k)]
+		return max(0, facts[k].idle-list[len(list)/2])
 	}
 }
 
