@@ -177,15 +177,7 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 	s.numbers, s.others, s.nulls = s.numbers[:0], s.others[:0], 0
 	for i := range r.fields {
 		f := &r.fields[i]
-		for range f.skip {
-			if pos < len(types) && types[pos] < 0x80 {
-				at += int(widths[types[pos]])
-				pos++
-				continue
-			}
-			_, width, n := r.typeAt(pos, len(types))
-			pos, at = pos+n, at+min(width, largest+1-at)
-		}
+		pos, at = r.skip(f.skip, pos, at, types, largest)
 		t, width, n := r.typeAt(pos, len(types))
 		if pos += n; pos > len(types) || width > largest-at {
 			return false
@@ -214,6 +206,21 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 		s.header = slices.Clone(header)
 	}
 	return at <= largest
+}
+
+// skip goes over n columns from a place in a header on, and from one of values, of which none
+// is beyond largest.
+func (r *reader) skip(n, pos, at int, types []byte, largest int) (int, int) {
+	for range n {
+		if pos < len(types) && types[pos] < 0x80 {
+			at += int(widths[types[pos]])
+			pos++
+			continue
+		}
+		_, width, size := r.typeAt(pos, len(types))
+		pos, at = pos+size, at+min(width, largest+1-at)
+	}
+	return pos, at
 }
 
 var zeros [pagePad]byte

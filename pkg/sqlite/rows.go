@@ -301,6 +301,15 @@ func (r *reader) long(at, size, n int) error {
 	}
 	r.nulls[n] = s.nulls
 	r.some |= s.nulls
+	if err := r.longValues(s, n); err != nil {
+		return err
+	}
+	r.block.N++
+	return nil
+}
+
+// longValues reads the values of such a row, whose shape is known.
+func (r *reader) longValues(s *shape, n int) error {
 	numbers, texts := 0, 0
 	for _, f := range r.fields {
 		p := &place{}
@@ -325,6 +334,5 @@ func (r *reader) long(at, size, n int) error {
 		copy(load[:], value)
 		f.vector.Int[n] = p.number(load[:])
 	}
-	r.block.N++
 	return nil
 }
