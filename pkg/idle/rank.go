@@ -81,6 +81,7 @@ type Rank struct {
 	threads []*hostThread
 	byID    map[int64]*hostThread
 	thread  *hostThread // of the last host row
+	before  *hostThread // the last other one
 	folds   int64       // time up to which runs were folded
 	folded  *spill.Log  // by fold: what a launching thread did before it
 	buf     []foldedAttribution
@@ -336,6 +337,10 @@ func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
 	if r.thread != nil && r.thread.id == id {
 		return r.thread
 	}
+	if h := r.before; h != nil && h.id == id { // Fast path: rows of two threads come by turns.
+		r.thread, r.before = h, r.thread
+		return h
+	}
 	h := r.byID[id]
 	if h == nil {
 		h = &hostThread{Thread: *thread.New(t), id: id, number: int32(len(r.threads)), quiet: quiet}
@@ -346,7 +351,7 @@ func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
 		r.byID[id] = h
 		r.threads = append(r.threads, h)
 	}
-	r.thread = h
+	r.thread, r.before = h, r.thread
 	return h
 }
 
@@ -375,7 +380,7 @@ func (r *Rank) Close() {
 	for _, h := range r.threads {
 		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
 	}
-	r.threads, r.byID, r.thread, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil
+	r.threads, r.byID, r.thread, r.before, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges, r.pending, r.closed, r.causes, r.besides = sums{}, edges{}, nil, nil, nil, nil
 	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }
