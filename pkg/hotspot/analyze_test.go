@@ -480,3 +480,15 @@ func TestStructure(t *testing.T) {
 		}
 	}
 }
+
+// TestOddPaths: what damaged lines make of paths is none of a constant.
+func TestOddPaths(t *testing.T) {
+	for _, path := range []string{"", ".", ".A", "A.", "..B", "[].C", "().D"} {
+		if constant(path) {
+			t.Errorf("%q is a constant", path)
+		}
+	}
+	if !constant("Mode.DECODE") || !constant("torch.float16.dtype") {
+		t.Error("constants are none")
+	}
+}

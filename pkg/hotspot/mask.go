@@ -82,5 +82,5 @@ func known(path string) bool {
 func constant(path string) bool {
 	parts := strings.Split(path, ".")
 	last, of := parts[len(parts)-1], parts[max(len(parts)-2, 0)]
-	return len(parts) > 1 && (known(path) || of[0] >= 'A' && of[0] <= 'Z' && of != strings.ToUpper(of) && last == strings.ToUpper(last))
+	return len(parts) > 1 && (known(path) || of != "" && of[0] >= 'A' && of[0] <= 'Z' && of != strings.ToUpper(of) && last == strings.ToUpper(last))
 }

@@ -123,7 +123,7 @@ func (p *parser) loop(closer string) {
 func (p *parser) primary() (path string) {
 	begin := p.i
 	path = p.atom()
-	called := false
+	called := p.tokens[begin].Kind == Number // whose dot is none of an attribute
 	for p.more() && p.tokens[p.i].Kind == Op {
 		switch p.tokens[p.i].Text {
 		case ".":

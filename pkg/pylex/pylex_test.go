@@ -115,3 +115,11 @@ func FuzzStatements(f *testing.F) {
 		}
 	})
 }
+
+// TestNumbers: a number with a dot is no attribute, however it is written.
+func TestNumbers(t *testing.T) {
+	s := Statements([]string{"y = x[x > .5] + a.b * 1.5 - f(.25, 2.)"})[0]
+	if want := []string{"a.b"}; !slices.Equal(s.Attributes, want) {
+		t.Errorf("attributes %q, want %q", s.Attributes, want)
+	}
+}
