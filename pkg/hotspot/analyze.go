@@ -37,7 +37,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	g := newGraph(fns)
 	for _, f := range fns {
 		if g.root(f) {
-			r.ProfiledNs += f.Ns
+			r.ProfiledNs = lineprof.Add(r.ProfiledNs, f.Ns)
 		}
 	}
 	st := findSteps(g, o)
@@ -220,7 +220,7 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 		ns, last := int64(0), i
 		for j := i; j < len(b.stmts); j++ {
 			if owner[j] == i {
-				ns, last = ns+b.stmts[j].ns-g.inner(f, j), j
+				ns, last = lineprof.Add(ns, b.stmts[j].ns-g.inner(f, j)), j
 			}
 		}
 		if float64(ns) < least || ns <= 0 {

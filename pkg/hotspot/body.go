@@ -98,7 +98,7 @@ func (b *body) time() {
 			if l.Hits == 0 || b.at[at] != i {
 				continue
 			}
-			s.ns += l.Ns
+			s.ns = lineprof.Add(s.ns, l.Ns)
 			s.timed = s.timed || l.Time != lineprof.NoTime
 			if s.hits == 0 || l.Hits < s.hits {
 				s.hits = l.Hits

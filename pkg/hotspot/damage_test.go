@@ -46,20 +46,41 @@ func analyzeText(t *testing.T, in []byte) {
 	if err != nil {
 		return
 	}
-	r := Analyze([]*lineprof.Profile{p, p}, Options{})
+	checkReport(t, Analyze([]*lineprof.Profile{p, p}, Options{}), in)
+	checkReport(t, Analyze([]*lineprof.Profile{p, p}, Options{Sum: true}), in)
+	for _, f := range p.Functions {
+		for i := range f.Lines {
+			Classify(f, i, Options{Steps: 100, Layers: 3})
+		}
+	}
+}
+
+// checkReport wants figures that can be.
+func checkReport(t *testing.T, r *Report, in []byte) {
+	t.Helper()
 	if _, err := json.Marshal(r); err != nil { // what is not a number cannot be written
 		t.Fatalf("%v for %q", err, in)
+	}
+	for _, f := range r.Functions {
+		if f.TotalUs < 0 || f.Hits < 0 || r.TotalUs < f.TotalUs && f.Root {
+			t.Fatalf("%+v of %g us for %q", f, r.TotalUs, in)
+		}
 	}
 	for _, h := range r.Hotspots {
 		if h.TimeUs < 0 || h.Hits < 0 || len(h.Types) == 0 || len(h.Options) < 2 || h.LastLine < 0 {
 			t.Fatalf("%+v for %q", h, in)
 		}
 	}
-	for _, f := range p.Functions {
-		for i := range f.Lines {
-			Classify(f, i, Options{Steps: 100, Layers: 3})
-		}
+}
+
+// TestHuge adds up times and hits that are the largest there are.
+func TestHuge(t *testing.T) {
+	in := []byte("Timer unit: 1e-06 s\n")
+	for _, name := range []string{"f", "g", "h"} {
+		in = fmt.Appendf(in, "\nTotal time: 1e+300 s\nFile: x.py\nFunction: %s at line 1\n\nLine #      Hits         Time  Per Hit   %% Time  Line Contents\n=====\n"+
+			"     1                                           def %s(x):\n     2     1e+30       1e+300    1e+270     50.0      for y in x:\n     3     1e+30       1e+300    1e+270     50.0          y.z()\n", name, name)
 	}
+	analyzeText(t, in)
 }
 
 // TestDamagedSource analyses 3,000 profiles with damaged source and figures.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/lineprof"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -183,7 +184,7 @@ func (b *body) usPerIteration(i int) float64 {
 func (b *body) block(i int) (ns, hits int64) {
 	ns = b.stmts[i].ns
 	for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {
-		ns += b.stmts[j].ns
+		ns = lineprof.Add(ns, b.stmts[j].ns)
 		if b.stmts[j].parent == i {
 			hits = max(hits, b.stmts[j].hits)
 		}

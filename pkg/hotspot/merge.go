@@ -75,12 +75,12 @@ func (f *function) join(other *lineprof.Function, sum bool) {
 		return
 	}
 	both := *f.Function
-	both.Ns += other.Ns
+	both.Ns = lineprof.Add(both.Ns, other.Ns)
 	if both.Calls >= 0 && other.Calls >= 0 {
-		both.Calls += other.Calls
+		both.Calls = lineprof.Add(both.Calls, other.Calls)
 	}
 	if both.SelfNs >= 0 && other.SelfNs >= 0 {
-		both.SelfNs += other.SelfNs
+		both.SelfNs = lineprof.Add(both.SelfNs, other.SelfNs)
 	}
 	both.Lines = slices.Clone(both.Lines)
 	at := map[int]int{}
@@ -94,8 +94,8 @@ func (f *function) join(other *lineprof.Function, sum bool) {
 			both.Lines = append(both.Lines, l)
 		case l.Time != lineprof.NoTime:
 			b := &both.Lines[i]
-			b.Hits += l.Hits
-			b.Ns += l.Ns
+			b.Hits = lineprof.Add(b.Hits, l.Hits)
+			b.Ns = lineprof.Add(b.Ns, l.Ns)
 			b.Time = max(b.Time, l.Time)
 		}
 	}

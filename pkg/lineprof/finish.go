@@ -73,10 +73,10 @@ func (t *textReader) warnAll() {
 		p.warn("negative times in %s, which count as 0: the clock went back", report.Counted(t.negative, "line"))
 	}
 	if t.huge > 0 {
-		p.warn("more than 292 years in %s, which count as that", report.Counted(t.huge, "line"))
+		p.warn("more than 73 years in %s, which count as that", report.Counted(t.huge, "line"))
 	}
 	if t.many > 0 {
-		p.warn("more than %.1e hits in %s, which count as that", float64(maxHits), report.Counted(t.many, "line"))
+		p.warn("more than %.1e hits in %s, which count as that", float64(most), report.Counted(t.many, "line"))
 	}
 	if p.Runs > 1 {
 		p.warn("it holds %d runs one after another", p.Runs)

@@ -92,7 +92,7 @@ func functionOf(key, value any, unit float64) (*Function, error) {
 			return nil, err
 		}
 		f.Lines = append(f.Lines, one)
-		f.Ns = addNs(f.Ns, one.Ns)
+		f.Ns = Add(f.Ns, one.Ns)
 	}
 	slices.SortStableFunc(f.Lines, func(a, b Line) int { return a.Number - b.Number })
 	return f, nil
@@ -113,7 +113,7 @@ func lineOf(item any, unit float64) (l Line, err error) {
 	if !ok || math.IsNaN(time) {
 		return l, errShape
 	}
-	return Line{Number: int(number), Hits: hits, Time: Exact, Ns: roundNs(time * scaleOf(unit))}, nil
+	return Line{Number: int(number), Hits: min(hits, most), Time: Exact, Ns: roundNs(time * scaleOf(unit))}, nil
 }
 
 // toFloat returns a number of either kind.

@@ -1,7 +1,5 @@
 package lineprof
 
-import "math"
-
 // Format names what an input was recognised as.
 type Format string
 
@@ -46,7 +44,7 @@ func (p *Profile) Run(n int) []*Function {
 func (p *Profile) Total() int64 {
 	var sum int64
 	for _, f := range p.Functions {
-		sum = addNs(sum, f.Ns)
+		sum = Add(sum, f.Ns)
 	}
 	return sum
 }
@@ -109,10 +107,9 @@ type Line struct {
 	Source string    // as written, indented, without the line's end; "" not known
 }
 
-// addNs adds times that cannot be negative, and stays at the largest.
-func addNs(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
+// most is the largest time, in ns 73 years, and the largest number of hits or calls that
+// there is: float64 holds it, and the sum of two is no overflow.
+const most = 1 << 61
+
+// Add adds two times or counts of a profile, and stays at the largest that there is.
+func Add(a, b int64) int64 { return min(a+b, most) }

@@ -80,11 +80,11 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 		}
 		if s.last[f] != s.stack {
 			s.last[f] = s.stack
-			f.Ns = addNs(f.Ns, ns)
+			f.Ns = Add(f.Ns, ns)
 		}
 	}
 	leaf := frames[len(frames)-1]
-	leaf.SelfNs = addNs(leaf.SelfNs, ns)
+	leaf.SelfNs = Add(leaf.SelfNs, ns)
 }
 
 // addCaller notes once that a function was called by another. One that calls itself has no
@@ -276,7 +276,7 @@ func (p *speedscopeProfile) addEvents(s *stacks, frames []*Function, unit float6
 		}
 		f := frames[e.Frame]
 		if n := len(stack); n > 0 {
-			stack[n-1].SelfNs = addNs(stack[n-1].SelfNs, roundNs((e.At-at)*unit*1e9))
+			stack[n-1].SelfNs = Add(stack[n-1].SelfNs, roundNs((e.At-at)*unit*1e9))
 		}
 		at = e.At
 		if open[f] == nil {
@@ -293,7 +293,7 @@ func (p *speedscopeProfile) addEvents(s *stacks, frames []*Function, unit float6
 			stack = append(stack, f)
 		case e.Type == "C" && len(stack) > 0 && stack[len(stack)-1] == f:
 			if o.count--; o.count == 0 {
-				f.Ns = addNs(f.Ns, roundNs((at-o.at)*unit*1e9))
+				f.Ns = Add(f.Ns, roundNs((at-o.at)*unit*1e9))
 			}
 			stack = stack[:len(stack)-1]
 		default:

@@ -107,15 +107,12 @@ func (t *textReader) addRow(line []byte, last bool) bool {
 		t.cut++
 		return true
 	}
-	if r.hits.value > maxHits {
+	if r.hits.value > most {
 		t.many++
 	}
 	b.add(r)
 	return true
 }
-
-// maxHits is what more hits or calls of a line or function count as.
-const maxHits = 1 << 62
 
 // add keeps a row. Its source is copied, since the line is the reader's.
 func (b *table) add(r row) {
@@ -126,7 +123,7 @@ func (b *table) add(r row) {
 	l := Line{Number: r.number}
 	f := figure{ran: r.ran, time: r.time, perHit: r.perHit, share: r.share, hits: r.hits.value}
 	if r.ran {
-		l.Hits = int64(math.Min(r.hits.value, maxHits))
+		l.Hits = int64(min(r.hits.value, most))
 	}
 	b.fn.Lines = append(b.fn.Lines, l)
 	b.figures = append(b.figures, f)
@@ -296,11 +293,11 @@ func (t *textReader) fill(b *table, unit float64) {
 		f := &b.figures[i]
 		l := &b.fn.Lines[i]
 		l.Ns, l.Time = f.lineTime(unit, scale, totalNs)
-		sum = addNs(sum, l.Ns)
+		sum = Add(sum, l.Ns)
 		if f.ran && f.time.negative {
 			t.negative++
 		}
-		if l.Ns == math.MaxInt64 {
+		if l.Ns == most {
 			t.huge++
 		}
 		if f.outvoted(scale, totalNs) {

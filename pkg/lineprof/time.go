@@ -52,8 +52,8 @@ func snap(u float64) float64 {
 	return u
 }
 
-// toNs is a time in ns, 0 where it is negative, and the largest where it is
-// more than int64 holds. Beyond 104 days it is right to 53 bits.
+// toNs is a time in ns, 0 where it is negative, and the largest that there is where it is
+// more. Beyond 104 days it is right to 53 bits.
 func (n number) toNs(scale float64) int64 {
 	if n.negative {
 		return 0
@@ -61,12 +61,9 @@ func (n number) toNs(scale float64) int64 {
 	return roundNs(n.value * scale)
 }
 
-// roundNs is the nearest whole number of ns that int64 holds.
+// roundNs is the nearest whole number of ns that there is.
 func roundNs(ns float64) int64 {
-	if ns >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(math.Round(max(0, ns)))
+	return int64(math.Round(min(max(0, ns), most)))
 }
 
 // lineTime is a line's time: as printed, or where that has one digit or three the

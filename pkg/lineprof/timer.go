@@ -26,13 +26,13 @@ func (t *textReader) addTimer(line []byte) bool {
 	ms, err2 := strconv.ParseFloat(string(fields[1]), 64)
 	if errors.Is(err1, strconv.ErrRange) && calls > 0 {
 		t.many++
-		calls, err1 = maxHits, nil
+		calls, err1 = most, nil
 	}
 	if err1 != nil || err2 != nil || calls < 0 || !(ms >= 0) {
 		return isRule(line, nil) || bytes.Contains(line, []byte("Total calls"))
 	}
 	full := string(fields[len(fields)-1])
-	fn := &Function{path: full, SelfNs: -1, Calls: calls, Ns: roundNs(ms * 1e6)}
+	fn := &Function{path: full, SelfNs: -1, Calls: min(calls, most), Ns: roundNs(ms * 1e6)}
 	fn.File, fn.Name = splitTarget(full)
 	t.addFunction(fn)
 	t.timers++

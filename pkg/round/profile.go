@@ -58,8 +58,7 @@ func newProfile(in *Input) *profile {
 	for _, f := range in.Report.Functions {
 		k := keyOf(f.File, f.Function)
 		c := p.functions[k]
-		c.ns += int64(f.TotalUs * 1000)
-		c.hits += f.Hits
+		c.ns, c.hits = lineprof.Add(c.ns, int64(f.TotalUs*1000)), lineprof.Add(c.hits, f.Hits)
 		p.functions[k] = c
 		p.roots[k] = p.roots[k] || f.Root
 	}
@@ -108,8 +107,7 @@ func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 			c.number = l.Number
 			p.source[k][text] = strings.TrimSpace(l.Source)
 		}
-		c.ns += l.Ns
-		c.hits += l.Hits
+		c.ns, c.hits = lineprof.Add(c.ns, l.Ns), lineprof.Add(c.hits, l.Hits)
 		p.lines[k][text] = c
 	}
 }
