@@ -176,8 +176,7 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	r.findCallers(loaders)
 	r.stacksLoaded = sync.OnceValue(func() error { return r.loadStacks(e, columns) })
 	if n := len(tasks); n > 0 && tasks[n-1].table.stacks != "" {
-		go r.stacksLoaded() // while others read what takes none
-		defer r.stacksLoaded()
+		all.first = func() { _ = r.stacksLoaded() } // which those tell who read what takes stacks
 	}
 	all.tasks = tasks
 	if err := all.run(loaders, e); err != nil {
@@ -189,6 +188,7 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 
 // queue hands out tasks, until one has failed.
 type queue struct {
+	first    func() // that a loader does ahead of its tasks while others do theirs, nil for none
 	tasks    []task
 	taken    atomic.Int64
 	failed   atomic.Bool
@@ -205,6 +205,9 @@ func (q *queue) run(loaders []*loader, e export) error {
 	var wg sync.WaitGroup
 	for w, l := range loaders {
 		wg.Go(func() {
+			if w == 0 && q.first != nil {
+				q.first()
+			}
 			if errs[w] = l.run(e, q.next); errs[w] != nil {
 				q.failed.Store(true)
 			}
@@ -234,6 +237,11 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 	for i := range eventTables {
 		t := &eventTables[i]
 		if !t.in(columns) || t.host && !slices.Contains(r.host, t.kind) {
+			continue
+		}
+		if some, err := t.mayHave(s, columns); err != nil {
+			return nil, err
+		} else if !some {
 			continue
 		}
 		low, high, err := s.rows(t.name)

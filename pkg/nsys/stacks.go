@@ -75,6 +75,19 @@ func joinStacks(reports []*report) (stacks []string, places [][]int32) {
 	return stacks, places
 }
 
+// mayHave tells whether rows of the table may become events: a stack of a call is one only where
+// the table of its frames has any, and most exports have no frames of any call.
+func (t *table) mayHave(s scanner, columns map[string][]string) (bool, error) {
+	if t.kind != event.Backtrace {
+		return true, nil
+	}
+	if len(columns[t.stacks]) == 0 {
+		return false, nil
+	}
+	low, high, err := s.rows(t.stacks)
+	return low <= high, err
+}
+
 // loadStacks reads the stacks of samples and calls, as far as their rows are wanted.
 func (r *report) loadStacks(e export, columns map[string][]string) error {
 	s, err := e.open()
@@ -98,7 +111,7 @@ func (r *report) loadStacks(e export, columns map[string][]string) error {
 			return r.explain(err)
 		}
 	}
-	if c := r.chains[cudaStacksTable]; c != nil {
+	if c := r.chains[cudaStacksTable]; c != nil && len(c.ids) > 0 {
 		if err := r.alignCalls(s, columns, c); err != nil {
 			return r.explain(err)
 		}
