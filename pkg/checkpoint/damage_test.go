@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/event"
@@ -108,6 +110,25 @@ func TestCut(t *testing.T) {
 		}
 		if _, _, err := read(path, ReadOptions{}); err == nil {
 			t.Fatalf("%d of %d bytes were read", n, len(whole))
+		}
+	}
+}
+
+// TestPipes wants pipes in place of a data set's files to be refused, and not waited for.
+func TestPipes(t *testing.T) {
+	h, rows := trace(5)
+	for _, name := range []string{manifestName, filepath.Join("rank=0", "events.parquet")} {
+		dir := t.TempDir()
+		write(t, dir, h, rows, Options{})
+		path := filepath.Join(dir, name)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := read(dir, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

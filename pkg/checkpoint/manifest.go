@@ -33,7 +33,11 @@ func (m *manifestFile) is(f *parquet.File) bool { return f.Hash() == m.Hash && f
 
 // readManifest reads the manifest of a data set.
 func readManifest(dir string) (*manifest, error) {
-	text, err := os.ReadFile(filepath.Join(dir, manifestName))
+	path := filepath.Join(dir, manifestName)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path) // reading a pipe would wait, and a device never end
+	}
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &event.Error{
 			Msg:    dir + ": the checkpoint is unfinished: it has no " + manifestName,
@@ -45,7 +49,7 @@ func readManifest(dir string) (*manifest, error) {
 	}
 	m := new(manifest)
 	if err := m.parse(text); err != nil {
-		return nil, fmt.Errorf("%s: damaged: %w", filepath.Join(dir, manifestName), err)
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
 	}
 	return m, nil
 }

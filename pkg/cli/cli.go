@@ -239,12 +239,14 @@ func (c *Call) complain(err error) {
 	switch {
 	case errors.As(err, &advice) && advice.Hint() != "":
 		hint = advice.Hint()
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
 		hint = "check the name"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "check its permissions"
 	case errors.Is(err, syscall.ENOSPC):
 		hint = "make room there, or write elsewhere"
+	case file != nil:
+		hint = "that is what the system says of it: try another file, or a copy"
 	}
 	if hint != "" {
 		c.Log("hint: " + hint)

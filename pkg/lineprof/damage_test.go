@@ -5,8 +5,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -155,6 +157,30 @@ func check(t *testing.T, in []byte) {
 			}
 			last = l.Number
 		}
+	}
+}
+
+// endless is a device that never ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestEndless wants what never ends, and what waits for ever, to be refused.
+func TestEndless(t *testing.T) {
+	var e *Error
+	if _, err := Read("zero", endless{}); !errors.As(err, &e) || e.Hint == "" {
+		t.Errorf("%v for an endless line", err)
+	}
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "x.py"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &Profile{Functions: []*Function{{path: "/srv/x.py", Lines: []Line{{Number: 1, Hits: 1}}}}}
+	if missing, err := p.AddSource(os.DirFS(dir)); err != nil || len(missing) != 1 {
+		t.Errorf("%d without source, %v, of a pipe", len(missing), err)
 	}
 }
 

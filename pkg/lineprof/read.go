@@ -26,8 +26,9 @@ func (e *Error) Error() string {
 // maxLine is how much of a line is read; the rest is left out. Lines longer than the
 // buffer are rare, and copied.
 const (
-	maxLine = 1 << 20
-	buffer  = 64 << 10
+	maxLine    = 1 << 20
+	maxEndless = 256 << 20
+	buffer     = 64 << 10
 )
 
 const formatsHint = "give what line_profiler printed, a .lprof file, collapsed stacks or speedscope JSON; a trace is for verdict and gaps"
@@ -67,11 +68,16 @@ func Read(name string, r io.Reader) (*Profile, error) {
 	return readText(name, in)
 }
 
+var errEndless = errors.New("a line of more than 256 MiB, so no text")
+
 // readText reads tables, or stacks where no line belongs to a table.
 func readText(name string, in *bufio.Reader) (*Profile, error) {
 	t, s := newTextReader(name), newStackReader(name)
 	for {
 		line, last, err := readLine(in)
+		if err == errEndless {
+			return nil, &Error{Name: name, Msg: err.Error(), Hint: formatsHint}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -96,15 +102,19 @@ func readText(name string, in *bufio.Reader) (*Profile, error) {
 
 // readLine returns the next line without its end, valid until the next call, and
 // whether it had none; nil after the last. Of a line longer than maxLine it returns the
-// beginning.
+// beginning. One longer than maxEndless is errEndless: a device
+// that never ends, a hole in a file, what is no text.
 func readLine(in *bufio.Reader) (line []byte, last bool, err error) {
 	line, err = in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line = bytes.Clone(line)
-		for errors.Is(err, bufio.ErrBufferFull) {
+		for length := 0; errors.Is(err, bufio.ErrBufferFull); {
 			var more []byte
 			more, err = in.ReadSlice('\n')
 			line = append(line, more[:min(len(more), maxLine-len(line))]...)
+			if length += len(more); length > maxEndless {
+				return nil, false, errEndless
+			}
 		}
 	}
 	switch {

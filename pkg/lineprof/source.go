@@ -57,11 +57,11 @@ func openTail(dir fs.FS, name string) (fs.File, error) {
 		if !fs.ValidPath(tail) {
 			continue
 		}
+		if s, err := fs.Stat(dir, tail); err != nil || !s.Mode().IsRegular() {
+			continue
+		}
 		if f, err := dir.Open(tail); err == nil {
-			if s, err := f.Stat(); err == nil && s.Mode().IsRegular() {
-				return f, nil
-			}
-			f.Close()
+			return f, nil
 		}
 	}
 	return nil, fs.ErrNotExist

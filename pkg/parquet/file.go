@@ -37,18 +37,18 @@ type leaf struct {
 
 // Open opens a file and reads its footer.
 func Open(path string) (*File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for whoever writes it
+		err = fmt.Errorf("%s: not a regular file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := r.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	var f *File
-	if err == nil {
-		f, err = NewFile(r, info.Size())
-	}
+	f, err := NewFile(r, info.Size())
 	if err != nil {
 		r.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -251,7 +251,7 @@ func inspect(path string) (*File, error) {
 	f.Head, err = io.ReadAll(io.LimitReader(file, headBytes))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	case len(f.Head) == 0:
 		again := "what is to write it failed, or has yet to begin"
 		if format := unknown(path); format != &nsysDatabase || strings.EqualFold(filepath.Ext(path), ".sqlite") {
