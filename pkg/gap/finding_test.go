@@ -712,6 +712,34 @@ func TestExpandIsWorthTheForwardPass(t *testing.T) {
 	}
 }
 
+// The time between two forward passes is none of it, also where the last kernels of one run
+// after the next marker has begun, as of a GPU that is behind.
+func TestExpandBehind(t *testing.T) {
+	for _, by := range []string{"nvtx", "allreduce"} {
+		e := &engine{now: 1_000_000}
+		for i := range 30 {
+			e.span(fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 4 gen reqs", i), event.StepMarker, func() {
+				e.now += 1_000_000 // reads a batch
+				for range 5 {
+					e.layer()
+					e.now += 50_000
+					e.launch("cross_device_reduce_1stage", event.Allreduce)
+				}
+				e.free += 200_000 // a long kernel
+				e.layer()
+			})
+		}
+		eventtest.Sort(e.rows)
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: by}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := has(rep, gap.GraphExpand); f == nil || f.UsStep < 150 || f.UsStep > 300 { // of 1300 us
+			t.Errorf("by %s: %+v", by, rep.Findings)
+		}
+	}
+}
+
 // It is that as well where steps begin with an all-reduce kernel, in the middle of a forward pass, so
 // that the time between two passes lies within a step; with markers and without, and of each
 // of two GPUs that a process has a thread for.

@@ -44,6 +44,8 @@ type pass struct {
 	// passes lies: it is one of the parts, as a rule this one. (On another GPU the kernel may
 	// begin before the step.)
 	longest int64
+	// apart is the time between two passes that markers have shown, which is none of the parts.
+	apart int64
 }
 
 // The columns of what is kept of a step.
@@ -58,7 +60,7 @@ const (
 func (r *rank) keepStep(k int, s slack.Step) {
 	f := &r.fact
 	for _, d := range r.gpus {
-		if r.c.method == step.Allreduce {
+		if r.c.method == step.Allreduce && d.pass.longest > d.pass.apart {
 			f.within -= d.pass.longest
 		}
 		d.pass = pass{}
@@ -147,6 +149,9 @@ func (r *rank) addIdle(f *stepFact, d *gpu, a *activity) {
 	}
 	lost := r.idle.GapLost()
 	f.idle += max(0, d.GapEnd-from-lost)
+	if r.idle.GapInter() { // What came before is of the last pass, of which kernels may run in this step.
+		d.pass.begun, d.pass.apart = false, d.GapEnd-from
+	}
 	if !a.Replayed && a.LaunchStart != none {
 		d.pass.open += max(0, min(d.GapEnd, a.LaunchEnd)-from-lost)
 		if inForward(a.class) {

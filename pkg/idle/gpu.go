@@ -145,6 +145,9 @@ func (r *Rank) GapIn(causes uint) (ns int64) {
 // GapLost returns for how long of the last idle gap the launching thread had lost its CPU, in ns.
 func (r *Rank) GapLost() int64 { return r.gapLost }
 
+// GapInter tells whether the last idle gap was known to be inter-step when it ended, by markers.
+func (r *Rank) GapInter() bool { return len(r.gap) > 0 && r.gap[0].code.inter() }
+
 // GapOpening returns what the last idle gap began in, with its site, undivided, and how
 // long that lasted; ok is false where nothing was attributed.
 func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
