@@ -123,7 +123,11 @@ func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
 		if err := c.refuse(flags, "the metrics were computed already"); err != nil {
 			return nil, err
 		}
-		return metric.FromTable(in.Table)
+		res, err := metric.FromTable(in.Table)
+		if err != nil {
+			err = cli.Misuse(err.Error(), "give a trace, a stream or what metrics writes without --runs")
+		}
+		return res, err
 	}
 	src := in.Events
 	if !fromStdin(c.arguments()) || !slices.Contains(accepted, source.StageOf(src.Header())) {

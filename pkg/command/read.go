@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -34,11 +33,6 @@ func readStream[T any](r io.Reader, read func(io.Reader) (T, error), blame func(
 // notThis blames a file for not being what a flag takes, and says what that is.
 func notThis(name, advice string) func(error) error {
 	return func(err error) error { return cli.Misuse(name+": "+err.Error(), advice) }
-}
-
-// inFile puts the name of a file before an error, whose own advice stays.
-func inFile(path string) func(error) error {
-	return func(err error) error { return fmt.Errorf("%s: %w", path, err) }
 }
 
 // readRows reads the rows of a result, a stream or Parquet, of whoever wrote that; "-"

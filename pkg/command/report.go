@@ -110,5 +110,5 @@ func (c *Context) sources() (*compare.Sources, error) {
 	if path == "" {
 		return known, nil
 	}
-	return readFile(path, known.Extend, inFile(path))
+	return readFile(path, known.Extend, notThis(path, `--source-map takes JSON such as {"ranges": [{"nvtx": "my_range", "function": "Engine.step", "file": "engine.py"}]}`))
 }

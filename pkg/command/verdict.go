@@ -111,7 +111,7 @@ func (c *Context) thresholds() (verdict.Thresholds, error) {
 	t := verdict.Defaults()
 	if path := c.String("thresholds"); path != "" {
 		read := func(r io.Reader) (any, error) { return nil, t.Read(r) }
-		if _, err := readFile(path, read, inFile(path)); err != nil {
+		if _, err := readFile(path, read, notThis(path, `--thresholds takes JSON such as {"generation": {"gpu_idle_ratio": 0.2}}`)); err != nil {
 			return t, err
 		}
 	}

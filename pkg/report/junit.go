@@ -16,7 +16,7 @@ type Test struct {
 }
 
 // JUnit writes checks in the XML of JUnit, as continuous integration reads it: one
-// suite of the given name, without times.
+// suite of the given name, without times. Names are shown as everywhere in reports.
 func JUnit(w io.Writer, suite string, tests []Test) error {
 	type problem struct {
 		Message string `xml:"message,attr"`
@@ -36,13 +36,13 @@ func JUnit(w io.Writer, suite string, tests []Test) error {
 	}
 	s := testsuite{Name: suite, Tests: len(tests)}
 	for _, t := range tests {
-		c := testcase{Suite: suite, Name: t.Name}
+		c := testcase{Suite: suite, Name: printable(t.Name)}
 		switch {
 		case t.Failure != "":
-			c.Failure = &problem{t.Failure}
+			c.Failure = &problem{printable(t.Failure)}
 			s.Failures++
 		case t.Trouble != "":
-			c.Error = &problem{t.Trouble}
+			c.Error = &problem{printable(t.Trouble)}
 			s.Errors++
 		}
 		s.Cases = append(s.Cases, c)

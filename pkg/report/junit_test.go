@@ -8,7 +8,7 @@ import (
 
 // TestJUnit reads back what hostile names became.
 func TestJUnit(t *testing.T) {
-	hostile := "<a b=\"c\">&\x1b[31m\x00]]>\xff"
+	hostile := "<a b=\"c\">&\x1b[31m\x00]]>\xff\u202e\u009b"
 	var b strings.Builder
 	err := JUnit(&b, "suite", []Test{{Name: "good"}, {Name: hostile, Failure: hostile}, {Name: "open", Trouble: "too few"}})
 	if err != nil {
@@ -38,7 +38,7 @@ func TestJUnit(t *testing.T) {
 	if s.Cases[0].Failure != nil || s.Cases[0].Error != nil || s.Cases[2].Error == nil {
 		t.Errorf("outcomes: %+v", s.Cases)
 	}
-	want := "<a b=\"c\">&\ufffd[31m\ufffd]]>\ufffd"
+	want := "<a b=\"c\">&\ufffd[31m\ufffd]]>\ufffd\ufffd\ufffd"
 	if s.Cases[1].Name != want || s.Cases[1].Failure == nil || s.Cases[1].Failure.Message != want {
 		t.Errorf("hostile names became %+v", s.Cases[1])
 	}

@@ -63,6 +63,9 @@ func (l *Limits) over(m int, value float64) bool {
 	return value > *l.at(m)
 }
 
+// maxDocument is how long a document may be.
+const maxDocument = 1 << 20
+
 // Read sets the thresholds that a JSON document names, of the form
 //
 //	{"aggregate": {"gpu_idle_ratio": 0.3}, "generation": {"gpu_idle_ratio": 0.15}}
@@ -70,9 +73,12 @@ func (l *Limits) over(m int, value float64) bool {
 // and leaves the others. Unknown names are an error, and names that are given
 // twice.
 func (t *Thresholds) Read(r io.Reader) error {
-	text, err := io.ReadAll(r)
+	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
 	if err != nil {
 		return err
+	}
+	if len(text) > maxDocument {
+		return errors.New("thresholds: more than 1 MiB")
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	var given map[string]map[string]*float64
