@@ -33,6 +33,9 @@ type RankFacts struct {
 	Allreduces    int64 `json:"allreduces"`
 	Launches      int64 `json:"launches"`
 	GraphLaunches int64 `json:"graph_launches"`
+	// GPUs counts the devices that ran kernels or whole-graph rows; 0 where the writer did not
+	// count them.
+	GPUs int64 `json:"gpus,omitempty"`
 	// Kernels counts the kernels, Graphs the whole-graph rows, and Replays the
 	// graph launches of which a kernel, copy or memset was recorded as a node.
 	Kernels int64 `json:"kernels"`
@@ -91,6 +94,15 @@ func (h *Header) Records(kind Kind, rank int32) bool {
 	}
 }
 
+// GPUs is how many devices at most run kernels or graph replays of a rank, 0 where the header
+// does not say.
+func (h *Header) GPUs(rank int32) int {
+	if f := h.RankFacts(rank); f != nil {
+		return int(f.GPUs)
+	}
+	return 0
+}
+
 // add adds another part of the rank.
 func (f *RankFacts) add(g *RankFacts) {
 	f.RankSpan.add(&g.RankSpan)
@@ -98,6 +110,7 @@ func (f *RankFacts) add(g *RankFacts) {
 	f.Allreduces += g.Allreduces
 	f.Launches += g.Launches
 	f.GraphLaunches += g.GraphLaunches
+	f.GPUs += g.GPUs // those of both parts twice: no more than that
 	f.Kernels += g.Kernels
 	f.Graphs += g.Graphs
 	f.Replays += g.Replays

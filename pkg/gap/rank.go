@@ -91,7 +91,7 @@ func newRank(c *computer, id int32) *rank {
 		}
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
-		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns,
+		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns, GPUs: c.header.GPUs(id),
 		Why: true, Stacks: true, Beside: true, Waits: c.others.wanted, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})

@@ -20,8 +20,9 @@ type foldedAttribution struct {
 // Bound bounds what is kept of what the threads did; it is to be called every few
 // thousand rows. An idle gap needs all of that since its beginning, because only its
 // end tells which thread matters, and when that one's launch was made; and a GPU that
-// is yet to appear has been idle since the first slice. When too much is kept, it is
-// replaced by the time that each launching thread spent in each state in each slice.
+// is yet to appear has been idle since the first slice. When too much is kept, what is
+// before the gaps of all GPUs is let go of where no other GPU is to appear. What is too much
+// still is replaced by the time that each launching thread spent in each state in each slice.
 // Of a gap that reaches back before that, all is still exact, except where the launch
 // of what ends it is that long ago, too: then the shares of the causes are, in the
 // slice of the launch, those of the whole slice.
@@ -33,14 +34,27 @@ func (r *Rank) Bound() {
 		}
 		return
 	}
-	n := 0
+	if r.numRuns() < r.opt.MaxRuns {
+		return
+	}
+	if len(r.gpus) == r.opt.GPUs && !r.opt.BusyAll {
+		from := r.reach()
+		for _, h := range r.threads {
+			h.Forget(from)
+		}
+		if r.numRuns() < r.opt.MaxRuns/2 {
+			return
+		}
+	}
+	r.fold(r.last)
+}
+
+// numRuns is how many runs of the rank's threads are kept.
+func (r *Rank) numRuns() (n int) {
 	for _, h := range r.threads {
 		n += h.Len()
 	}
-	if n < r.opt.MaxRuns {
-		return
-	}
-	r.fold(r.last)
+	return n
 }
 
 // fold replaces what is known of the time before to by sums.

@@ -45,6 +45,9 @@ type Options struct {
 	Waits bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
+	// GPUs is how many GPUs run the rank's kernels and graph replays at most, 0 where nobody knows.
+	// Once so many have appeared, no gap reaches back beyond those that are open.
+	GPUs int
 	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
 	MaxRuns int
 	// Store keeps what grows with the trace.

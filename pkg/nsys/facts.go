@@ -248,11 +248,17 @@ func (r *report) findFacts() error {
 	for i := range facts {
 		facts[i].Rank = r.info.Ranks[i]
 	}
+	type device struct{ slot, number int32 }
+	seen := map[device]bool{}
 	for n, t := range r.tracks {
 		if t.slot == noSlot || n >= len(r.trackFacts) {
 			continue
 		}
 		f, c := &facts[t.slot], &r.trackFacts[n]
+		if d := (device{t.slot, t.shown}); t.active && !seen[d] {
+			seen[d] = true
+			f.GPUs++
+		}
 		widen(&f.GPUStart, &f.GPUEnd, c.span)
 		widen(&f.BusyStart, &f.BusyEnd, c.busy)
 		f.Kernels += c.classes.sum()

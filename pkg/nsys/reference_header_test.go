@@ -45,7 +45,7 @@ func (w *reference) report() event.Report {
 // facts returns what the header must say of a rank.
 func (w *reference) facts(rank int) event.RankFacts {
 	f := event.RankFacts{Rank: int32(rank)}
-	replays := map[int64]bool{}
+	replays, devices := map[int64]bool{}, map[int64]bool{}
 	var calls []*referenceRow
 	for _, r := range append(slices.Clone(w.host), w.gpu...) {
 		if w.rank(r.process) != rank {
@@ -69,6 +69,7 @@ func (w *reference) facts(rank int) event.RankFacts {
 		}
 		if r.kind == event.Kernel || r.kind == event.Graph {
 			hull(&f.GPUStart, &f.GPUEnd, r)
+			devices[*r.device] = true
 		}
 		if r.kind == event.Kernel || r.kind == event.Graph || r.kind == event.Memcpy || r.kind == event.Memset {
 			hull(&f.BusyStart, &f.BusyEnd, r)
@@ -80,7 +81,7 @@ func (w *reference) facts(rank int) event.RankFacts {
 			calls = append(calls, r)
 		}
 	}
-	f.Replays = int64(len(replays))
+	f.Replays, f.GPUs = int64(len(replays)), int64(len(devices))
 	slices.SortStableFunc(calls, func(a, b *referenceRow) int { return cmp.Compare(a.start, b.start) })
 	f.Unrecorded = w.unrecorded(rank, calls)
 	return f

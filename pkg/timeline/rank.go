@@ -44,7 +44,7 @@ type gpu struct {
 
 func newRank(c *Collector, id int32) *rank {
 	r := &rank{c: c, id: id, open: segment{index: -1}, last: segment{index: -1}}
-	opt := idle.Options{Store: c.store, BusyAll: c.opt.BusyAll, Why: true, TotalsOnly: true, OSCalls: c.header.Rows(event.OS) > 0}
+	opt := idle.Options{Store: c.store, BusyAll: c.opt.BusyAll, Why: true, TotalsOnly: true, GPUs: c.header.GPUs(id), OSCalls: c.header.Rows(event.OS) > 0}
 	if f := c.header.RankFacts(id); f != nil {
 		opt.OSCalls = f.OSCalls > 0
 	}
