@@ -3,6 +3,7 @@ package straggler
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/spill"
@@ -170,14 +171,47 @@ func (m *matched) slope(r, w int) float64 {
 	return slopes[len(slopes)/2]
 }
 
-// median returns the middle of values, which it sorts.
+// median returns the middle of values, whose order it changes.
 func median(values []int64) int64 {
-	slices.Sort(values)
 	n := len(values)
+	high := kth(values, n/2)
 	if n%2 == 1 {
-		return values[n/2]
+		return high
 	}
-	return midpoint(values[n/2-1], values[n/2])
+	return midpoint(slices.Max(values[:n/2]), high)
+}
+
+// kth returns the k-th smallest of values, counted from 0, and puts it at k: none before it is
+// larger then, and none after it smaller. Where pivots are bad again and again it sorts.
+func kth(values []int64, k int) int64 {
+	low, high := 0, len(values)
+	for rounds := 2 * bits.Len(uint(high)); high-low > 16 && rounds > 0; rounds-- {
+		a, b, c := values[low], values[low+(high-low)/2], values[high-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := low, high-1
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			high = j + 1
+		case k >= i:
+			low = i
+		default: // all between the two are the pivot
+			return pivot
+		}
+	}
+	slices.Sort(values[low:high])
+	return values[k]
 }
 
 // midpoint is what lies between two values, the lower first.
@@ -240,6 +274,5 @@ func nthOf(n, k int, each func(add func(int64))) int64 {
 	if k >= len(values) { // the store has failed
 		return 0
 	}
-	slices.Sort(values)
-	return values[k]
+	return kth(values, k)
 }

@@ -120,7 +120,7 @@ func valuesOf(values []int64) func(add func(int64)) {
 	}
 }
 
-// deviation returns the median distance of values from their median, and sorts them.
+// deviation returns the median distance of values from their median, and changes them.
 func deviation(values []int64) int64 {
 	mid := median(values)
 	for i := range values {

@@ -286,7 +286,7 @@ func BenchmarkFind(b *testing.B) {
 }
 
 // However many values there are in memory at a time, the k-th is the k-th.
-func TestNthOf(t *testing.T) {
+func TestKthOf(t *testing.T) {
 	defer func(n int) { maxSorted = n }(maxSorted)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, spread := range []int64{1, 3, 5000, 1 << 40, math.MaxInt64} {
@@ -302,6 +302,37 @@ func TestNthOf(t *testing.T) {
 					t.Errorf("spread %d, %d in memory: number %d is %d, want %d", spread, maxSorted, k, got, sorted[k])
 				}
 			}
+		}
+	}
+}
+
+// TestKth compares with sorting, of values of which many are equal, and of values in orders that
+// make bad pivots.
+func TestKth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 3000 {
+		values := make([]int64, 1+rng.IntN(300))
+		for i := range values {
+			switch rng.IntN(3) {
+			case 0:
+				values[i] = int64(i)
+			case 1:
+				values[i] = -int64(i)
+			default:
+				values[i] = rng.Int64N(1 << rng.IntN(40))
+			}
+		}
+		sorted := slices.Sorted(slices.Values(values))
+		k, n := rng.IntN(len(values)), len(values)
+		if got := kth(slices.Clone(values), k); got != sorted[k] {
+			t.Fatalf("%d-th of %v is %d, want %d", k, values, got, sorted[k])
+		}
+		want := sorted[n/2]
+		if n%2 == 0 {
+			want = midpoint(sorted[n/2-1], sorted[n/2])
+		}
+		if got := median(values); got != want {
+			t.Fatalf("median of %v is %d, want %d", sorted, got, want)
 		}
 	}
 }
