@@ -231,7 +231,7 @@ func (rep *Report) gaps(s *report.Section) {
 		s.Say("There are none.")
 		return
 	}
-	s.Say("Most of the time in gaps: %s.", g.Dominant)
+	s.Say("%s Sources are those of gaps of that length as a rule: what these waited for is said by the causes of idle time.", g.largest())
 	t := &report.Table{Columns: []report.Column{{Title: "gap", Right: true}, {Title: "count", Kind: report.Count}, {Title: "total", Kind: report.Duration},
 		{Title: "share", Kind: report.Ratio}, {Title: "typical source", Minor: 1}}}
 	title, alt, plot := g.bucketsFigure()

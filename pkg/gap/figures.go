@@ -86,7 +86,14 @@ func (g *Gaps) bucketsFigure() (title, alt string, plot figure.Plot) {
 		b := &g.Buckets[i]
 		p.Rows = append(p.Rows, figure.Bar{Label: b.name(), Parts: []float64{b.Share}, Text: report.Percent(b.Share), More: fmt.Sprintf("(%s in %d gaps)", report.Micros(b.TotalUs), b.Count)})
 	}
-	return "Time in gaps by their length", "Most of the time in gaps: " + g.Dominant + ".", p
+	return "Time in gaps by their length", g.largest(), p
+}
+
+// largest says which bucket has most of the time. What its gaps come from is not known by
+// their length, and not said.
+func (g *Gaps) largest() string {
+	b := slices.MaxFunc(g.Buckets, func(a, b Bucket) int { return cmp.Compare(a.Ns, b.Ns) })
+	return fmt.Sprintf("The largest part of the time in gaps, %s, is in those of %s.", report.Percent(b.Share), b.name())
 }
 
 // ranksLate draws how late each rank is, and how long it waits.

@@ -148,7 +148,7 @@ func (f *finder) describeWait(w *wait) (what string, ok bool) {
 	case cudaname.EffectOf(w.call)&cudaname.Polls != 0:
 		return layer + "asks again and again whether the GPU is done", true
 	case k.count > 0 && us(k.ns)/float64(k.count) >= blockingUs:
-		return layer + "a copy that should only be queued, and blocks: its host memory is pageable, pin it", true
+		return layer + "a copy that should only be queued, and blocks, as those of pageable host memory do: pin that", true
 	}
 	return "", false
 }

@@ -156,7 +156,8 @@ type StepIdle struct {
 type Gaps struct {
 	Buckets []Bucket `json:"buckets"` // all nine, the shortest first
 	Top     []TopGap `json:"top"`     // the longest first
-	// Dominant says what most of the gap time is in, "" without gaps.
+	// Dominant says what gaps of the bucket with most time come from as a rule, "" without gaps:
+	// a guess by their length, which the causes of idle time may contradict.
 	Dominant string `json:"dominant"`
 }
 

@@ -67,6 +67,9 @@ func TestPublishedDistribution(t *testing.T) {
 	if err := report.Markdown(&page, rep.Document("gaps"), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
+	if want := "The largest part of the time in gaps, 39.6 %, is in those of 50 µs to 100 µs."; !strings.Contains(page.String(), want) || strings.Contains(page.String(), rep.Gaps.Dominant) {
+		t.Errorf("no %q, or what gaps of that length come from as a rule is said of these", want)
+	}
 	if !strings.Contains(page.String(), "|  50 µs to 100 µs | 13543 |        956 | 39.6 % |") {
 		t.Errorf("no such line in\n%s", page.String())
 	}
