@@ -50,6 +50,24 @@ func at(t *testing.T, r *Report, function string, number int) Hotspot {
 	return Hotspot{}
 }
 
+// TestCommonNames: a method with a name that many classes have is called where its entries
+// and its time are the line's, however the object is called, and nowhere else.
+func TestCommonNames(t *testing.T) {
+	for _, hits := range []int64{5, 6} {
+		r := Analyze([]*lineprof.Profile{profile(
+			fn("main", "prog.py", 30,
+				line{0, 0, "def main():"},
+				line{hits, 93_248, "    e.step()"}),
+			fn("step", "prog.py", 23,
+				line{0, 0, "    def step(self):"},
+				line{5, 93_000, "        time.sleep(0.09)"}),
+		)}, Options{})
+		if h := r.Hotspots[0]; (h.Function == "step") != (hits == 5) || (r.ProfiledNs == 5*93_248_000) != (hits == 5) {
+			t.Errorf("%d hits: profiled %d ns, first %+v", hits, r.ProfiledNs, h)
+		}
+	}
+}
+
 // TestOneCountsOnce: a line that calls a profiled function counts in it, and shares are
 // of the outermost function.
 func TestOneCountsOnce(t *testing.T) {

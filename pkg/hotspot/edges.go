@@ -78,7 +78,7 @@ func (g *graph) stacks() {
 // file go first, and then the one whose hits and time are the line's. nil is the safe
 // answer: the callee is a hotspot beside the line then, and the time counts twice.
 func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
-	var fit []*function
+	var fit, common []*function
 	for _, callee := range g.byName[c.Name()] {
 		if callee == f || callee.Ns == 0 || f.body.stmts[i].hits == 0 {
 			continue
@@ -87,9 +87,19 @@ func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
 		if each := perEntry(callee); each > 0 && each > 1.5*float64(f.body.stmts[i].ns) {
 			continue
 		}
-		if agrees(f, callee, c) {
+		switch {
+		case agrees(f, callee, c):
 			fit = append(fit, callee)
+		case commonCall(c):
+			common = append(common, callee)
 		}
+	}
+	if len(fit) == 0 { // A name that many classes have needs the hits and the time, too.
+		callee := g.byTime(f, i, common)
+		if callee == nil || float64(callee.Ns) < 0.98*float64(f.body.stmts[i].ns) {
+			return nil
+		}
+		return callee
 	}
 	if len(fit) > 1 {
 		same := slices.DeleteFunc(slices.Clone(fit), func(x *function) bool { return x.File != f.File })
@@ -115,7 +125,7 @@ func perEntry(f *function) float64 {
 // A plain call can be a function or a class; "self" something of the same class, or of a
 // base, which is told apart only where both classes are known engines'. A receiver of a
 // known name has a known class; any other has to share a word with the callee's class, or
-// the method to have a name that few classes have.
+// the method to have a name that few classes have (else see commonCall).
 func agrees(f, callee *function, c *pylex.Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	class := callee.class()
@@ -145,6 +155,22 @@ func agrees(f, callee *function, c *pylex.Call) bool {
 	}
 	// Names that many classes have need more than a name.
 	return !common[c.Name()] && !strings.HasPrefix(c.Name(), "__")
+}
+
+// commonCall is whether a call is of a method that many classes have, by a receiver whose
+// class is not known.
+func commonCall(c *pylex.Call) bool {
+	receiver := strings.TrimRight(c.Receiver(), "[]()")
+	switch receiver {
+	case "", "self", "cls", "super", "torch", "np", "F", "math":
+		return false
+	}
+	for _, r := range engines().Receiver {
+		if r.Name == lastName(receiver) {
+			return false
+		}
+	}
+	return common[c.Name()]
 }
 
 // bothKnown is whether two classes certainly differ: both are known engines' classes.
