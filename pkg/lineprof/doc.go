@@ -21,7 +21,8 @@
 // without figures it begins where the header's "Line Contents" does. From 4.1 numbers
 // that outgrow their column are printed with one digit (from 5.0 three), which are the
 // hottest lines of all: there the line's time is its share of the total, which has
-// three digits. The share is left blank where a function took no time.
+// three digits. So it is where the unit is more than a tenth of the function's total, as
+// times have one decimal. The share is left blank where a function took no time.
 //
 // All of these are read:
 //

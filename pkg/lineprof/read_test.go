@@ -155,6 +155,25 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestCoarseUnit: of a function that took half of the unit (kernprof -u 1) the shares say
+// when, and of one that took a thousand the times.
+func TestCoarseUnit(t *testing.T) {
+	table := func(total, first, second string) string {
+		return "Timer unit: 1 s\n\n" + strings.NewReplacer("2 s", total, "1500000.0 1500000.0     75.0", first, "500000.0 500000.0     25.0", second).Replace(oneTable)
+	}
+	for _, test := range []struct {
+		text          string
+		first, second int64
+	}{
+		{table("0.403796 s", "0.2 0.0     59.5", "0.2 0.0     38.1"), 240_258_620, 153_846_276},
+		{table("1000.23 s", "750.2 750.2     75.0", "250.1 250.1     25.0"), 750_200_000_000, 250_100_000_000},
+	} {
+		if l := mustRead(t, test.text).Functions[0].Lines; l[1].Ns != test.first || l[2].Ns != test.second {
+			t.Errorf("%d and %d ns, want %d and %d\n%s", l[1].Ns, l[2].Ns, test.first, test.second, test.text)
+		}
+	}
+}
+
 const oneTable = `Total time: 2 s
 File: /home/someone/app/x.py
 Function: f at line 10

@@ -66,8 +66,13 @@ func roundNs(ns float64) int64 {
 	return int64(math.Round(min(max(0, ns), most)))
 }
 
+// coarse is how many units a function takes at most whose shares, right to 0.05 %, say ten
+// times more than times that are right to 0.05 units.
+const coarse = 10
+
 // lineTime is a line's time: as printed, or where that has one digit or three the
-// share of the total.
+// share of the total, and where the unit is a large part of the total (seconds of a
+// function that took half of one).
 func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 	switch {
 	case !f.ran:
@@ -78,6 +83,8 @@ func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 		return 0, NoTime
 	case !f.time.scientific && (!f.time.point || unit < 1.5e-9 && f.time.value == math.Trunc(f.time.value)):
 		return f.time.toNs(scale), Exact
+	case f.time.point && f.share > 0 && coarse*scale > totalNs && f.agreesShare(f.time, 1, scale, totalNs):
+		return roundNs(f.share / 100 * totalNs), FromShare
 	}
 	return f.time.toNs(scale), Rounded
 }
