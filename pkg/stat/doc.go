@@ -52,6 +52,14 @@
 // A difference far above any change of level inside either run is told all the same
 // ([Beyond]).
 //
+// What comes every so many steps (housekeeping, batches that take turns) is in the
+// coefficients and hardly in the error of the mean. Where single steps have the same period in
+// both sequences, of 2 to 64 steps, four cycles and more in each, and each cycle is foretold by
+// the others to half of the variance and more, the coefficients are of what is left, and the mean
+// of the cycle that is not whole is added to the error. Whatever is not repeated exactly, as
+// pauses of random size at even distances, is left and counts. A period in one sequence alone is
+// no reason: it may be of its load.
+//
 // A ratio of one run ([Estimator.Ratio]) has no other run beside it that shows what
 // this one may have missed, but also no many rows among which it must be sure. Its scale
 // is that of the two lowest coefficients alone, which leaves a t of two degrees of freedom

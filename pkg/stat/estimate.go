@@ -24,7 +24,9 @@ type Estimate struct {
 
 	power  []float64 // squares of the lowest cosine coefficients of the samples
 	zero   bool      // all of them are 0
+	edge   float64   // variance of the mean that is in none of them
 	extent extent
+	again  recurrence
 
 	// Of several runs: how many, and the variance of their mean.
 	runs     int
@@ -85,6 +87,15 @@ func (w *Estimator) Mean(x []float64) Estimate {
 // sequence have contributed what u says more or less than was to be expected: the
 // error is that of the sum of u, which is about 0.
 func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate {
+	e := w.influence(mean, u, steps)
+	if !e.zero && steps == float64(len(u)) {
+		e.again = w.recurring(u)
+	}
+	return e
+}
+
+// influence is Influence that does not ask what recurs.
+func (w *Estimator) influence(mean float64, u []float64, steps float64) Estimate {
 	e := Constant(mean, len(u), steps)
 	if !e.Known() {
 		return e
@@ -93,12 +104,12 @@ func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate
 	if slices.ContainsFunc(u, func(v float64) bool { return v != 0 }) {
 		w.transform(u, e.power)
 	}
-	for _, c := range e.power {
-		if c > 0 {
-			e.zero = false
-		}
-	}
+	e.zero = isZero(e.power)
 	return e
+}
+
+func isZero(power []float64) bool {
+	return !slices.ContainsFunc(power, func(c float64) bool { return c > 0 })
 }
 
 // transform puts the squares of the lowest cosine coefficients of n u into power.
@@ -173,7 +184,8 @@ func (w *Estimator) Compare(a, b *Estimate) Difference {
 	if !a.Known() || !b.Known() {
 		return d
 	}
-	d.erring(a, b, w.error(a, b))
+	x, y := besides(a, b)
+	d.erring(x, y, w.error(x, y))
 	half := d.beyond(1 - Level)
 	d.Lo, d.Hi = d.Delta-half, d.Delta+half
 	d.P = max(d.tail(math.Abs(d.Delta)), leastP(a.N, b.N))

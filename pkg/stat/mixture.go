@@ -86,7 +86,7 @@ func (w *Estimator) mix(a, b *Estimate, pooled bool) mixture {
 		if b.Steps*unlike < a.Steps && va > vb {
 			vb, dfb = va, dfa
 		}
-		of[k] = welch(va*x.ofMean[k], dfa, vb*y.ofMean[k], dfb)
+		of[k] = welch(va*x.ofMean[k]+a.edge, dfa, vb*y.ofMean[k]+b.edge, dfb)
 		of[k].weight = la + lb
 		best = max(best, of[k].weight)
 	}

@@ -32,7 +32,7 @@ func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok
 	for i := range num {
 		u[i] = (num[i] - r*den[i]) / y
 	}
-	e := w.Influence(r, u, steps)
+	e := w.influence(r, u, steps)
 	if e.zero {
 		return r, r, true
 	}
@@ -251,7 +251,7 @@ func Slowly(a, b *Estimate) float64 {
 	if !a.Known() || !b.Known() {
 		return math.NaN()
 	}
-	m := slowly(a, b)
+	m := slowly(besides(a, b))
 	return m.tail(math.Abs(b.Mean - a.Mean))
 }
 
@@ -267,5 +267,5 @@ func slowly(a, b *Estimate) mixture {
 // mean varies as the lowest coefficients do.
 func (e *Estimate) slowly() (variance, df float64) {
 	n := min(lowest, len(e.power))
-	return Mean(e.power[:n]) / float64(e.N), float64(n)
+	return Mean(e.power[:n])/float64(e.N) + e.edge, float64(n)
 }

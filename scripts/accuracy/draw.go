@@ -17,8 +17,8 @@ const (
 	// wanders: it has no long-run mean, and of equal runs the answer may only be that
 	// nothing can be told.
 	wanders
-	// recurs: it comes every so many steps, and the mean hardly varies with it: intervals
-	// that are made for chance hold it always.
+	// recurs: it comes every so many steps, and the mean hardly varies with it: where no
+	// period shows, intervals that are made for chance hold it always.
 	recurs
 )
 

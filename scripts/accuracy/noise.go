@@ -181,7 +181,7 @@ func printNoise(w io.Writer, all []*slice, z *noise) {
 // runPower is the section power: how often changes of all operations are found.
 func runPower(w io.Writer, o options) error {
 	fmt.Fprintf(w, "| all operations take more, equal lengths | wall found | of the wrong sign |\n|:--|--:|--:|\n")
-	for _, c := range []struct{ kind, steps, percent int }{{0, 20, 5}, {0, 50, 3}, {0, 200, 3}, {0, 1000, 3}, {1, 200, 3}, {4, 200, 3}, {11, 200, 3}} {
+	for _, c := range []struct{ kind, steps, percent int }{{0, 20, 5}, {0, 50, 3}, {0, 200, 3}, {0, 1000, 3}, {1, 200, 3}, {4, 200, 3}, {11, 200, 3}, {12, 200, 3}, {16, 50, 3}} {
 		var found, wrong count
 		var mu sync.Mutex
 		forEach(numbers(o.pairs), func(k int) {
