@@ -153,6 +153,7 @@ func (res *Result) addPhases(others []Phase) {
 		p.Iterations = max(p.Iterations, o.Iterations)
 		p.Steps += o.Steps
 		p.Replayed += o.Replayed
+		p.Kernels += o.Kernels
 	}
 	slices.SortFunc(res.Phases, func(a, b Phase) int {
 		return slices.Index(Scopes, a.Phase) - slices.Index(Scopes, b.Phase)

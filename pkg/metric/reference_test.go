@@ -118,6 +118,9 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 				if in(r.Start, w) && r.Kind <= event.Memset && (r.GraphNode >= 0 || r.Kind == event.Graph) {
 					ph.Replayed++
 				}
+				if in(r.Start, w) && r.Kind == event.Kernel {
+					ph.Kernels++
+				}
 			}
 		}
 		if slices.Sort(periods); len(periods) > 0 {

@@ -284,6 +284,7 @@ func (c *computer) phases(res *Result) {
 			phase.Steps += n
 			phase.Iterations = max(phase.Iterations, n)
 			phase.Replayed += t.replayed
+			phase.Kernels += t.kernels
 		}
 		if phase.Steps > 0 {
 			rows := f.rows(name)

@@ -99,6 +99,9 @@ type Phase struct {
 	// Replayed is the number of GPU rows in them that graph replays ran, whole
 	// replays among them.
 	Replayed int64 `json:"replayed"`
+	// Kernels is the number of kernels in them, replayed ones included; 0 of results that
+	// do not say.
+	Kernels int64 `json:"kernels,omitempty"`
 	// P50 and P90 are quantiles of the periods of these steps in ns, of those that are
 	// whole (step.Step.Whole); null where none is, and of parts that were added up.
 	P50 *float64 `json:"period_p50_ns,omitempty"`

@@ -210,6 +210,10 @@ func (s *Scope) table(t *report.Table) {
 // into a sentence.
 const worthSaying = 0.01
 
+// fewReplayed is the share of a phase's kernels below which it is said how many graphs replay:
+// the last step of a phase may hold the first kernels of a replay that is the next one's.
+const fewReplayed = 0.5
+
 // interpretation says what the figures mean together.
 func (r *Report) interpretation(d *report.Section) {
 	for i := range r.Scopes {
@@ -235,7 +239,10 @@ func (r *Report) interpretation(d *report.Section) {
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]
 		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""
-		if p.Replayed > 0 {
+		switch share := float64(p.Replayed) / float64(max(1, p.Kernels)); {
+		case p.Replayed > 0 && r.run.HiddenGraphs == 0 && p.Kernels > 0 && share < fewReplayed:
+			graphs = fmt.Sprintf("CUDA graphs replay %s of the kernels, the host launches the others", percent(&share))
+		case p.Replayed > 0:
 			graphs = "CUDA graphs are used"
 		}
 		if p.P50 != nil {

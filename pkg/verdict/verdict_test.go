@@ -141,6 +141,23 @@ func TestInconclusive(t *testing.T) {
 	}
 }
 
+// TestFewReplayed: the first kernels of a replay, which run before the step that they belong to
+// begins, make no context step one with CUDA graphs.
+func TestFewReplayed(t *testing.T) {
+	run := strings.NewReplacer(`"iterations": 9`, `"iterations": 9, "replayed": 10, "kernels": 316`, `"replayed": 3`, `"replayed": 6070, "kernels": 6304`).Replace(plainRun)
+	calm := []float64{0.1, 0.05, na, na, na, 0.9, 0.1, 0, 0}
+	var b bytes.Buffer
+	in := metrics(t, run, map[string][]float64{metric.Aggregate: calm, metric.Context: calm, metric.Generation: calm})
+	if err := report.Markdown(&b, Decide(in, Defaults()).Document(), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"- Context steps: CUDA graphs replay 3.2 % of the kernels, the host launches the others.", "- Generation steps: CUDA graphs are used."} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	in := metrics(t, plainRun, map[string][]float64{
 		metric.Aggregate: {0.2, 0.05, na, na, na, 0.8, 0.1, 0, 0}, metric.Context: {0.2, 0.05, na, na, na, 0.8, 0.1, 0, 0},
