@@ -105,6 +105,11 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 		return NVTX, "the ranges of --marker to find steps (--by nvtx)", nil
 	case h.ClassRows(event.StepMarker) > 0:
 		return NVTX, "forward-step markers to find steps (--by nvtx): " + because(reduces), nil
+	case h.ClassRows(event.GraphLaunch) > 1 && h.StartOnly():
+		return "", "", &NotFound{
+			Msg:    "could not find inference steps: the graphs are pieces of the only forward step, the first after the profiler started",
+			Advice: "record several steps, or take each replay for one with --by graph",
+		}
 	case h.ClassRows(event.GraphLaunch) > 0:
 		return Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
 	}

@@ -239,6 +239,7 @@ func TestChoose(t *testing.T) {
 		return &event.Header{Columns: event.BaseCols, Reports: []event.Report{{Classes: classes, Rows: rows}}}
 	}
 	type counts = map[string]int64
+	only := func(h *event.Header) *event.Header { h.Reports[0].StartOnly = true; return h }
 	tests := []struct {
 		by, marker string
 		header     *event.Header
@@ -249,6 +250,9 @@ func TestChoose(t *testing.T) {
 		{by: Auto, header: header(counts{"step": 2, "graph_launch": 1}, nil), want: NVTX},
 		{by: Auto, header: header(counts{"graph_launch": 1}, nil), want: Graph},
 		{by: Auto, header: header(counts{"graph_launch": 1}, counts{"nvtx": 1}), marker: "x", want: NVTX},
+		{by: Auto, header: only(header(counts{"graph_launch": 1}, nil)), want: Graph},
+		{by: Auto, header: only(header(counts{"graph_launch": 25}, nil)), err: "pieces of the only forward step"},
+		{by: Graph, header: only(header(counts{"graph_launch": 25}, nil)), want: Graph},
 		{by: Auto, header: header(nil, nil), err: "could not find inference steps"},
 		{by: Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hidden inside whole-graph rows"},
 		{by: Graph, header: header(nil, nil), want: Graph},
