@@ -483,6 +483,7 @@ func TestStructure(t *testing.T) {
 		{"invariant", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(y)"}, {2000, 0.3, "        z += k * x"}}, 3, Hoist, true},
 		{"of the loop", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(x)"}, {2000, 0.3, "        z += k"}}, 3, Hoist, false},
 		{"changes in it", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(z)"}, {2000, 0.3, "        z += k * x"}}, 3, Hoist, false},
+		{"another self", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.get_limit(y)"}, {2000, 0.3, "        self = self.next"}}, 3, Hoist, false},
 		{"a model", []line{{2100, 0.3, "    for x in range(20):"}, {2000, 900, "        out = model(batch)"}, {2000, 0.3, "        z += out"}}, 3, Hoist, false},
 		{"advances", []line{{2100, 0.3, "    for x in xs:"}, {2000, 3, "        k = self.pool.popleft()"}, {2000, 0.3, "        z += k * x"}}, 3, Hoist, false},
 		{"rarely read", []line{{100, 80, "    t = render(x)"}, {100, 0.2, "    if debug:"}, {2, 9, "        show(t)"}}, 2, DeadWork, true},

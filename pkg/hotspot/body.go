@@ -18,6 +18,9 @@ type body struct {
 	overBy map[string][]int // statements that go over a collection, by its text
 	readBy map[string][]int // statements that read a name
 	setBy  map[string][]int // statements that assign a path
+
+	least   int64                    // loopless, 0 not yet
+	setters map[int]map[string][]int // setIn, by loop
 }
 
 // stmt is a statement with what was recorded on its lines.
@@ -31,6 +34,13 @@ type stmt struct {
 	over   []string // what its loops go over: see collections
 	parent int      // compound statement around it, -1 none
 	loop   int      // innermost for or while around it, -1 none
+
+	// What is looked up again and again, and found once: see the methods of their names.
+	entered int64   // timesEntered, 0 not yet
+	turns   float64 // iterations, 0 not yet
+	left    *bool   // leaves
+	ops     *ops    // tensorOps
+	run     *run    // chained
 }
 
 // isLoop is whether a statement is a loop's header.
@@ -113,6 +123,9 @@ func (b *body) time() {
 // compound are keywords of statements that have others inside.
 var compound = set("for while if elif else with try except finally def class")
 
+// maxNested is how many blocks Python lets be in each other.
+const maxNested = 100
+
 // nest finds from the indentation what is inside what.
 // Statements without source have no indentation, and are in nothing.
 func (b *body) nest() {
@@ -134,7 +147,7 @@ func (b *body) nest() {
 				s.loop = s.parent
 			}
 		}
-		if compound[s.Keyword] {
+		if compound[s.Keyword] && len(open) < maxNested {
 			open = append(open, i)
 		}
 	}
@@ -188,6 +201,14 @@ func (s *stmt) usPerHit() float64 {
 // how often the function was entered.
 func (b *body) timesEntered(i int) int64 {
 	s := &b.stmts[i]
+	if s.entered == 0 {
+		s.entered = b.countEntered(i)
+	}
+	return s.entered
+}
+
+func (b *body) countEntered(i int) int64 {
+	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
 		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !compound[p.Keyword] {
 			return p.hits
@@ -212,6 +233,9 @@ func (b *body) timesEntered(i int) int64 {
 // loopless is the smallest number of hits of a statement outside of all loops and
 // branches, which is how often the function was entered.
 func (b *body) loopless() int64 {
+	if b.least > 0 {
+		return b.least
+	}
 	least := int64(0)
 	for i := range b.stmts {
 		s := &b.stmts[i]
@@ -222,6 +246,7 @@ func (b *body) loopless() int64 {
 	if least == 0 {
 		least = max(1, b.entries)
 	}
+	b.least = least
 	return least
 }
 
@@ -229,6 +254,14 @@ func (b *body) loopless() int64 {
 // is counted once for each item and once when there are no more: items are hits less
 // times entered.
 func (b *body) iterations(i int) float64 {
+	s := &b.stmts[i]
+	if s.turns == 0 {
+		s.turns = b.countTurns(i)
+	}
+	return s.turns
+}
+
+func (b *body) countTurns(i int) float64 {
 	s := &b.stmts[i]
 	if s.hits == 0 {
 		return -1

@@ -38,6 +38,15 @@ type ops struct {
 // takes longer is a tensor.
 func (b *body) tensorOps(i int) ops {
 	s := &b.stmts[i]
+	if s.ops == nil {
+		n := b.countOps(i)
+		s.ops = &n
+	}
+	return *s.ops
+}
+
+func (b *body) countOps(i int) ops {
+	s := &b.stmts[i]
 	us := s.usPerHit()
 	if us >= 0 && us < viewUs {
 		return ops{}
@@ -100,22 +109,21 @@ func (b *body) chain(i int, sc Scope) []finding {
 	if own.strong+own.weak == 0 || !own.alone {
 		return nil
 	}
-	first, last := i, i
-	lines, strong, sure := 1, own.strong, own.sure
-	for _, step := range []int{-1, 1} {
-		for j := i + step; j >= 0 && j < len(b.stmts) && b.stmts[j].parent == b.stmts[i].parent; j += step {
-			n := b.tensorOps(j)
-			if n.strong+n.weak == 0 || !n.alone || compound[b.stmts[j].Keyword] || b.stmts[j].Keyword == "return" {
-				break
+	r := b.chained(i)
+	if r == nil { // it ends a chain, and no chain goes on with it
+		r = &run{i, i, own.strong, own.sure}
+		for _, j := range []int{i - 1, i + 1} {
+			if next := b.chained(j); next != nil && b.stmts[j].parent == b.stmts[i].parent {
+				r = &run{min(r.first, next.first), max(r.last, next.last), r.strong + next.strong, r.sure && next.sure}
 			}
-			lines, strong, sure, first, last = lines+1, strong+n.strong, sure && n.sure, min(first, j), max(last, j)
 		}
 	}
+	lines := r.last - r.first + 1
 	f := finding{kind: CustomOp, confidence: "medium"}
 	switch {
-	case lines >= chainLines && (strong >= 2 || sure):
-		f.evidence = fmt.Sprintf("lines %d to %d are %d small tensor operations in a row", b.number(first), b.number(last), lines)
-		if lines > chainLines && strong >= chainLines && (sc == PerLayer || sc == PerKernel) {
+	case lines >= chainLines && (r.strong >= 2 || r.sure):
+		f.evidence = fmt.Sprintf("lines %d to %d are %d small tensor operations in a row", b.number(r.first), b.number(r.last), lines)
+		if lines > chainLines && r.strong >= chainLines && (sc == PerLayer || sc == PerKernel) {
 			f.confidence = "high"
 		}
 	case own.strong+own.weak >= chainLines && own.strong >= 2:
@@ -124,6 +132,42 @@ func (b *body) chain(i int, sc Scope) []finding {
 		return nil
 	}
 	return []finding{f}
+}
+
+// run is statements in a row that do nothing but small tensor operations.
+type run struct {
+	first, last int
+	strong      int  // operations that move or view
+	sure        bool // all are of tensors, whatever they are called
+}
+
+// chained is the run that statement i is in, nil where it is in none or is no statement.
+func (b *body) chained(i int) *run {
+	if !b.links(i) {
+		return nil
+	}
+	if r := b.stmts[i].run; r != nil {
+		return r
+	}
+	r := &run{first: i, sure: true}
+	for b.links(r.first-1) && b.stmts[r.first-1].parent == b.stmts[i].parent {
+		r.first--
+	}
+	for j := r.first; b.links(j) && b.stmts[j].parent == b.stmts[i].parent; j++ {
+		n := b.tensorOps(j)
+		r.last, r.strong, r.sure = j, r.strong+n.strong, r.sure && n.sure
+		b.stmts[j].run = r
+	}
+	return r
+}
+
+// links is whether there is a statement i that can be in a run.
+func (b *body) links(i int) bool {
+	if i < 0 || i >= len(b.stmts) {
+		return false
+	}
+	s, n := &b.stmts[i], b.tensorOps(i)
+	return n.strong+n.weak > 0 && n.alone && !compound[s.Keyword] && s.Keyword != "return"
 }
 
 // number is the line number of a statement.

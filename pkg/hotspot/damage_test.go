@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hostbound/hostbound/pkg/lineprof"
 )
@@ -102,6 +104,29 @@ func TestDamagedSource(t *testing.T) {
 			}
 		}
 		analyzeText(t, in)
+	}
+}
+
+// TestManyLines analyses functions of as many lines as generated code has, in a time that
+// grows with them and not with their square.
+func TestManyLines(t *testing.T) {
+	const n = 2000
+	for name, line := range map[string]func(i int) string{
+		"chain":  func(int) string { return "    x = x.view(-1).to(y)" },
+		"loops":  func(int) string { return "    for r in requests: f(r)" },
+		"nested": func(i int) string { return strings.Repeat(" ", i+1) + "for r in requests:" },
+		"body":   func(i int) string { return fmt.Sprintf("%*sy%d = len(self.z%d)", 1+min(i, 4), "", i, i) },
+	} {
+		f := &lineprof.Function{Name: "forward", File: "x.py", Line: 1, SelfNs: -1, Calls: -1, Ns: n * 50_000_000}
+		for i := range n {
+			f.Lines = append(f.Lines, lineprof.Line{Number: i + 3, Hits: 1000, Ns: 50_000_000, Time: lineprof.Exact, Source: line(i)})
+		}
+		f.Lines[0].Source, f.Lines[1].Source = "def forward(self, x):", "    for a in range(10):"
+		begin := time.Now()
+		Analyze([]*lineprof.Profile{{Runs: 1, Unit: 1e-9, Functions: []*lineprof.Function{f}}}, Options{})
+		if took := time.Since(begin); took > 30*time.Second {
+			t.Errorf("%s: %s for %d lines", name, took, n)
+		}
 	}
 }
 

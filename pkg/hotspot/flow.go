@@ -223,40 +223,59 @@ func (b *body) invariant(i int) bool {
 	if len(b.stmts[i].Targets) == 1 && slices.Contains(b.stmts[i].Names, b.stmts[i].Targets[0]) {
 		return false
 	}
-	set := map[string]bool{}
-	for j := loop; j < len(b.stmts) && (j == loop || b.inside(j, loop)); j++ {
-		s := &b.stmts[j]
-		for _, l := range s.Loops {
-			for _, name := range l.Targets {
-				set[name] = set[name] || j == loop || j != i
-			}
-		}
-		for _, target := range s.Targets {
-			root, _ := splitRoot(target)
-			if j != i {
-				set[target], set[root] = true, set[root] || root != "self"
-			}
-		}
-		for _, c := range s.Calls { // what changes its receiver
-			if r := c.Receiver(); j != i && r != "" && unrepeatable[c.Name()] {
-				root, _ := splitRoot(r)
-				set[root] = set[root] || root != "self"
-			}
-		}
-	}
-	for _, name := range b.stmts[i].Names {
-		if set[name] {
-			return false
-		}
+	set := b.setIn(loop)
+	byOther := func(name string) bool { return slices.ContainsFunc(set[name], func(j int) bool { return j != i }) }
+	if slices.ContainsFunc(b.stmts[i].Names, byOther) {
+		return false
 	}
 	for _, path := range b.stmts[i].Attributes {
-		for target := range set {
-			if strings.HasPrefix(target, "self.") && strings.HasPrefix(path, strings.TrimSuffix(target, "[]")) {
+		for k := range len(path) { // self.a.b changes with self.a and self.a.b[], as self.ab does
+			if prefix := path[:k+1]; strings.HasPrefix(prefix, "self.") && (byOther(prefix) || byOther(prefix+"[]")) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// setIn is which statements of a loop set a name or path, its header among them: of each
+// two at most, since more than one is all that is asked.
+func (b *body) setIn(loop int) map[string][]int {
+	if set := b.setters[loop]; set != nil {
+		return set
+	}
+	set := map[string][]int{}
+	add := func(name string, j int) {
+		if at := set[name]; len(at) < 2 && !slices.Contains(at, j) {
+			set[name] = append(at, j)
+		}
+	}
+	for j := loop; j < len(b.stmts) && (j == loop || b.inside(j, loop)); j++ {
+		s := &b.stmts[j]
+		for _, l := range s.Loops {
+			for _, name := range l.Targets {
+				add(name, j)
+			}
+		}
+		for _, target := range s.Targets {
+			add(target, j)
+			if root, _ := splitRoot(target); root != "self" {
+				add(root, j)
+			}
+		}
+		for _, c := range s.Calls { // what changes its receiver
+			if r := c.Receiver(); r != "" && unrepeatable[c.Name()] {
+				if root, _ := splitRoot(r); root != "self" {
+					add(root, j)
+				}
+			}
+		}
+	}
+	if b.setters == nil {
+		b.setters = map[int]map[string][]int{}
+	}
+	b.setters[loop] = set
+	return set
 }
 
 // stepWords are names of what all layers of a step share.

@@ -2,6 +2,7 @@ package hotspot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/lineprof"
@@ -64,13 +65,10 @@ func (b *body) redundant(i int) []finding {
 	s := &b.stmts[i]
 	for _, over := range s.over {
 		for _, j := range b.overBy[over] {
-			if j == i || b.stmts[j].hits == 0 {
+			if j == i || b.stmts[j].hits == 0 || !many(b, i) && !many(b, j) {
 				continue
 			}
-			if b.inside(i, j) || b.inside(j, i) || b.exclusive(min(i, j), max(i, j)) || b.changed(over, min(i, j), max(i, j)) {
-				continue
-			}
-			if !many(b, i) && !many(b, j) {
+			if b.inside(i, j) || b.inside(j, i) || b.changed(over, min(i, j), max(i, j)) || b.exclusive(min(i, j), max(i, j)) {
 				continue
 			}
 			f := finding{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d goes over %s, too", b.number(j), short(over))}
@@ -113,6 +111,13 @@ func (b *body) exclusive(i, j int) bool {
 
 // leaves is whether a branch ends with a statement that goes elsewhere.
 func (b *body) leaves(p int) bool {
+	if b.stmts[p].left == nil {
+		b.stmts[p].left = new(b.endsElsewhere(p))
+	}
+	return *b.stmts[p].left
+}
+
+func (b *body) endsElsewhere(p int) bool {
 	last := p
 	for j := p + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[p].Indent; j++ {
 		if b.stmts[j].parent == p {
@@ -128,15 +133,18 @@ func (b *body) leaves(p int) bool {
 
 // changed is whether a path is assigned between two statements.
 func (b *body) changed(path string, i, j int) bool {
-	root, _ := splitRoot(path)
-	for x := i + 1; x < j; x++ {
-		for _, target := range b.stmts[x].Targets {
-			if target == path || target == root || strings.HasPrefix(path, target+".") {
-				return true
-			}
+	between := func(target string) bool {
+		set := b.setBy[target]
+		at, _ := slices.BinarySearch(set, i+1)
+		return at < len(set) && set[at] < j
+	}
+	for k, c := range []byte(path) {
+		if c == '.' && between(path[:k]) {
+			return true
 		}
 	}
-	return false
+	root, _ := splitRoot(path)
+	return between(path) || between(root)
 }
 
 // loops finds that a statement is a loop in Python over many items.
