@@ -158,15 +158,8 @@ func TestNeighbourRank(t *testing.T) {
 		}
 		eventtest.Sort(e.rows)
 		h := eventtest.Header(e.rows)
-		one := h.Reports[0]
-		for _, k := range []event.Kind{event.Kernel, event.API, event.NVTX, event.Run} {
-			one.Rows[event.Kinds[k]] += h.Reports[1].Rows[event.Kinds[k]]
-		}
-		for class, n := range h.Reports[1].Classes {
-			one.Classes[class] += n
-		}
-		one.Ranks, one.RankFacts = []int32{0, 1}, []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 41}, {Rank: 1, Runs: one.Rows["run"] - 41}}
-		h.Reports = []event.Report{one}
+		eventtest.OneReport(h)
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 41}, {Rank: 1, Runs: h.Reports[0].Rows["run"] - 41}}
 		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)

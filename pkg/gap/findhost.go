@@ -3,6 +3,7 @@ package gap
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -33,9 +34,10 @@ type hostTime struct {
 	names   map[string]int64 // by the names of calls of the system, where they are known
 	paths   map[int32]int64  // by path of ranges
 	fetches map[fetch]int64  // of it in ranges that fetch requests
+	follows map[fetch]int64  // of it in which a rank may wait for the one that fetches them
 }
 
-// fetch is where a rank fetches requests.
+// fetch is where a rank waits for requests.
 type fetch struct {
 	rank, path int32
 	name       string // of the call of the system
@@ -67,7 +69,7 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			}
 			h := times[what]
 			if h == nil {
-				h = &hostTime{names: map[string]int64{}, paths: map[int32]int64{}, fetches: map[fetch]int64{}}
+				h = &hostTime{names: map[string]int64{}, paths: map[int32]int64{}, fetches: map[fetch]int64{}, follows: map[fetch]int64{}}
 				times[what] = h
 			}
 			path, ns := f.c.sites.Path(key), t.Ns-f.forInterpreter(v, of, t, why)
@@ -77,8 +79,12 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			}
 			h.names[name] += ns
 			h.paths[path] += ns
-			if slices.Contains(waits, what) && marker.FetchesRequests(f.c.PathText(path)) {
+			fetches := marker.FetchesRequests(f.c.PathText(path))
+			if fetches && slices.Contains(waits, what) {
 				h.fetches[fetch{v.id, path, name}] += ns
+			}
+			if f.c.follow.wanted && (fetches || slices.Contains(follows, what)) {
+				h.follows[fetch{v.id, path, name}] += ns
 			}
 			if cause := f.c.sites.Cause(key); cause >= idle.Launch && cause <= idle.API {
 				h.inCalls += ns
@@ -219,52 +225,83 @@ func unseen(h *hostTime) string {
 // waits are the whys for which a thread waits for what comes from elsewhere, or may do so.
 var waits = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off", "in:io", "in:wait", "in:join", "in:sleep"}
 
-// lowLoad finds the waits for requests, and takes them off the others.
-func (f *finder) lowLoad(times map[string]*hostTime) {
-	requests, parts := &hostTime{paths: map[int32]int64{}}, f.forRequests(times)
-	for _, why := range waits {
-		h := times[why]
-		if h == nil {
-			continue
-		}
-		for at, ns := range h.fetches {
-			ns = int64(float64(ns) * parts[at.rank])
-			requests.paths[at.path] += ns
-			requests.ns += ns
-			h.ns -= ns
-			h.paths[at.path] -= ns
-			h.names[at.name] -= ns
-			if h.unseen > 0 {
-				h.unseen -= ns
+// follows are those of them for which a rank may wait for another.
+var follows = []string{"blocked:io", "blocked:wait", "in:io", "in:wait"}
+
+// requestsOf returns the waits of a rank for requests, or for the rank that fetches them.
+func (h *hostTime) requestsOf(rank int32, followers map[int32]bool) iter.Seq2[fetch, int64] {
+	all := h.fetches
+	if followers[rank] {
+		all = h.follows
+	}
+	return func(yield func(fetch, int64) bool) {
+		for at, ns := range all {
+			if at.rank == rank && !yield(at, ns) {
+				return
 			}
 		}
 	}
-	f.addHost(LowLoad, requests, "launching threads wait for requests: the GPU has nothing to do, and no change of host code will give it any"+f.batches())
 }
 
-// forRequests returns by rank which part of its waits while it fetches requests is for
-// want of them. Ranks that reduce together run the same requests: where one of them waits
-// less than another, the other waits for that one in the rest of the time.
-func (f *finder) forRequests(times map[string]*hostTime) map[int32]float64 {
-	parts, perGPU := map[int32]float64{}, map[int32]float64{}
-	for _, why := range waits {
-		if h := times[why]; h != nil {
-			for at, ns := range h.fetches {
-				perGPU[at.rank] += float64(ns)
+// lowLoad finds the waits for requests, and takes them off the others.
+func (f *finder) lowLoad(times map[string]*hostTime) {
+	requests := &hostTime{paths: map[int32]int64{}}
+	followers, parts := f.forRequests(times)
+	for _, h := range times {
+		for _, v := range f.views {
+			f.requested(requests, h, h.requestsOf(v.id, followers), parts[v.id])
+		}
+	}
+	from := ""
+	if len(followers) > 0 {
+		from = ", or for the rank that fetches them"
+	}
+	f.addHost(LowLoad, requests, "launching threads wait for requests"+from+": the GPU has nothing to do, and no change of host code will give it any"+f.batches())
+}
+
+// requested takes a part of waits for requests off those with a why.
+func (f *finder) requested(requests, h *hostTime, of iter.Seq2[fetch, int64], part float64) {
+	for at, ns := range of {
+		ns = int64(float64(ns) * part)
+		requests.paths[at.path] += ns
+		requests.ns += ns
+		h.ns -= ns
+		h.paths[at.path] -= ns
+		h.names[at.name] -= ns
+		if h.unseen > 0 {
+			h.unseen -= ns
+		}
+	}
+}
+
+// forRequests returns the ranks that wait for the one that fetches requests, and by rank which
+// part of its waits is for want of requests. Ranks that reduce together run the same requests:
+// where one of them waits less than another, the other waits for that one in the rest of the
+// time.
+func (f *finder) forRequests(times map[string]*hostTime) (followers map[int32]bool, parts map[int32]float64) {
+	perGPU := func(v *view) (ns float64) {
+		for _, h := range times {
+			for _, one := range h.requestsOf(v.id, followers) {
+				ns += float64(one)
 			}
 		}
+		return ns / float64(max(1, len(v.gpus)))
+	}
+	if len(f.views) > 1 {
+		first := slices.MaxFunc(f.views, func(a, b *view) int { return cmp.Compare(perGPU(a), perGPU(b)) })
+		followers = f.c.follow.followers(f.views, first)
 	}
 	least := math.Inf(1)
 	for _, v := range f.views {
-		perGPU[v.id] /= float64(max(1, len(v.gpus)))
-		least = min(least, perGPU[v.id])
+		least = min(least, perGPU(v))
 	}
+	parts = map[int32]float64{}
 	for _, v := range f.views {
-		if parts[v.id] = 1; f.c.header.ClassRows(event.Allreduce) > 0 && perGPU[v.id] > 0 {
-			parts[v.id] = least / perGPU[v.id]
+		if parts[v.id] = 1; f.c.header.ClassRows(event.Allreduce) > 0 && perGPU(v) > 0 {
+			parts[v.id] = least / perGPU(v)
 		}
 	}
-	return parts
+	return followers, parts
 }
 
 // batches says how many requests the steps without context requests have, "" where that

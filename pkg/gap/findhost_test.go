@@ -9,6 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/gap"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 // hostRow is a row of what the operating system did with the launching thread.
@@ -131,6 +133,70 @@ func TestRequestsOfRanks(t *testing.T) {
 		for _, f := range rep.Findings {
 			if f.Pattern == gap.LowLoad || f.Pattern == gap.Comm {
 				found += f.Pattern
+			}
+		}
+		if found != test.pattern {
+			t.Errorf("%+v: found %q", test, found)
+		}
+	}
+}
+
+// Where one rank fetches requests for all, another one waits for it: blocked anywhere, or looking
+// for its message in the range that fetches, and it goes on after that rank. One that is late
+// itself goes on before the rank that fetches does, or much later.
+func TestRequestsOfOneRank(t *testing.T) {
+	for _, test := range []struct {
+		spins   bool // on a CPU, in the range that fetches; or blocked in another
+		late    int64
+		pattern string
+	}{{false, 30_000, gap.LowLoad}, {true, 30_000, gap.LowLoad}, {false, -30_000, gap.Comm}, {true, -30_000, gap.Comm}, {true, 300_000, gap.Comm}} {
+		e := &engine{now: 400_000}
+		from := e.now
+		layers := func() {
+			for range 8 {
+				e.layer()
+			}
+		}
+		e.steps(40, layers, func() {
+			e.span("_fetch_new_requests", event.Range, func() {
+				e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, e.now+400_000, "poll", event.OSIO, -1))
+				e.now += 400_000
+				from = e.now
+			})
+		})
+		for _, r := range slices.Clone(e.rows) {
+			r.Rank, r.Start, r.End = 1, r.Start+test.late, r.End+test.late
+			if r.LaunchEnd > 0 {
+				r.LaunchStart, r.LaunchEnd = r.LaunchStart+test.late, r.LaunchEnd+test.late
+			}
+			switch {
+			case r.Kind == event.OS && test.spins:
+				r.Kind, r.Name, r.Class, r.CPU = event.Run, "", -1, 4
+			case r.Name == "_fetch_new_requests" && !test.spins:
+				r.Name = "_broadcast"
+			}
+			e.rows = append(e.rows, r)
+		}
+		for i := range e.rows {
+			if r := &e.rows[i]; r.Kind == event.Kernel && r.Class == event.Norm {
+				r.Class = event.Allreduce
+			}
+		}
+		e.rows = append(e.rows, eventtest.New(event.OS, 1, 1, 2, "read"))
+		eventtest.Sort(e.rows)
+		h := eventtest.Header(e.rows)
+		eventtest.OneReport(h)
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := ""
+		for _, f := range rep.Findings {
+			if f.Pattern != gap.LowLoad && f.Pattern != gap.Comm {
+				continue
+			}
+			if found += f.Pattern; f.Pattern == gap.LowLoad && (f.UsStep < 0.9*400 || f.UsStep > 1.1*400) {
+				t.Errorf("%+v: %v us per step, want 400", test, f.UsStep)
 			}
 		}
 		if found != test.pattern {

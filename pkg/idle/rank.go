@@ -358,6 +358,11 @@ func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
 	return h
 }
 
+// Launches tells, at the end, whether a thread has launched GPU work.
+func (r *Rank) Launches(thread int64) bool {
+	return slices.Contains(r.numbers, threadNumber{thread, true})
+}
+
 // Estimated is idle time, in ns, of which the causes were known by their sums over
 // whole slices only.
 func (r *Rank) Estimated() int64 { return r.estimated }

@@ -42,7 +42,10 @@ type rank struct {
 // newRank returns a rank of which nothing was measured, with its first slice open.
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	r := &rank{id: id, rules: rules, prep: interval.Empty, name: len(rules.prep)}
-	r.requests = requests{recorded: h.Records(event.OS, id), waits: interval.Empty}
+	r.requests = requests{recorded: h.Records(event.OS, id), beside: len(h.Reports) == 1 && h.NumRanks() > 1}
+	for way := range r.requests.waits {
+		r.requests.waits[way] = interval.Empty
+	}
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll, Unclear: true}, r)
 	return r
 }
@@ -61,7 +64,9 @@ func (r *rank) End(s step.Slice, t int64) {
 		r.threads[k].cut(t, acc)
 	}
 	acc.prep += r.prep.Cut(t)
-	acc.waiting += r.requests.waits.Cut(t)
+	for way := range r.requests.waits {
+		acc.waiting[way] += r.requests.waits[way].Cut(t)
+	}
 	acc.wall = t - s.Start
 	if s.Trace {
 		r.trace.add(acc)
@@ -147,8 +152,10 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if r.name < len(r.rules.prep) {
 		r.acc.either += d.either.Add(t, e)
 	}
-	if r.requests.any {
-		r.acc.loaded += d.loaded.Add(t, e)
+	for way, any := range r.requests.any {
+		if any {
+			r.acc.loaded[way] += d.loaded[way].Add(t, e)
+		}
 	}
 	if kind != event.Kernel {
 		return
@@ -178,7 +185,12 @@ func (r *rank) findGPU(device int32) int {
 	}
 	// Until now the GPU was idle: prep ∪ busy was prep.
 	r.gpus = append(r.gpus, gpu{device, interval.Empty, interval.Empty, interval.Empty, r.prep, r.requests.waits})
-	r.eachTally(func(t *tally) { t.either, t.loaded = t.either+t.prep, t.loaded+t.waiting })
+	r.eachTally(func(t *tally) {
+		t.either += t.prep
+		for way := range t.loaded {
+			t.loaded[way] += t.waiting[way]
+		}
+	})
 	return len(r.gpus) - 1
 }
 

@@ -6,12 +6,24 @@ import (
 	"github.com/hostbound/hostbound/pkg/marker"
 )
 
-// requests is when the launching threads of a rank wait for requests: inside a range that
-// fetches them and a call of the system that waits (for input, for others, or for time).
+// The ways in which a rank waits for requests: fetching them, inside a range that fetches and
+// a call of the system that waits (for input, for others, or for time); or following the rank
+// that does, in a call that waits for input or others, wherever it is, or in a range that
+// fetches, where it may look for a message again and again.
+const (
+	fetching = iota
+	following
+	ways
+)
+
+// requests is when the launching threads of a rank wait for requests.
 type requests struct {
-	recorded bool             // there are rows of calls of the system
-	waits    interval.Growing // of all threads
-	any      bool
+	recorded bool                   // there are rows of calls of the system
+	beside   bool                   // other ranks have the same clock
+	waits    [ways]interval.Growing // of all threads
+	any      [ways]bool
+	spells   [ways]interval.Spells
+	follows  bool      // at the end: another rank that fetches
 	fetches  nameCache // ranges that fetch requests
 }
 
@@ -23,6 +35,9 @@ const waitsForOthers = 1<<event.OSIO | 1<<event.OSWait | 1<<event.OSJoin | 1<<ev
 func (r *rank) observeFetch(b *event.Batch, i int, e int64) {
 	if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.is(&b.Name, i, fetchesRequests) {
 		h.fetching = max(h.fetching, e)
+		if r.requests.beside && r.isMain(h) {
+			r.wait(following, b.Start.Values[i], e)
+		}
 	}
 }
 
@@ -39,20 +54,50 @@ func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 		return
 	}
 	h := r.launching(b.Thread.Values[i])
-	if h == nil || h.fetching <= t || mainLaunches*h.launches < r.launches {
+	if h == nil || !r.isMain(h) {
 		return
 	}
-	if !r.requests.any { // Until now waits were none: waits ∪ busy was busy.
-		r.requests.any = true
-		r.eachTally(func(t *tally) { t.loaded = t.busy })
+	if h.fetching > t {
+		r.wait(fetching, t, min(e, h.fetching))
+	}
+	if r.requests.beside && (b.Class.Values[i] == event.OSIO || b.Class.Values[i] == event.OSWait) {
+		r.wait(following, t, e)
+	}
+}
+
+// isMain tells whether the waits of a thread count.
+func (r *rank) isMain(h *thread) bool { return mainLaunches*h.launches >= r.launches }
+
+// wait adds a wait of a launching thread.
+func (r *rank) wait(way int, t, e int64) {
+	q := &r.requests
+	if !q.any[way] { // Until now waits were none: waits ∪ busy was busy.
+		q.any[way] = true
+		r.eachTally(func(t *tally) { t.loaded[way] = t.busy })
 		for k := range r.gpus {
-			r.gpus[k].loaded = r.gpus[k].busy
+			r.gpus[k].loaded[way] = r.gpus[k].busy
 		}
 	}
-	e = min(e, h.fetching)
-	r.acc.waiting += r.requests.waits.Add(t, e)
+	q.spells[way].Add(t, e)
+	r.acc.waiting[way] += q.waits[way].Add(t, e)
 	for k := range r.gpus {
-		r.acc.loaded += r.gpus[k].loaded.Add(t, e)
+		r.acc.loaded[way] += r.gpus[k].loaded[way].Add(t, e)
+	}
+}
+
+// follow says which ranks follow the one that waits longest while it fetches requests.
+func (c *computer) follow(window string) {
+	var first *rank
+	most := 0.0
+	for _, r := range c.ranks {
+		if w := r.aggregate(window); r.requests.any[fetching] && len(r.gpus) > 0 {
+			if wait := float64(w.loaded[fetching]-w.busy) / float64(len(r.gpus)); wait > most {
+				first, most = r, wait
+			}
+		}
+	}
+	for _, r := range c.ranks {
+		r.requests.follows = first != nil && r != first && r.requests.spells[following].Follow(first.requests.spells[fetching])
 	}
 }
 
@@ -82,13 +127,21 @@ func (c *computer) requestWait(res *Result, scope string, f *figures) {
 
 // addRequestWait adds what was measured of a rank in a scope.
 func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
-	if !r.requests.any || t.loaded == t.busy {
-		return
+	add := func(to *map[string]int64, way int) {
+		if t.loaded[way] == t.busy {
+			return
+		}
+		if *to == nil {
+			s.GPUs, *to = int64(len(r.gpus)), map[string]int64{}
+		}
+		(*to)[scope] = t.loaded[way] - t.busy
 	}
-	if s.RequestWait == nil {
-		s.GPUs, s.RequestWait = int64(len(r.gpus)), map[string]int64{}
+	if r.requests.any[fetching] {
+		add(&s.RequestWait, fetching)
 	}
-	s.RequestWait[scope] = t.loaded - t.busy
+	if r.requests.follows {
+		add(&s.FollowWait, following)
+	}
 }
 
 // addRequestWait adds up the waits for requests of two parts of a run, where both know

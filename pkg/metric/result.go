@@ -96,8 +96,8 @@ func (f *figures) add(t *tally, r *rank) {
 		f.prep += gpus * t.prep
 		f.exposed += t.either - t.busy
 	}
-	if r.requests.any {
-		f.waiting += t.loaded - t.busy
+	if r.requests.any[fetching] {
+		f.waiting += t.loaded[fetching] - t.busy
 	}
 }
 
@@ -160,6 +160,7 @@ func (c *computer) result() *Result {
 		c.warn(res, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", c.prep[0]))
 	}
 	var all, apart figures
+	c.follow(res.Window)
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)
 		all.add(&w, r)

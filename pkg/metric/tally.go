@@ -9,13 +9,14 @@ type tally struct {
 	// ns, summed over GPUs. either is |prep ∪ busy|, kept while the rank has
 	// input preparation at all.
 	busy, nccl, comm, either int64
-	// loaded is |waiting ∪ busy|, kept while the rank waits for requests at all.
-	loaded int64
+	// loaded is |waiting ∪ busy|, of each way of waiting, kept while the rank waits so at all.
+	loaded [ways]int64
 	// ns, summed over threads. waited is the part of launch in which the thread
 	// waits for a full queue.
 	launch, graphLaunch, waited int64
 	// ns of the rank.
-	prep, waiting int64
+	prep    int64
+	waiting [ways]int64
 
 	kernels  int64 // kernels that start in the stretches
 	replayed int64 // rows that a graph replay ran, whole replays among them
@@ -34,20 +35,20 @@ func (t *tally) add(u *tally) {
 }
 
 // fields are all that is measured, in one order.
-func (t *tally) fields() [16]*int64 {
+func (t *tally) fields() [18]*int64 {
 	return [...]*int64{
-		&t.wall, &t.busy, &t.nccl, &t.comm, &t.either, &t.loaded, &t.launch, &t.graphLaunch, &t.waited,
-		&t.prep, &t.waiting, &t.kernels, &t.replayed, &t.calls, &t.replays, &t.whole,
+		&t.wall, &t.busy, &t.nccl, &t.comm, &t.either, &t.loaded[0], &t.loaded[1], &t.launch, &t.graphLaunch, &t.waited,
+		&t.prep, &t.waiting[0], &t.waiting[1], &t.kernels, &t.replayed, &t.calls, &t.replays, &t.whole,
 	}
 }
 
 // gpu is a device of a rank.
 type gpu struct {
 	device     int32
-	busy       interval.Growing // all GPU activity
-	nccl, comm interval.Growing // of it, NCCL's kernels and collectives by class
-	either     interval.Growing // prep ∪ busy
-	loaded     interval.Growing // waits for requests ∪ busy
+	busy       interval.Growing       // all GPU activity
+	nccl, comm interval.Growing       // of it, NCCL's kernels and collectives by class
+	either     interval.Growing       // prep ∪ busy
+	loaded     [ways]interval.Growing // waiting ∪ busy
 }
 
 // cut credits the open pieces up to t, where a slice ends.
@@ -56,7 +57,9 @@ func (d *gpu) cut(t int64, acc *tally) {
 	acc.nccl += d.nccl.Cut(t)
 	acc.comm += d.comm.Cut(t)
 	acc.either += d.either.Cut(t)
-	acc.loaded += d.loaded.Cut(t)
+	for way := range d.loaded {
+		acc.loaded[way] += d.loaded[way].Cut(t)
+	}
 }
 
 // thread is a thread of a rank that launches.

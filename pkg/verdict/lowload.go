@@ -59,7 +59,7 @@ func (r *Report) lowLoad() *LowLoad {
 
 // requestWait is the idle time of a scope for want of requests, in ns over all GPUs. Ranks
 // that communicate run the same requests: what one of them waits longer than another it
-// waits for that one.
+// waits for that one, but where the other follows it.
 func (r *Report) requestWait(scope string) int64 {
 	wait, communicate := r.run.RequestWait[scope], r.Scopes[0].value[comm]
 	if communicate == nil || *communicate == 0 || len(r.run.Ranks) < 2 {
@@ -68,7 +68,8 @@ func (r *Report) requestWait(scope string) int64 {
 	least := math.Inf(1)
 	for i := range r.run.Ranks {
 		own := &r.run.Ranks[i]
-		least = min(least, float64(own.RequestWait[scope])/float64(max(1, own.GPUs)))
+		least = min(least, float64(max(own.RequestWait[scope], own.FollowWait[scope]))/float64(max(1, own.GPUs)))
+		wait += own.FollowWait[scope]
 	}
 	return min(wait, int64(least*float64(r.run.GPUs)))
 }

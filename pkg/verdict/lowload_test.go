@@ -70,11 +70,15 @@ func TestLowLoadOfRanks(t *testing.T) {
 	const two = `{"window": "benchmark", "method": "nvtx", "lanes": 3, "gpu_activity": true, "request_wait_ns": {"aggregate": 500}, "ranks": [
 		{"rank": 0, "total": 30, "common_size": 1, "segments": 2, "benchmark": 20, "lanes": 2, "request_wait_ns": {"aggregate": 400}},
 		{"rank": 1, "total": 30, "common_size": 1, "segments": 2, "benchmark": 20, "lanes": 1, "request_wait_ns": {"aggregate": 100}}]}`
-	for communicate, want := range map[float64]float64{0: 0.5, 0.2: 0.3} {
-		figures := []float64{0.6, 0.02, na, na, na, 0.4, communicate, 0, communicate}
-		r := Decide(metrics(t, two, map[string][]float64{metric.Aggregate: figures}), Defaults())
-		if r.LowLoad == nil || math.Abs(r.LowLoad.WaitUs-want) > 1e-9 {
-			t.Errorf("communicating for %v: %+v, want %v us", communicate, r.LowLoad, want)
+	followed := strings.NewReplacer(`"request_wait_ns": {"aggregate": 500}`, `"request_wait_ns": {"aggregate": 400}`, `"lanes": 1, "request_wait_ns"`, `"lanes": 1, "follow_wait_ns"`).Replace(two)
+	for _, test := range []struct {
+		run               string
+		communicate, want float64
+	}{{two, 0, 0.5}, {two, 0.2, 0.3}, {followed, 0, 0.4}, {followed, 0.2, 0.3}} {
+		figures := []float64{0.6, 0.02, na, na, na, 0.4, test.communicate, 0, test.communicate}
+		r := Decide(metrics(t, test.run, map[string][]float64{metric.Aggregate: figures}), Defaults())
+		if r.LowLoad == nil || math.Abs(r.LowLoad.WaitUs-test.want) > 1e-9 {
+			t.Errorf("communicating for %v: %+v, want %v us", test.communicate, r.LowLoad, test.want)
 		}
 	}
 }

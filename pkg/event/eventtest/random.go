@@ -234,3 +234,20 @@ func widen(from, to **int64, start, end int64) {
 	}
 	**from, **to = min(**from, start), max(**to, end)
 }
+
+// OneReport makes the reports of a header one, with all their ranks.
+func OneReport(h *event.Header) {
+	one := &h.Reports[0]
+	for _, other := range h.Reports[1:] {
+		for kind, n := range other.Rows {
+			one.Rows[kind] += n
+		}
+		for class, n := range other.Classes {
+			one.Classes[class] += n
+		}
+		one.Ranks = append(one.Ranks, other.Ranks...)
+		one.AllreduceDevices = append(one.AllreduceDevices, other.AllreduceDevices...)
+		one.RankFacts = append(one.RankFacts, other.RankFacts...)
+	}
+	h.Reports = h.Reports[:1]
+}
