@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // line is one line of a made-up function: hits, us per hit, source.
@@ -65,6 +67,22 @@ func TestCommonNames(t *testing.T) {
 		if h := r.Hotspots[0]; (h.Function == "step") != (hits == 5) || (r.ProfiledNs == 5*93_248_000) != (hits == 5) {
 			t.Errorf("%d hits: profiled %d ns, first %+v", hits, r.ProfiledNs, h)
 		}
+	}
+}
+
+// TestOnce: what ran once is not said to save time in each step.
+func TestOnce(t *testing.T) {
+	r := Analyze([]*lineprof.Profile{profile(fn("workload", "workload.py", 30,
+		line{0, 0, "def workload(cfg):"},
+		line{1, 200_000, "    model = Block(cfg).to('cuda')"},
+		line{33, 10, "    for i, batch in enumerate(loader):"},
+		line{32, 48_000, "        torch.cuda.synchronize()"}))}, Options{Steps: 32})
+	var b bytes.Buffer
+	if err := report.Markdown(&b, r.Document(View{}), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "ran once in all") || !strings.Contains(text, "Saves 100 ms to 180 ms once, ") || !strings.Contains(text, " per step, ") {
+		t.Error(text)
 	}
 }
 

@@ -153,11 +153,18 @@ func (h *Hotspot) section(d *report.Document) {
 	if h.Source != "" {
 		s.Code(h.Source)
 	}
-	s.Say("%s of the profiled time, %s of %s; %s. Place: %s.", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), often[h.Scope], report.Name(h.place()))
+	runs, once := often[h.Scope], h.Scope == PerRun && h.Hits == 1
+	if once {
+		runs = "ran once in all, which makes no later step longer"
+	}
+	s.Say("%s of the profiled time, %s of %s; %s. Place: %s.", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), runs, report.Name(h.place()))
 	s.Items(h.Evidence)
 	for _, o := range h.Options {
 		saves := fmt.Sprintf("%.1f to %.1f %% of the profiled time", o.SavingsPct[0], o.SavingsPct[1])
-		if o.SavingsUs != nil {
+		switch {
+		case once:
+			saves = fmt.Sprintf("%s to %s once, %s", report.Micros(o.SavingsOf[0]*h.TimeUs), report.Micros(o.SavingsOf[1]*h.TimeUs), saves)
+		case o.SavingsUs != nil:
 			saves = fmt.Sprintf("%s to %s per step, %s", report.Micros(o.SavingsUs[0]), report.Micros(o.SavingsUs[1]), saves)
 		}
 		s.Number("%s: %s. Saves %s; risk %s, complexity %s.", report.Strong(o.Option), strings.TrimSuffix(o.Description, "."), saves, string(o.Risk), o.Complexity)
