@@ -154,12 +154,14 @@ func (p *Timeline) spans(c *canvas, t *Track, top float64, single *quota) {
 			continue
 		}
 		at := place{s.Depth, s.Color}
-		if small[at] == nil {
-			small[at] = make([]bool, smallest+1)
+		row := small[at]
+		if row == nil {
+			row = make([]bool, smallest+1)
+			small[at] = row
 			places = append(places, at)
 		}
 		for k := int(x * smallest); k <= int(end*smallest); k++ {
-			small[at][k] = true
+			row[k] = true
 		}
 	}
 	for _, at := range places {
