@@ -70,6 +70,22 @@ func TestCommonNames(t *testing.T) {
 	}
 }
 
+// TestIterations: a loop goes over 64 items, whether its header counts when there are no
+// more or not.
+func TestIterations(t *testing.T) {
+	for _, header := range []int64{12_800, 13_000} {
+		r := Analyze([]*lineprof.Profile{profile(fn("schedule", "x.py", 9,
+			line{0, 0, "def schedule(self):"},
+			line{200, 0.1, "    total = 0"},
+			line{header, 0.1, "    for r in self.reqs:"},
+			line{12_800, 0.3, "        total += r.length"},
+			line{200, 0.1, "    return total"}))}, Options{})
+		if h := at(t, r, "schedule", 11); !slices.ContainsFunc(h.Evidence, func(e string) bool { return strings.HasPrefix(e, "64 iterations each time") }) {
+			t.Errorf("header of %d hits: %q", header, h.Evidence)
+		}
+	}
+}
+
 // TestOnce: what ran once is not said to save time in each step.
 func TestOnce(t *testing.T) {
 	r := Analyze([]*lineprof.Profile{profile(fn("workload", "workload.py", 30,

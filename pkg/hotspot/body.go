@@ -252,7 +252,8 @@ func (b *body) loopless() int64 {
 
 // iterations is how many items a for or while goes over each time, -1 not known. A header
 // is counted once for each item and once when there are no more: items are hits less
-// times entered.
+// times entered. Where what is first in it ran as often, it was not when there were no more
+// (Python 3.11), or the loop is left before.
 func (b *body) iterations(i int) float64 {
 	s := &b.stmts[i]
 	if s.turns == 0 {
@@ -274,6 +275,9 @@ func (b *body) countTurns(i int) float64 {
 		} else {
 			return 1
 		}
+	}
+	if inner := b.firstInside(i); inner >= 0 && b.stmts[inner].hits >= s.hits {
+		return float64(s.hits) / float64(entered)
 	}
 	return float64(s.hits-entered) / float64(entered)
 }
