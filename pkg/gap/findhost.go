@@ -83,7 +83,7 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			if fetches && slices.Contains(waits, what) {
 				h.fetches[fetch{v.id, path, name}] += ns
 			}
-			if f.c.follow.wanted && (fetches || slices.Contains(follows, what)) {
+			if f.c.canFollow && (fetches || slices.Contains(follows, what)) {
 				h.follows[fetch{v.id, path, name}] += ns
 			}
 			if cause := f.c.sites.Cause(key); cause >= idle.Launch && cause <= idle.API {
@@ -289,7 +289,7 @@ func (f *finder) forRequests(times map[string]*hostTime) (followers map[int32]bo
 	}
 	if len(f.views) > 1 {
 		first := slices.MaxFunc(f.views, func(a, b *view) int { return cmp.Compare(perGPU(a), perGPU(b)) })
-		followers = f.c.follow.followers(f.views, first)
+		followers = f.c.followers(f.views, first)
 	}
 	least := math.Inf(1)
 	for _, v := range f.views {

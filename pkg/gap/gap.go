@@ -83,8 +83,8 @@ type computer struct {
 	method  string // how steps were isolated, "" without
 	markers *marker.Set
 
-	others others // than the ranks' processes
-	follow follow // who fetches requests
+	others    others // than the ranks' processes
+	canFollow bool   // ranks may wait for the one that fetches requests
 
 	waiting []int8          // by key of sites: 1 where it is a call that waits, -1 where not, 0: not looked at
 	marked  map[string]bool // names of forward-step markers, at the end
@@ -128,7 +128,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	default:
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
-	c.others, c.follow = newOthers(h), newFollow(h)
+	c.others, c.canFollow = newOthers(h), canFollow(h)
 	c.compared = c.stepped && h.NumRanks() > 1
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	switch {
@@ -147,9 +147,6 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 func (c *computer) add(b *event.Batch) error {
 	if c.others.wanted {
 		c.others.add(b)
-	}
-	if c.follow.wanted {
-		c.follow.add(b)
 	}
 	return b.EachRank(func(id int32, i, j int) error {
 		if err := c.rank(id).walk.Add(b, i, j); err != nil {

@@ -75,6 +75,9 @@ func (r *rank) addLoad(name int32, ns int64) {
 // addRange observes an NVTX range.
 func (r *rank) addRange(b *event.Batch, i int) {
 	h := r.idle.Range(b, i)
+	if r.c.canFollow && h.Thread >= 0 && r.c.ranges.fetches(h.Name) {
+		r.followOf(h.Thread).fetch(b.Start.Values[i], b.End.Values[i])
+	}
 	known := r.c.ranges.of(h.Name)
 	if h.Class == event.StepMarker {
 		known.marker = true

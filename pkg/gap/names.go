@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // viewOps are the operations of PyTorch that give a tensor another shape or type
@@ -35,6 +36,8 @@ type facts struct {
 	effect cudaname.Effect // of a call
 	view   bool            // a tensor operation that moves no data
 	marker bool            // a forward-step marker
+
+	asked, fetches bool // a range in which requests are fetched, once that was asked
 }
 
 // of returns what is known of a name.
@@ -44,6 +47,15 @@ func (n *names) of(id int32) *facts {
 		n.known = append(n.known, facts{effect: cudaname.EffectOf(name), view: isView(name)})
 	}
 	return &n.known[id]
+}
+
+// fetches tells whether a range is where requests are fetched.
+func (n *names) fetches(id int32) bool {
+	known := n.of(id)
+	if !known.asked {
+		known.asked, known.fetches = true, marker.FetchesRequests(n.Text(id))
+	}
+	return known.fetches
 }
 
 // list returns all names.

@@ -55,6 +55,7 @@ type rank struct {
 	blocked    [16]blocked
 	numBlocked int
 	polls      []polling // by thread
+	follows    []follow  // likewise, where ranks may follow one
 
 	ring ring
 	// Launches that are not in the ring, of which a replay and a kernel was seen.
@@ -245,7 +246,12 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.Overhead:
 			r.addOverhead(b, i)
 			r.idle.Host(b, i)
-		case event.OS, event.Run:
+		case event.OS:
+			thread := r.idle.Host(b, i)
+			if class, ok := b.Class.Get(i); ok && r.c.canFollow && thread >= 0 {
+				r.followOf(thread).call(class, b.Start.Values[i], b.End.Values[i])
+			}
+		case event.Run:
 			r.idle.Host(b, i)
 		case event.Sample, event.Backtrace:
 			r.idle.Stack(b, i)

@@ -295,17 +295,19 @@ var heldBy = map[event.Class]hoststate.Overhead{
 }
 
 // Host observes row i, which says what the operating system did with a thread, or that an
-// overhead held it up. It means nothing without the option Why.
-func (r *Rank) Host(b *event.Batch, i int) {
+// overhead held it up. It means nothing without the option Why. It returns the number of the
+// thread within the rank, -1 where it is not known.
+func (r *Rank) Host(b *event.Batch, i int) int {
 	id, ok := b.Thread.Get(i)
 	if !ok || !r.opt.Why {
-		return
+		return -1
 	}
 	start, end := b.Start.Values[i], b.End.Values[i]
 	r.last = start
 	if b.Kind.Values[i] == event.Run {
-		r.observeRun(r.threadOf(id, start, true), b, i)
-		return
+		h := r.threadOf(id, start, true)
+		r.observeRun(h, b, i)
+		return int(h.number)
 	}
 	class, ok := b.Class.Get(i)
 	if !ok {
@@ -322,6 +324,7 @@ func (r *Rank) Host(b *event.Batch, i int) {
 			h.Host.Hold(by, end)
 		}
 	}
+	return int(h.number)
 }
 
 // hostThread returns the thread with the given number, of which a row starts at t that is
@@ -358,10 +361,9 @@ func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
 	return h
 }
 
-// Launches tells, at the end, whether a thread has launched GPU work.
-func (r *Rank) Launches(thread int64) bool {
-	return slices.Contains(r.numbers, threadNumber{thread, true})
-}
+// Launches tells, at the end, whether a thread, by its number within the rank, has launched GPU
+// work.
+func (r *Rank) Launches(thread int) bool { return r.numbers[thread].launches }
 
 // Estimated is idle time, in ns, of which the causes were known by their sums over
 // whole slices only.
