@@ -1,6 +1,8 @@
 package gap
 
 import (
+	"strings"
+
 	"github.com/hostbound/hostbound/pkg/cudaname"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
@@ -10,6 +12,7 @@ import (
 type blocked struct {
 	thread, start, end int64
 	polls              idle.Key // of the calls of a run, 0 where it is one call
+	at                 site
 }
 
 // lead is what a GPU lost when it ran out of work in a wait. Without the wait all
@@ -28,7 +31,7 @@ type lead struct {
 // where it takes long.
 func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
 	if h.Class == event.APISync || us(end-start) >= blockingUs || r.c.kernels.of(h.Name).effect&cudaname.Blocks != 0 {
-		r.block(blocked{thread: thread, start: start, end: end})
+		r.block(blocked{thread: thread, start: start, end: end, at: site{h.Name, h.Path}})
 	}
 }
 
@@ -79,7 +82,7 @@ func (r *rank) addPoll(h idle.HostRow, b *event.Batch, i int) {
 		return
 	case p.n == minPolls:
 		p.number, longer.count, longer.parts = r.numBlocked, 1, r.launcher(h.Thread)
-		r.block(blocked{b.Thread.Values[i], p.start, end, r.c.sites.Call(idle.API, h.Path, h.Name)})
+		r.block(blocked{b.Thread.Values[i], p.start, end, r.c.sites.Call(idle.API, h.Path, h.Name), site{h.Name, h.Path}})
 	case r.numBlocked-p.number > len(r.blocked):
 		return // forgotten
 	default:
@@ -100,6 +103,41 @@ func (r *rank) lastBlocked(thread, t int64) blocked {
 		}
 	}
 	return blocked{}
+}
+
+// addSampled observes an activity of a GPU: the first after kernels that sample tells which wait
+// came first after these had been launched, as that for their tokens does.
+func (r *rank) addSampled(d *gpu, a *activity) {
+	switch {
+	case a.class == event.Sampling && a.LaunchStart != none && !a.Replayed:
+		d.sampled = a.LaunchStart
+		return
+	case d.sampled == 0:
+		return
+	case a.LaunchStart == none:
+	default:
+		if w := r.firstBlocked(a.LaunchThread, d.sampled, a.LaunchStart); w != nil {
+			if g := r.openGroup(); g != nil {
+				tallied(&g.tokens, w.at, tally{count: 1})
+			}
+		}
+	}
+	d.sampled = 0
+}
+
+// firstBlocked returns a thread's first wait that began after one time and before another, nil
+// where none is known.
+func (r *rank) firstBlocked(thread, after, before int64) (first *blocked) {
+	for k := r.numBlocked - 1; k >= max(0, r.numBlocked-len(r.blocked)); k-- {
+		w := &r.blocked[k%len(r.blocked)]
+		if w.start <= after {
+			break
+		}
+		if w.thread == thread && w.start < before {
+			first = w
+		}
+	}
+	return first
 }
 
 // ownCauses are the causes of idle time that is a finding of its own wherever it lies: after a
@@ -138,6 +176,9 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 		if r.c.waits(k) {
 			after := d.GapEnd - d.GapStart - ns - others
 			d.lead.key, d.lead.left = k, max(0, wait.end-wait.start-after)
+			if wait.start > d.GapStart && r.c.waitsForAll(wait.at.name) { // what is idle behind it is so by this one, too
+				after, d.lead.left = max(0, wait.start-d.GapStart-ns-others), 0
+			}
 			tallied(&g.drains, k, tally{ns: after})
 			return
 		}
@@ -159,6 +200,13 @@ func (r *rank) addPolled(g *group, d *gpu, w blocked) {
 		d.lead.key, d.lead.left = w.polls, max(0, w.end-w.start-ns)
 		tallied(&g.drains, w.polls, tally{ns: ns})
 	}
+}
+
+// waitsForAll tells whether a call waits for all that was launched before it, as one for an event
+// may not.
+func (c *computer) waitsForAll(name int32) bool {
+	text := c.kernels.text(name)
+	return strings.HasSuffix(text, "StreamSynchronize") || strings.HasSuffix(text, "DeviceSynchronize")
 }
 
 // waits tells whether a key is of a call that waits for the GPU.

@@ -6,7 +6,7 @@ import "testing"
 // before the first one.
 func TestLastBlocked(t *testing.T) {
 	r := &rank{}
-	waits := []blocked{{1, -100, -90, 0}, {1, -50, -40, 0}, {2, -30, -20, 0}, {1, 10, 20, 0}}
+	waits := []blocked{{1, -100, -90, 0, site{}}, {1, -50, -40, 0, site{}}, {2, -30, -20, 0, site{}}, {1, 10, 20, 0, site{}}}
 	r.numBlocked = copy(r.blocked[:], waits)
 	for _, c := range []struct {
 		thread, before int64

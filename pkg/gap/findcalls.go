@@ -178,7 +178,8 @@ func (f *finder) where(p place) string {
 // watchdog, or fetches something else.
 // About once is 0.5 to 1.5 times per step, for each of the threads that wait there where a
 // process has one for each GPU. Of the same calls one in a range that does not prepare inputs
-// goes first, then the one that takes longest, as that waits for what the step has launched, then
+// goes first, then one that in most steps is the first after kernels that sample were launched
+// (a wait ahead of these can not be for tokens), then the one that takes longest, as that waits for what the step has launched, then
 // the first by name, so that the same run always has the same answer.
 func (f *finder) tokenWait() *wait {
 	var best *wait
@@ -197,7 +198,10 @@ func (f *finder) tokenWait() *wait {
 		case k.parts > 0:
 			s = 1
 		}
-		if s = 2 * s; s > 0 && at.path != "" && marker.ClassNVTX(innermost(at.path)) != marker.Prep {
+		if s *= 4; s > 0 && at.path != "" && marker.ClassNVTX(innermost(at.path)) != marker.Prep {
+			s += 2
+		}
+		if s > 0 && 2*f.tokens[at].count > k.count {
 			s++
 		}
 		if s > score || s == score && s > 0 && (k.ns > longest || k.ns == longest && at.path+at.call < best.path+best.call) {

@@ -49,6 +49,7 @@ type finder struct {
 	groups []*group
 	steps  float64 // rank-steps that count, 1 where there are none
 	calls  map[place]tally
+	tokens map[place]tally // waits that are the first after sampling
 	// What lies in the calls of a place is claimed by a finding about it, but for what they
 	// wait for locks, locked, in ns, which is one of its own.
 	claimed map[place]bool
@@ -112,9 +113,17 @@ func compareBool(a, b bool) int {
 func (f *finder) countCalls() {
 	for _, g := range f.groups {
 		for s, n := range g.calls {
-			tallied(&f.calls, place{f.c.kernels.text(s.name), f.c.sites.PathText(s.path)}, n)
+			tallied(&f.calls, f.placeOf(s), n)
+		}
+		for s, n := range g.tokens {
+			tallied(&f.tokens, f.placeOf(s), n)
 		}
 	}
+}
+
+// placeOf returns the place of a call as text.
+func (f *finder) placeOf(s site) place {
+	return place{f.c.kernels.text(s.name), f.c.sites.PathText(s.path)}
 }
 
 // worth tells whether an amount of idle time, in us over the window, is worth a finding.

@@ -14,8 +14,10 @@ type gpu struct {
 	pass pass  // of the open step
 	// When the call began that launched its last activity; NoTime where it is not known.
 	launched int64
-	streams  []*stream
-	stream   *stream // of the last row
+	// When the call began that launched the last kernel which samples, 0 for none since another ran.
+	sampled int64
+	streams []*stream
+	stream  *stream // of the last row
 
 	collectives *straggler.Collectives // nil where there are none
 	step        int                    // of the last of them
@@ -74,6 +76,7 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity, f *stepFact) {
 		r.addIdle(f, r.gpu, a)
 	}
 	r.gpu.seen, r.gpu.launched = d.Idle, a.LaunchStart
+	r.addSampled(r.gpu, a)
 	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)
