@@ -35,7 +35,7 @@ func made() (*hotspot.Report, []*lineprof.Profile) {
 	}{{"update", 3}, {"helper", 3}, {"_prepare_tp_inputs", 2}, {"loop", 1}} {
 		us := h.ms * 1000
 		rep.Hotspots = append(rep.Hotspots, hotspot.Hotspot{Function: h.fn, TimeUs: 100 * us, UsPerStep: &us,
-			Options: []hotspot.Option{{SavingsUs: &[2]float64{us / 2, us}}}})
+			Options: []hotspot.Option{{SavingsUs: &[2]float64{us / 2, us}, SavingsPct: [2]float64{us / 200, us / 100}, SavingsOf: [2]float64{0.5, 1}}}})
 	}
 	return rep, []*lineprof.Profile{p}
 }
@@ -57,6 +57,11 @@ func weighed(t *testing.T, evidence string) (order []string, us map[string]float
 			us[h.Function] = *h.ExposedUsPerStep
 			if s := h.Options[0].SavingsUs; s[1] > us[h.Function] {
 				t.Errorf("%s: saves %v of %v us exposed", h.Function, s[1], us[h.Function])
+			}
+			for k, s := range h.Options[0].SavingsUs { // a step of 10 ms
+				if o := h.Options[0]; math.Abs(o.SavingsPct[k]-s/100) > 1e-9 || math.Abs(o.SavingsOf[k]*h.TimeUs/100-s) > 1e-6 {
+					t.Errorf("%s: saves %v us, %v %%, %v of its time", h.Function, o.SavingsUs, o.SavingsPct, o.SavingsOf)
+				}
 			}
 		}
 	}

@@ -194,7 +194,14 @@ func (t *Trace) expose(h *hotspot.Hotspot, f *function) {
 	}
 	for i := range h.Options {
 		if s := h.Options[i].SavingsUs; s != nil {
-			h.Options[i].SavingsUs = &[2]float64{math.Min(s[0], us), math.Min(s[1], us)}
+			o := &h.Options[i]
+			o.SavingsUs = &[2]float64{math.Min(s[0], us), math.Min(s[1], us)}
+			for k, most := range s {
+				if most > us { // All three are of one amount.
+					o.SavingsPct[k] *= us / most
+					o.SavingsOf[k] *= us / most
+				}
+			}
 		}
 	}
 }
