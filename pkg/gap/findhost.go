@@ -50,7 +50,7 @@ type fetch struct {
 // interpreter lock that is held, that of a garbage collection, and that of calls which are a finding of their own (claims),
 // but for locks inside these.
 func (f *finder) hostTimes() map[string]*hostTime {
-	times := map[string]*hostTime{}
+	times, fetchPaths := map[string]*hostTime{}, map[int32]bool{}
 	for _, v := range f.views {
 		v.eachTotal(func(of *scope, t *idle.Total) {
 			key, why := f.c.sites.Undivided(t.Key)
@@ -79,19 +79,28 @@ func (f *finder) hostTimes() map[string]*hostTime {
 			}
 			h.names[name] += ns
 			h.paths[path] += ns
-			fetches := marker.FetchesRequests(f.c.PathText(path))
-			if fetches && slices.Contains(waits, what) {
-				h.fetches[fetch{v.id, path, name}] += ns
+			fetches, ok := fetchPaths[path]
+			if !ok {
+				fetches = marker.FetchesRequests(f.c.PathText(path))
+				fetchPaths[path] = fetches
 			}
-			if f.c.canFollow && (fetches || slices.Contains(follows, what)) {
-				h.follows[fetch{v.id, path, name}] += ns
-			}
+			h.addFetch(fetch{v.id, path, name}, ns, fetches && slices.Contains(waits, what), f.c.canFollow && (fetches || slices.Contains(follows, what)))
 			if cause := f.c.sites.Cause(key); cause >= idle.Launch && cause <= idle.API {
 				h.inCalls += ns
 			}
 		})
 	}
 	return times
+}
+
+// addFetch adds time in which a rank waits for requests, or may wait for the one that fetches them.
+func (h *hostTime) addFetch(at fetch, ns int64, fetches, follows bool) {
+	if fetches {
+		h.fetches[at] += ns
+	}
+	if follows {
+		h.follows[at] += ns
+	}
 }
 
 // forLock tells whether a thread waits for a lock, wherever that is taken.
