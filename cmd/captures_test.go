@@ -98,7 +98,7 @@ func parse(t *testing.T, text []byte) (did []stretch) {
 			did = append(did, stretch{f[0], start, end, ran})
 		}
 	}
-	if len(did) != 9 {
+	if len(did) != 12 {
 		t.Fatalf("the program did %d things\n%s", len(did), text)
 	}
 	return did
@@ -168,13 +168,13 @@ func expectedWhy(did []stretch) map[string]bounds {
 	lost := took["neighbour"] - ran["neighbour"] + took["running"] - ran["running"]
 	const slack = 1 // ms: begin is not at once
 	return map[string]bounds{
-		"blocked:sleep": {300 - slack, took["sleep"]},
+		"blocked:sleep": {300 + 50 - slack, took["sleep"] + took["naps"]},
 		"blocked:lock":  {took["lock"] * 0.8, took["lock"]},
 		"blocked:wait":  {200 * 0.8, took["wait"]},
 		"blocked:file":  {220 * 0.8, took["pipe"] + took["files"]},
-		"blocked:io":    {180 - slack, took["poll"]},
-		"blocked:join":  {150 * 0.8, took["join"]},
-		"descheduled":   {lost * 0.97, lost + took["files"] + 100},
+		"blocked:io":    {180 + 130*0.8 - slack, took["poll"] + took["requests"]},
+		"blocked:join":  {(150 + 140) * 0.8, took["join"] + took["child"]},
+		"descheduled":   {lost * 0.97, lost + took["files"] + took["naps"] + 100},
 		"running":       {(ran["running"] + ran["neighbour"]) * 0.97, all*1.03 + slack},
 	}
 }

@@ -183,5 +183,5 @@ func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
 		said = fmt.Sprintf("for %s of it %s was recorded on the CPU that they had, so ", report.Percent(1-seen/us(h.ns)), nobody)
 	}
 	return said + "see who is there (--sample=system-wide, which --cpuctxsw follows): if somebody is, " + t.Do + "; if nobody is, " +
-		"they wait for a page of a file, or in a call that is not recorded (sem_clockwait, eventfd_read)"
+		"they wait for a page of a file, or in a call that is not recorded: in Python's locks and C++'s wait_for, with a time-out, that is sem_clockwait or pthread_cond_clockwait"
 }

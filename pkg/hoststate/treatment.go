@@ -21,7 +21,7 @@ type Treatment struct {
 var Treatments = []Treatment{
 	{"SERIALIZE", []string{"blocked:lock", "in:lock"}, "wait for a lock that another thread holds", "let one thread launch, or hold it for less"},
 	{"HOIST", []string{"blocked:file", "os:file"}, "read and write files, or pipes and sockets as if they were files", "leave that to another thread, or see who is late at the other end of a pipe"},
-	{"HOIST", []string{"blocked:other"}, "wait in calls of the system that are of no known kind, such as flock and sigwait", "leave that to another thread"},
+	{"HOIST", []string{"blocked:other"}, "wait in calls of the system that are of no known kind, such as flock, sigwait and system", "leave that to another thread"},
 	{"DEAD_WORK", []string{"blocked:sleep", "in:sleep"}, "sleep", "replace polling by waiting for the event itself; a rate limit may be intended"},
 	{
 		"COMM", []string{"blocked:io", "blocked:wait", "blocked:join", "in:io", "in:wait", "in:join"}, "wait for what another thread or process sends, or until a time-out",

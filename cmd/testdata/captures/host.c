@@ -12,13 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static volatile int held, ready, stop;
-static int fds[2];
+static int fds[2], event;
 
 static int64_t by(clockid_t clock) {
 	struct timespec t;
@@ -54,6 +57,14 @@ static void *signaller(void *unused) {
 static void *writer(void *unused) {
 	usleep(220000);
 	if (write(fds[1], "x", 1) != 1)
+		exit(1);
+	return unused;
+}
+
+static void *requester(void *unused) {
+	uint64_t one = 1;
+	usleep(130000);
+	if (write(event, &one, sizeof one) != sizeof one)
 		exit(1);
 	return unused;
 }
@@ -163,6 +174,31 @@ int main(void) {
 	stop = 1;
 	pin(0);
 	pthread_join(t, NULL);
+
+	struct timespec nap = {.tv_nsec = 50000};
+	begin();
+	for (int i = 0; i < 1000; i++)
+		nanosleep(&nap, NULL);
+	end("naps");
+
+	struct epoll_event got = {.events = EPOLLIN};
+	int requests = epoll_create1(0);
+	event = eventfd(0, 0);
+	epoll_ctl(requests, EPOLL_CTL_ADD, event, &got);
+	t = start(requester);
+	begin();
+	epoll_wait(requests, &got, 1, -1);
+	end("requests");
+	pthread_join(t, NULL);
+
+	begin();
+	pid_t child = fork();
+	if (child == 0) {
+		usleep(140000);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	end("child");
 
 	static char block[1 << 20];
 	char path[] = "/tmp/host-XXXXXX";
