@@ -157,13 +157,13 @@ func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
 }
 
-// addSmall adds the threads of a rank of which none runs for long while launching threads wait
-// for others as one, which runs for as long as all of them, added up: side by side that may
+// addSmall adds the threads of a rank of which none runs for so long, while launching threads wait
+// for others, that a finding names it, as one, which runs for as long as all of them, added up: side by side that may
 // be for longer than the launching threads wait.
 func (i *Idle) addSmall(v *view, all []idle.ThreadBeside, waited, window int64) {
 	n, ran, in := int64(0), int64(0), int64(0)
 	for _, t := range all {
-		if !t.Launches && float64(t.OnCPU) < minBesideShare*float64(waited) {
+		if !t.Launches && float64(t.OnCPU) < minRan*float64(waited) {
 			n, ran, in = n+1, ran+t.OnCPU, in+t.Ran
 		}
 	}

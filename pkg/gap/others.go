@@ -175,8 +175,8 @@ func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
 }
 
 // busy returns the threads, in order, that were on a CPU for long enough to matter beside the
-// waits of others, which are over all GPUs. Of a whole machine's threads these are few. All others
-// of processes that are no ranks are one: that some of them ran.
+// waits of others, which are over all GPUs. Of a whole machine's threads these are few. Those of
+// processes that are no ranks of which no finding names one are one: that some of them ran.
 func (o *others) busy(views []*view, waits eachTime) (list []who) {
 	gpus, ranks := 0, []who{{rank: noRank}}
 	for _, v := range views {
@@ -189,9 +189,14 @@ func (o *others) busy(views []*view, waits eachTime) (list []who) {
 	maps.DeleteFunc(o.threads, func(w who, _ *cpuTime) bool { return w.thread < 0 })
 	var small []*cpuTime
 	for w, t := range o.threads {
-		if n, ns := len(t.ends), waited[w.rank]; n > 0 && ns > 0 && float64(gpus)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(ns) {
+		n, ns, share := len(t.ends), waited[w.rank], 0.0
+		if n > 0 && ns > 0 {
+			share = float64(gpus) * float64(t.until(t.ends[n-1])) / float64(ns)
+		}
+		if share >= minBesideShare {
 			list = append(list, w)
-		} else if w.rank == noRank {
+		}
+		if share < minRan && w.rank == noRank {
 			small = append(small, t)
 		}
 	}
