@@ -95,7 +95,7 @@ var below = []struct {
 	// what joins the formats, what every command has, and what joins it all: a new
 	// source is one file in pkg/source, a new command one in pkg/command
 	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/kineto", "pkg/nsys", "pkg/table", "pkg/wire"}},
-	{"pkg/cli", []string{"pkg/outfile"}},
+	{"pkg/cli", []string{"pkg/markup", "pkg/outfile"}},
 	{"pkg/gentrace", []string{"pkg/cli", "pkg/sim"}},
 	{"pkg/command", []string{"pkg/flame", everything}},
 	{"pkg/testrun", []string{"pkg/event", "pkg/event/eventtest", "pkg/nsys", "pkg/phase", "pkg/sim", "pkg/step"}},

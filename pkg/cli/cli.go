@@ -35,10 +35,10 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hostbound/hostbound/pkg/markup"
 	"github.com/hostbound/hostbound/pkg/outfile"
 )
 
@@ -253,18 +253,13 @@ func (c *Call) complain(err error) {
 	}
 }
 
-// oneLine joins the lines of a text, without what would move a terminal's cursor, change
-// its colours or turn the direction of writing: names of files and values are in it.
+// oneLine joins the lines of a text, without what a terminal would obey: names of files and
+// values are in it.
 func oneLine(text string) string {
 	if strings.ContainsAny(text, "\r\n") {
 		text = strings.Join(strings.Fields(text), " ")
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return markup.Printable(text)
 }
 
 // version is the version of the module that the command was built from: its tag,
