@@ -105,24 +105,21 @@ func (r *rank) lastBlocked(thread, t int64) blocked {
 	return blocked{}
 }
 
-// addSampled observes an activity of a GPU: the first after kernels that sample tells which wait
-// came first after these had been launched, as that for their tokens does.
+// addSampled observes an activity of a GPU: one launched behind a wait that followed kernels which
+// sample tells which wait came first after these had been launched, as that for their tokens does.
 func (r *rank) addSampled(d *gpu, a *activity) {
 	switch {
-	case a.class == event.Sampling && a.LaunchStart != none && !a.Replayed:
-		d.sampled = a.LaunchStart
-		return
-	case d.sampled == 0:
-		return
 	case a.LaunchStart == none:
-	default:
+	case a.class == event.Sampling && !a.Replayed:
+		d.sampled = a.LaunchStart
+	case d.sampled != 0:
 		if w := r.firstBlocked(a.LaunchThread, d.sampled, a.LaunchStart); w != nil {
 			if g := r.openGroup(); g != nil {
 				tallied(&g.tokens, w.at, tally{count: 1})
 			}
+			d.sampled = 0
 		}
 	}
-	d.sampled = 0
 }
 
 // firstBlocked returns a thread's first wait that began after one time and before another, nil

@@ -194,7 +194,7 @@ func (f *finder) tokenWait() *wait {
 			s = 3
 		case strings.HasSuffix(at.call, "StreamSynchronize"):
 			s = 2
-		case cudaname.EffectOf(at.call)&(cudaname.Blocks|cudaname.Polls) == 0:
+		case cudaname.EffectOf(at.call)&(cudaname.Blocks|cudaname.Polls) == 0 && !(strings.Contains(at.call, "Memcpy") && us(k.ns) >= blockingUs*float64(k.count)):
 		case k.parts > 0:
 			s = 1
 		}

@@ -14,7 +14,7 @@ type gpu struct {
 	pass pass  // of the open step
 	// When the call began that launched its last activity; NoTime where it is not known.
 	launched int64
-	// When the call began that launched the last kernel which samples, 0 for none since another ran.
+	// When the call began that launched the last kernel which samples, 0 for none since a wait.
 	sampled int64
 	streams []*stream
 	stream  *stream // of the last row
