@@ -1,0 +1,87 @@
+package gap_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/gap"
+)
+
+// TestWaitBeforeSampling has two waits by one call in ranges that say nothing: the one ahead of
+// the kernels that sample, or after tokens came back, can be left out, and the wait for tokens,
+// which is not the longest, is none of the findings.
+func TestWaitBeforeSampling(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		before, behind bool
+		lo, hi         float64
+	}{{"none", false, false, 0, 0}, {"before sampling", true, false, 190, 230}, {"after tokens", false, true, 0, 0}} {
+		e := &engine{}
+		wait := func(name string, is bool) {
+			e.span(name, event.Range, func() {
+				if is {
+					e.call("cudaStreamSynchronize", event.APISync, max(0, e.free-e.now)+4_000)
+				}
+				e.now += 200_000
+			})
+		}
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			wait("one", test.before)
+			e.launch("argmax", event.Sampling)
+			wait("two", true)
+			wait("three", test.behind)
+		})
+		f := has(e.report(t), gap.Sync)
+		switch {
+		case f == nil && test.hi > 0, f != nil && (test.hi == 0 || f.Path != "one" || f.UsStep < test.lo || f.UsStep > test.hi):
+			t.Errorf("%s: %+v", test.name, f)
+		}
+	}
+}
+
+// TestWaitRightBeforeTokens has the GPU run dry in a wait outside of all ranges, 200 us ahead of
+// that for tokens by the same call: what is idle behind both is not for the first one, which
+// would be as idle without it.
+func TestWaitRightBeforeTokens(t *testing.T) {
+	for call, hi := range map[string]float64{"cudaStreamSynchronize": 215, "cudaEventSynchronize": 750} {
+		e := &engine{}
+		wait := func(call string) { e.call(call, event.APISync, max(0, e.free-e.now)+4_000) }
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			wait("cudaStreamSynchronize")
+			e.now += 200_000
+			e.span("tokens", event.Range, func() { wait(call) })
+			e.now += 200_000
+		})
+		if f := has(e.report(t), gap.Sync); f == nil || f.Path != "" || f.UsStep < 185 || f.UsStep > hi {
+			t.Errorf("%s: %+v", call, f)
+		}
+	}
+}
+
+// TestTokensByPageableCopy has tokens come back by a copy to pageable memory, which blocks though
+// its name says that it does not: it is the step's one wait, and two of them are one too many.
+func TestTokensByPageableCopy(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		e := &engine{}
+		fetch := func(name string) {
+			e.span(name, event.Range, func() {
+				e.call("cudaMemcpyAsync", event.Memop, max(0, e.free-e.now)+24_000)
+				e.now += 200_000
+			})
+		}
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			if before {
+				fetch("item")
+			}
+			e.launch("argmax", event.Sampling)
+			for range 10 {
+				e.launch("gather", event.Elementwise)
+			}
+			fetch("tokens")
+		})
+		if f := has(e.report(t), gap.Sync); (f != nil) != before || f != nil && (f.Path != "item" || f.UsStep < 190 || f.UsStep > 250) {
+			t.Errorf("one before: %v: %+v", before, f)
+		}
+	}
+}
