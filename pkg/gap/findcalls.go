@@ -148,7 +148,7 @@ func (f *finder) describeWait(w *wait) (what string, ok bool) {
 	case cudaname.EffectOf(w.call)&cudaname.Polls != 0:
 		return layer + "asks again and again whether the GPU is done", true
 	case k.count > 0 && us(k.ns)/float64(k.count) >= blockingUs:
-		return layer + "a copy that should only be queued, and blocks, as those of pageable host memory do: pin that", true
+		return layer + "a copy that should only be queued, and blocks, as those of pageable host memory do: pin that, or do without the copy (.item(), .tolist())", true
 	}
 	return "", false
 }
@@ -179,8 +179,9 @@ func (f *finder) where(p place) string {
 // About once is 0.5 to 1.5 times per step, for each of the threads that wait there where a
 // process has one for each GPU. Of the same calls one in a range that does not prepare inputs
 // goes first, then one that in most steps is the first after kernels that sample were launched
-// (a wait ahead of these can not be for tokens), then the one that takes longest, as that waits for what the step has launched, then
-// the first by name, so that the same run always has the same answer.
+// (a wait ahead of these can not be for tokens), then the one that takes longest, as that waits for
+// what the step has launched, then the first by name, so that the same run always has the same
+// answer.
 func (f *finder) tokenWait() *wait {
 	var best *wait
 	score, longest := 0, int64(0)

@@ -109,14 +109,24 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// countCalls sums up the calls of each place.
+// countCalls sums up the calls of each place. Where copies are queued and others block at one place,
+// as outside of any range, it is those that block which have most of the time, and only these count.
 func (f *finder) countCalls() {
+	var blocks map[place]tally
 	for _, g := range f.groups {
 		for s, n := range g.calls {
 			tallied(&f.calls, f.placeOf(s), n)
 		}
 		for s, n := range g.tokens {
 			tallied(&f.tokens, f.placeOf(s), n)
+		}
+		for s, n := range g.blocks {
+			tallied(&blocks, f.placeOf(s), n)
+		}
+	}
+	for p, n := range blocks {
+		if 2*float64(n.count) >= f.steps && 2*n.ns >= f.calls[p].ns {
+			f.calls[p] = n
 		}
 	}
 }

@@ -15,6 +15,7 @@ type group struct {
 	chains map[int32]tally    // rows of view operations before a launch, by path of ranges
 	drains map[idle.Key]tally // idle time after a wait for the GPU, until the next work comes that the waiting thread launched
 	after  map[site]tally     // calls outside of any range, by the last range before
+	blocks map[site]tally     // of calls the copies that take long
 	tokens map[site]tally     // waits that are the first of their thread since it launched kernels that sample
 }
 
@@ -114,5 +115,6 @@ func (g *group) merge(o *group) {
 	merged(&g.chains, o.chains)
 	merged(&g.drains, o.drains)
 	merged(&g.after, o.after)
+	merged(&g.blocks, o.blocks)
 	merged(&g.tokens, o.tokens)
 }

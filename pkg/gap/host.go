@@ -50,7 +50,11 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.addBlocked(h, b.Thread.Values[i], b.Start.Values[i], b.End.Values[i])
 		}
 		if g := r.group(b, i); g != nil {
-			tallied(&g.calls, site{h.Name, h.Path}, tally{1, r.launcher(h.Thread), b.End.Values[i] - b.Start.Values[i], on(h.Thread)})
+			one := tally{1, r.launcher(h.Thread), b.End.Values[i] - b.Start.Values[i], on(h.Thread)}
+			tallied(&g.calls, site{h.Name, h.Path}, one)
+			if h.Class == event.Memop && us(one.ns) >= blockingUs {
+				tallied(&g.blocks, site{h.Name, h.Path}, one)
+			}
 			if h.Path < 0 && h.Class != event.Alloc {
 				tallied(&g.after, site{h.Name, r.chain(h.Thread).outer - 1}, tally{count: 1})
 			}

@@ -85,3 +85,25 @@ func TestTokensByPageableCopy(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensBesideQueuedCopies has the inputs copied by the same call that brings tokens back, all
+// outside of any range: of the four that a step has, the one that blocks is how tokens come back.
+func TestTokensBesideQueuedCopies(t *testing.T) {
+	for blocking := 1; blocking <= 2; blocking++ {
+		e := &engine{}
+		e.steps(20, func() {
+			e.replay(slices.Repeat([]string{"gemm"}, 100)...)
+		}, func() {
+			for range blocking {
+				e.call("cudaMemcpyAsync", event.Memop, max(0, e.free-e.now)+24_000)
+				e.now += 200_000
+			}
+			for range 3 {
+				e.call("cudaMemcpyAsync", event.Memop, 5_000)
+			}
+		})
+		if f := has(e.report(t), gap.Sync); (f != nil) != (blocking > 1) {
+			t.Errorf("%d that block: %+v", blocking, f)
+		}
+	}
+}
