@@ -13,6 +13,7 @@ type blocked struct {
 	thread, start, end int64
 	polls              idle.Key // of the calls of a run, 0 where it is one call
 	at                 site
+	copies             bool // it is a copy, of which a wait behind it is a part
 }
 
 // lead is what a GPU lost when it ran out of work in a wait. Without the wait all
@@ -27,12 +28,32 @@ type lead struct {
 	left int64    // of its length, not yet found as idle time, ns
 }
 
+// joined is how long, in ns, after a copy a wait for the stream starts that is one with it: PyTorch
+// makes one behind each copy that it needs.
+const joined = 10_000
+
 // addBlocked observes a call that waits for the GPU, or an asynchronous copy, which does
 // where it takes long.
 func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
-	if h.Class == event.APISync || us(end-start) >= blockingUs || r.c.kernels.of(h.Name).effect&cudaname.Blocks != 0 {
-		r.block(blocked{thread: thread, start: start, end: end, at: site{h.Name, h.Path}})
+	if w := r.lastCopy(thread); w != nil && h.Class == event.APISync && start-w.end <= joined {
+		w.end, w.at, w.copies = max(w.end, end), site{h.Name, h.Path}, false
+		return
 	}
+	if h.Class == event.APISync || us(end-start) >= blockingUs || r.c.kernels.of(h.Name).effect&cudaname.Blocks != 0 {
+		r.block(blocked{thread: thread, start: start, end: end, at: site{h.Name, h.Path}, copies: h.Class == event.Memop})
+	}
+}
+
+// lastCopy returns the last wait if it is a copy by a thread, else nil.
+func (r *rank) lastCopy(thread int64) *blocked {
+	if r.numBlocked == 0 {
+		return nil
+	}
+	w := &r.blocked[(r.numBlocked-1)%len(r.blocked)]
+	if w.thread != thread || !w.copies {
+		return nil
+	}
+	return w
 }
 
 // block remembers a wait, which is the last in the order of starts.
@@ -82,7 +103,7 @@ func (r *rank) addPoll(h idle.HostRow, b *event.Batch, i int) {
 		return
 	case p.n == minPolls:
 		p.number, longer.count, longer.parts = r.numBlocked, 1, r.launcher(h.Thread)
-		r.block(blocked{b.Thread.Values[i], p.start, end, r.c.sites.Call(idle.API, h.Path, h.Name), site{h.Name, h.Path}})
+		r.block(blocked{thread: b.Thread.Values[i], start: p.start, end: end, polls: r.c.sites.Call(idle.API, h.Path, h.Name), at: site{h.Name, h.Path}})
 	case r.numBlocked-p.number > len(r.blocked):
 		return // forgotten
 	default:

@@ -6,7 +6,7 @@ import "testing"
 // before the first one.
 func TestLastBlocked(t *testing.T) {
 	r := &rank{}
-	waits := []blocked{{1, -100, -90, 0, site{}}, {1, -50, -40, 0, site{}}, {2, -30, -20, 0, site{}}, {1, 10, 20, 0, site{}}}
+	waits := []blocked{{thread: 1, start: -100, end: -90}, {thread: 1, start: -50, end: -40}, {thread: 2, start: -30, end: -20}, {thread: 1, start: 10, end: 20}}
 	r.numBlocked = copy(r.blocked[:], waits)
 	for _, c := range []struct {
 		thread, before int64

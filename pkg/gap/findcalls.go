@@ -46,7 +46,7 @@ func (f *finder) waits() {
 	tokens := f.tokenWait()
 	found := 0
 	for _, w := range list {
-		if w.sameAs(tokens) || !f.worth(w.worth()) || found == maxPlaces {
+		if w.sameAs(tokens) || f.bringsTokens(w, tokens) || !f.worth(w.worth()) || found == maxPlaces {
 			continue
 		}
 		what, ok := f.describeWait(w)
@@ -196,7 +196,7 @@ func (f *finder) tokenWait() *wait {
 		case strings.HasSuffix(at.call, "StreamSynchronize"):
 			s = 2
 		case cudaname.EffectOf(at.call)&(cudaname.Blocks|cudaname.Polls) == 0 && !(strings.Contains(at.call, "Memcpy") && us(k.ns) >= blockingUs*float64(k.count)):
-		case k.parts > 0:
+		case k.parts > 0 && 10*f.streamWaits(at.path) <= 11*k.count:
 			s = 1
 		}
 		if s *= 4; s > 0 && at.path != "" && marker.ClassNVTX(innermost(at.path)) != marker.Prep {
@@ -212,9 +212,27 @@ func (f *finder) tokenWait() *wait {
 	return best
 }
 
+// streamWaits is how many waits for a stream there are in a path: one behind each copy that comes
+// back there.
+func (f *finder) streamWaits(path string) (n int64) {
+	for at, k := range f.calls {
+		if at.path == path && strings.HasSuffix(at.call, "StreamSynchronize") {
+			n += k.count
+		}
+	}
+	return n
+}
+
 // sameAs tells whether two waits are the same call in the same innermost range.
 func (w *wait) sameAs(o *wait) bool {
 	return o != nil && w.call == o.call && innermost(w.path) == innermost(o.path)
+}
+
+// bringsTokens tells whether a wait is a copy that the wait for tokens is made for: PyTorch makes
+// one for the stream behind each copy that it needs (.tolist(), .cpu()), also where that has blocked.
+func (f *finder) bringsTokens(w, tokens *wait) bool {
+	return tokens != nil && strings.Contains(w.call, "Memcpy") && innermost(w.path) == innermost(tokens.path) &&
+		10*f.calls[w.place].count <= 11*f.calls[tokens.place].count
 }
 
 // innermost is the last range of a path as text.

@@ -107,3 +107,39 @@ func TestTokensBesideQueuedCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensByCopyAndWait has tokens come back as PyTorch fetches them, by a copy that blocks and a
+// wait for the stream right behind it: once per step that is no finding, and another one, ahead of
+// sampling, is worth what the GPU idles because of both.
+func TestTokensByCopyAndWait(t *testing.T) {
+	for _, test := range []struct {
+		ranges, item bool
+		path         string
+	}{{false, false, ""}, {true, false, ""}, {false, true, ""}, {true, true, "item"}} {
+		e := &engine{}
+		fetch := func(name string) {
+			both := func() {
+				e.call("cudaMemcpyAsync", event.Memop, max(0, e.free-e.now)+24_000)
+				e.now += 3_000
+				e.call("cudaStreamSynchronize", event.APISync, 4_000)
+			}
+			if test.ranges {
+				e.span(name, event.Range, both)
+			} else {
+				both()
+			}
+			e.now += 200_000
+		}
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			if test.item {
+				fetch("item")
+			}
+			e.launch("argmax", event.Sampling)
+			fetch("tokens")
+		})
+		switch f := has(e.report(t), gap.Sync); {
+		case (f != nil) != test.item, f != nil && f.Path != test.path, f != nil && test.ranges && (f.UsStep < 190 || f.UsStep > 250):
+			t.Errorf("%+v: %+v", test, f)
+		}
+	}
+}
