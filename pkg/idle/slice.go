@@ -266,11 +266,15 @@ func (r *Rank) SettleEach(group func(slice int) int) {
 func (r *Rank) closeHostTime(at int64, k int32) {
 	wanted := r.slices[k].group != NoGroup
 	for _, h := range r.threads {
-		if !h.launches {
+		if h.quiet {
 			continue
 		}
 		if at < thread.Never {
 			h.Advance(at)
+		}
+		if !h.launches { // not yet: should it do later, this is of no slice
+			h.Spent(nil)
+			continue
 		}
 		r.closed = r.closed[:0]
 		h.Spent(func(state thread.State, ns int64) {
