@@ -1,6 +1,11 @@
 package straggler
 
-import "github.com/hostbound/hostbound/pkg/spill"
+import (
+	"slices"
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/spill"
+)
 
 // Collective is a kernel that ranks run together.
 type Collective struct {
@@ -12,7 +17,16 @@ type Collective struct {
 
 // Collectives are those of one rank in the order of Start, and so of Step. They are in a
 // store, about ten bytes each.
-type Collectives struct{ log *spill.Log }
+type Collectives struct {
+	log  *spill.Log
+	ends []stepEnd // in the order of steps, of those that have collectives
+}
+
+// stepEnd is the latest end of the collectives of a step, ns.
+type stepEnd struct {
+	step int32
+	end  int64
+}
 
 // The columns of collectives, by start.
 const (
@@ -27,7 +41,7 @@ var columns = spill.Columns(colLength, colStep, colName)
 
 // NewCollectives returns collectives of which there are none yet.
 func NewCollectives(s *spill.Store) *Collectives {
-	return &Collectives{s.NewLog(numColumns-spill.Payload, 0)}
+	return &Collectives{log: s.NewLog(numColumns-spill.Payload, 0)}
 }
 
 // Add adds the next one.
@@ -37,15 +51,31 @@ func (all *Collectives) Add(c Collective) {
 		name++
 	}
 	all.log.Add(c.Start, c.End-c.Start, int64(c.Step), name)
+	k := len(all.ends) - 1
+	if k >= 0 && c.Step < all.ends[k].step { // of another stream
+		k = all.from(int(c.Step))
+	}
+	if k < 0 || all.ends[k].step != c.Step {
+		k = all.from(int(c.Step))
+		all.ends = slices.Insert(all.ends, k, stepEnd{c.Step, c.End})
+	}
+	all.ends[k].end = max(all.ends[k].end, c.End)
 }
 
 // Seal lets go of memory: no more come.
 func (all *Collectives) Seal() { all.log.Seal() }
 
 // Within tells whether any are of steps from one to before another.
-func (all *Collectives) Within(from, to int) bool {
-	_, ok := newCursor(&Rank{From: from, To: to, Collectives: all}).ahead()
-	return ok
+func (all *Collectives) Within(from, to int) bool { return len(all.endsWithin(from, to)) > 0 }
+
+// endsWithin returns the ends of these steps.
+func (all *Collectives) endsWithin(from, to int) []stepEnd {
+	return all.ends[all.from(from):max(all.from(from), all.from(to))]
+}
+
+// from returns where the ends of a step and those after it begin.
+func (all *Collectives) from(step int) int {
+	return sort.Search(len(all.ends), func(i int) bool { return int(all.ends[i].step) >= step })
 }
 
 // cursor reads the collectives of a rank step by step.

@@ -178,15 +178,11 @@ func shiftOf(x, y []int64) int {
 // none.
 func ends(r *Rank) []int64 {
 	var all []int64
-	c := newCursor(r)
-	for step, ok := c.ahead(); ok; step, ok = c.ahead() {
-		for step >= len(all) {
+	for _, e := range r.Collectives.endsWithin(r.From, r.To) {
+		for int(e.step)-r.From > len(all) {
 			all = append(all, none)
 		}
-		c.read()
-		for i := range c.step {
-			all[step] = max(all[step], c.step[i].End)
-		}
+		all = append(all, e.end)
 	}
 	return all
 }
