@@ -100,10 +100,10 @@ func TestRecordedClean(t *testing.T) {
 // that it cannot tell where steps resemble their neighbours: also where a few stand out.
 func TestRecordedDifference(t *testing.T) {
 	for _, c := range []struct{ baseline, target, want string }{
-		{"lock", "sleep", "inter-step host overhead: launching threads sleep, in host work in \\_prepare_inputs (+3.1"},
+		{"lock", "sleep", "inter-step host overhead: launching threads sleep, in host work in _prepare_inputs (+3.1"},
 		{"lock", "gil", "inter-step host overhead: waiting for the interpreter lock (GIL)"},
 		{"poll", "lock", "none, a step takes 1.5"},
-		{"clean", "neighbour", "unknown: cannot tell whether a step takes longer or shorter, but see \\_prepare_inputs in 3 of "},
+		{"clean", "neighbour", "unknown: cannot tell whether a step takes longer or shorter, but see _prepare_inputs in 3 of "},
 	} {
 		out := string(must(t, nil, "diff", "--why", inflated(t, c.baseline), inflated(t, c.target)))
 		if first, _, _ := strings.Cut(out, "\n"); !strings.HasPrefix(first, "# Root cause: "+c.want) {

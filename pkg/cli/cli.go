@@ -83,6 +83,7 @@ type Call struct {
 	cmd     *Command
 	flags   *cli.Context
 	cleanup []func()
+	said    map[string]bool
 }
 
 // UsageError is a command line that makes no sense, or input that does not fit it.
@@ -220,8 +221,16 @@ func (c *Call) end() {
 	}
 }
 
-// Log writes a remark of one line to standard error.
+// Log writes a remark of one line to standard error, once however often it is made: files
+// that are read again, and the sides of a comparison, give cause for the same ones.
 func (c *Call) Log(text string) {
+	if c.said[text] {
+		return
+	}
+	if c.said == nil {
+		c.said = map[string]bool{}
+	}
+	c.said[text] = true
 	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(text))
 }
 

@@ -109,7 +109,11 @@ func helpOf(name string, cmds []*Command) string {
 		width = max(width, len(c.Name))
 	}
 	for _, c := range cmds {
-		fmt.Fprintf(&b, "  %-*s   %s\n", width, c.Name, c.Summary)
+		summary := c.Summary
+		if c.Installed != "" {
+			summary += " (installed as " + c.Installed + ")"
+		}
+		fmt.Fprintf(&b, "  %-*s   %s\n", width, c.Name, summary)
 	}
 	fmt.Fprintf(&b, "\nA link to %s that has the name of a command is that command.\n", name)
 	return b.String()

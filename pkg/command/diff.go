@@ -34,8 +34,7 @@ evidence of a change" is an answer. Of one run it prints the breakdown.
 A run is an nsys export, a stream or a checkpoint at any stage, or several exports
 of one run, separated by commas or as a pattern in quotes. What differs from one
 start of an engine to the next is in the answer only where each side has several
-runs: give --baseline and --target once for each. Installed, this command is called
-tracediff.`,
+runs: give --baseline and --target once for each.`,
 	Status: ", 1 where a condition of --fail-on is met",
 	Examples: []string{
 		"diff v1.sqlite v2.sqlite",
@@ -261,10 +260,10 @@ func (c *Context) diff() (int, error) {
 	if err := c.writeStacks(result); err != nil {
 		return 0, err
 	}
-	d, evidence := result.Document(), "diff --baseline a.sqlite --target b.sqlite"
+	d, evidence := result.Document(), c.Name+" --baseline a.sqlite --target b.sqlite"
 	c.showSides(d, result.StepsSection())
 	if result.Steady.Target == nil {
-		evidence = "diff trace.sqlite"
+		evidence = c.Name + " trace.sqlite"
 	}
 	c.goOn(d, &result.Handoff, evidence)
 	err = c.writeReport(result, d, func() (*table.Table, error) { return result.Table(), nil })

@@ -28,13 +28,13 @@ func (c *Context) sides() (baseline, target [][]string, err error) {
 		case 2:
 			a, b = c.Files[:1], c.Files[1:]
 		default:
-			return nil, nil, cli.Misuse("diff takes one run or two",
-				"several files of a run: diff a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
+			return nil, nil, cli.Misuse(c.Name+" takes one run or two",
+				"several files of a run: "+c.Name+" a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
 		}
 	} else if len(b) == 0 && len(c.Files) > 0 {
 		b = c.Files
 	} else if len(c.Files) > 0 || len(a) == 0 {
-		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", "diff --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
+		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", c.Name+" --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
 	}
 	if baseline, err = c.baselines(a); err != nil {
 		return nil, nil, err

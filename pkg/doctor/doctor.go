@@ -247,6 +247,10 @@ func bound(f *found, q *Question) {
 		q.Can, q.Because = No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
 		q.Instead = f.by("record replays, as a row each or by their kernels", fewer)
 		q.record = &capture.Options{Ranges: true}
+	case f.StartOnly():
+		q.Can, q.Because = No, "the only forward step is the first after the profiler started, which holds what starting took"
+		q.Instead = "record several steps"
+		q.record = &capture.Options{Ranges: true}
 	case len(evidence) == 0:
 		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
 		q.Instead = f.by("turn the engine's own ranges on", "call the profiler's step() after each iteration, or put record_function around it")

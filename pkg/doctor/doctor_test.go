@@ -34,6 +34,21 @@ func TestTorch(t *testing.T) {
 	}
 }
 
+// A trace whose only forward step is the first has evidence of steps, and no verdict.
+func TestStartOnly(t *testing.T) {
+	rows := []eventtest.Row{eventtest.New(event.Kernel, 0, 0, 5, "k"), eventtest.New(event.API, 0, 0, 1, "cudaLaunchKernel")}
+	rows[0].Class = event.Allreduce
+	h := eventtest.Header(rows)
+	h.Reports[0].StartOnly = true
+	d, err := Examine(eventtest.Source(h, rows, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := d.Questions[1]; q.Command != "verdict" || q.Can != No || q.Instead != "record several steps" {
+		t.Errorf("%+v", q)
+	}
+}
+
 // domains are rows of which those with names of operators are in the first domain.
 type domains struct{ event.Source }
 

@@ -174,6 +174,7 @@ func escape(s string) string {
 // escapeWord puts a backslash before what Markdown would make something of: only there, so that
 // the text stays legible to who reads it unrendered. Whether a star, an underscore or a tilde
 // means something depends on its neighbours; a blank stands beyond both ends of a word.
+// Underscores before a letter end no emphasis, and where none can end none begins.
 func escapeWord(word []rune) string {
 	var b strings.Builder
 	at := func(i int) rune {
@@ -182,6 +183,7 @@ func escapeWord(word []rune) string {
 		}
 		return word[i]
 	}
+	ends := false // whether a run of underscores may end emphasis
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for i, r := range word {
 		before, after := at(i-1), at(i+1)
@@ -192,7 +194,14 @@ func escapeWord(word []rune) string {
 		case '*', '~':
 			special = before != ' ' || after != ' '
 		case '_':
-			special = !(inWord(before) && inWord(after)) && (before != ' ' || after != ' ')
+			if before != '_' { // the first of a run decides for all of it
+				next := after
+				for j := i + 2; next == '_'; j++ {
+					next = at(j)
+				}
+				ends = !inWord(next) && (before != ' ' || after != ' ')
+			}
+			special = ends
 		case '<', '&':
 			special = after != ' '
 		}

@@ -17,7 +17,7 @@ import (
 var hostile = []string{
 	"a|b", `a\|b`, `\`, "`", "``x`", "a`|`b", "<script>alert(1)</script>", "</td>", "<!--", "&lt;", "&#x41;", "a&b",
 	"\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "line\nbreak", "\r", "\t", "\u202eevil", "\u2066x", "\u200b", "\xff\xfe", "\x00",
-	"**bold**", "_x_", "__init__", "~~gone~~", "[a](javascript:alert(1))", "![a](http://x)", "http://x.y", "www.x.y", "@someone", "#12", ":smile:", "$x$",
+	"**bold**", "_x_", "__init__", " _x y_ _z", " _x __y__ z", "~~gone~~", "[a](javascript:alert(1))", "![a](http://x)", "http://x.y", "www.x.y", "@someone", "#12", ":smile:", "$x$",
 	"# head", "- item", "1. one", "> quote", "===", "---", "| --- |", "    code", "```", " ", "", "日本語", "e\u0301", "👩‍👩‍👧", strings.Repeat("x", 300),
 	"void k<float, std::vector<int>>(T*)", "host:_prepare_inputs",
 }
@@ -129,6 +129,13 @@ func htmlCell(page string) string {
 	cell, _, _ = strings.Cut(cell, "</td>")
 	cell = strings.NewReplacer("<code>", "", "</code>", "", "&lt;", "<", "&gt;", ">", "&quot;", `"`).Replace(cell)
 	return strings.ReplaceAll(cell, "&amp;", "&")
+}
+
+// Names with underscores stay legible in what is read unrendered.
+func TestUnderscores(t *testing.T) {
+	if got, want := escape("in _a, b_c, __init__ ___ _ x_"), `in _a, b_c, __init\_\_ \_\_\_ _ x\_`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 // TestPunctuationAfterName wants what ends a clause after a name outside of the name.

@@ -325,7 +325,7 @@ func (r *Report) nextSteps(d *report.Section) {
 		d.Item("Shorten input preparation, or overlap it with GPU work.")
 	}
 	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
-	d.Item("%s compares with a faster run, operation by operation.", report.Command("diff"))
+	d.Item("%s compares with a faster run, operation by operation.", report.Command("tracediff"))
 	if s.over[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
 		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
 	}
