@@ -66,9 +66,9 @@ func (rep *Report) summary(s *report.Section) {
 	if i.WindowUs == 0 {
 		return
 	}
-	over := fmt.Sprintf("%s of %s on %d %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), i.GPUs, plural(i.GPUs, "GPU", "GPUs"))
+	over := fmt.Sprintf("%s of %s on %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), report.Counted(i.GPUs, "GPU"))
 	if i.Steps > 0 {
-		over += fmt.Sprintf(", %s in each of %d rank-steps", report.Micros(i.TotalUs/float64(i.Steps)), i.Steps)
+		over += fmt.Sprintf(", %s in each of %s", report.Micros(i.TotalUs/float64(i.Steps)), report.Counted(i.Steps, "rank-step"))
 	}
 	if i.InterStepUs != nil && i.TotalUs > 0 {
 		over += fmt.Sprintf(", %s of it between steps", report.Percent(*i.InterStepUs/i.TotalUs))
@@ -100,13 +100,6 @@ func (c *Cause) where() report.Text {
 	return report.Textf("%s%s", text, sourceText(s.Source))
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 // sourceText is a function in brackets, nothing where none is known.
 func sourceText(source string) report.Text {
 	if source == "" {
@@ -115,12 +108,19 @@ func sourceText(source string) report.Text {
 	return report.Textf(" (%s)", report.Name(source))
 }
 
+// negligible is the share of the window below which idle time is not worth looking into.
+const negligible = 0.01
+
 // findings lists what to do, in the order of the findings.
 func (rep *Report) findings(s *report.Section) {
 	if rep.Idle.WindowUs == 0 {
 		return
 	}
-	if len(rep.Findings) == 0 {
+	switch i := &rep.Idle; {
+	case len(rep.Findings) > 0:
+	case i.TotalUs < negligible*i.WindowUs:
+		s.Say("Nothing here: the GPUs work nearly all the time. Look at their kernels: which take the time, and how close they are to the hardware's limits.")
+	default:
 		s.Say("No known remedy applies: start with the largest causes below.")
 	}
 	per := " per step"

@@ -59,8 +59,8 @@ func (rep *Report) pattern(s *report.Section) {
 		s.Say("None: no sequence of kernels repeats within a step, or whole-graph rows hide them.")
 		return
 	}
-	s.Say("A unit of %s in %s (%s; %d %s before, %d after; %s of the kernels, %d %s).",
-		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), p.Prologue, plural(p.Prologue, "kernel", "kernels"), p.Epilogue, report.Percent(p.Covered), p.Steps, plural(p.Steps, "step agrees", "steps agree"))
+	s.Say("A unit of %s in %s (%s; %s before, %d after; %s of the kernels, agreed on by %s).",
+		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), report.Counted(p.Prologue, "kernel"), p.Epilogue, report.Percent(p.Covered), report.Counted(p.Steps, "step"))
 	if p.Sentence != "" {
 		s.Say("%s.", report.Strong(p.Sentence))
 	}
@@ -93,7 +93,7 @@ func layersText(p *pattern.Report) string {
 	if p.Layers == nil {
 		return "number of layers unknown"
 	}
-	text := fmt.Sprintf("%d %s", *p.Layers, plural(*p.Layers, "layer", "layers"))
+	text := report.Counted(*p.Layers, "layer")
 	for i, lt := range p.LayerTypes {
 		sep := ", "
 		if i == 0 {

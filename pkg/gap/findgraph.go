@@ -240,8 +240,8 @@ func (g *generation) requests() string {
 
 // stepsOf names what kernels are counted in, by the phase of the steps; noPhase is of no steps.
 var stepsOf = map[event.Phase]string{
-	event.Generation: "generation step", noPhase: "trace (in which no steps were found)",
-	event.Unknown: "step (of which was not recorded whether it generates tokens)",
+	event.Generation: "per generation step", noPhase: "in the trace (in which no steps were found)",
+	event.Unknown: "per step (of which was not recorded whether it generates tokens)",
 }
 
 // expand reports n kernels in steps of a phase that belong into a graph; worth is the idle time
@@ -258,8 +258,8 @@ func (f *finder) expand(phase event.Phase, n int64, steps int, which, where stri
 			names = append(names, fmt.Sprintf("%s (%s)", e.Name, e.Class))
 		}
 	}
-	f.add(GraphExpand, worth, at, "%.1f kernels per %s that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",
-		float64(n)/float64(steps), stepsOf[phase], which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
+	f.add(GraphExpand, worth, at, "%s kernels %s that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",
+		report.Digits(float64(n)/float64(steps)), stepsOf[phase], which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
 }
 
 // eagerIdle returns the idle time of the steps of a phase that the host spent in calls that

@@ -237,7 +237,7 @@ func TestFindings(t *testing.T) {
 						e.layer()
 					}
 				}
-			}, nil, gap.CustomOp, []string{"4.0 chains of tensor views", "4.0 operations", "51.2 µs each"}, nil,
+			}, nil, gap.CustomOp, []string{"4 chains of tensor views", "4 operations", "51.2 µs each"}, nil,
 		},
 		{
 			"a clean replay", func(e *engine) func() { return func() { e.replay("nvjet_a", "nvjet_b") } },

@@ -39,8 +39,8 @@ func (f *finder) chains() {
 		return
 	}
 	path := f.c.sites.PathText(best)
-	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.Source(best)}, "%.1f chains of tensor views before a launch %s, %.1f operations and %s each%s: the GPU is idle %s in them",
-		float64(all.count)/f.steps, f.each(), float64(all.parts)/float64(all.count), report.Micros(us(all.ns)/float64(all.count)), in(path), f.per(worth))
+	f.add(CustomOp, worth, Finding{Path: path, Source: f.c.Source(best)}, "%s chains of tensor views before a launch %s, %s operations and %s each%s: the GPU is idle %s in them",
+		report.Digits(float64(all.count)/f.steps), f.each(), report.Digits(float64(all.parts)/float64(all.count)), report.Micros(us(all.ns)/float64(all.count)), in(path), f.per(worth))
 }
 
 // smallKernels finds rows of small kernels in the layer, which one kernel could

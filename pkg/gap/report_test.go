@@ -75,6 +75,18 @@ func TestPublishedDistribution(t *testing.T) {
 	}
 }
 
+// Where the GPUs hardly wait there is nothing to do about it.
+func TestNegligible(t *testing.T) {
+	for idle, want := range map[float64]string{9: "Nothing here: the GPUs work nearly all the time.", 11: "No known remedy applies"} {
+		rep := &gap.Report{}
+		rep.Idle.WindowUs, rep.Idle.TotalUs, rep.Idle.GPUs, rep.Idle.Steps = 1000, idle, 1, 1
+		var page bytes.Buffer
+		if err := report.Markdown(&page, rep.Document(""), report.Options{}); err != nil || !strings.Contains(page.String(), want) || !strings.Contains(page.String(), " in each of 1 rank-step.") {
+			t.Error(idle, err, page.String())
+		}
+	}
+}
+
 // While the replay of a whole graph runs the GPU is not idle.
 func TestWholeGraphsAreBusy(t *testing.T) {
 	c := sim.Default()

@@ -30,6 +30,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/table"
 )
@@ -126,7 +127,10 @@ func Examine(before []Run, run Run, opt Options) *Result {
 		}
 	}
 	if len(res.Series) == 0 {
-		res.Unknown = fmt.Sprintf("fewer than %d runs before it have the same metrics", MinRuns)
+		res.Unknown = fmt.Sprintf("fewer than %d of the last %d runs have the same metrics", MinRuns, len(before))
+		if len(before) < MinRuns {
+			res.Unknown = fmt.Sprintf("%s before it, and it takes %d", report.Counted(len(before), "run"), MinRuns)
+		}
 		return res
 	}
 	for i, adjusted := range stat.Holm(p, nil) {

@@ -328,6 +328,6 @@ func (r *Report) checkSource(fns []*function) {
 		}
 	}
 	if without > 0 {
-		r.warn("%d functions have no source in the profile: say where it is (--source DIR) to have their lines classified; what one of them calls counts in both, and in the sum twice", without)
+		r.warn("the source of %s is not known (--source DIR): what one of them calls counts in both, and in the sum twice", report.Counted(without, "function"))
 	}
 }

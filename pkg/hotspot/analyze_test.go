@@ -428,6 +428,10 @@ func TestWithoutLines(t *testing.T) {
 	if len(r.Hotspots) != 2 || r.Hotspots[0].Type != Compute || r.Hotspots[0].Confidence != "low" || len(r.Warnings) != 1 {
 		t.Errorf("%+v %q", r.Hotspots, r.Warnings)
 	}
+	var page bytes.Buffer
+	if err := report.Markdown(&page, r.Document(View{}), report.Options{}); err != nil || !strings.HasPrefix(page.String(), "# Most time in `x.py:2`: why cannot be told without its source\n") {
+		t.Error(err, page.String())
+	}
 	if r := Analyze(nil, Options{}); len(r.Hotspots) != 0 || r.Functions == nil {
 		t.Errorf("%+v", r)
 	}

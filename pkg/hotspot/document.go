@@ -60,7 +60,7 @@ func (r *Report) title(v View) report.Text {
 		return report.Plain("Nothing was profiled that took time")
 	}
 	if !r.HasSource() {
-		return report.Plain("Without source, where time is lost can be told, and not why")
+		return report.Textf("Most time in %s: why cannot be told without its source", report.Name(path.Base(r.Hotspots[0].place())))
 	}
 	return report.Plain("No waste that a line shows")
 }
@@ -90,7 +90,7 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 	}
 	s.Say("Profiled: %s. The profiler slows lines down, short ones most: compare shares within a run, and rounds with one another.", what)
 	if len(r.Hotspots) > 0 && !r.HasSource() {
-		s.Note(report.Warn, "The profile holds no source text. Run it where the code is, and say where: %s", report.Command("hotspots --source DIR profile.lprof"))
+		s.Note(report.Warn, "The profile holds no source: say where the code is, and each line gets its kind of waste: %s", report.Command("hotspots --source DIR profile.lprof"))
 	}
 	for _, remark := range v.Remarks {
 		s.Say("%s", remark)

@@ -37,7 +37,9 @@ func (r *Report) Document() *report.Document {
 	if r.History != nil {
 		r.History.Report(d.Section("Against the runs before"))
 	}
-	d.Section("Warnings").Items(r.Warnings)
+	d.Section("Warnings").Items(slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool {
+		return strings.HasPrefix(w, inconclusivePrefix) // why says it
+	}))
 	for i := range r.Scopes {
 		scope := &r.Scopes[i]
 		s := d.Section(r.heading(scope))
@@ -80,10 +82,10 @@ func (r *Report) why() report.Text {
 	switch r.Verdict {
 	case Inconclusive:
 		if s := &r.Scopes[0]; r.run.NoSteps && s.value[gpuIdle] != nil {
-			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is no verdict on inference: %s say what to record for one.",
-				r.about(s), percent(s.value[gpuIdle]), report.Strong("Next steps"))
+			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is no verdict on inference.%s %s say what to record for one.",
+				r.about(s), percent(s.value[gpuIdle]), r.doubts(), report.Strong("Next steps"))
 		}
-		return report.Textf("%s. See %s.", capital(r.Reasons[0]), report.Strong("Next steps"))
+		return report.Textf("%s See %s.", strings.TrimSpace(r.doubts()), report.Strong("Next steps"))
 	case No:
 		s := &r.Scopes[0]
 		if s.value[gpuIdle] == nil {
@@ -95,6 +97,16 @@ func (r *Report) why() report.Text {
 	s := r.worst()
 	return report.Textf("In the %s %s are over the limit: %s.%s Next: %s.",
 		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.first())
+}
+
+// doubts are the reasons of INCONCLUSIVE, a sentence each, without that which the title has.
+func (r *Report) doubts() (text string) {
+	for _, reason := range r.Reasons {
+		if reason != noSteps {
+			text += " " + capital(reason) + "."
+		}
+	}
+	return text
 }
 
 // about is what a scope is called.

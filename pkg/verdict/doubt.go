@@ -34,6 +34,9 @@ const (
 	countMarkers                // steps may be others than the marker ranges
 )
 
+// noSteps is the reason of a run without steps, which the title of its report has, too.
+const noSteps = "no inference steps were found, and the figures are of the whole trace, start-up and shut-down included"
+
 // inconclusive says why the trace cannot answer, a sentence each, and for each of
 // them what would help.
 // Reasons are in the order of their weight: what is missing altogether, then what is missing
@@ -63,7 +66,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 		}
 	}
 	if run.NoSteps {
-		say(recordMarkers, "no inference steps were found, and the figures are of the whole trace, start-up and shut-down included")
+		say(recordMarkers, noSteps)
 	}
 	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
 		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)

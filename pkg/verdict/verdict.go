@@ -313,11 +313,14 @@ func (r *Report) firstTarget(phase *string) *string {
 	return handoff.OrNull(target)
 }
 
+// inconclusivePrefix is before a reason of INCONCLUSIVE among the warnings.
+const inconclusivePrefix = "inconclusive: "
+
 // warn says what to know before believing the figures.
 func (r *Report) warn() {
 	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	for _, reason := range r.Reasons {
-		say("inconclusive: %s", reason)
+		say("%s", inconclusivePrefix+reason)
 	}
 	for _, w := range r.run.Warnings {
 		say("%s", w)

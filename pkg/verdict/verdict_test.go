@@ -129,6 +129,11 @@ func TestInconclusive(t *testing.T) {
 		if err := report.Markdown(&text, r.Document(), report.Options{}); err != nil || strings.Contains(text.String(), "YES") || strings.Contains(text.String(), ": NO") {
 			t.Errorf("%s: text %q, %v", test.run, text.String(), err)
 		}
+		for _, reason := range r.Reasons { // once, or in the words of the title
+			if n := strings.Count(strings.ToLower(text.String()), strings.ToLower(reason)); n != 1 && reason != noSteps {
+				t.Errorf("%s: %q is %d times in %s", test.run, reason, n, text.String())
+			}
+		}
 		r.run.Source = "torch" // has advice of its own
 		var torch bytes.Buffer
 		if err := report.Markdown(&torch, r.Document(), report.Options{}); err != nil || strings.Contains(torch.String(), "nsys profile") ||
