@@ -85,8 +85,10 @@
 // (levels that last many steps), and below 100 steps where all operations change by
 // the same factor and that is far beyond the noise of a step, or neighbouring steps
 // are similar, or slow changes within the runs are enough to explain it: then it may
-// be the machine. Rows without evidence say the same where their interval excludes 0.
-// Several runs a side lift all but the first.
+// be the machine. Rows without evidence say the same where their interval excludes 0 and
+// the runs have such levels or differ by such a factor; not where steps are only similar: that
+// is in the width of intervals, and were those withdrawn that exclude 0, what is left
+// would hold the truth too often. Several runs a side lift all but the first.
 //
 // Quantiles near the end of their samples have no bound there. How the largest wall
 // times differ is told by counting: how many steps of one run are above the longest

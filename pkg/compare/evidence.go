@@ -117,7 +117,8 @@ func (c *Comparison) weigh() {
 // decide gives rows their statuses. Small changes, which have none, are taken back where
 // something about both runs together says that they may be the machine's: that is
 // asked once there are any, as it goes through all steps. In short runs it is asked, too,
-// where an interval excludes 0 without evidence: then that is no answer, either.
+// where an interval excludes 0 without evidence: then that is no answer, either, where levels
+// explain it, of which intervals know nothing.
 func (c *Comparison) decide(rows []*Row) {
 	var small, doubtful []*Row
 	for _, r := range rows {

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -118,5 +119,39 @@ func TestTwoLongest(t *testing.T) {
 	c := compareRuns(t, short(1, 1), short(2, 1.25))
 	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.Unknown, "20 steps") {
 		t.Errorf("both a quarter more: %+v", r)
+	}
+}
+
+// TestSimilarSteps: whether an interval is given does not depend on whether it excludes 0
+// where each step is similar to the one before, which is in its width: of equal runs some miss.
+func TestSimilarSteps(t *testing.T) {
+	similar := func(rng *rand.Rand) *compare.Run {
+		one := compare.RankSamples{Operations: map[string][]float64{}}
+		z := rng.NormFloat64()
+		for range 50 {
+			z = 0.6*z + 0.8*rng.NormFloat64()
+			wall := 520.0
+			for _, name := range []string{"_schedule", "_sample_async", "_update_requests"} {
+				us := 900 * (1 + 0.08*z + 0.02*rng.NormFloat64())
+				one.Operations[name] = append(one.Operations[name], us)
+				wall += us
+			}
+			one.Busy, one.Duration, one.Wall = append(one.Busy, 500), append(one.Duration, 520), append(one.Wall, wall)
+		}
+		return compare.FromSamples(compare.Samples{Name: "similar", Gen: 8, Ranks: []compare.RankSamples{one}})
+	}
+	rng := rand.New(rand.NewPCG(7, 1))
+	given, missed := 0, 0
+	for range 400 {
+		r := row(t, compareRuns(t, similar(rng), similar(rng)).Summary, "wall")
+		if r.Unknown == "" {
+			given++
+			if r.CI[0] > 0 || r.CI[1] < 0 {
+				missed++
+			}
+		}
+	}
+	if missed < 4 || missed > given*7/100 || given < 300 {
+		t.Errorf("of 400 pairs %d are given an interval, %d of which miss the truth", given, missed)
 	}
 }

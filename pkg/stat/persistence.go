@@ -10,9 +10,10 @@ const maxCosines = 64
 // others each is the less probable the larger it makes the variance of the mean:
 // were they equally probable, states that outlast the run, which leave no trace in
 // it, would hide every difference. Measured: with 0.95 intervals of correlated
-// samples are too narrow (92 %); without the weights those of independent ones are
-// too wide (98 %), and a difference of eight standard errors has a p of 0.001.
-const priorWhite = 0.8
+// samples are too narrow (92 %); with 0.8 those of independent ones are too wide (97.5 %,
+// and in 20 steps each change must be a tenth larger to be found); without the weights
+// they are wider still, and a difference of eight standard errors has a p of 0.001.
+const priorWhite = 0.88
 
 // boldSteps is the number of steps from which on the weights are full. A short run
 // says little about its own memory, and is not to be believed as much.

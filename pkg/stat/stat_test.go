@@ -83,6 +83,31 @@ func sequence(rng *rand.Rand, n int, rho float64) []float64 {
 	return x
 }
 
+// TestIndependentSteps: what memory twenty independent steps may have widens their interval
+// by no more than a fifth, and changes of 1.4 standard deviations are found.
+func TestIndependentSteps(t *testing.T) {
+	const pairs, steps, most = 1000, 20, 2.26 // standard errors; 2.02 are those of a t-test
+	rng := rand.New(rand.NewPCG(9, 1))
+	var w Estimator
+	half, held, found := 0.0, 0, 0
+	for range pairs {
+		x, y := sequence(rng, steps, 0), sequence(rng, steps, 0)
+		a, b := w.Mean(x), w.Mean(y)
+		d := w.Compare(&a, &b)
+		half += (d.Hi - d.Lo) / 2 / math.Sqrt(2.0/steps) / pairs
+		held += one(d.Lo <= 0 && 0 <= d.Hi)
+		for k := range y {
+			y[k] += 1.4
+		}
+		b = w.Mean(y)
+		d = w.Compare(&a, &b)
+		found += one(d.P < 0.0065)
+	}
+	if half > most || held < 940 || found < 700 {
+		t.Errorf("half widths of %.2f standard errors, %d of %d hold, %d are found", half, held, pairs, found)
+	}
+}
+
 // TestScale compares sequences in other units: nothing may depend on them.
 func TestScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
