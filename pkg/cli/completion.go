@@ -88,7 +88,7 @@ func complete(cmd *Command, args []string, w io.Writer) int {
 		}
 	}
 	for _, f := range cmd.allFlags() {
-		if strings.HasPrefix(last, "-") && strings.HasPrefix("--"+f.Name, last) && !f.hidden {
+		if strings.HasPrefix(last, "-") && strings.HasPrefix("--"+f.Name, last) {
 			fmt.Fprintf(w, "--%s\t%s\n", f.Name, f.purpose())
 		}
 	}

@@ -34,8 +34,6 @@ type Flag struct {
 	Group string
 	// List says that the value is a list with commas.
 	List bool
-
-	hidden bool
 }
 
 // FileUse is what a command does with the file that a flag names.
@@ -62,7 +60,7 @@ var common = []Flag{
 	{Name: helpFlag, Short: "h", Usage: "print this text", Default: false},
 	{Name: versionFlag, Usage: "print the version", Default: false},
 	{Name: completionFlag, Usage: "print the completion script for `SHELL`: bash, zsh or fish", Values: shells},
-	{Name: manFlag, Usage: "print the manual page, for man -l -", Default: false, hidden: true},
+	{Name: manFlag, Usage: "print the manual page, for man -l -", Default: false},
 }
 
 func (cmd *Command) allFlags() []Flag { return slices.Concat(cmd.Flags, common) }

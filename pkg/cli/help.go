@@ -49,9 +49,6 @@ func writeFlags(b *strings.Builder, flags []Flag) {
 		indent = max(indent, len(f.left()))
 	}
 	for _, f := range flags {
-		if f.hidden {
-			continue
-		}
 		column, text := indent+3, f.purpose()
 		fmt.Fprintf(b, "%-*s", column, f.left())
 		at := column

@@ -38,9 +38,6 @@ func manHead(b *strings.Builder, called, summary, args string) {
 
 // manual writes what a manual page says of a flag.
 func (f *Flag) manual(b *strings.Builder) {
-	if f.hidden {
-		return
-	}
 	b.WriteString(".TP\n")
 	if f.Short != "" {
 		b.WriteString(`\fB\-` + roff(f.Short) + `\fR, `)
@@ -52,14 +49,20 @@ func (f *Flag) manual(b *strings.Builder) {
 	b.WriteString("\n" + roff(f.purpose()) + "\n")
 }
 
-// paragraphs sets paragraphs with an empty line between two.
+// paragraphs sets paragraphs with an empty line between two; those that are indented keep
+// their lines.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for k, p := range strings.Split(text, "\n\n") {
 		if k > 0 {
 			b.WriteString(".PP\n")
 		}
-		b.WriteString(roff(p) + "\n")
+		if strings.HasPrefix(p, "  ") { // a table, in its own lines
+			p = ".EX\n" + roff(p) + "\n.EE"
+		} else {
+			p = roff(p)
+		}
+		b.WriteString(p + "\n")
 	}
 	return b.String()
 }

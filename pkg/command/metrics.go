@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,6 +23,8 @@ of the context and generation steps in it. A metric is a ratio of two times; the
 row holds both, in ns, so that the rows of several parts of a run add up to
 those of the run; low and high are its 95 % interval over the run's steps, where
 there are at least 8.
+
+` + metricTable() + `
 
 A stream without steps on standard input is measured over all GPU activity of
 each rank, as with --window trace.
@@ -144,4 +147,13 @@ func (c *Context) measuring() metric.Options {
 	return metric.Options{
 		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.format == formatHTML, Log: c.Log,
 	}
+}
+
+// metricTable is a table of the metrics and their meanings, as text.
+func metricTable() string {
+	var lines []string
+	for m, name := range metric.Names {
+		lines = append(lines, fmt.Sprintf("  %-26s  %s", name, metric.Meanings[m]))
+	}
+	return strings.Join(lines, "\n")
 }

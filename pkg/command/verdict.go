@@ -16,9 +16,14 @@ var Verdict = cli.Command{
 	Name:    "verdict",
 	Summary: "say whether the host holds the GPUs of a run back",
 	Args:    "[FILE...]",
-	Description: `Verdict compares six metrics with limits: two or more that are over theirs make a
-YES. It decides for the benchmark window, and for the context and the generation
-steps in it; a phase can raise the verdict, never lower it.
+	Description: `Verdict compares metrics with limits, by default these:
+
+` + verdict.Manual() + `
+
+Two or more over theirs make a YES; nccl_ratio is a caveat and does not count. Launch
+calls are without their waits for a full queue. It decides for the benchmark window,
+and for the context and the generation steps in it; a phase can raise the verdict,
+never lower it.
 
 Every ratio has a 95 % interval over the run's steps, where there are at least 8.
 Where the verdict would be another if one measurement lay elsewhere in its

@@ -117,6 +117,9 @@ func (c *Comparison) steps(s *report.Section) {
 	for i := range c.Summary {
 		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
 	}
+	if c.target != nil {
+		s.Say("Evidence: changed is beyond the noise, REGRESSION also above +50 %%, IMPROVED below -30 %%; ~ is none, ? cannot be told (--format json says why).")
+	}
 	if c.NoiseFloor != nil {
 		s.Say("Noise floor: halves of the same run differ by up to %s per step.", report.Micros(*c.NoiseFloor))
 	}
@@ -312,13 +315,12 @@ func (c *Comparison) howToRead(s *report.Section) {
 		s.Say("self: without what is nested in it. exposed: while GPUs are idle, the most you could save by eliminating it.")
 		return
 	}
-	control := "of these at most %s are expected to be false alarms"
+	control := "At most %s of the rows with evidence are expected to be false alarms"
 	if c.opt.Control == Family {
-		control = "among all rows together one false alarm or more is raised in at most %s of comparisons of equal runs"
+		control = "Among all rows together one false alarm or more is raised in at most %s of comparisons of equal runs"
 	}
 	s.Say("Means over %s steps; intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. "+
-		"A row has a status, or \"changed\", where there is evidence: "+control+". ~ is no evidence of a change, ? cannot be told (--format json says why). "+
-		"REGRESSION is more than +50 %%, IMPROVED less than -30 %%. self: without what is nested in it; exposed: while GPUs are idle, the most you could save; "+
+		control+". self: without what is nested in it; exposed: while GPUs are idle, the most you could save; "+
 		"both as changes. What differs from one start of an engine to the next (clocks, placement) is in the intervals only with two runs or more per side.",
 		c.opt.Phase, report.Percent(c.opt.Alpha))
 }

@@ -67,6 +67,7 @@ func TestInputs(t *testing.T) {
 		"wrong checksum":         {gz[:len(gz)-8] + "\x01\x02\x03\x04" + gz[len(gz)-4:], "compressed data is damaged"},
 		"damaged gzip":           {gz[:20] + strings.Repeat("\xff", 64) + gz[84:], "compressed data is damaged"},
 		"text":                   {"hello", "no JSON: it begins with 'h'"},
+		"archive":                {zipped("rank0.json" + strings.Repeat("\x00", 247) + "ustar" + strings.Repeat("\x00", 250)), "an archive of tar"},
 	} {
 		got := readBytes(t, []byte(test.text), Options{})
 		switch {

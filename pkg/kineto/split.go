@@ -131,6 +131,8 @@ func (s *splitter) run(emit func(*block) error) error {
 			return s.end(err)
 		}
 		return s.last()
+	case c != '{' && len(s.buf) > 262 && string(s.buf[257:262]) == "ustar":
+		return wrong("unpack it, and give the traces in it, all ranks of a run at once", "an archive of tar")
 	case c != '{':
 		return fmt.Errorf("no JSON: it begins with %q", c)
 	}

@@ -28,6 +28,15 @@ const (
 // Names lists the metrics.
 var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure}
 
+// Meanings say what the metrics of Names are ratios of, in a few words each; the package
+// comment defines them.
+var Meanings = []string{
+	"idle GPU time / GPU time", "kernel-launch calls / wall time",
+	"input preparation while GPUs idle / all of it", "the same / GPU time", "the same / idle GPU time",
+	"busy GPU time / GPU time", "NCCL kernels / busy GPU time", "graph-launch calls / wall time",
+	"collectives / busy GPU time", "launch calls that wait for a full queue / wall time",
+}
+
 // Scopes, sets of windows that are measured.
 const (
 	Aggregate  = "aggregate"

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"fmt"
+
 	"github.com/hostbound/hostbound/pkg/checkpoint"
 	"github.com/hostbound/hostbound/pkg/event"
 )
@@ -34,10 +36,22 @@ func (o *Options) choice(h *event.Header) (checkpoint.Selection, error) {
 	}
 	for _, rank := range s.Ranks {
 		if h.Report(rank) == nil {
-			return s, refused("'verdict FILE' without --rank lists the ranks", "--rank %d: the input has no such rank", rank)
+			return s, refused(hasRanks(h.RankNumbers()), "--rank %d: the input has no such rank", rank)
 		}
 	}
 	return s, nil
+}
+
+// hasRanks says which ranks there are.
+func hasRanks(all []int32) string {
+	switch n := len(all); n {
+	case 0:
+		return "it has none"
+	case 1:
+		return fmt.Sprintf("it has rank %d", all[0])
+	default:
+		return fmt.Sprintf("it has %d ranks, from %d to %d", n, all[0], all[n-1])
+	}
 }
 
 // choose leaves out the rows that are not chosen, where the format has not done

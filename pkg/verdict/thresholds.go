@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/metric"
 )
@@ -39,6 +40,20 @@ func Defaults() Thresholds {
 	t := Thresholds{l, l, l}
 	t.Generation.GPUIdle, t.Generation.GPUUtilization = 0.15, 0.80
 	return t
+}
+
+// Manual is a table of the metrics that have a threshold, as text: name, meaning, default.
+func Manual() string {
+	var b strings.Builder
+	d := Defaults()
+	for m := range numVotes + 1 {
+		limit := d.Aggregate.text(m)
+		if g := d.Generation.text(m); g != limit {
+			limit += ", generation " + g
+		}
+		fmt.Fprintf(&b, "  %-26s  %-45s  %s\n", metric.Names[m], metric.Meanings[m], limit)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // ncclCaveat is what TensorRT-LLM's own analysis calls the limit of nccl_ratio.
