@@ -117,6 +117,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, cli.Misuse(err.Error(), "'"+c.Name+" --help' lists what the flags take")
 	}
+	result.Warnings = appendNew(result.Warnings, c.warnings...)
 	return result, nil
 }
 

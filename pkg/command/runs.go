@@ -42,6 +42,7 @@ func (c *Context) sides() (baseline, target [][]string, err error) {
 	if target, err = runsOf(b); err != nil {
 		return nil, nil, err
 	}
+	c.warnSame(baseline, target)
 	both := slices.Concat(baseline, target)
 	if err := cmp.Or(c.Guard(slices.Concat(both...), c.beside(target)), checkRuns(both...)); err != nil {
 		return nil, nil, err
@@ -111,6 +112,15 @@ func checkRepeats(runs [][]string) error {
 		}
 	}
 	return nil
+}
+
+// warnSame warns of a file that is on both sides: it does not differ from itself.
+func (c *Context) warnSame(baseline, target [][]string) {
+	for _, file := range slices.Concat(target...) {
+		if slices.ContainsFunc(slices.Concat(baseline...), func(other string) bool { return cli.SameFile(file, other) }) {
+			c.Warn(file + " is in the baseline and in the target: it is compared with itself")
+		}
+	}
 }
 
 // filesOf returns the files that an argument names: one that is there by this

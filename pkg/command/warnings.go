@@ -25,10 +25,11 @@ func (c *Context) Warn(text string) { c.Log(warningPrefix + text) }
 // logReports says what is wrong with reports, which is among the Warnings from
 // their header, and which of them are parts of one run of a process.
 func (c *Context) logReports(h *event.Header) {
-	for _, rep := range h.Reports {
-		for _, w := range rep.Warnings {
-			c.Call.Log(warningPrefix + rep.File + ": " + w)
+	for _, w := range h.Warnings() {
+		if len(h.Reports) == 1 {
+			w = h.Reports[0].File + ": " + w
 		}
+		c.Call.Log(warningPrefix + w)
 	}
 	for _, rank := range h.RankNumbers() {
 		var files []string

@@ -1,8 +1,10 @@
 package event
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Header is what goes ahead of the rows, so that a stage can decide before the
@@ -179,17 +181,38 @@ func (h *Header) Report(rank int32) *Report {
 	return nil
 }
 
-// Warnings are the warnings of all reports, each after its file's name where
-// there are several.
+// Warnings are the warnings of all reports, each once, after the names of its files where
+// there are several reports.
 func (h *Header) Warnings() []string {
 	var all []string
+	files := map[string][]string{}
 	for i := range h.Reports {
-		for _, w := range h.Reports[i].Warnings {
-			if len(h.Reports) > 1 {
-				w = h.Reports[i].File + ": " + w
+		for k, w := range h.Reports[i].Warnings {
+			if slices.Contains(h.Reports[i].Warnings[:k], w) {
+				continue
 			}
-			all = append(all, w)
+			if files[w] == nil {
+				all = append(all, w)
+			}
+			files[w] = append(files[w], h.Reports[i].File)
+		}
+	}
+	if len(h.Reports) > 1 {
+		for i, w := range all {
+			all[i] = listed(files[w], len(h.Reports)) + ": " + w
 		}
 	}
 	return all
+}
+
+// listed names files out of so many reports: all of them, or the first of them.
+func listed(files []string, reports int) string {
+	const most = 3
+	switch n := len(files); {
+	case n == reports:
+		return "all reports"
+	case n > most:
+		return fmt.Sprintf("%s and %d others", strings.Join(files[:most-1], ", "), n-most+1)
+	}
+	return strings.Join(files, ", ")
 }

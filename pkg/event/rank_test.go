@@ -51,3 +51,22 @@ func TestReportOfOneSource(t *testing.T) {
 		}
 	}
 }
+
+// A warning of many reports is one, and says of which.
+func TestHeaderWarnings(t *testing.T) {
+	h := Header{Reports: []Report{{File: "a"}, {File: "b"}, {File: "c"}, {File: "d"}, {File: "e"}}}
+	for i := range h.Reports {
+		h.Reports[i].Warnings = []string{"late"}
+		if i < 4 {
+			h.Reports[i].Warnings = append(h.Reports[i].Warnings, "cut")
+		}
+	}
+	h.Reports[3].Warnings = append(h.Reports[3].Warnings, "lost", "lost")
+	if got, want := h.Warnings(), []string{"all reports: late", "a, b and 2 others: cut", "d: lost"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	h.Reports = h.Reports[3:4]
+	if got, want := h.Warnings(), []string{"late", "cut", "lost"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -693,7 +693,7 @@ func TestWarnings(t *testing.T) {
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has no benchmark segment"}},
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
 		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
-		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment (5 steps or more, half of them of the common size): its window is all that it has, 2 steps", "rank 0 has 2 steps by allreduce, but 1"}},
+		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment (5 steps or more, half of them of the common size): its window is all that it has, 2 steps, warm-up included", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"twice", twice(), NVTX, []string{"10 of 20 forward-step markers of rank 0 lie inside another of the same text"}},
 		{"beside the launching thread", besideThread(1000), NVTX, []string{"10 of 20 forward-step markers of rank 0 are of threads that launch nothing"}},
 		{"across threads", besideThread(60), NVTX, []string{"10 of 20 forward-step markers of rank 0 begin during one of another thread", "10 of 20 forward-step markers of rank 0 are of threads"}},

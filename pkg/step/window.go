@@ -194,7 +194,7 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	w := r.window()
 	switch {
 	case w.segment < 0:
-		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): its window is all that it has, %s",
+		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): its window is all that it has, %s, warm-up included",
 			r.id, minSteps, report.Counted(len(r.sizes), "step"))
 	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",

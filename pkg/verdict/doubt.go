@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/metric"
@@ -157,6 +158,15 @@ func missingLaunches(r *metric.Rank) int64 {
 	return missing
 }
 
+// noBenchmark is how package step says of a rank that it has no benchmark segment.
+const noBenchmark = "rank %d has no benchmark segment"
+
+// noted tells whether package step said so.
+func noted(warnings []string, rank int32) bool {
+	said := fmt.Sprintf(noBenchmark+" ", rank)
+	return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, said) })
+}
+
 // warnOfSteps says which figures rest on too few steps, or on other ones than
 // they should.
 func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
@@ -172,8 +182,8 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 		switch {
 		case r.Total == 0 && !r.Apart: // of which it was said before
 			say("rank %d has no steps and is not in the figures of steps", r.Rank)
-		case r.Benchmark == nil && r.Total > 0:
-			say("rank %d has no benchmark segment: every step is taken (%d), warm-up included", r.Rank, r.Total)
+		case r.Benchmark == nil && r.Total > 0 && !noted(run.Warnings, r.Rank):
+			say(noBenchmark+": every step is taken (%d), warm-up included", r.Rank, r.Total)
 		}
 	}
 	if most == 1 {

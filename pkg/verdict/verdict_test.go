@@ -277,6 +277,11 @@ func TestWarnings(t *testing.T) {
 	if got := r.Steps.PerRank[0].Benchmark; got != 4 {
 		t.Errorf("benchmark %d without a benchmark segment", got)
 	}
+	run = strings.Replace(run, `"the trace is cut off"`, `"rank 0 has no benchmark segment (5 steps)"`, 1)
+	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
+	if n := strings.Count(strings.Join(r.Warnings, "\n"), "rank 0 has no benchmark segment"); n != 1 {
+		t.Errorf("said %d times: %q", n, r.Warnings)
+	}
 	run = `{"window": "trace", "gpu_activity": true, "kernels": 5}`
 	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values}), Defaults())
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "no calls that launch them") || r.Steps.Method != "none" {
