@@ -78,7 +78,7 @@ func (c *Comparison) conclude() {
 		return
 	}
 	idle, busy := c.summary(idleTime).grown(), c.summary(busyTime).grown()
-	if c.onlyTheSum() {
+	if c.onlyTheSum() || c.onlyTheMedian() && idle == 0 && busy == 0 {
 		idle, busy = c.summary(idleTime).delta(), c.summary(busyTime).delta()
 	}
 	switch {
@@ -99,6 +99,13 @@ func (c *Comparison) conclude() {
 func (c *Comparison) onlyTheSum() bool {
 	return c.summary(wall).grown() > 0 && c.summary(idleTime).grown() == 0 && c.summary(busyTime).grown() == 0 &&
 		!c.tailGrown() && len(c.inFewSteps(true)) == 0
+}
+
+// onlyTheMedian tells whether the median step takes longer beyond the noise where a few slow
+// steps leave no more of the mean than that it probably grew, too: then most steps do.
+func (c *Comparison) onlyTheMedian() bool {
+	w := c.summary(wall)
+	return !w.Significant && w.Unknown == "" && c.mayBeAll() && c.summary(wallP50).grown() > 0
 }
 
 // bounds say what duration and gap are measured between, by method.
@@ -184,6 +191,11 @@ func (c *Comparison) explainWall() {
 	case w.Significant:
 		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
 			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Change(*w.DeltaPercent/100), change(w.CI[0]), change(w.CI[1]),
+			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
+	case c.onlyTheMedian():
+		m := c.summary(wallP50)
+		c.say("The median step takes %s longer (%s, 95 %% interval %s). A few slow steps leave the mean uncertain: %s (%s), %s of that is GPU idle time, %s GPU busy time.",
+			report.Micros(*m.Delta), report.Change(*m.DeltaPercent/100), interval(m.CI), change(w.delta()), interval(w.CI),
 			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
 	case w.Unknown != "":
 		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.Unknown)

@@ -155,3 +155,37 @@ func TestSimilarSteps(t *testing.T) {
 		t.Errorf("of 400 pairs %d are given an interval, %d of which miss the truth", given, missed)
 	}
 }
+
+// TestMedianGrown makes each step half as long again, between steps, and a few steps in a row of
+// the target four times as long: they leave the mean uncertain, but not that most take longer.
+func TestMedianGrown(t *testing.T) {
+	draw := func(seed uint64, us float64, slow ...int) *compare.Run {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		var r compare.RankSamples
+		for range 42 {
+			r.Busy, r.Duration = append(r.Busy, 440), append(r.Duration, 460)
+			r.Wall = append(r.Wall, us*(1+0.02*rng.NormFloat64()))
+		}
+		for _, k := range slow {
+			r.Wall[k] += 2100
+		}
+		return compare.FromSamples(compare.Samples{Name: "bursty", Gen: 8, Ranks: []compare.RankSamples{r}})
+	}
+	gate, err := compare.ParseGate("regression")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compareRuns(t, draw(1, 810), draw(2, 1230, 14, 15, 16))
+	if w := row(t, c.Summary, "wall"); w.Significant || w.CI[0] <= 0 || !row(t, c.Summary, "wall_p50").Significant {
+		t.Fatalf("wall %+v: the case is another one now", w)
+	}
+	failed, why, err := c.Check(gate)
+	if c.Conclusion != compare.HostInterStep || !strings.HasPrefix(c.Explanation[0], "The median step takes 4") ||
+		!failed || err != nil || !strings.Contains(why, "median wall +4") {
+		t.Errorf("%s: %q; %v %q %v", c.Conclusion, c.Explanation, failed, why, err)
+	}
+	c = compareRuns(t, draw(1, 810), draw(2, 810, 13, 14, 15, 16, 17, 18))
+	if failed, why, err := c.Check(gate); c.Conclusion != compare.None || failed || err != nil {
+		t.Errorf("slow steps alone: %s: %v %q %v", c.Conclusion, failed, why, err)
+	}
+}

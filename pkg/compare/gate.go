@@ -111,6 +111,9 @@ func (r *Row) tellable(g Gate) error {
 // regressed looks for any regression.
 func (c *Comparison) regressed() (bool, string) {
 	if c.Conclusion != None || c.summary(wall).grown() > 0 || c.tailGrown() || len(c.inFewSteps(true)) > 0 {
+		if c.onlyTheMedian() {
+			return true, c.headline() + ": median wall " + c.summary(wallP50).found()
+		}
 		return true, c.headline() + ": wall " + c.summary(wall).found()
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {

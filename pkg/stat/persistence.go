@@ -6,14 +6,20 @@ import "math"
 // lowest frequencies, of which the long-run variance is made.
 const maxCosines = 64
 
-// priorWhite is how probable it is beforehand that steps have no memory. Of the
-// others each is the less probable the larger it makes the variance of the mean:
-// were they equally probable, states that outlast the run, which leave no trace in
-// it, would hide every difference. Measured: with 0.95 intervals of correlated
-// samples are too narrow (92 %); with 0.8 those of independent ones are too wide (97.5 %,
-// and in 20 steps each change must be a tenth larger to be found); without the weights
-// they are wider still, and a difference of eight standard errors has a p of 0.001.
-const priorWhite = 0.88
+// priorMemory is how probable it is beforehand that steps have memory, in runs of
+// fewForMemory steps and more. Of its shapes each is the less probable the larger it makes
+// the variance of the mean: were they equally probable, states that outlast the run,
+// which leave no trace in it, would hide every difference. Measured: with 0.05 intervals
+// of correlated samples are too narrow (92 %); with 0.2 those of independent ones are too
+// wide (97.5 %, and a tenth of the differences that 0.12 finds in 50 steps is lost);
+// without the weights they are wider still, and a difference of eight standard errors has
+// a p of 0.001. In shorter runs shortMemory of what they are short of is added:
+// else one pair in ten of 20 steps that wander is taken for changed.
+const (
+	priorMemory  = 0.12
+	shortMemory  = 0.1
+	fewForMemory = 50.0
+)
 
 // boldSteps is the number of steps from which on the weights are full. A short run
 // says little about its own memory, and is not to be believed as much.
@@ -40,7 +46,9 @@ const maxOrder = 35
 // the whole sequence; and memory without an end, which is also what several times
 // together look like.
 func shapes(steps, n float64) []shape {
-	all := []shape{{white: 1, prior: priorWhite}}
+	bold := min(1, n/boldSteps)
+	memory := priorMemory + shortMemory*max(0, 1-n/fewForMemory)
+	all := []shape{{white: 1, prior: 1 - memory}}
 	for tau := 1.0; tau <= 8*steps; tau *= 2 {
 		all = append(all, shape{state: 1, tau: tau})
 		for excess := 1.0; excess <= 2*tau; excess *= 4 {
@@ -58,11 +66,11 @@ func shapes(steps, n float64) []shape {
 		if s.order > 0 {
 			ratio /= s.variance()
 		}
-		s.prior = math.Pow(ratio, -min(1, n/boldSteps))
+		s.prior = math.Pow(ratio, -bold)
 		rest += s.prior
 	}
 	for k := range all[1:] {
-		all[k+1].prior *= (1 - priorWhite) / rest
+		all[k+1].prior *= memory / rest
 	}
 	return all
 }

@@ -83,10 +83,10 @@ func sequence(rng *rand.Rand, n int, rho float64) []float64 {
 	return x
 }
 
-// TestIndependentSteps: what memory twenty independent steps may have widens their interval
-// by no more than a fifth, and changes of 1.4 standard deviations are found.
+// TestIndependentSteps: what memory fifty independent steps may have widens their interval by
+// no more than a tenth, and changes of 0.885 standard deviations are found.
 func TestIndependentSteps(t *testing.T) {
-	const pairs, steps, most = 1000, 20, 2.26 // standard errors; 2.02 are those of a t-test
+	const pairs, steps, most = 1000, 50, 2.18 // standard errors; 1.98 are those of a t-test
 	rng := rand.New(rand.NewPCG(9, 1))
 	var w Estimator
 	half, held, found := 0.0, 0, 0
@@ -97,14 +97,40 @@ func TestIndependentSteps(t *testing.T) {
 		half += (d.Hi - d.Lo) / 2 / math.Sqrt(2.0/steps) / pairs
 		held += one(d.Lo <= 0 && 0 <= d.Hi)
 		for k := range y {
-			y[k] += 1.4
+			y[k] += 0.885
 		}
 		b = w.Mean(y)
 		d = w.Compare(&a, &b)
 		found += one(d.P < 0.0065)
 	}
-	if half > most || held < 940 || found < 700 {
+	if half > most || held < 940 || found < 800 {
 		t.Errorf("half widths of %.2f standard errors, %d of %d hold, %d are found", half, held, pairs, found)
+	}
+}
+
+// TestWanderingSteps: of pairs of twenty steps that wander by a seventh of their noise per
+// step, of which nothing shows it, few differ beyond it.
+func TestWanderingSteps(t *testing.T) {
+	const pairs, steps, wander, most = 3000, 20, 1.0 / 7, 80
+	rng := rand.New(rand.NewPCG(9, 2))
+	var w Estimator
+	found := 0
+	walk := func() []float64 {
+		x := sequence(rng, steps, 0)
+		level := 0.0
+		for t := range x {
+			x[t] += level
+			level += wander * rng.NormFloat64()
+		}
+		return x
+	}
+	for range pairs {
+		a, b := w.Mean(walk()), w.Mean(walk())
+		d := w.Compare(&a, &b)
+		found += one(d.P < 0.0065 && d.Effective >= 14)
+	}
+	if found > most {
+		t.Errorf("of %d pairs %d differ", pairs, found)
 	}
 }
 
