@@ -118,8 +118,9 @@
 // Host overhead where the idle time grew beyond the noise and more than the busy
 // time did: between the steps where the idle time between them grew more than that
 // within, else inside them. GPU execution where the busy time grew more. Where only
-// their sum, the wall time, grew beyond the noise, the larger part decides. None where
-// nothing did. What to do about it follows from patterns in the rows
+// their sum, the wall time, grew beyond the noise, the larger part decides; so it does
+// where the median of the wall time did, and its mean may have, which few slow steps leave
+// uncertain. None where nothing did. What to do about it follows from patterns in the rows
 // (conclude.go) and from the table of ranges, their functions and topics
 // (sources.json).
 //
