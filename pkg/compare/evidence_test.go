@@ -184,6 +184,16 @@ func TestMedianGrown(t *testing.T) {
 		!failed || err != nil || !strings.Contains(why, "median wall +4") {
 		t.Errorf("%s: %q; %v %q %v", c.Conclusion, c.Explanation, failed, why, err)
 	}
+	most := []int{}
+	for k := range 42 {
+		if k%5 == 0 {
+			most = append(most, k)
+		}
+	}
+	c = compareRuns(t, draw(1, 810, most...), draw(2, 1230))
+	if failed, why, err := c.Check(gate); c.Conclusion != compare.None || !failed || err != nil || !strings.HasPrefix(why, "unknown: the median step takes 4") {
+		t.Errorf("the mean the same: %s: %v %q %v", c.Conclusion, failed, why, err)
+	}
 	c = compareRuns(t, draw(1, 810), draw(2, 810, 13, 14, 15, 16, 17, 18))
 	if failed, why, err := c.Check(gate); c.Conclusion != compare.None || failed || err != nil {
 		t.Errorf("slow steps alone: %s: %v %q %v", c.Conclusion, failed, why, err)

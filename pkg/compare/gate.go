@@ -111,10 +111,12 @@ func (r *Row) tellable(g Gate) error {
 // regressed looks for any regression.
 func (c *Comparison) regressed() (bool, string) {
 	if c.Conclusion != None || c.summary(wall).grown() > 0 || c.tailGrown() || len(c.inFewSteps(true)) > 0 {
-		if c.onlyTheMedian() {
-			return true, c.headline() + ": median wall " + c.summary(wallP50).found()
+		if !c.onlyTheMedian() {
+			return true, c.headline() + ": wall " + c.summary(wall).found()
 		}
-		return true, c.headline() + ": wall " + c.summary(wall).found()
+	}
+	if m := c.summary(wallP50); c.onlyTheMedian() || m.Status == Regression {
+		return true, c.headline() + ": median wall " + m.found()
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
 		for i := range rows {

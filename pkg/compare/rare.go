@@ -107,6 +107,8 @@ func (c *Comparison) unchanged() string {
 		return "unknown: cannot tell whether a step takes longer or shorter"
 	case w.Significant && *w.Delta < 0:
 		return fmt.Sprintf("none, a step takes %s less", report.Micros(-*w.Delta))
+	case c.summary(wallP50).grown() > 0:
+		return fmt.Sprintf("unknown: the median step takes %s longer, of the mean there is no evidence", report.Micros(*c.summary(wallP50).Delta))
 	}
 	return conclusionText[None]
 }
