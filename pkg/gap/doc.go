@@ -101,6 +101,9 @@
 //	                whether the GPU is done are one wait. An asynchronous copy blocks where
 //	                its calls take 20 us and more. One wait per step, outside of the
 //	                forward pass and not for the whole device, is how tokens come back.
+//	                Where others are at the same place, the first one of its thread after
+//	                kernels that sample is that one, and what is idle in it, after it and
+//	                before another wait right behind it is none of theirs.
 //	ALLOC           calls that make or free memory, streams or events
 //	JIT             code is compiled or loaded, or a graph made ready, in the window: steps with such calls or with
 //	                the driver's own spans of it, or with so many more kernels outside of a

@@ -13,7 +13,9 @@ type blocked struct {
 	thread, start, end int64
 	polls              idle.Key // of the calls of a run, 0 where it is one call
 	at                 site
-	copies             bool // it is a copy, of which a wait behind it is a part
+	copies             bool  // it is a copy, of which a wait behind it is a part
+	copied             int64 // where it is both: when the copy ended, 0 else
+	copy               site  // and where it is
 }
 
 // lead is what a GPU lost when it ran out of work in a wait. Without the wait all
@@ -26,6 +28,10 @@ type lead struct {
 	wait blocked
 	key  idle.Key // of the wait
 	left int64    // of its length, not yet found as idle time, ns
+	// tokens tells that it brought tokens back. Until that is known, found is what came after it,
+	// and between what came after the wait before it where nothing was launched in between, ns.
+	tokens         bool
+	found, between int64
 }
 
 // joined is how long, in ns, after a copy a wait for the stream starts that is one with it: PyTorch
@@ -36,6 +42,7 @@ const joined = 10_000
 // where it takes long.
 func (r *rank) addBlocked(h idle.HostRow, thread, start, end int64) {
 	if w := r.lastCopy(thread); w != nil && h.Class == event.APISync && start-w.end <= joined {
+		w.copied, w.copy = w.end, w.at
 		w.end, w.at, w.copies = max(w.end, end), site{h.Name, h.Path}, false
 		return
 	}
@@ -136,10 +143,43 @@ func (r *rank) addSampled(d *gpu, a *activity) {
 	case d.sampled != 0:
 		if w := r.firstBlocked(a.LaunchThread, d.sampled, a.LaunchStart); w != nil {
 			if g := r.openGroup(); g != nil {
-				tallied(&g.tokens, w.at, tally{count: 1})
+				r.addTokens(g, d, w)
 			}
 			d.sampled = 0
 		}
+	}
+}
+
+// addTokens observes that a wait brought tokens back: what the last gap of the GPU has of it. Of
+// two, one of which does, what is idle between them is its, too: it may be.
+func (r *rank) addTokens(g *group, d *gpu, w *blocked) {
+	tallied(&g.tokens, w.at, tally{count: 1, ns: w.end - max(w.start, w.copied)})
+	idleIn := func(at site, from, to int64) {
+		if ns := min(to, d.GapEnd) - max(from, d.GapStart); ns > 0 {
+			tallied(&g.tokenIdle, at, tally{ns: ns})
+		}
+	}
+	if w.copied > 0 {
+		tallied(&g.tokens, w.copy, tally{count: 1, ns: w.copied - w.start})
+		idleIn(w.copy, w.start, w.copied)
+	}
+	idleIn(w.at, max(w.start, w.copied), w.end)
+	ns := d.lead.between
+	if d.lead.wait == *w {
+		ns, d.lead.found, d.lead.tokens = d.lead.found, 0, true
+	}
+	if d.lead.between = 0; ns > 0 {
+		tallied(&g.tokenDrains, d.lead.key, tally{ns: ns})
+	}
+}
+
+// drained adds idle time that came after the wait of a GPU's lead.
+func (r *rank) drained(g *group, d *gpu, ns int64) {
+	tallied(&g.drains, d.lead.key, tally{ns: ns})
+	if d.lead.tokens {
+		tallied(&g.tokenDrains, d.lead.key, tally{ns: ns})
+	} else {
+		d.lead.found += ns
 	}
 }
 
@@ -179,12 +219,12 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 	}
 	others := r.idle.GapIn(ownCauses)
 	if before := min(wait.start, d.GapEnd) - d.GapStart - others; wait != d.lead.wait && d.GapStart >= d.lead.wait.end && before > 0 && !r.c.waits(k) {
-		tallied(&g.drains, d.lead.key, tally{ns: min(before, d.lead.left)})
+		r.drained(g, d, min(before, d.lead.left))
 	}
 	switch {
 	case wait == d.lead.wait:
 	case d.GapStart > wait.end && d.launched < wait.start: // for older work
-		d.lead.wait = wait
+		d.lead.wait, d.lead.found, d.lead.tokens = wait, 0, false
 	default:
 		d.lead = lead{wait: wait}
 		if wait.polls != 0 && d.GapStart <= wait.end {
@@ -195,15 +235,17 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 			after := d.GapEnd - d.GapStart - ns - others
 			d.lead.key, d.lead.left = k, max(0, wait.end-wait.start-after)
 			if wait.start > d.GapStart && r.c.waitsForAll(wait.at.name) { // what is idle behind it is so by this one, too
-				after, d.lead.left = max(0, wait.start-d.GapStart-ns-others), 0
+				d.lead.left, d.lead.between = 0, max(0, wait.start-d.GapStart-ns-others)
+				tallied(&g.drains, k, tally{ns: d.lead.between})
+				return
 			}
-			tallied(&g.drains, k, tally{ns: after})
+			r.drained(g, d, after)
 			return
 		}
 	}
 	if late := min(max(0, a.LaunchEnd-d.GapStart), d.GapEnd-d.GapStart-others, d.lead.left); late > 0 {
 		d.lead.left -= late
-		tallied(&g.drains, d.lead.key, tally{ns: late})
+		r.drained(g, d, late)
 	}
 }
 

@@ -31,19 +31,25 @@ type wait struct {
 	callNs     int64   // time of all calls
 	locked     int64   // idle time in it for want of a lock, which is none of own, ns
 	source     string
+	// afterTokens is the part of after that comes after those which bring tokens back, and beside
+	// tells that these, one per step, are left out: the rest are others at the same place.
+	afterTokens int64
+	beside      bool
 }
 
 // worth is the idle time that the wait costs, in us: what lies in it, and what comes after
 // it, of which more than the calls took cannot be had back.
-func (w *wait) worth() float64 { return us(w.own + min(w.after, max(0, w.callNs-w.own-w.locked))) }
+func (w *wait) worth() float64 {
+	return us(w.own + min(w.after, max(0, w.callNs-w.own-w.locked)))
+}
 
 // waits finds calls that wait for the GPU where work could be queued: synchronisation and
 // copies that block. One wait per step is how tokens come back, and none of the findings.
 // That one wait is left out wherever its idle time is large: a step that is host-bound idles
 // in it, too, and not because of it.
 func (f *finder) waits() {
-	list := f.waitList()
 	tokens := f.tokenWait()
+	list := f.waitList(tokens)
 	found := 0
 	for _, w := range list {
 		if w.sameAs(tokens) || f.bringsTokens(w, tokens) || !f.worth(w.worth()) || found == maxPlaces {
@@ -60,9 +66,17 @@ func (f *finder) waits() {
 			pattern = Hoist
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
-			"%s (%s) %s, %s each%s: the GPU is idle %s%s",
-			w.call, what, f.often(w.count), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w), f.perhapsTokens(w))
+			"%s (%s) %s%s, %s each%s: the GPU is idle %s%s",
+			w.call, what, f.often(w.count), w.besideText(), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w), f.perhapsTokens(w))
 	}
+}
+
+// besideText says what is not counted of the calls of a place.
+func (w *wait) besideText() string {
+	if !w.beside {
+		return ""
+	}
+	return " beside the one that brings tokens back"
 }
 
 // perhapsTokens says of a wait in a trace without steps that it may be the one per step which
@@ -97,7 +111,7 @@ func (f *finder) inAndAfter(w *wait) string {
 // waitList lists the calls that wait, the most costly first.
 // A call may stand in it by its own idle time, by what came after it (drains), or by both;
 // places are compared by text, since ranges of several ranks have numbers of their own.
-func (f *finder) waitList() []*wait {
+func (f *finder) waitList(tokens *wait) []*wait {
 	at := map[place]*wait{}
 	get := func(p place) *wait {
 		if at[p] == nil {
@@ -120,9 +134,13 @@ func (f *finder) waitList() []*wait {
 			w.after += d.ns
 			w.source = f.c.Source(path)
 		}
+		for k, d := range g.tokenDrains {
+			get(place{f.c.sites.Name(k), f.c.sites.PathText(f.c.sites.Path(k))}).afterTokens += d.ns
+		}
 	}
 	var list []*wait
 	for _, w := range at {
+		f.besideTokens(w, tokens)
 		if w.call != "" {
 			list = append(list, w)
 		}
@@ -131,6 +149,20 @@ func (f *finder) waitList() []*wait {
 		return cmp.Or(cmp.Compare(b.worth(), a.worth()), strings.Compare(a.call, b.call), strings.Compare(a.path, b.path))
 	})
 	return list
+}
+
+// besideTokens leaves the waits that bring tokens back out of those of a place, where these are none
+// of a place of their own: outside of any range others are at the same one.
+func (f *finder) besideTokens(w, tokens *wait) {
+	t := f.tokens[w.place]
+	if per := float64(t.count) / f.steps; tokens != nil && w.count < 1.5 || per < 0.5 || per > 1.5 {
+		return
+	}
+	w.beside = true
+	w.own = max(0, w.own-f.tokenIdle[w.place].ns)
+	w.after = max(0, w.after-w.afterTokens)
+	w.count -= float64(t.count) / f.steps
+	w.callNs = max(0, w.callNs-t.ns)
 }
 
 // describeWait says what a call is a case of; ok is false for one that only queues.

@@ -43,13 +43,14 @@ const (
 
 // finder collects findings.
 type finder struct {
-	c      *computer
-	rep    *Report
-	views  []*view
-	groups []*group
-	steps  float64 // rank-steps that count, 1 where there are none
-	calls  map[place]tally
-	tokens map[place]tally // waits that are the first after sampling
+	c         *computer
+	rep       *Report
+	views     []*view
+	groups    []*group
+	steps     float64 // rank-steps that count, 1 where there are none
+	calls     map[place]tally
+	tokens    map[place]tally // waits that are the first after sampling, and the idle time in them
+	tokenIdle map[place]tally
 	// What lies in the calls of a place is claimed by a finding about it, but for what they
 	// wait for locks, locked, in ns, which is one of its own.
 	claimed map[place]bool
@@ -119,6 +120,9 @@ func (f *finder) countCalls() {
 		}
 		for s, n := range g.tokens {
 			tallied(&f.tokens, f.placeOf(s), n)
+		}
+		for s, n := range g.tokenIdle {
+			tallied(&f.tokenIdle, f.placeOf(s), n)
 		}
 		for s, n := range g.blocks {
 			tallied(&blocks, f.placeOf(s), n)

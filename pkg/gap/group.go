@@ -16,7 +16,11 @@ type group struct {
 	drains map[idle.Key]tally // idle time after a wait for the GPU, until the next work comes that the waiting thread launched
 	after  map[site]tally     // calls outside of any range, by the last range before
 	blocks map[site]tally     // of calls the copies that take long
-	tokens map[site]tally     // waits that are the first of their thread since it launched kernels that sample
+	// Waits that are the first of their thread since it launched kernels that sample, with the time
+	// that they last; the idle time in them, and, of drains, what comes after them.
+	tokens      map[site]tally
+	tokenIdle   map[site]tally
+	tokenDrains map[idle.Key]tally
 }
 
 // site is a name and the ranges around it.
@@ -117,4 +121,6 @@ func (g *group) merge(o *group) {
 	merged(&g.after, o.after)
 	merged(&g.blocks, o.blocks)
 	merged(&g.tokens, o.tokens)
+	merged(&g.tokenIdle, o.tokenIdle)
+	merged(&g.tokenDrains, o.tokenDrains)
 }

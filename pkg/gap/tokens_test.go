@@ -143,3 +143,44 @@ func TestTokensByCopyAndWait(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitBesideTokens has two waits by one call at one place, outside of any range. What the one
+// that brings tokens back idles is not for the other one: that is worth what it idles itself, ahead
+// of sampling, and next to nothing right behind.
+func TestWaitBesideTokens(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, copies bool
+		lo, hi         float64
+	}{
+		"before sampling": {true, false, 190, 230}, "behind": {false, false, 0, 20},
+		"before sampling, with copies": {true, true, 190, 250}, "behind, with copies": {false, true, 0, 40},
+	} {
+		e := &engine{}
+		fetch := func() {
+			if test.copies {
+				e.call("cudaMemcpyAsync", event.Memop, max(0, e.free-e.now)+24_000)
+				e.now += 3_000
+			}
+			e.call("cudaStreamSynchronize", event.APISync, max(0, e.free-e.now)+4_000)
+		}
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			if test.before {
+				fetch()
+				e.now += 200_000
+			}
+			e.launch("argmax", event.Sampling)
+			fetch()
+			e.now += 400_000
+			if !test.before {
+				fetch()
+			}
+		})
+		us := 0.0
+		if f := has(e.report(t), gap.Sync); f != nil {
+			us = f.UsStep
+		}
+		if us < test.lo || us > test.hi {
+			t.Errorf("%s: %.0f us, want %.0f to %.0f", name, us, test.lo, test.hi)
+		}
+	}
+}
