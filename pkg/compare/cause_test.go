@@ -74,8 +74,25 @@ func TestSlowGPU(t *testing.T) {
 	if h := c.Handoff; c.Conclusion != compare.GPU || h.FirstTarget != nil || len(h.TopRegressingOps) > 0 || strings.Contains(strings.Join(c.Mitigations, " "), "Bookkeeping") {
 		t.Errorf("%s: first target %s, operations %+v, advice %q", c.Conclusion, spelled(h.FirstTarget), h.TopRegressingOps, c.Mitigations)
 	}
+	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "does more work") }) {
+		t.Errorf("%q", c.Explanation)
+	}
 	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "but not by their own work") }) {
 		t.Errorf("%q", c.Explanation)
+	}
+}
+
+// TestSlowRank makes the host of one rank slower: what grows most is the time that collectives of
+// the others wait for it, which is no work of their GPUs.
+func TestSlowRank(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Ranks, before.Steps, before.ContextEvery, before.Layers = 11, 4, 120, 0, 8
+	after := before
+	after.Seed, after.SlowRank, after.Slow = 12, 1, 800
+	c := difference(t, before, after)
+	said := strings.Join(c.Explanation, " ")
+	if c.Conclusion != compare.GPU || !strings.Contains(said, "mostly in collectives (+") || strings.Contains(said, "does more work") {
+		t.Errorf("%s; %q", c.Conclusion, said)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -167,7 +168,7 @@ func (c *Comparison) explain() {
 		c.say("Idle time grew more than busy time, and within steps (%s) more than between them (%s): the host cannot keep the GPU fed inside a step.",
 			change(c.summary(idleIn).delta()), change(c.summary(idleOut).delta()))
 	case GPU:
-		c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
+		c.explainBusy()
 	}
 	if c.onlyTheSum() {
 		c.say("Neither alone is beyond the noise; both together, as the wall time, are.")
@@ -182,6 +183,39 @@ func (c *Comparison) explain() {
 	if !c.Runs.repeated() {
 		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes at least two runs per side; the baseline has %d, the target %d.", c.Runs.Baseline, c.Runs.Target)
 	}
+}
+
+// explainBusy says what busy time grew by. Collectives run while they wait: where most of it is
+// theirs, a rank is late, for which its host is as likely as its GPU.
+func (c *Comparison) explainBusy() {
+	if c.inCollectives() {
+		c.say("Busy time grew more than idle time, mostly in collectives (%s), which also run while they wait for the rank that is last: for its host as well as for its GPU. See gaps of the target for which rank is late, and why.", change(c.collectives()))
+		return
+	}
+	c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
+}
+
+// inCollectives tells whether most of what busy time grew by lies in collectives.
+func (c *Comparison) inCollectives() bool {
+	return c.Conclusion == GPU && c.collectives() > c.summary(busyTime).delta()/2
+}
+
+// conclusionName is the conclusion as text.
+func (c *Comparison) conclusionName() string {
+	if c.inCollectives() {
+		return "collectives take longer, or wait longer for a rank that is late"
+	}
+	return conclusionText[c.Conclusion]
+}
+
+// collectives is by how much the time in collectives changed.
+func (c *Comparison) collectives() (delta float64) {
+	for i := range c.Classes {
+		if r := &c.Classes[i]; r.Name == event.Classes[event.Allreduce] || r.Name == event.Classes[event.Comm] {
+			delta += r.delta()
+		}
+	}
+	return delta
 }
 
 // explainWall says what became of the wall time.

@@ -53,10 +53,10 @@ func (c *Comparison) title() report.Text {
 // headline is the conclusion as text, with the main cause of idle time.
 func (c *Comparison) headline() string {
 	if g := c.mainWhy(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)%s", conclusionText[c.Conclusion], g.title(), change(g.delta), c.butWall())
+		return fmt.Sprintf("%s: %s (%s per step)%s", c.conclusionName(), g.title(), change(g.delta), c.butWall())
 	}
 	if g := c.mainCause(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)%s", conclusionText[c.Conclusion], g.title(), change(g.delta), c.butWall())
+		return fmt.Sprintf("%s: %s (%s per step)%s", c.conclusionName(), g.title(), change(g.delta), c.butWall())
 	}
 	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 && len(c.inFewSteps(true)) == 0 {
 		return fmt.Sprintf("unknown: a step takes %s longer, but neither idle nor busy time alone grew beyond the noise", report.Micros(*w.Delta))
@@ -64,7 +64,7 @@ func (c *Comparison) headline() string {
 	if c.Conclusion == None {
 		return c.fewHeadline()
 	}
-	return conclusionText[c.Conclusion] + c.butWall()
+	return c.conclusionName() + c.butWall()
 }
 
 // butWall says where idle or busy time grew, and a step takes no longer or even less.
