@@ -226,6 +226,7 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 	case d.GapStart > wait.end && d.launched < wait.start: // for older work
 		d.lead.wait, d.lead.found, d.lead.tokens = wait, 0, false
 	default:
+		r.addOlder(g, d, wait, others)
 		d.lead = lead{wait: wait}
 		if wait.polls != 0 && d.GapStart <= wait.end {
 			r.addPolled(g, d, wait)
@@ -246,6 +247,22 @@ func (r *rank) addDrain(d *gpu, a *activity) {
 	if late := min(max(0, a.LaunchEnd-d.GapStart), d.GapEnd-d.GapStart-others, d.lead.left); late > 0 {
 		d.lead.left -= late
 		r.drained(g, d, late)
+	}
+}
+
+// brief is how long, in ns, a wait for an event takes that has happened, at most.
+const brief = 10_000
+
+// addOlder observes the gap in or ahead of which a brief wait for an event ends what is the doing of
+// the wait before it. Where the event is one of an earlier step, as engines that run a step ahead
+// wait for, it ends nothing, and what is idle behind it is the other wait's, too.
+func (r *rank) addOlder(g *group, d *gpu, w blocked, others int64) {
+	if w.end-w.start > brief || d.lead.wait.thread != w.thread || !strings.HasSuffix(r.c.kernels.text(w.at.name), "EventSynchronize") {
+		return
+	}
+	left := d.lead.left - max(0, min(w.start, d.GapEnd)-d.GapStart-others)
+	if ns := min(left, d.GapEnd-max(d.GapStart, w.end)-others); ns > 0 {
+		tallied(&g.older, d.lead.key, tally{ns: ns})
 	}
 }
 

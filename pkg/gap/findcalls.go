@@ -28,6 +28,7 @@ type wait struct {
 	place
 	own, after int64   // idle time in it, and after it that work queued ahead would have filled, ns
 	count      float64 // calls per step
+	older      int64   // idle time that is after it, too, if events waited for are of an earlier step, ns
 	callNs     int64   // time of all calls
 	locked     int64   // idle time in it for want of a lock, which is none of own, ns
 	source     string
@@ -67,7 +68,7 @@ func (f *finder) waits() {
 		}
 		f.add(pattern, w.worth(), Finding{Site: w.call, Path: w.path, Source: w.source},
 			"%s (%s) %s%s, %s each%s: the GPU is idle %s%s",
-			w.call, what, f.often(w.count), w.besideText(), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w), f.perhapsTokens(w))
+			w.call, what, f.often(w.count), w.besideText(), report.Micros(us(w.callNs)/max(1, w.count*f.steps)), f.where(w.place), f.inAndAfter(w), f.perhapsMore(w)+f.perhapsTokens(w))
 	}
 }
 
@@ -86,6 +87,16 @@ func (f *finder) perhapsTokens(w *wait) string {
 		return ""
 	}
 	return "; if it comes once a step that is how tokens come back, and no fault: steps were not found"
+}
+
+// perhapsMore says how much more a wait is worth where the wait for an event behind it is not for
+// what was launched in between.
+func (f *finder) perhapsMore(w *wait) string {
+	more := min(us(w.older), us(w.callNs-w.locked)-w.worth())
+	if more <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s more where the cudaEventSynchronize behind it is for an earlier step, as of engines that run a step ahead", report.Micros(more/f.steps))
 }
 
 // inAndAfter says how long the GPU is idle in a wait, and after it, and what of the latter the
@@ -133,6 +144,9 @@ func (f *finder) waitList(tokens *wait) []*wait {
 			w := get(place{f.c.sites.Name(k), f.c.sites.PathText(path)})
 			w.after += d.ns
 			w.source = f.c.Source(path)
+		}
+		for k, d := range g.older {
+			get(place{f.c.sites.Name(k), f.c.sites.PathText(f.c.sites.Path(k))}).older += d.ns
 		}
 		for k, d := range g.tokenDrains {
 			get(place{f.c.sites.Name(k), f.c.sites.PathText(f.c.sites.Path(k))}).afterTokens += d.ns

@@ -14,6 +14,7 @@ type group struct {
 	calls  map[site]tally     // that wait, copy or make something; parts are those of threads that launch
 	chains map[int32]tally    // rows of view operations before a launch, by path of ranges
 	drains map[idle.Key]tally // idle time after a wait for the GPU, until the next work comes that the waiting thread launched
+	older  map[idle.Key]tally // what follows drains, which may be idle for the same wait
 	after  map[site]tally     // calls outside of any range, by the last range before
 	blocks map[site]tally     // of calls the copies that take long
 	// Waits that are the first of their thread since it launched kernels that sample, with the time
@@ -118,6 +119,7 @@ func (g *group) merge(o *group) {
 	merged(&g.calls, o.calls)
 	merged(&g.chains, o.chains)
 	merged(&g.drains, o.drains)
+	merged(&g.older, o.older)
 	merged(&g.after, o.after)
 	merged(&g.blocks, o.blocks)
 	merged(&g.tokens, o.tokens)

@@ -1,8 +1,11 @@
 package gap_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/gap"
 	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/testrun"
@@ -40,6 +43,26 @@ func TestFindingsAreWorthIdleTime(t *testing.T) {
 					t.Errorf("%s, seed %d: %s after what is worth less", mode, seed, f.Pattern)
 				}
 			}
+		}
+	}
+}
+
+// TestWaitAheadOfOlderEvent has the GPU run dry in a wait for the device, small kernels launched, and
+// an event waited for that has happened: whether it is of the step before, and what is idle behind
+// it the first wait's doing, is not known, and said. A wait for the whole stream ends it.
+func TestWaitAheadOfOlderEvent(t *testing.T) {
+	for call, want := range map[string]bool{"cudaStreamSynchronize": false, "cudaEventSynchronize": true} {
+		e := &engine{}
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			e.call("cudaDeviceSynchronize", event.APISync, max(0, e.free-e.now)+4_000)
+			e.launch("argmax", event.Sampling)
+			e.now += 20_000
+			e.call(call, event.APISync, 3_000)
+			e.now += 200_000
+		})
+		f := has(e.report(t), gap.Sync)
+		if f == nil || f.UsStep > 60 || strings.Contains(f.Evidence, "more where the cudaEventSynchronize behind it is for an earlier step") != want {
+			t.Errorf("%s: %+v", call, f)
 		}
 	}
 }
