@@ -188,6 +188,10 @@ func (c *Comparison) explain() {
 // explainBusy says what busy time grew by. Collectives run while they wait: where most of it is
 // theirs, a rank is late, for which its host is as likely as its GPU.
 func (c *Comparison) explainBusy() {
+	if busy, idle := c.summary(busyTime).delta(), c.summary(idleTime).delta(); idle > busy {
+		c.say("Busy time grew by %s beyond the noise. Idle time grew by more, %s, for which there is no evidence: it may be the larger cause all the same.", report.Micros(busy), report.Micros(idle))
+		return
+	}
 	if c.inCollectives() {
 		c.say("Busy time grew more than idle time, mostly in collectives (%s), which also run while they wait for the rank that is last: for its host as well as for its GPU. See gaps of the target for which rank is late, and why.", change(c.collectives()))
 		return

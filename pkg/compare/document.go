@@ -74,6 +74,8 @@ func (c *Comparison) butWall() string {
 		return fmt.Sprintf(", but a step takes %s less", report.Micros(-*w.Delta))
 	case !w.Significant && w.Unknown == "" && w.CI != nil && w.CI[0] <= 0:
 		return ", but there is no evidence that a step takes longer"
+	case w.Unknown != "":
+		return ", but whether a step takes longer cannot be told"
 	}
 	return ""
 }

@@ -39,6 +39,23 @@ func TestSayWhys(t *testing.T) {
 	}
 }
 
+// TestBusyBesideUnknownIdle has busy time grow a little beyond the noise, and idle time by far more,
+// of which nothing can be told: that busy time grew more is not said.
+func TestBusyBesideUnknownIdle(t *testing.T) {
+	busy, idle, all := 18.0, 594.0, 612.0
+	c := &Comparison{Conclusion: GPU, Summary: []Row{
+		{Name: wall, Delta: &all, Unknown: "noise"}, {Name: busyTime, Delta: &busy, Significant: true}, {Name: idleTime, Delta: &idle, Unknown: "noise"},
+	}}
+	c.explainBusy()
+	want := []string{"Busy time grew by 18.0 µs beyond the noise. Idle time grew by more, 594 µs, for which there is no evidence: it may be the larger cause all the same."}
+	if !slices.Equal(c.Explanation, want) {
+		t.Errorf("%q, want %q", c.Explanation, want)
+	}
+	if but := c.butWall(); but != ", but whether a step takes longer cannot be told" {
+		t.Errorf("headline %q", but)
+	}
+}
+
 // TestTrifles says what part of the idle time that grew its causes are, where that is small.
 func TestTrifles(t *testing.T) {
 	for grown, want := range map[float64]int{500: 2, 15: 1} {
