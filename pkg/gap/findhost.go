@@ -297,8 +297,13 @@ func (f *finder) forRequests(times map[string]*hostTime) (followers map[int32]bo
 		return ns / float64(max(1, len(v.gpus)))
 	}
 	if len(f.views) > 1 {
-		first := slices.MaxFunc(f.views, func(a, b *view) int { return cmp.Compare(perGPU(a), perGPU(b)) })
-		followers = f.c.followers(f.views, first)
+		most := 0.0
+		for _, v := range f.views {
+			most = max(most, perGPU(v))
+		}
+		if k := slices.IndexFunc(f.views, func(v *view) bool { return perGPU(v) > 0 && 2*perGPU(v) >= most }); k >= 0 {
+			followers = f.c.followers(f.views[k+1:], f.views[k])
+		}
 	}
 	least := math.Inf(1)
 	for _, v := range f.views {

@@ -143,13 +143,18 @@ func TestRequestsOfRanks(t *testing.T) {
 
 // Where one rank fetches requests for all, another one waits for it: blocked anywhere, or looking
 // for its message in the range that fetches, and it goes on after that rank. One that is late
-// itself goes on before the rank that fetches does, or much later.
+// itself goes on before the rank that fetches does, or much later; and a rank before it that runs
+// in that range fetches for both.
 func TestRequestsOfOneRank(t *testing.T) {
 	for _, test := range []struct {
 		spins   bool // on a CPU, in the range that fetches; or blocked in another
 		late    int64
+		rank    int32
 		pattern string
-	}{{false, 30_000, gap.LowLoad}, {true, 30_000, gap.LowLoad}, {false, -30_000, gap.Comm}, {true, -30_000, gap.Comm}, {true, 300_000, gap.Comm}} {
+	}{
+		{false, 30_000, 1, gap.LowLoad}, {true, 30_000, 1, gap.LowLoad}, {false, -30_000, 1, gap.Comm},
+		{true, -30_000, 1, gap.Comm}, {true, 300_000, 1, gap.Comm}, {true, 30_000, 0, gap.Comm},
+	} {
 		e := &engine{now: 400_000}
 		from := e.now
 		layers := func() {
@@ -165,7 +170,7 @@ func TestRequestsOfOneRank(t *testing.T) {
 			})
 		})
 		for _, r := range slices.Clone(e.rows) {
-			r.Rank, r.Start, r.End = 1, r.Start+test.late, r.End+test.late
+			r.Rank, r.Start, r.End = 1, r.Start+test.late, r.End+test.late // for now
 			if r.LaunchEnd > 0 {
 				r.LaunchStart, r.LaunchEnd = r.LaunchStart+test.late, r.LaunchEnd+test.late
 			}
@@ -178,11 +183,12 @@ func TestRequestsOfOneRank(t *testing.T) {
 			e.rows = append(e.rows, r)
 		}
 		for i := range e.rows {
-			if r := &e.rows[i]; r.Kind == event.Kernel && r.Class == event.Norm {
+			r := &e.rows[i]
+			if r.Rank = r.Rank ^ 1 ^ test.rank; r.Kind == event.Kernel && r.Class == event.Norm {
 				r.Class = event.Allreduce
 			}
 		}
-		e.rows = append(e.rows, eventtest.New(event.OS, 1, 1, 2, "read"))
+		e.rows = append(e.rows, eventtest.New(event.OS, test.rank, 1, 2, "read"))
 		eventtest.Sort(e.rows)
 		h := eventtest.Header(e.rows)
 		eventtest.OneReport(h)

@@ -67,11 +67,13 @@ func (v *view) spells(way int) (all interval.Spells) {
 	return all
 }
 
-// followers returns the ranks that follow one.
+// followers returns the ranks, of those after the one that fetches requests, that follow it. A rank
+// before it that runs in a range that fetches is at work for the others there: engines fetch on the
+// first rank that does.
 func (c *computer) followers(views []*view, first *view) map[int32]bool {
 	follow := map[int32]bool{}
 	for _, v := range views {
-		if c.canFollow && v != first && v.spells(following).Follow(first.spells(fetching)) {
+		if c.canFollow && v.spells(following).Follow(first.spells(fetching)) {
 			follow[v.id] = true
 		}
 	}

@@ -85,19 +85,27 @@ func (r *rank) wait(way int, t, e int64) {
 	}
 }
 
-// follow says which ranks follow the one that waits longest while it fetches requests.
+// follow says which ranks follow the one that fetches requests for all: of those that wait at least
+// half as long for them as any the first, as in engines. One before that which runs in a range that
+// fetches is at work for the others there.
 func (c *computer) follow(window string) {
-	var first *rank
+	wait := func(r *rank) float64 {
+		if !r.requests.any[fetching] || len(r.gpus) == 0 {
+			return 0
+		}
+		w := r.aggregate(window)
+		return float64(w.loaded[fetching]-w.busy) / float64(len(r.gpus))
+	}
 	most := 0.0
 	for _, r := range c.ranks {
-		if w := r.aggregate(window); r.requests.any[fetching] && len(r.gpus) > 0 {
-			if wait := float64(w.loaded[fetching]-w.busy) / float64(len(r.gpus)); wait > most {
-				first, most = r, wait
-			}
-		}
+		most = max(most, wait(r))
 	}
+	var first *rank
 	for _, r := range c.ranks {
-		r.requests.follows = first != nil && r != first && r.requests.spells[following].Follow(first.requests.spells[fetching])
+		r.requests.follows = first != nil && r.requests.spells[following].Follow(first.requests.spells[fetching])
+		if w := wait(r); first == nil && w > 0 && 2*w >= most {
+			first = r
+		}
 	}
 }
 

@@ -10,13 +10,17 @@ import (
 
 // TestFollowWait has rank 0 blocked for 400 us between kernels while it fetches requests, and
 // rank 1 wait meanwhile: blocked in another range, or on a CPU in one that fetches. It waits for
-// rank 0 where it goes on soon after that.
+// rank 0 where it goes on soon after that; with their numbers exchanged it fetches for both.
 func TestFollowWait(t *testing.T) {
 	for _, test := range []struct {
 		blocked bool
 		late    int64
+		first   int32 // number of the rank that is blocked
 		want    bool
-	}{{true, 30_000, true}, {false, 30_000, true}, {true, -30_000, false}, {false, -30_000, false}, {false, 300_000, false}} {
+	}{
+		{true, 30_000, 0, true}, {false, 30_000, 0, true}, {true, -30_000, 0, false}, {false, -30_000, 0, false}, {false, 300_000, 0, false},
+		{false, 30_000, 1, false},
+	} {
 		var rows []eventtest.Row
 		add := func(kind event.Kind, rank int32, from, to int64, name string, class event.Class) {
 			r := eventtest.New(kind, rank, from, to, name)
@@ -28,7 +32,7 @@ func TestFollowWait(t *testing.T) {
 			rows = append(rows, r)
 		}
 		for rank, late := range []int64{0, test.late} {
-			id := int32(rank)
+			id := int32(rank) ^ test.first
 			for now := int64(1_000_000); now < 50_000_000; now += 500_000 {
 				at := now + late
 				add(event.API, id, at, at+3_000, "cudaLaunchKernel", event.Launch)

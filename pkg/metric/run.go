@@ -89,8 +89,8 @@ type Rank struct {
 	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
 	// FollowWait is the idle time of each scope, ns over its GPUs, in which it waits for the
 	// rank that fetches requests for it: in any range, blocked until others do something, or
-	// in one that fetches, whatever it does there, and it goes on soon after that rank has.
-	// Null where it waits for none, and of reports whose clocks may differ.
+	// in one that fetches, whatever it does there, and it goes on soon after that rank has,
+	// which has a lower number. Null where it waits for none, and of reports whose clocks may differ.
 	FollowWait map[string]int64 `json:"follow_wait_ns,omitempty"`
 }
 

@@ -321,6 +321,10 @@ func (r *rank) waitUntil(end int64, api string, kind uint8) int64 {
 // receive waits for the first rank to send; rest is what is left of the
 // operation after that.
 func (r *rank) receive(rest int64) {
+	if r.s.c.Why.getting() {
+		r.loseGetting()
+		return
+	}
 	if r.index == 0 {
 		r.s.sent = r.now + rest
 		return

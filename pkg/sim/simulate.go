@@ -155,6 +155,7 @@ type rank struct {
 
 	cpu              int32      // that its thread is on, where that is recorded
 	lostFrom, lostTo int64      // what the host lost in this step
+	off              bool       // it was off its CPU where it gets requests
 	sampled          int64      // samples are recorded up to here
 	bursts           [][2]int64 // collections of garbage of this step
 	stacks           map[string][]Frame

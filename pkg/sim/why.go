@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// HostCause makes the host of each rank lose time after its wait for the GPU, when all
-// GPUs are idle, in a way that the operating system, the profiler or samples show; and
-// records what they show of the whole run. Its zero value is none.
+// HostCause makes the host of each rank lose time after its wait for the GPU, or where it gets
+// its requests, when all GPUs are idle, in a way that the operating system, the profiler or
+// samples show; and records what they show of the whole run. Its zero value is none.
 type HostCause struct {
 	// Kind is one of
 	//
@@ -23,6 +23,8 @@ type HostCause struct {
 	//	profiler     the profiler works
 	//	queue        the GPU's queue is said to be full
 	//	gc           collects garbage, which only samples show
+	//	requests     the first rank waits for requests, and the others for that one
+	//	fetching     the first rank works where it gets them, and the others wait for it
 	Kind string
 	US   float64 // mean microseconds per step that loses any
 	// OneIn is how many steps there are to each that loses time, 0 for one; Together says
@@ -51,7 +53,7 @@ func (w *HostCause) strikes(k int) bool {
 }
 
 // HostCauses are the kinds.
-var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc"}
+var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc", "requests", "fetching"}
 
 // blockedIn is the call of the system that a thread is off its CPU in, by the kind of the
 // cause.
@@ -95,11 +97,11 @@ func (r *rank) beginHost() {
 // lose makes the host lose time, all of which the GPUs are idle.
 func (r *rank) lose() {
 	w := &r.s.c.Why
-	if w.Kind == "" || !w.strikes(r.step.number) {
+	if w.Kind == "" || w.getting() || !w.strikes(r.step.number) {
 		return
 	}
 	chance := r.s.chance("why", r.index, r.step.number)
-	ns, bursts := int64(w.US*1e3*max(0.3, 1+0.2*chance.NormFloat64())), w.Bursts
+	ns, bursts := w.draw(chance), w.Bursts
 	if w.LongIn > 0 && r.step.number%w.LongIn == w.LongIn/2 {
 		ns, bursts = 10*ns, 1
 	}
@@ -129,6 +131,40 @@ func (r *rank) lose() {
 		r.switches(start, neighbour, r.cpu, true)
 		r.switches(end, neighbour, r.cpu, false)
 		r.switches(end, 0, to, true)
+	}
+}
+
+// draw returns how much time a step loses, in ns.
+func (w *HostCause) draw(chance *rand.Rand) int64 {
+	return int64(w.US * 1e3 * max(0.3, 1+0.2*chance.NormFloat64()))
+}
+
+// getting tells whether time is lost where requests are got.
+func (w *HostCause) getting() bool { return w.Kind == "requests" || w.Kind == "fetching" }
+
+// messageNs is how long what the first rank sends is on its way to the others.
+const messageNs = 3000
+
+// loseGetting makes the hosts lose time where the first rank gets requests for all: it takes so long, and
+// the others wait for what it then sends.
+func (r *rank) loseGetting() {
+	w, start := &r.s.c.Why, r.now
+	switch {
+	case !w.strikes(r.step.number):
+		return
+	case r.index > 0:
+		r.now = max(r.now, r.s.sent+messageNs)
+	default:
+		r.now += w.draw(r.s.chance("why", r.index, r.step.number))
+		r.s.sent = r.now
+	}
+	r.true.Lost, r.lostFrom, r.lostTo = r.now-start, start, r.now
+	if r.off = (r.index > 0 || w.Kind == "requests") && r.now-start > 3*switchCost; r.off {
+		call := "epoll_wait"
+		if r.index > 0 {
+			call = "recvmsg"
+		}
+		r.blocked(call, start, r.now, r.cpu)
 	}
 }
 
@@ -179,7 +215,7 @@ func (r *rank) sample() {
 		return
 	}
 	chance := r.s.chance("samples", r.index, r.step.number)
-	off := blockedIn[r.s.c.Why.Kind] != "" || r.s.c.Why.Kind == "descheduled"
+	off := r.off || blockedIn[r.s.c.Why.Kind] != "" || r.s.c.Why.Kind == "descheduled"
 	calls := r.callsSince(r.sampled)
 	for {
 		distance := chance.ExpFloat64() * sampleOutside

@@ -17,19 +17,24 @@ type hostCause struct {
 	why     string // as gaps calls it, "" for what samples alone show
 	pattern string // of the first finding, "" for what is no fault of the host: a warning says it
 	says    string // words of the finding or warning
+	twin    string // of sim.HostCause: what is none of it, but takes as long
 }
 
 var hostCauses = []hostCause{
-	{"lock", "blocked:lock", gap.Serialize, "lock that another thread holds"},
-	{"gil", "blocked:wait", gap.GIL, ""},
-	{"descheduled", "descheduled", gap.Affinity, ""},
-	{"sleep", "blocked:sleep", gap.DeadWork, ""},
-	{"file", "blocked:file", gap.Hoist, "files"},
-	{"jit", "load", gap.JIT, ""},
-	{"profiler", "profiler", "", "profiler"},
-	{"queue", "queue_full", "", "full queue"},
-	{"gc", "", gap.GCManage, "samples"},
+	{"lock", "blocked:lock", gap.Serialize, "lock that another thread holds", "running"},
+	{"gil", "blocked:wait", gap.GIL, "", "running"},
+	{"descheduled", "descheduled", gap.Affinity, "", "running"},
+	{"sleep", "blocked:sleep", gap.DeadWork, "", "running"},
+	{"file", "blocked:file", gap.Hoist, "files", "running"},
+	{"jit", "load", gap.JIT, "", "running"},
+	{"profiler", "profiler", "", "profiler", "running"},
+	{"queue", "queue_full", "", "full queue", "running"},
+	{"gc", "", gap.GCManage, "samples", "running"},
+	{"requests", "blocked:io", gap.LowLoad, "for the rank that fetches them", "fetching"},
 }
+
+// collected is the one that only samples show.
+var collected = hostCause{kind: "gc", pattern: gap.GCManage}
 
 // whyRow is what was found of one cause.
 type whyRow struct {
@@ -53,7 +58,7 @@ func runWhy(w io.Writer, o options) error {
 		if err != nil {
 			return nil, err
 		}
-		without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed, 0)
+		without, _, err := whyRun(dir, sim.HostCause{Kind: c.twin, US: 700}, seed, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +138,7 @@ func runCollections(w io.Writer, o options) error {
 		if err != nil {
 			return nil, err
 		}
-		_, low, high := hostCauses[len(hostCauses)-1].time(rep)
+		_, low, high := collected.time(rep)
 		return func() {
 			r := &rows[i]
 			if r.runs++; high > low {
@@ -167,10 +172,13 @@ func whyRun(dir string, cause sim.HostCause, seed, steps int) (rep *gap.Report, 
 		return nil, 0, err
 	}
 	for _, r := range true.Ranks {
-		for k := range r.Steps[:len(r.Steps)-1] { // what the last one loses comes after the window
-			if s := &r.Steps[k]; s.Segment == r.Steps[len(r.Steps)-1].Segment {
-				truth += float64(s.Lost) / 1e3
-			}
+		n := len(r.Steps) - 1 // what the last one loses comes after the window
+		first := slices.IndexFunc(r.Steps, func(s sim.TrueStep) bool { return s.Segment == r.Steps[n].Segment })
+		if cause.Kind == "requests" || cause.Kind == "fetching" { // before its kernels, and the first one's before the window
+			first, n = first+1, n+1
+		}
+		for _, s := range r.Steps[first:n] {
+			truth += float64(s.Lost) / 1e3
 		}
 	}
 	path, err := writeTrace(dir, traces[0])
