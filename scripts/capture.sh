@@ -11,7 +11,7 @@
 #	--run             record; otherwise the plan is printed and nothing started
 #	-o, --output NAME the report, without extension (default: trace). A process
 #	                  that mpirun or srun started adds .rankN
-#	--engine NAME     trtllm, vllm, sglang or none; otherwise told by COMMAND
+#	--engine NAME     trtllm, vllm, sglang or none; otherwise that of COMMAND
 #	--for verdict     CUDA calls, kernels and NVTX ranges: little overhead (default)
 #	--for causes      also OS calls, the GIL, CPU samples and context switches:
 #	                  what the host did while the GPU waited. It slows the host;

@@ -32,7 +32,7 @@
 # and --profile TLLM_LINE_PROFILER_PATH and TLLM_LINE_PROFILER_FUNCTIONS, too. With
 # several ranks all of them would write to one file, and the last would win: put
 # $RANK_EXEC in front of what each rank runs (mpirun -n 4 $RANK_EXEC python serve.py),
-# which gives each its own path, by the rank that MPI, Slurm or torchrun tells.
+# which gives each its own path, by the rank that MPI, Slurm or torchrun states.
 #
 # Exit status: 0 done, or waiting for a change; 1 tests failed or a command did; 2 usage.
 set -euo pipefail

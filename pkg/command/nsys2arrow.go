@@ -12,7 +12,7 @@ var Nsys2arrow = cli.Command{
 	Summary: "read Nsight Systems exports as a stream of events",
 	Args:    "FILE...",
 	Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
-export, or a .nsys-rep (which takes nsys on PATH). Several files are several
+export, or a .nsys-rep (which needs nsys on PATH). Several files are several
 reports of one run: their ranks are numbered through, and their clocks are
 brought together by the session starts that they state. Reports that hold the
 same process one after the other (--capture-range-end=repeat) are parts of one

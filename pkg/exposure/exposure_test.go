@@ -111,6 +111,16 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// A range of the profiler or an operator is nothing that line_profiler takes.
+func TestTargetIsNoFunction(t *testing.T) {
+	for target, want := range map[string]string{"ProfilerStep##": "a range that is no function", "aten::mm": "a range that is no function", "Sampler.<locals>.f_2": "which is not in the profile"} {
+		_, _, remarks := weighed(t, `{"verdict": "YES", "aggregate_metrics": {"host_prep_perf_impact": 0.1}, "optimization_handoff": {"recommended_first_target": "`+target+`", "wall_time_per_step_us": 5000}}`)
+		if !strings.Contains(strings.Join(remarks, "\n"), target+", "+want) {
+			t.Errorf("%s: %q", target, remarks)
+		}
+	}
+}
+
 func TestNoEvidence(t *testing.T) {
 	for _, bad := range []string{"", "[]", "{}", "null", "7", `{"idle": []}`, `{"idle": {"causes": 3}}`, "Timer unit: 1e-06 s"} {
 		if _, err := exposure.Read(strings.NewReader(bad)); err == nil {

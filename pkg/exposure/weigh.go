@@ -209,6 +209,9 @@ func (t *Trace) expose(h *hotspot.Hotspot, f *function) {
 // callClasses are the first targets that are no functions but classes of calls.
 var callClasses = []string{"launch", "graph_launch", "sync", "memop", "alloc", "api", "gil", "gc"}
 
+// dotted is the name of a function of Python.
+var dotted = regexp.MustCompile(`^[\pL\pN_.<>]+$`)
+
 // remarks are what the trace says of the whole.
 func (t *Trace) remarks(rep *hotspot.Report, profiled bool) (remarks []string) {
 	switch t.Verdict {
@@ -223,6 +226,8 @@ func (t *Trace) remarks(rep *hotspot.Report, profiled bool) (remarks []string) {
 		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s.", t.FirstTarget))
 	case slices.Contains(callClasses, t.FirstTarget):
 		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s: what the CPU does in those calls, which no line of Python shows as such.", t.FirstTarget))
+	case !dotted.MatchString(t.FirstTarget):
+		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s, a range that is no function: profile what runs in it next.", t.FirstTarget))
 	default:
 		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s, which is not in the profile: profile it next.", t.FirstTarget))
 	}

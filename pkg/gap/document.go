@@ -154,6 +154,10 @@ func (rep *Report) idle(s *report.Section) {
 func (rep *Report) idlePhases(s *report.Section) {
 	i := &rep.Idle
 	for _, ph := range i.Phases {
+		if len(i.Phases) == 1 && ph.WindowUs == i.WindowUs && ph.TotalUs == i.TotalUs { // the table of idle again
+			s.Say("All of the %s is %d %s.", scopeNames[i.Window], ph.Steps, scopeNames[ph.Phase])
+			break
+		}
 		causes(s.Table(fmt.Sprintf("In the %d %s: idle %s of %s", ph.Steps, scopeNames[ph.Phase], report.Micros(ph.TotalUs), report.Micros(ph.WindowUs)),
 			causeColumns...), ph.Causes)
 	}

@@ -72,7 +72,7 @@ func TestSites(t *testing.T) {
 	}
 	for _, want := range []string{
 		"of the benchmark window: ", "is `sync`: 100.0 % of that in `cudaDeviceSynchronize`, in `sample`.", "| `sync`   | `cudaDeviceSynchronize` |",
-		"In the 20 generation steps: ",
+		"All of the benchmark window is 20 generation steps.",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is not in\n%s", want, page.String())

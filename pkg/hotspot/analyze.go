@@ -24,7 +24,7 @@ const thin = 100
 // Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
 // one run, of which for each function the longest counts, or parts of it (see Options).
 func Analyze(profiles []*lineprof.Profile, o Options) *Report {
-	r := &Report{Profiles: []Profile{}, Functions: []Function{}, Hotspots: []Hotspot{}, DrillDown: []DrillDown{}, Warnings: warnings(profiles)}
+	r := &Report{Profiles: []Profile{}, Functions: []Function{}, Hotspots: []Hotspot{}, DrillDown: []DrillDown{}, Warnings: warnings(profiles), ranks: len(profiles) > 1 && !o.Sum}
 	fns := merge(profiles, o.Sum)
 	for i, f := range fns {
 		if i < maxBodies && f.Ns > 0 && len(f.Lines) > 0 {

@@ -93,13 +93,18 @@ func TestOnce(t *testing.T) {
 		line{1, 200_000, "    model = Block(cfg).to('cuda')"},
 		line{33, 10, "    for i, batch in enumerate(loader):"},
 		line{32, 48_000, "        torch.cuda.synchronize()"}))}, Options{Steps: 32})
+	if text := markdown(t, r); !strings.Contains(text, "ran once in all") || !strings.Contains(text, "Saves 100 ms to 180 ms once, ") || !strings.Contains(text, " per step, ") {
+		t.Error(text)
+	}
+}
+
+// markdown is a report as Markdown.
+func markdown(t *testing.T, r *Report) string {
 	var b bytes.Buffer
 	if err := report.Markdown(&b, r.Document(View{}), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); !strings.Contains(text, "ran once in all") || !strings.Contains(text, "Saves 100 ms to 180 ms once, ") || !strings.Contains(text, " per step, ") {
-		t.Error(text)
-	}
+	return b.String()
 }
 
 // TestOneCountsOnce: a line that calls a profiled function counts in it, and shares are
@@ -401,7 +406,14 @@ func TestRanks(t *testing.T) {
 	if g := r.Functions[1]; g.PerProfileUs[0] != nil {
 		t.Errorf("%+v", g)
 	}
+	const taken = "The profiles are taken for ranks of one run"
+	if page := markdown(t, r); !strings.Contains(page, taken) {
+		t.Error(page)
+	}
 	r = Analyze([]*lineprof.Profile{a, b}, Options{Sum: true})
+	if page := markdown(t, r); strings.Contains(page, taken) {
+		t.Error(page)
+	}
 	if f := r.Functions[0]; f.TotalUs != 4000 || f.Hits != 20 || a.Functions[0].Ns != 1_000_000 {
 		t.Errorf("%+v", f)
 	}
@@ -428,9 +440,8 @@ func TestWithoutLines(t *testing.T) {
 	if len(r.Hotspots) != 2 || r.Hotspots[0].Type != Compute || r.Hotspots[0].Confidence != "low" || len(r.Warnings) != 1 {
 		t.Errorf("%+v %q", r.Hotspots, r.Warnings)
 	}
-	var page bytes.Buffer
-	if err := report.Markdown(&page, r.Document(View{}), report.Options{}); err != nil || !strings.HasPrefix(page.String(), "# Most time in `x.py:2`: why cannot be told without its source\n") {
-		t.Error(err, page.String())
+	if page := markdown(t, r); !strings.HasPrefix(page, "# Most time in `x.py:2`: why cannot be told without its source\n") {
+		t.Error(page)
 	}
 	if r := Analyze(nil, Options{}); len(r.Hotspots) != 0 || r.Functions == nil {
 		t.Errorf("%+v", r)

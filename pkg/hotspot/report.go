@@ -24,6 +24,8 @@ type Report struct {
 	ProfiledNs int64    `json:"-"`           // time of the functions that no profiled function calls
 	TotalUs    float64  `json:"profiled_us"` // the same in us
 	Warnings   []string `json:"warnings"`    // what cannot be trusted, sentences
+
+	ranks bool // the profiles are taken for ranks of one run
 }
 
 // Profile is one input.
