@@ -2,17 +2,19 @@ package kineto
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/event"
 )
 
 // counts are what loaders count, each for itself.
 type counts struct {
-	rows    [noCategory]int64
-	classes [event.MaxClasses]int64
-	broken  int64 // events that are objects, but no events
-	untimed int64 // events without usable times
-	fine    int64 // times with a part of a microsecond
+	rows     [noCategory]int64
+	classes  [event.MaxClasses]int64
+	elements int64 // of the array of events, those that are objects
+	broken   int64 // events that are objects, but no events
+	untimed  int64 // events without usable times
+	fine     int64 // times with a part of a microsecond
 
 	first       int64             // the earliest start, never where there are no rows
 	last        int64             // the latest start, none likewise
@@ -25,6 +27,48 @@ type counts struct {
 	markers     []row             // ranges that may mark a forward step
 	sample      sample            // of GPU rows
 	foreign     int64             // events of accelerators that are not read
+	shape       shape             // of the elements of the array of events
+}
+
+// shape is which of the keys that every event of a trace has any element has, and whether one
+// has all of them. An array of objects is a trace by nothing else.
+type shape struct{ ph, ts, name, event bool }
+
+// see adds what an element has.
+func (s *shape) see(f *fields) {
+	if s.event { // Fast path: all but the first.
+		return
+	}
+	ph, ts, name := isString(f.ph), f.ts != nil, isString(f.name)
+	s.ph, s.ts, s.name, s.event = s.ph || ph, s.ts || ts, s.name || name, ph && ts && name
+}
+
+// add adds what another loader saw.
+func (s *shape) add(t *shape) {
+	s.ph, s.ts, s.name, s.event = s.ph || t.ph, s.ts || t.ts, s.name || t.name, s.event || t.event
+}
+
+// isString tells whether a value is a string.
+func isString(value []byte) bool { return len(value) > 1 && value[0] == '"' }
+
+// missing is what of an event no element has, "" where one is an event.
+func (s *shape) missing() string {
+	var lacks []string
+	for _, key := range []struct {
+		name string
+		seen bool
+	}{{"ph", s.ph}, {"ts", s.ts}, {"name", s.name}} {
+		if !key.seen {
+			lacks = append(lacks, key.name)
+		}
+	}
+	switch {
+	case s.event:
+		return ""
+	case len(lacks) == 0:
+		return "ph, ts and name at once"
+	}
+	return strings.Join(lacks, " or ")
 }
 
 const never = int64(1<<63 - 1)
@@ -135,6 +179,7 @@ func (c *counts) add(d *counts) {
 	for i, n := range d.classes {
 		c.classes[i] += n
 	}
+	c.elements += d.elements
 	c.broken += d.broken
 	c.untimed += d.untimed
 	c.fine += d.fine
@@ -150,6 +195,7 @@ func (c *counts) add(d *counts) {
 	}
 	c.markers = append(c.markers, d.markers...)
 	c.foreign += d.foreign
+	c.shape.add(&d.shape)
 	c.sample.shift = max(c.sample.shift, d.sample.shift)
 	for _, key := range d.sample.keys {
 		c.sample.add(key)

@@ -11,6 +11,7 @@ import (
 // header is what the document says besides its events.
 type header struct {
 	events bool  // there is an array of them
+	named  bool  // the document calls it traceEvents
 	base   int64 // ns since 1970 that times are relative to
 	based  bool  // it says so
 	rank   int32 // of the process among those of its run

@@ -252,7 +252,7 @@ func TestHuge(t *testing.T) {
 		t.Error(got.rows, got.err)
 	}
 	for _, text := range []string{"{}", "[]", "{", "5", `"x"`, `{"a": 1}`, `{"traceEvents": 5}`, `{"traceEvents": {}}`, "\x1f\x8b", "\x1f\x8bxxxxxxxxxxxxx"} {
-		if got := readBytes(t, []byte(text), Options{}); got.err == nil && text != "[]" {
+		if got := readBytes(t, []byte(text), Options{}); got.err == nil {
 			t.Errorf("%q is a trace", text)
 		}
 	}

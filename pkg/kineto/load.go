@@ -68,10 +68,15 @@ func (d *document) check(opt *Options) error {
 	switch {
 	case d.empty:
 		return problem(d.path, "no text in it", "write it again; the profiler writes it when it stops")
-	case !d.head.events && d.cut:
+	case d.cut && (!d.head.events || d.counts.elements == 0):
 		return problem(d.path, "file is truncated before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
 	case !d.head.events:
 		return problem(d.path, "JSON, but no trace: it has no traceEvents", giveTrace)
+	case d.counts.elements+d.skipped == 0 && d.head.named: // it says itself that it is a trace
+	case d.counts.elements+d.skipped == 0:
+		return problem(d.path, "JSON, but no trace: an empty array", giveTrace)
+	case !d.counts.shape.event:
+		return problem(d.path, "JSON, but no trace: no element of its array has "+d.counts.shape.missing(), giveTrace)
 	case merged:
 		return problem(d.path, "it holds the calls of several processes, which number their launches alike", "give the trace of each rank, as the profiler wrote it: of merged ones nobody can tell which call launched what")
 	case d.cut && !opt.Partial:
@@ -205,6 +210,8 @@ func (l *loader) block(b *block) {
 			l.counts.broken++
 			continue
 		}
+		l.counts.elements++
+		l.counts.shape.see(&l.fields)
 		l.event(b.number*maxEvents + uint32(i))
 	}
 	if cap(b.buf) < 4*blockSize {

@@ -195,7 +195,7 @@ func (s *splitter) member(emit func(*block) error) error {
 		return io.ErrUnexpectedEOF
 	case key == "traceEvents" && c == '[':
 		s.pos++
-		s.head.events = true
+		s.head.named = true
 		return s.events(emit)
 	}
 	if v, err = s.value(maxHeader); err != nil {

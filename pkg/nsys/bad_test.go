@@ -166,7 +166,12 @@ func TestNvprof(t *testing.T) {
 	for sql, want := range map[string]string{
 		`CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "end" INTEGER)`: "nvprof",
 		`CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INTEGER, "end" INTEGER, name INTEGER)`:                                          "nvprof",
-		`CREATE TABLE StringTable (a); CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)`:                                                "",
+		// As nvprof writes it: the kernel table of nsys is there, and empty.
+		`CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "end" INTEGER);
+			CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "end" INTEGER); CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, "end" INTEGER);
+			CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INTEGER, "end" INTEGER, name INTEGER);
+			INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES (1, 2, 3)`: "nvprof",
+		`CREATE TABLE StringTable (a); CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)`: "",
 	} {
 		path := database(t, sql)
 		err := tryRead(path)

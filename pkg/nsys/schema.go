@@ -194,9 +194,15 @@ func isExport(columns map[string][]string) bool {
 	return false
 }
 
-// isNvprof tells whether a database is one of nvprof, which has tables of the
-// same names for calls and copies, and others for strings and kernels.
+// nvprofTables are tables that databases of nvprof have, with or without rows, and exports
+// have not.
+var nvprofTables = []string{"StringTable", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"}
+
+// isNvprof tells whether a database is one of nvprof: it has both of nvprof's tables, or one
+// of them and not that of the strings which every export has. Tables of calls, copies and
+// kernels say nothing, as nvprof makes those of the same names, too, most of them empty.
 func isNvprof(columns map[string][]string) bool {
 	has := func(name string) bool { _, ok := columns[name]; return ok }
-	return (has("StringTable") || has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL")) && !has(stringsTable) && !has(kernelTable)
+	both := has(nvprofTables[0]) && has(nvprofTables[1])
+	return both || (has(nvprofTables[0]) || has(nvprofTables[1])) && !has(stringsTable)
 }
