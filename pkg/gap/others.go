@@ -145,7 +145,7 @@ func (t *cpuTime) until(at int64) int64 {
 // meanwhile says which threads of other processes ran while launching threads of ranks
 // waited.
 func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
-	if len(o.threads) == 0 {
+	if len(o.threads) == 0 || len(views) == 0 {
 		return nil
 	}
 	gpus := 0
