@@ -62,6 +62,9 @@ type Command struct {
 	Examples []string
 	// Flags are those of the command, in the order of the manual.
 	Flags []Flag
+	// Foreign are flags of other programs that people give this one, without dashes, each
+	// with the advice what does the same here.
+	Foreign map[string]string
 	// Run does the work and returns the exit status, which is StatusTrouble
 	// where there is an error.
 	Run func(*Call) (int, error)
@@ -129,6 +132,31 @@ func limitMemory() {
 
 // LimitMemory sets how many bytes the garbage collector lets the process have.
 func LimitMemory(size int64) { debug.SetMemoryLimit(size + int64(len(ballast))) }
+
+// Upstream is the error that the filter before this one in a pipe failed, which has said
+// why: it is one line, without a hint, and no line at all where Quiet.
+type Upstream struct {
+	Err   error
+	Quiet bool // a filter after this one will notice, too
+}
+
+func (e *Upstream) Error() string { return e.Err.Error() }
+func (e *Upstream) Unwrap() error { return e.Err }
+
+// FromPipe tells whether standard input is a pipe.
+func (c *Call) FromPipe() bool { return isPipe(c.Stdin) }
+
+// ToPipe tells whether standard output is a pipe, which is where the output goes.
+func (c *Call) ToPipe() bool { return c.OutputPath() == "" && isPipe(c.Stdout) }
+
+func isPipe(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
 
 // Main runs a command as the process and returns its exit status.
 func Main(cmd *Command) int {
@@ -238,6 +266,12 @@ func (c *Call) Log(text string) {
 func (c *Call) complain(err error) {
 	outfile.Settle()
 	text := err.Error()
+	if before := (*Upstream)(nil); errors.As(err, &before) {
+		if !before.Quiet {
+			c.Log("no output: " + text + " (the filter before this one failed or was killed)")
+		}
+		return
+	}
 	var file *fs.PathError
 	if errors.As(err, &file) { // without the name of the system call
 		text = strings.Replace(text, file.Error(), file.Path+": "+file.Err.Error(), 1)
@@ -248,6 +282,8 @@ func (c *Call) complain(err error) {
 	switch {
 	case errors.As(err, &advice) && advice.Hint() != "":
 		hint = advice.Hint()
+	case file != nil && strings.Contains(file.Path, "://"):
+		hint = "files are read from disk: download it first, with curl -O, aws s3 cp or the like"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
 		hint = "check the name"
 	case errors.Is(err, fs.ErrPermission):

@@ -253,14 +253,21 @@ func arrange(cmd *Command, name string, args []string) ([]string, error) {
 	return append(append(flags, "--"), files...), nil
 }
 
-// didYouMean asks whether the flag that is most like one that there is not was meant, and
-// says that flags have two dashes to whoever gave a word one.
+// didYouMean says what does here what a flag of another program does, asks whether the value
+// of a flag or the flag that is most like one that there is not was meant, and says that
+// flags have two dashes to whoever gave a word one.
 func (cmd *Command) didYouMean(flag string) string {
+	word := strings.TrimLeft(flag, "-")
+	if advice := cmd.Foreign[word]; advice != "" {
+		return advice + "; "
+	}
 	var names []string
 	for _, f := range cmd.allFlags() {
+		if strings.HasPrefix(flag, "--") && slices.Contains(f.Values, word) {
+			return "did you mean --" + f.Name + " " + word + "? "
+		}
 		names = append(names, f.Name)
 	}
-	word := strings.TrimLeft(flag, "-")
 	if name := closest(word, names); name != "" {
 		return "did you mean --" + name + "? "
 	}

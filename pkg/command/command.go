@@ -27,6 +27,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/timeline"
+	"github.com/hostbound/hostbound/pkg/wire"
 )
 
 // All are the commands, in the order of the pipe.
@@ -84,8 +85,17 @@ func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 			return 0, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
 		}
 		status, err = run(c)
-		return status, c.advise(err)
+		return status, c.advise(c.upstream(err))
 	}
+}
+
+// upstream is the error of an input that was cut short, of a pipe that of the filter before
+// this one. Filters that pass a stream on leave it to the last one to say so.
+func (c *Context) upstream(err error) error {
+	if errors.Is(err, wire.ErrCut) && c.FromPipe() && fromStdin(c.arguments()) {
+		return &cli.Upstream{Err: err, Quiet: c.format == formatArrow && c.ToPipe()}
+	}
+	return err
 }
 
 // advise adds to the error that no steps can be identified what this command, or else

@@ -46,8 +46,9 @@ runs: give --baseline and --target once for each.`,
 		"diff v1.sqlite v2.sqlite --flame idle.pb.gz && go tool pprof -http : -diff_base idle.baseline.pb.gz idle.pb.gz",
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
-	Flags: slices.Concat(diffFlags, baselineFlags, isolateFlags, selectFlags),
-	Run:   body((*Context).diff),
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(diffFlags, baselineFlags, isolateFlags, selectFlags),
+	Run:     body((*Context).diff),
 }
 
 // statusFound is the exit status of diff where a --fail-on condition is met.

@@ -44,8 +44,9 @@ Without --report all of it is one page, the most important first.`,
 		"gaps trace.sqlite --perfetto worst.pftrace",
 		"gaps trace.sqlite --flame idle.pb.gz && go tool pprof -http : idle.pb.gz",
 	},
-	Flags: slices.Concat(gapsFlags, isolateFlags, selectFlags),
-	Run:   Body((*Context).gaps),
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(gapsFlags, isolateFlags, selectFlags),
+	Run:     Body((*Context).gaps),
 }
 
 var gapsFlags = []cli.Flag{

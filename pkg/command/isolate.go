@@ -33,8 +33,9 @@ or where other ranks have forward-step ranges, for these.`,
 		"isolate --by nvtx trace.sqlite --format csv | grep ^step",
 		"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
 	},
-	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
-	Run:   Body(func(c *Context) error { return c.annotate(source.Raw, c.Isolate) }),
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
+	Run:     Body(func(c *Context) error { return c.annotate(source.Raw, c.Isolate) }),
 }
 
 // annotate passes on events of a stage with what one filter adds to them: rows, or

@@ -42,7 +42,8 @@ do not follow from those of the parts and are null.`,
 		"metrics --merge rank*.metrics.arrows | verdict",
 		"metrics --runs nightly/*.metrics.arrows -o runs.parquet",
 	},
-	Flags: slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag}, isolateFlags, selectFlags),
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag}, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
 		if c.Bool("runs") {
 			t, err := c.manyRuns()

@@ -28,7 +28,7 @@ var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
 // choiceFlags leave rows out.
 var choiceFlags = []cli.Flag{
 	{Name: "rank", List: true, Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
-	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time with its unit such as 1.5s", Group: choosingRows},
+	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time such as 1500ms or 1.5 (seconds)", Group: choosingRows},
 	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
 	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all kinds", Group: choosingRows},
 }
@@ -137,8 +137,10 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 		}
 	} else if d, err := time.ParseDuration(text); err == nil {
 		end, isStep = int64(d), false
+	} else if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < math.MaxInt64/1e9 {
+		end, isStep = int64(math.Round(s*1e9)), false
 	} else {
-		return cli.Misuse("--"+name+" "+text+" is neither the number of a step nor a time", "a time has a unit: 1500ms, 1.5s, 2m")
+		return cli.Misuse("--"+name+" "+text+" is neither the number of a step nor a time", "a time is 1.5 (seconds), 1500ms or 2m")
 	}
 	r := &s.Time
 	if isStep {

@@ -47,7 +47,8 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 		"verdict tonight.sqlite --history runs.parquet --fail-worse",
 		"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
 	},
-	Flags: slices.Concat(verdictFlags, historyFlags, isolateFlags, metricsFlags, selectFlags),
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(verdictFlags, historyFlags, isolateFlags, metricsFlags, selectFlags),
 	Run: body(func(c *Context) (int, error) {
 		r, err := c.Verdict()
 		if err != nil {

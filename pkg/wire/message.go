@@ -356,6 +356,7 @@ func rows(n int64) string {
 func notArrow(head []byte) error {
 	const msg = "not an Arrow IPC stream: "
 	const advice = "filters read what nsys2arrow and the filters after it write"
+	const ended = "; a report (of gaps, diff, verdict, hotspots) ends a pipe: give this command the trace itself"
 	const byName = "give its name as an argument"
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
 	switch {
@@ -366,12 +367,12 @@ func notArrow(head []byte) error {
 	case bytes.HasPrefix(head, []byte("SQLite")):
 		return &event.Error{Msg: msg + "it is an SQLite database, which cannot be read front to back", Advice: byName}
 	case bytes.HasPrefix(trimmed, []byte("{")), bytes.HasPrefix(trimmed, []byte("[")):
-		return &event.Error{Msg: msg + "it looks like JSON", Advice: "give a trace of PyTorch's profiler by its name; " + advice}
+		return &event.Error{Msg: msg + "it looks like JSON", Advice: "give a trace of PyTorch's profiler by its name; " + advice + ended}
 	}
 	for _, b := range head {
 		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b >= 0x7f {
 			return &event.Error{Msg: fmt.Sprintf("%sit begins with the bytes % x", msg, head), Advice: advice}
 		}
 	}
-	return &event.Error{Msg: msg + "it looks like text", Advice: advice}
+	return &event.Error{Msg: msg + "it looks like text", Advice: advice + ended}
 }
