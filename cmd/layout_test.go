@@ -14,7 +14,7 @@ const module = "github.com/hostbound/hostbound/"
 
 // doors are the only packages that import a heavy dependency.
 var doors = map[string][]string{
-	"modernc.org/":                     {"pkg/sqlite"},
+	"modernc.org/":                     {"pkg/sqlite", "pkg/testkit/sqlitefile"},
 	"github.com/apache/arrow/":         {"pkg/wire"},
 	"github.com/parquet-go/":           {"pkg/parquet", "pkg/sim"}, // sim writes with the library what parquet reads
 	"github.com/urfave/cli/":           {"pkg/cli"},
@@ -32,7 +32,7 @@ var doors = map[string][]string{
 const everything = "*"
 
 // forTests are the packages that no command is made of.
-var forTests = []string{"pkg/event/eventtest", "pkg/gentrace", "pkg/sim", "pkg/testrun"}
+var forTests = []string{"pkg/event/eventtest", "pkg/gentrace", "pkg/sim", "pkg/testkit/sqlitefile", "pkg/testrun"}
 
 // below lists for each package of ours those that it may import. Imports point
 // down: a package may name only packages above its own line.
@@ -91,7 +91,8 @@ var below = []struct {
 	{"pkg/exposure", []string{"pkg/hotspot", "pkg/lineprof"}},
 	{"pkg/round", []string{"pkg/hotspot", "pkg/lineprof", "pkg/report", "pkg/stat", "pkg/table"}},
 	// test data
-	{"pkg/sim", []string{"pkg/sqlite"}},
+	{"pkg/testkit/sqlitefile", nil},
+	{"pkg/sim", []string{"pkg/testkit/sqlitefile"}},
 	// what joins the formats, what every command has, and what joins it all: a new
 	// source is one file in pkg/source, a new command one in pkg/command
 	{"pkg/source", []string{"pkg/checkpoint", "pkg/event", "pkg/kineto", "pkg/nsys", "pkg/table", "pkg/wire"}},

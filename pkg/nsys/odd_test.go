@@ -9,14 +9,14 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/spill"
-	"github.com/hostbound/hostbound/pkg/sqlite"
+	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 
 // database makes an SQLite file of statements.
 func database(t testing.TB, sql string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.sqlite")
-	w, err := sqlite.Create(path)
+	w, err := sqlitefile.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

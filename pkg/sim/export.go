@@ -36,7 +36,7 @@ type rowSink interface {
 
 // exportSink takes the tables of one export.
 type exportSink interface {
-	add(name string, columns []column, rows int) rowSink
+	add(name string, columns []column) rowSink
 }
 
 // exporter writes one trace to one sink. The first error is kept and ends the
@@ -100,7 +100,7 @@ func (e *exporter) open(t table, rows int) *target {
 	if len(columns) == 0 {
 		return nil
 	}
-	return &target{rowSink: e.sink.add(t.name, columns, rows), at: at, e: e}
+	return &target{rowSink: e.sink.add(t.name, columns), at: at, e: e}
 }
 
 // col is where a column is, -1 if the table lacks it.

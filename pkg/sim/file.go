@@ -8,24 +8,17 @@ import (
 
 	"github.com/google/renameio/v2"
 
-	"github.com/hostbound/hostbound/pkg/sqlite"
+	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 
 // sqliteSink writes the tables into one SQLite file.
-type sqliteSink struct{ w *sqlite.Writer }
-
-// bulkRows is from how many rows on a table is written past SQLite.
-const bulkRows = 50_000
+type sqliteSink struct{ w *sqlitefile.Writer }
 
 // add begins a table. Its error is that of Close.
-func (s sqliteSink) add(name string, columns []column, rows int) rowSink {
-	lines, keyed := make([]string, len(columns)), false
+func (s sqliteSink) add(name string, columns []column) rowSink {
+	lines := make([]string, len(columns))
 	for i, c := range columns {
 		lines[i] = c.ddl()
-		keyed = keyed || c.key
-	}
-	if rows >= bulkRows && !keyed {
-		return s.w.Bulk(name, lines)
 	}
 	return s.w.Table(name, lines)
 }
@@ -40,7 +33,7 @@ func (t *Trace) WriteSQLite(path string, opt Options) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	defer out.Cleanup()
-	w, err := sqlite.Create(out.Name())
+	w, err := sqlitefile.Create(out.Name())
 	if err != nil {
 		return err
 	}

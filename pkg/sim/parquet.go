@@ -20,7 +20,7 @@ type parquetSink struct {
 }
 
 // add begins a table in a file of its own. Its error is that of Step, and of close.
-func (s *parquetSink) add(name string, columns []column, _ int) rowSink {
+func (s *parquetSink) add(name string, columns []column) rowSink {
 	t := &parquetTable{row: make(parquet.Row, len(columns)), columns: columns}
 	s.tables = append(s.tables, t)
 	for i := range columns {

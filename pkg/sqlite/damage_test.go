@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/binary"
 	"errors"
+	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ var damageColumns = []Column{{Name: "a", Type: Int}, {Name: "b", Type: Text}, {N
 // fragile returns the bytes of a database with three levels of pages, long rows
 // and rows that were deleted.
 func fragile(t testing.TB, rows int64) []byte {
-	data, err := os.ReadFile(build(t, "PRAGMA page_size=512", func(w *Writer) {
+	data, err := os.ReadFile(build(t, "PRAGMA page_size=512", func(w *sqlitefile.Writer) {
 		in := w.Table("t", []string{"a INTEGER", "b TEXT", "c INTEGER", "d TEXT"})
 		for i := range rows {
 			in.Int(0, i<<(i%63))
@@ -206,7 +207,7 @@ func TestDamageKinds(t *testing.T) {
 // TestDamagedCircle wants an end to a tree whose pages come again and again,
 // where no row id tells.
 func TestDamagedCircle(t *testing.T) {
-	path := build(t, "PRAGMA page_size=512", func(w *Writer) {
+	path := build(t, "PRAGMA page_size=512", func(w *sqlitefile.Writer) {
 		in := w.Table("t", []string{"a INTEGER", "b TEXT", "c INTEGER"})
 		for i := range int64(60) {
 			in.Int(0, i<<40)
@@ -244,7 +245,7 @@ func TestDamagedCircle(t *testing.T) {
 
 // TestDamagedOverflow wants a row that is wrong where it leaves its page.
 func TestDamagedOverflow(t *testing.T) {
-	path := build(t, "PRAGMA page_size=512", func(w *Writer) {
+	path := build(t, "PRAGMA page_size=512", func(w *sqlitefile.Writer) {
 		w.Exec("CREATE TABLE t (a INT, b TEXT, c INT)")
 		w.Exec("INSERT INTO t VALUES (1, '" + strings.Repeat("x", 5000) + "', 2)")
 	})

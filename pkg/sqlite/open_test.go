@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/binary"
 	"errors"
+	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 
 // tiny returns the bytes of a small database.
 func tiny(t testing.TB) []byte {
-	data, err := os.ReadFile(build(t, "PRAGMA page_size=512", func(w *Writer) {
+	data, err := os.ReadFile(build(t, "PRAGMA page_size=512", func(w *sqlitefile.Writer) {
 		in := w.Table("t", []string{"a INTEGER", "b TEXT"})
 		for i := range int64(100) {
 			in.Int(0, i<<i)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/binary"
 	"fmt"
+	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -19,10 +20,19 @@ const lowest, highest = math.MinInt64, math.MaxInt64
 
 // build makes a database of what fill writes, with the pragmas that must come
 // before the first page is written.
-func build(t testing.TB, pragmas string, fill func(w *Writer)) string {
+func build(t testing.TB, pragmas string, fill func(w *sqlitefile.Writer)) string {
+	t.Helper()
+	return buildReserved(t, pragmas, 0, fill)
+}
+
+// buildReserved keeps bytes free at the end of each page.
+func buildReserved(t testing.TB, pragmas string, bytes int32, fill func(w *sqlitefile.Writer)) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.sqlite")
-	w, err := Create(path)
+	if bytes > 0 {
+		reserve(t, path, pragmas, bytes)
+	}
+	w, err := sqlitefile.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,14 +44,33 @@ func build(t testing.TB, pragmas string, fill func(w *Writer)) string {
 	return path
 }
 
-// reserve has a new database keep bytes free at the end of each page.
-func (w *Writer) reserve(bytes int32) {
-	name, _ := libc.CString("main")
-	defer libc.Xfree(w.tls, name)
-	slot := w.tls.Alloc(8)
-	defer w.tls.Free(8)
-	*(*int32)(pointer(slot)) = bytes
-	sqlite3.Xsqlite3_file_control(w.tls, w.db, name, sqlite3.SQLITE_FCNTL_RESERVE_BYTES, slot)
+// reserve makes an empty database whose pages keep bytes free at their end, which no SQL asks for.
+func reserve(t testing.TB, path, pragmas string, bytes int32) {
+	t.Helper()
+	tls := libc.NewTLS()
+	defer tls.Close()
+	slot := tls.Alloc(16)
+	defer tls.Free(16)
+	cstring := func(s string) uintptr {
+		at, err := libc.CString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { libc.Xfree(nil, at) })
+		return at
+	}
+	check := func(rc int32) {
+		if rc != sqlite3.SQLITE_OK {
+			t.Fatalf("SQLite code %d", rc)
+		}
+	}
+	check(sqlite3.Xsqlite3_open(tls, cstring(path), slot))
+	db := *(*uintptr)(pointer(slot))
+	*(*int32)(pointer(slot + 8)) = bytes
+	check(sqlite3.Xsqlite3_exec(tls, db, cstring(pragmas), 0, 0, 0))
+	check(sqlite3.Xsqlite3_file_control(tls, db, cstring("main"), sqlite3.SQLITE_FCNTL_RESERVE_BYTES, slot+8))
+	check(sqlite3.Xsqlite3_exec(tls, db, cstring("CREATE TABLE gone (a); DROP TABLE gone"), 0, 0, 0))
+	check(sqlite3.Xsqlite3_close(tls, db))
 }
 
 // chunks collects what a scan hands out, each block as a text.
@@ -131,7 +160,7 @@ var declared = []string{"", "INTEGER", "INT", "TEXT", "BLOB", "REAL", "NUMERIC",
 	"FLOATING POINT", "INTEGER NOT NULL DEFAULT 7", "TEXT DEFAULT 'd'", "INT DEFAULT NULL"}
 
 // randomTable makes table t, and with it all that SQLite does to a tree.
-func randomTable(r *rand.Rand, w *Writer) (columns int) {
+func randomTable(r *rand.Rand, w *sqlitefile.Writer) (columns int) {
 	n := 1 + r.IntN(12)
 	if r.IntN(10) == 0 {
 		n = 150 // a header of more than 127 bytes
@@ -216,10 +245,11 @@ func compareRandom(t *testing.T, seed uint64) (decoded, left int) {
 		pragmas += "; PRAGMA encoding='UTF-16'"
 	}
 	columns := 0
-	path := build(t, pragmas, func(w *Writer) {
-		if r.IntN(3) == 0 {
-			w.reserve(int32(r.IntN(33)))
-		}
+	reserved := int32(0)
+	if r.IntN(3) == 0 {
+		reserved = int32(r.IntN(33))
+	}
+	path := buildReserved(t, pragmas, reserved, func(w *sqlitefile.Writer) {
 		columns = randomTable(r, w)
 	})
 	db, err := Open(path)
@@ -256,7 +286,7 @@ func compareRandom(t *testing.T, seed uint64) (decoded, left int) {
 
 // TestWhoReads wants the decoder to keep from what it does not do.
 func TestWhoReads(t *testing.T) {
-	path := build(t, "", func(w *Writer) {
+	path := build(t, "", func(w *sqlitefile.Writer) {
 		w.Exec(`CREATE TABLE plain (id INTEGER PRIMARY KEY, a INT, b TEXT, r REAL, p INT DEFAULT 3, q INT DEFAULT NULL);
 			CREATE TABLE "odd 'name" ("a ""b" INT, rowid INT, oid INT);
 			CREATE TABLE keyed (id INTEGER PRIMARY KEY DESC, a INT);
@@ -316,7 +346,7 @@ func TestWhoReads(t *testing.T) {
 // TestBlockBorders wants blocks and leaves of all sizes.
 func TestBlockBorders(t *testing.T) {
 	for _, n := range []int64{0, 1, 2, BlockRows - 1, BlockRows, BlockRows + 1, 2*BlockRows - 1, 2 * BlockRows, 2*BlockRows + 1} {
-		path := build(t, "", func(w *Writer) {
+		path := build(t, "", func(w *sqlitefile.Writer) {
 			in := w.Table("t", []string{"id INTEGER PRIMARY KEY", "a INT", "b TEXT"})
 			for i := range n {
 				in.Int(0, i)
@@ -352,8 +382,7 @@ func TestRowSizes(t *testing.T) {
 		reserved int32
 		from, to int // of what a text is longer than one or two pages
 	}{{512, 0, -260, 60}, {512, 32, -260, 60}, {1024, 7, -260, 60}, {65536, 0, -165, -155}, {65536, 0, -40, -20}} {
-		path := build(t, fmt.Sprintf("PRAGMA page_size=%d", c.page), func(w *Writer) {
-			w.reserve(c.reserved)
+		path := buildReserved(t, fmt.Sprintf("PRAGMA page_size=%d", c.page), c.reserved, func(w *sqlitefile.Writer) {
 			in := w.Table("t", []string{"a INT", "b TEXT", "c INT", "d BLOB", "e INT"})
 			for k := c.from; k <= c.to; k++ {
 				for i, text := range []int{c.page + k, 2*c.page + k, k - c.from} {
@@ -386,7 +415,7 @@ func TestRowSizes(t *testing.T) {
 
 // TestNestedScans wants a scan to be free to start another.
 func TestNestedScans(t *testing.T) {
-	path := build(t, "", func(w *Writer) { fillKernels(w, 10000) })
+	path := build(t, "", func(w *sqlitefile.Writer) { fillKernels(w, 10000) })
 	db, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -456,7 +485,7 @@ var kernelColumns = []Column{{Name: "c0", Type: Int}, {Name: "c1", Type: Int}, {
 
 // fillKernels makes a table like that of the kernels of an export: of a few
 // kinds of kernels with the same geometry each time.
-func fillKernels(w *Writer, rows int) {
+func fillKernels(w *sqlitefile.Writer, rows int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var kinds [8][15]int64
 	for i := range kinds {
@@ -468,7 +497,7 @@ func fillKernels(w *Writer, rows int) {
 }
 
 // fillMixed makes a table in which hardly any two rows have the same header.
-func fillMixed(w *Writer, rows int) {
+func fillMixed(w *sqlitefile.Writer, rows int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fillTable(w, rows, func() (geometry [15]int64) {
 		for c := range geometry {
@@ -478,7 +507,7 @@ func fillMixed(w *Writer, rows int) {
 	})
 }
 
-func fillTable(w *Writer, rows int, geometry func() [15]int64) {
+func fillTable(w *sqlitefile.Writer, rows int, geometry func() [15]int64) {
 	var columns []string
 	for i := range 28 {
 		columns = append(columns, fmt.Sprintf("c%d INTEGER", i))
@@ -508,11 +537,11 @@ func BenchmarkScan(b *testing.B) {
 	nothing := func(*Block) error { return nil }
 	for _, c := range []struct {
 		name   string
-		fill   func(*Writer, int)
+		fill   func(*sqlitefile.Writer, int)
 		sqlite bool
 	}{{"decoder", fillKernels, false}, {"sqlite", fillKernels, true}, {"decoder/mixed", fillMixed, false}, {"sqlite/mixed", fillMixed, true}} {
 		b.Run(c.name, func(b *testing.B) {
-			db, err := Open(build(b, "", func(w *Writer) { c.fill(w, rows) }))
+			db, err := Open(build(b, "", func(w *sqlitefile.Writer) { c.fill(w, rows) }))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -536,7 +565,7 @@ func BenchmarkScan(b *testing.B) {
 // may be wanted.
 func TestKeep(t *testing.T) {
 	const rows = 3 * BlockRows
-	db, err := Open(build(t, "PRAGMA page_size=512", func(w *Writer) {
+	db, err := Open(build(t, "PRAGMA page_size=512", func(w *sqlitefile.Writer) {
 		in := w.Table("t", []string{"b INTEGER", "a TEXT", "c INTEGER"})
 		for i := range int64(rows) {
 			in.Text(1, strings.Repeat("x", int(i%7)*int(i%13)*10)) // some in several pages
@@ -587,7 +616,7 @@ func TestHighHeader(t *testing.T) {
 		text += strings.Repeat(string(rune('a'+c)), width)
 	}
 	record += text
-	path := build(t, "PRAGMA page_size=4096", func(w *Writer) {
+	path := build(t, "PRAGMA page_size=4096", func(w *sqlitefile.Writer) {
 		w.Table("t", names)
 		w.Exec("INSERT INTO t VALUES (''" + strings.Repeat(", ''", columns-1) + ")")
 	})
@@ -596,7 +625,7 @@ func TestHighHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaf := data[4096:8192]
-	cell := append(appendVarint(nil, uint64(len(record))), 1)
+	cell := []byte{byte(len(record)>>7) | 0x80, byte(len(record) & 0x7f), 1} // length, of 128 to 16383, and row id
 	at := len(leaf) - len(cell) - len(record)
 	copy(leaf[at+copy(leaf[at:], cell):], record)
 	for _, place := range []int{leafHeader, 5} { // of the cell, and where cells begin

@@ -1,6 +1,6 @@
 // Package sqlite is the project's door to SQLite: it reads columns out of the
 // tables of a database file that nobody else writes to, a chunk of rows at a
-// time, and writes databases for tests.
+// time.
 //
 // # Two ways to read a table
 //
@@ -18,7 +18,7 @@
 //
 // page.go reads pages, cursor.go walks the tree of a table, record.go and
 // rows.go make rows of the leaves and overflow.go continues rows that do not fit
-// into one. bulk.go goes the other way, for the large tables of made-up exports. Every number from the file is checked before it is used: a damaged
+// into one. Every number from the file is checked before it is used: a damaged
 // file is an error, and at worst one that has lost rows without a trace, which
 // SQLite would not see either, as pages have no checksums.
 //

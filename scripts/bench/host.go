@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/hostbound/hostbound/pkg/sqlite"
+	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 
 // hostRows are how many rows about host threads a trace gets.
@@ -38,7 +38,7 @@ WITH RECURSIVE d(depth) AS (SELECT 0 UNION ALL SELECT depth + 1 FROM d WHERE dep
 // add adds the rows to a trace.
 func (h hostRows) add(trace string) error {
 	scratch := trace + ".scratch"
-	w, err := sqlite.Create(scratch)
+	w, err := sqlitefile.Create(scratch)
 	if err != nil {
 		return err
 	}
