@@ -15,6 +15,18 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
         profiler.step()
 `
 
+// TorchLoop is Torch for steps that serve no requests, of training for one: the schedule
+// itself marks them.
+const TorchLoop = `from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
+
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+             schedule=` + TorchSchedule + `,
+             on_trace_ready=tensorboard_trace_handler("traces", use_gzip=True)) as profiler:
+    for batch in YOUR_BATCHES:
+        YOUR_STEP(batch)
+        profiler.step()
+`
+
 // TorchSchedule is the schedule in Torch: fifty steps, after some in which the profiler starts.
 const TorchSchedule = `schedule(wait=10, warmup=5, active=50, repeat=1)`
 

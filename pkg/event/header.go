@@ -46,6 +46,27 @@ const (
 	SwitchesDeduced = "deduced" // they were made of calls of the system, and left out
 )
 
+// What a run does other than generating tokens: there are neither phases of its steps nor tokens.
+const (
+	Training  = "training"  // a backward pass or an optimizer was recorded
+	Diffusion = "diffusion" // steps of a diffusion model were, and no markers with numbers of requests
+)
+
+// WorkloadText says what a run does and by what that is known, "" for one that generates
+// tokens, or may.
+func WorkloadText(workload string) string {
+	switch workload {
+	case Training:
+		return "this is training: a backward pass or an optimizer was recorded"
+	case Diffusion:
+		return "this is a diffusion model: its ranges say so, and its steps generate no tokens"
+	}
+	return ""
+}
+
+// AMD is a platform: what records there is PyTorch's profiler or ROCm's, not Nsight Systems.
+const AMD = "amd"
+
 // Report describes one report of a profiler.
 type Report struct {
 	// File is the base name of the file.
@@ -77,6 +98,14 @@ type Report struct {
 	// StartOnly: the only forward step is the first after the profiler started, which
 	// holds what starting took, and is no evidence.
 	StartOnly bool `json:"start_only,omitempty"`
+	// Workload is Training or Diffusion, by what its rows are, "" for what generates tokens,
+	// or may: no row says otherwise, or the writer did not look.
+	Workload string `json:"workload,omitempty"`
+	// Platform is AMD where the GPUs are AMD's, "" for all others, and where it is not known.
+	Platform string `json:"platform,omitempty"`
+	// PythonFunctions is how many calls of Python functions were recorded that are not among
+	// the rows, because nobody asked for them.
+	PythonFunctions int64 `json:"python_functions,omitempty"`
 	// LostCalls: the profiler said that it may have lost calls of the system's libraries.
 	LostCalls bool `json:"lost_os_calls,omitempty"`
 	// NoSwitches says why nothing is known of when threads were on a CPU:

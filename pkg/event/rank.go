@@ -184,6 +184,34 @@ func (h *Header) StartOnly() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.StartOnly })
 }
 
+// Workload is what the run does other than generating tokens, by any of its reports: Training,
+// else Diffusion, else "".
+func (h *Header) Workload() string {
+	for _, w := range []string{Training, Diffusion} {
+		if slices.ContainsFunc(h.Reports, func(r Report) bool { return r.Workload == w }) {
+			return w
+		}
+	}
+	return ""
+}
+
+// Platform is AMD where any report is of AMD's GPUs, else "".
+func (h *Header) Platform() string {
+	if slices.ContainsFunc(h.Reports, func(r Report) bool { return r.Platform == AMD }) {
+		return AMD
+	}
+	return ""
+}
+
+// PythonFunctions is how many calls of Python functions were recorded that are not among the
+// rows, over all reports.
+func (h *Header) PythonFunctions() (n int64) {
+	for i := range h.Reports {
+		n += h.Reports[i].PythonFunctions
+	}
+	return n
+}
+
 // Source is what recorded the reports, "" where that differs or is not known.
 func (h *Header) Source() string {
 	for i := range h.Reports {

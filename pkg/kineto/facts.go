@@ -11,6 +11,7 @@ import (
 // describe finds out what the header says of a document that was read.
 func (d *document) describe() error {
 	d.findOrigin()
+	d.recogniseRun()
 	d.chooseMarkers()
 	if err := d.joinLaunches(); err != nil {
 		return err
@@ -66,6 +67,22 @@ func (d *document) chooseMarkers() {
 	}
 	d.leaveOut(slices.DeleteFunc(d.counts.markers, func(r row) bool { return r.category != category || r.marker != want }))
 	d.counts.markers = nil
+}
+
+// recogniseRun finds out what the run does, and on what.
+func (d *document) recogniseRun() {
+	switch counts := slices.ContainsFunc(d.counts.markers, func(r row) bool { return r.marker == counted }); {
+	case d.names.trains:
+		d.info.Workload = event.Training
+	case d.names.diffuses && !counts:
+		d.info.Workload = event.Diffusion
+	}
+	if d.names.amd || d.head.amd {
+		d.info.Platform = event.AMD
+	}
+	if !d.python {
+		d.info.PythonFunctions = d.counts.rows[pythonCategory]
+	}
 }
 
 // leaveOut finds the markers that are none: those around another one of their thread,

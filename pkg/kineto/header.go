@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // header is what the document says besides its events.
@@ -16,6 +17,7 @@ type header struct {
 	based  bool  // it says so
 	rank   int32 // of the process among those of its run
 	ranked bool  // it says so
+	amd    bool  // a device is AMD's
 	world  int   // how many processes its run had, 0 where it does not say
 }
 
@@ -26,6 +28,15 @@ func (h *header) member(key string, value []byte) {
 	case "baseTimeNanoseconds":
 		if base, ok := integer(value); ok && base >= 0 && base <= 2_800_000_000_000_000_000 {
 			h.base, h.based = base, true
+		}
+	case "deviceProperties":
+		var devices []struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(value, &devices) == nil {
+			for _, d := range devices {
+				h.amd = h.amd || strings.HasPrefix(d.Name, "AMD ")
+			}
 		}
 	case "distributedInfo":
 		var info struct {

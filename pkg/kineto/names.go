@@ -72,8 +72,11 @@ type names struct {
 	numbers map[nameKey]name
 	dict    event.Dict
 	classes []event.Class // of each, -1 for none
-	size    int64         // bytes, about
-	limit   int64         // of it
+	// trains: one is of a backward pass or an optimizer; diffuses: one is of a diffusion
+	// model; amd: one is of a call of HIP.
+	trains, diffuses, amd bool
+	size                  int64 // bytes, about
+	limit                 int64 // of it
 }
 
 // newNames returns no names, which may take limit bytes.
@@ -120,11 +123,25 @@ func (n *names) number(key nameKey) (name, error) {
 			k.marker = scheduled
 		}
 	}
+	n.look(key, text)
 	n.numbers[key] = k
 	n.dict.Data = append(n.dict.Data, text...)
 	n.dict.Offsets = append(n.dict.Offsets, int32(len(n.dict.Data)))
 	n.classes = append(n.classes, class)
 	return k, nil
+}
+
+// look notes what a name, which is text in the stream, says of the run.
+func (n *names) look(key nameKey, text string) {
+	switch key.category {
+	case kernelCategory:
+		n.trains = n.trains || cudaname.Trains(cudaname.Demangle(unquote(key.text)))
+	case annotationCategory, operatorCategory:
+		n.trains = n.trains || marker.Trains(text)
+		n.diffuses = n.diffuses || marker.Diffuses(text)
+	case apiCategory:
+		n.amd = n.amd || strings.HasPrefix(text, "hip")
+	}
 }
 
 // text returns the text of a name.

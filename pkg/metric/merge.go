@@ -48,6 +48,11 @@ func (res *Result) Add(other *Result) error {
 	res.NoSteps = res.NoSteps || other.NoSteps
 	res.LostEvents = res.LostEvents || other.LostEvents
 	res.StartOnly = res.StartOnly || other.StartOnly
+	res.PythonFunctions += other.PythonFunctions
+	res.Platform = cmp.Or(res.Platform, other.Platform)
+	if res.Workload == "" || other.Workload == event.Training {
+		res.Workload = other.Workload
+	}
 	res.addPrep(other.Prep)
 	res.addRequestWait(other.RequestWait)
 	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {

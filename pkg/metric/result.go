@@ -269,6 +269,7 @@ func (c *computer) run() Run {
 	run := Run{
 		Source: h.Source(), Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
 		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), StartOnly: h.StartOnly(), Warnings: h.Warnings(),
+		Workload: h.Workload(), Platform: h.Platform(), PythonFunctions: h.PythonFunctions(),
 	}
 	if h.Isolation != nil {
 		run.Method = h.Isolation.Method

@@ -11,6 +11,12 @@ type Run struct {
 	// Source is what recorded the reports, such as "nsys" or "torch", "" where the header
 	// does not say or they differ.
 	Source string `json:"source,omitempty"`
+	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
+	Workload string `json:"workload,omitempty"`
+	// Platform is event.AMD where the GPUs are AMD's, "" otherwise.
+	Platform string `json:"platform,omitempty"`
+	// PythonFunctions is how many calls of Python functions were recorded and left out.
+	PythonFunctions int64 `json:"python_functions,omitempty"`
 	// Method is how steps were isolated, "" where they were not.
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.

@@ -61,6 +61,9 @@ func (l *loader) kernel(names triple) nameEntry {
 	if !ok {
 		class = int64(event.ClassCode(cudaname.ClassKernel(t.str(key[0]), t.str(key[1]))))
 		l.kernelClass[key] = class
+		for _, name := range key {
+			l.work.trains = l.work.trains || cudaname.Trains(t.str(name))
+		}
 	}
 	return nameEntry{key[0], class}
 }

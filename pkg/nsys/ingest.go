@@ -41,8 +41,9 @@ type report struct {
 	stacks   stackTable
 	chains   map[string]*chains // by table of callchains, once stacksLoaded has returned
 
-	replayed int64            // GPU rows that a graph replay ran
-	eager    int64            // kernels that none ran
+	replayed int64 // GPU rows that a graph replay ran
+	eager    int64 // kernels that none ran
+	work     work
 	untimed  int64            // whole-graph rows without times
 	zeros    int64            // rows of the GPU from 0 to 0
 	nameless int64            // calls of the system's libraries, without a name

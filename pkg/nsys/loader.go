@@ -25,6 +25,7 @@ type loader struct {
 	noCalls  int64          // rows among the API calls that are neither calls nor stacks
 	replayed int64          // GPU rows that a graph replay ran
 	eager    int64          // kernels that none ran
+	work     work
 
 	trackFacts  []trackFacts  // by number of the track
 	threadFacts []threadFacts // by number of the thread
@@ -259,6 +260,7 @@ func (r *report) collect(loaders []*loader) {
 		r.nameless += l.nameless
 		r.replayed += l.replayed
 		r.eager += l.eager
+		r.work.add(l.work)
 	}
 	r.collectFacts(loaders)
 }

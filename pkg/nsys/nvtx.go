@@ -3,6 +3,7 @@ package nsys
 import (
 	"encoding/json"
 	"hash/maphash"
+	"unsafe"
 
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/marker"
@@ -109,6 +110,7 @@ func (l *loader) rangeName(b *block, i int32) nameEntry {
 	if l.rangeClass[name] == unclassed {
 		shared := l.report.strings.str(name)
 		l.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(shared)))
+		l.work.look(shared)
 		if marker.Homeless(shared) != shared {
 			l.rangeClass[name] = ownText
 		}
@@ -165,6 +167,7 @@ func (l *loader) keep(text []byte) nameEntry {
 		return entry.nameEntry
 	}
 	*entry = textEntry{}
+	l.work.look(unsafe.String(unsafe.SliceData(text), len(text)))
 	if len(text) <= maxRepeated {
 		entry.text = string(text)
 	}

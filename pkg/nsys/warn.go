@@ -46,6 +46,7 @@ func (r *report) describe() error {
 	if err := r.addHost(); err != nil {
 		return err
 	}
+	r.info.Workload = r.workload()
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()

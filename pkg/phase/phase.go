@@ -19,6 +19,9 @@
 // whole forward pass (the step row has the class launch) the step is a context step,
 // or, where the replay's numbers are known, of unknown phase, without numbers: its
 // time is that of two iterations, and it is not steady.
+//
+// Steps of a run that generates no tokens (the header's Workload: training, diffusion) are
+// of unknown phase and have no numbers, whatever their ranges are called.
 package phase
 
 import (
@@ -35,6 +38,7 @@ type Tagger struct {
 	header   event.Header
 	marker   *marker.Set
 	unnamed  event.Phase // phase of steps without numbers
+	tokens   bool        // the run generates tokens, or may: else no step has a phase
 	out      event.Batch
 	numbered []int32 // the rows of out that have numbers of requests
 	ranks    []rank
@@ -76,7 +80,8 @@ func New(src event.Source, log func(string)) (*Tagger, error) {
 			return nil, &event.Error{Msg: err.Error(), Advice: "the stream's header has it; isolate again with another --marker"}
 		}
 	}
-	if h.Isolation.Method == "graph" {
+	t.tokens = h.Workload() == ""
+	if h.Isolation.Method == "graph" && t.tokens {
 		t.unnamed = event.Generation
 	}
 	t.header.Stage = "phase"
@@ -109,7 +114,7 @@ func (t *Tagger) Next() (*event.Batch, error) {
 func (t *Tagger) Parts() (parts []event.Source, beside int) {
 	sources, beside := event.PartsOf(t.src)
 	for _, src := range sources {
-		one := &Tagger{src: src, header: t.header, marker: t.marker, unnamed: t.unnamed, reported: true}
+		one := &Tagger{src: src, header: t.header, marker: t.marker, unnamed: t.unnamed, tokens: t.tokens, reported: true}
 		t.parts, parts = append(t.parts, one), append(parts, one)
 	}
 	return parts, beside
@@ -199,7 +204,9 @@ func (t *Tagger) rank(id int32) *rank {
 
 // step fills ctx and gen of step row i and returns the step's phase.
 func (t *Tagger) step(b *event.Batch, i int) event.Phase {
-	t.steps++
+	if t.steps++; !t.tokens {
+		return event.Unknown
+	}
 	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
 	known := ok && counts.HasCounts
 	t.counted += int64(b2n(known))
@@ -250,6 +257,8 @@ func (t *Tagger) report() {
 			"those of ranks with markers as of unknown phase", t.eager, t.steps))
 	}
 	switch {
+	case !t.tokens:
+		t.log(event.WorkloadText(t.header.Workload()) + "; steps have no phases")
 	case t.counted > 0:
 	case t.unnamed == event.Generation:
 		t.log("no forward-step markers: steps are graph replays and count as generation")

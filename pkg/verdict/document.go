@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -29,6 +30,9 @@ const StepsSection = "Steps over time"
 // Document returns the report for people.
 func (r *Report) Document() *report.Document {
 	d, first := report.New(r.title())
+	if text := event.WorkloadText(r.Workload); text != "" {
+		first.Say("%s; steps have no phases.", capital(text))
+	}
 	first.Say("%s", r.why())
 	if s := r.run.Span; s != nil && r.run.Window == metric.WindowBenchmark {
 		first.Say("The benchmark window is %s long, from %s to %s of the recording.",
@@ -65,7 +69,7 @@ func (r *Report) title() report.Text {
 	case Inconclusive:
 		text, tone = "this trace cannot tell", report.Warn
 		if r.run.NoSteps {
-			text = "no inference steps found, figures of the whole trace"
+			text = "no " + r.what() + " steps found, figures of the whole trace"
 		}
 	}
 	if len(r.Borderline) > 0 {
@@ -82,8 +86,8 @@ func (r *Report) why() report.Text {
 	switch r.Verdict {
 	case Inconclusive:
 		if s := &r.Scopes[0]; r.run.NoSteps && s.value[gpuIdle] != nil {
-			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is no verdict on inference.%s %s say what to record for one.",
-				r.about(s), percent(s.value[gpuIdle]), r.doubts(), report.Strong("Next steps"))
+			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is no verdict on %s.%s %s say what to record for one.",
+				r.about(s), percent(s.value[gpuIdle]), r.what(), r.doubts(), report.Strong("Next steps"))
 		}
 		return report.Textf("%s See %s.", strings.TrimSpace(r.doubts()), report.Strong("Next steps"))
 	case No:
@@ -102,11 +106,22 @@ func (r *Report) why() report.Text {
 // doubts are the reasons of INCONCLUSIVE, a sentence each, without that which the title has.
 func (r *Report) doubts() (text string) {
 	for _, reason := range r.Reasons {
-		if reason != noSteps {
+		if reason != noSteps(r.run) {
 			text += " " + capital(reason) + "."
 		}
 	}
 	return text
+}
+
+// what is what the run does.
+func (r *Report) what() string { return cmp.Or(r.Workload, "inference") }
+
+// rate is what the run makes per second.
+func (r *Report) rate() string {
+	if r.Workload != "" {
+		return "steps/s"
+	}
+	return "tokens/s"
 }
 
 // about is what a scope is called.
@@ -233,7 +248,7 @@ func (r *Report) interpretation(d *report.Section) {
 		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
 		case s.Verdict == Yes:
 			d.Item("%s: the GPUs are idle %s of the time%s; eliminating all idle time would %s.",
-				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling())
+				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
 		case s.Over > 0:
 			d.Item("%s: %s over the limit, and a YES takes 2; the GPUs are idle %s of the time.",
 				capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
@@ -245,7 +260,7 @@ func (r *Report) interpretation(d *report.Section) {
 		d.Item("%s: launching threads wait for a full queue %s of the time. That is not launch overhead: the GPUs have work queued then.",
 			capital(r.about(s)), percent(s.value[backpressure]))
 	}
-	if r.LowLoad == nil && r.Verdict == Yes {
+	if r.LowLoad == nil && r.Verdict == Yes && r.Workload == "" {
 		d.Item("Whether the GPUs are idle for lack of requests is unknown: %s.", r.LowLoadUnknown)
 	}
 	for i := range r.run.Phases {
@@ -286,13 +301,13 @@ func (s *Scope) idleBy() string {
 	return fmt.Sprintf("; input preparation accounts for %s of that", percent(v))
 }
 
-// ceiling says what eliminating all idle time would do.
-func (s *Scope) ceiling() string {
+// ceiling says what eliminating all idle time would do to the rate of what the run makes.
+func (s *Scope) ceiling(rate string) string {
 	busy := *s.value[gpuUtilization]
 	if busy <= 0 {
 		return "change everything: the GPUs are never busy"
 	}
-	return fmt.Sprintf("give at most %s times the tokens/s", report.Digits(1/busy))
+	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/busy), rate)
 }
 
 // seconds is a point in time of the recording.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,9 @@ const (
 )
 
 // noSteps is the reason of a run without steps, which the title of its report has, too.
-const noSteps = "no inference steps were found, and the figures are of the whole trace, start-up and shut-down included"
+func noSteps(run *metric.Run) string {
+	return "no " + cmp.Or(run.Workload, "inference") + " steps were found, and the figures are of the whole trace, start-up and shut-down included"
+}
 
 // inconclusive says why the trace cannot answer, a sentence each, and for each of
 // them what would help.
@@ -67,7 +70,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 		}
 	}
 	if run.NoSteps {
-		say(recordMarkers, noSteps)
+		say(recordMarkers, "%s", noSteps(run))
 	}
 	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
 		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)

@@ -25,26 +25,30 @@ func (r *Report) remedy(d *report.Section) {
 
 // recordNsys says how to record with Nsight Systems.
 func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
-	record := capture.Options{}
+	record, iterations := capture.Options{}, r.Workload == ""
 	if has(recordGPU) {
 		d.Item("Record CUDA in the processes that use the GPUs, while they do: -t cuda, of the engine's start and not of its client.")
 	}
 	if has(recordLess) {
 		d.Item("Record less, so that the profiler can keep up: some fifty iterations, and whole replays of CUDA graphs.")
-		record = capture.Options{WholeGraphs: true, Iterations: true}
+		record = capture.Options{WholeGraphs: true, Iterations: iterations}
 	}
 	if has(recordReplays) {
 		d.Item("Record the kernels of CUDA graphs: %s.", report.Command("--cuda-graph-trace=node"))
 	}
 	if has(recordMarkers) {
 		markedAlready(d, "nsys2arrow")
-		d.Item("TensorRT-LLM always marks its steps (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
-			"a program of your own with an NVTX range around each iteration.")
+		if r.Workload == "" {
+			d.Item("TensorRT-LLM always marks its steps (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
+				"a program of your own with an NVTX range around each iteration.")
+		} else {
+			d.Item("Put an NVTX range around each iteration, and name it with %s.", report.Command("--marker 'REGEX'"))
+		}
 		withoutSteps(d)
 	}
 	d.Say("To record again:")
 	d.Code(capture.Command(record) + "\n" + capture.Export)
-	if !record.Iterations {
+	if !record.Iterations && iterations {
 		d.Say("With TensorRT-LLM, of some fifty iterations:")
 		d.Code(capture.Command(capture.Options{Iterations: true}))
 	}
@@ -60,15 +64,27 @@ func (r *Report) recordTorch(d *report.Section, has func(remedy) bool) {
 	}
 	if has(recordMarkers) {
 		markedAlready(d, "torch2arrow")
-		d.Item("In a loop of your own put %s around each step, or call %s after it: that makes ranges ProfilerStep#N. vLLM and SGLang name their steps themselves.",
-			report.Command("record_function"), report.Command("profiler.step()"))
+		d.Item("In a loop of your own put %s around each step, or call %s after it: that makes ranges ProfilerStep#N.%s",
+			report.Command("record_function"), report.Command("profiler.step()"), r.ofEngines(" vLLM and SGLang name their steps themselves."))
 		withoutSteps(d)
 	}
 	d.Item(capture.TorchStacks)
 	d.Say("To record again, in a loop of your own:")
+	if r.Workload != "" {
+		d.Code(capture.TorchLoop)
+		return
+	}
 	d.Code(capture.Torch)
 	d.Say("In an engine, which writes a trace for each rank:")
 	d.Code(capture.TorchEngines)
+}
+
+// ofEngines is what is said to who runs an engine that serves tokens, "" for others.
+func (r *Report) ofEngines(text string) string {
+	if r.Workload != "" {
+		return ""
+	}
+	return text
 }
 
 // markedAlready says how to find ranges that may be steps.

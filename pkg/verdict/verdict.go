@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/history"
 	"github.com/hostbound/hostbound/pkg/metric"
@@ -98,6 +99,10 @@ type Report struct {
 	// through the pipe only. LowLoadUnknown says so then, else it is "".
 	LowLoad        *LowLoad `json:"low_load"`
 	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
+	// Training tells that a backward pass or an optimizer was recorded. Workload says what the
+	// run does other than generating tokens, event.Training or event.Diffusion; "" for neither.
+	Training bool   `json:"training"`
+	Workload string `json:"workload,omitempty"`
 	// History says whether the run is worse than those before, null where it was not
 	// compared with any.
 	History *history.Result `json:"history,omitempty"`
@@ -165,6 +170,7 @@ const FirstLaunch = "launch"
 // is in the report all the same. A phase can make the verdict YES, and never NO.
 func Decide(res *metric.Result, th Thresholds) *Report {
 	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label}
+	r.Workload, r.Training = r.run.Workload, r.run.Workload == event.Training
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
 	for _, name := range []string{metric.Context, metric.Generation} {
 		if r.phaseRun(name) != nil {
