@@ -88,7 +88,7 @@ func (c *Context) gapOptions() (opt gap.Options, err error) {
 	}
 	page := c.format == formatHTML
 	opt = gap.Options{
-		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function,
+		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function, Advice: known.Advice,
 		Stacks: c.String("flame") != "" || page, Series: page, Memory: c.keep(1),
 	}
 	if opt.Top == 0 {

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/handoff"
+	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/hotspot"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -20,6 +22,9 @@ func (c *Context) goOn(d *report.Document, h *handoff.Handoff, evidence string) 
 	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
 		return
 	}
+	if t := h.FirstTarget; t != nil && (slices.Contains(runtimes, *t) || hoststate.Phrase(*t) != "") {
+		return // no line of Python is slow for it
+	}
 	s := d.Details("Find the Python lines")
 	names := functionsOf(h)
 	if assignment := hotspot.ProfilerFunctions(names); assignment != "" {
@@ -32,8 +37,11 @@ func (c *Context) goOn(d *report.Document, h *handoff.Handoff, evidence string) 
 	s.Code(evidence + " --format json | hotspots --evidence - profile.txt")
 }
 
-// functionsOf are the functions to profile: that to begin with, and those with most idle
-// time or that grew most.
+// runtimes are the first targets that are work of the language's runtime.
+var runtimes = []string{event.Classes[event.GIL], event.Classes[event.GC]}
+
+// functionsOf are the functions to profile: that to begin with, and beside it those with most
+// idle time or that grew most; none where what to begin with is no function.
 func functionsOf(h *handoff.Handoff) (names []string) {
 	add := func(name string) {
 		if strings.Contains(name, ".") && !slices.Contains(names, name) && len(names) < maxProfiled {
@@ -41,7 +49,9 @@ func functionsOf(h *handoff.Handoff) (names []string) {
 		}
 	}
 	if h.FirstTarget != nil {
-		add(*h.FirstTarget)
+		if add(*h.FirstTarget); len(names) == 0 {
+			return nil
+		}
 	}
 	for _, op := range h.TopRegressingOps {
 		if op.Function != nil {

@@ -24,16 +24,6 @@ var causeText = map[string]string{
 	"tail": "nothing more to run", "untraced": "host work that was not traced",
 }
 
-// causeAdvice says what to do about causes that grew.
-var causeAdvice = map[string]string{
-	waitsForGIL: "Another thread of the process holds the interpreter lock when this one has to launch: 'gaps' names it; move its work to a process of its own, or release the lock around what blocks.",
-	collects:    "Python's garbage collector runs inside steps: freeze what lives long (gc.freeze), and collect between requests.",
-	"sync":      "The host waits for the GPU and launches nothing meanwhile: wait by event, for less, or later.",
-	"memop":     "Copies hold the host up: use pinned memory and asynchronous copies, and put small ones together.",
-	"alloc":     "Memory is allocated or freed in steps: keep the buffers, or take them from a pool.",
-	"launch":    "The GPU waits for launches: put them into a CUDA graph, or fuse the kernels.",
-}
-
 // causeChange is by how much the idle time of one cause grew, over its sites.
 type causeChange struct {
 	cause string
@@ -141,7 +131,7 @@ func (c *Comparison) explainLikely() {
 // causeAdvices is the advice of the causes that grew.
 func (c *Comparison) causeAdvices() (all []adviceFor) {
 	for _, g := range c.grownCauses() {
-		if advice := causeAdvice[g.cause]; advice != "" {
+		if advice := c.opt.Sources.Causes[g.cause]; advice != "" {
 			all = append(all, adviceFor{g.delta, g.String() + ": " + advice})
 		}
 	}

@@ -224,6 +224,10 @@ func (t *Trace) remarks(rep *hotspot.Report, profiled bool) (remarks []string) {
 	case t.FirstTarget == "":
 	case profiled:
 		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s.", t.FirstTarget))
+	case t.FirstTarget == "untraced":
+		remarks = append(remarks, "The trace does not say in which function the GPUs wait for the host: put ranges around the parts of a step, or record Python stacks.")
+	case t.FirstTarget == "descheduled" || strings.HasPrefix(t.FirstTarget, "blocked:"):
+		remarks = append(remarks, fmt.Sprintf("The trace says that launching threads do not run while the GPUs wait (%s): no line of Python is slow for it.", t.FirstTarget))
 	case slices.Contains(callClasses, t.FirstTarget):
 		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s: what the CPU does in those calls, which no line of Python shows as such.", t.FirstTarget))
 	case !dotted.MatchString(t.FirstTarget):

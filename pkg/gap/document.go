@@ -117,17 +117,21 @@ func (rep *Report) findings(s *report.Section) {
 		return
 	}
 	switch i := &rep.Idle; {
-	case len(rep.Findings) > 0:
+	case rep.First != nil || len(rep.Findings) > 0:
 	case i.TotalUs < negligible*i.WindowUs:
 		s.Say("Nothing here: the GPUs work nearly all the time. Look at their kernels: which take the time, and how close they are to the hardware's limits.")
 	default:
-		s.Say("No known remedy applies: start with the largest causes below.")
+		s.Say("%s", i.bound())
 	}
 	per := " per step"
 	if rep.Idle.Steps == 0 {
 		per = ""
 	}
-	for _, f := range rep.Findings {
+	list := rep.Findings
+	if rep.First != nil && rep.First.Pattern == HostWork {
+		list = append([]Finding{*rep.First}, list...)
+	}
+	for _, f := range list {
 		at := ""
 		if f.UsStep > 0 {
 			at = ", " + report.Micros(f.UsStep) + per

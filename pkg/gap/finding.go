@@ -97,6 +97,7 @@ func (c *computer) find(rep *Report, views []*view, strata map[stratum]*found) {
 	slices.SortStableFunc(rep.Findings, func(a, b Finding) int {
 		return cmp.Or(-compareBool(a.Pattern == Recapture, b.Pattern == Recapture), cmp.Compare(b.UsStep, a.UsStep))
 	})
+	rep.First = f.target(strata)
 }
 
 // compareBool orders false before true.

@@ -90,6 +90,7 @@ func (e *engine) report(t *testing.T) *gap.Report {
 			}
 			return ""
 		},
+		Advice: func(cause string) string { return "do less of " + cause },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +336,7 @@ func TestWaitThatDrains(t *testing.T) {
 		t.Errorf("worth %v us of %v us", f.UsStep, idle)
 	}
 	if target := rep.Handoff.FirstTarget; target == nil || *target != "sample" {
-		t.Errorf("first target %v", target)
+		t.Errorf("first target %+v", rep.First)
 	}
 }
 

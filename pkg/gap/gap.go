@@ -45,6 +45,9 @@ type Options struct {
 	// Source returns the source function of an NVTX range, "" where it is not
 	// known; nil knows none.
 	Source func(string) string
+	// Advice returns what to do about idle time of a cause, as package idle names it, in words that
+	// go on from a colon; "" where there is nothing to say, nil never has.
+	Advice func(string) string
 }
 
 // Compute reads the stream to its end and reports on it.
@@ -139,6 +142,9 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	}
 	if opt.Source == nil {
 		c.opt.Source = func(string) string { return "" }
+	}
+	if opt.Advice == nil {
+		c.opt.Advice = func(string) string { return "" }
 	}
 	return c, nil
 }

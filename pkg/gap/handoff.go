@@ -1,13 +1,8 @@
 package gap
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/handoff"
-	"github.com/hostbound/hostbound/pkg/marker"
 )
 
 // maxTargets is how many causes the hand-off names.
@@ -43,26 +38,11 @@ func onHost(cause string) bool {
 	return true
 }
 
-// firstTarget returns what to look at first, nil for nothing.
-// It is what costs most per step, of findings and of ranges: a function where that is
-// known, else a range or call. Waiting for requests is no target where there is too little
-// load.
+// firstTarget is what to begin with, by name, nil for nothing. Waiting for requests is no target
+// where there is too little load.
 func (r *Report) firstTarget() *string {
-	steps := float64(max(1, r.Idle.Steps))
-	most, target := 0.0, ""
-	low := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Pattern == LowLoad })
-	for _, f := range r.Findings {
-		name := cmp.Or(f.Source, innermost(f.Path), f.Site)
-		if name != "" && f.Pattern != LowLoad && f.UsStep > most {
-			most, target = f.UsStep, name
-		}
+	if r.First == nil || r.First.Pattern == LowLoad {
+		return nil
 	}
-	for _, c := range r.Idle.Causes {
-		name, ok := strings.CutPrefix(c.Cause, "host:")
-		if !ok || c.Share < minIdleShare || c.Us/steps <= most || low && marker.FetchesRequests(name) {
-			continue
-		}
-		most, target = c.Us/steps, cmp.Or(c.Source, name)
-	}
-	return handoff.OrNull(target)
+	return handoff.OrNull(r.First.name())
 }

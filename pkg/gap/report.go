@@ -23,9 +23,12 @@ type Report struct {
 	// Straggler is null without ranks to compare.
 	Straggler *straggler.Report `json:"straggler"`
 	// Slack is null where no launch is known.
-	Slack    *slack.Report   `json:"slack"`
-	Findings []Finding       `json:"findings"` // the most worth first
-	Handoff  handoff.Handoff `json:"optimization_handoff"`
+	Slack    *slack.Report `json:"slack"`
+	Findings []Finding     `json:"findings"` // the most worth first
+	// First is what to begin with: the first of Findings, or the operation that most idle time is
+	// in (HostWork); null where what bounds the steps is no host thread's.
+	First   *Finding        `json:"first_target"`
+	Handoff handoff.Handoff `json:"optimization_handoff"`
 	// Stacks are the idle time as stacks, in no order in particular, where they were
 	// asked for; they add up to it, in ns.
 	Stacks []flame.Stack `json:"-"`
@@ -214,4 +217,6 @@ type Finding struct {
 	Site   string `json:"site,omitempty"`
 	Path   string `json:"path,omitempty"`
 	Source string `json:"source,omitempty"`
+	// Line is the line of Python that most of it is at, "" where no samples say so.
+	Line string `json:"line,omitempty"`
 }
