@@ -3,6 +3,7 @@ package hotspot
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,9 +37,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	}
 	g := newGraph(fns)
 	for _, f := range fns {
-		if g.root(f) {
-			r.ProfiledNs = lineprof.Add(r.ProfiledNs, f.Ns)
-		}
+		r.ProfiledNs = lineprof.Add(r.ProfiledNs, int64(math.Round(f.outer)))
 	}
 	st := findSteps(g, o)
 	r.TotalUs, r.Steps, r.StepsFrom = float64(r.ProfiledNs)/1e3, st.number, st.from
@@ -55,32 +54,9 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// root is whether no other profiled function calls f. Of functions that only call each
-// other the longest is one.
-// Callers are followed upward: where that leads to a function that nobody calls, or to one
-// that took longer, f is none.
-func (g *graph) root(f *function) bool {
-	if !f.called {
-		return true
-	}
-	seen := map[*function]bool{f: true}
-	for queue := []*function{f}; len(queue) > 0; queue = queue[1:] {
-		for c := range queue[0].callers {
-			if c != f && !c.called || c.Ns > f.Ns {
-				return false
-			}
-			if !seen[c] {
-				seen[c] = true
-				queue = append(queue, c)
-			}
-		}
-	}
-	return len(seen) > 1
-}
-
 // findSteps says how many forward steps were profiled: the option, the entries of a
-// function that runs once per step, or of the outermost one. Where that runs once,
-// its loop runs once per step.
+// function that runs once per step, or of the outermost one that is entered most regularly.
+// Where the longest runs once, its loop runs once per step.
 // One or two entries are taken for no number of steps: they may be a warm-up and a loop.
 // number is 0 where it is not known, and then nothing is per step.
 func findSteps(g *graph, o Options) *steps {
@@ -91,26 +67,56 @@ func findSteps(g *graph, o Options) *steps {
 	}
 	for _, known := range engines().Step {
 		for _, f := range g.byName[known.Function] {
-			if f.body != nil && f.body.loopless() > 1 {
-				st.number, st.from = f.body.loopless(), f.Name
+			if f.body != nil && f.body.entries > 1 {
+				st.number, st.from = f.body.entries, f.Name
 				return st
 			}
 		}
 	}
 	for _, f := range g.fns { // the longest first
-		if f.body == nil || !g.root(f) {
-			continue
+		if f.body != nil && f.root {
+			if n := f.body.mainLoop(); f.body.entries > 0 && f.body.entries <= 2 && n > 2 {
+				st.number, st.from = n, f.Name
+				return st
+			}
+			break
 		}
-		n := f.body.loopless()
-		if n <= 2 {
-			n = f.body.mainLoop()
-		}
-		if n > 2 {
-			st.number, st.from = n, f.Name
-		}
-		return st
+	}
+	if f := g.regular(); f != nil {
+		st.number, st.from = f.body.entries, f.Name
 	}
 	return st
+}
+
+// regular is of the outermost functions the one that was entered as often as most functions
+// were, nil without one. Of as many the one whose entries the others' are a multiple of: what
+// runs per layer runs so many times a step. Otherwise the longest. What by its name
+// is of a layer or a request counts only where nothing else does.
+func (g *graph) regular() *function {
+	alike := map[int64]int{}
+	for _, f := range g.fns {
+		if f.body != nil && f.Ns > 0 {
+			alike[f.body.entries]++
+		}
+	}
+	var best *function
+	named := func(f *function) bool { return f.body.perLayerCode() || f.body.perItemCode() }
+	better := func(a, b *function) bool {
+		m, n := a.body.entries, b.body.entries
+		switch {
+		case named(a) != named(b):
+			return named(b)
+		case alike[m] != alike[n]:
+			return alike[m] > alike[n]
+		}
+		return m < n && n%m == 0
+	}
+	for _, f := range g.fns {
+		if f.body != nil && f.root && f.body.entries > 2 && (best == nil || better(f, best)) {
+			best = f
+		}
+	}
+	return best
 }
 
 // mainLoop is how often the loop ran that has most of the time, 0 without one.
@@ -140,9 +146,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 		for _, f := range g.fns {
 			if f.per[at] != nil {
 				info.Functions++
-				if g.root(f) {
-					info.TotalUs += float64(*f.per[at]) / 1e3
-				}
+				info.TotalUs += float64(*f.per[at]) / 1e3 * f.outer / float64(max(1, f.Ns))
 			}
 		}
 		r.Profiles = append(r.Profiles, info)
@@ -152,10 +156,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 // addFunctions lists the functions, with the time that each has in every profile.
 func (r *Report) addFunctions(g *graph) {
 	for _, f := range g.fns {
-		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.Entries(), Share: r.share(f.Ns), Root: g.root(f)}
-		if f.body != nil {
-			info.Hits = f.body.loopless()
-		}
+		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root}
 		for _, ns := range f.per {
 			var us *float64
 			if ns != nil {
@@ -220,7 +221,7 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 		ns, last := int64(0), i
 		for j := i; j < len(b.stmts); j++ {
 			if owner[j] == i {
-				ns, last = lineprof.Add(ns, b.stmts[j].ns-g.inner(f, j)), j
+				ns, last = lineprof.Add(ns, f.own(j)), j
 			}
 		}
 		if float64(ns) < least || ns <= 0 {
@@ -232,8 +233,8 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 			h.Line, h.LastLine = b.number(i), b.fn.Lines[b.stmts[last].Last].Number
 			h.Evidence = append(h.Evidence, fmt.Sprintf("with the plain lines of its body, to line %d", h.LastLine))
 		}
-		if callees := g.calls[f][i]; len(callees) > 0 {
-			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", report.Micros(float64(g.inner(f, i))/1e3), callees[0].Name))
+		if callees := g.calls[f][i]; len(callees) > 0 && f.inner(i) > 0 {
+			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", report.Micros(float64(f.inner(i))/1e3), callees[0].Name))
 		}
 		r.Hotspots = append(r.Hotspots, h)
 	}
@@ -281,9 +282,9 @@ func (b *body) belongs(i int, st *steps) bool {
 
 // addWhole makes the hotspot of a function without lines: its own time, by its name.
 func (r *Report) addWhole(f *function, st *steps, least float64) {
-	ns := f.SelfNs
-	if ns < 0 {
-		ns = f.Ns
+	ns := int64(math.Round(f.credit * float64(f.Ns)))
+	if f.ofStacks() {
+		ns = int64(math.Round(f.outer))
 	}
 	if float64(ns) < least || ns <= 0 {
 		return
@@ -328,6 +329,6 @@ func (r *Report) checkSource(fns []*function) {
 		}
 	}
 	if without > 0 {
-		r.warn("the source of %s is not known (--source DIR): what one of them calls counts in both, and in the sum twice", report.Counted(without, "function"))
+		r.warn("the source of %s is not known (--source DIR): which of them calls which is told by hits and times alone", report.Counted(without, "function"))
 	}
 }

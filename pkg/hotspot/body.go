@@ -11,15 +11,14 @@ import (
 type body struct {
 	fn      *lineprof.Function
 	stmts   []stmt
-	at      []int // for each line of fn its statement, -1 none
-	entries int64
+	at      []int    // for each line of fn its statement, -1 none
+	entries int64    // countEntries
 	words   []string // of the function's and its file's names
 
 	overBy map[string][]int // statements that go over a collection, by its text
 	readBy map[string][]int // statements that read a name
 	setBy  map[string][]int // statements that assign a path
 
-	least   int64                    // loopless, 0 not yet
 	setters map[int]map[string][]int // setIn, by loop
 }
 
@@ -50,7 +49,7 @@ func (s *stmt) isLoop() bool { return s.Keyword == "for" || s.Keyword == "while"
 // The order of the passes matters: statements, then who reads and sets what, then times,
 // then nesting, which takes the loops, then hits, which take the nesting.
 func newBody(fn *lineprof.Function) *body {
-	b := &body{fn: fn, at: make([]int, len(fn.Lines)), entries: fn.Entries()}
+	b := &body{fn: fn, at: make([]int, len(fn.Lines))}
 	b.words = append(words(fn.Name), words(strings.TrimSuffix(fn.File, ".py"))...)
 	lines := make([]string, len(fn.Lines))
 	for i, l := range fn.Lines {
@@ -72,6 +71,7 @@ func newBody(fn *lineprof.Function) *body {
 	b.time()
 	b.nest()
 	b.unDouble()
+	b.entries = b.countEntries()
 	return b
 }
 
@@ -224,30 +224,37 @@ func (b *body) countEntered(i int) int64 {
 			return p.hits
 		}
 	}
-	if b.entries > 0 && b.entries < s.hits {
-		return b.entries
-	}
-	return b.loopless()
+	return max(1, b.entries)
 }
 
-// loopless is the smallest number of hits of a statement outside of all loops and
-// branches, which is how often the function was entered.
-func (b *body) loopless() int64 {
-	if b.least > 0 {
-		return b.least
+// countEntries is how often the function was entered, 0 not known: what the profile states, or
+// the hits of the first statement that ran. Where that is a loop, its header was hit
+// for each turn: what counts is how often it ended, or what ran most often outside of loops.
+func (b *body) countEntries() int64 {
+	if b.fn.Calls >= 0 {
+		return b.fn.Calls
 	}
-	least := int64(0)
+	first, most := true, int64(0)
 	for i := range b.stmts {
 		s := &b.stmts[i]
-		if s.hits > 0 && !s.isLoop() && (s.parent < 0 || b.stmts[s.parent].Keyword == "def") && (least == 0 || s.hits < least) {
-			least = s.hits
+		if s.hits == 0 || s.loop >= 0 {
+			continue
 		}
+		switch {
+		case !s.isLoop() && first:
+			return s.hits
+		case !s.isLoop():
+			most = max(most, s.hits)
+		default:
+			if inner := b.firstInside(i); inner >= 0 {
+				most = max(most, s.hits-b.stmts[inner].hits)
+			} else { // it had nothing to go over
+				most = max(most, s.hits)
+			}
+		}
+		first = false
 	}
-	if least == 0 {
-		least = max(1, b.entries)
-	}
-	b.least = least
-	return least
+	return most
 }
 
 // iterations is how many items a for or while goes over each time, -1 not known. A header

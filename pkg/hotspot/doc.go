@@ -6,8 +6,8 @@
 // A hotspot is a statement, with the time of all its lines, less the time of profiled
 // functions that it calls: that counts once, in the callee. Which function a call
 // calls is told by its name, its receiver and its class, and where several fit by hits
-// and times; self.attn(x) runs a forward. Shares are of the profiled time: the sum of the
-// functions that no other profiled function calls. A loop in Python and the plain lines
+// and times, as where there is no source; self.attn(x) runs a forward. Shares are of the profiled
+// time: that of functions that no line of another profiled function explains. A loop in Python and the plain lines
 // in it are one hotspot. Functions without lines (stacks, totals) are one each.
 //
 // Of several profiles, which are ranks, the longest of each function counts.

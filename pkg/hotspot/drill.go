@@ -44,7 +44,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	d = DrillDown{Function: f.Name, File: f.File, Line: f.fnLine(s.line)}
 	if callees := g.calls[f][i]; len(callees) > 0 {
 		longest := slices.MaxFunc(callees, func(a, b *function) int { return cmp.Compare(a.Ns, b.Ns) })
-		if g.inner(f, i) > s.ns/2 {
+		if f.inner(i) > s.ns/2 {
 			d.Callee, d.Profiled, d.Note = longest.Name, true, "it is in this profile: go on there"
 			return d, nil, true
 		}

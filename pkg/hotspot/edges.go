@@ -11,16 +11,18 @@ import (
 // certain enough that the time of the callee may be taken off the line: what is taken off
 // wrongly would hide a hotspot, what is not counts twice.
 type graph struct {
-	fns    []*function
-	byName map[string][]*function
-	calls  map[*function]map[int][]*function // by caller and statement
+	fns     []*function
+	byName  map[string][]*function
+	calls   map[*function]map[int][]*function // by caller and statement
+	claimed map[*function]int64               // hits of the statements that call a function
 }
 
 // newGraph resolves the calls of all functions whose source was looked into.
 // Calls by name come first, then those that only modules explain, then what stacks know.
 func newGraph(fns []*function) *graph {
-	g := &graph{fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}}
-	for _, f := range fns {
+	g := &graph{fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}, claimed: map[*function]int64{}}
+	for i, f := range fns {
+		f.at = i
 		g.byName[f.last()] = append(g.byName[f.last()], f)
 	}
 	for _, f := range fns {
@@ -41,6 +43,8 @@ func newGraph(fns []*function) *graph {
 		}
 	}
 	g.stacks()
+	g.withoutSource()
+	g.attribute()
 	return g
 }
 
@@ -51,6 +55,7 @@ func (g *graph) add(f *function, i int, callee *function) {
 	}
 	if !slices.Contains(g.calls[f][i], callee) {
 		g.calls[f][i] = append(g.calls[f][i], callee)
+		g.claimed[callee] += f.body.stmts[i].hits
 	}
 	callee.called = true
 	callee.callers[f] = true
@@ -80,7 +85,7 @@ func (g *graph) stacks() {
 func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
 	var fit, common []*function
 	for _, callee := range g.byName[c.Name()] {
-		if callee == f || callee.Ns == 0 || f.body.stmts[i].hits == 0 {
+		if callee == f || callee.Ns == 0 || f.body.stmts[i].hits == 0 || callee.ofStacks() {
 			continue
 		}
 		// A callee cannot have taken longer, per entry, than the line that calls it.
@@ -110,12 +115,76 @@ func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
 	if len(fit) == 1 {
 		return fit[0]
 	}
-	return g.byTime(f, i, fit)
+	return g.closest(f, i, fit)
+}
+
+// closest returns of several functions of one name the one that explains most of statement
+// i, nil where none fits: first of those that were entered as often as it ran, and
+// of which other statements have not called all entries.
+func (g *graph) closest(f *function, i int, fit []*function) *function {
+	s := &f.body.stmts[i]
+	var best *function
+	score := [3]float64{}
+	for _, callee := range fit {
+		n, took := callee.entries(), float64(callee.Ns)
+		if n > s.hits && !s.many() {
+			took *= float64(s.hits) / float64(n)
+		}
+		if took > (1+timeSlack)*float64(s.ns) {
+			continue
+		}
+		own := [3]float64{0, 0, took}
+		if g.claimed[callee] < n {
+			own[0] = 1
+		}
+		if n == s.hits {
+			own[1] = 1
+		}
+		if best == nil || slices.Compare(own[:], score[:]) > 0 {
+			best, score = callee, own
+		}
+	}
+	return best
+}
+
+// withoutSource finds the callers of functions by hits and times alone, where lines have no
+// source: the shortest line that ran as often as the function was entered, and that it fits into.
+func (g *graph) withoutSource() {
+	byHits := map[int64][]site{}
+	for _, f := range g.fns {
+		if f.body == nil {
+			continue
+		}
+		for i := range f.body.stmts {
+			if s := &f.body.stmts[i]; len(s.Tokens) == 0 && s.ns > 0 {
+				byHits[s.hits] = append(byHits[s.hits], site{f, i})
+			}
+		}
+	}
+	for _, callee := range g.fns {
+		if callee.called || callee.Ns == 0 || callee.ofStacks() {
+			continue
+		}
+		best := site{}
+		for _, s := range slices.Concat(byHits[callee.entries()], byHits[callee.loopEntries()]) {
+			ns := float64(s.stmt().ns)
+			fits := float64(callee.Ns) <= (1+timeSlack)*ns && float64(callee.Ns) >= leastCallee*ns
+			if fits && s.f != callee && (best.f == nil || s.stmt().ns < best.stmt().ns) {
+				best = s
+			}
+		}
+		if best.f != nil {
+			if callee.body != nil {
+				callee.body.entries = best.stmt().hits
+			}
+			g.add(best.f, best.i, callee)
+		}
+	}
 }
 
 // perEntry is the time of one entry in ns, 0 not known.
 func perEntry(f *function) float64 {
-	if n := f.Entries(); n > 0 {
+	if n := f.entries(); n > 0 {
 		return float64(f.Ns) / float64(n)
 	}
 	return 0
@@ -213,7 +282,7 @@ func (g *graph) byTime(f *function, i int, fit []*function) *function {
 	s := &f.body.stmts[i]
 	var best *function
 	for _, callee := range fit {
-		if callee.Entries() == s.hits && float64(callee.Ns) <= 1.02*float64(s.ns) && float64(callee.Ns) >= 0.3*float64(s.ns) {
+		if callee.entries() == s.hits && float64(callee.Ns) <= 1.02*float64(s.ns) && float64(callee.Ns) >= 0.3*float64(s.ns) {
 			if best != nil {
 				return nil
 			}
@@ -221,6 +290,17 @@ func (g *graph) byTime(f *function, i int, fit []*function) *function {
 		}
 	}
 	return best
+}
+
+// loopEntries is how often a function without source was entered if its first line is a loop's
+// header; -1 where it cannot be.
+func (f *function) loopEntries() int64 {
+	if f.body != nil && len(f.body.stmts) > 1 && len(f.body.stmts[0].Tokens) == 0 {
+		if n := f.body.stmts[0].hits - f.body.stmts[1].hits; n > 0 {
+			return n
+		}
+	}
+	return -1
 }
 
 // modules finds calls of modules: self.attn(x) runs the forward of some class. It is
@@ -256,7 +336,7 @@ func (g *graph) module(f *function, i int, c *pylex.Call) *function {
 		if callee == f || callee.called && !named || callee.class() != "" && !named || callee.Ns == 0 {
 			continue
 		}
-		if float64(callee.Ns) > 1.02*float64(s.ns) || callee.Entries() != s.hits {
+		if float64(callee.Ns) > 1.02*float64(s.ns) || callee.entries() != s.hits {
 			continue
 		}
 		if !named && (float64(callee.Ns) < 0.5*float64(s.ns) || c.Receiver() != "self" && c.Receiver() != "") {
@@ -267,19 +347,4 @@ func (g *graph) module(f *function, i int, c *pylex.Call) *function {
 		}
 	}
 	return best
-}
-
-// inner is how much of statement i's time profiled functions took that it calls. A
-// callee of several statements took of each what its entries say.
-func (g *graph) inner(f *function, i int) int64 {
-	s := &f.body.stmts[i]
-	sum := 0.0
-	for _, callee := range g.calls[f][i] {
-		part := float64(callee.Ns)
-		if n := callee.Entries(); n > s.hits {
-			part *= float64(s.hits) / float64(n)
-		}
-		sum += part
-	}
-	return int64(min(sum, float64(s.ns)))
 }

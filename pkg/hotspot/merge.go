@@ -16,6 +16,14 @@ type function struct {
 	body               *body    // nil where its source was not looked into
 	called             bool     // by another profiled function
 	callers            map[*function]bool
+	at                 int // place among all, the longest first
+
+	// What attribute says: see there.
+	root   bool      // no other profiled function is known to call it
+	outer  float64   // ns that no statement explains that calls it
+	credit float64   // how much of its time counts, 0 to 1
+	scale  float64   // the same of its lines, which may add up to more than it
+	given  []float64 // ns of each statement that callees took
 }
 
 // last is the last component of its name: "f" of "A.f" and of "g.<locals>.f".
