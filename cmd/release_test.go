@@ -60,6 +60,9 @@ func TestRelease(t *testing.T) {
 					t.Errorf("no %s or no manual page of it", called)
 				}
 			}
+			if !bytes.HasPrefix(files[name+"/bin/hostbound-capture"], []byte("#!/usr/bin/env bash\n")) {
+				t.Error("no hostbound-capture")
+			}
 			if system[0] == "linux" {
 				wantImage(t, filepath.Join(dir, "hostbound-"+version+"-image-"+system[1]+".tar"), system[1], binary)
 			}

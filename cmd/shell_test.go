@@ -170,3 +170,13 @@ func TestCompletion(t *testing.T) {
 		})
 	}
 }
+
+// TestInstallCapture wants the script that records an engine beside the commands, which
+// calls itself by the name that it has there.
+func TestInstallCapture(t *testing.T) {
+	name := filepath.Join(installed(t), "bin", "hostbound-capture")
+	out, err := exec.Command(name, "--help").Output()
+	if err != nil || !strings.Contains(string(out), "\thostbound-capture [OPTIONS] -- COMMAND") || strings.Contains(string(out), "scripts/") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

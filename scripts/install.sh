@@ -3,7 +3,8 @@
 #
 #	scripts/install.sh DIR
 #
-# DIR gets one static binary, hostbound, and a link to it for each command. Manual
+# DIR gets one static binary, hostbound, a link to it for each command, and
+# scripts/capture.sh as hostbound-capture. Manual
 # pages and completion go to share/ beside DIR where it is called bin (as in
 # /usr/local/bin), where man and the shells look for them, and else into DIR/share.
 #
@@ -26,6 +27,12 @@ named() {
 	echo "$name"
 }
 
+capture=$dir/hostbound-capture
+if [ -e "$capture" ] && ! grep -qs '^# Starts an engine under Nsight Systems with the options that hostbound needs' "$capture"; then
+	echo "install: error: $capture is there, and is none of hostbound's" >&2
+	echo "install: hint: give another folder, or move it away" >&2
+	exit 2
+fi
 for command in cmd/*/main.go; do
 	file=$dir/$(named "$(dirname "$command")")
 	if [ -e "$file" ] && [ "$(readlink "$file")" != hostbound ] && ! grep -qs github.com/hostbound/hostbound "$file"; then
@@ -37,6 +44,8 @@ done
 
 CGO_ENABLED=0 go build -o "$dir/.hostbound" -trimpath -pgo=scripts/hostbound.pgo -ldflags='-s -w' ./cmd/hostbound
 mv -f "$dir/.hostbound" "$dir/hostbound" # at once: someone may be running it
+
+install -m 755 scripts/capture.sh "$capture"
 
 man=$share/man/man1
 bash=$share/bash-completion/completions
