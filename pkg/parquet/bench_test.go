@@ -3,8 +3,11 @@ package parquet
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"testing"
+
+	library "github.com/parquet-go/parquet-go"
 )
 
 // traceColumns are columns as a trace has them.
@@ -49,6 +52,44 @@ func BenchmarkWrite(b *testing.B) {
 	}
 	report(b, c.N, len(traceColumns))
 	b.ReportMetric(float64(out.Len())/float64(c.N), "bytes/row")
+}
+
+// traceRow is a row of traceColumns as the library's GenericWriter takes it, whose delta
+// encoding is for required columns alone.
+type traceRow struct {
+	Start       int64  `parquet:"start,delta"`
+	Rank        *int32 `parquet:"rank,optional,dict"`
+	Correlation *int64 `parquet:"correlation,optional"`
+	Bytes       *int64 `parquet:"bytes,optional,dict"`
+	Name        string `parquet:"name,dict"`
+	Kind        string `parquet:"kind,dict"`
+}
+
+// BenchmarkLibraryWrite is BenchmarkWrite with the library's writer, which a package that
+// keeps columns has to hand rows, and without the hashes.
+func BenchmarkLibraryWrite(b *testing.B) {
+	c := traceChunk(1 << 20)
+	rows := make([]traceRow, 1<<12)
+	kinds := []string{"kernel", "api", "nvtx"}
+	for b.Loop() {
+		w := library.NewGenericWriter[traceRow](io.Discard, library.MaxRowsPerRowGroup(1<<17))
+		for at := 0; at < c.N; at += len(rows) {
+			for i := range rows {
+				rank := int32(c.Cols[1].Int[at+i])
+				rows[i] = traceRow{Start: c.Cols[0].Int[at+i], Rank: &rank, Name: string(c.Cols[4].Text.Get(at + i)), Kind: kinds[c.Cols[5].Int[at+i]]}
+				if c.Cols[5].Int[at+i] < 2 {
+					rows[i].Correlation = &c.Cols[2].Int[at+i]
+				}
+			}
+			if _, err := w.Write(rows); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	report(b, c.N, len(traceColumns))
 }
 
 // report reports values a second.

@@ -30,8 +30,11 @@
 // million events all columns are decoded in 83 ms here, hashes included, and in
 // 114 ms by the library's pages with its levels made bitmaps.
 //
-// The library's writer takes optional columns only as values of 24 bytes in rows,
-// and has no metadata of column chunks for the hashes.
+// The library's writer takes rows, not columns, and optional values by pointer. Its
+// GenericWriter wrote 3.1 million rows/s of 16 columns of events where this package wrote
+// 17.1 million, hashes included (BenchmarkWrite of package checkpoint), and 0.2 to 0.4 times
+// as fast on the six columns of BenchmarkLibraryWrite. It also has no metadata of column
+// chunks for the hashes.
 //
 // # Files that can be trusted
 //
