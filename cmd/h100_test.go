@@ -50,10 +50,10 @@ func TestRecordedStalls(t *testing.T) {
 		name, pattern string
 		least         float64 // of the program's own time
 	}{
-		{"sleep", "DEAD_WORK", 0.95},
-		{"lock", "COMM", 0.95}, // Python's locks are semaphores: who posts one nobody knows
-		{"poll", "HOIST", 0.9},
-		{"fsync", "HOIST", 0.85},
+		{"sleep", "SLEEP", 0.95},
+		{"lock", "WAIT", 0.95}, // Python's locks are semaphores: who posts one nobody knows
+		{"poll", "IO", 0.9},
+		{"fsync", "IO", 0.85},
 		{"gil", "GIL_CONTENTION", 0}, // how long it waited the program does not know
 		{"neighbour", "AFFINITY", 0},
 	} {

@@ -21,7 +21,7 @@ func TestSayWhys(t *testing.T) {
 		IdleWhy: []IdleRow{row("blocked:file", 1200), row("os:write", 300), row(hoststate.Running.String(), 500), row("queued", -1000)},
 	}
 	c.explainWhys()
-	const files = "launching threads read and write files, or pipes and sockets as if they were files, in host work in prepare"
+	const files = "launching threads do file I/O, or read() and write() on a pipe or socket, in host work in prepare"
 	want := []string{
 		"+1.50 ms per step, 75.0 % of the idle time that grew: " + files + ".",
 		"+500 µs per step, 25.0 % of the idle time that grew: launching threads run on a CPU, in host work in prepare.",
@@ -30,7 +30,7 @@ func TestSayWhys(t *testing.T) {
 		t.Errorf("%q, want %q", c.Explanation, want)
 	}
 	c.adviseWhys()
-	if want := []string{"HOIST (" + files + "): leave that to another thread, or see who is late at the other end of a pipe (+1.50 ms per step)."}; !slices.Equal(c.Mitigations, want) {
+	if want := []string{"IO (" + files + "): move it to another thread, or check the process at the other end (+1.50 ms per step)."}; !slices.Equal(c.Mitigations, want) {
 		t.Errorf("%q, want %q", c.Mitigations, want)
 	}
 	c.Summary[0].Delta, c.Mitigations = &less, nil
@@ -93,7 +93,7 @@ func TestAdviceOrder(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	c.IdleWhy = []IdleRow{{Row: row("", &waited), Cause: "host:_prepare_inputs", Why: &sleeps}}
-	if got := order(); !slices.Equal(got, []string{"DEAD_WORK", "copies"}) {
+	if got := order(); !slices.Equal(got, []string{"SLEEP", "copies"}) {
 		t.Errorf("waiting: %q", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestMeanwhile(t *testing.T) {
 			t.Errorf("%s: %+v, %v per step", test.name, p, *p.PerStep)
 		}
 		if f := has(rep, gap.Affinity); (f != nil) == test.call || f != nil && (!strings.Contains(f.Evidence, "changes of the CPU") || strings.Contains(f.Evidence, "other threads") != test.neighbours ||
-			strings.Contains(f.Evidence, "nobody was recorded on the CPU that they had") == test.neighbours) {
+			strings.Contains(f.Evidence, "no other thread was recorded on that CPU") == test.neighbours) {
 			t.Errorf("%s: %+v", test.name, f)
 		}
 	}

@@ -122,7 +122,7 @@
 //	                small kernels in a layer, by their gaps
 //	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it, and where no
 //	                ranges say who waits for it, by the stacks of calls
-//	SERIALIZE, COMM, DEAD_WORK, AFFINITY, LOW_LOAD, HOIST   what launching threads wait for
+//	SERIALIZE, WAIT, SLEEP, IO, AFFINITY, LOW_LOAD   what launching threads wait for
 //	                by what the operating system says: locks, messages, time, a CPU,
 //	                requests (an engine's range that fetches them: no host overhead), files.
 //	                Time in a call that is SYNC, HOIST or ALLOC is not in these, but for

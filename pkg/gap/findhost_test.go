@@ -24,7 +24,7 @@ func hostRow(kind event.Kind, start, end int64, name string, class event.Class, 
 // different reasons: each is named first, with its time, and nothing is where it runs.
 func TestHostFindings(t *testing.T) {
 	const steps, off = 40, 400_000
-	patterns := []string{gap.Serialize, gap.Hoist, gap.DeadWork, gap.Affinity, gap.Comm, gap.LowLoad}
+	patterns := []string{gap.Serialize, gap.IO, gap.Sleep, gap.Affinity, gap.Wait, gap.LowLoad}
 	for _, test := range []struct {
 		call, span string
 		class      event.Class
@@ -33,16 +33,16 @@ func TestHostFindings(t *testing.T) {
 		why        string
 	}{
 		{"pthread_mutex_lock", "", event.OSLock, false, gap.Serialize, "blocked:lock"},
-		{"fsync", "", event.OSFile, false, gap.Hoist, "blocked:file"},
-		{"flock", "", event.Other, false, gap.Hoist, "blocked:other"},
+		{"fsync", "", event.OSFile, false, gap.IO, "blocked:file"},
+		{"flock", "", event.Other, false, gap.Wait, "blocked:other"},
 		{"sched_yield", "", event.Other, false, gap.Affinity, "blocked:other"},
-		{"nanosleep", "", event.OSSleep, false, gap.DeadWork, "blocked:sleep"},
+		{"nanosleep", "", event.OSSleep, false, gap.Sleep, "blocked:sleep"},
 		{"", "", -1, false, gap.Affinity, "descheduled"},
-		{"pthread_cond_wait", "", event.OSWait, false, gap.Comm, "blocked:wait"},
+		{"pthread_cond_wait", "", event.OSWait, false, gap.Wait, "blocked:wait"},
 		{"poll", "_fetch_new_requests", event.OSIO, false, gap.LowLoad, "blocked:io"},
-		{"poll", "_process_outputs", event.OSIO, false, gap.Comm, "blocked:io"},
+		{"poll", "_process_outputs", event.OSIO, false, gap.Wait, "blocked:io"},
 		{"", "_update_requests", -1, true, "", "running"},
-		{"poll", "_process_outputs", event.OSIO, true, gap.Comm, "in:io"},
+		{"poll", "_process_outputs", event.OSIO, true, gap.Wait, "in:io"},
 		{"poll", "_fetch_new_requests", event.OSIO, true, gap.LowLoad, "in:io"},
 		{"pthread_mutex_lock", "", event.OSLock, true, gap.Serialize, "in:lock"},
 		{"write", "", event.OSFile, true, "", "in:file"}, // it may run there
@@ -106,7 +106,7 @@ func TestRequestsOfRanks(t *testing.T) {
 	for _, test := range []struct {
 		both, together bool
 		pattern        string
-	}{{true, true, gap.LowLoad}, {false, true, gap.Comm}, {false, false, gap.LowLoad}} {
+	}{{true, true, gap.LowLoad}, {false, true, gap.Wait}, {false, false, gap.LowLoad}} {
 		e := &engine{now: 1_000}
 		from := e.now
 		e.steps(40, e.layer, func() {
@@ -131,7 +131,7 @@ func TestRequestsOfRanks(t *testing.T) {
 		rep := e.report(t)
 		found := ""
 		for _, f := range rep.Findings {
-			if f.Pattern == gap.LowLoad || f.Pattern == gap.Comm {
+			if f.Pattern == gap.LowLoad || f.Pattern == gap.Wait {
 				found += f.Pattern
 			}
 		}
@@ -152,8 +152,8 @@ func TestRequestsOfOneRank(t *testing.T) {
 		rank    int32
 		pattern string
 	}{
-		{false, 30_000, 1, gap.LowLoad}, {true, 30_000, 1, gap.LowLoad}, {false, -30_000, 1, gap.Comm},
-		{true, -30_000, 1, gap.Comm}, {true, 300_000, 1, gap.Comm}, {true, 30_000, 0, gap.Comm},
+		{false, 30_000, 1, gap.LowLoad}, {true, 30_000, 1, gap.LowLoad}, {false, -30_000, 1, gap.Wait},
+		{true, -30_000, 1, gap.Wait}, {true, 300_000, 1, gap.Wait}, {true, 30_000, 0, gap.Wait},
 	} {
 		e := &engine{now: 400_000}
 		from := e.now
@@ -198,7 +198,7 @@ func TestRequestsOfOneRank(t *testing.T) {
 		}
 		found := ""
 		for _, f := range rep.Findings {
-			if f.Pattern != gap.LowLoad && f.Pattern != gap.Comm {
+			if f.Pattern != gap.LowLoad && f.Pattern != gap.Wait {
 				continue
 			}
 			if found += f.Pattern; f.Pattern == gap.LowLoad && (f.UsStep < 0.9*400 || f.UsStep > 1.1*400) {
@@ -241,7 +241,7 @@ func TestOffForTheLock(t *testing.T) {
 		}
 		eventtest.Sort(e.rows)
 		rep := e.report(t)
-		if (has(rep, gap.GIL) == nil) != test.affinity || has(rep, gap.Comm) != nil || (has(rep, gap.Affinity) != nil) != test.affinity {
+		if (has(rep, gap.GIL) == nil) != test.affinity || has(rep, gap.Wait) != nil || (has(rep, gap.Affinity) != nil) != test.affinity {
 			t.Errorf("%+v: found %+v", test, rep.Findings)
 		}
 	}
@@ -252,9 +252,9 @@ func TestOffForTheLock(t *testing.T) {
 // in a call that may wait, and in others it has lost its CPU.
 func TestHolderOff(t *testing.T) {
 	for call, want := range map[string]string{
-		"":                    "for 76 % its holder is ready to run and has no CPU",
-		"pthread_cond_signal": "for 76 % its holder is ready to run and has no CPU",
-		"pthread_cond_wait":   "for 76 % its holder waits for the GPU or for others",
+		"":                    "for 76 % the holder is runnable but not scheduled",
+		"pthread_cond_signal": "for 76 % the holder is runnable but not scheduled",
+		"pthread_cond_wait":   "for 76 % the holder is itself blocked",
 	} {
 		e := &engine{now: 1_000}
 		from := e.now
@@ -279,7 +279,7 @@ func TestHolderOff(t *testing.T) {
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
 		eventtest.Sort(e.rows)
 		f := has(e.report(t), gap.GIL)
-		if f == nil || !strings.Contains(f.Evidence, "for 100 % of that time, thread 2 of rank 0 holds it") || !strings.Contains(f.Evidence, want) || strings.Count(f.Evidence, "its holder") != 1 {
+		if f == nil || !strings.Contains(f.Evidence, "thread 2 (rank 0) holds it 100 % of that time") || !strings.Contains(f.Evidence, want) || strings.Count(f.Evidence, "the holder") != 1 || strings.Contains(f.Evidence, "do less") {
 			t.Errorf("%q: %+v", call, f)
 		}
 	}
@@ -291,7 +291,7 @@ func TestHolderOff(t *testing.T) {
 // call of CUDA does not allocate, and who waits in a garbage collection collects.
 func TestClaimedOnce(t *testing.T) {
 	const off = 400_000
-	patterns := []string{gap.Serialize, gap.Hoist, gap.Sync, gap.Alloc, gap.Affinity, gap.Comm, gap.GCManage}
+	patterns := []string{gap.Serialize, gap.Hoist, gap.IO, gap.Sync, gap.Alloc, gap.Affinity, gap.Wait, gap.GCManage}
 	for _, test := range []struct {
 		system string
 		class  event.Class
@@ -300,11 +300,11 @@ func TestClaimedOnce(t *testing.T) {
 		want   string
 	}{
 		{"pthread_cond_signal", event.OSWait, "", 0, gap.Affinity},
-		{"pthread_cond_wait", event.OSWait, "", 0, gap.Comm},
+		{"pthread_cond_wait", event.OSWait, "", 0, gap.Wait},
 		{"pthread_mutex_unlock", event.OSLock, "", 0, gap.Affinity},
 		{"pthread_mutex_lock", event.OSLock, "", 0, gap.Serialize},
 		{"poll", event.OSIO, "cudaDeviceSynchronize", event.APISync, gap.Sync},
-		{"poll", event.OSIO, "cudaLaunchHostFunc", event.Other, gap.Comm},
+		{"poll", event.OSIO, "cudaLaunchHostFunc", event.Other, gap.Wait},
 		{"pthread_mutex_lock", event.OSLock, "cudaDeviceSynchronize", event.APISync, gap.Serialize},
 		{"pthread_mutex_lock", event.OSLock, "cudaMalloc", event.Alloc, gap.Serialize},
 		{"read", event.OSFile, "cudaMalloc", event.Alloc, gap.Alloc},

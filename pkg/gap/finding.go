@@ -28,8 +28,9 @@ const (
 	GCManage      = "GC_MGMT"        // keep the garbage collector out of steps
 	GIL           = "GIL_CONTENTION"
 	Serialize     = "SERIALIZE" // let threads wait less for one another
-	Comm          = "COMM"      // wait less for messages of others
-	DeadWork      = "DEAD_WORK" // do not sleep
+	Wait          = "WAIT"      // wait less for what other threads and processes do
+	Sleep         = "SLEEP"     // do not sleep
+	IO            = "IO"        // leave files and pipes to another thread
 	Affinity      = "AFFINITY"  // give threads CPUs of their own
 	LowLoad       = "LOW_LOAD"  // there is nothing to do: no host overhead
 	Recapture     = "RECAPTURE" // the recording does not answer
@@ -263,8 +264,8 @@ const minLateShare = 0.005
 const heldShare = 0.2
 
 // heldBy says who holds the interpreter lock for most of the time, us, in which it is waited for
-// and not free, and whether holders wait with it, or have no CPU to go on.
-func (c *Cause) heldBy(held float64) string {
+// and not free, and whether holders wait with it, or have no CPU to go on; else do goes after it.
+func (c *Cause) heldBy(held float64, do string) string {
 	threads, whole := map[who]int64{}, map[who]Holder{}
 	waits, lost := int64(0), int64(0)
 	for _, h := range c.Holders {
@@ -278,20 +279,23 @@ func (c *Cause) heldBy(held float64) string {
 		}
 	}
 	if len(threads) == 0 {
-		return ""
+		return do
 	}
 	most := slices.SortedFunc(maps.Keys(threads), func(a, b who) int { return cmp.Or(cmp.Compare(threads[b], threads[a]), a.compare(b)) })[0]
 	first := whole[most]
 	where := ", in " + cmp.Or(innermost(first.Path), first.Doing)
 	if first.Path == "" && first.Doing == idle.Untraced.String() {
-		where = ", outside any recorded range or call"
+		where = ", in code with no range"
 	}
-	text := fmt.Sprintf("; for %.0f %% of that time, thread %d of rank %d holds it%s", 100*us(threads[most])/held, *first.Thread, *first.Rank, where)
+	text := fmt.Sprintf("; thread %d (rank %d) holds it %.0f %% of that time%s", *first.Thread, *first.Rank, 100*us(threads[most])/held, where)
 	if us(waits) >= heldShare*held {
-		text += fmt.Sprintf("; for %.0f %% its holder waits for the GPU or for others: release it around what blocks", 100*us(waits)/held)
+		text += fmt.Sprintf("; for %.0f %% the holder is itself blocked: release the lock around that blocking call", 100*us(waits)/held)
+	}
+	if us(max(waits, lost)) < heldShare*held {
+		text += do
 	}
 	if us(lost) >= heldShare*held {
-		text += fmt.Sprintf("; for %.0f %% its holder is ready to run and has no CPU: give each thread one of its own", 100*us(lost)/held)
+		text += fmt.Sprintf("; for %.0f %% the holder is runnable but not scheduled: give each thread a CPU of its own", 100*us(lost)/held)
 	}
 	return text
 }
@@ -325,7 +329,7 @@ func (f *finder) runtime() {
 		case event.Classes[event.GIL]:
 			if held := c.Us - f.freeUs(); f.worth(held) {
 				f.add(GIL, held, Finding{}, "the GPU waits %s while the launching thread waits for the interpreter lock, %.1f %% of idle time%s",
-					f.per(held), 100*held/f.rep.Idle.TotalUs, c.heldBy(held))
+					f.per(held), 100*held/f.rep.Idle.TotalUs, c.heldBy(held, f.colon(c.Cause)))
 			}
 		}
 	}

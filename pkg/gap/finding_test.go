@@ -300,7 +300,7 @@ func TestSlackAndRuntime(t *testing.T) {
 	if has(rep, gap.GCManage) == nil || has(rep, gap.GIL) == nil {
 		t.Fatalf("no findings of the runtime in %+v", rep.Findings)
 	}
-	if text := has(rep, gap.GIL).Evidence; !strings.Contains(text, "; for 100 % of that time, thread 2 of rank 0 holds it, outside any recorded range or call") {
+	if text := has(rep, gap.GIL).Evidence; !strings.Contains(text, "; thread 2 (rank 0) holds it 100 % of that time, in code with no range: do less of gil") {
 		t.Errorf("the holder: %s", text)
 	}
 	s := rep.Slack

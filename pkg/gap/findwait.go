@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -39,8 +40,8 @@ func (f *finder) forInterpreter(v *view, of *scope, t *idle.Total, why hoststate
 func (f *finder) interpreter() {
 	if worth := us(f.stackedNs); f.worth(worth) {
 		text := f.ranBeside(idle.ForOthers, f.stackedNs, func(m *Meanwhile) bool { return !m.Elsewhere && m.Share >= 0.5 })
-		f.add(GIL, worth, Finding{}, "the GPU is idle %s, %s of its idle time, while launching threads wait for the interpreter lock, by the stacks of their calls%s: record with -t python-gil to see who holds it",
-			f.per(worth), report.Percent(worth/f.rep.Idle.TotalUs), text)
+		f.add(GIL, worth, Finding{}, "the GPU is idle %s, %s of its idle time, while launching threads wait for the interpreter lock, by the stacks of their calls%s%s; record with -t python-gil to see who holds it",
+			f.per(worth), report.Percent(worth/f.rep.Idle.TotalUs), text, f.colon(event.Classes[event.GIL]))
 	}
 }
 
@@ -174,14 +175,14 @@ func (f *finder) order(h *hostTime, t *hoststate.Treatment) string {
 	if t.Pattern != Affinity || us(h.ns) < minDescheduled*f.rep.Idle.TotalUs || 2*seen >= us(h.ns) {
 		return t.Do
 	}
-	said := ""
+	seenOn := ""
 	if len(f.rep.Idle.Placement) > 0 {
-		nobody := "nobody"
+		nobody := "no other thread"
 		if f.c.others.unkept() {
 			nobody = "no other thread of their own process"
 		}
-		said = fmt.Sprintf("for %s of it %s was recorded on the CPU that they had, so ", report.Percent(1-seen/us(h.ns)), nobody)
+		seenOn = fmt.Sprintf("for %s of it %s was recorded on that CPU. ", report.Percent(1-seen/us(h.ns)), nobody)
 	}
-	return said + "see who is there (--sample=system-wide, which --cpuctxsw follows): if somebody is, " + t.Do + "; if nobody is, " +
-		"they wait for a page of a file, or in a call that is not recorded: in Python's locks and C++'s wait_for, with a time-out, that is sem_clockwait or pthread_cond_clockwait"
+	return seenOn + "Record again with --sample=system-wide --cpuctxsw=system-wide. If another process was there, " + t.Do +
+		". If not, the thread was in a page fault or an untraced wait such as sem_clockwait or pthread_cond_clockwait"
 }

@@ -44,7 +44,7 @@ func TestLockStacks(t *testing.T) {
 		eventtest.Sort(e.rows)
 		rep := e.report(t)
 		f := has(rep, gap.GIL)
-		if (f != nil) != test.gil || (has(rep, gap.Comm) != nil) == test.gil {
+		if (f != nil) != test.gil || (has(rep, gap.Wait) != nil) == test.gil {
 			t.Fatalf("%+v: found %+v", test, rep.Findings)
 		}
 		if by := "by the stacks of their calls (meanwhile thread 2 of rank 0 runs:"; f != nil && (f.UsStep < 380 || f.UsStep > 401 || strings.Contains(f.Evidence, by) == test.ranges) {
@@ -58,9 +58,9 @@ func TestLockStacks(t *testing.T) {
 // it runs there, too.
 func TestRanBeside(t *testing.T) {
 	for n, always := range []bool{false, true, false, true} {
-		call, class, pattern := "pthread_cond_wait", event.OSWait, gap.Comm
+		call, class, pattern := "pthread_cond_wait", event.OSWait, gap.Wait
 		if n >= 2 { // at the end of a pipe
-			call, class, pattern = "read", event.OSFile, gap.Hoist
+			call, class, pattern = "read", event.OSFile, gap.IO
 		}
 		e := &engine{now: 1_000}
 		from := e.now
@@ -126,23 +126,23 @@ func (e *engine) off(from *int64, ns int64, call string, class event.Class, othe
 // long beside thread 2, for what is another finding: what is told of the first wait names no
 // thread that runs in the second alone.
 func TestOtherWaits(t *testing.T) {
-	for _, pattern := range []string{gap.GIL, gap.Comm, gap.Hoist} {
+	for waits, pattern := range map[string]string{"lock": gap.GIL, "poll": gap.Wait, "flock": gap.Wait} {
 		e := &engine{now: 1_000}
 		from := e.now
 		e.steps(40, e.layer, func() {
-			switch pattern {
-			case gap.GIL:
+			switch waits {
+			case "lock":
 				stack := hostRow(event.Backtrace, e.now, e.now+100_000, "", event.GIL, -1)
 				stack.Stack = 0
 				e.rows = append(e.rows, stack)
 				e.off(&from, 100_000, "pthread_cond_timedwait", event.OSWait, 3)
 				e.off(&from, 900_000, "poll", event.OSIO, 2)
-			case gap.Comm:
+			case "poll":
 				e.off(&from, 100_000, "poll", event.OSIO, 3)
 				sync := e.call("cudaDeviceSynchronize", event.APISync, 902_000)
 				e.now = sync.Start + 1_000
 				e.off(&from, 900_000, "poll", event.OSIO, 2)
-			case gap.Hoist:
+			case "flock":
 				e.off(&from, 400_000, "flock", event.Other, 3)
 				e.off(&from, 200_000, "read", event.OSFile, 2)
 			}
@@ -150,7 +150,7 @@ func TestOtherWaits(t *testing.T) {
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
 		eventtest.Sort(e.rows)
 		if rep := e.report(t); has(rep, pattern) == nil || strings.Contains(has(rep, pattern).Evidence, "meanwhile") {
-			t.Errorf("%s: %+v", pattern, rep.Findings)
+			t.Errorf("%s: %+v", waits, rep.Findings)
 		}
 	}
 }
@@ -244,10 +244,10 @@ func testLockIsNoCPU(t *testing.T, free int64) {
 	eventtest.Sort(e.rows)
 	rep := e.report(t)
 	f := has(rep, gap.Affinity)
-	if p := rep.Idle.Placement[0]; p.OthersUs > 0 || p.LostUs > 41*100 || f == nil || f.UsStep > 101 || !strings.Contains(f.Evidence, "for 100.0 % of it nobody") {
+	if p := rep.Idle.Placement[0]; p.OthersUs > 0 || p.LostUs > 41*100 || f == nil || f.UsStep > 101 || !strings.Contains(f.Evidence, "for 100.0 % of it no other thread") {
 		t.Errorf("%+v, %+v", p, f)
 	}
-	if f := has(rep, gap.GIL); f == nil || f.UsStep > 400 || !strings.Contains(f.Evidence, "for 100 % of that time, thread 2 of rank 0 holds it") {
+	if f := has(rep, gap.GIL); f == nil || f.UsStep > 400 || !strings.Contains(f.Evidence, "thread 2 (rank 0) holds it 100 % of that time") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -299,7 +299,7 @@ func TestShortThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := has(rep, gap.Comm)
+		f := has(rep, gap.Wait)
 		if f == nil || strings.Contains(f.Evidence, "meanwhile") != (named != "") || !strings.Contains(f.Evidence, named) {
 			t.Errorf("%q: %+v", named, f)
 		}

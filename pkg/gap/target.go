@@ -103,11 +103,17 @@ func (f *finder) operation(c *Cause, strata map[stratum]*found) *Finding {
 		at.Line = line.Line
 		text += fmt.Sprintf("; %s of it at %s", report.Percent(line.Us/c.Us), line.Line)
 	}
-	if do := f.c.opt.Advice(kind); do != "" {
-		text += ": " + do
-	}
+	text += f.colon(kind)
 	at.Pattern, at.Evidence, at.UsStep, at.Share = HostWork, text, c.Us/f.steps, new(c.Share)
 	return &at
+}
+
+// colon is what to do about a cause of idle time, after a colon; "" where nothing is known.
+func (f *finder) colon(cause string) string {
+	if do := f.c.opt.Advice(cause); do != "" {
+		return ": " + do
+	}
+	return ""
 }
 
 // graphLaunches is, for advice, the cause of calls that launch graphs.
@@ -143,7 +149,7 @@ func (g *Finding) name() string {
 // whys of package hoststate.
 var waitsFor = map[string]string{
 	GIL: event.Classes[event.GIL], GCManage: event.Classes[event.GC], Affinity: hoststate.Descheduled.String(), JIT: hoststate.Load.String(),
-	Serialize: "blocked:lock", Comm: "blocked:wait", DeadWork: "blocked:sleep", Hoist: "blocked:file",
+	Serialize: "blocked:lock", Wait: "blocked:wait", Sleep: "blocked:sleep", IO: "blocked:file",
 }
 
 // bounds say of causes of idle time that are no host thread's what bounds the steps there, and how

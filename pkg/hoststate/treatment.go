@@ -20,15 +20,15 @@ type Treatment struct {
 // whether the recording says when threads were on a CPU; of other classes it is.
 var Treatments = []Treatment{
 	{"SERIALIZE", []string{"blocked:lock", "in:lock"}, "wait for a lock that another thread holds", "let one thread launch, or hold it for less"},
-	{"HOIST", []string{"blocked:file", "os:file"}, "read and write files, or pipes and sockets as if they were files", "leave that to another thread, or see who is late at the other end of a pipe"},
-	{"HOIST", []string{"blocked:other"}, "wait in calls of the system that are of no known kind, such as flock, sigwait and system", "leave that to another thread"},
-	{"DEAD_WORK", []string{"blocked:sleep", "in:sleep"}, "sleep", "replace polling by waiting for the event itself; a rate limit may be intended"},
+	{"IO", []string{"blocked:file", "os:file"}, "do file I/O, or read() and write() on a pipe or socket", "move it to another thread, or check the process at the other end"},
+	{"WAIT", []string{"blocked:other"}, "block in other system calls, such as flock, sigwait and system", "move that to another thread"},
+	{"SLEEP", []string{"blocked:sleep", "in:sleep"}, "sleep", "wait on an event instead of polling, unless it is a deliberate rate limit"},
 	{
-		"COMM", []string{"blocked:io", "blocked:wait", "blocked:join", "in:io", "in:wait", "in:join"}, "wait for what another thread or process sends, or until a time-out",
-		"see what that one does, take it off the way, or let the next step begin without it",
+		"WAIT", []string{"blocked:io", "blocked:wait", "blocked:join", "in:io", "in:wait", "in:join"}, "block on a lock, a condition variable or a message from another thread or process, or until a time-out",
+		"find out what that one is doing, move it off the critical path, or start the next step without waiting",
 	},
 	{
-		"AFFINITY", []string{"descheduled"}, "are ready to run and have no CPU, or wait inside the kernel",
+		"AFFINITY", []string{"descheduled"}, "are runnable but not scheduled, or blocked in the kernel",
 		"give each a CPU of its own (taskset, numactl), and check the limits of the container",
 	},
 	{
