@@ -57,6 +57,8 @@ func weighed(t *testing.T, evidence string) (order []string, us map[string]float
 			us[h.Function] = *h.ExposedUsPerStep
 			if s := h.Options[0].SavingsUs; s[1] > us[h.Function] {
 				t.Errorf("%s: saves %v of %v us exposed", h.Function, s[1], us[h.Function])
+			} else if s[1] > 0 && s[0] > 0.51*s[1] { // of its own time half is the least, all the most
+				t.Errorf("%s: a range of %v", h.Function, *s)
 			}
 			for k, s := range h.Options[0].SavingsUs { // a step of 10 ms
 				if o := h.Options[0]; math.Abs(o.SavingsPct[k]-s/100) > 1e-9 || math.Abs(o.SavingsOf[k]*h.TimeUs/100-s) > 1e-6 {

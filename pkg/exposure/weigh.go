@@ -3,7 +3,6 @@ package exposure
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -193,15 +192,22 @@ func (t *Trace) expose(h *hotspot.Hotspot, f *function) {
 		h.Evidence = append(h.Evidence, fmt.Sprintf("a GPU waits for %.1f us per step here, by its share of what %s has in the trace", us, f.name))
 	}
 	for i := range h.Options {
-		if s := h.Options[i].SavingsUs; s != nil {
-			o := &h.Options[i]
-			o.SavingsUs = &[2]float64{math.Min(s[0], us), math.Min(s[1], us)}
-			for k, most := range s {
-				if most > us { // All three are of one amount.
-					o.SavingsPct[k] *= us / most
-					o.SavingsOf[k] *= us / most
-				}
-			}
+		limit(&h.Options[i], us, h.UsPerStep)
+	}
+}
+
+// limit is what an option saves of the exposed time, in us per step: the least where it
+// takes as much off what is hidden, the most where nothing of it was hidden.
+func limit(o *hotspot.Option, us float64, perStep *float64) {
+	if o.SavingsUs == nil || perStep == nil || *perStep <= 0 {
+		return
+	}
+	s := *o.SavingsUs
+	o.SavingsUs = &[2]float64{s[0] * min(1, us / *perStep), min(s[1], us)}
+	for k, was := range s {
+		if was > 0 { // All three are of one amount.
+			o.SavingsPct[k] *= o.SavingsUs[k] / was
+			o.SavingsOf[k] *= o.SavingsUs[k] / was
 		}
 	}
 }

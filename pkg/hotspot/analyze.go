@@ -44,7 +44,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	r.addProfiles(profiles, g)
 	r.addFunctions(g)
 	r.addHotspots(g, st, o)
-	r.drill(g)
+	r.drill(g, st)
 	r.checkSource(fns)
 	return r
 }
@@ -248,8 +248,8 @@ func (b *body) owners(st *steps) []int {
 	looped := map[int]bool{}
 	for i := range b.stmts {
 		if b.stmts[i].isLoop() && b.stmts[i].hits > 0 {
-			first := b.classify(i, NoScope, st)[0].kind
-			looped[i] = first == PyLoop || first == RedundantIter
+			first := b.classify(i, NoScope, st)[0]
+			looped[i] = first.kind == PyLoop && first.sub != onceRound || first.kind == RedundantIter
 		}
 	}
 	owner := make([]int, len(b.stmts))
@@ -271,6 +271,9 @@ func (b *body) belongs(i int, st *steps) bool {
 		return false
 	}
 	first := b.classify(i, NoScope, st)[0]
+	if first.sub == "enum" { // what to do about it has nothing to do with the loop
+		return false
+	}
 	switch first.kind {
 	case Container, FuncCall, RedundantIter, PyLoop:
 		return !s.Comprehension && !s.isLoop()

@@ -194,6 +194,63 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// TestOpaque: calls that were not profiled and share the time are to be profiled next, the longest
+// first, and not called real work.
+func TestOpaque(t *testing.T) {
+	r := Analyze([]*lineprof.Profile{profile(fn("PyExecutor._loop", executor, 10,
+		line{0, 0, "    def _loop(self):"},
+		line{1000, 400, "        self._plan(batch)"},
+		line{1000, 420, "        self._send(batch)"},
+		line{1000, 43, "        n = self.next_tokens.cuda().max().item()"},
+		line{1000, 40, "        self._note(batch)"},
+		line{1, 90_000, "        self._open(batch)"},
+		line{1000, 7, "        x = torch.matmul(a, b)"}))}, Options{})
+	var calls []string
+	for _, d := range r.DrillDown {
+		calls = append(calls, d.Callee)
+	}
+	if !slices.Equal(calls, []string{"self._send", "self._plan"}) || !strings.Contains(r.ProfileNext, "PyExecutor._send") || r.Hidden() == nil {
+		t.Errorf("%q, %s", calls, r.ProfileNext)
+	}
+	if page := markdown(t, r); !strings.HasPrefix(page, "# Most time in `py_executor.py:12`: profile what it calls next\n") {
+		t.Error(page)
+	}
+}
+
+// TestFound: what the method that engineers follow finds.
+func TestFound(t *testing.T) {
+	layer := fn("Attention.forward", "model.py", 1, line{0, 0, "def forward(self, x):"},
+		line{61_000, 200, "    n = host_lengths[:k].sum().item()"}, line{61_000, 60, "    y = self.attn(x, n)"})
+	if h := Classify(layer, 1, Options{Steps: 1000, Layers: 61}); h.Type != HostSync {
+		t.Errorf("%s, %q", h.Type, h.Evidence)
+	}
+	for _, test := range []struct {
+		source []line
+		number int
+		typ    Type
+		sub    string
+	}{
+		{[]line{{100, 0.1, "    t = 0"}, {12_900, 0.3, "    for r in reqs:"}, {12_800, 1.9, "        s = RequestState(r.value)"}, {12_800, 0.3, "        t += r.n"}}, 4, Container, "enum"},
+		{[]line{{1000, 200, "    s = [RequestState(r.value) for r in reqs]"}}, 2, Container, "enum"},
+		{[]line{{1000, 0.3, "    t = 0"}, {2000, 0.9, "    for _ in range(1):"}, {1000, 2, "        t += x.n"}}, 3, PyLoop, "once"},
+		{[]line{{1000, 0.3, "    t = 0"}, {2000, 0.9, "    for _ in range(self.beams):"}, {1000, 2, "        t += x.n"}}, 3, PyLoop, "once"},
+	} {
+		f := fn("collect", "x.py", 1, append([]line{{0, 0, "def collect(self, reqs):"}}, test.source...)...)
+		r := Analyze([]*lineprof.Profile{profile(f)}, Options{Steps: 1000})
+		if h := at(t, r, "collect", test.number); h.Type != test.typ || h.Sub != test.sub {
+			t.Errorf("%s: %s/%s, %q", test.source[len(test.source)-1].source, h.Type, h.Sub, h.Evidence)
+		}
+	}
+	for _, l := range [][]line{
+		{{1000, 0.3, "    t = 0"}, {2000, 0.9, "    with self.a:"}, {1000, 2, "        t += x.n"}},
+		{{1000, 0.3, "    t = 0"}, {3000, 0.9, "    for _ in range(n):"}, {2000, 2, "        t += x.n"}},
+	} {
+		if h := Classify(fn("f", "x.py", 1, append([]line{{0, 0, "def f(x):"}}, l...)...), 2, Options{}); h.Sub == "once" {
+			t.Errorf("%s: once", l[1].source)
+		}
+	}
+}
+
 // TestSteps: the outermost function that is entered most regularly says how many steps there
 // were, not the longest.
 func TestSteps(t *testing.T) {

@@ -20,6 +20,8 @@ type body struct {
 	setBy  map[string][]int // statements that assign a path
 
 	setters map[int]map[string][]int // setIn, by loop
+
+	unhinted bool // kinds are asked for without what names suggest
 }
 
 // stmt is a statement with what was recorded on its lines.

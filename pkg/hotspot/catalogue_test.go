@@ -55,7 +55,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 		for _, k := range i.Kinds {
-			if !slices.Contains([]kind{unknownKind, tensorKind, cpuKind, numpyKind, listKind, dictKind, setKind, strKind, numberKind}, kind(k)) {
+			if !slices.Contains([]kind{unknownKind, tensorKind, cpuKind, numpyKind, listKind, dictKind, setKind, strKind, numberKind, "named"}, kind(k)) {
 				t.Errorf("%s: kind %s", entry, k)
 			}
 		}

@@ -108,7 +108,7 @@ func (b *body) weigh(i int, found []finding, other []pylex.Call, often bool) []f
 			switch {
 			case s.Keyword == "for" && us > 8: // making the next item is what takes long
 				continue
-			case us > 30 && (len(other) > 0 || f.kind == FuncCall):
+			case us > 30 && (len(other) > 0 || f.kind == FuncCall) && f.sub != "enum":
 				continue
 			case !often && !f.anyway:
 				continue
@@ -175,6 +175,8 @@ func (b *body) compute(i int, refused []string, other []pylex.Call) finding {
 		f.evidence = fmt.Sprintf("the time is spent in %s, which the line does not show", short(c.Path))
 		if torchModules[root] || strongOps[c.Name()] || weakOps[c.Name()] {
 			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
+		} else if hiding(b, i) != nil {
+			f.sub = Opaque
 		}
 	case hasWord(s.Operators, arithmetic):
 		f.confidence, f.evidence = "medium", "arithmetic"

@@ -48,6 +48,9 @@ func (r *Report) Document(v View) *report.Document {
 func (r *Report) title(v View) report.Text {
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
+		if h.Sub == Opaque && h.Share > opaqueShare && h.Scope != PerRun {
+			return report.Textf("Most time in %s: profile what it calls next", report.Name(path.Base(h.place())))
+		}
 		if h.Type == Compute {
 			continue
 		}
@@ -133,6 +136,9 @@ func (r *Report) hotspotTable(s *report.Section, v View) {
 
 // kind is the types of a hotspot, the first with its sub-kind.
 func (h *Hotspot) kind() string {
+	if h.Sub == Opaque {
+		return "to profile"
+	}
 	kind := string(h.Type)
 	if h.Sub != "" {
 		kind += "/" + h.Sub

@@ -12,7 +12,7 @@ import (
 const hidden = 0.8
 
 // drill finds the lines that hide where the time goes, and what to profile next.
-func (r *Report) drill(g *graph) {
+func (r *Report) drill(g *graph, st *steps) {
 	next := []string{}
 	for _, f := range g.fns {
 		if f.body == nil || r.share(f.Ns) < 0.01 {
@@ -20,14 +20,17 @@ func (r *Report) drill(g *graph) {
 		}
 		for i := range f.body.stmts {
 			s := &f.body.stmts[i]
-			if float64(s.ns) <= hidden*float64(f.Ns) {
+			if float64(s.ns) <= hidden*float64(f.Ns) && !r.opaque(f, i, st) {
 				continue
 			}
 			d, targets, ok := g.drillDown(f, i)
 			if !ok {
 				continue
 			}
-			d.Share, d.ShareOfFunction = r.share(s.ns), float64(s.ns)/float64(f.Ns)
+			d.Share, d.ShareOfFunction = r.share(f.own(i)), float64(s.ns)/float64(f.Ns)
+			if d.Profiled {
+				d.Share = r.share(s.ns)
+			}
 			r.DrillDown = append(r.DrillDown, d)
 			next = append(next, targets...)
 		}
@@ -36,6 +39,11 @@ func (r *Report) drill(g *graph) {
 	if len(next) > 0 {
 		r.ProfileNext = "TLLM_LINE_PROFILER_FUNCTIONS=" + strings.Join(g.targets(next), ",")
 	}
+}
+
+// opaque is whether statement i calls what was not profiled, takes much, and not once for all steps.
+func (r *Report) opaque(f *function, i int, st *steps) bool {
+	return r.share(f.own(i)) > opaqueShare && f.body.scope(i, st) != PerRun && f.body.classify(i, NoScope, st)[0].sub == Opaque
 }
 
 // drillDown is the entry of one line, and the full names of what to profile.

@@ -68,7 +68,17 @@ func (b *body) kindFrom(path string, i, depth int) kind {
 			}
 		}
 	}
+	if b.unhinted {
+		return unknownKind
+	}
 	return hinted(path)
+}
+
+// named is whether nothing but names says what a path holds.
+func (b *body) named(path string, i int) bool {
+	b.unhinted = true
+	defer func() { b.unhinted = false }()
+	return b.kindOf(path, i) == unknownKind
 }
 
 // splitRoot divides a path after its first name.

@@ -115,7 +115,8 @@ func (ind *Indicator) fits(b *body, c *pylex.Call, i int) bool {
 	if len(ind.Kinds) == 0 { // what is named as a queue may be a dict
 		return len(ind.Receivers) == 0 || !plainKinds[k]
 	}
-	return slices.Contains(ind.Kinds, string(k))
+	return slices.Contains(ind.Kinds, string(k)) ||
+		slices.Contains(ind.Kinds, "named") && (k == cpuKind || k == numpyKind) && b.named(receiver, i)
 }
 
 // plainKinds are Python's own containers and values, which never wait.

@@ -34,7 +34,7 @@ func (b *body) plain(i int, other []pylex.Call, often bool) []finding {
 		case numpyKind, cpuKind, strKind, numberKind:
 			continue
 		}
-		if f := b.helper(&c, us); f.kind != "" {
+		if f := b.helper(i, &c); f.kind != "" {
 			found = append(found, f)
 		}
 	}
@@ -74,14 +74,15 @@ var enumWords = set("state status type mode reason kind phase stage enum flag po
 var torchModules = set("torch F functional nn ops triton flashinfer")
 
 // helper is the finding for a call that no indicator knows.
-func (b *body) helper(c *pylex.Call, us float64) finding {
+func (b *body) helper(i int, c *pylex.Call) finding {
+	us := b.stmts[i].usPerHit()
 	parts := lastWords(c.Path)
 	name := c.Name()
 	root, _ := splitRoot(c.Path)
 	switch {
 	case len(parts) == 0 || torchModules[root] || strongOps[name] || weakOps[name]:
 		return finding{}
-	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords[parts[len(parts)-1]] && us < 8:
+	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords[parts[len(parts)-1]] && (us < 8 || b.stmts[i].Comprehension):
 		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path)), anyway: true}
 	case hasWord(words(c.Receiver()), boundWords) && us < 8:
 		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++", anyway: true}

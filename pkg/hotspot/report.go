@@ -8,6 +8,21 @@ type Options struct {
 	Sum    bool  // profiles are parts of a run and add up; otherwise they are its ranks
 }
 
+// Opaque is the sub-kind of a COMPUTE line that calls what was not profiled: whether it is real
+// work is not known before that is.
+const Opaque = "call"
+
+// Hidden is the call that was not profiled which takes most of the profiled time, nil where
+// none takes so much that it is to be profiled before anything else is concluded.
+func (r *Report) Hidden() *DrillDown {
+	for i := range r.DrillDown {
+		if d := &r.DrillDown[i]; !d.Profiled && d.Share > opaqueShare {
+			return d
+		}
+	}
+	return nil
+}
+
 // Report is what Analyze found. Its JSON is that of the command.
 type Report struct {
 	Profiles  []Profile   `json:"profiles"`   // in the order given
@@ -68,7 +83,7 @@ type Hotspot struct {
 	ShareOfFunction float64  `json:"share_of_function"` // of its function's total
 
 	Type       Type       `json:"type"`       // the first of Types
-	Sub        string     `json:"sub_kind"`   // "boundary", "enum", …; often ""
+	Sub        string     `json:"sub_kind"`   // "boundary", "enum", Opaque, …; often ""
 	Types      []Type     `json:"types"`      // all that apply, doubtful ones last
 	Severity   Severity   `json:"severity"`   // of Type
 	Confidence Confidence `json:"confidence"` // of Type
@@ -93,13 +108,14 @@ type Option struct {
 	Source      string      `json:"source"`              // where the figures are from
 }
 
-// DrillDown is a line that hides where its function's time goes.
+// DrillDown is a line that hides where its function's time goes: more than 0.8 of that, or a call
+// of more than 0.05 of the profiled time that nothing else is known of.
 type DrillDown struct {
 	Function        string  `json:"function"`          // that the line is in, as profiled
 	File            string  `json:"file"`              // reduced path
 	Line            int     `json:"line"`              // that has most of the statement's time
-	ShareOfFunction float64 `json:"share_of_function"` // more than 0.8
-	Share           float64 `json:"share"`             // of the profiled time
+	ShareOfFunction float64 `json:"share_of_function"` // of its function's total
+	Share           float64 `json:"share"`             // of the profiled time, less what profiled functions take unless Profiled
 	Callee          string  `json:"callee"`            // as the line has it
 	Target          *string `json:"target"`            // full name to profile; null where it cannot be resolved
 	Profiled        bool    `json:"profiled"`          // it is in the profile: go on there

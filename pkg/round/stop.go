@@ -16,6 +16,14 @@ func (res *Result) stop(last *Input, o Options) {
 		res.littleGain(),
 		highRisk(last.Report),
 	}
+	if d := last.Report.Hidden(); d != nil { // what is left is not known
+		for i := range res.Stop.Rules[2:] {
+			if r := &res.Stop.Rules[2+i]; r.Holds {
+				r.Holds = false
+				r.Detail += fmt.Sprintf("; but %s at line %d of %s takes %.0f %% and was not profiled", d.Callee, d.Line, d.Function, 100*d.Share)
+			}
+		}
+	}
 	for i := range res.Stop.Rules {
 		if r := &res.Stop.Rules[i]; r.Holds {
 			res.Stop.Reason = new(r.Rule + ": " + r.Detail)
