@@ -234,6 +234,52 @@ func TestOptimizeRestart(t *testing.T) {
 	}
 }
 
+// TestOptimizeGivesUp: a change whose tests failed and that was taken back is a failed attempt with its
+// reason and its diff, and the next one is a round of its own.
+func TestOptimizeGivesUp(t *testing.T) {
+	for _, git := range []bool{false, true} {
+		o := newOptimizer(t)
+		o.write(t, "slow.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))
+		o.write(t, "fast.sh", canned("_schedule", "3", "state = pickle.dumps(self.requests)"))
+		o.write(t, "now.sh", ". ./slow.sh\n")
+		if git {
+			cmd := exec.Command("git", "init", "-q")
+			cmd.Dir = o.dir
+			if err := cmd.Run(); err != nil {
+				t.Skip("no git")
+			}
+		}
+		if _, status := o.run("--profile", ". ./now.sh", "--test", "! grep broken now.sh", "--changed", "early"); status != 2 {
+			t.Errorf("a change ahead of the baseline: status %d", status)
+		}
+		o.must(t)
+		o.write(t, "now.sh", ". ./fast.sh # broken\n")
+		if out, status := o.run("--changed", "x"); status != 1 || !strings.Contains(out, "tests of round1_x failed") {
+			t.Fatalf("status %d\n%s", status, out)
+		}
+		if git { // taken back: called again it says so
+			o.write(t, "now.sh", ". ./slow.sh\n")
+			if out := o.must(t); !strings.Contains(out, "round1_x is given up") || strings.Contains(out, "PROFILE") {
+				t.Errorf("taken back:\n%s", out)
+			}
+		}
+		o.write(t, "now.sh", ". ./fast.sh\n")
+		out := o.must(t, "--changed", "y")
+		if !strings.Contains(out, "REPORT round1_y: improved") || strings.Contains(out, "round2") {
+			t.Errorf("the next change:\n%s", out)
+		}
+		o.write(t, "now.sh", ". ./slow.sh\n")
+		o.must(t, "--changed", "z", "--rounds", "2")
+		summary := o.read(t, "summary.md")
+		if !strings.Contains(summary, "x: its tests failed: . ./fast.sh # broken") || strings.Contains(summary, "is no round here") {
+			t.Errorf("summary:\n%s", summary)
+		}
+		if git && (!strings.Contains(o.read(t, "failed/round1_x.diff"), "+. ./fast.sh # broken") || !strings.Contains(o.read(t, "round1_y.diff"), "+. ./fast.sh\n")) {
+			t.Error("no diffs")
+		}
+	}
+}
+
 // TestOptimizeDrill: what the profile hides is profiled next, with the functions that
 // hotspots names.
 func TestOptimizeDrill(t *testing.T) {

@@ -24,6 +24,10 @@
 #
 #	roundN_NAME.rankK.txt      profiles      roundN_NAME.bench.K.json  benchmarks
 #	roundN_NAME.analysis.md    what hotspots said of it
+#	roundN_NAME.diff           its change, in a git work tree: against the last round that was kept
+#	roundN_NAME.test.log       what its tests printed
+#	failed/                    the same of changes that were given up: their tests failed,
+#	                           and --changed came with another name, or git shows no change any more
 #	log.tsv                    a line per round: round, CPUs, change, tests, verdict, reason
 #	notes.toml                 the same for hotspots; edit it to say more
 #	summary.md                 the end
@@ -150,6 +154,45 @@ save() { # name it, then put it in place: never half a state
 }
 round() { printf 'round%s_%s' "$number" "$name"; }
 
+# tree prints the name of the git tree that the work tree is now, nothing outside of one.
+tree() {
+	local top in=
+	top=$(git rev-parse --show-toplevel 2>/dev/null) || return 0
+	case $folder/ in "$top"/*) in=":(exclude)${folder#"$top"/}" ;; esac
+	rm -f "$folder/index"
+	cp "$(git rev-parse --path-format=absolute --git-path index)" "$folder/index" 2>/dev/null || true
+	GIT_INDEX_FILE=$folder/index git -C "$top" add -A -- . ':(exclude,glob)**/__pycache__/**' ${in:+"$in"} 2>/dev/null &&
+		GIT_INDEX_FILE=$folder/index git -C "$top" write-tree || true
+	rm -f "$folder/index"
+}
+
+# keep_diff writes the round's change; status 1 where git shows none.
+keep_diff() {
+	local now
+	now=$(tree)
+	[ -n "$now" ] && [ -s "$folder/tree" ] || return 0
+	[ "$now" != "$(cat "$folder/tree")" ] || return 1
+	git diff "$(cat "$folder/tree")" "$now" >"$folder/$(round).diff"
+}
+
+# failing keeps why the round did not come to its end, for the notes.
+failing() { printf '%s\n' "$1" | tr -d '"\\' | tr -cd '[:print:]\n' | cut -c1-200 >"$folder/reason"; }
+
+# give_up makes the round that is under way a failed attempt after the one before it.
+give_up() {
+	local reason="given up before it was measured" before
+	[ ! -s "$folder/reason" ] || reason=$(cat "$folder/reason")
+	say "$(round) is given up: $reason"
+	printf '[[rounds.failed]]\nchange = "%s"\nreason = "%s"\n\n' "$name" "$reason" >>"$folder/notes.toml"
+	mkdir -p "$folder/failed"
+	find "$folder" -maxdepth 1 -name "$(round).*" -exec mv -f {} "$folder/failed/" \;
+	rm -f "$folder/reason"
+	number=$((number - 1))
+	before=$(find "$folder" -maxdepth 1 -name "round${number}_*.analysis.md" | sed -n 1p)
+	name=${before##*/round"${number}"_} name=${name%.analysis.md} due=change
+	save
+}
+
 run() { # a command of the user's, with the round in its environment
 	ROUND=$(round) EXTRA_SUFFIX=$(round) RANK_EXEC="$me rank-exec" bash -c "$1" 9>&-
 }
@@ -168,8 +211,10 @@ profile_round() {
 	for ((i = 1; i <= max_drill; i++)); do
 		say "PROFILE $(round)${functions:+, with $functions}"
 		find "$folder" -maxdepth 1 -name "$(round).rank*.txt" -delete
-		TLLM_LINE_PROFILER_PATH="$folder/$(round).rank0.txt" TLLM_LINE_PROFILER_FUNCTIONS="$functions" run "$profile" ||
+		TLLM_LINE_PROFILER_PATH="$folder/$(round).rank0.txt" TLLM_LINE_PROFILER_FUNCTIONS="$functions" run "$profile" || {
+			failing "the profiling command failed"
 			die "the profiling command failed" "it is run again by the next call" 1
+		}
 		[ -n "$(files_of)" ] || die "no profile at $folder/$(round).rank0.txt" "does the command write to TLLM_LINE_PROFILER_PATH?" 1
 		mapfile -t files < <(files_of)
 		next=$("$hotspots" --format json "${files[@]}" | field profile_next)
@@ -186,7 +231,10 @@ bench_round() {
 	for ((k = 1; k <= bench_runs; k++)); do
 		say "BENCHMARK $(round), run $k of $bench_runs"
 		rm -f "$folder/bench.new"
-		BENCH_FILE="$folder/bench.new" run "$bench" || die "the benchmark failed" "it is run again by the next call" 1
+		BENCH_FILE="$folder/bench.new" run "$bench" || {
+			failing "the benchmark failed"
+			die "the benchmark failed" "it is run again by the next call" 1
+		}
 		[ -s "$folder/bench.new" ] || die "no benchmark at \$BENCH_FILE" "the command has to write its JSON there" 1
 		mv "$folder/bench.new" "$folder/$(round).bench.$k.json"
 	done
@@ -239,6 +287,18 @@ finish() {
 
 [ -f "$folder/log.tsv" ] || printf 'round\tcpus\tchange\ttests\tverdict\tchange_pct\n' >"$folder/log.tsv"
 
+case $due in # what --changed is of
+test | profile | bench)
+	if [ -n "$changed" ] && [ "$number" = 0 ]; then
+		die "the baseline is not measured yet" "take the change back, and call without --changed first"
+	elif [ -n "$changed" ] && [ "$changed" = "$name" ]; then # it was mended
+		changed= due=test && save
+	elif [ -n "$changed" ]; then
+		give_up
+	fi
+	;;
+esac
+
 while true; do
 	case $due in
 	profile)
@@ -251,6 +311,7 @@ while true; do
 		due=report && save
 		;;
 	report)
+		[ "$number" = 0 ] || note passed
 		analyze
 		verdict=$(column verdict)
 		reason=$(stop_reason)
@@ -260,7 +321,10 @@ while true; do
 			say "ROLL BACK $(round): $(sed -n '/^## '"$(round)"'/,/^## S/p' "$folder/$(round).analysis.md" | sed -n 's/^Against //p')"
 			sed -n '/^## '"$(round)"'/,/^## S/p' "$folder/$(round).analysis.md" | sed -n 's/^| \(.*\)/    \1/p' | head -n 12
 			due=revert
+		else
+			tree >"$folder/tree"
 		fi
+		rm -f "$folder/reason"
 		save
 		[ -z "$reason" ] || stop=$reason
 		;;
@@ -294,12 +358,20 @@ while true; do
 		save
 		;;
 	test)
-		say "TEST $(round): $test"
-		if ! run "$test"; then
-			printf '%s\t%s\t%s\tfailed\t-\t-\n' "$(round)" "$(cpus)" "$name" >>"$folder/log.tsv"
-			die "the tests of $(round) failed" "mend the change or take it back, and call again: the tests are run first" 1
+		if ! keep_diff; then
+			if [ -s "$folder/reason" ]; then # its tests failed, and it was taken back
+				give_up
+				continue
+			fi
+			say "warning: git shows no change since the last round that was kept"
 		fi
-		note passed
+		say "TEST $(round): $test"
+		if ! run "$test" 2>&1 | tee "$folder/$(round).test.log"; then
+			failing "its tests failed: $(grep . "$folder/$(round).test.log" | tail -n 1)"
+			printf '%s\t%s\t%s\tfailed\t-\t-\n' "$(round)" "$(cpus)" "$name" >>"$folder/log.tsv"
+			die "the tests of $(round) failed" "mend it and call again, or take it back and call with --changed and another name" 1
+		fi
+		rm -f "$folder/reason"
 		due=profile && save
 		;;
 	done)

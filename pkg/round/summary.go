@@ -77,8 +77,16 @@ func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
 // attempts, too: those that its note names.
 func (res *Result) changes() (made []Made, failed []Attempt) {
 	made, failed = []Made{}, []Attempt{}
-	for i := 1; i < len(res.Rounds); i++ {
+	for i := range res.Rounds {
 		r := &res.Rounds[i]
+		if i == 0 { // the baseline is no change, but attempts may have begun from it
+			if r.Note != nil {
+				for _, f := range r.Note.Failed {
+					failed = append(failed, Attempt{r.Name, f.Change, f.Type, f.Reason})
+				}
+			}
+			continue
+		}
 		m := Made{Round: r.Name, ChangePct: r.ChangePct}
 		if t := r.Target; t != nil {
 			m.File, m.Line, m.Type = t.File, t.Line, t.Type
