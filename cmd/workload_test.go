@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,7 +40,7 @@ func workloadTrace(graph bool, name string) []byte {
 }
 
 // ofServing matches words about engines that serve tokens.
-var ofServing = regexp.MustCompile(`tokens/s|vLLM|TensorRT-LLM|trtllm|prefill|generation step|GRAPH_FALLBACK|"phase": "(generation|context)"`)
+var ofServing = regexp.MustCompile(`tokens/s|vLLM|TensorRT-LLM|trtllm|prefill|generation step|generates tokens|of the engine|tokens come back|an engine|GRAPH_FALLBACK|"phase": "(generation|context)"`)
 
 // TestWorkload wants training and diffusion to be known whichever way one asks: from a file, a
 // stream, a pipe of all stages and checkpoints.
@@ -81,7 +83,7 @@ func TestWorkload(t *testing.T) {
 		if c.workload == "" {
 			continue
 		}
-		for _, name := range []string{"verdict"} {
+		for _, name := range []string{"verdict", "gaps", "diff"} {
 			text := string(must(t, nil, name, file))
 			if found := ofServing.FindString(text); found != "" {
 				t.Errorf("%s of %s says %q:\n%s", name, c.name, found, text)
@@ -93,5 +95,57 @@ func TestWorkload(t *testing.T) {
 		if text := string(must(t, nil, "torch2arrow", file, "--doctor")); ofServing.MatchString(text) {
 			t.Errorf("the doctor of %s says %q:\n%s", c.name, ofServing.FindString(text), text)
 		}
+	}
+}
+
+// TestPythonToo wants those whose trace has Python functions, which may say what the host does in
+// the largest part of the idle time, to be told how to read them; and no others.
+func TestPythonToo(t *testing.T) {
+	const hint = "torch2arrow --python"
+	with := filepath.Join(t.TempDir(), "with.json")
+	function := `{"ph":"X","cat":"python_function","name":"engine.py(5): schedule","pid":5,"tid":7,"ts":1,"dur":8990,"args":{}}, {`
+	if err := os.WriteFile(with, bytes.Replace(workloadTrace(true, "forward"), []byte("{\"ph\""), []byte(function+"\"ph\""), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	without := filepath.Join(t.TempDir(), "without.json")
+	if err := os.WriteFile(without, workloadTrace(true, "forward"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"verdict", "gaps"} {
+		if out := string(must(t, nil, name, with)); strings.Count(out, hint) != 1 {
+			t.Errorf("%s does not tell of --python once:\n%s", name, out)
+		}
+		if out := string(must(t, nil, name, without)); strings.Contains(out, hint) {
+			t.Errorf("%s tells of --python where there are no functions:\n%s", name, out)
+		}
+		if out := string(must(t, must(t, nil, "torch2arrow", "--python", with), name)); strings.Contains(out, hint) {
+			t.Errorf("%s tells of --python where they were read:\n%s", name, out)
+		}
+	}
+}
+
+// TestAMD wants nobody with AMD's GPUs to be sent to Nsight Systems.
+func TestAMD(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(file, bytes.ReplaceAll(workloadTrace(true, "forward"), []byte(`"cudaGraph`), []byte(`"hipGraph`)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stream := must(t, nil, "torch2arrow", file)
+	for _, args := range [][]string{{"torch2arrow", "--doctor"}, {"gaps"}, {"verdict"}, {"diff"}} {
+		for _, stdin := range [][]byte{nil, stream} {
+			all := slices.Clone(args[1:])
+			if stdin == nil {
+				all = append(all, file)
+			} else if args[0] == "torch2arrow" {
+				continue
+			}
+			out := string(must(t, stdin, args[0], all...))
+			if strings.Contains(out, "nsys profile") || strings.Contains(out, "Nsight") {
+				t.Errorf("%v sends to Nsight Systems:\n%s", args, out)
+			}
+		}
+	}
+	if out := string(must(t, nil, "torch2arrow", file, "--doctor")); !strings.Contains(out, "rocprof-sys-sample") {
+		t.Errorf("the doctor does not name a profiler for AMD:\n%s", out)
 	}
 }

@@ -41,5 +41,14 @@ curl -X POST http://localhost:PORT/start_profile; sleep 2; curl -X POST http://l
 TLLM_TORCH_PROFILE_TRACE=/tmp/traces/rank0.json TLLM_PROFILE_START_STOP=100-150 trtllm-bench ...
 `
 
+// PythonToo reads the Python functions of a trace, too, and says where the idle time goes.
+const PythonToo = "torch2arrow --python FILE | gaps"
+
+// ROCm records what the threads of a run on AMD's GPUs do, which no filter reads yet; ROCmName says so.
+const (
+	ROCm     = "rocprof-sys-sample -- YOUR-COMMAND"
+	ROCmName = "sample the host with AMD's ROCm Systems Profiler, whose output these filters do not read"
+)
+
 // TorchStacks says what of PyTorch's profiler to leave off.
 const TorchStacks = "Leave with_stack, record_shapes and profile_memory off: they slow the host, which is what is measured."

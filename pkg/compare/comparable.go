@@ -124,6 +124,10 @@ func (c *Comparison) examinePair() {
 	if x, y := c.gpus(a), c.gpus(b); x != y && len(a.run.ranks) == len(b.run.ranks) {
 		c.refuse("the baseline runs on %d GPUs and the target on %d", x, y)
 	}
+	if a.run.workload != b.run.workload {
+		one := cmp.Or(event.WorkloadText(a.run.workload), event.WorkloadText(b.run.workload))
+		c.refuse("the two runs do other work: of one of them %s, of the other nothing says so", one)
+	}
 	switch x, y := a.run.hasCounts(), b.run.hasCounts(); {
 	case x != y:
 		without := a
@@ -131,6 +135,7 @@ func (c *Comparison) examinePair() {
 			without = b
 		}
 		c.refuse("%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.run.Name)
+	case !x && a.run.workload != "" && a.run.workload == b.run.workload: // which has no phases
 	case !x:
 		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever their phase")
 	default:

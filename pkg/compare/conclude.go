@@ -181,7 +181,7 @@ func (c *Comparison) explain() {
 	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
 	c.sayRenames()
 	if !c.Runs.repeated() {
-		c.say("The intervals do not cover what differs from one start of an engine to the next: that takes at least two runs per side; the baseline has %d, the target %d.", c.Runs.Baseline, c.Runs.Target)
+		c.say("The intervals do not cover what differs from one start to the next: that takes at least two runs per side; the baseline has %d, the target %d.", c.Runs.Baseline, c.Runs.Target)
 	}
 }
 

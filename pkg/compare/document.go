@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -16,6 +18,9 @@ func (c *Comparison) Document() *report.Document {
 	d, first := report.New(c.title())
 	if c.target != nil {
 		first.Say("%s -> %s", report.Name(c.Labels[0]), report.Name(c.Labels[1]))
+	}
+	if text := event.WorkloadText(c.base.run.workload); text != "" && c.Comparable {
+		first.Say("%s%s; steps have no phases.", strings.ToUpper(text[:1]), text[1:])
 	}
 	first.Items(c.Explanation)
 	d.Section("Warnings").Items(c.Warnings)
@@ -323,6 +328,6 @@ func (c *Comparison) howToRead(s *report.Section) {
 	}
 	s.Say("Means over %s steps; intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. "+
 		control+". self: without what is nested in it; exposed: while GPUs are idle, the most you could save; "+
-		"both as changes. What differs from one start of an engine to the next (clocks, placement) is in the intervals only with two runs or more per side.",
+		"both as changes. What differs from one start to the next (clocks, placement) is in the intervals only with two runs or more per side.",
 		c.opt.Phase, report.Percent(c.opt.Alpha))
 }

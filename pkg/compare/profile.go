@@ -74,7 +74,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), workload: h.Workload(), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
 	p.divide(idleTimes, bySite)
 	if p.run.why {
 		p.divide(whyTimes, byWhy)

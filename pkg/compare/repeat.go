@@ -25,7 +25,7 @@ func Join(runs []*Run) (*Run, error) {
 	if len(runs) == 1 {
 		return first, nil
 	}
-	all := &Run{Method: first.Method, setup: first.setup, why: first.why, missing: first.missing, repeats: len(runs)}
+	all := &Run{Method: first.Method, setup: first.setup, why: first.why, missing: first.missing, workload: first.workload, repeats: len(runs)}
 	all.names = newSections()
 	var titles []string
 	for k, r := range runs {

@@ -24,10 +24,12 @@ type Run struct {
 	setup   setup
 	why     bool           // idle time is divided by why, too
 	missing []idle.Missing // what there is no record of for that
-	repeats int            // how many runs of one version these are, at least 1
-	ranks   []*profile     // those with steps, by run and number
-	names   [numSections]*names
-	store   *store // nil of runs that were put together: each has its own
+
+	workload string     // the header's: event.Training, event.Diffusion or ""
+	repeats  int        // how many runs of one version these are, at least 1
+	ranks    []*profile // those with steps, by run and number
+	names    [numSections]*names
+	store    *store // nil of runs that were put together: each has its own
 }
 
 // profile is what is left of a rank.

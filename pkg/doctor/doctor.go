@@ -60,6 +60,11 @@ type Diagnosis struct {
 	// recording of it that lacks what only Nsight Systems sees may have both.
 	Record string `json:"record,omitempty"`
 	Torch  string `json:"record_torch,omitempty"`
+	// ROCm is the command line of AMD's profiler that records what Nsight Systems would on other
+	// GPUs, "" for other GPUs and where nothing is missing. No filter reads what it writes.
+	ROCm string `json:"record_rocm,omitempty"`
+	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
+	Workload string `json:"workload,omitempty"`
 	// Warnings are those of the reports.
 	Warnings []string `json:"warnings"`
 }
@@ -95,7 +100,7 @@ func Examine(src event.Source) (*Diagnosis, error) {
 		return nil, err
 	}
 	f.sum()
-	d := &Diagnosis{Ranks: f.NumRanks(), Rows: map[string]int64{}, Warnings: append([]string{}, f.Warnings()...)}
+	d := &Diagnosis{Workload: f.Workload(), Ranks: f.NumRanks(), Rows: map[string]int64{}, Warnings: append([]string{}, f.Warnings()...)}
 	for i := range f.Reports {
 		d.Reports = append(d.Reports, f.Reports[i].File)
 	}
@@ -109,7 +114,7 @@ func Examine(src event.Source) (*Diagnosis, error) {
 		ask(f, &q)
 		d.Questions = append(d.Questions, q)
 	}
-	d.record(f.torch)
+	d.record(f)
 	d.Recurring = f.recurring()
 	return d, nil
 }
@@ -118,14 +123,16 @@ func Examine(src event.Source) (*Diagnosis, error) {
 // One recording is to answer all of them: what the questions ask for is joined, with what
 // answered the others. Of a trace by PyTorch's profiler only what the operating system knows
 // takes another profiler.
-func (d *Diagnosis) record(torch bool) {
+func (d *Diagnosis) record(f *found) {
 	var all capture.Options
 	any := false
 	for _, q := range d.Questions {
 		all.Host, all.Collections = all.Host || q.keep.Host, all.Collections || q.keep.Collections
 		switch o := q.record; {
 		case o == nil:
-		case torch && !o.Host:
+		case f.torch && !o.Host && d.Workload != "":
+			d.Torch = capture.TorchLoop
+		case f.torch && !o.Host:
 			d.Torch = capture.Torch
 		default:
 			any = true
@@ -134,7 +141,12 @@ func (d *Diagnosis) record(torch bool) {
 			all.Ranges = all.Ranges || o.Ranges
 		}
 	}
-	if any {
+	switch {
+	case any && f.Platform() == event.AMD:
+		d.ROCm = capture.ROCm
+	case any && d.Workload != "": // nothing of TensorRT-LLM's
+		d.Record = capture.Command(capture.Options{GIL: all.GIL, Host: all.Host})
+	case any:
 		d.Record = capture.Command(all)
 	}
 }
@@ -182,6 +194,31 @@ func (f *found) sum() {
 
 // onGPU is how many rows are work of a GPU.
 func (f *found) onGPU() int64 { return f.kinds[event.Kernel] + f.kinds[event.Graph] }
+
+// ofEngine says whose ranges they are where an engine serves tokens.
+func (f *found) ofEngine() string {
+	if f.Workload() != "" {
+		return ""
+	}
+	return " of the engine"
+}
+
+// turnOn is how to have steps marked for Nsight Systems.
+func (f *found) turnOn() string {
+	if f.Workload() != "" {
+		return "put an NVTX range around each iteration"
+	}
+	return "turn the engine's own ranges on"
+}
+
+// host is what to do where the operating system's side is missing: with the profiler of the
+// platform, or with PyTorch's, which does not see that side.
+func (f *found) host(nsys, torch string) string {
+	if f.Platform() == event.AMD {
+		return capture.ROCmName + ": PyTorch's profiler does not see the operating system"
+	}
+	return f.by(nsys, torch)
+}
 
 // What of PyTorch's profiler records more.
 const (
@@ -253,7 +290,7 @@ func bound(f *found, q *Question) {
 		q.record = &capture.Options{Ranges: true}
 	case len(evidence) == 0:
 		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
-		q.Instead = f.by("turn the engine's own ranges on", "call the profiler's step() after each iteration, or put record_function around it")
+		q.Instead = f.by(f.turnOn(), "call the profiler's step() after each iteration, or put record_function around it")
 		q.record = &capture.Options{Ranges: true}
 	case slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.LostEvents }):
 		q.Can, q.Because = No, "the profiler lost CUDA events"
@@ -269,9 +306,9 @@ func where(f *found, q *Question) {
 	ranges := f.kinds[event.NVTX]
 	switch {
 	case ranges > 0 && f.kinds[event.API] > 0:
-		q.Because = report.Counted(ranges, "range") + " of the engine, " + report.Counted(f.kinds[event.API], "CUDA call")
+		q.Because = report.Counted(ranges, "range") + f.ofEngine() + ", " + report.Counted(f.kinds[event.API], "CUDA call")
 	case f.kinds[event.API] > 0:
-		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges of the engine", f.by("trace NVTX, and turn the engine's own ranges on", cpuToo)
+		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges"+f.ofEngine(), f.by("trace NVTX, and "+f.turnOn(), cpuToo)
 		q.record = &capture.Options{Ranges: true}
 	default:
 		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", f.by("trace CUDA on the host's side, too", cpuToo)
@@ -330,7 +367,7 @@ func why(f *found, q *Question) {
 	default:
 		q.Can, q.Because = InPart, "recorded: "+strings.Join(have, ", ")+"; not recorded: "+strings.Join(lack, ", ")
 	}
-	q.Instead = f.by("record what threads do, which slows the host", "record with Nsight Systems: PyTorch's profiler does not see the operating system")
+	q.Instead = f.host("record what threads do, which slows the host", "record with Nsight Systems: PyTorch's profiler does not see the operating system")
 	if f.kinds[event.Run] == 0 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.NoSwitches == event.SwitchesDenied }) {
 		q.Instead += "; the system did not let the profiler see when threads run: lower kernel.perf_event_paranoid, or run as root"
 	}
@@ -351,9 +388,17 @@ func collected(f *found, q *Question) {
 		q.Can, q.Because = No, "there are no ranges of collections and no samples of the CPU"
 	}
 	if q.Can != Yes {
-		q.Instead = f.by("have TensorRT-LLM mark collections, or mark them in gc.callbacks", "record with Nsight Systems, whose samples of the CPU show them")
+		q.Instead = f.host(f.marks(), "record with Nsight Systems, whose samples of the CPU show them")
 		q.record = &capture.Options{Collections: true, Host: f.torch}
 	}
+}
+
+// marks is how to have collections marked.
+func (f *found) marks() string {
+	if f.Workload() != "" {
+		return "mark collections with a range in gc.callbacks"
+	}
+	return "have TensorRT-LLM mark collections, or mark them in gc.callbacks"
 }
 
 // late asks what gaps says of ranks that the others wait for.

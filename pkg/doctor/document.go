@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/capture"
+	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -41,6 +42,11 @@ func (d *Diagnosis) Document() *report.Document {
 		}
 	}
 	first.Say("%s.", strings.Join(parts, ", "))
+	command := "engine"
+	if text := event.WorkloadText(d.Workload); text != "" {
+		first.Say("%s%s; steps have no phases.", strings.ToUpper(text[:1]), text[1:])
+		command = "command"
+	}
 	for _, q := range d.Questions {
 		s := doc.Section(q.Question)
 		s.Say("%s: %s.", q.answer(), q.Because)
@@ -54,14 +60,20 @@ func (d *Diagnosis) Document() *report.Document {
 	if d.Torch != "" {
 		missing.Say("With PyTorch's profiler, in a loop of your own:")
 		missing.Code(d.Torch)
-		missing.Say("In an engine:")
-		missing.Code(capture.TorchEngines)
+		if d.Workload == "" {
+			missing.Say("In an engine:")
+			missing.Code(capture.TorchEngines)
+		}
 		missing.Say("%s", capture.TorchStacks)
 	}
 	if d.Record != "" {
 		missing.Say("With Nsight Systems:")
 		missing.Code(d.Record + "\n" + capture.Export)
-		missing.Say("%s does this for a given engine.", report.Command("scripts/capture.sh"))
+		missing.Say("%s does this for a given %s.", report.Command("scripts/capture.sh"), command)
+	}
+	if d.ROCm != "" {
+		missing.Say("With AMD's ROCm Systems Profiler, whose output these filters do not read:")
+		missing.Code(d.ROCm)
 	}
 	return doc
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/coverage"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
@@ -22,7 +21,7 @@ func (c *computer) report() *Report {
 	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
 	c.wholeTrace = c.wholeTrace || none
 	views := c.views()
-	rep := &Report{Findings: []Finding{}, Warnings: c.header.Warnings()}
+	rep := &Report{Findings: []Finding{}, Workload: c.header.Workload(), Warnings: c.header.Warnings()}
 	if rep.Warnings == nil {
 		rep.Warnings = []string{}
 	}
@@ -51,7 +50,10 @@ func (c *computer) report() *Report {
 		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && bare(strata))
 	}
 	if len(rep.Idle.Unrecorded) > 0 {
-		rep.Idle.Record = capture.Command(capture.Options{Host: true})
+		rep.Idle.Record = c.record()
+	}
+	if rep.Idle.nameless(c) {
+		rep.Idle.PythonFunctions = c.header.PythonFunctions()
 	}
 	rep.Handoff = rep.handoff()
 	if c.opt.Stacks {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -63,6 +64,9 @@ func (rep *Report) title() report.Text {
 // where there is no window.
 func (rep *Report) summary(s *report.Section) {
 	i := &rep.Idle
+	if text := event.WorkloadText(rep.Workload); text != "" {
+		s.Say("%s%s; steps have no phases.", strings.ToUpper(text[:1]), text[1:])
+	}
 	if i.WindowUs == 0 {
 		return
 	}
@@ -77,6 +81,10 @@ func (rep *Report) summary(s *report.Section) {
 	if len(i.Causes) > 0 {
 		c := &i.Causes[0]
 		s.Say("The largest share, %s, is %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())
+	}
+	if i.PythonFunctions > 0 {
+		s.Say("The trace has %s of Python functions, which were not read and may say what the host does then: %s.",
+			report.Counted(int(i.PythonFunctions), "call"), report.Command(capture.PythonToo))
 	}
 }
 

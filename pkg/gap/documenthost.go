@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -52,9 +53,12 @@ func (i *Idle) whys(s *report.Section) {
 	}
 	var what []string
 	for _, u := range i.Unrecorded {
-		what = append(what, u.What+" ("+u.Option+")")
+		if i.Record != capture.ROCm { // options are nsys's
+			u.What += " (" + u.Option + ")"
+		}
+		what = append(what, u.What)
 	}
-	s.Say("Not recorded: %s. To see why launching threads stall, record with Nsight Systems:", strings.Join(what, ", "))
+	s.Say("Not recorded: %s. To see why launching threads stall, %s:", strings.Join(what, ", "), i.with())
 	s.Code(i.Record)
 }
 

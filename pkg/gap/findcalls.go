@@ -83,7 +83,7 @@ func (w *wait) besideText() string {
 // perhapsTokens says of a wait in a trace without steps that it may be the one per step which
 // brings tokens back, as far as its name goes.
 func (f *finder) perhapsTokens(w *wait) string {
-	if f.rep.Idle.Steps > 0 || strings.HasSuffix(w.call, "DeviceSynchronize") {
+	if f.rep.Workload != "" || f.rep.Idle.Steps > 0 || strings.HasSuffix(w.call, "DeviceSynchronize") {
 		return ""
 	}
 	return "; if it comes once a step that is how tokens come back, and no fault: steps were not found"
@@ -168,6 +168,9 @@ func (f *finder) waitList(tokens *wait) []*wait {
 // besideTokens leaves the waits that bring tokens back out of those of a place, where these are none
 // of a place of their own: outside of any range others are at the same one.
 func (f *finder) besideTokens(w, tokens *wait) {
+	if f.rep.Workload != "" {
+		return
+	}
 	t := f.tokens[w.place]
 	if per := float64(t.count) / f.steps; tokens != nil && w.count < 1.5 || per < 0.5 || per > 1.5 {
 		return
@@ -229,6 +232,9 @@ func (f *finder) where(p place) string {
 // what the step has launched, then the first by name, so that the same run always has the same
 // answer.
 func (f *finder) tokenWait() *wait {
+	if f.rep.Workload != "" { // no tokens come back
+		return nil
+	}
 	var best *wait
 	score, longest := 0, int64(0)
 	gpus := float64(max(1, f.rep.Idle.GPUs)) / float64(max(1, len(f.views))) // of a rank

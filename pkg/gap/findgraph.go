@@ -244,6 +244,14 @@ var stepsOf = map[event.Phase]string{
 	event.Unknown: "per step (of which was not recorded whether it generates tokens)",
 }
 
+// stepsOf is stepsOf[phase], without doubts about tokens where the run generates none.
+func (f *finder) stepsOf(phase event.Phase) string {
+	if f.rep.Workload != "" && phase == event.Unknown {
+		return "per step"
+	}
+	return stepsOf[phase]
+}
+
 // expand reports n kernels in steps of a phase that belong into a graph; worth is the idle time
 // where says, in us.
 func (f *finder) expand(phase event.Phase, n int64, steps int, which, where string, worth float64, at Finding) {
@@ -259,7 +267,7 @@ func (f *finder) expand(phase event.Phase, n int64, steps int, which, where stri
 		}
 	}
 	f.add(GraphExpand, worth, at, "%s kernels %s that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",
-		report.Digits(float64(n)/float64(steps)), stepsOf[phase], which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
+		report.Digits(float64(n)/float64(steps)), f.stepsOf(phase), which, strings.Join(names, ", "), in(at.Path), f.per(worth), where)
 }
 
 // eagerIdle returns the idle time of the steps of a phase that the host spent in calls that

@@ -20,6 +20,8 @@ type Report struct {
 	Graph coverage.Report `json:"graph"`
 	// Pattern is the layer, null where none is found.
 	Pattern *pattern.Report `json:"pattern"`
+	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
+	Workload string `json:"workload,omitempty"`
 	// Straggler is null without ranks to compare.
 	Straggler *straggler.Report `json:"straggler"`
 	// Slack is null where no launch is known.
@@ -60,6 +62,9 @@ type Idle struct {
 	// Record the command that records it, "" where it lacks nothing.
 	Unrecorded []idle.Missing `json:"not_recorded"`
 	Record     string         `json:"record,omitempty"`
+	// PythonFunctions is how many calls of Python functions were recorded and left out, where
+	// most of the idle time is in nothing that was read but a step: they may say what the host does.
+	PythonFunctions int64 `json:"python_functions_left_out,omitempty"`
 	// Meanwhile is who ran while launching threads waited for others, at most three; Placement
 	// where launching threads ran. Both are empty where that was not recorded, Placement also where
 	// it is not known on which CPUs.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -326,7 +327,7 @@ func (r *Report) caveats() []string {
 		out = append(out, "The three metrics of input preparation do not apply (-): no such ranges in the window. --prep names others.")
 	}
 	if a := &r.Scopes[0]; a.interval[gpuIdle] != nil {
-		out = append(out, "Intervals describe this run of the engine: they do not cover what differs from one start to the next.")
+		out = append(out, "Intervals describe this run: they do not cover what differs from one start to the next.")
 	}
 	if r.Steps.Method == "none" {
 		out = append(out, "No steps were isolated: start-up and shut-down inside the trace count as idle.")
@@ -342,6 +343,7 @@ func (r *Report) nextSteps(d *report.Section) {
 	switch r.Verdict {
 	case Inconclusive:
 		r.remedy(d)
+		r.python(d)
 		return
 	case No:
 		d.Item("Look at the kernels: which take the time, and how close they are to the hardware's limits.")
@@ -352,9 +354,19 @@ func (r *Report) nextSteps(d *report.Section) {
 		d.Item("Shorten input preparation, or overlap it with GPU work.")
 	}
 	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
+	r.python(d)
 	d.Item("%s compares with a faster run, operation by operation.", report.Command("tracediff"))
 	if s.over[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
 		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
+	}
+}
+
+// python says how to read the Python functions of a trace whose GPUs are idle for longer than the
+// limit, where it has some: they may say what the host does then.
+func (r *Report) python(d *report.Section) {
+	if n := r.run.PythonFunctions; n > 0 && r.Scopes[0].over[gpuIdle] {
+		d.Item("The trace has %s of Python functions, which were not read and may say what the host does while the GPUs are idle: %s.",
+			report.Counted(int(n), "call"), report.Command(capture.PythonToo))
 	}
 }
 

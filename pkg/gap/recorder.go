@@ -1,0 +1,41 @@
+package gap
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/capture"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/idle"
+	"github.com/hostbound/hostbound/pkg/marker"
+)
+
+// record is the command that records what host threads do.
+func (c *computer) record() string {
+	if c.header.Platform() == event.AMD {
+		return capture.ROCm
+	}
+	return capture.Command(capture.Options{Host: true})
+}
+
+// with says what the command records with, and what becomes of it.
+func (i *Idle) with() string {
+	if i.Record == capture.ROCm {
+		return capture.ROCmName
+	}
+	return "record with Nsight Systems"
+}
+
+// nameless tells whether the largest part of the idle time is in nothing but a forward step, or
+// in nothing at all.
+func (i *Idle) nameless(c *computer) bool {
+	if len(i.Causes) == 0 {
+		return false
+	}
+	cause, host := strings.CutPrefix(i.Causes[0].Cause, hostPrefix)
+	if !host {
+		return cause == idle.Untraced.String()
+	}
+	// Digits of names are folded; the first step, which is none, has no step's class.
+	_, step := marker.Parse(strings.ReplaceAll(cause, "#", "0"))
+	return step || c.markerNames()[cause]
+}
