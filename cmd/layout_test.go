@@ -74,7 +74,7 @@ var below = []struct {
 	{"pkg/nsys", []string{"pkg/cudaname", "pkg/event", "pkg/marker", "pkg/osname", "pkg/parquet", "pkg/spill", "pkg/sqlite", "pkg/symbol"}},
 	// analyses, which know nothing of each other, nor of formats
 	{"pkg/packed", nil},
-	{"pkg/step", []string{"pkg/event", "pkg/interval", "pkg/marker", "pkg/packed", "pkg/report"}},
+	{"pkg/step", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/packed", "pkg/report"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/spill", "pkg/stat", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/spill", "pkg/step"}},

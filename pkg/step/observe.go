@@ -46,8 +46,9 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if !fresh && r.prolong(id, end) {
 		return from
 	}
+	from = r.endPauseBefore(b, from, k)
 	context := counts.HasCounts && counts.Ctx > 0
-	return r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1, context: context}, text)
+	return r.begin(b, from, k, openStep{id: id, start: start, since: start, end: end, size: 1, context: context}, text)
 }
 
 // prolong moves the end of the step with the given id, if its row is still
@@ -78,14 +79,17 @@ func (r *rank) extend(end int64) {
 }
 
 // launchRange returns the marker range that row k was launched during: its id
-// and text, none and "step" where there is none.
-func (r *rank) launchRange(b *event.Batch, k int) (id int64, text string) {
-	if launch, ok := b.LaunchStart.Get(k); ok {
-		if m := r.markers.around(launch); m != nil {
-			return m.id, m.text
-		}
+// and text, none and "step" where there is none; and when the host began with it, as far as
+// is known, never where that is not.
+func (r *rank) launchRange(b *event.Batch, k int) (id int64, text string, since int64) {
+	launch, ok := b.LaunchStart.Get(k)
+	if !ok {
+		return none, "step", never
 	}
-	return none, "step"
+	if m := r.markers.around(launch); m != nil {
+		return m.id, m.text, m.first
+	}
+	return none, "step", launch
 }
 
 // observeCollective uses row k, a kernel of the class whose kernels make a step, and returns
@@ -102,9 +106,11 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 		return from
 	}
 	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
-	id, text := r.launchRange(b, k)
+	from = r.endPauseBefore(b, from, k)
+	id, text, since := r.launchRange(b, k)
 	boundary := r.rule != nil && r.boundary(b, k)
 	if id != none && r.open && r.step.id == none && r.rule == nil {
+		r.doubted(start)
 		if n := len(r.sizes) - r.segments[len(r.segments)-1].first; n == 0 {
 			r.retract()
 		} else {
@@ -125,7 +131,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 		}
 		return from
 	}
-	from = r.begin(b, from, k, openStep{id: id, start: start, end: end, size: 1}, text)
+	from = r.begin(b, from, k, openStep{id: id, start: start, since: since, end: end, size: 1}, text)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
 }
@@ -136,7 +142,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 func (r *rank) retract() {
 	r.out.drop(r.step.at)
 	r.segments = r.segments[:len(r.segments)-1]
-	r.open = false
+	r.open, r.doubts.all = false, nil
 }
 
 // startsStep says whether a collective that was launched during the marker range
@@ -186,6 +192,7 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		return from
 	}
 	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
+	from = r.endPauseBefore(b, from, k)
 	fresh := r.context.begun(launch)
 	if r.open && (!fresh || !r.boundary(b, k)) {
 		if fresh { // another piece of the cycle
@@ -198,10 +205,10 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		}
 		return from
 	}
-	_, text := r.launchRange(b, k)
+	_, text, since := r.launchRange(b, k)
 	eager := r.eager.isForward()
 	r.shifted += b2n(eager && r.rule.single && r.asksContext(text))
-	from = r.begin(b, from, k, openStep{id: launch, start: start, end: end, size: 1, eager: eager}, text)
+	from = r.begin(b, from, k, openStep{id: launch, start: start, since: since, end: end, size: 1, eager: eager}, text)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
 }

@@ -115,6 +115,37 @@ func (o *output) tag(p pos, end, step int64) {
 	}
 }
 
+// each calls fn with the rows after the row at p that are in the output.
+func (o *output) each(p pos, fn func(b *event.Batch, i int)) {
+	from := p.row + 1
+	for _, b := range o.batches[p.batch-o.first:] {
+		for i := from; i < b.Len; i++ {
+			fn(b, i)
+		}
+		from = 0
+	}
+}
+
+// untag takes the number of a step off the rows after that at p, before that at to, which start
+// at end or later.
+func (o *output) untag(p pos, end int64, to pos) {
+	for n := p.batch; n <= to.batch; n++ {
+		b := o.batches[n-o.first]
+		from, last := 0, b.Len
+		if n == p.batch {
+			from = p.row + 1
+		}
+		if n == to.batch {
+			last = to.row
+		}
+		for i := from; i < last; i++ {
+			if b.Start.Values[i] >= end {
+				b.Step.SetNull(i)
+			}
+		}
+	}
+}
+
 // drop removes the row at p.
 func (o *output) drop(p pos) {
 	b, kept := o.at(p), o.pool.get()

@@ -51,6 +51,10 @@ type rank struct {
 	unrecorded [][2]int64 // those of them that begin after the last row
 	border     int64      // where the first of these begins, never
 
+	pause  pause
+	doubts doubts
+	host   host
+
 	open         bool // a segment, and a step in it, is open
 	step         openStep
 	recent       []openStep // steps before it that a range or a replay may still prolong
@@ -73,6 +77,7 @@ type openStep struct {
 	joined     int32 // collectives launched outside of markers
 	eager      bool  // graph: an eager forward pass lies before it
 	context    bool  // nvtx: it has context requests
+	since      int64 // when the host began it, as far as is known
 }
 
 // segment is a number of steps without a long idle stretch between them.
@@ -90,7 +95,7 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, plan: plan, want: plan.want, out: output{pool: pool},
 		last: none, frontier: none, limit: never, device: -1, border: never,
-		outside: outside{end: never},
+		outside: outside{end: never}, pause: pause{from: never}, host: host{last: none},
 	}
 	r.lost = h.Span(id).Unrecorded
 	r.unrecorded = r.lost
@@ -145,7 +150,7 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	if starts[i] > r.out.tailStart {
 		r.out.flush(starts[i])
 	}
-	from := i // the first row that is not in the output yet
+	first, from := i, i // from: the first row that is not in the output yet
 	for i < j {
 		k, stop := r.scan(b, i, j)
 		if r.structured() {
@@ -158,13 +163,21 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 				Advice: "sort the stream by rank and start",
 			}
 		case late:
-			r.add(b, from, k)
-			from = k
-			if r.open {
-				r.closeSegment()
+			t := starts[k]
+			same := firstAt(starts, from, k, t)
+			r.add(b, from, same)
+			from = same
+			switch {
+			case !r.open:
+			case t >= r.border:
+				r.closeSegment(t)
+			case r.pausing():
+				r.endPause(t)
+			default:
+				r.beginPause()
 			}
-			r.passBorders(starts[k])
-			i = k // again, with no segment open
+			r.passBorders(t)
+			i = k // again
 			continue
 		case wanted:
 			if r.learns() && r.isUnit(b, k) {
@@ -177,6 +190,10 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 		i = k + 1
 	}
 	r.wait(b, from, j, starts[j-1])
+	if r.pausing() {
+		r.pause.rows += j - first
+		r.boundPause(starts[j-1])
+	}
 	if !r.open {
 		r.out.seal(event.BatchRows)
 	}
@@ -219,7 +236,7 @@ type stop int
 const (
 	end      stop = iota
 	wanted        // a row that may begin or belong to a step
-	late          // a row after the segment, or after a border of what was recorded
+	late          // a row after the segment, of the GPU after a pause, or after a border of what was recorded
 	unsorted      // a row that starts before the one before it
 )
 
@@ -234,6 +251,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	kernels := int32(0)
 	calls := p.method == NVTX
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
+	pausing, launcher, long := r.pausing(), r.host.last, p.segmentGap/2
 	stop := end
 	for ; i < j; i++ {
 		t := starts[i]
@@ -248,14 +266,28 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 		kind := uint32(kinds[i]) & (event.MaxKinds - 1)
 		if busy>>kind&1 != 0 {
 			if e := ends[i]; e > frontier && e > t {
+				if pausing {
+					stop = late
+					break
+				}
 				frontier = e
 				if limit != never {
 					limit = max(limit, e+p.segmentGap)
 				}
 			}
 		}
-		if calls && kind == uint32(event.API) {
-			r.outside.call(classes[i], b.Thread.Values[i], t)
+		if kind == uint32(event.API) && launchClasses>>uint32(classes[i])&1 != 0 {
+			thread := b.Thread.Values[i]
+			if thread != launcher {
+				launcher = thread
+				r.host.launches(thread)
+			}
+			if calls {
+				r.outside.call(classes[i], thread, t)
+			}
+		}
+		if ends[i]-t > long {
+			r.host.keep(b, i, frontier)
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {
@@ -278,13 +310,13 @@ func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
 	r.add(b, from, first)
 	r.out.flush(s.start)
 	if r.open {
-		r.endStep(s.start)
+		r.endStep(s.start, s.start)
 	} else {
 		r.open = true
 		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end})
 	}
 	r.out.seal(event.BatchRows)
-	s.at = r.out.place()
+	s.at, s.since = r.out.place(), min(s.since, s.start)
 	row, i := r.out.at(s.at), s.at.row
 	row.Kind.Set(i, event.Step)
 	row.Start.Set(i, s.start)
@@ -305,9 +337,11 @@ func (r *rank) patch(s *openStep) {
 	row.Size.Set(s.at.row, int64(s.size))
 }
 
-// endStep ends the open step, whose period goes to end.
-func (r *rank) endStep(end int64) {
+// endStep ends the open step, whose period goes to end; the next one, or what comes after the
+// segment, begins at next.
+func (r *rank) endStep(end, next int64) {
 	r.patch(&r.step)
+	r.doubted(next)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
 	r.shifted += b2n(r.rule.eagerFirst(r.units) && r.step.eager)
@@ -332,22 +366,18 @@ func (r *rank) endStep(end int64) {
 const maxReplays = 8
 
 // closeSegment ends the open step and its segment. All rows that can be in its
-// period are in the output.
-func (r *rank) closeSegment() {
-	r.out.flush(never)
-	r.endStep(r.segments[len(r.segments)-1].end)
+// period are in the output. What comes next starts at t.
+func (r *rank) closeSegment(t int64) {
+	r.out.flush(t)
+	r.endStep(r.segments[len(r.segments)-1].end, t)
 	if r.plan.method == NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier
 	}
-	r.open, r.limit = false, never
+	r.open, r.limit, r.pause.from, r.doubts.all = false, never, never, nil
 	r.outside.end = never
 	r.step.id = none
 	r.context.forget()
-	why := ""
-	if r.rule != nil && !r.rule.clear {
-		why = r.rule.why
-	}
-	r.unclear = append(r.unclear, why)
+	r.unclear = append(r.unclear, r.whyUnclear())
 	if !r.replaying { // the next segment may be another
 		r.rule, r.want = nil, r.plan.want
 		r.pending.reset()
@@ -355,11 +385,21 @@ func (r *rank) closeSegment() {
 	r.recent = r.recent[:0]
 }
 
+// whyUnclear says why the structure of the open segment is not clear, "" where it is.
+func (r *rank) whyUnclear() string {
+	if r.rule != nil && !r.rule.clear {
+		return r.rule.why
+	}
+	return ""
+}
+
 // settledBefore is the number of the first batch that may still change.
 func (r *rank) settledBefore() int {
 	switch {
 	case !r.open:
 		return math.MaxInt
+	case len(r.doubts.all) > 0 && len(r.sizes) > r.doubts.step:
+		return r.doubts.before.at.batch
 	case len(r.recent) > 0:
 		return r.recent[0].at.batch
 	}
@@ -378,7 +418,7 @@ func (r *rank) finish() {
 	}
 	r.finished = true
 	if r.open {
-		r.closeSegment()
+		r.closeSegment(never)
 	}
 	r.out.flush(never)
 	r.out.close()

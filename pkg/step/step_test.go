@@ -297,14 +297,7 @@ func reference(rows []eventtest.Row, opt Options) []eventtest.Row {
 		} else {
 			ref := &referenceRank{rows: rows[i:j], opt: opt}
 			ref.readMarkers()
-			switch opt.By {
-			case Allreduce:
-				ref.byAllreduce()
-			case NVTX:
-				ref.byNVTX()
-			case Graph:
-				ref.byGraph()
-			}
+			ref.find()
 			out = append(out, ref.rowsWithSteps()...)
 			if len(ref.steps) > 0 {
 				windows = append(windows, ref.window())
@@ -326,6 +319,7 @@ type referenceStep struct {
 	segment int
 	period  int64 // its end
 	id      int   // of its marker, or launch
+	since   int64 // when the host began it
 }
 
 type referenceRank struct {
@@ -333,19 +327,132 @@ type referenceRank struct {
 	opt     Options
 	markers []referenceMarker
 	steps   []referenceStep
+	// pauses are taken for stalls, of the steps before them, which they may not be: split
+	// has those that are not, by their start.
+	pauses []referencePause
+	split  map[int64]bool
 }
 
-// longestIdle returns the longest stretch in [from, to) in which no GPU is busy.
-func (ref *referenceRank) longestIdle(from, to int64) int64 {
-	longest := int64(0)
+type referencePause struct {
+	from, to int64
+	before   int // number of the step
+}
+
+// find finds the steps, again and again until no pause is taken for a stall because of a range
+// that goes on after the next step.
+func (ref *referenceRank) find() {
+	ref.split = map[int64]bool{}
+	for again := true; again; {
+		ref.steps, ref.pauses, again = nil, nil, false
+		switch ref.opt.By {
+		case Allreduce:
+			ref.byAllreduce()
+		case NVTX:
+			ref.byNVTX()
+		case Graph:
+			ref.byGraph()
+		}
+		for _, p := range ref.pauses {
+			if ref.isSplit(p) {
+				ref.split[p.from], again = true, true
+				break
+			}
+		}
+	}
+}
+
+// isSplit says whether a pause that may be a stall is none.
+func (ref *referenceRank) isSplit(p referencePause) bool {
+	until := int64(1 << 62)
+	switch before, after := &ref.steps[p.before], p.before+1; {
+	case before.row.End > p.from || after == len(ref.steps) || ref.steps[after].segment > before.segment:
+		return false
+	case after+1 == len(ref.steps):
+	case ref.steps[after+1].segment > before.segment:
+		until = ref.closes(before.segment, ref.steps[after+1].row.Start)
+	default:
+		until = ref.steps[after+1].row.Start
+	}
+	for _, other := range ref.pauses {
+		if other.before > p.before {
+			until = min(until, other.to)
+		}
+	}
+	return !ref.works(p.from, p.to, &ref.steps[p.before], until)
+}
+
+// stretches returns those longer than SegmentGap in [from, to) in which no GPU is busy.
+func (ref *referenceRank) stretches(from, to int64) (all [][2]int64) {
+	add := func(until int64) {
+		if until-from > ref.opt.SegmentGap {
+			all = append(all, [2]int64{from, until})
+		}
+	}
 	for _, r := range ref.rows { // in the order of their start
 		if !isBusy(&r, ref.opt.BusyAll) || r.Start >= to {
 			continue
 		}
-		longest = max(longest, r.Start-from)
+		add(r.Start)
 		from = max(from, r.End)
 	}
-	return max(longest, to-from)
+	add(to)
+	return all
+}
+
+// closes returns when the pause ends that is the end of a segment, before the given time.
+func (ref *referenceRank) closes(segment int, before int64) int64 {
+	end, last := int64(-1), (*referenceStep)(nil)
+	for i := range ref.steps {
+		if s := &ref.steps[i]; s.segment == segment {
+			end, last = max(end, s.row.End), s
+		}
+	}
+	for _, p := range ref.stretches(end, before) {
+		if ref.split[p[0]] || !ref.works(p[0], p[1], last, 1<<62) {
+			return p[1]
+		}
+	}
+	return before
+}
+
+// works says whether a launching thread works for half of a pause: inside a call, or a range
+// that began no earlier than the step before and ends by the given time.
+func (ref *referenceRank) works(from, to int64, before *referenceStep, until int64) bool {
+	launching := map[int64]bool{}
+	cuts := []int64{from, to}
+	waits := false
+	for _, r := range ref.rows {
+		if r.Kind == event.API && (r.Class == event.Launch || r.Class == event.GraphLaunch) && r.Start < to {
+			launching[r.Thread] = true
+		}
+	}
+	for _, r := range ref.rows {
+		cuts = append(cuts, min(max(from, r.Start), to), min(max(from, r.End), to))
+		waits = waits || launching[r.Thread] && r.Kind == event.OS && r.Class == event.OSIO && r.Start < to && r.End > from
+	}
+	slices.Sort(cuts)
+	work := int64(0)
+	for k := 1; k < len(cuts); k++ {
+		if cuts[k-1] < cuts[k] && slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool {
+			if !launching[r.Thread] || r.Start > cuts[k-1] || r.End < cuts[k] || r.Start < before.row.Start && 2*(r.End-r.Start) <= ref.opt.SegmentGap {
+				return false
+			}
+			switch r.Kind {
+			case event.API:
+				return true
+			case event.OS:
+				return r.Class != event.OSIO
+			case event.Run:
+				return r.CPU >= 0 && !waits
+			case event.NVTX:
+				return r.Start >= before.since && (r.End <= to || r.End <= until)
+			}
+			return false
+		}) {
+			work += cuts[k] - cuts[k-1]
+		}
+	}
+	return 2*work >= to-from
 }
 
 func isBusy(r *eventtest.Row, all bool) bool {
@@ -381,14 +488,20 @@ func (ref *referenceRank) readMarkers() {
 	}
 }
 
-func (ref *referenceRank) around(t int64) (id int, text string) {
-	id, text = -1, "step"
+func (ref *referenceRank) around(t int64) (id int, text string, since int64) {
+	id, text, since = -1, "step", t
 	for _, m := range ref.markers {
 		if m.row.Start <= t && t < m.row.End {
 			id, text = m.id, m.row.Name
+			for _, o := range ref.markers {
+				if o.id == m.id {
+					since = o.row.Start
+					break
+				}
+			}
 		}
 	}
-	return id, text
+	return id, text, since
 }
 
 func (ref *referenceRank) segmentEnd() int64 {
@@ -407,18 +520,29 @@ func (ref *referenceRank) segmentAt(t int64) (int, bool) {
 	if len(ref.steps) == 0 {
 		return 0, true
 	}
-	last := ref.steps[len(ref.steps)-1].segment
-	if ref.longestIdle(ref.segmentEnd(), t) > ref.opt.SegmentGap {
-		return last + 1, true
+	last := &ref.steps[len(ref.steps)-1]
+	var doubtful []referencePause
+	for _, p := range ref.stretches(ref.segmentEnd(), t) {
+		if ref.split[p[0]] || !ref.works(p[0], p[1], last, 1<<62) {
+			return last.segment + 1, true
+		}
+		if !ref.works(p[0], p[1], last, p[1]) {
+			doubtful = append(doubtful, referencePause{p[0], p[1], len(ref.steps) - 1})
+		}
 	}
-	return last, false
+	for _, p := range doubtful {
+		if !slices.Contains(ref.pauses, p) {
+			ref.pauses = append(ref.pauses, p)
+		}
+	}
+	return last.segment, false
 }
 
 func (ref *referenceRank) begin(from eventtest.Row, name string) *referenceStep {
 	segment, _ := ref.segmentAt(from.Start)
 	row := eventtest.New(event.Step, from.Rank, from.Start, from.End, name)
 	row.Step, row.Segment, row.Size = int64(len(ref.steps)), int64(segment), 1
-	ref.steps = append(ref.steps, referenceStep{row: row, segment: segment})
+	ref.steps = append(ref.steps, referenceStep{row: row, segment: segment, since: from.Start})
 	return &ref.steps[len(ref.steps)-1]
 }
 
@@ -435,9 +559,9 @@ func (ref *referenceRank) byAllreduce() {
 		if k.Device != device {
 			continue
 		}
-		id, text := -1, "step"
+		id, text, since := -1, "step", k.Start
 		if k.LaunchStart >= 0 {
-			id, text = ref.around(k.LaunchStart)
+			id, text, since = ref.around(k.LaunchStart)
 		}
 		_, begin := ref.segmentAt(k.Start)
 		if !begin {
@@ -456,7 +580,7 @@ func (ref *referenceRank) byAllreduce() {
 		}
 		if begin {
 			s := ref.begin(k, text)
-			s.id = id
+			s.id, s.since = id, min(since, k.Start)
 			s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = k.LaunchStart, k.LaunchEnd, k.LaunchThread
 			continue
 		}
@@ -497,12 +621,12 @@ func (ref *referenceRank) byGraph() {
 			s.row.End = max(s.row.End, r.End)
 			continue
 		}
-		text := "step"
+		text, since := "step", r.Start
 		if r.LaunchStart >= 0 {
-			_, text = ref.around(r.LaunchStart)
+			_, text, since = ref.around(r.LaunchStart)
 		}
 		s := ref.begin(r, text)
-		s.id = int(r.Correlation)
+		s.id, s.since = int(r.Correlation), min(since, r.Start)
 		s.row.LaunchStart, s.row.LaunchEnd, s.row.LaunchThread = r.LaunchStart, r.LaunchEnd, r.LaunchThread
 	}
 }
