@@ -103,7 +103,7 @@ func noInput(name, what string) error {
 // first filter that reads the reports.
 func (c *Context) open(files []string) (in *source.Input, err error) {
 	opt := &source.Options{Context: c.Context, Selection: c.selected, Separate: c.Bool("separate"), Partial: c.Bool("partial"), Python: c.Bool("python"),
-		Columns: c.columnsOf, Launched: c.launchedOf, HostClasses: c.hostClassesOf, Host: c.host, Callers: c.callers}
+		Columns: c.columnsOf, Launched: c.launchedOf, HostClasses: c.hostClassesOf, Host: c.host, Callers: c.callers, Pause: c.pause()}
 	if fromStdin(files) {
 		if cli.IsTerminal(c.Stdin) {
 			return nil, noInput(c.Name, "a stream")
@@ -295,6 +295,15 @@ func (c *Context) steps() step.Options {
 		opt.Gap = int64(c.Duration("gap"))
 	}
 	return opt
+}
+
+// pause is how long no GPU works before what the host does decides whether steps go on, 0 where
+// none are to be found.
+func (c *Context) pause() int64 {
+	if !c.Has("segment-gap") || c.String("by") == noIsolation || c.noSteps {
+		return 0
+	}
+	return int64(c.Duration("segment-gap"))
 }
 
 // busyAll: copies and memsets count as GPU activity.

@@ -80,6 +80,7 @@ type trackFacts struct {
 	classes tally // of kernels
 	graphs  int64 // whole-graph rows
 	latest  int64 // start of any of these
+	work    islands
 }
 
 var noTrackFacts = trackFacts{span: nothing, busy: nothing, latest: nothing.end}
@@ -124,6 +125,11 @@ func grown[T any](s []T, n int32, blank T) []T {
 func (l *loader) countGPU(p *chunk, first int) {
 	eachOwner(p.owner, first, func(n int64, i, j int) {
 		f := &l.trackFacts[n]
+		if pause := l.report.pause; pause > 0 && (p.table.kind == event.Kernel || p.table.kind == event.Graph) {
+			for k, start := range p.start[i:j] {
+				f.work.add(start, p.end[i+k], pause)
+			}
+		}
 		s, latest := extent(p.start[i:j], p.end[i:j])
 		switch p.table.kind {
 		case event.Kernel:

@@ -18,6 +18,8 @@ type report struct {
 	store  *spill.Store
 	limits limits
 	host   []event.Kind // the kinds of rows about host threads that are wanted
+	pause  int64        // as in Options
+	paused bool         // the GPUs of a process stop for longer
 	// onlyCallers: of these only those of threads that call CUDA, or have ranges of the
 	// interpreter lock, which callers tells by number once these are read, and calling as a set.
 	onlyCallers bool
@@ -110,7 +112,7 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, store: store, limits: limits, host: opts.Host, onlyCallers: opts.Callers, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
+	r := &report{path: path, store: store, limits: limits, host: opts.Host, pause: opts.Pause, onlyCallers: opts.Callers, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}
@@ -172,6 +174,9 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	}
 	all := &queue{tasks: tasks[:host], progress: progress}
 	if err := all.run(loaders, e); err != nil {
+		return r.explain(err)
+	}
+	if tasks, err = r.settleHost(tasks, loaders, s, columns); err != nil {
 		return r.explain(err)
 	}
 	r.findCallers(loaders)
@@ -237,7 +242,7 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 	var tasks []task
 	for i := range eventTables {
 		t := &eventTables[i]
-		if !t.in(columns) || t.host && !slices.Contains(r.host, t.kind) {
+		if !t.in(columns) || t.host && !r.maybeWanted(t.kind) {
 			continue
 		}
 		if some, err := t.mayHave(s, columns); err != nil {

@@ -71,6 +71,10 @@ type Options struct {
 	// this header, false for all: rows of others are left out. The header counts them
 	// nevertheless. nil: all.
 	HostClasses func(*event.Header) (event.ClassSet, bool)
+	// Pause is for how long, in ns, no GPU of a process works before what its host does is of
+	// interest: of a report with longer pauses rows of kind event.OS and event.Run are read, and
+	// HostClasses leaves none out. 0: never.
+	Pause int64
 	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
 	// What does not fit goes to a temporary file.
 	Memory int64

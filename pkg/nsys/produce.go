@@ -71,7 +71,7 @@ func (r *Reader) newEmitter(report int) *emitter {
 	if r.opts.Launched != nil {
 		e.launched, e.fewLaunched = r.opts.Launched(&r.header)
 	}
-	if r.opts.HostClasses != nil {
+	if r.opts.HostClasses != nil && !r.reports[report].paused {
 		e.hostClasses, e.fewHost = r.opts.HostClasses(&r.header)
 	}
 	return e

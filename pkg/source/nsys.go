@@ -48,7 +48,7 @@ var (
 func openNsys(paths []string, opt *Options) (*Input, error) {
 	r, err := nsys.Open(paths, nsys.Options{
 		Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Host: opt.Host, Callers: opt.Callers,
-		Columns: opt.Columns, Launched: opt.Launched, HostClasses: opt.HostClasses,
+		Columns: opt.Columns, Launched: opt.Launched, HostClasses: opt.HostClasses, Pause: opt.Pause,
 	})
 	if err != nil {
 		return nil, err

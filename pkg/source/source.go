@@ -89,6 +89,9 @@ type Options struct {
 	// Callers leaves out those of threads of which no GPU waits for what they do: see
 	// nsys.Options. That is no more than a saving, which only reports make.
 	Callers bool
+	// Pause is for how long, in ns, no GPU works before all that the host does is wanted: see
+	// nsys.Options. It takes back savings, which only reports of Nsight Systems make.
+	Pause int64
 	// Separate takes reports as those of different machines or runs that may
 	// lie apart in time, or hold processes that look the same.
 	Separate bool

@@ -10,7 +10,7 @@ import (
 // Columns returns the columns of a stream that finding its steps takes.
 func Columns(h *event.Header, opt Options) event.Set {
 	method, _, _ := choose(h, &opt) // New says what is wrong with it
-	return columns(method, structured(h, &opt))
+	return columns(method, structured(h, &opt)) | event.HostCols
 }
 
 // Launched returns the class of the kernels whose launching calls finding steps takes, false

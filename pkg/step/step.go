@@ -233,7 +233,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 func (it *Isolator) describe() {
 	it.header.Stage = "isolate"
 	if it.opt.Columns != 0 {
-		it.header.Columns &= it.opt.Columns
+		it.header.Columns &= it.opt.Columns | event.HostCols
 	}
 	it.header.Columns |= event.StepCols
 	it.header.Isolation = &event.Isolation{
