@@ -25,6 +25,12 @@ func (c *computer) idleReport(views []*view) Idle {
 		gpus := int64(len(v.gpus))
 		rep.GPUs += len(v.gpus)
 		rep.Steps += v.steps
+		if o := v.walk.Remainder(); o.Steps > 0 && !c.wholeTrace {
+			if rep.Outside != nil {
+				o = rep.Outside.Most(o)
+			}
+			rep.Outside = &o
+		}
 		for k := range v.scopes {
 			if v.has(&v.scopes[k]) {
 				window += v.sums[k].ns * gpus

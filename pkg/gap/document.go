@@ -77,7 +77,11 @@ func (rep *Report) summary(s *report.Section) {
 	if i.InterStepUs != nil && i.TotalUs > 0 {
 		over += fmt.Sprintf(", %s of it between steps", report.Percent(*i.InterStepUs/i.TotalUs))
 	}
-	s.Say("%s of the %s: %s.", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over)
+	outside := ""
+	if i.Outside != nil {
+		outside = i.Outside.Text(report.Micros(i.Outside.PauseUs))
+	}
+	s.Say("%s of the %s: %s.%s", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over, outside)
 	if len(i.Causes) > 0 {
 		c := &i.Causes[0]
 		s.Say("The largest share, %s, is %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())

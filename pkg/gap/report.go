@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/pattern"
 	"github.com/hostbound/hostbound/pkg/series"
 	"github.com/hostbound/hostbound/pkg/slack"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/straggler"
 )
 
@@ -50,6 +51,9 @@ type Idle struct {
 	InterStepUs *float64 `json:"inter_step_us"`
 	GPUs        int      `json:"lanes"`
 	Steps       int64    `json:"rank_steps"` // of the benchmark segments
+	// Outside is what of the rank that has most of it lies outside of its benchmark segment,
+	// null where nothing does, or the window is that of the trace.
+	Outside *step.Remainder `json:"outside"`
 	// Window is "benchmark" or "trace".
 	Window string  `json:"window"`
 	Causes []Cause `json:"causes"` // they add up to TotalUs, the largest first

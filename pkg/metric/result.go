@@ -351,6 +351,9 @@ func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 	}
 	if k := r.walk.Benchmark(); k >= 0 {
 		s.Benchmark = new(int64(r.walk.Segments[k].Steps))
+		if o := r.walk.Remainder(); o.Steps > 0 {
+			s.Outside = &o
+		}
 	}
 	return s
 }

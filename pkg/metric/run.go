@@ -1,5 +1,7 @@
 package metric
 
+import "github.com/hostbound/hostbound/pkg/step"
+
 // Run is what else is known of the run.
 type Run struct {
 	// Label is what the run is called, "" for nothing.
@@ -79,6 +81,8 @@ type Rank struct {
 	CommonSize int64  `json:"common_size"`
 	Segments   int64  `json:"segments"`
 	Benchmark  *int64 `json:"benchmark"`
+	// Outside is what lies outside of the benchmark segment, left out where nothing does.
+	Outside *step.Remainder `json:"outside,omitempty"`
 	// Apart tells that it has steps that could not be identified, where others have some.
 	Apart bool `json:"apart,omitempty"`
 	// GraphLaunches is the number of graph launch calls in the rank's window,

@@ -204,6 +204,9 @@ func (w *Walker) addStep(b *event.Batch, i int) error {
 	} else {
 		w.endStep(w.segEnd, GapOwner)
 		w.Segments = append(w.Segments, Segment{Number: number, First: w.Steps.Len(), Start: t, End: end})
+		if last >= 0 {
+			w.Segments[last+1].apart = w.lost(0, w.Segments[last].End, t)
+		}
 		w.segEnd = end
 		last++
 	}

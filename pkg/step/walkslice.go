@@ -117,6 +117,7 @@ type Segment struct {
 	First, Steps int
 	// Start is that of its first step, End the latest end of its steps, ns.
 	Start, End int64
+	apart      int64 // how much of the time since the segment before was not recorded
 }
 
 // Window is the benchmark window of a rank.

@@ -36,8 +36,8 @@ func (r *Report) Document() *report.Document {
 	}
 	first.Say("%s", r.why())
 	if s := r.run.Span; s != nil && r.run.Window == metric.WindowBenchmark {
-		first.Say("The benchmark window is %s long, from %s to %s of the recording.",
-			report.Micros(float64(s[1]-s[0])/1e3), seconds(s[0]), seconds(s[1]))
+		first.Say("The benchmark window is %s long, from %s to %s of the recording.%s",
+			report.Micros(float64(s[1]-s[0])/1e3), seconds(s[0]), seconds(s[1]), r.outside())
 	}
 	if r.History != nil {
 		r.History.Report(d.Section("Against the runs before"))
@@ -56,6 +56,17 @@ func (r *Report) Document() *report.Document {
 	d.Details("Keep in mind").Items(r.caveats())
 	r.nextSteps(d.Section("Next steps"))
 	return d
+}
+
+// outside says what of the run is not in the benchmark window, of the rank that has most of it.
+func (r *Report) outside() string {
+	var most step.Remainder
+	for i := range r.run.Ranks {
+		if o := r.run.Ranks[i].Outside; o != nil {
+			most = most.Most(*o)
+		}
+	}
+	return most.Text(report.Micros(most.PauseUs))
 }
 
 // title is the verdict in a line.

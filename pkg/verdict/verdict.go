@@ -43,6 +43,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/handoff"
 	"github.com/hostbound/hostbound/pkg/history"
 	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // Verdicts.
@@ -159,6 +160,8 @@ type Rank struct {
 	// Benchmark is the number of steps in the benchmark segment; where there is
 	// none, that of all steps, which are taken instead.
 	Benchmark int64 `json:"benchmark"`
+	// Outside is what lies outside of the benchmark segment, null where nothing does.
+	Outside *step.Remainder `json:"outside"`
 }
 
 // FirstLaunch is the FirstTarget that stands for kernel-launch calls, by the name
@@ -248,7 +251,7 @@ func steps(run *metric.Run) Steps {
 		if rank.Benchmark != nil {
 			n = *rank.Benchmark
 		}
-		s.PerRank = append(s.PerRank, Rank{rank.Rank, rank.Total, rank.CommonSize, rank.Segments, n})
+		s.PerRank = append(s.PerRank, Rank{rank.Rank, rank.Total, rank.CommonSize, rank.Segments, n, rank.Outside})
 	}
 	return s
 }
