@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testrun"
 )
 
 const ms = int64(1_000_000)
@@ -98,5 +99,30 @@ func checkStall(t *testing.T, kind string, stall int64, by string) {
 	outside := strings.Contains(text, "20 of 40 steps")
 	if outside == inside {
 		t.Errorf("inside %t, and the headline is\n%s", inside, strings.SplitN(text, "##", 2)[0])
+	}
+}
+
+// TestFewSteps has no verdict on fewer than five whole steps, and figures all the same.
+func TestFewSteps(t *testing.T) {
+	for steps, want := range map[int]string{1: "INCONCLUSIVE", 4: "INCONCLUSIVE", 6: "NO", 30: "NO"} {
+		path := testrun.Simulate(t, func() sim.Config {
+			c := sim.Default()
+			c.Ranks, c.Warmup, c.Steps, c.KernelScale, c.ContextEvery = 1, 0, steps, 40, 0
+			return c
+		}(), false)[0]
+		var out struct {
+			Verdict string
+			Metrics struct {
+				Idle *float64 `json:"gpu_idle_ratio"`
+			} `json:"aggregate_metrics"`
+			Warnings []string
+		}
+		if err := json.Unmarshal(must(t, nil, "verdict", "--by", "nvtx", path, "--format", "json"), &out); err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "too few for a verdict") })
+		if out.Verdict != want || out.Metrics.Idle == nil || said != (want == "INCONCLUSIVE") {
+			t.Errorf("%d steps: %s, warnings %q", steps, out.Verdict, out.Warnings)
+		}
 	}
 }

@@ -31,8 +31,8 @@ interval it is called borderline, and the report names the measurements.
 
 The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
 activity, replays of CUDA graphs were launched and not recorded, the profiler lost
-CUDA events, fewer than half of the forward-step ranges became steps, or no steps
-were found: then the figures are of the whole trace (--by none gives them a verdict,
+CUDA events, fewer than half of the forward-step ranges became steps, no rank has five
+whole steps in its window, or no steps were found: then the figures are of the whole trace (--by none gives them a verdict,
 --strict ends with status 2 instead). A rank whose steps cannot be identified beside
 others that have forward-step ranges is left out, and a warning names it; only where
 its figures would change the verdict that is INCONCLUSIVE, too.

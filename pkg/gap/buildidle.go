@@ -24,8 +24,9 @@ func (c *computer) idleReport(views []*view) Idle {
 	for _, v := range views {
 		gpus := int64(len(v.gpus))
 		rep.GPUs += len(v.gpus)
-		rep.Steps += v.steps
-		if o := v.walk.Remainder(); o.Steps > 0 && !c.wholeTrace {
+		if o := v.walk.Remainder(); c.wholeTrace {
+			rep.Steps += int64(v.walk.Steps.Len())
+		} else if rep.Steps += v.steps; o.Steps > 0 {
 			if rep.Outside != nil {
 				o = rep.Outside.Most(o)
 			}

@@ -50,7 +50,7 @@ type Idle struct {
 	// are); null without steps.
 	InterStepUs *float64 `json:"inter_step_us"`
 	GPUs        int      `json:"lanes"`
-	Steps       int64    `json:"rank_steps"` // of the benchmark segments
+	Steps       int64    `json:"rank_steps"` // of the benchmark segments; of the whole trace all of its steps
 	// Outside is what of the rank that has most of it lies outside of its benchmark segment,
 	// null where nothing does, or the window is that of the trace.
 	Outside *step.Remainder `json:"outside"`

@@ -22,16 +22,12 @@ type view struct {
 }
 
 // views returns the ranks that have a window, in order.
-// Without a benchmark segment all of a rank's segments count, with the time between them; of the
-// whole trace all of its steps.
+// Without a benchmark segment all of a rank's segments count, with the time between them.
 func (c *computer) views() []*view {
 	var all []*view
 	for _, r := range c.ranks {
 		v := &view{rank: r, only: int32(r.walk.Benchmark())}
 		v.from, v.to = r.walk.BenchmarkSteps()
-		if c.wholeTrace {
-			v.only, v.from, v.to = -1, 0, r.walk.Steps.Len()
-		}
 		v.steps = int64(v.to - v.from)
 		switch _, end, ok := r.walk.TraceWindow(); {
 		case c.wholeTrace && ok:

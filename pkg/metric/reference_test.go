@@ -12,6 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/interval"
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 type span = interval.Span
@@ -213,6 +214,30 @@ func (ref *referenceRank) inBenchmark() (steps []referenceStep) {
 	return steps
 }
 
+// outside returns what lies outside of the benchmark segment.
+func (ref *referenceRank) outside() *step.Remainder {
+	last := ref.steps[len(ref.steps)-1].Segment
+	if ref.window.Segment < 0 || last == 0 {
+		return nil
+	}
+	var pauses []span
+	for k := range last {
+		end, start := int64(-1), int64(1<<62)
+		for _, s := range ref.steps {
+			switch s.Segment {
+			case k:
+				end = max(end, s.End)
+			case k + 1:
+				start = min(start, s.Start)
+			}
+		}
+		pauses = append(pauses, spanOf(end, start))
+	}
+	o := &step.Remainder{Steps: int64(len(ref.steps) - len(ref.inBenchmark())), Of: int64(len(ref.steps))}
+	o.PauseUs = float64(interval.Length(minus(pauses, ref.lost))) / 1e3
+	return o
+}
+
 func (ref *referenceRank) aggregate(window string) []span {
 	if window == metric.WindowTrace {
 		return ref.trace
@@ -287,8 +312,14 @@ func (ref *referenceRank) prep() []span {
 }
 
 func (ref *referenceRank) summary(w []span) metric.Rank {
-	s := metric.Rank{Rank: ref.id, Total: int64(len(ref.steps))}
+	s := metric.Rank{Rank: ref.id, Total: int64(len(ref.steps)), Whole: new(int64)}
 	if ref.window != nil {
+		for _, one := range ref.inBenchmark() {
+			if !one.last {
+				*s.Whole++
+			}
+		}
+		s.Outside = ref.outside()
 		s.CommonSize = ref.window.Size
 		s.Segments = ref.steps[len(ref.steps)-1].Segment + 1
 		if n := int64(len(ref.inBenchmark())); ref.window.Segment >= 0 {

@@ -349,6 +349,14 @@ func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 	if r.walk.Window != nil {
 		s.CommonSize = r.walk.Window.CommonSize
 	}
+	whole := int64(0)
+	from, to := r.walk.BenchmarkSteps()
+	for _, one := range r.walk.Steps.Between(from, to) {
+		if one.Whole {
+			whole++
+		}
+	}
+	s.Whole = &whole
 	if k := r.walk.Benchmark(); k >= 0 {
 		s.Benchmark = new(int64(r.walk.Segments[k].Steps))
 		if o := r.walk.Remainder(); o.Steps > 0 {

@@ -81,6 +81,9 @@ type Rank struct {
 	CommonSize int64  `json:"common_size"`
 	Segments   int64  `json:"segments"`
 	Benchmark  *int64 `json:"benchmark"`
+	// Whole is how many steps of the window have a whole period (step.Step.Whole); null of
+	// results that do not say.
+	Whole *int64 `json:"whole,omitempty"`
 	// Outside is what lies outside of the benchmark segment, left out where nothing does.
 	Outside *step.Remainder `json:"outside,omitempty"`
 	// Apart tells that it has steps that could not be identified, where others have some.

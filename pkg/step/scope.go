@@ -32,9 +32,11 @@ func (r *RankSteps) Remainder() (o Remainder) {
 	if k < 0 || len(r.Segments) < 2 {
 		return o
 	}
+	pause := int64(0) // ns
 	for i := 1; i < len(r.Segments); i++ {
-		o.PauseUs += float64(r.Segments[i].Start-r.Segments[i-1].End-r.Segments[i].apart) / 1e3
+		pause += r.Segments[i].Start - r.Segments[i-1].End - r.Segments[i].apart
 	}
+	o.PauseUs = float64(pause) / 1e3
 	o.Steps, o.Of = int64(r.Steps.Len()-r.Segments[k].Steps), int64(r.Steps.Len())
 	return o
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// minSteps is how many steps a benchmark segment has at least.
-const minSteps = 5
+// MinSteps is how many steps a benchmark segment has at least.
+const MinSteps = 5
 
 // window is the benchmark window of a rank.
 type window struct {
@@ -35,7 +35,7 @@ func (r *rank) window() window {
 			}
 		}
 		switch {
-		case len(steps) < minSteps:
+		case len(steps) < MinSteps:
 		case 2*common >= len(steps):
 			w.segment, w.steps = i, len(steps)
 		default:
@@ -195,7 +195,7 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	switch {
 	case w.segment < 0:
 		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): its window is all that it has, %s, warm-up included",
-			r.id, minSteps, report.Counted(len(r.sizes), "step"))
+			r.id, MinSteps, report.Counted(len(r.sizes), "step"))
 	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
@@ -274,7 +274,7 @@ func (r *rank) checkAhead(w *window) {
 	for i, seg := range r.segments {
 		n := int64(r.lastStep(i) - seg.first)
 		late, length := seg.drained-seg.end, seg.end-seg.start
-		if w.segment >= 0 && i != w.segment || n < minSteps || 10*late <= length || late*n <= maxScheduled*length {
+		if w.segment >= 0 && i != w.segment || n < MinSteps || 10*late <= length || late*n <= maxScheduled*length {
 			continue
 		}
 		r.warn("the host of rank %d runs ahead of its GPU: that is done %s after the last marker of a window of %s, "+

@@ -72,10 +72,29 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	if run.NoSteps {
 		say(recordMarkers, "%s", noSteps(run))
 	}
+	if n := wholeSteps(run); n >= 0 && n < minWhole {
+		say(recordMore, "no rank has %d whole steps in its window, the most are %d: too few for a verdict", minWhole, n)
+	}
 	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
 		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)
 	}
 	return reasons, remedies
+}
+
+// minWhole is how many whole steps a rank has at least of which a verdict speaks: fewer are no
+// benchmark, by the definition of its segment.
+const minWhole = step.MinSteps
+
+// wholeSteps is the largest number of whole steps in the window of a rank, -1 where there are
+// no steps or that is not known.
+func wholeSteps(run *metric.Run) int64 {
+	most := int64(-1)
+	for i := range run.Ranks {
+		if r := &run.Ranks[i]; r.Whole != nil && r.Total > 0 && !run.NoSteps {
+			most = max(most, *r.Whole)
+		}
+	}
+	return most
 }
 
 // withApart is what the verdict would be if the ranks whose steps could not be identified

@@ -11,7 +11,7 @@ import (
 func (r *Report) remedy(d *report.Section) {
 	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
 	if has(recordMore) {
-		d.Item("Record several steps: the first after the profiler's start is left out.")
+		d.Item("Record more steps: some fifty, of which the first after the profiler's start does not count.")
 	}
 	if has(countMarkers) {
 		d.Item("Compare with %s: steps may have been taken for one another.", report.Command("--by nvtx"))

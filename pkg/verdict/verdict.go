@@ -20,6 +20,7 @@
 //   - nothing ran on a GPU at all;
 //   - the profiler says that it lost CUDA events;
 //   - fewer than half of the forward-step marker ranges became steps;
+//   - no rank has five whole steps in its window;
 //   - no steps were found though they were looked for: the figures are of the
 //     whole trace.
 //
@@ -160,8 +161,8 @@ type Rank struct {
 	// Benchmark is the number of steps in the benchmark segment; where there is
 	// none, that of all steps, which are taken instead.
 	Benchmark int64 `json:"benchmark"`
-	// Outside is what lies outside of the benchmark segment, null where nothing does.
-	Outside *step.Remainder `json:"outside"`
+	// Outside is what lies outside of the benchmark segment, left out where nothing does.
+	Outside *step.Remainder `json:"outside,omitempty"`
 }
 
 // FirstLaunch is the FirstTarget that stands for kernel-launch calls, by the name
