@@ -31,7 +31,7 @@ import (
 )
 
 // All are the commands, in the order of the pipe.
-var All = []*cli.Command{&Nsys2arrow, &Torch2arrow, &Isolate, &Phase, &Metrics, &Verdict, &Diff, &Gaps, &Hotspots}
+var All = []*cli.Command{&Nsys2arrow, &Torch2arrow, &Isolate, &Phase, &Whatif, &Metrics, &Verdict, &Diff, &Gaps, &Hotspots}
 
 // Context is one call of a command. It is used by one goroutine.
 type Context struct {

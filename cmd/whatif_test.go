@@ -1,0 +1,126 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestWhatifNothing replays traces without a change: every row stays as it was, from a file
+// and in the pipe, at the least memory, too.
+func TestWhatifNothing(t *testing.T) {
+	traces := []string{
+		"../testdata/llama_tp2.sqlite", "../testdata/v1/run.arrows", "../testdata/h100/torch.json.gz", "../testdata/h100/eager_third.json.gz",
+		generate(t, "--mode", "graph", "--steps", "10"), generate(t, "--mode", "eager", "--markers", "vllm", "--steps", "10", "--ranks", "1"),
+	}
+	for _, name := range []string{"sleep", "lock", "gil", "neighbour", "clean"} {
+		traces = append(traces, inflated(t, name))
+	}
+	texts, _ := filepath.Glob("../testdata/traces/*.trace")
+	for _, text := range texts {
+		traces = append(traces, generate(t, "--text", text))
+	}
+	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {
+		for _, pattern := range []string{"*.json.gz", "*/*.sqlite"} {
+			given, _ := filepath.Glob(filepath.Join(os.Getenv(env), pattern))
+			if os.Getenv(env) != "" {
+				traces = append(traces, given...)
+			}
+		}
+	}
+	for _, trace := range traces {
+		checkUnmoved(t, trace)
+	}
+}
+
+// checkUnmoved compares what whatif makes of a trace without a change with what phase does.
+func checkUnmoved(t *testing.T, trace string) {
+	t.Helper()
+	var by []string
+	want := call(t, nil, "phase", trace, "--format", "csv")
+	if want.status != 0 {
+		by = []string{"--by", "none"}
+		if want = call(t, nil, "isolate", trace, "--by", "none", "--format", "csv"); want.status != 0 {
+			return
+		}
+	}
+	same := func(how, got string) {
+		if got != want.stdout {
+			t.Errorf("%s, %s: rows have moved: %s", trace, how, firstDifference(want.stdout, got))
+		}
+	}
+	same("file", string(must(t, nil, "whatif", append(by, trace, "--format", "csv", "--memory", "64M")...)))
+	if by == nil {
+		same("pipe", string(must(t, must(t, nil, "phase", trace), "whatif", "--format", "csv")))
+	}
+}
+
+// firstDifference returns the first line in which two texts differ.
+func firstDifference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return a[i] + " is " + b[i]
+		}
+	}
+	return "other rows"
+}
+
+// meanStep returns the mean distance between the starts of steps, in us, of rows as CSV.
+func meanStep(t *testing.T, csv []byte) float64 {
+	t.Helper()
+	var first, last float64
+	n := -1.0
+	for _, line := range bytes.Split(csv, []byte("\n")) {
+		if f := strings.Split(string(line), ","); f[0] == "step" {
+			at, err := strconv.ParseFloat(f[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last = at; n < 0 {
+				first = at
+			}
+			n++
+		}
+	}
+	return (last - first) / n / 1e3
+}
+
+// TestWhatifRecorded takes stalls out of programs that ran on a real GPU, and compares what
+// is left with what the programs say that a step takes but for its stall.
+func TestWhatifRecorded(t *testing.T) {
+	data, err := os.ReadFile("../testdata/h100/truth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var truth map[string]map[string]struct{ Ns, Times float64 }
+	if err := json.Unmarshal(data, &truth); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, call string
+		most       float64
+	}{
+		{"sleep", "clock_nanosleep=0", 0.05}, {"lock", "sem_wait=0", 0.05}, {"poll", "read=0", 0.15},
+	} {
+		got := meanStep(t, must(t, nil, "whatif", inflated(t, c.name), "--call", c.call, "--waits", "keep", "--format", "csv"))
+		is := truth[c.name]
+		want := (is["step"].Ns - is[c.name].Ns) / is["step"].Times / 1e3
+		if math.Abs(got/want-1) > c.most {
+			t.Errorf("%s without its stall: a step takes %.0f us, the program says %.0f", c.name, got, want)
+		}
+	}
+	clean := inflated(t, "clean")
+	now := meanStep(t, must(t, nil, "phase", clean, "--format", "csv"))
+	if got := meanStep(t, must(t, nil, "whatif", clean, "--host", "0.5", "--format", "csv")); got/now < 0.99 || got > now {
+		t.Errorf("clean: %.0f us, with a host twice as fast %.0f", now, got)
+	}
+	if got := meanStep(t, must(t, nil, "whatif", clean, "--gpu", "0.5", "--format", "csv")); got/now < 0.5 || got/now > 0.55 {
+		t.Errorf("clean: %.0f us, with a GPU twice as fast %.0f", now, got)
+	}
+}

@@ -1,0 +1,164 @@
+package command
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/replay"
+	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/spill"
+	"github.com/hostbound/hostbound/pkg/wire"
+)
+
+// Whatif moves events to where they would have been.
+var Whatif = cli.Command{
+	Name:    "whatif",
+	Summary: "replay a run with a faster host, or a faster GPU",
+	Args:    "[FILE...]",
+	Description: `Whatif moves the rows of a run to where they would have been had the host, or the
+GPU, been different; every filter after it answers for that run. The order of launches,
+what waits for what, and the time that each thing takes of itself are those of the
+recording. Without a change all rows stay where they are, to the ns.
+
+A factor F multiplies times: 0.5 is twice as fast, 0 is gone. Changes are made together.
+
+The prediction does not hold for changes that change what the GPU computes, for contention
+for memory or power, or for another batch size. Collectives inside graphs that were
+recorded as a whole, and messages between processes, are not followed.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | whatif --range '_prepare_inputs=0' | metrics | verdict",
+		"whatif trace.sqlite --host 0.5 -o faster.arrows",
+		"whatif trace.sqlite --no-wait cudaStreamSynchronize --gpu 0.9 | gaps",
+	},
+	Flags: slices.Concat(rowFlags, changeFlags, isolateFlags, selectFlags),
+	Run:   Body((*Context).whatif),
+}
+
+// changes is the heading of the flags that say what is different.
+const changes = "Changes"
+
+// changeFlags say what is different.
+var changeFlags = []cli.Flag{
+	{Name: "host", Usage: "multiply all host time by `F`; sleeps, I/O and other waits in the operating system stay as they are", Check: checkFactor("host"), Group: changes},
+	{Name: "range", Usage: "multiply host time in ranges of a name, as `GLOB=F`, or make each of them longer or shorter by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range", replay.ParseRange), Group: changes},
+	{Name: "call", Usage: "multiply host time in calls of a name, as `GLOB=F`, or GLOB=-50us", Default: []string(nil), Check: checkChange("call", replay.ParseCall), Group: changes},
+	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkFactor("gpu"), Group: changes},
+	{Name: "kernel", Usage: "multiply the length of kernels of a name, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
+	{Name: "no-wait", Usage: "leave out the waits of calls of a name, as `CALL[@RANGE]`, both globs: those inside such ranges only", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
+	{Name: "waits", Usage: "launching threads' waits for other threads `HOW`: follow, end with what the other thread does; or keep, stay as long as they were", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
+}
+
+// checkFactor refuses what is no factor.
+func checkFactor(flag string) func(string) error {
+	return func(text string) error {
+		if _, err := replay.ParseFactor(text); err != nil {
+			return cli.Misuse("--"+flag+": "+err.Error(), "a factor is a number from 0: 0.5 is twice as fast, 0 is gone")
+		}
+		return nil
+	}
+}
+
+// checkChange refuses what is no change.
+func checkChange(flag string, parse func(string) (replay.Change, error)) func(string) error {
+	return func(text string) error {
+		if _, err := parse(text); err != nil {
+			return cli.Misuse("--"+flag+": "+err.Error(), "'whatif --help' shows how changes are written")
+		}
+		return nil
+	}
+}
+
+// scenario is what the flags say is different. They were checked.
+func (c *Context) scenario() (s replay.Scenario) {
+	for flag, change := range map[string]func(float64) replay.Change{"host": replay.Host, "gpu": replay.GPU} {
+		if text := c.String(flag); text != "" {
+			f, _ := strconv.ParseFloat(text, 64)
+			s.Changes = append(s.Changes, change(f))
+		}
+	}
+	for _, named := range []struct {
+		flag  string
+		parse func(string) (replay.Change, error)
+	}{{"range", replay.ParseRange}, {"call", replay.ParseCall}, {"kernel", replay.ParseKernel}, {"no-wait", replay.ParseNoWait}} {
+		for _, text := range c.Strings(named.flag) {
+			change, _ := named.parse(text)
+			s.Changes = append(s.Changes, change)
+		}
+	}
+	s.Keep = c.String("waits") == "keep"
+	return s
+}
+
+// whatif moves events.
+func (c *Context) whatif() error {
+	c.wantHost("")
+	src, err := c.Events(source.Phased)
+	if err != nil {
+		return err
+	}
+	s := c.scenario()
+	store := spill.NewStore(c.budget() / 8)
+	c.Cleanup(func() { store.Close() })
+	kept, err := c.newSpool(src.Header())
+	if err != nil {
+		return err
+	}
+	t, err := replay.Read(kept.of(src), store, []replay.Scenario{s})
+	if err != nil {
+		return err
+	}
+	again, err := kept.read()
+	if err != nil {
+		return err
+	}
+	moved, err := t.Move(s, again)
+	if err != nil {
+		return err
+	}
+	return c.WriteEvents(moved)
+}
+
+// spool keeps the rows of a source in a temporary file, to read them again.
+type spool struct {
+	file *os.File
+	buf  *bufio.Writer
+	out  *wire.Writer
+	src  event.Source
+}
+
+// newSpool makes a spool, which is gone when the command ends.
+func (c *Context) newSpool(h *event.Header) (*spool, error) {
+	file, err := os.CreateTemp("", "hostbound-")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(file.Name())
+	c.Cleanup(func() { file.Close() })
+	s := &spool{file: file, buf: bufio.NewWriterSize(file, 1<<20)}
+	s.out = wire.NewWriter(s.buf, h)
+	return s, nil
+}
+
+// of returns a source of the same rows as src, which are kept.
+func (s *spool) of(src event.Source) event.Source {
+	return event.Tee(src, s.out.Write)
+}
+
+// read returns the rows that were kept, all of which have been.
+func (s *spool) read() (event.Source, error) {
+	if err := s.out.Close(); err != nil {
+		return nil, err
+	}
+	if err := s.buf.Flush(); err != nil {
+		return nil, err
+	}
+	if _, err := s.file.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	events, _, err := wire.Open(bufio.NewReaderSize(s.file, 1<<20))
+	return events, err
+}

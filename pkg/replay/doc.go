@@ -1,0 +1,56 @@
+// Package replay moves the rows of a run to where they would have been had the host, or the
+// GPU, been different. Without a change every row stays where it is, to the ns.
+//
+// A Trace is read once, and then gone through in the order of old times, of all ranks
+// together, with any number of scenarios side by side: each host thread and each stream
+// carries its own new time for each of them. A first pass finds what the run says of itself
+// (latencies, which record a wait for an event is for), a second one moves.
+//
+// # Host (host.go)
+//
+// The time between two points of a thread (starts and ends of calls, ranges, calls of the
+// operating system) keeps its length times its factor. Factors of changes multiply; where
+// ranges of one change nest, time counts once. Changes of all host time leave calls of the
+// operating system that wait, sleep, read or write as they are. A thread that launches
+// nothing carries, after 100 us in which no range or call of it is open, the shift of the
+// thread that launched last in its process: it was woken. Not valid for threads that share
+// a CPU or the interpreter lock without ranges that say so.
+//
+// # Units (unit.go)
+//
+// A unit is a row of GPU work; its predecessor is, of the rows of its stream that started
+// earlier, the one with the latest end. It starts after its call by what it took to start
+// where the host was last, and after its predecessor by the gap there was where the stream
+// was. A unit of a replay that is not its first follows the latest of its replay that had
+// ended; one that overlaps what it follows by more than 1 us keeps its distance to the start
+// of that, times its factor; one that started late, right after the end of a unit of another
+// stream, follows that one, too, where its thread made a stream wait. What none of this
+// explains keeps its delay. Not valid for graphs that were recorded as a whole, which are one
+// unit, nor for units that compete for the GPU: their lengths are those of the recording.
+//
+// # Waits (wait.go)
+//
+// A call that waits ends when the unit that it waits for has ended, by what it took to return
+// then; what ended before it began was not waited for. Units are found by the stream, where
+// that was recorded, else by the process; a copy blocks where its row ends inside its call; a
+// launch in a full queue ends with the unit that freed it; queries one after the other are
+// one wait. What is inside a wait moves in proportion. Which record a wait for an event is
+// for is the least age that no more than 2 % of the waits contradict. Not valid where
+// events of several streams are waited for in turn.
+//
+// Launching threads' waits for other threads end with what the thread of the process tree
+// does whose range or call ended last before them, within 60 us, unless Keep is set; waits
+// for the interpreter lock end when its holder does. Messages between processes that no
+// thread shows are not followed: such waits keep their length.
+//
+// # Collectives (collective.go)
+//
+// Kernels of one name that overlap on several GPUs and end together are one collective: all
+// end when the last has arrived, by what it took since. Not valid for collectives inside
+// graphs that were recorded as a whole, nor where ranks' clocks differ by more than half of a
+// collective: they are not matched then and keep their lengths.
+//
+// # What stays
+//
+// What the GPU computes, memory, power, batch sizes, and which requests come when.
+package replay

@@ -1,0 +1,33 @@
+package replay
+
+import "math"
+
+// The constants of the model. Source of all but the last three: SPEC 12.
+const (
+	// jitter, 1 us: times of the GPU and of the host are this exact beside each other, and work
+	// that is ready follows what it waits for within it.
+	jitter = int64(1_000)
+	// near, 3 us: what starts this soon after a unit of another stream may have waited for it.
+	near = int64(3_000)
+	// idleThread, 100 us: a thread that does nothing for longer was waiting for others.
+	idleThread = int64(100_000)
+	// threadWait, 20 us: shorter waits in the operating system are host time.
+	threadWait = int64(20_000)
+	// wakes, 60 us: a thread wakes another within it.
+	wakes = int64(60_000)
+	// contradicted, 2 %: the share of waits that may contradict what they are taken to wait for.
+	contradicted = 0.02
+	// worthBoth, 2 % of a step: --waits follow and keep are both reported where they differ by more.
+	worthBoth = 0.02
+
+	// maxLaunches, 16384 calls: how many launch calls of a thread are kept. CUDA lets about
+	// 1,024 wait on a channel before the call blocks; more are never under way.
+	maxLaunches = 16384
+	// recent, 64 units: how many of a stream a wait may be for, counted from the latest.
+	recent = 64
+	// maxAge, 8 records: how many records of events back a wait may be for.
+	maxAge = 8
+)
+
+// never is later than every time.
+const never = int64(math.MaxInt64)
