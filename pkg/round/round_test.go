@@ -246,6 +246,7 @@ func TestStop(t *testing.T) {
 		{"go on", []string{"1000", "800"}, []hotspot.Hotspot{waste}, "passed", ""},
 		{"rounds", []string{"1000", "800", "600", "400"}, []hotspot.Hotspot{waste}, "passed", "rounds done"},
 		{"gain", []string{"1000", "970", "950"}, []hotspot.Hotspot{waste}, "passed", "under 5 %"},
+		{"a call that was not profiled", []string{"1000", "970", "950"}, []hotspot.Hotspot{waste}, "passed", ""},
 		{"compute", []string{"1000", "800"}, []hotspot.Hotspot{work}, "passed", "only COMPUTE left"},
 		{"no source", []string{"1000", "800"}, []hotspot.Hotspot{blind}, "passed", ""},
 		{"risk", []string{"1000", "800"}, []hotspot.Hotspot{risky, work}, "passed", "the rest is high-risk"},
@@ -256,6 +257,9 @@ func TestStop(t *testing.T) {
 			for i, ms := range c.ms {
 				in = append(in, at(i, ms))
 				in[i].Report.Hotspots = c.left
+				if strings.HasPrefix(c.name, "a call") {
+					in[i].Report.DrillDown = []hotspot.DrillDown{{Callee: "work", Share: 0.06}}
+				}
 			}
 			notes := &round.Notes{Rounds: []round.Note{{Name: in[len(in)-1].Name, Tests: c.tests}}}
 			got := round.Evaluate(in, round.Options{Notes: notes}).Stop.Reason
