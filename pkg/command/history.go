@@ -2,11 +2,15 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/history"
@@ -18,7 +22,9 @@ import (
 var historyFlags = []cli.Flag{
 	{Name: "history", Usage: "say whether the run is worse than those before it, in the `FILE` that metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
 	{Name: "last", Usage: "compare with the last `N` runs", Default: history.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
-	{Name: "false-alarms", Usage: "the `CHANCE`, at most, that a run is called worse though nothing changed", Default: history.DefaultAlpha, Check: checkChance, Group: manyRunsGroup},
+	{Name: "accept", Usage: "the level that began with the run `NAME` is the new normal: runs before it only say how much runs vary; repeatable", Default: []string{}, Group: manyRunsGroup},
+	{Name: "least-effect", Usage: "call no rise worse that is at most `SHARE` of a step", Default: history.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
+	{Name: "false-alarms", Usage: "the `CHANCE`, at most, that a run is called worse though nothing changed", Default: history.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
 	{Name: "fail-worse", Usage: "end with status 4 where the run is worse than those before it", Default: false, Group: manyRunsGroup},
 }
 
@@ -30,17 +36,20 @@ const statusWorse = 4
 
 // runsFlag and tagFlag make rows of many runs.
 var (
-	runsFlag = cli.Flag{Name: "runs", Usage: "each file, or NAME=FILE, is a run of its own: a trace, a stream, or metric rows; write a row for each run, scope and metric, after those that a FILE holds already", Default: false, Group: manyRunsGroup}
-	tagFlag  = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
+	runsFlag   = cli.Flag{Name: "runs", Usage: "each file, or NAME=FILE, is a run of its own: a trace, a stream, or metric rows; write a row for each run, scope and metric, after those that a FILE holds already", Default: false, Group: manyRunsGroup}
+	appendFlag = cli.Flag{Name: "append", Usage: "with --runs, add the rows to those of the file of -o, whole or not at all; a run that it holds already is not added again", Default: false, Group: manyRunsGroup}
+	tagFlag    = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
 )
 
-// checkChance refuses what is no probability: 0 would never, 1 always call a run worse.
-func checkChance(text string) error {
-	var v float64
-	if _, err := fmt.Sscan(text, &v); err != nil || !(v > 0 && v < 1) {
-		return cli.Misuse("--false-alarms "+text+" is not a probability", "give a share between 0 and 1, such as 0.01")
+// checkShare refuses what is no share between 0 and 1, or percentage: of chances, 0 would
+// never, 1 always call a run worse.
+func checkShare(flag string) func(string) error {
+	return func(text string) error {
+		if v, err := strconv.ParseFloat(text, 64); err != nil || !(v > 0 && v < 1) {
+			return cli.Misuse("--"+flag+" "+text+" is not a share between 0 and 1", "for example --"+flag+" 0.02")
+		}
+		return nil
 	}
-	return nil
 }
 
 // checkTag refuses what is not KEY=VALUE with a value on one line.
@@ -150,14 +159,16 @@ func (c *Context) compareHistory(past []history.Run, res *metric.Result) *histor
 		return nil
 	}
 	run := history.Of(res.Label, res)
-	return history.Examine(history.Before(past, run), run, history.Options{Last: c.Int("last"), Alpha: c.Float("false-alarms")})
+	return history.Examine(history.Before(past, run), run, history.Options{
+		Last: c.Int("last"), Alpha: c.Float("false-alarms"), Least: c.Float("least-effect"), Accept: c.Strings("accept"),
+	})
 }
 
 // pastRuns reads --history, nil where it is not given.
 func (c *Context) pastRuns() ([]history.Run, error) {
 	path := c.String("history")
 	if path == "" {
-		for _, name := range []string{"fail-worse", "last", "false-alarms"} {
+		for _, name := range []string{"fail-worse", "last", "false-alarms", "least-effect", "accept"} {
 			if c.IsSet(name) {
 				return nil, cli.Misuse("--"+name+" without --history", "--history runs.parquet")
 			}
@@ -171,7 +182,67 @@ func (c *Context) pastRuns() ([]history.Run, error) {
 	}
 	runs, err := history.Read(t)
 	if err != nil {
-		err = notThis(path, advice)(err)
+		return nil, notThis(path, advice)(err)
 	}
-	return runs, err
+	for _, name := range c.Strings("accept") {
+		if name != c.String("label") && !slices.ContainsFunc(runs, func(r history.Run) bool { return r.Name == name }) {
+			last := ""
+			if len(runs) > 0 {
+				last = ", the last of which is " + runs[len(runs)-1].Name
+			}
+			return nil, cli.Misuse("--accept "+name+": no such run in "+path, "give the name of the run with which the level began, as --runs NAME=FILE named it"+last)
+		}
+	}
+	return runs, nil
+}
+
+// writeRuns writes rows of runs, with --append after those that the output has.
+// The folder is locked meanwhile, where its file system can, so that of two jobs that append
+// at once neither loses its rows.
+func (c *Context) writeRuns(t *table.Table) error {
+	path := c.OutputPath()
+	if !c.Bool("append") {
+		return c.WriteTable(t)
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		defer dir.Close() // and with it the lock
+		if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+			c.Log("no lock on " + filepath.Dir(path) + ": two jobs must not append at once")
+		}
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return c.WriteTable(t)
+	}
+	old, err := c.readRows(path, "rows of runs", appendAdvice)
+	if err != nil {
+		return err
+	}
+	all := history.New()
+	if err := history.Extend(all, old); err != nil {
+		return notThis(path, appendAdvice)(err)
+	}
+	known, err := history.Add(all, t)
+	if err != nil {
+		return err
+	}
+	for _, name := range known {
+		c.Warn(path + " has the run " + name + " already: it is not added again")
+	}
+	return c.WriteTable(all)
+}
+
+// appendAdvice is what to do where --append finds another file.
+const appendAdvice = "--append adds to what metrics --runs wrote: give another file to -o"
+
+// checkAppend refuses --append where there is nothing to add to.
+func (c *Context) checkAppend() error {
+	switch path := c.OutputPath(); {
+	case !c.Bool("append"):
+		return nil
+	case !c.Bool("runs"):
+		return cli.Misuse("--append without --runs", "metrics --runs NAME=FILE --append -o runs.parquet")
+	case cli.IsStream(path) || extension(path) != ".parquet" && extension(path) != ".arrows":
+		return cli.Misuse("--append needs a file to add to", "metrics --runs NAME=FILE --append -o runs.parquet")
+	}
+	return nil
 }

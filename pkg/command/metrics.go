@@ -41,16 +41,20 @@ do not follow from those of the parts and are null.`,
 		"nsys2arrow trace.sqlite | metrics --format json",
 		"metrics --merge rank*.metrics.arrows | verdict",
 		"metrics --runs nightly/*.metrics.arrows -o runs.parquet",
+		"metrics --runs tonight=trace.sqlite --append -o runs.parquet",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag}, isolateFlags, selectFlags),
+	Flags:   slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag, appendFlag}, isolateFlags, selectFlags),
 	Run: Body(func(c *Context) error {
+		if err := c.checkAppend(); err != nil {
+			return err
+		}
 		if c.Bool("runs") {
 			t, err := c.manyRuns()
 			if err != nil {
 				return err
 			}
-			return c.WriteTable(t)
+			return c.writeRuns(t)
 		}
 		result, err := c.Measure(source.Raw)
 		if err != nil {

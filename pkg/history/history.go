@@ -10,23 +10,32 @@
 //
 // # The test
 //
-// The series of a scope and metric is its value in the last runs, oldest first, the run
-// in question last. Whether its mean rose at one of the last places is stat.LastRise:
-// there is no fixed threshold, and a rise some nights ago is found better with each
-// night. A ratio of steps that have become shorter is worse only where the time that it is of them
-// rose, too: the same idle time is a larger part of them. Of the metrics only those are tested that can be worse by themselves (Tested);
-// their chances are adjusted for their number by Holm's method, so that a night on which
-// nothing changed is called worse with at most the chance Alpha, over all series
-// together, where runs are independent and their noise is normal. TestFalseAlarms
-// measures it for these, 1 %, for uniform noise, below 2 %, and for heavy tails (Laplace),
-// below 5 %. Runs that depend on one another
-// (a machine that gets warmer, a load that grows) are a change, and are called one.
+// A series is the figure of a scope in the last runs, oldest first, the run in question
+// last. The time per step is tested as its logarithm; a ratio as the time that it is of
+// each step, in shares of the usual step, so that a ratio of steps that became shorter is
+// not worse for it. Whether the level of the run in question lies more than the least rise
+// above that before, since a step or a slow drift at any of the last places, is
+// stat.LastRise: a prediction interval by Student's t for the night of the change, found
+// better with each night. The noise from start to start is that of the runs themselves,
+// and no fixed threshold.
+//
+// Half of the chance Alpha is for the time per step, the rest for all other series, by
+// Holm's method with weights: a night on which nothing changed is called worse with at most that chance,
+// where runs are independent and their noise is normal. Because a rise counts only beyond
+// the least one, it is much less where runs vary by less than that: scripts/accuracy has the
+// figures (section nights). Runs that depend on one another (a machine that gets warmer, a
+// load that grows) are a change, and are called one.
+//
+// A change that is meant to stay is acknowledged by naming the run that it began with
+// (Options.Accept): a level begins there. Earlier runs then say how much runs vary, not what
+// the level is, so that the next night is tested at once.
 package history
 
 import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/metric"
@@ -43,22 +52,6 @@ const (
 
 // Tested are the metrics of which more is worse, and none of which is another one.
 var Tested = []string{metric.GPUIdle, metric.Launch, metric.PrepImpact, StepP50}
-
-// Defaults of Options.
-const (
-	DefaultLast  = 30
-	DefaultAlpha = 0.01
-)
-
-// MinRuns is how many runs before it a run is compared with at least.
-const MinRuns = 8
-
-// recent is at how many of the last places a change is looked for.
-const recent = 10
-
-// timeAlpha is the chance up to which steps have become shorter, and the time that a ratio is of
-// them longer: that of a second look, which needs not be as sure.
-const timeAlpha = 0.02
 
 // Key names a series.
 type Key struct {
@@ -79,6 +72,9 @@ type Run struct {
 type Options struct {
 	Last  int     // runs before it, 0: DefaultLast
 	Alpha float64 // chance of a false alarm, 0: DefaultAlpha
+	Least float64 // least rise, as a share of a step, 0: DefaultLeast
+	// Accept has the names of runs with which a level began that is the new normal.
+	Accept []string
 }
 
 // Result says whether a run is worse than those before.
@@ -91,6 +87,8 @@ type Result struct {
 	Unknown string `json:"cannot_tell,omitempty"`
 	// Alpha bounds the chance that Worse is a false alarm.
 	Alpha float64 `json:"alpha"`
+	// Least is the least rise that counts, as a share of a step.
+	Least float64 `json:"least_rise"`
 	// Series has an entry for each series that was tested, the surest rise first.
 	Series []Series `json:"series"`
 }
@@ -100,14 +98,19 @@ type Series struct {
 	Scope  string `json:"scope"`  // one of metric.Scopes
 	Metric string `json:"metric"` // one of Tested
 	// Value is that of the run, Before and After the means of the runs before and since the
-	// most likely place of a rise, which is the run named Since, Runs of them ago.
+	// surest place of a rise, which is the run named Since, Runs of them ago; of a drift After
+	// is Value.
 	Value  float64 `json:"value"`
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	Since  string  `json:"since"`
 	Runs   int     `json:"runs_since"`
-	// P is the chance of as large a rise where nothing changed, Adjusted the same over all
-	// series together; Worse tells that Adjusted is at most Alpha.
+	// Drift tells that it rose with each run since then, and not at once.
+	Drift bool `json:"drift"`
+	// Rise is by how much the run's level lies above that before, as a share of a step.
+	Rise float64 `json:"rise"`
+	// P is the chance of as sure a rise where nothing rose by more than Least, Adjusted the
+	// same over all series together; Worse tells that Adjusted is at most Alpha.
 	P        float64 `json:"p_value"`
 	Adjusted float64 `json:"p_adjusted"`
 	Worse    bool    `json:"worse"`
@@ -115,66 +118,114 @@ type Series struct {
 
 // Examine says whether a run is worse than those before it.
 func Examine(before []Run, run Run, opt Options) *Result {
-	opt.Last, opt.Alpha = cmp.Or(opt.Last, DefaultLast), cmp.Or(opt.Alpha, DefaultAlpha)
+	opt.Last, opt.Alpha, opt.Least = cmp.Or(opt.Last, DefaultLast), cmp.Or(opt.Alpha, DefaultAlpha), cmp.Or(opt.Least, DefaultLeast)
 	before = before[max(0, len(before)-opt.Last):]
-	res := &Result{Runs: len(before), Alpha: opt.Alpha, Series: []Series{}}
-	var p []float64
+	res := &Result{Runs: len(before), Alpha: opt.Alpha, Least: opt.Least, Series: []Series{}}
+	runs := append(slices.Clone(before), run)
 	for _, scope := range metric.Scopes {
 		for _, name := range Tested {
-			if s, ok := examine(before, run, Key{scope, name}); ok {
-				res.Series, p = append(res.Series, s), append(p, s.P)
+			if s, ok := examine(runs, Key{scope, name}, &opt); ok {
+				res.Series = append(res.Series, s)
 			}
 		}
 	}
 	if len(res.Series) == 0 {
-		res.Unknown = fmt.Sprintf("fewer than %d of the last %d runs have the same metrics", MinRuns, len(before))
-		if len(before) < MinRuns {
-			res.Unknown = fmt.Sprintf("%s before it, and it takes %d", report.Counted(len(before), "run"), MinRuns)
-		}
+		res.Unknown = res.tooFew(run, &opt)
 		return res
 	}
-	for i, adjusted := range stat.Holm(p, nil) {
-		s := &res.Series[i]
-		s.Adjusted, s.Worse = adjusted, adjusted <= opt.Alpha
-		res.Worse = res.Worse || s.Worse
-	}
-	slices.SortStableFunc(res.Series, func(a, b Series) int { return cmp.Compare(a.P, b.P) })
+	res.adjust()
+	slices.SortStableFunc(res.Series, func(a, b Series) int { return cmp.Compare(a.Adjusted, b.Adjusted) })
 	return res
 }
 
-// examine tests one series, false where there are too few runs that have it.
-func examine(before []Run, run Run, key Key) (s Series, ok bool) {
-	value, ok := run.Values[key]
-	if !ok {
+// tooFew says why no series was tested.
+func (res *Result) tooFew(run Run, opt *Options) string {
+	switch {
+	case run.Name != "" && slices.Contains(opt.Accept, run.Name):
+		return "the run begins the level that was accepted, and nothing came before it"
+	case res.Runs < MinRuns:
+		return fmt.Sprintf("%s before it, and it takes %d", report.Counted(res.Runs, "run"), MinRuns)
+	}
+	return fmt.Sprintf("fewer than %d of the last %d runs have the same metrics", MinRuns, res.Runs)
+}
+
+// adjust makes the chances of the series those of all together. The time per step has
+// stepShare of Alpha to itself.
+func (res *Result) adjust() {
+	p, weight := make([]float64, len(res.Series)), make([]float64, len(res.Series))
+	step := -1
+	for i, s := range res.Series {
+		p[i], weight[i] = s.P, 1
+		if s.Metric == StepP50 && (step < 0 || s.Scope == metric.Generation) {
+			step = i
+		}
+	}
+	if others := len(p) - 1; step >= 0 && others > 0 {
+		weight[step] = float64(others) * stepShare / (1 - stepShare)
+	}
+	for i, adjusted := range stat.Holm(p, weight) {
+		s := &res.Series[i]
+		s.Adjusted, s.Worse = adjusted, adjusted <= res.Alpha
+		res.Worse = res.Worse || s.Worse
+	}
+}
+
+// examine tests one series of runs, the last of which is in question; false where there are
+// too few that have it.
+func examine(runs []Run, key Key, opt *Options) (s Series, ok bool) {
+	last := &runs[len(runs)-1]
+	if _, ok := last.Values[key]; !ok {
 		return s, false
 	}
-	var x, times, lengths []float64 // the values, how long that is in each step, less the steps
+	var values, steps []float64
 	var names []string
-	for _, r := range append(slices.Clone(before), run) {
+	var levels []int
+	begins := false // a level that was accepted begins with the next run that has the metric
+	for i := range runs {
+		r := &runs[i]
+		begins = begins || r.Name != "" && slices.Contains(opt.Accept, r.Name)
 		v, ok := r.Values[key]
 		if !ok {
 			continue
 		}
-		x, names = append(x, v), append(names, r.Name)
+		if begins && len(values) > 0 {
+			levels = append(levels, len(values))
+		}
+		begins = false
+		values, names = append(values, v), append(names, r.Name)
 		if step, ok := r.step(key.Scope); ok {
-			times, lengths = append(times, v*step), append(lengths, -step)
+			steps = append(steps, step)
 		}
 	}
-	if len(x) <= MinRuns {
+	rise, ok := stat.LastRise(scaled(values, steps, key.Metric), levels, opt.Least)
+	if !ok {
 		return s, false
 	}
-	since, p := stat.LastRise(x, min(recent, len(x)/2))
-	s = Series{Scope: key.Scope, Metric: key.Metric, Value: value, Before: stat.Mean(x), After: value, P: p}
-	if key.Metric != StepP50 && len(times) == len(x) {
-		_, shorter := stat.LastRise(lengths, min(recent, len(x)/2))
-		if _, longer := stat.LastRise(times, min(recent, len(x)/2)); shorter <= timeAlpha && longer > timeAlpha {
-			s.P = 1
-		}
+	s = Series{Scope: key.Scope, Metric: key.Metric, Value: last.Values[key], Rise: rise.By, P: rise.P}
+	if key.Metric == StepP50 {
+		s.Rise = math.Expm1(rise.By)
 	}
-	if p < 1 {
-		s.Before, s.After, s.Since, s.Runs = stat.Mean(x[:since]), stat.Mean(x[since:]), names[since], len(x)-since
+	s.Since, s.Runs, s.Drift = names[rise.Since], len(values)-rise.Since, rise.Slope
+	s.Before, s.After = stat.Mean(values[rise.From:rise.Since]), stat.Mean(values[rise.Since:])
+	if rise.Slope {
+		s.After = s.Value
 	}
 	return s, true
+}
+
+// scaled returns what is tested of a series: the logarithm of a time, a ratio as the time
+// that it is of each step, in shares of the usual step where all are known.
+func scaled(values, steps []float64, name string) []float64 {
+	x := slices.Clone(values)
+	for i, v := range values {
+		switch {
+		case name == StepP50:
+			x[i] = math.Log(v)
+		case len(steps) == len(values):
+			x[i] = v * steps[i] / stat.Mean(steps)
+		}
+	}
+	return x
 }
 
 // step is how long a step of a scope lasts, of the aggregate one of the generation, or else of
@@ -231,6 +282,11 @@ func Read(t *table.Table) ([]Run, error) {
 // whatever name, nor, where times are known, one that is later.
 func Before(runs []Run, run Run) []Run {
 	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool {
-		return r.Time == run.Time && maps.Equal(r.Values, run.Values) || run.Time != 0 && r.Time > run.Time
+		return run.same(r) || run.Time != 0 && r.Time > run.Time
 	})
+}
+
+// same tells whether two are one run, under whatever name.
+func (r *Run) same(other Run) bool {
+	return r.Time == other.Time && maps.Equal(r.Values, other.Values)
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -15,6 +16,9 @@ var noises = map[string]func(*rand.Rand) float64{
 	"laplace": func(r *rand.Rand) float64 { return (r.ExpFloat64() - r.ExpFloat64()) / math.Sqrt2 },
 }
 
+// deviation is that of the noise of simulate, as a share of a step.
+const deviation = 0.01
+
 // simulate returns n runs of which the last `since` are worse by so many deviations of
 // the noise in one metric.
 func simulate(r *rand.Rand, noise func(*rand.Rand) float64, n, since int, shift float64) []Run {
@@ -23,11 +27,14 @@ func simulate(r *rand.Rand, noise func(*rand.Rand) float64, n, since int, shift 
 		runs[i].Values = map[Key]float64{}
 		for _, scope := range metric.Scopes {
 			for _, name := range Tested {
-				runs[i].Values[Key{scope, name}] = 10 + noise(r)
+				runs[i].Values[Key{scope, name}] = 0.3 + deviation*noise(r)
+				if name == StepP50 {
+					runs[i].Values[Key{scope, name}] = 2500 * math.Exp(deviation*noise(r))
+				}
 			}
 		}
 		if i >= n-since {
-			runs[i].Values[Key{metric.Generation, metric.GPUIdle}] += shift
+			runs[i].Values[Key{metric.Generation, metric.GPUIdle}] += shift * deviation
 		}
 	}
 	return runs
@@ -38,7 +45,7 @@ func simulate(r *rand.Rand, noise func(*rand.Rand) float64, n, since int, shift 
 func TestFalseAlarms(t *testing.T) {
 	const nights = 1000
 	for name, noise := range noises {
-		for _, n := range []int{9, 15, 31} {
+		for _, n := range []int{6, 9, 15, 31} {
 			r := rand.New(rand.NewPCG(1, uint64(n)))
 			alarms := 0
 			for range nights {
@@ -58,7 +65,7 @@ func TestFalseAlarms(t *testing.T) {
 		since int
 		shift float64
 		share float64
-	}{{1, 6, 0.9}, {3, 4, 0.95}, {8, 3, 0.95}} {
+	}{{1, 10, 0.95}, {3, 6, 0.95}, {8, 5, 0.95}} {
 		r := rand.New(rand.NewPCG(2, uint64(c.since)))
 		found := 0
 		for range 300 {
@@ -88,21 +95,93 @@ func TestEdges(t *testing.T) {
 	if Examine(same[:19], same[19], Options{}).Worse {
 		t.Error("the same is worse")
 	}
-	more := simulate(r, func(*rand.Rand) float64 { return 0 }, 20, 1, 1)
+	more := simulate(r, func(*rand.Rand) float64 { return 0 }, 20, 1, 2)
 	if res := Examine(more[:19], more[19], Options{}); !res.Worse || res.Series[0].Runs != 1 {
 		t.Errorf("%+v", res)
 	}
 	for i := range more[:19] { // steps that last half as long, with the same idle time and less
-		more[i].Values[Key{metric.Generation, StepP50}] = 20
+		more[i].Values[Key{metric.Generation, StepP50}] = 5000
 	}
 	if res := Examine(more[:19], more[19], Options{}); res.Worse {
 		t.Errorf("steps that are shorter are worse: %+v", res)
 	}
-	more[19].Values[Key{metric.Context, metric.Launch}] = 12
+	more[19].Values[Key{metric.Context, metric.Launch}] = 0.35
 	if res := Examine(more[:19], more[19], Options{}); !res.Worse || res.Series[0].Metric != metric.Launch || res.Series[1].Worse {
 		t.Errorf("launches of context steps take longer: %+v", res)
 	}
 	if len(Before([]Run{{Time: 1}, {Name: "b", Time: 2}, {Time: 2, Values: map[Key]float64{{"a", "b"}: 1}}, {Time: 3}}, Run{Time: 2})) != 2 {
 		t.Error("later runs, or itself, come before")
+	}
+}
+
+// nights are runs as a nightly job makes them: all that a step takes is multiplied by what
+// differs from start to start, exp(N(0, spread)), and by growth of the night; a median of many
+// steps adds 0.1 %, one of few context steps 0.5 %, and ratios vary by 0.2 points.
+func nights(r *rand.Rand, n int, spread float64, growth func(night int) float64) []Run {
+	runs := make([]Run, n)
+	for i := range runs {
+		start := math.Exp(spread*r.NormFloat64()) * growth(i)
+		v := map[Key]float64{
+			{metric.Generation, StepP50}: 2500 * start * math.Exp(0.001*r.NormFloat64()),
+			{metric.Context, StepP50}:    9000 * start * math.Exp(0.005*r.NormFloat64()),
+		}
+		for _, scope := range metric.Scopes {
+			for k, name := range []string{metric.GPUIdle, metric.Launch, metric.PrepImpact} {
+				v[Key{scope, name}] = []float64{0.6, 0.05, 0.25}[k] + 0.002*r.NormFloat64()
+			}
+		}
+		runs[i] = Run{Name: fmt.Sprint(i), Time: int64(i + 1), Values: v}
+	}
+	return runs
+}
+
+// redNights counts the runs from place first on that are worse than those before them.
+func redNights(runs []Run, first int) (red int) {
+	for i := first; i < len(runs); i++ {
+		if Examine(runs[:i], runs[i], Options{}).Worse {
+			red++
+		}
+	}
+	return red
+}
+
+// TestNights: hardly a night is red without a change, a step of 8 % is found in its first
+// night after five, a slow drift within fifteen nights.
+func TestNights(t *testing.T) {
+	same := func(int) float64 { return 1 }
+	r := rand.New(rand.NewPCG(27, 5))
+	const years = 10
+	for _, spread := range []float64{0.005, 0.012, 0.03} {
+		red, most := 0, 0
+		for range years {
+			n := redNights(nights(r, 205, spread, same), MinRuns)
+			red, most = red+n, max(most, n)
+		}
+		t.Logf("%.1f %%: %d of %d nights without a change are red, at most %d of 200", 100*spread, red, 200*years, most)
+		if red > 200*years/50 {
+			t.Errorf("spread %v: %d of %d nights without a change are red", spread, red, 200*years)
+		}
+	}
+	for _, c := range []struct {
+		spread, share float64
+		nights        int
+		growth        func(int) float64
+	}{
+		{0.005, 0.95, 6, func(i int) float64 { return 1 + 0.08*float64(i/5) }},
+		{0.012, 0.80, 6, func(i int) float64 { return 1 + 0.08*float64(i/5) }},
+		{0.005, 0.90, 20, func(i int) float64 { return math.Pow(1.0025, float64(max(0, i-4))) }},
+		{0.005, 0.90, 15, func(i int) float64 { return math.Pow(1.0025, float64(i)) }},
+	} {
+		const times = 400
+		found := 0
+		for range times {
+			if redNights(nights(r, c.nights, c.spread, c.growth), MinRuns) > 0 {
+				found++
+			}
+		}
+		t.Logf("%.1f %%, %d nights: found in %d of %d", 100*c.spread, c.nights, found, times)
+		if float64(found) < c.share*times {
+			t.Errorf("spread %v, %d nights: found in %d of %d", c.spread, c.nights, found, times)
+		}
 	}
 }

@@ -2,7 +2,9 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/metric"
 	"github.com/hostbound/hostbound/pkg/table"
@@ -67,6 +69,45 @@ func Extend(t, old *table.Table) error {
 		t.Append(row...)
 	}
 	return nil
+}
+
+// Add adds the rows of runs that a table does not have yet, and returns the names of those
+// that it has, with the same time and figures. Another run of a name that is there is numbered:
+// rows of one run have one name.
+func Add(t, more *table.Table) (known []string, err error) {
+	old, err := Read(t)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := Read(more)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{} // what a run is called in t, "" where it is there already
+	for _, r := range runs {
+		if slices.ContainsFunc(old, r.same) {
+			known, names[r.Name] = append(known, r.Name), ""
+			continue
+		}
+		name := r.Name
+		for k := 2; slices.ContainsFunc(old, func(o Run) bool { return o.Name == name }); k++ {
+			name = fmt.Sprintf("%s #%d", r.Name, k)
+		}
+		names[r.Name] = name
+	}
+	row := make([]any, len(fields))
+	for i := range more.Len() {
+		name := names[more.Text(i, "run")]
+		if name == "" {
+			continue
+		}
+		for k := range fields {
+			row[k] = more.Value(i, fields[k].Name)
+		}
+		row[0] = name
+		t.Append(row...)
+	}
+	return known, nil
 }
 
 // Append adds the rows of a run.

@@ -10,9 +10,9 @@ import (
 type Test struct {
 	// Name is what was checked.
 	Name string
-	// Failure says why the check failed, Trouble why it could not be made; at most
-	// one of them is not empty.
-	Failure, Trouble string
+	// Failure says why the check failed, Trouble why it could not be made, Skipped why there
+	// is nothing to check yet; at most one of them is not empty.
+	Failure, Trouble, Skipped string
 }
 
 // JUnit writes checks in the XML of JUnit, as continuous integration reads it: one
@@ -26,12 +26,14 @@ func JUnit(w io.Writer, suite string, tests []Test) error {
 		Name    string   `xml:"name,attr"`
 		Failure *problem `xml:"failure"`
 		Error   *problem `xml:"error"`
+		Skipped *problem `xml:"skipped"`
 	}
 	type testsuite struct {
 		Name     string     `xml:"name,attr"`
 		Tests    int        `xml:"tests,attr"`
 		Failures int        `xml:"failures,attr"`
 		Errors   int        `xml:"errors,attr"`
+		Skipped  int        `xml:"skipped,attr,omitempty"`
 		Cases    []testcase `xml:"testcase"`
 	}
 	s := testsuite{Name: suite, Tests: len(tests)}
@@ -44,6 +46,9 @@ func JUnit(w io.Writer, suite string, tests []Test) error {
 		case t.Trouble != "":
 			c.Error = &problem{printable(t.Trouble)}
 			s.Errors++
+		case t.Skipped != "":
+			c.Skipped = &problem{printable(t.Skipped)}
+			s.Skipped++
 		}
 		s.Cases = append(s.Cases, c)
 	}

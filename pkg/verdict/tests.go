@@ -8,8 +8,17 @@ import (
 
 // Tests returns the verdict of each scope as a check for continuous integration: a
 // YES is a failure; where the trace cannot tell there is one check, which could not
-// be made.
+// be made. With a history there is one more, whether the run is worse than those before.
 func (r *Report) Tests() []report.Test {
+	tests := r.scopeTests()
+	if r.History != nil {
+		tests = append(tests, r.History.Test())
+	}
+	return tests
+}
+
+// scopeTests are the checks of the verdict itself.
+func (r *Report) scopeTests() []report.Test {
 	if r.Verdict == Inconclusive {
 		return []report.Test{{Name: "the host does not hold the GPUs back", Trouble: strings.Join(r.Reasons, "; ")}}
 	}
