@@ -38,6 +38,7 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	start, end := b.Start.Values[k], b.End.Values[k]
 	thread, _ := b.Thread.Get(k)
 	id, fresh := r.markers.add(start, end, number, thread, text)
+	r.started = min(r.started, start)
 	if r.plan.method != NVTX {
 		return from
 	}
@@ -106,6 +107,9 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 		return from
 	}
 	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
+	if r.ofStartup(b, k) {
+		return from
+	}
 	from = r.endPauseBefore(b, from, k)
 	id, text, since := r.launchRange(b, k)
 	boundary := r.rule != nil && r.boundary(b, k)
@@ -134,6 +138,20 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	from = r.begin(b, from, k, openStep{id: id, start: start, since: since, end: end, size: 1}, text)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
+}
+
+// ofStartup says whether row k was launched in the step in which PyTorch's profiler started: its
+// reader takes that step's marker away, as it holds what starting took, and so it is none by
+// whatever method.
+func (r *rank) ofStartup(b *event.Batch, k int) bool {
+	if !r.startup {
+		return false
+	}
+	launch, ok := b.LaunchStart.Get(k)
+	if !ok {
+		launch = b.Start.Values[k]
+	}
+	return launch < r.started
 }
 
 // retract takes back the step with which a segment began without a marker, where
@@ -192,6 +210,9 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		return from
 	}
 	start, end := b.Start.Values[k], min(b.End.Values[k], r.border)
+	if r.ofStartup(b, k) {
+		return from
+	}
 	from = r.endPauseBefore(b, from, k)
 	fresh := r.context.begun(launch)
 	if r.open && (!fresh || !r.boundary(b, k)) {

@@ -38,6 +38,8 @@ type rank struct {
 	lastClear *rule    // the last one that was clear
 	differ    bool     // the rules of two segments do
 	marked    bool     // the rank has markers
+	started   int64    // when the first one that counts begins, never before it came
+	startup   bool     // what is launched before it is of the step in which the profiler started
 	replaying bool     // the rows that were held are used
 	context   context
 	pending   pending
@@ -95,7 +97,10 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, plan: plan, want: plan.want, out: output{pool: pool},
 		last: none, frontier: none, limit: never, device: -1, border: never,
-		outside: outside{end: never}, pause: pause{from: never}, host: host{last: none},
+		outside: outside{end: never}, pause: pause{from: never}, host: host{last: none}, started: never,
+	}
+	if f := h.RankFacts(id); f != nil && f.Markers > 0 && !plan.custom {
+		r.startup = h.Source() == "torch"
 	}
 	r.lost = h.Span(id).Unrecorded
 	r.unrecorded = r.lost

@@ -76,12 +76,19 @@
 // # Segments and periods
 //
 // A segment ends where, after the latest end of its steps, all GPUs of the
-// rank are idle for one stretch of more than SegmentGap, and where the recording
-// does. The period of a step goes from its start to that of the next step of its
+// rank are idle for one stretch of more than SegmentGap in which the host does not work,
+// and where the recording does. The host works where for half of the stretch or more a thread
+// that launches is inside a CUDA call other than a query; inside a call of the system other
+// than those that wait, sleep or do I/O; inside a range that begins no earlier than the step
+// before and ends no later than the step after, without the time in which it fetches requests;
+// or on a CPU, where none of its calls in the stretch waits. Such a stretch is a stall: it
+// belongs to the step that it delays. Whether a range that is open at its end outlasts the next
+// step is known when that has ended: until then the rows of both are held. Of rows that begin
+// before the step before, those longer than half of SegmentGap count. The period of a step goes from its start to that of the next step of its
 // segment, the last one's to the latest end of the segment's steps. Thus periods
 // tile the segment, also where steps overlap. Rows belong to the step in whose
 // period they start; rows between segments belong to none. A step whose kernels
-// have such an idle stretch between them ends there, too.
+// have such an idle stretch between them ends there, too, unless the host works in it.
 //
 // # Why one pass is enough
 //
