@@ -55,9 +55,10 @@ type Context struct {
 	shown    []*timeline.Collector // those of the first run of each side of diff
 	saved    bool                  // a named baseline is read, whose steps were found when it was kept
 
-	files    []string        // in place of the arguments, nil for these
-	inputs   []*source.Input // that were opened
-	warnings []string        // of this command itself
+	files      []string        // in place of the arguments, nil for these
+	inputs     []*source.Input // that were opened
+	ofBaseline int             // how many of them are of the baseline of a comparison
+	warnings   []string        // of this command itself
 }
 
 // arguments are the files that are read.

@@ -99,6 +99,7 @@ func (c *Context) Diff() (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.ofBaseline = len(c.inputs)
 	var second *compare.Run
 	if len(target) > 0 {
 		before := len(c.inputs)
@@ -263,6 +264,7 @@ func (c *Context) diff() (int, error) {
 		return 0, err
 	}
 	d, evidence := result.Document(), c.Name+" --baseline a.sqlite --target b.sqlite"
+	aboutSides(d, c.inputs[:c.ofBaseline], c.inputs[c.ofBaseline:])
 	c.showSides(d, result.StepsSection())
 	if result.Steady.Target == nil {
 		evidence = c.Name + " trace.sqlite"

@@ -134,6 +134,9 @@ func (c *Context) gaps() error {
 	}
 	d := result.Document(part)
 	if part == "" {
+		aboutInputs(d, "Input: ", c.inputs)
+	}
+	if part == "" {
 		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
 	}
 	if closeups != nil {

@@ -55,6 +55,7 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 			return 0, err
 		}
 		d := r.Document()
+		about(d, "Input: ", r.Of, len(r.Steps.PerRank))
 		if c.closeups != nil {
 			steps := c.closeups.Close()
 			steps.Document(d.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))

@@ -101,6 +101,9 @@ type Report struct {
 	// Workload is Training or Diffusion, by what its rows are, "" for what generates tokens,
 	// or may: no row says otherwise, or the writer did not look.
 	Workload string `json:"workload,omitempty"`
+	// GPUs are the models of the machine's GPUs, such as "NVIDIA H200", each once; nil where
+	// the report does not say.
+	GPUs []string `json:"gpus,omitempty"`
 	// Platform is AMD where the GPUs are AMD's, "" for all others, and where it is not known.
 	Platform string `json:"platform,omitempty"`
 	// PythonFunctions is how many calls of Python functions were recorded that are not among

@@ -77,6 +77,7 @@ func (d *document) recogniseRun() {
 	case d.names.diffuses && !counts:
 		d.info.Workload = event.Diffusion
 	}
+	d.info.GPUs = d.head.gpus
 	if d.names.amd || d.head.amd {
 		d.info.Platform = event.AMD
 	}

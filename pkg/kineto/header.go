@@ -5,20 +5,22 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // header is what the document says besides its events.
 type header struct {
-	events bool  // there is an array of them
-	named  bool  // the document calls it traceEvents
-	base   int64 // ns since 1970 that times are relative to
-	based  bool  // it says so
-	rank   int32 // of the process among those of its run
-	ranked bool  // it says so
-	amd    bool  // a device is AMD's
-	world  int   // how many processes its run had, 0 where it does not say
+	events bool     // there is an array of them
+	named  bool     // the document calls it traceEvents
+	base   int64    // ns since 1970 that times are relative to
+	based  bool     // it says so
+	rank   int32    // of the process among those of its run
+	ranked bool     // it says so
+	gpus   []string // models of the devices, each once
+	amd    bool     // a device is AMD's
+	world  int      // how many processes its run had, 0 where it does not say
 }
 
 // member reads a member of the document. All others, the host's and the user's
@@ -35,6 +37,9 @@ func (h *header) member(key string, value []byte) {
 		}
 		if json.Unmarshal(value, &devices) == nil {
 			for _, d := range devices {
+				if d.Name != "" && !slices.Contains(h.gpus, d.Name) {
+					h.gpus = append(h.gpus, d.Name)
+				}
 				h.amd = h.amd || strings.HasPrefix(d.Name, "AMD ")
 			}
 		}

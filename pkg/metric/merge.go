@@ -36,6 +36,11 @@ func (res *Result) Add(other *Result) error {
 	res.addPhases(other.Phases)
 	res.addSteady(other.Steady)
 	res.Span = nil
+	if res.Of != nil && other.Of != nil {
+		res.Of = res.Of.With(other.Of)
+	} else {
+		res.Of = nil
+	}
 	if res.Source != other.Source {
 		res.Source = ""
 	}

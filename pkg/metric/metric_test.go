@@ -117,6 +117,7 @@ func TestAgainstReference(t *testing.T) {
 			rows []eventtest.Row
 		}{{tagged, isolated}, {h, rows}} {
 			want := reference(in.h, in.rows, opt)
+			want.Of = in.h.Provenance()
 			for _, batch := range eventtest.BatchSizes(seed / 3) {
 				got := compute(t, in.h, in.rows, opt, batch)
 				checkSamples(t, got)

@@ -267,7 +267,7 @@ func (m *markers) add(text string, start int64) {
 func (c *computer) run() Run {
 	h := c.header
 	run := Run{
-		Source: h.Source(), Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
+		Source: h.Source(), Of: h.Provenance(), Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
 		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), StartOnly: h.StartOnly(), Warnings: h.Warnings(),
 		Workload: h.Workload(), Platform: h.Platform(), PythonFunctions: h.PythonFunctions(),
 	}

@@ -1,6 +1,9 @@
 package metric
 
-import "github.com/hostbound/hostbound/pkg/step"
+import (
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/step"
+)
 
 // Run is what else is known of the run.
 type Run struct {
@@ -10,6 +13,8 @@ type Run struct {
 	Tags map[string]string `json:"tags,omitempty"`
 	// Time is when the first report began, in ns since 1970, 0 where that is not known.
 	Time int64 `json:"time_ns,omitempty"`
+	// Of says of what reports the figures are, nil in rows of a version that did not know it.
+	Of *event.Provenance `json:"of,omitempty"`
 	// Source is what recorded the reports, such as "nsys" or "torch", "" where the header
 	// does not say or they differ.
 	Source string `json:"source,omitempty"`

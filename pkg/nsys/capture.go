@@ -107,9 +107,21 @@ func eachPair(s scanner, columns map[string][]string, table string, fn func(name
 	})
 }
 
-// readGPUs reads what distinguishes the report's GPUs from others. It goes into
-// no stream.
+// readGPUs reads the models of the report's GPUs, and what distinguishes these from others,
+// which goes into no stream.
 func (r *report) readGPUs(s scanner, columns map[string][]string) error {
+	err := scanAll(s, columns, gpuTable, textColumns("name"), func(b *block) error {
+		names := b.column("name")
+		for i := range b.n {
+			if name := string(names.Text(i)); name != "" && !slices.Contains(r.info.GPUs, name) {
+				r.info.GPUs = append(r.info.GPUs, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	for _, table := range []string{gpuTable, deviceTable} {
 		err := scanAll(s, columns, table, textColumns("uuid"), func(b *block) error {
 			ids := b.column("uuid")

@@ -131,7 +131,7 @@ func sameAsReference(t testing.TB, w *reference, path string) *event.Header {
 			delete(got.Rows, kind)
 		}
 	}
-	want.File, want.Source, want.Version, want.Schema, want.Capture, want.Origin, want.Warnings = got.File, got.Source, got.Version, got.Schema, got.Capture, got.Origin, got.Warnings
+	want.File, want.Source, want.Version, want.Schema, want.Capture, want.Origin, want.GPUs, want.Warnings = got.File, got.Source, got.Version, got.Schema, got.Capture, got.Origin, got.GPUs, got.Warnings
 	if g, w := asJSON(t, got), asJSON(t, want); g != w {
 		t.Fatalf("the header says\n%s\nwant\n%s", g, w)
 	}

@@ -112,6 +112,8 @@ type Report struct {
 	Warnings []string        `json:"warnings"`
 	Handoff  handoff.Handoff `json:"optimization_handoff"`
 
+	// Of says of what reports the figures are, nil where the metric rows do not say.
+	Of *event.Provenance `json:"-"`
 	// Scopes are the verdicts of the scopes, the aggregate first.
 	Scopes []Scope `json:"-"`
 	// Reasons say why the verdict is INCONCLUSIVE, a sentence each.
@@ -173,7 +175,7 @@ const FirstLaunch = "launch"
 // Thresholds have been checked. INCONCLUSIVE goes before everything else; what was measured
 // is in the report all the same. A phase can make the verdict YES, and never NO.
 func Decide(res *metric.Result, th Thresholds) *Report {
-	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label}
+	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label, Of: res.Of}
 	r.Workload, r.Training = r.run.Workload, r.run.Workload == event.Training
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
 	for _, name := range []string{metric.Context, metric.Generation} {

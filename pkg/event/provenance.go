@@ -1,0 +1,51 @@
+package event
+
+import "slices"
+
+// Provenance is what reports say of themselves that a reader has to know: of which files,
+// from when, of which profiler and on which GPUs. It has names of files without their
+// folders, and none of users, hosts or command lines. Its lists are sorted and hold each
+// value once, so that parts add up to the whole.
+type Provenance struct {
+	// Files are the base names of the reports.
+	Files []string `json:"files"`
+	// Time is when the first report began, ns since 1970, 0 where none says.
+	Time int64 `json:"time_ns,omitempty"`
+	// Recorders are the profilers with their versions, such as "nsys 2025.3.2".
+	Recorders []string `json:"recorders,omitempty"`
+	// GPUs are the models; empty where the reports do not say.
+	GPUs []string `json:"gpus,omitempty"`
+}
+
+// Provenance returns that of all reports.
+func (h *Header) Provenance() *Provenance {
+	p := &Provenance{Files: []string{}}
+	for i := range h.Reports {
+		r := &h.Reports[i]
+		one := &Provenance{Files: []string{r.File}, Time: r.Origin, GPUs: r.GPUs}
+		switch {
+		case r.Source != "" && r.Version != "":
+			one.Recorders = []string{r.Source + " " + r.Version}
+		case r.Source != "":
+			one.Recorders = []string{r.Source}
+		}
+		p = p.With(one)
+	}
+	return p
+}
+
+// With returns the provenance of both; neither is changed.
+func (p *Provenance) With(q *Provenance) *Provenance {
+	sum := &Provenance{Files: united(p.Files, q.Files), Time: p.Time, Recorders: united(p.Recorders, q.Recorders), GPUs: united(p.GPUs, q.GPUs)}
+	if q.Time != 0 && (sum.Time == 0 || q.Time < sum.Time) {
+		sum.Time = q.Time
+	}
+	return sum
+}
+
+// united are the values of both, each once, sorted.
+func united(a, b []string) []string {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
