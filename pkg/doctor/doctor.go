@@ -336,11 +336,23 @@ func graphs(f *found, q *Question) {
 	}
 }
 
+// noThreads answers what only threads of a process with GPU work can tell: what others did is not
+// read, so that nothing is said of what was recorded of them.
+func (f *found) noThreads(q *Question) {
+	q.Can, q.Because = No, "no process with GPU work was recorded, and what other processes did does not tell"
+	q.Instead = f.by("profile the processes that use the GPU, with CUDA traced", "profile the processes that use the GPU, with ProfilerActivity.CUDA among the activities")
+	q.record = &capture.Options{Ranges: true}
+}
+
 // why asks what gaps says of threads that do not go on.
 // There are four witnesses, each of which says something that the others do not; each
 // one that is missing leaves part of the idle time unknown.
 func why(f *found, q *Question) {
 	q.Question, q.Command = "Why do launching threads stall?", "gaps"
+	if f.ranks == 0 {
+		f.noThreads(q)
+		return
+	}
 	var have, lack []string
 	for _, one := range []struct {
 		n    int64
@@ -379,6 +391,9 @@ func why(f *found, q *Question) {
 func collected(f *found, q *Question) {
 	q.Question, q.Command = "Does garbage collection stop the host?", "gaps"
 	switch {
+	case f.ranks == 0:
+		f.noThreads(q)
+		return
 	case f.gc > 0:
 		q.Because = report.Counted(f.gc, "range") + " of collections"
 		q.keep.Collections = true

@@ -63,6 +63,22 @@ func (d domains) Next() (*event.Batch, error) {
 	return b, err
 }
 
+// What threads of processes without GPU work did is not read: that it was not recorded is not said.
+func TestNoRank(t *testing.T) {
+	rows := []eventtest.Row{eventtest.New(event.Run, -1, 10, 20, "")}
+	h := eventtest.Header(rows)
+	h.Reports[0].Ranks = nil
+	d, err := Examine(eventtest.Source(h, rows, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range d.Questions {
+		if strings.Contains(q.Because, "not recorded:") || strings.Contains(q.Because, "no samples") {
+			t.Errorf("%q: %s", q.Question, q.Because)
+		}
+	}
+}
+
 // Where all that shows what threads do was recorded, nothing is said to be missing.
 func TestNothingMissing(t *testing.T) {
 	var rows []eventtest.Row

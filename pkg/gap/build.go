@@ -79,6 +79,9 @@ func (c *computer) warn(rep *Report, views []*view) {
 	}
 	var estimated int64
 	if calls := rep.nodeLaunches(); calls != "" {
+		if !c.torch() {
+			calls += " (nsys's --cuda-graph-trace=graph does not record them)"
+		}
 		add("%s", calls)
 	}
 	for _, v := range views {
@@ -120,7 +123,7 @@ func (rep *Report) nodeLaunches() string {
 	if nodes == 0 || total == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
 		return ""
 	}
-	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: recording the kernels of each replay makes these calls slower, without it there is less (nsys's --cuda-graph-trace=graph does not record them)",
+	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: recording the kernels of each replay makes these calls slower, without it there is less",
 		report.Percent(total/rep.Idle.TotalUs))
 }
 

@@ -105,7 +105,7 @@ func (c *Cause) where() report.Text {
 		return sourceText(c.Source)
 	}
 	s := &c.Sites[0]
-	text := report.Textf(": %s of that in %s", report.Percent(float64(s.Ns)/float64(c.Ns)), report.Name(s.Site))
+	text := report.Textf(": %s of that in %s", report.Percent(float64(s.Ns)/float64(c.Ns)), report.Name(report.Short(s.Site)))
 	if s.Path != "" {
 		text = report.Textf("%s, in %s", text, report.Name(s.Path))
 	}

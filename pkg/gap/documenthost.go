@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/capture"
 	"github.com/hostbound/hostbound/pkg/hoststate"
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -53,10 +52,15 @@ func (i *Idle) whys(s *report.Section) {
 	}
 	var what []string
 	for _, u := range i.Unrecorded {
-		if i.Record != capture.ROCm { // options are nsys's
+		if u.Option != "" {
 			u.What += " (" + u.Option + ")"
 		}
 		what = append(what, u.What)
+	}
+	if i.Record == "" {
+		s.Say("Not recorded, as PyTorch's profiler cannot: %s. Nsight Systems records these; Python functions, where the trace has them, show with %s in which lines launching threads are.",
+			strings.Join(what, ", "), report.Command("--python"))
+		return
 	}
 	s.Say("Not recorded: %s. To see why launching threads stall, %s:", strings.Join(what, ", "), i.with())
 	s.Code(i.Record)

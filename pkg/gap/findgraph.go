@@ -263,7 +263,7 @@ func (f *finder) expand(phase event.Phase, n int64, steps int, which, where stri
 	for _, e := range f.rep.Graph.Eager {
 		can := e.Capturable || phase != event.Generation && coverage.Capturable(event.Class(slices.Index(event.Classes, e.Class)))
 		if can && len(names) < 3 {
-			names = append(names, fmt.Sprintf("%s (%s)", e.Name, e.Class))
+			names = append(names, fmt.Sprintf("%s (%s)", report.Short(e.Name), e.Class))
 		}
 	}
 	f.add(GraphExpand, worth, at, "%s kernels %s that could be captured are launched by themselves (%s): %s%s; the GPU is idle %s %s",

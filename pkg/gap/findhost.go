@@ -388,8 +388,17 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return marker.GILStateOf(name) != marker.NoGIL }) {
 		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
 	}
+	if c.torch() {
+		for k := range missing {
+			missing[k].Option = ""
+		}
+	}
 	return missing
 }
+
+// torch tells whether PyTorch's profiler made the recording: what nsys records more is no option
+// of it.
+func (c *computer) torch() bool { return c.header.Source() == "torch" }
 
 // onGPU are the causes that are no work of the host.
 var onGPU = []string{idle.Tail.String(), idle.Graph.String(), idle.Queued.String()}

@@ -208,7 +208,7 @@ func eachSite(causes []Cause, cause string, fn func(*Site)) {
 
 // straggler reports a rank that the others wait for: one whose own kernels take longer by
 // its lateness, any other by what its own GPU idles more than the others', and by no more
-// than it is late.
+// than it is late and than its host spends more on the operations that are named.
 func (f *finder) straggler() {
 	s := f.rep.Straggler
 	if s == nil || s.Rank == nil || s.LateUs < minLateShare*f.stepUs() {
@@ -220,7 +220,7 @@ func (f *finder) straggler() {
 		var parts []string
 		for _, w := range s.Why {
 			if w.What == "kernels" && len(parts) < 3 {
-				parts = append(parts, fmt.Sprintf("%s %s against %s", w.Name, report.Micros(w.UsStep), report.Micros(w.OthersUs)))
+				parts = append(parts, fmt.Sprintf("%s %s against %s", report.Short(w.Name), report.Micros(w.UsStep), report.Micros(w.OthersUs)))
 			}
 		}
 		f.add(SlowGPU, s.LateUs*f.steps, Finding{}, "%s: its own kernels take longer (%s per step): compare its clocks, power and temperature, and its share of the work; its host is not the cause",
@@ -229,7 +229,7 @@ func (f *finder) straggler() {
 	}
 	// What the others wait is no idle time: the worth is what its own GPU idles more, in
 	// whatever the host does then. (Where it runs ahead, that is later than its cause.)
-	what, worth := "", 0.0
+	what, worth, own := "", 0.0, 0.0
 	at := Finding{}
 	for _, w := range s.Why {
 		if w.What == "idle" && (s.Side == "host" || w.Name == idle.Untraced.String() || slices.Contains(s.Causes, strings.TrimPrefix(w.Name, "host:"))) {
@@ -237,11 +237,16 @@ func (f *finder) straggler() {
 		}
 	}
 	for _, w := range s.Why {
-		if w.What == "operation" && slices.Contains(s.Causes, w.Name) {
+		if w.What != "operation" || !slices.Contains(s.Causes, w.Name) {
+			continue
+		}
+		if own += w.ExcessUs; what == "" {
 			what = fmt.Sprintf("it spends %s per step in %s, the others %s", report.Micros(w.UsStep), w.Name, report.Micros(w.OthersUs))
 			at = Finding{Site: w.Name, Source: w.Source}
-			break
 		}
+	}
+	if own > 0 { // what waits for it, as launches that come late, is no more than it
+		worth = min(worth, own)
 	}
 	if len(s.Causes) == 0 && worth >= s.LateUs/2 && s.Lasts() {
 		what = fmt.Sprintf("its own GPU idles %s per step more than the others' while its host does what no range names: record ranges to see what", report.Micros(worth))

@@ -56,6 +56,11 @@ func (f *finder) compiling() {
 		}
 	}
 	own, at := f.loadSites()
+	if f.rep.Idle.Steps == 0 && f.worth(own) {
+		f.add(JIT, own, at, "code is compiled or loaded: the GPU is idle %s, %s of its idle time, in calls that do so, most of it in %s: warm up what runs before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)",
+			f.per(own), report.Percent(own/f.rep.Idle.TotalUs), at.Site)
+		return
+	}
 	of, worth, where := c.more, us(c.excess), "more there than in other steps"
 	if own > worth {
 		of, worth, where = c.called, own, "in these calls"

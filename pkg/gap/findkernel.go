@@ -76,6 +76,6 @@ func (f *finder) smallKernels() {
 			mean = fmt.Sprintf(" in the steps that the layer was read from, which idle more than others: %s over all steps", f.per(worth))
 		}
 		f.add(CustomOp, worth, Finding{}, "kernels %d-%d of the layer are %d small ones in a row (%s first): %s of gaps × %d repetitions = %s%s",
-			from, i-1, i-from, p.Kernels[from].Name, report.Micros(saved), p.Repetitions, f.per(there), mean)
+			from, i-1, i-from, report.Short(p.Kernels[from].Name), report.Micros(saved), p.Repetitions, f.per(there), mean)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/idle"
 	"github.com/hostbound/hostbound/pkg/pattern"
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // stretch is eager kernels between two replays that were launched in one range.
@@ -81,7 +82,7 @@ func (f *finder) mixed(part []pattern.Sampled, found func(stretch)) {
 		if part[k].Path != part[0].Path {
 			return // more than one operation
 		}
-		names = append(names, f.c.kernels.text(part[k].Name))
+		names = append(names, report.Short(f.c.kernels.text(part[k].Name)))
 		if coverage.Capturable(part[k].Class) {
 			can++
 		} else {

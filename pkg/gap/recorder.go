@@ -9,10 +9,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/marker"
 )
 
-// record is the command that records what host threads do.
+// record is the command that records what host threads do, "" where that takes another profiler
+// than the one that recorded.
 func (c *computer) record() string {
 	if c.header.Platform() == event.AMD {
 		return capture.ROCm
+	}
+	if c.torch() {
+		return ""
 	}
 	return capture.Command(capture.Options{Host: true})
 }

@@ -198,3 +198,15 @@ func eagerRun() sim.Config {
 	c.Mode, c.Ranks, c.Steps, c.GCEvery, c.GIL = sim.Eager, 2, 20, 5, 30
 	return c
 }
+
+// A rank that is late is worth no more than what its host spends more on, whatever comes late for
+// it.
+func TestCoordinatorIsWorthItsExcess(t *testing.T) {
+	c := sim.Default()
+	c.Mode, c.Steps, c.Layers = sim.Eager, 40, 4
+	c.SlowRank, c.Slow, c.SlowOp = 1, 2000, "_prepare_inputs"
+	f := has(compute(t, "auto", gap.Options{}, testrun.Simulate(t, c, false)...), gap.Coordinator)
+	if f == nil || f.UsStep < 1900 || f.UsStep > 2100 {
+		t.Errorf("%+v, want 2 ms", f)
+	}
+}

@@ -9,7 +9,7 @@ import (
 // Missing is what a recording lacks to tell why host threads did not go on.
 type Missing struct {
 	What   string `json:"what"`   // what is not known
-	Option string `json:"option"` // of nsys profile, which records it
+	Option string `json:"option"` // of nsys profile, which records it; "" of a trace of PyTorch's profiler, which cannot
 }
 
 const (

@@ -102,6 +102,14 @@ func TestTerminalHoldsHostileText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { check(t, hostileText().Draw(t, "s")) })
 }
 
+// A name of thousands of characters keeps its ends in a sentence.
+func TestShort(t *testing.T) {
+	long := "_ZN2ck" + strings.Repeat("Tensor", 400) + "Kernel"
+	if s := Short(long); len([]rune(s)) != 60 || !strings.HasPrefix(s, "_ZN2ck") || !strings.HasSuffix(s, "Kernel") || Short("gemm") != "gemm" {
+		t.Errorf("%q", s)
+	}
+}
+
 func TestShorten(t *testing.T) {
 	for _, c := range []struct {
 		in     string

@@ -51,6 +51,21 @@ func TestCSV(t *testing.T) {
 }
 
 // TestCSVOnTerminals writes what a terminal would obey, and broken UTF-8.
+// A text that a spreadsheet would run has an apostrophe before it, a number has none.
+func TestCSVFormulas(t *testing.T) {
+	tbl := New("names", 1, Field{"name", Text}, Field{"n", Int})
+	for _, s := range []string{"=1+1", "+cmd", "-x", "@SUM(A1,B1)", "-1.5e3", "+7", "a=b"} {
+		tbl.Append(s, -1)
+	}
+	var out bytes.Buffer
+	if err := writeAll(&out, CSV, tbl); err != nil {
+		t.Fatal(err)
+	}
+	if want := "name,n\n'=1+1,-1\n'+cmd,-1\n'-x,-1\n\"'@SUM(A1,B1)\",-1\n-1.5e3,-1\n+7,-1\na=b,-1\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
 func TestCSVOnTerminals(t *testing.T) {
 	tbl := New("names", 1, Field{"name", Text})
 	tbl.Append("\x1b[31mred\x07\u009b1m\xff\u202e")

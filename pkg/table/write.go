@@ -23,7 +23,8 @@ type Format int
 const (
 	// CSV has a line of names and a line per row, ended by a line feed. Null is
 	// an empty field, an empty text is "". Control characters, which a terminal
-	// would obey and which would break lines, are escaped.
+	// would obey and which would break lines, are escaped. A text that begins with =, +, - or @
+	// and is no number has an apostrophe before it, so that no spreadsheet runs it.
 	CSV Format = iota
 	// JSON has an object a row and a line an object. Numbers are not rounded;
 	// those that JSON has no form for, and null, are null.
@@ -114,7 +115,7 @@ func (w *Writer) value(c *Column, row int) {
 	case c.Type != Text:
 		w.line = appendPlain(w.line, c, row)
 	case w.format == CSV:
-		w.line = appendField(w.line, c.Values.Strings.Get(row))
+		w.line = appendField(w.line, asText(c.Values.Strings.Get(row)))
 	default:
 		w.line = appendQuoted(w.line, c.Values.Strings.Get(row))
 	}
@@ -125,6 +126,18 @@ func (w *Writer) flushLine() error {
 	_, err := w.w.Write(w.line)
 	w.line = w.line[:0]
 	return err
+}
+
+// asText returns a text that spreadsheets do not take for a formula: with an apostrophe before it
+// where it begins like one and is no number.
+func asText(s []byte) []byte {
+	if len(s) == 0 || !bytes.ContainsRune([]byte("=+-@"), rune(s[0])) {
+		return s
+	}
+	if _, err := strconv.ParseFloat(string(s), 64); err == nil {
+		return s
+	}
+	return append([]byte{'\''}, s...)
 }
 
 // appendField appends a text as CSV.
