@@ -53,6 +53,7 @@ type Context struct {
 	reports  bool                  // some were opened: their rows take memory until the command ends
 	closeups *timeline.Collector   // of steps that a page shows closely, nil for none
 	shown    []*timeline.Collector // those of the first run of each side of diff
+	input    *keptInput            // standard input that may have to be read again, nil where not
 	saved    bool                  // a named baseline is read, whose steps were found when it was kept
 
 	files      []string        // in place of the arguments, nil for these

@@ -74,7 +74,7 @@ func (c *Context) checkPart(part string) error {
 		return cli.Misuse("rows of which report?", "--report idle --format "+c.format)
 	case part == "straggler" && len(c.selected.Ranks) == 1:
 		return cli.Misuse("--report straggler compares ranks, and --rank "+c.String("rank")+" leaves one", "give it two ranks or more")
-	case c.Bool("per-step"):
+	case c.perStep():
 		return c.needSteps("leave --per-step out")
 	}
 	return nil
@@ -114,7 +114,7 @@ func (c *Context) gaps() error {
 	var result *gap.Report
 	var closeups, worst *timeline.Collector
 	err = c.orWhole(func() error {
-		src, err := c.Events(source.Phased, source.Raw)
+		src, err := c.Events(source.Phased)
 		if err != nil {
 			return err
 		}

@@ -26,8 +26,8 @@ there are at least 8.
 
 ` + metricTable() + `
 
-A stream without steps on standard input is measured over all GPU activity of
-each rank, as with --window trace.
+Of a report, or of a stream without steps, it finds the steps itself, as isolate and phase do;
+after isolate --by none, and with --by none, it measures all GPU activity of each rank.
 
 With --merge the files hold metric rows of parts of a run, as this command writes
 them, one part per process, task or machine. Times are added exactly; a rank
@@ -56,7 +56,8 @@ do not follow from those of the parts and are null.`,
 			}
 			return c.writeRuns(t)
 		}
-		result, err := c.Measure(source.Raw)
+		c.readCalls() // rows are the same as in the pipe, whatever limits verdict has
+		result, err := c.Measure()
 		if err != nil {
 			return err
 		}
@@ -92,10 +93,9 @@ const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<
 
 // Measure opens the input and returns its metric rows, with --merge those of
 // all parts together.
-// accepted are the stages at which a stream on standard input is measured as it is; files are
-// always brought to phases. Input that cannot be read twice is measured in one pass, which
+// Input that cannot be read twice is measured in one pass, which
 // says at its end where steps turn out not to be there (withoutSteps).
-func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
+func (c *Context) Measure() (*metric.Result, error) {
 	if c.Bool("merge") {
 		return c.merge()
 	}
@@ -106,7 +106,7 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 	c.onePass, c.apart = c.readOnce(), true
 	var res *metric.Result
 	err := c.orWhole(func() (err error) {
-		res, err = c.measure(accepted)
+		res, err = c.measure()
 		return err
 	})
 	if err == nil && res.NoSteps && c.Bool("strict") {
@@ -121,13 +121,13 @@ func (c *Context) Measure(accepted ...source.Stage) (*metric.Result, error) {
 }
 
 // measure is Measure of one run.
-func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
+func (c *Context) measure() (*metric.Result, error) {
 	in, err := c.open(c.arguments())
 	if err != nil {
 		return nil, err
 	}
 	if in.Table != nil {
-		flags := names(slices.Concat(isolateFlags, metricsFlags))
+		flags := append(names(slices.Concat(isolateFlags, metricsFlags, choiceFlags)), "separate")
 		if err := c.refuse(flags, "the metrics were computed already"); err != nil {
 			return nil, err
 		}
@@ -137,14 +137,16 @@ func (c *Context) measure(accepted []source.Stage) (*metric.Result, error) {
 		}
 		return res, err
 	}
-	src := in.Events
-	if !fromStdin(c.arguments()) || !slices.Contains(accepted, source.StageOf(src.Header())) {
-		if src, err = c.bring(src, source.Phased); err != nil {
-			return nil, err
-		}
+	src, err := c.bring(in.Events, source.Phased)
+	if err != nil {
+		return nil, err
 	}
 	src, c.closeups = c.watchCloseups(src, slowestShown)
-	return metric.Compute(src, c.measuring())
+	res, err := metric.Compute(src, c.measuring())
+	if err == nil && c.wantsTrace() {
+		res.NoSteps = false // nobody asked for any
+	}
+	return res, err
 }
 
 // measuring is how the input is measured.

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"slices"
 	"time"
 
@@ -69,23 +71,19 @@ func (c *Context) refuse(flags []string, why string) error {
 	return nil
 }
 
-// Events opens the input and brings it to a stage. A stream on standard input
-// stays as it is where it is at one of the accepted stages.
-func (c *Context) Events(want source.Stage, accepted ...source.Stage) (event.Source, error) {
-	return c.eventsOf(c.Files, want, accepted...)
+// Events opens the input and brings it to a stage, be it a file or standard input.
+func (c *Context) Events(want source.Stage) (event.Source, error) {
+	return c.eventsOf(c.Files, want)
 }
 
 // eventsOf is Events for files other than the arguments.
-func (c *Context) eventsOf(files []string, want source.Stage, accepted ...source.Stage) (event.Source, error) {
+func (c *Context) eventsOf(files []string, want source.Stage) (event.Source, error) {
 	in, err := c.open(files)
 	if err != nil {
 		return nil, err
 	}
 	if in.Table != nil {
 		return nil, cli.Misuse("the input holds "+in.Table.Schema+" rows, not events", "give what comes before metrics")
-	}
-	if fromStdin(files) && slices.Contains(accepted, source.StageOf(in.Events.Header())) {
-		return in.Events, nil
 	}
 	return c.bring(in.Events, want)
 }
@@ -170,9 +168,15 @@ func (c *Context) hostClassesOf(h *event.Header) (event.ClassSet, bool) {
 // bring runs the stages between where src is and want.
 // Stages are run in order, those that src has passed are left out. Flags of a stage that was
 // passed are refused and not ignored. Where steps cannot be found src itself is returned, if
-// the analysis can do without.
+// the analysis can do without, and where isolate was asked to leave them out, too.
 func (c *Context) bring(src event.Source, want source.Stage) (event.Source, error) {
 	have := source.StageOf(src.Header())
+	if !c.mayReadAgain(src.Header()) {
+		c.input.drop()
+	}
+	if src.Header().LeftOut() && want > source.Raw {
+		return c.leftOut(src)
+	}
 	if have > source.Raw && !c.saved {
 		if err := c.refuse(names(stepFlags), "the steps were found already"); err != nil {
 			return nil, err
@@ -188,16 +192,42 @@ func (c *Context) bring(src event.Source, want source.Stage) (event.Source, erro
 		}
 		src = isolated
 	}
+	if have > source.Raw && c.noSteps {
+		return dropSteps(src)
+	}
 	if have < source.Phased && want >= source.Phased {
 		return c.Phase(src)
 	}
 	return src, nil
 }
 
+// leftOut brings a stream whose steps isolate was asked to leave out to where --by none
+// brings a report. Filters pass it on as it is.
+func (c *Context) leftOut(src event.Source) (event.Source, error) {
+	if err := c.refuse(names(stepFlags), "isolate --by none left the steps out already"); err != nil {
+		return nil, err
+	}
+	if err := c.refuseSteps(src); err != nil || !c.analyses() {
+		return src, err
+	}
+	if c.perStep() {
+		return nil, leavesOut(c.Name, "leave --per-step out")
+	}
+	return step.Relabel(src, src.Header(), nil), nil
+}
+
+// perStep: what is asked for there is of each step alone.
+func (c *Context) perStep() bool { return c.Has("per-step") && c.Bool("per-step") }
+
+// leavesOut is the error of a command that is about steps, where there are to be none.
+func leavesOut(command, advice string) error {
+	return cli.Misuse("--by none leaves out the steps that "+command+" is about", advice)
+}
+
 // needSteps refuses --by none where there is nothing to be done without steps.
 func (c *Context) needSteps(advice string) error {
 	if c.String("by") == noIsolation {
-		return cli.Misuse("--by none leaves out the steps that "+c.Name+" is about", advice)
+		return leavesOut(c.Name, advice)
 	}
 	return nil
 }
@@ -207,13 +237,18 @@ func (c *Context) without(src event.Source, err error) error {
 	var none *step.NotFound
 	switch {
 	case !errors.As(err, &none):
-	case c.String("window") == metric.WindowTrace && !c.IsSet("by"):
-		c.Log("no steps: " + err.Error())
+	case c.wantsTrace():
+		c.Warn(none.Msg + wholeTrace)
 		return nil
 	case c.doWithout(none):
 		return c.refuseSteps(src)
 	}
 	return err
+}
+
+// wantsTrace tells whether figures of the whole trace are asked for, and steps were not.
+func (c *Context) wantsTrace() bool {
+	return c.String("window") == metric.WindowTrace && !c.IsSet("by")
 }
 
 // wholeTrace goes on after why no steps were found.
@@ -243,13 +278,25 @@ func (c *Context) readOnce() bool {
 // that is so where others are known. Where it cannot be read again the error stays, unless the analysis can do without steps at that point (onePass).
 func (c *Context) orWhole(run func() error) error {
 	c.whole = true
-	err := run()
+	var err error
+	if c.input, err = c.keepInput(); err != nil {
+		return err
+	}
+	err = run()
 	var none *step.NotFound
-	if !errors.As(err, &none) || c.readOnce() {
+	var unclear *step.Unclear
+	switch {
+	case errors.As(err, &none), errors.As(err, &unclear):
+		if repeat, trouble := c.readAgain(unclear != nil); trouble != nil || !repeat {
+			return cmp.Or(trouble, err)
+		}
+	default:
 		return err
 	}
 	c.inputs, c.warnings = nil, nil // they are of the steps
 	switch {
+	case unclear != nil:
+		c.noSteps = true
 	case len(none.Ranks) > 0 && !c.Bool("strict"):
 		c.leave = none.Ranks
 		c.Warn(none.Msg + step.LeftOut)
@@ -259,10 +306,35 @@ func (c *Context) orWhole(run func() error) error {
 	return run()
 }
 
+// readAgain makes the input be read from its beginning, false where that cannot be. Of rows that
+// came with steps all must be without.
+func (c *Context) readAgain(isolated bool) (bool, error) {
+	if !c.readOnce() {
+		if isolated {
+			return allUnclear(source.Open(c.arguments(), &source.Options{}))
+		}
+		return true, nil
+	}
+	in, err := c.input.again()
+	if err != nil || in == nil {
+		return false, err
+	}
+	c.Stdin, c.input = in, nil
+	if !isolated {
+		return true, nil
+	}
+	all, err := allUnclear(source.OpenStdin(in, &source.Options{}))
+	if err != nil || !all {
+		return false, err
+	}
+	_, err = in.Seek(0, io.SeekStart)
+	return true, err
+}
+
 // Isolate runs isolate with the settings of the command line.
 func (c *Context) Isolate(src event.Source) (event.Source, error) {
 	if c.String("by") == noIsolation {
-		return src, nil
+		return step.LeaveOut(src), c.refuseSteps(src)
 	}
 	opt := c.steps()
 	opt.BusyAll, opt.Columns, opt.Hold = c.busyAll(), c.columns, aheadBatches
@@ -271,7 +343,7 @@ func (c *Context) Isolate(src event.Source) (event.Source, error) {
 	}
 	opt.Apart, opt.Leave = (c.apart || c.onePass) && !c.Bool("strict"), c.leave
 	isolated, err := step.New(src, opt)
-	if none := (*step.NotFound)(nil); c.onePass && errors.As(err, &none) {
+	if none := (*step.NotFound)(nil); c.onePass && !c.wantsTrace() && errors.As(err, &none) {
 		c.withoutSteps(none)
 		return step.Without(src), nil
 	}
@@ -309,5 +381,10 @@ func (c *Context) pause() int64 {
 // busyAll: copies and memsets count as GPU activity.
 func (c *Context) busyAll() bool { return c.String("busy") == "all" }
 
-// Phase runs phase.
-func (c *Context) Phase(src event.Source) (event.Source, error) { return phase.New(src, c.Log) }
+// Phase runs phase, which has nothing to say of the whole trace.
+func (c *Context) Phase(src event.Source) (event.Source, error) {
+	if src.Header().LeftOut() {
+		return src, nil
+	}
+	return phase.New(src, c.Log)
+}

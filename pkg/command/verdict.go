@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/metric"
+	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/timeline"
 	"github.com/hostbound/hostbound/pkg/verdict"
 )
@@ -37,9 +40,13 @@ whole steps in its window, or no steps were found: then the figures are of the w
 others that have forward-step ranges is left out, and a warning names it; only where
 its figures would change the verdict that is INCONCLUSIVE, too.
 
+A YES is headed LOW LOAD where it would be none without the time in which the
+threads that launch wait for requests: the verdict stays YES, low_load of the JSON is
+true, and --exit-code ends with 1. An export is read twice for that, a NO once.
+
 FILE is an nsys export (several for several ranks), or what any filter wrote;
 the flags for finding steps and for measuring are those of isolate and metrics.`,
-	Status: "; with --exit-code 0 for NO, 1 for YES, 3 for INCONCLUSIVE; with --fail-worse 4 for a run that is worse than those before",
+	Status: "; with --exit-code 0 for NO, 1 for YES (LOW LOAD, too), 3 for INCONCLUSIVE; with --fail-worse 4 for a run that is worse than those before",
 	Examples: []string{
 		"verdict trace.sqlite",
 		"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
@@ -107,9 +114,35 @@ func (c *Context) Verdict() (*verdict.Report, error) {
 		return nil, err
 	}
 	r := verdict.Decide(result, limits)
+	if r.Undecided() && c.mayReadCalls() {
+		if result, err = c.measureAgain(); err != nil {
+			return nil, err
+		}
+		r = verdict.Decide(result, limits)
+	}
 	r.History = c.compareHistory(past, result)
 	return r, nil
 }
+
+// mayReadCalls tells whether reading reports again may give calls of the system, which were
+// left out of them the first time.
+func (c *Context) mayReadCalls() bool {
+	return !c.readOnce() && c.host == nil && slices.ContainsFunc(c.inputs, func(in *source.Input) bool { return in.Fresh })
+}
+
+// measureAgain is Measure with the calls of the system. Only a YES takes them: they say
+// whether the threads that launch wait for requests, and a NO shall not take longer.
+func (c *Context) measureAgain() (*metric.Result, error) {
+	for _, in := range c.inputs {
+		in.Done()
+	}
+	c.inputs, c.warnings = nil, nil // they come again
+	c.readCalls()
+	return c.Measure()
+}
+
+// readCalls has the calls of the system read that tell of waits for requests.
+func (c *Context) readCalls() { c.host, c.callers = []event.Kind{event.OS}, true }
 
 // thresholds are the defaults, changed by --thresholds and then by --threshold.
 // A threshold that is given twice is an error and not the last one: which of two values a

@@ -144,7 +144,7 @@ type Report struct {
 // Isolation says how steps were isolated.
 type Isolation struct {
 	// Method is allreduce, nvtx or graph; none where the header leaves nothing to find
-	// steps by, and the stream has no step rows.
+	// steps by, or none were wanted (LeftOut), and the stream has no step rows.
 	Method string `json:"method"`
 	// Marker is the expression for forward-step markers, "" for the presets.
 	Marker string `json:"marker,omitempty"`
@@ -156,7 +156,13 @@ type Isolation struct {
 	Busy string `json:"busy"`
 	// Chosen: steps were looked for in a choice of a report's rows.
 	Chosen bool `json:"chosen,omitempty"`
+	// LeftOut: the user asked for the whole trace instead of steps. Rows are as they come
+	// from reports, without the columns of steps.
+	LeftOut bool `json:"left_out,omitempty"`
 }
+
+// LeftOut tells whether the stream has no steps because the user asked for the whole trace.
+func (h *Header) LeftOut() bool { return h.Isolation != nil && h.Isolation.LeftOut }
 
 // Error is an error in what a stage was asked to do with a stream, with the
 // advice how to do better.

@@ -12,7 +12,7 @@ type Stage int
 
 // The stages.
 const (
-	Raw      Stage = iota // as they come from reports
+	Raw      Stage = iota // as they come from reports, also where isolate left steps out
 	Isolated              // with steps
 	Phased                // with phases
 )
@@ -22,7 +22,7 @@ func StageOf(h *event.Header) Stage {
 	switch {
 	case h.Columns&event.PhaseCols == event.PhaseCols:
 		return Phased
-	case h.Isolation != nil:
+	case h.Isolation != nil && !h.LeftOut():
 		return Isolated
 	}
 	return Raw

@@ -29,6 +29,16 @@ func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	return event.ClassesOf(event.Launch, event.GraphLaunch, event.APISync, event.StepMarker), few && opt.Marker == ""
 }
 
+// MayBeUnclear tells whether it may turn out at the end of the rows after a header that steps
+// cannot be identified: where structure tells them, here or where they were found before.
+func MayBeUnclear(h *event.Header, opt Options) bool {
+	if h.Isolation != nil {
+		return h.Isolation.Method == Allreduce
+	}
+	method, _, _ := choose(h, &opt)
+	return method == Allreduce && structured(h, &opt)
+}
+
 // structured says whether a rank may have to be told its steps by structure.
 func structured(h *event.Header, opt *Options) bool {
 	if opt.Gap > 0 {

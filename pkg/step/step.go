@@ -201,6 +201,9 @@ type Isolator struct {
 // fit the stream; such an error is an *event.Error.
 func New(src event.Source, opt Options) (*Isolator, error) {
 	h := src.Header()
+	if h.LeftOut() {
+		return nil, &event.Error{Msg: "isolate --by none left the steps of this stream out", Advice: "isolate takes what nsys2arrow writes"}
+	}
 	if h.Isolation != nil || h.Columns&event.StepCols != 0 {
 		return nil, &event.Error{Msg: "the stream has steps already", Advice: "isolate takes what nsys2arrow writes"}
 	}

@@ -35,6 +35,18 @@ type Walker struct {
 	segEnd               int64      // latest end of the open segment's steps
 }
 
+// Unclear is the error of a stream of which isolate said at its end that the steps of a rank
+// could not be identified.
+type Unclear event.Error
+
+func (e *Unclear) Error() string { return e.Msg }
+
+// Hint tells what to do about it.
+func (e *Unclear) Hint() string { return e.Advice }
+
+// Unwrap is the same error as one of a stream.
+func (e *Unclear) Unwrap() error { return (*event.Error)(e) }
+
 // WalkOptions says what a Walker is to know besides the rows.
 type WalkOptions struct {
 	// Trace cuts time at the limits of the rank's trace window, too: from its
@@ -120,7 +132,7 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 		case kinds[i] == event.Window:
 			w.setWindow(b, i)
 			if w.Unclear && !w.unclear {
-				return &event.Error{
+				return &Unclear{
 					Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
 					Advice: "isolate says why; without isolate and phase before them (gaps FILE, verdict FILE, or nsys2arrow FILE | gaps) verdict and gaps answer for the whole trace",
 				}

@@ -69,14 +69,17 @@ func (r *Report) outside() string {
 	return most.Text(report.Micros(most.PauseUs))
 }
 
+// lowLoadAnswer is what a YES of low load is called.
+const lowLoadAnswer = "LOW LOAD"
+
 // title is the verdict in a line.
 func (r *Report) title() report.Text {
-	text, tone := "the host does not hold the GPUs back", report.Good
+	answer, text, tone := r.Verdict, "the host does not hold the GPUs back", report.Good
 	switch r.Verdict {
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
-		if l := r.LowLoad; l != nil && l.Explains {
-			text, tone = "the GPUs are idle, but for lack of requests: low load, not host overhead", report.Warn
+		if r.lowOnLoad() {
+			answer, text, tone = lowLoadAnswer, "the GPUs are idle because there are too few requests; this is not host overhead", report.Warn
 		}
 	case Inconclusive:
 		text, tone = "this trace cannot tell", report.Warn
@@ -88,9 +91,9 @@ func (r *Report) title() report.Text {
 		text += " (borderline: the opposite is within the steps' variation)"
 	}
 	if r.Label != "" {
-		return report.Textf("%s: %s (%s)", report.Toned(tone, r.Verdict), text, report.Name(r.Label))
+		return report.Textf("%s: %s (%s)", report.Toned(tone, answer), text, report.Name(r.Label))
 	}
-	return report.Textf("%s: %s", report.Toned(tone, r.Verdict), text)
+	return report.Textf("%s: %s", report.Toned(tone, answer), text)
 }
 
 // why says in a sentence or two what the verdict rests on and what to do next.
@@ -183,10 +186,15 @@ func (s *Scope) evidence() string {
 	return strings.Join(parts, "; ")
 }
 
+// moreLoad is what to do where there are too few requests.
+const moreLoad = "send more requests, or more at a time, and profile again: no change of the host's code will help"
+
 // first is the first thing to do about a YES.
 func (r *Report) first() report.Text {
 	s := r.worst()
 	switch {
+	case r.lowOnLoad():
+		return report.Plain(moreLoad)
 	case s.HostPrep:
 		return report.Plain("shorten input preparation, or overlap it with GPU work")
 	case s.over[launch]:
@@ -272,7 +280,7 @@ func (r *Report) interpretation(d *report.Section) {
 		d.Item("%s: launching threads wait for a full queue %s of the time. That is not launch overhead: the GPUs have work queued then.",
 			capital(r.about(s)), percent(s.value[backpressure]))
 	}
-	if r.LowLoad == nil && r.Verdict == Yes && r.Workload == "" {
+	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
 		d.Item("Whether the GPUs are idle for lack of requests is unknown: %s.", r.LowLoadUnknown)
 	}
 	for i := range r.run.Phases {
@@ -358,6 +366,10 @@ func (r *Report) nextSteps(d *report.Section) {
 		return
 	case No:
 		d.Item("Look at the kernels: which take the time, and how close they are to the hardware's limits.")
+		return
+	}
+	if r.lowOnLoad() {
+		d.Item("%s.", capital(moreLoad))
 		return
 	}
 	s := r.worst()

@@ -19,13 +19,20 @@ type LowLoad struct {
 	Share  float64 `json:"share_of_idle"`
 	// Explains tells that no scope would be a YES without that time: not the host holds
 	// the GPUs back, the load is low.
-	Explains bool `json:"explains"`
+	Explains bool `json:"-"`
 }
 
-// notRead is why it is not known what of the idle time is for want of requests. It is
-// the same of a file and of a pipe in which calls were not recorded: only a pipe has rows
-// of them.
-const notRead = "calls of the operating system were not read (only the pipe from nsys2arrow reads them), or not recorded on every rank"
+// Undecided tells whether calls of the system, had they been read, could say that a YES is
+// one of low load.
+func (r *Report) Undecided() bool {
+	return r.Verdict == Yes && r.Waits == nil && r.run.Source != "torch"
+}
+
+// lowOnLoad tells whether the answer is LOW LOAD.
+func (r *Report) lowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
+
+// notRead is why it is not known what of the idle time is for want of requests.
+const notRead = "calls of the operating system were not recorded on every rank, or left out"
 
 // notRecorded is why it is not known of what PyTorch's profiler recorded.
 const notRecorded = "PyTorch's profiler records no calls of the system's libraries"
@@ -100,7 +107,7 @@ func (l *LowLoad) text() string {
 	case l == nil || l.Share < lowLoadWorth:
 		return ""
 	case l.Explains:
-		return "LOW_LOAD: for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests, and without it there would be no YES: the load is low, and no change of the host's code will help"
+		return "for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests, and without it there would be no YES: no change of the host's code will help"
 	}
-	return "LOW_LOAD: for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests: that part is no host overhead"
+	return "for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests: that part is no host overhead"
 }

@@ -96,10 +96,12 @@ type Report struct {
 	OverDetails       Votes  `json:"crossed_details"`
 	Phases            Phases `json:"phases"`
 	Steps             Steps  `json:"steps"`
-	// LowLoad is what of the idle time is for want of requests, null where the input does
-	// not have the rows that say it of all ranks: calls of the system's libraries, which pass
-	// through the pipe only. LowLoadUnknown says so then, else it is "".
-	LowLoad        *LowLoad `json:"low_load"`
+	// IsLowLoad tells of a YES whether there would be none without the idle time for want of
+	// requests: then the load is low, and the host does not hold the GPUs back. Waits is that
+	// time. Both are null without a YES, and where calls of the system's libraries were not
+	// recorded on all ranks; LowLoadUnknown says why in a YES, else it is "".
+	IsLowLoad      *bool    `json:"low_load"`
+	Waits          *LowLoad `json:"request_wait,omitempty"`
 	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
 	// Training tells that a backward pass or an optimizer was recorded. Workload says what the
 	// run does other than generating tokens, event.Training or event.Diffusion; "" for neither.
@@ -204,8 +206,12 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 		r.Verdict = Inconclusive
 	}
 	r.Borderline = r.borderline()
-	if r.LowLoad = r.lowLoad(); r.LowLoad == nil {
-		r.LowLoadUnknown = r.lowLoadUnknown()
+	if r.Verdict == Yes {
+		if r.Waits = r.lowLoad(); r.Waits == nil {
+			r.LowLoadUnknown = r.lowLoadUnknown()
+		} else {
+			r.IsLowLoad = &r.Waits.Explains
+		}
 	}
 	r.Handoff = r.handoff()
 	r.warn()
@@ -315,7 +321,7 @@ func (r *Report) firstTarget(phase *string) *string {
 	target := ""
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
-		case r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
+		case r.lowOnLoad() || r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
 		case s.HostPrep && r.run.Prep != "":
 			target = r.run.Prep
 		case s.over[launch] && 3*s.at(launch)*float64(s.capacity) >= float64(s.idle) && target == "":
@@ -344,7 +350,7 @@ func (r *Report) warn() {
 	if r.Verdict == Yes && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
 	}
-	if text := r.LowLoad.text(); text != "" {
+	if text := r.Waits.text(); text != "" {
 		say("%s", text)
 	}
 	if r.NCCLCaveat {

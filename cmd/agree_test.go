@@ -1,0 +1,289 @@
+package cmd
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ways are the ways to ask one question of a trace, as lines of a shell: FILE is the trace,
+// READ reads it, ASK is the question. The first is the file form.
+var ways = []string{
+	"ASK FILE",
+	"READ FILE | ASK",
+	"READ FILE | isolate | ASK",
+	"READ FILE | phase | ASK",
+	"READ FILE | isolate | phase | ASK",
+	"READ FILE > raw.arrows; ASK raw.arrows",
+	"ASK < raw.arrows",
+	"isolate raw.arrows > steps.arrows; ASK steps.arrows",
+	"ASK < steps.arrows",
+	"READ FILE -o raw.parquet; ASK raw.parquet",
+	"isolate raw.parquet -o steps.parquet; ASK steps.parquet",
+}
+
+// wholeWays ask for the whole trace.
+var wholeWays = []string{
+	"ASK --by none FILE",
+	"READ FILE | ASK --by none",
+	"READ FILE | isolate --by none | ASK",
+	"READ FILE | isolate --by none | phase | ASK",
+	"isolate --by none raw.arrows > whole.arrows; ASK whole.arrows",
+	"isolate --by none raw.parquet -o whole.parquet; ASK whole.parquet",
+}
+
+// rowWays leave metrics to a stage of its own; they are those of the file form of verdict.
+var rowWays = []string{
+	"metrics FILE | ASK",
+	"READ FILE | metrics | ASK",
+	"READ FILE | phase | metrics | ASK",
+	"READ FILE | isolate | phase | metrics | ASK",
+	"metrics steps.parquet -o rows.parquet; ASK rows.parquet",
+}
+
+// questions are what is asked. Of those of rows, the rows of metrics can be asked, too.
+var questions = []struct {
+	ask   string
+	whole bool // of the whole trace, too
+	rows  bool
+	files bool // takes no standard input
+}{
+	{ask: "verdict --format json --exit-code", whole: true, rows: true},
+	{ask: "verdict --junit tests.xml", whole: true, rows: true},
+	{ask: "verdict --window trace --format json --exit-code"},
+	{ask: "metrics --format json", whole: true},
+	{ask: "gaps --format json", whole: true},
+	{ask: "gaps"},
+	{ask: "gaps --window trace --format json"},
+	{ask: "diff --format json", files: true},
+	{ask: "diff --junit tests.xml --baseline BASE --target", files: true},
+}
+
+// TestWaysAgree asks the same questions of traces in every way that there is. Each has the
+// same output, tests for continuous integration and exit status. All traces that are given are
+// asked where HOSTBOUND_ALL is set.
+func TestWaysAgree(t *testing.T) {
+	base := generate(t, runs["node"]...)
+	for _, trace := range tracesToAsk(t) {
+		t.Run(filepath.Base(trace), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			a := asker{trace: unpacked(t, trace), read: "nsys2arrow", base: base, streams: map[string]result{}}
+			if strings.Contains(trace, ".json") {
+				a.read = "torch2arrow"
+			}
+			for _, q := range questions {
+				a.agree(t, q.ask, q.files, ways)
+				if q.whole {
+					a.agree(t, q.ask, q.files, wholeWays)
+				}
+				if q.rows {
+					a.agree(t, q.ask, q.files, append(slices.Clone(ways[:1]), rowWays...))
+				}
+			}
+		})
+	}
+}
+
+// tracesToAsk are a sample of all traces that there are, of each kind.
+func tracesToAsk(t *testing.T) []string {
+	all := []string{filepath.Join(root, "testdata", "llama_tp2.sqlite")}
+	lowLoad := []string{"--steps", "60", "--set", `{"KernelScale":12,"Why":{"Kind":"requests","US":20000}}`,
+		"--host", "_prepare_inputs=50", "--host", "_handle_responses=20", "--host", "_update_requests=20"}
+	all = append(all, generate(t, lowLoad...), generate(t, runs["nomarker"]...))
+	for _, pattern := range []struct{ sample, all string }{
+		{filepath.Join(root, "testdata/h100/sleep.sqlite.gz"), filepath.Join(root, "testdata/h100/*.sqlite.gz")},
+		{"$HOSTBOUND_TRACES/sim/prefill.sqlite", "$HOSTBOUND_TRACES/*/*.sqlite"},
+		{"$HOSTBOUND_KINETO/tracelens_b200_vllm_eager_rank0of8.json.gz", "$HOSTBOUND_KINETO/*.json*"},
+		{"$HOSTBOUND_KINETO/tracelens_vllm_piecewise_mi300.json.gz", ""},
+	} {
+		glob := pattern.sample
+		if os.Getenv("HOSTBOUND_ALL") != "" {
+			glob = pattern.all
+		}
+		if strings.HasPrefix(glob, "$") && os.Getenv(glob[1:strings.Index(glob, "/")]) == "" {
+			continue
+		}
+		found, err := filepath.Glob(os.ExpandEnv(glob))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			if !strings.Contains(path, "expected") {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
+}
+
+// unpacked is the name of a trace, of an export that is compressed that of a copy which is not.
+func unpacked(t *testing.T, path string) string {
+	t.Helper()
+	if !strings.HasSuffix(path, ".sqlite.gz") {
+		return path
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// asker asks questions of a trace.
+type asker struct {
+	trace, read string
+	base        string            // what diff compares it with
+	streams     map[string]result // what pipes gave, by their line
+}
+
+// agree checks that each way gives the answer of the first.
+func (a *asker) agree(t *testing.T, ask string, files bool, ways []string) {
+	t.Helper()
+	want := ""
+	for i, way := range ways {
+		if files && (strings.HasSuffix(way, "ASK") || strings.Contains(way, "<")) {
+			continue
+		}
+		got := a.answer(t, way, ask)
+		switch {
+		case i == 0:
+			want = got
+		case got != want && got != refused:
+			t.Errorf("%s: %s differs from %s:\n%s", ask, way, ways[0], firstDifference(got, want))
+		}
+	}
+}
+
+// answer is what a way answers to a question: the exit status, the output and the tests. An
+// error of the analysis is one whatever it is called.
+func (a *asker) answer(t *testing.T, way, ask string) string {
+	t.Helper()
+	os.Remove("tests.xml")
+	var r result
+	for line := range strings.SplitSeq(way, ";") {
+		r = a.line(t, strings.TrimSpace(line), ask)
+		if r.status == 2 && strings.Contains(line, " -o ") {
+			return refused // a file of steps that cannot be identified is not written
+		}
+	}
+	if r.status == 2 {
+		return "status 2"
+	}
+	tests, _ := os.ReadFile("tests.xml")
+	out := r.stdout
+	for _, name := range []string{"raw.arrows", "steps.arrows", "whole.arrows", "raw.parquet", "steps.parquet", "whole.parquet", "rows.parquet"} {
+		out = strings.ReplaceAll(out, name, a.trace) // a command to go on with
+	}
+	return fmt.Sprintf("status %d\n%s\n%s", r.status, out, tests)
+}
+
+// refused is the answer of a way that ends before the question is asked.
+const refused = "refused"
+
+// line runs a pipe. What does not depend on the question runs once.
+func (a *asker) line(t *testing.T, line, ask string) (r result) {
+	t.Helper()
+	line, in, _ := strings.Cut(line, " < ")
+	line, out, _ := strings.Cut(line, " > ")
+	var stdin []byte
+	if in != "" {
+		stdin = a.file(t, in)
+	}
+	done := ""
+	for stage := range strings.SplitSeq(line, "|") {
+		done += "|" + stage
+		asked := strings.Contains(stage, "ASK")
+		if known, ok := a.streams[done]; ok && !asked {
+			r, stdin = known, []byte(known.stdout)
+			continue
+		}
+		args := strings.Fields(strings.NewReplacer("READ", a.read, "ASK", ask).Replace(stage))
+		for i := range args {
+			args[i] = strings.NewReplacer("FILE", a.trace, "BASE", a.base).Replace(args[i])
+		}
+		r = call(t, stdin, args[0], args[1:]...)
+		stdin = []byte(r.stdout)
+		if !asked {
+			a.streams[done] = r
+		}
+	}
+	if out != "" {
+		if err := os.WriteFile(out, stdin, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// file is the content of a file that an earlier way wrote.
+func (a *asker) file(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// firstDifference is the first lines in which two texts differ.
+func firstDifference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return fmt.Sprintf("line %d: %s\nbut %s", i+1, x[i], y[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, not %d", len(x), len(y))
+}
+
+// Flags that an input cannot honour are refused, be it a file or standard input.
+func TestFlagsTooLate(t *testing.T) {
+	trace := generate(t, runs["node"]...)
+	dir := t.TempDir()
+	saved := filepath.Join(dir, "steps.arrows")
+	steps := must(t, nil, "isolate", trace)
+	if err := os.WriteFile(saved, steps, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, "steps.parquet")
+	must(t, nil, "isolate", trace, "-o", kept)
+	whole := must(t, nil, "isolate", trace, "--by", "none")
+	rows := must(t, nil, "metrics", trace)
+	for _, test := range []struct {
+		stdin []byte
+		line  string
+	}{
+		{steps, "gaps --by nvtx"}, {steps, "gaps --by none"}, {steps, "metrics --by nvtx"}, {steps, "metrics --gap 1ms"}, {steps, "verdict --by none"},
+		{nil, "gaps --by nvtx " + saved}, {nil, "metrics --segment-gap 1s " + saved}, {nil, "verdict --by none " + saved},
+		{nil, "gaps --by nvtx " + kept}, {nil, "metrics --marker x " + kept}, {nil, "diff --by nvtx " + kept},
+		{whole, "gaps --by nvtx"}, {whole, "metrics --by none"}, {whole, "gaps --per-step"}, {whole, "isolate"},
+		{rows, "verdict --by nvtx"}, {rows, "verdict --window trace"}, {rows, "verdict --rank 0"}, {rows, "verdict --from 1 --to 3"},
+	} {
+		args := strings.Fields(test.line)
+		if r := call(t, test.stdin, args[0], args[1:]...); r.status != 2 || r.stdout != "" || !strings.Contains(r.stderr, "hint: ") {
+			t.Errorf("%s of %d bytes on standard input: status %d, %s", test.line, len(test.stdin), r.status, r.stderr)
+		}
+	}
+	if r := call(t, steps, "metrics", "--window", "trace", "--format", "csv"); r.status != 0 || !bytes.HasPrefix([]byte(r.stdout), []byte("scope")) {
+		t.Errorf("--window trace can be honoured: %s", r.stderr)
+	}
+}
