@@ -168,7 +168,7 @@ func (a *asker) agree(t *testing.T, ask string, files bool, ways []string) {
 		case i == 0:
 			want = got
 		case got != want && got != refused:
-			t.Errorf("%s: %s differs from %s:\n%s", ask, way, ways[0], firstDifference(got, want))
+			t.Errorf("%s: %s differs from %s:\n%s", ask, way, ways[0], linesDiffer(got, want))
 		}
 	}
 }
@@ -244,8 +244,8 @@ func (a *asker) file(t *testing.T, name string) []byte {
 	return data
 }
 
-// firstDifference is the first lines in which two texts differ.
-func firstDifference(a, b string) string {
+// linesDiffer is the first lines in which two texts differ.
+func linesDiffer(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(x), len(y)) {
 		if x[i] != y[i] {

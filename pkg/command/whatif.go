@@ -11,6 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/replay"
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/spill"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/wire"
 )
 
@@ -118,6 +119,9 @@ func (c *Context) whatif() error {
 	moved, err := t.Move(s, again)
 	if err != nil {
 		return err
+	}
+	if src.Header().Isolation == nil { // --by none, here or before
+		return c.WriteEvents(step.LeaveOut(moved))
 	}
 	return c.WriteEvents(moved)
 }
