@@ -114,7 +114,10 @@ type Comparison struct {
 	// NoiseFloor is that of the wall time.
 	NoiseFloor *float64             `json:"noise_floor_us"`
 	Phases     map[string]PhasePair `json:"phases"`
-	Conclusion string               `json:"conclusion"`
+	// Direction is Same where the interval of the wall time lies within 1 % of it, else
+	// Slower or Faster where it excludes 0, else Unclear; null of one run.
+	Direction  *string `json:"direction"`
+	Conclusion string  `json:"conclusion"`
 	// Runs is how many runs each side has.
 	Runs RunCount `json:"runs"`
 	// Comparable is false where the runs cannot be compared: no row has a status

@@ -18,6 +18,31 @@ const (
 	NotComparable = "not_comparable"
 )
 
+// Directions.
+const (
+	Slower  = "slower"
+	Faster  = "faster"
+	Same    = "same"
+	Unclear = "unclear"
+)
+
+// direction says which way the wall time went, by its interval alone.
+func (c *Comparison) direction() string {
+	w := c.summary(wall)
+	if !c.Comparable || w.Unknown != "" || w.CI == nil || w.Baseline == nil {
+		return Unclear
+	}
+	switch same := sameShare * *w.Baseline; {
+	case w.CI[0] >= -same && w.CI[1] <= same:
+		return Same
+	case w.CI[0] > 0:
+		return Slower
+	case w.CI[1] < 0:
+		return Faster
+	}
+	return Unclear
+}
+
 // Conclusions as text.
 var conclusionText = map[string]string{
 	HostInterStep: "inter-step host overhead",
@@ -68,6 +93,7 @@ func (c *Comparison) conclude() {
 		c.explainOne()
 		return
 	}
+	c.Direction = new(c.direction())
 	if !c.Comparable {
 		c.Conclusion = NotComparable
 		reasons := make([]string, len(c.Reasons))

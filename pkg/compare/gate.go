@@ -13,15 +13,16 @@ import (
 // Gate is a condition under which a comparison is a failure, for the CI of an
 // engine.
 //
-//	regression       the wall time or its tail grew, or what happens in few steps,
-//	                 or the conclusion is host overhead or GPU
-//	                 execution, or an operation, kernel or API call has the status REGRESSION
+//	regression       a step's mean or median wall time grew by more than 1 %, or its tail
+//	                 grew, or what happens in few steps, or an operation, kernel or API
+//	                 call has the status REGRESSION; what made it slower is no evidence
 //	NAME>LIMIT       a row grew by more than LIMIT, which is in % of the baseline
 //	                 or in us per step: wall>3%, idle>50us, _update_requests>100us
 //
 // NAME is wall, busy, idle, duration, gap, gap_p50, gap_p90, gpu, eager_kernels,
 // graph_kernels, graph_launches (limits without a unit), or the name of an
-// operation, a class of kernels, a kernel or an API call. A limit is exceeded where
+// operation, a class of kernels, a kernel, an API call or a cause of idle time
+// (host:_prepare_inputs). A limit is exceeded where
 // the change is beyond the noise and the whole 95 % interval lies above the limit:
 // an estimate above it is no evidence yet.
 type Gate struct {
@@ -110,12 +111,11 @@ func (r *Row) tellable(g Gate) error {
 
 // regressed looks for any regression.
 func (c *Comparison) regressed() (bool, string) {
-	if c.Conclusion != None || c.summary(wall).grown() > 0 || c.tailGrown() || len(c.inFewSteps(true)) > 0 {
-		if !c.onlyTheMedian() {
-			return true, c.headline() + ": wall " + c.summary(wall).found()
-		}
+	least := Gate{limit: 100 * sameShare, unit: "%"}
+	if w := c.summary(wall); w.exceeds(least) || c.tailGrown() || len(c.inFewSteps(true)) > 0 {
+		return true, c.headline() + ": wall " + w.found()
 	}
-	if m := c.summary(wallP50); c.onlyTheMedian() || m.Status == Regression {
+	if m := c.summary(wallP50); m.exceeds(least) {
 		return true, c.headline() + ": median wall " + m.found()
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
@@ -125,7 +125,7 @@ func (c *Comparison) regressed() (bool, string) {
 			}
 		}
 	}
-	return false, c.fewHeadline()
+	return false, "no evidence that a step takes more than " + report.Percent(sameShare) + " longer: wall " + c.summary(wall).found()
 }
 
 // find returns the row of a name, nil where there is none.
@@ -140,6 +140,11 @@ func (c *Comparison) find(name string) *Row {
 			if rows[i].Name == name {
 				return &rows[i]
 			}
+		}
+	}
+	for i := range c.Idle {
+		if c.Idle[i].Name == name {
+			return &c.Idle[i].Row
 		}
 	}
 	return nil
