@@ -141,6 +141,7 @@ type Phase struct {
 	OverCount         int       `json:"crossed_count"`
 	ApplicableCount   int       `json:"applicable_count"`
 	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
+	NCCLCaveat        bool      `json:"nccl_caveat"`
 	Metrics           Metrics   `json:"metrics"`
 	Intervals         Intervals `json:"intervals"`
 	// CUDAGraphs tells whether graph replays ran any of the GPU work; nil for
@@ -284,7 +285,7 @@ func (r *Report) phase(name string) *Phase {
 	found := r.phaseRun(name)
 	p := &Phase{
 		IterationCount: found.Iterations, Verdict: s.Verdict, OverCount: s.Over,
-		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep,
+		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, NCCLCaveat: s.NCCL,
 	}
 	p.Metrics, p.Intervals, _ = s.figures()
 	if name == metric.Generation {

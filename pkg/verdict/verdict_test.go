@@ -246,8 +246,8 @@ func TestJSON(t *testing.T) {
 	want := `{"verdict":"YES","borderline":[],"scope":"benchmark","aggregate_metrics":` + m + `,"intervals":` + none + `,"crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,` +
 		`"nccl_caveat":false,"crossed_details":{"gpu_idle_ratio":true,"launch_overhead_ratio":true,"host_prep_exposed_ratio":false,` +
 		`"host_prep_perf_impact":false,"host_prep_idle_attribution":false,"gpu_utilization":true},` +
-		`"phases":{"context":{"iteration_count":9,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
-		`,"intervals":` + none + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"metrics":` + m +
+		`"phases":{"context":{"iteration_count":9,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
+		`,"intervals":` + none + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
 		`,"intervals":` + none + `,"cuda_graphs_detected":true}},` +
 		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"low_load":null,"low_load_unknown":"` + notRead + `","training":false,"warnings":[],` +
 		`"optimization_handoff":{"verdict":"YES","primary_bottleneck_phase":"context","host_prep_confirmed":false,` +
