@@ -21,6 +21,9 @@ func TestWhatifNothing(t *testing.T) {
 	for _, name := range []string{"sleep", "lock", "gil", "neighbour", "clean"} {
 		traces = append(traces, inflated(t, name))
 	}
+	for seed := range 20 {
+		traces = append(traces, generate(t, "--random", strconv.Itoa(seed)))
+	}
 	texts, _ := filepath.Glob("../testdata/traces/*.trace")
 	for _, text := range texts {
 		traces = append(traces, generate(t, "--text", text))

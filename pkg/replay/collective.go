@@ -24,7 +24,7 @@ func (e *engine) meet(u *unit, name int32) {
 		best = nil
 	}
 	if best == nil {
-		best = &meeting{name: name, first: u.end}
+		best = &meeting{name: name, first: u.end, lastStart: u.start}
 		e.pending[name] = append(e.pending[name], best)
 	}
 	u.refs++
