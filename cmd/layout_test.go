@@ -76,7 +76,7 @@ var below = []struct {
 	{"pkg/packed", nil},
 	{"pkg/step", []string{"pkg/cudaname", "pkg/event", "pkg/interval", "pkg/marker", "pkg/packed", "pkg/report"}},
 	{"pkg/phase", []string{"pkg/event", "pkg/marker"}},
-	{"pkg/replay", []string{"pkg/event", "pkg/marker", "pkg/spill", "pkg/step"}},
+	{"pkg/replay", []string{"pkg/event", "pkg/marker", "pkg/report", "pkg/spill", "pkg/stat", "pkg/step"}},
 	{"pkg/idle", []string{"pkg/event", "pkg/flame", "pkg/hoststate", "pkg/interval", "pkg/marker", "pkg/osname", "pkg/spill", "pkg/stat", "pkg/thread"}},
 	{"pkg/timeline", []string{"pkg/event", "pkg/figure", "pkg/hoststate", "pkg/idle", "pkg/marker", "pkg/report", "pkg/spill", "pkg/step"}},
 	{"pkg/perfetto", []string{"pkg/event", "pkg/markup", "pkg/timeline"}},

@@ -127,3 +127,46 @@ func TestWhatifRecorded(t *testing.T) {
 		t.Errorf("clean: %.0f us, with a GPU twice as fast %.0f", now, got)
 	}
 }
+
+// TestWhatifReport has the report say what the filter's rows do, and the bounds be below.
+func TestWhatifReport(t *testing.T) {
+	type report struct {
+		Schema    string
+		StepUs    float64 `json:"step_us"`
+		Bounds    struct{ GPUUs, HostUs *float64 }
+		Scenarios []struct {
+			Change string
+			StepUs float64     `json:"step_us"`
+			CIUs   *[2]float64 `json:"ci_us"`
+			GainUs float64     `json:"gain_us"`
+		}
+	}
+	predict := func(args ...string) (r report) {
+		out := must(t, nil, "whatif", append(args, "--format", "json")...)
+		if err := json.Unmarshal(out, &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	trace := inflated(t, "lock")
+	one := predict(trace, "--host", "0.5")
+	moved := meanStep(t, must(t, nil, "whatif", trace, "--host", "0.5", "--format", "csv"))
+	if len(one.Scenarios) != 1 || math.Abs(one.Scenarios[0].StepUs-moved) > 0.01 {
+		t.Errorf("the report says %+v, the rows %.1f us", one.Scenarios, moved)
+	}
+	all := predict(trace)
+	if all.Schema != "whatif/1" || all.StepUs != one.StepUs || len(all.Scenarios) < 10 {
+		t.Fatalf("%+v", all)
+	}
+	for _, s := range all.Scenarios {
+		if math.Abs(all.StepUs-s.StepUs-s.GainUs) > 1e-6 || s.CIUs == nil || s.CIUs[0] > s.GainUs || s.CIUs[1] < s.GainUs {
+			t.Errorf("%+v of a step of %.1f us", s, all.StepUs)
+		}
+		if s.Change == "host twice as fast" && s.StepUs != one.Scenarios[0].StepUs {
+			t.Errorf("%.1f us in a table, %.1f alone", s.StepUs, one.Scenarios[0].StepUs)
+		}
+	}
+	if r := call(t, nil, "whatif", trace, "--host", "fast"); r.status != 2 || !strings.Contains(r.stderr, "not a factor") {
+		t.Errorf("%d: %s", r.status, r.stderr)
+	}
+}

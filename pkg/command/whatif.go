@@ -12,6 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/source"
 	"github.com/hostbound/hostbound/pkg/spill"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/table"
 	"github.com/hostbound/hostbound/pkg/wire"
 )
 
@@ -28,15 +29,26 @@ recording. Without a change all rows stay where they are, to the ns.
 A factor F multiplies times: 0.5 is twice as fast, 0 is gone. Changes are made together.
 
 The prediction does not hold for changes that change what the GPU computes, for contention
-for memory or power, or for another batch size. Collectives inside graphs that were
+for memory or power, or for another batch size. As a report (--report, and on a terminal)
+it says what steps would take, with 95 % intervals over steps; without a change that is a
+table of what would help, and the two bounds: the GPU alone, and the host alone. Collectives inside graphs that were
 recorded as a whole, and messages between processes, are not followed.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | whatif --range '_prepare_inputs=0' | metrics | verdict",
+		"whatif trace.sqlite --report",
 		"whatif trace.sqlite --host 0.5 -o faster.arrows",
 		"whatif trace.sqlite --no-wait cudaStreamSynchronize --gpu 0.9 | gaps",
 	},
-	Flags: slices.Concat(rowFlags, changeFlags, isolateFlags, selectFlags),
+	Flags: slices.Concat(whatifFlags, changeFlags, isolateFlags, selectFlags),
 	Run:   Body((*Context).whatif),
+}
+
+// whatifFlags are the flags of a filter whose output may be a report.
+var whatifFlags = []cli.Flag{
+	{Name: "report", Usage: "write what steps would take, for the changes given or else for a table of them, and no rows; so does a terminal", Default: false},
+	{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: .arrows, .parquet, .csv and .jsonl for rows, .md, .txt, .html and .json for the report, unless --format says how", File: cli.Writes, Check: checkOutput},
+	{Name: "format", Usage: "`FORMAT`: arrow (the default into a pipe or file), table, csv or jsonl for rows; text (Markdown), html or json for the report", Values: []string{formatArrow, formatTable, formatCSV, formatJSONL, formatText, formatHTML, formatJSON}},
+	topFlag,
 }
 
 // changes is the heading of the flags that say what is different.
@@ -104,13 +116,19 @@ func (c *Context) whatif() error {
 	s := c.scenario()
 	store := spill.NewStore(c.budget() / 8)
 	c.Cleanup(func() { store.Close() })
-	kept, err := c.newSpool(src.Header())
+	report, kept := c.predicts(), (*spool)(nil)
+	if !report {
+		if kept, err = c.newSpool(src.Header()); err != nil {
+			return err
+		}
+		src = kept.of(src)
+	}
+	t, err := replay.Read(src, store, []replay.Scenario{s})
 	if err != nil {
 		return err
 	}
-	t, err := replay.Read(kept.of(src), store, []replay.Scenario{s})
-	if err != nil {
-		return err
+	if report {
+		return c.predict(t, s)
 	}
 	again, err := kept.read()
 	if err != nil {
@@ -124,6 +142,32 @@ func (c *Context) whatif() error {
 		return c.WriteEvents(step.LeaveOut(moved))
 	}
 	return c.WriteEvents(moved)
+}
+
+// predicts tells whether the report is wanted in place of rows.
+func (c *Context) predicts() bool {
+	switch c.format {
+	case formatText, formatHTML, formatJSON:
+		return true
+	case formatTable:
+		return c.Bool("report") || c.ToTerminal() && !c.IsSet("format")
+	}
+	return c.Bool("report")
+}
+
+// predict writes the report.
+func (c *Context) predict(t *replay.Trace, s replay.Scenario) error {
+	r, err := t.Predict(s)
+	if err != nil {
+		return err
+	}
+	r.Warnings = c.MergeWarnings(r.Warnings)
+	if c.format == formatArrow || c.format == formatTable {
+		c.format = formatText
+	}
+	return c.writeReport(r, r.Document(), func() (*table.Table, error) {
+		return nil, cli.Misuse("--report is no rows", "--format text, html or json")
+	})
 }
 
 // spool keeps the rows of a source in a temporary file, to read them again.

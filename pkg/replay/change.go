@@ -21,6 +21,7 @@ const (
 	kernelTime             // units of a name
 	noWait                 // waits in calls of a name
 	otherWaits             // waits but those that bring tokens back
+	allHost                // host time, and what threads do in the operating system
 )
 
 // Change is one thing that is different. Times that it is about are multiplied by Factor,

@@ -26,6 +26,7 @@ type engine struct {
 	keep      []bool      // waits for other threads keep their length
 	plainHost bool        // no scenario changes host time
 	latency   []int64     // by code of the call's name, -1 where unknown
+	tokens    bool        // see known
 	age       int         // of the record that waits for events are for
 	byRange   bool        // steps begin and end with ranges
 	stepClass event.Class // else with units of this class, -1 for any
@@ -88,7 +89,7 @@ type stepTimes struct {
 func newEngine(t *Trace, scenarios []Scenario, know *known) *engine {
 	n := len(scenarios)
 	e := &engine{
-		t: t, n: n, latency: know.latency, age: know.age, plainHost: true,
+		t: t, n: n, latency: know.latency, age: know.age, tokens: know.tokens, plainHost: true,
 		processes: make([]process, len(t.processes)), threads: make([]thread, len(t.threads)), streams: make([]stream, len(t.streams)),
 		pending: map[int32][]*meeting{}, steps: make([]stepTimes, len(t.steps)),
 	}
@@ -124,7 +125,7 @@ func (e *engine) apply() {
 	}
 	for _, c := range e.changes {
 		switch c.what {
-		case hostTime:
+		case hostTime, allHost:
 			e.host[c.scenario] *= c.Factor
 		case gpuTime:
 			all[c.scenario] *= c.Factor

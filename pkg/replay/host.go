@@ -106,7 +106,9 @@ func (e *engine) open(o *openRow) {
 		th.calls = append(th.calls, o.name)
 		e.call(o)
 	case o.kind == event.NVTX:
-		th.ranges = append(th.ranges, o.name)
+		if e.flags(o)&(waitsForGIL|holdsGIL) == 0 {
+			th.ranges = append(th.ranges, o.name)
+		}
 		e.marks(o)
 	case waitsInOS(o.class) && th.launches && o.class != event.OSSleep && o.class != event.OSFile && o.end-o.start > threadWait:
 		th.held = o
@@ -386,7 +388,11 @@ func (e *engine) refactor(th *thread) {
 		}
 	}
 	for k := range e.changes {
-		if c := &e.changes[k]; th.depth[k] > 0 {
+		c := &e.changes[k]
+		if c.what == allHost {
+			th.factor[c.scenario] = 0
+		}
+		if th.depth[k] > 0 {
 			switch {
 			case c.what == noWait:
 				th.factor[c.scenario] = 0

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -15,6 +17,7 @@ type known struct {
 	latency []int64 // from call to start, by code of the call's name; -1 where no unit says
 	age     int     // of the record that a wait for an event is for
 	oldest  int     // the greatest one that the run does not contradict
+	tokens  bool    // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
 }
 
 // unknown is what is known of a trace before it was read.
@@ -32,10 +35,12 @@ type learner struct {
 	all     histogram
 	least   []int64 // the shortest of a name, also of units that followed others
 	ranges  []int64 // host time of launching threads in ranges, ns, by code: the innermost
+	around  []int64 // with those inside of them
 	calls   []int64 // in calls
 	waits   map[site]int64
 	tokens  bool // a copy to the host followed kernels that sample
 	copies  bool // some wait was for a copy to the host
+	woken   bool // a launching thread waited for another
 	waited_ []eventWait
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
@@ -54,7 +59,7 @@ type eventWait struct {
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}}
+	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call.
@@ -80,13 +85,18 @@ func (l *learner) host(th *thread, d int64) {
 	}
 	if n := len(th.calls); n > 0 {
 		l.calls[th.calls[n-1]] += d
-	} else if n := len(th.ranges); n > 0 {
+	}
+	if n := len(th.ranges); n > 0 {
 		l.ranges[th.ranges[n-1]] += d
+	}
+	for _, name := range th.ranges {
+		l.around[name] += d
 	}
 }
 
 // waited notes a wait.
 func (l *learner) waited(th *thread, o *openRow, d int64) {
+	l.woken = l.woken || o.kind == event.OS
 	if o.kind != event.API || !th.launches || d <= 0 {
 		return
 	}
@@ -172,7 +182,7 @@ func (l *learner) known(t *Trace) *known {
 	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
 		k.age++
 	}
-	k.oldest = k.age
+	k.oldest, k.tokens = k.age, l.tokens
 	return k
 }
 
@@ -223,7 +233,7 @@ func largest(values []int64, n int) (codes []int32) {
 			codes = append(codes, int32(k))
 		}
 	}
-	slices.SortStableFunc(codes, func(a, b int32) int { return int(min(1, max(-1, values[b]-values[a]))) })
+	slices.SortStableFunc(codes, func(a, b int32) int { return cmp.Compare(values[b], values[a]) })
 	return codes[:min(n, len(codes))]
 }
 
@@ -236,4 +246,24 @@ func (t *Trace) learn() (*known, *learner, error) {
 		return nil, nil, err
 	}
 	return l.known(t), l, nil
+}
+
+// operations are the host times of the ranges that are mostly their own: those around other
+// ranges are of many operations.
+func (l *learner) operations(names []name) []int64 {
+	own := slices.Clone(l.ranges)
+	for k := range own {
+		if 2*own[k] < l.around[k] || names[k].flags&isStep != 0 || names[k].text == "" {
+			own[k] = 0
+		}
+	}
+	return own
+}
+
+// sites returns where calls wait for longest, at most n of them.
+func (l *learner) sites(n int) []site {
+	all := slices.SortedFunc(maps.Keys(l.waits), func(a, b site) int {
+		return cmp.Or(cmp.Compare(l.waits[b], l.waits[a]), cmp.Compare(a.call, b.call), cmp.Compare(a.within, b.within))
+	})
+	return all[:min(n, len(all))]
 }

@@ -18,6 +18,7 @@ const (
 	waitsForGIL
 	holdsGIL
 	isToHost
+	isStep // a forward-step range
 )
 
 // name is what rows are called: text with digits folded, and which of the globs that were

@@ -267,6 +267,9 @@ func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
 		correlation = v
 	}
 	code := int64(t.names.of(&b.Name, i, kind == event.NVTX))
+	if class == int64(event.StepMarker)+1 {
+		t.names.all[code].flags |= isStep
+	}
 	for c, v := range [numColumns]int64{b.Start.Values[i], b.End.Values[i], ordinal, int64(kind) | class<<8, placed, code, launch, launcher, correlation, node} {
 		t.rows[c] = append(t.rows[c], v)
 	}

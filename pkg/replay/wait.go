@@ -99,7 +99,7 @@ func (e *engine) leaveOut(o *openRow, after int64) {
 		return
 	}
 	for k := range e.changes {
-		if c := &e.changes[k]; c.what == otherWaits && !o.token {
+		if c := &e.changes[k]; c.what == otherWaits && !o.token && (e.tokens || !o.toHost) {
 			o.left = append(o.left, int32(c.scenario))
 		}
 	}

@@ -1,0 +1,89 @@
+package replay
+
+import "github.com/hostbound/hostbound/pkg/report"
+
+// Document is the report for people.
+func (r *Report) Document() *report.Document {
+	d, s := report.New(r.title())
+	s.Say("A step takes %s now, the mean of %s.", report.Micros(r.StepUs), report.Counted(r.Steps, "steady step"))
+	if r.Bounds.GPUUs != nil {
+		s.Say("The GPU alone would take %s, with a host that takes no time; the host alone %s, with a GPU that takes none.", report.Micros(*r.Bounds.GPUUs), report.Micros(*r.Bounds.HostUs))
+	}
+	r.table(s)
+	r.phases(d)
+	v := d.Section("Valid for")
+	v.Say("The order of launches, what waits for what, and the time that each thing takes of itself are those of the recording. Not for changes that change what the GPU computes, for contention for memory or power, or for another batch size; collectives inside graphs that were recorded as a whole and messages between processes are not followed.")
+	v.Say("Units start %s per step later than what they are taken to wait for: that stays as it is.", report.Micros(r.UnexplainedUs))
+	for _, w := range r.Warnings {
+		v.Note(report.Warn, "%s", w)
+	}
+	return d
+}
+
+// title says what helps most.
+func (r *Report) title() report.Text {
+	best := -1
+	for i := range r.Scenarios {
+		if best < 0 || r.Scenarios[i].GainUs > r.Scenarios[best].GainUs {
+			best = i
+		}
+	}
+	if len(r.Scenarios) == 1 {
+		p := &r.Scenarios[0]
+		return report.Textf("A step would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
+	}
+	if best < 0 || r.Scenarios[best].GainUs <= 0 {
+		return report.Textf("What if: nothing of what was tried makes steps shorter")
+	}
+	p := &r.Scenarios[best]
+	return report.Textf("What if: %s would save %s of a step of %s", p.Change, report.Micros(p.GainUs), report.Micros(r.StepUs))
+}
+
+// table is the scenarios.
+func (r *Report) table(s *report.Section) {
+	t := s.Table("", report.Column{Title: "change", Kind: report.Names}, report.Column{Title: "step", Kind: report.Duration},
+		report.Column{Title: "gain", Kind: report.Duration}, report.Column{Title: "gain/step", Kind: report.Ratio},
+		report.Column{Title: "95 % interval of the gain", Kind: report.Duration, Minor: 1}, report.Column{Title: "waits kept", Kind: report.Duration, Minor: 2},
+		report.Column{Title: "tokens/s per rank", Kind: report.Figure, Minor: 3})
+	t.OneUnit = true
+	for i := range r.Scenarios {
+		p := &r.Scenarios[i]
+		ci := report.Cell{}
+		if p.CIUs != nil {
+			ci = report.Range(p.CIUs[0], p.CIUs[1])
+		}
+		t.Row(report.Str(p.Change), report.Num(p.StepUs), report.Num(p.GainUs), report.Num(p.GainShare), ci, report.Opt(p.KeepUs), report.Opt(p.TokensPerS))
+	}
+}
+
+// phases is a table of the scenarios by phase, where there are several.
+func (r *Report) phases(d *report.Document) {
+	names := []string{"context", "generation", "unknown"}
+	have := map[string]bool{}
+	for _, p := range r.Scenarios {
+		for name := range p.Phases {
+			have[name] = true
+		}
+	}
+	if len(have) < 2 {
+		return
+	}
+	columns := []report.Column{{Title: "change", Kind: report.Names}}
+	for _, name := range names {
+		if have[name] {
+			columns = append(columns, report.Column{Title: name + " step", Kind: report.Duration}, report.Column{Title: name + " gain", Kind: report.Ratio})
+		}
+	}
+	t := d.Section("By phase, all steps of the benchmark segment").Table("", columns...)
+	for _, p := range r.Scenarios {
+		cells := []report.Cell{report.Str(p.Change)}
+		for _, name := range names {
+			if f, ok := p.Phases[name]; ok {
+				cells = append(cells, report.Num(f.StepUs), report.Num(f.GainShare))
+			} else if have[name] {
+				cells = append(cells, report.Cell{}, report.Cell{})
+			}
+		}
+		t.Row(cells...)
+	}
+}
