@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // altered returns a copy of an export after some statements.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/metric"
-	"github.com/hostbound/hostbound/pkg/testrun"
-	"github.com/hostbound/hostbound/pkg/wire"
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/format/arrow"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // expected is what a file TRACE.METHOD.expected.json says of a trace. Its keys
@@ -248,7 +248,7 @@ func checkScope(t *testing.T, what string, got, want expectedScope) {
 
 // checkMetrics checks the rows of metrics, which has those without a vote, too.
 func checkMetrics(t *testing.T, args []string, want *expected) {
-	_, table, err := wire.Open(bytes.NewReader(must(t, nil, "metrics", append(args, "--format", "arrow")...)))
+	_, table, err := arrow.Open(bytes.NewReader(must(t, nil, "metrics", append(args, "--format", "arrow")...)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -356,9 +356,9 @@ func TestHotspotsHostile(t *testing.T) {
 		case 1:
 			data, args = evidence, []string{good, "--evidence", path}
 		case 2:
-			data, args = read("pkg/round/testdata/bench/vllm.json"), []string{"round0_a=" + good, "round1_b=" + good, "--bench", "round0=" + path, "--bench", "round1=" + path}
+			data, args = read("pkg/hotspot/round/testdata/bench/vllm.json"), []string{"round0_a=" + good, "round1_b=" + good, "--bench", "round0=" + path, "--bench", "round1=" + path}
 		case 3:
-			data, args = read("pkg/round/testdata/llama/notes.toml"), []string{"round0_a=" + good, "round1_single_loop=" + good, "--notes", path}
+			data, args = read("pkg/hotspot/round/testdata/llama/notes.toml"), []string{"round0_a=" + good, "round1_single_loop=" + good, "--notes", path}
 		}
 		if err := os.WriteFile(path, mutate(rng, data), 0o644); err != nil {
 			t.Fatal(err)

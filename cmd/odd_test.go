@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/command"
+	"github.com/hostbound/hostbound/pkg/cli/command"
 )
 
 // stumbled are words that readers stopped at, or took for something else: per step is

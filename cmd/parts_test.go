@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/sim"
-	"github.com/hostbound/hostbound/pkg/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // TestSideBySide wants ranks that are read side by side to give the answer of ranks that

@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/command"
+	"github.com/hostbound/hostbound/pkg/cli/command"
 )
 
 // TestRelease looks into what scripts/release.sh made in the folder HOSTBOUND_RELEASE:

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/sim"
-	"github.com/hostbound/hostbound/pkg/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 const ms = int64(1_000_000)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/wire"
+	"github.com/hostbound/hostbound/pkg/format/arrow"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // writeUnknown copies a stream with rows of a kind and classes that nobody here
@@ -19,7 +19,7 @@ func writeUnknown(t *testing.T, from, to string) (added int) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	src, _, err := wire.Open(in)
+	src, _, err := arrow.Open(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func writeUnknown(t *testing.T, from, to string) (added int) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	out := wire.NewWriter(file, h)
+	out := arrow.NewWriter(file, h)
 	err = event.Each(src, func(b *event.Batch) error {
 		next := new(event.Batch)
 		next.Reset(b.Columns)

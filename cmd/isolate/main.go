@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/command"
+	"github.com/hostbound/hostbound/pkg/cli/command"
 )
 
 func main() { os.Exit(cli.Main(&command.Isolate)) }

@@ -38,8 +38,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/hostbound/hostbound/pkg/markup"
-	"github.com/hostbound/hostbound/pkg/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/trace/outfile"
 )
 
 // Command is a command: its manual and its body.

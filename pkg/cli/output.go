@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/hostbound/hostbound/pkg/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/outfile"
 )
 
 // IsTerminal tells whether a stream is a terminal.

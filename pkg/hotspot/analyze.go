@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
-	"github.com/hostbound/hostbound/pkg/pylex"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -306,7 +305,7 @@ func (r *Report) addWhole(f *function, st *steps, least float64) {
 func byName(f *function) []finding {
 	module := strings.TrimSuffix(strings.TrimSuffix(f.File, ".py"), "/__init__")
 	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name
-	b := &body{fn: f.Function, stmts: []stmt{{Statement: pylex.Statement{Calls: []pylex.Call{{Path: strings.Trim(path, ".")}}}}}}
+	b := &body{fn: f.Function, stmts: []stmt{{Statement: Statement{Calls: []Call{{Path: strings.Trim(path, ".")}}}}}}
 	found, _, _ := b.calls(0)
 	var kept []finding
 	for _, x := range found {

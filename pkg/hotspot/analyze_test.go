@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 

@@ -3,8 +3,6 @@ package hotspot
 import (
 	"math"
 	"slices"
-
-	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // site is a statement that calls a profiled function.
@@ -143,7 +141,7 @@ func (s site) room() float64 { return max(0, float64(s.stmt().ns)-s.f.given[s.i]
 
 // many is whether one hit of a statement may call the same function many times.
 func (s *stmt) many() bool {
-	return s.Comprehension || slices.ContainsFunc(s.Tokens, func(t pylex.Token) bool { return t.Kind == pylex.Keyword && t.Text == "lambda" })
+	return s.Comprehension || slices.ContainsFunc(s.Tokens, func(t Token) bool { return t.Kind == Keyword && t.Text == "lambda" })
 }
 
 // own is the time of statement i without that of profiled functions that it calls; inner is

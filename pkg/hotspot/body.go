@@ -3,8 +3,7 @@ package hotspot
 import (
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
-	"github.com/hostbound/hostbound/pkg/pylex"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
 // body is a profiled function as statements with their times.
@@ -26,7 +25,7 @@ type body struct {
 
 // stmt is a statement with what was recorded on its lines.
 type stmt struct {
-	pylex.Statement
+	Statement
 	ns     int64
 	timed  bool     // some line of it has a time
 	hits   int64    // executions: doubled hits of with and of several lines taken off
@@ -57,7 +56,7 @@ func newBody(fn *lineprof.Function) *body {
 	for i, l := range fn.Lines {
 		lines[i], b.at[i] = l.Source, -1
 	}
-	for _, s := range pylex.Statements(lines) {
+	for _, s := range Statements(lines) {
 		b.stmts = append(b.stmts, stmt{Statement: s})
 		for i := s.First; i <= s.Last; i++ {
 			b.at[i] = len(b.stmts) - 1
@@ -66,7 +65,7 @@ func newBody(fn *lineprof.Function) *body {
 	for i, l := range fn.Lines {
 		if b.at[i] < 0 && l.Hits > 0 {
 			b.at[i] = len(b.stmts)
-			b.stmts = append(b.stmts, stmt{Statement: pylex.Statement{First: i, Last: i, Indent: -1}})
+			b.stmts = append(b.stmts, stmt{Statement: Statement{First: i, Last: i, Indent: -1}})
 		}
 	}
 	b.index()

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // strongOps are tensor operations that move or view; weakOps compute elementwise.
@@ -93,9 +91,9 @@ func (b *body) computes(s *stmt, i, depth int) bool {
 var described = set("shape size dim ndim numel nelement element_size stride storage_offset device dtype itemsize nbytes get_device data_ptr finfo iinfo pi inf nan")
 
 // describes is whether a statement reads what describes a tensor: its shape, its type, its place.
-func describes(tokens []pylex.Token) bool {
+func describes(tokens []Token) bool {
 	for k, t := range tokens {
-		if t.Kind == pylex.Name && (described[t.Text] && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
+		if t.Kind == Name && (described[t.Text] && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
 			return true
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/pylex"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -99,7 +98,7 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 // line that calls something unknown for milliseconds.
 // The limits, in us per hit, are far above what a look-up or a call costs in CPython.
 // other are the calls of which nothing is known, often is what repeated says.
-func (b *body) weigh(i int, found []finding, other []pylex.Call, often bool) []finding {
+func (b *body) weigh(i int, found []finding, other []Call, often bool) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()
 	var kept []finding
@@ -162,7 +161,7 @@ func (b *body) repeated(i int, st *steps) bool {
 // compute is the finding where nothing else holds.
 // refused is why a finding that a name suggested was dropped: it is evidence that the line
 // does what it seems to, which is worth more than no evidence.
-func (b *body) compute(i int, refused []string, other []pylex.Call) finding {
+func (b *body) compute(i int, refused []string, other []Call) finding {
 	s := &b.stmts[i]
 	f := finding{kind: Compute, confidence: "low"}
 	switch {
@@ -241,7 +240,7 @@ var lockWords = set("lock rlock mutex cond condition cv semaphore sem")
 // tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
 // A size or an item of a tensor is on the host already.
 func (b *body) tensorText(text string, i int) bool {
-	inner := pylex.Statements([]string{text})
+	inner := Statements([]string{text})
 	if len(inner) != 1 {
 		return false
 	}
@@ -286,7 +285,7 @@ func (b *body) allocates(i int) []finding {
 	}
 	depth := 0
 	for at, t := range s.Tokens {
-		if t.Kind != pylex.Op {
+		if t.Kind != Op {
 			continue
 		}
 		switch t.Text {
@@ -295,8 +294,8 @@ func (b *body) allocates(i int) []finding {
 		case "]":
 			depth--
 		case "*":
-			next := at+1 < len(s.Tokens) && s.Tokens[at+1].Kind == pylex.Op && s.Tokens[at+1].Text == "["
-			if at > 0 && s.Tokens[at-1].Kind == pylex.Op && s.Tokens[at-1].Text == "]" && b.displayEnds(i, at-1) || next && at > 0 && wordy(s.Tokens[at-1]) {
+			next := at+1 < len(s.Tokens) && s.Tokens[at+1].Kind == Op && s.Tokens[at+1].Text == "["
+			if at > 0 && s.Tokens[at-1].Kind == Op && s.Tokens[at-1].Text == "]" && b.displayEnds(i, at-1) || next && at > 0 && wordy(s.Tokens[at-1]) {
 				return []finding{{kind: Alloc, confidence: "high", evidence: "makes a list of that length each time"}}
 			}
 		}
@@ -305,7 +304,7 @@ func (b *body) allocates(i int) []finding {
 }
 
 // wordy is whether a token is a value by itself.
-func wordy(t pylex.Token) bool { return t.Kind == pylex.Name || t.Kind == pylex.Number }
+func wordy(t Token) bool { return t.Kind == Name || t.Kind == Number }
 
 // displayEnds is whether the bracket that closes at token at is a list and no subscript.
 func (b *body) displayEnds(i, at int) bool {
@@ -313,7 +312,7 @@ func (b *body) displayEnds(i, at int) bool {
 	depth := 0
 	for ; at >= 0; at-- {
 		t := tokens[at]
-		if t.Kind != pylex.Op {
+		if t.Kind != Op {
 			continue
 		}
 		switch t.Text {
@@ -321,7 +320,7 @@ func (b *body) displayEnds(i, at int) bool {
 			depth++
 		case "[":
 			if depth--; depth == 0 {
-				return at == 0 || tokens[at-1].Kind == pylex.Op && tokens[at-1].Text != ")" && tokens[at-1].Text != "]" || tokens[at-1].Kind == pylex.Keyword
+				return at == 0 || tokens[at-1].Kind == Op && tokens[at-1].Text != ")" && tokens[at-1].Text != "]" || tokens[at-1].Kind == Keyword
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
 // sample is a profile with most of what the analysis looks at.

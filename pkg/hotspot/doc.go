@@ -14,7 +14,7 @@
 //
 // # Types
 //
-// A statement is read with package pylex, its calls are matched with the indicators of
+// A statement is read by the lexer (pylex.go), its calls are matched with the indicators of
 // the catalogue, and its surroundings are looked at:
 //
 //	kinds      what a name holds, from its assignment in the function: .cpu() of a NumPy

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // hidden is the share of its function's time above which a line hides where it goes.
@@ -90,7 +88,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 func (f *function) fnLine(at int) int { return f.Lines[at].Number }
 
 // hiding is the last call of a statement that goes into Python code, nil without one.
-func hiding(b *body, i int) *pylex.Call {
+func hiding(b *body, i int) *Call {
 	found, _, other := b.calls(i)
 	for _, f := range found { // a wait, a tensor operation: nothing in it to profile
 		if f.kind == Sync || f.kind == Comm || f.kind == GIL {
@@ -120,7 +118,7 @@ func ownerOf(f *function) *Class {
 }
 
 // resolve returns the full name of what a call calls, "" where it cannot be told.
-func (t *Targets) resolve(owner *Class, f *function, c *pylex.Call) string {
+func (t *Targets) resolve(owner *Class, f *function, c *Call) string {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	switch {
 	case receiver == "self":

@@ -3,8 +3,6 @@ package hotspot
 import (
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // graph says which profiled function each statement calls. An edge is made where it is
@@ -82,7 +80,7 @@ func (g *graph) stacks() {
 // Names are compared, then times, then receivers; of several that fit those of the same
 // file go first, and then the one whose hits and time are the line's. nil is the safe
 // answer: the callee is a hotspot beside the line then, and the time counts twice.
-func (g *graph) resolve(f *function, i int, c *pylex.Call) *function {
+func (g *graph) resolve(f *function, i int, c *Call) *function {
 	var fit, common []*function
 	for _, callee := range g.byName[c.Name()] {
 		if callee == f || callee.Ns == 0 || f.body.stmts[i].hits == 0 || callee.ofStacks() {
@@ -195,7 +193,7 @@ func perEntry(f *function) float64 {
 // base, which is told apart only where both classes are known engines'. A receiver of a
 // known name has a known class; any other has to share a word with the callee's class, or
 // the method to have a name that few classes have (else see commonCall).
-func agrees(f, callee *function, c *pylex.Call) bool {
+func agrees(f, callee *function, c *Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	class := callee.class()
 	t := engines()
@@ -228,7 +226,7 @@ func agrees(f, callee *function, c *pylex.Call) bool {
 
 // commonCall is whether a call is of a method that many classes have, by a receiver whose
 // class is not known.
-func commonCall(c *pylex.Call) bool {
+func commonCall(c *Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	switch receiver {
 	case "", "self", "cls", "super", "torch", "np", "F", "math":
@@ -328,7 +326,7 @@ func (g *graph) modules(f *function) {
 // enough: entries have to be the line's hits, and the time to fit into the line's. A class
 // named like the attribute needs no more; a forward without a name has to explain half of
 // the time.
-func (g *graph) module(f *function, i int, c *pylex.Call) *function {
+func (g *graph) module(f *function, i int, c *Call) *function {
 	s := &f.body.stmts[i]
 	var best *function
 	for _, callee := range g.byName["forward"] {

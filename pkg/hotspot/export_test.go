@@ -1,6 +1,6 @@
 package hotspot
 
-import "github.com/hostbound/hostbound/pkg/lineprof"
+import "github.com/hostbound/hostbound/pkg/format/lineprof"
 
 // Classify says what one line of a function is; line is an index of f.Lines. It is
 // what Analyze does with every hot line, but that it knows of no other functions:

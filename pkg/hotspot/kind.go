@@ -3,8 +3,6 @@ package hotspot
 import (
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // kind is what an expression is known or named to be. A line does not say types; its
@@ -188,16 +186,16 @@ func (b *body) valueKind(s *stmt, i, depth int) kind {
 		return b.kindFrom(c.Path+"()", i, depth)
 	}
 	switch t := value[0]; {
-	case t.Kind == pylex.String && len(value) == 1:
+	case t.Kind == String && len(value) == 1:
 		return strKind
-	case t.Kind == pylex.Number && len(value) == 1:
+	case t.Kind == Number && len(value) == 1:
 		return numberKind
 	case t.Text == "[" && value[len(value)-1].Text == "]":
 		return listKind
 	case t.Text == "{" && value[len(value)-1].Text == "}":
 		return dictKind
-	case t.Kind == pylex.Name && len(value) <= 5 && !slices.ContainsFunc(value, func(t pylex.Token) bool { return t.Kind == pylex.Op && t.Text != "." }):
-		return b.kindFrom(pylex.Text(value), i, depth)
+	case t.Kind == Name && len(value) <= 5 && !slices.ContainsFunc(value, func(t Token) bool { return t.Kind == Op && t.Text != "." }):
+		return b.kindFrom(Text(value), i, depth)
 	case b.computes(s, i, depth):
 		return tensorKind
 	}
@@ -212,9 +210,9 @@ var made = map[string]kind{
 }
 
 // rightSide are the tokens after the last "=" outside brackets.
-func rightSide(tokens []pylex.Token) []pylex.Token {
+func rightSide(tokens []Token) []Token {
 	at := -1
-	for i, op := range pylex.Outside(tokens) {
+	for i, op := range Outside(tokens) {
 		if op == "=" {
 			at = i
 		}

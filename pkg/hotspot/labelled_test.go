@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 	"github.com/hostbound/hostbound/pkg/hotspot"
-	"github.com/hostbound/hostbound/pkg/lineprof"
 )
 
 // labelled is one line of testdata/lines-*.txt that has a label.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 

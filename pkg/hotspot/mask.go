@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/pylex"
 )
 
 // masked finds masks as indices, whose result has as many items as the mask says.
@@ -35,7 +33,7 @@ func comparison(text string) bool {
 // numbers is whether all that the text of an index names is known to be no tensor's data: a
 // comparison of it is one plain truth value.
 func (b *body) numbers(text string, i int) bool {
-	inner := pylex.Statements([]string{text})
+	inner := Statements([]string{text})
 	if len(inner) != 1 {
 		return false
 	}
@@ -51,7 +49,7 @@ func (b *body) numbers(text string, i int) bool {
 		}
 		root, _ := splitRoot(c.Path)
 		drop(root)
-		for _, s := range pylex.Statements([]string{c.Text}) {
+		for _, s := range Statements([]string{c.Text}) {
 			for _, name := range s.Names {
 				drop(name)
 			}

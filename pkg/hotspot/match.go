@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/pylex"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -31,7 +30,7 @@ func (c Confidence) lower() Confidence {
 // calls matches the calls of statement i with the indicators. Of each call the first
 // indicator that holds counts. Refused says which would hold but for the time, and
 // other are the calls that nothing is known of.
-func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Call) {
+func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 	s := &b.stmts[i]
 	for _, c := range s.Calls {
 		known := false
@@ -64,7 +63,7 @@ func (b *body) calls(i int) (found []finding, refused []string, other []pylex.Ca
 }
 
 // refusal says why a call is not what it looks like.
-func (ind *Indicator) refusal(c *pylex.Call, us float64) string {
+func (ind *Indicator) refusal(c *Call, us float64) string {
 	if ind.Type == Sync {
 		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), report.Micros(us))
 	}
@@ -78,7 +77,7 @@ var bare = strings.NewReplacer("()", "", "[]", "")
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // matches is whether a call has one of the names; path is its bare path.
-func (ind *Indicator) matches(c *pylex.Call, path string) bool {
+func (ind *Indicator) matches(c *Call, path string) bool {
 	for _, name := range ind.Calls {
 		if path == name || !builtins[name] && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
 			return true
@@ -91,7 +90,7 @@ func (ind *Indicator) matches(c *pylex.Call, path string) bool {
 var builtins = set("isinstance issubclass hasattr getattr setattr callable len type id super sorted dict list set tuple frozenset zip reversed enumerate bytearray")
 
 // fits is whether a call's receiver and arguments are those of the indicator.
-func (ind *Indicator) fits(b *body, c *pylex.Call, i int) bool {
+func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 	receiver := c.Receiver()
 	if ind.Args != nil && c.Args > *ind.Args {
 		return false

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/lineprof"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
 // function is one profiled function over all profiles.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/pylex"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -22,7 +21,7 @@ const (
 )
 
 // plain classifies by what is left: containers, helpers, arithmetic.
-func (b *body) plain(i int, other []pylex.Call, often bool) []finding {
+func (b *body) plain(i int, other []Call, often bool) []finding {
 	s := &b.stmts[i]
 	if s.isLoop() {
 		return nil // what they cost, loops says
@@ -74,7 +73,7 @@ var enumWords = set("state status type mode reason kind phase stage enum flag po
 var torchModules = set("torch F functional nn ops triton flashinfer")
 
 // helper is the finding for a call that no indicator knows.
-func (b *body) helper(i int, c *pylex.Call) finding {
+func (b *body) helper(i int, c *Call) finding {
 	us := b.stmts[i].usPerHit()
 	parts := lastWords(c.Path)
 	name := c.Name()
@@ -114,11 +113,11 @@ func (b *body) container(i int, us float64, calls bool) finding {
 	switch {
 	case us > 8:
 		return finding{}
-	case slices.ContainsFunc(s.Indexes, madeKey), s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c pylex.Call) bool { return c.Name() == "get" })):
+	case slices.ContainsFunc(s.Indexes, madeKey), s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Name() == "get" })):
 		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster", anyway: true}
 	case slices.Contains(s.Operators, "in"):
 		return finding{kind: Container, confidence: conf, evidence: "looks for a member", anyway: us > 1}
-	case len(s.Indexes) > 0 && slices.ContainsFunc(s.Indexes, func(x pylex.Index) bool { return b.lookup(x, i) }):
+	case len(s.Indexes) > 0 && slices.ContainsFunc(s.Indexes, func(x Index) bool { return b.lookup(x, i) }):
 		return finding{kind: Container, confidence: conf, evidence: "looks up an item"}
 	case longChain(s):
 		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes", anyway: us > 1 || slices.ContainsFunc(s.Attributes, func(p string) bool { return strings.Count(p, ".") >= 4 })}
@@ -131,12 +130,12 @@ func (b *body) container(i int, us float64, calls bool) finding {
 }
 
 // madeKey is whether an index is a string that is put together: "a" + b, "%s" % b.
-func madeKey(x pylex.Index) bool {
+func madeKey(x Index) bool {
 	return strings.ContainsAny(x.Text, `'"`) && (strings.ContainsAny(x.Text, "+%") || strings.Contains(x.Text, ".format(") || strings.Contains(x.Text, ".join("))
 }
 
 // lookup is whether an index is one of a dict or a list.
-func (b *body) lookup(x pylex.Index, i int) bool {
+func (b *body) lookup(x Index, i int) bool {
 	if strings.ContainsAny(x.Text, ":,<>&~") {
 		return false
 	}

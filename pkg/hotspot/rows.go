@@ -3,7 +3,7 @@ package hotspot
 import (
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/table"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // HotspotRows are the hotspots as rows, a line each. Source text is in them only where

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/hostbound/hostbound/pkg/figure"
+import "github.com/hostbound/hostbound/pkg/report/figure"
 
 // Drawing is a figure with the table of what it shows. Renderers of text have the table
 // in its place, or nothing.

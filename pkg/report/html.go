@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 
-	"github.com/hostbound/hostbound/pkg/markup"
+	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // The style and the script of a page. The script only adds to what is there: a page

@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/figure"
-	"github.com/hostbound/hostbound/pkg/markup"
+	"github.com/hostbound/hostbound/pkg/report/figure"
+	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // toneClass are the classes of the tones.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/markup"
+	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Tone is what a reader should feel about a statement. Renderers that have colours

@@ -4,8 +4,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 func BenchmarkIsolate(b *testing.B) {

@@ -3,7 +3,7 @@ package step
 import (
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // between counts, in a rank whose steps structure tells, the kernels of the GPU from the

@@ -3,7 +3,7 @@ package step
 import (
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // eager tells by graph whether the period of a step holds a whole forward pass

@@ -1,6 +1,6 @@
 package step
 
-import "github.com/hostbound/hostbound/pkg/event"
+import "github.com/hostbound/hostbound/pkg/trace/event"
 
 const (
 	// Rows that are held back to learn from, before the first try and at most.

@@ -1,6 +1,6 @@
 package step
 
-import "github.com/hostbound/hostbound/pkg/event"
+import "github.com/hostbound/hostbound/pkg/trace/event"
 
 // observe uses row k, at which scan stopped; the rows from from to k are not in
 // the output yet. It returns the first row that still is not.

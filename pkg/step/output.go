@@ -3,7 +3,7 @@ package step
 import (
 	"sort"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // pool keeps batches for use again.

@@ -3,7 +3,7 @@ package step
 import (
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // outside counts by nvtx what a rank launches during its markers and between them.

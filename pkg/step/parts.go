@@ -1,6 +1,6 @@
 package step
 
-import "github.com/hostbound/hostbound/pkg/event"
+import "github.com/hostbound/hostbound/pkg/trace/event"
 
 // Parts returns the rows with steps of each part of the source. It is event.Parted's: a
 // rank's steps depend on nothing else, and what is said of several comes with the window

@@ -3,8 +3,8 @@ package step
 import (
 	"fmt"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Columns returns the columns of a stream that finding its steps takes.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // noRank is the number given to the rows of no rank, which pass unchanged.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // marked returns the rows of steps with a marker each, of the given rank, that start

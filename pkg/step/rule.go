@@ -3,7 +3,7 @@ package step
 import (
 	"fmt"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Tokens that are no kernel names. Those before tokenReplay are of the host and

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // run is the sequence of a device's collectives in a stretch without markers:

@@ -3,10 +3,10 @@ package step
 import (
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/cudaname"
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/interval"
-	"github.com/hostbound/hostbound/pkg/marker"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // pause is a stretch of more than SegmentGap in which no GPU of the rank is busy, while it
@@ -19,14 +19,14 @@ type pause struct {
 // doubt is a pause that is a stall only if ranges that were open at its end belong to the
 // step after it.
 type doubt struct {
-	pause interval.Span
-	work  []interval.Span // what counts in any case
+	pause stat.Span
+	work  []stat.Span // what counts in any case
 	open  []openRange
 }
 
 // openRange is the part of a range that lies in a pause, and when the range ends.
 type openRange struct {
-	in  interval.Span
+	in  stat.Span
 	end int64
 }
 
@@ -177,13 +177,13 @@ func (d doubt) worked(by int64) bool {
 			work = append(work, o.in)
 		}
 	}
-	return 2*interval.Length(interval.Union(work)) >= d.pause.Len()
+	return 2*stat.Length(stat.Union(work)) >= d.pause.Len()
 }
 
 // hostWork returns what the threads that launch do in the pause, which ends at t. Ranges
 // that began before the step before it say nothing of it.
 func (r *rank) hostWork(t int64) doubt {
-	d := doubt{pause: interval.Span{From: r.pause.from, To: t}}
+	d := doubt{pause: stat.Span{From: r.pause.from, To: t}}
 	all := slices.DeleteFunc(slices.Clone(r.host.long), func(h hostRow) bool { return !r.inPause(&h, t) })
 	r.out.each(r.step.at, func(b *event.Batch, i int) {
 		if b.End.Values[i] <= r.pause.from || b.Kind.Values[i].IsGPU() {
@@ -198,13 +198,13 @@ func (r *rank) hostWork(t int64) doubt {
 	})
 	waits := slices.ContainsFunc(all, func(h hostRow) bool { return h.what == waiting })
 	for _, thread := range r.host.launching {
-		var fetches []interval.Span
+		var fetches []stat.Span
 		for _, h := range all {
 			if h.thread == thread && h.what == fetching {
 				fetches = append(fetches, h.span())
 			}
 		}
-		fetches = interval.Union(fetches)
+		fetches = stat.Union(fetches)
 		for _, h := range all {
 			in := h.span().Clip(d.pause)
 			switch {
@@ -213,9 +213,9 @@ func (r *rank) hostWork(t int64) doubt {
 				d.work = append(d.work, in)
 			case h.what != inRange || h.start < r.step.since:
 			case h.end <= t:
-				d.work = append(d.work, interval.Difference([]interval.Span{in}, fetches)...)
+				d.work = append(d.work, stat.Subtract([]stat.Span{in}, fetches)...)
 			default:
-				for _, part := range interval.Difference([]interval.Span{in}, fetches) {
+				for _, part := range stat.Subtract([]stat.Span{in}, fetches) {
 					d.open = append(d.open, openRange{part, h.end})
 				}
 			}
@@ -231,7 +231,7 @@ func (r *rank) inPause(h *hostRow, t int64) bool {
 }
 
 // span is the time of the row.
-func (h *hostRow) span() interval.Span { return interval.Span{From: h.start, To: h.end} }
+func (h *hostRow) span() stat.Span { return stat.Span{From: h.start, To: h.end} }
 
 // doubted uses the end of the open step for what is in doubt: of the step before it remembers
 // what a split takes, and with the step after, which nothing of what is to be its work may

@@ -114,7 +114,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Methods of isolation.

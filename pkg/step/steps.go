@@ -3,16 +3,16 @@ package step
 import (
 	"iter"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/packed"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Steps are the steps of a rank, in order, which are kept to the end of the run: all but the
 // last ones are packed, to a third of their size. The zero Steps are none. One goroutine may
 // read them at a time.
 type Steps struct {
-	list   packed.List[packedStep, *packedStep]
-	reader packed.Reader[packedStep, *packedStep]
+	list   spill.Packed[packedStep, *packedStep]
+	reader spill.PackedReader[packedStep, *packedStep]
 }
 
 // StepsOf returns some steps.

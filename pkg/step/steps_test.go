@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/packed"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Steps are what was appended, packed or not, in whatever order they are asked for.
@@ -15,7 +15,7 @@ func TestStepsPacked(t *testing.T) {
 	var s Steps
 	var want []Step
 	at := int64(math.MinInt64)
-	for k := range 5*packed.BlockLen + 3 {
+	for k := range 5*spill.BlockLen + 3 {
 		one := Step{Start: at, Phase: event.Phase(rng.IntN(3)), Ctx: rng.Int64N(9) - 1, Gen: rng.Int64N(9) - 1, Segment: int32(k / 3000), Whole: rng.IntN(2) == 0}
 		at += rng.Int64N(1 << 40)
 		one.Until, one.End, one.Unrecorded = at, at+rng.Int64N(2001)-1000, rng.Int64N(3)*rng.Int64N(1<<50)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/event/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // engine makes traces without markers of a rank whose steps are known: eager

@@ -3,7 +3,7 @@ package step
 import (
 	"fmt"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Walker walks through the rows of one rank, in the order of the stream, and

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/event/eventtest"
 	"github.com/hostbound/hostbound/pkg/step"
-	"github.com/hostbound/hostbound/pkg/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // recorder is an accumulator that keeps the length of time and the rows of all

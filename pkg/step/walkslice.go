@@ -3,7 +3,7 @@ package step
 import (
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/event"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Accumulator measures a rank along a Walker, which calls it thus:

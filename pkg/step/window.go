@@ -6,8 +6,8 @@ import (
 	"sort"
 	"time"
 
-	"github.com/hostbound/hostbound/pkg/event"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // MinSteps is how many steps a benchmark segment has at least.

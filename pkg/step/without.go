@@ -1,6 +1,6 @@
 package step
 
-import "github.com/hostbound/hostbound/pkg/event"
+import "github.com/hostbound/hostbound/pkg/trace/event"
 
 // Without returns the rows of a stream whose steps cannot be found, as those of a stream
 // that has none: its header says None for the method.

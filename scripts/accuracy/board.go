@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
 // tally is what was counted over some pairs.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/command"
-	"github.com/hostbound/hostbound/pkg/compare"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // decodeCost is by how much a step of the target takes longer, us.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/command"
-	"github.com/hostbound/hostbound/pkg/compare"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // diffWhyRow is what was found where hosts lose more time in one way.

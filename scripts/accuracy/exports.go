@@ -5,11 +5,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hostbound/hostbound/pkg/compare"
-	"github.com/hostbound/hostbound/pkg/nsys"
-	"github.com/hostbound/hostbound/pkg/phase"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/format/nsys"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // movable are operations of the simulated engine of whose cost no other one
@@ -115,7 +114,7 @@ func profile(c sim.Config, path string) (*compare.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	phases, err := phase.New(steps, nil)
+	phases, err := step.NewTagger(steps, nil)
 	if err != nil {
 		return nil, err
 	}

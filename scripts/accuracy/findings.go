@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/gap"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // fault is a planted one that costs time, and what names it.

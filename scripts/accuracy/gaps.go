@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/command"
-	"github.com/hostbound/hostbound/pkg/gap"
-	"github.com/hostbound/hostbound/pkg/sim"
-	"github.com/hostbound/hostbound/pkg/source"
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // gapsOf simulates a run and reports on it as the command does.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // architecture is a kind of model.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/compare"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // planted is a regression of host work, with where its idle time lies.

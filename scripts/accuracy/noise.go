@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
 // slice is pairs of one kind.

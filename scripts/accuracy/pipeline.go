@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/command"
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/sim"
-	"github.com/hostbound/hostbound/pkg/source"
-	"github.com/hostbound/hostbound/pkg/verdict"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // export writes traces as files of one run into a folder of their own, which

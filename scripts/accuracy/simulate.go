@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/hostbound/hostbound/pkg/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
 // effects are the changes of an operation's cost that are to be found.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // outcome is what became of one run.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hostbound/hostbound/pkg/gap"
-	"github.com/hostbound/hostbound/pkg/sim"
-	"github.com/hostbound/hostbound/pkg/straggler"
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/analysis/straggler"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // race is a kind of run of several ranks, of which one may be late.

@@ -6,10 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/hostbound/hostbound/pkg/event"
-	"github.com/hostbound/hostbound/pkg/event/eventtest"
-	"github.com/hostbound/hostbound/pkg/metric"
-	"github.com/hostbound/hostbound/pkg/verdict"
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // hostRun is a run whose truth is known: in the long run the GPU idles the share

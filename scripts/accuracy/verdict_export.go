@@ -6,9 +6,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/hostbound/hostbound/pkg/command"
-	"github.com/hostbound/hostbound/pkg/metric"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // verdictExports are the kinds of exports, each 60 steps of two ranks.

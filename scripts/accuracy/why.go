@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/gap"
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // hostCause is a way to lose time on the host, and how it is to be named.

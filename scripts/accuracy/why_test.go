@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // Each way in which a host loses time is named first, with its time, and none is where the

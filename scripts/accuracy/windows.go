@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/hostbound/hostbound/pkg/sim"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // segmentGap is how long no GPU of a rank is busy between two segments, ns: the

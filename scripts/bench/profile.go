@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/command"
+	"github.com/hostbound/hostbound/pkg/cli/command"
 )
 
 // profileTime is how long each command is repeated for a profile: the profiler notes

@@ -26,7 +26,7 @@ import (
 	"os"
 
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/gentrace"
+	"github.com/hostbound/hostbound/pkg/testkit/gentrace"
 )
 
 func main() { os.Exit(cli.Run(&gentrace.Command, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/gentrace"
+	"github.com/hostbound/hostbound/pkg/testkit/gentrace"
 )
 
 // llamaFlags make testdata/llama_tp2.sqlite, but for the output.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/parquet"
+	"github.com/hostbound/hostbound/pkg/format/parquet"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }

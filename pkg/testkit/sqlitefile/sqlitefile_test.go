@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/sqlite"
+	"github.com/hostbound/hostbound/pkg/format/sqlite"
 	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 

@@ -1,0 +1,185 @@
+package compare_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+)
+
+// planted is a regression of one cause, and what must be said of it.
+type planted struct {
+	change     func(before, after *sim.Config)
+	conclusion string
+	cause      string // first of the causes; "": not asked
+	target     string // recommended_first_target; "": not asked
+	advice     string // in the first of the mitigations; "": not asked
+}
+
+// TestCauses plants one cause at a time, and finds it named; of the clean counterpart,
+// another run of what came before, nothing is said.
+func TestCauses(t *testing.T) {
+	for name, p := range map[string]planted{
+		"GIL": {
+			change:     func(a, b *sim.Config) { a.GIL, b.GIL = 20, 420 },
+			conclusion: compare.HostInterStep, cause: "gil", target: "waiting for the interpreter lock (GIL)", advice: "interpreter lock",
+		},
+		"GC": {
+			change:     func(a, b *sim.Config) { a.GCEvery, b.GCEvery, a.GC, b.GC = 1, 1, 100, 600 },
+			conclusion: compare.HostInterStep, cause: "gc", target: "garbage collection (GC)", advice: "gc.freeze",
+		},
+		"graphs lost": {
+			change: func(_, b *sim.Config) { b.Mode = sim.Eager },
+			advice: "CUDA graphs are lost: replayed kernels per step",
+		},
+		"a third without graph": {
+			change: func(a, b *sim.Config) { b.Engine.EagerShare = 0.33 },
+			advice: "run without the CUDA graph that the others replay",
+		},
+		"JIT": {
+			change: func(_, b *sim.Config) {
+				b.Faults = []sim.Fault{{Kind: sim.FaultJIT, Every: 40, US: 3000, Count: 2000, Rank: -1}}
+			},
+			advice: "(JIT)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, again := sim.Default(), sim.Default()
+			before.Seed, before.Steps, before.ContextEvery, before.Layers = 11, 120, 0, 4
+			again = before
+			again.Seed = 12
+			after := again
+			p.change(&before, &after)
+			again.GIL, again.GCEvery, again.GC = before.GIL, before.GCEvery, before.GC
+			check(t, p, difference(t, before, after))
+			if c := difference(t, before, again); c.Conclusion != compare.None || len(c.Mitigations) > 0 || len(c.Handoff.TopIdleCauses) > 0 {
+				t.Errorf("clean: %s; %q; %v", c.Conclusion, c.Mitigations, c.Handoff.TopIdleCauses)
+			}
+		})
+	}
+}
+
+// TestSlowGPU makes the kernels slower: the operation that waits for them takes longer, the
+// GPU works meanwhile, and there is nothing to do about the operation.
+func TestSlowGPU(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Steps, before.ContextEvery, before.Layers, before.KernelScale = 11, 120, 0, 8, 8
+	after := before
+	after.Seed, after.KernelScale = 12, 12
+	c := difference(t, before, after)
+	if h := c.Handoff; c.Conclusion != compare.GPU || h.FirstTarget != nil || len(h.TopRegressingOps) > 0 || strings.Contains(strings.Join(c.Mitigations, " "), "Bookkeeping") {
+		t.Errorf("%s: first target %s, operations %+v, advice %q", c.Conclusion, spelled(h.FirstTarget), h.TopRegressingOps, c.Mitigations)
+	}
+	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "does more work") }) {
+		t.Errorf("%q", c.Explanation)
+	}
+	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "but not by their own work") }) {
+		t.Errorf("%q", c.Explanation)
+	}
+}
+
+// TestSlowRank makes the host of one rank slower: what grows most is the time that collectives of
+// the others wait for it, which is no work of their GPUs.
+func TestSlowRank(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Ranks, before.Steps, before.ContextEvery, before.Layers = 11, 4, 120, 0, 8
+	after := before
+	after.Seed, after.SlowRank, after.Slow = 12, 1, 800
+	c := difference(t, before, after)
+	said := strings.Join(c.Explanation, " ")
+	if c.Conclusion != compare.GPU || !strings.Contains(said, "mostly in collectives (+") || strings.Contains(said, "does more work") {
+		t.Errorf("%s; %q", c.Conclusion, said)
+	}
+}
+
+// TestLikelyCause adds a collection to one step in four of a short run: the wall time is beyond
+// the noise, the causes of idle time one by one are not, and most of it is named all the same.
+func TestLikelyCause(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Steps, before.ContextEvery, before.Layers = 1, 56, 0, 4
+	after := before
+	after.Seed, after.GCEvery, after.GC = 2, 4, 3000
+	c := difference(t, before, after)
+	said := strings.Join(c.Explanation, " ")
+	if len(c.Handoff.TopIdleCauses) > 0 || !strings.Contains(said, "Most of the growth is garbage collection (GC) +") {
+		t.Errorf("%q", said)
+	}
+}
+
+func difference(t *testing.T, before, after sim.Config) *compare.Comparison {
+	t.Helper()
+	return differenceBy(t, "allreduce", before, after)
+}
+
+func differenceBy(t *testing.T, by string, before, after sim.Config) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Compare(simulatedBy(t, by, before), simulatedBy(t, by, after), compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func check(t *testing.T, p planted, c *compare.Comparison) {
+	t.Helper()
+	if p.conclusion != "" && c.Conclusion != p.conclusion {
+		t.Errorf("conclusion %s; %q", c.Conclusion, c.Explanation)
+	}
+	if h := c.Handoff; p.cause != "" && (len(h.TopIdleCauses) == 0 || h.TopIdleCauses[0].Cause != p.cause) {
+		t.Errorf("causes %+v; %q", h.TopIdleCauses, c.Explanation)
+	}
+	if h := c.Handoff; p.target != "" && (h.FirstTarget == nil || *h.FirstTarget != p.target) {
+		t.Errorf("first target %v", spelled(h.FirstTarget))
+	}
+	if p.advice != "" && (len(c.Mitigations) == 0 || !strings.Contains(c.Mitigations[0], p.advice)) {
+		t.Errorf("mitigations %q", c.Mitigations)
+	}
+	for _, m := range c.Mitigations {
+		if strings.Contains(m, "outside the CUDA graph") && *c.Steady.Target.Graph+*c.Steady.Target.Replays == 0 {
+			t.Errorf("there is no graph: %s", m)
+		}
+	}
+}
+
+func spelled(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
+
+// What happens in few steps is in the first line, proven or not, and not where
+// nothing happened.
+func TestFewSteps(t *testing.T) {
+	headline := func(c *compare.Comparison) string {
+		var b strings.Builder
+		if err := report.Markdown(&b, c.Document(), report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(b.String(), "\n")
+		return first
+	}
+	clean := sim.Default()
+	clean.Seed, clean.Steps, clean.ContextEvery, clean.Layers = 21, 200, 0, 3
+	pauses, often, again := clean, clean, clean
+	pauses.Seed, pauses.GCEvery, pauses.GC = 22, 50, 30_000
+	often.Seed, often.GCEvery, often.GC = 22, 11, 20_000
+	again.Seed = 22
+	for name, c := range map[string]struct {
+		after sim.Config
+		want  string
+	}{
+		"four pauses": {pauses, "see Python GC in 4 of "},
+		"many pauses": {often, "Python GC in 18 of "},
+		"clean":       {again, "# Root cause: nothing beyond the noise"},
+	} {
+		got := difference(t, clean, c.after)
+		if h := headline(got); !strings.Contains(h, c.want) || name == "clean" && h != c.want {
+			t.Errorf("%s: %q; %s; %+v", name, h, got.Conclusion, got.Handoff.TopIdleCauses)
+		}
+	}
+}

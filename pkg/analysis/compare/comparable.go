@@ -1,0 +1,296 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// minSteps is how many steps of a rank a comparison needs.
+const minSteps = 5
+
+// mixDiffers is the share of steps that must have other numbers of requests than
+// on the other side for the workloads to be different ones.
+const mixDiffers = 0.1
+
+// tornShare is the share of steps of another size from which the isolation of a
+// run is torn: its steps are not what the engine did.
+const tornShare = 0.1
+
+// examine finds out whether the runs can be compared, before any row is.
+func (c *Comparison) examine() {
+	for _, s := range c.sides() {
+		for _, w := range s.run.Warnings {
+			c.warn("%s: %s", s.run.Name, w)
+		}
+		c.examineSide(s)
+	}
+	if c.target != nil {
+		c.examinePair()
+	}
+}
+
+// sides returns the baseline and, where there is one, the target.
+func (c *Comparison) sides() []*side {
+	if c.target == nil {
+		return []*side{c.base}
+	}
+	return []*side{c.base, c.target}
+}
+
+// latest returns the target, or where there is one run only that.
+func (c *Comparison) latest() *side { return cmp.Or(c.target, c.base) }
+
+// refuse says why the runs cannot be compared.
+func (c *Comparison) refuse(format string, args ...any) {
+	c.Comparable = false
+	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
+}
+
+// perRank is the largest number of chosen steps of a rank, of the run that has the
+// fewest.
+func (s *side) perRank() int {
+	n := make([]int, s.samples.runs)
+	for _, run := range s.samples.runOf {
+		n[run]++
+	}
+	return slices.Min(n)
+}
+
+// examineSide refuses a run that has nothing to compare, and warns of what it lacks.
+func (c *Comparison) examineSide(s *side) {
+	name := s.run.Name
+	switch n := s.perRank(); {
+	case len(s.run.ranks) == 0:
+		c.refuse("%s has no steps", name)
+	case n == 0 && c.opt.Match == MatchBatch:
+		c.refuse("%s has no steps with the numbers of requests that the other side has", name)
+	case n == 0:
+		c.refuse("%s has no %s", name, c.chosen())
+	case n < minSteps:
+		c.refuse("%s has %s per rank: a comparison needs at least %d, and 20 to see much", name, c.counted(n), minSteps)
+	}
+	c.examineSizes(s)
+	c.examineMarkers(s)
+	if gpus := c.gpus(s); gpus == 0 && len(s.run.ranks) > 0 {
+		c.refuse("%s has no GPU activity", name)
+	}
+	if !s.run.Ranges {
+		c.warn("%s has no NVTX ranges: profile with -t cuda,nvtx to see operations", name)
+	}
+	if replays := s.figures[graphLaunches].mean; replays > 0 {
+		c.warn("%s holds whole graph replays: the kernels in them are not in the figures of kernels", name)
+	}
+}
+
+// chosen names the chosen steps.
+func (c *Comparison) chosen() string {
+	if c.opt.Phase == All {
+		return "steps"
+	}
+	return c.opt.Phase + " steps"
+}
+
+// counted is a number of the chosen steps.
+func (c *Comparison) counted(n int) string {
+	return report.Counted(n, strings.TrimSuffix(c.chosen(), "s"))
+}
+
+// gpus is the number of GPUs of all ranks.
+func (c *Comparison) gpus(s *side) int {
+	n := 0
+	for _, p := range s.run.ranks {
+		n += p.gpus
+	}
+	return n
+}
+
+// examinePair compares what must be equal for a difference to mean something. What differs is
+// refused, that is, both sides are shown and no change is called one; where nothing is known
+// on either side there is a warning. Sides without steps are examined elsewhere.
+func (c *Comparison) examinePair() {
+	a, b := c.base, c.target
+	if a.samples.n == 0 || b.samples.n == 0 {
+		return
+	}
+	if x, y := len(a.run.ranks), len(b.run.ranks); x != y {
+		c.refuse("baseline and target have steps on %d and %d ranks: each step does a different share of the work", x, y)
+	}
+	if x, y := c.gpus(a), c.gpus(b); x != y && len(a.run.ranks) == len(b.run.ranks) {
+		c.refuse("the baseline runs on %d GPUs and the target on %d", x, y)
+	}
+	if a.run.workload != b.run.workload {
+		one := cmp.Or(event.WorkloadText(a.run.workload), event.WorkloadText(b.run.workload))
+		c.refuse("the two runs do other work: of one of them %s, of the other nothing says so", one)
+	}
+	switch x, y := a.run.hasCounts(), b.run.hasCounts(); {
+	case x != y:
+		without := a
+		if x {
+			without = b
+		}
+		c.refuse("%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.run.Name)
+	case !x && a.run.workload != "" && a.run.workload == b.run.workload: // which has no phases
+	case !x:
+		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever their phase")
+	default:
+		c.examineWorkload()
+	}
+	if x, y := a.run.Method, b.run.Method; x != y {
+		c.refuse("steps were isolated by %s in the baseline and by %s in the target: isolate both with the same --by", x, y)
+	}
+	if a.wholeGraphs() != b.wholeGraphs() && (a.nodes() || b.nodes()) {
+		c.refuse("one side was recorded with --cuda-graph-trace=node and the other with whole graphs: recording kernel by kernel slows replays down, so their times cannot be compared")
+	}
+	c.examineLengths()
+	c.examineSetup()
+	if a.run.Ranges != b.run.Ranges {
+		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
+	}
+	if a.run.calls != b.run.calls {
+		c.refuse("only one side has CUDA API calls: all idle time would have another cause")
+	}
+}
+
+// examineLengths says what too few steps, or unlike numbers of them, cannot tell.
+func (c *Comparison) examineLengths() {
+	a, b := c.base.samples, c.target.samples
+	if why := c.short(); why != "" {
+		c.warn("%s: only what is new, gone, or changed by more than +%d or %d %% has a status", why, regressionPercent, improvedPercent)
+	}
+	for _, s := range []*side{c.base, c.target} {
+		if n := s.perRank(); n < fewTails {
+			c.warn("%s has %s per rank: too few for P99, the maximum and what happens in one step of twenty", s.run.Name, c.counted(n))
+		}
+	}
+	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > unlikeSteps*min(n, m) {
+		c.warn("one side has over %d times as many steps as the other: what the shorter run has not seen is not in its noise", unlikeSteps)
+	}
+}
+
+// wholeGraphs and nodes tell whether graph replays were recorded as one row each, or
+// kernel by kernel.
+func (s *side) wholeGraphs() bool { return s.figures[graphLaunches].mean > 0 }
+func (s *side) nodes() bool       { return s.figures[graphKernels].mean > 0 }
+
+// examineWorkload refuses sides whose steps have other numbers of requests. With
+// matched batches they are equal already.
+func (c *Comparison) examineWorkload() {
+	if c.opt.Match == MatchBatch {
+		return
+	}
+	x, y := c.base.samples.c.batches(), c.target.samples.c.batches()
+	apart := 0.0
+	for b, n := range x {
+		apart += math.Abs(float64(n)/float64(c.base.samples.c.n) - float64(y[b])/float64(c.target.samples.c.n))
+	}
+	for b, m := range y {
+		if x[b] == 0 {
+			apart += float64(m) / float64(c.target.samples.c.n)
+		}
+	}
+	if apart /= 2; apart <= mixDiffers {
+		return
+	}
+	advice := "there are no steps in common: profile both with the same load"
+	all, others := c.base.run.phase(All), c.target.run.phase(All)
+	if common(all.batches(), others.batches()) {
+		advice = "--match batch compares the steps that have equal numbers"
+	}
+	if c.opt.Phase == Steady {
+		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target; %s", countsText(x), countsText(y), advice)
+		return
+	}
+	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side; %s", 100*apart, c.chosen(), advice)
+}
+
+// common tells whether there are batches with some steps on both sides.
+func common(x, y map[batch]int) bool {
+	for b, n := range x {
+		if n >= minSteps && y[b] >= minSteps {
+			return true
+		}
+	}
+	return false
+}
+
+// countsText says what numbers of requests there are.
+func countsText(of map[batch]int) string {
+	var gens []int32
+	for b := range of {
+		if !slices.Contains(gens, b.gen) {
+			gens = append(gens, b.gen)
+		}
+	}
+	slices.Sort(gens)
+	switch len(gens) {
+	case 0:
+		return "no generation requests"
+	case 1:
+		return fmt.Sprintf("%d generation requests", gens[0])
+	}
+	return fmt.Sprintf("%d to %d generation requests", gens[0], gens[len(gens)-1])
+}
+
+// setup is how a run was recorded and its steps were found.
+type setup struct {
+	marker   string          // the expression for markers, "" for the presets
+	captures map[string]bool // how CUDA graphs were recorded, as headers have it
+}
+
+// setupOf returns what a header says of how the run was recorded.
+func setupOf(h *event.Header) setup {
+	s := setup{marker: h.Isolation.Marker, captures: map[string]bool{}}
+	for i := range h.Reports {
+		if mode := h.Reports[i].Capture; mode != "" {
+			s.captures[mode] = true
+		}
+	}
+	return s
+}
+
+// examineSizes refuses a side in which many of the steps have another size than most.
+func (c *Comparison) examineSizes(s *side) {
+	size, torn := s.sizes()
+	if n := s.samples.n; size > 1 && torn > tornShare*float64(n) {
+		c.refuse("the isolation of %s is torn: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
+			s.run.Name, torn, c.counted(n), size)
+	}
+}
+
+// sizes returns the most frequent size of the run's steps, and how many of those
+// that were chosen have another one.
+func (s *side) sizes() (size int64, torn float64) {
+	for _, r := range s.samples.c.ranks {
+		size = max(size, r.rank.size)
+		steps := r.rank.steps.Reader()
+		for _, k := range r.steps {
+			if one := steps.At(int(k)).size; one != 0 && int64(one) != r.rank.size {
+				torn++
+			}
+		}
+	}
+	return size, torn
+}
+
+// examineSetup refuses sides whose steps were found in other ways, or are of other
+// sizes.
+func (c *Comparison) examineSetup() {
+	a, b := c.base, c.target
+	x, _ := a.sizes()
+	y, _ := b.sizes()
+	if x != y && x > 0 && y > 0 {
+		c.refuse("baseline and target have %d and %d all-reduce kernels per step: the model or its parallelism differs, or steps were found differently; --by nvtx finds them by markers", x, y)
+	}
+	if a.run.setup.marker != b.run.setup.marker {
+		c.refuse("steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", a.run.setup.marker, b.run.setup.marker)
+	}
+	if m, n := a.run.setup.captures, b.run.setup.captures; m["node"] != n["node"] && m["graph"] != n["graph"] && c.Comparable {
+		c.warn("only one side was recorded with --cuda-graph-trace=node, which slows graph replays down")
+	}
+}

@@ -1,0 +1,111 @@
+package compare_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// altered profiles a simulated run whose rows were changed once the steps were
+// found.
+func altered(t *testing.T, c sim.Config, change func(*event.Header, []eventtest.Row)) *compare.Run {
+	t.Helper()
+	phases := testrun.Open(t, step.Allreduce, testrun.Simulate(t, c, false)...)
+	rows, err := eventtest.Collect(phases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := *phases.Header()
+	isolation := *h.Isolation
+	h.Isolation = &isolation
+	change(&h, rows)
+	run, err := compare.Profile(eventtest.Source(&h, rows, 4096), compare.ProfileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// Steps of other sizes, torn ones, and those found by other markers are not
+// compared, and their clean counterparts are.
+func TestSetups(t *testing.T) {
+	small := sim.Default()
+	small.Layers, small.Steps, small.ContextEvery = 3, 40, 0
+	again, deeper := small, small
+	again.Seed, deeper.Layers = 2, 4
+	same := func(*event.Header, []eventtest.Row) {}
+	for name, c := range map[string]struct {
+		config sim.Config
+		change func(*event.Header, []eventtest.Row)
+		want   string // "": comparable
+	}{
+		"clean": {again, same, ""},
+		"sizes": {deeper, same, "baseline and target have 7 and 9 all-reduce kernels per step"},
+		"torn": {again, func(_ *event.Header, rows []eventtest.Row) {
+			n := 0
+			for i := range rows {
+				if rows[i].Kind == event.Step {
+					if n++; n%5 == 0 {
+						rows[i].Size = 3
+					}
+				}
+			}
+		}, "the isolation of "},
+		"no calls": {again, func(h *event.Header, _ []eventtest.Row) {
+			h.Reports = slices.Clone(h.Reports)
+			for i := range h.Reports {
+				h.Reports[i].Rows = map[string]int64{event.Kinds[event.Kernel]: 1, event.Kinds[event.NVTX]: 1}
+			}
+		}, "only one side has CUDA API calls"},
+		"few of another size": {again, func(_ *event.Header, rows []eventtest.Row) {
+			for i := range rows {
+				if rows[i].Kind == event.Step && rows[i].Step == 20 {
+					rows[i].Size = 3
+				}
+			}
+		}, ""},
+		"two iterations a step": {again, func(_ *event.Header, rows []eventtest.Row) {
+			last := int64(0)
+			for i := range rows {
+				r := &rows[i]
+				if late := r.Start-last > 2*step.MergeMarkers; r.Kind == event.NVTX && (late || r.Class == event.StepMarker) {
+					r.Class, r.Name, last = event.StepMarker, "_forward_step 1000: 0 ctx reqs, 8 gen reqs", r.Start
+				}
+			}
+		}, "forward-step markers; use --by nvtx"},
+		"several steps an iteration": {again, func(_ *event.Header, rows []eventtest.Row) {
+			n := 0
+			for i := range rows {
+				if rows[i].Class == event.StepMarker {
+					if n++; n%3 != 0 {
+						rows[i].Class, rows[i].Name = event.Range, "range"
+					}
+				}
+			}
+		}, "forward-step markers; use --by nvtx"},
+		"iterations without markers": {again, func(_ *event.Header, rows []eventtest.Row) {
+			for i := range rows {
+				if rows[i].Kind == event.Window {
+					rows[i].Class = event.StepMarker
+				}
+			}
+		}, "hold an iteration without a marker"},
+		"markers": {again, func(h *event.Header, _ []eventtest.Row) { h.Isolation.Marker = "x(?P<gen>\\d+)" }, "markers \"\" in the baseline"},
+	} {
+		c2, err := compare.Compare(altered(t, small, same), altered(t, c.config, c.change), compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons := strings.Join(c2.Reasons, "; ")
+		if c.want == "" && !c2.Comparable || c.want != "" && !strings.Contains(reasons, c.want) {
+			t.Errorf("%s: comparable %v, %q", name, c2.Comparable, reasons)
+		}
+	}
+}

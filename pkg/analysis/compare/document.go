@@ -1,0 +1,333 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// maxRows is how many rows of a section are shown where nobody asks for more.
+const maxRows = 20
+
+// Document returns the comparison for people.
+func (c *Comparison) Document() *report.Document {
+	d, first := report.New(c.title())
+	if c.target != nil {
+		first.Say("%s -> %s", report.Name(c.Labels[0]), report.Name(c.Labels[1]))
+	}
+	if text := event.WorkloadText(c.base.run.workload); text != "" && c.Comparable {
+		first.Say("%s%s; steps have no phases.", strings.ToUpper(text[:1]), text[1:])
+	}
+	first.Items(c.Explanation)
+	d.Section("Warnings").Items(c.Warnings)
+	d.Section("What to do").Items(c.Mitigations)
+	c.steps(d.Section(c.StepsSection()))
+	c.few(d.Section("In few steps"))
+	c.idleSection(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)))
+	c.whySection(d.Section(fmt.Sprintf("What launching threads did meanwhile (%s steps)", c.opt.Phase)))
+	c.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
+	c.rows(d.Details("GPU kernels by class"), c.Classes, false)
+	c.rows(d.Details("GPU kernels by name"), c.Kernels, false)
+	c.rows(d.Details("CUDA API calls"), c.API, false)
+	c.howToRead(d.Details("How to read this"))
+	return d
+}
+
+// StepsSection is the title of the section on what a step takes.
+func (c *Comparison) StepsSection() string {
+	return fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())
+}
+
+// title is the answer in a line.
+func (c *Comparison) title() report.Text {
+	switch {
+	case c.target == nil && c.base.samples.n == 0:
+		return report.Textf("No figures: %s", c.Reasons[0])
+	case c.target == nil:
+		return report.Textf("Where a step's time goes: %s", report.Name(c.Labels[0]))
+	case !c.Comparable:
+		return report.Textf("Not comparable: %s", c.Reasons[0])
+	}
+	return report.Textf("Root cause: %s", c.headline())
+}
+
+// headline is the conclusion as text, with the main cause of idle time.
+func (c *Comparison) headline() string {
+	if g := c.mainWhy(); g != nil {
+		return fmt.Sprintf("%s: %s (%s per step)%s", c.conclusionName(), g.title(), change(g.delta), c.butWall())
+	}
+	if g := c.mainCause(); g != nil {
+		return fmt.Sprintf("%s: %s (%s per step)%s", c.conclusionName(), g.title(), change(g.delta), c.butWall())
+	}
+	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 && len(c.inFewSteps(true)) == 0 {
+		return fmt.Sprintf("unknown: a step takes %s longer, but neither idle nor busy time alone grew beyond the noise", report.Micros(*w.Delta))
+	}
+	if c.Conclusion == None {
+		return c.fewHeadline()
+	}
+	return c.conclusionName() + c.butWall()
+}
+
+// butWall says where idle or busy time grew, and a step takes no longer or even less.
+func (c *Comparison) butWall() string {
+	switch w := c.summary(wall); {
+	case w.Significant && *w.Delta < 0:
+		return fmt.Sprintf(", but a step takes %s less", report.Micros(-*w.Delta))
+	case !w.Significant && w.Unknown == "" && w.CI != nil && w.CI[0] <= 0:
+		return ", but there is no evidence that a step takes longer"
+	case w.Unknown != "":
+		return ", but whether a step takes longer cannot be told"
+	}
+	return ""
+}
+
+// matched says whether batches were matched, after the name of the steps.
+func (c *Comparison) matched() string {
+	if c.opt.Match != "" {
+		return ", batches matched"
+	}
+	return ""
+}
+
+// change shows a change of a duration in a sentence.
+func change(us float64) string { return report.Signed(report.Micros(us)) }
+
+// micros shows a duration that may be missing in a sentence.
+func micros(us *float64) string {
+	if us == nil {
+		return "unknown"
+	}
+	return report.Micros(*us)
+}
+
+// summaryTitles are the names of the summary for people.
+var summaryTitles = map[string]string{
+	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
+	gap: "gap, mean", gapP50: "gap, P50", gapP90: "gap, P90", gpuTime: "GPU time",
+	wallP50: "wall, P50", wallP90: "wall, P90", wallP99: "wall, P99", wallMax: "wall, maximum",
+	eagerKernels: "eager kernels", graphKernels: "replayed kernels", graphLaunches: "whole-graph replays",
+}
+
+// steps adds the summary.
+func (c *Comparison) steps(s *report.Section) {
+	if t := c.Steady.Target; t != nil {
+		s.Say("%d rank-steps in the baseline (%s), %d in the target (%s).", c.Steady.Baseline.Steps, report.Name(c.Labels[0]), t.Steps, report.Name(c.Labels[1]))
+	} else {
+		s.Say("%d rank-steps.", c.Steady.Baseline.Steps)
+	}
+	c.figures(s)
+	t := c.table(s, "", "per step", report.Duration)
+	for i := range c.Summary {
+		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
+	}
+	if c.target != nil {
+		s.Say("Evidence: changed is beyond the noise, REGRESSION also above +50 %%, IMPROVED below -30 %%; ~ is none, ? cannot be told (--format json says why).")
+	}
+	if c.NoiseFloor != nil {
+		s.Say("Noise floor: halves of the same run differ by up to %s per step.", report.Micros(*c.NoiseFloor))
+	}
+	var counts *report.Table
+	for i := range c.Counts {
+		r := &c.Counts[i].Row
+		if r.Baseline != nil && *r.Baseline != 0 || r.Target != nil && *r.Target != 0 {
+			if counts == nil {
+				counts = c.table(s, "Kernels and replays", "per step", report.Figure)
+			}
+			counts.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
+		}
+	}
+}
+
+// table adds a table of rows, as columns.
+func (c *Comparison) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
+	t := c.columns(title, what, kind, more...)
+	s.Blocks = append(s.Blocks, t)
+	return t
+}
+
+// columns returns a table of rows, whose figures are of a kind. Further columns stand
+// before the last one.
+func (c *Comparison) columns(title, what string, kind report.Kind, more ...report.Column) *report.Table {
+	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
+	last := report.Column{Title: "95 % interval", Kind: kind, Minor: 1}
+	if c.target != nil {
+		columns = []report.Column{{Title: what, Kind: report.Names}, {Title: "baseline", Kind: kind}, {Title: "target", Kind: kind},
+			{Title: "delta", Kind: kind, Signed: true}, {Title: "change", Kind: report.Ratio, Signed: true, Minor: 3},
+			{Title: "95 % interval", Kind: kind, Signed: true, Minor: 1}}
+		last = report.Column{Title: "evidence"}
+	}
+	return &report.Table{Title: title, Columns: append(append(columns, more...), last), OneUnit: true, Top: maxRows, More: "--format json has all"}
+}
+
+// cells are the columns that all tables have, with further ones before the last.
+func (c *Comparison) cells(r *Row, title report.Cell, more ...report.Cell) []report.Cell {
+	ends := func(ci *Interval) report.Cell {
+		if ci == nil {
+			return report.Cell{}
+		}
+		return report.Range(ci[0], ci[1])
+	}
+	if c.target == nil {
+		return append(append([]report.Cell{title, report.Opt(r.Baseline)}, more...), ends(r.BaselineCI))
+	}
+	percent := report.Cell{}
+	if r.DeltaPercent != nil {
+		percent = report.Num(*r.DeltaPercent / 100)
+	}
+	cells := []report.Cell{title, report.Opt(r.Baseline), report.Opt(r.Target), report.Opt(r.Delta), percent, ends(r.CI)}
+	return append(append(cells, more...), evidenceCell(r.evidence()+r.renamed()))
+}
+
+// renamed says what a row is probably called in the other run.
+func (r *Row) renamed() string {
+	switch {
+	case r.Rename == "":
+		return ""
+	case r.Baseline == nil:
+		return " (was " + r.Rename + ")"
+	}
+	return " (now " + r.Rename + ")"
+}
+
+// evidenceCell colours what is known of a row.
+func evidenceCell(text string) report.Cell {
+	switch text {
+	case Regression:
+		return report.Str(text).With(report.Bad)
+	case Improved:
+		return report.Str(text).With(report.Good)
+	}
+	return report.Str(text)
+}
+
+// evidence says whether a change is real: its status, "changed" for one that is
+// neither a regression nor an improvement, "~" where there is no evidence.
+func (r *Row) evidence() string { return evidence(r.P, r.Unknown, r.Significant, r.Status) }
+
+func evidence(p *float64, unknown string, significant bool, status string) string {
+	switch {
+	case p == nil, unknown != "":
+		return "?"
+	case !significant:
+		return "~"
+	case status != "":
+		return status
+	}
+	return "changed"
+}
+
+// rows adds the rows of a section, the largest first.
+func (c *Comparison) rows(s *report.Section, rows []Row, ops bool) {
+	if len(rows) == 0 {
+		return
+	}
+	more := []report.Column{{Title: "per step", Right: true, Minor: 2}}
+	if ops {
+		signed := c.target != nil
+		more = append(more, report.Column{Title: "self", Kind: report.Duration, Signed: signed, Minor: 2},
+			report.Column{Title: "exposed", Kind: report.Duration, Signed: signed, Minor: 1})
+	}
+	if ops {
+		c.forest(s, "operations", rows)
+	}
+	t := c.table(s, "", "name", report.Duration, more...)
+	for i := range rows {
+		r := &rows[i]
+		further := []report.Cell{report.Str(counts(r))}
+		if ops {
+			further = append(further, part(r.Self), part(r.Exposed))
+		}
+		t.Row(c.cells(r, report.Str(r.Name), further...)...)
+	}
+}
+
+// counts shows how often a row occurs in a step.
+func counts(r *Row) string {
+	switch {
+	case r.BaselineCount == nil && r.TargetCount == nil:
+		return "-"
+	case r.TargetCount == nil:
+		return report.Digits(*r.BaselineCount)
+	case r.BaselineCount == nil:
+		return "0 -> " + report.Digits(*r.TargetCount)
+	case math.Abs(*r.BaselineCount-*r.TargetCount) < 0.005:
+		return report.Digits(*r.TargetCount)
+	}
+	return report.Digits(*r.BaselineCount) + " -> " + report.Digits(*r.TargetCount)
+}
+
+// part is a part of a row: of one run its size, of two its change.
+func part(p *Part) report.Cell {
+	switch {
+	case p == nil:
+		return report.Cell{}
+	case p.Delta != nil:
+		return report.Num(*p.Delta)
+	}
+	return report.Opt(p.Baseline)
+}
+
+// idleSection adds the idle time by cause and site. Sites of little are left out.
+func (c *Comparison) idleSection(s *report.Section) {
+	rows := slices.DeleteFunc(slices.Clone(c.Idle), func(r IdleRow) bool { return !c.worthSaying(&r) })
+	if len(rows) == 0 {
+		return
+	}
+	t := c.table(s, "", "cause", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
+	for i := range rows {
+		t.Row(c.cells(&rows[i].Row, report.Str(rows[i].title()), part(rows[i].InterStep))...)
+	}
+	if n := len(c.Idle) - len(rows); n > 0 {
+		s.Say("%d smaller causes and sites are in --format json.", n)
+	}
+}
+
+// worthSaying tells whether a row has, or changed by, a hundredth of the idle time.
+func (c *Comparison) worthSaying(r *IdleRow) bool {
+	large := func(v *float64, f *Figures) bool { return v != nil && f != nil && f.Idle != nil && *v >= *f.Idle/100 }
+	return large(r.Baseline, c.Steady.Baseline) || large(r.Target, c.Steady.Target)
+}
+
+// few adds what happens in few steps.
+func (c *Comparison) few(s *report.Section) {
+	if len(c.Rare) == 0 {
+		return
+	}
+	columns := []report.Column{{Title: "operation", Kind: report.Names}, {Title: "steps"}, {Title: "which", Minor: 1}}
+	if c.target != nil {
+		columns = []report.Column{{Title: "operation", Kind: report.Names}, {Title: "baseline"}, {Title: "target"}, {Title: "which steps", Minor: 1}, {Title: "evidence"}}
+	}
+	t := s.Table("", columns...)
+	t.Top = maxRows
+	for i := range c.Rare {
+		r := &c.Rare[i]
+		if c.target == nil {
+			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Baseline.which()))
+		} else {
+			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Target.text()), report.Str(r.Target.which()), evidenceCell(r.evidence()))
+		}
+	}
+}
+
+// howToRead says how sure the figures are.
+func (c *Comparison) howToRead(s *report.Section) {
+	if m := c.Method; m.Duration != "" {
+		s.Say("All figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.", m.Scope, m.Duration, m.Gap, m.InterStep)
+	}
+	if c.target == nil {
+		s.Say("self: without what is nested in it. exposed: while GPUs are idle, the most you could save by eliminating it.")
+		return
+	}
+	control := "At most %s of the rows with evidence are expected to be false alarms"
+	if c.opt.Control == Family {
+		control = "Among all rows together one false alarm or more is raised in at most %s of comparisons of equal runs"
+	}
+	s.Say("Means over %s steps; intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. "+
+		control+". self: without what is nested in it; exposed: while GPUs are idle, the most you could save; "+
+		"both as changes. What differs from one start to the next (clocks, placement) is in the intervals only with two runs or more per side.",
+		c.opt.Phase, report.Percent(c.opt.Alpha))
+}

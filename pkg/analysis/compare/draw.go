@@ -1,0 +1,231 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
+// What is drawn of many rows: those that changed most. The tables have more.
+const (
+	maxForest    = 15
+	maxWaterfall = 10
+	wallBins     = 40
+	maxParts     = 80 // of a run, in the order of time
+	minParts     = 4
+)
+
+// figures adds what a page shows of the comparison.
+func (c *Comparison) figures(s *report.Section) {
+	if c.target != nil && c.Steady.Baseline.Idle != nil && c.Steady.Target.Idle != nil {
+		c.waterfall(s)
+	}
+	c.distributions(s)
+	c.overTime(s)
+}
+
+// changed is a part of the time of a step, and by how much it changed, us.
+type changed struct {
+	name  string
+	delta float64
+}
+
+// changes are those of busy time and of idle time by cause, the largest; the last one is
+// all others. They add up to the change of both.
+func (c *Comparison) changes() []changed {
+	causes := map[string]float64{}
+	for i := range c.Idle {
+		causes[c.Idle[i].Cause] += *c.Idle[i].Delta
+	}
+	var parts []changed
+	for name, delta := range causes {
+		parts = append(parts, changed{causeTitle(name), delta})
+	}
+	slices.SortFunc(parts, func(a, b changed) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))
+	})
+	parts = parts[:min(len(parts), maxWaterfall)]
+	rest := *c.summary(idleTime).Delta
+	for _, p := range parts {
+		rest -= p.delta
+	}
+	parts = append(parts, changed{"idle, all other causes", rest})
+	return slices.Insert(parts, 0, changed{"GPU busy", *c.summary(busyTime).Delta})
+}
+
+// waterfall leads from the time of a step in the baseline, busy and idle, over what
+// changed of it to that in the target.
+func (c *Comparison) waterfall(s *report.Section) {
+	busy, idle := c.summary(busyTime), c.summary(idleTime)
+	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target
+	p := &figure.Bars{Named: true, Series: []figure.Series{{Name: "baseline and target", Color: figure.Busy}, {Name: "less", Color: figure.Good}, {Name: "more", Color: figure.Bad}}}
+	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "per step", Kind: report.Names}, {Title: "change", Kind: report.Duration, Signed: true}, {Title: "comes to", Kind: report.Duration}}}
+	total := func(name string, us float64) {
+		p.Rows = append(p.Rows, figure.Bar{Label: name, Parts: []float64{us, 0, 0}, Text: report.Micros(us)})
+		t.Row(report.Label(name), report.Cell{}, report.Num(us))
+	}
+	total("baseline", from)
+	at, parts := from, c.changes()
+	for _, one := range parts {
+		p.Rows = append(p.Rows, figure.Bar{Label: one.name, From: at, Parts: []float64{0, min(one.delta, 0), max(one.delta, 0)}, Text: change(one.delta)})
+		at += one.delta
+		t.Row(report.Str(one.name), report.Num(one.delta), report.Num(at))
+	}
+	total("target", to)
+	title := "From baseline to target: GPU time per step, busy and idle by cause"
+	if p.Zoom(); p.Low > 0 {
+		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(p.Low))
+	}
+	largest := slices.MaxFunc(parts, func(a, b changed) int { return cmp.Compare(math.Abs(a.delta), math.Abs(b.delta)) })
+	s.Extra(title, fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s, %s.",
+		report.Micros(from), report.Micros(to), largest.name, change(largest.delta)), p, t)
+}
+
+// forest draws the changes of rows with their intervals, those that changed most.
+func (c *Comparison) forest(s *report.Section, what string, rows []Row) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Delta == nil })
+	if c.target == nil || len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(math.Abs(*b.Delta), math.Abs(*a.Delta)) })
+	p := &figure.Intervals{Zero: true}
+	t := c.columns("change", "name", report.Duration)
+	sure := 0
+	for i := range rows[:min(len(rows), maxForest)] {
+		r := &rows[i]
+		one := figure.Interval{Label: r.Name, Value: r.Delta, Text: change(*r.Delta), More: r.evidence(), Color: figure.Other}
+		if r.CI != nil {
+			one.Low, one.High = &r.CI[0], &r.CI[1]
+			one.More = fmt.Sprintf("(%s to %s) %s", change(r.CI[0]), change(r.CI[1]), one.More)
+		}
+		if r.Significant && r.Unknown == "" {
+			sure++
+			if one.Color = figure.Bad; *r.Delta < 0 {
+				one.Color = figure.Good
+			}
+		}
+		p.Rows = append(p.Rows, one)
+		t.Row(c.cells(r, report.Str(r.Name))...)
+	}
+	alt := fmt.Sprintf("Of the %d rows that changed most, %d changed beyond the noise. The largest change is %s, %s per step.", len(p.Rows), sure, rows[0].Name, change(*rows[0].Delta))
+	s.Extra("Changes per step of "+what+", with 95 % intervals; grey is no evidence of a change", alt, p, t)
+}
+
+// distributions draws how long the steps of each side take.
+func (c *Comparison) distributions(s *report.Section) {
+	sides := []*side{c.base}
+	p := &figure.Density{Series: []figure.Series{{Name: "baseline", Color: 1}}}
+	if c.target != nil {
+		sides, p.Series = append(sides, c.target), append(p.Series, figure.Series{Name: "target", Color: 6})
+	}
+	low, high, most, ok := wallsOf(sides)
+	if !ok {
+		return
+	}
+	for k := range wallBins + 1 {
+		p.Edges = append(p.Edges, low+(high-low)*float64(k)/wallBins)
+	}
+	alt := "How long steps take."
+	for k, one := range sides {
+		p.Shares = append(p.Shares, make([]float64, wallBins))
+		walls := one.walls.Sorted()
+		for _, w := range walls {
+			bin := int((w*us - low) / (high - low) * wallBins)
+			p.Shares[k][min(max(bin, 0), wallBins-1)] += 1 / float64(len(walls))
+		}
+		alt += fmt.Sprintf(" Median of the %s: %s, P90 %s.", p.Series[k].Name, micros(quantile(&one.walls, 0.5)), micros(quantile(&one.walls, 0.9)))
+	}
+	title := fmt.Sprintf("Wall time of steps: share of the steps in each of %d bins", wallBins)
+	if most > high {
+		title += fmt.Sprintf("; the last one has all up to %s", report.Micros(most))
+	}
+	s.Extra(title, alt, p, densityTable(p))
+}
+
+// overTime draws the wall time of each side's steps in the order of time, so that it is seen
+// whether a difference is there all the time. A side of several runs has no such order.
+func (c *Comparison) overTime(s *report.Section) {
+	p := &figure.Lines{First: "start of the run", End: "end"}
+	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "part of the run", Right: true}}}
+	parts := maxParts
+	var bins [][][]float64 // of each side, those with steps
+	for _, one := range c.sides() {
+		if one.samples.runs > 1 {
+			return
+		}
+		some := slices.DeleteFunc(slices.Clone(one.walls.Bins), func(bin []float64) bool { return len(bin) == 0 })
+		bins, parts = append(bins, some), min(parts, len(some))
+	}
+	if parts < minParts {
+		return
+	}
+	alt := "Wall time per step in the order of time."
+	for k, name := range []string{"baseline", "target"}[:len(bins)] {
+		p.Series = append(p.Series, figure.Series{Name: name, Color: []figure.Color{1, 6}[k]})
+		p.Values = append(p.Values, medians(bins[k], parts))
+		t.Columns = append(t.Columns, report.Column{Title: name + ", median", Kind: report.Duration})
+		alt += fmt.Sprintf(" Median of the %s: %s in the first part, %s in the last.", name, report.Micros(p.Values[k][0]), report.Micros(p.Values[k][parts-1]))
+	}
+	for i := range parts {
+		row := []report.Cell{report.Int(i + 1)}
+		for _, values := range p.Values {
+			row = append(row, report.Num(values[i]))
+		}
+		t.Row(row...)
+	}
+	title := fmt.Sprintf("Wall time of steps over time: median in each of %d parts of the run", parts)
+	if low := p.Low(); low > 0 {
+		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(low))
+	}
+	s.Extra(title, alt, p, t)
+}
+
+// medians are those of so many parts of samples in the order of time, us.
+func medians(bins [][]float64, parts int) []float64 {
+	m := make([]float64, parts)
+	for i := range m {
+		all := slices.Concat(bins[i*len(bins)/parts : (i+1)*len(bins)/parts]...)
+		slices.Sort(all)
+		m[i] = stat.Quantile(all, 0.5) * us
+	}
+	return m
+}
+
+// wallsOf are the shortest wall time of all sides, where the bins end, and the longest, us;
+// ok is false where a side has no steps. Few slow steps do not make all others one bin.
+func wallsOf(sides []*side) (low, high, most float64, ok bool) {
+	low = math.Inf(1)
+	for _, one := range sides {
+		if len(one.walls.Sorted()) == 0 {
+			return 0, 0, 0, false
+		}
+		low, high, most = min(low, *quantile(&one.walls, 0)), max(high, *quantile(&one.walls, 0.99)), max(most, *quantile(&one.walls, 1))
+	}
+	if high = low + (high-low)*1.05; most <= low+(high-low)*1.1 {
+		high = most
+	}
+	if high <= low {
+		high = low + 1
+	}
+	return low, high, most, true
+}
+
+func densityTable(p *figure.Density) *report.Table {
+	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "wall time from", Kind: report.Duration}, {Title: "to", Kind: report.Duration}}}
+	for _, s := range p.Series {
+		t.Columns = append(t.Columns, report.Column{Title: s.Name, Kind: report.Ratio})
+	}
+	for bin := range wallBins {
+		row := []report.Cell{report.Num(p.Edges[bin]), report.Num(p.Edges[bin+1])}
+		for k := range p.Series {
+			row = append(row, report.Num(p.Shares[k][bin]))
+		}
+		t.Row(row...)
+	}
+	return t
+}

@@ -1,0 +1,201 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+)
+
+// paused is a plain run in which some steps take longer, in a range of their own.
+func paused(seed uint64, steps int, us float64, at ...int) *compare.Run {
+	wall, gc := make([]float64, steps), make([]float64, steps)
+	busy, extent := make([]float64, steps), make([]float64, steps)
+	for t := range wall {
+		noise := math.Mod(float64(t+1)*(0.61803398875+float64(seed)/97), 1)
+		busy[t], extent[t] = 500, 520
+		wall[t] = 2000 * (1 + 0.05*noise)
+	}
+	for _, t := range at {
+		wall[t] += us
+		gc[t] = us
+	}
+	return compare.FromSamples(compare.Samples{Name: "paused", Gen: 8, Ranks: []compare.RankSamples{{
+		Wall: wall, Busy: busy, Duration: extent, Operations: map[string][]float64{"gc": gc},
+	}}})
+}
+
+func compareRuns(t *testing.T, a, b *compare.Run) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Compare(a, b, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestOneSlowStep makes one step slow, which is noise wherever it is.
+func TestOneSlowStep(t *testing.T) {
+	for _, at := range []int{0, 1, 30, 59} {
+		c := compareRuns(t, paused(1, 60, 0), paused(2, 60, 40000, at))
+		for _, r := range c.Summary {
+			if r.Significant {
+				t.Errorf("step %d is slow: %s %q, p %v", at, r.Name, r.Status, *r.P)
+			}
+		}
+	}
+}
+
+// TestFewEvents finds pauses where they are many and says so where they are few.
+func TestFewEvents(t *testing.T) {
+	few := compareRuns(t, paused(1, 60, 0), paused(2, 60, 30000, 7, 19, 33, 48))
+	if r := few.Rare[0]; r.Significant || r.Unknown != "4 events in 120 steps" || r.Target.Steps != 4 || *r.Target.Mean != 30000 {
+		t.Errorf("four pauses: %+v", r)
+	}
+	var at []int
+	for k := range 14 {
+		at = append(at, 3+14*k)
+	}
+	many := compareRuns(t, paused(1, 200, 0), paused(2, 200, 5000, at...))
+	if r := many.Rare[0]; !r.Significant || r.Status != compare.New || r.Target.Steps != 14 {
+		t.Errorf("fourteen pauses: %+v", r)
+	}
+	if r := row(t, many.Summary, "wall_max"); !r.Significant || *r.Delta < 4000 {
+		t.Errorf("fourteen pauses: the maximum %+v", r)
+	}
+}
+
+// TestUnboundedQuantile has no bound above a quantile at the end of the samples.
+func TestUnboundedQuantile(t *testing.T) {
+	c := compareRuns(t, paused(1, 60, 0), paused(2, 60, 0))
+	r := row(t, c.Summary, "wall_p99")
+	if !math.IsInf(r.CI[0], -1) || !math.IsInf(r.CI[1], 1) {
+		t.Errorf("P99 of 60 steps: %v", *r.CI)
+	}
+	text, err := json.Marshal(r)
+	if err != nil || !strings.Contains(string(text), `"ci_us":[null,null]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestShortRuns says of a change of all operations in twenty steps that it may be a state
+// that outlasts them, unless it is large; not of one that most of them had no part in.
+func TestShortRuns(t *testing.T) {
+	short := func(e engine) engine {
+		e.steps = 20
+		return e
+	}
+	state := short(plain(2)).with("_update_requests", 500).with("_sample_async", 1800).with("_schedule", 180).with("_handle_responses", 450)
+	c := compared(t, short(plain(1)), state, compare.Options{})
+	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.Unknown, "20 steps") {
+		t.Errorf("a quarter more: %+v", r)
+	}
+	if r := row(t, c.Operations, "_sample_async"); r.Status != compare.Regression {
+		t.Errorf("twice as much: %+v", r)
+	}
+	c = compared(t, short(plain(1)), short(plain(2)).with("_sample_async", 1170), compare.Options{})
+	if r := row(t, c.Summary, "wall"); !r.Significant || r.Unknown != "" {
+		t.Errorf("the longest operation alone: %+v", r)
+	}
+}
+
+// TestTwoLongest says the same where the two longest operations take equally long: each has
+// the other to change with.
+func TestTwoLongest(t *testing.T) {
+	short := func(seed uint64, scale float64) *compare.Run {
+		var r compare.RankSamples
+		var each []float64
+		for t := range 20 {
+			us := 900 * scale * (1 + 0.05*math.Mod(float64(t+1)*(0.61803398875+float64(seed)/97), 1))
+			each = append(each, us)
+			r.Busy, r.Duration, r.Wall = append(r.Busy, 500), append(r.Duration, 520), append(r.Wall, 520+2*us)
+		}
+		r.Operations = map[string][]float64{"_sample_async": each, "_update_requests": each}
+		return compare.FromSamples(compare.Samples{Name: "equal", Gen: 8, Ranks: []compare.RankSamples{r}})
+	}
+	c := compareRuns(t, short(1, 1), short(2, 1.25))
+	if r := row(t, c.Operations, "_update_requests"); r.Significant || !strings.Contains(r.Unknown, "20 steps") {
+		t.Errorf("both a quarter more: %+v", r)
+	}
+}
+
+// TestSimilarSteps: whether an interval is given does not depend on whether it excludes 0
+// where each step is similar to the one before, which is in its width: of equal runs some miss.
+func TestSimilarSteps(t *testing.T) {
+	similar := func(rng *rand.Rand) *compare.Run {
+		one := compare.RankSamples{Operations: map[string][]float64{}}
+		z := rng.NormFloat64()
+		for range 50 {
+			z = 0.6*z + 0.8*rng.NormFloat64()
+			wall := 520.0
+			for _, name := range []string{"_schedule", "_sample_async", "_update_requests"} {
+				us := 900 * (1 + 0.08*z + 0.02*rng.NormFloat64())
+				one.Operations[name] = append(one.Operations[name], us)
+				wall += us
+			}
+			one.Busy, one.Duration, one.Wall = append(one.Busy, 500), append(one.Duration, 520), append(one.Wall, wall)
+		}
+		return compare.FromSamples(compare.Samples{Name: "similar", Gen: 8, Ranks: []compare.RankSamples{one}})
+	}
+	rng := rand.New(rand.NewPCG(7, 1))
+	given, missed := 0, 0
+	for range 400 {
+		r := row(t, compareRuns(t, similar(rng), similar(rng)).Summary, "wall")
+		if r.Unknown == "" {
+			given++
+			if r.CI[0] > 0 || r.CI[1] < 0 {
+				missed++
+			}
+		}
+	}
+	if missed < 4 || missed > given*7/100 || given < 300 {
+		t.Errorf("of 400 pairs %d are given an interval, %d of which miss the truth", given, missed)
+	}
+}
+
+// TestMedianGrown makes each step half as long again, between steps, and a few steps in a row of
+// the target four times as long: they leave the mean uncertain, but not that most take longer.
+func TestMedianGrown(t *testing.T) {
+	draw := func(seed uint64, us float64, slow ...int) *compare.Run {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		var r compare.RankSamples
+		for range 42 {
+			r.Busy, r.Duration = append(r.Busy, 440), append(r.Duration, 460)
+			r.Wall = append(r.Wall, us*(1+0.02*rng.NormFloat64()))
+		}
+		for _, k := range slow {
+			r.Wall[k] += 2100
+		}
+		return compare.FromSamples(compare.Samples{Name: "bursty", Gen: 8, Ranks: []compare.RankSamples{r}})
+	}
+	gate, err := compare.ParseGate("regression")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compareRuns(t, draw(1, 810), draw(2, 1230, 14, 15, 16))
+	if w := row(t, c.Summary, "wall"); w.Significant || w.CI[0] <= 0 || !row(t, c.Summary, "wall_p50").Significant {
+		t.Fatalf("wall %+v: the case is another one now", w)
+	}
+	failed, why, err := c.Check(gate)
+	if c.Conclusion != compare.HostInterStep || !strings.HasPrefix(c.Explanation[0], "The median step takes 4") ||
+		!failed || err != nil || !strings.Contains(why, "median wall +4") {
+		t.Errorf("%s: %q; %v %q %v", c.Conclusion, c.Explanation, failed, why, err)
+	}
+	most := []int{}
+	for k := range 42 {
+		if k%5 == 0 {
+			most = append(most, k)
+		}
+	}
+	c = compareRuns(t, draw(1, 810, most...), draw(2, 1230))
+	if failed, why, err := c.Check(gate); c.Conclusion != compare.None || !failed || err != nil || !strings.HasPrefix(why, "unknown: the median step takes 4") {
+		t.Errorf("the mean the same: %s: %v %q %v", c.Conclusion, failed, why, err)
+	}
+	c = compareRuns(t, draw(1, 810), draw(2, 810, 13, 14, 15, 16, 17, 18))
+	if failed, why, err := c.Check(gate); c.Conclusion != compare.None || failed || err != nil {
+		t.Errorf("slow steps alone: %s: %v %q %v", c.Conclusion, failed, why, err)
+	}
+}

@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	steps "github.com/hostbound/hostbound/pkg/step"
+)
+
+// attribution is the idle time of one rank by step, cause and site.
+type attribution struct {
+	*idle.Rank
+	step []int32 // of each slice, noStep: none
+}
+
+// Groups of slices: all that belong to steps are in one.
+const inSteps = 0
+
+// begin begins a slice.
+func (a *attribution) begin(s steps.Slice) {
+	group := idle.NoGroup
+	switch s.Place {
+	case steps.InStep:
+		group = inSteps
+	case steps.Pending:
+		group = idle.Pending
+	}
+	k := a.Cut(s.Start, group)
+	a.step = append(a.step[:k], s.Step)
+}
+
+// endStep settles whose the pending slices are.
+func (a *attribution) endStep(owner steps.Owner) {
+	if owner == steps.StepOwner {
+		a.Settle(inSteps)
+	} else {
+		a.Settle(idle.NoGroup)
+	}
+}
+
+// addIdle adds what the idle time of the rank's steps, of which no more rows come, was
+// attributed to, as rows of some sections.
+func (r *rank) addIdle(sections []*idleNames) {
+	end := int64(never)
+	if w := r.walk.Window; w != nil {
+		end = w.End
+	}
+	between := make([]int64, r.steps.Len())
+	r.idle.Each(end, func(s idle.Sample) {
+		k := r.idle.step[s.Slice]
+		if k == noStep {
+			return
+		}
+		inter := int64(0)
+		if s.Inter {
+			inter = s.Ns
+		}
+		between[k] += inter
+		for _, n := range sections {
+			r.sections[n.section].at(n.of(s.Key)).add(k, s.Ns, inter, 0)
+		}
+	})
+	r.setInter(between)
+}
+
+// setInter sets the idle time between steps of each step.
+func (r *rank) setInter(ns []int64) {
+	all := stepList{Open: r.steps.Open}
+	steps := r.steps.Reader()
+	for k := range ns {
+		one := *steps.At(k)
+		one.inter = ns[k]
+		all.Append(one)
+	}
+	r.steps = all
+}
+
+// idleNames numbers keys of idle time as names of the rows of a section.
+type idleNames struct {
+	sites   *idle.Sites
+	section int
+	names   *names
+	name    func(*idle.Sites, idle.Key) string
+	ids     []int32 // by key, one more than the number; 0: not yet known
+}
+
+// of returns the number of the row of a key.
+func (n *idleNames) of(k idle.Key) int32 {
+	for int(k) >= len(n.ids) {
+		n.ids = append(n.ids, make([]int32, max(64, len(n.ids)))...)
+	}
+	if n.ids[k] == 0 {
+		n.ids[k] = n.names.add(n.name(n.sites, k)) + 1
+	}
+	return n.ids[k] - 1
+}
+
+// idleName is what a row of idle time is about: a cause with its site, or with why the
+// launching thread did not go on and, where that waits for the interpreter lock, who holds
+// it. "" is what does not apply.
+type idleName struct{ cause, site, why, holder string }
+
+// String is the name of the row, of which parseIdleName makes the parts again.
+func (n idleName) String() string {
+	return strings.Join([]string{n.cause, n.site, n.why, n.holder}, "\x00")
+}
+
+func parseIdleName(name string) idleName {
+	parts := strings.SplitN(name, "\x00", 4)
+	if len(parts) < 4 { // others
+		return idleName{cause: name}
+	}
+	return idleName{parts[0], parts[1], parts[2], parts[3]}
+}
+
+// bySite names idle time by its cause and where that arose.
+func bySite(sites *idle.Sites, k idle.Key) string {
+	path := sites.Path(k)
+	n := idleName{cause: sites.CauseName(k), site: sites.PathText(path)}
+	if call := sites.Name(k); call != "" || sites.Parent(path) >= 0 {
+		n.site = callIn(call, n.site)
+	} else {
+		n.site = "" // it says no more than the cause
+	}
+	return n.String()
+}
+
+// callIn is a call in ranges as text.
+func callIn(call, ranges string) string {
+	if call == "" || ranges == "" {
+		return call + ranges
+	}
+	return call + " in " + ranges
+}
+
+// IdleRow is idle time of one cause at one site, or of one cause and why. All such rows
+// add up to the idle time of a step.
+type IdleRow struct {
+	Row
+	// Cause is what GPUs waited for, Site where that arose, nil where it has none.
+	Cause string  `json:"cause"`
+	Site  *string `json:"site"`
+	// Why is why the launching thread did not go on (idle (hoststate.go)), Holder who held
+	// the interpreter lock that it waited for, ByStacks where only stacks of calls say that it
+	// did; nil for rows by site, and where it does not apply.
+	Why    *string `json:"why,omitempty"`
+	Holder *string `json:"holder,omitempty"`
+	// InStep and InterStep are the parts of it within steps and between them.
+	InStep    *Part `json:"in_step"`
+	InterStep *Part `json:"inter_step"`
+}
+
+// idleRows compares idle time by the rows of a section.
+func (c *Comparison) idleRows(section int) []IdleRow {
+	rows := []IdleRow{}
+	for _, r := range c.sectionRows(section) {
+		n := parseIdleName(r.Name)
+		one := IdleRow{
+			InterStep: r.Self, InStep: r.Exposed, Cause: n.cause,
+			Site: report.OrNull(n.site), Why: report.OrNull(n.why), Holder: report.OrNull(n.holder),
+		}
+		r.Self, r.Exposed, r.Name = nil, nil, n.cause
+		for _, part := range []string{n.site, n.why, n.holder} {
+			if part != "" {
+				r.Name += ": " + part
+			}
+		}
+		one.Row = r
+		rows = append(rows, one)
+	}
+	return rows
+}
+
+// idlePointers are rows of idle time in place, to be filled in.
+func idlePointers(idle []IdleRow) []*Row {
+	rows := make([]*Row, len(idle))
+	for i := range idle {
+		rows[i] = &idle[i].Row
+	}
+	return rows
+}
+
+// inter is the part of an item of idle time that lies between steps, which is
+// measured where operations have their own time.
+func inter(i *item) *value { return &i.self }
+
+// inStep is the part of an item of idle time that lies within steps.
+func inStep(i *item) *value { return &i.exposed }

@@ -1,0 +1,156 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	steps "github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// ProfileOptions says what a profile records.
+type ProfileOptions struct {
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Name is what the run is called in reports; "" takes the names of its files.
+	Name string
+	// Why divides idle time by why host threads did not go on, too.
+	Why bool
+	// Memory is how much of the samples is kept in memory, in bytes; the rest goes to a
+	// temporary file. 0 is DefaultMemory.
+	Memory int64
+	// Stacks divides idle time by stacks for flame graphs, too, and by why.
+	Stacks bool
+}
+
+// Profiler makes a profile of the batches that it is shown, so that one pass over
+// a stream can serve others, too.
+type Profiler struct {
+	header *event.Header
+	run    *Run        // without ranks until the end
+	busy   uint32      // the bits of the kinds that are GPU activity
+	ranks  []*rank     // in the order of their first row
+	sites  *idle.Sites // of all ranks, which share names
+	// markers are those that steps were found by, nil for the presets.
+	markers *marker.Set
+	rows    []*idleNames // of the sections of idle time
+}
+
+// Profile reads the stream to its end and returns its profile.
+func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
+	p, err := NewProfiler(src.Header(), opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := event.Each(src, p.Add); err != nil {
+		return nil, err
+	}
+	return p.Run()
+}
+
+// NewProfiler returns a profiler for the batches that follow a header. The stream has
+// steps and phases; an error is an *event.Error.
+func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
+	if h.Isolation == nil {
+		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate and phase before it"}
+	}
+	if h.Isolation.Method == steps.None {
+		return nil, &event.Error{Msg: "no steps could be found in " + fileNames(h), Advice: "isolate says why; verdict and gaps answer for the whole trace"}
+	}
+	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes)
+	if err := h.Require(need | event.StepCols); err != nil {
+		return nil, err
+	}
+	if err := h.Require(event.PhaseCols); err != nil {
+		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase after isolate"}
+	}
+	markers, err := markersOf(h)
+	if err != nil {
+		return nil, err
+	}
+	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
+	if opt.BusyAll {
+		p.busy |= 1<<event.Memcpy | 1<<event.Memset
+	}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), workload: h.Workload(), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
+	p.divide(idleTimes, bySite)
+	if p.run.why {
+		p.divide(whyTimes, byWhy)
+	}
+	if opt.Stacks {
+		p.divide(stackTimes, byStack)
+	}
+	p.run.Ranges, p.run.calls = h.Rows(event.NVTX) > 0, h.Rows(event.API) > 0
+	if p.run.Name == "" {
+		p.run.Name = fileNames(h)
+	}
+	p.run.Warnings = append(p.run.Warnings, h.Warnings()...)
+	return p, nil
+}
+
+// divide makes rows of idle time, by name, in a section.
+func (p *Profiler) divide(section int, name func(*idle.Sites, idle.Key) string) {
+	p.rows = append(p.rows, &idleNames{sites: p.sites, section: section, names: p.run.names[section], name: name})
+}
+
+// markersOf returns the markers that steps were found by, nil for the presets.
+func markersOf(h *event.Header) (*marker.Set, error) {
+	if h.Isolation.Marker == "" {
+		return nil, nil
+	}
+	set, err := marker.Compile(h.Isolation.Marker)
+	if err != nil {
+		return nil, &event.Error{Msg: "the marker that steps were found by: " + err.Error(), Advice: "isolate again"}
+	}
+	return set, nil
+}
+
+// fileNames names a run by its files.
+func fileNames(h *event.Header) string {
+	var files []string
+	for i := range h.Reports {
+		files = append(files, h.Reports[i].File)
+	}
+	if len(files) > 3 {
+		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
+	}
+	return strings.Join(files, ", ")
+}
+
+// Add observes the rows of a batch, of which nothing is kept.
+func (p *Profiler) Add(b *event.Batch) error {
+	return b.EachRank(func(id int32, i, j int) error {
+		if err := p.rank(id).walk.Add(b, i, j); err != nil {
+			return err
+		}
+		return idle.Kept(p.run.store.Store)
+	})
+}
+
+// rank returns the rank with a number, which may be a new one. Rows of a rank stand
+// together as a rule, so it is the last one nearly always.
+func (p *Profiler) rank(id int32) *rank {
+	for k := len(p.ranks) - 1; k >= 0; k-- {
+		if p.ranks[k].id == id {
+			return p.ranks[k]
+		}
+	}
+	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.run)
+	p.ranks = append(p.ranks, r)
+	return r
+}
+
+// Run ends the profile and returns it.
+func (p *Profiler) Run() (*Run, error) {
+	for _, r := range p.ranks {
+		r.finish(p.rows)
+		p.run.ranks = append(p.run.ranks, r.profile())
+	}
+	p.run.names[operations] = namesOf(p.sites.Ranges)
+	p.run.names[kernels] = namesOf(p.sites.Names)
+	p.run.names[calls] = p.run.names[kernels]
+	p.run.settle()
+	return p.run, idle.Kept(p.run.store.Store)
+}

@@ -1,0 +1,307 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	spans "github.com/hostbound/hostbound/pkg/stat"
+	steps "github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// step is what was measured of one step, in ns. busy and gpu are sums over GPUs.
+type step struct {
+	period int64 // without what was not recorded
+	extent int64 // from its start to its end
+	busy   int64 // in the period
+	inter  int64 // idle time between steps, summed over GPUs
+	gpu    int64 // full durations of what starts in the period
+	// Kernels launched by hand, kernels that graph replays ran, and replays
+	// recorded as a whole.
+	eager, graph, replays int32
+	ctx, gen              int32 // unknown: not known
+	size                  int32 // the number of its allreduce kernels, or 1
+	phase                 event.Phase
+	// markers is how many forward-step markers start in the period, decoding how many
+	// of them are of no context requests.
+	markers, decoding int32
+	// cut tells that the period is not whole: it is the last of its segment, or
+	// part of it was not recorded.
+	cut bool
+}
+
+// stepList is the steps of a rank.
+type stepList = spill.Packed[step, *step]
+
+// Put appends the fields.
+func (s *step) Put(v []int64) []int64 {
+	cut := int64(0)
+	if s.cut {
+		cut = 1
+	}
+	return append(v, s.period, s.extent, s.busy, s.inter, s.gpu, int64(s.eager), int64(s.graph), int64(s.replays),
+		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut, int64(s.markers), int64(s.decoding))
+}
+
+// Take takes what Put has appended.
+func (s *step) Take(v []int64) {
+	*s = step{
+		period: v[0], extent: v[1], busy: v[2], inter: v[3], gpu: v[4], eager: int32(v[5]), graph: int32(v[6]), replays: int32(v[7]),
+		ctx: int32(v[8]), gen: int32(v[9]), size: int32(v[10]), phase: event.Phase(v[11] >> 1), cut: v[11]&1 != 0, markers: int32(v[12]), decoding: int32(v[13]),
+	}
+}
+
+const unknown = -1
+
+// rank is what is known of one rank after the rows so far. It is a
+// step.Accumulator: the walker tells what step the rows belong to.
+type rank struct {
+	id   int32
+	busy uint32
+	walk *steps.Walker
+
+	gpus []gpu // in the order of their first activity
+	gpu  int   // index of that of the last GPU row
+	due  int64 // when the next range closes
+
+	idle    attribution
+	sites   *idle.Sites
+	markers *marker.Set // that steps were found by
+	marked  int64       // when the last forward-step marker began
+	now     steps.Slice // under way
+	began   int64       // busy time before it
+	pending int64       // busy time in pending slices
+	steps   stepList
+
+	opens    opens                // ranges
+	sections [numSections]section // rows by the number of their name
+	store    *store               // that these are in
+}
+
+// newRank returns a rank of the stream that h describes, of which nothing was
+// observed.
+func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
+	r := &rank{id: id, busy: busy, due: never, sites: sites, markers: cmp.Or(markers, marker.Presets), marked: none, sections: sectionsIn(run.store), store: run.store}
+	r.idle.Rank = idle.NewRank(sites, idle.Options{
+		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
+		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
+	})
+	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))
+	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
+	return r
+}
+
+// openSteps is how many steps of a run are not packed: each is read some two dozen times.
+const openSteps = 1 << 16
+
+// Begin begins a slice.
+func (r *rank) Begin(s steps.Slice) {
+	r.now = s
+	r.idle.begin(s)
+}
+
+// End credits the busy time of a slice that ends at t.
+func (r *rank) End(s steps.Slice, t int64) {
+	busy := r.busyUntil(t)
+	switch s.Place {
+	case steps.InStep:
+		r.steps.Last().busy += busy - r.began
+	case steps.Pending:
+		r.pending += busy - r.began
+	}
+	r.began = busy
+	if s.Unrecorded {
+		r.idle.Pause(s.Start, t)
+	}
+}
+
+// Step begins a step.
+func (r *rank) Step(b *event.Batch, i, _ int) {
+	r.steps.Append(step{size: int32(b.Size.Values[i])})
+	r.idle.Step(b.Start.Values[i], b.End.Values[i])
+}
+
+// EndStep ends a step, of which everything is known now.
+func (r *rank) EndStep(_ int, owner steps.Owner) {
+	s, known := r.steps.Last(), r.walk.Steps.Last()
+	if owner == steps.StepOwner {
+		s.busy += r.pending
+	}
+	r.pending = 0
+	r.idle.endStep(owner)
+	s.period, s.extent, s.cut = known.Period(), known.End-known.Start, !known.Whole
+	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase
+}
+
+// Rows observes rows i to j, all of one slice.
+func (r *rank) Rows(b *event.Batch, i, j int) {
+	kinds := b.Kind.Values[:j]
+	starts, ends := b.Start.Values[:j], b.End.Values[:j]
+	for ; i < j; i++ {
+		t, e := starts[i], ends[i]
+		if t >= r.due {
+			r.closeRanges(t)
+		}
+		switch kind := kinds[i]; kind {
+		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
+			r.observeGPU(b, i, t, e, kind)
+		case event.API:
+			call := r.idle.Call(b, i)
+			if k := r.stepOf(b, i); k != noStep {
+				r.sections[calls].at(call.Name).add(k, e-t, 0, 0)
+			}
+		case event.NVTX:
+			r.observeRange(b, i, t, e, r.idle.Range(b, i).Name)
+		case event.OS, event.Run, event.Overhead:
+			r.idle.Host(b, i)
+		case event.Backtrace:
+			r.idle.Stack(b, i)
+		}
+	}
+	r.idle.Bound()
+}
+
+// stepOf returns the step that row i belongs to, the last one or noStep. Where the slice does not tell yet,
+// the stage that found the steps does.
+func (r *rank) stepOf(b *event.Batch, i int) int32 {
+	if r.now.Place == steps.InStep || r.now.Place == steps.Pending && b.Step.Valid.Get(i) {
+		return r.now.Step
+	}
+	return noStep
+}
+
+// observeGPU observes a kernel, a whole-graph row, a copy or a memset.
+func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
+	name := int32(-1)
+	if e > t && r.busy>>uint32(kind)&1 != 0 {
+		var a idle.Activity
+		r.idle.Read(b, i, &a)
+		name = a.Name
+		r.idle.Activity(&a)
+		if r.gpu >= len(r.gpus) || r.gpus[r.gpu].device != a.Device {
+			r.gpu = r.findGPU(a.Device)
+		}
+		r.gpus[r.gpu].add(t, e)
+	}
+	if kind.IsCopy() {
+		return
+	}
+	k := r.stepOf(b, i)
+	if k == noStep {
+		return
+	}
+	s := r.steps.Last()
+	s.gpu += e - t
+	class := event.Other
+	switch {
+	case kind == event.Graph:
+		s.replays++
+		class = event.Other + 1 // as classNames has it
+	case b.GraphNode.Valid.Get(i):
+		s.graph++
+	default:
+		s.eager++
+	}
+	if kind == event.Kernel {
+		if c, ok := b.Class.Get(i); ok && c < event.Other {
+			class = c
+		}
+	}
+	if name < 0 {
+		name = r.sites.Names.Of(&b.Name, i)
+	}
+	r.sections[kernels].at(name).add(k, e-t, 0, 0)
+	r.sections[classes].at(int32(class)).add(k, e-t, 0, 0)
+}
+
+// findGPU returns the index of a device, which may be a new one.
+func (r *rank) findGPU(device int32) int {
+	for k := range r.gpus {
+		if r.gpus[k].device == device {
+			return k
+		}
+	}
+	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty})
+	return len(r.gpus) - 1
+}
+
+// busyUntil is the busy time before t over all GPUs. No GPU row that was taken
+// starts after t, and all that start before were.
+func (r *rank) busyUntil(t int64) int64 {
+	sum := int64(0)
+	for k := range r.gpus {
+		sum += r.gpus[k].until(t)
+	}
+	return sum
+}
+
+// observeRange observes an NVTX range. Forward-step markers and ranges of the
+// interpreter lock are left out: what is nested in them counts as nested in what
+// is around them.
+func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
+	r.observeMarker(b, i, t)
+	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
+		return
+	}
+	o := open{start: t, end: e, thread: b.Thread.Values[i], step: r.stepOf(b, i), name: name}
+	o.hidden = r.busyUntil(t)
+	step := o.step
+	parent := r.opens.push(o)
+	r.due = min(r.due, e)
+	if step == noStep {
+		return
+	}
+	around := int32(-1)
+	if parent >= 0 {
+		around = r.opens.all[parent].name
+	}
+	r.sections[operations].at(name).place.vote(around, t-r.walk.Steps.Last().Start)
+}
+
+// observeMarker counts a range that is a forward-step marker.
+func (r *rank) observeMarker(b *event.Batch, i int, t int64) {
+	k := r.stepOf(b, i)
+	if class, _ := b.Class.Get(i); k == noStep || class != event.StepMarker && r.markers == marker.Presets {
+		return
+	}
+	counts, ok := r.markers.Parse(string(b.Name.Get(i)))
+	if !ok || r.marked != none && t-r.marked <= steps.MergeMarkers {
+		return
+	}
+	r.marked = t
+	s := r.steps.Last()
+	if s.markers++; counts.Ctx == 0 {
+		s.decoding++
+	}
+}
+
+// closeRanges closes the ranges that end at t or before, in the order of their ends.
+func (r *rank) closeRanges(t int64) {
+	for r.opens.next() <= t {
+		r.closeRange()
+	}
+	r.due = r.opens.next()
+}
+
+// closeRange closes the range that ends first.
+func (r *rank) closeRange() {
+	o := r.opens.pop()
+	if o.step == noStep {
+		return
+	}
+	span := o.end - o.start
+	r.sections[operations].at(o.name).add(o.step, span, span-o.covered, r.busyUntil(o.end)-o.hidden)
+}
+
+// finish observes the end of the rank's rows, of which the idle time goes to some sections.
+func (r *rank) finish(sections []*idleNames) {
+	r.walk.Finish()
+	r.idle.Close()
+	r.addIdle(sections)
+	r.idle = attribution{}
+	r.closeRanges(never - 1)
+	r.seal()
+}

@@ -1,0 +1,153 @@
+package compare
+
+import (
+	"cmp"
+	"runtime"
+
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// row is what one name of one rank cost, step after step. Steps in which the name
+// does not occur have no entry; a step may have several, which add up.
+type row struct {
+	log *spill.Log // nil: there are no entries
+
+	now   entry // that is being added up
+	place place
+}
+
+// entry is what a name cost in a step, or a part of that; a part may be negative.
+type entry struct {
+	step      int32 // noStep: none
+	count, ns int64
+	// self and hidden are for operations: the time outside nested ranges, and the
+	// time during which GPUs were busy, summed over the GPUs. Of idle time self is
+	// what lies between steps.
+	self, hidden int64
+}
+
+// rowBlock is how many entries of a row wait in memory: there are many rows.
+const rowBlock = 256
+
+// The columns of a row's entries, by step.
+const (
+	colCount = spill.Payload + iota
+	colNs
+	colSelf
+	colHidden
+	numRowColumns = iota
+)
+
+// place is where in a step an operation is.
+type place struct {
+	parent int32 // the number of the name around it, -1: none
+	votes  int32
+	offset int64 // of its start from that of the step, summed over n
+	n      int64
+}
+
+const noStep = -1
+
+// add adds an event of the row to a step.
+func (r *row) add(step int32, ns, self, hidden int64) {
+	if r.now.step != step {
+		r.flush()
+		r.now.step = step
+	}
+	r.now.count++
+	r.now.ns += ns
+	r.now.self += self
+	r.now.hidden += hidden
+}
+
+// flush makes an entry of what is being added up.
+func (r *row) flush() {
+	if e := &r.now; e.count > 0 {
+		r.log.Add(int64(e.step), e.count, e.ns, e.self, e.hidden)
+	}
+	r.now = entry{step: noStep}
+}
+
+// each calls f with all entries.
+func (r *row) each(f func(entry)) {
+	r.log.Each(spill.Columns(colCount, colNs, colSelf, colHidden), func(rows spill.Rows) {
+		counts, ns, self, hidden := rows[colCount], rows[colNs], rows[colSelf], rows[colHidden]
+		for i, step := range rows[spill.Key] {
+			f(entry{int32(step), counts[i], ns[i], self[i], hidden[i]})
+		}
+	})
+}
+
+// vote records where a range was.
+func (p *place) vote(parent int32, offset int64) {
+	p.offset += offset
+	p.n++
+	switch {
+	case p.votes == 0:
+		p.parent, p.votes = parent, 1
+	case p.parent == parent:
+		p.votes++
+	default:
+		p.votes--
+	}
+}
+
+// section is the rows of one section of one rank, by the number of their name.
+type section struct {
+	store *spill.Store
+	rows  []row
+}
+
+// at returns the row of a name, to add to.
+func (s *section) at(id int32) *row {
+	for int(id) >= len(s.rows) {
+		s.rows = append(s.rows, row{now: entry{step: noStep}})
+	}
+	r := &s.rows[id]
+	if r.log == nil {
+		r.log = s.store.NewLog(numRowColumns, rowBlock)
+	}
+	return r
+}
+
+// row returns the row of a name, nil where it has no entries.
+func (s *section) row(id int) *row {
+	if id >= len(s.rows) || s.rows[id].log == nil || s.rows[id].log.Len() == 0 {
+		return nil
+	}
+	return &s.rows[id]
+}
+
+// seal ends all rows of a rank.
+func (r *rank) seal() {
+	for s := range r.sections {
+		for k := range r.sections[s].rows {
+			if row := &r.sections[s].rows[k]; row.log != nil {
+				row.flush()
+				row.log.Seal()
+			}
+		}
+	}
+}
+
+// store is where the rows of a run are. Memory and file are given back when no rank refers
+// to it any more, or by Close.
+type store struct{ *spill.Store }
+
+// DefaultMemory is how much of a run's samples is kept in memory, in bytes.
+const DefaultMemory = 64 << 20
+
+// newStore returns a store with so much memory, 0 for DefaultMemory.
+func newStore(memory int64) *store {
+	s := &store{spill.NewStore(cmp.Or(memory, DefaultMemory))}
+	runtime.AddCleanup(s, func(s *spill.Store) { s.Close() }, s.Store)
+	return s
+}
+
+// sectionsIn returns sections without rows that are in a store.
+func sectionsIn(s *store) (all [numSections]section) {
+	for k := range all {
+		all[k].store = s.Store
+	}
+	return all
+}

@@ -1,0 +1,70 @@
+package compare
+
+import (
+	"encoding/json"
+
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// The schema of Table.
+const (
+	Schema        = "comparison"
+	SchemaVersion = 1
+)
+
+// Table returns all rows as one table, for other programs: sections summary,
+// counts, operations, kernels, kernel_classes, api, idle and idle_why. Figures are in the unit of
+// the row, us or count, a step; null where missing.
+func (c *Comparison) Table() *table.Table {
+	t := table.New(Schema, SchemaVersion, table.Fields("section text, name text, unit text, "+
+		"baseline float, target float, delta float, delta_percent float, ci_low float, ci_high float, "+
+		"p_value float, p_adjusted float, q_value float, significant bool, status text, noise_floor float, detectable float, "+
+		"baseline_count float, target_count float, baseline_self float, target_self float, baseline_exposed float, target_exposed float, "+
+		"gain_ceiling float, likely_rename text, source_function text")...)
+	t.Meta["conclusion"] = c.Conclusion
+	add := func(section, unit string, rows []*Row) {
+		for _, r := range rows {
+			var low, high *float64
+			if r.CI != nil {
+				low, high = number(r.CI[0]), number(r.CI[1])
+			}
+			var self, exposed Part
+			if r.Self != nil {
+				self, exposed = *r.Self, *r.Exposed
+			}
+			t.Append(section, r.Name, unit, r.Baseline, r.Target, r.Delta, r.DeltaPercent, low, high,
+				r.P, r.Adjusted, r.QValue, r.Significant, r.Status, r.Noise, r.Detectable, r.BaselineCount, r.TargetCount,
+				self.Baseline, self.Target, exposed.Baseline, exposed.Target, r.Ceiling, table.OrNull(r.Rename), table.OrNull(r.Source))
+		}
+	}
+	var counts []*Row
+	for i := range c.Counts {
+		counts = append(counts, &c.Counts[i].Row)
+	}
+	add("summary", "us", pointers(c.Summary))
+	add("counts", "count", counts)
+	add("operations", "us", pointers(c.Operations))
+	add("kernels", "us", pointers(c.Kernels))
+	add("kernel_classes", "us", pointers(c.Classes))
+	add("api", "us", pointers(c.API))
+	add("idle", "us", idlePointers(c.Idle))
+	add("idle_why", "us", idlePointers(c.IdleWhy))
+	return t
+}
+
+// MarshalJSON writes a count under keys without a unit.
+func (r CountRow) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name         string    `json:"name"`
+		Baseline     *float64  `json:"baseline"`
+		Target       *float64  `json:"target"`
+		Delta        *float64  `json:"delta"`
+		DeltaPercent *float64  `json:"delta_percent"`
+		CI           *Interval `json:"ci"`
+		P            *float64  `json:"p_value"`
+		Adjusted     *float64  `json:"p_adjusted"`
+		QValue       *float64  `json:"q_value"`
+		Significant  bool      `json:"significant"`
+		Status       string    `json:"status"`
+	}{r.Name, r.Baseline, r.Target, r.Delta, r.DeltaPercent, r.CI, r.P, r.Adjusted, r.QValue, r.Significant, r.Status})
+}

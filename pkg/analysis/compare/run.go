@@ -1,0 +1,192 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Run is the profile of one run: per-step samples of all that can be compared.
+type Run struct {
+	// Name is what the run is called.
+	Name string
+	// Method is how its steps were isolated.
+	Method string
+	// Ranges tells whether NVTX ranges were recorded at all.
+	Ranges bool
+	// Warnings says what is wrong with its files, a sentence each.
+	Warnings []string
+
+	calls   bool // CUDA API calls were recorded
+	setup   setup
+	why     bool           // idle time is divided by why, too
+	missing []idle.Missing // what there is no record of for that
+
+	workload string     // the header's: event.Training, event.Diffusion or ""
+	repeats  int        // how many runs of one version these are, at least 1
+	ranks    []*profile // those with steps, by run and number
+	names    [numSections]*names
+	store    *store // nil of runs that were put together: each has its own
+}
+
+// profile is what is left of a rank.
+type profile struct {
+	run      int   // of several that are repeats of one another
+	id       int32 // its number in the stream
+	gpus     int   // devices with activity
+	device   int32 // the first of them
+	size     int64 // the most frequent size of its steps, 0: not known
+	steps    stepList
+	steady   []int32 // indices of steps
+	sections [numSections]section
+	store    *store // that these are in
+	from, to int    // the steps of the benchmark segment
+	counts   bool   // numbers of requests are known in the benchmark segment
+	lacks    bool   // markers of many iterations are missing
+}
+
+// profile returns what is left of a rank whose rows have ended.
+func (r *rank) profile() *profile {
+	p := r.measured(r.walk.BenchmarkSteps())
+	if w := r.walk.Window; w != nil {
+		p.size, p.lacks = w.CommonSize, w.LacksMarkers
+	}
+	for _, k := range r.walk.Steady() {
+		p.steady = append(p.steady, int32(k))
+	}
+	return p
+}
+
+// measured returns the profile of a rank of which the steps from and to are the
+// benchmark segment.
+func (r *rank) measured(from, to int) *profile {
+	p := &profile{id: r.id, gpus: len(r.gpus), steps: r.steps, sections: r.sections, store: r.store, from: from, to: to}
+	if len(r.gpus) > 0 {
+		p.device = r.gpus[0].device
+	}
+	steps := p.steps.Reader()
+	for k := from; k < to && !p.counts; k++ {
+		p.counts = steps.At(k).ctx != unknown
+	}
+	return p
+}
+
+// settle puts the ranks in order and leaves out those without steps.
+func (r *Run) settle() {
+	for _, p := range r.ranks {
+		if p.steps.Len() == 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("rank %d has no steps and is not in the figures", p.id))
+		}
+	}
+	r.ranks = slices.DeleteFunc(r.ranks, func(p *profile) bool { return p.steps.Len() == 0 })
+	slices.SortFunc(r.ranks, func(a, b *profile) int { return int(a.id - b.id) })
+}
+
+// Close gives the memory and the temporary file of a run back, which is of no use after
+// that.
+func (r *Run) Close() error {
+	var errs []error
+	for _, p := range r.ranks {
+		errs = append(errs, p.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// kept returns an error where the store of any of its ranks has failed.
+func (r *Run) kept() error {
+	for _, p := range r.ranks {
+		if err := idle.Kept(p.store.Store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasCounts tells whether the numbers of requests of steps are known.
+func (r *Run) hasCounts() bool {
+	return slices.ContainsFunc(r.ranks, func(p *profile) bool { return p.counts })
+}
+
+// batch is the numbers of requests of a step.
+type batch struct{ ctx, gen int32 }
+
+// choice is the steps of a run that are looked at.
+type choice struct {
+	run   *Run
+	ranks []chosen
+	n     int // rank-steps
+}
+
+// chosen is the chosen steps of a rank, in their order.
+type chosen struct {
+	rank  *profile
+	steps []int32
+}
+
+// choose returns the steps of the benchmark segments that each rank's keep says.
+func (r *Run) choose(keep func(p *profile) []int32) choice {
+	c := choice{run: r}
+	for _, p := range r.ranks {
+		one := chosen{rank: p, steps: keep(p)}
+		c.ranks = append(c.ranks, one)
+		c.n += len(one.steps)
+	}
+	return c
+}
+
+// of returns the steps of the benchmark segment that fit; those whose period is
+// not whole only where there are no others.
+func (p *profile) of(fits func(s *step) bool) []int32 {
+	var whole, cut []int32
+	steps := p.steps.Reader()
+	for i := p.from; i < p.to; i++ {
+		switch s := steps.At(i); {
+		case !fits(s):
+		case s.cut:
+			cut = append(cut, int32(i))
+		default:
+			whole = append(whole, int32(i))
+		}
+	}
+	if len(whole) == 0 {
+		return cut
+	}
+	return whole
+}
+
+// Phases that steps can be chosen by.
+const (
+	Steady     = "steady"
+	Context    = "context"
+	Generation = "generation"
+	All        = "all"
+)
+
+// phase returns the steps of a phase.
+func (r *Run) phase(name string) choice {
+	switch name {
+	case Context:
+		return r.choose(func(p *profile) []int32 { return p.of(func(s *step) bool { return s.phase == event.Context }) })
+	case Generation:
+		return r.choose(func(p *profile) []int32 { return p.of(func(s *step) bool { return s.phase == event.Generation }) })
+	case All:
+		return r.choose(func(p *profile) []int32 { return p.of(func(*step) bool { return true }) })
+	}
+	return r.choose(func(p *profile) []int32 { return p.steady })
+}
+
+// batches returns how many whole steps there are of each batch.
+func (c *choice) batches() map[batch]int {
+	count := map[batch]int{}
+	for _, r := range c.ranks {
+		steps := r.rank.steps.Reader()
+		for _, i := range r.steps {
+			s := steps.At(int(i))
+			count[batch{s.ctx, s.gen}]++
+		}
+	}
+	return count
+}

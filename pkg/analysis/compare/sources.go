@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/names/marker"
+)
+
+//go:embed sources.json
+var builtIn []byte
+
+// Sources tells, of NVTX ranges, what functions they come from, and of these and of the causes
+// of idle time what to do about them. It is kept in sources.json; a file of the same form
+// extends or corrects it.
+type Sources struct {
+	ranges map[string]sourceRange
+	advices
+}
+
+// advices are sentences "what is so: what to do", by topic of ranges, by cause of idle time
+// where that grew, and by cause where nothing more is known of it; host stands for ranges.
+type advices struct {
+	Topics    map[string]string `json:"topics"`
+	Causes    map[string]string `json:"causes"`
+	Otherwise map[string]string `json:"otherwise"`
+}
+
+// sourceRange is where a range comes from. The digits of its text may be folded.
+type sourceRange struct {
+	NVTX     string `json:"nvtx"`
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`
+	Topic    string `json:"topic,omitempty"`
+	Note     string `json:"note,omitempty"`
+}
+
+// DefaultSources returns the table built in.
+func DefaultSources() *Sources {
+	s := &Sources{map[string]sourceRange{}, advices{map[string]string{}, map[string]string{}, map[string]string{}}}
+	extended, err := s.Extend(bytes.NewReader(builtIn))
+	if err != nil {
+		panic("BUG: sources.json: " + err.Error())
+	}
+	return extended
+}
+
+// Extend returns the table with what r holds, in the form of sources.json, added
+// to it or in the place of what is there by the same text.
+func (s *Sources) Extend(r io.Reader) (*Sources, error) {
+	var file struct {
+		Ranges []sourceRange `json:"ranges"`
+		advices
+	}
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, fmt.Errorf("source map: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("source map: there is something after the object")
+	}
+	t := &Sources{maps.Clone(s.ranges), advices{maps.Clone(s.Topics), maps.Clone(s.Causes), maps.Clone(s.Otherwise)}}
+	for i, one := range file.Ranges {
+		if one.NVTX == "" || one.Function == "" {
+			return nil, fmt.Errorf("source map: range %d needs nvtx and function", i+1)
+		}
+		t.ranges[marker.Fold(one.NVTX)] = one
+	}
+	maps.Copy(t.Topics, file.Topics)
+	maps.Copy(t.Causes, file.Causes)
+	maps.Copy(t.Otherwise, file.Otherwise)
+	return t, nil
+}
+
+// Function returns the function that ranges of a text come from, "" where that is
+// not known.
+func (s *Sources) Function(text string) string { return s.ranges[marker.Fold(text)].Function }
+
+// File returns the file of that function.
+func (s *Sources) File(text string) string { return s.ranges[marker.Fold(text)].File }
+
+// advice returns the topic of a range and what to do about it.
+func (s *Sources) advice(text string) (topic, advice string) {
+	topic = s.ranges[marker.Fold(text)].Topic
+	return topic, s.Topics[topic]
+}
+
+// Advice returns what to do about idle time of a cause, as package idle names it: of a range what
+// its topic says. It goes on from a colon, and is "" where there is nothing to say.
+func (s *Sources) Advice(cause string) string {
+	sentence := cmp.Or(s.Causes[cause], s.Otherwise[cause])
+	if name, ok := strings.CutPrefix(cause, "host:"); ok {
+		_, topic := s.advice(name)
+		sentence = cmp.Or(topic, s.Otherwise["host"])
+	}
+	if _, do, ok := strings.Cut(sentence, ": "); ok {
+		sentence = do
+	}
+	return strings.TrimSuffix(sentence, ".")
+}

@@ -1,0 +1,251 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// unrecorded says what the reports that a header describes lack of the threads of ranks.
+func unrecorded(h *event.Header) (missing []idle.Missing) {
+	for i := range h.Reports {
+		missing = unite(missing, idle.Unrecorded(h, h.Reports[i].Ranks))
+	}
+	return missing
+}
+
+// unite returns what either of two runs lacks.
+func unite(a, b []idle.Missing) []idle.Missing {
+	for _, m := range b {
+		if !slices.Contains(a, m) {
+			a = append(slices.Clip(a), m)
+		}
+	}
+	return a
+}
+
+// lacks is what is missing as text.
+func lacks(missing []idle.Missing) string {
+	var parts []string
+	for _, m := range missing {
+		parts = append(parts, m.What+" ("+m.Option+")")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// byWhy names idle time by its cause and why the launching thread did not go on; while it
+// waits for the interpreter lock, with who holds that. Threads have other numbers in each
+// run: a holder is named by what it does.
+func byWhy(sites *idle.Sites, k idle.Key) string {
+	n := idleName{cause: sites.CauseName(k)}
+	if _, why := sites.Undivided(k); why != idle.None {
+		n.why = sites.WhyName(why)
+	}
+	h, ok := sites.Holder(k)
+	switch {
+	case ok && h.InStack():
+		n.holder = ByStacks
+	case ok && h.Thread != idle.NoTime:
+		n.holder = callIn(sites.Name(h.Doing), sites.RangeText(sites.Path(h.Doing)))
+		if n.holder == "" {
+			n.holder = sites.CauseName(h.Doing)
+		}
+	}
+	return n.String()
+}
+
+// ByStacks is the holder of the interpreter lock of whom nothing is known but that stacks of calls
+// wait for the lock.
+const ByStacks = "somebody, by the stacks of calls"
+
+// compareWhys compares the idle time by cause and why, where that was asked for and both
+// sides have what it takes.
+func (c *Comparison) compareWhys() {
+	for _, s := range c.sides() {
+		if !s.run.why {
+			return
+		}
+		if missing := lacks(s.run.missing); missing != "" {
+			c.warn("%s has no record of %s: why its launching threads stalled is known only in part", s.run.Name, missing)
+		}
+	}
+	c.IdleWhy = c.idleRows(whyTimes)
+	if c.target == nil || slices.Equal(c.base.run.missing, c.target.run.missing) {
+		return
+	}
+	why := "the two sides do not have the same record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
+	for _, r := range idlePointers(c.IdleWhy) {
+		r.P, r.CI, r.Unknown = nil, nil, why
+	}
+}
+
+// whyChange is by how much the idle time grew for which one why holds, over its causes.
+type whyChange struct {
+	why, holder string
+	waits       bool // for the interpreter lock
+	delta       float64
+	cause       string // that half of it or more is of, "" where there is none
+	rows        []*IdleRow
+}
+
+// grownWhys are the whys for which idle time grew beyond the noise, the largest growth
+// first, without what is not known or not on the host.
+func (c *Comparison) grownWhys() []whyChange {
+	var all []whyChange
+	for i := range c.IdleWhy {
+		r := &c.IdleWhy[i]
+		if r.grown() == 0 || r.Why == nil || *r.Why == idle.Unknown.String() && r.Cause != waitsForGIL {
+			continue
+		}
+		g := whyChange{why: *r.Why, waits: r.Cause == waitsForGIL || r.Holder != nil}
+		if g.waits {
+			g.why = ""
+			if r.Holder != nil {
+				g.holder = *r.Holder
+			}
+		}
+		k := slices.IndexFunc(all, func(o whyChange) bool {
+			return sameText(o.why, g.why) && o.holder == g.holder && o.waits == g.waits
+		})
+		if k < 0 {
+			k = len(all)
+			all = append(all, g)
+		}
+		all[k].delta += r.grown()
+		all[k].rows = append(all[k].rows, r)
+	}
+	for k := range all {
+		if g := &all[k]; 2*g.rows[0].grown() >= g.delta { // the largest: rows are in that order
+			g.cause = g.rows[0].Cause
+		}
+	}
+	slices.SortStableFunc(all, func(a, b whyChange) int { return cmp.Compare(b.delta, a.delta) })
+	return all
+}
+
+// sameText tells whether a reader cannot distinguish two whys: a file is written on a CPU
+// and off it.
+func sameText(a, b string) bool {
+	return a == b || idle.Phrase(a) != "" && idle.Phrase(a) == idle.Phrase(b)
+}
+
+// title says what launching threads do, and where.
+func (g *whyChange) title() string {
+	switch {
+	case g.holder == ByStacks:
+		return causeText[waitsForGIL] + ", by the stacks of calls"
+	case g.waits && g.holder == idle.Untraced.String():
+		return causeText[waitsForGIL] + ", held by a thread outside of all ranges and calls"
+	case g.waits && g.holder != "":
+		return causeText[waitsForGIL] + ", held by the thread in " + g.holder
+	case g.waits:
+		return causeText[waitsForGIL]
+	}
+	text := "launching threads " + idle.Phrase(g.why)
+	if g.cause != "" && g.cause != idle.Untraced.String() {
+		text += ", in " + causeTitle(g.cause)
+	}
+	return text
+}
+
+// mainWhy is the why that most of the growth of idle time has, nil where there is no such
+// or the conclusion is not host overhead.
+func (c *Comparison) mainWhy() *whyChange {
+	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep {
+		return nil
+	}
+	grown := c.grownWhys()
+	if len(grown) == 0 || 2*grown[0].delta < c.summary(idleTime).delta() {
+		return nil
+	}
+	return &grown[0]
+}
+
+// explainWhys says why launching threads did not go on while there is more idle time. What
+// shrank meanwhile is no part of what grew: shares are of that alone, and add up to 1 at most.
+func (c *Comparison) explainWhys() {
+	grew := 0.0
+	for i := range c.IdleWhy {
+		if d := c.IdleWhy[i].Delta; d != nil {
+			grew += max(0, *d)
+		}
+	}
+	for i, g := range c.grownWhys() {
+		if i < 3 && c.summary(idleTime).delta() > 0 {
+			c.say("%s per step, %s of the idle time that grew: %s.", change(g.delta), report.Percent(g.delta/grew), g.title())
+		}
+	}
+}
+
+// explainWhysOfOne says what launching threads do while GPUs are idle, of one run.
+func (c *Comparison) explainWhysOfOne() {
+	var parts []string
+	for i := range c.IdleWhy {
+		r := &c.IdleWhy[i]
+		if r.Baseline == nil || r.Why == nil || idle.Phrase(*r.Why) == "" || len(parts) >= 3 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s in %s %s", idle.Phrase(*r.Why), causeTitle(r.Cause), report.Micros(*r.Baseline)))
+	}
+	if len(parts) > 0 {
+		c.say("Meanwhile launching threads %s.", strings.Join(parts, ", "))
+	}
+}
+
+// moreIdle tells whether there is more idle time, or seems to be and nothing can be told of
+// the whole: else a wait has but taken the place of something else.
+func (c *Comparison) moreIdle() bool {
+	whole := c.summary(idleTime)
+	return whole.grown() > 0 || whole.Unknown != "" && whole.delta() > 0
+}
+
+// adviseWhys gives the advice for what threads wait, the most grown first.
+func (c *Comparison) adviseWhys() {
+	if !c.moreIdle() {
+		return
+	}
+	for _, g := range c.grownWhys() {
+		if g.holder == ByStacks {
+			c.mitigate("GIL_CONTENTION (%s): move what holds the lock to a process of its own, or release the lock around what blocks; record with -t python-gil to see who holds it (%s per step).", g.title(), change(g.delta))
+			continue
+		}
+		if t := idle.TreatmentOf(g.why); t != nil && !g.waits {
+			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, g.title(), t.Do, change(g.delta))
+		}
+	}
+}
+
+// waits tells whether an operation takes longer because launching threads wait in it: half
+// of its growth or more is idle time that adviseWhys says what to do about.
+func (c *Comparison) waits(r *Row) bool {
+	waited := 0.0
+	for i := range c.IdleWhy {
+		one := &c.IdleWhy[i]
+		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && idle.TreatmentOf(*one.Why) != nil {
+			waited += one.grown()
+		}
+	}
+	return c.moreIdle() && waited > 0 && 2*waited >= r.grown()
+}
+
+// whySection adds the idle time by cause and why.
+func (c *Comparison) whySection(s *report.Section) {
+	rows := slices.DeleteFunc(slices.Clone(c.IdleWhy), func(r IdleRow) bool { return r.Why == nil || !c.worthSaying(&r) })
+	if !slices.ContainsFunc(rows, func(r IdleRow) bool { return *r.Why != idle.Unknown.String() || r.Holder != nil }) {
+		return
+	}
+	t := c.table(s, "", "cause and why", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
+	for i := range rows {
+		r := &rows[i]
+		title := fmt.Sprintf("%s: %s", causeTitle(r.Cause), *r.Why)
+		if r.Holder != nil {
+			title += ", held by " + *r.Holder
+		}
+		t.Row(c.cells(&r.Row, report.Str(title), part(r.InterStep))...)
+	}
+}

@@ -1,0 +1,433 @@
+// Package doctor says what a recording can answer and what it cannot, and how to
+// record so that it can.
+//
+// A Diagnosis has a Question for each kind of answer that the analyses give. It is
+// answered by what was recorded alone: rows by kind, what the profiler says it lost,
+// and whether ranks and their clocks can be compared. "In part" means that an
+// analysis gives an answer, with what it leaves open.
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Can says whether a question can be answered.
+type Can string
+
+// The answers.
+const (
+	Yes    Can = "yes"
+	InPart Can = "in part"
+	No     Can = "no"
+)
+
+// Question is a question to a recording.
+type Question struct {
+	// Question is asked in a sentence. Command is the filter that answers it, "" where
+	// this does.
+	Question string `json:"question"`
+	Command  string `json:"command,omitempty"`
+	// Can says whether it can be answered, Because what that rests on: what was
+	// recorded, and what was not.
+	Can     Can    `json:"can_answer"`
+	Because string `json:"because"`
+	// Instead is what to do so that it can, "" where nothing is missing.
+	Instead string `json:"instead,omitempty"`
+
+	record *report.CaptureOptions // what to record so that it can; nil where recording does not help
+	keep   report.CaptureOptions  // what it was answered by, which a new recording is to have again
+}
+
+// Diagnosis is what a recording can answer.
+type Diagnosis struct {
+	// Reports are the base names of the reports, Ranks how many ranks they hold.
+	Reports []string `json:"reports"`
+	Ranks   int      `json:"ranks"`
+	// Rows counts the rows by kind, of the kinds that there are.
+	Rows      map[string]int64 `json:"rows"`
+	Questions []Question       `json:"questions"`
+	// Recurring are ranges that may be steps, the most likely first; empty where the steps
+	// have ranges of their own.
+	Recurring []Range `json:"recurring_ranges,omitempty"`
+	// Record is the command line of Nsight Systems that records what is missing, "" where
+	// nothing is that it would add. Torch is the same of PyTorch's profiler, in Python; a
+	// recording of it that lacks what only Nsight Systems sees may have both.
+	Record string `json:"record,omitempty"`
+	Torch  string `json:"record_torch,omitempty"`
+	// ROCm is the command line of AMD's profiler that records what Nsight Systems would on other
+	// GPUs, "" for other GPUs and where nothing is missing. No filter reads what it writes.
+	ROCm string `json:"record_rocm,omitempty"`
+	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
+	Workload string `json:"workload,omitempty"`
+	// Warnings are those of the reports.
+	Warnings []string `json:"warnings"`
+}
+
+// found is what a recording holds.
+type found struct {
+	*event.Header
+	kinds   []int64           // rows of each kind
+	paused  int64             // ns in which the profiler recorded nothing of a rank
+	gil, gc int64             // ranges about the interpreter lock and garbage collections
+	ranges  map[string]*tally // of ranks, by folded name
+	facts   event.RankFacts
+	ranks   int  // with GPU work
+	torch   bool // PyTorch's profiler recorded
+}
+
+// by chooses among what to do with Nsight Systems, and with PyTorch's profiler.
+// Questions are asked of both profilers in the same way; only the remedies differ.
+func (f *found) by(nsys, torch string) string {
+	if f.torch {
+		return torch
+	}
+	return nsys
+}
+
+// Examine reads the rows of a recording, all kinds of them, to their end.
+// The order of the questions is that of the report: whether the recording is whole,
+// then from what verdict needs to what only some runs have. An error is the source's own.
+func Examine(src event.Source) (*Diagnosis, error) {
+	h := src.Header()
+	f := &found{Header: h, torch: h.Source() == "torch", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
+	if err := event.Each(src, f.count); err != nil {
+		return nil, err
+	}
+	f.sum()
+	d := &Diagnosis{Workload: f.Workload(), Ranks: f.NumRanks(), Rows: map[string]int64{}, Warnings: append([]string{}, f.Warnings()...)}
+	for i := range f.Reports {
+		d.Reports = append(d.Reports, f.Reports[i].File)
+	}
+	for kind, n := range f.kinds {
+		if n > 0 {
+			d.Rows[event.Kind(kind).String()] = n
+		}
+	}
+	for _, ask := range []func(*found, *Question){whole, bound, where, graphs, why, collected, late} {
+		q := Question{Can: Yes}
+		ask(f, &q)
+		d.Questions = append(d.Questions, q)
+	}
+	d.record(f)
+	d.Recurring = f.recurring()
+	return d, nil
+}
+
+// record says how to record what all questions lack.
+// One recording is to answer all of them: what the questions ask for is joined, with what
+// answered the others. Of a trace by PyTorch's profiler only what the operating system knows
+// takes another profiler.
+func (d *Diagnosis) record(f *found) {
+	var all report.CaptureOptions
+	any := false
+	for _, q := range d.Questions {
+		all.Host, all.Collections = all.Host || q.keep.Host, all.Collections || q.keep.Collections
+		switch o := q.record; {
+		case o == nil:
+		case f.torch && !o.Host && d.Workload != "":
+			d.Torch = report.TorchLoop
+		case f.torch && !o.Host:
+			d.Torch = report.Torch
+		default:
+			any = true
+			all.Host = all.Host || o.Host
+			all.Collections = all.Collections || o.Collections
+			all.Ranges = all.Ranges || o.Ranges
+		}
+	}
+	switch {
+	case any && f.Platform() == event.AMD:
+		d.ROCm = report.ROCm
+	case any && d.Workload != "": // nothing of TensorRT-LLM's
+		d.Record = report.CaptureCommand(report.CaptureOptions{GIL: all.GIL, Host: all.Host})
+	case any:
+		d.Record = report.CaptureCommand(all)
+	}
+}
+
+// count counts the rows of a batch.
+// Kinds that are not event's own are counted, too; rows of no rank count as others do.
+func (f *found) count(b *event.Batch) error {
+	for len(f.kinds) < len(event.Kinds) { // kinds that others added
+		f.kinds = append(f.kinds, 0)
+	}
+	for i, kind := range b.Kind.Values[:b.Len] {
+		f.kinds[kind]++
+		if kind != event.NVTX {
+			continue
+		}
+		switch class, _ := b.Class.Get(i); class {
+		case event.GIL:
+			f.gil++
+		case event.GC:
+			f.gc++
+		case event.Prep, event.Range:
+			f.addRange(b, i)
+		}
+	}
+	return nil
+}
+
+// sum adds up what is known of the ranks.
+func (f *found) sum() {
+	for i := range f.Reports {
+		r := &f.Reports[i]
+		for _, facts := range r.RankFacts {
+			f.facts.Markers += facts.Markers
+			f.facts.Allreduces += facts.Allreduces
+			f.facts.GraphLaunches += facts.GraphLaunches
+			f.facts.Graphs += facts.Graphs
+			f.facts.Replays += facts.Replays
+			for _, span := range facts.Unrecorded {
+				f.paused += span[1] - span[0]
+			}
+		}
+	}
+	f.ranks = f.NumRanks()
+}
+
+// onGPU is how many rows are work of a GPU.
+func (f *found) onGPU() int64 { return f.kinds[event.Kernel] + f.kinds[event.Graph] }
+
+// ofEngine says whose ranges they are where an engine serves tokens.
+func (f *found) ofEngine() string {
+	if f.Workload() != "" {
+		return ""
+	}
+	return " of the engine"
+}
+
+// turnOn is how to have steps marked for Nsight Systems.
+func (f *found) turnOn() string {
+	if f.Workload() != "" {
+		return "put an NVTX range around each iteration"
+	}
+	return "turn the engine's own ranges on"
+}
+
+// host is what to do where the operating system's side is missing: with the profiler of the
+// platform, or with PyTorch's, which does not see that side.
+func (f *found) host(nsys, torch string) string {
+	if f.Platform() == event.AMD {
+		return report.ROCmName + ": PyTorch's profiler does not see the operating system"
+	}
+	return f.by(nsys, torch)
+}
+
+// What of PyTorch's profiler records more.
+const (
+	fewer  = "record fewer steps at a time, so that the profiler keeps up"
+	cpuToo = "record ProfilerActivity.CPU, too"
+)
+
+// whole asks whether the profiler has kept everything.
+// Lost CUDA events make every figure doubtful, as they do to verdict; lost system calls
+// leave out some reasons only. Pauses that were asked for are no loss, but are in no figure.
+func whole(f *found, q *Question) {
+	q.Question, q.Because = "Is the recording complete?", "nothing says that events were lost"
+	var lost []string
+	for i := range f.Reports {
+		r := &f.Reports[i]
+		if r.LostEvents {
+			q.Can = No
+			lost = append(lost, "CUDA events of "+r.File)
+		}
+		if r.LostCalls {
+			if q.Can == Yes {
+				q.Can = InPart
+			}
+			lost = append(lost, "system calls of "+r.File)
+		}
+	}
+	if len(lost) > 0 {
+		q.Because = "the profiler says that it lost some: " + strings.Join(lost, ", ")
+		q.Instead = "record for a shorter time, or less: fewer iterations, no stacks"
+	} else if len(f.Warnings()) > 0 {
+		q.Because += "; see the warnings"
+	}
+	if f.paused > 0 {
+		if q.Can == Yes {
+			q.Can = InPart
+		}
+		q.Because += fmt.Sprintf("; between profiler ranges %s were not recorded, and are in no figure", report.Micros(float64(f.paused)/1e3))
+	}
+}
+
+// bound asks what verdict answers.
+// The order is that of verdict's own doubts: without GPU work there is nothing to measure,
+// graphs whose replays are missing look idle (two of them verdict does not mind, either),
+// and without steps there are figures of the whole trace only.
+func bound(f *found, q *Question) {
+	q.Question, q.Command = "Does the host hold the GPUs back?", "verdict"
+	var evidence []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			evidence = append(evidence, report.Counted(n, what))
+		}
+	}
+	add(f.facts.Markers, "forward-step range")
+	add(f.facts.Allreduces, "all-reduce kernel")
+	add(f.facts.GraphLaunches, "CUDA graph launch")
+	switch {
+	case f.onGPU() == 0:
+		q.Can, q.Because = No, "no kernel and no graph replay was recorded"
+		q.Instead = f.by("profile while the model runs, with CUDA traced, and wait for the profiler to write its events",
+			"profile while the model runs, with ProfilerActivity.CUDA among the activities")
+		q.record = &report.CaptureOptions{Ranges: true}
+	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
+		q.Can, q.Because = No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
+		q.Instead = f.by("record replays, as a row each or by their kernels", fewer)
+		q.record = &report.CaptureOptions{Ranges: true}
+	case f.StartOnly():
+		q.Can, q.Because = No, "the only forward step is the first after the profiler started, which holds what starting took"
+		q.Instead = "record several steps"
+		q.record = &report.CaptureOptions{Ranges: true}
+	case len(evidence) == 0:
+		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
+		q.Instead = f.by(f.turnOn(), "call the profiler's step() after each iteration, or put record_function around it")
+		q.record = &report.CaptureOptions{Ranges: true}
+	case slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.LostEvents }):
+		q.Can, q.Because = No, "the profiler lost CUDA events"
+	default:
+		q.Because = "steps can be found by " + strings.Join(evidence, ", ")
+	}
+}
+
+// where asks what gaps and diff say about operations.
+// Ranges without calls leave no launching thread to look at, so calls decide.
+func where(f *found, q *Question) {
+	q.Question, q.Command = "What does the host do while a GPU waits?", "gaps"
+	ranges := f.kinds[event.NVTX]
+	switch {
+	case ranges > 0 && f.kinds[event.API] > 0:
+		q.Because = report.Counted(ranges, "range") + f.ofEngine() + ", " + report.Counted(f.kinds[event.API], "CUDA call")
+	case f.kinds[event.API] > 0:
+		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges"+f.ofEngine(), f.by("trace NVTX, and "+f.turnOn(), cpuToo)
+		q.record = &report.CaptureOptions{Ranges: true}
+	default:
+		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", f.by("trace CUDA on the host's side, too", cpuToo)
+		q.record = &report.CaptureOptions{Ranges: true}
+	}
+}
+
+// graphs asks what gaps says about kernels in CUDA graphs.
+// A row for a whole replay hides its kernels; such a recording answers the other questions
+// as well as any, at less cost, so that the remedy names what it costs.
+func graphs(f *found, q *Question) {
+	q.Question, q.Command = "Which kernels run in CUDA graphs, and which outside of them?", "gaps"
+	switch {
+	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0:
+		q.Because = "no CUDA graph is launched"
+	case f.facts.Graphs > 0:
+		q.Can, q.Because = No, report.Counted(f.facts.Graphs, "replay")+" without the kernels in them"
+		q.Instead = "record the kernels (--cuda-graph-trace=node), which costs the host more"
+		q.record = &report.CaptureOptions{}
+	case f.facts.Replays == 0:
+		q.Can, q.Because, q.Instead = No, "no replay was recorded", f.by("record the kernels (--cuda-graph-trace=node)", fewer)
+		q.record = &report.CaptureOptions{}
+	default:
+		q.Because = report.Counted(f.facts.Replays, "replay") + " with the kernels in them"
+	}
+}
+
+// noThreads answers what only threads of a process with GPU work can tell: what others did is not
+// read, so that nothing is said of what was recorded of them.
+func (f *found) noThreads(q *Question) {
+	q.Can, q.Because = No, "no process with GPU work was recorded, and what other processes did does not tell"
+	q.Instead = f.by("profile the processes that use the GPU, with CUDA traced", "profile the processes that use the GPU, with ProfilerActivity.CUDA among the activities")
+	q.record = &report.CaptureOptions{Ranges: true}
+}
+
+// why asks what gaps says of threads that do not go on.
+// There are four witnesses, each of which says something that the others do not; each
+// one that is missing leaves part of the idle time unknown.
+func why(f *found, q *Question) {
+	q.Question, q.Command = "Why do launching threads stall?", "gaps"
+	if f.ranks == 0 {
+		f.noThreads(q)
+		return
+	}
+	var have, lack []string
+	for _, one := range []struct {
+		n    int64
+		what string
+	}{
+		{f.kinds[event.Run], "when threads were on a CPU"},
+		{f.kinds[event.OS], "calls of the operating system"},
+		{f.gil, "waits for the interpreter lock"},
+		{f.kinds[event.Sample] + f.kinds[event.Backtrace], "stacks"},
+	} {
+		if one.n > 0 {
+			have = append(have, one.what)
+		} else {
+			lack = append(lack, one.what)
+		}
+	}
+	switch {
+	case len(lack) == 0:
+		q.Because = "recorded: " + strings.Join(have, ", ")
+		q.keep.Host = true
+		return
+	case len(have) == 0:
+		q.Can, q.Because = No, "not recorded: "+strings.Join(lack, ", ")
+	default:
+		q.Can, q.Because = InPart, "recorded: "+strings.Join(have, ", ")+"; not recorded: "+strings.Join(lack, ", ")
+	}
+	q.Instead = f.host("record what threads do, which slows the host", "record with Nsight Systems: PyTorch's profiler does not see the operating system")
+	if f.kinds[event.Run] == 0 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.NoSwitches == event.SwitchesDenied }) {
+		q.Instead += "; the system did not let the profiler see when threads run: lower kernel.perf_event_paranoid, or run as root"
+	}
+	q.record = &report.CaptureOptions{Host: true}
+}
+
+// collected asks for garbage collections.
+// Ranges say when a collection ran; samples only how much of the time was one.
+func collected(f *found, q *Question) {
+	q.Question, q.Command = "Does garbage collection stop the host?", "gaps"
+	switch {
+	case f.ranks == 0:
+		f.noThreads(q)
+		return
+	case f.gc > 0:
+		q.Because = report.Counted(f.gc, "range") + " of collections"
+		q.keep.Collections = true
+	case f.kinds[event.Sample] > 0:
+		q.Can, q.Because = InPart, "by samples of the CPU: there are no ranges of collections"
+	default:
+		q.Can, q.Because = No, "there are no ranges of collections and no samples of the CPU"
+	}
+	if q.Can != Yes {
+		q.Instead = f.host(f.marks(), "record with Nsight Systems, whose samples of the CPU show them")
+		q.record = &report.CaptureOptions{Collections: true, Host: f.torch}
+	}
+}
+
+// marks is how to have collections marked.
+func (f *found) marks() string {
+	if f.Workload() != "" {
+		return "mark collections with a range in gc.callbacks"
+	}
+	return "have TensorRT-LLM mark collections, or mark them in gc.callbacks"
+}
+
+// late asks what gaps says of ranks that the others wait for.
+// Ranks are compared where they meet, in collectives. Reports that do not say when they
+// began are put on one clock by the ends of those, which leaves an error of its own.
+func late(f *found, q *Question) {
+	q.Question, q.Command = "Which rank do the others wait for?", "gaps"
+	switch {
+	case f.ranks < 2:
+		q.Can, q.Because, q.Instead = No, report.Counted(f.ranks, "rank")+" in this recording", "give the reports of all ranks of the run together, if it has more"
+	case f.facts.Allreduces == 0 && f.ClassRows(event.Allreduce) == 0:
+		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+", without all-reduce kernels, which show who comes last"
+	case len(f.Reports) > 1 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.Origin == 0 }):
+		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+" whose clocks are compared by the ends of their collectives alone: a report does not say when it began"
+	default:
+		q.Because = report.Counted(f.ranks, "rank") + ", compared by their all-reduce kernels"
+	}
+}

@@ -1,0 +1,275 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// A thread is said to run while launching threads wait for others where its share of that
+// time is minLift times as large as that of the window, and minBesideShare at least.
+const (
+	minLift        = 1.5
+	minBesideShare = 0.05
+	maxMeanwhile   = 3
+)
+
+// Meanwhile is a thread that is on a CPU more than else while a GPU is idle because a
+// launching thread is blocked until others do something. That is an association: nobody
+// knows whether that thread is who it waits for.
+type Meanwhile struct {
+	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
+	Thread int64  `json:"thread"` // thread id
+	// Elsewhere: those who waited are in other processes, of all other ranks.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Us is the time that it was on a CPU while launching threads of the rank waited, or,
+	// Elsewhere, of the other ranks, over all GPUs; Share its share of their waiting,
+	// WindowShare that of the window in which it was on a CPU, Lift how many times as large the
+	// former is.
+	Us          float64 `json:"us"`
+	Share       float64 `json:"share"`
+	WindowShare float64 `json:"window_share"`
+	Lift        float64 `json:"lift"`
+}
+
+// Placement is where a launching thread ran in the window.
+type Placement struct {
+	Rank   int32 `json:"rank"`   // of the thread's process
+	Thread int64 `json:"thread"` // thread id
+	// Migrations is how often it came to another CPU than its last one; PerStep the same
+	// per rank-step, null without steps.
+	Migrations int64    `json:"migrations"`
+	PerStep    *float64 `json:"migrations_per_step"`
+	// Crossings are the migrations between sockets, null where it is not known which CPU is in
+	// which.
+	Crossings *int64 `json:"socket_crossings"`
+	// FarUs is the part of OnCPUUs on CPUs of another NUMA node than those in GPUNodes, where
+	// the rank's GPUs are; both null where that is not known.
+	FarUs    *float64 `json:"far_from_gpu_us"`
+	GPUNodes []int32  `json:"gpu_numa_nodes"`
+	// OnCPUUs is the time that it was on a CPU, LostUs the idle time, over all GPUs, in
+	// which it had lost its CPU, of which OthersUs while other threads of its process were
+	// there.
+	OnCPUUs  float64 `json:"on_cpu_us"`
+	LostUs   float64 `json:"descheduled_us"`
+	OthersUs float64 `json:"neighbours_us"`
+	// Neighbours are the threads of other processes that were recorded on the CPU that it had
+	// lost, the longest first, three at most.
+	Neighbours []Neighbour `json:"neighbours,omitempty"`
+
+	seenUs float64 // of LostUs, while anybody was recorded on the lost CPU
+}
+
+// Neighbour is a thread of another process.
+type Neighbour struct {
+	Rank   *int32  `json:"rank"`   // of its process, null for a process that is no rank
+	Thread int64   `json:"thread"` // thread id
+	Us     float64 `json:"us"`     // idle time in which it was on the CPU that the launching thread had lost, over all GPUs
+}
+
+// named is the thread as text.
+func (n *Neighbour) named() string {
+	if n.Rank == nil {
+		return fmt.Sprintf("thread %d of a process without a GPU", n.Thread)
+	}
+	return fmt.Sprintf("thread %d of rank %d", n.Thread, *n.Rank)
+}
+
+// addNeighbours adds who of other processes had the lost CPU, and for how long, ns.
+func (p *Placement) addNeighbours(times map[who]int64) {
+	var list []Neighbour
+	seen := int64(0)
+	for w, ns := range times {
+		list, seen = append(list, Neighbour{w.number(), w.thread, us(ns)}), seen+ns
+	}
+	p.seenUs = min(p.OthersUs+us(seen), p.LostUs)
+	slices.SortFunc(list, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.named(), b.named()))
+	})
+	p.Neighbours = list[:min(len(list), maxMeanwhile)]
+}
+
+// besides adds up what threads of a rank did in its window, by thread id.
+func (v *view) besides() (all []idle.ThreadBeside, window int64) {
+	v.idle.EachBeside(func(t idle.ThreadBeside) {
+		if !v.has(&v.scopes[t.Group]) {
+			return
+		}
+		k := slices.IndexFunc(all, func(o idle.ThreadBeside) bool { return o.Thread == t.Thread })
+		if k < 0 {
+			all = append(all, t)
+			return
+		}
+		all[k].Add(t.Beside)
+	})
+	slices.SortFunc(all, func(a, b idle.ThreadBeside) int { return cmp.Compare(a.Thread, b.Thread) })
+	for k := range v.scopes {
+		if v.has(&v.scopes[k]) {
+			window += v.sums[k].ns
+		}
+	}
+	return all, window
+}
+
+// beside fills in what other threads did while launching threads waited, and where those
+// ran.
+func (c *computer) beside(rep *Idle, views []*view) {
+	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
+	rep.besides, rep.blocked = map[int32][]Meanwhile{}, map[int32]int64{}
+	for _, v := range views {
+		all, window := v.besides()
+		neighbours := map[int64]map[who]int64{}
+		if c.others.wanted {
+			neighbours = c.others.neighbours(v)
+		}
+		var waited, atFile int64
+		for _, t := range all {
+			waited, atFile = waited+t.Waited, atFile+t.AtFile
+		}
+		rep.blocked[idle.ForOthers] += waited
+		rep.blocked[idle.AtFile] += atFile
+		rep.addSmall(v, all, waited, window)
+		for _, t := range all {
+			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
+				rep.Meanwhile = append(rep.Meanwhile, m)
+			}
+			rep.addBeside(who{v.id, t.Thread}, false, idle.ForOthers, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
+			rep.addBeside(who{v.id, t.Thread}, false, idle.AtFile, during{t.OnCPUAtFile, atFile}, during{t.Ran, window}, len(v.gpus))
+			if t.Launches && t.Ran > 0 && v.idle.Placed() {
+				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(t.Taken, t.Lost))}
+				p.addNeighbours(neighbours[t.Thread])
+				p.locate(placesOf(c.header, v.id), &t.Beside)
+				if v.steps > 0 {
+					p.PerStep = perStep(float64(t.Moves), v.steps)
+				}
+				rep.Placement = append(rep.Placement, p)
+			}
+		}
+	}
+	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views, rep)...)
+	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
+	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
+}
+
+// addSmall adds the threads of a rank of which none runs for so long, while launching threads wait
+// for others, that a finding names it, as one, which runs for as long as all of them, added up: side by side that may
+// be for longer than the launching threads wait.
+func (i *Idle) addSmall(v *view, all []idle.ThreadBeside, waited, window int64) {
+	n, ran, in := int64(0), int64(0), int64(0)
+	for _, t := range all {
+		if !t.Launches && float64(t.OnCPU) < minRan*float64(waited) {
+			n, ran, in = n+1, ran+t.OnCPU, in+t.Ran
+		}
+	}
+	if n > 1 {
+		i.addBeside(who{v.id, -n}, false, idle.ForOthers, during{ran, waited}, during{in, window}, len(v.gpus))
+	}
+}
+
+// placesOf returns where the CPUs and GPUs of a rank are.
+func placesOf(h *event.Header, rank int32) (p idle.Places) {
+	if rep := h.Report(rank); rep != nil {
+		p.Sockets, p.Nodes = rep.Sockets, rep.Nodes
+	}
+	if f := h.RankFacts(rank); f != nil {
+		p.GPUNodes = f.GPUNodes
+	}
+	return p
+}
+
+// locate says how the thread ran between sockets, and away from the GPUs.
+func (p *Placement) locate(places idle.Places, b *idle.Beside) {
+	if places.Sockets != nil {
+		p.Crossings = &b.Crossings
+	}
+	if places.Nodes != nil && len(places.GPUNodes) > 0 {
+		p.FarUs, p.GPUNodes = new(us(b.Far)), places.GPUNodes
+	}
+}
+
+// meanwhile says what a thread did while launching threads waited for so long: it was on a
+// CPU for beside of that, and for ran of the window; ok is false where that is no more than
+// else.
+func meanwhile(rank *int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
+	m = Meanwhile{Rank: rank, Thread: thread, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
+	if m.WindowShare > 0 {
+		m.Lift = m.Share / m.WindowShare
+	}
+	return m, m.Lift >= minLift && m.Share >= minBesideShare
+}
+
+// besideSections says both for people.
+func (i *Idle) besideSections(s *report.Section) {
+	if len(i.Meanwhile) > 0 {
+		t := s.Table("While launching threads waited for others, these ran (which is no evidence that they were waited for)",
+			report.Column{Title: "rank", Right: true}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
+			report.Column{Title: "in the window", Kind: report.Ratio, Minor: 1}, report.Column{Title: "times as much", Right: true, Minor: 2})
+		for _, m := range i.Meanwhile {
+			rank := "none" // a process without a GPU
+			if m.Rank != nil {
+				rank = strconv.Itoa(int(*m.Rank))
+				if m.Elsewhere {
+					rank += ", for others"
+				}
+			}
+			t.Row(report.Str(rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
+		}
+	}
+	for _, p := range i.Placement {
+		if text := p.text(); text != "" {
+			s.Say("%s", text)
+		}
+	}
+}
+
+// maxMoves is how many times per step a launching thread changes its CPU without a word.
+const maxMoves = 1
+
+// maxFar is which part of its time a launching thread runs away from its GPUs without a word.
+const maxFar = 0.1
+
+// minTaken is how long a thread of another process has the CPU of a launching thread, as a part
+// of the time that the latter is on one, for a word.
+const minTaken = 0.01
+
+// text says where a launching thread ran, if it ought to have run elsewhere.
+func (p *Placement) text() string {
+	var parts []string
+	if p.PerStep != nil && *p.PerStep > maxMoves {
+		parts = append(parts, fmt.Sprintf("came to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossings()))
+		if p.OthersUs > 0 {
+			parts = append(parts, fmt.Sprintf("while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs)))
+		}
+	}
+	if len(p.Neighbours) > 0 && p.Neighbours[0].Us >= max(minBesideShare*p.LostUs, minTaken*p.OnCPUUs) {
+		n := &p.Neighbours[0]
+		parts = append(parts, fmt.Sprintf("had lost its CPU for %s, in %s of which %s ran there", report.Micros(p.LostUs), report.Micros(n.Us), n.named()))
+	}
+	far := p.FarUs != nil && *p.FarUs > maxFar*p.OnCPUUs
+	if far {
+		parts = append(parts, fmt.Sprintf("spent %s of its time on a CPU in another NUMA node than its GPU's", report.Percent(*p.FarUs/p.OnCPUUs)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	pin := "pin it (taskset, numactl)"
+	if far && len(p.GPUNodes) == 1 {
+		pin = fmt.Sprintf("pin it to CPUs of that node (numactl --cpunodebind=%d)", p.GPUNodes[0])
+	}
+	return fmt.Sprintf("Launching thread %d of rank %d %s: %s.", p.Thread, p.Rank, strings.Join(parts, "; "), pin)
+}
+
+// crossings says how many of the migrations were between sockets, "" for none or where that is
+// not known.
+func (p *Placement) crossings() string {
+	if p.Crossings == nil || *p.Crossings == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d times in another socket)", *p.Crossings, p.Migrations)
+}

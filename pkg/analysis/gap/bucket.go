@@ -1,0 +1,211 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+)
+
+// bucketLimits are the lower ends of the buckets after the first one, in ns.
+var bucketLimits = [...]int64{1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000}
+
+const numBuckets = len(bucketLimits) + 1
+
+// bucketSources says where gaps of a bucket come from as a rule, and what it is
+// called where it has most of the time.
+var bucketSources = [numBuckets]struct{ source, dominates string }{
+	{"back-to-back dispatch by the GPU", "kernels follow one another: the host is far ahead"},
+	{"between kernels that were both queued, or nodes of one graph", "dispatch between queued kernels: fewer and larger kernels would help"},
+	{"launch latency; start of a graph replay", "launch latency: kernels wait for single launches or graph replays"},
+	{"light host work between launches or between graph segments", "light host work between launches"},
+	{"host loop between replays of piecewise graphs", "dispatch between replays of piecewise graphs"},
+	{"interpreter between kernel launches", "the interpreter between kernel launches"},
+	{"heavy host work: chains of tensor views, metadata of a batch", "heavy host work between launches: view chains, metadata"},
+	{"host work of eager code, between steps or between launches", "host work of eager code between launches or steps"},
+	{"waiting for the GPU or another rank, creating objects, garbage collection", "synchronisation or the creation of objects"},
+}
+
+// bucketOf returns the bucket of a gap.
+func bucketOf(ns int64) int {
+	// Fast path: nearly all are short.
+	for i, limit := range bucketLimits {
+		if ns < limit {
+			return i
+		}
+	}
+	return numBuckets - 1
+}
+
+// gapTally is what is known of a number of gaps.
+type gapTally struct {
+	count, total [numBuckets]int64
+	top          []*topGap // the shortest first
+}
+
+// topGap is one of the longest gaps.
+type topGap struct {
+	gap            int64
+	start          int64
+	rank, device   int32
+	stream         int64
+	step           int32
+	previous, next int32 // names of kernels
+	call, path     int32 // the launching call of next
+	idle           int64 // in which the whole GPU was idle
+	parts          []idle.Part
+}
+
+// before orders gaps: the longest first, of equal ones the earlier.
+func (g *topGap) before(h *topGap) int {
+	return cmp.Or(cmp.Compare(h.gap, g.gap), cmp.Compare(g.start, h.start), cmp.Compare(g.rank, h.rank),
+		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
+}
+
+// add counts a gap of some ns; insert keeps it, if it is one of the longest.
+func (t *gapTally) add(ns int64) {
+	i := bucketOf(ns)
+	t.count[i]++
+	t.total[i] += ns
+}
+
+// admits tells whether a gap is one of the n longest.
+func (t *gapTally) admits(ns int64, n int) bool {
+	return len(t.top) < n || n > 0 && ns > t.top[0].gap
+}
+
+// insert puts a gap among the n longest, which it is one of.
+func (t *gapTally) insert(g *topGap, n int) {
+	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *topGap) int { return b.before(a) })
+	if len(t.top) < n {
+		t.top = slices.Insert(t.top, i, g)
+		return
+	}
+	copy(t.top, t.top[1:i]) // the shortest one goes
+	t.top[i-1] = g
+}
+
+// reset forgets all gaps, and keeps the memory of the longest.
+func (t *gapTally) reset() { *t = gapTally{top: t.top[:0]} }
+
+// merge adds the gaps of u, whose n longest are kept.
+func (t *gapTally) merge(u *gapTally, n int) {
+	for i := range t.count {
+		t.count[i] += u.count[i]
+		t.total[i] += u.total[i]
+	}
+	if len(u.top) == 0 {
+		return
+	}
+	t.top = append(t.top, u.top...)
+	slices.SortFunc(t.top, func(a, b *topGap) int { return b.before(a) })
+	t.top = t.top[max(0, len(t.top)-n):]
+}
+
+// stream is a CUDA stream of a GPU.
+type stream struct {
+	id         int64
+	start, end int64 // of the activity before
+	name       int32
+	idle       int64 // gpu.idle when it began
+	top        *topGap
+	topEnd     int64 // end of the activity after top
+}
+
+// addStream observes an activity of a stream; idle time of the GPU before it is
+// attributed.
+// Rows of equal start come the longer first, while gaps take the shorter for the earlier: one
+// that starts with the last is put before it.
+func (r *rank) addStream(d *gpu, id int64, a *activity) {
+	if d.stream == nil || d.stream.id != id {
+		d.stream = d.findStream(id)
+	}
+	s := d.stream
+	if s.start == a.Start && s.end > none {
+		// Activities are in the order of start, then end, but come the longer
+		// first: this one goes before the one before it.
+		if s.top != nil && a.End < s.topEnd {
+			s.top.next, s.topEnd = a.Name, a.End
+		}
+		if a.End == s.end {
+			s.name = a.Name
+		}
+		return
+	}
+	s.top = nil
+	if s.end > none && a.Start > s.end {
+		r.addGap(d, s, a)
+	}
+	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, d.Idle
+}
+
+// findStream returns the stream with an id, which may be a new one: few are in use at once.
+func (d *gpu) findStream(id int64) *stream {
+	for _, s := range d.streams {
+		if s.id == id {
+			return s
+		}
+	}
+	s := &stream{id: id, end: none}
+	d.streams = append(d.streams, s)
+	return s
+}
+
+// pause makes that no gap reaches over what was not recorded.
+func (d *gpu) pause() {
+	for _, s := range d.streams {
+		s.end = none
+	}
+}
+
+// addGap observes the gap between the last activity of a stream and a.
+func (r *rank) addGap(d *gpu, s *stream, a *activity) {
+	t := r.tallyOf(s.end, a.Start)
+	if t == nil {
+		return
+	}
+	gap := a.Start - s.end
+	t.add(gap)
+	if !t.admits(gap, r.c.opt.Top) {
+		return
+	}
+	g := &topGap{
+		gap: gap, start: s.end, rank: r.id, device: d.Device, stream: s.id, step: int32(r.walk.Steps.Len()) - 1,
+		previous: s.name, next: a.Name, call: -1, path: -1, idle: d.Idle - s.idle,
+	}
+	if a.launch != nil {
+		g.call, g.path = a.launch.name, a.launch.path
+	}
+	if d.GapEnd == a.Start { // the GPU was idle before a
+		g.parts = r.idle.LastGap()
+	}
+	t.insert(g, r.c.opt.Top)
+	s.top, s.topEnd = g, a.End
+}
+
+// tallyOf returns where a gap counts: between the end of an activity and the start
+// of the next, both of which may be at the very limits of a window.
+// Where the window's end is not known yet the gap waits in pending: it is the segment's, or
+// one across segments, as the next step says.
+func (r *rank) tallyOf(end, start int64) *gapTally {
+	if r.tracing() {
+		if from, to, ok := r.walk.TraceWindow(); ok && from <= end && start <= to {
+			return &r.trace.gaps
+		}
+		return nil
+	}
+	if len(r.walk.Segments) == 0 || end < r.walk.Segments[0].Start {
+		return nil
+	}
+	inside := end >= r.walk.Segments[len(r.segments)-1].Start
+	if start > r.walk.SegmentEnd() {
+		if inside {
+			return &r.pending.gaps
+		}
+		return &r.pending.across
+	}
+	if inside {
+		return &r.segments[len(r.segments)-1].gaps
+	}
+	return &r.between.gaps
+}

@@ -1,0 +1,246 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// report makes the report of all ranks.
+// The order is that of what rests on what: findings on all parts, the hand-off on findings,
+// and warnings come last, as any part may add some.
+func (c *computer) report() *Report {
+	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
+	c.wholeTrace = c.wholeTrace || none
+	views := c.views()
+	rep := &Report{Findings: []Finding{}, Workload: c.header.Workload(), Warnings: c.header.Warnings()}
+	if rep.Warnings == nil {
+		rep.Warnings = []string{}
+	}
+	if none && len(views) > 0 {
+		rep.Warnings = append(rep.Warnings, "no steps were found: the figures are of the whole trace")
+	}
+	if len(views) == 0 {
+		rep.reason = "no rank has a window: there are no steps, or no GPU activity"
+		if c.header.Rows(event.Kernel)+c.header.Rows(event.Graph) == 0 {
+			rep.reason = "no GPU activity was recorded"
+		}
+		rep.Warnings = append(rep.Warnings, rep.reason)
+	}
+	rep.Idle = c.idleReport(views)
+	rep.Gaps = c.gapReport(views)
+	rep.Graph = c.graphReport(views)
+	rep.Pattern = c.patternReport(views)
+	rep.Straggler = c.stragglerReport(views)
+	rep.Slack = c.slackReport(views)
+	strata := c.strata(views)
+	c.running(rep, strata)
+	rep.Idle.Python = c.pythonLines(rep.Idle.TotalUs, strata)
+	c.find(rep, views, strata)
+	rep.Idle.Unrecorded = []idle.Missing{}
+	if rep.waitsForHost() {
+		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && bare(strata))
+	}
+	if len(rep.Idle.Unrecorded) > 0 {
+		rep.Idle.Record = c.record()
+	}
+	if rep.Idle.nameless(c) {
+		rep.Idle.PythonFunctions = c.header.PythonFunctions()
+	}
+	rep.Handoff = rep.handoff()
+	if c.opt.Stacks {
+		rep.Stacks = c.stacks(views, strata)
+	}
+	if c.opt.Series {
+		rep.Series = c.seriesReport(views, rep.Idle.Causes)
+	}
+	c.warn(rep, views)
+	return rep
+}
+
+// warn says what limits the report: what was not recorded, what the limits on memory made
+// estimates of, and what recording itself made slow. The report stays right in what it says;
+// each warning names the part that is less than a reader would take it for.
+func (c *computer) warn(rep *Report, views []*view) {
+	add := func(format string, args ...any) { rep.Warnings = append(rep.Warnings, fmt.Sprintf(format, args...)) }
+	for _, p := range rep.Graph.Partial {
+		add("rank %d: only %d of %d graph replays were recorded, idle time may be work that is not in the recording", p.Rank, p.Recorded, p.GraphLaunches)
+	}
+	if s := rep.Straggler; s != nil && rep.Graph.Whole > 0 {
+		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)
+	}
+	var estimated int64
+	if calls := rep.nodeLaunches(); calls != "" {
+		if !c.torch() {
+			calls += " (nsys's --cuda-graph-trace=graph does not record them)"
+		}
+		add("%s", calls)
+	}
+	for _, v := range views {
+		if v.walk.Window == nil && v.walk.Steps.Len() > 0 {
+			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
+		}
+		estimated += v.idle.Estimated()
+		if !v.idle.Placed() {
+			add("rank %d: of more than 1 %% of the time that its threads were on a CPU it is not recorded on which one: where launching threads ran is not told", v.id)
+		}
+	}
+	if estimated > 0 {
+		add("the causes of %s of idle time are estimates: the launches that ended it were made long before", report.Micros(us(estimated)))
+	}
+	for of, threads := range []string{"threads of processes without a GPU", "threads of ranks"} {
+		if c.others.full[of] {
+			add("%s came to a CPU more than %d times: which of them ran while launching threads of another process waited is not known", threads, maxOtherRuns)
+		}
+	}
+	if c.ranges.Full() || c.kernels.Full() {
+		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)
+	}
+}
+
+// minNodeLaunches is the share of the idle time in calls that launch graphs from which it is
+// said that the recording makes them slow.
+const minNodeLaunches = 0.1
+
+// nodeLaunches warns of idle time in calls that launch graphs whose nodes were recorded one
+// by one, "" where there is little. (On an H100 such launches of some hundred nodes took
+// several times as long as those of replays recorded as a whole.)
+func (rep *Report) nodeLaunches() string {
+	total, nodes := 0.0, rep.Graph.Recorded-rep.Graph.Whole
+	eachSite(rep.Idle.Causes, event.Classes[event.Launch], func(s *Site) {
+		if s.launchesGraphs() {
+			total += s.Us
+		}
+	})
+	if nodes == 0 || total == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
+		return ""
+	}
+	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: recording the kernels of each replay makes these calls slower, without it there is less",
+		report.Percent(total/rep.Idle.TotalUs))
+}
+
+// us is a time in microseconds, as reports have it: not rounded.
+func us(ns int64) float64 { return float64(ns) / 1e3 }
+
+// ratio is 0 where there is nothing to divide by.
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// perStep divides by a number of steps, nil for none.
+func perStep(x float64, steps int64) *float64 {
+	if steps == 0 {
+		return nil
+	}
+	return new(x / float64(steps))
+}
+
+// gapReport lists buckets and the longest gaps. Gaps of segments outside of the report's
+// window are none of them: v.segments are those that count. Shares are of the time in all
+// gaps, and the dominant bucket is the one with most time, not with most gaps. Streams of a
+// GPU have gaps side by side, so that the sum may be more than its idle time.
+func (c *computer) gapReport(views []*view) Gaps {
+	var all gapTally
+	for _, v := range views {
+		for _, s := range v.segments {
+			all.merge(&s.gaps, c.opt.Top)
+		}
+	}
+	gaps := Gaps{Buckets: []Bucket{}, Top: []TopGap{}}
+	var total int64
+	largest := 0
+	for i, ns := range all.total {
+		total += ns
+		if ns > all.total[largest] {
+			largest = i
+		}
+	}
+	for i := range all.count {
+		b := Bucket{
+			Count: all.count[i], Ns: all.total[i], TotalUs: us(all.total[i]), Share: ratio(all.total[i], total),
+			Source: bucketSources[i].source,
+		}
+		if i > 0 {
+			b.LowerUs = us(bucketLimits[i-1])
+		}
+		if i < len(bucketLimits) {
+			b.UpperUs = new(us(bucketLimits[i]))
+		}
+		gaps.Buckets = append(gaps.Buckets, b)
+	}
+	if total > 0 {
+		gaps.Dominant = bucketSources[largest].dominates
+	}
+	slices.SortFunc(all.top, (*topGap).before)
+	for _, g := range all.top {
+		gaps.Top = append(gaps.Top, c.topGap(g))
+	}
+	return gaps
+}
+
+// topGap is one of the longest gaps as the report has it: numbers become names, and parts of
+// one cause are added up, the largest first.
+func (c *computer) topGap(g *topGap) TopGap {
+	t := TopGap{
+		GapUs: us(g.gap), Previous: c.kernels.text(g.previous), Next: c.kernels.text(g.next),
+		Rank: g.rank, Device: g.device, Stream: g.stream, StartNs: g.start, Call: c.kernels.text(g.call),
+		Range: c.sites.RangeText(g.path), Path: c.sites.PathText(g.path), IdleUs: us(g.idle), Causes: []CausePart{},
+	}
+	if g.step >= 0 {
+		t.Step = &g.step
+	}
+	parts := map[string]int64{}
+	for _, p := range g.parts {
+		parts[c.sites.CauseName(p.Key)] += p.Ns
+	}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		t.Causes = append(t.Causes, CausePart{name, us(parts[name])})
+	}
+	slices.SortStableFunc(t.Causes, func(a, b CausePart) int { return cmp.Compare(b.Us, a.Us) })
+	return t
+}
+
+// graphReport sums up graph coverage.
+func (c *computer) graphReport(views []*view) CoverageReport {
+	var sum Summary
+	for _, v := range views {
+		sum.AddRank(v.id, v.started(), c.header.RankFacts(v.id), v.steps)
+		for _, seg := range v.segments {
+			for phase, g := range seg.groups {
+				if g != nil {
+					sum.AddKernels(&g.eager, event.Phase(phase))
+				}
+			}
+		}
+	}
+	return sum.Report(c, c.header.Source())
+}
+
+// slackReport sums up launch slack over the steps of the window, nil where no launch
+// is known.
+func (c *computer) slackReport(views []*view) *SlackReport {
+	var sum SlackSummary
+	for _, v := range views {
+		v.eachStep(columnsFrom(colSlack, colFact), func(k int, rows spill.Rows, i int) {
+			s := slackOf(rows, i)
+			sum.Add(s, v.walk.Steps.At(k).Ctx <= 0)
+			if c.opt.PerStep {
+				sum.List(v.id, k, s)
+			}
+		})
+		sum.EndRank()
+		if v.walk.Steps.Len() == 0 {
+			sum.Add(v.trace.slack, false)
+		}
+	}
+	return sum.Report()
+}

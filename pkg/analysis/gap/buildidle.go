@@ -1,0 +1,288 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// idleReport sums up idle time and its causes in the window. Its capacity (WindowUs) is the
+// length of each rank's window times its GPUs, so that TotalUs / WindowUs is the idle ratio;
+// the causes add up to TotalUs to the nanosecond. Time between steps is null, not 0, where
+// there are no steps.
+func (c *computer) idleReport(views []*view) Idle {
+	rep := Idle{Window: WindowBenchmark, Phases: []PhaseIdle{}}
+	if c.wholeTrace {
+		rep.Window = WindowTrace
+	}
+	var whole keySums
+	var window, inter int64
+	for _, v := range views {
+		gpus := int64(len(v.gpus))
+		rep.GPUs += len(v.gpus)
+		if o := v.walk.Remainder(); c.wholeTrace {
+			rep.Steps += int64(v.walk.Steps.Len())
+		} else if rep.Steps += v.steps; o.Steps > 0 {
+			if rep.Outside != nil {
+				o = rep.Outside.Most(o)
+			}
+			rep.Outside = &o
+		}
+		for k := range v.scopes {
+			if v.has(&v.scopes[k]) {
+				window += v.sums[k].ns * gpus
+			}
+		}
+		v.eachTotal(func(_ *scope, t *idle.Total) {
+			whole.add(t.Key, t.Ns)
+			if t.Inter {
+				inter += t.Ns
+			}
+		})
+	}
+	if rep.Steps > 0 {
+		rep.InterStepUs = new(us(inter))
+	}
+	rep.TotalUs, rep.WindowUs = us(whole.total()), us(window)
+	rep.Causes = c.causes(whole, rep.Steps)
+	c.beside(&rep, views)
+	if c.phased {
+		rep.Phases = c.phaseReport(views)
+	}
+	if c.opt.PerStep {
+		rep.PerStep = c.stepReport(views)
+	}
+	return rep
+}
+
+// phaseReport sums up the idle time in the steps that count, by phase. It is of the periods of
+// steps whatever the window of the report is, so that the phases of a report of the whole
+// trace do not add up to its total. A phase without steps is left out.
+func (c *computer) phaseReport(views []*view) []PhaseIdle {
+	var sums [noPhase]keySums
+	var window, steps [noPhase]int64
+	for _, v := range views {
+		gpus := int64(len(v.gpus))
+		v.eachStepTotal(func(of *scope, t *idle.Total) { sums[of.phase].add(t.Key, t.Ns) })
+		for k := range v.scopes {
+			if of := &v.scopes[k]; v.ofStep(of) {
+				window[of.phase] += v.sums[k].ns * gpus
+			}
+		}
+		for _, s := range v.counted() {
+			steps[s.Phase]++
+		}
+	}
+	list := []PhaseIdle{}
+	for p, name := range event.Phases {
+		if steps[p] > 0 {
+			list = append(list, PhaseIdle{
+				Phase: name, TotalUs: us(sums[p].total()), WindowUs: us(window[p]), Steps: steps[p],
+				Causes: c.causes(sums[p], steps[p]),
+			})
+		}
+	}
+	return list
+}
+
+// stepReport lists the idle causes of each step that counts.
+func (c *computer) stepReport(views []*view) []StepIdle {
+	list := []StepIdle{}
+	for _, v := range views {
+		sums := make([]keySums, v.steps)
+		v.eachStepSample(func(k int32, s *idle.Sample) { sums[int(k)-v.from].add(s.Key, s.Ns) })
+		for k, s := range v.counted() {
+			sum := sums[k-v.from]
+			list = append(list, StepIdle{
+				Rank: v.id, Step: k, Phase: event.Phases[s.Phase], TotalUs: us(sum.total()),
+				WindowUs: us(s.Period() * int64(len(v.gpus))), Causes: c.causes(sum, 1),
+			})
+		}
+	}
+	return list
+}
+
+// keySums is time by cause and site, in ns.
+type keySums map[idle.Key]int64
+
+// add adds time to a key; the map may be nil.
+func (s *keySums) add(k idle.Key, ns int64) {
+	if *s == nil {
+		*s = make(keySums)
+	}
+	(*s)[k] += ns
+}
+
+// total is the sum over all keys: the parts of idle time add up to it, to the ns.
+func (s keySums) total() (ns int64) {
+	for _, v := range s {
+		ns += v
+	}
+	return ns
+}
+
+// causes lists causes with their sites, the largest first. Ranges of one name are one
+// cause.
+// sums is by key, of any scope; steps is what UsPerStep divides by, 0 makes it null. Each key
+// is a site of its own. Equal times are in the order of names: maps have none.
+func (c *computer) causes(sums keySums, steps int64) []Cause {
+	total := sums.total()
+	byName := map[string]*Cause{}
+	whole, whys := c.undivided(sums)
+	for k, ns := range whole {
+		if ns == 0 {
+			continue
+		}
+		name := c.sites.CauseName(k)
+		cause := byName[name]
+		if cause == nil {
+			cause = &Cause{Cause: name, Why: []Why{}, Sites: []Site{}}
+			byName[name] = cause
+		}
+		cause.Ns += ns
+		if site, ok := c.site(k, ns); ok {
+			cause.Sites = append(cause.Sites, site)
+		}
+	}
+	list := []Cause{}
+	for _, cause := range byName {
+		for why, ns := range whys[cause.Cause] {
+			if ns != 0 {
+				cause.Why = append(cause.Why, Why{Why: why, Ns: ns, Us: us(ns)})
+			}
+		}
+		slices.SortFunc(cause.Why, func(a, b Why) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Why, b.Why)) })
+		if cause.Cause == idle.GIL.String() {
+			cause.Holders = c.holders(sums)
+		}
+		cause.Us, cause.Share = us(cause.Ns), ratio(cause.Ns, total)
+		cause.UsPerStep = perStep(cause.Us, steps)
+		slices.SortFunc(cause.Sites, Site.before)
+		if strings.HasPrefix(cause.Cause, hostPrefix) && len(cause.Sites) > 0 { // a range's name may be empty
+			cause.Path, cause.Source = cause.Sites[0].Path, cause.Sites[0].Source
+		}
+		list = append(list, *cause)
+	}
+	slices.SortFunc(list, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause))
+	})
+	return list
+}
+
+// holders lists who held the interpreter lock, the largest first.
+// A holder is a thread with what it did; of those that nobody knows rank and thread are
+// null. Together they have the time of the cause.
+func (c *computer) holders(sums keySums) []Holder {
+	type who struct {
+		rank             int32
+		thread           int64
+		doing, path, why string
+	}
+	times, waits, lost := map[who]int64{}, map[who]int64{}, map[who]int64{}
+	for k, ns := range sums {
+		if c.sites.Cause(k) != idle.GIL {
+			continue
+		}
+		w := who{thread: idle.NoTime}
+		var why idle.Why
+		if h, ok := c.sites.Holder(k); ok && h.Thread != idle.NoTime {
+			_, why = c.sites.Undivided(h.Doing)
+			w = who{h.Rank, h.Thread, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
+			if name := c.sites.Name(h.Doing); name != "" {
+				w.doing += " " + name
+			}
+			switch {
+			case why.Lost():
+				lost[w] += ns
+			case c.sites.Cause(h.Doing) == idle.Sync || why.OffCPU() && why != idle.Off:
+				waits[w] += ns
+			}
+		}
+		times[w] += ns
+	}
+	var list []Holder
+	for w, ns := range times {
+		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns), waits: waits[w], lost: lost[w]}
+		if w.thread != idle.NoTime {
+			h.Rank, h.Thread = &w.rank, &w.thread
+		}
+		if ns != 0 {
+			list = append(list, h)
+		}
+	}
+	slices.SortFunc(list, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), -compareBool(a.Thread == nil, b.Thread == nil), comparePlace(a, b))
+	})
+	return list
+}
+
+// comparePlace orders holders by rank and thread.
+func comparePlace(a, b Holder) int {
+	if a.Thread == nil || b.Thread == nil {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), cmp.Compare(*a.Thread, *b.Thread))
+}
+
+// undivided adds up time by keys that are not divided by why, and what is divided by cause
+// and why.
+func (c *computer) undivided(sums keySums) (whole keySums, whys map[string]map[string]int64) {
+	whys = map[string]map[string]int64{}
+	for k, ns := range sums {
+		key, why := c.sites.Undivided(k)
+		whole.add(key, ns)
+		if why == idle.None {
+			continue
+		}
+		name := c.sites.CauseName(key)
+		if whys[name] == nil {
+			whys[name] = map[string]int64{}
+		}
+		whys[name][c.sites.WhyName(why)] += ns
+	}
+	return whole, whys
+}
+
+// hostPrefix begins the name of a cause that is a range.
+const hostPrefix = "host:"
+
+// site returns the site of a key, ok false where it has none.
+func (c *computer) site(k idle.Key, ns int64) (s Site, ok bool) {
+	path := c.sites.Path(k)
+	s = Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.Source(path)}
+	if c.sites.Cause(k) == idle.Host {
+		s.Site = c.sites.RangeText(path)
+	}
+	return s, s.Site != "" || s.Path != ""
+}
+
+// before orders sites, the largest first.
+func (s Site) before(t Site) int {
+	return cmp.Or(cmp.Compare(t.Ns, s.Ns), strings.Compare(s.Site, t.Site), strings.Compare(s.Path, t.Path))
+}
+
+// Kernel returns the name of a kernel or call, "" for -1.
+func (c *computer) Kernel(name int32) string { return c.kernels.text(name) }
+
+// Range returns the number of the innermost range of a path, -1 for the path -1.
+func (c *computer) Range(path int32) int32 { return c.sites.Range(path) }
+
+// RangeText returns the innermost range of a path, "" for the path -1.
+func (c *computer) RangeText(path int32) string { return c.sites.RangeText(path) }
+
+// PathText returns the ranges of a path as one text.
+func (c *computer) PathText(path int32) string { return c.sites.PathText(path) }
+
+// Source returns the function of the innermost range of a path that has one, "" where
+// none has.
+func (c *computer) Source(path int32) string {
+	for ; path >= 0; path = c.sites.Parent(path) {
+		if s := c.opt.Source(c.sites.RangeText(path)); s != "" {
+			return s
+		}
+	}
+	return ""
+}

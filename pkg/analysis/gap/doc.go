@@ -1,0 +1,146 @@
+// Package gap says where the idle time of a run's GPUs goes: what each nanosecond of
+// it waits for, which gaps there are between kernels, how much comes out of CUDA
+// graphs, what the layers of the model are and where in them time is lost, which rank
+// the others wait for, and how far ahead of its GPU the host runs.
+//
+// # Windows
+//
+// A GPU is a pair of rank and device with activity: kernels and whole-graph
+// replays, with Options.BusyAll copies and memsets, too; rows without a length are
+// none. Everything is said of the benchmark window of each rank, or, with WindowTrace
+// and for streams without steps, of the time from the rank's first GPU activity to its
+// last. Figures of phases and of single steps are those of the periods of the
+// benchmark segment's steps in any case, and so is the number of steps that a figure
+// per step is divided by. Of a rank without a benchmark segment, or of whose window row
+// the stream holds nothing (rows were chosen), all steps count. What was not recorded
+// is in no window, no period and no gap.
+//
+// # Idle causes
+//
+// Package idle splits the idle time of a GPU without remainder, by cause and by site.
+// A gap over the border of steps is split by time. One that begins in a window and
+// ends after it is tail inside.
+//
+// # Gaps
+//
+// A gap is what is between two consecutive activities of one stream of a GPU, in the
+// order of start, then end, where that is positive. It counts where the former ends
+// at or after the begin of the window and the latter starts at or before its end.
+// While a stream has a gap, others may run: of the longest gaps the report says for how
+// long the whole GPU was idle, and what the thread that launched the next kernel did
+// in the last idle stretch of the GPU before it.
+//
+// # Graph coverage
+//
+// Coverage is the share of the kernels that start in the window which have a graph
+// node. Graph launches and recorded replays (whole-graph rows, or correlations with
+// graph nodes) are counted by where their first row starts; where launches outnumber
+// replays by more than two and by more than a hundredth the recording is partial, and
+// what looks idle may be work that was lost. Kernels that should be captured are gemm,
+// norm, allreduce, activation, rope and quant. A kernel's range is the innermost one
+// around its launching call.
+//
+// # Launch slack
+//
+// The slack of a launch is the time from the return of its call to the start of its
+// first kernel or replay: how far ahead of the GPU the host is, or how much work was
+// queued. It is near zero up to 10 us, which a launch takes on a GPU that has nothing
+// else to do. Figures are medians over steps of each step's quantiles; the trend is
+// the distance between the medians of the last and the first third of the steps
+// without context requests.
+//
+// The layer is package layer's, the straggler package straggler's. What the straggler
+// spends more on than the others is found by the time of its own kernels by class, by
+// what the threads that launch did in the steps that were compared, and by the idle
+// causes; waiting for the GPU is left out, because those who wait for it do more of that.
+// Where its own kernels explain at least half of its lateness, its GPU is slow: then a
+// host operation is a cause only as far as it leaves that GPU idle.
+//
+// # Meanwhile, and placement
+//
+// While a launching thread is blocked until others do something (blocked:wait, blocked:io,
+// blocked:join), a thread of its process, or of another one of the same report, that is on a
+// CPU for a larger share of that time than of the window is named: three at most, of a share
+// of 5 % and 1.5 times that of the window at least. It need not be who is waited for. Of each
+// launching thread the changes of its CPU in the window are counted, and while it has lost that
+// the time that other threads are seen on it: those of the process together, and of other
+// processes of the same report each of the three that are there longest. Who waits for an
+// interpreter lock that another thread holds has lost no CPU. Where the recording says which socket and NUMA node
+// each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
+// node are counted, too; what is not known is null.
+//
+// # Stacks and samples
+//
+// What is known exactly of idle time (rank, phase, cause, why, path) makes strata. The
+// time of a stratum in which its thread was inside a call with a recorded stack belongs
+// to that stack. The rest, where the thread was on a CPU, is divided among the stacks of
+// the samples of that thread in it, by their number, to the ns; samples of Python
+// functions, which come whether a thread runs or not, go before those of the CPU, and
+// those with callers before those without. Never does the number of samples say how long
+// anything took: they come up to forty times as often in one situation as in another.
+// Lines of Python ([PythonLine]) divide the time of a cause and range by samples of Python
+// functions, whatever the why: the profiler stops a thread to take one.
+//
+// Shares of families of functions (package symbol) over several strata are weighted by
+// the strata's times, and have intervals ([stat.Shares]) for what was in this window;
+// without 30 independent samples there is none.
+//
+// # Findings
+//
+// A finding is a known treatment for idle time, and is worth the idle time of its sites:
+// never the time of its calls, which a GPU that is busy hides. Findings are in the order
+// of that, and those below 2 % of the idle time or 0.3 % of the window are left out.
+// (Two come without: a recording that does not answer is said first, and generation steps
+// that run eagerly although others replay a graph are said from 5 % of them on.)
+//
+//	SYNC, HOIST     a call waits for the GPU, or a copy blocks (HOIST: in each layer). Its
+//	                sites are the idle time in the call and, where the GPU ran out of
+//	                work in it, what comes until the next work of that thread, and until
+//	                its next wait what its launches are late by; of the latter no more
+//	                than the calls took. Calls of one thread that ask again and again
+//	                whether the GPU is done are one wait. An asynchronous copy blocks where
+//	                its calls take 20 us and more. One wait per step, outside of the
+//	                forward pass and not for the whole device, is how tokens come back.
+//	                Where others are at the same place, the first one of its thread after
+//	                kernels that sample is that one, and what is idle in it, after it and
+//	                before another wait right behind it is none of theirs.
+//	ALLOC           calls that make or free memory, streams or events
+//	JIT             code is compiled or loaded, or a graph made ready, in the window: steps with such calls or with
+//	                the driver's own spans of it, or with so many more kernels outside of a
+//	                forward pass than others that they are tried out. Its sites are what
+//	                these steps are idle more than the median step of their phase.
+//	GRAPH_FALLBACK  generation steps without a graph where others replay one, likewise
+//	GRAPH_EXPAND    kernels that could be captured and are not: the idle time of generation
+//	                steps in the calls that launch kernels where these are; and where
+//	                nothing is replayed, what the host makes the GPU wait between the first
+//	                and the last of a step's forward pass. Where nothing is replayed and phases
+//	                are not known, it is of all steps, and without steps of the whole trace,
+//	                in the calls alone
+//	GRAPH_SPLIT     operations between replays that mix such kernels with others, by the
+//	                idle time in the calls that launch these
+//	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of
+//	                small kernels in a layer, by their gaps
+//	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it, and where no
+//	                ranges say who waits for it, by the stacks of calls
+//	SERIALIZE, WAIT, SLEEP, IO, AFFINITY, LOW_LOAD   what launching threads wait for
+//	                by what the operating system says: locks, messages, time, a CPU,
+//	                requests (an engine's range that fetches them: no host overhead), files.
+//	                Time in a call that is SYNC, HOIST or ALLOC is not in these, but for
+//	                locks, which are not in those. Time in ranges and in calls that launch
+//	                may be in these and in CUSTOM_OP, GRAPH_* or COORDINATOR: do not add
+//	                the two up
+//	COORDINATOR     a rank is late, by what its own GPU idles more in what it spends more
+//	                on; SLOW_GPU: its own kernels take longer, by its lateness
+//
+// # Why one pass is enough
+//
+// Package step cuts time into slices and says what each belongs to; package idle adds
+// up idle time by slice. What a slice belongs to is a scope, the phase of a segment,
+// and only at the end, when the window rows have come, it is said which scopes count.
+//
+// Launches wait in a ring for the kernels that they caused. Of steps a few are kept
+// with all their kernels, to look for the layer. What grows with the trace is
+// rows in a store (package spill): what each step did, every collective's times where
+// there are ranks to compare, and the samples of package idle. In memory are the step
+// itself (package step) and its slices, some 150 bytes.
+package gap

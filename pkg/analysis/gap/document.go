@@ -1,0 +1,298 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Reports are the parts that a document can be of.
+var Reports = []string{"idle", "gaps", "graph", "pattern", "straggler", "slack"}
+
+// IdleSection is the title of the section on idle time by cause.
+const IdleSection = "Idle time by cause"
+
+// maxRows is how many rows of a long table are shown where nobody asks for more.
+const maxRows = 15
+
+// Document returns the report for people; part is one of Reports, or "" for all.
+func (rep *Report) Document(part string) *report.Document {
+	d, first := report.New(rep.title())
+	if part == "" {
+		rep.summary(first)
+		rep.findings(d.Section("What to do"))
+	}
+	for k, p := range []struct {
+		name  string
+		title string
+		write func(*report.Section)
+	}{
+		{"idle", IdleSection, rep.idle},
+		{"idle", "Idle time by phase", rep.idlePhases},
+		{"gaps", "Gaps between kernels of a stream", rep.gaps},
+		{"graph", "Graph coverage", rep.graph},
+		{"pattern", "Repeating pattern", rep.pattern},
+		{"straggler", "Straggler", rep.straggler},
+		{"slack", "Launch slack", rep.slack},
+	} {
+		if part == "" || part == p.name {
+			s := d.Section(p.title)
+			s.Detail = part == "" && k > 0
+			p.write(s)
+		}
+	}
+	d.Section("Warnings").Items(rep.Warnings)
+	return d
+}
+
+// title says what the report is about, or why it has nothing to say.
+func (rep *Report) title() report.Text {
+	if rep.Idle.WindowUs == 0 {
+		return report.Textf("Cannot tell where the GPUs wait: %s", cmp.Or(rep.reason, "the window is empty"))
+	}
+	return report.Plain("Where the GPUs wait")
+}
+
+// summary says how much of the window the GPUs are idle, and what most of that is; nothing
+// where there is no window.
+func (rep *Report) summary(s *report.Section) {
+	i := &rep.Idle
+	if text := event.WorkloadText(rep.Workload); text != "" {
+		s.Say("%s%s; steps have no phases.", strings.ToUpper(text[:1]), text[1:])
+	}
+	if i.WindowUs == 0 {
+		return
+	}
+	over := fmt.Sprintf("%s of %s on %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), report.Counted(i.GPUs, "GPU"))
+	if i.Steps > 0 {
+		over += fmt.Sprintf(", %s in each of %s", report.Micros(i.TotalUs/float64(i.Steps)), report.Counted(i.Steps, "rank-step"))
+	}
+	if i.InterStepUs != nil && i.TotalUs > 0 {
+		over += fmt.Sprintf(", %s of it between steps", report.Percent(*i.InterStepUs/i.TotalUs))
+	}
+	outside := ""
+	if i.Outside != nil {
+		outside = i.Outside.Text(report.Micros(i.Outside.PauseUs))
+	}
+	s.Say("%s of the %s: %s.%s", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over, outside)
+	if len(i.Causes) > 0 {
+		c := &i.Causes[0]
+		s.Say("The largest share, %s, is %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())
+	}
+	if i.PythonFunctions > 0 {
+		s.Say("The trace has %s of Python functions, which were not read and may say what the host does then: %s.",
+			report.Counted(int(i.PythonFunctions), "call"), report.Command(report.PythonToo))
+	}
+}
+
+// scopeNames are what windows and phases are called.
+var scopeNames = map[string]string{
+	WindowBenchmark: step.BenchmarkWindow, WindowTrace: step.WholeTrace,
+	event.Phases[event.Context]: step.ContextSteps, event.Phases[event.Generation]: step.GenerationSteps,
+	event.Phases[event.Unknown]: step.UnknownSteps,
+}
+
+// where says where most of a cause arises, "" where that is not known.
+func (c *Cause) where() report.Text {
+	if c.Source != "" || len(c.Sites) == 0 || strings.HasPrefix(c.Cause, hostPrefix) {
+		return sourceText(c.Source)
+	}
+	s := &c.Sites[0]
+	text := report.Textf(": %s of that in %s", report.Percent(float64(s.Ns)/float64(c.Ns)), report.Name(report.Short(s.Site)))
+	if s.Path != "" {
+		text = report.Textf("%s, in %s", text, report.Name(s.Path))
+	}
+	return report.Textf("%s%s", text, sourceText(s.Source))
+}
+
+// sourceText is a function in brackets, nothing where none is known.
+func sourceText(source string) report.Text {
+	if source == "" {
+		return nil
+	}
+	return report.Textf(" (%s)", report.Name(source))
+}
+
+// negligible is the share of the window below which idle time is not worth looking into.
+const negligible = 0.01
+
+// findings lists what to do, in the order of the findings.
+func (rep *Report) findings(s *report.Section) {
+	if rep.Idle.WindowUs == 0 {
+		return
+	}
+	switch i := &rep.Idle; {
+	case rep.First != nil || len(rep.Findings) > 0:
+	case i.TotalUs < negligible*i.WindowUs:
+		s.Say("Nothing here: the GPUs work nearly all the time. Look at their kernels: which take the time, and how close they are to the hardware's limits.")
+	default:
+		s.Say("%s", i.bound())
+	}
+	per := " per step"
+	if rep.Idle.Steps == 0 {
+		per = ""
+	}
+	list := rep.Findings
+	if rep.First != nil && rep.First.Pattern == HostWork {
+		list = append([]Finding{*rep.First}, list...)
+	}
+	for _, f := range list {
+		at := ""
+		if f.UsStep > 0 {
+			at = ", " + report.Micros(f.UsStep) + per
+		}
+		s.Number("%s%s: %s%s", report.Strong(f.Pattern), at, f.Evidence, sourceText(f.Source))
+	}
+}
+
+// idle shows the causes of the idle time in the window, with figures where Series and Stacks
+// were asked for.
+func (rep *Report) idle(s *report.Section) {
+	i := &rep.Idle
+	if i.WindowUs == 0 {
+		return
+	}
+	rep.seriesFigures(s)
+	rep.flameFigure(s)
+	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
+	i.sites(s)
+	i.whys(s)
+}
+
+// idlePhases adds the same of each phase, and of single steps.
+func (rep *Report) idlePhases(s *report.Section) {
+	i := &rep.Idle
+	for _, ph := range i.Phases {
+		if len(i.Phases) == 1 && ph.WindowUs == i.WindowUs && ph.TotalUs == i.TotalUs { // the table of idle again
+			s.Say("All of the %s is %d %s.", scopeNames[i.Window], ph.Steps, scopeNames[ph.Phase])
+			break
+		}
+		causes(s.Table(fmt.Sprintf("In the %d %s: idle %s of %s", ph.Steps, scopeNames[ph.Phase], report.Micros(ph.TotalUs), report.Micros(ph.WindowUs)),
+			causeColumns...), ph.Causes)
+	}
+	if len(i.PerStep) == 0 {
+		return
+	}
+	t := s.Table("Steps", report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "step", Kind: report.Count},
+		report.Column{Title: "phase"}, report.Column{Title: "period", Kind: report.Duration}, report.Column{Title: "idle", Kind: report.Duration},
+		report.Column{Title: "largest causes", Kind: report.Names})
+	for _, st := range i.PerStep {
+		var first []string
+		for _, c := range st.Causes[:min(3, len(st.Causes))] {
+			first = append(first, c.Cause+" "+report.Micros(c.Us))
+		}
+		t.Row(report.Int(st.Rank), report.Int(st.Step), report.Str(st.Phase), report.Num(st.WindowUs), report.Num(st.TotalUs), report.Str(strings.Join(first, ", ")))
+	}
+}
+
+var causeColumns = []report.Column{
+	{Title: "cause", Kind: report.Names}, {Title: "per step", Kind: report.Duration, Adds: true, Minor: 1},
+	{Title: "share", Kind: report.Ratio, Adds: true}, {Title: "total", Kind: report.Duration, Adds: true, Minor: 2},
+	{Title: "in", Kind: report.Names, Minor: 3}, {Title: "source", Kind: report.Names, Minor: 4},
+}
+
+// causes fills a table of causeColumns. Its columns of time and share add up to the whole,
+// so that what a short table leaves out can be said in one row.
+func causes(t *report.Table, causes []Cause) {
+	t.Top = maxRows
+	for _, c := range causes {
+		t.Row(report.Str(c.Cause), report.Opt(c.UsPerStep), report.Num(c.Share), report.Num(c.Us), report.Str(c.Path), report.Str(c.Source))
+	}
+}
+
+// Limits of the sites that are shown.
+const (
+	maxSites     = 10
+	minSiteShare = 0.005 // of the idle time
+)
+
+// sites lists the largest sites of causes that are no ranges, whose path stands with
+// the cause.
+func (i *Idle) sites(s *report.Section) {
+	type row struct {
+		cause string
+		*Site
+	}
+	var rows []row
+	for k := range i.Causes {
+		c := &i.Causes[k]
+		for n := range c.Sites {
+			if !strings.HasPrefix(c.Cause, hostPrefix) && c.Sites[n].Us >= minSiteShare*i.TotalUs {
+				rows = append(rows, row{c.Cause, &c.Sites[n]})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
+	t := s.Table("The largest sites: calls, or the kernels that ended the wait",
+		report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "site", Kind: report.Names},
+		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
+		report.Column{Title: "in", Kind: report.Names, Minor: 2}, report.Column{Title: "source", Kind: report.Names, Minor: 3})
+	t.Top = maxSites
+	for _, r := range rows {
+		t.Row(report.Str(r.cause), report.Str(r.Site.Site), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs), report.Str(r.Path), report.Str(r.Source))
+	}
+}
+
+// gaps shows the gaps of streams by length, and the longest. They are not idle time: other
+// streams may run in them.
+func (rep *Report) gaps(s *report.Section) {
+	g := &rep.Gaps
+	if g.Dominant == "" {
+		s.Say("There are none.")
+		return
+	}
+	s.Say("%s Sources are those of gaps of that length as a rule: what these waited for is said by the causes of idle time.", g.largest())
+	t := &report.Table{Columns: []report.Column{{Title: "gap", Right: true}, {Title: "count", Kind: report.Count}, {Title: "total", Kind: report.Duration},
+		{Title: "share", Kind: report.Ratio}, {Title: "typical source", Minor: 1}}}
+	title, alt, plot := g.bucketsFigure()
+	s.Figure(title, alt, plot, t)
+	for _, b := range g.Buckets {
+		t.Row(report.Str(b.name()), report.Int(b.Count), report.Num(b.TotalUs), report.Num(b.Share), report.Str(b.Source))
+	}
+	if len(g.Top) == 0 {
+		return
+	}
+	t = s.Table("The longest", report.Column{Title: "gap", Kind: report.Duration}, report.Column{Title: "rank", Kind: report.Count},
+		report.Column{Title: "step", Kind: report.Count}, report.Column{Title: "from", Kind: report.Names, Minor: 3}, report.Column{Title: "to", Kind: report.Names},
+		report.Column{Title: "launched by", Kind: report.Names, Minor: 2}, report.Column{Title: "in", Kind: report.Names, Minor: 1},
+		report.Column{Title: "meanwhile", Kind: report.Names})
+	for _, top := range g.Top {
+		step := report.Cell{}
+		if top.Step != nil {
+			step = report.Int(*top.Step)
+		}
+		var parts []string
+		for _, c := range top.Causes[:min(2, len(top.Causes))] {
+			parts = append(parts, c.Cause+" "+report.Micros(c.Us))
+		}
+		t.Row(report.Num(top.GapUs), report.Int(top.Rank), step, report.Str(top.Previous), report.Str(top.Next), report.Str(top.Call),
+			report.Str(top.Path), report.Str(strings.Join(parts, ", ")))
+	}
+}
+
+// name is the range of lengths of a bucket.
+func (b *Bucket) name() string {
+	bound := func(us float64) string {
+		unit := "µs"
+		if us >= 1e3 {
+			us, unit = us/1e3, "ms"
+		}
+		return strconv.FormatFloat(us, 'g', -1, 64) + " " + unit
+	}
+	switch {
+	case b.UpperUs == nil:
+		return "≥ " + bound(b.LowerUs)
+	case b.LowerUs == 0:
+		return "< " + bound(*b.UpperUs)
+	}
+	return bound(b.LowerUs) + " to " + bound(*b.UpperUs)
+}

@@ -1,0 +1,88 @@
+package gap
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// maxWhys is how many rows say why host threads did not go on, minWhyShare which share of
+// the idle time each of them has at least.
+const (
+	maxWhys     = 12
+	minWhyShare = 0.005
+)
+
+// whys says why host threads did not go on, and what was not recorded to say it.
+func (i *Idle) whys(s *report.Section) {
+	type row struct {
+		cause string
+		Why
+	}
+	var rows []row
+	known := false
+	for _, c := range i.Causes {
+		for _, w := range c.Why {
+			known = known || w.Why != idle.Unknown.String()
+			if w.Us >= minWhyShare*i.TotalUs {
+				rows = append(rows, row{c.Cause, w})
+			}
+		}
+	}
+	if known && len(rows) > 0 {
+		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
+		t := s.Table("What the launching threads did meanwhile",
+			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "state", Kind: report.Names},
+			report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true})
+		t.Top = maxWhys
+		for _, r := range rows {
+			t.Row(report.Str(r.cause), report.Str(r.Why.Why), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs))
+		}
+	}
+	i.holders(s)
+	i.Running.table(s, i.Steps)
+	i.pythonTable(s)
+	i.besideSections(s)
+	if len(i.Unrecorded) == 0 {
+		return
+	}
+	var what []string
+	for _, u := range i.Unrecorded {
+		if u.Option != "" {
+			u.What += " (" + u.Option + ")"
+		}
+		what = append(what, u.What)
+	}
+	if i.Record == "" {
+		s.Say("Not recorded, as PyTorch's profiler cannot: %s. Nsight Systems records these; Python functions, where the trace has them, show with %s in which lines launching threads are.",
+			strings.Join(what, ", "), report.Command("--python"))
+		return
+	}
+	s.Say("Not recorded: %s. To see why launching threads stall, %s:", strings.Join(what, ", "), i.with())
+	s.Code(i.Record)
+}
+
+// holders says who holds the interpreter lock while a launching thread waits for it.
+func (i *Idle) holders(s *report.Section) {
+	for _, c := range i.Causes {
+		if len(c.Holders) == 0 || c.Holders[0].Thread == nil {
+			continue
+		}
+		t := s.Table("Who holds the interpreter lock meanwhile",
+			report.Column{Title: "rank", Kind: report.Names}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "doing", Kind: report.Names},
+			report.Column{Title: "why", Kind: report.Names, Minor: 1}, report.Column{Title: "per step", Kind: report.Duration, Minor: 2, Adds: true},
+			report.Column{Title: "share", Kind: report.Ratio, Adds: true})
+		t.Top = maxWhys
+		for _, h := range c.Holders {
+			rank, thread := report.Label("unknown"), report.Label("unknown")
+			if h.Thread != nil {
+				rank, thread = report.Str(strconv.Itoa(int(*h.Rank))), report.Str(strconv.FormatInt(*h.Thread, 10))
+			}
+			t.Row(rank, thread, report.Str(cmp.Or(h.Path, h.Doing)), report.Str(h.Why), report.Opt(perStep(h.Us, i.Steps)), report.Num(ratio(h.Ns, c.Ns)))
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package gap
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/layer"
+	"github.com/hostbound/hostbound/pkg/analysis/straggler"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// graph shows what share of the kernels graphs replayed, what was not recorded, and which
+// kernels were launched one by one.
+func (rep *Report) graph(s *report.Section) {
+	g := &rep.Graph
+	switch {
+	case g.Coverage == nil && g.Whole == 0:
+		s.Say("No kernels.")
+		return
+	case g.Whole > 0 && g.Coverage == nil:
+		s.Say("%d graph replays were recorded as a whole, without their kernels; no kernels ran outside of them.", g.Whole)
+	case g.Whole > 0:
+		s.Say("%d graph replays were recorded as a whole, without their kernels; %d kernels ran outside of them, %s of these replayed.",
+			g.Whole, g.Kernels, report.Percent(*g.Coverage))
+	default:
+		s.Say("%s of %d kernels were replayed from graphs.", report.Strong(report.Percent(*g.Coverage)), g.Kernels)
+	}
+	if g.KernelLaunchesPerStep != nil {
+		s.Say("Per step: %s kernel launches, %s graph launches.", report.Digits(*g.KernelLaunchesPerStep), report.Digits(*g.GraphLaunchesPerStep))
+	}
+	for _, r := range g.Partial {
+		s.Note(report.Warn, "Rank %d was recorded in part: %d graphs launched, %d replays recorded (%s). What looks idle there may be work that was not recorded.",
+			r.Rank, r.GraphLaunches, r.Recorded, report.Percent(ratio(r.Recorded, r.GraphLaunches)))
+	}
+	if g.Recapture != "" {
+		s.Say("To see inside, record again:")
+		s.Code(g.Recapture)
+	}
+	if len(g.Eager) == 0 {
+		return
+	}
+	t := s.Table("Kernels launched one by one", report.Column{Title: "kernel", Kind: report.Names}, report.Column{Title: "class", Minor: 2},
+		report.Column{Title: "count", Kind: report.Count, Minor: 3, Adds: true}, report.Column{Title: "per step", Kind: report.Figure, Adds: true},
+		report.Column{Title: "in", Kind: report.Names, Minor: 4}, report.Column{Title: "capturable", Minor: 1})
+	t.Top = maxRows
+	for _, e := range g.Eager {
+		flag := ""
+		if e.Capturable {
+			flag = "yes, in generation steps"
+		}
+		t.Row(report.Str(e.Name), report.Str(e.Class), report.Int(e.Count), report.Opt(e.PerStep), report.Str(e.Range), report.Str(flag))
+	}
+}
+
+// pattern shows the repeated unit, its groups and its kernels, or that there is none.
+func (rep *Report) pattern(s *report.Section) {
+	p := rep.Pattern
+	if p == nil {
+		s.Say("None: no sequence of kernels repeats within a step, or whole-graph rows hide them.")
+		return
+	}
+	s.Say("A unit of %s in %s (%s; %s before, %d after; %s of the kernels, agreed on by %s).",
+		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), report.Counted(p.Prologue, "kernel"), p.Epilogue, report.Percent(p.Covered), report.Counted(p.Steps, "step"))
+	if p.Sentence != "" {
+		s.Say("%s.", report.Strong(p.Sentence))
+	}
+	per := "gap per step"
+	if p.Of == layer.OfTrace {
+		per = "total gap"
+	}
+	t := s.Table("Groups of kernels in the unit", report.Column{Title: "group"}, report.Column{Title: "kernels", Right: true}, report.Column{Title: "class"},
+		report.Column{Title: "gap", Kind: report.Duration}, report.Column{Title: per, Kind: report.Duration},
+		report.Column{Title: "share", Kind: report.Ratio}, report.Column{Title: "priority", Minor: 1})
+	for _, g := range p.Groups {
+		kernels := fmt.Sprintf("%d to %d", g.First, g.Last)
+		if g.First == g.Last {
+			kernels = fmt.Sprint(g.First)
+		}
+		t.Row(report.Str(g.Group), report.Str(kernels), report.Str(g.Class), report.Num(g.GapUs), report.Num(g.GapUsPerStep), report.Num(g.Share), report.Str(g.Priority))
+	}
+	t = &report.Table{Title: "Kernels of the unit", Columns: []report.Column{{Title: "#", Kind: report.Count}, {Title: "kernel", Kind: report.Names},
+		{Title: "class", Minor: 2}, {Title: "gap before", Kind: report.Duration}, {Title: "duration", Kind: report.Duration},
+		{Title: "variants", Kind: report.Count, Minor: 1}}}
+	title, alt, plot := rep.unitFigure()
+	s.Figure(title, alt, plot, t)
+	for _, k := range p.Kernels {
+		t.Row(report.Int(k.Index), report.Str(k.Name), report.Str(k.Class), report.Num(k.GapUs), report.Num(k.Us), report.Int(k.Variants))
+	}
+}
+
+// layersText says how many layers there are, and of which types.
+func layersText(p *layer.Report) string {
+	if p.Layers == nil {
+		return "number of layers unknown"
+	}
+	text := report.Counted(*p.Layers, "layer")
+	for i, lt := range p.LayerTypes {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		text += fmt.Sprintf("%s%d %s", sep, lt.Count, lt.Type)
+	}
+	return text
+}
+
+// straggler shows which rank the others wait for, how certain that is, and why.
+func (rep *Report) straggler(s *report.Section) {
+	t := rep.Straggler
+	if t == nil {
+		s.Say("Nothing to compare: one rank, or no collectives in steps.")
+		return
+	}
+	stragglerSays(s, t)
+	clocks := "The ranks share one clock"
+	if t.ClockErrorUs > 0 {
+		clocks = fmt.Sprintf("The clocks of the ranks agree to within %s: arrivals closer than that count as simultaneous", report.Micros(t.ClockErrorUs))
+	}
+	s.Say("%d collectives in %d steps were matched. %s.", t.Matched, t.Steps, clocks)
+	ranks := &report.Table{Columns: []report.Column{{Title: "rank", Kind: report.Count}, {Title: "straggler", Kind: report.Ratio},
+		{Title: "late per step", Kind: report.Duration}, {Title: "waits per step", Kind: report.Duration},
+		{Title: "transfer per step", Kind: report.Duration, Minor: 2}, {Title: "clock offset", Kind: report.Duration, Minor: 1}}}
+	title, alt, plot := lateFigure(rep)
+	s.Figure(title, alt, plot, ranks)
+	for _, r := range t.Ranks {
+		ranks.Row(report.Int(r.Rank), report.Num(r.ShareOfSteps), report.Num(r.LateUs), report.Num(r.WaitUs), report.Num(r.TransferUs), report.Num(r.OffsetUs))
+	}
+	if len(t.Why) == 0 {
+		return
+	}
+	why := s.Table("What it spends more on than the others, per step", report.Column{Title: "what", Minor: 1}, report.Column{Title: "name", Kind: report.Names},
+		report.Column{Title: "this rank", Kind: report.Duration}, report.Column{Title: "others", Kind: report.Duration},
+		report.Column{Title: "excess", Kind: report.Duration}, report.Column{Title: "source", Kind: report.Names, Minor: 2})
+	why.OneUnit, why.Top = true, maxRows
+	for _, w := range t.Why {
+		why.Row(report.Str(w.What), report.Str(w.Name), report.Num(w.UsStep), report.Num(w.OthersUs), report.Num(w.ExcessUs), report.Str(w.Source))
+	}
+}
+
+// stragglerSays says which rank the others wait for, and why.
+func stragglerSays(s *report.Section, t *straggler.Report) {
+	switch t.Kind {
+	case "persistent":
+		s.Say("%s is late by %s per step: it is the last in %s of the steps and has %s of all lateness.",
+			report.Strong(fmt.Sprintf("Rank %d", *t.Rank)), report.Micros(t.LateUs), report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
+		causes := report.Name(strings.Join(t.Causes, ", "))
+		switch {
+		case t.Side == "gpu":
+			s.Say("Its own kernels take longer than those of the others (%s): suspect its GPU or its share of the work, not its host.", causes)
+		case len(t.Causes) > 0:
+			s.Say("It spends more than the others on %s.", causes)
+		default:
+			s.Say("Neither its own kernels nor its host operations explain it.")
+		}
+		if t.Side == "" && t.Steps < straggler.FewSteps {
+			s.Say("In %d steps that may pass: where hosts do not wait for one another, a rank that fell behind stays behind for a while. A longer recording shows whether it lasts.", t.Steps)
+		}
+	case "rotating":
+		s.Say("No consistent straggler: the most frequent one is last in %s of the steps and has %s of all lateness.",
+			report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
+	case "unknown":
+		s.Say("Cannot tell: %s.", t.Reason)
+	default:
+		s.Say("None: the ranks arrive together.")
+	}
+}
+
+// slack shows how far ahead of the GPU the host runs, in all and step by step where these
+// were asked for.
+func (rep *Report) slack(s *report.Section) {
+	l := rep.Slack
+	if l == nil {
+		s.Say("Unknown: no launches were recorded.")
+		return
+	}
+	s.Say("Median lead of the host over the GPU: %s (P10 %s, minimum %s); at %s of %d launches the GPU was already waiting.",
+		report.Strong(report.Micros(l.P50Us)), report.Micros(l.P10Us), report.Micros(l.MinUs), report.Percent(l.NearZero), l.Launches)
+	if l.TrendUs != nil {
+		s.Say("The lead changes by %s per step.", report.Micros(*l.TrendUs))
+	}
+	if len(l.Steps) == 0 {
+		return
+	}
+	t := s.Table("", report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "step", Kind: report.Count}, report.Column{Title: "launches", Kind: report.Count},
+		report.Column{Title: "P50", Kind: report.Duration}, report.Column{Title: "P10", Kind: report.Duration}, report.Column{Title: "minimum", Kind: report.Duration},
+		report.Column{Title: "GPU waiting", Kind: report.Ratio})
+	t.OneUnit = true
+	for _, st := range l.Steps {
+		t.Row(report.Int(st.Rank), report.Int(st.Step), report.Int(st.Launches), report.Num(st.P50Us), report.Num(st.P10Us), report.Num(st.MinUs), report.Num(st.NearZero))
+	}
+}

@@ -1,0 +1,267 @@
+package gap
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Samples come up to forty times as often in one situation as in another. So they never
+// say how long something took: that is exact, by stratum, and they only divide it.
+
+// stratum is idle time with everything in common that is known exactly.
+type stratum struct {
+	rank  int32
+	phase event.Phase
+	key   idle.Key // divided by why, not by who holds the interpreter lock
+}
+
+// found is the idle time of a stratum, and in which stacks its thread was found.
+type found struct {
+	ns      int64
+	exact   map[int32]int64 // ns in stacks of calls
+	locked  int64           // ns of that in stacks that wait for the interpreter lock
+	samples []sample        // of the CPU, while it was in no such stack; in the order of time
+	python  map[int32]int64 // samples of Python functions
+	bare    bool            // there are samples without a stack
+	drawn   stat.Counts     // of which parts of gaps the samples of the CPU are, in the whole trace
+}
+
+// sample is a sample of the CPU.
+type sample struct {
+	stack    int32
+	family   event.Class
+	at       int64
+	from, to int64 // the part of a gap that it is in
+	gpus     int64 // that were idle then
+}
+
+// exactNs is the time in stacks of calls.
+func (f *found) exactNs() (ns int64) {
+	for _, n := range f.exact {
+		ns += n
+	}
+	return ns
+}
+
+// strata returns the idle time in the window by stratum.
+// Strata add up to the idle time in the window; evidence of what has none there is dropped.
+func (c *computer) strata(views []*view) map[stratum]*found {
+	all := map[stratum]*found{}
+	for _, v := range views {
+		v.eachTotal(func(of *scope, t *idle.Total) {
+			s := stratum{v.id, of.phase, c.sites.WithoutHolder(t.Key)}
+			if all[s] == nil {
+				all[s] = &found{}
+			}
+			all[s].ns += t.Ns
+		})
+		v.eachEvidence(func(of *scope, e *idle.Evidence) {
+			if f := all[stratum{v.id, of.phase, e.Key}]; f != nil {
+				f.add(e)
+				f.drawn = v.idle.Drawn(e.Key)
+			}
+		})
+	}
+	for _, f := range all {
+		f.join()
+	}
+	return all
+}
+
+// add adds evidence.
+func (f *found) add(e *idle.Evidence) {
+	switch {
+	case e.Ns > 0:
+		if f.exact == nil {
+			f.exact = map[int32]int64{}
+		}
+		f.exact[e.Stack] += e.Ns
+		if e.Family == event.GIL {
+			f.locked += e.Ns
+		}
+	case e.Python:
+		if f.python == nil {
+			f.python = map[int32]int64{}
+		}
+		f.python[e.Stack]++
+	case e.Stack < 0: // nobody knows what it shows
+		f.bare = true
+	default:
+		f.samples = append(f.samples, sample{e.Stack, e.Family, e.At, e.From, e.To, 1})
+	}
+}
+
+// bare tells whether there are samples without stacks.
+func bare(strata map[stratum]*found) bool {
+	for _, f := range strata {
+		if f.bare {
+			return true
+		}
+	}
+	return false
+}
+
+// join puts samples in the order of time, of several GPUs that one thread keeps idle each
+// only once.
+func (f *found) join() {
+	slices.SortStableFunc(f.samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	joined := f.samples[:0]
+	for _, s := range f.samples {
+		if n := len(joined); n > 0 && joined[n-1].at == s.at && joined[n-1].stack == s.stack {
+			joined[n-1].gpus++
+			continue
+		}
+		joined = append(joined, s)
+	}
+	f.samples = joined
+}
+
+// eachEvidence calls f with the stacks that were found in the window.
+func (v *view) eachEvidence(f func(of *scope, e *idle.Evidence)) {
+	v.idle.EachEvidence(v.end, func(e *idle.Evidence) {
+		if of := &v.scopes[v.slices[e.Slice].scope]; v.has(of) {
+			f(of, e)
+		}
+	})
+}
+
+// noSample is the frame of time on a CPU in a recording with samples, of which none lies
+// there.
+const noSample = "[no sample]"
+
+// stacks returns the idle time in the window as stacks: they add up to it, in ns.
+// Time that is not divided by why is a stack of its own. Where threads were on a CPU and
+// samples were taken, that none lies there is said, too.
+func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stack {
+	devices := map[int32]*int32{}
+	sampled := map[int32]bool{}
+	for _, v := range views {
+		if len(v.gpus) == 1 {
+			devices[v.id] = &v.gpus[0].Device
+		}
+		sampled[v.id] = c.header.Records(event.Sample, v.id)
+	}
+	stacks := []flame.Stack{}
+	for of, found := range strata {
+		if found.ns == 0 {
+			continue
+		}
+		s := c.sites.Stack(of.key)
+		s.Rank, s.Device, s.Ns = of.rank, devices[of.rank], found.ns
+		if of.phase != noPhase {
+			s.Phase = of.phase.String()
+		}
+		if _, why := c.sites.Undivided(of.key); why == idle.None {
+			stacks = append(stacks, s)
+		} else {
+			stacks = c.divide(stacks, s, found, why.OnCPU() && sampled[of.rank])
+		}
+	}
+	return stacks
+}
+
+// divide appends the time of a stratum by the stacks in which its thread was found.
+// Stacks of calls have exact times and go first; only what they leave is divided by samples.
+// Exact times of more than the stratum would be a contradiction, and are not believed.
+func (c *computer) divide(stacks []flame.Stack, s flame.Stack, f *found, asked bool) []flame.Stack {
+	rest := s.Ns
+	if exact := f.exactNs(); exact <= rest {
+		rest -= exact
+		for _, stack := range c.inOrder(f.exact) {
+			part := s
+			part.Evidence, part.Called, part.Ns = flame.Exact, c.functions(stack), f.exact[stack]
+			stacks = append(stacks, part)
+		}
+	}
+	if rest <= 0 {
+		return stacks
+	}
+	counts := c.counts(f)
+	order := c.inOrder(counts)
+	for k, ns := range shared(rest, order, counts) {
+		if ns > 0 {
+			part := s
+			part.Evidence, part.Called, part.Ns, part.Samples = flame.Sampled, c.functions(order[k]), ns, counts[order[k]]
+			stacks = append(stacks, part)
+		}
+	}
+	if len(order) == 0 {
+		if s.Evidence, s.Ns = flame.None, rest; asked {
+			s.Called = []string{noSample}
+		}
+		stacks = append(stacks, s)
+	}
+	return stacks
+}
+
+// counts returns the samples by stack among which time is divided: of Python functions
+// where there are any, else those with callers, else those without.
+func (c *computer) counts(f *found) map[int32]int64 {
+	if len(f.python) > 0 {
+		return f.python
+	}
+	deep, all := map[int32]int64{}, map[int32]int64{}
+	for _, s := range f.samples {
+		if all[s.stack] += s.gpus; strings.Contains(c.header.Stacks[s.stack], ";") {
+			deep[s.stack] += s.gpus
+		}
+	}
+	if len(deep) > 0 {
+		return deep
+	}
+	return all
+}
+
+// inOrder returns stacks in alphabetical order.
+func (c *computer) inOrder(of map[int32]int64) []int32 {
+	return slices.SortedFunc(maps.Keys(of), func(a, b int32) int {
+		return cmp.Or(strings.Compare(c.stackText(a), c.stackText(b)), cmp.Compare(a, b))
+	})
+}
+
+// stackText is a stack as the header has it: functions joined by ";", "" for -1.
+func (c *computer) stackText(stack int32) string {
+	if stack < 0 {
+		return ""
+	}
+	return c.header.Stacks[stack]
+}
+
+// functions returns the functions of a stack, the outermost first.
+func (c *computer) functions(stack int32) []string {
+	if stack < 0 {
+		return nil
+	}
+	return strings.Split(c.header.Stacks[stack], ";")
+}
+
+// shared divides time among stacks by their counts, to the ns: what is left over goes to
+// the largest remainders, of equal ones to the first.
+func shared(ns int64, order []int32, counts map[int32]int64) []int64 {
+	var total, given int64
+	for _, k := range order {
+		total += counts[k]
+	}
+	parts, remainders, places := make([]int64, len(order)), make([]int64, len(order)), make([]int, len(order))
+	for i, k := range order {
+		whole, count := ns/total, counts[k]
+		parts[i] = whole*count + ns%total*count/total
+		remainders[i], places[i] = ns%total*count%total, i
+		given += parts[i]
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(remainders[b], remainders[a]) })
+	for _, i := range places {
+		if given < ns {
+			parts[i]++
+			given++
+		}
+	}
+	return parts
+}

@@ -1,0 +1,223 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Running is what launching threads did on a CPU while GPUs were idle, by samples.
+type Running struct {
+	Us        float64  `json:"us"`         // idle time in which they were on a CPU, over all GPUs
+	SampledUs float64  `json:"sampled_us"` // of it in strata with samples: Families divide this
+	Samples   int64    `json:"samples"`    // of the CPU, in it
+	Families  []Family `json:"families"`   // the largest first; those of which enough is known
+	// FamiliesUnknown is why Families is empty, "" where it is not.
+	FamiliesUnknown string `json:"families_unknown,omitempty"`
+}
+
+// Family is the part of time on a CPU that functions of one family took, by samples.
+type Family struct {
+	Family string  `json:"family"` // as package symbol names it
+	Share  float64 `json:"share"`  // 0 to 1
+	Low    float64 `json:"low"`    // the lower end of its 95 % interval
+	High   float64 `json:"high"`   // the upper end of that
+	Us     float64 `json:"us"`     // the share of the time, over all GPUs
+}
+
+// minSamples is how many independent samples a share takes.
+const minSamples = 30
+
+// pool is strata that are reported together.
+type pool struct {
+	ns, sampled int64
+	drawn       []stat.Drawn
+	counts      []stat.Counts // of each stratum with samples
+	lengths     []float64     // of the parts of gaps that have samples, as stat.Sampler wants them
+}
+
+// add adds a stratum. What is in stacks of calls is known without samples.
+// weight is the time that one sample stands for: that of the stratum by its samples. Samples
+// of one part of a gap are not independent, so the parts go along, with their lengths in
+// samples that were to be expected.
+func (p *pool) add(f *found) {
+	p.ns += f.ns
+	rest := f.ns - f.exactNs()
+	if len(f.samples) == 0 || rest <= 0 {
+		return
+	}
+	p.sampled += rest
+	gpus := int64(0)
+	for _, s := range f.samples {
+		gpus += s.gpus
+	}
+	weight, rate := float64(rest)/float64(gpus), f.drawn.Rate()
+	for i, s := range f.samples {
+		if i == 0 || s.from != f.samples[i-1].from {
+			p.lengths = append(p.lengths, rate*float64(s.to-s.from))
+		}
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family), Offset: float32(rate * float64(s.at-s.from))})
+	}
+	p.counts = append(p.counts, f.drawn)
+}
+
+// maxBursts is by how many times the number of samples in a stretch may vary more than
+// chance has it. Above that a sampler was off for times of which nobody knows what ran in
+// them: intervals would hold for the rest alone.
+const maxBursts = 2
+
+// families returns the shares of families of which enough is known, or why none is.
+// N is how many independent samples a share rests on: under minSamples nothing is said. What
+// never was seen has no share at all, not 0.
+func (p *pool) families() (list []Family, unknown string) {
+	list = []Family{}
+	if len(p.drawn) < minSamples {
+		return list, "too few samples"
+	}
+	by := stat.NewSampler(p.counts, p.lengths, p.drawn)
+	if by.Random > maxBursts {
+		return list, "samples come in bursts, and what ran between these is not known"
+	}
+	kinds := int32(0)
+	seen := map[int32]bool{}
+	for _, d := range p.drawn {
+		kinds, seen[d.Kind] = max(kinds, d.Kind+1), true
+	}
+	for k, s := range stat.Shares(p.drawn, int(kinds), by) {
+		if seen[int32(k)] && math.Round(s.N) >= minSamples {
+			list = append(list, Family{event.Class(k).String(), s.Share, s.Low, s.High, us(p.sampled) * s.Share})
+		}
+	}
+	slices.SortFunc(list, func(a, b Family) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Family, b.Family))
+	})
+	switch {
+	case len(list) > 0:
+	case by.InStep > 1:
+		unknown = "samples come in step with the idle time, at the same moments of it, and what is between these is not known"
+	default:
+		unknown = "too few samples that are independent of each other"
+	}
+	return list, unknown
+}
+
+// running fills in what launching threads ran, in all and by cause and why, out of samples of
+// the CPU. Only time on a CPU has samples: it is the denominator, not all of the idle time.
+// Strata are taken in a fixed order: sums of floating point numbers depend on theirs.
+func (c *computer) running(rep *Report, strata map[stratum]*found) {
+	type part struct{ cause, why string }
+	all, parts := &pool{}, map[part]*pool{}
+	order := slices.SortedFunc(maps.Keys(strata), func(a, b stratum) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
+	})
+	for _, of := range order {
+		key, why := c.sites.Undivided(of.key)
+		if why == idle.None || !why.OnCPU() {
+			continue
+		}
+		at := part{c.sites.CauseName(key), c.sites.WhyName(why)}
+		if parts[at] == nil {
+			parts[at] = &pool{}
+		}
+		parts[at].add(strata[of])
+		all.add(strata[of])
+	}
+	if len(all.drawn) == 0 {
+		return
+	}
+	families, unknown := all.families()
+	rep.Idle.Running = &Running{us(all.ns), us(all.sampled), int64(len(all.drawn)), families, unknown}
+	for i := range rep.Idle.Causes {
+		cause := &rep.Idle.Causes[i]
+		for k := range cause.Why {
+			if p := parts[part{cause.Cause, cause.Why[k].Why}]; p != nil {
+				cause.Why[k].Samples = int64(len(p.drawn))
+				cause.Why[k].Families, _ = p.families()
+			}
+		}
+	}
+}
+
+// share returns the share of a family, nil where not enough is known of it.
+func (r *Running) share(family event.Class) *Family {
+	if r == nil {
+		return nil
+	}
+	k := slices.IndexFunc(r.Families, func(f Family) bool { return f.Family == family.String() })
+	if k < 0 {
+		return nil
+	}
+	return &r.Families[k]
+}
+
+// maxFamilies is how many families are listed.
+const maxFamilies = 8
+
+// table lists the families.
+func (r *Running) table(s *report.Section, steps int64) {
+	switch {
+	case r == nil:
+		return
+	case len(r.Families) == 0:
+		s.Say("What launching threads ran on their CPUs meanwhile cannot be told from %s of the CPU: %s.", report.Counted(r.Samples, "sample"), r.FamiliesUnknown)
+		return
+	}
+	t := s.Table("What launching threads ran on their CPUs meanwhile",
+		report.Column{Title: "functions of", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
+		report.Column{Title: "95 % interval", Kind: report.Names}, report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true})
+	t.Top = maxFamilies
+	for _, f := range r.Families {
+		interval := fmt.Sprintf("%s to %s", report.Percent(f.Low), report.Percent(f.High))
+		t.Row(report.Str(f.Family), report.Num(f.Share), report.Str(interval), report.Opt(perStep(f.Us, steps)))
+	}
+	s.Say("By %d samples of the CPU; how long threads were on it is exact. Samples show the user's side only, as a rule.", r.Samples)
+}
+
+// sampledFinding is what is to be done about a family.
+type sampledFinding struct {
+	family  event.Class
+	pattern string
+	unless  idle.Cause // a cause of idle time that says the same, exactly
+	least   float64    // share of the idle time, by the lower end of its interval
+	text    string
+}
+
+var sampledFindings = []sampledFinding{
+	{event.GC, GCManage, idle.GC, 0.05, "Python's garbage collector runs on launching threads: freeze what stays (gc.freeze), raise its threshold, or collect between steps"},
+	{event.GIL, GIL, idle.GIL, 0.05, "launching threads take and give back the interpreter lock: record with -t python-gil to see who holds it"},
+	{event.Alloc, Alloc, -1, 0.1, "launching threads allocate and free memory: keep objects and buffers from step to step"},
+	{event.JIT, JIT, -1, 0.05, "code for the GPU is compiled in the window: warm up what runs before requests come, or keep the compiled code"},
+	{event.Tokenizer, Hoist, -1, 0.05, "launching threads turn tokens into text or text into tokens: leave that to another thread or process"},
+}
+
+// sampled finds what samples show of launching threads.
+func (f *finder) sampled() {
+	for _, s := range sampledFindings {
+		share := f.rep.Idle.Running.share(s.family)
+		if share == nil || s.unless >= 0 && f.has(s.unless) || f.found(s.pattern) {
+			continue
+		}
+		times := share.Us / max(share.Share, math.SmallestNonzeroFloat64)
+		if share.Low*times < s.least*f.rep.Idle.TotalUs || !f.worth(share.Us) {
+			continue
+		}
+		f.add(s.pattern, share.Us, Finding{}, "%s of idle time %s, %s to %s by samples of the CPU: %s",
+			report.Micros(share.Us/f.steps), f.each(), report.Micros(share.Low*times/f.steps), report.Micros(share.High*times/f.steps), s.text)
+	}
+	if share := f.rep.Idle.Running.share(event.ByProfiler); share != nil && f.worth(share.Low/max(share.Share, math.SmallestNonzeroFloat64)*share.Us) {
+		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf("the profiler's own functions take %s of idle time, by samples of the CPU: without the profiler there is less", report.Micros(share.Us)))
+	}
+}
+
+// has tells whether there is idle time of a cause.
+func (f *finder) has(cause idle.Cause) bool {
+	return slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause.String() && f.worth(c.Us) })
+}

@@ -1,0 +1,186 @@
+package gap
+
+import (
+	"cmp"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Windows of the report.
+const (
+	WindowBenchmark = "benchmark"
+	WindowTrace     = "trace"
+)
+
+// DefaultMemory is what is kept of a run in memory, in bytes.
+const DefaultMemory = 64 << 20
+
+// DefaultTop is how many of the longest gaps are listed.
+const DefaultTop = 10
+
+// Options says what to report.
+type Options struct {
+	// Window is what the report is about: the benchmark windows, or the span of
+	// each report's GPU activity, which streams without steps have in any case.
+	// "" is WindowBenchmark.
+	Window string
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Top is how many of the longest gaps are listed, 0 for DefaultTop, less than
+	// 0 for none.
+	Top int
+	// PerStep adds the idle causes of each step to the report.
+	PerStep bool
+	// Stacks adds the idle time as stacks to the report, for flame graphs.
+	Stacks bool
+	// Series adds how the steps went over time and by rank, for figures.
+	Series bool
+	// Memory is how much of what grows with the run is kept in memory, in bytes; the rest
+	// goes to a temporary file. 0 is DefaultMemory.
+	Memory int64
+	// Source returns the source function of an NVTX range, "" where it is not
+	// known; nil knows none.
+	Source func(string) string
+	// Advice returns what to do about idle time of a cause, as package idle names it, in words that
+	// go on from a colon; "" where there is nothing to say, nil never has.
+	Advice func(string) string
+}
+
+// Compute reads the stream to its end and reports on it.
+func Compute(src event.Source, opt Options) (*Report, error) {
+	c, err := newComputer(src.Header(), opt)
+	if err != nil {
+		return nil, err
+	}
+	defer c.store.Close()
+	if err := event.Each(src, c.add); err != nil {
+		return nil, err
+	}
+	for _, r := range c.ranks {
+		r.seal()
+	}
+	rep := c.report()
+	if err := idle.Kept(c.store); err != nil {
+		return nil, err
+	}
+	return rep, nil
+}
+
+// computer is the state of Compute.
+type computer struct {
+	header *event.Header
+	opt    Options
+
+	wholeTrace bool // the window is that of the trace
+	stepped    bool // the stream has steps
+	compared   bool // and ranks to compare
+	phased     bool // and phases
+
+	sites   *idle.Sites
+	ranges  *names // of NVTX ranges, digits folded
+	kernels *names // of kernels and calls
+	method  string // how steps were isolated, "" without
+	markers *marker.Set
+
+	others    others // than the ranks' processes
+	canFollow bool   // ranks may wait for the one that fetches requests
+
+	waiting []int8          // by key of sites: 1 where it is a call that waits, -1 where not, 0: not looked at
+	marked  map[string]bool // names of forward-step markers, at the end
+
+	ranks []*rank
+	rows  int64
+	cur   *rank
+	store *spill.Store // of what grows with the run
+}
+
+// newComputer prepares to read a stream with this header. It fails where columns are
+// missing that the report rests on, or an option says what it does not know.
+//
+// Of a stream without steps the window is the whole trace. Ranks are compared only where
+// steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
+// and a negative number for none.
+func newComputer(h *event.Header, opt Options) (*computer, error) {
+	c := &computer{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
+	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
+	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}
+	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
+	if c.stepped {
+		need |= event.StepCols
+		c.method = h.Isolation.Method
+		if expr := h.Isolation.Marker; expr != "" {
+			set, err := marker.Compile(expr)
+			if err != nil {
+				return nil, err
+			}
+			c.markers = set
+		}
+	}
+	if err := h.Require(need); err != nil {
+		return nil, err
+	}
+	switch opt.Window {
+	case "", WindowBenchmark:
+		c.wholeTrace = !c.stepped
+	case WindowTrace:
+		c.wholeTrace = true
+	default:
+		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
+	}
+	c.others, c.canFollow = newOthers(h), canFollow(h)
+	c.compared = c.stepped && h.NumRanks() > 1
+	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
+	switch {
+	case opt.Top == 0:
+		c.opt.Top = DefaultTop
+	case opt.Top < 0:
+		c.opt.Top = 0
+	}
+	if opt.Source == nil {
+		c.opt.Source = func(string) string { return "" }
+	}
+	if opt.Advice == nil {
+		c.opt.Advice = func(string) string { return "" }
+	}
+	return c, nil
+}
+
+// add hands the rows of a batch to their ranks, a run of one rank at a time.
+func (c *computer) add(b *event.Batch) error {
+	if c.others.wanted {
+		c.others.add(b)
+	}
+	return b.EachRank(func(id int32, i, j int) error {
+		if err := c.rank(id).walk.Add(b, i, j); err != nil {
+			return err
+		}
+		c.rows += int64(j - i)
+		c.cur.lastRow = c.rows
+		return idle.Kept(c.store)
+	})
+}
+
+// rank returns the rank with the given number. A rank whose rows came long ago is
+// complete: its threads and launches are forgotten.
+func (c *computer) rank(id int32) *rank {
+	if c.cur != nil && c.cur.id == id {
+		return c.cur
+	}
+	c.cur = nil
+	for _, r := range c.ranks {
+		if r.id == id {
+			c.cur = r
+		} else if c.rows-r.lastRow >= event.MaxBatchRows {
+			r.seal()
+		}
+	}
+	if c.cur == nil {
+		c.cur = newRank(c, id)
+		c.ranks = append(c.ranks, c.cur)
+	}
+	return c.cur
+}

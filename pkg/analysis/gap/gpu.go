@@ -1,0 +1,132 @@
+package gap
+
+import (
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/straggler"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// gpu is a device of a rank.
+type gpu struct {
+	*idle.GPU
+	seen int64 // idle time so far, when the last gap was observed
+	lead lead  // what it lost in the last wait
+	pass pass  // of the open step
+	// When the call began that launched its last activity; NoTime where it is not known.
+	launched int64
+	// When the call began that launched the last kernel which samples, 0 for none since a wait.
+	sampled int64
+	streams []*stream
+	stream  *stream // of the last row
+
+	collectives *straggler.Collectives // nil where there are none
+	step        int                    // of the last of them
+}
+
+// activity is a row of the GPU.
+type activity struct {
+	idle.Activity
+	class  event.Class // -1: none
+	launch *launch     // nil where it is not known
+}
+
+// addGPU observes a kernel, a whole-graph row, a copy or a memset.
+// Copies count as activity under BusyAll only, but a replay's are evidence that it was
+// recorded. What one row adds is the step's, the window's and the GPU's.
+func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
+	busy := r.idle.IsActivity(b, i)
+	if kind.IsCopy() && !busy && !b.GraphNode.Valid.Get(i) {
+		return
+	}
+	a := &r.activity
+	r.idle.Read(b, i, &a.Activity)
+	a.class, a.launch = -1, nil
+	if v, ok := b.Class.Get(i); ok {
+		a.class = v
+	}
+	if a.LaunchStart != none {
+		a.launch = r.ring.find(a.Correlation, a.LaunchStart)
+	}
+	if a.Replayed {
+		r.addReplay(a)
+	}
+	if !kind.IsCopy() && a.LaunchStart != none && r.firstOf(a) && r.counting() {
+		r.slackNow.Add(a.Start - a.LaunchEnd)
+	}
+	if kind == event.Kernel {
+		r.addKernel(b, i, a)
+	}
+	f := r.openFact()
+	if busy {
+		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a, f)
+	}
+	if f != nil && !kind.IsCopy() && r.gpu != nil {
+		f.run(&r.gpu.pass, a)
+	}
+}
+
+// addBusy observes an activity of a stream; f is what is known of the open step, nil
+// where there is none.
+func (r *rank) addBusy(stream int64, inStep bool, a *activity, f *stepFact) {
+	d := r.idle.Activity(&a.Activity)
+	if r.gpu == nil || r.gpu.GPU != d {
+		r.gpu = r.findGPU(d)
+	}
+	if f != nil && d.Idle != r.gpu.seen {
+		r.addIdle(f, r.gpu, a)
+	}
+	r.gpu.seen, r.gpu.launched = d.Idle, a.LaunchStart
+	r.addSampled(r.gpu, a)
+	r.addStream(r.gpu, stream, a)
+	if a.Kind == event.Kernel {
+		r.addSample(int32(stream), a)
+		switch collective := a.class.IsCollective(); {
+		case !collective:
+			r.addOwn(a)
+		case inStep:
+			r.addCollective(a)
+		}
+	}
+}
+
+// addReplay counts the replay that a row is of, at its first row.
+func (r *rank) addReplay(a *activity) {
+	switch {
+	case a.launch != nil:
+		if a.launch.recorded {
+			return
+		}
+		a.launch.recorded = true
+	case a.Correlation >= 0 && !r.replays.first(a.Correlation):
+		return
+	}
+	r.now.Recorded++
+	if a.Kind == event.Graph {
+		r.now.Whole++
+	}
+}
+
+// firstOf tells whether a kernel or replay is the first of its launch.
+func (r *rank) firstOf(a *activity) bool {
+	switch {
+	case a.launch != nil:
+		first := !a.launch.ran
+		a.launch.ran = true
+		return first
+	case a.Correlation >= 0:
+		return r.runs.first(a.Correlation)
+	}
+	return true
+}
+
+// findGPU returns the GPU of idle's, which may be a new one.
+func (r *rank) findGPU(of *idle.GPU) *gpu {
+	for _, d := range r.gpus {
+		if d.GPU == of {
+			return d
+		}
+	}
+	d := &gpu{GPU: of}
+	r.gpus = append(r.gpus, d)
+	return d
+}

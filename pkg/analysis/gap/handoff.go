@@ -1,0 +1,48 @@
+package gap
+
+import (
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// maxTargets is how many causes the hand-off names.
+const maxTargets = 5
+
+// handoff makes the hand-off of a report.
+func (r *Report) handoff() report.Handoff {
+	h := report.Handoff{TopIdleCauses: []report.IdleCause{}}
+	for _, c := range r.Idle.Causes {
+		if onHost(c.Cause) && c.Share >= minIdleShare && len(h.TopIdleCauses) < maxTargets {
+			h.TopIdleCauses = append(h.TopIdleCauses, report.IdleCause{Cause: c.Cause, UsPerStep: c.UsPerStep, Path: c.Path, Source: c.Source})
+		}
+	}
+	most := 0.0
+	for _, p := range r.Idle.Phases {
+		if p.TotalUs > most && p.Phase != event.Phases[event.Unknown] {
+			h.Phase, most = new(p.Phase), p.TotalUs
+		}
+	}
+	h.FirstTarget = r.firstTarget()
+	if n := r.Idle.Steps; n > 0 && r.Idle.Window == WindowBenchmark {
+		h.Idle, h.Wall, h.Kernels = perStep(r.Idle.TotalUs, n), perStep(r.Idle.WindowUs, n), perStep(float64(r.Graph.Kernels), n)
+	}
+	return h
+}
+
+// onHost tells whether a cause of idle time is what a host thread does.
+func onHost(cause string) bool {
+	switch cause {
+	case "graph", "queued", "tail", "untraced":
+		return false
+	}
+	return true
+}
+
+// firstTarget is what to begin with, by name, nil for nothing. Waiting for requests is no target
+// where there is too little load.
+func (r *Report) firstTarget() *string {
+	if r.First == nil || r.First.Pattern == LowLoad {
+		return nil
+	}
+	return report.OrNull(r.First.name())
+}

@@ -1,0 +1,212 @@
+package gap
+
+import (
+	"math"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/straggler"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// stragglerReport compares the ranks' collectives, nil where there is nothing to
+// compare.
+// Only ranks that share collectives can be compared: of several groups the one that
+// straggler.FindGroup takes. Why is asked only where one rank is late all the time: causes of
+// lateness that goes round would be those of nobody.
+func (c *computer) stragglerReport(views []*view) *straggler.Report {
+	var ranks []straggler.Rank
+	var of []*compared
+	for _, v := range views {
+		if all := v.collectives(); all != nil && all.Within(v.from, v.to) {
+			ranks = append(ranks, straggler.Rank{ID: v.id, Report: v.report, Clocked: c.clocked(v.report), From: v.from, To: v.to, Collectives: all})
+			of = append(of, &compared{view: v})
+		}
+	}
+	res, group := straggler.FindGroup(ranks, c.store)
+	if res == nil {
+		return nil
+	}
+	if len(group) < len(ranks) {
+		ranks, of = chosen(ranks, group), chosen(of, group)
+	}
+	if c.pipeline(res) {
+		res.Kind, res.Rank, res.Reason = straggler.Unknown, -1, "the ranks only send to one another, as the stages of a pipeline do, which wait for one another without being late"
+	}
+	rep := res.Report(ranks, c.kernels.text)
+	if res.Kind != straggler.Persistent {
+		return rep
+	}
+	times := make([]straggler.Times, len(of))
+	for k, v := range of {
+		v.matched, v.n = make([]bool, v.walk.Steps.Len()), len(res.PerStep)
+		for _, s := range res.PerStep {
+			if i := v.from + s.Step - res.Shifts[k]; 0 <= i && i < len(v.matched) {
+				v.matched[i] = true
+			}
+		}
+		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes(), Wall: v.wall()}
+	}
+	rep.Explain(res.Rank, times, c.opt.Source)
+	return rep
+}
+
+// maxSends is how often per step stages of a pipeline send to one another at most: what is
+// more may be an all-to-all.
+const maxSends = 2
+
+// pipeline tells whether all that ranks have in common is what stages of a pipeline send.
+func (c *computer) pipeline(res *straggler.Result) bool {
+	n := 0
+	for _, name := range res.PerName {
+		if n += name.Count; !strings.Contains(c.kernels.text(name.Name), "SendRecv") {
+			return false
+		}
+	}
+	return n > 0 && n <= maxSends*res.Steps
+}
+
+// chosen returns some of a list, by their numbers.
+func chosen[T any](list []T, numbers []int) (some []T) {
+	for _, k := range numbers {
+		some = append(some, list[k])
+	}
+	return some
+}
+
+// compared is a rank whose collectives are compared.
+type compared struct {
+	*view
+	matched []bool // by number of the step: it has matched collectives
+	n       int    // how many these are
+}
+
+// collectives returns the collectives of the rank's lowest device that has any, nil where
+// none has.
+func (v *view) collectives() (all *straggler.Collectives) {
+	lowest := int32(math.MaxInt32)
+	for _, d := range v.gpus {
+		if d.collectives != nil && d.Device <= lowest {
+			all, lowest = d.collectives, d.Device
+		}
+	}
+	return all
+}
+
+// clocked tells whether the times of a report are UTC but for an error.
+func (c *computer) clocked(report int) bool {
+	if report < 0 {
+		return false
+	}
+	const year2001 = 1e18 // ns after 1970: such times are UTC themselves
+	r := &c.header.Reports[report]
+	return r.Origin != 0 || r.GPUStart != nil && *r.GPUStart-r.Offset > year2001
+}
+
+// kernelTimes returns the time per step of the kernels that the rank runs by itself, by
+// class, in us.
+func (v *compared) kernelTimes() map[string]float64 {
+	var sums kernelTime
+	v.eachStep(columnsFrom(colOwn, spill.Payload+numStepColumns), func(k int, rows spill.Rows, i int) {
+		for class := range sums {
+			if v.matched[k] {
+				sums[class] += rows[colOwn+class][i]
+			}
+		}
+	})
+	times := map[string]float64{}
+	for class, ns := range sums {
+		if ns > 0 {
+			times[event.Classes[class]] = us(ns) / float64(v.n)
+		}
+	}
+	return times
+}
+
+// wall returns the time per step of the steps that are compared, in us, 0 for a rank of several
+// GPUs: their kernels run beside one another anyway.
+func (v *compared) wall() float64 {
+	if len(v.gpus) > 1 {
+		return 0
+	}
+	ns := int64(0)
+	for k, s := range v.walk.Steps.Between(0, v.walk.Steps.Len()) {
+		if v.matched[k] {
+			ns += s.Until - s.Start - s.Unrecorded
+		}
+	}
+	return us(ns) / float64(v.n)
+}
+
+// hostTimes returns the time per step that launching threads spend in each state, in
+// us: ranges by their name, and calls and the like by their class. Waiting for the
+// GPU is left out: those who wait for the straggler do more of it.
+// Over steps with matched collectives only, so that ranks are compared in the same steps.
+func (v *compared) hostTimes() map[string]float64 {
+	times := map[string]float64{}
+	v.idle.EachHostTime(func(s idle.Sample) {
+		cause, k := v.c.sites.Cause(s.Key), v.slices[s.Slice].step
+		if k < 0 || !v.matched[k] || cause == idle.Untraced || cause == idle.Sync {
+			return
+		}
+		times[strings.TrimPrefix(v.c.sites.CauseName(s.Key), "host:")] += us(s.Ns) / float64(v.n)
+	})
+	return times
+}
+
+// idleTimes returns the idle time per step of each cause, in us. What is untraced counts where
+// launches were recorded: the host was late then, whatever it did.
+func (v *compared) idleTimes() map[string]float64 {
+	times, started := map[string]float64{}, v.started()
+	launches := started.KernelLaunches+started.GraphLaunches > 0
+	v.eachStepSample(func(k int32, s *idle.Sample) {
+		cause := v.c.sites.Cause(s.Key)
+		if !v.matched[k] || cause == idle.Sync || cause == idle.Untraced && !launches || cause == idle.Tail {
+			return
+		}
+		times[v.c.sites.CauseName(s.Key)] += us(s.Ns) / float64(v.n)
+	})
+	return times
+}
+
+// addCollective observes a kernel of class allreduce or comm of a step.
+func (r *rank) addCollective(a *activity) {
+	n := r.walk.Steps.Len()
+	if !r.c.compared || n == 0 {
+		return
+	}
+	if r.gpu.collectives == nil {
+		r.gpu.collectives = straggler.NewCollectives(r.c.store)
+	}
+	r.gpu.collectives.Add(straggler.Collective{
+		Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
+	})
+}
+
+// launchStep returns the step in which the collective of an activity was launched, where
+// steps are ranges of the host, and else in which it runs. (Where hosts run ahead, that
+// differs from rank to rank.) It never goes back.
+func (r *rank) launchStep(a *activity) int {
+	k := r.walk.Steps.Len() - 1
+	if r.c.method == step.NVTX && a.LaunchStart != none {
+		for k > 0 && r.walk.Steps.At(k).Start > a.LaunchStart {
+			k--
+		}
+	}
+	r.gpu.step = max(r.gpu.step, k)
+	return r.gpu.step
+}
+
+// kernelTime is the time of a step's kernels by class.
+type kernelTime [event.Other + 1]int64
+
+// addOwn observes a kernel that a rank runs by itself.
+func (r *rank) addOwn(a *activity) {
+	class := a.class
+	if class < 0 || class > event.Other {
+		class = event.Other
+	}
+	r.own[class] += a.End - a.Start
+}

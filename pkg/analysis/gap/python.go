@@ -1,0 +1,98 @@
+package gap
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// PythonLine is a line of Python at which launching threads were while GPUs were idle, by
+// samples of Python functions. Those are taken by the clock, on a CPU and off it.
+type PythonLine struct {
+	Line    string  `json:"line"`    // the function, and in brackets its file without folder and the line
+	Us      float64 `json:"us"`      // idle time, over all GPUs: exact by cause, divided by samples
+	Share   float64 `json:"share"`   // of the idle time
+	Samples int64   `json:"samples"` // at it
+
+	ns int64
+}
+
+// pythonLines lists the lines with samples, those with most idle time first; none where
+// there are too few samples to say anything.
+//
+// Time is divided by cause and range only, not by why: to take a sample the profiler stops
+// the thread, which is then found waiting for the interpreter lock whatever it did before.
+func (c *computer) pythonLines(total float64, strata map[stratum]*found) (list []PythonLine) {
+	lines, samples := map[string]*PythonLine{}, int64(0)
+	for _, f := range c.whole(strata) {
+		order := c.inOrder(f.python)
+		for k, ns := range shared(f.ns, order, f.python) {
+			text := c.stackText(order[k])
+			leaf := text[strings.LastIndexByte(text, ';')+1:]
+			if lines[leaf] == nil {
+				lines[leaf] = &PythonLine{Line: leaf}
+			}
+			n := f.python[order[k]]
+			lines[leaf].ns, lines[leaf].Samples, samples = lines[leaf].ns+ns, lines[leaf].Samples+n, samples+n
+		}
+	}
+	if samples < minSamples {
+		return nil
+	}
+	for _, l := range lines {
+		l.Us = us(l.ns)
+		l.Share = l.Us / total
+		list = append(list, *l)
+	}
+	slices.SortFunc(list, func(a, b PythonLine) int {
+		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.Line, b.Line))
+	})
+	return list
+}
+
+// whole adds up the strata that have samples of Python functions, not divided by why.
+// The profiler stops a thread to sample its Python stack, so that samples lie where threads
+// are off their CPU more often than they should: why says nothing of them.
+func (c *computer) whole(strata map[stratum]*found) map[stratum]*found {
+	parts := map[stratum]*found{}
+	for of, f := range strata {
+		key, why := c.sites.Undivided(of.key)
+		if why == idle.None {
+			continue
+		}
+		of.key = key
+		if parts[of] == nil {
+			parts[of] = &found{}
+		}
+		parts[of].ns += f.ns
+		for stack, n := range f.python {
+			if parts[of].python == nil {
+				parts[of].python = map[int32]int64{}
+			}
+			parts[of].python[stack] += n
+		}
+	}
+	maps.DeleteFunc(parts, func(_ stratum, f *found) bool { return len(f.python) == 0 })
+	return parts
+}
+
+// maxLines is how many lines of Python are listed.
+const maxLines = 8
+
+// pythonTable lists the lines of Python.
+func (i *Idle) pythonTable(s *report.Section) {
+	if len(i.Python) == 0 {
+		return
+	}
+	t := s.Table("Where launching threads were in Python meanwhile",
+		report.Column{Title: "line", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
+		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "samples", Kind: report.Count, Minor: 2, Adds: true})
+	t.Top = maxLines
+	for _, l := range i.Python {
+		t.Row(report.Str(l.Line), report.Num(l.Share), report.Opt(perStep(l.Us, i.Steps)), report.Num(float64(l.Samples)))
+	}
+}

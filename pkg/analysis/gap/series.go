@@ -1,0 +1,76 @@
+package gap
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
+)
+
+// maxSeries is how many causes are told apart over time.
+const maxSeries = 8
+
+// seriesReport adds the steps that count up by time and by rank, idle time by the causes
+// that are shown and all others; nil where there are no steps.
+func (c *computer) seriesReport(views []*view, causes []Cause) *timeline.Series {
+	var shown []string
+	for _, cause := range causes[:min(maxSeries, len(causes))] {
+		shown = append(shown, cause.Cause)
+	}
+	first, last := math.MaxInt, -1
+	for _, v := range views {
+		if v.steps > 0 {
+			first, last = min(first, v.from), max(last, v.to-1)
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	b := timeline.NewBuilder(first, last, len(shown)+1)
+	known := map[idle.Key]int{} // parts
+	for _, v := range views {
+		gpus := float64(max(len(v.gpus), 1))
+		r := b.Rank(v.id, v.from, int(v.steps))
+		v.eachStepSample(func(k int32, sample *idle.Sample) {
+			r.Idle(int(k), c.partOf(known, shown, sample.Key), us(sample.Ns)/gpus)
+		})
+		for k, st := range v.counted() {
+			r.Step(k, us(st.Period()))
+		}
+		r.Close()
+	}
+	return b.Close()
+}
+
+// partOf is which part of the idle time a key belongs to.
+func (c *computer) partOf(known map[idle.Key]int, causes []string, k idle.Key) int {
+	part, ok := known[k]
+	if !ok {
+		key, _ := c.sites.Undivided(k)
+		if part = slices.Index(causes, c.sites.CauseName(key)); part < 0 {
+			part = len(causes)
+		}
+		known[k] = part
+	}
+	return part
+}
+
+// seriesFigures draws the steps over time and the ranks.
+func (rep *Report) seriesFigures(s *report.Section) {
+	if rep.Series == nil {
+		return
+	}
+	colors := rep.Palette()
+	parts := []figure.Series{{Name: "GPU busy", Color: figure.Busy}}
+	for i := range rep.Idle.Causes[:min(maxSeries, len(rep.Idle.Causes))] {
+		name := rep.Idle.Causes[i].Cause
+		parts = append(parts, figure.Series{Name: name, Color: colors.Color(name)})
+	}
+	if len(rep.Idle.Causes) > maxSeries {
+		parts = append(parts, figure.Series{Name: "other causes", Color: figure.Other})
+	}
+	rep.Series.Document(s, parts, "by cause")
+}

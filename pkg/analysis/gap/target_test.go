@@ -1,0 +1,66 @@
+package gap_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Where no finding is worth as much, what to begin with is the operation that most idle time is
+// in, with what to do about it.
+func TestOperation(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(20, func() { e.replay("nvjet_a", "nvjet_b", "nvjet_c") }, func() {
+		e.call("cudaEventSynchronize", event.APISync, 30_000)
+		e.span("collate", event.Range, func() { e.now += 400_000 })
+		e.span("enqueue", event.Range, func() { e.now += 150_000 })
+	})
+	rep := e.report(t)
+	f := rep.First
+	if f == nil || f.Pattern != gap.HostWork || f.Path != "collate" || f.UsStep < 350 || f.UsStep > 450 || !strings.HasSuffix(f.Evidence, "is in collate: do less of host:collate") {
+		t.Fatalf("first %+v", f)
+	}
+	if target := rep.Handoff.FirstTarget; target == nil || *target != "collate" {
+		t.Errorf("first target %v", target)
+	}
+}
+
+// Without steps, too, idle time in calls that load code is a finding.
+func TestLoadsWithoutSteps(t *testing.T) {
+	e := &engine{now: 1_000}
+	for range 20 {
+		e.call("cuModuleLoadData", event.Other, 300_000)
+		e.layer()
+	}
+	eventtest.Sort(e.rows)
+	rep, err := gap.Compute(eventtest.Source(eventtest.Header(e.rows), e.rows, 512), gap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := has(rep, gap.JIT); f == nil || f.UsStep < 0.95*rep.Idle.TotalUs || f.UsStep > rep.Idle.TotalUs {
+		t.Errorf("%+v of %v us", f, rep.Idle.TotalUs)
+	}
+}
+
+// What nsys would have recorded more is no option of PyTorch's profiler.
+func TestTorchHasNoOptions(t *testing.T) {
+	e := &engine{now: 1_000}
+	e.steps(20, e.layer, func() { e.now += 400_000 })
+	h := eventtest.Header(e.rows)
+	h.Reports[0].Source = "torch"
+	rep, err := gap.Compute(eventtest.Source(h, e.rows, 512), gap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Idle.Unrecorded) == 0 || rep.Idle.Record != "" {
+		t.Errorf("%+v, %q", rep.Idle.Unrecorded, rep.Idle.Record)
+	}
+	for _, m := range rep.Idle.Unrecorded {
+		if m.Option != "" {
+			t.Errorf("%+v", m)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package idle
+
+import (
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Evidence is a stack that a host thread was in while a GPU was idle because of it: for a
+// time that is known, as the stack is that of a call, or at the instant of a sample.
+type Evidence struct {
+	Slice  int         // as Cut returned it
+	Key    Key         // divided by why, not by who holds the interpreter lock
+	Stack  int32       // code of event.Header.Stacks, -1 where it is not known
+	Family event.Class // of the stack
+	Python bool        // the stack is one of Python functions
+	At     int64       // ns: when it began
+	Ns     int64       // idle time in it; 0 for a sample
+	// From and To are, of a sample, the part of the gap in which the thread was in the
+	// state of Key, in ns.
+	From, To int64
+
+	until int64 // the end of the gap
+}
+
+// stackAt is a stack of a thread: of a call from start to end, or a sample at start.
+type stackAt struct {
+	start, end int64
+	stack      int32
+	family     event.Class
+	python     bool
+}
+
+// stackList is stacks of a thread, and how many there may be before some are let go of.
+type stackList struct {
+	at   []stackAt
+	room int
+}
+
+// maxStacksAt is how many samples, and how many stacks of calls, are kept of a thread
+// while nobody knows which gaps they are in. maxCalls is how many stacks of calls are
+// looked through for one that is open.
+const (
+	maxStacksAt = 1 << 16
+	maxCalls    = 64
+)
+
+// Stack observes row i, a sample or the stack of a call. It means nothing without the
+// option Stacks.
+func (r *Rank) Stack(b *event.Batch, i int) {
+	id, ok := b.Thread.Get(i)
+	if !ok || !r.opt.Stacks && (!r.opt.LockStacks || b.Kind.Values[i] != event.Backtrace) {
+		return
+	}
+	s := stackAt{start: b.Start.Values[i], end: b.End.Values[i], stack: -1, family: event.Other}
+	r.last = s.start
+	if b.Columns.Has(event.ColStack) {
+		if stack, ok := b.Stack.Get(i); ok {
+			s.stack = stack
+		}
+	}
+	if class, ok := b.Class.Get(i); ok {
+		s.family = class
+	}
+	h := r.hostThread(id, s.start)
+	list := &h.samples
+	if b.Kind.Values[i] == event.Backtrace {
+		list = &h.called
+	}
+	s.python = b.Kind.Values[i] == event.Sample && string(b.Name.Get(i)) == event.PythonSample
+	if list.at = append(list.at, s); len(list.at) >= max(few, list.room) {
+		list.keep(r.reach())
+	}
+}
+
+// keep keeps the stacks that a gap which began at a time may reach back to, but not more than
+// half of maxStacksAt.
+func (l *stackList) keep(from int64) {
+	kept := l.at[:0]
+	for i, s := range l.at {
+		if s.end >= from && i >= len(l.at)-maxStacksAt/2 {
+			kept = append(kept, s)
+		}
+	}
+	l.at, l.room = kept, min(2*len(kept), maxStacksAt)
+}
+
+// collect finds the stacks of a thread during a part of a gap, in which it was in the state of a
+// key, of this cause and why.
+func (r *Rank) collect(h *hostThread, from, to int64, key Key, cause Cause, why Why, g gapOf) {
+	if !r.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
+		return
+	}
+	if why.InCall() || cause >= Launch && cause <= API {
+		h.eachCalled(from, to, func(from, to int64, s *stackAt) { r.inStack(from, to, s, key, g) })
+	}
+	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
+	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
+		s := &h.samples.at[k]
+		switch {
+		case s.python:
+		case !why.OnCPU():
+			continue
+		default:
+			drawn++
+		}
+		slice := r.sliceAt(s.start)
+		if r.slices[slice].group != NoGroup {
+			r.evidence = append(r.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
+		}
+	}
+	if why.OnCPU() && len(h.samples.at) > 0 {
+		for int(key) >= len(r.drawn) {
+			r.drawn = append(r.drawn, make([]stat.Counts, max(64, len(r.drawn)))...)
+		}
+		r.drawn[key].Add(drawn, to-from)
+	}
+}
+
+// searchBack is sort.Search, in steps as few as the place is near to the end: what is asked
+// for is recent.
+func searchBack(n int, holds func(int) bool) int {
+	low, high := n, n
+	for step := 1; low > 0; step *= 2 {
+		if low = max(0, high-step); !holds(low) {
+			break
+		}
+		high = low
+	}
+	return low + sort.Search(high-low, func(i int) bool { return holds(low + i) })
+}
+
+// Drawn returns how many samples of the CPU were drawn of the parts of gaps with a key that
+// is divided by why.
+func (r *Rank) Drawn(key Key) stat.Counts {
+	if int(key) >= len(r.drawn) {
+		return stat.Counts{}
+	}
+	return r.drawn[key]
+}
+
+// eachCalled calls f with the stacks of calls, in the order of time: at each instant that of the
+// call that began last.
+func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackAt)) {
+	k := searchBack(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
+	first := max(0, k-maxCalls)
+	for from < to {
+		end := to
+		if k < len(h.called.at) {
+			end = min(end, h.called.at[k].start)
+		}
+		var open *stackAt
+		for i := k - 1; i >= first && open == nil; i-- {
+			if h.called.at[i].end > from {
+				open = &h.called.at[i]
+			}
+		}
+		if open != nil {
+			end = min(end, open.end)
+			f(from, end, open)
+		}
+		from = end
+		for k < len(h.called.at) && h.called.at[k].start <= from {
+			k++
+		}
+	}
+}
+
+// inStack adds the time between from and to, slice by slice.
+func (r *Rank) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
+	for k := r.sliceAt(from); from < to; k++ {
+		_, end := r.Bounds(k)
+		end = min(end, to)
+		if r.slices[k].group != NoGroup && from < end {
+			r.evidence = append(r.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, g.until})
+		}
+		from = max(from, end)
+	}
+}
+
+// EachEvidence calls f with the stacks that were found, for windows that end at a time, in
+// the order of gaps.
+func (r *Rank) EachEvidence(windowEnd int64, f func(*Evidence)) {
+	for i := range r.evidence {
+		if e := &r.evidence[i]; e.until < windowEnd && r.slices[e.Slice].group >= 0 {
+			f(e)
+		}
+	}
+}
+
+// WithoutHolder returns the key that k is a part of by who holds the interpreter lock, k
+// itself where it is none.
+func (s *Sites) WithoutHolder(k Key) Key {
+	if _, ok := s.Holder(k); !ok {
+		return k
+	}
+	if parent := s.paths.Parent(int32(k - named)); parent >= 0 {
+		return named + Key(parent)
+	}
+	return s.divide(Key(GIL), Unknown) // there are too many paths
+}

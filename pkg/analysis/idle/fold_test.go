@@ -1,0 +1,89 @@
+package idle
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Where all GPUs have appeared, what threads did before the gaps is let go of without being
+// summed up, and the answer is the same.
+func TestAllAppeared(t *testing.T) {
+	var rows []eventtest.Row
+	for i := range int64(500) {
+		at := 100 * i
+		sync := eventtest.New(event.API, 0, at, at+10+i%7, "cudaStreamSynchronize")
+		launch := eventtest.New(event.API, 0, at+30, at+40, "cudaLaunchKernel")
+		sync.Class, launch.Class, sync.Thread, launch.Thread = event.APISync, event.Launch, 1, 1
+		rows = append(rows, sync, launch)
+		for device := range int32(2) {
+			k := eventtest.New(event.Kernel, 0, at+45+int64(device), at+80+i%11, "k")
+			k.Device, k.Stream, k.Correlation, k.LaunchStart, k.LaunchEnd, k.LaunchThread = device, 7, i, launch.Start, launch.End, 1
+			rows = append(rows, k)
+		}
+	}
+	eventtest.Sort(rows)
+	var want map[string]int64
+	for _, gpus := range []int{0, 2, 3} {
+		r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), MaxRuns: 64, GPUs: gpus, PerSite: true})
+		r.Cut(0, 0)
+		src := eventtest.Source(eventtest.Header(rows), rows, 20)
+		if err := event.Each(src, func(b *event.Batch) error { r.Observe(b, 0, b.Len); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if folds := gpus != 2; folds != (r.numFolded > 0) {
+			t.Errorf("with %d GPUs said: %d folds", gpus, r.numFolded)
+		}
+		r.Close()
+		got := map[string]int64{}
+		r.Each(never, func(s Sample) { got[fmt.Sprint(s.Slice, s.Key, s.Inter)] += s.Ns })
+		if want == nil {
+			want = got
+		} else if !maps.Equal(got, want) {
+			t.Errorf("with %d GPUs said: %v, want %v", gpus, got, want)
+		}
+	}
+	if len(want) < 3 {
+		t.Errorf("only %v", want)
+	}
+}
+
+// A thread that launches for the first time in a slice has spent no more in it than it lasted:
+// what it did before is of no slice.
+func TestHostTimeOfLateLauncher(t *testing.T) {
+	load := eventtest.New(event.NVTX, 0, 0, 1000, "load")
+	launch := eventtest.New(event.API, 0, 1050, 1060, "cudaLaunchKernel")
+	work := eventtest.New(event.NVTX, 0, 1020, 1050, "prepare")
+	load.Thread, work.Thread, launch.Thread, launch.Class = 1, 1, 1, event.Launch
+	rows := []eventtest.Row{load, work, launch}
+	sites := NewSites()
+	r := NewRank(sites, Options{Store: spill.NewStore(1 << 20), HostTime: true})
+	r.Cut(0, 0)
+	next, slice := 0, 0
+	src := eventtest.Source(eventtest.Header(rows), rows, 1)
+	if err := event.Each(src, func(b *event.Batch) error {
+		if next++; next == 2 {
+			slice = r.Cut(1010, 1)
+		}
+		r.Observe(b, 0, b.Len)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.Cut(1100, 2)
+	r.Close()
+	got := map[string]int64{}
+	r.EachHostTime(func(s Sample) {
+		if s.Slice == slice {
+			got[sites.CauseName(s.Key)] += s.Ns
+		}
+	})
+	want := map[string]int64{"untraced": 50, "host:prepare": 30, "launch": 10}
+	if !maps.Equal(got, want) {
+		t.Errorf("the slice of 90 ns: %v, want %v", got, want)
+	}
+}

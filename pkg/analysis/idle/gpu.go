@@ -1,0 +1,296 @@
+package idle
+
+import (
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// GPU is a device of the rank.
+type GPU struct {
+	Device int32 // CUDA device number
+	End    int64 // busy up to here
+	Idle   int64 // idle time between its activities so far, in ns
+	// GapStart and GapEnd are its last idle gap.
+	GapStart, GapEnd int64
+
+	replay  int64 // correlation of the graph replay that the latest end belongs to, none where it does not
+	partial []foldedAttribution
+	folded  int64 // number of the fold from which its gap goes on
+	foldEnd int64
+	edge    gpuEdge
+}
+
+// Activity is a row that keeps a GPU busy.
+type Activity struct {
+	Start, End   int64      // ns
+	Device       int32      // CUDA device number
+	Name         int32      // of Sites.Names
+	Kind         event.Kind // kernel, graph, memcpy or memset
+	Replayed     bool       // a graph replay ran it, or it is one
+	Correlation  int64      // NoTime where there is none
+	LaunchStart  int64      // NoTime where there is no launching call
+	LaunchEnd    int64      // 0 where there is no launching call
+	LaunchThread int64      // NoTime where it is not known
+}
+
+// NoTime stands for what is null in an [Activity].
+const NoTime = none
+
+// IsActivity tells whether row i, of the GPU, keeps it busy.
+func (r *Rank) IsActivity(b *event.Batch, i int) bool {
+	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
+}
+
+// Read reads row i, of the GPU, into a.
+func (r *Rank) Read(b *event.Batch, i int, a *Activity) {
+	a.Start, a.End, a.Device, a.Kind = b.Start.Values[i], b.End.Values[i], b.Device.Values[i], b.Kind.Values[i]
+	a.Name = r.sites.Names.Of(&b.Name, i)
+	a.Replayed = b.GraphNode.Valid.Get(i) || a.Kind == event.Graph
+	a.Correlation, a.LaunchStart, a.LaunchEnd, a.LaunchThread = none, none, 0, none
+	if !b.Correlation.Valid.Get(i) {
+		return
+	}
+	a.Correlation = b.Correlation.Values[i]
+	if !b.LaunchStart.Valid.Get(i) {
+		return
+	}
+	a.LaunchStart, a.LaunchEnd = b.LaunchStart.Values[i], b.LaunchEnd.Values[i]
+	if b.LaunchThread.Valid.Get(i) {
+		a.LaunchThread = b.LaunchThread.Values[i]
+	}
+}
+
+// Activity observes an activity, which starts no earlier than the rows before, and
+// returns its GPU.
+func (r *Rank) Activity(a *Activity) *GPU {
+	d := r.gpu
+	if d == nil || d.Device != a.Device {
+		d = r.findGPU(a.Device)
+		r.gpu = d
+	}
+	r.last = a.Start
+	first := r.edges.first(&d.edge, a)
+	if a.Start > d.End {
+		r.endGap(d, a, first)
+	} else if d.edge.awaited {
+		r.passEdge(d)
+	}
+	if a.End >= d.End {
+		d.End, d.replay = a.End, none
+		if a.Replayed {
+			d.replay = a.Correlation
+		}
+	}
+	return d
+}
+
+// findGPU returns that of a device, which may be a new one.
+func (r *Rank) findGPU(device int32) *GPU {
+	for _, d := range r.gpus {
+		if d.Device == device {
+			return d
+		}
+	}
+	d := &GPU{Device: device, End: none, replay: none, foldEnd: r.folds}
+	for _, s := range r.pauses {
+		r.pauseGPU(d, s)
+	}
+	r.gpus = append(r.gpus, d)
+	return d
+}
+
+// endGap observes the end of an idle gap; first tells whether a is the first activity
+// of a step on the GPU.
+func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
+	from := max(d.End, r.origin)
+	if d.End > none {
+		d.Idle += a.Start - d.End
+	}
+	r.gap, r.gapLost = r.gap[:0], 0
+	if from < a.Start {
+		r.attribute(d, from, a, first)
+		if !r.edges.marked() {
+			r.matchEdge(d, from, a.Start)
+		}
+	}
+	d.GapStart, d.GapEnd = from, a.Start
+	d.partial, d.folded, d.foldEnd = d.partial[:0], r.numFolded, none
+}
+
+// Part is a part of a gap.
+type Part struct {
+	Key Key   // its cause, with its site
+	Ns  int64 // 1 or more
+}
+
+// LastGap returns what the last idle gap was attributed to, in order; a key may come
+// several times.
+func (r *Rank) LastGap() []Part {
+	parts := make([]Part, len(r.gap))
+	for i := range r.gap {
+		parts[i] = Part{r.gap[i].code.key(), r.gap[i].ns}
+	}
+	return parts
+}
+
+// GapIn returns how long the last idle gap was for causes of a set, of bits 1 << [Cause], in ns.
+func (r *Rank) GapIn(causes uint) (ns int64) {
+	for i := range r.gap {
+		if causes>>uint(r.sites.Cause(r.gap[i].code.key()))&1 != 0 {
+			ns += r.gap[i].ns
+		}
+	}
+	return ns
+}
+
+// GapLost returns for how long of the last idle gap the launching thread had lost its CPU, in ns.
+func (r *Rank) GapLost() int64 { return r.gapLost }
+
+// GapInter tells whether the last idle gap was known to be inter-step when it ended, by markers.
+func (r *Rank) GapInter() bool { return len(r.gap) > 0 && r.gap[0].code.inter() }
+
+// GapOpening returns what the last idle gap began in, with its site, undivided, and how
+// long that lasted; ok is false where nothing was attributed.
+func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
+	for i := range r.gap {
+		key, _ := r.sites.Undivided(r.gap[i].code.key())
+		if i > 0 && key != k {
+			break
+		}
+		k, ns = key, ns+r.gap[i].ns
+	}
+	return k, ns, len(r.gap) > 0
+}
+
+// attribute splits the idle time of the GPU before a by its causes.
+func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
+	to := a.Start
+	g := gapOf{until: to, inter: inter}
+	if a.Replayed && d.replay != none && d.replay == a.Correlation {
+		r.credit(from, to, r.sites.endedBy(Graph, a.Name), g)
+		return
+	}
+	if a.LaunchStart == none {
+		r.credit(from, to, Key(Untraced), g)
+		return
+	}
+	called := min(max(a.LaunchEnd, from), to)
+	if from < called {
+		r.attributeHost(d, span{from, called}, a.LaunchThread, g)
+	}
+	if called < to {
+		r.credit(called, to, r.sites.endedBy(Queued, a.Name), g)
+	}
+}
+
+// gapOf is what all parts of a gap have in common.
+type gapOf struct {
+	until int64
+	inter bool
+}
+
+type span struct{ start, end int64 }
+
+// attributeHost credits a span with what a thread did then, run by run of its states. What is
+// not known of the thread is credited to no state but to r.unknown: time before its first
+// row, after its last one, and all of it where no launching call was recorded. So the parts
+// add up to the span whatever is missing. Time before the GPU's fold has lost its order, and
+// is credited by sums.
+func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
+	var h *hostThread
+	if id != none {
+		if h = r.byID[id]; h != nil && h.quiet {
+			h.wake()
+		}
+	}
+	from, to := s.start, s.end
+	if from < d.foldEnd {
+		from = r.attributeFolded(d, h, s, g)
+	}
+	if h == nil {
+		r.credit(from, to, r.unknown, g)
+		return
+	}
+	h.Advance(to)
+	runs := h.Runs(from)
+	if len(runs) == 0 {
+		r.credit(from, to, r.unknown, g)
+		return
+	}
+	if first := min(runs[0].At, to); from < first {
+		r.credit(from, first, r.unknown, g)
+		from = first
+	}
+	for k := range runs {
+		end := to
+		if k+1 < len(runs) {
+			end = min(to, runs[k+1].At)
+		}
+		if from < end {
+			key := Key(runs[k].State)
+			undivided, why := r.sites.Undivided(key)
+			cause := r.sites.Cause(undivided)
+			if why.Lost() {
+				r.gapLost += end - from
+			}
+			r.creditState(from, end, h, key, cause, why, g)
+			r.collect(h, from, end, key, cause, why, g)
+			from = end
+		}
+	}
+	r.credit(from, to, r.unknown, g)
+}
+
+// credit credits a key with the time between from and to, a part of a gap, in the
+// slices that it lies in.
+func (r *Rank) credit(from, to int64, key Key, g gapOf) {
+	if to <= from {
+		return
+	}
+	c := key.code(g.inter)
+	k := len(r.slices) - 1
+	if start := r.slices[k].start; to > start { // Fast path: the gap began in the open slice.
+		p := attribution{int32(k), c, to - max(from, start)}
+		r.now.add(c, p.ns)
+		r.gap = append(r.gap, lateAttribution{p, g.until})
+		to = start
+	}
+	for k--; from < to; k-- {
+		if start := r.slices[k].start; to > start {
+			p := lateAttribution{attribution{int32(k), c, to - max(from, start)}, g.until}
+			r.gap = append(r.gap, p)
+			r.keepLate(p)
+			to = start
+		}
+	}
+}
+
+// Pause observes that nothing was recorded between two times: no gap reaches over that.
+// What is idle before is tail.
+func (r *Rank) Pause(from, to int64) {
+	r.pauses = append(r.pauses, span{from, to})
+	for _, d := range r.gpus {
+		r.pauseGPU(d, span{from, to})
+	}
+}
+
+func (r *Rank) pauseGPU(d *GPU, s span) {
+	if d.End < s.start {
+		r.endGPU(d, s.start)
+	}
+	d.End, d.replay = max(d.End, s.end), none
+}
+
+// endGPU credits the end of a GPU's activity up to a time.
+func (r *Rank) endGPU(d *GPU, to int64) {
+	from := max(d.End, r.origin)
+	for k := len(r.slices) - 1; k >= 0; k-- {
+		start, end := r.Bounds(k)
+		end = min(end, to)
+		if end <= from {
+			return
+		}
+		if max(from, start) < end {
+			r.keepLate(lateAttribution{attribution{int32(k), Key(Tail).code(false), end - max(from, start)}, never})
+		}
+	}
+}

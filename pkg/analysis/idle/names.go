@@ -1,0 +1,121 @@
+package idle
+
+import (
+	"bytes"
+
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// MaxNames is how many different names are told apart.
+const MaxNames = 1 << 16
+
+// Names numbers names from 0 on, 65,536 of them; those that come after are one,
+// "(other)".
+type Names struct {
+	fold  bool
+	ids   map[string]int32
+	list  []string
+	cache [512]cachedName
+	buf   []byte
+	dict  *event.Dict
+	codes []int32 // numbers of the strings of dict, one more than they are; 0: not looked up yet
+}
+
+// cachedName is a name as it came and its number.
+type cachedName struct {
+	text []byte
+	id   int32
+}
+
+// NewNames returns names, of which those are one that differ in digits only where
+// fold is set: each run of digits counts as one #.
+func NewNames(fold bool) *Names {
+	return &Names{fold: fold, ids: make(map[string]int32)}
+}
+
+// Of returns the number of the name in row i. Strings of a dictionary are looked up
+// once.
+func (n *Names) Of(c *event.Strings, i int) int32 {
+	if c.Dict == nil || c.Codes[i] < 0 {
+		return n.ID(c.Get(i))
+	}
+	if c.Dict != n.dict {
+		n.dict, n.codes = c.Dict, make([]int32, len(c.Dict.Offsets))
+	}
+	known := &n.codes[c.Codes[i]]
+	if *known == 0 {
+		*known = n.find(c.Get(i)) + 1
+	}
+	return *known - 1
+}
+
+// ID returns the number of a name.
+func (n *Names) ID(text []byte) int32 {
+	c := &n.cache[hash(text)%uint32(len(n.cache))]
+	if c.text != nil && bytes.Equal(c.text, text) { // Fast path: names repeat.
+		return c.id
+	}
+	c.id = n.find(text)
+	c.text = append(c.text[:0], text...)
+	if c.text == nil {
+		c.text = []byte{}
+	}
+	return c.id
+}
+
+// Len is how many names there are.
+func (n *Names) Len() int { return len(n.list) }
+
+// Full tells whether names were left out.
+func (n *Names) Full() bool { return len(n.list) > MaxNames }
+
+// Text returns the name of a number, "" for a negative one.
+func (n *Names) Text(id int32) string {
+	if id < 0 {
+		return ""
+	}
+	return n.list[id]
+}
+
+// hash looks at the length and twelve bytes of a name.
+func hash(text []byte) uint32 {
+	h := uint32(len(text)) * 0x9e3779b1
+	if len(text) < 4 {
+		for _, b := range text {
+			h = h*31 + uint32(b)
+		}
+		return h ^ h>>15
+	}
+	four := func(i int) uint32 {
+		b := text[i : i+4 : i+4]
+		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	}
+	h = (h ^ four(0)) * 0x85ebca6b
+	h = (h ^ h>>13 ^ four(len(text)/2-2)) * 0xc2b2ae35
+	h = (h ^ h>>16 ^ four(len(text)-4)) * 0x9e3779b1
+	return h ^ h>>15
+}
+
+// find looks a name up.
+func (n *Names) find(text []byte) int32 {
+	key := text
+	if n.fold {
+		n.buf = marker.AppendFolded(n.buf[:0], text)
+		key = n.buf
+	}
+	if id, ok := n.ids[string(key)]; ok {
+		return id
+	}
+	if len(n.list) >= MaxNames {
+		key = []byte("(other)")
+		if id, ok := n.ids[string(key)]; ok {
+			return id
+		}
+	}
+	id := int32(len(n.list))
+	s := string(key)
+	n.ids[s] = id
+	n.list = append(n.list, s)
+	return id
+}

@@ -1,0 +1,369 @@
+package idle
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Groups of slices that are none.
+const (
+	// NoGroup is the group of slices that no window holds: nothing is kept of them.
+	NoGroup = -1
+	// Pending is the group of slices of which [Rank.Settle] will tell the group.
+	Pending = -2
+)
+
+// slice is a stretch of a rank's time. It ends where the next one starts.
+type slice struct {
+	start int64
+	group int32
+}
+
+// Sample is idle time of all GPUs of a rank in one slice. Several samples of one
+// slice and key add up; a single one may be negative.
+type Sample struct {
+	Slice int   // as Cut returned it
+	Key   Key   // without a site where the option PerSite is not set
+	Inter bool  // between steps, else within one
+	Ns    int64 // idle time
+}
+
+// Total is idle time of all GPUs of a rank in a group of slices. Several totals of
+// one group and key add up; a single one may be negative.
+type Total struct {
+	Group int   // as Cut was told
+	Key   Key   // with its site
+	Inter bool  // between steps, else within one
+	Ns    int64 // idle time
+}
+
+// code is a key and, in the lowest bit, whether the gap is inter-step.
+type code int32
+
+const interBit code = 1
+
+func (k Key) code(inter bool) code {
+	if inter {
+		return code(k)<<1 | interBit
+	}
+	return code(k) << 1
+}
+
+func (c code) key() Key    { return Key(c >> 1) }
+func (c code) inter() bool { return c&interBit != 0 }
+
+// attribution is idle time of one code in one slice, or in one group.
+type attribution struct {
+	at   int32
+	code code
+	ns   int64
+}
+
+// log is attributions in a store.
+type log struct{ *spill.Log }
+
+// The columns of a log of attributions, which is by slice.
+const (
+	logCode = spill.Payload + iota
+	logNs
+	logUntil // of late attributions
+)
+
+func (l log) add(attributions []attribution) {
+	for _, p := range attributions {
+		l.Add(int64(p.at), int64(p.code), p.ns)
+	}
+}
+
+// each calls f with each attribution.
+func (l log) each(f func(attribution)) {
+	l.Each(spill.Columns(logCode, logNs), func(rows spill.Rows) {
+		codes, ns := rows[logCode], rows[logNs]
+		for i, at := range rows[spill.Key] {
+			f(attribution{int32(at), code(codes[i]), ns[i]})
+		}
+	})
+}
+
+// lateAttribution is an attribution of a gap that goes on after its slice: it is tail for windows
+// that end at or before until, where the gap ends.
+type lateAttribution struct {
+	attribution
+	until int64
+}
+
+// keepLate keeps an attribution of a closed slice, if that may be in a window.
+func (r *Rank) keepLate(p lateAttribution) {
+	if r.slices[p.at].group != NoGroup {
+		r.late.Add(int64(p.at), int64(p.code), p.ns, p.until)
+	}
+}
+
+// sums adds up time by code.
+type sums struct {
+	ns      []int64
+	touched []code
+}
+
+func (s *sums) add(c code, ns int64) {
+	for int(c) >= len(s.ns) {
+		s.ns = append(s.ns, make([]int64, max(64, len(s.ns)))...)
+	}
+	if s.ns[c] == 0 {
+		s.touched = append(s.touched, c)
+	}
+	s.ns[c] += ns
+}
+
+// drain empties s, appending its time to attributions of a slice or group.
+func (s *sums) drain(attributions []attribution, at int32) []attribution {
+	for _, c := range s.touched {
+		if ns := s.ns[c]; ns != 0 {
+			attributions = append(attributions, attribution{at, c, ns})
+			s.ns[c] = 0
+		}
+	}
+	s.touched = s.touched[:0]
+	return attributions
+}
+
+// groupSums are the sums of a group.
+type groupSums struct {
+	group int32
+	sums  *sums
+}
+
+// maxOpenGroups is how many groups are added up at a time: those of the phases of one
+// segment, and a few more.
+const maxOpenGroups = 8
+
+// Cut ends the open slice at a time, before the rows that start then or later, and
+// opens another one in a group, whose number it returns. A slice without a length is
+// replaced. Slices that nobody cut before the first are in no group.
+func (r *Rank) Cut(at int64, group int) int {
+	r.closeSlice(at)
+	k := len(r.slices) - 1
+	if r.slices[k].start == at {
+		r.slices[k].group = int32(group)
+	} else {
+		r.slices = append(r.slices, slice{at, int32(group)})
+		k++
+	}
+	if group != NoGroup {
+		r.origin = min(r.origin, at)
+	}
+	return k
+}
+
+// closeSlice keeps what was added up in the open slice.
+func (r *Rank) closeSlice(at int64) {
+	k := int32(len(r.slices) - 1)
+	group := r.slices[k].group
+	if r.opt.HostTime {
+		r.closeHostTime(at, k)
+	}
+	r.closeBeside(int(k), at)
+	r.closed = r.now.drain(r.closed[:0], k)
+	switch group {
+	case NoGroup:
+	case Pending:
+		r.pending = append(r.pending, r.closed...)
+	default:
+		r.keep(r.closed, group)
+	}
+}
+
+// keep keeps the attributions of closed slices of one group.
+func (r *Rank) keep(attributions []attribution, group int32) {
+	if !r.opt.PerSite {
+		total := r.groupSums(group)
+		for _, p := range attributions {
+			total.add(p.code, p.ns)
+		}
+	}
+	if !r.opt.TotalsOnly {
+		if !r.opt.PerSite {
+			r.causes = r.appendSamples(r.causes[:0], attributions)
+			attributions = r.causes
+		}
+		r.samples.add(attributions)
+	}
+}
+
+// appendSamples appends attributions, of which those of one slice stand together, as they
+// are reported of single slices.
+func (r *Rank) appendSamples(list, attributions []attribution) []attribution {
+	if r.opt.PerSite {
+		return append(list, attributions...)
+	}
+	var causes [2 * named]int64
+	for i, p := range attributions {
+		if c := r.sites.WithoutSite(p.code.key()).code(p.code.inter()); c < code(len(causes)) {
+			causes[c] += p.ns
+		} else {
+			list = append(list, p)
+		}
+		if i+1 < len(attributions) && attributions[i+1].at == p.at {
+			continue
+		}
+		for c, ns := range causes {
+			if ns != 0 {
+				list = append(list, attribution{p.at, code(c), ns})
+			}
+		}
+		clear(causes[:])
+	}
+	return list
+}
+
+// groupSums returns the sums of a group, which was among the last ones as a rule.
+func (r *Rank) groupSums(group int32) *sums {
+	for k := len(r.open) - 1; k >= 0; k-- {
+		if r.open[k].group == group {
+			return r.open[k].sums
+		}
+	}
+	g := groupSums{group, &sums{}}
+	if len(r.open) == maxOpenGroups {
+		oldest := r.open[0]
+		r.totals = oldest.sums.drain(r.totals, oldest.group)
+		g.sums = oldest.sums
+		r.open = append(r.open[:0], r.open[1:]...)
+	}
+	r.open = append(r.open, g)
+	return g.sums
+}
+
+// Settle tells the group of the slices that are pending.
+func (r *Rank) Settle(group int) { r.SettleEach(func(int) int { return group }) }
+
+// SettleEach tells the groups of the slices that are pending, by their numbers.
+func (r *Rank) SettleEach(group func(slice int) int) {
+	k := len(r.slices)
+	for k > 0 && r.slices[k-1].group == Pending {
+		k--
+	}
+	pending := r.pending
+	for ; k < len(r.slices); k++ {
+		g := int32(group(k))
+		r.slices[k].group = g
+		n := 0
+		for n < len(pending) && pending[n].at == int32(k) {
+			n++
+		}
+		if g != NoGroup {
+			r.keep(pending[:n], g)
+		}
+		pending = pending[n:]
+	}
+	r.pending = r.pending[:0]
+	r.settleBeside()
+}
+
+// closeHostTime keeps what the launching threads did in the open slice.
+func (r *Rank) closeHostTime(at int64, k int32) {
+	wanted := r.slices[k].group != NoGroup
+	for _, h := range r.threads {
+		if h.quiet {
+			continue
+		}
+		if at < Never {
+			h.Advance(at)
+		}
+		if !h.launches { // not yet: should it do later, this is of no slice
+			h.Spent(nil)
+			continue
+		}
+		r.closed = r.closed[:0]
+		h.Spent(func(state State, ns int64) {
+			if wanted {
+				r.closed = append(r.closed, attribution{k, Key(state).code(false), ns})
+			}
+		})
+		r.causes = r.appendSamples(r.causes[:0], r.closed)
+		r.host.add(r.causes)
+	}
+}
+
+// Bounds returns when a slice starts and ends.
+func (r *Rank) Bounds(k int) (start, end int64) {
+	end = Never
+	if k+1 < len(r.slices) {
+		end = r.slices[k+1].start
+	}
+	return r.slices[k].start, end
+}
+
+// Each calls f with the idle time of each slice in a group, for windows that end at a
+// time: of gaps that end then or later the part before is tail. The order is the same
+// each time, but no particular one.
+func (r *Rank) Each(windowEnd int64, f func(Sample)) {
+	if r.opt.TotalsOnly {
+		panic("BUG: slices were not kept")
+	}
+	emit := func(p attribution) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
+	r.samples.each(emit)
+	r.eachLate(windowEnd, func(p attribution) {
+		if !r.opt.PerSite {
+			p.code = r.sites.WithoutSite(p.code.key()).code(p.code.inter())
+		}
+		emit(p)
+	})
+}
+
+// eachLate calls f with the late attributions of slices in a group, for windows that end at a
+// time.
+func (r *Rank) eachLate(windowEnd int64, f func(attribution)) {
+	r.late.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
+		for i, at := range rows[spill.Key] {
+			p := attribution{int32(at), code(rows[logCode][i]), rows[logNs][i]}
+			if r.slices[p.at].group < 0 {
+				continue
+			}
+			if rows[logUntil][i] >= windowEnd {
+				p.code = Key(Tail).code(false)
+			}
+			f(p)
+		}
+	})
+}
+
+// EachTotal calls f with the idle time of each group by site, for windows that end at
+// a time.
+func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
+	if r.opt.PerSite {
+		panic("BUG: totals were not kept")
+	}
+	emit := func(p attribution) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
+	for _, p := range r.totals {
+		emit(p)
+	}
+	r.eachLate(windowEnd, func(p attribution) {
+		p.at = r.slices[p.at].group
+		emit(p)
+	})
+}
+
+// EachHostTime calls f with the time that launching threads spent in each state in the
+// slices of a group, where the option HostTime is set.
+func (r *Rank) EachHostTime(f func(Sample)) {
+	r.host.each(func(p attribution) { f(Sample{int(p.at), p.code.key(), false, p.ns}) })
+}
+
+// sliceAt returns the slice that holds a time.
+func (r *Rank) sliceAt(t int64) int {
+	k, ok := slices.BinarySearchFunc(r.slices, t, func(s slice, t int64) int {
+		if s.start < t {
+			return -1
+		}
+		if s.start > t {
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		k--
+	}
+	return k
+}

@@ -1,0 +1,221 @@
+package idle
+
+// openCall is an API call that is open.
+type openCall struct {
+	start, end   int64
+	class, state State
+}
+
+// openRange is an NVTX range that is open.
+type openRange struct {
+	end  int64
+	path int32
+}
+
+// Thread is a host thread. All its spans come in the order of their start, of
+// equal starts the longer first.
+type Thread struct {
+	now    int64 // its state is known before this time
+	calls  []openCall
+	ranges []openRange
+	wait   int64 // the latest end of its waits for the interpreter lock
+	hold   int64 // of its holds
+	gc     int64 // of its collections
+
+	// Host, where not nil, divides each state by why the thread was in it: Divide
+	// returns the state that stands for a state and why.
+	Host   *HostState
+	Divide func(State, Why) State
+
+	runs    []Run // runs[first:] are kept
+	first   int
+	spent   []int64 // since the last Spent, by state
+	touched []State
+}
+
+// NewThread returns a thread of which nothing is known before time at.
+func NewThread(at int64) *Thread {
+	return &Thread{now: at, wait: at, hold: at, gc: at}
+}
+
+// Skip makes a thread of which nothing was observed yet one of which nothing is known before
+// a later time.
+func (t *Thread) Skip(to int64) {
+	t.now, t.wait, t.hold, t.gc = max(t.now, to), max(t.wait, to), max(t.hold, to), max(t.gc, to)
+}
+
+// Now is the time up to which the thread's runs go.
+func (t *Thread) Now() int64 { return t.now }
+
+// Call takes an API call of a class, which is one of the states from Launch to API.
+// Inside it the thread is in the given state: that of the class, or what the caller
+// made of the call.
+func (t *Thread) Call(start, end int64, class, state State) {
+	if end <= start {
+		return
+	}
+	t.Advance(start)
+	n := len(t.calls)
+	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].class < class {
+		return
+	}
+	for n > 0 && t.calls[n-1].end <= end {
+		n--
+	}
+	t.calls = append(t.calls[:n], openCall{start, end, class, state})
+}
+
+// Range takes a range, whose path Child of Paths has given.
+func (t *Thread) Range(start, end int64, path int32) {
+	if end <= start {
+		return
+	}
+	t.Advance(start)
+	n := len(t.ranges)
+	for n > 0 && t.ranges[n-1].end < end {
+		n--
+	}
+	t.ranges = append(t.ranges[:n], openRange{end, path})
+}
+
+// Wait takes a wait for the interpreter lock.
+func (t *Thread) Wait(start, end int64) {
+	t.Advance(start)
+	t.wait = max(t.wait, end)
+}
+
+// Hold takes a stretch in which the thread holds the interpreter lock.
+func (t *Thread) Hold(start, end int64) {
+	t.Advance(start)
+	t.hold = max(t.hold, end)
+}
+
+// Collect takes a garbage collection.
+func (t *Thread) Collect(start, end int64) {
+	t.Advance(start)
+	t.gc = max(t.gc, end)
+}
+
+// Path returns the path of the innermost range at time Now, -1 where none is open.
+func (t *Thread) Path() int32 {
+	for n := len(t.ranges); n > 0; n-- {
+		if r := &t.ranges[n-1]; r.end > t.now {
+			return r.path
+		}
+		t.ranges = t.ranges[:n-1]
+	}
+	return -1
+}
+
+// Advance makes the state known up to time to: no span that starts before it is
+// still to come.
+func (t *Thread) Advance(to int64) {
+	for t.now < to {
+		in, state, until := t.state(to)
+		part := state
+		if t.Host != nil {
+			var why Why
+			why, until = t.Host.At(t.now, until, in)
+			part = t.Divide(state, why)
+		}
+		t.spend(state, until-t.now)
+		t.emit(part, until)
+	}
+}
+
+// state returns the state now and a time, not after limit, until which it lasts, and
+// which call the thread is in.
+func (t *Thread) state(limit int64) (CUDA, State, int64) {
+	for n := len(t.calls); n > 0; n-- {
+		if c := &t.calls[n-1]; c.end > t.now {
+			if c.class == InSync {
+				return SyncCall, c.state, min(c.end, limit)
+			}
+			return AnyCall, c.state, min(c.end, limit)
+		}
+		t.calls = t.calls[:n-1]
+	}
+	state, until := t.outside(limit)
+	return NoCall, state, until
+}
+
+// outside is state outside of calls.
+func (t *Thread) outside(limit int64) (State, int64) {
+	if t.wait > t.now {
+		if t.hold <= t.now {
+			return InGIL, min(t.wait, limit)
+		}
+		limit = min(limit, t.hold)
+	}
+	if t.gc > t.now {
+		return InGC, min(t.gc, limit)
+	}
+	for n := len(t.ranges); n > 0; n-- {
+		if r := &t.ranges[n-1]; r.end > t.now {
+			return Named + r.path, min(r.end, limit)
+		}
+		t.ranges = t.ranges[:n-1]
+	}
+	return InUntraced, limit
+}
+
+// emit says that the thread is in a state until a time.
+func (t *Thread) emit(state State, until int64) {
+	if n := len(t.runs); n == t.first || t.runs[n-1].State != state {
+		t.runs = append(t.runs, Run{t.now, state})
+	}
+	t.now = until
+}
+
+// spend adds up the time in a state.
+func (t *Thread) spend(state State, ns int64) {
+	for int(state) >= len(t.spent) {
+		t.spent = append(t.spent, make([]int64, max(64, len(t.spent)))...)
+	}
+	if t.spent[state] == 0 {
+		t.touched = append(t.touched, state)
+	}
+	t.spent[state] += ns
+}
+
+// Spent calls f with the time in each state, undivided, since it was last called, in no
+// order in particular.
+func (t *Thread) Spent(f func(State, int64)) {
+	for _, state := range t.touched {
+		if f != nil {
+			f(state, t.spent[state])
+		}
+		t.spent[state] = 0
+	}
+	t.touched = t.touched[:0]
+}
+
+// Runs returns the runs from the one around time from on, or from the first that
+// is kept. They go up to Now and are valid until the next call.
+func (t *Thread) Runs(from int64) []Run {
+	// From the end: what is asked for is recent.
+	i := len(t.runs)
+	for i > t.first && t.runs[i-1].At > from {
+		i--
+	}
+	return t.runs[max(i-1, t.first):]
+}
+
+// Len is the number of runs that are kept.
+func (t *Thread) Len() int { return len(t.runs) - t.first }
+
+// Forget drops the runs that end at or before a time.
+func (t *Thread) Forget(before int64) {
+	if before >= t.now {
+		t.runs, t.first = t.runs[:0], 0
+		return
+	}
+	for t.first+1 < len(t.runs) && t.runs[t.first+1].At <= before {
+		t.first++
+	}
+	// Move the rest to the front when that costs less than what was dropped.
+	if t.first > 1024 && 2*t.first > len(t.runs) {
+		n := copy(t.runs, t.runs[t.first:])
+		t.runs, t.first = t.runs[:n], 0
+	}
+}

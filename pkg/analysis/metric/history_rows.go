@@ -1,0 +1,133 @@
+package metric
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// RunsSchema and Version name the rows of runs.
+const (
+	RunsSchema  = "runs"
+	RunsVersion = 1
+)
+
+var runsFields = table.Fields("run text, label text, version text, commit text, tags text, time_ns int, " +
+	"scope text, metric text, value float, low float, high float, numerator_ns int, denominator_ns int")
+
+// figure is a figure of a run; what is not known is nil.
+type figure struct {
+	scope, metric          string
+	value, low, high       *float64
+	numerator, denominator *int64
+}
+
+// runFigures returns the figures of a run.
+func runFigures(res *Result) (all []figure) {
+	for i := range res.Rows {
+		r := &res.Rows[i]
+		f := figure{scope: r.Scope, metric: r.Metric, numerator: &r.Numerator, denominator: &r.Denominator}
+		if v := r.Value(); !math.IsNaN(v) {
+			f.value = &v
+		}
+		if r.Interval != nil {
+			f.low, f.high = &r.Interval.Low, &r.Interval.High
+		}
+		all = append(all, f)
+	}
+	for i := range res.Phases {
+		p := &res.Phases[i]
+		for _, q := range []struct {
+			name string
+			ns   *float64
+		}{{StepP50, p.P50}, {StepP90, p.P90}} {
+			if q.ns != nil {
+				all = append(all, figure{scope: p.Phase, metric: q.name, value: new(*q.ns / 1e3)})
+			}
+		}
+	}
+	return all
+}
+
+// New returns a table without rows.
+func New() *table.Table { return table.New(RunsSchema, RunsVersion, runsFields...) }
+
+// Extend adds rows that were written before.
+func Extend(t, old *table.Table) error {
+	if err := old.Check(runsFields...); err != nil {
+		return err
+	}
+	row := make([]any, len(runsFields))
+	for i := range old.Len() {
+		for k := range runsFields {
+			row[k] = old.Value(i, runsFields[k].Name)
+		}
+		t.Append(row...)
+	}
+	return nil
+}
+
+// Add adds the rows of runs that a table does not have yet, and returns the names of those
+// that it has, with the same time and figures. Another run of a name that is there is numbered:
+// rows of one run have one name.
+func Add(t, more *table.Table) (known []string, err error) {
+	old, err := Read(t)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := Read(more)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{} // what a run is called in t, "" where it is there already
+	for _, r := range runs {
+		if slices.ContainsFunc(old, r.same) {
+			known, names[r.Name] = append(known, r.Name), ""
+			continue
+		}
+		name := r.Name
+		for k := 2; slices.ContainsFunc(old, func(o HistoryRun) bool { return o.Name == name }); k++ {
+			name = fmt.Sprintf("%s #%d", r.Name, k)
+		}
+		names[r.Name] = name
+	}
+	row := make([]any, len(runsFields))
+	for i := range more.Len() {
+		name := names[more.Text(i, "run")]
+		if name == "" {
+			continue
+		}
+		for k := range runsFields {
+			row[k] = more.Value(i, runsFields[k].Name)
+		}
+		row[0] = name
+		t.Append(row...)
+	}
+	return known, nil
+}
+
+// Append adds the rows of a run.
+func Append(t *table.Table, name string, res *Result) {
+	others := map[string]string{}
+	for key, value := range res.Tags {
+		if key != "version" && key != "commit" {
+			others[key] = value
+		}
+	}
+	tags := ""
+	if len(others) > 0 {
+		b, _ := json.Marshal(others) // strings can be marshalled
+		tags = string(b)
+	}
+	var time any
+	if res.Time != 0 {
+		time = res.Time
+	}
+	for _, f := range runFigures(res) {
+		t.Append(name, table.OrNull(res.Label), table.OrNull(res.Tags["version"]), table.OrNull(res.Tags["commit"]), table.OrNull(tags), time,
+			f.scope, f.metric, f.value, f.low, f.high, f.numerator, f.denominator)
+	}
+}

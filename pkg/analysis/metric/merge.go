@@ -1,0 +1,192 @@
+package metric
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Add adds the result of another part of the same run: other ranks, measured the
+// same way. Numerators, denominators and counts add up to those of the whole. The
+// median gap, the quantiles of periods and the intervals, which need the steps of all
+// parts side by side, do not follow from those of the parts and become null. Ranks of
+// the other part whose numbers are taken get the next free ones. After an error
+// the result is what it was.
+func (res *Result) Add(other *Result) error {
+	if res.Window != other.Window || res.Method != other.Method {
+		return &event.Error{
+			Msg: fmt.Sprintf("cannot add metrics of window %s, steps by %q, to those of window %s, steps by %q",
+				other.Window, other.Method, res.Window, res.Method),
+			Advice: "measure all parts with the same options",
+		}
+	}
+	rows, err := sumRows(res.Rows, other.Rows)
+	if err != nil {
+		return err
+	}
+	apart, err := sumRows(res.Apart, other.Apart)
+	if err != nil {
+		return err
+	}
+	res.Rows, res.Apart = rows, apart
+	res.addRanks(other.Ranks)
+	res.addPhases(other.Phases)
+	res.addSteady(other.Steady)
+	res.Span = nil
+	if res.Of != nil && other.Of != nil {
+		res.Of = res.Of.With(other.Of)
+	} else {
+		res.Of = nil
+	}
+	if res.Source != other.Source {
+		res.Source = ""
+	}
+	res.GPUs += other.GPUs
+	res.GPUActivity = res.GPUActivity || other.GPUActivity
+	res.HiddenGraphs += other.HiddenGraphs
+	res.Kernels += other.Kernels
+	res.Launches += other.Launches
+	res.Markers += other.Markers
+	res.NoSteps = res.NoSteps || other.NoSteps
+	res.LostEvents = res.LostEvents || other.LostEvents
+	res.StartOnly = res.StartOnly || other.StartOnly
+	res.PythonFunctions += other.PythonFunctions
+	res.Platform = cmp.Or(res.Platform, other.Platform)
+	if res.Workload == "" || other.Workload == event.Training {
+		res.Workload = other.Workload
+	}
+	res.addPrep(other.Prep)
+	res.addRequestWait(other.RequestWait)
+	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {
+		if !slices.Contains(res.Warnings, w) {
+			res.Warnings = append(res.Warnings, w)
+		}
+	}
+	return nil
+}
+
+// noIntervals is why the sum of several parts has no intervals.
+const noIntervals = "parts of a run were added up, step by step nothing is known of the whole: " +
+	"its ratios have no intervals, and whether the verdict is borderline cannot be told"
+
+// addPrep keeps the preferred of two names of input preparation.
+func (res *Result) addPrep(other string) {
+	for _, name := range marker.PrepNames() {
+		if name == res.Prep || name == other {
+			res.Prep = name
+			return
+		}
+	}
+	res.Prep = cmp.Or(res.Prep, other)
+}
+
+// addRanks takes over the ranks of another part. Parts number theirs from 0 on each:
+// one whose number is taken gets the next free one.
+func (res *Result) addRanks(others []Rank) {
+	taken := make(map[int32]bool, len(res.Ranks)+len(others))
+	for i := range res.Ranks {
+		taken[res.Ranks[i].Rank] = true
+	}
+	for _, r := range others {
+		for taken[r.Rank] {
+			r.Rank++
+		}
+		taken[r.Rank] = true
+		res.Ranks = append(res.Ranks, r)
+	}
+}
+
+// WithApart returns the rows of a scope as they would be if the ranks whose steps could
+// not be identified did in it what they did in their windows.
+func (res *Result) WithApart(scope string) ([]Row, error) {
+	apart := slices.Clone(res.Apart)
+	for i := range apart {
+		apart[i].Scope = scope
+	}
+	return sumRows(slices.DeleteFunc(slices.Clone(res.Rows), func(r Row) bool { return r.Scope != scope }), apart)
+}
+
+// sumRows adds numerators and denominators, metric by metric. A scope that one part
+// alone has is that part's. An error is a sum that does not fit.
+func sumRows(one, others []Row) (rows []Row, err error) {
+	for _, scope := range Scopes {
+		sum := make([]Row, 0, len(Names))
+		for _, name := range Names {
+			r := Row{Scope: scope, Metric: name}
+			n := 0
+			for _, part := range [][]Row{one, others} {
+				for _, o := range part {
+					if o.Scope == scope && o.Metric == name {
+						if !r.add(&o) {
+							return nil, fmt.Errorf("%s of scope %s does not add up: the sum takes more than 64 bits", name, scope)
+						}
+						n++
+					}
+				}
+			}
+			if n > 0 {
+				sum = append(sum, r)
+			}
+		}
+		if len(sum) == len(Names) {
+			applicable(sum)
+			rows = append(rows, sum...)
+		}
+	}
+	return rows, nil
+}
+
+// add adds another row of the same metric, unless a sum would overflow.
+func (r *Row) add(o *Row) bool {
+	n, d := r.Numerator+o.Numerator, r.Denominator+o.Denominator
+	if (n < r.Numerator) != (o.Numerator < 0) || (d < r.Denominator) != (o.Denominator < 0) {
+		return false
+	}
+	r.Numerator, r.Denominator = n, d
+	return true
+}
+
+// addPhases adds steps up; ranks of two parts run the same iterations, of which the
+// larger number counts.
+func (res *Result) addPhases(others []Phase) {
+	for _, o := range others {
+		k := slices.IndexFunc(res.Phases, func(p Phase) bool { return p.Phase == o.Phase })
+		if k < 0 {
+			res.Phases = append(res.Phases, o)
+			continue
+		}
+		p := &res.Phases[k]
+		p.P50, p.P90 = nil, nil
+		p.Iterations = max(p.Iterations, o.Iterations)
+		p.Steps += o.Steps
+		p.Replayed += o.Replayed
+		p.Kernels += o.Kernels
+	}
+	slices.SortFunc(res.Phases, func(a, b Phase) int {
+		return slices.Index(Scopes, a.Phase) - slices.Index(Scopes, b.Phase)
+	})
+}
+
+// addSteady takes the means over the steps of both parts. A median cannot be had from
+// two, and a mean number of kernels only where both know theirs.
+func (res *Result) addSteady(o *Steady) {
+	switch {
+	case o == nil:
+	case res.Steady == nil:
+		res.Steady = o
+	default:
+		s := res.Steady
+		n := float64(s.Steps + o.Steps)
+		s.Wall = (s.Wall*float64(s.Steps) + o.Wall*float64(o.Steps)) / n
+		if s.Kernels != nil && o.Kernels != nil {
+			s.Kernels = new((*s.Kernels*float64(s.Steps) + *o.Kernels*float64(o.Steps)) / n)
+		} else {
+			s.Kernels = nil
+		}
+		s.Steps += o.Steps
+		s.GapP50 = nil
+	}
+}

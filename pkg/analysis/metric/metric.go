@@ -1,0 +1,232 @@
+// Package metric measures how busy the GPUs of a run are and what the host does
+// meanwhile: the figures from which the verdict follows.
+//
+// # Definitions
+//
+// All figures are lengths of unions of spans, cut to a set W of windows of each
+// rank. A GPU is a pair of rank and device with activity: kernels and
+// whole-graph replays, with Options.BusyAll copies and memsets, too. In terms of
+//
+//	wall      |W| summed over ranks
+//	capacity  |W| summed over GPUs
+//	busy      the union of a GPU's activity, summed over GPUs
+//	idle      capacity − busy
+//	prep      the union of a rank's ranges that prepare the input of a step,
+//	          summed over GPUs
+//	exposed   the part of prep during which the GPU is not busy
+//
+// the metrics are
+//
+//	gpu_idle_ratio              idle / capacity
+//	launch_overhead_ratio       the union of a thread's kernel launches, less
+//	                            launch_backpressure_ratio's part of it / wall
+//	host_prep_exposed_ratio     exposed / prep
+//	host_prep_perf_impact       exposed / capacity
+//	host_prep_idle_attribution  exposed / idle
+//	gpu_utilization             busy / capacity
+//	nccl_ratio                  the union of a GPU's NCCL kernels / busy
+//	graph_launch_ratio          the union of a thread's graph launches / wall
+//	comm_ratio                  the union of a GPU's collectives / busy
+//	launch_backpressure_ratio   the part of the union of a thread's kernel
+//	                            launches in which it waits for a full queue
+//	                            (cudaname.QueueFull) / wall: the GPU is late
+//	                            then, not the host
+//
+// The scope "aggregate" has the benchmark windows for W, or for each rank the span
+// of activity on any of its GPUs (WindowTrace, and streams without steps).
+// The scopes "context" and "generation" have the periods of such steps in the
+// benchmark segments; in all segments of a rank that has no such segment. What was
+// not recorded is in none of them.
+//
+// # Why one pass is enough
+//
+// Rows of a rank come in the order of their start. So a union is one open span
+// that grows while the next one overlaps it, and whose length is credited when one
+// does not. A step.Walker cuts time into slices: there each open span is credited
+// to the slice that ends and goes on in the next one. Slices are added up for each
+// step, because which segment is the benchmark is said by the window rows at the
+// very end.
+//
+// exposed needs no intersection: it is |prep ∪ busy| − |busy|.
+package metric
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Windows for the aggregate.
+const (
+	WindowBenchmark = "benchmark"
+	WindowTrace     = "trace"
+)
+
+// Options says what to measure.
+type Options struct {
+	// Window is the window of the aggregate; "" is WindowBenchmark.
+	Window string
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Prep is a text that the names of ranges of input preparation contain; ""
+	// takes the first of marker.PrepNames that occurs in the rank.
+	Prep string
+	// NoSteps tells that the stream has no steps because they were looked for and
+	// could not be identified.
+	NoSteps bool
+	// Samples keeps what was measured of each step.
+	Samples bool
+	// Log takes remarks, a sentence each; nil drops them.
+	Log func(string)
+}
+
+// Compute reads the stream to its end and measures it.
+func Compute(src event.Source, opt Options) (*Result, error) {
+	h := src.Header()
+	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes |
+		1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+	if h.Isolation != nil {
+		need |= event.StepCols
+	}
+	if err := h.Require(need); err != nil {
+		return nil, err
+	}
+	switch opt.Window {
+	case "", WindowBenchmark, WindowTrace:
+	default:
+		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
+	}
+	c := newComputer(h, opt)
+	if err := c.read(src); err != nil {
+		return nil, err
+	}
+	for i, r := range c.ranks {
+		r.walk.Finish()
+		c.pack(i)
+	}
+	c.dropUnclear()
+	return c.result(), nil
+}
+
+// read measures all rows of a source, its parts side by side.
+func (c *computer) read(src event.Source) error {
+	parts, beside := event.PartsOf(src)
+	if len(parts) == 0 {
+		return event.Each(src, c.add)
+	}
+	of := make([]*computer, len(parts))
+	err := event.Beside(len(parts), beside, func(k int) error {
+		of[k] = newComputer(c.header, c.opt)
+		return event.Each(parts[k], of[k].add)
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range of {
+		c.ranks = append(c.ranks, one.ranks...)
+	}
+	rest, err := src.(event.Parted).Rest()
+	if err != nil {
+		return err
+	}
+	return event.Each(rest, c.add)
+}
+
+// dropUnclear drops the steps of the ranks in which they could not be identified. Where
+// none is left the stream is one without steps, though they were looked for.
+func (c *computer) dropUnclear() {
+	none := c.header.Isolation != nil && c.header.Isolation.Method == step.None
+	clear := 0
+	for _, r := range c.ranks {
+		switch {
+		case r.walk.Unclear:
+			none = true
+			r.dropSteps()
+		case r.walk.Steps.Len() > 0:
+			clear++
+		}
+	}
+	if none && clear == 0 {
+		h := *c.header
+		h.Isolation = nil
+		c.header, c.opt.NoSteps = &h, true
+	}
+}
+
+// dropSteps has the rank be one without steps, whose window is known all the same.
+func (r *rank) dropSteps() {
+	r.apart = r.aggregate(WindowBenchmark)
+	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
+}
+
+// pack packs the steps of a rank of which no more rows are expected, where there are many.
+func (c *computer) pack(i int) {
+	if i >= manyRanks {
+		c.ranks[i].steps.pack()
+	}
+}
+
+// computer is the state of Compute.
+type computer struct {
+	header *event.Header
+	opt    Options
+	rules
+	ranks []*rank
+	est   stat.Estimator // of the intervals of all scopes, whose tables it keeps
+}
+
+// rules are what the options come to for the loop over rows.
+type rules struct {
+	busy     uint32   // the bits of the kinds that are GPU activity
+	prep     []string // what names of input preparation contain, the first that occurs counts
+	anyRange bool     // ranges of any class may be input preparation
+	nccl     nameCache
+}
+
+// HostClasses returns the classes of API calls and NVTX ranges that are measured of a stream,
+// false where those of any class may be.
+func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
+	classes := event.ClassesOf(event.Launch, event.GraphLaunch, event.Prep, event.StepMarker)
+	requests := slices.ContainsFunc(h.RankNumbers(), func(id int32) bool { return h.Records(event.OS, id) })
+	return classes, opt.Prep == "" && !requests
+}
+
+// newComputer returns the state before the first row of the stream that h describes.
+func newComputer(h *event.Header, opt Options) *computer {
+	c := &computer{header: h, opt: opt}
+	c.busy = 1<<event.Kernel | 1<<event.Graph
+	if opt.BusyAll {
+		c.busy |= 1<<event.Memcpy | 1<<event.Memset
+	}
+	names := marker.PrepNames()
+	c.prep = names[:]
+	if opt.Prep != "" {
+		c.prep, c.anyRange = []string{opt.Prep}, true
+	}
+	if c.opt.Log == nil {
+		c.opt.Log = func(string) {}
+	}
+	return c
+}
+
+// add hands the rows of a batch to their ranks, a run of one rank at a time.
+func (c *computer) add(b *event.Batch) error {
+	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).walk.Add(b, i, j) })
+}
+
+// rank returns the rank with a number, which may be a new one. Rows of a rank stand
+// together as a rule, so it is the last one nearly always.
+func (c *computer) rank(id int32) *rank {
+	for k := len(c.ranks) - 1; k >= 0; k-- {
+		if c.ranks[k].id == id {
+			return c.ranks[k]
+		}
+	}
+	c.pack(len(c.ranks) - 1)
+	r := newRank(c.header, id, &c.rules, c.opt.BusyAll)
+	c.ranks = append(c.ranks, r)
+	return r
+}

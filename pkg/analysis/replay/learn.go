@@ -1,0 +1,269 @@
+package replay
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// none is no correlation.
+const none = int64(-1) << 63
+
+// known is what a run says of itself.
+type known struct {
+	latency []int64 // from call to start, by code of the call's name; -1 where no unit says
+	age     int     // of the record that a wait for an event is for
+	oldest  int     // the greatest one that the run does not contradict
+	tokens  bool    // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
+}
+
+// unknown is what is known of a trace before it was read.
+func unknown(t *Trace) *known {
+	k := &known{latency: make([]int64, len(t.names.all)), age: 1, oldest: 1}
+	for i := range k.latency {
+		k.latency[i] = -1
+	}
+	return k
+}
+
+// learner finds what a run says of itself, in a pass without changes.
+type learner struct {
+	late    []*histogram // by code of the call's name
+	all     histogram
+	least   []int64 // the shortest of a name, also of units that followed others
+	ranges  []int64 // host time of launching threads in ranges, ns, by code: the innermost
+	around  []int64 // with those inside of them
+	calls   []int64 // in calls
+	waits   map[site]int64
+	tokens  bool // a copy to the host followed kernels that sample
+	copies  bool // some wait was for a copy to the host
+	woken   bool // a launching thread waited for another
+	waited_ []eventWait
+	events  int
+	against [maxAge + 1]int // waits for events that an age contradicts
+}
+
+// site is where calls wait.
+type site struct{ call, within int32 }
+
+// eventWait is a wait for an event that has ended.
+type eventWait struct {
+	records [maxAge + 1]int64
+	against [maxAge + 1]bool
+	end     int64
+}
+
+// newLearner returns a learner.
+func newLearner(t *Trace) *learner {
+	n := len(t.names.all)
+	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}}
+}
+
+// launch notes how long a unit took to start that waited for nothing but its call.
+func (l *learner) launch(c *launch, u *unit, prev *unit) {
+	if u.start < c.start {
+		return
+	}
+	l.least[c.name] = min(l.least[c.name], u.start-c.start)
+	if prev != nil && prev.end > c.start {
+		return
+	}
+	l.all.add(u.start - c.start)
+	if l.late[c.name] == nil {
+		l.late[c.name] = &histogram{}
+	}
+	l.late[c.name].add(u.start - c.start)
+}
+
+// host notes host time of a thread.
+func (l *learner) host(th *thread, d int64) {
+	if d <= 0 || !th.launches {
+		return
+	}
+	if n := len(th.calls); n > 0 {
+		l.calls[th.calls[n-1]] += d
+	}
+	if n := len(th.ranges); n > 0 {
+		l.ranges[th.ranges[n-1]] += d
+	}
+	for _, name := range th.ranges {
+		l.around[name] += d
+	}
+}
+
+// waited notes a wait.
+func (l *learner) waited(th *thread, o *openRow, d int64) {
+	l.woken = l.woken || o.kind == event.OS
+	if o.kind != event.API || !th.launches || d <= 0 {
+		return
+	}
+	within := int32(-1)
+	if n := len(th.ranges); n > 0 {
+		within = th.ranges[n-1]
+	}
+	l.waits[site{o.name, within}] += d
+	l.copies = l.copies || o.toHost
+	l.tokens = l.tokens || o.token
+}
+
+// row notes the end of a call: a wait for an event.
+func (l *learner) row(e *engine, o *openRow) {
+	if o.kind != event.API || e.flags(o)&isEventSync == 0 {
+		return
+	}
+	p := o.thread.process
+	w := eventWait{end: o.row.end}
+	for age := 1; age <= maxAge; age++ {
+		w.records[age] = p.record(o.start, age)
+	}
+	if w.records[1] == never {
+		return
+	}
+	for _, st := range p.streams {
+		for k := st.count - 1; k >= max(0, st.count-recent); k-- {
+			l.check(&w, st.ring[k%recent])
+		}
+	}
+	l.events++
+	if l.waited_ = append(l.waited_, w); len(l.waited_) > recent {
+		l.settle(&l.waited_[0])
+		l.waited_ = l.waited_[1:]
+	}
+}
+
+// check notes which ages a unit contradicts: it was launched before the record and ended
+// after the wait.
+func (l *learner) check(w *eventWait, u *unit) {
+	if u.end <= w.end+jitter {
+		return
+	}
+	for age := 1; age <= maxAge && w.records[age] != never; age++ {
+		if u.call < w.records[age] {
+			w.against[age] = true
+		}
+	}
+}
+
+// unit notes a unit that started, which waits before may have been for.
+func (l *learner) unit(_ *engine, u *unit) {
+	for i := range l.waited_ {
+		l.check(&l.waited_[i], u)
+	}
+}
+
+// settle counts a wait.
+func (l *learner) settle(w *eventWait) {
+	for age, against := range w.against {
+		if against {
+			l.against[age]++
+		}
+	}
+}
+
+// known returns what was found.
+func (l *learner) known(t *Trace) *known {
+	k := unknown(t)
+	for i, h := range l.late {
+		switch {
+		case h != nil:
+			k.latency[i] = h.median()
+		case l.least[i] != never && l.all.n > 0: // none says: no more than any took, nor than calls of other names
+			k.latency[i] = min(l.least[i], l.all.median())
+		case l.least[i] != never:
+			k.latency[i] = l.least[i]
+		}
+	}
+	for i := range l.waited_ {
+		l.settle(&l.waited_[i])
+	}
+	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
+		k.age++
+	}
+	k.oldest, k.tokens = k.age, l.tokens
+	return k
+}
+
+// histogram counts times, each to within 1/256 of it.
+type histogram struct {
+	counts []uint32
+	n      int64
+}
+
+// bin is where a time is counted: at itself below 512, then 256 to each doubling.
+func bin(v int64) int {
+	if v < 512 {
+		return int(v)
+	}
+	k := bits.Len64(uint64(v)) - 9
+	return k<<8 + int(v>>k)
+}
+
+// add counts a time.
+func (h *histogram) add(v int64) {
+	k := bin(v)
+	if k >= len(h.counts) {
+		h.counts = append(h.counts, make([]uint32, k+1-len(h.counts))...)
+	}
+	h.counts[k]++
+	h.n++
+}
+
+// median returns the median.
+func (h *histogram) median() int64 {
+	left := h.n / 2
+	for k, c := range h.counts {
+		if left -= int64(c); left < 0 {
+			if k < 512 {
+				return int64(k)
+			}
+			shift := k>>8 - 1
+			return int64(k-shift<<8) << shift
+		}
+	}
+	return -1
+}
+
+// largest returns the codes of the largest values, at most n of them.
+func largest(values []int64, n int) (codes []int32) {
+	for k, v := range values {
+		if v > 0 {
+			codes = append(codes, int32(k))
+		}
+	}
+	slices.SortStableFunc(codes, func(a, b int32) int { return cmp.Compare(values[b], values[a]) })
+	return codes[:min(n, len(codes))]
+}
+
+// learn finds what the run says of itself.
+func (t *Trace) learn() (*known, *learner, error) {
+	l := newLearner(t)
+	e := newEngine(t, []Scenario{{}}, unknown(t))
+	e.learn = l
+	if err := e.run(); err != nil {
+		return nil, nil, err
+	}
+	return l.known(t), l, nil
+}
+
+// operations are the host times of the ranges that are mostly their own: those around other
+// ranges are of many operations.
+func (l *learner) operations(names []name) []int64 {
+	own := slices.Clone(l.ranges)
+	for k := range own {
+		if 2*own[k] < l.around[k] || names[k].flags&isStep != 0 || names[k].text == "" {
+			own[k] = 0
+		}
+	}
+	return own
+}
+
+// sites returns where calls wait for longest, at most n of them.
+func (l *learner) sites(n int) []site {
+	all := slices.SortedFunc(maps.Keys(l.waits), func(a, b site) int {
+		return cmp.Or(cmp.Compare(l.waits[b], l.waits[a]), cmp.Compare(a.call, b.call), cmp.Compare(a.within, b.within))
+	})
+	return all[:min(n, len(all))]
+}

@@ -1,0 +1,412 @@
+package replay
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Move returns the rows of a stream as they would be in a scenario: those of again, which are
+// the rows that t was read from. The rows are held as far as their order changes.
+func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
+	know, _, err := t.learn()
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(t, []Scenario{s}, know)
+	log := newMoves(t)
+	e.sink = log
+	if err := e.run(); err != nil {
+		return nil, err
+	}
+	log.finish()
+	if err := t.store.Err(); err != nil {
+		return nil, err
+	}
+	return newMover(t, log, again), nil
+}
+
+// moves are the new times of all rows.
+type moves struct {
+	t       *Trace
+	open    []stretch
+	least   [][]int64 // of each stretch: the least new start of each block and of those after it
+	bounds  map[bound]int64
+	lastEnd int64
+}
+
+// stretch is the new times of the rows of a stretch, in the order of these.
+type stretch struct {
+	log    *spill.Log
+	late   map[int64]int64 // ends of rows that were not known in time
+	first  int64           // place of the first of the rows that are not in the log
+	starts []int64         // of the rows from first on, never where not known yet
+	ends   []int64
+}
+
+// bound is a time that the header names: of a process, and whether it is an end.
+type bound struct {
+	process int32
+	end     bool
+	t       int64
+}
+
+// lookBack is how many rows may come before one that has not ended is written without its end.
+const lookBack = 1 << 16
+
+// moveBlock is how many rows of a stretch have one least start.
+const moveBlock = 1 << 10
+
+// newMoves returns a sink for the rows of a trace.
+func newMoves(t *Trace) *moves {
+	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), bounds: map[bound]int64{}}
+	for i := range m.open {
+		m.open[i] = stretch{log: t.store.NewLog(2, 0), late: map[int64]int64{}}
+	}
+	for i := range t.header.Reports {
+		r := &t.header.Reports[i]
+		for _, f := range r.RankFacts {
+			p := t.process(f.Rank)
+			for _, x := range []struct{ start, end *int64 }{{f.GPUStart, f.GPUEnd}, {f.BusyStart, f.BusyEnd}} {
+				if x.start != nil {
+					m.bounds[bound{p, false, *x.start}] = never
+				}
+				if x.end != nil {
+					m.bounds[bound{p, true, *x.end}] = never
+				}
+			}
+		}
+	}
+	return m
+}
+
+// at makes room for a row.
+func (s *stretch) at(ordinal int64) int {
+	k := int(ordinal - s.first)
+	for len(s.starts) <= k {
+		s.starts, s.ends = append(s.starts, never), append(s.ends, never)
+	}
+	return k
+}
+
+// start is sink's.
+func (m *moves) start(stretch int32, ordinal, t int64) {
+	s := &m.open[stretch]
+	s.starts[s.at(ordinal)] = t
+	m.settle(stretch)
+}
+
+// end is sink's.
+func (m *moves) end(stretch int32, ordinal, t int64) {
+	s := &m.open[stretch]
+	if ordinal < s.first {
+		s.late[ordinal] = t
+		return
+	}
+	s.ends[s.at(ordinal)] = t
+	m.settle(stretch)
+}
+
+// unit is sink's.
+func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEnd int64) {
+	if k := (bound{process, false, start}); len(m.bounds) > 0 {
+		if v, ok := m.bounds[k]; ok {
+			m.bounds[k] = min(v, newStart)
+		}
+		k.end, k.t = true, end
+		if v, ok := m.bounds[k]; ok && (v == never || newEnd > v) {
+			m.bounds[k] = newEnd
+		}
+	}
+}
+
+// settle writes the rows at the beginning that are known.
+func (m *moves) settle(k int32) {
+	s := &m.open[k]
+	n := 0
+	for n < len(s.starts) && s.starts[n] != never && (s.ends[n] != never || len(s.starts)-n > lookBack) {
+		n++
+	}
+	if n < moveBlock && n < len(s.starts) {
+		return
+	}
+	m.write(k, n)
+}
+
+// write writes n rows.
+func (m *moves) write(k int32, n int) {
+	s := &m.open[k]
+	for i := range n {
+		if s.first%moveBlock == 0 {
+			m.least[k] = append(m.least[k], never)
+		}
+		last := len(m.least[k]) - 1
+		m.least[k][last] = min(m.least[k][last], s.starts[i])
+		s.log.Add(s.first, s.starts[i], s.ends[i])
+		s.first++
+	}
+	s.starts = s.starts[:copy(s.starts, s.starts[n:])]
+	s.ends = s.ends[:copy(s.ends, s.ends[n:])]
+}
+
+// finish writes the rest.
+func (m *moves) finish() {
+	for k := range m.open {
+		m.write(int32(k), len(m.open[k].starts))
+		m.open[k].log.Seal()
+		for i, least := len(m.least[k])-2, m.least[k]; i >= 0; i-- {
+			least[i] = min(least[i], least[i+1])
+		}
+	}
+}
+
+// header is the header of the moved rows: what it says of times is moved, too.
+func (m *moves) header() *event.Header {
+	h := *m.t.header
+	h.Stage = "whatif"
+	h.Reports = slices.Clone(h.Reports)
+	for i := range h.Reports {
+		r := &h.Reports[i]
+		r.RankFacts = slices.Clone(r.RankFacts)
+		var spans []*event.RankSpan
+		for k := range r.RankFacts {
+			f := &r.RankFacts[k]
+			p := m.t.process(f.Rank)
+			f.GPUStart, f.GPUEnd = m.moved(p, false, f.GPUStart), m.moved(p, true, f.GPUEnd)
+			f.BusyStart, f.BusyEnd = m.moved(p, false, f.BusyStart), m.moved(p, true, f.BusyEnd)
+			spans = append(spans, &f.RankSpan)
+		}
+		if len(spans) == 0 {
+			continue
+		}
+		r.GPUStart, r.GPUEnd = spanOf(r.GPUStart, r.GPUEnd, spans, func(s *event.RankSpan) (a, b *int64) { return s.GPUStart, s.GPUEnd })
+		r.BusyStart, r.BusyEnd = spanOf(r.BusyStart, r.BusyEnd, spans, func(s *event.RankSpan) (a, b *int64) { return s.BusyStart, s.BusyEnd })
+	}
+	return &h
+}
+
+// moved is a time of a header.
+func (m *moves) moved(process int32, end bool, t *int64) *int64 {
+	if t == nil {
+		return nil
+	}
+	if v, ok := m.bounds[bound{process, end, *t}]; ok && v != never {
+		return &v
+	}
+	return t
+}
+
+// spanOf is the span of those of ranks, where there was one.
+func spanOf(start, end *int64, spans []*event.RankSpan, of func(*event.RankSpan) (start, end *int64)) (*int64, *int64) {
+	if start == nil || end == nil {
+		return start, end
+	}
+	from, to := never, int64(math.MinInt64)
+	for _, s := range spans {
+		if a, b := of(s); a != nil && b != nil {
+			from, to = min(from, *a), max(to, *b)
+		}
+	}
+	if from > to {
+		return start, end
+	}
+	return &from, &to
+}
+
+// mover is a source of moved rows.
+type mover struct {
+	t      *Trace
+	moves  *moves
+	head   *event.Header
+	src    event.Source
+	in     *event.Batch // what was read last
+	at     int          // its first row that was not taken
+	k      int          // stretch
+	place  int64        // of the next row in it
+	reader *spill.LogReader
+	block  spill.Rows
+	next   int // in block
+	calls  map[int64]*calls
+	held   event.Batch // rows of the stretch that may not go out yet
+	spare  event.Batch
+	out    event.Batch
+	order  []int32
+	ended  bool // the stretch has no more rows
+}
+
+// newMover returns the rows of src at their new times.
+func newMover(t *Trace, m *moves, src event.Source) *mover {
+	return &mover{t: t, moves: m, head: m.header(), src: src, k: -1}
+}
+
+// Header is event.Source's.
+func (m *mover) Header() *event.Header { return m.head }
+
+// Next is event.Source's.
+func (m *mover) Next() (*event.Batch, error) {
+	for {
+		if err := m.fill(); err != nil {
+			return nil, err
+		}
+		if m.release() {
+			return &m.out, nil
+		}
+	}
+}
+
+// fill takes more rows of the stretch.
+func (m *mover) fill() error {
+	if m.in == nil || m.at == m.in.Len {
+		b, err := m.src.Next()
+		if err == io.EOF && m.held.Len > 0 {
+			m.ended, m.in = true, nil
+			return nil
+		}
+		if err != nil {
+			return cmp.Or(m.t.store.Err(), err)
+		}
+		m.in, m.at = b, 0
+	}
+	switch {
+	case m.k < 0 || m.held.Len == 0 && m.place == m.moves.open[m.k].first:
+		m.begin(m.k + 1)
+	case m.place == m.moves.open[m.k].first:
+		m.ended = true // and goes out first
+		return nil
+	}
+	n := int(min(int64(m.in.Len-m.at), m.moves.open[m.k].first-m.place))
+	if m.held.Len == 0 {
+		m.held.Reset(m.in.Columns)
+	}
+	from := m.held.Len
+	m.held.AppendRange(m.in, m.at, m.at+n)
+	m.at += n
+	return m.move(from)
+}
+
+// begin begins a stretch.
+func (m *mover) begin(k int) {
+	m.k, m.place, m.ended = k, 0, false
+	m.reader, m.block, m.next = m.moves.open[k].log.Read(spill.None), nil, 0
+	m.calls = map[int64]*calls{}
+}
+
+// move gives rows their new times.
+func (m *mover) move(from int) error {
+	b, s := &m.held, &m.moves.open[m.k]
+	for i := from; i < b.Len; i++ {
+		if m.block == nil || m.next == m.block.Len() {
+			if m.block, m.next = m.reader.Next(spill.All), 0; m.block == nil {
+				return cmp.Or(m.t.store.Err(), error(errBUG))
+			}
+		}
+		start, end := m.block[spill.Payload][m.next], m.block[spill.Payload+1][m.next]
+		if end == never {
+			end = s.late[m.place]
+		}
+		m.next++
+		m.place++
+		if b.Kind.Values[i] == event.API && b.Thread.Valid.Get(i) {
+			m.call(b.Thread.Values[i], b.Start.Values[i], b.End.Values[i], start, end)
+		}
+		b.Start.Values[i], b.End.Values[i] = start, end
+		m.launched(b, i)
+	}
+	return nil
+}
+
+// errBUG is that a row has no new times.
+var errBUG = &event.Error{Msg: "BUG: a row has no new times"}
+
+// calls are the latest calls of a thread: old times in the order of their starts, and new ones.
+type calls struct {
+	old, oldEnd, start, end []int64
+}
+
+// call keeps a call, whose times rows that it launched have, too.
+func (m *mover) call(thread, old, oldEnd, start, end int64) {
+	c := m.calls[thread]
+	if c == nil {
+		c = &calls{}
+		m.calls[thread] = c
+	}
+	if n := len(c.old); n >= 4*maxLaunches {
+		for _, v := range []*[]int64{&c.old, &c.oldEnd, &c.start, &c.end} {
+			*v = append((*v)[:0], (*v)[n/2:]...)
+		}
+	}
+	c.old, c.oldEnd, c.start, c.end = append(c.old, old), append(c.oldEnd, oldEnd), append(c.start, start), append(c.end, end)
+}
+
+// launched moves the launching call of a row.
+func (m *mover) launched(b *event.Batch, i int) {
+	if !b.Columns.Has(event.ColLaunchStart) || !b.LaunchStart.Valid.Get(i) {
+		return
+	}
+	old := b.LaunchStart.Values[i]
+	if c := m.calls[b.LaunchThread.Values[i]]; c != nil {
+		for k, _ := slices.BinarySearch(c.old, old); k < len(c.old) && c.old[k] == old; k++ {
+			if c.oldEnd[k] == b.LaunchEnd.Values[i] {
+				b.LaunchStart.Values[i], b.LaunchEnd.Values[i] = c.start[k], c.end[k]
+				return
+			}
+		}
+	}
+}
+
+// release puts rows out of which it is known that none comes before them.
+func (m *mover) release() bool {
+	if m.held.Len == 0 {
+		return false
+	}
+	limit := never
+	if least := m.moves.least[m.k]; !m.ended && m.place < m.moves.open[m.k].first {
+		limit = least[m.place/moveBlock]
+	}
+	if m.held.Len < event.BatchRows && limit != never {
+		return false
+	}
+	m.sort()
+	n, starts := 0, m.held.Start.Values
+	for n < len(m.order) && starts[m.order[n]] < limit {
+		n++
+	}
+	if n == 0 {
+		return false
+	}
+	m.out.Reset(m.held.Columns)
+	m.out.AppendRows(&m.held, m.order[:n])
+	m.spare.Reset(m.held.Columns)
+	rest := m.order[n:]
+	slices.Sort(rest)
+	m.spare.AppendRows(&m.held, rest)
+	m.held, m.spare = m.spare, m.held
+	return true
+}
+
+// sort orders the rows that are held: by start, step rows first, the longer first, and else
+// as they came.
+func (m *mover) sort() {
+	b := &m.held
+	m.order = m.order[:0]
+	for i := range b.Len {
+		m.order = append(m.order, int32(i))
+	}
+	starts, ends, kinds := b.Start.Values, b.End.Values, b.Kind.Values
+	slices.SortStableFunc(m.order, func(x, y int32) int {
+		switch {
+		case starts[x] != starts[y]:
+			return cmp.Compare(starts[x], starts[y])
+		case kinds[x] != kinds[y] && (kinds[x] == event.Step || kinds[y] == event.Step):
+			if kinds[x] == event.Step {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(ends[y], ends[x])
+	})
+}

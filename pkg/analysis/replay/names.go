@@ -1,0 +1,126 @@
+package replay
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Flags of names.
+const (
+	isQuery = 1 << iota
+	isStreamWait
+	isRecord
+	isEventSync
+	isStreamSync
+	waitsForGIL
+	holdsGIL
+	isToHost
+	isStep // a forward-step range
+)
+
+// name is what rows are called: text with digits folded, and which of the globs that were
+// asked for fit the text itself. Names that differ in digits alone are one, so that texts
+// with numbers in them take no memory each.
+type name struct {
+	text  string
+	flags uint16
+	fits  uint64 // globs of names.globs
+}
+
+// names are the names of a stream, each once.
+type names struct {
+	globs []string // that were asked for
+	all   []name
+	codes map[string]int32 // of a kind, globs that fit and a folded text
+
+	dict   *event.Dict // of the last batch
+	cached [2][]int32  // of its strings, by whether they are ranges, -1 where not looked up
+	buf    []byte
+}
+
+// of returns the code of row i's name.
+func (n *names) of(s *event.Strings, i int, isRange bool) int32 {
+	if s.Dict == nil || s.Codes[i] < 0 {
+		return n.code(s.Get(i), isRange)
+	}
+	if s.Dict != n.dict {
+		n.dict = s.Dict
+		for k := range n.cached {
+			n.cached[k] = n.cached[k][:0]
+		}
+	}
+	kind := 0
+	if isRange {
+		kind = 1
+	}
+	cached := n.cached[kind]
+	for len(cached) < len(s.Dict.Offsets)-1 {
+		cached = append(cached, -1)
+	}
+	n.cached[kind] = cached
+	code := cached[s.Codes[i]]
+	if code < 0 {
+		code = n.code(s.Get(i), isRange)
+		cached[s.Codes[i]] = code
+	}
+	return code
+}
+
+// code returns the code of a text.
+func (n *names) code(text []byte, isRange bool) int32 {
+	var fits uint64
+	for k, g := range n.globs {
+		if matches(g, string(text)) {
+			fits |= 1 << k
+		}
+	}
+	n.buf = append(binary.LittleEndian.AppendUint64(n.buf[:0], fits), 0)
+	if isRange {
+		n.buf[8] = 1
+	}
+	head := len(n.buf)
+	if isRange {
+		n.buf = marker.AppendFolded(n.buf, text)
+	} else {
+		n.buf = append(n.buf, text...)
+	}
+	code, ok := n.codes[string(n.buf)]
+	if !ok {
+		code = int32(len(n.all))
+		n.codes[string(n.buf)] = code
+		n.all = append(n.all, name{string(n.buf[head:]), flagsOf(string(text), isRange), fits})
+	}
+	return code
+}
+
+// flagsOf tells what the model has to know of a name.
+func flagsOf(text string, isRange bool) (flags uint16) {
+	if isRange {
+		switch marker.GILStateOf(text) {
+		case marker.WaitingGIL:
+			return waitsForGIL
+		case marker.HoldingGIL:
+			return holdsGIL
+		}
+		return 0
+	}
+	has := func(flag uint16, ends ...string) {
+		for _, end := range ends {
+			if strings.HasSuffix(text, end) {
+				flags |= flag
+			}
+		}
+	}
+	has(isQuery, "EventQuery", "StreamQuery")
+	has(isStreamWait, "StreamWaitEvent")
+	has(isRecord, "EventRecord", "EventRecordWithFlags")
+	has(isEventSync, "EventSynchronize")
+	has(isStreamSync, "StreamSynchronize")
+	if lower := strings.ToLower(text); strings.Contains(lower, "dtoh") || strings.Contains(lower, "device-to-host") || strings.Contains(lower, "devicetohost") {
+		flags |= isToHost
+	}
+	return flags
+}

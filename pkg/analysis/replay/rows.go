@@ -1,0 +1,330 @@
+package replay
+
+import (
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// The columns that the model reads of a row, beyond its start and end.
+const (
+	colWhat         = spill.Payload + iota // kind, and class beyond the low byte, 0 for none
+	colPlace                               // stream of units and synchronisations, thread of others, -1 for none
+	colName                                // code of names
+	colLaunch                              // start of the call that launched a unit, spill.None for none
+	colLaunchThread                        // its thread
+	colCorrelation                         // spill.None for none
+	colNode                                // 1: a unit of the replay of a graph
+	numColumns
+)
+
+// Trace is what the model needs of a stream: its rows in a form of ten bytes or so each, and
+// its steps. It is read as often as there are passes.
+type Trace struct {
+	header *event.Header
+	store  *spill.Store
+	names  names
+
+	runs      []*spill.Run // the rows of a stretch each
+	stretches []int        // process of each stretch, in the order of the stream
+	processes []int32      // their ranks, -1 for processes that have none
+	threads   []place
+	streams   []place
+	steps     []stepRow
+	windows   []stepRow
+	ranks     []*step.Walker // of each process, nil where it has no rank
+
+	writer     *spill.Writer
+	rows       spill.Rows
+	ordinal    int64 // of the next row of the open stretch
+	last       int64 // start of the last row
+	threadOf   map[placeKey]int32
+	streamOf   map[placeKey]int32
+	lastThread lookUp
+	lastStream lookUp
+}
+
+// place is a thread or a stream of a process.
+type place struct {
+	process  int32
+	id       int64
+	device   int32
+	launches bool // a thread that launched units
+	calls    bool // a thread that called the GPU's library
+}
+
+// placeKey finds a place.
+type placeKey struct {
+	process, device int32
+	id              int64
+}
+
+// lookUp is the place that was found last.
+type lookUp struct {
+	key  placeKey
+	code int32
+	ok   bool
+}
+
+// stepRow is a step or window row: where it stands and when it is.
+type stepRow struct {
+	process    int32
+	stretch    int32
+	ordinal    int64
+	start, end int64
+}
+
+// newTrace begins the trace of a stream.
+func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
+	t := &Trace{
+		header: h, store: store, writer: spill.NewWriter(store), rows: make(spill.Rows, numColumns),
+		names:    names{globs: globs, codes: map[string]int32{}},
+		threadOf: map[placeKey]int32{}, streamOf: map[placeKey]int32{},
+	}
+	return t
+}
+
+// Read reads a stream to its end.
+func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, error) {
+	t := newTrace(src.Header(), store, globsOf(changes))
+	if err := event.Each(src, t.add); err != nil {
+		return nil, err
+	}
+	return t, t.finish()
+}
+
+// add adds the rows of a batch.
+func (t *Trace) add(b *event.Batch) error {
+	for i := 0; i < b.Len; {
+		j := b.RankEnd(i)
+		rank := int32(-1)
+		if b.Rank.Valid.Get(i) {
+			rank = b.Rank.Values[i]
+		}
+		if err := t.addRank(b, i, j, rank); err != nil {
+			return err
+		}
+		i = j
+	}
+	return nil
+}
+
+// addRank adds rows i to j, all of one rank or, where that is -1, of none.
+func (t *Trace) addRank(b *event.Batch, i, j int, rank int32) error {
+	process := t.process(rank)
+	if w := t.ranks[process]; w != nil {
+		if err := w.Add(b, i, j); err != nil {
+			return err
+		}
+	}
+	for i < j {
+		open := len(t.stretches) > 0 && t.stretches[len(t.stretches)-1] == int(process)
+		if !open || b.Start.Values[i] < t.last {
+			if err := t.begin(int(process)); err != nil {
+				return err
+			}
+		}
+		k := i + 1
+		for ; k < j && b.Start.Values[k] >= b.Start.Values[k-1]; k++ {
+		}
+		t.last = b.Start.Values[k-1]
+		if err := t.addRows(b, i, k, process); err != nil {
+			return err
+		}
+		i = k
+	}
+	return nil
+}
+
+// process returns the number of a rank's process.
+func (t *Trace) process(rank int32) int32 {
+	for k := len(t.processes) - 1; k >= 0; k-- {
+		if t.processes[k] == rank {
+			return int32(k)
+		}
+	}
+	t.processes = append(t.processes, rank)
+	var w *step.Walker
+	if rank >= 0 && t.header.Columns&event.StepCols == event.StepCols {
+		w = step.NewWalker(t.header, rank, step.WalkOptions{Unclear: true}, idle{})
+	}
+	t.ranks = append(t.ranks, w)
+	return int32(len(t.processes) - 1)
+}
+
+// idle is an accumulator of nothing: the walker's steps are wanted alone.
+type idle struct{}
+
+func (idle) Rows(*event.Batch, int, int) {}
+func (idle) Begin(step.Slice)            {}
+func (idle) End(step.Slice, int64)       {}
+func (idle) Step(*event.Batch, int, int) {}
+func (idle) EndStep(k int, _ step.Owner) {}
+
+// begin begins a stretch of a process.
+func (t *Trace) begin(process int) error {
+	if err := t.endRun(); err != nil {
+		return err
+	}
+	t.stretches = append(t.stretches, process)
+	t.ordinal = 0
+	return nil
+}
+
+// endRun ends the run of the open stretch.
+func (t *Trace) endRun() error {
+	if err := t.flush(); err != nil || len(t.stretches) == 0 {
+		return err
+	}
+	k := len(t.stretches) - 1
+	run, err := t.writer.End(int64(k), k)
+	if err == nil && run.Rows > 0 {
+		t.runs = append(t.runs, run)
+	}
+	return err
+}
+
+// finish ends the last stretch.
+func (t *Trace) finish() error {
+	if err := t.endRun(); err != nil {
+		return err
+	}
+	for _, w := range t.ranks {
+		if w != nil {
+			w.Finish()
+		}
+	}
+	return t.store.Err()
+}
+
+// flush writes the rows that are gathered.
+func (t *Trace) flush() error {
+	if t.rows.Len() == 0 {
+		return nil
+	}
+	err := t.writer.Write(t.rows)
+	for c := range t.rows {
+		t.rows[c] = t.rows[c][:0]
+	}
+	return err
+}
+
+// addRows adds rows i to j of a stretch.
+func (t *Trace) addRows(b *event.Batch, i, j int, process int32) error {
+	for ; i < j; i++ {
+		kind, ordinal := b.Kind.Values[i], t.ordinal
+		t.ordinal++
+		if kind == event.Step || kind == event.Window {
+			t.addStep(b, i, process, ordinal)
+			continue
+		}
+		t.addRow(b, i, process, ordinal)
+		if t.rows.Len() == spill.BlockRows {
+			if err := t.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addStep adds a step or window row.
+func (t *Trace) addStep(b *event.Batch, i int, process int32, ordinal int64) {
+	s := stepRow{process, int32(len(t.stretches) - 1), ordinal, b.Start.Values[i], b.End.Values[i]}
+	if b.Kind.Values[i] == event.Step {
+		t.steps = append(t.steps, s)
+	} else {
+		t.windows = append(t.windows, s)
+	}
+}
+
+// addRow adds any other row.
+func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
+	kind := b.Kind.Values[i]
+	class := int64(0)
+	if b.Class.Valid.Get(i) {
+		class = int64(b.Class.Values[i]) + 1
+	}
+	placed, launch, launcher, correlation, node := int64(-1), spill.None, int64(-1), spill.None, int64(0)
+	switch thread, ok := b.Thread.Get(i); {
+	case kind.IsGPU() || kind == event.Sync:
+		placed = t.addStream(b, i, process)
+	case ok:
+		k := t.thread(process, thread)
+		placed = int64(k)
+		t.threads[k].calls = t.threads[k].calls || kind == event.API
+	}
+	if kind.IsGPU() && b.LaunchStart.Valid.Get(i) && b.LaunchThread.Valid.Get(i) {
+		launch = b.LaunchStart.Values[i]
+		k := t.thread(process, b.LaunchThread.Values[i])
+		t.threads[k].launches = true
+		launcher = int64(k)
+	}
+	if b.GraphNode.Valid.Get(i) {
+		node = 1
+	}
+	if v, ok := b.Correlation.Get(i); ok {
+		correlation = v
+	}
+	code := int64(t.names.of(&b.Name, i, kind == event.NVTX))
+	if class == int64(event.StepMarker)+1 {
+		t.names.all[code].flags |= isStep
+	}
+	for c, v := range [numColumns]int64{b.Start.Values[i], b.End.Values[i], ordinal, int64(kind) | class<<8, placed, code, launch, launcher, correlation, node} {
+		t.rows[c] = append(t.rows[c], v)
+	}
+}
+
+// addStream returns the stream of a unit or of a synchronisation, -1 where it is of none.
+func (t *Trace) addStream(b *event.Batch, i int, process int32) int64 {
+	stream, ok := b.Stream.Get(i)
+	if !ok && b.Kind.Values[i] == event.Sync {
+		return -1
+	}
+	device, _ := b.Device.Get(i)
+	key := placeKey{process, device, stream}
+	if t.lastStream.ok && t.lastStream.key == key {
+		return int64(t.lastStream.code)
+	}
+	code, ok := t.streamOf[key]
+	if !ok {
+		code = int32(len(t.streams))
+		t.streamOf[key] = code
+		t.streams = append(t.streams, place{process: process, id: stream, device: device})
+	}
+	t.lastStream = lookUp{key, code, true}
+	return int64(code)
+}
+
+// thread returns the number of a thread.
+func (t *Trace) thread(process int32, id int64) int32 {
+	key := placeKey{process: process, id: id}
+	if t.lastThread.ok && t.lastThread.key == key {
+		return t.lastThread.code
+	}
+	code, ok := t.threadOf[key]
+	if !ok {
+		code = int32(len(t.threads))
+		t.threadOf[key] = code
+		t.threads = append(t.threads, place{process: process, id: id})
+	}
+	t.lastThread = lookUp{key, code, true}
+	return code
+}
+
+// globsOf are the globs of names in changes.
+func globsOf(all []Scenario) (globs []string) {
+	for _, s := range all {
+		for _, c := range s.Changes {
+			if c.folded {
+				continue
+			}
+			for _, g := range []string{c.glob, c.within} {
+				if g != "" {
+					globs = append(globs, g)
+				}
+			}
+		}
+	}
+	return globs
+}

@@ -1,0 +1,384 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Report says what steps would take. Times are us per step.
+type Report struct {
+	Schema string  `json:"schema"`  // whatif/1
+	Steps  int     `json:"steps"`   // steady steps, of all ranks
+	StepUs float64 `json:"step_us"` // the mean period of these now
+	Bounds Bounds  `json:"bounds"`
+	// Scenarios are in the order in which they are shown.
+	Scenarios []Prediction `json:"scenarios"`
+	// UnexplainedUs is by how much units start later than what the model has them wait for.
+	UnexplainedUs float64 `json:"unexplained_us"`
+	// EventAge is which record a wait for an event is for, 1 for the latest before it, from
+	// and to; null where the run has no such waits.
+	EventAge *[2]int  `json:"event_age"`
+	Warnings []string `json:"warnings"`
+}
+
+// Bounds are what no change of one side alone can go below; null where nothing was computed.
+type Bounds struct {
+	GPUUs  *float64 `json:"gpu_us"`  // the GPU alone: the host takes no time
+	HostUs *float64 `json:"host_us"` // the host alone: units take no time
+}
+
+// Prediction is what a step would take in a scenario.
+type Prediction struct {
+	Change    string      `json:"change"`
+	StepUs    float64     `json:"step_us"`
+	GainUs    float64     `json:"gain_us"`
+	CIUs      *[2]float64 `json:"ci_us"` // of the gain, 95 %; null where there are too few steps
+	GainShare float64     `json:"gain_share"`
+	// KeepUs is what a step would take if waits for other threads kept their length, where
+	// that differs by more than 2 % of the step.
+	KeepUs *float64 `json:"keep_us,omitempty"`
+	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
+	TokensPerS *float64         `json:"tokens_per_s"`
+	Phases     map[string]Phase `json:"phases"`
+}
+
+// Phase is what a step of a phase would take.
+type Phase struct {
+	Steps     int     `json:"steps"`
+	StepUs    float64 `json:"step_us"`
+	GainUs    float64 `json:"gain_us"`
+	GainShare float64 `json:"gain_share"`
+}
+
+// The order of magnitude of a table, SPEC 12: ten operations.
+const tableOperations = 10
+
+// ErrNoSteps is that there are no steps to answer for.
+var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "whatif --report answers for steps; verdict --by none takes the whole trace"}
+
+// Predict says what steps would take with some changes or, without any, for a table of them.
+func (t *Trace) Predict(given Scenario) (*Report, error) {
+	know, l, err := t.learn()
+	if err != nil {
+		return nil, err
+	}
+	p := &predictor{t: t, know: know, learner: l}
+	if p.chosen = t.steady(); p.chosen == nil {
+		return nil, ErrNoSteps
+	}
+	if len(given.Changes) > 0 {
+		err = p.add(given)
+	} else {
+		err = p.table()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.report(), nil
+}
+
+// predictor gathers predictions.
+type predictor struct {
+	t       *Trace
+	know    *known
+	learner *learner
+	chosen  []chosen
+	now     []float64 // ns, of the steps that were chosen
+	rows    []predicted
+
+	unexplained int64
+	gpu, host   *float64
+}
+
+// predicted is the periods in one scenario.
+type predicted struct {
+	Scenario
+	periods, keep []float64 // ns, of the steps that were chosen
+}
+
+// chosen is a step that counts: its place among the steps of the trace, the one after it
+// that its period ends with, or else the steps of its segment.
+type chosen struct {
+	step, next int
+	segment    [2]int
+	lost       int64 // not recorded
+	rank       int32
+	phase      event.Phase
+	tokens     int64 // -1 where unknown
+	steady     bool
+}
+
+// steady returns the steps of the benchmark segments, nil where there are no steady ones.
+func (t *Trace) steady() (all []chosen) {
+	places := make([][]int, len(t.processes))
+	for k := range t.steps {
+		places[t.steps[k].process] = append(places[t.steps[k].process], k)
+	}
+	found := false
+	for p, w := range t.ranks {
+		if w == nil || w.Steps.Len() != len(places[p]) {
+			continue
+		}
+		steady := w.Steady()
+		found = found || len(steady) > 0
+		from, to := w.BenchmarkSteps()
+		for k, s := range w.Steps.Between(from, to) {
+			c := chosen{step: places[p][k], next: -1, lost: s.Unrecorded, rank: t.processes[p], phase: s.Phase, tokens: -1}
+			if s.Gen != step.Unknown && s.Ctx != step.Unknown {
+				c.tokens = s.Gen + s.Ctx
+			}
+			_, c.steady = slices.BinarySearch(steady, k)
+			seg := &w.Segments[s.Segment]
+			if k+1 < seg.First+seg.Steps {
+				c.next = places[p][k+1]
+			}
+			c.segment = [2]int{places[p][seg.First], places[p][seg.First+seg.Steps-1]}
+			all = append(all, c)
+		}
+	}
+	if !found {
+		return nil
+	}
+	return all
+}
+
+// periods returns the periods in each scenario of a pass, ns.
+func (p *predictor) periods(e *engine) [][]float64 {
+	all := make([][]float64, e.n)
+	for s := range all {
+		all[s] = make([]float64, len(p.chosen))
+		for i, c := range p.chosen {
+			start := e.steps[c.step].start[s]
+			until := int64(math.MinInt64)
+			if c.next >= 0 {
+				until = e.steps[c.next].start[s]
+			} else {
+				for k := c.segment[0]; k <= c.segment[1]; k++ {
+					if p.t.steps[k].process == p.t.steps[c.step].process {
+						until = max(until, e.steps[k].end[s])
+					}
+				}
+			}
+			all[s][i] = float64(until - start - c.lost)
+		}
+	}
+	return all
+}
+
+// add replays scenarios side by side.
+func (p *predictor) add(all ...Scenario) error {
+	run := []Scenario{{}}
+	keep := p.learner.woken
+	for _, s := range all {
+		run = append(run, s)
+		if keep {
+			s.Keep = !s.Keep
+			run = append(run, s)
+		}
+	}
+	e := newEngine(p.t, run, p.know)
+	if err := e.run(); err != nil {
+		return err
+	}
+	periods := p.periods(e)
+	p.now, p.unexplained = periods[0], e.unexplained
+	for k, next := 0, 1; k < len(all); k++ {
+		row := predicted{Scenario: all[k], periods: periods[next]}
+		if next++; keep {
+			row.keep = periods[next]
+			next++
+		}
+		p.rows = append(p.rows, row)
+	}
+	return nil
+}
+
+// table replays what would help: first what is asked of every run, then the operations.
+func (p *predictor) table() error {
+	fixed := []Scenario{
+		{Name: "host 10 % faster", Changes: []Change{Host(1 / 1.1)}},
+		{Name: "host twice as fast", Changes: []Change{Host(0.5)}},
+		{Name: "GPU 10 % faster", Changes: []Change{GPU(1 / 1.1)}},
+		{Name: "GPU twice as fast", Changes: []Change{GPU(0.5)}},
+		{Name: "launches free", Changes: []Change{{what: launchTime}}},
+	}
+	if p.learner.copies {
+		fixed = append(fixed, Scenario{Name: "no waits but the one that brings tokens back", Changes: []Change{{what: otherWaits}}})
+	}
+	bounds := []Scenario{{Changes: []Change{{what: allHost}}}, {Changes: []Change{GPU(0)}}}
+	operations := p.operations()
+	if err := p.add(slices.Concat(fixed, operations, bounds)...); err != nil {
+		return err
+	}
+	n := len(p.rows)
+	gpu, host := p.mean(p.rows[n-2].periods)/1e3, p.mean(p.rows[n-1].periods)/1e3
+	p.gpu, p.host = &gpu, &host
+	p.rows = p.rows[:n-2]
+	found := p.rows[len(fixed):]
+	slices.SortStableFunc(found, func(a, b predicted) int { return cmp.Compare(p.mean(a.periods), p.mean(b.periods)) })
+	p.rows = p.rows[:len(fixed)+min(tableOperations, len(found))]
+	return p.both(p.rows[len(fixed):])
+}
+
+// operations are the operations that may help most: where host time is spent, and waits.
+func (p *predictor) operations() (all []Scenario) {
+	names := p.t.names.all
+	for _, code := range largest(p.learner.operations(names), tableOperations) {
+		all = append(all, Scenario{Changes: []Change{{what: rangeTime, glob: names[code].text, folded: true}}})
+	}
+	for _, code := range largest(p.learner.calls, tableOperations) {
+		all = append(all, Scenario{Changes: []Change{{what: callTime, glob: names[code].text, folded: true}}})
+	}
+	for _, at := range p.learner.sites(tableOperations / 2) {
+		c := Change{what: noWait, glob: names[at.call].text, folded: true}
+		if at.within >= 0 {
+			c.within = names[at.within].text
+		}
+		all = append(all, Scenario{Changes: []Change{c}})
+	}
+	return all
+}
+
+// both replays the best two operations together.
+func (p *predictor) both(rows []predicted) error {
+	if len(rows) < 2 || p.mean(rows[1].periods) >= p.mean(p.now) {
+		return nil
+	}
+	two := Scenario{Changes: slices.Concat(rows[0].Changes, rows[1].Changes)}
+	two.Name = "the best two together: " + (&Scenario{Changes: two.Changes}).String()
+	return p.add(two)
+}
+
+// mean is the mean over the steady steps.
+func (p *predictor) mean(periods []float64) float64 {
+	sum, n := 0.0, 0
+	for i, c := range p.chosen {
+		if c.steady {
+			sum += periods[i]
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// report makes a report of what was gathered.
+func (p *predictor) report() *Report {
+	r := &Report{Schema: "whatif/1", StepUs: p.mean(p.now) / 1e3, Bounds: Bounds{p.gpu, p.host}, Warnings: []string{}}
+	for _, c := range p.chosen {
+		if c.steady {
+			r.Steps++
+		}
+	}
+	if n := len(p.chosen); n > 0 {
+		r.UnexplainedUs = float64(p.unexplained) / 1e3 / float64(max(len(p.t.steps), 1))
+	}
+	if p.learner.events > 0 {
+		r.EventAge = &[2]int{p.know.age, p.know.oldest}
+	}
+	for _, row := range p.rows {
+		r.Scenarios = append(r.Scenarios, p.prediction(&row))
+	}
+	return r
+}
+
+// prediction is what one scenario comes to.
+func (p *predictor) prediction(row *predicted) Prediction {
+	now, then := p.mean(p.now), p.mean(row.periods)
+	one := Prediction{Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row.periods), Phases: map[string]Phase{}}
+	if row.keep != nil {
+		if kept := p.mean(row.keep); math.Abs(kept-then) > worthBoth*now {
+			kept /= 1e3
+			one.KeepUs = &kept
+		}
+	}
+	one.TokensPerS = p.tokens(row.periods)
+	for phase, name := range event.Phases {
+		var a, b float64
+		n := 0
+		for i, c := range p.chosen {
+			if c.phase == event.Phase(phase) {
+				a, b, n = a+p.now[i], b+row.periods[i], n+1
+			}
+		}
+		if n > 0 {
+			steps := float64(n)
+			one.Phases[name] = Phase{n, b / steps / 1e3, (a - b) / steps / 1e3, share(a-b, a)}
+		}
+	}
+	return one
+}
+
+// share is part of all, 0 of nothing.
+func share(part, all float64) float64 {
+	if all == 0 {
+		return 0
+	}
+	return part / all
+}
+
+// tokens are tokens per second and rank in steady steps, nil where no counts are known.
+func (p *predictor) tokens(periods []float64) *float64 {
+	var tokens int64
+	var ns float64
+	for i, c := range p.chosen {
+		if !c.steady {
+			continue
+		}
+		if c.tokens < 0 {
+			return nil
+		}
+		tokens += c.tokens
+		ns += periods[i]
+	}
+	if ns <= 0 {
+		return nil
+	}
+	v := float64(tokens) / ns * 1e9
+	return &v
+}
+
+// interval holds the mean gain in 95 % of runs, us; nil where there are too few steps. Ranks
+// that take part in the same steps are one sample each.
+func (p *predictor) interval(periods []float64) *[2]float64 {
+	byRank := map[int32][]float64{}
+	var order []int32
+	for i, c := range p.chosen {
+		if !c.steady {
+			continue
+		}
+		if byRank[c.rank] == nil {
+			order = append(order, c.rank)
+		}
+		byRank[c.rank] = append(byRank[c.rank], (p.now[i]-periods[i])/1e3)
+	}
+	gains := byRank[order[0]]
+	for _, rank := range order[1:] {
+		if len(byRank[rank]) == len(gains) {
+			for i, g := range byRank[rank] {
+				gains[i] += g
+			}
+		}
+	}
+	same := 0.0
+	for _, rank := range order {
+		if len(byRank[rank]) == len(gains) {
+			same++
+		}
+	}
+	for i := range gains {
+		gains[i] /= same
+	}
+	var w stat.Estimator
+	zero := stat.Constant(0, len(gains), float64(len(gains)))
+	gain := w.Mean(gains)
+	d := w.Compare(&zero, &gain)
+	if math.IsNaN(d.Lo) || math.IsInf(d.Lo, 0) || math.IsInf(d.Hi, 0) {
+		return nil
+	}
+	return &[2]float64{d.Lo, d.Hi}
+}

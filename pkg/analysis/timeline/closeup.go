@@ -1,0 +1,112 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Document adds a step that is as long as most are, and the slowest, as figures. colors
+// are those of the causes of idle time, by name.
+func (t *Timeline) Document(s *report.Section, colors figure.Palette) {
+	for _, c := range t.closeups() {
+		c.draw(s, colors, 0)
+	}
+}
+
+// Side is one of the runs that are compared.
+type Side struct {
+	Name string // of the side, in titles
+	*Timeline
+}
+
+// Beside adds a step of median length of each side, one below the other and on one scale,
+// as figures; of the phase that most steps of the first side have, where the side has
+// such steps.
+func Beside(s *report.Section, sides ...Side) {
+	var all []closeup
+	var lines []*Timeline
+	var longest int64
+	for _, side := range sides {
+		steps := side.closeups()
+		if len(steps) == 0 {
+			continue
+		}
+		k := max(0, slices.IndexFunc(steps, func(c closeup) bool { return len(all) > 0 && c.step.Phase == all[0].step.Phase }))
+		one := steps[k]
+		one.what = side.Name + ", " + strings.ToLower(one.what[:1]) + one.what[1:]
+		longest = max(longest, one.step.Until-one.step.Start)
+		all, lines = append(all, one), append(lines, side.Timeline)
+	}
+	colors := Palette(lines...)
+	for _, one := range all {
+		one.draw(s, colors, longest)
+	}
+}
+
+// draw adds the step, with room for one of some length, ns.
+func (c closeup) draw(s *report.Section, colors figure.Palette, room int64) {
+	length := report.Micros(us(c.step.Until - c.step.Start))
+	title := c.what
+	if c.step.Number >= 0 {
+		title = fmt.Sprintf("%s: step %d of rank %d, %s", c.what, c.step.Number, c.step.Rank, length)
+	}
+	plot, left := c.step.plot(colors)
+	plot.To = max(plot.To, plot.From+us(room))
+	alt := fmt.Sprintf("What host threads and GPUs did in %s; the GPUs are idle %s of it.", length, report.Micros(us(c.step.Idle)))
+	if len(left) > 0 {
+		alt += " Not drawn: " + strings.Join(left, ", ") + "."
+		title += " (not drawn: " + strings.Join(left, ", ") + ")"
+	}
+	s.Extra(title, alt, plot, c.step.table())
+}
+
+// closeup is a step that is shown, and what it is shown as.
+type closeup struct {
+	what string
+	step *Step
+}
+
+// closeups are the slowest two steps, and of the spread ones that of median length, of
+// each phase that there is.
+func (t *Timeline) closeups() (all []closeup) {
+	phases := map[event.Phase][]*Step{}
+	var worst []*Step
+	for _, s := range t.Steps {
+		switch {
+		case s.Number < 0:
+			all = append(all, closeup{fmt.Sprintf("The whole trace of rank %d", s.Rank), s})
+		case s.Worst > 0:
+			worst = append(worst, s)
+		default:
+			phases[s.Phase] = append(phases[s.Phase], s)
+		}
+	}
+	for p, name := range event.Phases {
+		steps := phases[event.Phase(p)]
+		if len(steps) == 0 {
+			continue
+		}
+		slices.SortStableFunc(steps, func(a, b *Step) int { return cmp.Compare(a.Until-a.Start, b.Until-b.Start) })
+		what := "A step of median length"
+		if name != event.Unknown.String() {
+			what = "A " + name + " step of median length"
+		}
+		all = append(all, closeup{what, steps[len(steps)/2]})
+	}
+	slices.SortStableFunc(all, func(a, b closeup) int { return cmp.Compare(len(phases[b.step.Phase]), len(phases[a.step.Phase])) })
+	slices.SortFunc(worst, func(a, b *Step) int { return cmp.Compare(a.Worst, b.Worst) })
+	for _, s := range worst {
+		what := "The slowest step"
+		if s.Worst > 1 {
+			what = "The next slowest step"
+		}
+		all = append(all, closeup{what, s})
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package timeline
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Extensions are the ends of the names of files that can be written.
+var Extensions = []string{".pftrace", ".json"}
+
+// Writer returns what writes a file of that name, nil for one of no known format.
+func Writer(path string) func(io.Writer, *Timeline) error {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".pftrace":
+		return Write
+	case ".json":
+		return WriteJSON
+	}
+	return nil
+}
+
+// WriteJSON writes steps in the format of chrome://tracing. Times are in us there.
+func WriteJSON(w io.Writer, t *Timeline) error {
+	out := bufio.NewWriter(w)
+	j := jsonWriter{out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["}
+	for _, g := range layout(t) {
+		j.line(`{"ph":"M","name":"process_name","pid":%d,"args":{"name":"rank %d"}}`, g.rank, g.rank)
+		j.line(`{"ph":"M","name":"process_sort_index","pid":%d,"args":{"sort_index":%d}}`, g.rank, g.rank)
+		for tid, track := range g.tracks {
+			j.line(`{"ph":"M","name":"thread_name","pid":%d,"tid":%d,"args":{"name":%s}}`, g.rank, tid, quote(track.name))
+			j.line(`{"ph":"M","name":"thread_sort_index","pid":%d,"tid":%d,"args":{"sort_index":%d}}`, g.rank, tid, tid)
+			for i := range track.slices {
+				j.slice(g.rank, tid, &track.slices[i])
+			}
+		}
+	}
+	if j.before != "\n," && j.before != "" { // no line was written
+		out.WriteString(j.before)
+	}
+	out.WriteString("\n]}\n")
+	return out.Flush()
+}
+
+// jsonWriter writes the events of a JSON trace.
+type jsonWriter struct {
+	*bufio.Writer
+	before string // goes ahead of the next event
+}
+
+func (j *jsonWriter) line(format string, args ...any) {
+	j.WriteString(j.before)
+	j.before = "\n,"
+	fmt.Fprintf(j, format, args...)
+}
+
+func (j *jsonWriter) slice(rank int32, tid int, s *slice) {
+	var args strings.Builder
+	for i, a := range s.args {
+		if i > 0 {
+			args.WriteByte(',')
+		}
+		args.WriteString(quote(a.key) + ":")
+		if a.text != "" {
+			args.WriteString(quote(a.text))
+		} else {
+			fmt.Fprint(&args, a.ns)
+		}
+	}
+	j.line(`{"ph":"X","name":%s,"cat":%s,"pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
+		quote(s.name), quote(s.category), rank, tid, decimalUs(s.start), decimalUs(s.end-s.start), &args)
+	if s.out != 0 {
+		j.line(`{"ph":"s","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.out, rank, tid, decimalUs(s.start))
+	}
+	if s.in != 0 {
+		j.line(`{"ph":"f","bp":"e","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.in, rank, tid, decimalUs(s.start))
+	}
+}
+
+// decimalUs returns ns in us, exactly.
+func decimalUs(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
+
+// quote returns a string as JSON, with nothing in it that a page of HTML would
+// read.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(b)
+}

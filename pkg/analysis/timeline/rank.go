@@ -1,0 +1,310 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// minSegment is how many steps a segment has that may be the benchmark's.
+const minSegment = 5
+
+// segment is what is kept of a segment.
+type segment struct {
+	index  int32 // in RankSteps.Segments
+	steps  int
+	worst  worst
+	spread spread
+}
+
+// rank is what is known of a rank after the rows so far. It is a step.Accumulator.
+type rank struct {
+	c    *Collector
+	id   int32
+	walk *step.Walker
+	idle *idle.Rank
+
+	gpus    []*gpu
+	now     *Step            // under way: the open step, or what is before the first
+	names   map[string]int32 // of now.Names
+	open    segment          // under way
+	last    segment          // the last one before it of minSegment steps or more
+	late    []*Step          // that ended while a GPU was idle
+	lastRow int64            // number of its last row among those of the stream
+	closed  bool
+}
+
+// gpu is a GPU of the rank.
+type gpu struct {
+	*idle.GPU
+	seen int64 // end of its last gap
+}
+
+func newRank(c *Collector, id int32) *rank {
+	r := &rank{c: c, id: id, open: segment{index: -1}, last: segment{index: -1}}
+	opt := idle.Options{Store: c.store, BusyAll: c.opt.BusyAll, Why: true, TotalsOnly: true, GPUs: c.header.GPUs(id), OSCalls: c.header.Rows(event.OS) > 0}
+	if f := c.header.RankFacts(id); f != nil {
+		opt.OSCalls = f.OSCalls > 0
+	}
+	r.idle = idle.NewRank(c.sites, opt)
+	r.begin(-1, None)
+	r.walk = step.NewWalker(c.header, id, step.WalkOptions{BusyAll: c.opt.BusyAll, Unclear: true}, r)
+	return r
+}
+
+// begin makes a new step the one under way, which begins with what is open.
+func (r *rank) begin(number, start int64) {
+	before := r.now
+	r.now = &Step{Rank: r.id, Number: number, Phase: event.Unknown, Start: start}
+	r.names = map[string]int32{}
+	if before == nil {
+		return
+	}
+	for i := range before.Events {
+		if e := before.Events[i]; e.End > start || e.Kind == event.API && e.Start >= before.Start && e.Correlation != None {
+			e.Name = r.name([]byte(before.Names[e.Name]))
+			r.now.Events = append(r.now.Events, e)
+		}
+	}
+}
+
+// name returns the number of a name in the step under way.
+func (r *rank) name(text []byte) int32 {
+	n, ok := r.names[string(text)]
+	if !ok {
+		n = int32(len(r.now.Names))
+		r.now.Names = append(r.now.Names, string(text))
+		r.names[string(text)] = n
+	}
+	return n
+}
+
+// Begin begins a slice.
+func (r *rank) Begin(step.Slice) {}
+
+// End ends a slice: no GPU is known to be idle in one that was not recorded.
+func (r *rank) End(s step.Slice, t int64) {
+	if !s.Unrecorded {
+		return
+	}
+	for _, d := range r.gpus {
+		r.addGap(Gap{Device: d.Device, Start: d.GPU.End, End: s.Start, Cause: idle.Tail.String()})
+	}
+	r.idle.Pause(s.Start, t)
+}
+
+// Step begins step k, whose row is row i.
+func (r *rank) Step(b *event.Batch, i, k int) {
+	s := r.walk.Steps.Last()
+	if k == 0 {
+		r.idle.Cut(s.Start, 0)
+	}
+	if s.Segment != r.open.index {
+		r.endSegment()
+		r.open = segment{index: s.Segment, worst: worst{limit: r.c.opt.Worst}}
+		if r == r.c.ranks[0] {
+			r.open.spread.limit = r.c.opt.Spread
+		}
+	}
+	r.open.steps++
+	r.begin(b.Step.Values[i], s.Start)
+	r.now.Phase = s.Phase
+	r.idle.Step(s.Start, s.End)
+}
+
+// endSegment ends the open segment, of which steps are kept where it has enough.
+func (r *rank) endSegment() {
+	drop := &r.open
+	if r.open.steps >= minSegment {
+		drop, r.last = &segment{worst: r.last.worst, spread: r.last.spread}, r.open
+	}
+	drop.worst.release()
+	for _, s := range drop.spread.steps {
+		s.refs--
+	}
+	r.open = segment{index: -1}
+}
+
+// EndStep ends step k.
+func (r *rank) EndStep(k int, _ step.Owner) { r.end(r.walk.Steps.Last().Until) }
+
+// end ends the step under way at a time, and keeps it where it is one to keep.
+func (r *rank) end(until int64) {
+	s := r.now
+	s.Until = until
+	for _, g := range s.Gaps {
+		s.Idle += max(0, min(g.End, until)-g.Start)
+	}
+	late := false
+	for _, d := range r.gpus {
+		if open := until - max(d.GPU.End, s.Start); open > 0 {
+			s.Idle += open
+			late = true
+		}
+	}
+	if s.weight = s.Idle; r.c.opt.Slowest {
+		s.weight = until - s.Start
+	}
+	if !r.open.worst.wants(s.weight) && !r.c.all.wants(s.weight) && !r.open.spread.wants() {
+		r.open.spread.seen++
+		return
+	}
+	r.open.worst.add(s)
+	r.open.spread.add(s)
+	r.c.all.add(s)
+	if late {
+		r.late = append(slices.DeleteFunc(r.late, r.complete), s)
+	}
+}
+
+// complete tells whether nothing is to come of a step, or nobody wants it any more.
+func (r *rank) complete(s *Step) bool {
+	return s.refs == 0 || !slices.ContainsFunc(r.gpus, func(d *gpu) bool { return d.GPU.End < s.Until })
+}
+
+// Rows observes rows i to j.
+func (r *rank) Rows(b *event.Batch, i, j int) {
+	for ; i < j; i++ {
+		switch kind := b.Kind.Values[i]; kind {
+		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
+			r.addGPU(b, i)
+		case event.API:
+			r.idle.Call(b, i)
+		case event.NVTX:
+			r.idle.Range(b, i)
+		case event.OS, event.Run, event.Overhead:
+			r.idle.Host(b, i)
+		default:
+			continue
+		}
+		r.addEvent(b, i)
+	}
+	r.idle.Bound()
+}
+
+// addGPU observes what a GPU ran, and the gap that it ends.
+func (r *rank) addGPU(b *event.Batch, i int) {
+	if !r.idle.IsActivity(b, i) {
+		return
+	}
+	if !r.stepped() && len(r.gpus) == 0 {
+		r.idle.Cut(b.Start.Values[i], 0)
+		r.now.Start = b.Start.Values[i]
+	}
+	var a idle.Activity
+	r.idle.Read(b, i, &a)
+	d := r.gpu(r.idle.Activity(&a))
+	if d.GapEnd != a.Start || d.seen == a.Start {
+		return
+	}
+	d.seen = a.Start
+	at := d.GapStart
+	for _, part := range r.idle.LastGap() {
+		g := r.c.label(part.Key)
+		g.Device, g.Start, g.End = d.Device, at, at+part.Ns
+		r.addGap(g)
+		at = g.End
+	}
+}
+
+// stepped tells whether the stream has steps.
+func (r *rank) stepped() bool { return r.c.header.Isolation != nil }
+
+// gpu returns the one of idle's, which may be a new one.
+func (r *rank) gpu(of *idle.GPU) *gpu {
+	for _, d := range r.gpus {
+		if d.GPU == of {
+			return d
+		}
+	}
+	r.gpus = append(r.gpus, &gpu{of, None})
+	return r.gpus[len(r.gpus)-1]
+}
+
+// addGap adds idle time to the step under way, and to those before it that it reaches
+// back into.
+func (r *rank) addGap(g Gap) {
+	if from := max(g.Start, r.now.Start); from < g.End {
+		r.now.Gaps = append(r.now.Gaps, Gap{g.Device, from, g.End, g.Cause, g.Site, g.Path, g.Why})
+	}
+	for _, s := range r.late {
+		if from, to := max(g.Start, s.Start), min(g.End, s.Until); from < to {
+			s.Gaps = append(s.Gaps, Gap{g.Device, from, to, g.Cause, g.Site, g.Path, g.Why})
+		}
+	}
+}
+
+// addEvent adds a row to the step under way. Before the first step only what is open
+// counts.
+func (r *rank) addEvent(b *event.Batch, i int) {
+	s := r.now
+	if len(s.Events) >= MaxEvents && r.stepped() && r.walk.Steps.Len() == 0 {
+		at := b.Start.Values[i]
+		r.begin(s.Number, s.Start)
+		r.now.Events = slices.DeleteFunc(r.now.Events, func(e Event) bool { return e.End <= at })
+		s = r.now
+	}
+	if len(s.Events) >= MaxEvents {
+		s.Left++
+		return
+	}
+	orNone := func(v *event.Ints[int64]) int64 {
+		if n, ok := v.Get(i); ok {
+			return n
+		}
+		return None
+	}
+	e := Event{
+		Start: b.Start.Values[i], End: b.End.Values[i], Kind: b.Kind.Values[i], Class: -1, Name: r.name(b.Name.Get(i)),
+		Device: b.Device.Values[i], Stream: orNone(&b.Stream), Thread: orNone(&b.Thread), Correlation: orNone(&b.Correlation),
+		Replayed: b.GraphNode.Valid.Get(i), launched: orNone(&b.LaunchStart),
+	}
+	if class, ok := b.Class.Get(i); ok {
+		e.Class = class
+	}
+	s.Events = append(s.Events, e)
+}
+
+// close observes the end of the rank's rows, of which only its window row may follow.
+func (r *rank) close() {
+	if r.closed {
+		return
+	}
+	r.closed = true
+	r.walk.Finish()
+	if !r.stepped() && len(r.gpus) > 0 {
+		end := None
+		for _, d := range r.gpus {
+			end = max(end, d.GPU.End)
+		}
+		r.end(end)
+	}
+	r.now = &Step{Start: 1<<63 - 1}
+	for _, d := range r.gpus {
+		r.addGap(Gap{Device: d.Device, Start: d.GPU.End, End: 1<<63 - 1, Cause: idle.Tail.String()})
+	}
+	r.endSegment()
+	for _, s := range r.last.worst.steps {
+		r.c.last.add(s)
+	}
+	r.last.worst.release()
+	r.idle.Close()
+	r.names, r.late, r.now = nil, nil, nil
+}
+
+// lastIsBenchmark tells whether the segment of which steps were kept is that of the
+// benchmark window.
+func (r *rank) lastIsBenchmark() bool {
+	return r.walk.Steps.Len() == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index)
+}
+
+// cut leaves out what is after the end of a step.
+func (s *Step) cut() {
+	s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Start >= s.Until })
+	s.Gaps = slices.DeleteFunc(s.Gaps, func(g Gap) bool { return g.Start >= s.Until })
+	for i := range s.Gaps {
+		s.Gaps[i].End = min(s.Gaps[i].End, s.Until)
+	}
+}

@@ -1,0 +1,416 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// sentences say of each metric that votes what it is to be over its limit.
+// gpuUtilization has none: it is the same measurement as gpuIdle.
+var sentences = [numVotes]string{
+	gpuIdle:         "the GPUs are idle %s of the time (limit %s)",
+	launch:          "kernel-launch calls take %s of the time (limit %s)",
+	prepExposed:     "%s of input preparation runs while the GPUs are idle (limit %s)",
+	prepImpact:      "the GPUs are idle %s of the time while inputs are prepared (limit %s)",
+	prepAttribution: "input preparation accounts for %s of the idle time (limit %s)",
+	gpuUtilization:  "the GPUs are busy %s of the time (limit %s)",
+}
+
+// StepsSection is the title of the section on the steps over time.
+const StepsSection = "Steps over time"
+
+// Document returns the report for people.
+func (r *Report) Document() *report.Document {
+	d, first := report.New(r.title())
+	if text := event.WorkloadText(r.Workload); text != "" {
+		first.Say("%s; steps have no phases.", capital(text))
+	}
+	first.Say("%s", r.why())
+	if s := r.run.Span; s != nil && r.run.Window == metric.WindowBenchmark {
+		first.Say("The benchmark window is %s long, from %s to %s of the recording.%s",
+			report.Micros(float64(s[1]-s[0])/1e3), seconds(s[0]), seconds(s[1]), r.outside())
+	}
+	if r.History != nil {
+		r.History.Report(d.Section("Against the runs before"))
+	}
+	d.Section("Warnings").Items(slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool {
+		return strings.HasPrefix(w, inconclusivePrefix) // why says it
+	}))
+	for i := range r.Scopes {
+		scope := &r.Scopes[i]
+		s := d.Section(r.heading(scope))
+		s.Detail = scope != r.worst()
+		s.Figure(scope.figure())
+	}
+	r.seriesFigures(d.Details(StepsSection))
+	r.interpretation(d.Section("What it means"))
+	d.Details("Keep in mind").Items(r.caveats())
+	r.nextSteps(d.Section("Next steps"))
+	return d
+}
+
+// outside says what of the run is not in the benchmark window, of the rank that has most of it.
+func (r *Report) outside() string {
+	var most step.Remainder
+	for i := range r.run.Ranks {
+		if o := r.run.Ranks[i].Outside; o != nil {
+			most = most.Most(*o)
+		}
+	}
+	return most.Text(report.Micros(most.PauseUs))
+}
+
+// lowLoadAnswer is what a YES of low load is called.
+const lowLoadAnswer = "LOW LOAD"
+
+// title is the verdict in a line.
+func (r *Report) title() report.Text {
+	answer, text, tone := r.Verdict, "the host does not hold the GPUs back", report.Good
+	switch r.Verdict {
+	case Yes:
+		text, tone = "the host holds the GPUs back", report.Bad
+		if r.lowOnLoad() {
+			answer, text, tone = lowLoadAnswer, "the GPUs are idle because there are too few requests; this is not host overhead", report.Warn
+		}
+	case Inconclusive:
+		text, tone = "this trace cannot tell", report.Warn
+		if r.run.NoSteps {
+			text = "no " + r.what() + " steps found, figures of the whole trace"
+		}
+	}
+	if len(r.Borderline) > 0 {
+		text += " (borderline: the opposite is within the steps' variation)"
+	}
+	if r.Label != "" {
+		return report.Textf("%s: %s (%s)", report.Toned(tone, answer), text, report.Name(r.Label))
+	}
+	return report.Textf("%s: %s", report.Toned(tone, answer), text)
+}
+
+// why says in a sentence or two what the verdict rests on and what to do next.
+func (r *Report) why() report.Text {
+	switch r.Verdict {
+	case Inconclusive:
+		if s := &r.Scopes[0]; r.run.NoSteps && s.value[gpuIdle] != nil {
+			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is no verdict on %s.%s %s say what to record for one.",
+				r.about(s), percent(s.value[gpuIdle]), r.what(), r.doubts(), report.Strong("Next steps"))
+		}
+		return report.Textf("%s See %s.", strings.TrimSpace(r.doubts()), report.Strong("Next steps"))
+	case No:
+		s := &r.Scopes[0]
+		if s.value[gpuIdle] == nil {
+			return report.Plain("There is nothing to measure.")
+		}
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: examine what the GPUs do, not the host.",
+			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes)
+	}
+	s := r.worst()
+	return report.Textf("In the %s %s are over the limit: %s.%s Next: %s.",
+		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.first())
+}
+
+// doubts are the reasons of INCONCLUSIVE, a sentence each, without that which the title has.
+func (r *Report) doubts() (text string) {
+	for _, reason := range r.Reasons {
+		if reason != noSteps(r.run) {
+			text += " " + capital(reason) + "."
+		}
+	}
+	return text
+}
+
+// what is what the run does.
+func (r *Report) what() string { return cmp.Or(r.Workload, "inference") }
+
+// rate is what the run makes per second.
+func (r *Report) rate() string {
+	if r.Workload != "" {
+		return "steps/s"
+	}
+	return "tokens/s"
+}
+
+// about is what a scope is called.
+func (r *Report) about(s *Scope) string { return scopeName(s.Name, r.run) }
+
+// signals says how many independent measurements the votes of a YES come from:
+// gpu_idle_ratio and gpu_utilization are one, and the three of input preparation
+// are ratios of the same time.
+func (s *Scope) signals() string {
+	var all []string
+	for _, one := range []struct {
+		name  string
+		votes []int
+	}{
+		{"idle GPUs", []int{gpuIdle, gpuUtilization}}, {"kernel launches", []int{launch}},
+		{"input preparation", []int{prepExposed, prepImpact, prepAttribution}},
+	} {
+		if slices.ContainsFunc(one.votes, func(m int) bool { return s.over[m] }) {
+			all = append(all, one.name)
+		}
+	}
+	return fmt.Sprintf(" %s: %s.", capital(report.Counted(len(all), "independent signal")), strings.Join(all, ", "))
+}
+
+// worst returns the scope that the explanation is about: the phase that the
+// optimisation starts with, or else the first with a YES.
+func (r *Report) worst() *Scope {
+	if r.Handoff.Phase != nil {
+		return r.scope(*r.Handoff.Phase)
+	}
+	for i := range r.Scopes {
+		if r.Scopes[i].Verdict == Yes {
+			return &r.Scopes[i]
+		}
+	}
+	return &r.Scopes[0]
+}
+
+// evidence lists the metrics over their limits, with their figures.
+func (s *Scope) evidence() string {
+	var parts []string
+	for m := range numVotes {
+		if s.over[m] && (m != gpuUtilization || !s.over[gpuIdle]) {
+			parts = append(parts, fmt.Sprintf(sentences[m], percent(s.value[m]), limit(*s.limits.at(m))))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// moreLoad is what to do where there are too few requests.
+const moreLoad = "send more requests, or more at a time, and profile again: no change of the host's code will help"
+
+// first is the first thing to do about a YES.
+func (r *Report) first() report.Text {
+	s := r.worst()
+	switch {
+	case r.lowOnLoad():
+		return report.Plain(moreLoad)
+	case s.HostPrep:
+		return report.Plain("shorten input preparation, or overlap it with GPU work")
+	case s.over[launch]:
+		return report.Plain("launch fewer kernels one by one, with CUDA graphs or fusion")
+	}
+	return report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
+}
+
+// heading names a scope with its verdict, where that counts, and what it is of.
+func (r *Report) heading(s *Scope) string {
+	title := capital(r.about(s))
+	if r.Verdict != Inconclusive {
+		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Over, s.Applicable)
+	}
+	if p := r.phaseRun(s.Name); p != nil {
+		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
+	}
+	ranks := report.Counted(len(r.run.Ranks), "rank")
+	if n := len(r.ranksApart()); n > 0 {
+		ranks = fmt.Sprintf("%d of %s", len(r.run.Ranks)-n, ranks)
+	}
+	return fmt.Sprintf("%s (%s, %s)", title, ranks, report.Counted(r.run.GPUs, "GPU"))
+}
+
+var columns = []report.Column{
+	{Title: "metric"}, {Title: "value", Kind: report.Ratio}, {Title: "95 % interval", Kind: report.Ratio, Minor: 2},
+	{Title: "limit", Right: true}, {Title: "over limit"},
+}
+
+// table fills in the metrics of a scope.
+func (s *Scope) table(t *report.Table) {
+	for m, name := range metric.Names {
+		bound, over, tone := "-", "-", report.Neutral
+		if m <= nccl {
+			bound, over = s.limits.text(m), "no"
+			switch {
+			case s.value[m] == nil:
+				over = "-"
+			case s.over[m] && m == nccl:
+				over, tone = "caveat", report.Warn
+			case s.over[m]:
+				over, tone = "yes", report.Bad
+			}
+		}
+		if v := s.value[m]; m <= nccl && v != nil && hidden(*v, *s.limits.at(m)) {
+			over += fmt.Sprintf(" (%s)", limit(*v))
+		}
+		if slices.Contains(s.Borderline, name) {
+			over += ", borderline"
+		}
+		ends := report.Cell{}
+		if i := s.interval[m]; i != nil {
+			ends = report.Range(i.Low, i.High)
+		}
+		t.Row(report.Str(name), report.Opt(s.value[m]), ends, report.Str(bound), report.Str(over).With(tone))
+	}
+}
+
+// worthSaying is the share of time from which on a figure without a vote is put
+// into a sentence.
+const worthSaying = 0.01
+
+// fewReplayed is the share of a phase's kernels below which it is said how many graphs replay:
+// the last step of a phase may hold the first kernels of a replay that is the next one's.
+const fewReplayed = 0.5
+
+// interpretation says what the figures mean together.
+func (r *Report) interpretation(d *report.Section) {
+	for i := range r.Scopes {
+		switch s := &r.Scopes[i]; {
+		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
+		case s.Verdict == Yes:
+			d.Item("%s: the GPUs are idle %s of the time%s; eliminating all idle time would %s.",
+				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
+		case s.Over > 0:
+			d.Item("%s: %s over the limit, and a YES takes 2; the GPUs are idle %s of the time.",
+				capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
+		default:
+			d.Item("%s: healthy; the GPUs are idle %s of the time.", capital(r.about(s)), percent(s.value[gpuIdle]))
+		}
+	}
+	if s := &r.Scopes[0]; s.value[backpressure] != nil && *s.value[backpressure] >= worthSaying {
+		d.Item("%s: launching threads wait for a full queue %s of the time. That is not launch overhead: the GPUs have work queued then.",
+			capital(r.about(s)), percent(s.value[backpressure]))
+	}
+	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
+		d.Item("Whether the GPUs are idle for lack of requests is unknown: %s.", r.LowLoadUnknown)
+	}
+	for i := range r.run.Phases {
+		p := &r.run.Phases[i]
+		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""
+		switch share := float64(p.Replayed) / float64(max(1, p.Kernels)); {
+		case p.Replayed > 0 && r.run.HiddenGraphs == 0 && p.Kernels > 0 && share < fewReplayed:
+			graphs = fmt.Sprintf("CUDA graphs replay %s of the kernels, the host launches the others", percent(&share))
+		case p.Replayed > 0:
+			graphs = "CUDA graphs are used"
+		}
+		if p.P50 != nil {
+			length = fmt.Sprintf("P50 %s, P90 %s per step; ", report.Micros(*p.P50/1e3), report.Micros(*p.P90/1e3))
+		}
+		d.Item("%s: %s%s.", capital(scopeNames[p.Phase]), length, graphs)
+	}
+	if h := r.Handoff; h.Wall != nil {
+		text := fmt.Sprintf("%s: %s per step", capital(step.SteadySteps), report.Micros(*h.Wall))
+		if h.Kernels != nil {
+			text += fmt.Sprintf(", %s kernels", report.Digits(*h.Kernels))
+		}
+		if h.GapP50 != nil {
+			text += fmt.Sprintf("; median gap between steps: %s", report.Micros(*h.GapP50))
+		}
+		d.Item("%s.", text)
+	}
+}
+
+// idleBy says how much of the idle time input preparation explains.
+func (s *Scope) idleBy() string {
+	v := s.value[prepAttribution]
+	switch {
+	case v == nil:
+		return "; no ranges of input preparation were recorded to explain it"
+	case s.HostPrep:
+		return fmt.Sprintf("; input preparation accounts for %s of that and is confirmed as a cause", percent(v))
+	}
+	return fmt.Sprintf("; input preparation accounts for %s of that", percent(v))
+}
+
+// ceiling says what eliminating all idle time would do to the rate of what the run makes.
+func (s *Scope) ceiling(rate string) string {
+	busy := *s.value[gpuUtilization]
+	if busy <= 0 {
+		return "change everything: the GPUs are never busy"
+	}
+	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/busy), rate)
+}
+
+// seconds is a point in time of the recording.
+func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
+
+// minGraphLaunch is the graph_launch_ratio from which what recording adds to it is mentioned.
+const minGraphLaunch = 0.05
+
+// caveats are what holds of all such figures.
+func (r *Report) caveats() []string {
+	out := []string{"Profiling itself takes time on the host: figures of short steps are upper bounds of what the host costs."}
+	if v := r.Scopes[0].value[graphLaunch]; v != nil && *v >= minGraphLaunch && r.run.HiddenGraphs == 0 {
+		out = append(out, fmt.Sprintf("Launching CUDA graphs takes %s of the time (graph_launch_ratio): recording the kernels of each replay makes these calls slower, and without it the GPUs may idle less.", report.Percent(*v)))
+	}
+	if r.Metrics.PrepExposed == nil {
+		out = append(out, "The three metrics of input preparation do not apply (-): no such ranges in the window. --prep names others.")
+	}
+	if a := &r.Scopes[0]; a.interval[gpuIdle] != nil {
+		out = append(out, "Intervals describe this run: they do not cover what differs from one start to the next.")
+	}
+	if r.Steps.Method == "none" {
+		out = append(out, "No steps were isolated: start-up and shut-down inside the trace count as idle.")
+	}
+	if slices.ContainsFunc(r.Scopes, func(s Scope) bool { return s.NCCL }) {
+		out = append(out, "NCCL kernels spin until the slowest rank arrives. GPUs that wait for one another count as busy here; compare the ranks with gaps.")
+	}
+	return out
+}
+
+// nextSteps are what to do.
+func (r *Report) nextSteps(d *report.Section) {
+	switch r.Verdict {
+	case Inconclusive:
+		r.remedy(d)
+		r.python(d)
+		return
+	case No:
+		d.Item("Look at the kernels: which take the time, and how close they are to the hardware's limits.")
+		return
+	}
+	if r.lowOnLoad() {
+		d.Item("%s.", capital(moreLoad))
+		return
+	}
+	s := r.worst()
+	if s.HostPrep {
+		d.Item("Shorten input preparation, or overlap it with GPU work.")
+	}
+	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
+	r.python(d)
+	d.Item("%s compares with a faster run, operation by operation.", report.Command("tracediff"))
+	if s.over[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
+		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
+	}
+}
+
+// python says how to read the Python functions of a trace whose GPUs are idle for longer than the
+// limit, where it has some: they may say what the host does then.
+func (r *Report) python(d *report.Section) {
+	if n := r.run.PythonFunctions; n > 0 && r.Scopes[0].over[gpuIdle] {
+		d.Item("The trace has %s of Python functions, which were not read and may say what the host does while the GPUs are idle: %s.",
+			report.Counted(int(n), "call"), report.Command(report.PythonToo))
+	}
+}
+
+// text returns the threshold of a metric for people.
+func (l *Limits) text(m int) string {
+	sign := "> "
+	if m == gpuUtilization {
+		sign = "< "
+	}
+	return sign + limit(*l.at(m))
+}
+
+// limit is a threshold in percent.
+func limit(v float64) string { return fmt.Sprintf("%.10g %%", 100*v) }
+
+// hidden tells whether a ratio lies on another side of a limit than it does as it is shown.
+func hidden(v, limit float64) bool {
+	return cmp.Compare(v, limit) != cmp.Compare(math.Round(1000*v)/1000, limit)
+}
+
+// percent shows a ratio, "unknown" where there is none.
+func percent(v *float64) string { return percentOr(v, "unknown") }
+
+// capital is a text with its first letter in upper case.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,220 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// scopeNames are what the scopes are called in reports.
+var scopeNames = map[string]string{
+	metric.Aggregate: step.BenchmarkWindow, metric.Context: step.ContextSteps, metric.Generation: step.GenerationSteps,
+}
+
+// scopeName is what a scope of the run is called.
+func scopeName(scope string, run *metric.Run) string {
+	if scope == metric.Aggregate && run.Window == metric.WindowTrace {
+		return step.WholeTrace
+	}
+	return scopeNames[scope]
+}
+
+// remedy is what a reason for INCONCLUSIVE asks for.
+type remedy int
+
+const (
+	recordGPU     remedy = iota // nothing of the GPUs was recorded
+	recordLess                  // the profiler could not keep up
+	recordReplays               // replays of CUDA graphs were not recorded
+	recordMarkers               // steps cannot be identified
+	recordMore                  // steps after the profiler's start
+	countMarkers                // steps may be others than the marker ranges
+)
+
+// noSteps is the reason of a run without steps, which the title of its report has, too.
+func noSteps(run *metric.Run) string {
+	return "no " + cmp.Or(run.Workload, "inference") + " steps were found, and the figures are of the whole trace, start-up and shut-down included"
+}
+
+// inconclusive says why the trace cannot answer, a sentence each, and for each of
+// them what would help.
+// Reasons are in the order of their weight: what is missing altogether, then what is missing
+// in part, then what the steps may not be.
+func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
+	say := func(what remedy, format string, args ...any) {
+		reasons, remedies = append(reasons, fmt.Sprintf(format, args...)), append(remedies, what)
+	}
+	if !run.GPUActivity {
+		say(recordGPU, "there is no GPU activity in the window")
+	}
+	if run.LostEvents {
+		say(recordLess, "the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
+	}
+	if run.StartOnly {
+		say(recordMore, "the only forward step is the first after the profiler started, which holds what starting took")
+	}
+	for i := range run.Ranks {
+		r := &run.Ranks[i]
+		switch where := scopeName(metric.Aggregate, run); {
+		case unrecorded(missingReplays(r), r.Replays):
+			say(recordReplays, "rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
+				"GPU work is missing from the trace, idle GPUs may not be idle", r.Rank, r.GraphLaunches, where, r.Replays)
+		case unrecorded(r.TraceGraphLaunches-r.TraceReplays, r.TraceReplays) && 2*r.TraceReplays < r.TraceGraphLaunches:
+			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: what the steps ran on the GPU "+
+				"is missing from the trace, and the %s may not be where the run's steps are", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
+		}
+	}
+	if run.NoSteps {
+		say(recordMarkers, "%s", noSteps(run))
+	}
+	if n := wholeSteps(run); n >= 0 && n < minWhole {
+		say(recordMore, "no rank has %d whole steps in its window, the most are %d: too few for a verdict", minWhole, n)
+	}
+	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
+		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)
+	}
+	return reasons, remedies
+}
+
+// minWhole is how many whole steps a rank has at least of which a verdict speaks: fewer are no
+// benchmark, by the definition of its segment.
+const minWhole = step.MinSteps
+
+// wholeSteps is the largest number of whole steps in the window of a rank, -1 where there are
+// no steps or that is not known.
+func wholeSteps(run *metric.Run) int64 {
+	most := int64(-1)
+	for i := range run.Ranks {
+		if r := &run.Ranks[i]; r.Whole != nil && r.Total > 0 && !run.NoSteps {
+			most = max(most, *r.Whole)
+		}
+	}
+	return most
+}
+
+// withApart is what the verdict would be if the ranks whose steps could not be identified
+// counted with what they did in their windows.
+func (r *Report) withApart(res *metric.Result, th *Thresholds) string {
+	if len(r.run.Apart) == 0 {
+		return r.Verdict
+	}
+	for i := range r.Scopes {
+		name := r.Scopes[i].Name
+		rows, err := res.WithApart(name)
+		if err != nil {
+			return Inconclusive
+		}
+		if s := classify(name, rows, th.Scope(name)); s.Verdict == Yes {
+			return Yes
+		}
+	}
+	return No
+}
+
+// apart says why it cannot be told whether the verdict holds.
+func (r *Report) apart() string {
+	return fmt.Sprintf("the steps of rank %s cannot be identified, and what it did in its window would change the verdict of the others",
+		strings.Join(r.ranksApart(), ", "))
+}
+
+// ranksApart are the numbers of the ranks that the figures are not of.
+func (r *Report) ranksApart() (ranks []string) {
+	for i := range r.run.Ranks {
+		if rank := &r.run.Ranks[i]; rank.Apart && r.run.Window != metric.WindowTrace {
+			ranks = append(ranks, fmt.Sprint(rank.Rank))
+		}
+	}
+	return ranks
+}
+
+// missingReplays returns how many graphs were launched in the window of a rank beyond the
+// replays recorded there. Where the host runs ahead the last ones' replays begin after
+// it, so at most as many are missing as in the whole trace.
+func missingReplays(r *metric.Rank) int64 {
+	missing := r.GraphLaunches - r.Replays
+	if r.TraceGraphLaunches >= r.GraphLaunches {
+		missing = min(missing, r.TraceGraphLaunches-r.TraceReplays)
+	}
+	return missing
+}
+
+// unrecorded tells whether so many are missing beside those that were recorded that the
+// recording cannot be trusted: more than 2 and more than 1 %.
+func unrecorded(missing, recorded int64) bool { return missing > 2 && 100*missing > recorded }
+
+// numSteps is the number of steps of all ranks.
+func numSteps(run *metric.Run) (n int64) {
+	for i := range run.Ranks {
+		n += run.Ranks[i].Total
+	}
+	return n
+}
+
+// warn says what the trace or its steps lack.
+func warn(run *metric.Run, say func(format string, args ...any)) {
+	warnOfSteps(run, say)
+	if run.Kernels > 0 && run.Launches == 0 && run.HiddenGraphs == 0 {
+		say("there are kernels, but no calls that launch them: launch_overhead_ratio is 0 for want of API calls in the trace")
+	}
+	for i := range run.Ranks {
+		r := &run.Ranks[i]
+		if unrecorded(missingLaunches(r), r.GraphLaunches) {
+			say("rank %d has %d graph replays, but only %d calls that launched them: calls are missing from the trace",
+				r.Rank, r.Replays, r.GraphLaunches)
+		}
+	}
+}
+
+// missingLaunches returns how many replays began in the window of a rank beyond the graphs
+// launched there: at most as many as in the whole trace, likewise.
+func missingLaunches(r *metric.Rank) int64 {
+	missing := r.Replays - r.GraphLaunches
+	if r.TraceReplays >= r.Replays {
+		missing = min(missing, r.TraceReplays-r.TraceGraphLaunches)
+	}
+	return missing
+}
+
+// noBenchmark is how package step says of a rank that it has no benchmark segment.
+const noBenchmark = "rank %d has no benchmark segment"
+
+// noted tells whether package step said so.
+func noted(warnings []string, rank int32) bool {
+	said := fmt.Sprintf(noBenchmark+" ", rank)
+	return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, said) })
+}
+
+// warnOfSteps says which figures rest on too few steps, or on other ones than
+// they should.
+func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
+	if run.Method == "" {
+		return
+	}
+	most := int64(0)
+	for i := range run.Ranks {
+		r := &run.Ranks[i]
+		if most = max(most, r.Total); r.Benchmark != nil {
+			most = max(most, *r.Benchmark)
+		}
+		switch {
+		case r.Total == 0 && !r.Apart: // of which it was said before
+			say("rank %d has no steps and is not in the figures of steps", r.Rank)
+		case r.Benchmark == nil && r.Total > 0 && !noted(run.Warnings, r.Rank):
+			say(noBenchmark+": every step is taken (%d), warm-up included", r.Rank, r.Total)
+		}
+	}
+	if most == 1 {
+		say("no rank has more than one step: the idle time from one step to the next is in no figure of steps")
+	}
+	for i := range run.Phases {
+		if p := &run.Phases[i]; p.Iterations < fewSteps {
+			steps := report.Counted(int(p.Iterations), strings.TrimSuffix(scopeNames[p.Phase], "s"))
+			say("only %s: too few for reliable figures", steps)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// lowLoadWorth is the share of the idle time from which on waiting for requests is said.
+const lowLoadWorth = 0.1
+
+// LowLoad is idle time in which launching threads wait for requests: the GPUs have nothing
+// to do, and no change of the host's code gives them any.
+type LowLoad struct {
+	// WaitUs is the idle time, over all GPUs of the aggregate, in which they wait inside
+	// a call of the system, in a range that fetches requests; Share its share of all.
+	WaitUs float64 `json:"wait_us"`
+	Share  float64 `json:"share_of_idle"`
+	// Explains tells that no scope would be a YES without that time: not the host holds
+	// the GPUs back, the load is low.
+	Explains bool `json:"-"`
+}
+
+// Undecided tells whether calls of the system, had they been read, could say that a YES is
+// one of low load.
+func (r *Report) Undecided() bool {
+	return r.Verdict == Yes && r.Waits == nil && r.run.Source != "torch"
+}
+
+// lowOnLoad tells whether the answer is LOW LOAD.
+func (r *Report) lowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
+
+// notRead is why it is not known what of the idle time is for want of requests.
+const notRead = "calls of the operating system were not recorded on every rank, or left out"
+
+// notRecorded is why it is not known of what PyTorch's profiler recorded.
+const notRecorded = "PyTorch's profiler records no calls of the system's libraries"
+
+// lowLoadUnknown says why it is not known what of the idle time is for want of requests.
+func (r *Report) lowLoadUnknown() string {
+	if r.run.Source == "torch" {
+		return notRecorded
+	}
+	return notRead
+}
+
+// lowLoad returns what of the idle time is for want of requests, nil where that was not
+// recorded.
+func (r *Report) lowLoad() *LowLoad {
+	waits := r.run.RequestWait
+	all := &r.Scopes[0]
+	if waits == nil || all.idle <= 0 {
+		return nil
+	}
+	wait := r.requestWait(metric.Aggregate)
+	l := &LowLoad{WaitUs: float64(wait) / 1e3, Share: float64(wait) / float64(all.idle)}
+	l.Explains = r.Verdict == Yes
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; s.Verdict == Yes && verdictOf(s.without(r.requestWait(s.Name))) == Yes {
+			l.Explains = false
+		}
+	}
+	return l
+}
+
+// requestWait is the idle time of a scope for want of requests, in ns over all GPUs. Ranks
+// that communicate run the same requests: what one of them waits longer than another it
+// waits for that one, but where the other follows it.
+func (r *Report) requestWait(scope string) int64 {
+	wait, communicate := r.run.RequestWait[scope], r.Scopes[0].value[comm]
+	if communicate == nil || *communicate == 0 || len(r.run.Ranks) < 2 {
+		return wait
+	}
+	least := math.Inf(1)
+	for i := range r.run.Ranks {
+		own := &r.run.Ranks[i]
+		least = min(least, float64(max(own.RequestWait[scope], own.FollowWait[scope]))/float64(max(1, own.GPUs)))
+		wait += own.FollowWait[scope]
+	}
+	return min(wait, int64(least*float64(r.run.GPUs)))
+}
+
+// without is how many votes a scope would have if so much idle time had not been: the
+// windows would be shorter by it.
+func (s *Scope) without(wait int64) (votes int) {
+	whole := float64(s.capacity - wait)
+	if whole <= 0 {
+		return 0
+	}
+	ratio := float64(s.idle-wait) / whole
+	_, votes = s.votes(func(m int) float64 {
+		switch m {
+		case gpuIdle:
+			return ratio
+		case gpuUtilization:
+			return 1 - ratio
+		}
+		return s.at(m)
+	})
+	return votes
+}
+
+// text says it, "" where it is little.
+func (l *LowLoad) text() string {
+	switch {
+	case l == nil || l.Share < lowLoadWorth:
+		return ""
+	case l.Explains:
+		return "for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests, and without it there would be no YES: no change of the host's code will help"
+	}
+	return "for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests: that part is no host overhead"
+}

@@ -1,0 +1,99 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// remedy says what to do about an INCONCLUSIVE.
+func (r *Report) remedy(d *report.Section) {
+	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
+	if has(recordMore) {
+		d.Item("Record more steps: some fifty, of which the first after the profiler's start does not count.")
+	}
+	if has(countMarkers) {
+		d.Item("Compare with %s: steps may have been taken for one another.", report.Command("--by nvtx"))
+	}
+	if r.run.Source == "torch" {
+		r.recordTorch(d, has)
+	} else {
+		r.recordNsys(d, has)
+	}
+}
+
+// recordNsys says how to record with Nsight Systems.
+func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
+	record, iterations := report.CaptureOptions{}, r.Workload == ""
+	if has(recordGPU) {
+		d.Item("Record CUDA in the processes that use the GPUs, while they do: -t cuda, of the engine's start and not of its client.")
+	}
+	if has(recordLess) {
+		d.Item("Record less, so that the profiler can keep up: some fifty iterations, and whole replays of CUDA graphs.")
+		record = report.CaptureOptions{WholeGraphs: true, Iterations: iterations}
+	}
+	if has(recordReplays) {
+		d.Item("Record the kernels of CUDA graphs: %s.", report.Command("--cuda-graph-trace=node"))
+	}
+	if has(recordMarkers) {
+		markedAlready(d, "nsys2arrow")
+		if r.Workload == "" {
+			d.Item("TensorRT-LLM always marks its steps (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
+				"a program of your own with an NVTX range around each iteration.")
+		} else {
+			d.Item("Put an NVTX range around each iteration, and name it with %s.", report.Command("--marker 'REGEX'"))
+		}
+		withoutSteps(d)
+	}
+	d.Say("To record again:")
+	d.Code(report.CaptureCommand(record) + "\n" + report.Export)
+	if !record.Iterations && iterations {
+		d.Say("With TensorRT-LLM, of some fifty iterations:")
+		d.Code(report.CaptureCommand(report.CaptureOptions{Iterations: true}))
+	}
+}
+
+// recordTorch says how to record with PyTorch's profiler.
+func (r *Report) recordTorch(d *report.Section, has func(remedy) bool) {
+	if has(recordGPU) {
+		d.Item("Record the GPU, too: %s, in the processes that use it, while they do.", report.Command("activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"))
+	}
+	if has(recordLess) || has(recordReplays) {
+		d.Item("Record fewer steps at a time, so that the profiler keeps up: %s.", report.Command(report.TorchFewer))
+	}
+	if has(recordMarkers) {
+		markedAlready(d, "torch2arrow")
+		d.Item("In a loop of your own put %s around each step, or call %s after it: that makes ranges ProfilerStep#N.%s",
+			report.Command("record_function"), report.Command("profiler.step()"), r.ofEngines(" vLLM and SGLang name their steps themselves."))
+		withoutSteps(d)
+	}
+	d.Item(report.TorchStacks)
+	d.Say("To record again, in a loop of your own:")
+	if r.Workload != "" {
+		d.Code(report.TorchLoop)
+		return
+	}
+	d.Code(report.Torch)
+	d.Say("In an engine, which writes a trace for each rank:")
+	d.Code(report.TorchEngines)
+}
+
+// ofEngines is what is said to who runs an engine that serves tokens, "" for others.
+func (r *Report) ofEngines(text string) string {
+	if r.Workload != "" {
+		return ""
+	}
+	return text
+}
+
+// markedAlready says how to find ranges that may be steps.
+func markedAlready(d *report.Section, reader string) {
+	d.Item("Ranges that this trace may have already around each iteration: %s names them, and %s lists those that recur.",
+		report.Command("--by nvtx --marker 'REGEX'"), report.Command(reader+" --doctor"))
+}
+
+// withoutSteps says what there is without steps.
+func withoutSteps(d *report.Section) {
+	d.Item("%s shows where the idle time of the whole trace goes, and %s gives it a verdict, if all of it is the work in question.",
+		report.Command("gaps"), report.Command("verdict --by none"))
+}

@@ -1,0 +1,373 @@
+// Package verdict decides whether the host holds the GPUs of a run back, by the
+// metrics that package metric measured.
+//
+// Six metrics vote: gpu_idle_ratio, launch_overhead_ratio, the three of input
+// preparation, and gpu_utilization, of those that are applicable. One votes where
+// it crosses its threshold; two votes or more make a YES. A verdict is found for
+// the whole benchmark window, for the context steps and for the generation steps
+// in it; the overall verdict is YES where one of them is, so that a phase can
+// raise it and never lower it. (gpu_idle_ratio and gpu_utilization are one fact
+// with two votes, which keeps thresholds and counts comparable with those of
+// TensorRT-LLM's own analysis; the report says so where no other vote makes a
+// YES.) Input preparation is confirmed as a cause where host_prep_perf_impact and
+// host_prep_idle_attribution are both over the limit.
+//
+// The verdict is INCONCLUSIVE where the trace cannot answer:
+//
+//   - in some rank's window more graphs were launched than replays were recorded, by
+//     more than 2 and more than 1 %; or in its whole trace, where most replays are
+//     missing (then the steps that were found may be the few without graphs);
+//   - nothing ran on a GPU at all;
+//   - the profiler says that it lost CUDA events;
+//   - fewer than half of the forward-step marker ranges became steps;
+//   - no rank has five whole steps in its window;
+//   - no steps were found though they were looked for: the figures are of the
+//     whole trace.
+//
+// It is borderline where it would be another if one measurement lay elsewhere in
+// its interval (gpu_idle_ratio and gpu_utilization are one measurement): a NO where
+// some scope could become a YES; a YES where a scope with a YES could become a NO,
+// unless the aggregate is a YES whatever lies elsewhere. A scope without intervals
+// (fewer than metric.MinSteps steps, or parts of a run added up) is never named: that
+// it is not borderline does not mean that it is firm, and of a phase with so few
+// steps a warning says so.
+//
+// Metrics are those of package metric, which may have been measured by another
+// process.
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Verdicts.
+const (
+	Yes          = "YES"
+	No           = "NO"
+	Inconclusive = "INCONCLUSIVE"
+)
+
+// votesForYes is how many metrics are over the limit in a YES.
+const votesForYes = 2
+
+// fewSteps is the number of steps below which figures are not reliable: how sure they are
+// is unknown.
+const fewSteps = metric.MinSteps
+
+// ExitCode returns the exit status that stands for a verdict.
+func ExitCode(verdict string) int {
+	switch verdict {
+	case Yes:
+		return 1
+	case Inconclusive:
+		return 3
+	}
+	return 0
+}
+
+// Report is the answer. Its JSON form has the names that TensorRT-LLM's own
+// analysis returns.
+type Report struct {
+	Verdict string `json:"verdict"` // Yes, No or Inconclusive
+	// Label is what the user calls the run, "" for nothing.
+	Label string `json:"label,omitempty"`
+	// Borderline names the measurements that could change the verdict within
+	// their intervals, as SCOPE.METRIC; empty where it is firm, or INCONCLUSIVE.
+	Borderline []string `json:"borderline"`
+	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
+	Window string `json:"scope"`
+	// The figures from here to OverDetails are those of the aggregate: of the metrics
+	// that vote, OverCount of ApplicableCount are over their limits.
+	Metrics         Metrics   `json:"aggregate_metrics"`
+	Intervals       Intervals `json:"intervals"`
+	OverCount       int       `json:"crossed_count"`
+	ApplicableCount int       `json:"applicable_count"`
+	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
+	// kernels take so much of the busy time that idle GPUs may be counted as busy.
+	HostPrepConfirmed bool   `json:"host_prep_confirmed"`
+	NCCLCaveat        bool   `json:"nccl_caveat"`
+	OverDetails       Votes  `json:"crossed_details"`
+	Phases            Phases `json:"phases"`
+	Steps             Steps  `json:"steps"`
+	// IsLowLoad tells of a YES whether there would be none without the idle time for want of
+	// requests: then the load is low, and the host does not hold the GPUs back. Waits is that
+	// time. Both are null without a YES, and where calls of the system's libraries were not
+	// recorded on all ranks; LowLoadUnknown says why in a YES, else it is "".
+	IsLowLoad      *bool    `json:"low_load"`
+	Waits          *LowLoad `json:"request_wait,omitempty"`
+	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
+	// Training tells that a backward pass or an optimizer was recorded. Workload says what the
+	// run does other than generating tokens, event.Training or event.Diffusion; "" for neither.
+	Training bool   `json:"training"`
+	Workload string `json:"workload,omitempty"`
+	// History says whether the run is worse than those before, null where it was not
+	// compared with any.
+	History *metric.HistoryResult `json:"history,omitempty"`
+	// Warnings are what to know before believing the figures, a sentence each.
+	Warnings []string       `json:"warnings"`
+	Handoff  report.Handoff `json:"optimization_handoff"`
+
+	// Of says of what reports the figures are, nil where the metric rows do not say.
+	Of *event.Provenance `json:"-"`
+	// Scopes are the verdicts of the scopes, the aggregate first.
+	Scopes []Scope `json:"-"`
+	// Reasons say why the verdict is INCONCLUSIVE, a sentence each.
+	Reasons []string `json:"-"`
+
+	remedies []remedy // of the reasons
+	run      *metric.Run
+	samples  []metric.Sample // for figures, nil for none
+}
+
+// Phases are the verdicts of the phases, nil for a phase without steps.
+type Phases struct {
+	Context    *Phase `json:"context,omitempty"`    // steps with context requests
+	Generation *Phase `json:"generation,omitempty"` // steps with generation requests alone
+}
+
+// Phase is the verdict of a phase.
+type Phase struct {
+	// IterationCount is the largest number of such steps in any one rank.
+	IterationCount int64 `json:"iteration_count"`
+	// The rest is as in Report, of the steps of the phase in the benchmark segments.
+	Verdict           string    `json:"verdict"`
+	OverCount         int       `json:"crossed_count"`
+	ApplicableCount   int       `json:"applicable_count"`
+	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
+	NCCLCaveat        bool      `json:"nccl_caveat"`
+	Metrics           Metrics   `json:"metrics"`
+	Intervals         Intervals `json:"intervals"`
+	// CUDAGraphs tells whether graph replays ran any of the GPU work; nil for
+	// the context phase.
+	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
+}
+
+// Steps describes the steps.
+type Steps struct {
+	// Method is how they were isolated, "none" where they were not; then PerRank is
+	// empty.
+	Method  string `json:"method"`
+	PerRank []Rank `json:"per_rank"`
+}
+
+// Rank describes the steps of a rank.
+type Rank struct {
+	Rank       int32 `json:"rank"`        // its number
+	Total      int64 `json:"total"`       // of all its steps
+	CommonSize int64 `json:"common_size"` // their most frequent size: all-reduce kernels, or 1
+	Segments   int64 `json:"segments"`    // into which long idle stretches split them
+	// Benchmark is the number of steps in the benchmark segment; where there is
+	// none, that of all steps, which are taken instead.
+	Benchmark int64 `json:"benchmark"`
+	// Outside is what lies outside of the benchmark segment, left out where nothing does.
+	Outside *step.Remainder `json:"outside,omitempty"`
+}
+
+// FirstLaunch is the FirstTarget that stands for kernel-launch calls, by the name
+// that gaps gives the cause.
+const FirstLaunch = "launch"
+
+// Decide returns the verdict on what was measured.
+// Thresholds have been checked. INCONCLUSIVE goes before everything else; what was measured
+// is in the report all the same. A phase can make the verdict YES, and never NO.
+func Decide(res *metric.Result, th Thresholds) *Report {
+	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label, Of: res.Of}
+	r.Workload, r.Training = r.run.Workload, r.run.Workload == event.Training
+	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
+	for _, name := range []string{metric.Context, metric.Generation} {
+		if r.phaseRun(name) != nil {
+			r.Scopes = append(r.Scopes, classify(name, res.Rows, th.Scope(name)))
+		}
+	}
+	all := &r.Scopes[0]
+	r.Metrics, r.Intervals, r.OverDetails = all.figures()
+	r.OverCount, r.ApplicableCount = all.Over, all.Applicable
+	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
+	r.Phases = Phases{r.phase(metric.Context), r.phase(metric.Generation)}
+	r.Steps = steps(r.run)
+	r.Verdict = No
+	for i := range r.Scopes {
+		if r.Scopes[i].Verdict == Yes {
+			r.Verdict = Yes
+		}
+	}
+	r.Reasons, r.remedies = inconclusive(r.run)
+	if r.withApart(res, &th) != r.Verdict {
+		r.Reasons = append(r.Reasons, r.apart())
+		r.remedies = append(r.remedies, recordMarkers)
+	}
+	if len(r.Reasons) > 0 {
+		r.Verdict = Inconclusive
+	}
+	r.Borderline = r.borderline()
+	if r.Verdict == Yes {
+		if r.Waits = r.lowLoad(); r.Waits == nil {
+			r.LowLoadUnknown = r.lowLoadUnknown()
+		} else {
+			r.IsLowLoad = &r.Waits.Explains
+		}
+	}
+	r.Handoff = r.handoff()
+	r.warn()
+	return r
+}
+
+// borderline names the measurements that could change the verdict.
+// Only measurements of scopes with the run's own verdict count, as only those decide it; and
+// none where the aggregate's YES is certain, whatever a phase would say.
+func (r *Report) borderline() []string {
+	names := []string{}
+	all := &r.Scopes[0]
+	if r.Verdict == Inconclusive || all.Verdict == Yes && all.interval[gpuIdle] != nil && len(all.Borderline) == 0 {
+		return names
+	}
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; s.Verdict == r.Verdict {
+			for _, name := range s.Borderline {
+				names = append(names, s.Name+"."+name)
+			}
+		}
+	}
+	return names
+}
+
+// phaseRun returns what is known of a phase, nil where it has no steps.
+func (r *Report) phaseRun(name string) *metric.Phase {
+	for i := range r.run.Phases {
+		if r.run.Phases[i].Phase == name {
+			return &r.run.Phases[i]
+		}
+	}
+	return nil
+}
+
+// steps describes the steps of the ranks.
+func steps(run *metric.Run) Steps {
+	s := Steps{Method: run.Method, PerRank: []Rank{}}
+	if s.Method == "" {
+		s.Method = "none"
+		return s
+	}
+	for i := range run.Ranks {
+		rank := &run.Ranks[i]
+		n := rank.Total
+		if rank.Benchmark != nil {
+			n = *rank.Benchmark
+		}
+		s.PerRank = append(s.PerRank, Rank{rank.Rank, rank.Total, rank.CommonSize, rank.Segments, n, rank.Outside})
+	}
+	return s
+}
+
+// scope returns the verdict of a scope, nil where it has none.
+func (r *Report) scope(name string) *Scope {
+	for i := range r.Scopes {
+		if r.Scopes[i].Name == name {
+			return &r.Scopes[i]
+		}
+	}
+	return nil
+}
+
+// phase returns the verdict of a phase, nil where it has no steps.
+func (r *Report) phase(name string) *Phase {
+	s := r.scope(name)
+	if s == nil {
+		return nil
+	}
+	found := r.phaseRun(name)
+	p := &Phase{
+		IterationCount: found.Iterations, Verdict: s.Verdict, OverCount: s.Over,
+		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, NCCLCaveat: s.NCCL,
+	}
+	p.Metrics, p.Intervals, _ = s.figures()
+	if name == metric.Generation {
+		p.CUDAGraphs = new(found.Replayed > 0)
+	}
+	return p
+}
+
+// handoff fills in what the metrics know of where to begin.
+func (r *Report) handoff() report.Handoff {
+	h := report.Handoff{Verdict: &r.Verdict, HostPrepConfirmed: &r.HostPrepConfirmed}
+	most := int64(-1)
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; s.Name != metric.Aggregate && s.Verdict == Yes && s.idle > most {
+			most = s.idle
+			h.Phase = &s.Name
+		}
+	}
+	if s := r.run.Steady; s != nil {
+		h.Wall, h.Kernels = new(s.Wall/1e3), s.Kernels
+		if s.GapP50 != nil {
+			h.GapP50 = new(*s.GapP50 / 1e3)
+		}
+	}
+	h.FirstTarget = r.firstTarget(h.Phase)
+	return h
+}
+
+// firstTarget is what to begin with: the ranges of input preparation where they are
+// confirmed, FirstLaunch where launches are over their limit and may be a third of the idle time, of
+// all steps or of those of the phase to begin with. It is null where there is no YES or these
+// figures cannot name anything: gaps does.
+func (r *Report) firstTarget(phase *string) *string {
+	target := ""
+	for i := range r.Scopes {
+		switch s := &r.Scopes[i]; {
+		case r.lowOnLoad() || r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
+		case s.HostPrep && r.run.Prep != "":
+			target = r.run.Prep
+		case s.over[launch] && 3*s.at(launch)*float64(s.capacity) >= float64(s.idle) && target == "":
+			target = FirstLaunch
+		}
+	}
+	return report.OrNull(target)
+}
+
+// inconclusivePrefix is before a reason of INCONCLUSIVE among the warnings.
+const inconclusivePrefix = "inconclusive: "
+
+// warn says what to know before believing the figures.
+func (r *Report) warn() {
+	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	for _, reason := range r.Reasons {
+		say("%s", inconclusivePrefix+reason)
+	}
+	for _, w := range r.run.Warnings {
+		say("%s", w)
+	}
+	warn(r.run, say)
+	if len(r.Borderline) > 0 {
+		say("the verdict is borderline: it would be another if one of these lay elsewhere in its interval: %s", strings.Join(r.Borderline, ", "))
+	}
+	if r.Verdict == Yes && r.idleAlone() {
+		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
+	}
+	if text := r.Waits.text(); text != "" {
+		say("%s", text)
+	}
+	if r.NCCLCaveat {
+		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))
+	}
+}
+
+// idleAlone tells whether no YES has a vote of another metric than the two on idle
+// GPUs.
+func (r *Report) idleAlone() bool {
+	for i := range r.Scopes {
+		s := &r.Scopes[i]
+		for m := range numVotes {
+			if s.Verdict == Yes && s.over[m] && m != gpuIdle && m != gpuUtilization {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+package command
+
+import (
+	"io"
+	"os"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// keptInput is standard input of which a copy is kept in a temporary file, for an analysis
+// that must read its rows again where it turns out at their end that there are no steps.
+type keptInput struct {
+	in   io.Reader
+	copy *os.File // nil where none is kept
+	err  error    // of keeping it: then it cannot be read again
+}
+
+// keepInput keeps a copy of standard input until the command ends, nil where that is not read.
+func (c *Context) keepInput() (*keptInput, error) {
+	if !fromStdin(c.arguments()) || cli.IsTerminal(c.Stdin) {
+		return nil, nil
+	}
+	f, err := os.CreateTemp("", "hostbound-stdin-")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name()) // nothing is left behind, however the command ends
+	c.Cleanup(func() { f.Close() })
+	k := &keptInput{in: c.Stdin, copy: f}
+	c.Stdin = k
+	return k, nil
+}
+
+// Read is io.Reader's.
+func (k *keptInput) Read(p []byte) (int, error) {
+	n, err := k.in.Read(p)
+	if k.copy != nil && k.err == nil {
+		_, k.err = k.copy.Write(p[:n])
+	}
+	return n, err
+}
+
+// drop keeps no more of the input: once its header is known hardly any may be read twice.
+func (k *keptInput) drop() {
+	if k != nil && k.copy != nil {
+		k.copy.Truncate(0)
+		k.copy = nil
+	}
+}
+
+// again returns the input from its beginning, nil where no copy was kept.
+func (k *keptInput) again() (io.ReadSeeker, error) {
+	if k == nil || k.copy == nil {
+		return nil, nil
+	}
+	if _, err := io.Copy(io.Discard, k); err != nil {
+		return nil, err
+	}
+	if k.err != nil {
+		return nil, k.err
+	}
+	_, err := k.copy.Seek(0, io.SeekStart)
+	return k.copy, err
+}
+
+// mayReadAgain tells whether the steps of rows after a header may turn out not to be
+// identifiable when they have been read.
+func (c *Context) mayReadAgain(h *event.Header) bool {
+	if h.LeftOut() || c.String("by") == noIsolation || c.Bool("strict") {
+		return false
+	}
+	return step.MayBeUnclear(h, c.steps())
+}
+
+// allUnclear tells whether the window rows of a stream say that no rank's steps could be
+// identified.
+func allUnclear(in *source.Input, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	clear := false
+	err = event.Each(in.Events, func(b *event.Batch) error {
+		for i, kind := range b.Kind.Values[:b.Len] {
+			clear = clear || kind == event.Window && b.Step.Valid.Get(i)
+		}
+		return nil
+	})
+	return !clear, err
+}
+
+// dropSteps returns a stream whose steps could not be identified as one without steps.
+func dropSteps(src event.Source) (event.Source, error) {
+	var kinds []event.Kind
+	for code := range event.Kinds {
+		if kind := event.Kind(code); kind != event.Step && kind != event.Window {
+			kinds = append(kinds, kind)
+		}
+	}
+	rows, err := (&checkpoint.Selection{Kinds: slices.Clip(kinds)}).Filter(src)
+	if err != nil {
+		return nil, err
+	}
+	return step.Relabel(rows, src.Header(), &event.Isolation{Method: step.None}), nil
+}

@@ -1,0 +1,228 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/outfile"
+)
+
+// baselineFlags keep runs under names that --baseline takes: a folder NAME in that of
+// --baselines, with a checkpoint for each run.
+var baselineFlags = []cli.Flag{
+	{Name: "save-baseline", Usage: "keep the runs of the target, or of the only side, as the baseline `NAME`, unless a condition of --fail-on is met", Check: checkBaselineName},
+	{Name: "replace-baseline", Usage: "let --save-baseline replace one that is there", Default: false},
+	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines"), Check: cli.NotEmpty("baselines")},
+}
+
+// baselineName is what a baseline, and the key of a tag, may be called: a name that is one
+// folder on every system, never hidden, and no flag.
+var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
+
+// baselineRun is what a run in a baseline is called.
+var baselineRun = regexp.MustCompile(`^run[0-9]{2,}\.parquet$`)
+
+// saveParts and saveRuns are the names in the folder of a save, and in its parts.
+var (
+	saveParts = regexp.MustCompile(`^(new|old)$`)
+	saveRuns  = regexp.MustCompile(`^(run[0-9]{2,}\.parquet|\.run[0-9]{2,}\.parquet[0-9]*)$`)
+)
+
+// checkBaselineName refuses what could be no folder, a hidden one, or one elsewhere.
+func checkBaselineName(name string) error {
+	if !baselineName.MatchString(name) {
+		return cli.Misuse("--save-baseline "+name+" is not the name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")
+	}
+	return nil
+}
+
+// namedBaseline returns the files of a baseline, a run each, nil where arg is the name of
+// none: a file, a list or a pattern.
+func (c *Context) namedBaseline(arg string) (runs []string, err error) {
+	if _, err := os.Lstat(arg); err == nil || !baselineName.MatchString(arg) {
+		return nil, nil
+	}
+	dir := c.String("baselines")
+	entries, err := os.ReadDir(filepath.Join(dir, arg))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, c.noBaseline(arg)
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".parquet" {
+			runs = append(runs, filepath.Join(dir, arg, e.Name()))
+		}
+	}
+	return runs, err
+}
+
+// isSaved tells whether a run is one of a named baseline.
+func (c *Context) isSaved(files []string) bool {
+	return len(files) == 1 && filepath.Dir(filepath.Dir(files[0])) == filepath.Clean(c.String("baselines"))
+}
+
+// noBaseline says which baselines there are, where a name is of neither a file nor one of
+// them.
+func (c *Context) noBaseline(name string) error {
+	var known []string
+	entries, _ := os.ReadDir(c.String("baselines")) // none where there is no folder
+	for _, e := range entries {
+		if e.IsDir() && baselineName.MatchString(e.Name()) {
+			known = append(known, e.Name())
+		}
+	}
+	advice := c.Name + " RUN --save-baseline " + name + " makes one"
+	if len(known) > 0 {
+		advice = "there is " + strings.Join(known, ", ") + "; " + advice
+	}
+	return cli.Misuse(name+": no such file, and no such baseline in "+c.String("baselines"), advice)
+}
+
+// checkBaseline refuses a baseline that would be replaced, or made of what can be read
+// only once.
+// It comes before the runs are read, and changes nothing.
+func (c *Context) checkBaseline(runs [][]string) error {
+	name := c.String("save-baseline")
+	if name == "" {
+		if c.Bool("replace-baseline") {
+			return cli.Misuse("--replace-baseline without --save-baseline", "name the baseline: --save-baseline NAME")
+		}
+		return nil
+	}
+	path := filepath.Join(c.String("baselines"), name)
+	if err := checkpoint.Check(filepath.Join(path, "new")); err != nil { // which is never there
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil && !isBaseline(path) {
+		return cli.Misuse(path+" exists and is not a baseline", "give another name, or another folder: --baselines DIR")
+	} else if err == nil && !c.Bool("replace-baseline") {
+		return cli.Misuse("there is a baseline "+name+" already", "give --replace-baseline, or another name")
+	}
+	for _, files := range runs {
+		if fromStdin(files) || slices.ContainsFunc(files, cli.IsStream) {
+			return cli.Misuse("--save-baseline reads its runs twice, which a pipe cannot be", "give files")
+		}
+	}
+	return nil
+}
+
+// isBaseline tells whether a path is a folder that holds nothing but what saveBaseline
+// writes, so that no other folder is ever replaced.
+func isBaseline(path string) bool { return holdsOnly(path, baselineRun) }
+
+// holdsOnly tells whether a path is a folder, and no link to one, of which all entries have
+// names of a pattern.
+func holdsOnly(path string, names *regexp.Regexp) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !names.MatchString(e.Name()) })
+}
+
+// saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
+// All is written into a folder beside it that begins with a dot. The old baseline is moved in
+// there before the new one takes its name: between two renames there is none, never half a
+// one. A signal until then leaves nothing. A process that is killed leaves the folder, until
+// the next save of that name succeeds.
+func (c *Context) saveBaseline(runs [][]string) error {
+	name := c.String("save-baseline")
+	if name == "" {
+		return nil
+	}
+	dir := c.String("baselines")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(dir, "."+name+".tmp*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if held := hold(tmp); held != nil {
+		defer held.Close()
+	}
+	stopRemoving := outfile.RemoveOnSignal(tmp)
+	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
+	if err := os.Mkdir(part, 0o755); err != nil {
+		return err
+	}
+	for k, files := range runs {
+		if err := c.saveRun(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
+			stopRemoving()
+			return err
+		}
+	}
+	stopRemoving()        // from here on there is an old one to lose
+	if isBaseline(path) { // one that --replace-baseline replaces
+		if err := os.Rename(path, filepath.Join(tmp, "old")); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(part, path); err != nil {
+		return err
+	}
+	sweep(dir, name)
+	c.Log("saved as baseline " + name)
+	return nil
+}
+
+// hold keeps others from taking a folder for one that was left. The lock goes with the file,
+// and with the process; nil where another has it, or the file system has none.
+func hold(dir string) *os.File {
+	f, err := os.Open(dir)
+	if err == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		return f
+	}
+	f.Close()
+	return nil
+}
+
+// sweep removes the folders of saves of a baseline that were killed: those that nobody
+// holds, and that have nothing in them but what saveBaseline makes.
+func sweep(dir, name string) {
+	left := regexp.MustCompile(`^\.` + regexp.QuoteMeta(name) + `\.tmp[0-9]+$`)
+	entries, _ := os.ReadDir(dir) // what cannot be read stays
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !left.MatchString(e.Name()) || !e.IsDir() {
+			continue
+		}
+		if held := hold(path); held != nil {
+			if isSave(path) {
+				os.RemoveAll(path)
+			}
+			held.Close()
+		}
+	}
+}
+
+// isSave tells whether a folder holds nothing but what saveBaseline puts there: "new" with
+// runs, of which the last may be under way, and "old".
+func isSave(path string) bool {
+	entries, _ := os.ReadDir(path)
+	return holdsOnly(path, saveParts) && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return !holdsOnly(filepath.Join(path, e.Name()), saveRuns)
+	})
+}
+
+// saveRun writes a run, with its steps and phases, as a checkpoint.
+func (c *Context) saveRun(files []string, path string) error {
+	own := Context{Call: c.Call, selected: c.selected}
+	own.wantHost("")
+	src, err := own.eventsOf(files, source.Phased)
+	if err != nil {
+		return err
+	}
+	return own.writeCheckpoint(path, src)
+}

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// stepsInDetail is the title of the section that has single steps.
+const stepsInDetail = "Steps in detail"
+
+// Of the steps that a page shows closely: how many are the slowest, in all and of a range
+// that was chosen, and of how many drawn by chance one of median length is.
+const (
+	slowestShown = 2
+	chosenShown  = 5
+	drawnSteps   = 12
+)
+
+// closeupColumns are the columns that only the steps in detail look at.
+const closeupColumns = 1<<event.ColStream | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+
+// watchCloseups returns a source of the same rows, and what keeps the steps that a page
+// shows closely, so many of them the slowest; nil for other formats.
+func (c *Context) watchCloseups(src event.Source, slowest int) (event.Source, *timeline.Collector) {
+	if c.format != formatHTML {
+		return src, nil
+	}
+	if slowest > 0 && (c.selected.Time != nil || c.selected.Steps != nil) {
+		slowest = chosenShown
+	}
+	t := timeline.New(src.Header(), timeline.Options{BusyAll: c.busyAll(), Worst: slowest, Spread: drawnSteps, Slowest: true})
+	return event.Tee(src, t.Add), t
+}
+
+// showSides adds a step of each side of a comparison to the page.
+func (c *Context) showSides(d *report.Document, after string) {
+	if c.format != formatHTML {
+		return
+	}
+	var sides []timeline.Side
+	for k, one := range c.shown {
+		sides = append(sides, timeline.Side{Name: []string{"Baseline", "Target"}[k], Timeline: one.Close()})
+	}
+	timeline.Beside(d.SectionAfter(after, stepsInDetail), sides...)
+}
+
+// perfettoFlag writes steps for a viewer of traces.
+var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE`, for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for; with --from and --to up to %d steps of that range; by its extension: %s", worstSteps, rangeSteps, strings.Join(timeline.Extensions, ", ")), File: cli.Writes, Check: checkExtension("perfetto", timeline.Extensions, timeline.Writer)}
+
+// worstSteps is how many steps --perfetto writes, rangeSteps how many of a range.
+const (
+	worstSteps = 10
+	rangeSteps = 100
+)
+
+// watchWorst returns a source of the same rows, and what keeps the steps that --perfetto
+// asks for, nil where it does not.
+func (c *Context) watchWorst(src event.Source) (event.Source, *timeline.Collector) {
+	if c.String("perfetto") == "" {
+		return src, nil
+	}
+	opt := timeline.Options{BusyAll: c.busyAll(), Worst: worstSteps}
+	if c.selected.Time != nil || c.selected.Steps != nil {
+		opt.Worst = rangeSteps
+	}
+	lines := timeline.New(src.Header(), opt)
+	return event.Tee(src, lines.Add), lines
+}
+
+// writeWorst writes the file of --perfetto.
+func (c *Context) writeWorst(lines *timeline.Collector) error {
+	if lines == nil {
+		return nil
+	}
+	path, t := c.String("perfetto"), lines.Close()
+	if n := len(t.Steps); n == 0 {
+		c.Log(path + " is empty: no steps were read")
+	} else if n < t.Seen {
+		c.Log(fmt.Sprintf("%s holds %d of %d steps: those with the most idle time", path, n, t.Seen))
+	}
+	return cli.WriteFile(path, func(w io.Writer) error { return timeline.Writer(path)(w, t) })
+}

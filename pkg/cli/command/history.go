@@ -1,0 +1,247 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// historyFlags make verdict compare a run with those before it.
+var historyFlags = []cli.Flag{
+	{Name: "history", Usage: "say whether the run is worse than those before it, in the `FILE` that metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
+	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
+	{Name: "accept", Usage: "the level that began with the run `NAME` is the new normal: runs before it only say how much runs vary; repeatable", Default: []string{}, Group: manyRunsGroup},
+	{Name: "least-effect", Usage: "call no rise worse that is at most `SHARE` of a step", Default: metric.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
+	{Name: "false-alarms", Usage: "the `CHANCE`, at most, that a run is called worse though nothing changed", Default: metric.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
+	{Name: "fail-worse", Usage: "end with status 4 where the run is worse than those before it", Default: false, Group: manyRunsGroup},
+}
+
+// manyRunsGroup is the heading of these flags.
+const manyRunsGroup = "Many runs"
+
+// statusWorse is the exit status of verdict --fail-worse.
+const statusWorse = 4
+
+// runsFlag and tagFlag make rows of many runs.
+var (
+	runsFlag   = cli.Flag{Name: "runs", Usage: "each file, or NAME=FILE, is a run of its own: a trace, a stream, or metric rows; write a row for each run, scope and metric, after those that a FILE holds already", Default: false, Group: manyRunsGroup}
+	appendFlag = cli.Flag{Name: "append", Usage: "with --runs, add the rows to those of the file of -o, whole or not at all; a run that it holds already is not added again", Default: false, Group: manyRunsGroup}
+	tagFlag    = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
+)
+
+// checkShare refuses what is no share between 0 and 1, or percentage: of chances, 0 would
+// never, 1 always call a run worse.
+func checkShare(flag string) func(string) error {
+	return func(text string) error {
+		if v, err := strconv.ParseFloat(text, 64); err != nil || !(v > 0 && v < 1) {
+			return cli.Misuse("--"+flag+" "+text+" is not a share between 0 and 1", "for example --"+flag+" 0.02")
+		}
+		return nil
+	}
+}
+
+// checkTag refuses what is not KEY=VALUE with a value on one line.
+func checkTag(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || !baselineName.MatchString(key) || checkLabel(value) != nil {
+		return cli.Misuse("--tag "+text+": want KEY=VALUE", "for example --tag commit=4f1c9a")
+	}
+	return nil
+}
+
+// describe puts what the user says of a run into its result.
+func (c *Context) describe(res *metric.Result) {
+	if label := c.String("label"); label != "" {
+		res.Label = label
+	}
+	for _, tag := range c.Strings("tag") {
+		if res.Tags == nil {
+			res.Tags = map[string]string{}
+		}
+		key, value, _ := strings.Cut(tag, "=")
+		res.Tags[key] = value
+	}
+}
+
+// manyRuns measures each file as a run of its own.
+// Rows that a file holds already are taken over, in the order of the arguments. Runs of one
+// name are numbered: rows of one run have one name.
+func (c *Context) manyRuns() (*table.Table, error) {
+	if c.Bool("merge") {
+		return nil, cli.Misuse("--runs and --merge", "--merge makes one run of the files, --runs one of each: leave one of them out")
+	}
+	if len(c.Files) == 0 {
+		return nil, cli.Misuse("--runs takes files", "metrics --runs nightly1=a.sqlite nightly2=b.metrics.arrows -o runs.parquet")
+	}
+	var runs [][]string
+	var called []string
+	for _, arg := range c.Files {
+		name, files, err := runOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		runs, called = append(runs, files), append(called, name)
+	}
+	if err := cmp.Or(c.Guard(slices.Concat(runs...), nil), checkRuns(runs...)); err != nil {
+		return nil, err
+	}
+	t, seen := metric.New(), map[string]int{}
+	for k, files := range runs {
+		if old := c.earlier(files); old != nil {
+			if err := metric.Extend(t, old); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		own := Context{Call: c.Call, selected: c.selected, columns: metricColumns, files: files}
+		res, err := own.Measure()
+		if err != nil {
+			return nil, err
+		}
+		name := called[k]
+		if res.Label != "" && !strings.Contains(c.Files[k], "=") {
+			name = res.Label
+		}
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s #%d", name, seen[name])
+		}
+		metric.Append(t, name, res)
+	}
+	return t, nil
+}
+
+// earlier returns the rows of runs that a file holds already, nil where it is another.
+func (c *Context) earlier(files []string) *table.Table {
+	if len(files) != 1 || fromStdin(files) || cli.IsStream(files[0]) {
+		return nil
+	}
+	if ext := extension(files[0]); ext != ".parquet" && ext != ".arrows" {
+		return nil
+	}
+	t, err := c.readRows(files[0], "", "")
+	if err != nil || t.Schema != metric.RunsSchema {
+		return nil
+	}
+	return t
+}
+
+// runOf returns the name and the files of an argument of --runs.
+func runOf(arg string) (name string, files []string, err error) {
+	name, rest, named := strings.Cut(arg, "=")
+	if _, err := os.Lstat(arg); err == nil || !named {
+		named, rest = false, arg
+	}
+	if files, err = filesOf(rest); err != nil {
+		return "", nil, err
+	}
+	if named {
+		return name, files, checkLabel(name)
+	}
+	name, _, _ = strings.Cut(filepath.Base(files[0]), ".")
+	return name, files, nil
+}
+
+// compareHistory compares a run with those in --history, nil where there is none.
+func (c *Context) compareHistory(past []metric.HistoryRun, res *metric.Result) *metric.HistoryResult {
+	if past == nil {
+		return nil
+	}
+	run := metric.Of(res.Label, res)
+	return metric.Examine(metric.Before(past, run), run, metric.HistoryOptions{
+		Last: c.Int("last"), Alpha: c.Float("false-alarms"), Least: c.Float("least-effect"), Accept: c.Strings("accept"),
+	})
+}
+
+// pastRuns reads --history, nil where it is not given.
+func (c *Context) pastRuns() ([]metric.HistoryRun, error) {
+	path := c.String("history")
+	if path == "" {
+		for _, name := range []string{"fail-worse", "last", "false-alarms", "least-effect", "accept"} {
+			if c.IsSet(name) {
+				return nil, cli.Misuse("--"+name+" without --history", "--history runs.parquet")
+			}
+		}
+		return nil, nil
+	}
+	const advice = "metrics --runs FILE... -o runs.parquet writes one"
+	t, err := c.readRows(path, "rows of runs", advice)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := metric.Read(t)
+	if err != nil {
+		return nil, notThis(path, advice)(err)
+	}
+	for _, name := range c.Strings("accept") {
+		if name != c.String("label") && !slices.ContainsFunc(runs, func(r metric.HistoryRun) bool { return r.Name == name }) {
+			last := ""
+			if len(runs) > 0 {
+				last = ", the last of which is " + runs[len(runs)-1].Name
+			}
+			return nil, cli.Misuse("--accept "+name+": no such run in "+path, "give the name of the run with which the level began, as --runs NAME=FILE named it"+last)
+		}
+	}
+	return runs, nil
+}
+
+// writeRuns writes rows of runs, with --append after those that the output has.
+// The folder is locked meanwhile, where its file system can, so that of two jobs that append
+// at once neither loses its rows.
+func (c *Context) writeRuns(t *table.Table) error {
+	path := c.OutputPath()
+	if !c.Bool("append") {
+		return c.WriteTable(t)
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		defer dir.Close() // and with it the lock
+		if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+			c.Log("no lock on " + filepath.Dir(path) + ": two jobs must not append at once")
+		}
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return c.WriteTable(t)
+	}
+	old, err := c.readRows(path, "rows of runs", appendAdvice)
+	if err != nil {
+		return err
+	}
+	all := metric.New()
+	if err := metric.Extend(all, old); err != nil {
+		return notThis(path, appendAdvice)(err)
+	}
+	known, err := metric.Add(all, t)
+	if err != nil {
+		return err
+	}
+	for _, name := range known {
+		c.Warn(path + " has the run " + name + " already: it is not added again")
+	}
+	return c.WriteTable(all)
+}
+
+// appendAdvice is what to do where --append finds another file.
+const appendAdvice = "--append adds to what metrics --runs wrote: give another file to -o"
+
+// checkAppend refuses --append where there is nothing to add to.
+func (c *Context) checkAppend() error {
+	switch path := c.OutputPath(); {
+	case !c.Bool("append"):
+		return nil
+	case !c.Bool("runs"):
+		return cli.Misuse("--append without --runs", "metrics --runs NAME=FILE --append -o runs.parquet")
+	case cli.IsStream(path) || extension(path) != ".parquet" && extension(path) != ".arrows":
+		return cli.Misuse("--append needs a file to add to", "metrics --runs NAME=FILE --append -o runs.parquet")
+	}
+	return nil
+}

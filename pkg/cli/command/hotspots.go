@@ -1,0 +1,228 @@
+package command
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/hotspot/round"
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// Hotspots says what kind of waste the hot lines of a Python profile are.
+var Hotspots = cli.Command{
+	Name:    "hotspots",
+	Summary: "say what kind of waste the hot lines of a Python profile are, and what to change first",
+	Args:    "[FILE... | NAME=FILE... | FOLDER]",
+	Description: `Hotspots reads what line_profiler wrote (text of any version, with whatever
+surrounds it, or .lprof), TensorRT-LLM's table of compiled functions, and
+py-spy's collapsed stacks and speedscope files. It names the lines that take the
+time, says of each what kind of waste it is and what to do about it, and which
+functions to profile next where a call hides the time. Several files are the
+ranks of one run: the largest time that a function has in any of them counts.
+
+A profile cannot tell whether the CPU is the bottleneck. A trace can:
+--evidence takes the JSON of verdict, diff or gaps and puts first what a GPU
+waits for.
+
+Profiles named round0_NAME=FILE, round1_NAME=FILE (again for each rank), or a
+folder of such files, are rounds of changes. Each is compared with the code that
+it started from; throughput (--bench) decides over profile time. The report says
+whether to go on, and ends with the summary of all rounds. A folder may hold
+ROUND.bench*.json and notes.toml or notes.json, too.`,
+	Examples: []string{
+		"hotspots profile.txt",
+		"cat profile.txt | hotspots --format json | jq -r .profile_next",
+		"gaps trace.sqlite --format json | hotspots --evidence - profile.rank*.txt",
+		"hotspots round0_baseline=a.txt round1_one_loop=b.txt --bench round0=a.json --bench round1=b.json --notes notes.toml",
+	},
+	Flags: hotspotsFlags,
+	Run:   Body((*Context).hotspots),
+}
+
+// What --by takes.
+const (
+	byLine     = "line"
+	byFunction = "function"
+	byRound    = "round"
+)
+
+// defaultHotspots is how many hotspots are listed.
+const defaultHotspots = 20
+
+var hotspotsFlags = []cli.Flag{
+	{Name: "by", Usage: "list each `UNIT`: line, function, or round (for rows)", Default: byLine, Values: []string{byLine, byFunction, byRound}},
+	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultHotspots, Check: checkWhole("top")},
+	{Name: "sum", Usage: "add the files of a run up: they are its parts, not its ranks", Default: false},
+	{Name: "steps", Usage: "the run had `N` forward steps; without it the outermost function's hits say so", Default: 0, Check: checkWhole("steps")},
+	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
+	{Name: "source", Usage: "read the source that a profile lacks from files below `DIR`; rows have it then, too", File: cli.Reads},
+	{Name: "evidence", Usage: "rank by how long a GPU waits, as the JSON `FILE` of verdict, diff or gaps says; - for standard input", File: cli.Reads},
+	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
+	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
+	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
+	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
+	formatFlag("text (Markdown), html (a page), json, or rows as arrow, table, csv or jsonl", reportFormats...),
+	outputFlag,
+}
+
+// checkWhole refuses what is no number of things.
+func checkWhole(flag string) func(string) error {
+	return func(text string) error {
+		if n, err := strconv.Atoi(text); err != nil || n < 0 {
+			return cli.Misuse("--"+flag+" "+text+" is not a count", "give a whole number, 0 or more")
+		}
+		return nil
+	}
+}
+
+// hotspotsJSON is the document of --format json.
+type hotspotsJSON struct {
+	*hotspot.Report
+	Rounds  []round.Round  `json:"rounds"`
+	Stop    *round.Stop    `json:"stop"`
+	Summary *round.Summary `json:"summary"`
+}
+
+// hotspots reads profiles, and rounds of them, and writes what they show.
+// All inputs are read before anything is written. Profiles that are no rounds are one round,
+// of which nothing is said in the answer.
+func (c *Context) hotspots() error {
+	if c.Bool("types") {
+		known := hotspot.Knowledge()
+		return c.writeReport(known, known.Document(), func() (*table.Table, error) {
+			return nil, cli.Misuse("the types as rows", "--types takes --format text or json")
+		})
+	}
+	plan, err := c.planRounds()
+	if err != nil {
+		return err
+	}
+	trace, err := c.evidence(plan)
+	if err != nil {
+		return err
+	}
+	notes, err := readNotes(plan.notes)
+	if err != nil {
+		return err
+	}
+	view := hotspot.View{ByFunction: c.String("by") == byFunction, Trace: trace != nil}
+	inputs := make([]round.Input, len(plan.rounds))
+	for i := range plan.rounds {
+		if inputs[i], err = c.readRound(&plan.rounds[i]); err != nil {
+			return err
+		}
+		if trace != nil {
+			view.Remarks = trace.Weigh(inputs[i].Report, inputs[i].Profiles)
+		}
+	}
+	result := round.Evaluate(inputs, round.Options{Max: c.Int("rounds"), Notes: notes})
+	rep := inputs[result.Last].Report
+	rep.Warnings = append(rep.Warnings, result.Warnings...)
+	if top := c.Int("top"); top > 0 {
+		rep.Hotspots = rep.Hotspots[:min(top, len(rep.Hotspots))]
+	}
+	if !plan.named {
+		result.Rounds = []round.Round{}
+	}
+	return c.writeHotspots(rep, result, view)
+}
+
+// writeHotspots writes the report as --format says.
+func (c *Context) writeHotspots(rep *hotspot.Report, result *round.Result, view hotspot.View) error {
+	return c.writeReport(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
+		func() (*table.Table, error) { return c.hotspotRows(rep, result), nil })
+}
+
+// hotspotRows are the rows of the unit that --by names. Source text is among them only
+// where --source asks for it: rows travel further than reports.
+func (c *Context) hotspotRows(rep *hotspot.Report, result *round.Result) *table.Table {
+	switch c.String("by") {
+	case byFunction:
+		return rep.FunctionRows()
+	case byRound:
+		return result.Rows()
+	}
+	return rep.HotspotRows(c.IsSet("source"))
+}
+
+// evidence reads what a trace says, nil where none is given.
+func (c *Context) evidence(plan *roundPlan) (*hotspot.Trace, error) {
+	path := c.String("evidence")
+	if path == "" {
+		return nil, nil
+	}
+	blame := notThis("--evidence "+path, "it takes the JSON of a report: gaps trace.sqlite --format json | hotspots --evidence - profile.txt")
+	switch {
+	case path != "-":
+		return readFile(path, hotspot.Read, blame)
+	case plan.stdin:
+		return nil, cli.Misuse("profile and evidence both from standard input", "name the file of one of them")
+	}
+	return readStream(c.Stdin, hotspot.Read, blame)
+}
+
+// readNotes reads the notes, nil where there are none.
+func readNotes(path string) (*round.Notes, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return readFile(path, round.ReadNotes, notThis(path, "see the documentation of package round for what notes hold"))
+}
+
+// benchAdvice says what a benchmark may be.
+const benchAdvice = "--bench takes what trtllm-bench --report_json, vllm bench serve --save-result or sglang.bench_serving --output-file wrote"
+
+// readRound reads the profiles and benchmarks of a round, and analyses them.
+func (c *Context) readRound(r *roundFiles) (round.Input, error) {
+	in := round.Input{Name: r.name, Sum: c.Bool("sum")}
+	for _, path := range r.profiles {
+		p, err := c.readProfile(path)
+		if err != nil {
+			return in, err
+		}
+		in.Profiles = append(in.Profiles, p)
+	}
+	for _, path := range r.bench {
+		runs, err := readFile(path, round.ReadBench, notThis(path, benchAdvice))
+		if err != nil {
+			return in, err
+		}
+		in.Bench = append(in.Bench, runs...)
+	}
+	in.Report = hotspot.Analyze(in.Profiles, hotspot.Options{
+		Steps: int64(c.Int("steps")), Layers: c.Int("layers"), Sum: in.Sum,
+	})
+	return in, nil
+}
+
+// readProfile reads one profile, "-" for standard input.
+func (c *Context) readProfile(path string) (p *lineprof.Profile, err error) {
+	blame := func(err error) error { return profileError(path, err) }
+	if path == "-" {
+		p, err = readStream(c.Stdin, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read("", r) }, blame)
+	} else {
+		p, err = readFile(path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(path, r) }, blame)
+	}
+	if dir := c.String("source"); err == nil && dir != "" {
+		err = addSource(p, dir)
+	}
+	return p, err
+}
+
+// addSource adds the source that a profile lacks, from files below a folder.
+func addSource(p *lineprof.Profile, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	missing, err := p.AddSource(root.FS())
+	for _, f := range missing {
+		p.Warnings = append(p.Warnings, "no source of "+f.Name+" ("+f.File+") in the folder of --source")
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Metrics measures how busy the GPUs are and what the host does meanwhile.
+var Metrics = cli.Command{
+	Name:    "metrics",
+	Summary: "measure GPU idle time, launch overhead and exposed host preparation",
+	Args:    "[FILE...]",
+	Description: `Metrics writes a row for each metric of the benchmark window (scope aggregate) and
+of the context and generation steps in it. A metric is a ratio of two times; the
+row holds both, in ns, so that the rows of several parts of a run add up to
+those of the run; low and high are its 95 % interval over the run's steps, where
+there are at least 8.
+
+` + metricTable() + `
+
+Of a report, or of a stream without steps, it finds the steps itself, as isolate and phase do;
+after isolate --by none, and with --by none, it measures all GPU activity of each rank.
+
+With --merge the files hold metric rows of parts of a run, as this command writes
+them, one part per process, task or machine. Times are added exactly; a rank
+whose number an earlier file has gets the next free one; the same files in the
+same order make the same bytes. The median gap of steady steps and the intervals
+do not follow from those of the parts and are null.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
+		"metrics trace.sqlite",
+		"metrics trace.sqlite --format csv -o metrics.csv",
+		"nsys2arrow trace.sqlite | metrics --format json",
+		"metrics --merge rank*.metrics.arrows | verdict",
+		"metrics --runs nightly/*.metrics.arrows -o runs.parquet",
+		"metrics --runs tonight=trace.sqlite --append -o runs.parquet",
+	},
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag, appendFlag}, isolateFlags, selectFlags),
+	Run: Body(func(c *Context) error {
+		if err := c.checkAppend(); err != nil {
+			return err
+		}
+		if c.Bool("runs") {
+			t, err := c.manyRuns()
+			if err != nil {
+				return err
+			}
+			return c.writeRuns(t)
+		}
+		c.readCalls() // rows are the same as in the pipe, whatever limits verdict has
+		result, err := c.Measure()
+		if err != nil {
+			return err
+		}
+		return c.WriteTable(result.Table())
+	}),
+}
+
+// measuring is the heading of the flags of metrics.
+const measuring = "Measuring"
+
+// metricsFlags are the flags of metrics.
+var metricsFlags = []cli.Flag{
+	{Name: "window", Usage: "`WINDOW` of the aggregate: benchmark (the last segment of steady steps), or trace (all GPU activity of the report)", Default: metric.WindowBenchmark, Values: windows, Group: measuring},
+	{Name: "prep", Usage: "`TEXT` in the names of the ranges that prepare a step's input (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Group: measuring},
+}
+
+// labelFlag names a run in what is written of it.
+var labelFlag = cli.Flag{Name: "label", Usage: "call the run `NAME`", Check: checkLabel}
+
+// checkLabel refuses what does not fit on a line.
+func checkLabel(text string) error {
+	if len(text) > 200 || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
+		return cli.Misuse("a label is a line of text", "give up to 200 bytes, no control characters")
+	}
+	return nil
+}
+
+var windows = []string{metric.WindowBenchmark, metric.WindowTrace}
+
+// metricColumns are the columns that measuring and comparing look at.
+const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
+	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+
+// Measure opens the input and returns its metric rows, with --merge those of
+// all parts together.
+// Input that cannot be read twice is measured in one pass, which
+// says at its end where steps turn out not to be there (withoutSteps).
+func (c *Context) Measure() (*metric.Result, error) {
+	if c.Bool("merge") {
+		return c.merge()
+	}
+	c.columns = metricColumns
+	if c.format == formatHTML {
+		c.columns |= closeupColumns
+	}
+	c.onePass, c.apart = c.readOnce(), true
+	var res *metric.Result
+	err := c.orWhole(func() (err error) {
+		res, err = c.measure()
+		return err
+	})
+	if err == nil && res.NoSteps && c.Bool("strict") {
+		err = &event.Error{Msg: "no steps were found", Advice: "without --strict the figures are those of the whole trace"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = c.MergeWarnings(res.Warnings)
+	c.describe(res)
+	return res, nil
+}
+
+// measure is Measure of one run.
+func (c *Context) measure() (*metric.Result, error) {
+	in, err := c.open(c.arguments())
+	if err != nil {
+		return nil, err
+	}
+	if in.Table != nil {
+		flags := append(names(slices.Concat(isolateFlags, metricsFlags, choiceFlags)), "separate")
+		if err := c.refuse(flags, "the metrics were computed already"); err != nil {
+			return nil, err
+		}
+		res, err := metric.FromTable(in.Table)
+		if err != nil {
+			err = cli.Misuse(err.Error(), "give a trace, a stream or what metrics writes without --runs")
+		}
+		return res, err
+	}
+	src, err := c.bring(in.Events, source.Phased)
+	if err != nil {
+		return nil, err
+	}
+	src, c.closeups = c.watchCloseups(src, slowestShown)
+	res, err := metric.Compute(src, c.measuring())
+	if err == nil && c.wantsTrace() {
+		res.NoSteps = false // nobody asked for any
+	}
+	return res, err
+}
+
+// measuring is how the input is measured.
+func (c *Context) measuring() metric.Options {
+	return metric.Options{
+		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.format == formatHTML, Log: c.Log,
+	}
+}
+
+// metricTable is a table of the metrics and their meanings, as text.
+func metricTable() string {
+	var lines []string
+	for m, name := range metric.Names {
+		lines = append(lines, fmt.Sprintf("  %-26s  %s", name, metric.Meanings[m]))
+	}
+	return strings.Join(lines, "\n")
+}

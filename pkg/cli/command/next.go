@@ -1,0 +1,75 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// maxProfiled is how many functions a report proposes to profile.
+const maxProfiled = 3
+
+// goOn ends a report with the command that goes on from it, where the host is what to
+// change: the lines of the functions that a GPU waits for. evidence is the command
+// whose JSON says for how long; the names of files in it are examples, so that a report
+// is the same from a file and from a pipe, and holds no paths.
+func (c *Context) goOn(d *report.Document, h *report.Handoff, evidence string) {
+	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
+		return
+	}
+	if t := h.FirstTarget; t != nil && (slices.Contains(runtimes, *t) || idle.Phrase(*t) != "") {
+		return // no line of Python is slow for it
+	}
+	s := d.Details("Find the Python lines")
+	names := functionsOf(h)
+	if assignment := hotspot.ProfilerFunctions(names); assignment != "" {
+		s.Say("Profile %s with line_profiler. TensorRT-LLM has it built in and takes a list of functions, its own included:", nameList(names))
+		s.Code("TLLM_LINE_PROFILER_PATH=profile.txt " + assignment)
+	} else {
+		s.Say("Profile the functions in which the GPUs wait with line_profiler.")
+	}
+	s.Say("Then see which lines to change first, by how long a GPU waits for them:")
+	s.Code(evidence + " --format json | hotspots --evidence - profile.txt")
+}
+
+// runtimes are the first targets that are work of the language's runtime.
+var runtimes = []string{event.Classes[event.GIL], event.Classes[event.GC]}
+
+// functionsOf are the functions to profile: that to begin with, and beside it those with most
+// idle time or that grew most; none where what to begin with is no function.
+func functionsOf(h *report.Handoff) (names []string) {
+	add := func(name string) {
+		if strings.Contains(name, ".") && !slices.Contains(names, name) && len(names) < maxProfiled {
+			names = append(names, name)
+		}
+	}
+	if h.FirstTarget != nil {
+		if add(*h.FirstTarget); len(names) == 0 {
+			return nil
+		}
+	}
+	for _, op := range h.TopRegressingOps {
+		if op.Function != nil {
+			add(*op.Function)
+		}
+	}
+	for _, cause := range h.TopIdleCauses {
+		add(cause.Source)
+	}
+	return names
+}
+
+// nameList is names with commas.
+func nameList(names []string) (t report.Text) {
+	for i, name := range names {
+		if i > 0 {
+			t = append(t, report.Plain(", ")...)
+		}
+		t = append(t, report.Name(name))
+	}
+	return t
+}

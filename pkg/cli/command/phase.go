@@ -1,0 +1,32 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/source"
+)
+
+// Phase tells context steps from generation steps.
+var Phase = cli.Command{
+	Name:    "phase",
+	Summary: "distinguish context steps from generation steps",
+	Args:    "[FILE...]",
+	Description: `Phase reads the numbers of context and generation requests from the forward-step
+range that a step was launched under and adds them to the step's row (ctx, gen).
+A step with context requests is of the phase context, even when it has
+generation requests as well; one with only generation requests of the phase
+generation; the phase of the others is unknown.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
+		"phase trace.sqlite -o phases.arrows",
+		"phase trace.sqlite --format csv | grep ^step",
+	},
+	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
+	Run: Body(func(c *Context) error {
+		if err := c.needSteps("verdict --by none and gaps --by none answer for the whole trace"); err != nil {
+			return err
+		}
+		return c.annotate(source.Isolated, c.Phase)
+	}),
+}

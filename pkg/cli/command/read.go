@@ -1,0 +1,63 @@
+package command
+
+import (
+	"io"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// readFile reads a file that a flag or an argument names. What read finds wrong with
+// it is what blame makes of that; a file that cannot be opened names itself.
+func readFile[T any](path string, read func(io.Reader) (T, error), blame func(error) error) (v T, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return v, err
+	}
+	defer f.Close()
+	return readStream(f, read, blame)
+}
+
+// readStream is readFile of what is open already.
+func readStream[T any](r io.Reader, read func(io.Reader) (T, error), blame func(error) error) (T, error) {
+	v, err := read(r)
+	if err != nil {
+		err = blame(err)
+	}
+	return v, err
+}
+
+// notThis blames a file for not being what a flag takes, and says what that is.
+func notThis(name, advice string) func(error) error {
+	return func(err error) error { return cli.Misuse(name+": "+err.Error(), advice) }
+}
+
+// readRows reads the rows of a result, a stream or Parquet, of whoever wrote that; "-"
+// is standard input. Events are refused, with what there should be and the advice.
+func (c *Context) readRows(path, what, advice string) (*table.Table, error) {
+	noRows := cli.Misuse(path+": holds events, not "+what, advice)
+	var in *source.Input
+	var err error
+	switch f := source.Recognise(path); {
+	case path == "-":
+		in, err = source.OpenStdin(c.Stdin, &source.Options{})
+	case f != nil && f.Reports != "":
+		return nil, noRows
+	case f != nil && f.Name == "checkpoint":
+		rows, err := checkpoint.ReadTable(path)
+		return rows, source.Advised(err)
+	default:
+		in, err = source.Open([]string{path}, &source.Options{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if in.Table == nil {
+		return nil, noRows
+	}
+	return in.Table, nil
+}

@@ -1,0 +1,216 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// checkpointFlags make a filter keep the rows that it writes.
+var checkpointFlags = []cli.Flag{
+	{Name: "checkpoint", Usage: "keep the rows in the data set `DIR`, a Parquet file for each rank, and pass them on; reports that it holds already are not written again, nor read where it holds just these", File: cli.Writes, Check: checkpoint.Check},
+}
+
+// recorder is a source whose rows are kept in a data set as they pass. Rows
+// that come straight from reports make a part of the data set for each report,
+// so that a report that has changed replaces just its own ranks.
+type recorder struct {
+	event.Source
+	c       *Context
+	set     *checkpoint.Set
+	reports source.Reports // nil where the rows come from elsewhere
+	parts   []recorded     // by number of the report
+}
+
+// recorded is a part of the data set.
+type recorded struct {
+	out    *checkpoint.Writer // nil before it is begun, when it is done, and where it is held already
+	begun  bool
+	shared bool // other reports have the same ranks, and their rows come between
+}
+
+// Reports opens the reports that nsys2arrow was given. Where --checkpoint holds
+// them as they are, their rows come from there, and need not be kept again.
+func (c *Context) Reports() (event.Source, error) {
+	dir := c.String("checkpoint")
+	if dir == "" || slices.ContainsFunc(names(choiceFlags), c.IsSet) || !checkpoint.MadeOf(dir, c.Files) {
+		return c.Events(source.Raw)
+	}
+	c.Log(dir + " holds these reports already")
+	c.kept = true
+	src, err := c.eventsOf([]string{dir}, source.Raw)
+	if err != nil {
+		return nil, err
+	}
+	c.logReports(src.Header())
+	return src, nil
+}
+
+// record makes a source keep its rows in the data set of --checkpoint.
+func (c *Context) record(src event.Source) (*recorder, error) {
+	set, err := checkpoint.OpenSet(c.String("checkpoint"))
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{Source: src, c: c, set: set, parts: make([]recorded, 1)}
+	if reports, ok := src.(source.Reports); ok {
+		r.reports, r.parts = reports, make([]recorded, len(reports.Paths()))
+		for i := range r.parts {
+			r.parts[i].shared = r.sharesRank(i)
+		}
+	}
+	return r, nil
+}
+
+// sharesRank tells whether a report has a rank that another one has, too.
+func (r *recorder) sharesRank(i int) bool {
+	all := r.Header().Reports
+	return slices.ContainsFunc(all[i].Ranks, func(rank int32) bool {
+		n := 0
+		for k := range all {
+			if slices.Contains(all[k].Ranks, rank) {
+				n++
+			}
+		}
+		return n > 1
+	})
+}
+
+// Next returns the next batch, which has been kept.
+func (r *recorder) Next() (*event.Batch, error) {
+	b, err := r.Source.Next()
+	switch {
+	case err == io.EOF:
+		if err := r.finish(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	case err != nil:
+		r.abort()
+		return nil, err
+	}
+	part := 0
+	if r.reports != nil {
+		part = r.reports.Report()
+	}
+	if err := r.advance(part); err != nil {
+		return nil, err
+	}
+	if out := r.parts[part].out; out != nil {
+		return b, r.vanished(out.Write(b))
+	}
+	return b, nil
+}
+
+// advance begins a part, and ends those before it of which no more rows come.
+func (r *recorder) advance(part int) error {
+	for k := range r.parts[:part] {
+		if !r.parts[k].shared {
+			if err := r.end(k); err != nil {
+				return err
+			}
+		}
+	}
+	return r.begin(part)
+}
+
+// begin begins a part where that was not done before.
+// A part that the data set holds already, of the same report with the same ranks and times,
+// is not written again: its rows are passed on only.
+func (r *recorder) begin(part int) error {
+	p := &r.parts[part]
+	if p.begun {
+		return nil
+	}
+	p.begun = true
+	header, opt := r.Header(), checkpoint.Options{}
+	if r.reports != nil {
+		id, err := checkpoint.Identify(r.reports.Paths()[part])
+		if err != nil {
+			return err
+		}
+		one := *header
+		one.Reports = header.Reports[part : part+1]
+		id.Schema = one.Reports[0].Schema
+		header, opt = &one, checkpoint.Options{Name: checkpoint.PartName(part), Source: &id}
+		if r.set.Holds(header, opt.Name, opt.Source) {
+			return nil
+		}
+	}
+	p.out = r.set.Create(header, opt)
+	return nil
+}
+
+// end completes a part, of which there may have been no rows.
+func (r *recorder) end(part int) error {
+	if err := r.begin(part); err != nil {
+		return err
+	}
+	out := r.parts[part].out
+	r.parts[part].out = nil
+	if out == nil {
+		return nil
+	}
+	if r.reports == nil {
+		out.Warn(r.c.lateWarnings(r.Header()))
+	}
+	return r.vanished(out.Commit())
+}
+
+// vanished says who may have removed what is being written: what another command that writes
+// to the data set takes for left behind.
+func (r *recorder) vanished(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return cli.Misuse(r.c.String("checkpoint")+": files of it were removed while they were written", "does another command write to it? let one do so at a time, or give each a data set of its own")
+}
+
+// finish completes all parts, also those without rows, and then the data set.
+func (r *recorder) finish() error {
+	for k := range r.parts {
+		if err := r.end(k); err != nil {
+			return err
+		}
+	}
+	return r.vanished(r.set.Commit())
+}
+
+// abort takes away the parts that are not complete; those that are stay in the data set. Of
+// a new one without any no folder is left.
+func (r *recorder) abort() {
+	for k := range r.parts {
+		if out := r.parts[k].out; out != nil {
+			out.Abort()
+		}
+	}
+	r.set.Abandon()
+}
+
+// nobodyReads tells whether rows that are kept need not be passed on, too: to a
+// terminal they would go as binary.
+func (c *Context) nobodyReads() bool { return c.ToTerminal() }
+
+// passOn writes the rows of r to standard output for as long as somebody reads
+// them there, and keeps all of them in any case.
+func (c *Context) passOn(r *recorder, write func(io.Writer, event.Source) error) error {
+	if c.nobodyReads() {
+		return event.Each(r, func(*event.Batch) error { return nil })
+	}
+	// A reader that goes away must not end this process: a data set is under way.
+	signal.Ignore(syscall.SIGPIPE)
+	err := c.Output(func(w io.Writer) error { return write(w, r) })
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return event.Each(r, func(*event.Batch) error { return nil })
+	}
+	return err
+}

@@ -1,0 +1,203 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
+)
+
+// roundPlan is which files belong to which round.
+type roundPlan struct {
+	rounds []roundFiles // by their numbers
+	named  bool         // the command line speaks of rounds; otherwise there is one
+	stdin  bool         // a profile comes from standard input
+	notes  string       // their file, "" for none
+}
+
+// roundFiles are the files of one round.
+type roundFiles struct {
+	name     string
+	number   int
+	profiles []string // a rank each
+	bench    []string // a run each, or several
+}
+
+// roundName is how rounds are named: round0_baseline, round1_one_loop.
+var roundName = regexp.MustCompile(`^round([0-9]{1,4})(_[A-Za-z0-9][A-Za-z0-9_+-]*)?$`)
+
+// roundFile is how the files of a round in a folder are named.
+var roundFile = regexp.MustCompile(`^(round[0-9]{1,4}(?:_[A-Za-z0-9][A-Za-z0-9_+-]*)?)(?:\.(bench))?((?:\.[A-Za-z0-9_-]+)*)\.(txt|lprof|json|jsonl)$`)
+
+const roundHint = "rounds are named round0_baseline, round1_one_loop: hotspots round0_baseline=a.txt round1_one_loop=b.txt"
+
+// planRounds sorts the arguments and --bench into rounds.
+// An argument with "=" names a round, unless there is a file of that very name. Rounds are in
+// the order of their numbers, whatever that of the arguments; one without is refused.
+func (c *Context) planRounds() (*roundPlan, error) {
+	p := &roundPlan{notes: c.String("notes")}
+	plain := roundFiles{name: "profile"}
+	for _, arg := range c.Files {
+		name, path, isNamed := strings.Cut(arg, "=")
+		info, err := os.Stat(arg)
+		switch {
+		case err == nil && info.IsDir():
+			if err := p.addFolder(arg); err != nil {
+				return nil, err
+			}
+		case isNamed && err != nil:
+			if err := p.add(name, path); err != nil {
+				return nil, err
+			}
+		default:
+			plain.profiles = append(plain.profiles, arg)
+		}
+	}
+	if len(p.rounds) > 0 && len(plain.profiles) > 0 {
+		return nil, cli.Misuse(plain.profiles[0]+": rounds and files that belong to none", roundHint)
+	}
+	if p.named = len(p.rounds) > 0; !p.named {
+		if len(plain.profiles) == 0 {
+			if cli.IsTerminal(c.Stdin) {
+				return nil, noInput(c.Name, "a profile")
+			}
+			plain.profiles = []string{"-"}
+		}
+		p.rounds = []roundFiles{plain}
+	}
+	if err := p.addBenchmarks(c.Strings("bench")); err != nil {
+		return nil, err
+	}
+	return p, p.finish(c)
+}
+
+// add adds a profile to the round of that name.
+func (p *roundPlan) add(name, path string) error {
+	r, err := p.round(name)
+	if err == nil {
+		r.profiles = append(r.profiles, path)
+	}
+	return err
+}
+
+// round returns the round of that name, a new one where there is none.
+// Numbers say the order, so two rounds of one number are a mistake.
+func (p *roundPlan) round(name string) (*roundFiles, error) {
+	m := roundName.FindStringSubmatch(name)
+	if m == nil {
+		return nil, cli.Misuse(fmt.Sprintf("%q is not the name of a round", name), roundHint)
+	}
+	number, err := strconv.Atoi(m[1])
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.rounds {
+		switch r := &p.rounds[i]; {
+		case r.name == name:
+			return r, nil
+		case r.number == number:
+			return nil, cli.Misuse(fmt.Sprintf("%s and %s have the same number", r.name, name), roundHint)
+		}
+	}
+	p.rounds = append(p.rounds, roundFiles{name: name, number: number})
+	return &p.rounds[len(p.rounds)-1], nil
+}
+
+// addFolder adds the files of a folder whose names are those of rounds, and its notes.
+// Files of other names are passed over, since such folders hold traces and logs, too; one
+// without a single round is refused. --notes goes before notes that lie there.
+func (p *roundPlan) addFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if n := e.Name(); (n == "notes.toml" || n == "notes.json") && p.notes == "" {
+			p.notes = path
+		}
+		m := roundFile.FindStringSubmatch(e.Name())
+		if m == nil || e.IsDir() {
+			continue
+		}
+		isBench, isJSON := m[2] != "", m[4] == "json" || m[4] == "jsonl"
+		if isJSON && !isBench {
+			continue // an answer about a round, or its log
+		}
+		r, err := p.round(m[1])
+		if err != nil {
+			return err
+		}
+		found = true
+		if isBench {
+			r.bench = append(r.bench, path)
+		} else {
+			r.profiles = append(r.profiles, path)
+		}
+	}
+	if !found {
+		return cli.Misuse(dir+": no rounds in this folder", "its files are to be called round0_baseline.txt, round1_one_loop.rank0.lprof, round1_one_loop.bench.json")
+	}
+	return nil
+}
+
+// addBenchmarks adds what --bench names. A round may be named by its number alone.
+func (p *roundPlan) addBenchmarks(given []string) error {
+	for _, arg := range given {
+		name, path, ok := strings.Cut(arg, "=")
+		if !ok || path == "" {
+			return cli.Misuse("--bench "+arg+": want NAME=FILE", "for example --bench round0_baseline=bench.json")
+		}
+		i := slices.IndexFunc(p.rounds, func(r roundFiles) bool {
+			return p.named && (r.name == name || fmt.Sprintf("round%d", r.number) == name)
+		})
+		if i < 0 {
+			return cli.Misuse("--bench "+arg+": there is no round "+name, roundHint)
+		}
+		p.rounds[i].bench = append(p.rounds[i].bench, path)
+	}
+	return nil
+}
+
+// finish puts the rounds in order and refuses those without a profile, and outputs that
+// are inputs.
+func (p *roundPlan) finish(c *Context) error {
+	slices.SortFunc(p.rounds, func(a, b roundFiles) int { return cmp.Compare(a.number, b.number) })
+	for _, r := range p.rounds {
+		if len(r.profiles) == 0 {
+			return cli.Misuse(r.name+" has a benchmark, but no profile", "give it one: "+r.name+"=FILE")
+		}
+		for _, path := range slices.Concat(r.profiles, r.bench) {
+			if path == "-" {
+				if p.stdin {
+					return cli.Misuse("standard input is named twice", "give one of them a file")
+				}
+				p.stdin = true
+			} else if out := c.OutputPath(); out != "" && cli.SameFile(out, path) {
+				return cli.Misuse(out+": the output is the input "+path, "write to another file")
+			}
+		}
+	}
+	return nil
+}
+
+// profileError says which input is at fault, and what to do about it.
+func profileError(path string, err error) error {
+	var e *lineprof.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if path == "-" {
+		path = "standard input"
+	}
+	return cli.Misuse(path+": "+e.Msg, e.Hint)
+}

@@ -1,0 +1,198 @@
+package command
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// choosingRows is the heading of the flags that choose rows.
+const choosingRows = "Choosing rows"
+
+// selectFlags are the flags that choose rows of the input. A checkpoint reads
+// little more than what they choose.
+var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
+	Name: "separate", Usage: "accept several exports even if they do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
+}, memoryFlag)
+
+// choiceFlags leave rows out.
+var choiceFlags = []cli.Flag{
+	{Name: "rank", List: true, Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
+	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time such as 1500ms or 1.5 (seconds)", Group: choosingRows},
+	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
+	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all kinds", Group: choosingRows},
+}
+
+// selection is what the flags choose.
+// Nothing of it depends on the input: ranks and steps that the input lacks are found out when
+// it is read.
+func (c *Context) selection() (s checkpoint.Selection, err error) {
+	for _, text := range list(c.String("rank")) {
+		rank, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || rank < 0 {
+			return s, cli.Misuse("--rank "+text+" is not a rank", "ranks are numbered from 0: --rank 0,2")
+		}
+		s.Ranks = append(s.Ranks, int32(rank))
+	}
+	for _, text := range list(c.String("kind")) {
+		kind := event.KindCode(text)
+		if kind < 0 {
+			return s, cli.Misuse("--kind "+text+" is not a kind of row", "kinds are "+strings.Join(event.Kinds, ", "))
+		}
+		s.Kinds = append(s.Kinds, kind)
+	}
+	for _, name := range []string{"from", "to"} {
+		if text := c.String(name); text != "" {
+			if err := setRange(&s, name, text); err != nil {
+				return s, err
+			}
+		}
+	}
+	if c.analyses() && s.Kinds != nil {
+		kept := (&checkpoint.Selection{Kinds: s.Kinds}).Kept(nil)
+		if err := c.checkKinds(kept, "--kind "+c.String("kind"), "leave --kind out: it is for listing rows, as in nsys2arrow --kind kernel --format csv"); err != nil {
+			return s, err
+		}
+	}
+	return s, c.checkRange(&s)
+}
+
+// analyses tells whether the command looks at all rows, rather than pass them on.
+func (c *Context) analyses() bool { return !c.Has("checkpoint") }
+
+// checkKinds refuses rows of which kinds were left out that an analysis cannot do
+// without: it would take them for none. kept are the others.
+func (c *Context) checkKinds(kept []string, what, advice string) error {
+	var missing []string
+	for code, name := range event.Kinds {
+		ofHost := slices.ContainsFunc(hostKinds, func(k hostKind) bool { return slices.Contains(k.kinds, event.Kind(code)) })
+		if !ofHost && !slices.Contains(kept, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return cli.Misuse(what+" leaves out rows that "+c.Name+" needs: "+strings.Join(missing, ", "), advice)
+}
+
+// checkChosen refuses input of which a filter before left such rows out.
+func (c *Context) checkChosen(h *event.Header) error {
+	for i := range h.Reports {
+		if kept := h.Reports[i].Kinds; kept != nil && c.analyses() {
+			return c.checkKinds(kept, "a --kind before", "give that filter no --kind")
+		}
+	}
+	return nil
+}
+
+// keptKinds makes a filter that adds rows choose kinds among those that it writes: of
+// what it reads it needs the others. It returns what chooses them.
+func (c *Context) keptKinds() func(event.Source) (event.Source, error) {
+	s := checkpoint.Selection{Kinds: c.selected.Kinds}
+	c.selected.Kinds = nil
+	return s.Filter
+}
+
+// checkRange checks that the range makes sense, and with the window asked for.
+func (c *Context) checkRange(s *checkpoint.Selection) error {
+	r := cmp.Or(s.Time, s.Steps)
+	switch {
+	case s.Time != nil && s.Steps != nil:
+		return cli.Misuse("--from and --to mix steps and times", "give two step numbers, or two times with their units")
+	case r != nil && r.From >= r.To:
+		return cli.Misuse("--from "+c.String("from")+" --to "+c.String("to")+": nothing lies between", "give the earlier one to --from")
+	case s.Steps != nil && c.String("window") == metric.WindowTrace:
+		return cli.Misuse("--window trace does not choose steps", "give --from and --to as times with their units, or leave --window out")
+	}
+	return nil
+}
+
+// list splits a value at its commas; of an empty one there is nothing.
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// setRange sets one end of the range of steps or times.
+// An end that is not given stays at the limit of int64. Steps and times may not be mixed,
+// which checkRange finds.
+func setRange(s *checkpoint.Selection, name, text string) error {
+	end, isStep := int64(0), true
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if end = n; end < 0 {
+			return cli.Misuse("--"+name+" "+text+" is not a step", "steps are numbered from 0; a time has a unit: -1ms")
+		}
+	} else if d, err := time.ParseDuration(text); err == nil {
+		end, isStep = int64(d), false
+	} else if s, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(s) < math.MaxInt64/1e9 {
+		end, isStep = int64(math.Round(s*1e9)), false
+	} else {
+		return cli.Misuse("--"+name+" "+text+" is neither the number of a step nor a time", "a time is 1.5 (seconds), 1500ms or 2m")
+	}
+	r := &s.Time
+	if isStep {
+		r = &s.Steps
+	}
+	if *r == nil {
+		*r = &checkpoint.Range{From: math.MinInt64, To: math.MaxInt64}
+	}
+	if name == "from" {
+		(*r).From = end
+	} else {
+		(*r).To = end
+	}
+	return nil
+}
+
+// chooseSteps reads of events that were just given their steps those that are
+// chosen.
+func (c *Context) chooseSteps(src event.Source) (event.Source, error) {
+	chosen, err := (&checkpoint.Selection{Steps: c.selected.Steps}).Filter(src)
+	return c.notEmpty(chosen), err
+}
+
+// notEmpty returns the rows that were chosen, and an error at their end where --from and
+// --to leave none: an answer of nothing would pass for one of the trace.
+func (c *Context) notEmpty(chosen event.Source) event.Source {
+	if c.selected.Time == nil && c.selected.Steps == nil || c.selected.Kinds != nil {
+		return chosen
+	}
+	return &notEmpty{Source: chosen}
+}
+
+type notEmpty struct {
+	event.Source
+	some bool // there were rows
+}
+
+// Next is event.Source's.
+func (s *notEmpty) Next() (*event.Batch, error) {
+	b, err := s.Source.Next()
+	if err == io.EOF && !s.some {
+		return nil, cli.Misuse("nothing of the trace lies between --from and --to",
+			"'verdict FILE' without them says how many steps there are, 'nsys2arrow FILE --format csv' at which times")
+	}
+	s.some = s.some || err == nil && b.Len > 0
+	return b, err
+}
+
+// refuseSteps refuses a choice of steps where there are none.
+func (c *Context) refuseSteps(src event.Source) error {
+	if c.selected.Steps != nil && source.StageOf(src.Header()) == source.Raw {
+		return cli.Misuse("--from and --to choose steps, and there are none", "give times with their units, or choose after isolate")
+	}
+	return nil
+}

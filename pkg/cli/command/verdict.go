@@ -1,0 +1,204 @@
+package command
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Verdict says whether the host holds the GPUs of a run back.
+var Verdict = cli.Command{
+	Name:    "verdict",
+	Summary: "say whether the host holds the GPUs of a run back",
+	Args:    "[FILE...]",
+	Description: `Verdict compares metrics with limits, by default these:
+
+` + verdict.Manual() + `
+
+Two or more over theirs make a YES; nccl_ratio is a caveat and does not count. Launch
+calls are without their waits for a full queue. It decides for the benchmark window,
+and for the context and the generation steps in it; a phase can raise the verdict,
+never lower it.
+
+Every ratio has a 95 % interval over the run's steps, where there are at least 8.
+Where the verdict would be another if one measurement lay elsewhere in its
+interval it is called borderline, and the report names the measurements.
+
+The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
+activity, replays of CUDA graphs were launched and not recorded, the profiler lost
+CUDA events, fewer than half of the forward-step ranges became steps, no rank has five
+whole steps in its window, or no steps were found: then the figures are of the whole trace (--by none gives them a verdict,
+--strict ends with status 2 instead). A rank whose steps cannot be identified beside
+others that have forward-step ranges is left out, and a warning names it; only where
+its figures would change the verdict that is INCONCLUSIVE, too.
+
+A YES is headed LOW LOAD where it would be none without the time in which the
+threads that launch wait for requests: the verdict stays YES, low_load of the JSON is
+true, and --exit-code ends with 1. An export is read twice for that, a NO once.
+
+FILE is an nsys export (several for several ranks), or what any filter wrote;
+the flags for finding steps and for measuring are those of isolate and metrics.`,
+	Status: "; with --exit-code 0 for NO, 1 for YES (LOW LOAD, too), 3 for INCONCLUSIVE; with --fail-worse 4 for a run that is worse than those before",
+	Examples: []string{
+		"verdict trace.sqlite",
+		"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
+		"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
+		"verdict tonight.sqlite --history runs.parquet --fail-worse",
+		"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
+	},
+	Foreign: trtllmFlags,
+	Flags:   slices.Concat(verdictFlags, historyFlags, isolateFlags, metricsFlags, selectFlags),
+	Run: body(func(c *Context) (int, error) {
+		r, err := c.Verdict()
+		if err != nil {
+			return 0, err
+		}
+		d := r.Document()
+		about(d, "Input: ", r.Of, len(r.Steps.PerRank))
+		if c.closeups != nil {
+			steps := c.closeups.Close()
+			steps.Document(d.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
+		}
+		c.goOn(d, &r.Handoff, "gaps trace.sqlite")
+		if err := c.writeReport(r, d, nil); err != nil {
+			return 0, err
+		}
+		if err := c.writeTests(r.Tests()); err != nil {
+			return 0, err
+		}
+		if c.Bool("fail-worse") && r.History.Worse {
+			return statusWorse, nil
+		}
+		if !c.Bool("exit-code") {
+			return 0, nil
+		}
+		return verdict.ExitCode(r.Verdict), nil
+	}),
+}
+
+var verdictFlags = []cli.Flag{
+	formatFlag("text (Markdown), html (a page with figures) or json", formatText, formatHTML, formatJSON),
+	outputFlag,
+	junitFlag,
+	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
+	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without it all three; repeatable", Default: []string{}},
+	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
+	topFlag,
+	strictFlag,
+	labelFlag, tagFlag,
+	{Name: "trace", Usage: "another `FILE` of the run, like an argument", Default: []string{}, File: cli.Reads},
+}
+
+// Verdict opens the input, brings it to metric rows and decides.
+// What can be wrong with thresholds and history is said before the trace is read, which takes
+// longest.
+func (c *Context) Verdict() (*verdict.Report, error) {
+	limits, err := c.thresholds()
+	if err != nil {
+		return nil, err
+	}
+	past, err := c.pastRuns()
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.Measure()
+	if err != nil {
+		return nil, err
+	}
+	r := verdict.Decide(result, limits)
+	if r.Undecided() && c.mayReadCalls() {
+		if result, err = c.measureAgain(); err != nil {
+			return nil, err
+		}
+		r = verdict.Decide(result, limits)
+	}
+	r.History = c.compareHistory(past, result)
+	return r, nil
+}
+
+// mayReadCalls tells whether reading reports again may give calls of the system, which were
+// left out of them the first time.
+func (c *Context) mayReadCalls() bool {
+	return !c.readOnce() && c.host == nil && slices.ContainsFunc(c.inputs, func(in *source.Input) bool { return in.Fresh })
+}
+
+// measureAgain is Measure with the calls of the system. Only a YES takes them: they say
+// whether the threads that launch wait for requests, and a NO shall not take longer.
+func (c *Context) measureAgain() (*metric.Result, error) {
+	for _, in := range c.inputs {
+		in.Done()
+	}
+	c.inputs, c.warnings = nil, nil // they come again
+	c.readCalls()
+	return c.Measure()
+}
+
+// readCalls has the calls of the system read that tell of waits for requests.
+func (c *Context) readCalls() { c.host, c.callers = []event.Kind{event.OS}, true }
+
+// thresholds are the defaults, changed by --thresholds and then by --threshold.
+// A threshold that is given twice is an error and not the last one: which of two values a
+// script means is not to be guessed.
+func (c *Context) thresholds() (verdict.Thresholds, error) {
+	t := verdict.Defaults()
+	if path := c.String("thresholds"); path != "" {
+		read := func(r io.Reader) (any, error) { return nil, t.Read(r) }
+		if _, err := readFile(path, read, notThis(path, `--thresholds takes JSON such as {"generation": {"gpu_idle_ratio": 0.2}}`)); err != nil {
+			return t, err
+		}
+	}
+	given := map[string]bool{}
+	for _, setting := range c.Strings("threshold") {
+		name, _, _ := strings.Cut(setting, "=")
+		if given[name] {
+			return t, cli.Misuse("--threshold "+name+" is given twice", "give each threshold once")
+		}
+		given[name] = true
+		if err := setThreshold(&t, setting); err != nil {
+			return t, err
+		}
+	}
+	return t, t.Check()
+}
+
+// setThreshold carries out one [SCOPE.]METRIC=VALUE.
+// A value is a share from 0 to 1, or a percentage; without a scope it is set in all three.
+func setThreshold(t *verdict.Thresholds, setting string) error {
+	refused := func(what, advice string) error {
+		return cli.Misuse("--threshold "+setting+": "+what, advice)
+	}
+	name, text, _ := strings.Cut(setting, "=")
+	number, percent := strings.CutSuffix(text, "%")
+	value, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		value /= 100
+	}
+	if err != nil || !(value >= 0 && value <= 1) {
+		return refused("want METRIC=VALUE with a share between 0 and 1, or with a percentage",
+			"for example --threshold generation.gpu_idle_ratio=0.2, or =20%")
+	}
+	scopes := []*verdict.Limits{&t.Aggregate, &t.Context, &t.Generation}
+	if scope, metric, scoped := strings.Cut(name, "."); scoped {
+		limits := t.Scope(scope)
+		if limits == nil {
+			return refused("unknown scope "+scope, "scopes are aggregate, context and generation")
+		}
+		scopes, name = []*verdict.Limits{limits}, metric
+	}
+	for _, l := range scopes {
+		limit := l.Limit(name)
+		if limit == nil {
+			return refused("no threshold for "+name, "metrics with a threshold: "+strings.Join(verdict.WithThreshold(), ", "))
+		}
+		*limit = value
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package command
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/arrow"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// Whatif moves events to where they would have been.
+var Whatif = cli.Command{
+	Name:    "whatif",
+	Summary: "replay a run with a faster host, or a faster GPU",
+	Args:    "[FILE...]",
+	Description: `Whatif moves the rows of a run to where they would have been had the host, or the
+GPU, been different; every filter after it answers for that run. The order of launches,
+what waits for what, and the time that each thing takes of itself are those of the
+recording. Without a change all rows stay where they are, to the ns.
+
+A factor F multiplies times: 0.5 is twice as fast, 0 is gone. Changes are made together.
+
+The prediction does not hold for changes that change what the GPU computes, for contention
+for memory or power, or for another batch size. As a report (--report, and on a terminal)
+it says what steps would take, with 95 % intervals over steps; without a change that is a
+table of what would help, and the two bounds: the GPU alone, and the host alone. Collectives inside graphs that were
+recorded as a whole, and messages between processes, are not followed.`,
+	Examples: []string{
+		"nsys2arrow trace.sqlite | isolate | phase | whatif --range '_prepare_inputs=0' | metrics | verdict",
+		"whatif trace.sqlite --report",
+		"whatif trace.sqlite --host 0.5 -o faster.arrows",
+		"whatif trace.sqlite --no-wait cudaStreamSynchronize --gpu 0.9 | gaps",
+	},
+	Flags: slices.Concat(whatifFlags, changeFlags, isolateFlags, selectFlags),
+	Run:   Body((*Context).whatif),
+}
+
+// whatifFlags are the flags of a filter whose output may be a report.
+var whatifFlags = []cli.Flag{
+	{Name: "report", Usage: "write what steps would take, for the changes given or else for a table of them, and no rows; so does a terminal", Default: false},
+	{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: .arrows, .parquet, .csv and .jsonl for rows, .md, .txt, .html and .json for the report, unless --format says how", File: cli.Writes, Check: checkOutput},
+	{Name: "format", Usage: "`FORMAT`: arrow (the default into a pipe or file), table, csv or jsonl for rows; text (Markdown), html or json for the report", Values: []string{formatArrow, formatTable, formatCSV, formatJSONL, formatText, formatHTML, formatJSON}},
+	topFlag,
+}
+
+// changes is the heading of the flags that say what is different.
+const changes = "Changes"
+
+// changeFlags say what is different.
+var changeFlags = []cli.Flag{
+	{Name: "host", Usage: "multiply all host time by `F`; sleeps, I/O and other waits in the operating system stay as they are", Check: checkFactor("host"), Group: changes},
+	{Name: "range", Usage: "multiply host time in ranges of a name, as `GLOB=F`, or make each of them longer or shorter by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range", replay.ParseRange), Group: changes},
+	{Name: "call", Usage: "multiply host time in calls of a name, as `GLOB=F`, or GLOB=-50us", Default: []string(nil), Check: checkChange("call", replay.ParseCall), Group: changes},
+	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkFactor("gpu"), Group: changes},
+	{Name: "kernel", Usage: "multiply the length of kernels of a name, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
+	{Name: "no-wait", Usage: "leave out the waits of calls of a name, as `CALL[@RANGE]`, both globs: those inside such ranges only", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
+	{Name: "waits", Usage: "launching threads' waits for other threads `HOW`: follow, end with what the other thread does; or keep, stay as long as they were", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
+}
+
+// checkFactor refuses what is no factor.
+func checkFactor(flag string) func(string) error {
+	return func(text string) error {
+		if _, err := replay.ParseFactor(text); err != nil {
+			return cli.Misuse("--"+flag+": "+err.Error(), "a factor is a number from 0: 0.5 is twice as fast, 0 is gone")
+		}
+		return nil
+	}
+}
+
+// checkChange refuses what is no change.
+func checkChange(flag string, parse func(string) (replay.Change, error)) func(string) error {
+	return func(text string) error {
+		if _, err := parse(text); err != nil {
+			return cli.Misuse("--"+flag+": "+err.Error(), "'whatif --help' shows how changes are written")
+		}
+		return nil
+	}
+}
+
+// scenario is what the flags say is different. They were checked.
+func (c *Context) scenario() (s replay.Scenario) {
+	for flag, change := range map[string]func(float64) replay.Change{"host": replay.Host, "gpu": replay.GPU} {
+		if text := c.String(flag); text != "" {
+			f, _ := strconv.ParseFloat(text, 64)
+			s.Changes = append(s.Changes, change(f))
+		}
+	}
+	for _, named := range []struct {
+		flag  string
+		parse func(string) (replay.Change, error)
+	}{{"range", replay.ParseRange}, {"call", replay.ParseCall}, {"kernel", replay.ParseKernel}, {"no-wait", replay.ParseNoWait}} {
+		for _, text := range c.Strings(named.flag) {
+			change, _ := named.parse(text)
+			s.Changes = append(s.Changes, change)
+		}
+	}
+	s.Keep = c.String("waits") == "keep"
+	return s
+}
+
+// whatif moves events.
+func (c *Context) whatif() error {
+	c.wantHost("")
+	src, err := c.Events(source.Phased)
+	if err != nil {
+		return err
+	}
+	s := c.scenario()
+	store := spill.NewStore(c.budget() / 8)
+	c.Cleanup(func() { store.Close() })
+	report, kept := c.predicts(), (*spool)(nil)
+	if !report {
+		if kept, err = c.newSpool(src.Header()); err != nil {
+			return err
+		}
+		src = kept.of(src)
+	}
+	t, err := replay.Read(src, store, []replay.Scenario{s})
+	if err != nil {
+		return err
+	}
+	if report {
+		return c.predict(t, s)
+	}
+	again, err := kept.read()
+	if err != nil {
+		return err
+	}
+	moved, err := t.Move(s, again)
+	if err != nil {
+		return err
+	}
+	if src.Header().Isolation == nil { // --by none, here or before
+		return c.WriteEvents(step.LeaveOut(moved))
+	}
+	return c.WriteEvents(moved)
+}
+
+// predicts tells whether the report is wanted in place of rows.
+func (c *Context) predicts() bool {
+	switch c.format {
+	case formatText, formatHTML, formatJSON:
+		return true
+	case formatTable:
+		return c.Bool("report") || c.ToTerminal() && !c.IsSet("format")
+	}
+	return c.Bool("report")
+}
+
+// predict writes the report.
+func (c *Context) predict(t *replay.Trace, s replay.Scenario) error {
+	r, err := t.Predict(s)
+	if err != nil {
+		return err
+	}
+	r.Warnings = c.MergeWarnings(r.Warnings)
+	if c.format == formatArrow || c.format == formatTable {
+		c.format = formatText
+	}
+	return c.writeReport(r, r.Document(), func() (*table.Table, error) {
+		return nil, cli.Misuse("--report is no rows", "--format text, html or json")
+	})
+}
+
+// spool keeps the rows of a source in a temporary file, to read them again.
+type spool struct {
+	file *os.File
+	buf  *bufio.Writer
+	out  *arrow.Writer
+	src  event.Source
+}
+
+// newSpool makes a spool, which is gone when the command ends.
+func (c *Context) newSpool(h *event.Header) (*spool, error) {
+	file, err := os.CreateTemp("", "hostbound-")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(file.Name())
+	c.Cleanup(func() { file.Close() })
+	s := &spool{file: file, buf: bufio.NewWriterSize(file, 1<<20)}
+	s.out = arrow.NewWriter(s.buf, h)
+	return s, nil
+}
+
+// of returns a source of the same rows as src, which are kept.
+func (s *spool) of(src event.Source) event.Source {
+	return event.Tee(src, s.out.Write)
+}
+
+// read returns the rows that were kept, all of which have been.
+func (s *spool) read() (event.Source, error) {
+	if err := s.out.Close(); err != nil {
+		return nil, err
+	}
+	if err := s.buf.Flush(); err != nil {
+		return nil, err
+	}
+	if _, err := s.file.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	events, _, err := arrow.Open(bufio.NewReaderSize(s.file, 1<<20))
+	return events, err
+}

@@ -1,0 +1,203 @@
+package arrow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// enum reads a column of text out of few values as codes of a given list,
+// however the stream numbers its values. Codes that are the stream's own, as of whatever
+// we wrote, are the message's memory; others are the enum's, until it reads again.
+type enum struct {
+	codes map[string]int32 // its values' codes
+	last  string           // the value looked up last, and its code
+	code  int32
+
+	grow func(name string) int32 // gives an unknown value a code, nil where it has to be known
+
+	dictionary []string // the stream's own numbering
+	known      []int32  // the codes of its values, -1 for values not in the list
+	same       bool     // both number values in the same way
+
+	indices, values []int32 // scratch
+}
+
+// newEnum numbers names by their place, of equal ones the first.
+func newEnum(names []string) *enum {
+	e := &enum{codes: make(map[string]int32, len(names)), code: -1, same: true}
+	for i, n := range names {
+		if _, twice := e.codes[n]; !twice {
+			e.codes[n] = int32(i)
+		}
+	}
+	return e
+}
+
+// find returns the code of a value, -1 where it has none.
+func (e *enum) find(value string) int32 {
+	code, ok := e.codes[value]
+	if !ok {
+		if code = -1; e.grow != nil {
+			code = e.grow(strings.ToValidUTF8(value, "\ufffd")) // as it is written on
+		}
+		if code >= 0 {
+			e.codes[value] = code
+		}
+	}
+	return code
+}
+
+// define adopts the values of a dictionary message, after those known so
+// far where it is a delta.
+func (e *enum) define(values []string, delta bool) {
+	if !delta {
+		e.dictionary, e.known, e.same = nil, nil, true
+	}
+	e.dictionary = append(e.dictionary, values...)
+	for _, v := range values {
+		code := e.find(v)
+		e.same = e.same && int(code) == len(e.known)
+		e.known = append(e.known, code)
+	}
+}
+
+// read takes the column from a batch.
+func (e *enum) read(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
+	d, ok := t.(*arrow.DictionaryType)
+	if !ok {
+		return e.readText(c, t)
+	}
+	col, err := ints(c, d.IndexType, &e.indices)
+	if err != nil {
+		return col, err
+	}
+	if e.same && below(col.Values, len(e.known)) { // Fast path: what we write ourselves.
+		return col, nil
+	}
+	return col, e.remap(&col)
+}
+
+// below tells whether all codes are at least 0 and less than n.
+func below(codes []int32, n int) bool {
+	ok := true
+	for _, c := range codes {
+		ok = ok && uint32(c) < uint32(n)
+	}
+	return ok
+}
+
+// remap makes the stream's codes ours. A null may have any code; ours have 0.
+func (e *enum) remap(col *event.Ints[int32]) error {
+	codes := slices.Grow(e.values[:0], len(col.Values))[:len(col.Values)]
+	e.values = codes
+	for i, c := range col.Values {
+		codes[i] = 0
+		if !col.Valid.Get(i) {
+			continue
+		}
+		if uint32(c) >= uint32(len(e.known)) {
+			return fmt.Errorf("code %d in row %d is not in its dictionary of %d", c, i, len(e.known))
+		}
+		if codes[i] = e.known[c]; codes[i] < 0 {
+			return fmt.Errorf("unknown value %q", e.dictionary[c])
+		}
+	}
+	col.Values = codes
+	return nil
+}
+
+// readText takes a column that somebody wrote as plain text.
+func (e *enum) readText(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
+	values, valid, err := text(c, t, &e.indices)
+	if err != nil {
+		return event.Ints[int32]{}, err
+	}
+	codes := slices.Grow(e.values[:0], c.rows)[:c.rows]
+	e.values = codes
+	for i := range codes {
+		codes[i] = 0
+		if !valid.Get(i) {
+			continue
+		}
+		if v := values.Get(i); e.code < 0 || string(v) != e.last {
+			code := e.find(string(v))
+			if code < 0 {
+				return event.Ints[int32]{}, fmt.Errorf("unknown value %q", v)
+			}
+			e.last, e.code = string(v), code
+		}
+		codes[i] = e.code
+	}
+	return event.Ints[int32]{Values: codes, Valid: valid}, nil
+}
+
+// dictionaryValues reads the values out of a dictionary message.
+func dictionaryValues(msg *message, t arrow.DataType) ([]string, error) {
+	if msg.rows == 0 {
+		return nil, nil
+	}
+	var scratch []int32
+	column, valid, err := text(&cursor{msg: msg, rows: int(msg.rows)}, t, &scratch)
+	if err != nil {
+		return nil, err
+	}
+	if valid != nil {
+		return nil, fmt.Errorf("it has a null")
+	}
+	all := string(column.Data)
+	values := make([]string, msg.rows)
+	for i := range values {
+		values[i] = all[column.Offsets[i]:column.Offsets[i+1]]
+	}
+	return values, nil
+}
+
+// coded reads column name where somebody wrote it as a dictionary. Unlike an enum it
+// may have any number of values.
+type coded struct {
+	values  []string
+	indices []int32
+	text    event.Strings
+}
+
+// define is as enum's.
+func (w *coded) define(values []string, delta bool) {
+	if !delta {
+		w.values = nil
+	}
+	w.values = append(w.values, values...)
+}
+
+// read takes the column from a batch and resolves its values, up to limit bytes.
+func (w *coded) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Strings, event.Bitmap, error) {
+	col, err := ints(c, t.IndexType, &w.indices)
+	if err != nil {
+		return event.Strings{}, nil, err
+	}
+	size := int64(0)
+	for i, v := range col.Values {
+		if uint32(v) >= uint32(len(w.values)) {
+			if col.Valid.Get(i) {
+				return event.Strings{}, nil, fmt.Errorf("code %d in row %d is not in its dictionary of %d", v, i, len(w.values))
+			}
+			continue
+		}
+		if size += int64(len(w.values[v])); size > limit {
+			return event.Strings{}, nil, fmt.Errorf("more than %d bytes: write smaller batches", limit)
+		}
+	}
+	w.text.Offsets, w.text.Data = append(w.text.Offsets[:0], 0), w.text.Data[:0]
+	for i, v := range col.Values {
+		if col.Valid.Get(i) {
+			w.text.Append(w.values[v])
+		} else {
+			w.text.Append("")
+		}
+	}
+	return w.text, col.Valid, nil
+}

@@ -1,0 +1,261 @@
+package arrow
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Columns that are not ours go to other formats, and come from them, as
+// event.Plain.
+
+// plainTypes are the Arrow types of plain columns.
+var plainTypes = [...]arrow.DataType{
+	event.PlainText:  arrow.BinaryTypes.String,
+	event.PlainInt:   arrow.PrimitiveTypes.Int64,
+	event.PlainFloat: arrow.PrimitiveTypes.Float64,
+}
+
+// plainType returns what a column of type t is as a plain one. Strings hold all
+// that a uint64 can be, and an int64 does not.
+func plainType(t arrow.DataType) event.PlainType {
+	switch id := t.ID(); {
+	case arrow.IsInteger(id) && id != arrow.UINT64:
+		return event.PlainInt
+	case arrow.IsFloating(id):
+		return event.PlainFloat
+	}
+	return event.PlainText
+}
+
+// PlainFields describes the columns as plain ones. Where several have one name,
+// which Arrow allows and other formats do not, those after the first get a
+// number.
+func (f *foreign) PlainFields() event.PlainFields {
+	fields := make(event.PlainFields, len(f.fields))
+	taken := make(map[string]bool, len(fields))
+	for _, field := range f.fields {
+		taken[field.Name] = true
+	}
+	used := make(map[string]bool, len(fields))
+	for i, field := range f.fields {
+		name := field.Name
+		for n := 2; used[name]; n++ {
+			if next := fmt.Sprintf("%s_%d", field.Name, n); !taken[next] {
+				name = next
+			}
+		}
+		used[name] = true
+		fields[i] = event.PlainField{Name: name, Type: plainType(field.Type)}
+	}
+	return fields
+}
+
+// foreignOf returns what of a header is not ours, with plain columns where it
+// comes from another format.
+func foreignOf(h *event.Header) (fields []arrow.Field) {
+	if f, ok := h.Foreign.(*foreign); ok {
+		return f.fields
+	}
+	if h.Foreign == nil {
+		return nil
+	}
+	for _, f := range h.Foreign.PlainFields() {
+		fields = append(fields, arrow.Field{Name: strings.ToValidUTF8(f.Name, "\ufffd"), Type: plainTypes[f.Type]})
+	}
+	return fields
+}
+
+// Plain is event.Foreign's: it shares no memory with the column. What a damaged array
+// holds is null.
+func (c *column) Plain() *event.Plain {
+	p, _ := c.plain()
+	return p
+}
+
+// plain is Plain, and tells whether an array is damaged. Strings that do not fit
+// into maxBody bytes with those before them count as that.
+func (c *column) plain() (p *event.Plain, err error) {
+	p = &event.Plain{Type: plainType(c.typ)}
+	switch p.Type {
+	case event.PlainInt:
+		p.Ints, p.Valid, err = numbers(c, appendInts)
+	case event.PlainFloat:
+		p.Floats, p.Valid, err = numbers(c, appendFloats)
+	default:
+		p.Strings, p.Valid, err = formatted(c, maxBody)
+	}
+	if nulls(p.Valid, c.n) == 0 {
+		p.Valid = nil
+	}
+	return p, err
+}
+
+// numbers returns the values of a column, 0 for nulls. appendTo appends those
+// of a part that is not nil. The error is the first that an array has.
+func numbers[T int64 | float64](c *column, appendTo func(values []T, p part) []T) (values []T, valid event.Bitmap, err error) {
+	values = make([]T, 0, c.n)
+	valid = make(event.Bitmap, (c.n+7)/8)
+	for _, p := range c.parts {
+		at := len(values)
+		if p.arr == nil {
+			values = append(values, make([]T, p.to)...)
+			continue
+		}
+		values = appendTo(values, p)
+		for i := at; i < len(values); i++ {
+			ok, damaged := there(p.arr, p.from+i-at)
+			valid.Fill(i, i+1, ok)
+			if !ok {
+				values[i] = 0
+			}
+			err = cmp.Or(err, damaged)
+		}
+	}
+	return values, valid, err
+}
+
+// formatted returns the values of a column as strings, "" for nulls, up to limit
+// bytes. The error is the first that an array has.
+func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, err error) {
+	values = event.Strings{Offsets: make([]int32, 1, c.n+1)}
+	valid = make(event.Bitmap, (c.n+7)/8)
+	row := 0
+	for _, p := range c.parts {
+		for i := p.from; i < p.to; i++ {
+			text, ok, damaged := format(p.arr, i)
+			if len(values.Data)+len(text) > limit {
+				text, ok, damaged = "", false, errShort
+			}
+			values.Append(text)
+			valid.Fill(row, row+1, ok)
+			err = cmp.Or(err, damaged)
+			row++
+		}
+	}
+	return values, valid, err
+}
+
+// format returns value i of an array as a string and whether it is there, which it is
+// not in a damaged array.
+func format(arr arrow.Array, i int) (text string, ok bool, damaged error) {
+	defer caught(&damaged)
+	if missing(arr, i) {
+		return "", false, nil
+	}
+	return arr.ValueStr(i), true, nil
+}
+
+// there tells whether value i of an array is, which it is not in a damaged one.
+func there(arr arrow.Array, i int) (ok bool, damaged error) {
+	defer caught(&damaged)
+	return !missing(arr, i), nil
+}
+
+// missing tells whether value i of an array is null, also where that stands in
+// another array below it.
+func missing(arr arrow.Array, i int) bool {
+	if arr == nil || arr.IsNull(i) {
+		return true
+	}
+	switch a := arr.(type) {
+	case *array.Null:
+		return true
+	case *array.Dictionary:
+		return missing(a.Dictionary(), a.GetValueIndex(i))
+	case *array.RunEndEncoded:
+		return missing(a.Values(), a.GetPhysicalIndex(i))
+	case array.Union:
+		return a.GetOneForMarshal(i) == nil
+	}
+	return false
+}
+
+// appendInts appends the values of a part of whole numbers.
+func appendInts(values []int64, p part) []int64 {
+	switch a := p.arr.(type) {
+	case *array.Int8:
+		return widen(values, a.Int8Values()[p.from:p.to])
+	case *array.Int16:
+		return widen(values, a.Int16Values()[p.from:p.to])
+	case *array.Int32:
+		return widen(values, a.Int32Values()[p.from:p.to])
+	case *array.Int64:
+		return append(values, a.Int64Values()[p.from:p.to]...)
+	case *array.Uint8:
+		return widen(values, a.Uint8Values()[p.from:p.to])
+	case *array.Uint16:
+		return widen(values, a.Uint16Values()[p.from:p.to])
+	case *array.Uint32:
+		return widen(values, a.Uint32Values()[p.from:p.to])
+	}
+	panic(fmt.Sprintf("BUG: %s is no type of whole numbers", p.arr.DataType()))
+}
+
+// appendFloats appends the values of a part of floating point numbers.
+func appendFloats(values []float64, p part) []float64 {
+	switch a := p.arr.(type) {
+	case *array.Float16:
+		for _, v := range a.Values()[p.from:p.to] {
+			values = append(values, float64(v.Float32()))
+		}
+		return values
+	case *array.Float32:
+		return widen(values, a.Float32Values()[p.from:p.to])
+	case *array.Float64:
+		return append(values, a.Float64Values()[p.from:p.to]...)
+	}
+	panic(fmt.Sprintf("BUG: %s is no type of floating point numbers", p.arr.DataType()))
+}
+
+// widen appends numbers as numbers of a type that holds them all.
+func widen[T int64 | float64, S integer | float32](values []T, src []S) []T {
+	for _, v := range src {
+		values = append(values, T(v))
+	}
+	return values
+}
+
+// plainArray returns the first n rows of a plain column as an array over its
+// memory.
+func plainArray(p *event.Plain, n int) arrow.Array {
+	var cleared event.Bitmap
+	valid, nulls := bitmap(p.Valid, n, &cleared)
+	buffers := []*memory.Buffer{valid}
+	switch p.Type {
+	case event.PlainInt:
+		buffers = append(buffers, buffer(p.Ints[:n]))
+	case event.PlainFloat:
+		buffers = append(buffers, buffer(p.Floats[:n]))
+	default:
+		var moved []int32
+		offsets, text := rebase(validStrings(&p.Strings, n), n, &moved)
+		buffers = append(buffers, buffer(offsets), buffer(text))
+	}
+	return array.MakeFromData(array.NewData(plainTypes[p.Type], n, buffers, nil, nulls, 0))
+}
+
+// validStrings returns n strings as UTF-8, which utf8 columns have to be: col itself
+// where they are that.
+func validStrings(col *event.Strings, n int) *event.Strings {
+	i := 0
+	for i < n && utf8.Valid(col.Get(i)) {
+		i++
+	}
+	if i == n {
+		return col
+	}
+	out := new(event.Strings)
+	for i := range n {
+		out.AppendBytes(bytes.ToValidUTF8(col.Get(i), []byte("\ufffd")))
+	}
+	return out
+}

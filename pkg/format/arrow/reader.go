@@ -1,0 +1,294 @@
+package arrow
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Reader reads a stream of events; it is an event.Source. It owns the memory of
+// the batches that it returns: each is valid until the following call of Next.
+// Values of rows that are null may be anything.
+type Reader struct {
+	in     *messages
+	msg    *message
+	header *event.Header
+	fields []field
+	cols   []event.Col // of the fields
+
+	enums   [event.NumCols]*enum
+	names   coded
+	scratch [event.NumCols]struct {
+		short []int32
+		long  []int64
+	}
+
+	ahead    []*message // read when the stream was opened
+	aheadErr error      // what came after them
+
+	others *others // the foreign columns, nil where there are none
+
+	batch event.Batch
+	rest  *event.Batch // what is left of a batch above event.MaxBatchRows
+	err   error        // that every further call returns
+}
+
+var _ event.Source = (*Reader)(nil)
+
+// newEventReader reads on after the schema of a stream of events, up to the first
+// record batch (lookAhead).
+func newEventReader(m *messages, head *head) (*Reader, error) {
+	h, err := event.ParseMetadata(head.meta)
+	if err != nil {
+		return nil, err
+	}
+	cols, have, err := columns(head.fields)
+	if err != nil {
+		return nil, err
+	}
+	h.Columns = have
+	r := &Reader{in: m, header: h, fields: head.fields, cols: cols}
+	for c := range event.NumCols {
+		if event.Fields[c].Type == event.Enum {
+			r.enums[c] = newEnum(h.Values(c))
+		}
+	}
+	r.enums[event.ColKind].grow = func(name string) int32 { return int32(event.AddKind(name)) }
+	r.enums[event.ColClass].grow = func(name string) int32 { return int32(event.AddClass(name)) }
+	r.enums[event.ColStack].grow = func(stack string) int32 {
+		h.Stacks = append(h.Stacks, stack)
+		return int32(len(h.Stacks) - 1)
+	}
+	r.lookAhead()
+	r.enums[event.ColStack].grow = nil // the header has gone out
+	r.batch.Columns = have
+	r.findForeign(head)
+	return r, nil
+}
+
+// findForeign prepares the reading of the columns that are not ours.
+func (r *Reader) findForeign(head *head) {
+	f := new(foreign)
+	var at []int
+	for i, c := range r.cols {
+		if c == event.NumCols {
+			f.fields = append(f.fields, r.fields[i].Field)
+			at = append(at, i)
+		}
+	}
+	if len(at) > 0 {
+		head.feed.next = r.step
+		r.others = &others{head: head, at: at, limit: r.in.limit}
+		r.header.Foreign = f
+	}
+}
+
+// caught turns a panic over what an input holds into an error. Our own
+// mistakes, which say BUG, pass.
+func caught(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("damaged stream: %w", p)
+	case error:
+		*err = fmt.Errorf("damaged stream: %w", p)
+	default:
+		if text := fmt.Sprint(p); len(text) < 3 || text[:3] != "BUG" {
+			*err = fmt.Errorf("damaged stream: %s", text)
+			return
+		}
+		panic(p)
+	}
+}
+
+// Header returns what goes ahead of the rows.
+func (r *Reader) Header() *event.Header { return r.header }
+
+// Warnings are those that the stream ends with: what the filters that it went
+// through warned of. They are known when Next has returned io.EOF.
+func (r *Reader) Warnings() []string { return r.in.warnings }
+
+// Next returns the next batch, of 1 to event.MaxBatchRows rows, or io.EOF
+// after the last one, if and only if the stream came to its proper end.
+// After an error it returns that error again.
+func (r *Reader) Next() (*event.Batch, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	b := r.rest
+	if b == nil {
+		if b, r.err = r.read(); r.err != nil {
+			return nil, r.err
+		}
+	}
+	r.rest = nil
+	if b.Len > event.MaxBatchRows {
+		r.rest = b.Slice(event.MaxBatchRows, b.Len)
+		b = b.Slice(0, event.MaxBatchRows)
+	}
+	return b, nil
+}
+
+// read reads the next batch that has rows.
+func (r *Reader) read() (b *event.Batch, err error) {
+	defer caught(&err)
+	for {
+		if r.others != nil {
+			err = r.others.advance()
+		} else {
+			err = r.advance()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.msg.rows == 0 {
+			continue
+		}
+		before := r.in.rows - r.msg.rows
+		if err := r.decode(); err != nil {
+			return nil, fmt.Errorf("damaged batch after %s: %w", rows(before), err)
+		}
+		return &r.batch, nil
+	}
+}
+
+// advance reads messages up to and including the next record batch.
+func (r *Reader) advance() error {
+	for {
+		msg, err := r.step()
+		if err != nil || msg.kind == recordMessage {
+			return err
+		}
+	}
+}
+
+// step takes the next message, read ahead or not.
+func (r *Reader) step() (msg *message, err error) {
+	switch {
+	case len(r.ahead) > 0:
+		msg, r.ahead = r.ahead[0], r.ahead[1:]
+	case r.aheadErr != nil:
+		err = r.aheadErr
+	default:
+		msg, err = r.next()
+	}
+	r.msg = msg
+	return msg, err
+}
+
+// next reads one message and adopts dictionaries of ours.
+func (r *Reader) next() (*message, error) {
+	msg, err := r.in.next()
+	switch {
+	case err != nil:
+	case msg.kind == schemaMessage:
+		err = errors.New("damaged stream: a second schema")
+	case msg.kind == dictionaryMessage:
+		err = r.define(msg)
+	}
+	return msg, err
+}
+
+// lookAhead reads the messages up to the first record batch, as the dictionaries
+// before it have the kinds and classes that nobody here knows, and the stacks:
+// whoever writes the rows on has to know them before the first.
+func (r *Reader) lookAhead() {
+	for {
+		msg, err := r.next()
+		if err != nil {
+			r.aheadErr = err
+			return
+		}
+		if r.ahead = append(r.ahead, msg.clone()); msg.kind == recordMessage {
+			return
+		}
+	}
+}
+
+// define gives the values of a dictionary to the columns that use it. One that comes again
+// replaces the values, or as a delta adds to them: rows before it keep their codes, which
+// are ours.
+func (r *Reader) define(msg *message) error {
+	for i, c := range r.cols {
+		d, ok := r.fields[i].Type.(*arrow.DictionaryType)
+		if c == event.NumCols || !ok || r.fields[i].dictionary != msg.dictionary {
+			continue
+		}
+		values, err := dictionaryValues(msg, d.ValueType)
+		if err != nil {
+			return fmt.Errorf("damaged dictionary of column %s: %w", r.fields[i].Name, err)
+		}
+		if c == event.ColName {
+			r.names.define(values, msg.delta)
+		} else {
+			r.enums[c].define(values, msg.delta)
+		}
+	}
+	return nil
+}
+
+// decode makes the record batch in msg the batch.
+func (r *Reader) decode() error {
+	cur := &cursor{msg: r.msg, rows: int(r.msg.rows)}
+	r.batch.Len = cur.rows
+	for i, c := range r.cols {
+		if c == event.NumCols {
+			cur.skip(r.fields[i].Type)
+			continue
+		}
+		if err := r.column(cur, c, r.fields[i].Type); err != nil {
+			return fmt.Errorf("column %s: %w", r.fields[i].Name, err)
+		}
+	}
+	if r.others != nil {
+		var err error
+		if r.batch.Foreign, err = r.others.columns(r.batch.Foreign[:0]); err != nil {
+			return err
+		}
+	}
+	return checkSpans(r.batch.Start.Values, r.batch.End.Values)
+}
+
+// column takes column c from the batch.
+func (r *Reader) column(cur *cursor, c event.Col, t arrow.DataType) (err error) {
+	var valid event.Bitmap
+	switch col := r.batch.Column(c).(type) {
+	case *event.Ints[int64]:
+		*col, err = ints(cur, t, &r.scratch[c].long)
+		valid = col.Valid
+	case *event.Ints[int32]:
+		if e := r.enums[c]; e != nil {
+			*col, err = e.read(cur, t)
+		} else {
+			*col, err = ints(cur, t, &r.scratch[c].short)
+		}
+		valid = col.Valid
+	case *event.Strings:
+		if d, ok := t.(*arrow.DictionaryType); ok {
+			*col, valid, err = r.names.read(cur, d, r.in.limit)
+		} else {
+			*col, valid, err = text(cur, t, &r.scratch[c].short)
+		}
+	}
+	if err == nil && valid != nil && !event.Fields[c].Nullable {
+		err = errors.New("it has a null")
+	}
+	return err
+}
+
+// checkSpans makes sure that no row ends before it starts.
+func checkSpans(start, end []int64) error {
+	end = end[:len(start)]
+	ok := true
+	for i, s := range start {
+		ok = ok && s <= end[i]
+	}
+	if !ok {
+		return errors.New("a row ends before it starts")
+	}
+	return nil
+}

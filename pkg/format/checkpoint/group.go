@@ -1,0 +1,204 @@
+package checkpoint
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hostbound/hostbound/pkg/format/parquet"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// unit is a row group of a file.
+type unit struct{ file, group int }
+
+// plan returns the row groups that may have rows which are chosen, in the order
+// of the stream.
+// A row group of nothing but window rows is known by the bounds of its kinds. Without bounds,
+// which only files of others lack, it counts as rows.
+func (r *Reader) plan() []unit {
+	var rows, windows []unit
+	for i, f := range r.files {
+		for g := range f.Groups() {
+			low, high, ok := f.TextBounds(g, event.Fields[event.ColKind].Name)
+			only := ok && low == high && low == event.Kinds[event.Window]
+			switch {
+			case !r.wanted(f, g, only):
+			case only:
+				windows = append(windows, unit{i, g})
+			default:
+				rows = append(rows, unit{i, g})
+			}
+		}
+	}
+	return append(rows, windows...)
+}
+
+// wanted tells from the bounds of a row group whether it may have rows that are
+// chosen.
+// It never leaves out a row that is chosen: unknown bounds want the group, but for those of
+// ranks, which are missing only where all are null.
+func (r *Reader) wanted(f *parquet.File, g int, windows bool) bool {
+	meets := func(c event.Col, from, to int64) bool { // to inclusive
+		low, high, ok := f.IntBounds(g, event.Fields[c].Name)
+		return !ok || low <= to && from <= high
+	}
+	s := &r.opt.Selection
+	if s.Ranks != nil {
+		low, high, ok := f.IntBounds(g, event.Fields[event.ColRank].Name)
+		if !ok || !slices.ContainsFunc(s.Ranks, func(rank int32) bool { return int64(rank) >= low && int64(rank) <= high }) {
+			return false // where there are no bounds, no row has a rank
+		}
+	}
+	if windows {
+		return s.Kinds == nil || slices.Contains(s.Kinds, event.Window)
+	}
+	if s.Steps != nil { // the chosen steps cut the window wherever they start, the one after them ends it
+		return meets(event.ColStep, s.Steps.From, s.Steps.To)
+	}
+	return s.Time == nil || s.Time.From < s.Time.To && meets(event.ColStart, s.Time.From, s.Time.To-1)
+}
+
+// groups is the source of all rows of some row groups, in their order. While one is given
+// out the next is read: two are in memory at a time. Batches share the memory of theirs,
+// and are valid until the following call of Next.
+type groups struct {
+	r     *Reader
+	units []unit
+	next  chan *group // the row group that is being read, nil for none
+	now   *group      // the one that is being given out
+	at    int         // rows of it that were
+	spare *group
+	err   error
+}
+
+// Header is event.Source's.
+func (s *groups) Header() *event.Header { return s.r.header }
+
+// Next gives out a piece of a row group.
+func (s *groups) Next() (*event.Batch, error) {
+	for s.err == nil {
+		if s.now != nil && s.at < s.now.batch.Len {
+			i := s.at
+			s.at = min(i+event.BatchRows, s.now.batch.Len)
+			return s.now.batch.Slice(i, s.at), nil
+		}
+		s.err = s.advance()
+	}
+	return nil, s.err
+}
+
+// advance goes to the next row group and starts the reading of the one after
+// it.
+func (s *groups) advance() error {
+	if s.now == nil {
+		s.start()
+	}
+	if s.next == nil {
+		return io.EOF
+	}
+	s.spare, s.now, s.at = s.now, <-s.next, 0
+	s.start()
+	return s.now.err
+}
+
+// start starts the reading of the next unit.
+func (s *groups) start() {
+	if s.next = nil; len(s.units) == 0 {
+		return
+	}
+	g := s.spare
+	if g == nil {
+		g = &group{others: make([]parquet.Vector, len(s.r.others))}
+	}
+	u := s.units[0]
+	s.units = s.units[1:]
+	next := make(chan *group, 1) // so that the reading ends though nobody waits for it
+	s.next = next
+	go func() {
+		g.err = g.read(s.r, u)
+		next <- g
+	}()
+}
+
+// group is the rows of a row group. It keeps its memory for the next one.
+type group struct {
+	batch   event.Batch
+	vectors [event.NumCols]parquet.Vector
+	others  []parquet.Vector // of Reader.others
+	err     error
+}
+
+// read reads a row group. Where no row can be chosen because of its kind, the
+// other columns are not read, and there are no rows.
+// The kinds are read first and alone, as they may say that nothing else is wanted. Each
+// column has a goroutine, and writes to its own vector and column only.
+func (g *group) read(r *Reader, u unit) error {
+	f := r.files[u.file]
+	g.batch.Len, g.batch.Columns = 0, r.header.Columns
+	if f.GroupRows(u.group) > maxGroupRows {
+		return fmt.Errorf("%s: row group of %d rows", r.paths[u.file], f.GroupRows(u.group))
+	}
+	if err := g.readColumn(f, u.group, event.ColKind, r.header); err != nil {
+		return fmt.Errorf("%s: %w", r.paths[u.file], err)
+	}
+	if !g.wanted(r) {
+		return nil
+	}
+	var columns errgroup.Group
+	columns.SetLimit(runtime.GOMAXPROCS(0))
+	for _, c := range r.columns {
+		if c != event.ColKind {
+			columns.Go(func() error { return g.readColumn(f, u.group, c, r.header) })
+		}
+	}
+	for k, field := range r.others {
+		columns.Go(func() error { return f.ReadColumn(u.group, field.Name, nil, &g.others[k]) })
+	}
+	if err := columns.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", r.paths[u.file], err)
+	}
+	g.batch.Foreign = g.batch.Foreign[:0]
+	for k, field := range r.others {
+		g.batch.Foreign = append(g.batch.Foreign, fromForeign(&g.others[k], field.Type))
+	}
+	g.batch.Len = int(f.GroupRows(u.group))
+	return nil
+}
+
+// readColumn reads column c of a row group into the batch.
+func (g *group) readColumn(f *parquet.File, n int, c event.Col, h *event.Header) error {
+	name, v := event.Fields[c].Name, &g.vectors[c]
+	switch col := g.batch.Column(c).(type) {
+	case *event.Ints[int64]:
+		err := f.ReadColumn(n, name, nil, v)
+		col.Values, col.Valid = v.Int, v.Valid
+		return err
+	case *event.Ints[int32]:
+		err := f.ReadInt32(n, name, enum(c, h), v)
+		col.Values, col.Valid = v.Int32, v.Valid
+		return err
+	case *event.Strings:
+		dict, err := f.ReadNumbered(n, name, v)
+		*col = event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}
+		if dict != nil {
+			col.Dict, col.Codes = (*event.Dict)(dict), v.Int32
+		}
+		return err
+	}
+	panic("BUG: a column of another type")
+}
+
+// maxGroupRows bounds what is read at once.
+const maxGroupRows = 1 << 24
+
+// wanted tells whether a kind that is chosen is among those of the rows. Step
+// rows are needed for Selection.Steps in any case.
+func (g *group) wanted(r *Reader) bool {
+	return r.opt.Kinds == nil || slices.ContainsFunc(g.batch.Kind.Values, func(kind event.Kind) bool {
+		return slices.Contains(r.opt.Kinds, kind) || r.opt.Steps != nil && kind == event.Step
+	})
+}

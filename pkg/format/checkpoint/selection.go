@@ -1,0 +1,273 @@
+package checkpoint
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Selection chooses rows. The zero value chooses all; what is set must hold all
+// at once.
+//
+// A window row whose span meets Time is chosen and cut to it; with Steps it is
+// cut to what lies between the start of the first step chosen and that of the
+// step numbered Steps.To, if there is one. All other rows come through as they are. The
+// header's counts stay those of the whole reports, and with Time or Steps it says
+// that they do. With Steps, the time from a rank's first to its last GPU activity
+// is unknown: the header is written before the rows that would tell.
+type Selection struct {
+	// Ranks are the ranks whose rows are chosen; nil for all rows, those
+	// without a rank among them.
+	Ranks []int32
+	// Kinds are the kinds of rows that are chosen, nil for all.
+	Kinds []event.Kind
+	// Time is where a row has to start, in ns.
+	Time *Range
+	// Steps is the numbers of the steps that a row has to belong to; a row
+	// that belongs to none is not chosen.
+	Steps *Range
+}
+
+// Range is the numbers from From up to To, without To.
+type Range struct {
+	From int64 // the first value that is in it
+	To   int64 // the first after it
+}
+
+// has tells whether a number is in the range.
+func (r *Range) has(v int64) bool { return v >= r.From && v < r.To }
+
+// all tells whether the selection chooses all rows.
+func (s *Selection) all() bool {
+	return s.Ranks == nil && s.Kinds == nil && s.Time == nil && s.Steps == nil
+}
+
+// columns returns the columns that the choice depends on.
+func (s *Selection) columns() event.Set {
+	set := event.Set(1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd)
+	if s.Ranks != nil || s.Steps != nil {
+		set |= 1 << event.ColRank
+	}
+	if s.Steps != nil {
+		set |= 1 << event.ColStep
+	}
+	return set
+}
+
+// Filter returns those rows of src that the selection chooses.
+func (s *Selection) Filter(src event.Source) (event.Source, error) {
+	if err := src.Header().Require(s.columns()); err != nil {
+		return nil, err
+	}
+	if s.all() {
+		return src, nil
+	}
+	return &filter{sel: s, src: src, header: s.header(src.Header()), spans: map[int32]*Range{}}, nil
+}
+
+// header returns the header of what is chosen after header h.
+func (s *Selection) header(h *event.Header) *event.Header {
+	out := *h
+	out.Reports = nil
+	for _, r := range h.Reports {
+		if s.Ranks != nil && !s.keepRanks(&r) {
+			continue
+		}
+		if s.Kinds != nil {
+			r.Kinds = s.Kept(r.Kinds)
+		}
+		span := s.Time
+		if s.Steps != nil {
+			span = &Range{}
+		}
+		if span != nil {
+			r.Chosen = true
+			r.GPUStart, r.GPUEnd = span.cut(r.GPUStart, r.GPUEnd)
+			r.BusyStart, r.BusyEnd = span.cut(r.BusyStart, r.BusyEnd)
+			r.RankFacts = s.cutFacts(r.RankFacts, span)
+		}
+		out.Reports = append(out.Reports, r)
+	}
+	return &out
+}
+
+// Kept names the kinds that are chosen, of those that had been chosen before, nil for
+// all.
+func (s *Selection) Kept(before []string) []string {
+	kept := []string{}
+	for code, name := range event.Kinds {
+		if slices.Contains(s.Kinds, event.Kind(code)) && (before == nil || slices.Contains(before, name)) {
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}
+
+// keepRanks takes the ranks that are not chosen out of a report and tells
+// whether any is left.
+func (s *Selection) keepRanks(r *event.Report) bool {
+	ranks, devices := r.Ranks, r.AllreduceDevices
+	r.Ranks, r.AllreduceDevices = []int32{}, nil
+	r.RankFacts = slices.DeleteFunc(slices.Clone(r.RankFacts), func(f event.RankFacts) bool { return !slices.Contains(s.Ranks, f.Rank) })
+	for i, rank := range ranks {
+		if !slices.Contains(s.Ranks, rank) {
+			continue
+		}
+		r.Ranks = append(r.Ranks, rank)
+		if i < len(devices) {
+			r.AllreduceDevices = append(r.AllreduceDevices, devices[i])
+		}
+	}
+	return len(r.Ranks) > 0
+}
+
+// cut returns the part of a span that lies in the range, nothing for none.
+func (r *Range) cut(start, end *int64) (*int64, *int64) {
+	if start == nil || end == nil {
+		return nil, nil
+	}
+	from, to := max(*start, r.From), min(*end, r.To)
+	if from >= to {
+		return nil, nil
+	}
+	return &from, &to
+}
+
+// cutFacts returns what is said of ranks with the GPUs' spans cut to one, and
+// what was not recorded cut to Time; the counts stay those of the whole.
+func (s *Selection) cutFacts(facts []event.RankFacts, span *Range) []event.RankFacts {
+	facts = slices.Clone(facts)
+	for i := range facts {
+		f := &facts[i]
+		f.GPUStart, f.GPUEnd = span.cut(f.GPUStart, f.GPUEnd)
+		f.BusyStart, f.BusyEnd = span.cut(f.BusyStart, f.BusyEnd)
+		if s.Time == nil {
+			continue
+		}
+		var spans [][2]int64
+		for _, u := range f.Unrecorded {
+			if start, end := s.Time.cut(&u[0], &u[1]); start != nil {
+				spans = append(spans, [2]int64{*start, *end})
+			}
+		}
+		f.Unrecorded = spans
+	}
+	return facts
+}
+
+// filter is the source that Filter returns.
+type filter struct {
+	sel    *Selection
+	src    event.Source
+	header *event.Header
+	spans  map[int32]*Range // of each rank, what its chosen steps span
+	rows   []int32          // of the batch that are chosen
+	out    event.Batch
+}
+
+// Header is event.Source's: what the selection leaves of that of the rows.
+func (f *filter) Header() *event.Header { return f.header }
+
+// Next passes batches on whose rows are all chosen, and copies the rows of the
+// others.
+func (f *filter) Next() (*event.Batch, error) {
+	for {
+		b, err := f.src.Next()
+		if err != nil {
+			return nil, err
+		}
+		windows := f.choose(b)
+		switch {
+		case len(f.rows) == 0:
+			continue
+		case len(f.rows) == b.Len && !windows:
+			return b, nil
+		}
+		f.out.Reset(b.Columns)
+		f.out.AppendRows(b, f.rows)
+		if windows {
+			f.cutWindows(&f.out)
+		}
+		return &f.out, nil
+	}
+}
+
+// choose sets f.rows to the rows that are chosen, and returns whether there are
+// window rows among them.
+func (f *filter) choose(b *event.Batch) (windows bool) {
+	f.rows = f.rows[:0]
+	for i := range b.Len {
+		if f.chosen(b, i) {
+			f.rows = append(f.rows, int32(i))
+			windows = windows || b.Kind.Values[i] == event.Window
+		}
+	}
+	return windows
+}
+
+// chosen tells whether row i passes. A step row passes by its own time, the rows in it
+// by theirs; a window row passes where anything of it is left (cutWindows).
+func (f *filter) chosen(b *event.Batch, i int) bool {
+	s, kind := f.sel, b.Kind.Values[i]
+	if s.Steps != nil && kind == event.Step {
+		f.recordStep(b, i)
+	}
+	if s.Ranks != nil && !slices.Contains(s.Ranks, rankOf(b, i)) || s.Kinds != nil && !slices.Contains(s.Kinds, kind) {
+		return false
+	}
+	if kind == event.Window && (s.Time != nil || s.Steps != nil) {
+		from, to := f.windowSpan(b, i)
+		return from < to
+	}
+	if s.Time != nil && !s.Time.has(b.Start.Values[i]) {
+		return false
+	}
+	if s.Steps != nil {
+		step, ok := b.Step.Get(i)
+		return ok && s.Steps.has(step)
+	}
+	return true
+}
+
+// recordStep keeps where the chosen steps of a rank begin and end. Step rows come before the
+// window row, so that its part is known when it comes.
+func (f *filter) recordStep(b *event.Batch, i int) {
+	step, ok := b.Step.Get(i)
+	if !ok {
+		return
+	}
+	rank, start := rankOf(b, i), b.Start.Values[i]
+	span := f.spans[rank]
+	switch {
+	case f.sel.Steps.has(step) && span == nil:
+		f.spans[rank] = &Range{start, math.MaxInt64}
+	case step == f.sel.Steps.To && span != nil:
+		span.To = start
+	}
+}
+
+// windowSpan returns what of a window row's span is chosen.
+func (f *filter) windowSpan(b *event.Batch, i int) (from, to int64) {
+	from, to = b.Start.Values[i], b.End.Values[i]
+	if t := f.sel.Time; t != nil {
+		from, to = max(from, t.From), min(to, t.To)
+	}
+	if f.sel.Steps != nil {
+		span := f.spans[rankOf(b, i)]
+		if span == nil {
+			return 0, 0
+		}
+		from, to = max(from, span.From), min(to, span.To)
+	}
+	return from, to
+}
+
+// cutWindows shortens the window rows that passed to the part that was selected.
+func (f *filter) cutWindows(b *event.Batch) {
+	for i, kind := range b.Kind.Values {
+		if kind == event.Window {
+			b.Start.Values[i], b.End.Values[i] = f.windowSpan(b, i)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package kineto
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// counts are what loaders count, each for itself.
+type counts struct {
+	rows     [noCategory]int64
+	classes  [event.MaxClasses]int64
+	elements int64 // of the array of events, those that are objects
+	broken   int64 // events that are objects, but no events
+	untimed  int64 // events without usable times
+	fine     int64 // times with a part of a microsecond
+
+	first       int64             // the earliest start, never where there are no rows
+	last        int64             // the latest start, none likewise
+	processes   []process         // of the calls, at most maxProcesses
+	kernels     extent            // of kernels
+	busy        extent            // of copies and memsets, too
+	device      int64             // the lowest of GPU rows, none where no row says it
+	reduces     int64             // the lowest with kernels of class allreduce, 0 where these do not say it; none without
+	collectives map[int32][]int64 // ends of those of each name
+	markers     []row             // ranges that may mark a forward step
+	sample      sample            // of GPU rows
+	foreign     int64             // events of accelerators that are not read
+	shape       shape             // of the elements of the array of events
+}
+
+// shape is which of the keys that every event of a trace has any element has, and whether one
+// has all of them. An array of objects is a trace by nothing else.
+type shape struct{ ph, ts, name, event bool }
+
+// see adds what an element has.
+func (s *shape) see(f *fields) {
+	if s.event { // Fast path: all but the first.
+		return
+	}
+	ph, ts, name := isString(f.ph), f.ts != nil, isString(f.name)
+	s.ph, s.ts, s.name, s.event = s.ph || ph, s.ts || ts, s.name || name, ph && ts && name
+}
+
+// add adds what another loader saw.
+func (s *shape) add(t *shape) {
+	s.ph, s.ts, s.name, s.event = s.ph || t.ph, s.ts || t.ts, s.name || t.name, s.event || t.event
+}
+
+// isString tells whether a value is a string.
+func isString(value []byte) bool { return len(value) > 1 && value[0] == '"' }
+
+// missing is what of an event no element has, "" where one is an event.
+func (s *shape) missing() string {
+	var lacks []string
+	for _, key := range []struct {
+		name string
+		seen bool
+	}{{"ph", s.ph}, {"ts", s.ts}, {"name", s.name}} {
+		if !key.seen {
+			lacks = append(lacks, key.name)
+		}
+	}
+	switch {
+	case s.event:
+		return ""
+	case len(lacks) == 0:
+		return "ph, ts and name at once"
+	}
+	return strings.Join(lacks, " or ")
+}
+
+const never = int64(1<<63 - 1)
+
+// extent is a stretch of time, empty where its end is none.
+type extent struct{ start, end int64 }
+
+// add makes the extent reach from start to end, both in ns.
+func (e *extent) add(start, end int64) { e.start, e.end = min(e.start, start), max(e.end, end) }
+
+// span returns the extent as the header has it: with times since origin, nil for none.
+func (e *extent) span(origin int64) (start, end *int64) {
+	if e.end == none {
+		return nil, nil
+	}
+	from, to := e.start-origin, e.end-origin
+	return &from, &to
+}
+
+// newCounts returns the counts of no rows.
+func newCounts() counts {
+	return counts{
+		first: never, last: none, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,
+		collectives: map[int32][]int64{},
+	}
+}
+
+// lowest returns the lower one of two numbers, of which each may be none.
+func lowest(a, b int64) int64 {
+	if a == none || b == none {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// row counts a row, of a GPU on a device.
+func (c *counts) row(r *row, device int64) {
+	c.rows[r.category]++
+	c.first, c.last = min(c.first, r.start), max(c.last, r.start)
+	if r.start%1000 != 0 {
+		c.fine++
+	}
+	if r.class >= 0 {
+		c.classes[r.class]++
+	}
+	if r.marker != noMarker {
+		c.markers = append(c.markers, *r)
+	}
+	if !kinds[r.category].IsGPU() {
+		return
+	}
+	c.busy.add(r.start, r.end)
+	c.sample.add(r.key())
+	c.device = lowest(c.device, device)
+	if r.category != kernelCategory {
+		return
+	}
+	c.kernels.add(r.start, r.end)
+	if r.class == event.Allreduce {
+		c.reduces = lowest(c.reduces, max(device, 0))
+	}
+	if r.class.IsCollective() {
+		c.collectives[r.name] = append(c.collectives[r.name], r.end)
+	}
+}
+
+// process is one whose calls a document has.
+type process struct {
+	pid   string // as it stands in the document
+	calls int64
+}
+
+// maxProcesses is how many are told apart: a document should have one.
+const maxProcesses = 64
+
+// caller counts calls of a process.
+func (c *counts) caller(pid []byte, calls int64) {
+	k := slices.IndexFunc(c.processes, func(p process) bool { return p.pid == string(pid) })
+	switch {
+	case k >= 0:
+		c.processes[k].calls += calls
+	case len(c.processes) < maxProcesses:
+		c.processes = append(c.processes, process{string(pid), calls})
+	default:
+		c.processes[maxProcesses-1].calls += calls
+	}
+}
+
+// process returns the pid that most calls have, "" for none, and whether the document
+// is of several processes: more than one call in ten is of another.
+func (c *counts) process() (pid string, merged bool) {
+	var most process
+	all := int64(0)
+	for _, p := range c.processes {
+		all += p.calls
+		if p.calls > most.calls {
+			most = p
+		}
+	}
+	return most.pid, 10*(all-most.calls) > all
+}
+
+// add adds up.
+func (c *counts) add(d *counts) {
+	for i, n := range d.rows {
+		c.rows[i] += n
+	}
+	for i, n := range d.classes {
+		c.classes[i] += n
+	}
+	c.elements += d.elements
+	c.broken += d.broken
+	c.untimed += d.untimed
+	c.fine += d.fine
+	c.first, c.last = min(c.first, d.first), max(c.last, d.last)
+	for _, p := range d.processes {
+		c.caller([]byte(p.pid), p.calls)
+	}
+	c.kernels.add(d.kernels.start, d.kernels.end)
+	c.busy.add(d.busy.start, d.busy.end)
+	c.device, c.reduces = lowest(c.device, d.device), lowest(c.reduces, d.reduces)
+	for name, ends := range d.collectives {
+		c.collectives[name] = append(c.collectives[name], ends...)
+	}
+	c.markers = append(c.markers, d.markers...)
+	c.foreign += d.foreign
+	c.shape.add(&d.shape)
+	c.sample.shift = max(c.sample.shift, d.sample.shift)
+	for _, key := range d.sample.keys {
+		c.sample.add(key)
+	}
+}
+
+// sample are the keys of GPU rows, or where there are many, of those whose highest bits are 0:
+// which these are does not depend on the order of the rows.
+type sample struct {
+	keys  []uint64
+	shift int // how many bits
+}
+
+// maxSample is how many keys are kept. Tests change it.
+var maxSample = 1 << 14
+
+// key is a number that rows have in common where they are the same: a stream runs nothing
+// twice at once.
+func (r *row) key() uint64 {
+	when := (uint64(r.start)*0x9e3779b97f4a7c15 ^ uint64(r.correlation)) * 0xbf58476d1ce4e5b9
+	when = (when ^ when>>31 ^ uint64(r.end)) * 0x94d049bb133111eb
+	what := (uint64(r.name)<<32 | uint64(r.owner)) * 0x9e3779b97f4a7c15
+	return when&^0xffffffff | (when^what>>32)&0xffffffff
+}
+
+// add adds a key.
+func (s *sample) add(key uint64) {
+	for ; len(s.keys) >= maxSample && s.shift < 32; s.shift++ {
+		s.keys = slices.DeleteFunc(s.keys, func(k uint64) bool { return k>>(63-s.shift) != 0 })
+	}
+	if key>>(64-s.shift) == 0 && len(s.keys) < maxSample {
+		s.keys = append(s.keys, key)
+	}
+}
+
+// again returns how many rows stand in the document before, about so where the sample is not
+// of all of them.
+func (s *sample) again() int64 {
+	all := len(s.keys)
+	slices.Sort(s.keys)
+	return int64(all-len(slices.Compact(s.keys))) << s.shift
+}

@@ -1,0 +1,159 @@
+package kineto
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// emitter writes the rows of a document into batches.
+type emitter struct {
+	d      *document
+	rank   int32 // -1 for none
+	shift  int64 // added to times
+	rows   *spill.Merge
+	calls  *finder
+	nodes  ordinals
+	device int32 // of rows that do not say theirs
+}
+
+// newEmitter begins to write the rows of a document, of which info is what the header
+// says: its rank, and the offset of its clock. It reads the store of the document, which
+// has to stay open.
+func newEmitter(d *document, info *event.Report) (*emitter, error) {
+	e := &emitter{
+		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: newOrdinals(),
+		device: int32(max(d.counts.device, 0)),
+	}
+	if len(info.Ranks) > 0 {
+		e.rank = info.Ranks[0]
+	}
+	var err error
+	// Runs are of one Order, of which all are merged at once or none.
+	e.rows, err = spill.NewMerge(d.rows.store, slices.Concat(d.rows.host, d.rows.gpu), math.MaxInt)
+	return e, err
+}
+
+// fill fills a batch with the next rows.
+func (e *emitter) fill(b *event.Batch) error {
+	b.Blank(event.BatchRows, event.BaseCols)
+	n := 0
+	for n < event.BatchRows {
+		_, rows, i, j, err := e.rows.Next(event.BatchRows - n)
+		if err != nil {
+			return err
+		}
+		if i == j {
+			break
+		}
+		for ; i < j; i++ {
+			if err := e.row(b, n, rows, i); err != nil {
+				return err
+			}
+			n++
+		}
+	}
+	b.Truncate(n)
+	return nil
+}
+
+// row makes row k of rows row i of the batch.
+func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
+	name, owner := int32(rows[colName][k]), rows[colOwner][k]>>categoryBits
+	category := category(rows[colOwner][k] & (1<<categoryBits - 1))
+	b.Kind.Values[i] = kinds[category]
+	b.Start.Values[i], b.End.Values[i] = rows[colStart][k]+e.shift, rows[colEnd][k]+e.shift
+	if e.rank >= 0 {
+		b.Rank.Set(i, e.rank)
+	}
+	b.Name.AppendCode(&e.d.names.dict, name)
+	if class := e.d.classOf(name, rows[colPlace][k]); class >= 0 {
+		b.Class.Set(i, class)
+	}
+	if id := rows[colCorrelation][k]; id != none {
+		b.Correlation.Set(i, id)
+	}
+	if category.isGPU() {
+		return e.gpu(b, i, category, e.d.tracks.list[owner], rows[colCorrelation][k], rows[colExtra][k])
+	}
+	if id := e.d.threads.list[owner]; id != none {
+		b.Thread.Set(i, id)
+	}
+	if code := domainCodes[category]; code >= 0 {
+		b.Domain.Set(i, code)
+	}
+	return nil
+}
+
+// domainCodes are the codes of the domains, in the order of their names.
+var domainCodes = func() (codes [noCategory]int32) {
+	for c := range codes {
+		codes[c] = int32(slices.Index([]string{atenDomain, pythonDomain, torchDomain}, domainOf[c]))
+	}
+	return codes
+}()
+
+// gpu writes what only GPU rows have: where they ran and the call that launched them, which
+// is found by its correlation (id). extra is the number of bytes of a copy, or the graph node of
+// a kernel. Where a replayed kernel names no node, its place among the rows of its launch
+// stands for it: replays of one graph run the same nodes in the same order.
+func (e *emitter) gpu(b *event.Batch, i int, c category, t track, id, extra int64) error {
+	switch {
+	case t.device != none:
+		b.Device.Set(i, int32(t.device))
+	case c != syncCategory:
+		b.Device.Set(i, e.device)
+	}
+	if t.stream != none {
+		b.Stream.Set(i, t.stream)
+	}
+	if c == syncCategory {
+		return nil
+	}
+	if c != kernelCategory && extra != none {
+		b.Bytes.Set(i, extra)
+	}
+	call, ok, err := e.calls.find(id)
+	if err != nil || !ok {
+		return err
+	}
+	b.LaunchStart.Set(i, call.start+e.shift)
+	b.LaunchEnd.Set(i, call.end+e.shift)
+	if id := e.d.threads.list[call.thread]; id != none {
+		b.LaunchThread.Set(i, id)
+	}
+	if !call.graph {
+		return nil
+	}
+	node := e.nodes.next(id)
+	if c == kernelCategory && extra != none {
+		node = extra
+	}
+	b.GraphNode.Set(i, node)
+	return nil
+}
+
+// ordinals count the rows of each graph launch. Of launches whose last row came
+// maxOrdinals others ago it may forget: replays do not run into each other that far.
+type ordinals struct {
+	recent, before map[int64]int64 // rows so far, by correlation
+}
+
+const maxOrdinals = 1 << 15
+
+func newOrdinals() ordinals { return ordinals{map[int64]int64{}, nil} }
+
+// next returns how many rows of a launch came before this one.
+func (o *ordinals) next(id int64) int64 {
+	n, ok := o.recent[id]
+	if !ok {
+		n = o.before[id]
+		if len(o.recent) == maxOrdinals {
+			o.recent, o.before = make(map[int64]int64, maxOrdinals), o.recent
+		}
+	}
+	o.recent[id] = n + 1
+	return n
+}

@@ -1,0 +1,320 @@
+package kineto
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// describe finds out what the header says of a document that was read.
+func (d *document) describe() error {
+	d.findOrigin()
+	d.recogniseRun()
+	d.chooseMarkers()
+	if err := d.joinLaunches(); err != nil {
+		return err
+	}
+	d.count()
+	if d.active {
+		if err := d.countLaunched(); err != nil {
+			return err
+		}
+	}
+	d.warn()
+	return nil
+}
+
+// epoch is the least time that is one since 1970, in ns, and not one since a base
+// of some months: a profiler that wrote times since 1970 in 1973 there was none.
+const epoch = 100_000_000_000_000_000
+
+// findOrigin finds time 0 of the report: the whole microsecond in which the first row
+// starts, so that whoever rounds times to microseconds, as others do, rounds the same.
+func (d *document) findOrigin() {
+	if d.origin = d.counts.first; d.origin == never {
+		d.origin = 0
+	}
+	d.origin -= (d.origin%1000 + 1000) % 1000
+	if utc := d.origin + d.head.base; utc > epoch {
+		d.info.Origin = utc
+	}
+}
+
+// chooseMarkers decides which ranges are markers of forward steps: annotations, or
+// in traces of 2020 and 2021, which have none, operators, that say the counts of
+// requests; where none does, the steps of the profiler's schedule. Where one is around
+// another, the inner one counts; and the first one after the profiler started is
+// none: it holds what starting took.
+func (d *document) chooseMarkers() {
+	category, want := annotationCategory, scheduled
+	if d.counts.rows[category] == 0 {
+		category = operatorCategory
+	}
+	for i := range d.counts.markers {
+		if m := &d.counts.markers[i]; m.category == category {
+			want = max(want, m.marker)
+		}
+	}
+	for key, n := range d.names.numbers {
+		switch class := &d.names.classes[n.number]; {
+		case key.category == category && n.marker == want:
+			*class = event.StepMarker
+		case *class == event.StepMarker:
+			*class = event.Range
+		}
+	}
+	d.leaveOut(slices.DeleteFunc(d.counts.markers, func(r row) bool { return r.category != category || r.marker != want }))
+	d.counts.markers = nil
+}
+
+// recogniseRun finds out what the run does, and on what.
+func (d *document) recogniseRun() {
+	switch counts := slices.ContainsFunc(d.counts.markers, func(r row) bool { return r.marker == counted }); {
+	case d.names.trains:
+		d.info.Workload = event.Training
+	case d.names.diffuses && !counts:
+		d.info.Workload = event.Diffusion
+	}
+	d.info.GPUs = d.head.gpus
+	if d.names.amd || d.head.amd {
+		d.info.Platform = event.AMD
+	}
+	if !d.python {
+		d.info.PythonFunctions = d.counts.rows[pythonCategory]
+	}
+}
+
+// leaveOut finds the markers that are none: those around another one of their thread,
+// and the first of the others.
+func (d *document) leaveOut(markers []row) {
+	slices.SortFunc(markers, order)
+	d.noSteps = map[uint32]bool{}
+	open := map[int32]*row{} // the last marker of each thread
+	for i := range markers {
+		m := &markers[i]
+		if outer := open[m.owner]; outer != nil && m.end <= outer.end {
+			d.noSteps[outer.place] = true
+		}
+		open[m.owner] = m
+	}
+	d.markers = int64(len(markers) - len(d.noSteps))
+	for i := range markers {
+		if m := &markers[i]; !d.noSteps[m.place] {
+			d.noSteps[m.place] = true
+			return
+		}
+	}
+}
+
+// classOf returns the class of a row by its name and place, -1 for none.
+func (d *document) classOf(name int32, place int64) event.Class {
+	class := d.names.classes[name]
+	if class == event.StepMarker && d.noSteps[uint32(place)] {
+		return event.Range
+	}
+	return class
+}
+
+// joinLaunches finds the calls by their correlation. Where several have one, the
+// first counts.
+func (d *document) joinLaunches() (err error) {
+	if len(d.rows.calls) > 0 {
+		d.calls, err = spill.NewIndex(d.rows.store, d.rows.calls, fanIn)
+	}
+	return err
+}
+
+// fanIn is how many runs of calls are read at a time, of 60 KB each.
+const fanIn = 256
+
+// call is a call that launched GPU rows.
+type call struct {
+	start, end int64 // ns as in the document
+	thread     int32 // in threads
+	graph      bool  // it launches a graph
+}
+
+// finder finds calls by their correlation.
+type finder struct {
+	d    *document
+	hint spill.Hint
+	id   int64 // that was looked up last
+	call call
+	ok   bool
+}
+
+// newFinder returns a finder for one goroutine: it keeps the call that it found last.
+func newFinder(d *document) *finder { return &finder{d: d, id: none} }
+
+// find returns the call with a correlation, false where there is none.
+func (f *finder) find(id int64) (*call, bool, error) {
+	if f.d.calls == nil || id == none {
+		return nil, false, nil
+	}
+	if id == f.id { // Fast path: the rows of a graph replay have one.
+		return &f.call, f.ok, nil
+	}
+	rows, i, ok, err := f.d.calls.Find(id, &f.hint)
+	if err != nil {
+		return nil, false, err
+	}
+	if f.id, f.ok = id, ok; ok {
+		f.call = call{-rows[spill.Then][i], rows[callEnd][i], int32(rows[callThread][i]), rows[callGraph][i] == 1}
+	}
+	return &f.call, ok, nil
+}
+
+// count fills in the report and what is known of its rank.
+// The counts of steps are those of markers less the first, which is none.
+func (d *document) count() {
+	info, c := &d.info, &d.counts
+	info.Source, info.Ranks = "torch", []int32{}
+	info.Rows, info.Classes = map[string]int64{}, map[string]int64{}
+	for category, n := range c.rows {
+		if n > 0 && (category != int(pythonCategory) || d.python) {
+			info.Rows[kinds[category].String()] += n
+		}
+	}
+	steps := max(d.markers-1, 0)
+	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch} {
+		info.Classes[class.String()] = c.classes[class]
+	}
+	info.Classes[event.StepMarker.String()] = steps
+	info.BusyStart, info.BusyEnd = c.busy.span(d.origin)
+	info.GPUStart, info.GPUEnd = c.kernels.span(d.origin)
+	kernels := c.rows[kernelCategory]
+	if d.active = kernels > 0; !d.active {
+		return
+	}
+	facts := event.RankFacts{
+		Kernels: kernels, Markers: steps, Allreduces: c.classes[event.Allreduce],
+		Launches: c.classes[event.Launch], GraphLaunches: c.classes[event.GraphLaunch],
+	}
+	facts.GPUStart, facts.GPUEnd = c.kernels.span(d.origin)
+	facts.BusyStart, facts.BusyEnd = c.busy.span(d.origin)
+	reduces := int32(-1)
+	if c.reduces != none {
+		reduces = int32(c.reduces)
+	}
+	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{reduces}
+}
+
+// countLaunched counts GPU rows by how they were launched: those without a call, and the
+// graph launches of which rows were recorded. It reads only the columns that it takes,
+// run by run; replays may go on from one run to the next, so that their ids are counted
+// over all runs at the end.
+func (d *document) countLaunched() error {
+	f, w := newFinder(d), spill.NewWriter(d.rows.store)
+	var replays []*spill.Run // by correlation, one row for each
+	var ids []int64          // of replays in one run of rows
+	launched := func(rows spill.Rows) error {
+		for i, owner := range rows[colOwner] {
+			if category(owner&(1<<categoryBits-1)) == syncCategory {
+				continue
+			}
+			call, ok, err := f.find(rows[colCorrelation][i])
+			switch {
+			case err != nil:
+				return err
+			case !ok:
+				d.untraced++
+			case call.graph && (len(ids) == 0 || ids[len(ids)-1] != f.id):
+				ids = append(ids, f.id)
+			}
+		}
+		return nil
+	}
+	for _, run := range d.rows.gpu {
+		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		of, err := writeSet(w, ids)
+		if err != nil {
+			return err
+		}
+		d.info.Capture = "node"
+		replays, ids = append(replays, of), ids[:0]
+	}
+	n, err := spill.CountKeys(d.rows.store, replays, fanIn)
+	d.info.RankFacts[0].Replays = n
+	return err
+}
+
+// writeSet writes a run with a row for each of some ids, which it sorts.
+func writeSet(w *spill.Writer, ids []int64) (*spill.Run, error) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if err := w.Write(spill.Rows{ids, ids, ids}); err != nil {
+		return nil, err
+	}
+	return w.End(0, 0)
+}
+
+// warn says what somebody should know before believing figures made of the trace.
+// The sentences are ours, with numbers in them, and never a text of the trace.
+func (d *document) warn() {
+	kept := int64(0)
+	for c, n := range d.counts.rows {
+		if category(c) != pythonCategory {
+			kept += n
+		}
+	}
+	if n := d.skipped + d.counts.broken; n > 0 {
+		d.say("%d events are not JSON and were skipped: what they were is missing", n)
+	}
+	if d.counts.untimed > 0 {
+		d.say("%d events without usable times left out", d.counts.untimed)
+	}
+	if d.cut {
+		d.say("the trace was cut short: what came last is missing")
+	}
+	if n := d.counts.rows[pythonCategory]; n > 0 {
+		d.say("recorded with Python stacks, %d functions and %d other events: that slows the host down, and idle time is larger than without", n, kept)
+	}
+	d.warnGPU()
+	switch {
+	case d.markers == 1:
+		d.info.StartOnly = true
+		d.say("the only forward step is the first after the profiler started, which is left out: it holds what starting took; record more than one")
+	case d.markers > 1:
+		d.say("the first forward step after the profiler started is left out: it holds what starting took")
+	}
+	if d.head.base == 0 && d.origin > epoch && d.counts.fine > 0 {
+		d.say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
+	}
+}
+
+// say adds a warning.
+func (d *document) say(format string, args ...any) {
+	d.info.Warnings = append(d.info.Warnings, fmt.Sprintf(format, args...))
+}
+
+// warnGPU is warn of what the GPU ran.
+func (d *document) warnGPU() {
+	gpu := d.counts.rows[kernelCategory] + d.counts.rows[memcpyCategory] + d.counts.rows[memsetCategory]
+	switch {
+	case d.counts.rows[kernelCategory] == 0 && d.counts.foreign > 0:
+		d.say("no GPU work was recorded: %d events are of an accelerator that is not read (MTIA, HPU)", d.counts.foreign)
+	case d.counts.rows[kernelCategory] == 0:
+		d.say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
+	case d.untraced == gpu:
+		d.say("no GPU row has a launching call: why the GPU was idle is not known; record with ProfilerActivity.CPU, too")
+	case d.untraced > 0:
+		d.say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
+	}
+	if n := d.counts.sample.again(); n > 0 {
+		about := ""
+		if d.counts.sample.shift > 0 {
+			about = "about "
+		}
+		d.say("%s%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", about, min(n, gpu), gpu)
+	}
+}
+
+// unrecorded is what no trace of this kind says; it is said once.
+const unrecorded = "PyTorch's profiler records no waits for the interpreter lock, no garbage collection, no system calls and no scheduling: why the host was late is unknown where its ranges and calls do not say"

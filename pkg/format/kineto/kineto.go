@@ -1,0 +1,303 @@
+package kineto
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Options are the settings of Open.
+type Options struct {
+	// Progress, where not nil, is told the file that is being read and how many
+	// of its events have been.
+	Progress func(path string, events int64)
+	// Separate takes traces as those of different runs: their clocks are not
+	// compared.
+	Separate bool
+	// Partial reads what there is of a trace that was cut short.
+	Partial bool
+	// Python makes ranges of Python functions, too.
+	Python bool
+	// Memory is how many bytes the process may take at most, as far as rows go, 0 for
+	// 512 MiB: a quarter of it holds rows, the others are in a temporary file; names take
+	// another quarter at most.
+	Memory int64
+}
+
+// defaultMemory is what Options.Memory 0 stands for.
+const defaultMemory = 512 << 20
+
+// Reader reads the events of one or several traces. It is an event.Source. A batch
+// is valid until the following call of Next.
+type Reader struct {
+	opt    Options
+	store  *spill.Store
+	header event.Header
+	paths  []string
+	docs   []*document
+
+	report int // that rows come from now
+	out    *emitter
+	batch  event.Batch
+}
+
+// Open reads traces, each of one process. Their rows are in the reader's store until
+// it is closed.
+func Open(paths []string, opt Options) (*Reader, error) {
+	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
+	r := &Reader{opt: opt, report: -1, store: spill.NewStore(opt.Memory / 4)}
+	r.header.Stage, r.header.Columns = event.Readers["torch"], event.BaseCols
+	if err := r.load(paths); err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, unrecorded)
+	for _, d := range r.docs {
+		d.info.Shift(d.info.Offset)
+		r.header.Reports = append(r.header.Reports, d.info)
+		r.paths = append(r.paths, d.path)
+	}
+	r.header.Domains = []string{atenDomain, pythonDomain, torchDomain}
+	return r, nil
+}
+
+// load reads the files and finds out what there is to know.
+func (r *Reader) load(paths []string) error {
+	for _, path := range paths {
+		d, err := load(path, r.store, &r.opt)
+		if err != nil {
+			return err
+		}
+		if err := d.describe(); err != nil {
+			return explain(path, err)
+		}
+		r.docs = append(r.docs, d)
+	}
+	if err := r.rank(); err != nil {
+		return err
+	}
+	r.together()
+	return nil
+}
+
+// Close gives back what the rows took. A second call does nothing.
+func (r *Reader) Close() { r.store.Close() }
+
+// rank gives each trace with GPU work the number of its rank: what the trace says, or else its
+// name, or else the lowest that is free, in the order of the traces. Where traces of several
+// processes say one number and their names place them apart, as those of data-parallel
+// replicas do, all are numbered in the order of these places.
+func (r *Reader) rank() error {
+	ranks := map[int32][]*document{}
+	var unnamed []*document
+	for _, d := range r.docs {
+		if !d.active {
+			continue
+		}
+		n, ok := d.saysRank()
+		if !ok {
+			unnamed = append(unnamed, d)
+			continue
+		}
+		for _, other := range ranks[n] {
+			if r.parts(other, d) {
+				continue
+			}
+			if placeOfName(other.path) == nil || placeOfName(d.path) == nil {
+				return d.sameRank(n, other)
+			}
+			return r.rankByPlace(n)
+		}
+		ranks[n] = append(ranks[n], d)
+	}
+	return r.number(ranks, unnamed)
+}
+
+// rankByPlace numbers all traces in the order of where their names place them: several processes
+// say n. It is an error if a name says no place, or two processes have the same one.
+func (r *Reader) rankByPlace(n int32) error {
+	active := slices.DeleteFunc(slices.Clone(r.docs), func(d *document) bool { return !d.active })
+	places := map[*document][]int{}
+	for _, d := range active {
+		if places[d] = placeOfName(d.path); places[d] == nil {
+			return problem(d.path, fmt.Sprintf("several traces are of rank %d, and its name does not say which replica or stage it is of", n), "name it as the others are named")
+		}
+	}
+	slices.SortStableFunc(active, func(a, b *document) int { return slices.Compare(places[a], places[b]) })
+	for i, d := range active {
+		for _, other := range active[:i] {
+			if slices.Equal(places[d], places[other]) && !r.parts(other, d) {
+				return d.sameRank(n, other)
+			}
+		}
+	}
+	active[0].info.Warnings = append(active[0].info.Warnings,
+		fmt.Sprintf("several processes are of rank %d: ranks are numbered in the order of the replicas and stages that the names of the files say", n))
+	return r.number(map[int32][]*document{}, active)
+}
+
+// sameRank refuses a trace that says the rank of one of another process, or of the same time.
+func (d *document) sameRank(n int32, other *document) error {
+	return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
+		"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
+}
+
+// number gives traces that no number is known of the lowest that is free, or that of the rank
+// which all of its traces are parts of: processes of several containers may have one pid. Then
+// it puts all traces in the order of their ranks.
+func (r *Reader) number(ranks map[int32][]*document, unnamed []*document) error {
+	for _, d := range unnamed {
+		for _, n := range slices.Sorted(maps.Keys(ranks)) {
+			if i := slices.IndexFunc(ranks[n], d.copyOf); i >= 0 {
+				return problem(d.path, "it holds the same rows as "+ranks[n][i].path, "give each trace once")
+			}
+		}
+		n := r.rankFor(d, ranks)
+		ranks[n] = append(ranks[n], d)
+	}
+	for n, docs := range ranks {
+		for _, d := range docs {
+			d.info.Ranks[0], d.info.RankFacts[0].Rank = n, n
+		}
+	}
+	slices.SortStableFunc(r.docs, func(a, b *document) int {
+		return cmp.Or(cmp.Compare(a.rankOr(), b.rankOr()), cmp.Compare(a.began(), b.began()))
+	})
+	return nil
+}
+
+// rankFor is the rank of a trace that does not say it.
+func (r *Reader) rankFor(d *document, ranks map[int32][]*document) int32 {
+	other := func(part *document) bool { return !r.parts(part, d) }
+	for _, n := range slices.Sorted(maps.Keys(ranks)) {
+		if !slices.ContainsFunc(ranks[n], other) {
+			return n
+		}
+	}
+	free := int32(0)
+	for ranks[free] != nil {
+		free++
+	}
+	return free
+}
+
+// saysRank returns the rank that a trace or else its name says.
+func (d *document) saysRank() (int32, bool) {
+	if d.head.ranked {
+		return d.head.rank, true
+	}
+	return rankOfName(d.path)
+}
+
+// copyOf tells whether two traces of one process hold the same rows.
+func (d *document) copyOf(e *document) bool {
+	process, _ := d.counts.process()
+	other, _ := e.counts.process()
+	return process != "" && process == other && d.began() == e.began() && d.ended() == e.ended() &&
+		d.counts.rows == e.counts.rows && d.counts.busy == e.counts.busy
+}
+
+// parts tells whether two traces are parts of one rank: the same process and device, one
+// after the other, as the profiler's schedule writes a trace for each of its cycles. Time
+// between them was not recorded.
+func (r *Reader) parts(a, b *document) bool {
+	if a.began() > b.began() {
+		a, b = b, a
+	}
+	process, _ := a.counts.process()
+	other, _ := b.counts.process()
+	return !r.opt.Separate && process != "" && process == other && a.counts.device == b.counts.device &&
+		a.info.Origin != 0 && b.info.Origin != 0 && a.ended() <= b.began()
+}
+
+// began is when the first row of a trace starts, by its own clock.
+func (d *document) began() int64 { return d.counts.first + d.head.base }
+
+// ended is when its last row starts or its GPU work ends, by its own clock.
+func (d *document) ended() int64 { return max(d.counts.busy.end, d.counts.last) + d.head.base }
+
+// rankOr is the number of the rank, or a number after all of them.
+func (d *document) rankOr() int64 {
+	if d.active {
+		return int64(d.info.Ranks[0])
+	}
+	return 1 << 32
+}
+
+// together brings the clocks of the traces together.
+func (r *Reader) together() {
+	if len(r.docs) < 2 || r.opt.Separate {
+		return
+	}
+	if slices.ContainsFunc(r.docs, func(d *document) bool { return d.info.Origin == 0 }) {
+		for _, d := range r.docs {
+			d.info.Warnings = append(d.info.Warnings, "not all traces say when their times are of: their clocks cannot be compared")
+		}
+		return
+	}
+	for _, said := range []string{align(r.docs), absent(r.docs)} {
+		if said != "" {
+			r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, said)
+		}
+	}
+}
+
+// absent says that some of the ranks of a run are not among several documents, in the order of
+// their ranks, or that these state runs of different sizes; "" for neither.
+func absent(docs []*document) string {
+	ranks, worlds := 0, map[int]bool{}
+	for _, of := range byRank(docs) {
+		if of[0].active {
+			ranks++
+			worlds[of[0].head.world] = true
+		}
+	}
+	sizes := slices.Sorted(maps.Keys(worlds))
+	switch {
+	case ranks < 2 || sizes[0] == 0: // of one nobody expects more
+		return ""
+	case len(sizes) > 1:
+		return fmt.Sprintf("the traces are of runs of different sizes, of %d ranks and of %d: give those of one run", sizes[0], sizes[len(sizes)-1])
+	case ranks < sizes[0]:
+		return fmt.Sprintf("the run had %d ranks, and %d are here: one that is not may be the one that the others wait for", sizes[0], ranks)
+	}
+	return ""
+}
+
+// Header describes the traces.
+func (r *Reader) Header() *event.Header { return &r.header }
+
+// Paths are the files of the traces, in the order of the header's reports.
+func (r *Reader) Paths() []string { return r.paths }
+
+// Report returns the number of the report that the last batch is of.
+func (r *Reader) Report() int { return r.report }
+
+// Next returns the next batch.
+func (r *Reader) Next() (*event.Batch, error) {
+	for {
+		if r.out == nil {
+			if r.report+1 == len(r.paths) {
+				return nil, io.EOF
+			}
+			r.report++
+			out, err := newEmitter(r.docs[r.report], &r.header.Reports[r.report])
+			if err != nil {
+				return nil, explain(r.paths[r.report], err)
+			}
+			r.out, r.docs[r.report] = out, nil
+		}
+		if err := r.out.fill(&r.batch); err != nil {
+			return nil, explain(r.paths[r.report], err)
+		}
+		if r.batch.Len > 0 {
+			return &r.batch, nil
+		}
+		r.out = nil
+	}
+}

@@ -1,0 +1,80 @@
+package nsys
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/format/sqlite"
+)
+
+// export is an export as named tables, whatever its file format. Scanners of
+// one export are independent of each other, one for each goroutine.
+type export interface {
+	// columns returns the columns of each table; a table may be there and empty.
+	columns() (map[string][]string, error)
+	open() (scanner, error)
+}
+
+// scanner reads tables. Rows of a table are numbered from low to high as rows
+// tells, and some may be missing.
+type scanner interface {
+	rows(table string) (low, high int64, err error)
+	scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error
+	close()
+}
+
+// openExport finds out what form the export in path has.
+func openExport(path string) (export, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return openParquetDir(path)
+	}
+	db, err := sqlite.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return sqliteFile{path, db}, nil
+}
+
+// sqliteFile is an SQLite export. Its database is open until its columns are known.
+type sqliteFile struct {
+	path string
+	db   *sqlite.DB
+}
+
+func (f sqliteFile) columns() (map[string][]string, error) {
+	db := f.db
+	defer db.Close()
+	unlisted, err := db.Unlisted()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range eventTables {
+		for _, name := range []string{t.name, stringsTable, t.stacks} {
+			if what, ok := unlisted[name]; ok {
+				return nil, problem(f.path, fmt.Sprintf("%s is %s: nsys writes tables with row ids, and no other is read", name, what),
+					"repeat 'nsys export', or make a table of it: CREATE TABLE new AS SELECT * FROM "+name)
+			}
+		}
+	}
+	return db.Tables()
+}
+
+func (f sqliteFile) open() (scanner, error) {
+	db, err := f.db.Another()
+	if err != nil {
+		return nil, err
+	}
+	return sqliteScanner{db}, nil
+}
+
+type sqliteScanner struct{ db *sqlite.DB }
+
+func (s sqliteScanner) rows(table string) (int64, int64, error) { return s.db.Rows(table) }
+func (s sqliteScanner) close()                                  { s.db.Close() }
+func (s sqliteScanner) scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
+	return s.db.Scan(table, columns, low, high, fn)
+}

@@ -1,0 +1,316 @@
+package nsys
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// What the operating system did with host threads is read for the filters that ask for
+// it (Options.Host): calls of the system's libraries become rows of kind os, and from the
+// points at which a thread came to a CPU and left it come its runs. Of processes that are
+// no ranks, which a rank may wait for, the runs alone are kept.
+
+// osCall is the class of rows of osTable that are calls; others mark starts and ends.
+const osCall = 27
+
+// pickOSCalls picks the calls of threads that are known.
+func (l *loader) pickOSCalls(t *task, b *block) []int32 {
+	start, end, class, threads := b.column("start"), b.column("end"), b.column("eventClass"), b.column("globalTid")
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		if t.table.name == osTable && !class.Null[i] && class.Int[i] != osCall {
+			continue
+		}
+		if !threads.Null[i] && isSpan(start, end, i) {
+			l.picked = append(l.picked, int32(i))
+		}
+	}
+	return l.picked
+}
+
+// addOSCalls appends calls of the system's libraries.
+func (l *loader) addOSCalls(p *chunk, b *block, rows []int32) {
+	l.addSpans(p, b, rows)
+	names := b.column("nameId")
+	for _, i := range rows {
+		entry, known := l.osCalls.at(triple{a: orNone(names, i)})
+		if !known {
+			*entry = l.osCall(orNone(names, i))
+		}
+		if entry.name == noString && l.report.strings.find(orNone(names, i)) == noString {
+			l.nameless++
+		}
+		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
+	}
+}
+
+// osCall finds the name and class of a call by the number of its name. What does not look
+// like the name of a call is none, so that nothing else that may stand in its place gets
+// into an output.
+func (l *loader) osCall(id int64) nameEntry {
+	name := l.report.strings.find(id)
+	if text := l.report.strings.str(name); name != noString && isCallName(text) {
+		return nameEntry{name, int64(event.ClassCode(native.ClassOf(text)))}
+	}
+	return nameEntry{noString, int64(event.Other)}
+}
+
+// maxCallName is how long the name of a call of the system's libraries may be.
+const maxCallName = 64
+
+// isCallName tells whether a text may be the name of a function.
+func isCallName(text string) bool {
+	if len(text) > maxCallName {
+		return false
+	}
+	for _, c := range []byte(text) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// pickSwitches picks the points at which a known thread came to a CPU or left it.
+func (l *loader) pickSwitches(_ *task, b *block) []int32 {
+	start, in, threads := b.column("start"), b.column("isSchedIn"), b.column("globalTid")
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		if !in.Null[i] && !threads.Null[i] && isSpan(start, start, i) {
+			l.picked = append(l.picked, int32(i))
+		}
+	}
+	return l.picked
+}
+
+// addSwitches appends such points: both times are the point's, the class is 1 where the
+// thread came and 0 where it left.
+func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
+	in, cpus := b.column("isSchedIn"), b.column("cpu")
+	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("start"), rows)
+	for _, i := range rows {
+		came, cpu := int64(0), cpus.Int[i]
+		if in.Int[i] != 0 {
+			came = 1
+		}
+		if cpus.Null[i] || cpu < 0 || cpu >= math.MaxInt32 {
+			cpu = event.SomeCPU
+		}
+		p.class, p.bytes = append(p.class, came), append(p.bytes, cpu)
+	}
+}
+
+// addHost makes runs of the switches of all processes, and leaves out what else is of those
+// that are no ranks. It counts the rows about host threads of each rank, with those that nobody
+// wants.
+func (r *report) addHost() error {
+	err := together(len(r.runs), func(n int) error {
+		p := &r.runs[n]
+		if r.slots[n] == noSlot {
+			p.events = slices.DeleteFunc(p.events, func(run *spill.Run) bool { return eventTables[run.Tag].host })
+		}
+		return r.addRuns(int32(n), p)
+	})
+	if err != nil {
+		return r.explain(err)
+	}
+	for n := range r.runs {
+		f, counts := &event.RankFacts{}, [event.MaxKinds]int64{} // of nobody
+		if slot := r.slots[n]; slot != noSlot {
+			f, counts = &r.info.RankFacts[slot], r.dropped[n]
+		}
+		for _, run := range r.runs[n].events {
+			t := &eventTables[run.Tag]
+			if !t.host {
+				continue
+			}
+			if t.stacks != "" {
+				if err := r.useStacks(run); err != nil {
+					return r.explain(err)
+				}
+			}
+			counts[t.kind] += run.Rows
+		}
+		for kind, rows := range counts {
+			if rows > 0 {
+				r.info.Rows[event.Kind(kind).String()] += rows
+			}
+		}
+		f.OSCalls, f.Runs = f.OSCalls+counts[event.OS], f.Runs+counts[event.Run]
+		f.Samples, f.Backtraces = f.Samples+counts[event.Sample], f.Backtraces+counts[event.Backtrace]
+	}
+	if r.count(event.Run) > 0 {
+		r.placeGPUs()
+	} else {
+		r.info.Sockets, r.info.Nodes = nil, nil
+	}
+	return nil
+}
+
+// hostColumns are the columns that rows about host threads have.
+func (r *report) hostColumns() (columns event.Set) {
+	if r.count(event.Run) > 0 {
+		columns |= event.HostCols
+	}
+	if r.count(event.Sample)+r.count(event.Backtrace) > 0 {
+		columns |= event.StackCols
+	}
+	return columns
+}
+
+// switched is the last point at which a thread came to a CPU or left it.
+type switched struct {
+	at, cpu    int64
+	known, ran bool // there is one; the thread came
+}
+
+// runMaker makes rows of kind run of the switches of a process.
+type runMaker struct {
+	*sorter
+	process   int32
+	low, high int64 // ns on the report's clock, of all rows of ranks
+	limit     int   // rows of a run
+	threads   []switched
+}
+
+// addRuns makes runs of the switches of a process. Before a first leave a thread is on
+// its CPU from the first row of any rank on, and after a last arrival until the last one.
+// Of the other stretches before a first point, and of those between two points of one
+// direction, nobody knows whether the thread ran: they have no CPU.
+func (r *report) addRuns(process int32, p *runs) error {
+	if len(p.switches) == 0 || r.info.NoSwitches == event.SwitchesDeduced { // which are not from the scheduler
+		return nil
+	}
+	m, err := spill.NewMerge(r.store, p.switches, r.limits.fanIn/maxLoaders)
+	if err != nil {
+		return err
+	}
+	k := &runMaker{sorter: newSorter(r.store), process: process, limit: r.limits.chunkRows, threads: make([]switched, len(r.threads))}
+	k.low, k.high = r.extent()
+	k.begin(tagOf(schedTable), afterTasks)
+	for {
+		_, rows, i, j, err := m.Next(spill.BlockRows)
+		if err != nil {
+			return err
+		}
+		if i == j {
+			break
+		}
+		for ; i < j; i++ {
+			if r.isOwn(rows[colOwner][i]) {
+				continue
+			}
+			now := switched{rows[colStart][i], rows[colBytes][i], true, rows[colClass][i] != 0}
+			if err := k.add(rows[colOwner][i], now); err != nil {
+				return err
+			}
+		}
+	}
+	return k.end(p)
+}
+
+// add adds a point of a thread.
+func (k *runMaker) add(thread int64, now switched) error {
+	last := k.threads[thread]
+	k.threads[thread] = now
+	switch {
+	case !last.known && now.ran:
+		return k.run(thread, k.low, now.at, none)
+	case !last.known:
+		return k.run(thread, min(k.low, now.at-1), now.at, now.cpu) // never empty, so that it is known to be off after it
+	case last.ran == now.ran:
+		return k.run(thread, last.at, now.at, none)
+	case last.ran:
+		return k.run(thread, last.at, now.at, last.cpu)
+	}
+	return nil
+}
+
+// run adds a row, if it is not empty.
+func (k *runMaker) run(thread, start, end, cpu int64) error {
+	if start >= end {
+		return nil
+	}
+	c := k.of(k.process)
+	c.start, c.end, c.owner, c.bytes = append(c.start, start), append(c.end, end), append(c.owner, thread), append(c.bytes, cpu)
+	if k.added(c); k.rows < k.limit {
+		return nil
+	}
+	return k.flush()
+}
+
+// end ends the runs that are under way, and adds them all to the rows of the process.
+func (k *runMaker) end(p *runs) error {
+	for thread, last := range k.threads {
+		if last.known && last.ran {
+			if err := k.run(int64(thread), last.at, k.high, last.cpu); err != nil {
+				return err
+			}
+		}
+	}
+	if err := k.flush(); err != nil {
+		return err
+	}
+	if made := k.processes; int(k.process) < len(made) {
+		p.events = append(p.events, made[k.process].events...)
+	}
+	return nil
+}
+
+// extent is the span from the first row of any rank to the end of the last one, on the
+// report's clock.
+func (r *report) extent() (low, high int64) {
+	low, high = maxTime, -maxTime
+	for _, p := range r.parts() {
+		low, high = min(low, p.firstRow-r.info.Offset), max(high, p.lastRow-r.info.Offset)
+	}
+	if end := r.info.BusyEnd; end != nil {
+		high = max(high, *end)
+	}
+	return low, high
+}
+
+// ofCallers tells whether rows of a table are wanted, with Options.Callers, of some threads only.
+func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
+
+// findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
+// read. Threads that no such row has are none.
+func (r *report) findCallers(loaders []*loader) {
+	if !r.onlyCallers {
+		return
+	}
+	r.callers, r.calling = make([]bool, len(r.threads)), map[thread]bool{}
+	for _, l := range loaders {
+		for n := range l.threadFacts {
+			if f := &l.threadFacts[n]; f.calls > 0 || f.tally[tallyLock] > 0 {
+				r.callers[n], r.calling[*r.threads[n]] = true, true
+			}
+		}
+	}
+}
+
+// isCaller tells whether such rows are wanted of a thread, by its number.
+func (r *report) isCaller(thread int32) bool {
+	return !r.onlyCallers || int(thread) < len(r.callers) && r.callers[thread]
+}
+
+// dropOthers leaves out those of rows, whose owners are known, that nobody wants, and counts
+// them.
+func (l *loader) dropOthers(kind event.Kind, rows []int32) []int32 {
+	kept := 0
+	for k, owner := range l.owners {
+		if !l.report.isCaller(owner.number) {
+			l.dropped = grown(l.dropped, owner.process, [event.MaxKinds]int64{})
+			l.dropped[owner.process][kind]++
+			continue
+		}
+		l.owners[kept], rows[kept] = owner, rows[k]
+		kept++
+	}
+	l.owners = l.owners[:kept]
+	return rows[:kept]
+}

@@ -1,0 +1,269 @@
+package nsys
+
+import (
+	"cmp"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// report is an export whose rows are in a store, in order.
+type report struct {
+	path   string
+	store  *spill.Store
+	limits limits
+	host   []event.Kind // the kinds of rows about host threads that are wanted
+	pause  int64        // as in Options
+	paused bool         // the GPUs of a process stop for longer
+	// onlyCallers: of these only those of threads that call CUDA, or have ranges of the
+	// interpreter lock, which callers tells by number once these are read, and calling as a set.
+	onlyCallers bool
+	callers     []bool
+	calling     map[thread]bool
+	dropped     [][event.MaxKinds]int64 // the other ones, by number of the process
+	info        event.Report            // what the stream's header says of it
+	strings     stringTable
+
+	tracks    []*track
+	threads   []*thread
+	processes []process
+	// stacksLoaded waits until stacks are read, and returns the error.
+	stacksLoaded func() error
+
+	runs     []runs  // of each process
+	slots    []int32 // of each process in ranks, noSlot for none
+	ranks    []rankID
+	domains  map[domainKey]domainName
+	apiNames map[int64]bool // the strings that name API calls
+	stacks   stackTable
+	chains   map[string]*chains // by table of callchains, once stacksLoaded has returned
+
+	replayed int64 // GPU rows that a graph replay ran
+	eager    int64 // kernels that none ran
+	work     work
+	untimed  int64            // whole-graph rows without times
+	zeros    int64            // rows of the GPU from 0 to 0
+	nameless int64            // calls of the system's libraries, without a name
+	noCalls  int64            // rows among the API calls that are neither calls nor stacks
+	unusable map[string]int64 // rows without usable times, by table
+
+	trackFacts  []trackFacts   // by number of the track
+	threadFacts []threadFacts  // by number of the thread
+	profiler    []profilerCall // in order of start
+
+	own map[thread]bool // threads of the profiler
+	// origin is the UTC time that the report's time 0 stands for, if clocked.
+	origin  int64
+	clocked bool
+	// comparable: its times are on the clock of the stream.
+	comparable bool
+	uuids      []string             // of the machine's GPUs, where the export has them
+	gpus       map[cudaDevice]int64 // which of the machine's a process uses, likewise
+	gpuNodes   map[int64]int32      // NUMA nodes of the machine's GPUs, likewise
+	gpuUUIDs   map[int64]string     // likewise
+	// deviceUUIDs are those of processes' devices, which may be parts of a GPU (MIG), likewise.
+	deviceUUIDs map[cudaDevice]string
+}
+
+// limits are what a reader may use.
+type limits struct {
+	store     int64 // bytes of rows in memory
+	strings   int64 // bytes of a string table
+	fanIn     int   // runs that are read at a time
+	chunkRows int   // rows that a sorter holds, up to chunkRows
+}
+
+// DefaultMemory is the memory that a process takes at most, as far as reading
+// exports goes, where nothing else is asked for.
+const DefaultMemory = 512 << 20
+
+// openRun is about what one run takes while it is read.
+const openRun = (numColumns + 2) * 8 * spill.BlockRows
+
+// limitsOf divides memory. What is left is for sorting chunks, for batches, and
+// for those who use them.
+func limitsOf(memory int64) limits {
+	return limits{store: memory / 4, strings: memory / 4, fanIn: max(16, int(memory/5/openRun)), chunkRows: chunkRows}
+}
+
+// load reads an export into a store: first what says of which kind and version it is, then
+// the strings, which events name by number, then the events, and last the samples of Python,
+// which are those of threads that events have. Who owns rows that name no process is decided
+// at the end, when all processes are known.
+func load(path string, store *spill.Store, limits limits, opts *Options) (*report, error) {
+	e, err := openExport(path)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := e.columns()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkExport(path, columns); err != nil {
+		return nil, err
+	}
+	s, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	r := &report{path: path, store: store, limits: limits, host: opts.Host, pause: opts.Pause, onlyCallers: opts.Callers, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
+	if err := r.readInfo(s, columns); err != nil {
+		return nil, err
+	}
+	if err := r.strings.load(s, columns, limits.strings); errors.Is(err, errStrings) {
+		return nil, problem(path, err.Error(), "give more memory with --memory")
+	} else if err != nil {
+		return nil, r.explain(err)
+	}
+	if slices.Contains(r.host, event.Run) {
+		if err := r.readOwnThreads(s, columns); err != nil {
+			return nil, r.explain(err)
+		}
+	}
+	var progress func(rows int64)
+	if opts.Progress != nil {
+		progress = func(rows int64) { opts.Progress(path, rows) }
+	}
+	if err := r.loadEvents(e, s, columns, progress); err != nil {
+		return nil, err
+	}
+	if err := r.readPython(s, columns); err != nil {
+		return nil, err
+	}
+	r.adoptUnnamed()
+	return r, nil
+}
+
+// checkExport says what a file is, by its tables, that is no export.
+func checkExport(path string, columns map[string][]string) error {
+	switch {
+	case isNvprof(columns):
+		return problem(path, "a database of nvprof, not an nsys export", "profile with Nsight Systems: 'nsys profile -t cuda,nvtx', then 'nsys export --type sqlite'")
+	case !isExport(columns):
+		return problem(path, "not an nsys export: it has none of its tables",
+			"profile with 'nsys profile -t cuda,nvtx' and export with 'nsys export --type sqlite'")
+	}
+	return nil
+}
+
+// maxLoaders bounds the tasks that are done at a time, each of which takes some 2 MB.
+const maxLoaders = 16
+
+// loadEvents reads the tables of events, as many chunks at a time as there are
+// processors: those about host threads last, when it is known of which threads they are wanted.
+func (r *report) loadEvents(e export, s scanner, columns map[string][]string, progress func(int64)) error {
+	tasks, err := r.tasks(s, columns)
+	if err != nil {
+		return err
+	}
+	shared := newInterner(r)
+	loaders := make([]*loader, min(runtime.GOMAXPROCS(0), maxLoaders, max(len(tasks), 1)))
+	for w := range loaders {
+		loaders[w] = newLoader(r, shared, columns)
+		defer loaders[w].close()
+	}
+	host := slices.IndexFunc(tasks, func(t task) bool { return t.table.host })
+	if host < 0 {
+		host = len(tasks)
+	}
+	all := &queue{tasks: tasks[:host], progress: progress}
+	if err := all.run(loaders, e); err != nil {
+		return r.explain(err)
+	}
+	if tasks, err = r.settleHost(tasks, loaders, s, columns); err != nil {
+		return r.explain(err)
+	}
+	r.findCallers(loaders)
+	r.stacksLoaded = sync.OnceValue(func() error { return r.loadStacks(e, columns) })
+	if n := len(tasks); n > 0 && tasks[n-1].table.stacks != "" {
+		all.first = func() { _ = r.stacksLoaded() } // which those tell who read what takes stacks
+	}
+	all.tasks = tasks
+	if err := all.run(loaders, e); err != nil {
+		return r.explain(err)
+	}
+	r.collect(loaders)
+	return nil
+}
+
+// queue hands out tasks, until one has failed.
+type queue struct {
+	first    func() // that a loader does ahead of its tasks while others do theirs, nil for none
+	tasks    []task
+	taken    atomic.Int64
+	failed   atomic.Bool
+	rows     atomic.Int64
+	done     int64            // tasks of the runs before
+	progress func(rows int64) // nil where nobody wants to know
+}
+
+// run has loaders do all tasks that are left. Of several errors it returns that of the first
+// loader.
+func (q *queue) run(loaders []*loader, e export) error {
+	q.taken.Store(q.done)
+	errs := make([]error, len(loaders))
+	var wg sync.WaitGroup
+	for w, l := range loaders {
+		wg.Go(func() {
+			if w == 0 && q.first != nil {
+				q.first()
+			}
+			if errs[w] = l.run(e, q.next); errs[w] != nil {
+				q.failed.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	q.done = int64(len(q.tasks))
+	return cmp.Or(errs...)
+}
+
+// next returns the next task, nil where there is none.
+func (q *queue) next() *task {
+	i := int(q.taken.Add(1)) - 1
+	if i >= len(q.tasks) || q.failed.Load() {
+		return nil
+	}
+	t := &q.tasks[i]
+	if q.progress != nil {
+		q.progress(q.rows.Add(max(t.high-t.low+1, 0)))
+	}
+	return t
+}
+
+// tasks cuts the tables of events into tasks.
+func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
+	var tasks []task
+	for i := range eventTables {
+		t := &eventTables[i]
+		if !t.in(columns) || t.host && !r.maybeWanted(t.kind) {
+			continue
+		}
+		if some, err := t.mayHave(s, columns); err != nil {
+			return nil, err
+		} else if !some {
+			continue
+		}
+		low, high, err := s.rows(t.name)
+		if err != nil {
+			return nil, err
+		}
+		if low < -maxTime || high > maxTime {
+			return nil, problem(r.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
+		}
+		size := int64(taskRows)
+		for (high-low)/size > maxTasks { // row ids with wide gaps between them
+			size *= 2
+		}
+		for ; low <= high; low += size {
+			tasks = append(tasks, task{table: t, tag: i, number: len(tasks), low: low, high: min(low+size-1, high)})
+		}
+	}
+	return tasks, nil
+}

@@ -1,0 +1,266 @@
+package nsys
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/format/sqlite"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// loader reads chunks of tables, one goroutine each. What it counts and finds is
+// put together with that of the others when all are done.
+type loader struct {
+	report  *report
+	shared  *interner
+	columns map[string][]string // of the export's tables
+
+	unusable map[string]int64     // rows without usable times, by table
+	kinds    map[event.Kind]int64 // rows
+	domains  map[domainKey]domainName
+	apiNames map[int64]bool // the strings that name API calls
+	untimed  int64          // whole-graph rows without times
+	zeros    int64          // rows of the GPU from 0 to 0
+	nameless int64          // calls of the system's libraries, without a name
+	noCalls  int64          // rows among the API calls that are neither calls nor stacks
+	replayed int64          // GPU rows that a graph replay ran
+	eager    int64          // kernels that none ran
+	work     work
+
+	trackFacts  []trackFacts  // by number of the track
+	threadFacts []threadFacts // by number of the thread
+	profiler    []profilerCall
+	dropped     [][event.MaxKinds]int64 // rows about host threads that nobody wants, by number of the process
+
+	scanner scanner // nil before its first task
+	caches
+	*sorter
+
+	picked []int32      // the rows of a block that become events
+	owners []ownerEntry // of the first of those that are added next
+	parts  [][]int32    // their places among these, by number of the process
+	in     []int32      // the processes that have some
+	err    error        // of the store, checked with each block
+}
+
+// newLoader returns a loader of tables with these columns, for one goroutine; shared is what
+// all loaders of the report have in common.
+func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
+	return &loader{
+		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store),
+		unusable: map[string]int64{}, kinds: map[event.Kind]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{},
+	}
+}
+
+// run reads tasks until there is none left. The loader has a scanner of its own from its first
+// task on, which whoever made it closes.
+func (l *loader) run(e export, next func() *task) (err error) {
+	for t := next(); t != nil; t = next() {
+		if l.scanner == nil {
+			if l.scanner, err = e.open(); err != nil {
+				return err
+			}
+		}
+		if err := l.read(l.scanner, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close closes the scanner.
+func (l *loader) close() {
+	if l.scanner != nil {
+		l.scanner.close()
+	}
+}
+
+// read reads the rows of a task.
+func (l *loader) read(s scanner, t *task) error {
+	table := t.table
+	if table.stacks != "" {
+		if err := l.report.stacksLoaded(); err != nil {
+			return err
+		}
+	}
+	l.begin(t.tag, int64(t.number)<<32)
+	l.switches = table.kind == event.Run
+	err := scan(s, table.name, l.columns[table.name], table.columns(), t.low, t.high, func(b *block) error {
+		for rows := table.pick(l, t, b); len(rows) > 0; {
+			k := min(len(rows), l.report.limits.chunkRows-l.rows)
+			l.add(table, b, rows[:k])
+			if rows = rows[k:]; l.rows == l.report.limits.chunkRows {
+				if err := l.flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return l.err
+	})
+	if err != nil {
+		return err
+	}
+	return l.flush()
+}
+
+// add adds rows of a block to the chunks of their processes.
+func (l *loader) add(table *table, b *block, rows []int32) {
+	if !table.host { // those are counted when it is known which are of a rank
+		l.kinds[table.kind] += int64(len(rows))
+	}
+	l.owners = slices.Grow(l.owners[:0], len(rows))[:len(rows)]
+	if table.gpu {
+		l.findTracks(b, rows)
+	} else {
+		l.findThreads(b, rows)
+	}
+	if table.ofCallers() && l.report.onlyCallers {
+		rows = l.dropOthers(table.kind, rows)
+	}
+	for k := range l.owners {
+		p := l.owners[k].process
+		if int(p) >= len(l.parts) {
+			l.parts = grown(l.parts, p, nil)
+		}
+		if len(l.parts[p]) == 0 {
+			l.in = append(l.in, p)
+		}
+		l.parts[p] = append(l.parts[p], int32(k))
+	}
+	for _, p := range l.in {
+		c, part := l.of(p), l.parts[p]
+		n := c.len()
+		c.owner, c.seq = longer(c.owner, len(part)), longer(c.seq, len(part))
+		owners, seq := c.owner[n:], c.seq[n:]
+		for i, k := range part {
+			owners[i], seq[i] = int64(l.owners[k].number), int64(l.rows+int(k))
+			part[i] = rows[k]
+		}
+		table.add(l, c, b, part)
+		l.parts[p] = part[:0]
+	}
+	l.in, l.rows = l.in[:0], l.rows+len(rows)
+}
+
+// flush writes the rows that are not yet written.
+func (l *loader) flush() error {
+	if l.err != nil {
+		return l.err
+	}
+	return l.sorter.flush()
+}
+
+// maxTime bounds the times that are believed: 73 years, so that sums and
+// differences of two cannot overflow.
+const maxTime = int64(1) << 61
+
+// usable tells whether a row has times that make sense, and counts it if not.
+func (l *loader) usable(t *task, start, end *sqlite.Vector, i int) bool {
+	if !isSpan(start, end, i) {
+		l.unusable[t.table.name]++
+		return false
+	}
+	return true
+}
+
+// isSpan tells whether a row has times that make sense.
+func isSpan(start, end *sqlite.Vector, i int) bool {
+	s, e := start.Int[i], end.Int[i]
+	return !start.Null[i] && !end.Null[i] && e >= s && s >= -maxTime && e <= maxTime
+}
+
+// pickTimed picks the rows with usable times.
+func (l *loader) pickTimed(t *task, b *block) []int32 {
+	start, end := b.column("start"), b.column("end")
+	if start.Full && end.Full && areSpans(start.Int[:b.n], end.Int[:b.n]) { // Fast path
+		l.picked = append(l.picked[:0], every[:b.n]...)
+		return l.picked
+	}
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		if l.usable(t, start, end, i) {
+			l.picked = append(l.picked, int32(i))
+			if t.table.gpu && start.Int[i] == 0 && end.Int[i] == 0 {
+				l.zeros++
+			}
+		}
+	}
+	return l.picked
+}
+
+// every is the numbers of all rows of a block.
+var every = func() (all [sqlite.BlockRows]int32) {
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}()
+
+// areSpans tells whether all rows have times that make sense, none is before 0, and none both 0.
+// (Each limit is tried, as the difference of times that are beyond them can overflow.)
+func areSpans(starts, ends []int64) bool {
+	ends = ends[:len(starts)]
+	wrong := int64(0) // less than 0 where one of them is
+	for i, s := range starts {
+		e := ends[i]
+		wrong |= (e - s) | (maxTime - s) | (maxTime - e) | ((s | e) - 1)
+	}
+	return wrong >= 0
+}
+
+// addSpans appends the starts and ends of rows.
+func (l *loader) addSpans(p *chunk, b *block, rows []int32) {
+	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("end"), rows)
+}
+
+// findThreads finds the threads of host rows.
+func (l *loader) findThreads(b *block, rows []int32) {
+	ids := b.column("globalTid")
+	for k, i := range rows {
+		global := orNone(ids, i)
+		entry, known := l.threads.at(triple{a: global})
+		if !known {
+			*entry = l.shared.thread(newThread(global))
+		}
+		l.owners[k] = *entry
+	}
+}
+
+// collect takes over what the loaders have read.
+func (r *report) collect(loaders []*loader) {
+	r.info.Rows = map[string]int64{}
+	r.runs, r.dropped = make([]runs, len(r.processes)), make([][event.MaxKinds]int64, len(r.processes))
+	for _, l := range loaders {
+		for kind, n := range l.kinds {
+			r.info.Rows[event.Kinds[kind]] += n
+		}
+		for table, n := range l.unusable {
+			r.unusable[table] += n
+		}
+		for key, d := range l.domains {
+			if old, ok := r.domains[key]; !ok || d.row < old.row {
+				r.domains[key] = d
+			}
+		}
+		for n, of := range l.processes {
+			r.runs[n].events = append(r.runs[n].events, of.events...)
+			r.runs[n].calls = append(r.runs[n].calls, of.calls...)
+			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
+			r.runs[n].switches = append(r.runs[n].switches, of.switches...)
+		}
+		for n := range l.dropped {
+			for kind, rows := range l.dropped[n] {
+				r.dropped[n][kind] += rows
+			}
+		}
+		maps.Copy(r.apiNames, l.apiNames)
+		r.untimed += l.untimed
+		r.noCalls += l.noCalls
+		r.zeros += l.zeros
+		r.nameless += l.nameless
+		r.replayed += l.replayed
+		r.eager += l.eager
+		r.work.add(l.work)
+	}
+	r.collectFacts(loaders)
+}

@@ -1,0 +1,249 @@
+package nsys
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Reports of one run may hold the same process, one after the other: nsys writes
+// one for each range of the profiler with --capture-range-end=repeat. They are
+// parts of one rank then, in the order of their times, and what lies between two
+// was not recorded. A process is known again by its pid, the number of its lowest
+// device, and GPUs that are not known to be others, where the clocks of the two
+// reports can be compared. (The time since the machine was started would tell
+// hosts apart, too, but most exports lack it.)
+
+// part is what one report has of a rank.
+type part struct {
+	report int // by the order in which reports were given
+	slot   int
+	path   string
+	// first is the start of the first GPU row, firstRow and lastRow are those of
+	// the first and the last row of any kind, all on the clock of the stream.
+	first, firstRow, lastRow int64
+}
+
+// parts are what the reports so far have of one rank.
+type parts struct {
+	number int32
+	id     rankID
+	gpus   []string // of the first report that has it
+	list   []part   // in order of time
+}
+
+// sameGPUs tells whether two reports may be of one machine by the UUIDs of their
+// GPUs, where they have any.
+func sameGPUs(a, b []string) bool {
+	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(id string) bool { return slices.Contains(b, id) })
+}
+
+// assign numbers the ranks of report n: those that reports before it have parts
+// of are known again, the others follow.
+func (r *Reader) assign(n int, rep *report, path string) error {
+	type key struct {
+		pid, device int64
+	}
+	known := map[key][]int{} // the parts of reports before this one
+	for k, s := range r.parts {
+		id := key{s.id.process.pid(), s.id.device}
+		known[id] = append(known[id], k)
+	}
+	all := rep.parts()
+	for slot, id := range rep.ranks {
+		p := all[slot]
+		p.report, p.path = n, path
+		k := len(r.parts)
+		for _, i := range known[key{id.process.pid(), id.device}] {
+			if !r.opts.Separate && rep.continues(&r.parts[i], n) {
+				k = i
+				break
+			}
+		}
+		if k == len(r.parts) {
+			r.parts = append(r.parts, parts{number: int32(k), id: id, gpus: rep.uuids})
+		}
+		if err := r.parts[k].add(p); err != nil {
+			return err
+		}
+		rep.info.Ranks[slot] = r.parts[k].number
+		rep.info.RankFacts[slot].Rank = r.parts[k].number
+	}
+	return nil
+}
+
+// continues tells whether the rank of report n with the process and device of s is a part
+// of it. Without clocks nobody knows which comes first.
+func (r *report) continues(s *parts, n int) bool {
+	return r.clocked && r.comparable &&
+		sameGPUs(r.uuids, s.gpus) && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
+}
+
+// add adds a part where it belongs in time.
+func (s *parts) add(p part) error {
+	at := 0
+	for _, o := range s.list {
+		before, after := &o, &p
+		if p.first < o.first {
+			before, after = after, before
+		} else {
+			at++
+		}
+		if after.first < before.lastRow {
+			return &event.Error{
+				Msg: fmt.Sprintf("%s and %s hold the same process (pid %d, device %d) at the same time",
+					o.path, p.path, s.id.process.pid(), s.id.device),
+				Advice: "give each report once; --separate where they are of different machines",
+			}
+		}
+	}
+	s.list = slices.Insert(s.list, at, p)
+	return nil
+}
+
+// parts says when the rows of each rank start, on the clock of the stream.
+func (r *report) parts() []part {
+	gpu, host := make([]span, len(r.ranks)), make([]span, len(r.ranks))
+	for slot := range r.ranks {
+		gpu[slot], host[slot] = nothing, nothing
+	}
+	for n := range r.trackFacts {
+		if f, slot := &r.trackFacts[n], r.tracks[n].slot; slot != noSlot {
+			gpu[slot].add(f.busy.start, f.latest)
+		}
+	}
+	for n := range r.threadFacts {
+		if slot := r.threads[n].slot; slot != noSlot {
+			host[slot].add(r.threadFacts[n].starts.start, r.threadFacts[n].starts.end)
+		}
+	}
+	all, offset := make([]part, len(r.ranks)), r.info.Offset
+	for slot, g := range gpu {
+		h := host[slot]
+		all[slot] = part{slot: slot, first: g.start + offset, firstRow: min(g.start, h.start) + offset, lastRow: max(g.end, h.end) + offset}
+	}
+	return all
+}
+
+// unit is the rows of one rank in one report, or its rows without a rank.
+type unit struct {
+	report int
+	slot   int
+	from   int64 // rows that start before it are left out
+	last   bool  // of the report's units
+}
+
+// plan orders the units: rank after rank, those of a rank in the order of time,
+// and the rows of a report without a rank after all others of it. Reports that
+// share no rank come one after the other, as they were given.
+func (r *Reader) plan() []unit {
+	var units []unit
+	done := make([]bool, len(r.reports))
+	for i := range r.reports {
+		if done[i] {
+			continue
+		}
+		group := r.group(i)
+		left := make(map[int]int, len(group))
+		for _, n := range group {
+			done[n] = true
+			if left[n] = len(r.header.Reports[n].Ranks); left[n] == 0 {
+				units = append(units, unit{report: n, from: longAgo, last: true})
+			}
+		}
+		for k := range r.parts {
+			from := longAgo
+			for _, p := range r.parts[k].list {
+				if !slices.Contains(group, p.report) {
+					continue
+				}
+				units = append(units, unit{report: p.report, slot: p.slot, from: from})
+				from = max(from, p.lastRow)
+				if left[p.report]--; left[p.report] == 0 {
+					units = append(units, unit{report: p.report, slot: len(r.header.Reports[p.report].Ranks), from: longAgo, last: true})
+				}
+			}
+		}
+	}
+	return units
+}
+
+// longAgo is before all times.
+const longAgo = int64(-1) << 63
+
+// group returns the reports that are connected with report n by ranks that they
+// share, in their order.
+func (r *Reader) group(n int) []int {
+	group := []int{n}
+	for i := 0; i < len(group); i++ {
+		for k := range r.parts {
+			list := r.parts[k].list
+			if !slices.ContainsFunc(list, func(p part) bool { return p.report == group[i] }) {
+				continue
+			}
+			for _, p := range list {
+				if !slices.Contains(group, p.report) {
+					group = append(group, p.report)
+				}
+			}
+		}
+	}
+	slices.Sort(group)
+	return group
+}
+
+// sortReports orders reports that are parts of the same ranks by time, those of
+// the first rank first, so that a data set of them is read in that order. No
+// other changes its place.
+func (r *Reader) sortReports() {
+	if !slices.ContainsFunc(r.parts, func(s parts) bool { return len(s.list) > 1 }) {
+		return
+	}
+	order := make([]int, len(r.reports))
+	for i := range order {
+		order[i] = i
+	}
+	start := func(i int) int64 {
+		if s := r.header.Reports[i].GPUStart; s != nil {
+			return *s
+		}
+		return 0
+	}
+	lowest := func(i int) int32 {
+		if ranks := r.header.Reports[i].Ranks; len(ranks) > 0 {
+			return slices.Min(ranks)
+		}
+		return int32(len(r.parts))
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(lowest(a), lowest(b)), cmp.Compare(start(a), start(b))) })
+	headers, reports, paths := r.header.Reports, r.reports, r.paths
+	r.header.Reports, r.reports, r.paths = nil, nil, nil
+	place := make([]int, len(order))
+	for now, was := range order {
+		r.header.Reports, r.reports, r.paths = append(r.header.Reports, headers[was]), append(r.reports, reports[was]), append(r.paths, paths[was])
+		place[was] = now
+	}
+	for k := range r.parts {
+		for i := range r.parts[k].list {
+			p := &r.parts[k].list[i]
+			p.report = place[p.report]
+		}
+	}
+}
+
+// warnOfCut warns where rows of a later part start before the last of an earlier
+// one: they are left out.
+func (r *Reader) warnOfCut() {
+	for k := range r.parts {
+		list := r.parts[k].list
+		for i := 1; i < len(list); i++ {
+			if list[i].firstRow < list[i-1].lastRow {
+				rep := &r.header.Reports[list[i].report]
+				rep.Warnings = append(rep.Warnings, fmt.Sprintf("rows of rank %d that start before the last one of %s are left out",
+					r.parts[k].number, r.header.Reports[list[i-1].report].File))
+			}
+		}
+	}
+}

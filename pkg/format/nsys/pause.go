@@ -1,0 +1,97 @@
+package nsys
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Where the GPUs of a process stop for long, what its host does decides whether a run goes on
+// after it (Options.Pause): then all rows about the host are read that are, and no rows of it
+// are left out. That is known when the GPU's rows are read, and before those of the system.
+
+// islands are spans of GPU work of a track, in the order of the table, which are one where they
+// are no further apart than a pause.
+type islands struct {
+	spans []span
+	limit int // how many there are before they are put in order
+}
+
+// add adds a row. Those that take no time are no work.
+func (s *islands) add(start, end, pause int64) {
+	if end <= start {
+		return
+	}
+	if n := len(s.spans); n > 0 {
+		if last := &s.spans[n-1]; start <= last.end+pause && end >= last.start-pause {
+			last.add(start, end)
+			return
+		}
+		if n >= max(s.limit, minIslands) {
+			s.join(pause)
+			s.limit = 2 * len(s.spans)
+		}
+	}
+	s.spans = append(s.spans, span{start, end})
+}
+
+// minIslands is how many there are at least before they are put in order.
+const minIslands = 1024
+
+// join puts them in order, and makes those one that are no further apart than a pause.
+func (s *islands) join(pause int64) {
+	slices.SortFunc(s.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	kept := s.spans[:0]
+	for _, one := range s.spans {
+		if n := len(kept); n > 0 && one.start <= kept[n-1].end+pause {
+			kept[n-1].end = max(kept[n-1].end, one.end)
+		} else {
+			kept = append(kept, one)
+		}
+	}
+	s.spans = kept
+}
+
+// pauses tells whether the GPUs of any process stop for longer than a pause.
+func (r *report) pauses(loaders []*loader) bool {
+	of := map[process]*islands{}
+	for _, l := range loaders {
+		for n := range l.trackFacts {
+			at := r.tracks[n].process
+			if of[at] == nil {
+				of[at] = &islands{}
+			}
+			of[at].spans = append(of[at].spans, l.trackFacts[n].work.spans...)
+		}
+	}
+	for _, s := range of {
+		if s.join(r.pause); len(s.spans) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// pauseKinds are the kinds of rows about the system that say what the host does in a pause.
+var pauseKinds = []event.Kind{event.OS, event.Run}
+
+// maybeWanted tells whether the rows of a table may be wanted: for a pause, too.
+func (r *report) maybeWanted(kind event.Kind) bool {
+	return slices.Contains(r.host, kind) || r.pause > 0 && slices.Contains(pauseKinds, kind)
+}
+
+// settleHost decides, when the rows of the GPU are read, which of the tasks that are left are
+// done.
+func (r *report) settleHost(tasks []task, loaders []*loader, s scanner, columns map[string][]string) ([]task, error) {
+	if r.pause > 0 && r.pauses(loaders) {
+		r.paused = true
+		if !slices.Contains(r.host, event.Run) {
+			if err := r.readOwnThreads(s, columns); err != nil {
+				return nil, err
+			}
+		}
+		r.host = append(slices.Clone(r.host), pauseKinds...)
+	}
+	return slices.DeleteFunc(tasks, func(t task) bool { return t.table.host && !slices.Contains(r.host, t.table.kind) }), nil
+}

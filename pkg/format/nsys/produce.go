@@ -1,0 +1,250 @@
+package nsys
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"runtime"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// producer writes the rows of some units, in their order, in a goroutine that runs ahead
+// of who reads them. It is an event.Source.
+type producer struct {
+	r        *Reader
+	units    []unit
+	emitters map[int]*emitter // its own, by number of the report, from its first row there on
+	fanIn    int              // runs that are read at a time
+
+	full    chan filled
+	free    chan *event.Batch
+	stop    chan struct{}
+	current filled
+	err     error // set before full is closed
+}
+
+// batches is the number of batches in use: one being filled, one waiting, one
+// with the caller.
+const batches = 3
+
+// producer returns one of some units, which starts with the first batch that it is asked for.
+func (r *Reader) producer(units []unit, fanIn int) *producer {
+	p := &producer{r: r, units: units, emitters: map[int]*emitter{}, fanIn: fanIn, stop: make(chan struct{})}
+	r.live = append(r.live, p)
+	r.left.Add(1)
+	return p
+}
+
+// emitter returns the producer's own one of a report's rows.
+func (p *producer) emitter(report int) *emitter {
+	e := p.emitters[report]
+	if e == nil {
+		e = new(*p.r.emitter(report))
+		p.emitters[report] = e
+	}
+	return e
+}
+
+// emitter returns one of a report's rows, to be copied: what it has in common with others of
+// the report is made once.
+func (r *Reader) emitter(report int) *emitter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.emitters == nil {
+		r.emitters = make([]*emitter, len(r.reports))
+	}
+	if r.emitters[report] == nil {
+		r.emitters[report] = r.newEmitter(report)
+	}
+	return r.emitters[report]
+}
+
+// newEmitter makes one of a report's rows.
+func (r *Reader) newEmitter(report int) *emitter {
+	codes := map[string]int32{}
+	for k, name := range r.header.Domains {
+		codes[name] = int32(k)
+	}
+	e := newEmitter(r.reports[report], r.header.Reports[report].Offset, r.header.Columns, codes, r.stacks[report])
+	e.report = report
+	if r.opts.Launched != nil {
+		e.launched, e.fewLaunched = r.opts.Launched(&r.header)
+	}
+	if r.opts.HostClasses != nil && !r.reports[report].paused {
+		e.hostClasses, e.fewHost = r.opts.HostClasses(&r.header)
+	}
+	return e
+}
+
+// Next returns the next batch.
+func (r *Reader) Next() (*event.Batch, error) {
+	if r.all == nil {
+		r.all = r.producer(r.plan(), r.limits.fanIn)
+	}
+	return r.all.Next()
+}
+
+// Report returns the number of the report that the rows of the last batch come
+// from: no batch has rows of two.
+func (r *Reader) Report() int { return r.all.current.report }
+
+// partMemory is what reading another rank beside one takes at most, with what finding its
+// steps holds of it.
+const partMemory = 32 << 20
+
+// Parts returns the rows of each rank, and how many of them to read at a time: as many as
+// there are processors. (Ranks have no memory in common: two side by side take less time
+// than one whose rows go from processor to processor.) Those without a rank come last. It
+// is event.Parted's.
+func (r *Reader) Parts() (parts []event.Source, beside int) {
+	memory := cmp.Or(r.opts.Memory, DefaultMemory)
+	if beside = min(runtime.GOMAXPROCS(0), 1+int(memory/4/partMemory)); beside < 2 || len(r.parts) < 2 || r.all != nil {
+		return nil, 0
+	}
+	units := make([][]unit, len(r.parts)+1)
+	for _, u := range r.plan() {
+		rank := len(r.parts)
+		if ranks := r.header.Reports[u.report].Ranks; u.slot < len(ranks) {
+			rank = int(ranks[u.slot])
+		}
+		u.last = false
+		units[rank] = append(units[rank], u)
+	}
+	for _, of := range units {
+		parts = append(parts, r.producer(of, max(r.limits.fanIn/beside, 16)))
+	}
+	return parts, beside
+}
+
+// Rest returns no rows: all are in parts. It is event.Parted's.
+func (r *Reader) Rest() (event.Source, error) {
+	r.all = r.producer(nil, 0)
+	return r, nil
+}
+
+// Close ends the goroutines that fill batches and gives back what the reader
+// holds. Batches are not valid any more.
+func (r *Reader) Close() {
+	for _, p := range r.live {
+		p.close()
+	}
+	r.live = nil
+	r.store.Close()
+}
+
+// Header describes the reports.
+func (p *producer) Header() *event.Header { return &p.r.header }
+
+// Next returns the next batch.
+func (p *producer) Next() (*event.Batch, error) {
+	if len(p.units) == 0 {
+		return nil, io.EOF
+	}
+	if p.full == nil {
+		p.full, p.free = make(chan filled, batches), make(chan *event.Batch, batches)
+		for range batches {
+			p.free <- new(event.Batch)
+		}
+		go p.produce()
+	}
+	if p.current.batch != nil {
+		p.free <- p.current.batch
+		p.current.batch = nil
+	}
+	next, ok := <-p.full
+	if !ok {
+		p.free, p.emitters = nil, nil // of many ranks most are done
+		if p.err == nil {
+			return nil, io.EOF
+		}
+		return nil, p.err
+	}
+	p.current = next
+	return next.batch, nil
+}
+
+// close ends the goroutine.
+func (p *producer) close() {
+	close(p.stop)
+	if p.full != nil {
+		for range p.full { // until produce has closed it
+		}
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+// produce writes the rows of all units. The last producer to end gives back the rows.
+func (p *producer) produce() {
+	defer close(p.full)
+	defer func() {
+		if p.r.left.Add(-1) == 0 {
+			p.r.store.Close()
+		}
+	}()
+	var now *emitter
+	for _, u := range p.units {
+		e := p.emitter(u.report)
+		if p.err = p.produceUnit(e, now, u); p.err != nil {
+			return
+		}
+		if now = e; u.last {
+			p.emitters[u.report], p.r.emitters[u.report], p.r.reports[u.report] = nil, nil, nil
+		}
+	}
+	if now != nil {
+		now.batch.Truncate(now.at)
+		p.err = p.put(filled{now.batch, now.report})
+	}
+}
+
+// produceUnit writes the rows of a unit, into the batch under way where that is
+// of the same report.
+func (p *producer) produceUnit(e, now *emitter, u unit) (err error) {
+	if now != e {
+		if now != nil {
+			now.batch.Truncate(now.at)
+			if err := p.put(filled{now.batch, now.report}); err != nil {
+				return err
+			}
+		}
+		e.at = 0
+		e.flush = func(b *event.Batch) (*event.Batch, error) {
+			if err := p.put(filled{b, u.report}); err != nil {
+				return nil, err
+			}
+			return p.blank()
+		}
+		if e.batch, err = p.blank(); err != nil {
+			return err
+		}
+	}
+	return e.emit(u.slot, u.from, p.fanIn)
+}
+
+// put hands out a batch, or keeps an empty one.
+func (p *producer) put(f filled) error {
+	if f.batch.Len == 0 {
+		p.free <- f.batch
+		return nil
+	}
+	select {
+	case p.full <- f:
+		return nil
+	case <-p.stop:
+		return errStopped
+	}
+}
+
+// blank returns a batch of rows without values, in memory that nobody reads any more. It is
+// an error that the reading was stopped meanwhile.
+func (p *producer) blank() (*event.Batch, error) {
+	select {
+	case b := <-p.free:
+		b.Blank(event.BatchRows, p.r.header.Columns)
+		return b, nil
+	case <-p.stop:
+		return nil, errStopped
+	}
+}

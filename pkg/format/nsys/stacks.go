@@ -1,0 +1,222 @@
+package nsys
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Bounds of what is kept of stacks: how many are told apart and how much text they have
+// together, in all reports.
+const (
+	maxStacks    = 1 << 17
+	maxStackText = 64 << 20
+)
+
+// otherStack stands for stacks beyond the bounds.
+const otherStack = "(other)"
+
+// stackTable is the stacks of a report, numbered. Functions of one name may be of several
+// modules, which a text does not say: each family has a number of its own, so that what a
+// sample is does not depend on which came first.
+type stackTable struct {
+	stacks   []string
+	families []event.Class // of each
+	numbers  map[stackKey]int32
+	size     int    // of the stacks
+	used     []bool // by number: a row of a rank has it
+}
+
+// stackKey is what makes a stack another one.
+type stackKey struct {
+	text   string
+	family event.Class
+}
+
+// number returns the number of a stack.
+func (t *stackTable) number(text string, family event.Class) int32 {
+	if k, ok := t.numbers[stackKey{text, family}]; ok {
+		return k
+	}
+	if text != otherStack && (len(t.stacks) >= maxStacks || t.size+len(text) > maxStackText) {
+		return t.number(otherStack, event.Other)
+	}
+	if t.numbers == nil {
+		t.numbers = map[stackKey]int32{}
+	}
+	k := int32(len(t.stacks))
+	t.numbers[stackKey{text, family}] = k
+	t.stacks, t.families, t.used = append(t.stacks, text), append(t.families, family), append(t.used, false)
+	t.size += len(text)
+	return k
+}
+
+// joinStacks returns the stacks that rows of several reports have, each once, in order,
+// so that equal rows make equal streams; and for each report their places by its numbers.
+func joinStacks(reports []*report) (stacks []string, places [][]int32) {
+	for _, r := range reports {
+		for k, text := range r.stacks.stacks {
+			if r.stacks.used[k] {
+				stacks = append(stacks, text)
+			}
+		}
+	}
+	slices.Sort(stacks)
+	stacks = slices.Compact(stacks)
+	for _, r := range reports {
+		of := make([]int32, len(r.stacks.stacks))
+		for k, text := range r.stacks.stacks {
+			at, _ := slices.BinarySearch(stacks, text)
+			of[k] = int32(at)
+		}
+		places = append(places, of)
+	}
+	return stacks, places
+}
+
+// mayHave tells whether rows of the table may become events: a stack of a call is one only where
+// the table of its frames has any, and most exports have no frames of any call.
+func (t *table) mayHave(s scanner, columns map[string][]string) (bool, error) {
+	if t.kind != event.Backtrace {
+		return true, nil
+	}
+	if len(columns[t.stacks]) == 0 {
+		return false, nil
+	}
+	low, high, err := s.rows(t.stacks)
+	return low <= high, err
+}
+
+// loadStacks reads the stacks of samples and calls, as far as their rows are wanted.
+func (r *report) loadStacks(e export, columns map[string][]string) error {
+	s, err := e.open()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r.chains = map[string]*chains{}
+	for i := range eventTables {
+		t := &eventTables[i]
+		if t.stacks == "" || !t.in(columns) || !slices.Contains(r.host, t.kind) {
+			continue
+		}
+		var wanted *wantedStacks
+		if t.kind == event.Sample && r.onlyCallers {
+			if wanted, err = r.sampled(s, columns); err != nil {
+				return r.explain(err)
+			}
+		}
+		if r.chains[t.stacks], err = r.readChains(s, columns, t.stacks, wanted); err != nil {
+			return r.explain(err)
+		}
+	}
+	if c := r.chains[cudaStacksTable]; c != nil && len(c.ids) > 0 {
+		if err := r.alignCalls(s, columns, c); err != nil {
+			return r.explain(err)
+		}
+	}
+	return nil
+}
+
+// sampled returns the stacks of samples of callers: most frames of most recordings are of other
+// threads.
+func (r *report) sampled(s scanner, columns map[string][]string) (*wantedStacks, error) {
+	w, known := &wantedStacks{}, new(cache[bool])
+	err := scanAll(s, columns, sampleTable, ints("id", "globalTid"), func(b *block) error {
+		ids, threads := b.column("id"), b.column("globalTid")
+		for i := range b.n {
+			if ids.Null[i] || threads.Null[i] {
+				continue
+			}
+			wanted, ok := known.at(triple{a: threads.Int[i]})
+			if !ok {
+				*wanted = r.calling[newThread(threads.Int[i])]
+			}
+			if *wanted {
+				w.ids = append(w.ids, ids.Int[i])
+			}
+		}
+		return nil
+	})
+	slices.Sort(w.ids)
+	return w, err
+}
+
+// sampledRunning is the state of a thread that was found on a CPU.
+const sampledRunning = 1
+
+// pickSamples picks the samples of known threads on a CPU; others were made where a
+// thread left its CPU.
+func (l *loader) pickSamples(_ *task, b *block) []int32 {
+	start, threads, states, cycles := b.column("start"), b.column("globalTid"), b.column("threadState"), b.column("cpuCycles")
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		if isSpan(start, start, i) && !threads.Null[i] && (states.Null[i] || states.Int[i] <= sampledRunning) && (cycles.Null[i] || cycles.Int[i] != 0) {
+			l.picked = append(l.picked, int32(i))
+		}
+	}
+	return l.picked
+}
+
+// addSamples appends samples.
+func (l *loader) addSamples(p *chunk, b *block, rows []int32) {
+	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("start"), rows)
+	l.addStacks(p, b, rows, "id")
+}
+
+// pickBacktraces picks the calls of known threads that have a stack.
+func (l *loader) pickBacktraces(t *task, b *block) []int32 {
+	start, end, threads, class := b.column("start"), b.column("end"), b.column("globalTid"), b.column("eventClass")
+	ids, chains := b.column("callchainId"), l.report.chains[t.table.stacks]
+	l.picked = l.picked[:0]
+	for i := range b.n {
+		switch {
+		case ids.Null[i] || threads.Null[i] || !isSpan(start, end, i):
+		case !class.Null[i] && (t.table.name == runtimeTable && class.Int[i] != backtrace || t.table.name == osTable && class.Int[i] != osCall):
+		default:
+			if _, ok := chains.number(ids.Int[i]); ok {
+				l.picked = append(l.picked, int32(i))
+			}
+		}
+	}
+	return l.picked
+}
+
+// addBacktraces appends stacks of calls.
+func (l *loader) addBacktraces(p *chunk, b *block, rows []int32) {
+	l.addSpans(p, b, rows)
+	l.addStacks(p, b, rows, "callchainId")
+}
+
+// addStacks appends the stacks of rows and the families of these by the column that
+// holds the ids.
+func (l *loader) addStacks(p *chunk, b *block, rows []int32, id string) {
+	ids, chains := b.column(id), l.report.chains[p.table.stacks]
+	for _, i := range rows {
+		family, number := none, none
+		if k, ok := chains.number(orNone(ids, i)); ok {
+			family, number = int64(chains.table.families[k]), int64(k)
+		}
+		p.class, p.node = append(p.class, family), append(p.node, number)
+	}
+}
+
+// useStacks marks the stacks that the rows of a run have.
+func (r *report) useStacks(run *spill.Run) error {
+	m, err := spill.NewMerge(r.store, []*spill.Run{run}, r.limits.fanIn)
+	if err != nil {
+		return err
+	}
+	for {
+		_, rows, i, j, err := m.Next(spill.BlockRows)
+		if err != nil || i == j {
+			return err
+		}
+		for _, k := range rows[colNode][i:j] {
+			if k != none {
+				r.stacks.used[k] = true
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package nsys
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// checkTogether makes sure that reports which share no rank are of one run: the
+// spans of their GPU work overlap, if not with one another then with those of
+// reports between them. Those whose clocks cannot be compared are not looked at.
+func (r *Reader) checkTogether(loose []bool) error {
+	var first []int
+	together := map[int]bool{}
+	for i := range r.header.Reports {
+		if !loose[i] && r.header.Reports[i].GPUStart != nil {
+			first = append(first, i)
+		}
+	}
+	if len(first) < 2 {
+		return nil
+	}
+	queue := []int{first[0]}
+	together[first[0]] = true
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, k := range first {
+			if !together[k] && (r.sharesRank(i, k) || !apart(&r.header.Reports[i], &r.header.Reports[k])) {
+				together[k] = true
+				queue = append(queue, k)
+			}
+		}
+	}
+	for _, k := range first {
+		if together[k] {
+			continue
+		}
+		if !r.opts.Separate {
+			return &event.Error{
+				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time, and they are no parts of one process: they are not of one run", r.paths[first[0]], r.paths[k]),
+				Advice: "give the reports of one run; --separate where a clock is wrong or this is meant",
+			}
+		}
+		rep := &r.header.Reports[k]
+		rep.Warnings = append(rep.Warnings, "its GPU work and that of the first report do not overlap in time: they are not of one run, or a session start is wrong")
+	}
+	return nil
+}
+
+// sharesRank tells whether two reports have a rank in common: they are parts of it.
+func (r *Reader) sharesRank(i, k int) bool {
+	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
+}
+
+// apart tells whether the spans of GPU activity of two reports do not touch.
+func apart(a, b *event.Report) bool {
+	return a.GPUStart != nil && b.GPUStart != nil && (*a.GPUStart > *b.GPUEnd || *b.GPUStart > *a.GPUEnd)
+}

@@ -1,0 +1,288 @@
+package nsys
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// What somebody should know before believing figures made of a report goes into
+// the header as warnings. They are sentences of ours with numbers in them and
+// never a text of the capture: that could be anything, a secret included.
+
+func (r *report) warn(format string, args ...any) {
+	r.info.Warnings = append(r.info.Warnings, fmt.Sprintf(format, args...))
+}
+
+// plural counts things.
+func plural(n int64, thing string) string {
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case strings.HasSuffix(thing, "y or memset"):
+		return fmt.Sprintf("%d copies or memsets", n)
+	case strings.HasSuffix(thing, "ch"):
+		return fmt.Sprintf("%d %ses", n, thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// describe joins launches, fills in what the header says of the report's rows
+// and warns of what is missing from them.
+func (r *report) describe() error {
+	if err := r.joinLaunches(); err != nil {
+		return err
+	}
+	if err := r.findFacts(); err != nil {
+		return err
+	}
+	if err := r.addHost(); err != nil {
+		return err
+	}
+	r.info.Workload = r.workload()
+	r.describeCapture()
+	r.warnOfTimes()
+	r.warnOfGraphs()
+	return r.warnOfLaunches()
+}
+
+// describeCapture tells how graphs were recorded by the rows, where the capture
+// itself does not say.
+func (r *report) describeCapture() {
+	switch {
+	case r.info.Capture != "":
+	case r.count(event.Graph) > 0:
+		r.info.Capture = "graph"
+	case r.replayed > 0:
+		r.info.Capture = "node"
+	}
+	if r.count(event.Kernel)+r.count(event.Graph) == 0 {
+		r.warnOfNoWork()
+	}
+}
+
+// warnOfNoWork says what a report without GPU activity has instead.
+func (r *report) warnOfNoWork() {
+	launches := r.class(event.Launch) + r.class(event.GraphLaunch)
+	copies := r.count(event.Memcpy) + r.count(event.Memset)
+	switch {
+	case launches > 0:
+		r.warn("no kernel and no graph replay was recorded, but %s: a filter of the export cut the GPU's side off, or the profiler could not record it", plural(launches, "launch call"))
+	case copies > 0:
+		r.warn("no kernel and no graph replay was recorded, only %s: record while kernels run, or export all tables", plural(copies, "copy or memset"))
+	default:
+		r.warn("no GPU work was recorded: profile with '-t cuda' while the GPU is in use")
+	}
+}
+
+// count is the number of rows of a kind that were read.
+func (r *report) count(kind event.Kind) int64 { return r.info.Rows[event.Kinds[kind]] }
+
+// class is the number of rows of a class that were read.
+func (r *report) class(class event.Class) int64 { return r.info.Classes[event.Classes[class]] }
+
+// warnOfTimes counts the rows that are left out.
+func (r *report) warnOfTimes() {
+	for _, table := range slices.Sorted(maps.Keys(r.unusable)) {
+		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
+	}
+	if r.zeros > 0 { // CUPTI's word for times that it could not collect
+		r.warn("%s of the GPU with no times but 0: the trace seems to begin there, and what they took is missing", plural(r.zeros, "row"))
+	}
+	if r.nameless > 0 {
+		r.warn("%s of %s or %s without a name: what threads wait for in them is not known", plural(r.nameless, "row"), osTable, syscallTable)
+	}
+	if r.noCalls > 0 {
+		r.warn("%s of %s of a class that is no call left out", plural(r.noCalls, "row"), runtimeTable)
+	}
+}
+
+// warnOfGraphs tells what is not known of graph replays.
+func (r *report) warnOfGraphs() {
+	if r.untimed > 0 {
+		r.warn("%s without times left out", plural(r.untimed, "graph replay"))
+	}
+	if n := r.count(event.Graph); n > 0 {
+		r.warn("%s recorded as a whole, which hides the kernels: profile with --cuda-graph-trace=node to see them", plural(n, "graph replay"))
+	}
+	if n := r.class(event.GraphLaunch); n > 0 && r.count(event.Graph) == 0 && r.replayed == 0 {
+		r.warn("%s and no replay of any: what the GPU did in them is missing", plural(n, "graph launch"))
+	}
+}
+
+// missingShare is the part of rows that may lack their counterpart, at the ends
+// of the recording, without a warning: one in so many.
+const missingShare = 100
+
+// warnOfLaunches tells of GPU work without the call that launched it, and the
+// other way round.
+func (r *report) warnOfLaunches() error {
+	orphans, sampled, err := r.orphans()
+	if err != nil {
+		return r.explain(err)
+	}
+	if orphans*missingShare > sampled {
+		percent := 100 * float64(orphans) / float64(sampled)
+		share := fmt.Sprintf("%.3g", percent)
+		if sampled < r.count(event.Kernel)+r.count(event.Graph) {
+			share = fmt.Sprintf("about %.0f", percent)
+		}
+		r.warn("%s %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off", share)
+	}
+	launches := r.class(event.Launch)
+	if lost := launches - r.eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
+		r.warn("%d of %d kernel launches without a kernel: they were captured into graphs, or the recording or a filter cut the kernels off", lost, launches)
+	}
+	return nil
+}
+
+// maxSampled is about how many GPU rows orphans samples.
+const maxSampled = 1 << 14
+
+// orphans counts the kernels and graph replays whose launching call is not
+// there, and the rows that it sampled: all, or evenly some of very many.
+func (r *report) orphans() (orphans, sampled int64, err error) {
+	var runs []*spill.Run
+	for n := range r.runs {
+		for _, run := range r.runs[n].events {
+			if kind := eventTables[run.Tag].kind; kind == event.Kernel || kind == event.Graph {
+				runs = append(runs, run)
+			}
+		}
+	}
+	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
+	parts := min(len(runs), runtime.GOMAXPROCS(0), maxLoaders)
+	lost, seen := make([]int64, parts), make([]int64, parts)
+	err = together(parts, func(k int) (err error) {
+		tracks := r.viewTracks()
+		lost[k], seen[k], err = r.orphansOf(runs[k*len(runs)/parts:(k+1)*len(runs)/parts], tracks, stride)
+		return err
+	})
+	for k := range parts {
+		orphans, sampled = orphans+lost[k], sampled+seen[k]
+	}
+	return orphans, sampled, err
+}
+
+// viewTracks returns the tracks for another goroutine.
+func (r *report) viewTracks() []track {
+	views := map[*spill.Index]*spill.Index{nil: nil}
+	tracks := make([]track, len(r.tracks))
+	for n, t := range r.tracks {
+		if _, ok := views[t.calls]; !ok {
+			views[t.calls] = t.calls.View()
+		}
+		tracks[n] = *t
+		tracks[n].calls = views[t.calls]
+	}
+	return tracks
+}
+
+// orphansOf counts, of one row of each stride, those of runs whose launching call is
+// not there.
+func (r *report) orphansOf(runs []*spill.Run, tracks []track, stride int) (orphans, sampled int64, err error) {
+	set := spill.Columns(colOwner, colCorrelation)
+	err = r.store.Sample(runs, set, stride, func(rows spill.Rows) error {
+		ids := rows[colCorrelation]
+		for i, owner := range rows[colOwner] {
+			sampled++
+			_, ok, err := tracks[owner].launch(ids[i])
+			if err != nil {
+				return err
+			}
+			if !ok {
+				orphans++
+			}
+		}
+		return nil
+	})
+	return orphans, sampled, err
+}
+
+// Diagnostics of the profiler that bear on figures, by what is in their text in
+// lower case. What is passed on are our words. lost: it is said that events
+// are missing, not only that some may be; a text with a number says it of none
+// where the number is 0.
+var diagnostics = []struct {
+	has   []string
+	lost  bool
+	means string
+}{
+	{[]string{"not all cuda events"}, false, "nsys may not have collected all CUDA events: kernels and calls may be missing, most likely the last"},
+	{[]string{"not all nvtx events"}, false, "nsys may not have collected all NVTX ranges: some may be missing, most likely the last"},
+	{[]string{"cu", "events", "dropped"}, true, lostEvents},
+	{[]string{"cu", "events", "lost"}, true, lostEvents},
+	{[]string{"cuda profiling might have not been started"}, false, "nsys may not have started to record CUDA: what is missing was perhaps not recorded"},
+	{[]string{"cuda driver version", "is not supported"}, false, "nsys does not know the CUDA driver that ran: what it recorded of the GPU may be wrong"},
+	{[]string{"no cuda events"}, false, "nsys collected no CUDA events of some process"},
+}
+
+// hostDiagnostics are those that bear on what is known of host threads, which few filters
+// ask: they are facts in the header, and no warnings.
+var hostDiagnostics = []struct {
+	has  []string
+	warn func(*event.Report)
+}{
+	{[]string{"not all os runtime libraries events"}, func(r *event.Report) { r.LostCalls = true }},
+	{[]string{"scheduling information is absent"}, func(r *event.Report) { r.NoSwitches = event.SwitchesDeduced }},
+	{[]string{"unable to configure", "context switch"}, func(r *event.Report) { r.NoSwitches = event.SwitchesDenied }},
+}
+
+const lostEvents = "nsys lost CUDA events: kernels and calls are missing, and what looks idle may have been busy"
+
+// zeroCount is the number 0 after a colon, as diagnostics end.
+var zeroCount = regexp.MustCompile(`:\s*0\.?\s*$`)
+
+// applies tells whether a text, in lower case, is diagnostic k.
+func applies(k int, text []byte) bool {
+	return containsAll(text, diagnostics[k].has) && !(diagnostics[k].lost && zeroCount.Match(text))
+}
+
+// containsAll tells whether a text has all of some parts, in any order.
+func containsAll(text []byte, parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
+}
+
+// severeDiagnostic is the severity of an error.
+const severeDiagnostic = 3
+
+// readDiagnostics passes on what the profiler itself complained of.
+func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
+	said, severe := make([]bool, len(diagnostics)), 0
+	want := append(ints("severity"), textColumns("text")...)
+	err := scanAll(s, columns, diagnosticTable, want, func(b *block) error {
+		severity, lines := b.column("severity"), b.column("text")
+		for i := range b.n {
+			if !severity.Null[i] && severity.Int[i] == severeDiagnostic {
+				severe++
+			}
+			text := bytes.ToLower(lines.Text(i))
+			for k := range diagnostics {
+				said[k] = said[k] || applies(k, text)
+			}
+			for _, d := range hostDiagnostics {
+				if containsAll(text, d.has) {
+					d.warn(&r.info)
+				}
+			}
+		}
+		return nil
+	})
+	for k, yes := range said {
+		if d := &diagnostics[k]; yes && (!d.lost || !r.info.LostEvents) {
+			r.info.LostEvents = r.info.LostEvents || d.lost
+			r.warn("%s", d.means)
+		}
+	}
+	if severe > 0 {
+		r.warn("nsys reported %s while recording: open the report in its own window to see them", plural(int64(severe), "error"))
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package nsys
+
+import (
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// work is what names of ranges and kernels say of the run.
+type work struct {
+	trains   bool // one is of a backward pass or an optimizer
+	diffuses bool // one is of a diffusion model
+}
+
+// look notes what the text of a range says.
+func (w *work) look(text string) {
+	w.trains = w.trains || marker.Trains(text)
+	w.diffuses = w.diffuses || marker.Diffuses(text)
+}
+
+// add adds what another loader noted.
+func (w *work) add(v work) {
+	w.trains, w.diffuses = w.trains || v.trains, w.diffuses || v.diffuses
+}
+
+// workload is what the run does other than generating tokens. Markers of forward steps say
+// numbers of requests, which no diffusion model has.
+func (r *report) workload() string {
+	switch {
+	case r.work.trains:
+		return event.Training
+	case r.work.diffuses && r.class(event.StepMarker) == 0:
+		return event.Diffusion
+	}
+	return ""
+}

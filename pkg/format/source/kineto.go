@@ -1,0 +1,33 @@
+package source
+
+import (
+	"bytes"
+
+	"github.com/hostbound/hostbound/pkg/format/kineto"
+)
+
+// torchTrace is a trace of PyTorch's profiler, compressed or not. A document of
+// JSON says late what it is: metadata of any kind may come first.
+var torchTrace = Format{
+	Name:    "PyTorch profiler trace",
+	Reports: "PyTorch profiler",
+	Matches: func(f *File) bool { return len(f.Head) > 0 && kineto.Recognise(f.Head) },
+	Certain: func(f *File) bool {
+		for _, key := range []string{"\x1f\x8b", `"schemaVersion"`, `"deviceProperties"`, `"traceEvents"`} {
+			if bytes.Contains(f.Head, []byte(key)) {
+				return true
+			}
+		}
+		return false
+	},
+	Again: "the profiler does when it stops, which may take minutes",
+	Open: func(paths []string, opt *Options) (*Input, error) {
+		r, err := kineto.Open(paths, kineto.Options{
+			Progress: opt.Progress, Separate: opt.Separate, Partial: opt.Partial, Python: opt.Python, Memory: opt.Memory,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &Input{Events: r, closers: []func(){r.Close}}, nil
+	},
+}

@@ -1,0 +1,122 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hostbound/hostbound/pkg/format/arrow"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+var arrowStream = Format{
+	Name: "stream",
+	Matches: func(f *File) bool {
+		if f.Info.IsDir() {
+			return false
+		}
+		return !f.Info.Mode().IsRegular() || // a pipe, such as <(isolate …)
+			bytes.HasPrefix(f.Head, []byte("\xff\xff\xff\xff")) || bytes.HasPrefix(f.Head, []byte("ARROW1")) ||
+			filepath.Ext(f.Path) == ".arrows"
+	},
+	Open: func(paths []string, _ *Options) (*Input, error) {
+		f, err := os.Open(paths[0])
+		if err != nil {
+			return nil, err
+		}
+		name := named{path: paths[0]}
+		if info, err := f.Stat(); err == nil {
+			name.regular = info.Mode().IsRegular()
+		}
+		in, err := openStream(f)
+		if err != nil {
+			return nil, name.of(err)
+		}
+		if in.Events != nil {
+			name.Source = in.Events
+			in.Events = &name
+		}
+		return in, nil
+	},
+}
+
+// named is a stream in a file, whose errors name the file.
+type named struct {
+	event.Source
+	path    string
+	regular bool // it is no pipe
+}
+
+// of is an error with the name of the file.
+func (n *named) of(err error) error {
+	if n.regular && errors.Is(err, arrow.ErrCut) {
+		return refused("write it again: what wrote it failed, was stopped, or is still at it", "%s: file is truncated: %v", n.path, err)
+	}
+	return Advised(fmt.Errorf("%s: %w", n.path, err))
+}
+
+// Advised is an error of a stream or checkpoint with what to do about it, where it does not
+// say so itself: it is damaged.
+func Advised(err error) error {
+	var advice interface{ Hint() string }
+	if err == nil || err == io.EOF || errors.As(err, &advice) || errors.As(err, new(*fs.PathError)) {
+		return err
+	}
+	return &damaged{err}
+}
+
+// damaged is an error of an input that was not read as it was written.
+type damaged struct{ error }
+
+func (e *damaged) Unwrap() error { return e.error }
+
+// Hint tells what to do about it.
+func (e *damaged) Hint() string {
+	return "copy it again or write it again: it is not as it was written"
+}
+
+// Next returns the next batch.
+func (n *named) Next() (*event.Batch, error) {
+	b, err := n.Source.Next()
+	if err != nil && err != io.EOF {
+		err = n.of(err)
+	}
+	return b, err
+}
+
+// sound is a source whose errors say what to do about them.
+type sound struct{ event.Source }
+
+// Next is event.Source's.
+func (s *sound) Next() (*event.Batch, error) {
+	b, err := s.Source.Next()
+	return b, Advised(err)
+}
+
+// openStream opens a stream of events at any stage, or of the rows of a result.
+func openStream(r io.Reader) (*Input, error) {
+	events, rows, err := arrow.Open(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case rows != nil:
+		return &Input{Table: rows}, nil
+	}
+	return &Input{Events: events, Warner: warner(events)}, nil
+}
+
+// OpenStdin opens a stream on standard input.
+func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
+	in, err := openStream(r)
+	if err != nil {
+		return nil, Advised(err)
+	}
+	if in.Events != nil {
+		in.Events = &sound{in.Events}
+	}
+	return in, in.choose(opt)
+}

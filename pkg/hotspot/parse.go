@@ -1,0 +1,292 @@
+package hotspot
+
+import (
+	"slices"
+	"strings"
+)
+
+// parser collects from a statement's tokens what a [Statement] holds.
+type parser struct {
+	s      *Statement
+	tokens []Token
+	i      int
+	depth  int // brackets open around i
+}
+
+// maxDepth is how deep brackets are followed; deeper ones count as operators.
+const maxDepth = 60
+
+// more tells whether there are tokens left.
+func (p *parser) more() bool { return p.i < len(p.tokens) }
+
+// at is whether the next token is an operator or a keyword.
+func (p *parser) at(text string) bool {
+	return p.more() && p.tokens[p.i].Text == text && (p.tokens[p.i].Kind == Op || p.tokens[p.i].Kind == Keyword)
+}
+
+// statement reads all tokens. What a definition or an import seems to call is left out.
+// It never fails: a statement that was cut off, or that is no Python, leaves what was
+// collected up to there. Each token is stepped over once, so the time is linear.
+func (p *parser) statement() {
+	p.targets()
+	for p.more() {
+		p.expressions("")
+		p.i++ // a closing bracket that was never opened
+	}
+	s := p.s
+	for i := range s.Calls {
+		s.Calls[i].Assigned = s.Calls[i].Assigned && len(s.Targets) > 0
+	}
+	if n := len(s.Names); n > 0 && (s.Keyword == "def" || s.Keyword == "class" || s.Keyword == "import" || s.Keyword == "from") {
+		s.Calls, s.Attributes, s.Loops = nil, nil, nil
+	}
+}
+
+// expressions reads up to a closing bracket, or to the end. It returns the number of
+// elements between commas.
+// closer is the bracket that is awaited, "" at the top of a statement. It is left for the
+// caller to step over, since it may be missing where a statement was cut off.
+func (p *parser) expressions(closer string) (elements int) {
+	start := p.i
+	for p.more() {
+		t := p.tokens[p.i]
+		switch {
+		case t.Kind == Op && (t.Text == closer || closer == "" && (t.Text == ")" || t.Text == "]" || t.Text == "}")):
+			if p.i > start {
+				elements++
+			}
+			return elements
+		case t.Kind == Op && (t.Text == ")" || t.Text == "]" || t.Text == "}"):
+			return elements // brackets do not match: let the outer one see it
+		case t.Kind == Op && t.Text == ",":
+			elements++
+			p.i++
+			start = p.i
+		case t.Kind == Keyword && t.Text == "for":
+			p.loop(closer)
+		case t.Kind == Name && closer == ")" && p.i+1 < len(p.tokens) && p.tokens[p.i+1].Text == "=":
+			p.i += 2 // the name of a keyword argument
+		case t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t):
+			p.s.Operators = append(p.s.Operators, t.Text)
+			p.i++
+		default:
+			p.primary()
+		}
+	}
+	if p.i > start {
+		elements++
+	}
+	return elements
+}
+
+// literal tells whether a keyword is a value, and no operator.
+func literal(t Token) bool { return t.Text == "None" || t.Text == "True" || t.Text == "False" }
+
+// loop reads "for targets in", and what it goes over.
+// closer is the bracket around a comprehension, "" of a for statement. Its place among the
+// loops is taken before what it goes over is read: that may hold loops of its own.
+func (p *parser) loop(closer string) {
+	p.i++
+	var l Loop
+	for p.more() && !p.at("in") && !p.at(closer) {
+		if t := p.tokens[p.i]; t.Kind == Name {
+			l.Targets = append(l.Targets, t.Text)
+		}
+		p.i++
+	}
+	if !p.at("in") {
+		return
+	}
+	p.i++
+	start := p.i
+	at := len(p.s.Loops)
+	p.s.Loops = append(p.s.Loops, l)
+	if closer != "" {
+		p.s.Comprehension = true
+	}
+	for p.more() && !p.at("for") && !p.at("if") && !p.at(":") && !p.at("async") && !(closer != "" && p.at(closer)) {
+		t := p.tokens[p.i]
+		switch {
+		case t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t):
+			p.s.Operators = append(p.s.Operators, t.Text)
+			p.i++
+		default:
+			p.primary()
+		}
+	}
+	p.s.Loops[at].Over = Text(p.tokens[start:p.i])
+}
+
+// primary reads an atom with what follows it: attributes, calls, subscripts.
+// It returns the path as Call.Path has it, with "()" and "[]" for what stood in brackets. A
+// path that ends in a call is among the calls, any other with a dot among the attributes.
+func (p *parser) primary() (path string) {
+	begin := p.i
+	path = p.atom()
+	called := p.tokens[begin].Kind == Number // whose dot is none of an attribute
+	for p.more() && p.tokens[p.i].Kind == Op {
+		switch p.tokens[p.i].Text {
+		case ".":
+			if p.i+1 >= len(p.tokens) || p.tokens[p.i+1].Kind != Name {
+				p.i++
+				return path
+			}
+			path += "." + p.tokens[p.i+1].Text
+			p.i += 2
+			called = false
+		case "(", "[":
+			if p.depth >= maxDepth {
+				p.i++
+				return path
+			}
+			p.depth++
+			path = p.postfix(path, begin)
+			p.depth--
+			called = path[len(path)-1] == ')'
+		default:
+			p.read(path, called)
+			return path
+		}
+	}
+	p.read(path, called)
+	return path
+}
+
+// atom reads a name, a literal, or what brackets hold.
+// Strings are ” whatever they say: no finding may rest on what is in them.
+func (p *parser) atom() string {
+	t := p.tokens[p.i]
+	p.i++
+	switch t.Kind {
+	case Name:
+		p.s.Names = append(p.s.Names, t.Text)
+		if p.at(":=") {
+			p.s.Targets = append(p.s.Targets, t.Text)
+		}
+	case String:
+		p.formatted()
+		return "''"
+	case Op:
+		return p.bracket(t.Text)
+	}
+	return t.Text
+}
+
+// postfix reads a call or a subscript.
+// begin is where the expression began, which tells a call whether it is all that is
+// assigned. What it returns ends in "()" or "[]", as primary expects.
+func (p *parser) postfix(path string, begin int) string {
+	if p.at("(") {
+		p.call(path, begin)
+		return path + "()"
+	}
+	p.i++
+	start := p.i
+	p.expressions("]")
+	p.s.Indexes = append(p.s.Indexes, Index{path, Text(p.tokens[start:min(p.i, len(p.tokens))])})
+	p.close("]")
+	return path + "[]"
+}
+
+// read records a path that is not called.
+func (p *parser) read(path string, called bool) {
+	if !called && slices.Contains([]byte(path), '.') {
+		p.s.Attributes = append(p.s.Attributes, path)
+	}
+}
+
+// formatted reads the code within an f-string, and strings that follow each other.
+func (p *parser) formatted() {
+	for p.more() {
+		switch {
+		case p.tokens[p.i].Kind == String:
+			p.i++
+		case p.depth < maxDepth && p.at("{") && holdsCode(p.tokens[p.i-1]):
+			p.s.Formatted = true
+			p.i++
+			p.depth++
+			p.expressions("}")
+			p.depth--
+			p.close("}")
+		default:
+			return
+		}
+	}
+}
+
+// holdsCode is whether a "{" after t belongs to an f-string.
+func holdsCode(t Token) bool {
+	return t.Text == "}" || t.Kind == String && strings.ContainsAny(t.Text[:1+strings.IndexAny(t.Text, `'"`)], "fFtT")
+}
+
+// bracket reads a display, a comprehension or a group, of which the opening is past.
+// What is no bracket, or is nested too deeply, is returned as it is. A display is a list,
+// dict or set written out; one with a loop in it is a comprehension.
+func (p *parser) bracket(open string) string {
+	closer := map[string]string{"(": ")", "[": "]", "{": "}"}[open]
+	if closer == "" || p.depth >= maxDepth {
+		return open
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	loops := len(p.s.Loops)
+	p.expressions(closer)
+	p.close(closer)
+	if open != "(" && len(p.s.Loops) == loops {
+		p.s.Display = true
+	}
+	return open + closer
+}
+
+// close steps over a closing bracket, where it is there: it may have been cut off.
+func (p *parser) close(closer string) {
+	if p.at(closer) {
+		p.i++
+	}
+}
+
+// call reads the arguments of a call.
+// Calls are in the order of their names, so the place is taken before the arguments are
+// read, in which there may be more.
+func (p *parser) call(path string, begin int) {
+	p.i++
+	start := p.i
+	c := Call{Path: path, Assigned: begin > 0 && p.tokens[begin-1].Text == "="}
+	at := len(p.s.Calls)
+	p.s.Calls = append(p.s.Calls, c)
+	args := p.expressions(")")
+	end := min(p.i, len(p.tokens))
+	p.close(")")
+	c.Assigned = c.Assigned && !p.more()
+	c.Args, c.Text = args, Text(p.tokens[start:end])
+	c.First, c.Keys = arguments(p.tokens[start:end])
+	p.s.Calls[at] = c
+}
+
+// arguments returns the text of the first positional argument and of the keyword ones.
+// Commas in brackets separate nothing. keys is nil where there are none.
+func arguments(tokens []Token) (first string, keys map[string]string) {
+	start, n := 0, 0
+	add := func(arg []Token) {
+		n++
+		switch {
+		case len(arg) > 2 && arg[0].Kind == Name && arg[1].Text == "=":
+			if keys == nil {
+				keys = map[string]string{}
+			}
+			keys[arg[0].Text] = Text(arg[2:])
+		case n == 1:
+			first = Text(arg)
+		}
+	}
+	for i, op := range Outside(tokens) {
+		if op == "," {
+			add(tokens[start:i])
+			start = i + 1
+		}
+	}
+	if start < len(tokens) {
+		add(tokens[start:])
+	}
+	return first, keys
+}

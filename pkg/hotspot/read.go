@@ -1,0 +1,223 @@
+package hotspot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Trace is what a trace says of the functions of the host.
+type Trace struct {
+	Verdict     string  // YES, NO or INCONCLUSIVE; "" where the evidence has none
+	FirstTarget string  // what to begin with: a function, a range or a call; "" where nothing is named
+	WallUs      float64 // period of a step, 0 not known
+
+	// ranges is idle GPU time in us per step, by the last part of the function's name.
+	// A function that is not in it has no range with idle time, or none at all.
+	ranges map[string]float64
+}
+
+// maxEvidence is how long evidence may be, in bytes.
+const maxEvidence = 256 << 20
+
+// document has the keys of all three reports that are used here.
+type document struct {
+	Idle       json.RawMessage `json:"idle"`
+	Operations []operation     `json:"operations"`
+	Metrics    *struct {
+		PrepImpact *float64 `json:"host_prep_perf_impact"`
+	} `json:"aggregate_metrics"`
+	Verdict *string `json:"verdict"`
+	Handoff *struct {
+		Verdict     *string  `json:"verdict"`
+		FirstTarget *string  `json:"recommended_first_target"`
+		Wall        *float64 `json:"wall_time_per_step_us"`
+	} `json:"optimization_handoff"`
+}
+
+type operation struct {
+	Name    string  `json:"name"`
+	Source  *string `json:"source_function"`
+	Exposed *struct {
+		Baseline *float64 `json:"baseline_us"`
+		Target   *float64 `json:"target_us"`
+	} `json:"exposed"`
+}
+
+// idleCauses is the idle time of gaps.
+type idleCauses struct {
+	Causes []struct {
+		Cause     string   `json:"cause"`
+		Us        float64  `json:"us"`
+		UsPerStep *float64 `json:"us_per_step"`
+		Path      string   `json:"path"`
+		Source    string   `json:"source"`
+		Sites     []struct {
+			Site   string  `json:"site"`
+			Path   string  `json:"path"`
+			Us     float64 `json:"us"`
+			Source string  `json:"source"`
+		} `json:"sites"`
+	} `json:"causes"`
+}
+
+// Read reads evidence.
+func Read(r io.Reader) (*Trace, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxEvidence+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxEvidence {
+		return nil, fmt.Errorf("evidence of more than %d MiB", maxEvidence>>20)
+	}
+	var d document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("no evidence: not the JSON of a report: %w", err)
+	}
+	t := &Trace{ranges: map[string]float64{}}
+	d.header(t)
+	switch {
+	case d.Metrics != nil:
+		t.addVerdict(&d)
+	case d.Operations != nil:
+		t.addDiff(&d)
+	case len(d.Idle) > 0 && d.Idle[0] == '{':
+		var idle idleCauses
+		if err := json.Unmarshal(d.Idle, &idle); err != nil {
+			return nil, fmt.Errorf("no evidence: idle: %w", err)
+		}
+		t.addGaps(&idle)
+	default:
+		return nil, errors.New("no evidence: neither aggregate_metrics, operations nor idle causes in it")
+	}
+	return t, nil
+}
+
+func (d *document) header(t *Trace) {
+	if d.Verdict != nil {
+		t.Verdict = *d.Verdict
+	}
+	if h := d.Handoff; h != nil {
+		if h.Verdict != nil && t.Verdict == "" {
+			t.Verdict = *h.Verdict
+		}
+		if h.FirstTarget != nil {
+			t.FirstTarget = *h.FirstTarget
+		}
+		if h.Wall != nil && *h.Wall > 0 {
+			t.WallUs = *h.Wall
+		}
+	}
+}
+
+func (t *Trace) addGaps(idle *idleCauses) {
+	for _, c := range idle.Causes {
+		if c.UsPerStep == nil || !(c.Us > 0) {
+			continue
+		}
+		perUs := *c.UsPerStep / c.Us // steps, and what the window is divided by
+		for _, s := range c.Sites {
+			t.addPath(s.Path, s.Source, s.Us*perUs)
+		}
+		if len(c.Sites) == 0 {
+			t.addPath(c.Path, c.Source, *c.UsPerStep)
+		}
+	}
+}
+
+// addPath adds idle time to every function that a path of ranges names, once each.
+func (t *Trace) addPath(path, source string, us float64) {
+	if !(us > 0) {
+		return
+	}
+	ranges := strings.Split(path, " > ")
+	seen := map[string]bool{"": true}
+	for i, r := range ranges {
+		names := []string{functionOf(r)}
+		if i == len(ranges)-1 {
+			names = append(names, lastPart(source))
+		}
+		for _, n := range names {
+			if !seen[n] {
+				seen[n] = true
+				t.ranges[n] += us
+			}
+		}
+	}
+}
+
+func (t *Trace) addDiff(d *document) {
+	twoRuns := slices.ContainsFunc(d.Operations, func(o operation) bool { return o.Exposed != nil && o.Exposed.Target != nil })
+	for _, o := range d.Operations {
+		if o.Exposed == nil {
+			continue
+		}
+		us := o.Exposed.Baseline
+		if twoRuns { // the target is what is to be changed: a range that it lacks is not in it
+			us = o.Exposed.Target
+		}
+		if us == nil || *us < 0 {
+			continue
+		}
+		names := map[string]bool{functionOf(o.Name): true}
+		if o.Source != nil {
+			names[lastPart(*o.Source)] = true
+		}
+		delete(names, "")
+		for n := range names {
+			t.ranges[n] += *us
+		}
+	}
+}
+
+// addVerdict adds input preparation, whose range is the only one that a verdict measures.
+func (t *Trace) addVerdict(d *document) {
+	if d.Metrics.PrepImpact != nil && t.WallUs > 0 {
+		t.ranges[preparation[0]] = *d.Metrics.PrepImpact * t.WallUs
+	}
+}
+
+// preparation are the names of the functions that prepare inputs, the inner ones first.
+var preparation = []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
+
+// of returns the idle time in a function's range, and whether there is one.
+func (t *Trace) of(function string) (us float64, known bool) {
+	name := lastPart(function)
+	if us, known = t.ranges[name]; known {
+		return us, true
+	}
+	for _, p := range preparation {
+		if p != name {
+			continue
+		}
+		for _, other := range preparation {
+			if us, known = t.ranges[other]; known {
+				return us, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// lastPart is the last part of a dotted name.
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// functionOf is the name of the function that a range stands for, "" where its text is
+// no name: "[Executor] _forward_step #: # ctx reqs" stands for _forward_step.
+func functionOf(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") {
+		if end := strings.IndexByte(text, ']'); end >= 0 {
+			text = strings.TrimSpace(text[end+1:])
+		}
+	}
+	end := 0
+	for end < len(text) && (text[end] == '.' || text[end] == '_' || text[end] >= '0' && text[end] <= '9' ||
+		text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z') {
+		end++
+	}
+	return lastPart(text[:end])
+}

@@ -1,0 +1,128 @@
+package hotspot
+
+import "strings"
+
+// A Statement is one logical line.
+type Statement struct {
+	First, Last int     // indices of its physical lines
+	Indent      int     // columns, a tab counting to the next multiple of 8
+	Keyword     string  // the keyword it begins with, "async" left out; "" none
+	Tokens      []Token // without comments and End
+
+	Calls         []Call   // in the order in which their names stand
+	Attributes    []string // dotted paths that are read and not called: "self.config.size"
+	Indexes       []Index  // subscripts, those of targets first
+	Loops         []Loop   // of comprehensions; of a for statement its own first
+	Names         []string // every name that is read, in order, repeated
+	Targets       []string // names and paths that are assigned: "x", "self.x", "x[]"
+	Operators     []string // operators and word operators outside strings, in order
+	Formatted     bool     // it has code in an f-string
+	Display       bool     // it makes a list, dict or set by listing
+	Comprehension bool     // it has a comprehension or a generator
+}
+
+// A Call is one call within a statement.
+type Call struct {
+	Path     string            // what is called: "torch.cuda.synchronize", "self.f", "x[].item", "f().cpu"
+	Args     int               // positional and keyword arguments
+	Keys     map[string]string // keyword arguments: name to its text
+	First    string            // text of the first positional argument
+	Text     string            // of all arguments
+	Assigned bool              // the call is the whole right side
+}
+
+// Name is the last part of the path.
+func (c *Call) Name() string { return c.Path[strings.LastIndexByte(c.Path, '.')+1:] }
+
+// Receiver is the path up to the last part, "" of a plain function.
+func (c *Call) Receiver() string {
+	if i := strings.LastIndexByte(c.Path, '.'); i >= 0 {
+		return c.Path[:i]
+	}
+	return ""
+}
+
+// An Index is one subscript.
+type Index struct {
+	Path string // what is indexed
+	Text string // the index
+}
+
+// A Loop is a for, in a statement or a comprehension.
+type Loop struct {
+	Targets []string // names that it sets
+	Over    string   // text of what it goes over
+}
+
+// Statements reads lines of source, of which the first begins a statement.
+func Statements(lines []string) []Statement {
+	var all []Statement
+	tokens := Lex(lines)
+	for start, i := 0, 0; i < len(tokens); i++ {
+		if tokens[i].Kind != End {
+			continue
+		}
+		if i > start {
+			all = append(all, newStatement(lines, tokens[start:i], tokens[i].Line))
+		}
+		start = i + 1
+	}
+	return all
+}
+
+// maxTokens is how much of a statement is looked into; longer ones are data.
+const maxTokens = 4000
+
+// newStatement parses the tokens of one statement, whose last line is last.
+// Of the tokens beyond maxTokens nothing is collected, but Tokens has them. Keywords that
+// begin an expression are not the statement's.
+func newStatement(lines []string, tokens []Token, last int) Statement {
+	s := Statement{First: tokens[0].Line, Last: last, Tokens: tokens}
+	s.Indent = indentOf(lines[s.First])
+	for _, t := range tokens {
+		if t.Kind != Keyword {
+			break
+		}
+		if s.Keyword = t.Text; t.Text != "async" {
+			break
+		}
+	}
+	switch s.Keyword {
+	case "None", "True", "False", "not", "await", "lambda":
+		s.Keyword = ""
+	}
+	p := &parser{s: &s, tokens: tokens[:min(len(tokens), maxTokens)]}
+	p.statement()
+	return s
+}
+
+// indentOf is the width of the blanks that a line begins with, as Python counts them.
+func indentOf(line string) int {
+	n := 0
+	for _, c := range []byte(line) {
+		switch c {
+		case ' ':
+			n++
+		case '\t':
+			n += 8 - n%8
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// Text writes tokens with no more blanks than needed.
+func Text(tokens []Token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if i > 0 && isWordy(tokens[i-1]) && isWordy(t) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.Text)
+	}
+	return b.String()
+}
+
+// isWordy tells whether a token would run into the next one without a blank.
+func isWordy(t Token) bool { return t.Kind == Name || t.Kind == Keyword || t.Kind == Number }

@@ -1,0 +1,248 @@
+package hotspot
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
+)
+
+// weighed is a profiled function, to be weighed.
+type weighed struct {
+	name    string
+	us      float64 // total time, callees included
+	caller  *weighed
+	callees []*weighed
+
+	state    int8 // of the walk to the outermost caller: 0 new, 1 being weighed, 2 done
+	own      bool // a range of the trace stands for it
+	known    bool
+	exposed  float64 // us per step in it and all that it calls
+	leftUs   float64 // time less that of callees with ranges
+	leftIdle float64 // exposed less that of callees with ranges
+}
+
+// Weigh gives the hotspots of a report their exposed time, limits what their options
+// save to it, and sorts them: first those of the function to begin with, then by
+// exposed time, then those of which it is not known, then the hidden ones. It returns
+// what there is to say of the whole.
+func (t *Trace) Weigh(rep *Report, profiles []*lineprof.Profile) (remarks []string) {
+	fns := callersOf(rep, profiles)
+	for _, f := range fns {
+		t.weigh(f)
+	}
+	for i := range rep.Hotspots {
+		h := &rep.Hotspots[i]
+		if f := fns[lastPart(h.Function)]; f != nil {
+			t.expose(h, f)
+		}
+	}
+	first := lastPart(t.FirstTarget)
+	profiled := first != "" && fns[first] != nil
+	if !profiled {
+		first = t.sameAs(first, fns)
+		profiled = first != ""
+	}
+	slices.SortStableFunc(rep.Hotspots, func(a, b Hotspot) int {
+		return cmp.Or(
+			cmp.Compare(rank(&a, first), rank(&b, first)),
+			cmp.Compare(value(b.ExposedUsPerStep), value(a.ExposedUsPerStep)),
+			cmp.Compare(b.TimeUs, a.TimeUs))
+	})
+	return t.remarks(rep, profiled)
+}
+
+// sameAs is a profiled function that prepares inputs where the one to begin with does.
+func (t *Trace) sameAs(first string, fns map[string]*weighed) string {
+	if !slices.Contains(preparation, first) {
+		return ""
+	}
+	for _, p := range preparation {
+		if fns[p] != nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// rank is the class in which a hotspot is sorted.
+func rank(h *Hotspot, first string) int {
+	switch e := h.ExposedUsPerStep; {
+	case e != nil && *e == 0:
+		return 3
+	case first != "" && lastPart(h.Function) == first:
+		return 0
+	case e != nil:
+		return 1
+	}
+	return 2
+}
+
+func value(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
+}
+
+// callersOf makes the call graph of the profiled functions from the calls that their lines
+// contain. Of several callers of a function the one counts whose lines take longest.
+func callersOf(rep *Report, profiles []*lineprof.Profile) map[string]*weighed {
+	fns := map[string]*weighed{}
+	for _, f := range rep.Functions {
+		name := lastPart(f.Function)
+		if fns[name] == nil {
+			fns[name] = &weighed{name: name}
+		}
+		fns[name].us += f.TotalUs
+	}
+	most := map[[2]string]int64{}
+	for _, p := range profiles {
+		for _, f := range p.Functions {
+			caller := lastPart(f.Name)
+			for _, l := range f.Lines {
+				for _, callee := range calls(l.Source) {
+					if fns[callee] != nil && callee != caller && fns[caller] != nil {
+						most[[2]string{callee, caller}] += l.Ns
+					}
+				}
+			}
+		}
+	}
+	for pair, ns := range most {
+		callee, caller := fns[pair[0]], pair[1]
+		if old := callee.caller; old == nil || ns > most[[2]string{pair[0], old.name}] ||
+			ns == most[[2]string{pair[0], old.name}] && caller < old.name {
+			callee.caller = fns[caller]
+		}
+	}
+	for _, f := range fns {
+		if f.caller != nil {
+			f.caller.callees = append(f.caller.callees, f)
+		}
+	}
+	return fns
+}
+
+var (
+	callee = regexp.MustCompile(`([A-Za-z_]\w*)\s*\(`)
+	quoted = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|#.*`)
+)
+
+// calls are the names that a line of Python calls.
+func calls(source string) (names []string) {
+	if !strings.Contains(source, "(") || strings.HasPrefix(strings.TrimSpace(source), "def ") {
+		return nil
+	}
+	for _, m := range callee.FindAllStringSubmatch(quoted.ReplaceAllString(source, ""), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// weigh finds out how much idle time lies in a function.
+func (t *Trace) weigh(f *weighed) {
+	if f.state != 0 {
+		return // done, or functions that call each other
+	}
+	f.state = 1
+	f.exposed, f.own = t.of(f.name)
+	f.known = f.own
+	if !f.own && f.caller != nil {
+		if t.weigh(f.caller); f.caller.known && f.caller.leftUs > 0 {
+			f.known, f.exposed = true, f.caller.leftIdle*min(1, f.us/f.caller.leftUs)
+		}
+	}
+	f.leftUs, f.leftIdle = f.us, f.exposed
+	for _, c := range f.callees {
+		if us, own := t.of(c.name); own {
+			f.leftUs -= c.us
+			f.leftIdle -= us
+		}
+	}
+	f.leftUs, f.leftIdle = max(0, f.leftUs), max(0, f.leftIdle)
+	f.state = 2
+}
+
+// expose sets a hotspot's exposed time, which limits its options.
+func (t *Trace) expose(h *Hotspot, f *weighed) {
+	if !f.known {
+		h.Evidence = append(h.Evidence, fmt.Sprintf("not known whether a GPU waits here: the trace names no idle time in a range of %s, nor in one of its callers", f.name))
+		return
+	}
+	share := 1.0
+	if f.leftUs > 0 {
+		share = min(1, h.TimeUs/f.leftUs)
+	}
+	us := f.leftIdle * share
+	if h.UsPerStep != nil {
+		us = min(us, *h.UsPerStep)
+	}
+	if us < 0.05 {
+		us = 0 // less than the trace resolves
+	}
+	h.ExposedUsPerStep = &us
+	if us == 0 {
+		h.Evidence = append(h.Evidence, fmt.Sprintf("hidden: no GPU waits in %s, so that changing it does not shorten a step", f.name))
+	} else {
+		h.Evidence = append(h.Evidence, fmt.Sprintf("a GPU waits for %.1f us per step here, by its share of what %s has in the trace", us, f.name))
+	}
+	for i := range h.Options {
+		limit(&h.Options[i], us, h.UsPerStep)
+	}
+}
+
+// limit is what an option saves of the exposed time, in us per step: the least where it
+// takes as much off what is hidden, the most where nothing of it was hidden.
+func limit(o *Option, us float64, perStep *float64) {
+	if o.SavingsUs == nil || perStep == nil || *perStep <= 0 {
+		return
+	}
+	s := *o.SavingsUs
+	o.SavingsUs = &[2]float64{s[0] * min(1, us / *perStep), min(s[1], us)}
+	for k, was := range s {
+		if was > 0 { // All three are of one amount.
+			o.SavingsPct[k] *= o.SavingsUs[k] / was
+			o.SavingsOf[k] *= o.SavingsUs[k] / was
+		}
+	}
+}
+
+// callClasses are the first targets that are no functions but classes of calls.
+var callClasses = []string{"launch", "graph_launch", "sync", "memop", "alloc", "api", "gil", "gc"}
+
+// dotted is the name of a function of Python.
+var dotted = regexp.MustCompile(`^[\pL\pN_.<>]+$`)
+
+// remarks are what the trace says of the whole.
+func (t *Trace) remarks(rep *Report, profiled bool) (remarks []string) {
+	switch t.Verdict {
+	case "NO":
+		remarks = append(remarks, "The trace says NO: the host does not hold the GPUs back. Changes here will not raise throughput.")
+	case "INCONCLUSIVE":
+		remarks = append(remarks, "The trace is inconclusive: whether the host holds the GPUs back is not known.")
+	}
+	switch {
+	case t.FirstTarget == "":
+	case profiled:
+		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s.", t.FirstTarget))
+	case t.FirstTarget == "untraced":
+		remarks = append(remarks, "The trace does not say in which function the GPUs wait for the host: put ranges around the parts of a step, or record Python stacks.")
+	case t.FirstTarget == "descheduled" || strings.HasPrefix(t.FirstTarget, "blocked:"):
+		remarks = append(remarks, fmt.Sprintf("The trace says that launching threads do not run while the GPUs wait (%s): no line of Python is slow for it.", t.FirstTarget))
+	case slices.Contains(callClasses, t.FirstTarget):
+		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s: what the CPU does in those calls, which no line of Python shows as such.", t.FirstTarget))
+	case !dotted.MatchString(t.FirstTarget):
+		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s, a range that is no function: profile what runs in it next.", t.FirstTarget))
+	default:
+		remarks = append(remarks, fmt.Sprintf("The trace says to begin with %s, which is not in the profile: profile it next.", t.FirstTarget))
+	}
+	known := slices.ContainsFunc(rep.Hotspots, func(h Hotspot) bool { return h.ExposedUsPerStep != nil })
+	if !known && len(rep.Hotspots) > 0 {
+		remarks = append(remarks, "None of the profiled functions has a range in the trace: the order is that of time alone.")
+	}
+	return remarks
+}

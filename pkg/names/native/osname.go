@@ -1,0 +1,76 @@
+// Osname sorts the calls of the operating system's libraries into classes, by
+// what a thread inside them waits for.
+//
+// The class of a call is the first of these that matches its name, leading underscores
+// left out:
+//
+//	lock    pthread mutexes, reader-writer and spin locks
+//	wait    condition variables, barriers, semaphores, futexes
+//	join    the end of a thread or a process
+//	sleep   time
+//	io      poll, select and epoll, sockets, message queues
+//	driver  ioctl, which is how libcuda talks to its driver
+//	memory  mappings and the heap's limit
+//	file    files and what their names stand for; read and write of any descriptor
+//	other   everything else
+//
+// A class says what such a call may wait for, not that the thread waited: fread is off the
+// CPU for four fifths of its time, mmap for a thirtieth.
+
+package native
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// The classes.
+const (
+	Lock   = "lock"
+	Wait   = "wait"
+	Join   = "join"
+	Sleep  = "sleep"
+	IO     = "io"
+	Driver = "driver"
+	Memory = "memory"
+	File   = "file"
+	Other  = "other"
+)
+
+// Classes are all classes, in the order in which they are tried.
+var Classes = []string{Lock, Wait, Join, Sleep, IO, Driver, Memory, File, Other}
+
+// patterns are compiled when a call is first classified: most recordings have none.
+var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		Lock:   regexp.MustCompile(`^pthread_(mutex|rwlock|spin)_`),
+		Wait:   regexp.MustCompile(`^(pthread_(cond|barrier)_|sem_|futex)`),
+		Join:   regexp.MustCompile(`^(pthread_\w*join|wait(pid|id|3|4)?$)`),
+		Sleep:  regexp.MustCompile(`^(sleep|usleep|nanosleep|clock_nanosleep)$`),
+		IO:     regexp.MustCompile(`^(p?poll|p?select|epoll_p?wait|recv|send|accept|connect|mq_)`),
+		Driver: regexp.MustCompile(`^ioctl$`),
+		Memory: regexp.MustCompile(`^(mmap|munmap|mremap|madvise|mprotect|s?brk$)`),
+		File: regexp.MustCompile(`^(open|creat|fopen|fdopen|freopen|close|fclose|p?read|fread|p?write|fwrite|fget|fput|getline|` +
+			`fflush|fsync|fdatasync|sync|l?stat|fstat|access|unlink|rename|lseek|fseek|f?truncate)`),
+	}
+})
+
+// ClassOf returns the class of a call by its name. It is meant to be asked once for a name,
+// not once for a row.
+func ClassOf(name string) string {
+	name = strings.TrimLeft(name, "_")
+	for _, class := range Classes {
+		if p := patterns()[class]; p != nil && p.MatchString(name) {
+			return class
+		}
+	}
+	return Other
+}
+
+// prompt matches the calls of those classes that come back at once, whatever others do.
+var prompt = regexp.MustCompile(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
+
+// Waits tells whether a call may wait at all. Who is off its CPU in one that does not had to
+// give that up: in pthread_cond_signal to the thread that it woke, say.
+func Waits(name string) bool { return !prompt.MatchString(strings.TrimLeft(name, "_")) }

@@ -1,0 +1,42 @@
+package native
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestClassOf(t *testing.T) {
+	for class, names := range map[string][]string{
+		Lock:   {"pthread_mutex_lock", "pthread_rwlock_rdlock", "__pthread_mutex_timedlock", "pthread_spin_lock"},
+		Wait:   {"pthread_cond_timedwait", "sem_wait", "futex", "futex_wait", "pthread_barrier_wait"},
+		Join:   {"pthread_join", "pthread_timedjoin_np", "waitpid", "wait", "wait4"},
+		Sleep:  {"sleep", "usleep", "nanosleep", "clock_nanosleep"},
+		IO:     {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recvmsg", "sendto", "accept4", "connect", "mq_receive"},
+		Driver: {"ioctl"},
+		Memory: {"mmap", "mmap64", "munmap", "brk", "sbrk", "madvise"},
+		File:   {"open64", "fopen", "read", "pread64", "write", "fsync", "sync_file_range", "fstat64", "lstat", "stat64", "ftruncate"},
+		Other:  {"", "_", "pthread_create", "waitfor", "sleepy", "brkpoint", "ioctls", "backtrace", "sched_yield"},
+	} {
+		for _, name := range names {
+			if got := ClassOf(name); got != class {
+				t.Errorf("%s is %s, want %s", name, got, class)
+			}
+		}
+	}
+}
+
+func TestWaits(t *testing.T) {
+	for name, want := range map[string]bool{
+		"pthread_mutex_lock": true, "pthread_cond_timedwait": true, "sem_wait": true, "pthread_barrier_wait": true, "poll": true, "": true,
+		"pthread_mutex_unlock": false, "__pthread_cond_signal": false, "pthread_cond_broadcast": false, "sem_post": false, "sched_yield": false, "flock": true, "pthread_rwlock_tryrdlock": false,
+	} {
+		if Waits(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+func ExampleClassOf() {
+	fmt.Println(ClassOf("__pthread_mutex_lock"), ClassOf("epoll_wait"), ClassOf("fsync"))
+	// Output: lock io file
+}

@@ -1,0 +1,286 @@
+// Package figure draws data as SVG that stands in a page of HTML.
+//
+// # What a figure is
+//
+// A Plot is data only: numbers with a unit, names, and colours as numbers of a palette.
+// Every plot has its table elsewhere on the page (package report): a drawing may leave out
+// what is too small to be seen, and is described in a sentence to those who do not see it.
+//
+// # How it is drawn
+//
+// A drawing is as wide as its place on the page, and its text stays as large as that
+// of the page, from a telephone to a wide screen: horizontal positions are percentages of
+// the width, vertical ones pixels. Names stand above what they name, not beside it. Only
+// labels of a vertical axis stand outside, in a margin that the page's style leaves. Colours are classes
+// (k1, k2, …) that the style of the page defines, for light and for dark.
+//
+// Equal data make equal bytes.
+package figure
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+)
+
+// Plot is what can be drawn: *Intervals, *Bars, *Steps, *Density, *Flame or *Timeline.
+type Plot interface {
+	// legend names the colours, nil where they say nothing.
+	legend() []Series
+	// height is that of the drawing in pixels.
+	height() float64
+	draw(*canvas)
+	// class is what the style and the script of the page know the plot by.
+	class() string
+}
+
+// Color is a number of the palette: 1 to Colors are for what has a name, and differ for
+// those who are colour-blind, too.
+type Color int8
+
+// Colors that mean the same everywhere.
+const (
+	Other  Color = 0  // what has no colour of its own
+	Colors Color = 8  // the last one of the palette
+	Busy   Color = 9  // work of a GPU
+	Good   Color = 10 // less of what is bad
+	Bad    Color = 11 // more of it, or over a limit
+	Ink    Color = 12 // as text
+)
+
+// class is the name of a colour in the page's style.
+func (c Color) class() string { return "k" + strconv.Itoa(int(c)) }
+
+// Palette hands out colours to names, in the order in which they ask.
+type Palette map[string]Color
+
+// Color returns the colour of a name, Other when there are no more.
+func (p Palette) Color(name string) Color {
+	c, ok := p[name]
+	if !ok && len(p) < int(Colors) {
+		c = Color(len(p) + 1)
+		p[name] = c
+	}
+	return c
+}
+
+// Series is a name with a colour.
+type Series struct {
+	Name  string // hostile where it comes from a trace
+	Color Color  // of its marks
+}
+
+// maxLabel is how many characters of a name a label has: more have no room on a
+// telephone.
+const maxLabel = 42
+
+// Draw returns a plot with its legend, as HTML. id is a name that no other plot of the
+// page has, title and alt say what it shows.
+func Draw(p Plot, id, title, alt string) []byte {
+	w := &markup.Writer{}
+	c := &canvas{Writer: w}
+	c.drawLegend(p.legend())
+	w.Open("div", "class", "plot "+p.class())
+	w.Open("svg", "role", "img", "aria-labelledby", id+"t "+id+"d", "width", "100%", "height", markup.Num(p.height()))
+	w.Leaf("title", title, "id", id+"t")
+	w.Leaf("desc", alt, "id", id+"d")
+	p.draw(c)
+	w.Close()
+	w.Close()
+	return w.Bytes()
+}
+
+// canvas is what plots draw on.
+type canvas struct{ *markup.Writer }
+
+func (c *canvas) drawLegend(all []Series) {
+	if len(all) == 0 {
+		return
+	}
+	c.Open("ul", "class", "legend")
+	for _, s := range all {
+		c.Open("li")
+		c.Open("svg", "width", "12", "height", "12", "aria-hidden", "true")
+		c.Empty("rect", "width", "12", "height", "12", "class", s.Color.class())
+		c.Close()
+		c.Text(" " + short(s.Name, maxLabel))
+		c.Close()
+	}
+	c.Close()
+}
+
+// rect draws a bar from x to x+width, shares of the width of the plot; title is what is
+// shown where it is pointed at, "" for nothing.
+func (c *canvas) rect(class string, x, y, width, height float64, title string) {
+	attrs := []string{"class", class, "x", markup.Share(x), "y", markup.Num(y), "width", markup.Share(max(width, 0)), "height", markup.Num(height)}
+	if title == "" {
+		c.Empty("rect", attrs...)
+		return
+	}
+	c.Open("rect", attrs...)
+	c.Leaf("title", short(title, maxFull))
+	c.Close()
+}
+
+// line draws a line between two points, of which x is a share.
+func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
+	c.Empty("line", "class", class, "x1", markup.Share(x1), "y1", markup.Num(y1), "x2", markup.Share(x2), "y2", markup.Num(y2))
+}
+
+// Anchors of text.
+const (
+	atStart  = ""
+	atMiddle = "middle"
+	atEnd    = "end"
+)
+
+// text writes a label; x is a share.
+func (c *canvas) text(class, anchor string, x, y float64, s string) {
+	attr := ""
+	if anchor != atStart {
+		attr = "text-anchor"
+	}
+	c.Leaf("text", short(s, maxFull), "class", class, attr, anchor, "x", markup.Share(x), "y", markup.Num(y))
+}
+
+// name writes a label that is a name at the left edge, short, and in full where it is pointed at.
+func (c *canvas) name(y float64, s string) {
+	label := short(s, maxLabel)
+	c.Open("text", "class", "name", "x", markup.Share(0), "y", markup.Num(y))
+	if label != s {
+		c.Leaf("title", short(s, maxFull))
+	}
+	c.Text(label)
+	c.Close()
+}
+
+// maxFull is how many characters a name has where it is shown in full.
+const maxFull = 300
+
+// short takes the middle out of a long name, whose ends say most.
+func short(s string, to int) string {
+	r := []rune(s)
+	if len(r) <= to {
+		return s
+	}
+	tail := (to - 1) / 2
+	return string(r[:to-1-tail]) + "…" + string(r[len(r)-tail:])
+}
+
+// axis is a scale from values to shares of the width or height.
+type axis struct {
+	unit      Unit
+	low, high float64
+	step      float64 // from tick to tick
+	ticks     []float64
+}
+
+// newAxis returns an axis that holds values from low to high, with about n ticks.
+func newAxis(u Unit, low, high float64, n int) axis {
+	if !(high > low) {
+		high = low + 1
+	}
+	step := nice((high - low) / float64(n))
+	a := axis{unit: u, low: low, high: high, step: step}
+	for x := math.Ceil(low/step-1e-9) * step; x <= high+step*1e-9; x += step {
+		a.ticks = append(a.ticks, math.Round(x/step)*step+0) // no -0
+	}
+	return a
+}
+
+// nice is the least of 1, 2, 5, 10, … times a power of ten that is not less than x.
+func nice(x float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, k := range []float64{1, 2, 5} {
+		if x <= k*power*(1+1e-9) {
+			return k * power
+		}
+	}
+	return 10 * power
+}
+
+// label is what a tick says: all those of an axis are in one unit, with as many decimals as
+// it takes to tell them apart.
+func (a *axis) label(x float64) string {
+	by, unit := 1.0, " µs"
+	switch most := max(math.Abs(a.ticks[0]), math.Abs(a.ticks[len(a.ticks)-1])); {
+	case a.unit == Ratio:
+		by, unit = 0.01, " %"
+	case most >= 1e6:
+		by, unit = 1e6, " s"
+	case most >= 1e3:
+		by, unit = 1e3, " ms"
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(a.step/by)+1e-9)))
+	return strconv.FormatFloat(x/by, 'f', decimals, 64) + unit
+}
+
+// at is where a value lies, from 0 to 1; what lies outside is at the end.
+func (a *axis) at(x float64) float64 {
+	return min(max((x-a.low)/(a.high-a.low), 0), 1)
+}
+
+// below draws the ticks of a horizontal axis, with their labels below y, and lines up to
+// the top of the canvas.
+func (a *axis) below(c *canvas, y float64) {
+	for i, x := range a.ticks {
+		at, anchor := a.at(x), atMiddle
+		switch {
+		case at < 0.03:
+			anchor = atStart
+		case at > 0.97:
+			anchor = atEnd
+		}
+		c.line("grid", at, 0, at, y)
+		if class := "tick"; i%2 == 1 && len(a.ticks) > 5 {
+			c.text(class+" minor", anchor, at, y+15, a.label(x))
+		} else {
+			c.text(class, anchor, at, y+15, a.label(x))
+		}
+	}
+}
+
+// beside draws the ticks of a vertical axis, with their labels to the left of the plot.
+func (a *axis) beside(c *canvas, y func(float64) float64) {
+	for _, t := range a.ticks {
+		c.line("grid", 0, y(t), 1, y(t))
+		c.Leaf("text", a.label(t), "class", "tick", "text-anchor", atEnd, "x", "-6", "y", markup.Num(y(t)+4))
+	}
+}
+
+// Unit is what numbers are in.
+type Unit int8
+
+// The units.
+const (
+	Micros Unit = iota // microseconds
+	Ratio              // shares, shown in percent
+)
+
+// Show shows a number with its unit, with three digits.
+func (u Unit) Show(x float64) string {
+	switch {
+	case math.IsInf(x, 0) || math.IsNaN(x):
+		return "?"
+	case u == Ratio:
+		return digits(100*x) + " %"
+	case math.Abs(x) >= 999.5e3:
+		return digits(x/1e6) + " s"
+	case math.Abs(x) >= 999.5:
+		return digits(x/1e3) + " ms"
+	}
+	return digits(x) + " µs"
+}
+
+// digits shows three digits of a number, and all of those before the point.
+func digits(x float64) string {
+	decimals := 2
+	switch a := math.Abs(x); {
+	case a >= 99.95 || a == 0:
+		decimals = 0
+	case a >= 9.995:
+		decimals = 1
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}

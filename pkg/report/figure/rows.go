@@ -1,0 +1,206 @@
+package figure
+
+import (
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+)
+
+// Heights of plots that have a row for each thing, in pixels: a line of text, and what
+// is drawn below it.
+const (
+	rowHeight = 46
+	rowText   = 16 // the base line of the text
+	rowTop    = 23 // what is drawn begins here
+	rowBar    = 14 // and is that high
+	axisRoom  = 22
+)
+
+// Intervals shows how sure values are, beside limits or beside 0.
+type Intervals struct {
+	Unit Unit       // of all values
+	Rows []Interval // from the top down
+	// Zero draws a line where nothing changes, which the plot holds in any case.
+	Zero bool
+}
+
+// Interval is a row of Intervals.
+type Interval struct {
+	Label string   // hostile where it comes from a trace
+	Value *float64 // nil: not known, and nothing is drawn
+	// Low and High hold the true value in 95 of 100 cases; nil: not known. An infinite end
+	// reaches to the end of the plot.
+	Low, High *float64
+	Limit     *float64 // nil for none
+	Below     bool     // values below the limit are over it
+	Text      string   // stands at the end of the label's line
+	More      string   // after it, where there is room
+	Color     Color    // of its marks
+}
+
+func (p *Intervals) class() string    { return "rows" }
+func (p *Intervals) legend() []Series { return nil }
+func (p *Intervals) height() float64  { return rowHeight*float64(len(p.Rows)) + axisRoom }
+
+// axis holds all values, and intervals up to three times the reach of the values: wider
+// ones say nothing but that they are wide. Where all values are 0 it holds the intervals.
+func (p *Intervals) axis() axis {
+	if p.Unit == Ratio && !p.Zero {
+		return newAxis(Ratio, 0, 1, 5)
+	}
+	low, high := 0.0, 0.0
+	for i := range p.Rows {
+		if v := p.Rows[i].Value; v != nil {
+			low, high = min(low, *v), max(high, *v)
+		}
+	}
+	reach := 3 * max(high, -low)
+	for i := range p.Rows {
+		if r := &p.Rows[i]; low == high && r.known() && !math.IsInf(*r.High-*r.Low, 0) {
+			reach = max(reach, -*r.Low, *r.High)
+		}
+	}
+	for i := range p.Rows {
+		if r := &p.Rows[i]; r.known() {
+			low, high = min(low, max(*r.Low, -reach)), max(high, min(*r.High, reach))
+		}
+	}
+	margin := (high - low) * 0.04
+	return newAxis(p.Unit, low-margin, high+margin, 8)
+}
+
+func (p *Intervals) draw(c *canvas) {
+	a := p.axis()
+	bottom := rowHeight * float64(len(p.Rows))
+	a.below(c, bottom)
+	if p.Zero {
+		c.line("zero", a.at(0), 0, a.at(0), bottom)
+	}
+	for i := range p.Rows {
+		p.Rows[i].draw(c, &a, rowHeight*float64(i), p.Zero)
+	}
+}
+
+// known tells whether the interval is known.
+func (r *Interval) known() bool {
+	return r.Value != nil && r.Low != nil && r.High != nil && !math.IsNaN(*r.Low) && !math.IsNaN(*r.High)
+}
+
+func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
+	c.label(y, r.Label, r.Text, r.More)
+	top := y + rowTop
+	if r.Limit != nil {
+		at := a.at(*r.Limit)
+		if r.Below {
+			c.rect("beyond", 0, top, at, rowBar, "")
+		} else {
+			c.rect("beyond", at, top, 1-at, rowBar, "")
+		}
+	}
+	if r.Value != nil {
+		at, class := a.at(*r.Value), r.Color.class()
+		if !zero {
+			c.rect(class+" faint", 0, top+rowBar/2-3, at, 6, "")
+		}
+		if r.known() {
+			low, high := a.at(*r.Low), a.at(*r.High)
+			c.line(class+" whisker", low, top+rowBar/2, high, top+rowBar/2)
+			c.line(class+" end", low, top+2, low, top+rowBar-2)
+			c.line(class+" end", high, top+2, high, top+rowBar-2)
+		}
+		c.Empty("circle", "class", class+" dot", "cx", markup.Share(at), "cy", markup.Num(top+rowBar/2), "r", "4.5")
+	}
+	if r.Limit != nil {
+		c.line("limit", a.at(*r.Limit), top-2, a.at(*r.Limit), top+rowBar+2)
+	}
+}
+
+// label writes the line of a row: its name, and what there is to say at the end, more of
+// it where there is room.
+func (c *canvas) label(y float64, name, text, more string) {
+	c.name(y+rowText, name)
+	c.Open("text", "class", "value", "text-anchor", atEnd, "x", "100%", "y", markup.Num(y+rowText))
+	c.Text(short(text, maxFull))
+	if more != "" {
+		c.Leaf("tspan", " "+short(more, maxFull), "class", "aside")
+	}
+	c.Close()
+}
+
+// Bars shows what several things are made of, one below the other.
+type Bars struct {
+	Unit   Unit     // of all values
+	Series []Series // of the parts
+	Rows   []Bar    // from the top down
+	Named  bool     // the colours of the series are in the legend
+	Low    float64  // where the axis begins: what is below it is not drawn
+}
+
+// Zoom begins the axis just before the least end of a bar, where all of them end in the
+// last third of it.
+func (p *Bars) Zoom() {
+	_, high := p.ends()
+	low := high
+	for _, r := range p.Rows {
+		end := r.From
+		for _, part := range r.Parts {
+			end += part
+		}
+		low = min(low, end)
+	}
+	if low > 2*(high-low) && high-low > 1e-6*high {
+		p.Low = low - (high-low)/4
+	}
+}
+
+// ends are the least and the largest value that a bar reaches.
+func (p *Bars) ends() (low, high float64) {
+	for _, r := range p.Rows {
+		at := r.From
+		low, high = min(low, at), max(high, at)
+		for _, part := range r.Parts {
+			at += part
+			low, high = min(low, at), max(high, at)
+		}
+	}
+	return low, high
+}
+
+// Bar is a row of Bars.
+type Bar struct {
+	Label string // hostile where it comes from a trace
+	// From is where the bar begins, 0 but for a waterfall, in which a part may be
+	// negative.
+	From  float64
+	Parts []float64 // as many as there are series
+	Text  string    // stands at the end of the label's line
+	More  string    // after it, where there is room
+}
+
+func (p *Bars) class() string   { return "rows" }
+func (p *Bars) height() float64 { return rowHeight*float64(len(p.Rows)) + axisRoom }
+
+func (p *Bars) legend() []Series {
+	if !p.Named {
+		return nil
+	}
+	return p.Series
+}
+
+func (p *Bars) draw(c *canvas) {
+	low, high := p.ends()
+	a := newAxis(p.Unit, max(low, p.Low), high, 8)
+	a.below(c, rowHeight*float64(len(p.Rows)))
+	for i, r := range p.Rows {
+		y := rowHeight * float64(i)
+		c.label(y, r.Label, r.Text, r.More)
+		at := r.From
+		for k, part := range r.Parts {
+			if part != 0 {
+				x, end := a.at(min(at, at+part)), a.at(max(at, at+part))
+				c.rect(p.Series[k].Color.class(), x, y+rowTop, max(end-x, 0.001), rowBar, p.Series[k].Name+": "+p.Unit.Show(part))
+			}
+			at += part
+		}
+	}
+}

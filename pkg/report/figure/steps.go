@@ -1,0 +1,187 @@
+package figure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+)
+
+// Steps shows something over the steps of a run: a stack of parts, and around the whole
+// how far single steps reach. Slices of numbers have one for each bin.
+type Steps struct {
+	Unit   Unit        // of all values
+	X      string      // what a bin is, such as "step"
+	Labels []string    // of the bins
+	Series []Series    // of the parts, the lowest first
+	Parts  [][]float64 // of each series, means
+	// Low, Median and High are of the whole; nil: not shown.
+	Low, Median, High []float64
+}
+
+const (
+	stepsHeight = 240
+	maxPointed  = 3 // parts that are named where a bin is pointed at, the largest
+)
+
+func (p *Steps) class() string   { return "scaled" }
+func (p *Steps) height() float64 { return stepsHeight + axisRoom }
+
+func (p *Steps) legend() []Series {
+	all := p.Series
+	if p.High != nil {
+		all = append(all[:len(all):len(all)], Series{"median step", Ink}, Series{"minimum and maximum", Other})
+	}
+	return all
+}
+
+// top is the largest value.
+func (p *Steps) top() (top float64) {
+	for k := range p.Labels {
+		sum := 0.0
+		for _, part := range p.Parts {
+			sum += part[k]
+		}
+		top = max(top, sum)
+		if p.High != nil {
+			top = max(top, p.High[k])
+		}
+	}
+	return top
+}
+
+func (p *Steps) draw(c *canvas) {
+	a := newAxis(p.Unit, 0, p.top()*1.04, 4)
+	y := func(v float64) float64 { return stepsHeight * (1 - a.at(v)) }
+	c.stretched(len(p.Labels), stepsHeight)
+	sums := make([]float64, len(p.Labels))
+	for k, s := range p.Series {
+		before := append([]float64(nil), sums...)
+		for i := range sums {
+			sums[i] += p.Parts[k][i]
+		}
+		c.area(s.Color.class(), before, sums, y)
+	}
+	if p.High != nil {
+		c.path("k0 thin", p.Low, y)
+		c.path("k0 thin", p.High, y)
+	}
+	if p.Median != nil {
+		c.path("k12 thin", p.Median, y)
+	}
+	c.Close()
+	a.beside(c, y)
+	p.hits(c)
+}
+
+// hits are what is shown where a bin is pointed at, and the labels of bins.
+func (p *Steps) hits(c *canvas) {
+	n := float64(len(p.Labels))
+	for i, label := range p.Labels {
+		var b strings.Builder
+		b.WriteString(p.X + " " + label)
+		if p.High != nil {
+			b.WriteString(": " + p.Unit.Show(p.Median[i]) + " (" + p.Unit.Show(p.Low[i]) + " to " + p.Unit.Show(p.High[i]) + ")")
+		}
+		largest := make([]int, len(p.Series))
+		for k := range largest {
+			largest[k] = k
+		}
+		slices.SortStableFunc(largest, func(k, l int) int { return cmp.Compare(p.Parts[l][i], p.Parts[k][i]) })
+		for _, k := range largest[:min(maxPointed, len(largest))] {
+			b.WriteString("; " + short(p.Series[k].Name, maxLabel) + " " + p.Unit.Show(p.Parts[k][i]))
+		}
+		c.rect("hit", float64(i)/n, 0, 1/n, stepsHeight, b.String())
+	}
+	c.bins(p.X, p.Labels, stepsHeight)
+}
+
+// bins writes the labels of the first, the middle and the last bin.
+func (c *canvas) bins(what string, labels []string, y float64) {
+	last := len(labels) - 1
+	if last < 0 {
+		return
+	}
+	c.text("tick", atStart, 0, y+15, what+" "+labels[0])
+	if last >= 2 {
+		c.text("tick minor", atMiddle, 0.5, y+15, labels[(last+1)/2])
+	}
+	if last >= 1 {
+		c.text("tick", atEnd, 1, y+15, labels[last])
+	}
+}
+
+// stretched opens a drawing whose unit of width is a bin.
+func (c *canvas) stretched(bins int, height float64) {
+	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", markup.Num(height), "viewBox", "0 0 "+strconv.Itoa(bins)+" "+markup.Num(height),
+		"preserveAspectRatio", "none", "aria-hidden", "true")
+}
+
+// area fills what lies between two rows of values, each a horizontal line in its bin.
+func (c *canvas) area(class string, low, high []float64, y func(float64) float64) {
+	var b strings.Builder
+	stairs(&b, high, y, false)
+	stairs(&b, low, y, true)
+	c.Empty("path", "class", class, "d", b.String()+"Z")
+}
+
+// path draws a row of values.
+func (c *canvas) path(class string, values []float64, y func(float64) float64) {
+	var b strings.Builder
+	stairs(&b, values, y, false)
+	c.Empty("path", "class", class, "d", b.String())
+}
+
+// stairs writes a line that is level in each bin, from the left, or back from the right.
+func stairs(b *strings.Builder, values []float64, y func(float64) float64, back bool) {
+	for i := range values {
+		switch k := len(values) - 1 - i; {
+		case back:
+			b.WriteString("V" + pixel(y(values[k])) + "h-1")
+		case i == 0:
+			b.WriteString("M0 " + pixel(y(values[0])) + "h1")
+		default:
+			b.WriteString("V" + pixel(y(values[i])) + "h1")
+		}
+	}
+}
+
+// pixel is a coordinate, fine enough for a screen.
+func pixel(y float64) string { return strconv.FormatFloat(math.Round(y*10)/10, 'f', -1, 64) }
+
+// Density shows how values are distributed, of several series beside one another.
+type Density struct {
+	Unit   Unit        // of the edges
+	Edges  []float64   // of the bins, ascending and evenly far apart; one more than there are bins
+	Series []Series    // whose values these are
+	Shares [][]float64 // of each series, of the values in each bin
+}
+
+const densityHeight = 180
+
+func (p *Density) class() string    { return "scaled" }
+func (p *Density) legend() []Series { return p.Series }
+func (p *Density) height() float64  { return densityHeight + axisRoom }
+
+func (p *Density) draw(c *canvas) {
+	top := 0.0
+	for _, shares := range p.Shares {
+		for _, v := range shares {
+			top = max(top, v)
+		}
+	}
+	up := newAxis(Ratio, 0, top*1.04, 3)
+	y := func(v float64) float64 { return densityHeight * (1 - up.at(v)) }
+	across := newAxis(p.Unit, p.Edges[0], p.Edges[len(p.Edges)-1], 6)
+	across.below(c, densityHeight)
+	c.stretched(len(p.Edges)-1, densityHeight)
+	for k, s := range p.Series {
+		c.area(s.Color.class()+" veil", make([]float64, len(p.Shares[k])), p.Shares[k], y)
+		c.path(s.Color.class()+" outline", p.Shares[k], y)
+	}
+	c.Close()
+	up.beside(c, y)
+}

@@ -1,0 +1,235 @@
+// Package flame writes stacks with weights as the formats that viewers of flame graphs
+// open: collapsed stacks, pprof profiles, and speedscope's own.
+//
+// # Stacks
+//
+// A stack says where some exposed idle time of GPUs lies. Its frames are, from the root, the
+// rank, the phase of the step, the cause, why the launching thread did not go on (of causes
+// on the host), the ranges around it, the outermost first, the call that it was in or the
+// kernel that ended the wait, and the functions that the thread was in, where those are
+// known. Weights are whole nanoseconds, and those of all stacks add
+// up to the idle time of the window.
+//
+// # Formats, by the extension of the file
+//
+//	.folded           collapsed stacks, a line each: a;b;c WEIGHT
+//	.pb.gz            pprof: sample types samples/count (of the CPU, or of places without) and gpu_idle/nanoseconds (the default),
+//	                  labels rank, device, phase, cause, why, evidence
+//	.speedscope.json  speedscope's file format, one sampled profile in nanoseconds
+//
+// Equal stacks make equal bytes: stacks of the same frames are one, in the order of their
+// frames, and no time of writing is stored. In names what would end a frame or a line is
+// replaced.
+package flame
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+)
+
+// Stack is idle time in one place.
+type Stack struct {
+	Rank   int32  // number of the rank
+	Device *int32 // CUDA device number, nil where the rank has several
+	Phase  string // of the step, "" outside of steps
+	Cause  string // as package idle names it
+	Why    string // as package idle names it (hoststate.go), "" for causes on the GPU
+	// Evidence says how it is known which functions the thread was in.
+	Evidence string
+	Path     []string // ranges, the outermost first
+	Leaf     string   // the call or kernel, "" where there is none
+	Called   []string // functions of the host thread below that, the outermost first; nil where they are not known
+	Ns       int64    // weight, more than 0
+	Samples  int64    // of the CPU that it stands for, 0 for none
+}
+
+// How it is known which functions a thread was in: they were recorded of the call that it
+// was in, found by samples among which the time is divided evenly, or not at all. What
+// has no functions, as it is on the GPU, is exact.
+const (
+	Exact   = "exact"
+	Sampled = "sampled"
+	None    = "none"
+)
+
+// outside is the frame of what belongs to no step.
+const outside = "outside of steps"
+
+// Frames are the frames of a stack, the root first.
+func (s *Stack) Frames() []string {
+	all := []string{"rank " + strconv.Itoa(int(s.Rank)), cmp.Or(s.Phase, outside), s.Cause}
+	if s.Why != "" {
+		all = append(all, s.Why)
+	}
+	all = append(all, s.Path...)
+	if s.Leaf != "" {
+		all = append(all, s.Leaf)
+	}
+	all = append(all, s.Called...)
+	for i := range all {
+		all[i] = clean(all[i])
+	}
+	return all
+}
+
+// Compare orders stacks by their frames.
+func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.Frames(), o.Frames()) }
+
+// clean replaces what would end a frame, and what neither a line nor a terminal can hold.
+func clean(name string) string {
+	return cmp.Or(strings.TrimSpace(markup.Printable(strings.ReplaceAll(name, ";", ","))), "?")
+}
+
+// folded is stacks of the same frames.
+type folded struct {
+	frames []string
+	key    string
+	first  *Stack
+	ns     int64
+	count  int64
+}
+
+// fold makes stacks of the same frames and labels one, in the order of their frames.
+func fold(stacks []Stack) []folded {
+	at := map[string]int{}
+	var all []folded
+	for i := range stacks {
+		s := &stacks[i]
+		if s.Ns == 0 {
+			continue
+		}
+		frames := s.Frames()
+		key := strings.Join(frames, ";")
+		label := key + "\x00" + s.Evidence
+		k, ok := at[label]
+		if !ok {
+			k = len(all)
+			at[label] = k
+			all = append(all, folded{frames: frames, key: key, first: s})
+		}
+		all[k].ns += s.Ns
+		all[k].count += max(s.Samples, 1)
+	}
+	slices.SortFunc(all, func(a, b folded) int {
+		return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.first.Evidence, b.first.Evidence))
+	})
+	return all
+}
+
+// Extensions are those of the formats.
+var Extensions = []string{".folded", ".pb.gz", ".speedscope.json"}
+
+// Writer returns what writes the format of a file, nil for one of none.
+func Writer(path string) func(io.Writer, []Stack) error {
+	for i, write := range []func(io.Writer, []Stack) error{writeFolded, writePprof, writeSpeedscope} {
+		if strings.HasSuffix(path, Extensions[i]) {
+			return write
+		}
+	}
+	return nil
+}
+
+func writeFolded(w io.Writer, stacks []Stack) error {
+	var b strings.Builder
+	for _, s := range fold(stacks) {
+		fmt.Fprintf(&b, "%s %d\n", s.key, s.ns)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writePprof(w io.Writer, stacks []Stack) error {
+	p := &profile.Profile{
+		SampleType:        []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "gpu_idle", Unit: "nanoseconds"}},
+		DefaultSampleType: "gpu_idle",
+	}
+	locations := map[string]*profile.Location{}
+	for _, s := range fold(stacks) {
+		sample := &profile.Sample{Value: []int64{s.count, s.ns}, Label: s.first.labels()}
+		for i := len(s.frames) - 1; i >= 0; i-- { // the leaf is the first
+			name := s.frames[i]
+			if locations[name] == nil {
+				f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, SystemName: name}
+				locations[name] = &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
+				p.Function, p.Location = append(p.Function, f), append(p.Location, locations[name])
+			}
+			sample.Location = append(sample.Location, locations[name])
+		}
+		p.Sample = append(p.Sample, sample)
+	}
+	if err := p.CheckValid(); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return p.Write(w)
+}
+
+// labels are the labels of a sample.
+func (s *Stack) labels() map[string][]string {
+	labels := map[string][]string{"rank": {strconv.Itoa(int(s.Rank))}, "cause": {clean(s.Cause)}}
+	if s.Device != nil {
+		labels["device"] = []string{strconv.Itoa(int(*s.Device))}
+	}
+	for key, value := range map[string]string{"phase": s.Phase, "why": s.Why, "evidence": s.Evidence} {
+		if value != "" {
+			labels[key] = []string{clean(value)}
+		}
+	}
+	return labels
+}
+
+// speedscope is a file of speedscope's.
+type speedscope struct {
+	Schema string `json:"$schema"`
+	Shared struct {
+		Frames []speedscopeFrame `json:"frames"`
+	} `json:"shared"`
+	Profiles []speedscopeProfile `json:"profiles"`
+	Name     string              `json:"name"`
+	Exporter string              `json:"exporter"`
+}
+
+type speedscopeFrame struct {
+	Name string `json:"name"`
+}
+
+type speedscopeProfile struct {
+	Type    string  `json:"type"`
+	Name    string  `json:"name"`
+	Unit    string  `json:"unit"`
+	Start   int64   `json:"startValue"`
+	End     int64   `json:"endValue"`
+	Samples [][]int `json:"samples"` // indices of frames, the root first
+	Weights []int64 `json:"weights"`
+}
+
+func writeSpeedscope(w io.Writer, stacks []Stack) error {
+	file := speedscope{Schema: "https://www.speedscope.app/file-format-schema.json", Name: "exposed GPU idle time", Exporter: "hostbound"}
+	file.Shared.Frames = []speedscopeFrame{}
+	p := speedscopeProfile{Type: "sampled", Name: file.Name, Unit: "nanoseconds", Samples: [][]int{}, Weights: []int64{}}
+	index := map[string]int{}
+	for _, s := range fold(stacks) {
+		var sample []int
+		for _, name := range s.frames {
+			k, ok := index[name]
+			if !ok {
+				k = len(file.Shared.Frames)
+				index[name] = k
+				file.Shared.Frames = append(file.Shared.Frames, speedscopeFrame{name})
+			}
+			sample = append(sample, k)
+		}
+		p.Samples, p.Weights = append(p.Samples, sample), append(p.Weights, s.ns)
+		p.End += s.ns
+	}
+	file.Profiles = []speedscopeProfile{p}
+	return json.NewEncoder(w).Encode(file)
+}

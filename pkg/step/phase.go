@@ -1,0 +1,270 @@
+// Phase distinguishes prefill from decode: it adds the columns phase, ctx and
+// gen to a stream with steps.
+//
+// A step's numbers of context and generation requests stand in the forward-step
+// marker that is the name of its step row: of steps by allreduce the one during
+// which the first kernel was launched. A step with context requests is a
+// "context" step (a mixed one where it has generation requests, too), one with
+// generation requests only is a "generation" step, and one without either, or
+// without numbers, is "unknown".
+//
+// Step rows get all three columns, where known; the other rows of a step get its
+// phase; rows of no step, and window rows, get nulls. Because a step row stands
+// before the rows of its step, one batch at a time is enough, and the columns
+// that come in go out as they are, without a copy.
+//
+// Steps that were isolated by graph launches and have no numbers are generation
+// steps: engines replay graphs for decode and run prefill eagerly. What runs
+// eagerly between two replays belongs to the period of the former. Where that is a
+// whole forward pass (the step row has the class launch) the step is a context step,
+// or, where the replay's numbers are known, of unknown phase, without numbers: its
+// time is that of two iterations, and it is not steady.
+//
+// Steps of a run that generates no tokens (the header's Workload: training, diffusion) are
+// of unknown phase and have no numbers, whatever their ranges are called.
+
+package step
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Tagger is the stream with phases. It is an event.Source.
+type Tagger struct {
+	src      event.Source
+	header   event.Header
+	marker   *marker.Set
+	unnamed  event.Phase // phase of steps without numbers
+	tokens   bool        // the run generates tokens, or may: else no step has a phase
+	out      event.Batch
+	numbered []int32 // the rows of out that have numbers of requests
+	ranks    []taggedRank
+	counted  int64
+	steps    int64
+	eager    int64 // whose period holds a forward pass that no replay ran
+	log      func(string)
+	reported bool
+
+	parts []*Tagger // that have the ranks, where they are read in parts
+}
+
+// taggedRank is the phase that a rank is in.
+type taggedRank struct {
+	id    int32
+	phase event.Phase
+}
+
+// NewTagger returns the rows of src with phases. src has steps; an error is an
+// *event.Error. log takes remarks, a sentence each; nil drops them.
+func NewTagger(src event.Source, log func(string)) (*Tagger, error) {
+	h := src.Header()
+	if h.Isolation == nil {
+		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate before phase"}
+	}
+	if h.Columns&event.PhaseCols != 0 {
+		return nil, &event.Error{Msg: "the stream has phases already", Advice: "phase takes what isolate writes"}
+	}
+	if err := h.Require(1<<event.ColKind | 1<<event.ColRank | 1<<event.ColName | event.StepCols); err != nil {
+		return nil, err
+	}
+	t := &Tagger{src: src, header: *h, marker: marker.Presets, unnamed: event.Unknown, log: log}
+	if t.log == nil {
+		t.log = func(string) {}
+	}
+	if expr := h.Isolation.Marker; expr != "" {
+		var err error
+		if t.marker, err = marker.Compile(expr); err != nil {
+			return nil, &event.Error{Msg: err.Error(), Advice: "the stream's header has it; isolate again with another --marker"}
+		}
+	}
+	t.tokens = h.Workload() == ""
+	if h.Isolation.Method == "graph" && t.tokens {
+		t.unnamed = event.Generation
+	}
+	t.header.Stage = "phase"
+	t.header.Columns |= event.PhaseCols
+	return t, nil
+}
+
+// Header returns the header of the stream with phases.
+func (t *Tagger) Header() *event.Header { return &t.header }
+
+// Next returns the next batch, which is valid until the following call.
+func (t *Tagger) Next() (*event.Batch, error) {
+	b, err := t.src.Next()
+	if err == io.EOF {
+		t.report()
+		t.out, t.numbered = event.Batch{}, nil // of many ranks most are done
+	}
+	if err != nil {
+		return nil, err
+	}
+	own := t.out
+	t.out = *b
+	t.out.Columns |= event.PhaseCols
+	t.out.Phase, t.out.Ctx, t.out.Gen = own.Phase, own.Ctx, own.Gen
+	t.tag(&t.out)
+	return &t.out, nil
+}
+
+// Parts returns the rows with phases of each part of the source. It is event.Parted's.
+func (t *Tagger) Parts() (parts []event.Source, beside int) {
+	sources, beside := event.PartsOf(t.src)
+	for _, src := range sources {
+		one := &Tagger{src: src, header: t.header, marker: t.marker, unnamed: t.unnamed, tokens: t.tokens, reported: true}
+		t.parts, parts = append(t.parts, one), append(parts, one)
+	}
+	return parts, beside
+}
+
+// Rest returns what comes after the parts, and reports of all. It is event.Parted's.
+func (t *Tagger) Rest() (event.Source, error) {
+	for _, one := range t.parts {
+		t.counted += one.counted
+		t.steps += one.steps
+		t.eager += one.eager
+	}
+	t.parts = nil
+	rest, err := t.src.(event.Parted).Rest()
+	t.src = rest
+	return t, err
+}
+
+// tag fills the three columns.
+func (t *Tagger) tag(b *event.Batch) {
+	for _, i := range t.numbered { // of the batch before
+		b.Ctx.Values[i], b.Gen.Values[i] = 0, 0
+	}
+	t.numbered = t.numbered[:0]
+	nulls(&b.Phase, b.Len) // whose values are set below
+	nulls(&b.Ctx, b.Len)
+	nulls(&b.Gen, b.Len)
+	if b.Step.Valid == nil {
+		b.Phase.Fill(0, b.Len, event.Unknown)
+	} else {
+		copy(b.Phase.Valid, b.Step.Valid)
+	}
+	for i := 0; i < b.Len; {
+		j := b.RankEnd(i)
+		if id, known := b.Rank.Get(i); known {
+			t.tagRank(b, i, j, t.rank(id))
+		} else {
+			for ; i < j; i++ {
+				b.Phase.SetNull(i)
+			}
+		}
+		i = j
+	}
+	clearNulls(&b.Phase)
+}
+
+// tagRank gives rows i to j, which are of one rank, the phases of their steps.
+func (t *Tagger) tagRank(b *event.Batch, i, j int, r *taggedRank) {
+	kinds, phases := b.Kind.Values[:j], b.Phase.Values[:j]
+	for ; i < j; i++ {
+		if kind := kinds[i]; kind == event.Step || kind == event.Window {
+			if kind == event.Window {
+				b.Phase.SetNull(i)
+				continue
+			}
+			r.phase = t.step(b, i)
+		}
+		phases[i] = r.phase
+	}
+}
+
+// clearNulls makes the values of null rows 0, as everywhere: streams are compared
+// by their bytes.
+func clearNulls(c *event.Ints[event.Phase]) {
+	for i, b := range c.Valid {
+		if b == 0xff {
+			continue
+		}
+		for k := 8 * i; k < min(8*i+8, len(c.Values)); k++ {
+			if !c.Valid.Get(k) {
+				c.Values[k] = 0
+			}
+		}
+	}
+}
+
+// taggedRank returns what is known of the rank with the given number.
+func (t *Tagger) rank(id int32) *taggedRank {
+	for k := range t.ranks {
+		if t.ranks[k].id == id {
+			return &t.ranks[k]
+		}
+	}
+	t.ranks = append(t.ranks, taggedRank{id, event.Unknown})
+	return &t.ranks[len(t.ranks)-1]
+}
+
+// step fills ctx and gen of step row i and returns the step's phase.
+func (t *Tagger) step(b *event.Batch, i int) event.Phase {
+	if t.steps++; !t.tokens {
+		return event.Unknown
+	}
+	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
+	known := ok && counts.HasCounts
+	t.counted += int64(b2n(known))
+	switch eager := holdsEager(b, i); {
+	case eager && known: // what else it holds may have other numbers
+		t.eager++
+		return event.Unknown
+	case eager:
+		t.eager++
+		return event.Context
+	case !known:
+		return t.unnamed
+	}
+	t.numbered = append(t.numbered, int32(i))
+	b.Ctx.Set(i, counts.Ctx)
+	b.Gen.Set(i, counts.Gen)
+	switch {
+	case counts.Ctx > 0:
+		return event.Context
+	case counts.Gen > 0:
+		return event.Generation
+	}
+	return event.Unknown
+}
+
+// holdsEager says whether the period of step row i holds a forward pass that no
+// replay ran, see package step.
+func holdsEager(b *event.Batch, i int) bool {
+	return b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == event.Launch
+}
+
+// report says, once, on what ground phases were told.
+func (t *Tagger) report() {
+	if t.reported || t.steps == 0 {
+		return
+	}
+	t.reported = true
+	if t.eager > 0 {
+		t.log(fmt.Sprintf("%d of %d steps also hold a forward pass outside of graph replays: they count as context steps, "+
+			"those of ranks with markers as of unknown phase", t.eager, t.steps))
+	}
+	switch {
+	case !t.tokens:
+		t.log(event.WorkloadText(t.header.Workload()) + "; steps have no phases")
+	case t.counted > 0:
+	case t.unnamed == event.Generation:
+		t.log("no forward-step markers: steps are graph replays and count as generation")
+	default:
+		t.log("no forward-step markers with request counts: the phase of all steps is unknown")
+	}
+}
+
+// nulls makes a column n nulls in the memory that it has, whose values stay what they are.
+func nulls[T ~int32 | int64](c *event.Ints[T], n int) {
+	if cap(c.Values) < n {
+		c.Values, c.Valid = make([]T, n), make(event.Bitmap, (n+7)/8)
+	}
+	c.Values, c.Valid = c.Values[:n], c.Valid[:(n+7)/8]
+	clear(c.Valid)
+}

@@ -1,0 +1,136 @@
+// Package testrun is what tests of several packages read: simulated runs, and
+// folders of recorded ones, with the stages that come before an analysis.
+package testrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/format/nsys"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Folder returns the folder that HOSTBOUND_KIND names, KIND being TRACES, KINETO
+// or PROFILES, and skips the test where it names none.
+func Folder(t testing.TB, kind string) string {
+	t.Helper()
+	name := "HOSTBOUND_" + kind
+	dir := os.Getenv(name)
+	if dir == "" {
+		t.Skip(name + " names no folder of data with what is expected of it beside it")
+	}
+	return dir
+}
+
+// kept is how many simulated runs are remembered: tests that ask several things
+// of a run ask them one after the other.
+const kept = 16
+
+// runs are the exports of the runs that were simulated last, by their Config.
+var runs struct {
+	sync.Mutex
+	keys    []string // the oldest first
+	exports map[string][][]byte
+}
+
+// Simulate writes a run as exports, one for each rank where split is set, and
+// returns their names. The files are the test's own.
+func Simulate(t testing.TB, c sim.Config, split bool) (paths []string) {
+	t.Helper()
+	key, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for i, export := range simulated(t, fmt.Sprint(split, string(key)), c, split) {
+		path := filepath.Join(dir, fmt.Sprintf("rank%d.sqlite", i))
+		if err := os.WriteFile(path, export, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// simulated returns the exports of a run, which were made before or are made now; the
+// caller does not change them.
+func simulated(t testing.TB, key string, c sim.Config, split bool) [][]byte {
+	t.Helper()
+	runs.Lock()
+	defer runs.Unlock()
+	if known := runs.exports[key]; known != nil {
+		return known
+	}
+	traces, _, err := sim.SimulateTruth(c, split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exports [][]byte
+	schemas := sim.Schemas()
+	for _, tr := range traces {
+		path := filepath.Join(t.TempDir(), "run.sqlite")
+		if err := tr.WriteSQLite(path, sim.Options{Schema: schemas[len(schemas)-1]}); err != nil {
+			t.Fatal(err)
+		}
+		export, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exports = append(exports, export)
+	}
+	if runs.exports == nil {
+		runs.exports = map[string][][]byte{}
+	}
+	if len(runs.keys) == kept {
+		delete(runs.exports, runs.keys[0])
+		runs.keys = runs.keys[1:]
+	}
+	runs.keys, runs.exports[key] = append(runs.keys, key), exports
+	return exports
+}
+
+// Open returns the events of exports with steps and phases, by "none" as they are.
+func Open(t testing.TB, by string, paths ...string) event.Source {
+	t.Helper()
+	r, err := nsys.Open(paths, nsys.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	if by == "none" {
+		return r
+	}
+	return Phased(t, r, step.Options{By: by})
+}
+
+// Phased returns events with steps and phases.
+func Phased(t testing.TB, src event.Source, opt step.Options) event.Source {
+	t.Helper()
+	isolated, err := step.New(src, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged, err := step.NewTagger(isolated, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tagged
+}
+
+// PhasedRows returns rows with steps and phases.
+func PhasedRows(t testing.TB, h *event.Header, rows []eventtest.Row, opt step.Options) (*event.Header, []eventtest.Row) {
+	t.Helper()
+	src := Phased(t, eventtest.Source(h, rows, 100), opt)
+	out, err := eventtest.Collect(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src.Header(), out
+}

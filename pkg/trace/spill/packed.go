@@ -1,0 +1,116 @@
+// Packed keeps long lists of numbers, such as what was measured of each step of a
+// run, in a part of their size: all elements but the last ones as the differences between
+// neighbours, in as many bytes as these need.
+
+package spill
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// BlockLen is how many elements are packed at a time, and how many of the last ones stay as
+// they are at least.
+const BlockLen = 1024
+
+// Element is a pointer to a T, which is some numbers. Always as many.
+type Element[T any] interface {
+	*T
+	// Put appends the numbers to a slice, which it returns.
+	Put(numbers []int64) []int64
+	// Take takes the numbers that Put has appended.
+	Take(numbers []int64)
+}
+
+// Packed is a list that grows. The zero List is empty.
+type Packed[T any, P Element[T]] struct {
+	// Open is how many elements stay as they are at most, or 2*BlockLen where that is more.
+	Open int
+
+	packed [][]byte // blocks of the first elements
+	open   []T      // those after
+}
+
+// Pack returns a list of elements, whose slice has no other owner.
+func Pack[T any, P Element[T]](all []T) Packed[T, P] { return Packed[T, P]{open: all} }
+
+// Len returns the number of elements.
+func (l *Packed[T, P]) Len() int { return BlockLen*len(l.packed) + len(l.open) }
+
+// Last returns the last element, which may be changed until the next one comes.
+func (l *Packed[T, P]) Last() P { return &l.open[len(l.open)-1] }
+
+// Append appends an element.
+func (l *Packed[T, P]) Append(one T) {
+	if n := len(l.open); n >= max(l.Open, 2*BlockLen) {
+		whole := n / 2 / BlockLen * BlockLen
+		for k := 0; k < whole; k += BlockLen {
+			l.packed = append(l.packed, packAll[T, P](l.open[k:k+BlockLen]))
+		}
+		l.open = l.open[:copy(l.open, l.open[whole:])]
+	}
+	l.open = append(l.open, one)
+}
+
+// packAll packs the elements of a block.
+func packAll[T any, P Element[T]](all []T) []byte {
+	b := make([]byte, 0, 32*len(all))
+	var last, now []int64
+	for k := range all {
+		now = P(&all[k]).Put(now[:0])
+		last = slices.Grow(last, len(now))[:len(now)]
+		for i, v := range now {
+			b = binary.AppendVarint(b, v-last[i])
+		}
+		last, now = now, last
+	}
+	return slices.Clip(slices.Clone(b))
+}
+
+// PackedReader reads a list, which must not grow meanwhile. Several may read one list at a time.
+type PackedReader[T any, P Element[T]] struct {
+	List  *Packed[T, P]
+	block int // which is unpacked, plus 1
+	room  []T // what is in it
+}
+
+// PackedReader returns a reader of the list.
+func (l *Packed[T, P]) Reader() *PackedReader[T, P] { return &PackedReader[T, P]{List: l} }
+
+// At returns element k, which is there until the next call. Elements are best read in order.
+func (r *PackedReader[T, P]) At(k int) P {
+	if n := BlockLen * len(r.List.packed); k >= n {
+		return &r.List.open[k-n]
+	}
+	if block := k / BlockLen; r.block != block+1 {
+		r.unpack(block)
+	}
+	return &r.room[k%BlockLen]
+}
+
+// unpack unpacks a block.
+func (r *PackedReader[T, P]) unpack(block int) {
+	var zero T
+	numbers := P(&zero).Put(nil)
+	clear(numbers)
+	r.room, r.block = slices.Grow(r.room[:0], BlockLen)[:BlockLen], block+1
+	b, n := r.List.packed[block], 0
+	for k := range r.room {
+		for i := range numbers {
+			// As binary.Varint, which is a call for what is one byte as a rule.
+			u := uint64(b[n])
+			if n++; u >= 0x80 {
+				u &= 0x7f
+				for shift := 7; ; shift += 7 {
+					c := b[n]
+					n++
+					if u |= uint64(c&0x7f) << shift; c < 0x80 {
+						break
+					}
+				}
+			}
+			numbers[i] += int64(u>>1) ^ -int64(u&1)
+		}
+		P(&r.room[k]).Take(numbers)
+	}
+}

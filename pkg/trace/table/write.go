@@ -1,0 +1,206 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+)
+
+// Format is a form of tables for other programs.
+type Format int
+
+// The formats.
+const (
+	// CSV has a line of names and a line per row, ended by a line feed. Null is
+	// an empty field, an empty text is "". Control characters, which a terminal
+	// would obey and which would break lines, are escaped. A text that begins with =, +, - or @
+	// and is no number has an apostrophe before it, so that no spreadsheet runs it.
+	CSV Format = iota
+	// JSON has an object a row and a line an object. Numbers are not rounded;
+	// those that JSON has no form for, and null, are null.
+	JSON
+)
+
+// Writer writes one table or several of the same columns as one.
+type Writer struct {
+	w      *bufio.Writer
+	format Format
+	fields []Field  // of the first table
+	keys   []string // of JSON, what stands before the value of each field; not nil
+	line   []byte
+}
+
+// NewWriter returns a writer to w. Close it when all is written.
+func NewWriter(w io.Writer, format Format) *Writer {
+	return &Writer{w: bufio.NewWriterSize(w, 64<<10), format: format}
+}
+
+// Close writes what is left. It does not close the underlying writer.
+func (w *Writer) Close() error { return w.w.Flush() }
+
+// Write writes the rows of t, the first time after a header. A table with other columns
+// than the first is an error. Nothing is kept of t. Rows reach the underlying writer when a
+// buffer is full, or with Close: an error may belong to an earlier row.
+func (w *Writer) Write(t *Table) error {
+	var fields []Field
+	for i := range t.Columns {
+		fields = append(fields, t.Columns[i].Field)
+	}
+	if w.keys == nil {
+		w.fields = fields
+		w.begin()
+	}
+	if !slices.Equal(fields, w.fields) {
+		return fmt.Errorf("table %s has other columns than the one before it", t.Schema)
+	}
+	json := w.format == JSON
+	for row := range t.rows {
+		if json {
+			w.line = append(w.line, '{')
+		}
+		for i := range t.Columns {
+			if i > 0 {
+				w.line = append(w.line, ',')
+			}
+			if json {
+				w.line = append(w.line, w.keys[i]...)
+			}
+			w.value(&t.Columns[i], row)
+		}
+		if json {
+			w.line = append(w.line, '}')
+		}
+		w.line = append(w.line, '\n')
+		if err := w.flushLine(); err != nil {
+			return err
+		}
+	}
+	return w.flushLine()
+}
+
+// begin makes the keys of w.fields, and of CSV the line of names.
+func (w *Writer) begin() {
+	w.keys = []string{}
+	for i, f := range w.fields {
+		switch {
+		case w.format == JSON:
+			w.keys = append(w.keys, string(appendQuoted(nil, []byte(f.Name)))+":")
+			continue
+		case i > 0:
+			w.line = append(w.line, ',')
+		}
+		w.line = appendField(w.line, []byte(f.Name))
+	}
+	if w.format == CSV {
+		w.line = append(w.line, '\n')
+	}
+}
+
+// value appends a value to the line.
+func (w *Writer) value(c *Column, row int) {
+	switch {
+	case w.format == CSV && c.Null(row):
+	case c.Null(row), w.format == JSON && c.Type == Float && (math.IsNaN(c.Values.Floats[row]) || math.IsInf(c.Values.Floats[row], 0)):
+		w.line = append(w.line, "null"...)
+	case c.Type != Text:
+		w.line = appendPlain(w.line, c, row)
+	case w.format == CSV:
+		w.line = appendField(w.line, asText(c.Values.Strings.Get(row)))
+	default:
+		w.line = appendQuoted(w.line, c.Values.Strings.Get(row))
+	}
+}
+
+// flushLine hands over the line.
+func (w *Writer) flushLine() error {
+	_, err := w.w.Write(w.line)
+	w.line = w.line[:0]
+	return err
+}
+
+// asText returns a text that spreadsheets do not take for a formula: with an apostrophe before it
+// where it begins like one and is no number.
+func asText(s []byte) []byte {
+	if len(s) == 0 || !bytes.ContainsRune([]byte("=+-@"), rune(s[0])) {
+		return s
+	}
+	if _, err := strconv.ParseFloat(string(s), 64); err == nil {
+		return s
+	}
+	return append([]byte{'\''}, s...)
+}
+
+// appendField appends a text as CSV.
+func appendField(line, s []byte) []byte {
+	s = visible(s)
+	if len(s) > 0 && !bytes.ContainsAny(s, ",\"") && s[0] != ' ' && s[len(s)-1] != ' ' {
+		return append(line, s...)
+	}
+	line = append(line, '"')
+	line = append(line, bytes.ReplaceAll(s, []byte(`"`), []byte(`""`))...)
+	return append(line, '"')
+}
+
+// appendPlain appends a value that is no text, not rounded.
+func appendPlain(line []byte, c *Column, row int) []byte {
+	switch c.Type {
+	case Int:
+		return strconv.AppendInt(line, c.Values.Ints[row], 10)
+	case Float:
+		return appendFloat(line, c.Values.Floats[row])
+	default:
+		return strconv.AppendBool(line, c.Values.Ints[row] != 0)
+	}
+}
+
+// appendFloat appends the shortest number that reads back as f, without an
+// exponent where that is of readable length.
+func appendFloat(line []byte, f float64) []byte {
+	form := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		form = 'e'
+	}
+	return strconv.AppendFloat(line, f, form, -1, 64)
+}
+
+// appendQuoted appends a text as JSON.
+func appendQuoted(line, s []byte) []byte {
+	simple := true
+	for _, b := range s {
+		simple = simple && b >= ' ' && b <= '~' && b != '"' && b != '\\'
+	}
+	if simple { // Fast path: nothing to escape.
+		line = append(line, '"')
+		line = append(line, s...)
+		return append(line, '"')
+	}
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	e.Encode(string(s)) // a string has no error
+	return append(line, markup.EscapeJSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
+}
+
+// visible returns a text with what is not printable escaped, as Go does: control
+// characters, and bytes that are no UTF-8.
+func visible(s []byte) []byte {
+	ascii := 0
+	for ascii < len(s) && ' ' <= s[ascii] && s[ascii] <= '~' { // Fast path.
+		ascii++
+	}
+	if bytes.IndexFunc(s[ascii:], func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0 {
+		return s
+	}
+	quoted := strconv.QuoteToGraphic(string(s))
+	return []byte(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
+}
