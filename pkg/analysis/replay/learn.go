@@ -51,6 +51,7 @@ type site struct{ call, within int32 }
 
 // eventWait is a wait for an event that has ended.
 type eventWait struct {
+	process int32
 	records [maxAge + 1]int64
 	against [maxAge + 1]bool
 	end     int64
@@ -115,7 +116,7 @@ func (l *learner) row(e *engine, o *openRow) {
 		return
 	}
 	p := o.thread.process
-	w := eventWait{end: o.row.end}
+	w := eventWait{process: int32(e.t.stretches[o.stretch]), end: o.row.end}
 	for age := 1; age <= maxAge; age++ {
 		w.records[age] = p.record(o.start, age)
 	}
@@ -137,7 +138,7 @@ func (l *learner) row(e *engine, o *openRow) {
 // check notes which ages a unit contradicts: it was launched before the record and ended
 // after the wait.
 func (l *learner) check(w *eventWait, u *unit) {
-	if u.end <= w.end+jitter {
+	if u.process != w.process || u.end <= w.end+jitter {
 		return
 	}
 	for age := 1; age <= maxAge && w.records[age] != never; age++ {
