@@ -170,3 +170,48 @@ func TestWhatifReport(t *testing.T) {
 		t.Errorf("%d: %s", r.status, r.stderr)
 	}
 }
+
+// TestWhatifPairs predicts what runs of the same seed are without what was planted in them.
+func TestWhatifPairs(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		common        []string
+		with, without []string
+		change        []string
+	}{
+		{"a slow operation", nil, []string{"--host", "_prepare_inputs=1600"}, nil, []string{"--range", "_prepare_inputs=0.5"}},
+		{"ahead of the GPU", nil, []string{"--host", "_prepare_inputs=1600", "--set", `{"Engine":{"Ahead":2}}`}, []string{"--set", `{"Engine":{"Ahead":2}}`}, []string{"--range", "_prepare_inputs=0.5"}},
+		{"eager", []string{"--mode", "eager"}, []string{"--host", "_prepare_inputs=1600"}, nil, []string{"--range", "_prepare_inputs=0.5"}},
+		{"whole graphs", []string{"--mode", "graph", "--ranks", "1"}, []string{"--host", "_prepare_inputs=1600"}, nil, []string{"--range", "_prepare_inputs=0.5"}},
+		{"a slow GPU", nil, []string{"--set", `{"KernelScale":4}`}, []string{"--set", `{"KernelScale":2}`}, []string{"--gpu", "0.5"}},
+		{"a full queue", []string{"--mode", "eager", "--ranks", "1"}, []string{"--set", `{"KernelScale":3,"Engine":{"QueueDepth":200}}`}, []string{"--set", `{"KernelScale":1.5,"Engine":{"QueueDepth":200}}`}, []string{"--gpu", "0.5"}},
+		{"a synchronise", []string{"--ranks", "1"}, []string{"--set", `{"Faults":[{"Kind":"sync","At":"_sample_async","Rank":-1}]}`}, nil, []string{"--no-wait", "cudaDeviceSynchronize"}},
+		{"a synchronise, step ahead", []string{"--ranks", "1"}, []string{"--set", `{"Overlap":true,"KernelScale":5,"Faults":[{"Kind":"sync","At":"_sample_async","Rank":-1}]}`}, []string{"--set", `{"Overlap":true,"KernelScale":5}`}, []string{"--no-wait", "cudaDeviceSynchronize"}},
+		{"memory from the system", nil, []string{"--set", `{"Faults":[{"Kind":"alloc","Rank":-1,"US":600}]}`}, nil, []string{"--call", "cudaMalloc=0", "--call", "cudaFree=0"}},
+		{"launches", []string{"--mode", "eager", "--ranks", "1"}, []string{"--set", `{"LaunchCost":7}`}, nil, []string{"--call", "cu*LaunchKernel*=0.5"}},
+	} {
+		base := append([]string{"--seed", "3", "--steps", "60"}, c.common...)
+		type answer struct {
+			StepUs    float64 `json:"step_us"`
+			EventAge  *[2]int `json:"event_age"`
+			Scenarios []struct {
+				StepUs  float64  `json:"step_us"`
+				OlderUs *float64 `json:"older_us"`
+			}
+		}
+		predict := func(trace []string, change ...string) (a answer) {
+			if err := json.Unmarshal(must(t, nil, "whatif", append(change, generate(t, append(base, trace...)...), "--format", "json")...), &a); err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		said, truth := predict(c.with, c.change...), predict(c.without, "--host", "1")
+		got := said.Scenarios[0].StepUs
+		if other := said.Scenarios[0].OlderUs; other != nil && math.Abs(*other-truth.StepUs) < math.Abs(got-truth.StepUs) {
+			got = *other // nothing in the run says which
+		}
+		if err := got/truth.StepUs - 1; math.Abs(err) > 0.02 || said.StepUs < truth.StepUs {
+			t.Errorf("%s: a step of %.0f us is said to take %.0f, and takes %.0f", c.name, said.StepUs, got, truth.StepUs)
+		}
+	}
+}

@@ -9,6 +9,9 @@ func (r *Report) Document() *report.Document {
 	if r.Bounds.GPUUs != nil {
 		s.Say("The GPU alone would take %s, with a host that takes no time; the host alone %s, with a GPU that takes none.", report.Micros(*r.Bounds.GPUUs), report.Micros(*r.Bounds.HostUs))
 	}
+	if a := r.EventAge; a != nil && a[0] != a[1] {
+		s.Say("The run does not say which record its waits for events are for, the latest but %d or but %d: both are shown where that matters.", a[0]-1, a[1]-1)
+	}
 	r.table(s)
 	r.phases(d)
 	v := d.Section("Valid for")
@@ -44,6 +47,7 @@ func (r *Report) table(s *report.Section) {
 	t := s.Table("", report.Column{Title: "change", Kind: report.Names}, report.Column{Title: "step", Kind: report.Duration},
 		report.Column{Title: "gain", Kind: report.Duration}, report.Column{Title: "gain/step", Kind: report.Ratio},
 		report.Column{Title: "95 % interval of the gain", Kind: report.Duration, Minor: 1}, report.Column{Title: "waits kept", Kind: report.Duration, Minor: 2},
+		report.Column{Title: "event before", Kind: report.Duration, Minor: 2},
 		report.Column{Title: "tokens/s per rank", Kind: report.Figure, Minor: 3})
 	t.OneUnit = true
 	for i := range r.Scenarios {
@@ -52,7 +56,7 @@ func (r *Report) table(s *report.Section) {
 		if p.CIUs != nil {
 			ci = report.Range(p.CIUs[0], p.CIUs[1])
 		}
-		t.Row(report.Str(p.Change), report.Num(p.StepUs), report.Num(p.GainUs), report.Num(p.GainShare), ci, report.Opt(p.KeepUs), report.Opt(p.TokensPerS))
+		t.Row(report.Str(p.Change), report.Num(p.StepUs), report.Num(p.GainUs), report.Num(p.GainShare), ci, report.Opt(p.KeepUs), report.Opt(p.OlderUs), report.Opt(p.TokensPerS))
 	}
 }
 

@@ -60,7 +60,8 @@ type process struct {
 	launched *thread // that launched last
 	latest   *unit   // that started last
 	starts   []int32 // steps whose start is to come
-	records  [maxAge]int64
+	last     *unit   // with the latest end
+	records  [maxAge]record
 	recorded int // records of events so far
 	markers  [4]anchor
 	marked   int
@@ -68,6 +69,12 @@ type process struct {
 	gilOf    *thread
 	sampled  bool // since a copy to the host came back
 	calls    bool // some thread calls the GPU's library
+}
+
+// record is a call that records an event.
+type record struct {
+	t    int64
+	unit *unit // of those launched before, the one with the latest end so far
 }
 
 // anchor is an instant: when it was and when it is.

@@ -138,8 +138,10 @@ func (e *engine) call(o *openRow) {
 	case flags&isStreamWait != 0:
 		th.wait = true
 	case flags&isRecord != 0:
-		p.records[p.recorded%maxAge] = o.start
+		r := &p.records[p.recorded%maxAge]
 		p.recorded++
+		r.t = o.start
+		e.hold(&r.unit, p.last)
 	}
 	if th.held == nil {
 		th.held = o

@@ -41,21 +41,14 @@ type learner struct {
 	tokens  bool // a copy to the host followed kernels that sample
 	copies  bool // some wait was for a copy to the host
 	woken   bool // a launching thread waited for another
-	waited_ []eventWait
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
+	long    int             // waits for events that waited
+	over    [maxAge + 1]int // of them those before which the unit had ended that they would be for
 }
 
 // site is where calls wait.
 type site struct{ call, within int32 }
-
-// eventWait is a wait for an event that has ended.
-type eventWait struct {
-	process int32
-	records [maxAge + 1]int64
-	against [maxAge + 1]bool
-	end     int64
-}
 
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
@@ -110,56 +103,31 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 	l.tokens = l.tokens || o.token
 }
 
-// row notes the end of a call: a wait for an event.
+// row notes the end of a wait for an event: which ages it contradicts. What was launched
+// before the record has ended by then, and had not when the call began, if it waited.
 func (l *learner) row(e *engine, o *openRow) {
 	if o.kind != event.API || e.flags(o)&isEventSync == 0 {
 		return
 	}
 	p := o.thread.process
-	w := eventWait{process: int32(e.t.stretches[o.stretch]), end: o.row.end}
-	for age := 1; age <= maxAge; age++ {
-		w.records[age] = p.record(o.start, age)
-	}
-	if w.records[1] == never {
+	if p.record(o.start, 1) == nil {
 		return
-	}
-	for _, st := range p.streams {
-		for k := st.count - 1; k >= max(0, st.count-recent); k-- {
-			l.check(&w, st.ring[k%recent])
-		}
 	}
 	l.events++
-	if l.waited_ = append(l.waited_, w); len(l.waited_) > recent {
-		l.settle(&l.waited_[0])
-		l.waited_ = l.waited_[1:]
+	long := o.row.end-o.start > threadWait
+	if long {
+		l.long++
 	}
-}
-
-// check notes which ages a unit contradicts: it was launched before the record and ended
-// after the wait.
-func (l *learner) check(w *eventWait, u *unit) {
-	if u.process != w.process || u.end <= w.end+jitter {
-		return
-	}
-	for age := 1; age <= maxAge && w.records[age] != never; age++ {
-		if u.call < w.records[age] {
-			w.against[age] = true
+	for age := 1; age <= maxAge; age++ {
+		r := p.record(o.start, age)
+		if r == nil {
+			break
 		}
-	}
-}
-
-// unit notes a unit that started, which waits before may have been for.
-func (l *learner) unit(_ *engine, u *unit) {
-	for i := range l.waited_ {
-		l.check(&l.waited_[i], u)
-	}
-}
-
-// settle counts a wait.
-func (l *learner) settle(w *eventWait) {
-	for age, against := range w.against {
-		if against {
+		if r.unit != nil && r.unit.end > o.row.end+jitter {
 			l.against[age]++
+		}
+		if long && (r.unit == nil || r.unit.end <= o.start+jitter) {
+			l.over[age]++
 		}
 	}
 }
@@ -177,13 +145,13 @@ func (l *learner) known(t *Trace) *known {
 			k.latency[i] = l.least[i]
 		}
 	}
-	for i := range l.waited_ {
-		l.settle(&l.waited_[i])
-	}
 	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
 		k.age++
 	}
 	k.oldest, k.tokens = k.age, l.tokens
+	if next := k.age + 1; next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {
+		k.oldest = next // nothing says which
+	}
 	return k
 }
 

@@ -42,6 +42,9 @@ type Prediction struct {
 	// KeepUs is what a step would take if waits for other threads kept their length, where
 	// that differs by more than 2 % of the step.
 	KeepUs *float64 `json:"keep_us,omitempty"`
+	// OlderUs is what a step would take if waits for events were for one record earlier, where
+	// the run does not say which and that differs by more than 2 % of the step.
+	OlderUs *float64 `json:"older_us,omitempty"`
 	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
 	TokensPerS *float64         `json:"tokens_per_s"`
 	Phases     map[string]Phase `json:"phases"`
@@ -98,7 +101,7 @@ type predictor struct {
 // predicted is the periods in one scenario.
 type predicted struct {
 	Scenario
-	periods, keep []float64 // ns, of the steps that were chosen
+	periods, keep, older []float64 // ns, of the steps that were chosen; nil where they are of no interest
 }
 
 // chosen is a step that counts: its place among the steps of the trace, the one after it
@@ -187,8 +190,21 @@ func (p *predictor) add(all ...Scenario) error {
 	}
 	periods := p.periods(e)
 	p.now, p.unexplained = periods[0], e.unexplained
+	var older [][]float64
+	if p.know.oldest != p.know.age {
+		know := *p.know
+		know.age = know.oldest
+		e := newEngine(p.t, run, &know)
+		if err := e.run(); err != nil {
+			return err
+		}
+		older = p.periods(e)
+	}
 	for k, next := 0, 1; k < len(all); k++ {
 		row := predicted{Scenario: all[k], periods: periods[next]}
+		if older != nil {
+			row.older = older[next]
+		}
 		if next++; keep {
 			row.keep = periods[next]
 			next++
@@ -290,12 +306,7 @@ func (p *predictor) report() *Report {
 func (p *predictor) prediction(row *predicted) Prediction {
 	now, then := p.mean(p.now), p.mean(row.periods)
 	one := Prediction{Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row.periods), Phases: map[string]Phase{}}
-	if row.keep != nil {
-		if kept := p.mean(row.keep); math.Abs(kept-then) > worthBoth*now {
-			kept /= 1e3
-			one.KeepUs = &kept
-		}
-	}
+	one.KeepUs, one.OlderUs = p.otherwise(row.keep, then, now), p.otherwise(row.older, then, now)
 	one.TokensPerS = p.tokens(row.periods)
 	for phase, name := range event.Phases {
 		var a, b float64
@@ -311,6 +322,19 @@ func (p *predictor) prediction(row *predicted) Prediction {
 		}
 	}
 	return one
+}
+
+// otherwise is the mean of other periods, us, where it differs by more than 2 % of a step.
+func (p *predictor) otherwise(periods []float64, then, now float64) *float64 {
+	if periods == nil {
+		return nil
+	}
+	other := p.mean(periods)
+	if math.Abs(other-then) <= worthBoth*now {
+		return nil
+	}
+	other /= 1e3
+	return &other
 }
 
 // share is part of all, 0 of nothing.

@@ -194,9 +194,6 @@ func (e *engine) placed(p *process, u *unit, r *row) {
 	if r.kind.IsCopy() && r.launcher >= 0 {
 		e.blocks(&e.threads[r.launcher], u, r.launch)
 	}
-	if e.learn != nil {
-		e.learn.unit(e, u)
-	}
 }
 
 // ended passes on the end of a unit.
@@ -209,6 +206,18 @@ func (e *engine) ended(u *unit) {
 func (e *engine) remember(p *process, st *stream, u *unit, r *row, l *launch) {
 	e.onStream(st, u)
 	e.hold(&p.latest, u)
+	if p.last == nil || u.end >= p.last.end {
+		e.hold(&p.last, u)
+	}
+	for k := p.recorded - 1; k >= max(0, p.recorded-maxAge); k-- {
+		rec := &p.records[k%maxAge]
+		if rec.t <= u.call {
+			break
+		}
+		if rec.unit == nil || u.end >= rec.unit.end {
+			e.hold(&rec.unit, u)
+		}
+	}
 	if !r.node || l == nil {
 		return
 	}

@@ -39,7 +39,8 @@ func (e *engine) goesOn(h, o *openRow) bool {
 func (e *engine) release(o *openRow) {
 	th := o.thread
 	th.held = nil
-	if a, ok := e.awaited(o); ok {
+	a, ok := e.awaited(o)
+	if ok && a.old > o.start {
 		e.wait(o, a)
 		return
 	}
@@ -54,9 +55,38 @@ func (e *engine) release(o *openRow) {
 	}
 	if !ended {
 		e.reach(th, o.row.end)
+		if ok {
+			e.notBefore(o, a)
+		}
 		e.close(o)
 	}
 	e.freeRows = append(e.freeRows, o)
+}
+
+// notBefore ends a call that found nothing to wait for, but would have waited for a: it did
+// not because something else had waited before.
+func (e *engine) notBefore(o *openRow, a *anchor) {
+	th := o.thread
+	for s := range th.now {
+		if th.now[s] < a.new[s] && !e.leftOut(o, s) {
+			th.now[s] = a.new[s]
+		}
+	}
+}
+
+// leftOut tells whether a scenario is without the wait of a call.
+func (e *engine) leftOut(o *openRow, s int) bool {
+	for _, left := range o.left {
+		if int(left) == s {
+			return true
+		}
+	}
+	for k := range e.changes {
+		if c := &e.changes[k]; c.scenario == s && c.what == otherWaits && !o.token && (e.tokens || !o.toHost) {
+			return true
+		}
+	}
+	return false
 }
 
 // wait ends a row that waited for something, at a.
@@ -98,12 +128,10 @@ func (e *engine) leaveOut(o *openRow, after int64) {
 	if o.kind != event.API {
 		return
 	}
-	for k := range e.changes {
-		if c := &e.changes[k]; c.what == otherWaits && !o.token && (e.tokens || !o.toHost) {
-			o.left = append(o.left, int32(c.scenario))
+	for s := range th.now {
+		if !e.leftOut(o, s) {
+			continue
 		}
-	}
-	for _, s := range o.left {
 		own := int64(0)
 		if o.class != event.APISync {
 			own = scaled(min(o.row.end-o.start, max(after, 0)), th.factor[s])
@@ -154,7 +182,7 @@ func (e *engine) awaited(o *openRow) (*anchor, bool) {
 		return e.waker(o)
 	}
 	u := e.awaitedUnit(o, p, limit)
-	if u == nil || u.end <= o.start {
+	if u == nil || u.end <= o.start && o.class != event.APISync {
 		return nil, false
 	}
 	o.token, o.toHost = u.token, u.toHost
@@ -172,7 +200,7 @@ func (e *engine) awaitedUnit(o *openRow, p *process, limit int64) *unit {
 	case o.class != event.APISync || o.queries > 0:
 		return nil
 	case flags&isEventSync != 0:
-		return e.lastEnded(p.streams, p.record(o.start, e.age), limit, o.start)
+		return e.recorded(o, p, limit)
 	case o.stream >= 0 && flags&isStreamSync != 0:
 		st := [1]*stream{&e.streams[o.stream]}
 		return e.lastEnded(st[:], o.start, limit, o.start)
@@ -180,19 +208,31 @@ func (e *engine) awaitedUnit(o *openRow, p *process, limit int64) *unit {
 	return e.lastEnded(p.streams, o.start, limit, o.start)
 }
 
-// record returns when the record of an event was called that is so many back from t, 1 for
-// the latest; never where none is known.
-func (p *process) record(t int64, age int) int64 {
+// record returns the record of an event that is so many back from t, 1 for the latest; nil
+// where none is known.
+func (p *process) record(t int64, age int) *record {
 	for k := p.recorded - 1; k >= max(0, p.recorded-maxAge); k-- {
-		r := p.records[k%maxAge]
-		if r >= t {
+		r := &p.records[k%maxAge]
+		if r.t >= t {
 			continue
 		}
 		if age--; age == 0 {
 			return r
 		}
 	}
-	return never
+	return nil
+}
+
+// recorded returns the unit that a wait for an event is for.
+func (e *engine) recorded(o *openRow, p *process, limit int64) *unit {
+	r := p.record(o.start, e.age)
+	switch {
+	case r == nil:
+		return e.lastEnded(p.streams, never, limit, o.start)
+	case r.unit == nil || r.unit.end <= limit:
+		return r.unit
+	}
+	return e.lastEnded(p.streams, r.t, limit, o.start)
 }
 
 // lastEnded returns the unit of some streams that ended last by limit and after from, of those
@@ -204,7 +244,7 @@ func (e *engine) lastEnded(streams []*stream, before, limit, from int64) (best *
 			if u.call < before && u.end <= limit && (best == nil || u.end > best.end) {
 				best = u
 			}
-			if u.end <= from {
+			if u.call < before && u.end <= from {
 				break
 			}
 		}
