@@ -32,11 +32,10 @@ func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
 
 // moves are the new times of all rows.
 type moves struct {
-	t       *Trace
-	open    []stretch
-	least   [][]int64 // of each stretch: the least new start of each block and of those after it
-	bounds  map[bound]int64
-	lastEnd int64
+	t      *Trace
+	open   []stretch
+	least  [][]int64 // of each stretch: the least new start of each block and of those after it
+	bounds map[bound]int64
 }
 
 // stretch is the new times of the rows of a stretch, in the order of these.

@@ -175,7 +175,6 @@ type spool struct {
 	file *os.File
 	buf  *bufio.Writer
 	out  *arrow.Writer
-	src  event.Source
 }
 
 // newSpool makes a spool, which is gone when the command ends.

@@ -6,6 +6,7 @@
 package sqlitefile
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -67,8 +68,17 @@ func (w *Writer) Exec(sql string) error {
 	if err != nil {
 		return w.keep(err)
 	}
-	_, err = stmt.Exec(nil)
-	return w.keep(errors.Join(err, stmt.Close()))
+	return w.keep(errors.Join(exec(stmt, nil), stmt.Close()))
+}
+
+// exec runs a statement with the values of its parameters, which it does not keep.
+func exec(stmt driver.Stmt, values []driver.Value) error {
+	named := make([]driver.NamedValue, len(values))
+	for i, v := range values {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	_, err := stmt.(driver.StmtExecContext).ExecContext(context.Background(), named)
+	return err
 }
 
 // keep makes err that of the writer if it is the first.
@@ -206,8 +216,7 @@ func (in *Inserter) flush() {
 
 func (in *Inserter) exec(stmt driver.Stmt) {
 	if in.w.err == nil {
-		_, err := stmt.Exec(in.pending)
-		in.w.keep(err)
+		in.w.keep(exec(stmt, in.pending))
 	}
 	in.pending = in.pending[:0]
 }
