@@ -73,7 +73,7 @@ func (d *hotspotsDoc) firstWaste() (function, typ string) {
 
 // TestHotspotsRounds: three rounds on _prepare_tp_inputs of Llama-3.1-8B.
 func TestHotspotsRounds(t *testing.T) {
-	folder := filepath.Join(root, "pkg", "round", "testdata", "llama")
+	folder := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
 	d := hotspotsJSON(t, nil, folder, "--rounds", "3")
 	if len(d.Rounds) != 4 {
 		t.Fatalf("%d rounds, want 4", len(d.Rounds))
@@ -280,7 +280,7 @@ func TestHotspotsFormats(t *testing.T) {
 	if out := must(t, profile, "hotspots", "--format", "csv", "--source", t.TempDir()); !bytes.Contains(out, []byte("pickle.dumps")) {
 		t.Errorf("csv with --source: no source text:\n%s", out)
 	}
-	folder := filepath.Join(root, "pkg", "round", "testdata", "llama")
+	folder := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
 	if out := string(must(t, nil, "hotspots", folder, "--by", "round", "--format", "csv")); strings.Count(out, "\n") != 5 {
 		t.Errorf("rounds as rows:\n%s", out)
 	}
@@ -342,7 +342,7 @@ func TestHotspotsHostile(t *testing.T) {
 		}
 		return data
 	}
-	llama := filepath.Join(root, "pkg", "round", "testdata", "llama")
+	llama := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
 	evidence := must(t, nil, "gaps", filepath.Join(root, "testdata", "llama_tp2.sqlite"), "--format", "json")
 	rng := rand.New(rand.NewSource(1))
 	good := filepath.Join(llama, "round0_baseline.txt")

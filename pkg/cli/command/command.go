@@ -60,6 +60,7 @@ type Context struct {
 	inputs     []*source.Input // that were opened
 	ofBaseline int             // how many of them are of the baseline of a comparison
 	warnings   []string        // of this command itself
+	fromPipe   bool            // standard input, which may be replaced by what keeps it, is a pipe
 }
 
 // arguments are the files that are read.
@@ -74,7 +75,7 @@ func (c *Context) arguments() []string {
 // before it is called, and so before anything is read.
 func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 	return func(call *cli.Call) (status int, err error) {
-		c := &Context{Call: call}
+		c := &Context{Call: call, fromPipe: call.FromPipe()}
 		c.Files = append(c.Files, c.Strings("trace")...)
 		if c.selected, err = c.selection(); err != nil {
 			return 0, err
@@ -94,7 +95,7 @@ func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 // upstream is the error of an input that was cut short, of a pipe that of the filter before
 // this one. Filters that pass a stream on leave it to the last one to say so.
 func (c *Context) upstream(err error) error {
-	if errors.Is(err, arrow.ErrCut) && c.FromPipe() && fromStdin(c.arguments()) {
+	if errors.Is(err, arrow.ErrCut) && c.fromPipe && fromStdin(c.arguments()) {
 		return &cli.Upstream{Err: err, Quiet: c.format == formatArrow && c.ToPipe()}
 	}
 	return err

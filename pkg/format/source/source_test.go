@@ -23,7 +23,7 @@ func inputs(t *testing.T) func(name string) string {
 		"a.sqlite": "v1/run.sqlite", "b.sqlite": "v1/run.sqlite", "export": "v1/run.sqlite",
 		"raw.arrows": "v1/run.arrows", "stream": "v1/steps.arrows", "phased.parquet": "v1/phased.parquet",
 	} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", from))
+		data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", from))
 		if err != nil {
 			t.Fatal(err)
 		}

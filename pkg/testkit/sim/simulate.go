@@ -275,6 +275,9 @@ func (s *simulator) idle(ns int64) {
 		latest = max(latest, r.now, r.waited)
 	}
 	for _, r := range s.ranks {
+		if s.c.Why.Kind != "" {
+			r.await(latest + ns)
+		}
 		r.now = latest + ns
 	}
 }

@@ -184,12 +184,19 @@ func (r *rank) collect(ns, bursts int64, chance *rand.Rand) {
 }
 
 // blocked records a call in which the main thread is off its CPU but for the cost of
-// leaving it.
+// leaving it, and which the step loses.
 func (r *rank) blocked(call string, start, end int64, cpu int32) {
+	r.offCPU(call, start, end, cpu)
+	r.true.Lost = end - start - 2*switchCost
+}
+
+// await records that there is nothing to do until end, as an engine waits for requests.
+func (r *rank) await(end int64) { r.offCPU("epoll_wait", r.now, end, r.cpu) }
+
+func (r *rank) offCPU(call string, start, end int64, cpu int32) {
 	r.t.OSCalls.Add(OSCall{Start: start, End: end, Name: r.t.String(call), Process: r.process, TID: r.tid})
 	r.switches(start+switchCost, 0, cpu, false)
 	r.switches(end-switchCost, 0, cpu, true)
-	r.true.Lost = end - start - 2*switchCost
 }
 
 // switches records that a thread, by what is added to the main one's id, came to a CPU or
