@@ -15,6 +15,10 @@ import (
 
 // hotspotsDoc is what the tests read of the JSON of hotspots.
 type hotspotsDoc struct {
+	Functions []struct {
+		Function string
+		Hits     float64
+	}
 	Hotspots  []hotLine
 	DrillDown []struct {
 		Function, Callee string

@@ -3,8 +3,8 @@
 #
 #	scripts/install.sh DIR
 #
-# DIR gets one static binary, hostbound, a link to it for each command, and
-# scripts/capture.sh as hostbound-capture. Manual
+# DIR gets one static binary, hostbound, a link to it for each command, and the scripts
+# capture.sh and profile_lines.py as hostbound-capture and hostbound-profile-lines. Manual
 # pages and completion go to share/ beside DIR where it is called bin (as in
 # /usr/local/bin), where man and the shells look for them, and else into DIR/share.
 #
@@ -27,25 +27,39 @@ named() {
 	echo "$name"
 }
 
-capture=$dir/hostbound-capture
-if [ -e "$capture" ] && ! grep -qs '^# Starts an engine under Nsight Systems with the options that hostbound needs' "$capture"; then
-	echo "install: error: $capture is there, and is none of hostbound's" >&2
+# taken ends the script where a file is there that is none of hostbound's.
+taken() {
+	echo "install: error: $1 is there, and is none of hostbound's" >&2
 	echo "install: hint: give another folder, or move it away" >&2
 	exit 2
-fi
+}
+
+scripts=(capture.sh profile_lines.py)
+# script_at is where a script goes.
+script_at() {
+	local name=${1%.*}
+	echo "$dir/hostbound-${name//_/-}"
+}
+for script in "${scripts[@]}"; do
+	file=$(script_at "$script")
+	# Ours, of any version, begins as it does now: with what it is for.
+	if [ -e "$file" ] && ! grep -qsF "$(sed -n 2p "scripts/$script")" "$file"; then
+		taken "$file"
+	fi
+done
 for command in cmd/*/main.go; do
 	file=$dir/$(named "$(dirname "$command")")
 	if [ -e "$file" ] && [ "$(readlink "$file")" != hostbound ] && ! grep -qs github.com/hostbound/hostbound "$file"; then
-		echo "install: error: $file is there, and is none of hostbound's" >&2
-		echo "install: hint: give another folder, or move it away" >&2
-		exit 2
+		taken "$file"
 	fi
 done
 
 CGO_ENABLED=0 go build -o "$dir/.hostbound" -trimpath -pgo=scripts/hostbound.pgo -ldflags='-s -w' ./cmd/hostbound
 mv -f "$dir/.hostbound" "$dir/hostbound" # at once: someone may be running it
 
-install -m 755 scripts/capture.sh "$capture"
+for script in "${scripts[@]}"; do
+	install -m 755 "scripts/$script" "$(script_at "$script")"
+done
 
 man=$share/man/man1
 bash=$share/bash-completion/completions
