@@ -31,6 +31,8 @@ type Change struct {
 	glob   string // of names, folded names where folded
 	within string // glob of a range around a call, "" for any place
 	folded bool   // glob is a name as names have it, digits folded
+	placed bool   // only where the ranges around, or the range and those around it, are path
+	path   string // the outermost first, as idle.Sites.PathText writes it
 	Factor float64
 	Amount int64
 }
@@ -40,6 +42,37 @@ func Host(factor float64) Change { return Change{what: hostTime, Factor: factor}
 
 // GPU is the length of all units times a factor.
 func GPU(factor float64) Change { return Change{what: gpuTime, Factor: factor} }
+
+// WaitAt leaves the waits of a call out that are made inside the ranges of a path.
+func WaitAt(call, path string) Change {
+	return Change{what: noWait, glob: call, folded: true, placed: true, path: path}
+}
+
+// CallAt multiplies what calls of a name take, but not what they wait for the GPU, inside the
+// ranges of a path.
+func CallAt(call, path string, factor float64) Change {
+	return Change{what: callTime, glob: call, folded: true, placed: true, path: path, Factor: factor}
+}
+
+// RangeAt multiplies the host time inside the innermost range of a path.
+func RangeAt(path string, factor float64) Change {
+	return Change{what: rangeTime, placed: true, path: path, Factor: factor}
+}
+
+// Range multiplies the host time inside ranges of a name, digits folded.
+func Range(name string, factor float64) Change {
+	return Change{what: rangeTime, glob: name, folded: true, Factor: factor}
+}
+
+// Call multiplies what calls of a name take, but not what they wait for the GPU.
+func Call(name string, factor float64) Change {
+	return Change{what: callTime, glob: name, folded: true, Factor: factor}
+}
+
+// Kernel multiplies the length of kernels of a name.
+func Kernel(name string, factor float64) Change {
+	return Change{what: kernelTime, glob: name, folded: true, Factor: factor}
+}
 
 // ParseFactor reads a factor: a number from 0.
 func ParseFactor(text string) (float64, error) {

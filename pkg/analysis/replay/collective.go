@@ -71,9 +71,7 @@ func (e *engine) resolve(m *meeting) {
 	}
 	for _, u := range m.members {
 		u.meeting = nil
-		if e.sink != nil {
-			e.ended(u)
-		}
+		e.ended(u)
 		e.drop(u)
 	}
 	all := e.pending[m.name]

@@ -50,6 +50,25 @@
 // graphs that were recorded as a whole, nor where ranks' clocks differ by more than half of a
 // collective: they are not matched then and keep their lengths.
 //
+// # For findings
+//
+// A finding is worth what a step becomes when its sites are treated. A caller that reads a
+// stream itself keeps a Trace of it beside that, and asks once at the end:
+//
+//	t := replay.New(src.Header(), store)
+//	… t.Add(batch) for each batch …
+//	err := t.Finish(func(rank int32) *step.RankSteps { … of its own walkers, nil for none … })
+//	gains, err := t.Gains([]replay.Scenario{
+//		{Changes: []replay.Change{replay.WaitAt("cudaDeviceSynchronize", "step # > sample")}},
+//		{Changes: []replay.Change{replay.CallAt("cudaMalloc", "step # > embed", 0), replay.CallAt("cudaFree", "", 0)}},
+//		{Changes: []replay.Change{replay.RangeAt("step # > _prepare_inputs", 0)}},
+//	})
+//
+// Names and paths are those of package idle: the ranges from the outermost on, digits folded,
+// without those about the interpreter lock and the garbage collector. A treatment that is
+// about no row brings 0. Treatments run side by side: a list of ten costs little more than
+// one, so ask for all at once.
+//
 // # What stays
 //
 // What the GPU computes, memory, power, batch sizes, and which requests come when.

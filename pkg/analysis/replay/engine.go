@@ -30,6 +30,7 @@ type engine struct {
 	age       int         // of the record that waits for events are for
 	byRange   bool        // steps begin and end with ranges
 	stepClass event.Class // else with units of this class, -1 for any
+	paths     *paths
 
 	sink  sink     // nil for none
 	learn *learner // nil for none
@@ -67,8 +68,10 @@ type process struct {
 	marked   int
 	gil      anchor // where a range in which a thread holds the interpreter lock ended last
 	gilOf    *thread
-	sampled  bool // since a copy to the host came back
-	calls    bool // some thread calls the GPU's library
+	sampled  bool    // since a copy to the host came back
+	calls    bool    // some thread calls the GPU's library
+	begins   []int64 // when its first unit starts, where there are no steps
+	ends     []int64 // and its last one ends
 }
 
 // record is a call that records an event.
@@ -109,6 +112,7 @@ func newEngine(t *Trace, scenarios []Scenario, know *known) *engine {
 			e.changes = append(e.changes, applied{c, s})
 		}
 	}
+	e.paths = newPaths(t.names.all, e.changes)
 	e.apply()
 	for k, p := range t.streams {
 		e.streams[k] = stream{process: p.process, device: p.device}

@@ -19,10 +19,10 @@ type thread struct {
 	idle     int64     // when there were none last
 	held     *openRow  // the outermost row whose end says when what is inside of it was
 	queue    launches
-	wait     bool    // it made a stream wait for an event since it launched
-	ended    anchor  // its last end of a range or call
-	ranges   []int32 // names of open ranges
-	calls    []int32 // and calls
+	wait     bool   // it made a stream wait for an event since it launched
+	ended    anchor // its last end of a range or call
+	ranges   []openRange
+	calls    []int32 // names of open calls
 }
 
 // openRow is a row of a thread that has begun.
@@ -98,6 +98,9 @@ func (e *engine) open(o *openRow) {
 	if o.kind != event.OS {
 		th.open++
 	}
+	if o.kind == event.NVTX {
+		e.enterRange(th, o)
+	}
 	if !e.plainHost {
 		e.enter(o)
 	}
@@ -106,9 +109,6 @@ func (e *engine) open(o *openRow) {
 		th.calls = append(th.calls, o.name)
 		e.call(o)
 	case o.kind == event.NVTX:
-		if e.flags(o)&(waitsForGIL|holdsGIL) == 0 {
-			th.ranges = append(th.ranges, o.name)
-		}
 		e.marks(o)
 	case waitsInOS(o.class) && th.launches && o.class != event.OSSleep && o.class != event.OSFile && o.end-o.start > threadWait:
 		th.held = o
@@ -255,7 +255,7 @@ func (e *engine) close(o *openRow) {
 		}
 		switch o.kind {
 		case event.NVTX:
-			th.ranges = without(th.ranges, o.name)
+			e.leaveRange(th, o.name)
 		case event.API:
 			th.calls = without(th.calls, o.name)
 		}
@@ -308,8 +308,15 @@ func (e *engine) enter(o *openRow) {
 		th.waiting++
 	}
 	for _, k := range e.byName[o.name] {
-		if e.about(&e.changes[k], o) {
+		if e.about(k, o) {
 			e.count(o, k)
+		}
+	}
+	if o.kind == event.NVTX && e.paths.of != nil {
+		for k := range e.changes {
+			if c := &e.changes[k]; c.what == rangeTime && c.placed && c.glob == "" && e.paths.of[k] == th.path() && th.path() >= 0 {
+				e.count(o, int32(k))
+			}
 		}
 	}
 	for k := range e.changes {
@@ -322,7 +329,11 @@ func (e *engine) enter(o *openRow) {
 }
 
 // about tells whether a change of rows of this name is about this row.
-func (e *engine) about(c *applied, o *openRow) bool {
+func (e *engine) about(k int32, o *openRow) bool {
+	c := &e.changes[k]
+	if c.placed && e.paths.of[k] != o.thread.path() {
+		return false
+	}
 	switch c.what {
 	case rangeTime:
 		return o.kind == event.NVTX
@@ -336,8 +347,8 @@ func (e *engine) about(c *applied, o *openRow) bool {
 
 // inside tells whether a range is open that a change is about.
 func (e *engine) inside(th *thread, c *applied) bool {
-	for _, name := range th.ranges {
-		if e.fits(&c.Change, c.within, int(name)) {
+	for _, r := range th.ranges {
+		if e.fits(&c.Change, c.within, int(r.name)) {
 			return true
 		}
 	}

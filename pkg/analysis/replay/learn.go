@@ -81,10 +81,10 @@ func (l *learner) host(th *thread, d int64) {
 		l.calls[th.calls[n-1]] += d
 	}
 	if n := len(th.ranges); n > 0 {
-		l.ranges[th.ranges[n-1]] += d
+		l.ranges[th.ranges[n-1].name] += d
 	}
-	for _, name := range th.ranges {
-		l.around[name] += d
+	for _, r := range th.ranges {
+		l.around[r.name] += d
 	}
 }
 
@@ -96,7 +96,7 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 	}
 	within := int32(-1)
 	if n := len(th.ranges); n > 0 {
-		within = th.ranges[n-1]
+		within = th.ranges[n-1].name
 	}
 	l.waits[site{o.name, within}] += d
 	l.copies = l.copies || o.toHost

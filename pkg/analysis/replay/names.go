@@ -25,16 +25,19 @@ const (
 // asked for fit the text itself. Names that differ in digits alone are one, so that texts
 // with numbers in them take no memory each.
 type name struct {
-	text  string
-	flags uint16
-	fits  uint64 // globs of names.globs
+	text    string
+	isRange bool
+	same    int32 // the first name of the same text, of ranges or not
+	flags   uint16
+	fits    uint64 // globs of names.globs
 }
 
 // names are the names of a stream, each once.
 type names struct {
 	globs []string // that were asked for
 	all   []name
-	codes map[string]int32 // of a kind, globs that fit and a folded text
+	codes map[string]int32 // of globs that fit, a kind and a folded text
+	texts map[string]int32 // the first of a kind and a folded text
 
 	dict   *event.Dict // of the last batch
 	cached [2][]int32  // of its strings, by whether they are ranges, -1 where not looked up
@@ -91,7 +94,13 @@ func (n *names) code(text []byte, isRange bool) int32 {
 	if !ok {
 		code = int32(len(n.all))
 		n.codes[string(n.buf)] = code
-		n.all = append(n.all, name{string(n.buf[head:]), flagsOf(string(text), isRange), fits})
+		one := name{text: string(n.buf[head:]), isRange: isRange, same: code, flags: flagsOf(string(text), isRange), fits: fits}
+		if first, ok := n.texts[string(n.buf[8:])]; ok {
+			one.same = first
+		} else {
+			n.texts[string(n.buf[8:])] = code
+		}
+		n.all = append(n.all, one)
 	}
 	return code
 }

@@ -32,7 +32,7 @@ type Trace struct {
 	streams   []place
 	steps     []stepRow
 	windows   []stepRow
-	ranks     []*step.Walker // of each process, nil where it has no rank
+	ranks     []*step.RankSteps // of each process, nil where it has no rank, or no steps are known
 
 	writer     *spill.Writer
 	rows       spill.Rows
@@ -74,11 +74,14 @@ type stepRow struct {
 	start, end int64
 }
 
+// New begins the trace of the stream that h describes: Add takes its batches, and Finish ends it.
+func New(h *event.Header, store *spill.Store) *Trace { return newTrace(h, store, nil) }
+
 // newTrace begins the trace of a stream.
 func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 	t := &Trace{
 		header: h, store: store, writer: spill.NewWriter(store), rows: make(spill.Rows, numColumns),
-		names:    names{globs: globs, codes: map[string]int32{}},
+		names:    names{globs: globs, codes: map[string]int32{}, texts: map[string]int32{}},
 		threadOf: map[placeKey]int32{}, streamOf: map[placeKey]int32{},
 	}
 	return t
@@ -87,21 +90,33 @@ func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 // Read reads a stream to its end.
 func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, error) {
 	t := newTrace(src.Header(), store, globsOf(changes))
-	if err := event.Each(src, t.add); err != nil {
+	w := walkers{header: src.Header()}
+	err := event.Each(src, func(b *event.Batch) error {
+		if err := w.add(b); err != nil {
+			return err
+		}
+		return t.Add(b)
+	})
+	if err != nil {
 		return nil, err
 	}
-	return t, t.finish()
+	return t, t.Finish(w.steps)
 }
 
-// add adds the rows of a batch.
-func (t *Trace) add(b *event.Batch) error {
+// Add adds the rows of a batch, in the order of the stream.
+func (t *Trace) Add(b *event.Batch) error {
+	return eachRank(b, func(i, j int, rank int32) error { return t.addRank(b, i, j, rank) })
+}
+
+// eachRank calls fn with the rows of each rank in turn, -1 for those of none.
+func eachRank(b *event.Batch, fn func(i, j int, rank int32) error) error {
 	for i := 0; i < b.Len; {
 		j := b.RankEnd(i)
 		rank := int32(-1)
 		if b.Rank.Valid.Get(i) {
 			rank = b.Rank.Values[i]
 		}
-		if err := t.addRank(b, i, j, rank); err != nil {
+		if err := fn(i, j, rank); err != nil {
 			return err
 		}
 		i = j
@@ -112,11 +127,6 @@ func (t *Trace) add(b *event.Batch) error {
 // addRank adds rows i to j, all of one rank or, where that is -1, of none.
 func (t *Trace) addRank(b *event.Batch, i, j int, rank int32) error {
 	process := t.process(rank)
-	if w := t.ranks[process]; w != nil {
-		if err := w.Add(b, i, j); err != nil {
-			return err
-		}
-	}
 	for i < j {
 		open := len(t.stretches) > 0 && t.stretches[len(t.stretches)-1] == int(process)
 		if !open || b.Start.Values[i] < t.last {
@@ -144,22 +154,8 @@ func (t *Trace) process(rank int32) int32 {
 		}
 	}
 	t.processes = append(t.processes, rank)
-	var w *step.Walker
-	if rank >= 0 && t.header.Columns&event.StepCols == event.StepCols {
-		w = step.NewWalker(t.header, rank, step.WalkOptions{Unclear: true}, idle{})
-	}
-	t.ranks = append(t.ranks, w)
 	return int32(len(t.processes) - 1)
 }
-
-// idle is an accumulator of nothing: the walker's steps are wanted alone.
-type idle struct{}
-
-func (idle) Rows(*event.Batch, int, int) {}
-func (idle) Begin(step.Slice)            {}
-func (idle) End(step.Slice, int64)       {}
-func (idle) Step(*event.Batch, int, int) {}
-func (idle) EndStep(k int, _ step.Owner) {}
 
 // begin begins a stretch of a process.
 func (t *Trace) begin(process int) error {
@@ -184,15 +180,18 @@ func (t *Trace) endRun() error {
 	return err
 }
 
-// finish ends the last stretch.
-func (t *Trace) finish() error {
+// Finish ends the trace. The function returns what a walker found of the steps of a rank, nil
+// for nothing.
+func (t *Trace) Finish(steps func(rank int32) *step.RankSteps) error {
 	if err := t.endRun(); err != nil {
 		return err
 	}
-	for _, w := range t.ranks {
-		if w != nil {
-			w.Finish()
+	for _, rank := range t.processes {
+		var r *step.RankSteps
+		if rank >= 0 {
+			r = steps(rank)
 		}
+		t.ranks = append(t.ranks, r)
 	}
 	return t.store.Err()
 }
@@ -328,3 +327,53 @@ func globsOf(all []Scenario) (globs []string) {
 	}
 	return globs
 }
+
+// walkers find the steps of ranks.
+type walkers struct {
+	header *event.Header
+	ranks  []*step.Walker
+}
+
+// add walks through the rows of a batch.
+func (w *walkers) add(b *event.Batch) error {
+	if w.header.Columns&event.StepCols != event.StepCols {
+		return nil
+	}
+	return eachRank(b, func(i, j int, rank int32) error {
+		if rank < 0 {
+			return nil
+		}
+		return w.of(rank).Add(b, i, j)
+	})
+}
+
+// of returns the walker of a rank.
+func (w *walkers) of(rank int32) *step.Walker {
+	for _, r := range w.ranks {
+		if r.Rank == rank {
+			return r
+		}
+	}
+	r := step.NewWalker(w.header, rank, step.WalkOptions{Unclear: true}, idle{})
+	w.ranks = append(w.ranks, r)
+	return r
+}
+
+// steps returns the steps of a rank, all rows of which were added.
+func (w *walkers) steps(rank int32) *step.RankSteps {
+	if w.header.Columns&event.StepCols != event.StepCols {
+		return nil
+	}
+	r := w.of(rank)
+	r.Finish()
+	return &r.RankSteps
+}
+
+// idle is an accumulator of nothing: the walker's steps are wanted alone.
+type idle struct{}
+
+func (idle) Rows(*event.Batch, int, int) {}
+func (idle) Begin(step.Slice)            {}
+func (idle) End(step.Slice, int64)       {}
+func (idle) Step(*event.Batch, int, int) {}
+func (idle) EndStep(k int, _ step.Owner) {}

@@ -71,7 +71,8 @@ func (t *Trace) Predict(given Scenario) (*Report, error) {
 		return nil, err
 	}
 	p := &predictor{t: t, know: know, learner: l}
-	if p.chosen = t.steady(); p.chosen == nil {
+	p.chosen = t.benchmark()
+	if !slices.ContainsFunc(p.chosen, func(c chosen) bool { return c.steady }) {
 		return nil, ErrNoSteps
 	}
 	if len(given.Changes) > 0 {
@@ -94,6 +95,7 @@ type predictor struct {
 	now     []float64 // ns, of the steps that were chosen
 	rows    []predicted
 
+	all         bool // all steps of the benchmark segment count, else the steady ones
 	unexplained int64
 	gpu, host   *float64
 }
@@ -116,19 +118,17 @@ type chosen struct {
 	steady     bool
 }
 
-// steady returns the steps of the benchmark segments, nil where there are no steady ones.
-func (t *Trace) steady() (all []chosen) {
+// benchmark returns the steps of the benchmark segments, nil where there are none.
+func (t *Trace) benchmark() (all []chosen) {
 	places := make([][]int, len(t.processes))
 	for k := range t.steps {
 		places[t.steps[k].process] = append(places[t.steps[k].process], k)
 	}
-	found := false
 	for p, w := range t.ranks {
 		if w == nil || w.Steps.Len() != len(places[p]) {
 			continue
 		}
 		steady := w.Steady()
-		found = found || len(steady) > 0
 		from, to := w.BenchmarkSteps()
 		for k, s := range w.Steps.Between(from, to) {
 			c := chosen{step: places[p][k], next: -1, lost: s.Unrecorded, rank: t.processes[p], phase: s.Phase, tokens: -1}
@@ -144,8 +144,22 @@ func (t *Trace) steady() (all []chosen) {
 			all = append(all, c)
 		}
 	}
-	if !found {
-		return nil
+	return all
+}
+
+// whole is a rank's recording as one step, for streams without steps.
+func (t *Trace) whole() (all []chosen) {
+	for p, rank := range t.processes {
+		if rank < 0 {
+			continue
+		}
+		if span := t.header.Span(rank); span.GPUStart != nil && span.GPUEnd != nil {
+			c := chosen{step: -1 - p, rank: rank, phase: event.Unknown, tokens: -1, steady: true}
+			for _, u := range span.Unrecorded {
+				c.lost += max(0, min(u[1], *span.GPUEnd)-max(u[0], *span.GPUStart))
+			}
+			all = append(all, c)
+		}
 	}
 	return all
 }
@@ -156,6 +170,11 @@ func (p *predictor) periods(e *engine) [][]float64 {
 	for s := range all {
 		all[s] = make([]float64, len(p.chosen))
 		for i, c := range p.chosen {
+			if c.step < 0 {
+				q := &e.processes[-1-c.step]
+				all[s][i] = float64(q.ends[s] - q.begins[s] - c.lost)
+				continue
+			}
 			start := e.steps[c.step].start[s]
 			until := int64(math.MinInt64)
 			if c.next >= 0 {
@@ -270,11 +289,11 @@ func (p *predictor) both(rows []predicted) error {
 	return p.add(two)
 }
 
-// mean is the mean over the steady steps.
+// mean is the mean over the steps that count.
 func (p *predictor) mean(periods []float64) float64 {
 	sum, n := 0.0, 0
 	for i, c := range p.chosen {
-		if c.steady {
+		if c.steady || p.all {
 			sum += periods[i]
 			n++
 		}
@@ -372,7 +391,7 @@ func (p *predictor) interval(periods []float64) *[2]float64 {
 	byRank := map[int32][]float64{}
 	var order []int32
 	for i, c := range p.chosen {
-		if !c.steady {
+		if !c.steady && !p.all {
 			continue
 		}
 		if byRank[c.rank] == nil {

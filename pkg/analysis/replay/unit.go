@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -187,9 +188,9 @@ func (e *engine) placed(p *process, u *unit, r *row) {
 	}
 	if e.sink != nil {
 		e.sink.start(u.stretch, u.ordinal, u.newStart[0])
-		if u.meeting == nil {
-			e.ended(u)
-		}
+	}
+	if u.meeting == nil {
+		e.ended(u)
 	}
 	if r.kind.IsCopy() && r.launcher >= 0 {
 		e.blocks(&e.threads[r.launcher], u, r.launch)
@@ -198,6 +199,12 @@ func (e *engine) placed(p *process, u *unit, r *row) {
 
 // ended passes on the end of a unit.
 func (e *engine) ended(u *unit) {
+	if len(e.t.steps) == 0 && !u.kind.IsCopy() {
+		e.processes[u.process].span(u)
+	}
+	if e.sink == nil {
+		return
+	}
 	e.sink.end(u.stretch, u.ordinal, u.newEnd[0])
 	e.sink.unit(u.process, u.kind, u.start, u.end, u.newStart[0], u.newEnd[0])
 }
@@ -399,4 +406,14 @@ func (e *engine) endOf(u *unit) []int64 {
 		e.resolve(u.meeting)
 	}
 	return u.newEnd
+}
+
+// span makes a unit part of what is between the first and the last one of a process.
+func (p *process) span(u *unit) {
+	if p.begins == nil {
+		p.begins, p.ends = slices.Clone(u.newStart), slices.Clone(u.newEnd)
+	}
+	for s := range p.begins {
+		p.begins[s], p.ends[s] = min(p.begins[s], u.newStart[s]), max(p.ends[s], u.newEnd[s])
+	}
 }

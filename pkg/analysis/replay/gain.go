@@ -1,0 +1,91 @@
+package replay
+
+// Gains are what treatments bring: by how much shorter a step of the benchmark segment is, the
+// mean over these, with each of them alone and with the best two together. Where a stream has
+// no steps, each rank's recording is one.
+type Gains struct {
+	Steps  int     // of all ranks
+	StepUs float64 // a step now
+	Each   []Gain  // as the treatments were given
+	// Pair is the best two together, nil where fewer than two bring anything.
+	Pair *Pair
+}
+
+// Gain is by how much shorter a step is, in us. It is negative where it is longer.
+type Gain struct {
+	Us float64
+	CI *[2]float64 // 95 % over steps, nil where there are too few
+	// KeepUs is the gain if waits for other threads kept their length, OlderUs if waits for
+	// events were for one record earlier where the run does not say which; nil where that
+	// differs by no more than 2 % of the step.
+	KeepUs, OlderUs *float64
+}
+
+// Pair is two treatments together, by their places in the list.
+type Pair struct {
+	A, B int
+	Gain
+}
+
+// Gains replays treatments, each alone and then the best two together.
+func (t *Trace) Gains(treatments []Scenario) (*Gains, error) {
+	know, l, err := t.learn()
+	if err != nil {
+		return nil, err
+	}
+	p := &predictor{t: t, know: know, learner: l, chosen: t.benchmark(), all: true}
+	if len(p.chosen) == 0 {
+		p.chosen = t.whole()
+	}
+	if len(p.chosen) == 0 {
+		return nil, ErrNoSteps
+	}
+	g := &Gains{Steps: len(p.chosen)}
+	if err := p.add(treatments...); err != nil {
+		return nil, err
+	}
+	g.StepUs = p.mean(p.now) / 1e3
+	for i := range p.rows {
+		g.Each = append(g.Each, p.gain(&p.rows[i]))
+	}
+	a, b := best(g.Each)
+	if b < 0 {
+		return g, nil
+	}
+	both := Scenario{Changes: append(append([]Change(nil), treatments[a].Changes...), treatments[b].Changes...), Keep: treatments[a].Keep}
+	if err := p.add(both); err != nil {
+		return nil, err
+	}
+	g.Pair = &Pair{a, b, p.gain(&p.rows[len(p.rows)-1])}
+	return g, nil
+}
+
+// best returns the places of the two largest gains, -1 for those that are none.
+func best(all []Gain) (a, b int) {
+	a, b = -1, -1
+	for i := range all {
+		switch {
+		case all[i].Us <= 0:
+		case a < 0 || all[i].Us > all[a].Us:
+			a, b = i, a
+		case b < 0 || all[i].Us > all[b].Us:
+			b = i
+		}
+	}
+	return a, b
+}
+
+// gain is what a row of periods brings.
+func (p *predictor) gain(row *predicted) Gain {
+	now, then := p.mean(p.now), p.mean(row.periods)
+	g := Gain{Us: (now - then) / 1e3, CI: p.interval(row.periods)}
+	for _, o := range []struct {
+		to      **float64
+		periods []float64
+	}{{&g.KeepUs, row.keep}, {&g.OlderUs, row.older}} {
+		if v := p.otherwise(o.periods, then, now); v != nil {
+			*o.to = new(now/1e3 - *v)
+		}
+	}
+	return g
+}

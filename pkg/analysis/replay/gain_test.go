@@ -1,0 +1,125 @@
+package replay_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// gains reads a simulated run as a caller with walkers of its own does, and treats it.
+func gains(t *testing.T, c sim.Config, by string, treatments ...replay.Scenario) *replay.Gains {
+	t.Helper()
+	src := testrun.Open(t, by, testrun.Simulate(t, c, false)...)
+	store := spill.NewStore(1 << 26)
+	t.Cleanup(func() { store.Close() })
+	trace := replay.New(src.Header(), store)
+	walkers := map[int32]*step.Walker{}
+	for rank := range int32(src.Header().NumRanks()) {
+		walkers[rank] = step.NewWalker(src.Header(), rank, step.WalkOptions{}, nothing{})
+	}
+	err := event.Each(src, func(b *event.Batch) error {
+		for i := 0; i < b.Len; {
+			j := b.RankEnd(i)
+			if rank, ok := b.Rank.Get(i); ok && by != "none" {
+				if err := walkers[rank].Add(b, i, j); err != nil {
+					return err
+				}
+			}
+			i = j
+		}
+		return trace.Add(b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trace.Finish(func(rank int32) *step.RankSteps { walkers[rank].Finish(); return &walkers[rank].RankSteps }); err != nil {
+		t.Fatal(err)
+	}
+	g, err := trace.Gains(treatments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+type nothing struct{}
+
+func (nothing) Rows(*event.Batch, int, int) {}
+func (nothing) Begin(step.Slice)            {}
+func (nothing) End(step.Slice, int64)       {}
+func (nothing) Step(*event.Batch, int, int) {}
+func (nothing) EndStep(int, step.Owner)     {}
+
+// treat is a treatment of some sites.
+func treat(changes ...replay.Change) replay.Scenario { return replay.Scenario{Changes: changes} }
+
+// TestGainsOfSites treats sites by name and path: a planted wait, calls that take memory, an
+// operation. Each gain is the difference to the run of the same seed without what was planted;
+// the same call elsewhere, and another path, bring nothing.
+func TestGainsOfSites(t *testing.T) {
+	without := sim.Default()
+	without.Ranks, without.Steps, without.Seed = 1, 60, 3
+	with := without
+	with.Faults = []sim.Fault{{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}, {Kind: sim.FaultAlloc, Rank: -1, US: 600}}
+	truth := gains(t, with, "nvtx").StepUs - gains(t, without, "nvtx").StepUs
+	at := pathOf(t, with, "cudaDeviceSynchronize")
+	alloc := treat(replay.CallAt("cudaMalloc", pathOf(t, with, "cudaMalloc"), 0), replay.CallAt("cudaFree", pathOf(t, with, "cudaFree"), 0))
+	g := gains(t, with, "nvtx", treat(replay.WaitAt("cudaDeviceSynchronize", at)), alloc, treat(replay.WaitAt("cudaDeviceSynchronize", at+" > elsewhere")))
+	if g.Pair == nil || math.Abs(g.Pair.Us-truth) > 0.02*g.StepUs {
+		t.Errorf("%q: both treated: %+v, the runs differ by %.1f of %.1f us", at, g.Pair, truth, g.StepUs)
+	}
+	for _, got := range g.Each[:2] {
+		if got.Us <= 0 || got.CI == nil || got.CI[0] > got.Us || got.CI[1] < got.Us {
+			t.Errorf("%+v", got)
+		}
+	}
+	if g.Each[2].Us != 0 {
+		t.Errorf("a wait that is nowhere: %+v", g.Each[2])
+	}
+	anywhere := gains(t, with, "nvtx", treat(replay.Call("cudaMalloc", 0), replay.Call("cudaFree", 0)))
+	if anywhere.Each[0] != g.Each[1] && anywhere.Each[0].Us != g.Each[1].Us {
+		t.Errorf("anywhere %+v, at their paths %+v", anywhere.Each[0], g.Each[1])
+	}
+}
+
+// pathOf returns the path of ranges in which the rows of a simulated run have a call.
+func pathOf(t *testing.T, c sim.Config, call string) (path string) {
+	t.Helper()
+	src := testrun.Open(t, "nvtx", testrun.Simulate(t, c, false)...)
+	sites := idle.NewSites()
+	r := idle.NewRank(sites, idle.Options{})
+	err := event.Each(src, func(b *event.Batch) error {
+		for i := range b.Len {
+			switch b.Kind.Values[i] {
+			case event.NVTX:
+				r.Range(b, i)
+			case event.API:
+				if h := r.Call(b, i); string(b.Name.Get(i)) == call {
+					path = sites.PathText(h.Path)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestGainsWithoutSteps has a recording without steps be one.
+func TestGainsWithoutSteps(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Steps = 1, 30
+	g := gains(t, c, "none", treat(replay.Host(0.5)), treat(replay.GPU(2)))
+	if g.Steps != 1 || g.Each[0].Us <= 0 || g.Each[1].Us >= 0 || g.Pair != nil {
+		t.Errorf("%+v", g)
+	}
+}
