@@ -10,17 +10,8 @@
 //
 // # How the unit is found
 //
-// For each lag p the sequence is compared with itself, p kernels later. Where it
-// repeats with period p, nearly all pairs are equal; a kernel that is missing or
-// added spoils no more than the p pairs across it. A run of pairs counts 1 for an
-// equal and -1 for an unequal one, and the best run of the lag is the one that
-// counts most. A lag is a candidate where that is at least four fifths of a period.
-//
-// A candidate's unit is the cleanest period of its run. The step is aligned to an
-// endless row of units, of which any stretch may be taken: a kernel that is where
-// the unit has it scores, one that is missing, extra or another costs (a local
-// alignment, as of proteins). The unit is that of the shortest lag whose
-// alignment scores nearly as much as the best one's, so that multiples of the layer
+// By lag search and local alignment (package sequence): the unit is that of the shortest lag
+// whose alignment scores nearly as much as the best one's, so that multiples of the layer
 // lose against it, unless two kinds of layers take turns: then only the pair of them
 // repeats. A unit without a mixer is none in a step that has mixers.
 //
@@ -70,8 +61,4 @@
 // A model with one layer repeats nothing inside a step. Where a step has
 // attention in one place and no unit, the layer is taken to go from after the norm,
 // collective or copy before it to the last norm or collective after it.
-//
-// Rejected: suffix trees and exact maximal repetitions, which one missing kernel
-// tears; Fourier transforms of the symbols, which do not tell a layer from its
-// multiples.
 package layer

@@ -3,6 +3,8 @@ package layer
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat/sequence"
 )
 
 // LayerType is a number of layers of one type.
@@ -50,7 +52,7 @@ func (a *alignment) countLayers(roles Roles, ring bool) {
 	if !slices.ContainsFunc(a.classes, roles.mixes) {
 		// The unit may be a layer of unknown names, or a part of one.
 		if slices.Contains(a.unitClasses, roles.Product) && slices.ContainsFunc(a.unitClasses, roles.border) {
-			a.types = []LayerType{{Unnamed, Unnamed, a.repetitions}}
+			a.types = []LayerType{{Unnamed, Unnamed, a.Repetitions}}
 		}
 		return
 	}
@@ -59,7 +61,7 @@ func (a *alignment) countLayers(roles Roles, ring bool) {
 		passes = passes[len(passes)-1:]
 	}
 	a.limit(passes)
-	if ok && total(types)*len(passes) >= a.repetitions {
+	if ok && total(types)*len(passes) >= a.Repetitions {
 		a.types = types
 	}
 }
@@ -84,7 +86,7 @@ func mainModel(classes []int32, parts []span, roles Roles) (passes []span, types
 
 // limit takes kernels outside of some stretches out of the alignment.
 func (a *alignment) limit(to []span) {
-	n := len(a.places)
+	n := len(a.Places)
 	inside := make([]bool, n)
 	for _, at := range to {
 		if at.n == n {
@@ -94,12 +96,12 @@ func (a *alignment) limit(to []span) {
 			inside[(at.from+i)%n] = true
 		}
 	}
-	for i := range a.places {
+	for i := range a.Places {
 		if !inside[i] {
-			a.places[i] = -1
+			a.Places[i] = -1
 		}
 	}
-	a.keep()
+	a.Keep(len(a.unit))
 }
 
 func total(types []LayerType) (n int) {
@@ -345,11 +347,11 @@ func sorted(types []LayerType) []LayerType {
 // whose mixer has no known name.
 func hides(classes []int32, roles Roles) bool {
 	for lag := 3; lag <= len(classes)/3; lag++ {
-		r := bestRun(classes, lag)
-		if r.score < 2*lag {
+		r := sequence.BestRun(classes, lag)
+		if r.Score < 2*lag {
 			continue
 		}
-		unit := classes[r.from : r.from+lag]
+		unit := classes[r.From : r.From+lag]
 		if slices.Contains(unit, roles.Product) && slices.ContainsFunc(unit, roles.border) {
 			return true
 		}

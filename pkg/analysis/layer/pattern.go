@@ -145,7 +145,7 @@ func agree(found []match) *alignment {
 	for _, a := range found {
 		n := 0
 		for _, b := range found {
-			if slices.Equal(a.unit, b.unit) && a.repetitions == b.repetitions {
+			if slices.Equal(a.unit, b.unit) && a.Repetitions == b.Repetitions {
 				n++
 			}
 		}
@@ -159,7 +159,7 @@ func agree(found []match) *alignment {
 // pattern returns the alignment as a pattern without figures.
 func (a *alignment) pattern() *Pattern {
 	p := &Pattern{
-		Repetitions: a.repetitions, Prologue: a.prologue, Epilogue: a.epilogue,
+		Repetitions: a.Repetitions, Prologue: a.Prologue, Epilogue: a.Epilogue,
 	}
 	for _, class := range a.unitClasses {
 		p.Places = append(p.Places, Place{Class: class, Name: -1})
@@ -176,9 +176,9 @@ func (p *Pattern) merge(best *alignment, found []match) {
 			continue
 		}
 		p.Steps++
-		covered += m.aligned
+		covered += m.Aligned
 		kernels += len(m.kernels)
-		for i, at := range m.places {
+		for i, at := range m.Places {
 			if at >= 0 {
 				p.Places[at].add(&m.kernels[(i+m.cut)%len(m.kernels)], &names[at])
 			}
@@ -235,8 +235,8 @@ func turned(a *alignment, step []Kernel, symbols, classes []int32, roles Roles) 
 		}
 	}
 	cuts := []int{at}
-	if a != nil && a.epilogue > 0 {
-		cuts = append(cuts, len(symbols)-a.epilogue)
+	if a != nil && a.Epilogue > 0 {
+		cuts = append(cuts, len(symbols)-a.Epilogue)
 	}
 	best := a
 	for _, cut := range cuts {
@@ -244,7 +244,7 @@ func turned(a *alignment, step []Kernel, symbols, classes []int32, roles Roles) 
 			continue
 		}
 		b := findIn(turn(symbols, cut), turn(classes, cut), roles)
-		if b != nil && (best == nil || b.score > best.score) {
+		if b != nil && (best == nil || b.Score > best.Score) {
 			b.cut = cut
 			best = b
 		}

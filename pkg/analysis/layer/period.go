@@ -1,66 +1,13 @@
 package layer
 
 import (
-	"cmp"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat/sequence"
 )
 
 // maxLag is the longest unit that is looked for.
 const maxLag = 1024
-
-// run is where a sequence repeats with a lag.
-type run struct {
-	lag      int
-	from, to int // of the sequence
-	score    int
-}
-
-// bestRun returns the best run of a lag.
-func bestRun(s []int32, lag int) run {
-	best := run{lag: lag}
-	score, from := 0, 0
-	later := s[lag:]
-	for i, v := range s[:len(later)] {
-		if v == later[i] {
-			score++
-			if score > best.score {
-				best.score, best.from, best.to = score, from, i+1+lag
-			}
-			continue
-		}
-		if score--; score <= 0 {
-			score, from = 0, i+1
-		}
-	}
-	return best
-}
-
-// How many lags are tried: the shortest, and those with the best runs.
-const (
-	shortest = 12
-	longest  = 4
-)
-
-// candidates returns the lags that may be that of the unit, the shortest first.
-func candidates(s []int32) []run {
-	var runs []run
-	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
-		if r := bestRun(s, lag); 10*r.score >= 8*lag {
-			runs = append(runs, r)
-		}
-	}
-	if len(runs) <= shortest+longest {
-		return runs
-	}
-	rest := runs[shortest:]
-	slices.SortStableFunc(rest, func(a, b run) int { return cmp.Compare(b.score+b.lag, a.score+a.lag) })
-	runs = runs[:shortest+longest]
-	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.lag, b.lag) })
-	return runs
-}
-
-// enough is the share of the best alignment's score that a shorter unit needs.
-const enough = 0.9
 
 // findIn finds the unit of one step, nil where there is none.
 func findIn(symbols, classes []int32, roles Roles) *alignment {
@@ -69,22 +16,22 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 	mixed := slices.ContainsFunc(classes, roles.mixes)
 	// What repeats without any mixer of the step is a part of a layer.
 	part := func(a *alignment) bool { return mixed && !slices.ContainsFunc(a.unitClasses, roles.mixes) }
-	for _, r := range candidates(symbols) {
+	for _, r := range sequence.Candidates(symbols, maxLag) {
 		a := &alignment{symbols: symbols, classes: classes}
 		a.begin(r)
 		a.align()
 		tried = append(tried, a)
-		best = max(best, a.score)
-		if float64(a.score) >= enough*scoreEqual*float64(len(symbols)) && !part(a) {
+		best = max(best, a.Score)
+		if float64(a.Score) >= sequence.Enough*sequence.ScoreEqual*float64(len(symbols)) && !part(a) {
 			break // no longer one can be that much better
 		}
 	}
 	for _, a := range tried {
-		if float64(a.score) < enough*float64(best) {
+		if float64(a.Score) < sequence.Enough*float64(best) {
 			continue
 		}
 		if a.rotate(roles); len(a.unit) == 1 { // one kernel over and over is no layer
-			if float64(a.aligned) >= MinCover*float64(len(symbols)) {
+			if float64(a.Aligned) >= MinCover*float64(len(symbols)) {
 				return nil
 			}
 			break
@@ -93,7 +40,7 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 		if part(a) {
 			continue
 		}
-		if a.repetitions >= 2 && float64(a.aligned) >= MinCover*float64(len(symbols)) {
+		if a.Repetitions >= 2 && float64(a.Aligned) >= MinCover*float64(len(symbols)) {
 			return a
 		}
 		break
@@ -102,24 +49,10 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 }
 
 // begin takes a clean repetition out of the run for the unit.
-func (a *alignment) begin(r run) {
-	s := a.symbols
-	at, equal, most := r.from, 0, 0
-	for i := r.from; i+r.lag < r.to; i++ {
-		if s[i] != s[i+r.lag] {
-			equal = 0
-			continue
-		}
-		if equal++; equal > most {
-			most = equal
-			at = max(r.from, i+1-r.lag)
-		}
-		if equal >= r.lag { // a whole one
-			break
-		}
-	}
-	a.unit = slices.Clone(s[at : at+r.lag])
-	a.unitClasses = slices.Clone(a.classes[at : at+r.lag])
+func (a *alignment) begin(r sequence.Run) {
+	at := r.Unit(a.symbols)
+	a.unit = slices.Clone(a.symbols[at : at+r.Lag])
+	a.unitClasses = slices.Clone(a.classes[at : at+r.Lag])
 }
 
 // single finds the layer of a step that has one.
@@ -152,11 +85,13 @@ func single(symbols, classes []int32, roles Roles) *alignment {
 	}
 	a := &alignment{
 		symbols: symbols, classes: classes, unit: symbols[from : to+1], unitClasses: classes[from : to+1],
-		places: slices.Repeat([]int{-1}, len(symbols)), repetitions: 1, single: true,
-		prologue: from, epilogue: len(symbols) - to - 1, aligned: to + 1 - from, score: scoreEqual * int32(to+1-from),
+		single: true, Alignment: &sequence.Alignment{
+			Places: slices.Repeat([]int{-1}, len(symbols)), Repetitions: 1,
+			Prologue: from, Epilogue: len(symbols) - to - 1, Aligned: to + 1 - from, Score: sequence.ScoreEqual * int32(to+1-from),
+		},
 	}
 	for i := from; i <= to; i++ {
-		a.places[i] = i - from
+		a.Places[i] = i - from
 	}
 	return a
 }

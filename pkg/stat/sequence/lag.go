@@ -1,0 +1,86 @@
+// Package sequence finds what a sequence of symbols repeats: the layers of a step, the
+// steps of a run.
+//
+// For each lag the sequence is compared with itself, so many elements later. Where it
+// repeats with that period nearly all pairs are equal; an element that is missing or added
+// spoils no more than the pairs across it. A run of pairs counts 1 for an equal and -1 for
+// an unequal one, and the best run of the lag is the one that counts most (BestRun). A
+// candidate's unit is the cleanest period of its run (Unit). The sequence is aligned to an
+// endless row of units, of which any stretch may be taken: an element that is where the
+// unit has it scores, one that is missing, extra or another costs (Align: a local
+// alignment, as of proteins). The unit is that of the shortest lag whose alignment scores
+// nearly as much as the best one's (Enough), so that multiples lose against it.
+//
+// Rejected: suffix trees and exact maximal repetitions, which one missing element tears;
+// Fourier transforms of the symbols, which do not tell a period from its multiples.
+package sequence
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Run is where a sequence repeats with a lag.
+type Run struct {
+	Lag      int
+	From, To int // of the sequence
+	Score    int
+}
+
+// BestRun returns the best run of a lag.
+func BestRun(s []int32, lag int) Run {
+	best := Run{Lag: lag}
+	score, from := 0, 0
+	later := s[lag:]
+	for i, v := range s[:len(later)] {
+		if v == later[i] {
+			score++
+			if score > best.Score {
+				best.Score, best.From, best.To = score, from, i+1+lag
+			}
+			continue
+		}
+		if score--; score <= 0 {
+			score, from = 0, i+1
+		}
+	}
+	return best
+}
+
+// Candidates returns the runs of the lags up to max that may be that of the unit, the
+// shortest first.
+func Candidates(s []int32, maxLag int) []Run {
+	var runs []Run
+	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
+		if r := BestRun(s, lag); 10*r.Score >= minRun*lag {
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) <= shortest+longest {
+		return runs
+	}
+	rest := runs[shortest:]
+	slices.SortStableFunc(rest, func(a, b Run) int { return cmp.Compare(b.Score+b.Lag, a.Score+a.Lag) })
+	runs = runs[:shortest+longest]
+	slices.SortFunc(runs, func(a, b Run) int { return cmp.Compare(a.Lag, b.Lag) })
+	return runs
+}
+
+// Unit returns where in s a clean repetition of the run begins.
+func (r Run) Unit(s []int32) int {
+	at, equal, most := r.From, 0, 0
+	for i := r.From; i+r.Lag < r.To; i++ {
+		if s[i] != s[i+r.Lag] {
+			equal = 0
+			continue
+		}
+		if equal++; equal > most {
+			most = equal
+			at = max(r.From, i+1-r.Lag)
+		}
+		if equal >= r.Lag { // a whole one
+			break
+		}
+	}
+	return at
+}
