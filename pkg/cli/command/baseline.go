@@ -218,11 +218,11 @@ func isSave(path string) bool {
 
 // saveRun writes a run, with its steps and phases, as a checkpoint.
 func (c *Context) saveRun(files []string, path string) error {
-	own := Context{Call: c.Call, selected: c.selected}
+	own := Context{Call: c.Call, out: c.out, selected: c.selected}
 	own.wantHost("")
 	src, err := own.eventsOf(files, source.Phased)
 	if err != nil {
 		return err
 	}
-	return own.writeCheckpoint(path, src)
+	return writeCheckpoint(path, src, own.lateWarnings)
 }

@@ -28,7 +28,7 @@ const closeupColumns = 1<<event.ColStream | 1<<event.ColLaunchStart | 1<<event.C
 // watchCloseups returns a source of the same rows, and what keeps the steps that a page
 // shows closely, so many of them the slowest; nil for other formats.
 func (c *Context) watchCloseups(src event.Source, slowest int) (event.Source, *timeline.Collector) {
-	if c.format != formatHTML {
+	if !c.out.page() {
 		return src, nil
 	}
 	if slowest > 0 && (c.selected.Time != nil || c.selected.Steps != nil) {
@@ -40,7 +40,7 @@ func (c *Context) watchCloseups(src event.Source, slowest int) (event.Source, *t
 
 // showSides adds a step of each side of a comparison to the page.
 func (c *Context) showSides(d *report.Document, after string) {
-	if c.format != formatHTML {
+	if !c.out.page() {
 		return
 	}
 	var sides []timeline.Side

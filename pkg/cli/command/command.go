@@ -13,12 +13,11 @@
 //
 // A new command is a file here with its cli.Command, its line in All, and a
 // cmd/NAME/main.go that calls it. Its body gets a Context: Events opens the
-// inputs and brings them to a stage, writeReport and WriteEvents write what comes
+// inputs and brings them to a stage, its output and WriteEvents write what comes
 // out, and Warnings are what the reader has to be told.
 package command
 
 import (
-	"cmp"
 	"errors"
 
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
@@ -37,7 +36,7 @@ var All = []*cli.Command{&Nsys2arrow, &Torch2arrow, &Isolate, &Phase, &Whatif, &
 type Context struct {
 	*cli.Call
 
-	format   string                // of the output
+	out      *output
 	selected checkpoint.Selection  // the rows that are read
 	columns  event.Set             // what is looked at once there are steps, 0 for all
 	host     []event.Kind          // rows about host threads that are read
@@ -71,20 +70,19 @@ func (c *Context) arguments() []string {
 	return c.Files
 }
 
-// body makes a Run of a function of ours. What flags say together is checked
+// body makes a Run of the body of a command, whose outputs are those in the table. What flags say together is checked
 // before it is called, and so before anything is read.
-func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
+func body(command string, run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 	return func(call *cli.Call) (status int, err error) {
 		c := &Context{Call: call, fromPipe: call.FromPipe()}
 		c.Files = append(c.Files, c.Strings("trace")...)
 		if c.selected, err = c.selection(); err != nil {
 			return 0, err
 		}
-		c.format, err = c.outputFormat()
-		if err := cmp.Or(c.checkReplaced(), err); err != nil {
+		if c.out, err = newOutput(call, command); err != nil {
 			return 0, err
 		}
-		if c.format == formatParquet && c.IsSet("checkpoint") {
+		if c.out.format == formatParquet && c.IsSet("checkpoint") {
 			return 0, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
 		}
 		status, err = run(c)
@@ -96,7 +94,7 @@ func body(run func(*Context) (int, error)) func(*cli.Call) (int, error) {
 // this one. Filters that pass a stream on leave it to the last one to say so.
 func (c *Context) upstream(err error) error {
 	if errors.Is(err, arrow.ErrCut) && c.fromPipe && fromStdin(c.arguments()) {
-		return &cli.Upstream{Err: err, Quiet: c.format == formatArrow && c.ToPipe()}
+		return &cli.Upstream{Err: err, Quiet: c.out.streams() && c.ToPipe()}
 	}
 	return err
 }
@@ -115,7 +113,10 @@ func (c *Context) advise(err error) error {
 	return err
 }
 
-// Body makes a Run of a function that only reads its inputs.
-func Body(run func(*Context) error) func(*cli.Call) (int, error) {
-	return body(func(c *Context) (int, error) { return 0, run(c) })
+// filter makes a Run of the body of a command that ends with 0 or an error.
+func filter(command string, run func(*Context) error) func(*cli.Call) (int, error) {
+	return body(command, func(c *Context) (int, error) { return 0, run(c) })
 }
+
+// Body makes a Run of a function that only reads its inputs.
+func Body(run func(*Context) error) func(*cli.Call) (int, error) { return filter("", run) }

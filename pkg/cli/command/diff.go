@@ -46,8 +46,8 @@ runs: give --baseline and --target once for each.`,
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(diffFlags, baselineFlags, isolateFlags, selectFlags),
-	Run:     body((*Context).diff),
+	Flags:   slices.Concat(diffFlags, outputFlags("diff"), baselineFlags, isolateFlags, selectFlags),
+	Run:     body("diff", (*Context).diff),
 }
 
 // statusFound is the exit status of diff where a --fail-on condition is met.
@@ -66,8 +66,6 @@ var diffFlags = []cli.Flag{
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
 	topFlag,
 	sourceMapFlag,
-	formatFlag("text (Markdown), html (a page with figures), json, or its rows as arrow, table, csv or jsonl", reportFormats...),
-	outputFlag,
 	junitFlag,
 }
 
@@ -173,7 +171,7 @@ func (c *Context) profile(files []string, decide, show bool, memory int64) (*com
 		c.wantHost("")
 		c.columns |= event.HostCols
 	}
-	if show && c.format == formatHTML {
+	if show && c.out.page() {
 		c.columns |= closeupColumns
 	}
 	src, err := c.eventsOf(files, source.Phased)
@@ -269,7 +267,7 @@ func (c *Context) diff() (int, error) {
 		evidence = c.Name + " trace.sqlite"
 	}
 	c.goOn(d, &result.Handoff, evidence)
-	err = c.writeReport(result, d, func() (*table.Table, error) { return result.Table(), nil })
+	err = c.out.analysis(result, d, func() (*table.Table, error) { return result.Table(), nil })
 	if err != nil {
 		return 0, err
 	}
@@ -318,7 +316,7 @@ func (c *Context) checkGates(result *compare.Comparison) (status int, err error)
 		}
 		tests = append(tests, test)
 	}
-	if err := c.writeTests(tests); err != nil || !given {
+	if err := c.out.tests(tests); err != nil || !given {
 		return 0, err
 	}
 	return status, undecided

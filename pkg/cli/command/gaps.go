@@ -45,8 +45,8 @@ Without --report all of it is one page, the most important first.`,
 		"gaps trace.sqlite --flame idle.pb.gz && go tool pprof -http : idle.pb.gz",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(gapsFlags, isolateFlags, selectFlags),
-	Run:     Body((*Context).gaps),
+	Flags:   slices.Concat(gapsFlags, outputFlags("gaps"), isolateFlags, selectFlags),
+	Run:     filter("gaps", (*Context).gaps),
 }
 
 var gapsFlags = []cli.Flag{
@@ -58,8 +58,6 @@ var gapsFlags = []cli.Flag{
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
 	strictFlag,
 	sourceMapFlag,
-	formatFlag("text (Markdown), html (a page with figures), json, or the rows of one report as arrow, table, csv or jsonl", reportFormats...),
-	outputFlag,
 }
 
 // writeFlame writes a flame graph.
@@ -70,8 +68,8 @@ func writeFlame(path string, stacks []flame.Stack) error {
 // checkPart refuses a report that the other flags leave nothing to say.
 func (c *Context) checkPart(part string) error {
 	switch {
-	case c.asRows() && part == "":
-		return cli.Misuse("rows of which report?", "--report idle --format "+c.format)
+	case !c.out.reports && part == "":
+		return cli.Misuse("rows of which report?", "--report idle --format "+c.out.format)
 	case part == "straggler" && len(c.selected.Ranks) == 1:
 		return cli.Misuse("--report straggler compares ranks, and --rank "+c.String("rank")+" leaves one", "give it two ranks or more")
 	case c.perStep():
@@ -86,7 +84,7 @@ func (c *Context) gapOptions() (opt gap.Options, err error) {
 	if err != nil {
 		return opt, err
 	}
-	page := c.format == formatHTML
+	page := c.out.page()
 	opt = gap.Options{
 		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function, Advice: known.Advice,
 		Stacks: c.String("flame") != "" || page, Series: page, Memory: c.keep(1),
@@ -142,11 +140,11 @@ func (c *Context) gaps() error {
 	if closeups != nil {
 		closeups.Close().Document(d.SectionAfter(gap.IdleSection, stepsInDetail), result.Palette())
 	}
-	return c.writeReport(result, d, func() (*table.Table, error) { return result.Table(part) })
+	return c.out.analysis(result, d, func() (*table.Table, error) { return result.Table(part) })
 }
 
 // drawsThreads tells whether an output draws what every thread does.
-func (c *Context) drawsThreads() bool { return c.format == formatHTML || c.String("perfetto") != "" }
+func (c *Context) drawsThreads() bool { return c.out.page() || c.String("perfetto") != "" }
 
 // writeBeside writes what goes into files of its own.
 func (c *Context) writeBeside(result *gap.Report, worst *timeline.Collector) error {

@@ -104,7 +104,7 @@ func (c *Context) manyRuns() (*table.Table, error) {
 			}
 			continue
 		}
-		own := Context{Call: c.Call, selected: c.selected, columns: metricColumns, files: files}
+		own := Context{Call: c.Call, out: &output{Call: c.Call}, selected: c.selected, columns: metricColumns, files: files}
 		res, err := own.Measure()
 		if err != nil {
 			return nil, err
@@ -201,7 +201,7 @@ func (c *Context) pastRuns() ([]metric.HistoryRun, error) {
 func (c *Context) writeRuns(t *table.Table) error {
 	path := c.OutputPath()
 	if !c.Bool("append") {
-		return c.WriteTable(t)
+		return c.out.table(t)
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		defer dir.Close() // and with it the lock
@@ -210,7 +210,7 @@ func (c *Context) writeRuns(t *table.Table) error {
 		}
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return c.WriteTable(t)
+		return c.out.table(t)
 	}
 	old, err := c.readRows(path, "rows of runs", appendAdvice)
 	if err != nil {
@@ -227,7 +227,7 @@ func (c *Context) writeRuns(t *table.Table) error {
 	for _, name := range known {
 		c.Warn(path + " has the run " + name + " already: it is not added again")
 	}
-	return c.WriteTable(all)
+	return c.out.table(all)
 }
 
 // appendAdvice is what to do where --append finds another file.

@@ -3,6 +3,7 @@ package command
 import (
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -39,8 +40,8 @@ ROUND.bench*.json and notes.toml or notes.json, too.`,
 		"gaps trace.sqlite --format json | hotspots --evidence - profile.rank*.txt",
 		"hotspots round0_baseline=a.txt round1_one_loop=b.txt --bench round0=a.json --bench round1=b.json --notes notes.toml",
 	},
-	Flags: hotspotsFlags,
-	Run:   Body((*Context).hotspots),
+	Flags: slices.Concat(hotspotsFlags, outputFlags("hotspots")),
+	Run:   filter("hotspots", (*Context).hotspots),
 }
 
 // What --by takes.
@@ -65,8 +66,6 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
 	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
-	formatFlag("text (Markdown), html (a page), json, or rows as arrow, table, csv or jsonl", reportFormats...),
-	outputFlag,
 }
 
 // checkWhole refuses what is no number of things.
@@ -93,7 +92,7 @@ type hotspotsJSON struct {
 func (c *Context) hotspots() error {
 	if c.Bool("types") {
 		known := hotspot.Knowledge()
-		return c.writeReport(known, known.Document(), func() (*table.Table, error) {
+		return c.out.analysis(known, known.Document(), func() (*table.Table, error) {
 			return nil, cli.Misuse("the types as rows", "--types takes --format text or json")
 		})
 	}
@@ -133,7 +132,7 @@ func (c *Context) hotspots() error {
 
 // writeHotspots writes the report as --format says.
 func (c *Context) writeHotspots(rep *hotspot.Report, result *round.Result, view hotspot.View) error {
-	return c.writeReport(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
+	return c.out.analysis(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
 		func() (*table.Table, error) { return c.hotspotRows(rep, result), nil })
 }
 

@@ -34,8 +34,8 @@ or where other ranks have forward-step ranges, for these.`,
 		"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
-	Run:     Body(func(c *Context) error { return c.annotate(source.Raw, c.Isolate) }),
+	Flags:   slices.Concat(outputFlags("isolate"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
+	Run:     filter("isolate", func(c *Context) error { return c.annotate(source.Raw, c.Isolate) }),
 }
 
 // annotate passes on events of a stage with what one filter adds to them: rows, or
@@ -44,7 +44,7 @@ or where other ranks have forward-step ranges, for these.`,
 // As long as this one is a filter itself, that is no error.
 func (c *Context) annotate(from source.Stage, filter func(event.Source) (event.Source, error)) error {
 	path := c.OutputPath()
-	c.onePass = c.format == formatArrow && (path == "" || cli.IsStream(path)) && !c.IsSet("checkpoint")
+	c.onePass = c.out.streams() && (path == "" || cli.IsStream(path)) && !c.IsSet("checkpoint")
 	choose := c.keptKinds()
 	c.wantHost(c.String(withoutFlag.Name))
 	src, err := c.Events(from)

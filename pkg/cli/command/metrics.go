@@ -44,8 +44,8 @@ do not follow from those of the parts and are null.`,
 		"metrics --runs tonight=trace.sqlite --append -o runs.parquet",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(rowFlags, mergeFlags, metricsFlags, []cli.Flag{strictFlag, labelFlag, tagFlag, runsFlag, appendFlag}, isolateFlags, selectFlags),
-	Run: Body(func(c *Context) error {
+	Flags:   slices.Concat(outputFlags("metrics"), mergeFlags, metricsFlags, []cli.Flag{topFlag, strictFlag, labelFlag, tagFlag, runsFlag, appendFlag}, isolateFlags, selectFlags),
+	Run: filter("metrics", func(c *Context) error {
 		if err := c.checkAppend(); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ do not follow from those of the parts and are null.`,
 		if err != nil {
 			return err
 		}
-		return c.WriteTable(result.Table())
+		return c.out.table(result.Table())
 	}),
 }
 
@@ -100,7 +100,7 @@ func (c *Context) Measure() (*metric.Result, error) {
 		return c.merge()
 	}
 	c.columns = metricColumns
-	if c.format == formatHTML {
+	if c.out.page() {
 		c.columns |= closeupColumns
 	}
 	c.onePass, c.apart = c.readOnce(), true
@@ -152,7 +152,7 @@ func (c *Context) measure() (*metric.Result, error) {
 // measuring is how the input is measured.
 func (c *Context) measuring() metric.Options {
 	return metric.Options{
-		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.format == formatHTML, Log: c.Log,
+		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.out.page(), Log: c.Log,
 	}
 }
 

@@ -29,8 +29,8 @@ their start.`,
 		"nsys2arrow trace.sqlite --format csv | head",
 		"nsys2arrow --doctor rank*.sqlite",
 	},
-	Flags: slices.Concat(readerFlags, []cli.Flag{withoutFlag}, checkpointFlags, selectFlags),
-	Run:   Body((*Context).read),
+	Flags: slices.Concat(outputFlags("nsys2arrow"), []cli.Flag{topFlag, doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
+	Run:   filter("nsys2arrow", (*Context).read),
 }
 
 // read passes on the rows of reports, or says what they can answer. Of host threads it

@@ -22,8 +22,8 @@ generation; the phase of the others is unknown.`,
 		"phase trace.sqlite -o phases.arrows",
 		"phase trace.sqlite --format csv | grep ^step",
 	},
-	Flags: slices.Concat(rowFlags, []cli.Flag{withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
-	Run: Body(func(c *Context) error {
+	Flags: slices.Concat(outputFlags("phase"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
+	Run: filter("phase", func(c *Context) error {
 		if err := c.needSteps("verdict --by none and gaps --by none answer for the whole trace"); err != nil {
 			return err
 		}

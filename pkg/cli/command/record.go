@@ -196,19 +196,38 @@ func (r *recorder) abort() {
 	r.set.Abandon()
 }
 
-// nobodyReads tells whether rows that are kept need not be passed on, too: to a
-// terminal they would go as binary.
-func (c *Context) nobodyReads() bool { return c.ToTerminal() }
+// WriteEvents writes a stream of events to its end.
+// With --checkpoint the rows go to the data set and on to standard output, if anybody reads
+// there. A stream is sealed at its end only where all of it was written.
+func (c *Context) WriteEvents(src event.Source) error {
+	if err := c.refuseSteps(src); err != nil {
+		return err
+	}
+	switch {
+	case c.kept && c.ToTerminal(): // where rows that are kept would go as binary
+		return nil
+	case c.IsSet("checkpoint") && !c.kept:
+		r, err := c.record(src)
+		if err != nil {
+			return err
+		}
+		if err = c.passOn(r); err != nil {
+			r.abort()
+		}
+		return err
+	}
+	return c.out.events(src, c.lateWarnings)
+}
 
 // passOn writes the rows of r to standard output for as long as somebody reads
 // them there, and keeps all of them in any case.
-func (c *Context) passOn(r *recorder, write func(io.Writer, event.Source) error) error {
-	if c.nobodyReads() {
+func (c *Context) passOn(r *recorder) error {
+	if c.ToTerminal() {
 		return event.Each(r, func(*event.Batch) error { return nil })
 	}
 	// A reader that goes away must not end this process: a data set is under way.
 	signal.Ignore(syscall.SIGPIPE)
-	err := c.Output(func(w io.Writer) error { return write(w, r) })
+	err := c.out.events(r, c.lateWarnings)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return event.Each(r, func(*event.Batch) error { return nil })
 	}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -28,13 +27,13 @@ type rankSummary struct {
 // noRank stands for rows of processes without GPU work.
 const noRank = -1
 
-// writeSummary reads a stream to its end and says what is in it.
-func (c *Context) writeSummary(w io.Writer, src event.Source) error {
+// summarize reads a stream to its end and says what is in it.
+func summarize(src event.Source) (*report.Document, error) {
 	s := &summary{kinds: map[event.Kind]int64{}, ranks: map[int32]*rankSummary{}}
 	if err := event.Each(src, s.add); err != nil {
-		return err
+		return nil, err
 	}
-	return c.writeDocument(w, s.document(src.Header()))
+	return s.document(src.Header()), nil
 }
 
 // add counts the rows of a batch, a stretch of one rank at a time; it keeps nothing of it.

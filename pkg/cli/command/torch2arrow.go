@@ -40,6 +40,6 @@ which of the two filters read them.`,
 		"torch2arrow trace.json --python --format csv | head",
 		"verdict profile/*.json.gz",
 	},
-	Flags: slices.Concat(readerFlags, checkpointFlags, torchFlags, selectFlags),
-	Run:   Body((*Context).read),
+	Flags: slices.Concat(outputFlags("torch2arrow"), []cli.Flag{topFlag, doctorFlag}, checkpointFlags, torchFlags, selectFlags),
+	Run:   filter("torch2arrow", (*Context).read),
 }

@@ -55,8 +55,8 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 		"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(verdictFlags, historyFlags, isolateFlags, metricsFlags, selectFlags),
-	Run: body(func(c *Context) (int, error) {
+	Flags:   slices.Concat(verdictFlags, outputFlags("verdict"), historyFlags, isolateFlags, metricsFlags, selectFlags),
+	Run: body("verdict", func(c *Context) (int, error) {
 		r, err := c.Verdict()
 		if err != nil {
 			return 0, err
@@ -68,10 +68,10 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 			steps.Document(d.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
 		}
 		c.goOn(d, &r.Handoff, "gaps trace.sqlite")
-		if err := c.writeReport(r, d, nil); err != nil {
+		if err := c.out.analysis(r, d, nil); err != nil {
 			return 0, err
 		}
-		if err := c.writeTests(r.Tests()); err != nil {
+		if err := c.out.tests(r.Tests()); err != nil {
 			return 0, err
 		}
 		if c.Bool("fail-worse") && r.History.Worse {
@@ -85,8 +85,6 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 }
 
 var verdictFlags = []cli.Flag{
-	formatFlag("text (Markdown), html (a page with figures) or json", formatText, formatHTML, formatJSON),
-	outputFlag,
 	junitFlag,
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without it all three; repeatable", Default: []string{}},

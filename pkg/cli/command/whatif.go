@@ -13,7 +13,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
-	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // Whatif moves events to where they would have been.
@@ -39,15 +38,13 @@ recorded as a whole, and messages between processes, are not followed.`,
 		"whatif trace.sqlite --host 0.5 -o faster.arrows",
 		"whatif trace.sqlite --no-wait cudaStreamSynchronize --gpu 0.9 | gaps",
 	},
-	Flags: slices.Concat(whatifFlags, changeFlags, isolateFlags, selectFlags),
-	Run:   Body((*Context).whatif),
+	Flags: slices.Concat(whatifFlags, outputFlags("whatif"), changeFlags, isolateFlags, selectFlags),
+	Run:   filter("whatif", (*Context).whatif),
 }
 
 // whatifFlags are the flags of a filter whose output may be a report.
 var whatifFlags = []cli.Flag{
 	{Name: "report", Usage: "write what steps would take, for the changes given or else for a table of them, and no rows; so does a terminal", Default: false},
-	{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension: .arrows, .parquet, .csv and .jsonl for rows, .md, .txt, .html and .json for the report, unless --format says how", File: cli.Writes, Check: checkOutput},
-	{Name: "format", Usage: "`FORMAT`: arrow (the default into a pipe or file), table, csv or jsonl for rows; text (Markdown), html or json for the report", Values: []string{formatArrow, formatTable, formatCSV, formatJSONL, formatText, formatHTML, formatJSON}},
 	topFlag,
 }
 
@@ -116,7 +113,7 @@ func (c *Context) whatif() error {
 	s := c.scenario()
 	store := spill.NewStore(c.budget() / 8)
 	c.Cleanup(func() { store.Close() })
-	report, kept := c.predicts(), (*spool)(nil)
+	report, kept := c.out.reports, (*spool)(nil)
 	if !report {
 		if kept, err = c.newSpool(src.Header()); err != nil {
 			return err
@@ -144,17 +141,6 @@ func (c *Context) whatif() error {
 	return c.WriteEvents(moved)
 }
 
-// predicts tells whether the report is wanted in place of rows.
-func (c *Context) predicts() bool {
-	switch c.format {
-	case formatText, formatHTML, formatJSON:
-		return true
-	case formatTable:
-		return c.Bool("report") || c.ToTerminal() && !c.IsSet("format")
-	}
-	return c.Bool("report")
-}
-
 // predict writes the report.
 func (c *Context) predict(t *replay.Trace, s replay.Scenario) error {
 	r, err := t.Predict(s)
@@ -162,12 +148,7 @@ func (c *Context) predict(t *replay.Trace, s replay.Scenario) error {
 		return err
 	}
 	r.Warnings = c.MergeWarnings(r.Warnings)
-	if c.format == formatArrow || c.format == formatTable {
-		c.format = formatText
-	}
-	return c.writeReport(r, r.Document(), func() (*table.Table, error) {
-		return nil, cli.Misuse("--report is no rows", "--format text, html or json")
-	})
+	return c.out.analysis(r, r.Document(), nil)
 }
 
 // spool keeps the rows of a source in a temporary file, to read them again.

@@ -1,0 +1,230 @@
+package command
+
+import (
+	"cmp"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/source"
+)
+
+// Formats of rows and of reports.
+const (
+	formatArrow   = "arrow"
+	formatTable   = "table"
+	formatCSV     = "csv"
+	formatJSON    = "json"
+	formatJSONL   = "jsonl"
+	formatParquet = "parquet" // what arrow is in a file at rest: by the output's name only
+	formatText    = "text"
+	formatHTML    = "html"
+)
+
+// writes is what a command can write. JSON is that of rows, one in a line, or that of a
+// report, which has a contract of its own.
+type writes struct {
+	rows   []string // the formats of rows
+	report []string // those of a report
+	asked  string   // the flag that asks for the report, "" where the report is what is written by default
+	must   bool     // without that flag there is no report, otherwise a format of it will do
+}
+
+var (
+	eventRows  = []string{formatArrow, formatTable, formatCSV, formatJSON, formatJSONL}
+	resultRows = []string{formatArrow, formatTable, formatCSV, formatJSONL}
+	documents  = []string{formatText, formatHTML, formatJSON}
+)
+
+// outputs says what each command writes. Flags, help, what names of files may end in and
+// what is refused follow from it.
+var outputs = map[string]*writes{
+	"nsys2arrow":  {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true},
+	"torch2arrow": {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true},
+	"isolate":     {rows: eventRows},
+	"phase":       {rows: eventRows},
+	"whatif":      {rows: resultRows, report: documents, asked: "report"},
+	"metrics":     {rows: eventRows},
+	"verdict":     {report: documents},
+	"diff":        {rows: resultRows, report: documents},
+	"gaps":        {rows: resultRows, report: documents},
+	"hotspots":    {rows: resultRows, report: documents},
+}
+
+// formatOf are the formats that the end of a file's name stands for; .txt is text
+// for people, or a table.
+var formatOf = map[string]string{
+	".arrows": formatArrow, ".arrow": formatArrow, ".parquet": formatParquet,
+	".csv": formatCSV, ".json": formatJSON, ".jsonl": formatJSONL, ".txt": formatTable,
+	".md": formatText, ".markdown": formatText, ".html": formatHTML, ".htm": formatHTML,
+}
+
+// explained is what is said of a format where it is listed.
+var explained = map[string]string{formatText: "text (Markdown)", formatHTML: "html (a page)", formatArrow: "arrow (the default into a pipe or file)"}
+
+// outputFlags are the flags of a command that say where and how it writes.
+func outputFlags(command string) []cli.Flag {
+	w := outputs[command]
+	var how []string
+	if len(w.rows) > 0 {
+		how = append(how, w.list(w.rows)+" for rows")
+	}
+	if len(w.report) > 0 {
+		how = append(how, w.list(w.report)+" for the report")
+	}
+	if w.reports() {
+		slices.Reverse(how)
+	}
+	values := slices.Concat(w.report, w.rows)
+	return []cli.Flag{
+		{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension, unless --format says how: " + strings.Join(w.extensions(values), ", "), File: cli.Writes, Check: checkOutput},
+		{Name: "format", Usage: "`FORMAT` of what is written: " + strings.Join(how, "; "), Values: values},
+	}
+}
+
+// list names formats in a manual.
+func (w *writes) list(formats []string) string {
+	var all []string
+	for _, f := range formats {
+		name := f
+		if text := explained[f]; text != "" && (f != formatArrow || !w.reports()) {
+			name = text
+		}
+		all = append(all, name)
+	}
+	return cli.Or(all)
+}
+
+// reports tells whether a report is what is written by default.
+func (w *writes) reports() bool { return w.asked == "" && len(w.report) > 0 }
+
+// extensions are the ends of names that stand for some formats.
+func (w *writes) extensions(formats []string) (all []string) {
+	for _, ext := range slices.Sorted(maps.Keys(formatOf)) {
+		if slices.Contains(formats, atRest(w.byName(ext, formats))) {
+			all = append(all, ext)
+		}
+	}
+	return all
+}
+
+// byName is the format that an extension stands for.
+func (w *writes) byName(ext string, formats []string) string {
+	if ext == ".txt" && slices.Contains(formats, formatText) {
+		return formatText
+	}
+	return formatOf[ext]
+}
+
+// atRest is the format that is looked for in the table: a file of Parquet is rows at rest.
+func atRest(format string) string {
+	if format == formatParquet {
+		return formatArrow
+	}
+	return format
+}
+
+// extension is the end of a file's name that says its format, "" for none.
+func extension(path string) string {
+	name := strings.TrimLeft(filepath.Base(path), ".")
+	return strings.ToLower(filepath.Ext(name))
+}
+
+// newOutput decides how the output is written: as --format says, else as the name of the
+// output does, else as a person at a terminal or the next filter wants it. It refuses what
+// the command does not write, also to replace what may be read.
+func newOutput(c *cli.Call, command string) (*output, error) {
+	w, o := outputs[command], &output{Call: c}
+	if w == nil {
+		return o, nil
+	}
+	asked := w.asked != "" && c.Bool(w.asked)
+	can := slices.Concat(w.report, w.rows)
+	switch {
+	case asked:
+		can = w.report
+	case w.must:
+		can = w.rows
+	}
+	var err error
+	o.format, err = w.decide(c, can, asked)
+	o.reports = asked || !slices.Contains(w.rows, atRest(o.format))
+	return o, cmp.Or(o.checkReplaced(), err)
+}
+
+// decide is newOutput's choice among the formats that can be.
+func (w *writes) decide(c *cli.Call, can []string, asked bool) (string, error) {
+	path, ext := c.OutputPath(), ""
+	if !cli.IsStream(path) {
+		ext = extension(path)
+	}
+	byName := w.byName(ext, can)
+	fits := slices.Contains(can, atRest(byName))
+	ends := "end the name in " + cli.Or(w.extensions(can))
+	switch {
+	case c.IsSet("format"):
+		return w.given(c, can, byName, asked)
+	case ext != "" && byName == "":
+		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", ends+", or give --format")
+	case byName != "" && !fits && asked:
+		return "", w.noRows(ends)
+	case byName != "" && !fits:
+		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, ends)
+	case byName != "":
+		return byName, nil
+	case asked || w.reports() || c.ToTerminal() && len(w.report) > 0 && !w.must:
+		return formatText, nil
+	case c.ToTerminal():
+		return formatTable, nil
+	}
+	return formatArrow, nil
+}
+
+// given is the format of --format, refused where the output cannot have it.
+func (w *writes) given(c *cli.Call, can []string, byName string, asked bool) (string, error) {
+	format, path := c.String("format"), c.OutputPath()
+	switch {
+	case slices.Contains(can, format):
+	case asked:
+		return "", w.noRows("or none, or end the name of the output in " + cli.Or(w.extensions(can)))
+	default:
+		return "", cli.Misuse("--format "+format+" is for --"+w.asked, "rows are written as "+cli.Or(w.rows))
+	}
+	switch {
+	case format == formatArrow && c.ToTerminal():
+		return "", cli.Misuse("will not write Arrow onto a terminal", "redirect it, pipe it into the next filter, or use -o FILE")
+	case format == formatArrow && byName == formatParquet:
+		return "", cli.Misuse("--format arrow does not fit the name "+path, "name it .arrows")
+	case format != formatArrow && (byName == formatParquet || byName == formatArrow):
+		return "", cli.Misuse("--format "+format+" does not fit the name "+path, "end the name in another way")
+	}
+	return format, nil
+}
+
+// noRows refuses rows where a report was asked for.
+func (w *writes) noRows(advice string) error {
+	return cli.Misuse("--"+w.asked+" writes no rows", "give --format "+cli.Or(w.report)+", "+advice)
+}
+
+// checkReplaced refuses to replace what the filter before this one may be reading
+// and this one does not write: a profiler's report, or rows by a text.
+func (o *output) checkReplaced() error {
+	path := o.OutputPath()
+	if path == "" || cli.IsStream(path) {
+		return nil
+	}
+	what := ""
+	switch f := source.Recognise(path); {
+	case f == nil:
+		return nil
+	case f.Reports != "":
+		what = "report of " + f.Reports
+	case o.format == formatArrow || o.format == formatParquet || o.format == "": // none that fits
+		return nil
+	default:
+		what = f.Name
+	}
+	return cli.Misuse(path+": will not replace a "+what+", which may be what is read", "write to another file, or remove it first")
+}

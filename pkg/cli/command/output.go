@@ -1,0 +1,198 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/arrow"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// output is where a command writes, and how.
+type output struct {
+	*cli.Call
+	format  string
+	reports bool // a report is written, not rows
+}
+
+// topFlag is the flag of a report whose tables may be long.
+var topFlag = cli.Flag{Name: "top", Usage: "show at most `N` rows of long tables, 0 for all", Default: defaultTop, Check: checkWhole("top")}
+
+// defaultTop is about as many as tables show that nobody asked for more of.
+const defaultTop = 20
+
+// junitFlag is the flag of a command that is a gate.
+var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`, as XML for continuous integration", File: cli.Writes, Check: checkJUnit}
+
+// checkJUnit refuses standard output, where the report goes, and a file that cannot be written.
+func checkJUnit(path string) error {
+	if path == "-" {
+		return cli.Misuse("--junit '-' is not a file", "--junit report.xml")
+	}
+	return checkOutput(path)
+}
+
+// page tells whether the report is a page, which has figures.
+func (o *output) page() bool { return o.format == formatHTML }
+
+// streams tells whether events go on as a stream.
+func (o *output) streams() bool { return o.format == formatArrow }
+
+// analysis writes an analysis: as JSON, as its rows, or as its document for people.
+func (o *output) analysis(v any, d *report.Document, rows func() (*table.Table, error)) error {
+	switch {
+	case o.reports && o.format == formatJSON:
+		return o.Output(func(w io.Writer) error { return writeJSON(w, v) })
+	case o.reports:
+		return o.Output(func(w io.Writer) error { return o.document(w, d) })
+	}
+	t, err := rows()
+	if err != nil {
+		return err
+	}
+	return o.table(t)
+}
+
+// tests writes what was checked to the file of --junit, if there is one.
+func (o *output) tests(tests []report.Test) error {
+	path := o.String("junit")
+	if path == "" {
+		return nil
+	}
+	return cli.WriteFile(path, func(w io.Writer) error { return report.JUnit(w, o.Name, tests) })
+}
+
+// document writes a document as a page of HTML, as Markdown, or on a terminal fitted to it.
+func (o *output) document(w io.Writer, d *report.Document) error {
+	opt := report.Options{}
+	if o.IsSet("top") {
+		if opt.Top = o.Int("top"); opt.Top == 0 {
+			opt.Top = math.MaxInt
+		}
+	}
+	switch {
+	case o.page():
+		return report.HTML(w, d, opt)
+	case !o.ToTerminal():
+		return report.Markdown(w, d, opt)
+	}
+	opt.Width, opt.Color = o.Screen()
+	opt.Brief, opt.More = true, "To see everything: -o report.md, or pipe into a pager."
+	return report.Terminal(w, d, opt)
+}
+
+// writeJSON writes v as an indented JSON document.
+func writeJSON(w io.Writer, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(markup.EscapeJSON(text), '\n'))
+	return err
+}
+
+// table writes result rows.
+func (o *output) table(t *table.Table) error {
+	return o.Output(func(w io.Writer) error {
+		switch {
+		case o.streams():
+			return arrow.WriteTable(w, t)
+		case o.format == formatParquet:
+			return checkpoint.WriteTable(w, t)
+		case o.format == formatTable && o.ToTerminal():
+			return o.document(w, documentOf(t))
+		}
+		out := newRowWriter(w, o.format)
+		if err := out.Write(t); err != nil {
+			return err
+		}
+		return out.Close()
+	})
+}
+
+// late are the warnings that the header of a stream does not have: they go out at its end.
+type late func(*event.Header) []string
+
+// events writes a stream of events to its end.
+func (o *output) events(src event.Source, late late) error {
+	if o.format == formatParquet {
+		return writeCheckpoint(o.OutputPath(), src, late)
+	}
+	return o.Output(func(w io.Writer) error { return o.eventRows(w, src, late) })
+}
+
+// eventRows writes events as rows, or for a person who has not said how to have them a summary.
+func (o *output) eventRows(w io.Writer, src event.Source, late late) error {
+	switch {
+	case o.streams():
+		return writeStream(w, src, late)
+	case o.ToTerminal() && !o.IsSet("format"):
+		d, err := summarize(src)
+		if err != nil {
+			return err
+		}
+		return o.document(w, d)
+	}
+	return writeRows(w, o.format, src)
+}
+
+// writeStream writes a stream with the marker of its end if and only if it succeeds.
+func writeStream(w io.Writer, src event.Source, late late) error {
+	out := arrow.NewWriter(w, src.Header())
+	if err := event.Each(src, out.Write); err != nil {
+		return err // and no end-of-stream marker: the next filter must not take this for a whole stream
+	}
+	out.Warn(late(src.Header()))
+	return out.Close()
+}
+
+// writeCheckpoint writes a stream of events as one Parquet file.
+func writeCheckpoint(path string, src event.Source, late late) error {
+	out, err := checkpoint.Create(path, src.Header(), checkpoint.Options{})
+	if err != nil {
+		return err
+	}
+	if err := event.Each(src, out.Write); err != nil {
+		out.Abort()
+		return err
+	}
+	out.Warn(late(src.Header()))
+	return out.Commit()
+}
+
+// checkOutput refuses a file that cannot be written.
+func checkOutput(path string) error {
+	if path == "" || path == "-" || cli.IsStream(path) {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return cli.Misuse(path+": is a directory", "give the name of a file")
+	}
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return cli.Misuse(path+": there is no directory "+dir, "make it first, or check the name")
+	}
+	return checkpoint.CheckDir(dir)
+}
+
+// checkExtension makes the check of a flag whose file is written as its extension says:
+// it is one of those, for which there is a writer.
+func checkExtension[T any](flag string, extensions []string, writer func(path string) func(io.Writer, T) error) func(path string) error {
+	return func(path string) error {
+		if writer(path) == nil {
+			return cli.Misuse("--"+flag+" "+path+": its extension is not that of a format", "--"+flag+" takes a file that ends in "+strings.Join(extensions, ", "))
+		}
+		return checkOutput(path)
+	}
+}
