@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Archives the same 16 reports with archive.sh, with archive.sh stopped half-way
-# and started again, with GNU parallel, as a job array on a Slurm of one node, and
-# the way Spark does, and fails where the results or the merged metric rows differ
+# and started again, with GNU parallel, as a job array on a Slurm of one node, on a
+# Dask of two workers of which one is killed, and the way Spark does, and fails where the results or the merged metric rows differ
 # by a byte, or from the metrics of all reports in one process.
 #
 #	scripts/cluster_test.sh
 #
 # As root it installs what it needs from Debian's packages (parallel, slurmctld,
-# slurmd, slurm-client, munge). What cannot be installed or started is left out,
+# slurmd, slurm-client, munge, python3-distributed). What cannot be installed or started is left out,
 # and it says so. Slurm's daemons are its own, on ports and in a folder of their
 # own, and are ended with it. Spark itself is not run: RDD.pipe() is replaced by
 # what PySpark's does. Takes about a minute.
@@ -174,12 +174,26 @@ if command -v python3 >/dev/null; then
 		    def stop(self):
 		        pass
 	PYTHON
-	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$work/python python3 scripts/archive_spark.py "$tree" "$work/spark" >"$work/spark.log"
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$work/python:scripts python3 scripts/archive_spark.py "$tree" "$work/spark" >"$work/spark.log"
 	grep -q '^archive: 16 reports: 16 done, 0 kept, 0 failed$' "$work/spark.log" || fail "archive_spark.py: $(cat "$work/spark.log")"
 	compare "$work/spark"
 else
 	leave_out "spark: python3 is not there"
 fi
+
+# start_dask starts a scheduler and two workers, and waits for these.
+start_dask() {
+	local n
+	dask-scheduler --host 127.0.0.1 --port 38786 --no-dashboard --no-show >"$work/dask.log" 2>&1 &
+	daemons+=($!)
+	for n in 1 2; do
+		dask-worker --no-nanny --nthreads 1 --memory-limit 0 --no-dashboard --local-directory "$work/dask$n" \
+			tcp://127.0.0.1:38786 >"$work/dask$n.log" 2>&1 &
+		daemons+=($!)
+	done
+	dask_worker=$!
+	wait_for 30 grep -q 'Registered to' "$work/dask1.log" && wait_for 30 grep -q 'Registered to' "$work/dask2.log"
+}
 
 # start_slurm starts munged, slurmctld and slurmd, all in the foreground of this
 # script, and waits for the node to be idle.
@@ -239,6 +253,22 @@ wait_for() {
 		sleep 0.2
 	done
 }
+
+if ! install "dask-scheduler dask-worker" python3-distributed; then
+	leave_out "dask: python3-distributed is not there and cannot be installed"
+elif ! start_dask; then
+	tail -n 20 "$work"/dask*.log >&2 || true
+	leave_out "dask: its workers cannot be started here"
+else
+	step "Dask, a worker killed on the way"
+	/usr/bin/python3 -B scripts/archive_dask.py --scheduler tcp://127.0.0.1:38786 "$tree" "$work/dask" >"$work/dask.out" 2>"$work/dask.err" &
+	pid=$!
+	wait_for 30 grep -q '^archive: 2 of 16' "$work/dask.err" || fail "archive_dask.py: $(cat "$work/dask.err")"
+	kill -9 "$dask_worker"
+	wait "$pid" || fail "archive_dask.py ends with status $?: $(tail -n 5 "$work/dask.err")"
+	grep -Eq '^archive: 16 reports: [0-9]+ done, [0-9]+ kept, 0 failed$' "$work/dask.out" || fail "archive_dask.py: $(cat "$work/dask.out")"
+	compare "$work/dask"
+fi
 
 if ! install "slurmctld slurmd sbatch munged" "slurmctld slurmd slurm-client munge"; then
 	leave_out "slurm: it is not there and cannot be installed"
