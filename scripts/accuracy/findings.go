@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,10 @@ var faults = []fault{
 		faulty(sim.Fault{Kind: sim.FaultSync, At: "prepare_resources", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "prepare_resources"), true},
 	{"synchronisation in sampling, host ahead", overlap,
 		faulty(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_sample_async"), true},
+	{"synchronisation while scheduling, host ahead", overlap,
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "_schedule", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_schedule"), true},
+	{"synchronisation while scheduling, ten steps ahead", func(c *sim.Config) { c.Engine.Ahead, c.KernelScale = 10, 6 },
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "_schedule", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_schedule"), true},
 	{"pageable copies in each layer", eagerGPU,
 		faulty(sim.Fault{Kind: sim.FaultPageable, Rank: -1, US: 40}), finding(gap.Sync, "cudaMemcpyAsync", "pageable"), true},
 	{"allocation", nil,
@@ -92,8 +97,8 @@ func (p *fault) run(dir string, seed int, with bool) (*gap.Report, error) {
 
 // faultRow is what was found of one fault.
 type faultRow struct {
-	p                                 *fault
-	runs, named, first, silent, empty int
+	p                                        *fault
+	runs, named, first, sized, silent, empty int
 }
 
 // runFindings counts planted faults that are named, and those named where there are none.
@@ -122,6 +127,7 @@ func runFindings(w io.Writer, o options) error {
 			head := *with
 			head.Findings = head.Findings[:min(1, len(head.Findings))]
 			r.first += one(found && p.named(&head))
+			r.sized += one(p.sized(with, without))
 			r.silent += one(!p.named(without))
 			r.empty += one(len(without.Findings) == 0)
 			if len(without.Findings) > 0 {
@@ -130,18 +136,38 @@ func runFindings(w io.Writer, o options) error {
 			if !named || p.first && !p.named(&head) {
 				remark(o.verbose, "%s, seed %d: %v", p.name, seed, with.Findings)
 			}
+			if found && !p.sized(with, without) {
+				remark(o.verbose, "%s, seed %d: a step takes %.0f us less without it: %+v", p.name, seed, stepUs(with)-stepUs(without), with.Findings[0])
+			}
 		}, nil
 	})
-	fmt.Fprintf(w, "| fault | runs | named | first | silent without it | no finding without it |\n|:--|--:|--:|--:|--:|--:|\n")
+	fmt.Fprintf(w, "| fault | runs | named | first | first, within a quarter | silent without it | no finding without it |\n|:--|--:|--:|--:|--:|--:|--:|\n")
 	all := faultRow{p: &fault{name: "all"}}
 	for _, r := range rows {
 		r.print(w)
-		all.runs, all.named, all.first, all.silent, all.empty = all.runs+r.runs, all.named+r.named, all.first+r.first, all.silent+r.silent, all.empty+r.empty
+		all.runs, all.named, all.first, all.sized, all.silent, all.empty = all.runs+r.runs, all.named+r.named, all.first+r.first, all.sized+r.sized, all.silent+r.silent, all.empty+r.empty
 	}
 	all.print(w)
 	return err
 }
 
 func (r *faultRow) print(w io.Writer) {
-	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s |\n", r.p.name, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, count{r.silent, r.runs}, count{r.empty, r.runs})
+	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", r.p.name, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, count{r.sized, r.runs}, count{r.silent, r.runs}, count{r.empty, r.runs})
 }
+
+// quarter is how far what a finding is said to bring may be from what it does bring.
+const quarter = 0.25
+
+// sized tells whether the first finding names the fault, and says what a step takes less without it.
+func (p *fault) sized(with, without *gap.Report) bool {
+	head := *with
+	head.Findings = head.Findings[:min(1, len(head.Findings))]
+	if !p.named(&head) {
+		return false
+	}
+	truth := stepUs(with) - stepUs(without)
+	return math.Abs(with.Findings[0].UsStep-truth) <= quarter*math.Abs(truth)
+}
+
+// stepUs is how long a step takes, in us.
+func stepUs(rep *gap.Report) float64 { return rep.Idle.WindowUs / float64(max(1, rep.Idle.Steps)) }

@@ -38,7 +38,7 @@ var collected = hostCause{kind: "gc", pattern: gap.GCManage}
 
 // whyRow is what was found of one cause.
 type whyRow struct {
-	runs, named, first, near, held, silent int
+	runs, named, first, sized, near, held, silent int
 }
 
 // gilDoing is what holds the interpreter lock in the simulation: a thread in a synchronisation.
@@ -62,15 +62,22 @@ func runWhy(w io.Writer, o options) error {
 		if err != nil {
 			return nil, err
 		}
-		return func() { rows[i].add(c, with, without, truth, seed, o.verbose) }, nil
+		clean, _, err := whyRun(dir, sim.HostCause{}, seed, 0)
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			rows[i].add(c, with, without, truth, seed, o.verbose)
+			rows[i].size(c, with, clean, seed, o.verbose)
+		}, nil
 	})
-	fmt.Fprintf(w, "| the host | runs | named | first | time within 5 %% | in its interval | silent where it runs on |\n|:--|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprintf(w, "| the host | runs | named | first | first, within a quarter | time within 5 %% | in its interval | silent where it runs on |\n|:--|--:|--:|--:|--:|--:|--:|--:|\n")
 	for i, r := range rows {
 		near, held := count{r.near, r.runs}.String(), "-"
 		if hostCauses[i].why == "" {
 			near, held = "-", count{r.held, r.runs}.String()
 		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", hostCauses[i].kind, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, near, held, count{r.silent, r.runs})
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s |\n", hostCauses[i].kind, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, count{r.sized, r.runs}, near, held, count{r.silent, r.runs})
 	}
 	if err != nil {
 		return err
@@ -201,6 +208,20 @@ func (r *whyRow) add(c *hostCause, with, without *gap.Report, truth float64, see
 	r.held += one(low <= truth && truth <= high)
 	if !first || falsely || c.why != "" && math.Abs(got-truth) > 0.05*truth || c.why == "" && (truth < low || truth > high) {
 		remark(verbose, "%s, seed %d: %.0f us of %.0f [%.0f, %.0f], findings %v, warnings %v; without %v", c.kind, seed, got, truth, low, high, with.Findings, with.Warnings, without.Findings)
+	}
+}
+
+// size compares what the first finding is said to bring, where it names the cause, with how much
+// less a step takes where nothing holds hosts up.
+func (r *whyRow) size(c *hostCause, with, clean *gap.Report, seed int, verbose io.Writer) {
+	if _, first := c.named(with); !first || c.pattern == "" {
+		return
+	}
+	truth, said := stepUs(with)-stepUs(clean), with.Findings[0].UsStep
+	near := math.Abs(said-truth) <= quarter*math.Abs(truth)
+	r.sized += one(near)
+	if !near {
+		remark(verbose, "%s, seed %d: a step takes %.0f us less without it, said are %.0f", c.kind, seed, truth, said)
 	}
 }
 
