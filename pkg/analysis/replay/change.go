@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // What a change changes.
@@ -33,8 +35,12 @@ type Change struct {
 	folded bool   // glob is a name as names have it, digits folded
 	placed bool   // only where the ranges around, or the range and those around it, are path
 	path   string // the outermost first, as idle.Sites.PathText writes it
-	Factor float64
-	Amount int64
+	spare  bool   // waits that bring tokens back stay
+	// Of the classes of rows that a change is about, and the rank, nil for all.
+	classes []event.Class
+	rank    *int32
+	Factor  float64
+	Amount  int64
 }
 
 // Host is host time times a factor.
@@ -172,6 +178,9 @@ type Scenario struct {
 	Changes []Change
 	// Keep: waits for other threads keep their length (--waits keep).
 	Keep bool
+	// Typical are steps that take what the median of the others of their rank and phase takes,
+	// by rank and number.
+	Typical map[int32]map[int]bool
 }
 
 // String names the scenario.

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -22,14 +24,19 @@ type engine struct {
 	changes   []applied
 	byName    [][]int32   // ranges and calls: changes by code of the name
 	units     [][]float64 // factor of units by code of the name
+	ofRank    []applied   // changes of units of one rank
 	host      []float64   // factor of all host time
 	keep      []bool      // waits for other threads keep their length
 	plainHost bool        // no scenario changes host time
 	latency   []int64     // by code of the call's name, -1 where unknown
 	tokens    bool        // see known
+	copies    bool        // likewise
 	age       int         // of the record that waits for events are for
 	byRange   bool        // steps begin and end with ranges
 	stepClass event.Class // else with units of this class, -1 for any
+	classed   bool        // changes are about classes of rows
+	loads     bool        // and about code that is loaded
+	loses     bool        // or about lost CPUs
 	paths     *paths
 
 	sink  sink     // nil for none
@@ -68,6 +75,7 @@ type process struct {
 	marked   int
 	gil      anchor // where a range in which a thread holds the interpreter lock ended last
 	gilOf    *thread
+	sampling int64   // when kernels that sample were launched last, 0 for none since a wait
 	sampled  bool    // since a copy to the host came back
 	calls    bool    // some thread calls the GPU's library
 	begins   []int64 // when its first unit starts, where there are no steps
@@ -99,7 +107,7 @@ type stepTimes struct {
 func newEngine(t *Trace, scenarios []Scenario, know *known) *engine {
 	n := len(scenarios)
 	e := &engine{
-		t: t, n: n, latency: know.latency, age: know.age, tokens: know.tokens, plainHost: true,
+		t: t, n: n, latency: know.latency, age: know.age, tokens: know.tokens, copies: know.copies, plainHost: true,
 		processes: make([]process, len(t.processes)), threads: make([]thread, len(t.threads)), streams: make([]stream, len(t.streams)),
 		pending: map[int32][]*meeting{}, steps: make([]stepTimes, len(t.steps)),
 	}
@@ -110,8 +118,12 @@ func newEngine(t *Trace, scenarios []Scenario, know *known) *engine {
 		e.host[s], e.keep[s] = 1, scenarios[s].Keep
 		for _, c := range scenarios[s].Changes {
 			e.changes = append(e.changes, applied{c, s})
+			e.classed = e.classed || c.what == classTime
+			e.loads = e.loads || c.what == classTime && slices.Contains(c.classes, event.Load)
+			e.loses = e.loses || c.what == lostTime
 		}
 	}
+	graphs := slices.ContainsFunc(e.changes, func(c applied) bool { return c.what == graphTime })
 	e.paths = newPaths(t.names.all, e.changes)
 	e.apply()
 	for k, p := range t.streams {
@@ -120,7 +132,10 @@ func newEngine(t *Trace, scenarios []Scenario, know *known) *engine {
 		q.streams = append(q.streams, &e.streams[k])
 	}
 	for k, p := range t.threads {
-		e.threads[k] = thread{process: &e.processes[p.process], launches: p.launches, depth: make([]int16, len(e.changes))}
+		e.threads[k] = thread{process: &e.processes[p.process], rank: t.processes[p.process], launches: p.launches, depth: make([]int16, len(e.changes))}
+		if graphs && know.passes != nil {
+			e.threads[k].passes = know.passes.of[k]
+		}
 		e.threads[k].process.calls = e.threads[k].process.calls || p.calls
 	}
 	return e
@@ -139,7 +154,11 @@ func (e *engine) apply() {
 		case hostTime, allHost:
 			e.host[c.scenario] *= c.Factor
 		case gpuTime:
-			all[c.scenario] *= c.Factor
+			if c.rank == nil {
+				all[c.scenario] *= c.Factor
+			} else {
+				e.ofRank = append(e.ofRank, c)
+			}
 		}
 		e.plainHost = e.plainHost && (c.what == gpuTime || c.what == kernelTime)
 	}
@@ -243,7 +262,12 @@ func (e *engine) row(r *row) {
 		e.drift(p, r)
 	case r.kind == event.API || r.kind == event.NVTX || r.kind == event.OS:
 		e.addHost(r)
+	case e.loads && r.kind == event.Overhead && r.class == event.Load && e.sink == nil:
+		e.addLoad(r)
 	default:
+		if e.loses && r.kind == event.Run {
+			e.addRun(r)
+		}
 		e.addInstants(r)
 	}
 }

@@ -16,7 +16,12 @@ import (
 // gains reads a simulated run as a caller with walkers of its own does, and treats it.
 func gains(t *testing.T, c sim.Config, by string, treatments ...replay.Scenario) *replay.Gains {
 	t.Helper()
-	src := testrun.Open(t, by, testrun.Simulate(t, c, false)...)
+	return gainsOf(t, testrun.Open(t, by, testrun.Simulate(t, c, false)...), by, treatments...)
+}
+
+// gainsOf is gains of a stream.
+func gainsOf(t *testing.T, src event.Source, by string, treatments ...replay.Scenario) *replay.Gains {
+	t.Helper()
 	store := spill.NewStore(1 << 26)
 	t.Cleanup(func() { store.Close() })
 	trace := replay.New(src.Header(), store)

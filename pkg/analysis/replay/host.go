@@ -23,6 +23,9 @@ type thread struct {
 	ended    anchor // its last end of a range or call
 	ranges   []openRange
 	calls    []int32 // names of open calls
+	rank     int32
+	ran      int64  // until when it was on a CPU, 0 for never
+	passes   []pass // that a graph would replay
 }
 
 // openRow is a row of a thread that has begun.
@@ -41,7 +44,8 @@ type openRow struct {
 	token    bool    // it waited for tokens to come back
 	toHost   bool    // it waited for a copy to the host
 	changes  []int32
-	left     []int32 // scenarios without its wait
+	left     []int32 // changes that leave its wait out
+	lost     int64   // inside, without a CPU
 }
 
 // point is an instant of a row inside a held one.
@@ -190,6 +194,9 @@ func (e *engine) reach(th *thread, t int64) {
 		}
 	}
 	e.spend(th, th.now, t-th.last)
+	if len(th.passes) > 0 {
+		e.captured(th, th.last, t)
+	}
 	th.last = t
 }
 
@@ -312,9 +319,12 @@ func (e *engine) enter(o *openRow) {
 			e.count(o, k)
 		}
 	}
+	if e.classed {
+		e.enterClass(o)
+	}
 	if o.kind == event.NVTX && e.paths.of != nil {
 		for k := range e.changes {
-			if c := &e.changes[k]; c.what == rangeTime && c.placed && c.glob == "" && e.paths.of[k] == th.path() && th.path() >= 0 {
+			if c := &e.changes[k]; c.what == rangeTime && c.placed && c.glob == "" && e.paths.of[k] == th.path() && th.path() >= 0 && c.on(th.rank) {
 				e.count(o, int32(k))
 			}
 		}
@@ -331,7 +341,7 @@ func (e *engine) enter(o *openRow) {
 // about tells whether a change of rows of this name is about this row.
 func (e *engine) about(k int32, o *openRow) bool {
 	c := &e.changes[k]
-	if c.placed && e.paths.of[k] != o.thread.path() {
+	if c.placed && e.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
 		return false
 	}
 	switch c.what {
@@ -359,8 +369,8 @@ func (e *engine) inside(th *thread, c *applied) bool {
 func (e *engine) count(o *openRow, k int32) {
 	th, c := o.thread, &e.changes[k]
 	if c.what == noWait {
-		o.left = append(o.left, int32(c.scenario))
-		if o.class != event.APISync {
+		o.left = append(o.left, k)
+		if o.class != event.APISync || c.spare {
 			return // what else the call does remains
 		}
 	}

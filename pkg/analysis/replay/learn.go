@@ -17,6 +17,8 @@ type known struct {
 	latency []int64 // from call to start, by code of the call's name; -1 where no unit says
 	age     int     // of the record that a wait for an event is for
 	oldest  int     // the greatest one that the run does not contradict
+	copies  bool    // some wait was for a copy to the host
+	passes  *passes // that launch kernels by themselves which a graph could replay
 	tokens  bool    // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
 }
 
@@ -38,6 +40,7 @@ type learner struct {
 	around  []int64 // with those inside of them
 	calls   []int64 // in calls
 	waits   map[site]int64
+	passes  *passes
 	tokens  bool // a copy to the host followed kernels that sample
 	copies  bool // some wait was for a copy to the host
 	woken   bool // a launching thread waited for another
@@ -53,7 +56,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}}
+	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, passes: newPasses(t)}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call.
@@ -135,6 +138,9 @@ func (l *learner) row(e *engine, o *openRow) {
 // known returns what was found.
 func (l *learner) known(t *Trace) *known {
 	k := unknown(t)
+	for process := range l.passes.last {
+		l.passes.end(int32(process))
+	}
 	for i, h := range l.late {
 		switch {
 		case h != nil:
@@ -148,7 +154,7 @@ func (l *learner) known(t *Trace) *known {
 	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
 		k.age++
 	}
-	k.oldest, k.tokens = k.age, l.tokens
+	k.oldest, k.tokens, k.copies, k.passes = k.age, l.tokens, l.copies, l.passes
 	if next := k.age + 1; next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {
 		k.oldest = next // nothing says which
 	}

@@ -113,6 +113,7 @@ type chosen struct {
 	segment    [2]int
 	lost       int64 // not recorded
 	rank       int32
+	number     int // of the step, of its rank
 	phase      event.Phase
 	tokens     int64 // -1 where unknown
 	steady     bool
@@ -131,7 +132,7 @@ func (t *Trace) benchmark() (all []chosen) {
 		steady := w.Steady()
 		from, to := w.BenchmarkSteps()
 		for k, s := range w.Steps.Between(from, to) {
-			c := chosen{step: places[p][k], next: -1, lost: s.Unrecorded, rank: t.processes[p], phase: s.Phase, tokens: -1}
+			c := chosen{step: places[p][k], next: -1, lost: s.Unrecorded, rank: t.processes[p], number: k, phase: s.Phase, tokens: -1}
 			if s.Gen != step.Unknown && s.Ctx != step.Unknown {
 				c.tokens = s.Gen + s.Ctx
 			}
@@ -221,6 +222,9 @@ func (p *predictor) add(all ...Scenario) error {
 	}
 	for k, next := 0, 1; k < len(all); k++ {
 		row := predicted{Scenario: all[k], periods: periods[next]}
+		if all[k].Typical != nil {
+			p.typical(all[k].Typical, row.periods)
+		}
 		if older != nil {
 			row.older = older[next]
 		}

@@ -149,6 +149,12 @@ func (e *engine) addUnit(p *process, r *row) {
 		toHost: e.t.names.all[r.name].flags&isToHost != 0,
 	}
 	u.refs = 1
+	if len(e.ofRank) > 0 {
+		e.rankFactors(u)
+	}
+	if e.learn != nil {
+		e.learn.passes.unit(u.process, r)
+	}
 	if p.sampled = p.sampled || r.class == event.Sampling; u.toHost && p.sampled {
 		u.token, p.sampled = true, false
 	}
@@ -167,6 +173,9 @@ func (e *engine) addUnit(p *process, r *row) {
 	}
 	if r.class.IsCollective() && r.kind == event.Kernel {
 		e.meet(u, r.name)
+	}
+	if r.class == event.Sampling {
+		p.sampling = u.call
 	}
 	e.remember(p, st, u, r, l)
 	e.placed(p, u, r)

@@ -55,6 +55,9 @@ func (e *engine) release(o *openRow) {
 	}
 	if !ended {
 		e.reach(th, o.row.end)
+		if o.lost > 0 {
+			e.regain(th, o.lost)
+		}
 		if ok {
 			e.notBefore(o, a)
 		}
@@ -76,17 +79,30 @@ func (e *engine) notBefore(o *openRow, a *anchor) {
 
 // leftOut tells whether a scenario is without the wait of a call.
 func (e *engine) leftOut(o *openRow, s int) bool {
-	for _, left := range o.left {
-		if int(left) == s {
+	for _, k := range o.left {
+		if c := &e.changes[k]; c.scenario == s && !(c.spare && e.bringsTokens(o)) {
 			return true
 		}
 	}
 	for k := range e.changes {
-		if c := &e.changes[k]; c.scenario == s && c.what == otherWaits && !o.token && (e.tokens || !o.toHost) {
+		if c := &e.changes[k]; c.scenario == s && c.what == otherWaits && !e.bringsTokens(o) {
 			return true
 		}
 	}
 	return false
+}
+
+// bringsTokens tells whether a wait is one that tokens come back by.
+func (e *engine) bringsTokens(o *openRow) bool { return o.token || !e.tokens && o.toHost }
+
+// asksSampled tells whether a wait is the first that began after kernels that sample had been
+// launched: where nothing is copied back, tokens come by that.
+func (p *process) asksSampled(o *openRow) bool {
+	if p.sampling == 0 || p.sampling >= o.start {
+		return false
+	}
+	p.sampling = 0
+	return true
 }
 
 // wait ends a row that waited for something, at a.
@@ -100,7 +116,7 @@ func (e *engine) wait(o *openRow, a *anchor) {
 		f := th.factor[s]
 		own := scaled(min(length, max(after, 0)), f)
 		switch {
-		case o.kind == event.OS && (e.keep[s] || f != 1):
+		case o.kind == event.OS && e.keep[s], o.kind != event.API && f != 1:
 			th.now[s] = o.newStart[s] + scaled(length, f)
 		case after < 0:
 			th.now[s] = max(o.newStart[s], a.new[s]+after)
@@ -185,7 +201,7 @@ func (e *engine) awaited(o *openRow) (*anchor, bool) {
 	if u == nil || u.end <= o.start && o.class != event.APISync {
 		return nil, false
 	}
-	o.token, o.toHost = u.token, u.toHost
+	o.token, o.toHost = u.token || !e.copies && p.asksSampled(o), u.toHost
 	return &anchor{u.end, e.endOf(u)}, true
 }
 

@@ -1,0 +1,236 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// What treatments of findings change beyond what options ask for.
+const (
+	classTime what = iota + 100 // host time inside rows of some classes: calls of the operating system, collections, waits for the interpreter lock, code being loaded
+	lostTime                    // time in which launching threads have lost their CPU
+	graphTime                   // the host time of forward passes whose kernels are launched by themselves
+)
+
+// SpareWaitsAt is WaitAt without the waits that bring tokens back, which stay.
+func SpareWaitsAt(call, path string) Change {
+	c := WaitAt(call, path)
+	c.spare = true
+	return c
+}
+
+// Class multiplies the host time inside rows of some classes, wherever they are: calls of the
+// operating system, overheads that load code, ranges of the garbage collector (event.GC) and of
+// waits for the interpreter lock (event.GIL).
+func Class(factor float64, classes ...event.Class) Change {
+	return Change{what: classTime, classes: classes, Factor: factor}
+}
+
+// ClassAt is Class inside the ranges of a path.
+func ClassAt(path string, factor float64, classes ...event.Class) Change {
+	return Change{what: classTime, classes: classes, placed: true, path: path, Factor: factor}
+}
+
+// Lost multiplies the time in which launching threads have lost their CPU: they are on none, and
+// in no call that waits.
+func Lost(factor float64) Change { return Change{what: lostTime, Factor: factor} }
+
+// Graph has forward passes replay one graph whose kernels are launched by themselves: from the
+// first to the last launch of a kernel that could be captured the host does nothing else. Steps
+// with context requests stay.
+func Graph() Change { return Change{what: graphTime} }
+
+// On is the change on one rank alone.
+func (c Change) On(rank int32) Change {
+	c.rank = &rank
+	return c
+}
+
+// Capturable tells whether kernels of a class, one of event's, belong into a graph.
+func Capturable(class event.Class) bool {
+	switch class {
+	case event.GEMM, event.Norm, event.Allreduce, event.Activation, event.RoPE, event.Quant:
+		return true
+	}
+	return false
+}
+
+// on tells whether a change is about a rank.
+func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
+
+// enterClass makes changes count that are about a row by its class.
+func (e *engine) enterClass(o *openRow) {
+	for k := range e.changes {
+		c := &e.changes[k]
+		if c.what != classTime || !slices.Contains(c.classes, o.class) || c.placed && e.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
+			continue
+		}
+		if o.kind == event.OS || o.kind == event.Overhead || o.kind == event.NVTX && (o.class == event.GC || e.flags(o)&waitsForGIL != 0) {
+			e.count(o, int32(k))
+		}
+	}
+}
+
+// addLoad has the driver load code for a thread: host time, whatever call it is in.
+func (e *engine) addLoad(r *row) {
+	if th := &e.threads[r.place]; th.begun {
+		o := e.newRow()
+		*o = openRow{row: *r, thread: th, newStart: o.newStart, points: o.points[:0], changes: o.changes[:0], left: o.left[:0], stream: -1}
+		e.push(end{t: r.end, order: hostEnds, row: o})
+		e.startHost(o)
+	}
+}
+
+// addRun has a thread on a CPU again: what it did not run since the last time, it was without
+// one, where it waited for nothing.
+func (e *engine) addRun(r *row) {
+	th := &e.threads[r.place]
+	from := th.ran
+	th.ran = max(th.ran, r.end)
+	if from == 0 || !th.launches || !th.begun || th.waiting > 0 || r.start <= from {
+		return
+	}
+	if h := th.held; h != nil {
+		if h.kind == event.API && h.class != event.APISync && !h.run {
+			h.lost += r.start - max(from, h.start)
+		}
+		return
+	}
+	from = max(from, th.last)
+	if r.start <= from {
+		return
+	}
+	e.reach(th, from)
+	if th.last != from {
+		return
+	}
+	e.reach(th, r.start)
+	e.regain(th, r.start-from)
+}
+
+// regain takes time off that a thread had lost its CPU for, where nothing else took it.
+func (e *engine) regain(th *thread, ns int64) {
+	for k := range e.changes {
+		if c := &e.changes[k]; c.what == lostTime && c.on(th.rank) {
+			th.now[c.scenario] -= ns - scaled(ns, c.Factor)
+		}
+	}
+}
+
+// pass is a forward pass whose kernels a thread launched by themselves.
+type pass struct{ from, to int64 }
+
+// passes finds them, in the pass of the learner.
+type passes struct {
+	of    [][]pass // by thread
+	steps [][]step.Step
+	at    []int   // by process: the step of the last unit
+	last  []int32 // by process: the thread of the open pass, -1 for none
+	open  []pass
+	graph []bool // the step replays something
+}
+
+// newPasses returns none.
+func newPasses(t *Trace) *passes {
+	n := len(t.processes)
+	p := &passes{of: make([][]pass, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]pass, n), graph: make([]bool, n)}
+	for k, r := range t.ranks {
+		if r != nil {
+			for _, s := range r.Steps.Between(0, r.Steps.Len()) {
+				p.steps[k] = append(p.steps[k], s)
+			}
+		}
+	}
+	return p
+}
+
+// unit observes a unit, and the call that launched it.
+func (p *passes) unit(process int32, r *row) {
+	steps := p.steps[process]
+	for p.at[process] < len(steps) && r.start >= steps[p.at[process]].Until {
+		p.end(process)
+		p.at[process]++
+	}
+	k := p.at[process]
+	if len(steps) > 0 && (k == len(steps) || steps[k].Ctx > 0 || steps[k].Start > r.start) {
+		return
+	}
+	if r.node || r.kind == event.Graph {
+		p.graph[process] = true
+	}
+	if r.node || r.kind != event.Kernel || !Capturable(r.class) || r.launcher < 0 {
+		return
+	}
+	if p.last[process] < 0 {
+		p.last[process], p.open[process] = r.launcher, pass{r.launch, r.launch}
+	}
+	if p.last[process] == r.launcher {
+		p.open[process].to = max(p.open[process].to, r.launch)
+	}
+}
+
+// end ends the pass of a step.
+func (p *passes) end(process int32) {
+	if one := p.open[process]; p.last[process] >= 0 && !p.graph[process] && one.to > one.from && len(p.steps[process]) > 0 {
+		th := p.last[process]
+		if n := len(p.of[th]); n == 0 || p.of[th][n-1].to <= one.from {
+			p.of[th] = append(p.of[th], one)
+		}
+	}
+	p.last[process], p.graph[process] = -1, false
+}
+
+// captured takes the host time of passes off that was spent until a time.
+func (e *engine) captured(th *thread, from, to int64) {
+	for len(th.passes) > 0 && th.passes[0].to <= from {
+		th.passes = th.passes[1:]
+	}
+	for k := 0; k < len(th.passes) && th.passes[k].from < to; k++ {
+		d := min(to, th.passes[k].to) - max(from, th.passes[k].from)
+		for i := range e.changes {
+			if c := &e.changes[i]; c.what == graphTime && c.on(th.rank) {
+				th.now[c.scenario] -= scaled(d, th.factor[c.scenario])
+			}
+		}
+	}
+}
+
+// typical has steps take what the median of the other ones of their rank and phase takes, and the
+// ones after them, which may be what is late where the host runs ahead.
+func (p *predictor) typical(steps map[int32]map[int]bool, periods []float64) {
+	type kind struct {
+		rank  int32
+		phase event.Phase
+	}
+	others := map[kind][]float64{}
+	is := make([]bool, len(p.chosen))
+	for i, c := range p.chosen {
+		is[i] = steps[c.rank][c.number] || steps[c.rank][c.number-1]
+		if k := (kind{c.rank, c.phase}); !is[i] {
+			others[k] = append(others[k], periods[i])
+		}
+	}
+	for _, list := range others {
+		slices.Sort(list)
+	}
+	for i, c := range p.chosen {
+		if list := others[kind{c.rank, c.phase}]; is[i] && len(list) > 0 {
+			periods[i] = (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+		}
+	}
+}
+
+// rankFactors has a unit take what changes of its rank say.
+func (e *engine) rankFactors(u *unit) {
+	rank, shared := e.t.processes[u.process], true
+	for i := range e.ofRank {
+		if c := &e.ofRank[i]; c.on(rank) {
+			if shared {
+				u.factor, shared = slices.Clone(u.factor), false
+			}
+			u.factor[c.scenario] *= c.Factor
+		}
+	}
+}
