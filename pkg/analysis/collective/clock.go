@@ -1,0 +1,289 @@
+package collective
+
+import (
+	"math"
+	"slices"
+)
+
+// Clock is how a report's clock differs from that of the first one.
+type Clock struct {
+	Offset int64   // ns that it is ahead by at time Mid
+	Drift  float64 // and by so much more for each ns after
+	Mid    int64
+}
+
+// Correct brings a time to the clock of the first report.
+func (c Clock) Correct(t int64) int64 {
+	if c.Drift != 0 {
+		t -= int64(c.Drift * float64(t-c.Mid))
+	}
+	return t - c.Offset
+}
+
+// pair is a collective that two lanes ran: when it ended on the second one's clock, and by
+// how much later than on the first, corrected.
+type pair struct {
+	step  int32
+	t, by int64
+}
+
+// align brings the clocks of all reports to that of the first one of their run.
+func (m *Match) align(of []samples) {
+	runs := 0
+	aligned := map[int]int{} // report → lane
+	for k, l := range m.Lanes {
+		if first, ok := aligned[l.Report]; ok {
+			m.clocks[k], m.slack[k], m.run[k] = m.clocks[first], m.slack[first], m.run[first]
+			continue
+		}
+		aligned[l.Report] = k
+		if k == 0 || !m.alignReport(k, of) {
+			m.run[k] = runs
+			runs++
+		}
+	}
+}
+
+// alignReport aligns the report of lane k, the first of its report, to those before it: by the
+// lane before it and the lane of its own with the least spread. It returns false where the
+// report is of another run than all of them.
+func (m *Match) alignReport(k int, of []samples) bool {
+	a, b, shift, least := -1, -1, 0, int64(math.MaxInt64)
+	for i := range k {
+		for j := k; j < len(m.Lanes); j++ {
+			if m.Lanes[j].Report != m.Lanes[k].Report {
+				continue
+			}
+			if s, spread := m.shiftOf(i, j, of); spread < least {
+				a, b, shift, least = i, j, s, spread
+			}
+		}
+	}
+	if a < 0 {
+		return false
+	}
+	clock, slack, ok := fitClock(m.pairs(a, b, shift))
+	if !ok || m.Lanes[a].Clocked && m.Lanes[b].Clocked && !m.overlap(a, b) {
+		if clock, slack, ok = m.nearClock(k, of); !ok {
+			return false
+		}
+	}
+	m.clocks[k], m.slack[k], m.run[k] = clock, slack, m.run[a]
+	return true
+}
+
+// overlap tells whether two lanes' collectives overlap in time on the clock that is stated.
+func (m *Match) overlap(a, b int) bool {
+	x, y := m.Lanes[a].Log, m.Lanes[b].Log
+	return x.start < y.end && y.start < x.end
+}
+
+// shiftOf returns by how many steps lane b has to be moved to match lane a, and the median
+// deviation of the distances between ends. Steps have the same numbers in most runs, so another
+// shift has to agree clearly better: less than half the spread.
+func (m *Match) shiftOf(a, b int, of []samples) (shift int, spread int64) {
+	at := func(shift int) int64 {
+		var d []int64
+		for name, x := range of[a] {
+			eachInStep(head(x), head(of[b][name]), int32(shift), func(p, q *point) { d = append(d, q.end-m.clocks[a].Correct(p.end)) })
+		}
+		if len(d) < minTogether {
+			return math.MaxInt64
+		}
+		return deviation(d)
+	}
+	spread = at(0)
+	for d := 1; d <= maxShift; d++ {
+		for _, s := range [2]int{d, -d} {
+			if one := at(s); one < spread/2 {
+				shift, spread = s, one
+			}
+		}
+	}
+	return shift, spread
+}
+
+// head is the first points of a sample, enough to tell a shift by.
+func head(points []point) []point { return points[:min(len(points), maxSample/4)] }
+
+// eachInStep calls f with the collectives of one name that are the n-th of the same step, those
+// of b shifted. A step in which the two have different numbers of them says nothing.
+func eachInStep(a, b []point, shift int32, f func(p, q *point)) {
+	for len(a) > 0 && len(b) > 0 {
+		switch x, y := a[0].step, b[0].step+shift; {
+		case x < y:
+			a = a[ofStep(a):]
+		case x > y:
+			b = b[ofStep(b):]
+		default:
+			n := ofStep(a)
+			if k := ofStep(b); k == n {
+				for i := range n {
+					f(&a[i], &b[i])
+				}
+			}
+			a, b = a[n:], b[ofStep(b):]
+		}
+	}
+}
+
+// ofStep returns how many of the first points are of one step.
+func ofStep(points []point) int {
+	n := 1
+	for n < len(points) && points[n].step == points[0].step {
+		n++
+	}
+	return n
+}
+
+// pairs returns what lanes a and b ran in common over the whole run, thinned out.
+func (m *Match) pairs(a, b, shift int) (all []pair) {
+	x, y := m.points(a), m.points(b)
+	n := 0
+	for name, of := range x {
+		n += min(len(of), len(y[name]))
+	}
+	stride, i := n/maxPairs+1, 0
+	for name, of := range x {
+		eachInStep(of, y[name], int32(shift), func(p, q *point) {
+			if i++; i%stride == 0 {
+				all = append(all, pair{p.step, q.end, q.end - m.clocks[a].Correct(p.end)})
+			}
+		})
+	}
+	slices.SortFunc(all, func(p, q pair) int { return int(max(-1, min(1, p.t-q.t))) })
+	return all
+}
+
+// points returns all collectives of a lane by name.
+func (m *Match) points(k int) samples {
+	s := samples{}
+	c := newCursor(k, &m.Lanes[k], Clock{})
+	var e entry
+	for c.next(&e) {
+		s[e.Name] = append(s[e.Name], point{e.Step, e.Start, e.End})
+	}
+	return s
+}
+
+// fitClock finds the clock by what two lanes ran in common, and the slack that it leaves: three
+// times the median error, as nine in ten are within where none is of another collective; ok is
+// false where their ends agree on no clock. A drift counts where it leaves less than half of the
+// error of a constant.
+func fitClock(all []pair) (c Clock, slack int64, ok bool) {
+	if len(all) < minTogether {
+		return c, 0, false
+	}
+	residual := func(c Clock) (by []int64) {
+		for _, p := range all {
+			by = append(by, p.by-(p.t-c.Correct(p.t)))
+		}
+		return by
+	}
+	sizes := func(by []int64) int64 {
+		for i, v := range by {
+			by[i] = max(v, -v)
+		}
+		return slackShare * median(by)
+	}
+	c.Mid = all[len(all)/2].t
+	c.Offset = median(residual(c))
+	slack = sizes(residual(c))
+	if len(all) >= 8*stretches {
+		if slope := slopeOf(all, c); math.Abs(slope) <= maxDrift {
+			d := Clock{Drift: slope, Mid: c.Mid, Offset: c.Offset}
+			d.Offset += median(residual(d))
+			if s := sizes(residual(d)); s < slack/2 {
+				c, slack = d, s
+			}
+		}
+	}
+	return c, slack, agree(all, c, slack)
+}
+
+// slopeOf returns the median slope between the medians of the stretches of a run.
+func slopeOf(all []pair, c Clock) float64 {
+	var x, y [stretches]float64
+	for s := range stretches {
+		part := all[s*len(all)/stretches : (s+1)*len(all)/stretches]
+		var d []int64
+		for _, p := range part {
+			d = append(d, p.by-c.Offset)
+		}
+		x[s], y[s] = float64(part[len(part)/2].t), float64(median(d))
+	}
+	var slopes []float64
+	for i := range stretches {
+		for k := i + 1; k < stretches; k++ {
+			if x[k] > x[i] {
+				slopes = append(slopes, (y[k]-y[i])/(x[k]-x[i]))
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return 0
+	}
+	slices.Sort(slopes)
+	return slopes[len(slopes)/2]
+}
+
+// agree tells whether collectives end together on two lanes, once their clocks are aligned:
+// within a small part of a step, or their periods vary together.
+func agree(all []pair, c Clock, slack int64) bool {
+	var first, own []int64 // ends of steps
+	step := int32(-1)
+	for i, p := range all {
+		if i == 0 || p.step != step {
+			step, first, own = p.step, append(first, 0), append(own, 0)
+		}
+		own[len(own)-1] = c.Correct(p.t)
+		first[len(first)-1] = p.t - p.by
+	}
+	var periods, others, differences []int64
+	for k := 1; k < len(first); k++ {
+		periods, others = append(periods, first[k]-first[k-1]), append(others, own[k]-own[k-1])
+		differences = append(differences, others[k-1]-periods[k-1])
+	}
+	if slack <= apartMost {
+		return true
+	}
+	if len(periods) == 0 {
+		return false
+	}
+	if slack <= int64(agreement*float64(median(slices.Clone(periods)))) {
+		return true
+	}
+	return float64(deviation(differences)) < related*float64(min(deviation(periods), deviation(others)))
+}
+
+// nearClock aligns lane k by ends that are near one another on the clock that is stated: where
+// steps are numbered differently their numbers say nothing.
+func (m *Match) nearClock(k int, of []samples) (c Clock, slack int64, ok bool) {
+	for a := range k {
+		if m.Lanes[a].Clocked != m.Lanes[k].Clocked || !m.overlap(a, k) {
+			continue
+		}
+		for name, x := range of[a] {
+			var ends [2][]int64
+			for i, points := range [2][]point{x, of[k][name]} {
+				for _, p := range points {
+					ends[i] = append(ends[i], p.end)
+				}
+				slices.Sort(ends[i])
+			}
+			var d []int64
+			eachNear(ends[0], ends[1], spacing(ends[0])/4, func(by int64) { d = append(d, by) })
+			if len(d) >= minTogether && 100*len(d) >= togetherShare*min(len(ends[0]), len(ends[1])) {
+				c.Offset = median(d)
+				for i := range d {
+					d[i] = max(d[i]-c.Offset, c.Offset-d[i])
+				}
+				if slack = slackShare * median(d); slack <= apartMost {
+					c.Offset += m.clocks[a].Offset
+					return c, slack, true
+				}
+			}
+		}
+	}
+	return c, 0, false
+}

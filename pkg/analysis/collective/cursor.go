@@ -1,0 +1,74 @@
+package collective
+
+import "github.com/hostbound/hostbound/pkg/trace/spill"
+
+// entry is a collective of a lane as it was kept, on the clock of the first report.
+type entry struct {
+	Collective
+	lane       int
+	index      int64
+	at         int64 // its start on the lane's own clock
+	own, owned int64
+}
+
+// cursor reads the collectives of a lane in order.
+type cursor struct {
+	lane   int
+	clock  Clock
+	reader *spill.LogReader
+	rows   spill.Rows
+	at     int
+	index  int64
+}
+
+var allColumns = spill.Columns(colLength, colStep, colName, colOwn, colOwned)
+
+func newCursor(lane int, l *Lane, clock Clock) *cursor {
+	return &cursor{lane: lane, clock: clock, reader: l.Log.rows.Read(spill.None)}
+}
+
+// next reads the next collective; false after the last.
+func (c *cursor) next(e *entry) bool {
+	for c.rows == nil || c.at == len(c.rows[spill.Key]) {
+		if c.rows, c.at = c.reader.Next(allColumns), 0; c.rows == nil {
+			return false
+		}
+	}
+	i, start, name := c.at, c.rows[spill.Key][c.at], c.rows[colName][c.at]
+	e.lane, e.index = c.lane, c.index
+	e.Step, e.Name = int32(c.rows[colStep][i]), int32(name>>1)
+	e.Allreduce, e.at = name&1 != 0, start
+	length := c.rows[colLength][i]
+	e.Start = c.clock.Correct(start)
+	e.End = e.Start + length
+	e.own, e.owned = c.rows[colOwn][i], c.rows[colOwned][i]
+	c.at++
+	c.index++
+	return true
+}
+
+// partCursor reads the idle time before collectives of a lane in order.
+type partCursor struct {
+	reader *spill.LogReader
+	rows   spill.Rows
+	at     int
+	done   bool
+}
+
+// upTo calls f with the parts of the collectives up to index that were not read yet.
+func (c *partCursor) upTo(index int64, f func(Part)) {
+	for !c.done {
+		if c.rows == nil || c.at == len(c.rows[spill.Key]) {
+			c.rows, c.at = c.reader.Next(spill.Columns(colKey, colNs)), 0
+			if c.done = c.rows == nil; c.done {
+				return
+			}
+		}
+		for ; c.at < len(c.rows[spill.Key]); c.at++ {
+			if c.rows[spill.Key][c.at] > index {
+				return
+			}
+			f(Part{Key(c.rows[colKey][c.at]), c.rows[colNs][c.at]})
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package collective
+
+import (
+	"maps"
+	"slices"
+)
+
+// Lane is a GPU of a rank.
+type Lane struct {
+	Rank, Device int32
+	Report       int // number of its report: lanes of one share a clock
+	// Clocked is set where the report's clock is that of the first one but for an error:
+	// recordings that do not overlap on it are not of one run.
+	Clocked bool
+	Log     *Log
+	// Kind returns what tells steps apart whose collectives take different times: their
+	// phase and size. nil: none are known.
+	Kind func(step int32) int64
+}
+
+// Group is lanes that run collectives together.
+type Group struct {
+	Lanes []int // numbers of the lanes, in order
+	// Matched is how many collectives were matched, Unmatched how many kernels had no match.
+	Matched, Unmatched int64
+}
+
+// alone tells whether a group was recorded by one lane only.
+func (g *Group) alone() bool { return len(g.Lanes) == 1 }
+
+// point is a collective of a sample, on the clock of its report.
+type point struct {
+	step       int32
+	start, end int64
+}
+
+// samples are the first collectives of a lane, by name.
+type samples map[int32][]point
+
+// sample reads the first collectives of each name of a lane, and how many there are.
+func (m *Match) sample(k int) (samples, map[int32]int64) {
+	s, counts := samples{}, map[int32]int64{}
+	c := newCursor(k, &m.Lanes[k], Clock{})
+	var e entry
+	for c.next(&e) {
+		if counts[e.Name]++; counts[e.Name] <= maxSample {
+			s[e.Name] = append(s[e.Name], point{e.Step, e.Start, e.End})
+		}
+	}
+	return s, counts
+}
+
+// group divides the lanes into groups, for each name.
+func (m *Match) group(of []samples) {
+	var names []int32
+	for _, s := range of {
+		names = slices.AppendSeq(names, maps.Keys(s))
+	}
+	slices.Sort(names)
+	byLanes := map[string]int{}
+	for _, name := range slices.Compact(names) {
+		for _, lanes := range m.partition(name, of) {
+			key := string(laneKey(lanes))
+			g, known := byLanes[key]
+			if !known {
+				g = len(m.Groups)
+				byLanes[key] = g
+				m.Groups = append(m.Groups, Group{Lanes: lanes})
+			}
+			for _, k := range lanes {
+				m.groupOf[k][name] = g
+			}
+		}
+	}
+}
+
+func laneKey(lanes []int) (key []byte) {
+	for _, k := range lanes {
+		key = append(key, byte(k), byte(k>>8), byte(k>>16))
+	}
+	return key
+}
+
+// partition divides the lanes with collectives of a name into those that end them together.
+func (m *Match) partition(name int32, of []samples) (groups [][]int) {
+	for k, s := range of {
+		if len(s[name]) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g []int) bool {
+			return m.run[g[0]] == m.run[k] && m.together(g[0], of[g[0]][name], k, s[name])
+		})
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], k)
+	}
+	return groups
+}
+
+// together tells whether two lanes end their collectives of a name together.
+func (m *Match) together(a int, as []point, b int, bs []point) bool {
+	ends := func(k int, points []point) []int64 {
+		all := make([]int64, len(points))
+		for i, p := range points {
+			all[i] = m.clocks[k].Correct(p.start) + p.end - p.start
+		}
+		slices.Sort(all)
+		return all
+	}
+	x, y := ends(a, as), ends(b, bs)
+	tolerance := min(apartMost, spacing(x)/apartShare)
+	if slack := max(m.slack[a], m.slack[b]); slack > 0 {
+		tolerance = max(tolerance, min(tolerance+slack, spacing(x)/4))
+	}
+	from, to := max(x[0], y[0])-tolerance, min(x[len(x)-1], y[len(y)-1])+tolerance
+	x, y = within(x, from, to), within(y, from, to)
+	matched := 0
+	eachNear(x, y, tolerance, func(int64) { matched++ })
+	return matched >= minTogether && 100*matched >= togetherShare*min(len(x), len(y))
+}
+
+// eachNear calls f with the distances between ends that are near one another.
+func eachNear(x, y []int64, tolerance int64, f func(int64)) {
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch d := y[j] - x[i]; {
+		case d > tolerance:
+			i++
+		case d < -tolerance:
+			j++
+		default:
+			f(d)
+			i++
+			j++
+		}
+	}
+}
+
+// within returns those of sorted times that lie from one to another.
+func within(times []int64, from, to int64) []int64 {
+	i, _ := slices.BinarySearch(times, from)
+	j, _ := slices.BinarySearch(times, to+1)
+	return times[i:max(i, j)]
+}
+
+// spacing is the median distance between sorted times, without end where there is one only.
+func spacing(times []int64) int64 {
+	if len(times) < 2 {
+		return apartMost * apartShare
+	}
+	d := make([]int64, len(times)-1)
+	for i := range d {
+		d[i] = times[i+1] - times[i]
+	}
+	return median(d)
+}
+
+// median returns the median of values, which it sorts.
+func median(values []int64) int64 {
+	slices.Sort(values)
+	n := len(values)
+	if n%2 == 1 {
+		return values[n/2]
+	}
+	return values[n/2-1] + (values[n/2]-values[n/2-1])/2
+}
+
+// deviation returns the median distance of values from their median. It changes them.
+func deviation(values []int64) int64 {
+	mid := median(values)
+	for i, v := range values {
+		values[i] = max(v-mid, mid-v)
+	}
+	return median(values)
+}

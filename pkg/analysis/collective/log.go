@@ -1,0 +1,251 @@
+package collective
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Key is what a wait is due to: a number of the caller's, 0 or more, or one of these.
+type Key int32
+
+const (
+	Imbalance Key = -1 // the late rank's own kernels took longer
+	Unknown   Key = -2 // not recorded
+)
+
+// Part is a part of a wait, or of the idle time before a collective.
+type Part struct {
+	Key Key
+	Ns  int64
+}
+
+// Collective is a kernel by which ranks exchange data.
+type Collective struct {
+	Step       int32 // of the rank, -1: of none
+	Name       int32 // the same number on all lanes
+	Allreduce  bool
+	Start, End int64 // ns, on the clock of the lane's report; End > Start
+}
+
+// Log is what happened on one lane, as far as waits depend on it. Its rows come in the order of their
+// start.
+type Log struct {
+	rows  *spill.Log
+	parts *spill.Log // by number of the collective they precede
+	n     int64
+
+	idle    account // since the last collective
+	first   bool    // the next one is the first of a segment
+	pending []pendingRow
+
+	firsts     []int64 // numbers of the first collectives of segments
+	start, end int64   // of the first and the last collective
+
+	// Own kernels: their union so far is closed, and a piece that may still grow.
+	closed, from, to int64
+}
+
+// pendingRow is a collective during which own kernels may still run.
+type pendingRow struct {
+	Collective
+	own, ownAtEnd int64
+	endKnown      bool
+}
+
+// The columns of collectives, by start.
+const (
+	colLength = spill.Payload + iota
+	colStep
+	colName  // twice the name, and one more for all-reduces
+	colOwn   // ns of own kernels before its start, since the segment's start
+	colOwned // and before its end
+	numColumns
+)
+
+// The columns of parts, by number of the collective.
+const (
+	colKey = spill.Payload + iota
+	colNs
+	numPartColumns
+)
+
+const none = math.MinInt64
+
+// NewLog returns a log of nothing yet.
+func NewLog(s *spill.Store) *Log {
+	return &Log{rows: s.NewLog(numColumns-spill.Payload, 0), parts: s.NewLog(numPartColumns-spill.Payload, 0), from: none, to: none, end: none}
+}
+
+// Len returns the number of collectives.
+func (l *Log) Len() int64 { return l.n }
+
+// Work observes a piece of work of the lane that is no collective.
+func (l *Log) Work(start, end int64) {
+	l.pass(start)
+	if start > l.to {
+		if l.to > none {
+			l.closed += l.to - l.from
+		}
+		l.from, l.to = start, end
+		return
+	}
+	l.to = max(l.to, end)
+}
+
+// ownAt returns how long own kernels ran before a time that no row so far starts after.
+func (l *Log) ownAt(t int64) int64 {
+	if l.to == none {
+		return l.closed
+	}
+	return l.closed + max(0, min(l.to, t)-l.from)
+}
+
+// pass observes that no more row starts before t.
+func (l *Log) pass(t int64) {
+	if len(l.pending) == 0 { // Fast path
+		return
+	}
+	for i := range l.pending {
+		if p := &l.pending[i]; !p.endKnown && p.End <= t {
+			p.ownAtEnd, p.endKnown = l.ownAt(p.End), true
+		}
+	}
+	n := 0
+	for n < len(l.pending) && l.pending[n].endKnown {
+		l.add(&l.pending[n])
+		n++
+	}
+	l.pending = slices.Delete(l.pending, 0, n)
+}
+
+func (l *Log) add(p *pendingRow) {
+	name := int64(p.Name) << 1
+	if p.Allreduce {
+		name++
+	}
+	l.rows.Add(p.Start, p.End-p.Start, int64(p.Step), name, p.own, p.ownAtEnd)
+}
+
+// Collective observes a collective.
+func (l *Log) Collective(c Collective) {
+	l.pass(c.Start)
+	l.idle.drain(func(p Part) { l.parts.Add(l.n, int64(p.Key), p.Ns) })
+	l.pending = append(l.pending, pendingRow{Collective: c, own: l.ownAt(c.Start)})
+	if l.n == 0 {
+		l.start = c.Start
+	}
+	l.end = max(l.end, c.End)
+	if l.first {
+		l.firsts, l.first = append(l.firsts, l.n), false
+	}
+	l.n++
+}
+
+// Idle observes idle time of a key, 0 or more, since the last collective.
+func (l *Log) Idle(key Key, ns int64) { l.idle.add(key, ns) }
+
+// Segment observes that another segment begins at t: what was before explains no wait.
+func (l *Log) Segment(t int64) {
+	l.pass(t)
+	l.first = true
+	l.idle.clear()
+	l.closed = 0
+	if l.to > none {
+		l.from = max(l.from, t)
+		l.to = max(l.to, l.from)
+	}
+}
+
+// Seal observes the end of the lane's rows, and lets go of memory.
+func (l *Log) Seal() {
+	l.pass(math.MaxInt64)
+	l.pending, l.idle = nil, account{}
+	l.rows.Seal()
+	l.parts.Seal()
+}
+
+// account is time by key.
+type account struct {
+	ns      []int64 // by key less Unknown
+	touched []Key   // those that are not 0
+	sum     int64
+}
+
+func (a *account) add(key Key, ns int64) {
+	if ns == 0 {
+		return
+	}
+	k := int(key - Unknown)
+	if k >= len(a.ns) {
+		a.ns = append(a.ns, make([]int64, k+1-len(a.ns))...)
+	}
+	if a.ns[k] == 0 {
+		a.touched = append(a.touched, key)
+	}
+	a.ns[k] += ns
+	a.sum += ns
+}
+
+// drain calls f with all parts, in no particular order, and clears the account.
+func (a *account) drain(f func(Part)) {
+	for _, key := range a.touched {
+		f(Part{key, a.ns[key-Unknown]})
+		a.ns[key-Unknown] = 0
+	}
+	a.touched, a.sum = a.touched[:0], 0
+}
+
+func (a *account) clear() {
+	for _, key := range a.touched {
+		a.ns[key-Unknown] = 0
+	}
+	a.touched, a.sum = a.touched[:0], 0
+}
+
+// split divides ns over the account in proportion, largest remainders first, of equal ones the
+// lower key; all of it is Unknown where the account holds nothing. It appends to parts, in
+// the order of their keys.
+func (a *account) split(parts []Part, ns int64) []Part {
+	switch {
+	case ns == 0:
+		return parts
+	case a.sum == 0:
+		return append(parts, Part{Unknown, ns})
+	}
+	slices.Sort(a.touched)
+	type remainder struct {
+		at   int
+		rest uint64
+	}
+	var buf [16]remainder
+	rest, left := buf[:0], ns
+	for _, key := range a.touched {
+		whole, r := mulDiv(ns, a.ns[key-Unknown], a.sum)
+		rest = append(rest, remainder{len(parts), r})
+		parts = append(parts, Part{key, whole})
+		left -= whole
+	}
+	slices.SortStableFunc(rest, func(x, y remainder) int {
+		switch {
+		case x.rest > y.rest:
+			return -1
+		case x.rest < y.rest:
+			return 1
+		}
+		return 0
+	})
+	for _, r := range rest[:left] {
+		parts[r.at].Ns++
+	}
+	return slices.DeleteFunc(parts, func(p Part) bool { return p.Ns == 0 })
+}
+
+// mulDiv returns a × b / c and its remainder, of numbers that are not negative, b <= c.
+func mulDiv(a, b, c int64) (int64, uint64) {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	whole, rest := bits.Div64(high, low, uint64(c))
+	return int64(whole), rest
+}

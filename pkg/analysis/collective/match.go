@@ -1,0 +1,395 @@
+package collective
+
+import (
+	"container/heap"
+	"slices"
+)
+
+// Match is how the collectives of some lanes belong together.
+type Match struct {
+	Lanes  []Lane
+	Groups []Group
+	// Estimated tells that some group was recorded by one lane only.
+	Estimated bool
+
+	clocks  []Clock         // by lane
+	slack   []int64         // likewise: what clocks may be off by, ns
+	run     []int           // likewise: number of the run
+	groupOf []map[int32]int // by lane and name
+	place   []map[place]int64
+}
+
+// place is a place of a step: the n-th collective of a name among steps of one kind.
+type place struct {
+	name, n int32
+	kind    int64
+}
+
+// New finds out which of the lanes run collectives together, on one clock. Their logs are sealed.
+func New(lanes []Lane) *Match {
+	n := len(lanes)
+	m := &Match{
+		Lanes: lanes, clocks: make([]Clock, n), slack: make([]int64, n), run: make([]int, n),
+		groupOf: make([]map[int32]int, n), place: make([]map[place]int64, n),
+	}
+	of, counts := make([]samples, n), make([]map[int32]int64, n)
+	for k := range lanes {
+		m.groupOf[k] = map[int32]int{}
+		of[k], counts[k] = m.sample(k)
+	}
+	m.align(of)
+	m.group(of)
+	for k := range lanes {
+		m.learn(k, counts[k])
+	}
+	return m
+}
+
+// Clock returns the clock of a lane, and the number of its run: lanes of different runs share
+// no clock.
+func (m *Match) Clock(k int) (c Clock, run int) { return m.clocks[k], m.run[k] }
+
+// learn finds out how long collectives take at the least, of a lane that was recorded without
+// its group.
+func (m *Match) learn(k int, counts map[int32]int64) {
+	alone := false
+	for name, g := range m.groupOf[k] {
+		alone = alone || m.Groups[g].alone() && counts[name] >= minTogether
+	}
+	if !alone {
+		return
+	}
+	m.Estimated = true
+	m.place[k] = map[place]int64{}
+	c, p := newCursor(k, &m.Lanes[k], Clock{}), newPlaces(&m.Lanes[k])
+	var e entry
+	for c.next(&e) {
+		if !m.Groups[m.groupOf[k][e.Name]].alone() {
+			continue
+		}
+		at := p.of(&e)
+		if least, ok := m.place[k][at]; !ok || e.End-e.Start < least {
+			m.place[k][at] = e.End - e.Start
+		}
+	}
+}
+
+// places counts the collectives of a step by name.
+type places struct {
+	lane   *Lane
+	step   int32
+	counts map[int32]int32
+}
+
+func newPlaces(l *Lane) *places { return &places{lane: l, step: -1, counts: map[int32]int32{}} }
+
+// of returns the place of the next collective of a lane.
+func (p *places) of(e *entry) place {
+	if e.Step != p.step {
+		p.step = e.Step
+		clear(p.counts)
+	}
+	at := place{name: e.Name, n: p.counts[e.Name]}
+	p.counts[e.Name]++
+	if p.lane.Kind != nil && e.Step >= 0 {
+		at.kind = p.lane.Kind(e.Step)
+	}
+	return at
+}
+
+// Member is the part of a lane in a collective. Its times are on the clock of the first report,
+// At is its start on the lane's own.
+type Member struct {
+	Lane       int // number of the lane
+	Step       int32
+	Start, End int64
+	At         int64
+	// Wait is how long it waits from Start on, in ns, and Parts what for; they add up to it. The
+	// rest of its duration is transfer.
+	Wait  int64
+	Parts []Part
+
+	index      int64
+	own, owned int64
+}
+
+// Meeting is a collective of a group: matched, or of a lane alone with an estimate of its
+// wait.
+type Meeting struct {
+	Group     int // number of the group
+	Name      int32
+	Allreduce bool
+	// Members are in the order of their lanes, all of the group's; Late is the place of the one
+	// that arrives last.
+	Members []Member
+	Late    int
+	// Estimated tells that the wait is an estimate, of a group that was recorded by one lane
+	// only.
+	Estimated bool
+
+	end       int64 // the last one
+	unmatched bool
+}
+
+// queue holds the collectives of a name of a group that have no match yet, by member.
+type queue struct {
+	group   int
+	slack   int64
+	waiting [][]entry
+}
+
+// matcher is the state of Each.
+type matcher struct {
+	*Match
+	heads  startHeap
+	queues []map[int32]*queue // by group and name
+	member []map[int]int      // by group: lane → member
+	// expiry is when the first one that waits has no match any more, at the earliest.
+	expiry  int64
+	slack   int64 // the largest one
+	events  eventHeap
+	free    []*Meeting
+	places  []*places // by lane
+	resolve *resolver
+	visit   func(*Meeting)
+}
+
+// Each calls visit with all matched collectives, and with those that were recorded by one lane
+// of their group only, in the order of their ends. A meeting is valid until visit returns.
+// Groups say afterwards how many were matched.
+func (m *Match) Each(visit func(*Meeting)) {
+	x := &matcher{Match: m, expiry: never, resolve: newResolver(m), visit: visit}
+	for g := range m.Groups {
+		m.Groups[g].Matched, m.Groups[g].Unmatched = 0, 0
+		x.queues = append(x.queues, map[int32]*queue{})
+		members := map[int]int{}
+		for i, k := range m.Groups[g].Lanes {
+			members[k] = i
+		}
+		x.member = append(x.member, members)
+	}
+	for k := range m.Lanes {
+		x.slack = max(x.slack, m.slack[k])
+		x.places = append(x.places, newPlaces(&m.Lanes[k]))
+		h := &ahead{cursor: newCursor(k, &m.Lanes[k], m.clocks[k])}
+		if h.cursor.next(&h.entry) {
+			x.heads = append(x.heads, h)
+		}
+	}
+	heap.Init(&x.heads)
+	for len(x.heads) > 0 {
+		h := x.heads[0]
+		x.advance(h.entry.Start)
+		x.add(&h.entry)
+		if h.cursor.next(&h.entry) {
+			heap.Fix(&x.heads, 0)
+		} else {
+			heap.Pop(&x.heads)
+		}
+	}
+	x.advance(never)
+}
+
+const never = 1<<63 - 1
+
+// advance drops what has no match when all collectives to come start at t or later, and
+// resolves what has ended by then.
+func (x *matcher) advance(t int64) {
+	if t >= x.expiry {
+		x.expiry = never
+		for _, queues := range x.queues {
+			for _, q := range queues {
+				x.expire(q, t)
+			}
+		}
+	}
+	for len(x.events) > 0 && (t == never || x.events[0].end+x.slack <= t) {
+		ev := heap.Pop(&x.events).(*Meeting)
+		x.resolve.meeting(ev)
+		if !ev.unmatched {
+			x.visit(ev)
+		}
+		x.free = append(x.free, ev)
+	}
+}
+
+// expire drops those of a queue that end too early for what starts at t.
+func (x *matcher) expire(q *queue, t int64) {
+	for i, list := range q.waiting {
+		for len(list) > 0 && (t == never || list[0].End+q.slack <= t) {
+			x.drop(q, &list[0])
+			list = list[1:]
+		}
+		q.waiting[i] = append(q.waiting[i][:0], list...)
+		if len(list) > 0 {
+			x.expiry = min(x.expiry, list[0].End+q.slack)
+		}
+	}
+}
+
+// add observes a collective, which starts no earlier than those before.
+func (x *matcher) add(e *entry) {
+	g := x.groupOf[e.lane][e.Name]
+	group := &x.Groups[g]
+	if group.alone() {
+		x.estimate(g, e)
+		return
+	}
+	q := x.queues[g][e.Name]
+	if q == nil {
+		q = &queue{group: g, waiting: make([][]entry, len(group.Lanes))}
+		for _, k := range group.Lanes {
+			q.slack = max(q.slack, x.slackOf(k, group.Lanes[0]))
+		}
+		x.queues[g][e.Name] = q
+	}
+	i := x.member[g][e.lane]
+	q.waiting[i] = append(q.waiting[i], *e)
+	x.expiry = min(x.expiry, e.End+q.slack)
+	for !slices.ContainsFunc(q.waiting, func(list []entry) bool { return len(list) == 0 }) {
+		x.meet(q)
+	}
+}
+
+// slackOf is what the clocks of two lanes may be apart by.
+func (x *matcher) slackOf(a, b int) int64 {
+	if x.Lanes[a].Report == x.Lanes[b].Report {
+		return 0
+	}
+	return x.Match.slack[a] + x.Match.slack[b]
+}
+
+// meet matches the first ones of all members of a queue, or drops the one that ends first. Where
+// clocks may be off by more than they overlap by, the ends have to agree within that.
+func (x *matcher) meet(q *queue) {
+	first, lastStart, lastEnd, shortest := 0, int64(none), int64(none), int64(never)
+	for i, list := range q.waiting {
+		e := &list[0]
+		lastStart, lastEnd, shortest = max(lastStart, e.Start), max(lastEnd, e.End), min(shortest, e.End-e.Start)
+		if e.End < q.waiting[first][0].End {
+			first = i
+		}
+	}
+	firstEnd := q.waiting[first][0].End
+	together := firstEnd - lastStart
+	if 2*together < shortest && (2*(together+q.slack) < shortest || lastEnd > firstEnd+q.slack) {
+		x.drop(q, &q.waiting[first][0])
+		q.waiting[first] = shift(q.waiting[first])
+		return
+	}
+	ev := x.event(q.group, &q.waiting[0][0])
+	for i := range q.waiting {
+		ev.add(&q.waiting[i][0])
+		q.waiting[i] = shift(q.waiting[i])
+	}
+	x.Groups[q.group].Matched++
+	ev.divide()
+	heap.Push(&x.events, ev)
+}
+
+// shift removes the first of a list.
+func shift(list []entry) []entry { return append(list[:0], list[1:]...) }
+
+// drop has a collective be one without a match.
+func (x *matcher) drop(q *queue, e *entry) {
+	x.Groups[q.group].Unmatched++
+	ev := x.event(q.group, e)
+	ev.unmatched = true
+	ev.add(e)
+	heap.Push(&x.events, ev)
+}
+
+// estimate has a collective of a group that was recorded by one lane be divided by the least
+// duration at its place.
+func (x *matcher) estimate(g int, e *entry) {
+	at := x.places[e.lane].of(e)
+	least, ok := x.place[e.lane][at]
+	ev := x.event(g, e)
+	ev.add(e)
+	if ev.unmatched = !ok; ok {
+		ev.Estimated = true
+		ev.Members[0].Wait = e.End - e.Start - least
+	} else {
+		x.Groups[g].Unmatched++
+	}
+	heap.Push(&x.events, ev)
+}
+
+// event returns a meeting without members.
+func (x *matcher) event(g int, e *entry) *Meeting {
+	ev := &Meeting{}
+	if n := len(x.free) - 1; n >= 0 {
+		ev, x.free = x.free[n], x.free[:n]
+	}
+	*ev = Meeting{Group: g, Name: e.Name, Allreduce: e.Allreduce, Members: ev.Members[:0], end: none}
+	return ev
+}
+
+func (ev *Meeting) add(e *entry) {
+	var parts []Part
+	if n := len(ev.Members); n < cap(ev.Members) { // memory of a meeting before
+		parts = ev.Members[:n+1][n].Parts[:0]
+	}
+	ev.Members = append(ev.Members, Member{
+		Lane: e.lane, Step: e.Step, Start: e.Start, End: e.End, At: e.at, Parts: parts,
+		index: e.index, own: e.own, owned: e.owned,
+	})
+	ev.end = max(ev.end, e.End)
+}
+
+// divide finds out who is late and how long the others wait.
+func (ev *Meeting) divide() {
+	least := int64(never)
+	for i := range ev.Members {
+		if ev.Members[i].Start > ev.Members[ev.Late].Start {
+			ev.Late = i
+		}
+		least = min(least, ev.Members[i].End-ev.Members[i].Start)
+	}
+	last := ev.Members[ev.Late].Start
+	for i := range ev.Members {
+		w := &ev.Members[i]
+		w.Wait = max(0, min(last-w.Start, w.End-w.Start-least))
+	}
+}
+
+// ahead is a cursor with what it read last.
+type ahead struct {
+	cursor *cursor
+	entry  entry
+}
+
+type startHeap []*ahead
+
+func (h startHeap) Len() int { return len(h) }
+func (h startHeap) Less(i, j int) bool {
+	a, b := &h[i].entry, &h[j].entry
+	return a.Start < b.Start || a.Start == b.Start && a.lane < b.lane
+}
+func (h startHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *startHeap) Push(v any)   { *h = append(*h, v.(*ahead)) }
+func (h *startHeap) Pop() any {
+	old := *h
+	v := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return v
+}
+
+type eventHeap []*Meeting
+
+func (h eventHeap) Len() int { return len(h) }
+func (h eventHeap) Less(i, j int) bool {
+	if h[i].end != h[j].end {
+		return h[i].end < h[j].end
+	}
+	a, b := &h[i].Members[0], &h[j].Members[0]
+	return a.Lane < b.Lane || a.Lane == b.Lane && a.index < b.index
+}
+func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *eventHeap) Push(v any)   { *h = append(*h, v.(*Meeting)) }
+func (h *eventHeap) Pop() any {
+	old := *h
+	v := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return v
+}

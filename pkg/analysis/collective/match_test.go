@@ -1,0 +1,112 @@
+package collective
+
+import (
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// lane is a lane of some collectives of one name, 100 us apart, of ns each and more.
+func lane(store *spill.Store, rank int32, n int, ns func(i int) (late, length int64)) Lane {
+	l := Lane{Rank: rank, Log: NewLog(store)}
+	for i := range n {
+		late, length := ns(i)
+		at := int64(i)*100_000 + late
+		l.Log.Collective(Collective{Step: int32(i / 4), Start: at, End: at + length})
+	}
+	l.Log.Seal()
+	return l
+}
+
+// A group that one lane recorded has the least duration at the same place for its transfer.
+func TestEstimate(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	one := lane(store, 0, 40, func(i int) (int64, int64) { return 0, 5000 + int64(i%4)*100 + int64(i%3)*1000 })
+	m := New([]Lane{one})
+	if !m.Estimated {
+		t.Fatal("nothing is estimated")
+	}
+	n, sum := 0, int64(0)
+	m.Each(func(ev *Meeting) {
+		w := &ev.Members[0]
+		if !ev.Estimated || w.End-w.Start-w.Wait != 5000+int64(n%4)*100 {
+			t.Errorf("collective %d: %d ns of wait of %d", n, w.Wait, w.End-w.Start)
+		}
+		for _, p := range w.Parts {
+			if sum += p.Ns; p.Key != Unknown {
+				t.Errorf("wait of key %d", p.Key)
+			}
+		}
+		n++
+		sum -= w.Wait
+	})
+	if n != 40 || sum != 0 {
+		t.Errorf("%d collectives, parts that differ by %d ns", n, sum)
+	}
+}
+
+// Lanes whose collectives of one name do not end together are of groups of their own, and so
+// are those of which there is too little to tell: these have no estimate either.
+func TestApart(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	usual := func(int) (int64, int64) { return 0, 8000 }
+	later := func(i int) (int64, int64) { return 20_000 + int64(i%7)*9000, 8000 }
+	m := New([]Lane{lane(store, 0, 40, usual), lane(store, 1, 40, usual), lane(store, 2, 40, later), lane(store, 3, 40, later)})
+	if len(m.Groups) != 2 || len(m.Groups[0].Lanes) != 2 || len(m.Groups[1].Lanes) != 2 {
+		t.Errorf("groups %v", m.Groups)
+	}
+	few := New([]Lane{lane(store, 0, minTogether-1, usual), lane(store, 1, minTogether-1, usual)})
+	few.Each(func(*Meeting) { t.Error("a meeting of too few") })
+	if few.Estimated || len(few.Groups) != 2 || few.Groups[0].Unmatched != minTogether-1 {
+		t.Errorf("%+v", few.Groups)
+	}
+	New(nil).Each(func(*Meeting) { t.Error("a meeting of nobody") })
+}
+
+// Ranks that number their steps differently, each without those of its dummy batches, are matched
+// all the same; so are reports whose clocks are apart and drift.
+func TestClocks(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	const n = 4000
+	make := func(rank int32, clock func(int64) int64, dummy bool) Lane {
+		l := Lane{Rank: rank, Log: NewLog(store)}
+		step := int32(0)
+		for i := range int64(n) {
+			if i%4 == 0 && !(dummy && i/4%10 == int64(rank)) {
+				step++
+			}
+			at := i * 100_000
+			if i%5 == int64(rank) {
+				at += 20_000
+			}
+			l.Log.Collective(Collective{Step: step, Start: clock(at), End: clock(i*100_000 + 30_000 + i*7919%400)})
+		}
+		l.Log.Seal()
+		return l
+	}
+	same := func(t int64) int64 { return t }
+	check := func(what string, lanes []Lane) {
+		m := New(lanes)
+		waits := map[int]int64{}
+		m.Each(func(ev *Meeting) {
+			for _, w := range ev.Members {
+				waits[w.Lane] += w.Wait
+			}
+		})
+		if len(m.Groups) != 1 || m.Groups[0].Matched != n {
+			t.Fatalf("%s: groups %+v, runs %v", what, m.Groups, m.run)
+		}
+		for k, ns := range waits {
+			if want := int64(n / 5 * 20_000 * (len(lanes) - 1)); ns < want*99/100 || ns > want*101/100 {
+				t.Errorf("%s: lane %d waits %d ns, want %d", what, k, ns, want)
+			}
+		}
+	}
+	check("dummy batches", []Lane{make(0, same, true), make(1, same, true), make(2, same, true)})
+	off := make(1, func(t int64) int64 { return t + 200_000 + t/20_000 }, false)
+	off.Report = 1
+	check("clocks", []Lane{make(0, same, false), off})
+}
