@@ -149,7 +149,7 @@ func compareRuns(before, after sim.Config, opt sim.Options, by string) (*compare
 // compareFiles is diff.
 func compareFiles(before, after, by string) (*compare.Comparison, error) {
 	result := &compare.Comparison{}
-	err := inProcess(&command.Diff, []string{"--by", by, before, after}, func(c *command.Context) error {
+	err := inProcess(&command.Diff, []string{"--by", by, before, after}, func(c *command.Plan) error {
 		r, err := c.Diff()
 		if err == nil {
 			result = r

@@ -82,7 +82,7 @@ func diffWhyRun(dir, kind string, lost float64, seed int) (path string, truth fl
 }
 
 func readDiffWhy(a, b string) (result *compare.Comparison, err error) {
-	err = inProcess(&command.Diff, []string{a, b, "--why"}, func(c *command.Context) error {
+	err = inProcess(&command.Diff, []string{a, b, "--why"}, func(c *command.Plan) error {
 		result, err = c.Diff()
 		return err
 	})

@@ -53,9 +53,8 @@ func writeTrace(dir string, t *sim.Trace) (string, error) {
 
 // readGaps reports on files.
 func readGaps(paths []string) (rep *gap.Report, err error) {
-	err = inProcess(&command.Gaps, paths, func(c *command.Context) error {
-		c.AllHost()
-		src, err := c.Events(source.Phased)
+	err = inProcess(&command.Gaps, paths, func(c *command.Plan) error {
+		src, err := c.Events(source.Phased, true)
 		if err != nil {
 			return err
 		}

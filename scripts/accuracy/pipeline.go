@@ -51,8 +51,8 @@ type isolation struct {
 // what it warns of.
 func isolate(files []string, by string) isolation {
 	result := isolation{steps: map[int32][]foundStep{}, windows: map[int32]foundStep{}}
-	err := inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Context) error {
-		src, err := c.Events(source.Phased)
+	err := inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Plan) error {
+		src, err := c.Events(source.Phased, false)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func isolate(files []string, by string) isolation {
 		result.refused = err.Error()
 		return result
 	}
-	err = inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Context) error {
+	err = inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Plan) error {
 		r, err := c.Verdict()
 		if err != nil {
 			return err
@@ -121,9 +121,9 @@ func (s *isolation) warned() bool {
 }
 
 // inProcess runs a body with the flags of a command in this process.
-func inProcess(of *cli.Command, args []string, run func(*command.Context) error) (failed error) {
+func inProcess(of *cli.Command, args []string, run func(*command.Plan) error) (failed error) {
 	var stderr bytes.Buffer
-	cmd := &cli.Command{Name: "accuracy", Flags: of.Flags, Run: command.Body(func(c *command.Context) error {
+	cmd := &cli.Command{Name: "accuracy", Flags: of.Flags, Run: command.Body(func(c *command.Plan) error {
 		failed = run(c)
 		return failed
 	})}

@@ -96,7 +96,7 @@ func (e *verdictExport) measure(seed, steps int) (row metric.Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	err = inProcess(&command.Metrics, files, func(c *command.Context) error {
+	err = inProcess(&command.Metrics, files, func(c *command.Plan) error {
 		res, err := c.Measure()
 		if err != nil {
 			return err

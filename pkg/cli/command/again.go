@@ -21,8 +21,8 @@ type keptInput struct {
 }
 
 // keepInput keeps a copy of standard input until the command ends, nil where that is not read.
-func (c *Context) keepInput() (*keptInput, error) {
-	if !fromStdin(c.arguments()) || cli.IsTerminal(c.Stdin) {
+func (r *reader) keepInput() (*keptInput, error) {
+	if !fromStdin(r.files) || cli.IsTerminal(r.stdin) {
 		return nil, nil
 	}
 	f, err := os.CreateTemp("", "hostbound-stdin-")
@@ -30,9 +30,9 @@ func (c *Context) keepInput() (*keptInput, error) {
 		return nil, err
 	}
 	os.Remove(f.Name()) // nothing is left behind, however the command ends
-	c.Cleanup(func() { f.Close() })
-	k := &keptInput{in: c.Stdin, copy: f}
-	c.Stdin = k
+	r.Cleanup(func() { f.Close() })
+	k := &keptInput{in: r.stdin, copy: f}
+	r.stdin = k
 	return k, nil
 }
 
@@ -70,11 +70,11 @@ func (k *keptInput) again() (io.ReadSeeker, error) {
 
 // mayReadAgain tells whether the steps of rows after a header may turn out not to be
 // identifiable when they have been read.
-func (c *Context) mayReadAgain(h *event.Header) bool {
-	if h.LeftOut() || c.String("by") == noIsolation || c.Bool("strict") {
+func (r *reader) mayReadAgain(h *event.Header) bool {
+	if h.LeftOut() || r.finding.none || r.finding.strict {
 		return false
 	}
-	return step.MayBeUnclear(h, c.steps())
+	return step.MayBeUnclear(h, r.steps())
 }
 
 // allUnclear tells whether the window rows of a stream say that no rank's steps could be

@@ -23,9 +23,9 @@ const aheadBatches = 3
 
 // ahead makes a source, or each of its parts, run ahead of the caller, from the first batch
 // that is asked for until the command ends.
-func (c *Context) ahead(src event.Source) event.Source {
+func (r *reader) ahead(src event.Source) event.Source {
 	stop := make(chan struct{})
-	c.Cleanup(func() { close(stop) }) // which shall not hold the source to the end
+	r.Cleanup(func() { close(stop) }) // which shall not hold the source to the end
 	return &ahead{Source: src, stop: stop}
 }
 

@@ -46,76 +46,87 @@ func checkBaselineName(name string) error {
 	return nil
 }
 
-// namedBaseline returns the files of a baseline, a run each, nil where arg is the name of
+// baselines are runs that are kept under names.
+type baselines struct {
+	command string // which keeps them
+	dir     string
+	save    string // the name under which runs are to be kept, "" for none
+	replace bool   // one of that name may be there
+}
+
+// baselinesOf are those of the flags.
+func baselinesOf(p *Plan) baselines {
+	return baselines{p.Name, p.String("baselines"), p.String("save-baseline"), p.Bool("replace-baseline")}
+}
+
+// named returns the files of a baseline, a run each, nil where arg is the name of
 // none: a file, a list or a pattern.
-func (c *Context) namedBaseline(arg string) (runs []string, err error) {
+func (b *baselines) named(arg string) (runs []string, err error) {
 	if _, err := os.Lstat(arg); err == nil || !baselineName.MatchString(arg) {
 		return nil, nil
 	}
-	dir := c.String("baselines")
-	entries, err := os.ReadDir(filepath.Join(dir, arg))
+	entries, err := os.ReadDir(filepath.Join(b.dir, arg))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, c.noBaseline(arg)
+		return nil, b.missing(arg)
 	}
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".parquet" {
-			runs = append(runs, filepath.Join(dir, arg, e.Name()))
+			runs = append(runs, filepath.Join(b.dir, arg, e.Name()))
 		}
 	}
 	return runs, err
 }
 
-// isSaved tells whether a run is one of a named baseline.
-func (c *Context) isSaved(files []string) bool {
-	return len(files) == 1 && filepath.Dir(filepath.Dir(files[0])) == filepath.Clean(c.String("baselines"))
+// holds tells whether a run is one of a named baseline.
+func (b *baselines) holds(files []string) bool {
+	return len(files) == 1 && filepath.Dir(filepath.Dir(files[0])) == filepath.Clean(b.dir)
 }
 
-// noBaseline says which baselines there are, where a name is of neither a file nor one of
+// missing says which baselines there are, where a name is of neither a file nor one of
 // them.
-func (c *Context) noBaseline(name string) error {
+func (b *baselines) missing(name string) error {
 	var known []string
-	entries, _ := os.ReadDir(c.String("baselines")) // none where there is no folder
+	entries, _ := os.ReadDir(b.dir) // none where there is no folder
 	for _, e := range entries {
 		if e.IsDir() && baselineName.MatchString(e.Name()) {
 			known = append(known, e.Name())
 		}
 	}
-	advice := c.Name + " RUN --save-baseline " + name + " makes one"
+	advice := b.command + " RUN --save-baseline " + name + " makes one"
 	if len(known) > 0 {
 		advice = "there is " + strings.Join(known, ", ") + "; " + advice
 	}
-	return cli.Misuse(name+": no such file, and no such baseline in "+c.String("baselines"), advice)
+	return cli.Misuse(name+": no such file, and no such baseline in "+b.dir, advice)
 }
 
-// checkBaseline refuses a baseline that would be replaced, or made of what can be read
+// check refuses a baseline that would be replaced, or made of what can be read
 // only once.
 // It comes before the runs are read, and changes nothing.
-func (c *Context) checkBaseline(runs [][]string) error {
-	name := c.String("save-baseline")
-	if name == "" {
-		if c.Bool("replace-baseline") {
+func (b *baselines) check(runs [][]string) error {
+	if b.save == "" {
+		if b.replace {
 			return cli.Misuse("--replace-baseline without --save-baseline", "name the baseline: --save-baseline NAME")
 		}
 		return nil
 	}
-	path := filepath.Join(c.String("baselines"), name)
+	path := filepath.Join(b.dir, b.save)
 	if err := checkpoint.Check(filepath.Join(path, "new")); err != nil { // which is never there
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !isBaseline(path) {
 		return cli.Misuse(path+" exists and is not a baseline", "give another name, or another folder: --baselines DIR")
-	} else if err == nil && !c.Bool("replace-baseline") {
-		return cli.Misuse("there is a baseline "+name+" already", "give --replace-baseline, or another name")
+	} else if err == nil && !b.replace {
+		return cli.Misuse("there is a baseline "+b.save+" already", "give --replace-baseline, or another name")
 	}
 	for _, files := range runs {
-		if fromStdin(files) || slices.ContainsFunc(files, cli.IsStream) {
+		if readOnce(files) {
 			return cli.Misuse("--save-baseline reads its runs twice, which a pipe cannot be", "give files")
 		}
 	}
 	return nil
 }
 
-// isBaseline tells whether a path is a folder that holds nothing but what saveBaseline
+// isBaseline tells whether a path is a folder that holds nothing but what keep
 // writes, so that no other folder is ever replaced.
 func isBaseline(path string) bool { return holdsOnly(path, baselineRun) }
 
@@ -130,17 +141,13 @@ func holdsOnly(path string, names *regexp.Regexp) bool {
 	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !names.MatchString(e.Name()) })
 }
 
-// saveBaseline keeps runs under the name of --save-baseline, whole or not at all.
+// keep keeps runs under the name of --save-baseline, whole or not at all. write writes one.
 // All is written into a folder beside it that begins with a dot. The old baseline is moved in
 // there before the new one takes its name: between two renames there is none, never half a
 // one. A signal until then leaves nothing. A process that is killed leaves the folder, until
 // the next save of that name succeeds.
-func (c *Context) saveBaseline(runs [][]string) error {
-	name := c.String("save-baseline")
-	if name == "" {
-		return nil
-	}
-	dir := c.String("baselines")
+func (b *baselines) keep(runs [][]string, write func(files []string, path string) error) error {
+	dir, name := b.dir, b.save
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -158,7 +165,7 @@ func (c *Context) saveBaseline(runs [][]string) error {
 		return err
 	}
 	for k, files := range runs {
-		if err := c.saveRun(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
+		if err := write(files, filepath.Join(part, fmt.Sprintf("run%02d.parquet", k))); err != nil {
 			stopRemoving()
 			return err
 		}
@@ -173,7 +180,6 @@ func (c *Context) saveBaseline(runs [][]string) error {
 		return err
 	}
 	sweep(dir, name)
-	c.Log("saved as baseline " + name)
 	return nil
 }
 
@@ -189,7 +195,7 @@ func hold(dir string) *os.File {
 }
 
 // sweep removes the folders of saves of a baseline that were killed: those that nobody
-// holds, and that have nothing in them but what saveBaseline makes.
+// holds, and that have nothing in them but what keep makes.
 func sweep(dir, name string) {
 	left := regexp.MustCompile(`^\.` + regexp.QuoteMeta(name) + `\.tmp[0-9]+$`)
 	entries, _ := os.ReadDir(dir) // what cannot be read stays
@@ -207,7 +213,7 @@ func sweep(dir, name string) {
 	}
 }
 
-// isSave tells whether a folder holds nothing but what saveBaseline puts there: "new" with
+// isSave tells whether a folder holds nothing but what keep puts there: "new" with
 // runs, of which the last may be under way, and "old".
 func isSave(path string) bool {
 	entries, _ := os.ReadDir(path)
@@ -217,12 +223,13 @@ func isSave(path string) bool {
 }
 
 // saveRun writes a run, with its steps and phases, as a checkpoint.
-func (c *Context) saveRun(files []string, path string) error {
-	own := Context{Call: c.Call, out: c.out, selected: c.selected}
-	own.wantHost("")
-	src, err := own.eventsOf(files, source.Phased)
+func (p *Plan) saveRun(files []string, path string) error {
+	in := p.reading(files)
+	in.wantHost("")
+	r := p.read(in)
+	src, err := r.events(source.Phased)
 	if err != nil {
 		return err
 	}
-	return writeCheckpoint(path, src, own.lateWarnings)
+	return writeCheckpoint(path, src, r.late)
 }

@@ -27,25 +27,27 @@ const closeupColumns = 1<<event.ColStream | 1<<event.ColLaunchStart | 1<<event.C
 
 // watchCloseups returns a source of the same rows, and what keeps the steps that a page
 // shows closely, so many of them the slowest; nil for other formats.
-func (c *Context) watchCloseups(src event.Source, slowest int) (event.Source, *timeline.Collector) {
-	if !c.out.page() {
+func (p *Plan) watchCloseups(src event.Source, slowest int) (event.Source, *timeline.Collector) {
+	if !p.out.page() {
 		return src, nil
 	}
-	if slowest > 0 && (c.selected.Time != nil || c.selected.Steps != nil) {
+	if slowest > 0 && (isRange(&p.chosen)) {
 		slowest = chosenShown
 	}
-	t := timeline.New(src.Header(), timeline.Options{BusyAll: c.busyAll(), Worst: slowest, Spread: drawnSteps, Slowest: true})
+	t := timeline.New(src.Header(), timeline.Options{BusyAll: p.finding.busyAll, Worst: slowest, Spread: drawnSteps, Slowest: true})
 	return event.Tee(src, t.Add), t
 }
 
 // showSides adds a step of each side of a comparison to the page.
-func (c *Context) showSides(d *report.Document, after string) {
-	if !c.out.page() {
+func (p *Plan) showSides(d *report.Document, after string, both ...*side) {
+	if !p.out.page() {
 		return
 	}
 	var sides []timeline.Side
-	for k, one := range c.shown {
-		sides = append(sides, timeline.Side{Name: []string{"Baseline", "Target"}[k], Timeline: one.Close()})
+	for k, one := range both {
+		if one.shown != nil {
+			sides = append(sides, timeline.Side{Name: []string{"Baseline", "Target"}[k], Timeline: one.shown.Close()})
+		}
 	}
 	timeline.Beside(d.SectionAfter(after, stepsInDetail), sides...)
 }
@@ -61,12 +63,12 @@ const (
 
 // watchWorst returns a source of the same rows, and what keeps the steps that --perfetto
 // asks for, nil where it does not.
-func (c *Context) watchWorst(src event.Source) (event.Source, *timeline.Collector) {
-	if c.String("perfetto") == "" {
+func (p *Plan) watchWorst(src event.Source) (event.Source, *timeline.Collector) {
+	if p.String("perfetto") == "" {
 		return src, nil
 	}
-	opt := timeline.Options{BusyAll: c.busyAll(), Worst: worstSteps}
-	if c.selected.Time != nil || c.selected.Steps != nil {
+	opt := timeline.Options{BusyAll: p.finding.busyAll, Worst: worstSteps}
+	if isRange(&p.chosen) {
 		opt.Worst = rangeSteps
 	}
 	lines := timeline.New(src.Header(), opt)
@@ -74,15 +76,15 @@ func (c *Context) watchWorst(src event.Source) (event.Source, *timeline.Collecto
 }
 
 // writeWorst writes the file of --perfetto.
-func (c *Context) writeWorst(lines *timeline.Collector) error {
+func (p *Plan) writeWorst(lines *timeline.Collector) error {
 	if lines == nil {
 		return nil
 	}
-	path, t := c.String("perfetto"), lines.Close()
+	path, t := p.String("perfetto"), lines.Close()
 	if n := len(t.Steps); n == 0 {
-		c.Log(path + " is empty: no steps were read")
+		p.Log(path + " is empty: no steps were read")
 	} else if n < t.Seen {
-		c.Log(fmt.Sprintf("%s holds %d of %d steps: those with the most idle time", path, n, t.Seen))
+		p.Log(fmt.Sprintf("%s holds %d of %d steps: those with the most idle time", path, n, t.Seen))
 	}
 	return cli.WriteFile(path, func(w io.Writer) error { return timeline.Writer(path)(w, t) })
 }

@@ -1,26 +1,36 @@
-// Package command is the commands, one file each: the manual as data, and the
-// body, which joins sources and analyses, neither of which know of one another.
+// Package command is the commands, one file each: the manual as data, how the flags
+// become a plan, and what runs it, which joins sources and analyses, neither of which know
+// of one another.
+//
+// # One way from flags to answer
+//
+//	cli.Call -> Plan -> job -> reader -> analysis -> output
+//
+// A Plan is what every command line says: which rows, how steps are found, what is written
+// and where. A job is the plan of one command, with what its own flags say. Both are made
+// once, and checked before anything is read. A reader then opens an input and brings it to
+// the stage that the analysis works at; the output writes the answer.
 //
 // # Inputs
 //
 // A filter reads the files that it is given, or its standard input where there
 // are none or the name is "-". A file may be at any earlier stage than the
 // filter works at: a report, a stream or a checkpoint; what is missing is run in
-// the same process and gives the same answer as the pipe (stages.go). Flags of
+// the same process and gives the same answer as the pipe (reader.go). Flags of
 // the stages that are run this way can be given to the later filter.
 //
 // # Adding a command
 //
-// A new command is a file here with its cli.Command, its line in All, and a
-// cmd/NAME/main.go that calls it. Its body gets a Context: Events opens the
-// inputs and brings them to a stage, its output and WriteEvents write what comes
-// out, and Warnings are what the reader has to be told.
+// A new command is a file here with its cli.Command and its job, a line in All and one in
+// the table of outputs (formats.go), and a cmd/NAME/main.go that calls it.
 package command
 
 import (
 	"errors"
 
-	"github.com/hostbound/hostbound/pkg/analysis/timeline"
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/arrow"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
@@ -32,91 +42,121 @@ import (
 // All are the commands, in the order of the pipe.
 var All = []*cli.Command{&Nsys2arrow, &Torch2arrow, &Isolate, &Phase, &Whatif, &Metrics, &Verdict, &Diff, &Gaps, &Hotspots}
 
-// Context is one call of a command. It is used by one goroutine.
-type Context struct {
+// Plan is what a command line asks for, whatever the command. Nothing of it changes when it
+// is run, but for how much memory is in use.
+type Plan struct {
 	*cli.Call
 
-	out      *output
-	selected checkpoint.Selection  // the rows that are read
-	columns  event.Set             // what is looked at once there are steps, 0 for all
-	host     []event.Kind          // rows about host threads that are read
-	callers  bool                  // of those, what threads do that no GPU waits for is not wanted
-	kept     bool                  // --checkpoint holds the rows already
-	whole    bool                  // where no steps can be identified, the whole trace will do
-	noSteps  bool                  // none could be
-	apart    bool                  // ranks whose steps cannot be identified are left out of the figures of the others'
-	leave    []int32               // those that are, in an analysis that must know it before it begins
-	onePass  bool                  // what is written, or measured, can say at its end that there are none
-	unclear  *step.NotFound        // why that is so, nil where it is not
-	keeps    int64                 // bytes for what the analysis keeps
-	reports  bool                  // some were opened: their rows take memory until the command ends
-	closeups *timeline.Collector   // of steps that a page shows closely, nil for none
-	shown    []*timeline.Collector // those of the first run of each side of diff
-	input    *keptInput            // standard input that may have to be read again, nil where not
-	saved    bool                  // a named baseline is read, whose steps were found when it was kept
-
-	files      []string        // in place of the arguments, nil for these
-	inputs     []*source.Input // that were opened
-	ofBaseline int             // how many of them are of the baseline of a comparison
-	warnings   []string        // of this command itself
-	fromPipe   bool            // standard input, which may be replaced by what keeps it, is a pipe
+	out     *output
+	chosen  checkpoint.Selection // the rows that flags choose
+	finding finding
+	memory  *memory
+	piped   bool // standard input is a pipe
 }
 
-// arguments are the files that are read.
-func (c *Context) arguments() []string {
-	if c.files != nil {
-		return c.files
+// job is the plan of one command.
+type job interface {
+	// run carries it out and returns the exit status.
+	run() (status int, err error)
+}
+
+// newPlan is the plan of a call.
+func newPlan(call *cli.Call, command string) (*Plan, error) {
+	p := &Plan{Call: call, piped: call.FromPipe(), memory: newMemory(call), finding: newFinding(call)}
+	p.Files = append(p.Files, p.Strings("trace")...)
+	var err error
+	if p.chosen, err = p.selection(); err != nil {
+		return nil, err
 	}
-	return c.Files
+	if p.out, err = newOutput(call, command); err != nil {
+		return nil, err
+	}
+	if p.out.format == formatParquet && p.IsSet("checkpoint") {
+		return nil, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
+	}
+	return p, nil
 }
 
-// body makes a Run of the body of a command, whose outputs are those in the table. What flags say together is checked
-// before it is called, and so before anything is read.
-func body(command string, run func(*Context) (int, error)) func(*cli.Call) (int, error) {
-	return func(call *cli.Call) (status int, err error) {
-		c := &Context{Call: call, fromPipe: call.FromPipe()}
-		c.Files = append(c.Files, c.Strings("trace")...)
-		if c.selected, err = c.selection(); err != nil {
+// planned makes a Run of how a command makes its job.
+func planned[J job](command string, plan func(*Plan) (J, error)) func(*cli.Call) (int, error) {
+	return func(call *cli.Call) (int, error) {
+		p, err := newPlan(call, command)
+		if err != nil {
 			return 0, err
 		}
-		if c.out, err = newOutput(call, command); err != nil {
+		j, err := plan(p)
+		if err != nil {
 			return 0, err
 		}
-		if c.out.format == formatParquet && c.IsSet("checkpoint") {
-			return 0, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")
-		}
-		status, err = run(c)
-		return status, c.advise(c.upstream(err))
+		status, err := j.run()
+		return status, p.advise(p.upstream(err))
 	}
 }
 
 // upstream is the error of an input that was cut short, of a pipe that of the filter before
 // this one. Filters that pass a stream on leave it to the last one to say so.
-func (c *Context) upstream(err error) error {
-	if errors.Is(err, arrow.ErrCut) && c.fromPipe && fromStdin(c.arguments()) {
-		return &cli.Upstream{Err: err, Quiet: c.out.streams() && c.ToPipe()}
+func (p *Plan) upstream(err error) error {
+	if errors.Is(err, arrow.ErrCut) && p.piped && fromStdin(p.Files) {
+		return &cli.Upstream{Err: err, Quiet: p.out.streams() && p.ToPipe()}
 	}
 	return err
 }
 
 // advise adds to the error that no steps can be identified what this command, or else
 // verdict, does without them.
-func (c *Context) advise(err error) error {
+func (p *Plan) advise(err error) error {
 	var none *step.NotFound
 	if errors.As(err, &none) {
 		name := "verdict"
-		if c.Has(strictFlag.Name) {
-			name = c.Name
+		if p.Has(strictFlag.Name) {
+			name = p.Name
 		}
 		none.Advice += "; " + name + " --by none takes the whole trace"
 	}
 	return err
 }
 
-// filter makes a Run of the body of a command that ends with 0 or an error.
-func filter(command string, run func(*Context) error) func(*cli.Call) (int, error) {
-	return body(command, func(c *Context) (int, error) { return 0, run(c) })
+// Body makes a Run of a function that asks a plan for values in place of what commands
+// write, for programs in Go.
+func Body(ask func(*Plan) error) func(*cli.Call) (int, error) {
+	return planned("", func(p *Plan) (asking, error) { return asking{p, ask}, nil })
 }
 
-// Body makes a Run of a function that only reads its inputs.
-func Body(run func(*Context) error) func(*cli.Call) (int, error) { return filter("", run) }
+// asking is the job of Body.
+type asking struct {
+	p   *Plan
+	ask func(*Plan) error
+}
+
+func (a asking) run() (int, error) { return 0, a.ask(a.p) }
+
+// Events are the rows of the files at a stage, with those about host threads where host is
+// set.
+func (p *Plan) Events(at source.Stage, host bool) (event.Source, error) {
+	in := p.reading(p.Files)
+	if host {
+		in.wantHost("")
+	}
+	return p.read(in).events(at)
+}
+
+// Measure is what metrics measures of the files.
+func (p *Plan) Measure() (*metric.Result, error) { return planMeasurement(p, p.Files).result() }
+
+// Verdict is what verdict decides about the files.
+func (p *Plan) Verdict() (*verdict.Report, error) {
+	j, err := planVerdict(p)
+	if err != nil {
+		return nil, err
+	}
+	return j.report()
+}
+
+// Diff is what diff finds in the files.
+func (p *Plan) Diff() (*compare.Comparison, error) {
+	j, err := planDiff(p)
+	if err != nil {
+		return nil, err
+	}
+	return j.compare()
+}

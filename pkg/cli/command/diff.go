@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
@@ -47,7 +48,7 @@ runs: give --baseline and --target once for each.`,
 	},
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(diffFlags, outputFlags("diff"), baselineFlags, isolateFlags, selectFlags),
-	Run:     body("diff", (*Context).diff),
+	Run:     planned("diff", planDiff),
 }
 
 // statusFound is the exit status of diff where a --fail-on condition is met.
@@ -72,124 +73,187 @@ var diffFlags = []cli.Flag{
 // diffColumns are the columns that comparing looks at.
 const diffColumns = metricColumns | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
-// Diff compares the runs of the command line.
-// All that flags and names of files can be wrong about is refused before the first run is
-// read. An *event.Error is of the runs, any other of Compare's options.
-func (c *Context) Diff() (*compare.Comparison, error) {
-	if err := c.needSteps("gaps --by none shows where the idle time of each trace goes"); err != nil {
+// comparing is the job of diff.
+type comparing struct {
+	*Plan
+	journal  // of the comparison: each run has its own
+	opt      compare.Options
+	profile  compare.ProfileOptions
+	gates    []compare.Gate
+	baseline side
+	target   side // without runs where there is one run alone
+	named    baselines
+}
+
+// side is one of the two that are compared.
+type side struct {
+	runs   [][]string // the files of each
+	label  string     // what it is called, "" for what its runs are
+	inputs []*source.Input
+	shown  *timeline.Collector // steps of the first run, nil for none
+}
+
+// planDiff plans to compare. All that flags and names of files can be wrong about is refused
+// here.
+func planDiff(p *Plan) (*comparing, error) {
+	if err := p.needSteps("gaps --by none shows where the idle time of each trace goes"); err != nil {
 		return nil, err
 	}
-	opt := compare.Options{Phase: c.String("phase"), Match: c.String("match"), Control: c.String("control")}
+	d := &comparing{Plan: p, journal: journal{call: p.Call}, named: baselinesOf(p)}
+	d.opt = compare.Options{Phase: p.String("phase"), Match: p.String("match"), Control: p.String("control")}
+	d.profile = compare.ProfileOptions{BusyAll: p.finding.busyAll, Why: p.Bool("why"), Stacks: p.String("flame") != ""}
+	d.baseline.label, d.target.label = p.String("baseline-label"), p.String("target-label")
 	var err error
-	if opt.Sources, err = c.sources(); err != nil {
+	if d.opt.Sources, err = sourcesOf(p); err != nil {
 		return nil, err
 	}
-	baseline, target, err := c.sides()
+	if err := d.planSides(); err != nil {
+		return nil, err
+	}
+	d.profile.Memory = p.memory.keep(len(d.baseline.runs) + len(d.target.runs))
+	return d, d.planGates()
+}
+
+// planSides finds the runs.
+func (d *comparing) planSides() (err error) {
+	if d.baseline.runs, d.target.runs, err = d.sides(&d.named); err != nil {
+		return err
+	}
+	for _, file := range onBoth(d.baseline.runs, d.target.runs) {
+		d.Warn(file + " is in the baseline and in the target: it is compared with itself")
+	}
+	both := slices.Concat(d.baseline.runs, d.target.runs)
+	var beside []string // of files that flags name
+	if path := d.String("flame"); path != "" && !d.alone() {
+		beside = []string{baselineOf(path)}
+	}
+	return cmp.Or(d.Guard(slices.Concat(both...), beside), checkRuns(both...), d.named.check(d.newest().runs))
+}
+
+// alone tells whether there is one side.
+func (d *comparing) alone() bool { return len(d.target.runs) == 0 }
+
+// newest is the target, or the only side.
+func (d *comparing) newest() *side {
+	if d.alone() {
+		return &d.baseline
+	}
+	return &d.target
+}
+
+// planGates are the conditions of --fail-on, of which --junit has one where none is given.
+func (d *comparing) planGates() error {
+	given := d.Strings("fail-on")
+	if d.alone() && (d.IsSet("junit") || len(given) > 0) {
+		return cli.Misuse("--junit and --fail-on of one run: there is nothing to compare with", "give a target")
+	}
+	if len(given) == 0 && d.IsSet("junit") {
+		given = []string{"regression"}
+	}
+	for _, text := range given {
+		g, err := compare.ParseGate(text)
+		if err != nil {
+			return err
+		}
+		d.gates = append(d.gates, g)
+	}
+	return nil
+}
+
+// compare reads the sides and compares them. An *event.Error is of the runs, any other of
+// Compare's options.
+func (d *comparing) compare() (*compare.Comparison, error) {
+	first, decided, err := d.readSide(&d.baseline)
 	if err != nil {
 		return nil, err
 	}
-	if len(target) == 0 && (c.IsSet("junit") || len(c.Strings("fail-on")) > 0) {
-		return nil, cli.Misuse("--junit and --fail-on of one run: there is nothing to compare with", "give a target")
-	}
-	memory := c.keep(len(baseline) + len(target))
-	first, decided, err := c.readSide(baseline, len(target) == 0, memory)
-	if err != nil {
-		return nil, err
-	}
-	c.ofBaseline = len(c.inputs)
 	var second *compare.Run
-	if len(target) > 0 {
-		before := len(c.inputs)
-		if second, decided, err = c.readSide(target, true, memory); err != nil {
+	if !d.alone() {
+		if second, decided, err = d.readSide(&d.target); err != nil {
 			return nil, err
 		}
-		if err := sameSource(c.inputs[:before], c.inputs[before:]); err != nil {
+		if err := sameSource(d.baseline.inputs, d.target.inputs); err != nil {
 			return nil, err
 		}
 	}
-	opt.Verdict = decided
-	c.labelRuns(first, second)
-	result, err := compare.Compare(first, second, opt)
+	d.opt.Verdict = decided
+	result, err := compare.Compare(first, second, d.opt)
 	if trouble := (*event.Error)(nil); errors.As(err, &trouble) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, cli.Misuse(err.Error(), "'"+c.Name+" --help' lists what the flags take")
+		return nil, cli.Misuse(err.Error(), "'"+d.Name+" --help' lists what the flags take")
 	}
-	result.Warnings = appendNew(result.Warnings, c.warnings...)
+	result.Warnings = appendNew(result.Warnings, d.own...)
 	return result, nil
-}
-
-// labelRuns gives the sides the names that were given for them.
-func (c *Context) labelRuns(baseline, target *compare.Run) {
-	if label := c.String("baseline-label"); label != "" {
-		baseline.Name = label
-	}
-	if label := c.String("target-label"); label != "" && target != nil {
-		target.Name = label
-	}
 }
 
 // readSide reads the runs of a side; the one to be optimised also gets its
 // verdict, of its first run, for the hand-off.
-// memory is what one run may keep of its samples, in bytes. Warnings of each run stay with it,
-// so that they can be told apart; what was opened is closed when the command ends.
-func (c *Context) readSide(runs [][]string, decide bool, memory int64) (*compare.Run, *report.Handoff, error) {
+// Warnings of each run stay with it, so that they can be told apart; what was opened is closed
+// when the command ends.
+func (d *comparing) readSide(s *side) (*compare.Run, *report.Handoff, error) {
 	var all []*compare.Run
 	var decided *report.Handoff
-	for k, files := range runs {
-		own := *c // so that its warnings are known to be of this run
-		own.inputs, own.warnings, own.saved = nil, nil, c.isSaved(files)
-		run, v, err := own.profile(files, decide && k == 0, k == 0, memory)
-		c.inputs, c.reports = append(c.inputs, own.inputs...), own.reports
+	for k, files := range s.runs {
+		r := d.read(d.readingOf(files, k == 0))
+		run, v, err := d.readRun(r, s, k == 0)
+		s.inputs = append(s.inputs, r.inputs...)
 		if err != nil {
 			return nil, nil, err
 		}
-		c.Cleanup(func() { run.Close() })
-		run.Warnings = own.MergeWarnings(run.Warnings)
-		for _, in := range own.inputs { // its rows and names are of no more use
+		d.Cleanup(func() { run.Close() })
+		run.Warnings = r.merged(run.Warnings)
+		for _, in := range r.inputs { // its rows and names are of no more use
 			in.Done()
 		}
 		if all = append(all, run); k == 0 {
 			decided = v
-			c.shown = append(c.shown, own.closeups)
 		}
 	}
 	joined, err := compare.Join(all)
 	if err != nil {
 		return nil, nil, cli.Misuse(err.Error(), "--baseline and --target take one run each time; more files of one run: a0.sqlite,a1.sqlite")
 	}
+	if s.label != "" {
+		joined.Name = s.label
+	}
 	return joined, decided, nil
 }
 
-// profile reads one run, decides about it, and keeps steps that a page shows.
-// Where decide is set one pass feeds the profile and the metrics: the run is read once.
-func (c *Context) profile(files []string, decide, show bool, memory int64) (*compare.Run, *report.Handoff, error) {
-	c.columns = diffColumns
-	opt := compare.ProfileOptions{BusyAll: c.busyAll(), Why: c.Bool("why"), Stacks: c.String("flame") != "", Memory: memory}
-	if opt.Why || opt.Stacks {
-		c.wantHost("")
-		c.columns |= event.HostCols
+// readingOf is what is wanted of a run.
+func (d *comparing) readingOf(files []string, first bool) reading {
+	in := d.reading(files)
+	in.columns, in.saved = diffColumns, d.named.holds(files)
+	if d.profile.Why || d.profile.Stacks {
+		in.wantHost("")
+		in.columns |= event.HostCols
 	}
-	if show && c.out.page() {
-		c.columns |= closeupColumns
+	if first && d.out.page() {
+		in.columns |= closeupColumns
 	}
-	src, err := c.eventsOf(files, source.Phased)
+	return in
+}
+
+// readRun reads one run. Of the first one of a side it keeps steps that a page shows, and of
+// the newest side it decides about it: one pass feeds the profile and the metrics.
+func (d *comparing) readRun(r *reader, s *side, first bool) (*compare.Run, *report.Handoff, error) {
+	src, err := r.events(source.Phased)
 	if err != nil {
 		return nil, nil, err
 	}
-	if show {
-		src, c.closeups = c.watchCloseups(src, 0)
+	if first {
+		src, s.shown = d.watchCloseups(src, 0)
 	}
-	if !decide {
-		run, err := compare.Profile(src, opt)
+	if !first || s != d.newest() {
+		run, err := compare.Profile(src, d.profile)
 		return run, nil, err
 	}
-	profiler, err := compare.NewProfiler(src.Header(), opt)
+	profiler, err := compare.NewProfiler(src.Header(), d.profile)
 	if err != nil {
 		return nil, nil, err
 	}
-	measured, err := metric.Compute(event.Tee(src, profiler.Add), metric.Options{BusyAll: opt.BusyAll})
+	measured, err := metric.Compute(event.Tee(src, profiler.Add), metric.Options{BusyAll: d.profile.BusyAll})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,13 +262,13 @@ func (c *Context) profile(files []string, decide, show bool, memory int64) (*com
 }
 
 // writeStacks writes the flame graphs that were asked for.
-func (c *Context) writeStacks(result *compare.Comparison) error {
-	path := c.String("flame")
+func (d *comparing) writeStacks(result *compare.Comparison) error {
+	path := d.String("flame")
 	if path == "" {
 		return nil
 	}
 	baseline, target := result.Stacks()
-	if result.Steady.Target == nil {
+	if d.alone() {
 		return writeFlame(path, baseline)
 	}
 	if err := writeFlame(baselineOf(path), baseline); err != nil {
@@ -223,26 +287,6 @@ func baselineOf(path string) string {
 	return path
 }
 
-// beside returns the files that are written beside those that flags name.
-func (c *Context) beside(target [][]string) []string {
-	if path := c.String("flame"); path != "" && target != nil {
-		return []string{baselineOf(path)}
-	}
-	return nil
-}
-
-// gates are the conditions of --fail-on.
-func (c *Context) gates() (gates []compare.Gate, err error) {
-	for _, text := range c.Strings("fail-on") {
-		g, err := compare.ParseGate(text)
-		if err != nil {
-			return nil, err
-		}
-		gates = append(gates, g)
-	}
-	return gates, nil
-}
-
 // checkGate refuses a condition that cannot be parsed, before anything is read.
 func checkGate(text string) error {
 	if _, err := compare.ParseGate(text); err != nil {
@@ -251,56 +295,44 @@ func checkGate(text string) error {
 	return nil
 }
 
-// diff compares, writes the report and returns the exit status.
-func (c *Context) diff() (int, error) {
-	result, err := c.Diff()
+// run compares, writes the report and returns the exit status.
+func (d *comparing) run() (int, error) {
+	result, err := d.compare()
 	if err != nil {
 		return 0, err
 	}
-	if err := c.writeStacks(result); err != nil {
+	if err := d.writeStacks(result); err != nil {
 		return 0, err
 	}
-	d, evidence := result.Document(), c.Name+" --baseline a.sqlite --target b.sqlite"
-	aboutSides(d, c.inputs[:c.ofBaseline], c.inputs[c.ofBaseline:])
-	c.showSides(d, result.StepsSection())
-	if result.Steady.Target == nil {
-		evidence = c.Name + " trace.sqlite"
+	doc, evidence := result.Document(), d.Name+" --baseline a.sqlite --target b.sqlite"
+	if d.alone() {
+		evidence = d.Name + " trace.sqlite"
 	}
-	c.goOn(d, &result.Handoff, evidence)
-	err = c.out.analysis(result, d, func() (*table.Table, error) { return result.Table(), nil })
+	aboutSides(doc, d.baseline.inputs, d.target.inputs)
+	d.showSides(doc, result.StepsSection(), &d.baseline, &d.target)
+	goOn(doc, &result.Handoff, evidence)
+	err = d.out.analysis(result, doc, func() (*table.Table, error) { return result.Table(), nil })
 	if err != nil {
 		return 0, err
 	}
-	status, err := c.checkGates(result)
-	if status != 0 || err != nil || !c.IsSet("save-baseline") {
+	status, err := d.checkGates(result)
+	if status != 0 || err != nil || d.named.save == "" {
 		return status, err
 	}
-	baseline, target, err := c.sides()
-	if err != nil {
+	if err := d.named.keep(d.newest().runs, d.saveRun); err != nil {
 		return 0, err
 	}
-	return 0, c.saveBaseline(newest(baseline, target))
+	d.Log("saved as baseline " + d.named.save)
+	return 0, nil
 }
 
-// checkGates checks the conditions of --fail-on, of which --junit has one where none
-// is given, and returns the exit status. The first that cannot be decided is an error.
-// Where one cannot be decided its test is in trouble, neither passed nor failed.
-func (c *Context) checkGates(result *compare.Comparison) (status int, err error) {
-	gates, err := c.gates()
-	if err != nil {
-		return 0, err
-	}
-	given := len(gates) > 0
-	if !given && c.IsSet("junit") {
-		g, err := compare.ParseGate("regression")
-		if err != nil {
-			return 0, err
-		}
-		gates = append(gates, g)
-	}
+// checkGates checks the conditions, and returns the exit status. The first that cannot be
+// decided is an error; its test is in trouble, neither passed nor failed.
+func (d *comparing) checkGates(result *compare.Comparison) (status int, err error) {
+	given := d.IsSet("fail-on")
 	var tests []report.Test
 	var undecided error
-	for _, g := range gates {
+	for _, g := range d.gates {
 		test := report.Test{Name: "--fail-on " + g.String()}
 		failed, why, err := result.Check(g)
 		switch {
@@ -311,12 +343,12 @@ func (c *Context) checkGates(result *compare.Comparison) (status int, err error)
 			test.Failure = why
 			if given {
 				status = statusFound
-				c.Log("failed on " + g.String() + ": " + why)
+				d.Log("failed on " + g.String() + ": " + why)
 			}
 		}
 		tests = append(tests, test)
 	}
-	if err := c.out.tests(tests); err != nil || !given {
+	if err := d.out.tests(tests); err != nil || !given {
 		return 0, err
 	}
 	return status, undecided

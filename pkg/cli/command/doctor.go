@@ -9,22 +9,33 @@ import (
 // doctorFlag is the flag of the readers.
 var doctorFlag = cli.Flag{Name: "doctor", Usage: "say what the recording can answer and what it cannot, and how to record that; as text, or with --format html or json", Default: false}
 
-// doctor says what a recording can answer.
-// Half of the rows would be half of an answer: selections are refused.
-func (c *Context) doctor() error {
+// diagnosis is the job of --doctor.
+type diagnosis struct {
+	*Plan
+	in reading
+}
+
+// planDiagnosis plans one. Half of the rows would be half of an answer: selections are refused.
+func planDiagnosis(p *Plan) (*diagnosis, error) {
 	for _, name := range append(names(choiceFlags), "checkpoint", "without") {
-		if c.IsSet(name) {
-			return cli.Misuse("--doctor examines the whole recording", "leave --"+name+" out")
+		if p.IsSet(name) {
+			return nil, cli.Misuse("--doctor examines the whole recording", "leave --"+name+" out")
 		}
 	}
-	c.wantHost("")
-	src, err := c.Events(source.Raw)
+	in := p.reading(p.Files)
+	in.wantHost("")
+	return &diagnosis{p, in}, nil
+}
+
+// run says what a recording can answer.
+func (j *diagnosis) run() (int, error) {
+	src, err := j.read(j.in).events(source.Raw)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d, err := doctor.Examine(src)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return c.out.analysis(d, d.Document(), nil)
+	return 0, j.out.analysis(d, d.Document(), nil)
 }

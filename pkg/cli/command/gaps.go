@@ -46,7 +46,7 @@ Without --report all of it is one page, the most important first.`,
 	},
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(gapsFlags, outputFlags("gaps"), isolateFlags, selectFlags),
-	Run:     filter("gaps", (*Context).gaps),
+	Run:     planned("gaps", planGaps),
 }
 
 var gapsFlags = []cli.Flag{
@@ -65,93 +65,89 @@ func writeFlame(path string, stacks []flame.Stack) error {
 	return cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, stacks) })
 }
 
-// checkPart refuses a report that the other flags leave nothing to say.
-func (c *Context) checkPart(part string) error {
+// idling is the job of gaps.
+type idling struct {
+	*Plan
+	in   reading
+	part string // the only report that is written, "" for all
+	opt  gap.Options
+}
+
+// planGaps plans to report on where the idle time goes. A page has more to draw than a text.
+func planGaps(p *Plan) (*idling, error) {
+	g := &idling{Plan: p, in: p.reading(p.Files), part: p.String("report")}
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	known, err := sourcesOf(p)
+	if err != nil {
+		return nil, err
+	}
+	page := p.out.page()
+	g.opt = gap.Options{
+		Window: p.String("window"), BusyAll: p.finding.busyAll, Top: p.Int("top"), PerStep: p.Bool("per-step"), Source: known.Function, Advice: known.Advice,
+		Stacks: p.String("flame") != "" || page, Series: page, Memory: p.memory.keep(1),
+	}
+	if g.opt.Top == 0 {
+		g.opt.Top = -1 // none
+	}
+	g.in.wantHost("")
+	g.in.perStep = g.opt.PerStep
+	g.in.callers = !page && p.String("perfetto") == "" // these draw what every thread does
+	return g, nil
+}
+
+// check refuses a report that the other flags leave nothing to say.
+func (g *idling) check() error {
 	switch {
-	case !c.out.reports && part == "":
-		return cli.Misuse("rows of which report?", "--report idle --format "+c.out.format)
-	case part == "straggler" && len(c.selected.Ranks) == 1:
-		return cli.Misuse("--report straggler compares ranks, and --rank "+c.String("rank")+" leaves one", "give it two ranks or more")
-	case c.perStep():
-		return c.needSteps("leave --per-step out")
+	case !g.out.reports && g.part == "":
+		return cli.Misuse("rows of which report?", "--report idle --format "+g.out.format)
+	case g.part == "straggler" && len(g.chosen.Ranks) == 1:
+		return cli.Misuse("--report straggler compares ranks, and --rank "+g.String("rank")+" leaves one", "give it two ranks or more")
+	case g.Bool("per-step"):
+		return g.needSteps("leave --per-step out")
 	}
 	return nil
 }
 
-// gapOptions are what the flags say of the report. A page has more to draw than a text.
-func (c *Context) gapOptions() (opt gap.Options, err error) {
-	known, err := c.sources()
-	if err != nil {
-		return opt, err
-	}
-	page := c.out.page()
-	opt = gap.Options{
-		Window: c.String("window"), BusyAll: c.busyAll(), Top: c.Int("top"), PerStep: c.Bool("per-step"), Source: known.Function, Advice: known.Advice,
-		Stacks: c.String("flame") != "" || page, Series: page, Memory: c.keep(1),
-	}
-	if opt.Top == 0 {
-		opt.Top = -1 // none
-	}
-	return opt, nil
-}
-
-// gaps reports on where the idle time goes and writes it.
+// run reports and writes the report.
 // Files beside the report are written first: a report on standard output says that all is
 // done.
-func (c *Context) gaps() error {
-	part := c.String("report")
-	if err := c.checkPart(part); err != nil {
-		return err
-	}
-	opt, err := c.gapOptions()
-	if err != nil {
-		return err
-	}
-	c.wantHost("")
-	c.callers = !c.drawsThreads()
+func (g *idling) run() (int, error) {
 	var result *gap.Report
 	var closeups, worst *timeline.Collector
-	err = c.orWhole(func() error {
-		src, err := c.Events(source.Phased)
+	r := g.read(g.in)
+	err := r.orWhole(func() error {
+		src, err := r.events(source.Phased)
 		if err != nil {
 			return err
 		}
-		if part == "" || part == "idle" {
-			src, closeups = c.watchCloseups(src, slowestShown)
+		if g.part == "" || g.part == "idle" {
+			src, closeups = g.watchCloseups(src, slowestShown)
 		}
-		src, worst = c.watchWorst(src)
-		result, err = gap.Compute(src, opt)
+		src, worst = g.watchWorst(src)
+		result, err = gap.Compute(src, g.opt)
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	result.Warnings = c.MergeWarnings(result.Warnings)
-	if err := c.writeBeside(result, worst); err != nil {
-		return err
+	result.Warnings = r.merged(result.Warnings)
+	if path := g.String("flame"); path != "" {
+		if err := writeFlame(path, result.Stacks); err != nil {
+			return 0, err
+		}
 	}
-	d := result.Document(part)
-	if part == "" {
-		aboutInputs(d, "Input: ", c.inputs)
+	if err := g.writeWorst(worst); err != nil {
+		return 0, err
 	}
-	if part == "" {
-		c.goOn(d, &result.Handoff, "gaps trace.sqlite")
+	d := result.Document(g.part)
+	if g.part == "" {
+		aboutInputs(d, "Input: ", r.inputs)
+		goOn(d, &result.Handoff, "gaps trace.sqlite")
 	}
 	if closeups != nil {
 		closeups.Close().Document(d.SectionAfter(gap.IdleSection, stepsInDetail), result.Palette())
 	}
-	return c.out.analysis(result, d, func() (*table.Table, error) { return result.Table(part) })
-}
-
-// drawsThreads tells whether an output draws what every thread does.
-func (c *Context) drawsThreads() bool { return c.out.page() || c.String("perfetto") != "" }
-
-// writeBeside writes what goes into files of its own.
-func (c *Context) writeBeside(result *gap.Report, worst *timeline.Collector) error {
-	if path := c.String("flame"); path != "" {
-		if err := writeFlame(path, result.Stacks); err != nil {
-			return err
-		}
-	}
-	return c.writeWorst(worst)
+	return 0, g.out.analysis(result, d, func() (*table.Table, error) { return result.Table(g.part) })
 }

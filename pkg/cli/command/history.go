@@ -61,11 +61,11 @@ func checkTag(text string) error {
 }
 
 // describe puts what the user says of a run into its result.
-func (c *Context) describe(res *metric.Result) {
-	if label := c.String("label"); label != "" {
+func (p *Plan) describe(res *metric.Result) {
+	if label := p.String("label"); label != "" {
 		res.Label = label
 	}
-	for _, tag := range c.Strings("tag") {
+	for _, tag := range p.Strings("tag") {
 		if res.Tags == nil {
 			res.Tags = map[string]string{}
 		}
@@ -74,43 +74,59 @@ func (c *Context) describe(res *metric.Result) {
 	}
 }
 
-// manyRuns measures each file as a run of its own.
-// Rows that a file holds already are taken over, in the order of the arguments. Runs of one
-// name are numbered: rows of one run have one name.
-func (c *Context) manyRuns() (*table.Table, error) {
-	if c.Bool("merge") {
+// manyRuns is the job of metrics --runs: each file is a run of its own.
+type manyRuns struct {
+	*Plan
+	runs  [][]string // the files of each
+	names []string
+}
+
+// planRuns plans it.
+func planRuns(p *Plan) (*manyRuns, error) {
+	if p.Bool("merge") {
 		return nil, cli.Misuse("--runs and --merge", "--merge makes one run of the files, --runs one of each: leave one of them out")
 	}
-	if len(c.Files) == 0 {
+	if len(p.Files) == 0 {
 		return nil, cli.Misuse("--runs takes files", "metrics --runs nightly1=a.sqlite nightly2=b.metrics.arrows -o runs.parquet")
 	}
-	var runs [][]string
-	var called []string
-	for _, arg := range c.Files {
+	m := &manyRuns{Plan: p}
+	for _, arg := range p.Files {
 		name, files, err := runOf(arg)
 		if err != nil {
 			return nil, err
 		}
-		runs, called = append(runs, files), append(called, name)
+		m.runs, m.names = append(m.runs, files), append(m.names, name)
 	}
-	if err := cmp.Or(c.Guard(slices.Concat(runs...), nil), checkRuns(runs...)); err != nil {
-		return nil, err
+	return m, cmp.Or(p.Guard(slices.Concat(m.runs...), nil), checkRuns(m.runs...))
+}
+
+// run measures each run and writes the rows.
+func (m *manyRuns) run() (int, error) {
+	t, err := m.measured()
+	if err != nil {
+		return 0, err
 	}
+	return 0, m.writeRuns(t)
+}
+
+// measured are the rows of all runs.
+// Rows that a file holds already are taken over, in the order of the arguments. Runs of one
+// name are numbered: rows of one run have one name.
+func (m *manyRuns) measured() (*table.Table, error) {
 	t, seen := metric.New(), map[string]int{}
-	for k, files := range runs {
-		if old := c.earlier(files); old != nil {
+	for k, files := range m.runs {
+		if old := m.earlier(files); old != nil {
 			if err := metric.Extend(t, old); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		own := Context{Call: c.Call, out: &output{Call: c.Call}, selected: c.selected, columns: metricColumns, files: files}
-		res, err := own.Measure()
+		res, err := planMeasurement(m.Plan, files).result()
 		if err != nil {
 			return nil, err
 		}
-		name := called[k]
-		if res.Label != "" && !strings.Contains(c.Files[k], "=") {
+		name := m.names[k]
+		if res.Label != "" && !strings.Contains(m.Files[k], "=") {
 			name = res.Label
 		}
 		if seen[name]++; seen[name] > 1 {
@@ -122,14 +138,14 @@ func (c *Context) manyRuns() (*table.Table, error) {
 }
 
 // earlier returns the rows of runs that a file holds already, nil where it is another.
-func (c *Context) earlier(files []string) *table.Table {
+func (p *Plan) earlier(files []string) *table.Table {
 	if len(files) != 1 || fromStdin(files) || cli.IsStream(files[0]) {
 		return nil
 	}
 	if ext := extension(files[0]); ext != ".parquet" && ext != ".arrows" {
 		return nil
 	}
-	t, err := c.readRows(files[0], "", "")
+	t, err := p.readRows(files[0], "", "")
 	if err != nil || t.Schema != metric.RunsSchema {
 		return nil
 	}
@@ -152,67 +168,73 @@ func runOf(arg string) (name string, files []string, err error) {
 	return name, files, nil
 }
 
-// compareHistory compares a run with those in --history, nil where there is none.
-func (c *Context) compareHistory(past []metric.HistoryRun, res *metric.Result) *metric.HistoryResult {
-	if past == nil {
+// history is what a run is compared with.
+type history struct {
+	runs []metric.HistoryRun // nil where there is none
+	opt  metric.HistoryOptions
+}
+
+// compare compares a run with those before it, nil where there is no history.
+func (h *history) compare(res *metric.Result) *metric.HistoryResult {
+	if h.runs == nil {
 		return nil
 	}
 	run := metric.Of(res.Label, res)
-	return metric.Examine(metric.Before(past, run), run, metric.HistoryOptions{
-		Last: c.Int("last"), Alpha: c.Float("false-alarms"), Least: c.Float("least-effect"), Accept: c.Strings("accept"),
-	})
+	return metric.Examine(metric.Before(h.runs, run), run, h.opt)
 }
 
-// pastRuns reads --history, nil where it is not given.
-func (c *Context) pastRuns() ([]metric.HistoryRun, error) {
-	path := c.String("history")
+// historyOf reads --history.
+func historyOf(p *Plan) (*history, error) {
+	h := &history{opt: metric.HistoryOptions{
+		Last: p.Int("last"), Alpha: p.Float("false-alarms"), Least: p.Float("least-effect"), Accept: p.Strings("accept"),
+	}}
+	path := p.String("history")
 	if path == "" {
 		for _, name := range []string{"fail-worse", "last", "false-alarms", "least-effect", "accept"} {
-			if c.IsSet(name) {
+			if p.IsSet(name) {
 				return nil, cli.Misuse("--"+name+" without --history", "--history runs.parquet")
 			}
 		}
-		return nil, nil
+		return h, nil
 	}
 	const advice = "metrics --runs FILE... -o runs.parquet writes one"
-	t, err := c.readRows(path, "rows of runs", advice)
+	t, err := p.readRows(path, "rows of runs", advice)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := metric.Read(t)
-	if err != nil {
+	if h.runs, err = metric.Read(t); err != nil {
 		return nil, notThis(path, advice)(err)
 	}
-	for _, name := range c.Strings("accept") {
-		if name != c.String("label") && !slices.ContainsFunc(runs, func(r metric.HistoryRun) bool { return r.Name == name }) {
+	for _, name := range h.opt.Accept {
+		if name != p.String("label") && !slices.ContainsFunc(h.runs, func(r metric.HistoryRun) bool { return r.Name == name }) {
 			last := ""
-			if len(runs) > 0 {
-				last = ", the last of which is " + runs[len(runs)-1].Name
+			if len(h.runs) > 0 {
+				last = ", the last of which is " + h.runs[len(h.runs)-1].Name
 			}
 			return nil, cli.Misuse("--accept "+name+": no such run in "+path, "give the name of the run with which the level began, as --runs NAME=FILE named it"+last)
 		}
 	}
-	return runs, nil
+	return h, nil
 }
 
 // writeRuns writes rows of runs, with --append after those that the output has.
 // The folder is locked meanwhile, where its file system can, so that of two jobs that append
 // at once neither loses its rows.
-func (c *Context) writeRuns(t *table.Table) error {
-	path := c.OutputPath()
-	if !c.Bool("append") {
-		return c.out.table(t)
+func (m *manyRuns) writeRuns(t *table.Table) error {
+	path := m.OutputPath()
+	if !m.Bool("append") {
+		return m.out.table(t)
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		defer dir.Close() // and with it the lock
 		if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
-			c.Log("no lock on " + filepath.Dir(path) + ": two jobs must not append at once")
+			m.Log("no lock on " + filepath.Dir(path) + ": two jobs must not append at once")
 		}
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return c.out.table(t)
+		return m.out.table(t)
 	}
-	old, err := c.readRows(path, "rows of runs", appendAdvice)
+	old, err := m.readRows(path, "rows of runs", appendAdvice)
 	if err != nil {
 		return err
 	}
@@ -225,20 +247,20 @@ func (c *Context) writeRuns(t *table.Table) error {
 		return err
 	}
 	for _, name := range known {
-		c.Warn(path + " has the run " + name + " already: it is not added again")
+		m.Log(warningPrefix + path + " has the run " + name + " already: it is not added again")
 	}
-	return c.out.table(all)
+	return m.out.table(all)
 }
 
 // appendAdvice is what to do where --append finds another file.
 const appendAdvice = "--append adds to what metrics --runs wrote: give another file to -o"
 
 // checkAppend refuses --append where there is nothing to add to.
-func (c *Context) checkAppend() error {
-	switch path := c.OutputPath(); {
-	case !c.Bool("append"):
+func (p *Plan) checkAppend() error {
+	switch path := p.OutputPath(); {
+	case !p.Bool("append"):
 		return nil
-	case !c.Bool("runs"):
+	case !p.Bool("runs"):
 		return cli.Misuse("--append without --runs", "metrics --runs NAME=FILE --append -o runs.parquet")
 	case cli.IsStream(path) || extension(path) != ".parquet" && extension(path) != ".arrows":
 		return cli.Misuse("--append needs a file to add to", "metrics --runs NAME=FILE --append -o runs.parquet")

@@ -48,14 +48,14 @@ func checkWithout(text string) error {
 // wantHost asks for the rows about host threads, but for those of some kinds:
 // these are not read from an export, and left out of a stream or a checkpoint
 // that has them.
-func (c *Context) wantHost(without string) {
+func (r *reading) wantHost(without string) {
 	names := strings.Split(without, ",")
 	var left []event.Kind
 	for _, k := range hostKinds {
 		if slices.Contains(names, k.name) {
 			left = append(left, k.kinds...)
 		} else {
-			c.host = append(c.host, k.kinds...)
+			r.host = append(r.host, k.kinds...)
 		}
 	}
 	if len(left) == 0 {
@@ -64,12 +64,9 @@ func (c *Context) wantHost(without string) {
 	kinds := []event.Kind{}
 	for code := range event.Kinds {
 		kind := event.Kind(code)
-		if !slices.Contains(left, kind) && (c.selected.Kinds == nil || slices.Contains(c.selected.Kinds, kind)) {
+		if !slices.Contains(left, kind) && (r.selected.Kinds == nil || slices.Contains(r.selected.Kinds, kind)) {
 			kinds = append(kinds, kind)
 		}
 	}
-	c.selected.Kinds = kinds
+	r.selected.Kinds = kinds
 }
-
-// AllHost asks for all rows about host threads that there are.
-func (c *Context) AllHost() { c.wantHost("") }

@@ -10,7 +10,7 @@ import (
 // TestWithout wants what --without names to be left out whatever the input is:
 // not asked of an export, and not taken of a stream that has it.
 func TestWithout(t *testing.T) {
-	var c Context
+	var c reading
 	c.wantHost("run")
 	if !slices.Equal(c.host, []event.Kind{event.OS, event.Sample, event.Backtrace}) {
 		t.Errorf("asked for %v", c.host)
@@ -18,13 +18,13 @@ func TestWithout(t *testing.T) {
 	if k := c.selected.Kinds; len(k) != len(event.Kinds)-1 || slices.Contains(k, event.Run) {
 		t.Errorf("takes %v", k)
 	}
-	c = Context{}
+	c = reading{}
 	c.selected.Kinds = []event.Kind{event.Run}
 	c.wantHost("run")
 	if k := c.selected.Kinds; k == nil || len(k) > 0 {
 		t.Errorf("takes %v of --kind run --without run", k)
 	}
-	c = Context{}
+	c = reading{}
 	if c.wantHost(""); len(c.host) != 4 || c.selected.Kinds != nil {
 		t.Errorf("takes %v and asks for %v", c.selected.Kinds, c.host)
 	}

@@ -41,7 +41,7 @@ ROUND.bench*.json and notes.toml or notes.json, too.`,
 		"hotspots round0_baseline=a.txt round1_one_loop=b.txt --bench round0=a.json --bench round1=b.json --notes notes.toml",
 	},
 	Flags: slices.Concat(hotspotsFlags, outputFlags("hotspots")),
-	Run:   filter("hotspots", (*Context).hotspots),
+	Run:   planned("hotspots", planHotspots),
 }
 
 // What --by takes.
@@ -86,82 +86,93 @@ type hotspotsJSON struct {
 	Summary *round.Summary `json:"summary"`
 }
 
-// hotspots reads profiles, and rounds of them, and writes what they show.
+// planHotspots plans to read profiles, and rounds of them, or to print what is known of waste.
+func planHotspots(p *Plan) (job, error) {
+	if p.Bool("types") {
+		if !p.out.reports {
+			return nil, cli.Misuse("the types as rows", "--types takes --format text or json")
+		}
+		return types{p}, nil
+	}
+	rounds, err := planRounds(p)
+	if err == nil && rounds.stdin && p.String("evidence") == "-" {
+		err = cli.Misuse("profile and evidence both from standard input", "name the file of one of them")
+	}
+	return &profiling{p, rounds}, err
+}
+
+// types is the job of hotspots --types.
+type types struct{ *Plan }
+
+func (t types) run() (int, error) {
+	known := hotspot.Knowledge()
+	return 0, t.out.analysis(known, known.Document(), nil)
+}
+
+// profiling is the job of hotspots.
+type profiling struct {
+	*Plan
+	rounds *roundPlan
+}
+
+// run reads what there is and writes what it shows.
 // All inputs are read before anything is written. Profiles that are no rounds are one round,
 // of which nothing is said in the answer.
-func (c *Context) hotspots() error {
-	if c.Bool("types") {
-		known := hotspot.Knowledge()
-		return c.out.analysis(known, known.Document(), func() (*table.Table, error) {
-			return nil, cli.Misuse("the types as rows", "--types takes --format text or json")
-		})
-	}
-	plan, err := c.planRounds()
+func (p *profiling) run() (int, error) {
+	trace, err := p.evidence()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	trace, err := c.evidence(plan)
+	notes, err := readNotes(p.rounds.notes)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	notes, err := readNotes(plan.notes)
-	if err != nil {
-		return err
-	}
-	view := hotspot.View{ByFunction: c.String("by") == byFunction, Trace: trace != nil}
-	inputs := make([]round.Input, len(plan.rounds))
-	for i := range plan.rounds {
-		if inputs[i], err = c.readRound(&plan.rounds[i]); err != nil {
-			return err
+	view := hotspot.View{ByFunction: p.String("by") == byFunction, Trace: trace != nil}
+	inputs := make([]round.Input, len(p.rounds.rounds))
+	for i := range p.rounds.rounds {
+		if inputs[i], err = p.readRound(&p.rounds.rounds[i]); err != nil {
+			return 0, err
 		}
 		if trace != nil {
 			view.Remarks = trace.Weigh(inputs[i].Report, inputs[i].Profiles)
 		}
 	}
-	result := round.Evaluate(inputs, round.Options{Max: c.Int("rounds"), Notes: notes})
+	result := round.Evaluate(inputs, round.Options{Max: p.Int("rounds"), Notes: notes})
 	rep := inputs[result.Last].Report
 	rep.Warnings = append(rep.Warnings, result.Warnings...)
-	if top := c.Int("top"); top > 0 {
+	if top := p.Int("top"); top > 0 {
 		rep.Hotspots = rep.Hotspots[:min(top, len(rep.Hotspots))]
 	}
-	if !plan.named {
+	if !p.rounds.named {
 		result.Rounds = []round.Round{}
 	}
-	return c.writeHotspots(rep, result, view)
+	return 0, p.out.analysis(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
+		func() (*table.Table, error) { return p.rows(rep, result), nil })
 }
 
-// writeHotspots writes the report as --format says.
-func (c *Context) writeHotspots(rep *hotspot.Report, result *round.Result, view hotspot.View) error {
-	return c.out.analysis(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
-		func() (*table.Table, error) { return c.hotspotRows(rep, result), nil })
-}
-
-// hotspotRows are the rows of the unit that --by names. Source text is among them only
+// rows are the rows of the unit that --by names. Source text is among them only
 // where --source asks for it: rows travel further than reports.
-func (c *Context) hotspotRows(rep *hotspot.Report, result *round.Result) *table.Table {
-	switch c.String("by") {
+func (p *profiling) rows(rep *hotspot.Report, result *round.Result) *table.Table {
+	switch p.String("by") {
 	case byFunction:
 		return rep.FunctionRows()
 	case byRound:
 		return result.Rows()
 	}
-	return rep.HotspotRows(c.IsSet("source"))
+	return rep.HotspotRows(p.IsSet("source"))
 }
 
 // evidence reads what a trace says, nil where none is given.
-func (c *Context) evidence(plan *roundPlan) (*hotspot.Trace, error) {
-	path := c.String("evidence")
+func (p *profiling) evidence() (*hotspot.Trace, error) {
+	path := p.String("evidence")
 	if path == "" {
 		return nil, nil
 	}
 	blame := notThis("--evidence "+path, "it takes the JSON of a report: gaps trace.sqlite --format json | hotspots --evidence - profile.txt")
-	switch {
-	case path != "-":
+	if path != "-" {
 		return readFile(path, hotspot.Read, blame)
-	case plan.stdin:
-		return nil, cli.Misuse("profile and evidence both from standard input", "name the file of one of them")
 	}
-	return readStream(c.Stdin, hotspot.Read, blame)
+	return readStream(p.Stdin, hotspot.Read, blame)
 }
 
 // readNotes reads the notes, nil where there are none.
@@ -176,14 +187,14 @@ func readNotes(path string) (*round.Notes, error) {
 const benchAdvice = "--bench takes what trtllm-bench --report_json, vllm bench serve --save-result or sglang.bench_serving --output-file wrote"
 
 // readRound reads the profiles and benchmarks of a round, and analyses them.
-func (c *Context) readRound(r *roundFiles) (round.Input, error) {
-	in := round.Input{Name: r.name, Sum: c.Bool("sum")}
+func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
+	in := round.Input{Name: r.name, Sum: p.Bool("sum")}
 	for _, path := range r.profiles {
-		p, err := c.readProfile(path)
+		prof, err := p.readProfile(path)
 		if err != nil {
 			return in, err
 		}
-		in.Profiles = append(in.Profiles, p)
+		in.Profiles = append(in.Profiles, prof)
 	}
 	for _, path := range r.bench {
 		runs, err := readFile(path, round.ReadBench, notThis(path, benchAdvice))
@@ -193,23 +204,23 @@ func (c *Context) readRound(r *roundFiles) (round.Input, error) {
 		in.Bench = append(in.Bench, runs...)
 	}
 	in.Report = hotspot.Analyze(in.Profiles, hotspot.Options{
-		Steps: int64(c.Int("steps")), Layers: c.Int("layers"), Sum: in.Sum,
+		Steps: int64(p.Int("steps")), Layers: p.Int("layers"), Sum: in.Sum,
 	})
 	return in, nil
 }
 
 // readProfile reads one profile, "-" for standard input.
-func (c *Context) readProfile(path string) (p *lineprof.Profile, err error) {
+func (p *profiling) readProfile(path string) (prof *lineprof.Profile, err error) {
 	blame := func(err error) error { return profileError(path, err) }
 	if path == "-" {
-		p, err = readStream(c.Stdin, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read("", r) }, blame)
+		prof, err = readStream(p.Stdin, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read("", r) }, blame)
 	} else {
-		p, err = readFile(path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(path, r) }, blame)
+		prof, err = readFile(path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(path, r) }, blame)
 	}
-	if dir := c.String("source"); err == nil && dir != "" {
-		err = addSource(p, dir)
+	if dir := p.String("source"); err == nil && dir != "" {
+		err = addSource(prof, dir)
 	}
-	return p, err
+	return prof, err
 }
 
 // addSource adds the source that a profile lacks, from files below a folder.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -35,30 +36,44 @@ or where other ranks have forward-step ranges, for these.`,
 	},
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(outputFlags("isolate"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
-	Run:     filter("isolate", func(c *Context) error { return c.annotate(source.Raw, c.Isolate) }),
+	Run:     planned("isolate", func(p *Plan) (*annotating, error) { return planAnnotating(p, source.Raw, (*reader).isolate), nil }),
 }
 
-// annotate passes on events of a stage with what one filter adds to them: rows, or
-// columns. A choice of kinds is made among what it writes. A stream into a pipe is whole
-// also where steps cannot be identified, and says so: filters that can do without go on.
-// As long as this one is a filter itself, that is no error.
-func (c *Context) annotate(from source.Stage, filter func(event.Source) (event.Source, error)) error {
-	path := c.OutputPath()
-	c.onePass = c.out.streams() && (path == "" || cli.IsStream(path)) && !c.IsSet("checkpoint")
-	choose := c.keptKinds()
-	c.wantHost(c.String(withoutFlag.Name))
-	src, err := c.Events(from)
+// annotating is the job of a filter that adds rows, or columns, to events of a stage.
+type annotating struct {
+	*Plan
+	in  reading
+	at  source.Stage
+	add func(*reader, event.Source) (event.Source, error)
+}
+
+// planAnnotating plans such a filter. A choice of kinds is made among what it writes: of what it
+// reads it needs the others. A stream into a pipe is whole also where steps cannot be
+// identified, and says so: filters that can do without go on.
+func planAnnotating(p *Plan, at source.Stage, add func(*reader, event.Source) (event.Source, error)) *annotating {
+	in, path := p.reading(p.Files), p.OutputPath()
+	in.onePass = p.out.streams() && (path == "" || cli.IsStream(path)) && !p.IsSet("checkpoint")
+	in.selected.Kinds = nil
+	in.wantHost(p.String(withoutFlag.Name))
+	return &annotating{Plan: p, in: in, at: at, add: add}
+}
+
+// run passes the events on. As long as this one is a filter itself, it is no error that there
+// are no steps.
+func (a *annotating) run() (int, error) {
+	r := a.read(a.in)
+	src, err := r.events(a.at)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if src, err = filter(src); err != nil {
-		return err
+	if src, err = a.add(r, src); err != nil {
+		return 0, err
 	}
-	if src, err = choose(src); err != nil {
-		return err
+	if src, err = (&checkpoint.Selection{Kinds: a.chosen.Kinds}).Filter(src); err != nil {
+		return 0, err
 	}
-	if err := c.WriteEvents(src); err != nil || c.unclear == nil || c.readOnce() {
-		return err
+	if err := r.write(src); err != nil || r.unclear == nil || readOnce(r.files) {
+		return 0, err
 	}
-	return c.unclear
+	return 0, r.unclear
 }

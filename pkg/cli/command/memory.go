@@ -45,36 +45,51 @@ func parseSize(text string) (n int64, ok bool) {
 	return int64(size), true
 }
 
-// budget returns how many bytes the process may take.
-func (c *Context) budget() int64 {
-	if limit := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && !c.IsSet("memory") && limit < math.MaxInt64 {
-		return max(limit, leastMemory)
+// memory is how much of it a command may take, and what of that is in use.
+type memory struct {
+	budget  int64 // in bytes, of the process
+	fixed   bool  // by the environment: the garbage collector keeps to it
+	keeps   int64 // of that, for what the analysis keeps
+	reports bool  // some were opened: their rows take memory until the command ends
+}
+
+// newMemory is the budget that flags or the environment set.
+func newMemory(c *cli.Call) *memory {
+	m := &memory{fixed: os.Getenv("GOMEMLIMIT") != ""}
+	m.budget, _ = parseSize(c.String("memory"))
+	if limit := debug.SetMemoryLimit(-1); m.fixed && !c.IsSet("memory") && limit < math.MaxInt64 {
+		m.budget = max(limit, leastMemory)
 	}
-	size, _ := parseSize(c.String("memory"))
-	return size
+	return m
 }
 
-// memory returns how many bytes reading exports may take, and tells the garbage
-// collector: a quarter is rows, which it does not know of (package nsys).
-func (c *Context) memory() int64 {
-	size := c.budget()
-	c.limit(size, size/4)
-	return size
+// opened notes an input. Streams and checkpoints keep no rows, of reports a quarter of the
+// budget is rows, which the garbage collector does not know of (package nsys).
+func (m *memory) opened(report bool) {
+	if m.reports = m.reports || report; !m.reports {
+		m.limit(0)
+	}
 }
 
-// limit tells the garbage collector what it has of a budget: not the rows, which it does
+// ofReports returns how many bytes reading reports may take.
+func (m *memory) ofReports() int64 {
+	m.limit(m.budget / 4)
+	return m.budget
+}
+
+// limit tells the garbage collector what it has of the budget: not the rows, which it does
 // not know of, nor what an analysis keeps (with half as much for reading it), nor the
 // little that is the program itself, and never all of it.
-func (c *Context) limit(size, rows int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		others := max(rows+c.keeps*3/2+32<<20, size/5)
-		cli.LimitMemory(max(size-others, 24<<20))
+func (m *memory) limit(rows int64) {
+	if !m.fixed {
+		others := max(rows+m.keeps*3/2+32<<20, m.budget/5)
+		cli.LimitMemory(max(m.budget-others, 24<<20))
 	}
 }
 
 // keep sets a 32nd of the budget aside for what is kept of runs, and returns how much
 // that is for each.
-func (c *Context) keep(runs int) int64 {
-	c.keeps = c.budget() / 32
-	return c.keeps / int64(max(runs, 1))
+func (m *memory) keep(runs int) int64 {
+	m.keeps = m.budget / 32
+	return m.keeps / int64(max(runs, 1))
 }

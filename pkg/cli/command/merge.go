@@ -18,14 +18,14 @@ var mergeFlags = []cli.Flag{
 // order make the same rows to the byte.
 // Ratios are added up as their numerators and denominators, to the ns. Parts of different
 // labels are refused, unless --label says what they are together.
-func (c *Context) merge() (*metric.Result, error) {
+func (m *measurement) merge() (*metric.Result, error) {
 	flags := names(slices.Concat(isolateFlags, metricsFlags, selectFlags))
-	if err := c.refuse(flags, "the metrics of the parts were computed already"); err != nil {
+	if err := m.refuse(flags, "the metrics of the parts were computed already"); err != nil {
 		return nil, err
 	}
-	files := c.Files
+	files := m.Files
 	if len(files) == 0 {
-		if cli.IsTerminal(c.Stdin) {
+		if cli.IsTerminal(m.Stdin) {
 			return nil, cli.Misuse("nothing to merge", "give the files that metrics wrote: metrics --merge part*.arrows")
 		}
 		files = []string{"-"}
@@ -38,14 +38,14 @@ func (c *Context) merge() (*metric.Result, error) {
 		if k := slices.IndexFunc(files[:i], func(o string) bool { return cli.SameFile(o, path) }); k >= 0 {
 			return nil, cli.Misuse(path+" and "+files[k]+" are the same file", "give each part once: it would count twice")
 		}
-		part, err := c.readPart(path)
+		part, err := m.readPart(path)
 		switch {
 		case err != nil:
 			return nil, err
 		case sum == nil:
 			sum = part
 			continue
-		case sum.Label != part.Label && !c.IsSet("label"):
+		case sum.Label != part.Label && !m.IsSet("label"):
 			err = cli.Misuse("the parts are of different runs, "+sum.Label+" and "+part.Label, "--runs keeps them apart; --label NAME adds them up as one")
 		default:
 			err = sum.Add(part)
@@ -58,9 +58,9 @@ func (c *Context) merge() (*metric.Result, error) {
 }
 
 // readPart reads the metric rows of one part.
-func (c *Context) readPart(path string) (*metric.Result, error) {
+func (m *measurement) readPart(path string) (*metric.Result, error) {
 	const advice = "--merge takes the streams that metrics writes: metrics REPORT -o part.arrows"
-	rows, err := c.readRows(path, "metric rows", advice)
+	rows, err := m.readRows(path, "metric rows", advice)
 	if err != nil {
 		return nil, err
 	}

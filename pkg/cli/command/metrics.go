@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -45,24 +46,31 @@ do not follow from those of the parts and are null.`,
 	},
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(outputFlags("metrics"), mergeFlags, metricsFlags, []cli.Flag{topFlag, strictFlag, labelFlag, tagFlag, runsFlag, appendFlag}, isolateFlags, selectFlags),
-	Run: filter("metrics", func(c *Context) error {
-		if err := c.checkAppend(); err != nil {
-			return err
-		}
-		if c.Bool("runs") {
-			t, err := c.manyRuns()
-			if err != nil {
-				return err
-			}
-			return c.writeRuns(t)
-		}
-		c.readCalls() // rows are the same as in the pipe, whatever limits verdict has
-		result, err := c.Measure()
-		if err != nil {
-			return err
-		}
-		return c.out.table(result.Table())
-	}),
+	Run:     planned("metrics", planMetrics),
+}
+
+// planMetrics plans to measure a run, or many.
+func planMetrics(p *Plan) (job, error) {
+	if err := p.checkAppend(); err != nil {
+		return nil, err
+	}
+	if p.Bool("runs") {
+		return planRuns(p)
+	}
+	m := planMeasurement(p, p.Files)
+	m.in.readCalls() // rows are the same as in the pipe, whatever limits verdict has
+	return metering{m}, nil
+}
+
+// metering is the job of metrics for one run.
+type metering struct{ *measurement }
+
+func (m metering) run() (int, error) {
+	result, err := m.result()
+	if err != nil {
+		return 0, err
+	}
+	return 0, m.out.table(result.Table())
 }
 
 // measuring is the heading of the flags of metrics.
@@ -91,44 +99,66 @@ var windows = []string{metric.WindowBenchmark, metric.WindowTrace}
 const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
 	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
 
-// Measure opens the input and returns its metric rows, with --merge those of
-// all parts together.
+// measurement is how a run is measured.
+type measurement struct {
+	*Plan
+	in       reading
+	opt      metric.Options
+	inputs   []*source.Input     // that were opened
+	closeups *timeline.Collector // of steps that a page shows closely, nil for none
+}
+
+// planMeasurement plans to measure the run in some files.
 // Input that cannot be read twice is measured in one pass, which
 // says at its end where steps turn out not to be there (withoutSteps).
-func (c *Context) Measure() (*metric.Result, error) {
-	if c.Bool("merge") {
-		return c.merge()
+func planMeasurement(p *Plan, files []string) *measurement {
+	m := &measurement{Plan: p, in: p.reading(files), opt: metric.Options{
+		Window: p.String("window"), BusyAll: p.finding.busyAll, Prep: p.String("prep"), Samples: p.out.page(),
+	}}
+	m.in.columns = metricColumns
+	if p.out.page() {
+		m.in.columns |= closeupColumns
+	} else {
+		m.in.classes = func(h *event.Header) (event.ClassSet, bool) { return metric.HostClasses(h, m.opt) }
 	}
-	c.columns = metricColumns
-	if c.out.page() {
-		c.columns |= closeupColumns
+	m.in.onePass, m.in.apart = readOnce(files), true
+	return m
+}
+
+// result opens the input and returns its metric rows, with --merge those of
+// all parts together.
+func (m *measurement) result() (*metric.Result, error) {
+	if m.Bool("merge") {
+		return m.merge()
 	}
-	c.onePass, c.apart = c.readOnce(), true
 	var res *metric.Result
-	err := c.orWhole(func() (err error) {
-		res, err = c.measure()
+	r := m.read(m.in)
+	err := r.orWhole(func() (err error) {
+		res, err = m.measure(r)
 		return err
 	})
-	if err == nil && res.NoSteps && c.Bool("strict") {
+	if err == nil && res.NoSteps && m.finding.strict {
 		err = &event.Error{Msg: "no steps were found", Advice: "without --strict the figures are those of the whole trace"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	res.Warnings = c.MergeWarnings(res.Warnings)
-	c.describe(res)
+	m.inputs = r.inputs
+	res.Warnings = r.merged(res.Warnings)
+	m.describe(res)
 	return res, nil
 }
 
-// measure is Measure of one run.
-func (c *Context) measure() (*metric.Result, error) {
-	in, err := c.open(c.arguments())
+// measure measures what a reader opens.
+func (m *measurement) measure(r *reader) (*metric.Result, error) {
+	m.opt.NoSteps, m.opt.Log = r.noSteps, r.Log
+	in, err := r.open()
 	if err != nil {
 		return nil, err
 	}
 	if in.Table != nil {
 		flags := append(names(slices.Concat(isolateFlags, metricsFlags, choiceFlags)), "separate")
-		if err := c.refuse(flags, "the metrics were computed already"); err != nil {
+		if err := m.refuse(flags, "the metrics were computed already"); err != nil {
 			return nil, err
 		}
 		res, err := metric.FromTable(in.Table)
@@ -137,23 +167,17 @@ func (c *Context) measure() (*metric.Result, error) {
 		}
 		return res, err
 	}
-	src, err := c.bring(in.Events, source.Phased)
+	src, err := r.bring(in.Events, source.Phased)
 	if err != nil {
 		return nil, err
 	}
-	src, c.closeups = c.watchCloseups(src, slowestShown)
-	res, err := metric.Compute(src, c.measuring())
-	if err == nil && c.wantsTrace() {
+	src, m.closeups = m.watchCloseups(src, slowestShown)
+	m.opt.NoSteps = r.noSteps
+	res, err := metric.Compute(src, m.opt)
+	if err == nil && m.finding.trace {
 		res.NoSteps = false // nobody asked for any
 	}
 	return res, err
-}
-
-// measuring is how the input is measured.
-func (c *Context) measuring() metric.Options {
-	return metric.Options{
-		Window: c.String("window"), BusyAll: c.busyAll(), Prep: c.String("prep"), NoSteps: c.noSteps, Samples: c.out.page(), Log: c.Log,
-	}
 }
 
 // metricTable is a table of the metrics and their meanings, as text.

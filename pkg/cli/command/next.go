@@ -17,7 +17,7 @@ const maxProfiled = 3
 // change: the lines of the functions that a GPU waits for. evidence is the command
 // whose JSON says for how long; the names of files in it are examples, so that a report
 // is the same from a file and from a pipe, and holds no paths.
-func (c *Context) goOn(d *report.Document, h *report.Handoff, evidence string) {
+func goOn(d *report.Document, h *report.Handoff, evidence string) {
 	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
 )
 
 // Nsys2arrow reads Nsight Systems exports as a stream of events.
@@ -30,22 +32,44 @@ their start.`,
 		"nsys2arrow --doctor rank*.sqlite",
 	},
 	Flags: slices.Concat(outputFlags("nsys2arrow"), []cli.Flag{topFlag, doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
-	Run:   filter("nsys2arrow", (*Context).read),
+	Run:   planned("nsys2arrow", planReports),
 }
 
-// read passes on the rows of reports, or says what they can answer. Of host threads it
-// reads all that --without does not name; torch2arrow, which has no such flag, has no
-// such rows.
-func (c *Context) read() error {
-	if c.Bool(doctorFlag.Name) {
-		return c.doctor()
+// planReports plans to pass on the rows of reports, or to say what they can answer. Of host
+// threads it reads all that --without does not name; torch2arrow, which has no such flag, has
+// no such rows.
+func planReports(p *Plan) (job, error) {
+	if p.Bool(doctorFlag.Name) {
+		return planDiagnosis(p)
 	}
-	if c.Has(withoutFlag.Name) {
-		c.wantHost(c.String(withoutFlag.Name))
+	in := p.reading(p.Files)
+	if p.Has(withoutFlag.Name) {
+		in.wantHost(p.String(withoutFlag.Name))
 	}
-	src, err := c.Reports()
+	return &converting{p, in}, nil
+}
+
+// converting is the job of a filter that reads reports.
+type converting struct {
+	*Plan
+	in reading
+}
+
+// run passes the rows on. Where --checkpoint holds the reports as they are, their rows come
+// from there, and need not be kept again.
+func (j *converting) run() (int, error) {
+	dir := j.String("checkpoint")
+	if dir != "" && !slices.ContainsFunc(names(choiceFlags), j.IsSet) && checkpoint.MadeOf(dir, j.Files) {
+		j.Log(dir + " holds these reports already")
+		j.in.kept, j.in.files = true, []string{dir}
+	}
+	r := j.read(j.in)
+	src, err := r.events(source.Raw)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return c.WriteEvents(src)
+	if r.kept {
+		r.ofReports(src.Header())
+	}
+	return 0, r.write(src)
 }

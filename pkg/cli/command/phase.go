@@ -23,10 +23,7 @@ generation; the phase of the others is unknown.`,
 		"phase trace.sqlite --format csv | grep ^step",
 	},
 	Flags: slices.Concat(outputFlags("phase"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
-	Run: filter("phase", func(c *Context) error {
-		if err := c.needSteps("verdict --by none and gaps --by none answer for the whole trace"); err != nil {
-			return err
-		}
-		return c.annotate(source.Isolated, c.Phase)
+	Run: planned("phase", func(p *Plan) (*annotating, error) {
+		return planAnnotating(p, source.Isolated, (*reader).phase), p.needSteps("verdict --by none and gaps --by none answer for the whole trace")
 	}),
 }

@@ -37,13 +37,13 @@ func notThis(name, advice string) func(error) error {
 
 // readRows reads the rows of a result, a stream or Parquet, of whoever wrote that; "-"
 // is standard input. Events are refused, with what there should be and the advice.
-func (c *Context) readRows(path, what, advice string) (*table.Table, error) {
+func (p *Plan) readRows(path, what, advice string) (*table.Table, error) {
 	noRows := cli.Misuse(path+": holds events, not "+what, advice)
 	var in *source.Input
 	var err error
 	switch f := source.Recognise(path); {
 	case path == "-":
-		in, err = source.OpenStdin(c.Stdin, &source.Options{})
+		in, err = source.OpenStdin(p.Stdin, &source.Options{})
 	case f != nil && f.Reports != "":
 		return nil, noRows
 	case f != nil && f.Name == "checkpoint":

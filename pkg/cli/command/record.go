@@ -25,7 +25,7 @@ var checkpointFlags = []cli.Flag{
 // so that a report that has changed replaces just its own ranks.
 type recorder struct {
 	event.Source
-	c       *Context
+	of      *reader
 	set     *checkpoint.Set
 	reports source.Reports // nil where the rows come from elsewhere
 	parts   []recorded     // by number of the report
@@ -38,37 +38,20 @@ type recorded struct {
 	shared bool // other reports have the same ranks, and their rows come between
 }
 
-// Reports opens the reports that nsys2arrow was given. Where --checkpoint holds
-// them as they are, their rows come from there, and need not be kept again.
-func (c *Context) Reports() (event.Source, error) {
-	dir := c.String("checkpoint")
-	if dir == "" || slices.ContainsFunc(names(choiceFlags), c.IsSet) || !checkpoint.MadeOf(dir, c.Files) {
-		return c.Events(source.Raw)
-	}
-	c.Log(dir + " holds these reports already")
-	c.kept = true
-	src, err := c.eventsOf([]string{dir}, source.Raw)
-	if err != nil {
-		return nil, err
-	}
-	c.logReports(src.Header())
-	return src, nil
-}
-
 // record makes a source keep its rows in the data set of --checkpoint.
-func (c *Context) record(src event.Source) (*recorder, error) {
-	set, err := checkpoint.OpenSet(c.String("checkpoint"))
+func (r *reader) record(src event.Source) (*recorder, error) {
+	set, err := checkpoint.OpenSet(r.String("checkpoint"))
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{Source: src, c: c, set: set, parts: make([]recorded, 1)}
+	rec := &recorder{Source: src, of: r, set: set, parts: make([]recorded, 1)}
 	if reports, ok := src.(source.Reports); ok {
-		r.reports, r.parts = reports, make([]recorded, len(reports.Paths()))
-		for i := range r.parts {
-			r.parts[i].shared = r.sharesRank(i)
+		rec.reports, rec.parts = reports, make([]recorded, len(reports.Paths()))
+		for i := range rec.parts {
+			rec.parts[i].shared = rec.sharesRank(i)
 		}
 	}
-	return r, nil
+	return rec, nil
 }
 
 // sharesRank tells whether a report has a rank that another one has, too.
@@ -161,7 +144,7 @@ func (r *recorder) end(part int) error {
 		return nil
 	}
 	if r.reports == nil {
-		out.Warn(r.c.lateWarnings(r.Header()))
+		out.Warn(r.of.late(r.Header()))
 	}
 	return r.vanished(out.Commit())
 }
@@ -172,7 +155,7 @@ func (r *recorder) vanished(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return cli.Misuse(r.c.String("checkpoint")+": files of it were removed while they were written", "does another command write to it? let one do so at a time, or give each a data set of its own")
+	return cli.Misuse(r.of.String("checkpoint")+": files of it were removed while they were written", "does another command write to it? let one do so at a time, or give each a data set of its own")
 }
 
 // finish completes all parts, also those without rows, and then the data set.
@@ -196,40 +179,40 @@ func (r *recorder) abort() {
 	r.set.Abandon()
 }
 
-// WriteEvents writes a stream of events to its end.
+// write writes a stream of events to its end.
 // With --checkpoint the rows go to the data set and on to standard output, if anybody reads
 // there. A stream is sealed at its end only where all of it was written.
-func (c *Context) WriteEvents(src event.Source) error {
-	if err := c.refuseSteps(src); err != nil {
+func (r *reader) write(src event.Source) error {
+	if err := r.refuseSteps(src); err != nil {
 		return err
 	}
 	switch {
-	case c.kept && c.ToTerminal(): // where rows that are kept would go as binary
+	case r.kept && r.ToTerminal(): // where rows that are kept would go as binary
 		return nil
-	case c.IsSet("checkpoint") && !c.kept:
-		r, err := c.record(src)
+	case r.IsSet("checkpoint") && !r.kept:
+		rec, err := r.record(src)
 		if err != nil {
 			return err
 		}
-		if err = c.passOn(r); err != nil {
-			r.abort()
+		if err = r.passOn(rec); err != nil {
+			rec.abort()
 		}
 		return err
 	}
-	return c.out.events(src, c.lateWarnings)
+	return r.out.events(src, r.late)
 }
 
-// passOn writes the rows of r to standard output for as long as somebody reads
+// passOn writes the rows of rec to standard output for as long as somebody reads
 // them there, and keeps all of them in any case.
-func (c *Context) passOn(r *recorder) error {
-	if c.ToTerminal() {
-		return event.Each(r, func(*event.Batch) error { return nil })
+func (r *reader) passOn(rec *recorder) error {
+	if r.ToTerminal() {
+		return event.Each(rec, func(*event.Batch) error { return nil })
 	}
 	// A reader that goes away must not end this process: a data set is under way.
 	signal.Ignore(syscall.SIGPIPE)
-	err := c.out.events(r, c.lateWarnings)
+	err := r.out.events(rec, r.late)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-		return event.Each(r, func(*event.Batch) error { return nil })
+		return event.Each(rec, func(*event.Batch) error { return nil })
 	}
 	return err
 }

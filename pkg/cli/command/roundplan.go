@@ -42,41 +42,41 @@ const roundHint = "rounds are named round0_baseline, round1_one_loop: hotspots r
 // planRounds sorts the arguments and --bench into rounds.
 // An argument with "=" names a round, unless there is a file of that very name. Rounds are in
 // the order of their numbers, whatever that of the arguments; one without is refused.
-func (c *Context) planRounds() (*roundPlan, error) {
-	p := &roundPlan{notes: c.String("notes")}
+func planRounds(p *Plan) (*roundPlan, error) {
+	plan := &roundPlan{notes: p.String("notes")}
 	plain := roundFiles{name: "profile"}
-	for _, arg := range c.Files {
+	for _, arg := range p.Files {
 		name, path, isNamed := strings.Cut(arg, "=")
 		info, err := os.Stat(arg)
 		switch {
 		case err == nil && info.IsDir():
-			if err := p.addFolder(arg); err != nil {
+			if err := plan.addFolder(arg); err != nil {
 				return nil, err
 			}
 		case isNamed && err != nil:
-			if err := p.add(name, path); err != nil {
+			if err := plan.add(name, path); err != nil {
 				return nil, err
 			}
 		default:
 			plain.profiles = append(plain.profiles, arg)
 		}
 	}
-	if len(p.rounds) > 0 && len(plain.profiles) > 0 {
+	if len(plan.rounds) > 0 && len(plain.profiles) > 0 {
 		return nil, cli.Misuse(plain.profiles[0]+": rounds and files that belong to none", roundHint)
 	}
-	if p.named = len(p.rounds) > 0; !p.named {
+	if plan.named = len(plan.rounds) > 0; !plan.named {
 		if len(plain.profiles) == 0 {
-			if cli.IsTerminal(c.Stdin) {
-				return nil, noInput(c.Name, "a profile")
+			if cli.IsTerminal(p.Stdin) {
+				return nil, noInput(p.Name, "a profile")
 			}
 			plain.profiles = []string{"-"}
 		}
-		p.rounds = []roundFiles{plain}
+		plan.rounds = []roundFiles{plain}
 	}
-	if err := p.addBenchmarks(c.Strings("bench")); err != nil {
+	if err := plan.addBenchmarks(p.Strings("bench")); err != nil {
 		return nil, err
 	}
-	return p, p.finish(c)
+	return plan, plan.finish(p.OutputPath())
 }
 
 // add adds a profile to the round of that name.
@@ -170,7 +170,7 @@ func (p *roundPlan) addBenchmarks(given []string) error {
 
 // finish puts the rounds in order and refuses those without a profile, and outputs that
 // are inputs.
-func (p *roundPlan) finish(c *Context) error {
+func (p *roundPlan) finish(out string) error {
 	slices.SortFunc(p.rounds, func(a, b roundFiles) int { return cmp.Compare(a.number, b.number) })
 	for _, r := range p.rounds {
 		if len(r.profiles) == 0 {
@@ -182,7 +182,7 @@ func (p *roundPlan) finish(c *Context) error {
 					return cli.Misuse("standard input is named twice", "give one of them a file")
 				}
 				p.stdin = true
-			} else if out := c.OutputPath(); out != "" && cli.SameFile(out, path) {
+			} else if out != "" && cli.SameFile(out, path) {
 				return cli.Misuse(out+": the output is the input "+path, "write to another file")
 			}
 		}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,62 +15,41 @@ import (
 // alone the target is nil.
 // An argument is a run; with --baseline given, all arguments are runs of the target. A run of
 // nil files is standard input.
-func (c *Context) sides() (baseline, target [][]string, err error) {
-	a, b := c.Strings("baseline"), c.Strings("target")
+func (p *Plan) sides(kept *baselines) (baseline, target [][]string, err error) {
+	a, b := p.Strings("baseline"), p.Strings("target")
 	if len(a)+len(b) == 0 {
-		switch len(c.Files) {
+		switch len(p.Files) {
 		case 0:
-			baseline = [][]string{nil}
-			return baseline, nil, c.checkBaseline(baseline)
+			return [][]string{nil}, nil, nil
 		case 1:
-			a = c.Files
+			a = p.Files
 		case 2:
-			a, b = c.Files[:1], c.Files[1:]
+			a, b = p.Files[:1], p.Files[1:]
 		default:
-			return nil, nil, cli.Misuse(c.Name+" takes one run or two",
-				"several files of a run: "+c.Name+" a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
+			return nil, nil, cli.Misuse(p.Name+" takes one run or two",
+				"several files of a run: "+p.Name+" a0.sqlite,a1.sqlite b0.sqlite,b1.sqlite; repetitions: --baseline a1.sqlite --baseline a2.sqlite --target …")
 		}
-	} else if len(b) == 0 && len(c.Files) > 0 {
-		b = c.Files
-	} else if len(c.Files) > 0 || len(a) == 0 {
-		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", c.Name+" --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
+	} else if len(b) == 0 && len(p.Files) > 0 {
+		b = p.Files
+	} else if len(p.Files) > 0 || len(a) == 0 {
+		return nil, nil, cli.Misuse("--baseline and --target take all runs of their sides", p.Name+" --baseline a1.sqlite --baseline a2.sqlite --target b1.sqlite --target b2.sqlite")
 	}
-	if baseline, err = c.baselines(a); err != nil {
-		return nil, nil, err
-	}
-	if target, err = runsOf(b); err != nil {
-		return nil, nil, err
-	}
-	c.warnSame(baseline, target)
-	both := slices.Concat(baseline, target)
-	if err := cmp.Or(c.Guard(slices.Concat(both...), c.beside(target)), checkRuns(both...)); err != nil {
-		return nil, nil, err
-	}
-	return baseline, target, c.checkBaseline(newest(baseline, target))
-}
-
-// newest returns the runs of the target, or of the only side.
-func newest(baseline, target [][]string) [][]string {
-	if len(target) > 0 {
-		return target
-	}
-	return baseline
-}
-
-// baselines returns the files of the runs of the baseline, which may be named ones.
-func (c *Context) baselines(args []string) ([][]string, error) {
 	var all []string
-	for _, arg := range args {
-		named, err := c.namedBaseline(arg)
+	for _, arg := range a {
+		named, err := kept.named(arg)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if named == nil {
 			named = []string{arg}
 		}
 		all = append(all, named...)
 	}
-	return runsOf(all)
+	if baseline, err = runsOf(all); err != nil {
+		return nil, nil, err
+	}
+	target, err = runsOf(b)
+	return baseline, target, err
 }
 
 // checkRuns refuses files that cannot be read, before the first of them is.
@@ -114,13 +92,14 @@ func checkRepeats(runs [][]string) error {
 	return nil
 }
 
-// warnSame warns of a file that is on both sides: it does not differ from itself.
-func (c *Context) warnSame(baseline, target [][]string) {
+// onBoth are the files that are on both sides.
+func onBoth(baseline, target [][]string) (files []string) {
 	for _, file := range slices.Concat(target...) {
 		if slices.ContainsFunc(slices.Concat(baseline...), func(other string) bool { return cli.SameFile(file, other) }) {
-			c.Warn(file + " is in the baseline and in the target: it is compared with itself")
+			files = append(files, file)
 		}
 	}
+	return files
 }
 
 // filesOf returns the files that an argument names: one that is there by this

@@ -12,7 +12,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
-	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -36,15 +35,15 @@ var choiceFlags = []cli.Flag{
 // selection is what the flags choose.
 // Nothing of it depends on the input: ranks and steps that the input lacks are found out when
 // it is read.
-func (c *Context) selection() (s checkpoint.Selection, err error) {
-	for _, text := range list(c.String("rank")) {
+func (p *Plan) selection() (s checkpoint.Selection, err error) {
+	for _, text := range list(p.String("rank")) {
 		rank, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || rank < 0 {
 			return s, cli.Misuse("--rank "+text+" is not a rank", "ranks are numbered from 0: --rank 0,2")
 		}
 		s.Ranks = append(s.Ranks, int32(rank))
 	}
-	for _, text := range list(c.String("kind")) {
+	for _, text := range list(p.String("kind")) {
 		kind := event.KindCode(text)
 		if kind < 0 {
 			return s, cli.Misuse("--kind "+text+" is not a kind of row", "kinds are "+strings.Join(event.Kinds, ", "))
@@ -52,27 +51,27 @@ func (c *Context) selection() (s checkpoint.Selection, err error) {
 		s.Kinds = append(s.Kinds, kind)
 	}
 	for _, name := range []string{"from", "to"} {
-		if text := c.String(name); text != "" {
+		if text := p.String(name); text != "" {
 			if err := setRange(&s, name, text); err != nil {
 				return s, err
 			}
 		}
 	}
-	if c.analyses() && s.Kinds != nil {
+	if p.analyses() && s.Kinds != nil {
 		kept := (&checkpoint.Selection{Kinds: s.Kinds}).Kept(nil)
-		if err := c.checkKinds(kept, "--kind "+c.String("kind"), "leave --kind out: it is for listing rows, as in nsys2arrow --kind kernel --format csv"); err != nil {
+		if err := p.checkKinds(kept, "--kind "+p.String("kind"), "leave --kind out: it is for listing rows, as in nsys2arrow --kind kernel --format csv"); err != nil {
 			return s, err
 		}
 	}
-	return s, c.checkRange(&s)
+	return s, p.checkRange(&s)
 }
 
 // analyses tells whether the command looks at all rows, rather than pass them on.
-func (c *Context) analyses() bool { return !c.Has("checkpoint") }
+func (p *Plan) analyses() bool { return !p.Has("checkpoint") }
 
 // checkKinds refuses rows of which kinds were left out that an analysis cannot do
 // without: it would take them for none. kept are the others.
-func (c *Context) checkKinds(kept []string, what, advice string) error {
+func (p *Plan) checkKinds(kept []string, what, advice string) error {
 	var missing []string
 	for code, name := range event.Kinds {
 		ofHost := slices.ContainsFunc(hostKinds, func(k hostKind) bool { return slices.Contains(k.kinds, event.Kind(code)) })
@@ -83,36 +82,18 @@ func (c *Context) checkKinds(kept []string, what, advice string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return cli.Misuse(what+" leaves out rows that "+c.Name+" needs: "+strings.Join(missing, ", "), advice)
-}
-
-// checkChosen refuses input of which a filter before left such rows out.
-func (c *Context) checkChosen(h *event.Header) error {
-	for i := range h.Reports {
-		if kept := h.Reports[i].Kinds; kept != nil && c.analyses() {
-			return c.checkKinds(kept, "a --kind before", "give that filter no --kind")
-		}
-	}
-	return nil
-}
-
-// keptKinds makes a filter that adds rows choose kinds among those that it writes: of
-// what it reads it needs the others. It returns what chooses them.
-func (c *Context) keptKinds() func(event.Source) (event.Source, error) {
-	s := checkpoint.Selection{Kinds: c.selected.Kinds}
-	c.selected.Kinds = nil
-	return s.Filter
+	return cli.Misuse(what+" leaves out rows that "+p.Name+" needs: "+strings.Join(missing, ", "), advice)
 }
 
 // checkRange checks that the range makes sense, and with the window asked for.
-func (c *Context) checkRange(s *checkpoint.Selection) error {
+func (p *Plan) checkRange(s *checkpoint.Selection) error {
 	r := cmp.Or(s.Time, s.Steps)
 	switch {
 	case s.Time != nil && s.Steps != nil:
 		return cli.Misuse("--from and --to mix steps and times", "give two step numbers, or two times with their units")
 	case r != nil && r.From >= r.To:
-		return cli.Misuse("--from "+c.String("from")+" --to "+c.String("to")+": nothing lies between", "give the earlier one to --from")
-	case s.Steps != nil && c.String("window") == metric.WindowTrace:
+		return cli.Misuse("--from "+p.String("from")+" --to "+p.String("to")+": nothing lies between", "give the earlier one to --from")
+	case s.Steps != nil && p.String("window") == metric.WindowTrace:
 		return cli.Misuse("--window trace does not choose steps", "give --from and --to as times with their units, or leave --window out")
 	}
 	return nil
@@ -157,22 +138,11 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 	return nil
 }
 
-// chooseSteps reads of events that were just given their steps those that are
-// chosen.
-func (c *Context) chooseSteps(src event.Source) (event.Source, error) {
-	chosen, err := (&checkpoint.Selection{Steps: c.selected.Steps}).Filter(src)
-	return c.notEmpty(chosen), err
-}
+// isRange tells whether a selection is a range of steps or times.
+func isRange(s *checkpoint.Selection) bool { return s.Time != nil || s.Steps != nil }
 
-// notEmpty returns the rows that were chosen, and an error at their end where --from and
-// --to leave none: an answer of nothing would pass for one of the trace.
-func (c *Context) notEmpty(chosen event.Source) event.Source {
-	if c.selected.Time == nil && c.selected.Steps == nil || c.selected.Kinds != nil {
-		return chosen
-	}
-	return &notEmpty{Source: chosen}
-}
-
+// notEmpty are rows that were chosen, and an error at their end where there are none: an
+// answer of nothing would pass for one of the trace.
 type notEmpty struct {
 	event.Source
 	some bool // there were rows
@@ -187,12 +157,4 @@ func (s *notEmpty) Next() (*event.Batch, error) {
 	}
 	s.some = s.some || err == nil && b.Len > 0
 	return b, err
-}
-
-// refuseSteps refuses a choice of steps where there are none.
-func (c *Context) refuseSteps(src event.Source) error {
-	if c.selected.Steps != nil && source.StageOf(src.Header()) == source.Raw {
-		return cli.Misuse("--from and --to choose steps, and there are none", "give times with their units, or choose after isolate")
-	}
-	return nil
 }

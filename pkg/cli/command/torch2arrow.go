@@ -41,5 +41,5 @@ which of the two filters read them.`,
 		"verdict profile/*.json.gz",
 	},
 	Flags: slices.Concat(outputFlags("torch2arrow"), []cli.Flag{topFlag, doctorFlag}, checkpointFlags, torchFlags, selectFlags),
-	Run:   filter("torch2arrow", (*Context).read),
+	Run:   planned("torch2arrow", planReports),
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -56,32 +55,7 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 	},
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(verdictFlags, outputFlags("verdict"), historyFlags, isolateFlags, metricsFlags, selectFlags),
-	Run: body("verdict", func(c *Context) (int, error) {
-		r, err := c.Verdict()
-		if err != nil {
-			return 0, err
-		}
-		d := r.Document()
-		about(d, "Input: ", r.Of, len(r.Steps.PerRank))
-		if c.closeups != nil {
-			steps := c.closeups.Close()
-			steps.Document(d.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
-		}
-		c.goOn(d, &r.Handoff, "gaps trace.sqlite")
-		if err := c.out.analysis(r, d, nil); err != nil {
-			return 0, err
-		}
-		if err := c.out.tests(r.Tests()); err != nil {
-			return 0, err
-		}
-		if c.Bool("fail-worse") && r.History.Worse {
-			return statusWorse, nil
-		}
-		if !c.Bool("exit-code") {
-			return 0, nil
-		}
-		return verdict.ExitCode(r.Verdict), nil
-	}),
+	Run:     planned("verdict", planVerdict),
 }
 
 var verdictFlags = []cli.Flag{
@@ -95,66 +69,97 @@ var verdictFlags = []cli.Flag{
 	{Name: "trace", Usage: "another `FILE` of the run, like an argument", Default: []string{}, File: cli.Reads},
 }
 
-// Verdict opens the input, brings it to metric rows and decides.
-// What can be wrong with thresholds and history is said before the trace is read, which takes
-// longest.
-func (c *Context) Verdict() (*verdict.Report, error) {
-	limits, err := c.thresholds()
+// deciding is the job of verdict.
+type deciding struct {
+	*measurement
+	limits  verdict.Thresholds
+	history *history
+}
+
+// planVerdict plans to decide. What can be wrong with thresholds and history is said before the
+// trace is read, which takes longest.
+func planVerdict(p *Plan) (*deciding, error) {
+	d := &deciding{measurement: planMeasurement(p, p.Files)}
+	var err error
+	if d.limits, err = thresholdsOf(p); err != nil {
+		return nil, err
+	}
+	d.history, err = historyOf(p)
+	return d, err
+}
+
+// report brings the input to metric rows and decides.
+func (d *deciding) report() (*verdict.Report, error) {
+	result, err := d.result()
 	if err != nil {
 		return nil, err
 	}
-	past, err := c.pastRuns()
-	if err != nil {
-		return nil, err
-	}
-	result, err := c.Measure()
-	if err != nil {
-		return nil, err
-	}
-	r := verdict.Decide(result, limits)
-	if r.Undecided() && c.mayReadCalls() {
-		if result, err = c.measureAgain(); err != nil {
+	r := verdict.Decide(result, d.limits)
+	if r.Undecided() && d.mayReadCalls() {
+		for _, in := range d.inputs {
+			in.Done()
+		}
+		d.in.readCalls()
+		if result, err = d.result(); err != nil {
 			return nil, err
 		}
-		r = verdict.Decide(result, limits)
+		r = verdict.Decide(result, d.limits)
 	}
-	r.History = c.compareHistory(past, result)
+	r.History = d.history.compare(result)
 	return r, nil
 }
 
 // mayReadCalls tells whether reading reports again may give calls of the system, which were
-// left out of them the first time.
-func (c *Context) mayReadCalls() bool {
-	return !c.readOnce() && c.host == nil && slices.ContainsFunc(c.inputs, func(in *source.Input) bool { return in.Fresh })
-}
-
-// measureAgain is Measure with the calls of the system. Only a YES takes them: they say
-// whether the threads that launch wait for requests, and a NO shall not take longer.
-func (c *Context) measureAgain() (*metric.Result, error) {
-	for _, in := range c.inputs {
-		in.Done()
-	}
-	c.inputs, c.warnings = nil, nil // they come again
-	c.readCalls()
-	return c.Measure()
+// left out of them the first time. Only a YES takes them: they say whether the threads that
+// launch wait for requests, and a NO shall not take longer.
+func (d *deciding) mayReadCalls() bool {
+	return !readOnce(d.in.files) && d.in.host == nil && slices.ContainsFunc(d.inputs, func(in *source.Input) bool { return in.Fresh })
 }
 
 // readCalls has the calls of the system read that tell of waits for requests.
-func (c *Context) readCalls() { c.host, c.callers = []event.Kind{event.OS}, true }
+func (r *reading) readCalls() { r.host, r.callers = []event.Kind{event.OS}, true }
 
-// thresholds are the defaults, changed by --thresholds and then by --threshold.
+// run writes the report.
+func (d *deciding) run() (int, error) {
+	r, err := d.report()
+	if err != nil {
+		return 0, err
+	}
+	doc := r.Document()
+	about(doc, "Input: ", r.Of, len(r.Steps.PerRank))
+	if d.closeups != nil {
+		steps := d.closeups.Close()
+		steps.Document(doc.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
+	}
+	goOn(doc, &r.Handoff, "gaps trace.sqlite")
+	if err := d.out.analysis(r, doc, nil); err != nil {
+		return 0, err
+	}
+	if err := d.out.tests(r.Tests()); err != nil {
+		return 0, err
+	}
+	switch {
+	case d.Bool("fail-worse") && r.History.Worse:
+		return statusWorse, nil
+	case d.Bool("exit-code"):
+		return verdict.ExitCode(r.Verdict), nil
+	}
+	return 0, nil
+}
+
+// thresholdsOf are the defaults, changed by --thresholds and then by --threshold.
 // A threshold that is given twice is an error and not the last one: which of two values a
 // script means is not to be guessed.
-func (c *Context) thresholds() (verdict.Thresholds, error) {
+func thresholdsOf(p *Plan) (verdict.Thresholds, error) {
 	t := verdict.Defaults()
-	if path := c.String("thresholds"); path != "" {
+	if path := p.String("thresholds"); path != "" {
 		read := func(r io.Reader) (any, error) { return nil, t.Read(r) }
 		if _, err := readFile(path, read, notThis(path, `--thresholds takes JSON such as {"generation": {"gpu_idle_ratio": 0.2}}`)); err != nil {
 			return t, err
 		}
 	}
 	given := map[string]bool{}
-	for _, setting := range c.Strings("threshold") {
+	for _, setting := range p.Strings("threshold") {
 		name, _, _ := strings.Cut(setting, "=")
 		if given[name] {
 			return t, cli.Misuse("--threshold "+name+" is given twice", "give each threshold once")

@@ -5,31 +5,45 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
+// journal is what the reader of an answer has to be told: what the reports, the filters
+// before this one and this one itself warn of. All of it is known when the inputs have been
+// read to their ends.
+type journal struct {
+	call   *cli.Call
+	inputs []*source.Input // that were opened
+	own    []string        // of this command itself
+}
+
 // Log writes a remark to standard error. One that begins with "warning: " is
-// among the Warnings from then on.
-func (c *Context) Log(text string) {
-	c.Call.Log(text)
+// among the warnings from then on.
+func (j *journal) Log(text string) {
+	j.call.Log(text)
 	if w, ok := strings.CutPrefix(text, warningPrefix); ok {
-		c.warnings = appendNew(c.warnings, w)
+		j.own = appendNew(j.own, w)
 	}
 }
 
 const warningPrefix = "warning: "
 
-// Warn writes a warning to standard error and puts it among the Warnings.
-func (c *Context) Warn(text string) { c.Log(warningPrefix + text) }
+// Warn writes a warning to standard error and puts it among the warnings.
+func (j *journal) Warn(text string) { j.Log(warningPrefix + text) }
 
-// logReports says what is wrong with reports, which is among the Warnings from
+// forget begins again, for inputs that are read again: they give cause for the same remarks.
+func (j *journal) forget() { j.inputs, j.own = nil, nil }
+
+// ofReports says what is wrong with reports, which is among the warnings from
 // their header, and which of them are parts of one run of a process.
-func (c *Context) logReports(h *event.Header) {
+func (j *journal) ofReports(h *event.Header) {
 	for _, w := range h.Warnings() {
 		if len(h.Reports) == 1 {
 			w = h.Reports[0].File + ": " + w
 		}
-		c.Call.Log(warningPrefix + w)
+		j.call.Log(warningPrefix + w)
 	}
 	for _, rank := range h.RankNumbers() {
 		var files []string
@@ -39,47 +53,38 @@ func (c *Context) logReports(h *event.Header) {
 			}
 		}
 		if len(files) > 1 {
-			c.Log(fmt.Sprintf("rank %d is in %s, one after the other; the time between is not recorded", rank, strings.Join(files, ", ")))
+			j.Log(fmt.Sprintf("rank %d is in %s, one after the other; the time between is not recorded", rank, strings.Join(files, ", ")))
 		}
 	}
 }
 
-// Warnings returns what was warned of so far, each warning once: of the reports
-// that the input comes from, by the filters before this one, and here. All of
-// them are known when the input has been read to its end. A filter that writes
-// a report has them in its list of warnings (MergeWarnings), one that writes a
-// stream passes them on.
-func (c *Context) Warnings() []string {
-	var all []string
-	for _, in := range c.inputs {
+// merged returns the warnings of an analysis, and after them those that it lacks.
+func (j *journal) merged(analysis []string) []string {
+	for _, in := range j.inputs {
 		if in.Events != nil {
-			all = appendNew(all, in.Events.Header().Warnings()...)
+			analysis = appendNew(analysis, in.Events.Header().Warnings()...)
 		}
 	}
-	return appendNew(all, c.filterWarnings()...)
+	return appendNew(analysis, j.ofFilters()...)
 }
 
-// filterWarnings are those of Warnings that are not of reports.
-func (c *Context) filterWarnings() []string {
+// ofFilters are the warnings that are not of reports.
+func (j *journal) ofFilters() []string {
 	var all []string
-	for _, in := range c.inputs {
+	for _, in := range j.inputs {
 		if in.Warner != nil {
 			all = appendNew(all, in.Warner.Warnings()...)
 		}
 	}
-	return appendNew(all, c.warnings...)
+	return appendNew(all, j.own...)
 }
 
-// lateWarnings are the Warnings that a header does not have: they go out at the
-// end of what is written.
-func (c *Context) lateWarnings(h *event.Header) []string {
+// late are the warnings that a header does not have: they go out at the end of what is
+// written.
+func (j *journal) late(h *event.Header) []string {
 	have := h.Warnings()
-	return slices.DeleteFunc(c.filterWarnings(), func(w string) bool { return slices.Contains(have, w) })
+	return slices.DeleteFunc(j.ofFilters(), func(w string) bool { return slices.Contains(have, w) })
 }
-
-// MergeWarnings returns the warnings of an analysis with those of Warnings that
-// are not among them.
-func (c *Context) MergeWarnings(own []string) []string { return appendNew(own, c.Warnings()...) }
 
 // appendNew appends those that the list lacks, in their order.
 func appendNew(list []string, more ...string) []string {

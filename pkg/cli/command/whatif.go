@@ -39,7 +39,7 @@ recorded as a whole, and messages between processes, are not followed.`,
 		"whatif trace.sqlite --no-wait cudaStreamSynchronize --gpu 0.9 | gaps",
 	},
 	Flags: slices.Concat(whatifFlags, outputFlags("whatif"), changeFlags, isolateFlags, selectFlags),
-	Run:   filter("whatif", (*Context).whatif),
+	Run:   planned("whatif", planWhatif),
 }
 
 // whatifFlags are the flags of a filter whose output may be a report.
@@ -82,73 +82,95 @@ func checkChange(flag string, parse func(string) (replay.Change, error)) func(st
 	}
 }
 
-// scenario is what the flags say is different. They were checked.
-func (c *Context) scenario() (s replay.Scenario) {
-	for flag, change := range map[string]func(float64) replay.Change{"host": replay.Host, "gpu": replay.GPU} {
-		if text := c.String(flag); text != "" {
+// scenarioOf is what the flags say is different. They were checked.
+func scenarioOf(p *Plan) (s replay.Scenario) {
+	for _, all := range []struct {
+		flag   string
+		change func(float64) replay.Change
+	}{{"host", replay.Host}, {"gpu", replay.GPU}} {
+		if text := p.String(all.flag); text != "" {
 			f, _ := strconv.ParseFloat(text, 64)
-			s.Changes = append(s.Changes, change(f))
+			s.Changes = append(s.Changes, all.change(f))
 		}
 	}
 	for _, named := range []struct {
 		flag  string
 		parse func(string) (replay.Change, error)
 	}{{"range", replay.ParseRange}, {"call", replay.ParseCall}, {"kernel", replay.ParseKernel}, {"no-wait", replay.ParseNoWait}} {
-		for _, text := range c.Strings(named.flag) {
+		for _, text := range p.Strings(named.flag) {
 			change, _ := named.parse(text)
 			s.Changes = append(s.Changes, change)
 		}
 	}
-	s.Keep = c.String("waits") == "keep"
+	s.Keep = p.String("waits") == "keep"
 	return s
 }
 
-// whatif moves events.
-func (c *Context) whatif() error {
-	c.wantHost("")
-	src, err := c.Events(source.Phased)
+// moving is the job of whatif.
+type moving struct {
+	*Plan
+	in       reading
+	scenario replay.Scenario
+}
+
+// planWhatif plans to move events, or to report what steps would take.
+func planWhatif(p *Plan) (*moving, error) {
+	m := &moving{Plan: p, in: p.reading(p.Files), scenario: scenarioOf(p)}
+	m.in.wantHost("")
+	return m, nil
+}
+
+// run reads the rows, which are kept where they are to be moved.
+func (m *moving) run() (int, error) {
+	r := m.read(m.in)
+	src, err := r.events(source.Phased)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	s := c.scenario()
-	store := spill.NewStore(c.budget() / 8)
-	c.Cleanup(func() { store.Close() })
-	report, kept := c.out.reports, (*spool)(nil)
-	if !report {
-		if kept, err = c.newSpool(src.Header()); err != nil {
-			return err
+	store := spill.NewStore(m.memory.budget / 8)
+	m.Cleanup(func() { store.Close() })
+	var kept *spool
+	if !m.out.reports {
+		if kept, err = m.newSpool(src.Header()); err != nil {
+			return 0, err
 		}
 		src = kept.of(src)
 	}
-	t, err := replay.Read(src, store, []replay.Scenario{s})
+	t, err := replay.Read(src, store, []replay.Scenario{m.scenario})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if report {
-		return c.predict(t, s)
+	if m.out.reports {
+		return 0, m.predict(r, t)
 	}
+	return 0, m.move(r, t, kept, src.Header().Isolation == nil)
+}
+
+// move writes the rows where they would have been, whole: of a trace without steps, as of
+// --by none, here or before.
+func (m *moving) move(r *reader, t *replay.Trace, kept *spool, whole bool) error {
 	again, err := kept.read()
 	if err != nil {
 		return err
 	}
-	moved, err := t.Move(s, again)
+	moved, err := t.Move(m.scenario, again)
 	if err != nil {
 		return err
 	}
-	if src.Header().Isolation == nil { // --by none, here or before
-		return c.WriteEvents(step.LeaveOut(moved))
+	if whole {
+		moved = step.LeaveOut(moved)
 	}
-	return c.WriteEvents(moved)
+	return r.write(moved)
 }
 
 // predict writes the report.
-func (c *Context) predict(t *replay.Trace, s replay.Scenario) error {
-	r, err := t.Predict(s)
+func (m *moving) predict(r *reader, t *replay.Trace) error {
+	p, err := t.Predict(m.scenario)
 	if err != nil {
 		return err
 	}
-	r.Warnings = c.MergeWarnings(r.Warnings)
-	return c.out.analysis(r, r.Document(), nil)
+	p.Warnings = r.merged(p.Warnings)
+	return m.out.analysis(p, p.Document(), nil)
 }
 
 // spool keeps the rows of a source in a temporary file, to read them again.
@@ -159,13 +181,13 @@ type spool struct {
 }
 
 // newSpool makes a spool, which is gone when the command ends.
-func (c *Context) newSpool(h *event.Header) (*spool, error) {
+func (p *Plan) newSpool(h *event.Header) (*spool, error) {
 	file, err := os.CreateTemp("", "hostbound-")
 	if err != nil {
 		return nil, err
 	}
 	os.Remove(file.Name())
-	c.Cleanup(func() { file.Close() })
+	p.Cleanup(func() { file.Close() })
 	s := &spool{file: file, buf: bufio.NewWriterSize(file, 1<<20)}
 	s.out = arrow.NewWriter(s.buf, h)
 	return s, nil

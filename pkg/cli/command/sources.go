@@ -8,10 +8,10 @@ import (
 // sourceMapFlag adds to the table of ranges and functions.
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
 
-// sources is the table of ranges and functions, with that of --source-map.
-func (c *Context) sources() (*compare.Sources, error) {
+// sourcesOf is the table of ranges and functions, with that of --source-map.
+func sourcesOf(p *Plan) (*compare.Sources, error) {
 	known := compare.DefaultSources()
-	path := c.String("source-map")
+	path := p.String("source-map")
 	if path == "" {
 		return known, nil
 	}

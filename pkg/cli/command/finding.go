@@ -1,0 +1,109 @@
+package command
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/step"
+)
+
+// noIsolation is the value of --by that leaves steps out.
+const noIsolation = "none"
+
+// findingSteps is the heading of the flags of isolate.
+const findingSteps = "Finding steps"
+
+// isolateFlags are the flags of isolate, and of the filters after it for files
+// that have no steps yet.
+var isolateFlags = append(slices.Clone(stepFlags), busyFlag)
+
+var stepFlags = []cli.Flag{
+	{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph, or none, for the whole trace", Default: step.Auto, Values: append(slices.Clone(step.Methods), noIsolation), Group: findingSteps},
+	{Name: "gap", Usage: "gap that ends an allreduce step outside marker ranges, as `TIME`; if given, also in ranks without markers, whose steps are otherwise identified by what recurs in them", Default: time.Duration(step.DefaultGap), Check: positive("gap"), Group: findingSteps},
+	{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, unless the host works in it, as `TIME`", Default: time.Duration(step.DefaultSegmentGap), Check: positive("segment-gap"), Group: findingSteps},
+	{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Check: checkMarker, Group: findingSteps},
+}
+
+// busyFlag belongs to finding segments and to measuring.
+var busyFlag = cli.Flag{Name: "busy", Usage: "`WHAT` counts as GPU activity: kernels (and graph replays), or all (copies and memsets, too)", Default: "kernels", Values: []string{"kernels", "all"}, Group: findingSteps}
+
+// positive refuses times that are not more than nothing.
+func positive(name string) func(string) error {
+	return func(text string) error {
+		if d, err := time.ParseDuration(text); err == nil && d > 0 {
+			return nil
+		}
+		return cli.Misuse("--"+name+" must be more than 0", "give a time such as 1ms")
+	}
+}
+
+// checkMarker refuses an expression that cannot be compiled, or has groups that mean nothing.
+func checkMarker(expr string) error {
+	if _, err := marker.Compile(expr); err != nil {
+		return cli.Misuse("--marker: "+err.Error(), "for example 'step (?P<step>[0-9]+): (?P<ctx>[0-9]+)\\+(?P<gen>[0-9]+)'")
+	}
+	return nil
+}
+
+// names are the names of flags.
+func names(flags []cli.Flag) (all []string) {
+	for _, f := range flags {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
+// strictFlag keeps an analysis from doing without steps.
+var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 where no steps can be found, instead of giving figures of the whole trace", Default: false, Group: findingSteps}
+
+// finding is how steps are found, as flags say.
+type finding struct {
+	opt     step.Options // of what finds them
+	none    bool         // they are left out: the whole trace is wanted
+	trace   bool         // so are figures of it, where steps were not asked for
+	busyAll bool         // copies and memsets count as GPU activity
+	strict  bool         // an analysis does not do without steps
+	pause   int64        // how long no GPU works before what the host does decides whether steps go on; 0: it never does
+}
+
+func newFinding(c *cli.Call) finding {
+	f := finding{
+		opt:     step.Options{By: c.String("by"), SegmentGap: int64(c.Duration("segment-gap")), Marker: c.String("marker")},
+		none:    c.String("by") == noIsolation,
+		trace:   c.String("window") == metric.WindowTrace && !c.IsSet("by"),
+		busyAll: c.String("busy") == "all",
+		strict:  c.Bool("strict"),
+	}
+	if c.IsSet("gap") {
+		f.opt.Gap = int64(c.Duration("gap"))
+	}
+	if !f.none {
+		f.pause = f.opt.SegmentGap
+	}
+	return f
+}
+
+// refuse reports flags that come too late, for a stream that has passed their
+// stage.
+func (p *Plan) refuse(flags []string, why string) error {
+	if k := slices.IndexFunc(flags, p.IsSet); k >= 0 {
+		return cli.Misuse("--"+flags[k]+" has no effect: "+why, "give it to the filter that does this, or give the export itself")
+	}
+	return nil
+}
+
+// leavesOut is the error of a command that is about steps, where there are to be none.
+func (p *Plan) leavesOut(advice string) error {
+	return cli.Misuse("--by none leaves out the steps that "+p.Name+" is about", advice)
+}
+
+// needSteps refuses --by none where there is nothing to be done without steps.
+func (p *Plan) needSteps(advice string) error {
+	if p.finding.none {
+		return p.leavesOut(advice)
+	}
+	return nil
+}

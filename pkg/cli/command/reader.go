@@ -1,0 +1,368 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// reading is what a job wants of one input.
+type reading struct {
+	files    []string             // none, or "-", for standard input
+	selected checkpoint.Selection // the rows that are read
+	columns  event.Set            // what is looked at once there are steps, 0 for all
+	host     []event.Kind         // rows about host threads that are read
+	callers  bool                 // of those, what threads do that no GPU waits for is not wanted
+	perStep  bool                 // of each step alone
+	whole    bool                 // where no steps can be identified, the whole trace will do
+	apart    bool                 // ranks whose steps cannot be identified are left out of the figures of the others'
+	onePass  bool                 // what is written, or measured, can say at its end that there are none
+	saved    bool                 // it is a named baseline, whose steps were found when it was kept
+	kept     bool                 // --checkpoint holds the rows already
+
+	// classes are those of API calls and NVTX ranges that are looked at of what has a header,
+	// false for all; nil for all.
+	classes func(*event.Header) (event.ClassSet, bool)
+}
+
+// reading is what is wanted of files by default: the rows that flags choose.
+func (p *Plan) reading(files []string) reading { return reading{files: files, selected: p.chosen} }
+
+// reader opens an input and brings it to the stage that a job works at. It is used by one
+// goroutine.
+type reader struct {
+	*Plan
+	reading
+	journal
+
+	stdin   io.Reader
+	input   *keptInput     // standard input that may have to be read again, nil where not
+	noSteps bool           // none could be identified
+	leave   []int32        // ranks of which that is so, in an analysis that must know it before it begins
+	unclear *step.NotFound // why there are no steps, where that turns out at the end; nil where there are
+}
+
+// read is a reader of an input.
+func (p *Plan) read(in reading) *reader {
+	return &reader{Plan: p, reading: in, journal: journal{call: p.Call}, stdin: p.Stdin}
+}
+
+// fromStdin tells whether these files stand for standard input.
+func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 && files[0] == "-" }
+
+// readOnce tells whether files cannot be read again: standard input and pipes.
+func readOnce(files []string) bool {
+	return fromStdin(files) || slices.ContainsFunc(files, cli.IsStream)
+}
+
+// noInput refuses a terminal as the input: the command would wait for it without a word.
+func noInput(name, what string) error {
+	return cli.Misuse("no input", "give a file, or pipe "+what+" in; '"+name+" --help' shows how")
+}
+
+// events opens the input and brings it to a stage, be it a file or standard input.
+func (r *reader) events(at source.Stage) (event.Source, error) {
+	in, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	if in.Table != nil {
+		return nil, cli.Misuse("the input holds "+in.Table.Schema+" rows, not events", "give what comes before metrics")
+	}
+	return r.bring(in.Events, at)
+}
+
+// open opens the files, or standard input where there are none.
+// An input is closed when the command ends. What it says of itself is logged once, by the
+// first filter that reads the reports.
+func (r *reader) open() (in *source.Input, err error) {
+	opt := r.options()
+	if fromStdin(r.files) {
+		if cli.IsTerminal(r.stdin) {
+			return nil, noInput(r.Name, "a stream")
+		}
+		in, err = source.OpenStdin(r.stdin, opt)
+	} else {
+		progress := r.Progress()
+		opt.Progress, opt.Memory = progress.Rows, r.memory.ofReports()
+		in, err = source.Open(r.files, opt)
+		progress.Done()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Cleanup(in.Close)
+	r.inputs = append(r.inputs, in)
+	r.memory.opened(in.Fresh)
+	if in.Events != nil {
+		if err := r.checkChosen(in.Events.Header()); err != nil {
+			return nil, err
+		}
+		in.Events = r.notEmpty(in.Events)
+	}
+	if in.Fresh {
+		r.ofReports(in.Events.Header())
+	}
+	return in, nil
+}
+
+// options are what is read, and how.
+func (r *reader) options() *source.Options {
+	opt := &source.Options{
+		Context: r.Context, Selection: r.selected, Separate: r.Bool("separate"), Partial: r.Bool("partial"), Python: r.Bool("python"),
+		Columns: r.columnsOf, Launched: r.launchedOf, HostClasses: r.classesOf, Host: r.host, Callers: r.callers,
+	}
+	if !r.noSteps {
+		opt.Pause = r.finding.pause
+	}
+	return opt
+}
+
+// columnsOf returns the columns that are read of rows that come after a
+// header.
+func (r *reader) columnsOf(h *event.Header) event.Set {
+	if r.columns != 0 && source.StageOf(h) == source.Raw {
+		return r.columns | step.Columns(h, r.steps())
+	}
+	return r.columns
+}
+
+// launchedOf returns the class of the kernels whose launching calls are read of rows that
+// come after a header, false for all: finding steps may take few of them, and be all that
+// looks at them.
+func (r *reader) launchedOf(h *event.Header) (event.Class, bool) {
+	const launch event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
+	if r.columns == 0 || r.columns&launch != 0 {
+		return 0, false
+	}
+	return step.Launched(h, r.steps())
+}
+
+// classesOf returns the classes of API calls and NVTX ranges that are read of rows that
+// come after a header, false for all: measuring looks at few of them. Where rows are chosen all
+// count, as an error says that there are none.
+func (r *reader) classesOf(h *event.Header) (event.ClassSet, bool) {
+	if r.classes == nil || source.StageOf(h) != source.Raw || isRange(&r.selected) {
+		return 0, false
+	}
+	measured, few := r.classes(h)
+	stepping, fewer := step.HostClasses(h, r.steps())
+	return measured | stepping, few && fewer
+}
+
+// checkChosen refuses input of which a filter before left rows out that an analysis needs.
+func (r *reader) checkChosen(h *event.Header) error {
+	for i := range h.Reports {
+		if kept := h.Reports[i].Kinds; kept != nil && r.analyses() {
+			return r.checkKinds(kept, "a --kind before", "give that filter no --kind")
+		}
+	}
+	return nil
+}
+
+// notEmpty returns the rows that were chosen, with an error where --from and --to leave none.
+func (r *reader) notEmpty(chosen event.Source) event.Source {
+	if !isRange(&r.selected) || r.selected.Kinds != nil {
+		return chosen
+	}
+	return &notEmpty{Source: chosen}
+}
+
+// steps are the settings that say how to find steps.
+func (r *reader) steps() step.Options {
+	opt := r.finding.opt
+	opt.Log, opt.Warn = r.Log, r.Warn
+	return opt
+}
+
+// bring runs the stages between where src is and at.
+// Stages are run in order, those that src has passed are left out. Flags of a stage that was
+// passed are refused and not ignored. Where steps cannot be found src itself is returned, if
+// the analysis can do without, and where isolate was asked to leave them out, too.
+func (r *reader) bring(src event.Source, at source.Stage) (event.Source, error) {
+	have := source.StageOf(src.Header())
+	if !r.mayReadAgain(src.Header()) {
+		r.input.drop()
+	}
+	if src.Header().LeftOut() && at > source.Raw {
+		return r.leftOut(src)
+	}
+	if have > source.Raw && !r.saved {
+		if err := r.refuse(names(stepFlags), "the steps were found already"); err != nil {
+			return nil, err
+		}
+	}
+	if have < source.Isolated && at >= source.Isolated {
+		if r.finding.none || r.noSteps {
+			return src, r.refuseSteps(src)
+		}
+		isolated, err := r.isolate(src)
+		if err != nil {
+			return src, r.without(src, err)
+		}
+		src = isolated
+	}
+	if have > source.Raw && r.noSteps {
+		return dropSteps(src)
+	}
+	if have < source.Phased && at >= source.Phased {
+		return r.phase(src)
+	}
+	return src, nil
+}
+
+// leftOut brings a stream whose steps isolate was asked to leave out to where --by none
+// brings a report. Filters pass it on as it is.
+func (r *reader) leftOut(src event.Source) (event.Source, error) {
+	if err := r.refuse(names(stepFlags), "isolate --by none left the steps out already"); err != nil {
+		return nil, err
+	}
+	if err := r.refuseSteps(src); err != nil || !r.analyses() {
+		return src, err
+	}
+	if r.perStep {
+		return nil, r.leavesOut("leave --per-step out")
+	}
+	return step.Relabel(src, src.Header(), nil), nil
+}
+
+// refuseSteps refuses a choice of steps where there are none.
+func (r *reader) refuseSteps(src event.Source) error {
+	if r.selected.Steps != nil && source.StageOf(src.Header()) == source.Raw {
+		return cli.Misuse("--from and --to choose steps, and there are none", "give times with their units, or choose after isolate")
+	}
+	return nil
+}
+
+// isolate finds steps, and reads those that are chosen.
+func (r *reader) isolate(src event.Source) (event.Source, error) {
+	if r.finding.none {
+		return step.LeaveOut(src), r.refuseSteps(src)
+	}
+	opt := r.steps()
+	opt.BusyAll, opt.Columns, opt.Hold = r.finding.busyAll, r.columns, aheadBatches
+	onePass := r.onePass && !r.finding.strict && r.selected.Steps == nil
+	if onePass {
+		opt.Unclear = r.withoutSteps
+	}
+	opt.Apart, opt.Leave = (r.apart || onePass) && !r.finding.strict, r.leave
+	isolated, err := step.New(src, opt)
+	if none := (*step.NotFound)(nil); onePass && !r.finding.trace && errors.As(err, &none) {
+		r.withoutSteps(none)
+		return step.Without(src), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := (&checkpoint.Selection{Steps: r.selected.Steps}).Filter(r.ahead(isolated))
+	return r.notEmpty(chosen), err
+}
+
+// phase tells context from generation steps. It has nothing to say of the whole trace.
+func (r *reader) phase(src event.Source) (event.Source, error) {
+	if src.Header().LeftOut() {
+		return src, nil
+	}
+	return step.NewTagger(src, r.Log)
+}
+
+// wholeTrace goes on after why no steps were found.
+const wholeTrace = ": the figures are of the whole trace"
+
+// without says whether an analysis can go on though finding steps ended with an error.
+func (r *reader) without(src event.Source, err error) error {
+	var none *step.NotFound
+	switch {
+	case !errors.As(err, &none):
+	case r.finding.trace:
+		r.Warn(none.Msg + wholeTrace)
+		return nil
+	case r.doWithout(none):
+		return r.refuseSteps(src)
+	}
+	return err
+}
+
+// doWithout tells whether the whole trace will do where no steps can be identified,
+// and says that it does.
+func (r *reader) doWithout(none *step.NotFound) bool {
+	if !r.whole || r.finding.strict {
+		return false
+	}
+	r.noSteps = true
+	r.Warn(none.Msg + wholeTrace)
+	return true
+}
+
+// withoutSteps notes that steps cannot be identified, which is in every report from here
+// on. What was said of them before is of no interest any more.
+func (r *reader) withoutSteps(none *step.NotFound) {
+	r.unclear, r.own = none, nil
+	r.Warn(none.Msg + wholeTrace)
+}
+
+// orWhole runs an analysis, and where it turns out that the steps cannot be identified
+// when the input has been read, runs it again without them, or without the ranks of which
+// that is so where others are known. Where it cannot be read again the error stays, unless the
+// analysis can do without steps at that point (onePass).
+func (r *reader) orWhole(run func() error) error {
+	r.whole = true
+	var err error
+	if r.input, err = r.keepInput(); err != nil {
+		return err
+	}
+	err = run()
+	var none *step.NotFound
+	var unclear *step.Unclear
+	switch {
+	case errors.As(err, &none), errors.As(err, &unclear):
+		if repeat, trouble := r.readAgain(unclear != nil); trouble != nil || !repeat {
+			return cmp.Or(trouble, err)
+		}
+	default:
+		return err
+	}
+	r.forget() // what was said is of the steps
+	switch {
+	case unclear != nil:
+		r.noSteps = true
+	case len(none.Ranks) > 0 && !r.finding.strict:
+		r.leave = none.Ranks
+		r.Warn(none.Msg + step.LeftOut)
+	case !r.doWithout(none):
+		return err
+	}
+	return run()
+}
+
+// readAgain makes the input be read from its beginning, false where that cannot be. Of rows that
+// came with steps all must be without.
+func (r *reader) readAgain(isolated bool) (bool, error) {
+	if !readOnce(r.files) {
+		if isolated {
+			return allUnclear(source.Open(r.files, &source.Options{}))
+		}
+		return true, nil
+	}
+	in, err := r.input.again()
+	if err != nil || in == nil {
+		return false, err
+	}
+	r.stdin, r.input = in, nil
+	if !isolated {
+		return true, nil
+	}
+	all, err := allUnclear(source.OpenStdin(in, &source.Options{}))
+	if err != nil || !all {
+		return false, err
+	}
+	_, err = in.Seek(0, io.SeekStart)
+	return true, err
+}
