@@ -5,7 +5,8 @@
 #	scripts/optimize.sh [flags] FOLDER
 #
 #	--profile CMD   runs the engine under its profiler; what it writes to
-#	                $TLLM_LINE_PROFILER_PATH is the profile
+#	                $TLLM_LINE_PROFILER_PATH is the profile. vLLM, SGLang or a loop of your
+#	                own: profile_lines.py -- COMMAND, which needs no option more
 #	--test CMD      the unit tests, without which no round is believed
 #	--bench CMD     the serving benchmark without the profiler: writes JSON to $BENCH_FILE
 #	--bench-runs N  benchmark runs per round (3): with several there is an interval
@@ -33,7 +34,8 @@
 #	summary.md                 the end
 #
 # Commands get ROUND (roundN_NAME) and EXTRA_SUFFIX (the same) in their environment,
-# and --profile TLLM_LINE_PROFILER_PATH and TLLM_LINE_PROFILER_FUNCTIONS, too. With
+# and --profile TLLM_LINE_PROFILER_PATH and TLLM_LINE_PROFILER_FUNCTIONS, too (the same as
+# HOSTBOUND_LINES_PATH and HOSTBOUND_LINES). Begin with `hotspots --targets ENGINE`. With
 # several ranks all of them would write to one file, and the last would win: put
 # $RANK_EXEC in front of what each rank runs (mpirun -n 4 $RANK_EXEC python serve.py),
 # which gives each its own path, by the rank that MPI, Slurm or torchrun states.
@@ -206,19 +208,20 @@ files_of() { find "$folder" -maxdepth 1 -name "$(round).rank*.txt" -size +0c | s
 
 # profile_round profiles, and again with what the profile says is hidden.
 profile_round() {
-	local functions=${TLLM_LINE_PROFILER_FUNCTIONS:-} next i
+	local functions=${TLLM_LINE_PROFILER_FUNCTIONS:-${HOSTBOUND_LINES:-}} path next i
+	path=$folder/$(round).rank0.txt
 	[ ! -f "$folder/functions" ] || functions=$(cat "$folder/functions")
 	for ((i = 1; i <= max_drill; i++)); do
 		say "PROFILE $(round)${functions:+, with $functions}"
 		find "$folder" -maxdepth 1 -name "$(round).rank*.txt" -delete
-		TLLM_LINE_PROFILER_PATH="$folder/$(round).rank0.txt" TLLM_LINE_PROFILER_FUNCTIONS="$functions" run "$profile" || {
+		TLLM_LINE_PROFILER_PATH=$path TLLM_LINE_PROFILER_FUNCTIONS=$functions HOSTBOUND_LINES_PATH=$path HOSTBOUND_LINES=$functions run "$profile" || {
 			failing "the profiling command failed"
 			die "the profiling command failed" "it is run again by the next call" 1
 		}
-		[ -n "$(files_of)" ] || die "no profile at $folder/$(round).rank0.txt" "does the command write to TLLM_LINE_PROFILER_PATH?" 1
+		[ -n "$(files_of)" ] || die "no profile at $path" "does the command write to TLLM_LINE_PROFILER_PATH or HOSTBOUND_LINES_PATH?" 1
 		mapfile -t files < <(files_of)
 		next=$("$hotspots" --format json "${files[@]}" | field profile_next)
-		next=${next#TLLM_LINE_PROFILER_FUNCTIONS=}
+		next=${next#*=}
 		[ -n "$next" ] && [ "$next" != "$functions" ] || break
 		functions=$next
 		printf '%s\n' "$functions" >"$folder/functions"

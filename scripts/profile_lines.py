@@ -11,7 +11,7 @@ format of line_profiler, which hotspots reads.
 
     -f, --functions LIST   module.Class.method and module::function, separated by commas
                            (default: $HOSTBOUND_LINES). `hotspots --targets ENGINE` prints
-                           the first list, and `profile_next` of its JSON the next
+                           the first assignment, and `profile_next` of its JSON the next
     -o, --output FILE      (default: $HOSTBOUND_LINES_PATH, else lines.txt)
     --delay SECONDS        leave out what each process does before: loading and warm-up
     --every SECONDS        also write the file that often (default 10): a process that is
@@ -65,6 +65,7 @@ class Recorder:
 
         self.wanted, self.path = wanted, path
         self.profiler = LineProfiler()
+        self.names = {}  # of code, as line_profiler keys it: qualified, as newer versions have it
         self.lock = threading.Lock()
         self.missing = {(m, *names) for m, all_names in wanted.items() for names in all_names}
         self.begin(delay, every)
@@ -102,6 +103,8 @@ class Recorder:
             if not inspect.isfunction(function):
                 continue
             self.missing.discard((module.__name__, owner, name))
+            code = function.__code__
+            self.names[code.co_filename, code.co_firstlineno, code.co_name] = function.__qualname__
             wrapped = self.profiler(function)
             if isinstance(held, (staticmethod, classmethod)):
                 wrapped = type(held)(wrapped)
@@ -123,7 +126,8 @@ class Recorder:
                 if hits > old_hits:
                     rows.append((line, hits - old_hits, took - old_took))
             if rows:
-                all_lines[key] = rows
+                file, first, name = key
+                all_lines[file, first, self.names.get(key, name)] = rows
         return all_lines
 
     def write(self):

@@ -10,8 +10,8 @@ import (
 const maxOptions = 4
 
 // advise sets a hotspot's options and tests.
-func (h *Hotspot) advise(st *steps) {
-	h.Options, h.Tests = []Option{}, h.tests()
+func (h *Hotspot) advise(e *Engine, st *steps) {
+	h.Options, h.Tests = []Option{}, e.tests(h)
 	for _, remedy := range remedies(h) {
 		o := Option{
 			Option: remedy.Option, Description: remedy.Description, SavingsOf: remedy.Savings,
@@ -71,11 +71,11 @@ func (m *Remedy) fits(h *Hotspot) bool {
 // riskOrder is smaller for what is safer.
 func riskOrder(r Risk) int { return slices.Index([]Risk{"none", "low", "medium", "high"}, r) }
 
-// tests are the unit tests that cover the hotspot's file.
-func (h *Hotspot) tests() []string {
+// tests are the unit tests that cover a hotspot's file.
+func (e *Engine) tests(h *Hotspot) []string {
 	var all []string
-	for _, c := range engines().Class {
-		if strings.HasSuffix(h.File, c.file()) {
+	for _, c := range e.Class {
+		if c.in(h.File) {
 			all = append(all, c.Tests...)
 		}
 	}

@@ -64,8 +64,8 @@ func findSteps(g *graph, o Options) *steps {
 		st.from = "option"
 		return st
 	}
-	for _, known := range engines().Step {
-		for _, f := range g.byName[known.Function] {
+	for _, name := range g.engine.Steps {
+		for _, f := range g.byName[name] {
 			if f.body != nil && f.body.entries > 1 {
 				st.number, st.from = f.body.entries, f.Name
 				return st
@@ -201,7 +201,7 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 		r.Hotspots = r.Hotspots[:o.Top]
 	}
 	for i := range r.Hotspots {
-		r.Hotspots[i].advise(st)
+		r.Hotspots[i].advise(g.engine, st)
 	}
 }
 

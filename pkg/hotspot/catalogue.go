@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/BurntSushi/toml"
@@ -61,31 +60,9 @@ type Catalogue struct {
 	Types      []TypeInfo  `json:"types"`      // in the order in which a line is tried for them
 	Indicators []Indicator `json:"indicators"` // of a call the first that holds counts
 	Remedies   []Remedy    `json:"remedies"`   // in the order of their file
-	Targets    *Targets    `json:"targets"`    // names for drilling down
+	Engines    []*Engine   `json:"engines"`    // names for drilling down
 
 	byLast map[string][]*Indicator // by the last part of their names, in order
-}
-
-// Targets are names of engines for drilling down.
-type Targets struct {
-	Source   string                         // where the names are from
-	Class    []Class                        // those that can be profiled
-	Receiver []struct{ Name, Class string } // attributes and variables, and what they hold
-	// Chain says where the time goes that a function hides in calls.
-	Chain []struct {
-		Function string   // Class.method that is known to hide its time
-		Next     []string // Class.method each: where that goes
-	}
-	Step []struct{ Function string } // functions that run once per forward step, the surest first
-}
-
-// Class is a class whose methods can be profiled.
-type Class struct {
-	Name     string   `json:"name"`     // PyExecutor
-	Module   string   `json:"module"`   // with dots
-	Defaults []string `json:"defaults"` // methods that are profiled by default
-	Methods  []string `json:"methods"`  // others that are known
-	Tests    []string `json:"tests"`    // unit tests that cover it: paths in the engine's repository
 }
 
 // Knowledge returns the embedded catalogue, which must not be changed.
@@ -98,7 +75,7 @@ var Knowledge = sync.OnceValue(func() *Catalogue {
 	for _, name := range []string{"types", "indicators", "options"} {
 		load(name, &all)
 	}
-	c := &Catalogue{Types: all.Type, Indicators: all.Indicator, Remedies: all.Option, Targets: engines(), byLast: map[string][]*Indicator{}}
+	c := &Catalogue{Types: all.Type, Indicators: all.Indicator, Remedies: all.Option, Engines: Engines(), byLast: map[string][]*Indicator{}}
 	for i := range c.Indicators {
 		ind := &c.Indicators[i]
 		for _, name := range append(slices.Clone(ind.Calls), ind.Methods...) {
@@ -108,14 +85,6 @@ var Knowledge = sync.OnceValue(func() *Catalogue {
 		}
 	}
 	return c
-})
-
-// engines returns the catalogue's targets alone: reports of other commands name functions
-// to profile, and need a tenth of what the files say.
-var engines = sync.OnceValue(func() *Targets {
-	t := &Targets{}
-	load("targets", t)
-	return t
 })
 
 // load reads a data file. An entry that it has and nobody reads is a mistake of ours.
@@ -143,35 +112,3 @@ func (c *Catalogue) Info(t Type) TypeInfo {
 func (c *Catalogue) order(t Type) int {
 	return slices.IndexFunc(c.Types, func(i TypeInfo) bool { return i.Name == t })
 }
-
-// class returns a class by its name, nil where it is not known.
-func (t *Targets) class(name string) *Class {
-	for i := range t.Class {
-		if t.Class[i].Name == name {
-			return &t.Class[i]
-		}
-	}
-	return nil
-}
-
-// classOfMethod returns the class that has a method and whose module's file that is.
-func (t *Targets) classOfMethod(file, method string) *Class {
-	for i := range t.Class {
-		c := &t.Class[i]
-		if strings.HasSuffix(file, c.file()) && c.has(method) {
-			return c
-		}
-	}
-	return nil
-}
-
-// file is the base name of a class's file.
-func (c *Class) file() string { return c.Module[strings.LastIndexByte(c.Module, '.')+1:] + ".py" }
-
-// has is whether a method is one of the class.
-func (c *Class) has(method string) bool {
-	return slices.Contains(c.Defaults, method) || slices.Contains(c.Methods, method)
-}
-
-// full is a method's name as profilers want it.
-func (c *Class) full(method string) string { return c.Module + "." + c.Name + "." + method }

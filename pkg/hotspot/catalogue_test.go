@@ -9,7 +9,7 @@ import (
 
 var (
 	address    = regexp.MustCompile(`^https://[a-z0-9.]+/\S*$`)
-	repository = regexp.MustCompile(`^NVIDIA/TensorRT-LLM [\w./-]+$`)
+	repository = regexp.MustCompile(`^(NVIDIA/TensorRT-LLM|vllm-project/vllm|sgl-project/sglang) [\w./-]+$`)
 )
 
 // TestCatalogue reads every entry of the data files: nothing is missing, names are of
@@ -96,13 +96,19 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-func TestTargets(t *testing.T) {
-	targets := engines()
+func TestEngines(t *testing.T) {
+	for _, e := range Engines() {
+		checkEngine(t, e)
+	}
+}
+
+func checkEngine(t *testing.T, targets *Engine) {
+	t.Helper()
 	if !repository.MatchString(targets.Source) {
 		t.Errorf("source %q", targets.Source)
 	}
 	for _, c := range targets.Class {
-		if len(c.Defaults)+len(c.Methods) == 0 || !strings.HasPrefix(c.Module, "tensorrt_llm.") || len(c.Tests) == 0 {
+		if len(c.Defaults)+len(c.Methods) == 0 || !strings.HasPrefix(c.Module, targets.Package+".") || len(c.Tests) == 0 {
 			t.Errorf("%+v", c)
 		}
 	}

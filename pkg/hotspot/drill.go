@@ -35,7 +35,7 @@ func (r *Report) drill(g *graph, st *steps) {
 	}
 	slices.SortStableFunc(r.DrillDown, func(a, b DrillDown) int { return cmp.Compare(b.Share, a.Share) })
 	if len(next) > 0 {
-		r.ProfileNext = "TLLM_LINE_PROFILER_FUNCTIONS=" + strings.Join(g.targets(next), ",")
+		r.ProfileNext = g.engine.Assign(append(g.beside(), next...))
 	}
 }
 
@@ -60,14 +60,14 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 		return d, nil, false
 	}
 	d.Callee = call.Path
-	t := engines()
-	owner := ownerOf(f)
-	if target := t.resolve(owner, f, call); target != "" {
+	e := g.engine
+	owner := e.classOf(f)
+	if target := e.resolve(owner, f, call); target != "" {
 		d.Target = &target
 		targets = append(targets, target)
 	}
 	if owner != nil {
-		targets = append(targets, t.chain(owner.Name+"."+f.last())...)
+		targets = append(targets, e.chain(owner.Name+"."+f.last())...)
 	}
 	targets = slices.DeleteFunc(targets, g.profiled)
 	switch {
@@ -78,8 +78,8 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	case owner == nil:
 		d.Note = "of the same file and class: add it to the profile"
 	}
-	if !strings.HasPrefix(f.File, "tensorrt_llm/") && owner == nil {
-		targets = nil // the variable is TensorRT-LLM's
+	if e.Name != "" && owner == nil && !strings.HasPrefix(f.File, e.Package+"/") {
+		targets = nil // of another program than the engine
 	}
 	return d, targets, true
 }
@@ -108,17 +108,8 @@ func hiding(b *body, i int) *Call {
 
 var pyBuiltins = set("print range sum min max abs any all map filter iter next open round pow divmod int float str bool bytes repr format input vars dir exec eval")
 
-// ownerOf is the known class that a function is of, nil for others.
-func ownerOf(f *function) *Class {
-	t := engines()
-	if class := f.class(); class != "" {
-		return t.class(class)
-	}
-	return t.classOfMethod(f.File, f.last())
-}
-
 // resolve returns the full name of what a call calls, "" where it cannot be told.
-func (t *Targets) resolve(owner *Class, f *function, c *Call) string {
+func (e *Engine) resolve(owner *Class, f *function, c *Call) string {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	switch {
 	case receiver == "self":
@@ -132,10 +123,8 @@ func (t *Targets) resolve(owner *Class, f *function, c *Call) string {
 	case receiver == "": // a plain function may be imported from anywhere
 		return ""
 	}
-	for _, r := range t.Receiver {
-		if r.Name == lastName(receiver) {
-			return t.class(r.Class).full(c.Name())
-		}
+	if held := e.held(lastName(receiver)); held != nil {
+		return held.full(c.Name())
 	}
 	return ""
 }
@@ -146,22 +135,6 @@ func moduleOf(file string) string {
 		return ""
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
-}
-
-// chain is where a function that hides its time usually leads.
-func (t *Targets) chain(name string) []string {
-	for _, c := range t.Chain {
-		if c.Function != name {
-			continue
-		}
-		var all []string
-		for _, next := range c.Next {
-			class, _, _ := strings.Cut(next, ".")
-			all = append(all, t.class(class).Module+"."+next)
-		}
-		return all
-	}
-	return nil
 }
 
 // profiled is whether a full name is in the profile.
@@ -176,26 +149,24 @@ func (g *graph) profiled(full string) bool {
 	return false
 }
 
-// targets is the whole list for the next profile: the defaults, what of the engine was
-// profiled beside them, and what is new.
-func (g *graph) targets(next []string) []string {
-	var all []string
-	t := engines()
-	for _, c := range t.Class {
-		for _, m := range c.Defaults {
-			all = append(all, c.full(m))
-		}
-	}
-	for _, c := range t.Class {
+// beside are the functions that were profiled beside those that are profiled first.
+func (g *graph) beside() (all []string) {
+	for i := range g.engine.Class {
+		c := &g.engine.Class[i]
 		for _, m := range c.Methods {
 			if full := c.full(m); g.profiled(full) {
 				all = append(all, full)
 			}
 		}
 	}
-	all = append(all, next...)
-	slices.SortStableFunc(all[len(all)-len(next):], strings.Compare)
-	return unique(all)
+	if g.engine.Name == "" { // of a program of its own nothing is known but what was profiled
+		for _, f := range g.fns {
+			if module := moduleOf(f.File); module != "" && f.class() != "" {
+				all = append(all, module+"."+f.class()+"."+f.last())
+			}
+		}
+	}
+	return all
 }
 
 // unique returns a list without what comes a second time, never nil.

@@ -9,6 +9,7 @@ import (
 // certain enough that the time of the callee may be taken off the line: what is taken off
 // wrongly would hide a hotspot, what is not counts twice.
 type graph struct {
+	engine  *Engine // whose functions these are
 	fns     []*function
 	byName  map[string][]*function
 	calls   map[*function]map[int][]*function // by caller and statement
@@ -18,7 +19,7 @@ type graph struct {
 // newGraph resolves the calls of all functions whose source was looked into.
 // Calls by name come first, then those that only modules explain, then what stacks know.
 func newGraph(fns []*function) *graph {
-	g := &graph{fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}, claimed: map[*function]int64{}}
+	g := &graph{engine: engineOf(fns), fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}, claimed: map[*function]int64{}}
 	for i, f := range fns {
 		f.at = i
 		g.byName[f.last()] = append(g.byName[f.last()], f)
@@ -91,9 +92,9 @@ func (g *graph) resolve(f *function, i int, c *Call) *function {
 			continue
 		}
 		switch {
-		case agrees(f, callee, c):
+		case g.engine.agrees(f, callee, c):
 			fit = append(fit, callee)
-		case commonCall(c):
+		case g.engine.commonCall(c):
 			common = append(common, callee)
 		}
 	}
@@ -193,29 +194,24 @@ func perEntry(f *function) float64 {
 // base, which is told apart only where both classes are known engines'. A receiver of a
 // known name has a known class; any other has to share a word with the callee's class, or
 // the method to have a name that few classes have (else see commonCall).
-func agrees(f, callee *function, c *Call) bool {
+func (e *Engine) agrees(f, callee *function, c *Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	class := callee.class()
-	t := engines()
 	switch {
 	case receiver == "":
 		return class == "" || callee.last() == "__init__" || callee.File == f.File && class == f.class()
 	case receiver == "self" || receiver == "cls" || receiver == "super":
 		// Methods of a base class have another class, and may be in another file.
-		return class == "" && callee.File == f.File || class != "" && (class == f.class() || f.class() == "" || receiver == "super" || !bothKnown(class, f.class()))
+		return class == "" && callee.File == f.File || class != "" && (class == f.class() || f.class() == "" || receiver == "super" || !e.bothKnown(class, f.class()))
 	case receiver == "torch" || receiver == "np" || receiver == "F" || receiver == "math":
 		return false
 	}
 	last := lastName(receiver)
-	for _, r := range t.Receiver {
-		if r.Name != last {
-			continue
-		}
-		known := t.class(r.Class)
+	if held := e.held(last); held != nil {
 		if class != "" {
-			return class == r.Class || slices.Contains(words(class), words(r.Class)[len(words(r.Class))-1])
+			return class == held.Name || slices.Contains(words(class), words(held.Name)[len(words(held.Name))-1])
 		}
-		return strings.HasSuffix(callee.File, known.file())
+		return held.in(callee.File)
 	}
 	if class != "" && related(last, class) {
 		return true
@@ -226,24 +222,18 @@ func agrees(f, callee *function, c *Call) bool {
 
 // commonCall is whether a call is of a method that many classes have, by a receiver whose
 // class is not known.
-func commonCall(c *Call) bool {
+func (e *Engine) commonCall(c *Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	switch receiver {
 	case "", "self", "cls", "super", "torch", "np", "F", "math":
 		return false
 	}
-	for _, r := range engines().Receiver {
-		if r.Name == lastName(receiver) {
-			return false
-		}
-	}
-	return common[c.Name()]
+	return e.held(lastName(receiver)) == nil && common[c.Name()]
 }
 
 // bothKnown is whether two classes certainly differ: both are known engines' classes.
-func bothKnown(a, b string) bool {
-	t := engines()
-	return t.class(a) != nil && t.class(b) != nil && a != b
+func (e *Engine) bothKnown(a, b string) bool {
+	return e.class(a) != nil && e.class(b) != nil && a != b
 }
 
 // common are names of methods that many classes have.

@@ -2,26 +2,28 @@ package hotspot
 
 import "strings"
 
-// ProfilerFunctions is the assignment with which TensorRT-LLM profiles the lines of the
-// named functions ("PyTorchModelEngine._prepare_inputs") beside those that it profiles
-// anyway; "" where none of them is of a class that is known.
-func ProfilerFunctions(names []string) string {
-	t := engines()
-	var next []string
-	for _, name := range names {
-		class, method, ok := strings.Cut(name, ".")
-		c := t.class(class)
-		if !ok || c == nil {
-			continue
+// ToProfile is the engine that most of the named functions ("GPUModelRunner.execute_model")
+// are of, and their full names with those that they usually lead to; nil where none is known.
+func ToProfile(names []string) (of *Engine, full []string) {
+	most := 0
+	for _, e := range Engines() {
+		var found []string
+		known := 0
+		for _, name := range names {
+			class, method, _ := strings.Cut(name, ".")
+			c := e.class(class)
+			if c == nil {
+				continue
+			}
+			known++
+			if c.has(method) {
+				known++ // Scheduler is a class of two engines
+			}
+			found = append(append(found, c.full(method)), e.chain(name)...)
 		}
-		next = append(next, c.Module+"."+name)
-		if method == "_prepare_inputs" { // which only chooses one that prepares them
-			next = append(next, c.Module+"."+class+"._prepare_tp_inputs")
+		if known > most {
+			most, of, full = known, e, found
 		}
-		next = append(next, t.chain(method)...)
 	}
-	if len(next) == 0 {
-		return ""
-	}
-	return "TLLM_LINE_PROFILER_FUNCTIONS=" + strings.Join((&graph{byName: map[string][]*function{}}).targets(next), ",")
+	return of, full
 }

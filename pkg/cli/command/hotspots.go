@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -37,6 +38,7 @@ ROUND.bench*.json and notes.toml or notes.json, too.`,
 	Examples: []string{
 		"hotspots profile.txt",
 		"cat profile.txt | hotspots --format json | jq -r .profile_next",
+		"env $(hotspots --targets vllm) scripts/profile_lines.py -o lines.txt -- vllm serve MODEL",
 		"gaps trace.sqlite --format json | hotspots --evidence - profile.rank*.txt",
 		"hotspots round0_baseline=a.txt round1_one_loop=b.txt --bench round0=a.json --bench round1=b.json --notes notes.toml",
 	},
@@ -65,6 +67,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
+	{Name: "targets", Usage: "print which functions of `ENGINE` to profile first, as the assignment that its profiler takes: trtllm, vllm or sglang", Values: hotspot.EngineNames()},
 	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
 }
 
@@ -88,6 +91,12 @@ type hotspotsJSON struct {
 
 // planHotspots plans to read profiles, and rounds of them, or to print what is known of waste.
 func planHotspots(p *Plan) (job, error) {
+	if name := p.String("targets"); name != "" {
+		if p.IsSet("format") || p.IsSet("output") {
+			return nil, cli.Misuse("--targets prints one line for a shell", "leave --format and -o out")
+		}
+		return targets{p, hotspot.EngineNamed(name)}, nil
+	}
 	if p.Bool("types") {
 		if !p.out.reports {
 			return nil, cli.Misuse("the types as rows", "--types takes --format text or json")
@@ -99,6 +108,17 @@ func planHotspots(p *Plan) (job, error) {
 		err = cli.Misuse("profile and evidence both from standard input", "name the file of one of them")
 	}
 	return &profiling{p, rounds}, err
+}
+
+// targets is the job of hotspots --targets.
+type targets struct {
+	*Plan
+	of *hotspot.Engine
+}
+
+func (t targets) run() (int, error) {
+	_, err := fmt.Fprintln(t.Stdout, t.of.Assign(nil))
+	return 0, err
 }
 
 // types is the job of hotspots --types.

@@ -26,9 +26,9 @@ func goOn(d *report.Document, h *report.Handoff, evidence string) {
 	}
 	s := d.Details("Find the Python lines")
 	names := functionsOf(h)
-	if assignment := hotspot.ProfilerFunctions(names); assignment != "" {
-		s.Say("Profile %s with line_profiler. TensorRT-LLM has it built in and takes a list of functions, its own included:", nameList(names))
-		s.Code("TLLM_LINE_PROFILER_PATH=profile.txt " + assignment)
+	if e, full := hotspot.ToProfile(names); e != nil {
+		s.Say("Profile %s with line_profiler:", nameList(names))
+		s.Code(e.Command("profile.txt", full))
 	} else {
 		s.Say("Profile the functions in which the GPUs wait with line_profiler.")
 	}
