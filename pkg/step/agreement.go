@@ -5,33 +5,6 @@ import (
 	"slices"
 )
 
-// agreement says how well other evidence goes with a proposal: 1 where it is the
-// same, 0.6 where it says the same of the given part of the steps or more, 0.5
-// where it lies once in each step, 0 where it does not.
-func agreement(at, other []int32, part float64) float64 {
-	if len(at) == 0 || len(other) == 0 {
-		return 0
-	}
-	both := common(at, other)
-	switch {
-	case 2*both >= 0.9*float64(len(at)+len(other)):
-		return 1
-	case both >= 0.95*float64(len(other)) && both >= part*float64(len(at)):
-		return 0.6
-	case once(at, other) >= 0.9:
-		return 0.5
-	}
-	return 0
-}
-
-// exact is the F1 measure of two proposals.
-func exact(at, other []int32) float64 {
-	if len(at)+len(other) == 0 {
-		return 0
-	}
-	return 2 * common(at, other) / float64(len(at)+len(other))
-}
-
 // common is how many numbers are in both, which are sorted.
 func common(a, b []int32) (n float64) {
 	for len(a) > 0 && len(b) > 0 {
@@ -98,13 +71,4 @@ func union(a, b []int32) []int32 {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// hash tells lists of numbers apart (FNV-1a): two proposals of the same steps are one.
-func hash(at []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, v := range at {
-		h = (h ^ uint64(v)) * 1099511628211
-	}
-	return h
 }

@@ -31,7 +31,7 @@ func (e *eager) learn(between []int32, u *rule) {
 	if len(between) < minPeriods { // or steps are not made of replays
 		return
 	}
-	begins := u.begins
+	begins := u.at
 	if len(begins) == 0 {
 		per := 1
 		if !u.single {

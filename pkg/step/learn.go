@@ -17,19 +17,18 @@ const (
 // until it is known how to identify steps: to the end of the segment, or where
 // that is long as far as enough is known.
 type learner struct {
-	held      []*event.Batch // copies of the rows, in order
-	rows      int            // how many there are
-	retry     int            // the number of rows at which to try
-	run       run
-	device    int32      // whose collectives or replays count
-	frontier  int64      // latest end of the rank's GPU activity
-	deviceEnd int64      // that of the kernels of the device
-	marked    bool       // there is a marker after all
-	ended     bool       // no GPU activity since the end of a segment
-	tried     int        // rows when the structure was last looked for
-	borders   [][2]int64 // what was not recorded, from the last row on
-	kernels   int32      // since the replay before, that no replay ran
-	between   []int32    // the same between any two replays
+	held     []*event.Batch // copies of the rows, in order
+	rows     int            // how many there are
+	retry    int            // the number of rows at which to try
+	run      run
+	device   int32      // whose collectives or replays count
+	frontier int64      // latest end of the rank's GPU activity
+	marked   bool       // there is a marker after all
+	ended    bool       // no GPU activity since the end of a segment
+	tried    int        // rows when the structure was last looked for
+	borders  [][2]int64 // what was not recorded, from the last row on
+	kernels  int32      // since the replay before, that no replay ran
+	between  []int32    // the same between any two replays
 }
 
 // learns says whether the steps of the rank have to be learned before its next
@@ -50,7 +49,7 @@ func (r *rank) learn(b *event.Batch, k int) {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
-	r.learner = &learner{retry: minHeld, device: r.device, frontier: r.frontier, deviceEnd: b.Start.Values[k], borders: r.unrecorded}
+	r.learner = &learner{retry: minHeld, device: r.device, frontier: r.frontier, borders: r.unrecorded}
 }
 
 // hold holds rows i to j as far as they belong to the segment. It returns the
@@ -143,8 +142,6 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 
 // kernel uses a kernel of the device.
 func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
-	l.run.idle(b.Start.Values[k] - l.deviceEnd)
-	l.deviceEnd = max(l.deviceEnd, b.End.Values[k])
 	if r.plan.method == Graph && isReplay(b, k) {
 		l.replay(r, b, k)
 		return
@@ -166,10 +163,10 @@ func (r *rank) learned() error {
 	if r.marked = l.marked; !r.marked {
 		r.setRule(l.run.rule(&r.context.names))
 		r.eager.learn(l.between, r.rule)
-		r.rule.begins = nil // it may be that of another segment, too
+		r.rule.at = nil // it may be that of another segment, too
 	}
 	r.context.reset()
-	r.pending.reset()
+	r.begins = false
 	r.replaying = true
 	defer func() { r.replaying = false }()
 	for _, b := range l.held {

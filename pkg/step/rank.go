@@ -42,11 +42,10 @@ type rank struct {
 	startup   bool     // what is launched before it is of the step in which the profiler started
 	replaying bool     // the rows that were held are used
 	context   context
-	pending   pending
+	begins    bool    // what lies before the next collective has a step begin
 	outside   outside // by nvtx
 	eager     eager
 	between   between // by structure
-	inside    int     // how often the input was copied inside a step, by a rule that it confirms
 	units     int32   // collectives, or replays, of the open step
 
 	lost       [][2]int64 // what was not recorded, in order
@@ -385,7 +384,7 @@ func (r *rank) closeSegment(t int64) {
 	r.unclear = append(r.unclear, r.whyUnclear())
 	if !r.replaying { // the next segment may be another
 		r.rule, r.want = nil, r.plan.want
-		r.pending.reset()
+		r.begins = false
 	}
 	r.recent = r.recent[:0]
 }

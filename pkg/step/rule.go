@@ -1,8 +1,6 @@
 package step
 
 import (
-	"fmt"
-
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -17,45 +15,28 @@ const (
 	firstName                // the names of kernels come from here on
 )
 
-// evidence is what a token, where it lies before a collective, says of that: its
-// bits.
-type evidence uint8
-
-const (
-	begins  evidence = 1 << iota // a step begins
-	confirm                      // one begins where the step so far is as long as most
-)
-
 // rule is how the steps of a segment without markers are identified.
 type rule struct {
-	evidence []evidence    // of each token
-	classes  []event.Class // of each token, the class of its kernels
-	embed    bool          // kernels that look up embeddings begin a step by any name
-	confirm  int           // number of tokens that confirm
-	usual    int32         // number of collectives in most steps
-	clear    bool          // the structure was clear where the rule was learned
-	groups   int           // whole steps that it was learned from
-	single   bool          // each replay of a graph is a step
-	kinds    int           // kinds of evidence that agree
-	stray    int           // how often inputs are copied or embeddings looked up inside them
-	host     bool          // the host waits or copies where the steps begin
-	solid    bool          // three kinds of evidence say exactly where they begin, and tokens are known for it
-	each     bool          // it does before most of the collectives or replays
-	some     bool          // it does before a twentieth of them, or more
-	why      string        // what is not clear
-	begins   []int32       // the collectives or replays that began steps where the rule was learned
+	begins  []bool        // of each token, whether a step begins where it lies before a collective
+	classes []event.Class // of each token, the class of its kernels
+	embed   bool          // kernels that look up embeddings begin a step by any name
+	usual   int32         // number of collectives in most steps
+	clear   bool          // the structure was clear where the rule was learned
+	each    bool          // each collective, or replay, began one there
+	groups  int           // whole steps that it was learned from
+	single  bool          // each replay of a graph is a step
+	silent  bool          // there was no evidence there
+	why     string        // what is not clear
+	at      []int32       // the collectives or replays that began steps where the rule was learned
 }
 
-// of returns what a token says. Those that came after the rule was learned say
-// something only where they are names of embeddings.
-func (u *rule) of(t int32, n *names) evidence {
-	if int(t) < len(u.evidence) {
-		return u.evidence[t]
+// beginsWith says whether a step begins where a token lies. Those that came after the rule was
+// learned say so only where they are names of embeddings.
+func (u *rule) beginsWith(t int32, n *names) bool {
+	if int(t) < len(u.begins) {
+		return u.begins[t]
 	}
-	if u.embed && t >= firstName && isEmbedding(n.list[t-firstName]) {
-		return begins
-	}
-	return 0
+	return u.embed && t >= firstName && isEmbedding(n.list[t-firstName])
 }
 
 // names numbers the names of kernels. Strings of a dictionary are looked up once.
@@ -207,37 +188,6 @@ func (c *context) launched(b *event.Batch, k int) []int32 {
 	return c.popped
 }
 
-// pending is the evidence since the last collective.
-type pending struct {
-	begins  bool
-	onset   bool    // the input is copied, which stands at the beginning of a step
-	confirm int     // how many tokens confirm
-	seen    []int64 // of each token, the number of the collective it lay before last
-	number  int64   // of the next collective
-}
-
-// add adds what a token says, once a collective.
-func (p *pending) add(t int32, e evidence) {
-	p.begins = p.begins || e&begins != 0
-	if e&confirm == 0 {
-		return
-	}
-	p.onset = p.onset || t == tokenHtoD
-	for int(t) >= len(p.seen) {
-		p.seen = append(p.seen, -1)
-	}
-	if p.seen[t] != p.number {
-		p.seen[t] = p.number
-		p.confirm++
-	}
-}
-
-// reset begins the evidence for the next collective.
-func (p *pending) reset() {
-	p.begins, p.onset, p.confirm = false, false, 0
-	p.number++
-}
-
 // observeEvidence uses row k, which is no collective.
 func (r *rank) observeEvidence(b *event.Batch, k int) {
 	if b.Kind.Values[k] != event.Kernel {
@@ -246,8 +196,7 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 	}
 	r.eager.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
 	if b.Device.Values[k] == r.device {
-		t := r.context.names.token(&b.Name, k)
-		r.pending.add(t, r.rule.of(t, &r.context.names))
+		r.begins = r.begins || r.rule.beginsWith(r.context.names.token(&b.Name, k), &r.context.names)
 	}
 }
 
@@ -262,35 +211,24 @@ func (r *rank) boundary(b *event.Batch, k int) bool {
 	} else {
 		tokens = r.context.collective(b, k)
 	}
+	begins := r.begins
 	for _, t := range tokens {
-		r.pending.add(t, r.rule.of(t, &r.context.names))
+		begins = begins || r.rule.beginsWith(t, &r.context.names)
 	}
-	p := &r.pending
-	yes := p.begins || r.units >= r.rule.usual && p.confirm > 0 && (p.onset || 2*p.confirm >= r.rule.confirm)
-	if p.onset && !yes && r.open {
-		r.inside++
-	}
-	p.reset()
-	return yes
+	r.begins = false
+	return begins
 }
 
-// cycle is the rule for graph replays: each is a step, unless what was learned of
-// them is that the host does its work once in several. Engines replay whole graphs in some
-// steps and pieces in others (vLLM, for decoding and for what has prompts).
+// cycle is the rule for graph replays: each is a step, unless the period that was learned is
+// of several.
 func cycle(u *rule) *rule {
-	switch several := u.usual > 1 && !u.each; {
-	case several && u.clear && u.host:
+	switch {
+	case u.clear && !u.each:
 		return u
-	case u.usual == 1 && u.host && u.solid:
-		pieces := *u // a replay before which the host does nothing is a piece of the step so far
-		pieces.clear, pieces.why = true, ""
-		return &pieces
-	case u.usual <= 1 && !u.each && (u.some || u.kinds > 1):
-		return &rule{single: true, why: "a step may be one graph replay, or several"}
-	case several && (u.clear || u.kinds > 1):
-		return &rule{single: true, why: fmt.Sprintf("a step may be one graph replay, or a cycle of %d", u.usual)}
+	case u.clear, u.silent:
+		return &rule{single: true, clear: true}
 	}
-	return &rule{single: true, clear: true}
+	return &rule{single: true, why: "a step may be one graph replay, or several"}
 }
 
 // eagerFirst says whether a cycle of so many replays lacks some, as one does whose
@@ -305,7 +243,6 @@ func (r *rank) setRule(u *rule) {
 	if r.plan.method == Graph {
 		u = cycle(u)
 	}
-	r.inside += u.stray
 	if !u.clear && r.lastClear != nil {
 		u = r.lastClear
 	}
@@ -314,9 +251,9 @@ func (r *rank) setRule(u *rule) {
 		r.lastClear = u
 	}
 	r.rule, r.want = u, r.plan.want
-	for t, e := range u.evidence {
+	for t, begins := range u.begins {
 		switch t := int32(t); {
-		case e == 0 || t == tokenReplay:
+		case !begins || t == tokenReplay:
 		case t == tokenSync:
 			r.want[event.API] |= 1 << event.APISync
 		case t == tokenHtoD || t == tokenDtoH:

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -12,15 +11,10 @@ import (
 type run struct {
 	tokens []int32 // of all collectives, each token once a collective
 	ends   []int   // where those of each collective end in tokens
-	gaps   []int64 // the longest time, ns, that the device waits before each
-	gap    int64   // the same before the next one
 
 	classes []event.Class // of each token, -1
 	at      []int         // of each token, the number of the collective it lay before last, plus 1
 }
-
-// idle notes that the device waited that long for a kernel.
-func (s *run) idle(ns int64) { s.gap = max(s.gap, ns) }
 
 // add notes that a token lies before the next collective.
 func (s *run) add(t int32, class event.Class) {
@@ -35,11 +29,7 @@ func (s *run) add(t int32, class event.Class) {
 }
 
 // collective notes a collective.
-func (s *run) collective() {
-	s.ends = append(s.ends, len(s.tokens))
-	s.gaps = append(s.gaps, s.gap)
-	s.gap = 0
-}
+func (s *run) collective() { s.ends = append(s.ends, len(s.tokens)) }
 
 // places returns for each token the collectives that it lies before, without the
 // first one: what came before that was not seen.
@@ -55,33 +45,6 @@ func (s *run) places() [][]int32 {
 		from = end
 	}
 	return places
-}
-
-// longGaps returns the collectives before which the device waits longest, where
-// those waits stand out: the longest are more than twice the next ones.
-func (s *run) longGaps() []int32 {
-	n := len(s.gaps) - 1
-	if n < 4 {
-		return nil
-	}
-	sorted := slices.Clone(s.gaps[1:])
-	slices.SortFunc(sorted, func(a, b int64) int { return int(min(max(b-a, -1), 1)) })
-	best, limit := 2.0, int64(0)
-	for i := 1; i < n/2; i++ {
-		if ratio := float64(sorted[i]+1) / float64(sorted[i+1]+1); ratio > best && sorted[i] > 2000 {
-			best, limit = ratio, sorted[i]
-		}
-	}
-	if limit == 0 {
-		return nil
-	}
-	var long []int32
-	for i, gap := range s.gaps {
-		if i > 0 && gap >= limit {
-			long = append(long, int32(i))
-		}
-	}
-	return long
 }
 
 // isEmbedding says whether a kernel of that name looks up embeddings, which is

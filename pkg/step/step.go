@@ -49,28 +49,30 @@
 // # Steps without markers
 //
 // In a rank without markers a gap is no evidence: the layers of a large model are
-// a millisecond apart in prefill, and the steps of a fast one less. Its steps are
-// identified by what recurs once a step before an allreduce kernel. Several kinds
-// of evidence propose where steps begin: the kernels that look up embeddings, those
-// that make tokens, the host's waits, copies to and from the GPU, graph replays,
-// the device's longest waits, and any kernel name that recurs. What the host did
-// counts between the launches of two allreduce kernels, so that it may run ahead;
-// kernels count between the two on the GPU. The proposal with which most of the
-// others agree is taken (see the weights of the kinds), short stretches of a draft
-// model or a sampler belong to the step before them, and the kinds that agree vote
-// on each single step.
+// a millisecond apart in prefill, and the steps of a fast one less. A step is the period of
+// the sequence of its allreduce kernels, each of which is what lies before it: names of
+// kernels between the two on the GPU, and between their launches what the host did, so that it
+// may run ahead. Periods are found as layers are (package sequence): by lag search, with local
+// alignment, from the shortest on. What repeats by itself inside a longer period is left
+// out of it, and so are its kernels, which leaves what a step has once. How a step was
+// launched does not count, and two that share half of what they have once are alike: an eager
+// prefill is a step as a replay is.
 //
-// A structure is clear where two kinds of evidence agree and nine in ten steps are
-// of one size, or where three agree exactly; where no other step, longer or shorter,
-// has nearly as much for itself; and where it is known which of what recurs comes
-// first. Where it is not clear in the benchmark segment isolating fails. It warns
-// where a tenth of the steps differ in size, where a segment outside of the window
-// is not clear, and where the steps of two segments differ by more than half. Gap,
+// Of the periods that cover nine tenths of what is left, that is taken with which most
+// evidence goes: each step has once, or never, the kernel that looks up embeddings, those that
+// make tokens, the host's waits, copies to and from the GPU, another replay. That also says where
+// in the period a step begins: with the first of these kinds, in this order but for what makes
+// tokens and brings them back, which stands at the end. A rule is made of what lies at these
+// places and hardly anywhere else, and tells the steps of the rest of the segment.
+//
+// Where no period covers as much, or another one has as much evidence, isolating fails: it
+// cannot tell. It warns where a tenth of the steps differ in size, where a segment outside of the
+// window is not clear, and where the steps of two segments differ by more than half. Gap,
 // when it is given, asks for the gaps alone.
 //
 // Rejected: the length of gaps alone (tears prefill and joins fast decode), a fixed
 // list of kernel names (compiled models have others), and periods of the sequence
-// of kernels alone (layers recur more clearly than steps do, and context steps at a
+// of kernels without evidence (layers recur more clearly than steps do, and context steps at a
 // fixed distance recur, too).
 //
 // # Segments and periods

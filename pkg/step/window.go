@@ -328,9 +328,6 @@ func (r *rank) checkUnmarked(w *window) *NotFound {
 	if n, of := r.odd(w); 10*n >= of {
 		r.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
 			"steps may be torn or grown together", n, of, r.id, w.size)
-	} else if 50*r.inside > len(r.sizes) {
-		r.warn("inputs are copied, or embeddings looked up, in the middle of up to %d of %d steps of rank %d, which has no forward-step markers: "+
-			"each may be several steps", r.inside, len(r.sizes), r.id)
 	} else if n := r.double(w.size); n > 0 {
 		r.warn("%d of %d steps of rank %d, which has no forward-step markers, have nearly twice the usual %d all-reduce kernels or more: "+
 			"each may be several steps", n, len(r.sizes), r.id, w.size)

@@ -1,0 +1,316 @@
+package step
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat/sequence"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// kind is a kind of evidence for where a step begins. A step has each once, or does not
+// have it.
+type kind int
+
+const (
+	byEmbedding kind = iota // the kernel that looks up embeddings
+	byInput                 // copies to the GPU
+	byReplay                // another graph replay
+	bySync                  // the host waits for the GPU
+	byHead                  // the kernels that make tokens of the logits
+	byOutput                // copies from the GPU
+	numKinds
+)
+
+// lastOnset is the last of the kinds of what stands at the beginning of a step; of what
+// comes after them it is not known where in a step it stands.
+const lastOnset = bySync
+
+// fit is a period that a run may have.
+type fit struct {
+	at    []int32 // the collectives with which its repetitions begin, by their number
+	kinds []kind  // of evidence that each repetition has once
+	score int     // how many of them, less those that recur otherwise
+}
+
+// fits returns the periods that cover the run. What repeats is looked for from the shortest
+// period on: what repeats by itself, as layers do, is left out of what is longer, and so are
+// its kernels, as they do not tell one collective from another.
+func (s *run) fits(kinds *[numKinds][]int32, evident []uint8) (all []fit) {
+	inner := make([]bool, max(len(s.at), int(firstName)))
+	parts := make([]int32, len(s.ends))
+	for i := range parts {
+		parts[i] = int32(i)
+	}
+	all = fitsOf(s.symbols(parts, noKind(evident), false)) // what is evidence, alone
+	for round := 0; len(parts) >= minRepetitions; round++ {
+		var symbols []int32
+		parts, symbols = s.symbols(parts, inner, round == 0)
+		all = append(all, fitsOf(parts, symbols)...)
+		n := len(parts)
+		if parts = s.collapse(parts, symbols, inner, evident); len(parts) == n {
+			break
+		}
+	}
+	for i := range all {
+		all[i].support(kinds)
+	}
+	return all
+}
+
+// noKind are the tokens that are of no kind.
+func noKind(evident []uint8) []bool {
+	others := make([]bool, len(evident))
+	for t, kinds := range evident {
+		others[t] = kinds == 0
+	}
+	return others
+}
+
+// fitsOf returns the periods that cover a sequence of symbols.
+func fitsOf(parts, symbols []int32) (all []fit) {
+	for _, r := range sequence.Candidates(symbols, maxLag) {
+		if f := fitOf(parts, symbols, r); f != nil {
+			all = append(all, *f)
+		}
+	}
+	return all
+}
+
+// fitOf returns the period of a run of a lag, nil where it does not cover the sequence.
+func fitOf(parts, symbols []int32, r sequence.Run) *fit {
+	at := r.Unit(symbols)
+	a := sequence.Align(symbols, symbols[at:at+r.Lag])
+	a.Keep(r.Lag)
+	if a.Repetitions < minRepetitions || float64(a.Aligned) < minCover*float64(len(symbols)) {
+		return nil
+	}
+	f := &fit{}
+	for i, turn := a.Prologue, -1; i < len(symbols)-a.Epilogue; i++ {
+		if a.Turn[i] != turn {
+			turn = a.Turn[i]
+			f.at = append(f.at, parts[i])
+		}
+	}
+	return f
+}
+
+// support fills in the evidence that each repetition has once, and what speaks for the period.
+func (f *fit) support(kinds *[numKinds][]int32) {
+	for k := range numKinds {
+		switch {
+		case len(kinds[k]) < minRepetitions:
+		case once(f.at, kinds[k]) >= minCover:
+			f.kinds = append(f.kinds, k)
+			f.score++
+		default:
+			f.score--
+		}
+	}
+}
+
+// collapse leaves out what repeats with the shortest lag, and notes its tokens: what holds
+// least evidence of a step first, as the layers of one step may repeat with the lag with which
+// others do.
+func (s *run) collapse(parts, symbols []int32, inner []bool, evident []uint8) (kept []int32) {
+	var runs []sequence.Run
+	for kinds := 0; kinds <= int(numKinds) && len(runs) == 0; kinds++ {
+		for lag := 1; lag <= min(maxLag, len(symbols)/2) && len(runs) == 0; lag++ {
+			runs = slices.DeleteFunc(sequence.Repeats(symbols, lag), func(r sequence.Run) bool {
+				return s.evidence(parts[r.From:r.From+lag], evident) > kinds
+			})
+		}
+	}
+	from := 0
+	for _, r := range runs {
+		if r.From < from { // it begins inside the one before
+			continue
+		}
+		kept = append(kept, parts[from:r.From]...)
+		for _, part := range parts[r.From:r.To] {
+			for _, t := range s.tokensOf(part) {
+				inner[t] = true
+			}
+		}
+		from = r.To
+	}
+	return append(kept, parts[from:]...)
+}
+
+// evidence is how many kinds of it lie before some collectives.
+func (s *run) evidence(parts []int32, evident []uint8) int {
+	kinds := uint8(0)
+	for _, part := range parts {
+		for _, t := range s.tokensOf(part) {
+			kinds |= evident[t]
+		}
+	}
+	return bits.OnesCount8(kinds)
+}
+
+// tokensOf returns what lies before a collective.
+func (s *run) tokensOf(i int32) []int32 {
+	from := 0
+	if i > 0 {
+		from = s.ends[i-1]
+	}
+	return s.tokens[from:s.ends[i]]
+}
+
+// symbols numbers collectives by what lies before them, but for what repeats inside a step
+// and for how it was launched: an eager pass is a step as one that is replayed. exact tells
+// all apart that differ; else two that share half of what they have are the same, and those
+// are left out that have nothing.
+func (s *run) symbols(parts []int32, inner []bool, exact bool) (kept, symbols []int32) {
+	known := map[string]int32{}
+	var sets [][]int32
+	for _, part := range parts {
+		var set []int32
+		for _, t := range s.tokensOf(part) {
+			if t != tokenReplay && !inner[t] {
+				set = append(set, t)
+			}
+		}
+		if len(set) == 0 && !exact {
+			continue
+		}
+		slices.Sort(set)
+		key := fmt.Sprint(set)
+		if _, ok := known[key]; !ok {
+			k := -1
+			if !exact {
+				k = slices.IndexFunc(sets, func(other []int32) bool { return alike(set, other) })
+			}
+			if k < 0 {
+				k, sets = len(sets), append(sets, set)
+			}
+			known[key] = int32(k)
+		}
+		kept, symbols = append(kept, part), append(symbols, known[key])
+	}
+	return kept, symbols
+}
+
+// alike says whether two sets of tokens share half of what they have together.
+func alike(a, b []int32) bool {
+	both := int(common(a, b))
+	return 2*both >= len(a)+len(b)-both
+}
+
+// rule learns from the run how to identify its steps: they are the repetitions of the period
+// with which most kinds of evidence go, which also say where in it a step begins.
+func (s *run) rule(n *names) *rule {
+	places := s.places()
+	kinds, evident := s.kinds(places, n)
+	best, rival := s.best(&kinds, evident)
+	if best == nil {
+		return &rule{embed: true, silent: silent(&kinds), why: fmt.Sprintf("no period covers %.0f %% of what runs", 100*minCover)}
+	}
+	why := ""
+	switch {
+	case len(best.kinds) == 0:
+		why = "nothing that a step does once recurs with the period"
+	case rival != nil:
+		why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
+	}
+	if !best.setOnset(&kinds) && why == "" {
+		why = "it is not clear which of what recurs once a step comes first"
+	}
+	u := s.ruleFor(best.at, places, n)
+	if why != "" {
+		u.why = why
+	}
+	u.clear, u.silent = u.why == "", silent(&kinds)
+	return u
+}
+
+// best returns the period with which most kinds of evidence go, and one of other steps with
+// which as many do; nil where there is none.
+func (s *run) best(kinds *[numKinds][]int32, evident []uint8) (best, rival *fit) {
+	all := s.fits(kinds, evident)
+	for i := range all {
+		if best == nil || all[i].score > best.score {
+			best = &all[i]
+		}
+	}
+	for i := range all {
+		if f := &all[i]; f.score == best.score && once(best.at, f.at) < minCover && once(f.at, best.at) < minCover {
+			rival = f
+		}
+	}
+	return best, rival
+}
+
+// kinds returns for each kind the collectives that it lies before, and of each token the bits of
+// those that it is of.
+func (s *run) kinds(places [][]int32, n *names) (kinds [numKinds][]int32, evident []uint8) {
+	evident = make([]uint8, len(places))
+	of := func(k kind, t int) {
+		kinds[k], evident[t] = union(kinds[k], places[t]), evident[t]|1<<k
+	}
+	for i, name := range n.list[:len(places)-int(firstName)] {
+		t := i + int(firstName)
+		if isEmbedding(name) {
+			of(byEmbedding, t)
+		}
+		if isHead(name, s.classes[t]) {
+			of(byHead, t)
+		}
+	}
+	of(bySync, int(tokenSync))
+	of(byInput, int(tokenHtoD))
+	of(byOutput, int(tokenDtoH))
+	of(byReplay, int(tokenReplay))
+	return kinds, evident
+}
+
+// silent says whether no kind of evidence recurs.
+func silent(kinds *[numKinds][]int32) bool {
+	return !slices.ContainsFunc(kinds[:], func(at []int32) bool { return len(at) >= minRepetitions })
+}
+
+// setOnset moves the beginnings to where the first kind stands that each repetition has once,
+// and says whether there is any.
+func (f *fit) setOnset(kinds *[numKinds][]int32) bool {
+	if len(f.kinds) == 0 || f.kinds[0] > lastOnset {
+		return false
+	}
+	f.at = kinds[f.kinds[0]]
+	return true
+}
+
+// ruleFor makes a rule of the tokens that lie where steps begin and hardly anywhere else: of
+// them those that are needed for nearly all of the steps, the most frequent and embeddings
+// first.
+func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
+	u := &rule{begins: make([]bool, len(places)), classes: make([]event.Class, len(places)), at: at}
+	u.usual, _, u.groups = sizesOf(at)
+	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
+	var tokens []int
+	for t := range places {
+		u.classes[t] = -1
+		if t < len(s.classes) {
+			u.classes[t] = s.classes[t]
+		}
+		if both := common(at, places[t]); both > 0 && both >= (1-maxStray)*float64(len(places[t])) {
+			tokens = append(tokens, t)
+		}
+	}
+	embeds := func(t int) bool { return t >= int(firstName) && isEmbedding(n.list[t-int(firstName)]) }
+	weight := func(t int) float64 { return common(at, places[t]) * float64(1+b2n(embeds(t))) }
+	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	var covered []int32
+	for _, t := range tokens {
+		if more := union(covered, places[t]); common(at, more) > common(at, covered) {
+			covered = more
+			u.begins[t] = true
+			u.embed = u.embed || embeds(t)
+		}
+	}
+	if common(at, covered) < (1-maxStray)*float64(len(at)) {
+		u.why = "what they begin with also occurs inside them"
+	}
+	return u
+}
