@@ -5,40 +5,74 @@ import "slices"
 // meeting is a collective under way: its units, one of each GPU, which end together.
 type meeting struct {
 	name      int32
+	number    int32 // among all
+	due       int   // how often it is on the agenda
 	members   []*unit
 	first     int64 // the earliest end
 	lastStart int64
 	done      bool
 }
 
-// meet makes a unit part of a collective. Units of one meet where the last starts before the
+// meetings are the collectives under way.
+type meetings struct {
+	gpu     *gpu
+	pending map[int32][]*meeting // by name
+	all     []*meeting
+	free    []*meeting
+}
+
+// add makes a unit part of a collective. Units of one meet where the last starts before the
 // first ends, and their ends are the nearest ones.
-func (e *engine) meet(u *unit, name int32) {
+func (c *meetings) add(u *unit, name int32) {
 	var best *meeting
-	for _, m := range e.pending[name] {
+	for _, m := range c.pending[name] {
 		if u.start < m.first && u.end > m.lastStart && !m.has(u) && (best == nil || m.apart(u) < best.apart(u)) {
 			best = m
 		}
 	}
-	if best != nil && !e.together(best, u) {
+	if best != nil && !together(best, u) {
 		best = nil
 	}
 	if best == nil {
-		best = &meeting{name: name, first: u.end, lastStart: u.start}
-		e.pending[name] = append(e.pending[name], best)
+		best = c.begin(u, name)
 	}
 	u.refs++
 	u.meeting = best
 	best.members = append(best.members, u)
 	best.lastStart = max(best.lastStart, u.start)
 	if best.first = min(best.first, u.end); best.first == u.end {
-		e.push(end{t: u.end, order: meets, meeting: best})
+		best.due++
+		c.gpu.agenda.push(u.end, meets, best.number)
+	}
+}
+
+// begin begins a meeting.
+func (c *meetings) begin(u *unit, name int32) (m *meeting) {
+	if n := len(c.free); n > 0 {
+		m, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		m = &meeting{number: int32(len(c.all))}
+		c.all = append(c.all, m)
+	}
+	*m = meeting{name: name, number: m.number, members: m.members[:0], first: u.end, lastStart: u.start}
+	c.pending[name] = append(c.pending[name], m)
+	return m
+}
+
+// due resolves a meeting whose first unit ends now, unless it is done.
+func (c *meetings) due(number int32) {
+	m := c.all[number]
+	if !m.done {
+		c.resolve(m)
+	}
+	if m.due--; m.due == 0 {
+		c.free = append(c.free, m)
 	}
 }
 
 // together tells whether the units of a meeting end with another one: the ends are less far
 // apart than half of the shorter of them takes.
-func (e *engine) together(m *meeting, u *unit) bool {
+func together(m *meeting, u *unit) bool {
 	shortest := u.end - u.start
 	for _, o := range m.members {
 		shortest = min(shortest, o.end-o.start)
@@ -58,9 +92,9 @@ func (m *meeting) has(u *unit) bool {
 
 // resolve ends a collective: all end when the last has arrived and what it does since then
 // is done.
-func (e *engine) resolve(m *meeting) {
+func (c *meetings) resolve(m *meeting) {
 	m.done = true
-	for s := range e.n {
+	for s := range c.gpu.n {
 		last := m.members[0].newStart[s]
 		for _, u := range m.members[1:] {
 			last = max(last, u.newStart[s])
@@ -71,10 +105,10 @@ func (e *engine) resolve(m *meeting) {
 	}
 	for _, u := range m.members {
 		u.meeting = nil
-		e.ended(u)
-		e.drop(u)
+		c.gpu.ended(u)
+		c.gpu.drop(u)
 	}
-	all := e.pending[m.name]
+	all := c.pending[m.name]
 	k := slices.Index(all, m)
-	e.pending[m.name] = slices.Delete(all, k, k+1)
+	c.pending[m.name] = slices.Delete(all, k, k+1)
 }

@@ -108,8 +108,8 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 
 // row notes the end of a wait for an event: which ages it contradicts. What was launched
 // before the record has ended by then, and had not when the call began, if it waited.
-func (l *learner) row(e *engine, o *openRow) {
-	if o.kind != event.API || e.flags(o)&isEventSync == 0 {
+func (l *learner) row(t *Trace, o *openRow) {
+	if o.kind != event.API || t.names.all[o.name].flags&isEventSync == 0 {
 		return
 	}
 	p := o.thread.process
@@ -215,7 +215,7 @@ func largest(values []int64, n int) (codes []int32) {
 // learn finds what the run says of itself.
 func (t *Trace) learn() (*known, *learner, error) {
 	l := newLearner(t)
-	e := newEngine(t, []Scenario{{}}, unknown(t))
+	e := newPass(t, []Scenario{{}}, unknown(t))
 	e.learn = l
 	if err := e.run(); err != nil {
 		return nil, nil, err

@@ -17,7 +17,7 @@ func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := newEngine(t, []Scenario{s}, know)
+	e := newPass(t, []Scenario{s}, know)
 	log := newMoves(t)
 	e.sink = log
 	if err := e.run(); err != nil {

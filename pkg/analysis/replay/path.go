@@ -88,27 +88,27 @@ func (th *thread) path() int32 {
 }
 
 // enterRange opens a range.
-func (e *engine) enterRange(th *thread, o *openRow) {
-	if e.flags(o)&(waitsForGIL|holdsGIL) == 0 {
+func (p *plan) enterRange(o *openRow) {
+	if th := o.thread; p.names[o.name].flags&(waitsForGIL|holdsGIL) == 0 {
 		th.ranges = append(th.ranges, openRange{name: o.name, path: th.path(), around: o.class == event.GC})
-		e.repath(th, len(th.ranges)-1)
+		p.repath(th, len(th.ranges)-1)
 	}
 }
 
 // leaveRange closes a range: the latest of its name.
-func (e *engine) leaveRange(th *thread, name int32) {
+func (p *plan) leaveRange(th *thread, name int32) {
 	k := len(th.ranges) - 1
 	for k >= 0 && th.ranges[k].name != name {
 		k--
 	}
 	if k >= 0 {
 		th.ranges = append(th.ranges[:k], th.ranges[k+1:]...)
-		e.repath(th, k)
+		p.repath(th, k)
 	}
 }
 
 // repath finds the paths of the open ranges from k on: more than one where ranges overlap.
-func (e *engine) repath(th *thread, k int) {
+func (p *plan) repath(th *thread, k int) {
 	for ; k < len(th.ranges); k++ {
 		r := &th.ranges[k]
 		r.path = -1
@@ -116,7 +116,7 @@ func (e *engine) repath(th *thread, k int) {
 			r.path = th.ranges[k-1].path
 		}
 		if !r.around {
-			r.path = e.paths.child(r.path, r.name, e.changes)
+			r.path = p.paths.child(r.path, r.name, p.changes)
 		}
 	}
 }

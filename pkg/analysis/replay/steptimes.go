@@ -1,75 +1,145 @@
 package replay
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"cmp"
+	"slices"
 
-// startStep begins a step, which starts with a row that comes next.
-func (e *engine) startStep(k int32) {
-	s := &e.t.steps[k]
-	p := &e.processes[s.process]
-	p.starts = append(p.starts, k)
-	e.push(end{t: s.end, order: stepEnds, step: k})
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// bounds are when steps and windows begin and end: with the rows that bound them.
+type bounds struct {
+	*pass
+	byRange bool        // steps begin and end with ranges
+	class   event.Class // else with units of this class, -1 for any
+	order   []int32     // steps by their start
+	next    int         // of order: the first that has not started
+	times   []stepTimes
+}
+
+// stepTimes is when a step begins and ends.
+type stepTimes struct {
+	start, end []int64
+	bound      bool
+}
+
+// newBounds returns the steps of a pass, none of which has begun.
+func newBounds(p *pass) bounds {
+	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: p.t.stepOrder()}
+	if i := p.t.header.Isolation; i != nil {
+		b.byRange = i.Method == step.NVTX
+		if i.Method == step.Allreduce {
+			b.class = event.Allreduce
+		}
+	}
+	return b
+}
+
+// stepOrder is the steps in the order of their starts.
+func (t *Trace) stepOrder() []int32 {
+	order := make([]int32, len(t.steps))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.steps[a].start, t.steps[b].start) })
+	return order
+}
+
+// nextStart is when the next step starts, never for none.
+func (b *bounds) nextStart() int64 {
+	if b.next == len(b.order) {
+		return never
+	}
+	return b.t.steps[b.order[b.next]].start
+}
+
+// begin starts the steps that start at a time, each with a row that comes next.
+func (b *bounds) begin(at int64) {
+	for b.nextStart() == at {
+		k := b.order[b.next]
+		b.next++
+		s := &b.t.steps[k]
+		q := &b.procs[s.process]
+		q.starts = append(q.starts, k)
+		b.agenda.push(s.end, stepEnds, k)
+	}
+}
+
+// startsRange starts the steps that start with a forward-step range.
+func (b *bounds) startsRange(q *process, t int64, now []int64) {
+	if b.byRange && len(q.starts) > 0 {
+		b.bind(q, t, now)
+	}
+}
+
+// startsUnit starts the steps that start with a unit.
+func (b *bounds) startsUnit(q *process, u *unit, class event.Class) {
+	if !b.byRange && (b.class < 0 || b.class == class) {
+		b.bind(q, u.start, u.newStart)
+	}
 }
 
 // bind starts the steps that start at t with a row.
-func (e *engine) bind(p *process, t int64, now []int64) {
+func (b *bounds) bind(p *process, t int64, now []int64) {
 	rest := p.starts[:0]
 	for _, k := range p.starts {
-		if e.t.steps[k].start != t {
+		if b.t.steps[k].start != t {
 			rest = append(rest, k)
 			continue
 		}
-		e.begins(k, now)
+		b.begins(k, now)
 	}
 	p.starts = rest
 }
 
 // begins sets when a step begins.
-func (e *engine) begins(k int32, now []int64) {
-	e.steps[k] = stepTimes{start: append([]int64(nil), now...), bound: true}
-	if s := &e.t.steps[k]; e.sink != nil {
-		e.sink.start(s.stretch, s.ordinal, now[0])
+func (b *bounds) begins(k int32, now []int64) {
+	b.times[k] = stepTimes{start: append([]int64(nil), now...), bound: true}
+	if s := &b.t.steps[k]; b.sink != nil {
+		b.sink.start(s.stretch, s.ordinal, now[0])
 	}
 }
 
 // missed starts steps that no row started with, by the time that rows after t come: with the
 // thread that launched last.
-func (e *engine) missed(p *process, t int64) {
+func (b *bounds) missed(p *process, t int64) {
 	rest := p.starts[:0]
 	for _, k := range p.starts {
-		if e.t.steps[k].start >= t {
+		if b.t.steps[k].start >= t {
 			rest = append(rest, k)
 			continue
 		}
-		e.begins(k, e.drifted(p, e.t.steps[k].start))
+		b.begins(k, b.drifted(p, b.t.steps[k].start))
 	}
 	p.starts = rest
 }
 
 // drifted is a time moved with the thread that launched last.
-func (e *engine) drifted(p *process, t int64) []int64 {
-	now := make([]int64, e.n)
+func (b *bounds) drifted(p *process, t int64) []int64 {
+	now := make([]int64, b.n)
 	for s := range now {
-		now[s] = t + e.shift(p, s)
+		now[s] = t + b.shift(p, s)
 	}
 	return now
 }
 
-// endStep ends a step with the row that ends then.
-func (e *engine) endStep(k int32) {
-	s := &e.t.steps[k]
-	p := &e.processes[s.process]
-	if !e.steps[k].bound {
-		e.missed(p, s.start+1)
+// end ends a step with the row that ends then.
+func (b *bounds) end(k int32) {
+	s := &b.t.steps[k]
+	p := &b.procs[s.process]
+	if !b.times[k].bound {
+		b.missed(p, s.start+1)
 	}
-	e.steps[k].end = append([]int64(nil), e.endsAt(p, s.end)...)
-	if e.sink != nil {
-		e.sink.end(s.stretch, s.ordinal, e.steps[k].end[0])
+	b.times[k].end = append([]int64(nil), b.endsAt(p, s.end)...)
+	if b.sink != nil {
+		b.sink.end(s.stretch, s.ordinal, b.times[k].end[0])
 	}
 }
 
 // endsAt is when what ended at t ends: a forward-step range, or a unit.
-func (e *engine) endsAt(p *process, t int64) []int64 {
-	if e.byRange {
+func (b *bounds) endsAt(p *process, t int64) []int64 {
+	if b.byRange {
 		for i := range p.markers {
 			if a := &p.markers[i]; a.new != nil && a.old == t {
 				return a.new
@@ -85,66 +155,46 @@ func (e *engine) endsAt(p *process, t int64) []int64 {
 		}
 	}
 	if best == nil {
-		return e.drifted(p, t)
+		return b.drifted(p, t)
 	}
-	ends := append([]int64(nil), e.endOf(best)...)
+	ends := append([]int64(nil), b.gpu.endOf(best)...)
 	for s := range ends {
 		ends[s] += t - best.end
 	}
 	return ends
 }
 
-// finish ends what has not ended, and moves the window rows with the steps that bound them.
-func (e *engine) finish() {
-	for k := range e.threads {
-		for th := &e.threads[k]; th.held != nil; {
-			e.release(th.held)
-		}
-	}
-	for k := range e.processes {
-		e.missed(&e.processes[k], never)
-	}
-	e.until(never)
-	if e.sink == nil {
-		return
-	}
-	for i := range e.t.windows {
-		w := &e.t.windows[i]
-		start, end := e.window(w)
-		e.sink.start(w.stretch, w.ordinal, start)
-		e.sink.end(w.stretch, w.ordinal, end)
+// windows moves the window rows with the steps that bound them.
+func (b *bounds) windows() {
+	for i := range b.t.windows {
+		w := &b.t.windows[i]
+		start, end := b.window(w)
+		b.sink.start(w.stretch, w.ordinal, start)
+		b.sink.end(w.stretch, w.ordinal, end)
 	}
 }
 
 // window is when a window begins and ends in the first scenario.
-func (e *engine) window(w *stepRow) (start, end int64) {
-	p := &e.processes[w.process]
-	start, end = w.start+e.shift(p, 0), w.end+e.shift(p, 0)
+func (b *bounds) window(w *stepRow) (start, end int64) {
+	p := &b.procs[w.process]
+	start, end = w.start+b.shift(p, 0), w.end+b.shift(p, 0)
 	if p.latest != nil {
-		end = w.end + e.endOf(p.latest)[0] - p.latest.end
+		end = w.end + b.gpu.endOf(p.latest)[0] - p.latest.end
 	}
 	found := false
-	for k := range e.t.steps {
-		s := &e.t.steps[k]
-		if s.process != w.process || e.steps[k].start == nil || e.steps[k].end == nil {
+	for k := range b.t.steps {
+		s := &b.t.steps[k]
+		if s.process != w.process || b.times[k].start == nil || b.times[k].end == nil {
 			continue
 		}
 		if s.start == w.start {
-			start = e.steps[k].start[0]
+			start = b.times[k].start[0]
 		}
 		if s.end == w.end {
-			if v := e.steps[k].end[0]; !found || v > end {
+			if v := b.times[k].end[0]; !found || v > end {
 				end, found = v, true
 			}
 		}
 	}
 	return start, max(start, end)
-}
-
-// classOfSteps is the class of the units that steps begin and end with, -1 for any.
-func classOfSteps(h *event.Header) event.Class {
-	if h.Isolation != nil && h.Isolation.Method == "allreduce" {
-		return event.Allreduce
-	}
-	return -1
 }

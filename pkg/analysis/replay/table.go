@@ -166,24 +166,24 @@ func (t *Trace) whole() (all []chosen) {
 }
 
 // periods returns the periods in each scenario of a pass, ns.
-func (p *predictor) periods(e *engine) [][]float64 {
+func (p *predictor) periods(e *pass) [][]float64 {
 	all := make([][]float64, e.n)
 	for s := range all {
 		all[s] = make([]float64, len(p.chosen))
 		for i, c := range p.chosen {
 			if c.step < 0 {
-				q := &e.processes[-1-c.step]
+				q := &e.procs[-1-c.step]
 				all[s][i] = float64(q.ends[s] - q.begins[s] - c.lost)
 				continue
 			}
-			start := e.steps[c.step].start[s]
+			start := e.steps.times[c.step].start[s]
 			until := int64(math.MinInt64)
 			if c.next >= 0 {
-				until = e.steps[c.next].start[s]
+				until = e.steps.times[c.next].start[s]
 			} else {
 				for k := c.segment[0]; k <= c.segment[1]; k++ {
 					if p.t.steps[k].process == p.t.steps[c.step].process {
-						until = max(until, e.steps[k].end[s])
+						until = max(until, e.steps.times[k].end[s])
 					}
 				}
 			}
@@ -204,17 +204,17 @@ func (p *predictor) add(all ...Scenario) error {
 			run = append(run, s)
 		}
 	}
-	e := newEngine(p.t, run, p.know)
+	e := newPass(p.t, run, p.know)
 	if err := e.run(); err != nil {
 		return err
 	}
 	periods := p.periods(e)
-	p.now, p.unexplained = periods[0], e.unexplained
+	p.now, p.unexplained = periods[0], e.gpu.unexplained
 	var older [][]float64
 	if p.know.oldest != p.know.age {
 		know := *p.know
 		know.age = know.oldest
-		e := newEngine(p.t, run, &know)
+		e := newPass(p.t, run, &know)
 		if err := e.run(); err != nil {
 			return err
 		}

@@ -61,40 +61,37 @@ func Capturable(class event.Class) bool {
 func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
 
 // enterClass makes changes count that are about a row by its class.
-func (e *engine) enterClass(o *openRow) {
-	for k := range e.changes {
-		c := &e.changes[k]
-		if c.what != classTime || !slices.Contains(c.classes, o.class) || c.placed && e.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
+func (p *plan) enterClass(o *openRow) {
+	for k := range p.changes {
+		c := &p.changes[k]
+		if c.what != classTime || !slices.Contains(c.classes, o.class) || c.placed && p.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
 			continue
 		}
-		if o.kind == event.OS || o.kind == event.Overhead || o.kind == event.NVTX && (o.class == event.GC || e.flags(o)&waitsForGIL != 0) {
-			e.count(o, int32(k))
+		if o.kind == event.OS || o.kind == event.Overhead || o.kind == event.NVTX && (o.class == event.GC || p.names[o.name].flags&waitsForGIL != 0) {
+			p.count(o, int32(k))
 		}
 	}
 }
 
 // addLoad has the driver load code for a thread: host time, whatever call it is in.
-func (e *engine) addLoad(r *row) {
-	if th := &e.threads[r.place]; th.begun {
-		o := e.newRow()
-		*o = openRow{row: *r, thread: th, newStart: o.newStart, points: o.points[:0], changes: o.changes[:0], left: o.left[:0], stream: -1}
-		e.push(end{t: r.end, order: hostEnds, row: o})
-		e.startHost(o)
+func (h *hosts) addLoad(r *row) {
+	if h.threads[r.place].begun {
+		h.add(r)
 	}
 }
 
 // addRun has a thread on a CPU again: what it did not run since the last time, it was without
 // one, where it waited for nothing.
-func (e *engine) addRun(r *row) {
-	th := &e.threads[r.place]
+func (h *hosts) addRun(r *row) {
+	th := &h.threads[r.place]
 	from := th.ran
 	th.ran = max(th.ran, r.end)
 	if from == 0 || !th.launches || !th.begun || th.waiting > 0 || r.start <= from {
 		return
 	}
-	if h := th.held; h != nil {
-		if h.kind == event.API && h.class != event.APISync && !h.run {
-			h.lost += r.start - max(from, h.start)
+	if o := th.held; o != nil {
+		if o.kind == event.API && o.class != event.APISync && !o.run {
+			o.lost += r.start - max(from, o.start)
 		}
 		return
 	}
@@ -102,40 +99,40 @@ func (e *engine) addRun(r *row) {
 	if r.start <= from {
 		return
 	}
-	e.reach(th, from)
+	h.reach(th, from)
 	if th.last != from {
 		return
 	}
-	e.reach(th, r.start)
-	e.regain(th, r.start-from)
+	h.reach(th, r.start)
+	h.plan.regain(th, r.start-from)
 }
 
 // regain takes time off that a thread had lost its CPU for, where nothing else took it.
-func (e *engine) regain(th *thread, ns int64) {
-	for k := range e.changes {
-		if c := &e.changes[k]; c.what == lostTime && c.on(th.rank) {
+func (p *plan) regain(th *thread, ns int64) {
+	for k := range p.changes {
+		if c := &p.changes[k]; c.what == lostTime && c.on(th.rank) {
 			th.now[c.scenario] -= ns - scaled(ns, c.Factor)
 		}
 	}
 }
 
-// pass is a forward pass whose kernels a thread launched by themselves.
-type pass struct{ from, to int64 }
+// forward is a forward pass whose kernels a thread launched by themselves.
+type forward struct{ from, to int64 }
 
 // passes finds them, in the pass of the learner.
 type passes struct {
-	of    [][]pass // by thread
+	of    [][]forward // by thread
 	steps [][]step.Step
 	at    []int   // by process: the step of the last unit
 	last  []int32 // by process: the thread of the open pass, -1 for none
-	open  []pass
+	open  []forward
 	graph []bool // the step replays something
 }
 
 // newPasses returns none.
 func newPasses(t *Trace) *passes {
 	n := len(t.processes)
-	p := &passes{of: make([][]pass, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]pass, n), graph: make([]bool, n)}
+	p := &passes{of: make([][]forward, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]forward, n), graph: make([]bool, n)}
 	for k, r := range t.ranks {
 		if r != nil {
 			for _, s := range r.Steps.Between(0, r.Steps.Len()) {
@@ -164,7 +161,7 @@ func (p *passes) unit(process int32, r *row) {
 		return
 	}
 	if p.last[process] < 0 {
-		p.last[process], p.open[process] = r.launcher, pass{r.launch, r.launch}
+		p.last[process], p.open[process] = r.launcher, forward{r.launch, r.launch}
 	}
 	if p.last[process] == r.launcher {
 		p.open[process].to = max(p.open[process].to, r.launch)
@@ -183,14 +180,14 @@ func (p *passes) end(process int32) {
 }
 
 // captured takes the host time of passes off that was spent until a time.
-func (e *engine) captured(th *thread, from, to int64) {
+func (p *plan) captured(th *thread, from, to int64) {
 	for len(th.passes) > 0 && th.passes[0].to <= from {
 		th.passes = th.passes[1:]
 	}
 	for k := 0; k < len(th.passes) && th.passes[k].from < to; k++ {
 		d := min(to, th.passes[k].to) - max(from, th.passes[k].from)
-		for i := range e.changes {
-			if c := &e.changes[i]; c.what == graphTime && c.on(th.rank) {
+		for i := range p.changes {
+			if c := &p.changes[i]; c.what == graphTime && c.on(th.rank) {
 				th.now[c.scenario] -= scaled(d, th.factor[c.scenario])
 			}
 		}
@@ -223,10 +220,10 @@ func (p *predictor) typical(steps map[int32]map[int]bool, periods []float64) {
 }
 
 // rankFactors has a unit take what changes of its rank say.
-func (e *engine) rankFactors(u *unit) {
-	rank, shared := e.t.processes[u.process], true
-	for i := range e.ofRank {
-		if c := &e.ofRank[i]; c.on(rank) {
+func (g *gpu) rankFactors(u *unit) {
+	rank, shared := g.t.processes[u.process], true
+	for i := range g.plan.ofRank {
+		if c := &g.plan.ofRank[i]; c.on(rank) {
 			if shared {
 				u.factor, shared = slices.Clone(u.factor), false
 			}

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -44,6 +43,7 @@ type launch struct {
 // replay is what was replayed of a graph so far.
 type replay struct {
 	stream *stream // of its first unit
+	latest *unit   // of the ring, with the latest end; nil where it was written over
 	ring   [16]*unit
 	count  int
 }
@@ -54,35 +54,47 @@ type launches struct {
 	times []int64  // new times of their starts, a slice for each
 	first int      // number of the oldest
 	next  int
+	found int // the call that was found last
+}
+
+// gpu are the streams: what units start after.
+type gpu struct {
+	*pass
+	streams  []stream
+	latency  []int64 // by code of the call's name, -1 where unknown
+	meetings meetings
+	free     []*unit
+
+	unexplained int64 // ns by which units start later than their constraints, in old times
 }
 
 // newUnit returns a unit without references.
-func (e *engine) newUnit() *unit {
-	if n := len(e.freeUnits); n > 0 {
-		u := e.freeUnits[n-1]
-		e.freeUnits = e.freeUnits[:n-1]
+func (g *gpu) newUnit() *unit {
+	if n := len(g.free); n > 0 {
+		u := g.free[n-1]
+		g.free = g.free[:n-1]
 		return u
 	}
-	times := make([]int64, 2*e.n)
-	return &unit{newStart: times[:e.n:e.n], newEnd: times[e.n:]}
+	times := make([]int64, 2*g.n)
+	return &unit{newStart: times[:g.n:g.n], newEnd: times[g.n:]}
 }
 
 // hold refers to a unit in place of another, or of none.
-func (e *engine) hold(at **unit, u *unit) {
+func (g *gpu) hold(at **unit, u *unit) {
 	if u != nil {
 		u.refs++
 	}
-	e.drop(*at)
+	g.drop(*at)
 	*at = u
 }
 
 // drop refers to a unit no more.
-func (e *engine) drop(u *unit) {
+func (g *gpu) drop(u *unit) {
 	if u == nil {
 		return
 	}
 	if u.refs--; u.refs == 0 {
-		e.freeUnits = append(e.freeUnits, u)
+		g.free = append(g.free, u)
 	}
 }
 
@@ -121,6 +133,12 @@ func (l *launches) grow(n int) {
 // find returns the call that started at t, nil for none, and the new times of its start.
 func (l *launches) find(t int64, n int) (*launch, []int64) {
 	low, high := l.first, l.next
+	for k := l.found; k >= low && k < min(high, l.found+2); k++ { // Fast path: that one, or the next.
+		if l.ring[k&(len(l.ring)-1)].start == t {
+			low, high = k, k
+			break
+		}
+	}
 	for low < high {
 		mid := (low + high) / 2
 		if l.ring[mid&(len(l.ring)-1)].start < t {
@@ -136,24 +154,23 @@ func (l *launches) find(t int64, n int) (*launch, []int64) {
 	if l.ring[k].start != t {
 		return nil, nil
 	}
+	l.found = low
 	return &l.ring[k], l.times[k*n : (k+1)*n]
 }
 
 // addUnit places a unit.
-func (e *engine) addUnit(p *process, r *row) {
-	st := &e.streams[r.place]
-	u := e.newUnit()
-	*u = unit{
-		call: r.start, start: r.start, end: r.end, newStart: u.newStart, newEnd: u.newEnd, factor: e.units[r.name], stream: st,
-		process: int32(e.t.stretches[r.stretch]), kind: r.kind, stretch: r.stretch, ordinal: r.ordinal,
-		toHost: e.t.names.all[r.name].flags&isToHost != 0,
-	}
+func (g *gpu) add(p *process, r *row) {
+	st := &g.streams[r.place]
+	u := g.newUnit()
+	u.call, u.start, u.end, u.factor, u.stream = r.start, r.start, r.end, g.plan.units[r.name], st
+	u.process, u.kind, u.stretch, u.ordinal = st.process, r.kind, r.stretch, r.ordinal
+	u.toHost, u.token = r.kind.IsCopy() && g.t.names.all[r.name].flags&isToHost != 0, false
 	u.refs = 1
-	if len(e.ofRank) > 0 {
-		e.rankFactors(u)
+	if len(g.plan.ofRank) > 0 {
+		g.rankFactors(u)
 	}
-	if e.learn != nil {
-		e.learn.passes.unit(u.process, r)
+	if g.learn != nil {
+		g.learn.passes.unit(u.process, r)
 	}
 	if p.sampled = p.sampled || r.class == event.Sampling; u.toHost && p.sampled {
 		u.token, p.sampled = true, false
@@ -161,69 +178,74 @@ func (e *engine) addUnit(p *process, r *row) {
 	var l *launch
 	var called []int64
 	if r.launcher >= 0 {
-		if l, called = e.threads[r.launcher].queue.find(r.launch, e.n); l != nil {
+		if l, called = g.hosts.threads[r.launcher].queue.find(r.launch, g.n); l != nil {
 			u.call = l.start
 		}
 	}
-	if !(r.node && l != nil && l.replay != nil && e.follow(u, l.replay)) {
-		e.afterCall(p, st, u, l, called)
+	if !(r.node && l != nil && l.replay != nil && g.follow(u, l.replay)) {
+		g.afterCall(p, st, u, l, called)
 	}
-	for s, f := range u.factor {
-		u.newEnd[s] = u.newStart[s] + scaled(u.end-u.start, f)
+	length, ends := u.end-u.start, u.newEnd[:len(u.factor)]
+	for s, start := range u.newStart[:len(u.factor)] {
+		ends[s] = start + scaled(length, u.factor[s])
 	}
 	if r.class.IsCollective() && r.kind == event.Kernel {
-		e.meet(u, r.name)
+		g.meetings.add(u, r.name)
 	}
 	if r.class == event.Sampling {
 		p.sampling = u.call
 	}
-	e.remember(p, st, u, r, l)
-	e.placed(p, u, r)
-	e.drop(u)
+	g.remember(p, st, u, r, l)
+	g.placed(p, u, r)
+	g.drop(u)
 }
 
 // scaled is a length times a factor.
 func scaled(d int64, f float64) int64 {
-	if f == 1 {
+	switch v := float64(d) * f; {
+	case f == 1: // Fast path, and exact for every d.
 		return d
+	case v < 0:
+		return int64(v - 0.5)
+	default:
+		return int64(v + 0.5)
 	}
-	return int64(math.Round(float64(d) * f))
 }
 
 // placed passes on what is known of a unit.
-func (e *engine) placed(p *process, u *unit, r *row) {
-	if len(p.starts) > 0 && !e.byRange && (e.stepClass < 0 || e.stepClass == r.class) {
-		e.bind(p, u.start, u.newStart)
+func (g *gpu) placed(p *process, u *unit, r *row) {
+	if len(p.starts) > 0 {
+		g.steps.startsUnit(p, u, r.class)
 	}
-	if e.sink != nil {
-		e.sink.start(u.stretch, u.ordinal, u.newStart[0])
+	if g.sink != nil {
+		g.sink.start(u.stretch, u.ordinal, u.newStart[0])
 	}
 	if u.meeting == nil {
-		e.ended(u)
+		g.ended(u)
 	}
 	if r.kind.IsCopy() && r.launcher >= 0 {
-		e.blocks(&e.threads[r.launcher], u, r.launch)
+		g.hosts.blocks(&g.hosts.threads[r.launcher], u, r.launch)
 	}
 }
 
 // ended passes on the end of a unit.
-func (e *engine) ended(u *unit) {
-	if len(e.t.steps) == 0 && !u.kind.IsCopy() {
-		e.processes[u.process].span(u)
+func (g *gpu) ended(u *unit) {
+	if len(g.t.steps) == 0 && !u.kind.IsCopy() {
+		g.procs[u.process].span(u)
 	}
-	if e.sink == nil {
+	if g.sink == nil {
 		return
 	}
-	e.sink.end(u.stretch, u.ordinal, u.newEnd[0])
-	e.sink.unit(u.process, u.kind, u.start, u.end, u.newStart[0], u.newEnd[0])
+	g.sink.end(u.stretch, u.ordinal, u.newEnd[0])
+	g.sink.unit(u.process, u.kind, u.start, u.end, u.newStart[0], u.newEnd[0])
 }
 
 // remember makes a unit one that others may follow or wait for.
-func (e *engine) remember(p *process, st *stream, u *unit, r *row, l *launch) {
-	e.onStream(st, u)
-	e.hold(&p.latest, u)
+func (g *gpu) remember(p *process, st *stream, u *unit, r *row, l *launch) {
+	g.onStream(st, u)
+	g.hold(&p.latest, u)
 	if p.last == nil || u.end >= p.last.end {
-		e.hold(&p.last, u)
+		g.hold(&p.last, u)
 	}
 	for k := p.recorded - 1; k >= max(0, p.recorded-maxAge); k-- {
 		rec := &p.records[k%maxAge]
@@ -231,7 +253,7 @@ func (e *engine) remember(p *process, st *stream, u *unit, r *row, l *launch) {
 			break
 		}
 		if rec.unit == nil || u.end >= rec.unit.end {
-			e.hold(&rec.unit, u)
+			g.hold(&rec.unit, u)
 		}
 	}
 	if !r.node || l == nil {
@@ -241,34 +263,59 @@ func (e *engine) remember(p *process, st *stream, u *unit, r *row, l *launch) {
 		l.replay = &replay{stream: st}
 	}
 	if l.replay.stream != st {
-		e.onStream(l.replay.stream, u)
+		g.onStream(l.replay.stream, u)
 	}
-	at := &l.replay.ring[l.replay.count%len(l.replay.ring)]
-	l.replay.count++
-	e.hold(at, u)
+	l.replay.add(g, u)
+}
+
+// add adds a unit.
+func (r *replay) add(g *gpu, u *unit) {
+	at := &r.ring[r.count%len(r.ring)]
+	r.count++
+	lost := *at == r.latest
+	g.hold(at, u)
+	if !lost && u.end > r.latest.end {
+		r.latest = u
+	}
+	if !lost {
+		return
+	}
+	r.latest = nil
+	for _, o := range r.ring {
+		if o != nil && (r.latest == nil || o.end > r.latest.end) {
+			r.latest = o
+		}
+	}
 }
 
 // onStream makes it the latest unit of a stream.
-func (e *engine) onStream(st *stream, u *unit) {
+func (g *gpu) onStream(st *stream, u *unit) {
 	if st.latest == nil || u.end >= st.latest.end {
-		e.hold(&st.latest, u)
+		g.hold(&st.latest, u)
 	}
-	e.hold(&st.ring[st.count%recent], u)
+	g.hold(&st.ring[st.count%recent], u)
 	st.count++
 }
 
 // forget forgets a replay.
-func (e *engine) forget(r *replay) {
+func (g *gpu) forget(r *replay) {
 	if r == nil {
 		return
 	}
 	for _, u := range r.ring {
-		e.drop(u)
+		g.drop(u)
 	}
 }
 
 // follow places a unit of a replay that is not its first, and tells whether it follows any.
-func (e *engine) follow(u *unit, r *replay) bool {
+func (g *gpu) follow(u *unit, r *replay) bool {
+	if o := r.latest; o != nil && o.end <= u.start+jitter { // Fast path: all of it has ended.
+		ends := g.endOf(o)
+		for s, end := range ends {
+			u.newStart[s] = end + u.start - o.end
+		}
+		return true
+	}
 	var own, best *unit
 	for _, o := range r.ring {
 		if o == nil {
@@ -283,9 +330,9 @@ func (e *engine) follow(u *unit, r *replay) bool {
 	}
 	switch {
 	case own != nil && own.end > u.start+jitter:
-		e.overlaps(u, own)
+		g.overlaps(u, own)
 	case best != nil:
-		ends := e.endOf(best)
+		ends := g.endOf(best)
 		for s := range u.newStart {
 			u.newStart[s] = ends[s] + u.start - best.end
 		}
@@ -296,37 +343,37 @@ func (e *engine) follow(u *unit, r *replay) bool {
 }
 
 // overlaps places a unit at its distance from the start of one that it overlaps.
-func (e *engine) overlaps(u, o *unit) {
+func (g *gpu) overlaps(u, o *unit) {
 	for s := range u.newStart {
 		u.newStart[s] = o.newStart[s] + scaled(u.start-o.start, o.factor[s])
 	}
 }
 
 // afterCall places a unit by its launch and by what it follows on its stream.
-func (e *engine) afterCall(p *process, st *stream, u *unit, l *launch, called []int64) {
+func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int64) {
 	prev := st.latest
 	if l == nil {
-		e.unlaunched(p, u, prev)
+		g.unlaunched(p, u, prev)
 		return
 	}
 	late := u.start - l.start
 	latency := late
-	if v := e.latency[l.name]; v >= 0 {
+	if v := g.latency[l.name]; v >= 0 {
 		latency = v
 	}
-	if e.learn != nil {
-		e.learn.launch(l, u, prev)
+	if g.learn != nil {
+		g.learn.launch(l, u, prev)
 	}
-	if o := e.crossed(p, u, l, prev, latency); o != nil {
-		e.cross(u, o, called, prev, min(late, latency))
+	if o := g.crossed(p, u, l, prev, latency); o != nil {
+		g.cross(u, o, called, prev, min(late, latency))
 		return
 	}
-	e.constrain(u, l, called, prev, latency)
+	g.constrain(u, l, called, prev, latency)
 }
 
 // crossed returns the unit of another stream of the process that a unit waited for, nil for
 // none: it started late after both its call and its predecessor, and soon after that one.
-func (e *engine) crossed(p *process, u *unit, l *launch, prev *unit, latency int64) (best *unit) {
+func (g *gpu) crossed(p *process, u *unit, l *launch, prev *unit, latency int64) (best *unit) {
 	switch {
 	case u.start-l.start <= latency+near || prev != nil && u.start-prev.end <= near:
 		return nil
@@ -345,22 +392,22 @@ func (e *engine) crossed(p *process, u *unit, l *launch, prev *unit, latency int
 }
 
 // cross places a unit that follows one of another stream.
-func (e *engine) cross(u, o *unit, called []int64, prev *unit, soon int64) {
-	ends := e.endOf(o)
+func (g *gpu) cross(u, o *unit, called []int64, prev *unit, soon int64) {
+	ends := g.endOf(o)
 	for s, c := range called {
 		u.newStart[s] = max(c+soon, ends[s]+u.start-o.end)
 	}
 	if prev == nil {
 		return
 	}
-	ends = e.endOf(prev)
+	ends = g.endOf(prev)
 	for s := range called {
 		u.newStart[s] = max(u.newStart[s], ends[s]+min(jitter, u.start-prev.end))
 	}
 }
 
 // constrain places a unit after its call and its predecessor.
-func (e *engine) constrain(u *unit, l *launch, called []int64, prev *unit, latency int64) {
+func (g *gpu) constrain(u *unit, l *launch, called []int64, prev *unit, latency int64) {
 	late := u.start - l.start
 	soon := min(late, latency)
 	switch {
@@ -369,19 +416,19 @@ func (e *engine) constrain(u *unit, l *launch, called []int64, prev *unit, laten
 			u.newStart[s] = c + late
 		}
 	case prev.end > u.start+jitter:
-		e.overlaps(u, prev)
+		g.overlaps(u, prev)
 		for s, c := range called {
 			u.newStart[s] = max(u.newStart[s], c+soon)
 		}
 	case prev.end <= l.start+latency:
-		ends, after := e.endOf(prev), min(jitter, u.start-prev.end)
-		e.unexplained += max(0, late-latency)
+		ends, after := g.endOf(prev), min(jitter, u.start-prev.end)
+		g.unexplained += max(0, late-latency)
 		for s, c := range called {
 			u.newStart[s] = max(c+late, ends[s]+after)
 		}
 	default:
-		ends, after := e.endOf(prev), u.start-prev.end
-		e.unexplained += max(0, after-jitter)
+		ends, after := g.endOf(prev), u.start-prev.end
+		g.unexplained += max(0, after-jitter)
 		for s, c := range called {
 			u.newStart[s] = max(ends[s]+after, c+soon)
 		}
@@ -390,18 +437,18 @@ func (e *engine) constrain(u *unit, l *launch, called []int64, prev *unit, laten
 
 // unlaunched places a unit whose call is not known: it keeps its distance to what it
 // follows on its stream, else to the unit of its process that started last.
-func (e *engine) unlaunched(p *process, u, prev *unit) {
+func (g *gpu) unlaunched(p *process, u, prev *unit) {
 	switch {
 	case prev != nil && prev.end > u.start+jitter:
-		e.overlaps(u, prev)
+		g.overlaps(u, prev)
 	case prev != nil:
-		ends := e.endOf(prev)
+		ends := g.endOf(prev)
 		for s := range u.newStart {
 			u.newStart[s] = ends[s] + u.start - prev.end
 		}
 	default:
 		for s := range u.newStart {
-			u.newStart[s] = u.start + e.shift(p, s)
+			u.newStart[s] = u.start + g.shift(p, s)
 			if p.latest != nil {
 				u.newStart[s] = p.latest.newStart[s] + u.start - p.latest.start
 			}
@@ -410,9 +457,9 @@ func (e *engine) unlaunched(p *process, u, prev *unit) {
 }
 
 // endOf returns when a unit ends.
-func (e *engine) endOf(u *unit) []int64 {
+func (g *gpu) endOf(u *unit) []int64 {
 	if u.meeting != nil {
-		e.resolve(u.meeting)
+		g.meetings.resolve(u.meeting)
 	}
 	return u.newEnd
 }
@@ -425,4 +472,10 @@ func (p *process) span(u *unit) {
 	for s := range p.begins {
 		p.begins[s], p.ends[s] = min(p.begins[s], u.newStart[s]), max(p.ends[s], u.newEnd[s])
 	}
+}
+
+// record is a call that records an event.
+type record struct {
+	t    int64
+	unit *unit // of those launched before, the one with the latest end so far
 }

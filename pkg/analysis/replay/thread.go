@@ -1,0 +1,368 @@
+package replay
+
+import "github.com/hostbound/hostbound/pkg/trace/event"
+
+// thread is the state of a host thread: a point of old time, and when it is in each scenario.
+type thread struct {
+	process  *process
+	launches bool // some unit is its work
+	begun    bool
+	last     int64 // the point
+	now      []int64
+	factor   []float64 // of the host time that follows, by scenario
+	depth    []int16   // open rows that each change is about
+	credit   []int64   // of host time that fixed amounts take away yet, nil for none
+	waiting  int       // open waits in the operating system
+	open     int       // open ranges and calls
+	idle     int64     // when there were none last
+	held     *openRow  // the outermost row whose end says when what is inside of it was
+	queue    launches
+	wait     bool   // it made a stream wait for an event since it launched
+	ended    anchor // its last end of a range or call
+	ranges   []openRange
+	calls    []int32 // names of open calls
+	rank     int32
+	ran      int64     // until when it was on a CPU, 0 for never
+	passes   []forward // that a graph would replay
+}
+
+// openRow is a row of a thread that has begun.
+type openRow struct {
+	row
+	number   int32 // among hosts.rows
+	thread   *thread
+	instant  bool // it says what the thread did, and is no point of it
+	counted  bool // it is among what is open on its thread
+	newStart []int64
+	points   []point // of other rows, while it is held
+	run      bool    // no row: queries that follow one another, as one wait
+	queries  int     // of a run
+	stream   int32   // that it waits for, -1 where that is not known
+	copied   *unit   // a copy of its own that ended inside
+	full     bool    // the queue was full
+	token    bool    // it waited for tokens to come back
+	toHost   bool    // it waited for a copy to the host
+	changes  []int32
+	left     []int32 // changes that leave its wait out
+	lost     int64   // inside, without a CPU
+}
+
+// point is an instant of a row inside a held one.
+type point struct {
+	t     int64
+	row   *openRow // whose start or end it is
+	start bool
+}
+
+// hosts are the threads: host time from point to point. What waits is in wait.go.
+type hosts struct {
+	*pass
+	threads  []thread
+	launched *thread // that launched last, of all
+	rows     []*openRow
+	free     []*openRow
+	tokens   bool // see known
+	copies   bool // likewise
+	age      int  // of the record that waits for events are for
+}
+
+// newRow returns a row that nothing refers to.
+func (h *hosts) newRow(r *row, th *thread) *openRow {
+	var o *openRow
+	if n := len(h.free); n > 0 {
+		o, h.free = h.free[n-1], h.free[:n-1]
+	} else {
+		o = &openRow{number: int32(len(h.rows)), newStart: make([]int64, h.n)}
+		h.rows = append(h.rows, o)
+	}
+	*o = openRow{row: *r, number: o.number, thread: th, newStart: o.newStart, points: o.points[:0], changes: o.changes[:0], left: o.left[:0], stream: -1}
+	return o
+}
+
+// flags are those of a row's name.
+func (h *hosts) flags(o *openRow) uint16 { return h.t.names.all[o.name].flags }
+
+// add begins a range, a call or a call of the operating system.
+func (h *hosts) add(r *row) {
+	o := h.newRow(r, &h.threads[r.place])
+	h.agenda.push(r.end, hostEnds, o.number)
+	h.start(o)
+}
+
+// start begins a row of a thread, or has the held one do it.
+func (h *hosts) start(o *openRow) {
+	th := o.thread
+	if held := th.held; held != nil && held.run && !h.goesOn(held, o) {
+		h.release(held)
+	}
+	if th.held == nil && h.isQuery(o) {
+		h.startRun(o)
+	}
+	if held := th.held; held != nil {
+		held.points = append(held.points, point{t: o.start, row: o, start: true})
+		return
+	}
+	h.open(o)
+}
+
+// open begins a row at the thread's time.
+func (h *hosts) open(o *openRow) {
+	th := o.thread
+	h.reach(th, o.start)
+	copy(o.newStart, th.now)
+	if h.sink != nil {
+		h.sink.start(o.stretch, o.ordinal, th.now[0])
+	}
+	h.opened(o)
+	switch {
+	case o.kind == event.API:
+		h.call(o)
+	case o.kind == event.NVTX:
+		if o.class == event.StepMarker {
+			h.steps.startsRange(th.process, o.start, o.newStart)
+		}
+	case waitsInOS(o.class) && th.launches && o.class != event.OSSleep && o.class != event.OSFile && o.row.end-o.start > threadWait:
+		th.held = o
+	}
+	if th.held == nil && o.kind == event.NVTX && h.flags(o)&waitsForGIL != 0 {
+		th.held = o
+	}
+}
+
+// opened makes a row one of what is open on its thread.
+func (h *hosts) opened(o *openRow) {
+	th := o.thread
+	o.counted = true
+	switch o.kind {
+	case event.NVTX:
+		th.open++
+		h.plan.enterRange(o)
+	case event.API:
+		th.open++
+	}
+	if !h.plan.plain {
+		h.plan.enter(o)
+	}
+	if o.kind == event.API {
+		th.calls = append(th.calls, o.name)
+	}
+}
+
+// waitsInOS tells whether calls of a class of the operating system wait, or read and write.
+func waitsInOS(c event.Class) bool {
+	switch c {
+	case event.OSLock, event.OSWait, event.OSIO, event.OSJoin, event.OSSleep, event.OSFile:
+		return true
+	}
+	return false
+}
+
+// call begins a call of the GPU's library.
+func (h *hosts) call(o *openRow) {
+	th, q := o.thread, o.thread.process
+	flags := h.flags(o)
+	switch {
+	case flags&isStreamWait != 0:
+		th.wait = true
+	case flags&isRecord != 0:
+		r := &q.records[q.recorded%maxAge]
+		q.recorded++
+		r.t = o.start
+		h.gpu.hold(&r.unit, q.last)
+	}
+	if th.held == nil {
+		th.held = o
+	}
+	if !th.launches || flags&(isStreamWait|isRecord|isQuery) != 0 || o.class == event.APISync {
+		return
+	}
+	h.gpu.forget(th.queue.add(launch{start: o.start, name: o.name, streamWait: th.wait}, th.now))
+	if o.class == event.Launch || o.class == event.GraphLaunch {
+		th.wait = false
+		q.launched, h.launched = th, th
+	}
+}
+
+// reach brings a thread to a point of old time. A thread that launches nothing and did
+// nothing for a while was woken: it is where the thread is that launched last.
+func (h *hosts) reach(th *thread, t int64) {
+	switch {
+	case !th.begun:
+		th.begun, th.last, th.idle = true, t, t
+		th.now, th.factor = make([]int64, h.n), make([]float64, h.n)
+		for s := range th.now {
+			th.now[s] = t + h.shift(th.process, s)
+		}
+		h.plan.refactor(th)
+		return
+	case !th.launches && th.open == 0 && t-th.idle > idleThread:
+		for s := range th.now {
+			th.now[s] = t + h.shift(th.process, s)
+		}
+		th.last = t
+		return
+	}
+	d := t - th.last
+	if h.learn != nil {
+		h.learn.host(th, d)
+	}
+	th.last = t
+	switch {
+	case d < 0 || h.plan.plain: // below 0: rows that overlap without one being inside the other
+		for s := range th.now {
+			th.now[s] += d
+		}
+	case d > 0:
+		h.plan.spend(th, d)
+	}
+	if len(th.passes) > 0 {
+		h.plan.captured(th, t-d, t)
+	}
+}
+
+// spend adds host time to a thread's new times.
+func (p *plan) spend(th *thread, d int64) {
+	for s := range th.now {
+		th.now[s] += scaled(d, th.factor[s])
+	}
+	for s, c := range th.credit {
+		if c > 0 {
+			use := min(c, scaled(d, th.factor[s]))
+			th.now[s] -= use
+			th.credit[s] -= use
+		}
+	}
+}
+
+// end ends a row of a thread.
+func (h *hosts) end(o *openRow) {
+	th := o.thread
+	if o.instant {
+		h.endInstant(o)
+		return
+	}
+	if th.held == o {
+		h.release(o)
+		return
+	}
+	if held := th.held; held != nil && held.run && o.counted && o.row.end > held.row.end {
+		h.release(held)
+	}
+	if held := th.held; held != nil {
+		held.points = append(held.points, point{t: o.row.end, row: o})
+		return
+	}
+	h.reach(th, o.row.end)
+	h.close(o)
+	h.free = append(h.free, o)
+}
+
+// close ends a row at the thread's time.
+func (h *hosts) close(o *openRow) {
+	th := o.thread
+	if h.sink != nil && !o.run {
+		h.sink.end(o.stretch, o.ordinal, th.now[0])
+	}
+	if o.counted {
+		h.closed(o)
+	}
+	if o.kind != event.OS {
+		th.ended.set(o.row.end, th.now)
+	}
+	if o.kind == event.NVTX {
+		h.mark(o)
+	}
+	if h.learn != nil && !o.run {
+		h.learn.row(h.t, o)
+	}
+	if o.copied != nil {
+		h.gpu.drop(o.copied)
+		o.copied = nil
+	}
+}
+
+// closed makes a row none of what is open on its thread.
+func (h *hosts) closed(o *openRow) {
+	th := o.thread
+	switch o.kind {
+	case event.NVTX:
+		h.plan.leaveRange(th, o.name)
+	case event.API:
+		th.calls = without(th.calls, o.name)
+	}
+	if o.kind != event.OS {
+		th.open--
+		th.idle = o.row.end
+	}
+	if !h.plan.plain {
+		h.plan.leave(o)
+	}
+}
+
+// without is a stack without the topmost of some names.
+func without(stack []int32, name int32) []int32 {
+	for k := len(stack) - 1; k >= 0; k-- {
+		if stack[k] == name {
+			return append(stack[:k], stack[k+1:]...)
+		}
+	}
+	return stack
+}
+
+// mark notes the end of a range that others may need.
+func (h *hosts) mark(o *openRow) {
+	q := o.thread.process
+	if o.class == event.StepMarker && h.steps.byRange {
+		q.markers[q.marked%len(q.markers)].set(o.row.end, o.thread.now)
+		q.marked++
+	}
+	if h.flags(o)&holdsGIL != 0 {
+		q.gil.set(o.row.end, o.thread.now)
+		q.gilOf = o.thread
+	}
+}
+
+// addInstants moves a row that says what a thread did, but is no point of it.
+func (h *hosts) addInstants(r *row) {
+	th := &h.threads[r.place]
+	if r.kind == event.Overhead && r.class == event.QueueFull && th.held != nil {
+		th.held.full = true
+	}
+	if h.sink != nil {
+		h.addInside(th, r)
+	}
+}
+
+// addInside moves a row with a thread, the held row of which may do it.
+func (h *hosts) addInside(th *thread, r *row) {
+	o := h.newRow(r, th)
+	o.instant = true
+	h.agenda.push(r.end, hostEnds, o.number)
+	h.startInstant(o)
+}
+
+// startInstant and endInstant move such a row, or have the held one do it.
+func (h *hosts) startInstant(o *openRow) {
+	if held := o.thread.held; held != nil {
+		held.points = append(held.points, point{t: o.start, row: o, start: true})
+		return
+	}
+	h.sink.start(o.stretch, o.ordinal, h.at(o.thread, o.start))
+}
+
+func (h *hosts) endInstant(o *openRow) {
+	if held := o.thread.held; held != nil {
+		held.points = append(held.points, point{t: o.row.end, row: o})
+		return
+	}
+	h.sink.end(o.stretch, o.ordinal, h.at(o.thread, o.row.end))
+	h.free = append(h.free, o)
+}
+
+// at is when an instant of a thread is in the first scenario.
+func (h *hosts) at(th *thread, t int64) int64 {
+	if !th.begun || !th.launches && th.open == 0 && t-th.idle > idleThread {
+		return t + h.shift(th.process, 0)
+	}
+	return th.now[0] + scaled(t-th.last, th.factor[0])
+}
