@@ -30,6 +30,7 @@ type writes struct {
 	report []string // those of a report
 	asked  string   // the flag that asks for the report, "" where the report is what is written by default
 	must   bool     // without that flag there is no report, otherwise a format of it will do
+	brief  bool     // there is a brief report
 }
 
 var (
@@ -45,12 +46,12 @@ var outputs = map[string]*writes{
 	"torch2arrow": {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true},
 	"isolate":     {rows: eventRows},
 	"phase":       {rows: eventRows},
-	"whatif":      {rows: resultRows, report: documents, asked: "report"},
+	"whatif":      {rows: resultRows, report: documents, asked: "report", brief: true},
 	"metrics":     {rows: eventRows},
-	"verdict":     {report: documents},
+	"verdict":     {report: documents, brief: true},
 	"diff":        {rows: resultRows, report: documents},
 	"gaps":        {rows: resultRows, report: documents},
-	"hotspots":    {rows: resultRows, report: documents},
+	"hotspots":    {rows: resultRows, report: documents, brief: true},
 }
 
 // formatOf are the formats that the end of a file's name stands for; .txt is text
@@ -78,11 +79,18 @@ func outputFlags(command string) []cli.Flag {
 		slices.Reverse(how)
 	}
 	values := slices.Concat(w.report, w.rows)
-	return []cli.Flag{
+	flags := []cli.Flag{
 		{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension, unless --format says how: " + strings.Join(w.extensions(values), ", "), File: cli.Writes, Check: checkOutput},
 		{Name: "format", Usage: "`FORMAT` of what is written: " + strings.Join(how, "; "), Values: values},
 	}
+	if w.brief {
+		flags = append(flags, briefFlag)
+	}
+	return flags
 }
+
+// briefFlag is the flag of an analysis whose answer fits into a few lines of JSON.
+var briefFlag = cli.Flag{Name: "brief", Usage: "write the answer, at most five items with ids, what cannot be told and the next command as JSON of at most 2 kB, for programs", Default: false}
 
 // list names formats in a manual.
 func (w *writes) list(formats []string) string {
@@ -140,7 +148,8 @@ func newOutput(c *cli.Call, command string) (*output, error) {
 	if w == nil {
 		return o, nil
 	}
-	asked := w.asked != "" && c.Bool(w.asked)
+	o.brief = w.brief && c.Bool(briefFlag.Name)
+	asked := w.asked != "" && c.Bool(w.asked) || o.brief
 	can := slices.Concat(w.report, w.rows)
 	switch {
 	case asked:
@@ -149,6 +158,9 @@ func newOutput(c *cli.Call, command string) (*output, error) {
 		can = w.rows
 	}
 	var err error
+	if o.brief {
+		can = []string{formatJSON}
+	}
 	o.format, err = w.decide(c, can, asked)
 	o.reports = asked || !slices.Contains(w.rows, atRest(o.format))
 	return o, cmp.Or(o.checkReplaced(), err)
@@ -168,12 +180,16 @@ func (w *writes) decide(c *cli.Call, can []string, asked bool) (string, error) {
 		return w.given(c, can, byName, asked)
 	case ext != "" && byName == "":
 		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", ends+", or give --format")
+	case !fits && len(can) == 1 && byName != "":
+		return "", cli.Misuse("--brief is "+can[0], ends)
 	case byName != "" && !fits && asked:
 		return "", w.noRows(ends)
 	case byName != "" && !fits:
 		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, ends)
 	case byName != "":
 		return byName, nil
+	case len(can) == 1:
+		return can[0], nil
 	case asked || w.reports() || c.ToTerminal() && len(w.report) > 0 && !w.must:
 		return formatText, nil
 	case c.ToTerminal():
@@ -187,6 +203,8 @@ func (w *writes) given(c *cli.Call, can []string, byName string, asked bool) (st
 	format, path := c.String("format"), c.OutputPath()
 	switch {
 	case slices.Contains(can, format):
+	case len(can) == 1:
+		return "", cli.Misuse("--brief is "+can[0], "leave --format out")
 	case asked:
 		return "", w.noRows("or none, or end the name of the output in " + cli.Or(w.extensions(can)))
 	default:

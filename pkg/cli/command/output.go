@@ -24,6 +24,7 @@ type output struct {
 	*cli.Call
 	format  string
 	reports bool // a report is written, not rows
+	brief   bool // in brief
 }
 
 // topFlag is the flag of a report whose tables may be long.
@@ -52,6 +53,8 @@ func (o *output) streams() bool { return o.format == formatArrow }
 // analysis writes an analysis: as JSON, as its rows, or as its document for people.
 func (o *output) analysis(v any, d *report.Document, rows func() (*table.Table, error)) error {
 	switch {
+	case o.brief:
+		return o.Output(func(w io.Writer) error { return writeJSON(w, v.(interface{ Brief() *report.Brief }).Brief()) })
 	case o.reports && o.format == formatJSON:
 		return o.Output(func(w io.Writer) error { return writeJSON(w, v) })
 	case o.reports:

@@ -1,0 +1,32 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Brief is the table for a program that reads little: the changes that bring most, the largest
+// gain first. Changes that bring nothing are left out.
+func (r *Report) Brief() *report.Brief {
+	b := &report.Brief{Answer: r.title().String(), Conclusion: "nothing_helps"}
+	best := slices.Clone(r.Scenarios)
+	slices.SortStableFunc(best, func(a, b Prediction) int { return cmp.Compare(b.GainUs, a.GainUs) })
+	for i := range best {
+		p := &best[i]
+		if p.GainUs <= 0 && len(best) > 1 {
+			break
+		}
+		b.Conclusion = "gain"
+		b.Items = append(b.Items, report.BriefItem{
+			ID: report.BriefID("whatif", p.Change), Claim: "would gain: " + p.Change, MagnitudeUs: &p.GainUs, CIUs: p.CIUs,
+			Evidence: fmt.Sprintf("a step of %s would take %s (%s less), by replay", report.Micros(r.StepUs), report.Micros(p.StepUs), report.Percent(p.GainShare)),
+		})
+	}
+	b.CannotTell = append(b.CannotTell, r.Warnings...)
+	next := "gaps TRACE --brief"
+	b.Next = &next
+	return b.Fit()
+}

@@ -1,0 +1,61 @@
+package hotspot
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Brief is the report for a program that reads little: the hotspots to change first, each with the
+// first thing to do about it, and what to profile next. Source text is not in it.
+func (r *Report) Brief() *report.Brief {
+	weighed := slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.ExposedUsPerStep != nil })
+	b := &report.Brief{Answer: r.title(View{Trace: weighed}).String(), Conclusion: "compute"}
+	for i := range r.Hotspots {
+		h := &r.Hotspots[i]
+		if h.Type == Compute && h.Sub != Opaque {
+			continue
+		}
+		if len(b.Items) == 0 {
+			b.Conclusion = string(h.Type)
+		}
+		b.Items = append(b.Items, h.brief())
+	}
+	if !weighed {
+		b.CannotTell = append(b.CannotTell, "whether a GPU waits for any of it: give --evidence, the JSON of gaps for a trace of the same run")
+	}
+	if r.Steps == 0 {
+		b.CannotTell = append(b.CannotTell, "the number of steps: give --steps")
+	}
+	b.Next = report.OrNull(r.ProfileNext)
+	if r.ProfileNext != "" && len(r.ProfileNext) > 600 { // the whole list is in --format json
+		next := "hotspots PROFILE --format json | jq -r .profile_next"
+		b.Next = &next
+	}
+	return b.Fit()
+}
+
+// brief is a hotspot as an item. Its id has what the line says, not its number.
+func (h *Hotspot) brief() report.BriefItem {
+	said := fnv.New32a()
+	said.Write([]byte(h.Source))
+	where := h.place()
+	item := report.BriefItem{
+		ID:    report.BriefID("hotspots", string(h.Type), h.Function, fmt.Sprintf("%08x", said.Sum32())),
+		Claim: fmt.Sprintf("%s in %s", h.Type, h.Function), Where: &where, MagnitudeUs: h.UsPerStep,
+		Evidence: fmt.Sprintf("%s of the profiled time, confidence %s", report.Percent(h.Share), h.Confidence),
+	}
+	if len(h.Evidence) > 0 {
+		item.Evidence += "; " + h.Evidence[0]
+	}
+	if h.ExposedUsPerStep != nil {
+		item.MagnitudeUs = h.ExposedUsPerStep
+		item.Evidence += "; a GPU waits for it that long"
+	}
+	if len(h.Options) > 0 {
+		item.Claim += ": " + h.Options[0].Option
+	}
+	return item
+}
