@@ -32,9 +32,9 @@
 //
 // The library's writer takes rows, not columns, and optional values by pointer. Its
 // GenericWriter wrote 3.1 million rows/s of 16 columns of events where this package wrote
-// 17.1 million, hashes included (BenchmarkWrite of package checkpoint), and 0.2 to 0.4 times
-// as fast on the six columns of BenchmarkLibraryWrite. It also has no metadata of column
-// chunks for the hashes.
+// 17.1 million, hashes included (BenchmarkWrite of package checkpoint), and is 0.2 to 0.3
+// times as fast on the six columns of BenchmarkLibraryWrite, on one processor as on two,
+// where 0.8 would have done. It also has no metadata of column chunks for the hashes.
 //
 // # Files that can be trusted
 //
