@@ -22,6 +22,14 @@
 // to the runtime: a pipe whose reader goes away ends quietly.
 //
 // Exit status: 0 done, 2 bad usage or input; a command may have further ones.
+//
+// # Why not the library's own help and completion
+//
+// urfave/cli parses flags. Its help sorts headings by name, sets the flags under one
+// without breaking lines, and has no place for exit status and examples. Its manual page is
+// of section 8, with "command [COMMAND OPTIONS]" as its usage and without what flags take; a
+// table in the description becomes a paragraph. Its scripts complete no values of flags, and
+// that of bash evaluates what was typed.
 package cli
 
 import (
