@@ -24,6 +24,9 @@ const (
 	noWait                 // waits in calls of a name
 	otherWaits             // waits but those that bring tokens back
 	allHost                // host time, and what threads do in the operating system
+	whyHost                // host time with a why
+	limitTime              // what a CPU limit took
+	evenTime               // the host time of a rank's step is the median of the ranks'
 )
 
 // Change is one thing that is different. Times that it is about are multiplied by Factor,
@@ -98,6 +101,15 @@ func ParseCall(text string) (Change, error) { return parseNamed(callTime, text, 
 // ParseKernel reads GLOB=F, for units.
 func ParseKernel(text string) (Change, error) { return parseNamed(kernelTime, text, false) }
 
+// ParseWhy reads CLASS=F, for host time with a why (SPEC 9), a glob.
+func ParseWhy(text string) (Change, error) { return parseNamed(whyHost, text, false) }
+
+// Even has the host time of each rank's step be the median of the ranks'.
+func Even() Change { return Change{what: evenTime} }
+
+// Unlimited is without what a limit on CPU time took.
+func Unlimited() Change { return Change{what: limitTime} }
+
 // ParseNoWait reads CALL or CALL@RANGE, both globs, for waits that are left out.
 func ParseNoWait(text string) (Change, error) {
 	call, within, _ := strings.Cut(text, "@")
@@ -167,6 +179,14 @@ func (c Change) String() string {
 		return "--no-wait '" + glob + "'"
 	case launchTime:
 		return "launches free"
+	case whyHost:
+		return "--why '" + glob + "=" + value + "'"
+	case limitTime:
+		return "--cpu-quota none"
+	case evenTime:
+		return "--even"
+	case graphTime:
+		return "--graph"
 	}
 	return "no waits but the one that brings tokens back"
 }

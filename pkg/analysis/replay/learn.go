@@ -14,12 +14,15 @@ const none = int64(-1) << 63
 
 // known is what a run says of itself.
 type known struct {
-	latency []int64 // from call to start, by code of the call's name; -1 where no unit says
-	age     int     // of the record that a wait for an event is for
-	oldest  int     // the greatest one that the run does not contradict
-	copies  bool    // some wait was for a copy to the host
-	passes  *passes // that launch kernels by themselves which a graph could replay
-	tokens  bool    // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
+	latency            []int64      // from call to start, by code of the call's name; -1 where no unit says
+	age                int          // of the record that a wait for an event is for
+	oldest             int          // the greatest one that the run does not contradict
+	copies             bool         // some wait was for a copy to the host
+	passes             *passes      // that launch kernels by themselves which a graph could replay
+	even               []float64    // by step: factor of its host time that makes it the median of the ranks'; nil for one rank
+	limits             [][][2]int64 // by process: when a CPU limit stopped it
+	graphCall, nodeGap int64        // what launching a graph takes, and the time between its kernels
+	tokens             bool         // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
 }
 
 // unknown is what is known of a trace before it was read.
@@ -41,9 +44,13 @@ type learner struct {
 	calls   []int64 // in calls
 	waits   map[site]int64
 	passes  *passes
-	tokens  bool // a copy to the host followed kernels that sample
-	copies  bool // some wait was for a copy to the host
-	woken   bool // a launching thread waited for another
+	steps   []int64   // host time of launching threads, by step
+	stops   []stops   // by process
+	gaps    histogram // between kernels of replays
+	graphs  histogram // what calls that launch graphs take
+	tokens  bool      // a copy to the host followed kernels that sample
+	copies  bool      // some wait was for a copy to the host
+	woken   bool      // a launching thread waited for another
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
 	long    int             // waits for events that waited
@@ -56,7 +63,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, passes: newPasses(t)}
+	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, passes: newPasses(t), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call.
@@ -109,6 +116,9 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 // row notes the end of a wait for an event: which ages it contradicts. What was launched
 // before the record has ended by then, and had not when the call began, if it waited.
 func (l *learner) row(t *Trace, o *openRow) {
+	if o.kind == event.API && o.class == event.GraphLaunch && !o.full {
+		l.graphs.add(o.row.end - o.start)
+	}
 	if o.kind != event.API || t.names.all[o.name].flags&isEventSync == 0 {
 		return
 	}
@@ -153,6 +163,17 @@ func (l *learner) known(t *Trace) *known {
 	}
 	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
 		k.age++
+	}
+	k.graphCall, k.nodeGap = graphCall, nodeGap
+	if l.graphs.n > 0 {
+		k.graphCall = l.graphs.median()
+	}
+	if l.gaps.n > 0 {
+		k.nodeGap = l.gaps.median()
+	}
+	k.even = evenFactors(t, l.steps)
+	for i := range l.stops {
+		k.limits = append(k.limits, l.stops[i].limits())
 	}
 	k.oldest, k.tokens, k.copies, k.passes = k.age, l.tokens, l.copies, l.passes
 	if next := k.age + 1; next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {

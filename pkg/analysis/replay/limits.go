@@ -20,6 +20,19 @@ const (
 	// worthBoth, 2 % of a step: --waits follow and keep are both reported where they differ by more.
 	worthBoth = 0.02
 
+	// graphCall, 10 us, and nodeGap, 1.3 us: what launching a graph takes, and the time between its
+	// kernels, where the run has none.
+	graphCall = int64(10_000)
+	nodeGap   = int64(1_300)
+	// limitPeriod, 100 ms: how often a limit on CPU time begins anew. Source: the kernel's default
+	// of cpu.cfs_period_us.
+	limitPeriod = int64(100_000_000)
+	// limitJitter, 2 ms: how far from one another in their period threads go on again that a limit
+	// stopped. Source: the kernel's scheduler tick of 1 to 4 ms.
+	limitJitter = int64(2_000_000)
+	// leastLimits, 3: so many stops at one place of the period are no chance: one in 2,500.
+	leastLimits = 3
+
 	// maxLaunches, 16384 calls: how many launch calls of a thread are kept. CUDA lets about
 	// 1,024 wait on a channel before the call blocks; more are never under way.
 	maxLaunches = 16384

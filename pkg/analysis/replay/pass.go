@@ -25,8 +25,9 @@ type pass struct {
 	gpu    gpu
 	steps  bounds
 	procs  []process
-	sink   sink     // nil for none
-	learn  *learner // nil for none
+	even   []float64 // by step: factor that makes its host time even over ranks, nil for none
+	sink   sink      // nil for none
+	learn  *learner  // nil for none
 }
 
 // process is the state of a process.
@@ -48,6 +49,9 @@ type process struct {
 	calls    bool    // some thread calls the GPU's library
 	begins   []int64 // when its first unit starts, where there are no steps
 	ends     []int64 // and its last one ends
+	step     int32   // the latest that has started, -1 for none
+	even     float64 // factor of its host time that makes it even over ranks
+	limits   [][2]int64
 }
 
 // anchor is an instant: when it was and when it is.
@@ -80,6 +84,13 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p.gpu = gpu{pass: p, streams: make([]stream, len(t.streams)), latency: know.latency, meetings: meetings{pending: map[int32][]*meeting{}}}
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)
+	for k := range p.procs {
+		p.procs[k].step, p.procs[k].even = -1, 1
+		if know.limits != nil {
+			p.procs[k].limits = know.limits[k]
+		}
+	}
+	p.even, p.plan.graphCall, p.plan.nodeGap = know.even, know.graphCall, know.nodeGap
 	for k, s := range t.streams {
 		p.gpu.streams[k] = stream{process: s.process, device: s.device}
 		q := &p.procs[s.process]
@@ -137,6 +148,9 @@ func (p *pass) row(r *row) {
 	if len(q.starts) > 0 {
 		p.steps.missed(q, r.start)
 	}
+	if p.plan.whys.needs() && !r.kind.IsGPU() && r.kind != event.Sync && r.place >= 0 {
+		p.hosts.observe(r)
+	}
 	switch {
 	case r.kind.IsGPU():
 		p.gpu.add(q, r)
@@ -151,6 +165,9 @@ func (p *pass) row(r *row) {
 	default:
 		if p.plan.loses && r.kind == event.Run {
 			p.hosts.addRun(r)
+		}
+		if p.learn != nil && r.kind == event.Run {
+			p.learn.stops[p.t.stretches[r.stretch]].run(r.start, r.end)
 		}
 		p.hosts.addInstants(r)
 	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -26,7 +27,11 @@ type plan struct {
 	loads   bool        // and about code that is loaded
 	loses   bool        // or about lost CPUs
 	graphs  bool        // or about forward passes without a graph
-	paths   *paths
+
+	graphCall, nodeGap int64 // what launching a graph takes, and the time between its kernels
+	paths              *paths
+	whys               whys
+	even               []bool // by scenario: host time is even over ranks, nil for none
 }
 
 // applied is a change in a scenario.
@@ -47,6 +52,7 @@ func newPlan(known *names, scenarios []Scenario) *plan {
 		}
 	}
 	p.paths = newPaths(names, p.changes)
+	p.whys.factors, p.whys.names = map[idle.Why][]float64{}, names
 	p.byName, p.units = make([][]int32, len(names)), make([][]float64, len(names))
 	for code := range names {
 		p.units[code] = all
@@ -75,6 +81,15 @@ func (p *plan) add(c Change, s int, all []float64) {
 		p.loses = true
 	case c.what == graphTime:
 		p.graphs = true
+	case c.what == whyHost:
+		p.whys.changes = append(p.whys.changes, whyChange{s, c.glob, c.rank, c.Factor, false})
+	case c.what == limitTime:
+		p.whys.changes = append(p.whys.changes, whyChange{s, "", c.rank, 0, true})
+	case c.what == evenTime:
+		if p.even == nil {
+			p.even = make([]bool, p.n)
+		}
+		p.even[s] = true
 	case c.what == otherWaits:
 		p.others[s] = true
 	case c.what == launchTime:
@@ -89,7 +104,7 @@ func (p *plan) name(code int, all []float64) {
 	for k := range p.changes {
 		c := &p.changes[k]
 		switch {
-		case c.glob == "" || !p.fits(&c.Change, c.glob, code):
+		case c.glob == "" || c.what == whyHost || !p.fits(&c.Change, c.glob, code):
 		case c.what == kernelTime:
 			if &p.units[code][0] == &all[0] {
 				p.units[code] = slices.Clone(all)
@@ -209,6 +224,9 @@ func (p *plan) refactor(th *thread) {
 	for s := range th.factor {
 		if th.factor[s] = p.host[s]; th.waiting > 0 && !p.system[s] {
 			th.factor[s] = 1
+		}
+		if p.even != nil && p.even[s] {
+			th.factor[s] *= th.process.even
 		}
 	}
 	for k, depth := range th.depth {

@@ -14,7 +14,7 @@ const (
 	colLaunch                              // start of the call that launched a unit, spill.None for none
 	colLaunchThread                        // its thread
 	colCorrelation                         // spill.None for none
-	colNode                                // 1: a unit of the replay of a graph
+	colNode                                // 1: a unit of the replay of a graph, a stretch that is known to be on a CPU
 	numColumns
 )
 
@@ -259,7 +259,7 @@ func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
 		t.threads[k].launches = true
 		launcher = int64(k)
 	}
-	if b.GraphNode.Valid.Get(i) {
+	if b.GraphNode.Valid.Get(i) || kind == event.Run && b.Columns.Has(event.ColCPU) && b.CPU.Valid.Get(i) {
 		node = 1
 	}
 	if v, ok := b.Correlation.Get(i); ok {
@@ -354,7 +354,7 @@ func (w *walkers) of(rank int32) *step.Walker {
 			return r
 		}
 	}
-	r := step.NewWalker(w.header, rank, step.WalkOptions{Unclear: true}, idle{})
+	r := step.NewWalker(w.header, rank, step.WalkOptions{Unclear: true}, quiet{})
 	w.ranks = append(w.ranks, r)
 	return r
 }
@@ -369,11 +369,11 @@ func (w *walkers) steps(rank int32) *step.RankSteps {
 	return &r.RankSteps
 }
 
-// idle is an accumulator of nothing: the walker's steps are wanted alone.
-type idle struct{}
+// quiet is an accumulator of nothing: the walker's steps are wanted alone.
+type quiet struct{}
 
-func (idle) Rows(*event.Batch, int, int) {}
-func (idle) Begin(step.Slice)            {}
-func (idle) End(step.Slice, int64)       {}
-func (idle) Step(*event.Batch, int, int) {}
-func (idle) EndStep(k int, _ step.Owner) {}
+func (quiet) Rows(*event.Batch, int, int) {}
+func (quiet) Begin(step.Slice)            {}
+func (quiet) End(step.Slice, int64)       {}
+func (quiet) Step(*event.Batch, int, int) {}
+func (quiet) EndStep(k int, _ step.Owner) {}

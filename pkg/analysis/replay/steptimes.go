@@ -62,6 +62,7 @@ func (b *bounds) begin(at int64) {
 		s := &b.t.steps[k]
 		q := &b.procs[s.process]
 		q.starts = append(q.starts, k)
+		b.hosts.enterStep(q, k, at)
 		b.agenda.push(s.end, stepEnds, k)
 	}
 }

@@ -250,6 +250,9 @@ func (p *predictor) table() error {
 		fixed = append(fixed, Scenario{Name: "no waits but the one that brings tokens back", Changes: []Change{{what: otherWaits}}})
 	}
 	bounds := []Scenario{{Changes: []Change{{what: allHost}}}, {Changes: []Change{GPU(0)}}}
+	if p.know.even != nil {
+		fixed = append(fixed, Scenario{Name: "all ranks even", Changes: []Change{Even()}})
+	}
 	operations := p.operations()
 	if err := p.add(slices.Concat(fixed, operations, bounds)...); err != nil {
 		return err

@@ -24,6 +24,7 @@ type thread struct {
 	rank     int32
 	ran      int64     // until when it was on a CPU, 0 for never
 	passes   []forward // that a graph would replay
+	why      *whyTime  // nil where no change asks
 }
 
 // openRow is a row of a thread that has begun.
@@ -176,7 +177,7 @@ func (h *hosts) call(o *openRow) {
 	if !th.launches || flags&(isStreamWait|isRecord|isQuery) != 0 || o.class == event.APISync {
 		return
 	}
-	h.gpu.forget(th.queue.add(launch{start: o.start, name: o.name, streamWait: th.wait}, th.now))
+	h.gpu.forget(th.queue.add(launch{start: o.start, name: o.name, streamWait: th.wait, captured: th.capturing(o.start)}, th.now))
 	if o.class == event.Launch || o.class == event.GraphLaunch {
 		th.wait = false
 		q.launched, h.launched = th, th
@@ -205,6 +206,9 @@ func (h *hosts) reach(th *thread, t int64) {
 	d := t - th.last
 	if h.learn != nil {
 		h.learn.host(th, d)
+		if k := th.process.step; k >= 0 && d > 0 && th.launches {
+			h.learn.steps[k] += d
+		}
 	}
 	th.last = t
 	switch {
@@ -214,10 +218,22 @@ func (h *hosts) reach(th *thread, t int64) {
 		}
 	case d > 0:
 		h.plan.spend(th, d)
+		if th.why != nil {
+			h.plan.whys.spent(th, t-d, t)
+		}
 	}
 	if len(th.passes) > 0 {
 		h.plan.captured(th, t-d, t)
 	}
+}
+
+// observe has a row say why its thread does not go on, where changes ask for that.
+func (h *hosts) observe(r *row) {
+	th := &h.threads[r.place]
+	if th.why == nil {
+		th.why = h.plan.whys.begin(r.start, h.t.header.Records(event.OS, th.rank), th.process.limits)
+	}
+	h.plan.whys.observe(th.why, r)
 }
 
 // spend adds host time to a thread's new times.

@@ -179,17 +179,41 @@ func (p *passes) end(process int32) {
 	p.last[process], p.graph[process] = -1, false
 }
 
-// captured takes the host time of passes off that was spent until a time.
+// captured takes the host time of passes off that was spent until a time: one graph is launched
+// where a pass begins.
 func (p *plan) captured(th *thread, from, to int64) {
 	for len(th.passes) > 0 && th.passes[0].to <= from {
 		th.passes = th.passes[1:]
 	}
 	for k := 0; k < len(th.passes) && th.passes[k].from < to; k++ {
-		d := min(to, th.passes[k].to) - max(from, th.passes[k].from)
+		one := th.passes[k]
+		d := min(to, one.to) - max(from, one.from)
 		for i := range p.changes {
-			if c := &p.changes[i]; c.what == graphTime && c.on(th.rank) {
-				th.now[c.scenario] -= scaled(d, th.factor[c.scenario])
+			c := &p.changes[i]
+			if c.what != graphTime || !c.on(th.rank) {
+				continue
 			}
+			th.now[c.scenario] -= scaled(d, th.factor[c.scenario])
+			if one.from >= from {
+				th.now[c.scenario] += scaled(p.graphCall, th.factor[c.scenario])
+			}
+		}
+	}
+}
+
+// capturing tells whether a call at a time is one of a pass that a graph would replay.
+func (th *thread) capturing(t int64) bool {
+	return len(th.passes) > 0 && th.passes[0].from <= t && t <= th.passes[0].to
+}
+
+// inGraph places a unit that a graph would replay after what it follows, as those of replays do.
+func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
+	after := min(max(0, u.start-prev.end), g.plan.nodeGap)
+	ends := g.endOf(prev)
+	for i := range g.plan.changes {
+		if c := &g.plan.changes[i]; c.what == graphTime && c.on(g.t.processes[u.process]) {
+			s := c.scenario
+			u.newStart[s] = max(ends[s]+after, called[s]+soon)
 		}
 	}
 }

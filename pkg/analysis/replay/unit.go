@@ -37,6 +37,7 @@ type launch struct {
 	start      int64
 	name       int32
 	streamWait bool // its thread made a stream wait since it launched before
+	captured   bool // of a pass that a graph would replay
 	replay     *replay
 }
 
@@ -310,6 +311,9 @@ func (g *gpu) forget(r *replay) {
 // follow places a unit of a replay that is not its first, and tells whether it follows any.
 func (g *gpu) follow(u *unit, r *replay) bool {
 	if o := r.latest; o != nil && o.end <= u.start+jitter { // Fast path: all of it has ended.
+		if g.learn != nil {
+			g.learn.gaps.add(max(0, u.start-o.end))
+		}
 		ends := g.endOf(o)
 		for s, end := range ends {
 			u.newStart[s] = end + u.start - o.end
@@ -332,6 +336,9 @@ func (g *gpu) follow(u *unit, r *replay) bool {
 	case own != nil && own.end > u.start+jitter:
 		g.overlaps(u, own)
 	case best != nil:
+		if g.learn != nil {
+			g.learn.gaps.add(max(0, u.start-best.end))
+		}
 		ends := g.endOf(best)
 		for s := range u.newStart {
 			u.newStart[s] = ends[s] + u.start - best.end
@@ -432,6 +439,9 @@ func (g *gpu) constrain(u *unit, l *launch, called []int64, prev *unit, latency 
 		for s, c := range called {
 			u.newStart[s] = max(ends[s]+after, c+soon)
 		}
+	}
+	if l.captured && prev != nil && prev.end <= u.start+jitter {
+		g.inGraph(u, prev, called, soon)
 	}
 }
 

@@ -112,6 +112,9 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 		}
 	}
 	h.leaveOut(o, after)
+	if th.why != nil {
+		h.shorten(o, a)
+	}
 	th.last = o.row.end
 	points := o.points
 	for len(points) > 0 && points[0].t <= o.row.end {
@@ -123,6 +126,24 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 		h.handle(p)
 	}
 	h.free = append(h.free, o)
+}
+
+// shorten takes off what changes of host time by why take away: of a call of the operating
+// system all of it, of a wait for the GPU what it took to return.
+func (h *hosts) shorten(o *openRow, a *anchor) {
+	th, from := o.thread, o.start
+	h.plan.whys.advance(th.why, o.row.end)
+	for s := range th.now {
+		if o.kind == event.API {
+			from = max(o.start, a.old)
+		}
+		if ns := h.plan.whys.less(th, s, from, o.row.end); ns > 0 && o.kind == event.API {
+			th.now[s] -= scaled(ns, th.factor[s])
+		} else if ns > 0 {
+			th.now[s] = o.newStart[s] + scaled(o.row.end-o.start-ns, th.factor[s])
+		}
+	}
+	th.why.forget(o.start)
 }
 
 // leaveOut leaves the wait out in the scenarios without it.

@@ -59,6 +59,10 @@ var changeFlags = []cli.Flag{
 	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkFactor("gpu"), Group: changes},
 	{Name: "kernel", Usage: "multiply the length of kernels of a name, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
 	{Name: "no-wait", Usage: "leave out the waits of calls of a name, as `CALL[@RANGE]`, both globs: those inside such ranges only", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
+	{Name: "why", Usage: "multiply host time with a why (gaps says which there are), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why", replay.ParseWhy), Group: changes},
+	{Name: "graph", Usage: "have steps without a graph whose kernels could be captured launch one graph instead", Default: false, Group: changes},
+	{Name: "even", Usage: "have the host time of each rank's step be the median of the ranks'", Default: false, Group: changes},
+	{Name: "cpu-quota", Usage: "`none`: without the time that a limit on CPU time took", Values: []string{"none"}, Group: changes},
 	{Name: "waits", Usage: "launching threads' waits for other threads `HOW`: follow, end with what the other thread does; or keep, stay as long as they were", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
 }
 
@@ -96,10 +100,18 @@ func scenarioOf(p *Plan) (s replay.Scenario) {
 	for _, named := range []struct {
 		flag  string
 		parse func(string) (replay.Change, error)
-	}{{"range", replay.ParseRange}, {"call", replay.ParseCall}, {"kernel", replay.ParseKernel}, {"no-wait", replay.ParseNoWait}} {
+	}{{"range", replay.ParseRange}, {"call", replay.ParseCall}, {"kernel", replay.ParseKernel}, {"no-wait", replay.ParseNoWait}, {"why", replay.ParseWhy}} {
 		for _, text := range p.Strings(named.flag) {
 			change, _ := named.parse(text)
 			s.Changes = append(s.Changes, change)
+		}
+	}
+	for _, asked := range []struct {
+		is     bool
+		change replay.Change
+	}{{p.Bool("graph"), replay.Graph()}, {p.Bool("even"), replay.Even()}, {p.String("cpu-quota") != "", replay.Unlimited()}} {
+		if asked.is {
+			s.Changes = append(s.Changes, asked.change)
 		}
 	}
 	s.Keep = p.String("waits") == "keep"
