@@ -10,8 +10,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
+// adviser says what to do.
+type adviser struct{ *reader }
+
+// adviseOne says what to do about one run.
+func (c *adviser) adviseOne() {
+	c.adviseGraphs()
+	c.adviseBursts()
+}
+
 // advise says what to do, one sentence for each pattern that fits.
-func (c *Comparison) advise() {
+func (c *adviser) advise() {
 	if !c.adviseGraphs() {
 		c.adviseKernels()
 	}
@@ -24,7 +33,7 @@ func (c *Comparison) advise() {
 
 // adviseGrown gives the advice for what grew: what threads wait for, which is the most
 // exact, then the rest, the most grown first.
-func (c *Comparison) adviseGrown() {
+func (c *adviser) adviseGrown() {
 	c.adviseWhys()
 	grown := append(c.causeAdvices(), c.topicAdvices()...)
 	slices.SortStableFunc(grown, func(a, b adviceFor) int { return cmp.Compare(b.delta, a.delta) })
@@ -34,18 +43,12 @@ func (c *Comparison) adviseGrown() {
 }
 
 // mitigate adds a sentence on what to do.
-func (c *Comparison) mitigate(format string, args ...any) {
+func (c *adviser) mitigate(format string, args ...any) {
 	c.Mitigations = append(c.Mitigations, fmt.Sprintf(format, args...))
 }
 
-// What makes a pattern, as shares of the baseline.
-const (
-	moreKernels    = 0.1
-	similarGPUTime = 0.1
-)
-
 // adviseKernels looks for more kernels at similar GPU time.
-func (c *Comparison) adviseKernels() {
+func (c *adviser) adviseKernels() {
 	a, b := c.Steady.Baseline, c.Steady.Target
 	before, after := kernelsOf(a), kernelsOf(b)
 	if before == 0 || after <= before*(1+moreKernels) || !c.kernelsChanged() {
@@ -71,7 +74,7 @@ func kernelsOf(f *Figures) float64 {
 }
 
 // kernelsChanged tells whether there is evidence of another number of kernels.
-func (c *Comparison) kernelsChanged() bool {
+func (c *adviser) kernelsChanged() bool {
 	for i := range c.Counts {
 		if r := &c.Counts[i]; r.Name != graphLaunches && r.grown() > 0 {
 			return true
@@ -88,12 +91,12 @@ type adviceFor struct {
 
 // topicAdvices is the advice of the topics that grew, but for operations that wait: what they
 // wait for has its own.
-func (c *Comparison) topicAdvices() (all []adviceFor) {
+func (c *adviser) topicAdvices() (all []adviceFor) {
 	seen := map[string]bool{}
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		topic, advice := c.opt.Sources.advice(r.Name)
-		if r.grown() == 0 || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
+		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
 			continue
 		}
 		seen[topic] = true
@@ -112,7 +115,7 @@ func (c *Comparison) topicAdvices() (all []adviceFor) {
 }
 
 // adviseNew adds up operations that were not there.
-func (c *Comparison) adviseNew() {
+func (c *adviser) adviseNew() {
 	var names []string
 	total := 0.0
 	for i := range c.Operations {
@@ -127,7 +130,7 @@ func (c *Comparison) adviseNew() {
 }
 
 // adviseWarmUp looks for a run that was still warming up.
-func (c *Comparison) adviseWarmUp() {
+func (c *adviser) adviseWarmUp() {
 	for _, s := range c.sides() {
 		var walls []float64
 		for _, bin := range s.walls.Bins {
@@ -137,8 +140,8 @@ func (c *Comparison) adviseWarmUp() {
 		}
 		if first := len(walls) / 4; first >= stat.MinSamples {
 			a, b := s.samples.est.Mean(walls[first:]), s.samples.est.Mean(walls[:first])
-			d := s.samples.est.Compare(&a, &b)
-			if d.P < 0.001 && d.Delta > 0.1*a.Mean {
+			d := stat.Compare(&a, &b)
+			if d.Lo > warmUpShare*a.Mean {
 				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
 			}
 		}
@@ -165,12 +168,39 @@ var setUpCalls = []string{"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRe
 	"cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemMap", "cuModuleLoad", "cuLibraryLoad", "cuGraphInstantiate"}
 
 // advisePhase looks for a change in the context phase only.
-func (c *Comparison) advisePhase() {
+func (c *adviser) advisePhase() {
 	ctx, ok := c.Phases[Context]
-	if !ok || c.opt.Phase != Steady || ctx.Wall.P == nil || *ctx.Wall.P > c.opt.Alpha/10 || *ctx.Wall.Delta <= 0 {
+	if !ok || c.opt.Phase != Steady || ctx.Wall.CI == nil || ctx.Wall.CI[0] <= sameShare**ctx.Wall.Baseline {
 		return
 	}
 	if w := c.summary(wall); w.grown() == 0 {
 		c.mitigate("Only context steps take longer (%s): compare prefill with --phase context.", change(*ctx.Wall.Delta))
 	}
+}
+
+// causeAdvices is the advice of the causes of idle time that grew, or explain what grew.
+func (c *adviser) causeAdvices() (all []adviceFor) {
+	for _, r := range c.grownCauses() {
+		if advice := c.opt.Sources.Causes[r.Cause]; advice != "" {
+			text := fmt.Sprintf("%s %s", causeTitle(r.Cause), change(named{row: &r.Row}.change()))
+			if site := c.site(r); site != nil {
+				text += " (" + *site + ")"
+			}
+			all = append(all, adviceFor{r.delta(), text + ": " + advice})
+		}
+	}
+	return all
+}
+
+// grownCauses are the causes of idle time that grew beyond the noise, or are named for a
+// step that takes longer, the most first.
+func (c *adviser) grownCauses() (all []*IdleRow) {
+	for i := range c.Causes {
+		r := &c.Causes[i]
+		isNamed := c.finding.sign > 0 && slices.ContainsFunc(c.finding.named, func(n named) bool { return n.idle == r })
+		if r.grown() > 0 || isNamed {
+			all = append(all, r)
+		}
+	}
+	return all
 }

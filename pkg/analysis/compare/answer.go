@@ -1,9 +1,13 @@
 package compare
 
 import (
+	"encoding/json"
+
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/stat"
 )
+
+// Format is the name of the JSON of a Comparison.
+const Format = "diff/3"
 
 // The statuses of a row. One without evidence of a change has none, however large
 // its delta.
@@ -14,11 +18,31 @@ const (
 	Improved   = "IMPROVED"
 )
 
-// A change of more than so many percent is a regression, of less an improvement.
+// Conclusions: what made steps slower, or faster.
 const (
-	regressionPercent = 50
-	improvedPercent   = -30
+	HostInterStep = "host_inter_step"
+	HostInStep    = "host_in_step"
+	GPU           = "gpu"
+	Unclear       = "unclear" // the step changed, and the parts cannot be told apart; also a direction
+	None          = "none"
+	NotComparable = "not_comparable"
 )
+
+// Directions.
+const (
+	Slower = "slower"
+	Faster = "faster"
+	Same   = "same"
+)
+
+// Interval bounds what a figure may be. A bound of which nothing is known is
+// infinite, and null in JSON.
+type Interval [2]float64
+
+// MarshalJSON writes the bounds.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]*float64{number(i[0]), number(i[1])})
+}
 
 // Row is one line of the comparison. Its figures are us per rank-step, of counts a
 // number per rank-step. What is not known, or is only on one side, is null; of one
@@ -32,27 +56,10 @@ type Row struct {
 	Delta    *float64 `json:"delta_us"`    // target less baseline, a missing side as 0
 	// DeltaPercent is Delta in percent of Baseline, null where that is 0 or missing.
 	DeltaPercent *float64 `json:"delta_percent"`
-	// CI holds the true Delta with a probability of stat.Level, whatever the other
-	// rows; null where there are too few samples.
-	CI *Interval `json:"ci_us"`
-	// P is the probability of a Delta as large where nothing differs, of this row
-	// alone.
-	P *float64 `json:"p_value"`
-	// Adjusted is P for the number of rows, QValue the share of false alarms to
-	// expect among the rows that have it or less.
-	Adjusted *float64 `json:"p_adjusted"`
-	QValue   *float64 `json:"q_value"`
-	// Significant tells that the change is beyond the noise; Status is New, Removed,
-	// Regression, Improved, or "" where it is not or the change is smaller.
-	Significant bool   `json:"significant"`
-	Status      string `json:"status"`
-	// Unknown says why a change cannot be told from chance, however large it is;
-	// such a row has no status.
-	Unknown string `json:"cannot_tell,omitempty"`
-	// Noise is how far halves of the same run are apart by chance, the larger of
-	// both runs; Detectable the least change that would have been found.
-	Noise      *float64 `json:"noise_floor_us"`
-	Detectable *float64 `json:"detectable_us"`
+	Evidence
+	// Relative is by how much the operation's own time changed beside all host work, in
+	// percent; P is of that. Null where P is of Delta.
+	Relative *float64 `json:"relative_percent,omitempty"`
 	// BaselineCount and TargetCount are occurrences per rank-step; nil in the summary.
 	BaselineCount *float64 `json:"baseline_count,omitempty"`
 	TargetCount   *float64 `json:"target_count,omitempty"`
@@ -76,11 +83,31 @@ type Row struct {
 	// net is what is left of the change where other rows took the place of this one, or it
 	// that of others; nil where none did.
 	net *float64
+}
+
+// Evidence is what is known of a change.
+type Evidence struct {
+	// CI holds the true Delta with a probability of stat.Level, whatever the other
+	// rows; null where there are too few samples.
+	CI *Interval `json:"ci_us"`
+	// P is the probability of a change as large where nothing differs, of this row alone;
+	// Adjusted and QValue the share of false alarms to expect among the rows that have it or less.
+	P        *float64 `json:"p_value"`
+	Adjusted *float64 `json:"p_adjusted"`
+	QValue   *float64 `json:"q_value"`
+	// Significant tells that the change is beyond the noise; Status is New, Removed,
+	// Regression, Improved, or "" where it is not or the change is smaller.
+	Significant bool   `json:"significant"`
+	Status      string `json:"status"`
+	// Unknown says why a change cannot be told from chance, however large it is;
+	// such a row has figures and no status.
+	Unknown string `json:"cannot_tell,omitempty"`
+	// Noise is how far halves of the same run are apart by chance, of several runs two of
+	// them, the larger of both sides; Detectable the least change that would have been found.
+	Noise      *float64 `json:"noise_floor_us"`
+	Detectable *float64 `json:"detectable_us"`
 
 	effective float64 // how many independent steps the samples are worth
-	// beyond is the change of rows that no change of level inside either run explains, nil
-	// for others.
-	beyond *stat.Difference
 }
 
 // Part is a part of the time of a row, with the unit and nulls of that.
@@ -91,13 +118,11 @@ type Part struct {
 	CI       *Interval `json:"ci_us"`       // of Delta; not tested, and part of no decision
 }
 
-// Comparison is the answer, for one run or two.
-type Comparison struct {
-	// Labels are what the baseline and the target are called: what the user says, else
-	// their files; "" for no target.
-	Labels [2]string `json:"labels"`
-	// Steady are the means of both sides over the steps of the chosen phase.
-	Steady Pair `json:"steady"`
+// CountRow is a row whose figures are counts.
+type CountRow struct{ Row }
+
+// Rows are all figures that were compared.
+type Rows struct {
 	// Summary has rows for wall, busy, idle, duration, gap and gpu; Counts for
 	// kernels and replays a step.
 	Summary    []Row      `json:"summary"`
@@ -106,34 +131,55 @@ type Comparison struct {
 	Kernels    []Row      `json:"kernels"`
 	Classes    []Row      `json:"kernel_classes"`
 	API        []Row      `json:"api"`
-	Idle       []IdleRow  `json:"idle"`
-	// IdleWhy divides the idle time by cause and why instead; it has rows where that was
-	// asked for.
+	// Causes is the idle time by cause, Idle by cause and site, IdleWhy by cause and why,
+	// where that was asked for: each adds up to the idle time of a step.
+	Causes  []IdleRow `json:"idle_causes"`
+	Idle    []IdleRow `json:"idle"`
 	IdleWhy []IdleRow `json:"idle_why,omitempty"`
 	Rare    []Rare    `json:"rare"`
-	// NoiseFloor is that of the wall time.
-	NoiseFloor *float64             `json:"noise_floor_us"`
-	Phases     map[string]PhasePair `json:"phases"`
+}
+
+// Answer is what follows from the rows.
+type Answer struct {
 	// Direction is Same where the interval of the wall time lies within 1 % of it, else
 	// Slower or Faster where it excludes 0, else Unclear; null of one run.
 	Direction  *string `json:"direction"`
 	Conclusion string  `json:"conclusion"`
-	// Runs is how many runs each side has.
-	Runs RunCount `json:"runs"`
 	// Comparable is false where the runs cannot be compared: no row has a status
 	// then, and the conclusion is not_comparable.
-	Comparable  bool           `json:"comparable"`
-	Reasons     []string       `json:"not_comparable"`
+	Comparable bool     `json:"comparable"`
+	Reasons    []string `json:"not_comparable"`
+	// OtherModel says that the sides run other models or builds, and how that shows; "" where
+	// they do not.
+	OtherModel  string         `json:"other_model,omitempty"`
 	Explanation []string       `json:"explanation"`
 	Mitigations []string       `json:"mitigations"`
 	Renames     []Rename       `json:"renames"`
-	Method      Method         `json:"method"`
 	Handoff     report.Handoff `json:"optimization_handoff"`
 	Warnings    []string       `json:"warnings"`
+}
 
-	opt    Options
-	base   *side
-	target *side
+// Comparison is the answer, for one run or two.
+type Comparison struct {
+	Schema string `json:"schema"` // Format
+	// Labels are what the baseline and the target are called: what the user says, else
+	// their files; "" for no target.
+	Labels [2]string `json:"labels"`
+	// Steady are the means of both sides over the steps of the chosen phase.
+	Steady Pair `json:"steady"`
+	Rows
+	// NoiseFloor is that of the wall time.
+	NoiseFloor *float64             `json:"noise_floor_us"`
+	Phases     map[string]PhasePair `json:"phases"`
+	// Runs is how many runs each side has.
+	Runs   RunCount `json:"runs"`
+	Method Method   `json:"method"`
+	Answer
+
+	opt     Options
+	base    *side
+	target  *side
+	finding finding
 }
 
 // Method says how the comparison was made.
@@ -142,11 +188,74 @@ type Method struct {
 	Match   string  `json:"match"`          // "" or MatchBatch
 	Level   float64 `json:"interval_level"` // of all intervals
 	Alpha   float64 `json:"alpha"`          // the bound on false alarms
-	Control string  `json:"control"`        // Family or Discovery: what of them it bounds
+	Control string  `json:"control"`        // what Alpha bounds: the share of false alarms among all that are raised
 	// Scope names the steps that all figures are of; Duration and Gap say what
 	// these two are measured between, InterStep what idle time is between steps.
 	Scope     string `json:"scope"`
 	Duration  string `json:"duration"`
 	Gap       string `json:"gap"`
 	InterStep string `json:"idle_inter_step"`
+}
+
+// summary returns a row of the summary by name.
+func (r *Rows) summary(name string) *Row {
+	for i := range r.Summary {
+		if r.Summary[i].Name == name {
+			return &r.Summary[i]
+		}
+	}
+	panic("BUG: no summary row " + name)
+}
+
+// tested are all rows, with the names of their sections, in the order of the report.
+func (r *Rows) tested(yield func(section string, row *Row) bool) {
+	each := func(section string, rows []Row) bool {
+		for i := range rows {
+			if !yield(section, &rows[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	idle := func(section string, rows []IdleRow) bool {
+		for i := range rows {
+			if !yield(section, &rows[i].Row) {
+				return false
+			}
+		}
+		return true
+	}
+	if !each("summary", r.Summary) {
+		return
+	}
+	for i := range r.Counts {
+		if !yield("counts", &r.Counts[i].Row) {
+			return
+		}
+	}
+	_ = each("operations", r.Operations) && each("kernels", r.Kernels) && each("kernel_classes", r.Classes) && each("api", r.API) &&
+		idle("idle_causes", r.Causes) && idle("idle", r.Idle) && idle("idle_why", r.IdleWhy)
+}
+
+// moved is by how much a row has changed beyond the noise, 0 where it has not. Of what has
+// another name it is the change of both names together.
+func (r *Row) moved() float64 {
+	switch {
+	case r.net != nil:
+		return *r.net
+	case r.Significant && r.Delta != nil:
+		return *r.Delta
+	}
+	return 0
+}
+
+// grown is by how much a row has grown beyond the noise, 0 where it has not.
+func (r *Row) grown() float64 { return max(0, r.moved()) }
+
+// delta is the change of a row, 0 where it is not known.
+func (r *Row) delta() float64 {
+	if r.Delta == nil {
+		return 0
+	}
+	return *r.Delta
 }

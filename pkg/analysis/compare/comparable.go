@@ -5,25 +5,16 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// minSteps is how many steps of a rank a comparison needs.
-const minSteps = 5
+// examiner finds out whether the runs can be compared, before any row is.
+type examiner struct{ *Comparison }
 
-// mixDiffers is the share of steps that must have other numbers of requests than
-// on the other side for the workloads to be different ones.
-const mixDiffers = 0.1
-
-// tornShare is the share of steps of another size from which the isolation of a
-// run is torn: its steps are not what the engine did.
-const tornShare = 0.1
-
-// examine finds out whether the runs can be compared, before any row is.
-func (c *Comparison) examine() {
+// examine looks at each side, and at both together.
+func (c *examiner) examine() {
 	for _, s := range c.sides() {
 		for _, w := range s.run.Warnings {
 			c.warn("%s: %s", s.run.Name, w)
@@ -35,19 +26,8 @@ func (c *Comparison) examine() {
 	}
 }
 
-// sides returns the baseline and, where there is one, the target.
-func (c *Comparison) sides() []*side {
-	if c.target == nil {
-		return []*side{c.base}
-	}
-	return []*side{c.base, c.target}
-}
-
-// latest returns the target, or where there is one run only that.
-func (c *Comparison) latest() *side { return cmp.Or(c.target, c.base) }
-
 // refuse says why the runs cannot be compared.
-func (c *Comparison) refuse(format string, args ...any) {
+func (c *examiner) refuse(format string, args ...any) {
 	c.Comparable = false
 	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
 }
@@ -63,7 +43,7 @@ func (s *side) perRank() int {
 }
 
 // examineSide refuses a run that has nothing to compare, and warns of what it lacks.
-func (c *Comparison) examineSide(s *side) {
+func (c *examiner) examineSide(s *side) {
 	name := s.run.Name
 	switch n := s.perRank(); {
 	case len(s.run.ranks) == 0:
@@ -73,7 +53,7 @@ func (c *Comparison) examineSide(s *side) {
 	case n == 0:
 		c.refuse("%s has no %s", name, c.chosen())
 	case n < minSteps:
-		c.refuse("%s has %s per rank: a comparison needs at least %d, and 20 to see much", name, c.counted(n), minSteps)
+		c.refuse("%s has %s per rank: a comparison needs at least %d; %d or more recommended", name, c.counted(n), minSteps, fewTails)
 	}
 	c.examineSizes(s)
 	c.examineMarkers(s)
@@ -88,21 +68,8 @@ func (c *Comparison) examineSide(s *side) {
 	}
 }
 
-// chosen names the chosen steps.
-func (c *Comparison) chosen() string {
-	if c.opt.Phase == All {
-		return "steps"
-	}
-	return c.opt.Phase + " steps"
-}
-
-// counted is a number of the chosen steps.
-func (c *Comparison) counted(n int) string {
-	return report.Counted(n, strings.TrimSuffix(c.chosen(), "s"))
-}
-
 // gpus is the number of GPUs of all ranks.
-func (c *Comparison) gpus(s *side) int {
+func (c *examiner) gpus(s *side) int {
 	n := 0
 	for _, p := range s.run.ranks {
 		n += p.gpus
@@ -113,7 +80,7 @@ func (c *Comparison) gpus(s *side) int {
 // examinePair compares what must be equal for a difference to mean something. What differs is
 // refused, that is, both sides are shown and no change is called one; where nothing is known
 // on either side there is a warning. Sides without steps are examined elsewhere.
-func (c *Comparison) examinePair() {
+func (c *examiner) examinePair() {
 	a, b := c.base, c.target
 	if a.samples.n == 0 || b.samples.n == 0 {
 		return
@@ -149,6 +116,7 @@ func (c *Comparison) examinePair() {
 	}
 	c.examineLengths()
 	c.examineSetup()
+	c.examineModel()
 	if a.run.Ranges != b.run.Ranges {
 		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
 	}
@@ -158,18 +126,15 @@ func (c *Comparison) examinePair() {
 }
 
 // examineLengths says what too few steps, or unlike numbers of them, cannot tell.
-func (c *Comparison) examineLengths() {
-	a, b := c.base.samples, c.target.samples
-	if why := c.short(); why != "" {
-		c.warn("%s: only what is new, gone, or changed by more than +%d or %d %% has a status", why, regressionPercent, improvedPercent)
-	}
-	for _, s := range []*side{c.base, c.target} {
+func (c *examiner) examineLengths() {
+	for _, s := range c.sides() {
 		if n := s.perRank(); n < fewTails {
-			c.warn("%s has %s per rank: too few for P99, the maximum and what happens in one step of twenty", s.run.Name, c.counted(n))
+			c.warn("%s has %s per rank: too few for P99, the maximum and what happens in one step of twenty; below %d nothing can be told from one run per side", s.run.Name, c.counted(n), fewSteps)
 		}
 	}
+	a, b := c.base.samples, c.target.samples
 	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > unlikeSteps*min(n, m) {
-		c.warn("one side has over %d times as many steps as the other: what the shorter run has not seen is not in its noise", unlikeSteps)
+		c.warn("one side has over %d times as many steps as the other: the shorter run may underestimate the noise", unlikeSteps)
 	}
 }
 
@@ -180,7 +145,7 @@ func (s *side) nodes() bool       { return s.figures[graphKernels].mean > 0 }
 
 // examineWorkload refuses sides whose steps have other numbers of requests. With
 // matched batches they are equal already.
-func (c *Comparison) examineWorkload() {
+func (c *examiner) examineWorkload() {
 	if c.opt.Match == MatchBatch {
 		return
 	}
@@ -255,7 +220,7 @@ func setupOf(h *event.Header) setup {
 }
 
 // examineSizes refuses a side in which many of the steps have another size than most.
-func (c *Comparison) examineSizes(s *side) {
+func (c *examiner) examineSizes(s *side) {
 	size, torn := s.sizes()
 	if n := s.samples.n; size > 1 && torn > tornShare*float64(n) {
 		c.refuse("the isolation of %s is torn: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
@@ -280,7 +245,7 @@ func (s *side) sizes() (size int64, torn float64) {
 
 // examineSetup refuses sides whose steps were found in other ways, or are of other
 // sizes.
-func (c *Comparison) examineSetup() {
+func (c *examiner) examineSetup() {
 	a, b := c.base, c.target
 	x, _ := a.sizes()
 	y, _ := b.sizes()
@@ -293,4 +258,73 @@ func (c *Comparison) examineSetup() {
 	if m, n := a.run.setup.captures, b.run.setup.captures; m["node"] != n["node"] && m["graph"] != n["graph"] && c.Comparable {
 		c.warn("only one side was recorded with --cuda-graph-trace=node, which slows graph replays down")
 	}
+}
+
+// examineModel says where the sides run another model, or another build of it: kernels of
+// other names, or another number of them. What they have in common is compared all the same.
+func (c *examiner) examineModel() {
+	a, b := c.base, c.target
+	if a.wholeGraphs() || b.wholeGraphs() {
+		return // whose kernels are not known
+	}
+	x, y := kernelsOf(c.Steady.Baseline), kernelsOf(c.Steady.Target)
+	own := (a.unshared(b) + b.unshared(a)) / 2
+	switch {
+	case own >= otherModel:
+		c.OtherModel = fmt.Sprintf("another model or build: %s of the GPU time is in kernels that only one side has", report.Percent(own))
+	case min(x, y) > 0 && max(x, y) >= (1+otherModel)*min(x, y) && a.nodes() == b.nodes():
+		c.OtherModel = fmt.Sprintf("another model or build: %s kernels per step against %s", report.Digits(x), report.Digits(y))
+	}
+}
+
+// unshared is the share of a side's kernel time that is in kernels which the other lacks.
+func (s *side) unshared(o *side) float64 {
+	own, all := 0.0, 0.0
+	for name, one := range s.rows[kernels] {
+		all += one.mean
+		if o.rows[kernels][name] == nil {
+			own += one.mean
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return own / all
+}
+
+// examineMarkers refuses a side whose steps are not the iterations that forward-step
+// markers show: cut into pieces, grown together, or without a marker of their own. By
+// other means than markers the GPU's steps and the host's markers do not coincide, so
+// their numbers are compared.
+func (c *examiner) examineMarkers(s *side) {
+	for _, r := range s.samples.c.ranks {
+		p := r.rank
+		if p.lacks {
+			c.refuse("the isolation of %s is torn: more than a tenth of the steps of rank %d hold an iteration without a marker; use another --by than nvtx", s.run.Name, p.id)
+			return
+		}
+		all, decoding := p.markers(r.steps)
+		switch {
+		case s.run.Method == "nvtx" || all == 0:
+		case float64(p.to-p.from) > perMarker*float64(all):
+			c.refuse("the isolation of %s is torn: rank %d has %d steps by %s and %d forward-step markers; use --by nvtx", s.run.Name, p.id, p.to-p.from, s.run.Method, all)
+			return
+		case float64(decoding) > (1+tornShare)*float64(len(r.steps))+1:
+			c.refuse("the isolation of %s is torn: %s of rank %d by %s hold %d forward-step markers; use --by nvtx", s.run.Name, c.counted(len(r.steps)), p.id, s.run.Method, decoding)
+			return
+		}
+	}
+}
+
+// markers returns how many forward-step markers start in the benchmark segment, and how
+// many without context requests in some of its steps.
+func (p *profile) markers(of []int32) (all, decoding int) {
+	steps := p.steps.Reader()
+	for k := p.from; k < p.to; k++ {
+		all += int(steps.At(k).markers)
+	}
+	for _, k := range of {
+		decoding += int(steps.At(int(k)).decoding)
+	}
+	return all, decoding
 }

@@ -4,36 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Ways to bound false alarms among the many rows.
-const (
-	// Family bounds the probability of one false alarm or more in the whole
-	// comparison.
-	Family = "family"
-	// Discovery bounds the expected share of false alarms among those raised.
-	Discovery = "discovery"
-)
-
 // MatchBatch compares steps of equal numbers of requests with one another.
 const MatchBatch = "batch"
 
-// Options says what to compare and when to believe it. The zero value compares steady
-// steps with a chance of one false alarm or more of 5 %.
+// Options says what to compare. The zero value compares steady steps.
 type Options struct {
 	// Phase is Steady, Context, Generation or All; "" is Steady, with
 	// MatchBatch it is All.
 	Phase string
 	// Match is "" or MatchBatch.
 	Match string
-	// Alpha bounds false alarms, 0 is 0.05.
-	Alpha float64
-	// Control is Family or Discovery; "" is Family.
-	Control string
 	// Sources tells what functions ranges come from; nil takes those built in.
 	Sources *Sources
 	// Verdict, where the caller knows one of the run that is to be optimised,
@@ -48,8 +35,6 @@ func (o *Options) check() error {
 			o.Phase = All
 		}
 	}
-	o.Alpha = cmp.Or(o.Alpha, 0.05)
-	o.Control = cmp.Or(o.Control, Family)
 	if o.Sources == nil {
 		o.Sources = DefaultSources()
 	}
@@ -58,37 +43,33 @@ func (o *Options) check() error {
 		return fmt.Errorf("unknown phase %q: it is steady, context, generation or all", o.Phase)
 	case o.Match != "" && o.Match != MatchBatch:
 		return fmt.Errorf("unknown match %q: it is batch or nothing", o.Match)
-	case o.Control != Family && o.Control != Discovery:
-		return fmt.Errorf("unknown control %q: it is family or discovery", o.Control)
-	case !(o.Alpha > 0 && o.Alpha < 1):
-		return fmt.Errorf("alpha %v is not between 0 and 1", o.Alpha)
 	}
 	return nil
 }
 
-// Compare compares two runs, or breaks one down where target is nil. An error is
-// about the options, or an *event.Error about the temporary file of a run.
+// Compare compares two runs, or breaks one down where target is nil: it measures both sides,
+// finds evidence of what changed, and concludes. An error is about the options, or an
+// *event.Error about the temporary file of a run.
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
 	c := &Comparison{
-		opt: opt, Comparable: true, Phases: map[string]PhasePair{}, Conclusion: None,
-		Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Renames: []Rename{}, Warnings: []string{},
+		Schema: Format, opt: opt, Phases: map[string]PhasePair{},
 		Method: Method{
-			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: opt.Alpha, Control: opt.Control, Scope: opt.Phase + " steps",
+			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: alpha, Control: "discovery", Scope: opt.Phase + " steps",
 			Duration: bounds[baseline.Method][0], Gap: bounds[baseline.Method][1],
 			InterStep: baseline.betweenSteps(),
 		},
+		Answer: Answer{
+			Comparable: true, Conclusion: None,
+			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Renames: []Rename{}, Warnings: []string{},
+		},
 	}
 	c.measure(baseline, target)
-	c.examine()
-	c.compareRows()
-	c.weigh()
-	c.comparePhases()
-	c.renames()
-	c.conclude()
-	c.handoff()
+	(&examiner{c}).examine()
+	(&tester{c}).test()
+	(&reader{c}).conclude()
 	for _, s := range c.sides() {
 		if err := s.run.kept(); err != nil {
 			return nil, err
@@ -103,7 +84,7 @@ func (c *Comparison) measure(baseline, target *Run) {
 	steps := baseline.phase(c.opt.Phase)
 	if target == nil {
 		c.Runs = RunCount{Baseline: baseline.repeats}
-		c.base = measure(steps, nil)
+		c.base = measure(steps, nil, 1)
 		c.Steady = Pair{Baseline: c.base.pair()}
 		return
 	}
@@ -114,9 +95,10 @@ func (c *Comparison) measure(baseline, target *Run) {
 	if c.opt.Match == MatchBatch {
 		w = c.match(&steps, &others)
 	}
+	a, b := float64(max(1, steps.n)), float64(max(1, others.n))
 	var both sync.WaitGroup
-	both.Go(func() { c.base = measure(steps, w) })
-	c.target = measure(others, w)
+	both.Go(func() { c.base = measure(steps, w, a/b) })
+	c.target = measure(others, w, b/a)
 	both.Wait()
 	c.Steady = Pair{c.base.pair(), c.target.pair()}
 }
@@ -135,10 +117,34 @@ func (c *Comparison) match(a, b *choice) weights {
 	for batch := range w {
 		w[batch] /= float64(total)
 	}
-	if all := a.n + b.n; len(w) > 0 && 10*total < 9*all {
+	if all := a.n + b.n; len(w) > 0 && float64(total) < commonSteps*float64(all) {
 		c.warn("%.0f %% of the steps have numbers of requests that are rare on the other side, and are left out", 100-100*float64(total)/float64(all))
 	}
 	return w
+}
+
+// sides returns the baseline and, where there is one, the target.
+func (c *Comparison) sides() []*side {
+	if c.target == nil {
+		return []*side{c.base}
+	}
+	return []*side{c.base, c.target}
+}
+
+// latest returns the target, or where there is one run only that.
+func (c *Comparison) latest() *side { return cmp.Or(c.target, c.base) }
+
+// chosen names the chosen steps.
+func (c *Comparison) chosen() string {
+	if c.opt.Phase == All {
+		return "steps"
+	}
+	return c.opt.Phase + " steps"
+}
+
+// counted is a number of the chosen steps.
+func (c *Comparison) counted(n int) string {
+	return report.Counted(n, strings.TrimSuffix(c.chosen(), "s"))
 }
 
 // warn adds a warning, a sentence, that stands in every report.

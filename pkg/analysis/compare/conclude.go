@@ -1,314 +1,243 @@
 package compare
 
 import (
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Conclusions.
-const (
-	HostInterStep = "host_inter_step"
-	HostInStep    = "host_in_step"
-	GPU           = "gpu"
-	None          = "none"
-	NotComparable = "not_comparable"
-)
+// reader draws the conclusion from the rows.
+type reader struct{ *Comparison }
 
-// Directions.
-const (
-	Slower  = "slower"
-	Faster  = "faster"
-	Same    = "same"
-	Unclear = "unclear"
-)
+// finding is what the conclusion rests on.
+type finding struct {
+	wall    *Row    // mean or median: the one with evidence, else the mean
+	changed bool    // it did, beyond the noise and by more than sameShare
+	sign    float64 // of the change
+	// By how much idle time with a host cause, work, and idle time without a host cause
+	// changed in that direction, us.
+	host, work, other float64
+	balance           stat.Difference // of host less work, in that direction; unknown where nothing changed
+	named             []named         // what explains most of it, the most first
+	explained         float64         // share of the change that named is
+}
 
-// direction says which way the wall time went, by its interval alone.
-func (c *Comparison) direction() string {
-	w := c.summary(wall)
-	if !c.Comparable || w.Unknown != "" || w.CI == nil || w.Baseline == nil {
+// named is a cause of idle time, a class of kernels or an operation, and its change.
+type named struct {
+	title string
+	row   *Row
+	idle  *IdleRow // the same, of idle time; nil: it is no idle time
+}
+
+// conclude finds the cause, says it, and says what to do.
+func (c *reader) conclude() {
+	w, a := &writer{c.Comparison}, &adviser{c}
+	switch {
+	case c.target == nil:
+		c.Warnings = append(c.Reasons, c.Warnings...)
+		w.explainOne()
+		a.adviseOne()
+	case !c.Comparable:
+		c.Direction, c.Conclusion = new(Unclear), NotComparable
+		var reasons []string
+		for _, r := range c.Reasons {
+			reasons = append(reasons, "not comparable: "+r)
+		}
+		c.Warnings = append(reasons, c.Warnings...)
+		w.say("The runs cannot be compared (see the warnings): no change has a status, and nothing is concluded.")
+	default:
+		c.renames()
+		c.find()
+		w.explain()
+		a.advise()
+	}
+	a.handoff()
+}
+
+// find fills in the finding, the direction and the conclusion.
+func (c *reader) find() {
+	f := &c.finding
+	f.wall = c.summary(wall)
+	if m := c.summary(wallP50); !f.wall.Significant && m.Significant {
+		f.wall = m
+	}
+	direction := f.wall.direction()
+	c.Direction = &direction
+	f.changed = f.wall.Significant && direction != Same
+	f.sign = math.Copysign(1, f.wall.delta())
+	f.host, f.work = f.sign*c.summary(hostIdle).delta(), f.sign*c.summary(busyTime).delta()
+	f.other = f.sign*c.summary(idleTime).delta() - f.host
+	f.balance = stat.Unknown(0)
+	if f.changed {
+		f.balance = c.balance()
+		c.Conclusion = c.cause()
+	}
+	c.name()
+}
+
+// direction says which way a row of the wall time went, by its interval alone.
+func (r *Row) direction() string {
+	if r.Unknown != "" || r.CI == nil || r.Baseline == nil {
 		return Unclear
 	}
-	switch same := sameShare * *w.Baseline; {
-	case w.CI[0] >= -same && w.CI[1] <= same:
+	switch same := sameShare * *r.Baseline; {
+	case r.CI[0] >= -same && r.CI[1] <= same:
 		return Same
-	case w.CI[0] > 0:
+	case r.CI[0] > 0:
 		return Slower
-	case w.CI[1] < 0:
+	case r.CI[1] < 0:
 		return Faster
 	}
 	return Unclear
 }
 
-// Conclusions as text.
-var conclusionText = map[string]string{
-	HostInterStep: "inter-step host overhead",
-	HostInStep:    "host overhead inside the steps",
-	GPU:           "GPU execution",
-	None:          "nothing beyond the noise",
-	NotComparable: "not comparable",
+// balance compares idle time with a host cause with work, by the mean or the median as the
+// wall time is.
+func (c *reader) balance() stat.Difference {
+	a, b := c.base, c.target
+	x, y := a.figures[balanceOf].est, b.figures[balanceOf].est
+	d := stat.Compare(&x, &y)
+	if c.finding.wall.Name == wallP50 && a.samples.runs == 1 && b.samples.runs == 1 {
+		d = a.samples.est.CompareQuantiles(&a.balance, &b.balance, 0.5)
+	}
+	if c.finding.sign < 0 {
+		d.Delta, d.Lo, d.Hi = -d.Delta, -d.Hi, -d.Lo
+	}
+	return d
 }
 
-// summaryRow returns a row of the summary by name.
-func (c *Comparison) summary(name string) *Row {
-	for i := range c.Summary {
-		if c.Summary[i].Name == name {
-			return &c.Summary[i]
+// conclusions says which conclusion holds, the first that applies. Here waits of ranks for one
+// another come in: those with a host cause on the host's side, those for a GPU as imbalance.
+var conclusions = []struct {
+	conclusion string
+	holds      func(c *reader, f *finding) bool
+}{
+	{Unclear, func(_ *reader, f *finding) bool { return f.other > max(f.host, f.work) }},
+	{Unclear, func(_ *reader, f *finding) bool { return !(f.balance.Lo > 0) && !(f.balance.Hi < 0) }},
+	{GPU, func(_ *reader, f *finding) bool { return f.balance.Delta < 0 }},
+	{HostInterStep, func(c *reader, f *finding) bool {
+		return f.sign*c.summary(idleOut).delta() > f.sign*c.summary(idleIn).delta()
+	}},
+	{HostInStep, func(*reader, *finding) bool { return true }},
+}
+
+// cause is the conclusion of a step that changed.
+func (c *reader) cause() string {
+	for _, one := range conclusions {
+		if one.holds(c, &c.finding) {
+			return one.conclusion
 		}
 	}
-	panic("BUG: no summary row " + name)
+	return Unclear
 }
 
-// moved is by how much a row has changed beyond the noise, 0 where it has not. Of what has
-// another name it is the change of both names together.
-func (r *Row) moved() float64 {
-	switch {
-	case r.net != nil:
-		return *r.net
-	case r.Significant:
-		return *r.Delta
-	}
-	return 0
-}
-
-// grown is by how much a row has grown beyond the noise, 0 where it has not.
-func (r *Row) grown() float64 { return max(0, r.moved()) }
-
-// delta is the change of a row, 0 where it is not known.
-func (r *Row) delta() float64 {
-	if r.Delta == nil {
-		return 0
-	}
-	return *r.Delta
-}
-
-// conclude finds the cause and says it. Only what grew can be a cause: of a run that
-// became faster the rows say where, and the conclusion is None.
-func (c *Comparison) conclude() {
-	if c.target == nil {
-		c.Warnings = append(c.Reasons, c.Warnings...)
-		c.explainOne()
-		return
-	}
-	c.Direction = new(c.direction())
-	if !c.Comparable {
-		c.Conclusion = NotComparable
-		reasons := make([]string, len(c.Reasons))
-		for i, r := range c.Reasons {
-			reasons[i] = "not comparable: " + r
-		}
-		c.Warnings = append(reasons, c.Warnings...)
-		c.say("The runs cannot be compared (see the warnings): no change has a status, and nothing is concluded.")
-		return
-	}
-	idle, busy := c.summary(idleTime).grown(), c.summary(busyTime).grown()
-	if c.onlyTheSum() || c.onlyTheMedian() && idle == 0 && busy == 0 {
-		idle, busy = c.summary(idleTime).delta(), c.summary(busyTime).delta()
-	}
-	switch {
-	case idle == 0 && busy == 0:
-	case busy >= idle:
-		c.Conclusion = GPU
-	case c.summary(idleOut).delta() > c.summary(idleIn).delta():
-		c.Conclusion = HostInterStep
-	default:
-		c.Conclusion = HostInStep
-	}
-	c.explain()
-	c.advise()
-}
-
-// onlyTheSum tells whether the wall time grew beyond the noise in all steps, and
-// neither idle nor busy time alone did: then the larger part is the cause.
-func (c *Comparison) onlyTheSum() bool {
-	return c.summary(wall).grown() > 0 && c.summary(idleTime).grown() == 0 && c.summary(busyTime).grown() == 0 &&
-		!c.tailGrown() && len(c.inFewSteps(true)) == 0
-}
-
-// onlyTheMedian tells whether the median step takes longer beyond the noise where a few slow
-// steps leave no more of the mean than that it probably grew, too: then most steps do.
-func (c *Comparison) onlyTheMedian() bool {
-	w := c.summary(wall)
-	return !w.Significant && w.Unknown == "" && c.mayBeAll() && c.summary(wallP50).grown() > 0
-}
-
-// bounds say what duration and gap are measured between, by method.
-var bounds = map[string][2]string{
-	"allreduce": {"from the start of a step's first all-reduce kernel to the end of its last one", "from the end of a step's last all-reduce kernel to the start of the next step's first one"},
-	"nvtx":      {"the forward-step marker range, on the host", "from the end of a forward-step marker range to the start of the next one, on the host"},
-	"graph":     {"from the first start to the last end of what a graph launch runs on the GPU", "from the last end of what a graph launch runs to the first start of what the next one runs"},
-}
-
-// betweenSteps says what idle time of a run lies between steps.
-func (r *Run) betweenSteps() string {
-	switch {
-	case r.hasCounts():
-		return "idle time of a GPU that ends with its first activity that was launched in the step's marker range"
-	case r.Method == "graph":
-		return "idle time before the first activity of a step's graph launch, or before kernels that run right before it"
-	case r.Method == "allreduce":
-		return "the longest idle time between the last all-reduce kernel of a step and the first of the next"
-	}
-	return "idle time of a GPU that ends with the first activity of a step"
-}
-
-// say adds a sentence to the explanation.
-func (c *Comparison) say(format string, args ...any) {
-	c.Explanation = append(c.Explanation, fmt.Sprintf(format, args...))
-}
-
-// explainOne says where the time of one run goes.
-func (c *Comparison) explainOne() {
-	f := c.Steady.Baseline
-	if f.Wall == nil || *f.Wall == 0 {
-		return
-	}
-	gpus := float64(max(1, f.GPUs)) / float64(max(1, f.Ranks))
-	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*gpus)), c.opt.Phase)
-	var best *Row
-	for i := range c.Operations {
-		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
-			best = r
+// name finds what explains most of the change, in its direction: causes of idle time for
+// the host, classes of kernels for the GPU, both where that is unclear; operations where idle
+// time was not divided.
+func (c *reader) name() {
+	f := &c.finding
+	var all []named
+	if c.Conclusion != GPU {
+		for i := range c.Causes {
+			r := &c.Causes[i]
+			if c.Conclusion == Unclear || isHost(r.Cause) {
+				all = append(all, named{causeTitle(r.Cause), &r.Row, r})
+			}
 		}
 	}
-	if best != nil && *best.Ceiling > 0 {
-		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
+	if c.Conclusion == GPU || c.Conclusion == Unclear {
+		for i := range c.Classes {
+			all = append(all, named{c.Classes[i].Name + " kernels", &c.Classes[i], nil})
+		}
 	}
-	c.explainIdle()
-	c.explainWhysOfOne()
-	c.adviseGraphs()
-	c.adviseBursts()
-}
-
-// explain says what changed, from the wall time down.
-func (c *Comparison) explain() {
-	c.explainWall()
-	switch c.Conclusion {
-	case HostInterStep:
-		c.say("Idle time grew more than busy time, and between steps (%s) more than within (%s): the host takes longer from one step to the next.",
-			change(c.summary(idleOut).delta()), change(c.summary(idleIn).delta()))
-	case HostInStep:
-		c.say("Idle time grew more than busy time, and within steps (%s) more than between them (%s): the host cannot keep the GPU fed inside a step.",
-			change(c.summary(idleIn).delta()), change(c.summary(idleOut).delta()))
-	case GPU:
-		c.explainBusy()
+	if len(c.Causes) == 0 && c.Conclusion != GPU {
+		for i := range c.Operations {
+			if r := &c.Operations[i]; r.Significant {
+				all = append(all, named{r.Name, r, nil})
+			}
+		}
 	}
-	if c.onlyTheSum() {
-		c.say("Neither alone is beyond the noise; both together, as the wall time, are.")
-	}
-	c.explainFew()
-	c.explainWhys()
-	c.explainCauses()
-	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && c.ownWork(r) })
-	c.sayMovers("Operations that take longer, but not by their own work: %s.", func(r *Row) bool { return r.grown() > 0 && !c.ownWork(r) })
-	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
-	c.sayRenames()
-	if !c.Runs.repeated() {
-		c.say("The intervals do not cover what differs from one start to the next: that takes at least two runs per side; the baseline has %d, the target %d.", c.Runs.Baseline, c.Runs.Target)
+	by := func(n named) float64 { return f.sign * n.change() }
+	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(by(b), by(a)) })
+	total := f.host + f.work + f.other
+	for _, n := range all {
+		if !f.changed || !(by(n) > 0) || len(f.named) == maxSaid || f.explained >= explains {
+			break
+		}
+		f.named = append(f.named, n)
+		f.explained += by(n) / total
 	}
 }
 
-// explainBusy says what busy time grew by. Collectives run while they wait: where most of it is
-// theirs, a rank is late, for which its host is as likely as its GPU.
-func (c *Comparison) explainBusy() {
-	if busy, idle := c.summary(busyTime).delta(), c.summary(idleTime).delta(); idle > busy {
-		c.say("Busy time grew by %s beyond the noise. Idle time grew by more, %s, for which there is no evidence: it may be the larger cause all the same.", report.Micros(busy), report.Micros(idle))
-		return
-	}
-	if c.inCollectives() {
-		c.say("Busy time grew more than idle time, mostly in collectives (%s), which also run while they wait for the rank that is last: for its host as well as for its GPU. See gaps of the target for which rank is late, and why.", change(c.collectives()))
-		return
-	}
-	c.say("Busy time grew more than idle time: the GPU does more work or does it more slowly; see the kernels.")
-}
-
-// inCollectives tells whether most of what busy time grew by lies in collectives.
+// inCollectives tells whether what explains most of the change is time in collectives.
 func (c *Comparison) inCollectives() bool {
-	return c.Conclusion == GPU && c.collectives() > c.summary(busyTime).delta()/2
+	n := c.finding.named
+	return c.Conclusion == GPU && len(n) > 0 && (n[0].row.Name == event.Classes[event.Allreduce] || n[0].row.Name == event.Classes[event.Comm])
 }
 
-// conclusionName is the conclusion as text.
-func (c *Comparison) conclusionName() string {
-	if c.inCollectives() {
-		return "collectives take longer, or wait longer for a rank that is late"
+// change is by how much it changed, also where that is not beyond the noise.
+func (n named) change() float64 {
+	if n.row.net != nil {
+		return *n.row.net
 	}
-	return conclusionText[c.Conclusion]
+	return n.row.delta()
 }
 
-// collectives is by how much the time in collectives changed.
-func (c *Comparison) collectives() (delta float64) {
-	for i := range c.Classes {
-		if r := &c.Classes[i]; r.Name == event.Classes[event.Allreduce] || r.Name == event.Classes[event.Comm] {
-			delta += r.delta()
+// isHost tells whether the host is to blame for idle time of a cause.
+func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
+
+// notHost are the causes that are no doing of the host.
+var notHost = []string{"graph", "queued", "tail", "imbalance", "unknown"}
+
+// ownWork tells whether an operation takes longer by what it does itself: less than half of
+// what it exposes more is waiting for the interpreter lock or collecting garbage,
+// and less than half of what it takes more can be waiting for GPUs that are busy
+// for longer. Where it is not known it counts as its own.
+func (c *reader) ownWork(r *Row) bool {
+	if c.target == nil || r.Exposed == nil || r.Exposed.Delta == nil {
+		return true
+	}
+	exposed := *r.Exposed.Delta
+	if hidden := r.grown() - exposed; hidden > explains*r.grown() && c.summary(busyTime).grown() >= explains*hidden {
+		return false
+	}
+	if exposed <= 0 || len(c.Idle) == 0 {
+		return true
+	}
+	own, others := 0.0, 0.0
+	for i := range c.Idle {
+		switch one := &c.Idle[i]; {
+		case one.within(r.Name):
+			own += one.grown()
+		case one.Cause == waitsForGIL || one.Cause == collects:
+			others += one.grown()
 		}
 	}
-	return delta
+	return own >= explains*exposed || own >= others
 }
 
-// explainWall says what became of the wall time.
-func (c *Comparison) explainWall() {
-	w := c.summary(wall)
-	switch {
-	case w.Significant:
-		c.say("A step takes %s %s (%s, 95 %% interval %s to %s): %s of that is GPU idle time, %s GPU busy time.",
-			report.Micros(math.Abs(*w.Delta)), longer(*w.Delta), report.Change(*w.DeltaPercent/100), change(w.CI[0]), change(w.CI[1]),
-			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
-	case c.onlyTheMedian():
-		m := c.summary(wallP50)
-		c.say("The median step takes %s longer (%s, 95 %% interval %s). A few slow steps leave the mean uncertain: %s (%s), %s of that is GPU idle time, %s GPU busy time.",
-			report.Micros(*m.Delta), report.Change(*m.DeltaPercent/100), interval(m.CI), change(w.delta()), interval(w.CI),
-			change(c.summary(idleTime).delta()), change(c.summary(busyTime).delta()))
-	case w.Unknown != "":
-		c.say("Cannot tell whether a step takes longer or shorter: %s, but %s.", change(w.delta()), w.Unknown)
-	default:
-		chance := ""
-		if w.CI != nil && (w.CI[0] > 0 || w.CI[1] < 0) {
-			chance = ", which may be chance among so many comparisons"
-		}
-		c.say("There is no evidence that a step takes longer or shorter: %s, 95 %% interval %s%s.", change(w.delta()), interval(w.CI), chance)
-		if d := w.Detectable; d != nil && *d > 0 {
-			c.say("A change of %s would have been found.", report.Micros(*d))
+// within tells whether idle time arose in ranges of a name.
+func (r *IdleRow) within(name string) bool {
+	path := strings.TrimPrefix(r.Cause, "host:")
+	if r.Site != nil {
+		path = *r.Site
+		if _, ranges, ok := strings.Cut(path, " in "); ok && !strings.HasPrefix(r.Cause, "host:") {
+			path = ranges
 		}
 	}
+	return slices.Contains(strings.Split(path, " > "), name)
 }
 
-// longer says which way a step's time went.
-func longer(delta float64) string {
-	if delta < 0 {
-		return "less"
-	}
-	return "longer"
-}
-
-// sayMovers lists the largest changes of operations, where there are any.
-func (c *Comparison) sayMovers(format string, of func(*Row) bool) {
-	const most = 5
-	var parts []string
-	more := 0
-	for i := range c.Operations {
-		switch r := &c.Operations[i]; {
-		case !of(r):
-		case len(parts) >= most:
-			more++
-		default:
-			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(r.moved())))
+// site is the site that most of the change of a cause is at, nil where none has half of it.
+func (c *reader) site(cause *IdleRow) *string {
+	for i := range c.Idle {
+		if r := &c.Idle[i]; r.Cause == cause.Cause && r.Site != nil && r.delta()*cause.delta() > 0 && math.Abs(r.delta()) >= explains*math.Abs(cause.delta()) {
+			return r.Site
 		}
 	}
-	if more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	if len(parts) > 0 {
-		c.say(format, strings.Join(parts, ", "))
-	}
-}
-
-// interval shows an interval.
-func interval(ci *Interval) string {
-	if ci == nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("%s to %s", change(ci[0]), change(ci[1]))
+	return nil
 }

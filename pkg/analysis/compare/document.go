@@ -10,12 +10,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// maxRows is how many rows of a section are shown where nobody asks for more.
-const maxRows = 20
+// page makes the document of a comparison.
+type page struct{ *Comparison }
 
 // Document returns the comparison for people.
 func (c *Comparison) Document() *report.Document {
-	d, first := report.New(c.title())
+	d, first := report.New(report.Textf("%s", c.headline()))
 	if c.target != nil {
 		first.Say("%s -> %s", report.Name(c.Labels[0]), report.Name(c.Labels[1]))
 	}
@@ -25,64 +25,23 @@ func (c *Comparison) Document() *report.Document {
 	first.Items(c.Explanation)
 	d.Section("Warnings").Items(c.Warnings)
 	d.Section("What to do").Items(c.Mitigations)
-	c.steps(d.Section(c.StepsSection()))
-	c.few(d.Section("In few steps"))
-	c.idleSection(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)))
-	c.whySection(d.Section(fmt.Sprintf("What launching threads did meanwhile (%s steps)", c.opt.Phase)))
-	c.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
-	c.rows(d.Details("GPU kernels by class"), c.Classes, false)
-	c.rows(d.Details("GPU kernels by name"), c.Kernels, false)
-	c.rows(d.Details("CUDA API calls"), c.API, false)
-	c.howToRead(d.Details("How to read this"))
+	p := &page{c}
+	p.steps(d.Section(c.StepsSection()))
+	p.few(d.Section("In few steps"))
+	p.causes(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)), c.Causes)
+	p.causes(d.Details("Idle time by cause and site"), c.Idle)
+	p.whySection(d.Section(fmt.Sprintf("What launching threads were doing (%s steps)", c.opt.Phase)))
+	p.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
+	p.rows(d.Details("GPU kernels by class"), c.Classes, false)
+	p.rows(d.Details("GPU kernels by name"), c.Kernels, false)
+	p.rows(d.Details("CUDA API calls"), c.API, false)
+	p.howToRead(d.Details("How to read this"))
 	return d
 }
 
 // StepsSection is the title of the section on what a step takes.
 func (c *Comparison) StepsSection() string {
 	return fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())
-}
-
-// title is the answer in a line.
-func (c *Comparison) title() report.Text {
-	switch {
-	case c.target == nil && c.base.samples.n == 0:
-		return report.Textf("No figures: %s", c.Reasons[0])
-	case c.target == nil:
-		return report.Textf("Where a step's time goes: %s", report.Name(c.Labels[0]))
-	case !c.Comparable:
-		return report.Textf("Not comparable: %s", c.Reasons[0])
-	}
-	return report.Textf("Root cause: %s", c.headline())
-}
-
-// headline is the conclusion as text, with the main cause of idle time.
-func (c *Comparison) headline() string {
-	if g := c.mainWhy(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)%s", c.conclusionName(), g.title(), change(g.delta), c.butWall())
-	}
-	if g := c.mainCause(); g != nil {
-		return fmt.Sprintf("%s: %s (%s per step)%s", c.conclusionName(), g.title(), change(g.delta), c.butWall())
-	}
-	if w := c.summary(wall); c.Conclusion == None && w.grown() > 0 && len(c.inFewSteps(true)) == 0 {
-		return fmt.Sprintf("unknown: a step takes %s longer, but neither idle nor busy time alone grew beyond the noise", report.Micros(*w.Delta))
-	}
-	if c.Conclusion == None {
-		return c.fewHeadline()
-	}
-	return c.conclusionName() + c.butWall()
-}
-
-// butWall says where idle or busy time grew, and a step takes no longer or even less.
-func (c *Comparison) butWall() string {
-	switch w := c.summary(wall); {
-	case w.Significant && *w.Delta < 0:
-		return fmt.Sprintf(", but a step takes %s less", report.Micros(-*w.Delta))
-	case !w.Significant && w.Unknown == "" && w.CI != nil && w.CI[0] <= 0:
-		return ", but there is no evidence that a step takes longer"
-	case w.Unknown != "":
-		return ", but whether a step takes longer cannot be told"
-	}
-	return ""
 }
 
 // matched says whether batches were matched, after the name of the steps.
@@ -93,27 +52,16 @@ func (c *Comparison) matched() string {
 	return ""
 }
 
-// change shows a change of a duration in a sentence.
-func change(us float64) string { return report.Signed(report.Micros(us)) }
-
-// micros shows a duration that may be missing in a sentence.
-func micros(us *float64) string {
-	if us == nil {
-		return "unknown"
-	}
-	return report.Micros(*us)
-}
-
 // summaryTitles are the names of the summary for people.
 var summaryTitles = map[string]string{
-	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
+	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", hostIdle: "idle, host causes", hostWork: "all host work", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
 	gap: "gap, mean", gapP50: "gap, P50", gapP90: "gap, P90", gpuTime: "GPU time",
 	wallP50: "wall, P50", wallP90: "wall, P90", wallP99: "wall, P99", wallMax: "wall, maximum",
 	eagerKernels: "eager kernels", graphKernels: "replayed kernels", graphLaunches: "whole-graph replays",
 }
 
 // steps adds the summary.
-func (c *Comparison) steps(s *report.Section) {
+func (c *page) steps(s *report.Section) {
 	if t := c.Steady.Target; t != nil {
 		s.Say("%d rank-steps in the baseline (%s), %d in the target (%s).", c.Steady.Baseline.Steps, report.Name(c.Labels[0]), t.Steps, report.Name(c.Labels[1]))
 	} else {
@@ -125,7 +73,7 @@ func (c *Comparison) steps(s *report.Section) {
 		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
 	}
 	if c.target != nil {
-		s.Say("Evidence: changed is beyond the noise, REGRESSION also above +50 %%, IMPROVED below -30 %%; ~ is none, ? cannot be told (--format json says why).")
+		s.Say("Evidence: changed, REGRESSION (above +50 %%) and IMPROVED (below -30 %%) are significant; ~ is not significant, ? not testable (--format json says why).")
 	}
 	if c.NoiseFloor != nil {
 		s.Say("Noise floor: halves of the same run differ by up to %s per step.", report.Micros(*c.NoiseFloor))
@@ -143,7 +91,7 @@ func (c *Comparison) steps(s *report.Section) {
 }
 
 // table adds a table of rows, as columns.
-func (c *Comparison) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
+func (c *page) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	t := c.columns(title, what, kind, more...)
 	s.Blocks = append(s.Blocks, t)
 	return t
@@ -151,7 +99,7 @@ func (c *Comparison) table(s *report.Section, title, what string, kind report.Ki
 
 // columns returns a table of rows, whose figures are of a kind. Further columns stand
 // before the last one.
-func (c *Comparison) columns(title, what string, kind report.Kind, more ...report.Column) *report.Table {
+func (c *page) columns(title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
 	last := report.Column{Title: "95 % interval", Kind: kind, Minor: 1}
 	if c.target != nil {
@@ -164,7 +112,7 @@ func (c *Comparison) columns(title, what string, kind report.Kind, more ...repor
 }
 
 // cells are the columns that all tables have, with further ones before the last.
-func (c *Comparison) cells(r *Row, title report.Cell, more ...report.Cell) []report.Cell {
+func (c *page) cells(r *Row, title report.Cell, more ...report.Cell) []report.Cell {
 	ends := func(ci *Interval) report.Cell {
 		if ci == nil {
 			return report.Cell{}
@@ -205,23 +153,31 @@ func evidenceCell(text string) report.Cell {
 }
 
 // evidence says whether a change is real: its status, "changed" for one that is
-// neither a regression nor an improvement, "~" where there is no evidence.
-func (r *Row) evidence() string { return evidence(r.P, r.Unknown, r.Significant, r.Status) }
+// neither a regression nor an improvement, "~" where there is no evidence. An operation whose
+// interval excludes 0 without a change of its own says what moved it.
+func (r *Row) evidence() string {
+	text := r.Evidence.text()
+	if text != "~" || r.Relative == nil || r.CI == nil || r.CI[0] <= 0 && r.CI[1] >= 0 {
+		return text
+	}
+	return "~ as all host work"
+}
 
-func evidence(p *float64, unknown string, significant bool, status string) string {
+// text is the evidence in a word.
+func (e *Evidence) text() string {
 	switch {
-	case p == nil, unknown != "":
+	case e.P == nil, e.Unknown != "":
 		return "?"
-	case !significant:
+	case !e.Significant:
 		return "~"
-	case status != "":
-		return status
+	case e.Status != "":
+		return e.Status
 	}
 	return "changed"
 }
 
 // rows adds the rows of a section, the largest first.
-func (c *Comparison) rows(s *report.Section, rows []Row, ops bool) {
+func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 	if len(rows) == 0 {
 		return
 	}
@@ -271,9 +227,9 @@ func part(p *Part) report.Cell {
 	return report.Opt(p.Baseline)
 }
 
-// idleSection adds the idle time by cause and site. Sites of little are left out.
-func (c *Comparison) idleSection(s *report.Section) {
-	rows := slices.DeleteFunc(slices.Clone(c.Idle), func(r IdleRow) bool { return !c.worthSaying(&r) })
+// causes adds rows of idle time. Those of little are left out.
+func (c *page) causes(s *report.Section, all []IdleRow) {
+	rows := slices.DeleteFunc(slices.Clone(all), func(r IdleRow) bool { return !c.worthSaying(&r) })
 	if len(rows) == 0 {
 		return
 	}
@@ -281,19 +237,21 @@ func (c *Comparison) idleSection(s *report.Section) {
 	for i := range rows {
 		t.Row(c.cells(&rows[i].Row, report.Str(rows[i].title()), part(rows[i].InterStep))...)
 	}
-	if n := len(c.Idle) - len(rows); n > 0 {
-		s.Say("%d smaller causes and sites are in --format json.", n)
+	if n := len(all) - len(rows); n > 0 {
+		s.Say("%d smaller ones are in --format json.", n)
 	}
 }
 
 // worthSaying tells whether a row has, or changed by, a hundredth of the idle time.
-func (c *Comparison) worthSaying(r *IdleRow) bool {
-	large := func(v *float64, f *Figures) bool { return v != nil && f != nil && f.Idle != nil && *v >= *f.Idle/100 }
+func (c *page) worthSaying(r *IdleRow) bool {
+	large := func(v *float64, f *Figures) bool {
+		return v != nil && f != nil && f.Idle != nil && *v >= smallShare**f.Idle
+	}
 	return large(r.Baseline, c.Steady.Baseline) || large(r.Target, c.Steady.Target)
 }
 
 // few adds what happens in few steps.
-func (c *Comparison) few(s *report.Section) {
+func (c *page) few(s *report.Section) {
 	if len(c.Rare) == 0 {
 		return
 	}
@@ -308,13 +266,13 @@ func (c *Comparison) few(s *report.Section) {
 		if c.target == nil {
 			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Baseline.which()))
 		} else {
-			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Target.text()), report.Str(r.Target.which()), evidenceCell(r.evidence()))
+			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Target.text()), report.Str(r.Target.which()), evidenceCell(r.Evidence.text()))
 		}
 	}
 }
 
 // howToRead says how sure the figures are.
-func (c *Comparison) howToRead(s *report.Section) {
+func (c *page) howToRead(s *report.Section) {
 	if m := c.Method; m.Duration != "" {
 		s.Say("All figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.", m.Scope, m.Duration, m.Gap, m.InterStep)
 	}
@@ -322,12 +280,9 @@ func (c *Comparison) howToRead(s *report.Section) {
 		s.Say("self: without what is nested in it. exposed: while GPUs are idle, the most you could save by eliminating it.")
 		return
 	}
-	control := "At most %s of the rows with evidence are expected to be false alarms"
-	if c.opt.Control == Family {
-		control = "Among all rows together one false alarm or more is raised in at most %s of comparisons of equal runs"
-	}
-	s.Say("Means over %s steps; intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. "+
-		control+". self: without what is nested in it; exposed: while GPUs are idle, the most you could save; "+
-		"both as changes. What differs from one start to the next (clocks, placement) is in the intervals only with two runs or more per side.",
-		c.opt.Phase, report.Percent(c.opt.Alpha))
+	s.Say("Means over %s steps. Intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. "+
+		"Of the significant rows at most %s are expected to be false alarms (Benjamini and Hochberg over all rows). "+
+		"Operations are tested by their own time beside all host work, which is a row of its own. self: without nested ranges; exposed: while GPUs are idle, the most you could save; "+
+		"both as changes. Run-to-run variation (clocks, placement) is in the intervals only with two or more runs per side.",
+		c.opt.Phase, report.Percent(alpha))
 }

@@ -11,17 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// What is drawn of many rows: those that changed most. The tables have more.
-const (
-	maxForest    = 15
-	maxWaterfall = 10
-	wallBins     = 40
-	maxParts     = 80 // of a run, in the order of time
-	minParts     = 4
-)
-
 // figures adds what a page shows of the comparison.
-func (c *Comparison) figures(s *report.Section) {
+func (c *page) figures(s *report.Section) {
 	if c.target != nil && c.Steady.Baseline.Idle != nil && c.Steady.Target.Idle != nil {
 		c.waterfall(s)
 	}
@@ -37,14 +28,10 @@ type changed struct {
 
 // changes are those of busy time and of idle time by cause, the largest; the last one is
 // all others. They add up to the change of both.
-func (c *Comparison) changes() []changed {
-	causes := map[string]float64{}
-	for i := range c.Idle {
-		causes[c.Idle[i].Cause] += *c.Idle[i].Delta
-	}
+func (c *page) changes() []changed {
 	var parts []changed
-	for name, delta := range causes {
-		parts = append(parts, changed{causeTitle(name), delta})
+	for i := range c.Causes {
+		parts = append(parts, changed{causeTitle(c.Causes[i].Cause), *c.Causes[i].Delta})
 	}
 	slices.SortFunc(parts, func(a, b changed) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))
@@ -60,7 +47,7 @@ func (c *Comparison) changes() []changed {
 
 // waterfall leads from the time of a step in the baseline, busy and idle, over what
 // changed of it to that in the target.
-func (c *Comparison) waterfall(s *report.Section) {
+func (c *page) waterfall(s *report.Section) {
 	busy, idle := c.summary(busyTime), c.summary(idleTime)
 	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target
 	p := &figure.Bars{Named: true, Series: []figure.Series{{Name: "baseline and target", Color: figure.Busy}, {Name: "less", Color: figure.Good}, {Name: "more", Color: figure.Bad}}}
@@ -87,7 +74,7 @@ func (c *Comparison) waterfall(s *report.Section) {
 }
 
 // forest draws the changes of rows with their intervals, those that changed most.
-func (c *Comparison) forest(s *report.Section, what string, rows []Row) {
+func (c *page) forest(s *report.Section, what string, rows []Row) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Delta == nil })
 	if c.target == nil || len(rows) == 0 {
 		return
@@ -117,7 +104,7 @@ func (c *Comparison) forest(s *report.Section, what string, rows []Row) {
 }
 
 // distributions draws how long the steps of each side take.
-func (c *Comparison) distributions(s *report.Section) {
+func (c *page) distributions(s *report.Section) {
 	sides := []*side{c.base}
 	p := &figure.Density{Series: []figure.Series{{Name: "baseline", Color: 1}}}
 	if c.target != nil {
@@ -149,7 +136,7 @@ func (c *Comparison) distributions(s *report.Section) {
 
 // overTime draws the wall time of each side's steps in the order of time, so that it is seen
 // whether a difference is there all the time. A side of several runs has no such order.
-func (c *Comparison) overTime(s *report.Section) {
+func (c *page) overTime(s *report.Section) {
 	p := &figure.Lines{First: "start of the run", End: "end"}
 	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "part of the run", Right: true}}}
 	parts := maxParts

@@ -23,7 +23,7 @@ func TestFiguresAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := 0.0
-	for _, p := range c.changes() {
+	for _, p := range (&page{c}).changes() {
 		total += p.delta
 	}
 	if want := *c.summary(wall).Delta; math.Abs(total-want) > 1e-6 {

@@ -1,292 +1,278 @@
 package compare
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Interval bounds what a figure may be. A bound of which nothing is known is
-// infinite, and null in JSON.
-type Interval [2]float64
+// tester fills in the rows and decides which changes there is evidence of.
+type tester struct{ *Comparison }
 
-// half is half of its width, 0 where it is not known.
-func (i *Interval) half() float64 {
-	if i == nil {
-		return 0
+// test makes all rows, and controls the false alarms of all of them together.
+func (t *tester) test() {
+	t.compareRows()
+	t.Phases = t.comparePhases()
+	t.control()
+}
+
+// compareRows makes all rows, each with its own evidence.
+func (t *tester) compareRows() {
+	figure, gaps := t.figureRow, func(s *side) *stat.Sequence { return &s.gaps }
+	walls := func(s *side) *stat.Sequence { return &s.walls }
+	t.Operations = t.sectionRows(operations)
+	t.Summary = []Row{
+		figure(wall), figure(busyTime), figure(idleTime), figure(hostIdle), figure(idleIn), figure(idleOut), figure(duration), figure(gap),
+		t.quantileRow(gapP50, 0.5, gaps), t.quantileRow(gapP90, 0.9, gaps), figure(gpuTime),
+		t.quantileRow(wallP50, 0.5, walls), t.quantileRow(wallP90, 0.9, walls), t.quantileRow(wallP99, 0.99, walls), t.quantileRow(wallMax, 1, walls),
 	}
-	return (i[1] - i[0]) / 2
+	if r, ok := t.commonFactor(); ok {
+		t.Summary = append(t.Summary, r)
+	}
+	for _, name := range []string{eagerKernels, graphKernels, graphLaunches} {
+		t.Counts = append(t.Counts, CountRow{figure(name)})
+	}
+	t.Kernels = t.sectionRows(kernels)
+	t.Classes = t.sectionRows(classes)
+	t.API = t.sectionRows(calls)
+	t.Causes = idleRows(t.itemRows(idleTimes, func(s *side) map[string]*item { return s.causes }))
+	t.Idle = idleRows(t.sectionRows(idleTimes))
+	t.compareWhys()
+	t.Rare = t.rareRows()
+	t.NoiseFloor = t.Summary[0].Noise
 }
 
-// MarshalJSON writes the bounds.
-func (i Interval) MarshalJSON() ([]byte, error) {
-	return json.Marshal([2]*float64{number(i[0]), number(i[1])})
-}
-
-// The shares of the false alarms that sections get. What sections that have no rows
-// would get is divided among the others.
-const (
-	shareWall       = 0.13
-	shareConclusion = 0.14 // busy and idle time
-	shareSummary    = 0.05 // the rest of it without the wall time's tail
-	shareOperations = 0.25
-	shareIdle       = 0.06
-	shareGPU        = 0.04
-	shareAPI        = 0.02
-	shareWhy        = 0.06 // where it was asked for
-	sharePeak       = 0.25 // the largest wall time
-	shareTop        = 0.06 // its P99
-)
-
-// shareSlower is the part of its share that a slower tail gets, or something rare that
-// comes more often: that is what is looked for.
-const shareSlower = 0.9
-
-// shareOften is the part of the share of what is rare that is for its coming more
-// or less often; the rest is for how long it takes.
-const shareOften = 0.85
-
-// family is rows that are tested together with a share of the false alarms.
-type family struct {
-	share float64
-	rows  []*Row
-}
-
-// families are all rows but those of the wall time's tail.
-func (c *Comparison) families() []family {
-	var walls, deciding, summary []*Row
-	for i := range c.Summary {
-		switch r := &c.Summary[i]; r.Name {
-		case wallP99, wallMax:
-		case wall:
-			walls = append(walls, r)
-		case busyTime, idleTime:
-			deciding = append(deciding, r)
-		default:
-			summary = append(summary, r)
+// control decides which changes are real: Benjamini and Hochberg over all rows of the
+// report. A row of which nothing can be told keeps its place among them.
+func (t *tester) control() {
+	var all []*Evidence
+	var p []float64
+	add := func(e *Evidence) {
+		if e.P == nil {
+			return
 		}
-	}
-	gpu := append(pointers(c.Kernels), pointers(c.Classes)...)
-	for i := range c.Counts {
-		gpu = append(gpu, &c.Counts[i].Row)
-	}
-	return []family{
-		{shareWall, walls}, {shareConclusion, deciding}, {shareSummary, summary}, {shareOperations, pointers(c.Operations)},
-		{shareIdle, idlePointers(c.Idle)}, {shareWhy, idlePointers(c.IdleWhy)}, {shareGPU, gpu}, {shareAPI, pointers(c.API)},
-	}
-}
-
-// weigh decides which changes are real and gives the rows their statuses. The rows
-// share the false alarms after Holm, with weights: so a long list of kernels does
-// not make the wall time less certain. The tail of the wall time has a share of its
-// own, and what is rare is only asked where the tail changed, with that share.
-func (c *Comparison) weigh() {
-	c.spreadsAsMeans()
-	c.asOperations()
-	var all []*Row
-	var p, weight []float64
-	for _, f := range c.families() {
-		rows := tested(f.rows)
-		for _, r := range rows {
-			all = append(all, r)
-			p = append(p, c.chance(r))
-			weight = append(weight, f.share/float64(len(rows)))
+		all = append(all, e)
+		if e.Unknown != "" {
+			p = append(p, 1)
+			return
 		}
+		p = append(p, *e.P)
 	}
-	for i, v := range stat.Holm(p, weight) {
-		all[i].Adjusted = number(min(1, v/(1-sharePeak-shareTop)))
+	for _, r := range t.tested {
+		add(&r.Evidence)
 	}
-	all = append(all, c.weighTail()...)
-	p = p[:0]
-	for _, r := range all {
-		p = append(p, c.chance(r))
+	for i := range t.Rare {
+		add(&t.Rare[i].Evidence)
 	}
 	for i, q := range stat.BenjaminiHochberg(p) {
-		all[i].QValue = number(q)
+		all[i].Adjusted, all[i].QValue = number(q), number(q)
+		all[i].Significant = q <= alpha && all[i].Unknown == ""
 	}
-	c.decide(all)
-	for i := range c.Summary {
-		if s := &c.Summary[i]; s.Status == New || s.Status == Removed {
-			s.Status = ""
+	for section, r := range t.tested {
+		if r.Significant {
+			r.Status = r.large()
+		}
+		if section == "summary" && (r.Status == New || r.Status == Removed) {
+			r.Status = ""
+		}
+	}
+	for i := range t.Rare {
+		if r := &t.Rare[i]; r.Significant {
+			r.Status = status(number(r.Baseline.PerStep), number(r.Target.PerStep))
 		}
 	}
 }
 
-// decide gives rows their statuses. Small changes, which have none, are taken back where
-// something about both runs together says that they may be the machine's: that is
-// asked once there are any, as it goes through all steps. In short runs it is asked, too,
-// where an interval excludes 0 without evidence: then that is no answer, either, where levels
-// explain it, of which intervals know nothing.
-func (c *Comparison) decide(rows []*Row) {
-	var small, doubtful []*Row
-	for _, r := range rows {
-		r.decide(c.opt.Alpha, c.opt.Control)
-		switch {
-		case r.Significant && r.Status == "":
-			small = append(small, r)
-		case !r.Significant && r.Unknown == "" && r.large() == "" && r.P != nil && *r.P < 1-stat.Level:
-			doubtful = append(doubtful, r)
-		}
+// large is the status that a row has if its change is real.
+func (r *Row) large() string {
+	if r.Relative != nil && *r.Relative**r.Delta < 0 {
+		return "" // slower beside all host work, which is faster, or the other way round
 	}
-	if len(small) == 0 && (len(doubtful) == 0 || min(c.base.samples.slots, c.target.samples.slots) >= fewOfState) {
-		return
-	}
-	why, sure := c.onlyLarge()
+	return status(r.Baseline, r.Target)
+}
+
+// status is what a change from a to b is called, "" where it is too small for a name.
+func status(a, b *float64) string {
 	switch {
-	case why == "":
-		return
-	case sure:
-		small = append(small, doubtful...)
+	case a == nil || *a == 0 && b != nil && *b > 0:
+		return New
+	case b == nil || *b == 0 && *a > 0:
+		return Removed
+	case 100*(*b-*a) > regressionPercent**a:
+		return Regression
+	case 100*(*b-*a) < improvedPercent**a:
+		return Improved
 	}
-	for _, r := range small {
-		r.Significant, r.Unknown = false, why
-	}
+	return ""
 }
 
-// spreadsAsMeans makes quantiles worth no more independent steps than the means of
-// the same samples: what lies above a quantile may seem independent where the
-// samples wander.
-func (c *Comparison) spreadsAsMeans() {
-	for mean, names := range map[string][]string{wall: {wallP50, wallP90, wallP99, wallMax}, gap: {gapP50, gapP90}} {
-		for _, name := range names {
-			if r := c.summary(name); r.P != nil {
-				r.effective = min(r.effective, c.summary(mean).effective)
-			}
-		}
+// figureRow compares a figure of the summary or a count.
+func (t *tester) figureRow(name string) Row {
+	r := Row{Name: name}
+	base := t.base.figures[name]
+	var target *value
+	if t.target != nil {
+		target = new(t.target.figures[name])
 	}
+	t.fill(&r, &base, target)
+	return r
 }
 
-// tested returns the rows that have a probability.
-func tested(rows []*Row) []*Row {
-	var some []*Row
-	for _, r := range rows {
-		if r.P != nil {
-			some = append(some, r)
-		}
-	}
-	return some
+// sectionRows compares the rows of a section, the largest change first.
+func (t *tester) sectionRows(section int) []Row {
+	return t.itemRows(section, func(s *side) map[string]*item { return s.rows[section] })
 }
 
-// chance is the probability that a row counts with: 1 where nothing can be told of
-// it, which it says. Such a row keeps its share of the false alarms: where most are
-// of that kind the others are likely to be, too.
-func (c *Comparison) chance(r *Row) float64 {
-	least := float64(leastEffective)
-	if r.Name == wallP99 || r.Name == wallMax {
-		least = leastOfTail
+// itemRows compares items of both sides, the largest change first.
+func (t *tester) itemRows(section int, of func(*side) map[string]*item) []Row {
+	rows := []Row{}
+	var others map[string]*item
+	if t.target != nil {
+		others = of(t.target)
 	}
-	few := r.effective < min(least, float64(min(c.base.samples.slots, c.target.samples.slots))/2)
-	if few && r.beyond != nil && r.large() != "" {
-		r.P, r.CI = &r.beyond.P, &Interval{r.beyond.Lo, r.beyond.Hi}
-		return r.beyond.P
+	for name, base := range of(t.base) {
+		rows = append(rows, t.row(section, name, base, others[name]))
 	}
-	if few {
-		worth := "one that is independent"
-		if n := int(r.effective); n > 1 {
-			worth = fmt.Sprintf("%d independent ones", n)
-		}
-		r.Unknown = "neighbouring steps are so correlated that all together are worth " + worth
-		return 1
-	}
-	return *r.P
-}
-
-// weighTail adjusts the probabilities of the wall time's tail and of what is rare,
-// and returns the rows of the tail.
-func (c *Comparison) weighTail() []*Row {
-	var rows []*Row
-	left := 0.0
-	for _, one := range []struct {
-		name  string
-		share float64
-	}{{wallMax, sharePeak}, {wallP99, shareTop}} {
-		r := c.summary(one.name)
-		if r.P == nil {
-			continue
-		}
-		rows = append(rows, r)
-		r.Adjusted = number(min(1, c.chance(r)/one.share))
-		if *r.Adjusted <= c.opt.Alpha {
-			left += one.share
+	for name, target := range others {
+		if of(t.base)[name] == nil {
+			rows = append(rows, t.row(section, name, nil, target))
 		}
 	}
-	c.weighRare(left)
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
+	})
 	return rows
 }
 
-// weighRare decides which changes of what is rare are real, with a share of the
-// false alarms that is 0 where the wall time's tail did not change.
-func (c *Comparison) weighRare(share float64) {
-	p := make([]float64, len(c.Rare))
-	for i := range c.Rare {
-		if p[i] = math.NaN(); c.Rare[i].P != nil && c.Rare[i].Unknown == "" {
-			p[i] = *c.Rare[i].P
-		}
-	}
-	for i, v := range stat.Holm(p, nil) {
-		r := &c.Rare[i]
-		if math.IsNaN(v) {
-			continue
-		}
-		if r.Adjusted = number(1); share > 0 {
-			r.Adjusted = number(min(1, v/share))
-		}
-		if r.Significant = *r.Adjusted <= c.opt.Alpha; r.Significant {
-			r.Status = r.status()
-		}
-	}
-}
-
-// status is what a changed rare operation is called, by its time per step.
-func (r *Rare) status() string {
-	a, b := r.Baseline.PerStep, r.Target.PerStep
-	switch percent := 100 * (b - a) / a; {
-	case r.Baseline.Steps == 0:
-		return New
-	case r.Target.Steps == 0:
-		return Removed
-	case percent > regressionPercent:
-		return Regression
-	case percent < improvedPercent:
-		return Improved
-	}
-	return ""
-}
-
-// pointers are the rows in place, to be filled in.
-func pointers(rows []Row) []*Row {
-	p := make([]*Row, len(rows))
-	for i := range rows {
-		p[i] = &rows[i]
-	}
-	return p
-}
-
-// decide gives a row its status.
-func (r *Row) decide(alpha float64, control string) {
-	p := r.Adjusted
-	if control == Discovery {
-		p = r.QValue
-	}
-	if r.Significant = p != nil && *p <= alpha; r.Significant {
-		r.Status = r.large()
-	}
-}
-
-// large is the status that a row has if its change is real, "" where it is too small for
-// one.
-func (r *Row) large() string {
+// size is what rows are sorted by.
+func (r *Row) size() float64 {
 	switch {
-	case r.Baseline == nil || *r.Baseline == 0 && *r.Target > 0:
-		return New
-	case r.Target == nil || *r.Target == 0 && *r.Baseline > 0:
-		return Removed
-	case r.DeltaPercent != nil && *r.DeltaPercent > regressionPercent:
-		return Regression
-	case r.DeltaPercent != nil && *r.DeltaPercent < improvedPercent:
-		return Improved
+	case r.Delta != nil:
+		return math.Abs(*r.Delta)
+	case r.Baseline != nil:
+		return *r.Baseline
 	}
-	return ""
+	return 0
+}
+
+// row compares an item, one side of which may be missing.
+func (t *tester) row(section int, name string, base, target *item) Row {
+	r := Row{Name: name}
+	pick := func(of func(*item) *value) (a, b *value) {
+		if base != nil {
+			a = of(base)
+		}
+		if target != nil {
+			b = of(target)
+		}
+		return a, b
+	}
+	a, b := pick(func(i *item) *value { return &i.value })
+	t.fill(&r, a, b)
+	if base != nil {
+		r.BaselineCount = &base.count
+	}
+	if target != nil {
+		r.TargetCount = &target.count
+	}
+	if section != operations && section < idleTimes {
+		return r
+	}
+	// Of idle time these are its parts between and within steps.
+	r.Self = t.part(pick(func(i *item) *value { return &i.self }))
+	r.Exposed = t.part(pick(func(i *item) *value { return &i.exposed }))
+	if section != operations {
+		return r
+	}
+	switch {
+	case target != nil:
+		r.Ceiling = &target.exposed.mean
+	case t.target == nil:
+		r.Ceiling = &base.exposed.mean
+	}
+	r.Source = t.opt.Sources.Function(name)
+	return r
+}
+
+// part compares a part of a row.
+func (t *tester) part(base, target *value) *Part {
+	var r Row
+	t.fill(&r, base, target)
+	return &Part{r.Baseline, r.Target, r.Delta, r.CI}
+}
+
+// fill compares two values, of which the missing one is 0.
+func (t *tester) fill(r *Row, base, target *value) {
+	r.Baseline, r.Target = known(base), known(target)
+	for _, v := range []*value{base, target} {
+		if v != nil && v.est.Known() && (r.Noise == nil || *r.Noise < v.est.Apart()) {
+			r.Noise = number(v.est.Apart())
+		}
+	}
+	if t.target == nil {
+		if half := base.est.Half(); base.est.Known() {
+			r.BaselineCI = &Interval{base.mean - half, base.mean + half}
+		}
+		return
+	}
+	if base == nil {
+		base = t.base.samples.nothing()
+	}
+	if target == nil {
+		target = t.target.samples.nothing()
+	}
+	d := stat.Unknown(target.mean - base.mean)
+	if t.Comparable {
+		d = stat.Compare(&base.est, &target.est)
+	}
+	t.difference(r, d)
+}
+
+// difference fills in what is known of a change.
+func (t *tester) difference(r *Row, d stat.Difference) {
+	if r.Delta = number(d.Delta); r.Delta == nil {
+		return
+	}
+	if r.P = number(d.P); r.P != nil {
+		r.CI = &Interval{d.Lo, d.Hi}
+	}
+	r.Detectable = number(d.Detectable(alpha / 5))
+	r.effective = d.Effective
+	if r.Baseline != nil && *r.Baseline != 0 {
+		r.DeltaPercent = number(100 * *r.Delta / *r.Baseline)
+	}
+	t.tell(&r.Evidence)
+}
+
+// tell says why nothing can be told of a row, by its own steps. Several runs a side settle it.
+func (t *tester) tell(e *Evidence) {
+	a, b := t.base.samples, t.target.samples
+	if e.P == nil || a.runs > 1 && b.runs > 1 {
+		return
+	}
+	switch n := min(a.slots, b.slots); {
+	case n < fewSteps:
+		e.Unknown = fmt.Sprintf("%d steps are too few", n)
+	case e.effective < fewEffective:
+		e.Unknown = fmt.Sprintf("neighbouring steps are so correlated that %d of them are worth %.0f independent ones; three runs per side would tell", n, e.effective)
+	}
+}
+
+// number returns a pointer to v, nil where it is none.
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// known is the mean of a value, nil where there is none.
+func known(v *value) *float64 {
+	if v == nil {
+		return nil
+	}
+	return number(v.mean)
 }

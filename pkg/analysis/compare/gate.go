@@ -23,8 +23,8 @@ import (
 // graph_kernels, graph_launches (limits without a unit), or the name of an
 // operation, a class of kernels, a kernel, an API call or a cause of idle time
 // (host:_prepare_inputs). A limit is exceeded where
-// the change is beyond the noise and the whole 95 % interval lies above the limit:
-// an estimate above it is no evidence yet.
+// the change is significant and the whole 95 % interval lies above it: an estimate above it
+// is no evidence yet.
 type Gate struct {
 	text       string
 	regression bool
@@ -84,7 +84,7 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 		}
 		return failed, why, err
 	}
-	r := c.find(g.name)
+	r := c.row(g.name)
 	if r == nil {
 		return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
 	}
@@ -95,56 +95,54 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 		return false, "", fmt.Errorf("condition %q is undecided: the target seems to call it %s", g.text, r.Rename)
 	}
 	failed = r.exceeds(g)
-	return failed, r.found(), nil
+	return failed, r.sentence(), nil
 }
 
 // tellable returns an error where nothing can be told of a row.
 func (r *Row) tellable(g Gate) error {
 	switch {
 	case r.P == nil:
-		return fmt.Errorf("condition %q: there are too few samples: %s", g.text, r.found())
+		return fmt.Errorf("condition %q: there are too few samples: %s", g.text, r.sentence())
 	case r.Unknown != "":
 		return fmt.Errorf("condition %q is undecided: %s", g.text, r.Unknown)
 	}
 	return nil
 }
 
-// regressed looks for any regression.
+// regressed looks for any regression: a step that takes longer by the interval of its mean or
+// median, a slower tail, more of what happens in few steps, or a row with that status.
 func (c *Comparison) regressed() (bool, string) {
 	least := Gate{limit: 100 * sameShare, unit: "%"}
-	if w := c.summary(wall); w.exceeds(least) || c.tailGrown() || len(c.inFewSteps(true)) > 0 {
-		return true, c.headline() + ": wall " + w.found()
+	for _, name := range []string{wall, wallP50} {
+		if r := c.summary(name); r.Significant && r.exceeds(least) {
+			return true, c.headline() + ": " + summaryTitles[name] + " " + r.sentence()
+		}
 	}
-	if m := c.summary(wallP50); m.exceeds(least) {
-		return true, c.headline() + ": median wall " + m.found()
+	for _, name := range []string{wallP99, wallMax} {
+		if r := c.summary(name); r.grown() > 0 {
+			return true, c.headline() + ": " + summaryTitles[name] + " " + r.sentence()
+		}
+	}
+	for i := range c.Rare {
+		if r := &c.Rare[i]; r.grown() {
+			return true, c.headline() + ": " + r.String()
+		}
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
 		for i := range rows {
 			if r := &rows[i]; r.Status == Regression {
-				return true, r.Name + ": " + r.found()
+				return true, r.Name + ": " + r.sentence()
 			}
 		}
 	}
-	return false, "no evidence that a step takes more than " + report.Percent(sameShare) + " longer: wall " + c.summary(wall).found()
+	return false, "no evidence that a step takes more than " + report.Percent(sameShare) + " longer: wall " + c.summary(wall).sentence()
 }
 
-// find returns the row of a name, nil where there is none.
-func (c *Comparison) find(name string) *Row {
-	for i := range c.Counts {
-		if c.Counts[i].Name == name {
-			return &c.Counts[i].Row
-		}
-	}
-	for _, rows := range [][]Row{c.Summary, c.Operations, c.Classes, c.Kernels, c.API} {
-		for i := range rows {
-			if rows[i].Name == name {
-				return &rows[i]
-			}
-		}
-	}
-	for i := range c.Idle {
-		if c.Idle[i].Name == name {
-			return &c.Idle[i].Row
+// row returns the row of a name, nil where there is none: of idle time the one by cause.
+func (c *Comparison) row(name string) *Row {
+	for _, r := range c.tested {
+		if r.Name == name {
+			return r
 		}
 	}
 	return nil
@@ -158,32 +156,9 @@ func (r *Row) exceeds(g Gate) bool {
 	limit := g.limit
 	if g.unit == "%" {
 		if r.Baseline == nil {
-			return true // of nothing, any growth is more than any percentage
+			return r.CI[0] > 0 // of nothing, any growth is more than any percentage
 		}
 		limit *= *r.Baseline / 100
 	}
 	return r.CI[0] > limit
-}
-
-// found says what is known of a row.
-func (r *Row) found() string {
-	show := change
-	if isCount(r.Name) {
-		show = func(n float64) string { return report.Signed(report.Digits(n)) }
-	}
-	switch {
-	case r.Delta == nil:
-		return "unknown"
-	case r.CI == nil:
-		return show(*r.Delta) + " per step, not tested"
-	}
-	percent := ""
-	if r.DeltaPercent != nil {
-		percent = " (" + report.Change(*r.DeltaPercent/100) + ")"
-	}
-	word := "beyond the noise"
-	if !r.Significant {
-		word = "within the noise"
-	}
-	return fmt.Sprintf("%s%s per step, 95 %% interval %s to %s, %s", show(*r.Delta), percent, show(r.CI[0]), show(r.CI[1]), word)
 }

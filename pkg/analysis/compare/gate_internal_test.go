@@ -14,13 +14,14 @@ func TestDirection(t *testing.T) {
 		{Interval{-30, -11}, Faster, false}, {Interval{-30, 30}, Unclear, false},
 	} {
 		row := func(name string, ci Interval) Row {
-			return Row{Name: name, Baseline: new(1000.), Target: new(1000.), Delta: new((ci[0] + ci[1]) / 2), DeltaPercent: new(1.), CI: &ci, P: new(0.), Significant: ci[0] > 0 || ci[1] < 0}
+			return Row{Name: name, Baseline: new(1000.), Target: new(1000.), Delta: new((ci[0] + ci[1]) / 2), DeltaPercent: new(1.), Evidence: Evidence{CI: &ci, P: new(0.), Significant: ci[0] > 0 || ci[1] < 0}}
 		}
 		none := Interval{-1, 1}
-		c := &Comparison{Comparable: true, Conclusion: GPU, target: &side{}, Summary: []Row{
+		c := &Comparison{Answer: Answer{Comparable: true, Conclusion: GPU, Direction: &x.direction}, target: &side{}, Steady: Pair{Baseline: &Figures{}}, Rows: Rows{Summary: []Row{
 			row(wall, x.ci), row(idleTime, x.ci), row(busyTime, none), row(wallP50, none), row(wallP99, none), row(wallMax, none),
-		}, Idle: []IdleRow{{Row: row("host:prepare", Interval{40, 60}), Cause: "host:prepare"}}}
-		if got := c.direction(); got != x.direction {
+		}, Causes: []IdleRow{{Row: row("host:prepare", Interval{40, 60}), Cause: "host:prepare"}}}}
+		c.finding.wall = c.summary(wall)
+		if got := c.summary(wall).direction(); got != x.direction {
 			t.Errorf("%v: %s, want %s", x.ci, got, x.direction)
 		}
 		for text, want := range map[string]bool{"regression": x.regression, "host:prepare>3%": true, "host:prepare>50us": false} {

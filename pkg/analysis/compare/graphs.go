@@ -9,15 +9,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// graphsLost is the share of what graphs ran before below which they are lost.
-const graphsLost = 0.1
-
-// fewFallbacks is the share of steps without a graph up to which nothing is said.
-const fewFallbacks = 0.02
-
 // adviseGraphs looks for graphs that are no longer replayed, in all steps or in
 // some, and tells whether it found any.
-func (c *Comparison) adviseGraphs() bool {
+func (c *adviser) adviseGraphs() bool {
 	if c.target != nil && c.lostGraphs() {
 		return true
 	}
@@ -32,7 +26,7 @@ func (c *Comparison) adviseGraphs() bool {
 }
 
 // lostGraphs looks for graphs that the baseline replays and the target does not.
-func (c *Comparison) lostGraphs() bool {
+func (c *adviser) lostGraphs() bool {
 	a, b := c.Steady.Baseline, c.Steady.Target
 	if a.Graph == nil || b.Graph == nil || *a.Graph+*a.Replays == 0 ||
 		*b.Graph+*b.Replays > graphsLost*(*a.Graph+*a.Replays) || *b.Eager <= *a.Eager {
@@ -103,17 +97,9 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// What makes steps burst with kernels: so many times as many as in the median step,
-// and so many more, in at most such a share of the steps.
-const (
-	burstTimes = 3
-	burstMore  = 50
-	burstShare = 0.1
-)
-
 // adviseBursts looks for a few steps with many more kernels than the others: code
 // is compiled, loaded or tuned in them.
-func (c *Comparison) adviseBursts() {
+func (c *adviser) adviseBursts() {
 	s := c.latest()
 	b := s.bursts()
 	if len(b) == 0 || c.target != nil && len(b) <= len(c.base.bursts()) {

@@ -8,11 +8,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// topOps is how many operations the hand-off names.
-const topOps = 10
-
 // handoff fills the block in.
-func (c *Comparison) handoff() {
+func (c *adviser) handoff() {
 	h := &c.Handoff
 	h.TopRegressingOps = []report.Operation{}
 	f := cmp.Or(c.Steady.Target, c.Steady.Baseline)
@@ -42,19 +39,17 @@ func (c *Comparison) handoff() {
 }
 
 // topCauses lists the causes of idle time that grew.
-func (c *Comparison) topCauses() {
+func (c *adviser) topCauses() {
 	c.Handoff.TopIdleCauses = []report.IdleCause{}
-	for _, g := range c.grownCauses() {
-		for _, r := range g.rows {
-			if len(c.Handoff.TopIdleCauses) < topOps {
-				c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: r.Site, Delta: new(r.grown()), InterStep: new(r.inter())})
-			}
+	for _, r := range c.grownCauses() {
+		if len(c.Handoff.TopIdleCauses) < topOps {
+			c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: c.site(r), Delta: new(named{row: &r.Row}.change()), InterStep: new(r.inter())})
 		}
 	}
 }
 
 // topRegressions lists the operations that take longer by their own work.
-func (c *Comparison) topRegressions() {
+func (c *adviser) topRegressions() {
 	for i := range c.Operations {
 		r := &c.Operations[i]
 		if r.grown() == 0 || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
@@ -70,9 +65,9 @@ func (c *Comparison) topRegressions() {
 // collector where most of the idle time that grew is that, else the function whose
 // own time, without what is nested in it, grew most; of one run, the function that
 // hides most idle time.
-func (c *Comparison) firstTarget() *string {
-	if g := c.mainCause(); g != nil && (g.cause == waitsForGIL || g.cause == collects) {
-		return report.OrNull(g.title())
+func (c *adviser) firstTarget() *string {
+	if n := c.finding.named; len(n) > 0 && n[0].idle != nil && n[0].idle.grown() > 0 && (n[0].idle.Cause == waitsForGIL || n[0].idle.Cause == collects) {
+		return report.OrNull(n[0].title)
 	}
 	var best *Row
 	most := 0.0
@@ -95,8 +90,10 @@ func (c *Comparison) firstTarget() *string {
 			best, most = r, weight
 		}
 	}
-	if few := c.inFewSteps(true); best == nil && len(few) > 0 {
-		return report.OrNull(cmp.Or(c.opt.Sources.Function(few[0].Name), few[0].Name))
+	for i := range c.Rare {
+		if r := &c.Rare[i]; best == nil && r.grown() {
+			return report.OrNull(cmp.Or(c.opt.Sources.Function(r.Name), r.Name))
+		}
 	}
 	if best == nil {
 		return nil
@@ -119,7 +116,7 @@ func isPrep(name string) bool {
 
 // bottleneckPhase is the phase whose idle time grew most over all its steps, or,
 // of one run, that has most of it. Where there is no host overhead it is nil.
-func (c *Comparison) bottleneckPhase() *string {
+func (c *adviser) bottleneckPhase() *string {
 	if c.target != nil && c.Conclusion != HostInterStep && c.Conclusion != HostInStep {
 		return nil
 	}

@@ -151,10 +151,10 @@ type IdleRow struct {
 	InterStep *Part `json:"inter_step"`
 }
 
-// idleRows compares idle time by the rows of a section.
-func (c *Comparison) idleRows(section int) []IdleRow {
+// idleRows makes rows of idle time of what their names stand for.
+func idleRows(of []Row) []IdleRow {
 	rows := []IdleRow{}
-	for _, r := range c.sectionRows(section) {
+	for _, r := range of {
 		n := parseIdleName(r.Name)
 		one := IdleRow{
 			InterStep: r.Self, InStep: r.Exposed, Cause: n.cause,
@@ -171,19 +171,3 @@ func (c *Comparison) idleRows(section int) []IdleRow {
 	}
 	return rows
 }
-
-// idlePointers are rows of idle time in place, to be filled in.
-func idlePointers(idle []IdleRow) []*Row {
-	rows := make([]*Row, len(idle))
-	for i := range idle {
-		rows[i] = &idle[i].Row
-	}
-	return rows
-}
-
-// inter is the part of an item of idle time that lies between steps, which is
-// measured where operations have their own time.
-func inter(i *item) *value { return &i.self }
-
-// inStep is the part of an item of idle time that lies within steps.
-func inStep(i *item) *value { return &i.exposed }

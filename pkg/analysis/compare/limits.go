@@ -1,5 +1,101 @@
 package compare
 
-// sameShare is the share of the wall time within which two runs count as the same, and
-// beyond which a longer one is a regression. Source: the specification's direction, ±1 %.
-const sameShare = 0.01
+// What the specification says (section 7).
+const (
+	// sameShare is the share of the wall time within which two runs count as the same, and
+	// beyond which a longer one is a regression.
+	sameShare = 0.01
+	// A change of more than so many percent is a regression, of less an improvement.
+	regressionPercent = 50
+	improvedPercent   = -30
+	// fewSteps is the number of steps of a single run, and fewEffective that of independent
+	// ones that they are worth, below which a row cannot be told.
+	fewSteps     = 12
+	fewEffective = 5
+	// fewTails is the number of steps below which the report says what cannot be told, and
+	// unlikeSteps how many times as many one side has then.
+	fewTails    = 20
+	unlikeSteps = 10
+	// An operation is one of the common ones where it comes in so many of the steps of both
+	// sides; of fewer common ones there is no common factor.
+	commonSteps      = 0.9
+	commonOperations = 5
+	// rareSteps is the share of the steps below which what happens in them is rare.
+	rareSteps = 0.1
+	// explains is the share of a change that what is named explains at least, or the sentence
+	// says how little it is.
+	explains = 0.5
+)
+
+// Statistics.
+const (
+	// alpha bounds the expected share of false alarms among the rows flagged.
+	alpha = 0.05
+	// tailQuantile is the quantile from which on steps are counted: fewer of them lie beyond
+	// it than order statistics need (Fisher's test, package stat).
+	tailQuantile = 0.95
+)
+
+// What makes a run one that cannot be compared.
+const (
+	// minSteps is how many steps of a rank a comparison needs: as many as make a benchmark
+	// segment (specification, section 3).
+	minSteps = 5
+	// mixDiffers is the share of steps that must have other numbers of requests than on the
+	// other side for the workloads to be different ones; tornShare that of steps of another size
+	// for an isolation to be torn (specification, section 3: a tenth).
+	mixDiffers = 0.1
+	tornShare  = 0.1
+	// perMarker is how many steps a forward-step marker may have, where steps were found by
+	// other means: some markers may be lost, but not every third.
+	perMarker = 1.5
+	// otherModel is the share of GPU time in kernels of names that the other side lacks, and
+	// that of the number of kernels per step, from which on the model or its build is another
+	// one. Measured: 0.89 between the models of testdata/h100, below 0.01 between its runs of one.
+	otherModel = 0.25
+)
+
+// What advice is given for.
+const (
+	// moreKernels is by how much the number of kernels grows, and similarGPUTime by how
+	// much their time does not, where one was split into several.
+	moreKernels    = 0.1
+	similarGPUTime = 0.1
+	// graphsLost is the share of what graphs ran before below which they are lost,
+	// fewFallbacks that of steps without a graph up to which nothing is said.
+	graphsLost   = 0.1
+	fewFallbacks = 0.02
+	// Steps burst with kernels that have so many times as many as the median one and so
+	// many more, in at most such a share of the steps: TestCauses, JIT.
+	burstTimes = 3
+	burstMore  = 50
+	burstShare = 0.1
+	// warmUpShare is by how much the first quarter of a run is slower than the rest where that
+	// may be warm-up.
+	warmUpShare = 0.1
+	// similarCost is how far apart, as a share of the larger, the costs of an operation and
+	// of what took its place may be.
+	similarCost = 0.2
+)
+
+// Sizes of what people read.
+const (
+	maxRows      = 20 // of a table
+	maxListed    = 20 // steps that a rare event is listed with
+	topOps       = 10 // operations and causes of the hand-off
+	maxSaid      = 4  // items of a sentence
+	maxForest    = 15
+	maxWaterfall = 10
+	wallBins     = 40
+	maxParts     = 80 // of a run, in the order of time
+	minParts     = 4
+	smallShare   = 0.01 // of the idle time, below which a cause is left out of the table
+)
+
+// Sizes of what a run keeps.
+const (
+	maxNames      = 1 << 16  // names of a section; all others are one
+	rowBlock      = 256      // entries of a row that wait in memory: there are many rows
+	openSteps     = 1 << 16  // steps of a run that are not packed: each is read some two dozen times
+	DefaultMemory = 64 << 20 // bytes of a run's samples that are kept in memory
+)

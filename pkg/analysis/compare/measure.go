@@ -14,7 +14,9 @@ type side struct {
 	figures map[string]value // summary and counts, by name
 	walls   stat.Sequence    // periods, for their quantiles
 	gaps    stat.Sequence    // what is positive of the time to the next step
+	balance stat.Sequence    // idle time with a host cause less work
 	rows    [numSections]map[string]*item
+	causes  map[string]*item // idle time by cause
 }
 
 // item is a row of one run.
@@ -25,8 +27,11 @@ type item struct {
 	// the GPUs.
 	exposed value
 	count   float64 // per rank-step
-	rare    bool    // it comes in few steps, or takes most of its time in few
-	place   spot
+	present float64 // share of the rank-steps
+	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
+	bins, selfBins []float64
+	rare           bool // it comes in few steps, or takes most of its time in few
+	place          spot
 }
 
 // spot is where in a step an operation is, by most of its ranges.
@@ -49,6 +54,15 @@ const (
 	gapP50   = "gap_p50"
 	gapP90   = "gap_p90"
 	gpuTime  = "gpu"
+	hostIdle = "idle_host" // idle time with a host cause
+	hostWork = "all host work"
+
+	wallP50 = "wall_p50"
+	wallP90 = "wall_p90"
+	wallP99 = "wall_p99"
+	wallMax = "wall_max"
+
+	balanceOf = "balance" // hostIdle less busy time, no row
 
 	eagerKernels  = "eager_kernels"
 	graphKernels  = "graph_kernels"
@@ -56,18 +70,50 @@ const (
 )
 
 // measure computes the figures of the chosen steps.
-func measure(c choice, w weights) *side {
-	s := measureFigures(c, w)
+func measure(c choice, w weights, longer float64) *side {
+	s := measureFigures(c, w, longer)
 	for section := range stackTimes {
-		s.rows[section] = s.measureRows(section)
+		byName := map[string][]int{}
+		for id, name := range s.run.names[section].list {
+			byName[name] = []int{id}
+		}
+		s.rows[section] = s.measureRows(section, byName)
 	}
+	byCause := map[string][]int{}
+	for id, name := range s.run.names[idleTimes].list {
+		cause := parseIdleName(name).cause
+		byCause[cause] = append(byCause[cause], id)
+	}
+	s.causes = s.measureRows(idleTimes, byCause)
+	s.measureParts(byCause)
 	return s
+}
+
+// measureParts divides the time of the GPUs into work and idle time with a host cause and
+// without. Waiting in collectives is to be a part of its own: busy = work + wait.
+func (s *side) measureParts(byCause map[string][]int) {
+	other := newTimes(s.samples.n)
+	for cause, ids := range byCause {
+		for _, id := range ids {
+			if !isHost(cause) {
+				s.each(idleTimes, id, other.add)
+			}
+		}
+	}
+	host, balance := s.samples.each(idleOf), make([]float64, s.samples.n)
+	for p, work := range s.samples.each(busyOf) {
+		host[p] -= other.total[p]
+		balance[p] = host[p] - work
+	}
+	s.figures[hostIdle] = s.samples.estimate(host, us)
+	s.figures[balanceOf] = s.samples.estimate(balance, us)
+	s.balance = s.samples.spread(balance)
 }
 
 // measureFigures computes the figures of the chosen steps without the rows that go by
 // name.
-func measureFigures(c choice, w weights) *side {
-	s := measureMeans(c, w)
+func measureFigures(c choice, w weights, longer float64) *side {
+	s := measureMeans(c, w, longer)
 	samples := s.samples
 	for name, f := range map[string]func(*step, float64) float64{
 		idleIn: idleInOf, idleOut: idleOutOf, duration: durationOf, gpuTime: gpuOf,
@@ -87,8 +133,8 @@ func measureFigures(c choice, w weights) *side {
 
 // measureMeans computes the wall, busy and idle time of the chosen steps alone, which is
 // all that phases show.
-func measureMeans(c choice, w weights) *side {
-	s := &side{run: c.run, samples: newSampleTable(c, w), figures: map[string]value{}}
+func measureMeans(c choice, w weights, longer float64) *side {
+	s := &side{run: c.run, samples: newSampleTable(c, w, longer), figures: map[string]value{}}
 	for name, f := range map[string]func(*step, float64) float64{wall: wallOf, busyTime: busyOf, idleTime: idleOf} {
 		s.figures[name] = s.samples.estimate(s.samples.each(f), us)
 	}
@@ -109,23 +155,25 @@ func (s *side) each(section, id int, f func(p int32, e entry)) {
 	}
 }
 
-// measureRows computes the figures of the rows of a section, by name. Names without an
-// entry in the chosen steps have none.
-func (s *side) measureRows(section int) map[string]*item {
+// measureRows computes the figures of rows of a section, each of some of its names. Names
+// without an entry in the chosen steps have none.
+func (s *side) measureRows(section int, rowsOf map[string][]int) map[string]*item {
 	rows := map[string]*item{}
 	t := newTimes(s.samples.n)
-	for id, name := range s.run.names[section].list {
-		if !s.has(section, id) {
-			continue
-		}
+	for name, ids := range rowsOf {
 		t.clear()
-		if section >= idleTimes {
-			s.each(section, id, t.addIdle)
-		} else {
-			s.each(section, id, t.add)
+		for _, id := range ids {
+			if !s.has(section, id) {
+				continue
+			}
+			if section >= idleTimes {
+				s.each(section, id, t.addIdle)
+			} else {
+				s.each(section, id, t.add)
+			}
 		}
 		if t.found {
-			rows[name] = s.item(section, id, t)
+			rows[name] = s.item(section, ids[0], t)
 		}
 	}
 	return rows
@@ -177,6 +225,11 @@ func (t *times) addIdle(p int32, e entry) {
 func (s *side) item(section, id int, t *times) *item {
 	one := &item{value: s.samples.estimate(t.total, us)}
 	one.count = s.average(t.count)
+	for _, n := range t.count {
+		if n > 0 {
+			one.present += 1 / float64(len(t.count))
+		}
+	}
 	switch section {
 	case operations:
 		s.operation(one, id, t)
@@ -194,6 +247,7 @@ func (s *side) item(section, id int, t *times) *item {
 func (s *side) operation(one *item, id int, t *times) {
 	one.rare = fewAtMost(s.samples.largest(t.total))
 	one.self = s.samples.estimate(t.self, us)
+	one.bins, one.selfBins = s.samples.perBin(t.total), s.samples.perBin(t.self)
 	for k, r := range s.samples.c.ranks {
 		gpus := max(1, float64(r.rank.gpus))
 		for p := s.samples.first[k]; p < s.samples.first[k+1]; p++ {

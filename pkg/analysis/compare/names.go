@@ -17,11 +17,8 @@ const (
 	numSections
 )
 
-// maxNames is how many names are told apart in a section; all others are one.
-const (
-	maxNames = 1 << 16
-	others   = "(others)"
-)
+// others is the name of all those that there are too many of.
+const others = "(others)"
 
 // names numbers the names of a section over all ranks of a run.
 type names struct {

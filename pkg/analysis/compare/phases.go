@@ -37,34 +37,35 @@ func (s *side) phase() *PhaseFigures {
 	return f
 }
 
-// comparePhases compares context and generation steps for the conclusion.
-func (c *Comparison) comparePhases() {
-	if !c.base.run.hasCounts() {
-		return
+// comparePhases compares context and generation steps.
+func (c *tester) comparePhases() map[string]PhasePair {
+	all := map[string]PhasePair{}
+	if c.base.run.hasCounts() {
+		for _, name := range []string{Context, Generation} {
+			all[name] = c.comparePhase(name)
+		}
 	}
-	for _, name := range []string{Context, Generation} {
-		c.Phases[name] = c.comparePhase(name)
-	}
+	return all
 }
 
 // comparePhase measures the steps of a phase on both sides, and compares those that
 // have equal numbers of requests.
-func (c *Comparison) comparePhase(name string) PhasePair {
+func (c *tester) comparePhase(name string) PhasePair {
 	a := c.base.run.phase(name)
-	one := Comparison{opt: c.opt}
+	one := &tester{&Comparison{opt: c.opt}}
 	p := PhasePair{Wall: Row{Name: wall}, Idle: Row{Name: idleTime}}
 	if c.target == nil {
-		one.base = measureMeans(a, nil)
+		one.base = measureMeans(a, nil, 1)
 		p.Baseline = one.base.phase()
 		return p
 	}
 	b := c.target.run.phase(name)
 	w := one.match(&a, &b)
-	p.Baseline, p.Target = measureMeans(a, nil).phase(), measureMeans(b, nil).phase()
+	p.Baseline, p.Target = measureMeans(a, nil, 1).phase(), measureMeans(b, nil, 1).phase()
 	if len(w) == 0 || !c.Comparable {
 		return p
 	}
-	one.base, one.target = measureMeans(a, w), measureMeans(b, w)
+	one.base, one.target = measureMeans(a, w, 1), measureMeans(b, w, 1)
 	one.Comparable = one.base.perRank() >= minSteps && one.target.perRank() >= minSteps
 	p.Matched = one.Comparable
 	p.Wall, p.Idle = one.figureRow(wall), one.figureRow(idleTime)

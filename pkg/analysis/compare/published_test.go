@@ -96,7 +96,7 @@ func TestPublishedCase(t *testing.T) {
 	if err := report.Markdown(&text, c.Document(), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(text.String(), "# Root cause: inter-step host overhead\n") {
+	if !strings.HasPrefix(text.String(), "# Slower by 659 µs per step (+19.9 %). Root cause: inter-step host overhead: ") {
 		t.Errorf("report begins %.80q", text.String())
 	}
 	if testing.Verbose() {

@@ -94,9 +94,6 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 	return r
 }
 
-// openSteps is how many steps of a run are not packed: each is read some two dozen times.
-const openSteps = 1 << 16
-
 // Begin begins a slice.
 func (r *rank) Begin(s steps.Slice) {
 	r.now = s

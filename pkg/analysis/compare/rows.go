@@ -26,9 +26,6 @@ type entry struct {
 	self, hidden int64
 }
 
-// rowBlock is how many entries of a row wait in memory: there are many rows.
-const rowBlock = 256
-
 // The columns of a row's entries, by step.
 const (
 	colCount = spill.Payload + iota
@@ -133,9 +130,6 @@ func (r *rank) seal() {
 // store is where the rows of a run are. Memory and file are given back when no rank refers
 // to it any more, or by Close.
 type store struct{ *spill.Store }
-
-// DefaultMemory is how much of a run's samples is kept in memory, in bytes.
-const DefaultMemory = 64 << 20
 
 // newStore returns a store with so much memory, 0 for DefaultMemory.
 func newStore(memory int64) *store {

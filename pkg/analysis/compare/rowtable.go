@@ -13,7 +13,7 @@ const (
 )
 
 // Table returns all rows as one table, for other programs: sections summary,
-// counts, operations, kernels, kernel_classes, api, idle and idle_why. Figures are in the unit of
+// counts, operations, kernels, kernel_classes, api, idle_causes, idle and idle_why. Figures are in the unit of
 // the row, us or count, a step; null where missing.
 func (c *Comparison) Table() *table.Table {
 	t := table.New(Schema, SchemaVersion, table.Fields("section text, name text, unit text, "+
@@ -22,33 +22,23 @@ func (c *Comparison) Table() *table.Table {
 		"baseline_count float, target_count float, baseline_self float, target_self float, baseline_exposed float, target_exposed float, "+
 		"gain_ceiling float, likely_rename text, source_function text")...)
 	t.Meta["conclusion"] = c.Conclusion
-	add := func(section, unit string, rows []*Row) {
-		for _, r := range rows {
-			var low, high *float64
-			if r.CI != nil {
-				low, high = number(r.CI[0]), number(r.CI[1])
-			}
-			var self, exposed Part
-			if r.Self != nil {
-				self, exposed = *r.Self, *r.Exposed
-			}
-			t.Append(section, r.Name, unit, r.Baseline, r.Target, r.Delta, r.DeltaPercent, low, high,
-				r.P, r.Adjusted, r.QValue, r.Significant, r.Status, r.Noise, r.Detectable, r.BaselineCount, r.TargetCount,
-				self.Baseline, self.Target, exposed.Baseline, exposed.Target, r.Ceiling, table.OrNull(r.Rename), table.OrNull(r.Source))
+	for section, r := range c.tested {
+		unit := "us"
+		if section == "counts" {
+			unit = "count"
 		}
+		var low, high *float64
+		if r.CI != nil {
+			low, high = number(r.CI[0]), number(r.CI[1])
+		}
+		var self, exposed Part
+		if r.Self != nil {
+			self, exposed = *r.Self, *r.Exposed
+		}
+		t.Append(section, r.Name, unit, r.Baseline, r.Target, r.Delta, r.DeltaPercent, low, high,
+			r.P, r.Adjusted, r.QValue, r.Significant, r.Status, r.Noise, r.Detectable, r.BaselineCount, r.TargetCount,
+			self.Baseline, self.Target, exposed.Baseline, exposed.Target, r.Ceiling, table.OrNull(r.Rename), table.OrNull(r.Source))
 	}
-	var counts []*Row
-	for i := range c.Counts {
-		counts = append(counts, &c.Counts[i].Row)
-	}
-	add("summary", "us", pointers(c.Summary))
-	add("counts", "count", counts)
-	add("operations", "us", pointers(c.Operations))
-	add("kernels", "us", pointers(c.Kernels))
-	add("kernel_classes", "us", pointers(c.Classes))
-	add("api", "us", pointers(c.API))
-	add("idle", "us", idlePointers(c.Idle))
-	add("idle_why", "us", idlePointers(c.IdleWhy))
 	return t
 }
 

@@ -33,9 +33,9 @@ type sampleTable struct {
 	weight []float64 // by group; they add up to 1
 
 	// Room that estimates share: so a table is for one goroutine.
-	est      stat.Estimator
-	all      []sums    // by group
-	u, spare []float64 // by bin
+	est stat.Estimator
+	all []sums    // by group
+	u   []float64 // by bin
 }
 
 // sums is a sum over samples of a group and their number.
@@ -46,9 +46,9 @@ type sums struct{ sum, n float64 }
 type weights map[batch]float64
 
 // newSampleTable lays the chosen steps out. With weights, those of batches that have
-// none are left out.
-func newSampleTable(c choice, w weights) *sampleTable {
-	s := &sampleTable{c: c, weight: []float64{1}}
+// none are left out. longer is how many times as many they are as those of the other side.
+func newSampleTable(c choice, w weights, longer float64) *sampleTable {
+	s := &sampleTable{c: c, weight: []float64{1}, est: stat.Estimator{Longer: longer}}
 	groups := map[batch]int32{}
 	if w != nil {
 		s.weight = s.weight[:0]
@@ -126,9 +126,8 @@ func (s *sampleTable) putInBins() {
 
 // value is a figure of one run.
 type value struct {
-	mean  float64 // NaN where there is none
-	est   stat.Estimate
-	floor float64 // how far halves of the run, or two of the runs, differ by chance
+	mean float64 // NaN where there is none
+	est  stat.Estimate
 }
 
 // estimate returns the mean of x, by sample, times scale. Samples that are NaN do not
@@ -137,7 +136,7 @@ func (s *sampleTable) estimate(x []float64, scale float64) value {
 	s.add(x)
 	v := value{mean: s.mean(s.all) * scale}
 	s.contribute(x, scale)
-	v.est, v.floor = s.uncertain(v.mean)
+	v.est = s.uncertain(v.mean)
 	if count(s.all) < stat.MinSamples {
 		v.est.N = 0
 	}
@@ -196,18 +195,45 @@ func (s *sampleTable) contribute(x []float64, scale float64) {
 	}
 }
 
-// uncertain makes an estimate of a mean to which the bins have contributed u, and
-// says what of it is chance.
-func (s *sampleTable) uncertain(mean float64) (e stat.Estimate, floor float64) {
+// uncertain makes an estimate of a mean to which the bins have contributed u.
+func (s *sampleTable) uncertain(mean float64) stat.Estimate {
 	if s.runs > 1 {
-		e = stat.Repeated(mean, s.u, s.slots)
-		return e, e.Apart()
+		return stat.Repeated(mean, s.u, s.slots)
 	}
-	s.spare = s.spare[:0]
-	for _, u := range s.u {
-		s.spare = append(s.spare, u*float64(s.bins))
+	return s.est.Influence(mean, s.u, float64(s.slots))
+}
+
+// nothing is the value of a row that the run does not have.
+func (s *sampleTable) nothing() *value {
+	clear(s.u)
+	return &value{est: s.uncertain(0)}
+}
+
+// perBin returns the mean of x in each bin.
+func (s *sampleTable) perBin(x []float64) []float64 {
+	sums, counts := make([]float64, s.bins), make([]float64, s.bins)
+	for p, v := range x {
+		sums[s.bin[p]] += v
+		counts[s.bin[p]]++
 	}
-	return s.est.Influence(mean, s.u, float64(s.slots)), stat.Halves(s.spare)
+	for b := range sums {
+		sums[b] /= counts[b]
+	}
+	return sums
+}
+
+// ofBins estimates the mean of one figure for each bin, of which those that are NaN do not count.
+func (s *sampleTable) ofBins(x []float64) stat.Estimate {
+	known := make([]float64, 0, len(x))
+	for _, v := range x {
+		if v == v {
+			known = append(known, v)
+		}
+	}
+	if s.runs == 1 {
+		return s.est.Mean(known)
+	}
+	return s.repeated(known)
 }
 
 // count is the number of samples in all groups.
@@ -333,9 +359,15 @@ func (s *sampleTable) perRun(figure func(run int) float64) stat.Estimate {
 	for run := range u {
 		u[run] = figure(run)
 	}
-	mean := stat.Mean(u)
+	return s.repeated(u)
+}
+
+// repeated estimates the mean of what a figure is in each of several runs.
+func (s *sampleTable) repeated(x []float64) stat.Estimate {
+	mean := stat.Mean(x)
+	u := make([]float64, len(x))
 	for run := range u {
-		u[run] = (u[run] - mean) / float64(s.runs)
+		u[run] = (x[run] - mean) / float64(len(x))
 	}
 	return stat.Repeated(mean, u, s.slots)
 }

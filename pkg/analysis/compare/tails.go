@@ -5,25 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 )
-
-// The rows of the summary about how the step's wall time is spread.
-const (
-	wallP50 = "wall_p50"
-	wallP90 = "wall_p90"
-	wallP99 = "wall_p99"
-	wallMax = "wall_max"
-)
-
-// rareSteps is the share of the steps below which what happens in them is rare.
-const rareSteps = 0.1
-
-// maxListed is how many steps a rare event is listed with.
-const maxListed = 20
 
 // Rare is an operation that comes in few steps, or takes most of its time in few
 // of them: how often, and how long then.
@@ -33,14 +20,8 @@ type Rare struct {
 	Target   *RareEvents `json:"target"`   // null where there is one run only
 	// Above is the time in us per step from which on a step counts; 0 for any in
 	// which the operation comes.
-	Above float64 `json:"above_us"`
-	// P is the probability of numbers of steps, or durations, as far apart where
-	// nothing differs; P, Adjusted, Status and Unknown are as in Row.
-	P           *float64 `json:"p_value"`
-	Adjusted    *float64 `json:"p_adjusted"`
-	Significant bool     `json:"significant"`
-	Status      string   `json:"status"`
-	Unknown     string   `json:"cannot_tell,omitempty"`
+	Above    float64 `json:"above_us"`
+	Evidence         // of the numbers of steps
 }
 
 // RareEvents is in how many steps of how many something happened, and what it took
@@ -55,87 +36,65 @@ type RareEvents struct {
 	At []int `json:"at"`
 
 	marks stat.Marks
-	times []float64
 }
 
-// spreadRow compares a quantile of the wall time, or its maximum (p = 1).
-func (c *Comparison) spreadRow(name string, p float64) Row {
-	r := c.quantileRow(name, p, func(s *side) *stat.Sequence { return &s.walls })
-	if p < 0.95 || r.P == nil || c.base.samples.runs > 1 || c.target.samples.runs > 1 {
+// quantileRow compares quantiles of a figure of each step, 1 being the maximum.
+func (t *tester) quantileRow(name string, p float64, of func(*side) *stat.Sequence) Row {
+	x := of(t.base)
+	r := Row{Name: name, Baseline: t.base.samples.quantile(x, p)}
+	if t.target == nil {
 		return r
 	}
-	// So far out the shares of samples say nothing: events are counted.
-	a, b := c.base.samples, c.target.samples
-	compare := a.est.CompareTops
-	if p == 1 {
-		compare = a.est.ComparePeaks
-	}
-	d := compare(a.largest(a.each(wallOf)), b.largest(b.each(wallOf)), c.memory())
-	r.P, r.Detectable = number(twoSided(d.P, *r.Delta)), nil
-	return r
-}
-
-// twoSided is the probability p of a difference on either side, where most of the
-// share of false alarms is for one that is an increase.
-func twoSided(p, delta float64) float64 {
-	part := 1 - shareSlower
-	if delta > 0 {
-		part = shareSlower
-	}
-	return min(1, p/2/part)
-}
-
-// memory is how many steps after a step those are that resemble it, by the wall
-// time: 0 where steps are independent, but 1 in runs too short to show that.
-func (c *Comparison) memory() int {
-	a, b := c.base.figures[wall].est, c.target.figures[wall].est
-	d := c.base.samples.est.Compare(&a, &b)
-	if !(d.Effective >= 1) {
-		return 0
-	}
-	n, least := min(c.base.samples.slots, c.target.samples.slots), 0
-	if n < fewOfState {
-		least = 1
-	}
-	return max(least, int(math.Round(float64(n)/d.Effective))-1)
-}
-
-// quantileRow compares quantiles of a figure of each step.
-func (c *Comparison) quantileRow(name string, p float64, of func(*side) *stat.Sequence) Row {
-	x := of(c.base)
-	r := Row{Name: name, Baseline: quantile(x, p)}
-	if c.target == nil {
-		return r
-	}
-	y := of(c.target)
-	r.Target = quantile(y, p)
+	y := of(t.target)
+	r.Target = t.target.samples.quantile(y, p)
 	if r.Baseline == nil || r.Target == nil {
 		return r
 	}
-	d := stat.Unknown(math.NaN())
-	if c.Comparable && len(c.base.samples.weight) == 1 && len(c.target.samples.weight) == 1 {
-		d = c.compareQuantiles(x, y, p)
+	d := stat.Unknown(*r.Target - *r.Baseline)
+	a, b := t.base.samples, t.target.samples
+	switch {
+	case !t.Comparable || len(a.weight) > 1 || len(b.weight) > 1:
+	case a.runs > 1 || b.runs > 1:
+		v, w := a.quantileOfRuns(x, p), b.quantileOfRuns(y, p)
+		d = stat.Compare(&v, &w)
+	default:
+		d = t.compareQuantiles(x, y, p)
+		d.Delta, d.Lo, d.Hi = d.Delta*us, d.Lo*us, d.Hi*us
 	}
-	d.Delta = *r.Target - *r.Baseline
-	c.difference(&r, d)
+	t.difference(&r, d)
+	if p < tailQuantile && r.P != nil && r.Unknown == "" && math.IsInf(d.Lo, -1) && math.IsInf(d.Hi, 1) {
+		r.Unknown = "too few steps lie beyond this quantile to bound it"
+	}
 	return r
 }
 
-// compareQuantiles compares quantiles of x and y, in us.
-func (c *Comparison) compareQuantiles(x, y *stat.Sequence, p float64) stat.Difference {
-	a, b := c.base.samples, c.target.samples
-	if a.runs == 1 && b.runs == 1 {
-		d := a.est.CompareQuantiles(x, y, p)
-		d.Lo, d.Hi = d.Lo*us, d.Hi*us
+// compareQuantiles compares quantiles of single runs, in ns. Far out the shares of
+// samples say nothing: there steps are counted.
+func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Difference {
+	a, b := t.base.samples, t.target.samples
+	d := a.est.CompareQuantiles(x, y, p)
+	if p < tailQuantile {
 		return d
 	}
-	v, w := a.quantileOfRuns(x, p), b.quantileOfRuns(y, p)
-	d := a.est.Compare(&v, &w)
-	// What is compared is means of the runs' quantiles; what is shown, the
-	// quantiles of all steps.
-	delta := *quantile(y, p) - *quantile(x, p)
-	d.Lo, d.Hi = min(d.Lo, delta), max(d.Hi, delta)
+	wallA, wallB := t.base.figures[wall].est, t.target.figures[wall].est
+	together := int(math.Round(max(wallA.Steps/wallA.Effective(), wallB.Steps/wallB.Effective())))
+	v, w := a.largest(a.each(wallOf)), b.largest(b.each(wallOf))
+	tail := stat.CompareTops(v, w, p, together)
+	if p == 1 {
+		tail = stat.ComparePeaks(v, w, together)
+	}
+	d.P, d.Effective = tail.P, tail.Effective
 	return d
+}
+
+// quantile is a quantile of what is in ns, in us, nil where it is nowhere; of several runs the
+// mean of those of each.
+func (s *sampleTable) quantile(x *stat.Sequence, p float64) *float64 {
+	if s.runs > 1 {
+		e := s.quantileOfRuns(x, p)
+		return number(e.Mean)
+	}
+	return quantile(x, p)
 }
 
 // quantileOfRuns estimates a quantile, in us, from what it is in each run.
@@ -145,17 +104,14 @@ func (s *sampleTable) quantileOfRuns(x *stat.Sequence, p float64) stat.Estimate 
 	}
 	return s.perRun(func(run int) float64 {
 		one := stat.Sequence{Bins: x.Bins[run : run+1]}
-		if q := stat.Quantile(one.Sorted(), p); !math.IsNaN(q) {
-			return q * us
-		}
-		return 0
+		return stat.Quantile(one.Sorted(), p) * us
 	})
 }
 
 // rareRows compares what happens in few steps.
-func (c *Comparison) rareRows() []Rare {
+func (t *tester) rareRows() []Rare {
 	names := map[string]bool{}
-	for _, s := range c.sides() {
+	for _, s := range t.sides() {
 		for name, one := range s.rows[operations] {
 			if one.rare {
 				names[name] = true
@@ -164,42 +120,40 @@ func (c *Comparison) rareRows() []Rare {
 	}
 	rows := []Rare{}
 	for name := range names {
-		rows = append(rows, c.rareRow(name))
+		rows = append(rows, t.rareRow(name))
 	}
 	slices.SortFunc(rows, func(a, b Rare) int { // what changed most first
-		return cmp.Or(cmp.Compare(b.size(), a.size()), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(math.Abs(b.more()), math.Abs(a.more())), strings.Compare(a.Name, b.Name))
 	})
 	return rows
 }
 
-// size is what rare operations are sorted by, us per step.
-func (r *Rare) size() float64 {
-	of := func(e *RareEvents) float64 {
-		if e == nil {
-			return 0
-		}
-		return e.PerStep
-	}
-	return math.Abs(of(r.Target) - of(r.Baseline))
-}
-
 // rareRow compares one operation.
-func (c *Comparison) rareRow(name string) Rare {
+func (t *tester) rareRow(name string) Rare {
 	r := Rare{Name: name}
-	x := c.base.times(name)
+	x := t.base.times(name)
 	var y []float64
-	if c.target != nil {
-		y = c.target.times(name)
+	if t.target != nil {
+		y = t.target.times(name)
 	}
 	r.Above = heavy(x, y)
 	r.Baseline = events(x, r.Above)
-	if c.target == nil {
+	if t.target == nil {
 		return r
 	}
 	r.Target = events(y, r.Above)
-	if c.Comparable {
-		c.compareEvents(&r)
+	if !t.Comparable {
+		return r
 	}
+	d := stat.Unknown(0)
+	if a, b := t.base.samples, t.target.samples; a.runs > 1 || b.runs > 1 {
+		v, w := a.rateOfRuns(r.Baseline.marks), b.rateOfRuns(r.Target.marks)
+		d = stat.Compare(&v, &w)
+	} else {
+		d = stat.CompareEvents(r.Baseline.marks, r.Target.marks, a.est.Together(r.Baseline.marks, r.Target.marks))
+	}
+	r.P, r.effective = number(d.P), d.Effective
+	t.tell(&r.Evidence)
 	return r
 }
 
@@ -216,28 +170,38 @@ func (s *side) times(name string) []float64 {
 // heavy is the time from which on a step is one of the few that have most of an
 // operation's time, 0 where any step in which it comes is.
 func heavy(x, y []float64) float64 {
-	var all []float64
-	for _, of := range [][]float64{x, y} {
-		for _, v := range of {
-			if v > 0 {
-				all = append(all, v)
-			}
-		}
-	}
+	all := slices.DeleteFunc(slices.Concat(x, y), func(v float64) bool { return v <= 0 })
 	if float64(len(all)) < rareSteps*float64(len(x)+len(y)) {
 		return 0
 	}
 	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
-	sum, half := 0.0, 0.0
-	for _, v := range all {
+	most, _ := mostOf(all)
+	return math.Nextafter(most, 0)
+}
+
+// mostOf is the value down to which values in descending order have half of their sum, and how
+// many these are.
+func mostOf(x []float64) (value float64, n int) {
+	sum, part := 0.0, 0.0
+	for _, v := range x {
 		sum += v
 	}
-	for _, v := range all {
-		if half += v; 2*half > sum {
-			return math.Nextafter(v, 0)
+	for n, v := range x {
+		if part += v; 2*part > sum {
+			return v, n + 1
 		}
 	}
-	return 0
+	return 0, len(x)
+}
+
+// fewAtMost tells whether most of an operation's time lies in few steps, or it
+// comes in few. Of times, by slot, nothing is left.
+func fewAtMost(times []float64) bool {
+	few := rareSteps * float64(len(times))
+	there := slices.DeleteFunc(times, func(v float64) bool { return v <= 0 })
+	slices.SortFunc(there, func(a, b float64) int { return cmp.Compare(b, a) })
+	_, n := mostOf(there)
+	return len(there) > 0 && (float64(len(there)) < few || float64(n) < few)
 }
 
 // events is what happened in the steps in which something took longer than above.
@@ -247,43 +211,23 @@ func events(x []float64, above float64) *RareEvents {
 	for t, v := range x {
 		if v > above {
 			e.marks[t] = true
-			e.times = append(e.times, v)
+			e.Steps++
 			sum += v
 			if len(e.At) < maxListed {
 				e.At = append(e.At, t)
 			}
 		}
 	}
-	e.Steps = len(e.times)
 	e.Mean, e.PerStep = number(sum/float64(e.Steps)), sum/float64(max(1, e.Of))
 	return e
 }
 
-// compareEvents says whether events come more often or take longer.
-func (c *Comparison) compareEvents(r *Rare) {
-	a, b := r.Baseline, r.Target
-	if x, y := c.base.samples, c.target.samples; x.runs > 1 || y.runs > 1 {
-		v, w := x.rateOfRuns(a.marks), y.rateOfRuns(b.marks)
-		r.P = number(x.est.Compare(&v, &w).P)
-		return
-	}
-	often := c.base.samples.est.CompareEvents(a.marks, b.marks)
-	p := twoSided(often.P, often.Delta) / shareOften
-	if long := stat.RankSum(a.times, b.times); !math.IsNaN(long) {
-		p = min(p, long/(1-shareOften))
-	}
-	r.P = number(min(1, p))
-	if n := a.Steps + b.Steps; n > 0 && twoSided(stat.LeastOfEvents(n, a.Of, b.Of), 1)/shareOften > c.opt.Alpha*sharePeak {
-		r.Unknown = fmt.Sprintf("%s in %d steps", report.Counted(n, "event"), a.Of+b.Of)
-	}
-}
-
 // rateOfRuns estimates the share of marked steps, of several runs.
 func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
-	share := func(run int32) float64 {
+	share := func(run int) float64 {
 		n, of := 0.0, 0.0
 		for t, yes := range m {
-			if run < 0 || s.runOf[t] == run {
+			if s.runOf[t] == int32(run) {
 				of++
 				if yes {
 					n++
@@ -293,34 +237,47 @@ func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
 		return n / max(1, of)
 	}
 	if s.runs == 1 {
-		return stat.Constant(share(-1), s.bins, float64(s.slots))
+		return stat.Constant(share(0), s.bins, float64(s.slots))
 	}
-	return s.perRun(func(run int) float64 { return share(int32(run)) })
+	return s.perRun(share)
 }
 
-// fewAtMost tells whether most of an operation's time lies in few steps, or it
-// comes in few. Of times, by slot, nothing is left.
-func fewAtMost(times []float64) bool {
-	all, there, sum := len(times), times[:0], 0.0
-	for _, v := range times {
-		if v > 0 {
-			there = append(there, v)
-			sum += v
-		}
+// more is by how much it takes longer, us per step.
+func (r *Rare) more() float64 {
+	if r.Target == nil {
+		return r.Baseline.PerStep
 	}
-	few := rareSteps * float64(all)
-	if float64(len(there)) < few {
-		return len(there) > 0
+	return r.Target.PerStep - r.Baseline.PerStep
+}
+
+// grown tells whether something in few steps takes longer beyond the noise.
+func (r *Rare) grown() bool { return r.Significant && r.more() > 0 }
+
+// String says in how many steps, how long and which.
+func (r *Rare) String() string {
+	s := fmt.Sprintf("%s in %s", r.Name, r.Target.text())
+	if r.Target.Steps > 0 {
+		s += " (" + r.Target.which() + ")"
 	}
-	slices.Sort(there)
-	half := 0.0
-	for n := range there {
-		if float64(n+1) >= few {
-			return false
-		}
-		if half += there[len(there)-1-n]; 2*half > sum {
-			return true
-		}
+	return s + ", before in " + r.Baseline.text()
+}
+
+// text says how often something happens, and how long it takes then.
+func (e *RareEvents) text() string {
+	if e.Mean == nil {
+		return fmt.Sprintf("none of %d steps", e.Of)
 	}
-	return false
+	return fmt.Sprintf("%d of %d steps, %s each", e.Steps, e.Of, report.Micros(*e.Mean))
+}
+
+// which lists the first steps.
+func (e *RareEvents) which() string {
+	var parts []string
+	for _, k := range e.At[:min(len(e.At), maxSaid)] {
+		parts = append(parts, strconv.Itoa(k))
+	}
+	if e.Steps > len(parts) {
+		parts = append(parts, "…")
+	}
+	return "steps " + strings.Join(parts, ", ")
 }

@@ -65,7 +65,7 @@ const ByStacks = "somebody, by the stacks of calls"
 
 // compareWhys compares the idle time by cause and why, where that was asked for and both
 // sides have what it takes.
-func (c *Comparison) compareWhys() {
+func (c *tester) compareWhys() {
 	for _, s := range c.sides() {
 		if !s.run.why {
 			return
@@ -74,12 +74,13 @@ func (c *Comparison) compareWhys() {
 			c.warn("%s has no record of %s: why its launching threads stalled is known only in part", s.run.Name, missing)
 		}
 	}
-	c.IdleWhy = c.idleRows(whyTimes)
+	c.IdleWhy = idleRows(c.sectionRows(whyTimes))
 	if c.target == nil || slices.Equal(c.base.run.missing, c.target.run.missing) {
 		return
 	}
 	why := "the two sides do not have the same record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
-	for _, r := range idlePointers(c.IdleWhy) {
+	for i := range c.IdleWhy {
+		r := &c.IdleWhy[i]
 		r.P, r.CI, r.Unknown = nil, nil, why
 	}
 }
@@ -120,7 +121,7 @@ func (c *Comparison) grownWhys() []whyChange {
 		all[k].rows = append(all[k].rows, r)
 	}
 	for k := range all {
-		if g := &all[k]; 2*g.rows[0].grown() >= g.delta { // the largest: rows are in that order
+		if g := &all[k]; g.rows[0].grown() >= explains*g.delta { // the largest: rows are in that order
 			g.cause = g.rows[0].Cause
 		}
 	}
@@ -153,14 +154,14 @@ func (g *whyChange) title() string {
 	return text
 }
 
-// mainWhy is the why that most of the growth of idle time has, nil where there is no such
-// or the conclusion is not host overhead.
+// mainWhy is the why that most of the growth of idle time has, nil where there is none or the
+// conclusion is not host overhead.
 func (c *Comparison) mainWhy() *whyChange {
 	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep {
 		return nil
 	}
 	grown := c.grownWhys()
-	if len(grown) == 0 || 2*grown[0].delta < c.summary(idleTime).delta() {
+	if len(grown) == 0 || grown[0].delta < explains*c.summary(idleTime).delta() {
 		return nil
 	}
 	return &grown[0]
@@ -168,7 +169,7 @@ func (c *Comparison) mainWhy() *whyChange {
 
 // explainWhys says why launching threads did not go on while there is more idle time. What
 // shrank meanwhile is no part of what grew: shares are of that alone, and add up to 1 at most.
-func (c *Comparison) explainWhys() {
+func (c *writer) explainWhys() {
 	grew := 0.0
 	for i := range c.IdleWhy {
 		if d := c.IdleWhy[i].Delta; d != nil {
@@ -176,38 +177,29 @@ func (c *Comparison) explainWhys() {
 		}
 	}
 	for i, g := range c.grownWhys() {
-		if i < 3 && c.summary(idleTime).delta() > 0 {
+		if i < maxSaid && c.summary(idleTime).delta() > 0 {
 			c.say("%s per step, %s of the idle time that grew: %s.", change(g.delta), report.Percent(g.delta/grew), g.title())
 		}
 	}
 }
 
 // explainWhysOfOne says what launching threads do while GPUs are idle, of one run.
-func (c *Comparison) explainWhysOfOne() {
+func (c *writer) explainWhysOfOne() {
 	var parts []string
 	for i := range c.IdleWhy {
 		r := &c.IdleWhy[i]
-		if r.Baseline == nil || r.Why == nil || idle.Phrase(*r.Why) == "" || len(parts) >= 3 {
+		if r.Baseline == nil || r.Why == nil || idle.Phrase(*r.Why) == "" || len(parts) >= maxSaid {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("%s in %s %s", idle.Phrase(*r.Why), causeTitle(r.Cause), report.Micros(*r.Baseline)))
 	}
-	if len(parts) > 0 {
-		c.say("Meanwhile launching threads %s.", strings.Join(parts, ", "))
-	}
-}
-
-// moreIdle tells whether there is more idle time, or seems to be and nothing can be told of
-// the whole: else a wait has but taken the place of something else.
-func (c *Comparison) moreIdle() bool {
-	whole := c.summary(idleTime)
-	return whole.grown() > 0 || whole.Unknown != "" && whole.delta() > 0
+	c.list("Meanwhile launching threads %s.", parts)
 }
 
 // adviseWhys gives the advice for what threads wait, the most grown first.
-func (c *Comparison) adviseWhys() {
-	if !c.moreIdle() {
-		return
+func (c *adviser) adviseWhys() {
+	if c.summary(idleTime).delta() <= 0 {
+		return // a wait has but taken the place of something else
 	}
 	for _, g := range c.grownWhys() {
 		if g.holder == ByStacks {
@@ -222,7 +214,7 @@ func (c *Comparison) adviseWhys() {
 
 // waits tells whether an operation takes longer because launching threads wait in it: half
 // of its growth or more is idle time that adviseWhys says what to do about.
-func (c *Comparison) waits(r *Row) bool {
+func (c *adviser) waits(r *Row) bool {
 	waited := 0.0
 	for i := range c.IdleWhy {
 		one := &c.IdleWhy[i]
@@ -230,11 +222,11 @@ func (c *Comparison) waits(r *Row) bool {
 			waited += one.grown()
 		}
 	}
-	return c.moreIdle() && waited > 0 && 2*waited >= r.grown()
+	return c.summary(idleTime).delta() > 0 && waited > 0 && waited >= explains*r.grown()
 }
 
 // whySection adds the idle time by cause and why.
-func (c *Comparison) whySection(s *report.Section) {
+func (c *page) whySection(s *report.Section) {
 	rows := slices.DeleteFunc(slices.Clone(c.IdleWhy), func(r IdleRow) bool { return r.Why == nil || !c.worthSaying(&r) })
 	if !slices.ContainsFunc(rows, func(r IdleRow) bool { return *r.Why != idle.Unknown.String() || r.Holder != nil }) {
 		return

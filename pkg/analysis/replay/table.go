@@ -426,7 +426,7 @@ func (p *predictor) interval(periods []float64) *[2]float64 {
 	var w stat.Estimator
 	zero := stat.Constant(0, len(gains), float64(len(gains)))
 	gain := w.Mean(gains)
-	d := w.Compare(&zero, &gain)
+	d := stat.Compare(&zero, &gain)
 	if math.IsNaN(d.Lo) || math.IsInf(d.Lo, 0) || math.IsInf(d.Hi, 0) {
 		return nil
 	}

@@ -26,15 +26,16 @@ var Diff = cli.Command{
 	Summary:   "say what costs more per step in one run than in another, and whether it is real",
 	Args:      "BASELINE TARGET | RUN",
 	Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
-operation, kernels and CUDA API calls. Each change comes with a confidence
-interval that allows for neighbouring steps being correlated, and counts only where
-it is beyond the noise of the runs themselves, over all rows together. "No
-evidence of a change" is an answer. Of one run it prints the breakdown.
+operation, kernels and CUDA API calls. Each change comes with a 95 % interval that
+allows for neighbouring steps being correlated; of the significant rows at most 5 %
+are expected to be false alarms. Operations are tested beside the factor that all host
+work of a step shares, which may be the machine and is a row of its own. Of one
+run it prints the breakdown.
 
 A run is an nsys export, a stream or a checkpoint at any stage, or several exports
 of one run, separated by commas or as a pattern in quotes. What differs from one
 start of an engine to the next is in the answer only where each side has several
-runs: give --baseline and --target once for each.`,
+runs: give --baseline and --target once for each. Three per side are recommended.`,
 	Status: ", 1 where a condition of --fail-on is met",
 	Examples: []string{
 		"diff v1.sqlite v2.sqlite",
@@ -61,7 +62,6 @@ var diffFlags = []cli.Flag{
 	{Name: "target-label", Usage: "call the target `NAME`", Check: checkLabel},
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
-	{Name: "control", Usage: "bound `WHAT` over all rows: family (the chance of any false alarm), discovery (the share of false alarms)", Default: compare.Family, Values: []string{compare.Family, compare.Discovery}},
 	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
 	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
@@ -100,7 +100,7 @@ func planDiff(p *Plan) (*comparing, error) {
 		return nil, err
 	}
 	d := &comparing{Plan: p, journal: journal{call: p.Call}, named: baselinesOf(p)}
-	d.opt = compare.Options{Phase: p.String("phase"), Match: p.String("match"), Control: p.String("control")}
+	d.opt = compare.Options{Phase: p.String("phase"), Match: p.String("match")}
 	d.profile = compare.ProfileOptions{BusyAll: p.finding.busyAll, Why: p.Bool("why"), Stacks: p.String("flame") != ""}
 	d.baseline.label, d.target.label = p.String("baseline-label"), p.String("target-label")
 	var err error

@@ -168,8 +168,7 @@ func changed(a, b []float64) (pct float64, interval *[2]float64) {
 		return pct, nil
 	}
 	ea, eb := estimate(a), estimate(b)
-	var w stat.Estimator
-	d := w.Compare(&ea, &eb)
+	d := stat.Compare(&ea, &eb)
 	if math.IsNaN(d.Lo) || math.IsNaN(d.Hi) {
 		return pct, nil
 	}
@@ -201,6 +200,5 @@ func (r *Round) compareBench(before, after []Benchmark) {
 // meanInterval is the 95 % interval of a mean over at least two runs.
 func meanInterval(x []float64) *[2]float64 {
 	e := estimate(x)
-	half := e.Apart() / math.Sqrt(2*float64(len(x)))
-	return &[2]float64{e.Mean - half, e.Mean + half}
+	return &[2]float64{e.Mean - e.Half(), e.Mean + e.Half()}
 }

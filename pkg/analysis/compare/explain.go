@@ -1,0 +1,262 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// writer says what was found, in sentences that are made of rows.
+type writer struct{ *Comparison }
+
+// say adds a sentence to the explanation.
+func (c *writer) say(format string, args ...any) {
+	c.Explanation = append(c.Explanation, fmt.Sprintf(format, args...))
+}
+
+// conclusionText are the conclusions for a headline, of a step that takes longer or less, and
+// as a sentence.
+var conclusionText = map[string]struct{ slower, faster, sentence string }{
+	HostInterStep: {"inter-step host overhead", "less host overhead between steps",
+		"Idle time with a host cause changed most, more of it between steps than within."},
+	HostInStep: {"host overhead inside the steps", "less host overhead inside the steps",
+		"Idle time with a host cause changed most, more of it within steps than between them."},
+	GPU:     {"GPU execution", "less GPU work, or faster kernels", "GPU work changed most: there is more or less of it, or it runs at another speed."},
+	Unclear: {"unclear", "unclear", "Which of idle time with a host cause, other idle time and GPU work changed most cannot be told."},
+}
+
+// bounds say what duration and gap are measured between, by method.
+var bounds = map[string][2]string{
+	"allreduce": {"from the start of a step's first all-reduce kernel to the end of its last one", "from the end of a step's last all-reduce kernel to the start of the next step's first one"},
+	"nvtx":      {"the forward-step marker range, on the host", "from the end of a forward-step marker range to the start of the next one, on the host"},
+	"graph":     {"from the first start to the last end of what a graph launch runs on the GPU", "from the last end of what a graph launch runs to the first start of what the next one runs"},
+}
+
+// betweenSteps says what idle time of a run lies between steps.
+func (r *Run) betweenSteps() string {
+	switch {
+	case r.hasCounts():
+		return "idle time of a GPU that ends with its first activity that was launched in the step's marker range"
+	case r.Method == "graph":
+		return "idle time before the first activity of a step's graph launch, or before kernels that run right before it"
+	case r.Method == "allreduce":
+		return "the longest idle time between the last all-reduce kernel of a step and the first of the next"
+	}
+	return "idle time of a GPU that ends with the first activity of a step"
+}
+
+// explainOne says where the time of one run goes.
+func (c *writer) explainOne() {
+	f := c.Steady.Baseline
+	if f.Wall == nil || *f.Wall == 0 {
+		return
+	}
+	gpus := float64(max(1, f.GPUs)) / float64(max(1, f.Ranks))
+	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*gpus)), c.opt.Phase)
+	var best *Row
+	for i := range c.Operations {
+		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
+			best = r
+		}
+	}
+	if best != nil && *best.Ceiling > 0 {
+		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
+	}
+	var parts []string
+	for i := range c.Idle {
+		if r := &c.Idle[i]; r.Baseline != nil && *r.Baseline > 0 && len(parts) < maxSaid {
+			parts = append(parts, fmt.Sprintf("%s %s", r.title(), report.Micros(*r.Baseline)))
+		}
+	}
+	c.list("Idle time by cause: %s.", parts)
+	c.explainWhysOfOne()
+}
+
+// list says some parts, where there are any.
+func (c *writer) list(format string, parts []string) {
+	if len(parts) > 0 {
+		c.say(format, strings.Join(parts, ", "))
+	}
+}
+
+// explain says what changed, from the wall time down.
+func (c *writer) explain() {
+	c.explainWall()
+	c.explainCauses()
+	c.explainMachine()
+	c.explainFew()
+	c.explainWhys()
+	own, nested := func(r *Row) bool { return (&reader{c.Comparison}).ownWork(r) }, func(r *Row) bool { return r.Rename == "" }
+	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && own(r) })
+	c.sayMovers("Operations that take longer, but not by their own work: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && !own(r) })
+	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return nested(r) && r.moved() < 0 })
+	for _, r := range c.Renames[:min(maxSaid, len(c.Renames))] {
+		c.say("%s (%s).", r, change(r.Delta))
+	}
+	if more := len(c.Renames) - maxSaid; more > 0 {
+		c.say("%s more have other names.", report.Counted(more, "operation"))
+	}
+	if !c.Runs.repeated() {
+		c.say("Intervals ignore run-to-run variation: give two or more runs per side, best three (now %d and %d).", c.Runs.Baseline, c.Runs.Target)
+	}
+}
+
+// explainWall says what became of the wall time, by its mean and, where that says
+// something else, its median.
+func (c *writer) explainWall() {
+	w, m := c.summary(wall), c.summary(wallP50)
+	c.say("Mean step: %s; GPU idle time %s (%s of it with a host cause), GPU busy time %s.",
+		w.sentence(), change(c.summary(idleTime).delta()), change(c.summary(hostIdle).delta()), change(c.summary(busyTime).delta()))
+	if m.P != nil && (m.Significant != w.Significant || m.delta()*w.delta() < 0) {
+		c.say("Median step: %s. Mean and median disagree where few slow steps, or steps of another kind, weigh on the mean.", m.sentence())
+	}
+	if d := w.Detectable; !w.Significant && w.Unknown == "" && d != nil && *d > 0 {
+		c.say("A change of %s would have been found.", report.Micros(*d))
+	}
+}
+
+// sentence is the change of a row and its evidence as text.
+func (r *Row) sentence() string {
+	percent := ""
+	if r.DeltaPercent != nil {
+		percent = " (" + report.Change(*r.DeltaPercent/100) + ")"
+	}
+	s := change(r.delta()) + percent
+	if r.CI != nil {
+		s += ", 95 % interval " + interval(r.CI)
+	}
+	switch {
+	case r.Unknown != "":
+		return s + ", cannot tell: " + r.Unknown
+	case r.P == nil:
+		return s + ", not tested"
+	case r.Significant:
+		return s
+	case r.CI != nil && (r.CI[0] > 0 || r.CI[1] < 0):
+		return s + ", not significant among all rows"
+	}
+	return s + ", not significant"
+}
+
+// explainCauses says what made the step slower or faster, and how much of it that explains.
+func (c *writer) explainCauses() {
+	f := &c.finding
+	if !f.changed {
+		return
+	}
+	c.say("%s", conclusionText[c.Conclusion].sentence)
+	var parts []string
+	for _, n := range f.named {
+		where := ""
+		if n.idle != nil {
+			if where = " within steps"; math.Abs(n.idle.inter()) > explains*math.Abs(n.change()) {
+				where = " between steps"
+			}
+			if site := (&reader{c.Comparison}).site(n.idle); site != nil && !strings.HasPrefix(n.idle.Cause, "host:") {
+				where += " (" + *site + ")"
+			}
+		}
+		doubt := ""
+		if !n.row.Significant && n.row.net == nil {
+			doubt = ", not significant alone"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s%s (95 %% interval %s%s)", n.title, change(n.change()), where, interval(n.row.CI), doubt))
+	}
+	if len(parts) == 0 {
+		c.say("No single cause can be named.")
+		return
+	}
+	c.say("What explains %s of the change: %s.", report.Percent(min(1, f.explained)), strings.Join(parts, ", "))
+	if c.inCollectives() {
+		c.say("Time in collectives includes waiting for the slowest rank, whatever slows it: 'gaps' of the target says which rank is late, and why.")
+	}
+	if f.explained < explains {
+		c.say("The rest is in causes that each changed by less.")
+	}
+}
+
+// explainMachine says that all host work changed by one factor, which the machine may have.
+func (c *writer) explainMachine() {
+	for i := range c.Summary {
+		if r := &c.Summary[i]; r.Name == hostWork && r.Significant {
+			c.say("All host work takes %s (%s of it): that may be the machine (clocks, neighbours, placement) as well as the code. Three runs per side would tell.",
+				more(*r.Delta), strings.TrimLeft(report.Change(*r.DeltaPercent/100), "+-−"))
+		}
+	}
+}
+
+// more says which way a duration went.
+func more(delta float64) string {
+	if delta < 0 {
+		return report.Micros(-delta) + " less"
+	}
+	return report.Micros(delta) + " more"
+}
+
+// explainFew says what happens in few steps.
+func (c *writer) explainFew() {
+	for _, name := range []string{wallP99, wallMax} {
+		if r := c.summary(name); r.grown() > 0 {
+			c.say("The slowest steps take longer: %s %s, before %s.", summaryTitles[name], micros(r.Target), micros(r.Baseline))
+		}
+	}
+	for i := range c.Rare {
+		if r := &c.Rare[i]; r.grown() {
+			c.say("In few steps: %s.", r)
+		} else if c.suspect(r) {
+			c.say("In few steps, too few to rule out chance: %s; that is %s per step.", r, change(r.more()))
+		}
+	}
+}
+
+// suspect tells whether what happens in few steps is worth a word though that it happens
+// more often may be chance: it is more than what counts as the same wall time.
+func (c *Comparison) suspect(r *Rare) bool {
+	return !r.Significant && r.Target != nil && r.Target.Steps > 2*r.Baseline.Steps && c.worthALine(r.more())
+}
+
+// sayMovers lists the largest changes of operations, where there are any.
+func (c *writer) sayMovers(format string, of func(*Row) bool) {
+	var parts []string
+	more := 0
+	for i := range c.Operations {
+		switch r := &c.Operations[i]; {
+		case !of(r):
+		case len(parts) >= maxSaid:
+			more++
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(r.moved())))
+		}
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	c.list(format, parts)
+}
+
+// change shows a change of a duration in a sentence.
+func change(us float64) string { return report.Signed(report.Micros(us)) }
+
+// micros shows a duration that may be missing in a sentence.
+func micros(us *float64) string {
+	if us == nil {
+		return "unknown"
+	}
+	return report.Micros(*us)
+}
+
+// interval shows an interval.
+func interval(ci *Interval) string {
+	if ci == nil {
+		return "unknown"
+	}
+	bound := func(v float64) string {
+		if math.IsInf(v, 0) {
+			return "unknown"
+		}
+		return change(v)
+	}
+	return bound(ci[0]) + " to " + bound(ci[1])
+}

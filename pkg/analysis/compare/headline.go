@@ -1,0 +1,137 @@
+package compare
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// headlines are what is said first of the step, by what became of it: the first that holds.
+var headlines = []struct {
+	holds func(c *Comparison) bool
+	text  func(c *Comparison) string
+}{
+	{func(c *Comparison) bool { return c.finding.changed && c.finding.sign > 0 }, func(c *Comparison) string {
+		return fmt.Sprintf("Slower by %s. Root cause: %s", c.amount(), c.causeText())
+	}},
+	{func(c *Comparison) bool { return c.finding.changed }, func(c *Comparison) string {
+		return fmt.Sprintf("Faster by %s. Cause: %s", c.amount(), c.causeText())
+	}},
+	{func(c *Comparison) bool { return c.finding.wall.Unknown != "" }, func(c *Comparison) string {
+		return fmt.Sprintf("Cannot tell whether a step takes longer or shorter (%s): %s", change(c.finding.wall.delta()), c.finding.wall.Unknown)
+	}},
+	{func(c *Comparison) bool { return *c.Direction == Same }, func(c *Comparison) string {
+		return fmt.Sprintf("Same step time, within %s (%s)", report.Percent(sameShare), change(c.finding.wall.delta()))
+	}},
+	{func(*Comparison) bool { return true }, func(c *Comparison) string {
+		return fmt.Sprintf("No significant change in step time (%s)", change(c.finding.wall.delta()))
+	}},
+}
+
+// besides are what is said after it where the step did not change: the first that has a text.
+var besides = []func(c *Comparison) string{
+	func(c *Comparison) string {
+		for i := range c.Rare {
+			if r := &c.Rare[i]; r.grown() {
+				return "in few steps: " + r.Name + " in " + r.Target.text()
+			}
+		}
+		return ""
+	},
+	func(c *Comparison) string {
+		for _, name := range []string{wallMax, wallP99} {
+			if r := c.summary(name); r.grown() > 0 {
+				return fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[name], micros(r.Target), micros(r.Baseline))
+			}
+		}
+		return ""
+	},
+	func(c *Comparison) string {
+		for i := range c.Causes {
+			if r := &c.Causes[i]; c.worthALine(r.grown()) {
+				return fmt.Sprintf("but %s %s", causeTitle(r.Cause), change(r.grown()))
+			}
+		}
+		return ""
+	},
+	func(c *Comparison) string {
+		for i := range c.Operations {
+			if r := &c.Operations[i]; c.worthALine(r.grown()) && r.Rename == "" {
+				return fmt.Sprintf("but %s %s", r.Name, change(r.grown()))
+			}
+		}
+		return ""
+	},
+	func(c *Comparison) string {
+		for i := range c.Rare {
+			if r := &c.Rare[i]; c.suspect(r) {
+				return fmt.Sprintf("see %s in %s: too few to be sure", r.Name, r.Target.text())
+			}
+		}
+		return ""
+	},
+}
+
+// headline is the answer in a line.
+func (c *Comparison) headline() string {
+	switch {
+	case c.target == nil && c.base.samples.n == 0:
+		return "No figures: " + c.Reasons[0]
+	case c.target == nil:
+		return "Where a step's time goes: " + c.Labels[0]
+	case !c.Comparable:
+		return "Not comparable: " + c.Reasons[0]
+	}
+	said := ""
+	if c.OtherModel != "" {
+		said = "Caution, " + c.OtherModel + ". "
+	}
+	for _, one := range headlines {
+		if one.holds(c) {
+			said += one.text(c)
+			break
+		}
+	}
+	for _, more := range besides {
+		if text := more(c); text != "" && !c.finding.changed {
+			return said + "; " + text
+		}
+	}
+	return said
+}
+
+// worthALine tells whether a change is more than what counts as the same wall time.
+func (c *Comparison) worthALine(us float64) bool {
+	return c.Steady.Baseline.Wall != nil && us > sameShare**c.Steady.Baseline.Wall
+}
+
+// amount is by how much a step changed.
+func (c *Comparison) amount() string {
+	r := c.finding.wall
+	s := fmt.Sprintf("%s per step (%s", report.Micros(r.delta()*c.finding.sign), report.Change(*r.DeltaPercent/100))
+	if r.Name == wallP50 {
+		s += ", by the median"
+	}
+	return s + ")"
+}
+
+// causeText is the conclusion with what explains most of it.
+func (c *Comparison) causeText() string {
+	text := conclusionText[c.Conclusion].slower
+	if c.finding.sign < 0 {
+		text = conclusionText[c.Conclusion].faster
+	}
+	if c.inCollectives() {
+		text = "time in collectives, which includes waiting for the slowest rank"
+	}
+	if g := c.mainWhy(); g != nil {
+		return fmt.Sprintf("%s: %s (%s)", text, g.title(), change(g.delta))
+	}
+	for k, n := range c.finding.named[:min(2, len(c.finding.named))] {
+		text += fmt.Sprintf("%s%s (%s)", []string{": ", ", "}[k], n.title, change(n.change()))
+	}
+	if f := &c.finding; len(f.named) > 0 && f.explained < explains {
+		text += fmt.Sprintf(", which explain %s of it", report.Percent(f.explained))
+	}
+	return text
+}

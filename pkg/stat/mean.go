@@ -1,0 +1,220 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Estimate is a mean and how uncertain it is.
+type Estimate struct {
+	Mean  float64 // in the unit of the samples, NaN where there are none
+	N     int     // samples
+	Steps float64 // that they are of: more than N where a sample is the mean of several
+
+	variance float64 // of the mean
+	df       float64 // its degrees of freedom
+	sample   float64 // the variance of the mean, if samples were independent
+	runs     int     // above 0: of the means of so many runs
+	band     []float64
+}
+
+// Known tells whether it is known how uncertain the mean is.
+func (e *Estimate) Known() bool { return e.N >= MinSamples }
+
+// Effective is how many independent steps the samples are worth, at most their number.
+func (e *Estimate) Effective() float64 {
+	if e.runs > 0 || e.variance <= e.sample {
+		return e.Steps
+	}
+	return max(1, e.Steps*e.sample/e.variance)
+}
+
+// Half is half the width of the mean's interval.
+func (e *Estimate) Half() float64 { return math.Sqrt(e.variance) * tQuantile(e.df, (1+Level)/2) }
+
+// Apart is how far two such means differ by chance: 95 % of the differences are below it. Of
+// several runs they are the means of single ones, else those of halves of the run.
+func (e *Estimate) Apart() float64 {
+	return math.Sqrt(2*float64(max(2, e.runs))*e.variance) * tQuantile(e.df, (1+Level)/2)
+}
+
+// Constant is the estimate of samples that are all equal.
+func Constant(mean float64, n int, steps float64) Estimate {
+	return Estimate{Mean: mean, N: n, Steps: steps, df: Cosines}
+}
+
+// Repeated estimates a mean over several runs, to which each has contributed what u says more
+// or less than was to be expected. n is the number of samples in all of them.
+func Repeated(mean float64, u []float64, n int) Estimate {
+	e := Estimate{Mean: mean, N: n, Steps: float64(n), runs: len(u), df: float64(len(u) - 1)}
+	for _, v := range u {
+		e.variance += v * v
+	}
+	e.variance *= float64(e.runs) / e.df
+	return e
+}
+
+// Estimator estimates means. It keeps a table between calls and is for one goroutine.
+type Estimator struct {
+	// Longer is how many times as long the sequences are as those that they will be
+	// compared with, where that is more than 1.
+	Longer float64
+
+	n       int
+	cosines [][]float64 // row j-1 holds sqrt(2/n) cos(pi j (t+1/2)/n) for t in [0,n)
+	rest    []float64
+}
+
+// Mean estimates the mean that x is a sequence of samples of.
+func (w *Estimator) Mean(x []float64) Estimate {
+	m := Mean(x)
+	u := make([]float64, len(x))
+	for i, v := range x {
+		u[i] = (v - m) / float64(len(x))
+	}
+	return w.Influence(m, u, float64(len(x)))
+}
+
+// Influence estimates a mean, or another linear figure, to which the parts of a sequence
+// have contributed what u says more or less than was to be expected: the error is that of
+// the sum of u, which is about 0.
+func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate {
+	e := Constant(mean, len(u), steps)
+	n, product, squares := float64(len(u)), 0.0, 0.0
+	for t, v := range u {
+		squares += v * v
+		if t > 0 {
+			product += v * u[t-1]
+		}
+	}
+	if !e.Known() || squares*n <= roundingError*roundingError*mean*mean {
+		return e
+	}
+	e.sample = squares * n / (n - 1)
+	phi := product / squares
+	phi = min(max(0, phi+(1+3*phi)/n), mostMemory)
+	w.rest = append(w.rest[:0], math.Sqrt(1-phi*phi)*u[0]/(1-phi))
+	for t := 1; t < len(u); t++ {
+		w.rest = append(w.rest, (u[t]-phi*u[t-1])/(1-phi))
+	}
+	count := min(len(w.rest)-1, Cosines)
+	if w.Longer > unlike {
+		count = min(len(w.rest)-1, int(Cosines*min(w.Longer, mostUnlike)))
+	}
+	for j := range count {
+		c := w.coefficient(j)
+		e.band = append(e.band, c*c*n)
+	}
+	e.df = float64(min(count, Cosines))
+	e.variance = Mean(e.band[:int(e.df)])
+	return e
+}
+
+// coefficient is the cosine coefficient j+1 of what is left after prewhitening.
+func (w *Estimator) coefficient(j int) (c float64) {
+	if n := len(w.rest); w.n != n {
+		w.n, w.cosines = n, w.cosines[:0]
+	}
+	for k := len(w.cosines); k <= j; k++ {
+		row := make([]float64, w.n)
+		for t := range row {
+			row[t] = math.Sqrt(2/float64(w.n)) * math.Cos(math.Pi*float64(k+1)*(float64(t)+0.5)/float64(w.n))
+		}
+		w.cosines = append(w.cosines, row)
+	}
+	for t, v := range w.rest {
+		c += v * w.cosines[j][t]
+	}
+	return c
+}
+
+// Difference is how far one estimate is from another.
+type Difference struct {
+	Delta float64 // b - a, in the unit of the samples
+	// Lo and Hi bound the interval that holds the truth with probability Level.
+	Lo, Hi float64
+	// P is the probability of a difference as large where there is none.
+	P float64
+	// Effective is how many independent steps the side with the fewest is worth.
+	Effective float64
+
+	deviation, df float64
+}
+
+// Unknown is a difference of which no more is known.
+func Unknown(delta float64) Difference {
+	nan := math.NaN()
+	return Difference{Delta: delta, Lo: nan, Hi: nan, P: nan, Effective: nan, deviation: nan}
+}
+
+// Compare returns how far b is from a. All but Delta is NaN where the uncertainty of one of
+// them is not known. Of a side with one run, where the other has several, the variance
+// between runs is taken to be the other's.
+func Compare(a, b *Estimate) Difference {
+	d := Unknown(b.Mean - a.Mean)
+	if !a.Known() || !b.Known() {
+		return d
+	}
+	va, vb := a.against(b), b.against(a)
+	dfa, dfb := a.df, b.df
+	if a.runs < 2 && b.runs > 1 {
+		dfa = b.df
+	}
+	if b.runs < 2 && a.runs > 1 {
+		dfb = a.df
+	}
+	d.deviation, d.df = math.Sqrt(va+vb), welch(va, dfa, vb, dfb)
+	d.Effective = min(a.Effective(), b.Effective())
+	half := d.deviation * tQuantile(d.df, (1+Level)/2)
+	d.Lo, d.Hi = d.Delta-half, d.Delta+half
+	if d.P = 1; d.Delta != 0 {
+		d.P = max(tTail(d.df, math.Abs(d.Delta)/d.deviation), leastP(a.N, b.N))
+	}
+	return d
+}
+
+// against is the variance of the mean beside another, which may know more.
+func (e *Estimate) against(o *Estimate) float64 {
+	switch {
+	case e.runs < 2 && o.runs > 1:
+		return o.variance * float64(o.runs)
+	case e.runs > 1 || o.Steps <= unlike*e.Steps || len(o.band) == 0:
+		return e.variance
+	}
+	times := o.Steps / e.Steps
+	cut := Mean(o.band[:min(len(o.band), int(Cosines*times))]) * times
+	return max(e.variance, cut)
+}
+
+// welch is the degrees of freedom of the sum of two variances (Welch 1947).
+func welch(va, dfa, vb, dfb float64) float64 {
+	if va+vb == 0 {
+		return dfa + dfb
+	}
+	return (va + vb) * (va + vb) / (va*va/dfa + vb*vb/dfb)
+}
+
+// tTail is the probability of a t beyond plus or minus x.
+func tTail(df, x float64) float64 { return mathext.RegIncBeta(df/2, 0.5, df/(df+x*x)) }
+
+// tQuantile is the p-quantile of a t.
+func tQuantile(df, p float64) float64 {
+	t := mathext.InvRegIncBeta(df/2, 0.5, 2*min(p, 1-p))
+	return math.Copysign(math.Sqrt(df*(1-t)/t), p-0.5)
+}
+
+// leastP is the least probability that any way of exchanging samples between
+// sequences of n and m could give: two of all ways to choose. Without it two
+// constant sequences, counts of kernels for instance, would be different beyond
+// any doubt on a handful of steps.
+func leastP(n, m int) float64 { return math.Exp(math.Ln2 - ways(n+m, n)) }
+
+// Detectable returns the least difference that a test finds, with a probability of 80 %, that
+// calls differences real below the probability alpha. It is NaN where that is not known.
+func (d *Difference) Detectable(alpha float64) float64 {
+	if math.IsNaN(d.deviation) {
+		return d.deviation
+	}
+	return d.deviation * (tQuantile(d.df, 1-alpha/2) + tQuantile(d.df, power))
+}
