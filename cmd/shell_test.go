@@ -152,7 +152,6 @@ func TestCompletion(t *testing.T) {
 			sh.shows("set up", fmt.Sprintf(s.setup, dir)+"; cd "+dir+"; echo set' 'up", "Enter")
 			for _, c := range [][2]string{
 				{"verdict --by allr", "verdict --by allreduce"},
-				{"tracediff --control dis", "tracediff --control discovery"},
 				{"isolate --segment-g", "isolate --segment-gap"},
 				{"verdict --by gr", "verdict --by graph"},
 				{"verdict gr", "verdict grown.sqlite"},

@@ -133,7 +133,7 @@ func TestMachine(t *testing.T) {
 			t.Errorf("%s is flagged: %v", r.Name, *r.Relative)
 		}
 	}
-	if said := strings.Join(c.Explanation, " "); !strings.Contains(said, "All host work takes") {
+	if said := strings.Join(c.Explanation, " "); !strings.Contains(said, "All host work changed by one factor") {
 		t.Errorf("%q", said)
 	}
 	wanders := func(k int) float64 { return math.Exp(0.1 * math.Sin(float64(k)/9)) }

@@ -181,18 +181,9 @@ func (c *writer) explainCauses() {
 func (c *writer) explainMachine() {
 	for i := range c.Summary {
 		if r := &c.Summary[i]; r.Name == hostWork && r.Significant {
-			c.say("All host work takes %s (%s of it): that may be the machine (clocks, neighbours, placement) as well as the code. Three runs per side would tell.",
-				more(*r.Delta), strings.TrimLeft(report.Change(*r.DeltaPercent/100), "+-−"))
+			c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
 		}
 	}
-}
-
-// more says which way a duration went.
-func more(delta float64) string {
-	if delta < 0 {
-		return report.Micros(-delta) + " less"
-	}
-	return report.Micros(delta) + " more"
 }
 
 // explainFew says what happens in few steps.

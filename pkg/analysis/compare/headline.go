@@ -124,7 +124,7 @@ func (c *Comparison) causeText() string {
 	if c.inCollectives() {
 		text = "time in collectives, which includes waiting for the slowest rank"
 	}
-	if g := c.mainWhy(); g != nil {
+	if g := c.mainWhy(); g != nil && c.finding.sign > 0 {
 		return fmt.Sprintf("%s: %s (%s)", text, g.title(), change(g.delta))
 	}
 	for k, n := range c.finding.named[:min(2, len(c.finding.named))] {
