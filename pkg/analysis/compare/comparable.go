@@ -164,7 +164,7 @@ func (c *examiner) examineWorkload() {
 	}
 	advice := "there are no steps in common: profile both with the same load"
 	all, others := c.base.run.phase(All), c.target.run.phase(All)
-	if common(all.batches(), others.batches()) {
+	if inCommon(all.batches(), others.batches()) {
 		advice = "--match batch compares the steps that have equal numbers"
 	}
 	if c.opt.Phase == Steady {
@@ -174,8 +174,8 @@ func (c *examiner) examineWorkload() {
 	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side; %s", 100*apart, c.chosen(), advice)
 }
 
-// common tells whether there are batches with some steps on both sides.
-func common(x, y map[batch]int) bool {
+// inCommon tells whether there are batches with some steps on both sides.
+func inCommon(x, y map[batch]int) bool {
 	for b, n := range x {
 		if n >= minSteps && y[b] >= minSteps {
 			return true

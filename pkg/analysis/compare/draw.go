@@ -154,7 +154,7 @@ func (c *page) overTime(s *report.Section) {
 	alt := "Wall time per step in the order of time."
 	for k, name := range []string{"baseline", "target"}[:len(bins)] {
 		p.Series = append(p.Series, figure.Series{Name: name, Color: []figure.Color{1, 6}[k]})
-		p.Values = append(p.Values, medians(bins[k], parts))
+		p.Values = append(p.Values, partMedians(bins[k], parts))
 		t.Columns = append(t.Columns, report.Column{Title: name + ", median", Kind: report.Duration})
 		alt += fmt.Sprintf(" Median of the %s: %s in the first part, %s in the last.", name, report.Micros(p.Values[k][0]), report.Micros(p.Values[k][parts-1]))
 	}
@@ -172,8 +172,8 @@ func (c *page) overTime(s *report.Section) {
 	s.Extra(title, alt, p, t)
 }
 
-// medians are those of so many parts of samples in the order of time, us.
-func medians(bins [][]float64, parts int) []float64 {
+// partMedians are those of so many parts of samples in the order of time, us.
+func partMedians(bins [][]float64, parts int) []float64 {
 	m := make([]float64, parts)
 	for i := range m {
 		all := slices.Concat(bins[i*len(bins)/parts : (i+1)*len(bins)/parts]...)

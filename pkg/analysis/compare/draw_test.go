@@ -29,7 +29,7 @@ func TestFiguresAddUp(t *testing.T) {
 	if want := *c.summary(wall).Delta; math.Abs(total-want) > 1e-6 {
 		t.Errorf("the changes come to %f us, want %f", total, want)
 	}
-	if parts := medians(c.base.walls.Bins, 4); len(parts) != 4 || math.Abs(parts[0]-1009) > 3 || math.Abs(parts[3]-1009) > 3 {
+	if parts := partMedians(c.base.walls.Bins, 4); len(parts) != 4 || math.Abs(parts[0]-1009) > 3 || math.Abs(parts[3]-1009) > 3 {
 		t.Errorf("medians over time: %v", parts)
 	}
 	low, high, most, ok := wallsOf([]*side{c.base, c.target})

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -8,23 +9,19 @@ import (
 )
 
 // The state of a machine (clocks, neighbours, placement) moves all host work of a step by one
-// factor. Within a run it is the median, over the operations that come in nearly all steps of
-// both sides, of how far the logarithm of each one's own time in the step lies from its mean; from
-// run to run it is the median of by how much those means differ. So a change of the machine
-// moves this factor, and a change of an operation what is left of it without the factor. (The
-// median over operations of the differences from one level for both runs would be biased
-// where most operations changed: those that did not would then be at its edge in every step.)
+// factor. That of a step is the median of how far the logarithm of an operation's own
+// time in it lies from its level, over the operations that come in nearly all steps of both sides
+// and share the factor: the largest group whose changes from run to run, each with its
+// interval, are one. (Over all operations the median is at the edge of those that did not
+// change where most did.) So a change of the machine moves this factor, and a change of an
+// operation what is left of its time without it.
 
-// common are the operations that have a part in the common factor, in order.
-func (t *tester) common() (rows []*Row) {
-	for i := range t.Operations {
-		r := &t.Operations[i]
-		if a, b := t.base.rows[operations][r.Name], t.target.rows[operations][r.Name]; a != nil && b != nil &&
-			min(a.present, b.present) >= commonSteps && a.self.mean > 0 && b.self.mean > 0 {
-			rows = append(rows, r)
-		}
-	}
-	return rows
+// common is an operation that may have a part in the common factor.
+type common struct {
+	row *Row
+	// Logarithms by side and bin: of its own time, and of all that it takes.
+	self, all [2][]float64
+	moved     stat.Difference // of self, from run to run
 }
 
 // commonFactor tests the common operations beside their common factor, and returns the row of
@@ -33,42 +30,29 @@ func (t *tester) commonFactor() (r Row, ok bool) {
 	if t.target == nil || !t.Comparable || len(t.base.samples.weight) > 1 {
 		return r, false
 	}
-	rows := t.common()
-	if len(rows) < commonOperations {
+	all := t.common()
+	if len(all) < commonOperations {
+		return r, false
+	}
+	sharing := t.sharing(all)
+	if len(sharing) == 0 {
 		return r, false
 	}
 	base := 0.0
-	var self, all [2][][]float64 // by side, operation and bin
-	for k, s := range t.sides() {
-		for _, r := range rows {
-			one := s.rows[operations][r.Name]
-			self[k], all[k] = append(self[k], logarithms(one.selfBins)), append(all[k], logarithms(one.bins))
-		}
+	for _, c := range all {
+		base += *c.row.Self.Baseline
 	}
-	moved := make([]float64, len(rows))
-	for i, r := range rows {
-		base += *r.Self.Baseline
-		moved[i] = meanOf(self[1][i]) - meanOf(self[0][i])
+	factor := [2][]float64{}
+	for k := range factor {
+		factor[k] = medians(sharing, k, func(c *common) float64 { return (meanOf(c.self[0]) + meanOf(c.self[1])) / 2 })
 	}
-	// By how much the factor of each bin differs from that of the baseline.
-	var factor [2][]float64
-	for k := range self {
-		factor[k] = factorOf(self[k], float64(k)*medianOf(moved))
+	for _, c := range all {
+		d := t.compareBins(less(c.all[0], factor[0]), less(c.all[1], factor[1]))
+		e := &c.row.Evidence
+		e.P, e.effective, e.Unknown, c.row.Relative = number(d.P), d.Effective, "", number(100*math.Expm1(d.Delta))
+		t.tell(e)
 	}
-	for i, r := range rows {
-		var of [2]stat.Estimate
-		for k, s := range t.sides() {
-			for b, f := range factor[k] {
-				all[k][i][b] -= f
-			}
-			of[k] = s.samples.ofBins(all[k][i])
-		}
-		d := stat.Compare(&of[0], &of[1])
-		r.P, r.effective, r.Unknown, r.Relative = number(d.P), d.Effective, "", number(100*math.Expm1(d.Delta))
-		t.tell(&r.Evidence)
-	}
-	x, y := t.base.samples.ofBins(factor[0]), t.target.samples.ofBins(factor[1])
-	d := stat.Compare(&x, &y)
+	d := t.compareBins(factor[0], factor[1])
 	for _, v := range []*float64{&d.Delta, &d.Lo, &d.Hi} {
 		*v = base * math.Expm1(*v)
 	}
@@ -76,6 +60,69 @@ func (t *tester) commonFactor() (r Row, ok bool) {
 	t.difference(&r, d)
 	r.Detectable = nil
 	return r, true
+}
+
+// common are the operations that come in nearly all steps of both sides.
+func (t *tester) common() (all []*common) {
+	for i := range t.Operations {
+		c := &common{row: &t.Operations[i]}
+		a, b := t.base.rows[operations][c.row.Name], t.target.rows[operations][c.row.Name]
+		if a == nil || b == nil || min(a.present, b.present) < commonSteps || !(a.self.mean > 0) || !(b.self.mean > 0) {
+			continue
+		}
+		for k, one := range []*item{a, b} {
+			c.self[k], c.all[k] = logarithms(one.selfBins), logarithms(one.bins)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// sharing are the operations that share a factor: the most whose intervals hold the same
+// change, none where no two do; of equally many those that changed least.
+func (t *tester) sharing(all []*common) (most []*common) {
+	var paths [2][]float64 // what the steps of a run have in common
+	for k := range paths {
+		paths[k] = medians(all, k, func(c *common) float64 { return meanOf(c.self[k]) })
+	}
+	changes := []float64{0}
+	for _, c := range all {
+		c.moved = t.compareBins(less(c.self[0], paths[0]), less(c.self[1], paths[1]))
+		changes = append(changes, c.moved.Delta)
+	}
+	slices.SortFunc(changes, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+	for _, change := range changes {
+		agree := slices.DeleteFunc(slices.Clone(all), func(c *common) bool { return !(c.moved.Lo <= change && change <= c.moved.Hi) })
+		if len(agree) > max(1, len(most)) {
+			most = agree
+		}
+	}
+	return most
+}
+
+// compareBins compares what is in the bins of both sides.
+func (t *tester) compareBins(x, y []float64) stat.Difference {
+	a, b := t.base.samples.ofBins(x), t.target.samples.ofBins(y)
+	return stat.Compare(&a, &b)
+}
+
+// medians is, by bin, the median of how far operations lie from their levels.
+func medians(all []*common, side int, level func(*common) float64) []float64 {
+	x := make([]float64, len(all[0].self[side]))
+	one := make([]float64, len(all))
+	levels := make([]float64, len(all))
+	for i, c := range all {
+		levels[i] = level(c)
+	}
+	for b := range x {
+		for i, c := range all {
+			one[i] = c.self[side][b] - levels[i]
+		}
+		some := numbers(one)
+		slices.Sort(some)
+		x[b] = stat.Quantile(some, 0.5)
+	}
+	return x
 }
 
 // logarithms are those of x, NaN where it is 0.
@@ -89,36 +136,16 @@ func logarithms(x []float64) []float64 {
 	return y
 }
 
+// less is x less y.
+func less(x, y []float64) []float64 {
+	z := make([]float64, len(x))
+	for i := range x {
+		z[i] = x[i] - y[i]
+	}
+	return z
+}
+
 // numbers are those of x that are some.
 func numbers(x []float64) []float64 { return slices.DeleteFunc(slices.Clone(x), math.IsNaN) }
 
 func meanOf(x []float64) float64 { return stat.Mean(numbers(x)) }
-
-func medianOf(x []float64) float64 {
-	some := numbers(x)
-	slices.Sort(some)
-	return stat.Quantile(some, 0.5)
-}
-
-// factorOf is the median, in each bin, of how far operations lie from their means, with
-// mean shift.
-func factorOf(logs [][]float64, shift float64) []float64 {
-	f, one := make([]float64, len(logs[0])), make([]float64, len(logs))
-	for _, row := range logs {
-		level := meanOf(row)
-		for b := range row {
-			row[b] -= level
-		}
-	}
-	for b := range f {
-		for i, row := range logs {
-			one[i] = row[b]
-		}
-		f[b] = medianOf(one)
-	}
-	level := meanOf(f)
-	for b := range f {
-		f[b] += shift - level
-	}
-	return f
-}
