@@ -21,6 +21,7 @@ type known struct {
 	passes             *passes      // that launch kernels by themselves which a graph could replay
 	even               []float64    // by step: factor of its host time that makes it the median of the ranks'; nil for one rank
 	limits             [][][2]int64 // by process: when a CPU limit stopped it
+	free               []int64      // what calls of a name take that wait for nothing, 0 where none says
 	graphCall, nodeGap int64        // what launching a graph takes, and the time between its kernels
 	tokens             bool         // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
 }
@@ -44,13 +45,14 @@ type learner struct {
 	calls   []int64 // in calls
 	waits   map[site]int64
 	passes  *passes
-	steps   []int64   // host time of launching threads, by step
-	stops   []stops   // by process
-	gaps    histogram // between kernels of replays
-	graphs  histogram // what calls that launch graphs take
-	tokens  bool      // a copy to the host followed kernels that sample
-	copies  bool      // some wait was for a copy to the host
-	woken   bool      // a launching thread waited for another
+	steps   []int64      // host time of launching threads, by step
+	free    []*histogram // what calls take that wait for nothing, by code of their name
+	stops   []stops      // by process
+	gaps    histogram    // between kernels of replays
+	graphs  histogram    // what calls that launch graphs take
+	tokens  bool         // a copy to the host followed kernels that sample
+	copies  bool         // some wait was for a copy to the host
+	woken   bool         // a launching thread waited for another
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
 	long    int             // waits for events that waited
@@ -63,7 +65,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, passes: newPasses(t), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
+	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, passes: newPasses(t), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call.
@@ -116,6 +118,12 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 // row notes the end of a wait for an event: which ages it contradicts. What was launched
 // before the record has ended by then, and had not when the call began, if it waited.
 func (l *learner) row(t *Trace, o *openRow) {
+	if o.kind == event.API && o.class != event.APISync && o.copied == nil && !o.full {
+		if l.free[o.name] == nil {
+			l.free[o.name] = &histogram{}
+		}
+		l.free[o.name].add(o.row.end - o.start)
+	}
 	if o.kind == event.API && o.class == event.GraphLaunch && !o.full {
 		l.graphs.add(o.row.end - o.start)
 	}
@@ -163,6 +171,12 @@ func (l *learner) known(t *Trace) *known {
 	}
 	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
 		k.age++
+	}
+	k.free = make([]int64, len(l.free))
+	for i, h := range l.free {
+		if h != nil {
+			k.free[i] = h.median()
+		}
 	}
 	k.graphCall, k.nodeGap = graphCall, nodeGap
 	if l.graphs.n > 0 {

@@ -58,13 +58,14 @@ type point struct {
 // hosts are the threads: host time from point to point. What waits is in wait.go.
 type hosts struct {
 	*pass
-	threads  []thread
-	launched *thread // that launched last, of all
-	rows     []*openRow
-	free     []*openRow
-	tokens   bool // see known
-	copies   bool // likewise
-	age      int  // of the record that waits for events are for
+	threads    []thread
+	launched   *thread // that launched last, of all
+	rows       []*openRow
+	free       []*openRow
+	tokens     bool    // see known
+	copies     bool    // likewise
+	unhindered []int64 // what calls of a name take that wait for nothing, 0 where none says
+	age        int     // of the record that waits for events are for
 }
 
 // newRow returns a row that nothing refers to.
@@ -177,7 +178,11 @@ func (h *hosts) call(o *openRow) {
 	if !th.launches || flags&(isStreamWait|isRecord|isQuery) != 0 || o.class == event.APISync {
 		return
 	}
-	h.gpu.forget(th.queue.add(launch{start: o.start, name: o.name, streamWait: th.wait, captured: th.capturing(o.start)}, th.now))
+	var inside []float64
+	if !h.plan.plain {
+		inside = th.factor
+	}
+	h.gpu.forget(th.queue.add(launch{start: o.start, end: o.row.end, name: o.name, streamWait: th.wait, captured: th.capturing(o.start)}, th.now, inside))
 	if o.class == event.Launch || o.class == event.GraphLaunch {
 		th.wait = false
 		q.launched, h.launched = th, th

@@ -34,7 +34,7 @@ type stream struct {
 
 // launch is a call that launches.
 type launch struct {
-	start      int64
+	start, end int64
 	name       int32
 	streamWait bool // its thread made a stream wait since it launched before
 	captured   bool // of a pass that a graph would replay
@@ -51,11 +51,12 @@ type replay struct {
 
 // launches are the latest calls of a thread that may launch, in order.
 type launches struct {
-	ring  []launch // a power of two
-	times []int64  // new times of their starts, a slice for each
-	first int      // number of the oldest
-	next  int
-	found int // the call that was found last
+	ring   []launch  // a power of two
+	times  []int64   // new times of their starts, a slice for each
+	inside []float64 // factors of the time inside, likewise; nil where all are 1
+	first  int       // number of the oldest
+	next   int
+	found  int // the call that was found last
 }
 
 // gpu are the streams: what units start after.
@@ -65,6 +66,7 @@ type gpu struct {
 	latency  []int64 // by code of the call's name, -1 where unknown
 	meetings meetings
 	free     []*unit
+	called   []int64 // see sooner
 
 	unexplained int64 // ns by which units start later than their constraints, in old times
 }
@@ -101,7 +103,7 @@ func (g *gpu) drop(u *unit) {
 
 // add adds a call; times are the new ones of its start. What refers to units in the call
 // that is forgotten for it is returned.
-func (l *launches) add(one launch, times []int64) (old *replay) {
+func (l *launches) add(one launch, times []int64, inside []float64) (old *replay) {
 	n := len(times)
 	if l.next-l.first == len(l.ring) {
 		if len(l.ring) < maxLaunches {
@@ -115,6 +117,12 @@ func (l *launches) add(one launch, times []int64) (old *replay) {
 	k := l.next & (len(l.ring) - 1)
 	l.ring[k] = one
 	copy(l.times[k*n:(k+1)*n], times)
+	if inside != nil && l.inside == nil {
+		l.inside = make([]float64, len(l.times))
+	}
+	if inside != nil {
+		copy(l.inside[k*n:(k+1)*n], inside)
+	}
 	l.next++
 	return old
 }
@@ -128,11 +136,20 @@ func (l *launches) grow(n int) {
 		ring[to] = l.ring[from]
 		copy(times[to*n:(to+1)*n], l.times[from*n:(from+1)*n])
 	}
+	if l.inside != nil {
+		inside := make([]float64, size*n)
+		for i := l.first; i < l.next; i++ {
+			from, to := i&(len(l.ring)-1), i&(size-1)
+			copy(inside[to*n:(to+1)*n], l.inside[from*n:(from+1)*n])
+		}
+		l.inside = inside
+	}
 	l.ring, l.times = ring, times
 }
 
-// find returns the call that started at t, nil for none, and the new times of its start.
-func (l *launches) find(t int64, n int) (*launch, []int64) {
+// find returns the call that started at t, nil for none, the new times of its start, and the
+// factors of the time inside it, nil where all are 1.
+func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
 	low, high := l.first, l.next
 	for k := l.found; k >= low && k < min(high, l.found+2); k++ { // Fast path: that one, or the next.
 		if l.ring[k&(len(l.ring)-1)].start == t {
@@ -149,14 +166,17 @@ func (l *launches) find(t int64, n int) (*launch, []int64) {
 		}
 	}
 	if low == l.next {
-		return nil, nil
+		return nil, nil, nil
 	}
 	k := low & (len(l.ring) - 1)
 	if l.ring[k].start != t {
-		return nil, nil
+		return nil, nil, nil
 	}
 	l.found = low
-	return &l.ring[k], l.times[k*n : (k+1)*n]
+	if l.inside == nil {
+		return &l.ring[k], l.times[k*n : (k+1)*n], nil
+	}
+	return &l.ring[k], l.times[k*n : (k+1)*n], l.inside[k*n : (k+1)*n]
 }
 
 // addUnit places a unit.
@@ -178,13 +198,14 @@ func (g *gpu) add(p *process, r *row) {
 	}
 	var l *launch
 	var called []int64
+	var inside []float64
 	if r.launcher >= 0 {
-		if l, called = g.hosts.threads[r.launcher].queue.find(r.launch, g.n); l != nil {
+		if l, called, inside = g.hosts.threads[r.launcher].queue.find(r.launch, g.n); l != nil {
 			u.call = l.start
 		}
 	}
 	if !(r.node && l != nil && l.replay != nil && g.follow(u, l.replay)) {
-		g.afterCall(p, st, u, l, called)
+		g.afterCall(p, st, u, l, called, inside)
 	}
 	length, ends := u.end-u.start, u.newEnd[:len(u.factor)]
 	for s, start := range u.newStart[:len(u.factor)] {
@@ -357,7 +378,7 @@ func (g *gpu) overlaps(u, o *unit) {
 }
 
 // afterCall places a unit by its launch and by what it follows on its stream.
-func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int64) {
+func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int64, inside []float64) {
 	prev := st.latest
 	if l == nil {
 		g.unlaunched(p, u, prev)
@@ -371,11 +392,24 @@ func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int
 	if g.learn != nil {
 		g.learn.launch(l, u, prev)
 	}
+	if inside != nil {
+		called = g.sooner(called, inside, max(0, min(late, latency, l.end-l.start)))
+	}
 	if o := g.crossed(p, u, l, prev, latency); o != nil {
 		g.cross(u, o, called, prev, min(late, latency))
 		return
 	}
 	g.constrain(u, l, called, prev, latency)
+}
+
+// sooner are the new times of a call's start less what is saved of the part of it before the work
+// is handed over, so that what comes after keeps its distance: that part is host time.
+func (g *gpu) sooner(called []int64, inside []float64, part int64) []int64 {
+	g.called = append(g.called[:0], called...)
+	for s, f := range inside {
+		g.called[s] -= part - scaled(part, f)
+	}
+	return g.called
 }
 
 // crossed returns the unit of another stream of the process that a unit waited for, nil for

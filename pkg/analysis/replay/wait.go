@@ -158,10 +158,18 @@ func (h *hosts) leaveOut(o *openRow, after int64) {
 		}
 		own := int64(0)
 		if o.class != event.APISync {
-			own = scaled(min(o.row.end-o.start, max(after, 0)), th.factor[s])
+			own = scaled(min(o.row.end-o.start, max(after, h.freeLength(o.name))), th.factor[s])
 		}
 		th.now[s] = o.newStart[s] + own
 	}
+}
+
+// freeLength is what a call of a name takes that waits for nothing, 0 where none says.
+func (h *hosts) freeLength(name int32) int64 {
+	if int(name) < len(h.unhindered) {
+		return h.unhindered[name]
+	}
+	return 0
 }
 
 // between moves a point of another row in proportion between a wait's start and its end.
@@ -277,15 +285,18 @@ func lastEnded(streams []*stream, before, limit, from int64) (best *unit) {
 }
 
 // waker returns when the thread of the process tree whose range or call ended last before the
-// end of a wait did so.
+// end of a wait did so. Those of other ranks are asked where messages come, in calls of class io.
 func (h *hosts) waker(o *openRow) (best *anchor, ok bool) {
 	if o.row.end-o.start <= threadWait {
 		return nil, false
 	}
 	for k := range h.threads {
 		th := &h.threads[k]
-		if th == o.thread || th.ended.new == nil || th.process != o.thread.process && h.t.processes[h.t.threads[k].process] >= 0 {
+		if th == o.thread || th.ended.new == nil {
 			continue
+		}
+		if th.process != o.thread.process && th.rank >= 0 && o.class != event.OSIO {
+			continue // threads of other ranks wake by messages only
 		}
 		if a := &th.ended; a.old <= o.row.end && a.old >= o.row.end-wakes && a.old > o.start && (best == nil || a.old > best.old) {
 			best = a
