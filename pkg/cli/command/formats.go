@@ -11,7 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/source"
 )
 
-// Formats of rows and of reports.
+// Formats of rows and of reports. A new one takes a name here, the end of a file's name in
+// formatOf, its place in the table of outputs, and a case where output writes (output.go).
 const (
 	formatArrow   = "arrow"
 	formatTable   = "table"

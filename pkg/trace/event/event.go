@@ -1,6 +1,6 @@
 // Package event is the contract between the filters: the rows that flow from
 // one to the next, as plain columns in batches, and the header that goes ahead
-// of them. How they travel is the business of packages wire (Arrow IPC) and
+// of them. How they travel is the business of packages arrow (Arrow IPC) and
 // checkpoint (Parquet); what they mean is written here.
 //
 // # Rows

@@ -31,9 +31,6 @@ type Packed[T any, P Element[T]] struct {
 	open   []T      // those after
 }
 
-// Pack returns a list of elements, whose slice has no other owner.
-func Pack[T any, P Element[T]](all []T) Packed[T, P] { return Packed[T, P]{open: all} }
-
 // Len returns the number of elements.
 func (l *Packed[T, P]) Len() int { return BlockLen*len(l.packed) + len(l.open) }
 
