@@ -93,6 +93,8 @@ cases() {
 		for format in pftrace json; do
 			printf 'file\t%s\t--perfetto\t%s\n' "$trace" "$format"
 		done
+		printf 'run\twhatif\t%s\t--report\t--format\tjson\n' "$trace"
+		printf 'run\twhatif\t%s\t--host\t0.5\t--format\tcsv\n' "$trace"
 		printf 'rows\t%s\n' "$trace"
 		printf 'run\tverdict\t%s\t--by\tnone\t--format\tjson\n' "$trace"
 		printf 'run\tgaps\t%s\t--window\ttrace\t--format\tjson\n' "$trace"
