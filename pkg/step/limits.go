@@ -8,6 +8,8 @@ const (
 	minCover = 0.9
 	// maxLag is the longest period, in collectives or replays without what repeats inside it.
 	maxLag = 64
+	// maxApart is by how much two independent counts of steps may differ, as a share (SPEC 3).
+	maxApart = 0.05
 	// maxStray is the share of the places of what begins steps that lie inside them, or of
 	// steps that begin without it: recordings lose rows.
 	maxStray = 0.02

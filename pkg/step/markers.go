@@ -36,10 +36,7 @@ const noNumber = math.MinInt64
 type markers struct {
 	ranges []markerRange
 	ids    int64 // how many different ones there were
-	inside int   // how many without a number lie in one of the same text that began just before
-	// crossed is how many begin during one that another thread opened, and are none of its step.
-	crossed int
-	shared  int64 // how many have ranges of several threads
+	shared int64 // how many have ranges of several threads
 }
 
 // add appends a range, which starts no earlier than those before it, and returns
@@ -63,10 +60,7 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 	}
 	maxEnd := end
 	if n := len(m.ranges); n > 0 {
-		last := &m.ranges[n-1]
-		m.inside += b2n(number == noNumber && end <= last.end && start-last.start <= MergeMarkers && text == last.text)
-		m.crossed += b2n(fresh && last.end > start && last.thread != thread)
-		maxEnd = max(end, last.maxEnd)
+		maxEnd = max(end, m.ranges[n-1].maxEnd)
 	}
 	if len(m.ranges) == fewMarkers { // no more copies, each to fresh memory
 		m.ranges = slices.Grow(m.ranges, maxMarkers+maxMarkers/8-fewMarkers)

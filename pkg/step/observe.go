@@ -14,8 +14,10 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 		}
 	case r.plan.method == Graph && kind.IsGPU() && isReplay(b, k):
 		return r.observeReplay(b, from, k)
+	case r.plan.method == Graph && kind == event.Kernel && r.rule != nil:
+		return r.observeEager(b, from, k)
 	case r.plan.method == Graph:
-		r.observeEvidence(b, k)
+		r.context.host(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != r.plan.unit):
 		r.observeEvidence(b, k)
 	case classed:
@@ -42,7 +44,7 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if r.plan.method != NVTX {
 		return from
 	}
-	r.outside.marker(thread, end, fresh)
+	r.outside.marker(end, fresh)
 	end = min(end, r.border)
 	if !fresh && r.prolong(id, end) {
 		return from
@@ -97,7 +99,7 @@ func (r *rank) launchRange(b *event.Batch, k int) (id int64, text string, since 
 // from, or where the rows of a step that begins with it go on. One device of the rank counts
 // (r.device): the others run the same collectives. A segment that
 // begins without a marker and goes on with one may have begun with another model's
-// collectives, which is what retract and leading are about.
+// collectives, which is what retract is about.
 func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	device := b.Device.Values[k]
 	if r.device < 0 {
@@ -115,20 +117,13 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	boundary := r.rule != nil && r.boundary(b, k)
 	if id != none && r.open && r.step.id == none && r.rule == nil {
 		r.doubted(start)
-		if n := len(r.sizes) - r.segments[len(r.segments)-1].first; n == 0 {
+		if len(r.sizes) == r.segments[len(r.segments)-1].first {
 			r.retract()
-		} else {
-			r.leading += n + 1
 		}
 	}
 	begins := !r.open || r.startsStep(id, start, boundary)
-	if r.structured() {
-		r.between.collective(begins, !r.open)
-	}
 	if !begins {
 		r.step.size++
-		r.units++
-		r.step.joined += int32(b2n(id == none))
 		if end > r.step.end {
 			r.step.end = end
 			r.extend(end)
@@ -197,12 +192,6 @@ func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
 	}
 }
 
-// asksContext says whether text is a marker of a step with context requests.
-func (r *rank) asksContext(text string) bool {
-	counts, ok := r.plan.marker.Parse(text)
-	return ok && counts.HasCounts && counts.Ctx > 0
-}
-
 // observeReplay uses a GPU row that a graph launch ran.
 func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 	launch, ok := b.Correlation.Get(k)
@@ -215,10 +204,15 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 	}
 	from = r.endPauseBefore(b, from, k)
 	fresh := r.context.begun(launch)
+	if fresh && r.eager.forward > 0 {
+		steps := len(r.sizes)
+		from = r.endEager(b, from, k, r.eager.forward)
+		r.begins = r.begins && len(r.sizes) == steps // else that began the eager step
+	}
 	if r.open && (!fresh || !r.boundary(b, k)) {
 		if fresh { // another piece of the cycle
 			r.step.id = launch
-			r.units++
+			r.eager.kernels = 0
 		}
 		if !r.prolong(launch, end) && end > r.step.end {
 			r.step.end = end
@@ -227,9 +221,8 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		return from
 	}
 	_, text, since := r.launchRange(b, k)
-	eager := r.eager.isForward()
-	r.shifted += b2n(eager && r.rule.single && r.asksContext(text))
-	from = r.begin(b, from, k, openStep{id: launch, start: start, since: since, end: end, size: 1, eager: eager}, text)
+	from = r.begin(b, from, k, openStep{id: launch, start: start, since: since, end: end, size: 1}, text)
+	r.eager.kernels = 0
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
 }

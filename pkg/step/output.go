@@ -1,6 +1,7 @@
 package step
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -143,6 +144,29 @@ func (o *output) untag(p pos, end int64, to pos) {
 				b.Step.SetNull(i)
 			}
 		}
+	}
+}
+
+// insert puts a row of nulls before the first one after p that starts at t or later, and returns
+// its place.
+func (o *output) insert(p pos, t int64) pos {
+	i := p.row + 1
+	for n := p.batch - o.first; ; n++ {
+		b := o.batches[n]
+		for ; i < b.Len && b.Start.Values[i] < t; i++ {
+		}
+		if i == b.Len && n+1 < len(o.batches) {
+			i = 0
+			continue
+		}
+		rest := o.pool.get()
+		rest.AppendRange(b, i, b.Len)
+		before := o.pool.get()
+		before.AppendRange(b, 0, i)
+		row := before.AppendNulls()
+		o.pool.put(b)
+		o.batches = slices.Replace(o.batches, n, n+1, before, rest)
+		return pos{o.first + n, row}
 	}
 }
 

@@ -40,14 +40,21 @@ type fit struct {
 // its kernels, as they do not tell one collective from another.
 func (s *run) fits(kinds *[numKinds][]int32, evident []uint8) (all []fit) {
 	inner := make([]bool, max(len(s.at), int(firstName)))
+	own := func(t int32) int32 {
+		if t == tokenReplay || inner[t] {
+			return int32(len(inner))
+		}
+		return t
+	}
 	parts := make([]int32, len(s.ends))
 	for i := range parts {
 		parts[i] = int32(i)
 	}
-	all = fitsOf(s.symbols(parts, noKind(evident), false)) // what is evidence, alone
+	evidence := func(t int32) int32 { return int32(bits.TrailingZeros8(evident[t])) }
+	all = fitsOf(s.symbols(parts, evidence, int32(numKinds), false))
 	for round := 0; len(parts) >= minRepetitions; round++ {
 		var symbols []int32
-		parts, symbols = s.symbols(parts, inner, round == 0)
+		parts, symbols = s.symbols(parts, own, int32(len(inner)), round == 0)
 		all = append(all, fitsOf(parts, symbols)...)
 		n := len(parts)
 		if parts = s.collapse(parts, symbols, inner, evident); len(parts) == n {
@@ -58,15 +65,6 @@ func (s *run) fits(kinds *[numKinds][]int32, evident []uint8) (all []fit) {
 		all[i].support(kinds)
 	}
 	return all
-}
-
-// noKind are the tokens that are of no kind.
-func noKind(evident []uint8) []bool {
-	others := make([]bool, len(evident))
-	for t, kinds := range evident {
-		others[t] = kinds == 0
-	}
-	return others
 }
 
 // fitsOf returns the periods that cover a sequence of symbols.
@@ -159,24 +157,25 @@ func (s *run) tokensOf(i int32) []int32 {
 	return s.tokens[from:s.ends[i]]
 }
 
-// symbols numbers collectives by what lies before them, but for what repeats inside a step
-// and for how it was launched: an eager pass is a step as one that is replayed. exact tells
-// all apart that differ; else two that share half of what they have are the same, and those
-// are left out that have nothing.
-func (s *run) symbols(parts []int32, inner []bool, exact bool) (kept, symbols []int32) {
+// symbols numbers collectives by what lies before them, as of has it where that is below most: but
+// for what repeats inside a step, and for how it was launched: an eager pass is a step as one
+// that is replayed. exact tells all apart that differ; else two that share half of what they
+// have are the same, and those are left out that have nothing.
+func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact bool) (kept, symbols []int32) {
 	known := map[string]int32{}
 	var sets [][]int32
 	for _, part := range parts {
 		var set []int32
 		for _, t := range s.tokensOf(part) {
-			if t != tokenReplay && !inner[t] {
-				set = append(set, t)
+			if v := of(t); v < most {
+				set = append(set, v)
 			}
 		}
 		if len(set) == 0 && !exact {
 			continue
 		}
 		slices.Sort(set)
+		set = slices.Compact(set)
 		key := fmt.Sprint(set)
 		if _, ok := known[key]; !ok {
 			k := -1
@@ -210,7 +209,7 @@ func (s *run) rule(n *names) *rule {
 	}
 	why := ""
 	switch {
-	case len(best.kinds) == 0:
+	case best.score < 0 || !slices.ContainsFunc(best.kinds, func(k kind) bool { return k != byReplay }):
 		why = "nothing that a step does once recurs with the period"
 	case rival != nil:
 		why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
@@ -222,6 +221,7 @@ func (s *run) rule(n *names) *rule {
 	if why != "" {
 		u.why = why
 	}
+	u.copies = slices.Contains(best.kinds, byOutput)
 	u.clear, u.silent = u.why == "", silent(&kinds)
 	return u
 }

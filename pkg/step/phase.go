@@ -211,12 +211,12 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
 	known := ok && counts.HasCounts
 	t.counted += int64(b2n(known))
-	switch eager := holdsEager(b, i); {
-	case eager && known: // what else it holds may have other numbers
-		t.eager++
+	eager, held := hasClass(b, i, event.Launch), hasClass(b, i, event.GraphLaunch)
+	t.eager += int64(b2n(held || eager && !known))
+	switch {
+	case held && known: // what else it holds may have other numbers
 		return event.Unknown
-	case eager:
-		t.eager++
+	case held, eager && !known:
 		return event.Context
 	case !known:
 		return t.unnamed
@@ -233,10 +233,9 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	return event.Unknown
 }
 
-// holdsEager says whether the period of step row i holds a forward pass that no
-// replay ran, see package step.
-func holdsEager(b *event.Batch, i int) bool {
-	return b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == event.Launch
+// hasClass says whether row i has a class.
+func hasClass(b *event.Batch, i int, class event.Class) bool {
+	return b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == class
 }
 
 // report says, once, on what ground phases were told.

@@ -52,11 +52,11 @@ func referencePhases(rows []eventtest.Row, unnamed event.Phase) []eventtest.Row 
 				r.Phase = event.Context
 			}
 		}
-		if r.Class == event.Launch {
+		switch c, ok := marker.Parse(r.Name); {
+		case r.Class == event.GraphLaunch && ok && c.HasCounts:
+			r.Ctx, r.Gen, r.Phase = -1, -1, event.Unknown
+		case r.Class == event.GraphLaunch, r.Class == event.Launch && !(ok && c.HasCounts):
 			r.Phase = event.Context
-			if c, ok := marker.Parse(r.Name); ok && c.HasCounts {
-				r.Ctx, r.Gen, r.Phase = -1, -1, event.Unknown
-			}
 		}
 		steps[key{r.Rank, r.Step}] = r
 	}

@@ -36,7 +36,6 @@ type rank struct {
 	learner   *learner // nil while there is nothing to learn
 	rule      *rule    // of the open segment, nil
 	lastClear *rule    // the last one that was clear
-	differ    bool     // the rules of two segments do
 	marked    bool     // the rank has markers
 	started   int64    // when the first one that counts begins, never before it came
 	startup   bool     // what is launched before it is of the step in which the profiler started
@@ -45,8 +44,9 @@ type rank struct {
 	begins    bool    // what lies before the next collective has a step begin
 	outside   outside // by nvtx
 	eager     eager
-	between   between // by structure
-	units     int32   // collectives, or replays, of the open step
+	work      int32 // kernels of the open step, by structure, but for elementwise ones
+	copied    int   // collectives or replays before which tokens are copied back, where steps are
+	copying   bool  // they are, before the next one
 
 	lost       [][2]int64 // what was not recorded, in order
 	unrecorded [][2]int64 // those of them that begin after the last row
@@ -62,11 +62,9 @@ type rank struct {
 	segments     []segment
 	unclear      []string // of each closed segment why its structure was not clear
 	sizes        []int32  // of all steps
-	unmarked     int      // at the end: after how many markers as much again is launched
+	more         int      // at the end: how many more forward passes are launched than there are markers
 	lacksMarkers bool     // in more than a tenth of its steps there is an iteration without one
-	joined       []int32  // of all steps, the collectives launched outside of markers
-	shifted      int      // steps by graph that begin only after an eager forward pass of theirs
-	leading      int      // steps without a marker before those with one, where they are several
+	kernels      []int32  // of all steps, by structure
 }
 
 // openStep is a step whose row is still held.
@@ -75,8 +73,7 @@ type openStep struct {
 	id         int64 // of its marker, none; graph: of its launch
 	start, end int64
 	size       int32
-	joined     int32 // collectives launched outside of markers
-	eager      bool  // graph: an eager forward pass lies before it
+	eager      bool  // graph: no replay ran it
 	context    bool  // nvtx: it has context requests
 	since      int64 // when the host began it, as far as is known
 }
@@ -158,7 +155,7 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	for i < j {
 		k, stop := r.scan(b, i, j)
 		if r.structured() {
-			r.between.rows(b, i, k)
+			r.countKernels(b, i, k)
 		}
 		switch stop {
 		case unsorted:
@@ -202,6 +199,15 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 		r.out.seal(event.BatchRows)
 	}
 	return j, nil
+}
+
+// countKernels counts those of rows i to k. Code that is compiled launches elementwise ones by
+// the thousand.
+func (r *rank) countKernels(b *event.Batch, i, k int) {
+	kinds, classes := b.Kind.Values[:k], b.Class.Values[:k]
+	for ; i < k; i++ {
+		r.work += int32(b2n(kinds[i] == event.Kernel && classes[i] != event.Elementwise))
+	}
 }
 
 // structured says whether the structure of collectives tells the open segment's steps.
@@ -252,7 +258,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	p := r.plan
 	want, busy := &r.want, p.busy
 	replays := p.method == Graph && (r.rule == nil || r.rule.single)
-	kernels := int32(0)
+	kernels, eagerEnd := int32(0), r.eager.onset.end
 	calls := p.method == NVTX
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	pausing, launcher, long := r.pausing(), r.host.last, p.segmentGap/2
@@ -287,15 +293,16 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 				r.host.launches(thread)
 			}
 			if calls {
-				r.outside.call(classes[i], thread, t)
+				r.outside.call(classes[i], t)
 			}
 		}
 		if ends[i]-t > long {
 			r.host.keep(b, i, frontier)
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
-			if replays && kind != uint32(event.Graph) && kind != uint32(event.NVTX) && !b.GraphNode.Valid.Get(i) {
-				kernels += int32(b2n(kind == uint32(event.Kernel) && classes[i] != event.Elementwise))
+			if replays && kind == uint32(event.Kernel) && len(r.context.starts) == 0 && !b.GraphNode.Valid.Get(i) {
+				kernels += int32(b2n(classes[i] != event.Elementwise))
+				eagerEnd = max(eagerEnd, ends[i])
 				continue
 			}
 			stop = wanted
@@ -304,6 +311,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	}
 	r.last, r.frontier, r.limit = last, frontier, limit
 	r.eager.kernels += kernels
+	r.eager.onset.end = eagerEnd
 	return i, stop
 }
 
@@ -320,18 +328,24 @@ func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
 		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end})
 	}
 	r.out.seal(event.BatchRows)
-	s.at, s.since = r.out.place(), min(s.since, s.start)
+	s.at = r.out.place()
+	r.setStep(s, name)
+	return first
+}
+
+// setStep makes s the open step, whose row is the last of its batch.
+func (r *rank) setStep(s openStep, name string) {
+	s.since = min(s.since, s.start)
 	row, i := r.out.at(s.at), s.at.row
 	row.Kind.Set(i, event.Step)
 	row.Start.Set(i, s.start)
 	row.Rank.Set(i, r.id)
 	row.Name.SetLast(name)
 	row.Segment.Set(i, int64(len(r.segments)-1))
-	r.step, r.units, r.eager.kernels = s, 1, 0
+	r.step = s
 	r.patch(&s)
 	r.limit = max(r.frontier, s.end) + r.plan.segmentGap
 	r.extend(s.end)
-	return first
 }
 
 // patch writes into the row of a step what may have changed since it began.
@@ -348,8 +362,9 @@ func (r *rank) endStep(end, next int64) {
 	r.doubted(next)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
-	r.shifted += b2n(r.rule.eagerFirst(r.units) && r.step.eager)
-	r.joined = append(r.joined, r.step.joined)
+	if r.structured() {
+		r.kernels, r.work = append(r.kernels, r.work), 0
+	}
 	old := 0
 	switch r.plan.method {
 	case NVTX:
@@ -358,7 +373,7 @@ func (r *rank) endStep(end, next int64) {
 			old++
 		}
 	case Graph:
-		r.eager.mark(r.out.at(r.step.at), r.step.at.row)
+		r.markEager()
 		r.recent = append(r.recent, r.step)
 		old = max(0, len(r.recent)-maxReplays)
 	}
@@ -373,12 +388,16 @@ const maxReplays = 8
 // period are in the output. What comes next starts at t.
 func (r *rank) closeSegment(t int64) {
 	r.out.flush(t)
+	if r.eager.forward > 0 {
+		r.addEager(r.eager.forward)
+	}
+	r.eager.name = ""
 	r.endStep(r.segments[len(r.segments)-1].end, t)
 	if r.plan.method == NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier
 	}
 	r.open, r.limit, r.pause.from, r.doubts.all = false, never, never, nil
-	r.outside.end = never
+	r.outside.close()
 	r.step.id = none
 	r.context.forget()
 	r.unclear = append(r.unclear, r.whyUnclear())
@@ -427,5 +446,5 @@ func (r *rank) finish() {
 	r.out.flush(never)
 	r.out.close()
 	r.markers.ranges = nil
-	r.unmarked, r.outside.markers = r.outside.unmarked(), nil
+	r.more, r.outside.markers = r.outside.more(), nil
 }

@@ -25,6 +25,7 @@ type rule struct {
 	each    bool          // each collective, or replay, began one there
 	groups  int           // whole steps that it was learned from
 	single  bool          // each replay of a graph is a step
+	copies  bool          // tokens are copied back once in each step
 	silent  bool          // there was no evidence there
 	why     string        // what is not clear
 	at      []int32       // the collectives or replays that began steps where the rule was learned
@@ -194,28 +195,34 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 		r.context.host(b, k)
 		return
 	}
-	r.eager.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
-	if b.Device.Values[k] == r.device {
-		r.begins = r.begins || r.rule.beginsWith(r.context.names.token(&b.Name, k), &r.context.names)
-	}
+	r.begins = r.begins || r.beginsWithKernel(b, k)
+}
+
+// beginsWithKernel says whether a step begins with the kernel in row k.
+func (r *rank) beginsWithKernel(b *event.Batch, k int) bool {
+	return b.Device.Values[k] == r.device && r.rule.beginsWith(r.context.names.token(&b.Name, k), &r.context.names)
 }
 
 // boundary says whether the rule has a step begin with the collective in row k.
 func (r *rank) boundary(b *event.Batch, k int) bool {
-	if r.rule.single {
-		return true
-	}
 	var tokens []int32
 	if r.plan.method == Graph {
 		tokens = r.context.launched(b, k)
 	} else {
 		tokens = r.context.collective(b, k)
 	}
-	begins := r.begins
+	begins := r.hostBegins(tokens) || r.begins || r.rule.single
+	r.copied += b2n((r.copying || r.eager.copied) && r.rule.copies)
+	r.begins, r.copying, r.eager.copied = false, false, false
+	return begins
+}
+
+// hostBegins says whether a step begins with one of the tokens of the host.
+func (r *rank) hostBegins(tokens []int32) (begins bool) {
 	for _, t := range tokens {
 		begins = begins || r.rule.beginsWith(t, &r.context.names)
+		r.copying = r.copying || t == tokenDtoH
 	}
-	r.begins = false
 	return begins
 }
 
@@ -226,15 +233,11 @@ func cycle(u *rule) *rule {
 	case u.clear && !u.each:
 		return u
 	case u.clear, u.silent:
-		return &rule{single: true, clear: true}
+		u.single, u.clear, u.why = true, true, ""
+	default:
+		u.single, u.why = true, "a step may be one graph replay, or several"
 	}
-	return &rule{single: true, why: "a step may be one graph replay, or several"}
-}
-
-// eagerFirst says whether a cycle of so many replays lacks some, as one does whose
-// first part, after an eager forward pass, ran in place of a replay.
-func (u *rule) eagerFirst(replays int32) bool {
-	return u != nil && u.usual > 1 && !u.single && replays < u.usual
+	return u
 }
 
 // setRule sets the rule of the segment that begins; one that is not clear gives
@@ -247,7 +250,6 @@ func (r *rank) setRule(u *rule) {
 		u = r.lastClear
 	}
 	if u.clear {
-		r.differ = r.differ || r.lastClear != nil && (2*u.usual < r.lastClear.usual || u.usual > 2*r.lastClear.usual)
 		r.lastClear = u
 	}
 	r.rule, r.want = u, r.plan.want
@@ -261,6 +263,9 @@ func (r *rank) setRule(u *rule) {
 		case u.classes[t] >= 0:
 			r.want[event.Kernel] |= 1 << uint32(u.classes[t])
 		}
+	}
+	if u.copies {
+		r.want[event.Memcpy] = ^uint32(0)
 	}
 	if u.embed {
 		r.want[event.Kernel] |= 1 << event.Copy

@@ -11,15 +11,13 @@
 //
 // With "graph" it is one replay of a CUDA graph on the rank's device, from the
 // first start to the last end of the GPU activity with its launch identity; when
-// the call was made does not matter, the host may run far ahead. Where replays
-// come in a fixed cycle, as those of piecewise graphs do, a step is one cycle; where one replay
-// makes a step in most, replays before which the host does nothing are pieces of theirs. What
-// runs eagerly between two replays is in the period of the former. Where that is a
-// whole forward pass, a prefill, the step row has the class launch: 16 kernels (without
-// elementwise ones) more than twice as many as lie between those replays that have few between them (the
-// lower quartile of what was learned from), or 32 more than between most (the upper quartile, and
-// twice what lies between the two) where that is less; without markers, where one in fifty steps
-// has it, a warning says that there are more iterations than steps.
+// the call was made does not matter, the host may run far ahead. Where
+// replays come in a fixed cycle, as those of piecewise graphs do, a step is one cycle. A forward pass
+// that no replay ran is a step, too, from the first kernel after what a step begins with; its
+// row has the class launch. Where it is not known what a step begins with, such a pass (16 kernels
+// more than twice as many as lie between those replays that have few between them, or 32 more than
+// between most where that is less) is in the period of the replay before, whose row has
+// the class graph_launch.
 //
 // With "allreduce" the kernels of class allreduce of one device, the lowest of
 // the rank that has any, are taken in the order of their start. In a rank with
@@ -33,14 +31,10 @@
 // step before that of a marker, belong to no step.
 //
 // With "nvtx" a warning says where the host runs so far ahead of the GPU that markers are
-// not as far apart as the steps of the GPU; with "graph" one says where the replays of
-// markers are a draft's after an eager prefill, or more than one a marker.
-//
-// With "nvtx" and "allreduce" a warning says where so much is launched outside of
-// markers as makes a step: some iterations may have none. Markers are matched by time,
-// whatever thread opened them, as an engine may launch from another; a warning says where
-// those of several threads overlap or only some of them are one, and with "nvtx" where
-// some are of threads that launch nothing beside others that do.
+// not as far apart as the steps of the GPU. With all methods one says where something else
+// that a step has once says that there is another number of steps, and names both: markers,
+// what is launched from one marker to the next, forward passes that no replay ran, the usual
+// number of collectives and of kernels, copies of tokens from the GPU (checkCounts).
 //
 // A rank without allreduce kernels in a run that has them is a stage of a
 // pipeline: its steps are its marker ranges, or else its replays, or else come
@@ -66,9 +60,8 @@
 // places and hardly anywhere else, and tells the steps of the rest of the segment.
 //
 // Where no period covers as much, or another one has as much evidence, isolating fails: it
-// cannot tell. It warns where a tenth of the steps differ in size, where a segment outside of the
-// window is not clear, and where the steps of two segments differ by more than half. Gap,
-// when it is given, asks for the gaps alone.
+// cannot tell. It warns where a tenth of the steps differ in size, and where a segment outside of the
+// window is not clear. Gap, when it is given, asks for the gaps alone.
 //
 // Rejected: the length of gaps alone (tears prefill and joins fast decode), a fixed
 // list of kernel names (compiled models have others), and periods of the sequence

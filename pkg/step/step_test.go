@@ -810,21 +810,21 @@ func TestWarnings(t *testing.T) {
 		want []string
 	}{
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
-		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9", "ahead of those of rank 0 with a forward-step marker gaps alone distinguish 4 steps: "}},
-		{"lost", lostPrefill(), NVTX, []string{"after 3 of 28 forward-step markers of rank 0 another step's worth of kernels"}},
+		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
+		{"lost", lostPrefill(), NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by what is launched: steps may be split or merged; iterations without a marker are in the step before"}},
 		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU: that is done 15.9 ms after the last marker of a window of 3.90 ms, "}},
 		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has no benchmark segment"}},
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
-		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"before the replays of 4 of 20 steps of rank 0 a forward pass that seems to be theirs runs eagerly"}},
+		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"rank 0 has 20 steps by graph, but 24 forward passes with those that no replay ran: steps may be split or merged; compare with --by nvtx"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has no benchmark segment (5 steps or more, half of them of the common size): its window is all that it has, 2 steps, warm-up included", "rank 0 has 2 steps by allreduce, but 1"}},
-		{"twice", twice(), NVTX, []string{"10 of 20 forward-step markers of rank 0 lie inside another of the same text"}},
-		{"beside the launching thread", besideThread(1000), NVTX, []string{"10 of 20 forward-step markers of rank 0 are of threads that launch nothing"}},
-		{"across threads", besideThread(60), NVTX, []string{"10 of 20 forward-step markers of rank 0 begin during one of another thread", "10 of 20 forward-step markers of rank 0 are of threads"}},
-		{"two engines", engines(4), NVTX, []string{"4 of 16 forward-step markers of rank 0 are one with a marker of another thread, the others are not"}},
+		{"twice", twice(), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by what is launched"}},
+		{"beside the launching thread", besideThread(1000), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by what is launched"}},
+		{"across threads", besideThread(60), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by what is launched"}},
+		{"two engines", engines(4), NVTX, []string{"rank 0 has 16 steps by nvtx, but 20 markers with those apart that several threads have at once"}},
 		{"a thread for each GPU", engines(10), NVTX, nil},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
-		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce"}},
+		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7 fewer than half have the common size, 1 all-reduce", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
 		{"stalls", stalls(), Allreduce, []string{"the benchmark window of rank 0 holds 6 of its 18 steps: pauses of up to 200 ms divide them into 3 segments; if these are stalls within one benchmark, --segment-gap 399ms includes them"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},
@@ -947,6 +947,11 @@ func twice() (rows []eventtest.Row) {
 		m := eventtest.New(event.NVTX, 0, i/2*1_000_000+i%2*1000, i/2*1_000_000+500_000-i%2, "_forward_step: 0 ctx reqs, 1 gen reqs")
 		m.Class, m.Thread = event.StepMarker, 1
 		rows = append(rows, m)
+		if i%2 == 1 {
+			call := eventtest.New(event.API, 0, m.Start+10, m.Start+20, "cudaLaunchKernel")
+			call.Class, call.Thread = event.Launch, 1
+			rows = append(rows, call)
+		}
 	}
 	return rows
 }

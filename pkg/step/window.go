@@ -228,35 +228,20 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	return nil
 }
 
-// check warns of steps that may be torn or grown together. An error says that the
-// steps of a rank without markers cannot be identified.
+// check warns of steps that may be split or merged. An error says that the steps of a rank
+// without markers cannot be identified.
 func (r *rank) check(w *window) *NotFound {
+	var none *NotFound
 	switch {
 	case r.plan.method == NVTX:
-		r.checkMarkers()
 		r.checkAhead(w)
-	case r.plan.method == Allreduce && r.markers.ids > 0:
-		r.checkMarked(w)
-	default:
-		r.checkReplays()
-		return r.checkUnmarked(w)
+	case r.plan.method == Graph || r.markers.ids == 0:
+		none = r.checkUnmarked(w)
 	}
-	return nil
-}
-
-// checkReplays warns where steps by graph are not those of the markers.
-func (r *rank) checkReplays() {
-	switch n, m := int64(len(r.sizes)), r.markers.ids; {
-	case r.plan.method != Graph:
-	case m > 0 && n-m > 1 && 20*(n-m) > m: // of one the marker may be cut off, or left out
-		r.warn("rank %d has %d steps by graph, but %d forward-step markers: several replays may be one step, compare with --by nvtx", r.id, n, m)
-	case m == 0 && 50*r.eager.steps > len(r.sizes):
-		r.warn("the periods of %d of %d steps by graph of rank %d also hold forward passes that no replay ran, a prefill or several: "+
-			"there are fewer steps than iterations, and those count as context", r.eager.steps, n, r.id)
-	case 50*r.shifted > len(r.sizes):
-		r.warn("before the replays of %d of %d steps of rank %d a forward pass that seems to be theirs runs eagerly: "+
-			"it is in the period of the step before; with forward-step markers, compare with --by nvtx", r.shifted, n, r.id)
+	if none == nil {
+		r.checkCounts()
 	}
+	return none
 }
 
 // shown is ns in a sentence.
@@ -287,71 +272,26 @@ func (r *rank) checkAhead(w *window) {
 // maxScheduled is how many steps engines keep on the GPU while the host prepares more.
 const maxScheduled = 3
 
-// checkMarked warns where markers and collectives do not go together.
-func (r *rank) checkMarked(w *window) {
-	r.checkThreads()
-	if n, m := int64(len(r.sizes)), r.markers.ids; 20*max(n-m, m-n) > m || m-n > 1 && 50*(m-n) > m {
-		r.warn("rank %d has %d steps by allreduce, but %d forward-step markers: "+
-			"steps may be torn or grown together, compare with --by nvtx", r.id, n, m)
-	}
-	if r.leading > 0 {
-		r.warn("ahead of those of rank %d with a forward-step marker gaps alone distinguish %s: several may be one, or none",
-			r.id, report.Counted(r.leading, "step"))
-	}
-	if n := r.grown(w.size); n > 0 {
-		r.warn("%d of %d steps of rank %d hold another step's worth of all-reduce kernels launched outside of markers: "+
-			"some iterations may have none", n, len(r.sizes), r.id)
-	}
-}
-
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
 func (r *rank) checkUnmarked(w *window) *NotFound {
-	if why := r.notClear(w.segment); why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce) {
+	why := r.notClear(w.segment)
+	switch n := r.unclearSegments(); {
+	case why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce):
 		r.warn("rank %d: %s", r.id, why)
-	} else if why != "" {
+	case why != "":
 		return &NotFound{
 			Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", r.id, why),
 			Advice: "profile with the engine's own ranges on, name yours with --marker, or split at gaps with --gap 1ms",
 		}
-	}
-	if n := r.unclearSegments(); n > 0 {
+	case n > 0:
 		r.warn("the steps of %s of rank %d before or after its benchmark window are not clear", report.Counted(n, "segment"), r.id)
 	}
-	if r.differ {
-		r.warn("the steps of rank %d differ by more than half from one segment to another: those of one may be layers, or several steps", r.id)
-	}
-	if n := r.between.passes(); 50*n > len(r.sizes) {
-		r.warn("after %d of %d steps of rank %d, which has no forward-step markers, another step's worth of kernels runs without all-reduce kernels: "+
-			"some iterations are part of the step before", n, len(r.sizes), r.id)
-	}
-	if n, of := r.odd(w); 10*n >= of {
+	if n, of := r.odd(w); float64(n) >= (1-minCover)*float64(of) {
 		r.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
-			"steps may be torn or grown together", n, of, r.id, w.size)
-	} else if n := r.double(w.size); n > 0 {
-		r.warn("%d of %d steps of rank %d, which has no forward-step markers, have nearly twice the usual %d all-reduce kernels or more: "+
-			"each may be several steps", n, len(r.sizes), r.id, w.size)
+			"steps may be split or merged", n, of, r.id, w.size)
 	}
 	return nil
-}
-
-// double returns how many steps are nearly twice as large as the common size, or
-// larger.
-func (r *rank) double(common int64) (n int) {
-	for _, size := range r.sizes {
-		n += b2n(10*int64(size) >= 17*common)
-	}
-	return n
-}
-
-// grown returns how many steps have taken in so many collectives launched outside
-// of markers as make a step of the common size. A draft model's come in most steps
-// and are part of that.
-func (r *rank) grown(common int64) (n int) {
-	for i, joined := range r.joined {
-		n += b2n(10*int64(joined) >= 7*common && 10*int64(r.sizes[i]) >= 17*common)
-	}
-	return n
 }
 
 // notClear says why the structure of the benchmark segment, or where there is

@@ -1,0 +1,163 @@
+package step
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// checkCounts warns where something else that a step has once says that there is another number
+// of steps: the one that says so most.
+func (r *rank) checkCounts() {
+	n := len(r.sizes)
+	most, other := 0, ""
+	say := func(count int, what string) {
+		if apart := max(count, n) - min(count, n); apart > most && (float64(apart) > maxApart*float64(n) || apart > 1 && float64(apart) > maxStray*float64(n)) {
+			most, other = apart, fmt.Sprintf("%d %s", count, what)
+		}
+	}
+	if m := int(r.markers.ids); m > 0 && r.plan.method != NVTX {
+		say(m, "forward-step markers")
+	}
+	switch r.plan.method {
+	case NVTX:
+		r.lacksMarkers = float64(r.more) > (1-minCover)*float64(n)
+		say(n+r.more, "forward passes by what is launched")
+		if shared := int(r.markers.shared); float64(shared) < minCover*float64(n) {
+			say(n+shared, "markers with those apart that several threads have at once")
+		}
+	case Graph:
+		say(n+r.eager.steps, "forward passes with those that no replay ran")
+	case Allreduce:
+		say(n+more(r.sizes, commonSize(r.sizes), r.markers.ids == 0), "forward passes by their all-reduce kernels")
+		say(n+more(r.kernels, median(r.kernels), false), "forward passes by all of their kernels")
+	}
+	say(max(n, r.copied), "copies of tokens from the GPU")
+	if other != "" {
+		r.warn("rank %d has %d steps by %s, but %s: steps may be split or merged; %s", r.id, n, r.plan.method, other, r.remedy())
+	}
+}
+
+// remedy is what tells steps apart for certain.
+func (r *rank) remedy() string {
+	switch {
+	case r.plan.method == NVTX:
+		return "iterations without a marker are in the step before, and where threads have markers of their own --marker names those of one"
+	case r.markers.ids > 0:
+		return "compare with --by nvtx"
+	}
+	return "record the engine's forward-step ranges, or name yours with --marker"
+}
+
+// more is how many more steps there are if those with several times the usual amount of work are
+// several and, where torn, those with less than half of it none.
+func more(work []int32, usual int32, torn bool) (n int) {
+	for _, w := range work {
+		if k := parts(w, usual) - 1; k > 0 || torn {
+			n += k
+		}
+	}
+	return n
+}
+
+// median returns the upper median of numbers, 0 of none.
+func median(numbers []int32) int32 {
+	if len(numbers) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(numbers)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2]
+}
+
+// outside counts by nvtx what a rank launches from one marker to the next. API calls come in
+// the order of their start, as markers do: whether a call is made during one is seen at once.
+type outside struct {
+	end     int64 // latest end of the markers so far, never: none in this segment
+	now     launches
+	markers []launches
+}
+
+// launches are calls that launch kernels, and graphs, during a marker and from its
+// end to the next one.
+type launches struct{ kernels, graphs, kernelsAfter, graphsAfter int32 }
+
+// call counts an API call of the given class that begins at t.
+func (o *outside) call(class event.Class, t int64) {
+	switch {
+	case class == event.Launch && t < o.end:
+		o.now.kernels++
+	case class == event.Launch:
+		o.now.kernelsAfter++
+	case class == event.GraphLaunch && t < o.end:
+		o.now.graphs++
+	case class == event.GraphLaunch:
+		o.now.graphsAfter++
+	}
+}
+
+// marker begins a marker that ends at end; one that is not fresh is a part of one before. What
+// was launched before the first one of a segment is not counted.
+func (o *outside) marker(end int64, fresh bool) {
+	if o.end == never {
+		o.now, o.end = launches{}, end
+		return
+	}
+	if fresh {
+		o.markers = append(o.markers, o.now)
+		o.now = launches{}
+	}
+	o.end = max(o.end, end)
+}
+
+// close ends the last marker of a segment.
+func (o *outside) close() {
+	if o.end != never {
+		o.markers = append(o.markers, o.now)
+	}
+	o.end = never
+}
+
+// drains says whether less than another step is launched after the last marker.
+func (o *outside) drains() bool {
+	return o.now.graphsAfter <= o.now.graphs && o.now.kernelsAfter < max(o.now.kernels, minForward)
+}
+
+// more returns how many more forward passes are launched than there are markers: less those in
+// which nothing is launched, and with those after whose end so much more than usual is launched
+// as is during most, of graphs where most have some; and else kernels that make a pass.
+func (o *outside) more() (n int) {
+	of := func(count func(l *launches) int32) (usual int32) {
+		all := make([]int32, len(o.markers))
+		for i := range all {
+			all[i] = count(&o.markers[i])
+		}
+		return median(all)
+	}
+	usual := launches{
+		kernels: of(func(l *launches) int32 { return l.kernels }), kernelsAfter: of(func(l *launches) int32 { return l.kernelsAfter }),
+		graphs: of(func(l *launches) int32 { return l.graphs }), graphsAfter: of(func(l *launches) int32 { return l.graphsAfter }),
+	}
+	if usual == (launches{}) {
+		return 0
+	}
+	for _, l := range o.markers {
+		switch kernels := l.kernelsAfter - usual.kernelsAfter; {
+		case l == launches{}:
+			n--
+		case usual.graphs > 0:
+			n += parts(l.graphsAfter-usual.graphsAfter, usual.graphs)
+			n += b2n(kernels >= 2*(usual.kernels+usual.kernelsAfter)+minForward)
+		case usual.kernels > usual.kernelsAfter:
+			n += parts(kernels, usual.kernels)
+		}
+	}
+	return n
+}
+
+// parts is how many times whole something is, to the nearest.
+func parts(work, whole int32) int {
+	return int(math.Round(float64(max(0, work)) / float64(max(1, whole))))
+}
