@@ -250,12 +250,26 @@ func whole(f *found, q *Question) {
 	} else if len(f.Warnings()) > 0 {
 		q.Because += "; see the warnings"
 	}
+	if n := f.kinds[event.API]; n > 0 && f.onGPU() == 0 {
+		q.Can = No
+		q.Because = report.Counted(n, "CUDA call") + ", and " + noWork
+		q.Instead = f.noWorkRemedy()
+	}
 	if f.paused > 0 {
 		if q.Can == Yes {
 			q.Can = InPart
 		}
 		q.Because += fmt.Sprintf("; between profiler ranges %s were not recorded, and are in no figure", report.Micros(float64(f.paused)/1e3))
 	}
+}
+
+// noWork is what is missing where no GPU did anything.
+const noWork = "no kernel and no graph replay was recorded"
+
+// noWorkRemedy is what to do where no GPU did anything.
+func (f *found) noWorkRemedy() string {
+	return f.by("profile while the model runs, with CUDA traced, and wait for the profiler to write its events",
+		"profile while the model runs, with ProfilerActivity.CUDA among the activities")
 }
 
 // bound asks what verdict answers.
@@ -275,9 +289,7 @@ func bound(f *found, q *Question) {
 	add(f.facts.GraphLaunches, "CUDA graph launch")
 	switch {
 	case f.onGPU() == 0:
-		q.Can, q.Because = No, "no kernel and no graph replay was recorded"
-		q.Instead = f.by("profile while the model runs, with CUDA traced, and wait for the profiler to write its events",
-			"profile while the model runs, with ProfilerActivity.CUDA among the activities")
+		q.Can, q.Because, q.Instead = No, noWork, f.noWorkRemedy()
 		q.record = &report.CaptureOptions{Ranges: true}
 	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
 		q.Can, q.Because = No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
@@ -299,11 +311,15 @@ func bound(f *found, q *Question) {
 }
 
 // where asks what gaps and diff say about operations.
-// Ranges without calls leave no launching thread to look at, so calls decide.
+// Ranges without calls leave no launching thread to look at, so calls decide; without work of a
+// GPU there is no telling when one waits.
 func where(f *found, q *Question) {
 	q.Question, q.Command = "What does the host do while a GPU waits?", "gaps"
 	ranges := f.kinds[event.NVTX]
 	switch {
+	case f.onGPU() == 0 && f.kinds[event.API] > 0:
+		q.Can, q.Because, q.Instead = No, noWork, f.noWorkRemedy()
+		q.record = &report.CaptureOptions{Ranges: true}
 	case ranges > 0 && f.kinds[event.API] > 0:
 		q.Because = report.Counted(ranges, "range") + f.ofEngine() + ", " + report.Counted(f.kinds[event.API], "CUDA call")
 	case f.kinds[event.API] > 0:
@@ -321,7 +337,10 @@ func where(f *found, q *Question) {
 func graphs(f *found, q *Question) {
 	q.Question, q.Command = "Which kernels run in CUDA graphs, and which outside of them?", "gaps"
 	switch {
-	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0:
+	case f.onGPU() == 0:
+		q.Can, q.Because, q.Instead = No, noWork, f.noWorkRemedy()
+		q.record = &report.CaptureOptions{}
+	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0 && f.facts.Replays == 0:
 		q.Because = "no CUDA graph is launched"
 	case f.facts.Graphs > 0:
 		q.Can, q.Because = No, report.Counted(f.facts.Graphs, "replay")+" without the kernels in them"

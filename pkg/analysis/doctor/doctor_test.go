@@ -108,3 +108,24 @@ func TestNothingMissing(t *testing.T) {
 		}
 	}
 }
+
+// A recording of calls whose GPU side is missing answers nothing about GPUs, and is not complete.
+func TestNoWork(t *testing.T) {
+	rows := []eventtest.Row{eventtest.New(event.API, 0, 0, 1, "cudaLaunchKernel"), eventtest.New(event.NVTX, 0, 0, 10, "step")}
+	for k := range rows {
+		rows[k].Thread = 1
+	}
+	for n, want := range map[int]int{1: 1, 2: 2} { // ranges alone, and with calls
+		h := eventtest.Header(rows[2-n:])
+		h.Reports[0].Ranks = nil
+		d, err := Examine(eventtest.Source(h, rows[2-n:], 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range d.Questions {
+			if complete := strings.Contains(q.Question, "complete"); q.Can != No && (!complete || want == 2) {
+				t.Errorf("%d rows: %q: %s, %s", n, q.Question, q.Can, q.Because)
+			}
+		}
+	}
+}
