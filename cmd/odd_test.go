@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/cli/command"
@@ -78,4 +81,22 @@ func ask(t *testing.T, name, path string) {
 			t.Errorf("%s: %q ends with %d:\n%s", name, question, r.status, r.stderr)
 		}
 	}
+}
+
+// A history is not replaced by the rows of one night, because --append was forgotten.
+func TestRunsAreNotLost(t *testing.T) {
+	trace, other := generate(t, runs["node"]...), generate(t, runs["nomarker"]...)
+	runs := filepath.Join(t.TempDir(), "runs.parquet")
+	must(t, nil, "metrics", "--runs", "monday="+trace, "-o", runs)
+	must(t, nil, "metrics", "--runs", "tuesday="+other, "--append", "-o", runs)
+	before, err := os.ReadFile(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := call(t, nil, "metrics", "--runs", "wednesday="+trace, "-o", runs)
+	after, _ := os.ReadFile(runs)
+	if r.status != 2 || !strings.Contains(r.stderr, "2 runs") || !strings.Contains(r.stderr, "--append") || !bytes.Equal(before, after) {
+		t.Errorf("status %d, %d bytes for %d: %s", r.status, len(after), len(before), r.stderr)
+	}
+	must(t, nil, "metrics", "--runs", "monday="+trace, "tuesday="+other, "-o", runs) // all of them again
 }

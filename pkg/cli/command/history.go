@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
@@ -223,6 +224,9 @@ func historyOf(p *Plan) (*history, error) {
 func (m *manyRuns) writeRuns(t *table.Table) error {
 	path := m.OutputPath()
 	if !m.Bool("append") {
+		if err := m.losesRuns(path, t); err != nil {
+			return err
+		}
 		return m.out.table(t)
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
@@ -250,6 +254,34 @@ func (m *manyRuns) writeRuns(t *table.Table) error {
 		m.Log(warningPrefix + path + " has the run " + name + " already: it is not added again")
 	}
 	return m.out.table(all)
+}
+
+// losesRuns refuses to write rows over a file with runs that they lack: a history that took
+// months is not replaced by one night because --append was forgotten.
+func (p *Plan) losesRuns(path string, t *table.Table) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	old, err := p.readRows(path, "rows of runs", appendAdvice)
+	if err != nil {
+		return nil // of another file nothing is lost that --append would keep
+	}
+	had, err := metric.Read(old)
+	if err != nil {
+		return nil
+	}
+	have, err := metric.Read(t)
+	if err != nil {
+		return err
+	}
+	had = slices.DeleteFunc(had, func(r metric.HistoryRun) bool {
+		return slices.ContainsFunc(have, func(n metric.HistoryRun) bool { return n.Name == r.Name })
+	})
+	if len(had) == 0 {
+		return nil
+	}
+	return cli.Misuse(fmt.Sprintf("%s holds %s that this would lose, the last of which is %s", path, report.Counted(len(had), "run"), had[len(had)-1].Name),
+		"--append adds to them; to begin anew, remove the file first")
 }
 
 // appendAdvice is what to do where --append finds another file.
