@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -86,8 +87,70 @@ func TestWaysAgree(t *testing.T) {
 					a.agree(t, q.ask, q.files, append(slices.Clone(ways[:1]), rowWays...))
 				}
 			}
+			a.formsAgree(t)
 		})
 	}
+}
+
+// formsAgree checks that the forms of a verdict say the same: the headline, the JSON, the exit
+// status and the tests; that the gaps of the trace have the same target to begin with; and
+// that a YES has one.
+func (a *asker) formsAgree(t *testing.T) {
+	t.Helper()
+	os.Remove("tests.xml")
+	text := call(t, nil, "verdict", a.trace, "--junit", "tests.xml")
+	if text.status == 2 {
+		return
+	}
+	coded := call(t, nil, "verdict", a.trace, "--exit-code", "--format", "json")
+	var v, g struct {
+		Verdict string
+		LowLoad *bool  `json:"low_load"`
+		Window  string `json:"scope"`
+		Handoff struct {
+			First *string `json:"recommended_first_target"`
+		} `json:"optimization_handoff"`
+	}
+	for of, data := range map[any]string{&v: coded.stdout, &g: call(t, nil, "gaps", a.trace, "--format", "json").stdout} {
+		if err := json.Unmarshal([]byte(data), of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	low := v.LowLoad != nil && *v.LowLoad
+	headline, failed := v.Verdict, 0
+	switch {
+	case low:
+		headline, failed = "LOW LOAD", 1
+	case v.Verdict == "YES":
+		failed = 1
+	case v.Verdict == "INCONCLUSIVE":
+		failed = 3
+	}
+	if !strings.HasPrefix(text.stdout, "# "+headline+": ") || coded.status != failed {
+		t.Errorf("JSON says %s, low load %t; the headline %.60q, and status %d", v.Verdict, low, text.stdout, coded.status)
+	}
+	tests, err := os.ReadFile("tests.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := bytes.Contains(tests, []byte("<failure")) || bytes.Contains(tests, []byte("<error")); said != (v.Verdict == "YES") && v.Verdict != "INCONCLUSIVE" {
+		t.Errorf("%s, and the tests are\n%s", v.Verdict, tests)
+	}
+	if of := v.Handoff.First; v.Verdict == "YES" && !low {
+		if of == nil || g.Handoff.First == nil || *of != *g.Handoff.First || !strings.Contains(text.stdout, "First target: `"+*of+"`.") {
+			t.Errorf("first target %s, of gaps %s; the text is\n%.900s", spelled(of), spelled(g.Handoff.First), text.stdout)
+		}
+	} else if of != nil {
+		t.Errorf("%s, low load %t, and a first target %s", v.Verdict, low, *of)
+	}
+}
+
+// spelled is a text that may be missing.
+func spelled(s *string) string {
+	if s == nil {
+		return "none"
+	}
+	return *s
 }
 
 // tracesToAsk are a sample of all traces that there are, of each kind.

@@ -52,22 +52,11 @@ type Options struct {
 
 // Compute reads the stream to its end and reports on it.
 func Compute(src event.Source, opt Options) (*Report, error) {
-	c, err := newComputer(src.Header(), opt)
-	if err != nil {
-		return nil, err
+	w := NewWatch(src.Header(), opt)
+	if w.err == nil {
+		w.err = event.Each(src, w.c.add)
 	}
-	defer c.store.Close()
-	if err := event.Each(src, c.add); err != nil {
-		return nil, err
-	}
-	for _, r := range c.ranks {
-		r.seal()
-	}
-	rep := c.report()
-	if err := idle.Kept(c.store); err != nil {
-		return nil, err
-	}
-	return rep, nil
+	return w.Close()
 }
 
 // computer is the state of Compute.

@@ -149,6 +149,7 @@ func (g *Finding) name() string {
 var waitsFor = map[string]string{
 	GIL: event.Classes[event.GIL], GCManage: event.Classes[event.GC], Affinity: idle.Descheduled.String(), JIT: idle.Load.String(),
 	Serialize: "blocked:lock", Wait: "blocked:wait", Sleep: "blocked:sleep", IO: "blocked:file",
+	GraphExpand: idle.Launch.String(), GraphFallback: idle.Launch.String(), GraphSplit: idle.Launch.String(), CustomOp: idle.Launch.String(),
 }
 
 // bounds say of causes of idle time that are no host thread's what bounds the steps there, and how

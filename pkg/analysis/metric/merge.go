@@ -58,6 +58,9 @@ func (res *Result) Add(other *Result) error {
 	if res.Workload == "" || other.Workload == event.Training {
 		res.Workload = other.Workload
 	}
+	if res.First == nil || other.First != nil && other.First.Us > res.First.Us {
+		res.First = other.First
+	}
 	res.addPrep(other.Prep)
 	res.addRequestWait(other.RequestWait)
 	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {

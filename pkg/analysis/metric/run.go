@@ -63,6 +63,9 @@ type Run struct {
 	// that fetches requests. Null where calls of the system were not recorded on all ranks,
 	// or were left out.
 	RequestWait map[string]int64 `json:"request_wait_ns,omitempty"`
+	// First is what to begin with, nil where the host does not hold the GPUs back by the limits
+	// that are the default, or nothing is known.
+	First *Target `json:"first_target,omitempty"`
 	// Prep is the text in the names of the ranges of input preparation, of
 	// several the first; "" where there are none.
 	Prep string `json:"prep,omitempty"`
@@ -72,6 +75,13 @@ type Run struct {
 	Apart []Row `json:"apart,omitempty"`
 	// Warnings are those of the reports.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Target is what to begin with, as package gap found it.
+type Target struct {
+	Name string  `json:"name"`        // a function, a range, a call, or what threads wait for
+	Text string  `json:"text"`        // a sentence for people, with figures and what to do
+	Us   float64 `json:"us_per_step"` // the idle time that it is worth
 }
 
 // Rank describes a rank.

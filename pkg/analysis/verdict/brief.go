@@ -38,7 +38,7 @@ func (r *Report) Brief() *report.Brief {
 	}
 	next := "gaps TRACE --brief"
 	switch {
-	case r.lowOnLoad():
+	case r.LowOnLoad():
 		next = ""
 	case r.Verdict == No:
 		next = "whatif TRACE --brief"

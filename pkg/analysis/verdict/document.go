@@ -34,6 +34,9 @@ func (r *Report) Document() *report.Document {
 		first.Say("%s; steps have no phases.", capital(text))
 	}
 	first.Say("%s", r.why())
+	if f := r.first(); f != nil {
+		first.Say("First target: %s. %s.", report.Name(f.Name), capital(f.Text))
+	}
 	if s := r.run.Span; s != nil && r.run.Window == metric.WindowBenchmark {
 		first.Say("The benchmark window is %s long, from %s to %s of the recording.%s",
 			report.Micros(float64(s[1]-s[0])/1e3), seconds(s[0]), seconds(s[1]), r.outside())
@@ -77,7 +80,7 @@ func (r *Report) title() report.Text {
 	switch r.Verdict {
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
-		if r.lowOnLoad() {
+		if r.LowOnLoad() {
 			answer, text, tone = lowLoadAnswer, "the GPUs are idle because there are too few requests; this is not host overhead", report.Warn
 		}
 	case Inconclusive:
@@ -109,12 +112,21 @@ func (r *Report) why() report.Text {
 		if s.value[gpuIdle] == nil {
 			return report.Plain("There is nothing to measure.")
 		}
-		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: examine what the GPUs do, not the host.",
-			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes)
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: %s.",
+			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes, s.bound())
 	}
 	s := r.worst()
-	return report.Textf("In the %s %s are over the limit: %s.%s Next: %s.",
-		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.first())
+	return report.Textf("In the %s %s are over the limit: %s.%s%s",
+		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.next())
+}
+
+// bound says what bounds the steps where the host does not.
+func (s *Scope) bound() string {
+	text := fmt.Sprintf("the GPUs' own work bounds the step, for %s of it", percent(s.value[gpuUtilization]))
+	if v := s.value[comm]; v != nil && *v >= worthSaying {
+		text += fmt.Sprintf(" (%s of that in collectives)", percent(v))
+	}
+	return text + ". Look at the kernels rather than the host"
 }
 
 // doubts are the reasons of INCONCLUSIVE, a sentence each, without that which the title has.
@@ -188,18 +200,20 @@ func (s *Scope) evidence() string {
 // moreLoad is what to do where there are too few requests.
 const moreLoad = "send more requests, or more at a time, and profile again: no change of the host's code will help"
 
-// first is the first thing to do about a YES.
-func (r *Report) first() report.Text {
-	s := r.worst()
-	switch {
-	case r.lowOnLoad():
-		return report.Plain(moreLoad)
+// next is what to do about a YES, nothing where a first target says that.
+func (r *Report) next() report.Text {
+	text := report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
+	switch s := r.worst(); {
+	case r.LowOnLoad():
+		text = report.Plain(moreLoad)
+	case r.first() != nil:
+		return nil
 	case s.HostPrep:
-		return report.Plain("shorten input preparation, or overlap it with GPU work")
+		text = report.Plain("shorten input preparation, or overlap it with GPU work")
 	case s.over[launch]:
-		return report.Plain("launch fewer kernels one by one, with CUDA graphs or fusion")
+		text = report.Plain("launch fewer kernels one by one, with CUDA graphs or fusion")
 	}
-	return report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
+	return report.Textf(" Next: %s.", text)
 }
 
 // heading names a scope with its verdict, where that counts, and what it is of.
@@ -367,12 +381,12 @@ func (r *Report) nextSteps(d *report.Section) {
 		d.Item("Look at the kernels: which take the time, and how close they are to the hardware's limits.")
 		return
 	}
-	if r.lowOnLoad() {
+	if r.LowOnLoad() {
 		d.Item("%s.", capital(moreLoad))
 		return
 	}
 	s := r.worst()
-	if s.HostPrep {
+	if s.HostPrep && r.first() == nil {
 		d.Item("Shorten input preparation, or overlap it with GPU work.")
 	}
 	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))

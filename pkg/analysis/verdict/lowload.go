@@ -28,8 +28,8 @@ func (r *Report) Undecided() bool {
 	return r.Verdict == Yes && r.Waits == nil && r.run.Source != "torch"
 }
 
-// lowOnLoad tells whether the answer is LOW LOAD.
-func (r *Report) lowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
+// LowOnLoad tells whether the answer is LOW LOAD.
+func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 
 // notRead is why it is not known what of the idle time is for want of requests.
 const notRead = "calls of the operating system were not recorded on every rank, or left out"

@@ -28,7 +28,7 @@ func (r *Report) scopeTests() []report.Test {
 		t := report.Test{Name: "the host does not hold the GPUs back in the " + r.about(s)}
 		if s.Verdict == Yes {
 			t.Failure = capital(s.evidence()) + "."
-			if r.lowOnLoad() {
+			if r.LowOnLoad() {
 				t.Failure = lowLoadAnswer + ", not host overhead. " + t.Failure
 			}
 		}

@@ -237,6 +237,9 @@ func (r *Report) borderline() []string {
 	return names
 }
 
+// Ranks is how many ranks the figures are of.
+func (r *Report) Ranks() int { return len(r.run.Ranks) }
+
 // phaseRun returns what is known of a phase, nil where it has no steps.
 func (r *Report) phaseRun(name string) *metric.Phase {
 	for i := range r.run.Phases {
@@ -313,15 +316,18 @@ func (r *Report) handoff() report.Handoff {
 	return h
 }
 
-// firstTarget is what to begin with: the ranges of input preparation where they are
-// confirmed, FirstLaunch where launches are over their limit and may be a third of the idle time, of
+// firstTarget is what to begin with: what gaps found, else the ranges of input preparation where
+// they are confirmed, FirstLaunch where launches are over their limit and may be a third of the idle time, of
 // all steps or of those of the phase to begin with. It is null where there is no YES or these
 // figures cannot name anything: gaps does.
 func (r *Report) firstTarget(phase *string) *string {
+	if f := r.first(); f != nil {
+		return &f.Name
+	}
 	target := ""
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
-		case r.lowOnLoad() || r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
+		case r.LowOnLoad() || r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
 		case s.HostPrep && r.run.Prep != "":
 			target = r.run.Prep
 		case s.over[launch] && 3*s.at(launch)*float64(s.capacity) >= float64(s.idle) && target == "":
@@ -329,6 +335,14 @@ func (r *Report) firstTarget(phase *string) *string {
 		}
 	}
 	return report.OrNull(target)
+}
+
+// first is what gaps found to begin with, nil without a YES.
+func (r *Report) first() *metric.Target {
+	if r.Verdict != Yes || r.LowOnLoad() {
+		return nil
+	}
+	return r.run.First
 }
 
 // inconclusivePrefix is before a reason of INCONCLUSIVE among the warnings.

@@ -59,6 +59,7 @@ func planMetrics(p *Plan) (job, error) {
 	}
 	m := planMeasurement(p, p.Files)
 	m.in.readCalls() // rows are the same as in the pipe, whatever limits verdict has
+	m.aimed()
 	return metering{m}, nil
 }
 
@@ -70,6 +71,7 @@ func (m metering) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	m.point(result)
 	return 0, m.out.table(result.Table())
 }
 
@@ -106,6 +108,7 @@ type measurement struct {
 	opt      metric.Options
 	inputs   []*source.Input     // that were opened
 	closeups *timeline.Collector // of steps that a page shows closely, nil for none
+	aim      *aiming             // at what to begin with, nil where nobody asks
 }
 
 // planMeasurement plans to measure the run in some files.
@@ -171,7 +174,7 @@ func (m *measurement) measure(r *reader) (*metric.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, m.closeups = m.watchCloseups(src, slowestShown)
+	src, m.closeups = m.watchCloseups(m.aim.watched(src), slowestShown)
 	m.opt.NoSteps = r.noSteps
 	res, err := metric.Compute(src, m.opt)
 	if err == nil && m.finding.trace {

@@ -80,6 +80,7 @@ type deciding struct {
 // trace is read, which takes longest.
 func planVerdict(p *Plan) (*deciding, error) {
 	d := &deciding{measurement: planMeasurement(p, p.Files)}
+	d.aimed()
 	var err error
 	if d.limits, err = thresholdsOf(p); err != nil {
 		return nil, err
@@ -105,6 +106,9 @@ func (d *deciding) report() (*verdict.Report, error) {
 		}
 		r = verdict.Decide(result, d.limits)
 	}
+	if d.point(result) {
+		r = verdict.Decide(result, d.limits)
+	}
 	r.History = d.history.compare(result)
 	return r, nil
 }
@@ -126,12 +130,14 @@ func (d *deciding) run() (int, error) {
 		return 0, err
 	}
 	doc := r.Document()
-	about(doc, "Input: ", r.Of, len(r.Steps.PerRank))
+	about(doc, "Input: ", r.Of, r.Ranks())
 	if d.closeups != nil {
 		steps := d.closeups.Close()
 		steps.Document(doc.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
 	}
-	goOn(doc, &r.Handoff, "gaps trace.sqlite")
+	if !r.LowOnLoad() { // no line of Python is slow for it
+		goOn(doc, &r.Handoff, "gaps trace.sqlite")
+	}
 	if err := d.out.analysis(r, doc, nil); err != nil {
 		return 0, err
 	}

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"io"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// aiming finds what to begin with in a run that is measured: what gaps says of it. Rows that
+// cannot be read again are watched meanwhile, files are read again where it is asked for.
+type aiming struct {
+	*Plan
+	in    reading
+	opt   gap.Options
+	watch *gap.Watch
+}
+
+// aimed has a measurement say what to begin with.
+func (m *measurement) aimed() {
+	known := compare.DefaultSources()
+	m.aim = &aiming{Plan: m.Plan, in: m.reading(m.in.files), opt: gap.Options{
+		Window: m.opt.Window, BusyAll: m.opt.BusyAll, Top: -1, Source: known.Function, Advice: known.Advice, Memory: m.memory.keep(1),
+	}}
+	m.aim.in.wantHost("")
+	m.aim.in.callers = true
+	if readOnce(m.in.files) {
+		m.in.columns, m.in.classes = 0, nil
+		m.in.wantHost("")
+	}
+}
+
+// watched returns a source of the same rows, which are watched where they cannot be read again.
+func (a *aiming) watched(src event.Source) event.Source {
+	if a == nil || !readOnce(a.in.files) {
+		return src
+	}
+	if a.watch != nil { // the input turned out to be without steps, and is read again
+		a.watch.Close()
+	}
+	a.watch = gap.NewWatch(src.Header(), a.opt)
+	return event.Tee(src, a.watch.Add)
+}
+
+// point notes what to begin with where the host holds the GPUs back by the default limits, and
+// tells whether it did. Where gaps has no answer, it says why when it is asked.
+func (m *measurement) point(res *metric.Result) bool {
+	rep, err := m.aim.report(func() bool {
+		r := verdict.Decide(res, verdict.Defaults())
+		return r.Verdict == verdict.Yes && !r.LowOnLoad() && len(res.Apart) == 0
+	}, m.inputs)
+	if err != nil || rep == nil || rep.First == nil || rep.Handoff.FirstTarget == nil {
+		return false
+	}
+	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Evidence, Us: rep.First.UsStep}
+	return true
+}
+
+// report is what gaps says of the run, nil where it is not wanted, or of metric rows.
+func (a *aiming) report(wanted func() bool, inputs []*source.Input) (rep *gap.Report, err error) {
+	if a.watch != nil {
+		rep, err = a.watch.Close()
+		if !wanted() {
+			return nil, err
+		}
+		return rep, err
+	}
+	if readOnce(a.in.files) || len(inputs) == 0 || inputs[0].Events == nil || !wanted() {
+		return nil, nil
+	}
+	for _, in := range inputs {
+		in.Done()
+	}
+	defer func(w io.Writer) { a.Stderr = w }(a.Stderr)
+	a.Stderr = io.Discard // what there is to remark was remarked when they were read first
+	r := a.read(a.in)
+	err = r.orWhole(func() error {
+		src, err := r.events(source.Phased)
+		if err == nil {
+			rep, err = gap.Compute(src, a.opt)
+		}
+		return err
+	})
+	return rep, err
+}
