@@ -754,7 +754,10 @@ func TestExpandByAllreduce(t *testing.T) {
 				e.launch("cross_device_reduce_1stage", event.Allreduce)
 				e.now += 50_000
 			}
-		}, func() { e.launch("argmax_kernel", event.Sampling) })
+		}, func() {
+			e.launch("argmax_kernel", event.Sampling)
+			e.call("cudaStreamSynchronize", event.APISync, max(0, e.free-e.now)+5_000)
+		})
 		if !marked {
 			e.rows = slices.DeleteFunc(e.rows, func(r eventtest.Row) bool { return r.Kind == event.NVTX })
 		}
