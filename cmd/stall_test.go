@@ -69,24 +69,63 @@ func TestStalls(t *testing.T) {
 	}
 }
 
+// shows is the cause, or the why of it, that has a stall of each kind; "" for any.
+// Where that has what lies between other steps, too, usual is how much, us a step.
+var shows = map[string]struct {
+	cause, why string
+	usual      float64
+}{
+	"range": {cause: "host:update_requests"}, "call": {cause: "alloc"}, "lock": {why: "in:lock"}, "file": {why: "in:file"},
+	"wait": {why: "in:io"}, "poll": {why: "os:epoll_wait"},
+	"cpu": {cause: "host:serve", why: "running", usual: 1000}, "nothing": {cause: "host:serve", usual: 1000},
+}
+
 func checkStall(t *testing.T, kind string, stall int64, by string) {
 	path := stalled(t, kind, stall)
 	inside := stall < 100*ms || !slices.Contains([]string{"wait", "poll", "nothing"}, kind)
 	var gaps struct {
 		Idle struct {
-			TotalUs float64 `json:"total_us"`
+			TotalUs  float64 `json:"total_us"`
+			WindowUs float64 `json:"window_us"`
+			Outside  *struct {
+				PauseUs float64 `json:"pause_us"`
+			}
+			Causes []struct {
+				Cause string
+				Us    float64
+				Why   []struct {
+					Why string
+					Us  float64
+				}
+			}
 		}
-		Findings []struct {
-			Pattern string
-			GainUs  float64 `json:"us_per_step"`
-		}
+		First *struct{ Pattern string } `json:"first_target"`
 	}
 	if err := json.Unmarshal(must(t, nil, "gaps", "--by", by, path, "--format", "json"), &gaps); err != nil {
 		t.Fatal(err)
 	}
-	steps, usual := 40.0, 1130.0
+	steps, usual, size := 40.0, 1130.0, float64(stall)/1e3
+	near := func(us float64) bool { return math.Abs(us-size) <= 0.05*size }
 	if !inside {
+		if o := gaps.Idle.Outside; o == nil || !near(o.PauseUs) {
+			t.Errorf("outside of the window: %+v, want a pause of %.0f us", o, size)
+		}
 		steps, stall = 20, 0
+	} else {
+		found := -shows[kind].usual * (steps - 1)
+		for _, c := range gaps.Idle.Causes {
+			for _, w := range c.Why {
+				if shown := shows[kind]; (shown.cause == "" || c.Cause == shown.cause) && (shown.why == "" || strings.Contains(w.Why, shown.why)) {
+					found += w.Us
+				}
+			}
+		}
+		if !near(found) {
+			t.Errorf("%.0f us by %+v, want %.0f: %+v", found, shows[kind], size, gaps.Idle.Causes)
+		}
+		if gaps.First == nil {
+			t.Error("no first target")
+		}
 	}
 	if want := float64(stall)/1e3 + (steps-1)*usual; math.Abs(gaps.Idle.TotalUs-want) > 0.05*want {
 		t.Errorf("%.0f us idle, want %.0f", gaps.Idle.TotalUs, want)
@@ -97,6 +136,9 @@ func checkStall(t *testing.T, kind string, stall int64, by string) {
 		t.Errorf("by file:\n%s\nby pipe:\n%s", cut(text), cut(piped))
 	}
 	outside := strings.Contains(text, "20 of 40 steps")
+	if idle := gaps.Idle.TotalUs / gaps.Idle.WindowUs; idle > 0.4 && strings.HasPrefix(text, "# NO") {
+		t.Errorf("NO, and the GPU is idle %.0f %% of the segment", 100*idle)
+	}
 	if outside == inside {
 		t.Errorf("inside %t, and the headline is\n%s", inside, strings.SplitN(text, "##", 2)[0])
 	}
