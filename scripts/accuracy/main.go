@@ -52,6 +52,7 @@ var sections = []section{
 	{"power", "is a small change of everything found, with the right sign?", runPower},
 	{"repeats", "what are several runs a side worth?", runRepeats},
 	{"tails", "are slow steps found where the mean is equal?", runTails},
+	{"nights", "is a gate on a history of runs green where nothing changed, and red where something did?", runNights},
 	{"verdict", "do the ratios' intervals hold the truth, and is a verdict that could be the other called borderline?", runVerdict},
 	{"diff", "are rows flagged where something changed, and only there?", runDiff},
 }

@@ -168,3 +168,17 @@ func TestInterval(t *testing.T) {
 		}
 	}
 }
+
+// TestNights wants that a gate is green where nothing changed, and red where much did.
+func TestNights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	g := gate{noise: startNoises[0]}
+	if err := g.run(1, 20); err != nil {
+		t.Fatal(err)
+	}
+	if g.equal.n > 1 || g.rise.n < 19 || g.drift.n < 8 {
+		t.Errorf("red: %d of 20 equal nights, %d of 20 that take 8 %% longer, %d of 10 drifts", g.equal.n, g.rise.n, g.drift.n)
+	}
+}

@@ -23,7 +23,7 @@
 // Holm's method with weights: a night on which nothing changed is called worse with at most that chance,
 // where runs are independent and their noise is normal. Because a rise counts only beyond
 // the least one, it is much less where runs vary by less than that: scripts/accuracy has the
-// runFigures (section nights). Runs that depend on one another (a machine that gets warmer, a
+// figures (section nights). Runs that depend on one another (a machine that gets warmer, a
 // load that grows) are a change, and are called one.
 //
 // A change that is meant to stay is acknowledged by naming the run that it began with
