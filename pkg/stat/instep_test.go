@@ -14,7 +14,7 @@ type fixed struct {
 	part               float64 // idle time
 	begins, us, differ float64 // of the kind in it: where, how long, and the standard deviation of that
 	told               bool    // the share is told
-	least, most        float64 // of the intervals that hold it
+	least              float64 // of the intervals that hold it
 }
 
 // draw draws a run.
@@ -31,7 +31,7 @@ func (f *fixed) draw(rng *rand.Rand) *timeline {
 			if into := at - now - f.begins; into >= 0 && into < us {
 				d.Kind = 1
 			}
-			t.drawn = append(t.drawn, d)
+			t.drawn, t.strata = append(t.drawn, d), append(t.strata, 0)
 			n++
 		}
 		t.counts[0].Add(n, int64(f.part))
@@ -47,17 +47,17 @@ func (f *fixed) draw(rng *rand.Rand) *timeline {
 	return t
 }
 
-// Samples at equal distances of what comes at the same place of each step are far more exact than at
-// random, unless samples hit none but some moments of it: then no share is told.
+// Of what comes at the same place of each step samples at equal distances hold the share,
+// unless they hit none but some moments of it: then no share is told.
 func TestSharesOfFixedPlaces(t *testing.T) {
 	const runs = 400
 	for _, f := range []fixed{
-		{"from the beginning on", 5000, 2000, 100, 840, 0, 700, 50, true, 0.93, 0.985},
-		{"between samples of others", 5000, 2000, 1000, 1200, 200, 700, 0, true, 0.86, 1},
-		{"in step", 5000, 0, 1000, 1200, 200, 700, 0, false, 0, 0},
-		{"nearly in step", 5000, 5, 1000, 1200, 200, 700, 0, false, 0, 0},
-		{"every other sample in step", 4500, 5, 1000, 2100, 200, 900, 0, false, 0, 0},
-		{"long, in step", 10000, 5, 5000, 6200, 200, 2300, 100, false, 0, 0},
+		{"from the beginning on", 5000, 2000, 100, 840, 0, 700, 50, true, 0.93},
+		{"between samples of others", 5000, 2000, 1000, 1200, 200, 700, 0, true, 0.86},
+		{"in step", 5000, 0, 1000, 1200, 200, 700, 0, false, 0},
+		{"nearly in step", 5000, 5, 1000, 1200, 200, 700, 0, false, 0},
+		{"every other sample in step", 4500, 5, 1000, 2100, 200, 900, 0, false, 0},
+		{"long, in step", 10000, 5, 5000, 6200, 200, 2300, 100, false, 0},
 	} {
 		told, held := 0.0, 0.0
 		for seed := range uint64(runs) {
@@ -70,7 +70,7 @@ func TestSharesOfFixedPlaces(t *testing.T) {
 			}
 		}
 		t.Logf("%s: told %.3f, %.3f of the intervals hold the truth", f.name, told/runs, held/told)
-		if f.told && (told < 0.95*runs || held/told < f.least || held/told > f.most) || !f.told && told > 0.01*runs {
+		if f.told && (told < 0.95*runs || held/told < f.least) || !f.told && told > 0.01*runs {
 			t.Errorf("%s: told in %.3f, holds in %.3f of the runs", f.name, told/runs, held/told)
 		}
 	}

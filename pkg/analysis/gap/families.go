@@ -64,7 +64,7 @@ func (p *pool) add(f *found) {
 		if i == 0 || s.from != f.samples[i-1].from {
 			p.lengths = append(p.lengths, rate*float64(s.to-s.from))
 		}
-		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Stratum: int32(len(p.counts)), Part: int32(len(p.lengths) - 1), Kind: int32(s.family), Offset: float32(rate * float64(s.at-s.from))})
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Part: int32(len(p.lengths) - 1), Kind: int32(s.family), Offset: float32(rate * float64(s.at-s.from))})
 	}
 	p.counts = append(p.counts, f.drawn)
 }

@@ -1,0 +1,34 @@
+package compare_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+)
+
+// TestNewRange adds a range to each step while the other operations drift by 1 %: it is found,
+// and named first, from the smallest to the largest.
+func TestNewRange(t *testing.T) {
+	for _, us := range []float64{90, 180, 450, 810, 1960} {
+		for seed := range uint64(4) {
+			before := sim60(2*seed + 1)
+			after := sim60(2*seed + 2)
+			after.Host = slices.Clone(after.Host)
+			for i := range after.Host {
+				after.Host[i].Mean *= 0.989
+			}
+			after.Host = append(after.Host, sim.HostOp{Name: "new_range", Mean: us, Noise: 0.05})
+			c := difference(t, before, after)
+			var text strings.Builder
+			fmt.Fprintf(&text, "%+.0f us: %s", us, c.Document().Title)
+			r := row(t, c.Operations, "new_range")
+			if *c.Direction != compare.Slower || c.Conclusion != compare.HostInterStep || r.Status != compare.New || !strings.Contains(text.String(), "host work in new_range") {
+				t.Errorf("seed %d, %s; %s, %+v", seed, &text, c.Conclusion, r.Evidence)
+			}
+		}
+	}
+}
