@@ -152,7 +152,7 @@ func compareFiles(before, after, by string) (*compare.Comparison, error) {
 	err := inProcess(&command.Diff, []string{"--by", by, before, after}, func(c *command.Plan) error {
 		r, err := c.Diff()
 		if err == nil {
-			result = r
+			result = read(r)
 		}
 		return err
 	})

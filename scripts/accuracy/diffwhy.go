@@ -83,7 +83,9 @@ func diffWhyRun(dir, kind string, lost float64, seed int) (path string, truth fl
 
 func readDiffWhy(a, b string) (result *compare.Comparison, err error) {
 	err = inProcess(&command.Diff, []string{a, b, "--why"}, func(c *command.Plan) error {
-		result, err = c.Diff()
+		if result, err = c.Diff(); err == nil {
+			read(result)
+		}
 		return err
 	})
 	return result, err

@@ -61,7 +61,7 @@ func (t *tally) export(dir string, k int) error {
 	if err != nil {
 		return err
 	}
-	t.count(result, name, truth)
+	t.count(read(result), name, truth)
 	return nil
 }
 

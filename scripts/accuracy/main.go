@@ -92,6 +92,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 2
 		}
 	}
+	if n := pages.Load(); n > 0 {
+		fmt.Fprintf(stdout, "\nOf %d answers of diff, %d have a sentence that their table contradicts.\n", n, contradicting.Load())
+	}
 	return 0
 }
 

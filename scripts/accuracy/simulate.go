@@ -176,5 +176,5 @@ func (c cell) compare(rng *rand.Rand, before, after []float64) *compare.Comparis
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return result
+	return read(result)
 }

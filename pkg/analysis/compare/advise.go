@@ -13,18 +13,11 @@ import (
 // adviser says what to do.
 type adviser struct{ *reader }
 
-// adviseOne says what to do about one run.
-func (c *adviser) adviseOne() {
-	c.adviseGraphs()
-	c.adviseBursts()
-}
-
 // advise says what to do, one sentence for each pattern that fits.
 func (c *adviser) advise() {
 	if !c.adviseGraphs() {
 		c.adviseKernels()
 	}
-	c.adviseBursts()
 	c.adviseGrown()
 	c.adviseNew()
 	c.adviseWarmUp()

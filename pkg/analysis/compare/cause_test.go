@@ -39,12 +39,6 @@ func TestCauses(t *testing.T) {
 			change: func(a, b *sim.Config) { b.Engine.EagerShare = 0.33 },
 			advice: "run without the CUDA graph that the others replay",
 		},
-		"JIT": {
-			change: func(_, b *sim.Config) {
-				b.Faults = []sim.Fault{{Kind: sim.FaultJIT, Every: 40, US: 3000, Count: 2000, Rank: -1}}
-			},
-			advice: "(JIT)",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -40,7 +40,7 @@ func (c *reader) conclude() {
 	case c.target == nil:
 		c.Warnings = append(c.Reasons, c.Warnings...)
 		w.explainOne()
-		a.adviseOne()
+		a.adviseGraphs()
 	case !c.Comparable:
 		c.Direction, c.Conclusion = new(Unclear), NotComparable
 		var reasons []string

@@ -1,11 +1,9 @@
 package compare
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -95,89 +93,4 @@ func (s *side) fallbacks() (f fallback) {
 func median(x []float64) float64 {
 	slices.Sort(x)
 	return x[len(x)/2]
-}
-
-// adviseBursts looks for a few steps with many more kernels than the others: code
-// is compiled, loaded or tuned in them.
-func (c *adviser) adviseBursts() {
-	s := c.latest()
-	b := s.bursts()
-	if len(b) == 0 || c.target != nil && len(b) <= len(c.base.bursts()) {
-		return
-	}
-	evidence := "as it does while code is compiled, loaded or tuned"
-	if names := s.compiles(b); len(names) > 0 {
-		evidence = "with " + strings.Join(names, ", ")
-	}
-	c.mitigate("%s launches up to %d kernels in %s of %s and %s in the others, %s (JIT): warm up with all shapes before profiling, and keep the caches of compiled code.",
-		s.run.Name, s.most(b), few(len(b)), c.counted(s.samples.n), report.Digits(s.usualKernels()), evidence)
-}
-
-// few is a number in a sentence.
-func few(n int) string {
-	if n == 1 {
-		return "one"
-	}
-	return fmt.Sprint(n)
-}
-
-// usualKernels is the median number of kernels launched one by one in a step.
-func (s *side) usualKernels() float64 {
-	if s.samples.n == 0 {
-		return 0
-	}
-	return median(s.samples.each(eagerOf))
-}
-
-// bursts returns the positions of the steps that burst with kernels.
-func (s *side) bursts() (at []int) {
-	if s.samples.n < minSteps || s.fallbacks().steps > 0 {
-		return nil
-	}
-	usual := s.usualKernels()
-	for p, st := range s.samples.steps {
-		if e := float64(st.eager); e > burstTimes*usual && e > usual+burstMore {
-			at = append(at, p)
-		}
-	}
-	if float64(len(at)) > burstShare*float64(s.samples.n) {
-		return nil
-	}
-	return at
-}
-
-// most is the largest number of kernels launched one by one at some positions.
-func (s *side) most(at []int) int32 {
-	n := int32(0)
-	for p, st := range s.samples.steps {
-		if _, ok := slices.BinarySearch(at, p); ok {
-			n = max(n, st.eager)
-		}
-	}
-	return n
-}
-
-// compiles names the calls and ranges at some positions that load or compile code.
-func (s *side) compiles(at []int) (found []string) {
-	for _, section := range []int{calls, operations} {
-		for id, name := range s.run.names[section].list {
-			if loadsCode(name) && len(found) < 3 && !slices.Contains(found, name) && s.occursAt(section, id, at) {
-				found = append(found, name)
-			}
-		}
-	}
-	return found
-}
-
-// loadsCode tells whether a call or range loads, compiles or tunes code.
-func loadsCode(name string) bool {
-	lower := strings.ToLower(name)
-	return cudaname.EffectOf(name)&cudaname.LoadsCode != 0 || strings.HasPrefix(name, "nvrtc") ||
-		strings.Contains(lower, "compil") || strings.Contains(lower, "autotun") || strings.Contains(lower, "jit")
-}
-
-// occursAt tells whether a name of a section occurs at any of some positions.
-func (s *side) occursAt(section, id int, at []int) (found bool) {
-	s.each(section, id, func(p int32, _ entry) { found = found || slices.Contains(at, int(p)) })
-	return found
 }

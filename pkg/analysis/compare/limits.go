@@ -65,11 +65,6 @@ const (
 	// fewFallbacks that of steps without a graph up to which nothing is said.
 	graphsLost   = 0.1
 	fewFallbacks = 0.02
-	// Steps burst with kernels that have so many times as many as the median one and so
-	// many more, in at most such a share of the steps: TestCauses, JIT.
-	burstTimes = 3
-	burstMore  = 50
-	burstShare = 0.1
 	// warmUpShare is by how much the first quarter of a run is slower than the rest where that
 	// may be warm-up.
 	warmUpShare = 0.1
