@@ -45,14 +45,15 @@ type learner struct {
 	calls   []int64 // in calls
 	waits   map[site]int64
 	passes  *passes
-	steps   []int64      // host time of launching threads, by step
-	free    []*histogram // what calls take that wait for nothing, by code of their name
-	stops   []stops      // by process
-	gaps    histogram    // between kernels of replays
-	graphs  histogram    // what calls that launch graphs take
-	tokens  bool         // a copy to the host followed kernels that sample
-	copies  bool         // some wait was for a copy to the host
-	woken   bool         // a launching thread waited for another
+	steps   []int64               // host time of launching threads, by step
+	free    []*histogram          // what calls take that wait for nothing, by code of their name
+	alone   map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
+	stops   []stops               // by process
+	gaps    histogram             // between kernels of replays
+	graphs  histogram             // what calls that launch graphs take
+	tokens  bool                  // a copy to the host followed kernels that sample
+	copies  bool                  // some wait was for a copy to the host
+	woken   bool                  // a launching thread waited for another
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
 	long    int             // waits for events that waited
@@ -65,7 +66,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, passes: newPasses(t), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
+	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call.

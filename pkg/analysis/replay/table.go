@@ -2,9 +2,11 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -322,10 +324,26 @@ func (p *predictor) report() *Report {
 	if p.learner.events > 0 {
 		r.EventAge = &[2]int{p.know.age, p.know.oldest}
 	}
+	r.Warnings = append(r.Warnings, p.unseen()...)
 	for _, row := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&row))
 	}
 	return r
+}
+
+// unseen says what the model does not follow of this run.
+func (p *predictor) unseen() (all []string) {
+	total := 0.0
+	for _, period := range p.now {
+		total += period
+	}
+	if ns := p.learner.alone[event.OSIO] + p.learner.alone[event.OSWait] + p.learner.alone[event.OSJoin]; float64(ns) > worthBoth*total {
+		all = append(all, fmt.Sprintf("launching threads wait %s per step for messages or threads that the recording does not show: these waits are not followed and keep their length", report.Micros(float64(ns)/1e3/float64(max(len(p.now), 1)))))
+	}
+	if h := p.t.header; h.Rows(event.Graph) > 0 && h.NumRanks() > 1 {
+		all = append(all, "collectives inside graphs that were recorded as a whole are hidden: ranks that wait for one another there are not followed (record with --cuda-graph-trace=node)")
+	}
+	return all
 }
 
 // prediction is what one scenario comes to.

@@ -18,6 +18,7 @@ type thread struct {
 	held     *openRow  // the outermost row whose end says when what is inside of it was
 	queue    launches
 	wait     bool   // it made a stream wait for an event since it launched
+	recorded int64  // when the latest event before that was recorded
 	ended    anchor // its last end of a range or call
 	ranges   []openRange
 	calls    []int32 // names of open calls
@@ -165,7 +166,10 @@ func (h *hosts) call(o *openRow) {
 	flags := h.flags(o)
 	switch {
 	case flags&isStreamWait != 0:
-		th.wait = true
+		th.wait, th.recorded = true, o.start
+		if q.recorded > 0 {
+			th.recorded = q.records[(q.recorded-1)%maxAge].t
+		}
 	case flags&isRecord != 0:
 		r := &q.records[q.recorded%maxAge]
 		q.recorded++
@@ -182,7 +186,7 @@ func (h *hosts) call(o *openRow) {
 	if !h.plan.plain {
 		inside = th.factor
 	}
-	h.gpu.forget(th.queue.add(launch{start: o.start, end: o.row.end, name: o.name, streamWait: th.wait, captured: th.capturing(o.start)}, th.now, inside))
+	h.gpu.forget(th.queue.add(launch{start: o.start, end: o.row.end, name: o.name, streamWait: th.wait, recorded: th.recorded, captured: th.capturing(o.start)}, th.now, inside))
 	if o.class == event.Launch || o.class == event.GraphLaunch {
 		th.wait = false
 		q.launched, h.launched = th, th
@@ -385,5 +389,10 @@ func (h *hosts) at(th *thread, t int64) int64 {
 	if !th.begun || !th.launches && th.open == 0 && t-th.idle > idleThread {
 		return t + h.shift(th.process, 0)
 	}
-	return th.now[0] + scaled(t-th.last, th.factor[0])
+	d := t - th.last
+	if th.why != nil {
+		h.plan.whys.advance(th.why, t)
+		d -= h.plan.whys.less(th, 0, th.last, t)
+	}
+	return th.now[0] + scaled(d, th.factor[0])
 }

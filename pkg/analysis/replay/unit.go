@@ -16,6 +16,7 @@ type unit struct {
 	factor     []float64
 	stream     *stream
 	process    int32
+	launcher   int32 // thread, -1 where that is not known
 	kind       event.Kind
 	stretch    int32
 	ordinal    int64
@@ -36,8 +37,9 @@ type stream struct {
 type launch struct {
 	start, end int64
 	name       int32
-	streamWait bool // its thread made a stream wait since it launched before
-	captured   bool // of a pass that a graph would replay
+	streamWait bool  // its thread made a stream wait since it launched before
+	recorded   int64 // and when the latest event before that was recorded
+	captured   bool  // of a pass that a graph would replay
 	replay     *replay
 }
 
@@ -184,7 +186,7 @@ func (g *gpu) add(p *process, r *row) {
 	st := &g.streams[r.place]
 	u := g.newUnit()
 	u.call, u.start, u.end, u.factor, u.stream = r.start, r.start, r.end, g.plan.units[r.name], st
-	u.process, u.kind, u.stretch, u.ordinal = st.process, r.kind, r.stretch, r.ordinal
+	u.process, u.launcher, u.kind, u.stretch, u.ordinal = st.process, r.launcher, r.kind, r.stretch, r.ordinal
 	u.toHost, u.token = r.kind.IsCopy() && g.t.names.all[r.name].flags&isToHost != 0, false
 	u.refs = 1
 	if len(g.plan.ofRank) > 0 {
@@ -397,9 +399,31 @@ func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int
 	}
 	if o := g.crossed(p, u, l, prev, latency); o != nil {
 		g.cross(u, o, called, prev, min(late, latency))
-		return
+	} else {
+		g.constrain(u, l, called, prev, latency)
 	}
-	g.constrain(u, l, called, prev, latency)
+	if l.streamWait {
+		g.joined(p, u, l.recorded)
+	}
+}
+
+// joined has a unit whose stream was made to wait for an event start after what its thread had
+// launched on other streams when the latest event was recorded, as far as it did.
+func (g *gpu) joined(p *process, u *unit, recorded int64) {
+	for _, st := range p.streams {
+		for k := st.count - 1; st != u.stream && k >= max(0, st.count-recent); k-- {
+			o := st.ring[k%recent]
+			if o.call >= recorded || o.launcher != u.launcher {
+				continue
+			}
+			if after := u.start - o.end; after >= -jitter {
+				for s, end := range g.endOf(o) {
+					u.newStart[s] = max(u.newStart[s], end+min(jitter, after))
+				}
+			}
+			break
+		}
+	}
 }
 
 // sooner are the new times of a call's start less what is saved of the part of it before the work

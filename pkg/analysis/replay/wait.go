@@ -36,6 +36,9 @@ func (h *hosts) release(o *openRow) {
 		h.wait(o, a)
 		return
 	}
+	if h.learn != nil && o.kind == event.OS && !ok {
+		h.learn.alone[o.class] += o.row.end - o.start
+	}
 	ended := false
 	for _, p := range o.points {
 		if p.t > o.row.end && !ended { // after a run of queries
