@@ -78,7 +78,7 @@ func best(all []Gain) (a, b int) {
 // gain is what a row of periods brings.
 func (p *predictor) gain(row *predicted) Gain {
 	now, then := p.mean(p.now), p.mean(row.periods)
-	g := Gain{Us: (now - then) / 1e3, CI: p.interval(row.periods)}
+	g := Gain{Us: (now - then) / 1e3, CI: p.interval(row)}
 	for _, o := range []struct {
 		to      **float64
 		periods []float64

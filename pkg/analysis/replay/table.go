@@ -349,7 +349,7 @@ func (p *predictor) unseen() (all []string) {
 // prediction is what one scenario comes to.
 func (p *predictor) prediction(row *predicted) Prediction {
 	now, then := p.mean(p.now), p.mean(row.periods)
-	one := Prediction{Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row.periods), Phases: map[string]Phase{}}
+	one := Prediction{Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row), Phases: map[string]Phase{}}
 	one.KeepUs, one.OlderUs = p.otherwise(row.keep, then, now), p.otherwise(row.older, then, now)
 	one.TokensPerS = p.tokens(row.periods)
 	for phase, name := range event.Phases {
@@ -410,9 +410,29 @@ func (p *predictor) tokens(periods []float64) *float64 {
 	return &v
 }
 
-// interval holds the mean gain in 95 % of runs, us; nil where there are too few steps. Ranks
+// interval holds the gain of a scenario in 95 % of runs, us; nil where there are too few steps.
+// It is the interval over steps, as far on both sides as predictions are off, and it holds what
+// the other readings of the run say.
+func (p *predictor) interval(row *predicted) *[2]float64 {
+	ci := p.spread(row.periods)
+	now := p.mean(p.now) / 1e3
+	gain := now - p.mean(row.periods)/1e3
+	if ci == nil || slices.Equal(p.now, row.periods) {
+		return ci
+	}
+	off := offStep*now + offGain*math.Abs(gain)
+	ci[0], ci[1] = ci[0]-off, ci[1]+off
+	for _, other := range [][]float64{row.keep, row.older} {
+		if v := p.otherwise(other, 1e3*(now-gain), 1e3*now); v != nil {
+			ci[0], ci[1] = min(ci[0], now-*v-off), max(ci[1], now-*v+off)
+		}
+	}
+	return ci
+}
+
+// spread holds the mean gain over steps in 95 % of runs, us; nil where there are too few. Ranks
 // that take part in the same steps are one sample each.
-func (p *predictor) interval(periods []float64) *[2]float64 {
+func (p *predictor) spread(periods []float64) *[2]float64 {
 	byRank := map[int32][]float64{}
 	var order []int32
 	for i, c := range p.chosen {
