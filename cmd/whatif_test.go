@@ -57,7 +57,9 @@ func checkUnmoved(t *testing.T, trace string) {
 			t.Errorf("%s, %s: rows have moved: %s", trace, how, firstDifference(want.stdout, got))
 		}
 	}
-	same("file", string(must(t, nil, "whatif", append(by, trace, "--format", "csv", "--memory", "64M")...)))
+	for _, memory := range []string{"64M", "100M", "2G"} {
+		same("file, "+memory, string(must(t, nil, "whatif", append(by, trace, "--format", "csv", "--memory", memory)...)))
+	}
 	if by == nil {
 		same("pipe", string(must(t, must(t, nil, "phase", trace), "whatif", "--format", "csv")))
 	}
@@ -106,16 +108,25 @@ func TestWhatifRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name, call string
-		most       float64
+		name  string
+		calls []string
+		most  float64
 	}{
-		{"sleep", "clock_nanosleep=0", 0.05}, {"lock", "sem_wait=0", 0.05}, {"poll", "read=0", 0.15},
+		{"sleep", []string{"clock_nanosleep"}, 0.05}, {"lock", []string{"sem_wait"}, 0.05}, {"poll", []string{"read"}, 0.15},
+		{"fsync", []string{"open64", "write", "fsync", "close"}, 0.15}, // its stall opens, writes and syncs
 	} {
-		got := meanStep(t, must(t, nil, "whatif", inflated(t, c.name), "--call", c.call, "--waits", "keep", "--format", "csv"))
+		args := []string{inflated(t, c.name), "--waits", "keep", "--format", "csv"}
+		for _, call := range c.calls {
+			args = append(args, "--call", call+"=0")
+		}
+		got := meanStep(t, must(t, nil, "whatif", args...))
 		is := truth[c.name]
 		want := (is["step"].Ns - is[c.name].Ns) / is["step"].Times / 1e3
 		if math.Abs(got/want-1) > c.most {
 			t.Errorf("%s without its stall: a step takes %.0f us, the program says %.0f", c.name, got, want)
+		}
+		if testing.Verbose() {
+			t.Logf("%s: %.0f us, %.0f in truth", c.name, got, want)
 		}
 	}
 	clean := inflated(t, "clean")

@@ -1,6 +1,6 @@
 "use strict";
-// A page says all without this script: it magnifies timelines and flame graphs, and
-// writes out what is pointed at.
+// A page says all without this script: it magnifies timelines and flame graphs, writes out
+// what is pointed at, sorts tables by the column that is chosen, and finds text.
 (function () {
   const svgNS = "http:\u002f\u002fwww.w3.org/2000/svg";
   const percent = (x) => (100 * x).toFixed(4) + "%";
@@ -90,5 +90,62 @@
     });
   }
 
+  const units = { ns: 1e-3, "\u00b5s": 1, us: 1, ms: 1e3, s: 1e6, kB: 1e3, MB: 1e6, GB: 1e9 };
+
+  // The value of a cell with figures: of the first of a range, in the unit that follows.
+  function figure(text) {
+    const m = /([+\u2212-]?[\d,]*\.?\d+)\s*([a-zA-Z\u00b5]+)?/.exec(text);
+    return m ? Number(m[1].replaceAll(",", "").replace("\u2212", "-")) * (units[m[2]] || 1) : -Infinity;
+  }
+
+  function sortable(table) {
+    const body = table.tBodies[0], first = body ? [...body.rows] : [];
+    if (first.length < 2) return;
+    [...table.tHead.rows[0].cells].forEach((head, k) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const numbers = head.classList.contains("n"), was = head.getAttribute("aria-sort");
+        const order = was === (numbers ? "descending" : "ascending") ? (numbers ? "ascending" : "descending") : was ? null : numbers ? "descending" : "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        if (!order) return body.append(...first);
+        head.setAttribute("aria-sort", order);
+        const key = (row) => numbers ? figure(row.cells[k].textContent) : row.cells[k].textContent;
+        const sign = order === "ascending" ? 1 : -1;
+        const compare = (a, b) => sign * (numbers ? a.key - b.key || 0 : a.key.localeCompare(b.key));
+        body.append(...first.map((row) => ({ row, key: key(row) })).sort(compare).map((x) => x.row));
+      });
+    });
+  }
+
+  // Rows and items without the text that is looked for are hidden, and sections without any left.
+  function searchable(main) {
+    const box = document.createElement("div"), input = document.createElement("input"), said = document.createElement("output");
+    box.className = "tools search";
+    input.type = "search";
+    input.placeholder = "Find in tables and lists";
+    input.setAttribute("aria-label", input.placeholder);
+    input.addEventListener("input", () => {
+      const text = input.value.trim().toLowerCase();
+      let found = 0;
+      for (const part of main.querySelectorAll("tbody tr, li")) {
+        const has = part.textContent.toLowerCase().includes(text);
+        part.hidden = text !== "" && !has;
+        if (text !== "" && has) {
+          found++;
+          const folded = part.closest("details");
+          if (folded) folded.open = true;
+        }
+      }
+      said.textContent = text === "" ? "" : found + " found";
+    });
+    box.append(input, said);
+    main.before(box);
+  }
+
   document.querySelectorAll(".plot").forEach(zoomable);
+  document.querySelectorAll("main table").forEach(sortable);
+  document.querySelectorAll("main").forEach(searchable);
 })();

@@ -1,6 +1,11 @@
 package replay
 
-import "github.com/hostbound/hostbound/pkg/report"
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
+)
 
 // Document is the report for people.
 func (r *Report) Document() *report.Document {
@@ -13,6 +18,7 @@ func (r *Report) Document() *report.Document {
 		s.Say("The run does not say which record its waits for events are for, the latest but %d or but %d: both are shown where that matters.", a[0]-1, a[1]-1)
 	}
 	r.table(s)
+	r.waterfall(s)
 	r.phases(d)
 	v := d.Section("Valid for")
 	v.Say("The order of launches, what waits for what, and the time that each thing takes of itself are those of the recording. Not for changes that change what the GPU computes, for contention for memory or power, or for another batch size; collectives inside graphs that were recorded as a whole and messages between processes are not followed.")
@@ -58,6 +64,24 @@ func (r *Report) table(s *report.Section) {
 		}
 		t.Row(report.Str(p.Change), report.Num(p.StepUs), report.Num(p.GainUs), report.Num(p.GainShare), ci, report.Opt(p.KeepUs), report.Opt(p.OlderUs), report.Opt(p.TokensPerS))
 	}
+}
+
+// waterfall draws what each scenario takes off the step of now.
+func (r *Report) waterfall(s *report.Section) {
+	p := &figure.Bars{Series: []figure.Series{{Name: "a step", Color: figure.Busy}, {Name: "gone", Color: figure.Other}}, Named: true}
+	now := report.Micros(r.StepUs)
+	p.Rows = append(p.Rows, figure.Bar{Label: "now", Parts: []float64{r.StepUs, 0}, Text: now})
+	t := &report.Table{Columns: []report.Column{{Title: "change", Kind: report.Names}, {Title: "step", Kind: report.Duration}, {Title: "gain", Kind: report.Duration}}}
+	for i := range r.Scenarios {
+		one := &r.Scenarios[i]
+		bar := figure.Bar{Label: one.Change, Parts: []float64{one.StepUs, max(0, one.GainUs)}, Text: report.Micros(one.StepUs)}
+		if one.CIUs != nil {
+			bar.More = fmt.Sprintf("(%s less, %s to %s)", report.Micros(one.GainUs), report.Micros(one.CIUs[0]), report.Micros(one.CIUs[1]))
+		}
+		p.Rows = append(p.Rows, bar)
+		t.Row(report.Str(one.Change), report.Num(one.StepUs), report.Num(one.GainUs))
+	}
+	s.Extra("What a step would take", fmt.Sprintf("A step takes %s now; each bar is what it would take with a change, and what is gone.", now), p, t)
 }
 
 // phases is a table of the scenarios by phase, where there are several.

@@ -33,10 +33,10 @@ const (
 	// leastLimits, 3: so many stops at one place of the period are no chance: one in 2,500.
 	leastLimits = 3
 
-	// offStep, 0.2 % of the step, and offGain, 1 % of the gain: how far predictions are off beyond
+	// offStep, 0.1 % of the step, and offGain, 1 % of the gain: how far predictions are off beyond
 	// the spread over steps. Source: measured, 95 % of 380 pairs of a simulator that shares nothing
 	// with ours (74 kinds of engine, 29 causes).
-	offStep = 0.002
+	offStep = 0.001
 	offGain = 0.01
 
 	// maxLaunches, 16384 calls: how many launch calls of a thread are kept. CUDA lets about

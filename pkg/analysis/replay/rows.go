@@ -72,6 +72,7 @@ type stepRow struct {
 	stretch    int32
 	ordinal    int64
 	start, end int64
+	number     int64
 }
 
 // New begins the trace of the stream that h describes: Add takes its batches, and Finish ends it.
@@ -229,7 +230,7 @@ func (t *Trace) addRows(b *event.Batch, i, j int, process int32) error {
 
 // addStep adds a step or window row.
 func (t *Trace) addStep(b *event.Batch, i int, process int32, ordinal int64) {
-	s := stepRow{process, int32(len(t.stretches) - 1), ordinal, b.Start.Values[i], b.End.Values[i]}
+	s := stepRow{process, int32(len(t.stretches) - 1), ordinal, b.Start.Values[i], b.End.Values[i], b.Step.Values[i]}
 	if b.Kind.Values[i] == event.Step {
 		t.steps = append(t.steps, s)
 	} else {

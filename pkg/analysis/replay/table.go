@@ -26,7 +26,15 @@ type Report struct {
 	// and to; null where the run has no such waits.
 	EventAge *[2]int  `json:"event_age"`
 	Warnings []string `json:"warnings"`
+
+	rank   int32 // and number of a steady step of median length
+	number int64
+	most   Scenario // with the largest gain
 }
+
+// Shown is a steady step of median length, by its rank and number, and the scenario with the
+// largest gain: what a page shows as it is and as it would be.
+func (r *Report) Shown() (rank int32, number int64, most Scenario) { return r.rank, r.number, r.most }
 
 // Bounds are what no change of one side alone can go below; null where nothing was computed.
 type Bounds struct {
@@ -325,10 +333,31 @@ func (p *predictor) report() *Report {
 		r.EventAge = &[2]int{p.know.age, p.know.oldest}
 	}
 	r.Warnings = append(r.Warnings, p.unseen()...)
-	for _, row := range p.rows {
+	most := 0.0
+	for i, row := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&row))
+		if r.Scenarios[i].GainUs > most || i == 0 {
+			most, r.most = r.Scenarios[i].GainUs, row.Scenario
+		}
 	}
+	r.rank, r.number = p.typicalStep()
 	return r
+}
+
+// typicalStep is the rank and the number of a steady step of median length.
+func (p *predictor) typicalStep() (rank int32, number int64) {
+	var steady []int
+	for i, c := range p.chosen {
+		if c.steady && c.step >= 0 && c.rank == p.chosen[0].rank {
+			steady = append(steady, i)
+		}
+	}
+	if len(steady) == 0 {
+		return 0, -1
+	}
+	slices.SortStableFunc(steady, func(a, b int) int { return cmp.Compare(p.now[a], p.now[b]) })
+	c := p.chosen[steady[len(steady)/2]]
+	return c.rank, p.t.steps[c.step].number
 }
 
 // unseen says what the model does not follow of this run.

@@ -19,6 +19,27 @@ func (t *Timeline) Document(s *report.Section, colors figure.Palette) {
 	}
 }
 
+// Same adds one step, by its rank and number, of several sides, one below the other and on one
+// scale; where a side has it not, nothing of that.
+func Same(s *report.Section, rank int32, sides ...Side) {
+	var all []closeup
+	var lines []*Timeline
+	var longest int64
+	for _, side := range sides {
+		for _, one := range side.Steps {
+			if one.Asked && one.Rank == rank {
+				longest = max(longest, one.Until-one.Start)
+				all, lines = append(all, closeup{side.Name, one}), append(lines, side.Timeline)
+				break
+			}
+		}
+	}
+	colors := Palette(lines...)
+	for _, one := range all {
+		one.draw(s, colors, longest)
+	}
+}
+
 // Side is one of the runs that are compared.
 type Side struct {
 	Name string // of the side, in titles
@@ -73,7 +94,7 @@ type closeup struct {
 }
 
 // closeups are the slowest two steps, and of the spread ones that of median length, of
-// each phase that there is.
+// each phase that there is; or the ones that were asked for, and none else.
 func (t *Timeline) closeups() (all []closeup) {
 	phases := map[event.Phase][]*Step{}
 	var worst []*Step
@@ -81,11 +102,16 @@ func (t *Timeline) closeups() (all []closeup) {
 		switch {
 		case s.Number < 0:
 			all = append(all, closeup{fmt.Sprintf("The whole trace of rank %d", s.Rank), s})
+		case s.Asked:
+			all = append(all, closeup{"The step that was asked for", s})
 		case s.Worst > 0:
 			worst = append(worst, s)
 		default:
 			phases[s.Phase] = append(phases[s.Phase], s)
 		}
+	}
+	if len(all) > 0 {
+		return all
 	}
 	for p, name := range event.Phases {
 		steps := phases[event.Phase(p)]

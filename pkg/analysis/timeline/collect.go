@@ -22,6 +22,8 @@ type Collector struct {
 
 	last worst // of each rank's last segment of some length
 	all  worst // of all steps
+
+	asked []*Step // by their numbers
 }
 
 // New returns a collector of the stream that has the header.
@@ -104,6 +106,11 @@ func (c *Collector) Close() *Timeline {
 			if s.Worst == 0 {
 				t.Steps = append(t.Steps, s)
 			}
+		}
+	}
+	for _, s := range c.asked {
+		if !slices.Contains(t.Steps, s) {
+			t.Steps = append(t.Steps, s)
 		}
 	}
 	slices.SortFunc(t.Steps, func(a, b *Step) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Start, b.Start)) })

@@ -147,7 +147,12 @@ func (r *rank) end(until int64) {
 	if s.weight = s.Idle; r.c.opt.Slowest {
 		s.weight = until - s.Start
 	}
-	if !r.open.worst.wants(s.weight) && !r.c.all.wants(s.weight) && !r.open.spread.wants() {
+	if slices.Contains(r.c.opt.Numbers, s.Number) && len(r.c.asked) < MaxNumbers {
+		s.Asked = true
+		s.refs++
+		r.c.asked = append(r.c.asked, s)
+	}
+	if !s.Asked && !r.open.worst.wants(s.weight) && !r.c.all.wants(s.weight) && !r.open.spread.wants() {
 		r.open.spread.seen++
 		return
 	}

@@ -31,6 +31,9 @@ import (
 // MaxEvents is how many events of a step are kept.
 const MaxEvents = 1 << 16
 
+// MaxNumbers is how many steps are kept by their number, over all ranks.
+const MaxNumbers = 8
+
 // None stands for a number that is not known.
 const None = int64(-1) << 63
 
@@ -43,6 +46,8 @@ type Options struct {
 	Worst, Spread int
 	// Slowest has the worst be those with the longest periods.
 	Slowest bool
+	// Numbers are steps that are kept in any case, MaxNumbers of them at most.
+	Numbers []int64
 }
 
 // Timeline is the steps that were kept.
@@ -61,6 +66,7 @@ type Step struct {
 	Start  int64       // ns, of its period
 	Until  int64       // ns, where its period ends
 	Idle   int64       // ns, over the rank's GPUs
+	Asked  bool        // it is kept for its number
 	Worst  int         // its place among the worst steps, from 1; 0 where it is none of them
 
 	Names  []string // as in the trace: hostile

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
@@ -22,6 +23,17 @@ const (
 	drawnSteps   = 12
 )
 
+// stepFlag chooses the step that a page shows closely.
+var stepFlag = cli.Flag{Name: "step", Usage: "show step `N` closely on the page, in place of one of median length and the slowest", Check: checkNumber}
+
+// checkNumber refuses what is no number of a step.
+func checkNumber(text string) error {
+	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+		return cli.Misuse("--step "+text+" is no number of a step", "the steps are numbered from 0: nsys2arrow FILE | isolate --format csv")
+	}
+	return nil
+}
+
 // closeupColumns are the columns that only the steps in detail look at.
 const closeupColumns = 1<<event.ColStream | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
@@ -34,7 +46,12 @@ func (p *Plan) watchCloseups(src event.Source, slowest int) (event.Source, *time
 	if slowest > 0 && (isRange(&p.chosen)) {
 		slowest = chosenShown
 	}
-	t := timeline.New(src.Header(), timeline.Options{BusyAll: p.finding.busyAll, Worst: slowest, Spread: drawnSteps, Slowest: true})
+	opt := timeline.Options{BusyAll: p.finding.busyAll, Worst: slowest, Spread: drawnSteps, Slowest: true}
+	if text := p.String("step"); text != "" {
+		number, _ := strconv.ParseInt(text, 10, 64)
+		opt.Numbers = []int64{number}
+	}
+	t := timeline.New(src.Header(), opt)
 	return event.Tee(src, t.Add), t
 }
 

@@ -57,7 +57,7 @@ var gapsFlags = []cli.Flag{
 	perfettoFlag,
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
 	strictFlag,
-	sourceMapFlag,
+	sourceMapFlag, stepFlag,
 }
 
 // writeFlame writes a flame graph.

@@ -7,9 +7,11 @@ import (
 	"strconv"
 
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/arrow"
 	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -45,6 +47,7 @@ recorded as a whole, and messages between processes, are not followed.`,
 // whatifFlags are the flags of a filter whose output may be a report.
 var whatifFlags = []cli.Flag{
 	{Name: "report", Usage: "write what steps would take, for the changes given or else for a table of them, and no rows; so does a terminal", Default: false},
+	stepFlag,
 	topFlag,
 }
 
@@ -142,7 +145,7 @@ func (m *moving) run() (int, error) {
 	store := spill.NewStore(m.memory.budget / 8)
 	m.Cleanup(func() { store.Close() })
 	var kept *spool
-	if !m.out.reports {
+	if !m.out.reports || m.out.page() {
 		if kept, err = m.newSpool(src.Header()); err != nil {
 			return 0, err
 		}
@@ -153,7 +156,7 @@ func (m *moving) run() (int, error) {
 		return 0, err
 	}
 	if m.out.reports {
-		return 0, m.predict(r, t)
+		return 0, m.predict(r, t, kept)
 	}
 	return 0, m.move(r, t, kept, src.Header().Isolation == nil)
 }
@@ -175,14 +178,62 @@ func (m *moving) move(r *reader, t *replay.Trace, kept *spool, whole bool) error
 	return r.write(moved)
 }
 
-// predict writes the report.
-func (m *moving) predict(r *reader, t *replay.Trace) error {
+// predict writes the report; a page shows a step as it is and as it would be.
+func (m *moving) predict(r *reader, t *replay.Trace, kept *spool) error {
 	p, err := t.Predict(m.scenario)
 	if err != nil {
 		return err
 	}
 	p.Warnings = r.merged(p.Warnings)
-	return m.out.analysis(p, p.Document(), nil)
+	d := p.Document()
+	if kept != nil {
+		if err := m.showStep(p, t, kept, d); err != nil {
+			return err
+		}
+	}
+	return m.out.analysis(p, d, nil)
+}
+
+// showStep adds one step to a page, as it is and as it would be with the changes, or else with
+// what brings most.
+func (m *moving) showStep(p *replay.Report, t *replay.Trace, kept *spool, d *report.Document) error {
+	rank, number, scenario := p.Shown()
+	if text := m.String("step"); text != "" {
+		number, _ = strconv.ParseInt(text, 10, 64)
+	}
+	if number < 0 {
+		return nil
+	}
+	now, err := kept.read()
+	if err != nil {
+		return err
+	}
+	sides := []timeline.Side{{Name: "As it is"}, {Name: "As it would be, " + scenario.String()}}
+	if sides[0].Timeline, err = watchStep(now, number); err != nil {
+		return err
+	}
+	again, err := kept.read()
+	if err != nil {
+		return err
+	}
+	moved, err := t.Move(scenario, again)
+	if err != nil {
+		return err
+	}
+	if sides[1].Timeline, err = watchStep(moved, number); err != nil {
+		return err
+	}
+	timeline.Same(d.SectionAfter("", stepsInDetail), rank, sides...)
+	return nil
+}
+
+// watchStep keeps one step of a source.
+func watchStep(src event.Source, number int64) (*timeline.Timeline, error) {
+	c := timeline.New(src.Header(), timeline.Options{Numbers: []int64{number}})
+	if err := event.Each(src, c.Add); err != nil {
+		return nil, err
+	}
+	return c.Close(), nil
 }
 
 // spool keeps the rows of a source in a temporary file, to read them again.
@@ -210,10 +261,13 @@ func (s *spool) of(src event.Source) event.Source {
 	return event.Tee(src, s.out.Write)
 }
 
-// read returns the rows that were kept, all of which have been.
+// read returns the rows that were kept, all of which have been, from the first on.
 func (s *spool) read() (event.Source, error) {
-	if err := s.out.Close(); err != nil {
-		return nil, err
+	if s.out != nil {
+		if err := s.out.Close(); err != nil {
+			return nil, err
+		}
+		s.out = nil
 	}
 	if err := s.buf.Flush(); err != nil {
 		return nil, err
