@@ -46,6 +46,7 @@ var sections = []section{
 	{"findings", "is what was planted named, and first in the list, and nothing where nothing was?", runFindings},
 	{"why", "is what held hosts up named, first, with its idle time, and not where they run on?", runWhy},
 	{"diffwhy", "does diff --why say what holds hosts up for longer, with its time, and nothing where equal runs are compared?", runDiffWhy},
+	{"whatif", "does a step take what a replay without the planted cause says?", runWhatif},
 	{"straggler", "is the rank that is late named, and why, and none where none is?", runStraggler},
 	{"layers", "are the layers of a model counted?", runLayers},
 	{"noise", "is anything flagged on equal runs, whatever the noise?", runNoise},

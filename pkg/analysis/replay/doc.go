@@ -25,7 +25,9 @@
 // ended; one that overlaps what it follows by more than 1 us keeps its distance to the start
 // of that, times its factor; one that started late, right after the end of a unit of another
 // stream, follows that one, too, where its thread made a stream wait. What none of this
-// explains keeps its delay. Not valid for graphs that were recorded as a whole, which are one
+// explains keeps its delay. The part of a call before it hands the work over is host time: a call
+// that is made shorter starts its unit sooner. A unit whose stream was made to wait also starts
+// after what its thread had launched on other streams when the latest event was recorded. Not valid for graphs that were recorded as a whole, which are one
 // unit, nor for units that compete for the GPU: their lengths are those of the recording.
 //
 // # Waits (wait.go)
@@ -40,7 +42,8 @@
 //
 // Launching threads' waits for other threads end with what the thread of the process tree
 // does whose range or call ended last before them, within 60 us, unless Keep is set; waits
-// for the interpreter lock end when its holder does. Messages between processes that no
+// for the interpreter lock end when its holder does. Threads of other ranks are asked in calls of
+// class io, by which messages come. Messages between processes that no
 // thread shows are not followed: such waits keep their length.
 //
 // # Collectives (collective.go)
@@ -49,6 +52,18 @@
 // end when the last has arrived, by what it took since. Not valid for collectives inside
 // graphs that were recorded as a whole, nor where ranks' clocks differ by more than half of a
 // collective: they are not matched then and keep their lengths.
+//
+// # Host time by why (why.go), by rank and step (even.go)
+//
+// Changes of host time with a why ask package idle what a thread is in at each instant, as rows
+// come. A limit on CPU time is found by stretches in which no thread of a process runs and that
+// end at one place of a period of 100 ms. Host time is even where each rank's step takes the
+// median of what the ranks' launching threads spend in it.
+//
+// # Intervals
+//
+// An interval is that over steps, as much wider as predictions were off on runs whose truth is
+// known, and it holds both answers where the run can be read in two ways.
 //
 // # For findings
 //

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// whatifPair is a run of some kind with and without a planted cause, and the change that takes
+// it away.
+type whatifPair struct {
+	name   string
+	set    func(*sim.Config)
+	plant  func(*sim.Config)
+	change replay.Scenario
+}
+
+// treated is a scenario of some changes, of which those that are text are written as options are.
+func treated(changes ...replay.Change) replay.Scenario { return replay.Scenario{Changes: changes} }
+
+// whatifPairs are the pairs of the section whatif.
+var whatifPairs = []whatifPair{
+	{"an operation longer", nil, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
+	{"an operation longer, a step ahead", func(c *sim.Config) { c.Engine.Ahead = 1 }, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
+	{"an operation longer, launched one by one", func(c *sim.Config) { c.Mode = sim.Eager }, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
+	{"an operation longer, whole graphs", func(c *sim.Config) { c.Mode, c.Ranks = sim.Whole, 1 }, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
+	{"kernels twice as long", func(c *sim.Config) { c.KernelScale = 2 }, func(c *sim.Config) { c.KernelScale = 4 }, treated(replay.GPU(0.5))},
+	{"a synchronise", func(c *sim.Config) { c.Ranks = 1 }, withFault(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), treated(noWaits("cudaDeviceSynchronize"))},
+	{"memory from the system", nil, withFault(sim.Fault{Kind: sim.FaultAlloc, Rank: -1, US: 600}), treated(replay.Call("cudaMalloc", 0), replay.Call("cudaFree", 0))},
+	{"launches twice as long", func(c *sim.Config) { c.Mode, c.Ranks = sim.Eager, 1 }, func(c *sim.Config) { c.LaunchCost = 7 }, treated(calls("cu*LaunchKernel*", 0.5))},
+	{"a late rank of four", func(c *sim.Config) { c.Ranks = 4 }, func(c *sim.Config) { c.SlowRank, c.Slow = 1, 600 }, treated(replay.Even())},
+}
+
+func slowPrep(c *sim.Config) { c.SetHost("_prepare_inputs", 1600) }
+
+// withFault plants a fault.
+func withFault(f sim.Fault) func(*sim.Config) {
+	return func(c *sim.Config) { c.Faults = []sim.Fault{f} }
+}
+
+func noWaits(call string) replay.Change {
+	c, err := replay.ParseNoWait(call)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return c
+}
+
+func calls(glob string, factor float64) replay.Change {
+	c, err := replay.ParseCall(fmt.Sprint(glob, "=", factor))
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return c
+}
+
+// predict is what whatif says of a run.
+func predict(dir string, c sim.Config, s replay.Scenario) (r *replay.Report, err error) {
+	traces, _, err := sim.SimulateTruth(c, false)
+	if err != nil {
+		return nil, err
+	}
+	path, err := writeTrace(dir, traces[0])
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(path)
+	err = inProcess(&command.Verdict, []string{path}, func(p *command.Plan) error {
+		src, err := p.Events(source.Phased, false)
+		if err != nil {
+			return err
+		}
+		store := spill.NewStore(64 << 20)
+		defer store.Close()
+		t, err := replay.Read(src, store, []replay.Scenario{s})
+		if err != nil {
+			return err
+		}
+		r, err = t.Predict(s)
+		return err
+	})
+	return r, err
+}
+
+// whatifRow is what was counted of one pair.
+type whatifRow struct{ near, close, held, sign count }
+
+// runWhatif compares predictions with the runs of the same seed without what was planted.
+func runWhatif(w io.Writer, o options) error {
+	rows := make([]whatifRow, len(whatifPairs))
+	var names []string
+	for _, p := range whatifPairs {
+		names = append(names, p.name)
+	}
+	err := eachRun(names, o, func(dir string, i, seed int) (func(), error) {
+		p := &whatifPairs[i]
+		without := sim.Default()
+		without.Seed, without.Steps = uint64(seed+1), 60
+		if p.set != nil {
+			p.set(&without)
+		}
+		with := without
+		p.plant(&with)
+		said, err := predict(dir, with, p.change)
+		if err != nil {
+			return nil, err
+		}
+		truth, err := predict(dir, without, treated(replay.Host(1)))
+		if err != nil {
+			return nil, err
+		}
+		return func() { rows[i].add(p, said, truth.StepUs, seed, o) }, nil
+	})
+	fmt.Fprintf(w, "| planted | within 2 %% of the step | within 5 %% | interval holds the truth | gain has the other sign |\n|:--|--:|--:|--:|--:|\n")
+	for i, r := range rows {
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", names[i], r.near, r.close, r.held, r.sign.plain())
+	}
+	return err
+}
+
+// add counts a prediction of a run whose step takes truth without what was planted, us.
+func (r *whatifRow) add(p *whatifPair, said *replay.Report, truth float64, seed int, o options) {
+	one := &said.Scenarios[0]
+	off, gain := math.Abs(one.StepUs/truth-1), said.StepUs-truth
+	r.near.add(off <= 0.02)
+	r.close.add(off <= 0.05)
+	r.held.add(one.CIUs != nil && one.CIUs[0] <= gain && gain <= one.CIUs[1])
+	r.sign.add(one.GainUs*gain < 0 && math.Abs(one.GainUs) > 0.003*said.StepUs)
+	if off > 0.05 {
+		remark(o.verbose, "%s, seed %d: a step of %.0f us is said to take %.0f, and takes %.0f", p.name, seed, said.StepUs, one.StepUs, truth)
+	}
+}
