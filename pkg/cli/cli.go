@@ -46,8 +46,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 	"github.com/hostbound/hostbound/pkg/trace/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // Command is a command: its manual and its body.
@@ -312,7 +312,7 @@ func oneLine(text string) string {
 	if strings.ContainsAny(text, "\r\n") {
 		text = strings.Join(strings.Fields(text), " ")
 	}
-	return markup.Printable(text)
+	return table.Printable(text)
 }
 
 // version is the version of the module that the command was built from: its tag,

@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 
-	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
 // The style and the script of a page. The script only adds to what is there: a page
@@ -66,7 +66,7 @@ func HTML(w io.Writer, d *Document, opt Options) error {
 
 // page is a page that is being written.
 type page struct {
-	markup.Writer
+	figure.Writer
 	top     int    // of Options
 	title   string // of what is written
 	figures int    // so far

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report/figure"
-	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // toneClass are the classes of the tones.
@@ -302,4 +302,4 @@ func (p *page) command(line string) {
 }
 
 // clip bounds a text.
-func clip(s string, to int) string { return shorten(markup.Printable(s), to, false) }
+func clip(s string, to int) string { return shorten(table.Printable(s), to, false) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // Tone is what a reader should feel about a statement. Renderers that have colours
@@ -132,4 +132,4 @@ func (t Text) String() string {
 }
 
 // printable is a text without what a terminal or a page would obey.
-func printable(s string) string { return markup.Printable(s) }
+func printable(s string) string { return table.Printable(s) }

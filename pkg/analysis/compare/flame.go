@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -18,9 +18,9 @@ func byStack(sites *idle.Sites, k idle.Key) string {
 }
 
 // parseStack makes a stack again of what byStack has named.
-func parseStack(name string) flame.Stack {
+func parseStack(name string) figure.Stack {
 	parts := append(strings.Split(name, "\x00"), "", "") // others are a cause alone
-	s := flame.Stack{Cause: parts[0], Why: parts[1], Leaf: parts[2], Evidence: flame.Exact}
+	s := figure.Stack{Cause: parts[0], Why: parts[1], Leaf: parts[2], Evidence: figure.Exact}
 	if len(parts) > 5 {
 		s.Path = parts[3 : len(parts)-2]
 	}
@@ -30,7 +30,7 @@ func parseStack(name string) flame.Stack {
 // Stacks returns the idle time per rank-step of the steps that were compared as stacks, of
 // both sides, where their profiles have it: in whole ns, so that they add up to the idle
 // time of a step rounded to ns. Without a target the second are none.
-func (c *Comparison) Stacks() (baseline, target []flame.Stack) {
+func (c *Comparison) Stacks() (baseline, target []figure.Stack) {
 	if c.target != nil {
 		target = c.target.stacks()
 	}
@@ -39,12 +39,12 @@ func (c *Comparison) Stacks() (baseline, target []flame.Stack) {
 
 // stacks weighs the stacks of the samples as the means that were compared weigh their steps,
 // by rank and phase. A stack names its device only where its rank has just one.
-func (s *side) stacks() []flame.Stack {
+func (s *side) stacks() []figure.Stack {
 	type place struct {
 		rank  int32
 		phase event.Phase
 	}
-	var all []flame.Stack
+	var all []figure.Stack
 	var exact []float64
 	weight := s.samples.weights()
 	for id, name := range s.run.names[stackTimes].list {
@@ -76,7 +76,7 @@ func (s *side) stacks() []flame.Stack {
 
 // rounded gives stacks their weights: whole numbers that add up to the sum of the exact
 // ones, rounded, those with the largest remainders rounded up.
-func rounded(all []flame.Stack, exact []float64) []flame.Stack {
+func rounded(all []figure.Stack, exact []float64) []figure.Stack {
 	order := make([]int, len(all))
 	sum, floors := 0.0, int64(0)
 	for i := range order {
@@ -92,5 +92,5 @@ func rounded(all []flame.Stack, exact []float64) []flame.Stack {
 	for k := range int(int64(math.Round(sum)) - floors) {
 		all[order[k]].Ns++
 	}
-	return slices.DeleteFunc(all, func(s flame.Stack) bool { return s.Ns == 0 })
+	return slices.DeleteFunc(all, func(s figure.Stack) bool { return s.Ns == 0 })
 }

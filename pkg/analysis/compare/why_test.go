@@ -9,7 +9,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/names/marker"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
@@ -183,7 +183,7 @@ func addsUp(t *testing.T, c *compare.Comparison) {
 	}
 	base, target := c.Stacks()
 	for _, side := range []struct {
-		stacks []flame.Stack
+		stacks []figure.Stack
 		f      *compare.Figures
 	}{{base, c.Steady.Baseline}, {target, c.Steady.Target}} {
 		if side.f == nil || side.f.Idle == nil {

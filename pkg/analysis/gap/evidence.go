@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -139,7 +139,7 @@ const noSample = "[no sample]"
 // stacks returns the idle time in the window as stacks: they add up to it, in ns.
 // Time that is not divided by why is a stack of its own. Where threads were on a CPU and
 // samples were taken, that none lies there is said, too.
-func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stack {
+func (c *computer) stacks(views []*view, strata map[stratum]*found) []figure.Stack {
 	devices := map[int32]*int32{}
 	sampled := map[int32]bool{}
 	for _, v := range views {
@@ -148,7 +148,7 @@ func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stac
 		}
 		sampled[v.id] = c.header.Records(event.Sample, v.id)
 	}
-	stacks := []flame.Stack{}
+	stacks := []figure.Stack{}
 	for of, found := range strata {
 		if found.ns == 0 {
 			continue
@@ -170,13 +170,13 @@ func (c *computer) stacks(views []*view, strata map[stratum]*found) []flame.Stac
 // divide appends the time of a stratum by the stacks in which its thread was found.
 // Stacks of calls have exact times and go first; only what they leave is divided by samples.
 // Exact times of more than the stratum would be a contradiction, and are not believed.
-func (c *computer) divide(stacks []flame.Stack, s flame.Stack, f *found, asked bool) []flame.Stack {
+func (c *computer) divide(stacks []figure.Stack, s figure.Stack, f *found, asked bool) []figure.Stack {
 	rest := s.Ns
 	if exact := f.exactNs(); exact <= rest {
 		rest -= exact
 		for _, stack := range c.inOrder(f.exact) {
 			part := s
-			part.Evidence, part.Called, part.Ns = flame.Exact, c.functions(stack), f.exact[stack]
+			part.Evidence, part.Called, part.Ns = figure.Exact, c.functions(stack), f.exact[stack]
 			stacks = append(stacks, part)
 		}
 	}
@@ -188,12 +188,12 @@ func (c *computer) divide(stacks []flame.Stack, s flame.Stack, f *found, asked b
 	for k, ns := range shared(rest, order, counts) {
 		if ns > 0 {
 			part := s
-			part.Evidence, part.Called, part.Ns, part.Samples = flame.Sampled, c.functions(order[k]), ns, counts[order[k]]
+			part.Evidence, part.Called, part.Ns, part.Samples = figure.Sampled, c.functions(order[k]), ns, counts[order[k]]
 			stacks = append(stacks, part)
 		}
 	}
 	if len(order) == 0 {
-		if s.Evidence, s.Ns = flame.None, rest; asked {
+		if s.Evidence, s.Ns = figure.None, rest; asked {
 			s.Called = []string{noSample}
 		}
 		stacks = append(stacks, s)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -43,14 +43,14 @@ func TestDivide(t *testing.T) {
 		found found
 		want  []part
 	}{
-		{found{}, []part{{"[no sample]", flame.None, 100, 0}}},
-		{found{exact: map[int32]int64{3: 100}, samples: of(0)}, []part{{"call", flame.Exact, 100, 0}}},
-		{found{exact: map[int32]int64{3: 70}, samples: of(0, 2, 2, 1, 1)}, []part{{"call", flame.Exact, 70, 0}, {"a", flame.Sampled, 10, 1}, {"b", flame.Sampled, 20, 2}}},
-		{found{samples: of(2)}, []part{{"leaf", flame.Sampled, 100, 1}}},
-		{found{samples: of(0), python: map[int32]int64{1: 3}}, []part{{"b", flame.Sampled, 100, 3}}},
+		{found{}, []part{{"[no sample]", figure.None, 100, 0}}},
+		{found{exact: map[int32]int64{3: 100}, samples: of(0)}, []part{{"call", figure.Exact, 100, 0}}},
+		{found{exact: map[int32]int64{3: 70}, samples: of(0, 2, 2, 1, 1)}, []part{{"call", figure.Exact, 70, 0}, {"a", figure.Sampled, 10, 1}, {"b", figure.Sampled, 20, 2}}},
+		{found{samples: of(2)}, []part{{"leaf", figure.Sampled, 100, 1}}},
+		{found{samples: of(0), python: map[int32]int64{1: 3}}, []part{{"b", figure.Sampled, 100, 3}}},
 	} {
 		var got []part
-		for _, s := range c.divide(nil, flame.Stack{Ns: 100, Evidence: flame.Exact}, &test.found, true) {
+		for _, s := range c.divide(nil, figure.Stack{Ns: 100, Evidence: figure.Exact}, &test.found, true) {
 			got = append(got, part{s.Called[len(s.Called)-1], s.Evidence, s.Ns, s.Samples})
 		}
 		if !slices.Equal(got, test.want) {

@@ -11,7 +11,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
-	"github.com/hostbound/hostbound/pkg/report/flame"
 )
 
 // Palette gives each of the largest causes a colour, the same in all figures.
@@ -34,7 +33,7 @@ func (rep *Report) flameFigure(s *report.Section) {
 		return
 	}
 	p := &figure.Flame{Root: figure.Node{Name: "idle", Color: figure.Other}}
-	slices.SortFunc(stacks, func(a, b flame.Stack) int {
+	slices.SortFunc(stacks, func(a, b figure.Stack) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), slices.Compare(a.Frames(), b.Frames()))
 	})
 	t := &report.Table{Top: maxFlameRows, More: "--flame FILE writes all", Columns: []report.Column{
@@ -72,7 +71,7 @@ func (rep *Report) flameFigure(s *report.Section) {
 var unknown = idle.Unknown.String()
 
 // parentOf is where a stack's why stands.
-func parentOf(s *flame.Stack) level { return level{s.Rank, s.Phase, s.Cause} }
+func parentOf(s *figure.Stack) level { return level{s.Rank, s.Phase, s.Cause} }
 
 type level struct {
 	rank         int32

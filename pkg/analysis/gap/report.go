@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/straggler"
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -32,7 +32,7 @@ type Report struct {
 	Handoff report.Handoff `json:"optimization_handoff"`
 	// Stacks are the idle time as stacks, in no order in particular, where they were
 	// asked for; they add up to it, in ns.
-	Stacks []flame.Stack `json:"-"`
+	Stacks []figure.Stack `json:"-"`
 	// Series is how the steps went, where that was asked for and there are any.
 	Series   *timeline.Series `json:"-"`
 	Warnings []string         `json:"warnings"` // what limits the report, a sentence each

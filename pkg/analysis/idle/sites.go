@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/names/native"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
 // Sites numbers the sites of a run, over all its ranks.
@@ -185,9 +185,9 @@ func (s *Sites) Holder(k Key) (h Holder, ok bool) {
 func (s *Sites) WhyName(why Why) string { return why.String() + s.Calls.Text(why.Name()) }
 
 // Stack returns what a key says of idle time as a stack, without its place and weight.
-func (s *Sites) Stack(k Key) flame.Stack {
+func (s *Sites) Stack(k Key) figure.Stack {
 	key, why := s.Undivided(k)
-	stack := flame.Stack{Cause: s.CauseName(key), Leaf: s.Name(key), Evidence: flame.Exact}
+	stack := figure.Stack{Cause: s.CauseName(key), Leaf: s.Name(key), Evidence: figure.Exact}
 	if why != None {
 		stack.Why = s.WhyName(why)
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // slice is a stretch of time on a track.
@@ -268,7 +268,7 @@ const maxName = 1 << 10
 
 // clean returns a name as it is written.
 func clean(name string) string {
-	name = markup.Printable(name)
+	name = table.Printable(name)
 	if len(name) <= maxName {
 		return name
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
@@ -63,7 +63,7 @@ var diffFlags = []cli.Flag{
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
 	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
-	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(flame.Extensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
+	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(figure.StackExtensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
 	topFlag,
 	sourceMapFlag,
@@ -279,7 +279,7 @@ func (d *comparing) writeStacks(result *compare.Comparison) error {
 
 // baselineOf returns the name of the flame graph of the baseline beside that of the target.
 func baselineOf(path string) string {
-	for _, extension := range flame.Extensions {
+	for _, extension := range figure.StackExtensions {
 		if stem, ok := strings.CutSuffix(path, extension); ok {
 			return stem + ".baseline" + extension
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
-	"github.com/hostbound/hostbound/pkg/report/flame"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
@@ -55,14 +55,14 @@ var gapsFlags = []cli.Flag{
 	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	perfettoFlag,
-	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(flame.Extensions, ", "), File: cli.Writes, Check: checkExtension("flame", flame.Extensions, flame.Writer)},
+	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(figure.StackExtensions, ", "), File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
 	strictFlag,
 	sourceMapFlag, stepFlag,
 }
 
 // writeFlame writes a flame graph.
-func writeFlame(path string, stacks []flame.Stack) error {
-	return cli.WriteFile(path, func(w io.Writer) error { return flame.Writer(path)(w, stacks) })
+func writeFlame(path string, stacks []figure.Stack) error {
+	return cli.WriteFile(path, func(w io.Writer) error { return figure.StackWriter(path)(w, stacks) })
 }
 
 // idling is the job of gaps.

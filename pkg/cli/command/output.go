@@ -15,7 +15,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
@@ -101,7 +100,7 @@ func writeJSON(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(markup.EscapeJSON(text), '\n'))
+	_, err = w.Write(append(table.EscapeJSON(text), '\n'))
 	return err
 }
 

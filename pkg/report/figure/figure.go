@@ -1,4 +1,5 @@
-// Package figure draws data as SVG that stands in a page of HTML.
+// Package figure draws data as SVG that stands in a page of HTML, and writes stacks with
+// weights as the formats that viewers of flame graphs open.
 //
 // # What a figure is
 //
@@ -15,13 +16,31 @@
 // (k1, k2, …) that the style of the page defines, for light and for dark.
 //
 // Equal data make equal bytes.
+//
+// # Stacks
+//
+// A stack says where some exposed idle time of GPUs lies. Its frames are, from the root, the
+// rank, the phase of the step, the cause, why the launching thread did not go on (of causes
+// on the host), the ranges around it, the outermost first, the call that it was in or the
+// kernel that ended the wait, and the functions that the thread was in, where those are
+// known. Weights are whole nanoseconds, and those of all stacks add
+// up to the idle time of the window.
+//
+// # Formats of stacks, by the extension of the file
+//
+//	.folded           collapsed stacks, a line each: a;b;c WEIGHT
+//	.pb.gz            pprof: sample types samples/count (of the CPU, or of places without) and gpu_idle/nanoseconds (the default),
+//	                  labels rank, device, phase, cause, why, evidence
+//	.speedscope.json  speedscope's file format, one sampled profile in nanoseconds
+//
+// Equal stacks make equal bytes: stacks of the same frames are one, in the order of their
+// frames, and no time of writing is stored. In names what would end a frame or a line is
+// replaced.
 package figure
 
 import (
 	"math"
 	"strconv"
-
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Plot is what can be drawn: *Intervals, *Bars, *Steps, *Density, *Flame or *Timeline.
@@ -78,11 +97,11 @@ const maxLabel = 42
 // Draw returns a plot with its legend, as HTML. id is a name that no other plot of the
 // page has, title and alt say what it shows.
 func Draw(p Plot, id, title, alt string) []byte {
-	w := &markup.Writer{}
+	w := &Writer{}
 	c := &canvas{Writer: w}
 	c.drawLegend(p.legend())
 	w.Open("div", "class", "plot "+p.class())
-	w.Open("svg", "role", "img", "aria-labelledby", id+"t "+id+"d", "width", "100%", "height", markup.Num(p.height()))
+	w.Open("svg", "role", "img", "aria-labelledby", id+"t "+id+"d", "width", "100%", "height", Num(p.height()))
 	w.Leaf("title", title, "id", id+"t")
 	w.Leaf("desc", alt, "id", id+"d")
 	p.draw(c)
@@ -92,7 +111,7 @@ func Draw(p Plot, id, title, alt string) []byte {
 }
 
 // canvas is what plots draw on.
-type canvas struct{ *markup.Writer }
+type canvas struct{ *Writer }
 
 func (c *canvas) drawLegend(all []Series) {
 	if len(all) == 0 {
@@ -113,7 +132,7 @@ func (c *canvas) drawLegend(all []Series) {
 // rect draws a bar from x to x+width, shares of the width of the plot; title is what is
 // shown where it is pointed at, "" for nothing.
 func (c *canvas) rect(class string, x, y, width, height float64, title string) {
-	attrs := []string{"class", class, "x", markup.Share(x), "y", markup.Num(y), "width", markup.Share(max(width, 0)), "height", markup.Num(height)}
+	attrs := []string{"class", class, "x", Share(x), "y", Num(y), "width", Share(max(width, 0)), "height", Num(height)}
 	if title == "" {
 		c.Empty("rect", attrs...)
 		return
@@ -125,7 +144,7 @@ func (c *canvas) rect(class string, x, y, width, height float64, title string) {
 
 // line draws a line between two points, of which x is a share.
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
-	c.Empty("line", "class", class, "x1", markup.Share(x1), "y1", markup.Num(y1), "x2", markup.Share(x2), "y2", markup.Num(y2))
+	c.Empty("line", "class", class, "x1", Share(x1), "y1", Num(y1), "x2", Share(x2), "y2", Num(y2))
 }
 
 // Anchors of text.
@@ -141,13 +160,13 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	if anchor != atStart {
 		attr = "text-anchor"
 	}
-	c.Leaf("text", short(s, maxFull), "class", class, attr, anchor, "x", markup.Share(x), "y", markup.Num(y))
+	c.Leaf("text", short(s, maxFull), "class", class, attr, anchor, "x", Share(x), "y", Num(y))
 }
 
 // name writes a label that is a name at the left edge, short, and in full where it is pointed at.
 func (c *canvas) name(y float64, s string) {
 	label := short(s, maxLabel)
-	c.Open("text", "class", "name", "x", markup.Share(0), "y", markup.Num(y))
+	c.Open("text", "class", "name", "x", Share(0), "y", Num(y))
 	if label != s {
 		c.Leaf("title", short(s, maxFull))
 	}
@@ -245,7 +264,7 @@ func (a *axis) below(c *canvas, y float64) {
 func (a *axis) beside(c *canvas, y func(float64) float64) {
 	for _, t := range a.ticks {
 		c.line("grid", 0, y(t), 1, y(t))
-		c.Leaf("text", a.label(t), "class", "tick", "text-anchor", atEnd, "x", "-6", "y", markup.Num(y(t)+4))
+		c.Leaf("text", a.label(t), "class", "tick", "text-anchor", atEnd, "x", "-6", "y", Num(y(t)+4))
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Flame shows what a whole is made of, and what that is made of in turn, from the top
@@ -77,7 +75,7 @@ func (p *Flame) node(c *canvas, n *Node, path []string, x float64, depth int, le
 	}
 	*left--
 	path = append(path, short(n.Name, 80))
-	c.Open("svg", "class", "node", "x", markup.Share(x), "y", markup.Num(nodeRoom*float64(depth)), "width", markup.Share(width), "height", markup.Num(nodeRoom-1))
+	c.Open("svg", "class", "node", "x", Share(x), "y", Num(nodeRoom*float64(depth)), "width", Share(width), "height", Num(nodeRoom-1))
 	c.Leaf("title", strings.Join(path[max(0, len(path)-3):], " > ")+": "+p.Unit.Show(n.Value)+", "+Ratio.Show(width))
 	c.Empty("rect", "class", n.Color.class()+" pale", "width", "100%", "height", "100%")
 	if width >= namedFrom {

@@ -2,8 +2,6 @@ package figure
 
 import (
 	"math"
-
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Heights of plots that have a row for each thing, in pixels: a line of text, and what
@@ -108,7 +106,7 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 			c.line(class+" end", low, top+2, low, top+rowBar-2)
 			c.line(class+" end", high, top+2, high, top+rowBar-2)
 		}
-		c.Empty("circle", "class", class+" dot", "cx", markup.Share(at), "cy", markup.Num(top+rowBar/2), "r", "4.5")
+		c.Empty("circle", "class", class+" dot", "cx", Share(at), "cy", Num(top+rowBar/2), "r", "4.5")
 	}
 	if r.Limit != nil {
 		c.line("limit", a.at(*r.Limit), top-2, a.at(*r.Limit), top+rowBar+2)
@@ -119,7 +117,7 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 // it where there is room.
 func (c *canvas) label(y float64, name, text, more string) {
 	c.name(y+rowText, name)
-	c.Open("text", "class", "value", "text-anchor", atEnd, "x", "100%", "y", markup.Num(y+rowText))
+	c.Open("text", "class", "value", "text-anchor", atEnd, "x", "100%", "y", Num(y+rowText))
 	c.Text(short(text, maxFull))
 	if more != "" {
 		c.Leaf("tspan", " "+short(more, maxFull), "class", "aside")

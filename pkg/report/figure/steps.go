@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Steps shows something over the steps of a run: a stack of parts, and around the whole
@@ -116,7 +114,7 @@ func (c *canvas) bins(what string, labels []string, y float64) {
 
 // stretched opens a drawing whose unit of width is a bin.
 func (c *canvas) stretched(bins int, height float64) {
-	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", markup.Num(height), "viewBox", "0 0 "+strconv.Itoa(bins)+" "+markup.Num(height),
+	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", Num(height), "viewBox", "0 0 "+strconv.Itoa(bins)+" "+Num(height),
 		"preserveAspectRatio", "none", "aria-hidden", "true")
 }
 

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Timeline shows what happened when, a track for each thing that did one at a time.
@@ -115,7 +113,7 @@ func (q *quota) holds(s *Span) bool {
 func (p *Timeline) draw(c *canvas) {
 	bottom := p.bottom()
 	a := newAxis(Micros, 0, p.To-p.From, 6)
-	c.Open("svg", "class", "zoom", "x", "0", "y", "0", "width", "100%", "height", "100%", "data-us", markup.Num(p.To-p.From), "data-y", markup.Num(bottom))
+	c.Open("svg", "class", "zoom", "x", "0", "y", "0", "width", "100%", "height", "100%", "data-us", Num(p.To-p.From), "data-y", Num(bottom))
 	c.Open("g", "class", "ticks")
 	a.below(c, bottom)
 	c.Close()
@@ -165,7 +163,7 @@ func (p *Timeline) spans(c *canvas, t *Track, top float64, single *quota) {
 		}
 	}
 	for _, at := range places {
-		c.Open("svg", "x", "0", "y", markup.Num(top+t.row()*float64(at.depth)), "width", "100%", "height", markup.Num(t.row()-2),
+		c.Open("svg", "x", "0", "y", Num(top+t.row()*float64(at.depth)), "width", "100%", "height", Num(t.row()-2),
 			"viewBox", "0 0 "+strconv.Itoa(smallest)+" 1", "preserveAspectRatio", "none")
 		c.Empty("path", "class", at.color.class(), "d", comb(small[at]))
 		c.Close()
@@ -200,7 +198,7 @@ func (p *Timeline) span(c *canvas, t *Track, s *Span, x, top, width float64) {
 		c.rect(s.Color.class(), x, y, max(width, 0.0002), height, title)
 		return
 	}
-	c.Open("svg", "class", "node", "x", markup.Share(x), "y", markup.Num(y), "width", markup.Share(width), "height", markup.Num(height))
+	c.Open("svg", "class", "node", "x", Share(x), "y", Num(y), "width", Share(width), "height", Num(height))
 	c.Leaf("title", title)
 	c.Empty("rect", "class", s.Color.class()+" pale", "width", "100%", "height", "100%")
 	c.Leaf("text", short(s.Name, 40), "x", "3", "y", "12")

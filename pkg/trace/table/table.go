@@ -1,6 +1,6 @@
 // Package table holds small results: rows with typed columns that flow from
 // one filter to the next (metric rows, differences, findings) or are shown to
-// people. Package wire carries tables over pipes, package checkpoint keeps
+// people. Package arrow carries tables over pipes, package checkpoint keeps
 // them as Parquet; Writer writes them for programs without either.
 package table
 

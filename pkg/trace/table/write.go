@@ -12,8 +12,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/hostbound/hostbound/pkg/trace/markup"
 )
 
 // Format is a form of tables for other programs.
@@ -188,7 +186,7 @@ func appendQuoted(line, s []byte) []byte {
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
 	e.Encode(string(s)) // a string has no error
-	return append(line, markup.EscapeJSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
+	return append(line, EscapeJSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
 // visible returns a text with what is not printable escaped, as Go does: control

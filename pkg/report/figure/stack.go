@@ -1,26 +1,4 @@
-// Package flame writes stacks with weights as the formats that viewers of flame graphs
-// open: collapsed stacks, pprof profiles, and speedscope's own.
-//
-// # Stacks
-//
-// A stack says where some exposed idle time of GPUs lies. Its frames are, from the root, the
-// rank, the phase of the step, the cause, why the launching thread did not go on (of causes
-// on the host), the ranges around it, the outermost first, the call that it was in or the
-// kernel that ended the wait, and the functions that the thread was in, where those are
-// known. Weights are whole nanoseconds, and those of all stacks add
-// up to the idle time of the window.
-//
-// # Formats, by the extension of the file
-//
-//	.folded           collapsed stacks, a line each: a;b;c WEIGHT
-//	.pb.gz            pprof: sample types samples/count (of the CPU, or of places without) and gpu_idle/nanoseconds (the default),
-//	                  labels rank, device, phase, cause, why, evidence
-//	.speedscope.json  speedscope's file format, one sampled profile in nanoseconds
-//
-// Equal stacks make equal bytes: stacks of the same frames are one, in the order of their
-// frames, and no time of writing is stored. In names what would end a frame or a line is
-// replaced.
-package flame
+package figure
 
 import (
 	"cmp"
@@ -33,7 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/hostbound/hostbound/pkg/trace/markup"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // Stack is idle time in one place.
@@ -86,7 +64,7 @@ func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.Frames(), o.Fram
 
 // clean replaces what would end a frame, and what neither a line nor a terminal can hold.
 func clean(name string) string {
-	return cmp.Or(strings.TrimSpace(markup.Printable(strings.ReplaceAll(name, ";", ","))), "?")
+	return cmp.Or(strings.TrimSpace(table.Printable(strings.ReplaceAll(name, ";", ","))), "?")
 }
 
 // folded is stacks of the same frames.
@@ -125,13 +103,13 @@ func fold(stacks []Stack) []folded {
 	return all
 }
 
-// Extensions are those of the formats.
-var Extensions = []string{".folded", ".pb.gz", ".speedscope.json"}
+// StackExtensions are those of the formats.
+var StackExtensions = []string{".folded", ".pb.gz", ".speedscope.json"}
 
-// Writer returns what writes the format of a file, nil for one of none.
-func Writer(path string) func(io.Writer, []Stack) error {
+// StackWriter returns what writes the format of a file, nil for one of none.
+func StackWriter(path string) func(io.Writer, []Stack) error {
 	for i, write := range []func(io.Writer, []Stack) error{writeFolded, writePprof, writeSpeedscope} {
-		if strings.HasSuffix(path, Extensions[i]) {
+		if strings.HasSuffix(path, StackExtensions[i]) {
 			return write
 		}
 	}

@@ -1,23 +1,21 @@
-// Package markup writes HTML and SVG of which every name and attribute is ours and
-// every text may be anybody's: there is no way to put text into a page that is not
-// escaped, other than Raw, which is for the style and the script that are part of the
-// program. Printable and EscapeJSON do the same for other outputs.
+package figure
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// Writer collects HTML and SVG of which every name and attribute is ours and every text may be
+// anybody's: there is no way to put text into a page that is not escaped, other than Raw,
+// which is for the style and the script that are part of the program. Its zero value is ready
+// to use.
 //
 // Elements are closed in the order that they were opened in, and a Writer that is
 // asked for its bytes with elements open panics: a page is well-formed, or a mistake
 // of ours.
-package markup
-
-import (
-	"bytes"
-	"fmt"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf16"
-)
-
-// Writer collects a page. Its zero value is ready to use.
 type Writer struct {
 	out  bytes.Buffer
 	open []string
@@ -60,14 +58,14 @@ func (w *Writer) tag(element string, attrs []string) {
 	for k := 0; k+1 < len(attrs); k += 2 {
 		if attrs[k] != "" {
 			w.out.WriteString(" " + attrs[k] + `="`)
-			escapes.WriteString(&w.out, Printable(attrs[k+1]))
+			escapes.WriteString(&w.out, table.Printable(attrs[k+1]))
 			w.out.WriteByte('"')
 		}
 	}
 }
 
 // Text writes text.
-func (w *Writer) Text(s string) { escapes.WriteString(&w.out, Printable(s)) }
+func (w *Writer) Text(s string) { escapes.WriteString(&w.out, table.Printable(s)) }
 
 // Line ends a line of the source, where it makes no difference to what is shown.
 func (w *Writer) Line() { w.out.WriteByte('\n') }
@@ -100,47 +98,4 @@ func Num(x float64) string {
 func Share(x float64) string {
 	s := strconv.FormatFloat(100*x, 'f', 4, 64)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "%"
-}
-
-// Printable replaces what a terminal or a page would obey instead of showing it:
-// white space by a space each, everything else that is not printable (control and
-// format characters, among them those that turn the direction of writing, and broken
-// UTF-8) by a replacement character.
-func Printable(s string) string {
-	for i := 0; i < len(s); i++ { // Fast path: printable ASCII.
-		if s[i] < ' ' || s[i] > '~' {
-			return strings.Map(func(r rune) rune {
-				switch {
-				case unicode.IsPrint(r):
-					return r
-				case unicode.IsSpace(r):
-					return ' '
-				}
-				return unicode.ReplacementChar
-			}, s)
-		}
-	}
-	return s
-}
-
-// EscapeJSON escapes in a JSON text what Printable would replace: its strings have the same
-// values, and a terminal shows them as they are. ASCII control characters are escaped in any
-// JSON, but for DEL.
-func EscapeJSON(text []byte) []byte {
-	hidden := func(r rune) bool { return r > '~' && !unicode.IsPrint(r) }
-	if bytes.IndexFunc(text, hidden) < 0 { // Fast path: nothing to escape.
-		return text
-	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		switch high, low := utf16.EncodeRune(r); {
-		case !hidden(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.Bytes()
 }

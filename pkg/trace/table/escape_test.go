@@ -1,4 +1,4 @@
-package markup
+package table
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package flame
+package figure
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func written(t *testing.T, path string) []byte {
 	t.Helper()
 	var b [2]bytes.Buffer
 	for i := range b {
-		if err := Writer(path)(&b[i], some()); err != nil {
+		if err := StackWriter(path)(&b[i], some()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,20 +91,20 @@ func TestSpeedscope(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	for _, ext := range Extensions {
+	for _, ext := range StackExtensions {
 		var b bytes.Buffer
-		if err := Writer("x"+ext)(&b, nil); err != nil {
+		if err := StackWriter("x"+ext)(&b, nil); err != nil {
 			t.Errorf("%s: %v", ext, err)
 		}
 	}
-	if Writer("x.svg") != nil {
+	if StackWriter("x.svg") != nil {
 		t.Error("x.svg is written")
 	}
 }
 
 func Example() {
 	stacks := []Stack{{Phase: "generation", Cause: "host:_prepare_inputs", Why: "running", Path: []string{"_prepare_inputs"}, Ns: 1_500_000}}
-	_ = Writer("idle.folded")(os.Stdout, stacks)
+	_ = StackWriter("idle.folded")(os.Stdout, stacks)
 	// Output: rank 0;generation;host:_prepare_inputs;running;_prepare_inputs 1500000
 }
 
