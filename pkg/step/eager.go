@@ -21,19 +21,12 @@ type eager struct {
 	name    string   // of that step; "" where there is none
 }
 
-// How many periods there must be to know what is usual, and how many kernels a
-// forward pass has at least.
-const (
-	minPeriods = 4
-	minForward = 16
-)
-
 // learn sets how many kernels make a forward pass, from how many lie between two
 // replays: far more than in the periods that have few, or than in most where these have
 // about as many, such as those of a draft. Where the rule was learned of other replays
 // each step is taken to have as many of them as most had there.
 func (e *eager) learn(between []int32, u *rule) {
-	if len(between) < minPeriods { // or steps are not made of replays
+	if len(between) < MinSteps { // or steps are not made of replays
 		return
 	}
 	begins := u.at
@@ -54,7 +47,7 @@ func (e *eager) learn(between []int32, u *rule) {
 		}
 		periods = append(periods, n)
 	}
-	if len(periods) < minPeriods {
+	if len(periods) < MinSteps {
 		return
 	}
 	slices.Sort(periods)

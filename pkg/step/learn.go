@@ -2,17 +2,6 @@ package step
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-const (
-	// Rows that are held back to learn from, before the first try and at most.
-	minHeld = 1 << 14
-	maxHeld = 1 << 18
-	// How many steps must have been seen to decide before the end of the rows,
-	// and how many graph replays. Where there are two steps, their layers recur
-	// more clearly than they.
-	minGroups  = 24
-	minReplays = 64
-)
-
 // learner holds back the rows of a rank without markers, from a collective on,
 // until it is known how to identify steps: to the end of the segment, or where
 // that is long as far as enough is known.
@@ -94,13 +83,13 @@ func (l *learner) passed(t int64) bool {
 // decides says whether what was seen is enough. A segment that is too short to
 // learn from waits for those after it.
 func (l *learner) decides(r *rank) bool {
-	if 4*l.rows < 5*l.tried {
+	if float64(l.rows) < growth*float64(l.tried) {
 		return false
 	}
 	l.tried = l.rows
 	u := l.run.rule(&r.context.names)
-	if r.plan.method == Graph && u.usual < 2 {
-		return len(l.run.ends) >= minReplays
+	if r.plan.method == Graph && u.usual <= 1 {
+		return len(l.run.ends) >= minGroups
 	}
 	return u.clear && u.groups >= minGroups
 }

@@ -6,18 +6,6 @@ import (
 	"sort"
 )
 
-// MergeMarkers is how long, in ns, after the first range of a marker another one
-// with the same number starts at most that is the same marker.
-const MergeMarkers = 100_000
-
-// maxMarkers is how many marker ranges of a rank are remembered at least, an eighth more at
-// most. A launch waits in a queue of some thousand at most, so the range that it was
-// made in is among them.
-const maxMarkers = 16384
-
-// fewMarkers is how many there is memory for before there is for all of them.
-const fewMarkers = 1024
-
 // markerRange is one forward-step marker range.
 type markerRange struct {
 	start, end int64
@@ -61,9 +49,6 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 	maxEnd := end
 	if n := len(m.ranges); n > 0 {
 		maxEnd = max(end, m.ranges[n-1].maxEnd)
-	}
-	if len(m.ranges) == fewMarkers { // no more copies, each to fresh memory
-		m.ranges = slices.Grow(m.ranges, maxMarkers+maxMarkers/8-fewMarkers)
 	}
 	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text, thread, shared})
 	return id, fresh

@@ -195,7 +195,7 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 // alike says whether two sets of tokens share half of what they have together.
 func alike(a, b []int32) bool {
 	both := int(common(a, b))
-	return 2*both >= len(a)+len(b)-both
+	return mostOf(both, len(a)+len(b)-both)
 }
 
 // rule learns from the run how to identify its steps: they are the repetitions of the period

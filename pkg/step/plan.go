@@ -106,7 +106,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	launches, lost := unrecorded(h)
 	marked := custom || h.ClassRows(event.StepMarker) > 0
 	switch {
-	case reduces > 0 && graphs == 0 && marked && 2*lost > launches:
+	case reduces > 0 && graphs == 0 && marked && lost > 0 && mostOf(lost, launches):
 		return NVTX, fmt.Sprintf("forward-step markers to find steps (--by nvtx): the replays of %d of %d graph launches were not recorded, "+
 			"so steps may have no all-reduce kernels", lost, launches), nil
 	case reduces > 0 && graphs == 0:

@@ -380,10 +380,6 @@ func (r *rank) endStep(end, next int64) {
 	r.recent = append(r.recent[:0], r.recent[old:]...)
 }
 
-// maxReplays is how many graph replays may begin between the first and the last
-// GPU row of one.
-const maxReplays = 8
-
 // closeSegment ends the open step and its segment. All rows that can be in its
 // period are in the output. What comes next starts at t.
 func (r *rank) closeSegment(t int64) {

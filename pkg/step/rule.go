@@ -115,10 +115,6 @@ func (c *context) begun(launch int64) bool {
 	return true
 }
 
-// maxHostEvents is how many of them are kept: more than fit into the queue of a
-// GPU.
-const maxHostEvents = 4096
-
 // host uses row k, which is of an API call or a copy.
 func (c *context) host(b *event.Batch, k int) {
 	switch b.Kind.Values[k] {

@@ -177,7 +177,7 @@ func (d doubt) worked(by int64) bool {
 			work = append(work, o.in)
 		}
 	}
-	return 2*stat.Length(stat.Union(work)) >= d.pause.Len()
+	return mostOf(stat.Length(stat.Union(work)), d.pause.Len())
 }
 
 // hostWork returns what the threads that launch do in the pause, which ends at t. Ranges

@@ -126,12 +126,6 @@ const None = "none"
 // Methods lists the methods, the default first.
 var Methods = []string{Auto, Allreduce, NVTX, Graph}
 
-// Defaults of Options, in ns.
-const (
-	DefaultGap        = 1_000_000
-	DefaultSegmentGap = 100_000_000
-)
-
 // Options says how to isolate.
 type Options struct {
 	// By is one of Methods; "" is Auto.
@@ -218,7 +212,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if why != "" {
 		opt.Log("using " + why)
 	}
-	if launches, lost := unrecorded(h); method == Allreduce && 2*lost > launches {
+	if launches, lost := unrecorded(h); method == Allreduce && lost > 0 && mostOf(lost, launches) {
 		opt.Warn(fmt.Sprintf("of %d of %d graph launches no replay was recorded: steps that ran as replays have no all-reduce kernels to be found by", lost, launches))
 	}
 	if err := h.Require(columns(method, structured(h, &opt))); err != nil {

@@ -10,9 +10,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// MinSteps is how many steps a benchmark segment has at least.
-const MinSteps = 5
-
 // window is the benchmark window of a rank.
 type window struct {
 	start, end int64
@@ -36,7 +33,7 @@ func (r *rank) window() window {
 		}
 		switch {
 		case len(steps) < MinSteps:
-		case 2*common >= len(steps):
+		case mostOf(common, len(steps)):
 			w.segment, w.steps = i, len(steps)
 		default:
 			w.refused = max(w.refused, len(steps))
@@ -199,7 +196,7 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
-	case 2*w.steps < len(r.sizes):
+	case !mostOf(w.steps, len(r.sizes)):
 		say := fmt.Sprintf("the benchmark window of rank %d holds %d of its %d steps:", r.id, w.steps, len(r.sizes))
 		if pause := r.longestPause(); pause > 0 {
 			r.warn("%s pauses of up to %s divide them into %d segments; if these are stalls within one benchmark, --segment-gap %v includes them",
@@ -259,7 +256,7 @@ func (r *rank) checkAhead(w *window) {
 	for i, seg := range r.segments {
 		n := int64(r.lastStep(i) - seg.first)
 		late, length := seg.drained-seg.end, seg.end-seg.start
-		if w.segment >= 0 && i != w.segment || n < MinSteps || 10*late <= length || late*n <= maxScheduled*length {
+		if w.segment >= 0 && i != w.segment || n < MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
 			continue
 		}
 		r.warn("the host of rank %d runs ahead of its GPU: that is done %s after the last marker of a window of %s, "+
@@ -268,9 +265,6 @@ func (r *rank) checkAhead(w *window) {
 		return
 	}
 }
-
-// maxScheduled is how many steps engines keep on the GPU while the host prepares more.
-const maxScheduled = 3
 
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
