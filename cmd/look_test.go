@@ -79,7 +79,7 @@ func lookAtColours(t *testing.T, chromium *browser, dir string) {
 func lookAtKeys(t *testing.T, chromium *browser, dir string) {
 	chromium.open(t, filepath.Join(dir, "gaps.html"))
 	var controls int
-	chromium.eval(t, `(window.controls = [...document.querySelectorAll("a, button, summary, [tabindex]")].filter((e) => e.checkVisibility())).length`, &controls)
+	chromium.eval(t, `(window.controls = [...document.querySelectorAll("a, button, input, summary, [tabindex]")].filter((e) => e.checkVisibility())).length`, &controls)
 	for k := range controls {
 		chromium.press(t, "Tab")
 		var on struct {

@@ -102,11 +102,7 @@
     const body = table.tBodies[0], first = body ? [...body.rows] : [];
     if (first.length < 2) return;
     [...table.tHead.rows[0].cells].forEach((head, k) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
+      const sort = () => {
         const numbers = head.classList.contains("n"), was = head.getAttribute("aria-sort");
         const order = was === (numbers ? "descending" : "ascending") ? (numbers ? "ascending" : "descending") : was ? null : numbers ? "descending" : "ascending";
         for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
@@ -116,6 +112,14 @@
         const sign = order === "ascending" ? 1 : -1;
         const compare = (a, b) => sign * (numbers ? a.key - b.key || 0 : a.key.localeCompare(b.key));
         body.append(...first.map((row) => ({ row, key: key(row) })).sort(compare).map((x) => x.row));
+      };
+      head.tabIndex = 0;
+      head.addEventListener("click", sort);
+      head.addEventListener("keydown", (e) => {
+        if (e.key === "Enter" || e.key === " ") {
+          e.preventDefault();
+          sort();
+        }
       });
     });
   }
