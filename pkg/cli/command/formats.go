@@ -50,7 +50,7 @@ var outputs = map[string]*writes{
 	"whatif":      {rows: resultRows, report: documents, asked: "report", brief: true},
 	"metrics":     {rows: eventRows},
 	"verdict":     {report: documents, brief: true},
-	"diff":        {rows: resultRows, report: documents},
+	"diff":        {rows: resultRows, report: documents, brief: true},
 	"gaps":        {rows: resultRows, report: documents},
 	"hotspots":    {rows: resultRows, report: documents, brief: true},
 }

@@ -1,0 +1,62 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Brief is the comparison for a program that reads little: what explains the change, then
+// the operations that changed beyond the noise.
+func (c *Comparison) Brief() *report.Brief {
+	b := &report.Brief{Answer: c.headline(), Conclusion: c.Conclusion}
+	for i := range c.finding.named {
+		n := &c.finding.named[i]
+		b.Items = append(b.Items, n.row.brief(n.title))
+	}
+	for i := range c.Operations {
+		if r := &c.Operations[i]; r.Significant && r.Status != "" {
+			b.Items = append(b.Items, r.brief(r.Name))
+		}
+	}
+	if len(b.Items) > 0 && len(c.Mitigations) > 0 {
+		b.Items[0].Claim += ". " + c.Mitigations[0]
+	}
+	b.CannotTell = append(b.CannotTell, c.Reasons...)
+	if c.target != nil && c.Runs.Baseline == 1 && c.Runs.Target == 1 {
+		b.CannotTell = append(b.CannotTell, "what differs from start to start: give --baseline and --target three runs each")
+	}
+	switch c.Conclusion {
+	case HostInStep, HostInterStep:
+		b.Next = report.OrNull("gaps TARGET --brief")
+	case Unclear, NotComparable:
+		b.Next = report.OrNull("nsys2arrow --doctor TARGET")
+	}
+	return b.Fit()
+}
+
+// brief is a row as an item.
+func (r *Row) brief(title string) report.BriefItem {
+	item := report.BriefItem{ID: report.BriefID("diff", title), Claim: report.Short(title) + " changed", MagnitudeUs: r.Delta, Where: report.OrNull(r.Name)}
+	if r.Source != "" {
+		item.Where = &r.Source
+	}
+	if r.Delta != nil {
+		more := "longer"
+		if *r.Delta < 0 {
+			more = "shorter"
+		}
+		item.Claim = fmt.Sprintf("%s takes %s %s per step", report.Short(title), report.Micros(math.Abs(*r.Delta)), more)
+	}
+	if r.CI != nil && !math.IsInf(r.CI[0], 0) && !math.IsInf(r.CI[1], 0) {
+		item.CIUs = (*[2]float64)(r.CI)
+	}
+	if r.P != nil {
+		item.Evidence = fmt.Sprintf("p = %.2g", *r.P)
+	}
+	if r.Unknown != "" {
+		item.Evidence = "cannot tell: " + r.Unknown
+	}
+	return item
+}
