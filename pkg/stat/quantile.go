@@ -120,5 +120,8 @@ func (w *Estimator) CompareQuantiles(a, b *Sequence, p float64) Difference {
 	if d.P = 1; d.Delta != 0 {
 		d.P = max(tTail(df, apart/math.Sqrt(x.variance+y.variance)), leastP(len(a.Bins), len(b.Bins)))
 	}
+	if d.Lo <= 0 && d.Hi >= 0 { // the interval and the probability are of one mind
+		d.P = max(d.P, 1-Level)
+	}
 	return d
 }

@@ -44,10 +44,10 @@ func (c *adviser) mitigate(format string, args ...any) {
 func (c *adviser) adviseKernels() {
 	a, b := c.Steady.Baseline, c.Steady.Target
 	before, after := kernelsOf(a), kernelsOf(b)
-	if before == 0 || after <= before*(1+moreKernels) || !c.kernelsChanged() {
+	if before == 0 || after <= before*(1+few) || !c.kernelsChanged() {
 		return
 	}
-	if c.summary(gpuTime).delta() > similarGPUTime**a.GPU {
+	if c.summary(gpuTime).delta() > few**a.GPU {
 		return
 	}
 	what := "a fusion is lost, or what was one kernel is launched in pieces"
@@ -134,7 +134,7 @@ func (c *adviser) adviseWarmUp() {
 		if first := len(walls) / 4; first >= stat.MinSamples {
 			a, b := s.samples.est.Mean(walls[first:]), s.samples.est.Mean(walls[:first])
 			d := stat.Compare(&a, &b)
-			if d.Lo > warmUpShare*a.Mean {
+			if d.Lo > few*a.Mean {
 				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
 			}
 		}

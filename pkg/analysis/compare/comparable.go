@@ -159,7 +159,7 @@ func (c *examiner) examineWorkload() {
 			apart += float64(m) / float64(c.target.samples.c.n)
 		}
 	}
-	if apart /= 2; apart <= mixDiffers {
+	if apart /= 2; apart <= few {
 		return
 	}
 	advice := "there are no steps in common: profile both with the same load"
@@ -222,7 +222,7 @@ func setupOf(h *event.Header) setup {
 // examineSizes refuses a side in which many of the steps have another size than most.
 func (c *examiner) examineSizes(s *side) {
 	size, torn := s.sizes()
-	if n := s.samples.n; size > 1 && torn > tornShare*float64(n) {
+	if n := s.samples.n; size > 1 && torn > few*float64(n) {
 		c.refuse("the isolation of %s is torn: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
 			s.run.Name, torn, c.counted(n), size)
 	}
@@ -309,7 +309,7 @@ func (c *examiner) examineMarkers(s *side) {
 		case float64(p.to-p.from) > perMarker*float64(all):
 			c.refuse("the isolation of %s is torn: rank %d has %d steps by %s and %d forward-step markers; use --by nvtx", s.run.Name, p.id, p.to-p.from, s.run.Method, all)
 			return
-		case float64(decoding) > (1+tornShare)*float64(len(r.steps))+1:
+		case float64(decoding) > (1+few)*float64(len(r.steps))+1:
 			c.refuse("the isolation of %s is torn: %s of rank %d by %s hold %d forward-step markers; use --by nvtx", s.run.Name, c.counted(len(r.steps)), p.id, s.run.Method, decoding)
 			return
 		}

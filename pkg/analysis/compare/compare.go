@@ -109,7 +109,7 @@ func (c *Comparison) match(a, b *choice) weights {
 	x, y := a.batches(), b.batches()
 	total := 0
 	for batch, n := range x {
-		if m := y[batch]; n >= 2 && m >= 2 && batch.ctx != unknown {
+		if m := y[batch]; n > 1 && m > 1 && batch.ctx != unknown {
 			w[batch] = float64(n + m)
 			total += n + m
 		}

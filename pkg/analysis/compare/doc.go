@@ -50,79 +50,55 @@
 //
 // Where it is asked for, idle time also goes by cause and why the launching thread did not
 // go on, as idle (hoststate.go) has it, and while it waits for the interpreter lock by what
-// its holder does. These rows add up to the same, and have a share of the false alarms of
-// their own. A change of them is believed only where both sides have a record of when
+// its holder does. A change of them is believed only where both sides have a record of when
 // threads were on a CPU, or neither has, and of calls of the system likewise.
 //
 // API calls count with their full durations in the step in which they start.
 //
-// # What is believed
+// # Four parts
 //
-// Each row is a sequence of samples, one per step. Package stat estimates how
-// uncertain its mean is, with the correlation of neighbouring steps; the interval
-// of a difference holds the truth in 95 of 100 cases. Ranks run in step, so what
-// they do in the same step is put together first: two ranks are not twice as many
-// independent samples. Above 1024 steps neighbours are put together, too.
+// Measure: a profile becomes samples, one per step of each row (sampletable.go, measure.go).
+// Ranks run in step, so what they do in the same step is put together first: two ranks are not
+// twice as many independent samples. Above 1024 steps neighbours are put together, too.
 //
-// Among all rows together the probability of a false alarm is at most alpha (5 %).
-// Sections and the wall time have fixed shares of it (evidence.go), which Holm's
-// method with weights divides among their rows and passes on when a row has used
-// its own. The tail of the wall time, P99 and maximum, has a share to itself, and
-// what happens in few steps is asked only where the tail changed, with that share.
-// With the control "discovery" it is instead the expected share of false alarms
-// among the rows that are flagged (Benjamini and Hochberg): this finds more where
-// much has changed. Only a row with evidence has a status: NEW, REMOVED, REGRESSION
-// (more than +50 %), IMPROVED (less than -30 %), or none where the change is smaller.
+// Evidence (evidence.go, factor.go, tails.go): package stat has one estimator for each design, with its
+// sources and what it costs where its assumptions do not hold. One run a side: the
+// long-run variance and Student's t. Several: Welch's t over the runs. Quantiles: order
+// statistics at the effective number of steps. P99, maximum and what happens in few
+// steps: Fisher's test. One control of false alarms over all rows, Benjamini and Hochberg
+// at 5 %. Only a row with evidence has a status: NEW, REMOVED, REGRESSION (more than
+// +50 %), IMPROVED (less than -30 %), or none where the change is smaller.
 //
-// Where nothing can be told a row says why and has no status: neighbouring steps
-// are so similar that all are worth fewer than five independent ones, of the tail eight
-// (below 100 steps no row counts as worth more than half of the operations' time is: one
-// row alone shows too little), and the change is not both large enough for a status and
-// far above any change of level inside either run, or in every step more than three times
-// what any step of the other run takes (stat.Beyond); or a run has fewer than 12 steps, or one side more than ten
-// times as many as the other, and the change is not large enough to have a status. So
-// it is where the wall time was for a while, in one run, where it is in the other
-// (levels that last many steps), and below 100 steps where all operations change by
-// the same factor and that is far beyond the noise of a step, or neighbouring steps
-// are similar, or slow changes within the runs are enough to explain it: then it may
-// be the machine. Rows without evidence say the same where their interval excludes 0 and
-// the runs have such levels or differ by such a factor; not where steps are only similar: that
-// is in the width of intervals, and were those withdrawn that exclude 0, what is left
-// would hold the truth too often. Several runs a side lift all but the first.
+// Operations are tested beside the factor that all host work of a step shares, which may be
+// the machine's and is the row "all host work": on the logarithm of what they take in a step,
+// nested ranges included, as their other figures are. Operations that do not come in nearly all
+// steps, all of them where fewer than five do, and with matched batches, are tested on their
+// plain time.
 //
-// Quantiles near the end of their samples have no bound there. How the largest wall
-// times differ is told by counting: how many steps of one run are above the longest
-// of the other, and whose the largest of both are. Where steps resemble those before
-// them, or are too few to show it, slow ones close together are one.
-//
-// An operation is rare where it comes in fewer than a tenth of the steps, or has
-// over half of its time in fewer than a tenth of them. Its events are counted and
-// dealt out by chance, their durations compared by rank.
-//
-// The noise floor of a row is how far apart halves of the same run are by chance,
-// measured by dealing eight blocks of steps out to two halves in all ways; of
-// several runs it is how far apart two of them are.
+// A row cannot be told, and says why, by its own steps alone: fewer than 12, or worth fewer than
+// five independent ones, or a quantile without a bound on either side. It keeps its
+// figures, and three runs a side settle it. No row takes back what another one has.
 //
 // Sides that cannot be compared (other ranks, other workload, markers or ranges on
 // one side only, other methods of isolation or of recording graphs, steps that are
 // not the iterations that forward-step markers show, fewer than five steps) are said
 // to be so: their rows have deltas and nothing more, and the conclusion is
-// not_comparable.
+// not_comparable. Another model, or build of it, is said first, and compared all the same.
 //
-// A side may be several runs of one version, put together by [Join]. What differs
-// between two starts of one engine is beyond what one run a side can tell: it is in
-// the intervals only where both sides have several, and the answer says which.
+// Conclude (conclude.go): the step's mean has the word, or its median where that alone has
+// evidence. Of a step that changed by more than 1 % the time of the GPUs is work, idle
+// time with a host cause and other idle time. Host overhead is the conclusion where idle time
+// with a host cause changed more than work did, by the interval of their difference: between the
+// steps where the idle time between them changed more than that within, else inside them; GPU
+// execution where work did; unclear where that cannot be told, or other idle time
+// changed most; none where the step did not change. Named are the causes, or classes of
+// kernels, that changed most in the same direction, until they explain half of it.
+// What to do about it follows from patterns in the rows (advise.go) and from the table of
+// ranges, their functions and topics (sources.json).
 //
-// # Conclusion
-//
-// Host overhead where the idle time grew beyond the noise and more than the busy
-// time did: between the steps where the idle time between them grew more than that
-// within, else inside them. GPU execution where the busy time grew more. Where only
-// their sum, the wall time, grew beyond the noise, the larger part decides; so it does
-// where the median of the wall time did, and its mean may have, which few slow steps leave
-// uncertain. None where nothing did. What to do about it follows from patterns in the rows
-// (conclude.go) and from the table of ranges, their functions and topics
-// (sources.json).
+// Document (headline.go, explain.go, document.go, draw.go): sentences are made of rows, by tables of
+// what is said when, so that no sentence says what its table does not; the script accuracy
+// reads them all and counts.
 //
 // # Cost
 //

@@ -245,7 +245,7 @@ func (c *page) causes(s *report.Section, all []IdleRow) {
 // worthSaying tells whether a row has, or changed by, a hundredth of the idle time.
 func (c *page) worthSaying(r *IdleRow) bool {
 	large := func(v *float64, f *Figures) bool {
-		return v != nil && f != nil && f.Idle != nil && *v >= smallShare**f.Idle
+		return v != nil && f != nil && f.Idle != nil && *v >= sameShare**f.Idle
 	}
 	return large(r.Baseline, c.Steady.Baseline) || large(r.Target, c.Steady.Target)
 }

@@ -36,7 +36,7 @@ func (c *page) changes() []changed {
 	slices.SortFunc(parts, func(a, b changed) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))
 	})
-	parts = parts[:min(len(parts), maxWaterfall)]
+	parts = parts[:min(len(parts), topOps)]
 	rest := *c.summary(idleTime).Delta
 	for _, p := range parts {
 		rest -= p.delta
@@ -83,7 +83,7 @@ func (c *page) forest(s *report.Section, what string, rows []Row) {
 	p := &figure.Intervals{Zero: true}
 	t := c.columns("change", "name", report.Duration)
 	sure := 0
-	for i := range rows[:min(len(rows), maxForest)] {
+	for i := range rows[:min(len(rows), maxRows)] {
 		r := &rows[i]
 		one := figure.Interval{Label: r.Name, Value: r.Delta, Text: change(*r.Delta), More: r.evidence(), Color: figure.Other}
 		if r.CI != nil {
@@ -148,7 +148,7 @@ func (c *page) overTime(s *report.Section) {
 		some := slices.DeleteFunc(slices.Clone(one.walls.Bins), func(bin []float64) bool { return len(bin) == 0 })
 		bins, parts = append(bins, some), min(parts, len(some))
 	}
-	if parts < minParts {
+	if parts < maxSaid {
 		return
 	}
 	alt := "Wall time per step in the order of time."

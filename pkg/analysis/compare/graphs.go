@@ -27,7 +27,7 @@ func (c *adviser) adviseGraphs() bool {
 func (c *adviser) lostGraphs() bool {
 	a, b := c.Steady.Baseline, c.Steady.Target
 	if a.Graph == nil || b.Graph == nil || *a.Graph+*a.Replays == 0 ||
-		*b.Graph+*b.Replays > graphsLost*(*a.Graph+*a.Replays) || *b.Eager <= *a.Eager {
+		*b.Graph+*b.Replays > few*(*a.Graph+*a.Replays) || *b.Eager <= *a.Eager {
 		return false
 	}
 	what, before, after := "replayed kernels", *a.Graph, *b.Graph
@@ -78,7 +78,7 @@ func (s *side) fallbacks() (f fallback) {
 		eager[k] = append(eager[k], float64(st.eager))
 		walls[k] += float64(st.period)
 	}
-	if f.of = s.samples.n; len(eager[0]) < 2 || len(eager[1]) == 0 {
+	if f.of = s.samples.n; len(eager[0]) <= 1 || len(eager[1]) == 0 {
 		return f
 	}
 	if f.eager = median(eager[0]); f.eager < 2*median(eager[1])+1 {

@@ -125,7 +125,7 @@ func (c *Comparison) causeText() string {
 		text = "time in collectives, which includes waiting for the slowest rank"
 	}
 	if g := c.mainWhy(); g != nil && c.finding.sign > 0 {
-		return fmt.Sprintf("%s: %s (%s)", text, g.title(), change(g.delta))
+		return fmt.Sprintf("%s: %s (%s)", text, g.whyTitle(), change(g.grown()))
 	}
 	for k, n := range c.finding.named[:min(2, len(c.finding.named))] {
 		text += fmt.Sprintf("%s%s (%s)", []string{": ", ", "}[k], n.title, change(n.change()))

@@ -20,8 +20,10 @@ const (
 	// sides; of fewer common ones there is no common factor.
 	commonSteps      = 0.9
 	commonOperations = 5
-	// rareSteps is the share of the steps below which what happens in them is rare.
-	rareSteps = 0.1
+	// few is the share below which something is rare (steps, section 7), torn or mixed (steps of
+	// another size or batch, section 3), and a change of the number of kernels or of their time,
+	// of graphs or of a warm-up no pattern.
+	few = 0.1
 	// explains is the share of a change that what is named explains at least, or the sentence
 	// says how little it is.
 	explains = 0.5
@@ -41,11 +43,6 @@ const (
 	// minSteps is how many steps of a rank a comparison needs: as many as make a benchmark
 	// segment (specification, section 3).
 	minSteps = 5
-	// mixDiffers is the share of steps that must have other numbers of requests than on the
-	// other side for the workloads to be different ones; tornShare that of steps of another size
-	// for an isolation to be torn (specification, section 3: a tenth).
-	mixDiffers = 0.1
-	tornShare  = 0.1
 	// perMarker is how many steps a forward-step marker may have, where steps were found by
 	// other means: some markers may be lost, but not every third.
 	perMarker = 1.5
@@ -57,34 +54,21 @@ const (
 
 // What advice is given for.
 const (
-	// moreKernels is by how much the number of kernels grows, and similarGPUTime by how
-	// much their time does not, where one was split into several.
-	moreKernels    = 0.1
-	similarGPUTime = 0.1
-	// graphsLost is the share of what graphs ran before below which they are lost,
-	// fewFallbacks that of steps without a graph up to which nothing is said.
-	graphsLost   = 0.1
+	// fewFallbacks is the share of steps without a graph up to which nothing is said: measured
+	// on testdata/h100, eager_third against the rest.
 	fewFallbacks = 0.02
-	// warmUpShare is by how much the first quarter of a run is slower than the rest where that
-	// may be warm-up.
-	warmUpShare = 0.1
 	// similarCost is how far apart, as a share of the larger, the costs of an operation and
-	// of what took its place may be.
+	// of what took its place may be: TestRenames.
 	similarCost = 0.2
 )
 
 // Sizes of what people read.
 const (
-	maxRows      = 20 // of a table
-	maxListed    = 20 // steps that a rare event is listed with
-	topOps       = 10 // operations and causes of the hand-off
-	maxSaid      = 4  // items of a sentence
-	maxForest    = 15
-	maxWaterfall = 10
-	wallBins     = 40
-	maxParts     = 80 // of a run, in the order of time
-	minParts     = 4
-	smallShare   = 0.01 // of the idle time, below which a cause is left out of the table
+	maxRows  = 20 // of a table, a figure, a list of steps
+	topOps   = 10 // operations and causes of the hand-off and of the waterfall
+	maxSaid  = 4  // items of a sentence
+	wallBins = 40
+	maxParts = 80 // of a run, in the order of time
 )
 
 // Sizes of what a run keeps.

@@ -171,7 +171,7 @@ func (s *side) times(name string) []float64 {
 // operation's time, 0 where any step in which it comes is.
 func heavy(x, y []float64) float64 {
 	all := slices.DeleteFunc(slices.Concat(x, y), func(v float64) bool { return v <= 0 })
-	if float64(len(all)) < rareSteps*float64(len(x)+len(y)) {
+	if float64(len(all)) < few*float64(len(x)+len(y)) {
 		return 0
 	}
 	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
@@ -187,7 +187,7 @@ func mostOf(x []float64) (value float64, n int) {
 		sum += v
 	}
 	for n, v := range x {
-		if part += v; 2*part > sum {
+		if part += v; part > explains*sum {
 			return v, n + 1
 		}
 	}
@@ -197,11 +197,11 @@ func mostOf(x []float64) (value float64, n int) {
 // fewAtMost tells whether most of an operation's time lies in few steps, or it
 // comes in few. Of times, by slot, nothing is left.
 func fewAtMost(times []float64) bool {
-	few := rareSteps * float64(len(times))
+	least := few * float64(len(times))
 	there := slices.DeleteFunc(times, func(v float64) bool { return v <= 0 })
 	slices.SortFunc(there, func(a, b float64) int { return cmp.Compare(b, a) })
 	_, n := mostOf(there)
-	return len(there) > 0 && (float64(len(there)) < few || float64(n) < few)
+	return len(there) > 0 && (float64(len(there)) < least || float64(n) < least)
 }
 
 // events is what happened in the steps in which something took longer than above.
@@ -213,7 +213,7 @@ func events(x []float64, above float64) *RareEvents {
 			e.marks[t] = true
 			e.Steps++
 			sum += v
-			if len(e.At) < maxListed {
+			if len(e.At) < maxRows {
 				e.At = append(e.At, t)
 			}
 		}

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,86 +84,42 @@ func (c *tester) compareWhys() {
 	}
 }
 
-// whyChange is by how much the idle time grew for which one why holds, over its causes.
-type whyChange struct {
-	why, holder string
-	waits       bool // for the interpreter lock
-	delta       float64
-	cause       string // that half of it or more is of, "" where there is none
-	rows        []*IdleRow
-}
-
-// grownWhys are the whys for which idle time grew beyond the noise, the largest growth
+// grownWhys are the rows by why for which idle time grew beyond the noise, the largest growth
 // first, without what is not known or not on the host.
-func (c *Comparison) grownWhys() []whyChange {
-	var all []whyChange
-	for i := range c.IdleWhy {
-		r := &c.IdleWhy[i]
-		if r.grown() == 0 || r.Why == nil || *r.Why == idle.Unknown.String() && r.Cause != waitsForGIL {
-			continue
-		}
-		g := whyChange{why: *r.Why, waits: r.Cause == waitsForGIL || r.Holder != nil}
-		if g.waits {
-			g.why = ""
-			if r.Holder != nil {
-				g.holder = *r.Holder
-			}
-		}
-		k := slices.IndexFunc(all, func(o whyChange) bool {
-			return sameText(o.why, g.why) && o.holder == g.holder && o.waits == g.waits
-		})
-		if k < 0 {
-			k = len(all)
-			all = append(all, g)
-		}
-		all[k].delta += r.grown()
-		all[k].rows = append(all[k].rows, r)
-	}
-	for k := range all {
-		if g := &all[k]; g.rows[0].grown() >= explains*g.delta { // the largest: rows are in that order
-			g.cause = g.rows[0].Cause
+func (r *Rows) grownWhys() (all []*IdleRow) {
+	for i := range r.IdleWhy {
+		if one := &r.IdleWhy[i]; one.grown() > 0 && one.Why != nil && (*one.Why != idle.Unknown.String() || one.Cause == waitsForGIL) {
+			all = append(all, one)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b whyChange) int { return cmp.Compare(b.delta, a.delta) })
 	return all
 }
 
-// sameText tells whether a reader cannot distinguish two whys: a file is written on a CPU
-// and off it.
-func sameText(a, b string) bool {
-	return a == b || idle.Phrase(a) != "" && idle.Phrase(a) == idle.Phrase(b)
-}
-
-// title says what launching threads do, and where.
-func (g *whyChange) title() string {
+// whyTitle says what launching threads do, and where.
+func (r *IdleRow) whyTitle() string {
 	switch {
-	case g.holder == ByStacks:
+	case r.Holder != nil && *r.Holder == ByStacks:
 		return causeText[waitsForGIL] + ", by the stacks of calls"
-	case g.waits && g.holder == idle.Untraced.String():
-		return causeText[waitsForGIL] + ", held by a thread outside of all ranges and calls"
-	case g.waits && g.holder != "":
-		return causeText[waitsForGIL] + ", held by the thread in " + g.holder
-	case g.waits:
+	case r.Holder != nil && *r.Holder == idle.Untraced.String():
+		return causeText[waitsForGIL] + ", held by a thread in untraced code"
+	case r.Holder != nil:
+		return causeText[waitsForGIL] + ", held by the thread in " + *r.Holder
+	case r.Cause == waitsForGIL:
 		return causeText[waitsForGIL]
+	case r.Cause == idle.Untraced.String():
+		return "launching threads " + idle.Phrase(*r.Why)
 	}
-	text := "launching threads " + idle.Phrase(g.why)
-	if g.cause != "" && g.cause != idle.Untraced.String() {
-		text += ", in " + causeTitle(g.cause)
-	}
-	return text
+	return "launching threads " + idle.Phrase(*r.Why) + ", in " + causeTitle(r.Cause)
 }
 
 // mainWhy is the why that most of the growth of idle time has, nil where there is none or the
 // conclusion is not host overhead.
-func (c *Comparison) mainWhy() *whyChange {
-	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep {
-		return nil
-	}
+func (c *Comparison) mainWhy() *IdleRow {
 	grown := c.grownWhys()
-	if len(grown) == 0 || grown[0].delta < explains*c.summary(idleTime).delta() {
+	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep || len(grown) == 0 || grown[0].grown() < explains*c.summary(idleTime).delta() {
 		return nil
 	}
-	return &grown[0]
+	return grown[0]
 }
 
 // explainWhys says why launching threads did not go on while there is more idle time. What
@@ -176,9 +131,9 @@ func (c *writer) explainWhys() {
 			grew += max(0, *d)
 		}
 	}
-	for i, g := range c.grownWhys() {
+	for i, r := range c.grownWhys() {
 		if i < maxSaid && c.summary(idleTime).delta() > 0 {
-			c.say("%s per step, %s of the idle time that grew: %s.", change(g.delta), report.Percent(g.delta/grew), g.title())
+			c.say("%s per step, %s of the idle time that grew: %s.", change(r.grown()), report.Percent(r.grown()/grew), r.whyTitle())
 		}
 	}
 }
@@ -201,13 +156,13 @@ func (c *adviser) adviseWhys() {
 	if c.summary(idleTime).delta() <= 0 {
 		return // a wait has but taken the place of something else
 	}
-	for _, g := range c.grownWhys() {
-		if g.holder == ByStacks {
-			c.mitigate("GIL_CONTENTION (%s): move what holds the lock to a process of its own, or release the lock around what blocks; record with -t python-gil to see who holds it (%s per step).", g.title(), change(g.delta))
-			continue
-		}
-		if t := idle.TreatmentOf(g.why); t != nil && !g.waits {
-			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, g.title(), t.Do, change(g.delta))
+	for _, r := range c.grownWhys() {
+		t := idle.TreatmentOf(*r.Why)
+		switch {
+		case r.Holder != nil && *r.Holder == ByStacks:
+			c.mitigate("GIL_CONTENTION (%s): move what holds the lock to a process of its own, or release the lock around what blocks; record with -t python-gil to see who holds it (%s per step).", r.whyTitle(), change(r.grown()))
+		case t != nil && r.Cause != waitsForGIL && r.Holder == nil:
+			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, r.whyTitle(), t.Do, change(r.grown()))
 		}
 	}
 }
