@@ -13,6 +13,9 @@ const (
 	// DefaultLeast is the least rise that is called worse, as a share of a step: below 1 % the
 	// steps of two runs count as the same, in diff too (its direction).
 	DefaultLeast = 0.01
+	// DefaultMemory is how many bytes the collectives of a run may take in memory: more than a
+	// million of them.
+	DefaultMemory = 32 << 20
 	// stepShare is the part of the chance that the time per step has for itself, the others
 	// sharing the rest: weighted Bonferroni (S. Holm, Scand. J. Statist. 6, 1979), because the
 	// time per step is what a night is about, and the ratios say where it went.

@@ -63,6 +63,7 @@ func (res *Result) Add(other *Result) error {
 	}
 	res.addPrep(other.Prep)
 	res.addRequestWait(other.RequestWait)
+	res.addCollectives(other.Collectives)
 	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {
 		if !slices.Contains(res.Warnings, w) {
 			res.Warnings = append(res.Warnings, w)
@@ -74,6 +75,15 @@ func (res *Result) Add(other *Result) error {
 // noIntervals is why the sum of several parts has no intervals.
 const noIntervals = "parts of a run were added up, step by step nothing is known of the whole: " +
 	"its ratios have no intervals, and whether the verdict is borderline cannot be told"
+
+// addCollectives adds up the collectives of two parts: each was matched by itself.
+func (res *Result) addCollectives(o *Collectives) {
+	if o == nil || res.Collectives == nil {
+		res.Collectives = cmp.Or(res.Collectives, o)
+		return
+	}
+	res.Collectives = &Collectives{res.Collectives.Matched + o.Matched, res.Collectives.Unmatched + o.Unmatched, res.Collectives.Estimated || o.Estimated}
+}
 
 // addPrep keeps the preferred of two names of input preparation.
 func (res *Result) addPrep(other string) {
@@ -116,7 +126,7 @@ func (res *Result) WithApart(scope string) ([]Row, error) {
 // alone has is that part's. An error is a sum that does not fit.
 func sumRows(one, others []Row) (rows []Row, err error) {
 	for _, scope := range Scopes {
-		sum := make([]Row, 0, len(Names))
+		sum, parts := make([]Row, 0, len(Names)), 0
 		for _, name := range Names {
 			r := Row{Scope: scope, Metric: name}
 			n := 0
@@ -130,17 +140,21 @@ func sumRows(one, others []Row) (rows []Row, err error) {
 					}
 				}
 			}
-			if n > 0 {
+			// Rows of versions that did not know a metric lack it, and so does the sum then.
+			if parts = max(parts, n); n > 0 && n == parts {
 				sum = append(sum, r)
 			}
 		}
-		if len(sum) == len(Names) {
+		if len(sum) >= baseRows {
 			applicable(sum)
 			rows = append(rows, sum...)
 		}
 	}
 	return rows, nil
 }
+
+// baseRows is how many metrics rows of every version have.
+const baseRows = 10
 
 // add adds another row of the same metric, unless a sum would overflow.
 func (r *Row) add(o *Row) bool {

@@ -31,6 +31,16 @@
 //	                            launches in which it waits for a full queue
 //	                            (cudaname.QueueFull) / wall: the GPU is late
 //	                            then, not the host
+//	collective_wait_ratio       the waits of a GPU in collectives for a late rank
+//	                            (package collective), summed / capacity
+//	host_bound_ratio            the idle time and these waits, as far as they have
+//	                            a host cause / capacity
+//
+// Idle time has a host cause (package idle's causes but graph, queued and tail) up to the
+// moment at which the launching call of the activity that ends it has returned, and while no
+// thread waits for requests. A wait has it in proportion to what the late rank did. The first is
+// not applicable where whole-graph rows hide collectives, the second where no launches were
+// recorded.
 //
 // The scope "aggregate" has the benchmark windows for W, or for each rank the span
 // of activity on any of its GPUs (WindowTrace, and streams without steps).
@@ -51,12 +61,15 @@
 package metric
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Windows for the aggregate.
@@ -79,6 +92,9 @@ type Options struct {
 	NoSteps bool
 	// Samples keeps what was measured of each step.
 	Samples bool
+	// Memory is how many bytes collectives may take before they go to a file, 0 for
+	// DefaultMemory.
+	Memory int64
 	// Log takes remarks, a sentence each; nil drops them.
 	Log func(string)
 }
@@ -100,15 +116,22 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
 	c := newComputer(h, opt)
+	c.store = spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))
+	defer c.store.Close()
 	if err := c.read(src); err != nil {
 		return nil, err
 	}
 	for i, r := range c.ranks {
 		r.walk.Finish()
+		r.hosts.calls = nil
 		c.pack(i)
 	}
 	c.dropUnclear()
-	return c.result(), nil
+	res := c.result()
+	if err := c.store.Err(); err != nil {
+		return nil, &event.Error{Msg: "the collectives do not fit into memory, and " + err.Error(), Advice: "set TMPDIR to a folder with more room, or give more memory with --memory"}
+	}
+	return res, nil
 }
 
 // read measures all rows of a source, its parts side by side.
@@ -120,6 +143,7 @@ func (c *computer) read(src event.Source) error {
 	of := make([]*computer, len(parts))
 	err := event.Beside(len(parts), beside, func(k int) error {
 		of[k] = newComputer(c.header, c.opt)
+		of[k].names, of[k].store = c.names, c.store
 		return event.Each(parts[k], of[k].add)
 	})
 	if err != nil {
@@ -184,6 +208,8 @@ type rules struct {
 	prep     []string // what names of input preparation contain, the first that occurs counts
 	anyRange bool     // ranges of any class may be input preparation
 	nccl     nameCache
+	names    *collective.Names
+	store    *spill.Store // of the collectives
 }
 
 // HostClasses returns the classes of API calls and NVTX ranges that are measured of a stream,
@@ -191,7 +217,7 @@ type rules struct {
 func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	classes := event.ClassesOf(event.Launch, event.GraphLaunch, event.Prep, event.StepMarker)
 	requests := slices.ContainsFunc(h.RankNumbers(), func(id int32) bool { return h.Records(event.OS, id) })
-	return classes, opt.Prep == "" && !requests
+	return classes, opt.Prep == "" && !opt.BusyAll && !requests
 }
 
 // newComputer returns the state before the first row of the stream that h describes.
@@ -206,6 +232,7 @@ func newComputer(h *event.Header, opt Options) *computer {
 	if opt.Prep != "" {
 		c.prep, c.anyRange = []string{opt.Prep}, true
 	}
+	c.names = collective.NewNames()
 	if c.opt.Log == nil {
 		c.opt.Log = func(string) {}
 	}

@@ -3,6 +3,7 @@ package metric
 import (
 	"bytes"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -25,9 +26,14 @@ type rank struct {
 	thread   int          // index of that of the last launch
 	prep     stat.Growing // ranges that prepare input, of all threads
 	requests requests
-	markers  markers
-	name     int // index in rules.prep of the text of prep, past the end: none yet
-	seen     seen
+	hosts    hostIdle
+	expected int // GPUs, as the header knows
+
+	unrecorded [][2]int64 // spans of time
+	markers    markers
+	name       int // index in rules.prep of the text of prep, past the end: none yet
+	seen       seen
+	names      names // of collectives
 
 	// What the slices before come to: those of the trace's window, of the period
 	// of each step, of the time whose owner is not known yet, and of the gaps
@@ -41,11 +47,13 @@ type rank struct {
 
 // newRank returns a rank of which nothing was measured, with its first slice open.
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
-	r := &rank{id: id, rules: rules, prep: stat.Empty, name: len(rules.prep)}
+	r := &rank{id: id, rules: rules, prep: stat.Empty, name: len(rules.prep), names: names{all: rules.names}}
 	r.requests = requests{recorded: h.Records(event.OS, id), beside: len(h.Reports) == 1 && h.NumRanks() > 1}
 	for way := range r.requests.waits {
 		r.requests.waits[way] = stat.Empty
 	}
+	r.hosts.origin, r.hosts.segment, r.expected = stat.Never, stat.None, h.GPUs(id)
+	r.unrecorded = h.Span(id).Unrecorded
 	r.walk = step.NewWalker(h, id, step.WalkOptions{Trace: true, BusyAll: busyAll, Unclear: true}, r)
 	return r
 }
@@ -67,6 +75,7 @@ func (r *rank) End(s step.Slice, t int64) {
 	for way := range r.requests.waits {
 		acc.waiting[way] += r.requests.waits[way].Cut(t)
 	}
+	r.endPlace(s, t)
 	acc.wall = t - s.Start
 	if s.Trace {
 		r.trace.add(acc)
@@ -81,7 +90,15 @@ func (r *rank) End(s step.Slice, t int64) {
 }
 
 // Step begins a step.
-func (r *rank) Step(*event.Batch, int, int) { r.steps.append() }
+func (r *rank) Step(*event.Batch, int, int) {
+	r.steps.append()
+	if s := r.walk.Steps.Last(); r.walk.Segments[s.Segment].Steps == 1 {
+		r.hosts.segment = s.Start
+		for k := range r.gpus {
+			r.gpus[k].log.Segment(s.Start)
+		}
+	}
+}
 
 // EndStep ends a step.
 func (r *rank) EndStep(k int, owner step.Owner) {
@@ -92,6 +109,7 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 		r.gaps.add(&r.pending)
 	}
 	r.pending = tally{}
+	r.hosts.settle(r, k, owner)
 }
 
 // Rows measures rows i to j. Other kinds than these pass by, those of later versions of the
@@ -106,6 +124,9 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.API:
 			if class := classes[i]; (class == event.Launch || class == event.GraphLaunch) && b.Class.Valid.Get(i) {
 				r.observeLaunch(b.Thread.Values[i], starts[i], ends[i], class)
+				if b.Correlation.Valid.Get(i) {
+					r.hosts.calls.add(b.Correlation.Values[i], ends[i])
+				}
 			}
 		case event.Overhead:
 			if string(b.Name.Get(i)) == cudaname.QueueFull && ends[i] > starts[i] {
@@ -148,6 +169,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		r.gpu = r.findGPU(device)
 	}
 	d := &r.gpus[r.gpu]
+	r.observeGap(d, b, i, t, e, kind)
 	r.acc.busy += d.busy.Add(t, e)
 	if r.name < len(r.rules.prep) {
 		r.acc.either += d.either.Add(t, e)
@@ -158,13 +180,35 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		}
 	}
 	if kind != event.Kernel {
+		d.log.Work(t, e)
 		return
 	}
 	if class := b.Class.Values[i]; class.IsCollective() && b.Class.Valid.Get(i) {
 		r.acc.comm += d.comm.Add(t, e)
+		d.log.Collective(collective.Collective{
+			Step: int32(r.walk.Steps.Len() - 1), Name: r.names.number(&b.Name, i), Allreduce: class == event.Allreduce, Start: t, End: e,
+		})
+	} else {
+		d.log.Work(t, e)
 	}
 	if r.rules.nccl.is(&b.Name, i, isNCCL) {
 		r.acc.nccl += d.nccl.Add(t, e)
+	}
+}
+
+// observeGap observes the idle gap that an activity ends, if there is one.
+func (r *rank) observeGap(d *gpu, b *event.Batch, i int, t, e int64, kind event.Kind) {
+	replay := int64(stat.None)
+	if kind == event.Graph || b.GraphNode.Valid.Get(i) {
+		if correlation, ok := b.Correlation.Get(i); ok {
+			replay = correlation
+		}
+	}
+	if t > d.end {
+		r.endGap(d, d.end, t, replay != stat.None && replay == d.replay, b, i)
+	}
+	if e >= d.end {
+		d.end, d.replay = e, replay
 	}
 }
 
@@ -184,7 +228,10 @@ func (r *rank) findGPU(device int32) int {
 		}
 	}
 	// Until now the GPU was idle: prep ∪ busy was prep.
-	r.gpus = append(r.gpus, gpu{device, stat.Empty, stat.Empty, stat.Empty, r.prep, r.requests.waits})
+	r.gpus = append(r.gpus, gpu{
+		device: device, busy: stat.Empty, nccl: stat.Empty, comm: stat.Empty, either: r.prep, loaded: r.requests.waits,
+		end: stat.None, replay: stat.None, log: collective.NewLog(r.rules.store),
+	})
 	r.eachTally(func(t *tally) {
 		t.either += t.prep
 		for way := range t.loaded {

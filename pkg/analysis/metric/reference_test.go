@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 type span = stat.Span
@@ -53,7 +55,13 @@ type referenceRank struct {
 	lost    []span // not recorded
 	opt     metric.Options
 	devices []int32
+	waits   []referenceWait
+	report  int
+	clocked bool
 }
+
+// referenceWait is a wait in a collective, and the part of it with a host cause.
+type referenceWait struct{ all, host span }
 
 // reference is Compute, obviously: it looks at all rows at once.
 func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metric.Result {
@@ -88,6 +96,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 		res.Warnings = append(res.Warnings, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", opt.Prep))
 	}
 	var all figures
+	res.Collectives = referenceWaits(ranks)
 	for _, ref := range ranks {
 		w := ref.aggregate(res.Window)
 		all.add(ref, w)
@@ -148,6 +157,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 
 func newReferenceRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Options) *referenceRank {
 	ref := &referenceRank{id: id, opt: opt}
+	ref.report, ref.clocked = collective.ReportOf(h, id)
 	for _, r := range rows {
 		switch {
 		case r.Rank != id:
@@ -345,6 +355,8 @@ func (ref *referenceRank) summary(w []span) metric.Rank {
 // figures are what the metrics are made of.
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, requests int64
+
+	waits, waitCapacity, host, hostCapacity int64
 }
 
 func (f *figures) add(ref *referenceRank, w []span) {
@@ -368,6 +380,7 @@ func (f *figures) add(ref *referenceRank, w []span) {
 		f.exposed += within(prep, w) - within(overlap, w)
 		f.requests += within(minus(stat.Union(ref.requests()), busy), w)
 	}
+	f.addHost(ref, w)
 	for thread := range int64(10) {
 		onThread := func(class event.Class) []span {
 			return ref.spans(func(r *eventtest.Row) bool {
@@ -382,6 +395,169 @@ func (f *figures) add(ref *referenceRank, w []span) {
 		f.launch += within(onThread(event.Launch), w) - waited
 		f.graphLaunch += within(onThread(event.GraphLaunch), w)
 	}
+}
+
+// addHost adds waits and what has a host cause.
+func (f *figures) addHost(ref *referenceRank, w []span) {
+	capacity := int64(len(ref.devices)) * stat.Length(stat.Union(w))
+	hidden := slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool { return r.Kind == event.Graph && in(r.Start, w) })
+	silent := !slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool {
+		return r.Kind == event.API && (r.Class == event.Launch || r.Class == event.GraphLaunch)
+	})
+	if !hidden {
+		f.waitCapacity += capacity
+	}
+	if !silent {
+		f.hostCapacity += capacity
+	}
+	for _, wait := range ref.waits {
+		if !hidden {
+			f.waits += within([]span{wait.all}, w)
+		}
+		if !silent {
+			f.host += within([]span{wait.host}, w)
+		}
+	}
+	windowEnd := int64(math.MaxInt64)
+	if ref.window != nil && len(w) > 0 && !slices.Equal(w, ref.trace) {
+		windowEnd = ref.window.End
+	}
+	for _, device := range ref.devices {
+		for _, g := range ref.gaps(device) {
+			if g.to < windowEnd && !silent {
+				for _, s := range g.host {
+					f.host += within([]span{s}, w)
+				}
+			}
+		}
+	}
+}
+
+// referenceGap is an idle gap of a GPU, and the parts of it with a host cause; row is the number
+// of that which ends it.
+type referenceGap struct {
+	from, to int64
+	host     []span
+	row      int
+}
+
+// gaps returns the idle gaps of a GPU that an activity ends.
+func (ref *referenceRank) gaps(device int32) (gaps []referenceGap) {
+	origin := int64(math.MaxInt64)
+	for _, s := range ref.trace {
+		origin = min(origin, s.From)
+	}
+	for _, s := range ref.steps {
+		if !in(s.Start, ref.lost) {
+			origin = min(origin, s.Start)
+		}
+		for _, p := range s.parts {
+			origin = min(origin, p.From)
+		}
+	}
+	end, replay, passed := int64(math.MinInt64), int64(-1), 0
+	requests := stat.Union(ref.requests())
+	for i := range ref.rows {
+		r := &ref.rows[i]
+		if r.Device != device || !ref.isBusy(r) {
+			continue
+		}
+		for ; passed < len(ref.lost) && ref.lost[passed].To <= r.Start; passed++ {
+			end, replay = max(end, ref.lost[passed].To), -1
+		}
+		from := max(end, origin)
+		own := int64(-1)
+		if r.Kind == event.Graph || r.GraphNode >= 0 {
+			own = r.Correlation
+		}
+		if from < r.Start && !in(r.Start, ref.lost) {
+			g := referenceGap{from: from, to: r.Start, row: i}
+			until := r.Start
+			for _, call := range ref.rows[:i] {
+				if call.Kind == event.API && (call.Class == event.Launch || call.Class == event.GraphLaunch) && call.Correlation == r.Correlation && r.Correlation >= 0 {
+					until = min(until, max(from, call.End))
+					break
+				}
+			}
+			if own >= 0 && own == replay {
+				until = from
+			}
+			g.host = minus([]span{spanOf(from, until)}, requests)
+			gaps = append(gaps, g)
+		}
+		if r.End >= max(end, from) {
+			replay = own
+		}
+		end = max(end, r.End)
+	}
+	return gaps
+}
+
+// referenceWaits divides the collectives of all ranks. That is package collective's business; here
+// it is what goes in, and where the waits lie.
+func referenceWaits(ranks []*referenceRank) *metric.Collectives {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	names := collective.NewNames()
+	var lanes []collective.Lane
+	var of []*referenceRank
+	for _, ref := range ranks {
+		for _, device := range ref.devices {
+			l := collective.NewLog(store)
+			gaps, steps, since := ref.gaps(device), 0, int64(math.MinInt64)
+			for i := range ref.rows {
+				r := &ref.rows[i]
+				for steps < len(ref.steps) && ref.steps[steps].Start <= r.Start {
+					if s := &ref.steps[steps]; steps == 0 || ref.steps[steps-1].Segment != s.Segment {
+						since = s.Start
+						l.Segment(since)
+					}
+					steps++
+				}
+				if r.Device != device || !ref.isBusy(r) {
+					continue
+				}
+				for _, g := range gaps {
+					if g.row == i && g.to > since {
+						host := stat.Length(stat.Intersection(stat.Union(g.host), []span{spanOf(since, g.to)}))
+						l.Idle(0, host)
+						l.Idle(1, g.to-max(g.from, since)-host)
+					}
+				}
+				if r.Kind == event.Kernel && (r.Class == event.Allreduce || r.Class == event.Comm) {
+					l.Collective(collective.Collective{Step: int32(steps - 1), Name: names.Of([]byte(r.Name)), Allreduce: r.Class == event.Allreduce, Start: r.Start, End: r.End})
+				} else {
+					l.Work(r.Start, r.End)
+				}
+			}
+			if l.Seal(); l.Len() > 0 {
+				lanes = append(lanes, collective.Lane{Rank: ref.id, Device: device, Report: ref.report, Clocked: ref.clocked, Log: l, Kind: func(k int32) int64 { return int64(ref.steps[k].Phase) }})
+				of = append(of, ref)
+			}
+		}
+	}
+	if len(lanes) == 0 {
+		return nil
+	}
+	m := collective.New(lanes)
+	m.Each(func(ev *collective.Meeting) {
+		for _, w := range ev.Members {
+			one := referenceWait{all: spanOf(w.At, w.At+w.Wait), host: spanOf(w.At, w.At)}
+			for _, p := range w.Parts {
+				if p.Key < 0 {
+					one.host = spanOf(one.host.From+p.Ns, one.host.From+p.Ns)
+				} else if p.Key == 0 {
+					one.host.To += p.Ns
+				}
+			}
+			of[w.Lane].waits = append(of[w.Lane].waits, one)
+		}
+	})
+	c := &metric.Collectives{Estimated: m.Estimated}
+	for _, g := range m.Groups {
+		c.Matched, c.Unmatched = c.Matched+g.Matched, c.Unmatched+g.Unmatched
+	}
+	return c
 }
 
 // requests returns when threads wait for requests that have launched a tenth of all there
@@ -446,6 +622,8 @@ func (f *figures) rows(scope string) []metric.Row {
 		{Scope: scope, Metric: "graph_launch_ratio", Numerator: f.graphLaunch, Denominator: f.wall, Applicable: any},
 		{Scope: scope, Metric: "comm_ratio", Numerator: f.comm, Denominator: f.busy, Applicable: any},
 		{Scope: scope, Metric: "launch_backpressure_ratio", Numerator: f.waited, Denominator: f.wall, Applicable: any},
+		{Scope: scope, Metric: "collective_wait_ratio", Numerator: f.waits, Denominator: f.waitCapacity, Applicable: f.waitCapacity > 0},
+		{Scope: scope, Metric: "host_bound_ratio", Numerator: f.host, Denominator: f.hostCapacity, Applicable: f.hostCapacity > 0},
 	}
 }
 

@@ -79,6 +79,7 @@ func (r *rank) wait(way int, t, e int64) {
 		}
 	}
 	q.spells[way].Add(t, e)
+	r.hosts.waits[way] = append(r.hosts.waits[way], stat.Span{From: t, To: e})
 	r.acc.waiting[way] += q.waits[way].Add(t, e)
 	for k := range r.gpus {
 		r.acc.loaded[way] += r.gpus[k].loaded[way].Add(t, e)

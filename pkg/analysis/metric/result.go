@@ -10,7 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Metrics, in the order in which they are shown. The last three have no vote,
+// Metrics, in the order in which they are shown. The last five have no vote,
 // nor has NCCL.
 const (
 	GPUIdle         = "gpu_idle_ratio"
@@ -23,10 +23,12 @@ const (
 	GraphLaunch     = "graph_launch_ratio"
 	Comm            = "comm_ratio"
 	Backpressure    = "launch_backpressure_ratio"
+	CollectiveWait  = "collective_wait_ratio"
+	HostBound       = "host_bound_ratio"
 )
 
 // Names lists the metrics.
-var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure}
+var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure, CollectiveWait, HostBound}
 
 // Meanings say what the metrics of Names are ratios of, in a few words each; the package
 // comment defines them.
@@ -35,6 +37,7 @@ var Meanings = []string{
 	"input preparation while GPUs idle / all of it", "the same / GPU time", "the same / idle GPU time",
 	"busy GPU time / GPU time", "NCCL kernels / busy GPU time", "graph-launch calls / wall time",
 	"collectives / busy GPU time", "launch calls that wait for a full queue / wall time",
+	"waits for a late rank in collectives / GPU time", "idle GPU time and these waits, with a host cause / GPU time",
 }
 
 // Scopes, sets of windows that are measured.
@@ -88,6 +91,11 @@ type Result struct {
 // figures are what the metrics of a scope are made of, ns.
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, waiting int64
+
+	// waits are of ranks of which no whole-graph rows hide collectives, and host is the idle
+	// time and the waits with a host cause of ranks whose launches were recorded; with their
+	// capacities.
+	waits, waitCapacity, host, hostCapacity int64
 }
 
 // add adds what was measured of a rank.
@@ -108,6 +116,21 @@ func (f *figures) add(t *tally, r *rank) {
 	if r.requests.any[fetching] {
 		f.waiting += t.loaded[fetching] - t.busy
 	}
+	if t.whole == 0 {
+		f.waits += t.waits
+		f.waitCapacity += gpus * t.wall
+	}
+	if r.launches == 0 && t.busy > 0 {
+		return
+	}
+	f.hostCapacity += gpus * t.wall
+	f.host += t.host + t.hostWaits
+	if r.walk.Benchmark() < 0 {
+		f.host += t.hostTail
+	}
+	if r.requests.follows {
+		f.host -= t.following
+	}
 }
 
 // rows returns the metrics of the scope.
@@ -124,6 +147,8 @@ func (f *figures) rows(scope string) []Row {
 		{Metric: GraphLaunch, Numerator: f.graphLaunch, Denominator: f.wall},
 		{Metric: Comm, Numerator: f.comm, Denominator: f.busy},
 		{Metric: Backpressure, Numerator: f.waited, Denominator: f.wall},
+		{Metric: CollectiveWait, Numerator: f.waits, Denominator: f.waitCapacity},
+		{Metric: HostBound, Numerator: f.host, Denominator: f.hostCapacity},
 	}
 	for i := range rows {
 		rows[i].Scope = scope
@@ -138,6 +163,9 @@ func applicable(rows []Row) {
 	windows, prep := rows[0].Denominator > 0, rows[2].Denominator > 0
 	for i := range rows {
 		rows[i].Applicable = windows && (prep || i < 2 || i > 4)
+		if m := rows[i].Metric; m == CollectiveWait || m == HostBound {
+			rows[i].Applicable = windows && rows[i].Denominator > 0
+		}
 	}
 }
 
@@ -169,6 +197,7 @@ func (c *computer) result() *Result {
 		c.warn(res, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", c.prep[0]))
 	}
 	var all, apart figures
+	c.divide(res)
 	c.follow(res.Window)
 	for _, r := range c.ranks {
 		w := r.aggregate(res.Window)

@@ -66,6 +66,8 @@ type Run struct {
 	// First is what to begin with, nil where the host does not hold the GPUs back by the limits
 	// that are the default, or nothing is known.
 	First *Target `json:"first_target,omitempty"`
+	// Collectives is what is known of the collectives, nil where there are none.
+	Collectives *Collectives `json:"collectives,omitempty"`
 	// Prep is the text in the names of the ranges of input preparation, of
 	// several the first; "" where there are none.
 	Prep string `json:"prep,omitempty"`

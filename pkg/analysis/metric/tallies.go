@@ -24,6 +24,7 @@ type tallies struct {
 	n      int       // how many these are
 	open   [][]tally // of the steps after, chunkSteps in all chunks but the last
 	opened int       // how many these are
+	waits  []wait    // of all steps, nil before they are known and where there are none
 }
 
 // append adds a step of which nothing was measured.
@@ -63,13 +64,19 @@ func (s *tallies) all(yield func(int, *tally) bool) {
 	k := 0
 	for _, b := range s.packed {
 		for ; len(b) > 0; k++ {
-			if b = t.decode(b); !yield(k, &t) {
+			if b = t.decode(b); len(s.waits) > 0 {
+				t.wait = s.waits[k]
+			}
+			if !yield(k, &t) {
 				return
 			}
 		}
 	}
 	for _, chunk := range s.open {
 		for i := range chunk {
+			if len(s.waits) > 0 {
+				chunk[i].wait = s.waits[k]
+			}
 			if !yield(k, &chunk[i]) {
 				return
 			}
@@ -127,7 +134,7 @@ func (s *tallies) packFirst(n int) {
 
 // unpack has all steps open.
 func (s *tallies) unpack() {
-	var open tallies
+	open := tallies{waits: s.waits}
 	for _, t := range s.all {
 		open.add(*t)
 	}

@@ -1,6 +1,9 @@
 package metric
 
-import "github.com/hostbound/hostbound/pkg/stat"
+import (
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
+	"github.com/hostbound/hostbound/pkg/stat"
+)
 
 // tally is what was measured in some stretches of a rank's time.
 type tally struct {
@@ -9,6 +12,9 @@ type tally struct {
 	// ns, summed over GPUs. either is |prep ∪ busy|, kept while the rank has
 	// input preparation at all.
 	busy, nccl, comm, either int64
+	// host is idle time with a host cause, of that following what lies in waits of a rank that
+	// follows another, and hostTail what no activity of the segment ends.
+	host, following, hostTail int64
 	// loaded is |waiting ∪ busy|, of each way of waiting, kept while the rank waits so at all.
 	loaded [ways]int64
 	// ns, summed over threads. waited is the part of launch in which the thread
@@ -23,7 +29,12 @@ type tally struct {
 	calls    int64 // graph launch calls
 	replays  int64 // replays that were recorded
 	whole    int64 // of these with one row for all their kernels
+
+	wait // known at the end; fields leaves it out
 }
+
+// wait is the time that GPUs wait in collectives, and the part of that with a host cause, ns.
+type wait struct{ waits, hostWaits int64 }
 
 // add adds what was measured in other stretches, none of which overlap those of t.
 // Lengths of unions add up only because a union is cut at each slice's end (End).
@@ -32,13 +43,14 @@ func (t *tally) add(u *tally) {
 	for i, v := range t.fields() {
 		*v += *from[i]
 	}
+	t.waits, t.hostWaits = t.waits+u.waits, t.hostWaits+u.hostWaits
 }
 
 // fields are all that is measured, in one order.
-func (t *tally) fields() [18]*int64 {
+func (t *tally) fields() [21]*int64 {
 	return [...]*int64{
 		&t.wall, &t.busy, &t.nccl, &t.comm, &t.either, &t.loaded[0], &t.loaded[1], &t.launch, &t.graphLaunch, &t.waited,
-		&t.prep, &t.waiting[0], &t.waiting[1], &t.kernels, &t.replayed, &t.calls, &t.replays, &t.whole,
+		&t.prep, &t.waiting[0], &t.waiting[1], &t.kernels, &t.replayed, &t.calls, &t.replays, &t.whole, &t.host, &t.following, &t.hostTail,
 	}
 }
 
@@ -49,6 +61,10 @@ type gpu struct {
 	nccl, comm stat.Growing       // of it, NCCL's kernels and collectives by class
 	either     stat.Growing       // prep ∪ busy
 	loaded     [ways]stat.Growing // waiting ∪ busy
+
+	// It was busy until end, at which replay is the correlation of the graph replay that ran.
+	end, replay int64
+	log         *collective.Log // of its collectives
 }
 
 // cut credits the open pieces up to t, where a slice ends.

@@ -1,0 +1,127 @@
+package metric
+
+import (
+	"sort"
+
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// names finds the numbers of the names of collectives.
+type names struct {
+	all  *collective.Names
+	dict *event.Dict
+	of   []int32 // of the names of dict, -1: not looked up yet
+}
+
+// number returns that of the name of row i.
+func (n *names) number(s *event.Strings, i int) int32 {
+	if s.Dict == nil || s.Codes[i] < 0 {
+		return n.all.Of(s.Get(i))
+	}
+	if s.Dict != n.dict {
+		n.dict, n.of = s.Dict, make([]int32, len(s.Dict.Offsets))
+		for k := range n.of {
+			n.of[k] = -1
+		}
+	}
+	k := &n.of[s.Codes[i]]
+	if *k < 0 {
+		*k = n.all.Of(s.Get(i))
+	}
+	return *k
+}
+
+// Collectives is what is known of the collectives of a run.
+type Collectives struct {
+	// Matched is how many were matched over all groups, Unmatched how many kernels had no
+	// match in their group.
+	Matched   int64 `json:"matched"`
+	Unmatched int64 `json:"unmatched"`
+	// Estimated tells that the wait is an estimate for the lack of other ranks.
+	Estimated bool `json:"estimated"`
+}
+
+// divide finds out how long each rank waits in collectives, over all ranks.
+func (c *computer) divide(res *Result) {
+	var lanes []collective.Lane
+	var of []*rank
+	for _, r := range c.ranks {
+		for k := range r.gpus {
+			d := &r.gpus[k]
+			if d.log.Seal(); d.log.Len() == 0 {
+				continue
+			}
+			report, clocked := collective.ReportOf(c.header, r.id)
+			lanes = append(lanes, collective.Lane{Rank: r.id, Device: d.device, Report: report, Clocked: clocked, Log: d.log, Kind: r.kind})
+			of = append(of, r)
+		}
+	}
+	if len(lanes) == 0 {
+		return
+	}
+	m := collective.New(lanes)
+	m.Each(func(ev *collective.Meeting) {
+		for i := range ev.Members {
+			if w := &ev.Members[i]; w.Wait > 0 {
+				of[w.Lane].creditWait(w)
+			}
+		}
+	})
+	res.Collectives = &Collectives{Estimated: m.Estimated}
+	for _, g := range m.Groups {
+		res.Collectives.Matched += g.Matched
+		res.Collectives.Unmatched += g.Unmatched
+	}
+}
+
+// kind distinguishes steps whose collectives take different times.
+func (r *rank) kind(step int32) int64 { return int64(r.walk.Steps.At(int(step)).Phase) }
+
+// creditWait credits a wait to the periods that it lies in. Its parts lie one after the other, in
+// the order of their keys.
+func (r *rank) creditWait(w *collective.Member) {
+	host := stat.Span{From: w.At, To: w.At}
+	for _, p := range w.Parts {
+		switch p.Key {
+		case hostKey:
+			host.To = host.From + p.Ns
+		case collective.Imbalance, collective.Unknown:
+			host.From += p.Ns
+			host.To += p.Ns
+		}
+	}
+	all := stat.Span{From: w.At, To: w.At + w.Wait}
+	if from, to, ok := r.walk.TraceWindow(); ok {
+		r.creditIn(&r.trace.wait, all, host, stat.Span{From: from, To: to})
+	}
+	steps := &r.walk.Steps
+	n := steps.Len()
+	if n == 0 {
+		return
+	}
+	if r.steps.waits == nil {
+		r.steps.waits = make([]wait, n)
+	}
+	for k := sort.Search(n, func(k int) bool { return steps.At(k).Until > all.From }); k < n; k++ {
+		s := steps.At(k)
+		if k > 0 {
+			r.creditIn(&r.gaps.wait, all, host, stat.Span{From: steps.At(k - 1).Until, To: s.Start})
+		}
+		if s.Start >= all.To {
+			break
+		}
+		r.creditIn(&r.steps.waits[k], all, host, stat.Span{From: s.Start, To: s.Until})
+	}
+}
+
+// creditIn credits what of a wait lies in a span and was recorded.
+func (r *rank) creditIn(t *wait, all, host, in stat.Span) {
+	all, host = all.Clip(in), host.Clip(in)
+	t.waits, t.hostWaits = t.waits+all.Len(), t.hostWaits+host.Len()
+	for _, u := range r.unrecorded {
+		lost := stat.Span{From: u[0], To: u[1]}
+		t.waits, t.hostWaits = t.waits-all.Clip(lost).Len(), t.hostWaits-host.Clip(lost).Len()
+	}
+}
