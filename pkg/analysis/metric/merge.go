@@ -127,7 +127,7 @@ func (res *Result) WithApart(scope string) ([]Row, error) {
 func sumRows(one, others []Row) (rows []Row, err error) {
 	for _, scope := range Scopes {
 		sum, parts := make([]Row, 0, len(Names)), 0
-		for _, name := range Names {
+		for m, name := range Names {
 			r := Row{Scope: scope, Metric: name}
 			n := 0
 			for _, part := range [][]Row{one, others} {
@@ -141,7 +141,7 @@ func sumRows(one, others []Row) (rows []Row, err error) {
 				}
 			}
 			// Rows of versions that did not know a metric lack it, and so does the sum then.
-			if parts = max(parts, n); n > 0 && n == parts {
+			if parts = max(parts, n); n > 0 && (m < baseRows || n == parts) {
 				sum = append(sum, r)
 			}
 		}

@@ -33,13 +33,14 @@
 //	                            then, not the host
 //	collective_wait_ratio       the waits of a GPU in collectives for a late rank
 //	                            (package collective), summed / capacity
+//	host_wait_ratio             of these, what has a host cause / capacity
 //	host_bound_ratio            the idle time and these waits, as far as they have
 //	                            a host cause / capacity
 //
 // Idle time has a host cause (package idle's causes but graph, queued and tail) up to the
 // moment at which the launching call of the activity that ends it has returned, and while no
 // thread waits for requests. A wait has it in proportion to what the late rank did. The first is
-// not applicable where whole-graph rows hide collectives, the second where no launches were
+// not applicable where whole-graph rows hide collectives, the others where no launches were
 // recorded.
 //
 // The scope "aggregate" has the benchmark windows for W, or for each rank the span

@@ -275,7 +275,7 @@ func TestMerge(t *testing.T) {
 		// Ranks wait for one another, and a rank by itself tells an estimate only.
 		sum.Collectives, want.Collectives = nil, nil
 		for i := range sum.Rows {
-			if m := sum.Rows[i].Metric; len(want.Ranks) > 1 && (m == metric.CollectiveWait || m == metric.HostBound) {
+			if m := sum.Rows[i].Metric; len(want.Ranks) > 1 && (m == metric.CollectiveWait || m == metric.HostWait || m == metric.HostBound) {
 				sum.Rows[i].Numerator, want.Rows[i].Numerator = 0, 0
 			}
 		}

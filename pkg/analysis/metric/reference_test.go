@@ -356,7 +356,7 @@ func (ref *referenceRank) summary(w []span) metric.Rank {
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, requests int64
 
-	waits, waitCapacity, host, hostCapacity int64
+	waits, waitCapacity, hostWaits, host, hostCapacity int64
 }
 
 func (f *figures) add(ref *referenceRank, w []span) {
@@ -416,6 +416,7 @@ func (f *figures) addHost(ref *referenceRank, w []span) {
 		}
 		if !silent {
 			f.host += within([]span{wait.host}, w)
+			f.hostWaits += within([]span{wait.host}, w)
 		}
 	}
 	windowEnd := int64(math.MaxInt64)
@@ -623,6 +624,7 @@ func (f *figures) rows(scope string) []metric.Row {
 		{Scope: scope, Metric: "comm_ratio", Numerator: f.comm, Denominator: f.busy, Applicable: any},
 		{Scope: scope, Metric: "launch_backpressure_ratio", Numerator: f.waited, Denominator: f.wall, Applicable: any},
 		{Scope: scope, Metric: "collective_wait_ratio", Numerator: f.waits, Denominator: f.waitCapacity, Applicable: f.waitCapacity > 0},
+		{Scope: scope, Metric: "host_wait_ratio", Numerator: f.hostWaits, Denominator: f.hostCapacity, Applicable: f.hostCapacity > 0},
 		{Scope: scope, Metric: "host_bound_ratio", Numerator: f.host, Denominator: f.hostCapacity, Applicable: f.hostCapacity > 0},
 	}
 }

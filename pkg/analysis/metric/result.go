@@ -10,7 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Metrics, in the order in which they are shown. The last five have no vote,
+// Metrics, in the order in which they are shown. The last six have no vote,
 // nor has NCCL.
 const (
 	GPUIdle         = "gpu_idle_ratio"
@@ -24,11 +24,12 @@ const (
 	Comm            = "comm_ratio"
 	Backpressure    = "launch_backpressure_ratio"
 	CollectiveWait  = "collective_wait_ratio"
+	HostWait        = "host_wait_ratio"
 	HostBound       = "host_bound_ratio"
 )
 
 // Names lists the metrics.
-var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure, CollectiveWait, HostBound}
+var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure, CollectiveWait, HostWait, HostBound}
 
 // Meanings say what the metrics of Names are ratios of, in a few words each; the package
 // comment defines them.
@@ -37,7 +38,7 @@ var Meanings = []string{
 	"input preparation while GPUs idle / all of it", "the same / GPU time", "the same / idle GPU time",
 	"busy GPU time / GPU time", "NCCL kernels / busy GPU time", "graph-launch calls / wall time",
 	"collectives / busy GPU time", "launch calls that wait for a full queue / wall time",
-	"waits for a late rank in collectives / GPU time", "idle GPU time and these waits, with a host cause / GPU time",
+	"waits for a late rank in collectives / GPU time", "of these, waits with a host cause / GPU time", "idle GPU time and these waits, with a host cause / GPU time",
 }
 
 // Scopes, sets of windows that are measured.
@@ -95,7 +96,7 @@ type figures struct {
 	// waits are of ranks of which no whole-graph rows hide collectives, and host is the idle
 	// time and the waits with a host cause of ranks whose launches were recorded; with their
 	// capacities.
-	waits, waitCapacity, host, hostCapacity int64
+	waits, waitCapacity, hostWaits, host, hostCapacity int64
 }
 
 // add adds what was measured of a rank.
@@ -124,7 +125,8 @@ func (f *figures) add(t *tally, r *rank) {
 		return
 	}
 	f.hostCapacity += gpus * t.wall
-	f.host += t.host + t.hostWaits
+	f.hostWaits += t.hostWaits
+	f.host += t.host
 	if r.walk.Benchmark() < 0 {
 		f.host += t.hostTail
 	}
@@ -148,7 +150,8 @@ func (f *figures) rows(scope string) []Row {
 		{Metric: Comm, Numerator: f.comm, Denominator: f.busy},
 		{Metric: Backpressure, Numerator: f.waited, Denominator: f.wall},
 		{Metric: CollectiveWait, Numerator: f.waits, Denominator: f.waitCapacity},
-		{Metric: HostBound, Numerator: f.host, Denominator: f.hostCapacity},
+		{Metric: HostWait, Numerator: f.hostWaits, Denominator: f.hostCapacity},
+		{Metric: HostBound, Numerator: f.host + f.hostWaits, Denominator: f.hostCapacity},
 	}
 	for i := range rows {
 		rows[i].Scope = scope
@@ -163,7 +166,7 @@ func applicable(rows []Row) {
 	windows, prep := rows[0].Denominator > 0, rows[2].Denominator > 0
 	for i := range rows {
 		rows[i].Applicable = windows && (prep || i < 2 || i > 4)
-		if m := rows[i].Metric; m == CollectiveWait || m == HostBound {
+		if m := rows[i].Metric; m == CollectiveWait || m == HostWait || m == HostBound {
 			rows[i].Applicable = windows && rows[i].Denominator > 0
 		}
 	}

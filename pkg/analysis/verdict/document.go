@@ -80,6 +80,9 @@ func (r *Report) title() report.Text {
 	switch r.Verdict {
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
+		if r.RaisedBy != nil {
+			text = "the host holds the GPUs back: they wait in collectives for a rank whose host is late"
+		}
 		if r.LowOnLoad() {
 			answer, text, tone = lowLoadAnswer, "the GPUs are idle because there are too few requests; this is not host overhead", report.Warn
 		}
@@ -116,6 +119,10 @@ func (r *Report) why() report.Text {
 			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes, s.bound())
 	}
 	s := r.worst()
+	if s.Raised {
+		return report.Textf("In the %s the GPUs are idle %s of the time and wait another %s in collectives for a rank whose host is late: together that is over the limits (idle %s).%s",
+			r.about(s), percent(s.value[gpuIdle]), percent(s.value[hostWait]), limit(*s.limits.at(gpuIdle)), r.next())
+	}
 	return report.Textf("In the %s %s are over the limit: %s.%s%s",
 		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.next())
 }
@@ -221,6 +228,9 @@ func (r *Report) heading(s *Scope) string {
 	title := capital(r.about(s))
 	if r.Verdict != Inconclusive {
 		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Over, s.Applicable)
+		if s.Raised {
+			title += " without waits in collectives"
+		}
 	}
 	if p := r.phaseRun(s.Name); p != nil {
 		return fmt.Sprintf("%s (%d per rank)", title, p.Iterations)
@@ -279,6 +289,9 @@ func (r *Report) interpretation(d *report.Section) {
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
 		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
+		case s.Raised:
+			d.Item("%s: the GPUs are idle %s of the time and wait in collectives another %s; %s of the time has a host cause.",
+				capital(r.about(s)), percent(s.value[gpuIdle]), percent(s.value[collectiveWait]), percent(s.value[hostBound]))
 		case s.Verdict == Yes:
 			d.Item("%s: the GPUs are idle %s of the time%s; eliminating all idle time would %s.",
 				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
@@ -365,7 +378,7 @@ func (r *Report) caveats() []string {
 		out = append(out, "No steps were isolated: start-up and shut-down inside the trace count as idle.")
 	}
 	if slices.ContainsFunc(r.Scopes, func(s Scope) bool { return s.NCCL }) {
-		out = append(out, "NCCL kernels spin until the slowest rank arrives. GPUs that wait for one another count as busy here; compare the ranks with gaps.")
+		out = append(out, "NCCL kernels spin until the slowest rank arrives. GPUs that wait for one another count as busy here; collective_wait_ratio is how long they wait.")
 	}
 	return out
 }

@@ -19,6 +19,9 @@ const (
 	graphLaunch
 	comm
 	backpressure
+	collectiveWait
+	hostWait
+	hostBound
 	numMetrics
 
 	numVotes = nccl
@@ -30,6 +33,9 @@ type Scope struct {
 	Verdict string // Yes or No
 	// Over is how many metrics are, out of Applicable ones.
 	Over, Applicable int
+	// Raised tells of a YES that it would be none without the time that the GPUs wait in
+	// collectives for a late host.
+	Raised bool
 	// HostPrep tells whether input preparation is confirmed as a cause, NCCL
 	// whether NCCL kernels take so much of the busy time that it needs a caveat.
 	HostPrep, NCCL bool
@@ -68,6 +74,9 @@ func classify(name string, rows []metric.Row, limits *Limits) Scope {
 		}
 	}
 	s.Verdict = verdictOf(s.Over)
+	if i := s.interval[hostWait]; s.Verdict == No && i != nil && s.withWait(i.Low) == Yes {
+		s.Verdict, s.Raised = Yes, true
+	}
 	s.HostPrep = s.over[prepImpact] && s.over[prepAttribution]
 	s.NCCL = s.over[nccl]
 	s.Borderline = s.borderline()
@@ -97,10 +106,51 @@ func (s *Scope) votes(at func(m int) float64) (over [numMetrics]bool, n int) {
 	return over, n
 }
 
+// withWait is the verdict with a share of GPU time counted as idle in which the GPUs wait in
+// collectives for a late host.
+func (s *Scope) withWait(share float64) string {
+	if s.value[gpuIdle] == nil {
+		return s.Verdict
+	}
+	idle := min(1, s.at(gpuIdle)+share)
+	_, n := s.votes(func(m int) float64 {
+		switch m {
+		case gpuIdle:
+			return idle
+		case gpuUtilization:
+			return 1 - idle
+		}
+		return s.at(m)
+	})
+	return verdictOf(n)
+}
+
+// waitBorderline tells whether the verdict would be another if idle time and waits, which trade
+// places from step to step, lay elsewhere in the interval of what they come to together.
+func (s *Scope) waitBorderline() bool {
+	i := s.interval[hostBound]
+	if i == nil || s.interval[hostWait] == nil || s.at(hostWait) == 0 || s.Verdict == Yes && !s.Raised {
+		return false
+	}
+	for _, end := range []float64{i.Low, i.High} {
+		if s.withWait(s.at(hostWait)+end-s.at(hostBound)) != s.Verdict {
+			return true
+		}
+	}
+	return false
+}
+
 // borderline moves one measurement at a time to either end of its interval and
 // names those that are over it, or no longer, where that changes the
 // verdict. The votes are monotonic in each measurement, so the ends are enough.
+// What waits in collectives decide is not moved apart from idle time (waitBorderline).
 func (s *Scope) borderline() (names []string) {
+	if s.waitBorderline() {
+		names = append(names, metric.HostBound)
+	}
+	if s.Raised {
+		return names
+	}
 	moved := map[int]bool{}
 	for m := range gpuUtilization { // which moves with gpuIdle
 		if s.interval[m] == nil {
@@ -132,6 +182,22 @@ func (s *Scope) borderline() (names []string) {
 		}
 	}
 	return names
+}
+
+// reported returns the values of the metrics without a vote and a threshold.
+func (s *Scope) reported() Reported {
+	return Reported{
+		GraphLaunch: s.value[graphLaunch], Comm: s.value[comm], Backpressure: s.value[backpressure],
+		CollectiveWait: s.value[collectiveWait], HostWait: s.value[hostWait], HostBound: s.value[hostBound],
+	}
+}
+
+// raisedBy names what raised the verdict, nil for nothing.
+func (s *Scope) raisedBy() *string {
+	if !s.Raised {
+		return nil
+	}
+	return new(metric.HostBound)
 }
 
 // figures returns the values, the intervals and the votes of the metrics that have a

@@ -90,11 +90,18 @@ type Report struct {
 	ApplicableCount int       `json:"applicable_count"`
 	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
 	// kernels take so much of the busy time that idle GPUs may be counted as busy.
-	HostPrepConfirmed bool   `json:"host_prep_confirmed"`
-	NCCLCaveat        bool   `json:"nccl_caveat"`
-	OverDetails       Votes  `json:"crossed_details"`
-	Phases            Phases `json:"phases"`
-	Steps             Steps  `json:"steps"`
+	HostPrepConfirmed bool  `json:"host_prep_confirmed"`
+	NCCLCaveat        bool  `json:"nccl_caveat"`
+	OverDetails       Votes `json:"crossed_details"`
+	// Reported are the metrics of the aggregate without a vote.
+	Reported Reported `json:"reported"`
+	// RaisedBy is host_bound_ratio of a YES that would be none without the time that GPUs wait
+	// in collectives for a late host (the lower end of its interval), else null.
+	RaisedBy *string `json:"raised_by"`
+	// Collectives says what the waits in collectives are of, null where there are none.
+	Collectives *metric.Collectives `json:"collectives,omitempty"`
+	Phases      Phases              `json:"phases"`
+	Steps       Steps               `json:"steps"`
 	// IsLowLoad tells of a YES whether there would be none without the idle time for want of
 	// requests: then the load is low, and the host does not hold the GPUs back. Waits is that
 	// time. Both are null without a YES, and where calls of the system's libraries were not
@@ -125,6 +132,16 @@ type Report struct {
 	samples  []metric.Sample // for figures, nil for none
 }
 
+// Reported are metrics without a vote, null where they are not applicable or not known.
+type Reported struct {
+	GraphLaunch    *float64 `json:"graph_launch_ratio"`
+	Comm           *float64 `json:"comm_ratio"`
+	Backpressure   *float64 `json:"launch_backpressure_ratio"`
+	CollectiveWait *float64 `json:"collective_wait_ratio"`
+	HostWait       *float64 `json:"host_wait_ratio"`
+	HostBound      *float64 `json:"host_bound_ratio"`
+}
+
 // Phases are the verdicts of the phases, nil for a phase without steps.
 type Phases struct {
 	Context    *Phase `json:"context,omitempty"`    // steps with context requests
@@ -143,6 +160,8 @@ type Phase struct {
 	NCCLCaveat        bool      `json:"nccl_caveat"`
 	Metrics           Metrics   `json:"metrics"`
 	Intervals         Intervals `json:"intervals"`
+	Reported          Reported  `json:"reported"`
+	RaisedBy          *string   `json:"raised_by"`
 	// CUDAGraphs tells whether graph replays ran any of the GPU work; nil for
 	// the context phase.
 	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
@@ -191,19 +210,21 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
 	r.Phases = Phases{r.phase(metric.Context), r.phase(metric.Generation)}
 	r.Steps = steps(r.run)
+	r.Reported, r.Collectives = all.reported(), r.run.Collectives
 	r.Verdict = No
 	for i := range r.Scopes {
 		if r.Scopes[i].Verdict == Yes {
 			r.Verdict = Yes
 		}
 	}
+	r.RaisedBy = r.raisedBy()
 	r.Reasons, r.remedies = inconclusive(r.run)
 	if r.withApart(res, &th) != r.Verdict {
 		r.Reasons = append(r.Reasons, r.apart())
 		r.remedies = append(r.remedies, recordMarkers)
 	}
 	if len(r.Reasons) > 0 {
-		r.Verdict = Inconclusive
+		r.Verdict, r.RaisedBy = Inconclusive, nil
 	}
 	r.Borderline = r.borderline()
 	if r.Verdict == Yes {
@@ -216,6 +237,19 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	r.Handoff = r.handoff()
 	r.warn()
 	return r
+}
+
+// raisedBy names what raised the verdict: nothing where a scope is a YES without it.
+func (r *Report) raisedBy() (name *string) {
+	for i := range r.Scopes {
+		switch s := &r.Scopes[i]; {
+		case s.Verdict == Yes && !s.Raised:
+			return nil
+		case s.Raised:
+			name = s.raisedBy()
+		}
+	}
+	return name
 }
 
 // borderline names the measurements that could change the verdict.
@@ -290,6 +324,7 @@ func (r *Report) phase(name string) *Phase {
 		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, NCCLCaveat: s.NCCL,
 	}
 	p.Metrics, p.Intervals, _ = s.figures()
+	p.Reported, p.RaisedBy = s.reported(), s.raisedBy()
 	if name == metric.Generation {
 		p.CUDAGraphs = new(found.Replayed > 0)
 	}
@@ -361,7 +396,10 @@ func (r *Report) warn() {
 	if len(r.Borderline) > 0 {
 		say("the verdict is borderline: it would be another if one of these lay elsewhere in its interval: %s", strings.Join(r.Borderline, ", "))
 	}
-	if r.Verdict == Yes && r.idleAlone() {
+	if c := r.Collectives; c != nil && c.Estimated && r.Reported.CollectiveWait != nil {
+		say("%s", estimatedWaits)
+	}
+	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
 	}
 	if text := r.Waits.text(); text != "" {
@@ -371,6 +409,9 @@ func (r *Report) warn() {
 		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))
 	}
 }
+
+// estimatedWaits is what to know of waits in collectives of which not all ranks were recorded.
+const estimatedWaits = "not all ranks that share collectives are in this trace: collective_wait_ratio is estimated from the shortest collective at the same place of a step, and what the waits are due to is unknown. Record all ranks at once to find out"
 
 // idleAlone tells whether no YES has a vote of another metric than the two on idle
 // GPUs.

@@ -243,12 +243,14 @@ func TestJSON(t *testing.T) {
 		`"host_prep_idle_attribution":null,"gpu_utilization":0.5,"nccl_ratio":0}`
 	none := `{"gpu_idle_ratio":null,"launch_overhead_ratio":null,"host_prep_exposed_ratio":null,"host_prep_perf_impact":null,` +
 		`"host_prep_idle_attribution":null,"gpu_utilization":null,"nccl_ratio":null}`
+	reported := `,"reported":{"graph_launch_ratio":0,"comm_ratio":0,"launch_backpressure_ratio":null,"collective_wait_ratio":null,` +
+		`"host_wait_ratio":null,"host_bound_ratio":null},"raised_by":null`
 	want := `{"verdict":"YES","borderline":[],"scope":"benchmark","aggregate_metrics":` + m + `,"intervals":` + none + `,"crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,` +
 		`"nccl_caveat":false,"crossed_details":{"gpu_idle_ratio":true,"launch_overhead_ratio":true,"host_prep_exposed_ratio":false,` +
-		`"host_prep_perf_impact":false,"host_prep_idle_attribution":false,"gpu_utilization":true},` +
+		`"host_prep_perf_impact":false,"host_prep_idle_attribution":false,"gpu_utilization":true}` + reported + `,` +
 		`"phases":{"context":{"iteration_count":9,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
-		`,"intervals":` + none + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
-		`,"intervals":` + none + `,"cuda_graphs_detected":true}},` +
+		`,"intervals":` + none + reported + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
+		`,"intervals":` + none + reported + `,"cuda_graphs_detected":true}},` +
 		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"low_load":null,"low_load_unknown":"` + notRead + `","training":false,"warnings":[],` +
 		`"optimization_handoff":{"verdict":"YES","primary_bottleneck_phase":"context","host_prep_confirmed":false,` +
 		`"top_regressing_ops":null,"top_idle_causes":null,"recommended_first_target":"launch","idle_us_per_step":null,` +

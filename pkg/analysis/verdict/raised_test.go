@@ -1,0 +1,46 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+)
+
+// Waits for a late host count as idle time by the lower end of their interval, and by nothing
+// where there is none; what they come to with the idle time says whether that is borderline.
+func TestRaised(t *testing.T) {
+	at := func(low, high float64) *metric.Interval { return &metric.Interval{Low: low, High: high} }
+	for _, test := range []struct {
+		name        string
+		idle, wait  float64
+		ends, bound *metric.Interval
+		verdict     string
+		raised      bool
+		borderline  string
+	}{
+		{"much wait", 0.1, 0.4, at(0.35, 0.45), at(0.48, 0.52), Yes, true, ""},
+		{"the lower end is too little", 0.1, 0.4, at(0.1, 0.7), at(0.48, 0.52), No, false, "aggregate.host_bound_ratio"},
+		{"no interval", 0.1, 0.4, nil, nil, No, false, ""},
+		{"imbalance only", 0.1, 0, at(0, 0), at(0.08, 0.12), No, false, ""},
+		{"it may be less", 0.2, 0.25, at(0.22, 0.28), at(0.3, 0.6), Yes, true, "aggregate.host_bound_ratio"},
+		{"idle enough without", 0.5, 0.2, at(0.15, 0.25), at(0.68, 0.72), Yes, false, ""},
+	} {
+		res := &metric.Result{Run: metric.Run{Window: metric.WindowBenchmark, Method: "nvtx", GPUActivity: true, GPUs: 2, Ranks: []metric.Rank{{Total: 30, Benchmark: new(int64(30)), Whole: new(int64(30))}}}}
+		add := func(name string, v float64, i *metric.Interval) {
+			res.Rows = append(res.Rows, metric.Row{Scope: metric.Aggregate, Metric: name, Numerator: int64(v * 1e9), Denominator: 1e9, Applicable: true, Interval: i})
+		}
+		add(metric.GPUIdle, test.idle, at(test.idle-0.09, test.idle+0.09))
+		add(metric.Launch, 0, at(0, 0))
+		add(metric.GPUUtilization, 1-test.idle, at(1-test.idle-0.09, 1-test.idle+0.09))
+		add(metric.HostWait, test.wait, test.ends)
+		add(metric.HostBound, test.idle+test.wait, test.bound)
+		r := Decide(res, Defaults())
+		if r.Verdict != test.verdict || (r.RaisedBy != nil) != test.raised || strings.Join(r.Borderline, " ") != test.borderline {
+			t.Errorf("%s: %s, raised by %v, borderline %v", test.name, r.Verdict, r.RaisedBy, r.Borderline)
+		}
+		if title := r.title().String(); test.raised != strings.Contains(title, "a rank whose host is late") {
+			t.Errorf("%s: %s", test.name, title)
+		}
+	}
+}
