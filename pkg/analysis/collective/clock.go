@@ -44,6 +44,21 @@ func (m *Match) align(of []samples) {
 	}
 }
 
+// witnesses are those of a lane's collectives whose ends are compared: all-reduces, which end
+// together on all ranks, where there are enough of them.
+func (m *Match) witnesses(s samples) samples {
+	n, reduces := 0, samples{}
+	for name, points := range s {
+		if m.reduce[name] {
+			n, reduces[name] = n+len(points), points
+		}
+	}
+	if n < minReduces {
+		return s
+	}
+	return reduces
+}
+
 // alignReport aligns the report of lane k, the first of its report, to those before it: by the
 // lane before it and the lane of its own with the least spread. It returns false where the
 // report is of another run than all of them.
@@ -84,7 +99,7 @@ func (m *Match) overlap(a, b int) bool {
 func (m *Match) shiftOf(a, b int, of []samples) (shift int, spread int64) {
 	at := func(shift int) int64 {
 		var d []int64
-		for name, x := range of[a] {
+		for name, x := range m.witnesses(of[a]) {
 			eachInStep(head(x), head(of[b][name]), int32(shift), func(p, q *point) { d = append(d, q.end-m.clocks[a].Correct(p.end)) })
 		}
 		if len(d) < minTogether {
@@ -138,7 +153,7 @@ func ofStep(points []point) int {
 
 // pairs returns what lanes a and b ran in common over the whole run, thinned out.
 func (m *Match) pairs(a, b, shift int) (all []pair) {
-	x, y := m.points(a), m.points(b)
+	x, y := m.witnesses(m.points(a)), m.points(b)
 	n := 0
 	for name, of := range x {
 		n += min(len(of), len(y[name]))
@@ -263,7 +278,7 @@ func (m *Match) nearClock(k int, of []samples) (c Clock, slack int64, ok bool) {
 		if m.Lanes[a].Clocked != m.Lanes[k].Clocked || !m.overlap(a, k) {
 			continue
 		}
-		for name, x := range of[a] {
+		for name, x := range m.witnesses(of[a]) {
 			var ends [2][]int64
 			for i, points := range [2][]point{x, of[k][name]} {
 				for _, p := range points {

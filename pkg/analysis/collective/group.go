@@ -25,9 +25,6 @@ type Group struct {
 	Matched, Unmatched int64
 }
 
-// alone tells whether a group was recorded by one lane only.
-func (g *Group) alone() bool { return len(g.Lanes) == 1 }
-
 // point is a collective of a sample, on the clock of its report.
 type point struct {
 	step       int32
@@ -43,6 +40,9 @@ func (m *Match) sample(k int) (samples, map[int32]int64) {
 	c := newCursor(k, &m.Lanes[k], Clock{})
 	var e entry
 	for c.next(&e) {
+		if e.Allreduce {
+			m.reduce[e.Name] = true
+		}
 		if counts[e.Name]++; counts[e.Name] <= maxSample {
 			s[e.Name] = append(s[e.Name], point{e.Step, e.Start, e.End})
 		}
@@ -50,28 +50,59 @@ func (m *Match) sample(k int) (samples, map[int32]int64) {
 	return s, counts
 }
 
-// group divides the lanes into groups, for each name.
+// group divides the lanes into groups, for each name: by their ends, and where these differ, as
+// those of a broadcast's root do, lanes that share a group by another name by whether their
+// collectives overlap.
 func (m *Match) group(of []samples) {
 	var names []int32
 	for _, s := range of {
 		names = slices.AppendSeq(names, maps.Keys(s))
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	byLanes := map[string]int{}
-	for _, name := range slices.Compact(names) {
-		for _, lanes := range m.partition(name, of) {
-			key := string(laneKey(lanes))
-			g, known := byLanes[key]
-			if !known {
-				g = len(m.Groups)
-				byLanes[key] = g
-				m.Groups = append(m.Groups, Group{Lanes: lanes})
-			}
-			for _, k := range lanes {
-				m.groupOf[k][name] = g
+	add := func(name int32, lanes []int) {
+		key := string(laneKey(lanes))
+		g, known := byLanes[key]
+		if !known {
+			g = len(m.Groups)
+			byLanes[key] = g
+			m.Groups = append(m.Groups, Group{Lanes: lanes})
+		}
+		for _, k := range lanes {
+			m.groupOf[k][name] = g
+		}
+	}
+	left := make([][]int, len(names)) // by name: lanes alone
+	for i, name := range names {
+		all := m.lanesWith(name, of)
+		for _, lanes := range m.partition(all, func(a, b int) bool { return m.together(a, of[a][name], b, of[b][name]) }) {
+			if len(lanes) == 1 {
+				left[i] = append(left[i], lanes[0])
+			} else {
+				add(name, lanes)
 			}
 		}
 	}
+	shared := len(m.Groups)
+	for i, name := range names {
+		for _, lanes := range m.partition(left[i], func(a, b int) bool {
+			return slices.ContainsFunc(m.Groups[:shared], func(g Group) bool { return slices.Contains(g.Lanes, a) && slices.Contains(g.Lanes, b) }) &&
+				m.overlapping(a, of[a][name], b, of[b][name])
+		}) {
+			add(name, lanes)
+		}
+	}
+}
+
+// lanesWith returns the lanes with collectives of a name.
+func (m *Match) lanesWith(name int32, of []samples) (lanes []int) {
+	for k, s := range of {
+		if len(s[name]) > 0 {
+			lanes = append(lanes, k)
+		}
+	}
+	return lanes
 }
 
 func laneKey(lanes []int) (key []byte) {
@@ -81,15 +112,10 @@ func laneKey(lanes []int) (key []byte) {
 	return key
 }
 
-// partition divides the lanes with collectives of a name into those that end them together.
-func (m *Match) partition(name int32, of []samples) (groups [][]int) {
-	for k, s := range of {
-		if len(s[name]) == 0 {
-			continue
-		}
-		i := slices.IndexFunc(groups, func(g []int) bool {
-			return m.run[g[0]] == m.run[k] && m.together(g[0], of[g[0]][name], k, s[name])
-		})
+// partition divides lanes into those of one run of which same holds with the first one.
+func (m *Match) partition(lanes []int, same func(a, b int) bool) (groups [][]int) {
+	for _, k := range lanes {
+		i := slices.IndexFunc(groups, func(g []int) bool { return m.run[g[0]] == m.run[k] && same(g[0], k) })
 		if i < 0 {
 			i = len(groups)
 			groups = append(groups, nil)
@@ -97,6 +123,25 @@ func (m *Match) partition(name int32, of []samples) (groups [][]int) {
 		groups[i] = append(groups[i], k)
 	}
 	return groups
+}
+
+// overlapping tells whether two lanes run their collectives of a name at the same time.
+func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
+	n, matched := min(len(x), len(y)), 0
+	for len(x) > 0 && len(y) > 0 {
+		from, to := m.clocks[a].Correct(x[0].start), m.clocks[b].Correct(y[0].start)
+		start, end := max(from, to), min(from+x[0].end-x[0].start, to+y[0].end-y[0].start)
+		switch {
+		case 2*(end-start) >= min(x[0].end-x[0].start, y[0].end-y[0].start):
+			matched++
+			x, y = x[1:], y[1:]
+		case from+x[0].end-x[0].start < to+y[0].end-y[0].start:
+			x = x[1:]
+		default:
+			y = y[1:]
+		}
+	}
+	return matched >= minTogether && 100*matched >= togetherShare*n
 }
 
 // together tells whether two lanes end their collectives of a name together.

@@ -18,6 +18,9 @@ const (
 	// minTogether is how many collectives two lanes have in common at least: of fewer nothing
 	// can be said.
 	minTogether = 4
+	// minReduces is how many all-reduces are enough to leave other collectives, some of which do
+	// not end together, out of the comparison of clocks.
+	minReduces = 16
 	// maxShift is by how many steps the recordings of two reports begin apart at most.
 	maxShift = 8
 	// maxDrift is by how much the clocks of hosts drift at most, as a share: 500 ppm.

@@ -16,6 +16,7 @@ type Match struct {
 	slack   []int64         // likewise: what clocks may be off by, ns
 	run     []int           // likewise: number of the run
 	groupOf []map[int32]int // by lane and name
+	reduce  map[int32]bool  // names of all-reduces
 	place   []map[place]int64
 }
 
@@ -30,7 +31,7 @@ func New(lanes []Lane) *Match {
 	n := len(lanes)
 	m := &Match{
 		Lanes: lanes, clocks: make([]Clock, n), slack: make([]int64, n), run: make([]int, n),
-		groupOf: make([]map[int32]int, n), place: make([]map[place]int64, n),
+		groupOf: make([]map[int32]int, n), reduce: map[int32]bool{}, place: make([]map[place]int64, n),
 	}
 	of, counts := make([]samples, n), make([]map[int32]int64, n)
 	for k := range lanes {
@@ -50,13 +51,15 @@ func New(lanes []Lane) *Match {
 func (m *Match) Clock(k int) (c Clock, run int) { return m.clocks[k], m.run[k] }
 
 // learn finds out how long collectives take at the least, of a lane that was recorded without
-// its group.
+// its group: it shares none with any other.
 func (m *Match) learn(k int, counts map[int32]int64) {
-	alone := false
+	some := false
 	for name, g := range m.groupOf[k] {
-		alone = alone || m.Groups[g].alone() && counts[name] >= minTogether
+		if some = some || counts[name] >= minTogether; len(m.Groups[g].Lanes) > 1 {
+			return
+		}
 	}
-	if !alone {
+	if !some {
 		return
 	}
 	m.Estimated = true
@@ -64,9 +67,6 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 	c, p := newCursor(k, &m.Lanes[k], Clock{}), newPlaces(&m.Lanes[k])
 	var e entry
 	for c.next(&e) {
-		if !m.Groups[m.groupOf[k][e.Name]].alone() {
-			continue
-		}
 		at := p.of(&e)
 		if least, ok := m.place[k][at]; !ok || e.End-e.Start < least {
 			m.place[k][at] = e.End - e.Start
@@ -231,7 +231,7 @@ func (x *matcher) expire(q *queue, t int64) {
 func (x *matcher) add(e *entry) {
 	g := x.groupOf[e.lane][e.Name]
 	group := &x.Groups[g]
-	if group.alone() {
+	if len(group.Lanes) == 1 {
 		x.estimate(g, e)
 		return
 	}

@@ -1,8 +1,8 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/analysis/straggler"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -19,8 +19,8 @@ type gpu struct {
 	streams []*stream
 	stream  *stream // of the last row
 
-	collectives *straggler.Collectives // nil where there are none
-	step        int                    // of the last of them
+	collectives *collective.Log // nil where there are none
+	step        int             // of the last of them
 }
 
 // activity is a row of the GPU.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/straggler"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -14,38 +15,36 @@ import (
 // stragglerReport compares the ranks' collectives, nil where there is nothing to
 // compare.
 // Only ranks that share collectives can be compared: of several groups the one that
-// straggler.FindGroup takes. Why is asked only where one rank is late all the time: causes of
+// straggler.Find takes. Why is asked only where one rank is late all the time: causes of
 // lateness that goes round would be those of nobody.
 func (c *computer) stragglerReport(views []*view) *straggler.Report {
-	var ranks []straggler.Rank
+	var lanes []collective.Lane
+	var windows []straggler.Window
 	var of []*compared
 	for _, v := range views {
-		if all := v.collectives(); all != nil && all.Within(v.from, v.to) {
-			ranks = append(ranks, straggler.Rank{ID: v.id, Report: v.report, Clocked: c.clocked(v.report), From: v.from, To: v.to, Collectives: all})
+		if l, ok := v.collectives(); ok {
+			lanes = append(lanes, l)
+			windows = append(windows, straggler.Window{From: v.from, To: v.to})
 			of = append(of, &compared{view: v})
 		}
 	}
-	res, group := straggler.FindGroup(ranks, c.store)
+	res := straggler.Find(collective.New(lanes), windows)
 	if res == nil {
 		return nil
-	}
-	if len(group) < len(ranks) {
-		ranks, of = chosen(ranks, group), chosen(of, group)
 	}
 	if c.pipeline(res) {
 		res.Kind, res.Rank, res.Reason = straggler.Unknown, -1, "the ranks only send to one another, as the stages of a pipeline do, which wait for one another without being late"
 	}
-	rep := res.Report(ranks, c.kernels.text)
+	rep := res.Report(lanes, c.kernels.text)
 	if res.Kind != straggler.Persistent {
 		return rep
 	}
-	times := make([]straggler.Times, len(of))
-	for k, v := range of {
+	times := make([]straggler.Times, len(res.Lanes))
+	for k, lane := range res.Lanes {
+		v := of[lane]
 		v.matched, v.n = make([]bool, v.walk.Steps.Len()), len(res.PerStep)
-		for _, s := range res.PerStep {
-			if i := v.from + s.Step - res.Shifts[k]; 0 <= i && i < len(v.matched) {
-				v.matched[i] = true
-			}
+		for _, s := range res.Ranks[k].Steps {
+			v.matched[s] = true
 		}
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes(), Wall: v.wall()}
 	}
@@ -68,14 +67,6 @@ func (c *computer) pipeline(res *straggler.Result) bool {
 	return n > 0 && n <= maxSends*res.Steps
 }
 
-// chosen returns some of a list, by their numbers.
-func chosen[T any](list []T, numbers []int) (some []T) {
-	for _, k := range numbers {
-		some = append(some, list[k])
-	}
-	return some
-}
-
 // compared is a rank whose collectives are compared.
 type compared struct {
 	*view
@@ -83,26 +74,17 @@ type compared struct {
 	n       int    // how many these are
 }
 
-// collectives returns the collectives of the rank's lowest device that has any, nil where
-// none has.
-func (v *view) collectives() (all *straggler.Collectives) {
-	lowest := int32(math.MaxInt32)
+// collectives returns the lane of the rank's lowest device that has collectives; ok is false
+// where none has.
+func (v *view) collectives() (l collective.Lane, ok bool) {
+	l.Rank, l.Device = v.id, math.MaxInt32
+	l.Report, l.Clocked = collective.ReportOf(v.c.header, v.id)
 	for _, d := range v.gpus {
-		if d.collectives != nil && d.Device <= lowest {
-			all, lowest = d.collectives, d.Device
+		if d.collectives != nil && d.Device <= l.Device {
+			l.Log, l.Device, ok = d.collectives, d.Device, true
 		}
 	}
-	return all
-}
-
-// clocked tells whether the times of a report are UTC but for an error.
-func (c *computer) clocked(report int) bool {
-	if report < 0 {
-		return false
-	}
-	const year2001 = 1e18 // ns after 1970: such times are UTC themselves
-	r := &c.header.Reports[report]
-	return r.Origin != 0 || r.GPUStart != nil && *r.GPUStart-r.Offset > year2001
+	return l, ok
 }
 
 // kernelTimes returns the time per step of the kernels that the rank runs by itself, by
@@ -178,9 +160,9 @@ func (r *rank) addCollective(a *activity) {
 		return
 	}
 	if r.gpu.collectives == nil {
-		r.gpu.collectives = straggler.NewCollectives(r.c.store)
+		r.gpu.collectives = collective.NewLog(r.c.store)
 	}
-	r.gpu.collectives.Add(straggler.Collective{
+	r.gpu.collectives.Collective(collective.Collective{
 		Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
 	})
 }

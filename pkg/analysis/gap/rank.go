@@ -20,7 +20,6 @@ const (
 type rank struct {
 	c       *computer
 	id      int32
-	report  int   // number of its report, -1: unknown
 	lastRow int64 // number of its last row among all rows of the stream
 	sealed  bool
 
@@ -83,12 +82,7 @@ type pending struct {
 // newRank begins a rank, when its first row comes.
 // What only a comparison of ranks asks for, or an answer per step, is not kept without.
 func newRank(c *computer, id int32) *rank {
-	r := &rank{c: c, id: id, report: -1, kept: c.store.NewLog(numStepColumns, 0)}
-	for k := range c.header.Reports {
-		if &c.header.Reports[k] == c.header.Report(id) {
-			r.report = k
-		}
-	}
+	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns, GPUs: c.header.GPUs(id),
 		Why: true, Stacks: true, Beside: true, Waits: c.others.wanted, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 )
 
 // A rank with nearly all lateness is named though it is late in few of the steps.
@@ -58,7 +60,7 @@ func TestUnrelated(t *testing.T) {
 	unrelated := func(first int64, clocked bool) []listed {
 		now := int64(0)
 		rng := rand.New(rand.NewPCG(7, 7))
-		b := listed{Rank: Rank{ID: 1, Report: 1, To: 60, Clocked: clocked}}
+		b := listed{Lane: collective.Lane{Rank: 1, Report: 1, Clocked: clocked}, Window: Window{To: 60}}
 		for k, c := range one.Collectives {
 			if k%13 == 0 {
 				now += rng.Int64N(200_000)
@@ -95,18 +97,13 @@ func TestUnrelated(t *testing.T) {
 
 // The clock error holds for the few collectives that were compared, too.
 func TestClockErrorOfFew(t *testing.T) {
-	values := make([]int64, 20)
-	for i := range values {
-		values[i] = int64(i)
-	}
-	if got := percentile90(len(values), valuesOf(values)); got != 19 {
-		t.Errorf("of 20: %d, want the largest", got)
-	}
-	values = make([]int64, 1000)
-	for i := range values {
-		values[i] = int64(i)
-	}
-	if got := percentile90(len(values), valuesOf(values)); got < 910 || got > 920 {
-		t.Errorf("of 1000: %d, want about 915", got)
+	for n, want := range map[int][2]int64{20: {19, 19}, 1000: {910, 920}} {
+		var s spread
+		for i := range n {
+			s.others = append(s.others, int64(i))
+		}
+		if got := s.error(); got < want[0] || got > want[1] {
+			t.Errorf("of %d: %d, want %v", n, got, want)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 )
 
 // Report says which rank the others wait for, and why. Its figures per step are means
@@ -31,7 +33,7 @@ type Report struct {
 	Kind   string `json:"kind"`
 	Reason string `json:"reason,omitempty"`
 	// Steps is how many steps have collectives that all ranks have, Matched how many
-	// collectives these are, Unmatched how many of the first rank have no match.
+	// collectives these are, Unmatched how many kernels have no match.
 	Steps     int          `json:"steps"`
 	Matched   int          `json:"matched"`
 	Unmatched int          `json:"unmatched"`
@@ -54,7 +56,7 @@ func (rep *Report) Lasts() bool { return rep.Steps >= FewSteps || rep.steady }
 
 // steadily tells whether the rank that is named is late by half its mean in nine of ten steps.
 func (res *Result) steadily() bool {
-	n, half := 0, res.Ranks[res.Rank].Late/int64(2*res.Steps)
+	n, half := 0, res.Ranks[res.Rank].Late/int64(2*max(1, res.Steps))
 	for _, s := range res.PerStep {
 		if s.Straggler == res.Rank && s.Late >= half {
 			n++
@@ -102,8 +104,8 @@ type NameReport struct {
 
 // Report makes the report of a result; name gives the name of a collective's number.
 // Why the straggler is late is for Explain to say.
-func (res *Result) Report(ranks []Rank, name func(int32) string) *Report {
-	steps := float64(res.Steps)
+func (res *Result) Report(lanes []collective.Lane, name func(int32) string) *Report {
+	steps := float64(max(1, res.Steps))
 	us := func(ns int64) float64 { return float64(ns) / 1e3 / steps }
 	rep := &Report{
 		ShareOfSteps: res.Share, ShareOfLateness: res.ShareLate, Reason: res.Reason, Causes: []string{}, ClockErrorUs: float64(res.ClockError) / 1e3,
@@ -112,14 +114,14 @@ func (res *Result) Report(ranks []Rank, name func(int32) string) *Report {
 	}
 	for k, s := range res.Ranks {
 		rep.Ranks = append(rep.Ranks, RankReport{
-			Rank: ranks[k].ID, OffsetUs: float64(res.Offsets[k]) / 1e3, DriftPpm: res.Drift[k] / 1e3,
+			Rank: lanes[res.Lanes[k]].Rank, OffsetUs: float64(res.Clocks[k].Offset) / 1e3, DriftPpm: res.Clocks[k].Drift * 1e6,
 			ShareOfSteps: float64(s.Straggler) / steps, LateUs: us(s.Late), WaitUs: us(s.Wait), TransferUs: us(s.Transfer),
 		})
 	}
 	for _, n := range res.PerName {
 		rep.Kinds = append(rep.Kinds, NameReport{
 			Name: name(n.Name), PerStep: float64(n.Count) / steps, LateUs: us(n.Late),
-			WaitUs: us(n.Wait) / float64(len(ranks)), TransferUs: us(n.Transfer) / float64(len(ranks)),
+			WaitUs: us(n.Wait) / float64(len(res.Lanes)), TransferUs: us(n.Transfer) / float64(len(res.Lanes)),
 		})
 	}
 	slices.SortStableFunc(rep.Kinds, func(a, b NameReport) int { return cmp.Compare(b.WaitUs, a.WaitUs) })
@@ -127,7 +129,7 @@ func (res *Result) Report(ranks []Rank, name func(int32) string) *Report {
 		rep.LateUs = rep.Ranks[res.Rank].LateUs
 	}
 	if res.Kind == Persistent {
-		rep.Rank, rep.steady = &ranks[res.Rank].ID, res.steadily()
+		rep.Rank, rep.steady = &lanes[res.Lanes[res.Rank]].Rank, res.steadily()
 	}
 	return rep
 }

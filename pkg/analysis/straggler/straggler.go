@@ -2,10 +2,11 @@ package straggler
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/trace/spill"
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 )
 
 // Persistence is the share of steps, or of all lateness, that a rank has to have to be
@@ -20,18 +21,6 @@ const (
 	minSteps   = 8
 	minMatched = 16
 )
-
-// Rank is what one rank did.
-type Rank struct {
-	ID     int32 // number of the rank
-	Report int   // number of its report: ranks of one share a clock
-	// Clocked is set where the report's clock is that of the first one but for an
-	// error: recordings that do not overlap on it are not of one run.
-	Clocked bool
-	// From and To are the steps that count. Of the results, steps are counted from From.
-	From, To    int
-	Collectives *Collectives
-}
 
 // Kind says whether it is always the same rank that is late.
 type Kind string
@@ -50,23 +39,21 @@ type Result struct {
 	// Reason says why it cannot be told, "" where it can.
 	Reason string
 	// Rank is the number of the persistent straggler, or of the rank that is most
-	// often the straggler, as an index of the ranks given; -1 where nobody is late.
+	// often the straggler, as an index of Lanes; -1 where nobody is late.
 	Rank int
+	// Lanes are the numbers of the lanes that were compared, as they were given.
+	Lanes []int
 	// Share is the share of the window's steps of which it is the straggler, and
 	// ShareLate that of all lateness which is its.
 	Share, ShareLate float64
 	// Window is how many steps all ranks have. Steps is how many had matched
 	// collectives, and Matched how many of these
-	// there were; Unmatched how many collectives of the first rank had none.
+	// there were; Unmatched how many kernels of theirs had none.
 	Window, Steps, Matched, Unmatched int
 	// ClockError is the error that remains between clocks, ns.
 	ClockError int64
-	// Offsets is what was taken off each rank's times, ns, in the middle of the run,
-	// and Drift, ns a second, what that changes by.
-	Offsets []int64
-	Drift   []float64
-	// Shifts is by how many steps each rank was moved.
-	Shifts []int
+	// Clocks are those of the ranks.
+	Clocks []collective.Clock
 	// Ranks sums up each rank.
 	Ranks []Summary
 	// PerStep has an entry for each step with matched collectives.
@@ -75,20 +62,20 @@ type Result struct {
 	PerName []Name
 
 	squares float64 // of each rank's lateness in each step
-	period  int64   // of a step of the first rank, ns; without end where no clock error matters
 }
 
 // Summary sums up a rank over all matched collectives.
 type Summary struct {
-	Late      int64 // ns
-	Straggler int   // steps
-	Wait      int64 // ns, for the last one
-	Transfer  int64 // ns
+	Late      int64   // ns
+	Straggler int     // steps
+	Wait      int64   // ns, for the last one
+	Transfer  int64   // ns
+	Steps     []int32 // of its own, that have matched collectives
 }
 
 // Step is who was late in one step.
 type Step struct {
-	Step      int   // of the first rank
+	Step      int   // of the first rank, counted from the first that counts
 	Straggler int   // index of the rank, -1: nobody
 	Late      int64 // of that rank, ns
 }
@@ -101,79 +88,174 @@ type Name struct {
 	Wait, Transfer int64 // of all ranks, ns
 }
 
-// Find matches the collectives of ranks, two at least, and says who is late. It
-// returns nil where there is nothing to compare. What it needs for a while and grows with
-// the run is in a store.
-func Find(ranks []Rank, store *spill.Store) *Result {
-	if len(ranks) < 2 {
-		return nil
-	}
-	m := match(ranks, store)
-	if m.n == 0 {
-		return nil
-	}
-	res := &Result{Rank: -1, Kind: Nobody, Matched: m.n, Unmatched: m.unmatched, Shifts: m.shifts}
-	res.Window = ranks[0].To - ranks[0].From
-	for _, r := range ranks {
-		res.Window = min(res.Window, r.To-r.From)
-	}
-	m.align(res)
-	if res.ClockError > agreeNs {
-		if again := m.byEnd(store); again != nil {
-			m = again
-			res.Matched, res.Unmatched, res.Drift = m.n, m.unmatched, nil
-			res.Window = int(m.last[0].Step-m.first[0].Step) + 1
-			m.align(res)
+// Window is the steps of a lane that count: From and those after it, up to To and without it.
+type Window struct{ From, To int }
+
+// Find says who is late among lanes, each of which counts in a window. Ranks wait for those only
+// that run collectives with them: of several groups it is the one in which a rank is late most.
+// It returns nil where there is nothing to compare.
+func Find(m *collective.Match, windows []Window) *Result {
+	groups := make([]*Result, len(m.Groups))
+	several := false
+	for g := range m.Groups {
+		if lanes := m.Groups[g].Lanes; len(lanes) > 1 {
+			groups[g], several = newResult(m, lanes, windows), true
 		}
 	}
-	m.sum(res)
-	if res.period = math.MaxInt64; res.ClockError > agreeNs {
-		res.period = periodOf(m.stepEnds(0))
+	if !several {
+		return unknown(m, windows)
 	}
-	res.Window = max(res.Window, res.Steps)
-	if res.Reason = m.doubt(res); res.Reason != "" {
-		res.Kind = Unknown
-		return res
+	spreads := make([]spread, len(groups))
+	m.Each(func(ev *collective.Meeting) {
+		if groups[ev.Group] != nil && counts(ev, windows) {
+			spreads[ev.Group].add(ev)
+		}
+	})
+	sums := make([]*summing, len(groups))
+	for g, res := range groups {
+		if res != nil {
+			res.ClockError = spreads[g].error()
+			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
+		}
 	}
-	res.conclude()
+	m.Each(func(ev *collective.Meeting) {
+		if groups[ev.Group] != nil && counts(ev, windows) {
+			sums[ev.Group].add(ev, windows)
+		}
+	})
+	var best *Result
+	for g, res := range groups {
+		if res == nil {
+			continue
+		}
+		sums[g].end()
+		res.Unmatched = int(m.Groups[g].Unmatched)
+		if res.Steps < minSteps || res.Matched < minMatched {
+			res.Kind, res.Reason = Unknown, fmt.Sprintf("only %d collectives of %d steps were matched, %d of %d are needed", res.Matched, res.Steps, minMatched, minSteps)
+		} else {
+			res.conclude()
+		}
+		if best == nil || res.better(best) {
+			best = res
+		}
+	}
+	return best
+}
+
+// newResult returns the result of lanes of which nothing was compared.
+func newResult(m *collective.Match, lanes []int, windows []Window) *Result {
+	res := &Result{Kind: Nobody, Rank: -1, Lanes: lanes, Window: math.MaxInt, Ranks: make([]Summary, len(lanes))}
+	for _, k := range lanes {
+		clock, _ := m.Clock(k)
+		res.Clocks = append(res.Clocks, clock)
+		res.Window = min(res.Window, windows[k].To-windows[k].From)
+	}
 	return res
 }
 
-// sum sums up lateness and waiting by rank, step and name.
-func (m *matched) sum(res *Result) {
-	res.Ranks = make([]Summary, len(m.ranks))
-	s := summing{res: res, names: map[int64]int{}, late: make([]int64, len(m.ranks)), starts: make([]int64, len(m.ranks)), ends: make([]int64, len(m.ranks))}
-	s.step.Step = -1
-	all := make([]int, len(m.ranks))
-	for r := range all {
-		all[r] = r
+// unknown is the result of lanes that share no collectives, nil where there is nothing to compare.
+func unknown(m *collective.Match, windows []Window) *Result {
+	if len(m.Groups) < 2 {
+		return nil
 	}
-	m.each(all, func(of []spill.Rows) {
-		for i, step := range of[0][colStep] {
-			if int(step) != s.step.Step {
-				s.endStep()
-				s.step = Step{Step: int(step), Straggler: -1}
-			}
-			for r, rows := range of {
-				start := rows[spill.Key][i]
-				s.starts[r], s.ends[r] = m.correct(r, start), m.correct(r, start+rows[colLength][i])
-			}
-			s.add(of[0][colName][i] >> 1)
+	var all []int
+	for k := range m.Lanes {
+		all = append(all, k)
+	}
+	res := newResult(m, all, windows)
+	res.Kind, res.Reason = Unknown, "no two ranks end their collectives together: they may be stages of a pipeline"
+	for k := range m.Lanes {
+		if _, run := m.Clock(k); run > 0 {
+			res.Reason = fmt.Sprintf("the collectives of rank %d and those of rank %d do not end together on any clock: they are not of one run", m.Lanes[k].Rank, m.Lanes[0].Rank)
 		}
-	})
-	s.endStep()
-	res.Steps = len(res.PerStep)
-	slices.SortStableFunc(res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
+	}
+	return res
 }
 
-// summing is the state of sum.
+// better tells which of two groups says more: in which a rank is late most, or else which is
+// larger.
+func (res *Result) better(other *Result) bool {
+	if a, b := res.perStep(), other.perStep(); a != b {
+		return a > b
+	}
+	return len(res.Lanes) > len(other.Lanes) || len(res.Lanes) == len(other.Lanes) && res.Matched > other.Matched
+}
+
+// perStep returns by how much the persistent straggler is late per step, ns, 0 where there
+// is none.
+func (res *Result) perStep() int64 {
+	if res.Kind != Persistent {
+		return 0
+	}
+	return res.Ranks[res.Rank].Late / int64(max(1, res.Steps))
+}
+
+// counts tells whether a collective is of steps that count on all lanes.
+func counts(ev *collective.Meeting, windows []Window) bool {
+	for i := range ev.Members {
+		w := &ev.Members[i]
+		if s := int(w.Step); s < windows[w.Lane].From || s >= windows[w.Lane].To {
+			return false
+		}
+	}
+	return true
+}
+
+// spread is how far the ends of collectives are apart: of all-reduces where there are enough of
+// them, because some others do not end together.
+type spread struct {
+	reduces, others []int64 // ns
+	stride, n       int
+}
+
+const (
+	minAllreduces = 16      // all-reduces are enough
+	maxSpreads    = 1 << 16 // values that are kept
+)
+
+func (s *spread) add(ev *collective.Meeting) {
+	if s.n++; s.stride > 1 && s.n%s.stride != 0 {
+		return
+	}
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for i := range ev.Members {
+		low, high = min(low, ev.Members[i].End), max(high, ev.Members[i].End)
+	}
+	list := &s.others
+	if ev.Allreduce {
+		list = &s.reduces
+	}
+	if *list = append(*list, high-low); len(*list) == maxSpreads {
+		s.stride = max(1, s.stride) * 2
+		for i := range maxSpreads / 2 {
+			(*list)[i] = (*list)[2*i]
+		}
+		*list = (*list)[:maxSpreads/2]
+	}
+}
+
+// error returns what nine in ten distances are below, with 95 % confidence: of less than 45
+// that is the largest.
+func (s *spread) error() int64 {
+	all := s.reduces
+	if len(all) < minAllreduces {
+		all = append(all, s.others...)
+	}
+	n := len(all)
+	if n == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	x := float64(n)
+	return all[min(n-1, int(math.Ceil(0.9*x+1.645*math.Sqrt(0.09*x))))]
+}
+
+// summing sums up lateness and waiting by rank, step and name.
 type summing struct {
 	res   *Result
-	names map[int64]int // index in res.PerName
+	names map[int32]int // index in res.PerName
 	step  Step          // under way
 	late  []int64       // in it, by rank
-	// The times of the collective under way, by rank.
-	starts, ends []int64
 }
 
 // endStep ends the step under way, if there is one.
@@ -195,36 +277,44 @@ func (s *summing) endStep() {
 	clear(s.late)
 }
 
-// add adds the collective under way.
-func (s *summing) add(number int64) {
-	k, known := s.names[number]
+// end ends the last step.
+func (s *summing) end() {
+	s.endStep()
+	s.res.Steps = len(s.res.PerStep)
+	s.res.Window = max(s.res.Window, s.res.Steps)
+	slices.SortStableFunc(s.res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
+}
+
+// add adds a collective.
+func (s *summing) add(ev *collective.Meeting, windows []Window) {
+	if step := int(ev.Members[0].Step) - windows[ev.Members[0].Lane].From; step != s.step.Step {
+		s.endStep()
+		s.step = Step{Step: step, Straggler: -1}
+	}
+	k, known := s.names[ev.Name]
 	if !known {
 		k = len(s.res.PerName)
-		s.names[number] = k
-		s.res.PerName = append(s.res.PerName, Name{Name: int32(number)})
+		s.names[ev.Name] = k
+		s.res.PerName = append(s.res.PerName, Name{Name: ev.Name})
 	}
-	name, ranks := &s.res.PerName[k], s.res.Ranks
-	last, before, who := int64(none), int64(none), 0
-	for r, start := range s.starts {
-		switch {
-		case start > last:
-			last, before, who = start, last, r
-		case start > before:
-			before = start
+	name, before := &s.res.PerName[k], int64(math.MinInt64)
+	for i := range ev.Members {
+		w, r := &ev.Members[i], &s.res.Ranks[i]
+		if i != ev.Late {
+			before = max(before, w.Start)
 		}
+		if n := len(r.Steps); n == 0 || r.Steps[n-1] != w.Step {
+			r.Steps = append(r.Steps, w.Step)
+		}
+		transfer := w.End - w.Start - w.Wait
+		r.Wait, r.Transfer = r.Wait+w.Wait, r.Transfer+transfer
+		name.Wait, name.Transfer = name.Wait+w.Wait, name.Transfer+transfer
 	}
+	s.res.Matched++
 	name.Count++
-	if by := last - before; by > s.res.ClockError {
-		s.late[who] += by
+	if by := ev.Members[ev.Late].Start - before; by > s.res.ClockError {
+		s.late[ev.Late] += by
 		name.Late += by
-	}
-	for r, start := range s.starts {
-		wait := max(0, min(last, s.ends[r])-start)
-		transfer := s.ends[r] - start - wait
-		ranks[r].Wait += wait
-		ranks[r].Transfer += transfer
-		name.Wait += wait
-		name.Transfer += transfer
 	}
 }
 
