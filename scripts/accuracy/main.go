@@ -48,6 +48,7 @@ var sections = []section{
 	{"diffwhy", "does diff --why say what holds hosts up for longer, with its time, and nothing where equal runs are compared?", runDiffWhy},
 	{"whatif", "does a step take what a replay without the planted cause says?", runWhatif},
 	{"straggler", "is the rank that is late named, and why, and none where none is?", runStraggler},
+	{"waits", "is a late host that is seen in collectives only called host-bound, and only that?", runWaits},
 	{"layers", "are the layers of a model counted?", runLayers},
 	{"noise", "is anything flagged on equal runs, whatever the noise?", runNoise},
 	{"power", "is a small change of everything found, with the right sign?", runPower},

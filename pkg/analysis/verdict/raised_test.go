@@ -24,13 +24,14 @@ func TestRaised(t *testing.T) {
 		{"no interval", 0.1, 0.4, nil, nil, No, false, ""},
 		{"imbalance only", 0.1, 0, at(0, 0), at(0.08, 0.12), No, false, ""},
 		{"it may be less", 0.2, 0.25, at(0.22, 0.28), at(0.3, 0.6), Yes, true, "aggregate.host_bound_ratio"},
+		{"idle or waiting, by turns", 0.45, 0.3, at(0, 0.6), at(0.7, 0.78), Yes, false, ""},
 		{"idle enough without", 0.5, 0.2, at(0.15, 0.25), at(0.68, 0.72), Yes, false, ""},
 	} {
 		res := &metric.Result{Run: metric.Run{Window: metric.WindowBenchmark, Method: "nvtx", GPUActivity: true, GPUs: 2, Ranks: []metric.Rank{{Total: 30, Benchmark: new(int64(30)), Whole: new(int64(30))}}}}
 		add := func(name string, v float64, i *metric.Interval) {
 			res.Rows = append(res.Rows, metric.Row{Scope: metric.Aggregate, Metric: name, Numerator: int64(v * 1e9), Denominator: 1e9, Applicable: true, Interval: i})
 		}
-		add(metric.GPUIdle, test.idle, at(test.idle-0.09, test.idle+0.09))
+		add(metric.GPUIdle, test.idle, at(max(0, test.idle-0.09), test.idle+0.09))
 		add(metric.Launch, 0, at(0, 0))
 		add(metric.GPUUtilization, 1-test.idle, at(1-test.idle-0.09, 1-test.idle+0.09))
 		add(metric.HostWait, test.wait, test.ends)

@@ -140,6 +140,14 @@ func (s *Scope) waitBorderline() bool {
 	return false
 }
 
+// heldByBoth tells of a YES whether the least that idle time and waits for a late host come to
+// together would be one, too: where the GPUs are idle for less, they wait for longer.
+func (s *Scope) heldByBoth() bool {
+	i := s.interval[hostBound]
+	return s.Verdict == Yes && i != nil && s.interval[hostWait] != nil && s.at(hostWait) > 0 &&
+		s.withWait(s.at(hostWait)+i.Low-s.at(hostBound)) == Yes
+}
+
 // borderline moves one measurement at a time to either end of its interval and
 // names those that are over it, or no longer, where that changes the
 // verdict. The votes are monotonic in each measurement, so the ends are enough.
@@ -153,7 +161,7 @@ func (s *Scope) borderline() (names []string) {
 	}
 	moved := map[int]bool{}
 	for m := range gpuUtilization { // which moves with gpuIdle
-		if s.interval[m] == nil {
+		if s.interval[m] == nil || m == gpuIdle && s.heldByBoth() {
 			continue
 		}
 		for _, v := range []float64{s.interval[m].Low, s.interval[m].High} {
