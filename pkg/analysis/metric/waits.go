@@ -76,8 +76,14 @@ func (c *computer) divide(res *Result) {
 	}
 }
 
-// kind distinguishes steps whose collectives take different times.
-func (r *rank) kind(step int32) int64 { return int64(r.walk.Steps.At(int(step)).Phase) }
+// kind distinguishes steps whose collectives take different times. Where steps could not be
+// identified none do.
+func (r *rank) kind(step int32) int64 {
+	if int(step) >= r.walk.Steps.Len() {
+		return int64(event.Unknown)
+	}
+	return int64(r.walk.Steps.At(int(step)).Phase)
+}
 
 // creditWait credits a wait to the periods that it lies in. Its parts lie one after the other, in
 // the order of their keys.
