@@ -38,7 +38,7 @@ type fit struct {
 // fits returns the periods that cover the run. What repeats is looked for from the shortest
 // period on: what repeats by itself, as layers do, is left out of what is longer, and so are
 // its kernels, as they do not tell one collective from another.
-func (s *run) fits(kinds *[numKinds][]int32, evident []uint8) (all []fit) {
+func (s *run) fits(kinds *[numKinds][]int32, places [][]int32, evident []uint8) (all []fit) {
 	inner := make([]bool, max(len(s.at), int(firstName)))
 	own := func(t int32) int32 {
 		if t == tokenReplay || inner[t] {
@@ -62,7 +62,7 @@ func (s *run) fits(kinds *[numKinds][]int32, evident []uint8) (all []fit) {
 		}
 	}
 	for i := range all {
-		all[i].support(kinds)
+		all[i].support(kinds, places, evident)
 	}
 	return all
 }
@@ -96,11 +96,17 @@ func fitOf(parts, symbols []int32, r sequence.Run) *fit {
 }
 
 // support fills in the evidence that each repetition has once, and what speaks for the period.
-func (f *fit) support(kinds *[numKinds][]int32) {
+// Of a kind it is enough that one of its tokens is there once: what makes tokens stretches over
+// a collective of the sampler.
+func (f *fit) support(kinds *[numKinds][]int32, places [][]int32, evident []uint8) {
 	for k := range numKinds {
+		is := once(f.at, kinds[k]) >= minCover
+		for t := range evident {
+			is = is || evident[t]>>k&1 != 0 && once(f.at, places[t]) >= minCover
+		}
 		switch {
 		case len(kinds[k]) < minRepetitions:
-		case once(f.at, kinds[k]) >= minCover:
+		case is:
 			f.kinds = append(f.kinds, k)
 			f.score++
 		default:
@@ -203,13 +209,13 @@ func alike(a, b []int32) bool {
 func (s *run) rule(n *names) *rule {
 	places := s.places()
 	kinds, evident := s.kinds(places, n)
-	best, rival := s.best(&kinds, evident)
+	best, rival := s.best(&kinds, places, evident)
 	if best == nil {
 		return &rule{embed: true, silent: silent(&kinds), why: fmt.Sprintf("no period covers %.0f %% of what runs", 100*minCover)}
 	}
 	why := ""
 	switch {
-	case best.score < 0 || !slices.ContainsFunc(best.kinds, func(k kind) bool { return k != byReplay }):
+	case best.score < 0 && len(best.kinds) < 2 || !slices.ContainsFunc(best.kinds, func(k kind) bool { return k != byReplay }):
 		why = "nothing that a step does once recurs with the period"
 	case rival != nil:
 		why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
@@ -228,8 +234,8 @@ func (s *run) rule(n *names) *rule {
 
 // best returns the period with which most kinds of evidence go, and one of other steps with
 // which as many do; nil where there is none.
-func (s *run) best(kinds *[numKinds][]int32, evident []uint8) (best, rival *fit) {
-	all := s.fits(kinds, evident)
+func (s *run) best(kinds *[numKinds][]int32, places [][]int32, evident []uint8) (best, rival *fit) {
+	all := s.fits(kinds, places, evident)
 	for i := range all {
 		if best == nil || all[i].score > best.score {
 			best = &all[i]
