@@ -58,12 +58,12 @@ type converting struct {
 // run passes the rows on. Where --checkpoint holds the reports as they are, their rows come
 // from there, and need not be kept again.
 func (j *converting) run() (int, error) {
-	dir := j.String("checkpoint")
+	in, dir := j.in, j.String("checkpoint")
 	if dir != "" && !slices.ContainsFunc(names(choiceFlags), j.IsSet) && checkpoint.MadeOf(dir, j.Files) {
 		j.Log(dir + " holds these reports already")
-		j.in.kept, j.in.files = true, []string{dir}
+		in.kept, in.files = true, []string{dir}
 	}
-	r := j.read(j.in)
+	r := j.read(in)
 	src, err := r.events(source.Raw)
 	if err != nil {
 		return 0, err
