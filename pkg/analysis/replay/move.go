@@ -148,8 +148,7 @@ func (m *moves) write(k int32, n int) {
 		s.log.Add(s.first, s.starts[i], s.ends[i])
 		s.first++
 	}
-	s.starts = s.starts[:copy(s.starts, s.starts[n:])]
-	s.ends = s.ends[:copy(s.ends, s.ends[n:])]
+	s.starts, s.ends = s.starts[n:], s.ends[n:] // what is left is copied when they grow
 }
 
 // finish writes the rest.

@@ -16,9 +16,13 @@ func (h *hosts) startRun(first *openRow) {
 	th.held = o
 }
 
-// goesOn tells whether a run of queries goes on with a row.
+// goesOn tells whether a run of queries goes on with a row. A thread that launches nothing and asks
+// only now and then waits for nothing.
 func (h *hosts) goesOn(run, o *openRow) bool {
 	if h.isQuery(o) {
+		if !o.thread.launches && o.start-run.row.end > idleThread {
+			return false
+		}
 		run.queries++
 		run.row.end = max(run.row.end, o.row.end)
 		return true
