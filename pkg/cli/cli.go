@@ -41,11 +41,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/outfile"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
@@ -95,6 +97,7 @@ type Call struct {
 	flags   *cli.Context
 	cleanup []func()
 	said    map[string]bool
+	held    []string // warnings that are to be written
 }
 
 // UsageError is a command line that makes no sense, or input that does not fit it.
@@ -197,6 +200,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	if err == nil {
 		err = app.Run(append([]string{cmd.Name}, args...))
 	}
+	c.warn()
 	switch {
 	case errors.Is(err, syscall.EPIPE): // a pipe whose reader has enough, as of standard output
 		return statusPipe
@@ -257,8 +261,12 @@ func (c *Call) end() {
 	}
 }
 
+// Warning is how a remark begins that is a warning.
+const Warning = "warning: "
+
 // Log writes a remark of one line to standard error, once however often it is made: files
-// that are read again, and the sides of a comparison, give cause for the same ones.
+// that are read again, and the sides of a comparison, give cause for the same ones. Warnings are
+// written when the command ends, those of all ranks as one.
 func (c *Call) Log(text string) {
 	if c.said[text] {
 		return
@@ -267,6 +275,30 @@ func (c *Call) Log(text string) {
 		c.said = map[string]bool{}
 	}
 	c.said[text] = true
+	if w, ok := strings.CutPrefix(text, Warning); ok {
+		c.held = append(c.held, w)
+		return
+	}
+	c.write(text)
+}
+
+// Told notes warnings that the answer has: each is said once.
+func (c *Call) Told(warnings []string) {
+	c.held = slices.DeleteFunc(c.held, func(w string) bool {
+		return slices.ContainsFunc(warnings, func(told string) bool { return w == told || strings.HasSuffix(w, ": "+told) })
+	})
+}
+
+// warn writes the warnings that the answer does not have.
+func (c *Call) warn() {
+	for _, w := range report.OneForAllRanks(c.held) {
+		c.write(Warning + w)
+	}
+	c.held = nil
+}
+
+// write writes a remark.
+func (c *Call) write(text string) {
 	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(text))
 }
 

@@ -236,6 +236,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	}
 	r.Handoff = r.handoff()
 	r.warn()
+	r.Warnings = report.OneForAllRanks(r.Warnings)
 	return r
 }
 

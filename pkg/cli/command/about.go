@@ -28,6 +28,9 @@ func about(d *report.Document, side string, p *event.Provenance, ranks int) {
 		t = append(t, report.Textf(", recorded %s", time.Unix(0, p.Time).UTC().Format("2006-01-02 15:04 UTC"))...)
 	}
 	t = append(t, named(", by ", p.Recorders)...)
+	for _, note := range p.Notes {
+		t = append(t, report.Textf("; %s", note)...)
+	}
 	d.Sections[0].Say("%s.", t)
 }
 

@@ -311,6 +311,7 @@ func (d *comparing) run() (int, error) {
 	aboutSides(doc, d.baseline.inputs, d.target.inputs)
 	d.showSides(doc, result.StepsSection(), &d.baseline, &d.target)
 	goOn(doc, &result.Handoff, evidence)
+	d.out.tell(result.Warnings)
 	err = d.out.analysis(result, doc, func() (*table.Table, error) { return result.Table(), nil })
 	if err != nil {
 		return 0, err

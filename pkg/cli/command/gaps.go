@@ -141,6 +141,7 @@ func (g *idling) run() (int, error) {
 	if err := g.writeWorst(worst); err != nil {
 		return 0, err
 	}
+	g.out.tell(result.Warnings)
 	d := result.Document(g.part)
 	if g.part == "" {
 		aboutInputs(d, "Input: ", r.inputs)

@@ -49,6 +49,13 @@ func (o *output) page() bool { return o.format == formatHTML }
 // streams tells whether events go on as a stream.
 func (o *output) streams() bool { return o.format == formatArrow }
 
+// tell notes the warnings that a report for people has: they need not go to standard error.
+func (o *output) tell(warnings []string) {
+	if o.reports && o.format != formatJSON {
+		o.Told(warnings)
+	}
+}
+
 // analysis writes an analysis: as JSON, as its rows, or as its document for people.
 func (o *output) analysis(v any, d *report.Document, rows func() (*table.Table, error)) error {
 	switch {

@@ -109,6 +109,11 @@ func (r *reader) open() (in *source.Input, err error) {
 	}
 	if in.Fresh {
 		r.ofReports(in.Events.Header())
+		for _, note := range in.Events.Header().Provenance().Notes {
+			if !r.out.reports { // which has them
+				r.Log(note)
+			}
+		}
 	}
 	return in, nil
 }
@@ -304,6 +309,7 @@ func (r *reader) doWithout(none *step.NotFound) bool {
 // withoutSteps notes that steps cannot be identified, which is in every report from here
 // on. What was said of them before is of no interest any more.
 func (r *reader) withoutSteps(none *step.NotFound) {
+	r.call.Told(r.own)
 	r.unclear, r.own = none, nil
 	r.Warn(none.Msg + wholeTrace)
 }

@@ -129,6 +129,7 @@ func (d *deciding) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	d.out.tell(r.Warnings)
 	doc := r.Document()
 	about(doc, "Input: ", r.Of, r.Ranks())
 	if d.closeups != nil {

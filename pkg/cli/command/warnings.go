@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -28,13 +29,16 @@ func (j *journal) Log(text string) {
 	}
 }
 
-const warningPrefix = "warning: "
+const warningPrefix = cli.Warning
 
 // Warn writes a warning to standard error and puts it among the warnings.
 func (j *journal) Warn(text string) { j.Log(warningPrefix + text) }
 
 // forget begins again, for inputs that are read again: they give cause for the same remarks.
-func (j *journal) forget() { j.inputs, j.own = nil, nil }
+func (j *journal) forget() {
+	j.call.Told(j.own)
+	j.inputs, j.own = nil, nil
+}
 
 // ofReports says what is wrong with reports, which is among the warnings from
 // their header, and which of them are parts of one run of a process.
@@ -58,14 +62,15 @@ func (j *journal) ofReports(h *event.Header) {
 	}
 }
 
-// merged returns the warnings of an analysis, and after them those that it lacks.
+// merged returns the warnings of an analysis, and after them those that it lacks; those of all
+// ranks as one.
 func (j *journal) merged(analysis []string) []string {
 	for _, in := range j.inputs {
 		if in.Events != nil {
 			analysis = appendNew(analysis, in.Events.Header().Warnings()...)
 		}
 	}
-	return appendNew(analysis, j.ofFilters()...)
+	return report.OneForAllRanks(appendNew(analysis, j.ofFilters()...))
 }
 
 // ofFilters are the warnings that are not of reports.

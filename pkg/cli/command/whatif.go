@@ -185,6 +185,7 @@ func (m *moving) predict(r *reader, t *replay.Trace, kept *spool) error {
 		return err
 	}
 	p.Warnings = r.merged(p.Warnings)
+	m.out.tell(p.Warnings)
 	d := p.Document()
 	if kept != nil {
 		if err := m.showStep(p, t, kept, d); err != nil {

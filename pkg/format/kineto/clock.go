@@ -61,8 +61,8 @@ func (d *document) collectivesByName() map[string][]int64 {
 
 // align brings the clocks of documents, in the order of their ranks, together by what they
 // state, and where collectives show that these are apart by those. It returns what is to be
-// said of it, "" for nothing.
-func align(docs []*document) string {
+// said of it, "" for nothing, and whether that is that they agree.
+func align(docs []*document) (said string, agree bool) {
 	parts := byRank(docs)
 	var a agreement
 	for n, of := range parts {
@@ -79,13 +79,13 @@ func align(docs []*document) string {
 	}
 	switch {
 	case len(parts) == 1 || !parts[1][0].active: // of one rank, and maybe traces without GPU work
-		return ""
+		return "", false
 	case a.ranks == 0:
-		return "no collectives by which the clocks of the traces could be compared: they are taken for one"
+		return "no collectives by which the clocks of the traces could be compared: they are taken for one", false
 	case a.moved > 0:
-		return fmt.Sprintf("clocks were aligned by the ends of %d collectives of %d ranks, by up to %.1f us: they agree within %.1f us", a.matched, a.ranks+1, float64(a.moved)/1e3, float64(a.worst)/1e3)
+		return fmt.Sprintf("clocks were aligned by the ends of %d collectives of %d ranks, by up to %.1f us: they agree within %.1f us", a.matched, a.ranks+1, float64(a.moved)/1e3, float64(a.worst)/1e3), false
 	}
-	return fmt.Sprintf("clocks agree within %.1f us by the ends of %d collectives of %d ranks", float64(a.worst)/1e3, a.matched, a.ranks+1)
+	return fmt.Sprintf("clocks agree within %.1f us by the ends of %d collectives of %d ranks", float64(a.worst)/1e3, a.matched, a.ranks+1), true
 }
 
 // agreement is what collectives show of clocks: of how many ranks besides the first, by how

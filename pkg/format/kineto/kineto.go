@@ -56,7 +56,9 @@ func Open(paths []string, opt Options) (*Reader, error) {
 		r.Close()
 		return nil, err
 	}
-	r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, unrecorded)
+	for _, d := range r.docs {
+		d.info.Warnings = append(d.info.Warnings, unrecorded)
+	}
 	for _, d := range r.docs {
 		d.info.Shift(d.info.Offset)
 		r.header.Reports = append(r.header.Reports, d.info)
@@ -240,7 +242,11 @@ func (r *Reader) together() {
 		}
 		return
 	}
-	for _, said := range []string{align(r.docs), absent(r.docs)} {
+	said, agree := align(r.docs)
+	if agree {
+		r.docs[0].info.Notes, said = append(r.docs[0].info.Notes, said), ""
+	}
+	for _, said := range []string{said, absent(r.docs)} {
 		if said != "" {
 			r.docs[0].info.Warnings = append(r.docs[0].info.Warnings, said)
 		}

@@ -139,6 +139,8 @@ type Report struct {
 	Kinds []string `json:"kinds,omitempty"`
 	// Warnings says what is wrong with the report, a sentence each.
 	Warnings []string `json:"warnings,omitempty"`
+	// Notes says what is good to know of it and nothing is wrong with, a sentence each.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Isolation says how steps were isolated.

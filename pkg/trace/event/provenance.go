@@ -15,6 +15,8 @@ type Provenance struct {
 	Recorders []string `json:"recorders,omitempty"`
 	// GPUs are the models; empty where the reports do not say.
 	GPUs []string `json:"gpus,omitempty"`
+	// Notes are those of the reports.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Provenance returns that of all reports.
@@ -22,7 +24,7 @@ func (h *Header) Provenance() *Provenance {
 	p := &Provenance{Files: []string{}}
 	for i := range h.Reports {
 		r := &h.Reports[i]
-		one := &Provenance{Files: []string{r.File}, Time: r.Origin, GPUs: r.GPUs}
+		one := &Provenance{Files: []string{r.File}, Time: r.Origin, GPUs: r.GPUs, Notes: r.Notes}
 		switch {
 		case r.Source != "" && r.Version != "":
 			one.Recorders = []string{r.Source + " " + r.Version}
@@ -36,7 +38,7 @@ func (h *Header) Provenance() *Provenance {
 
 // With returns the provenance of both; neither is changed.
 func (p *Provenance) With(q *Provenance) *Provenance {
-	sum := &Provenance{Files: united(p.Files, q.Files), Time: p.Time, Recorders: united(p.Recorders, q.Recorders), GPUs: united(p.GPUs, q.GPUs)}
+	sum := &Provenance{Files: united(p.Files, q.Files), Time: p.Time, Recorders: united(p.Recorders, q.Recorders), GPUs: united(p.GPUs, q.GPUs), Notes: united(p.Notes, q.Notes)}
 	if q.Time != 0 && (sum.Time == 0 || q.Time < sum.Time) {
 		sum.Time = q.Time
 	}
