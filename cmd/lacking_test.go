@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,7 +84,7 @@ func askAll(t *testing.T, name, path string) {
 	t.Helper()
 	for _, question := range [][]string{
 		{"verdict"}, {"gaps"}, {"gaps", "--by", "none", "--busy", "all", "--flame", filepath.Join(t.TempDir(), "a.folded")},
-		{"metrics", "--format", "table"}, {"diff", "--why"}, {"nsys2arrow", "--doctor"},
+		{"metrics", "--format", "table"}, {"diff", "--why"}, {"nsys2arrow", "--doctor"}, {"whatif", "--report"},
 	} {
 		args := append(question[1:len(question):len(question)], path)
 		if question[0] == "diff" {
@@ -92,4 +94,67 @@ func askAll(t *testing.T, name, path string) {
 			t.Errorf("%s: %q ends with %d:\n%s", name, question, r.status, r.stderr)
 		}
 	}
+}
+
+// TestLackingTraces does the same with traces of PyTorch's profiler that lack a category of
+// events, or have events of one only, half of them, or none of the arguments of an analysis.
+func TestLackingTraces(t *testing.T) {
+	for _, args := range [][]string{{"--functions", "2"}, {"--rocm", "--mode", "eager"}} {
+		path := filepath.Join(t.TempDir(), "rank%d.json")
+		must(t, nil, "gentrace", append(args, "--kineto", "2.7", "--ranks", "1", "--steps", "6", "--warmup", "2", "--layers", "2", "-o", path)...)
+		data, err := os.ReadFile(strings.Replace(path, "%d", "0", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace map[string]any
+		if err := json.Unmarshal(data, &trace); err != nil {
+			t.Fatal(err)
+		}
+		events := trace["traceEvents"].([]any)
+		field := func(e any, name string) any { return e.(map[string]any)[name] }
+		categories := map[any]bool{}
+		for _, e := range events {
+			categories[field(e, "cat")] = true
+		}
+		if len(categories) < 5 {
+			t.Fatalf("only %d categories: %v", len(categories), categories)
+		}
+		with := func(name string, keep func(k int, e any) bool) {
+			var kept []any
+			for k, e := range events {
+				if keep(k, e) {
+					kept = append(kept, e)
+				}
+			}
+			trace["traceEvents"] = kept
+			askTrace(t, name, trace)
+		}
+		for cat := range categories {
+			with(fmt.Sprint("without ", cat), func(_ int, e any) bool { return field(e, "cat") != cat })
+			with(fmt.Sprint(cat, " only"), func(_ int, e any) bool { return field(e, "cat") == cat })
+			with(fmt.Sprint("half of ", cat), func(k int, e any) bool { return field(e, "cat") != cat || k%2 == 0 })
+		}
+		for _, arg := range []string{"correlation", "stream", "device"} {
+			with("without "+arg, func(_ int, e any) bool {
+				if of, ok := field(e, "args").(map[string]any); ok {
+					delete(of, arg)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// askTrace is askAll of a trace of PyTorch's profiler.
+func askTrace(t *testing.T, name string, trace map[string]any) {
+	t.Helper()
+	data, err := json.Marshal(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	askAll(t, name, path)
 }
