@@ -34,6 +34,26 @@ type Handoff struct {
 	GapP50 *float64 `json:"inter_step_gap_p50_us"`
 	// Kernels is how many kernels a rank-step runs, replayed ones included.
 	Kernels *float64 `json:"kernels_per_step"`
+	// KernelLevel is what is known of the kernels; gaps alone can tell, it is left out elsewhere.
+	KernelLevel *KernelLevel `json:"kernel_level,omitempty"`
+}
+
+// KernelLevel is what a run's kernels look like; null is what is not known, or is not there.
+type KernelLevel struct {
+	// GraphCoverage is the share of the kernels that graph replays ran, Capturable the
+	// kernels that could be captured and are launched by themselves, the most frequent first.
+	GraphCoverage *float64 `json:"graph_coverage"`
+	Capturable    []string `json:"capturable_eager_kernels"`
+	// Of the repeated layer: how many kernels it has, how often a step repeats it, and the time
+	// without a kernel in all of its repetitions in a step.
+	LayerKernels     *int     `json:"layer_kernels"`
+	LayerRepetitions *int     `json:"layer_repetitions"`
+	LayerGap         *float64 `json:"layer_gap_us_per_step"`
+	// LongestGap is the longest time between two kernels of a stream.
+	LongestGap *float64 `json:"longest_gap_us"`
+	// Straggler is the rank that the others wait for, and for how long.
+	Straggler     *int32   `json:"straggler_rank"`
+	StragglerLate *float64 `json:"straggler_late_us_per_step"`
 }
 
 // Operation is an operation that takes longer, beyond the noise.

@@ -22,11 +22,31 @@ func (r *Report) handoff() report.Handoff {
 			h.Phase, most = new(p.Phase), p.TotalUs
 		}
 	}
-	h.FirstTarget = r.firstTarget()
+	h.FirstTarget, h.KernelLevel = r.firstTarget(), r.kernelLevel()
 	if n := r.Idle.Steps; n > 0 && r.Idle.Window == WindowBenchmark {
 		h.Idle, h.Wall, h.Kernels = perStep(r.Idle.TotalUs, n), perStep(r.Idle.WindowUs, n), perStep(float64(r.Graph.Kernels), n)
 	}
 	return h
+}
+
+// kernelLevel is what the report says of kernels, for the hand-off.
+func (r *Report) kernelLevel() *report.KernelLevel {
+	k := &report.KernelLevel{GraphCoverage: r.Graph.Coverage, Capturable: []string{}}
+	for i := range r.Graph.Eager {
+		if e := &r.Graph.Eager[i]; e.Capturable && len(k.Capturable) < maxTargets {
+			k.Capturable = append(k.Capturable, e.Name)
+		}
+	}
+	if p := r.Pattern; p != nil {
+		k.LayerKernels, k.LayerRepetitions, k.LayerGap = &p.Length, &p.Repetitions, &p.GapPerStep
+	}
+	if len(r.Gaps.Top) > 0 {
+		k.LongestGap = &r.Gaps.Top[0].GapUs
+	}
+	if s := r.Straggler; s != nil && s.Rank != nil {
+		k.Straggler, k.StragglerLate = s.Rank, &s.LateUs
+	}
+	return k
 }
 
 // onHost tells whether a cause of idle time is what a host thread does.

@@ -64,3 +64,21 @@ func TestTorchHasNoOptions(t *testing.T) {
 		}
 	}
 }
+
+// The hand-off has what is known of kernels.
+func TestKernelLevel(t *testing.T) {
+	e := &engine{now: 1_000_000}
+	e.steps(20, func() {
+		for range 6 {
+			e.layer()
+		}
+	}, func() { e.now += 700_000 })
+	rep := e.report(t)
+	k := rep.Handoff.KernelLevel
+	if k == nil || k.GraphCoverage == nil || *k.GraphCoverage != 0 || len(k.Capturable) == 0 || k.LongestGap == nil || *k.LongestGap != rep.Gaps.Top[0].GapUs || k.Straggler != nil {
+		t.Fatalf("%+v", k)
+	}
+	if rep.Pattern != nil && (k.LayerKernels == nil || *k.LayerKernels != rep.Pattern.Length) {
+		t.Errorf("%+v, and the layer has %d kernels", k, rep.Pattern.Length)
+	}
+}
