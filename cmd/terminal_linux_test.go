@@ -164,3 +164,17 @@ func TestEventsOnTerminals(t *testing.T) {
 		}
 	}
 }
+
+// A report that is longer than the terminal ends with its answer, in a line.
+func TestTerminalEndsWithAnswer(t *testing.T) {
+	trace := filepath.Join(root, "testdata", "llama_tp2.sqlite")
+	for command, want := range map[string]string{
+		"verdict": "YES: the host holds the GPUs back", "gaps": "Idle 68.8 %; begin with PyTorchModelEngine._prepare_inputs",
+	} {
+		t.Setenv("NO_COLOR", "1")
+		shown := strings.TrimRight(strings.ReplaceAll(onTerminal(t, 80, command, trace), "\r", ""), "\n")
+		if last := shown[strings.LastIndex(shown, "\n")+1:]; strings.Count(shown, "\n") < 50 || last != want {
+			t.Errorf("%s has %d lines, the last is %q, want %q", command, strings.Count(shown, "\n"), last, want)
+		}
+	}
+}

@@ -28,14 +28,14 @@ func (c *Call) OutputPath() string {
 // ToTerminal tells whether the output is read by a person at a terminal.
 func (c *Call) ToTerminal() bool { return c.OutputPath() == "" && IsTerminal(c.Stdout) }
 
-// Screen is how wide the terminal is that the output goes to, 0 where that is not
+// Screen is how wide and high the terminal is that the output goes to, 0 where that is not
 // known, and whether colours are wanted there (https://no-color.org).
-func (c *Call) Screen() (width int, color bool) {
+func (c *Call) Screen() (width, height int, color bool) {
 	if file, ok := c.Stdout.(*os.File); ok {
-		width, _, _ = term.GetSize(int(file.Fd()))
+		width, height, _ = term.GetSize(int(file.Fd()))
 	}
 	kind := os.Getenv("TERM")
-	return width, os.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
+	return width, height, os.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
 }
 
 // Output runs write on where the output goes: standard output, or a file that

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	// Width is that of the terminal in character cells, 0 for as wide as it takes.
 	Width int
+	// Height is how many lines the terminal shows, 0 for any number: of a document that is
+	// longer the answer is repeated at the end, which is what stays in sight.
+	Height int
 	// Color allows colours and bold type on a terminal.
 	Color bool
 	// Top is how many rows of tables that have a limit are shown, 0 for as many as

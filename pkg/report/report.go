@@ -38,6 +38,7 @@ import "slices"
 // section has the answer and no title of its own.
 type Document struct {
 	Title    Text       // the answer in a line, where there is one
+	Last     Text       // the answer in a line where the title has none, empty otherwise
 	Sections []*Section // those without blocks are not shown
 }
 

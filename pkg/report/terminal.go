@@ -57,6 +57,14 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 		t.WriteByte('\n')
 		t.prose(Plain("Not shown: "+strings.Join(omitted, ", ")+". "+opt.More), "", sgrFaint)
 	}
+	if opt.Height > 0 && bytes.Count(t.Bytes(), []byte("\n")) >= opt.Height {
+		last := d.Last
+		if len(last) == 0 {
+			last = d.Title
+		}
+		t.WriteByte('\n')
+		t.prose(last, "", sgrBold)
+	}
 	_, err := w.Write(t.Bytes())
 	return err
 }

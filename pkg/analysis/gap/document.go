@@ -27,6 +27,7 @@ func (rep *Report) Document(part string) *report.Document {
 	if part == "" {
 		rep.summary(first)
 		rep.findings(d.Section("What to do"))
+		d.Last = rep.last()
 	}
 	for k, p := range []struct {
 		name  string
@@ -57,6 +58,18 @@ func (rep *Report) title() report.Text {
 		return report.Textf("Cannot tell where the GPUs wait: %s", cmp.Or(rep.reason, "the window is empty"))
 	}
 	return report.Plain("Where the GPUs wait")
+}
+
+// last is the answer in a line: how much of the time the GPUs are idle, and what to begin with.
+func (rep *Report) last() report.Text {
+	if rep.Idle.WindowUs == 0 {
+		return nil
+	}
+	text := report.Textf("Idle %s", report.Percent(rep.Idle.TotalUs/rep.Idle.WindowUs))
+	if target := rep.Handoff.FirstTarget; target != nil {
+		text = report.Textf("%s; begin with %s", text, report.Name(*target))
+	}
+	return text
 }
 
 // summary says how much of the window the GPUs are idle, and what most of that is; nothing

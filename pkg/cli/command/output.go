@@ -96,7 +96,7 @@ func (o *output) document(w io.Writer, d *report.Document) error {
 	case !o.ToTerminal():
 		return report.Markdown(w, d, opt)
 	}
-	opt.Width, opt.Color = o.Screen()
+	opt.Width, opt.Height, opt.Color = o.Screen()
 	opt.Brief, opt.More = true, "To see everything: -o report.md, or pipe into a pager."
 	return report.Terminal(w, d, opt)
 }
