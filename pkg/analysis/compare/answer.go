@@ -23,7 +23,8 @@ const (
 	HostInterStep = "host_inter_step"
 	HostInStep    = "host_in_step"
 	GPU           = "gpu"
-	Unclear       = "unclear" // the step changed, and the parts cannot be told apart; also a direction
+	Imbalance     = "imbalance" // waits for a rank with more GPU work
+	Unclear       = "unclear"   // the step changed, and the parts cannot be told apart; also a direction
 	None          = "none"
 	NotComparable = "not_comparable"
 )
@@ -123,7 +124,8 @@ type CountRow struct{ Row }
 
 // Rows are all figures that were compared.
 type Rows struct {
-	// Summary has rows for wall, busy, idle, duration, gap and gpu; Counts for
+	// Summary has rows for wall, busy, idle, duration, gap and gpu, and where ranks wait for one
+	// another for wait, work, host_bound and imbalance; Counts for
 	// kernels and replays a step.
 	Summary    []Row      `json:"summary"`
 	Counts     []CountRow `json:"counts"`
@@ -137,6 +139,11 @@ type Rows struct {
 	Idle    []IdleRow `json:"idle"`
 	IdleWhy []IdleRow `json:"idle_why,omitempty"`
 	Rare    []Rare    `json:"rare"`
+	// Wait is the time that GPUs wait in collectives for a late rank, by cause of what that
+	// rank did; Held is idle time and these waits together, by cause. Busy time is work and
+	// waits; both lists are empty where nobody waits.
+	Wait []WaitRow `json:"wait"`
+	Held []IdleRow `json:"idle_and_wait"`
 }
 
 // Answer is what follows from the rows.
@@ -207,7 +214,7 @@ func (r *Rows) summary(name string) *Row {
 	panic("BUG: no summary row " + name)
 }
 
-// tested are all rows, with the names of their sections, in the order of the report.
+// tested are all rows but those that put others together, with the names of their sections, in the order of the report.
 func (r *Rows) tested(yield func(section string, row *Row) bool) {
 	each := func(section string, rows []Row) bool {
 		for i := range rows {
@@ -225,6 +232,14 @@ func (r *Rows) tested(yield func(section string, row *Row) bool) {
 		}
 		return true
 	}
+	waits := func(rows []WaitRow) bool {
+		for i := range rows {
+			if !yield("wait", &rows[i].Row) {
+				return false
+			}
+		}
+		return true
+	}
 	if !each("summary", r.Summary) {
 		return
 	}
@@ -234,7 +249,7 @@ func (r *Rows) tested(yield func(section string, row *Row) bool) {
 		}
 	}
 	_ = each("operations", r.Operations) && each("kernels", r.Kernels) && each("kernel_classes", r.Classes) && each("api", r.API) &&
-		idle("idle_causes", r.Causes) && idle("idle", r.Idle) && idle("idle_why", r.IdleWhy)
+		idle("idle_causes", r.Causes) && idle("idle", r.Idle) && idle("idle_why", r.IdleWhy) && waits(r.Wait)
 }
 
 // moved is by how much a row has changed beyond the noise, 0 where it has not. Of what has

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,8 @@ func TestSlowGPU(t *testing.T) {
 }
 
 // TestSlowRank makes the host of one rank slower: what grows most is the time that collectives of
-// the others wait for it, which is no work of their GPUs.
+// the others wait for it, which counts with what that host did; and its GPU, for which they wait
+// without a host being late.
 func TestSlowRank(t *testing.T) {
 	before := sim.Default()
 	before.Seed, before.Ranks, before.Steps, before.ContextEvery, before.Layers = 11, 4, 120, 0, 8
@@ -85,8 +87,23 @@ func TestSlowRank(t *testing.T) {
 	after.Seed, after.SlowRank, after.Slow = 12, 1, 800
 	c := difference(t, before, after)
 	said := strings.Join(c.Explanation, " ")
-	if c.Conclusion != compare.GPU || !strings.Contains(said, "waiting for the slowest rank") {
+	if c.Conclusion != compare.HostInStep || !strings.Contains(said, "host work in _prepare_inputs +") {
 		t.Errorf("%s; %q", c.Conclusion, said)
+	}
+	for _, r := range c.Wait {
+		sum := 0.0
+		for _, s := range r.Sites {
+			sum += *s.Delta
+		}
+		if math.Abs(sum-*r.Delta) > 1e-6 {
+			t.Errorf("%s: sites that add up to %v of %v", r.Cause, sum, *r.Delta)
+		}
+	}
+	after = before
+	after.Seed, before.KernelScale, after.KernelScale = 12, 6, 6
+	after.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 1, Factor: 1.4}}
+	if c = difference(t, before, after); c.Conclusion != compare.Imbalance || !strings.Contains(strings.Join(c.Explanation, " "), "waiting for a rank whose GPU works longer +") {
+		t.Errorf("%s; %q", c.Conclusion, c.Explanation)
 	}
 }
 
@@ -159,7 +176,7 @@ func TestFewSteps(t *testing.T) {
 	clean := sim.Default()
 	clean.Seed, clean.Steps, clean.ContextEvery, clean.Layers = 21, 200, 0, 3
 	pauses, often, again := clean, clean, clean
-	pauses.Seed, pauses.GCEvery, pauses.GC = 22, 50, 30_000
+	pauses.Seed, pauses.GCEvery, pauses.GC = 22, 50, 40_000
 	often.Seed, often.GCEvery, often.GC = 22, 11, 20_000
 	again.Seed = 22
 	for name, c := range map[string]struct {

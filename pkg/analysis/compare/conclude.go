@@ -18,12 +18,12 @@ type finding struct {
 	wall    *Row    // mean or median: the one with evidence, else the mean
 	changed bool    // it did, beyond the noise and by more than sameShare
 	sign    float64 // of the change
-	// By how much idle time with a host cause, work, and idle time without a host cause
-	// changed in that direction, us.
-	host, work, other float64
-	balance           stat.Difference // of host less work, in that direction; unknown where nothing changed
-	named             []named         // what explains most of it, the most first
-	explained         float64         // share of the change that named is
+	// By how much idle time and waits with a host cause, GPU work, waits for a rank with more of
+	// it, and idle time and waits without a host cause changed in that direction, us.
+	host, work, uneven, other float64
+	balance                   stat.Difference // of host less work and uneven, in that direction; unknown where nothing changed
+	named                     []named         // what explains most of it, the most first
+	explained                 float64         // share of the change that named is
 }
 
 // named is a cause of idle time, a class of kernels or an operation, and its change.
@@ -69,14 +69,23 @@ func (c *reader) find() {
 	c.Direction = &direction
 	f.changed = f.wall.Significant && direction != Same
 	f.sign = math.Copysign(1, f.wall.delta())
-	f.host, f.work = f.sign*c.summary(hostIdle).delta(), f.sign*c.summary(busyTime).delta()
-	f.other = f.sign*c.summary(idleTime).delta() - f.host
+	f.host, f.work, f.uneven = f.sign*c.delta(hostHeld), f.sign*c.delta(workTime), f.sign*c.delta(imbalanceTime)
+	f.other = f.sign*(c.delta(idleTime)+c.delta(waitTime)) - f.host - f.uneven
 	f.balance = stat.Unknown(0)
 	if f.changed {
 		f.balance = c.balance()
 		c.Conclusion = c.cause()
 	}
 	c.name()
+}
+
+// delta is by how much a figure changed, us.
+func (c *reader) delta(name string) float64 {
+	d := c.target.figures[name].mean - c.base.figures[name].mean
+	if math.IsNaN(d) {
+		return 0
+	}
+	return d
 }
 
 // direction says which way a row of the wall time went, by its interval alone.
@@ -110,17 +119,21 @@ func (c *reader) balance() stat.Difference {
 	return d
 }
 
-// conclusions says which conclusion holds, the first that applies. Here waits of ranks for one
-// another come in: those with a host cause on the host's side, those for a GPU as imbalance.
+// conclusions says which conclusion holds, the first that applies. Waits of ranks for one another
+// with a host cause are on the host's side, those for a rank with more GPU work on the GPU's.
 var conclusions = []struct {
 	conclusion string
 	holds      func(c *reader, f *finding) bool
 }{
-	{Unclear, func(_ *reader, f *finding) bool { return f.other > max(f.host, f.work) }},
+	{Unclear, func(_ *reader, f *finding) bool { return f.other > max(f.host, f.work+f.uneven) }},
 	{Unclear, func(_ *reader, f *finding) bool { return !(f.balance.Lo > 0) && !(f.balance.Hi < 0) }},
+	{Imbalance, func(_ *reader, f *finding) bool {
+		return f.balance.Delta < 0 && f.uneven > unevenShare*(f.work+f.uneven)
+	}},
 	{GPU, func(_ *reader, f *finding) bool { return f.balance.Delta < 0 }},
 	{HostInterStep, func(c *reader, f *finding) bool {
-		return f.sign*c.summary(idleOut).delta() > f.sign*c.summary(idleIn).delta()
+		waits := c.delta(hostHeld) - c.delta(hostIdle) // which are within steps
+		return f.sign*c.summary(idleOut).delta() > f.sign*(c.summary(idleIn).delta()+waits)
 	}},
 	{HostInStep, func(*reader, *finding) bool { return true }},
 }
@@ -141,16 +154,26 @@ func (c *reader) cause() string {
 func (c *reader) name() {
 	f := &c.finding
 	var all []named
+	causes := c.Causes
+	if len(c.Held) > 0 {
+		causes = c.Held
+	}
 	if c.Conclusion != GPU {
-		for i := range c.Causes {
-			r := &c.Causes[i]
-			if c.Conclusion == Unclear || isHost(r.Cause) {
+		for i := range causes {
+			r := &causes[i]
+			if c.Conclusion == Imbalance && r.Cause != imbalance {
+				continue
+			}
+			if c.Conclusion == Unclear || c.Conclusion == Imbalance || isHost(r.Cause) {
 				all = append(all, named{causeTitle(r.Cause), &r.Row, r})
 			}
 		}
 	}
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
 		for i := range c.Classes {
+			if c.hasWaits() && isCollective(c.Classes[i].Name) && math.Abs(c.delta(waitTime)) >= explains*math.Abs(c.Classes[i].delta()) {
+				continue // most of it is waits, which are no work
+			}
 			all = append(all, named{c.Classes[i].Name + " kernels", &c.Classes[i], nil})
 		}
 	}
@@ -163,7 +186,7 @@ func (c *reader) name() {
 	}
 	by := func(n named) float64 { return f.sign * n.change() }
 	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(by(b), by(a)) })
-	total := f.host + f.work + f.other
+	total := f.host + f.work + f.uneven + f.other
 	for _, n := range all {
 		if !f.changed || !(by(n) > 0) || len(f.named) == maxSaid || f.explained >= explains {
 			break
@@ -176,7 +199,12 @@ func (c *reader) name() {
 // inCollectives tells whether what explains most of the change is time in collectives.
 func (c *Comparison) inCollectives() bool {
 	n := c.finding.named
-	return c.Conclusion == GPU && len(n) > 0 && (n[0].row.Name == event.Classes[event.Allreduce] || n[0].row.Name == event.Classes[event.Comm])
+	return c.Conclusion == GPU && !c.hasWaits() && len(n) > 0 && isCollective(n[0].row.Name)
+}
+
+// isCollective tells whether a class of kernels is one of collectives.
+func isCollective(class string) bool {
+	return class == event.Classes[event.Allreduce] || class == event.Classes[event.Comm]
 }
 
 // change is by how much it changed, also where that is not beyond the noise.

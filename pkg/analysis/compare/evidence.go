@@ -41,6 +41,12 @@ func (t *tester) compareRows() {
 	t.Causes = idleRows(t.itemRows(idleTimes, func(s *side) map[string]*item { return s.causes }))
 	t.Idle = idleRows(t.sectionRows(idleTimes))
 	t.compareWhys()
+	t.Wait, t.Held = []WaitRow{}, []IdleRow{}
+	if t.hasWaits() {
+		t.Wait = t.waitRows()
+		t.Held = idleRows(t.itemRows(waitTimes, func(s *side) map[string]*item { return s.held }))
+		t.Summary = append(t.Summary, figure(waitTime), figure(workTime), figure(hostHeld), figure(imbalanceTime))
+	}
 	t.Rare = t.rareRows()
 	t.NoiseFloor = t.Summary[0].Noise
 }
@@ -71,6 +77,7 @@ func (t *tester) control() {
 		all[i].Adjusted, all[i].QValue = number(q), number(q)
 		all[i].Significant = q <= alpha && all[i].Unknown == ""
 	}
+	t.controlHeld(all)
 	for section, r := range t.tested {
 		if r.Significant {
 			r.Status = r.large()
@@ -82,6 +89,24 @@ func (t *tester) control() {
 	for i := range t.Rare {
 		if r := &t.Rare[i]; r.Significant {
 			r.Status = status(number(r.Baseline.PerStep), number(r.Target.PerStep))
+		}
+	}
+}
+
+// controlHeld decides which changes of idle time and waits together are real: by the bound that
+// the others have to keep, among which are their parts.
+func (t *tester) controlHeld(others []*Evidence) {
+	bound := 0.0
+	for _, e := range others {
+		if e.Significant {
+			bound = max(bound, *e.P)
+		}
+	}
+	for i := range t.Held {
+		e := &t.Held[i].Evidence
+		e.Significant = e.P != nil && e.Unknown == "" && *e.P <= bound
+		if e.Significant {
+			e.Status = t.Held[i].large()
 		}
 	}
 }
@@ -178,7 +203,7 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 	if target != nil {
 		r.TargetCount = &target.count
 	}
-	if section != operations && section < idleTimes {
+	if section != operations && section != idleTimes && section != whyTimes {
 		return r
 	}
 	// Of idle time these are its parts between and within steps.

@@ -23,7 +23,9 @@ var conclusionText = map[string]struct{ slower, faster, sentence string }{
 		"Idle time with a host cause changed most, more of it between steps than within."},
 	HostInStep: {"host overhead inside the steps", "less host overhead inside the steps",
 		"Idle time with a host cause changed most, more of it within steps than between them."},
-	GPU:     {"GPU execution", "less GPU work, or faster kernels", "GPU work changed most: there is more or less of it, or it runs at another speed."},
+	GPU: {"GPU execution", "less GPU work, or faster kernels", "GPU work changed most: there is more or less of it, or it runs at another speed."},
+	Imbalance: {"waiting for a rank whose GPU works longer", "less waiting for a rank whose GPU works longer",
+		"GPU work changed on some ranks, and the others wait for them in collectives."},
 	Unclear: {"unclear", "unclear", "Which of idle time with a host cause, other idle time and GPU work changed most cannot be told."},
 }
 

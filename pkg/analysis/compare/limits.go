@@ -5,6 +5,10 @@ const (
 	// sameShare is the share of the wall time within which two runs count as the same, and
 	// beyond which a longer one is a regression.
 	sameShare = 0.01
+	// unevenShare is the share of waits for a rank with more GPU work in what the GPUs' side
+	// changed by, beyond which the ranks are uneven: half of it is where one rank of two
+	// works longer, more where one of several does, none where all do. Source: halfway.
+	unevenShare = 0.25
 	// A change of more than so many percent is a regression, of less an improvement.
 	regressionPercent = 50
 	improvedPercent   = -30

@@ -9,14 +9,16 @@ import (
 // side is all that is known of one run over the chosen steps. It does not change once it
 // was measured; two of them are measured at a time.
 type side struct {
-	run     *Run
-	samples *sampleTable
-	figures map[string]value // summary and counts, by name
-	walls   stat.Sequence    // periods, for their quantiles
-	gaps    stat.Sequence    // what is positive of the time to the next step
-	balance stat.Sequence    // idle time with a host cause less work
-	rows    [numSections]map[string]*item
-	causes  map[string]*item // idle time by cause
+	run        *Run
+	samples    *sampleTable
+	figures    map[string]value // summary and counts, by name
+	walls      stat.Sequence    // periods, for their quantiles
+	gaps       stat.Sequence    // what is positive of the time to the next step
+	balance    stat.Sequence    // idle time and waits with a host cause less GPU work and imbalance
+	rows       [numSections]map[string]*item
+	causes     map[string]*item // idle time by cause
+	waitCauses map[string]*item // waits in collectives by cause
+	held       map[string]*item // idle time and waits in collectives by cause
 }
 
 // item is a row of one run.
@@ -62,7 +64,12 @@ const (
 	wallP99 = "wall_p99"
 	wallMax = "wall_max"
 
-	balanceOf = "balance" // hostIdle less busy time, no row
+	waitTime      = "wait"       // in collectives
+	workTime      = "work"       // busy time less waits
+	hostHeld      = "host_bound" // idle time and waits with a host cause
+	imbalanceTime = "imbalance"  // waits for a rank with more GPU work
+
+	balanceOf = "balance" // hostHeld less work and imbalance, no row
 
 	eagerKernels  = "eager_kernels"
 	graphKernels  = "graph_kernels"
@@ -89,25 +96,71 @@ func measure(c choice, w weights, longer float64) *side {
 	return s
 }
 
-// measureParts divides the time of the GPUs into work and idle time with a host cause and
-// without. Waiting in collectives is to be a part of its own: busy = work + wait.
+// measureParts divides the time of the GPUs into work, idle time with a host cause and
+// without, and waits in collectives by the same and for imbalance: busy = work + wait.
 func (s *side) measureParts(byCause map[string][]int) {
-	other := newTimes(s.samples.n)
+	n := s.samples.n
+	notHostIdle, waits, hostWaits, uneven := newTimes(n), newTimes(n), newTimes(n), newTimes(n)
 	for cause, ids := range byCause {
 		for _, id := range ids {
 			if !isHost(cause) {
-				s.each(idleTimes, id, other.add)
+				s.each(idleTimes, id, notHostIdle.add)
 			}
 		}
 	}
-	host, balance := s.samples.each(idleOf), make([]float64, s.samples.n)
-	for p, work := range s.samples.each(busyOf) {
-		host[p] -= other.total[p]
-		balance[p] = host[p] - work
+	waitsByCause := map[string][]int{}
+	for id, name := range s.run.names[waitTimes].list {
+		cause := parseIdleName(name).cause
+		waitsByCause[cause] = append(waitsByCause[cause], id)
+		s.each(waitTimes, id, waits.add)
+		switch {
+		case cause == imbalance:
+			s.each(waitTimes, id, uneven.add)
+		case isHost(cause):
+			s.each(waitTimes, id, hostWaits.add)
+		}
 	}
-	s.figures[hostIdle] = s.samples.estimate(host, us)
-	s.figures[balanceOf] = s.samples.estimate(balance, us)
+	idle, work, balance := s.samples.each(idleOf), s.samples.each(busyOf), make([]float64, n)
+	for p := range idle {
+		idle[p] -= notHostIdle.total[p]
+		work[p] -= waits.total[p]
+		balance[p] = idle[p] + hostWaits.total[p] - work[p] - uneven.total[p]
+	}
+	s.figures[hostIdle] = s.samples.estimate(idle, us)
+	for p := range idle {
+		idle[p] += hostWaits.total[p]
+	}
+	for name, x := range map[string][]float64{hostHeld: idle, workTime: work, waitTime: waits.total, imbalanceTime: uneven.total, balanceOf: balance} {
+		s.figures[name] = s.samples.estimate(x, us)
+	}
 	s.balance = s.samples.spread(balance)
+	if len(waitsByCause) > 0 {
+		s.waitCauses = s.measureRows(waitTimes, waitsByCause)
+		s.held = s.measureHeld(byCause, waitsByCause)
+	}
+}
+
+// measureHeld computes idle time and waits together by cause.
+func (s *side) measureHeld(idle, waits map[string][]int) map[string]*item {
+	held, t := map[string]*item{}, newTimes(s.samples.n)
+	for _, causes := range []map[string][]int{idle, waits} {
+		for cause := range causes {
+			if held[cause] != nil {
+				continue
+			}
+			t.clear()
+			for _, id := range idle[cause] {
+				s.each(idleTimes, id, t.addIdle)
+			}
+			for _, id := range waits[cause] {
+				s.each(waitTimes, id, t.addIdle)
+			}
+			if t.found {
+				held[cause] = s.item(waitTimes, 0, t)
+			}
+		}
+	}
+	return held
 }
 
 // measureFigures computes the figures of the chosen steps without the rows that go by

@@ -13,6 +13,7 @@ const (
 	calls             // CUDA API calls
 	idleTimes         // idle time by cause and site
 	whyTimes          // the same by cause and why, where that was asked for
+	waitTimes         // waits in collectives by cause and site
 	stackTimes        // the same by stacks of flame graphs, where they were asked for
 	numSections
 )

@@ -146,6 +146,10 @@ func (p *Profiler) rank(id int32) *rank {
 func (p *Profiler) Run() (*Run, error) {
 	for _, r := range p.ranks {
 		r.finish(p.rows)
+	}
+	p.divideWaits()
+	for _, r := range p.ranks {
+		r.seal()
 		p.run.ranks = append(p.run.ranks, r.profile())
 	}
 	p.run.names[operations] = namesOf(p.sites.Ranges)

@@ -1,6 +1,9 @@
 package compare
 
-import spans "github.com/hostbound/hostbound/pkg/stat"
+import (
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
+	spans "github.com/hostbound/hostbound/pkg/stat"
+)
 
 const (
 	never = spans.Never
@@ -12,6 +15,9 @@ type gpu struct {
 	device int32
 	closed int64 // ns of its GPU activity in pieces that are done
 	busy   spans.Growing
+
+	gapStart int64 // of the last idle gap
+	log      *collective.Log
 }
 
 // add adds the span [t, e). Spans come in the order of their start.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	spans "github.com/hostbound/hostbound/pkg/stat"
@@ -70,6 +71,7 @@ type rank struct {
 	idle    attribution
 	sites   *idle.Sites
 	markers *marker.Set // that steps were found by
+	segment int64       // start of the open one
 	marked  int64       // when the last forward-step marker began
 	now     steps.Slice // under way
 	began   int64       // busy time before it
@@ -84,7 +86,7 @@ type rank struct {
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
 func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
-	r := &rank{id: id, busy: busy, due: never, sites: sites, markers: cmp.Or(markers, marker.Presets), marked: none, sections: sectionsIn(run.store), store: run.store}
+	r := &rank{id: id, busy: busy, due: never, sites: sites, markers: cmp.Or(markers, marker.Presets), marked: none, segment: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
@@ -119,6 +121,12 @@ func (r *rank) End(s steps.Slice, t int64) {
 func (r *rank) Step(b *event.Batch, i, _ int) {
 	r.steps.Append(step{size: int32(b.Size.Values[i])})
 	r.idle.Step(b.Start.Values[i], b.End.Values[i])
+	if s := r.walk.Steps.Last(); r.walk.Segments[s.Segment].Steps == 1 {
+		r.segment = s.Start
+		for k := range r.gpus {
+			r.gpus[k].log.Segment(s.Start)
+		}
+	}
 }
 
 // EndStep ends a step, of which everything is known now.
@@ -177,11 +185,16 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		var a idle.Activity
 		r.idle.Read(b, i, &a)
 		name = a.Name
-		r.idle.Activity(&a)
+		d := r.idle.Activity(&a)
 		if r.gpu >= len(r.gpus) || r.gpus[r.gpu].device != a.Device {
 			r.gpu = r.findGPU(a.Device)
 		}
 		r.gpus[r.gpu].add(t, e)
+		class := event.Class(event.Other)
+		if c, ok := b.Class.Get(i); ok {
+			class = c
+		}
+		r.observeCollective(&r.gpus[r.gpu], d, &a, class)
 	}
 	if kind.IsCopy() {
 		return
@@ -221,7 +234,7 @@ func (r *rank) findGPU(device int32) int {
 			return k
 		}
 	}
-	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty})
+	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty, gapStart: none, log: collective.NewLog(r.store.Store)})
 	return len(r.gpus) - 1
 }
 
@@ -300,5 +313,4 @@ func (r *rank) finish(sections []*idleNames) {
 	r.addIdle(sections)
 	r.idle = attribution{}
 	r.closeRanges(never - 1)
-	r.seal()
 }
