@@ -176,14 +176,14 @@ func TestFewSteps(t *testing.T) {
 	clean := sim.Default()
 	clean.Seed, clean.Steps, clean.ContextEvery, clean.Layers = 21, 200, 0, 3
 	pauses, often, again := clean, clean, clean
-	pauses.Seed, pauses.GCEvery, pauses.GC = 22, 50, 40_000
+	pauses.Seed, pauses.GCEvery, pauses.GC = 22, 50, 30_000
 	often.Seed, often.GCEvery, often.GC = 22, 11, 20_000
 	again.Seed = 22
 	for name, c := range map[string]struct {
 		after sim.Config
 		want  string
 	}{
-		"four pauses": {pauses, "garbage collection (GC) +"},
+		"four pauses": {pauses, "Python GC in 4 of 197 steps"},
 		"many pauses": {often, "Root cause: inter-step host overhead: garbage collection (GC) (+"},
 		"clean":       {again, "# Same step time, within 1.0 %"},
 	} {
