@@ -87,10 +87,12 @@
 //
 // Conclude (conclude.go): the step's mean has the word, or its median where that alone has
 // evidence. Of a step that changed by more than 1 % the time of the GPUs is work, idle
-// time with a host cause and other idle time. Host overhead is the conclusion where idle time
-// with a host cause changed more than work did, by the interval of their difference: between the
-// steps where the idle time between them changed more than that within, else inside them; GPU
-// execution where work did; unclear where that cannot be told, or other idle time
+// time, and waits in collectives (waits.go, package collective), which make busy time with the
+// work. Host overhead is the conclusion where idle time and waits with a host cause changed more
+// than work and waits for a rank with more of it did, by the interval of their difference:
+// between the steps where the idle time between them changed more than that within and those
+// waits, else inside them; imbalance where work did and much of it is such waits; GPU
+// execution where work did without; unclear where that cannot be told, or other idle time
 // changed most; none where the step did not change. Named are the causes, or classes of
 // kernels, that changed most in the same direction, until they explain half of it.
 // What to do about it follows from patterns in the rows (advise.go) and from the table of
