@@ -26,8 +26,8 @@
 // duration), at least 0, at the beginning of its kernel; transfer is the rest of its
 // duration. A lane that shares its collectives with no other one was recorded without its
 // group: its transfer is the least duration at the same place of a step (the n-th of its
-// name) among steps of the same kind, the rest is wait of unknown cause, and
-// [Match.Estimated] says so.
+// name) among steps of the same kind, four at least, the rest is wait of unknown cause, and
+// [Match.Estimated] says so; at a place that comes more rarely nothing is known.
 //
 // # Causes
 //

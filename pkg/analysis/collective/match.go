@@ -62,16 +62,23 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 	if !some {
 		return
 	}
-	m.Estimated = true
 	m.place[k] = map[place]int64{}
+	seen := map[place]int{}
 	c, p := newCursor(k, &m.Lanes[k], Clock{}), newPlaces(&m.Lanes[k])
 	var e entry
 	for c.next(&e) {
 		at := p.of(&e)
+		seen[at]++
 		if least, ok := m.place[k][at]; !ok || e.End-e.Start < least {
 			m.place[k][at] = e.End - e.Start
 		}
 	}
+	for at, n := range seen {
+		if n < minTogether {
+			delete(m.place[k], at)
+		}
+	}
+	m.Estimated = m.Estimated || len(m.place[k]) > 0
 }
 
 // places counts the collectives of a step by name.

@@ -40,8 +40,8 @@
 // Idle time has a host cause (package idle's causes but graph, queued and tail) up to the
 // moment at which the launching call of the activity that ends it has returned, and while no
 // thread waits for requests. A wait has it in proportion to what the late rank did. The first is
-// not applicable where whole-graph rows hide collectives, the others where no launches were
-// recorded.
+// not applicable where whole-graph rows hide collectives or none of them could be matched, the
+// others where no launches were recorded.
 //
 // The scope "aggregate" has the benchmark windows for W, or for each rank the span
 // of activity on any of its GPUs (WindowTrace, and streams without steps).

@@ -30,10 +30,12 @@ type rank struct {
 	expected int // GPUs, as the header knows
 
 	unrecorded [][2]int64 // spans of time
-	markers    markers
-	name       int // index in rules.prep of the text of prep, past the end: none yet
-	seen       seen
-	names      names // of collectives
+	// waitsUnknown tells that it has collectives, of which none was matched or estimated.
+	waitsUnknown bool
+	markers      markers
+	name         int // index in rules.prep of the text of prep, past the end: none yet
+	seen         seen
+	names        names // of collectives
 
 	// What the slices before come to: those of the trace's window, of the period
 	// of each step, of the time whose owner is not known yet, and of the gaps

@@ -56,8 +56,10 @@ type referenceRank struct {
 	opt     metric.Options
 	devices []int32
 	waits   []referenceWait
-	report  int
-	clocked bool
+	// waitsUnknown tells that it has collectives, and none is in a meeting.
+	waitsUnknown bool
+	report       int
+	clocked      bool
 }
 
 // referenceWait is a wait in a collective, and the part of it with a host cause.
@@ -400,7 +402,7 @@ func (f *figures) add(ref *referenceRank, w []span) {
 // addHost adds waits and what has a host cause.
 func (f *figures) addHost(ref *referenceRank, w []span) {
 	capacity := int64(len(ref.devices)) * stat.Length(stat.Union(w))
-	hidden := slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool { return r.Kind == event.Graph && in(r.Start, w) })
+	hidden := ref.waitsUnknown || slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool { return r.Kind == event.Graph && in(r.Start, w) })
 	silent := !slices.ContainsFunc(ref.rows, func(r eventtest.Row) bool {
 		return r.Kind == event.API && (r.Class == event.Launch || r.Class == event.GraphLaunch)
 	})
@@ -534,6 +536,7 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 			if l.Seal(); l.Len() > 0 {
 				lanes = append(lanes, collective.Lane{Rank: ref.id, Device: device, Report: ref.report, Clocked: ref.clocked, Log: l, Kind: func(k int32) int64 { return int64(ref.steps[k].Phase) }})
 				of = append(of, ref)
+				ref.waitsUnknown = true
 			}
 		}
 	}
@@ -543,6 +546,7 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 	m := collective.New(lanes)
 	m.Each(func(ev *collective.Meeting) {
 		for _, w := range ev.Members {
+			of[w.Lane].waitsUnknown = false
 			one := referenceWait{all: spanOf(w.At, w.At+w.Wait), host: spanOf(w.At, w.At)}
 			for _, p := range w.Parts {
 				if p.Key < 0 {

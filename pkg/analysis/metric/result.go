@@ -93,7 +93,7 @@ type Result struct {
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, waiting int64
 
-	// waits are of ranks of which no whole-graph rows hide collectives, and host is the idle
+	// waits are of ranks whose collectives are known, and host is the idle
 	// time and the waits with a host cause of ranks whose launches were recorded; with their
 	// capacities.
 	waits, waitCapacity, hostWaits, host, hostCapacity int64
@@ -117,7 +117,7 @@ func (f *figures) add(t *tally, r *rank) {
 	if r.requests.any[fetching] {
 		f.waiting += t.loaded[fetching] - t.busy
 	}
-	if t.whole == 0 {
+	if t.whole == 0 && !r.waitsUnknown {
 		f.waits += t.waits
 		f.waitCapacity += gpus * t.wall
 	}

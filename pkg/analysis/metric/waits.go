@@ -62,7 +62,13 @@ func (c *computer) divide(res *Result) {
 		return
 	}
 	m := collective.New(lanes)
+	for _, r := range of {
+		r.waitsUnknown = true
+	}
 	m.Each(func(ev *collective.Meeting) {
+		for i := range ev.Members {
+			of[ev.Members[i].Lane].waitsUnknown = false
+		}
 		for i := range ev.Members {
 			if w := &ev.Members[i]; w.Wait > 0 {
 				of[w.Lane].creditWait(w)

@@ -400,6 +400,9 @@ func (r *Report) warn() {
 	if c := r.Collectives; c != nil && c.Estimated && r.Reported.CollectiveWait != nil {
 		say("%s", estimatedWaits)
 	}
+	if c := r.Collectives; c != nil && c.Unmatched > c.Matched {
+		say("%d kernels of collectives have no match on another rank, and %d collectives have: what GPUs wait for in them is known in part", c.Unmatched, c.Matched)
+	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
 	}
