@@ -22,6 +22,7 @@ type pass struct {
 	plan   *plan
 	agenda agenda
 	hosts  hosts
+	waits  waits
 	gpu    gpu
 	steps  bounds
 	procs  []process
@@ -80,7 +81,8 @@ type row struct {
 // newPass makes a pass over a trace.
 func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p := &pass{t: t, n: len(scenarios), plan: newPlan(&t.names, scenarios), procs: make([]process, len(t.processes))}
-	p.hosts = hosts{pass: p, threads: make([]thread, len(t.threads)), tokens: know.tokens, copies: know.copies, unhindered: know.free, age: know.age}
+	p.hosts = hosts{pass: p, threads: make([]thread, len(t.threads))}
+	p.waits = waits{pass: p, tokens: know.tokens, copies: know.copies, unhindered: know.free, age: know.age}
 	p.gpu = gpu{pass: p, streams: make([]stream, len(t.streams)), latency: know.latency, meetings: meetings{pending: map[int32][]*meeting{}}}
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)

@@ -12,20 +12,30 @@ type thread struct {
 	factor   []float64 // of the host time that follows, by scenario
 	depth    []int16   // open rows that each change is about
 	credit   []int64   // of host time that fixed amounts take away yet, nil for none
-	waiting  int       // open waits in the operating system
-	open     int       // open ranges and calls
-	idle     int64     // when there were none last
-	held     *openRow  // the outermost row whose end says when what is inside of it was
-	queue    launches
-	wait     bool   // it made a stream wait for an event since it launched
-	recorded int64  // when the latest event before that was recorded
-	ended    anchor // its last end of a range or call
-	ranges   []openRange
-	calls    []int32 // names of open calls
-	rank     int32
-	ran      int64     // until when it was on a CPU, 0 for never
-	passes   []forward // that a graph would replay
-	why      *whyTime  // nil where no change asks
+	activity
+	held  *openRow // the outermost row whose end says when what is inside of it was
+	queue launches
+	joining
+	ended  anchor // its last end of a range or call
+	ranges []openRange
+	calls  []int32 // names of open calls
+	rank   int32
+	ran    int64     // until when it was on a CPU, 0 for never
+	passes []forward // that a graph would replay
+	why    *whyTime  // nil where no change asks
+}
+
+// activity is what is open on a thread.
+type activity struct {
+	waiting int   // open waits in the operating system
+	open    int   // open ranges and calls
+	idle    int64 // when there were none last
+}
+
+// joining is that a thread made a stream wait for an event since it launched.
+type joining struct {
+	wait     bool
+	recorded int64 // when the latest event before that was recorded
 }
 
 // openRow is a row of a thread that has begun.
@@ -59,14 +69,10 @@ type point struct {
 // hosts are the threads: host time from point to point. What waits is in wait.go.
 type hosts struct {
 	*pass
-	threads    []thread
-	launched   *thread // that launched last, of all
-	rows       []*openRow
-	free       []*openRow
-	tokens     bool    // see known
-	copies     bool    // likewise
-	unhindered []int64 // what calls of a name take that wait for nothing, 0 where none says
-	age        int     // of the record that waits for events are for
+	threads  []thread
+	launched *thread // that launched last, of all
+	rows     []*openRow
+	free     []*openRow
 }
 
 // newRow returns a row that nothing refers to.

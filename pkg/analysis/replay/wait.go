@@ -2,6 +2,15 @@ package replay
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
+// waits are what threads wait for, and what of it a scenario is without.
+type waits struct {
+	*pass
+	tokens     bool    // see known
+	copies     bool    // likewise
+	unhindered []int64 // what calls of a name take that wait for nothing, 0 where none says
+	age        int     // of the record that waits for events are for
+}
+
 // isQuery tells whether a row asks whether the GPU is done.
 func (h *hosts) isQuery(o *openRow) bool { return o.kind == event.API && h.flags(o)&isQuery != 0 }
 
@@ -35,7 +44,7 @@ func (h *hosts) goesOn(run, o *openRow) bool {
 func (h *hosts) release(o *openRow) {
 	th := o.thread
 	th.held = nil
-	a, ok := h.awaited(o)
+	a, ok := h.waits.awaited(o)
 	if ok && a.old > o.start {
 		h.wait(o, a)
 		return
@@ -58,7 +67,7 @@ func (h *hosts) release(o *openRow) {
 			h.plan.regain(th, o.lost)
 		}
 		if ok {
-			h.notBefore(o, a)
+			h.waits.notBefore(o, a)
 		}
 		h.close(o)
 	}
@@ -67,27 +76,27 @@ func (h *hosts) release(o *openRow) {
 
 // notBefore ends a call that found nothing to wait for, but would have waited for a: it did
 // not because something else had waited before.
-func (h *hosts) notBefore(o *openRow, a *anchor) {
+func (w *waits) notBefore(o *openRow, a *anchor) {
 	th := o.thread
 	for s := range th.now {
-		if th.now[s] < a.new[s] && !h.leftOut(o, s) {
+		if th.now[s] < a.new[s] && !w.leftOut(o, s) {
 			th.now[s] = a.new[s]
 		}
 	}
 }
 
 // leftOut tells whether a scenario is without the wait of a call.
-func (h *hosts) leftOut(o *openRow, s int) bool {
+func (w *waits) leftOut(o *openRow, s int) bool {
 	for _, k := range o.left {
-		if c := &h.plan.changes[k]; c.scenario == s && !(c.spare && h.bringsTokens(o)) {
+		if c := &w.plan.changes[k]; c.scenario == s && !(c.spare && w.bringsTokens(o)) {
 			return true
 		}
 	}
-	return h.plan.others[s] && !h.bringsTokens(o)
+	return w.plan.others[s] && !w.bringsTokens(o)
 }
 
 // bringsTokens tells whether a wait is one that tokens come back by.
-func (h *hosts) bringsTokens(o *openRow) bool { return o.token || !h.tokens && o.toHost }
+func (w *waits) bringsTokens(o *openRow) bool { return o.token || !w.tokens && o.toHost }
 
 // asksSampled tells whether a wait is the first that began after kernels that sample had been
 // launched: where nothing is copied back, tokens come by that.
@@ -118,9 +127,9 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 			th.now[s] = max(o.newStart[s]+own, a.new[s]+scaled(after, f))
 		}
 	}
-	h.leaveOut(o, after)
+	h.waits.leaveOut(o, after)
 	if th.why != nil {
-		h.shorten(o, a)
+		h.waits.shorten(o, a)
 	}
 	th.last = o.row.end
 	points := o.points
@@ -137,14 +146,14 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 
 // shorten takes off what changes of host time by why take away: of a call of the operating
 // system all of it, of a wait for the GPU what it took to return.
-func (h *hosts) shorten(o *openRow, a *anchor) {
+func (w *waits) shorten(o *openRow, a *anchor) {
 	th, from := o.thread, o.start
-	h.plan.whys.advance(th.why, o.row.end)
+	w.plan.whys.advance(th.why, o.row.end)
 	for s := range th.now {
 		if o.kind == event.API {
 			from = max(o.start, a.old)
 		}
-		if ns := h.plan.whys.less(th, s, from, o.row.end); ns > 0 && o.kind == event.API {
+		if ns := w.plan.whys.less(th, s, from, o.row.end); ns > 0 && o.kind == event.API {
 			th.now[s] -= scaled(ns, th.factor[s])
 		} else if ns > 0 {
 			th.now[s] = o.newStart[s] + scaled(o.row.end-o.start-ns, th.factor[s])
@@ -154,27 +163,27 @@ func (h *hosts) shorten(o *openRow, a *anchor) {
 }
 
 // leaveOut leaves the wait out in the scenarios without it.
-func (h *hosts) leaveOut(o *openRow, after int64) {
+func (w *waits) leaveOut(o *openRow, after int64) {
 	th := o.thread
 	if o.kind != event.API {
 		return
 	}
 	for s := range th.now {
-		if !h.leftOut(o, s) {
+		if !w.leftOut(o, s) {
 			continue
 		}
 		own := int64(0)
 		if o.class != event.APISync {
-			own = scaled(min(o.row.end-o.start, max(after, h.freeLength(o.name))), th.factor[s])
+			own = scaled(min(o.row.end-o.start, max(after, w.freeLength(o.name))), th.factor[s])
 		}
 		th.now[s] = o.newStart[s] + own
 	}
 }
 
 // freeLength is what a call of a name takes that waits for nothing, 0 where none says.
-func (h *hosts) freeLength(name int32) int64 {
-	if int(name) < len(h.unhindered) {
-		return h.unhindered[name]
+func (w *waits) freeLength(name int32) int64 {
+	if int(name) < len(w.unhindered) {
+		return w.unhindered[name]
 	}
 	return 0
 }
@@ -212,25 +221,25 @@ func (h *hosts) handle(p point) {
 }
 
 // awaited returns when what a row waited for ended, false where it waited for nothing.
-func (h *hosts) awaited(o *openRow) (*anchor, bool) {
+func (w *waits) awaited(o *openRow) (*anchor, bool) {
 	p, limit := o.thread.process, o.row.end+jitter
 	switch o.kind {
 	case event.NVTX:
 		return &p.gil, p.gil.new != nil && p.gilOf != o.thread && p.gil.old > o.start && p.gil.old <= limit
 	case event.OS:
-		return h.waker(o)
+		return w.waker(o)
 	}
-	u := h.awaitedUnit(o, p, limit)
+	u := w.awaitedUnit(o, p, limit)
 	if u == nil || u.end <= o.start && o.class != event.APISync {
 		return nil, false
 	}
-	o.token, o.toHost = u.token || !h.copies && p.asksSampled(o), u.toHost
-	return &anchor{u.end, h.gpu.endOf(u)}, true
+	o.token, o.toHost = u.token || !w.copies && p.asksSampled(o), u.toHost
+	return &anchor{u.end, w.gpu.endOf(u)}, true
 }
 
 // awaitedUnit returns the unit that a call waited for, nil for none.
-func (h *hosts) awaitedUnit(o *openRow, p *process, limit int64) *unit {
-	flags := h.flags(o)
+func (w *waits) awaitedUnit(o *openRow, p *process, limit int64) *unit {
+	flags := w.hosts.flags(o)
 	switch {
 	case o.copied != nil:
 		return o.copied
@@ -239,9 +248,9 @@ func (h *hosts) awaitedUnit(o *openRow, p *process, limit int64) *unit {
 	case o.class != event.APISync || o.queries > 0:
 		return nil
 	case flags&isEventSync != 0:
-		return h.recorded(o, p, limit)
+		return w.recorded(o, p, limit)
 	case o.stream >= 0 && flags&isStreamSync != 0:
-		st := [1]*stream{&h.gpu.streams[o.stream]}
+		st := [1]*stream{&w.gpu.streams[o.stream]}
 		return lastEnded(st[:], o.start, limit, o.start)
 	}
 	return lastEnded(p.streams, o.start, limit, o.start)
@@ -263,8 +272,8 @@ func (p *process) record(t int64, age int) *record {
 }
 
 // recorded returns the unit that a wait for an event is for.
-func (h *hosts) recorded(o *openRow, p *process, limit int64) *unit {
-	r := p.record(o.start, h.age)
+func (w *waits) recorded(o *openRow, p *process, limit int64) *unit {
+	r := p.record(o.start, w.age)
 	switch {
 	case r == nil:
 		return lastEnded(p.streams, never, limit, o.start)
@@ -293,12 +302,12 @@ func lastEnded(streams []*stream, before, limit, from int64) (best *unit) {
 
 // waker returns when the thread of the process tree whose range or call ended last before the
 // end of a wait did so. Those of other ranks are asked where messages come, in calls of class io.
-func (h *hosts) waker(o *openRow) (best *anchor, ok bool) {
+func (w *waits) waker(o *openRow) (best *anchor, ok bool) {
 	if o.row.end-o.start <= threadWait {
 		return nil, false
 	}
-	for k := range h.threads {
-		th := &h.threads[k]
+	for k := range w.hosts.threads {
+		th := &w.hosts.threads[k]
 		if th == o.thread || th.ended.new == nil {
 			continue
 		}
