@@ -99,7 +99,7 @@ func (r *Report) phases(d *report.Document) {
 	columns := []report.Column{{Title: "change", Kind: report.Names}}
 	for _, name := range names {
 		if have[name] {
-			columns = append(columns, report.Column{Title: name + " step", Kind: report.Duration}, report.Column{Title: name + " gain", Kind: report.Ratio})
+			columns = append(columns, report.Column{Title: name + " step", Kind: report.Duration, Minor: 1}, report.Column{Title: name + " gain", Kind: report.Ratio})
 		}
 	}
 	t := d.Section("By phase, all steps of the benchmark segment").Table("", columns...)
