@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"io"
@@ -172,5 +173,14 @@ func TestRecordedCollections(t *testing.T) {
 	const said = 1_162_950 // us
 	if first := out.Idle.Python[0]; first.Line != "prepare (engine.py:99)" || first.Us < 0.97*said || first.Us > 1.03*said {
 		t.Errorf("first is %+v, the program collects for %d us", first, said)
+	}
+}
+
+// An eager pass among replays is a step: the markers of the recording say that there are 18, of
+// which six were not replayed.
+func TestH100EagerPassesAreSteps(t *testing.T) {
+	out := must(t, nil, "isolate", "--by", "graph", "--format", "csv", "../testdata/h100/eager_third.json.gz")
+	if n := bytes.Count(out, []byte("\nstep,")); n != 18 {
+		t.Errorf("%d steps by graph, want 18", n)
 	}
 }

@@ -3,6 +3,7 @@ package step
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -168,8 +169,13 @@ func (s *run) tokensOf(i int32) []int32 {
 // that is replayed. exact tells all apart that differ; else two that share half of what they
 // have are the same, and those are left out that have nothing.
 func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact bool) (kept, symbols []int32) {
-	known := map[string]int32{}
-	var sets [][]int32
+	type signature struct {
+		set    []int32
+		n      int // how often it is there
+		symbol int32
+	}
+	known := map[string]*signature{}
+	var keys []string // of the kept
 	for _, part := range parts {
 		var set []int32
 		for _, t := range s.tokensOf(part) {
@@ -183,17 +189,31 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 		slices.Sort(set)
 		set = slices.Compact(set)
 		key := fmt.Sprint(set)
-		if _, ok := known[key]; !ok {
-			k := -1
-			if !exact {
-				k = slices.IndexFunc(sets, func(other []int32) bool { return alike(set, other) })
-			}
-			if k < 0 {
-				k, sets = len(sets), append(sets, set)
-			}
-			known[key] = int32(k)
+		if known[key] == nil {
+			known[key] = &signature{set: set}
 		}
-		kept, symbols = append(kept, part), append(symbols, known[key])
+		known[key].n++
+		kept, keys = append(kept, part), append(keys, key)
+	}
+	// The most frequent ones come first: the others are like them.
+	order := slices.SortedFunc(maps.Values(known), func(a, b *signature) int {
+		return cmp.Or(b.n-a.n, slices.Compare(a.set, b.set))
+	})
+	var leaders []*signature
+	for i, one := range order {
+		one.symbol = int32(i)
+		k := -1
+		if !exact {
+			k = slices.IndexFunc(leaders, func(other *signature) bool { return alike(one.set, other.set) })
+		}
+		if k >= 0 {
+			one.symbol = leaders[k].symbol
+		} else if len(leaders) < maxLag {
+			leaders = append(leaders, one)
+		}
+	}
+	for _, key := range keys {
+		symbols = append(symbols, known[key].symbol)
 	}
 	return kept, symbols
 }
