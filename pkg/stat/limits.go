@@ -19,9 +19,9 @@ const (
 	mostMemory = 0.97
 
 	// unlike is how many times as long a sequence is that says what a shorter one may have
-	// missed, mostUnlike up to how many times it does.
+	// missed, MostUnlike up to how many times it does (specification, section 7).
 	unlike     = 1.25
-	mostUnlike = 10
+	MostUnlike = 10
 
 	// MaxBins is how many samples a sequence is put together to, at most: so the time
 	// for an estimate does not grow with the run.

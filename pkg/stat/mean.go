@@ -100,7 +100,7 @@ func (w *Estimator) Influence(mean float64, u []float64, steps float64) Estimate
 	}
 	count := min(len(w.rest)-1, Cosines)
 	if w.Longer > unlike {
-		count = min(len(w.rest)-1, int(Cosines*min(w.Longer, mostUnlike)))
+		count = min(len(w.rest)-1, int(Cosines*min(w.Longer, MostUnlike)))
 	}
 	for j := range count {
 		c := w.coefficient(j)

@@ -1,5 +1,7 @@
 package compare
 
+import "github.com/hostbound/hostbound/pkg/stat"
+
 // What the specification says (section 7).
 const (
 	// sameShare is the share of the wall time within which two runs count as the same, and
@@ -19,7 +21,7 @@ const (
 	// fewTails is the number of steps below which the report says what cannot be told, and
 	// unlikeSteps how many times as many one side has then.
 	fewTails    = 20
-	unlikeSteps = 10
+	unlikeSteps = stat.MostUnlike
 	// An operation is one of the common ones where it comes in so many of the steps of both
 	// sides; of fewer common ones there is no common factor.
 	commonSteps      = 0.9
