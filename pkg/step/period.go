@@ -2,6 +2,7 @@ package step
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -175,9 +176,11 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 		symbol int32
 	}
 	known := map[string]*signature{}
-	var keys []string // of the kept
+	var signatures []*signature // the kept
+	var set []int32
+	var key []byte
 	for _, part := range parts {
-		var set []int32
+		set = set[:0]
 		for _, t := range s.tokensOf(part) {
 			if v := of(t); v < most {
 				set = append(set, v)
@@ -188,12 +191,17 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 		}
 		slices.Sort(set)
 		set = slices.Compact(set)
-		key := fmt.Sprint(set)
-		if known[key] == nil {
-			known[key] = &signature{set: set}
+		key = key[:0]
+		for _, v := range set {
+			key = binary.AppendVarint(key, int64(v))
 		}
-		known[key].n++
-		kept, keys = append(kept, part), append(keys, key)
+		one := known[string(key)]
+		if one == nil {
+			one = &signature{set: slices.Clone(set)}
+			known[string(key)] = one
+		}
+		one.n++
+		kept, signatures = append(kept, part), append(signatures, one)
 	}
 	// The most frequent ones come first: the others are like them.
 	order := slices.SortedFunc(maps.Values(known), func(a, b *signature) int {
@@ -212,8 +220,8 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 			leaders = append(leaders, one)
 		}
 	}
-	for _, key := range keys {
-		symbols = append(symbols, known[key].symbol)
+	for _, one := range signatures {
+		symbols = append(symbols, one.symbol)
 	}
 	return kept, symbols
 }
