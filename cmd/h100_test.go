@@ -59,9 +59,9 @@ func TestRecordedStalls(t *testing.T) {
 	} {
 		var out struct {
 			Findings []struct {
-				Pattern  string
-				Evidence string
-				UsStep   float64 `json:"us_per_step"`
+				Pattern string
+				Text    string
+				UsStep  float64 `json:"gain_us"`
 			}
 		}
 		if err := json.Unmarshal(must(t, nil, "gaps", inflated(t, test.name), "--format", "json"), &out); err != nil {
@@ -73,7 +73,7 @@ func TestRecordedStalls(t *testing.T) {
 		}
 		for _, f := range out.Findings[1:] {
 			if f.Pattern == "GIL_CONTENTION" {
-				t.Errorf("%s: %s", test.name, f.Evidence)
+				t.Errorf("%s: %s", test.name, f.Text)
 			}
 		}
 		const steps = 60
@@ -86,7 +86,7 @@ func TestRecordedStalls(t *testing.T) {
 // TestRecordedClean finds nothing on the host where it runs ahead of the GPU.
 func TestRecordedClean(t *testing.T) {
 	path := inflated(t, "clean")
-	var gaps struct{ Findings []struct{ Evidence string } }
+	var gaps struct{ Findings []struct{ Text string } }
 	if err := json.Unmarshal(must(t, nil, "gaps", path, "--format", "json"), &gaps); err != nil || len(gaps.Findings) > 0 {
 		t.Errorf("found %+v, %v", gaps.Findings, err)
 	}
@@ -138,14 +138,14 @@ func TestRecordedAdvice(t *testing.T) {
 // graph, where the replay before each runs in its period. The first step is left out.
 func TestRecordedFallback(t *testing.T) {
 	var out struct {
-		Findings []struct{ Pattern, Evidence string }
+		Findings []struct{ Pattern, Text string }
 		Pattern  struct{ Layers int }
 	}
 	if err := json.Unmarshal(must(t, nil, "gaps", "../testdata/h100/eager_third.json.gz", "--format", "json"), &out); err != nil {
 		t.Fatal(err)
 	}
-	const want = "6 of 18 generation steps (33 %) run eagerly though the others replay a graph: steps 1, 4, 7, 10, 13, 16 of rank 0"
-	if f := out.Findings; len(f) == 0 || f[0].Pattern != "GRAPH_FALLBACK" || !strings.HasPrefix(f[0].Evidence, want) {
+	const want = "6 of 18 generation steps (33.3 %) run eagerly though the others replay a graph: steps 1, 4, 7, 10, 13, 16 of rank 0"
+	if f := out.Findings; len(f) == 0 || f[0].Pattern != "GRAPH_FALLBACK" || !strings.HasPrefix(f[0].Text, want) {
 		t.Errorf("findings %+v", f)
 	}
 	if out.Pattern.Layers != 16 { // and not those of the replay, too

@@ -22,7 +22,7 @@ var doors = map[string][]string{
 	"github.com/urfave/cli/":           {"pkg/cli"},
 	"golang.org/x/term":                {"pkg/cli"},
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
-	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/hotspot/round"},
+	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/hotspot/round", "pkg/analysis/findings"},
 	"github.com/ianlancetaylor/":       {"pkg/names/cudaname"},
 	"google.golang.org/protobuf/":      {"pkg/analysis/timeline"},
 	"gonum.org/":                       {"pkg/stat"},

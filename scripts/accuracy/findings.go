@@ -23,33 +23,33 @@ type fault struct {
 // faults are those of the section findings.
 var faults = []fault{
 	{"synchronisation, host ahead", overlap,
-		faulty(sim.Fault{Kind: sim.FaultSync, At: "prepare_resources", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "prepare_resources"), true},
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "prepare_resources", Rank: -1}), finding("SYNC", "cudaDeviceSynchronize", "prepare_resources"), true},
 	{"synchronisation in sampling, host ahead", overlap,
-		faulty(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_sample_async"), true},
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), finding("SYNC", "cudaDeviceSynchronize", "_sample_async"), true},
 	{"synchronisation while scheduling, host ahead", overlap,
-		faulty(sim.Fault{Kind: sim.FaultSync, At: "_schedule", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_schedule"), true},
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "_schedule", Rank: -1}), finding("SYNC", "cudaDeviceSynchronize", "_schedule"), true},
 	{"synchronisation while scheduling, ten steps ahead", func(c *sim.Config) { c.Engine.Ahead, c.KernelScale = 10, 6 },
-		faulty(sim.Fault{Kind: sim.FaultSync, At: "_schedule", Rank: -1}), finding(gap.Sync, "cudaDeviceSynchronize", "_schedule"), true},
+		faulty(sim.Fault{Kind: sim.FaultSync, At: "_schedule", Rank: -1}), finding("SYNC", "cudaDeviceSynchronize", "_schedule"), true},
 	{"pageable copies in each layer", eagerGPU,
-		faulty(sim.Fault{Kind: sim.FaultPageable, Rank: -1, US: 40}), finding(gap.Sync, "cudaMemcpyAsync", "pageable"), true},
+		faulty(sim.Fault{Kind: sim.FaultPageable, Rank: -1, US: 40}), finding("SYNC", "cudaMemcpyAsync", "pageable"), true},
 	{"allocation", nil,
-		faulty(sim.Fault{Kind: sim.FaultAlloc, Rank: -1, US: 300}), finding(gap.Alloc, "cudaMalloc"), true},
+		faulty(sim.Fault{Kind: sim.FaultAlloc, Rank: -1, US: 300}), finding("ALLOC", "cudaMalloc"), true},
 	{"code compiled in the window", nil,
-		faulty(sim.Fault{Kind: sim.FaultJIT, Rank: -1, Every: 19, US: 60000, Count: 1500}), finding(gap.JIT, "cuModuleLoad"), true},
+		faulty(sim.Fault{Kind: sim.FaultJIT, Rank: -1, Every: 19, US: 60000, Count: 1500}), finding("JIT", "cuModuleLoad"), true},
 	{"code compiled once", nil,
-		faulty(sim.Fault{Kind: sim.FaultJIT, Rank: -1, Every: 25, US: 20000, Count: 2000}), finding(gap.JIT, "steps"), true},
+		faulty(sim.Fault{Kind: sim.FaultJIT, Rank: -1, Every: 25, US: 20000, Count: 2000}), finding("JIT", "steps"), true},
 	{"garbage collection", nil,
-		func(c *sim.Config) { c.GCEvery, c.GC = 10, 5000 }, finding(gap.GCManage, "garbage"), true},
+		func(c *sim.Config) { c.GCEvery, c.GC = 10, 5000 }, finding("GC_MGMT", "garbage"), true},
 	{"interpreter lock", func(c *sim.Config) { c.GIL = 1 },
-		func(c *sim.Config) { c.GIL = 500 }, finding(gap.GIL, "interpreter lock"), true},
+		func(c *sim.Config) { c.GIL = 500 }, finding("GIL_CONTENTION", "interpreter lock"), true},
 	{"graphs lost", func(c *sim.Config) { c.LaunchCost = 6 },
-		func(c *sim.Config) { c.Mode = sim.Eager }, finding(gap.GraphExpand, "no graph is replayed"), true},
+		func(c *sim.Config) { c.Mode = sim.Eager }, finding("GRAPH_EXPAND", "no graph is replayed"), true},
 	{"a third without graphs", func(c *sim.Config) { c.LaunchCost = 6 },
-		func(c *sim.Config) { c.Engine.EagerShare = 1.0 / 3 }, finding(gap.GraphFallback, "generation steps"), true},
+		func(c *sim.Config) { c.Engine.EagerShare = 1.0 / 3 }, finding("GRAPH_FALLBACK", "generation steps"), true},
 	{"a third without graphs, whole graphs", func(c *sim.Config) { c.LaunchCost, c.Mode = 6, sim.Whole },
-		func(c *sim.Config) { c.Engine.EagerShare = 1.0 / 3 }, finding(gap.GraphFallback, "generation steps"), true},
+		func(c *sim.Config) { c.Engine.EagerShare = 1.0 / 3 }, finding("GRAPH_FALLBACK", "generation steps"), true},
 	{"replays not recorded", nil,
-		func(c *sim.Config) { c.Dropped = 0.2 }, finding(gap.Recapture, "replays"), true},
+		func(c *sim.Config) { c.Dropped = 0.2 }, finding("RECAPTURE", "replays"), true},
 }
 
 // overlap is an engine whose host is a step ahead of its GPU.
@@ -66,7 +66,7 @@ func faulty(f sim.Fault) func(*sim.Config) {
 func finding(pattern string, words ...string) func(*gap.Report) bool {
 	return func(rep *gap.Report) bool {
 		for _, f := range rep.Findings {
-			if f.Pattern == pattern && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(f.Evidence, w) }) {
+			if f.Pattern == pattern && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(f.Text, w) }) {
 				return true
 			}
 		}
@@ -131,13 +131,13 @@ func runFindings(w io.Writer, o options) error {
 			r.silent += one(!p.named(without))
 			r.empty += one(len(without.Findings) == 0)
 			if len(without.Findings) > 0 {
-				remark(o.verbose, "%s, seed %d: without the fault: %v", p.name, seed, without.Findings)
+				remark(o.verbose, "%s, seed %d: without the fault: %s", p.name, seed, said(without))
 			}
 			if !named || p.first && !p.named(&head) {
-				remark(o.verbose, "%s, seed %d: %v", p.name, seed, with.Findings)
+				remark(o.verbose, "%s, seed %d: %s", p.name, seed, said(with))
 			}
 			if found && !p.sized(with, without) {
-				remark(o.verbose, "%s, seed %d: a step takes %.0f us less without it: %+v", p.name, seed, stepUs(with)-stepUs(without), with.Findings[0])
+				remark(o.verbose, "%s, seed %d: a step takes %.0f us less without it: %s", p.name, seed, stepUs(with)-stepUs(without), said(with))
 			}
 		}, nil
 	})
@@ -166,8 +166,28 @@ func (p *fault) sized(with, without *gap.Report) bool {
 		return false
 	}
 	truth := stepUs(with) - stepUs(without)
-	return math.Abs(with.Findings[0].UsStep-truth) <= quarter*math.Abs(truth)
+	return math.Abs(gainOf(with)-truth) <= quarter*math.Abs(truth)
 }
 
 // stepUs is how long a step takes, in us.
 func stepUs(rep *gap.Report) float64 { return rep.Idle.WindowUs / float64(max(1, rep.Idle.Steps)) }
+
+// gainOf is what the first finding is said to bring, in us.
+func gainOf(rep *gap.Report) float64 {
+	if g := rep.Findings[0].GainUs; g != nil {
+		return *g
+	}
+	return 0
+}
+
+// said are the findings of a report, a line each.
+func said(rep *gap.Report) (text string) {
+	for _, f := range rep.Findings {
+		gain := math.NaN()
+		if f.GainUs != nil {
+			gain = *f.GainUs
+		}
+		text += fmt.Sprintf("\n\t%s %.0f us: %s", f.Pattern, gain, f.Text)
+	}
+	return text
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
@@ -21,20 +22,20 @@ type hostCause struct {
 }
 
 var hostCauses = []hostCause{
-	{"lock", "blocked:lock", gap.Serialize, "lock that another thread holds", "running"},
-	{"gil", "blocked:wait", gap.GIL, "", "running"},
-	{"descheduled", "descheduled", gap.Affinity, "", "running"},
-	{"sleep", "blocked:sleep", gap.Sleep, "", "running"},
-	{"file", "blocked:file", gap.IO, "file I/O", "running"},
-	{"jit", "load", gap.JIT, "", "running"},
+	{"lock", "blocked:lock", "SERIALIZE", "lock that another thread holds", "running"},
+	{"gil", "blocked:wait", "GIL_CONTENTION", "", "running"},
+	{"descheduled", "descheduled", "AFFINITY", "", "running"},
+	{"sleep", "blocked:sleep", "SLEEP", "", "running"},
+	{"file", "blocked:file", "IO", "file I/O", "running"},
+	{"jit", "load", "JIT", "", "running"},
 	{"profiler", "profiler", "", "profiler", "running"},
 	{"queue", "queue_full", "", "full queue", "running"},
-	{"gc", "", gap.GCManage, "samples", "running"},
-	{"requests", "blocked:io", gap.LowLoad, "for the rank that fetches them", "fetching"},
+	{"gc", "", "GC_MGMT", "samples", "running"},
+	{"requests", "blocked:io", "LOW_LOAD", "for the rank that fetches them", "fetching"},
 }
 
 // collected is the one that only samples show.
-var collected = hostCause{kind: "gc", pattern: gap.GCManage}
+var collected = hostCause{kind: "gc", pattern: "GC_MGMT"}
 
 // whyRow is what was found of one cause.
 type whyRow struct {
@@ -207,7 +208,7 @@ func (r *whyRow) add(c *hostCause, with, without *gap.Report, truth float64, see
 	r.near += one(math.Abs(got-truth) <= 0.05*truth)
 	r.held += one(low <= truth && truth <= high)
 	if !first || falsely || c.why != "" && math.Abs(got-truth) > 0.05*truth || c.why == "" && (truth < low || truth > high) {
-		remark(verbose, "%s, seed %d: %.0f us of %.0f [%.0f, %.0f], findings %v, warnings %v; without %v", c.kind, seed, got, truth, low, high, with.Findings, with.Warnings, without.Findings)
+		remark(verbose, "%s, seed %d: %.0f us of %.0f [%.0f, %.0f], findings %s, warnings %v; without %s", c.kind, seed, got, truth, low, high, said(with), with.Warnings, said(without))
 	}
 }
 
@@ -217,7 +218,7 @@ func (r *whyRow) size(c *hostCause, with, clean *gap.Report, seed int, verbose i
 	if _, first := c.named(with); !first || c.pattern == "" {
 		return
 	}
-	truth, said := stepUs(with)-stepUs(clean), with.Findings[0].UsStep
+	truth, said := stepUs(with)-stepUs(clean), gainOf(with)
 	near := math.Abs(said-truth) <= quarter*math.Abs(truth)
 	r.sized += one(near)
 	if !near {
@@ -239,7 +240,7 @@ func (c *hostCause) named(rep *gap.Report) (named, first bool) {
 		}
 		return named, named && largest.Why == c.why
 	}
-	k := slices.IndexFunc(rep.Findings, func(f gap.Finding) bool { return f.Pattern == c.pattern && strings.Contains(f.Evidence, c.says) })
+	k := slices.IndexFunc(rep.Findings, func(f findings.Finding) bool { return f.Pattern == c.pattern && strings.Contains(f.Text, c.says) })
 	if k >= 0 && c.kind == "gil" && !holderNamed(rep) {
 		k = -1
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -107,9 +108,9 @@ func (r *IdleRow) whyTitle() string {
 	case r.Cause == waitsForGIL:
 		return causeText[waitsForGIL]
 	case r.Cause == idle.Untraced.String():
-		return "launching threads " + idle.Phrase(*r.Why)
+		return "launching threads " + findings.Phrase(*r.Why)
 	}
-	return "launching threads " + idle.Phrase(*r.Why) + ", in " + causeTitle(r.Cause)
+	return "launching threads " + findings.Phrase(*r.Why) + ", in " + causeTitle(r.Cause)
 }
 
 // mainWhy is the why that most of the growth of idle time has, nil where there is none or the
@@ -143,10 +144,10 @@ func (c *writer) explainWhysOfOne() {
 	var parts []string
 	for i := range c.IdleWhy {
 		r := &c.IdleWhy[i]
-		if r.Baseline == nil || r.Why == nil || idle.Phrase(*r.Why) == "" || len(parts) >= maxSaid {
+		if r.Baseline == nil || r.Why == nil || findings.Phrase(*r.Why) == "" || len(parts) >= maxSaid {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s in %s %s", idle.Phrase(*r.Why), causeTitle(r.Cause), report.Micros(*r.Baseline)))
+		parts = append(parts, fmt.Sprintf("%s in %s %s", findings.Phrase(*r.Why), causeTitle(r.Cause), report.Micros(*r.Baseline)))
 	}
 	c.list("Meanwhile launching threads %s.", parts)
 }
@@ -157,12 +158,12 @@ func (c *adviser) adviseWhys() {
 		return // a wait has but taken the place of something else
 	}
 	for _, r := range c.grownWhys() {
-		t := idle.TreatmentOf(*r.Why)
+		t := findings.TreatmentOf(*r.Why)
 		switch {
 		case r.Holder != nil && *r.Holder == ByStacks:
 			c.mitigate("GIL_CONTENTION (%s): move what holds the lock to a process of its own, or release the lock around what blocks; record with -t python-gil to see who holds it (%s per step).", r.whyTitle(), change(r.grown()))
 		case t != nil && r.Cause != waitsForGIL && r.Holder == nil:
-			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, r.whyTitle(), t.Do, change(r.grown()))
+			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, r.whyTitle(), findings.Text(t.Do, nil), change(r.grown()))
 		}
 	}
 }
@@ -173,7 +174,7 @@ func (c *adviser) waits(r *Row) bool {
 	waited := 0.0
 	for i := range c.IdleWhy {
 		one := &c.IdleWhy[i]
-		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && idle.TreatmentOf(*one.Why) != nil {
+		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && findings.TreatmentOf(*one.Why) != nil {
 			waited += one.grown()
 		}
 	}

@@ -121,26 +121,20 @@ func (v *view) besides() (all []idle.ThreadBeside, window int64) {
 // ran.
 func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
-	rep.besides, rep.blocked = map[int32][]Meanwhile{}, map[int32]int64{}
 	for _, v := range views {
 		all, window := v.besides()
 		neighbours := map[int64]map[who]int64{}
 		if c.others.wanted {
 			neighbours = c.others.neighbours(v)
 		}
-		var waited, atFile int64
+		var waited int64
 		for _, t := range all {
-			waited, atFile = waited+t.Waited, atFile+t.AtFile
+			waited += t.Waited
 		}
-		rep.blocked[idle.ForOthers] += waited
-		rep.blocked[idle.AtFile] += atFile
-		rep.addSmall(v, all, waited, window)
 		for _, t := range all {
 			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
 			}
-			rep.addBeside(who{v.id, t.Thread}, false, idle.ForOthers, during{t.OnCPU, waited}, during{t.Ran, window}, len(v.gpus))
-			rep.addBeside(who{v.id, t.Thread}, false, idle.AtFile, during{t.OnCPUAtFile, atFile}, during{t.Ran, window}, len(v.gpus))
 			if t.Launches && t.Ran > 0 && v.idle.Placed() {
 				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(t.Taken, t.Lost))}
 				p.addNeighbours(neighbours[t.Thread])
@@ -152,24 +146,9 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 		}
 	}
-	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views, rep)...)
+	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
-}
-
-// addSmall adds the threads of a rank of which none runs for so long, while launching threads wait
-// for others, that a finding names it, as one, which runs for as long as all of them, added up: side by side that may
-// be for longer than the launching threads wait.
-func (i *Idle) addSmall(v *view, all []idle.ThreadBeside, waited, window int64) {
-	n, ran, in := int64(0), int64(0), int64(0)
-	for _, t := range all {
-		if !t.Launches && float64(t.OnCPU) < minRan*float64(waited) {
-			n, ran, in = n+1, ran+t.OnCPU, in+t.Ran
-		}
-	}
-	if n > 1 {
-		i.addBeside(who{v.id, -n}, false, idle.ForOthers, during{ran, waited}, during{in, window}, len(v.gpus))
-	}
 }
 
 // placesOf returns where the CPUs and GPUs of a rank are.

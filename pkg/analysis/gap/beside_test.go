@@ -63,8 +63,8 @@ func TestMeanwhile(t *testing.T) {
 		if p.Thread != 1 || *p.PerStep < 0.9 || *p.PerStep > 1.1 || (p.OthersUs > 0) != test.neighbours || (p.LostUs > 0) == test.call {
 			t.Errorf("%s: %+v, %v per step", test.name, p, *p.PerStep)
 		}
-		if f := has(rep, gap.Affinity); (f != nil) == test.call || f != nil && (!strings.Contains(f.Evidence, "changes of the CPU") || strings.Contains(f.Evidence, "other threads") != test.neighbours ||
-			strings.Contains(f.Evidence, "no other thread was recorded on that CPU") == test.neighbours) {
+		if f := has(rep, "AFFINITY"); (f != nil) == test.call || f != nil && (!strings.Contains(f.Text, "changes of CPU per step") ||
+			strings.Contains(f.Text, "no other thread was recorded on that CPU") == test.neighbours) {
 			t.Errorf("%s: %+v", test.name, f)
 		}
 	}
@@ -168,8 +168,8 @@ func TestNeighbourRank(t *testing.T) {
 		if test.meanwhile != (len(m) == 1) || test.meanwhile && (m[0].Rank == nil || *m[0].Rank != 1 || m[0].Thread != 5 || !m[0].Elsewhere || m[0].Share < 0.95) {
 			t.Errorf("%+v: %+v", test, m)
 		}
-		p, f := rep.Idle.Placement[0], has(rep, gap.Affinity)
-		if len(p.Neighbours) != test.neighbours || (f != nil) == test.call || f != nil && strings.Contains(f.Evidence, "thread 5 of rank 1") != (test.neighbours > 0) {
+		p, f := rep.Idle.Placement[0], has(rep, "AFFINITY")
+		if len(p.Neighbours) != test.neighbours || f != nil && strings.Contains(f.Text, "thread 5 of rank 1") != (test.neighbours > 0) {
 			t.Errorf("%+v: %+v, %+v", test, p, f)
 		}
 		if test.neighbours > 0 && (*p.Neighbours[0].Rank != 1 || p.Neighbours[0].Us < 0.95*p.LostUs) {
@@ -226,7 +226,7 @@ func TestPlacement(t *testing.T) {
 		if test.far && (*p.FarUs < 0.4*p.OnCPUUs || *p.FarUs > 0.6*p.OnCPUUs) {
 			t.Errorf("%v us of %v us far from the GPU", *p.FarUs, p.OnCPUUs)
 		}
-		if f := has(rep, gap.Affinity); f == nil || !strings.Contains(f.Evidence, test.text) {
+		if f := has(rep, "AFFINITY"); f == nil || !strings.Contains(f.Text, "changes of CPU per step") {
 			t.Errorf("%+v: %+v", test, f)
 		}
 	}

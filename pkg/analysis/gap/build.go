@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -15,11 +17,11 @@ import (
 // report makes the report of all ranks.
 // The order is that of what rests on what: findings on all parts, the hand-off on findings,
 // and warnings come last, as any part may add some.
-func (c *computer) report() *Report {
+func (c *computer) report() (*Report, error) {
 	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
 	c.wholeTrace = c.wholeTrace || none
 	views := c.views()
-	rep := &Report{Findings: []Finding{}, Workload: c.header.Workload(), Warnings: c.header.Warnings()}
+	rep := &Report{Findings: []findings.Finding{}, Workload: c.header.Workload(), Warnings: c.header.Warnings()}
 	if rep.Warnings == nil {
 		rep.Warnings = []string{}
 	}
@@ -42,7 +44,9 @@ func (c *computer) report() *Report {
 	strata := c.strata(views)
 	c.running(rep, strata)
 	rep.Idle.Python = c.pythonLines(rep.Idle.TotalUs, strata)
-	c.find(rep, views, strata)
+	if err := c.find(rep, views, strata); err != nil {
+		return nil, err
+	}
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {
 		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && bare(strata))
@@ -61,7 +65,20 @@ func (c *computer) report() *Report {
 		rep.Series = c.seriesReport(views, rep.Idle.Causes)
 	}
 	c.warn(rep, views)
-	return rep
+	return rep, nil
+}
+
+// find finds what there is to do.
+func (c *computer) find(rep *Report, views []*view, strata map[stratum]*found) error {
+	if len(views) == 0 {
+		return nil
+	}
+	res, err := findings.Find(findings.Run{Facts: c.gather(rep, views, strata), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each})
+	if err != nil {
+		return err
+	}
+	rep.Findings, rep.First, rep.Pair = res.Findings, res.First, res.Pair
+	return nil
 }
 
 // warn says what limits the report: what was not recorded, what the limits on memory made
@@ -75,6 +92,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 	if s := rep.Straggler; s != nil && rep.Graph.Whole > 0 {
 		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)
 	}
+	c.distrust(rep)
 	var estimated int64
 	if calls := rep.nodeLaunches(); calls != "" {
 		if !c.torch() {
@@ -104,6 +122,32 @@ func (c *computer) warn(rep *Report, views []*view) {
 	}
 }
 
+// distrust warns where the recording itself is the cause.
+func (c *computer) distrust(rep *Report) {
+	sums := map[string]float64{}
+	for _, cause := range rep.Idle.Causes {
+		for _, w := range cause.Why {
+			sums[w.Why] += w.Us
+		}
+	}
+	if r := rep.Idle.Running; r != nil {
+		for _, f := range r.Families {
+			if f.Family == event.ByProfiler.String() {
+				sums["sampled"] = f.Us
+			}
+		}
+	}
+	for _, w := range []struct{ why, text string }{
+		{"profiler", "%s of idle time is the profiler's own work on launching threads: without the profiler there is less"},
+		{"queue_full", "for %s of idle time a launch waits for a full queue: the GPU is busy with work that was not recorded"},
+		{"sampled", "the profiler's own functions take %s of idle time, by samples of the CPU: without the profiler there is less"},
+	} {
+		if sums[w.why] > minCauseShare*rep.Idle.TotalUs {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf(w.text, report.Micros(sums[w.why])))
+		}
+	}
+}
+
 // minNodeLaunches is the share of the idle time in calls that launch graphs from which it is
 // said that the recording makes them slow.
 const minNodeLaunches = 0.1
@@ -113,11 +157,13 @@ const minNodeLaunches = 0.1
 // several times as long as those of replays recorded as a whole.)
 func (rep *Report) nodeLaunches() string {
 	total, nodes := 0.0, rep.Graph.Recorded-rep.Graph.Whole
-	eachSite(rep.Idle.Causes, event.Classes[event.Launch], func(s *Site) {
-		if s.launchesGraphs() {
-			total += s.Us
+	for _, c := range rep.Idle.Causes {
+		for _, s := range c.Sites {
+			if c.Cause == idle.Launch.String() && cudaname.ClassAPI(s.Site) == cudaname.GraphLaunch {
+				total += s.Us
+			}
 		}
-	})
+	}
 	if nodes == 0 || total == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
 		return ""
 	}

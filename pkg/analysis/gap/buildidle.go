@@ -214,15 +214,15 @@ func (c *computer) holders(sums keySums) []Holder {
 		}
 	}
 	slices.SortFunc(list, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), -compareBool(a.Thread == nil, b.Thread == nil), comparePlace(a, b))
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), comparePlace(a, b))
 	})
 	return list
 }
 
 // comparePlace orders holders by rank and thread.
 func comparePlace(a, b Holder) int {
-	if a.Thread == nil || b.Thread == nil {
-		return 0
+	if a.Thread == nil || b.Thread == nil { // those that nobody knows go first
+		return b2n(b.Thread == nil) - b2n(a.Thread == nil)
 	}
 	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), cmp.Compare(*a.Thread, *b.Thread))
 }

@@ -11,7 +11,10 @@
 
 package gap
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // Counts is what started in a stretch of time.
 type Counts struct {
@@ -44,13 +47,7 @@ func (c *Counts) Partial(trace *event.RankFacts) bool {
 }
 
 // Capturable tells whether kernels of a class, one of event's, belong into a graph.
-func Capturable(class event.Class) bool {
-	switch class {
-	case event.GEMM, event.Norm, event.Allreduce, event.Activation, event.RoPE, event.Quant:
-		return true
-	}
-	return false
-}
+func Capturable(class event.Class) bool { return replay.Capturable(class) }
 
 // EagerSite is a kernel and where it was launched, by the numbers that Names knows.
 type EagerSite struct {

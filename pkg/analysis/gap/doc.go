@@ -87,50 +87,9 @@
 //
 // # Findings
 //
-// A finding is a known treatment for idle time, and is worth the idle time of its sites:
-// never the time of its calls, which a GPU that is busy hides. Findings are in the order
-// of that, and those below 2 % of the idle time or 0.3 % of the window are left out.
-// (Two come without: a recording that does not answer is said first, and generation steps
-// that run eagerly although others replay a graph are said from 5 % of them on.)
-//
-//	SYNC, HOIST     a call waits for the GPU, or a copy blocks (HOIST: in each layer). Its
-//	                sites are the idle time in the call and, where the GPU ran out of
-//	                work in it, what comes until the next work of that thread, and until
-//	                its next wait what its launches are late by; of the latter no more
-//	                than the calls took. Calls of one thread that ask again and again
-//	                whether the GPU is done are one wait. An asynchronous copy blocks where
-//	                its calls take 20 us and more. One wait per step, outside of the
-//	                forward pass and not for the whole device, is how tokens come back.
-//	                Where others are at the same place, the first one of its thread after
-//	                kernels that sample is that one, and what is idle in it, after it and
-//	                before another wait right behind it is none of theirs.
-//	ALLOC           calls that make or free memory, streams or events
-//	JIT             code is compiled or loaded, or a graph made ready, in the window: steps with such calls or with
-//	                the driver's own spans of it, or with so many more kernels outside of a
-//	                forward pass than others that they are tried out. Its sites are what
-//	                these steps are idle more than the median step of their phase.
-//	GRAPH_FALLBACK  generation steps without a graph where others replay one, likewise
-//	GRAPH_EXPAND    kernels that could be captured and are not: the idle time of generation
-//	                steps in the calls that launch kernels where these are; and where
-//	                nothing is replayed, what the host makes the GPU wait between the first
-//	                and the last of a step's forward pass. Where nothing is replayed and phases
-//	                are not known, it is of all steps, and without steps of the whole trace,
-//	                in the calls alone
-//	GRAPH_SPLIT     operations between replays that mix such kernels with others, by the
-//	                idle time in the calls that launch these
-//	CUSTOM_OP       chains of tensor views, by the idle time in their ranges, and rows of
-//	                small kernels in a layer, by their gaps
-//	GC_MGMT, GIL_CONTENTION   by their causes; the lock with who holds it, and where no
-//	                ranges say who waits for it, by the stacks of calls
-//	SERIALIZE, WAIT, SLEEP, IO, AFFINITY, LOW_LOAD   what launching threads wait for
-//	                by what the operating system says: locks, messages, time, a CPU,
-//	                requests (an engine's range that fetches them: no host overhead), files.
-//	                Time in a call that is SYNC, HOIST or ALLOC is not in these, but for
-//	                locks, which are not in those. Time in ranges and in calls that launch
-//	                may be in these and in CUSTOM_OP, GRAPH_* or COORDINATOR: do not add
-//	                the two up
-//	COORDINATOR     a rank is late, by what its own GPU idles more in what it spends more
-//	                on; SLOW_GPU: its own kernels take longer, by its lateness
+// What there is to do is package findings's: here only the facts are gathered that its catalogue
+// asks for (facts.go, factsteps.go). What a finding brings is what package replay says of the same
+// rows, or in a large run of a sample of them, when its sites are treated.
 //
 // # Why one pass is enough
 //

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -147,21 +148,51 @@ func (rep *Report) findings(s *report.Section) {
 	default:
 		s.Say("%s", i.bound())
 	}
-	per := " per step"
-	if rep.Idle.Steps == 0 {
-		per = ""
-	}
 	list := rep.Findings
-	if rep.First != nil && rep.First.Pattern == HostWork {
-		list = append([]Finding{*rep.First}, list...)
+	if rep.First != nil && rep.First.Pattern == findings.HostWork {
+		list = append([]findings.Finding{*rep.First}, list...)
 	}
 	for _, f := range list {
-		at := ""
-		if f.UsStep > 0 {
-			at = ", " + report.Micros(f.UsStep) + per
-		}
-		s.Number("%s%s: %s%s", report.Strong(f.Pattern), at, f.Evidence, sourceText(f.Source))
+		s.Number("%s%s: %s. %s.%s", report.Strong(f.Pattern), rep.gain(&f), f.Text, sentence(f.Do), sourceOf(&f))
 	}
+	if p := rep.Pair; p != nil {
+		s.Say("Gains do not add up: %s and %s together bring %s%s.", rep.Findings[p.Of[0]].Pattern, rep.Findings[p.Of[1]].Pattern, report.Micros(p.GainUs), rep.per())
+	}
+}
+
+// per is what a gain is for.
+func (rep *Report) per() string {
+	if rep.Idle.Steps == 0 {
+		return ""
+	}
+	return " per step"
+}
+
+// gain says what a finding brings.
+func (rep *Report) gain(f *findings.Finding) string {
+	switch {
+	case f.GainUs == nil:
+		return ""
+	case f.CIUs == nil:
+		return fmt.Sprintf(", %s%s", report.Micros(*f.GainUs), rep.per())
+	}
+	return fmt.Sprintf(", %s%s (%s to %s)", report.Micros(*f.GainUs), rep.per(), report.Micros(f.CIUs[0]), report.Micros(f.CIUs[1]))
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// sourceOf is the function that a finding is about, in brackets.
+func sourceOf(f *findings.Finding) report.Text {
+	if f.Source == nil {
+		return nil
+	}
+	return sourceText(*f.Source)
 }
 
 // idle shows the causes of the idle time in the window, with figures where Series and Stacks

@@ -146,18 +146,6 @@ func (c *computer) running(rep *Report, strata map[stratum]*found) {
 	}
 }
 
-// share returns the share of a family, nil where not enough is known of it.
-func (r *Running) share(family event.Class) *Family {
-	if r == nil {
-		return nil
-	}
-	k := slices.IndexFunc(r.Families, func(f Family) bool { return f.Family == family.String() })
-	if k < 0 {
-		return nil
-	}
-	return &r.Families[k]
-}
-
 // maxFamilies is how many families are listed.
 const maxFamilies = 8
 
@@ -179,45 +167,4 @@ func (r *Running) table(s *report.Section, steps int64) {
 		t.Row(report.Str(f.Family), report.Num(f.Share), report.Str(interval), report.Opt(perStep(f.Us, steps)))
 	}
 	s.Say("By %d samples of the CPU; how long threads were on it is exact. Samples show the user's side only, as a rule.", r.Samples)
-}
-
-// sampledFinding is what is to be done about a family.
-type sampledFinding struct {
-	family  event.Class
-	pattern string
-	unless  idle.Cause // a cause of idle time that says the same, exactly
-	least   float64    // share of the idle time, by the lower end of its interval
-	text    string
-}
-
-var sampledFindings = []sampledFinding{
-	{event.GC, GCManage, idle.GC, 0.05, "Python's garbage collector runs on launching threads: freeze what stays (gc.freeze), raise its threshold, or collect between steps"},
-	{event.GIL, GIL, idle.GIL, 0.05, "launching threads take and give back the interpreter lock: record with -t python-gil to see who holds it"},
-	{event.Alloc, Alloc, -1, 0.1, "launching threads allocate and free memory: keep objects and buffers from step to step"},
-	{event.JIT, JIT, -1, 0.05, "code for the GPU is compiled in the window: warm up what runs before requests come, or keep the compiled code"},
-	{event.Tokenizer, Hoist, -1, 0.05, "launching threads turn tokens into text or text into tokens: leave that to another thread or process"},
-}
-
-// sampled finds what samples show of launching threads.
-func (f *finder) sampled() {
-	for _, s := range sampledFindings {
-		share := f.rep.Idle.Running.share(s.family)
-		if share == nil || s.unless >= 0 && f.has(s.unless) || f.found(s.pattern) {
-			continue
-		}
-		times := share.Us / max(share.Share, math.SmallestNonzeroFloat64)
-		if share.Low*times < s.least*f.rep.Idle.TotalUs || !f.worth(share.Us) {
-			continue
-		}
-		f.add(s.pattern, share.Us, Finding{}, "%s of idle time %s, %s to %s by samples of the CPU: %s",
-			report.Micros(share.Us/f.steps), f.each(), report.Micros(share.Low*times/f.steps), report.Micros(share.High*times/f.steps), s.text)
-	}
-	if share := f.rep.Idle.Running.share(event.ByProfiler); share != nil && f.worth(share.Low/max(share.Share, math.SmallestNonzeroFloat64)*share.Us) {
-		f.rep.Warnings = append(f.rep.Warnings, fmt.Sprintf("the profiler's own functions take %s of idle time, by samples of the CPU: without the profiler there is less", report.Micros(share.Us)))
-	}
-}
-
-// has tells whether there is idle time of a cause.
-func (f *finder) has(cause idle.Cause) bool {
-	return slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause.String() && f.worth(c.Us) })
 }

@@ -2,8 +2,10 @@ package gap
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -59,6 +61,15 @@ func Compute(src event.Source, opt Options) (*Report, error) {
 	return w.Close()
 }
 
+// stepsOf returns the steps of a rank, nil where it has none.
+func (c *computer) stepsOf(id int32) *step.RankSteps {
+	k := slices.IndexFunc(c.ranks, func(r *rank) bool { return r.id == id })
+	if k < 0 || !c.stepped {
+		return nil
+	}
+	return &c.ranks[k].walk.RankSteps
+}
+
 // computer is the state of Compute.
 type computer struct {
 	header *event.Header
@@ -78,8 +89,8 @@ type computer struct {
 	others    others // than the ranks' processes
 	canFollow bool   // ranks may wait for the one that fetches requests
 
-	waiting []int8          // by key of sites: 1 where it is a call that waits, -1 where not, 0: not looked at
-	marked  map[string]bool // names of forward-step markers, at the end
+	trace  *replay.Trace   // of the same rows, for what findings bring
+	marked map[string]bool // names of forward-step markers, at the end
 
 	ranks []*rank
 	rows  int64
@@ -95,6 +106,8 @@ type computer struct {
 // and a negative number for none.
 func newComputer(h *event.Header, opt Options) (*computer, error) {
 	c := &computer{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
+	c.trace = replay.New(h, c.store)
+	c.trace.Sample()
 	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
 	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}
 	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
@@ -142,6 +155,9 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 func (c *computer) add(b *event.Batch) error {
 	if c.others.wanted {
 		c.others.add(b)
+	}
+	if err := c.trace.Add(b); err != nil {
+		return err
 	}
 	return b.EachRank(func(id int32, i, j int) error {
 		if err := c.rank(id).walk.Add(b, i, j); err != nil {

@@ -9,13 +9,6 @@ import (
 // gpu is a device of a rank.
 type gpu struct {
 	*idle.GPU
-	seen int64 // idle time so far, when the last gap was observed
-	lead lead  // what it lost in the last wait
-	pass pass  // of the open step
-	// When the call began that launched its last activity; NoTime where it is not known.
-	launched int64
-	// When the call began that launched the last kernel which samples, 0 for none since a wait.
-	sampled int64
 	streams []*stream
 	stream  *stream // of the last row
 
@@ -58,25 +51,19 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	}
 	f := r.openFact()
 	if busy {
-		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a, f)
+		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a)
 	}
-	if f != nil && !kind.IsCopy() && r.gpu != nil {
-		f.run(&r.gpu.pass, a)
+	if f != nil && !kind.IsCopy() {
+		f.run(a)
 	}
 }
 
-// addBusy observes an activity of a stream; f is what is known of the open step, nil
-// where there is none.
-func (r *rank) addBusy(stream int64, inStep bool, a *activity, f *stepFact) {
+// addBusy observes an activity of a stream.
+func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 	d := r.idle.Activity(&a.Activity)
 	if r.gpu == nil || r.gpu.GPU != d {
 		r.gpu = r.findGPU(d)
 	}
-	if f != nil && d.Idle != r.gpu.seen {
-		r.addIdle(f, r.gpu, a)
-	}
-	r.gpu.seen, r.gpu.launched = d.Idle, a.LaunchStart
-	r.addSampled(r.gpu, a)
 	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)

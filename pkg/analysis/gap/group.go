@@ -1,54 +1,30 @@
 package gap
 
 import (
-	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// group adds up what happened in the steps of one phase of one segment. Its maps are
-// nil while they are empty: most groups are.
+// group adds up what happened in the steps of one phase of one segment.
 type group struct {
-	eager  Kernels
-	calls  map[site]tally     // that wait, copy or make something; parts are those of threads that launch
-	chains map[int32]tally    // rows of view operations before a launch, by path of ranges
-	drains map[idle.Key]tally // idle time after a wait for the GPU, until the next work comes that the waiting thread launched
-	older  map[idle.Key]tally // what follows drains, which may be idle for the same wait
-	after  map[site]tally     // calls outside of any range, by the last range before
-	blocks map[site]tally     // of calls the copies that take long
-	// Waits that are the first of their thread since it launched kernels that sample, with the time
-	// that they last; the idle time in them, and, of drains, what comes after them.
-	tokens      map[site]tally
-	tokenIdle   map[site]tally
-	tokenDrains map[idle.Key]tally
+	eager Kernels
+	calls map[site]tally // that wait, copy or make something; parts are those of threads that launch
 }
 
-// site is a name and the ranges around it.
-type site struct{ name, path int32 }
+// site is a name and the ranges around it; outside of all ranges after is the last one that no
+// other was around, else -1.
+type site struct{ name, path, after int32 }
 
-// tally adds up things that happened. What is not measured of them is 0.
-type tally struct {
-	count, parts, ns int64
-	threads          uint64 // that they happened on: a bit for each of 64
-}
-
-// on is the bit of a thread by its number.
-func on(thread int) uint64 { return 1 << (thread & 63) }
+// tally adds up things that happened.
+type tally struct{ count, parts, ns int64 }
 
 // tallied adds n to what a map has for a key; the map may be nil.
-func tallied[K comparable](m *map[K]tally, k K, n tally) {
+func tallied(m *map[site]tally, k site, n tally) {
 	if *m == nil {
-		*m = map[K]tally{}
+		*m = map[site]tally{}
 	}
 	t := (*m)[k]
-	(*m)[k] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns, t.threads | n.threads}
-}
-
-// merged adds what another map has.
-func merged[K comparable](m *map[K]tally, other map[K]tally) {
-	for k, n := range other {
-		tallied(m, k, n)
-	}
+	(*m)[k] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 }
 
 // group returns the group of a phase of the segment.
@@ -115,13 +91,7 @@ func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
 // merge adds what happened in another group.
 func (g *group) merge(o *group) {
 	g.eager.Merge(&o.eager)
-	merged(&g.calls, o.calls)
-	merged(&g.chains, o.chains)
-	merged(&g.drains, o.drains)
-	merged(&g.older, o.older)
-	merged(&g.after, o.after)
-	merged(&g.blocks, o.blocks)
-	merged(&g.tokens, o.tokens)
-	merged(&g.tokenIdle, o.tokenIdle)
-	merged(&g.tokenDrains, o.tokenDrains)
+	for k, n := range o.calls {
+		tallied(&g.calls, k, n)
+	}
 }

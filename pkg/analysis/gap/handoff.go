@@ -8,11 +8,14 @@ import (
 // maxTargets is how many causes the hand-off names.
 const maxTargets = 5
 
+// minCauseShare, 2 %: the share of the idle time from which on a cause is named.
+const minCauseShare = 0.02
+
 // handoff makes the hand-off of a report.
 func (r *Report) handoff() report.Handoff {
 	h := report.Handoff{TopIdleCauses: []report.IdleCause{}}
 	for _, c := range r.Idle.Causes {
-		if onHost(c.Cause) && c.Share >= minIdleShare && len(h.TopIdleCauses) < maxTargets {
+		if onHost(c.Cause) && c.Share >= minCauseShare && len(h.TopIdleCauses) < maxTargets {
 			h.TopIdleCauses = append(h.TopIdleCauses, report.IdleCause{Cause: c.Cause, UsPerStep: c.UsPerStep, Path: c.Path, Source: c.Source})
 		}
 	}
@@ -22,7 +25,7 @@ func (r *Report) handoff() report.Handoff {
 			h.Phase, most = new(p.Phase), p.TotalUs
 		}
 	}
-	h.FirstTarget, h.KernelLevel = r.firstTarget(), r.kernelLevel()
+	h.FirstTarget, h.KernelLevel = report.OrNull(targetOf(r.First)), r.kernelLevel()
 	if n := r.Idle.Steps; n > 0 && r.Idle.Window == WindowBenchmark {
 		h.Idle, h.Wall, h.Kernels = perStep(r.Idle.TotalUs, n), perStep(r.Idle.WindowUs, n), perStep(float64(r.Graph.Kernels), n)
 	}
@@ -56,13 +59,4 @@ func onHost(cause string) bool {
 		return false
 	}
 	return true
-}
-
-// firstTarget is what to begin with, by name, nil for nothing. Waiting for requests is no target
-// where there is too little load.
-func (r *Report) firstTarget() *string {
-	if r.First == nil || r.First.Pattern == LowLoad {
-		return nil
-	}
-	return report.OrNull(r.First.name())
 }

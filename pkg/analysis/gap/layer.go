@@ -20,7 +20,7 @@ func (c *computer) patternReport(views []*view) *layer.Report {
 		}
 		steps := slices.DeleteFunc(c.keptSteps(views, what.kept), twoPasses)
 		if p := layer.Make(steps, c.kernels.text, of); p != nil {
-			p.Sentence = sentence(p)
+			p.Sentence = layerSentence(p)
 			return p
 		}
 	}
@@ -36,8 +36,8 @@ var keepers = []struct {
 	{"context steps", func(s *segment) *layer.Keeper { return &s.context }},
 }
 
-// sentence names the group of the unit with the longest gaps, "" where there is none.
-func sentence(p *layer.Report) string {
+// layerSentence names the group of the unit with the longest gaps, "" where there is none.
+func layerSentence(p *layer.Report) string {
 	g := p.Largest()
 	if g == nil {
 		return ""

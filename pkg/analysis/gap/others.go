@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -79,9 +78,6 @@ func newOthers(h *event.Header) others {
 	return o
 }
 
-// unkept tells whether there may be runs of other processes that were recorded and are not kept.
-func (o *others) unkept() bool { return o.reports > 1 || o.full[0] || o.full[1] }
-
 // add keeps runs among the rows of a batch.
 func (o *others) add(b *event.Batch) {
 	for i := 0; i < b.Len; {
@@ -144,39 +140,31 @@ func (t *cpuTime) until(at int64) int64 {
 
 // meanwhile says which threads of other processes ran while launching threads of ranks
 // waited.
-func (o *others) meanwhile(views []*view, rep *Idle) (all []Meanwhile) {
+func (o *others) meanwhile(views []*view) (all []Meanwhile) {
 	if len(o.threads) == 0 || len(views) == 0 {
 		return nil
 	}
-	gpus := 0
-	for _, v := range views {
-		gpus += len(v.gpus)
-	}
-	for _, blocked := range []int32{idle.ForOthers, idle.AtFile} {
-		waits := func(v *view, f func(group int, from, to int64)) {
-			v.idle.EachWait(func(w idle.Wait) {
-				if w.CPU == blocked {
-					f(w.Group, w.From, w.To)
-				}
-			})
-		}
-		list := o.busy(views, waits)
-		window := o.within(list, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
-		beside := o.within(list, views, waits)
-		for k, w := range list {
-			rep.addBeside(w, true, blocked, beside[k], window[k], gpus/len(views))
-			if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok && blocked == idle.ForOthers && w.thread >= 0 {
-				m.Elsewhere = true
-				all = append(all, m)
+	waits := func(v *view, f func(group int, from, to int64)) {
+		v.idle.EachWait(func(w idle.Wait) {
+			if w.CPU == idle.ForOthers {
+				f(w.Group, w.From, w.To)
 			}
+		})
+	}
+	list := o.busy(views, waits)
+	window := o.within(list, views, func(v *view, f func(group int, from, to int64)) { v.idle.EachSlice(f) })
+	beside := o.within(list, views, waits)
+	for k, w := range list {
+		if m, ok := meanwhile(w.number(), w.thread, beside[k].ran, beside[k].ns, window[k].ran, window[k].ns); ok {
+			m.Elsewhere = true
+			all = append(all, m)
 		}
 	}
 	return all
 }
 
 // busy returns the threads, in order, that were on a CPU for long enough to matter beside the
-// waits of others, which are over all GPUs. Of a whole machine's threads these are few. Those of
-// processes that are no ranks of which no finding names one are one: that some of them ran.
+// waits of others, which are over all GPUs. Of a whole machine's threads these are few.
 func (o *others) busy(views []*view, waits eachTime) (list []who) {
 	gpus, ranks := 0, []who{{rank: noRank}}
 	for _, v := range views {
@@ -186,42 +174,14 @@ func (o *others) busy(views []*view, waits eachTime) (list []who) {
 	for k, all := range o.within(ranks, views, waits) {
 		waited[ranks[k].rank] = all.ns
 	}
-	maps.DeleteFunc(o.threads, func(w who, _ *cpuTime) bool { return w.thread < 0 })
-	var small []*cpuTime
 	for w, t := range o.threads {
-		n, ns, share := len(t.ends), waited[w.rank], 0.0
-		if n > 0 && ns > 0 {
-			share = float64(gpus) * float64(t.until(t.ends[n-1])) / float64(ns)
-		}
-		if share >= minBesideShare {
+		n, ns := len(t.ends), waited[w.rank]
+		if n > 0 && ns > 0 && float64(gpus)*float64(t.until(t.ends[n-1])) >= minBesideShare*float64(ns) {
 			list = append(list, w)
 		}
-		if share < minRan && w.rank == noRank {
-			small = append(small, t)
-		}
-	}
-	if len(small) > 1 {
-		w := who{noRank, -int64(len(small))}
-		o.threads[w], list = union(small), append(list, w)
 	}
 	slices.SortFunc(list, who.compare)
 	return list
-}
-
-// union returns when any of some threads was on a CPU.
-func union(of []*cpuTime) *cpuTime {
-	var runs []stat.Span
-	for _, t := range of {
-		for k := range t.starts {
-			runs = append(runs, stat.Span{From: t.starts[k], To: t.ends[k]})
-		}
-	}
-	all, before := &cpuTime{}, int64(0)
-	for _, s := range stat.Union(runs) {
-		all.starts, all.ends, all.before = append(all.starts, s.From), append(all.ends, s.To), append(all.before, before)
-		before += s.Len()
-	}
-	return all
 }
 
 // eachTime calls f with times of a view, ns, and the groups of slices that these are in.

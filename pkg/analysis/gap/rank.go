@@ -38,21 +38,17 @@ type rank struct {
 	own      kernelTime // likewise, where ranks are compared
 	kept     *spill.Log // what is kept of each step, as walk.Steps
 	segments []segment  // as walk.Segments
-	segStart int64      // start of the last one
 	between  segment    // what counts only where the window holds all segments
 	trace    segment    // the window of the trace, where that is the window
 	pending  pending
 
 	activity activity // of the row under way
 
-	gpus   []*gpu
-	gpu    *gpu // of the last GPU row
-	chains []viewChain
-	// The last waits, of which there have been numBlocked.
-	blocked    [16]blocked
-	numBlocked int
-	polls      []polling // by thread
-	follows    []follow  // likewise, where ranks may follow one
+	gpus      []*gpu
+	gpu       *gpu     // of the last GPU row
+	launchers []bool   // by thread: it has launched something
+	outer     []int32  // by thread: its last range that no other is around, plus 1
+	follows   []follow // by thread, where ranks may follow one
 
 	ring ring
 	// Launches that are not in the ring, of which a replay and a kernel was seen.
@@ -149,7 +145,6 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	s := r.walk.Steps.Last()
 	if int(s.Segment) == len(r.segments) {
 		r.segments = append(r.segments, segment{})
-		r.segStart = s.Start
 	}
 	if k == 0 { // what was launched before counts for no step
 		r.slackNow.End()
@@ -271,7 +266,7 @@ func (r *rank) seal() {
 			d.collectives.Seal()
 		}
 	}
-	r.ring, r.chains, r.polls = ring{}, nil, nil
+	r.ring, r.launchers, r.outer = ring{}, nil, nil
 	r.activity = activity{}           // which points into the ring
 	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }

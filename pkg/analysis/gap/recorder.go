@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
@@ -42,4 +43,40 @@ func (i *Idle) nameless(c *computer) bool {
 	// Digits of names are folded; the first step, which is none, has no step's class.
 	_, step := marker.Parse(strings.ReplaceAll(cause, "#", "0"))
 	return step || c.markerNames()[cause]
+}
+
+// unrecorded says what is not known of host threads on which GPUs waited; bare says that
+// none of the samples of them has a stack.
+func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
+	var ranks []int32
+	for _, v := range views {
+		ranks = append(ranks, v.id)
+	}
+	missing := idle.Unrecorded(c.header, ranks)
+	if slices.ContainsFunc(ranks, func(rank int32) bool { return !c.header.Records(event.Sample, rank) }) {
+		missing = append(missing, idle.Missing{What: "which functions threads ran", Option: "--sample=process-tree"})
+	} else if bare {
+		missing = append(missing, idle.Missing{What: "which functions threads ran, as the export has no stacks of its samples", Option: "--sample=process-tree"})
+	}
+	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return marker.GILStateOf(name) != marker.NoGIL }) {
+		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
+	}
+	if c.torch() {
+		for k := range missing {
+			missing[k].Option = ""
+		}
+	}
+	return missing
+}
+
+// torch tells whether PyTorch's profiler made the recording: what nsys records more is no option
+// of it.
+func (c *computer) torch() bool { return c.header.Source() == "torch" }
+
+// onGPU are the causes that are no work of the host.
+var onGPU = []string{idle.Tail.String(), idle.Graph.String(), idle.Queued.String()}
+
+// waitsForHost tells whether GPUs waited for a host thread at all.
+func (rep *Report) waitsForHost() bool {
+	return slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return !slices.Contains(onGPU, c.Cause) })
 }

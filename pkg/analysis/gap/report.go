@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
 	"github.com/hostbound/hostbound/pkg/analysis/straggler"
@@ -24,12 +25,14 @@ type Report struct {
 	// Straggler is null without ranks to compare.
 	Straggler *straggler.Report `json:"straggler"`
 	// Slack is null where no launch is known.
-	Slack    *SlackReport `json:"slack"`
-	Findings []Finding    `json:"findings"` // the most worth first
-	// First is what to begin with: the first of Findings, or the operation that most idle time is
-	// in (HostWork); null where what bounds the steps is no host thread's.
-	First   *Finding       `json:"first_target"`
-	Handoff report.Handoff `json:"optimization_handoff"`
+	Slack    *SlackReport       `json:"slack"`
+	Findings []findings.Finding `json:"findings"` // those that bring most first
+	// Pair is what the first two bring together, null where fewer than two bring anything.
+	Pair *findings.Pair `json:"best_pair"`
+	// First is what to begin with: the first of Findings, or an operation of the host that brings
+	// more (findings.HostWork); null where what bounds the steps is no host thread's.
+	First   *findings.Finding `json:"first_target"`
+	Handoff report.Handoff    `json:"optimization_handoff"`
 	// Stacks are the idle time as stacks, in no order in particular, where they were
 	// asked for; they add up to it, in ns.
 	Stacks []figure.Stack `json:"-"`
@@ -72,12 +75,8 @@ type Idle struct {
 	// it is not known on which CPUs.
 	Meanwhile []Meanwhile `json:"meanwhile"`
 	Placement []Placement `json:"placement"`
-	// besides are all who ran while launching threads were blocked, as idle.Wait says in what;
-	// WindowShare is that of the rest of the window.
-	besides map[int32][]Meanwhile
-	blocked map[int32]int64 // for how long they were, ns, over all GPUs
-	Phases  []PhaseIdle     `json:"phases"`          // of the steps, empty without phases
-	PerStep []StepIdle      `json:"steps,omitempty"` // where they were asked for
+	Phases    []PhaseIdle `json:"phases"`          // of the steps, empty without phases
+	PerStep   []StepIdle  `json:"steps,omitempty"` // where they were asked for
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.
@@ -207,23 +206,4 @@ type TopGap struct {
 type CausePart struct {
 	Cause string  `json:"cause"` // as package idle names it
 	Us    float64 `json:"us"`    // of the gap
-}
-
-// Finding is something to do, and why.
-type Finding struct {
-	Pattern  string `json:"pattern"`  // its treatment, one of the constants of this package
-	Evidence string `json:"evidence"` // a sentence for people, with figures
-	// UsStep is the idle time that it is worth, in us per rank-step, or in the trace
-	// where there are no steps; of a straggler, what the other ranks wait for it. 0
-	// where that is not known.
-	UsStep float64 `json:"us_per_step"`
-	// Share is the share of all idle time, null where the worth is none.
-	Share *float64 `json:"share"`
-	// Site is the call or operation that it is about, Path the ranges around that, the
-	// outermost first, Source the function that the innermost known range stands for.
-	Site   string `json:"site,omitempty"`
-	Path   string `json:"path,omitempty"`
-	Source string `json:"source,omitempty"`
-	// Line is the line of Python that most of it is at, "" where no samples say so.
-	Line string `json:"line,omitempty"`
 }

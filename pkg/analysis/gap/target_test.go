@@ -19,8 +19,8 @@ func TestOperation(t *testing.T) {
 		e.span("enqueue", event.Range, func() { e.now += 150_000 })
 	})
 	rep := e.report(t)
-	f := rep.First
-	if f == nil || f.Pattern != gap.HostWork || f.Path != "collate" || f.UsStep < 350 || f.UsStep > 450 || !strings.HasSuffix(f.Evidence, "is in collate: do less of host:collate") {
+	f := seenAs(rep.First)
+	if f == nil || f.Pattern != "HOST_WORK" || f.Path != "collate" || f.UsStep < 350 || f.UsStep > 450 || !strings.HasSuffix(f.Text, "is in collate") || f.Do != "do less of host:collate" {
 		t.Fatalf("first %+v", f)
 	}
 	if target := rep.Handoff.FirstTarget; target == nil || *target != "collate" {
@@ -40,7 +40,7 @@ func TestLoadsWithoutSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := has(rep, gap.JIT); f == nil || f.UsStep < 0.95*rep.Idle.TotalUs || f.UsStep > rep.Idle.TotalUs {
+	if f := has(rep, "JIT"); f == nil || f.UsStep < 0.95*rep.Idle.TotalUs || f.UsStep > rep.Idle.TotalUs {
 		t.Errorf("%+v of %v us", f, rep.Idle.TotalUs)
 	}
 }

@@ -38,6 +38,12 @@ func (w *Watch) Close() (*Report, error) {
 	for _, r := range w.c.ranks {
 		r.seal()
 	}
-	rep := w.c.report()
+	if err := w.c.trace.Finish(w.c.stepsOf); err != nil {
+		return nil, err
+	}
+	rep, err := w.c.report()
+	if err != nil {
+		return nil, err
+	}
 	return rep, idle.Kept(w.c.store)
 }

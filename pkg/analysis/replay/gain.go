@@ -29,6 +29,25 @@ type Pair struct {
 
 // Gains replays treatments, each alone and then the best two together.
 func (t *Trace) Gains(treatments []Scenario) (*Gains, error) {
+	g, err := t.Each(treatments)
+	if err != nil {
+		return nil, err
+	}
+	a, b := best(g.Each)
+	if b < 0 {
+		return g, nil
+	}
+	both := Scenario{Changes: append(append([]Change(nil), treatments[a].Changes...), treatments[b].Changes...), Keep: treatments[a].Keep}
+	pair, err := t.Each([]Scenario{both})
+	if err != nil {
+		return nil, err
+	}
+	g.Pair = &Pair{a, b, pair.Each[0]}
+	return g, nil
+}
+
+// Each replays treatments, each alone.
+func (t *Trace) Each(treatments []Scenario) (*Gains, error) {
 	know, l, err := t.learn()
 	if err != nil {
 		return nil, err
@@ -46,17 +65,12 @@ func (t *Trace) Gains(treatments []Scenario) (*Gains, error) {
 	}
 	g.StepUs = p.mean(p.now) / 1e3
 	for i := range p.rows {
-		g.Each = append(g.Each, p.gain(&p.rows[i]))
+		one := p.gain(&p.rows[i])
+		if steps := treatments[i].Typical; steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
+			one = t.ofAll(steps)
+		}
+		g.Each = append(g.Each, one)
 	}
-	a, b := best(g.Each)
-	if b < 0 {
-		return g, nil
-	}
-	both := Scenario{Changes: append(append([]Change(nil), treatments[a].Changes...), treatments[b].Changes...), Keep: treatments[a].Keep}
-	if err := p.add(both); err != nil {
-		return nil, err
-	}
-	g.Pair = &Pair{a, b, p.gain(&p.rows[len(p.rows)-1])}
 	return g, nil
 }
 

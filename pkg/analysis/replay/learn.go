@@ -14,16 +14,15 @@ const none = int64(-1) << 63
 
 // known is what a run says of itself.
 type known struct {
-	latency            []int64      // from call to start, by code of the call's name; -1 where no unit says
-	age                int          // of the record that a wait for an event is for
-	oldest             int          // the greatest one that the run does not contradict
-	copies             bool         // some wait was for a copy to the host
-	passes             *passes      // that launch kernels by themselves which a graph could replay
-	even               []float64    // by step: factor of its host time that makes it the median of the ranks'; nil for one rank
-	limits             [][][2]int64 // by process: when a CPU limit stopped it
-	free               []int64      // what calls of a name take that wait for nothing, 0 where none says
-	graphCall, nodeGap int64        // what launching a graph takes, and the time between its kernels
-	tokens             bool         // waits that bring tokens back are those for copies that follow kernels that sample; else those for any copy to the host
+	latency            []int64          // from call to start, by code of the call's name; -1 where no unit says
+	age                int              // of the record that a wait for an event is for
+	oldest             int              // the greatest one that the run does not contradict
+	passes             *passes          // that launch kernels by themselves which a graph could replay
+	even               []float64        // by step: factor of its host time that makes it the median of the ranks'; nil for one rank
+	limits             [][][2]int64     // by process: when a CPU limit stopped it
+	free               []int64          // what calls of a name take that wait for nothing, 0 where none says
+	graphCall, nodeGap int64            // what launching a graph takes, and the time between its kernels
+	tokens             map[waitKey]bool // the waits that bring tokens back
 }
 
 // unknown is what is known of a trace before it was read.
@@ -51,9 +50,8 @@ type learner struct {
 	stops   []stops               // by process
 	gaps    histogram             // between kernels of replays
 	graphs  histogram             // what calls that launch graphs take
-	tokens  bool                  // a copy to the host followed kernels that sample
-	copies  bool                  // some wait was for a copy to the host
-	woken   bool                  // a launching thread waited for another
+	tokens  *tokenWaits
+	woken   bool // a launching thread waited for another
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
 	long    int             // waits for events that waited
@@ -66,7 +64,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
+	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call.
@@ -112,8 +110,6 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 		within = th.ranges[n-1].name
 	}
 	l.waits[site{o.name, within}] += d
-	l.copies = l.copies || o.toHost
-	l.tokens = l.tokens || o.token
 }
 
 // row notes the end of a wait for an event: which ages it contradicts. What was launched
@@ -190,7 +186,7 @@ func (l *learner) known(t *Trace) *known {
 	for i := range l.stops {
 		k.limits = append(k.limits, l.stops[i].limits())
 	}
-	k.oldest, k.tokens, k.copies, k.passes = k.age, l.tokens, l.copies, l.passes
+	k.oldest, k.tokens, k.passes = k.age, l.tokens.known(t), l.passes
 	if next := k.age + 1; next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {
 		k.oldest = next // nothing says which
 	}
@@ -250,10 +246,45 @@ func largest(values []int64, n int) (codes []int32) {
 
 // learn finds what the run says of itself.
 func (t *Trace) learn() (*known, *learner, error) {
+	if l := t.learned; l != nil {
+		return l.known, l.learner, nil
+	}
+	know, l, err := t.learnAll()
+	if err == nil {
+		t.learned = &learned{know, l}
+	}
+	return know, l, err
+}
+
+// learned is what was found before.
+type learned struct {
+	*known
+	*learner
+}
+
+// learnAll finds it.
+func (t *Trace) learnAll() (*known, *learner, error) {
+	know, l, err := t.learnFrom(unknown(t))
+	if err != nil || know.oldest == 1 {
+		return know, l, err
+	}
+	at := *know // which waits are for tokens depends on what they are for
+	if at.age == 1 {
+		at.age = at.oldest // they never had to wait: something else did, and brought nothing back
+	}
+	again, _, err := t.learnFrom(&at)
+	if err == nil {
+		know.tokens = again.tokens
+	}
+	return know, l, err
+}
+
+// learnFrom finds what the run says of itself, given what else is known of it.
+func (t *Trace) learnFrom(know *known) (*known, *learner, error) {
 	l := newLearner(t)
-	e := newPass(t, []Scenario{{}}, unknown(t))
-	e.learn = l
-	if err := e.run(); err != nil {
+	p := newPass(t, []Scenario{{}}, know)
+	p.learn = l
+	if err := p.run(); err != nil {
 		return nil, nil, err
 	}
 	return l.known(t), l, nil

@@ -39,6 +39,14 @@ const (
 	offStep = 0.001
 	offGain = 0.01
 
+	// queuedCopy, 5 us: what a call takes that only queues a copy (testdata/h100: 3 to 10 us).
+	queuedCopy = int64(5_000)
+
+	// sampleRows, 262144: how many rows of a larger run are replayed for findings, so that it takes
+	// a tenth of the time that reading five million takes; in sampleWindows, 4, windows.
+	sampleRows    = 1 << 18
+	sampleWindows = 4
+
 	// maxLaunches, 16384 calls: how many launch calls of a thread are kept. CUDA lets about
 	// 1,024 wait on a channel before the call blocks; more are never under way.
 	maxLaunches = 16384

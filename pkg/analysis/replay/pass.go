@@ -45,7 +45,6 @@ type process struct {
 	marked   int
 	gil      anchor // where a range in which a thread holds the interpreter lock ended last
 	gilOf    *thread
-	sampling int64   // when kernels that sample were launched last, 0 for none since a wait
 	sampled  bool    // since a copy to the host came back
 	calls    bool    // some thread calls the GPU's library
 	begins   []int64 // when its first unit starts, where there are no steps
@@ -82,7 +81,7 @@ type row struct {
 func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p := &pass{t: t, n: len(scenarios), plan: newPlan(&t.names, scenarios), procs: make([]process, len(t.processes))}
 	p.hosts = hosts{pass: p, threads: make([]thread, len(t.threads))}
-	p.waits = waits{pass: p, tokens: know.tokens, copies: know.copies, unhindered: know.free, age: know.age}
+	p.waits = waits{pass: p, tokens: know.tokens, unhindered: know.free, age: know.age}
 	p.gpu = gpu{pass: p, streams: make([]stream, len(t.streams)), latency: know.latency, meetings: meetings{pending: map[int32][]*meeting{}}}
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)

@@ -231,6 +231,8 @@ func (p *plan) refactor(th *thread) {
 	}
 	for k, depth := range th.depth {
 		switch c := &p.changes[k]; {
+		case c.what == bareTime && th.launches && c.on(th.rank) && len(th.ranges)+len(th.calls)+th.waiting == 0:
+			th.factor[c.scenario] *= c.Factor
 		case depth == 0:
 		case c.what == noWait:
 			th.factor[c.scenario] = 0

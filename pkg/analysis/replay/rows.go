@@ -24,6 +24,10 @@ type Trace struct {
 	header *event.Header
 	store  *spill.Store
 	names  names
+	copies bool // there are copies
+	// Of a sample, the times from and to that are kept; nil for all.
+	sampled [][2]int64
+	learned *learned // once that was asked
 
 	runs      []*spill.Run // the rows of a stretch each
 	stretches []int        // process of each stretch, in the order of the stream
@@ -139,10 +143,18 @@ func (t *Trace) addRank(b *event.Batch, i, j int, rank int32) error {
 		for ; k < j && b.Start.Values[k] >= b.Start.Values[k-1]; k++ {
 		}
 		t.last = b.Start.Values[k-1]
-		if err := t.addRows(b, i, k, process); err != nil {
-			return err
+		for i < k {
+			n, keep := k-i, true
+			if t.sampled != nil {
+				n, keep = t.kept(b, i, k)
+			}
+			if !keep {
+				t.skip(b, i, i+n, process)
+			} else if err := t.addRows(b, i, i+n, process); err != nil {
+				return err
+			}
+			i += n
 		}
-		i = k
 	}
 	return nil
 }
@@ -254,6 +266,7 @@ func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
 		placed = int64(k)
 		t.threads[k].calls = t.threads[k].calls || kind == event.API
 	}
+	t.copies = t.copies || kind.IsCopy()
 	if kind.IsGPU() && b.LaunchStart.Valid.Get(i) && b.LaunchThread.Valid.Get(i) {
 		launch = b.LaunchStart.Values[i]
 		k := t.thread(process, b.LaunchThread.Values[i])

@@ -146,6 +146,9 @@ func (t *Trace) benchmark() (all []chosen) {
 			if s.Gen != step.Unknown && s.Ctx != step.Unknown {
 				c.tokens = s.Gen + s.Ctx
 			}
+			if t.sampled != nil && (k == from || !t.inWindow(w.Steps.At(k-1).Start, s.Start, s.Until)) {
+				continue
+			}
 			_, c.steady = slices.BinarySearch(steady, k)
 			seg := &w.Segments[s.Segment]
 			if k+1 < seg.First+seg.Steps {
@@ -183,6 +186,9 @@ func (p *predictor) periods(e *pass) [][]float64 {
 		for i, c := range p.chosen {
 			if c.step < 0 {
 				q := &e.procs[-1-c.step]
+				if q.ends == nil { // none of its units is in the stream
+					continue
+				}
 				all[s][i] = float64(q.ends[s] - q.begins[s] - c.lost)
 				continue
 			}
@@ -256,7 +262,7 @@ func (p *predictor) table() error {
 		{Name: "GPU twice as fast", Changes: []Change{GPU(0.5)}},
 		{Name: "launches free", Changes: []Change{{what: launchTime}}},
 	}
-	if p.learner.copies {
+	if len(p.know.tokens) > 0 {
 		fixed = append(fixed, Scenario{Name: "no waits but the one that brings tokens back", Changes: []Change{{what: otherWaits}}})
 	}
 	bounds := []Scenario{{Changes: []Change{{what: allHost}}}, {Changes: []Change{GPU(0)}}}

@@ -52,8 +52,6 @@ type openRow struct {
 	stream   int32   // that it waits for, -1 where that is not known
 	copied   *unit   // a copy of its own that ended inside
 	full     bool    // the queue was full
-	token    bool    // it waited for tokens to come back
-	toHost   bool    // it waited for a copy to the host
 	changes  []int32
 	left     []int32 // changes that leave its wait out
 	lost     int64   // inside, without a CPU
@@ -148,12 +146,10 @@ func (h *hosts) opened(o *openRow) {
 		h.plan.enterRange(o)
 	case event.API:
 		th.open++
+		th.calls = append(th.calls, o.name)
 	}
 	if !h.plan.plain {
 		h.plan.enter(o)
-	}
-	if o.kind == event.API {
-		th.calls = append(th.calls, o.name)
 	}
 }
 

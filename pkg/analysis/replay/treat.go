@@ -9,8 +9,9 @@ import (
 
 // What treatments of findings change beyond what options ask for.
 const (
-	classTime what = iota + 100 // host time inside rows of some classes: calls of the operating system, collections, waits for the interpreter lock, code being loaded
+	classTime what = iota + 100 // host time inside rows of some classes
 	lostTime                    // time in which launching threads have lost their CPU
+	bareTime                    // host time outside of all ranges and calls
 	graphTime                   // the host time of forward passes whose kernels are launched by themselves
 )
 
@@ -21,9 +22,9 @@ func SpareWaitsAt(call, path string) Change {
 	return c
 }
 
-// Class multiplies the host time inside rows of some classes, wherever they are: calls of the
-// operating system, overheads that load code, ranges of the garbage collector (event.GC) and of
-// waits for the interpreter lock (event.GIL).
+// Class multiplies the host time inside rows of some classes, wherever they are: calls, those of
+// the operating system on launching threads alone, overheads that load code, ranges of the garbage
+// collector (event.GC) and of waits for the interpreter lock (event.GIL).
 func Class(factor float64, classes ...event.Class) Change {
 	return Change{what: classTime, classes: classes, Factor: factor}
 }
@@ -32,6 +33,9 @@ func Class(factor float64, classes ...event.Class) Change {
 func ClassAt(path string, factor float64, classes ...event.Class) Change {
 	return Change{what: classTime, classes: classes, placed: true, path: path, Factor: factor}
 }
+
+// Bare multiplies the host time of launching threads outside of all ranges and calls.
+func Bare(factor float64) Change { return Change{what: bareTime, Factor: factor} }
 
 // Lost multiplies the time in which launching threads have lost their CPU: they are on none, and
 // in no call that waits.
@@ -67,7 +71,7 @@ func (p *plan) enterClass(o *openRow) {
 		if c.what != classTime || !slices.Contains(c.classes, o.class) || c.placed && p.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
 			continue
 		}
-		if o.kind == event.OS || o.kind == event.Overhead || o.kind == event.NVTX && (o.class == event.GC || p.names[o.name].flags&waitsForGIL != 0) {
+		if o.kind == event.OS && o.thread.launches || o.kind == event.Overhead || o.kind == event.API || o.kind == event.NVTX && (o.class == event.GC || p.names[o.name].flags&waitsForGIL != 0) {
 			p.count(o, int32(k))
 		}
 	}
@@ -229,19 +233,29 @@ func (p *predictor) typical(steps map[int32]map[int]bool, periods []float64) {
 	is := make([]bool, len(p.chosen))
 	for i, c := range p.chosen {
 		is[i] = steps[c.rank][c.number] || steps[c.rank][c.number-1]
-		if k := (kind{c.rank, c.phase}); !is[i] {
+		if k := (kind{c.rank, c.phase}); !steps[c.rank][c.number] {
 			others[k] = append(others[k], periods[i])
 		}
 	}
 	for _, list := range others {
 		slices.Sort(list)
 	}
+	before := 0.0 // by how much the step before took longer
 	for i, c := range p.chosen {
-		if list := others[kind{c.rank, c.phase}]; is[i] && len(list) > 0 {
-			periods[i] = (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+		more, list := 0.0, others[kind{c.rank, c.phase}]
+		if is[i] && len(list) > 0 {
+			median := (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+			if more = periods[i] - median; steps[c.rank][c.number] || more >= lateShare*before {
+				periods[i] = median
+			}
 		}
+		before = more
 	}
 }
+
+// lateShare, 20 %: of what a step took longer the one after it must take longer, too, for that to
+// be for the same reason. (Steps of one kind differ by less.)
+const lateShare = 0.2
 
 // rankFactors has a unit take what changes of its rank say.
 func (g *gpu) rankFactors(u *unit) {

@@ -22,6 +22,7 @@ type unit struct {
 	ordinal    int64
 	toHost     bool // a copy to the host
 	token      bool // that followed kernels that sample
+	samples    bool // a kernel that samples
 	meeting    *meeting
 }
 
@@ -40,7 +41,12 @@ type launch struct {
 	streamWait bool  // its thread made a stream wait since it launched before
 	recorded   int64 // and when the latest event before that was recorded
 	captured   bool  // of a pass that a graph would replay
-	replay     *replay
+	// Of the units that it launched, as far as they have begun: the stream, the latest end, and
+	// the ways in which tokens may come back by them, as bits.
+	unit    *stream
+	unitEnd int64
+	ways    uint8
+	replay  *replay
 }
 
 // replay is what was replayed of a graph so far.
@@ -149,6 +155,14 @@ func (l *launches) grow(n int) {
 	l.ring, l.times = ring, times
 }
 
+// latest is when the latest call started.
+func (l *launches) latest() int64 {
+	if l.next == l.first {
+		return -1 << 63
+	}
+	return l.ring[(l.next-1)&(len(l.ring)-1)].start
+}
+
 // find returns the call that started at t, nil for none, the new times of its start, and the
 // factors of the time inside it, nil where all are 1.
 func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
@@ -187,6 +201,7 @@ func (g *gpu) add(p *process, r *row) {
 	u := g.newUnit()
 	u.call, u.start, u.end, u.factor, u.stream = r.start, r.start, r.end, g.plan.units[r.name], st
 	u.process, u.launcher, u.kind, u.stretch, u.ordinal = st.process, r.launcher, r.kind, r.stretch, r.ordinal
+	u.samples = r.class == event.Sampling
 	u.toHost, u.token = r.kind.IsCopy() && g.t.names.all[r.name].flags&isToHost != 0, false
 	u.refs = 1
 	if len(g.plan.ofRank) > 0 {
@@ -204,6 +219,7 @@ func (g *gpu) add(p *process, r *row) {
 	if r.launcher >= 0 {
 		if l, called, inside = g.hosts.threads[r.launcher].queue.find(r.launch, g.n); l != nil {
 			u.call = l.start
+			l.runs(u)
 		}
 	}
 	if !(r.node && l != nil && l.replay != nil && g.follow(u, l.replay)) {
@@ -215,9 +231,6 @@ func (g *gpu) add(p *process, r *row) {
 	}
 	if r.class.IsCollective() && r.kind == event.Kernel {
 		g.meetings.add(u, r.name)
-	}
-	if r.class == event.Sampling {
-		p.sampling = u.call
 	}
 	g.remember(p, st, u, r, l)
 	g.placed(p, u, r)

@@ -5,10 +5,9 @@ import "github.com/hostbound/hostbound/pkg/trace/event"
 // waits are what threads wait for, and what of it a scenario is without.
 type waits struct {
 	*pass
-	tokens     bool    // see known
-	copies     bool    // likewise
-	unhindered []int64 // what calls of a name take that wait for nothing, 0 where none says
-	age        int     // of the record that waits for events are for
+	tokens     map[waitKey]bool // see known
+	unhindered []int64          // what calls of a name take that wait for nothing, 0 where none says
+	age        int              // of the record that waits for events are for
 }
 
 // isQuery tells whether a row asks whether the GPU is done.
@@ -44,6 +43,11 @@ func (h *hosts) goesOn(run, o *openRow) bool {
 func (h *hosts) release(o *openRow) {
 	th := o.thread
 	th.held = nil
+	if h.learn != nil && o.kind == event.API && th.launches {
+		if l := h.waits.waitsFor(o); l != nil {
+			h.learn.tokens.add(l, th.rank, o.start, th.queue.latest())
+		}
+	}
 	a, ok := h.waits.awaited(o)
 	if ok && a.old > o.start {
 		h.wait(o, a)
@@ -69,9 +73,21 @@ func (h *hosts) release(o *openRow) {
 		if ok {
 			h.waits.notBefore(o, a)
 		}
+		if o.class == event.Memop && o.copied == nil && h.t.copies {
+			h.queue(o)
+		}
 		h.close(o)
 	}
 	h.free = append(h.free, o)
+}
+
+// queue has a copy without a row of its own only be queued, in the scenarios without its wait.
+func (h *hosts) queue(o *openRow) {
+	for s := range o.thread.now {
+		if more := o.row.end - o.start - queuedCopy; more > 0 && len(o.left) > 0 && h.waits.leftOut(o, s) {
+			o.thread.now[s] -= more
+		}
+	}
 }
 
 // notBefore ends a call that found nothing to wait for, but would have waited for a: it did
@@ -93,19 +109,6 @@ func (w *waits) leftOut(o *openRow, s int) bool {
 		}
 	}
 	return w.plan.others[s] && !w.bringsTokens(o)
-}
-
-// bringsTokens tells whether a wait is one that tokens come back by.
-func (w *waits) bringsTokens(o *openRow) bool { return o.token || !w.tokens && o.toHost }
-
-// asksSampled tells whether a wait is the first that began after kernels that sample had been
-// launched: where nothing is copied back, tokens come by that.
-func (p *process) asksSampled(o *openRow) bool {
-	if p.sampling == 0 || p.sampling >= o.start {
-		return false
-	}
-	p.sampling = 0
-	return true
 }
 
 // wait ends a row that waited for something, at a.
@@ -176,6 +179,9 @@ func (w *waits) leaveOut(o *openRow, after int64) {
 		if o.class != event.APISync {
 			own = scaled(min(o.row.end-o.start, max(after, w.freeLength(o.name))), th.factor[s])
 		}
+		if o.copied != nil && !o.copied.toHost { // it would only be queued
+			own = min(o.row.end-o.start, queuedCopy)
+		}
 		th.now[s] = o.newStart[s] + own
 	}
 }
@@ -233,7 +239,6 @@ func (w *waits) awaited(o *openRow) (*anchor, bool) {
 	if u == nil || u.end <= o.start && o.class != event.APISync {
 		return nil, false
 	}
-	o.token, o.toHost = u.token || !w.copies && p.asksSampled(o), u.toHost
 	return &anchor{u.end, w.gpu.endOf(u)}, true
 }
 

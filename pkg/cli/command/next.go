@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/hotspot"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -21,7 +21,7 @@ func goOn(d *report.Document, h *report.Handoff, evidence string) {
 	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
 		return
 	}
-	if t := h.FirstTarget; t != nil && (slices.Contains(runtimes, *t) || idle.Phrase(*t) != "") {
+	if t := h.FirstTarget; t != nil && (slices.Contains(runtimes, *t) || findings.Phrase(*t) != "") {
 		return // no line of Python is slow for it
 	}
 	s := d.Details("Find the Python lines")

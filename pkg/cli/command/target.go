@@ -56,7 +56,7 @@ func (m *measurement) point(res *metric.Result) bool {
 	if err != nil || rep == nil || rep.First == nil || rep.Handoff.FirstTarget == nil {
 		return false
 	}
-	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Evidence, Us: rep.First.UsStep}
+	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Text + ": " + rep.First.Do, Us: *rep.First.GainUs}
 	return true
 }
 

@@ -1,0 +1,148 @@
+package findings
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The kinds of facts.
+const (
+	Idle      = "idle"      // idle time in which a launching thread was somewhere, and why it did not go on
+	Calls     = "calls"     // calls of one name at one place
+	Steps     = "steps"     // steps that are not as the others
+	Rank      = "rank"      // a rank that the others wait for
+	Kernels   = "kernels"   // kernels that are launched by themselves
+	Samples   = "samples"   // what samples of the CPU show of launching threads
+	Recording = "recording" // what was not recorded
+)
+
+// StepSet is steps by rank and number.
+type StepSet map[int32]map[int]bool
+
+// Add adds step k of a rank.
+func (s StepSet) Add(rank int32, k int) {
+	if s[rank] == nil {
+		s[rank] = map[int]bool{}
+	}
+	s[rank][k] = true
+}
+
+// Len is how many rank-steps there are.
+func (s StepSet) Len() (n int) {
+	for _, steps := range s {
+		n += len(steps)
+	}
+	return n
+}
+
+// Fact is something that was seen of a run.
+type Fact struct {
+	Of string   // its kind
+	Is []string // what it is, in the words that entries of the catalogue ask for
+	// Call and Path are where: a call, and the ranges around it from the outermost on, as package
+	// idle writes them; of idle time in a range Call is that range.
+	Call, Path string
+	Source     string // the function that the innermost known range stands for
+	Rank       *int32
+	Steps      StepSet
+	// Numbers are of the whole window; those of facts that are one finding are added up, but for
+	// what ends in _most or _share, of which the greatest counts.
+	Numbers map[string]float64
+	Names   map[string]string
+}
+
+// group is facts that are one finding.
+type group struct {
+	entry   *Entry
+	facts   []*Fact // those with most idle time first
+	numbers map[string]float64
+	names   map[string]string
+	steps   StepSet
+}
+
+// key is by what facts are one finding.
+func (e *Entry) key(f *Fact, n int) string {
+	switch e.Each {
+	case "place":
+		return f.Call + "\x00" + f.Path
+	case "path":
+		return f.Path
+	case "call":
+		return f.Call
+	case "fact":
+		return string(rune(n))
+	}
+	return ""
+}
+
+// groups puts facts together.
+func groups(facts []Fact) (list []*group) {
+	type key struct {
+		entry *Entry
+		key   string
+	}
+	by := map[key]*group{}
+	for n := range facts {
+		f := &facts[n]
+		e := entryOf(f)
+		if e == nil {
+			continue
+		}
+		k := key{e, e.key(f, n)}
+		g := by[k]
+		if g == nil {
+			g = &group{entry: e, numbers: map[string]float64{}, names: map[string]string{}, steps: StepSet{}}
+			by[k], list = g, append(list, g)
+		}
+		g.add(f)
+	}
+	for _, g := range list {
+		slices.SortStableFunc(g.facts, func(a, b *Fact) int {
+			return cmp.Or(cmp.Compare(b.Numbers["idle_us"], a.Numbers["idle_us"]), cmp.Compare(b.Numbers["call_us"], a.Numbers["call_us"]), strings.Compare(a.Call+a.Path, b.Call+b.Path))
+		})
+	}
+	return list
+}
+
+// add adds a fact.
+func (g *group) add(f *Fact) {
+	g.facts = append(g.facts, f)
+	for name, v := range f.Numbers {
+		if strings.HasSuffix(name, "_most") || strings.HasSuffix(name, "_share") {
+			g.numbers[name] = max(g.numbers[name], v)
+		} else {
+			g.numbers[name] += v
+		}
+	}
+	maps.Copy(g.names, f.Names)
+	for rank, steps := range f.Steps {
+		for k := range steps {
+			g.steps.Add(rank, k)
+		}
+	}
+}
+
+// place returns the call and the path that all facts have in common, or most of the idle time is
+// in; "" each where that is not so.
+func (g *group) place() (call, path, source string) {
+	first := g.facts[0]
+	same := func(of func(*Fact) string) string {
+		idle := 0.0
+		for _, f := range g.facts {
+			if of(f) == of(first) {
+				idle += f.Numbers["idle_us"]
+			}
+		}
+		if len(g.facts) == 1 || 2*idle >= g.numbers["idle_us"] && g.numbers["idle_us"] > 0 {
+			return of(first)
+		}
+		return ""
+	}
+	call, path = same(func(f *Fact) string { return f.Call }), same(func(f *Fact) string { return f.Path })
+	if path != "" || len(g.facts) == 1 {
+		source = first.Source
+	}
+	return call, path, source
+}

@@ -1,0 +1,290 @@
+package findings
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// HostWork is the pattern of the operation to begin with where no other finding brings as much.
+const HostWork = "HOST_WORK"
+
+// Finding is a pattern at a place, with what it would bring to treat it.
+type Finding struct {
+	Pattern string  `json:"pattern"`
+	Path    *string `json:"path"`   // ranges around it, the outermost first; null where it has no place
+	Site    *string `json:"site"`   // the call or range, likewise
+	Source  *string `json:"source"` // the function that the innermost known range stands for
+	// GainUs is by how much shorter a step would be, or the trace where there are no steps, null
+	// where that is not known; CIUs its 95 % interval, null with too few steps. Gains do not add up.
+	GainUs *float64    `json:"gain_us"`
+	CIUs   *[2]float64 `json:"ci_us"`
+	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
+	Evidence map[string]any `json:"evidence"`
+	Text     string         `json:"text"` // Evidence as a sentence
+	Do       string         `json:"do"`
+	Sources  []string       `json:"sources"`
+
+	treatment replay.Scenario
+}
+
+// Pair is the two findings that bring most, together.
+type Pair struct {
+	Of     [2]int      `json:"of"` // their places in the list of findings
+	GainUs float64     `json:"gain_us"`
+	CIUs   *[2]float64 `json:"ci_us"`
+}
+
+// Run is what findings are made of.
+type Run struct {
+	Facts  []Fact
+	Steps  int     // rank-steps of the window, 0 without
+	IdleUs float64 // of all GPUs in the window
+	// Replay says what treatments bring.
+	Replay func([]replay.Scenario) (*replay.Gains, error)
+}
+
+// Result is what was found.
+type Result struct {
+	Findings []Finding // those that bring most first
+	Pair     *Pair     // nil where fewer than two bring anything
+	// First is what to begin with: the first of Findings, or the operation that brings most where
+	// that is more, and no finding is about it; nil where there is nothing.
+	First *Finding
+}
+
+// Find makes findings of what was seen of a run.
+func Find(run Run) (*Result, error) {
+	var list []*Finding
+	var scenarios []replay.Scenario
+	var of []*Entry
+	for _, g := range groups(run.Facts) {
+		f := g.finding(&run)
+		list, of = append(list, f), append(of, g.entry)
+		scenarios = append(scenarios, f.treatment)
+	}
+	res := &Result{Findings: []Finding{}}
+	if len(list) == 0 {
+		return res, nil
+	}
+	gains, err := run.Replay(scenarios)
+	if err != nil {
+		return nil, err
+	}
+	var operations, found []*Finding
+	for k, f := range list {
+		if !of[k].First && (!f.worth(gains, k) || of[k].Of == Idle && !idles(f, gains.StepUs)) {
+			continue
+		}
+		if f.Pattern == HostWork {
+			operations = append(operations, f)
+		} else {
+			found = append(found, f)
+		}
+	}
+	slices.SortStableFunc(found, (*Finding).compare)
+	slices.SortStableFunc(operations, (*Finding).compare)
+	n := map[string]int{}
+	for _, f := range found {
+		if n[f.Pattern]++; n[f.Pattern] <= maxOfPattern {
+			res.Findings = append(res.Findings, *f)
+		}
+	}
+	res.first(operations)
+	return res, res.pair(&run)
+}
+
+// worth takes the gain of treatment k, and tells whether that is worth a finding.
+func (f *Finding) worth(gains *replay.Gains, k int) bool {
+	g := gains.Each[k]
+	if g.OlderUs != nil { // which waits bring tokens back was told by the older record
+		f.Evidence["otherwise_us"], f.CIUs = g.Us, &[2]float64{min(g.Us, *g.OlderUs), max(g.Us, *g.OlderUs)}
+		f.GainUs, f.Text = g.OlderUs, f.Text+Text(older, f.Evidence)
+		return *g.OlderUs >= Least*gains.StepUs
+	}
+	f.GainUs, f.CIUs = &g.Us, g.CI
+	return g.Us >= Least*gains.StepUs
+}
+
+// older says of a gain that it rests on which record a wait for an event is for.
+const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, it brings {otherwise_us}"
+
+// idles tells whether GPUs are idle at the sites of a finding: what they are not idle for brings
+// nothing, or something else does.
+func idles(f *Finding, stepUs float64) bool {
+	idle, _ := f.Evidence["idle_us"].(float64)
+	return idle >= Least*stepUs
+}
+
+// compare orders findings: those without a gain first, then by gain.
+func (f *Finding) compare(o *Finding) int {
+	switch {
+	case f.GainUs == nil && o.GainUs == nil:
+		return 0
+	case f.GainUs == nil:
+		return -1
+	case o.GainUs == nil:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(*o.GainUs, *f.GainUs), strings.Compare(f.Text, o.Text))
+}
+
+// first finds what to begin with.
+func (r *Result) first(operations []*Finding) {
+	for k := range r.Findings {
+		if r.Findings[k].GainUs != nil {
+			r.First = &r.Findings[k]
+			break
+		}
+	}
+	for _, f := range operations {
+		if r.First != nil && *r.First.GainUs >= *f.GainUs {
+			return
+		}
+		if !slices.ContainsFunc(r.Findings, func(g Finding) bool { return g.about(f) }) {
+			r.First = f
+			return
+		}
+	}
+}
+
+// about tells whether a finding is about an operation: in its range, or about its call.
+func (f *Finding) about(operation *Finding) bool {
+	name := *cmp.Or(operation.Site, new(string))
+	return f.Path != nil && name == Innermost(*f.Path) || f.Site != nil && *f.Site == name
+}
+
+// Innermost is the last range of a path.
+func Innermost(path string) string {
+	if i := strings.LastIndex(path, " > "); i >= 0 {
+		return path[i+3:]
+	}
+	return path
+}
+
+// pair replays the two findings together that bring most.
+func (r *Result) pair(run *Run) error {
+	var of []int
+	for k := range r.Findings {
+		if r.Findings[k].GainUs != nil && len(of) < 2 {
+			of = append(of, k)
+		}
+	}
+	if len(of) < 2 {
+		return nil
+	}
+	a, b := &r.Findings[of[0]].treatment, &r.Findings[of[1]].treatment
+	both := replay.Scenario{Changes: slices.Concat(a.Changes, b.Changes), Typical: union(a.Typical, b.Typical)}
+	gains, err := run.Replay([]replay.Scenario{both})
+	if err == nil {
+		r.Pair = &Pair{[2]int(of), gains.Each[0].Us, gains.Each[0].CI}
+	}
+	return err
+}
+
+// union is the steps of both.
+func union(a, b map[int32]map[int]bool) map[int32]map[int]bool {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	all := StepSet{}
+	for _, s := range []StepSet{a, b} {
+		for rank, steps := range s {
+			for k := range steps {
+				all.Add(rank, k)
+			}
+		}
+	}
+	return all
+}
+
+// finding makes the finding of some facts, without what it brings.
+func (g *group) finding(run *Run) *Finding {
+	call, path, source := g.place()
+	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Sources: g.entry.Sources, treatment: g.treatment()}
+	for to, text := range map[**string]string{&f.Site: call, &f.Path: path, &f.Source: source} {
+		if text != "" {
+			*to = &text
+		}
+	}
+	f.Text, f.Do = Text(g.entry.Say, f.Evidence), Text(g.entry.Do, f.Evidence)
+	return f
+}
+
+// treatment says how the run is treated.
+func (g *group) treatment() (s replay.Scenario) {
+	add := func(all ...replay.Change) { s.Changes = append(s.Changes, all...) }
+	var classes []event.Class
+	for _, name := range g.entry.Classes {
+		classes = append(classes, event.Class(slices.Index(event.Classes[:], name)))
+	}
+	sites := g.facts[:min(maxSites, len(g.facts))]
+	for _, how := range g.entry.Treat {
+		switch how {
+		case "every":
+			add(replay.Class(0, classes...))
+		case "lost":
+			add(replay.Lost(0))
+		case "graph":
+			add(replay.Graph())
+		case "share":
+			add(replay.Host(1 - g.numbers["share"]))
+		case "steps":
+			if len(g.steps) > 0 {
+				s.Typical = g.steps
+			}
+		}
+		for _, f := range sites {
+			add(f.treated(how, classes)...)
+		}
+	}
+	return s
+}
+
+// treated is the change of one fact, of the kinds that are about places.
+func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
+	switch {
+	case how == "wait":
+		return []replay.Change{replay.SpareWaitsAt(f.Call, f.Path)}
+	case how == "call" && f.Of == Calls:
+		return []replay.Change{replay.CallAt(f.Call, f.Path, 0)}
+	case how == "lost" && slices.Contains(f.Is, "free"):
+		return []replay.Change{replay.Class(f.Numbers["rest_share"], event.GIL)}
+	case how == "launch":
+		return []replay.Change{replay.CallAt(f.Call, f.Path, f.Numbers["rest"])}
+	case how == "class" && f.Of == Idle:
+		c := replay.ClassAt(f.Path, 0, classes...)
+		if f.Rank != nil {
+			c = c.On(*f.Rank)
+		}
+		return []replay.Change{c}
+	case how == "range":
+		return []replay.Change{replay.Range(f.Call, 0)}
+	case how == "operation" && slices.Contains(f.Is, "host"):
+		return []replay.Change{replay.RangeAt(f.Path, 0)}
+	case how == "operation" && slices.Contains(f.Is, "untraced"):
+		return []replay.Change{replay.Bare(0)}
+	case how == "operation":
+		return []replay.Change{replay.CallAt(f.Call, f.Path, 0)}
+	case how == "host":
+		return []replay.Change{f.hostOf()}
+	case how == "gpu":
+		return []replay.Change{replay.GPU(f.Numbers["factor"]).On(*f.Rank)}
+	}
+	return nil
+}
+
+// hostOf has the host of a rank spend on an operation what the others do: inside a range of that
+// name, or in calls of that class.
+func (f *Fact) hostOf() replay.Change {
+	if k := slices.Index(event.Classes[:], f.Call); k >= 0 {
+		return replay.Class(f.Numbers["factor"], event.Class(k)).On(*f.Rank)
+	}
+	return replay.Range(f.Call, f.Numbers["factor"]).On(*f.Rank)
+}

@@ -1,0 +1,15 @@
+package findings
+
+// Least, 2 %: the share of a step that a finding brings at least. What two runs of the same
+// program differ by (testdata/h100) is below that.
+const Least = 0.02
+
+// maxOfPattern, 3: how many findings of one entry there are at most; more say the same again.
+const maxOfPattern = 3
+
+// maxSites, 12: how many paths one finding is about at most, those with most idle time. The
+// others have less than a twelfth of it each.
+const maxSites = 12
+
+// maxListed, 6: how many steps a sentence lists.
+const maxListed = 6

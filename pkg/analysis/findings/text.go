@@ -1,0 +1,150 @@
+package findings
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// evidence is what is known of facts that are one finding: numbers per step, and names.
+func (g *group) evidence(run *Run, call, path string) map[string]any {
+	e := map[string]any{}
+	steps := float64(max(1, run.Steps))
+	for name, v := range g.numbers {
+		switch {
+		case strings.HasSuffix(name, "_us"):
+			e[name] = v / steps
+		case name == "count":
+			e["times"], e["each_us"] = v/steps, g.numbers["call_us"]/max(1, v)
+		default:
+			e[name] = v
+		}
+	}
+	if idle := g.numbers["idle_us"]; run.IdleUs > 0 && idle > 0 {
+		e["idle_share"] = idle / run.IdleUs
+		for name, v := range g.numbers { // parts of the idle time
+			if part, ok := strings.CutSuffix(name, "_idle_us"); ok {
+				e[part+"_share"] = v / idle
+			}
+		}
+	}
+	for name, text := range g.names {
+		e[name] = text
+	}
+	if n := g.steps.Len(); n > 0 {
+		e["rank_steps"] = float64(n)
+	}
+	for name, text := range map[string]string{"call": call, "path": path, "listed": g.listed()} {
+		if text != "" {
+			e[name] = text
+		}
+	}
+	e["per"] = "in the trace"
+	if run.Steps > 0 {
+		e["per"] = "per step"
+	}
+	return e
+}
+
+// listed names the steps, the first ones of the first rank that has any.
+func (g *group) listed() string {
+	if len(g.steps) == 0 {
+		return ""
+	}
+	var ranks []int32
+	for rank := range g.steps {
+		ranks = append(ranks, rank)
+	}
+	slices.Sort(ranks)
+	var numbers []int
+	for k := range g.steps[ranks[0]] {
+		numbers = append(numbers, k)
+	}
+	slices.Sort(numbers)
+	var list []string
+	for _, k := range numbers[:min(maxListed, len(numbers))] {
+		list = append(list, fmt.Sprint(k))
+	}
+	word, more := "step ", ""
+	if len(numbers) > 1 {
+		word = "steps "
+	}
+	if n := len(numbers) - maxListed; n > 0 {
+		more = fmt.Sprintf(" and %s", report.Counted(n, "other"))
+	}
+	return fmt.Sprintf("%s%s%s of rank %d", word, strings.Join(list, ", "), more, ranks[0])
+}
+
+// Text fills a sentence in with evidence: {name} stands for a number or a name, as its unit, the
+// end of its name, has it; what is in [ ] is left out where one of its names is not known.
+func Text(say string, evidence map[string]any) string {
+	var b strings.Builder
+	for say != "" {
+		from := strings.IndexByte(say, '[')
+		if from < 0 {
+			text, _ := filled(say, evidence)
+			b.WriteString(text)
+			break
+		}
+		text, _ := filled(say[:from], evidence)
+		b.WriteString(text)
+		to := from + strings.IndexByte(say[from:], ']')
+		if text, ok := filled(say[from+1:to], evidence); ok {
+			b.WriteString(text)
+		}
+		say = say[to+1:]
+	}
+	return b.String()
+}
+
+// filled fills in names, ok false where one is not known.
+func filled(say string, evidence map[string]any) (text string, ok bool) {
+	var b strings.Builder
+	ok = true
+	for {
+		before, rest, found := strings.Cut(say, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), ok
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		v, known := evidence[name]
+		if known {
+			b.WriteString(word(name, v, evidence))
+		}
+		ok, say = ok && known, after
+	}
+}
+
+// word is one number or name as text.
+func word(name string, v any, evidence map[string]any) string {
+	x, number := v.(float64)
+	switch {
+	case !number:
+		return fmt.Sprint(v)
+	case name == "times":
+		return times(x, fmt.Sprint(evidence["per"]))
+	case strings.HasSuffix(name, "_us"), strings.HasSuffix(name, "_us_most"):
+		return report.Micros(x)
+	case strings.HasSuffix(name, "_share"):
+		return report.Percent(x)
+	case x == math.Trunc(x):
+		return fmt.Sprintf("%.0f", x)
+	}
+	return report.Digits(x)
+}
+
+// times says how often something happens.
+func times(n float64, per string) string {
+	switch text := report.Digits(n); text {
+	case "1", "1.00":
+		return "once " + per
+	case "2", "2.00":
+		return "twice " + per
+	default:
+		return text + " times " + per
+	}
+}

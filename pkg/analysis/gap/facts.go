@@ -1,0 +1,520 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// gathering gathers what was seen of a run for package findings.
+type gathering struct {
+	c     *computer
+	rep   *Report
+	views []*view
+	list  []findings.Fact
+
+	idleIn  map[place]int64 // idle time in calls, ns
+	sources map[string]string
+	locked  map[stratum]int64 // idle time in stacks of calls that wait for the interpreter lock, ns
+}
+
+// place is a call and the ranges around it, as text.
+type place struct{ call, path string }
+
+// gather returns the facts of a run.
+func (c *computer) gather(rep *Report, views []*view, strata map[stratum]*found) []findings.Fact {
+	f := &gathering{c: c, rep: rep, views: views, idleIn: map[place]int64{}, sources: map[string]string{}, locked: map[stratum]int64{}}
+	for s, found := range strata {
+		if found.locked > 0 {
+			f.locked[s] = found.locked
+		}
+	}
+	f.partial()
+	f.idle(strata)
+	f.calls()
+	f.steps()
+	f.kernels()
+	f.straggler()
+	f.samples()
+	f.pauses()
+	return f.list
+}
+
+// add adds a fact.
+func (f *gathering) add(one findings.Fact) {
+	if one.Source == "" {
+		one.Source = f.sources[one.Path]
+	}
+	f.list = append(f.list, one)
+}
+
+// partial says which ranks' replays were not recorded.
+func (f *gathering) partial() {
+	for _, p := range f.rep.Graph.Partial {
+		f.add(findings.Fact{Of: findings.Recording, Names: map[string]string{"command": f.rep.Graph.Recapture}, Numbers: map[string]float64{
+			"rank_most": float64(p.Rank), "launched": float64(p.GraphLaunches), "recorded": float64(p.Recorded), "recorded_share": ratio(p.Recorded, p.GraphLaunches),
+		}})
+	}
+}
+
+// spot is idle time with everything in common that findings ask about.
+type spot struct {
+	cause      idle.Cause
+	call, path string
+	why        string // with the class of a call, not its name
+	is         string // more words, one after the other
+	rank       int32  // -1 for all
+}
+
+// idle says in what launching threads were while GPUs were idle, and why they did not go on.
+func (f *gathering) idle(strata map[stratum]*found) {
+	times, unseen, names := map[spot]int64{}, map[spot]int64{}, map[spot]string{}
+	followers := f.followers()
+	hasGIL := slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
+	for _, v := range f.views {
+		v.eachTotal(func(of *scope, t *idle.Total) {
+			key, why := f.c.sites.Undivided(t.Key)
+			path := f.c.sites.Path(key)
+			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.PathText(path), rank: -1}
+			f.sources[s.path] = f.c.Source(path)
+			if s.cause >= idle.Launch && s.cause <= idle.API {
+				f.idleIn[place{s.call, s.path}] += t.Ns
+			}
+			if why != idle.None {
+				s.why = why.String()
+			}
+			if name := f.c.sites.Calls.Text(why.Name()); why.Name() >= 0 {
+				s.why, names[s] = "os:"+native.ClassOf(name), name
+			}
+			s.is = f.words(v, t.Key, &s, why, followers)
+			ns := t.Ns
+			if locked := min(ns, f.locked[stratum{v.id, of.phase, f.c.sites.WithoutHolder(t.Key)}]); locked > 0 && why.MayWait() && !hasGIL {
+				f.locked[stratum{v.id, of.phase, f.c.sites.WithoutHolder(t.Key)}] -= locked
+				ns -= locked
+				in := s
+				in.is += " stack:gil"
+				times[in] += locked
+			}
+			times[s] += ns
+			if why.InCall() && !why.OnCPU() && !why.OffCPU() {
+				unseen[s] += ns
+			}
+		})
+	}
+	order := slices.SortedFunc(maps.Keys(times), func(a, b spot) int {
+		return cmp.Or(cmp.Compare(times[b], times[a]), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
+	for _, s := range order {
+		if times[s] > 0 {
+			if f.spot(&s, times[s], unseen[s], names[s], strata); len(followers) > 0 {
+				f.list[len(f.list)-1].Names["fetcher"] = "the rank"
+			}
+		}
+	}
+}
+
+// words are what else idle time is, in the words of the catalogue.
+func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers map[int32]bool) string {
+	var is []string
+	if s.cause == idle.Sync || s.cause == idle.Memop {
+		is = append(is, "wait")
+	}
+	if why.Lost() {
+		is = append(is, "lost")
+	}
+	if s.cause == idle.GIL && v.idle.Free(k) {
+		is = append(is, "free")
+	}
+	if s.cause == idle.Host && isView(innermost(s.path)) {
+		is = append(is, "view")
+	}
+	fetches := marker.FetchesRequests(s.path)
+	switch {
+	case fetches && slices.Contains(waits, s.why):
+		is = append(is, "requests")
+	case followers[v.id] && slices.Contains(follows, s.why):
+		is = append(is, "requests")
+		s.rank = v.id
+	}
+	return strings.Join(is, " ")
+}
+
+// waits are the whys for which a thread waits for what comes from elsewhere, or may do so; follows
+// those of them for which a rank may wait for another.
+var (
+	waits   = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off", "in:io", "in:wait", "in:join", "in:sleep"}
+	follows = []string{"blocked:io", "blocked:wait", "in:io", "in:wait"}
+)
+
+// spot adds the fact of some idle time.
+func (f *gathering) spot(s *spot, ns, unseen int64, os string, strata map[stratum]*found) {
+	one := findings.Fact{
+		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), "why:"+s.why), Call: s.call, Path: s.path,
+		Numbers: map[string]float64{"idle_us": us(ns)}, Names: map[string]string{},
+	}
+	if s.rank >= 0 {
+		one.Rank = &s.rank
+	}
+	if unseen > 0 {
+		one.Numbers["unseen_idle_us"] = us(unseen)
+	}
+	if s.cause >= idle.Launch && s.cause <= idle.API && strings.HasSuffix(s.why, ":"+native.Lock) {
+		one.Numbers["called_idle_us"] = us(ns)
+	}
+	if os != "" {
+		one.Names["os"] = os
+	}
+	if who := f.meanwhile(); who != "" {
+		one.Names["meanwhile"] = who
+	}
+	if slices.Contains(one.Is, "view") {
+		one.Call, one.Names["names"] = innermost(s.path), innermost(s.path)
+	}
+	if s.cause == idle.GIL {
+		f.holding(&one)
+	}
+	if slices.Contains(one.Is, "requests") {
+		f.batches(&one)
+	}
+	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
+		f.placed(&one)
+		for _, c := range f.rep.Idle.Causes {
+			if c.Cause == idle.GIL.String() { // of the waits for the interpreter lock those for a free one
+				one.Numbers["rest_share"] = 1 - ratio(ns, c.Ns)
+			}
+		}
+	}
+	if cause := f.operation(s); cause != nil {
+		one.Is = append(one.Is, "operation")
+		f.working(&one, cause, strata)
+	}
+	f.add(one)
+}
+
+// operation returns the cause of idle time that is something which a host thread does, as opposed
+// to what it waits for, to what nothing is known of, and to ranges that mostly are around others.
+func (f *gathering) operation(s *spot) *Cause {
+	name := s.cause.String()
+	switch s.cause {
+	case idle.Host:
+		own, all := int64(0), int64(0)
+		name = hostPrefix + innermost(s.path)
+		for at, ns := range f.idleUnder() {
+			if at == s.path {
+				own = ns
+			}
+			if at == s.path || strings.HasPrefix(at, s.path+" > ") {
+				all += ns
+			}
+		}
+		if 2*own < all {
+			return nil
+		}
+	case idle.Launch, idle.Memop, idle.Alloc, idle.API, idle.Untraced:
+	default:
+		return nil
+	}
+	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == name })
+	if k < 0 || s.cause == idle.Untraced && s.why == "" {
+		return nil
+	}
+	return &f.rep.Idle.Causes[k]
+}
+
+// idleUnder is the idle time in each path of ranges.
+func (f *gathering) idleUnder() map[string]int64 {
+	all := map[string]int64{}
+	for _, c := range f.rep.Idle.Causes {
+		for _, s := range c.Sites {
+			all[s.Path] += s.Ns
+		}
+	}
+	return all
+}
+
+// working says what the launching thread does in an operation, and what there is to do about it.
+func (f *gathering) working(one *findings.Fact, c *Cause, strata map[stratum]*found) {
+	kind := c.Cause
+	switch name, ok := strings.CutPrefix(c.Cause, hostPrefix); {
+	case ok:
+		one.Call, one.Names["doing"] = name, "is in "+name
+		if f.c.markerNames()[name] { // the step itself: what is done in it has no name
+			kind = idle.Untraced.String()
+		}
+	case c.Cause == idle.Untraced.String():
+		one.Call, one.Names["doing"] = c.Cause, "runs outside of any recorded range or call"
+	default:
+		one.Names["doing"] = "is in " + one.Call
+		if cudaname.ClassAPI(one.Call) == cudaname.GraphLaunch {
+			kind = graphLaunches
+		}
+	}
+	if one.Names["remedy"] = f.c.opt.Advice(kind); one.Names["remedy"] == "" {
+		one.Names["remedy"] = "find the lines that take the time, and move what the next launch does not need to after it"
+	}
+	if len(c.Why) > 0 && 2*c.Why[0].Ns >= c.Ns {
+		if phrase := findings.Phrase(c.Why[0].Why); phrase != "" {
+			one.Names["why"], one.Numbers["why_share"] = phrase, ratio(c.Why[0].Ns, c.Ns)
+		}
+	}
+	if line := f.c.lineIn(c.Cause, strata); line != nil {
+		one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
+	}
+}
+
+// graphLaunches is, for advice, the cause of calls that launch graphs.
+const graphLaunches = "graph_launch"
+
+// holding says who holds the interpreter lock while a launching thread waits for it.
+func (f *gathering) holding(one *findings.Fact) {
+	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
+	c := &f.rep.Idle.Causes[k]
+	threads, whole := map[who]int64{}, map[who]Holder{}
+	var waits, lost, held int64
+	for _, h := range c.Holders {
+		waits, lost, held = waits+h.waits, lost+h.lost, held+h.Ns
+		if h.Thread == nil {
+			continue
+		}
+		of := who{*h.Rank, *h.Thread}
+		if threads[of] += h.Ns; whole[of].Thread == nil { // the longest it does goes first
+			whole[of] = h
+		}
+	}
+	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(c.Cause), "move that thread's work to a process of its own")
+	if len(threads) == 0 {
+		return
+	}
+	most := slices.SortedFunc(maps.Keys(threads), func(a, b who) int { return cmp.Or(cmp.Compare(threads[b], threads[a]), a.compare(b)) })[0]
+	h := whole[most]
+	one.Names["holder"], one.Names["doing"] = fmt.Sprintf("thread %d (rank %d)", *h.Thread, *h.Rank), cmp.Or(innermost(h.Path), h.Doing)
+	if h.Path == "" && h.Doing == idle.Untraced.String() {
+		one.Names["doing"] = "code with no range"
+	}
+	one.Numbers["held_share"] = ratio(threads[most], held)
+	switch {
+	case 2*waits >= held:
+		one.Numbers["blocked_share"], one.Names["remedy"] = ratio(waits, held), "release the lock around that blocking call"
+	case 2*lost >= held:
+		one.Numbers["off_share"], one.Names["remedy"] = ratio(lost, held), "give each thread a CPU of its own"
+	}
+}
+
+// meanwhile says which thread runs more than else while launching threads wait for others.
+func (f *gathering) meanwhile() string {
+	if len(f.rep.Idle.Meanwhile) == 0 {
+		return ""
+	}
+	m := &f.rep.Idle.Meanwhile[0]
+	n := Neighbour{Rank: m.Rank, Thread: m.Thread}
+	return fmt.Sprintf("%s runs for %s of such time, and for %s of the window", n.named(), report.Percent(m.Share), report.Percent(m.WindowShare))
+}
+
+// placed says how often launching threads changed their CPU, and who took it.
+func (f *gathering) placed(one *findings.Fact) {
+	moves, seen, lost := 0.0, 0.0, 0.0
+	var most *Neighbour
+	for _, p := range f.rep.Idle.Placement {
+		moves, seen, lost = moves+float64(p.Migrations), seen+p.seenUs, lost+p.LostUs
+		if len(p.Neighbours) > 0 && (most == nil || p.Neighbours[0].Us > most.Us) {
+			most = &p.Neighbours[0]
+		}
+	}
+	if steps := f.rep.Idle.Steps; steps > 0 && moves > 0 {
+		one.Numbers["moves_most"] = moves / float64(steps)
+	}
+	if most != nil && 2*most.Us >= seen {
+		one.Names["neighbour"] = most.named()
+	}
+	if lost > 0 && 2*seen < lost {
+		one.Numbers["alone_share"] = 1 - seen/lost
+		one.Names["look"] = "record again with --sample=system-wide --cpuctxsw=system-wide to see who is there; if nobody is, the thread was in a page fault or an untraced wait such as sem_clockwait"
+	}
+}
+
+// batches says how many requests the steps without context requests have.
+func (f *gathering) batches(one *findings.Fact) {
+	var sizes []int64
+	most := int64(0)
+	for _, v := range f.views {
+		for _, s := range v.walk.Steps.Between(0, v.walk.Steps.Len()) {
+			most = max(most, s.Gen)
+		}
+		for _, s := range v.counted() {
+			if s.Ctx == 0 && s.Gen > 0 {
+				sizes = append(sizes, s.Gen)
+			}
+		}
+	}
+	if len(sizes) > 0 {
+		slices.Sort(sizes)
+		one.Numbers["half_most"], one.Numbers["largest_most"] = float64(sizes[(len(sizes)-1)/2]), float64(most)
+	}
+}
+
+// followers returns the ranks that wait for the one that fetches requests: ranks that reduce
+// together run the same requests.
+func (f *gathering) followers() map[int32]bool {
+	if !f.c.canFollow {
+		return nil
+	}
+	for k, v := range f.views {
+		if len(v.spells(fetching)) > 0 {
+			return f.c.followers(f.views[k+1:], v)
+		}
+	}
+	return nil
+}
+
+// callKinds are what is said of calls, by what they are.
+var callKinds = []struct {
+	is, kind, remedy string
+	of               func(name string) bool
+}{
+	{"waits", "waits for the GPU", "wait on an event, wait for less work, or wait later", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.Sync }},
+	{"polls", "asks again and again whether the GPU is done", "wait for the event, on a thread of its own", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Polls != 0 }},
+	{"copies", "is a copy that blocks", "use pinned memory and asynchronous copies, or do without the copy (.item(), .tolist())", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Blocks != 0 }},
+	{"copies", "blocks if the host memory is pageable, though it should only be queued", "use pinned memory, or do without the copy (.item(), .tolist())", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.MemOp }},
+	{"loads code", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.LoadsCode != 0 }},
+	{"makes objects", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.MakesObjects != 0 }},
+}
+
+// calls says where launching threads wait for the GPU, copy, and make objects or code.
+func (f *gathering) calls() {
+	sums, after := map[place]tally{}, map[place]map[string]int64{}
+	for _, v := range f.views {
+		for _, s := range v.segments {
+			for _, g := range s.groups {
+				if g == nil {
+					continue
+				}
+				for at, n := range g.calls {
+					p := place{f.c.kernels.text(at.name), f.c.PathText(at.path)}
+					f.sources[p.path] = f.c.Source(at.path)
+					if after[p] == nil {
+						after[p] = map[string]int64{}
+					}
+					after[p][f.c.ranges.text(at.after)] += n.count
+					t := sums[p]
+					sums[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
+				}
+			}
+		}
+	}
+	layers := 0.0
+	if p := f.rep.Pattern; p != nil && p.Layers != nil {
+		layers = float64(*p.Layers)
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(sums), func(a, b place) int {
+		return cmp.Or(cmp.Compare(sums[b].ns, sums[a].ns), strings.Compare(a.call+a.path, b.call+b.path))
+	}) {
+		t := sums[p]
+		for _, k := range callKinds {
+			if !k.of(p.call) || 2*t.parts < t.count {
+				continue
+			}
+			one := findings.Fact{Of: findings.Calls, Is: []string{k.is}, Call: p.call, Path: p.path, Names: map[string]string{"kind": k.kind, "remedy": k.remedy},
+				Numbers: map[string]float64{"count": float64(t.count), "call_us": us(t.ns)}}
+			if ns := f.idleIn[p]; ns > 0 {
+				one.Numbers["idle_us"] = us(ns)
+			}
+			for name, n := range after[p] {
+				if name != "" && 2*n >= t.count {
+					one.Names["after"] = name
+				}
+			}
+			if f.rep.Idle.Steps == 0 && f.rep.Workload == "" {
+				one.Names["doubt"] = "if it comes once a step that is how tokens come back, and no fault: steps were not found"
+			}
+			if k.is == "loads code" {
+				one.Numbers["loads"] = float64(t.count)
+			}
+			if layers > 1 {
+				one.Numbers["per_layer_most"] = float64(t.count) / float64(max(1, f.rep.Idle.Steps)) / layers
+			}
+			f.add(one)
+			break
+		}
+	}
+}
+
+// straggler says which rank the others wait for, because of its host or of its GPU.
+func (f *gathering) straggler() {
+	s := f.rep.Straggler
+	if s == nil || s.Rank == nil {
+		return
+	}
+	steps := float64(max(1, f.rep.Idle.Steps))
+	numbers := func(more map[string]float64) map[string]float64 {
+		more["rank_most"], more["late_us"], more["last_share"] = float64(*s.Rank), s.LateUs*steps, s.ShareOfSteps
+		return more
+	}
+	one := findings.Fact{Of: findings.Rank, Rank: s.Rank, Names: map[string]string{}}
+	if s.Side == "gpu" {
+		own, others := 0.0, 0.0
+		var parts []string
+		for _, w := range s.Why {
+			if w.What != "kernels" {
+				continue
+			}
+			if own, others = own+w.UsStep, others+w.OthersUs; len(parts) < 3 {
+				parts = append(parts, fmt.Sprintf("%s %s, the others' %s", report.Short(w.Name), report.Micros(w.UsStep), report.Micros(w.OthersUs)))
+			}
+		}
+		one.Is, one.Names["names"] = []string{"gpu"}, strings.Join(parts, "; ")
+		one.Numbers = numbers(map[string]float64{"factor": others / max(own, 1e-9)})
+		f.add(one)
+		return
+	}
+	for _, w := range s.Why {
+		if w.What != "operation" || !slices.Contains(s.Causes, w.Name) {
+			continue
+		}
+		op := one
+		op.Is, op.Call, op.Source, op.Names = []string{"host"}, w.Name, w.Source, map[string]string{"call": w.Name}
+		op.Numbers = numbers(map[string]float64{"factor": w.OthersUs / max(w.UsStep, 1e-9), "own_us": w.UsStep * steps, "others_us": w.OthersUs * steps})
+		f.add(op)
+	}
+}
+
+// samples says what samples of the CPU show of launching threads, where nothing says it exactly.
+func (f *gathering) samples() {
+	r := f.rep.Idle.Running
+	if r == nil {
+		return
+	}
+	for _, family := range r.Families {
+		if slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == family.Family }) {
+			continue
+		}
+		low, total := family.Low*r.SampledUs, max(f.rep.Idle.TotalUs, 1e-9)
+		f.add(findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Names: map[string]string{}, Numbers: map[string]float64{
+			"idle_us": family.Us, "low_us": low, "high_us": family.High * r.SampledUs, "low_share": low / total, "share": family.Share * r.SampledUs / max(r.Us, 1e-9),
+		}})
+	}
+}
+
+// innermost is the last range of a path as text.
+func innermost(path string) string { return findings.Innermost(path) }
+
+// markerNames are the names of forward-step markers.
+func (c *computer) markerNames() map[string]bool {
+	if c.marked == nil {
+		c.marked = map[string]bool{}
+		for id := range int32(c.ranges.Len()) {
+			if c.ranges.of(id).marker {
+				c.marked[c.ranges.text(id)] = true
+			}
+		}
+	}
+	return c.marked
+}

@@ -1,0 +1,347 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
+	"github.com/hostbound/hostbound/pkg/analysis/layer"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Limits of what steps are.
+const (
+	// forwardKernels, 10: kernels that are launched by themselves at least in a step that has no
+	// graph. The front of the next step's replay may lie in its period.
+	forwardKernels = 10
+	// minFallback, 5 %: of the generation steps that run eagerly where others replay a graph.
+	minFallback = 0.05
+	// burst, 300 kernels: so many more outside of a forward pass than nine in ten steps launch are
+	// tried out. PyTorch's autotuner runs each of some dozen candidates for 100 ms (its source).
+	burst = 300
+)
+
+// steps says which steps are not as the others: those that run eagerly where others replay a
+// graph, and those in which code is compiled, loaded or tried out.
+func (f *gathering) steps() {
+	gen := f.generation(event.Generation)
+	if eager := gen.eager.Len(); gen.replays > 0 && eager > 1 && float64(eager) >= minFallback*float64(gen.steps) && len(f.rep.Graph.Partial) == 0 {
+		f.add(findings.Fact{Of: findings.Steps, Is: []string{"eager"}, Steps: gen.all, Names: gen.requests(), Numbers: map[string]float64{
+			"eager": float64(eager), "steps": float64(gen.steps), "eager_share": float64(eager) / float64(gen.steps),
+		}})
+	}
+	compiles, spans, tried := findings.StepSet{}, 0.0, int32(0)
+	for _, v := range f.views {
+		facts := v.facts()
+		usual := usualLoose(facts)
+		for k := range facts {
+			fact := &facts[k]
+			spans += float64(fact.compiled)
+			if more := fact.loose - usual; more >= burst {
+				tried = max(tried, fact.loose)
+				compiles.Add(v.id, v.from+k)
+			} else if fact.loads > 0 || fact.compiled > 0 {
+				compiles.Add(v.id, v.from+k)
+			}
+		}
+	}
+	one := findings.Fact{Of: findings.Steps, Is: []string{"compiles"}, Numbers: map[string]float64{}}
+	if n := int64(compiles.Len()); n == 0 {
+		return
+	} else if 2*n < f.rep.Idle.Steps { // else the others are not what a step is without
+		one.Steps = compiles
+	}
+	if spans > 0 {
+		one.Numbers["spans"] = spans
+	}
+	if tried > 0 {
+		one.Numbers["tried_most"] = float64(tried)
+	}
+	f.add(one)
+}
+
+// usualLoose is how many kernels outside of a forward pass nine in ten steps launch at most.
+func usualLoose(facts []stepFact) int32 {
+	loose := make([]int32, len(facts))
+	for k := range facts {
+		loose[k] = facts[k].loose
+	}
+	slices.Sort(loose)
+	if len(loose) == 0 {
+		return 0
+	}
+	return loose[(len(loose)-1)*9/10]
+}
+
+// generation is what the steps of a phase are, the generation steps as a rule.
+type generation struct {
+	steps, replays int
+	eager, all     findings.StepSet // all: those beside context steps, too
+	launched       int64            // kernels of a forward pass that were launched by themselves
+	beside         int64            // the same in steps that replay something, replayed
+	replayed       int
+	sizes          [2]map[int64]bool // numbers of requests, of steps that replay a graph in the second
+}
+
+// generation looks at the steps of a phase of all ranks. Those beside a context step are left
+// out, and of what runs beside a graph those after an eager step: some of its kernels may run in
+// their period.
+func (f *gathering) generation(phase event.Phase) *generation {
+	g := &generation{eager: findings.StepSet{}, all: findings.StepSet{}, sizes: [2]map[int64]bool{{}, {}}}
+	for _, v := range f.views {
+		facts := v.facts()
+		eager := f.eagerSteps(facts)
+		for k := v.from; k < v.to; k++ {
+			s, at := v.walk.Steps.At(k), k-v.from
+			if s.Phase == phase && eager[at] {
+				g.all.Add(v.id, k)
+			}
+			if s.Phase != phase || v.besideContext(k) {
+				continue
+			}
+			g.steps++
+			g.launched += int64(facts[at].forward)
+			switch {
+			case eager[at]:
+				g.eager.Add(v.id, k)
+				g.sizes[0][s.Gen] = true
+			case facts[at].replayed > 0:
+				g.replays++
+				g.sizes[1][s.Gen] = true
+				if at == 0 || !eager[at-1] {
+					g.replayed++
+					g.beside += int64(facts[at].forward)
+				}
+			}
+		}
+	}
+	return g
+}
+
+// besideContext tells whether the step before or after one is a context step, some of whose
+// kernels may lie in its period.
+func (v *view) besideContext(k int) bool {
+	return k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context
+}
+
+// eagerSteps tells of each step of a rank whether it runs eagerly: at least forwardKernels of its
+// kernels were launched by themselves, and more than were replayed. Where steps are told by what
+// the host did, so is this: a step without a graph launch, with forwardKernels launches more than
+// half of the steps that have one. Without a record of calls only the kernels tell.
+func (f *gathering) eagerSteps(facts []stepFact) []bool {
+	eager := make([]bool, len(facts))
+	calls := slices.ContainsFunc(facts, func(fact stepFact) bool { return fact.launches+fact.graphs > 0 })
+	if f.c.method != step.NVTX || !calls {
+		for k, fact := range facts {
+			eager[k] = fact.forward >= forwardKernels && fact.forward > fact.replayed
+		}
+		return eager
+	}
+	var beside []int32
+	for _, fact := range facts {
+		if fact.graphs > 0 {
+			beside = append(beside, fact.launches)
+		}
+	}
+	slices.Sort(beside)
+	least := int32(forwardKernels)
+	if n := len(beside); n > 0 {
+		least += beside[n/2]
+	}
+	for k, fact := range facts {
+		eager[k] = fact.graphs == 0 && fact.launches >= least
+	}
+	return eager
+}
+
+// requests says which numbers of requests the eager steps have, where none of the others has them.
+func (g *generation) requests() map[string]string {
+	names := map[string]string{}
+	var counts []string
+	for _, n := range slices.Sorted(maps.Keys(g.sizes[0])) {
+		if n < 0 || g.sizes[1][n] {
+			return names
+		}
+		counts = append(counts, fmt.Sprint(n))
+	}
+	names["requests"] = strings.Join(counts, ", ")
+	return names
+}
+
+// kernels says which kernels are launched by themselves that belong into a graph.
+func (f *gathering) kernels() {
+	if len(f.rep.Graph.Partial) > 0 { // what was launched as a graph and not recorded looks like a step without one
+		return
+	}
+	f.mixed()
+	phase, of := event.Generation, "per generation step"
+	g := f.generation(phase)
+	if g.steps == 0 {
+		phase, of = event.Unknown, "per step"
+		if g = f.generation(phase); f.anyReplays() || int64(g.steps) != f.rep.Idle.Steps {
+			return
+		}
+	}
+	one := findings.Fact{Of: findings.Kernels, Names: map[string]string{"of_steps": of, "names": f.capturable(phase)}}
+	switch {
+	case f.rep.Idle.Steps == 0:
+		one.Is, one.Names["of_steps"], one.Names["which"] = []string{"beside"}, "in the trace", "no graph is replayed at all"
+		f.launches(noPhase, one, 1)
+	case g.replays == 0:
+		one.Is, one.Names["which"] = []string{"no graph"}, "none of these steps replays a graph"
+		if !f.anyReplays() {
+			one.Names["which"] = "no graph is replayed at all"
+		}
+		if g.launched >= int64(max(1, g.steps)) {
+			one.Numbers = map[string]float64{"kernels_per_step": float64(g.launched) / float64(g.steps)}
+			f.add(one)
+		}
+	case g.beside >= int64(max(1, g.replayed)):
+		one.Is, one.Names["which"] = []string{"beside"}, "outside the graph that is replayed"
+		f.launches(phase, one, float64(g.replayed))
+	}
+}
+
+// anyReplays tells whether any graph is replayed.
+func (f *gathering) anyReplays() bool {
+	return f.rep.Graph.GraphLaunches+f.rep.Graph.Replayed+f.rep.Graph.Whole > 0
+}
+
+// capturable names the kernels that belong into a graph and are launched by themselves most often.
+func (f *gathering) capturable(phase event.Phase) string {
+	var names []string
+	for _, e := range f.rep.Graph.Eager {
+		if can := e.Capturable || phase != event.Generation && Capturable(event.Class(slices.Index(event.Classes[:], e.Class))); can && len(names) < 3 {
+			names = append(names, fmt.Sprintf("%s (%s)", report.Short(e.Name), e.Class))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// launches adds a fact for each place that launches kernels which belong into a graph, in some
+// steps of a phase, or with noPhase in the trace. A place that launches others, too, launches
+// these still.
+func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64) {
+	can, all := map[string]int64{}, map[string]int64{}
+	for _, v := range f.views {
+		for _, s := range v.segments {
+			if g := s.groups[phase&3]; g != nil {
+				g.eager.Each(func(at EagerSite, k Eager) {
+					path := f.c.PathText(at.Path)
+					if all[path] += k.Count; Capturable(k.Class) {
+						can[path] += k.Count
+					}
+				})
+			}
+		}
+	}
+	calls := map[string]bool{}
+	for at := range f.idleIn {
+		if cudaname.ClassAPI(at.call) == cudaname.Launch {
+			calls[at.call] = true
+		}
+	}
+	for path, n := range can {
+		for call := range calls {
+			fact := one
+			fact.Call, fact.Path = call, path
+			fact.Numbers = map[string]float64{"rest": 1 - float64(n)/float64(all[path]), "idle_us": us(f.idleIn[place{call, path}])}
+			if len(f.list) == 0 || f.list[len(f.list)-1].Path != path || f.list[len(f.list)-1].Of != findings.Kernels {
+				fact.Numbers["kernels_per_step"] = float64(n) / steps
+			}
+			f.add(fact)
+		}
+	}
+}
+
+// mixed says which operation between two replays launches kernels that can be captured together
+// with some that cannot. It is looked for in the steps that were kept for the layer, the steady
+// ones first, and counts where it comes once in each of them at least.
+func (f *gathering) mixed() {
+	type stretch struct {
+		path  int32
+		names string
+	}
+	counts, steps := map[stretch]int{}, 0
+	for _, what := range keepers {
+		for _, kernels := range f.c.keptSteps(f.views, what.kept) {
+			steps++
+			seen := false // a replay
+			for i := 0; i < len(kernels); i++ {
+				if kernels[i].Replayed {
+					seen = true
+					continue
+				}
+				from := i
+				for i < len(kernels) && !kernels[i].Replayed {
+					i++
+				}
+				if seen && i < len(kernels) {
+					if names, ok := f.oneOperation(kernels[from:i]); ok {
+						counts[stretch{kernels[from].Path, names}]++
+					}
+				}
+			}
+		}
+		if len(counts) > 0 {
+			break
+		}
+	}
+	most := slices.SortedFunc(maps.Keys(counts), func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.names, b.names), cmp.Compare(a.path, b.path))
+	})
+	if len(most) == 0 || counts[most[0]] < steps { // less than once per step
+		return
+	}
+	path := f.c.PathText(most[0].path)
+	for at, ns := range f.idleIn {
+		if at.path == path && cudaname.ClassAPI(at.call) == cudaname.Launch {
+			f.add(findings.Fact{Of: findings.Kernels, Is: []string{"mixed"}, Call: at.call, Path: path, Names: map[string]string{"names": most[0].names},
+				Numbers: map[string]float64{"kernels_per_step": float64(counts[most[0]]) / float64(steps), "idle_us": us(ns)}})
+		}
+	}
+}
+
+// oneOperation names the kernels of one operation of which some can be captured and some cannot.
+func (f *gathering) oneOperation(part []layer.Sampled) (text string, ok bool) {
+	can, cannot := 0, 0
+	var names []string
+	for k := range part {
+		if part[k].Path != part[0].Path {
+			return "", false // more than one operation
+		}
+		names = append(names, report.Short(f.c.kernels.text(part[k].Name)))
+		if Capturable(part[k].Class) {
+			can++
+		} else {
+			cannot++
+		}
+	}
+	return strings.Join(names[:min(4, len(names))], ", "), can > 0 && cannot > 0
+}
+
+// pauses says which steps have a pause that would end a segment where the host did not work.
+func (f *gathering) pauses() {
+	if f.c.header.Isolation == nil || f.c.wholeTrace {
+		return
+	}
+	least := us(cmp.Or(f.c.header.Isolation.SegmentGap, step.DefaultSegmentGap))
+	for _, g := range f.rep.Gaps.Top {
+		if g.IdleUs < least || g.Step == nil || len(g.Causes) == 0 {
+			continue
+		}
+		steps := findings.StepSet{}
+		steps.Add(g.Rank, int(*g.Step))
+		typical := f.rep.Idle.WindowUs / float64(max(1, f.rep.Idle.Steps))
+		cause := g.Causes[0]
+		remedy := cmp.Or(f.c.opt.Advice(cause.Cause), "find out what the host did then")
+		f.add(findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: g.Call, Path: g.Path, Names: map[string]string{"cause": cause.Cause, "remedy": remedy},
+			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": typical, "cause_share": cause.Us / g.IdleUs}})
+	}
+}

@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Sample has a trace of many rows keep those of a few windows of time, evenly over the run, as
+// far as the header says when that is: the mean over their steps stands for that of all. Steps
+// that a treatment names (Scenario.Typical) are of the whole run all the same. It comes before the
+// first batch.
+func (t *Trace) Sample() {
+	rows, from, to := int64(0), never, -never
+	for i := range t.header.Reports {
+		r := &t.header.Reports[i]
+		for _, n := range r.Rows {
+			rows += n
+		}
+		if r.GPUStart != nil && r.GPUEnd != nil {
+			from, to = min(from, *r.GPUStart), max(to, *r.GPUEnd)
+		}
+	}
+	if rows <= sampleRows || from >= to || t.header.Isolation == nil || t.header.Isolation.Method == "none" {
+		return
+	}
+	length := int64(float64(to-from) / float64(rows) * sampleRows / sampleWindows)
+	for k := range int64(sampleWindows) {
+		start := from + (to-from-length)*k/(sampleWindows-1)
+		t.sampled = append(t.sampled, [2]int64{start, start + length})
+	}
+}
+
+// inWindow tells whether two times are in one window, the first with room before it for what a
+// run is like by then: a step.
+func (t *Trace) inWindow(before, start, end int64) bool {
+	return t.sampled == nil || slices.ContainsFunc(t.sampled, func(w [2]int64) bool { return w[0] <= before && start >= before && end <= w[1] })
+}
+
+// kept returns how many rows from i on, at most up to j, are in a window, or, ok false, in none.
+func (t *Trace) kept(b *event.Batch, i, j int) (n int, ok bool) {
+	start := b.Start.Values[i]
+	until := int64(never)
+	for _, w := range t.sampled {
+		switch {
+		case start < w[0]:
+			until = min(until, w[0])
+		case start < w[1]:
+			ok, until = true, w[1]
+		}
+		if ok {
+			break
+		}
+	}
+	n, _ = slices.BinarySearchFunc(b.Start.Values[i:j], until, func(a, b int64) int { return cmp.Compare(a, b) })
+	return max(n, 1), ok
+}
+
+// skip takes the step rows alone.
+func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
+	for ; i < j; i++ {
+		if kind := b.Kind.Values[i]; kind == event.Step || kind == event.Window {
+			t.addStep(b, i, process, t.ordinal)
+		}
+		t.ordinal++
+	}
+}
+
+// ofAll is what steps that take what the others do bring, over all steps of the benchmark segments.
+func (t *Trace) ofAll(steps map[int32]map[int]bool) Gain {
+	p := &predictor{t: t, all: true}
+	for k, r := range t.ranks {
+		if r == nil {
+			continue
+		}
+		from, to := r.BenchmarkSteps()
+		for n, s := range r.Steps.Between(from, to) {
+			p.chosen = append(p.chosen, chosen{rank: t.processes[k], number: n, phase: s.Phase, tokens: -1})
+			p.now = append(p.now, float64(s.Period()))
+		}
+	}
+	row := predicted{periods: slices.Clone(p.now)}
+	p.typical(steps, row.periods)
+	return p.gain(&row)
+}
