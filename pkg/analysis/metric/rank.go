@@ -32,6 +32,7 @@ type rank struct {
 	unrecorded [][2]int64 // spans of time
 	// waitsUnknown tells that it has collectives, of which none was matched or estimated.
 	waitsUnknown bool
+	waitStep     int // the step in which the last wait began that was credited
 	markers      markers
 	name         int // index in rules.prep of the text of prep, past the end: none yet
 	seen         seen

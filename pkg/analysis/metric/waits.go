@@ -1,8 +1,6 @@
 package metric
 
 import (
-	"sort"
-
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -116,7 +114,15 @@ func (r *rank) creditWait(w *collective.Member) {
 	if r.steps.waits == nil {
 		r.steps.waits = make([]wait, n)
 	}
-	for k := sort.Search(n, func(k int) bool { return steps.At(k).Until > all.From }); k < n; k++ {
+	// Waits come nearly in order, and steps are read block by block: the place of the last wait
+	// is a step or two away.
+	for r.waitStep > 0 && steps.At(r.waitStep-1).Until > all.From {
+		r.waitStep--
+	}
+	for r.waitStep < n && steps.At(r.waitStep).Until <= all.From {
+		r.waitStep++
+	}
+	for k := r.waitStep; k < n; k++ {
 		s := steps.At(k)
 		if k > 0 {
 			r.creditIn(&r.gaps.wait, all, host, stat.Span{From: steps.At(k - 1).Until, To: s.Start})
