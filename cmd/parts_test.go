@@ -34,14 +34,21 @@ func TestSideBySide(t *testing.T) {
 // TestPartNoSurer wants a verdict on chosen steps, or times, to be no surer than that on the
 // whole run, whose markers were to have become steps: before and after steps are found.
 func TestPartNoSurer(t *testing.T) {
-	for share, want := range map[float64]string{0: "YES", 0.75: "INCONCLUSIVE"} {
+	// Eager passes are steps, but those of a single layer have too few kernels for that.
+	for _, tt := range []struct {
+		layers int
+		share  float64
+		want   string
+	}{{4, 0, "YES"}, {4, 0.75, "YES"}, {1, 0.75, "INCONCLUSIVE"}} {
 		c := sim.Default()
-		c.Ranks, c.Layers, c.Steps, c.Engine.EagerShare = 1, 4, 60, share
+		c.Ranks, c.Layers, c.Steps, c.Engine.EagerShare = 1, tt.layers, 60, tt.share
 		files := testrun.Simulate(t, c, false)
 		for _, part := range [][]string{nil, {"--from", "3", "--to", "12"}, {"--from", "450ms", "--to", "900ms"}} {
 			args := append([]string{"--format", "json", "--by", "graph"}, part...)
-			if got := call(t, nil, "verdict", append(args, files...)...); !strings.Contains(got.stdout, `"verdict": "`+want+`"`) {
-				t.Errorf("%v of eager steps, %v: not %s:\n%.500s", share, part, want, got.stdout)
+			got := call(t, nil, "verdict", append(args, files...)...)
+			if few := strings.Contains(got.stdout, "forward-step marker ranges became steps"); few != (tt.want == "INCONCLUSIVE") ||
+				!strings.Contains(got.stdout, `"verdict": "`+tt.want+`"`) {
+				t.Errorf("%d layers, %v of eager steps, %v: not %s:\n%.500s", tt.layers, tt.share, part, tt.want, got.stdout)
 			}
 		}
 	}
