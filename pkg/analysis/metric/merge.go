@@ -10,8 +10,9 @@ import (
 )
 
 // Add adds the result of another part of the same run: other ranks, measured the
-// same way. Numerators, denominators and counts add up to those of the whole. The
-// median gap, the quantiles of periods and the intervals, which need the steps of all
+// same way. Numerators, denominators and counts add up to those of the whole, but for
+// the waits in collectives where both parts have some: who of one part is late for the
+// other is not known, and the sum has none of the metrics made of them. The median gap, the quantiles of periods and the intervals, which need the steps of all
 // parts side by side, do not follow from those of the parts and become null. Ranks of
 // the other part whose numbers are taken get the next free ones. After an error
 // the result is what it was.
@@ -30,6 +31,11 @@ func (res *Result) Add(other *Result) error {
 	apart, err := sumRows(res.Apart, other.Apart)
 	if err != nil {
 		return err
+	}
+	warnings := append(slices.Clone(other.Warnings), noIntervals)
+	if res.Collectives != nil && other.Collectives != nil {
+		rows, apart = slices.DeleteFunc(rows, ofWaits), slices.DeleteFunc(apart, ofWaits)
+		warnings = append(warnings, noWaits)
 	}
 	res.Rows, res.Apart = rows, apart
 	res.addRanks(other.Ranks)
@@ -64,7 +70,7 @@ func (res *Result) Add(other *Result) error {
 	res.addPrep(other.Prep)
 	res.addRequestWait(other.RequestWait)
 	res.addCollectives(other.Collectives)
-	for _, w := range slices.Concat(other.Warnings, []string{noIntervals}) {
+	for _, w := range warnings {
 		if !slices.Contains(res.Warnings, w) {
 			res.Warnings = append(res.Warnings, w)
 		}
@@ -76,13 +82,23 @@ func (res *Result) Add(other *Result) error {
 const noIntervals = "parts of a run were added up, step by step nothing is known of the whole: " +
 	"its ratios have no intervals, and whether the verdict is borderline cannot be told"
 
-// addCollectives adds up the collectives of two parts: each was matched by itself.
+// noWaits is why the sum of several parts with collectives does not say how long GPUs wait in them.
+const noWaits = "parts of a run with collectives were added up, and how long their ranks wait for one another is not known: " +
+	"they have no collective_wait_ratio, host_wait_ratio and host_bound_ratio. Measure all reports in one call to have these"
+
+// ofWaits tells of a row whether it is of a metric made of waits in collectives.
+func ofWaits(r Row) bool {
+	return r.Metric == CollectiveWait || r.Metric == HostWait || r.Metric == HostBound
+}
+
+// addCollectives keeps what is known of the collectives of the one part that has some. Where
+// both do none are matched over the whole.
 func (res *Result) addCollectives(o *Collectives) {
-	if o == nil || res.Collectives == nil {
-		res.Collectives = cmp.Or(res.Collectives, o)
+	if o != nil && res.Collectives != nil {
+		res.Collectives = &Collectives{}
 		return
 	}
-	res.Collectives = &Collectives{res.Collectives.Matched + o.Matched, res.Collectives.Unmatched + o.Unmatched, res.Collectives.Estimated || o.Estimated}
+	res.Collectives = cmp.Or(res.Collectives, o)
 }
 
 // addPrep keeps the preferred of two names of input preparation.
@@ -140,7 +156,8 @@ func sumRows(one, others []Row) (rows []Row, err error) {
 					}
 				}
 			}
-			// Rows of versions that did not know a metric lack it, and so does the sum then.
+			// Rows of versions that did not know a metric lack it, as do sums without waits, and so
+			// does the sum then.
 			if parts = max(parts, n); n > 0 && (m < baseRows || n == parts) {
 				sum = append(sum, r)
 			}

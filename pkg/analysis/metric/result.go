@@ -166,7 +166,7 @@ func applicable(rows []Row) {
 	windows, prep := rows[0].Denominator > 0, rows[2].Denominator > 0
 	for i := range rows {
 		rows[i].Applicable = windows && (prep || i < 2 || i > 4)
-		if m := rows[i].Metric; m == CollectiveWait || m == HostWait || m == HostBound {
+		if ofWaits(rows[i]) {
 			rows[i].Applicable = windows && rows[i].Denominator > 0
 		}
 	}

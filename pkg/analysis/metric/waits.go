@@ -34,7 +34,7 @@ func (n *names) number(s *event.Strings, i int) int32 {
 // Collectives is what is known of the collectives of a run.
 type Collectives struct {
 	// Matched is how many were matched over all groups, Unmatched how many kernels had no
-	// match in their group.
+	// match in their group; both 0 of parts with collectives that were added up.
 	Matched   int64 `json:"matched"`
 	Unmatched int64 `json:"unmatched"`
 	// Estimated tells that the wait is an estimate for the lack of other ranks.
