@@ -96,19 +96,21 @@ func groups(facts []Fact) (list []*group) {
 			g = &group{entry: e, numbers: map[string]float64{}, names: map[string]string{}, steps: StepSet{}}
 			by[k], list = g, append(list, g)
 		}
-		g.add(f)
+		g.facts = append(g.facts, f)
 	}
 	for _, g := range list {
 		slices.SortStableFunc(g.facts, func(a, b *Fact) int {
 			return cmp.Or(cmp.Compare(b.Numbers["idle_us"], a.Numbers["idle_us"]), cmp.Compare(b.Numbers["call_us"], a.Numbers["call_us"]), strings.Compare(a.Call+a.Path, b.Call+b.Path))
 		})
+		for _, f := range g.facts { // in this order: sums of floats depend on it
+			g.sum(f)
+		}
 	}
 	return list
 }
 
-// add adds a fact.
-func (g *group) add(f *Fact) {
-	g.facts = append(g.facts, f)
+// sum adds the numbers of a fact.
+func (g *group) sum(f *Fact) {
 	for name, v := range f.Numbers {
 		if strings.HasSuffix(name, "_most") || strings.HasSuffix(name, "_share") {
 			g.numbers[name] = max(g.numbers[name], v)

@@ -141,14 +141,23 @@ func (r *Result) first(operations []*Finding) {
 		}
 	}
 	for _, f := range operations {
-		if r.First != nil && *r.First.GainUs >= *f.GainUs {
-			return
+		if r.First != nil && *r.First.GainUs >= f.own() {
+			continue
 		}
 		if !slices.ContainsFunc(r.Findings, func(g Finding) bool { return g.about(f) }) {
 			r.First = f
 			return
 		}
 	}
+}
+
+// own is what an operation brings of itself: without its range all that happens inside goes, too,
+// a collection of garbage or a wait, which are findings of their own.
+func (f *Finding) own() float64 {
+	if idle, ok := f.Evidence["idle_us"].(float64); ok {
+		return min(*f.GainUs, idle)
+	}
+	return *f.GainUs
 }
 
 // about tells whether a finding is about an operation: in its range, or about its call.

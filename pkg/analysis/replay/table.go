@@ -206,7 +206,54 @@ func (p *predictor) periods(e *pass) [][]float64 {
 			all[s][i] = float64(until - start - c.lost)
 		}
 	}
+	if e.steps.byRange {
+		p.queued(e, all)
+	}
 	return all
+}
+
+// queued takes back what steps gained by running further ahead alone. Where steps begin and end
+// with the host's ranges, a host without a wait ends long before its GPU: the work that is still
+// queued after the last step, and was not in the recording, is time that the steps need all the
+// same. It is given back to them in proportion to what each gained.
+func (p *predictor) queued(e *pass, periods [][]float64) {
+	of := make([][]int, len(e.procs)) // steps, in order
+	for _, k := range e.steps.order {
+		if e.steps.times[k].start != nil && e.steps.times[k].end != nil {
+			of[p.t.steps[k].process] = append(of[p.t.steps[k].process], int(k))
+		}
+	}
+	share := make([][]float64, len(e.procs)) // of the gain of a step, in each scenario
+	for q := range e.procs {
+		share[q] = make([]float64, e.n)
+		if ends := e.procs[q].ends; ends != nil && len(of[q]) > 0 {
+			for s := range share[q] {
+				share[q][s] = e.steps.aheadShare(of[q], ends, s)
+			}
+		}
+	}
+	for s := range periods {
+		for i, c := range p.chosen {
+			if c.step >= 0 {
+				periods[s][i] += share[p.t.steps[c.step].process][s] * max(0, periods[0][i]-periods[s][i])
+			}
+		}
+	}
+}
+
+// aheadShare is the share of what steps gain in a scenario that is work left for later.
+func (b *bounds) aheadShare(steps []int, ends []int64, s int) float64 {
+	last, gained := &b.times[steps[len(steps)-1]], int64(0)
+	for i, k := range steps[1:] {
+		before := &b.times[steps[i]]
+		now, then := b.times[k].start[0]-before.start[0], b.times[k].start[s]-before.start[s]
+		gained += max(0, now-then)
+	}
+	left := ends[s] - last.end[s] - (ends[0] - last.end[0])
+	if gained <= 0 || left <= 0 {
+		return 0
+	}
+	return min(1, float64(left)/float64(gained))
 }
 
 // add replays scenarios side by side.

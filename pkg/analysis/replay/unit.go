@@ -267,7 +267,7 @@ func (g *gpu) placed(p *process, u *unit, r *row) {
 
 // ended passes on the end of a unit.
 func (g *gpu) ended(u *unit) {
-	if len(g.t.steps) == 0 && !u.kind.IsCopy() {
+	if !u.kind.IsCopy() {
 		g.procs[u.process].span(u)
 	}
 	if g.sink == nil {

@@ -51,7 +51,7 @@ var outputs = map[string]*writes{
 	"metrics":     {rows: eventRows},
 	"verdict":     {report: documents, brief: true},
 	"diff":        {rows: resultRows, report: documents, brief: true},
-	"gaps":        {rows: resultRows, report: documents},
+	"gaps":        {rows: resultRows, report: documents, brief: true},
 	"hotspots":    {rows: resultRows, report: documents, brief: true},
 }
 
