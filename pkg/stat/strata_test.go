@@ -157,7 +157,6 @@ func TestSharesOfManyStrata(t *testing.T) {
 	for seed := range uint64(runs) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		var drawn []Drawn
-		var lengths []float64
 		hit, size := 0.0, 0.0
 		for stratum := range int32(strata) {
 			share := []float64{0, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5}[stratum%8]
@@ -168,7 +167,7 @@ func TestSharesOfManyStrata(t *testing.T) {
 				if rng.Float64() < share {
 					d.Kind = 1
 				}
-				drawn, lengths = append(drawn, d), append(lengths, 1)
+				drawn = append(drawn, d)
 			}
 		}
 		if s := Shares(drawn, 2, Sampler{1, 1})[1]; s.Low <= hit/size && hit/size <= s.High {
