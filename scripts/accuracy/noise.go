@@ -214,7 +214,7 @@ var percents = []float64{1, 3, 5, 10, 25, 50}
 func settings() []setting {
 	wall := func(c *compare.Comparison) *compare.Row { return find(c.Summary, "wall") }
 	var all []setting
-	for _, k := range []struct{ kind, steps int }{{0, 20}, {0, 60}, {0, 200}, {4, 60}, {4, 200}, {5, 60}, {5, 400}, {1, 200}, {2, 200}, {11, 200}, {12, 60}} {
+	for _, k := range []struct{ kind, steps int }{{0, 20}, {0, 60}, {0, 200}, {4, 60}, {4, 200}, {5, 60}, {5, 400}, {1, 200}, {2, 200}, {11, 200}, {12, 60}, {13, 60}, {13, 200}} {
 		z := &stepNoises[k.kind]
 		all = append(all, setting{fmt.Sprintf("all operations, %s, %d steps", z.name, k.steps), func(rng *rand.Rand, percent float64) (a, b *compare.Run) {
 			return z.draw(rng, k.steps, 2, 1, nil), z.draw(rng, k.steps, 2, 1+percent/100, nil)
@@ -251,15 +251,20 @@ func runPower(w io.Writer, o options) error {
 	for _, p := range percents {
 		head, line = fmt.Sprintf("%s +%v %% |", head, p), line+"--:|"
 	}
-	fmt.Fprintln(w, head+"\n"+line)
-	var wrong count
+	fmt.Fprintln(w, head+" wrong sign |\n"+line+"--:|")
+	var all count
 	for i, s := range settings() {
+		if !strings.Contains(s.name, o.only) {
+			continue
+		}
 		row := "| " + s.name + " |"
+		var wrong count
 		for _, percent := range percents {
 			var found count
 			var mu sync.Mutex
 			forEach(numbers(o.pairs), func(k int) {
-				r := s.found(compared(s.draw(rand.New(rand.NewPCG(uint64(k), uint64(i)<<8|5)), percent)))
+				c := compared(s.draw(rand.New(rand.NewPCG(uint64(k), uint64(i)<<8|5)), percent))
+				r := s.found(c)
 				change := r.Delta
 				if r.Relative != nil {
 					change = r.Relative
@@ -267,13 +272,18 @@ func runPower(w io.Writer, o options) error {
 				mu.Lock()
 				defer mu.Unlock()
 				found.add(r.Significant && *change > 0)
-				wrong.add(r.Significant && *change < 0)
+				off := r.Significant && *change < 0
+				if off && o.verbose != nil {
+					fmt.Fprintf(o.verbose, "%s, +%v %%, pair %d: %+.2f, p %.2g, interval %.0f to %.0f us, %v\n", s.name, percent, k, *change, *r.P, r.CI[0], r.CI[1], c.Explanation)
+				}
+				wrong.add(off)
 			})
 			row += fmt.Sprintf(" %s |", share(found.n, found.of))
 		}
-		fmt.Fprintln(w, row)
+		all.sum(wrong)
+		fmt.Fprintf(w, "%s %d of %d |\n", row, wrong.n, wrong.of)
 	}
-	fmt.Fprintf(w, "\nThe sign is wrong in %d of %d pairs.\n", wrong.n, wrong.of)
+	fmt.Fprintf(w, "\nThe sign is wrong in %d of %d pairs.\n", all.n, all.of)
 	return nil
 }
 
