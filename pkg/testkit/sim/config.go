@@ -66,6 +66,7 @@ type Config struct {
 	Noise   Noise     // beyond that of each operation
 	Faults  []Fault   // planted causes of lost time
 	Why     HostCause // of time that hosts lose, with what the operating system shows
+	Helpers []Helper  // threads beside those of the engine, where Why records what threads do
 
 	Start       int64     // ns after the session began at which the run starts
 	UTC         int64     // session start

@@ -59,6 +59,7 @@ type Engine struct {
 	CutFrom          float64 // recording begins after this share of the run, in the middle of things
 	CutTo            float64 // and ends here; 0: with the run
 	LogitsOutside    bool    // the sampler computes the logits, outside the graph and the marker
+	MaxGraph         int     // generation steps with more requests find no graph and run eagerly; 0: none
 }
 
 // The kinds of a Fault.
@@ -71,6 +72,8 @@ const (
 	FaultAlloc    = "alloc"    // cudaMalloc and cudaFree of US together
 	FaultSlowGPU  = "slowgpu"  // kernels of the rank take Factor times as long
 	FaultRotate   = "rotate"   // another rank each step takes US longer
+	FaultLayer    = "layer"    // another rank in each layer with experts of an eager step takes US longer, in a range called At
+	FaultCopy     = "copy"     // a copy from pageable memory at the end of a host operation, which waits for the GPU and takes US
 )
 
 // Fault is something planted that costs time.
@@ -85,7 +88,7 @@ type Fault struct {
 	Count  int     // of FaultJIT
 }
 
-var faultKinds = []string{FaultSync, FaultPageable, FaultJIT, FaultTail, FaultGC, FaultAlloc, FaultSlowGPU, FaultRotate}
+var faultKinds = []string{FaultSync, FaultPageable, FaultJIT, FaultTail, FaultGC, FaultAlloc, FaultSlowGPU, FaultRotate, FaultLayer, FaultCopy}
 
 // checkFeatures says what of the newer parts of a Config cannot be simulated.
 func (c *Config) checkFeatures() error {
@@ -96,8 +99,8 @@ func (c *Config) checkFeatures() error {
 		if !slices.Contains(faultKinds, f.Kind) {
 			return fmt.Errorf("fault %q is not known", f.Kind)
 		}
-		if f.Kind == FaultSync && !slices.ContainsFunc(c.Host, func(op HostOp) bool { return op.Name == f.At && op.Parent == "" }) {
-			return fmt.Errorf("fault sync: no host operation %q of its own", f.At)
+		if f.waits() && !slices.ContainsFunc(c.Host, func(op HostOp) bool { return op.Name == f.At && op.Parent == "" }) {
+			return fmt.Errorf("fault %s: no host operation %q of its own", f.Kind, f.At)
 		}
 	}
 	if _, ok := kernelNames[c.Model.Kernels]; !ok {
@@ -134,6 +137,22 @@ func (r *rank) strikes(f *Fault) bool {
 		return r.s.chance("fault "+f.Kind+f.At, max(-1, f.Rank), n).Float64() < f.Share
 	}
 	return true
+}
+
+// waits reports whether the fault waits for the GPUs.
+func (f *Fault) waits() bool { return f.Kind == FaultSync || f.Kind == FaultCopy }
+
+// layer is what a layer with experts takes longer on this rank.
+func (r *rank) layer() {
+	r.experts++
+	for i := range r.s.c.Faults {
+		f := &r.s.c.Faults[i]
+		if f.Kind == FaultLayer && r.experts%len(r.s.ranks) == r.index {
+			start := r.now
+			r.now += int64(f.US * 1e3)
+			r.push(f.At, start)
+		}
+	}
 }
 
 // at reports whether a fault strikes in this operation.

@@ -141,6 +141,9 @@ func (d *device) launch(list []work) { d.launchAs(otherPart, list) }
 func (d *device) launchAs(p part, list []work) {
 	r := d.rank
 	for _, w := range list {
+		if w.expert && d == r.devices[0] {
+			r.layer()
+		}
 		r.room(d)
 		cost := r.spread(r.s.c.LaunchCost, 0.1)
 		if w.pageable {
@@ -293,8 +296,17 @@ func (r *rank) finishedStep() int64 {
 	return r.done[len(r.done)-1-ahead]
 }
 
-// synchronize is a cudaDeviceSynchronize: the rank's GPUs do all they have.
-func (r *rank) synchronize() {
+// synchronize is a cudaDeviceSynchronize, or a copy that blocks: the rank's GPUs do all they have.
+func (r *rank) synchronize(f *Fault) {
+	if f.Kind == FaultCopy {
+		d := r.devices[0]
+		at := max(lastEnd(r.devices), r.now+apiToKernel)
+		d.free, d.streams[computeStream] = at+int64(f.US*1e3), at+int64(f.US*1e3)
+		_, corr := r.call(apiCopy, d.free+wakeUp-r.now)
+		r.t.Copies.Add(Copy{Work: Work{Start: at, End: d.free, Corr: corr, Stream: mainStream, Context: 1, Process: r.process, Device: d.id},
+			Bytes: 1 << 20, Kind: 1, Pageable: true})
+		return
+	}
 	r.waitUntil(lastEnd(r.devices), apiSync, 4)
 }
 

@@ -133,6 +133,8 @@ func (b *modelBuilder) mamba(seq []work, scale float64, context bool) []work {
 
 // experts is a mixture-of-experts block.
 func (b *modelBuilder) experts(seq []work, scale float64) []work {
+	from := len(seq)
+	defer func() { seq[from].expert = true }()
 	if b.c.Model.Shared {
 		seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_2x2_h_bz_TNT", 3.4*scale, apiLaunchEx),
 			b.kernel("void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>(T1 *, const T1 *, int)", 1.7*scale, apiLaunchEx),

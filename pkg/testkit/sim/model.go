@@ -15,6 +15,7 @@ type work struct {
 	stream     uint8 // computeStream and so on
 	join       bool  // waits for all streams
 	attention  bool
+	expert     bool // begins a layer's experts
 	pageable   bool // a copy from memory that is not pinned: the call blocks
 }
 

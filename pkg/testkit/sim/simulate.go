@@ -72,6 +72,7 @@ func simulate(c Config, split, told bool) (*simulator, error) {
 		s.idle(int64(c.Pause * 1e6))
 	}
 	s.run()
+	s.help()
 	s.conclude()
 	s.cutRanges()
 	for i, t := range s.traces {
@@ -123,6 +124,7 @@ type simulator struct {
 	truth   Truth
 	told    bool // the truth of all steps is kept
 	segment int
+	limit   limit      // on the CPU time of all processes
 	ranges  []recorded // what was recorded, empty where all was
 }
 
@@ -154,6 +156,7 @@ type rank struct {
 	step         stepInfo
 
 	cpu              int32      // that its thread is on, where that is recorded
+	experts          int        // layers with experts so far
 	lostFrom, lostTo int64      // what the host lost in this step
 	off              bool       // it was off its CPU where it gets requests
 	sampled          int64      // samples are recorded up to here
@@ -207,7 +210,7 @@ func (s *simulator) addRanks() {
 		s.ranks = append(s.ranks, r)
 		s.truth.Ranks = append(s.truth.Ranks, TrueRank{Layers: r.m.depth})
 		r.domain(engineDomain, "TensorRT-LLM")
-		if s.c.GIL > 0 || s.c.Why.Kind == "gil" {
+		if s.c.GIL > 0 || s.c.Why.Kind == "gil" || s.c.Why.Kind == "collector" {
 			r.domain(gilDomain, "GIL Trace")
 		}
 	}

@@ -18,6 +18,9 @@ func (s *simulator) plan(i int) stepInfo {
 		info.gen = max(1, info.gen-(phase-chunks)/n)
 		info.load = 0.6 + 0.4*float64(info.gen)/float64(c.Batch)
 		info.graph = info.gen
+		if m := c.Engine.MaxGraph; m > 0 {
+			info.eager = info.gen > m || c.Mode == Eager
+		}
 	}
 	return info
 }
@@ -37,6 +40,9 @@ func (s *simulator) info(number int, context, tail bool) stepInfo {
 		if number == 0 || number == c.Warmup {
 			info.ctx, info.gen = c.Batch, 0
 		}
+	}
+	if n := c.Engine.MaxGraph; n > 0 && info.gen > n {
+		info.eager = true
 	}
 	if n := c.Engine.EagerShare; n > 0 && s.chance("eager", -1, number).Float64() < n {
 		info.eager = true
@@ -93,7 +99,7 @@ func (s *simulator) after(i int) int {
 // syncAt is the synchronisation planted at the end of an operation, or nil.
 func (s *simulator) syncAt(i int) *Fault {
 	for k := range s.c.Faults {
-		if f := &s.c.Faults[k]; f.Kind == FaultSync && f.At == s.c.Host[i].Name {
+		if f := &s.c.Faults[k]; f.waits() && f.At == s.c.Host[i].Name {
 			return f
 		}
 	}
@@ -109,7 +115,7 @@ func (s *simulator) synchronize(at int) {
 	}
 	for _, r := range s.ranks {
 		if f := s.syncAt(i); f != nil && r.strikes(f) {
-			r.synchronize()
+			r.synchronize(f)
 		}
 	}
 }

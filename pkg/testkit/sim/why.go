@@ -24,6 +24,8 @@ type HostCause struct {
 	//	queue        the GPU's queue is said to be full
 	//	gc           collects garbage, which only samples show
 	//	requests     the first rank waits for requests, and the others for that one
+	//	collector    waits for the interpreter lock, which another thread holds in a collection of garbage
+	//	quota        all processes together have US of CPU time in each 100 ms, and stop when it is used up
 	//	fetching     the first rank works where it gets them, and the others wait for it
 	Kind string
 	US   float64 // mean microseconds per step that loses any
@@ -31,6 +33,8 @@ type HostCause struct {
 	// that such steps come in runs of up to 8.
 	OneIn    int
 	Together bool
+	// On is the number of the rank that loses time, from 1; 0: all of them.
+	On int
 	// Bursts is how many collections of garbage a step has, 0 for one.
 	Bursts int
 	// LongIn is how many steps there are to each that has a single collection, of ten times
@@ -53,11 +57,11 @@ func (w *HostCause) strikes(k int) bool {
 }
 
 // HostCauses are the kinds.
-var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc", "requests", "fetching"}
+var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc", "requests", "fetching", "collector", "quota"}
 
 // blockedIn is the call of the system that a thread is off its CPU in, by the kind of the
 // cause.
-var blockedIn = map[string]string{"lock": "pthread_mutex_lock", "gil": "pthread_cond_timedwait", "sleep": "nanosleep", "file": "fsync"}
+var blockedIn = map[string]string{"lock": "pthread_mutex_lock", "gil": "pthread_cond_timedwait", "collector": "pthread_cond_timedwait", "sleep": "nanosleep", "file": "fsync"}
 
 // heldUpBy is what CUPTI says held a thread up that stays on its CPU, with its
 // Overhead.Kind.
@@ -97,7 +101,11 @@ func (r *rank) beginHost() {
 // lose makes the host lose time, all of which the GPUs are idle.
 func (r *rank) lose() {
 	w := &r.s.c.Why
-	if w.Kind == "" || w.getting() || !w.strikes(r.step.number) {
+	if w.Kind == "quota" {
+		r.throttle()
+		return
+	}
+	if w.Kind == "" || w.getting() || !w.strikes(r.step.number) || w.On > 0 && w.On != r.index+1 {
 		return
 	}
 	chance := r.s.chance("why", r.index, r.step.number)
@@ -125,6 +133,13 @@ func (r *rank) lose() {
 		r.gil("Holding GIL", start, end, r.tid+gilHolder)
 		r.t.Calls.Add(Call{Start: start, End: end, Name: r.t.String(apiSync), Corr: r.id(), Process: r.process, TID: r.tid + gilHolder})
 		r.true.Lost = ns // it waits all the time
+	case "collector":
+		r.gil("Waiting for GIL", start, end, r.tid)
+		r.gil("Holding GIL", start, end, r.tid+gilHolder)
+		r.rangeID++
+		r.t.NVTX.Add(NVTXEvent{Start: start + 1000, End: end - 1000, Kind: NVTXStartEnd, Text: r.t.LiteralText("Python GC"), Form: Literal,
+			RangeID: r.rangeID, Process: r.process, TID: r.tid + gilHolder, EndTID: r.tid + gilHolder})
+		r.true.Lost = ns
 	case "descheduled":
 		to := int32(2 + chance.IntN(2)*4)
 		r.switches(start, 0, r.cpu, false)
@@ -222,7 +237,7 @@ func (r *rank) sample() {
 		return
 	}
 	chance := r.s.chance("samples", r.index, r.step.number)
-	off := r.off || blockedIn[r.s.c.Why.Kind] != "" || r.s.c.Why.Kind == "descheduled"
+	off := r.off || blockedIn[r.s.c.Why.Kind] != "" || r.s.c.Why.Kind == "descheduled" || r.s.c.Why.Kind == "quota"
 	calls := r.callsSince(r.sampled)
 	for {
 		distance := chance.ExpFloat64() * sampleOutside

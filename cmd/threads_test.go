@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// thread is what users reported, as a run of the simulator in which its cause is planted, and
+// one without (testdata/threads.json).
+type thread struct {
+	ID, Thread, Seen, Cause string
+	// Base are the flags of the run without the cause, which Make adds to or replaces for the one
+	// with it.
+	Base, Make []string
+	// Command asks the run with the cause, {t}, Twin one without, {b}; {a} is another one without.
+	Command, Twin string
+	Expect        string // what the first line of the answer must name, as an expression
+}
+
+// threads are all of them.
+func readThreads(t *testing.T) (all []thread) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "threads.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// files makes the runs of a thread, and returns their names by the letters of commands.
+func (th *thread) files(t *testing.T, seed int) *strings.Replacer {
+	t.Helper()
+	dir, names := t.TempDir(), []string{}
+	for k, letter := range []string{"a", "b", "t"} {
+		if letter == "a" && !strings.Contains(th.Command+th.Twin, "{a}") {
+			continue
+		}
+		args := append([]string{"--seed", fmt.Sprint(100*seed + k)}, th.Base...)
+		if letter == "t" {
+			args = append(args, th.Make...)
+		}
+		path := filepath.Join(dir, letter+".sqlite")
+		must(t, nil, "gentrace", append(args, "-o", path)...)
+		names = append(names, "{"+letter+"}", path)
+	}
+	return strings.NewReplacer(names...)
+}
+
+// first is the first line of the answer to a command, and the first of what there is to do.
+func first(t *testing.T, command string) (line, todo string) {
+	t.Helper()
+	words := strings.Fields(strings.Replace(command, "tracediff", "diff", 1))
+	out := call(t, nil, words[0], words[1:]...)
+	if out.status > 1 {
+		t.Fatalf("%s: status %d, %s", command, out.status, out.stderr)
+	}
+	line, rest, _ := strings.Cut(out.stdout, "\n")
+	if _, after, ok := strings.Cut(rest, "\n1. "); ok {
+		todo, _, _ = strings.Cut(after, "\n")
+	}
+	return strings.TrimPrefix(line, "# "), todo
+}
+
+// floors are how many threads must be named in the first line, and there or first of what to do.
+const floorFirst, floorListed = 2, 8
+
+// TestThreads: the first line of the answer names the cause of what users reported, and does not
+// where the cause is not there.
+func TestThreads(t *testing.T) {
+	named, listed, silent, all := 0, 0, 0, readThreads(t)
+	for k := range all {
+		th := &all[k]
+		if testing.Short() && k%4 != 0 {
+			continue
+		}
+		t.Run(th.ID, func(t *testing.T) {
+			files := th.files(t, 1)
+			expect := regexp.MustCompile(th.Expect)
+			line, todo := first(t, files.Replace(th.Command))
+			t.Logf("named %v: %s", expect.MatchString(line), line)
+			t.Logf("to do %v: %s", expect.MatchString(todo), todo)
+			if expect.MatchString(line) {
+				named++
+			}
+			if expect.MatchString(line + "\n" + todo) {
+				listed++
+			}
+			line, todo = first(t, files.Replace(th.Twin))
+			t.Logf("without: %s\n%s", line, todo)
+			if !expect.MatchString(line + "\n" + todo) {
+				silent++
+			}
+		})
+	}
+	t.Logf("of %d, %d are named in the first line, %d there or first of what to do; %d of the runs without the cause are silent", len(all), named, listed, silent)
+	if !testing.Short() && (named < floorFirst || listed < floorListed || silent < len(all)) {
+		t.Errorf("fewer than %d and %d, or one is named where it is not", floorFirst, floorListed)
+	}
+}

@@ -1,0 +1,107 @@
+package sim
+
+// Helper is a thread beside those of the engine, from the start of the run to its end.
+type Helper struct {
+	Name string // of its process, "" for a thread of the first rank
+	// Busy is the share of the time that it is on a CPU; the rest it waits for work, in epoll_wait.
+	Busy float64
+	// Call is a call of the system that it is in while it is on a CPU, again and again; "" for none.
+	Call string
+}
+
+// The threads of helpers, by what is added to the id of the first rank's main one, or of the
+// process before it.
+const (
+	firstHelper = 11
+	helperPID   = firstPID - 300
+)
+
+// helperRound is the mean time from one piece of work to the next of a helper, ns, and callRound
+// that from one call to the next.
+const (
+	helperRound = 2_000_000
+	callRound   = 50_000
+)
+
+// help records what helpers do.
+func (s *simulator) help() {
+	end := int64(0)
+	for _, r := range s.ranks {
+		end = max(end, r.now)
+	}
+	for i, h := range s.c.Helpers {
+		r := s.ranks[0]
+		process, tid := r.process, r.tid+firstHelper+uint32(i)
+		if h.Name != "" {
+			tid = helperPID + uint32(i)
+			process = r.t.AddProcess(Process{PID: tid, VM: 1, Name: h.Name})
+		}
+		chance := s.chance("helper", i, 0)
+		call := func(name string, from, to int64) {
+			r.t.OSCalls.Add(OSCall{Start: from, End: to, Name: r.t.String(name), Process: process, TID: tid})
+		}
+		on := func(at int64, in bool) {
+			r.t.Switches.Add(Switch{At: at, Process: process, TID: tid, CPU: int32(20 + i), In: in})
+		}
+		on(s.c.Start, true)
+		for at := s.c.Start; at < end; {
+			round := int64(helperRound * (0.5 + chance.Float64()))
+			busy := int64(h.Busy * float64(round))
+			for k := at; h.Call != "" && k+callRound < at+busy; k += callRound {
+				call(h.Call, k, k+callRound-1000)
+			}
+			if busy < round {
+				call("epoll_wait", at+busy, at+round)
+				on(at+busy+switchCost, false)
+				on(at+round-switchCost, true)
+			}
+			at += round
+		}
+		on(end, false)
+	}
+}
+
+// limit is a limit on the CPU time of all processes in each period.
+type limit struct {
+	period   int64    // number of the one in which the last time was used
+	used     int64    // in it, by the first rank
+	since    int64    // that rank used time up to here
+	from, to int64    // the last time in which all were stopped
+	workers  [2]int64 // threads of the first rank that always run: since when
+}
+
+// quotaPeriod is how long a period is, in ns: the kernel's default.
+const quotaPeriod = 100_000_000
+
+// throttle stops the rank where what its process may use of CPUs in this period is used up. The
+// first rank's use stands for that of all.
+func (r *rank) throttle() {
+	l := &r.s.limit
+	if r.index == 0 {
+		period := r.now / quotaPeriod
+		if period != l.period {
+			l.period, l.used, l.since = period, 0, max(l.since, period*quotaPeriod)
+		}
+		l.used += r.now - l.since
+		l.since = r.now
+		if l.used < int64(r.s.c.Why.US*1e3) {
+			return
+		}
+		l.from, l.to = r.now, (period+1)*quotaPeriod
+		for k := range l.workers {
+			thread := uint32(lockHolder + 20 + k)
+			r.switches(max(l.workers[k], r.s.c.Start), thread, int32(30+k), true)
+			r.switches(l.from+int64(k)*1500, thread, int32(30+k), false)
+			l.workers[k] = l.to + int64(k+1)*4000
+		}
+	}
+	if from := max(r.now, l.from); from < l.to {
+		r.switches(from, 0, r.cpu, false)
+		r.lostFrom, r.lostTo, r.true.Lost = from, l.to, l.to-from
+		r.now = l.to + int64(r.index)*3000
+		r.switches(r.now, 0, r.cpu, true)
+		if r.index == 0 {
+			l.since = r.now
+		}
+	}
+}
