@@ -153,9 +153,10 @@ func TestRecordedFallback(t *testing.T) {
 	}
 }
 
-// TestRecordedCollections finds the line that collects garbage, by samples of Python
-// functions: this interpreter has no symbols. Collections of 90 ms and more are stalls of the
-// steps that they delay.
+// TestRecordedCollections finds garbage collection, by samples of the CPU, and the line that
+// collects, by samples of Python functions, though this interpreter has hardly any symbols.
+// Collections of 90 ms and more are stalls of the steps that they delay. It is the first target,
+// with its own advice, and not the operation in which it is.
 func TestRecordedCollections(t *testing.T) {
 	path := inflated(t, "gc")
 	var out struct {
@@ -166,6 +167,12 @@ func TestRecordedCollections(t *testing.T) {
 				Us   float64
 			}
 		}
+		First *struct {
+			Pattern, Text, Do string
+			Evidence          struct {
+				IdleUs float64 `json:"idle_us"`
+			}
+		} `json:"first_target"`
 	}
 	if err := json.Unmarshal(must(t, nil, "gaps", path, "--format", "json"), &out); err != nil {
 		t.Fatal(err)
@@ -173,6 +180,10 @@ func TestRecordedCollections(t *testing.T) {
 	const said = 1_162_950 // us
 	if first := out.Idle.Python[0]; first.Line != "prepare (engine.py:99)" || first.Us < 0.97*said || first.Us > 1.03*said {
 		t.Errorf("first is %+v, the program collects for %d us", first, said)
+	}
+	if f := out.First; f == nil || f.Pattern != "GC_MGMT" || !strings.Contains(f.Text, "prepare (engine.py:99)") || !strings.Contains(f.Do, "gc.freeze") ||
+		60*f.Evidence.IdleUs < 0.95*said || 60*f.Evidence.IdleUs > 1.05*said {
+		t.Errorf("first target %+v", f)
 	}
 }
 

@@ -79,6 +79,9 @@ func entryOf(f *Fact) *Entry {
 	return nil
 }
 
+// Known tells whether a fact belongs to an entry.
+func Known(f *Fact) bool { return entryOf(f) != nil }
+
 // enough tells whether numbers are what an entry asks for.
 func (e *Entry) enough(numbers map[string]float64) bool {
 	for name, least := range e.Least {

@@ -152,10 +152,12 @@ func (r *Result) first(operations []*Finding) {
 }
 
 // own is what an operation brings of itself: without its range all that happens inside goes, too,
-// a collection of garbage or a wait, which are findings of their own.
+// a collection of garbage or a wait, which are findings of their own, by what was recorded or by
+// samples of the CPU.
 func (f *Finding) own() float64 {
 	if idle, ok := f.Evidence["idle_us"].(float64); ok {
-		return min(*f.GainUs, idle)
+		other, _ := f.Evidence["other_us"].(float64)
+		return min(*f.GainUs, idle-other)
 	}
 	return *f.GainUs
 }

@@ -25,6 +25,7 @@ type gathering struct {
 	idleIn  map[place]int64 // idle time in calls, ns
 	sources map[string]string
 	locked  map[stratum]int64 // idle time in stacks of calls that wait for the interpreter lock, ns
+	sampled []findings.Fact   // what samples of the CPU show that is a finding
 }
 
 // place is a call and the ranges around it, as text.
@@ -38,13 +39,14 @@ func (c *computer) gather(rep *Report, views []*view, strata map[stratum]*found)
 			f.locked[s] = found.locked
 		}
 	}
+	f.samples(strata)
 	f.partial()
 	f.idle(strata)
 	f.calls()
 	f.steps()
 	f.kernels()
 	f.straggler()
-	f.samples()
+	f.list = append(f.list, f.sampled...)
 	f.pauses()
 	return f.list
 }
@@ -195,7 +197,7 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string, strata map[stratu
 	}
 	if cause := f.operation(s); cause != nil {
 		one.Is = append(one.Is, "operation")
-		f.working(&one, cause, strata)
+		f.working(&one, s, cause, strata)
 	}
 	f.add(one)
 }
@@ -242,7 +244,7 @@ func (f *gathering) idleUnder() map[string]int64 {
 }
 
 // working says what the launching thread does in an operation, and what there is to do about it.
-func (f *gathering) working(one *findings.Fact, c *Cause, strata map[stratum]*found) {
+func (f *gathering) working(one *findings.Fact, s *spot, c *Cause, strata map[stratum]*found) {
 	kind := c.Cause
 	switch name, ok := strings.CutPrefix(c.Cause, hostPrefix); {
 	case ok:
@@ -264,6 +266,13 @@ func (f *gathering) working(one *findings.Fact, c *Cause, strata map[stratum]*fo
 	if len(c.Why) > 0 && 2*c.Why[0].Ns >= c.Ns {
 		if phrase := findings.Phrase(c.Why[0].Why); phrase != "" {
 			one.Names["why"], one.Numbers["why_share"] = phrase, ratio(c.Why[0].Ns, c.Ns)
+		}
+	}
+	for _, w := range c.Why {
+		for _, other := range f.sampled {
+			if w.Ns > 0 && w.Why == s.why {
+				one.Numbers["other_us"] += w.of(other.Is[0]) * one.Numbers["idle_us"] / us(w.Ns)
+			}
 		}
 	}
 	if line := f.c.lineIn(c.Cause, strata); line != nil {
@@ -487,7 +496,7 @@ func (f *gathering) straggler() {
 }
 
 // samples says what samples of the CPU show of launching threads, where nothing says it exactly.
-func (f *gathering) samples() {
+func (f *gathering) samples(strata map[stratum]*found) {
 	r := f.rep.Idle.Running
 	if r == nil {
 		return
@@ -497,9 +506,27 @@ func (f *gathering) samples() {
 			continue
 		}
 		low, total := family.Low*r.SampledUs, max(f.rep.Idle.TotalUs, 1e-9)
-		f.add(findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Names: map[string]string{}, Numbers: map[string]float64{
+		one := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Names: map[string]string{}, Numbers: map[string]float64{
 			"idle_us": family.Us, "low_us": low, "high_us": family.High * r.SampledUs, "low_share": low / total, "share": family.Share * r.SampledUs / max(r.Us, 1e-9),
-		}})
+		}}
+		if !findings.Known(&one) {
+			continue
+		}
+		for k := range f.rep.Idle.Causes {
+			c := &f.rep.Idle.Causes[k]
+			in := 0.0
+			for _, w := range c.Why {
+				in += w.of(family.Family)
+			}
+			if 2*in < family.Us {
+				continue
+			}
+			one.Names["within"], one.Numbers["within_share"] = strings.TrimPrefix(c.Cause, hostPrefix), min(1, in/family.Us)
+			if line := f.c.lineIn(c.Cause, strata); line != nil && 2*line.Us >= c.Us {
+				one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
+			}
+		}
+		f.sampled = append(f.sampled, one)
 	}
 }
 

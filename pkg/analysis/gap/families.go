@@ -168,3 +168,13 @@ func (r *Running) table(s *report.Section, steps int64) {
 	}
 	s.Say("By %d samples of the CPU; how long threads were on it is exact. Samples show the user's side only, as a rule.", r.Samples)
 }
+
+// of is the part of it that a family took, by samples, in us.
+func (w *Why) of(family string) float64 {
+	for _, f := range w.Families {
+		if f.Family == family {
+			return f.Us
+		}
+	}
+	return 0
+}

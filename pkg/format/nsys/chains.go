@@ -34,6 +34,15 @@ type frameKey struct {
 	unresolved       bool
 }
 
+// frame is what is known of a frame.
+type frame struct {
+	name      string
+	family    event.Class
+	inside    bool // the family holds for what the frame calls
+	unnamed   bool // nothing but an address is known
+	collector bool // nobody but the garbage collector calls it
+}
+
 // chainFrame is a frame of a stack by its place, 0 for the leaf.
 type chainFrame struct {
 	chain int64
@@ -52,23 +61,22 @@ type chains struct {
 	table   *stackTable
 	wanted  *wantedStacks // nil for all
 	ids     []int64       // of its stacks, ascending
-	stacks  []int32       // of each its number in the table
+	stacks  []int32       // of each its number in the table; among distinct while it is read
 	calls   bool          // the profiler recorded them in a call: its own frames next to the leaf are left out
 
 	numbers map[frameKey]int32
-	recent  cache[int32]  // of numbers, by symbol, module and unresolved
-	names   []string      // of frames
-	family  []event.Class // of frames
-	inside  []bool        // the family holds for what the frame calls
+	recent  cache[int32] // of numbers, by symbol, module and unresolved
+	known   []frame      // by number
 
-	loose  []chainFrame     // all, where those of a stack lie apart
-	last   chainFrame       // the one before
-	some   bool             // there was one
-	done   bool             // its stack is among ids
-	frames []int32          // that are kept of its stack so far
-	same   map[string]int32 // numbers in the table by the bytes of their frames' numbers
-	text   strings.Builder
-	came   *[1 << cameBits]cameStack // stacks that came last, where they are ordered
+	loose    []chainFrame     // all, where those of a stack lie apart
+	last     chainFrame       // the one before
+	some     bool             // there was one
+	done     bool             // its stack is among ids
+	frames   []int32          // that are kept of its stack so far
+	distinct [][]int32        // the frames of each stack, the leaf first
+	same     map[string]int32 // numbers in distinct by the bytes of their frames' numbers
+	text     strings.Builder
+	came     *[1 << cameBits]cameStack // stacks that came last, where they are ordered
 }
 
 // wantedStacks are the ids of the stacks that rows have, ascending.
@@ -91,18 +99,19 @@ func (w *wantedStacks) has(id int64) bool {
 // errOrder says that frames of one stack lie apart in their table.
 var errOrder = errors.New("frames out of order")
 
-// readChains reads the wanted stacks of a table of callchains. In every export seen the frames
-// of a stack stand together, so that one stack is held at a time; where they do not, all are.
-func (r *report) readChains(s scanner, columns map[string][]string, table string, wanted *wantedStacks) (*chains, error) {
-	c, err := r.scanChains(s, columns, table, wanted, true)
+// readChains reads the wanted stacks of a table of callchains, and asks for those of callers where
+// it has to know them. In every export seen the frames of a stack stand together, so that one
+// stack is held at a time; where they do not, all are.
+func (r *report) readChains(s scanner, columns map[string][]string, table string, wanted *wantedStacks, callers func() (*wantedStacks, error)) (*chains, error) {
+	c, err := r.scanChains(s, columns, table, wanted, callers, true)
 	if err == errOrder {
-		c, err = r.scanChains(s, columns, table, wanted, false)
+		c, err = r.scanChains(s, columns, table, wanted, callers, false)
 	}
 	return c, err
 }
 
 // scanChains reads a table of callchains, whose rows are in order where ordered is set.
-func (r *report) scanChains(s scanner, columns map[string][]string, table string, stacks *wantedStacks, ordered bool) (*chains, error) {
+func (r *report) scanChains(s scanner, columns map[string][]string, table string, stacks *wantedStacks, callers func() (*wantedStacks, error), ordered bool) (*chains, error) {
 	c := &chains{
 		strings: &r.strings, table: &r.stacks, wanted: stacks, calls: table == cudaStacksTable,
 		numbers: map[frameKey]int32{}, same: map[string]int32{},
@@ -133,7 +142,7 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 	}
 	c.end()
 	c.loose = nil
-	return c, nil
+	return c, c.settle(callers)
 }
 
 // frameRows are the rows of a block of a table of callchains.
@@ -212,11 +221,13 @@ func (c *chains) frame(key frameKey) int32 {
 	}
 	function, module := c.strings.str(c.strings.find(key.function)), c.strings.str(c.strings.find(key.module))
 	// What is not resolved has its address for a name.
-	name := native.Frame(function, module, !key.unresolved && !strings.HasPrefix(function, "0x"))
+	unnamed := key.unresolved || strings.HasPrefix(function, "0x")
 	family, inside := native.Family(function, module)
-	k := int32(len(c.names))
+	k := int32(len(c.known))
 	c.numbers[key] = k
-	c.names, c.family, c.inside = append(c.names, name), append(c.family, family), append(c.inside, inside)
+	c.known = append(c.known, frame{
+		native.Frame(function, module, !unnamed), family, inside, unnamed, !unnamed && family == event.GC && native.Collectors(function),
+	})
 	return k
 }
 
@@ -225,7 +236,7 @@ func (c *chains) put(f chainFrame) {
 	if f.chain != c.last.chain {
 		c.end()
 	}
-	skip := c.calls && len(c.frames) == 0 && c.family[f.frame] == event.ByProfiler
+	skip := c.calls && len(c.frames) == 0 && c.known[f.frame].family == event.ByProfiler
 	if !skip && len(c.frames) <= maxStackDepth {
 		c.frames = append(c.frames, f.frame)
 	}
@@ -243,11 +254,53 @@ func (c *chains) end() {
 	key := unsafe.Slice((*byte)(unsafe.Pointer(&c.frames[0])), 4*len(c.frames))
 	number, ok := c.same[string(key)]
 	if !ok {
-		number = c.table.number(c.textOf(c.frames), c.familyOf(c.frames))
-		c.same[string(key)] = number
+		number = int32(len(c.distinct))
+		c.distinct, c.same[string(key)] = append(c.distinct, slices.Clone(c.frames)), number
 	}
 	c.ids, c.stacks = append(c.ids, c.last.chain), append(c.stacks, number)
 	c.frames, c.done = c.frames[:0], true
+}
+
+// settle gives the stacks their numbers in the table, when all of them are known: what a
+// function without a name is can be known from another stack, of those of callers.
+func (c *chains) settle(callers func() (*wantedStacks, error)) error {
+	if slices.ContainsFunc(c.known, func(f frame) bool { return f.collector }) {
+		w, err := callers()
+		if err != nil {
+			return err
+		}
+		for i, id := range c.ids {
+			if w == nil || w.has(id) {
+				c.collectors(c.distinct[c.stacks[i]])
+			}
+		}
+	}
+	numbers := make([]int32, len(c.distinct))
+	for k, frames := range c.distinct {
+		numbers[k] = c.table.number(c.textOf(frames), c.familyOf(frames))
+	}
+	for i, k := range c.stacks {
+		c.stacks[i] = numbers[k]
+	}
+	c.distinct, c.same, c.came = nil, nil, nil
+	return nil
+}
+
+// collectors marks what is known to be garbage collection in a stack, though it has no name: the
+// function that calls one which the collector alone calls, and the call by which that one was
+// entered, with all that it leads to. What calls that may be anything.
+func (c *chains) collectors(frames []int32) {
+	for i, f := range frames {
+		if !c.known[f].collector {
+			continue
+		}
+		for _, g := range frames[i+1 : min(i+3, len(frames))] {
+			if !c.known[g].unnamed {
+				break
+			}
+			c.known[g].family, c.known[g].inside = event.GC, true
+		}
+	}
 }
 
 // number returns the number in the table of the stack with an id.
@@ -276,7 +329,7 @@ func (c *chains) textOf(frames []int32) string {
 		if c.text.Len() > 0 {
 			c.text.WriteByte(';')
 		}
-		c.text.WriteString(c.names[f])
+		c.text.WriteString(c.known[f].name)
 	}
 	return c.text.String()
 }
@@ -284,11 +337,11 @@ func (c *chains) textOf(frames []int32) string {
 // familyOf returns the family of a stack whose leaf comes first.
 func (c *chains) familyOf(frames []int32) event.Class {
 	for _, f := range frames {
-		if c.inside[f] {
-			return c.family[f]
+		if c.known[f].inside {
+			return c.known[f].family
 		}
 	}
-	return c.family[frames[0]]
+	return c.known[frames[0]].family
 }
 
 // cudaFunction matches the names of CUDA calls.

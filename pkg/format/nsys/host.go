@@ -280,9 +280,6 @@ func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
 // findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
 // read. Threads that no such row has are none.
 func (r *report) findCallers(loaders []*loader) {
-	if !r.onlyCallers {
-		return
-	}
 	r.callers, r.calling = make([]bool, len(r.threads)), map[thread]bool{}
 	for _, l := range loaders {
 		for n := range l.threadFacts {

@@ -292,6 +292,32 @@ func TestStacksOfOneName(t *testing.T) {
 	}
 }
 
+// A function without a name is the collector's where another stack has it call, or enter, what
+// only the collector calls; who enters the collector is not, nor is what another thread shows.
+func TestStacksOfTheCollector(t *testing.T) {
+	path := database(t, hostExport+`
+		INSERT INTO StringIds VALUES (9, 'cudaLaunchKernel'), (10, '0x1'), (11, '0x2'), (12, '0x3'), (13, '0x4'), (14, '/usr/bin/python3.12'), (15, '_PyDict_MaybeUntrack'), (16, '0x5');
+		CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, "end", globalTid, correlationId, nameId); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1002,1010,16777221,9,9);
+		CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start, globalTid);
+		INSERT INTO COMPOSITE_EVENTS VALUES (1,310,16777221), (2,320,16777221), (3,330,16777221), (4,340,16777222), (5,350,16777221);
+		CREATE TABLE SAMPLING_CALLCHAINS (id, symbol, module, unresolved, stackDepth);
+		INSERT INTO SAMPLING_CALLCHAINS VALUES (1,10,14,1,0), (1,11,14,1,1), (1,12,14,1,2), (2,15,14,0,0), (2,13,14,1,1), (2,11,14,1,2), (2,12,14,1,3),
+			(3,10,14,1,0), (3,12,14,1,1), (4,15,14,0,0), (4,16,14,1,1), (5,10,14,1,0), (5,16,14,1,1)`)
+	want := []string{
+		"sample 310-310 rank 0 thread 5 gc [python3.12];[python3.12];[python3.12]",
+		"sample 320-320 rank 0 thread 5 gc [python3.12];[python3.12];[python3.12];_PyDict_MaybeUntrack",
+		"sample 330-330 rank 0 thread 5 interpreter [python3.12];[python3.12]",
+		"sample 340-340 rank 0 thread 6 gc [python3.12];_PyDict_MaybeUntrack",
+		"sample 350-350 rank 0 thread 5 interpreter [python3.12];[python3.12]",
+	}
+	if got := stackLines(t, Options{}, path); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := stackLines(t, Options{Callers: true}, path); !slices.Equal(got, slices.Delete(slices.Clone(want), 3, 4)) {
+		t.Errorf("of callers: got\n%s", strings.Join(got, "\n"))
+	}
+}
+
 // stackLines describes the rows with stacks of an export.
 func stackLines(t *testing.T, opts Options, path string) (lines []string) {
 	t.Helper()

@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -102,12 +103,16 @@ func (r *report) loadStacks(e export, columns map[string][]string) error {
 			continue
 		}
 		var wanted *wantedStacks
+		callers := func() (*wantedStacks, error) { return wanted, nil } // nil for all
+		if t.kind == event.Sample {
+			callers = sync.OnceValues(func() (*wantedStacks, error) { return r.sampled(s, columns) })
+		}
 		if t.kind == event.Sample && r.onlyCallers {
-			if wanted, err = r.sampled(s, columns); err != nil {
+			if wanted, err = callers(); err != nil {
 				return r.explain(err)
 			}
 		}
-		if r.chains[t.stacks], err = r.readChains(s, columns, t.stacks, wanted); err != nil {
+		if r.chains[t.stacks], err = r.readChains(s, columns, t.stacks, wanted, callers); err != nil {
 			return r.explain(err)
 		}
 	}

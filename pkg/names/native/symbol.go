@@ -20,7 +20,9 @@
 //
 // # Rejected
 //
-// To give a leaf in libc to who called it: three of four samples have no callers.
+// To give a leaf in libc to who called it: three of four samples have no callers. To name a
+// function without a symbol by the interpreter that it lies in alone: most of the collector is
+// without where Python was stripped; see [Collectors].
 
 package native
 
@@ -69,6 +71,13 @@ var rules = sync.OnceValue(func() []rule {
 		{event.Libc, nil, match(`^(libc|libm|libpthread|libdl|librt|ld|ld-linux[-\w]*|ld-musl[-\w]*|libstdc\+\+|libgcc_s|libgomp|libiomp5|libmvec)[-.]|^\[vdso\]$|^\[vsyscall\]$`), false},
 	}
 })
+
+// Collectors tells whether a function of Python is one that only the garbage collector calls, of
+// those that have a name where Python's own symbols were stripped: so their caller, which has none
+// then, is of the collector, too. (CPython 3.8 to 3.14, Modules/gcmodule.c and Python/gc.c.)
+func Collectors(function string) bool { return collectors.MatchString(function) }
+
+var collectors = match(`^_?Py(Object_Visit(Instance|Managed)|(Tuple|Dict)_MaybeUntrack)`)
 
 // Module returns the base name of a module.
 func Module(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
