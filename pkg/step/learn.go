@@ -88,10 +88,9 @@ func (l *learner) decides(r *rank) bool {
 	}
 	l.tried = l.rows
 	u := l.run.rule(&r.context.names)
-	if r.plan.method == Graph && u.usual <= 1 {
-		return len(l.run.ends) >= minGroups
-	}
-	return u.clear && u.groups >= minGroups
+	// Where there is no evidence of a cycle in fewer replays, there may be a longer one.
+	silent := r.plan.method == Graph && u.silent && len(l.run.ends) >= minRepetitions*maxLag
+	return silent || u.clear && u.groups >= minGroups
 }
 
 // keep copies rows i to j.

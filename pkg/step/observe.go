@@ -209,7 +209,8 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 		from = r.endEager(b, from, k, r.eager.forward)
 		r.begins = r.begins && len(r.sizes) == steps // else that began the eager step
 	}
-	if r.open && (!fresh || !r.boundary(b, k)) {
+	boundary := fresh && r.boundary(b, k)
+	if r.open && !boundary {
 		if fresh { // another piece of the cycle
 			r.step.id = launch
 			r.eager.kernels = 0

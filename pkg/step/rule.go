@@ -239,11 +239,11 @@ func cycle(u *rule) *rule {
 // setRule sets the rule of the segment that begins; one that is not clear gives
 // way to one that was, in a segment before.
 func (r *rank) setRule(u *rule) {
-	if r.plan.method == Graph {
-		u = cycle(u)
-	}
 	if !u.clear && r.lastClear != nil {
 		u = r.lastClear
+	}
+	if r.plan.method == Graph {
+		u = cycle(u)
 	}
 	if u.clear {
 		r.lastClear = u
