@@ -79,7 +79,7 @@ cases() {
 			done
 			printf 'run\tdiff\t%s\t%s\t--format\t%s\n' "$trace" "$trace" "$format"
 		done
-		for report in idle gaps graph pattern straggler slack; do
+		for report in idle gaps graph pattern straggler; do
 			for format in csv arrow; do
 				printf 'run\tgaps\t--report\t%s\t%s\t--format\t%s\n' "$report" "$trace" "$format"
 			done

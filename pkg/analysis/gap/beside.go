@@ -24,12 +24,9 @@ const (
 // launching thread is blocked until others do something. That is an association: nobody
 // knows whether that thread is who it waits for.
 type Meanwhile struct {
-	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
-	Thread int64  `json:"thread"` // thread id
-	// Elsewhere: those who waited are in other processes, of all other ranks.
-	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Us is the time that it was on a CPU while launching threads of the rank waited, or,
-	// Elsewhere, of the other ranks, over all GPUs; Share its share of their waiting,
+	Rank   int32 `json:"rank"`   // of the thread's process
+	Thread int64 `json:"thread"` // thread id
+	// Us is the time that it was on a CPU while launching threads of the rank waited, over all GPUs; Share its share of their waiting,
 	// WindowShare that of the window in which it was on a CPU, Lift how many times as large the
 	// former is.
 	Us          float64 `json:"us"`
@@ -53,46 +50,7 @@ type Placement struct {
 	// the rank's GPUs are; both null where that is not known.
 	FarUs    *float64 `json:"far_from_gpu_us"`
 	GPUNodes []int32  `json:"gpu_numa_nodes"`
-	// OnCPUUs is the time that it was on a CPU, LostUs the idle time, over all GPUs, in
-	// which it had lost its CPU, of which OthersUs while other threads of its process were
-	// there.
-	OnCPUUs  float64 `json:"on_cpu_us"`
-	LostUs   float64 `json:"descheduled_us"`
-	OthersUs float64 `json:"neighbours_us"`
-	// Neighbours are the threads of other processes that were recorded on the CPU that it had
-	// lost, the longest first, three at most.
-	Neighbours []Neighbour `json:"neighbours,omitempty"`
-
-	seenUs float64 // of LostUs, while anybody was recorded on the lost CPU
-}
-
-// Neighbour is a thread of another process.
-type Neighbour struct {
-	Rank   *int32  `json:"rank"`   // of its process, null for a process that is no rank
-	Thread int64   `json:"thread"` // thread id
-	Us     float64 `json:"us"`     // idle time in which it was on the CPU that the launching thread had lost, over all GPUs
-}
-
-// named is the thread as text.
-func (n *Neighbour) named() string {
-	if n.Rank == nil {
-		return fmt.Sprintf("thread %d of a process without a GPU", n.Thread)
-	}
-	return fmt.Sprintf("thread %d of rank %d", n.Thread, *n.Rank)
-}
-
-// addNeighbours adds who of other processes had the lost CPU, and for how long, ns.
-func (p *Placement) addNeighbours(times map[who]int64) {
-	var list []Neighbour
-	seen := int64(0)
-	for w, ns := range times {
-		list, seen = append(list, Neighbour{w.number(), w.thread, us(ns)}), seen+ns
-	}
-	p.seenUs = min(p.OthersUs+us(seen), p.LostUs)
-	slices.SortFunc(list, func(a, b Neighbour) int {
-		return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.named(), b.named()))
-	})
-	p.Neighbours = list[:min(len(list), maxMeanwhile)]
+	OnCPUUs  float64  `json:"on_cpu_us"` // the time that it was on a CPU
 }
 
 // besides adds up what threads of a rank did in its window, by thread id.
@@ -123,21 +81,16 @@ func (c *computer) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
 	for _, v := range views {
 		all, window := v.besides()
-		neighbours := map[int64]map[who]int64{}
-		if c.others.wanted {
-			neighbours = c.others.neighbours(v)
-		}
 		var waited int64
 		for _, t := range all {
 			waited += t.Waited
 		}
 		for _, t := range all {
-			if m, ok := meanwhile(&v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
+			if m, ok := meanwhile(v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
 				rep.Meanwhile = append(rep.Meanwhile, m)
 			}
 			if t.Launches && t.Ran > 0 && v.idle.Placed() {
-				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran), LostUs: us(t.Lost), OthersUs: us(min(t.Taken, t.Lost))}
-				p.addNeighbours(neighbours[t.Thread])
+				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran)}
 				p.locate(placesOf(c.header, v.id), &t.Beside)
 				if v.steps > 0 {
 					p.PerStep = perStep(float64(t.Moves), v.steps)
@@ -146,7 +99,6 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 		}
 	}
-	rep.Meanwhile = append(rep.Meanwhile, c.others.meanwhile(views)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
 }
@@ -175,7 +127,7 @@ func (p *Placement) locate(places idle.Places, b *idle.Beside) {
 // meanwhile says what a thread did while launching threads waited for so long: it was on a
 // CPU for beside of that, and for ran of the window; ok is false where that is no more than
 // else.
-func meanwhile(rank *int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
+func meanwhile(rank int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
 	m = Meanwhile{Rank: rank, Thread: thread, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
 	if m.WindowShare > 0 {
 		m.Lift = m.Share / m.WindowShare
@@ -187,17 +139,10 @@ func meanwhile(rank *int32, thread, beside, waited, ran, window int64) (m Meanwh
 func (i *Idle) besideSections(s *report.Section) {
 	if len(i.Meanwhile) > 0 {
 		t := s.Table("While launching threads waited for others, these ran (which is no evidence that they were waited for)",
-			report.Column{Title: "rank", Right: true}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
+			report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
 			report.Column{Title: "in the window", Kind: report.Ratio, Minor: 1}, report.Column{Title: "times as much", Right: true, Minor: 2})
 		for _, m := range i.Meanwhile {
-			rank := "none" // a process without a GPU
-			if m.Rank != nil {
-				rank = strconv.Itoa(int(*m.Rank))
-				if m.Elsewhere {
-					rank += ", for others"
-				}
-			}
-			t.Row(report.Str(rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
+			t.Row(report.Int(m.Rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
 		}
 	}
 	for _, p := range i.Placement {
@@ -213,22 +158,11 @@ const maxMoves = 1
 // maxFar is which part of its time a launching thread runs away from its GPUs without a word.
 const maxFar = 0.1
 
-// minTaken is how long a thread of another process has the CPU of a launching thread, as a part
-// of the time that the latter is on one, for a word.
-const minTaken = 0.01
-
 // text says where a launching thread ran, if it ought to have run elsewhere.
 func (p *Placement) text() string {
 	var parts []string
 	if p.PerStep != nil && *p.PerStep > maxMoves {
 		parts = append(parts, fmt.Sprintf("came to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossings()))
-		if p.OthersUs > 0 {
-			parts = append(parts, fmt.Sprintf("while it had none, other threads of its process ran on its last one for %s", report.Micros(p.OthersUs)))
-		}
-	}
-	if len(p.Neighbours) > 0 && p.Neighbours[0].Us >= max(minBesideShare*p.LostUs, minTaken*p.OnCPUUs) {
-		n := &p.Neighbours[0]
-		parts = append(parts, fmt.Sprintf("had lost its CPU for %s, in %s of which %s ran there", report.Micros(p.LostUs), report.Micros(n.Us), n.named()))
 	}
 	far := p.FarUs != nil && *p.FarUs > maxFar*p.OnCPUUs
 	if far {

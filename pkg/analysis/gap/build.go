@@ -11,7 +11,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // report makes the report of all ranks.
@@ -40,7 +39,6 @@ func (c *computer) report() (*Report, error) {
 	rep.Graph = c.graphReport(views)
 	rep.Pattern = c.patternReport(views)
 	rep.Straggler = c.stragglerReport(views)
-	rep.Slack = c.slackReport(views)
 	strata := c.strata(views)
 	c.running(rep, strata)
 	rep.Idle.Python = c.pythonLines(rep.Idle.TotalUs, strata)
@@ -93,7 +91,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)
 	}
 	c.distrust(rep)
-	var estimated int64
+	var forgotten int64
 	if calls := rep.nodeLaunches(); calls != "" {
 		if !c.torch() {
 			calls += " (nsys's --cuda-graph-trace=graph does not record them)"
@@ -104,18 +102,13 @@ func (c *computer) warn(rep *Report, views []*view) {
 		if v.walk.Window == nil && v.walk.Steps.Len() > 0 {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
 		}
-		estimated += v.idle.Estimated()
+		forgotten += v.idle.Forgotten()
 		if !v.idle.Placed() {
 			add("rank %d: of more than 1 %% of the time that its threads were on a CPU it is not recorded on which one: where launching threads ran is not told", v.id)
 		}
 	}
-	if estimated > 0 {
-		add("the causes of %s of idle time are estimates: the launches that ended it were made long before", report.Micros(us(estimated)))
-	}
-	for of, threads := range []string{"threads of processes without a GPU", "threads of ranks"} {
-		if c.others.full[of] {
-			add("%s came to a CPU more than %d times: which of them ran while launching threads of another process waited is not known", threads, maxOtherRuns)
-		}
+	if forgotten > 0 {
+		add("of %s of idle time in long gaps it is not known what the launching thread did", report.Micros(us(forgotten)))
 	}
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)
@@ -269,24 +262,4 @@ func (c *computer) graphReport(views []*view) CoverageReport {
 		}
 	}
 	return sum.Report(c, c.header.Source())
-}
-
-// slackReport sums up launch slack over the steps of the window, nil where no launch
-// is known.
-func (c *computer) slackReport(views []*view) *SlackReport {
-	var sum SlackSummary
-	for _, v := range views {
-		v.eachStep(columnsFrom(colSlack, colFact), func(k int, rows spill.Rows, i int) {
-			s := slackOf(rows, i)
-			sum.Add(s, v.walk.Steps.At(k).Ctx <= 0)
-			if c.opt.PerStep {
-				sum.List(v.id, k, s)
-			}
-		})
-		sum.EndRank()
-		if v.walk.Steps.Len() == 0 {
-			sum.Add(v.trace.slack, false)
-		}
-	}
-	return sum.Report()
 }

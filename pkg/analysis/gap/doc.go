@@ -1,7 +1,7 @@
 // Package gap says where the idle time of a run's GPUs goes: what each nanosecond of
 // it waits for, which gaps there are between kernels, how much comes out of CUDA
-// graphs, what the layers of the model are and where in them time is lost, which rank
-// the others wait for, and how far ahead of its GPU the host runs.
+// graphs, what the layers of the model are and where in them time is lost, and which rank
+// the others wait for.
 //
 // # Windows
 //
@@ -40,15 +40,6 @@
 // norm, allreduce, activation, rope and quant. A kernel's range is the innermost one
 // around its launching call.
 //
-// # Launch slack
-//
-// The slack of a launch is the time from the return of its call to the start of its
-// first kernel or replay: how far ahead of the GPU the host is, or how much work was
-// queued. It is near zero up to 10 us, which a launch takes on a GPU that has nothing
-// else to do. Figures are medians over steps of each step's quantiles; the trend is
-// the distance between the medians of the last and the first third of the steps
-// without context requests.
-//
 // The layer is package layer's, the straggler package straggler's. What the straggler
 // spends more on than the others is found by the time of its own kernels by class, by
 // what the threads that launch did in the steps that were compared, and by the idle
@@ -59,15 +50,12 @@
 // # Meanwhile, and placement
 //
 // While a launching thread is blocked until others do something (blocked:wait, blocked:io,
-// blocked:join), a thread of its process, or of another one of the same report, that is on a
-// CPU for a larger share of that time than of the window is named: three at most, of a share
-// of 5 % and 1.5 times that of the window at least. It need not be who is waited for. Of each
-// launching thread the changes of its CPU in the window are counted, and while it has lost that
-// the time that other threads are seen on it: those of the process together, and of other
-// processes of the same report each of the three that are there longest. Who waits for an
-// interpreter lock that another thread holds has lost no CPU. Where the recording says which socket and NUMA node
-// each CPU is in, and which node the GPU, changes between sockets and time away from the GPU's
-// node are counted, too; what is not known is null.
+// blocked:join), a thread of its process that is on a CPU for a larger share of that time than of
+// the window is named: three at most, of a share of 5 % and 1.5 times that of the window at least.
+// It need not be who is waited for. Of each launching thread the changes of its CPU in the window
+// are counted. Where the recording says which socket and NUMA node each CPU is in, and which node
+// the GPU, changes between sockets and time away from the GPU's node are counted, too; what is not
+// known is null.
 //
 // # Stacks and samples
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // Reports are the parts that a document can be of.
-var Reports = []string{"idle", "gaps", "graph", "pattern", "straggler", "slack"}
+var Reports = []string{"idle", "gaps", "graph", "pattern", "straggler"}
 
 // IdleSection is the title of the section on idle time by cause.
 const IdleSection = "Idle time by cause"
@@ -41,7 +41,6 @@ func (rep *Report) Document(part string) *report.Document {
 		{"graph", "Graph coverage", rep.graph},
 		{"pattern", "Repeating pattern", rep.pattern},
 		{"straggler", "Straggler", rep.straggler},
-		{"slack", "Launch slack", rep.slack},
 	} {
 		if part == "" || part == p.name {
 			s := d.Section(p.title)

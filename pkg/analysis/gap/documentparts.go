@@ -164,28 +164,3 @@ func stragglerSays(s *report.Section, t *straggler.Report) {
 		s.Say("None: the ranks arrive together.")
 	}
 }
-
-// slack shows how far ahead of the GPU the host runs, in all and step by step where these
-// were asked for.
-func (rep *Report) slack(s *report.Section) {
-	l := rep.Slack
-	if l == nil {
-		s.Say("Unknown: no launches were recorded.")
-		return
-	}
-	s.Say("Median lead of the host over the GPU: %s (P10 %s, minimum %s); at %s of %d launches the GPU was already waiting.",
-		report.Strong(report.Micros(l.P50Us)), report.Micros(l.P10Us), report.Micros(l.MinUs), report.Percent(l.NearZero), l.Launches)
-	if l.TrendUs != nil {
-		s.Say("The lead changes by %s per step.", report.Micros(*l.TrendUs))
-	}
-	if len(l.Steps) == 0 {
-		return
-	}
-	t := s.Table("", report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "step", Kind: report.Count}, report.Column{Title: "launches", Kind: report.Count},
-		report.Column{Title: "P50", Kind: report.Duration}, report.Column{Title: "P10", Kind: report.Duration}, report.Column{Title: "minimum", Kind: report.Duration},
-		report.Column{Title: "GPU waiting", Kind: report.Ratio})
-	t.OneUnit = true
-	for _, st := range l.Steps {
-		t.Row(report.Int(st.Rank), report.Int(st.Step), report.Int(st.Launches), report.Num(st.P50Us), report.Num(st.P10Us), report.Num(st.MinUs), report.Num(st.NearZero))
-	}
-}

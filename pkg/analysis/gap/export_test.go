@@ -2,11 +2,11 @@ package gap
 
 import "testing"
 
-// SetMaxRuns changes the number of runs that are kept, for a test.
-func SetMaxRuns(t *testing.T, n int) {
-	old := maxRuns
-	maxRuns = n
-	t.Cleanup(func() { maxRuns = old })
+// SetMaxStates changes the number of states that are kept, for a test.
+func SetMaxStates(t *testing.T, n int) {
+	old := maxStates
+	maxStates = n
+	t.Cleanup(func() { maxStates = old })
 }
 
 // TwoPasses tells whether kernels are of two forward passes.

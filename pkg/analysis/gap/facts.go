@@ -283,6 +283,17 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause, strata map[st
 // graphLaunches is, for advice, the cause of calls that launch graphs.
 const graphLaunches = "graph_launch"
 
+// who is a thread of a rank.
+type who struct {
+	rank   int32
+	thread int64
+}
+
+// compare orders threads.
+func (w who) compare(o who) int {
+	return cmp.Or(cmp.Compare(w.rank, o.rank), cmp.Compare(w.thread, o.thread))
+}
+
 // holding says who holds the interpreter lock while a launching thread waits for it.
 func (f *gathering) holding(one *findings.Fact) {
 	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
@@ -324,29 +335,17 @@ func (f *gathering) meanwhile() string {
 		return ""
 	}
 	m := &f.rep.Idle.Meanwhile[0]
-	n := Neighbour{Rank: m.Rank, Thread: m.Thread}
-	return fmt.Sprintf("%s runs for %s of such time, and for %s of the window", n.named(), report.Percent(m.Share), report.Percent(m.WindowShare))
+	return fmt.Sprintf("thread %d of rank %d runs for %s of such time, and for %s of the window", m.Thread, m.Rank, report.Percent(m.Share), report.Percent(m.WindowShare))
 }
 
-// placed says how often launching threads changed their CPU, and who took it.
+// placed says how often launching threads changed their CPU.
 func (f *gathering) placed(one *findings.Fact) {
-	moves, seen, lost := 0.0, 0.0, 0.0
-	var most *Neighbour
+	moves := 0.0
 	for _, p := range f.rep.Idle.Placement {
-		moves, seen, lost = moves+float64(p.Migrations), seen+p.seenUs, lost+p.LostUs
-		if len(p.Neighbours) > 0 && (most == nil || p.Neighbours[0].Us > most.Us) {
-			most = &p.Neighbours[0]
-		}
+		moves += float64(p.Migrations)
 	}
 	if steps := f.rep.Idle.Steps; steps > 0 && moves > 0 {
 		one.Numbers["moves_most"] = moves / float64(steps)
-	}
-	if most != nil && 2*most.Us >= seen {
-		one.Names["neighbour"] = most.named()
-	}
-	if lost > 0 && 2*seen < lost {
-		one.Numbers["alone_share"] = 1 - seen/lost
-		one.Names["look"] = "record again with --sample=system-wide --cpuctxsw=system-wide to see who is there; if nobody is, the thread was in a page fault or an untraced wait such as sem_clockwait"
 	}
 }
 

@@ -280,7 +280,7 @@ func TestFindings(t *testing.T) {
 
 // The three causes of the language's runtime: the collector, the lock, and a slow
 // rank's own work.
-func TestSlackAndRuntime(t *testing.T) {
+func TestRuntime(t *testing.T) {
 	e := &engine{now: 1_000_000}
 	e.steps(20, func() {
 		for range 5 {
@@ -302,10 +302,6 @@ func TestSlackAndRuntime(t *testing.T) {
 	}
 	if text := has(rep, "GIL_CONTENTION").Text; !strings.Contains(text, "; thread 2 (rank 0) holds it 100.0 % of that time, in code with no range") {
 		t.Errorf("the holder: %s", text)
-	}
-	s := rep.Slack
-	if s == nil || s.TrendUs == nil || *s.TrendUs < -0.1 || *s.TrendUs > 0.1 || s.Launches < 19*20 || s.NearZero == 0 || s.MinUs != 0.5 {
-		t.Errorf("slack %+v", s)
 	}
 	if p := rep.Pattern; p == nil || p.Length != 4 || p.Layers == nil || *p.Layers != 5 {
 		t.Errorf("pattern %+v", p)

@@ -86,8 +86,7 @@ type computer struct {
 	method  string // how steps were isolated, "" without
 	markers *marker.Set
 
-	others    others // than the ranks' processes
-	canFollow bool   // ranks may wait for the one that fetches requests
+	canFollow bool // ranks may wait for the one that fetches requests
 
 	trace  *replay.Trace   // of the same rows, for what findings bring
 	marked map[string]bool // names of forward-step markers, at the end
@@ -133,7 +132,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	default:
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
-	c.others, c.canFollow = newOthers(h), canFollow(h)
+	c.canFollow = canFollow(h)
 	c.compared = c.stepped && h.NumRanks() > 1
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	switch {
@@ -153,9 +152,6 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 
 // add hands the rows of a batch to their ranks, a run of one rank at a time.
 func (c *computer) add(b *event.Batch) error {
-	if c.others.wanted {
-		c.others.add(b)
-	}
 	if err := c.trace.Add(b); err != nil {
 		return err
 	}

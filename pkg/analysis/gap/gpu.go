@@ -43,9 +43,6 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if a.Replayed {
 		r.addReplay(a)
 	}
-	if !kind.IsCopy() && a.LaunchStart != none && r.firstOf(a) && r.counting() {
-		r.slackNow.Add(a.Start - a.LaunchEnd)
-	}
 	if kind == event.Kernel {
 		r.addKernel(b, i, a)
 	}
@@ -91,19 +88,6 @@ func (r *rank) addReplay(a *activity) {
 	if a.Kind == event.Graph {
 		r.now.Whole++
 	}
-}
-
-// firstOf tells whether a kernel or replay is the first of its launch.
-func (r *rank) firstOf(a *activity) bool {
-	switch {
-	case a.launch != nil:
-		first := !a.launch.ran
-		a.launch.ran = true
-		return first
-	case a.Correlation >= 0:
-		return r.runs.first(a.Correlation)
-	}
-	return true
 }
 
 // findGPU returns the GPU of idle's, which may be a new one.

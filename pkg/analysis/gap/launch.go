@@ -10,7 +10,6 @@ type launch struct {
 	start       int64
 	path        int32 // of ranges around the call
 	name        int32
-	ran         bool // a kernel of it, or its replay, was seen
 	recorded    bool // something of its replay was seen
 }
 

@@ -51,11 +51,10 @@ type rank struct {
 	follows   []follow // by thread, where ranks may follow one
 
 	ring ring
-	// Launches that are not in the ring, of which a replay and a kernel was seen.
-	replays, runs seen
-	slackNow      Sampler
-	marked        bool // slackNow and sample have a mark, of what is pending
-	sample        layer.Recorder
+	// Launches that are not in the ring, of which a replay was seen.
+	replays seen
+	marked  bool // sample has a mark, of what is pending
+	sample  layer.Recorder
 }
 
 // segment is what was measured in a number of steps without a long idle stretch
@@ -65,7 +64,6 @@ type segment struct {
 	groups  [4]*group // by phase, the last for rows of no step
 	steady  layer.Keeper
 	context layer.Keeper
-	slack   Step // of the trace, where there are no steps
 }
 
 // pending is what was seen after the latest end of the open segment so far: it is
@@ -80,16 +78,16 @@ type pending struct {
 func newRank(c *computer, id int32) *rank {
 	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
 	r.idle = idle.NewRank(c.sites, idle.Options{
-		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxRuns: maxRuns, GPUs: c.header.GPUs(id),
-		Why: true, Stacks: true, Beside: true, Waits: c.others.wanted, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
+		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxStates: maxStates, GPUs: c.header.GPUs(id),
+		Why: true, Stacks: true, Beside: true, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)
 	return r
 }
 
-// maxRuns is how many states of a rank's threads are kept, 0 for what idle keeps.
-var maxRuns = 0 // changed by tests only
+// maxStates is how many states of a rank's threads are kept, 0 for what idle keeps.
+var maxStates = 0 // changed by tests only
 
 // Begin begins a slice.
 func (r *rank) Begin(s step.Slice) {
@@ -103,7 +101,6 @@ func (r *rank) Begin(s step.Slice) {
 		group = idle.Pending
 		if !r.marked {
 			r.marked = true
-			r.slackNow.Mark()
 			r.sample.Mark()
 		}
 	}
@@ -147,7 +144,6 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 		r.segments = append(r.segments, segment{})
 	}
 	if k == 0 { // what was launched before counts for no step
-		r.slackNow.End()
 		r.marked = false
 	}
 	r.fact, r.own = stepFact{}, kernelTime{}
@@ -162,8 +158,8 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 
 // EndStep ends step k.
 // All that waited for this moment goes where owner says: gaps and groups to the segment, to
-// the time between segments, or to nothing; idle slices and sums to the scope; launch slack
-// and samples to the step, unless they are dropped.
+// the time between segments, or to nothing; idle slices and sums to the scope; samples
+// to the step, unless they are dropped.
 func (r *rank) EndStep(k int, owner step.Owner) {
 	s := r.walk.Steps.Last()
 	seg, p := &r.segments[s.Segment], &r.pending
@@ -204,7 +200,7 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 	p.gaps.reset()
 	p.across.reset()
 	p.group, r.held = group{}, [2]scopeSum{}
-	r.keepStep(k, r.slackNow.End())
+	r.keepStep(k)
 	r.marked = false
 	r.sample.End()
 }
@@ -212,7 +208,6 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 // dropPending forgets what was collected for the open step after its segment.
 func (r *rank) dropPending() {
 	if r.marked {
-		r.slackNow.Drop()
 		r.sample.Drop()
 	}
 }
@@ -256,7 +251,6 @@ func (r *rank) seal() {
 	r.sealed = true
 	r.walk.Finish()
 	if r.walk.Steps.Len() == 0 {
-		r.trace.slack = r.slackNow.End()
 		r.sample.EndTrace(&r.trace.steady)
 	}
 	r.idle.Close()

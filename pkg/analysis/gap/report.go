@@ -23,10 +23,8 @@ type Report struct {
 	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
 	Workload string `json:"workload,omitempty"`
 	// Straggler is null without ranks to compare.
-	Straggler *straggler.Report `json:"straggler"`
-	// Slack is null where no launch is known.
-	Slack    *SlackReport       `json:"slack"`
-	Findings []findings.Finding `json:"findings"` // those that bring most first
+	Straggler *straggler.Report  `json:"straggler"`
+	Findings  []findings.Finding `json:"findings"` // those that bring most first
 	// Pair is what the first two bring together, null where fewer than two bring anything.
 	Pair *findings.Pair `json:"best_pair"`
 	// First is what to begin with: the first of Findings, or an operation of the host that brings

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,13 +243,14 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What a long recording is folded to adds up, and differs little from what all of
-// it says.
-func TestFold(t *testing.T) {
+// What is known where few states are kept adds up to all the same, and what is not known is
+// untraced and said to be.
+func TestForgotten(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
 		seeds = 60
 	}
+	said := 0
 	for seed := range seeds {
 		h, rows := randomRows(seed)
 		if len(h.Reports) == 0 {
@@ -257,7 +259,7 @@ func TestFold(t *testing.T) {
 		opt := gap.Options{PerStep: true}
 		tagged, isolated := smallSteps(t, h, rows, step.NVTX, false)
 		for _, in := range []event.Source{eventtest.Source(tagged, isolated, 7), eventtest.Source(h, rows, 7)} {
-			gap.SetMaxRuns(t, 1<<20)
+			gap.SetMaxStates(t, 1<<20)
 			all, err := eventtest.Ready(in)
 			if err != nil {
 				t.Fatal(err)
@@ -266,7 +268,7 @@ func TestFold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gap.SetMaxRuns(t, 4)
+			gap.SetMaxStates(t, 4)
 			all.Rewind()
 			got, err := gap.Compute(all, opt)
 			if err != nil {
@@ -281,62 +283,24 @@ func TestFold(t *testing.T) {
 					t.Fatalf("seed %d, step %d of rank %d: idle %v us, want %v", seed, s.Step, s.Rank, got.Idle.PerStep[i].TotalUs, s.TotalUs)
 				}
 			}
-			off := 0.0
 			causes := map[string]float64{}
 			for _, c := range want.Idle.Causes {
 				causes[c.Cause] = c.Us
 			}
 			for _, c := range got.Idle.Causes {
-				off += max(0, c.Us-causes[c.Cause])
+				if c.Cause != "untraced" && c.Us > causes[c.Cause]+0.001 {
+					t.Errorf("seed %d: %v us of %s, want at most %v", seed, c.Us, c.Cause, causes[c.Cause])
+				}
+				if c.Cause == "untraced" && c.Us > causes[c.Cause]+0.001 {
+					said++
+					if !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "in long gaps it is not known") }) {
+						t.Errorf("seed %d: %q", seed, got.Warnings)
+					}
+				}
 			}
-			// So few runs are kept that most launches are in what was folded.
-			if off > 0.4*want.Idle.TotalUs+0.05 {
-				t.Errorf("seed %d: %v of %v us elsewhere", seed, off, want.Idle.TotalUs)
-			}
 		}
 	}
-}
-
-// A GPU that is idle for long, and one that appears late, are as exact as if all
-// were kept, because what ends their gaps was launched just before.
-func TestFoldIsExact(t *testing.T) {
-	var rows []eventtest.Row
-	kernel := func(device int32, at, end, launch int64) {
-		call := eventtest.New(event.API, 0, launch, launch+3, "cudaLaunchKernel")
-		call.Thread, call.Class, call.Correlation = 1, event.Launch, int64(len(rows))
-		k := eventtest.New(event.Kernel, 0, at, end, "k")
-		k.Device, k.Stream, k.Class, k.Correlation = device, 7, event.GEMM, call.Correlation
-		k.LaunchStart, k.LaunchEnd, k.LaunchThread = call.Start, call.End, 1
-		rows = append(rows, call, k)
-	}
-	for i := range int64(400) {
-		at := 100 * i
-		marker := eventtest.New(event.NVTX, 0, at+1, at+90, fmt.Sprintf("_forward_step: 0 ctx reqs, %d gen reqs", 4))
-		marker.Thread, marker.Class = 1, event.StepMarker
-		inner := eventtest.New(event.NVTX, 0, at+10, at+30+i%17, fmt.Sprintf("op %c", 'a'+i%3))
-		inner.Thread, inner.Class = 1, event.Range
-		sync := eventtest.New(event.API, 0, at+60, at+70, "cudaStreamSynchronize")
-		sync.Thread, sync.Class = 1, event.APISync
-		rows = append(rows, marker, inner, sync)
-		kernel(0, at+50, at+56, at+42)
-	}
-	kernel(1, 130, 140, 120)
-	kernel(1, 30_030, 30_040, 30_001)
-	kernel(2, 35_030, 35_040, 35_001)
-	eventtest.Sort(rows)
-	tagged, isolated := smallSteps(t, eventtest.Header(rows), rows, step.NVTX, false)
-	var want string
-	for _, n := range []int{1 << 20, 100, 7} {
-		gap.SetMaxRuns(t, n)
-		rep, err := gap.Compute(eventtest.Source(tagged, isolated, 16), gap.Options{PerStep: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, _ := json.Marshal(rep.Idle)
-		if want == "" {
-			want = string(got)
-		} else if string(got) != want {
-			t.Errorf("with %d runs kept: %.400s, want %.400s", n, got, want)
-		}
+	if said < 20 {
+		t.Errorf("only %d runs say so", said)
 	}
 }

@@ -21,17 +21,15 @@ type stepFact struct {
 
 // The columns of what is kept of a step.
 const (
-	colSlack       = spill.Payload
-	colFact        = colSlack + 5
+	colFact        = spill.Payload
 	colOwn         = colFact + 7
 	numStepColumns = colOwn + len(kernelTime{}) - spill.Payload
 )
 
 // keepStep keeps what is known of step k, of which no more comes.
-func (r *rank) keepStep(k int, s Step) {
+func (r *rank) keepStep(k int) {
 	f := &r.fact
 	row := [numStepColumns]int64{
-		s.Launches, s.Near, s.Min, s.P10, s.P50,
 		int64(f.forward), int64(f.loose), int64(f.replayed), int64(f.loads), int64(f.compiled), int64(f.launches), int64(f.graphs),
 	}
 	copy(row[colOwn-spill.Payload:], r.own[:])
@@ -47,12 +45,6 @@ func (v *view) eachStep(columns uint64, f func(k int, rows spill.Rows, i int)) {
 			}
 		}
 	})
-}
-
-// slackOf returns the launch slack of the step in row i.
-func slackOf(rows spill.Rows, i int) Step {
-	of := func(c int) int64 { return rows[colSlack+c][i] }
-	return Step{Launches: of(0), Near: of(1), Min: of(2), P10: of(3), P50: of(4)}
 }
 
 // facts returns what is known of the steps that count.

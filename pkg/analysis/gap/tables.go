@@ -22,8 +22,6 @@ func (rep *Report) Table(part string) (*table.Table, error) {
 		return rep.patternTable(), nil
 	case "straggler":
 		return rep.stragglerTable(), nil
-	case "slack":
-		return rep.slackTable(), nil
 	}
 	return nil, fmt.Errorf("no report is called %q", part)
 }
@@ -140,21 +138,5 @@ func (rep *Report) stragglerTable() *table.Table {
 	}
 	t.Meta["kind"] = s.Kind
 	t.Meta["clock_error_us"] = fmt.Sprint(s.ClockErrorUs)
-	return t
-}
-
-// slackTable has a row for the window, without rank and step, and one for each step
-// where these were asked for.
-func (rep *Report) slackTable() *table.Table {
-	t := table.New("slack", TableVersion, table.Fields("rank int, step int, launches int, p50_us float, p10_us float, min_us float, near_zero_share float, "+
-		"trend_us_per_step float")...)
-	s := rep.Slack
-	if s == nil {
-		return t
-	}
-	t.Append(nil, nil, s.Launches, s.P50Us, s.P10Us, s.MinUs, s.NearZero, s.TrendUs)
-	for _, k := range s.Steps {
-		t.Append(k.Rank, k.Step, k.Launches, k.P50Us, k.P10Us, k.MinUs, k.NearZero, nil)
-	}
 	return t
 }

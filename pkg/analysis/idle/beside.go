@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Beside is what a thread did in a group of slices while others waited, and where it ran.
@@ -19,11 +18,6 @@ type Beside struct {
 	// thread or process does something (calls of the classes wait, io and join): OnCPU is
 	// the time that this thread was on a CPU, of the waiting thread itself Waited.
 	OnCPU, Waited int64
-	// Likewise while such a thread is blocked in a call of the class file.
-	OnCPUAtFile, AtFile int64
-	// While a GPU is idle because this launching thread has lost its CPU: Lost is that time,
-	// and Taken the part in which another thread of the process was on that CPU.
-	Lost, Taken int64
 }
 
 // Add adds what it did in other slices.
@@ -34,10 +28,6 @@ func (b *Beside) Add(o Beside) {
 	b.Far += o.Far
 	b.OnCPU += o.OnCPU
 	b.Waited += o.Waited
-	b.OnCPUAtFile += o.OnCPUAtFile
-	b.AtFile += o.AtFile
-	b.Lost += o.Lost
-	b.Taken += o.Taken
 }
 
 // Places says where CPUs and GPUs are. Lists are nil where nothing is known.
@@ -171,23 +161,14 @@ func (h *hostThread) wake() {
 	h.quiet, h.early = false, nil
 }
 
-// ranOn is how long a thread was on a CPU between two times, -1 for any.
-func (h *hostThread) ranOn(cpu int32, from, to int64) (ns int64) {
+// ranOn is how long a thread was on a CPU between two times.
+func (h *hostThread) ranOn(from, to int64) (ns int64) {
 	for k := len(h.ran) - 1; k >= 0 && h.ran[k].end > from; k-- {
-		if run := &h.ran[k]; run.start < to && (cpu < 0 || run.cpu == cpu) {
+		if run := &h.ran[k]; run.start < to {
 			ns += min(run.end, to) - max(run.start, from)
 		}
 	}
 	return ns
-}
-
-// lastCPU returns the CPU that a thread was on last at a time, -1 where nobody knows.
-func (h *hostThread) lastCPU(t int64) int32 {
-	k := searchBack(len(h.ran), func(i int) bool { return h.ran[i].start > t }) - 1
-	if k < 0 || h.ran[k].cpu == event.SomeCPU {
-		return -1
-	}
-	return h.ran[k].cpu
 }
 
 // minPlaced is the time of runs, as a multiple of that of those on a CPU without a number, from
@@ -197,72 +178,29 @@ const minPlaced = 100
 // Placed tells whether it is known of nearly all runs on which CPU they were.
 func (r *Rank) Placed() bool { return minPlaced*r.unplaced <= r.onCPUs }
 
-// observeBeside observes that a GPU is idle between two times because of what a thread does:
-// what the others do meanwhile, where it has lost its CPU or waits for others.
+// observeBeside observes that a GPU is idle between two times because a thread waits for others:
+// what these do meanwhile.
 func (r *Rank) observeBeside(from, to int64, waiting *hostThread, why Why) {
-	if !r.opt.Beside || !r.runs { // Fast path: most recordings have none.
+	if !r.opt.Beside || !r.runs || !why.ForOthers() { // Fast path: most recordings have no runs.
 		return
-	}
-	lost := why.Lost() || why == Off
-	if !lost && !why.ForOthers() && !why.AtFile() {
-		return
-	}
-	cpu := ForOthers // or the one that was lost
-	switch {
-	case lost:
-		cpu = waiting.lastCPU(from)
-	case why.AtFile():
-		cpu = AtFile
 	}
 	for k := len(r.slices) - 1; k >= 0 && from < to; k-- {
 		start := max(from, r.slices[k].start)
 		if start >= to {
 			continue
 		}
-		if r.waits != nil && (!lost || cpu >= 0) {
-			r.waits.Add(int64(k), start, to, int64(cpu), waiting.id)
-		}
-		r.besideIn(k, waiting, start, to, lost, cpu)
-		to = start
-	}
-}
-
-// besideIn observes that of one slice.
-func (r *Rank) besideIn(k int, waiting *hostThread, from, to int64, lost bool, cpu int32) {
-	open := k == len(r.slices)-1
-	if lost {
-		one := Beside{Lost: to - from}
 		for _, h := range r.threads {
-			if h != waiting && cpu >= 0 {
-				one.Taken += h.ranOn(cpu, from, to)
+			one := Beside{OnCPU: h.ranOn(start, to)}
+			if h == waiting {
+				one = Beside{Waited: to - start}
+			}
+			if k == len(r.slices)-1 {
+				h.beside.Add(one)
+			} else {
+				r.addBeside(k, h, one)
 			}
 		}
-		if open {
-			waiting.beside.Add(one)
-		} else {
-			r.addBeside(k, waiting, one)
-		}
-		return
-	}
-	for _, h := range r.threads {
-		var one Beside
-		b := &h.beside
-		if !open {
-			b = &one
-		}
-		switch {
-		case h == waiting && cpu == AtFile:
-			b.AtFile += to - from
-		case h == waiting:
-			b.Waited += to - from
-		case cpu == AtFile:
-			b.OnCPUAtFile += h.ranOn(cpu, from, to)
-		default:
-			b.OnCPU += h.ranOn(cpu, from, to)
-		}
-		if !open {
-			r.addBeside(k, h, one)
-		}
+		to = start
 	}
 }
 
@@ -330,44 +268,6 @@ func (r *Rank) EachBeside(f func(ThreadBeside)) {
 			if one != (Beside{}) {
 				f(ThreadBeside{int(group), r.numbers[n].id, r.numbers[n].launches, one})
 			}
-		}
-	}
-}
-
-// Wait is a time, ns, in which a gpu is idle because a launching thread is blocked until
-// another thread or process does something, or has lost its CPU.
-type Wait struct {
-	Group    int   // of slices, as Cut was told
-	Thread   int64 // the number of the launching thread
-	From, To int64 // ns
-	CPU      int32 // that it has lost, ForOthers or AtFile where it is blocked
-}
-
-// What a launching thread is blocked in that has lost no CPU: a call of the classes wait, io and
-// join, or of the class file.
-const (
-	ForOthers int32 = -1
-	AtFile    int32 = -2
-)
-
-// EachWait calls f with each such time, where the option Waits is set. Those of several gpus
-// may be the same.
-func (r *Rank) EachWait(f func(Wait)) {
-	const from, to, cpu, thread = spill.Payload, spill.Payload + 1, spill.Payload + 2, spill.Payload + 3
-	r.waits.Each(spill.Columns(from, to, cpu, thread), func(rows spill.Rows) {
-		for i, slice := range rows[spill.Key] {
-			if group := r.slices[slice].group; group >= 0 {
-				f(Wait{int(group), rows[thread][i], rows[from][i], rows[to][i], int32(rows[cpu][i])})
-			}
-		}
-	})
-}
-
-// EachSlice calls f with each slice of a group.
-func (r *Rank) EachSlice(f func(group int, from, to int64)) {
-	for k, s := range r.slices {
-		if start, end := r.Bounds(k); s.group >= 0 {
-			f(int(s.group), start, end)
 		}
 	}
 }

@@ -34,8 +34,7 @@
 // thread did not go on: hoststate.go. A key is then a part of another one
 // ([Sites.Undivided]), and the parts add up to it. Of gaps whose launching call is not known
 // nobody asks. Where a thread waits for the interpreter lock its key says who holds it, and
-// what that thread does ([Sites.Holder]); of the parts of gaps that are known by sums only,
-// nobody knows who.
+// what that thread does ([Sites.Holder]).
 //
 // With the option Beside it is also known what the other threads of the process do while a
 // launching thread waits for others, and where threads run ([Rank.EachBeside]).
@@ -71,10 +70,8 @@
 // # Memory
 //
 // An idle gap needs what all threads did since it began, because only its end tells
-// which of them matters. So the states of threads are kept as runs, 131,072 for a
-// rank; of what is older the sums of each slice remain. (All is exact nevertheless but
-// for gaps whose launch is older than that, too, see [Rank.Estimated]; parts always
-// add up.) Samples are kept for the causes that occur in a slice only, with PerSite
+// which of them matters. So the states of threads are kept, 262,144 for a rank; of a gap that
+// reaches back before these nobody knows what threads did ([Rank.Forgotten]). Samples are kept for the causes that occur in a slice only, with PerSite
 // for the sites; totals for the sites of a group. Samples, sums and what gaps left in
 // slices before are rows in the store of the options; in memory are 16 bytes for each
 // slice.

@@ -12,11 +12,8 @@ type GPU struct {
 	// GapStart and GapEnd are its last idle gap.
 	GapStart, GapEnd int64
 
-	replay  int64 // correlation of the graph replay that the latest end belongs to, none where it does not
-	partial []foldedAttribution
-	folded  int64 // number of the fold from which its gap goes on
-	foldEnd int64
-	edge    gpuEdge
+	replay int64 // correlation of the graph replay that the latest end belongs to, none where it does not
+	edge   gpuEdge
 }
 
 // Activity is a row that keeps a GPU busy.
@@ -90,7 +87,7 @@ func (r *Rank) findGPU(device int32) *GPU {
 			return d
 		}
 	}
-	d := &GPU{Device: device, End: none, replay: none, foldEnd: r.folds}
+	d := &GPU{Device: device, End: none, replay: none}
 	for _, s := range r.pauses {
 		r.pauseGPU(d, s)
 	}
@@ -105,7 +102,7 @@ func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	if d.End > none {
 		d.Idle += a.Start - d.End
 	}
-	r.gap, r.gapLost = r.gap[:0], 0
+	r.gap = r.gap[:0]
 	if from < a.Start {
 		r.attribute(d, from, a, first)
 		if !r.edges.marked() {
@@ -113,7 +110,6 @@ func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 		}
 	}
 	d.GapStart, d.GapEnd = from, a.Start
-	d.partial, d.folded, d.foldEnd = d.partial[:0], r.numFolded, none
 }
 
 // Part is a part of a gap.
@@ -132,35 +128,6 @@ func (r *Rank) LastGap() []Part {
 	return parts
 }
 
-// GapIn returns how long the last idle gap was for causes of a set, of bits 1 << [Cause], in ns.
-func (r *Rank) GapIn(causes uint) (ns int64) {
-	for i := range r.gap {
-		if causes>>uint(r.sites.Cause(r.gap[i].code.key()))&1 != 0 {
-			ns += r.gap[i].ns
-		}
-	}
-	return ns
-}
-
-// GapLost returns for how long of the last idle gap the launching thread had lost its CPU, in ns.
-func (r *Rank) GapLost() int64 { return r.gapLost }
-
-// GapInter tells whether the last idle gap was known to be inter-step when it ended, by markers.
-func (r *Rank) GapInter() bool { return len(r.gap) > 0 && r.gap[0].code.inter() }
-
-// GapOpening returns what the last idle gap began in, with its site, undivided, and how
-// long that lasted; ok is false where nothing was attributed.
-func (r *Rank) GapOpening() (k Key, ns int64, ok bool) {
-	for i := range r.gap {
-		key, _ := r.sites.Undivided(r.gap[i].code.key())
-		if i > 0 && key != k {
-			break
-		}
-		k, ns = key, ns+r.gap[i].ns
-	}
-	return k, ns, len(r.gap) > 0
-}
-
 // attribute splits the idle time of the GPU before a by its causes.
 func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
 	to := a.Start
@@ -175,7 +142,7 @@ func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
 	}
 	called := min(max(a.LaunchEnd, from), to)
 	if from < called {
-		r.attributeHost(d, span{from, called}, a.LaunchThread, g)
+		r.attributeHost(span{from, called}, a.LaunchThread, g)
 	}
 	if called < to {
 		r.credit(called, to, r.sites.endedBy(Queued, a.Name), g)
@@ -193,9 +160,8 @@ type span struct{ start, end int64 }
 // attributeHost credits a span with what a thread did then, run by run of its states. What is
 // not known of the thread is credited to no state but to r.unknown: time before its first
 // row, after its last one, and all of it where no launching call was recorded. So the parts
-// add up to the span whatever is missing. Time before the GPU's fold has lost its order, and
-// is credited by sums.
-func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
+// add up to the span whatever is missing.
+func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 	var h *hostThread
 	if id != none {
 		if h = r.byID[id]; h != nil && h.quiet {
@@ -203,9 +169,6 @@ func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 		}
 	}
 	from, to := s.start, s.end
-	if from < d.foldEnd {
-		from = r.attributeFolded(d, h, s, g)
-	}
 	if h == nil {
 		r.credit(from, to, r.unknown, g)
 		return
@@ -217,7 +180,9 @@ func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 		return
 	}
 	if first := min(runs[0].At, to); from < first {
-		r.credit(from, first, r.unknown, g)
+		if r.credit(from, first, r.unknown, g); h.forgot {
+			r.forgotten += first - from
+		}
 		from = first
 	}
 	for k := range runs {
@@ -229,9 +194,6 @@ func (r *Rank) attributeHost(d *GPU, s span, id int64, g gapOf) {
 			key := Key(runs[k].State)
 			undivided, why := r.sites.Undivided(key)
 			cause := r.sites.Cause(undivided)
-			if why.Lost() {
-				r.gapLost += end - from
-			}
 			r.creditState(from, end, h, key, cause, why, g)
 			r.collect(h, from, end, key, cause, why, g)
 			from = end

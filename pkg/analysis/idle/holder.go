@@ -39,7 +39,7 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 	}
 	for from < to {
 		by, end := r.holder(from, to, waiting)
-		if by == nil && r.held || why.ForOthers() || why.AtFile() {
+		if why.ForOthers() {
 			r.observeBeside(from, end, waiting, why)
 		}
 		if by == nil {

@@ -34,11 +34,7 @@
 
 package idle
 
-import (
-	"slices"
-
-	"github.com/hostbound/hostbound/pkg/names/native"
-)
+import "github.com/hostbound/hostbound/pkg/names/native"
 
 // Why is why a thread did not go on.
 type Why int32
@@ -116,13 +112,6 @@ var forOthers = func() (is [maxClasses]bool) {
 
 // ForOthers tells whether the thread is blocked until another one has done something.
 func (w Why) ForOthers() bool { return w >= Blocked && w < Preempted && forOthers[w-Blocked] }
-
-// AtFile tells whether the thread is blocked at a file, which may be a pipe: then it, too, goes on
-// when another one has done something.
-func (w Why) AtFile() bool { return w == Blocked+file }
-
-// file is the index of that class in native.Classes.
-var file = Why(slices.Index(native.Classes, native.File))
 
 // InCall tells whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }

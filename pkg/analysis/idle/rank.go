@@ -38,16 +38,13 @@ type Options struct {
 	Beside bool
 	// Places says, with Beside, where the CPUs and the rank's GPUs are.
 	Places Places
-	// Waits keeps, with Beside, when launching threads waited for others, who may be in other
-	// processes, and when they had lost their CPU.
-	Waits bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
 	// GPUs is how many GPUs run the rank's kernels and graph replays at most, 0 where nobody knows.
 	// Once so many have appeared, no gap reaches back beyond those that are open.
 	GPUs int
-	// MaxRuns is how many states of a rank's threads are kept, 0 for 131,072.
-	MaxRuns int
+	// MaxStates is how many states of a rank's threads are kept, 0 for 262,144.
+	MaxStates int
 	// Store keeps what grows with the trace.
 	Store *spill.Store
 	// Method is how steps were isolated, "" for streams without.
@@ -83,16 +80,10 @@ type Rank struct {
 	byID    map[int64]*hostThread
 	thread  *hostThread // of the last host row
 	before  *hostThread // the last other one
-	folds   int64       // time up to which runs were folded
-	folded  *spill.Log  // by fold: what a launching thread did before it
-	buf     []foldedAttribution
-	// numFolded is the number of folds, of each launching thread one.
-	numFolded int64
 
 	unknown   Key // what nobody knows a thread to be doing
-	estimated int64
+	forgotten int64
 	gap       []lateAttribution // what the last gap was attributed to
-	gapLost   int64             // ns of it in which the launching thread had lost its CPU
 	edges     edges
 	holds     []hold // of the interpreter lock, in the order of their start
 	held      bool   // holds of the interpreter lock are recorded
@@ -105,7 +96,6 @@ type Rank struct {
 	besides   []besideAt         // of pending slices, not in beside yet
 	beside    map[int32][]Beside // by group and thread
 	numbers   []threadNumber     // at the end
-	waits     *spill.Log         // by slice: the Waits; nil where nobody asks
 }
 
 // Kept returns an error, an *event.Error, where a store could not keep all.
@@ -122,6 +112,7 @@ type hostThread struct {
 	id       int64
 	number   int32
 	launches bool
+	forgot   bool // some of what it did was let go of
 
 	// While it is quiet nothing is known of it but its runs, early: what it did is found out
 	// when somebody asks. Most threads only ever run.
@@ -139,16 +130,13 @@ type hostThread struct {
 // NewRank returns a rank of which nothing was observed.
 func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{
-		sites: sites, opt: opt, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never, folds: none,
+		sites: sites, opt: opt, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never,
 		byID: map[int64]*hostThread{}, slices: []slice{{none, NoGroup}}, edges: newEdges(opt),
-		samples: log{opt.Store.NewLog(2, 0)}, host: log{opt.Store.NewLog(2, 0)}, late: log{opt.Store.NewLog(3, 0)}, folded: opt.Store.NewLog(4, 0),
+		samples: log{opt.Store.NewLog(2, 0)}, host: log{opt.Store.NewLog(2, 0)}, late: log{opt.Store.NewLog(3, 0)},
 	}
-	r.opt.MaxRuns = cmp.Or(r.opt.MaxRuns, defaultMaxRuns)
+	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
 		r.unknown = sites.divide(r.unknown, Unknown)
-	}
-	if opt.Waits {
-		r.waits = opt.Store.NewLog(4, 0)
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset
@@ -363,10 +351,6 @@ func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
 // work.
 func (r *Rank) Launches(thread int) bool { return r.numbers[thread].launches }
 
-// Estimated is idle time, in ns, of which the causes were known by their sums over
-// whole slices only.
-func (r *Rank) Estimated() int64 { return r.estimated }
-
 // Close observes the end of the rank's rows and lets go of what only they needed.
 func (r *Rank) Close() {
 	r.closeSlice(never)
@@ -382,13 +366,10 @@ func (r *Rank) Close() {
 	for _, l := range []*spill.Log{r.samples.Log, r.host.Log, r.late.Log} {
 		l.Seal()
 	}
-	if r.waits != nil {
-		r.waits.Seal()
-	}
 	for _, h := range r.threads {
 		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
 	}
-	r.threads, r.byID, r.thread, r.before, r.folded, r.buf, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	r.threads, r.byID, r.thread, r.before, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil
 	r.now, r.edges, r.pending, r.closed, r.causes, r.besides = sums{}, edges{}, nil, nil, nil, nil
 	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }

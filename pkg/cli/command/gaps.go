@@ -21,16 +21,15 @@ var Gaps = cli.Command{
 	Description: `Gaps splits the idle time of each GPU by what the thread that launches its next
 work did meanwhile (idle); sorts gaps between kernels by length (gaps); measures how
 much of the work CUDA graphs replay and what runs outside of them (graph); finds
-the repeated layer of the model and where in it the GPU waits (pattern); names
-the rank that the others wait for, and why (straggler); and shows how far ahead
-of the GPU the host runs (slack).
+the repeated layer of the model and where in it the GPU waits (pattern); and names
+the rank that the others wait for, and why (straggler).
 
 Where a recording has them, context switches and calls of the system's libraries
 say why those threads stalled (why: running, blocked:lock, blocked:io, descheduled
 and so on; unknown where nothing was recorded), who holds the interpreter lock
-(holders), who else ran while they waited (meanwhile, which is no evidence that they
-were waited for), and where they ran (placement: changes of the CPU, of the socket
-and of the NUMA node, and who took their CPU). Samples of the CPU say which functions
+(holders), which of its threads ran while they waited (meanwhile, which is no evidence
+that they were waited for), and where they ran (placement: changes of the CPU, of the
+socket and of the NUMA node). Samples of the CPU say which functions
 they ran (families): a share of a time that is known exactly, as an interval. What the
 profiler lost or did not record is said, with the option that records it. Flame
 graphs (--flame) go down to these functions.
