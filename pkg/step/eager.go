@@ -3,6 +3,7 @@ package step
 import (
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -17,6 +18,9 @@ type eager struct {
 	forward int32    // how many of them make a forward pass, 0: not known
 	steps   int      // steps by a replay so far whose periods hold one
 	copied  bool     // tokens are copied back before onset
+	// Before the first step: how many ran, as kernels has them, since the last pause, and from when.
+	before  int32
+	began   int64
 	onset   openStep // what may be a step, and begins with a kernel that no replay ran
 	name    string   // of that step; "" where there is none
 }
@@ -57,6 +61,16 @@ func (e *eager) learn(between []int32, u *rule) {
 
 // isForward says whether the period of the open step holds such a forward pass.
 func (e *eager) isForward() bool { return e.forward > 0 && e.kernels >= e.forward }
+
+// checkEager warns where what runs before the first replay, which begins the first step, is more
+// than a few steps.
+func (r *rank) checkEager() {
+	seg := &r.segments[0]
+	if late := seg.start - r.eager.began; r.eager.before >= minForward && float64(late) > maxApart*float64(seg.end-seg.start) {
+		r.warn("rank %d runs %s in the %s before its first graph replay: forward passes there are in no step; %s",
+			r.id, report.Counted(int(r.eager.before), "kernel"), shown(late), r.remedy())
+	}
+}
 
 // markEager gives the row of the open step, which ends, the class launch where no replay ran it,
 // and graph_launch where its period also holds a forward pass that none did.

@@ -52,7 +52,7 @@ func TestEagerForward(t *testing.T) {
 		rows := replays(test.steps, test.extra)
 		steps, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: Graph}, 0)
 		_, warnings, _ := found(t, rows, Options{By: Graph})
-		if len(steps) != test.steps || len(warnings) != b2i(test.want(1) || test.want(7) || test.steps < MinSteps) {
+		if len(steps) != test.steps || len(warnings) != 1+b2i(test.want(1) || test.want(7) || test.steps < MinSteps) {
 			t.Fatalf("%s: %d steps, warnings %q", name, len(steps), warnings)
 		}
 		for i, s := range steps {

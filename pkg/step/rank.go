@@ -260,6 +260,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	replays := p.method == Graph && (r.rule == nil || r.rule.single)
 	kernels, eagerEnd := int32(0), r.eager.onset.end
 	calls := p.method == NVTX
+	before := p.method == Graph && !r.open && len(r.sizes) == 0
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	pausing, launcher, long := r.pausing(), r.host.last, p.segmentGap/2
 	stop := end
@@ -279,6 +280,12 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 				if pausing {
 					stop = late
 					break
+				}
+				if before {
+					if t-p.segmentGap > frontier {
+						r.eager.before, r.eager.began = 0, t
+					}
+					r.eager.before += int32(b2n(classes[i] != event.Elementwise))
 				}
 				frontier = e
 				if limit != never {

@@ -225,13 +225,8 @@ func (r *rank) hostBegins(tokens []int32) (begins bool) {
 // cycle is the rule for graph replays: each is a step, unless the period that was learned is
 // of several.
 func cycle(u *rule) *rule {
-	switch {
-	case u.clear && !u.each:
-		return u
-	case u.clear, u.silent:
-		u.single, u.clear, u.why = true, true, ""
-	default:
-		u.single, u.why = true, "a step may be one graph replay, or several"
+	if u.single = !u.clear || u.each; !u.clear {
+		u.why = "a step may be one graph replay, or several"
 	}
 	return u
 }

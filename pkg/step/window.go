@@ -238,6 +238,9 @@ func (r *rank) check(w *window) *NotFound {
 	if none == nil {
 		r.checkCounts()
 	}
+	if r.plan.method == Graph {
+		r.checkEager()
+	}
 	return none
 }
 
@@ -271,6 +274,7 @@ func (r *rank) checkAhead(w *window) {
 func (r *rank) checkUnmarked(w *window) *NotFound {
 	why := r.notClear(w.segment)
 	switch n := r.unclearSegments(); {
+	case why != "" && r.markers.ids > 0: // whose number is compared with that of the steps
 	case why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce):
 		r.warn("rank %d: %s", r.id, why)
 	case why != "":
