@@ -15,14 +15,14 @@ type eager struct {
 	// kernels is how many no replay ran, since the last replay or what a step begins with.
 	// Elementwise ones do not count: code that is compiled launches them by the thousand.
 	kernels int32
-	forward int32    // how many of them make a forward pass, 0: not known
-	steps   int      // steps by a replay so far whose periods hold one
-	copied  bool     // tokens are copied back before onset
+	forward int32 // how many of them make a forward pass, 0: not known
+	steps   int   // steps by a replay so far whose periods hold one
+	copied  bool  // tokens are copied back before onset
 	// Before the first step: how many ran, as kernels has them, since the last pause, and from when.
-	before  int32
-	began   int64
-	onset   openStep // what may be a step, and begins with a kernel that no replay ran
-	name    string   // of that step; "" where there is none
+	before int32
+	began  int64
+	onset  openStep // what may be a step, and begins with a kernel that no replay ran
+	name   string   // of that step; "" where there is none
 }
 
 // learn sets how many kernels make a forward pass, from how many lie between two
