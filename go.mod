@@ -8,6 +8,7 @@ require (
 	github.com/dsnet/compress v0.0.1
 	github.com/goccy/go-yaml v1.19.2
 	github.com/google/flatbuffers v25.12.19+incompatible
+	github.com/google/jsonschema-go v0.4.3
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/google/renameio/v2 v2.0.2
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724

@@ -6,9 +6,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Format is the name of the JSON of a Comparison.
-const Format = "diff/3"
-
 // The statuses of a row. One without evidence of a change has none, however large
 // its delta.
 const (
@@ -168,7 +165,6 @@ type Answer struct {
 
 // Comparison is the answer, for one run or two.
 type Comparison struct {
-	Schema string `json:"schema"` // Format
 	// Labels are what the baseline and the target are called: what the user says, else
 	// their files; "" for no target.
 	Labels [2]string `json:"labels"`

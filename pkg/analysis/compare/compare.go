@@ -55,7 +55,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{
-		Schema: Format, opt: opt, Phases: map[string]PhasePair{},
+		opt: opt, Phases: map[string]PhasePair{},
 		Method: Method{
 			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: alpha, Control: "discovery", Scope: opt.Phase + " steps",
 			Duration: bounds[baseline.Method][0], Gap: bounds[baseline.Method][1],

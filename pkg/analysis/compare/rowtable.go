@@ -42,19 +42,22 @@ func (c *Comparison) Table() *table.Table {
 	return t
 }
 
-// MarshalJSON writes a count under keys without a unit.
+// CountJSON is the JSON of a CountRow: its keys have no unit.
+type CountJSON struct {
+	Name         string    `json:"name"`
+	Baseline     *float64  `json:"baseline"`
+	Target       *float64  `json:"target"`
+	Delta        *float64  `json:"delta"`
+	DeltaPercent *float64  `json:"delta_percent"`
+	CI           *Interval `json:"ci"`
+	P            *float64  `json:"p_value"`
+	Adjusted     *float64  `json:"p_adjusted"`
+	QValue       *float64  `json:"q_value"`
+	Significant  bool      `json:"significant"`
+	Status       string    `json:"status"`
+}
+
+// MarshalJSON writes a CountJSON.
 func (r CountRow) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Name         string    `json:"name"`
-		Baseline     *float64  `json:"baseline"`
-		Target       *float64  `json:"target"`
-		Delta        *float64  `json:"delta"`
-		DeltaPercent *float64  `json:"delta_percent"`
-		CI           *Interval `json:"ci"`
-		P            *float64  `json:"p_value"`
-		Adjusted     *float64  `json:"p_adjusted"`
-		QValue       *float64  `json:"q_value"`
-		Significant  bool      `json:"significant"`
-		Status       string    `json:"status"`
-	}{r.Name, r.Baseline, r.Target, r.Delta, r.DeltaPercent, r.CI, r.P, r.Adjusted, r.QValue, r.Significant, r.Status})
+	return json.Marshal(CountJSON{r.Name, r.Baseline, r.Target, r.Delta, r.DeltaPercent, r.CI, r.P, r.Adjusted, r.QValue, r.Significant, r.Status})
 }

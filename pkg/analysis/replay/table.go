@@ -14,7 +14,6 @@ import (
 
 // Report says what steps would take. Times are us per step.
 type Report struct {
-	Schema string  `json:"schema"`  // whatif/1
 	Steps  int     `json:"steps"`   // steady steps, of all ranks
 	StepUs float64 `json:"step_us"` // the mean period of these now
 	Bounds Bounds  `json:"bounds"`
@@ -373,7 +372,7 @@ func (p *predictor) mean(periods []float64) float64 {
 
 // report makes a report of what was gathered.
 func (p *predictor) report() *Report {
-	r := &Report{Schema: "whatif/1", StepUs: p.mean(p.now) / 1e3, Bounds: Bounds{p.gpu, p.host}, Warnings: []string{}}
+	r := &Report{StepUs: p.mean(p.now) / 1e3, Bounds: Bounds{p.gpu, p.host}, Warnings: []string{}}
 	for _, c := range p.chosen {
 		if c.steady {
 			r.Steps++

@@ -80,6 +80,9 @@ func newPlan(call *cli.Call, command string) (*Plan, error) {
 // planned makes a Run of how a command makes its job.
 func planned[J job](command string, plan func(*Plan) (J, error)) func(*cli.Call) (int, error) {
 	return func(call *cli.Call) (int, error) {
+		if call.Bool(schemaFlag.Name) {
+			return 0, writeSchema(call, command)
+		}
 		p, err := newPlan(call, command)
 		if err != nil {
 			return 0, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
 // Formats of rows and of reports. A new one takes a name here, the end of a file's name in
@@ -27,11 +28,13 @@ const (
 // writes is what a command can write. JSON is that of rows, one in a line, or that of a
 // report, which has a contract of its own.
 type writes struct {
-	rows   []string // the formats of rows
-	report []string // those of a report
-	asked  string   // the flag that asks for the report, "" where the report is what is written by default
-	must   bool     // without that flag there is no report, otherwise a format of it will do
-	brief  bool     // there is a brief report
+	rows   []string            // the formats of rows
+	report []string            // those of a report
+	asked  string              // the flag that asks for the report, "" where the report is what is written by default
+	must   bool                // without that flag there is no report, otherwise a format of it will do
+	brief  bool                // there is a brief report
+	json   contract            // the JSON of the report
+	row    func() *table.Table // an empty table of the rows, where all JSON is of rows
 }
 
 var (
@@ -43,16 +46,16 @@ var (
 // outputs says what each command writes. Flags, help, what names of files may end in and
 // what is refused follow from it.
 var outputs = map[string]*writes{
-	"nsys2arrow":  {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true},
-	"torch2arrow": {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true},
-	"isolate":     {rows: eventRows},
-	"phase":       {rows: eventRows},
-	"whatif":      {rows: resultRows, report: documents, asked: "report", brief: true},
-	"metrics":     {rows: eventRows},
-	"verdict":     {report: documents, brief: true},
-	"diff":        {rows: resultRows, report: documents, brief: true},
-	"gaps":        {rows: resultRows, report: documents, brief: true},
-	"hotspots":    {rows: resultRows, report: documents, brief: true},
+	"nsys2arrow":  {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true, json: doctorJSON, row: eventRow},
+	"torch2arrow": {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true, json: doctorJSON, row: eventRow},
+	"isolate":     {rows: eventRows, row: eventRow},
+	"phase":       {rows: eventRows, row: eventRow},
+	"whatif":      {rows: resultRows, report: documents, asked: "report", brief: true, json: whatifJSON},
+	"metrics":     {rows: eventRows, row: metricRow},
+	"verdict":     {report: documents, brief: true, json: verdictJSON},
+	"diff":        {rows: resultRows, report: documents, brief: true, json: diffJSON},
+	"gaps":        {rows: resultRows, report: documents, brief: true, json: gapsJSON},
+	"hotspots":    {rows: resultRows, report: documents, brief: true, json: hotspotsJSON},
 }
 
 // formatOf are the formats that the end of a file's name stands for; .txt is text
@@ -87,7 +90,7 @@ func outputFlags(command string) []cli.Flag {
 	if w.brief {
 		flags = append(flags, briefFlag)
 	}
-	return flags
+	return append(flags, schemaFlag)
 }
 
 // briefFlag is the flag of an analysis whose answer fits into a few lines of JSON.

@@ -81,8 +81,8 @@ func checkWhole(flag string) func(string) error {
 	}
 }
 
-// hotspotsJSON is the document of --format json.
-type hotspotsJSON struct {
+// profiled is the report of profiles, and of rounds of them.
+type profiled struct {
 	*hotspot.Report
 	Rounds  []round.Round  `json:"rounds"`
 	Stop    *round.Stop    `json:"stop"`
@@ -166,7 +166,7 @@ func (p *profiling) run() (int, error) {
 	if !p.rounds.named {
 		result.Rounds = []round.Round{}
 	}
-	return 0, p.out.analysis(hotspotsJSON{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
+	return 0, p.out.analysis(profiled{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
 		func() (*table.Table, error) { return p.rows(rep, result), nil })
 }
 

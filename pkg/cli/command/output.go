@@ -60,7 +60,9 @@ func (o *output) tell(warnings []string) {
 func (o *output) analysis(v any, d *report.Document, rows func() (*table.Table, error)) error {
 	switch {
 	case o.brief:
-		return o.Output(func(w io.Writer) error { return writeJSON(w, v.(interface{ Brief() *report.Brief }).Brief()) })
+		return o.Output(func(w io.Writer) error {
+			return writeJSON(w, v.(interface{ Brief() *report.Brief }).Brief())
+		})
 	case o.reports && o.format == formatJSON:
 		return o.Output(func(w io.Writer) error { return writeJSON(w, v) })
 	case o.reports:
@@ -101,9 +103,9 @@ func (o *output) document(w io.Writer, d *report.Document) error {
 	return report.Terminal(w, d, opt)
 }
 
-// writeJSON writes v as an indented JSON document.
+// writeJSON writes a value of a contract as an indented JSON document.
 func writeJSON(w io.Writer, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
+	text, err := json.MarshalIndent(document{v}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,231 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/doctor"
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
+	"github.com/hostbound/hostbound/pkg/cli"
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/table"
+)
+
+// contract is a JSON that programs read: its name with its version, within which keys are added
+// and never renamed or removed, and the Go type that it is the JSON of, from which its JSON Schema
+// is derived.
+type contract struct {
+	name string
+	of   reflect.Type
+}
+
+var (
+	verdictJSON  = contract{"verdict/3", reflect.TypeFor[verdict.Report]()}
+	diffJSON     = contract{"diff/3", reflect.TypeFor[compare.Comparison]()}
+	gapsJSON     = contract{"gaps/1", reflect.TypeFor[gap.Report]()}
+	whatifJSON   = contract{"whatif/1", reflect.TypeFor[replay.Report]()}
+	hotspotsJSON = contract{"hotspots/1", reflect.TypeFor[profiled]()}
+	typesJSON    = contract{"types/1", reflect.TypeFor[hotspot.Catalogue]()}
+	doctorJSON   = contract{"doctor/1", reflect.TypeFor[doctor.Diagnosis]()}
+	briefJSON    = contract{"brief/1", reflect.TypeFor[report.Brief]()}
+
+	contracts = []contract{verdictJSON, diffJSON, gapsJSON, whatifJSON, hotspotsJSON, typesJSON, doctorJSON, briefJSON}
+)
+
+// document is a value of the type of a contract, or a pointer to one.
+type document struct{ value any }
+
+// MarshalJSON has the name of the contract before the keys of the value.
+func (d document) MarshalJSON() ([]byte, error) {
+	of := reflect.TypeOf(d.value)
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	k := slices.IndexFunc(contracts, func(c contract) bool { return c.of == of })
+	if k < 0 {
+		panic("BUG: JSON without a contract: " + of.String())
+	}
+	text, err := json.Marshal(d.value)
+	if err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(nil, `{"schema":%q,`, contracts[k].name), text[1:]...), nil
+}
+
+// schemaFlag is the flag of commands that write JSON.
+var schemaFlag = cli.Flag{Name: "schema", Usage: "print the JSON Schema (2020-12) of the JSON that the same flags would have written, and read nothing", Default: false}
+
+// ownJSON are the types that write their own JSON, and what it is like.
+var ownJSON = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[compare.Interval](): schemaOf(reflect.TypeFor[[2]*float64](), nil),
+	reflect.TypeFor[compare.CountRow](): schemaOf(reflect.TypeFor[compare.CountJSON](), map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[compare.Interval](): schemaOf(reflect.TypeFor[[2]*float64](), nil),
+	}),
+}
+
+func schemaOf(of reflect.Type, own map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
+	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: own})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return s
+}
+
+// schema is the JSON Schema of a contract.
+func (c contract) schema() *jsonschema.Schema {
+	s := schemaOf(c.of, ownJSON)
+	s.Properties["schema"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](c.name), Description: "the name and version of this form"}
+	s.PropertyOrder = append([]string{"schema"}, s.PropertyOrder...)
+	s.Required = append([]string{"schema"}, s.Required...)
+	return published(c.name, s)
+}
+
+// rowSchema is the JSON Schema of a row, which is a line of JSON, of tables like t.
+func rowSchema(t *table.Table) *jsonschema.Schema {
+	types := map[table.Type]string{table.Text: "string", table.Int: "integer", table.Float: "number", table.Bool: "boolean"}
+	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		s.Properties[c.Name] = &jsonschema.Schema{Types: []string{"null", types[c.Type]}}
+		s.PropertyOrder = append(s.PropertyOrder, c.Name)
+	}
+	return published(fmt.Sprintf("%s/%d", t.Schema, t.Version), s)
+}
+
+// published is a schema as it is printed: with what it is called and of what draft, open to keys
+// that a later program adds, and with objects that it has twice in one place.
+func published(name string, s *jsonschema.Schema) *jsonschema.Schema {
+	seen := map[string]int{}
+	finish(s, seen)
+	defs := &shared{seen: seen, names: map[string]string{}, defs: map[string]*jsonschema.Schema{}}
+	defs.within(s)
+	s.Schema, s.Title, s.Defs = "https://json-schema.org/draft/2020-12/schema", name, defs.defs
+	return s
+}
+
+// finish opens objects to further keys, says units, and counts how often each object comes.
+func finish(s *jsonschema.Schema, seen map[string]int) {
+	if s == nil {
+		return
+	}
+	for key, p := range s.Properties {
+		finish(p, seen)
+		if p.Description == "" {
+			p.Description = unitOf(key)
+		}
+	}
+	finish(s.Items, seen)
+	if len(s.Properties) == 0 {
+		finish(s.AdditionalProperties, seen)
+		return
+	}
+	s.AdditionalProperties = nil
+	seen[text(s)]++
+}
+
+// shared are the objects that a schema has more than once, by what they are called.
+type shared struct {
+	seen  map[string]int
+	names map[string]string // by an object's text
+	defs  map[string]*jsonschema.Schema
+}
+
+// within puts references in place of such objects below s.
+func (d *shared) within(s *jsonschema.Schema) {
+	for _, key := range s.PropertyOrder {
+		s.Properties[key] = d.place(key, s.Properties[key])
+	}
+}
+
+// place is what stands for a schema that comes under a key.
+func (d *shared) place(key string, s *jsonschema.Schema) *jsonschema.Schema {
+	switch {
+	case s.Items != nil:
+		s.Items = d.place(key, s.Items)
+		return s
+	case s.AdditionalProperties != nil:
+		s.AdditionalProperties = d.place(key, s.AdditionalProperties)
+		return s
+	case len(s.Properties) == 0:
+		return s
+	}
+	said := text(s)
+	if name := d.names[said]; name != "" {
+		return &jsonschema.Schema{Ref: "#/$defs/" + name}
+	}
+	if d.seen[said] < 2 {
+		d.within(s)
+		return s
+	}
+	for d.defs[key] != nil {
+		key += "_"
+	}
+	d.names[said], d.defs[key] = key, s
+	d.within(s)
+	return &jsonschema.Schema{Ref: "#/$defs/" + key}
+}
+
+// text is a schema as JSON.
+func text(s *jsonschema.Schema) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(b)
+}
+
+// units are the ends of keys that say what a number is in.
+var units = []struct{ end, unit string }{
+	{"us_per_step", "microseconds per step of a rank"}, {"per_step", "per step of a rank"}, {"_us", "microseconds"}, {"us", "microseconds"},
+	{"_ns", "nanoseconds"}, {"_ratio", "a share of 1"}, {"share", "a share of 1"}, {"percent", "percent"}, {"bytes", "bytes"},
+}
+
+// unitOf is the unit of a key, "" where it has none, or is not known to have one.
+func unitOf(key string) string {
+	for _, u := range units {
+		if key == u.end || strings.HasSuffix(key, u.end) && (u.end[0] == '_' || strings.HasSuffix(key, "_"+u.end)) {
+			return u.unit
+		}
+	}
+	return ""
+}
+
+// writeSchema writes the schema of what a call would have written.
+func writeSchema(c *cli.Call, command string) error {
+	w := outputs[command]
+	var s *jsonschema.Schema
+	switch {
+	case w.brief && c.Bool(briefFlag.Name):
+		s = briefJSON.schema()
+	case c.Has("types") && c.Bool("types"):
+		s = typesJSON.schema()
+	case w.json.of != nil && (!w.must || c.Bool(w.asked)):
+		s = w.json.schema()
+	default:
+		s = rowSchema(w.row())
+	}
+	return c.Output(func(out io.Writer) error {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(s)
+	})
+}
+
+// eventRow is a table of events without rows, metricRow one of metrics.
+func eventRow() *table.Table {
+	const all = event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols
+	return table.FromEvents(&event.Header{Columns: all}, &event.Batch{})
+}
+func metricRow() *table.Table { return new(metric.Result).Table() }
