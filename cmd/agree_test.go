@@ -48,7 +48,8 @@ var rowWays = []string{
 	"metrics steps.parquet -o rows.parquet; ASK rows.parquet",
 }
 
-// questions are what is asked. Of those of rows, the rows of metrics can be asked, too.
+// questions are what is asked; what comes after a bar is asked of what the first writes. Of those
+// of rows, the rows of metrics can be asked, too.
 var questions = []struct {
 	ask   string
 	whole bool // of the whole trace, too
@@ -62,6 +63,10 @@ var questions = []struct {
 	{ask: "gaps --format json", whole: true},
 	{ask: "gaps"},
 	{ask: "gaps --window trace --format json"},
+	{ask: "whatif --report"},
+	{ask: "whatif --report --format json", whole: true},
+	{ask: "whatif --brief"},
+	{ask: "whatif --host 0.5 --even | verdict --format json --exit-code", whole: true},
 	{ask: "diff --format json", files: true},
 	{ask: "diff --junit tests.xml --baseline BASE --target", files: true},
 }
@@ -279,14 +284,18 @@ func (a *asker) line(t *testing.T, line, ask string) (r result) {
 			r, stdin = known, []byte(known.stdout)
 			continue
 		}
-		args := strings.Fields(strings.NewReplacer("READ", a.read, "ASK", ask).Replace(stage))
+		first, then, _ := strings.Cut(ask, "|")
+		args := strings.Fields(strings.NewReplacer("READ", a.read, "ASK", first).Replace(stage))
 		for i := range args {
 			args[i] = strings.NewReplacer("FILE", a.trace, "BASE", a.base).Replace(args[i])
 		}
 		r = call(t, stdin, args[0], args[1:]...)
 		stdin = []byte(r.stdout)
-		if !asked {
+		switch args := strings.Fields(then); {
+		case !asked:
 			a.streams[done] = r
+		case then != "" && r.status == 0:
+			r = call(t, stdin, args[0], args[1:]...)
 		}
 	}
 	if out != "" {

@@ -368,7 +368,7 @@ func (w *walkers) of(rank int32) *step.Walker {
 			return r
 		}
 	}
-	r := step.NewWalker(w.header, rank, step.WalkOptions{Unclear: true}, quiet{})
+	r := step.NewWalker(w.header, rank, step.WalkOptions{}, quiet{})
 	w.ranks = append(w.ranks, r)
 	return r
 }

@@ -71,7 +71,7 @@ type Phase struct {
 const tableOperations = 10
 
 // ErrNoSteps is that there are no steps to answer for.
-var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "whatif --report answers for steps; verdict --by none takes the whole trace"}
+var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "whatif answers for steps, which isolate finds and says why it does not; verdict --by none takes the whole trace"}
 
 // Predict says what steps would take with some changes or, without any, for a table of them.
 func (t *Trace) Predict(given Scenario) (*Report, error) {

@@ -142,6 +142,9 @@ func (m *moving) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if how := src.Header().Isolation; how != nil && how.Method == step.None && !how.LeftOut {
+		return 0, replay.ErrNoSteps // isolate, in this pipe, found none, and said why
+	}
 	store := spill.NewStore(m.memory.budget / 8)
 	m.Cleanup(func() { store.Close() })
 	var kept *spool
