@@ -71,9 +71,9 @@ func Extend(t, old *table.Table) error {
 }
 
 // Add adds the rows of runs that a table does not have yet, and returns the names of those
-// that it has, with the same time and figures. Another run of a name that is there is numbered:
+// that it has, with the same time and figures, each with its name there. Another run of a name that is there is numbered:
 // rows of one run have one name.
-func Add(t, more *table.Table) (known []string, err error) {
+func Add(t, more *table.Table) (known [][2]string, err error) {
 	old, err := Read(t)
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func Add(t, more *table.Table) (known []string, err error) {
 	}
 	names := map[string]string{} // what a run is called in t, "" where it is there already
 	for _, r := range runs {
-		if slices.ContainsFunc(old, r.same) {
-			known, names[r.Name] = append(known, r.Name), ""
+		if k := slices.IndexFunc(old, r.same); k >= 0 {
+			known, names[r.Name] = append(known, [2]string{r.Name, old[k].Name}), ""
 			continue
 		}
 		name := r.Name

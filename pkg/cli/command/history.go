@@ -198,10 +198,13 @@ func historyOf(p *Plan) (*history, error) {
 		}
 		return h, nil
 	}
-	const advice = "metrics --runs FILE... -o runs.parquet writes one"
+	const advice = "metrics --runs NAME=FILE --append -o runs.parquet adds a run, of a trace, stream, checkpoint or metric rows, to the rows of a history"
 	t, err := p.readRows(path, "rows of runs", advice)
 	if err != nil {
 		return nil, err
+	}
+	if t.Schema == metric.Schema {
+		return nil, cli.Misuse(path+": the metric rows of one run, not rows of runs", advice)
 	}
 	if h.runs, err = metric.Read(t); err != nil {
 		return nil, notThis(path, advice)(err)
@@ -250,10 +253,18 @@ func (m *manyRuns) writeRuns(t *table.Table) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range known {
-		m.Log(warningPrefix + path + " has the run " + name + " already: it is not added again")
+	for _, k := range known {
+		m.Log(warningPrefix + path + " has the run " + k[0] + " already" + called(k) + ": it is not added again")
 	}
 	return m.out.table(all)
+}
+
+// called says what a run is called that is known by another name.
+func called(k [2]string) string {
+	if k[0] == k[1] {
+		return ""
+	}
+	return ", as " + k[1]
 }
 
 // losesRuns refuses to write rows over a file with runs that they lack: a history that took

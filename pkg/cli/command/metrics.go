@@ -164,9 +164,16 @@ func (m *measurement) measure(r *reader) (*metric.Result, error) {
 		if err := m.refuse(flags, "the metrics were computed already"); err != nil {
 			return nil, err
 		}
+		name := "the input"
+		if !fromStdin(r.files) {
+			name = r.files[0]
+		}
+		if in.Table.Schema == metric.RunsSchema {
+			return nil, cli.Misuse(name+": a history, the rows of many runs", "give the trace, stream or metric rows of one run; verdict FILE --history "+name+" compares it with these")
+		}
 		res, err := metric.FromTable(in.Table)
 		if err != nil {
-			err = cli.Misuse(err.Error(), "give a trace, a stream or what metrics writes without --runs")
+			err = cli.Misuse(name+": "+err.Error(), "give a trace, a stream or what metrics writes without --runs")
 		}
 		return res, err
 	}

@@ -36,28 +36,32 @@ func notThis(name, advice string) func(error) error {
 }
 
 // readRows reads the rows of a result, a stream or Parquet, of whoever wrote that; "-"
-// is standard input. Events are refused, with what there should be and the advice.
+// is standard input. Another file is refused: what it is, what there should be, and the advice.
 func (p *Plan) readRows(path, what, advice string) (*table.Table, error) {
-	noRows := cli.Misuse(path+": holds events, not "+what, advice)
+	is, events := source.Describe(path)
 	var in *source.Input
 	var err error
 	switch f := source.Recognise(path); {
+	case events || is != "" && f == nil || f != nil && f.Reports != "":
+		return nil, cli.Misuse(path+": "+is+", not "+what, advice)
 	case path == "-":
 		in, err = source.OpenStdin(p.Stdin, &source.Options{})
-	case f != nil && f.Reports != "":
-		return nil, noRows
 	case f != nil && f.Name == "checkpoint":
 		rows, err := checkpoint.ReadTable(path)
 		return rows, source.Advised(err)
-	default:
+	case f != nil || cli.IsStream(path):
 		in, err = source.Open([]string{path}, &source.Options{})
+	default:
+		if err = source.Check([]string{path}); err == nil {
+			err = cli.Misuse(path+": no table, not "+what, advice)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	if in.Table == nil {
-		return nil, noRows
+		return nil, cli.Misuse(path+": a stream of events, not "+what, advice)
 	}
 	return in.Table, nil
 }

@@ -37,14 +37,20 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	return out.Close()
 }
 
-// IsTable tells whether a file is one that WriteTable wrote.
-func IsTable(path string) bool {
+// SchemaOf returns what rows a Parquet file holds, as its footer has it, ours where it has it:
+// WriteTable writes it, and so do checkpoints of events.
+func SchemaOf(path string) (schema string, ours bool) {
 	f, err := parquet.Open(path)
 	if err != nil {
-		return false
+		return "", false
 	}
 	defer f.Close()
-	schema, ours := f.Metadata(event.KeySchema)
+	return f.Metadata(event.KeySchema)
+}
+
+// IsTable tells whether a file is one that WriteTable wrote.
+func IsTable(path string) bool {
+	schema, ours := SchemaOf(path)
 	return ours && schema != event.SchemaName
 }
 

@@ -216,6 +216,11 @@ func recognise(paths []string) (found []*Format, err error) {
 			return nil, err
 		}
 		format := match(f)
+		if format == nil || format == &torchTrace && !format.Certain(f) {
+			if what, advice := f.stranger(); what != "" {
+				return nil, refused(advice, "%s: %s, no trace", path, what)
+			}
+		}
 		if format == nil {
 			format = unknown(path)
 		}

@@ -1,6 +1,8 @@
 package source_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io/fs"
@@ -131,6 +133,41 @@ func TestRefused(t *testing.T) {
 		var hint interface{ Hint() string }
 		if !errors.As(err, &hint) && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v has no hint", c.files, err)
+		}
+	}
+}
+
+// What is nothing to analyse is told by its first bytes, compressed or not.
+func TestDescribe(t *testing.T) {
+	at := inputs(t)
+	dir := t.TempDir()
+	zipped := func(text string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		w.Write([]byte(text))
+		w.Close()
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"report.json": "{\n  \"schema\": \"diff/3\",", "old.json": `{"verdict": "YES"`, "packed.json.gz": zipped(`{"answer": "` + strings.Repeat("x", 900)),
+		"page": "<!DOCTYPE html>\n<html>", "tests": "<?xml version=\"1.0\"?>\n<testsuites>", "tar": strings.Repeat("a", 257) + "ustar", "zip": "PK\x03\x04",
+		"profile": "Timer unit: 1e-06 s\n", "rows.csv": "scope,metric,value\n", "prose": "a, b, c\n", "other.json": `{"a": 1}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"report.json": "a report in JSON", "old.json": "a report in JSON", "packed.json.gz": "a report in JSON", "page": "a page", "tests": "test results in XML",
+		"tar": "an archive of tar", "zip": "an archive of zip", "profile": "a profile of Python lines", "rows.csv": "rows as CSV", "prose": "", "other.json": "", "none": "",
+		at("a.sqlite"): "an nsys export (SQLite)", at("phased.parquet"): "a checkpoint of events", at("raw.arrows"): "a stream", at("torch.json"): "a trace of PyTorch's profiler", dir: "a directory",
+	} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		what, events := source.Describe(path)
+		if what != want || events != (strings.HasPrefix(want, "an nsys") || strings.HasPrefix(want, "a checkpoint") || strings.HasPrefix(want, "a trace") || path == dir) {
+			t.Errorf("%s is %q, want %q; events %t", path, what, want, events)
 		}
 	}
 }

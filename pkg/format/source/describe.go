@@ -1,0 +1,81 @@
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"regexp"
+
+	"github.com/hostbound/hostbound/pkg/format/checkpoint"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// strangers are files that hold nothing to analyse, though somebody may give one, by their
+// first bytes.
+var strangers = []struct {
+	what, advice string
+	head         *regexp.Regexp
+}{
+	{"a report in JSON", "give the trace that it is of; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
+	{"the table of contents of a checkpoint", "give the folder that it is in", regexp.MustCompile(`^\s*\{\s*"schema":\s*"events",\s*"version":\s*\d+,\s*"files":`)},
+	{"a report as text", ofTrace, regexp.MustCompile(`^# [^\n]+\n\n`)},
+	{"a page", ofTrace, regexp.MustCompile(`(?i)^\s*<(!doctype html|html)`)},
+	{"test results in XML", ofTrace, regexp.MustCompile(`^\s*(<\?xml[^>]*>\s*)?<testsuites?[\s>]`)},
+	{"an archive of tar", unpack, regexp.MustCompile(`(?s)^.{257}ustar`)},
+	{"an archive of zip", unpack, regexp.MustCompile(`^PK\x03\x04`)},
+	{"a profile of Python lines", "hotspots reads it", regexp.MustCompile(`^(Wrote profile results|Timer unit: |\s*Total time: )`)},
+	{"rows as CSV", "a filter that writes with -o FILE.arrows keeps what the next one reads", regexp.MustCompile(`^\w+(,\w+){2,}\n`)},
+}
+
+// What to do with those of several kinds.
+const (
+	ofTrace = "give the trace that it is of"
+	unpack  = "unpack it, and give the traces in it, all ranks of a run at once"
+)
+
+// stranger says what a file is that is nothing to analyse, compressed or not, and what to do; ""
+// for all others.
+func (f *File) stranger() (what, advice string) {
+	head := f.Head
+	if in, err := gzip.NewReader(bytes.NewReader(head)); err == nil {
+		head, _ = io.ReadAll(io.LimitReader(in, headBytes)) // what there is of it
+	}
+	for _, s := range strangers {
+		if s.head.Match(head) {
+			return s.what, s.advice
+		}
+	}
+	return "", ""
+}
+
+// Describe says what a file is, for who wanted it to be another, and whether there are events in
+// it; what is "" where that is not known.
+func Describe(path string) (what string, events bool) {
+	f, err := inspect(path)
+	if err != nil || !f.Info.IsDir() && len(f.Head) == 0 {
+		return "", false
+	}
+	if what, _ = f.stranger(); what != "" {
+		return what, false
+	}
+	switch format := match(f); {
+	case format == &nsysDirectory:
+		return "a directory", true
+	case format == &torchTrace && !format.Certain(f):
+		return "", false
+	case format == &parquetCheckpoint && !f.Info.IsDir():
+		if schema, _ := checkpoint.SchemaOf(path); schema != event.SchemaName {
+			return "a table in Parquet", false
+		}
+		return "a checkpoint of events", true
+	case format == &parquetCheckpoint:
+		return "a checkpoint of events", true
+	case format == &arrowStream: // of events, or of the rows of a result
+		return "a stream", false
+	case format == &torchTrace:
+		return "a trace of PyTorch's profiler", true
+	case format != nil:
+		return "an " + format.Name, true
+	}
+	return "", false
+}
