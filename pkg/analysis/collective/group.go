@@ -13,6 +13,10 @@ type Lane struct {
 	// recordings that do not overlap on it are not of one run.
 	Clocked bool
 	Log     *Log
+	// Size returns how many GPUs run a collective of a name, 0 where that is not known, and World
+	// is how many ranks the run has, likewise. Size is nil where nothing is known of any.
+	Size  func(name int32) int
+	World int
 	// Kind returns what tells steps apart whose collectives take different times: their
 	// phase and size. nil: none are known.
 	Kind func(step int32) int64
@@ -21,8 +25,38 @@ type Lane struct {
 // Group is lanes that run collectives together.
 type Group struct {
 	Lanes []int // numbers of the lanes, in order
+	// Size is how many GPUs it has, of which Lanes were recorded; 0 where that is not known.
+	Size int
 	// Matched is how many collectives were matched, Unmatched how many kernels had no match.
 	Matched, Unmatched int64
+}
+
+// Partial tells whether GPUs of the group are known to be missing from the recording: then who is
+// late may be one of them.
+func (g *Group) Partial() bool { return g.Size > len(g.Lanes) }
+
+// size finds out how many GPUs groups have: what collectives say, or else the number of ranks of
+// the run, if all were recorded or a group of that size may have been meant.
+func (m *Match) size() {
+	ranks := map[int32]bool{}
+	for k, of := range m.groupOf {
+		ranks[m.Lanes[k].Rank] = true
+		for name, g := range of {
+			if m.Lanes[k].Size != nil {
+				m.Groups[g].Size = max(m.Groups[g].Size, m.Lanes[k].Size(name))
+			}
+		}
+	}
+	for g := range m.Groups {
+		group := &m.Groups[g]
+		switch world := m.Lanes[group.Lanes[0]].World; {
+		case group.Size > 0 || world == 0:
+		case world <= len(ranks):
+			group.Size = len(group.Lanes)
+		default:
+			group.Size = max(world, len(group.Lanes))
+		}
+	}
 }
 
 // point is a collective of a sample, on the clock of its report.

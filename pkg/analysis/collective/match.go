@@ -9,7 +9,7 @@ import (
 type Match struct {
 	Lanes  []Lane
 	Groups []Group
-	// Estimated tells that some group was recorded by one lane only.
+	// Estimated tells that waits of some group are estimates, because not all of it was recorded.
 	Estimated bool
 
 	clocks  []Clock         // by lane
@@ -40,6 +40,7 @@ func New(lanes []Lane) *Match {
 	}
 	m.align(of)
 	m.group(of)
+	m.size()
 	for k := range lanes {
 		m.learn(k, counts[k])
 	}
@@ -51,15 +52,15 @@ func New(lanes []Lane) *Match {
 func (m *Match) Clock(k int) (c Clock, run int) { return m.clocks[k], m.run[k] }
 
 // learn finds out how long collectives take at the least, of a lane that was recorded without
-// its group: it shares none with any other.
+// all of its group: others are known to be missing, or it shares no collectives with any lane.
 func (m *Match) learn(k int, counts map[int32]int64) {
-	some := false
+	some, partial, alone := false, false, true
 	for name, g := range m.groupOf[k] {
-		if some = some || counts[name] >= minTogether; len(m.Groups[g].Lanes) > 1 {
-			return
-		}
+		group := &m.Groups[g]
+		some = some || counts[name] >= minTogether && group.Size != 1
+		partial, alone = partial || group.Partial(), alone && len(group.Lanes) == 1
 	}
-	if !some {
+	if !some || !partial && !alone {
 		return
 	}
 	m.place[k] = map[place]int64{}
@@ -130,8 +131,7 @@ type Meeting struct {
 	// that arrives last.
 	Members []Member
 	Late    int
-	// Estimated tells that the wait is an estimate, of a group that was recorded by one lane
-	// only.
+	// Estimated tells that the wait is an estimate, of a group of which not all was recorded.
 	Estimated bool
 
 	end       int64 // the last one
@@ -161,8 +161,8 @@ type matcher struct {
 	visit   func(*Meeting)
 }
 
-// Each calls visit with all matched collectives, and with those that were recorded by one lane
-// of their group only, in the order of their ends. A meeting is valid until visit returns.
+// Each calls visit with all matched collectives, and with those of each lane of a group of which
+// not all was recorded, in the order of their ends. A meeting is valid until visit returns.
 // Groups say afterwards how many were matched.
 func (m *Match) Each(visit func(*Meeting)) {
 	x := &matcher{Match: m, expiry: never, resolve: newResolver(m), visit: visit}
@@ -238,7 +238,7 @@ func (x *matcher) expire(q *queue, t int64) {
 func (x *matcher) add(e *entry) {
 	g := x.groupOf[e.lane][e.Name]
 	group := &x.Groups[g]
-	if len(group.Lanes) == 1 {
+	if len(group.Lanes) == 1 || group.Partial() {
 		x.estimate(g, e)
 		return
 	}
@@ -306,13 +306,17 @@ func (x *matcher) drop(q *queue, e *entry) {
 	heap.Push(&x.events, ev)
 }
 
-// estimate has a collective of a group that was recorded by one lane be divided by the least
-// duration at its place.
+// estimate has a collective of a group of which not all was recorded be divided by the least
+// duration at its place. In a group of one there is nobody to wait for.
 func (x *matcher) estimate(g int, e *entry) {
 	at := x.places[e.lane].of(e)
 	least, ok := x.place[e.lane][at]
 	ev := x.event(g, e)
 	ev.add(e)
+	if x.Groups[g].Size == 1 {
+		heap.Push(&x.events, ev)
+		return
+	}
 	if ev.unmatched = !ok; ok {
 		ev.Estimated = true
 		ev.Members[0].Wait = e.End - e.Start - least

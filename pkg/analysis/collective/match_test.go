@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -43,6 +44,55 @@ func TestEstimate(t *testing.T) {
 	})
 	if n != 40 || sum != 0 {
 		t.Errorf("%d collectives, parts that differ by %d ns", n, sum)
+	}
+}
+
+// Of a group that is known to have more GPUs than were recorded, each lane has an estimate, of
+// unknown cause; one of a single GPU waits for nobody, and of one of unknown size a doubt is left.
+func TestPartial(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	for _, test := range []struct {
+		name        string
+		lanes       int
+		size, world int
+		estimated   bool
+		wait        int64 // of all lanes
+		doubt       string
+	}{
+		{"two of eight", 2, 8, 0, true, 40 * 3000, "only 2 of 8 GPUs"},
+		{"two of a run of eight", 2, 0, 8, true, 40 * 3000, "only 2 of 8 GPUs"},
+		{"two of two in a run of eight", 2, 2, 8, false, 40 * 3000, ""},
+		{"all of a run", 2, 0, 2, false, 40 * 3000, ""},
+		{"not known", 2, 0, 0, false, 40 * 3000, "does not say how many"},
+		{"one alone", 1, 1, 0, false, 0, ""},
+		{"one of many", 1, 0, 0, true, 20 * 3000, "not all GPUs"},
+	} {
+		var lanes []Lane
+		for k := range test.lanes {
+			// Of two lanes each waits for the other in every other collective.
+			l := lane(store, int32(k), 40, func(i int) (int64, int64) {
+				wait := int64((i/4 + k) % 2 * 3000)
+				return 3000 - wait, 5000 + wait
+			})
+			l.Size, l.World = func(int32) int { return test.size }, test.world
+			lanes = append(lanes, l)
+		}
+		m, sum := New(lanes), int64(0)
+		m.Each(func(ev *Meeting) {
+			for i := range ev.Members {
+				sum += ev.Members[i].Wait
+				for _, p := range ev.Members[i].Parts {
+					if ev.Estimated && p.Key != Unknown {
+						t.Errorf("%s: an estimated wait of key %d", test.name, p.Key)
+					}
+				}
+			}
+		})
+		c := m.Coverage()
+		if doubt := c.Doubt(); m.Estimated != test.estimated || sum != test.wait || (doubt == "") != (test.doubt == "") || !strings.Contains(doubt, test.doubt) {
+			t.Errorf("%s: estimated %v, wait %d, %q", test.name, m.Estimated, sum, doubt)
+		}
 	}
 }
 

@@ -1,18 +1,62 @@
 package collective
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // year2001 is a time in ns since 1970 that no session's own clock reaches: times after it are UTC.
 const year2001 = 1e18
 
-// ReportOf returns the number of the report of a rank, -1 where that is not known, and whether
-// its times are UTC but for an error.
-func ReportOf(h *event.Header, rank int32) (report int, clocked bool) {
+// NewLane returns a GPU of a rank of the stream that h describes, with its log. name returns the
+// name of a number of collectives.
+func NewLane(h *event.Header, rank, device int32, log *Log, name func(int32) string) Lane {
+	l := Lane{Rank: rank, Device: device, Report: -1, Log: log}
 	r := h.Report(rank)
 	for k := range h.Reports {
 		if &h.Reports[k] == r {
-			return k, r.Origin != 0 || r.GPUStart != nil && *r.GPUStart-r.Offset > year2001
+			l.Report, l.Clocked = k, r.Origin != 0 || r.GPUStart != nil && *r.GPUStart-r.Offset > year2001
+			l.World, l.Size = int(r.World), func(n int32) int { return int(r.GroupSizes[name(n)]) }
 		}
 	}
-	return -1, false
+	return l
+}
+
+// Coverage is how much of the groups was recorded that run collectives together.
+type Coverage struct {
+	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil where the
+	// trace does not say: of the group of which most were recorded.
+	Recorded int  `json:"recorded_gpus"`
+	Size     *int `json:"group_gpus"`
+	// Estimated tells that waits of some group are estimates for the lack of its other GPUs.
+	Estimated bool `json:"estimated"`
+}
+
+// Coverage returns how much of the groups was recorded.
+func (m *Match) Coverage() Coverage {
+	c := Coverage{Estimated: m.Estimated}
+	for g := range m.Groups {
+		group := &m.Groups[g]
+		if n := len(group.Lanes); n > c.Recorded || n == c.Recorded && c.Size != nil && group.Size > *c.Size {
+			if c.Recorded, c.Size = n, nil; group.Size > 0 {
+				c.Size = &group.Size
+			}
+		}
+	}
+	return c
+}
+
+// Doubt says what is not known of waits for lack of other GPUs, "" where all is known.
+func (c *Coverage) Doubt() string {
+	const estimate = "waits in collectives are estimated from the shortest one at the same place of a step, and what they are due to is unknown. Record all ranks at once to find out"
+	switch {
+	case c.Size != nil && *c.Size > c.Recorded:
+		return fmt.Sprintf("only %d of %d GPUs that run collectives together were recorded: "+estimate, c.Recorded, *c.Size)
+	case c.Estimated:
+		return "not all GPUs that run collectives together were recorded: " + estimate
+	case c.Size == nil && c.Recorded > 1:
+		return fmt.Sprintf("the trace does not say how many GPUs run collectives together: waits are right if the %d that were recorded are all of them", c.Recorded)
+	}
+	return ""
 }

@@ -20,12 +20,10 @@ type Run struct {
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
 
-	calls bool // CUDA API calls were recorded
-	// estimated tells that waits in collectives are, for lack of the other ranks.
-	estimated bool
-	setup     setup
-	why       bool           // idle time is divided by why, too
-	missing   []idle.Missing // what there is no record of for that
+	calls   bool // CUDA API calls were recorded
+	setup   setup
+	why     bool           // idle time is divided by why, too
+	missing []idle.Missing // what there is no record of for that
 
 	workload string     // the header's: event.Training, event.Diffusion or ""
 	repeats  int        // how many runs of one version these are, at least 1

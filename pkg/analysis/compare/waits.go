@@ -49,11 +49,11 @@ func (p *Profiler) divideWaits() {
 	var of []*rank
 	for _, r := range p.ranks {
 		for k := range r.gpus {
-			if l := r.gpus[k].log; l.Len() > 0 {
-				l.Seal()
-				report, clocked := collective.ReportOf(p.header, r.id)
-				lanes = append(lanes, collective.Lane{Rank: r.id, Device: r.gpus[k].device, Report: report, Clocked: clocked, Log: l, Kind: r.kind})
-				of = append(of, r)
+			if log := r.gpus[k].log; log.Len() > 0 {
+				log.Seal()
+				l := collective.NewLane(p.header, r.id, r.gpus[k].device, log, p.sites.Names.Text)
+				l.Kind = r.kind
+				lanes, of = append(lanes, l), append(of, r)
 			}
 		}
 	}
@@ -69,7 +69,9 @@ func (p *Profiler) divideWaits() {
 			}
 		}
 	})
-	p.run.estimated = m.Estimated
+	if c := m.Coverage(); c.Doubt() != "" {
+		p.run.Warnings = append(p.run.Warnings, c.Doubt())
+	}
 }
 
 // addWait adds a wait to the steps whose periods it lies in. Its parts lie one after the other.

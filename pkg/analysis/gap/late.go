@@ -77,14 +77,13 @@ type compared struct {
 // collectives returns the lane of the rank's lowest device that has collectives; ok is false
 // where none has.
 func (v *view) collectives() (l collective.Lane, ok bool) {
-	l.Rank, l.Device = v.id, math.MaxInt32
-	l.Report, l.Clocked = collective.ReportOf(v.c.header, v.id)
+	device, log := int32(math.MaxInt32), (*collective.Log)(nil)
 	for _, d := range v.gpus {
-		if d.collectives != nil && d.Device <= l.Device {
-			l.Log, l.Device, ok = d.collectives, d.Device, true
+		if d.collectives != nil && d.Device <= device {
+			log, device = d.collectives, d.Device
 		}
 	}
-	return l, ok
+	return collective.NewLane(v.c.header, v.id, device, log, v.c.kernels.text), log != nil
 }
 
 // kernelTimes returns the time per step of the kernels that the rank runs by itself, by

@@ -32,11 +32,13 @@ type rank struct {
 	unrecorded [][2]int64 // spans of time
 	// waitsUnknown tells that it has collectives, of which none was matched or estimated.
 	waitsUnknown bool
-	waitStep     int // the step in which the last wait began that was credited
-	markers      markers
-	name         int // index in rules.prep of the text of prep, past the end: none yet
-	seen         seen
-	names        names // of collectives
+	// causesUnknown tells that it has collectives, of which none was matched.
+	causesUnknown bool
+	waitStep      int // the step in which the last wait began that was credited
+	markers       markers
+	name          int // index in rules.prep of the text of prep, past the end: none yet
+	seen          seen
+	names         names // of collectives
 
 	// What the slices before come to: those of the trace's window, of the period
 	// of each step, of the time whose owner is not known yet, and of the gaps

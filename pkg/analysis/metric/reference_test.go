@@ -58,8 +58,9 @@ type referenceRank struct {
 	waits   []referenceWait
 	// waitsUnknown tells that it has collectives, and none is in a meeting.
 	waitsUnknown bool
-	report       int
-	clocked      bool
+	// causesUnknown tells that it has collectives, and none was matched.
+	causesUnknown bool
+	header        *event.Header
 }
 
 // referenceWait is a wait in a collective, and the part of it with a host cause.
@@ -158,8 +159,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 }
 
 func newReferenceRank(h *event.Header, rows []eventtest.Row, id int32, opt metric.Options) *referenceRank {
-	ref := &referenceRank{id: id, opt: opt}
-	ref.report, ref.clocked = collective.ReportOf(h, id)
+	ref := &referenceRank{id: id, opt: opt, header: h}
 	for _, r := range rows {
 		switch {
 		case r.Rank != id:
@@ -358,7 +358,7 @@ func (ref *referenceRank) summary(w []span) metric.Rank {
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, requests int64
 
-	waits, waitCapacity, hostWaits, host, hostCapacity int64
+	waits, waitCapacity, hostWaits, causeCapacity, host, hostCapacity int64
 }
 
 func (f *figures) add(ref *referenceRank, w []span) {
@@ -411,6 +411,9 @@ func (f *figures) addHost(ref *referenceRank, w []span) {
 	}
 	if !silent {
 		f.hostCapacity += capacity
+		if !ref.causesUnknown {
+			f.causeCapacity += capacity
+		}
 	}
 	for _, wait := range ref.waits {
 		if !hidden {
@@ -534,9 +537,10 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 				}
 			}
 			if l.Seal(); l.Len() > 0 {
-				lanes = append(lanes, collective.Lane{Rank: ref.id, Device: device, Report: ref.report, Clocked: ref.clocked, Log: l, Kind: func(k int32) int64 { return int64(ref.steps[k].Phase) }})
-				of = append(of, ref)
-				ref.waitsUnknown = true
+				lane := collective.NewLane(ref.header, ref.id, device, l, names.Text)
+				lane.Kind = func(k int32) int64 { return int64(ref.steps[k].Phase) }
+				lanes, of = append(lanes, lane), append(of, ref)
+				ref.waitsUnknown, ref.causesUnknown = true, true
 			}
 		}
 	}
@@ -547,6 +551,7 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 	m.Each(func(ev *collective.Meeting) {
 		for _, w := range ev.Members {
 			of[w.Lane].waitsUnknown = false
+			of[w.Lane].causesUnknown = of[w.Lane].causesUnknown && ev.Estimated
 			one := referenceWait{all: spanOf(w.At, w.At+w.Wait), host: spanOf(w.At, w.At)}
 			for _, p := range w.Parts {
 				if p.Key < 0 {
@@ -558,7 +563,7 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 			of[w.Lane].waits = append(of[w.Lane].waits, one)
 		}
 	})
-	c := &metric.Collectives{Estimated: m.Estimated}
+	c := &metric.Collectives{Coverage: m.Coverage()}
 	for _, g := range m.Groups {
 		c.Matched, c.Unmatched = c.Matched+g.Matched, c.Unmatched+g.Unmatched
 	}
@@ -628,7 +633,7 @@ func (f *figures) rows(scope string) []metric.Row {
 		{Scope: scope, Metric: "comm_ratio", Numerator: f.comm, Denominator: f.busy, Applicable: any},
 		{Scope: scope, Metric: "launch_backpressure_ratio", Numerator: f.waited, Denominator: f.wall, Applicable: any},
 		{Scope: scope, Metric: "collective_wait_ratio", Numerator: f.waits, Denominator: f.waitCapacity, Applicable: f.waitCapacity > 0},
-		{Scope: scope, Metric: "host_wait_ratio", Numerator: f.hostWaits, Denominator: f.hostCapacity, Applicable: f.hostCapacity > 0},
+		{Scope: scope, Metric: "host_wait_ratio", Numerator: f.hostWaits, Denominator: f.causeCapacity, Applicable: f.causeCapacity > 0},
 		{Scope: scope, Metric: "host_bound_ratio", Numerator: f.host, Denominator: f.hostCapacity, Applicable: f.hostCapacity > 0},
 	}
 }

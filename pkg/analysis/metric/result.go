@@ -93,10 +93,10 @@ type Result struct {
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, waiting int64
 
-	// waits are of ranks whose collectives are known, and host is the idle
-	// time and the waits with a host cause of ranks whose launches were recorded; with their
-	// capacities.
-	waits, waitCapacity, hostWaits, host, hostCapacity int64
+	// waits are of ranks whose collectives are known, hostWaits of those of which it is known, too,
+	// what they wait for, and host is the idle time with a host cause of ranks whose launches were
+	// recorded; with their capacities.
+	waits, waitCapacity, hostWaits, causeCapacity, host, hostCapacity int64
 }
 
 // add adds what was measured of a rank.
@@ -125,7 +125,9 @@ func (f *figures) add(t *tally, r *rank) {
 		return
 	}
 	f.hostCapacity += gpus * t.wall
-	f.hostWaits += t.hostWaits
+	if f.hostWaits += t.hostWaits; !r.causesUnknown {
+		f.causeCapacity += gpus * t.wall
+	}
 	f.host += t.host
 	if r.walk.Benchmark() < 0 {
 		f.host += t.hostTail
@@ -150,7 +152,7 @@ func (f *figures) rows(scope string) []Row {
 		{Metric: Comm, Numerator: f.comm, Denominator: f.busy},
 		{Metric: Backpressure, Numerator: f.waited, Denominator: f.wall},
 		{Metric: CollectiveWait, Numerator: f.waits, Denominator: f.waitCapacity},
-		{Metric: HostWait, Numerator: f.hostWaits, Denominator: f.hostCapacity},
+		{Metric: HostWait, Numerator: f.hostWaits, Denominator: f.causeCapacity},
 		{Metric: HostBound, Numerator: f.host + f.hostWaits, Denominator: f.hostCapacity},
 	}
 	for i := range rows {

@@ -37,8 +37,7 @@ type Collectives struct {
 	// match in their group; both 0 of parts with collectives that were added up.
 	Matched   int64 `json:"matched"`
 	Unmatched int64 `json:"unmatched"`
-	// Estimated tells that the wait is an estimate for the lack of other ranks.
-	Estimated bool `json:"estimated"`
+	collective.Coverage
 }
 
 // divide finds out how long each rank waits in collectives, over all ranks.
@@ -51,9 +50,9 @@ func (c *computer) divide(res *Result) {
 			if d.log.Seal(); d.log.Len() == 0 {
 				continue
 			}
-			report, clocked := collective.ReportOf(c.header, r.id)
-			lanes = append(lanes, collective.Lane{Rank: r.id, Device: d.device, Report: report, Clocked: clocked, Log: d.log, Kind: r.kind})
-			of = append(of, r)
+			l := collective.NewLane(c.header, r.id, d.device, d.log, c.names.Text)
+			l.Kind = r.kind
+			lanes, of = append(lanes, l), append(of, r)
 		}
 	}
 	if len(lanes) == 0 {
@@ -61,11 +60,12 @@ func (c *computer) divide(res *Result) {
 	}
 	m := collective.New(lanes)
 	for _, r := range of {
-		r.waitsUnknown = true
+		r.waitsUnknown, r.causesUnknown = true, true
 	}
 	m.Each(func(ev *collective.Meeting) {
 		for i := range ev.Members {
-			of[ev.Members[i].Lane].waitsUnknown = false
+			r := of[ev.Members[i].Lane]
+			r.waitsUnknown, r.causesUnknown = false, r.causesUnknown && ev.Estimated
 		}
 		for i := range ev.Members {
 			if w := &ev.Members[i]; w.Wait > 0 {
@@ -73,7 +73,7 @@ func (c *computer) divide(res *Result) {
 			}
 		}
 	})
-	res.Collectives = &Collectives{Estimated: m.Estimated}
+	res.Collectives = &Collectives{Coverage: m.Coverage()}
 	for _, g := range m.Groups {
 		res.Collectives.Matched += g.Matched
 		res.Collectives.Unmatched += g.Unmatched

@@ -98,7 +98,7 @@ func Find(m *collective.Match, windows []Window) *Result {
 	groups := make([]*Result, len(m.Groups))
 	several := false
 	for g := range m.Groups {
-		if lanes := m.Groups[g].Lanes; len(lanes) > 1 {
+		if lanes := m.Groups[g].Lanes; len(lanes) > 1 && !m.Groups[g].Partial() {
 			groups[g], several = newResult(m, lanes, windows), true
 		}
 	}
@@ -155,7 +155,7 @@ func newResult(m *collective.Match, lanes []int, windows []Window) *Result {
 
 // unknown is the result of lanes that share no collectives, nil where there is nothing to compare.
 func unknown(m *collective.Match, windows []Window) *Result {
-	if len(m.Groups) < 2 {
+	if len(m.Lanes) < 2 || len(m.Groups) == 0 {
 		return nil
 	}
 	var all []int
@@ -164,6 +164,9 @@ func unknown(m *collective.Match, windows []Window) *Result {
 	}
 	res := newResult(m, all, windows)
 	res.Kind, res.Reason = Unknown, "no two ranks end their collectives together: they may be stages of a pipeline"
+	if c := m.Coverage(); c.Size != nil && *c.Size > c.Recorded {
+		res.Reason = fmt.Sprintf("only %d of %d GPUs that run collectives together were recorded, and one that was not may be later", c.Recorded, *c.Size)
+	}
 	for k := range m.Lanes {
 		if _, run := m.Clock(k); run > 0 {
 			res.Reason = fmt.Sprintf("the collectives of rank %d and those of rank %d do not end together on any clock: they are not of one run", m.Lanes[k].Rank, m.Lanes[0].Rank)

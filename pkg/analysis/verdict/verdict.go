@@ -397,10 +397,10 @@ func (r *Report) warn() {
 	if len(r.Borderline) > 0 {
 		say("the verdict is borderline: it would be another if one of these lay elsewhere in its interval: %s", strings.Join(r.Borderline, ", "))
 	}
-	if c := r.Collectives; c != nil && c.Estimated && r.Reported.CollectiveWait != nil {
-		say("%s", estimatedWaits)
+	if c := r.Collectives; c != nil && c.Doubt() != "" && r.Reported.CollectiveWait != nil {
+		say("%s", c.Doubt())
 	}
-	if c := r.Collectives; c != nil && c.Unmatched > c.Matched {
+	if c := r.Collectives; c != nil && !c.Estimated && c.Unmatched > c.Matched {
 		say("%d kernels of collectives have no match on another rank, and %d collectives have: what GPUs wait for in them is known in part", c.Unmatched, c.Matched)
 	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
@@ -413,9 +413,6 @@ func (r *Report) warn() {
 		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))
 	}
 }
-
-// estimatedWaits is what to know of waits in collectives of which not all ranks were recorded.
-const estimatedWaits = "not all ranks that share collectives are in this trace: collective_wait_ratio is estimated from the shortest collective at the same place of a step, and what the waits are due to is unknown. Record all ranks at once to find out"
 
 // idleAlone tells whether no YES has a vote of another metric than the two on idle
 // GPUs.

@@ -24,6 +24,7 @@ type counts struct {
 	device      int64             // the lowest of GPU rows, none where no row says it
 	reduces     int64             // the lowest with kernels of class allreduce, 0 where these do not say it; none without
 	collectives map[int32][]int64 // ends of those of each name
+	groups      map[int32]int32   // how many ranks collectives are of at most, by name
 	markers     []row             // ranges that may mark a forward step
 	sample      sample            // of GPU rows
 	foreign     int64             // events of accelerators that are not read
@@ -92,7 +93,14 @@ func (e *extent) span(origin int64) (start, end *int64) {
 func newCounts() counts {
 	return counts{
 		first: never, last: none, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,
-		collectives: map[int32][]int64{},
+		collectives: map[int32][]int64{}, groups: map[int32]int32{},
+	}
+}
+
+// group observes a collective of a name among so many ranks, none where that is no number.
+func (c *counts) group(name int32, size int64) {
+	if 0 < size && size <= maxWorld {
+		c.groups[name] = max(c.groups[name], int32(size))
 	}
 }
 
@@ -192,6 +200,9 @@ func (c *counts) add(d *counts) {
 	c.device, c.reduces = lowest(c.device, d.device), lowest(c.reduces, d.reduces)
 	for name, ends := range d.collectives {
 		c.collectives[name] = append(c.collectives[name], ends...)
+	}
+	for name, size := range d.groups {
+		c.group(name, int64(size))
 	}
 	c.markers = append(c.markers, d.markers...)
 	c.foreign += d.foreign

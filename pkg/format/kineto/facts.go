@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -187,6 +188,17 @@ func (d *document) count() {
 	kernels := c.rows[kernelCategory]
 	if d.active = kernels > 0; !d.active {
 		return
+	}
+	info.World = int32(d.head.world)
+	for name, size := range d.names.sizes { // those that collectives say themselves are surer
+		c.groups[name] = cmp.Or(c.groups[name], size)
+	}
+	for name, size := range c.groups {
+		if info.GroupSizes == nil {
+			info.GroupSizes = map[string]int32{}
+		}
+		text := d.names.text(name)
+		info.GroupSizes[text] = max(info.GroupSizes[text], size)
 	}
 	facts := event.RankFacts{
 		Kernels: kernels, Markers: steps, Allreduces: c.classes[event.Allreduce],

@@ -5,7 +5,7 @@ package kineto
 type fields struct {
 	ph, cat, name, pid, tid, ts, dur []byte
 
-	device, stream, correlation, bytes, node []byte // of args
+	device, stream, correlation, bytes, node, group []byte // of args
 }
 
 // read reads an event, which is an object. It returns false where it is not JSON
@@ -49,6 +49,8 @@ func (f *fields) arg(key, value []byte) bool {
 		f.bytes = value
 	case `"graph node id"`:
 		f.node = value
+	case `"Group size"`:
+		f.group = value
 	}
 	return true
 }

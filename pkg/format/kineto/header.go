@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// maxWorld is more ranks than any run has.
+const maxWorld = 1 << 24
+
 // header is what the document says besides its events.
 type header struct {
 	events bool     // there is an array of them
@@ -50,7 +53,7 @@ func (h *header) member(key string, value []byte) {
 		}
 		if json.Unmarshal(value, &info) == nil && info.Rank != nil && *info.Rank >= 0 {
 			h.rank, h.ranked = *info.Rank, true
-			if n, ok := info.World.(float64); ok && n > float64(h.rank) && n <= 1<<24 {
+			if n, ok := info.World.(float64); ok && n > float64(h.rank) && n <= maxWorld {
 				h.world = int(n)
 			}
 		}

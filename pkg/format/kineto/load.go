@@ -296,6 +296,9 @@ func (l *loader) event(place uint32) {
 		r.extra = idOf(f.bytes)
 	case kernelCategory:
 		r.extra = idOf(f.node)
+		if f.group != nil {
+			l.counts.group(n.number, idOf(f.group))
+		}
 	}
 	device := none
 	if c.isGPU() {

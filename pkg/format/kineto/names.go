@@ -75,13 +75,14 @@ type names struct {
 	// trains: one is of a backward pass or an optimizer; diffuses: one is of a diffusion
 	// model; amd: one is of a call of HIP.
 	trains, diffuses, amd bool
-	size                  int64 // bytes, about
-	limit                 int64 // of it
+	sizes                 map[int32]int32 // how many ranks collectives are compiled for, by number
+	size                  int64           // bytes, about
+	limit                 int64           // of it
 }
 
 // newNames returns no names, which may take limit bytes.
 func newNames(limit int64) *names {
-	n := &names{limit: limit, numbers: map[nameKey]name{}}
+	n := &names{limit: limit, numbers: map[nameKey]name{}, sizes: map[int32]int32{}}
 	n.dict.Offsets = []int32{0}
 	return n
 }
@@ -135,7 +136,11 @@ func (n *names) number(key nameKey) (name, error) {
 func (n *names) look(key nameKey, text string) {
 	switch key.category {
 	case kernelCategory:
-		n.trains = n.trains || cudaname.Trains(cudaname.Demangle(unquote(key.text)))
+		demangled := cudaname.Demangle(unquote(key.text))
+		n.trains = n.trains || cudaname.Trains(demangled)
+		if size := cudaname.GroupSize(demangled); size > 0 {
+			n.sizes[int32(len(n.classes))] = size
+		}
 	case annotationCategory, operatorCategory:
 		n.trains = n.trains || marker.Trains(text)
 		n.diffuses = n.diffuses || marker.Diffuses(text)

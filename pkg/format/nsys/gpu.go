@@ -64,6 +64,7 @@ func (l *loader) kernel(names triple) nameEntry {
 		for _, name := range key {
 			l.work.trains = l.work.trains || cudaname.Trains(t.str(name))
 		}
+		l.work.group(t.str(key[0]), cudaname.GroupSize(t.str(t.find(names.b))))
 	}
 	return nameEntry{key[0], class}
 }

@@ -47,6 +47,7 @@ func (r *report) describe() error {
 		return err
 	}
 	r.info.Workload = r.workload()
+	r.info.GroupSizes = r.work.sizes
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()

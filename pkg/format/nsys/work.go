@@ -1,6 +1,8 @@
 package nsys
 
 import (
+	"strings"
+
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -9,6 +11,21 @@ import (
 type work struct {
 	trains   bool // one is of a backward pass or an optimizer
 	diffuses bool // one is of a diffusion model
+	// sizes are how many GPUs collectives are compiled for, by the name of the kernel.
+	sizes map[string]int32
+}
+
+// group notes the number of GPUs that a collective is for, 0 where its name does not say.
+func (w *work) group(kernel string, size int32) {
+	if size == 0 {
+		return
+	}
+	if w.sizes == nil {
+		w.sizes = map[string]int32{}
+	}
+	if known := w.sizes[kernel]; size > known {
+		w.sizes[strings.Clone(kernel)] = size // the name shares memory of all names
+	}
 }
 
 // look notes what the text of a range says.
@@ -20,6 +37,9 @@ func (w *work) look(text string) {
 // add adds what another loader noted.
 func (w *work) add(v work) {
 	w.trains, w.diffuses = w.trains || v.trains, w.diffuses || v.diffuses
+	for kernel, size := range v.sizes {
+		w.group(kernel, size)
+	}
 }
 
 // workload is what the run does other than generating tokens. Markers of forward steps say

@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // work is one piece of GPU work of a step: a kernel, or a copy if bytes is set.
 type work struct {
@@ -19,7 +23,7 @@ type work struct {
 	pageable   bool // a copy from memory that is not pinned: the call blocks
 }
 
-// collectiveNames are the demangled names of the allreduce kernels.
+// collectiveNames are the demangled names of the allreduce kernels, of two GPUs.
 var collectiveNames = map[string]string{
 	"trtllm": "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<(tensorrt_llm::kernels::ar_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 2, false, false>(tensorrt_llm::kernels::ar_fusion::AllReduceFusionParams)",
 	"nccl":   "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)",
@@ -140,6 +144,7 @@ func (b *modelBuilder) allreduce(scale float64) work {
 	if b.context && b.c.Model.PrefillComm != "" {
 		name = collectiveNames[b.c.Model.PrefillComm]
 	}
+	name = strings.Replace(name, "__nv_bfloat16, 2", fmt.Sprintf("__nv_bfloat16, %d", b.c.Ranks*b.c.Devices/max(1, b.c.Engine.Pipeline)), 1)
 	w := b.kernel(name, 6.4*scale, apiLaunchEx)
 	w.collective, w.reduce = true, true
 	if b.c.Model.SideStream {

@@ -101,6 +101,11 @@ type Report struct {
 	// Workload is Training or Diffusion, by what its rows are, "" for what generates tokens,
 	// or may: no row says otherwise, or the writer did not look.
 	Workload string `json:"workload,omitempty"`
+	// GroupSizes holds how many GPUs run a collective together, by the name of its kernels (of
+	// several the most), and World how many ranks the run had; nil and 0 where the report does
+	// not say.
+	GroupSizes map[string]int32 `json:"group_sizes,omitempty"`
+	World      int32            `json:"world_size,omitempty"`
 	// GPUs are the models of the machine's GPUs, such as "NVIDIA H200", each once; nil where
 	// the report does not say.
 	GPUs []string `json:"gpus,omitempty"`
