@@ -23,7 +23,7 @@ func TestVerdictAddsUp(t *testing.T) {
 		{[]string{node, "--threshold", "host_prep_exposed_ratio=1", "--threshold", "host_prep_perf_impact=1"}, "CUDA graphs are used", "1 independent signal: idle GPUs."},
 		{[]string{generate(t, "--layers", "4", "--mode", "eager")}, "CUDA graphs are not used", "2 independent signals: idle GPUs, input preparation."},
 	} {
-		text := string(must(t, nil, "verdict", c.args...))
+		text := string(must(t, nil, "verdict", append(c.args, "--report")...))
 		has := func(want string) {
 			t.Helper()
 			if !strings.Contains(text, want) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -21,9 +22,35 @@ type Options struct {
 	// each table says.
 	Top int
 	// Brief leaves out sections that are details, and says so: More is how to see
-	// them, such as "-o FILE".
+	// them.
 	Brief bool
-	More  string
+	More  Text
+}
+
+// shown are the sections that a rendering as text has.
+func (d *Document) shown(opt Options) (all []*Section) {
+	for _, s := range d.Sections {
+		if len(s.text()) > 0 && !(s.Detail && opt.Brief) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// left names the sections that a brief rendering leaves out, nil where there are none.
+func (d *Document) left(opt Options) Text {
+	var names []string
+	for _, s := range d.Sections {
+		if len(s.text()) > 0 && s.Detail && opt.Brief {
+			title, _, _ := strings.Cut(s.Title, ": ")
+			title, _, _ = strings.Cut(title, " (")
+			names = append(names, title)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return append(Plain("Not shown: "+strings.Join(names, ", ")+". "), opt.More...)
 }
 
 // Renderer writes documents in a format.

@@ -17,18 +17,17 @@ const maxName = 60
 func Markdown(w io.Writer, d *Document, opt Options) error {
 	m := &markdown{top: opt.Top}
 	m.line("# %s", m.text(Plain(d.Title.String())))
-	for _, s := range d.Sections {
-		blocks := s.text()
-		if len(blocks) == 0 {
-			continue
-		}
+	for _, s := range d.shown(opt) {
 		if s.Title != "" {
 			m.line("\n## %s", m.text(Plain(s.Title)))
 		}
-		for _, b := range blocks {
+		for _, b := range s.text() {
 			m.line("")
 			m.block(b)
 		}
+	}
+	if left := d.left(opt); left != nil {
+		m.line("\n%s", m.text(left))
 	}
 	_, err := w.Write(m.Bytes())
 	return err

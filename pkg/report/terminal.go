@@ -31,17 +31,8 @@ const gutter = 2
 func Terminal(w io.Writer, d *Document, opt Options) error {
 	t := &terminal{opt: opt}
 	t.prose(d.Title, "", sgrBold)
-	var omitted []string
-	for _, s := range d.Sections {
+	for _, s := range d.shown(opt) {
 		blocks := s.text()
-		if len(blocks) == 0 {
-			continue
-		}
-		if s.Detail && opt.Brief {
-			title, _, _ := strings.Cut(s.Title, ": ")
-			omitted = append(omitted, title)
-			continue
-		}
 		if s.Title != "" {
 			t.WriteByte('\n')
 			t.prose(Plain(s.Title), "", sgrBold)
@@ -53,9 +44,9 @@ func Terminal(w io.Writer, d *Document, opt Options) error {
 			t.block(b)
 		}
 	}
-	if len(omitted) > 0 {
+	if left := d.left(opt); left != nil {
 		t.WriteByte('\n')
-		t.prose(Plain("Not shown: "+strings.Join(omitted, ", ")+". "+opt.More), "", sgrFaint)
+		t.prose(left, "", sgrFaint)
 	}
 	if opt.Height > 0 && bytes.Count(t.Bytes(), []byte("\n")) >= opt.Height {
 		last := d.Last

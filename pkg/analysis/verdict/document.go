@@ -50,13 +50,16 @@ func (r *Report) Document() *report.Document {
 	for i := range r.Scopes {
 		scope := &r.Scopes[i]
 		s := d.Section(r.heading(scope))
-		s.Detail = scope != r.worst()
+		s.Detail = scope != r.worst() || r.run.NoSteps // whose figures are no answer
 		s.Figure(scope.figure())
 	}
-	r.seriesFigures(d.Details(StepsSection))
+	r.others(d.Details("Ratios without a limit"))
+	steps := d.Details(StepsSection)
+	r.lengths(steps)
+	r.seriesFigures(steps)
 	r.interpretation(d.Section("What it means"))
 	d.Details("Keep in mind").Items(r.caveats())
-	r.nextSteps(d.Section("Next steps"))
+	r.nextSteps(d.Section("Next steps"), d.Details(recordLoop))
 	return d
 }
 
@@ -247,32 +250,50 @@ var columns = []report.Column{
 	{Title: "limit", Right: true}, {Title: "over limit"},
 }
 
-// table fills in the metrics of a scope.
-func (s *Scope) table(t *report.Table) {
-	for m, name := range metric.Names {
-		bound, over, tone := "-", "-", report.Neutral
-		if m <= nccl {
-			bound, over = s.limits.text(m), "no"
-			switch {
-			case s.value[m] == nil:
-				over = "-"
-			case s.over[m] && m == nccl:
-				over, tone = "caveat", report.Warn
-			case s.over[m]:
-				over, tone = "yes", report.Bad
-			}
+// others shows the ratios that nothing is decided by, of all scopes.
+func (r *Report) others(d *report.Section) {
+	t := d.Table("", report.Column{Title: "ratio"})
+	for i := range r.Scopes {
+		t.Columns = append(t.Columns, report.Column{Title: r.about(&r.Scopes[i]), Kind: report.Ratio},
+			report.Column{Title: "95 % interval", Kind: report.Ratio, Minor: 2})
+	}
+	for m := nccl + 1; m < len(metric.Names); m++ {
+		row := []report.Cell{report.Str(metric.Names[m])}
+		for i := range r.Scopes {
+			s := &r.Scopes[i]
+			row = append(row, report.Opt(s.value[m]), s.ends(m))
 		}
-		if v := s.value[m]; m <= nccl && v != nil && hidden(*v, *s.limits.at(m)) {
+		t.Row(row...)
+	}
+}
+
+// ends is the interval of a metric as a cell.
+func (s *Scope) ends(m int) report.Cell {
+	if i := s.interval[m]; i != nil {
+		return report.Range(i.Low, i.High)
+	}
+	return report.Cell{}
+}
+
+// table fills in the metrics of a scope that have a limit.
+func (s *Scope) table(t *report.Table) {
+	for m, name := range metric.Names[:nccl+1] {
+		over, tone := "no", report.Neutral
+		switch {
+		case s.value[m] == nil:
+			over = "-"
+		case s.over[m] && m == nccl:
+			over, tone = "caveat", report.Warn
+		case s.over[m]:
+			over, tone = "yes", report.Bad
+		}
+		if v := s.value[m]; v != nil && hidden(*v, *s.limits.at(m)) {
 			over += fmt.Sprintf(" (%s)", limit(*v))
 		}
 		if slices.Contains(s.Borderline, name) {
 			over += ", borderline"
 		}
-		ends := report.Cell{}
-		if i := s.interval[m]; i != nil {
-			ends = report.Range(i.Low, i.High)
-		}
-		t.Row(report.Str(name), report.Opt(s.value[m]), ends, report.Str(bound), report.Str(over).With(tone))
+		t.Row(report.Str(name), report.Opt(s.value[m]), s.ends(m), report.Str(s.limits.text(m)), report.Str(over).With(tone))
 	}
 }
 
@@ -309,6 +330,10 @@ func (r *Report) interpretation(d *report.Section) {
 	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
 		d.Item("Whether the GPUs are idle for lack of requests is unknown: %s.", r.LowLoadUnknown)
 	}
+}
+
+// lengths says how long steps take and what launches them.
+func (r *Report) lengths(d *report.Section) {
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]
 		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""
@@ -383,11 +408,11 @@ func (r *Report) caveats() []string {
 	return out
 }
 
-// nextSteps are what to do.
-func (r *Report) nextSteps(d *report.Section) {
+// nextSteps are what to do; loop has what is long of it.
+func (r *Report) nextSteps(d, loop *report.Section) {
 	switch r.Verdict {
 	case Inconclusive:
-		r.remedy(d)
+		r.remedy(d, loop)
 		r.python(d)
 		return
 	case No:
@@ -404,7 +429,6 @@ func (r *Report) nextSteps(d *report.Section) {
 	}
 	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
 	r.python(d)
-	d.Item("%s compares with a faster run, operation by operation.", report.Command("tracediff"))
 	if s.over[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
 		d.Item("CUDA graphs or fused kernels: fewer launches per step.")
 	}

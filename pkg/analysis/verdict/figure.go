@@ -14,18 +14,16 @@ import (
 func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Table) {
 	p := &figure.Intervals{Unit: figure.Ratio}
 	title = "Metrics against their limits, without intervals"
-	for m, name := range metric.Names {
+	for m, name := range metric.Names[:nccl+1] {
 		row := figure.Interval{Label: name, Value: s.value[m], Color: figure.Busy, Text: percentOr(s.value[m], "not applicable")}
 		if i := s.interval[m]; i != nil && s.value[m] != nil {
 			title = "Metrics against their limits, with 95 % intervals"
 			row.Low, row.High = &i.Low, &i.High
 			row.More = fmt.Sprintf("(%s to %s)", report.Percent(i.Low), report.Percent(i.High))
 		}
-		if m <= nccl {
-			row.Limit, row.Below = s.limits.at(m), m == gpuUtilization
-			if row.Text += ", limit " + s.limits.text(m); s.over[m] {
-				row.Color = figure.Bad
-			}
+		row.Limit, row.Below = s.limits.at(m), m == gpuUtilization
+		if row.Text += ", limit " + s.limits.text(m); s.over[m] {
+			row.Color = figure.Bad
 		}
 		if slices.Contains(s.Borderline, name) {
 			row.More += " borderline"

@@ -6,8 +6,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// remedy says what to do about an INCONCLUSIVE.
-func (r *Report) remedy(d *report.Section) {
+// recordLoop is the title of the section on what to write into a program to have it recorded.
+const recordLoop = "Record a loop of your own"
+
+// remedy says what to do about an INCONCLUSIVE; loop has the code.
+func (r *Report) remedy(d, loop *report.Section) {
 	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
 	if has(recordMore) {
 		d.Item("Record more steps: some fifty, of which the first after the profiler's start does not count.")
@@ -16,7 +19,7 @@ func (r *Report) remedy(d *report.Section) {
 		d.Item("Compare with %s: steps may have been taken for one another.", report.Command("--by nvtx"))
 	}
 	if r.run.Source == "torch" {
-		r.recordTorch(d, has)
+		r.recordTorch(d, loop, has)
 	} else {
 		r.recordNsys(d, has)
 	}
@@ -54,7 +57,7 @@ func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
 }
 
 // recordTorch says how to record with PyTorch's profiler.
-func (r *Report) recordTorch(d *report.Section, has func(remedy) bool) {
+func (r *Report) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 	if has(recordGPU) {
 		d.Item("Record the GPU, too: %s, in the processes that use it, while they do.", report.Command("activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"))
 	}
@@ -68,13 +71,12 @@ func (r *Report) recordTorch(d *report.Section, has func(remedy) bool) {
 		withoutSteps(d)
 	}
 	d.Item(report.TorchStacks)
-	d.Say("To record again, in a loop of your own:")
 	if r.Workload != "" {
-		d.Code(report.TorchLoop)
+		loop.Code(report.TorchLoop)
 		return
 	}
-	d.Code(report.Torch)
-	d.Say("In an engine, which writes a trace for each rank:")
+	loop.Code(report.Torch)
+	d.Say("To record again in an engine, which writes a trace for each rank:")
 	d.Code(report.TorchEngines)
 }
 

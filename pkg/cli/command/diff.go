@@ -65,6 +65,7 @@ var diffFlags = []cli.Flag{
 	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
 	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(figure.StackExtensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
+	reportFlag,
 	topFlag,
 	sourceMapFlag,
 	junitFlag,

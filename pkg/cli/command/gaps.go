@@ -34,7 +34,7 @@ they ran (families): a share of a time that is known exactly, as an interval. Wh
 profiler lost or did not record is said, with the option that records it. Flame
 graphs (--flame) go down to these functions.
 
-Without --report all of it is one page, the most important first.`,
+Without --report it is one page, the most important first, without what is long.`,
 	Examples: []string{
 		"gaps trace.sqlite",
 		"gaps --report straggler rank*.sqlite",
@@ -48,8 +48,11 @@ Without --report all of it is one page, the most important first.`,
 	Run:     planned("gaps", planGaps),
 }
 
+// wholeReport asks for all reports in all their length.
+const wholeReport = "all"
+
 var gapsFlags = []cli.Flag{
-	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows", Values: gap.Reports},
+	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows; or all of them, whole: " + wholeReport, Values: append(slices.Clone(gap.Reports), wholeReport)},
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
 	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
@@ -75,6 +78,9 @@ type idling struct {
 // planGaps plans to report on where the idle time goes. A page has more to draw than a text.
 func planGaps(p *Plan) (*idling, error) {
 	g := &idling{Plan: p, in: p.reading(p.Files), part: p.String("report")}
+	if g.part == wholeReport {
+		g.part = ""
+	}
 	if err := g.check(); err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (o *output) tests(tests []report.Test) error {
 
 // document writes a document as a page of HTML, as Markdown, or on a terminal fitted to it.
 func (o *output) document(w io.Writer, d *report.Document) error {
-	opt := report.Options{}
+	opt := report.Options{Brief: !o.whole(), More: report.Textf("To see all: %s, or %s.", o.all(), report.Command("-o report.md"))}
 	if o.IsSet("top") {
 		if opt.Top = o.Int("top"); opt.Top == 0 {
 			opt.Top = math.MaxInt
@@ -99,8 +99,24 @@ func (o *output) document(w io.Writer, d *report.Document) error {
 		return report.Markdown(w, d, opt)
 	}
 	opt.Width, opt.Height, opt.Color = o.Screen()
-	opt.Brief, opt.More = true, "To see everything: -o report.md, or pipe into a pager."
 	return report.Terminal(w, d, opt)
+}
+
+// reportFlag is the flag of a report whose details are left out.
+var reportFlag = cli.Flag{Name: "report", Usage: "write the report whole, with what a shorter one names at its end; so does -o FILE", Default: false}
+
+// whole tells whether a report as text has its details: where it was asked for, and in a file.
+func (o *output) whole() bool {
+	path := o.OutputPath()
+	return o.IsSet(reportFlag.Name) || path != "" && !cli.IsStream(path)
+}
+
+// all is the flag that asks for the whole report.
+func (o *output) all() report.Span {
+	if o.Name == Gaps.Name {
+		return report.Command("--report " + wholeReport)
+	}
+	return report.Command("--" + reportFlag.Name)
 }
 
 // writeJSON writes a value of a contract as an indented JSON document.

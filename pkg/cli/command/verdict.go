@@ -60,6 +60,7 @@ the flags for finding steps and for measuring are those of isolate and metrics.`
 
 var verdictFlags = []cli.Flag{
 	junitFlag,
+	reportFlag,
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
 	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without it all three; repeatable", Default: []string{}},
 	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
