@@ -32,6 +32,7 @@ type Entry struct {
 	Classes []string
 	// First findings go before all others, whatever they bring, and need not bring anything.
 	First bool
+	Title string // the finding in half a line, with evidence as in Say
 	Say   string // the sentence, with evidence in braces: see Text
 	Do    string // what to do, as an order; may hold evidence, too
 	// What goes on from "launching threads": what they do where the facts are about why they do

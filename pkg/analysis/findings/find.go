@@ -24,6 +24,7 @@ type Finding struct {
 	CIUs   *[2]float64 `json:"ci_us"`
 	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
 	Evidence map[string]any `json:"evidence"`
+	Title    string         `json:"-"`    // the finding in half a line
 	Text     string         `json:"text"` // Evidence as a sentence
 	Do       string         `json:"do"`
 	Sources  []string       `json:"sources"`
@@ -224,7 +225,7 @@ func (g *group) finding(run *Run) *Finding {
 			*to = &text
 		}
 	}
-	f.Text, f.Do = Text(g.entry.Say, f.Evidence), Text(g.entry.Do, f.Evidence)
+	f.Title, f.Text, f.Do = Text(g.entry.Title, f.Evidence), Text(g.entry.Say, f.Evidence), Text(g.entry.Do, f.Evidence)
 	return f
 }
 

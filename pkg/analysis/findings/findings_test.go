@@ -9,7 +9,7 @@ import (
 func TestEntries(t *testing.T) {
 	for k := range Catalogue() {
 		e := &Catalogue()[k]
-		if len(e.Test) == 0 || e.Say == "" || e.Do == "" || len(e.Sources) == 0 || e.Each == "" {
+		if len(e.Test) == 0 || e.Say == "" || e.Title == "" || e.Do == "" || len(e.Sources) == 0 || e.Each == "" {
 			t.Errorf("%s (entry %d) lacks a test, a sentence, an advice, a source or what is one finding", e.Pattern, k)
 		}
 		for _, test := range e.Test {
@@ -55,8 +55,10 @@ func without(m map[string]float64, name string) map[string]float64 {
 // a clause, or be there always.
 func TestNoSentenceHasHoles(t *testing.T) {
 	for _, e := range Catalogue() {
-		if strings.Count(e.Say, "[") != strings.Count(e.Say, "]") || strings.Count(e.Say+e.Do, "{") != strings.Count(e.Say+e.Do, "}") {
-			t.Errorf("%s: %s", e.Pattern, e.Say)
+		for _, say := range []string{e.Title, e.Say, e.Do} {
+			if strings.Count(say, "[") != strings.Count(say, "]") || strings.Count(say, "{") != strings.Count(say, "}") {
+				t.Errorf("%s: %s", e.Pattern, say)
+			}
 		}
 	}
 }

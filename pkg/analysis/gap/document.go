@@ -57,7 +57,27 @@ func (rep *Report) title() report.Text {
 	if rep.Idle.WindowUs == 0 {
 		return report.Textf("Cannot tell where the GPUs wait: %s", cmp.Or(rep.reason, "the window is empty"))
 	}
-	return report.Plain("Where the GPUs wait")
+	f := rep.begin()
+	if f == nil {
+		return report.Plain("Where the GPUs wait")
+	}
+	return report.Textf("%s%s", f.Title, rep.toGain(f))
+}
+
+// toGain says what treating a finding brings, for a title.
+func (rep *Report) toGain(f *findings.Finding) string {
+	if f.GainUs == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (to gain: %s%s)", report.Micros(*f.GainUs), rep.per())
+}
+
+// begin is the finding that the answer begins with, nil where there is none.
+func (rep *Report) begin() *findings.Finding {
+	if len(rep.Findings) > 0 && (rep.First == nil || rep.Findings[0].GainUs == nil) {
+		return &rep.Findings[0]
+	}
+	return rep.First
 }
 
 // last is the answer in a line: how much of the time the GPUs are idle, and what to begin with.

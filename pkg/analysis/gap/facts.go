@@ -41,13 +41,12 @@ func (c *computer) gather(rep *Report, views []*view, strata map[stratum]*found)
 	}
 	f.samples(strata)
 	f.partial()
-	f.idle(strata)
+	f.idle(strata, f.pauses())
 	f.calls()
 	f.steps()
 	f.kernels()
 	f.straggler()
 	f.list = append(f.list, f.sampled...)
-	f.pauses()
 	return f.list
 }
 
@@ -77,8 +76,9 @@ type spot struct {
 	rank       int32  // -1 for all
 }
 
-// idle says in what launching threads were while GPUs were idle, and why they did not go on.
-func (f *gathering) idle(strata map[stratum]*found) {
+// idle says in what launching threads were while GPUs were idle, and why they did not go on, but
+// for the causes that pauses tell of.
+func (f *gathering) idle(strata map[stratum]*found, paused map[string]bool) {
 	times, unseen, names := map[spot]int64{}, map[spot]int64{}, map[spot]string{}
 	followers := f.followers()
 	hasGIL := slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
@@ -90,6 +90,9 @@ func (f *gathering) idle(strata map[stratum]*found) {
 			f.sources[s.path] = f.c.Source(path)
 			if s.cause >= idle.Launch && s.cause <= idle.API {
 				f.idleIn[place{s.call, s.path}] += t.Ns
+			}
+			if paused[causeOf(&s)] {
+				return
 			}
 			if why != idle.None {
 				s.why = why.String()
@@ -202,14 +205,21 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string, strata map[stratu
 	f.add(one)
 }
 
+// causeOf is the cause of idle time, as the report names it.
+func causeOf(s *spot) string {
+	if s.cause == idle.Host {
+		return hostPrefix + innermost(s.path)
+	}
+	return s.cause.String()
+}
+
 // operation returns the cause of idle time that is something which a host thread does, as opposed
 // to what it waits for, to what nothing is known of, and to ranges that mostly are around others.
 func (f *gathering) operation(s *spot) *Cause {
-	name := s.cause.String()
+	name := causeOf(s)
 	switch s.cause {
 	case idle.Host:
 		own, all := int64(0), int64(0)
-		name = hostPrefix + innermost(s.path)
 		for at, ns := range f.idleUnder() {
 			if at == s.path {
 				own = ns
@@ -317,6 +327,9 @@ func (f *gathering) holding(one *findings.Fact) {
 	most := slices.SortedFunc(maps.Keys(threads), func(a, b who) int { return cmp.Or(cmp.Compare(threads[b], threads[a]), a.compare(b)) })[0]
 	h := whole[most]
 	one.Names["holder"], one.Names["doing"] = fmt.Sprintf("thread %d (rank %d)", *h.Thread, *h.Rank), cmp.Or(innermost(h.Path), h.Doing)
+	if h.Doing == idle.GC.String() {
+		one.Names["doing"] = "Python's garbage collector"
+	}
 	if h.Path == "" && h.Doing == idle.Untraced.String() {
 		one.Names["doing"] = "code with no range"
 	}

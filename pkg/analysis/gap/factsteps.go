@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -326,22 +327,95 @@ func (f *gathering) oneOperation(part []layer.Sampled) (text string, ok bool) {
 	return strings.Join(names[:min(4, len(names))], ", "), can > 0 && cannot > 0
 }
 
-// pauses says which steps have a pause that would end a segment where the host did not work.
-func (f *gathering) pauses() {
+// pauses says in which steps a pause lies that would end a segment where the host did not work, by
+// what the host did then. It returns the causes that have most of their idle time in pauses: these
+// are what the pauses are, and nothing that steps do.
+func (f *gathering) pauses() map[string]bool {
+	whole := map[string]bool{}
 	if f.c.header.Isolation == nil || f.c.wholeTrace {
-		return
+		return whole
 	}
 	least := us(cmp.Or(f.c.header.Isolation.SegmentGap, step.DefaultSegmentGap))
+	paused := map[string]float64{}
 	for _, g := range f.rep.Gaps.Top {
 		if g.IdleUs < least || g.Step == nil || len(g.Causes) == 0 {
 			continue
 		}
 		steps := findings.StepSet{}
-		steps.Add(g.Rank, int(*g.Step))
-		typical := f.rep.Idle.WindowUs / float64(max(1, f.rep.Idle.Steps))
+		for _, v := range f.views { // the others wait for the rank that pauses
+			for k := *g.Step - 1; k <= *g.Step; k++ { // the step that begins after it, or the one that it is in
+				if v.inWindow(k) && us(v.periodOf(int(k))) >= least {
+					steps.Add(v.id, int(k))
+				}
+			}
+		}
+		if len(steps) == 0 {
+			continue
+		}
 		cause := g.Causes[0]
-		remedy := cmp.Or(f.c.opt.Advice(cause.Cause), "find out what the host did then")
-		f.add(findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: g.Call, Path: g.Path, Names: map[string]string{"cause": cause.Cause, "remedy": remedy},
-			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": typical, "cause_share": cause.Us / g.IdleUs}})
+		paused[cause.Cause] += cause.Us
+		one := findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: cause.Cause, Names: map[string]string{},
+			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": f.usualStep(), "cause_share": cause.Us / g.IdleUs}}
+		f.inPause(&one, cause.Cause)
+		f.add(one)
+	}
+	for _, c := range f.rep.Idle.Causes {
+		if us, ok := paused[c.Cause]; ok && 2*us >= c.Us {
+			whole[c.Cause] = true
+		}
+	}
+	return whole
+}
+
+// periodOf is how long step k of a rank is, in ns.
+func (v *view) periodOf(k int) int64 {
+	s := v.walk.Steps.At(k)
+	return s.Period()
+}
+
+// usualStep is how long half of the steps take at most, in us.
+func (f *gathering) usualStep() float64 {
+	var all []int64
+	for _, v := range f.views {
+		for _, s := range v.counted() {
+			all = append(all, s.Period())
+		}
+	}
+	slices.Sort(all)
+	if len(all) == 0 {
+		return 0
+	}
+	return us(all[(len(all)-1)/2])
+}
+
+// inPause says what the host did in a pause, for the most part, and what to do about it.
+func (f *gathering) inPause(one *findings.Fact, cause string) {
+	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(cause), "find out what the host did then")
+	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause })
+	name, host := strings.CutPrefix(cause, hostPrefix)
+	switch {
+	case k < 0:
+		one.Names["what"] = cause
+		return
+	case cause == idle.GC.String():
+		one.Names["what"] = "Python's garbage collector runs"
+	case cause == idle.GIL.String():
+		one.Names["what"] = "the launching thread waits for Python's GIL"
+		f.holding(one)
+	case host:
+		one.Names["what"] = "the launching thread is in " + name
+	case cause == idle.Untraced.String():
+		one.Names["what"] = "the launching thread is in no recorded range or call"
+	default:
+		site := f.rep.Idle.Causes[k].Sites[0].Site
+		one.Names["what"] = "the launching thread is in " + site
+		if cudaname.EffectOf(site)&cudaname.LoadsCode != 0 {
+			one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+site, "warm up what runs before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
+		}
+	}
+	if why := f.rep.Idle.Causes[k].Why; len(why) > 0 && 2*why[0].Ns >= f.rep.Idle.Causes[k].Ns && why[0].Why != idle.Running.String() {
+		if phrase := findings.Phrase(why[0].Why); phrase != "" {
+			one.Names["why"] = phrase
+		}
 	}
 }
