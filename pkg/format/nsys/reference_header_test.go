@@ -3,12 +3,16 @@ package nsys
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
+
+// compiledFor matches the simulated collectives whose names say for how many GPUs they are.
+var compiledFor = regexp.MustCompile(`(?:allreduce_fusion_kernel\w*|cross_device_reduce\w*)<.*__nv_bfloat16, (\d+)`)
 
 // report returns what the header must say of the rows.
 func (w *reference) report() event.Report {
@@ -35,6 +39,9 @@ func (w *reference) report() event.Report {
 		if r.kind == event.Kernel || r.kind == event.Graph || r.kind == event.Memcpy || r.kind == event.Memset {
 			hull(&rep.BusyStart, &rep.BusyEnd, r)
 		}
+	}
+	if len(w.sizes) > 0 {
+		rep.GroupSizes = w.sizes
 	}
 	for k := range w.ranks {
 		rep.RankFacts = append(rep.RankFacts, w.facts(k))

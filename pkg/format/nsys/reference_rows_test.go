@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
@@ -152,7 +153,11 @@ func (w *reference) work() {
 			r.name = demangled
 		}
 		if !w.has("StringIds") {
-			r.name = ""
+			r.name, demangled = "", ""
+		}
+		if m := compiledFor.FindStringSubmatch(demangled); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			w.sizes[r.name] = int32(n)
 		}
 		r.class = kernelClass(r.name)
 		r.node = w.optional(kernelTable, "graphNodeId", int64(k.Node))

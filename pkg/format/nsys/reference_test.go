@@ -27,6 +27,7 @@ type reference struct {
 	gpu    []*referenceRow
 	host   []*referenceRow
 	ranks  []uint64 // processes
+	sizes  map[string]int32
 	device map[uint64]int64
 }
 
@@ -48,7 +49,7 @@ type referenceRow struct {
 // newReference makes that of a trace that was written to an export with these
 // columns.
 func newReference(t *sim.Trace, columns map[string][]string) *reference {
-	w := &reference{t: t, columns: columns, offset: t.Session.Shift, device: map[uint64]int64{}}
+	w := &reference{t: t, columns: columns, offset: t.Session.Shift, device: map[uint64]int64{}, sizes: map[string]int32{}}
 	if t.Session.Normalize {
 		w.offset += t.Session.UTC
 	}
