@@ -26,6 +26,7 @@ var doors = map[string][]string{
 	"github.com/ianlancetaylor/":       {"pkg/names/cudaname"},
 	"google.golang.org/protobuf/":      {"pkg/analysis/timeline"},
 	"gonum.org/":                       {"pkg/stat"},
+	"github.com/modelcontextprotocol/": {"cmd/mcp"},
 	"github.com/google/jsonschema-go/": {"pkg/cli/command"},
 	"github.com/aclements/go-moremath": {"pkg/stat"},
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,6 +36,39 @@ func TestInstallReplacesNothing(t *testing.T) {
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v are there", files, err)
+	}
+}
+
+// TestInstallForAgents installs the skill with its references, alone and beside the commands, not in
+// the place of another one of its name; its links lead to what is there.
+func TestInstallForAgents(t *testing.T) {
+	dir := t.TempDir()
+	skill := filepath.Join(dir, "skills", "hostbound")
+	for range 2 { // the second replaces the first
+		if out, err := shell(root, goTools(t), "scripts/install.sh --skill "+dir+"/skills"); err != nil || strings.TrimSpace(out) != skill {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	text := string(readFile(t, filepath.Join(skill, "SKILL.md")))
+	if !strings.HasPrefix(text, "---\nname: hostbound\n") {
+		t.Error("no skill of that name")
+	}
+	for _, link := range regexp.MustCompile(`\]\(([^):]+)\)`).FindAllStringSubmatch(text, -1) {
+		readFile(t, filepath.Join(skill, link[1]))
+	}
+	if err := os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("---\nname: other\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--skill " + dir + "/skills " + dir + "/bin": "none of hostbound's", "": "into which folder", "--mcp --skill x": "into which folder",
+		"--skill": "takes a folder", "--skil x": "unknown flag",
+	} {
+		if out, err := shell(root, goTools(t), "scripts/install.sh "+args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "bin", "*")); len(left) != 0 {
+		t.Errorf("%v were installed", left)
 	}
 }
 

@@ -243,7 +243,7 @@ func (c *Call) answer(cmd *Command, name string) (int, error) {
 		_, err := io.WriteString(c.Stdout, manPage(cmd, name))
 		return 0, err
 	case c.Bool(versionFlag):
-		_, err := fmt.Fprintln(c.Stdout, name, "version", version())
+		_, err := fmt.Fprintln(c.Stdout, name, "version", Version())
 		return 0, err
 	}
 	if err := c.check(cmd); err != nil {
@@ -347,9 +347,9 @@ func oneLine(text string) string {
 	return table.Printable(text)
 }
 
-// version is the version of the module that the command was built from: its tag,
+// Version is the version of the module that the command was built from: its tag,
 // or the commit after one.
-func version() string {
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "unknown (built without version control)"

@@ -31,7 +31,7 @@ func manPage(cmd *Command, called string) string {
 
 // manHead begins a manual page.
 func manHead(b *strings.Builder, called, summary, args string) {
-	fmt.Fprintf(b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+version())
+	fmt.Fprintf(b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+Version())
 	fmt.Fprintf(b, ".SH NAME\n%s \\- %s\n", roff(called), roff(summary))
 	fmt.Fprintf(b, ".SH SYNOPSIS\n.B %s\n%s\n", roff(called), args)
 }

@@ -42,7 +42,7 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 	case word == "--"+manFlag:
 		_, err = io.WriteString(stdout, manOf(name, cmds))
 	case word == "--"+versionFlag:
-		_, err = fmt.Fprintln(stdout, name, "version", version())
+		_, err = fmt.Fprintln(stdout, name, "version", Version())
 	case word == "--"+completionFlag && len(args) == 3:
 		err = writeCompletion(name, args[2], stdout)
 	default:
