@@ -30,6 +30,12 @@ const (
 	// minForward is how many kernels a forward pass has at least, without elementwise ones: a
 	// sampler or the preparation of inputs has fewer.
 	minForward = 16
+	// triedOut is how many more kernels outside of a forward pass than nine in ten steps launch are
+	// tried out: PyTorch's autotuner runs each of some dozen candidates for 100 ms (its source).
+	triedOut = 300
+	// someLost and lostShare, 1 %, are how many replays may be missing beside those recorded (SPEC 6).
+	someLost  = 2
+	lostShare = 0.01
 	// maxScheduled is how many steps engines keep on the GPU while the host prepares more.
 	maxScheduled = 3
 )

@@ -56,7 +56,7 @@ func (s *packedStep) Put(v []int64) []int64 {
 	if s.Whole {
 		whole = 1
 	}
-	return append(v, s.Start, s.Until-s.Start, s.End-s.Until, s.Unrecorded, s.Ctx, s.Gen, int64(s.Phase)<<1|whole, int64(s.Segment))
+	return s.Work.Put(append(v, s.Start, s.Until-s.Start, s.End-s.Until, s.Unrecorded, s.Ctx, s.Gen, int64(s.Phase)<<1|whole, int64(s.Segment)))
 }
 
 // Take takes what Put has appended.
@@ -65,4 +65,5 @@ func (s *packedStep) Take(v []int64) {
 		Start: v[0], Until: v[0] + v[1], End: v[0] + v[1] + v[2], Unrecorded: v[3], Ctx: v[4], Gen: v[5],
 		Phase: event.Phase(v[6] >> 1), Whole: v[6]&1 != 0, Segment: int32(v[7]),
 	}
+	s.Work.Take(v[8:])
 }

@@ -33,6 +33,8 @@ type Walker struct {
 	span                 int        // the first of them that ends after now.Start
 	stepSpan             int        // the same of the open step's start
 	segEnd               int64      // latest end of the open segment's steps
+
+	worker *worker // nil where nobody asks
 }
 
 // Unclear is the error of a stream of which isolate said at its end that the steps of a rank
@@ -57,6 +59,8 @@ type WalkOptions struct {
 	// Unclear takes streams whose steps turned out at their end not to be identifiable
 	// (RankSteps.Unclear); without it Add fails.
 	Unclear bool
+	// Work counts what steps run (Step.Work).
+	Work bool
 }
 
 // NewWalker returns a walker through the rows of a rank of the stream that h
@@ -72,6 +76,9 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 	w.unrecorded = span.Unrecorded
 	if opt.Trace {
 		w.traceStart, w.traceEnd = traceWindow(&span, opt.BusyAll)
+	}
+	if opt.Work {
+		w.worker = &worker{}
 	}
 	w.begin(w.at(none))
 	return w
@@ -123,6 +130,7 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 	for i < j {
 		k := w.scan(kinds, starts, i, j)
 		if i < k {
+			w.work(b, i, k)
 			w.acc.Rows(b, i, k)
 		}
 		if i = k; i == j {
@@ -153,6 +161,17 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 		}
 	}
 	return nil
+}
+
+// work counts what rows i to j are to the open step.
+func (w *Walker) work(b *event.Batch, i, j int) {
+	switch {
+	case w.worker == nil:
+	case w.now.Place == InStep:
+		w.worker.count(b, i, j, &w.Steps.Last().Work)
+	case w.now.Place == Pending:
+		w.worker.count(b, i, j, &w.worker.pending)
+	}
 }
 
 // scan returns the first of rows i to j that starts before the one before it, or
@@ -264,6 +283,12 @@ func (w *Walker) endStep(t int64, pending Owner) {
 	s := w.Steps.Last()
 	s.Until, s.Unrecorded = t, w.lost(w.stepSpan, s.Start, t)
 	s.Whole = pending == StepOwner && s.Unrecorded == 0
+	if w.worker != nil {
+		if pending == StepOwner {
+			s.Work.Add(&w.worker.pending)
+		}
+		w.worker.pending = Work{}
+	}
 	w.acc.EndStep(k, pending)
 }
 

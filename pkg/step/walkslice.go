@@ -99,6 +99,7 @@ type Step struct {
 	Ctx, Gen int64
 	Phase    event.Phase
 	Segment  int32 // its index in RankSteps.Segments
+	Work     Work  // where that was asked for
 	// Whole tells that the period is whole: it ends where the next step of the
 	// segment begins, and all of it was recorded. That of the last step of a
 	// segment ends with the segment.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	steps "github.com/hostbound/hostbound/pkg/step"
 )
 
 // adviseGraphs looks for graphs that are no longer replayed, in all steps or in
@@ -65,27 +66,30 @@ type fallback struct {
 	wall, otherWall float64
 }
 
-// fallbacks finds the steps without a graph replay, in which kernels are launched
-// one by one instead.
+// fallbacks finds the steps that run eagerly where others replay a graph.
 func (s *side) fallbacks() (f fallback) {
-	var eager [2][]float64 // without a graph, with one
-	var walls [2]float64
+	var works []steps.Work
+	var periods []float64
 	for _, st := range s.samples.steps {
-		k := 0
-		if st.graph+st.replays > 0 {
-			k = 1
+		works, periods = append(works, st.work), append(periods, float64(st.period))
+	}
+	eager, others := []float64(nil), 0
+	for k, kind := range steps.Kinds(works, s.run.Method) {
+		switch {
+		case kind.Eager:
+			eager = append(eager, float64(works[k].Forward+works[k].Loose))
+			f.wall += periods[k]
+		case kind.Replays:
+			others++
+			f.otherWall += periods[k]
 		}
-		eager[k] = append(eager[k], float64(st.eager))
-		walls[k] += float64(st.period)
 	}
-	if f.of = s.samples.n; len(eager[0]) <= 1 || len(eager[1]) == 0 {
-		return f
+	f.of = s.samples.n
+	if len(eager) <= 1 || others == 0 {
+		return fallback{of: f.of}
 	}
-	if f.eager = median(eager[0]); f.eager < 2*median(eager[1])+1 {
-		return f
-	}
-	f.steps, f.share = len(eager[0]), float64(len(eager[0]))/float64(f.of)
-	f.wall, f.otherWall = walls[0]/float64(len(eager[0])), walls[1]/float64(len(eager[1]))
+	f.eager, f.steps, f.share = median(eager), len(eager), float64(len(eager))/float64(f.of)
+	f.wall, f.otherWall = f.wall/float64(len(eager)), f.otherWall/float64(others)
 	return f
 }
 

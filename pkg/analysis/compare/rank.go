@@ -20,12 +20,11 @@ type step struct {
 	busy   int64 // in the period
 	inter  int64 // idle time between steps, summed over GPUs
 	gpu    int64 // full durations of what starts in the period
-	// Kernels launched by hand, kernels that graph replays ran, and replays
-	// recorded as a whole.
-	eager, graph, replays int32
-	ctx, gen              int32 // unknown: not known
-	size                  int32 // the number of its allreduce kernels, or 1
-	phase                 event.Phase
+	work   steps.Work
+	ctx    int32 // unknown: not known
+	gen    int32 // likewise
+	size   int32 // the number of its allreduce kernels, or 1
+	phase  event.Phase
 	// markers is how many forward-step markers start in the period, decoding how many
 	// of them are of no context requests.
 	markers, decoding int32
@@ -43,16 +42,17 @@ func (s *step) Put(v []int64) []int64 {
 	if s.cut {
 		cut = 1
 	}
-	return append(v, s.period, s.extent, s.busy, s.inter, s.gpu, int64(s.eager), int64(s.graph), int64(s.replays),
-		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut, int64(s.markers), int64(s.decoding))
+	return s.work.Put(append(v, s.period, s.extent, s.busy, s.inter, s.gpu,
+		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut, int64(s.markers), int64(s.decoding)))
 }
 
 // Take takes what Put has appended.
 func (s *step) Take(v []int64) {
 	*s = step{
-		period: v[0], extent: v[1], busy: v[2], inter: v[3], gpu: v[4], eager: int32(v[5]), graph: int32(v[6]), replays: int32(v[7]),
-		ctx: int32(v[8]), gen: int32(v[9]), size: int32(v[10]), phase: event.Phase(v[11] >> 1), cut: v[11]&1 != 0, markers: int32(v[12]), decoding: int32(v[13]),
+		period: v[0], extent: v[1], busy: v[2], inter: v[3], gpu: v[4],
+		ctx: int32(v[5]), gen: int32(v[6]), size: int32(v[7]), phase: event.Phase(v[8] >> 1), cut: v[8]&1 != 0, markers: int32(v[9]), decoding: int32(v[10]),
 	}
+	s.work.Take(v[11:])
 }
 
 const unknown = -1
@@ -92,7 +92,7 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
 	})
 	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))
-	r.walk = steps.NewWalker(h, id, steps.WalkOptions{}, r)
+	r.walk = steps.NewWalker(h, id, steps.WalkOptions{Work: true}, r)
 	return r
 }
 
@@ -138,6 +138,7 @@ func (r *rank) EndStep(_ int, owner steps.Owner) {
 	r.pending = 0
 	r.idle.endStep(owner)
 	s.period, s.extent, s.cut = known.Period(), known.End-known.Start, !known.Whole
+	s.work = known.Work
 	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase
 }
 
@@ -206,14 +207,8 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	s := r.steps.Last()
 	s.gpu += e - t
 	class := event.Other
-	switch {
-	case kind == event.Graph:
-		s.replays++
+	if kind == event.Graph {
 		class = event.Other + 1 // as classNames has it
-	case b.GraphNode.Valid.Get(i):
-		s.graph++
-	default:
-		s.eager++
 	}
 	if kind == event.Kernel {
 		if c, ok := b.Class.Get(i); ok && c < event.Other {

@@ -69,7 +69,7 @@ func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names
 		}
 		one.busy = nanoseconds(s.Busy[i])
 		one.inter = min(max(0, one.period-one.extent), one.period-one.busy)
-		one.gpu, one.eager = one.busy, int32(len(s.Kernels))
+		one.gpu, one.work.Loose = one.busy, int32(len(s.Kernels))
 		r.steps.Append(one)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {

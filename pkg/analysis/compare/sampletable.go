@@ -392,9 +392,9 @@ func durationOf(s *step, _ float64) float64 { return float64(s.extent) }
 func gpuOf(s *step, _ float64) float64      { return float64(s.gpu) }
 
 // Numbers of kernels launched one by one, run by replays, and of whole replays.
-func eagerOf(s *step, _ float64) float64   { return float64(s.eager) }
-func graphOf(s *step, _ float64) float64   { return float64(s.graph) }
-func replaysOf(s *step, _ float64) float64 { return float64(s.replays) }
+func eagerOf(s *step, _ float64) float64   { return float64(s.work.Forward + s.work.Loose) }
+func graphOf(s *step, _ float64) float64   { return float64(s.work.Replayed) }
+func replaysOf(s *step, _ float64) float64 { return float64(s.work.Whole) }
 
 // gapOf is the time from the end of a step to the next one, NaN where there is
 // none.

@@ -36,16 +36,6 @@ func (c *Counts) Add(d *Counts) {
 	c.Whole += d.Whole
 }
 
-// Partial tells whether so many replays are missing that the recording cannot be
-// trusted. Trace is what is known of the rank's whole trace, nil where nothing is.
-func (c *Counts) Partial(trace *event.RankFacts) bool {
-	missing := c.GraphLaunches - c.Recorded
-	if trace != nil && trace.GraphLaunches >= c.GraphLaunches {
-		missing = min(missing, trace.GraphLaunches-trace.Graphs-trace.Replays)
-	}
-	return missing > 2 && 100*missing > c.Recorded
-}
-
 // Capturable tells whether kernels of a class, one of event's, belong into a graph.
 func Capturable(class event.Class) bool { return replay.Capturable(class) }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -82,11 +83,15 @@ type eagerSum struct {
 }
 
 // AddRank adds what started in the window of a rank, which has a number of steps. Trace is
-// as in Partial.
+// what is known of its whole trace, nil for nothing.
 func (s *Summary) AddRank(rank int32, c Counts, trace *event.RankFacts, steps int64) {
 	s.counts.Add(&c)
 	s.steps += steps
-	if c.Partial(trace) {
+	launched, recorded := int64(0), int64(0)
+	if trace != nil {
+		launched, recorded = trace.GraphLaunches, trace.Graphs+trace.Replays
+	}
+	if step.LostReplays(c.GraphLaunches, c.Recorded, launched, recorded) {
 		s.partial = append(s.partial, PartialRank{rank, c.GraphLaunches, c.Recorded})
 	}
 }

@@ -29,35 +29,6 @@ func (t coverageNames) PathText(path int32) string {
 }
 func (coverageNames) Source(int32) string { return "" }
 
-func TestPartial(t *testing.T) {
-	for _, c := range []struct {
-		launches, recorded int64
-		want               bool
-	}{{0, 0, false}, {2, 0, false}, {3, 0, true}, {300, 298, false}, {300, 298, false}, {304, 301, false}, {300, 296, true}, {5, 9, false}} {
-		if got := (&Counts{GraphLaunches: c.launches, Recorded: c.recorded}).Partial(nil); got != c.want {
-			t.Errorf("%d launches, %d recorded: partial %v", c.launches, c.recorded, got)
-		}
-	}
-}
-
-// Replays of what was launched last begin after the window where the host runs ahead.
-func TestReplaysAfterTheWindow(t *testing.T) {
-	c := Counts{GraphLaunches: 867, Recorded: 855}
-	for _, trace := range []struct {
-		event.RankFacts
-		want bool
-	}{
-		{event.RankFacts{GraphLaunches: 901, Replays: 901}, false},
-		{event.RankFacts{GraphLaunches: 901, Replays: 880, Graphs: 20}, false},
-		{event.RankFacts{GraphLaunches: 901, Replays: 889}, true},
-		{event.RankFacts{}, true}, // nothing is known of it
-	} {
-		if got := c.Partial(&trace.RankFacts); got != trace.want {
-			t.Errorf("of %+v: partial %v", trace.RankFacts, got)
-		}
-	}
-}
-
 func TestReport(t *testing.T) {
 	var first, second, both Kernels
 	for range 3 {

@@ -13,6 +13,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/names/native"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // gathering gathers what was seen of a run for package findings.
@@ -21,6 +22,7 @@ type gathering struct {
 	rep   *Report
 	views []*view
 	list  []findings.Fact
+	kinds map[*view][]step.Kind // of the steps that count
 
 	idleIn  map[place]int64 // idle time in calls, ns
 	sources map[string]string
@@ -33,7 +35,10 @@ type place struct{ call, path string }
 
 // gather returns the facts of a run.
 func (c *computer) gather(rep *Report, views []*view, strata map[stratum]*found) []findings.Fact {
-	f := &gathering{c: c, rep: rep, views: views, idleIn: map[place]int64{}, sources: map[string]string{}, locked: map[stratum]int64{}}
+	f := &gathering{c: c, rep: rep, views: views, idleIn: map[place]int64{}, sources: map[string]string{}, locked: map[stratum]int64{}, kinds: map[*view][]step.Kind{}}
+	for _, v := range views {
+		f.kinds[v] = v.walk.Kinds(c.method, v.from, v.to)
+	}
 	for s, found := range strata {
 		if found.locked > 0 {
 			f.locked[s] = found.locked

@@ -16,17 +16,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Limits of what steps are.
-const (
-	// forwardKernels, 10: kernels that are launched by themselves at least in a step that has no
-	// graph. The front of the next step's replay may lie in its period.
-	forwardKernels = 10
-	// minFallback, 5 %: of the generation steps that run eagerly where others replay a graph.
-	minFallback = 0.05
-	// burst, 300 kernels: so many more outside of a forward pass than nine in ten steps launch are
-	// tried out. PyTorch's autotuner runs each of some dozen candidates for 100 ms (its source).
-	burst = 300
-)
+// minFallback, 5 %: of the generation steps that run eagerly where others replay a graph.
+const minFallback = 0.05
 
 // steps says which steps are not as the others: those that run eagerly where others replay a
 // graph, and those in which code is compiled, loaded or tried out.
@@ -37,47 +28,28 @@ func (f *gathering) steps() {
 			"eager": float64(eager), "steps": float64(gen.steps), "eager_share": float64(eager) / float64(gen.steps),
 		}})
 	}
-	compiles, spans, tried := findings.StepSet{}, 0.0, int32(0)
+	compiles, one := findings.StepSet{}, findings.Fact{Of: findings.Steps, Is: []string{"compiles"}, Numbers: map[string]float64{}}
+	spans, tried := int32(0), int32(0)
 	for _, v := range f.views {
-		facts := v.facts()
-		usual := usualLoose(facts)
-		for k := range facts {
-			fact := &facts[k]
-			spans += float64(fact.compiled)
-			if more := fact.loose - usual; more >= burst {
-				tried = max(tried, fact.loose)
+		for k, kind := range f.kinds[v] {
+			if kind.Compiles {
 				compiles.Add(v.id, v.from+k)
-			} else if fact.loads > 0 || fact.compiled > 0 {
-				compiles.Add(v.id, v.from+k)
+				spans, tried = spans+v.walk.Steps.At(v.from+k).Work.Compiles, max(tried, kind.Tried)
 			}
 		}
 	}
-	one := findings.Fact{Of: findings.Steps, Is: []string{"compiles"}, Numbers: map[string]float64{}}
-	if n := int64(compiles.Len()); n == 0 {
-		return
-	} else if 2*n < f.rep.Idle.Steps { // else the others are not what a step is without
+	for name, n := range map[string]int32{"spans": spans, "tried_most": tried} {
+		if n > 0 {
+			one.Numbers[name] = float64(n)
+		}
+	}
+	n := int64(compiles.Len())
+	if 2*n < f.rep.Idle.Steps { // else the others are not what a step is without
 		one.Steps = compiles
 	}
-	if spans > 0 {
-		one.Numbers["spans"] = spans
+	if n > 0 {
+		f.add(one)
 	}
-	if tried > 0 {
-		one.Numbers["tried_most"] = float64(tried)
-	}
-	f.add(one)
-}
-
-// usualLoose is how many kernels outside of a forward pass nine in ten steps launch at most.
-func usualLoose(facts []stepFact) int32 {
-	loose := make([]int32, len(facts))
-	for k := range facts {
-		loose[k] = facts[k].loose
-	}
-	slices.Sort(loose)
-	if len(loose) == 0 {
-		return 0
-	}
-	return loose[(len(loose)-1)*9/10]
 }
 
 // generation is what the steps of a phase are, the generation steps as a rule.
@@ -96,28 +68,27 @@ type generation struct {
 func (f *gathering) generation(phase event.Phase) *generation {
 	g := &generation{eager: findings.StepSet{}, all: findings.StepSet{}, sizes: [2]map[int64]bool{{}, {}}}
 	for _, v := range f.views {
-		facts := v.facts()
-		eager := f.eagerSteps(facts)
-		for k := v.from; k < v.to; k++ {
-			s, at := v.walk.Steps.At(k), k-v.from
-			if s.Phase == phase && eager[at] {
+		kinds := f.kinds[v]
+		for k, s := range v.counted() {
+			kind := kinds[k-v.from]
+			if s.Phase == phase && kind.Eager {
 				g.all.Add(v.id, k)
 			}
 			if s.Phase != phase || v.besideContext(k) {
 				continue
 			}
 			g.steps++
-			g.launched += int64(facts[at].forward)
+			g.launched += int64(s.Work.Forward)
 			switch {
-			case eager[at]:
+			case kind.Eager:
 				g.eager.Add(v.id, k)
 				g.sizes[0][s.Gen] = true
-			case facts[at].replayed > 0:
+			case kind.Replays:
 				g.replays++
 				g.sizes[1][s.Gen] = true
-				if at == 0 || !eager[at-1] {
+				if k == v.from || !kinds[k-v.from-1].Eager {
 					g.replayed++
-					g.beside += int64(facts[at].forward)
+					g.beside += int64(s.Work.Forward)
 				}
 			}
 		}
@@ -129,36 +100,6 @@ func (f *gathering) generation(phase event.Phase) *generation {
 // kernels may lie in its period.
 func (v *view) besideContext(k int) bool {
 	return k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context
-}
-
-// eagerSteps tells of each step of a rank whether it runs eagerly: at least forwardKernels of its
-// kernels were launched by themselves, and more than were replayed. Where steps are told by what
-// the host did, so is this: a step without a graph launch, with forwardKernels launches more than
-// half of the steps that have one. Without a record of calls only the kernels tell.
-func (f *gathering) eagerSteps(facts []stepFact) []bool {
-	eager := make([]bool, len(facts))
-	calls := slices.ContainsFunc(facts, func(fact stepFact) bool { return fact.launches+fact.graphs > 0 })
-	if f.c.method != step.NVTX || !calls {
-		for k, fact := range facts {
-			eager[k] = fact.forward >= forwardKernels && fact.forward > fact.replayed
-		}
-		return eager
-	}
-	var beside []int32
-	for _, fact := range facts {
-		if fact.graphs > 0 {
-			beside = append(beside, fact.launches)
-		}
-	}
-	slices.Sort(beside)
-	least := int32(forwardKernels)
-	if n := len(beside); n > 0 {
-		least += beside[n/2]
-	}
-	for k, fact := range facts {
-		eager[k] = fact.graphs == 0 && fact.launches >= least
-	}
-	return eager
 }
 
 // requests says which numbers of requests the eager steps have, where none of the others has them.

@@ -425,7 +425,7 @@ func TestCompiledStep(t *testing.T) {
 	e.steps(30, func() {
 		if steps++; steps == 10 {
 			r := eventtest.New(event.Overhead, 0, e.now, e.now+30_000_000, "Driver Compiler")
-			r.Thread = 1
+			r.Thread, r.Class = 1, event.Load
 			e.rows = append(e.rows, r)
 			e.now = r.End
 		}

@@ -46,12 +46,8 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if kind == event.Kernel {
 		r.addKernel(b, i, a)
 	}
-	f := r.openFact()
 	if busy {
 		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a)
-	}
-	if f != nil && !kind.IsCopy() {
-		f.run(a)
 	}
 }
 

@@ -9,18 +9,11 @@ import (
 // ring until its kernel comes, by correlation.
 func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
-	f := r.openFact()
 	switch h.Class {
 	case event.Launch:
 		r.now.KernelLaunches++
-		if f != nil {
-			f.launches++
-		}
 	case event.GraphLaunch:
 		r.now.GraphLaunches++
-		if f != nil {
-			f.graphs++
-		}
 	}
 	if h.Thread < 0 {
 		return
@@ -50,9 +43,6 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			}
 			tallied(&g.calls, at, one)
 		}
-	}
-	if f != nil && effect&cudaname.LoadsCode != 0 {
-		f.loads++
 	}
 }
 

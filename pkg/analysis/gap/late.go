@@ -90,10 +90,10 @@ func (v *view) collectives() (l collective.Lane, ok bool) {
 // class, in us.
 func (v *compared) kernelTimes() map[string]float64 {
 	var sums kernelTime
-	v.eachStep(columnsFrom(colOwn, spill.Payload+numStepColumns), func(k int, rows spill.Rows, i int) {
-		for class := range sums {
+	v.eachOwn(func(k int, own *kernelTime) {
+		for class, ns := range own {
 			if v.matched[k] {
-				sums[class] += rows[colOwn+class][i]
+				sums[class] += ns
 			}
 		}
 	})
@@ -182,6 +182,28 @@ func (r *rank) launchStep(a *activity) int {
 
 // kernelTime is the time of a step's kernels by class.
 type kernelTime [event.Other + 1]int64
+
+// The columns of what is kept of a step where ranks are compared: its kernelTime.
+const (
+	colOwn         = spill.Payload
+	numStepColumns = len(kernelTime{})
+)
+
+// eachOwn calls f with the times of the kernels that each step that counts ran by itself, by class.
+func (v *view) eachOwn(f func(k int, own *kernelTime)) {
+	v.kept.Each(1<<(colOwn+numStepColumns)-1<<colOwn, func(rows spill.Rows) {
+		for i, k := range rows[spill.Key] {
+			if !v.inWindow(int32(k)) {
+				continue
+			}
+			var own kernelTime
+			for class := range own {
+				own[class] = rows[colOwn+class][i]
+			}
+			f(int(k), &own)
+		}
+	})
+}
 
 // addOwn observes a kernel that a rank runs by itself.
 func (r *rank) addOwn(a *activity) {

@@ -61,7 +61,7 @@ func (c *computer) stepless(views []*view) bool {
 
 // twoPasses tells whether a step's period holds two forward passes: a replay and one whose
 // kernels were launched by themselves, each with a quarter of the matrix products at least, or
-// apartKernels of these on streams on which nothing is replayed.
+// apartProducts of these on streams on which nothing is replayed.
 // (Where the host runs ahead the replay of the step before may run in an eager step's
 // period, and the layers of both would count. A prefill may run beside the replays of decode.)
 func twoPasses(kernels []layer.Sampled) bool {
@@ -80,12 +80,16 @@ func twoPasses(kernels []layer.Sampled) bool {
 			apart += b2n(!replays[k.Stream])
 		}
 	}
-	return 3*min(eager, replayed) >= max(eager, replayed) && min(eager, replayed) >= forwardKernels ||
-		apart >= apartKernels && replayed >= forwardKernels
+	return 3*min(eager, replayed) >= max(eager, replayed) && min(eager, replayed) >= minProducts ||
+		apart >= apartProducts && replayed >= minProducts
 }
 
-// apartKernels is how many matrix products beside replays are a forward pass, or a part of one.
-const apartKernels = 4
+// minProducts, 10, is how many matrix products a forward pass has at least; apartProducts, 4, how
+// many beside replays are a part of one.
+const (
+	minProducts   = 10
+	apartProducts = 4
+)
 
 // b2n is 1 for true, for counting.
 func b2n(b bool) int {

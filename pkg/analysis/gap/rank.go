@@ -34,9 +34,8 @@ type rank struct {
 	held [2]scopeSum
 	now  Counts // of the open slice
 
-	fact     stepFact   // of the last step
-	own      kernelTime // likewise, where ranks are compared
-	kept     *spill.Log // what is kept of each step, as walk.Steps
+	own      kernelTime // of the last step, where ranks are compared
+	kept     *spill.Log // these of each step, as walk.Steps
 	segments []segment  // as walk.Segments
 	between  segment    // what counts only where the window holds all segments
 	trace    segment    // the window of the trace, where that is the window
@@ -82,7 +81,7 @@ func newRank(c *computer, id int32) *rank {
 		Why: true, Stacks: true, Beside: true, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})
-	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll}, r)
+	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll, Work: true}, r)
 	return r
 }
 
@@ -146,7 +145,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	if k == 0 { // what was launched before counts for no step
 		r.marked = false
 	}
-	r.fact, r.own = stepFact{}, kernelTime{}
+	r.own = kernelTime{}
 	r.idle.Step(s.Start, s.End)
 	seg := &r.segments[s.Segment]
 	if s.Ctx > 0 {
@@ -200,7 +199,9 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 	p.gaps.reset()
 	p.across.reset()
 	p.group, r.held = group{}, [2]scopeSum{}
-	r.keepStep(k)
+	if r.c.compared {
+		r.kept.Add(int64(k), r.own[:]...)
+	}
 	r.marked = false
 	r.sample.End()
 }
@@ -226,7 +227,6 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.NVTX:
 			r.addRange(b, i)
 		case event.Overhead:
-			r.addOverhead(b, i)
 			r.idle.Host(b, i)
 		case event.OS:
 			thread := r.idle.Host(b, i)

@@ -27,7 +27,7 @@ func gainsOf(t *testing.T, src event.Source, by string, treatments ...replay.Sce
 	trace := replay.New(src.Header(), store)
 	walkers := map[int32]*step.Walker{}
 	for rank := range int32(src.Header().NumRanks()) {
-		walkers[rank] = step.NewWalker(src.Header(), rank, step.WalkOptions{}, nothing{})
+		walkers[rank] = step.NewWalker(src.Header(), rank, step.WalkOptions{Work: true}, nothing{})
 	}
 	err := event.Each(src, func(b *event.Batch) error {
 		for i := 0; i < b.Len; {

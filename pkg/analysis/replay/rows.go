@@ -193,7 +193,7 @@ func (t *Trace) endRun() error {
 	return err
 }
 
-// Finish ends the trace. The function returns what a walker found of the steps of a rank, nil
+// Finish ends the trace. The function returns what a walker that counts Work found of the steps of a rank, nil
 // for nothing.
 func (t *Trace) Finish(steps func(rank int32) *step.RankSteps) error {
 	if err := t.endRun(); err != nil {
@@ -368,7 +368,7 @@ func (w *walkers) of(rank int32) *step.Walker {
 			return r
 		}
 	}
-	r := step.NewWalker(w.header, rank, step.WalkOptions{}, quiet{})
+	r := step.NewWalker(w.header, rank, step.WalkOptions{Work: true}, quiet{})
 	w.ranks = append(w.ranks, r)
 	return r
 }

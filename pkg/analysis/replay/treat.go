@@ -130,17 +130,20 @@ type passes struct {
 	at    []int   // by process: the step of the last unit
 	last  []int32 // by process: the thread of the open pass, -1 for none
 	open  []forward
-	graph []bool // the step replays something
+	kinds [][]step.Kind
 }
 
 // newPasses returns none.
 func newPasses(t *Trace) *passes {
 	n := len(t.processes)
-	p := &passes{of: make([][]forward, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]forward, n), graph: make([]bool, n)}
+	p := &passes{of: make([][]forward, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]forward, n), kinds: make([][]step.Kind, n)}
 	for k, r := range t.ranks {
 		if r != nil {
 			for _, s := range r.Steps.Between(0, r.Steps.Len()) {
 				p.steps[k] = append(p.steps[k], s)
+			}
+			if t.header.Isolation != nil {
+				p.kinds[k] = r.Kinds(t.header.Isolation.Method, 0, r.Steps.Len())
 			}
 		}
 	}
@@ -158,9 +161,6 @@ func (p *passes) unit(process int32, r *row) {
 	if len(steps) > 0 && (k == len(steps) || steps[k].Ctx > 0 || steps[k].Start > r.start) {
 		return
 	}
-	if r.node || r.kind == event.Graph {
-		p.graph[process] = true
-	}
 	if r.node || r.kind != event.Kernel || !Capturable(r.class) || r.launcher < 0 {
 		return
 	}
@@ -174,13 +174,14 @@ func (p *passes) unit(process int32, r *row) {
 
 // end ends the pass of a step.
 func (p *passes) end(process int32) {
-	if one := p.open[process]; p.last[process] >= 0 && !p.graph[process] && one.to > one.from && len(p.steps[process]) > 0 {
+	k := p.at[process]
+	if one := p.open[process]; p.last[process] >= 0 && k < len(p.kinds[process]) && p.kinds[process][k].Eager && one.to > one.from {
 		th := p.last[process]
 		if n := len(p.of[th]); n == 0 || p.of[th][n-1].to <= one.from {
 			p.of[th] = append(p.of[th], one)
 		}
 	}
-	p.last[process], p.graph[process] = -1, false
+	p.last[process] = -1
 }
 
 // captured takes the host time of passes off that was spent until a time: one graph is launched

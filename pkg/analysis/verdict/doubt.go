@@ -61,10 +61,10 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
 		switch where := scopeName(metric.Aggregate, run); {
-		case unrecorded(missingReplays(r), r.Replays):
+		case lostReplays(r):
 			say(recordReplays, "rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
 				"GPU work is missing from the trace, idle GPUs may not be idle", r.Rank, r.GraphLaunches, where, r.Replays)
-		case unrecorded(r.TraceGraphLaunches-r.TraceReplays, r.TraceReplays) && 2*r.TraceReplays < r.TraceGraphLaunches:
+		case step.LostReplays(r.TraceGraphLaunches, r.TraceReplays, 0, 0) && 2*r.TraceReplays < r.TraceGraphLaunches:
 			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: what the steps ran on the GPU "+
 				"is missing from the trace, and the %s may not be where the run's steps are", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
 		}
@@ -132,20 +132,10 @@ func (r *Report) ranksApart() (ranks []string) {
 	return ranks
 }
 
-// missingReplays returns how many graphs were launched in the window of a rank beyond the
-// replays recorded there. Where the host runs ahead the last ones' replays begin after
-// it, so at most as many are missing as in the whole trace.
-func missingReplays(r *metric.Rank) int64 {
-	missing := r.GraphLaunches - r.Replays
-	if r.TraceGraphLaunches >= r.GraphLaunches {
-		missing = min(missing, r.TraceGraphLaunches-r.TraceReplays)
-	}
-	return missing
+// lostReplays tells whether replays are missing in the window of a rank.
+func lostReplays(r *metric.Rank) bool {
+	return step.LostReplays(r.GraphLaunches, r.Replays, r.TraceGraphLaunches, r.TraceReplays)
 }
-
-// unrecorded tells whether so many are missing beside those that were recorded that the
-// recording cannot be trusted: more than 2 and more than 1 %.
-func unrecorded(missing, recorded int64) bool { return missing > 2 && 100*missing > recorded }
 
 // numSteps is the number of steps of all ranks.
 func numSteps(run *metric.Run) (n int64) {
@@ -163,21 +153,11 @@ func warn(run *metric.Run, say func(format string, args ...any)) {
 	}
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
-		if unrecorded(missingLaunches(r), r.GraphLaunches) {
+		if step.LostReplays(r.Replays, r.GraphLaunches, r.TraceReplays, r.TraceGraphLaunches) { // calls, beside replays
 			say("rank %d has %d graph replays, but only %d calls that launched them: calls are missing from the trace",
 				r.Rank, r.Replays, r.GraphLaunches)
 		}
 	}
-}
-
-// missingLaunches returns how many replays began in the window of a rank beyond the graphs
-// launched there: at most as many as in the whole trace, likewise.
-func missingLaunches(r *metric.Rank) int64 {
-	missing := r.Replays - r.GraphLaunches
-	if r.TraceReplays >= r.Replays {
-		missing = min(missing, r.TraceReplays-r.TraceGraphLaunches)
-	}
-	return missing
 }
 
 // noBenchmark is how package step says of a rank that it has no benchmark segment.

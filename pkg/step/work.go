@@ -1,0 +1,182 @@
+package step
+
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Work is what a step ran, and what its host called, counted in its period: by it a step is told
+// from those that are not as it is ([RankSteps.Kinds]).
+type Work struct {
+	Forward  int32 // kernels of a forward pass that were launched by themselves
+	Loose    int32 // other kernels that were
+	Replayed int32 // kernels that replays of graphs ran
+	Whole    int32 // replays that were recorded as a whole
+	Launches int32 // calls that launch a kernel
+	Graphs   int32 // calls that launch a graph
+	Loads    int32 // calls that load code, or make a graph of what was captured
+	Compiles int32 // spans in which the driver compiles or loads code
+}
+
+// Add adds what ran in another stretch.
+func (w *Work) Add(o *Work) {
+	w.Forward += o.Forward
+	w.Loose += o.Loose
+	w.Replayed += o.Replayed
+	w.Whole += o.Whole
+	w.Launches += o.Launches
+	w.Graphs += o.Graphs
+	w.Loads += o.Loads
+	w.Compiles += o.Compiles
+}
+
+// Put appends the fields, as elements do that are packed (package spill).
+func (w *Work) Put(v []int64) []int64 {
+	return append(v, int64(w.Forward), int64(w.Loose), int64(w.Replayed), int64(w.Whole), int64(w.Launches), int64(w.Graphs), int64(w.Loads), int64(w.Compiles))
+}
+
+// Take takes what Put has appended.
+func (w *Work) Take(v []int64) {
+	*w = Work{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[3]), int32(v[4]), int32(v[5]), int32(v[6]), int32(v[7])}
+}
+
+// InForward tells whether kernels of a class are those of a forward pass.
+func InForward(class event.Class) bool {
+	switch class {
+	case event.Allreduce, event.Attention, event.GEMM, event.MoE, event.Norm, event.RoPE, event.Activation, event.Quant:
+		return true
+	}
+	return false
+}
+
+// Kind is what kind of step one is beside the others of its rank.
+type Kind struct {
+	Eager   bool // its forward pass was launched kernel by kernel
+	Replays bool // it replays a graph
+	// Compiles tells that code is compiled, loaded or tried out in it; Tried is how many kernels
+	// are tried out, where so many more are launched outside of a forward pass than usual.
+	Compiles bool
+	Tried    int32
+}
+
+// Kinds returns what kinds of steps those from and to are, by the method that found them. By nvtx
+// steps are what the host did, and so is this: a step is eager that launches no graph, and
+// minForward kernels more than half of the steps that launch one do. Else, and where no calls were
+// recorded, it is in whose period minForward kernels of a forward pass run that no replay ran, and
+// more than replays ran.
+func Kinds(works []Work, method string) []Kind {
+	kinds := make([]Kind, len(works))
+	called := slices.ContainsFunc(works, func(w Work) bool { return w.Launches+w.Graphs > 0 })
+	beside := quantileOf(works, 0.5, func(w *Work) (int32, bool) { return w.Launches, w.Graphs > 0 })
+	usual := quantileOf(works, 0.9, func(w *Work) (int32, bool) { return w.Loose, true })
+	for k := range works {
+		w, kind := &works[k], &kinds[k]
+		if kind.Eager = w.Forward >= minForward && w.Forward > w.Replayed+w.Whole; method == NVTX && called {
+			kind.Eager = w.Graphs == 0 && w.Launches >= beside+minForward
+		}
+		kind.Replays = w.Replayed+w.Whole > 0
+		if w.Loose-usual >= triedOut {
+			kind.Tried = w.Loose
+		}
+		kind.Compiles = kind.Tried > 0 || w.Loads+w.Compiles > 0
+	}
+	return kinds
+}
+
+// quantileOf is a quantile of those that have a value, 0 where none has.
+func quantileOf(works []Work, q float64, of func(*Work) (int32, bool)) int32 {
+	var values []int32
+	for k := range works {
+		if v, ok := of(&works[k]); ok {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[int(q*float64(len(values)-1))]
+}
+
+// Kinds returns the kinds of the steps from one to another.
+func (r *RankSteps) Kinds(method string, from, to int) []Kind {
+	works := make([]Work, 0, to-from)
+	for _, s := range r.Steps.Between(from, to) {
+		works = append(works, s.Work)
+	}
+	return Kinds(works, method)
+}
+
+// LostReplays tells whether so many graph replays are missing beside those that were recorded that
+// the recording cannot be trusted. Calls of the last steps may replay after them: no more are
+// missing there than in the whole trace, of which launched is 0 where that is not known.
+func LostReplays(calls, replays, launched, recorded int64) bool {
+	missing := calls - replays
+	if launched >= calls {
+		missing = min(missing, launched-recorded)
+	}
+	return missing > someLost && float64(missing) > lostShare*float64(replays)
+}
+
+// worker counts the work of the open step.
+type worker struct {
+	pending Work // after the latest end of the segment's steps
+	dict    *event.Dict
+	loads   []int8 // by code of dict: whether a call loads code, -1 where that was not asked
+}
+
+// count counts rows i to j.
+func (w *worker) count(b *event.Batch, i, j int, to *Work) {
+	kinds := b.Kind.Values[:j]
+	for ; i < j; i++ {
+		switch kinds[i] {
+		case event.Kernel:
+			switch class, ok := b.Class.Get(i); {
+			case b.GraphNode.Valid.Get(i):
+				to.Replayed++
+			case ok && InForward(class):
+				to.Forward++
+			default:
+				to.Loose++
+			}
+		case event.Graph:
+			to.Whole++
+		case event.API:
+			switch class, _ := b.Class.Get(i); class {
+			case event.Launch:
+				to.Launches++
+			case event.GraphLaunch:
+				to.Graphs++
+			default:
+				if w.loadsCode(&b.Name, i) {
+					to.Loads++
+				}
+			}
+		case event.Overhead:
+			if class, ok := b.Class.Get(i); ok && class == event.Load {
+				to.Compiles++
+			}
+		}
+	}
+}
+
+// loadsCode tells whether the call of a row loads code; each name of a dictionary is asked once.
+func (w *worker) loadsCode(names *event.Strings, i int) bool {
+	loads := func() bool { return cudaname.EffectOf(string(names.Get(i)))&cudaname.LoadsCode != 0 }
+	if names.Dict == nil || names.Codes[i] < 0 {
+		return loads()
+	}
+	if w.dict != names.Dict {
+		w.dict, w.loads = names.Dict, w.loads[:0]
+	}
+	code := int(names.Codes[i])
+	for code >= len(w.loads) {
+		w.loads = append(w.loads, -1)
+	}
+	if w.loads[code] < 0 {
+		w.loads[code] = int8(b2n(loads()))
+	}
+	return w.loads[code] > 0
+}
