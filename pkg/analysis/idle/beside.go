@@ -72,6 +72,17 @@ type cpuRun struct {
 	cpu        int32
 }
 
+// company is what threads do beside one another, and where they run.
+type company struct {
+	ledger   *ledger
+	hosts    *hosts
+	runs     bool               // there are runs of threads
+	onCPUs   int64              // ns of these
+	unplaced int64              // ns of those on a CPU without a number
+	besides  []besideAt         // of pending slices, not in of yet
+	of       map[int32][]Beside // by group and thread
+}
+
 // maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
 const maxCPURuns = 1 << 15
 
@@ -109,35 +120,35 @@ func lately(list []cpuRun, from int64) []cpuRun {
 }
 
 // onCPU observes a run on a CPU that is known.
-func (r *Rank) onCPU(h *hostThread, run cpuRun) {
+func (c *company) onCPU(h *hostThread, run cpuRun, reach int64) {
 	if n := len(h.ran); n > 0 { // two at a time are one
 		run.start = max(run.start, h.ran[n-1].end)
 	}
 	if run.start >= run.end {
 		return
 	}
-	r.runOf(h, run)
+	c.runOf(h, run)
 	if len(h.ran) >= max(few, h.room) {
-		h.ran = lately(h.ran, min(r.reach(), r.slices[len(r.slices)-1].start))
+		h.ran = lately(h.ran, min(reach, c.ledger.slices[len(c.ledger.slices)-1].start))
 		h.room = min(2*len(h.ran), maxCPURuns)
 	}
 	h.ran = append(h.ran, run)
 }
 
 // runOf adds a run, which comes after h.ran, to what its thread did in the open slice: all of
-// it, of which closeBeside leaves what comes after the slice to the next one.
-func (r *Rank) runOf(h *hostThread, run cpuRun) {
+// it, of which close leaves what comes after the slice to the next one.
+func (c *company) runOf(h *hostThread, run cpuRun) {
 	one := &h.beside
 	one.Ran += run.end - run.start
-	if r.onCPUs += run.end - run.start; run.cpu == event.SomeCPU {
-		r.unplaced += run.end - run.start
+	if c.onCPUs += run.end - run.start; run.cpu == event.SomeCPU {
+		c.unplaced += run.end - run.start
 	} else if n := len(h.ran); n > 0 && h.ran[n-1].cpu != run.cpu && h.ran[n-1].cpu != event.SomeCPU {
 		one.Moves++
-		if r.opt.Places.betweenSockets(h.ran[n-1].cpu, run.cpu) {
+		if c.ledger.opt.Places.betweenSockets(h.ran[n-1].cpu, run.cpu) {
 			one.Crossings++
 		}
 	}
-	if r.opt.Places.far(run.cpu) {
+	if c.ledger.opt.Places.far(run.cpu) {
 		one.Far += run.end - run.start
 	}
 }
@@ -176,106 +187,100 @@ func (h *hostThread) ranOn(from, to int64) (ns int64) {
 const minPlaced = 100
 
 // Placed tells whether it is known of nearly all runs on which CPU they were.
-func (r *Rank) Placed() bool { return minPlaced*r.unplaced <= r.onCPUs }
+func (c *company) Placed() bool { return minPlaced*c.unplaced <= c.onCPUs }
 
-// observeBeside observes that a GPU is idle between two times because a thread waits for others:
+// observe observes that a GPU is idle between two times because a thread waits for others:
 // what these do meanwhile.
-func (r *Rank) observeBeside(from, to int64, waiting *hostThread, why Why) {
-	if !r.opt.Beside || !r.runs || !why.ForOthers() { // Fast path: most recordings have no runs.
+func (c *company) observe(from, to int64, waiting *hostThread, why Why) {
+	if !c.ledger.opt.Beside || !c.runs || !why.ForOthers() { // Fast path: most recordings have no runs.
 		return
 	}
-	for k := len(r.slices) - 1; k >= 0 && from < to; k-- {
-		start := max(from, r.slices[k].start)
+	for k := len(c.ledger.slices) - 1; k >= 0 && from < to; k-- {
+		start := max(from, c.ledger.slices[k].start)
 		if start >= to {
 			continue
 		}
-		for _, h := range r.threads {
+		for _, h := range c.hosts.threads {
 			one := Beside{OnCPU: h.ranOn(start, to)}
 			if h == waiting {
 				one = Beside{Waited: to - start}
 			}
-			if k == len(r.slices)-1 {
+			if k == len(c.ledger.slices)-1 {
 				h.beside.Add(one)
 			} else {
-				r.addBeside(k, h, one)
+				c.add(k, h, one)
 			}
 		}
 		to = start
 	}
 }
 
-// closeBeside observes the end of the open slice at a time: what ran on after it did so in
+// close observes the end of the open slice at a time: what ran on after it did so in
 // the next one.
-func (r *Rank) closeBeside(k int, at int64) {
-	if !r.opt.Beside || !r.runs {
+func (c *company) close(k int, at int64) {
+	if !c.ledger.opt.Beside || !c.runs {
 		return
 	}
-	for _, h := range r.threads {
+	for _, h := range c.hosts.threads {
 		var after Beside
 		for n := len(h.ran) - 1; n >= 0 && h.ran[n].end > at; n-- {
 			ns := h.ran[n].end - max(at, h.ran[n].start)
-			if after.Ran += ns; r.opt.Places.far(h.ran[n].cpu) {
+			if after.Ran += ns; c.ledger.opt.Places.far(h.ran[n].cpu) {
 				after.Far += ns
 			}
 		}
 		h.beside.Ran -= after.Ran
 		h.beside.Far -= after.Far
-		r.addBeside(k, h, h.beside)
+		c.add(k, h, h.beside)
 		h.beside = after
 	}
 }
 
-// addBeside adds what a thread did in a closed slice to its group, or keeps it until that is
+// add adds what a thread did in a closed slice to its group, or keeps it until that is
 // known.
-func (r *Rank) addBeside(k int, h *hostThread, one Beside) {
-	switch group := r.slices[k].group; {
+func (c *company) add(k int, h *hostThread, one Beside) {
+	switch group := c.ledger.slices[k].group; {
 	case one == Beside{} || group == NoGroup:
 	case group == Pending:
-		r.besides = append(r.besides, besideAt{int32(k), h.number, one})
+		c.besides = append(c.besides, besideAt{int32(k), h.number, one})
 	default:
-		r.groupBeside(group, h.number).Add(one)
+		c.ofGroup(group, h.number).Add(one)
 	}
 }
 
-// groupBeside is what a thread, by its number, did in a group.
-func (r *Rank) groupBeside(group, thread int32) *Beside {
-	if r.beside == nil {
-		r.beside = map[int32][]Beside{}
+// ofGroup is what a thread, by its number, did in a group.
+func (c *company) ofGroup(group, thread int32) *Beside {
+	if c.of == nil {
+		c.of = map[int32][]Beside{}
 	}
-	list := r.beside[group]
+	list := c.of[group]
 	if n := int(thread) + 1 - len(list); n > 0 {
 		list = append(list, make([]Beside, n)...)
-		r.beside[group] = list
+		c.of[group] = list
 	}
 	return &list[thread]
 }
 
-// settleBeside adds up what was kept of slices that were pending.
-func (r *Rank) settleBeside() {
-	for _, b := range r.besides {
-		if group := r.slices[b.slice].group; group >= 0 {
-			r.groupBeside(group, b.thread).Add(b.Beside)
+// settle adds up what was kept of slices that were pending.
+func (c *company) settle() {
+	for _, b := range c.besides {
+		if group := c.ledger.slices[b.slice].group; group >= 0 {
+			c.ofGroup(group, b.thread).Add(b.Beside)
 		}
 	}
-	r.besides = r.besides[:0]
+	c.besides = c.besides[:0]
 }
 
 // EachBeside calls f with what is known of each thread in each group, in no particular
 // order, where the option Beside is set.
-func (r *Rank) EachBeside(f func(ThreadBeside)) {
-	for group, list := range r.beside {
+func (c *company) EachBeside(f func(ThreadBeside)) {
+	for group, list := range c.of {
 		for n, one := range list {
 			if one != (Beside{}) {
-				f(ThreadBeside{int(group), r.numbers[n].id, r.numbers[n].launches, one})
+				f(ThreadBeside{int(group), c.hosts.numbers[n].id, c.hosts.numbers[n].launches, one})
 			}
 		}
 	}
-}
-
-// threadNumber is what is left of a thread after the end.
-type threadNumber struct {
-	id       int64
-	launches bool
 }
 
 // observeRun observes row i, of kind run, of a thread.
@@ -292,7 +297,7 @@ func (r *Rank) observeRun(h *hostThread, b *event.Batch, i int) {
 		h.Advance(run.start)
 		h.Host.Run(run.end, run.cpu >= 0)
 	}
-	if r.runs = true; run.cpu >= 0 && r.opt.Beside {
-		r.onCPU(h, run)
+	if r.company.runs = true; run.cpu >= 0 && r.opt.Beside {
+		r.company.onCPU(h, run, r.reach())
 	}
 }

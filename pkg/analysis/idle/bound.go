@@ -11,7 +11,7 @@ const maxStates = 1 << 18
 // much still the older half of each thread's: then nobody knows what a thread did in a gap that
 // reaches back so far ([Rank.Forgotten]).
 func (r *Rank) Bound() {
-	r.forgetHolds()
+	r.locks.forget(r.reach())
 	if r.origin == never {
 		for _, h := range r.threads {
 			h.Forget(r.last)
@@ -36,14 +36,6 @@ func (r *Rank) Bound() {
 			h.forgot = true
 		}
 	}
-}
-
-// numStates is how many states of the rank's threads are kept.
-func (r *Rank) numStates() (n int) {
-	for _, h := range r.threads {
-		n += h.Len()
-	}
-	return n
 }
 
 // Forgotten is idle time, in ns, whose causes were let go of.

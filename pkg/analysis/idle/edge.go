@@ -166,40 +166,38 @@ func (r *Rank) Step(start, end int64) {
 // them and it is that of a call, a fifth of a short wait for the host.
 const longShare = 4
 
-// matchEdge observes a gap of a GPU that has just been attributed as in-step.
-func (r *Rank) matchEdge(d *GPU, from, to int64) {
-	e := &d.edge
-	between, longer := to > r.edges.stepEnd, to-from > e.length
-	if e.awaited {
-		between = from < e.start
+// match observes a gap of a GPU that has just been attributed as in-step.
+func (e *edges) match(d *GPU, from, to int64, gap []lateAttribution, l *ledger) {
+	g := &d.edge
+	between, longer := to > e.stepEnd, to-from > g.length
+	if g.awaited {
+		between = from < g.start
 	}
-	if between && (longer || !r.edges.longest && longShare*(to-from) >= e.length) {
-		e.length = max(e.length, to-from)
-		e.gap = append(e.gap[:0], r.gap...)
+	if between && (longer || !e.longest && longShare*(to-from) >= g.length) {
+		g.length = max(g.length, to-from)
+		g.gap = append(g.gap[:0], gap...)
 	}
-	if e.awaited {
-		r.passEdge(d)
+	if g.awaited {
+		g.pass(l)
 	}
 }
 
-// passEdge observes the first activity of a step on a GPU: the candidate is
-// inter-step.
-func (r *Rank) passEdge(d *GPU) {
-	e := &d.edge
+// pass observes the first activity of a step on a GPU: the candidate is inter-step.
+func (e *gpuEdge) pass(l *ledger) {
 	for _, p := range e.gap {
 		inter := lateAttribution{attribution{p.at, p.code | interBit, p.ns}, p.until}
 		p.ns = -p.ns
-		r.move(p)
-		r.move(inter)
+		l.move(p)
+		l.move(inter)
 	}
 	e.awaited, e.length, e.gap = false, 0, e.gap[:0]
 }
 
 // move adds an attribution, which may be of a closed slice.
-func (r *Rank) move(p lateAttribution) {
-	if int(p.at) == len(r.slices)-1 {
-		r.now.add(p.code, p.ns)
+func (l *ledger) move(p lateAttribution) {
+	if int(p.at) == len(l.slices)-1 {
+		l.now.add(p.code, p.ns)
 	} else {
-		r.keepLate(p)
+		l.keepLate(p)
 	}
 }

@@ -38,6 +38,13 @@ type stackList struct {
 	room int
 }
 
+// stacks are those that threads were found in.
+type stacks struct {
+	ledger   *ledger
+	evidence []Evidence
+	drawn    []stat.Counts // by key: samples of the CPU in parts of gaps
+}
+
 // maxStacksAt is how many samples, and how many stacks of calls, are kept of a thread
 // while nobody knows which gaps they are in. maxCalls is how many stacks of calls are
 // looked through for one that is open.
@@ -88,12 +95,12 @@ func (l *stackList) keep(from int64) {
 
 // collect finds the stacks of a thread during a part of a gap, in which it was in the state of a
 // key, of this cause and why.
-func (r *Rank) collect(h *hostThread, from, to int64, key Key, cause Cause, why Why, g gapOf) {
-	if !r.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
+func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, why Why, g gapOf) {
+	if !st.ledger.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
 		return
 	}
 	if why.InCall() || cause >= Launch && cause <= API {
-		h.eachCalled(from, to, func(from, to int64, s *stackAt) { r.inStack(from, to, s, key, g) })
+		h.eachCalled(from, to, func(from, to int64, s *stackAt) { st.inStack(from, to, s, key, g) })
 	}
 	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
 	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
@@ -105,16 +112,16 @@ func (r *Rank) collect(h *hostThread, from, to int64, key Key, cause Cause, why 
 		default:
 			drawn++
 		}
-		slice := r.sliceAt(s.start)
-		if r.slices[slice].group != NoGroup {
-			r.evidence = append(r.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
+		slice := st.ledger.sliceAt(s.start)
+		if st.ledger.slices[slice].group != NoGroup {
+			st.evidence = append(st.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
 		}
 	}
 	if why.OnCPU() && len(h.samples.at) > 0 {
-		for int(key) >= len(r.drawn) {
-			r.drawn = append(r.drawn, make([]stat.Counts, max(64, len(r.drawn)))...)
+		for int(key) >= len(st.drawn) {
+			st.drawn = append(st.drawn, make([]stat.Counts, max(64, len(st.drawn)))...)
 		}
-		r.drawn[key].Add(drawn, to-from)
+		st.drawn[key].Add(drawn, to-from)
 	}
 }
 
@@ -133,11 +140,11 @@ func searchBack(n int, holds func(int) bool) int {
 
 // Drawn returns how many samples of the CPU were drawn of the parts of gaps with a key that
 // is divided by why.
-func (r *Rank) Drawn(key Key) stat.Counts {
-	if int(key) >= len(r.drawn) {
+func (st *stacks) Drawn(key Key) stat.Counts {
+	if int(key) >= len(st.drawn) {
 		return stat.Counts{}
 	}
-	return r.drawn[key]
+	return st.drawn[key]
 }
 
 // eachCalled calls f with the stacks of calls, in the order of time: at each instant that of the
@@ -168,12 +175,12 @@ func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackA
 }
 
 // inStack adds the time between from and to, slice by slice.
-func (r *Rank) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
-	for k := r.sliceAt(from); from < to; k++ {
-		_, end := r.Bounds(k)
+func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
+	for k := st.ledger.sliceAt(from); from < to; k++ {
+		_, end := st.ledger.Bounds(k)
 		end = min(end, to)
-		if r.slices[k].group != NoGroup && from < end {
-			r.evidence = append(r.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, g.until})
+		if st.ledger.slices[k].group != NoGroup && from < end {
+			st.evidence = append(st.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, g.until})
 		}
 		from = max(from, end)
 	}
@@ -181,9 +188,9 @@ func (r *Rank) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 
 // EachEvidence calls f with the stacks that were found, for windows that end at a time, in
 // the order of gaps.
-func (r *Rank) EachEvidence(windowEnd int64, f func(*Evidence)) {
-	for i := range r.evidence {
-		if e := &r.evidence[i]; e.until < windowEnd && r.slices[e.Slice].group >= 0 {
+func (st *stacks) EachEvidence(windowEnd int64, f func(*Evidence)) {
+	for i := range st.evidence {
+		if e := &st.evidence[i]; e.until < windowEnd && st.ledger.slices[e.Slice].group >= 0 {
 			f(e)
 		}
 	}

@@ -32,15 +32,21 @@ type Activity struct {
 // NoTime stands for what is null in an [Activity].
 const NoTime = none
 
+// reader reads rows of the GPU.
+type reader struct {
+	busy  uint32 // the bits of the kinds that are GPU activity
+	names *Names
+}
+
 // IsActivity tells whether row i, of the GPU, keeps it busy.
-func (r *Rank) IsActivity(b *event.Batch, i int) bool {
+func (r *reader) IsActivity(b *event.Batch, i int) bool {
 	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
 }
 
 // Read reads row i, of the GPU, into a.
-func (r *Rank) Read(b *event.Batch, i int, a *Activity) {
+func (r *reader) Read(b *event.Batch, i int, a *Activity) {
 	a.Start, a.End, a.Device, a.Kind = b.Start.Values[i], b.End.Values[i], b.Device.Values[i], b.Kind.Values[i]
-	a.Name = r.sites.Names.Of(&b.Name, i)
+	a.Name = r.names.Of(&b.Name, i)
 	a.Replayed = b.GraphNode.Valid.Get(i) || a.Kind == event.Graph
 	a.Correlation, a.LaunchStart, a.LaunchEnd, a.LaunchThread = none, none, 0, none
 	if !b.Correlation.Valid.Get(i) {
@@ -69,7 +75,7 @@ func (r *Rank) Activity(a *Activity) *GPU {
 	if a.Start > d.End {
 		r.endGap(d, a, first)
 	} else if d.edge.awaited {
-		r.passEdge(d)
+		d.edge.pass(&r.ledger)
 	}
 	if a.End >= d.End {
 		d.End, d.replay = a.End, none
@@ -106,7 +112,7 @@ func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	if from < a.Start {
 		r.attribute(d, from, a, first)
 		if !r.edges.marked() {
-			r.matchEdge(d, from, a.Start)
+			r.edges.match(d, from, a.Start, r.gap, &r.ledger)
 		}
 	}
 	d.GapStart, d.GapEnd = from, a.Start
@@ -195,7 +201,7 @@ func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 			undivided, why := r.sites.Undivided(key)
 			cause := r.sites.Cause(undivided)
 			r.creditState(from, end, h, key, cause, why, g)
-			r.collect(h, from, end, key, cause, why, g)
+			r.stacks.collect(h, from, end, key, cause, why, g)
 			from = end
 		}
 	}

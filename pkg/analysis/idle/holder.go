@@ -12,6 +12,12 @@ type hold struct {
 	by         *hostThread
 }
 
+// locks are the holds of the interpreter lock.
+type locks struct {
+	holds []hold // in the order of their start
+	held  bool   // there are any
+}
+
 // maxHolds is how many holds of a rank are kept: where a gap began before them nobody
 // knows who held the lock. maxOverlap is how many of them are looked through for one that
 // is open: there is one lock.
@@ -25,7 +31,7 @@ const (
 func (r *Rank) Free(k Key) bool {
 	h, ok := r.sites.Holder(k)
 	_, why := r.sites.Undivided(k)
-	return ok && r.held && h.Thread == NoTime && why == Descheduled
+	return ok && r.locks.held && h.Thread == NoTime && why == Descheduled
 }
 
 // creditState credits the time between from and to to the state of a thread, and where
@@ -33,14 +39,14 @@ func (r *Rank) Free(k Key) bool {
 // holds, or may hold, has lost no CPU.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why Why, g gapOf) {
 	if !r.opt.Why || cause != GIL {
-		r.observeBeside(from, to, waiting, why)
+		r.company.observe(from, to, waiting, why)
 		r.creditStacks(from, to, waiting, key, why, g)
 		return
 	}
 	for from < to {
-		by, end := r.holder(from, to, waiting)
+		by, end := r.locks.holder(from, to, waiting)
 		if why.ForOthers() {
-			r.observeBeside(from, end, waiting, why)
+			r.company.observe(from, end, waiting, why)
 		}
 		if by == nil {
 			r.credit(from, end, r.sites.held(key, nobody), g)
@@ -67,7 +73,7 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 // creditStacks credits the time between from and to, that in stacks which wait for the
 // interpreter lock as LockStacks has it. Where ranges say who holds the lock they are believed.
 func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why Why, g gapOf) {
-	if r.opt.LockStacks && !r.held && len(h.called.at) > 0 && why.MayWait() {
+	if r.opt.LockStacks && !r.locks.held && len(h.called.at) > 0 && why.MayWait() {
 		h.eachCalled(from, to, func(start, end int64, s *stackAt) {
 			if s.family == event.GIL {
 				r.credit(from, start, key, g)
@@ -81,34 +87,30 @@ func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why Why, g g
 
 // holder returns who holds the lock at a time, nil where nobody knows, and until when, at
 // most limit. Of several it is the one who took it last.
-func (r *Rank) holder(t, limit int64, waiting *hostThread) (by *hostThread, until int64) {
-	k := sort.Search(len(r.holds), func(i int) bool { return r.holds[i].start > t })
-	if k < len(r.holds) {
-		limit = min(limit, r.holds[k].start)
+func (l *locks) holder(t, limit int64, waiting *hostThread) (by *hostThread, until int64) {
+	k := sort.Search(len(l.holds), func(i int) bool { return l.holds[i].start > t })
+	if k < len(l.holds) {
+		limit = min(limit, l.holds[k].start)
 	}
 	for i := k - 1; i >= max(0, k-maxOverlap); i-- {
-		if h := &r.holds[i]; h.end > t && h.by != waiting {
+		if h := &l.holds[i]; h.end > t && h.by != waiting {
 			return h.by, min(limit, h.end)
 		}
 	}
 	return nil, limit
 }
 
-// forgetHolds drops the holds that no gap reaches back to, and the oldest where there are
-// too many.
-func (r *Rank) forgetHolds() {
-	if len(r.holds) < maxHolds {
+// forget drops the holds that end before a time that no gap reaches back to, and the oldest where
+// there are too many.
+func (l *locks) forget(from int64) {
+	if len(l.holds) < maxHolds {
 		return
 	}
-	from := r.last
-	for _, d := range r.gpus {
-		from = min(from, d.End)
-	}
-	kept := r.holds[:0]
-	for i, h := range r.holds {
-		if h.end > from && i >= len(r.holds)-maxHolds/2 {
+	kept := l.holds[:0]
+	for i, h := range l.holds {
+		if h.end > from && i >= len(l.holds)-maxHolds/2 {
 			kept = append(kept, h)
 		}
 	}
-	r.holds = kept
+	l.holds = kept
 }

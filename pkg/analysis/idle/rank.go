@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
-	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -56,46 +55,23 @@ type Options struct {
 // Rank attributes the idle time of one rank's GPUs. It observes the rows of the rank
 // in their order.
 type Rank struct {
-	sites *Sites
-	opt   Options
-	busy  uint32 // the bits of the kinds that are GPU activity
+	ledger
+	hosts
+	company
+	stacks
+	reader
+	locks locks
 
 	last   int64 // start of the last row
 	origin int64 // start of the first slice in a group
-	closed []attribution
-
-	slices  []slice // the last one is open
-	now     sums    // of the open slice
-	samples log
-	causes  []attribution // of the slice that is being kept
-	totals  []attribution
-	pending []attribution
-	late    log
-	host    log
-	open    []groupSums
-
-	gpus    []*GPU
-	gpu     *GPU // of the last activity
-	threads []*hostThread
-	byID    map[int64]*hostThread
-	thread  *hostThread // of the last host row
-	before  *hostThread // the last other one
+	gpus   []*GPU
+	gpu    *GPU // of the last activity
+	pauses []span
 
 	unknown   Key // what nobody knows a thread to be doing
 	forgotten int64
 	gap       []lateAttribution // what the last gap was attributed to
 	edges     edges
-	holds     []hold // of the interpreter lock, in the order of their start
-	held      bool   // holds of the interpreter lock are recorded
-	pauses    []span
-	evidence  []Evidence
-	drawn     []stat.Counts      // by key: samples of the CPU in parts of gaps
-	runs      bool               // there are runs of threads
-	onCPUs    int64              // ns of these
-	unplaced  int64              // ns of those on a CPU without a number
-	besides   []besideAt         // of pending slices, not in beside yet
-	beside    map[int32][]Beside // by group and thread
-	numbers   []threadNumber     // at the end
 }
 
 // Kept returns an error, an *event.Error, where a store could not keep all.
@@ -106,34 +82,10 @@ func Kept(s *spill.Store) error {
 	return nil
 }
 
-// hostThread is a thread of the rank's process.
-type hostThread struct {
-	Thread
-	id       int64
-	number   int32
-	launches bool
-	forgot   bool // some of what it did was let go of
-
-	// While it is quiet nothing is known of it but its runs, early: what it did is found out
-	// when somebody asks. Most threads only ever run.
-	quiet     bool
-	early     []cpuRun
-	earlyRoom int // how many of them there may be before some are let go of
-
-	beside  Beside    // in the open slice so far
-	ran     []cpuRun  // on known CPUs, in the order of their start
-	room    int       // likewise of them
-	samples stackList // in the order of their start, as called
-	called  stackList // stacks of calls
-}
-
 // NewRank returns a rank of which nothing was observed.
 func NewRank(sites *Sites, opt Options) *Rank {
-	r := &Rank{
-		sites: sites, opt: opt, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never,
-		byID: map[int64]*hostThread{}, slices: []slice{{none, NoGroup}}, edges: newEdges(opt),
-		samples: log{opt.Store.NewLog(2, 0)}, host: log{opt.Store.NewLog(2, 0)}, late: log{opt.Store.NewLog(3, 0)},
-	}
+	r := &Rank{ledger: newLedger(sites, opt), hosts: newHosts(sites, opt), reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: newEdges(opt)}
+	r.company, r.stacks = company{ledger: &r.ledger, hosts: &r.hosts}, stacks{ledger: &r.ledger}
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
 		r.unknown = sites.divide(r.unknown, Unknown)
@@ -236,9 +188,8 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 		h.Wait(start, end)
 	case host.Class == event.GIL:
 		h.Hold(start, end)
-		r.held = true
-		if r.opt.Why {
-			r.holds = append(r.holds, hold{start, end, h})
+		if r.locks.held = true; r.opt.Why {
+			r.locks.holds = append(r.locks.holds, hold{start, end, h})
 		}
 	case host.Class == event.GC:
 		h.Collect(start, end)
@@ -313,63 +264,13 @@ func (r *Rank) Host(b *event.Batch, i int) int {
 	return int(h.number)
 }
 
-// hostThread returns the thread with the given number, of which a row starts at t that is
-// not of kind run.
-func (r *Rank) hostThread(id, t int64) *hostThread {
-	h := r.threadOf(id, t, false)
-	if h.quiet {
-		h.wake()
-	}
-	return h
-}
-
-// threadOf returns the thread with the given number, of which a row starts at t; a new one
-// may be quiet.
-func (r *Rank) threadOf(id, t int64, quiet bool) *hostThread {
-	if r.thread != nil && r.thread.id == id {
-		return r.thread
-	}
-	if h := r.before; h != nil && h.id == id { // Fast path: rows of two threads come by turns.
-		r.thread, r.before = h, r.thread
-		return h
-	}
-	h := r.byID[id]
-	if h == nil {
-		h = &hostThread{Thread: *NewThread(t), id: id, number: int32(len(r.threads)), quiet: quiet}
-		if r.opt.Why {
-			h.Host = NewHostState(t, r.opt.OSCalls)
-			h.Divide = func(s State, why Why) State { return State(r.sites.divide(Key(s), why)) }
-		}
-		r.byID[id] = h
-		r.threads = append(r.threads, h)
-	}
-	r.thread, r.before = h, r.thread
-	return h
-}
-
-// Launches tells, at the end, whether a thread, by its number within the rank, has launched GPU
-// work.
-func (r *Rank) Launches(thread int) bool { return r.numbers[thread].launches }
-
 // Close observes the end of the rank's rows and lets go of what only they needed.
 func (r *Rank) Close() {
 	r.closeSlice(never)
-	if r.slices[len(r.slices)-1].start < never {
-		r.slices = append(r.slices, slice{never, NoGroup})
-	}
 	for _, d := range r.gpus {
 		r.endGPU(d, never)
 	}
-	for _, g := range r.open {
-		r.totals = g.sums.drain(r.totals, g.group)
-	}
-	for _, l := range []*spill.Log{r.samples.Log, r.host.Log, r.late.Log} {
-		l.Seal()
-	}
-	for _, h := range r.threads {
-		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
-	}
-	r.threads, r.byID, r.thread, r.before, r.open, r.gap, r.holds = nil, nil, nil, nil, nil, nil, nil
-	r.now, r.edges, r.pending, r.closed, r.causes, r.besides = sums{}, edges{}, nil, nil, nil, nil
-	r.slices = slices.Clone(r.slices) // without the room that they had to grow
+	r.ledger.seal()
+	r.hosts.seal()
+	r.company.besides, r.gap, r.locks.holds, r.edges = nil, nil, nil, edges{}
 }

@@ -93,10 +93,50 @@ type lateAttribution struct {
 	until int64
 }
 
+// ledger is time by slice and group: what is added to the open slice is kept when that is closed and
+// its group is known.
+type ledger struct {
+	sites   *Sites
+	opt     Options
+	slices  []slice // the last one is open
+	now     sums    // of the open slice
+	samples log
+	causes  []attribution // of the slice that is being kept
+	totals  []attribution
+	pending []attribution
+	closed  []attribution
+	late    log
+	host    log
+	open    []groupSums
+}
+
+// newLedger returns one without slices of a group.
+func newLedger(sites *Sites, opt Options) ledger {
+	return ledger{
+		sites: sites, opt: opt, slices: []slice{{none, NoGroup}},
+		samples: log{opt.Store.NewLog(2, 0)}, host: log{opt.Store.NewLog(2, 0)}, late: log{opt.Store.NewLog(3, 0)},
+	}
+}
+
+// seal observes the end of all slices.
+func (l *ledger) seal() {
+	if l.slices[len(l.slices)-1].start < never {
+		l.slices = append(l.slices, slice{never, NoGroup})
+	}
+	for _, g := range l.open {
+		l.totals = g.sums.drain(l.totals, g.group)
+	}
+	for _, one := range []*spill.Log{l.samples.Log, l.host.Log, l.late.Log} {
+		one.Seal()
+	}
+	l.now, l.pending, l.closed, l.causes, l.open = sums{}, nil, nil, nil, nil
+	l.slices = slices.Clone(l.slices) // without the room that they had to grow
+}
+
 // keepLate keeps an attribution of a closed slice, if that may be in a window.
-func (r *Rank) keepLate(p lateAttribution) {
-	if r.slices[p.at].group != NoGroup {
-		r.late.Add(int64(p.at), int64(p.code), p.ns, p.until)
+func (l *ledger) keepLate(p lateAttribution) {
+	if l.slices[p.at].group != NoGroup {
+		l.late.Add(int64(p.at), int64(p.code), p.ns, p.until)
 	}
 }
 
@@ -161,9 +201,9 @@ func (r *Rank) closeSlice(at int64) {
 	k := int32(len(r.slices) - 1)
 	group := r.slices[k].group
 	if r.opt.HostTime {
-		r.closeHostTime(at, k)
+		r.hosts.keepTime(&r.ledger, k, at)
 	}
-	r.closeBeside(int(k), at)
+	r.company.close(int(k), at)
 	r.closed = r.now.drain(r.closed[:0], k)
 	switch group {
 	case NoGroup:
@@ -175,31 +215,31 @@ func (r *Rank) closeSlice(at int64) {
 }
 
 // keep keeps the attributions of closed slices of one group.
-func (r *Rank) keep(attributions []attribution, group int32) {
-	if !r.opt.PerSite {
-		total := r.groupSums(group)
+func (l *ledger) keep(attributions []attribution, group int32) {
+	if !l.opt.PerSite {
+		total := l.groupSums(group)
 		for _, p := range attributions {
 			total.add(p.code, p.ns)
 		}
 	}
-	if !r.opt.TotalsOnly {
-		if !r.opt.PerSite {
-			r.causes = r.appendSamples(r.causes[:0], attributions)
-			attributions = r.causes
+	if !l.opt.TotalsOnly {
+		if !l.opt.PerSite {
+			l.causes = l.appendSamples(l.causes[:0], attributions)
+			attributions = l.causes
 		}
-		r.samples.add(attributions)
+		l.samples.add(attributions)
 	}
 }
 
 // appendSamples appends attributions, of which those of one slice stand together, as they
 // are reported of single slices.
-func (r *Rank) appendSamples(list, attributions []attribution) []attribution {
-	if r.opt.PerSite {
+func (l *ledger) appendSamples(list, attributions []attribution) []attribution {
+	if l.opt.PerSite {
 		return append(list, attributions...)
 	}
 	var causes [2 * named]int64
 	for i, p := range attributions {
-		if c := r.sites.WithoutSite(p.code.key()).code(p.code.inter()); c < code(len(causes)) {
+		if c := l.sites.WithoutSite(p.code.key()).code(p.code.inter()); c < code(len(causes)) {
 			causes[c] += p.ns
 		} else {
 			list = append(list, p)
@@ -218,20 +258,20 @@ func (r *Rank) appendSamples(list, attributions []attribution) []attribution {
 }
 
 // groupSums returns the sums of a group, which was among the last ones as a rule.
-func (r *Rank) groupSums(group int32) *sums {
-	for k := len(r.open) - 1; k >= 0; k-- {
-		if r.open[k].group == group {
-			return r.open[k].sums
+func (l *ledger) groupSums(group int32) *sums {
+	for k := len(l.open) - 1; k >= 0; k-- {
+		if l.open[k].group == group {
+			return l.open[k].sums
 		}
 	}
 	g := groupSums{group, &sums{}}
-	if len(r.open) == maxOpenGroups {
-		oldest := r.open[0]
-		r.totals = oldest.sums.drain(r.totals, oldest.group)
+	if len(l.open) == maxOpenGroups {
+		oldest := l.open[0]
+		l.totals = oldest.sums.drain(l.totals, oldest.group)
 		g.sums = oldest.sums
-		r.open = append(r.open[:0], r.open[1:]...)
+		l.open = append(l.open[:0], l.open[1:]...)
 	}
-	r.open = append(r.open, g)
+	l.open = append(l.open, g)
 	return g.sums
 }
 
@@ -258,55 +298,30 @@ func (r *Rank) SettleEach(group func(slice int) int) {
 		pending = pending[n:]
 	}
 	r.pending = r.pending[:0]
-	r.settleBeside()
-}
-
-// closeHostTime keeps what the launching threads did in the open slice.
-func (r *Rank) closeHostTime(at int64, k int32) {
-	wanted := r.slices[k].group != NoGroup
-	for _, h := range r.threads {
-		if h.quiet {
-			continue
-		}
-		if at < Never {
-			h.Advance(at)
-		}
-		if !h.launches { // not yet: should it do later, this is of no slice
-			h.Spent(nil)
-			continue
-		}
-		r.closed = r.closed[:0]
-		h.Spent(func(state State, ns int64) {
-			if wanted {
-				r.closed = append(r.closed, attribution{k, Key(state).code(false), ns})
-			}
-		})
-		r.causes = r.appendSamples(r.causes[:0], r.closed)
-		r.host.add(r.causes)
-	}
+	r.company.settle()
 }
 
 // Bounds returns when a slice starts and ends.
-func (r *Rank) Bounds(k int) (start, end int64) {
+func (l *ledger) Bounds(k int) (start, end int64) {
 	end = Never
-	if k+1 < len(r.slices) {
-		end = r.slices[k+1].start
+	if k+1 < len(l.slices) {
+		end = l.slices[k+1].start
 	}
-	return r.slices[k].start, end
+	return l.slices[k].start, end
 }
 
 // Each calls f with the idle time of each slice in a group, for windows that end at a
 // time: of gaps that end then or later the part before is tail. The order is the same
 // each time, but no particular one.
-func (r *Rank) Each(windowEnd int64, f func(Sample)) {
-	if r.opt.TotalsOnly {
+func (l *ledger) Each(windowEnd int64, f func(Sample)) {
+	if l.opt.TotalsOnly {
 		panic("BUG: slices were not kept")
 	}
 	emit := func(p attribution) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
-	r.samples.each(emit)
-	r.eachLate(windowEnd, func(p attribution) {
-		if !r.opt.PerSite {
-			p.code = r.sites.WithoutSite(p.code.key()).code(p.code.inter())
+	l.samples.each(emit)
+	l.eachLate(windowEnd, func(p attribution) {
+		if !l.opt.PerSite {
+			p.code = l.sites.WithoutSite(p.code.key()).code(p.code.inter())
 		}
 		emit(p)
 	})
@@ -314,11 +329,11 @@ func (r *Rank) Each(windowEnd int64, f func(Sample)) {
 
 // eachLate calls f with the late attributions of slices in a group, for windows that end at a
 // time.
-func (r *Rank) eachLate(windowEnd int64, f func(attribution)) {
-	r.late.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
+func (l *ledger) eachLate(windowEnd int64, f func(attribution)) {
+	l.late.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
 		for i, at := range rows[spill.Key] {
 			p := attribution{int32(at), code(rows[logCode][i]), rows[logNs][i]}
-			if r.slices[p.at].group < 0 {
+			if l.slices[p.at].group < 0 {
 				continue
 			}
 			if rows[logUntil][i] >= windowEnd {
@@ -331,29 +346,29 @@ func (r *Rank) eachLate(windowEnd int64, f func(attribution)) {
 
 // EachTotal calls f with the idle time of each group by site, for windows that end at
 // a time.
-func (r *Rank) EachTotal(windowEnd int64, f func(Total)) {
-	if r.opt.PerSite {
+func (l *ledger) EachTotal(windowEnd int64, f func(Total)) {
+	if l.opt.PerSite {
 		panic("BUG: totals were not kept")
 	}
 	emit := func(p attribution) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
-	for _, p := range r.totals {
+	for _, p := range l.totals {
 		emit(p)
 	}
-	r.eachLate(windowEnd, func(p attribution) {
-		p.at = r.slices[p.at].group
+	l.eachLate(windowEnd, func(p attribution) {
+		p.at = l.slices[p.at].group
 		emit(p)
 	})
 }
 
 // EachHostTime calls f with the time that launching threads spent in each state in the
 // slices of a group, where the option HostTime is set.
-func (r *Rank) EachHostTime(f func(Sample)) {
-	r.host.each(func(p attribution) { f(Sample{int(p.at), p.code.key(), false, p.ns}) })
+func (l *ledger) EachHostTime(f func(Sample)) {
+	l.host.each(func(p attribution) { f(Sample{int(p.at), p.code.key(), false, p.ns}) })
 }
 
 // sliceAt returns the slice that holds a time.
-func (r *Rank) sliceAt(t int64) int {
-	k, ok := slices.BinarySearchFunc(r.slices, t, func(s slice, t int64) int {
+func (l *ledger) sliceAt(t int64) int {
+	k, ok := slices.BinarySearchFunc(l.slices, t, func(s slice, t int64) int {
 		if s.start < t {
 			return -1
 		}

@@ -1,0 +1,127 @@
+package idle
+
+// hosts are the threads of the rank's process.
+type hosts struct {
+	state   func(at int64) *HostState // of a thread that begins then, nil where nobody asks why they do not go on
+	divide  func(State, Why) State
+	threads []*hostThread
+	byID    map[int64]*hostThread
+	last    *hostThread    // of the last host row
+	before  *hostThread    // the last other one
+	numbers []threadNumber // at the end
+}
+
+// hostThread is a thread of the rank's process.
+type hostThread struct {
+	Thread
+	id       int64
+	number   int32
+	launches bool
+	forgot   bool // some of what it did was let go of
+
+	// While it is quiet nothing is known of it but its runs, early: what it did is found out
+	// when somebody asks. Most threads only ever run.
+	quiet     bool
+	early     []cpuRun
+	earlyRoom int // how many of them there may be before some are let go of
+
+	beside  Beside    // in the open slice so far
+	ran     []cpuRun  // on known CPUs, in the order of their start
+	room    int       // likewise of them
+	samples stackList // in the order of their start, as called
+	called  stackList // stacks of calls
+}
+
+// threadNumber is what is left of a thread after the end.
+type threadNumber struct {
+	id       int64
+	launches bool
+}
+
+// newHosts returns no threads.
+func newHosts(sites *Sites, opt Options) hosts {
+	s := hosts{byID: map[int64]*hostThread{}}
+	if opt.Why {
+		s.state = func(at int64) *HostState { return NewHostState(at, opt.OSCalls) }
+		s.divide = func(state State, why Why) State { return State(sites.divide(Key(state), why)) }
+	}
+	return s
+}
+
+// hostThread returns the thread with the given number, of which a row starts at t that is
+// not of kind run.
+func (s *hosts) hostThread(id, t int64) *hostThread {
+	h := s.threadOf(id, t, false)
+	if h.quiet {
+		h.wake()
+	}
+	return h
+}
+
+// threadOf returns the thread with the given number, of which a row starts at t; a new one
+// may be quiet.
+func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
+	if s.last != nil && s.last.id == id {
+		return s.last
+	}
+	if h := s.before; h != nil && h.id == id { // Fast path: rows of two threads come by turns.
+		s.last, s.before = h, s.last
+		return h
+	}
+	h := s.byID[id]
+	if h == nil {
+		h = &hostThread{Thread: *NewThread(t), id: id, number: int32(len(s.threads)), quiet: quiet}
+		if s.state != nil {
+			h.Host, h.Divide = s.state(t), s.divide
+		}
+		s.byID[id] = h
+		s.threads = append(s.threads, h)
+	}
+	s.last, s.before = h, s.last
+	return h
+}
+
+// Launches tells, at the end, whether a thread, by its number within the rank, has launched GPU
+// work.
+func (s *hosts) Launches(thread int) bool { return s.numbers[thread].launches }
+
+// numStates is how many states of the rank's threads are kept.
+func (s *hosts) numStates() (n int) {
+	for _, h := range s.threads {
+		n += h.Len()
+	}
+	return n
+}
+
+// seal observes the end of the rows, and lets go of all but numbers.
+func (s *hosts) seal() {
+	for _, h := range s.threads {
+		s.numbers = append(s.numbers, threadNumber{h.id, h.launches})
+	}
+	s.threads, s.byID, s.last, s.before = nil, nil, nil, nil
+}
+
+// keepTime keeps what the launching threads did in the open slice, k, that ends at a time.
+func (s *hosts) keepTime(l *ledger, k int32, at int64) {
+	wanted := l.slices[k].group != NoGroup
+	for _, h := range s.threads {
+		if h.quiet {
+			continue
+		}
+		if at < Never {
+			h.Advance(at)
+		}
+		if !h.launches { // not yet: should it do later, this is of no slice
+			h.Spent(nil)
+			continue
+		}
+		l.closed = l.closed[:0]
+		h.Spent(func(state State, ns int64) {
+			if wanted {
+				l.closed = append(l.closed, attribution{k, Key(state).code(false), ns})
+			}
+		})
+		l.causes = l.appendSamples(l.causes[:0], l.closed)
+		l.host.add(l.causes)
+	}
+}
