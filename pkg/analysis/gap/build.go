@@ -247,19 +247,3 @@ func (c *computer) topGap(g *topGap) TopGap {
 	slices.SortStableFunc(t.Causes, func(a, b CausePart) int { return cmp.Compare(b.Us, a.Us) })
 	return t
 }
-
-// graphReport sums up graph coverage.
-func (c *computer) graphReport(views []*view) CoverageReport {
-	var sum Summary
-	for _, v := range views {
-		sum.AddRank(v.id, v.started(), c.header.RankFacts(v.id), v.steps)
-		for _, seg := range v.segments {
-			for phase, g := range seg.groups {
-				if g != nil {
-					sum.AddKernels(&g.eager, event.Phase(phase))
-				}
-			}
-		}
-	}
-	return sum.Report(c, c.header.Source())
-}

@@ -128,7 +128,7 @@ func (s keySums) total() (ns int64) {
 // cause.
 // sums is by key, of any scope; steps is what UsPerStep divides by, 0 makes it null. Each key
 // is a site of its own. Equal times are in the order of names: maps have none.
-func (c *computer) causes(sums keySums, steps int64) []Cause {
+func (c *texts) causes(sums keySums, steps int64) []Cause {
 	total := sums.total()
 	byName := map[string]*Cause{}
 	whole, whys := c.undivided(sums)
@@ -175,7 +175,7 @@ func (c *computer) causes(sums keySums, steps int64) []Cause {
 // holders lists who held the interpreter lock, the largest first.
 // A holder is a thread with what it did; of those that nobody knows rank and thread are
 // null. Together they have the time of the cause.
-func (c *computer) holders(sums keySums) []Holder {
+func (c *texts) holders(sums keySums) []Holder {
 	type who struct {
 		rank             int32
 		thread           int64
@@ -229,7 +229,7 @@ func comparePlace(a, b Holder) int {
 
 // undivided adds up time by keys that are not divided by why, and what is divided by cause
 // and why.
-func (c *computer) undivided(sums keySums) (whole keySums, whys map[string]map[string]int64) {
+func (c *texts) undivided(sums keySums) (whole keySums, whys map[string]map[string]int64) {
 	whys = map[string]map[string]int64{}
 	for k, ns := range sums {
 		key, why := c.sites.Undivided(k)
@@ -250,7 +250,7 @@ func (c *computer) undivided(sums keySums) (whole keySums, whys map[string]map[s
 const hostPrefix = "host:"
 
 // site returns the site of a key, ok false where it has none.
-func (c *computer) site(k idle.Key, ns int64) (s Site, ok bool) {
+func (c *texts) site(k idle.Key, ns int64) (s Site, ok bool) {
 	path := c.sites.Path(k)
 	s = Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.Source(path)}
 	if c.sites.Cause(k) == idle.Host {
@@ -264,23 +264,11 @@ func (s Site) before(t Site) int {
 	return cmp.Or(cmp.Compare(t.Ns, s.Ns), strings.Compare(s.Site, t.Site), strings.Compare(s.Path, t.Path))
 }
 
-// Kernel returns the name of a kernel or call, "" for -1.
-func (c *computer) Kernel(name int32) string { return c.kernels.text(name) }
-
-// Range returns the number of the innermost range of a path, -1 for the path -1.
-func (c *computer) Range(path int32) int32 { return c.sites.Range(path) }
-
-// RangeText returns the innermost range of a path, "" for the path -1.
-func (c *computer) RangeText(path int32) string { return c.sites.RangeText(path) }
-
-// PathText returns the ranges of a path as one text.
-func (c *computer) PathText(path int32) string { return c.sites.PathText(path) }
-
 // Source returns the function of the innermost range of a path that has one, "" where
 // none has.
-func (c *computer) Source(path int32) string {
+func (c *texts) Source(path int32) string {
 	for ; path >= 0; path = c.sites.Parent(path) {
-		if s := c.opt.Source(c.sites.RangeText(path)); s != "" {
+		if s := c.source(c.sites.RangeText(path)); s != "" {
 			return s
 		}
 	}

@@ -12,7 +12,14 @@
 package gap
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -39,57 +46,147 @@ func (c *Counts) Add(d *Counts) {
 // Capturable tells whether kernels of a class, one of event's, belong into a graph.
 func Capturable(class event.Class) bool { return replay.Capturable(class) }
 
-// EagerSite is a kernel and where it was launched, by the numbers that Names knows.
-type EagerSite struct {
-	Name int32 // of the kernel
-	Path int32 // of ranges, -1 for none
+// CoverageReport says how much of the GPU work came from CUDA graphs.
+type CoverageReport struct {
+	Coverage *float64 `json:"coverage"` // share of Kernels that are Replayed, null without kernels
+	Kernels  int64    `json:"kernels"`  // that start in the window
+	Replayed int64    `json:"replayed"` // of them those that a graph replay ran
+	// GraphLaunches are calls that launch a graph, Recorded the replays that were
+	// recorded, and Whole those of them without their kernels.
+	GraphLaunches int64 `json:"launches"`
+	Recorded      int64 `json:"recorded"`
+	Whole         int64 `json:"whole"`
+	// Launch calls per rank-step, null without steps.
+	KernelLaunchesPerStep *float64 `json:"kernel_launches_per_step"`
+	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"`
+	// Partial are the ranks whose recording is partial, Recapture the command line that
+	// records what is missing, "" where nothing is.
+	Partial   []PartialRank `json:"partial"`
+	Recapture string        `json:"recapture,omitempty"`
+	Eager     []EagerKernel `json:"eager"` // the most frequent first
 }
 
-// Eager is kernels of one site that no graph replay ran.
-type Eager struct {
-	Class event.Class // -1 for none
-	Count int64       // kernels
-	Ns    int64       // sum of their durations
+// PartialRank is a rank of which replays are missing in the recording.
+type PartialRank struct {
+	Rank          int32 `json:"rank"`     // number of the rank
+	GraphLaunches int64 `json:"launches"` // calls that launch a graph
+	Recorded      int64 `json:"recorded"` // replays that were recorded
 }
 
-// Kernels adds up eager kernels by their site.
-type Kernels struct {
-	sites  map[EagerSite]*Eager
-	recent [64]recentSite
+// EagerKernel is a kernel that was launched by itself.
+type EagerKernel struct {
+	Name  string `json:"name"`  // short name of the kernel
+	Class string `json:"class"` // one of event.Classes, "" for none
+	Count int64  `json:"count"` // in the window
+	// Range is the innermost range around most of its launches, Path the ranges around
+	// that, the outermost first, Source the function that a range stands for; "" each
+	// where there is none.
+	Range   string   `json:"range"`
+	Path    string   `json:"path"`
+	Source  string   `json:"source,omitempty"`
+	Us      float64  `json:"us"`       // sum of their durations
+	PerStep *float64 `json:"per_step"` // Count per rank-step, null without steps
+	// Generation is how many of them ran in generation steps; Capturable is set
+	// where there are any and the class belongs into a graph.
+	Generation int64 `json:"generation"`
+	Capturable bool  `json:"capturable"`
 }
 
-// recentSite is an entry of Kernels.sites, nil where there is none yet.
-type recentSite struct {
-	EagerSite
-	*Eager
+// eager is kernels of one name that no graph replay ran.
+type eager struct {
+	count, ns, generation int64
+	paths                 map[int32]int64 // how many
 }
 
-// Add adds kernels of one site.
-func (k *Kernels) Add(at EagerSite, class event.Class, count, ns int64) {
-	recent := &k.recent[uint32(at.Name*31+at.Path)%uint32(len(k.recent))]
-	if recent.Eager == nil || recent.EagerSite != at { // Else the fast path: kernels recur.
-		if k.sites == nil {
-			k.sites = make(map[EagerSite]*Eager)
+// graphReport sums up graph coverage.
+func (c *computer) graphReport(views []*view) CoverageReport {
+	rep := CoverageReport{Partial: []PartialRank{}, Eager: []EagerKernel{}}
+	var n Counts
+	steps, kernels := int64(0), map[int32]*eager{}
+	for _, v := range views {
+		started, launched, recorded := v.started(), int64(0), int64(0)
+		if f := c.header.RankFacts(v.id); f != nil {
+			launched, recorded = f.GraphLaunches, f.Graphs+f.Replays
 		}
-		if k.sites[at] == nil {
-			k.sites[at] = &Eager{Class: class}
+		n.Add(&started)
+		if steps += v.steps; step.LostReplays(started.GraphLaunches, started.Recorded, launched, recorded) {
+			rep.Partial = append(rep.Partial, PartialRank{v.id, started.GraphLaunches, started.Recorded})
 		}
-		*recent = recentSite{at, k.sites[at]}
+		v.eachGroup(func(phase event.Phase, g *group) {
+			for at, t := range g.eager.all {
+				one := kernels[at.name]
+				if one == nil {
+					one = &eager{paths: map[int32]int64{}}
+					kernels[at.name] = one
+				}
+				one.count, one.ns = one.count+t.count, one.ns+t.ns
+				one.paths[at.path] += t.count
+				if phase == event.Generation {
+					one.generation += t.count
+				}
+			}
+		})
 	}
-	recent.Count += count
-	recent.Ns += ns
+	rep.Kernels, rep.Replayed, rep.GraphLaunches, rep.Recorded, rep.Whole = n.Kernels, n.Replayed, n.GraphLaunches, n.Recorded, n.Whole
+	rep.KernelLaunchesPerStep, rep.GraphLaunchesPerStep = perStep(float64(n.KernelLaunches), steps), perStep(float64(n.GraphLaunches), steps)
+	if n.Kernels > 0 {
+		rep.Coverage = new(ratio(n.Replayed, n.Kernels))
+	}
+	rep.Recapture = recapture(&rep, c.header.Source())
+	for name, one := range kernels {
+		rep.Eager = append(rep.Eager, c.eagerKernel(name, one, steps))
+	}
+	slices.SortFunc(rep.Eager, func(a, b EagerKernel) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	return rep
 }
 
-// Merge adds the kernels of another.
-func (k *Kernels) Merge(o *Kernels) {
-	for at, e := range o.sites {
-		k.Add(at, e.Class, e.Count, e.Ns)
+// eagerKernel is one as the report has it.
+func (t *texts) eagerKernel(name int32, one *eager, steps int64) EagerKernel {
+	ranges, to := map[int32]int64{}, map[int32]int64{}
+	for path, n := range one.paths {
+		ranges[t.sites.Range(path)] += n
 	}
+	within := most(ranges)
+	for path, n := range one.paths {
+		if t.sites.Range(path) == within {
+			to[path] = n
+		}
+	}
+	path, class := most(to), t.kernels.of(name).class
+	k := EagerKernel{
+		Name: t.kernels.text(name), Count: one.count, Us: us(one.ns), PerStep: perStep(float64(one.count), steps), Generation: one.generation,
+		Range: t.sites.RangeText(path), Path: t.sites.PathText(path), Source: t.Source(path), Capturable: one.generation > 0 && Capturable(class),
+	}
+	if class >= 0 {
+		k.Class = event.Classes[class]
+	}
+	return k
 }
 
-// Each calls f with each site, in no order in particular.
-func (k *Kernels) Each(f func(EagerSite, Eager)) {
-	for at, e := range k.sites {
-		f(at, *e)
+// recapture returns the command line, or the argument of PyTorch's profiler, that records what is missing, "" where nothing is.
+func recapture(rep *CoverageReport, source string) string {
+	switch {
+	case len(rep.Partial) > 0 && source == "torch":
+		return report.TorchFewer
+	case rep.Whole > 0, len(rep.Partial) > 0 && rep.Recorded == 0:
+		return report.CaptureCommand(report.CaptureOptions{GIL: true})
+	case len(rep.Partial) > 0:
+		// Records of single kernels were lost: whole graphs are a thousandth of them.
+		return report.CaptureCommand(report.CaptureOptions{GIL: true, WholeGraphs: true})
 	}
+	return ""
+}
+
+// most returns the key with the largest count, of equal ones the smallest, -1 for no
+// keys.
+func most[K ~int32](counts map[K]int64) K {
+	best := K(-1)
+	for i, k := range slices.Sorted(maps.Keys(counts)) {
+		if i == 0 || counts[k] > counts[best] {
+			best = k
+		}
+	}
+	return best
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/native"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // gathering gathers what was seen of a run for package findings.
@@ -91,7 +92,7 @@ func (f *gathering) idle(strata map[stratum]*found, paused map[string]bool) {
 		v.eachTotal(func(of *scope, t *idle.Total) {
 			key, why := f.c.sites.Undivided(t.Key)
 			path := f.c.sites.Path(key)
-			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.PathText(path), rank: -1}
+			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.sites.PathText(path), rank: -1}
 			f.sources[s.path] = f.c.Source(path)
 			if s.cause >= idle.Launch && s.cause <= idle.API {
 				f.idleIn[place{s.call, s.path}] += t.Ns
@@ -418,23 +419,18 @@ var callKinds = []struct {
 func (f *gathering) calls() {
 	sums, after := map[place]tally{}, map[place]map[string]int64{}
 	for _, v := range f.views {
-		for _, s := range v.segments {
-			for _, g := range s.groups {
-				if g == nil {
-					continue
+		v.eachGroup(func(_ event.Phase, g *group) {
+			for at, n := range g.calls.all {
+				p := place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}
+				f.sources[p.path] = f.c.Source(at.path)
+				if after[p] == nil {
+					after[p] = map[string]int64{}
 				}
-				for at, n := range g.calls {
-					p := place{f.c.kernels.text(at.name), f.c.PathText(at.path)}
-					f.sources[p.path] = f.c.Source(at.path)
-					if after[p] == nil {
-						after[p] = map[string]int64{}
-					}
-					after[p][f.c.ranges.text(at.after)] += n.count
-					t := sums[p]
-					sums[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
-				}
+				after[p][f.c.ranges.text(at.after)] += n.count
+				t := sums[p]
+				sums[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 			}
-		}
+		})
 	}
 	layers := 0.0
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {

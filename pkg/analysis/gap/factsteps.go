@@ -172,16 +172,17 @@ func (f *gathering) capturable(phase event.Phase) string {
 func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64) {
 	can, all := map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {
-		for _, s := range v.segments {
-			if g := s.groups[phase&3]; g != nil {
-				g.eager.Each(func(at EagerSite, k Eager) {
-					path := f.c.PathText(at.Path)
-					if all[path] += k.Count; Capturable(k.Class) {
-						can[path] += k.Count
-					}
-				})
+		v.eachGroup(func(of event.Phase, g *group) {
+			for at, n := range g.eager.all {
+				if of != phase {
+					continue
+				}
+				path := f.c.sites.PathText(at.path)
+				if all[path] += n.count; Capturable(f.c.kernels.of(at.name).class) {
+					can[path] += n.count
+				}
 			}
-		}
+		})
 	}
 	calls := map[string]bool{}
 	for at := range f.idleIn {
@@ -241,7 +242,7 @@ func (f *gathering) mixed() {
 	if len(most) == 0 || counts[most[0]] < steps { // less than once per step
 		return
 	}
-	path := f.c.PathText(most[0].path)
+	path := f.c.sites.PathText(most[0].path)
 	for at, ns := range f.idleIn {
 		if at.path == path && cudaname.ClassAPI(at.call) == cudaname.Launch {
 			f.add(findings.Fact{Of: findings.Kernels, Is: []string{"mixed"}, Call: at.call, Path: path, Names: map[string]string{"names": most[0].names},

@@ -80,9 +80,7 @@ type computer struct {
 	compared   bool // and ranks to compare
 	phased     bool // and phases
 
-	sites   *idle.Sites
-	ranges  *names // of NVTX ranges, digits folded
-	kernels *names // of kernels and calls
+	texts
 	method  string // how steps were isolated, "" without
 	markers *marker.Set
 
@@ -97,6 +95,14 @@ type computer struct {
 	store *spill.Store // of what grows with the run
 }
 
+// texts are the names of sites as text.
+type texts struct {
+	sites   *idle.Sites
+	ranges  *names // of NVTX ranges, digits folded
+	kernels *names // of kernels and calls
+	source  func(string) string
+}
+
 // newComputer prepares to read a stream with this header. It fails where columns are
 // missing that the report rests on, or an option says what it does not know.
 //
@@ -104,11 +110,12 @@ type computer struct {
 // steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
 // and a negative number for none.
 func newComputer(h *event.Header, opt Options) (*computer, error) {
-	c := &computer{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
+	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.trace = replay.New(h, c.store)
 	c.trace.Sample()
 	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
-	c.ranges, c.kernels = &names{Names: c.sites.Ranges}, &names{Names: c.sites.Names}
+	sites := idle.NewSites()
+	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}
 	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
 	if c.stepped {
 		need |= event.StepCols
@@ -142,7 +149,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 		c.opt.Top = 0
 	}
 	if opt.Source == nil {
-		c.opt.Source = func(string) string { return "" }
+		c.source = func(string) string { return "" }
 	}
 	if opt.Advice == nil {
 		c.opt.Advice = func(string) string { return "" }

@@ -7,8 +7,8 @@ import (
 
 // group adds up what happened in the steps of one phase of one segment.
 type group struct {
-	eager Kernels
-	calls map[site]tally // that wait, copy or make something; parts are those of threads that launch
+	eager tallies // kernels that no replay ran, by the ranges around their launches
+	calls tallies // that wait, copy or make something; parts are those of threads that launch
 }
 
 // site is a name and the ranges around it; outside of all ranges after is the last one that no
@@ -18,13 +18,46 @@ type site struct{ name, path, after int32 }
 // tally adds up things that happened.
 type tally struct{ count, parts, ns int64 }
 
-// tallied adds n to what a map has for a key; the map may be nil.
-func tallied(m *map[site]tally, k site, n tally) {
-	if *m == nil {
-		*m = map[site]tally{}
+// tallies are those of sites.
+type tallies struct {
+	all    map[site]*tally
+	recent [64]struct {
+		at site
+		*tally
 	}
-	t := (*m)[k]
-	(*m)[k] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
+}
+
+// add adds what happened at a site.
+func (t *tallies) add(at site, n tally) {
+	r := &t.recent[uint32(at.name*31+at.path)%uint32(len(t.recent))]
+	if r.tally == nil || r.at != at { // Else the fast path: kernels recur.
+		if t.all == nil {
+			t.all = map[site]*tally{}
+		}
+		if t.all[at] == nil {
+			t.all[at] = &tally{}
+		}
+		r.at, r.tally = at, t.all[at]
+	}
+	r.count, r.parts, r.ns = r.count+n.count, r.parts+n.parts, r.ns+n.ns
+}
+
+// merge adds those of another.
+func (t *tallies) merge(o *tallies) {
+	for at, n := range o.all {
+		t.add(at, *n)
+	}
+}
+
+// eachGroup calls f with the groups in the window, and their phases.
+func (v *view) eachGroup(f func(phase event.Phase, g *group)) {
+	for _, s := range v.segments {
+		for phase, g := range s.groups {
+			if g != nil {
+				f(event.Phase(phase), g)
+			}
+		}
+	}
 }
 
 // group returns the group of a phase of the segment.
@@ -84,14 +117,13 @@ func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
 		if a.launch != nil {
 			path = a.launch.path
 		}
-		g.eager.Add(EagerSite{Name: a.Name, Path: path}, a.class, 1, a.End-a.Start)
+		r.c.kernels.of(a.Name).class = a.class
+		g.eager.add(site{a.Name, path, -1}, tally{count: 1, ns: a.End - a.Start})
 	}
 }
 
 // merge adds what happened in another group.
 func (g *group) merge(o *group) {
-	g.eager.Merge(&o.eager)
-	for k, n := range o.calls {
-		tallied(&g.calls, k, n)
-	}
+	g.eager.merge(&o.eager)
+	g.calls.merge(&o.calls)
 }

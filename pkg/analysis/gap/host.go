@@ -41,7 +41,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			if h.Path < 0 && h.Thread < len(r.outer) {
 				at.after = r.outer[h.Thread] - 1
 			}
-			tallied(&g.calls, at, one)
+			g.calls.add(at, one)
 		}
 	}
 }

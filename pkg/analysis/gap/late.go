@@ -48,7 +48,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 		}
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes(), Wall: v.wall()}
 	}
-	rep.Explain(res.Rank, times, c.opt.Source)
+	rep.Explain(res.Rank, times, c.source)
 	return rep
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // viewOps are the operations of PyTorch that give a tensor another shape or type
@@ -36,6 +37,7 @@ type facts struct {
 	effect cudaname.Effect // of a call
 	view   bool            // a tensor operation that moves no data
 	marker bool            // a forward-step marker
+	class  event.Class     // of a kernel, -1 for none
 
 	asked, fetches bool // a range in which requests are fetched, once that was asked
 }
@@ -44,7 +46,7 @@ type facts struct {
 func (n *names) of(id int32) *facts {
 	for int(id) >= len(n.known) {
 		name := n.Text(int32(len(n.known)))
-		n.known = append(n.known, facts{effect: cudaname.EffectOf(name), view: isView(name)})
+		n.known = append(n.known, facts{effect: cudaname.EffectOf(name), view: isView(name), class: -1})
 	}
 	return &n.known[id]
 }

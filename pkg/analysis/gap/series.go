@@ -46,7 +46,7 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *timeline.Series 
 }
 
 // partOf is which part of the idle time a key belongs to.
-func (c *computer) partOf(known map[idle.Key]int, causes []string, k idle.Key) int {
+func (c *texts) partOf(known map[idle.Key]int, causes []string, k idle.Key) int {
 	part, ok := known[k]
 	if !ok {
 		key, _ := c.sites.Undivided(k)
