@@ -67,8 +67,8 @@ func (e *eager) isForward() bool { return e.forward > 0 && e.kernels >= e.forwar
 func (r *rank) checkEager() {
 	seg := &r.segments[0]
 	if late := seg.start - r.eager.began; r.eager.before >= minForward && float64(late) > maxApart*float64(seg.end-seg.start) {
-		r.warn("rank %d runs %s in the %s before its first graph replay: forward passes there are in no step; %s",
-			r.id, report.Counted(int(r.eager.before), "kernel"), shown(late), r.remedy())
+		r.warn("rank %d runs %s before its first graph replay: forward passes there are in no step; %s",
+			r.id, report.Counted(int(r.eager.before), "kernel"), r.remedy())
 	}
 }
 

@@ -15,6 +15,7 @@ type learner struct {
 	marked   bool       // there is a marker after all
 	ended    bool       // no GPU activity since the end of a segment
 	tried    int        // rows when the structure was last looked for
+	rule     *rule      // what was found then
 	borders  [][2]int64 // what was not recorded, from the last row on
 	kernels  int32      // since the replay before, that no replay ran
 	between  []int32    // the same between any two replays
@@ -62,7 +63,7 @@ func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
 		l.rows++
 		done = l.marked || l.rows >= maxHeld
 	}
-	l.keep(b, from, i)
+	l.keep(b, from, i, r.out.pool)
 	if !done && l.rows >= l.retry {
 		l.retry *= 2
 		done = l.decides(r)
@@ -86,18 +87,18 @@ func (l *learner) decides(r *rank) bool {
 	if float64(l.rows) < growth*float64(l.tried) {
 		return false
 	}
-	l.tried = l.rows
-	u := l.run.rule(&r.context.names)
+	l.tried, l.rule = l.rows, l.run.rule(&r.context.names)
+	u := l.rule
 	// Where there is no evidence of a cycle in fewer replays, there may be a longer one.
 	silent := r.plan.method == Graph && u.silent && len(l.run.ends) >= minRepetitions*maxLag
 	return silent || u.clear && u.groups >= minGroups
 }
 
 // keep copies rows i to j.
-func (l *learner) keep(b *event.Batch, i, j int) {
+func (l *learner) keep(b *event.Batch, i, j int, pool *pool) {
 	for i < j {
 		if n := len(l.held); n == 0 || l.held[n-1].Len >= event.BatchRows {
-			held := &event.Batch{}
+			held := pool.get()
 			held.Reset(b.Columns)
 			l.held = append(l.held, held)
 		}
@@ -149,7 +150,10 @@ func (r *rank) learned() error {
 	l := r.learner
 	r.learner = nil
 	if r.marked = l.marked; !r.marked {
-		r.setRule(l.run.rule(&r.context.names))
+		if l.rule == nil || l.tried < l.rows {
+			l.rule = l.run.rule(&r.context.names)
+		}
+		r.setRule(l.rule)
 		r.eager.learn(l.between, r.rule)
 		r.rule.at = nil // it may be that of another segment, too
 	}
@@ -165,6 +169,7 @@ func (r *rank) learned() error {
 			}
 			i = k
 		}
+		r.out.pool.put(b)
 	}
 	return nil
 }

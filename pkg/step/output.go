@@ -161,11 +161,14 @@ func (o *output) insert(p pos, t int64) pos {
 		}
 		rest := o.pool.get()
 		rest.AppendRange(b, i, b.Len)
-		before := o.pool.get()
-		before.AppendRange(b, 0, i)
-		row := before.AppendNulls()
-		o.pool.put(b)
-		o.batches = slices.Replace(o.batches, n, n+1, before, rest)
+		b.Truncate(i)
+		row := b.AppendNulls()
+		if b.Len+rest.Len > event.MaxBatchRows {
+			o.batches = slices.Insert(o.batches, n+1, rest)
+		} else {
+			b.AppendRange(rest, 0, rest.Len)
+			o.pool.put(rest)
+		}
 		return pos{o.first + n, row}
 	}
 }

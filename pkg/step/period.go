@@ -82,7 +82,18 @@ func fitsOf(parts, symbols []int32) (all []fit) {
 // fitOf returns the period of a run of a lag, nil where it does not cover the sequence.
 func fitOf(parts, symbols []int32, r sequence.Run) *fit {
 	at := r.Unit(symbols)
-	a := sequence.Align(symbols, symbols[at:at+r.Lag])
+	unit := symbols[at : at+r.Lag]
+	has, n := make([]bool, slices.Max(symbols)+1), 0
+	for _, v := range unit {
+		has[v] = true
+	}
+	for _, v := range symbols {
+		n += b2n(has[v])
+	}
+	if float64(n) < minCover*float64(len(symbols)) { // no alignment covers more
+		return nil
+	}
+	a := sequence.Align(symbols, unit)
 	a.Keep(r.Lag)
 	if a.Repetitions < minRepetitions || float64(a.Aligned) < minCover*float64(len(symbols)) {
 		return nil

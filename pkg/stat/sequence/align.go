@@ -29,34 +29,35 @@ func Align(s, unit []int32) *Alignment {
 	a := &Alignment{}
 	p := len(unit)
 	n := min(len(s), maxTable/p)
-	scores, next := make([]int32, p), make([]int32, p)
+	// scores holds those of the places after what may be missing before the first of them: the
+	// last places, as units follow one another.
+	ahead := min(maxMissing+1, p)
+	scores, next := make([]int32, ahead+p), make([]int32, ahead+p)
 	back := make([]int8, n*p)
 	bestAt, bestPlace := -1, 0
 	for i, v := range s[:n] {
 		row := back[i*p : (i+1)*p]
 		for j, u := range unit {
-			here := int32(scoreOther)
+			before := scores[j : j+ahead+1]
+			from, how := int32(0), int8(started)
+			for missing := range ahead {
+				if v := before[ahead-1-missing] + int32(missing)*scoreMissing; v > from {
+					from, how = v, int8(missing+1)
+				}
+			}
+			best := from + scoreOther
 			if v == u {
-				here = ScoreEqual
+				best = from + ScoreEqual
 			}
-			best, how := here, int8(started)
-			k := j
-			for missing := range min(maxMissing+1, p) {
-				if k--; k < 0 {
-					k = p - 1
-				}
-				if v := scores[k] + here + int32(missing)*scoreMissing; v > best {
-					best, how = v, int8(missing+1)
-				}
-			}
-			if v := scores[j] + scoreExtra; v > best {
+			if v := before[ahead] + scoreExtra; v > best {
 				best, how = v, extra
 			}
-			next[j], row[j] = max(best, 0), how
+			next[ahead+j], row[j] = max(best, 0), how
 			if best > a.Score {
 				a.Score, bestAt, bestPlace = best, i, j
 			}
 		}
+		copy(next, next[p:])
 		scores, next = next, scores
 	}
 	a.trace(s, unit, back, bestAt, bestPlace)
