@@ -313,6 +313,15 @@ under_load() {
 		post start_profile "$body"
 		sleep "$for"
 		post stop_profile
+		runs() { kill -0 $recorder 2>/dev/null && curl -sf "$ready" >/dev/null 2>&1; }
+		for _ in {1..20}; do # the end of the range stops the server
+			runs || break
+			sleep 0.5
+		done
+		if runs; then
+			echo "capture: note: the server runs on 10 s after /stop_profile: it set no capture range, and is stopped" >&2
+			kill -INT $recorder
+		fi
 	elif [ "$range" = api ]; then
 		while kill -0 $recorder 2>/dev/null && kill -0 $requests 2>/dev/null; do sleep 0.5; done
 		sleep 1
@@ -342,7 +351,12 @@ if [ -n "$server" ] && [ -s "$output.nsys-rep" ]; then
 fi
 if [ ! -s "$output.nsys-rep" ]; then
 	[ "$status" = 0 ] || exit "$status"
-	fail "nothing was recorded" "with --range api the range must be reached: fewer --iterations, or --range none"
+	case $range$engine in
+	apitrtllm) fail "nothing was recorded" "the iterations of the range must be reached: fewer --iterations, or --range none" ;;
+	apivllm) fail "nothing was recorded" "the server sets the range if it is started with --profiler-config.profiler=cuda and asked for /start_profile; or --range none" ;;
+	api*) fail "nothing was recorded" "the command must call cudaProfilerStart and cudaProfilerStop; or --range none" ;;
+	esac
+	fail "nothing was recorded" "the command must run for longer than --delay, if that was given"
 fi
 "${export[@]}" >&2 || fail "$output.nsys-rep could not be exported"
 if [ -n "$checkpoint" ]; then
