@@ -40,7 +40,7 @@ func TestGitHubKit(t *testing.T) {
 	k.has("verdict.xml", `<testsuite name="verdict" tests="3"`)
 	k.has("runs.parquet", "PAR1")
 	k.nights("--seed")
-	k.has("summary.md", "Not worse than the last 5 runs")
+	k.has("summary.md", "No regression against the last 5 runs")
 	k.regresses("summary.md")
 }
 
@@ -52,7 +52,7 @@ func TestGitLabKit(t *testing.T) {
 	k.night()
 	k.has("verdict.html", "the host holds the GPUs back")
 	k.nights("--seed")
-	k.has("verdict.html", "Not worse than the last 5 runs")
+	k.has("verdict.html", "No regression against the last 5 runs")
 	k.regresses("verdict.html")
 }
 
@@ -118,7 +118,7 @@ func (k *kit) regresses(page string) {
 	k.env = append(k.env, fmt.Sprintf("ACCEPT=run-%d", k.number))
 	k.number++
 	k.night("--seed", "8", "--host", "_update_requests=900")
-	k.has(page, "Not worse than the last 7 runs")
+	k.has(page, "No regression against the last 7 runs")
 }
 
 // has wants a file that contains a text.

@@ -75,7 +75,7 @@ func TestReportsOnTerminals(t *testing.T) {
 		answer string
 	}{
 		{"verdict", []string{trace}, "YES: the host holds the GPUs back"},
-		{"gaps", []string{trace}, "The largest share, 40.3 %, is host:_prepare_inputs"},
+		{"gaps", []string{trace}, "Main cause, 40.3 % of the idle time: host:_prepare_inputs"},
 		{"diff", []string{base, slow}, "Root cause: inter-step host overhead: host work in _update_requests"},
 	} {
 		t.Setenv("NO_COLOR", "1")

@@ -38,7 +38,7 @@
 #	--checkpoint DIR  also keep the rows as Parquet there
 #	--nsys PROGRAM    (default: nsys)
 #
-# Options that this nsys does not know are left out, and it is said. Exit status:
+# Unsupported nsys options are skipped, with a note. Exit status:
 # that of COMMAND where it failed, 2 bad usage or nothing recorded, else 0.
 set -euo pipefail
 export LC_ALL=C

@@ -191,18 +191,18 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	w := r.window()
 	switch {
 	case w.segment < 0:
-		r.warn("rank %d has no benchmark segment (%d steps or more, half of them of the common size): its window is all that it has, %s, warm-up included",
-			r.id, MinSteps, report.Counted(len(r.sizes), "step"))
+		r.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included",
+			r.id, len(r.sizes), MinSteps)
 	case w.refused > w.steps:
 		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
 	case !mostOf(w.steps, len(r.sizes)):
-		say := fmt.Sprintf("the benchmark window of rank %d holds %d of its %d steps:", r.id, w.steps, len(r.sizes))
+		say := fmt.Sprintf("only %[2]d of %[3]d steps of rank %[1]d are analysed:", r.id, w.steps, len(r.sizes))
 		if pause := r.longestPause(); pause > 0 {
-			r.warn("%s pauses of up to %s divide them into %d segments; if these are stalls within one benchmark, --segment-gap %v includes them",
+			r.warn("%s pauses of up to %s split them into %d segments; to treat pauses as stalls: --segment-gap %v",
 				say, shown(int64(pause)), len(r.segments), (2 * pause).Truncate(time.Millisecond))
 		} else {
-			r.warn("%s what was not recorded in between divides them into %d segments", say, len(r.segments))
+			r.warn("%s what was not recorded in between splits them into %d segments", say, len(r.segments))
 		}
 	}
 	if err := r.check(&w); err != nil {

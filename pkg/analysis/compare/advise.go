@@ -50,7 +50,7 @@ func (c *adviser) adviseKernels() {
 	if c.summary(gpuTime).delta() > few**a.GPU {
 		return
 	}
-	what := "a fusion is lost, or what was one kernel is launched in pieces"
+	what := "a fusion was lost, or one kernel was split into several"
 	if *b.Eager-*a.Eager > *b.Graph-*a.Graph && *b.Graph+*b.Replays > 0 {
 		what = "they are launched one by one outside the CUDA graph: bring them into it, or fuse them"
 	}

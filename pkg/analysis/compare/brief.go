@@ -25,7 +25,7 @@ func (c *Comparison) Brief() *report.Brief {
 	}
 	b.CannotTell = append(b.CannotTell, c.Reasons...)
 	if c.target != nil && c.Runs.Baseline == 1 && c.Runs.Target == 1 {
-		b.CannotTell = append(b.CannotTell, "what differs from start to start: give --baseline and --target three runs each")
+		b.CannotTell = append(b.CannotTell, "run-to-run variation: give --baseline and --target three runs each")
 	}
 	switch c.Conclusion {
 	case HostInStep, HostInterStep:

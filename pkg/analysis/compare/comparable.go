@@ -53,7 +53,7 @@ func (c *examiner) examineSide(s *side) {
 	case n == 0:
 		c.refuse("%s has no %s", name, c.chosen())
 	case n < minSteps:
-		c.refuse("%s has %s per rank: a comparison needs at least %d; %d or more recommended", name, c.counted(n), minSteps, fewTails)
+		c.refuse("%s has %s per rank: a comparison needs at least %d; %d or more are recommended", name, c.counted(n), minSteps, fewTails)
 	}
 	c.examineSizes(s)
 	c.examineMarkers(s)
@@ -223,7 +223,7 @@ func setupOf(h *event.Header) setup {
 func (c *examiner) examineSizes(s *side) {
 	size, torn := s.sizes()
 	if n := s.samples.n; size > 1 && torn > few*float64(n) {
-		c.refuse("the isolation of %s is torn: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
+		c.refuse("steps of %s were not detected reliably: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
 			s.run.Name, torn, c.counted(n), size)
 	}
 }
@@ -300,17 +300,17 @@ func (c *examiner) examineMarkers(s *side) {
 	for _, r := range s.samples.c.ranks {
 		p := r.rank
 		if p.lacks {
-			c.refuse("the isolation of %s is torn: more than a tenth of the steps of rank %d hold an iteration without a marker; use another --by than nvtx", s.run.Name, p.id)
+			c.refuse("steps of %s were not detected reliably: more than a tenth of the steps of rank %d hold an iteration without a marker; use another --by than nvtx", s.run.Name, p.id)
 			return
 		}
 		all, decoding := p.markers(r.steps)
 		switch {
 		case s.run.Method == "nvtx" || all == 0:
 		case float64(p.to-p.from) > perMarker*float64(all):
-			c.refuse("the isolation of %s is torn: rank %d has %d steps by %s and %d forward-step markers; use --by nvtx", s.run.Name, p.id, p.to-p.from, s.run.Method, all)
+			c.refuse("steps of %s were not detected reliably: rank %d has %d steps by %s and %d forward-step markers; use --by nvtx", s.run.Name, p.id, p.to-p.from, s.run.Method, all)
 			return
 		case float64(decoding) > (1+few)*float64(len(r.steps))+1:
-			c.refuse("the isolation of %s is torn: %s of rank %d by %s hold %d forward-step markers; use --by nvtx", s.run.Name, c.counted(len(r.steps)), p.id, s.run.Method, decoding)
+			c.refuse("steps of %s were not detected reliably: %s of rank %d by %s hold %d forward-step markers; use --by nvtx", s.run.Name, c.counted(len(r.steps)), p.id, s.run.Method, decoding)
 			return
 		}
 	}

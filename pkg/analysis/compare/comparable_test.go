@@ -57,7 +57,7 @@ func TestSetups(t *testing.T) {
 					}
 				}
 			}
-		}, "the isolation of "},
+		}, "were not detected reliably"},
 		"no calls": {again, func(h *event.Header, _ []eventtest.Row) {
 			h.Reports = slices.Clone(h.Reports)
 			for i := range h.Reports {

@@ -92,7 +92,7 @@ func (c *writer) explain() {
 	c.explainWhys()
 	own, nested := func(r *Row) bool { return (&reader{c.Comparison}).ownWork(r) }, func(r *Row) bool { return r.Rename == "" }
 	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && own(r) })
-	c.sayMovers("Operations that take longer, but not by their own work: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && !own(r) })
+	c.sayMovers("Ranges that got longer because something inside them did: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && !own(r) })
 	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return nested(r) && r.moved() < 0 })
 	for _, r := range c.Renames[:min(maxSaid, len(c.Renames))] {
 		c.say("%s (%s).", r, change(r.Delta))

@@ -138,7 +138,7 @@ func meanwhile(rank int32, thread, beside, waited, ran, window int64) (m Meanwhi
 // besideSections says both for people.
 func (i *Idle) besideSections(s *report.Section) {
 	if len(i.Meanwhile) > 0 {
-		t := s.Table("While launching threads waited for others, these ran (which is no evidence that they were waited for)",
+		t := s.Table("Threads that ran while launching threads were blocked (correlation only)",
 			report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
 			report.Column{Title: "in the window", Kind: report.Ratio, Minor: 1}, report.Column{Title: "times as much", Right: true, Minor: 2})
 		for _, m := range i.Meanwhile {

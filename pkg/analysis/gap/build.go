@@ -160,7 +160,7 @@ func (rep *Report) nodeLaunches() string {
 	if nodes == 0 || total == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
 		return ""
 	}
-	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: recording the kernels of each replay makes these calls slower, without it there is less",
+	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: tracing graphs by node slows these calls; check with --cuda-graph-trace=graph",
 		report.Percent(total/rep.Idle.TotalUs))
 }
 

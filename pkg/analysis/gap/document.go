@@ -104,7 +104,7 @@ func (rep *Report) summary(s *report.Section) {
 	}
 	over := fmt.Sprintf("%s of %s on %s", report.Micros(i.TotalUs), report.Micros(i.WindowUs), report.Counted(i.GPUs, "GPU"))
 	if i.Steps > 0 {
-		over += fmt.Sprintf(", %s in each of %s", report.Micros(i.TotalUs/float64(i.Steps)), report.Counted(i.Steps, "rank-step"))
+		over += fmt.Sprintf(", %s per step (%s)", report.Micros(i.TotalUs/float64(i.Steps)), report.Counted(i.Steps, "rank-step"))
 	}
 	if i.InterStepUs != nil && i.TotalUs > 0 {
 		over += fmt.Sprintf(", %s of it between steps", report.Percent(*i.InterStepUs/i.TotalUs))
@@ -116,7 +116,7 @@ func (rep *Report) summary(s *report.Section) {
 	s.Say("%s of the %s: %s.%s", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over, outside)
 	if len(i.Causes) > 0 {
 		c := &i.Causes[0]
-		s.Say("The largest share, %s, is %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())
+		s.Say("Main cause, %s of the idle time: %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())
 	}
 	if i.PythonFunctions > 0 {
 		s.Say("The trace has %s of Python functions, which were not read and may say what the host does then: %s.",
@@ -257,7 +257,7 @@ func (rep *Report) idlePhases(s *report.Section) {
 var causeColumns = []report.Column{
 	{Title: "cause", Kind: report.Names}, {Title: "per step", Kind: report.Duration, Adds: true, Minor: 1},
 	{Title: "share", Kind: report.Ratio, Adds: true}, {Title: "total", Kind: report.Duration, Adds: true, Minor: 2},
-	{Title: "in", Kind: report.Names, Minor: 3}, {Title: "source", Kind: report.Names, Minor: 4},
+	{Title: "NVTX range", Kind: report.Names, Minor: 3}, {Title: "source", Kind: report.Names, Minor: 4},
 }
 
 // causes fills a table of causeColumns. Its columns of time and share add up to the whole,
@@ -295,10 +295,10 @@ func (i *Idle) sites(s *report.Section) {
 		return
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
-	t := s.Table("The largest sites: calls, or the kernels that ended the wait",
+	t := s.Table("Top call sites (the launch call, or the kernel that ended the gap)",
 		report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "site", Kind: report.Names},
 		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
-		report.Column{Title: "in", Kind: report.Names, Minor: 2}, report.Column{Title: "source", Kind: report.Names, Minor: 3})
+		report.Column{Title: "NVTX range", Kind: report.Names, Minor: 2}, report.Column{Title: "source", Kind: report.Names, Minor: 3})
 	t.Top = maxSites
 	for _, r := range rows {
 		t.Row(report.Str(r.cause), report.Str(r.Site.Site), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs), report.Str(r.Path), report.Str(r.Source))
@@ -313,7 +313,7 @@ func (rep *Report) gaps(s *report.Section) {
 		s.Say("There are none.")
 		return
 	}
-	s.Say("%s Sources are those of gaps of that length as a rule: what these waited for is said by the causes of idle time.", g.largest())
+	s.Say("%s The typical source is a rule of thumb by length; for the actual cause see Idle time by cause.", g.largest())
 	t := &report.Table{Columns: []report.Column{{Title: "gap", Right: true}, {Title: "count", Kind: report.Count}, {Title: "total", Kind: report.Duration},
 		{Title: "share", Kind: report.Ratio}, {Title: "typical source", Minor: 1}}}
 	title, alt, plot := g.bucketsFigure()
@@ -326,7 +326,7 @@ func (rep *Report) gaps(s *report.Section) {
 	}
 	t = s.Table("The longest", report.Column{Title: "gap", Kind: report.Duration}, report.Column{Title: "rank", Kind: report.Count},
 		report.Column{Title: "step", Kind: report.Count}, report.Column{Title: "from", Kind: report.Names, Minor: 3}, report.Column{Title: "to", Kind: report.Names},
-		report.Column{Title: "launched by", Kind: report.Names, Minor: 2}, report.Column{Title: "in", Kind: report.Names, Minor: 1},
+		report.Column{Title: "launched by", Kind: report.Names, Minor: 2}, report.Column{Title: "NVTX range", Kind: report.Names, Minor: 1},
 		report.Column{Title: "meanwhile", Kind: report.Names})
 	for _, top := range g.Top {
 		step := report.Cell{}

@@ -35,7 +35,7 @@ func (i *Idle) whys(s *report.Section) {
 	}
 	if known && len(rows) > 0 {
 		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
-		t := s.Table("What the launching threads did meanwhile",
+		t := s.Table("What the launching threads were doing while the GPUs were idle",
 			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "state", Kind: report.Names},
 			report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true})
 		t.Top = maxWhys
@@ -72,7 +72,7 @@ func (i *Idle) holders(s *report.Section) {
 		if len(c.Holders) == 0 || c.Holders[0].Thread == nil {
 			continue
 		}
-		t := s.Table("Who holds the interpreter lock meanwhile",
+		t := s.Table("Who held the GIL",
 			report.Column{Title: "rank", Kind: report.Names}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "doing", Kind: report.Names},
 			report.Column{Title: "why", Kind: report.Names, Minor: 1}, report.Column{Title: "per step", Kind: report.Duration, Minor: 2, Adds: true},
 			report.Column{Title: "share", Kind: report.Ratio, Adds: true})

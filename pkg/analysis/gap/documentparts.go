@@ -41,7 +41,7 @@ func (rep *Report) graph(s *report.Section) {
 	}
 	t := s.Table("Kernels launched one by one", report.Column{Title: "kernel", Kind: report.Names}, report.Column{Title: "class", Minor: 2},
 		report.Column{Title: "count", Kind: report.Count, Minor: 3, Adds: true}, report.Column{Title: "per step", Kind: report.Figure, Adds: true},
-		report.Column{Title: "in", Kind: report.Names, Minor: 4}, report.Column{Title: "capturable", Minor: 1})
+		report.Column{Title: "NVTX range", Kind: report.Names, Minor: 4}, report.Column{Title: "capturable", Minor: 1})
 	t.Top = maxRows
 	for _, e := range g.Eager {
 		flag := ""
@@ -59,7 +59,7 @@ func (rep *Report) pattern(s *report.Section) {
 		s.Say("None: no sequence of kernels repeats within a step, or whole-graph rows hide them.")
 		return
 	}
-	s.Say("A unit of %s in %s (%s; %s before, %d after; %s of the kernels, agreed on by %s).",
+	s.Say("A block of %s in %s (%s; %s before, %d after). It covers %s of the kernels, the same in %s.",
 		report.Strong(fmt.Sprintf("%d kernels × %d", p.Length, p.Repetitions)), p.Of, layersText(p), report.Counted(p.Prologue, "kernel"), p.Epilogue, report.Percent(p.Covered), report.Counted(p.Steps, "step"))
 	if p.Sentence != "" {
 		s.Say("%s.", report.Strong(p.Sentence))
@@ -108,7 +108,7 @@ func layersText(p *layer.Report) string {
 func (rep *Report) straggler(s *report.Section) {
 	t := rep.Straggler
 	if t == nil {
-		s.Say("Nothing to compare: one rank, or no collectives in steps.")
+		s.Say("Not applicable: needs two or more ranks with collectives in their steps.")
 		return
 	}
 	stragglerSays(s, t)
@@ -141,7 +141,7 @@ func (rep *Report) straggler(s *report.Section) {
 func stragglerSays(s *report.Section, t *straggler.Report) {
 	switch t.Kind {
 	case "persistent":
-		s.Say("%s is late by %s per step: it is the last in %s of the steps and has %s of all lateness.",
+		s.Say("%s is late by %s per step: it arrives last in %s of the steps and accounts for %s of the total delay.",
 			report.Strong(fmt.Sprintf("Rank %d", *t.Rank)), report.Micros(t.LateUs), report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
 		causes := report.Name(strings.Join(t.Causes, ", "))
 		switch {
@@ -156,7 +156,7 @@ func stragglerSays(s *report.Section, t *straggler.Report) {
 			s.Say("In %d steps that may pass: where hosts do not wait for one another, a rank that fell behind stays behind for a while. A longer recording shows whether it lasts.", t.Steps)
 		}
 	case "rotating":
-		s.Say("No consistent straggler: the most frequent one is last in %s of the steps and has %s of all lateness.",
+		s.Say("No consistent straggler: the most frequent one arrives last in %s of the steps and accounts for %s of the total delay.",
 			report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
 	case "unknown":
 		s.Say("Cannot tell: %s.", t.Reason)

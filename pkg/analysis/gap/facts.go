@@ -269,7 +269,7 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause, strata map[st
 			kind = idle.Untraced.String()
 		}
 	case c.Cause == idle.Untraced.String():
-		one.Call, one.Names["doing"] = c.Cause, "runs outside of any recorded range or call"
+		one.Call, one.Names["doing"] = c.Cause, "runs code with no NVTX range"
 	default:
 		one.Names["doing"] = "is in " + one.Call
 		if cudaname.ClassAPI(one.Call) == cudaname.GraphLaunch {
@@ -409,8 +409,8 @@ var callKinds = []struct {
 }{
 	{"waits", "waits for the GPU", "wait on an event, wait for less work, or wait later", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.Sync }},
 	{"polls", "asks again and again whether the GPU is done", "wait for the event, on a thread of its own", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Polls != 0 }},
-	{"copies", "is a copy that blocks", "use pinned memory and asynchronous copies, or do without the copy (.item(), .tolist())", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Blocks != 0 }},
-	{"copies", "blocks if the host memory is pageable, though it should only be queued", "use pinned memory, or do without the copy (.item(), .tolist())", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.MemOp }},
+	{"copies", "is a copy that blocks", "use pinned memory and asynchronous copies, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Blocks != 0 }},
+	{"copies", "blocks if the host memory is pageable", "use pinned memory, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.MemOp }},
 	{"loads code", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.LoadsCode != 0 }},
 	{"makes objects", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.MakesObjects != 0 }},
 }

@@ -155,10 +155,10 @@ func (r *Running) table(s *report.Section, steps int64) {
 	case r == nil:
 		return
 	case len(r.Families) == 0:
-		s.Say("What launching threads ran on their CPUs meanwhile cannot be told from %s of the CPU: %s.", report.Counted(r.Samples, "sample"), r.FamiliesUnknown)
+		s.Say("What launching threads ran on the CPU cannot be told from %s of the CPU: %s.", report.Counted(r.Samples, "sample"), r.FamiliesUnknown)
 		return
 	}
-	t := s.Table("What launching threads ran on their CPUs meanwhile",
+	t := s.Table("What launching threads ran on the CPU while the GPUs were idle",
 		report.Column{Title: "functions of", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
 		report.Column{Title: "95 % interval", Kind: report.Names}, report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true})
 	t.Top = maxFamilies
@@ -166,7 +166,7 @@ func (r *Running) table(s *report.Section, steps int64) {
 		interval := fmt.Sprintf("%s to %s", report.Percent(f.Low), report.Percent(f.High))
 		t.Row(report.Str(f.Family), report.Num(f.Share), report.Str(interval), report.Opt(perStep(f.Us, steps)))
 	}
-	s.Say("By %d samples of the CPU; how long threads were on it is exact. Samples show the user's side only, as a rule.", r.Samples)
+	s.Say("From %d CPU samples. The total CPU time is exact; the split is estimated, from user space only.", r.Samples)
 }
 
 // of is the part of it that a family took, by samples, in us.

@@ -71,7 +71,7 @@ func TestSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"of the benchmark window: ", "is `sync`: 100.0 % of that in `cudaDeviceSynchronize`, in `sample`.", "| `sync`   | `cudaDeviceSynchronize` |",
+		"of the benchmark window: ", "`sync`: 100.0 % of that in `cudaDeviceSynchronize`, in `sample`.", "| `sync`   | `cudaDeviceSynchronize` |",
 		"All of the benchmark window is 20 generation steps.",
 	} {
 		if !strings.Contains(page.String(), want) {

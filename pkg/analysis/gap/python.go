@@ -88,7 +88,7 @@ func (i *Idle) pythonTable(s *report.Section) {
 	if len(i.Python) == 0 {
 		return
 	}
-	t := s.Table("Where launching threads were in Python meanwhile",
+	t := s.Table("Python lines the launching threads were on",
 		report.Column{Title: "line", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
 		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "samples", Kind: report.Count, Minor: 2, Adds: true})
 	t.Top = maxLines

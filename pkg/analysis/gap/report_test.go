@@ -82,7 +82,7 @@ func TestNegligible(t *testing.T) {
 		rep := &gap.Report{}
 		rep.Idle.WindowUs, rep.Idle.TotalUs, rep.Idle.GPUs, rep.Idle.Steps = 1000, idle, 1, 1
 		var page bytes.Buffer
-		if err := report.Markdown(&page, rep.Document(""), report.Options{}); err != nil || !strings.Contains(page.String(), want) || !strings.Contains(page.String(), " in each of 1 rank-step.") {
+		if err := report.Markdown(&page, rep.Document(""), report.Options{}); err != nil || !strings.Contains(page.String(), want) || !strings.Contains(page.String(), " per step (1 rank-step).") {
 			t.Error(idle, err, page.String())
 		}
 	}

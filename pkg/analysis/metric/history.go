@@ -144,7 +144,7 @@ func (res *HistoryResult) tooFew(run HistoryRun, opt *HistoryOptions) string {
 	case run.Name != "" && slices.Contains(opt.Accept, run.Name):
 		return "the run begins the level that was accepted, and nothing came before it"
 	case res.Runs < MinRuns:
-		return fmt.Sprintf("%s before it, and it takes %d", report.Counted(res.Runs, "run"), MinRuns)
+		return fmt.Sprintf("not enough history: %s, %d needed", report.Counted(res.Runs, "run"), MinRuns)
 	}
 	return fmt.Sprintf("fewer than %d of the last %d runs have the same metrics", MinRuns, res.Runs)
 }

@@ -34,7 +34,7 @@ func (r *Report) Brief() *report.Brief {
 	}
 	b.CannotTell = append(b.CannotTell, r.Reasons...)
 	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
-		b.CannotTell = append(b.CannotTell, "whether requests were lacking: "+r.LowLoadUnknown+" (nsys profile -t osrt)")
+		b.CannotTell = append(b.CannotTell, "whether there were enough requests: "+r.LowLoadUnknown)
 	}
 	next := "gaps TRACE --brief"
 	switch {

@@ -96,7 +96,7 @@ func (r *Report) title() report.Text {
 		}
 	}
 	if len(r.Borderline) > 0 {
-		text += " (borderline: the opposite is within the steps' variation)"
+		text += " (borderline: within measurement noise)"
 	}
 	if r.Label != "" {
 		return report.Textf("%s: %s (%s)", report.Toned(tone, answer), text, report.Name(r.Label))
@@ -109,7 +109,7 @@ func (r *Report) why() report.Text {
 	switch r.Verdict {
 	case Inconclusive:
 		if s := &r.Scopes[0]; r.run.NoSteps && s.value[gpuIdle] != nil {
-			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is no verdict on %s.%s %s say what to record for one.",
+			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is not enough for a verdict on %s.%s %s say what to record for one.",
 				r.about(s), percent(s.value[gpuIdle]), r.what(), r.doubts(), report.Strong("Next steps"))
 		}
 		return report.Textf("%s See %s.", strings.TrimSpace(r.doubts()), report.Strong("Next steps"))
@@ -314,10 +314,10 @@ func (r *Report) interpretation(d *report.Section) {
 			d.Item("%s: the GPUs are idle %s of the time and wait in collectives another %s; %s of the time has a host cause.",
 				capital(r.about(s)), percent(s.value[gpuIdle]), percent(s.value[collectiveWait]), percent(s.value[hostBound]))
 		case s.Verdict == Yes:
-			d.Item("%s: the GPUs are idle %s of the time%s; eliminating all idle time would %s.",
+			d.Item("%s: the GPUs are idle %s of the time%s; removing all idle time would %s.",
 				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
 		case s.Over > 0:
-			d.Item("%s: %s over the limit, and a YES takes 2; the GPUs are idle %s of the time.",
+			d.Item("%s: %s over the limit (YES needs 2); the GPUs are idle %s of the time.",
 				capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
 		default:
 			d.Item("%s: healthy; the GPUs are idle %s of the time.", capital(r.about(s)), percent(s.value[gpuIdle]))
@@ -328,7 +328,7 @@ func (r *Report) interpretation(d *report.Section) {
 			capital(r.about(s)), percent(s.value[backpressure]))
 	}
 	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
-		d.Item("Whether the GPUs are idle for lack of requests is unknown: %s.", r.LowLoadUnknown)
+		d.Item("Low load was not checked: %s.", r.LowLoadUnknown)
 	}
 }
 
@@ -389,15 +389,15 @@ const minGraphLaunch = 0.05
 
 // caveats are what holds of all such figures.
 func (r *Report) caveats() []string {
-	out := []string{"Profiling itself takes time on the host: figures of short steps are upper bounds of what the host costs."}
+	out := []string{"Profiling slows the host: its cost is overestimated, most of all in short steps."}
 	if v := r.Scopes[0].value[graphLaunch]; v != nil && *v >= minGraphLaunch && r.run.HiddenGraphs == 0 {
-		out = append(out, fmt.Sprintf("Launching CUDA graphs takes %s of the time (graph_launch_ratio): recording the kernels of each replay makes these calls slower, and without it the GPUs may idle less.", report.Percent(*v)))
+		out = append(out, fmt.Sprintf("Launching CUDA graphs takes %s of the time (graph_launch_ratio): tracing graphs by node slows these calls, and without it the GPUs may idle less.", report.Percent(*v)))
 	}
 	if r.Metrics.PrepExposed == nil {
-		out = append(out, "The three metrics of input preparation do not apply (-): no such ranges in the window. --prep names others.")
+		out = append(out, "The three input-preparation metrics do not apply (-): no such NVTX range in the window. Name yours with --prep.")
 	}
 	if a := &r.Scopes[0]; a.interval[gpuIdle] != nil {
-		out = append(out, "Intervals describe this run: they do not cover what differs from one start to the next.")
+		out = append(out, "Intervals describe this run: they do not cover run-to-run variation.")
 	}
 	if r.Steps.Method == "none" {
 		out = append(out, "No steps were isolated: start-up and shut-down inside the trace count as idle.")
@@ -427,7 +427,7 @@ func (r *Report) nextSteps(d, loop *report.Section) {
 	if s.HostPrep && r.first() == nil {
 		d.Item("Shorten input preparation, or overlap it with GPU work.")
 	}
-	d.Item("%s splits the idle time by what the host does meanwhile, and names a slow rank.", report.Command("gaps"))
+	d.Item("Run %s: it attributes idle time to what the host does, and names a straggler rank.", report.Command("gaps"))
 	r.python(d)
 	if s.over[launch] || r.Phases.Generation != nil && !*r.Phases.Generation.CUDAGraphs {
 		d.Item("CUDA graphs or fused kernels: fewer launches per step.")

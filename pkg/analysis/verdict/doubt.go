@@ -149,7 +149,7 @@ func numSteps(run *metric.Run) (n int64) {
 func warn(run *metric.Run, say func(format string, args ...any)) {
 	warnOfSteps(run, say)
 	if run.Kernels > 0 && run.Launches == 0 && run.HiddenGraphs == 0 {
-		say("there are kernels, but no calls that launch them: launch_overhead_ratio is 0 for want of API calls in the trace")
+		say("launch_overhead_ratio reads 0 because the trace has kernels and no API calls")
 	}
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
@@ -161,7 +161,7 @@ func warn(run *metric.Run, say func(format string, args ...any)) {
 }
 
 // noBenchmark is how package step says of a rank that it has no benchmark segment.
-const noBenchmark = "rank %d has no benchmark segment"
+const noBenchmark = "rank %d has too few steps"
 
 // noted tells whether package step said so.
 func noted(warnings []string, rank int32) bool {
@@ -189,7 +189,7 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 		}
 	}
 	if most == 1 {
-		say("no rank has more than one step: the idle time from one step to the next is in no figure of steps")
+		say("no rank has more than one step: idle time between steps is not in any per-step figure")
 	}
 	for i := range run.Phases {
 		if p := &run.Phases[i]; p.Iterations < fewSteps {

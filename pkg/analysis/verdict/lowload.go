@@ -32,7 +32,7 @@ func (r *Report) Undecided() bool {
 func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 
 // notRead is why it is not known what of the idle time is for want of requests.
-const notRead = "calls of the operating system were not recorded on every rank, or left out"
+const notRead = "it needs OS runtime calls on every rank (nsys profile -t osrt)"
 
 // notRecorded is why it is not known of what PyTorch's profiler recorded.
 const notRecorded = "PyTorch's profiler records no calls of the system's libraries"

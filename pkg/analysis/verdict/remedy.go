@@ -29,7 +29,7 @@ func (r *Report) remedy(d, loop *report.Section) {
 func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
 	record, iterations := report.CaptureOptions{}, r.Workload == ""
 	if has(recordGPU) {
-		d.Item("Record CUDA in the processes that use the GPUs, while they do: -t cuda, of the engine's start and not of its client.")
+		d.Item("Profile the engine process, not the client: start it under nsys profile -t cuda, and keep it busy while recording.")
 	}
 	if has(recordLess) {
 		d.Item("Record less, so that the profiler can keep up: some fifty iterations, and whole replays of CUDA graphs.")
@@ -90,12 +90,12 @@ func (r *Report) ofEngines(text string) string {
 
 // markedAlready says how to find ranges that may be steps.
 func markedAlready(d *report.Section, reader string) {
-	d.Item("Ranges that this trace may have already around each iteration: %s names them, and %s lists those that recur.",
+	d.Item("If the trace has a range per iteration already, pass %s; %s lists the ranges that recur.",
 		report.Command("--by nvtx --marker 'REGEX'"), report.Command(reader+" --doctor"))
 }
 
 // withoutSteps says what there is without steps.
 func withoutSteps(d *report.Section) {
-	d.Item("%s shows where the idle time of the whole trace goes, and %s gives it a verdict, if all of it is the work in question.",
+	d.Item("%s shows where the idle time of the whole trace goes. Use %s if all of it is steady work.",
 		report.Command("gaps"), report.Command("verdict --by none"))
 }

@@ -395,7 +395,7 @@ func (r *Report) warn() {
 	}
 	warn(r.run, say)
 	if len(r.Borderline) > 0 {
-		say("the verdict is borderline: it would be another if one of these lay elsewhere in its interval: %s", strings.Join(r.Borderline, ", "))
+		say("the verdict is borderline: it would flip if one of these were elsewhere in its 95 %% interval: %s", strings.Join(r.Borderline, ", "))
 	}
 	if c := r.Collectives; c != nil && c.Doubt() != "" && r.Reported.CollectiveWait != nil {
 		say("%s", c.Doubt())
@@ -404,7 +404,7 @@ func (r *Report) warn() {
 		say("%d kernels of collectives have no match on another rank, and %d collectives have: what GPUs wait for in them is known in part", c.Unmatched, c.Matched)
 	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
-		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are one measurement with two votes")
+		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are the same measurement, counted twice")
 	}
 	if text := r.Waits.text(); text != "" {
 		say("%s", text)

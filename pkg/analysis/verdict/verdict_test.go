@@ -69,7 +69,7 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%s: %s, %d of %d over, host prep %v, NCCL %v", test.name,
 				r.Verdict, r.OverCount, r.ApplicableCount, r.HostPrepConfirmed, r.NCCLCaveat)
 		}
-		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "one measurement with two votes"); alone != test.alone {
+		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "the same measurement, counted twice"); alone != test.alone {
 			t.Errorf("%s: warnings %q", test.name, r.Warnings)
 		}
 		var text bytes.Buffer
@@ -214,7 +214,7 @@ func TestNearLimit(t *testing.T) {
 		"| gpu_utilization            | 70.0 % |   < 60 % | no             |",
 		"| nccl_ratio                 | 20.0 % |   > 20 % | no (19.999 %)  |",
 		"| gpu_idle_ratio             | 30.0 % | > 30 % | no         |",
-		"- Benchmark window: 1 metric over the limit, and a YES takes 2; the GPUs are idle 30.0 % of the time.",
+		"- Benchmark window: 1 metric over the limit (YES needs 2); the GPUs are idle 30.0 % of the time.",
 		"- Context steps: healthy; ",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -269,7 +269,7 @@ func TestWarnings(t *testing.T) {
 	r := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
 	all := strings.Join(r.Warnings, "\n")
 	for _, want := range []string{
-		"the trace is cut off", "rank 0 has no benchmark segment: every step is taken (4)", "rank 1 has no steps", "only 4 generation steps",
+		"the trace is cut off", "rank 0 has too few steps: every step is taken (4)", "rank 1 has no steps", "only 4 generation steps",
 		"30 graph replays, but only 20 calls", "NCCL kernels take 30.0 %",
 	} {
 		if !strings.Contains(all, want) {
@@ -279,14 +279,14 @@ func TestWarnings(t *testing.T) {
 	if got := r.Steps.PerRank[0].Benchmark; got != 4 {
 		t.Errorf("benchmark %d without a benchmark segment", got)
 	}
-	run = strings.Replace(run, `"the trace is cut off"`, `"rank 0 has no benchmark segment (5 steps)"`, 1)
+	run = strings.Replace(run, `"the trace is cut off"`, `"rank 0 has too few steps (5 steps)"`, 1)
 	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
-	if n := strings.Count(strings.Join(r.Warnings, "\n"), "rank 0 has no benchmark segment"); n != 1 {
+	if n := strings.Count(strings.Join(r.Warnings, "\n"), "rank 0 has too few steps"); n != 1 {
 		t.Errorf("said %d times: %q", n, r.Warnings)
 	}
 	run = `{"window": "trace", "gpu_activity": true, "kernels": 5}`
 	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values}), Defaults())
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "no calls that launch them") || r.Steps.Method != "none" {
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "kernels and no API calls") || r.Steps.Method != "none" {
 		t.Errorf("method %s, warnings %q", r.Steps.Method, r.Warnings)
 	}
 }

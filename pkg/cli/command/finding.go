@@ -22,7 +22,7 @@ var isolateFlags = append(slices.Clone(stepFlags), busyFlag)
 
 var stepFlags = []cli.Flag{
 	{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph, or none, for the whole trace", Default: step.Auto, Values: append(slices.Clone(step.Methods), noIsolation), Group: findingSteps},
-	{Name: "gap", Usage: "gap that ends an allreduce step outside marker ranges, as `TIME`; if given, also in ranks without markers, whose steps are otherwise identified by what recurs in them", Default: time.Duration(step.DefaultGap), Check: positive("gap"), Group: findingSteps},
+	{Name: "gap", Usage: "a gap longer than `TIME` ends a step (--by allreduce), outside of marker ranges", Default: time.Duration(step.DefaultGap), Check: positive("gap"), Group: findingSteps},
 	{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, unless the host works in it, as `TIME`", Default: time.Duration(step.DefaultSegmentGap), Check: positive("segment-gap"), Group: findingSteps},
 	{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Check: checkMarker, Group: findingSteps},
 }

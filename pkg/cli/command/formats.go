@@ -67,7 +67,7 @@ var formatOf = map[string]string{
 }
 
 // explained is what is said of a format where it is listed.
-var explained = map[string]string{formatText: "text (Markdown)", formatHTML: "html (a page)", formatArrow: "arrow (the default into a pipe or file)"}
+var explained = map[string]string{formatText: "text (Markdown)", formatHTML: "html (a page)", formatArrow: "arrow (the default when piped or redirected)"}
 
 // outputFlags are the flags of a command that say where and how it writes.
 func outputFlags(command string) []cli.Flag {

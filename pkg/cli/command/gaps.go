@@ -30,8 +30,8 @@ and so on; unknown where nothing was recorded), who holds the interpreter lock
 (holders), which of its threads ran while they waited (meanwhile, which is no evidence
 that they were waited for), and where they ran (placement: changes of the CPU, of the
 socket and of the NUMA node). Samples of the CPU say which functions
-they ran (families): a share of a time that is known exactly, as an interval. What the
-profiler lost or did not record is said, with the option that records it. Flame
+they ran (families): an estimated share, with an interval, of an exact total. Missing
+data is listed with the option that records it. Flame
 graphs (--flame) go down to these functions.
 
 Without --report it is one page, the most important first, without what is long.`,

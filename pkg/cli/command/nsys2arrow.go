@@ -15,10 +15,10 @@ var Nsys2arrow = cli.Command{
 	Args:    "FILE...",
 	Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
 export, or a .nsys-rep (which needs nsys on PATH). Several files are several
-reports of one run: their ranks are numbered through, and their clocks are
-brought together by the session starts that they state. Reports that hold the
+reports of one run: ranks are numbered consecutively, and clocks aligned by
+session start time. Reports that hold the
 same process one after the other (--capture-range-end=repeat) are parts of one
-rank; reports that do not overlap in time and are no parts are refused.
+rank; other reports that do not overlap in time are rejected.
 
 A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
 the API call that launched them. Rows come rank after rank, in the order of

@@ -153,7 +153,7 @@ func (s *notEmpty) Next() (*event.Batch, error) {
 	b, err := s.Source.Next()
 	if err == io.EOF && !s.some {
 		return nil, cli.Misuse("nothing of the trace lies between --from and --to",
-			"'verdict FILE' without them says how many steps there are, 'nsys2arrow FILE --format csv' at which times")
+			"'verdict FILE' without them says where the benchmark window lies, and 'nsys2arrow FILE --format csv' when each event was")
 	}
 	s.some = s.some || err == nil && b.Len > 0
 	return b, err

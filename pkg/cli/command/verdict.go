@@ -22,14 +22,14 @@ var Verdict = cli.Command{
 
 ` + verdict.Manual() + `
 
-Two or more over theirs make a YES; nccl_ratio is a caveat and does not count. Launch
-calls are without their waits for a full queue. It decides for the benchmark window,
+YES when two or more exceed their limits; nccl_ratio is a caveat and does not count. Time
+blocked on a full launch queue is excluded. It decides for the benchmark window,
 and for the context and the generation steps in it; a phase can raise the verdict,
 never lower it.
 
 Every ratio has a 95 % interval over the run's steps, where there are at least 8.
-Where the verdict would be another if one measurement lay elsewhere in its
-interval it is called borderline, and the report names the measurements.
+A verdict is borderline if it would flip within the interval of one measurement; the
+report names the measurements.
 
 The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
 activity, replays of CUDA graphs were launched and not recorded, the profiler lost
@@ -67,7 +67,7 @@ var verdictFlags = []cli.Flag{
 	topFlag,
 	strictFlag,
 	labelFlag, tagFlag,
-	{Name: "trace", Usage: "another `FILE` of the run, like an argument", Default: []string{}, File: cli.Reads},
+	{Name: "trace", Usage: "a `FILE`, the same as an argument", Default: []string{}, File: cli.Reads},
 }
 
 // deciding is the job of verdict.

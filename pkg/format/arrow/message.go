@@ -140,7 +140,7 @@ func (m *messages) prefix() (size int64, head [8]byte, err error) {
 	}
 	switch {
 	case !m.begun && n == 0 && err == io.EOF:
-		return 0, head, fmt.Errorf("empty input: %w before its first byte", ErrCut)
+		return 0, head, fmt.Errorf("empty input: %w", ErrCut)
 	case err != nil:
 		return 0, head, m.failed(err)
 	case binary.LittleEndian.Uint32(head[:]) != 0xffffffff:
@@ -355,7 +355,7 @@ func rows(n int64) string {
 // bytes.
 func notArrow(head []byte) error {
 	const msg = "not an Arrow IPC stream: "
-	const advice = "filters read what nsys2arrow and the filters after it write"
+	const advice = "gaps, verdict and diff print reports and end a pipe; filters read what nsys2arrow, isolate, phase and metrics write"
 	const ended = "; a report (of gaps, diff, verdict, hotspots) ends a pipe: give this command the trace itself"
 	const byName = "give its name as an argument"
 	trimmed := bytes.TrimLeft(head, " \t\r\n")

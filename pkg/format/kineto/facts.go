@@ -292,9 +292,9 @@ func (d *document) warn() {
 	switch {
 	case d.markers == 1:
 		d.info.StartOnly = true
-		d.say("the only forward step is the first after the profiler started, which is left out: it holds what starting took; record more than one")
+		d.say("the only forward step is the first after the profiler started, which is left out: it includes profiler start-up; record more than one")
 	case d.markers > 1:
-		d.say("the first forward step after the profiler started is left out: it holds what starting took")
+		d.say("the first forward step after the profiler started is left out: it includes profiler start-up")
 	}
 	if d.head.base == 0 && d.origin > epoch && d.counts.fine > 0 {
 		d.say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
@@ -329,4 +329,4 @@ func (d *document) warnGPU() {
 }
 
 // unrecorded is what no trace of this kind says; it is said once.
-const unrecorded = "PyTorch's profiler records no waits for the interpreter lock, no garbage collection, no system calls and no scheduling: why the host was late is unknown where its ranges and calls do not say"
+const unrecorded = "PyTorch's profiler records no GIL waits, garbage collection, system calls or scheduling: host stalls are explained by ranges and calls alone"

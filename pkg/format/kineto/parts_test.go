@@ -201,7 +201,7 @@ func TestClocksOfCycles(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if said := fmt.Sprint(r.docs[0].info.Notes); !strings.Contains(said, "clocks agree within 0.0 us") {
+		if said := fmt.Sprint(r.docs[0].info.Notes); !strings.Contains(said, "ranks agree within 0.0 us") {
 			t.Errorf("%s: %s", name, said)
 		}
 		r.Close()

@@ -141,7 +141,7 @@ func TestOddExports(t *testing.T) {
 			CREATE TABLE META_DATA_CAPTURE (name, value); INSERT INTO META_DATA_CAPTURE VALUES ('CUDA_GRAPH_TRACE_OPTIONS:MODE', 'secret');
 			CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs); INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES ('x'), (-4), (9000000000000000000);
 			CREATE TABLE DIAGNOSTIC_EVENT (severity, text); INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 'Not all NVTX events might have been collected. secret'), (3, 'secret'), (NULL, NULL), ('3', 4);`,
-			"warning: nsys may not have collected all NVTX ranges: some may be missing, most likely the last\n" +
+			"warning: nsys may have dropped NVTX ranges, most likely at the end of the recording\n" +
 				"warning: nsys reported 1 error while recording: open the report in its own window to see them\n" +
 				"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n"},
 		"a name in another case": {

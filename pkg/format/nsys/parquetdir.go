@@ -29,7 +29,7 @@ func openParquetDir(path string) (*parquetDir, error) {
 		}
 	}
 	if len(d.files) == 0 {
-		return nil, problem(path, "a directory, and not a parquetdir export: no table of nsys is in it",
+		return nil, problem(path, "a directory without Parquet tables of nsys",
 			"give a .sqlite file, or the directory that 'nsys export --type parquetdir' wrote")
 	}
 	return d, nil

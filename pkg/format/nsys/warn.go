@@ -216,8 +216,8 @@ var diagnostics = []struct {
 	lost  bool
 	means string
 }{
-	{[]string{"not all cuda events"}, false, "nsys may not have collected all CUDA events: kernels and calls may be missing, most likely the last"},
-	{[]string{"not all nvtx events"}, false, "nsys may not have collected all NVTX ranges: some may be missing, most likely the last"},
+	{[]string{"not all cuda events"}, false, "nsys may have dropped CUDA events, most likely at the end of the recording"},
+	{[]string{"not all nvtx events"}, false, "nsys may have dropped NVTX ranges, most likely at the end of the recording"},
 	{[]string{"cu", "events", "dropped"}, true, lostEvents},
 	{[]string{"cu", "events", "lost"}, true, lostEvents},
 	{[]string{"cuda profiling might have not been started"}, false, "nsys may not have started to record CUDA: what is missing was perhaps not recorded"},

@@ -61,7 +61,7 @@ func exportCapture(ctx context.Context, path, dir string) (string, error) {
 	program, err := exec.LookPath("nsys")
 	if err != nil {
 		return "", refused("export it where Nsight Systems is installed: nsys export --type sqlite "+path,
-			"%s: reading a .nsys-rep takes the program nsys, which is not on PATH", path)
+			"%s: reading .nsys-rep needs nsys on PATH", path)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err

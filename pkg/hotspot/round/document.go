@@ -225,7 +225,7 @@ func (res *Result) benchmarkSection(d *report.Document) {
 		t.Row(report.Str(metricNames[l.Metric]), report.Str(l.Metric.show(l.Baseline)), report.Str(l.Metric.show(l.Final)), pctCell(&l.ChangePct), ci, report.Str(l.Round))
 	}
 	if single {
-		s.Say("One run per side: the variation between runs of the same code is unknown. Give several (--bench NAME=FILE again) for an interval.")
+		s.Say("One run per side: noise between runs is unknown. Give several (--bench NAME=FILE again) for an interval.")
 	}
 }
 

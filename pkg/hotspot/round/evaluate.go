@@ -225,7 +225,7 @@ func (r *Round) decideByBenchmark(by *MetricChange) {
 		}
 		r.Reason = fmt.Sprintf("%s %+.1f %%", label, pct)
 		if ci == nil {
-			r.Reason += ", of single runs: the variation between runs of the same code is unknown"
+			r.Reason += ", of single runs: noise unknown"
 		}
 	}
 	r.contradiction()
