@@ -138,7 +138,7 @@ func TestCompareWindow(t *testing.T) {
 		if i >= 50 {
 			at += 200_000_000 // the 60 steps of another segment
 		}
-		steps = append(steps, sim.TrueStep{Number: int(i), HostStart: at, HostEnd: at + 800, First: at, Last: at + 900})
+		steps = append(steps, sim.TrueStep{Number: int(i), Segment: one(i >= 50), HostStart: at, HostEnd: at + 800, First: at, Last: at + 900})
 	}
 	second := steps[50].First
 	for name, c := range map[string]struct {
@@ -154,6 +154,12 @@ func TestCompareWindow(t *testing.T) {
 		if got := compareWindow("nvtx", c.window, steps); got == "" != c.right {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	for i := range steps {
+		steps[i].Segment = 0
+	}
+	if got := compareWindow("nvtx", foundStep{start: 0, end: second + 60_000}, steps); got != "" {
+		t.Errorf("a stall: %q", got)
 	}
 }
 

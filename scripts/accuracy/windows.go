@@ -17,14 +17,16 @@ const minBenchmark = 5
 
 // trueWindow returns the iterations of a rank that its benchmark window is to hold, as
 // a method can see them, and those that it is not to hold. Between two segments no GPU
-// work was recorded for longer than segmentGap, or iterations were not recorded.
-func trueWindow(method string, steps []sim.TrueStep) (in, out []trueSpan) {
+// work was recorded for longer than segmentGap, or iterations were not recorded; with stalls,
+// there were no requests meanwhile.
+func trueWindow(method string, steps []sim.TrueStep, stalls bool) (in, out []trueSpan) {
 	var segments [][]trueSpan
 	var sizes [][]int
 	fresh := false
 	for i := range steps {
 		s := &steps[i]
-		fresh = fresh || i == 0 || s.First-steps[i-1].Last > segmentGap || s.Number > steps[i-1].Number+1
+		pause := i > 0 && s.First-steps[i-1].Last > segmentGap && !(stalls && s.Segment == steps[i-1].Segment)
+		fresh = fresh || i == 0 || pause || s.Number > steps[i-1].Number+1
 		spans := visible(method, steps[i:i+1])
 		if len(spans) == 0 {
 			continue
@@ -82,9 +84,19 @@ func split(segments [][]trueSpan, chosen int) (in, out []trueSpan) {
 	return in, out
 }
 
-// compareWindow says what is wrong with the benchmark window of a rank.
+// compareWindow says what is wrong with the benchmark window of a rank. A pause in which the host
+// works is a stall where its work was recorded, and the end of a segment where it was not: either
+// is right.
 func compareWindow(method string, w foundStep, steps []sim.TrueStep) string {
-	in, out := trueWindow(method, steps)
+	if wrongWindow(method, w, steps, true) == "" {
+		return ""
+	}
+	return wrongWindow(method, w, steps, false)
+}
+
+// wrongWindow is compareWindow where pauses in which the host works are stalls, or are not.
+func wrongWindow(method string, w foundStep, steps []sim.TrueStep, stalls bool) string {
+	in, out := trueWindow(method, steps, stalls)
 	missing, wanted, strange := 0, 0, 0
 	for _, s := range in {
 		if !s.optional {

@@ -212,40 +212,33 @@ func (r *Rows) summary(name string) *Row {
 
 // tested are all rows but those that put others together, with the names of their sections, in the order of the report.
 func (r *Rows) tested(yield func(section string, row *Row) bool) {
-	each := func(section string, rows []Row) bool {
-		for i := range rows {
-			if !yield(section, &rows[i]) {
-				return false
+	own := func(row *Row) *Row { return row }
+	idle := func(row *IdleRow) *Row { return &row.Row }
+	for _, s := range []struct {
+		name string
+		rows []*Row
+	}{
+		{"summary", rowsOf(r.Summary, own)}, {"counts", rowsOf(r.Counts, func(row *CountRow) *Row { return &row.Row })},
+		{"operations", rowsOf(r.Operations, own)}, {"kernels", rowsOf(r.Kernels, own)},
+		{"kernel_classes", rowsOf(r.Classes, own)}, {"api", rowsOf(r.API, own)},
+		{"idle_causes", rowsOf(r.Causes, idle)}, {"idle", rowsOf(r.Idle, idle)}, {"idle_why", rowsOf(r.IdleWhy, idle)},
+		{"wait", rowsOf(r.Wait, func(row *WaitRow) *Row { return &row.Row })},
+	} {
+		for _, row := range s.rows {
+			if !yield(s.name, row) {
+				return
 			}
 		}
-		return true
 	}
-	idle := func(section string, rows []IdleRow) bool {
-		for i := range rows {
-			if !yield(section, &rows[i].Row) {
-				return false
-			}
-		}
-		return true
+}
+
+// rowsOf are the rows of a section.
+func rowsOf[T any](all []T, row func(*T) *Row) []*Row {
+	rows := make([]*Row, len(all))
+	for i := range all {
+		rows[i] = row(&all[i])
 	}
-	waits := func(rows []WaitRow) bool {
-		for i := range rows {
-			if !yield("wait", &rows[i].Row) {
-				return false
-			}
-		}
-		return true
-	}
-	if !each("summary", r.Summary) {
-		return
-	}
-	for i := range r.Counts {
-		if !yield("counts", &r.Counts[i].Row) {
-			return
-		}
-	}
-	_ = each("operations", r.Operations) && each("kernels", r.Kernels) && each("kernel_classes", r.Classes) && each("api", r.API) &&
-		idle("idle_causes", r.Causes) && idle("idle", r.Idle) && idle("idle_why", r.IdleWhy) && waits(r.Wait)
+	return rows
 }
 
 // moved is by how much a row has changed beyond the noise, 0 where it has not. Of what has

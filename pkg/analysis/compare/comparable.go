@@ -162,11 +162,7 @@ func (c *examiner) examineWorkload() {
 	if apart /= 2; apart <= few {
 		return
 	}
-	advice := "there are no steps in common: profile both with the same load"
-	all, others := c.base.run.phase(All), c.target.run.phase(All)
-	if inCommon(all.batches(), others.batches()) {
-		advice = "--match batch compares the steps that have equal numbers"
-	}
+	const advice = "profile both with the same load, or compare what steps have equal numbers with --match batch"
 	if c.opt.Phase == Steady {
 		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target; %s", countsText(x), countsText(y), advice)
 		return
@@ -174,32 +170,16 @@ func (c *examiner) examineWorkload() {
 	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side; %s", 100*apart, c.chosen(), advice)
 }
 
-// inCommon tells whether there are batches with some steps on both sides.
-func inCommon(x, y map[batch]int) bool {
-	for b, n := range x {
-		if n >= minSteps && y[b] >= minSteps {
-			return true
-		}
-	}
-	return false
-}
-
 // countsText says what numbers of requests there are.
 func countsText(of map[batch]int) string {
-	var gens []int32
+	low, high := int32(math.MaxInt32), int32(0)
 	for b := range of {
-		if !slices.Contains(gens, b.gen) {
-			gens = append(gens, b.gen)
-		}
+		low, high = min(low, b.gen), max(high, b.gen)
 	}
-	slices.Sort(gens)
-	switch len(gens) {
-	case 0:
-		return "no generation requests"
-	case 1:
-		return fmt.Sprintf("%d generation requests", gens[0])
+	if low >= high {
+		return fmt.Sprintf("%d generation requests", high)
 	}
-	return fmt.Sprintf("%d to %d generation requests", gens[0], gens[len(gens)-1])
+	return fmt.Sprintf("%d to %d generation requests", low, high)
 }
 
 // setup is how a run was recorded and its steps were found.

@@ -359,10 +359,6 @@ func TestRenames(t *testing.T) {
 	if h := c.Handoff; h.FirstTarget != nil || len(h.TopRegressingOps) > 0 {
 		t.Errorf("first target %s, operations %+v: a name takes no longer", spelled(h.FirstTarget), h.TopRegressingOps)
 	}
-	c = compared(t, plain(1), plain(2).with("_sample_async", 0).with("_sample_a", 400).with("_sample_b", 480), compare.Options{})
-	if len(c.Renames) != 1 || c.Renames[0].String() != "_sample_async looks split into _sample_b, _sample_a" {
-		t.Errorf("renames %v", c.Renames)
-	}
 	c = compared(t, plain(1), plain(2).with("_schedule", 0).with("other", 600), compare.Options{})
 	if len(c.Renames) != 0 {
 		t.Errorf("renames %v", c.Renames)

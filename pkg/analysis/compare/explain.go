@@ -190,10 +190,8 @@ func (c *writer) explainMachine() {
 
 // explainFew says what happens in few steps.
 func (c *writer) explainFew() {
-	for _, name := range []string{wallP99, wallMax} {
-		if r := c.summary(name); r.grown() > 0 {
-			c.say("The slowest steps take longer: %s %s, before %s.", summaryTitles[name], micros(r.Target), micros(r.Baseline))
-		}
+	if r := c.slowerTail(); r != nil {
+		c.say("The slowest steps take longer: %s %s, before %s.", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline))
 	}
 	for i := range c.Rare {
 		if r := &c.Rare[i]; r.grown() {

@@ -118,10 +118,8 @@ func (c *Comparison) regressed() (bool, string) {
 			return true, c.headline() + ": " + summaryTitles[name] + " " + r.sentence()
 		}
 	}
-	for _, name := range []string{wallP99, wallMax} {
-		if r := c.summary(name); r.grown() > 0 {
-			return true, c.headline() + ": " + summaryTitles[name] + " " + r.sentence()
-		}
+	if r := c.slowerTail(); r != nil {
+		return true, c.headline() + ": " + summaryTitles[r.Name] + " " + r.sentence()
 	}
 	for i := range c.Rare {
 		if r := &c.Rare[i]; r.grown() {

@@ -28,48 +28,43 @@ var headlines = []struct {
 	}},
 }
 
-// besides are what is said after it where the step did not change: the first that has a text.
-var besides = []func(c *Comparison) string{
-	func(c *Comparison) string {
-		for i := range c.Rare {
-			if r := &c.Rare[i]; r.grown() {
-				return "in few steps: " + r.Name + " in " + r.Target.text()
-			}
+// beside is what is said after it where the step did not change, "" for nothing: what came more
+// often, slower tails, and what idle time and which operation grew.
+func (c *Comparison) beside() string {
+	for i := range c.Rare {
+		if r := &c.Rare[i]; r.grown() {
+			return "in few steps: " + r.Name + " in " + r.Target.text()
 		}
-		return ""
-	},
-	func(c *Comparison) string {
-		for _, name := range []string{wallMax, wallP99} {
-			if r := c.summary(name); r.grown() > 0 {
-				return fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[name], micros(r.Target), micros(r.Baseline))
-			}
+	}
+	if r := c.slowerTail(); r != nil {
+		return fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline))
+	}
+	for i := range c.Causes {
+		if r := &c.Causes[i]; c.worthALine(r.grown()) {
+			return fmt.Sprintf("but %s %s", causeTitle(r.Cause), change(r.grown()))
 		}
-		return ""
-	},
-	func(c *Comparison) string {
-		for i := range c.Causes {
-			if r := &c.Causes[i]; c.worthALine(r.grown()) {
-				return fmt.Sprintf("but %s %s", causeTitle(r.Cause), change(r.grown()))
-			}
+	}
+	for i := range c.Operations {
+		if r := &c.Operations[i]; c.worthALine(r.grown()) && r.Rename == "" {
+			return fmt.Sprintf("but %s %s", r.Name, change(r.grown()))
 		}
-		return ""
-	},
-	func(c *Comparison) string {
-		for i := range c.Operations {
-			if r := &c.Operations[i]; c.worthALine(r.grown()) && r.Rename == "" {
-				return fmt.Sprintf("but %s %s", r.Name, change(r.grown()))
-			}
+	}
+	for i := range c.Rare {
+		if r := &c.Rare[i]; c.suspect(r) {
+			return fmt.Sprintf("see %s in %s: too few to be sure", r.Name, r.Target.text())
 		}
-		return ""
-	},
-	func(c *Comparison) string {
-		for i := range c.Rare {
-			if r := &c.Rare[i]; c.suspect(r) {
-				return fmt.Sprintf("see %s in %s: too few to be sure", r.Name, r.Target.text())
-			}
+	}
+	return ""
+}
+
+// slowerTail is the row of the slowest steps, if they take longer; else nil.
+func (c *Comparison) slowerTail() *Row {
+	for _, name := range []string{wallMax, wallP99} {
+		if r := c.summary(name); r.grown() > 0 {
+			return r
 		}
-		return ""
-	},
+	}
+	return nil
 }
 
 // headline is the answer in a line.
@@ -92,10 +87,8 @@ func (c *Comparison) headline() string {
 			break
 		}
 	}
-	for _, more := range besides {
-		if text := more(c); text != "" && !c.finding.changed {
-			return said + "; " + text
-		}
+	if more := c.beside(); more != "" && !c.finding.changed {
+		said += "; " + more
 	}
 	return said
 }

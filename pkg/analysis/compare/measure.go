@@ -32,14 +32,8 @@ type item struct {
 	present float64 // share of the rank-steps
 	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
 	bins, selfBins []float64
-	rare           bool // it comes in few steps, or takes most of its time in few
-	place          spot
-}
-
-// spot is where in a step an operation is, by most of its ranges.
-type spot struct {
-	parent string  // the operation around it, "" where there is none
-	offset float64 // of its start from that of the step, us
+	rare           bool   // it comes in few steps, or takes most of its time in few
+	parent         string // the operation around it, by most of its ranges; "" where there is none
 }
 
 const us = 1e-3 // from ns
@@ -308,36 +302,21 @@ func (s *side) operation(one *item, id int, t *times) {
 		}
 	}
 	one.exposed = s.samples.estimate(t.total, us)
-	var spots []place
+	var around place
 	for _, r := range s.samples.c.ranks {
-		if row := r.rank.sections[operations].row(id); row != nil {
-			spots = append(spots, row.place)
+		if row := r.rank.sections[operations].row(id); row != nil && (row.place.votes > around.votes || around.n == 0) {
+			around = row.place
 		}
 	}
-	one.place = s.spot(spots)
+	if around.n > 0 && around.parent >= 0 {
+		one.parent = s.run.names[operations].list[around.parent]
+	}
 }
 
 // average is the weighted mean over all positions.
 func (s *side) average(x []float64) float64 {
 	s.samples.add(x)
 	return s.samples.mean(s.samples.all)
-}
-
-// spot puts together where the ranks have an operation.
-func (s *side) spot(of []place) spot {
-	var sum place
-	for _, p := range of {
-		if p.votes > sum.votes || sum.n == 0 {
-			sum.parent, sum.votes = p.parent, p.votes
-		}
-		sum.offset += p.offset
-		sum.n += p.n
-	}
-	where := spot{offset: float64(sum.offset) / float64(max(1, sum.n)) * us}
-	if sum.n > 0 && sum.parent >= 0 {
-		where.parent = s.run.names[operations].list[sum.parent]
-	}
-	return where
 }
 
 // quantile returns a quantile of what is in ns, in us, nil where it is nowhere.

@@ -263,7 +263,7 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	if parent >= 0 {
 		around = r.opens.all[parent].name
 	}
-	r.sections[operations].at(name).place.vote(around, t-r.walk.Steps.Last().Start)
+	r.sections[operations].at(name).place.vote(around)
 }
 
 // observeMarker counts a range that is a forward-step marker.

@@ -7,40 +7,31 @@ import (
 	"unicode"
 )
 
-// Rename is an operation that is gone and one, or several, that are new, of like
-// cost and in the same place; or several that are gone and one that is new.
+// Rename is an operation that is gone and one that is new, of like name or cost and in the
+// same place.
 type Rename struct {
 	Gone  []string `json:"gone"`     // names in the baseline
 	New   []string `json:"new"`      // names in the target
-	Delta float64  `json:"delta_us"` // of all of them together, us per step
+	Delta float64  `json:"delta_us"` // of both together, us per step
 }
 
 // String says it as a clause.
 func (r Rename) String() string {
-	gone, fresh := strings.Join(r.Gone, ", "), strings.Join(r.New, ", ")
-	switch {
-	case len(r.New) > 1:
-		return gone + " looks split into " + fresh
-	case len(r.Gone) > 1:
-		return gone + " look put together in " + fresh
-	}
-	return gone + " looks renamed to " + fresh
+	return strings.Join(r.Gone, ", ") + " looks renamed to " + strings.Join(r.New, ", ")
 }
 
-// renames looks for operations that others took the place of: one for one by its name, then by
-// what it takes, then one for several and several for one. What is inside of a renamed
-// operation is still in the same place.
+// renames looks for operations that others took the place of, by name, then by what they
+// take. What is inside of a renamed operation is still in the same place.
 func (c *reader) renames() {
 	gone, fresh := c.replaced()
 	now := map[string]string{} // what operations of the baseline are called
-	around := func(s *side, r *Row) string {
-		parent := s.rows[operations][r.Name].place.parent
+	near := func(g, n *Row) bool {
+		parent := c.base.rows[operations][g.Name].parent
 		if name, ok := now[parent]; ok {
-			return name
+			parent = name
 		}
-		return parent
+		return parent == c.target.rows[operations][n.Name].parent
 	}
-	near := func(g, n *Row) bool { return around(c.base, g) == c.target.rows[operations][n.Name].place.parent }
 	for _, like := range []func(g, n *Row) bool{sameName, sameCost} {
 		for again := true; again; {
 			again = false
@@ -49,22 +40,10 @@ func (c *reader) renames() {
 				some := slices.DeleteFunc(unnamed(fresh), func(n *Row) bool { return !fits(n) })
 				back := slices.DeleteFunc(unnamed(gone), func(o *Row) bool { return len(some) == 0 || !near(o, some[0]) || !like(o, some[0]) })
 				if len(some) == 1 && len(back) == 1 {
-					c.rename([]*Row{g}, some)
+					c.rename(g, some[0])
 					now[g.Name], again = some[0].Name, true
 				}
 			}
-		}
-	}
-	for _, g := range unnamed(gone) {
-		parts := slices.DeleteFunc(unnamed(fresh), func(n *Row) bool { return !near(g, n) })
-		if len(parts) > 1 && similar(math.Abs(g.delta()), cost(parts)) {
-			c.rename([]*Row{g}, parts)
-		}
-	}
-	for _, n := range unnamed(fresh) {
-		parts := slices.DeleteFunc(unnamed(gone), func(g *Row) bool { return !near(g, n) })
-		if len(parts) > 1 && similar(cost(parts), math.Abs(n.delta())) {
-			c.rename(parts, []*Row{n})
 		}
 	}
 	for _, rows := range [][]IdleRow{c.Causes, c.Idle, c.IdleWhy} {
@@ -123,20 +102,9 @@ func unnamed(rows []*Row) []*Row {
 }
 
 // rename records a rename in the rows of both sides and in the list.
-func (c *reader) rename(gone, fresh []*Row) {
-	var r Rename
-	for _, row := range gone {
-		r.Gone = append(r.Gone, row.Name)
-	}
-	for _, row := range fresh {
-		r.New = append(r.New, row.Name)
-		row.Rename = strings.Join(r.Gone, ", ")
-	}
-	for _, row := range gone {
-		row.Rename = strings.Join(r.New, ", ")
-	}
-	r.Delta = replace(gone, fresh)
-	c.Renames = append(c.Renames, r)
+func (c *reader) rename(gone, fresh *Row) {
+	gone.Rename, fresh.Rename = fresh.Name, gone.Name
+	c.Renames = append(c.Renames, Rename{[]string{gone.Name}, []string{fresh.Name}, replace([]*Row{gone}, []*Row{fresh})})
 }
 
 // replace has rows that others took the place of count for nothing, and the largest of those for
@@ -161,9 +129,7 @@ func replace(gone, fresh []*Row) (delta float64) {
 func (c *reader) renameIdle(rows []IdleRow) {
 	old := map[string]string{}
 	for _, r := range c.Renames {
-		if len(r.Gone) == 1 && len(r.New) == 1 {
-			old[r.New[0]] = r.Gone[0]
-		}
+		old[r.New[0]] = r.Gone[0]
 	}
 	gone, fresh := map[string][]*Row{}, map[string][]*Row{}
 	for i := range rows {

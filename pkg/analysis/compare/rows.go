@@ -39,7 +39,6 @@ const (
 type place struct {
 	parent int32 // the number of the name around it, -1: none
 	votes  int32
-	offset int64 // of its start from that of the step, summed over n
 	n      int64
 }
 
@@ -76,8 +75,7 @@ func (r *row) each(f func(entry)) {
 }
 
 // vote records where a range was.
-func (p *place) vote(parent int32, offset int64) {
-	p.offset += offset
+func (p *place) vote(parent int32) {
 	p.n++
 	switch {
 	case p.votes == 0:

@@ -23,7 +23,7 @@ type sampleTable struct {
 	at     [][]int32 // sample of a step, by rank and step; -1: not chosen
 	n      int       // of samples
 	first  []int     // sample of each rank, and n
-	group  []int32   // by sample, nil: all are in one
+	group  []int32   // by sample
 	slot   []int32   // by sample
 	bin    []int32   // by sample
 	slots  int       // steps of the longest rank, added up over runs
@@ -38,8 +38,9 @@ type sampleTable struct {
 	u   []float64 // by bin
 }
 
-// sums is a sum over samples of a group and their number.
-type sums struct{ sum, n float64 }
+// sums is a sum over samples of a group and their number; and their mean, and what a sample
+// contributes for each unit that it lies above it.
+type sums struct{ sum, n, mean, part float64 }
 
 // weights says how much the steps of each batch count together; nil for all steps
 // the same. They add up to 1.
@@ -61,8 +62,9 @@ func newSampleTable(c choice, w weights, longer float64) *sampleTable {
 		s.first = append(s.first, s.n)
 		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
+			g := int32(0)
 			if w != nil {
-				one, g := steps.At(int(i)), int32(0)
+				one := steps.At(int(i))
 				b := batch{one.ctx, one.gen}
 				share, ok := w[b]
 				if !ok {
@@ -73,8 +75,8 @@ func newSampleTable(c choice, w weights, longer float64) *sampleTable {
 					groups[b] = g
 					s.weight = append(s.weight, share)
 				}
-				s.group = append(s.group, g)
 			}
+			s.group = append(s.group, g)
 			at[i] = int32(s.n)
 			s.n++
 		}
@@ -146,22 +148,11 @@ func (s *sampleTable) estimate(x []float64, scale float64) value {
 // add adds x up by group.
 func (s *sampleTable) add(x []float64) {
 	clear(s.all)
-	if len(s.all) == 1 { // Fast path: all steps count the same.
-		var a sums
-		for _, v := range x {
-			if v == v {
-				a.sum += v
-				a.n++
-			}
-		}
-		s.all[0] = a
-		return
-	}
 	for p, v := range x {
 		if v == v {
-			g := s.group[p]
-			s.all[g].sum += v
-			s.all[g].n++
+			a := &s.all[s.group[p]]
+			a.sum += v
+			a.n++
 		}
 	}
 }
@@ -170,28 +161,20 @@ func (s *sampleTable) add(x []float64) {
 // was added up, beyond their share.
 func (s *sampleTable) contribute(x []float64, scale float64) {
 	clear(s.u)
-	if len(s.all) == 1 { // Fast path: of the same factors one by one.
-		n := s.all[0].n
-		mean := s.all[0].sum / n
-		for p, y := range x {
-			if y == y {
-				s.u[s.bin[p]] += (y - mean) * scale / n
-			}
-		}
-		return
-	}
 	total := s.total(s.all)
-	for p, y := range x {
-		if y != y {
-			continue
-		}
-		n := &s.all[s.group[p]]
-		rest := (y - n.sum/n.n) * scale * s.weight[s.group[p]] / total / n.n
-		if len(s.weight) > 1 && n.n > 1 {
+	for g := range s.all {
+		a := &s.all[g]
+		a.mean, a.part = a.sum/a.n, scale*s.weight[g]/total/a.n
+		if len(s.weight) > 1 && a.n > 1 {
 			// The mean of each batch has taken a degree of freedom.
-			rest *= math.Sqrt(n.n / (n.n - 1))
+			a.part *= math.Sqrt(a.n / (a.n - 1))
 		}
-		s.u[s.bin[p]] += rest
+	}
+	for p, y := range x {
+		if y == y {
+			a := &s.all[s.group[p]]
+			s.u[s.bin[p]] += (y - a.mean) * a.part
+		}
 	}
 }
 
@@ -276,18 +259,10 @@ func (s *sampleTable) weights() []float64 {
 	s.add(one)
 	total := s.total(s.all)
 	for p := range one {
-		g := s.groupOf(p)
+		g := s.group[p]
 		one[p] = s.weight[g] / total / s.all[g].n
 	}
 	return one
-}
-
-// groupOf returns the group of a sample.
-func (s *sampleTable) groupOf(p int) int32 {
-	if s.group == nil {
-		return 0
-	}
-	return s.group[p]
 }
 
 // steps goes through the samples: the number of each and its step, which is there until the
@@ -353,11 +328,15 @@ func (s *sampleTable) largest(x []float64) []float64 {
 	return y
 }
 
-// perRun estimates a figure as the mean of what it is in each of several runs.
+// perRun estimates a figure as the mean of what it is in each of several runs; of one run no
+// more is known than what it is there.
 func (s *sampleTable) perRun(figure func(run int) float64) stat.Estimate {
 	u := make([]float64, s.runs)
 	for run := range u {
 		u[run] = figure(run)
+	}
+	if s.runs == 1 {
+		return stat.Constant(u[0], s.bins, float64(s.slots))
 	}
 	return s.repeated(u)
 }

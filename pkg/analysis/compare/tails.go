@@ -90,20 +90,16 @@ func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Differenc
 // quantile is a quantile of what is in ns, in us, nil where it is nowhere; of several runs the
 // mean of those of each.
 func (s *sampleTable) quantile(x *stat.Sequence, p float64) *float64 {
-	if s.runs > 1 {
-		e := s.quantileOfRuns(x, p)
-		return number(e.Mean)
-	}
-	return quantile(x, p)
+	return number(s.quantileOfRuns(x, p).Mean)
 }
 
 // quantileOfRuns estimates a quantile, in us, from what it is in each run.
 func (s *sampleTable) quantileOfRuns(x *stat.Sequence, p float64) stat.Estimate {
-	if s.runs == 1 {
-		return stat.Constant(*quantile(x, p), s.bins, float64(s.slots))
-	}
 	return s.perRun(func(run int) float64 {
-		one := stat.Sequence{Bins: x.Bins[run : run+1]}
+		one := x
+		if s.runs > 1 {
+			one = &stat.Sequence{Bins: x.Bins[run : run+1]}
+		}
 		return stat.Quantile(one.Sorted(), p) * us
 	})
 }
@@ -224,7 +220,7 @@ func events(x []float64, above float64) *RareEvents {
 
 // rateOfRuns estimates the share of marked steps, of several runs.
 func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
-	share := func(run int) float64 {
+	return s.perRun(func(run int) float64 {
 		n, of := 0.0, 0.0
 		for t, yes := range m {
 			if s.runOf[t] == int32(run) {
@@ -235,11 +231,7 @@ func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
 			}
 		}
 		return n / max(1, of)
-	}
-	if s.runs == 1 {
-		return stat.Constant(share(0), s.bins, float64(s.slots))
-	}
-	return s.perRun(share)
+	})
 }
 
 // more is by how much it takes longer, us per step.
