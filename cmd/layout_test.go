@@ -101,6 +101,27 @@ func checkDoor(t *testing.T, pkg, imp string) {
 	}
 }
 
+// There are at most so many packages, those for tests left out, in so many folders.
+const maxPackages, maxFolders = 35, 10
+
+// TestLayoutIsSmall counts packages and folders of pkg.
+func TestLayoutIsSmall(t *testing.T) {
+	n, folders := 0, map[string]bool{}
+	for _, p := range packages(t) {
+		name, is := strings.CutPrefix(p.ImportPath, "pkg/")
+		if !is {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "/")
+		if folders[name] = true; !strings.HasPrefix(p.ImportPath, testkit) {
+			n++
+		}
+	}
+	if n == 0 || n > maxPackages || len(folders) > maxFolders {
+		t.Errorf("%d packages in %d folders, at most %d and %d", n, len(folders), maxPackages, maxFolders)
+	}
+}
+
 // TestLayoutIsDescribed wants each package in the table of pkg/README.md.
 func TestLayoutIsDescribed(t *testing.T) {
 	readme, err := os.ReadFile("../pkg/README.md")

@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/stat/sequence"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -71,7 +71,7 @@ func (s *run) fits(kinds *[numKinds][]int32, places [][]int32, evident []uint8) 
 
 // fitsOf returns the periods that cover a sequence of symbols.
 func fitsOf(parts, symbols []int32) (all []fit) {
-	for _, r := range sequence.Candidates(symbols, maxLag) {
+	for _, r := range stat.RepeatCandidates(symbols, maxLag) {
 		if f := fitOf(parts, symbols, r); f != nil {
 			all = append(all, *f)
 		}
@@ -80,7 +80,7 @@ func fitsOf(parts, symbols []int32) (all []fit) {
 }
 
 // fitOf returns the period of a run of a lag, nil where it does not cover the sequence.
-func fitOf(parts, symbols []int32, r sequence.Run) *fit {
+func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 	at := r.Unit(symbols)
 	unit := symbols[at : at+r.Lag]
 	has, n := make([]bool, slices.Max(symbols)+1), 0
@@ -93,7 +93,7 @@ func fitOf(parts, symbols []int32, r sequence.Run) *fit {
 	if float64(n) < minCover*float64(len(symbols)) { // no alignment covers more
 		return nil
 	}
-	a := sequence.Align(symbols, unit)
+	a := stat.Align(symbols, unit)
 	a.Keep(r.Lag)
 	if a.Repetitions < minRepetitions || float64(a.Aligned) < minCover*float64(len(symbols)) {
 		return nil
@@ -132,10 +132,10 @@ func (f *fit) support(kinds *[numKinds][]int32, places [][]int32, evident []uint
 // least evidence of a step first, as the layers of one step may repeat with the lag with which
 // others do.
 func (s *run) collapse(parts, symbols []int32, inner []bool, evident []uint8) (kept []int32) {
-	var runs []sequence.Run
+	var runs []stat.Repeat
 	for kinds := 0; kinds <= int(numKinds) && len(runs) == 0; kinds++ {
 		for lag := 1; lag <= min(maxLag, len(symbols)/2) && len(runs) == 0; lag++ {
-			runs = slices.DeleteFunc(sequence.Repeats(symbols, lag), func(r sequence.Run) bool {
+			runs = slices.DeleteFunc(stat.Repeats(symbols, lag), func(r stat.Repeat) bool {
 				return s.evidence(parts[r.From:r.From+lag], evident) > kinds
 			})
 		}

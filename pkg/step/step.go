@@ -46,7 +46,7 @@
 // a millisecond apart in prefill, and the steps of a fast one less. A step is the period of
 // the sequence of its allreduce kernels, each of which is what lies before it: names of
 // kernels between the two on the GPU, and between their launches what the host did, so that it
-// may run ahead. Periods are found as layers are (package sequence): by lag search, with local
+// may run ahead. Periods are found as layers are (package stat): by lag search, with local
 // alignment, from the shortest on. What repeats by itself inside a longer period is left
 // out of it, and so are its kernels, which leaves what a step has once. How a step was
 // launched does not count, and two that share half of what they have once are alike: an eager

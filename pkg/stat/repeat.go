@@ -1,0 +1,87 @@
+package stat
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Repeat is where a sequence repeats with a lag.
+type Repeat struct {
+	Lag      int
+	From, To int // of the sequence
+	Score    int
+}
+
+// BestRepeat returns the best run of a lag.
+func BestRepeat(s []int32, lag int) Repeat {
+	best := Repeat{Lag: lag}
+	score, from := 0, 0
+	later := s[lag:]
+	for i, v := range s[:len(later)] {
+		if v == later[i] {
+			score++
+			if score > best.Score {
+				best.Score, best.From, best.To = score, from, i+1+lag
+			}
+			continue
+		}
+		if score--; score <= 0 {
+			score, from = 0, i+1
+		}
+	}
+	return best
+}
+
+// RepeatCandidates returns the runs of the lags up to max that may be that of the unit, the
+// shortest first.
+func RepeatCandidates(s []int32, maxLag int) []Repeat {
+	var runs []Repeat
+	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
+		if r := BestRepeat(s, lag); 10*r.Score >= minRun*lag {
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) <= mostShortest+mostLongest {
+		return runs
+	}
+	rest := runs[mostShortest:]
+	slices.SortStableFunc(rest, func(a, b Repeat) int { return cmp.Compare(b.Score+b.Lag, a.Score+a.Lag) })
+	runs = runs[:mostShortest+mostLongest]
+	slices.SortFunc(runs, func(a, b Repeat) int { return cmp.Compare(a.Lag, b.Lag) })
+	return runs
+}
+
+// Unit returns where in s a clean repetition of the run begins.
+func (r Repeat) Unit(s []int32) int {
+	at, equal, most := r.From, 0, 0
+	for i := r.From; i+r.Lag < r.To; i++ {
+		if s[i] != s[i+r.Lag] {
+			equal = 0
+			continue
+		}
+		if equal++; equal > most {
+			most = equal
+			at = max(r.From, i+1-r.Lag)
+		}
+		if equal >= r.Lag { // a whole one
+			break
+		}
+	}
+	return at
+}
+
+// Repeats returns where the sequence repeats with a lag without a difference, twice or more:
+// from the first element of the first repetition to after the last of the last.
+func Repeats(s []int32, lag int) (all []Repeat) {
+	from := 0
+	for i := 0; i+lag <= len(s); i++ {
+		if i+lag < len(s) && s[i] == s[i+lag] {
+			continue
+		}
+		if i-from >= lag {
+			all = append(all, Repeat{Lag: lag, From: from, To: i + lag, Score: i - from})
+		}
+		from = i + 1
+	}
+	return all
+}
