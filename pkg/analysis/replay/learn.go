@@ -52,6 +52,7 @@ type learner struct {
 	graphs  histogram             // what calls that launch graphs take
 	tokens  *tokenWaits
 	woken   bool // a launching thread waited for another
+	records int  // of events
 	events  int
 	against [maxAge + 1]int // waits for events that an age contradicts
 	long    int             // waits for events that waited
@@ -187,10 +188,19 @@ func (l *learner) known(t *Trace) *known {
 		k.limits = append(k.limits, l.stops[i].limits())
 	}
 	k.oldest, k.tokens, k.passes = k.age, l.tokens.known(t), l.passes
-	if next := k.age + 1; next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {
+	if next := k.age + l.recordsPerStep(t); next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {
 		k.oldest = next // nothing says which
 	}
 	return k
+}
+
+// recordsPerStep is how many events a step records: a wait that is not for the record of its own
+// step is for that of the step before, so many records earlier. It is 1 where no steps are known.
+func (l *learner) recordsPerStep(t *Trace) int {
+	if len(t.steps) == 0 {
+		return 1
+	}
+	return max(1, (l.records+len(t.steps)/2)/len(t.steps))
 }
 
 // histogram counts times, each to within 1/256 of it.

@@ -36,6 +36,8 @@ type moves struct {
 	open   []stretch
 	least  [][]int64 // of each stretch: the least new start of each block and of those after it
 	bounds map[bound]int64
+	// By process: starts up to the former, and ends from the latter on, may be among bounds.
+	starts, ends []int64
 }
 
 // stretch is the new times of the rows of a stretch, in the order of these.
@@ -45,6 +47,7 @@ type stretch struct {
 	first  int64           // place of the first of the rows that are not in the log
 	starts []int64         // of the rows from first on, never where not known yet
 	ends   []int64
+	known  int // how many of the first of these are known
 }
 
 // bound is a time that the header names: of a process, and whether it is an end.
@@ -63,6 +66,7 @@ const moveBlock = 1 << 10
 // newMoves returns a sink for the rows of a trace.
 func newMoves(t *Trace) *moves {
 	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), bounds: map[bound]int64{}}
+	m.starts, m.ends = slices.Repeat([]int64{math.MinInt64}, len(t.processes)), slices.Repeat([]int64{never}, len(t.processes))
 	for i := range m.open {
 		m.open[i] = stretch{log: t.store.NewLog(2, 0), late: map[int64]int64{}}
 	}
@@ -71,11 +75,14 @@ func newMoves(t *Trace) *moves {
 		for _, f := range r.RankFacts {
 			p := t.process(f.Rank)
 			for _, x := range []struct{ start, end *int64 }{{f.GPUStart, f.GPUEnd}, {f.BusyStart, f.BusyEnd}} {
+				if int(p) >= len(m.starts) { // a rank without rows
+					continue
+				}
 				if x.start != nil {
-					m.bounds[bound{p, false, *x.start}] = never
+					m.bounds[bound{p, false, *x.start}], m.starts[p] = never, max(m.starts[p], *x.start)
 				}
 				if x.end != nil {
-					m.bounds[bound{p, true, *x.end}] = never
+					m.bounds[bound{p, true, *x.end}], m.ends[p] = never, min(m.ends[p], *x.end)
 				}
 			}
 		}
@@ -112,11 +119,13 @@ func (m *moves) end(stretch int32, ordinal, t int64) {
 
 // unit is sink's.
 func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEnd int64) {
-	if k := (bound{process, false, start}); len(m.bounds) > 0 {
+	k := bound{process, false, start}
+	if start <= m.starts[process] {
 		if v, ok := m.bounds[k]; ok {
 			m.bounds[k] = min(v, newStart)
 		}
-		k.end, k.t = true, end
+	}
+	if k.end, k.t = true, end; end >= m.ends[process] {
 		if v, ok := m.bounds[k]; ok && (v == never || newEnd > v) {
 			m.bounds[k] = newEnd
 		}
@@ -126,11 +135,11 @@ func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEn
 // settle writes the rows at the beginning that are known.
 func (m *moves) settle(k int32) {
 	s := &m.open[k]
-	n := 0
+	n := s.known
 	for n < len(s.starts) && s.starts[n] != never && (s.ends[n] != never || len(s.starts)-n > lookBack) {
 		n++
 	}
-	if n < moveBlock && n < len(s.starts) {
+	if s.known = n; n < moveBlock && n < len(s.starts) {
 		return
 	}
 	m.write(k, n)
@@ -148,6 +157,7 @@ func (m *moves) write(k int32, n int) {
 		s.log.Add(s.first, s.starts[i], s.ends[i])
 		s.first++
 	}
+	s.known = 0
 	s.starts, s.ends = s.starts[n:], s.ends[n:] // what is left is copied when they grow
 }
 

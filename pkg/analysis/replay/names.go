@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/binary"
+	"hash/maphash"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
@@ -32,6 +34,9 @@ type name struct {
 	fits    uint64 // globs of names.globs
 }
 
+// seed is that of hashes of names, by which recent ones are found.
+var seed = maphash.MakeSeed()
+
 // names are the names of a stream, each once.
 type names struct {
 	globs []string // that were asked for
@@ -42,12 +47,28 @@ type names struct {
 	dict   *event.Dict // of the last batch
 	cached [2][]int32  // of its strings, by whether they are ranges, -1 where not looked up
 	buf    []byte
+	recent [1024]recentName
+}
+
+// recentName is a name as it came, and its code.
+type recentName struct {
+	text    []byte
+	isRange bool
+	code    int32
 }
 
 // of returns the code of row i's name.
 func (n *names) of(s *event.Strings, i int, isRange bool) int32 {
 	if s.Dict == nil || s.Codes[i] < 0 {
-		return n.code(s.Get(i), isRange)
+		text := s.Get(i)
+		r := &n.recent[maphash.Bytes(seed, text)%uint64(len(n.recent))]
+		if r.text == nil || r.isRange != isRange || !bytes.Equal(r.text, text) { // Else the fast path: names repeat.
+			r.code, r.isRange = n.code(text, isRange), isRange
+			if r.text = append(r.text[:0], text...); r.text == nil {
+				r.text = []byte{}
+			}
+		}
+		return r.code
 	}
 	if s.Dict != n.dict {
 		n.dict = s.Dict

@@ -174,7 +174,9 @@ func (h *hosts) call(o *openRow) {
 		}
 	case flags&isRecord != 0:
 		r := &q.records[q.recorded%maxAge]
-		q.recorded++
+		if q.recorded++; h.learn != nil {
+			h.learn.records++
+		}
 		r.t = o.start
 		h.gpu.hold(&r.unit, q.last)
 	}
